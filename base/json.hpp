@@ -1,0 +1,148 @@
+#pragma once
+
+#include "base/result.hpp"
+
+#include <boost/container/small_vector.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+
+/// JSON without a tree: a pull reader that hands out views into the text, and a
+/// writer that appends to a string. No header of ours shows the library beneath.
+namespace tangram::json {
+
+enum class Kind { kNull, kBool, kNumber, kString, kObject, kArray, kNone };
+
+/// Reads one JSON text from front to back.
+///
+///     json::Reader in(body);
+///     in.object([&](std::string_view key) {
+///       if (key == "name") name = in.string();
+///       else in.skip();
+///     });
+///     if (auto done = in.finish(); !done) return done.error();
+///
+/// The text is parsed in place: it is changed, and every view handed out lives
+/// as long as it does. Errors stick: after the first one every read returns an
+/// empty value and no callback runs, so decoders need to look once, at finish().
+///
+/// One pass puts the tokens on a flat tape (16 bytes each, one allocation); reads
+/// walk it, and skipping a value costs nothing.
+///
+/// Refused, with the place in the message: text that is not UTF-8, a key that
+/// stands twice in an object that is read, more than kMaxDepth levels, anything
+/// after the value.
+/// Threads: one at a time.
+class Reader {
+ public:
+  /// Deeper than any Kubernetes object; keeps the cost of hostile input linear.
+  static constexpr int kMaxDepth = 100;
+
+  explicit Reader(std::string& text);
+  ~Reader();
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
+
+  /// Kind of the value that comes next; kNone at the end of an object or array, or after an error.
+  [[nodiscard]] Kind kind() const;
+
+  /// Reads an object; `member(key)` must read or skip() exactly one value. A null
+  /// counts as an empty object: that is how Go writes a nil map or pointer.
+  template <class Member>
+  void object(Member&& member) {
+    if (!begin(Kind::kObject)) return;
+    KeySet seen;
+    for (auto key = next_key(); key; key = next_key()) {
+      if (!seen.add(*key)) return fail("key \"" + std::string(*key) + "\" stands twice");
+      enter(*key);
+      member(*key);
+      leave();
+    }
+  }
+
+  /// Reads an array; `element()` must read or skip() exactly one value. Null counts as empty.
+  template <class Element>
+  void array(Element&& element) {
+    if (!begin(Kind::kArray)) return;
+    while (next_element()) element();
+  }
+
+  [[nodiscard]] std::string_view string();
+  /// A string, or "" for null: Go writes optional strings either way.
+  [[nodiscard]] std::string_view string_or_null();
+  [[nodiscard]] std::int64_t integer();
+  [[nodiscard]] bool boolean();
+  /// A number or a string, as text: Kubernetes quantities may be either.
+  [[nodiscard]] std::string scalar_text();
+  void skip();
+  [[nodiscard]] bool failed() const;
+
+  /// Makes this read an error: "<path>: <message>". The first one wins.
+  void fail(std::string message);
+
+  /// Checks that the text ended here and nothing went wrong.
+  /// @returns kInvalidArgument, with the path and the byte.
+  Result<void> finish();
+
+ private:
+  /// Finds the second of two equal keys; linear while small, hashed when large.
+  class KeySet {
+   public:
+    bool add(std::string_view key);
+
+   private:
+    static constexpr std::size_t kLinear = 24;
+    boost::container::small_vector<std::string_view, kLinear> few_;
+    std::unordered_set<std::string_view> many_;
+  };
+
+  bool begin(Kind kind);
+  std::optional<std::string_view> next_key();
+  bool next_element();
+  void enter(std::string_view key);
+  void leave();
+
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Appends JSON to a string the caller owns. Keys and values come in the order
+/// written; commas and escapes are the writer's matter.
+class Writer {
+ public:
+  explicit Writer(std::string& out);
+  ~Writer();
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
+
+  Writer& begin_object();
+  Writer& end_object();
+  Writer& begin_array();
+  Writer& end_array();
+  Writer& key(std::string_view name);
+  Writer& string(std::string_view value);
+  Writer& integer(std::int64_t value);
+  Writer& number(double value);
+  Writer& boolean(bool value);
+  Writer& null();
+  /// A value that is JSON already.
+  Writer& raw(std::string_view json);
+
+  // The common pairs, so that encoders read like the document they write.
+  Writer& member(std::string_view name, std::string_view value) { return key(name).string(value); }
+  Writer& member(std::string_view name, const char* value) { return key(name).string(value); }
+  Writer& member(std::string_view name, std::int64_t value) { return key(name).integer(value); }
+  Writer& member(std::string_view name, int value) { return key(name).integer(value); }
+  Writer& member(std::string_view name, bool value) { return key(name).boolean(value); }
+  Writer& member(std::string_view name, double value) { return key(name).number(value); }
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tangram::json

@@ -1,0 +1,69 @@
+include_guard(GLOBAL)
+include(GoogleTest)
+
+set(TANGRAM_SANITIZE "" CACHE STRING "Sanitizers, comma-separated: address,undefined or thread")
+option(TANGRAM_COVERAGE "Instrument for gcov" OFF)
+option(TANGRAM_FUZZ "Build the libFuzzer targets (needs clang++)" OFF)
+
+# Flags for our code only: third-party headers stay SYSTEM and unchecked.
+add_library(tangram_options INTERFACE)
+target_compile_options(tangram_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor -Wold-style-cast
+  -Woverloaded-virtual -Wimplicit-fallthrough -Wswitch-enum)
+if(TANGRAM_SANITIZE)
+  add_compile_options(-fsanitize=${TANGRAM_SANITIZE} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${TANGRAM_SANITIZE})
+endif()
+if(TANGRAM_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link,address,undefined -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=address,undefined)
+endif()
+if(TANGRAM_COVERAGE)
+  add_compile_options(--coverage -O0)
+  add_link_options(--coverage)
+endif()
+
+# tangram_library(<folder> SOURCES ... DEPS ...): target tangram::<folder>.
+function(tangram_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  set(target tangram_${name})
+  add_library(${target} STATIC ${ARG_SOURCES})
+  target_link_libraries(${target} PRIVATE tangram_options)
+  target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${target} PUBLIC ${ARG_DEPS})
+  add_library(tangram::${name} ALIAS ${target})
+endfunction()
+
+# tangram_binary(<name> SOURCES ... DEPS ...): a program in <build>/bin.
+function(tangram_binary name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE tangram_options ${ARG_DEPS})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+endfunction()
+
+# tangram_test(<name> SOURCES ... DEPS ... LABELS ... [TIMEOUT seconds]): one binary, every case known to ctest.
+function(tangram_test name)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPS;LABELS" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 60)
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE tangram_options ${ARG_DEPS} GTest::gtest_main)
+  target_compile_definitions(${name} PRIVATE TANGRAM_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  gtest_discover_tests(${name} NO_PRETTY_VALUES DISCOVERY_TIMEOUT 60
+    PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
+endfunction()
+
+# tangram_fuzzer(<name> SOURCES ... DEPS ...): a libFuzzer target in <build>/fuzz; only with TANGRAM_FUZZ.
+function(tangram_fuzzer name)
+  if(NOT TANGRAM_FUZZ)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE tangram_options ${ARG_DEPS})
+  target_link_options(${name} PRIVATE -fsanitize=fuzzer,address,undefined)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
+endfunction()

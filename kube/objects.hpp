@@ -1,0 +1,53 @@
+#pragma once
+
+#include "base/json.hpp"
+#include "base/result.hpp"
+#include "model/node_state.hpp"
+#include "model/request.hpp"
+
+#include <string>
+#include <vector>
+
+namespace tangram::kube {
+
+/// A v1.Pod, as far as scheduling GPUs needs it.
+struct Pod {
+  std::string uid;
+  std::string ns;
+  std::string name;
+  std::string resource_version;
+  model::Annotations annotations;  ///< those under model::kPrefix, without the prefix
+  std::vector<model::ContainerInfo> containers;  ///< app containers, then sidecars, then ordinary init containers
+  model::Footprint footprint;  ///< Kubernetes' rule: see pod_footprint() in objects.cpp
+  std::string node;            ///< spec.nodeName; empty = not bound
+  std::string nominated_node;  ///< status.nominatedNodeName
+  int priority = 0;            ///< spec.priority
+  bool never_preempts = false; ///< spec.preemptionPolicy: Never
+  bool deleting = false;       ///< has a deletionTimestamp
+  bool finished = false;       ///< phase Succeeded or Failed: holds nothing any more
+  bool gated = false;          ///< has scheduling gates
+
+  [[nodiscard]] std::string full_name() const { return ns + "/" + name; }
+};
+
+/// A v1.Node, as far as scheduling GPUs needs it.
+struct Node {
+  std::string name;
+  std::string resource_version;
+  model::Annotations annotations;  ///< those under model::kPrefix, without the prefix
+  MilliCpu cpu;                    ///< status.allocatable, rounded down
+  Mebibytes memory;                ///< status.allocatable, rounded down
+};
+
+/// Read one object where the reader stands. Members that are not needed are skipped, unknown ones
+/// included; a member of the wrong type makes the reader fail.
+[[nodiscard]] Pod read_pod(json::Reader& in);
+[[nodiscard]] Node read_node(json::Reader& in);
+/// The name alone, of any object: cheap for long lists of full objects.
+[[nodiscard]] std::string_view read_object_name(json::Reader& in);
+
+/// Whole texts. @returns kInvalidArgument, with the path of what is wrong
+Result<Pod> decode_pod(std::string text);
+Result<Node> decode_node(std::string text);
+
+}  // namespace tangram::kube

@@ -1,0 +1,92 @@
+#pragma once
+
+#include "base/units.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tangram::model {
+
+/// What a card is. The model treats both alike: a MIG instance is a card.
+enum class CardKind { kPhysical, kMig };
+
+/// How pods that share a card are kept apart. A card runs one mode at a time.
+enum class Isolation : std::uint8_t {
+  kMps,        ///< NVIDIA MPS: memory and compute limits per client process
+  kTimeSlice,  ///< the driver's time slices: no memory limit
+  kNone,       ///< nothing but trust
+};
+inline constexpr std::size_t kIsolationModes = 3;
+inline constexpr std::array<Isolation, kIsolationModes> kAllIsolationModes{
+    Isolation::kMps, Isolation::kTimeSlice, Isolation::kNone};
+
+/// The names that annotations, grants and card lists use: "mps", "time-slice", "none".
+[[nodiscard]] std::string_view to_string(Isolation mode);
+[[nodiscard]] std::optional<Isolation> parse_isolation(std::string_view text);
+[[nodiscard]] std::string_view to_string(CardKind kind);
+[[nodiscard]] std::optional<CardKind> parse_card_kind(std::string_view text);
+
+/// A set of isolation modes.
+class IsolationSet {
+ public:
+  constexpr IsolationSet() = default;
+  constexpr IsolationSet(std::initializer_list<Isolation> modes) {
+    for (const Isolation mode : modes) add(mode);
+  }
+  constexpr void add(Isolation mode) { bits_ |= bit(mode); }
+  [[nodiscard]] constexpr bool has(Isolation mode) const { return (bits_ & bit(mode)) != 0; }
+  friend constexpr bool operator==(IsolationSet, IsolationSet) = default;
+
+ private:
+  static constexpr unsigned bit(Isolation mode) { return 1U << static_cast<unsigned>(mode); }
+  unsigned bits_ = 0;
+};
+
+/// A direct connection from one card to another of the same node.
+struct Link {
+  std::string peer;  ///< the other card's id
+  std::string type;  ///< "nvlink" or "pcie"
+  int count = 1;     ///< parallel links of that type
+  friend bool operator==(const Link&, const Link&) = default;
+};
+
+/// One allocatable device as its node's agent reports it. Never changed by scheduling.
+struct Card {
+  /// NVIDIA documents 48 MPS clients for a card; the smallest limit of all modes.
+  static constexpr int kDefaultMaxSharers = 48;
+
+  std::string id;  ///< the vendor's UUID: the only identity that survives reboots and re-seating
+  CardKind kind = CardKind::kPhysical;
+  std::string model;              ///< "A100-SXM4-80GB"; for a MIG instance its parent's model + profile
+  Mebibytes memory;               ///< what pods can have: total less the driver's own
+  MilliGpu compute = kWholeGpu;   ///< 1000 for every card, MIG instances too: a share is of this card
+  bool healthy = true;
+  bool cordoned = false;          ///< withheld by an operator, or owned by another device plugin
+  std::string unavailable_reason; ///< for people; set when not healthy or cordoned
+  int numa_node = -1;             ///< -1 = unknown
+  std::string pci_bus;            ///< "0000:17:00.0"; empty = unknown
+  std::string parent;             ///< MIG: the physical card's id
+  std::vector<Link> links;
+  IsolationSet isolation{Isolation::kMps, Isolation::kTimeSlice, Isolation::kNone};
+  int max_sharers = kDefaultMaxSharers;
+
+  /// May take new pods. Running ones stay whatever this says.
+  [[nodiscard]] bool available() const { return healthy && !cordoned; }
+  friend bool operator==(const Card&, const Card&) = default;
+};
+
+/// What a node has to give: its cards, and the CPU and memory that pods may request.
+struct NodeInventory {
+  std::string name;
+  std::vector<Card> cards;
+  MilliCpu cpu;      ///< status.allocatable, rounded down
+  Mebibytes memory;  ///< status.allocatable, rounded down
+  friend bool operator==(const NodeInventory&, const NodeInventory&) = default;
+};
+
+}  // namespace tangram::model

@@ -1,0 +1,86 @@
+#include "model/fit.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace tangram::model {
+
+namespace {
+
+struct MisfitFacts {
+  Misfit misfit;
+  std::string_view reason;
+  bool resolvable;
+};
+
+constexpr std::array<MisfitFacts, kMisfits> kFacts{{
+    {Misfit::kUnknownNode, "node has not reported its GPU cards", false},
+    {Misfit::kNoCards, "node has fewer GPU cards than the pod asks for", false},
+    {Misfit::kModel, "node has too few GPU cards of the requested model", false},
+    {Misfit::kUnavailable, "matching GPU cards are unhealthy or cordoned", false},
+    {Misfit::kIsolationUnsupported, "GPU cards do not support the requested isolation", false},
+    {Misfit::kTooLarge, "request is larger than the node's GPU cards", false},
+    {Misfit::kIsolationBusy, "GPU cards are in use with another isolation", true},
+    {Misfit::kSharers, "GPU cards have no place for another sharer", true},
+    {Misfit::kRoom, "no GPU card has enough free memory and compute", true},
+    {Misfit::kTogether, "containers of the pod do not fit the node's GPU cards together", true},
+}};
+
+const MisfitFacts& facts(Misfit misfit) { return kFacts[static_cast<std::size_t>(misfit)]; }
+
+/// The furthest that enough of the node's cards get: a card that fails late counts for every
+/// earlier stage, so the answer names what to change to get `count` cards further.
+std::optional<Misfit> container_misfit(const GpuRequest& request, const ContainerRequest& container,
+                                       const NodeState& node) {
+  const auto wanted = static_cast<std::size_t>(container.count);
+  if (node.cards().size() < wanted) return Misfit::kNoCards;
+  std::array<std::size_t, kMisfits> stopped{};
+  std::size_t alive = node.cards().size();
+  for (std::size_t i = 0; i < node.cards().size(); ++i) {
+    const Card& card = node.cards()[i];
+    const auto misfit = card_misfit(request, slice_of(container.share, card), card, node.use[i]);
+    if (misfit) ++stopped[static_cast<std::size_t>(*misfit)];
+  }
+  for (std::size_t stage = 0; stage < kMisfits; ++stage) {
+    alive -= stopped[stage];
+    if (alive < wanted) return static_cast<Misfit>(stage);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string_view reason(Misfit misfit) { return facts(misfit).reason; }
+
+bool resolvable(Misfit misfit) { return facts(misfit).resolvable; }
+
+std::optional<Misfit> room_misfit(const Slice& slice, Isolation mode, const Card& card,
+                                  const CardUse& use) {
+  if (slice.memory > card.memory || slice.compute > card.compute) return Misfit::kTooLarge;
+  if (slice.whole) return use.idle() ? std::nullopt : std::optional(Misfit::kRoom);
+  if (!use.mode_free_for(mode)) return Misfit::kIsolationBusy;
+  if (use.sharer_count() >= card.max_sharers) return Misfit::kSharers;
+  if (slice.memory > free_memory(card, use) || slice.compute > free_compute(card, use)) {
+    return Misfit::kRoom;
+  }
+  return std::nullopt;
+}
+
+std::optional<Misfit> card_misfit(const GpuRequest& request, const Slice& slice, const Card& card,
+                                  const CardUse& use) {
+  if (!request.models.empty() && !model_matches(request.models, card.model)) return Misfit::kModel;
+  if (!card.available()) return Misfit::kUnavailable;
+  // A card that one container has to itself needs nothing that keeps sharers apart.
+  if (!slice.whole && !card.isolation.has(request.isolation)) return Misfit::kIsolationUnsupported;
+  return room_misfit(slice, request.isolation, card, use);
+}
+
+Misfit why_not(const GpuRequest& request, const NodeState& node) {
+  if (!node.present) return Misfit::kUnknownNode;
+  for (const ContainerRequest& container : request.containers) {
+    if (const auto misfit = container_misfit(request, container, node)) return *misfit;
+  }
+  return Misfit::kTogether;
+}
+
+}  // namespace tangram::model

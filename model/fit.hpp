@@ -1,0 +1,45 @@
+#pragma once
+
+#include "model/node_state.hpp"
+#include "model/request.hpp"
+
+#include <optional>
+#include <string_view>
+
+namespace tangram::model {
+
+/// Why a request has no place. A fixed small set: messages shown to users must not change from
+/// one attempt to the next, or kube-scheduler retries the pod at its back-off rate.
+/// In the order in which they are looked for.
+enum class Misfit {
+  kUnknownNode,
+  kNoCards,
+  kModel,
+  kUnavailable,
+  kIsolationUnsupported,
+  kTooLarge,
+  kIsolationBusy,
+  kSharers,
+  kRoom,
+  kTogether,
+};
+inline constexpr std::size_t kMisfits = 10;
+
+/// The sentence a user reads; no numbers.
+[[nodiscard]] std::string_view reason(Misfit misfit);
+/// False: evicting pods from the node would not help.
+[[nodiscard]] bool resolvable(Misfit misfit);
+
+/// The one rule of what goes onto a card now. Nothing = fits.
+[[nodiscard]] std::optional<Misfit> card_misfit(const GpuRequest& request, const Slice& slice,
+                                                const Card& card, const CardUse& use);
+
+/// The rule for a slice that is already made out: is there room for it in this mode?
+/// Availability and model are not looked at: those decide where new pods may go.
+[[nodiscard]] std::optional<Misfit> room_misfit(const Slice& slice, Isolation mode,
+                                                const Card& card, const CardUse& use);
+
+/// Why the request as a whole does not fit the node; only meaningful if it does not.
+[[nodiscard]] Misfit why_not(const GpuRequest& request, const NodeState& node);
+
+}  // namespace tangram::model

@@ -1,0 +1,191 @@
+#include "model/ledger.hpp"
+
+#include "model/fit.hpp"
+
+#include <algorithm>
+
+namespace tangram::model {
+
+namespace {
+
+bool by_uid(const HoldingPtr& holding, std::string_view uid) { return holding->pod_uid < uid; }
+
+void insert_holding(NodeState& node, const HoldingPtr& holding) {
+  const auto place =
+      std::lower_bound(node.holdings.begin(), node.holdings.end(), holding->pod_uid, by_uid);
+  node.holdings.insert(place, holding);
+  apply_holding(node, *holding, 1);
+}
+
+void remove_holding(NodeState& node, const Holding& holding) {
+  const auto place =
+      std::lower_bound(node.holdings.begin(), node.holdings.end(), holding.pod_uid, by_uid);
+  apply_holding(node, holding, -1);
+  node.holdings.erase(place);
+}
+
+/// Counts all holdings of the node anew, over the inventory it has now.
+void recount(NodeState& node) {
+  node.use.assign(node.cards().size(), CardUse{});
+  node.requested = {};
+  node.stray_grants = 0;
+  for (const HoldingPtr& holding : node.holdings) apply_holding(node, *holding, 1);
+}
+
+/// The first card of the holding that cannot take its part, given the parts before it.
+std::optional<std::string> first_refusing_card(const NodeState& node, const Holding& holding) {
+  std::vector<CardUse> use = node.use;
+  for (const ContainerGrant& container : holding.containers) {
+    for (const GrantedCard& granted : container.cards) {
+      const auto index = node.card_index(granted.uuid);
+      if (!index) return granted.uuid;
+      const Card& card = node.cards()[*index];
+      const Slice slice{.memory = granted.memory,
+                        .compute = granted.compute,
+                        .memory_limit = granted.memory_limit,
+                        .compute_limit = granted.compute_limit,
+                        .whole = granted.memory == card.memory && granted.compute == card.compute};
+      if (!card.available() || room_misfit(slice, holding.isolation, card, use[*index])) {
+        return granted.uuid;
+      }
+      charge(use[*index], granted.memory, granted.compute, holding.isolation);
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void Ledger::put_node(NodeInventory inventory) {
+  NodeState node = nodes_.checkout(inventory.name);
+  if (node.present && *node.inventory == inventory) return;
+  node.present = true;
+  node.inventory = std::make_shared<const NodeInventory>(std::move(inventory));
+  recount(node);
+  nodes_.put(std::move(node));
+}
+
+void Ledger::remove_node(std::string_view name) {
+  const NodeState* known = nodes_.find(name);
+  if (known == nullptr || !known->present) return;
+  NodeState node = *known;
+  node.present = false;
+  node.inventory = std::make_shared<const NodeInventory>();
+  recount(node);
+  nodes_.put(std::move(node));
+}
+
+Result<void> Ledger::assume(Holding holding, std::chrono::milliseconds ttl) {
+  const NodeState* node = nodes_.find(holding.node);
+  if (node == nullptr || !node->present) {
+    return fail(Errc::kNotFound, "node " + holding.node + " is not known");
+  }
+  if (entries_.contains(holding.pod_uid)) {
+    return fail(Errc::kConflict, "pod " + holding.pod_uid + " holds a place already");
+  }
+  if (const auto card = first_refusing_card(*node, holding)) {
+    return fail(Errc::kStale, "card " + *card + " of node " + holding.node + " has no room any more");
+  }
+  add({.holding = std::make_shared<const Holding>(std::move(holding)),
+       .phase = Phase::kAssumed,
+       .observed = false,
+       .deadline = clock_->now() + ttl,
+       .ttl = ttl});
+  return {};
+}
+
+Result<void> Ledger::confirm(std::string_view pod_uid) {
+  const auto found = entries_.find(pod_uid);
+  if (found == entries_.end()) {
+    return fail(Errc::kNotFound, "pod " + std::string(pod_uid) + " holds nothing any more");
+  }
+  set_phase(found->second, Phase::kConfirmed);
+  return {};
+}
+
+void Ledger::observe(Holding holding) {
+  const auto found = entries_.find(holding.pod_uid);
+  if (found != entries_.end()) {
+    if (*found->second.holding == holding) {
+      set_phase(found->second, Phase::kConfirmed);
+      found->second.observed = true;
+      return;
+    }
+    erase(found);
+  }
+  add({.holding = std::make_shared<const Holding>(std::move(holding)),
+       .phase = Phase::kConfirmed,
+       .observed = true});
+}
+
+bool Ledger::release(std::string_view pod_uid) {
+  const auto found = entries_.find(pod_uid);
+  if (found == entries_.end()) return false;
+  erase(found);
+  return true;
+}
+
+std::vector<HoldingPtr> Ledger::retain_observed(
+    const std::set<std::string, std::less<>>& bound_uids) {
+  std::vector<HoldingPtr> ended;
+  for (auto entry = entries_.begin(); entry != entries_.end();) {
+    const auto next = std::next(entry);
+    if (entry->second.observed && !bound_uids.contains(entry->first)) {
+      ended.push_back(entry->second.holding);
+      erase(entry);
+    }
+    entry = next;
+  }
+  return ended;
+}
+
+std::vector<HoldingPtr> Ledger::overdue() {
+  std::vector<HoldingPtr> late;
+  const TimePoint now = clock_->now();
+  while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
+    auto node = deadlines_.extract(deadlines_.begin());
+    const auto found = entries_.find(node.mapped());
+    // The pod may have been released, shown by the watch, or assumed anew since.
+    if (found == entries_.end() || found->second.observed) continue;
+    Entry& entry = found->second;
+    if (entry.deadline != node.key()) continue;
+    entry.deadline = now + entry.ttl;
+    node.key() = entry.deadline;
+    deadlines_.insert(std::move(node));
+    late.push_back(entry.holding);
+  }
+  return late;
+}
+
+const Ledger::Entry* Ledger::find(std::string_view pod_uid) const {
+  const auto found = entries_.find(pod_uid);
+  return found == entries_.end() ? nullptr : &found->second;
+}
+
+std::shared_ptr<const ClusterSnapshot> Ledger::snapshot() { return nodes_.publish(); }
+
+void Ledger::add(Entry entry) {
+  NodeState node = nodes_.checkout(entry.holding->node);
+  insert_holding(node, entry.holding);
+  nodes_.put(std::move(node));
+  if (!entry.observed) deadlines_.emplace(entry.deadline, entry.holding->pod_uid);
+  if (entry.phase == Phase::kAssumed) ++assumed_;
+  const std::string uid = entry.holding->pod_uid;
+  entries_.emplace(uid, std::move(entry));
+}
+
+void Ledger::erase(Entries::iterator entry) {
+  const Holding& holding = *entry->second.holding;
+  NodeState node = nodes_.checkout(holding.node);
+  remove_holding(node, holding);
+  nodes_.put(std::move(node));
+  if (entry->second.phase == Phase::kAssumed) --assumed_;
+  entries_.erase(entry);
+}
+
+void Ledger::set_phase(Entry& entry, Phase phase) {
+  if (entry.phase == Phase::kAssumed && phase == Phase::kConfirmed) --assumed_;
+  entry.phase = phase;
+}
+
+}  // namespace tangram::model

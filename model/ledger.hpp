@@ -1,0 +1,107 @@
+#pragma once
+
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "model/node_state.hpp"
+#include "model/snapshot.hpp"
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace tangram::model {
+
+enum class Phase { kAssumed, kConfirmed };
+
+/// The books: which pod holds which slice of which card, on every node.
+///
+///     (none) --assume--> Assumed --confirm--> Confirmed --release--> (none)
+///        |                  |                     ^
+///        |                  +------- release -----|-----------------> (none)
+///        +---------------- observe ---------------+
+///
+/// Keyed by pod UID, so a pod that was deleted and made again under its name is another pod.
+/// What the API server shows (observe) is the truth and replaces what was assumed, even where it
+/// over-grants a card. A holding that the API server's watch has not shown yet has a deadline;
+/// when it passes, overdue() names the pod, and the caller reads it and then confirms or
+/// releases. Nothing is ever released for being late alone.
+///
+/// Any refused operation leaves the books as they were.
+/// Threads: not safe; extender::Books is its only user.
+class Ledger {
+ public:
+  explicit Ledger(const Clock& clock) : clock_(&clock) {}
+
+  /// Sets what a node has. What its pods hold stays, on cards that are gone too: they count
+  /// again if the card comes back.
+  void put_node(NodeInventory inventory);
+
+  /// The Node object is gone. Its pods hold what they hold until they end themselves.
+  void remove_node(std::string_view name);
+
+  /// Books a pod that is about to be bound.
+  ///
+  /// @param ttl  how long until overdue() names the pod, unless the watch shows it bound; > 0
+  /// @returns kNotFound  the node is unknown or has left the cluster
+  ///          kConflict  this pod holds something already
+  ///          kStale     a card is gone or has no room any more: decide again
+  Result<void> assume(Holding holding, std::chrono::milliseconds ttl);
+
+  /// The API server said that the pod is bound.
+  /// @returns kNotFound if the pod holds nothing: it ended meanwhile, and stays ended
+  Result<void> confirm(std::string_view pod_uid);
+
+  /// The watch shows the pod bound, holding this. Safe to repeat.
+  void observe(Holding holding);
+
+  /// The pod ended, or its bind failed. Safe to repeat. @returns whether it held anything
+  bool release(std::string_view pod_uid);
+
+  /// A full list of the API server's bound pods has been observed: what was observed before and
+  /// is not in it has ended unseen, and is released. @returns those
+  std::vector<HoldingPtr> retain_observed(const std::set<std::string, std::less<>>& bound_uids);
+
+  /// Holdings whose deadline has passed; each is named again after another ttl.
+  std::vector<HoldingPtr> overdue();
+
+  struct Entry {
+    HoldingPtr holding;
+    Phase phase = Phase::kAssumed;
+    bool observed = false;  ///< the watch has shown it
+    TimePoint deadline{};   ///< unless observed
+    std::chrono::milliseconds ttl{};
+  };
+  /// @returns null if the pod holds nothing; valid until the next change
+  [[nodiscard]] const Entry* find(std::string_view pod_uid) const;
+
+  /// Pods whose bind is under way.
+  [[nodiscard]] std::size_t assumed_count() const { return assumed_; }
+  [[nodiscard]] std::size_t pod_count() const { return entries_.size(); }
+
+  /// The books as they stand. Nodes that did not change are shared with earlier snapshots.
+  [[nodiscard]] std::shared_ptr<const ClusterSnapshot> snapshot();
+
+ private:
+  struct UidHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view uid) const { return std::hash<std::string_view>{}(uid); }
+  };
+  using Entries = std::unordered_map<std::string, Entry, UidHash, std::equal_to<>>;
+
+  void add(Entry entry);
+  void erase(Entries::iterator entry);
+  void set_phase(Entry& entry, Phase phase);
+
+  const Clock* clock_;
+  NodeTable nodes_;
+  Entries entries_;
+  std::multimap<TimePoint, std::string> deadlines_;  ///< may name pods that are no longer late
+  std::size_t assumed_ = 0;
+};
+
+}  // namespace tangram::model

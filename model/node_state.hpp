@@ -1,0 +1,103 @@
+#pragma once
+
+#include "base/units.hpp"
+#include "model/card.hpp"
+#include "model/grant.hpp"
+#include "model/request.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tangram::model {
+
+/// CPU and memory that a pod requests of its node, by Kubernetes' rule for pod requests.
+struct Footprint {
+  MilliCpu cpu;
+  Mebibytes memory;
+  friend bool operator==(const Footprint&, const Footprint&) = default;
+};
+
+/// All that placing a pod takes into account.
+struct PodDemand {
+  GpuRequest gpu;
+  Footprint footprint;
+  friend bool operator==(const PodDemand&, const PodDemand&) = default;
+};
+
+/// What one pod holds on one node. GPU or not: a pod without cards still takes CPU and memory.
+struct Holding {
+  std::string pod_uid;
+  std::string pod_namespace;
+  std::string pod_name;
+  std::string node;
+  Footprint footprint;
+  int priority = 0;
+  Isolation isolation = Isolation::kNone;
+  std::vector<ContainerGrant> containers;  ///< empty = no card
+  friend bool operator==(const Holding&, const Holding&) = default;
+};
+using HoldingPtr = std::shared_ptr<const Holding>;
+
+/// What all holdings together take of one card. May exceed the card: grants that another
+/// writer made, or a card that shrank, are counted as they are.
+struct CardUse {
+  Mebibytes memory;
+  MilliGpu compute;
+  std::array<std::int32_t, kIsolationModes> sharers{};  ///< container grants, by isolation mode
+
+  [[nodiscard]] int sharer_count() const { return sharers[0] + sharers[1] + sharers[2]; }
+  [[nodiscard]] bool idle() const { return sharer_count() == 0; }
+  /// True unless somebody is on the card in another mode.
+  [[nodiscard]] bool mode_free_for(Isolation mode) const {
+    return sharer_count() == sharers[static_cast<std::size_t>(mode)];
+  }
+  friend bool operator==(const CardUse&, const CardUse&) = default;
+};
+
+/// Never negative, however much is granted.
+[[nodiscard]] inline Mebibytes free_memory(const Card& card, const CardUse& use) {
+  return std::max(card.memory - use.memory, Mebibytes{});
+}
+[[nodiscard]] inline MilliGpu free_compute(const Card& card, const CardUse& use) {
+  return std::max(card.compute - use.compute, MilliGpu{});
+}
+
+/// Adds (sign = 1) or takes away (sign = -1) one container's part of a card.
+void charge(CardUse& use, Mebibytes memory, MilliGpu compute, Isolation mode, int sign = 1);
+
+/// One node of the books at one moment. Immutable once published.
+struct NodeState {
+  std::string name;
+  std::uint64_t version = 0;  ///< grows with every change of any node; equal = unchanged
+  bool present = false;       ///< false: pods hold something here but the Node object is gone
+  std::shared_ptr<const NodeInventory> inventory;  ///< never null; empty while not present
+  std::vector<CardUse> use;                        ///< one per inventory->cards
+  Footprint requested;                             ///< of all holdings
+  int stray_grants = 0;              ///< granted cards that the inventory does not list
+  std::vector<HoldingPtr> holdings;  ///< by pod UID
+
+  [[nodiscard]] const std::vector<Card>& cards() const { return inventory->cards; }
+  /// @returns nothing if the node does not list the card
+  [[nodiscard]] std::optional<std::uint32_t> card_index(std::string_view uuid) const;
+  [[nodiscard]] MilliCpu free_cpu() const {
+    return std::max(inventory->cpu - requested.cpu, MilliCpu{});
+  }
+  [[nodiscard]] Mebibytes free_memory() const {
+    return std::max(inventory->memory - requested.memory, Mebibytes{});
+  }
+};
+
+/// The same node without some of its pods: for "what if these were evicted".
+[[nodiscard]] NodeState without_pods(const NodeState& node,
+                                     const std::vector<std::string>& pod_uids);
+
+/// Adds (sign = 1) or takes away (sign = -1) everything a holding charges to the node.
+void apply_holding(NodeState& node, const Holding& holding, int sign);
+
+}  // namespace tangram::model

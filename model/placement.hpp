@@ -1,0 +1,44 @@
+#pragma once
+
+#include "model/fit.hpp"
+#include "model/node_state.hpp"
+#include "model/request.hpp"
+
+#include <boost/container/small_vector.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+namespace tangram::model {
+
+/// Cards of one node for one request: the indices of the first container's cards, then of the
+/// second's, and so on, as many as each asks. Small enough not to allocate for nearly all pods.
+using Placement = boost::container::small_vector<std::uint32_t, 8>;
+
+/// How much a policy wants a slice on a card that can take it; higher is better.
+/// `use` is the card's load including what this request has put there already.
+using CardPreference =
+    std::function<std::int64_t(const Slice& slice, std::uint32_t card, const CardUse& use)>;
+
+/// Finds cards for every container of the request: the most preferred ones, on a tie the lowest
+/// index. One container: exact and linear. Several: the largest first, with backtracking, so
+/// that a pod which fits is placed; the search gives up after kMaxSearchSteps tries.
+/// @returns nothing if the request does not fit the node (or the search gave up)
+[[nodiscard]] std::optional<Placement> place(const GpuRequest& request, const NodeState& node,
+                                             const CardPreference& preference);
+
+/// A pod of 16 containers on 16 cards that fits is nearly always found in a few hundred steps;
+/// this bounds what a hostile one can cost to about a millisecond.
+inline constexpr int kMaxSearchSteps = 20'000;
+
+/// The node after the placement: its cards' use and its requested CPU and memory.
+[[nodiscard]] std::vector<CardUse> use_after(const GpuRequest& request, const NodeState& node,
+                                             const Placement& placement);
+
+/// The record of a placement, per container.
+[[nodiscard]] std::vector<ContainerGrant> grants_of(const GpuRequest& request,
+                                                    const NodeState& node,
+                                                    const Placement& placement);
+
+}  // namespace tangram::model

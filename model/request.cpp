@@ -1,0 +1,90 @@
+#include "model/request.hpp"
+
+#include <algorithm>
+
+namespace tangram::model {
+
+namespace {
+
+/// Classic wildcard match: on a mismatch, let the last '*' swallow one more character.
+bool glob_matches(std::string_view glob, std::string_view text) {
+  std::size_t g = 0;
+  std::size_t t = 0;
+  std::size_t star = std::string_view::npos;
+  std::size_t swallowed = 0;
+  while (t < text.size()) {
+    if (g < glob.size() && glob[g] == '*') {
+      star = g++;
+      swallowed = t;
+    } else if (g < glob.size() && (glob[g] == '?' || glob[g] == text[t])) {
+      ++g;
+      ++t;
+    } else if (star != std::string_view::npos) {
+      g = star + 1;
+      t = ++swallowed;
+    } else {
+      return false;
+    }
+  }
+  return glob.find_first_not_of('*', g) == std::string_view::npos;
+}
+
+Slice whole_card(const Card& card) {
+  return {.memory = card.memory,
+          .compute = card.compute,
+          .memory_limit = card.memory,
+          .compute_limit = card.compute,
+          .whole = true};
+}
+
+MilliGpu proportional_compute(Mebibytes memory, const Card& card) {
+  if (card.memory <= Mebibytes{}) return card.compute;
+  return MilliGpu(kWholeGpu.count() * memory.count() / card.memory.count());
+}
+
+/// A limit below the share means the share; one above the card means the card.
+template <class Unit>
+Unit limit_of(const std::optional<Unit>& limit, Unit share, Unit card) {
+  return std::max(share, std::min(limit.value_or(share), card));
+}
+
+}  // namespace
+
+int GpuRequest::card_count() const {
+  int cards = 0;
+  for (const ContainerRequest& container : containers) cards += container.count;
+  return cards;
+}
+
+bool model_matches(const std::vector<std::string>& globs, std::string_view model) {
+  bool wanted = true;
+  bool any_include = false;
+  bool included = false;
+  for (const std::string_view glob : globs) {
+    if (!glob.empty() && glob.front() == '!') {
+      wanted = wanted && !glob_matches(glob.substr(1), model);
+    } else {
+      any_include = true;
+      included = included || glob_matches(glob, model);
+    }
+  }
+  return wanted && (included || !any_include);
+}
+
+Slice slice_of(const Share& share, const Card& card) {
+  if (share.form == ShareForm::kWhole) return whole_card(card);
+  Slice slice;
+  if (share.form == ShareForm::kFraction) {
+    slice.memory = Mebibytes(share.fraction.count() * card.memory.count() / kWholeGpu.count());
+    slice.compute = share.fraction;
+    slice.whole = share.fraction == kWholeGpu;
+  } else {
+    slice.memory = share.memory;
+    slice.compute = share.compute.value_or(proportional_compute(share.memory, card));
+  }
+  slice.memory_limit = limit_of(share.memory_limit, slice.memory, card.memory);
+  slice.compute_limit = limit_of(share.compute_limit, slice.compute, card.compute);
+  return slice;
+}
+
+}  // namespace tangram::model

@@ -1,0 +1,108 @@
+#pragma once
+
+#include "base/result.hpp"
+#include "base/units.hpp"
+#include "model/card.hpp"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tangram::model {
+
+/// The prefix of every annotation, label and resource that is Tangram's.
+inline constexpr std::string_view kPrefix = "tangram.dev/";
+/// One per GPU container in its limits: the token by which kubelet calls the device plugin.
+inline constexpr std::string_view kSlotResource = "tangram.dev/gpu-slot";
+
+/// How a container says how much of each of its cards it wants.
+enum class ShareForm {
+  kWhole,     ///< the card, alone: gpu-count without a share
+  kFraction,  ///< gpu-fraction: that share of memory and compute
+  kMemory,    ///< gpu-mem, with or without gpu-compute
+};
+
+/// What a container asks of each card it gets. Which memory and compute that
+/// is depends on the card: see slice_of().
+struct Share {
+  ShareForm form = ShareForm::kWhole;
+  MilliGpu fraction;                ///< kFraction: 1..1000
+  Mebibytes memory;                 ///< kMemory: >= 1
+  std::optional<MilliGpu> compute;  ///< kMemory: 0..1000; nothing = in proportion to the memory
+  std::optional<Mebibytes> memory_limit;   ///< burst limit, >= the share; nothing = the share
+  std::optional<MilliGpu> compute_limit;   ///< burst limit, >= the share; nothing = the share
+  friend bool operator==(const Share&, const Share&) = default;
+};
+
+/// `count` different cards of one node for one container, each with the same share.
+struct ContainerRequest {
+  std::string container;
+  int count = 1;
+  Share share;
+  friend bool operator==(const ContainerRequest&, const ContainerRequest&) = default;
+};
+
+/// Everything a pod's annotations say about GPUs.
+struct GpuRequest {
+  std::vector<ContainerRequest> containers;  ///< in the pod's order; empty = no GPU asked
+  std::vector<std::string> models;  ///< globs; "!x" excludes; a card fits if it matches an including
+                                    ///< glob (or there is none) and no excluding one
+  std::string policy;               ///< empty = the configured one
+  Isolation isolation = Isolation::kNone;  ///< the pod's choice, else the cluster's default
+
+  [[nodiscard]] bool asks_gpu() const { return !containers.empty(); }
+  /// Cards over all containers.
+  [[nodiscard]] int card_count() const;
+  friend bool operator==(const GpuRequest&, const GpuRequest&) = default;
+};
+
+/// What the parser needs to know of a container besides the annotations.
+struct ContainerInfo {
+  std::string name;
+  std::int64_t slots = 0;      ///< tangram.dev/gpu-slot in its limits
+  bool ordinary_init = false;  ///< an init container that ends before the app starts: cannot hold a card
+};
+
+/// A pod's annotations under kPrefix, without the prefix: {"gpu-fraction": "0.5"}.
+using Annotations = std::map<std::string, std::string, std::less<>>;
+
+/// Limits on what a pod may write; they bound the work that one pod can cause.
+inline constexpr int kMaxCardsPerContainer = 64;  // no node known has more
+inline constexpr int kMaxGpuContainers = 16;
+inline constexpr std::size_t kMaxModelGlobs = 32;
+
+/// Reads a pod's annotations (design: names that all parts share). Every mistake of
+/// the pod is in the one message, each naming annotation, value and what to write.
+///
+/// A pod without GPU annotations gives a request with no containers. Annotations of the
+/// prefix that do not begin with "gpu-" are others' matter; an unknown "gpu-..." is refused.
+/// @param default_isolation  for pods that do not choose
+/// @returns kInvalidArgument
+Result<GpuRequest> parse_request(const Annotations& annotations,
+                                 const std::vector<ContainerInfo>& containers,
+                                 Isolation default_isolation);
+
+/// Does the card's model satisfy the request's globs? '*' any text, '?' one character.
+[[nodiscard]] bool model_matches(const std::vector<std::string>& globs, std::string_view model);
+
+/// An exact part of one card: what the books charge.
+struct Slice {
+  Mebibytes memory;
+  MilliGpu compute;
+  Mebibytes memory_limit;  ///< memory <= memory_limit <= the card's
+  MilliGpu compute_limit;  ///< compute <= compute_limit <= the card's
+  bool whole = false;      ///< the card must be idle
+  friend bool operator==(const Slice&, const Slice&) = default;
+};
+
+/// What a share means on a card. Shares round down, so that shares which add up to
+/// one card always fit it; a slice may still be larger than the card.
+///
+///     fraction f:  memory = floor(f * card memory / 1000), compute = f
+///     memory m:    memory = m, compute = as asked, else floor(1000 * m / card memory)
+///     whole:       all of both
+[[nodiscard]] Slice slice_of(const Share& share, const Card& card);
+
+}  // namespace tangram::model

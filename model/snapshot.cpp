@@ -1,0 +1,84 @@
+#include "model/snapshot.hpp"
+
+#include <algorithm>
+
+namespace tangram::model {
+
+std::vector<const NodeState*> ClusterSnapshot::sorted_nodes() const {
+  std::vector<const NodeState*> nodes;
+  nodes.reserve(node_count());
+  for_each([&](const NodeState& node) { nodes.push_back(&node); });
+  std::sort(nodes.begin(), nodes.end(),
+            [](const NodeState* a, const NodeState* b) { return a->name < b->name; });
+  return nodes;
+}
+
+NodeState NodeTable::checkout(std::string_view name) const {
+  if (const NodeState* known = find(name)) return *known;
+  static const auto kNothing = std::make_shared<const NodeInventory>();
+  NodeState node;
+  node.name = name;
+  node.inventory = kNothing;
+  return node;
+}
+
+const NodeState* NodeTable::find(std::string_view name) const {
+  const auto found = names_.find(name);
+  if (found == names_.end()) return nullptr;
+  return (*runs_[found->second / kNodesPerRun].nodes)[found->second % kNodesPerRun].get();
+}
+
+void NodeTable::put(NodeState node) {
+  if (!node.present && node.holdings.empty()) return erase(node.name);
+  const auto found = names_.find(node.name);
+  NodeIndex index = 0;
+  if (found != names_.end()) {
+    index = found->second;
+  } else {
+    if (unused_.empty()) {
+      index = next_++;
+    } else {
+      index = unused_.back();
+      unused_.pop_back();
+    }
+    names_.emplace(node.name, index);
+    names_changed_ = true;
+  }
+  node.version = ++version_;
+  slot(index) = std::make_shared<const NodeState>(std::move(node));
+}
+
+void NodeTable::erase(const std::string& name) {
+  const auto found = names_.find(name);
+  if (found == names_.end()) return;
+  ++version_;
+  slot(found->second) = nullptr;
+  unused_.push_back(found->second);
+  names_.erase(found);
+  names_changed_ = true;
+}
+
+NodePtr& NodeTable::slot(NodeIndex index) {
+  while (runs_.size() <= index / kNodesPerRun) runs_.push_back({std::make_shared<NodeRun>(), false});
+  Run& run = runs_[index / kNodesPerRun];
+  if (run.shared) run = {std::make_shared<NodeRun>(*run.nodes), false};
+  return (*run.nodes)[index % kNodesPerRun];
+}
+
+std::shared_ptr<const ClusterSnapshot> NodeTable::publish() {
+  if (published_->version() == version_) return published_;
+  if (names_changed_) {
+    published_names_ = std::make_shared<const NodeNames>(names_);
+    names_changed_ = false;
+  }
+  std::vector<std::shared_ptr<const NodeRun>> runs;
+  runs.reserve(runs_.size());
+  for (Run& run : runs_) {
+    run.shared = true;
+    runs.push_back(run.nodes);
+  }
+  published_ = std::make_shared<const ClusterSnapshot>(version_, published_names_, std::move(runs));
+  return published_;
+}
+
+}  // namespace tangram::model

@@ -1,0 +1,117 @@
+#pragma once
+
+#include "model/node_state.hpp"
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace tangram::model {
+
+using NodePtr = std::shared_ptr<const NodeState>;
+
+/// Where a node stands in the table. Stable while the node is known; reused afterwards.
+using NodeIndex = std::uint32_t;
+
+struct NameHash {
+  using is_transparent = void;
+  std::size_t operator()(std::string_view name) const {
+    return std::hash<std::string_view>{}(name);
+  }
+};
+using NodeNames = std::unordered_map<std::string, NodeIndex, NameHash, std::equal_to<>>;
+
+/// Nodes are shared between snapshots in runs of this many, so that publishing one costs a
+/// pointer per run, not per node.
+inline constexpr std::size_t kNodesPerRun = 64;
+using NodeRun = std::array<NodePtr, kNodesPerRun>;
+
+/// All that a reader may know, frozen at one moment. Safe to read from any thread, for as long
+/// as the pointer to it is held.
+class ClusterSnapshot {
+ public:
+  ClusterSnapshot() : names_(std::make_shared<const NodeNames>()) {}
+  ClusterSnapshot(std::uint64_t version, std::shared_ptr<const NodeNames> names,
+                  std::vector<std::shared_ptr<const NodeRun>> runs)
+      : version_(version), names_(std::move(names)), runs_(std::move(runs)) {}
+
+  /// The version of the latest change it holds.
+  [[nodiscard]] std::uint64_t version() const { return version_; }
+
+  /// @returns null for a node that is not known or not present
+  [[nodiscard]] const NodeState* find(std::string_view name) const {
+    const auto found = names_->find(name);
+    if (found == names_->end()) return nullptr;
+    const NodeState* node = at(found->second);
+    return node != nullptr && node->present ? node : nullptr;
+  }
+
+  /// Where the node stands, for caches beside the books; nothing if it is not known.
+  [[nodiscard]] std::optional<NodeIndex> index_of(std::string_view name) const {
+    const auto found = names_->find(name);
+    if (found == names_->end()) return std::nullopt;
+    return found->second;
+  }
+
+  [[nodiscard]] const NodeState* at(NodeIndex index) const {
+    return (*runs_[index / kNodesPerRun])[index % kNodesPerRun].get();
+  }
+
+  /// Every node, also those that are gone but still hold pods. In no particular order.
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    for (const auto& run : runs_) {
+      for (const NodePtr& node : *run) {
+        if (node) visit(*node);
+      }
+    }
+  }
+
+  /// Every node, by name.
+  [[nodiscard]] std::vector<const NodeState*> sorted_nodes() const;
+
+  [[nodiscard]] std::size_t node_count() const { return names_->size(); }
+
+ private:
+  std::uint64_t version_ = 0;
+  std::shared_ptr<const NodeNames> names_;
+  std::vector<std::shared_ptr<const NodeRun>> runs_;
+};
+
+/// The nodes as the Ledger keeps them: found by name, changed by replacing, published cheaply.
+/// Threads: not safe; the snapshots it hands out are.
+class NodeTable {
+ public:
+  /// A copy to change and hand to put(); made anew (not present, empty) if the name is new.
+  [[nodiscard]] NodeState checkout(std::string_view name) const;
+  [[nodiscard]] const NodeState* find(std::string_view name) const;
+
+  /// Stores the node as the next version; drops it if it is not present and holds nothing.
+  void put(NodeState node);
+
+  [[nodiscard]] std::shared_ptr<const ClusterSnapshot> publish();
+
+ private:
+  void erase(const std::string& name);
+  NodePtr& slot(NodeIndex index);
+
+  std::uint64_t version_ = 0;
+  NodeNames names_;
+  std::vector<NodeIndex> unused_;  ///< indices of nodes that left
+  NodeIndex next_ = 0;
+  struct Run {
+    std::shared_ptr<NodeRun> nodes;
+    bool shared = false;  ///< a snapshot reads it: copy before the next write
+  };
+  std::vector<Run> runs_;
+  std::shared_ptr<const NodeNames> published_names_ = std::make_shared<const NodeNames>();
+  bool names_changed_ = false;
+  std::shared_ptr<const ClusterSnapshot> published_ = std::make_shared<const ClusterSnapshot>();
+};
+
+}  // namespace tangram::model

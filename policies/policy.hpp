@@ -1,0 +1,36 @@
+#pragma once
+
+#include "model/node_state.hpp"
+#include "model/placement.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace tangram::policies {
+
+/// Where a pod would go on a node, and how good that is.
+struct Choice {
+  std::int64_t score = 0;  ///< higher is better; comparable between nodes for the same pod only
+  model::Placement placement;
+};
+
+/// Scores a node and picks its cards in one go, so that what was scored is what is booked.
+///
+/// A policy chooses among places; what fits is model's rule, and the same for every policy:
+/// choose() answers nothing if and only if the request does not fit the node's cards. A pod
+/// without GPU request gets an empty placement and a score.
+/// CPU and memory of the node may enter the score, never the fit: those kube-scheduler checks.
+///
+/// Implementations do not change after construction and are called from many threads at once.
+/// They read only their arguments: no clock, no random source, no I/O. Among a node's cards ties
+/// go to the lowest index; among nodes the caller breaks ties.
+class Policy {
+ public:
+  virtual ~Policy() = default;
+  [[nodiscard]] virtual std::string_view name() const noexcept = 0;
+  [[nodiscard]] virtual std::optional<Choice> choose(const model::PodDemand& demand,
+                                                     const model::NodeState& node) const = 0;
+};
+
+}  // namespace tangram::policies

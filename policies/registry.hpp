@@ -1,0 +1,44 @@
+#pragma once
+
+#include "base/result.hpp"
+#include "policies/policy.hpp"
+#include "policies/workload.hpp"
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+namespace tangram::policies {
+
+/// What policies need besides the pod and the node.
+struct PolicyOptions {
+  /// fragmentation: the pods expected. Empty: it scores every place alike.
+  std::shared_ptr<const Workload> workload = std::make_shared<const Workload>();
+  /// bestfit: the free CPU and GPU at which a node counts as empty; the published constants,
+  /// which are the largest node of the published trace.
+  MilliCpu bestfit_cpu{128'000};
+  MilliGpu bestfit_gpu{8'000};
+};
+
+/// The policy that is used where neither the pod nor the configuration names one.
+inline constexpr std::string_view kDefaultPolicy = "fragmentation";
+
+/// Every policy's name, for messages and help.
+[[nodiscard]] const std::vector<std::string_view>& policy_names();
+
+/// @returns kInvalidArgument, naming the policies there are, if there is none of that name
+Result<std::unique_ptr<const Policy>> make_policy(std::string_view name,
+                                                  const PolicyOptions& options);
+
+/// All policies, made with the same options. Immutable.
+class PolicySet {
+ public:
+  explicit PolicySet(const PolicyOptions& options);
+  /// @returns null if there is none of that name
+  [[nodiscard]] const Policy* find(std::string_view name) const;
+
+ private:
+  std::vector<std::unique_ptr<const Policy>> policies_;
+};
+
+}  // namespace tangram::policies

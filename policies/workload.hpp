@@ -1,0 +1,42 @@
+#pragma once
+
+#include "model/node_state.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace tangram::policies {
+
+/// One kind of pod and how many of them were seen.
+struct WorkloadClass {
+  model::PodDemand demand;  ///< container names left empty: they do not matter here
+  std::int64_t count = 0;
+};
+
+/// The pods a cluster is expected to get, as FGD's target workload: the most frequent classes
+/// that together cover a share of all pods. Immutable; shared between threads.
+struct Workload {
+  std::vector<WorkloadClass> classes;  ///< most frequent first; ties in order of first appearance
+  std::int64_t total = 0;              ///< sum of the counts of the classes kept
+};
+
+/// Counts pods by class. Deterministic: the same pods in the same order give the same workload.
+class WorkloadCounter {
+ public:
+  /// Two pods are of one class if their CPU and GPU requests are the same (memory of the node is
+  /// not looked at, as in the published FGD).
+  void add(const model::PodDemand& demand);
+
+  [[nodiscard]] std::size_t pods() const { return pods_; }
+
+  /// The most frequent classes up to and including the one that reaches `coverage_percent` of
+  /// the pods; 95 in the published FGD.
+  [[nodiscard]] Workload top(int coverage_percent) const;
+
+ private:
+  std::vector<WorkloadClass> classes_;  ///< in order of first appearance
+  std::size_t pods_ = 0;
+};
+
+}  // namespace tangram::policies

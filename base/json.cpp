@@ -1,9 +1,15 @@
 #include "base/json.hpp"
 
+#include "base/quote.hpp"
+
 #include <rapidjson/error/en.h>
 #include <rapidjson/reader.h>
-#include <rapidjson/writer.h>
 
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
 #include <vector>
 
 namespace tangram::json {
@@ -46,9 +52,38 @@ struct Entry {
 };
 static_assert(sizeof(Entry) == 16, "the tape is what decoding costs in memory");
 
+/// UTF-8 for half of a UTF-16 pair, which RapidJSON 1.1 makes of a lone "\\udc00".
+bool has_lone_surrogate(std::string_view text) {
+  for (auto at = text.find('\xed'); at != std::string_view::npos; at = text.find('\xed', at + 1)) {
+    if (at + 1 < text.size() && static_cast<unsigned char>(text[at + 1]) >= 0xa0) return true;
+  }
+  return false;
+}
+
+/// RapidJSON 1.1 checks a UTF-8 sequence only after it took all its bytes, so one that is cut off
+/// by the end of the text would be read past it. A sequence of three or more bytes cannot begin
+/// in the last two bytes of any JSON text, since a quote must follow it.
+bool ends_inside_utf8(std::string_view text) {
+  for (const char c : text.substr(text.size() - std::min<std::size_t>(text.size(), 2))) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0xe0 && byte <= 0xf4) return true;
+  }
+  return false;
+}
+
 /// Writes the tokens that RapidJSON reports onto the tape.
 struct Tape {
+  Tape(std::string_view json, rapidjson::InsituStringStream& text_stream)
+      : stream(&text_stream),
+        check_surrogates(json.find("\\ud") != std::string_view::npos ||
+                         json.find("\\uD") != std::string_view::npos) {
+    entries.reserve(json.size() / 16);  // kube-scheduler's bodies: about one token per 16 bytes
+  }
+
+  rapidjson::InsituStringStream* stream;
   std::vector<Entry> entries;
+  bool check_surrogates;
+  bool lone_surrogate = false;
   boost::container::small_vector<std::uint32_t, Reader::kMaxDepth> open;
   bool too_deep = false;
 
@@ -86,23 +121,26 @@ struct Tape {
     Entry& entry = add(token);
     entry.text = s;
     entry.size = n;
-    return true;
+    lone_surrogate = check_surrogates && has_lone_surrogate(entry.view());
+    return !lone_surrogate;
   }
   bool String(const char* s, rapidjson::SizeType n, bool /*copy*/) {
     return text(Token::kString, s, n);
   }
   bool Key(const char* s, rapidjson::SizeType n, bool /*copy*/) { return text(Token::kKey, s, n); }
+  /// A bracket notes where it stands: RapidJSON reports it before it moves on.
+  void add_bracket(Token token) { add(token).integer = static_cast<std::int64_t>(stream->Tell()); }
   bool begin(Token token) {
     too_deep = open.size() == static_cast<std::size_t>(Reader::kMaxDepth);
     if (too_deep) return false;
     open.push_back(static_cast<std::uint32_t>(entries.size()));
-    add(token);
+    add_bracket(token);
     return true;
   }
   bool end(Token token) {
     entries[open.back()].size = static_cast<std::uint32_t>(entries.size());
     open.pop_back();
-    add(token);
+    add_bracket(token);
     return true;
   }
   bool StartObject() { return begin(Token::kBeginObject); }
@@ -111,57 +149,57 @@ struct Tape {
   bool EndArray(rapidjson::SizeType /*elements*/) { return end(Token::kEndArray); }
 };
 
-Kind kind_of(Token token) {
-  switch (token) {
-    case Token::kNull: return Kind::kNull;
-    case Token::kBool: return Kind::kBool;
-    case Token::kInteger:
-    case Token::kTooLarge:
-    case Token::kReal: return Kind::kNumber;
-    case Token::kString: return Kind::kString;
-    case Token::kBeginObject: return Kind::kObject;
-    case Token::kBeginArray: return Kind::kArray;
-    case Token::kKey:
-    case Token::kEndObject:
-    case Token::kEndArray:
-    case Token::kEnd: return Kind::kNone;
-  }
-  return Kind::kNone;
+constexpr std::array<Kind, static_cast<std::size_t>(Token::kEnd) + 1> kKinds{
+    Kind::kNull,   Kind::kBool, Kind::kNumber, Kind::kNumber, Kind::kNumber, Kind::kString,
+    Kind::kNone,  // a key
+    Kind::kObject, Kind::kNone, Kind::kArray,  Kind::kNone,   Kind::kNone};
+Kind kind_of(Token token) { return kKinds[static_cast<std::size_t>(token)]; }
+
+constexpr const char* kTooLargeMessage = "the number is outside of -2^63 to 2^63-1";
+
+/// The shortest digits that read back as the same number; never an exponent, which not every
+/// reader of quantities knows.
+std::string decimal_text(double value) {
+  using Limits = std::numeric_limits<double>;
+  // The longest: "-0." and the zeros and digits of the smallest number.
+  std::array<char, 3 - Limits::min_exponent10 + 2 * Limits::max_digits10> text{};
+  const auto end =
+      std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed).ptr;
+  return {text.data(), end};
 }
 
-std::string_view name_of(Kind kind) {
-  switch (kind) {
-    case Kind::kNull: return "null";
-    case Kind::kBool: return "a boolean";
-    case Kind::kNumber: return "a number";
-    case Kind::kString: return "a string";
-    case Kind::kObject: return "an object";
-    case Kind::kArray: return "an array";
-    case Kind::kNone: return "nothing";
-  }
-  return "nothing";
-}
+constexpr std::array<std::string_view, static_cast<std::size_t>(Kind::kNone) + 1> kKindNames{
+    "null", "a boolean", "a number", "a string", "an object", "an array", "nothing"};
+std::string_view name_of(Kind kind) { return kKindNames[static_cast<std::size_t>(kind)]; }
 
 }  // namespace
 
 struct Reader::Impl {
-  explicit Impl(std::string& text) {
-    tape.entries.reserve(text.size() / 16);  // kube-scheduler's bodies: about one token per 16 bytes
-    rapidjson::InsituStringStream stream(text.data());
-    rapidjson::Reader reader;
-    if (!reader.Parse<kParseFlags>(stream, tape)) {
-      report(tape.too_deep ? "nested deeper than " + std::to_string(kMaxDepth) + " levels"
-                           : describe(reader));
-    } else if (stream.Tell() != text.size()) {
-      report("not valid JSON: the text holds a NUL byte");
+  explicit Impl(std::string& text) : stream(text.data()), tape(text, stream) {
+    if (ends_inside_utf8(text)) {
+      report("not valid JSON: the text ends inside a UTF-8 character");
+    } else {
+      parse(text.size());
     }
     tape.add(Token::kEnd);
   }
 
-  static std::string describe(const rapidjson::Reader& reader) {
-    return std::string("not valid JSON: ") +
-           rapidjson::GetParseError_En(reader.GetParseErrorCode()) + " (byte " +
-           std::to_string(reader.GetErrorOffset()) + ")";
+  void parse(std::size_t size) {
+    rapidjson::Reader reader;
+    if (!reader.Parse<kParseFlags>(stream, tape)) {
+      report(why_refused(reader));
+    } else if (stream.Tell() != size) {
+      report("not valid JSON: a NUL byte follows the value");
+    }
+  }
+
+  [[nodiscard]] std::string why_refused(const rapidjson::Reader& reader) const {
+    if (tape.too_deep) return "nested deeper than " + std::to_string(kMaxDepth) + " levels";
+    const std::string at = " (byte " + std::to_string(reader.GetErrorOffset()) + ")";
+    if (tape.lone_surrogate) return "not valid JSON: half of a surrogate pair in a string" + at;
+    std::string_view why = rapidjson::GetParseError_En(reader.GetParseErrorCode());
+    while (!why.empty() && why.back() == '.') why.remove_suffix(1);
+    return "not valid JSON: " + std::string(why) + at;
   }
 
   [[nodiscard]] const Entry& entry() const { return tape.entries[next]; }
@@ -172,7 +210,7 @@ struct Reader::Impl {
     std::string where;
     for (const std::string_view part : path) {
       if (!where.empty()) where += '.';
-      where += part;
+      where += quote_if_needed(part);
     }
     error = where.empty() ? std::move(message) : where + ": " + message;
   }
@@ -181,6 +219,13 @@ struct Reader::Impl {
     report("expected " + std::string(what) + ", found " + std::string(name_of(kind_of(token()))));
   }
 
+  /// A number that no int64 holds; an integer past 2^64 comes as a double.
+  [[nodiscard]] bool is_too_large() const {
+    return token() == Token::kTooLarge ||
+           (token() == Token::kReal && std::fabs(entry().real) >= 0x1p63);
+  }
+
+  rapidjson::InsituStringStream stream;
   Tape tape;
   std::size_t next = 0;  ///< the token that has not been read yet
   boost::container::small_vector<std::string_view, 16> path;
@@ -226,6 +271,10 @@ std::optional<std::string_view> Reader::next_key() {
     ++impl_->next;
     return std::nullopt;
   }
+  if (impl_->token() != Token::kKey) {
+    impl_->report("the member before this value was not read");
+    return std::nullopt;
+  }
   const std::string_view key = impl_->entry().view();
   ++impl_->next;
   return key;
@@ -236,6 +285,12 @@ bool Reader::next_element() {
   if (impl_->token() != Token::kEndArray) return true;
   ++impl_->next;
   return false;
+}
+
+std::size_t Reader::position() const { return impl_->next; }
+
+void Reader::fail_duplicate(std::string_view key) {
+  impl_->report("key " + quote(key) + " stands twice");
 }
 
 void Reader::enter(std::string_view key) { impl_->path.push_back(key); }
@@ -260,8 +315,8 @@ std::string_view Reader::string_or_null() {
 
 std::int64_t Reader::integer() {
   if (failed()) return 0;
-  if (impl_->token() == Token::kTooLarge) {
-    impl_->report("number is larger than 2^63-1");
+  if (impl_->is_too_large()) {
+    impl_->report(kTooLargeMessage);
     return 0;
   }
   if (impl_->token() != Token::kInteger) {
@@ -287,14 +342,18 @@ bool Reader::boolean() {
 std::string Reader::scalar_text() {
   if (failed()) return {};
   const Token token = impl_->token();
-  const Entry& entry = impl_->entry();
+  if (token == Token::kTooLarge) {
+    impl_->report(kTooLargeMessage);
+    return {};
+  }
   if (token != Token::kString && token != Token::kInteger && token != Token::kReal) {
     impl_->expected("a string or a number");
     return {};
   }
+  const Entry& entry = impl_->entry();
   ++impl_->next;
   if (token == Token::kString) return std::string(entry.view());
-  return token == Token::kInteger ? std::to_string(entry.integer) : std::to_string(entry.real);
+  return token == Token::kInteger ? std::to_string(entry.integer) : decimal_text(entry.real);
 }
 
 void Reader::skip() {
@@ -305,6 +364,13 @@ void Reader::skip() {
   ++impl_->next;
 }
 
+Reader::Span Reader::span() const {
+  if (kind() != Kind::kObject && kind() != Kind::kArray) return {};
+  const Entry& first = impl_->entry();
+  const Entry& last = impl_->tape.entries[first.size];
+  return {static_cast<std::size_t>(first.integer), static_cast<std::size_t>(last.integer) + 1};
+}
+
 bool Reader::failed() const { return impl_->error.has_value(); }
 
 void Reader::fail(std::string message) { impl_->report(std::move(message)); }
@@ -313,85 +379,6 @@ Result<void> Reader::finish() {
   if (!failed() && impl_->token() != Token::kEnd) impl_->report("text goes on after the value");
   if (failed()) return tangram::fail(Errc::kInvalidArgument, *impl_->error);
   return {};
-}
-
-namespace {
-
-/// The output stream that RapidJSON's writer asks for, over a caller's string.
-struct StringSink {
-  using Ch = char;
-  std::string* out;
-  void Put(char c) const { out->push_back(c); }
-  void Flush() const {}
-};
-
-}  // namespace
-
-struct Writer::Impl {
-  explicit Impl(std::string& text) : out(&text), sink{&text}, writer(sink) {}
-
-  std::string* out;
-  StringSink sink;
-  rapidjson::Writer<StringSink> writer;
-};
-
-namespace {
-
-rapidjson::SizeType length(std::string_view text) {
-  return static_cast<rapidjson::SizeType>(text.size());
-}
-
-/// RapidJSON asserts on a null pointer, which an empty view may hold.
-const char* pointer(std::string_view text) { return text.data() != nullptr ? text.data() : ""; }
-
-}  // namespace
-
-Writer::Writer(std::string& out) : impl_(std::make_unique<Impl>(out)) {}
-Writer::~Writer() = default;
-
-Writer& Writer::begin_object() {
-  impl_->writer.StartObject();
-  return *this;
-}
-Writer& Writer::end_object() {
-  impl_->writer.EndObject();
-  return *this;
-}
-Writer& Writer::begin_array() {
-  impl_->writer.StartArray();
-  return *this;
-}
-Writer& Writer::end_array() {
-  impl_->writer.EndArray();
-  return *this;
-}
-Writer& Writer::key(std::string_view name) {
-  impl_->writer.Key(pointer(name), length(name));
-  return *this;
-}
-Writer& Writer::string(std::string_view value) {
-  impl_->writer.String(pointer(value), length(value));
-  return *this;
-}
-Writer& Writer::integer(std::int64_t value) {
-  impl_->writer.Int64(value);
-  return *this;
-}
-Writer& Writer::number(double value) {
-  impl_->writer.Double(value);
-  return *this;
-}
-Writer& Writer::boolean(bool value) {
-  impl_->writer.Bool(value);
-  return *this;
-}
-Writer& Writer::null() {
-  impl_->writer.Null();
-  return *this;
-}
-Writer& Writer::raw(std::string_view json) {
-  impl_->writer.RawValue(json.data(), json.size(), rapidjson::kObjectType);
-  return *this;
 }
 
 }  // namespace tangram::json

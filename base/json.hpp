@@ -57,7 +57,7 @@ class Reader {
     if (!begin(Kind::kObject)) return;
     KeySet seen;
     for (auto key = next_key(); key; key = next_key()) {
-      if (!seen.add(*key)) return fail("key \"" + std::string(*key) + "\" stands twice");
+      if (!seen.add(*key)) return fail_duplicate(*key);
       enter(*key);
       member(*key);
       leave();
@@ -68,7 +68,11 @@ class Reader {
   template <class Element>
   void array(Element&& element) {
     if (!begin(Kind::kArray)) return;
-    while (next_element()) element();
+    while (next_element()) {
+      const std::size_t before = position();
+      element();
+      if (position() == before) return fail("an element was not read");
+    }
   }
 
   [[nodiscard]] std::string_view string();
@@ -79,6 +83,16 @@ class Reader {
   /// A number or a string, as text: Kubernetes quantities may be either.
   [[nodiscard]] std::string scalar_text();
   void skip();
+
+  /// Where the object or array that comes next stands in the text: for passing a part of it on
+  /// unread. Offsets are those of the original text; parsing in place has changed the text itself,
+  /// so cut from a copy made before. {0, 0} if no object or array comes next.
+  struct Span {
+    std::size_t begin = 0;
+    std::size_t end = 0;
+  };
+  [[nodiscard]] Span span() const;
+
   [[nodiscard]] bool failed() const;
 
   /// Makes this read an error: "<path>: <message>". The first one wins.
@@ -103,6 +117,8 @@ class Reader {
   bool begin(Kind kind);
   std::optional<std::string_view> next_key();
   bool next_element();
+  [[nodiscard]] std::size_t position() const;
+  void fail_duplicate(std::string_view key);
   void enter(std::string_view key);
   void leave();
 
@@ -126,6 +142,7 @@ class Writer {
   Writer& key(std::string_view name);
   Writer& string(std::string_view value);
   Writer& integer(std::int64_t value);
+  /// Not a number and infinity are written as null: JSON has neither.
   Writer& number(double value);
   Writer& boolean(bool value);
   Writer& null();

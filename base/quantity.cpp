@@ -1,5 +1,7 @@
 #include "base/quantity.hpp"
 
+#include "base/quote.hpp"
+
 #include <array>
 #include <limits>
 #include <optional>
@@ -14,7 +16,7 @@ using Nanos = KubeQuantity::Nanos;
 constexpr Nanos kNano = 1'000'000'000;
 constexpr Nanos kLargest = Nanos{std::numeric_limits<std::int64_t>::max()} * kNano;
 constexpr int kMaxExponent = 18;  // E, the largest decimal suffix
-constexpr int kDecimals = 9;       // a nano of a unit; more decimals round up
+constexpr int kDecimals = 9;      // a nano of a unit; more decimals round up
 
 struct Suffix {
   std::string_view text;
@@ -33,11 +35,11 @@ constexpr std::array<Suffix, 15> kSuffixes{{
     {"T", kNano * 1'000'000'000'000},
     {"P", kNano * 1'000'000'000'000'000},
     {"E", kNano * 1'000'000'000'000'000'000},
-    {"Ki", kNano * kKibi},
-    {"Mi", kNano * kKibi * kKibi},
-    {"Gi", kNano * kKibi * kKibi * kKibi},
-    {"Ti", kNano * kKibi * kKibi * kKibi * kKibi},
-    {"Pi", kNano * kKibi * kKibi * kKibi * kKibi * kKibi},
+    {"Ki", kNano* kKibi},
+    {"Mi", kNano* kKibi* kKibi},
+    {"Gi", kNano* kKibi* kKibi* kKibi},
+    {"Ti", kNano* kKibi* kKibi* kKibi* kKibi},
+    {"Pi", kNano* kKibi* kKibi* kKibi* kKibi* kKibi},
 }};
 constexpr Nanos kExbi = kNano * kKibi * kKibi * kKibi * kKibi * kKibi * kKibi;
 
@@ -119,25 +121,31 @@ Mantissa read_mantissa(std::string_view text) {
 Nanos divide_ceil(Nanos value, Nanos by) { return (value + by - 1) / by; }
 
 Error not_a_quantity(std::string_view text) {
-  return fail(Errc::kInvalidArgument,
-              "\"" + std::string(text) +
-                  "\" is not a quantity; write a number with an optional unit, such as 500m, 2 or 8Gi");
+  return fail(
+      Errc::kInvalidArgument,
+      quote(text) +
+          " is not a quantity; write a number with an optional unit, such as 500m, 2 or 8Gi");
+}
+
+Error negative(std::string_view text) {
+  return fail(Errc::kInvalidArgument, quote(text) + " is negative; write 0 or more");
 }
 
 Error too_large(std::string_view text) {
   return fail(Errc::kInvalidArgument,
-              "\"" + std::string(text) + "\" is too large; the largest quantity is 2^63-1");
+              quote(text) + " is too large; the largest quantity is 2^63-1");
 }
 
 }  // namespace
 
 Result<KubeQuantity> KubeQuantity::parse(std::string_view text) {
   std::string_view rest = text;
-  if (!rest.empty() && rest.front() == '+') rest.remove_prefix(1);
+  const bool minus = !rest.empty() && rest.front() == '-';
+  if (minus || (!rest.empty() && rest.front() == '+')) rest.remove_prefix(1);
   const Mantissa mantissa = read_mantissa(rest);
-  if (mantissa.size == 0) return not_a_quantity(text);
   const auto unit = unit_of(rest.substr(mantissa.size));
-  if (!unit) return not_a_quantity(text);
+  if (mantissa.size == 0 || !unit) return not_a_quantity(text);
+  if (minus && (mantissa.whole != 0 || mantissa.billionths != 0)) return negative(text);
   if (mantissa.whole > kLargest / *unit) return too_large(text);
   // Below 2^127: billionths <= 10^9 and a unit is at most 2^60 * 10^9 nanos.
   const Nanos value = mantissa.whole * *unit + divide_ceil(mantissa.billionths * *unit, kNano);

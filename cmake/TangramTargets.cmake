@@ -23,6 +23,14 @@ if(TANGRAM_COVERAGE)
   add_link_options(--coverage)
 endif()
 
+# `programs`, `fuzzers` and, for every test label, `tests_<label>` build all of that kind.
+function(tangram_group group member)
+  if(NOT TARGET ${group})
+    add_custom_target(${group})
+  endif()
+  add_dependencies(${group} ${member})
+endfunction()
+
 # tangram_library(<folder> SOURCES ... DEPS ...): target tangram::<folder>.
 function(tangram_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
@@ -40,6 +48,7 @@ function(tangram_binary name)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE tangram_options ${ARG_DEPS})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+  tangram_group(programs ${name})
 endfunction()
 
 # tangram_test(<name> SOURCES ... DEPS ... LABELS ... [TIMEOUT seconds]): one binary, every case known to ctest.
@@ -54,6 +63,9 @@ function(tangram_test name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   gtest_discover_tests(${name} NO_PRETTY_VALUES DISCOVERY_TIMEOUT 60
     PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
+  foreach(label ${ARG_LABELS})
+    tangram_group(tests_${label} ${name})
+  endforeach()
 endfunction()
 
 # tangram_fuzzer(<name> SOURCES ... DEPS ...): a libFuzzer target in <build>/fuzz; only with TANGRAM_FUZZ.
@@ -66,4 +78,5 @@ function(tangram_fuzzer name)
   target_link_libraries(${name} PRIVATE tangram_options ${ARG_DEPS})
   target_link_options(${name} PRIVATE -fsanitize=fuzzer,address,undefined)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
+  tangram_group(fuzzers ${name})
 endfunction()

@@ -6,6 +6,8 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -41,9 +43,14 @@ struct ReflectorOptions {
 
 /// Keeps a sink in step with the API server: LIST, then WATCH from the list's resourceVersion.
 ///
-/// End of stream -> watch again from the last version seen (bookmarks count). 410, or an ERROR
-/// frame with that code -> list again. Other errors -> the same after a back-off, which doubles up
-/// to the maximum and starts anew after a success. A list that expires half-way (410) starts over.
+///     list --ok--> watch --end of stream--> watch, from the last version seen (bookmarks count)
+///      ^             |----410, or an ERROR frame with that code----> list
+///      '--error------'--other errors, after a back-off--> the same again
+///
+/// The back-off doubles up to the maximum and starts anew once a watch has said something or has
+/// lasted a second: a list that succeeds is no sign yet that its watch will. It is at least the
+/// server's Retry-After. A 410 is answered at once the first time, and after a back-off when it
+/// follows another one. A list that expires half-way (410) delivers nothing and starts over.
 class Reflector {
  public:
   Reflector(KubeApi& api, ReflectorOptions options, ObjectSink& sink, const Clock& clock,
@@ -55,13 +62,46 @@ class Reflector {
   struct Health {
     bool synced = false;          ///< a list has been delivered
     TimePoint last_heard{};       ///< last list, event or bookmark
-    std::uint64_t lists = 0;
-    std::uint64_t watches = 0;
-    std::uint64_t errors = 0;
+    std::uint64_t lists = 0;      ///< delivered
+    std::uint64_t watches = 0;    ///< opened
+    std::uint64_t errors = 0;     ///< that led to a back-off or a new list
   };
   /// From any thread.
   [[nodiscard]] Health health() const;
-  // private members: the implementation's
+
+ private:
+  /// What went wrong, and what follows from it.
+  struct Trouble {
+    bool expired = false;  ///< list again; otherwise the same again
+    std::string message;
+    std::optional<std::chrono::seconds> retry_after;
+  };
+  using Outcome = std::optional<Trouble>;  ///< nothing: all went well
+
+  Outcome list(const std::stop_token& stop);
+  Outcome watch(const std::stop_token& stop);
+  Outcome take(std::string frame);
+  Outcome take_page(const Response& response, std::vector<std::string>& objects,
+                    std::string& more);
+  Outcome judge_end(const Result<Response>& response, bool worked);
+  [[nodiscard]] Request watch_request() const;
+  void heard();
+  void recover(const Trouble& trouble, const std::stop_token& stop);
+  [[nodiscard]] std::chrono::milliseconds spread(std::chrono::milliseconds wait) const;
+
+  KubeApi& api_;
+  const ReflectorOptions options_;
+  ObjectSink& sink_;
+  const Clock& clock_;
+  const Sleeper sleeper_;
+
+  // Of run()'s thread.
+  std::string version_;  ///< last one seen; empty = must list
+  std::chrono::milliseconds backoff_;
+  bool expired_before_ = false;  ///< a 410, and no word from a watch since
+
+  mutable std::mutex mutex_;
+  Health health_;  ///< under mutex_
 };
 
 }  // namespace tangram::kube

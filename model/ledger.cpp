@@ -3,6 +3,7 @@
 #include "model/fit.hpp"
 
 #include <algorithm>
+#include <cassert>
 
 namespace tangram::model {
 
@@ -45,7 +46,9 @@ std::optional<std::string> first_refusing_card(const NodeState& node, const Hold
                         .memory_limit = granted.memory_limit,
                         .compute_limit = granted.compute_limit,
                         .whole = granted.memory == card.memory && granted.compute == card.compute};
-      if (!card.available() || room_misfit(slice, holding.isolation, card, use[*index])) {
+      const bool can_keep_apart = slice.whole || card.isolation.has(holding.isolation);
+      if (!card.available() || !can_keep_apart ||
+          room_misfit(slice, holding.isolation, card, use[*index])) {
         return granted.uuid;
       }
       charge(use[*index], granted.memory, granted.compute, holding.isolation);
@@ -76,6 +79,7 @@ void Ledger::remove_node(std::string_view name) {
 }
 
 Result<void> Ledger::assume(Holding holding, std::chrono::milliseconds ttl) {
+  assert(ttl > std::chrono::milliseconds{0});
   const NodeState* node = nodes_.find(holding.node);
   if (node == nullptr || !node->present) {
     return fail(Errc::kNotFound, "node " + holding.node + " is not known");
@@ -125,6 +129,13 @@ bool Ledger::release(std::string_view pod_uid) {
   return true;
 }
 
+bool Ledger::forget(std::string_view pod_uid) {
+  const auto found = entries_.find(pod_uid);
+  if (found == entries_.end() || found->second.observed) return false;
+  erase(found);
+  return true;
+}
+
 std::vector<HoldingPtr> Ledger::retain_observed(
     const std::set<std::string, std::less<>>& bound_uids) {
   std::vector<HoldingPtr> ended;
@@ -136,6 +147,8 @@ std::vector<HoldingPtr> Ledger::retain_observed(
     }
     entry = next;
   }
+  std::sort(ended.begin(), ended.end(),
+            [](const HoldingPtr& a, const HoldingPtr& b) { return a->pod_uid < b->pod_uid; });
   return ended;
 }
 

@@ -22,7 +22,7 @@ enum class Phase { kAssumed, kConfirmed };
 ///
 ///     (none) --assume--> Assumed --confirm--> Confirmed --release--> (none)
 ///        |                  |                     ^
-///        |                  +------- release -----|-----------------> (none)
+///        |                  +-- forget, release --|-----------------> (none)
 ///        +---------------- observe ---------------+
 ///
 /// Keyed by pod UID, so a pod that was deleted and made again under its name is another pod.
@@ -59,11 +59,15 @@ class Ledger {
   /// The watch shows the pod bound, holding this. Safe to repeat.
   void observe(Holding holding);
 
-  /// The pod ended, or its bind failed. Safe to repeat. @returns whether it held anything
+  /// The pod ended. Safe to repeat. @returns whether it held anything
   bool release(std::string_view pod_uid);
 
+  /// The pod's bind failed: drops what was assumed. What the watch has shown stays, because then
+  /// somebody else bound the pod. Safe to repeat. @returns whether anything was dropped
+  bool forget(std::string_view pod_uid);
+
   /// A full list of the API server's bound pods has been observed: what was observed before and
-  /// is not in it has ended unseen, and is released. @returns those
+  /// is not in it has ended unseen, and is released. @returns those, by pod UID
   std::vector<HoldingPtr> retain_observed(const std::set<std::string, std::less<>>& bound_uids);
 
   /// Holdings whose deadline has passed; each is named again after another ttl.

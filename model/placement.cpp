@@ -1,58 +1,69 @@
 #include "model/placement.hpp"
 
 #include <algorithm>
-#include <numeric>
+#include <tuple>
+#include <vector>
 
 namespace tangram::model {
 
 namespace {
 
-struct Candidate {
+/// A card that the container's slice fits while nothing else of the request is placed. The
+/// pod's own containers only ever take room away, so no other card need be looked at.
+struct Option {
   std::uint32_t card;
+  Slice slice;
+};
+using Options = std::vector<Option>;
+
+struct Candidate {
+  const Option* option;
   std::int64_t preference;
 };
 using Candidates = boost::container::small_vector<Candidate, 16>;
 
-/// Cards that can take the container's slice now, best first.
-Candidates candidates(const GpuRequest& request, const ContainerRequest& container,
-                      const NodeState& node, const std::vector<CardUse>& use,
-                      const CardPreference& preference) {
-  Candidates fitting;
-  for (std::uint32_t i = 0; i < use.size(); ++i) {
+Options options_of(const GpuRequest& request, const ContainerRequest& container,
+                   const NodeState& node) {
+  Options options;
+  for (std::uint32_t i = 0; i < node.use.size(); ++i) {
     const Card& card = node.cards()[i];
     const Slice slice = slice_of(container.share, card);
-    if (card_misfit(request, slice, card, use[i])) continue;
-    fitting.push_back({i, preference(slice, i, use[i])});
+    if (!card_misfit(request, slice, card, node.use[i])) options.push_back({i, slice});
   }
-  std::stable_sort(fitting.begin(), fitting.end(), [](const Candidate& a, const Candidate& b) {
-    return a.preference > b.preference;
-  });
-  return fitting;
+  return options;
 }
 
-/// Larger requests first: they have the fewest places.
-bool harder(const ContainerRequest& a, const ContainerRequest& b) {
-  const auto size = [](const Share& share) {
-    const auto form = share.form == ShareForm::kWhole || share.fraction == kWholeGpu ? 1 : 0;
-    return std::tuple(form, share.fraction, share.memory);
-  };
-  return std::tuple(size(a.share), a.count) > std::tuple(size(b.share), b.count);
+void most_preferred_first(Candidates& candidates) {
+  std::stable_sort(
+      candidates.begin(), candidates.end(),
+      [](const Candidate& a, const Candidate& b) { return a.preference > b.preference; });
+}
+
+/// How much of a card the slice takes, in thousandths of whatever it takes most of.
+std::int64_t dominant_share(const Option& option, const NodeState& node) {
+  const std::int64_t memory = std::max(node.cards()[option.card].memory.count(), std::int64_t{1});
+  return std::max(1000 * option.slice.memory.count() / memory, option.slice.compute.count());
 }
 
 /// Depth-first search over the cards of several containers.
 class Search {
  public:
   Search(const GpuRequest& request, const NodeState& node, const CardPreference& preference)
-      : request_(request), node_(node), preference_(preference), use_(node.use) {
-    order_.resize(request.containers.size());
-    std::iota(order_.begin(), order_.end(), std::size_t{0});
-    std::stable_sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) {
-      return harder(request_.containers[a], request_.containers[b]);
-    });
-    picked_.resize(request.containers.size());
-  }
+      : request_(request),
+        node_(node),
+        preference_(preference),
+        use_(node.use),
+        options_(request.containers.size()),
+        order_(request.containers.size()),
+        picked_(request.containers.size()) {}
 
   std::optional<Placement> run() {
+    for (std::size_t i = 0; i < options_.size(); ++i) {
+      options_[i] = options_of(request_, request_.containers[i], node_);
+      // One hopeless container decides; without this the others would be tried in every way first.
+      if (options_[i].size() < wanted(i)) return std::nullopt;
+    }
+    sort_hardest_first();
     if (!place_from(0)) return std::nullopt;
     Placement placement;
     for (const auto& cards : picked_) placement.insert(placement.end(), cards.begin(), cards.end());
@@ -62,25 +73,49 @@ class Search {
  private:
   using Cards = boost::container::small_vector<std::uint32_t, 8>;
 
+  std::size_t wanted(std::size_t container) const {
+    return static_cast<std::size_t>(request_.containers[container].count);
+  }
+
+  /// Larger slices first: they have the fewest places.
+  void sort_hardest_first() {
+    std::vector<std::tuple<std::int64_t, std::size_t>> hardness(order_.size());
+    for (std::size_t i = 0; i < order_.size(); ++i) {
+      order_[i] = i;
+      hardness[i] = {dominant_share(options_[i].front(), node_), wanted(i)};
+    }
+    std::stable_sort(order_.begin(), order_.end(),
+                     [&](std::size_t a, std::size_t b) { return hardness[a] > hardness[b]; });
+  }
+
   bool place_from(std::size_t depth) {
     if (depth == order_.size()) return true;
     const std::size_t index = order_[depth];
-    const Candidates fitting =
-        candidates(request_, request_.containers[index], node_, use_, preference_);
-    return choose(depth, index, fitting, 0);
+    return choose(depth, index, candidates(index), 0);
+  }
+
+  /// Cards that can take the container's slice beside what is placed already, best first.
+  Candidates candidates(std::size_t index) {
+    Candidates fitting;
+    for (const Option& option : options_[index]) {
+      ++steps_;
+      const CardUse& use = use_[option.card];
+      if (room_misfit(option.slice, request_.isolation, node_.cards()[option.card], use)) continue;
+      fitting.push_back({&option, preference_(option.slice, option.card, use)});
+    }
+    most_preferred_first(fitting);
+    return fitting;
   }
 
   /// Takes the rest of one container's cards from fitting[from...], then goes on to the next one.
   bool choose(std::size_t depth, std::size_t index, const Candidates& fitting, std::size_t from) {
-    const ContainerRequest& container = request_.containers[index];
     Cards& mine = picked_[index];
-    const auto missing = static_cast<std::size_t>(container.count) - mine.size();
+    const std::size_t missing = wanted(index) - mine.size();
     if (missing == 0) return place_from(depth + 1);
     for (std::size_t i = from; i + missing <= fitting.size(); ++i) {
       if (++steps_ > kMaxSearchSteps) return false;
-      const std::uint32_t card = fitting[i].card;
       if (is_twin_of_a_failed_one(fitting, from, i)) continue;
-      const Slice slice = slice_of(container.share, node_.cards()[card]);
+      const auto& [card, slice] = *fitting[i].option;
       charge(use_[card], slice.memory, slice.compute, request_.isolation);
       mine.push_back(card);
       if (choose(depth, index, fitting, i + 1)) return true;
@@ -92,25 +127,28 @@ class Search {
 
   /// A card that looks like one which led nowhere leads nowhere too.
   bool is_twin_of_a_failed_one(const Candidates& fitting, std::size_t from, std::size_t i) const {
-    const Card& card = node_.cards()[fitting[i].card];
-    const CardUse& use = use_[fitting[i].card];
+    const std::uint32_t tried = fitting[i].option->card;
     return std::any_of(fitting.begin() + static_cast<std::ptrdiff_t>(from),
                        fitting.begin() + static_cast<std::ptrdiff_t>(i),
-                       [&](const Candidate& failed) {
-                         const Card& other = node_.cards()[failed.card];
-                         return use_[failed.card] == use && other.memory == card.memory &&
-                                other.compute == card.compute &&
-                                other.max_sharers == card.max_sharers &&
-                                other.isolation == card.isolation && other.model == card.model;
-                       });
+                       [&](const Candidate& failed) { return twins(failed.option->card, tried); });
+  }
+
+  /// Alike in everything that decides what else fits there.
+  bool twins(std::uint32_t a, std::uint32_t b) const {
+    const Card& one = node_.cards()[a];
+    const Card& other = node_.cards()[b];
+    return use_[a] == use_[b] && one.memory == other.memory && one.compute == other.compute &&
+           one.max_sharers == other.max_sharers && one.isolation == other.isolation &&
+           one.model == other.model;
   }
 
   const GpuRequest& request_;
   const NodeState& node_;
   const CardPreference& preference_;
   std::vector<CardUse> use_;
-  std::vector<std::size_t> order_;
-  std::vector<Cards> picked_;
+  std::vector<Options> options_;    ///< per container
+  std::vector<std::size_t> order_;  ///< containers, in the order they are placed
+  std::vector<Cards> picked_;       ///< per container
   int steps_ = 0;
 };
 
@@ -119,10 +157,15 @@ std::optional<Placement> place_one(const GpuRequest& request, const NodeState& n
                                    const CardPreference& preference) {
   const ContainerRequest& container = request.containers.front();
   const auto count = static_cast<std::size_t>(container.count);
-  const Candidates fitting = candidates(request, container, node, node.use, preference);
-  if (fitting.size() < count) return std::nullopt;
+  const Options options = options_of(request, container, node);
+  if (options.size() < count) return std::nullopt;
+  Candidates fitting;
+  for (const Option& option : options) {
+    fitting.push_back({&option, preference(option.slice, option.card, node.use[option.card])});
+  }
+  most_preferred_first(fitting);
   Placement placement;
-  for (std::size_t i = 0; i < count; ++i) placement.push_back(fitting[i].card);
+  for (std::size_t i = 0; i < count; ++i) placement.push_back(fitting[i].option->card);
   return placement;
 }
 

@@ -23,16 +23,16 @@ using CardPreference =
 
 /// Finds cards for every container of the request: the most preferred ones, on a tie the lowest
 /// index. One container: exact and linear. Several: the largest first, with backtracking, so
-/// that a pod which fits is placed; the search gives up after kMaxSearchSteps tries.
+/// that a pod which fits is placed; the search gives up after kMaxSearchSteps.
 /// @returns nothing if the request does not fit the node (or the search gave up)
 [[nodiscard]] std::optional<Placement> place(const GpuRequest& request, const NodeState& node,
                                              const CardPreference& preference);
 
-/// A pod of 16 containers on 16 cards that fits is nearly always found in a few hundred steps;
-/// this bounds what a hostile one can cost to about a millisecond.
+/// A step is one look at one card. A pod of 16 containers on 16 cards that fits is nearly always
+/// found in a few hundred; this bounds what a hostile one can cost to about a millisecond.
 inline constexpr int kMaxSearchSteps = 20'000;
 
-/// The node after the placement: its cards' use and its requested CPU and memory.
+/// The use of every card of the node after the placement.
 [[nodiscard]] std::vector<CardUse> use_after(const GpuRequest& request, const NodeState& node,
                                              const Placement& placement);
 

@@ -45,20 +45,26 @@ class ClusterSnapshot {
 
   /// @returns null for a node that is not known or not present
   [[nodiscard]] const NodeState* find(std::string_view name) const {
-    const auto found = names_->find(name);
-    if (found == names_->end()) return nullptr;
-    const NodeState* node = at(found->second);
-    return node != nullptr && node->present ? node : nullptr;
+    const auto found = lookup(name);
+    return found ? found->node : nullptr;
   }
 
-  /// Where the node stands, for caches beside the books; nothing if it is not known.
-  [[nodiscard]] std::optional<NodeIndex> index_of(std::string_view name) const {
+  /// A present node and where it stands, for caches beside the books.
+  struct Found {
+    NodeIndex index;
+    const NodeState* node;  ///< never null
+  };
+  [[nodiscard]] std::optional<Found> lookup(std::string_view name) const {
     const auto found = names_->find(name);
     if (found == names_->end()) return std::nullopt;
-    return found->second;
+    const NodeState* node = at(found->second);
+    if (node == nullptr || !node->present) return std::nullopt;
+    return Found{found->second, node};
   }
 
+  /// @returns null if nothing stands there: the index may come from a newer or older snapshot
   [[nodiscard]] const NodeState* at(NodeIndex index) const {
+    if (index / kNodesPerRun >= runs_.size()) return nullptr;
     return (*runs_[index / kNodesPerRun])[index % kNodesPerRun].get();
   }
 

@@ -1,9 +1,11 @@
 #pragma once
 
 #include "model/node_state.hpp"
+#include "policies/shape.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 namespace tangram::policies {
@@ -21,7 +23,11 @@ struct Workload {
   std::int64_t total = 0;              ///< sum of the counts of the classes kept
 };
 
+/// The coverage of the published FGD.
+inline constexpr int kCoveragePercent = 95;
+
 /// Counts pods by class. Deterministic: the same pods in the same order give the same workload.
+/// Memory grows with the number of different classes, not with the pods.
 class WorkloadCounter {
  public:
   /// Two pods are of one class if their CPU and GPU requests are the same (memory of the node is
@@ -31,11 +37,12 @@ class WorkloadCounter {
   [[nodiscard]] std::size_t pods() const { return pods_; }
 
   /// The most frequent classes up to and including the one that reaches `coverage_percent` of
-  /// the pods; 95 in the published FGD.
+  /// the pods.
   [[nodiscard]] Workload top(int coverage_percent) const;
 
  private:
   std::vector<WorkloadClass> classes_;  ///< in order of first appearance
+  std::unordered_map<model::PodDemand, std::size_t, ShapeHash> index_;  ///< into classes_
   std::size_t pods_ = 0;
 };
 

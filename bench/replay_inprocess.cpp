@@ -1,0 +1,104 @@
+#include "bench/replay_inprocess.hpp"
+
+#include "model/placement.hpp"
+
+#include <chrono>
+#include <string>
+
+namespace tangram::bench {
+
+namespace {
+
+/// A share's memory is in proportion to its milli here, so any size decides alike.
+constexpr Mebibytes kDeviceMemory{16'384};
+/// The traces know no limit on sharers; a device has 1000 milli and a pod asks at least one.
+constexpr int kMostSharers = 1000;
+/// The traces have a few hundred different pods; 1024 shapes x 1213 nodes are about 100 MB.
+constexpr std::size_t kRememberedShapes = 1024;
+constexpr std::chrono::minutes kBindTime{1};
+
+}  // namespace
+
+model::NodeInventory inventory_of(const TraceNode& node) {
+  model::NodeInventory inventory{.name = node.name,
+                                 .cards = {},
+                                 .cpu = MilliCpu(node.cpu_milli),
+                                 .memory = Mebibytes(node.memory_mib)};
+  for (int i = 0; i < node.gpus; ++i) {
+    model::Card card;
+    card.id = node.name + "-" + std::to_string(i);
+    card.model = node.model;
+    card.memory = kDeviceMemory;
+    card.max_sharers = kMostSharers;
+    inventory.cards.push_back(std::move(card));
+  }
+  return inventory;
+}
+
+model::PodDemand demand_of(const TracePod& pod) {
+  model::PodDemand demand;
+  demand.footprint = {.cpu = MilliCpu(pod.cpu_milli), .memory = Mebibytes(pod.memory_mib)};
+  if (pod.gpus == 0) return demand;
+  model::ContainerRequest container{.container = "main", .count = pod.gpus, .share = {}};
+  if (pod.gpu_milli < kDeviceMilli) {
+    container.share.form = model::ShareForm::kFraction;
+    container.share.fraction = MilliGpu(pod.gpu_milli);
+  }
+  demand.gpu.containers.push_back(std::move(container));
+  demand.gpu.models = pod.models;
+  return demand;
+}
+
+policies::Workload workload_of(const std::vector<TracePod>& pods) {
+  policies::WorkloadCounter counter;
+  for (const TracePod& pod : pods) counter.add(demand_of(pod));
+  return counter.top(policies::kCoveragePercent);
+}
+
+InProcessPlacer::InProcessPlacer(const std::vector<TraceNode>& nodes,
+                                 std::unique_ptr<const policies::Policy> policy)
+    : nodes_(nodes), policy_(std::move(policy)), ledger_(clock_), cache_(kRememberedShapes) {
+  for (const TraceNode& node : nodes_) ledger_.put_node(inventory_of(node));
+  const auto books = ledger_.snapshot();
+  for (const TraceNode& node : nodes_) index_.push_back(books->lookup(node.name)->index);
+}
+
+std::optional<InProcessPlacer::Decision> InProcessPlacer::decide(
+    const model::PodDemand& demand, const std::vector<std::size_t>& feasible) {
+  const auto books = ledger_.snapshot();
+  auto pass = cache_.open(*policy_, demand);
+  std::optional<Decision> best;
+  for (const std::size_t node : feasible) {
+    const auto& choice = pass.choose(index_[node], *books->at(index_[node]));
+    if (choice && (!best || choice->score > best->choice.score)) best = {node, *choice};
+  }
+  return best;
+}
+
+Result<void> InProcessPlacer::book(std::size_t arrival, const TracePod& pod,
+                                   const model::PodDemand& demand, const Decision& decision) {
+  const auto books = ledger_.snapshot();
+  const model::NodeState& node = *books->at(index_[decision.node]);
+  model::Holding holding;
+  holding.pod_uid = std::to_string(arrival);
+  holding.pod_name = pod.name;
+  holding.node = node.name;
+  holding.footprint = demand.footprint;
+  holding.isolation = demand.gpu.isolation;
+  holding.containers = model::grants_of(demand.gpu, node, decision.choice.placement);
+  const std::string uid = holding.pod_uid;
+  if (auto assumed = ledger_.assume(std::move(holding), kBindTime); !assumed) return assumed;
+  return ledger_.confirm(uid);
+}
+
+Result<std::optional<Placed>> InProcessPlacer::place(std::size_t arrival, const TracePod& pod,
+                                                     const std::vector<std::size_t>& feasible) {
+  const model::PodDemand demand = demand_of(pod);
+  const auto decision = decide(demand, feasible);
+  if (!decision) return std::optional<Placed>{};
+  if (auto booked = book(arrival, pod, demand, *decision); !booked) return booked.error();
+  const auto& cards = decision->choice.placement;
+  return std::optional(Placed{.node = decision->node, .gpus = {cards.begin(), cards.end()}});
+}
+
+}  // namespace tangram::bench

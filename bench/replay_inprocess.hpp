@@ -1,0 +1,53 @@
+#pragma once
+
+#include "base/clock.hpp"
+#include "bench/replay_placer.hpp"
+#include "model/ledger.hpp"
+#include "policies/choice_cache.hpp"
+#include "policies/policy.hpp"
+#include "policies/workload.hpp"
+
+#include <memory>
+#include <vector>
+
+namespace tangram::bench {
+
+/// A device as the agent of such a node would report it: its id is "<node>-<index>".
+[[nodiscard]] model::NodeInventory inventory_of(const TraceNode& node);
+
+/// A pod as its annotations would read: gpu-fraction if it shares, else gpu-count.
+[[nodiscard]] model::PodDemand demand_of(const TracePod& pod);
+
+/// The target workload for policies, made of the pods to expect.
+[[nodiscard]] policies::Workload workload_of(const std::vector<TracePod>& pods);
+
+/// Replays against the books and a policy directly: no HTTP, no API server. The highest score
+/// wins, on a tie the node that comes first.
+class InProcessPlacer final : public Placer {
+ public:
+  InProcessPlacer(const std::vector<TraceNode>& nodes,
+                  std::unique_ptr<const policies::Policy> policy);
+
+  Result<std::optional<Placed>> place(std::size_t arrival, const TracePod& pod,
+                                      const std::vector<std::size_t>& feasible) override;
+
+ private:
+  /// The best node, and what to do there.
+  struct Decision {
+    std::size_t node = 0;
+    policies::Choice choice;
+  };
+  [[nodiscard]] std::optional<Decision> decide(const model::PodDemand& demand,
+                                               const std::vector<std::size_t>& feasible);
+  Result<void> book(std::size_t arrival, const TracePod& pod, const model::PodDemand& demand,
+                    const Decision& decision);
+
+  const std::vector<TraceNode>& nodes_;
+  std::unique_ptr<const policies::Policy> policy_;
+  SystemClock clock_;
+  model::Ledger ledger_;
+  std::vector<model::NodeIndex> index_;  ///< of each trace node, in the books
+  policies::ChoiceCache cache_;
+};
+
+}  // namespace tangram::bench

@@ -1,0 +1,65 @@
+#pragma once
+
+#include "base/result.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tangram::bench {
+
+/// A device has this many milli; the traces know no other.
+inline constexpr std::int64_t kDeviceMilli = 1000;
+
+/// A node of the trace. All its devices are alike.
+struct TraceNode {
+  std::string name;
+  std::int64_t cpu_milli = 0;
+  std::int64_t memory_mib = 0;
+  int gpus = 0;
+  std::string model;
+};
+
+/// A pod of the trace. One that shares asks gpus = 1 and gpu_milli < 1000; any other asks
+/// `gpus` whole devices of one node, or none.
+struct TracePod {
+  std::string name;
+  std::int64_t cpu_milli = 0;
+  std::int64_t memory_mib = 0;
+  int gpus = 0;
+  std::int64_t gpu_milli = 0;        ///< of each device
+  std::vector<std::string> models;   ///< devices it accepts; empty = any
+
+  [[nodiscard]] std::int64_t total_milli() const { return gpus * gpu_milli; }
+};
+
+/// What a replay reads.
+struct Trace {
+  std::vector<TraceNode> nodes;         ///< in the order that breaks ties: the first wins
+  std::vector<TracePod> arrivals;       ///< in order of arrival
+  std::vector<TracePod> workload;       ///< the pods that policies are told to expect
+  std::string workload_origin;          ///< where they come from, for people
+
+  [[nodiscard]] std::int64_t capacity_milli() const;
+};
+
+struct TracePaths {
+  std::string nodes;     ///< sn,cpu_milli,memory_mib,gpu,model
+  std::string arrivals;  ///< order,pod,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec
+  std::string order;     ///< rank,node
+  std::string workload;  ///< like arrivals, order left out; empty = see find_workload()
+
+  /// The files of arrivals "NAME-SEED" in a folder laid out as nodes.csv, arrivals/, pods/.
+  static TracePaths in_folder(const std::string& folder, const std::string& trace_seed);
+};
+
+/// The pods a trace was drawn from, if they lie where a data folder keeps them: for arrivals
+/// DIR/NAME-SEED.csv that is DIR/../pods/NAME.csv. @returns "" if there is no such file
+[[nodiscard]] std::string find_workload(const std::string& arrivals_path);
+
+/// @returns kNotFound if a file cannot be read; kInvalidArgument, with file and line, if one is
+///          wrong or they do not belong together (a ranked node that does not exist)
+Result<Trace> read_trace(const TracePaths& paths);
+
+}  // namespace tangram::bench

@@ -1,0 +1,159 @@
+// Replays a trace of pods against the scheduler's books and one policy, and says how much of the
+// cluster's GPU it managed to allocate.
+
+#include "bench/replay.hpp"
+#include "bench/replay_inprocess.hpp"
+#include "bench/replay_report.hpp"
+#include "policies/registry.hpp"
+
+#include <CLI/CLI.hpp>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+
+namespace {
+
+using namespace tangram;
+
+// Exit codes, for scripts.
+constexpr int kInvalidReplay = 1;  // a rule was broken
+constexpr int kCannotRun = 2;      // bad arguments or files
+
+struct Options {
+  std::string trace_seed;
+  bench::TracePaths paths;
+  std::string policy = "default";
+  std::string via = "inproc";
+  std::string log;
+  std::string curve;
+  std::string summary;
+  bool progress = false;
+};
+
+void declare(CLI::App& app, Options& options) {
+  auto* trace = app.add_option("--trace", options.trace_seed,
+                               "A trace and seed in the folder $OPENB_DIR, such as default-42; "
+                               "instead of --nodes, --arrivals and --order");
+  app.add_option("--nodes", options.paths.nodes, "CSV: sn,cpu_milli,memory_mib,gpu,model")
+      ->excludes(trace);
+  app.add_option("--arrivals", options.paths.arrivals,
+                 "CSV: order,pod,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec")
+      ->excludes(trace);
+  app.add_option("--order", options.paths.order,
+                 "CSV: rank,node; on equal scores the lowest rank wins")
+      ->excludes(trace);
+  app.add_option("--workload", options.paths.workload,
+                 "CSV of the pods that policies are told to expect: name,cpu_milli,memory_mib,"
+                 "num_gpu,gpu_milli,gpu_spec; else ../pods/NAME.csv beside the arrivals "
+                 "NAME-SEED.csv, else the arrivals themselves");
+  app.add_option("--policy", options.policy, "A policy's name, or default")->capture_default_str();
+  app.add_option("--via", options.via, "inproc: the books and the policy, called directly")
+      ->capture_default_str();
+  app.add_option("--log", options.log, "Write every placement: order,pod,node,gpus");
+  app.add_option("--curve", options.curve,
+                 "Write arrived and allocated percent after every arrival");
+  app.add_option("--summary", options.summary, "Write the summary as JSON");
+  app.add_flag("--progress", options.progress,
+               "Show progress on stderr also where that is not a terminal");
+}
+
+Result<bench::TracePaths> paths_of(const Options& options) {
+  if (options.trace_seed.empty()) {
+    const bench::TracePaths& paths = options.paths;
+    if (paths.nodes.empty() || paths.arrivals.empty() || paths.order.empty()) {
+      return fail(Errc::kInvalidArgument, "write --nodes, --arrivals and --order, or --trace");
+    }
+    return paths;
+  }
+  const char* folder = std::getenv("OPENB_DIR");  // NOLINT(concurrency-mt-unsafe): one thread
+  if (folder == nullptr) {
+    return fail(Errc::kInvalidArgument,
+                "--trace needs the variable OPENB_DIR: the folder of nodes.csv and arrivals/");
+  }
+  bench::TracePaths paths = bench::TracePaths::in_folder(folder, options.trace_seed);
+  paths.workload = options.paths.workload;
+  return paths;
+}
+
+Result<std::unique_ptr<bench::Placer>> make_placer(const Options& options,
+                                                   const bench::Trace& trace) {
+  if (options.via != "inproc") {
+    return fail(Errc::kInvalidArgument,
+                "this program cannot replay via \"" + options.via + "\"; write --via inproc");
+  }
+  policies::PolicyOptions expected;
+  expected.workload = std::make_shared<policies::Workload>(bench::workload_of(trace.workload));
+  auto policy = policies::make_policy(options.policy, expected);
+  if (!policy) return policy.error();
+  return std::unique_ptr<bench::Placer>(
+      std::make_unique<bench::InProcessPlacer>(trace.nodes, std::move(*policy)));
+}
+
+bench::Progress progress_bar(const Options& options, std::size_t total) {
+  if (!options.progress && isatty(STDERR_FILENO) == 0) return {};
+  return [total](std::size_t done) {
+    constexpr std::size_t kWidth = 50;
+    if (done * 100 / total == (done - 1) * 100 / total) return;
+    const std::size_t filled = done * kWidth / total;
+    std::cerr << "\r[" << std::string(filled, '#') << std::string(kWidth - filled, '.') << "] "
+              << done << "/" << total << (done == total ? "\n" : "") << std::flush;
+  };
+}
+
+Result<void> write_reports(const Options& options, const bench::Trace& trace,
+                           const bench::Outcome& outcome) {
+  const bench::RunLabel label{.policy = options.policy, .via = options.via};
+  std::cout << bench::summary_text(trace, outcome, label);
+  if (!options.log.empty()) {
+    const auto log = bench::placement_log(trace, outcome);
+    if (auto written = bench::write_file(options.log, log); !written) return written;
+  }
+  if (!options.curve.empty()) {
+    if (auto written = bench::write_file(options.curve, bench::curve(outcome)); !written) {
+      return written;
+    }
+  }
+  if (options.summary.empty()) return {};
+  return bench::write_file(options.summary, bench::summary_json(trace, outcome, label));
+}
+
+/// @returns whether all rules were kept
+Result<bool> run(const Options& options) {
+  const auto paths = paths_of(options);
+  if (!paths) return paths.error();
+  const auto trace = bench::read_trace(*paths);
+  if (!trace) return trace.error();
+  auto placer = make_placer(options, *trace);
+  if (!placer) return placer.error();
+  const auto outcome =
+      bench::replay(*trace, **placer, progress_bar(options, trace->arrivals.size()));
+  if (!outcome) return outcome.error();
+  if (auto written = write_reports(options, *trace, *outcome); !written) return written.error();
+  return !outcome->violation.has_value();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  Options options;
+  CLI::App app("Replays a trace of pods and reports how much GPU a policy allocates.");
+  declare(app, options);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    const int code = app.exit(error);
+    return code == 0 ? 0 : kCannotRun;
+  }
+  if (options.policy == "default") options.policy = policies::kDefaultPolicy;
+  const auto valid = run(options);
+  if (!valid) {
+    std::cerr << "tangram-replay: " << valid.error().message << "\n";
+    return kCannotRun;
+  }
+  return *valid ? 0 : kInvalidReplay;
+} catch (const std::exception& error) {
+  std::cerr << "tangram-replay: " << error.what() << "\n";
+  return kCannotRun;
+}

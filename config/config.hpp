@@ -1,0 +1,113 @@
+#pragma once
+
+#include "base/result.hpp"
+#include "base/units.hpp"
+#include "model/card.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tangram::config {
+
+/// A numeric IP address and a port. Text: "127.0.0.1:9898", "[::1]:9898".
+struct Endpoint {
+  std::string address;
+  std::uint16_t port = 0;  ///< 0 = the system picks a free one
+  friend bool operator==(const Endpoint&, const Endpoint&) = default;
+};
+
+/// Where the cluster is.
+enum class KubeSource : std::uint8_t {
+  kLocal,       ///< in memory, from a file: demo, replay and tests
+  kInCluster,   ///< the service account of the pod that this process runs in
+  kKubeconfig,  ///< the file $KUBECONFIG names, else ~/.kube/config
+};
+
+/// Everything an operator can set. The initialisers here are the defaults; bounds and reasons
+/// stand in settings.cpp, and config/tangram.yaml and docs/configuration.md are written from both.
+/// A value, made once at start-up by load_config() and not changed afterwards.
+struct Config {
+  struct Server {
+    Endpoint listen{"127.0.0.1", 9898};
+    int threads = 0;
+    int max_body_mib = 32;
+    int max_header_kib = 16;
+    std::chrono::seconds idle_timeout{120};
+    std::chrono::seconds request_timeout{30};
+    int max_connections = 1024;
+    std::chrono::seconds drain_timeout{20};
+    friend bool operator==(const Server&, const Server&) = default;
+  };
+
+  struct Scheduler {
+    /// Not checked here: the policies know their names. See policies::PolicySet::find.
+    std::string policy = "fragmentation";
+    int short_list = 8;
+    std::chrono::milliseconds assume_ttl{30'000};
+    model::Isolation default_isolation = model::Isolation::kMps;
+    int offer_memory_pods = 10'000;
+    std::chrono::seconds offer_penalty{60};
+    friend bool operator==(const Scheduler&, const Scheduler&) = default;
+  };
+
+  struct Bind {
+    int workers = 32;
+    int queue = 1024;
+    std::chrono::milliseconds timeout{4000};
+    friend bool operator==(const Bind&, const Bind&) = default;
+  };
+
+  struct Kube {
+    /// load_config() insists that it is named. Of the three this one fails loudly elsewhere.
+    KubeSource source = KubeSource::kInCluster;
+    std::string cluster_file;
+    int page_size = 500;
+    friend bool operator==(const Kube&, const Kube&) = default;
+  };
+
+  struct Fragmentation {
+    std::string workload_file;
+    int learn_window_pods = 20'000;
+    int relearn_every_pods = 1000;
+    int coverage_percent = 95;
+    friend bool operator==(const Fragmentation&, const Fragmentation&) = default;
+  };
+
+  struct Bestfit {
+    MilliCpu cpu{128'000};
+    MilliGpu gpu{8000};
+    friend bool operator==(const Bestfit&, const Bestfit&) = default;
+  };
+
+  struct Log {
+    std::string level = "info";
+    friend bool operator==(const Log&, const Log&) = default;
+  };
+
+  Server server;
+  Scheduler scheduler;
+  Bind bind;
+  Kube kube;
+  Fragmentation fragmentation;
+  Bestfit bestfit;
+  Log log;
+  friend bool operator==(const Config&, const Config&) = default;
+};
+
+/// Reads one YAML document, then the overrides, "section.key=value" each (what `--set` takes; of
+/// two for the same key the last one counts). What neither names keeps its default.
+///
+/// `file_name` is for messages only. Pure: touches no file and no environment.
+/// Refused: unknown and repeated keys, wrong types, values out of bounds, and values that
+/// contradict each other.
+/// @returns kInvalidArgument with every mistake on a line of its own,
+///          "file:line:column: what; what to write" or "--set section.key: what; what to write"
+Result<Config> load_config(const std::string& text, const std::string& file_name,
+                           const std::vector<std::string>& overrides);
+
+/// "address:port". IPv6 addresses stand in brackets.
+[[nodiscard]] std::string to_string(const Endpoint& endpoint);
+
+}  // namespace tangram::config

@@ -1,0 +1,118 @@
+#include "config/reference.hpp"
+
+#include "config/settings.hpp"
+
+#include <string_view>
+
+namespace tangram::config {
+namespace {
+
+constexpr std::size_t kColumns = 100;
+
+/// Breaks text at spaces; every line starts with `indent`.
+std::string wrapped(std::string_view text, const std::string& indent) {
+  std::string out;
+  while (!text.empty()) {
+    std::size_t end = text.size();
+    if (indent.size() + end > kColumns) {
+      end = text.rfind(' ', kColumns - indent.size());
+      if (end == std::string_view::npos || end == 0) end = text.find(' ');
+      if (end == std::string_view::npos) end = text.size();
+    }
+    out.append(indent).append(text.substr(0, end)).append("\n");
+    text.remove_prefix(end == text.size() ? end : end + 1);
+  }
+  return out;
+}
+
+/// "91..3600. At least 91: ... At most 3600: ..."
+std::string bounds(const Setting& setting) {
+  const auto* integer = std::get_if<IntegerRule>(&setting.rule);
+  if (integer == nullptr) return "Write " + allowed_text(setting) + ".";
+  return "At least " + std::to_string(integer->min.value) + ": " +
+         std::string(integer->min.reason) + ". At most " + std::to_string(integer->max.value) +
+         ": " + std::string(integer->max.reason) + ".";
+}
+
+/// Every text is a plain YAML scalar except the empty one and an address in brackets.
+std::string yaml_value(const Setting& setting, const Config& config) {
+  const std::string value = value_text(setting, config);
+  const bool plain = !value.empty() && value.front() != '[';
+  return plain ? value : "\"" + value + "\"";
+}
+
+/// A "|" would end the cell.
+std::string cell(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '|') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string reference_yaml() {
+  const Config defaults;
+  std::string out = wrapped(
+      "Every setting of Tangram with its default. Keep the lines that you change; the rest may go. "
+      "Only kube.source must stand. A value from here gives way to --set section.key=value.",
+      "# ");
+  out += "# Written by scripts/update-reference; do not edit.\n";
+  for (const Section& section : sections()) {
+    out += "\n" + wrapped(section.description, "# ");
+    out.append(section.name).append(":\n");
+    for (const Setting& setting : section.settings) {
+      out += wrapped(setting.description, "  # ");
+      out += wrapped(bounds(setting), "  # ");
+      out.append("  ").append(setting.key).append(": ");
+      out += yaml_value(setting, defaults) + (setting.required ? "  # required\n" : "\n");
+    }
+  }
+  return out;
+}
+
+std::string reference_markdown() {
+  const Config defaults;
+  std::string out =
+      "# Configuration\n\n"
+      "<!-- Written by scripts/update-reference; do not edit. -->\n\n"
+      "One YAML file holds every setting; `config/tangram.yaml` is that file with the defaults.\n"
+      "What the file leaves out keeps its default, except `kube.source`, which has none.\n"
+      "`--set section.key=value` on the command line replaces a value of the file.\n\n"
+      "Unknown and repeated keys, wrong types, values out of bounds and contradictions are "
+      "refused,\nall of them in one message, each with its line and what to write instead.\n";
+  for (const Section& section : sections()) {
+    out.append("\n## ").append(section.name).append("\n\n");
+    out.append(section.description).append("\n\n");
+    out += "| key | default | allowed | meaning |\n|---|---|---|---|\n";
+    for (const Setting& setting : section.settings) {
+      const std::string value = yaml_value(setting, defaults);
+      out.append("| `").append(setting.key).append("` | ");
+      out += (setting.required ? "none: required" : "`" + value + "`") + " | ";
+      out += cell(allowed_text(setting)) + " | " + cell(setting.description);
+      if (std::holds_alternative<IntegerRule>(setting.rule)) out += " " + cell(bounds(setting));
+      out += " |\n";
+    }
+  }
+  out += "\n## Settings that limit each other\n\n";
+  for (const Relation& relation : relations()) out.append("- ").append(relation.rule).append("\n");
+  return out;
+}
+
+std::string settings_help() {
+  const Config defaults;
+  std::string out;
+  for (const Section& section : sections()) {
+    for (const Setting& setting : section.settings) {
+      out += full_name(section, setting) + " = " +
+             (setting.required ? "(required)" : yaml_value(setting, defaults)) + "   [" +
+             allowed_text(setting) + "]\n";
+      out += wrapped(setting.description, "    ");
+    }
+  }
+  return out;
+}
+
+}  // namespace tangram::config

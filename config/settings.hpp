@@ -1,0 +1,83 @@
+#pragma once
+
+#include "config/config.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+/// The one place that knows each setting's key, bounds and meaning. The loader, the reference
+/// file, the documentation page and the help text all read this table.
+namespace tangram::config {
+
+/// A limit and why it is there.
+struct Bound {
+  std::int64_t value = 0;
+  std::string_view reason;  ///< a clause: "Go keeps idle connections for 90 s"
+};
+
+struct IntegerRule {
+  Bound min;
+  Bound max;
+  std::int64_t (*get)(const Config&) = nullptr;
+  void (*set)(Config&, std::int64_t) = nullptr;
+};
+
+struct TextRule {
+  std::string form;  ///< completes "write ...": "one of mps, time-slice, none"
+  std::string (*get)(const Config&) = nullptr;
+  /// @returns false, and leaves the Config alone, if the text does not have that form
+  bool (*set)(Config&, std::string_view) = nullptr;
+};
+
+/// One setting. Texts have static storage: the table is made of literals.
+struct Setting {
+  std::string_view key;
+  std::string_view description;  ///< one or two full sentences
+  std::variant<IntegerRule, TextRule> rule;
+  bool required = false;
+};
+
+struct Section {
+  std::string_view name;
+  std::string_view description;
+  std::vector<Setting> settings;
+};
+
+/// Two settings of which one limits the other.
+struct Relation {
+  std::string_view first;  ///< "section.key"; the one that the message is about
+  std::string_view second;
+  std::string_view rule;  ///< one sentence, for the documentation
+  /// @returns "what; what to write" if the Config breaks the rule
+  std::optional<std::string> (*broken)(const Config&) = nullptr;
+};
+
+/// All sections, in the order in which people should read them.
+[[nodiscard]] const std::vector<Section>& sections();
+[[nodiscard]] const std::vector<Relation>& relations();
+
+/// @returns nothing unless the text is a decimal number and nothing else
+[[nodiscard]] std::optional<std::int64_t> whole_number(std::string_view text);
+
+/// "section.key"
+[[nodiscard]] std::string full_name(const Section& section, const Setting& setting);
+
+/// The value as it is written in YAML, without quotes.
+[[nodiscard]] std::string value_text(const Setting& setting, const Config& config);
+
+/// What may be written: "1..256", "one of mps, time-slice, none".
+[[nodiscard]] std::string allowed_text(const Setting& setting);
+
+/// What to write, after "write ": "a whole number in 1..256".
+[[nodiscard]] std::string remedy(const Setting& setting);
+
+/// Sets it from text.
+/// @returns "what; what to write", and leaves the Config alone, if the text is not allowed
+[[nodiscard]] std::optional<std::string> assign(const Setting& setting, std::string_view text,
+                                                Config& config);
+
+}  // namespace tangram::config

@@ -1,0 +1,325 @@
+#include "config/settings.hpp"
+#include "config/suggest.hpp"
+
+#include <arpa/inet.h>
+
+#include <array>
+#include <type_traits>
+#include <utility>
+
+namespace tangram::config {
+namespace {
+
+/// A field of Config by section and member, so that a row of the table names it once.
+template <auto Part, auto Field>
+struct Place {
+  static auto& in(Config& config) { return (config.*Part).*Field; }
+  static const auto& in(const Config& config) { return (config.*Part).*Field; }
+  using Value = std::remove_cvref_t<decltype(in(std::declval<const Config&>()))>;
+};
+
+template <auto Part, auto Field>
+IntegerRule number(Bound min, Bound max) {
+  using Where = Place<Part, Field>;
+  using Value = typename Where::Value;
+  return {.min = min,
+          .max = max,
+          .get = [](const Config& config) -> std::int64_t {
+            if constexpr (std::is_integral_v<Value>)
+              return Where::in(config);
+            else
+              return Where::in(config).count();
+          },
+          .set =
+              [](Config& config, std::int64_t count) {
+                if constexpr (std::is_integral_v<Value>)
+                  Where::in(config) = static_cast<Value>(count);
+                else
+                  Where::in(config) = Value(count);
+              }};
+}
+
+/// Any text, or any but the empty one.
+template <auto Part, auto Field, bool MayBeEmpty>
+TextRule free_text(std::string_view form) {
+  using Where = Place<Part, Field>;
+  return {.form = std::string(form),
+          .get = [](const Config& config) { return Where::in(config); },
+          .set =
+              [](Config& config, std::string_view text) {
+                if (text.empty() && !MayBeEmpty) return false;
+                Where::in(config) = text;
+                return true;
+              }};
+}
+
+// ---- texts of a closed set ----
+
+constexpr std::array<std::string_view, 3> kKubeSources{"local", "in-cluster", "kubeconfig"};
+constexpr std::array<std::string_view, 4> kLogLevels{"debug", "info", "warn", "error"};
+
+TextRule isolation_rule() {
+  std::vector<std::string_view> names;
+  names.reserve(model::kIsolationModes);
+  for (const auto mode : model::kAllIsolationModes) names.push_back(model::to_string(mode));
+  return {.form = alternatives(names),
+          .get =
+              [](const Config& config) {
+                return std::string(model::to_string(config.scheduler.default_isolation));
+              },
+          .set =
+              [](Config& config, std::string_view text) {
+                const auto mode = model::parse_isolation(text);
+                if (mode) config.scheduler.default_isolation = *mode;
+                return mode.has_value();
+              }};
+}
+
+TextRule source_rule() {
+  return {.form = alternatives({kKubeSources.begin(), kKubeSources.end()}),
+          .get =
+              [](const Config& config) {
+                return std::string(kKubeSources.at(static_cast<std::size_t>(config.kube.source)));
+              },
+          .set =
+              [](Config& config, std::string_view text) {
+                for (std::size_t i = 0; i < kKubeSources.size(); ++i) {
+                  if (kKubeSources.at(i) != text) continue;
+                  config.kube.source = static_cast<KubeSource>(i);
+                  return true;
+                }
+                return false;
+              }};
+}
+
+TextRule level_rule() {
+  return {.form = alternatives({kLogLevels.begin(), kLogLevels.end()}),
+          .get = [](const Config& config) { return config.log.level; },
+          .set =
+              [](Config& config, std::string_view text) {
+                for (const auto level : kLogLevels) {
+                  if (level != text) continue;
+                  config.log.level = text;
+                  return true;
+                }
+                return false;
+              }};
+}
+
+// ---- address and port ----
+
+std::optional<Endpoint> parse_endpoint(std::string_view text) {
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string_view::npos) return std::nullopt;
+  std::string address(text.substr(0, colon));
+  const auto port = whole_number(text.substr(colon + 1));
+  constexpr std::int64_t kLastPort = 65'535;
+  if (!port || *port < 0 || *port > kLastPort) return std::nullopt;
+
+  const bool bracketed = address.size() > 2 && address.front() == '[' && address.back() == ']';
+  if (bracketed) address = address.substr(1, address.size() - 2);
+  in6_addr parsed{};  // large enough for both families
+  if (inet_pton(bracketed ? AF_INET6 : AF_INET, address.c_str(), &parsed) != 1) {
+    return std::nullopt;
+  }
+  return Endpoint{std::move(address), static_cast<std::uint16_t>(*port)};
+}
+
+TextRule listen_rule() {
+  return {.form = "an IP address and a port, as in 127.0.0.1:9898, 0.0.0.0:9898 or [::1]:9898",
+          .get = [](const Config& config) { return to_string(config.server.listen); },
+          .set =
+              [](Config& config, std::string_view text) {
+                auto endpoint = parse_endpoint(text);
+                if (endpoint) config.server.listen = std::move(*endpoint);
+                return endpoint.has_value();
+              }};
+}
+
+// ---- the table ----
+
+Section server_section() {
+  constexpr auto kPart = &Config::server;
+  using Part = Config::Server;
+  return {
+      "server",
+      "The HTTP server that kube-scheduler calls.",
+      {{"listen",
+        "Where to listen. The extender's verbs are not authenticated, so whoever reaches this "
+        "address can bind pods: leave it on loopback, or keep others out with a NetworkPolicy.",
+        listen_rule()},
+       {"threads", "Threads that serve requests; 0 = one for each core.",
+        number<kPart, &Part::threads>(
+            {0, "the machine's own count of cores"},
+            {256,
+             "kube-scheduler filters one pod at a time; no more threads than this find work"})},
+       {"max_body_mib",
+        "Largest request body; a larger one gets 413. Ordinary requests carry names and stay below "
+        "2 MiB; with nodeCacheCapable: false the nodes come whole, about 20 KiB each, and 32 MiB "
+        "hold 1,600 of them.",
+        number<kPart, &Part::max_body_mib>(
+            {1, "5,000 node names and a pod fit"},
+            {256, "5,000 whole nodes are about 100 MiB; kube-scheduler sends nothing larger"})},
+       {"max_header_kib", "Largest request header; a larger one gets 431.",
+        number<kPart, &Part::max_header_kib>(
+            {4, "proxies add cookies and traces to the few hundred bytes of a Go client"},
+            {256, "a header is held in memory for each connection"})},
+       {"idle_timeout_s", "How long a connection may stay open without a request.",
+        number<kPart, &Part::idle_timeout>(
+            {91, "Go reuses idle connections for 90 s and fails a request that meets a closed one"},
+            {3600, "a client that vanished must not hold a connection for longer"})},
+       {"request_timeout_s", "How long reading one request and answering it may take.",
+        number<kPart, &Part::request_timeout>(
+            {5, "kube-scheduler itself waits for 5 s by default"},
+            {600, "a stalled client must not hold a connection for longer"})},
+       {"max_connections", "Connections at one time; further ones are closed at once.",
+        number<kPart, &Part::max_connections>(
+            {16, "kube-scheduler opens one for each bind in flight"},
+            {65'536, "each costs a file descriptor"})},
+       {"drain_timeout_s", "How long requests under way may go on after SIGTERM.",
+        number<kPart, &Part::drain_timeout>(
+            {1, "a bind under way needs time to learn its outcome"},
+            {600,
+             "a roll-out waits for it; Kubernetes kills after terminationGracePeriodSeconds, "
+             "30 by default, so raise that first"})}}};
+}
+
+Section scheduler_section() {
+  constexpr auto kPart = &Config::scheduler;
+  using Part = Config::Scheduler;
+  return {
+      "scheduler",
+      "Which node and which card a pod gets.",
+      {{"policy",
+        "The policy for pods that name none in tangram.dev/gpu-policy; see docs/policies.md.",
+        free_text<kPart, &Part::policy, false>("the name of a policy")},
+       {"short_list",
+        "How many of the best nodes filter returns; 0 = all that fit. 1 makes Tangram's order "
+        "decide alone; more leave room for the scores of kube-scheduler's other plugins.",
+        number<kPart, &Part::short_list>({0, "all nodes that fit"},
+                                         {5000, "the largest cluster that Kubernetes supports"})},
+       {"assume_ttl_ms",
+        "How long a booking may wait for its bind's outcome before the pod itself is read to "
+        "learn it.",
+        number<kPart, &Part::assume_ttl>(
+            {5000, "kube-scheduler waits 5 s for a bind by default; before that it is in flight"},
+            {600'000, "a lost bind must not make a card look full for longer"})},
+       {"default_isolation",
+        "How pods that share a card are kept apart where the pod does not say. mps is the default "
+        "because it alone enforces a memory limit.",
+        isolation_rule()},
+       {"offer_memory_pods",
+        "For how many pods Tangram remembers the nodes that were offered or tried in vain; the "
+        "oldest is forgotten first.",
+        number<kPart, &Part::offer_memory_pods>(
+            {100, "fewer than the pods that a busy cluster retries would remember nothing"},
+            {1'000'000, "each takes a few hundred bytes"})},
+       {"offer_penalty_s",
+        "How long a node that was offered or tried in vain ranks last for the same pod.",
+        number<kPart, &Part::offer_penalty>(
+            {10, "kube-scheduler's longest back-off; a shorter one is over before the next try"},
+            {3600, "what refused the pod, a full volume for instance, may be gone by then"})}}};
+}
+
+Section bind_section() {
+  constexpr auto kPart = &Config::bind;
+  using Part = Config::Bind;
+  return {"bind",
+          "The writes that bind pods.",
+          {{"workers", "Binds that write to the API server at the same time.",
+            number<kPart, &Part::workers>(
+                {1, "without one nothing is bound"},
+                {256, "the API server serves 200 writes at a time by default"})},
+           {"queue",
+            "Binds that wait for a worker; further ones are refused and kube-scheduler retries.",
+            number<kPart, &Part::queue>(
+                {1, "a burst needs somewhere to wait"},
+                {100'000, "what waits longer than bind.timeout_ms is refused anyway"})},
+           {"timeout_ms",
+            "How long one bind may take, its wait for a worker included. Keep it below httpTimeout "
+            "of the extender in kube-scheduler's configuration, 5 s by default.",
+            number<kPart, &Part::timeout>(
+                {100, "one write to an API server under load takes tens of milliseconds"},
+                {60'000, "the API server gives up a request after 60 s by default"})}}};
+}
+
+Section kube_section() {
+  constexpr auto kPart = &Config::kube;
+  using Part = Config::Kube;
+  return {"kube",
+          "Where the cluster's nodes and pods come from.",
+          {{.key = "source",
+            .description =
+                "local = the file below, in memory, for trying things out; in-cluster = the "
+                "service account of this pod; kubeconfig = the file that $KUBECONFIG names, else "
+                "~/.kube/config. There is no default: a forgotten line must not end in a scheduler "
+                "that forgets.",
+            .rule = source_rule(),
+            .required = true},
+           {"cluster_file",
+            "For source: local alone: a YAML file with Node and Pod objects, as kubectl prints "
+            "them. A relative path starts at the working directory.",
+            free_text<kPart, &Part::cluster_file, true>("a path, or \"\" for none")},
+           {"page_size", "Objects per page when nodes and pods are listed.",
+            number<kPart, &Part::page_size>(
+                {1, "a page holds something"},
+                {10'000, "a page of 20 KiB objects is 200 MiB of JSON at that size"})}}};
+}
+
+Section fragmentation_section() {
+  constexpr auto kPart = &Config::fragmentation;
+  using Part = Config::Fragmentation;
+  return {
+      "fragmentation",
+      "The pods that the policy \"fragmentation\" expects.",
+      {{"workload_file",
+        "A CSV of expected pods with the columns name, cpu_milli, memory_mib, num_gpu, gpu_milli "
+        "and gpu_spec; \"\" = learn from the pods that come. A relative path starts at the working "
+        "directory.",
+        free_text<kPart, &Part::workload_file, true>("a path, or \"\" to learn")},
+       {"learn_window_pods", "How many of the latest pods are learned from.",
+        number<kPart, &Part::learn_window_pods>(
+            {100, "fewer say little about the next ones"},
+            {1'000'000,
+             "each takes about a hundred bytes and is counted again at every learning"})},
+       {"relearn_every_pods", "After how many new pods the expectation is made anew.",
+        number<kPart, &Part::relearn_every_pods>(
+            {1, "at each pod"}, {1'000'000, "the largest window that can be learned from"})},
+       {"coverage_percent",
+        "The most frequent kinds of pods that make up this share of all are expected, the rest "
+        "left out; 95 in the published policy.",
+        number<kPart, &Part::coverage_percent>({1, "something has to be expected"},
+                                               {100, "all of them"})}}};
+}
+
+Section bestfit_section() {
+  constexpr auto kPart = &Config::bestfit;
+  using Part = Config::Bestfit;
+  return {
+      "bestfit",
+      "The free CPU and GPU at which the policy \"bestfit\" takes a node for empty: the largest "
+      "node of the cluster.",
+      {{"cpu_milli", "Thousandths of a core; the default is the published constant.",
+        number<kPart, &Part::cpu>({1000, "one core"},
+                                  {10'000'000, "ten thousand cores are no single node"})},
+       {"gpu_milli", "Thousandths of a card; the default is the published constant.",
+        number<kPart, &Part::gpu>({1000, "one card"},
+                                  {1'000'000, "a thousand cards are no single node"})}}};
+}
+
+Section log_section() {
+  return {"log",
+          "What is written to standard error.",
+          {{"level", "The least severe message that is written.", level_rule()}}};
+}
+
+}  // namespace
+
+const std::vector<Section>& sections() {
+  static const std::vector<Section> kSections{
+      server_section(),        scheduler_section(), bind_section(), kube_section(),
+      fragmentation_section(), bestfit_section(),   log_section()};
+  return kSections;
+}
+
+}  // namespace tangram::config

@@ -1,0 +1,283 @@
+#include "extender/app.hpp"
+
+#include "extender/card_metrics.hpp"
+#include "extender/http_server.hpp"
+#include "extender/router.hpp"
+#include "extender/views.hpp"
+#include "policies/trace_pods.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+
+namespace tangram::extender {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+/// How often bookings that were never confirmed are looked for; their time-outs are seconds.
+constexpr milliseconds kSettleInterval{1'000};
+
+Result<PolicySettings> policy_settings(const config::Config& config) {
+  PolicySettings settings{
+      .default_policy = config.scheduler.policy,
+      .default_isolation = config.scheduler.default_isolation,
+      .options = {},
+      .learn_workload = config.fragmentation.workload_file.empty(),
+      .window_pods = static_cast<std::size_t>(config.fragmentation.learn_window_pods),
+      .relearn_every = static_cast<std::size_t>(config.fragmentation.relearn_every_pods),
+      .coverage_percent = config.fragmentation.coverage_percent};
+  settings.options.bestfit_cpu = config.bestfit.cpu;
+  settings.options.bestfit_gpu = config.bestfit.gpu;
+  if (!settings.learn_workload) {
+    auto pods = policies::read_trace_pods(config.fragmentation.workload_file, "name");
+    if (!pods) return pods.error();
+    settings.options.workload = std::make_shared<const policies::Workload>(
+        policies::workload_of(*pods, settings.coverage_percent));
+  }
+  if (auto policy = policies::make_policy(settings.default_policy, settings.options); !policy) {
+    return fail(Errc::kInvalidArgument, "scheduler.policy: " + policy.error().message);
+  }
+  return settings;
+}
+
+HttpOptions http_options(const config::Config::Server& server) {
+  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+  return {.address = server.listen.address,
+          .port = server.listen.port,
+          .threads = server.threads == 0 ? cores : static_cast<std::size_t>(server.threads),
+          .max_body_bytes = static_cast<std::size_t>(server.max_body_mib) << 20U,
+          .max_header_bytes = static_cast<std::size_t>(server.max_header_kib) << 10U,
+          .max_connections = static_cast<std::size_t>(server.max_connections),
+          .idle_timeout = server.idle_timeout,
+          .request_timeout = server.request_timeout,
+          .drain_timeout = server.drain_timeout};
+}
+
+kube::ReflectorOptions pods_to_watch(const config::Config& config) {
+  return {.path = "/api/v1/pods",
+          // kube-scheduler's own rule of which pods take up room.
+          .field_selector = "status.phase!=Succeeded,status.phase!=Failed",
+          .page_size = config.kube.page_size};
+}
+
+kube::ReflectorOptions nodes_to_watch(const config::Config& config) {
+  return {.path = "/api/v1/nodes", .field_selector = "", .page_size = config.kube.page_size};
+}
+
+HttpResponse error_response(const Error& error) {
+  const int status = error.code == Errc::kNotFound ? 404 : 400;
+  return text_response(status, error.message);
+}
+
+struct Idle {
+  double idle = 0;
+  double fragmented = 0;
+  Mebibytes stranded;
+  std::size_t cards = 0;
+};
+
+/// What the cluster's idle cards are worth to the pods that come.
+Idle measure_idle(const model::ClusterSnapshot& cluster, const policies::Workload& workload) {
+  const policies::FragmentationMeasure measure(workload);
+  Idle sum;
+  cluster.for_each([&](const model::NodeState& node) {
+    sum.cards += node.cards().size();
+    sum.idle += static_cast<double>(policies::idle_compute(node).count());
+    sum.fragmented += measure.fragmented_milli(node);
+    for (std::size_t i = 0; i < node.cards().size(); ++i) {
+      const model::Card& card = node.cards()[i];
+      if (model::free_compute(card, node.use[i]) == MilliGpu{}) {
+        sum.stranded += model::free_memory(card, node.use[i]);
+      }
+    }
+  });
+  return sum;
+}
+
+double seconds_since(TimePoint then, TimePoint now) {
+  return std::chrono::duration<double>(now - then).count();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<App>> App::create(const config::Config& config, Parts parts) {
+  auto settings = policy_settings(config);
+  if (!settings) return settings.error();
+  std::unique_ptr<App> app(new App(config, parts, std::move(*settings)));
+  if (auto listening = app->listen(config); !listening) return listening.error();
+  App* const self = app.get();
+  app->node_thread_ = std::jthread([self](std::stop_token stop) { self->node_reflector_.run(stop); });
+  app->pod_thread_ = std::jthread([self](std::stop_token stop) { self->pod_reflector_.run(stop); });
+  app->settle_thread_ = std::jthread([self](std::stop_token stop) {
+    while (!stop.stop_requested()) {
+      self->binder_.settle_overdue();
+      kube::sleep_until_stopped(kSettleInterval, stop);
+    }
+  });
+  return app;
+}
+
+App::App(const config::Config& config, Parts parts, PolicySettings policy_settings)
+    : parts_(parts),
+      books_(parts.clock),
+      policies_(std::move(policy_settings)),
+      offers_(parts.clock, static_cast<std::size_t>(config.scheduler.offer_memory_pods),
+              config.scheduler.offer_penalty),
+      binder_({.api = parts.api,
+               .books = books_,
+               .pending = pending_,
+               .offers = offers_,
+               .policies = policies_,
+               .clock = parts.clock},
+              {.api_timeout = config.bind.timeout, .assume_ttl = config.scheduler.assume_ttl}),
+      verbs_({.books = books_,
+              .policies = policies_,
+              .offers = offers_,
+              .binder = binder_,
+              .synced = [this] { return synced(); }},
+             static_cast<std::size_t>(config.scheduler.short_list)),
+      node_feed_(books_, counters_),
+      pod_feed_(books_, pending_, counters_,
+                [this](const kube::Pod& pod) { policies_.arrived(pod); }),
+      node_reflector_(parts.api, nodes_to_watch(config), node_feed_, parts.clock),
+      pod_reflector_(parts.api, pods_to_watch(config), pod_feed_, parts.clock),
+      bind_queue_(static_cast<std::size_t>(config.bind.workers),
+                  static_cast<std::size_t>(config.bind.queue)) {}
+
+App::~App() { stop(); }
+
+Result<void> App::listen(const config::Config& config) {
+  auto router = std::make_shared<Router>();
+  serve_verbs(*router);
+  serve_pages(*router);
+  auto server = HttpServer::create(
+      http_options(config.server), [router](HttpRequest request, Responder responder) {
+        (*router)(std::move(request), std::move(responder));
+      });
+  if (!server) return server.error();
+  server_ = std::move(*server);
+  return {};
+}
+
+std::uint16_t App::port() const { return server_->port(); }
+
+bool App::synced() const {
+  return node_reflector_.health().synced && pod_reflector_.health().synced;
+}
+
+void App::stop() {
+  stopping_ = true;
+  if (server_) server_->stop();  // answers what is under way, binds included
+  bind_queue_.drain();
+  for (std::jthread* thread : {&node_thread_, &pod_thread_, &settle_thread_}) {
+    thread->request_stop();
+    if (thread->joinable()) thread->join();
+  }
+}
+
+void App::serve_verbs(Router& router) {
+  const auto timed = [this, &router](const char* path, Verb verb, auto answer) {
+    router.add("POST", path, [this, verb, answer](HttpRequest request, Responder responder) {
+      const TimePoint start = parts_.clock.now();
+      responder.send(json_response(answer(std::move(request.body))));
+      metrics_.request_done(verb, parts_.clock.now() - start);
+    });
+  };
+  timed("/filter", Verb::kFilter, [this](std::string body) { return verbs_.filter(std::move(body)); });
+  timed("/prioritize", Verb::kPrioritize,
+        [this](std::string body) { return verbs_.prioritize(std::move(body)); });
+  timed("/preempt", Verb::kPreempt,
+        [this](std::string body) { return verbs_.preempt(std::move(body)); });
+  router.add("POST", "/bind", [this](HttpRequest request, Responder responder) {
+    bind(std::move(request), std::move(responder));
+  });
+}
+
+/// Binds wait for the API server, so they leave the io thread to others.
+void App::bind(HttpRequest request, Responder responder) {
+  struct Task {
+    std::string body;
+    Responder responder;
+    TimePoint start;
+  };
+  // Shared, because the queue's tasks are copyable.
+  auto task = std::make_shared<Task>(
+      Task{std::move(request.body), std::move(responder), parts_.clock.now()});
+  const bool taken = bind_queue_.try_post([this, task] {
+    Verbs::BindReply reply = verbs_.bind(std::move(task->body));
+    metrics_.bind_done(reply.outcome);
+    task->responder.send(json_response(std::move(reply.body)));
+    metrics_.request_done(Verb::kBind, parts_.clock.now() - task->start);
+  });
+  if (taken) return;
+  metrics_.bind_done(BindOutcome::kUnavailable);
+  task->responder.send(json_response(
+      encode_bind_result("too many binds are under way; the API server may be slow; try again")));
+}
+
+void App::serve_pages(Router& router) {
+  router.add("GET", "/healthz", [](const HttpRequest&, Responder responder) {
+    responder.send(text_response(200, "ok"));
+  });
+  router.add("GET", "/readyz", [this](const HttpRequest&, Responder responder) {
+    if (stopping_) return responder.send(text_response(503, "stopping"));
+    if (!synced()) return responder.send(text_response(503, "still reading the cluster"));
+    responder.send(text_response(200, "ok"));
+  });
+  router.add("GET", "/metrics", [this](const HttpRequest&, Responder responder) {
+    HttpResponse page{.content_type = "text/plain; version=0.0.4; charset=utf-8"};
+    page.body = metrics_.text(gauges());
+    page.gzip = true;
+    responder.send(std::move(page));
+  });
+  router.add("GET", "/metrics/cards", [this](const HttpRequest&, Responder responder) {
+    auto cards = std::make_shared<CardMetrics>(books_.snapshot());
+    HttpResponse page{.content_type = "text/plain; version=0.0.4; charset=utf-8"};
+    page.producer = [cards](std::string& out) { return cards->next(out); };
+    page.gzip = true;
+    responder.send(std::move(page));
+  });
+  router.add("GET", "/api/v1/cluster", [this](const HttpRequest&, Responder responder) {
+    HttpResponse page = json_response(cluster_json(*books_.snapshot(), pending_));
+    page.gzip = true;
+    responder.send(std::move(page));
+  });
+  router.add("GET", "/api/v1/explain", [this](const HttpRequest& request, Responder responder) {
+    const auto ns = request.query.find("namespace");
+    const auto pod = request.query.find("pod");
+    if (ns == request.query.end() || pod == request.query.end()) {
+      return responder.send(text_response(400, "write /api/v1/explain?namespace=NAMESPACE&pod=NAME"));
+    }
+    auto explained =
+        explain_json(ns->second, pod->second, *books_.snapshot(), pending_, policies_);
+    responder.send(explained ? json_response(std::move(*explained))
+                             : error_response(explained.error()));
+  });
+}
+
+Gauges App::gauges() {
+  const ClusterPtr cluster = books_.snapshot();
+  const Idle idle = measure_idle(*cluster, *policies_.workload());
+  const TimePoint now = parts_.clock.now();
+  Gauges gauges;
+  gauges.nodes = cluster->node_count();
+  gauges.cards = idle.cards;
+  gauges.pending_pods = pending_.size();
+  books_.apply([&](model::Ledger& ledger) {
+    gauges.bound_pods = ledger.pod_count();
+    gauges.assumed_pods = ledger.assumed_count();
+  });
+  gauges.fragmentation_ratio = idle.idle > 0 ? idle.fragmented / idle.idle : 0;
+  gauges.stranded_memory = idle.stranded;
+  gauges.nodes_watch_lag_seconds = seconds_since(node_reflector_.health().last_heard, now);
+  gauges.pods_watch_lag_seconds = seconds_since(pod_reflector_.health().last_heard, now);
+  gauges.leader = synced();  // the only replica that there is
+  gauges.bad_objects = counters_.bad_objects;
+  gauges.bad_cards = counters_.bad_cards;
+  gauges.bad_grants = counters_.bad_grants;
+  return gauges;
+}
+
+}  // namespace tangram::extender

@@ -1,0 +1,88 @@
+#pragma once
+
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "config/config.hpp"
+#include "extender/binder.hpp"
+#include "extender/books.hpp"
+#include "extender/cluster_feed.hpp"
+#include "extender/metrics.hpp"
+#include "extender/offers.hpp"
+#include "extender/pending_pods.hpp"
+#include "extender/policy_source.hpp"
+#include "extender/verbs.hpp"
+#include "extender/work_queue.hpp"
+#include "kube/reflector.hpp"
+#include "policies/fragmentation_measure.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <thread>
+
+namespace tangram::extender {
+
+class HttpServer;
+struct HttpRequest;
+class Responder;
+
+/// The extender service, whole: feeds the books from the API server and answers over HTTP.
+/// Wiring only. Starts with create() and stops with stop() or its end.
+/// Threads: its own; the public calls are safe from any.
+class App {
+ public:
+  struct Parts {
+    kube::KubeApi& api;  ///< outlives the app
+    const Clock& clock;  ///< outlives the app
+  };
+
+  /// Listens and begins to read the cluster. @returns kInvalidArgument if a file or policy that
+  /// the configuration names is not usable, kUnavailable if the address cannot be listened on
+  static Result<std::unique_ptr<App>> create(const config::Config& config, Parts parts);
+  ~App();
+  App(const App&) = delete;
+  App& operator=(const App&) = delete;
+
+  [[nodiscard]] std::uint16_t port() const;
+
+  /// The books hold what the API server has; until then verbs answer with a retryable error.
+  [[nodiscard]] bool synced() const;
+
+  /// For embedding (replay, tests): the books themselves.
+  [[nodiscard]] Books& books() { return books_; }
+  [[nodiscard]] const PendingPods& pending() const { return pending_; }
+
+  /// Stops accepting, answers what is under way, then stops everything. Blocks; safe to repeat.
+  void stop();
+
+ private:
+  App(const config::Config& config, Parts parts, PolicySettings policy_settings);
+
+  Result<void> listen(const config::Config& config);
+  void serve_verbs(class Router& router);
+  void serve_pages(class Router& router);
+  void bind(HttpRequest request, Responder responder);
+  [[nodiscard]] Gauges gauges();
+
+  Parts parts_;
+  Books books_;
+  PendingPods pending_;
+  FeedCounters counters_;
+  PolicySource policies_;
+  Offers offers_;
+  Binder binder_;
+  Metrics metrics_;
+  Verbs verbs_;
+  NodeFeed node_feed_;
+  PodFeed pod_feed_;
+  kube::Reflector node_reflector_;
+  kube::Reflector pod_reflector_;
+  WorkQueue bind_queue_;
+  std::unique_ptr<HttpServer> server_;
+  std::atomic<bool> stopping_{false};
+  // Last, so that they end first.
+  std::jthread node_thread_;
+  std::jthread pod_thread_;
+  std::jthread settle_thread_;
+};
+
+}  // namespace tangram::extender

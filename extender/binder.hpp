@@ -1,0 +1,79 @@
+#pragma once
+
+#include "base/clock.hpp"
+#include "extender/books.hpp"
+#include "extender/offers.hpp"
+#include "extender/pending_pods.hpp"
+#include "extender/policy_source.hpp"
+#include "extender/wire.hpp"
+#include "kube/client.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace tangram::extender {
+
+/// How binds ended; the labels of tangram_binds_total.
+enum class BindOutcome {
+  kBound,
+  kAlreadyBound,  ///< a repeated request for a pod that is bound there
+  kNoRoom,        ///< the node cannot take the pod (any more)
+  kRefused,       ///< the API server said no: 4xx
+  kUnknown,       ///< no answer, and the pod was not bound when read
+  kInvalid,       ///< the request or the pod's annotations are wrong
+  kUnavailable,   ///< nothing was tried: API server or queue
+};
+inline constexpr std::size_t kBindOutcomes = 7;
+[[nodiscard]] std::string_view to_string(BindOutcome outcome);
+
+struct BindSettings {
+  std::chrono::milliseconds api_timeout{4'000};
+  std::chrono::milliseconds assume_ttl{30'000};
+};
+
+/// Binds pods: chooses the cards, books them, tells the API server in one write, and settles
+/// the books by what it answers. No lock is held while the API server is asked, so any number
+/// of binds run at once. Blocks; call it on a worker thread. Threads: safe.
+class Binder {
+ public:
+  struct Parts {
+    kube::KubeApi& api;
+    Books& books;
+    const PendingPods& pending;
+    Offers& offers;
+    const PolicySource& policies;
+    const Clock& clock;
+  };
+  Binder(Parts parts, BindSettings settings) : parts_(parts), settings_(settings) {}
+
+  struct Answer {
+    BindOutcome outcome;
+    std::string error;  ///< empty = bound; stable: no numbers that change between attempts
+  };
+  /// Safe to repeat: a pod that is bound to that node already is answered as bound.
+  Answer bind(const BindArgs& args);
+
+  /// Looks after pods whose bind was never confirmed or shown by the watch in time: reads each
+  /// and confirms or releases it. @returns how many were looked at
+  std::size_t settle_overdue();
+
+ private:
+  struct Booked {
+    model::Holding holding;
+    std::string grant;  ///< annotation text; empty without cards
+  };
+  [[nodiscard]] Result<PodPtr> find_pod(const BindArgs& args);
+  [[nodiscard]] Result<Booked> book(const BindArgs& args, const kube::Pod& pod,
+                                    const model::PodDemand& demand,
+                                    const policies::Policy& policy);
+  Answer send(const BindArgs& args, const Booked& booked);
+  Answer settle_unknown(const BindArgs& args, const Booked& booked, const std::string& why);
+  Answer refuse(const BindArgs& args, BindOutcome outcome, std::string why);
+
+  Parts parts_;
+  BindSettings settings_;
+};
+
+}  // namespace tangram::extender

@@ -1,0 +1,145 @@
+#include "extender/cluster_feed.hpp"
+
+#include "model/cards.hpp"
+#include "model/grant.hpp"
+
+#include <spdlog/spdlog.h>
+
+namespace tangram::extender {
+
+std::optional<model::NodeInventory> NodeFeed::read(std::string object) {
+  auto node = kube::decode_node(std::move(object));
+  if (!node) {
+    ++counters_.bad_objects;
+    spdlog::warn("a node could not be read and is left as it was: {}", node.error().message);
+    return std::nullopt;
+  }
+  model::NodeInventory inventory{
+      .name = node->name, .cards = {}, .cpu = node->cpu, .memory = node->memory};
+  const auto annotation = node->annotations.find("cards");
+  if (annotation == node->annotations.end()) return inventory;
+  auto cards = model::decode_cards(annotation->second);
+  if (cards) {
+    inventory.cards = std::move(*cards);
+  } else {
+    // Without a readable list no card can be promised to anyone.
+    ++counters_.bad_cards;
+    spdlog::warn("node {}: annotation tangram.dev/cards is not valid, so its cards take no pods: {}",
+                 node->name, cards.error().message);
+  }
+  return inventory;
+}
+
+void NodeFeed::replace(std::vector<std::string> objects) {
+  std::vector<model::NodeInventory> nodes;
+  nodes.reserve(objects.size());
+  for (std::string& object : objects) {
+    if (auto node = read(std::move(object))) nodes.push_back(std::move(*node));
+  }
+  std::set<std::string, std::less<>> listed;
+  for (const model::NodeInventory& node : nodes) listed.insert(node.name);
+  books_.apply([&](model::Ledger& ledger) {
+    for (const std::string& name : known_) {
+      if (!listed.contains(name)) ledger.remove_node(name);
+    }
+    for (model::NodeInventory& node : nodes) ledger.put_node(std::move(node));
+  });
+  known_ = std::move(listed);
+}
+
+void NodeFeed::change(kube::EventType type, std::string object) {
+  auto node = read(std::move(object));
+  if (!node) return;
+  if (type == kube::EventType::kDeleted) {
+    known_.erase(node->name);
+    books_.apply([&](model::Ledger& ledger) { ledger.remove_node(node->name); });
+    return;
+  }
+  known_.insert(node->name);
+  books_.apply([&](model::Ledger& ledger) { ledger.put_node(std::move(*node)); });
+}
+
+model::Holding holding_of(const kube::Pod& pod, FeedCounters& counters) {
+  model::Holding holding{.pod_uid = pod.uid,
+                         .pod_namespace = pod.ns,
+                         .pod_name = pod.name,
+                         .node = pod.node,
+                         .footprint = pod.footprint,
+                         .priority = pod.priority,
+                         .isolation = model::Isolation::kNone,
+                         .containers = {}};
+  const auto annotation = pod.annotations.find("gpu-grant");
+  if (annotation == pod.annotations.end()) return holding;
+  auto grant = model::decode_grant(annotation->second);
+  const bool own = grant && grant->pod_uid == pod.uid && grant->node == pod.node;
+  if (!own) {
+    ++counters.bad_grants;
+    spdlog::warn("pod {}: annotation tangram.dev/gpu-grant {}, so it grants nothing",
+                 pod.full_name(),
+                 grant ? "was issued to another pod or node" : "is not valid: " + grant.error().message);
+    return holding;
+  }
+  holding.isolation = grant->isolation;
+  holding.containers = std::move(grant->containers);
+  return holding;
+}
+
+void PodFeed::replace(std::vector<std::string> objects) {
+  std::vector<model::Holding> bound;
+  std::set<std::string, std::less<>> bound_uids;
+  std::set<std::string, std::less<>> pending_uids;
+  std::set<std::string, std::less<>> all;
+  for (std::string& object : objects) {
+    auto pod = kube::decode_pod(std::move(object));
+    if (!pod) {
+      ++counters_.bad_objects;
+      spdlog::warn("a pod could not be read and is not counted: {}", pod.error().message);
+      continue;
+    }
+    if (pod->finished) continue;
+    note_arrival(*pod);
+    all.insert(pod->uid);
+    if (pod->node.empty()) {
+      pending_uids.insert(pod->uid);
+      pending_.put(std::move(*pod));
+    } else {
+      bound_uids.insert(pod->uid);
+      bound.push_back(holding_of(*pod, counters_));
+    }
+  }
+  pending_.retain(pending_uids);
+  seen_ = std::move(all);
+  books_.apply([&](model::Ledger& ledger) {
+    for (model::Holding& holding : bound) ledger.observe(std::move(holding));
+    ledger.retain_observed(bound_uids);
+  });
+}
+
+void PodFeed::change(kube::EventType type, std::string object) {
+  auto pod = kube::decode_pod(std::move(object));
+  if (!pod) {
+    ++counters_.bad_objects;
+    spdlog::warn("a pod could not be read and is left as it was: {}", pod.error().message);
+    return;
+  }
+  if (type == kube::EventType::kDeleted || pod->finished) return ended(pod->uid);
+  note_arrival(*pod);
+  if (pod->node.empty()) {
+    pending_.put(std::move(*pod));
+    return;
+  }
+  books_.apply([&](model::Ledger& ledger) { ledger.observe(holding_of(*pod, counters_)); });
+  pending_.erase(pod->uid);
+}
+
+void PodFeed::ended(const std::string& uid) {
+  seen_.erase(uid);
+  pending_.erase(uid);
+  books_.apply([&](model::Ledger& ledger) { ledger.release(uid); });
+}
+
+void PodFeed::note_arrival(const kube::Pod& pod) {
+  if (seen_.insert(pod.uid).second) arrival_(pod);
+}
+
+}  // namespace tangram::extender

@@ -1,0 +1,66 @@
+#pragma once
+
+#include "extender/books.hpp"
+#include "extender/pending_pods.hpp"
+#include "kube/reflector.hpp"
+#include "model/card.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+
+namespace tangram::extender {
+
+/// What the API server showed that could not be taken as it stands. Counted for metrics; the
+/// sentence goes to the log.
+struct FeedCounters {
+  std::atomic<std::uint64_t> bad_objects{0};  ///< not a Pod or Node that can be read
+  std::atomic<std::uint64_t> bad_cards{0};    ///< a cards annotation that is not valid
+  std::atomic<std::uint64_t> bad_grants{0};   ///< a grant that is not valid, or another pod's
+};
+
+/// Puts nodes and their cards into the books. One reflector thread.
+class NodeFeed final : public kube::ObjectSink {
+ public:
+  NodeFeed(Books& books, FeedCounters& counters) : books_(books), counters_(counters) {}
+  void replace(std::vector<std::string> objects) override;
+  void change(kube::EventType type, std::string object) override;
+
+ private:
+  [[nodiscard]] std::optional<model::NodeInventory> read(std::string object);
+
+  Books& books_;
+  FeedCounters& counters_;
+  std::set<std::string, std::less<>> known_;  ///< nodes that the API server has
+};
+
+/// What a pod holds, by its own record; nothing of cards if it has no valid grant of its own.
+[[nodiscard]] model::Holding holding_of(const kube::Pod& pod, FeedCounters& counters);
+
+/// Puts bound pods into the books and pending ones where bind finds them. One reflector thread.
+class PodFeed final : public kube::ObjectSink {
+ public:
+  /// Told of every pod the first time it is seen, in order.
+  using Arrival = std::function<void(const kube::Pod&)>;
+
+  PodFeed(Books& books, PendingPods& pending, FeedCounters& counters, Arrival arrival)
+      : books_(books), pending_(pending), counters_(counters), arrival_(std::move(arrival)) {}
+  void replace(std::vector<std::string> objects) override;
+  void change(kube::EventType type, std::string object) override;
+
+ private:
+  void ended(const std::string& uid);
+  void note_arrival(const kube::Pod& pod);
+
+  Books& books_;
+  PendingPods& pending_;
+  FeedCounters& counters_;
+  Arrival arrival_;
+  std::set<std::string, std::less<>> seen_;  ///< UIDs of the pods that exist
+};
+
+}  // namespace tangram::extender

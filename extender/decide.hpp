@@ -1,0 +1,50 @@
+#pragma once
+
+#include "extender/wire.hpp"
+#include "model/snapshot.hpp"
+#include "policies/policy.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// The decisions behind the verbs. Pure: the same arguments give the same answer, so a recorded
+/// request can be replayed.
+namespace tangram::extender {
+
+using NodeSet = std::set<std::string, std::less<>>;
+
+/// Scores a node and picks its cards for the pod of this request: a policy, or a cache before it.
+/// The answer lives until the next call.
+using Choose = std::function<const std::optional<policies::Choice>&(model::NodeIndex index,
+                                                                    const model::NodeState& node)>;
+
+/// Sorts the asked nodes into a short-list of the best and those that cannot take the pod.
+///
+/// @param names       as asked; ties between nodes go to the one asked first
+/// @param refused     nodes that rank after all others
+/// @param short_list  how many to keep; 0 = all that fit
+/// @returns kept: best first; a node that fits but is not on the short-list appears nowhere.
+///          A node the books do not know takes only pods that ask for no card.
+FilterResult filter(std::span<const std::string_view> names, const model::PodDemand& demand,
+                    const model::ClusterSnapshot& cluster, const Choose& choose,
+                    const NodeSet& refused, std::size_t short_list);
+
+/// Spreads 0..10 over the nodes by the policy's score. Exactly one node gets 10: the best, on a
+/// tie the one asked first. Nodes that do not fit, or are refused, get 0.
+std::vector<HostScore> prioritize(std::span<const std::string_view> names,
+                                  const model::ClusterSnapshot& cluster, const Choose& choose,
+                                  const NodeSet& refused);
+
+/// Keeps the nodes where the pod fits a card once the victims are gone, with their victims.
+std::map<std::string, Victims, std::less<>> preempt(
+    const std::map<std::string, Victims, std::less<>>& nodes, const model::PodDemand& demand,
+    const model::ClusterSnapshot& cluster, const policies::Policy& policy);
+
+}  // namespace tangram::extender

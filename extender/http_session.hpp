@@ -1,0 +1,400 @@
+#pragma once
+
+#include "extender/http_body.hpp"
+#include "extender/http_protocol.hpp"
+#include "extender/http_reply_box.hpp"
+#include "extender/http_types.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/stream_traits.hpp>
+#include <boost/beast/http/chunk_encode.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/serializer.hpp>
+#include <boost/beast/http/write.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+/// One connection. Internal: only the server and its tests include this heavy header.
+namespace tangram::extender {
+
+namespace net = boost::asio;
+
+/// What all sessions of a server share. Outlives them.
+struct HttpSessionContext {
+  HttpOptions options;
+  HttpHandler handler;
+  std::atomic<bool> stopping = false;
+  std::atomic<std::uint64_t> requests = 0;  ///< handed to the handler
+};
+
+/// Per read. Large enough for a name-only filter call in one go.
+inline constexpr std::size_t kReadBytes = 16'384;
+
+/// How long to read and discard after a last response. A socket closed with unread
+/// data resets the connection, and the client may lose the response. Long enough
+/// for a client across a network to see it and stop.
+inline constexpr std::chrono::milliseconds kLingerTime{2'000};
+
+/// Closes the layer that owns the connection; what waits on it ends with an error.
+template <class Stream>
+void close_stream(Stream& stream) {
+  auto& lowest = boost::beast::get_lowest_layer(stream);
+  boost::system::error_code ignored;
+  if constexpr (requires { lowest.close(ignored); }) {
+    lowest.close(ignored);
+  } else {
+    lowest.close();
+  }
+}
+
+/// Ends one direction where the stream has two: after `shutdown_receive` what has
+/// arrived can still be read, then comes the end.
+template <class Stream>
+void shutdown_stream(Stream& stream, net::socket_base::shutdown_type direction) {
+  auto& lowest = boost::beast::get_lowest_layer(stream);
+  boost::system::error_code ignored;
+  if constexpr (requires { lowest.shutdown(direction, ignored); }) {
+    lowest.shutdown(direction, ignored);
+  }
+}
+
+/// Serves the requests of one connection, one after the other.
+///
+///     idle --first byte--> reading --> answering --> writing --keep-alive--> idle
+///       |                     |            |             |
+///       +---- idle_timeout, broken, refused, cut, last response ----> closed
+///
+/// Everything runs on the stream's executor, which must be a strand (or one
+/// thread); drain() and cut() may be called from any thread.
+/// `Stream` is any asynchronous stream of Asio: a socket, TLS over one, a test's.
+template <class Stream>
+class HttpSession : public std::enable_shared_from_this<HttpSession<Stream>> {
+ public:
+  /// @param turn_away  answer the first request with 503, whatever it asks
+  HttpSession(Stream stream, HttpSessionContext& context, bool turn_away);
+
+  [[nodiscard]] net::any_io_executor executor() { return stream_.get_executor(); }
+
+  /// The life of the connection; to be spawned on the stream's executor.
+  net::awaitable<void> run();
+
+  /// Ends the connection if it is idle; else the answer in the making is its last.
+  void drain();
+
+  /// Ends the connection at once.
+  void cut();
+
+ private:
+  using Parser = http::request_parser<http::string_body>;
+  using Head = http::response<http::empty_body>;
+
+  // The verbs of run(), in their order. Each returns false if the connection is to end.
+  net::awaitable<bool> request_begins();
+  net::awaitable<bool> exchange();
+  net::awaitable<bool> answer(http::request<http::string_body> message);
+  net::awaitable<bool> respond(HttpResponse response, ReplyForm form);
+  net::awaitable<void> linger();
+
+  net::awaitable<boost::system::error_code> receive(Parser& parser);
+  net::awaitable<bool> refuse(HttpResponse response);
+  net::awaitable<std::optional<HttpResponse>> ask_handler(HttpRequest request);
+
+  net::awaitable<bool> write_whole(HttpResponse response, ReplyForm form);
+  net::awaitable<bool> write_head(Head& head);
+  net::awaitable<bool> write_pieces(HttpResponse response, ReplyForm form);
+  net::awaitable<bool> write_piece(const std::string& piece, bool chunked);
+
+  void give_up_after(std::chrono::milliseconds time);
+  void no_deadline() { deadline_.expires_at(std::chrono::steady_clock::time_point::max()); }
+
+  static std::size_t buffer_limit(const HttpOptions& options);
+
+  Stream stream_;
+  HttpSessionContext& context_;
+  const bool turn_away_;
+  boost::beast::flat_buffer buffer_;
+  net::steady_timer deadline_;
+  net::steady_timer bell_;  // never expires; cancelled to say "look again"
+  bool idle_ = false;       // nothing of a request has arrived
+  bool unread_ = false;     // the client may be sending what nobody will read
+  bool cut_ = false;
+};
+
+// Every co_await below stands alone in its statement, with named operands where they own
+// memory: GCC 12 destroys some temporaries of larger expressions twice.
+
+template <class Stream>
+HttpSession<Stream>::HttpSession(Stream stream, HttpSessionContext& context, bool turn_away)
+    : stream_(std::move(stream)),
+      context_(context),
+      turn_away_(turn_away),
+      buffer_(buffer_limit(context.options)),
+      deadline_(stream_.get_executor()),
+      bell_(stream_.get_executor(), std::chrono::steady_clock::time_point::max()) {}
+
+/// The parser counts the header within the buffer, so the buffer must not be the tighter limit.
+template <class Stream>
+std::size_t HttpSession<Stream>::buffer_limit(const HttpOptions& options) {
+  return options.max_header_bytes + 2 * kReadBytes;
+}
+
+template <class Stream>
+net::awaitable<void> HttpSession<Stream>::run() {
+  const auto self = this->shared_from_this();
+  bool goes_on = true;
+  while (goes_on) {
+    goes_on = co_await request_begins();
+    if (goes_on) goes_on = co_await exchange();
+  }
+  if (unread_ || buffer_.size() > 0) co_await linger();
+  no_deadline();
+  close_stream(stream_);
+}
+
+template <class Stream>
+void HttpSession<Stream>::drain() {
+  net::post(stream_.get_executor(), [self = this->shared_from_this()] {
+    if (self->idle_) shutdown_stream(self->stream_, net::socket_base::shutdown_receive);
+  });
+}
+
+template <class Stream>
+void HttpSession<Stream>::cut() {
+  net::post(stream_.get_executor(), [self = this->shared_from_this()] {
+    self->cut_ = true;
+    self->bell_.cancel();
+    close_stream(self->stream_);
+  });
+}
+
+/// Waits for the first byte, so that idling and a slow request are told apart.
+template <class Stream>
+net::awaitable<bool> HttpSession<Stream>::request_begins() {
+  if (buffer_.size() > 0) co_return true;  // pipelined
+  idle_ = true;
+  give_up_after(context_.options.idle_timeout);
+  if (context_.stopping) shutdown_stream(stream_, net::socket_base::shutdown_receive);
+  boost::system::error_code error;
+  const auto space = buffer_.prepare(kReadBytes);
+  const std::size_t count = co_await stream_.async_read_some(
+      space, net::redirect_error(net::use_awaitable, error));
+  buffer_.commit(count);
+  idle_ = false;
+  co_return !error;
+}
+
+template <class Stream>
+net::awaitable<bool> HttpSession<Stream>::exchange() {
+  give_up_after(context_.options.request_timeout);
+  Parser parser;
+  parser.header_limit(static_cast<std::uint32_t>(context_.options.max_header_bytes));
+  parser.body_limit(context_.options.max_body_bytes);
+  const boost::system::error_code error = co_await receive(parser);
+  if (error) {
+    auto answer_to_error = refusal(error, context_.options);
+    if (!answer_to_error) co_return false;
+    co_return co_await refuse(std::move(*answer_to_error));
+  }
+  if (turn_away_) {
+    auto refused = too_many_connections();
+    co_return co_await refuse(std::move(refused));
+  }
+  auto message = parser.release();
+  co_return co_await answer(std::move(message));
+}
+
+/// Reads one request; of a connection that is turned away only the header.
+template <class Stream>
+net::awaitable<boost::system::error_code> HttpSession<Stream>::receive(Parser& parser) {
+  boost::system::error_code error;
+  co_await http::async_read_header(stream_, buffer_, parser,
+                                   net::redirect_error(net::use_awaitable, error));
+  if (error || turn_away_ || parser.is_done()) co_return error;
+  if (wants_continue(parser.get())) {
+    Head go_on{http::status::continue_, parser.get().version()};
+    co_await http::async_write(stream_, go_on, net::redirect_error(net::use_awaitable, error));
+    if (error) co_return error;
+  }
+  co_await http::async_read(stream_, buffer_, parser,
+                            net::redirect_error(net::use_awaitable, error));
+  co_return error;
+}
+
+/// The last response on a connection whose input is not read to its end.
+template <class Stream>
+net::awaitable<bool> HttpSession<Stream>::refuse(HttpResponse response) {
+  unread_ = true;
+  const ReplyForm last;
+  co_return co_await respond(std::move(response), last);
+}
+
+template <class Stream>
+net::awaitable<bool> HttpSession<Stream>::answer(http::request<http::string_body> message) {
+  const ReplyForm form = reply_form(message);
+  auto request = decode_request(std::move(message));
+  if (!request) {
+    auto refused = text_response(400, "bad request: " + request.error().message);
+    co_return co_await refuse(std::move(refused));
+  }
+  auto response = co_await ask_handler(std::move(*request));
+  if (!response) co_return false;
+  co_return co_await respond(std::move(*response), form);
+}
+
+/// @returns nothing if the connection was cut first.
+template <class Stream>
+net::awaitable<std::optional<HttpResponse>> HttpSession<Stream>::ask_handler(HttpRequest request) {
+  no_deadline();  // the handler has its own
+  const auto box = std::make_shared<ReplyBox>();
+  const ReplyBox::Closing closing(*box);
+  context_.requests.fetch_add(1, std::memory_order_relaxed);
+  call_handler(context_.handler, std::move(request),
+               Responder([box](HttpResponse response) { box->put(std::move(response)); }));
+
+  const std::function<void()> wake = [weak = this->weak_from_this()] {
+    const auto self = weak.lock();
+    if (self) net::post(self->stream_.get_executor(), [self] { self->bell_.cancel(); });
+  };
+  auto response = box->take_or_wake(wake);
+  while (!response && !cut_) {
+    boost::system::error_code ignored;
+    co_await bell_.async_wait(net::redirect_error(net::use_awaitable, ignored));
+    response = box->take_or_wake(wake);
+  }
+  co_return response;
+}
+
+template <class Stream>
+net::awaitable<bool> HttpSession<Stream>::respond(HttpResponse response, ReplyForm form) {
+  give_up_after(context_.options.request_timeout);
+  if (response.close || context_.stopping) form.keep_alive = false;
+  bool written = false;
+  if (response.producer) {
+    if (form.version < 11) form.keep_alive = false;  // no chunks: the end is the end of the body
+    written = co_await write_pieces(std::move(response), form);
+  } else {
+    written = co_await write_whole(std::move(response), form);
+  }
+  co_return written && form.keep_alive;
+}
+
+template <class Stream>
+net::awaitable<bool> HttpSession<Stream>::write_whole(HttpResponse response, ReplyForm form) {
+  http::response<http::string_body> message;
+  message.version(form.version);
+  set_head(message.base(), response);
+  message.keep_alive(form.keep_alive);
+  if (response.gzip && form.accepts_gzip) {
+    message.set(http::field::content_encoding, "gzip");
+    response.body = gzip(response.body);
+  }
+  message.body() = std::move(response.body);
+  message.prepare_payload();
+  if (form.head) {
+    Head head(std::move(message.base()));
+    co_return co_await write_head(head);
+  }
+  boost::system::error_code error;
+  co_await http::async_write(stream_, message, net::redirect_error(net::use_awaitable, error));
+  co_return !error;
+}
+
+template <class Stream>
+net::awaitable<bool> HttpSession<Stream>::write_head(Head& head) {
+  boost::system::error_code error;
+  http::response_serializer<http::empty_body> serializer(head);
+  co_await http::async_write_header(stream_, serializer,
+                                    net::redirect_error(net::use_awaitable, error));
+  co_return !error;
+}
+
+/// The first piece is made before the head goes out, so that a producer that
+/// fails at once still gives an honest 500.
+template <class Stream>
+net::awaitable<bool> HttpSession<Stream>::write_pieces(HttpResponse response, ReplyForm form) {
+  const bool compressed = response.gzip && form.accepts_gzip;
+  const bool chunked = form.version >= 11;
+  Head head;
+  head.version(form.version);
+  set_head(head.base(), response);
+  if (compressed) head.set(http::field::content_encoding, "gzip");
+  if (chunked) head.chunked(true);
+  head.keep_alive(form.keep_alive);
+  if (form.head) co_return co_await write_head(head);
+
+  BodyPieces pieces(std::move(response.producer), compressed);
+  std::string piece;
+  if (!next_piece(pieces, piece)) {
+    auto failure = text_response(500, "internal error: the page could not be made");
+    co_return co_await write_whole(std::move(failure), form);
+  }
+  bool written = co_await write_head(head);
+  while (written && !piece.empty()) {
+    written = co_await write_piece(piece, chunked);
+    if (written) written = next_piece(pieces, piece);
+  }
+  if (!written || !chunked) co_return written;
+  boost::system::error_code error;
+  const auto last = http::make_chunk_last();
+  co_await net::async_write(stream_, last, net::redirect_error(net::use_awaitable, error));
+  co_return !error;
+}
+
+/// Each piece has its own deadline: a large page may take long, a stalled client may not.
+template <class Stream>
+net::awaitable<bool> HttpSession<Stream>::write_piece(const std::string& piece, bool chunked) {
+  give_up_after(context_.options.request_timeout);
+  boost::system::error_code error;
+  const auto bytes = net::buffer(piece);
+  if (chunked) {
+    const auto chunk = http::make_chunk(bytes);
+    co_await net::async_write(stream_, chunk, net::redirect_error(net::use_awaitable, error));
+  } else {
+    co_await net::async_write(stream_, bytes, net::redirect_error(net::use_awaitable, error));
+  }
+  co_return !error;
+}
+
+template <class Stream>
+net::awaitable<void> HttpSession<Stream>::linger() {
+  shutdown_stream(stream_, net::socket_base::shutdown_send);
+  if (context_.stopping) shutdown_stream(stream_, net::socket_base::shutdown_receive);
+  idle_ = true;  // a drain need not wait for it
+  give_up_after(std::min(kLingerTime, context_.options.request_timeout));
+  boost::system::error_code error;
+  while (!error) {
+    buffer_.clear();
+    const auto space = buffer_.prepare(kReadBytes);
+    co_await stream_.async_read_some(space, net::redirect_error(net::use_awaitable, error));
+  }
+}
+
+/// Closes the connection unless another deadline, or none, is set in time.
+template <class Stream>
+void HttpSession<Stream>::give_up_after(std::chrono::milliseconds time) {
+  deadline_.expires_after(time);
+  deadline_.async_wait([weak = this->weak_from_this()](const boost::system::error_code& error) {
+    const auto self = weak.lock();
+    // The wait may have ended just before it was moved: then the expiry lies ahead.
+    if (error || !self || self->deadline_.expiry() > std::chrono::steady_clock::now()) return;
+    close_stream(self->stream_);
+  });
+}
+
+}  // namespace tangram::extender

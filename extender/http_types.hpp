@@ -1,0 +1,111 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// What passes between the HTTP server and the code that answers. No header of
+/// the HTTP library is needed to write or test a handler.
+namespace tangram::extender {
+
+struct HttpHeader {
+  std::string name;
+  std::string value;
+};
+
+/// One request, read completely. The handler owns it, so JSON may be parsed in place.
+struct HttpRequest {
+  std::string method;  ///< "GET", "POST", ...; HEAD stays HEAD, its body is dropped on the way out
+  std::string path;    ///< decoded, without the query: "/api/v1/explain"
+  std::map<std::string, std::string, std::less<>> query;  ///< decoded; of equal names the first
+  std::vector<HttpHeader> headers;                        ///< as sent, in order
+  std::string body;
+
+  /// The first header of that name, letter case ignored; "" if there is none.
+  [[nodiscard]] std::string_view header(std::string_view name) const;
+};
+
+/// Appends the next piece of a body to `out` and says whether there is more.
+///
+/// Called on an io thread, one call at a time, never after it returned false. A
+/// piece of some 64 KiB serves best: a much larger one holds that thread, and is
+/// held whole in memory. What it throws is logged and cuts the connection, so
+/// that the client does not take half a page for a whole one.
+using BodyProducer = std::function<bool(std::string& out)>;
+
+struct HttpResponse {
+  int status = 200;
+  std::string content_type = "application/json";
+  std::string body;
+  std::vector<HttpHeader> headers = {};  ///< further ones; length, type and connection are set
+  BodyProducer producer = {};            ///< if set, the body comes from it and `body` is unused
+  bool gzip = false;                     ///< worth compressing for a client that accepts it
+  bool close = false;                    ///< end the connection after this response
+};
+
+/// 200 with JSON.
+[[nodiscard]] HttpResponse json_response(std::string body);
+/// A sentence for people; a line end is added.
+[[nodiscard]] HttpResponse text_response(int status, std::string_view sentence);
+
+/// The obligation to answer one request. It can be moved to any thread and kept
+/// for as long as the work takes, even beyond the life of the server: an answer
+/// that nobody waits for any more is dropped.
+///
+/// Destroyed unanswered it answers 500, so a client never waits for nothing.
+/// Threads: one at a time.
+class Responder {
+ public:
+  explicit Responder(std::function<void(HttpResponse)> reply);
+  ~Responder();
+  Responder(Responder&& other) noexcept;
+  Responder& operator=(Responder&& other) noexcept;
+  Responder(const Responder&) = delete;
+  Responder& operator=(const Responder&) = delete;
+
+  /// The first answer counts; the Responder is spent after it.
+  void send(HttpResponse response);
+
+ private:
+  void answer_unanswered() noexcept;
+
+  std::function<void(HttpResponse)> reply_;
+};
+
+/// Answers a request now or later.
+///
+/// Called on an io thread, from many at once: whatever waits or works for long
+/// belongs on another thread, with the Responder. What it throws is logged and
+/// answered with 500.
+using HttpHandler = std::function<void(HttpRequest request, Responder responder)>;
+
+struct HttpOptions {
+  std::string address = "0.0.0.0";  ///< an IP address of this machine; "::" is every one
+  std::uint16_t port = 0;           ///< 0: any free one, see HttpServer::port()
+  std::size_t threads = 2;
+
+  /// Larger bodies get 413. 32 MiB hold some 3,000 whole Node objects of 10 KiB,
+  /// for a scheduler with nodeCacheCapable: false; names alone need a few hundred KiB.
+  std::size_t max_body_bytes = std::size_t{32} << 20;
+  /// Larger heads get 431. Go's and most servers' own limit is of this order.
+  std::size_t max_header_bytes = std::size_t{16} << 10;
+  /// Further connections get 503. Together with max_body_bytes this bounds memory.
+  std::size_t max_connections = 1024;
+
+  /// A connection without a request is closed after this. Go's client keeps idle
+  /// connections for 90 s and does not repeat a POST on one the server just
+  /// closed, so anything shorter makes bindings fail now and then.
+  std::chrono::milliseconds idle_timeout{120'000};
+  /// For a request from its first byte to its last, for writing a response, and
+  /// for each piece of a streamed one. Not for the handler, which sets its own.
+  std::chrono::milliseconds request_timeout{30'000};
+  /// How long stop() waits for requests in flight.
+  std::chrono::milliseconds drain_timeout{10'000};
+};
+
+}  // namespace tangram::extender

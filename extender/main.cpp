@@ -1,0 +1,135 @@
+// tangram-extender: wiring only.
+
+#include "base/clock.hpp"
+#include "config/config.hpp"
+#include "extender/app.hpp"
+#include "kube/local_api.hpp"
+#include "tangram_version.hpp"
+
+#include <CLI/CLI.hpp>
+#include <spdlog/spdlog.h>
+
+#include <csignal>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+
+namespace {
+
+using namespace tangram;
+
+constexpr int kFailed = 1;
+constexpr int kBadUsage = 2;
+
+struct Options {
+  std::string config_file;
+  std::vector<std::string> overrides;
+  bool check_config = false;
+};
+
+Result<std::string> read_file(const std::string& path) {
+  const std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file) return fail(Errc::kNotFound, path + ": cannot be read; check the path and its rights");
+  return text.str();
+}
+
+Result<config::Config> read_config(const Options& options) {
+  if (options.config_file.empty()) {
+    return config::load_config("", "(no configuration file)", options.overrides);
+  }
+  auto text = read_file(options.config_file);
+  if (!text) return text.error();
+  return config::load_config(*text, options.config_file, options.overrides);
+}
+
+Result<std::unique_ptr<kube::KubeApi>> open_cluster(const config::Config& config,
+                                                    const Clock& clock) {
+  if (config.kube.source != config::KubeSource::kLocal) {
+    return fail(Errc::kInvalidArgument,
+                "this version has no client for a real API server yet; write kube.source: local, "
+                "and kube.cluster_file for the cluster to play with");
+  }
+  auto api = std::make_unique<kube::LocalApi>(clock);
+  if (config.kube.cluster_file.empty()) return api;
+  auto text = read_file(config.kube.cluster_file);
+  if (!text) return text.error();
+  auto loaded = api->load_yaml(*text);
+  if (!loaded) {
+    return fail(loaded.error().code, config.kube.cluster_file + ": " + loaded.error().message);
+  }
+  spdlog::info("cluster in memory: {} objects from {}", *loaded, config.kube.cluster_file);
+  return api;
+}
+
+/// Signals are taken by sigwait() on this thread alone, so no code runs in a signal handler.
+sigset_t block_stop_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  return signals;
+}
+
+Result<void> serve(const config::Config& config) {
+  const sigset_t signals = block_stop_signals();
+  const SystemClock clock;
+  auto api = open_cluster(config, clock);
+  if (!api) return api.error();
+  auto app = extender::App::create(config, {.api = **api, .clock = clock});
+  if (!app) return app.error();
+  spdlog::info("tangram-extender {} listens on {}:{}", kVersion, config.server.listen.address,
+               (*app)->port());
+  int signal = 0;
+  sigwait(&signals, &signal);
+  spdlog::info("signal {}: answering what is under way, then stopping", signal);
+  (*app)->stop();
+  return {};
+}
+
+int run(const Options& options) {
+  const auto config = read_config(options);
+  if (!config) {
+    std::cerr << config.error().message << "\n";
+    return kBadUsage;
+  }
+  if (options.check_config) {
+    std::cout << "the configuration is valid\n";
+    return 0;
+  }
+  spdlog::set_level(spdlog::level::from_str(config->log.level));
+  if (auto served = serve(*config); !served) {
+    std::cerr << "tangram-extender: " << served.error().message << "\n";
+    return kFailed;
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  Options options;
+  CLI::App cli(
+      "Answers kube-scheduler's extender protocol (filter, prioritize, bind, preempt) and keeps\n"
+      "the books of every GPU card.\n\n"
+      "Try it without a cluster:\n"
+      "  tangram-extender --set kube.source=local --set kube.cluster_file=deploy/demo/cluster.yaml\n"
+      "  curl -s localhost:9898/api/v1/cluster | jq .\n");
+  cli.add_option("-c,--config", options.config_file,
+                 "YAML file; every setting with default and bounds: config/tangram.yaml");
+  cli.add_option("--set", options.overrides, "section.key=value, over the file; may be repeated")
+      ->take_all();
+  cli.add_flag("--check-config", options.check_config, "Read the configuration, say what is wrong, end");
+  cli.set_version_flag("--version", std::string("tangram-extender ") + kVersion);
+  try {
+    cli.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return cli.exit(error) == 0 ? 0 : kBadUsage;
+  }
+  return run(options);
+} catch (const std::exception& error) {
+  std::cerr << "tangram-extender: " << error.what() << "\n";
+  return kFailed;
+}

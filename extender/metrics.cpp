@@ -1,0 +1,137 @@
+#include "extender/metrics.hpp"
+
+#include <prometheus/counter.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+#include <prometheus/text_serializer.h>
+
+#include <array>
+#include <mutex>
+
+namespace tangram::extender {
+
+namespace {
+
+/// From a cached filter of a small cluster to kube-scheduler's own time-out of 5 s.
+const prometheus::Histogram::BucketBoundaries kLatencyBuckets{
+    0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5};
+
+constexpr std::array<Verb, kVerbs> kAllVerbs{Verb::kFilter, Verb::kPrioritize, Verb::kBind,
+                                             Verb::kPreempt};
+constexpr std::array<BindOutcome, kBindOutcomes> kAllOutcomes{
+    BindOutcome::kBound,   BindOutcome::kAlreadyBound, BindOutcome::kNoRoom,
+    BindOutcome::kRefused, BindOutcome::kUnknown,      BindOutcome::kInvalid,
+    BindOutcome::kUnavailable};
+
+prometheus::Family<prometheus::Gauge>& gauge(prometheus::Registry& registry, const char* name,
+                                             const char* help) {
+  return prometheus::BuildGauge().Name(name).Help(help).Register(registry);
+}
+
+}  // namespace
+
+std::string_view to_string(Verb verb) {
+  switch (verb) {
+    case Verb::kFilter: return "filter";
+    case Verb::kPrioritize: return "prioritize";
+    case Verb::kBind: return "bind";
+    case Verb::kPreempt: return "preempt";
+  }
+  return "unknown";
+}
+
+struct Metrics::Families {
+  Families() {
+    auto& durations = prometheus::BuildHistogram()
+                          .Name("tangram_extender_request_duration_seconds")
+                          .Help("Time to answer a request of kube-scheduler, by verb.")
+                          .Register(registry);
+    auto& bind_results = prometheus::BuildCounter()
+                             .Name("tangram_binds_total")
+                             .Help("Bind requests answered, by result.")
+                             .Register(registry);
+    // Made up front, so that every series is there from the first scrape on.
+    for (const Verb verb : kAllVerbs) {
+      duration[static_cast<std::size_t>(verb)] =
+          &durations.Add({{"verb", std::string(to_string(verb))}}, kLatencyBuckets);
+    }
+    for (const BindOutcome outcome : kAllOutcomes) {
+      binds[static_cast<std::size_t>(outcome)] =
+          &bind_results.Add({{"result", std::string(to_string(outcome))}});
+    }
+  }
+
+  /// A counter whose value another part keeps.
+  static void raise(prometheus::Counter& counter, std::uint64_t to) {
+    counter.Increment(static_cast<double>(to) - counter.Value());
+  }
+
+  prometheus::Registry registry;
+  std::array<prometheus::Histogram*, kVerbs> duration{};
+  std::array<prometheus::Counter*, kBindOutcomes> binds{};
+
+  prometheus::Gauge& nodes = gauge(registry, "tangram_nodes", "Nodes in the books.").Add({});
+  prometheus::Gauge& cards = gauge(registry, "tangram_cards", "Cards in the books.").Add({});
+  prometheus::Gauge& bound =
+      gauge(registry, "tangram_bound_pods", "Pods that hold something on a node, cards or not.").Add({});
+  prometheus::Gauge& pending =
+      gauge(registry, "tangram_pending_pods", "Pods without a node, of every scheduler.").Add({});
+  prometheus::Gauge& assumed =
+      gauge(registry, "tangram_assumed_pods", "Pods whose bind is under way.").Add({});
+  prometheus::Gauge& fragmentation =
+      gauge(registry, "tangram_fragmentation_ratio",
+            "Idle GPU that the recent requests cannot use, of all idle GPU.").Add({});
+  prometheus::Gauge& stranded =
+      gauge(registry, "tangram_stranded_memory_bytes",
+            "Free memory of cards whose compute is all granted.").Add({});
+  prometheus::Family<prometheus::Gauge>& lag =
+      gauge(registry, "tangram_watch_lag_seconds",
+            "Time since the API server was last heard of, by what is watched.");
+  prometheus::Gauge& nodes_lag = lag.Add({{"resource", "nodes"}});
+  prometheus::Gauge& pods_lag = lag.Add({{"resource", "pods"}});
+  prometheus::Gauge& leader =
+      gauge(registry, "tangram_leader", "1 if this replica binds pods, else 0.").Add({});
+  prometheus::Family<prometheus::Counter>& bad =
+      prometheus::BuildCounter()
+          .Name("tangram_rejected_objects_total")
+          .Help("Objects of the API server that could not be taken as they stand, by what was wrong.")
+          .Register(registry);
+  prometheus::Counter& bad_objects = bad.Add({{"what", "object"}});
+  prometheus::Counter& bad_cards = bad.Add({{"what", "cards"}});
+  prometheus::Counter& bad_grants = bad.Add({{"what", "grant"}});
+  std::mutex scrape;  ///< one scrape sets the gauges and reads them in one go
+};
+
+Metrics::Metrics() : families_(std::make_unique<Families>()) {}
+Metrics::~Metrics() = default;
+
+void Metrics::request_done(Verb verb, std::chrono::nanoseconds took) {
+  families_->duration[static_cast<std::size_t>(verb)]->Observe(
+      std::chrono::duration<double>(took).count());
+}
+
+void Metrics::bind_done(BindOutcome outcome) {
+  families_->binds[static_cast<std::size_t>(outcome)]->Increment();
+}
+
+std::string Metrics::text(const Gauges& gauges) {
+  Families& f = *families_;
+  const std::scoped_lock lock(f.scrape);
+  f.nodes.Set(static_cast<double>(gauges.nodes));
+  f.cards.Set(static_cast<double>(gauges.cards));
+  f.bound.Set(static_cast<double>(gauges.bound_pods));
+  f.pending.Set(static_cast<double>(gauges.pending_pods));
+  f.assumed.Set(static_cast<double>(gauges.assumed_pods));
+  f.fragmentation.Set(gauges.fragmentation_ratio);
+  f.stranded.Set(static_cast<double>(gauges.stranded_memory.count()) * 1'048'576);
+  f.nodes_lag.Set(gauges.nodes_watch_lag_seconds);
+  f.pods_lag.Set(gauges.pods_watch_lag_seconds);
+  f.leader.Set(gauges.leader ? 1 : 0);
+  Families::raise(f.bad_objects, gauges.bad_objects);
+  Families::raise(f.bad_cards, gauges.bad_cards);
+  Families::raise(f.bad_grants, gauges.bad_grants);
+  return prometheus::TextSerializer().Serialize(f.registry.Collect());
+}
+
+}  // namespace tangram::extender

@@ -1,0 +1,54 @@
+#pragma once
+
+#include "extender/binder.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace tangram::extender {
+
+enum class Verb { kFilter, kPrioritize, kBind, kPreempt };
+inline constexpr std::size_t kVerbs = 4;
+[[nodiscard]] std::string_view to_string(Verb verb);
+
+/// Values read from the parts at the moment of a scrape.
+struct Gauges {
+  std::size_t nodes = 0;
+  std::size_t cards = 0;
+  std::size_t bound_pods = 0;
+  std::size_t pending_pods = 0;
+  std::size_t assumed_pods = 0;
+  double fragmentation_ratio = 0;
+  Mebibytes stranded_memory;
+  double nodes_watch_lag_seconds = 0;
+  double pods_watch_lag_seconds = 0;
+  bool leader = false;
+  std::uint64_t bad_objects = 0;
+  std::uint64_t bad_cards = 0;
+  std::uint64_t bad_grants = 0;
+};
+
+/// GET /metrics: what the service itself does. Its size does not depend on the cluster's.
+/// Threads: safe.
+class Metrics {
+ public:
+  Metrics();
+  ~Metrics();
+  Metrics(const Metrics&) = delete;
+  Metrics& operator=(const Metrics&) = delete;
+
+  void request_done(Verb verb, std::chrono::nanoseconds took);
+  void bind_done(BindOutcome outcome);
+
+  /// The page, in the Prometheus text format.
+  [[nodiscard]] std::string text(const Gauges& gauges);
+
+ private:
+  struct Families;
+  std::unique_ptr<Families> families_;
+};
+
+}  // namespace tangram::extender

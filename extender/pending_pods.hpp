@@ -1,0 +1,40 @@
+#pragma once
+
+#include "kube/objects.hpp"
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tangram::extender {
+
+using PodPtr = std::shared_ptr<const kube::Pod>;
+
+/// Pods that exist and have no node yet, as the watch shows them. Bind looks a pod up here to
+/// spare the API server a read. Threads: safe.
+class PendingPods {
+ public:
+  void put(kube::Pod pod);
+  void erase(std::string_view uid);
+  /// Keeps only the pods that are named.
+  void retain(const std::set<std::string, std::less<>>& uids);
+
+  /// @returns null if there is none
+  [[nodiscard]] PodPtr find(std::string_view uid) const;
+  [[nodiscard]] PodPtr find(std::string_view ns, std::string_view name) const;
+  [[nodiscard]] std::vector<PodPtr> all() const;
+  [[nodiscard]] std::size_t size() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::string, PodPtr, std::less<>> by_uid_;
+  std::map<std::string, std::string, std::less<>> uid_by_name_;  ///< "ns/name"
+};
+
+}  // namespace tangram::extender

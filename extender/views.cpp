@@ -1,0 +1,216 @@
+#include "extender/views.hpp"
+
+#include "base/json.hpp"
+#include "model/fit.hpp"
+
+#include <algorithm>
+
+namespace tangram::extender {
+
+namespace {
+
+using json::Writer;
+using model::Card;
+using model::CardUse;
+using model::Holding;
+using model::NodeState;
+
+void write_card_facts(Writer& out, const Card& card, const CardUse& use) {
+  out.member("uuid", card.id).member("kind", to_string(card.kind)).member("model", card.model);
+  out.member("healthy", card.healthy).member("cordoned", card.cordoned);
+  if (!card.unavailable_reason.empty()) out.member("reason", card.unavailable_reason);
+  out.member("memMiB", card.memory.count()).member("milli", card.compute.count());
+  out.member("freeMemMiB", free_memory(card, use).count());
+  out.member("freeMilli", free_compute(card, use).count());
+  out.member("sharers", use.sharer_count()).member("maxSharers", card.max_sharers);
+}
+
+/// "mps" while somebody shares the card; null while nobody does.
+void write_mode(Writer& out, const CardUse& use) {
+  out.key("isolation");
+  for (const model::Isolation mode : model::kAllIsolationModes) {
+    if (use.sharers[static_cast<std::size_t>(mode)] > 0) {
+      out.string(to_string(mode));
+      return;
+    }
+  }
+  out.null();
+}
+
+void write_shares(Writer& out, const NodeState& node, const Card& card) {
+  out.key("pods").begin_array();
+  for (const model::HoldingPtr& holding : node.holdings) {
+    for (const auto& container : holding->containers) {
+      for (const auto& granted : container.cards) {
+        if (granted.uuid != card.id) continue;
+        out.begin_object();
+        out.member("namespace", holding->pod_namespace).member("name", holding->pod_name);
+        out.member("uid", holding->pod_uid).member("container", container.container);
+        out.member("memMiB", granted.memory.count()).member("milli", granted.compute.count());
+        out.end_object();
+      }
+    }
+  }
+  out.end_array();
+}
+
+void write_node(Writer& out, const NodeState& node) {
+  out.begin_object().member("name", node.name).member("present", node.present);
+  out.member("cpuMilli", node.inventory->cpu.count());
+  out.member("freeCpuMilli", node.free_cpu().count());
+  out.member("memMiB", node.inventory->memory.count());
+  out.member("freeMemMiB", node.free_memory().count());
+  out.member("pods", static_cast<std::int64_t>(node.holdings.size()));
+  if (node.stray_grants > 0) out.member("strayGrants", node.stray_grants);
+  out.key("cards").begin_array();
+  for (std::size_t i = 0; i < node.cards().size(); ++i) {
+    out.begin_object();
+    write_card_facts(out, node.cards()[i], node.use[i]);
+    out.member("grantedMemMiB", node.use[i].memory.count());
+    out.member("grantedMilli", node.use[i].compute.count());
+    write_mode(out, node.use[i]);
+    write_shares(out, node, node.cards()[i]);
+    out.end_object();
+  }
+  out.end_array().end_object();
+}
+
+void write_request(Writer& out, const model::GpuRequest& request) {
+  out.key("request").begin_object();
+  out.member("isolation", to_string(request.isolation));
+  out.key("models").begin_array();
+  for (const std::string& glob : request.models) out.string(glob);
+  out.end_array().key("containers").begin_array();
+  for (const model::ContainerRequest& container : request.containers) {
+    out.begin_object().member("name", container.container).member("count", container.count);
+    switch (container.share.form) {
+      case model::ShareForm::kWhole: out.member("share", "whole"); break;
+      case model::ShareForm::kFraction:
+        out.member("share", "fraction").member("milli", container.share.fraction.count());
+        break;
+      case model::ShareForm::kMemory:
+        out.member("share", "memory").member("memMiB", container.share.memory.count());
+        if (container.share.compute) out.member("milli", container.share.compute->count());
+        break;
+    }
+    out.end_object();
+  }
+  out.end_array().end_object();
+}
+
+/// Whether each card could take each container's share, by itself.
+void write_card_verdicts(Writer& out, const model::GpuRequest& request, const NodeState& node) {
+  out.key("cards").begin_array();
+  for (std::size_t i = 0; i < node.cards().size(); ++i) {
+    const Card& card = node.cards()[i];
+    out.begin_object();
+    write_card_facts(out, card, node.use[i]);
+    write_mode(out, node.use[i]);
+    out.key("containers").begin_array();
+    for (const model::ContainerRequest& container : request.containers) {
+      const model::Slice slice = slice_of(container.share, card);
+      const auto misfit = card_misfit(request, slice, card, node.use[i]);
+      out.begin_object().member("name", container.container);
+      out.member("needMemMiB", slice.memory.count()).member("needMilli", slice.compute.count());
+      out.member("fits", !misfit.has_value());
+      if (misfit) out.member("why", reason(*misfit));
+      out.end_object();
+    }
+    out.end_array().end_object();
+  }
+  out.end_array();
+}
+
+std::string explain_pending(const kube::Pod& pod, const PodPlan& plan,
+                            const model::ClusterSnapshot& cluster) {
+  std::string text;
+  Writer out(text);
+  out.begin_object().member("namespace", pod.ns).member("name", pod.name).member("uid", pod.uid);
+  out.member("state", "pending").member("policy", plan.policy->name());
+  write_request(out, plan.demand.gpu);
+  int fitting = 0;
+  out.key("nodes").begin_array();
+  for (const NodeState* node : cluster.sorted_nodes()) {
+    const auto choice = plan.policy->choose(plan.demand, *node);
+    if (choice) ++fitting;
+    out.begin_object().member("name", node->name).member("fits", choice.has_value());
+    if (choice) {
+      out.member("score", choice->score).key("wouldGet").begin_array();
+      for (const std::uint32_t card : choice->placement) out.string(node->cards()[card].id);
+      out.end_array();
+    } else {
+      out.member("why", reason(why_not(plan.demand.gpu, *node)));
+    }
+    write_card_verdicts(out, plan.demand.gpu, *node);
+    out.end_object();
+  }
+  out.end_array().member("fittingNodes", fitting);
+  out.member("note",
+             "kube-scheduler also looks at CPU, memory, taints, affinity and volumes; and it evicts "
+             "pods for a higher priority only where slots or aggregates are short, not for room on "
+             "one card");
+  out.end_object();
+  return text;
+}
+
+std::string explain_bound(const Holding& holding) {
+  std::string text;
+  Writer out(text);
+  out.begin_object().member("namespace", holding.pod_namespace).member("name", holding.pod_name);
+  out.member("uid", holding.pod_uid).member("state", "bound").member("node", holding.node);
+  out.member("isolation", to_string(holding.isolation)).key("containers").begin_array();
+  for (const auto& container : holding.containers) {
+    out.begin_object().member("name", container.container).key("cards").begin_array();
+    for (const auto& card : container.cards) {
+      out.begin_object().member("uuid", card.uuid).member("memMiB", card.memory.count());
+      out.member("milli", card.compute.count()).member("memLimitMiB", card.memory_limit.count());
+      out.member("milliLimit", card.compute_limit.count()).end_object();
+    }
+    out.end_array().end_object();
+  }
+  out.end_array().end_object();
+  return text;
+}
+
+model::HoldingPtr find_bound(const model::ClusterSnapshot& cluster, std::string_view ns,
+                             std::string_view name) {
+  model::HoldingPtr found;
+  cluster.for_each([&](const NodeState& node) {
+    for (const model::HoldingPtr& holding : node.holdings) {
+      if (holding->pod_name == name && holding->pod_namespace == ns) found = holding;
+    }
+  });
+  return found;
+}
+
+}  // namespace
+
+std::string cluster_json(const model::ClusterSnapshot& cluster, const PendingPods& pending) {
+  std::string text;
+  Writer out(text);
+  out.begin_object().member("version", static_cast<std::int64_t>(cluster.version()));
+  out.key("nodes").begin_array();
+  for (const NodeState* node : cluster.sorted_nodes()) write_node(out, *node);
+  out.end_array().key("pending").begin_array();
+  for (const PodPtr& pod : pending.all()) {
+    out.begin_object().member("namespace", pod->ns).member("name", pod->name);
+    out.member("uid", pod->uid).end_object();
+  }
+  out.end_array().end_object();
+  return text;
+}
+
+Result<std::string> explain_json(std::string_view ns, std::string_view name,
+                                 const model::ClusterSnapshot& cluster, const PendingPods& pending,
+                                 const PolicySource& policies) {
+  if (const PodPtr pod = pending.find(ns, name)) {
+    const auto plan = policies.plan(*pod);
+    if (!plan) return plan.error();
+    return explain_pending(*pod, *plan, cluster);
+  }
+  if (const auto holding = find_bound(cluster, ns, name)) return explain_bound(*holding);
+  return fail(Errc::kNotFound, "no pod " + std::string(ns) + "/" + std::string(name) +
+                                   " waits for a node or is bound to one");
+}
+
+}  // namespace tangram::extender

@@ -1,0 +1,218 @@
+#include "extender/wire.hpp"
+
+#include "base/json.hpp"
+
+namespace tangram::extender {
+
+namespace {
+
+void read_node_names(json::Reader& in, FilterArgs& args) {
+  in.array([&] { args.node_names.push_back(in.string()); });
+}
+
+void read_full_nodes(json::Reader& in, FilterArgs& args) {
+  if (in.kind() == json::Kind::kNull) return in.skip();
+  args.full_nodes = true;
+  in.object([&](std::string_view key) {
+    if (key != "items") return in.skip();
+    in.array([&] {
+      const json::Reader::Span span = in.span();
+      args.node_spans.emplace_back(span.begin, span.end);
+      args.node_names.push_back(kube::read_object_name(in));
+    });
+  });
+}
+
+Victims read_meta_victims(json::Reader& in) {
+  Victims victims;
+  in.object([&](std::string_view key) {
+    if (key == "Pods") {
+      in.array([&] {
+        in.object([&](std::string_view pod_key) {
+          if (pod_key == "UID") {
+            victims.uids.emplace_back(in.string());
+          } else {
+            in.skip();
+          }
+        });
+      });
+    } else if (key == "NumPDBViolations") {
+      victims.pdb_violations = in.integer();
+    } else {
+      in.skip();
+    }
+  });
+  return victims;
+}
+
+Victims read_victims(json::Reader& in) {
+  Victims victims;
+  in.object([&](std::string_view key) {
+    if (key == "Pods") {
+      in.array([&] { victims.uids.push_back(kube::read_pod(in).uid); });
+    } else if (key == "NumPDBViolations") {
+      victims.pdb_violations = in.integer();
+    } else {
+      in.skip();
+    }
+  });
+  return victims;
+}
+
+void write_failed(json::Writer& out, std::string_view name, const std::vector<FailedNode>& nodes) {
+  out.key(name).begin_object();
+  for (const FailedNode& node : nodes) out.member(node.name, node.reason);
+  out.end_object();
+}
+
+/// Room for the names asked, the failed ones with their reasons, and the brackets.
+std::size_t reply_size(const FilterArgs& args, const FilterResult& result) {
+  constexpr std::size_t kPerName = 48;
+  constexpr std::size_t kPerFailure = 112;
+  std::size_t size = 256 + kPerFailure * (result.failed.size() + result.unresolvable.size());
+  if (!args.full_nodes) return size + kPerName * result.kept.size();
+  for (const std::uint32_t kept : result.kept) {
+    size += args.node_spans[kept].second - args.node_spans[kept].first + 1;
+  }
+  return size;
+}
+
+}  // namespace
+
+Result<FilterArgs> decode_filter_args(Body& body) {
+  FilterArgs args;
+  // In-place parsing spoils the text; the nodes of the full form are handed back unchanged.
+  const bool may_hold_nodes = body.text().find("\"items\"") != std::string::npos;
+  if (may_hold_nodes) args.original = body.text();
+  json::Reader in(body.text());
+  bool has_pod = false;
+  in.object([&](std::string_view key) {
+    if (key == "Pod") {
+      has_pod = in.kind() == json::Kind::kObject;
+      args.pod = kube::read_pod(in);
+    } else if (key == "NodeNames") {
+      read_node_names(in, args);
+    } else if (key == "Nodes") {
+      read_full_nodes(in, args);
+    } else {
+      in.skip();
+    }
+  });
+  if (!in.failed() && !has_pod) in.fail("Pod is missing");
+  if (auto done = in.finish(); !done) return done.error();
+  if (args.full_nodes && args.node_spans.size() != args.node_names.size()) {
+    return fail(Errc::kInvalidArgument, "both Nodes and NodeNames are set; send one of them");
+  }
+  return args;
+}
+
+std::string encode(const FilterArgs& args, const FilterResult& result) {
+  std::string text;
+  text.reserve(reply_size(args, result));
+  json::Writer out(text);
+  out.begin_object();
+  if (args.full_nodes) {
+    out.key("NodeNames").null();
+    out.key("Nodes").begin_object().member("kind", "NodeList").member("apiVersion", "v1");
+    out.key("metadata").begin_object().end_object().key("items").begin_array();
+    const std::string_view original = args.original;
+    for (const std::uint32_t kept : result.kept) {
+      const auto [begin, end] = args.node_spans[kept];
+      out.raw(original.substr(begin, end - begin));
+    }
+    out.end_array().end_object();
+  } else {
+    out.key("Nodes").null().key("NodeNames").begin_array();
+    for (const std::uint32_t kept : result.kept) out.string(args.node_names[kept]);
+    out.end_array();
+  }
+  write_failed(out, "FailedNodes", result.failed);
+  write_failed(out, "FailedAndUnresolvableNodes", result.unresolvable);
+  out.member("Error", "").end_object();
+  return text;
+}
+
+std::string encode_filter_error(std::string_view message) {
+  std::string text;
+  json::Writer out(text);
+  out.begin_object().key("Nodes").null().key("NodeNames").null();
+  out.key("FailedNodes").null().key("FailedAndUnresolvableNodes").null();
+  out.member("Error", message).end_object();
+  return text;
+}
+
+std::string encode(const std::vector<HostScore>& scores) {
+  std::string text;
+  json::Writer out(text);
+  out.begin_array();
+  for (const HostScore& score : scores) {
+    out.begin_object().member("Host", score.host).member("Score", score.score).end_object();
+  }
+  out.end_array();
+  return text;
+}
+
+Result<BindArgs> decode_bind_args(Body& body) {
+  BindArgs args;
+  json::Reader in(body.text());
+  in.object([&](std::string_view key) {
+    if (key == "PodName") {
+      args.name = in.string();
+    } else if (key == "PodNamespace") {
+      args.ns = in.string();
+    } else if (key == "PodUID") {
+      args.uid = in.string();
+    } else if (key == "Node") {
+      args.node = in.string();
+    } else {
+      in.skip();
+    }
+  });
+  if (!in.failed() && (args.name.empty() || args.ns.empty() || args.uid.empty() || args.node.empty())) {
+    in.fail("PodName, PodNamespace, PodUID and Node must all be set");
+  }
+  if (auto done = in.finish(); !done) return done.error();
+  return args;
+}
+
+std::string encode_bind_result(std::string_view message) {
+  std::string text;
+  json::Writer(text).begin_object().member("Error", message).end_object();
+  return text;
+}
+
+Result<PreemptArgs> decode_preempt_args(Body& body) {
+  PreemptArgs args;
+  bool has_pod = false;
+  json::Reader in(body.text());
+  in.object([&](std::string_view key) {
+    if (key == "Pod") {
+      has_pod = in.kind() == json::Kind::kObject;
+      args.pod = kube::read_pod(in);
+    } else if (key == "NodeNameToMetaVictims") {
+      in.object([&](std::string_view node) { args.nodes.emplace(node, read_meta_victims(in)); });
+    } else if (key == "NodeNameToVictims") {
+      in.object([&](std::string_view node) { args.nodes.emplace(node, read_victims(in)); });
+    } else {
+      in.skip();
+    }
+  });
+  if (!in.failed() && !has_pod) in.fail("Pod is missing");
+  if (auto done = in.finish(); !done) return done.error();
+  return args;
+}
+
+std::string encode_preempt_result(const std::map<std::string, Victims, std::less<>>& nodes) {
+  std::string text;
+  json::Writer out(text);
+  out.begin_object().key("NodeNameToMetaVictims").begin_object();
+  for (const auto& [node, victims] : nodes) {
+    out.key(node).begin_object().key("Pods").begin_array();
+    for (const std::string& uid : victims.uids) out.begin_object().member("UID", uid).end_object();
+    out.end_array().member("NumPDBViolations", victims.pdb_violations).end_object();
+  }
+  out.end_object().end_object();
+  return text;
+}
+
+}  // namespace tangram::extender

@@ -1,0 +1,91 @@
+#pragma once
+
+#include "base/result.hpp"
+#include "kube/objects.hpp"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// kube-scheduler's extender protocol: the only place that knows its JSON.
+/// Source of the types: k8s.io/kube-scheduler/extender/v1/types.go (no JSON tags, so keys are Go's
+/// field names; nil is null).
+namespace tangram::extender {
+
+/// One decoded request text. Owns it, because names and pods are views into it.
+class Body {
+ public:
+  explicit Body(std::string text) : text_(std::move(text)) {}
+  Body(const Body&) = delete;
+  Body& operator=(const Body&) = delete;
+  Body(Body&&) = delete;
+  Body& operator=(Body&&) = delete;
+  [[nodiscard]] std::string& text() { return text_; }
+
+ private:
+  std::string text_;
+};
+
+
+/// POST /filter and /prioritize. Views live as long as the Body.
+struct FilterArgs {
+  kube::Pod pod;
+  std::vector<std::string_view> node_names;  ///< of NodeNames, or of Nodes, in the order asked
+  bool full_nodes = false;                   ///< Nodes was sent (nodeCacheCapable: false)
+  std::string original;                      ///< the text as it came; only with full_nodes
+  std::vector<std::pair<std::size_t, std::size_t>> node_spans;  ///< of each node in `original`
+};
+
+/// @returns kInvalidArgument, with the path of what is wrong
+Result<FilterArgs> decode_filter_args(Body& body);
+
+/// A node that is answered with a reason.
+struct FailedNode {
+  std::string_view name;
+  std::string_view reason;
+};
+
+struct FilterResult {
+  std::vector<std::uint32_t> kept;  ///< indices into FilterArgs::node_names, best first
+  std::vector<FailedNode> failed;
+  std::vector<FailedNode> unresolvable;  ///< evicting pods would not help
+};
+
+[[nodiscard]] std::string encode(const FilterArgs& args, const FilterResult& result);
+[[nodiscard]] std::string encode_filter_error(std::string_view message);
+
+struct HostScore {
+  std::string_view host;
+  std::int64_t score = 0;  ///< 0..10
+};
+[[nodiscard]] std::string encode(const std::vector<HostScore>& scores);
+
+struct BindArgs {
+  std::string ns;
+  std::string name;
+  std::string uid;
+  std::string node;
+};
+Result<BindArgs> decode_bind_args(Body& body);
+/// @param message  empty = bound
+[[nodiscard]] std::string encode_bind_result(std::string_view message);
+
+/// The pods kube-scheduler would evict from one node.
+struct Victims {
+  std::vector<std::string> uids;
+  std::int64_t pdb_violations = 0;
+};
+struct PreemptArgs {
+  kube::Pod pod;
+  std::map<std::string, Victims, std::less<>> nodes;
+};
+/// Takes both forms: NodeNameToMetaVictims (UIDs) and NodeNameToVictims (whole pods).
+Result<PreemptArgs> decode_preempt_args(Body& body);
+/// Always the meta form, which is what kube-scheduler reads.
+[[nodiscard]] std::string encode_preempt_result(
+    const std::map<std::string, Victims, std::less<>>& nodes);
+
+}  // namespace tangram::extender

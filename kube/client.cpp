@@ -1,0 +1,118 @@
+#include "kube/client.hpp"
+
+#include "base/json.hpp"
+#include "kube/url.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace tangram::kube {
+
+namespace {
+
+std::string binding_body(const Binding& binding) {
+  std::string body;
+  json::Writer out(body);
+  out.begin_object().member("apiVersion", "v1").member("kind", "Binding");
+  out.key("metadata").begin_object();
+  out.member("name", binding.name).member("namespace", binding.ns).member("uid", binding.uid);
+  out.key("annotations").begin_object();
+  for (const auto& [name, value] : binding.annotations) out.member(name, value);
+  out.end_object().end_object();
+  out.key("target").begin_object().member("apiVersion", "v1").member("kind", "Node");
+  out.member("name", binding.node).end_object().end_object();
+  return body;
+}
+
+Error answered(Errc code, std::string_view what, const Response& response) {
+  return fail(code, std::string(what) + ": " + std::to_string(response.status) + ": " +
+                        status_message(response));
+}
+
+/// What the status of a write that should give 201 says about whether it was applied.
+Errc meaning_of(int status) {
+  switch (status) {
+    case 404: return Errc::kNotFound;
+    case 409: return Errc::kConflict;
+    case 429: return Errc::kUnavailable;  // refused before it was looked at
+    default: break;
+  }
+  // A proxy's redirect or a 5xx says nothing about what the server behind it did.
+  return status >= 400 && status < 500 ? Errc::kInvalidArgument : Errc::kTimeout;
+}
+
+constexpr std::size_t kShortBody = 200;  // a line of a log
+
+std::string shortened(const std::string& body) {
+  if (body.size() <= kShortBody) return body;
+  std::size_t end = kShortBody;
+  const auto continues = [&] { return (static_cast<unsigned char>(body[end]) & 0xC0U) == 0x80U; };
+  while (end > 0 && continues()) --end;  // not through a character
+  return body.substr(0, end) + "...";
+}
+
+}  // namespace
+
+std::string_view to_string(Method method) {
+  switch (method) {
+    case Method::kGet: return "GET";
+    case Method::kPost: return "POST";
+    case Method::kPut: return "PUT";
+    case Method::kPatch: return "PATCH";
+    case Method::kDelete: return "DELETE";
+  }
+  return "?";
+}
+
+std::string pod_path(std::string_view ns, std::string_view name) {
+  return "/api/v1/namespaces/" + percent_encode(ns) + "/pods/" + percent_encode(name);
+}
+
+std::string status_message(const Response& response) {
+  std::string text = response.body;
+  json::Reader in(text);
+  std::string kind;
+  std::string message;
+  in.object([&](std::string_view key) {
+    if (key == "kind") {
+      kind = in.string();
+    } else if (key == "message") {
+      message = in.string_or_null();
+    } else {
+      in.skip();
+    }
+  });
+  if (in.finish() && kind == "Status" && !message.empty()) return message;
+  return shortened(response.body);
+}
+
+Result<void> bind_pod(KubeApi& api, const Binding& binding, std::chrono::milliseconds timeout) {
+  Request request;
+  request.method = Method::kPost;
+  request.path = pod_path(binding.ns, binding.name) + "/binding";
+  request.body = binding_body(binding);
+  request.timeout = timeout;
+  const auto response = api.call(request);
+  if (!response) return response.error();
+  if (response->status == 201 || response->status == 200) return {};
+  return answered(meaning_of(response->status),
+                  "bind pod " + binding.ns + "/" + binding.name + " to node " + binding.node,
+                  *response);
+}
+
+Result<Pod> read_pod(KubeApi& api, std::string_view ns, std::string_view name,
+                     std::chrono::milliseconds timeout) {
+  Request request;
+  request.path = pod_path(ns, name);
+  request.timeout = timeout;
+  auto response = api.call(request);
+  const std::string what = ("read pod " + std::string(ns) + "/").append(name);
+  if (!response) return fail(Errc::kUnavailable, what + ": " + response.error().message);
+  if (response->status == 404) return answered(Errc::kNotFound, what, *response);
+  if (response->status != 200) return answered(Errc::kUnavailable, what, *response);
+  auto pod = decode_pod(std::move(response->body));
+  if (!pod) return fail(Errc::kUnavailable, what + ": " + pod.error().message);
+  return pod;
+}
+
+}  // namespace tangram::kube

@@ -1,0 +1,420 @@
+#include "kube/objects.hpp"
+
+#include "base/quantity.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <utility>
+
+namespace tangram::kube {
+
+namespace {
+
+using model::ContainerInfo;
+
+// Far above any machine, far below what could overflow a sum: what is larger is a mistake.
+constexpr std::int64_t kMaxMilliCpu = 1'000'000'000;             // a million cores
+constexpr std::int64_t kMaxBytes = std::int64_t{1} << 50;        // 1 PiB
+constexpr std::int64_t kMaxSlots = 4'096;                        // kubelet: 48 sharers x 64 cards
+
+/// CPU and memory as Kubernetes adds them up: exact bytes, so that only the sum rounds to MiB.
+struct Amount {
+  std::int64_t milli_cpu = 0;
+  std::int64_t bytes = 0;
+};
+
+Amount operator+(Amount a, Amount b) { return {a.milli_cpu + b.milli_cpu, a.bytes + b.bytes}; }
+Amount larger_of(Amount a, Amount b) {
+  return {std::max(a.milli_cpu, b.milli_cpu), std::max(a.bytes, b.bytes)};
+}
+
+/// What one resource map (requests, limits, overhead, allocatable) says; nothing = not named there.
+struct ResourceMap {
+  std::optional<KubeQuantity> cpu;
+  std::optional<KubeQuantity> memory;
+  std::optional<std::int64_t> slots;
+};
+
+void skip_null_or(json::Reader& in, auto&& read) {
+  if (in.kind() == json::Kind::kNull) return in.skip();
+  read();
+}
+
+std::optional<KubeQuantity> read_quantity(json::Reader& in) {
+  if (in.kind() == json::Kind::kNull) {
+    in.skip();
+    return std::nullopt;
+  }
+  const std::string text = in.scalar_text();
+  if (in.failed()) return std::nullopt;
+  const auto quantity = KubeQuantity::parse(text);
+  if (!quantity) {
+    in.fail(quantity.error().message);
+    return std::nullopt;
+  }
+  return *quantity;
+}
+
+void check_at_most(json::Reader& in, std::int64_t value, std::int64_t limit,
+                   std::string_view unit) {
+  if (value <= limit) return;
+  in.fail(std::to_string(value).append(unit) + " is more than any node has; write at most " +
+          std::to_string(limit).append(unit));
+}
+
+ResourceMap read_resources(json::Reader& in) {
+  ResourceMap map;
+  in.object([&](std::string_view name) {
+    if (name == "cpu") {
+      map.cpu = read_quantity(in);
+      if (map.cpu) check_at_most(in, map.cpu->milli_ceil(), kMaxMilliCpu, " milli-cores");
+    } else if (name == "memory") {
+      map.memory = read_quantity(in);
+      if (map.memory) check_at_most(in, map.memory->units_ceil(), kMaxBytes, " bytes");
+    } else if (name == model::kSlotResource) {
+      const auto slots = read_quantity(in);
+      if (slots) map.slots = slots->units_ceil();
+      if (slots) check_at_most(in, *map.slots, kMaxSlots, " slots");
+    } else {
+      in.skip();
+    }
+  });
+  return map;
+}
+
+/// requests and limits of a container, or of the pod as a whole.
+struct Resources {
+  ResourceMap requests;
+  ResourceMap limits;
+};
+
+Resources read_requirements(json::Reader& in) {
+  Resources resources;
+  in.object([&](std::string_view key) {
+    if (key == "requests") {
+      resources.requests = read_resources(in);
+    } else if (key == "limits") {
+      resources.limits = read_resources(in);
+    } else {
+      in.skip();
+    }
+  });
+  return resources;
+}
+
+std::int64_t milli(const std::optional<KubeQuantity>& q) { return q ? q->milli_ceil() : 0; }
+std::int64_t bytes(const std::optional<KubeQuantity>& q) { return q ? q->units_ceil() : 0; }
+
+/// A missing request is the limit: the API server's default, for texts that have not been there.
+Amount requested(const Resources& r) {
+  return {milli(r.requests.cpu ? r.requests.cpu : r.limits.cpu),
+          bytes(r.requests.memory ? r.requests.memory : r.limits.memory)};
+}
+
+struct Container {
+  ContainerInfo info;
+  Amount amount;
+  bool always_restarts = false;  ///< of an init container: a sidecar
+};
+
+Container read_container(json::Reader& in) {
+  Container container;
+  Resources resources;
+  in.object([&](std::string_view key) {
+    if (key == "name") {
+      container.info.name = in.string();
+    } else if (key == "resources") {
+      resources = read_requirements(in);
+    } else if (key == "restartPolicy") {
+      container.always_restarts = in.string_or_null() == "Always";
+    } else {
+      in.skip();
+    }
+  });
+  container.amount = requested(resources);
+  container.info.slots = resources.limits.slots.value_or(resources.requests.slots.value_or(0));
+  return container;
+}
+
+std::vector<Container> read_containers(json::Reader& in) {
+  std::vector<Container> containers;
+  Amount total;
+  in.array([&] {
+    containers.push_back(read_container(in));
+    // Each is within the limits, so this sum of two cannot overflow.
+    total = total + containers.back().amount;
+    check_at_most(in, total.milli_cpu, kMaxMilliCpu, " milli-cores in all");
+    check_at_most(in, total.bytes, kMaxBytes, " bytes in all");
+  });
+  return containers;
+}
+
+struct PodSpec {
+  std::vector<Container> apps;
+  std::vector<Container> inits;
+  ResourceMap overhead;
+  Resources pod_level;
+};
+
+/// What all containers need at their worst moment. Sidecars, once started, stay; an ordinary
+/// init container runs alone beside the sidecars declared before it.
+Amount container_amount(const PodSpec& spec) {
+  Amount running;
+  Amount starting;
+  for (const Container& init : spec.inits) {
+    if (init.always_restarts) {
+      running = running + init.amount;
+      starting = larger_of(starting, running);
+    } else {
+      starting = larger_of(starting, running + init.amount);
+    }
+  }
+  for (const Container& app : spec.apps) running = running + app.amount;
+  return larger_of(running, starting);
+}
+
+/// A pod-level request replaces what the containers add up to; a pod-level limit stands in
+/// where nobody requests anything. That is how the API server defaults it.
+std::int64_t pod_level(std::int64_t of_containers, const std::optional<KubeQuantity>& request,
+                       const std::optional<KubeQuantity>& limit,
+                       std::int64_t (*count)(const std::optional<KubeQuantity>&)) {
+  if (request) return count(request);
+  return of_containers == 0 ? count(limit) : of_containers;
+}
+
+/// Kubernetes' rule for what a pod requests of its node (resource.PodRequests in
+/// k8s.io/component-helpers): the containers' worst moment, or what the pod as a whole says,
+/// plus the runtime's overhead. Rounds up once, at the end.
+model::Footprint pod_footprint(const PodSpec& spec) {
+  Amount amount = container_amount(spec);
+  const Resources& pod = spec.pod_level;
+  amount.milli_cpu = pod_level(amount.milli_cpu, pod.requests.cpu, pod.limits.cpu, milli);
+  amount.bytes = pod_level(amount.bytes, pod.requests.memory, pod.limits.memory, bytes);
+  amount = amount + Amount{milli(spec.overhead.cpu), bytes(spec.overhead.memory)};
+  constexpr std::int64_t kMebibyte = 1 << 20;
+  return {.cpu = MilliCpu(amount.milli_cpu),
+          .memory = Mebibytes((amount.bytes + kMebibyte - 1) / kMebibyte)};
+}
+
+void append_infos(std::vector<ContainerInfo>& out, std::vector<Container>& from, bool sidecars,
+                  bool ordinary_init) {
+  for (Container& container : from) {
+    if (container.always_restarts != sidecars) continue;
+    container.info.ordinary_init = ordinary_init;
+    out.push_back(std::move(container.info));
+  }
+}
+
+/// App containers, then sidecars, then ordinary init containers.
+std::vector<ContainerInfo> container_infos(PodSpec& spec) {
+  std::vector<ContainerInfo> infos;
+  infos.reserve(spec.apps.size() + spec.inits.size());
+  for (Container& app : spec.apps) infos.push_back(std::move(app.info));
+  append_infos(infos, spec.inits, true, false);
+  append_infos(infos, spec.inits, false, true);
+  return infos;
+}
+
+int read_priority(json::Reader& in) {
+  const std::int64_t priority = in.integer();
+  if (priority > std::numeric_limits<std::int32_t>::max() ||
+      priority < std::numeric_limits<std::int32_t>::min()) {
+    in.fail("priority " + std::to_string(priority) + " is not a 32-bit number");
+    return 0;
+  }
+  return static_cast<int>(priority);
+}
+
+bool read_any_element(json::Reader& in) {
+  bool any = false;
+  in.array([&] {
+    any = true;
+    in.skip();
+  });
+  return any;
+}
+
+/// The members of a spec that say how many and how much. @returns false if `key` is none of them
+bool read_spec_resources(json::Reader& in, std::string_view key, PodSpec& spec) {
+  if (key == "containers") {
+    spec.apps = read_containers(in);
+  } else if (key == "initContainers") {
+    spec.inits = read_containers(in);
+  } else if (key == "overhead") {
+    spec.overhead = read_resources(in);
+  } else if (key == "resources") {
+    spec.pod_level = read_requirements(in);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+void read_spec(json::Reader& in, Pod& pod) {
+  PodSpec spec;
+  in.object([&](std::string_view key) {
+    if (key == "nodeName") {
+      pod.node = in.string_or_null();
+    } else if (key == "priority") {
+      skip_null_or(in, [&] { pod.priority = read_priority(in); });
+    } else if (key == "preemptionPolicy") {
+      pod.never_preempts = in.string_or_null() == "Never";
+    } else if (key == "schedulingGates") {
+      pod.gated = read_any_element(in);
+    } else if (!read_spec_resources(in, key, spec)) {
+      in.skip();
+    }
+  });
+  // restartPolicy means nothing on an app container unless it is an init container.
+  for (Container& app : spec.apps) app.always_restarts = false;
+  pod.footprint = pod_footprint(spec);
+  pod.containers = container_infos(spec);
+}
+
+model::Annotations read_annotations(json::Reader& in) {
+  model::Annotations annotations;
+  in.object([&](std::string_view key) {
+    if (!key.starts_with(model::kPrefix)) return in.skip();
+    annotations.emplace(key.substr(model::kPrefix.size()), in.string_or_null());
+  });
+  return annotations;
+}
+
+void read_pod_metadata(json::Reader& in, Pod& pod) {
+  in.object([&](std::string_view key) {
+    if (key == "uid") {
+      pod.uid = in.string_or_null();
+    } else if (key == "namespace") {
+      pod.ns = in.string_or_null();
+    } else if (key == "name") {
+      pod.name = in.string_or_null();
+    } else if (key == "resourceVersion") {
+      pod.resource_version = in.string_or_null();
+    } else if (key == "annotations") {
+      pod.annotations = read_annotations(in);
+    } else if (key == "deletionTimestamp") {
+      pod.deleting = !in.string_or_null().empty();
+    } else {
+      in.skip();
+    }
+  });
+}
+
+void read_pod_status(json::Reader& in, Pod& pod) {
+  in.object([&](std::string_view key) {
+    if (key == "phase") {
+      const std::string_view phase = in.string_or_null();
+      pod.finished = phase == "Succeeded" || phase == "Failed";
+    } else if (key == "nominatedNodeName") {
+      pod.nominated_node = in.string_or_null();
+    } else {
+      in.skip();
+    }
+  });
+}
+
+void read_node_metadata(json::Reader& in, Node& node) {
+  in.object([&](std::string_view key) {
+    if (key == "name") {
+      node.name = in.string_or_null();
+    } else if (key == "resourceVersion") {
+      node.resource_version = in.string_or_null();
+    } else if (key == "annotations") {
+      node.annotations = read_annotations(in);
+    } else {
+      in.skip();
+    }
+  });
+}
+
+void read_node_status(json::Reader& in, Node& node) {
+  ResourceMap allocatable;
+  ResourceMap capacity;
+  in.object([&](std::string_view key) {
+    if (key == "allocatable") {
+      allocatable = read_resources(in);
+    } else if (key == "capacity") {
+      capacity = read_resources(in);
+    } else {
+      in.skip();
+    }
+  });
+  const auto& cpu = allocatable.cpu ? allocatable.cpu : capacity.cpu;
+  const auto& memory = allocatable.memory ? allocatable.memory : capacity.memory;
+  if (cpu) node.cpu = MilliCpu(cpu->milli_floor());
+  if (memory) node.memory = memory->mebibytes_floor();
+}
+
+/// An object from the API server always has these; without them it is something else.
+Result<void> require(std::string_view member, const std::string& value) {
+  if (!value.empty()) return {};
+  return fail(Errc::kInvalidArgument, std::string(member) + ": missing");
+}
+
+}  // namespace
+
+Pod read_pod(json::Reader& in) {
+  Pod pod;
+  in.object([&](std::string_view key) {
+    if (key == "metadata") {
+      read_pod_metadata(in, pod);
+    } else if (key == "spec") {
+      read_spec(in, pod);
+    } else if (key == "status") {
+      read_pod_status(in, pod);
+    } else {
+      in.skip();
+    }
+  });
+  return pod;
+}
+
+Node read_node(json::Reader& in) {
+  Node node;
+  in.object([&](std::string_view key) {
+    if (key == "metadata") {
+      read_node_metadata(in, node);
+    } else if (key == "status") {
+      read_node_status(in, node);
+    } else {
+      in.skip();
+    }
+  });
+  return node;
+}
+
+std::string_view read_object_name(json::Reader& in) {
+  std::string_view name;
+  in.object([&](std::string_view key) {
+    if (key != "metadata") return in.skip();
+    in.object([&](std::string_view member) {
+      if (member != "name") return in.skip();
+      name = in.string();
+    });
+  });
+  return name;
+}
+
+Result<Pod> decode_pod(std::string text) {
+  json::Reader in(text);
+  Pod pod = read_pod(in);
+  if (auto done = in.finish(); !done) return done.error();
+  for (const auto& [member, value] : {std::pair("metadata.uid", &pod.uid),
+                                      std::pair("metadata.namespace", &pod.ns),
+                                      std::pair("metadata.name", &pod.name)}) {
+    if (auto there = require(member, *value); !there) return there.error();
+  }
+  return pod;
+}
+
+Result<Node> decode_node(std::string text) {
+  json::Reader in(text);
+  Node node = read_node(in);
+  if (auto done = in.finish(); !done) return done.error();
+  if (auto there = require("metadata.name", node.name); !there) return there.error();
+  return node;
+}
+
+}  // namespace tangram::kube

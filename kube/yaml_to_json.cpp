@@ -1,0 +1,147 @@
+#include "kube/yaml_to_json.hpp"
+
+#include "base/json.hpp"
+
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+
+namespace tangram::kube {
+
+namespace {
+
+// Aliases let a short text stand for a huge one; 150,000 pods of 1 KiB are 150 MiB.
+constexpr std::size_t kMaxJson = std::size_t{512} << 20;
+// Less than json::Reader::kMaxDepth, which reads the outcome.
+constexpr int kMaxDepth = 64;
+
+constexpr std::array<std::string_view, 7> kStringMaps{
+    "annotations", "labels", "requests", "limits", "capacity", "allocatable", "overhead"};
+
+bool holds_strings(std::string_view key) {
+  return std::find(kStringMaps.begin(), kStringMaps.end(), key) != kStringMaps.end();
+}
+
+/// Thrown and caught in this file: yaml-cpp throws anyway.
+struct Mistake {
+  std::string message;
+};
+
+[[noreturn]] void refuse(const YAML::Mark& at, const std::string& what) {
+  throw Mistake{"line " + std::to_string(at.line + 1) + ": " + what};
+}
+
+template <class Number>
+std::optional<Number> number_in(std::string_view text) {
+  Number value{};
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (read.ec != std::errc{} || read.ptr != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+/// from_chars also takes "inf" and "nan", which JSON has no form for.
+bool looks_like_number(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("+-.0123456789eE") == std::string_view::npos;
+}
+
+class Converter {
+ public:
+  explicit Converter(std::string& out) : out_(out), writer_(out) {}
+
+  void value(const YAML::Node& node, bool strings, int depth) {
+    if (depth > kMaxDepth) {
+      refuse(node.Mark(), "nested deeper than " + std::to_string(kMaxDepth) + " levels");
+    }
+    if (out_.size() > kMaxJson) refuse(node.Mark(), "the text is too large with its aliases");
+    if (node.IsMap()) return map(node, strings, depth);
+    if (node.IsSequence()) return sequence(node, strings, depth);
+    if (node.IsScalar() && (strings || node.Tag() != "?")) {
+      writer_.string(node.Scalar());
+    } else if (node.IsScalar()) {
+      plain(node.Scalar());
+    } else {
+      writer_.null();
+    }
+  }
+
+ private:
+  void map(const YAML::Node& node, bool strings, int depth) {
+    std::set<std::string_view> keys;
+    writer_.begin_object();
+    for (const auto& entry : node) {
+      if (!entry.first.IsScalar()) refuse(entry.first.Mark(), "a key must be a word");
+      const std::string& key = entry.first.Scalar();
+      if (!keys.insert(key).second) refuse(entry.first.Mark(), "key \"" + key + "\" stands twice");
+      writer_.key(key);
+      value(entry.second, strings || holds_strings(key), depth + 1);
+    }
+    writer_.end_object();
+  }
+
+  void sequence(const YAML::Node& node, bool strings, int depth) {
+    writer_.begin_array();
+    for (const auto& element : node) value(element, strings, depth + 1);
+    writer_.end_array();
+  }
+
+  void plain(const std::string& text) {
+    if (text == "true" || text == "false") {
+      writer_.boolean(text == "true");
+    } else if (text.empty() || text == "null" || text == "~") {
+      writer_.null();
+    } else if (const auto integer = number_in<std::int64_t>(text)) {
+      writer_.integer(*integer);
+    } else if (const auto real = number_in<double>(text); real && looks_like_number(text)) {
+      writer_.number(*real);
+    } else {
+      writer_.string(text);
+    }
+  }
+
+  std::string& out_;
+  json::Writer writer_;
+};
+
+void append_object(std::vector<YamlObject>& objects, const YAML::Node& node) {
+  if (!node.IsMap()) refuse(node.Mark(), "expected an object with apiVersion, kind and metadata");
+  YamlObject object;
+  object.line = node.Mark().line + 1;
+  Converter(object.json).value(node, false, 0);
+  objects.push_back(std::move(object));
+}
+
+void append_document(std::vector<YamlObject>& objects, const YAML::Node& document) {
+  if (document.IsNull()) return;  // an empty document between two "---"
+  const YAML::Node kind = document.IsMap() ? document["kind"] : YAML::Node();
+  if (!kind.IsDefined() || !kind.IsScalar() || kind.Scalar() != "List") {
+    return append_object(objects, document);
+  }
+  const YAML::Node items = document["items"];
+  if (!items.IsDefined() || !items.IsSequence()) {
+    refuse(document.Mark(), "a List needs items: a sequence of objects");
+  }
+  for (const auto& item : items) append_object(objects, item);
+}
+
+}  // namespace
+
+Result<std::vector<YamlObject>> yaml_to_json(const std::string& text) {
+  try {
+    std::vector<YamlObject> objects;
+    for (const YAML::Node& document : YAML::LoadAll(text)) append_document(objects, document);
+    return objects;
+  } catch (const Mistake& mistake) {
+    return fail(Errc::kInvalidArgument, mistake.message);
+  } catch (const YAML::Exception& e) {
+    return fail(Errc::kInvalidArgument,
+                "line " + std::to_string(e.mark.line + 1) + ": not valid YAML: " + e.msg);
+  }
+}
+
+}  // namespace tangram::kube

@@ -1,0 +1,259 @@
+#include "base/quote.hpp"
+#include "model/request.hpp"
+#include "model/request_texts.hpp"
+#include "model/request_values.hpp"
+#include "model/share_parser.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace tangram::model {
+
+namespace {
+
+constexpr std::array<std::string_view, 6> kShareKeys{
+    "gpu-fraction", "gpu-mem", "gpu-compute", "gpu-count", "gpu-mem-limit", "gpu-compute-limit"};
+constexpr std::array<std::string_view, 4> kPodKeys{"gpu-model", "gpu-policy", "gpu-isolation",
+                                                   "gpu-container"};
+constexpr std::string_view kGrantKey = "gpu-grant";
+constexpr std::string_view kHowMuch =
+    R"(write tangram.dev/gpu-fraction: "0.5", tangram.dev/gpu-mem: "8Gi" or )"
+    R"(tangram.dev/gpu-count: "1")";
+
+struct PodTexts {
+  Texts pod;                                 ///< for the pod as a whole
+  std::map<std::string_view, Texts> shares;  ///< by the container named in the key; "" = in none
+};
+
+template <class Keys>
+bool holds(const Keys& keys, std::string_view key) {
+  return std::find(keys.begin(), keys.end(), key) != keys.end();
+}
+
+std::string full_name(std::string_view key) { return std::string(kPrefix) + quote_if_needed(key); }
+
+// ---- From the pod's annotations to texts per container.
+
+void refuse_unknown(std::string_view key, Mistakes& mistakes) {
+  const std::string_view base = key.substr(0, key.find('.'));
+  if (holds(kPodKeys, base)) {
+    mistakes.add(full_name(key) + ": is for the whole pod, not for one container; write " +
+                 full_name(base));
+    return;
+  }
+  std::vector<std::string_view> known(kShareKeys.begin(), kShareKeys.end());
+  known.insert(known.end(), kPodKeys.begin(), kPodKeys.end());
+  const std::string_view meant = values::nearest(base, known);
+  std::string mistake = full_name(key) + ": there is no such annotation; ";
+  if (!meant.empty()) {
+    mistake += "write " + full_name(meant);
+  } else {
+    mistake += "there are";
+    for (const std::string_view name : known) mistake += " " + std::string(name);
+  }
+  mistakes.add(mistake);
+}
+
+PodTexts sort_out(const Annotations& annotations, Mistakes& mistakes) {
+  PodTexts texts;
+  for (const auto& [name, value] : annotations) {
+    const std::string_view key = name;
+    const std::string_view base = key.substr(0, key.find('.'));
+    if (!key.starts_with("gpu-") || key == kGrantKey) continue;
+    if (holds(kPodKeys, key)) {
+      texts.pod[key] = {full_name(key), value};
+    } else if (!holds(kShareKeys, base)) {
+      refuse_unknown(key, mistakes);
+    } else if (key.size() == base.size() + 1) {
+      mistakes.add(full_name(key) + ": names no container after the '.'; write " + full_name(base) +
+                   ".NAME");
+    } else {
+      const std::string_view container = key.substr(std::min(base.size() + 1, key.size()));
+      texts.shares[container][base] = {full_name(key), value};
+    }
+  }
+  return texts;
+}
+
+// ---- From containers' names to containers.
+
+/// Which container each share is for.
+class Containers {
+ public:
+  Containers(const std::vector<ContainerInfo>& infos, Mistakes& mistakes)
+      : infos_(infos), mistakes_(mistakes), texts_(infos.size()) {}
+
+  /// @returns false if a share found no container
+  bool assign(const PodTexts& pod) {
+    bool all = true;
+    for (const auto& [container, texts] : pod.shares) {
+      if (!container.empty()) all = assign_named(container, texts) && all;
+    }
+    const Written* chosen = find(pod.pod, "gpu-container");
+    const auto plain = pod.shares.find("");
+    if (chosen != nullptr) {
+      const auto index = named(chosen->value, *chosen);
+      if (plain == pod.shares.end()) return all;
+      return index && assign_plain(*index, plain->second) && all;
+    }
+    if (plain == pod.shares.end()) return all;
+    const auto index = usual();
+    if (!index)
+      mistakes_.add(plain->second.begin()->second.name +
+                    ": the pod has no container that can hold a card");
+    return index && assign_plain(*index, plain->second) && all;
+  }
+
+  [[nodiscard]] const Texts& texts(std::size_t index) const { return texts_[index]; }
+
+ private:
+  using Index = std::optional<std::size_t>;
+
+  template <class Wanted>
+  [[nodiscard]] Index first(const Wanted& wanted) const {
+    const auto found = std::find_if(infos_.begin(), infos_.end(), wanted);
+    if (found == infos_.end()) return std::nullopt;
+    return static_cast<std::size_t>(found - infos_.begin());
+  }
+
+  /// The container that annotations without a name mean.
+  [[nodiscard]] Index usual() const {
+    const Index with_slot =
+        first([](const ContainerInfo& info) { return info.slots > 0 && !info.ordinary_init; });
+    if (with_slot) return with_slot;
+    return first([](const ContainerInfo& info) { return !info.ordinary_init; });
+  }
+
+  /// The container of that name, if it can hold a card.
+  Index named(std::string_view name, const Written& by) {
+    const Index index = first([&](const ContainerInfo& info) { return info.name == name; });
+    if (!index) {
+      mistakes_.add(by.name + ": there is no container " + quote(name) + "; write one of" +
+                    names());
+      return std::nullopt;
+    }
+    if (infos_[*index].ordinary_init) {
+      mistakes_.add(by.name + ": " + quote(name) +
+                    " is an init container, and those cannot hold a card after they end; name "
+                    "one of" +
+                    names());
+      return std::nullopt;
+    }
+    return index;
+  }
+
+  /// The containers that can hold a card; a few of them where there are many.
+  [[nodiscard]] std::string names() const {
+    constexpr int kShown = 8;
+    std::string names;
+    int shown = 0;
+    for (const ContainerInfo& info : infos_) {
+      if (info.ordinary_init) continue;
+      if (shown++ == kShown) return names + " ...";
+      names += " " + quote_if_needed(info.name);
+    }
+    return names.empty() ? " the app containers" : names;
+  }
+
+  bool assign_named(std::string_view name, const Texts& texts) {
+    const Index index = named(name, texts.begin()->second);
+    if (index) texts_[*index] = texts;
+    return index.has_value();
+  }
+
+  bool assign_plain(std::size_t index, const Texts& texts) {
+    if (texts_[index].empty()) {
+      texts_[index] = texts;
+      return true;
+    }
+    const std::string& plain = texts.begin()->second.name;
+    mistakes_.add(plain + " and " + texts_[index].begin()->second.name +
+                  " are both for container " + quote(infos_[index].name) + "; write " + plain +
+                  "." + quote_if_needed(infos_[index].name) +
+                  ", or name another container in tangram.dev/gpu-container");
+    return false;
+  }
+
+  const std::vector<ContainerInfo>& infos_;
+  Mistakes& mistakes_;
+  std::vector<Texts> texts_;  ///< per container; empty = it asks nothing
+};
+
+// ---- The pod as a whole.
+
+Result<Isolation> isolation_of(std::string_view text) {
+  if (const auto mode = parse_isolation(text)) return *mode;
+  return fail(Errc::kInvalidArgument,
+              quote(text) + " is not an isolation; write mps, time-slice or none");
+}
+
+void read_preferences(const Texts& pod, GpuRequest& request, Mistakes& mistakes) {
+  if (const Written* models = find(pod, "gpu-model")) {
+    request.models = value_of(values::parse_models(models->value), *models, mistakes)
+                         .value_or(std::vector<std::string>{});
+  }
+  if (const Written* policy = find(pod, "gpu-policy")) {
+    request.policy = value_of(values::parse_policy(policy->value), *policy, mistakes).value_or("");
+  }
+  if (const Written* isolation = find(pod, "gpu-isolation")) {
+    request.isolation =
+        value_of(isolation_of(isolation->value), *isolation, mistakes).value_or(request.isolation);
+  }
+}
+
+void refuse_lone_slot(const ContainerInfo& info, bool others_ask, Mistakes& mistakes) {
+  std::string mistake = "container " + quote(info.name) + " has a " + std::string(kSlotResource);
+  if (info.ordinary_init) {
+    mistake += " but is an init container, and those cannot hold a card after they end; remove it";
+  } else if (others_ask) {
+    mistake += " but no request of its own; write tangram.dev/gpu-fraction." +
+               quote_if_needed(info.name) + ": \"0.5\", or remove the slot";
+  } else {
+    mistake += " but no annotation says how much GPU it gets; " + std::string(kHowMuch);
+  }
+  mistakes.add(mistake);
+}
+
+/// @returns whether there are any slots
+bool every_slot_has_a_request(const std::vector<ContainerInfo>& infos, const Containers& containers,
+                              bool others_ask, Mistakes& mistakes) {
+  bool any = false;
+  for (std::size_t i = 0; i < infos.size(); ++i) {
+    if (infos[i].slots <= 0) continue;
+    any = true;
+    if (containers.texts(i).empty()) refuse_lone_slot(infos[i], others_ask, mistakes);
+  }
+  return any;
+}
+
+}  // namespace
+
+Result<GpuRequest> parse_request(const Annotations& annotations,
+                                 const std::vector<ContainerInfo>& infos,
+                                 Isolation default_isolation) {
+  Mistakes mistakes;
+  GpuRequest request;
+  request.isolation = default_isolation;
+  const PodTexts texts = sort_out(annotations, mistakes);
+  Containers containers(infos, mistakes);
+  const bool assigned = containers.assign(texts);
+  for (std::size_t i = 0; i < infos.size(); ++i) {
+    if (containers.texts(i).empty()) continue;
+    request.containers.push_back(parse_share(infos[i].name, containers.texts(i), mistakes));
+  }
+  read_preferences(texts.pod, request, mistakes);
+  const bool asks = !texts.shares.empty();
+  const bool slots = assigned && every_slot_has_a_request(infos, containers, asks, mistakes);
+  if (!asks && !slots && !texts.pod.empty()) {
+    mistakes.add(texts.pod.begin()->second.name + ": nothing says how much GPU the pod asks for; " +
+                 std::string(kHowMuch));
+  }
+  if (request.containers.size() > static_cast<std::size_t>(kMaxGpuContainers)) {
+    mistakes.add("the pod asks for GPUs in " + std::to_string(request.containers.size()) +
+                 " containers; at most " + std::to_string(kMaxGpuContainers) + " can have some");
+  }
+  if (mistakes.any()) return fail(Errc::kInvalidArgument, mistakes.message());
+  return request;
+}
+
+}  // namespace tangram::model

@@ -1,0 +1,205 @@
+#include "model/request_values.hpp"
+
+#include "base/quantity.hpp"
+#include "base/quote.hpp"
+#include "model/request.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <numeric>
+
+namespace tangram::model::values {
+
+namespace {
+
+constexpr std::size_t kMaxModelGlob = 128;  // NVML's own limit for a model's name is 96
+constexpr std::size_t kMaxPolicyName = 63;  // a DNS label, as Kubernetes names things
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
+
+/// The value, then what is the matter with it.
+Error wrong(std::string_view text, std::string_view why) {
+  return fail(Errc::kInvalidArgument, quote(text) + " " + std::string(why));
+}
+
+/// "12.5" split at the point; both empty if the text has another form.
+struct Decimal {
+  std::string_view whole;
+  std::string_view decimals;
+};
+
+Decimal split_decimal(std::string_view text) {
+  const auto point = std::min(text.find('.'), text.size());
+  const Decimal parts{text.substr(0, point), text.substr(std::min(point + 1, text.size()))};
+  const bool has_point = point < text.size();
+  const bool well_formed = std::all_of(parts.whole.begin(), parts.whole.end(), is_digit) &&
+                           std::all_of(parts.decimals.begin(), parts.decimals.end(), is_digit) &&
+                           !parts.whole.empty() && has_point == !parts.decimals.empty();
+  return well_formed ? parts : Decimal{};
+}
+
+/// Thousandths, further decimals dropped; anything above 9 counts as 9: too much either way.
+std::int64_t milli_of(const Decimal& parts) {
+  const auto first = std::min(parts.whole.find_first_not_of('0'), parts.whole.size());
+  const std::string_view whole = parts.whole.substr(first);
+  std::int64_t milli = whole.size() > 1 ? 9 : 0;
+  if (whole.size() == 1) milli = whole.front() - '0';
+  for (std::size_t i = 0; i < 3; ++i) {
+    milli = milli * 10 + (i < parts.decimals.size() ? parts.decimals[i] - '0' : 0);
+  }
+  return milli;
+}
+
+/// 333 -> "0.333", 500 -> "0.5", 1000 -> "1".
+std::string ratio_text(std::int64_t milli) {
+  if (milli % 1000 == 0) return std::to_string(milli / 1000);
+  std::string decimals = std::to_string(1000 + milli % 1000).substr(1);
+  decimals.resize(decimals.find_last_not_of('0') + 1);
+  return std::to_string(milli / 1000) + "." + decimals;
+}
+
+/// What somebody who wrote so few bytes most likely meant.
+std::string too_little_hint(std::string_view text) {
+  const bool bare = text.front() != '0' && std::all_of(text.begin(), text.end(), is_digit);
+  if (!bare) return "is less than 1Mi; write an amount such as 8Gi";
+  const std::string number(text);
+  const std::string meant = number.size() <= 3 ? number + "Gi" : number + "Mi";
+  return "means " + number + " bytes; write " +
+         (number.size() <= 5 ? meant : "an amount such as 8Gi");
+}
+
+std::string_view trimmed(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+bool is_printable(char c) { return c >= 0x20 && c < 0x7f; }
+
+/// @param item  not blank
+Result<std::string> parse_glob(std::string_view item) {
+  const std::string_view text = trimmed(item);
+  const bool excludes = text.front() == '!';
+  const std::string_view glob = excludes ? trimmed(text.substr(1)) : text;
+  if (glob.empty()) {
+    return wrong(item, "excludes nothing; write a model after the '!', such as !T4");
+  }
+  if (glob.size() > kMaxModelGlob || !std::all_of(glob.begin(), glob.end(), is_printable)) {
+    return wrong(item, "cannot be the name of a card model; write at most " +
+                           std::to_string(kMaxModelGlob) + " printable ASCII characters");
+  }
+  return (excludes ? "!" : "") + std::string(glob);
+}
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+Result<MilliGpu> parse_ratio(std::string_view text, MilliGpu least, std::string_view over) {
+  const Decimal parts = split_decimal(text);
+  if (parts.whole.empty()) {
+    return wrong(text, "is not a decimal number; write one from " + ratio_text(least.count()) +
+                           " to 1, such as 0.5");
+  }
+  const std::int64_t milli = milli_of(parts);
+  const bool finer = parts.decimals.size() > 3;
+  const bool more = finer && parts.decimals.find_first_not_of('0', 3) != std::string_view::npos;
+  if (milli > kWholeGpu.count() || (milli == kWholeGpu.count() && more)) {
+    return wrong(text, "is more than 1; " + std::string(over));
+  }
+  if (finer) {
+    const std::int64_t nearest_down = std::max({milli, least.count(), std::int64_t{more}});
+    return wrong(text, "has more than three decimals; write " + ratio_text(nearest_down));
+  }
+  if (milli < least.count()) {
+    return wrong(text, "is too small; write a number from " + ratio_text(least.count()) + " to 1");
+  }
+  return MilliGpu(milli);
+}
+
+Result<Mebibytes> parse_memory(std::string_view text) {
+  const auto quantity = KubeQuantity::parse(text);
+  if (!quantity) {
+    return wrong(text,
+                 "is not an amount of memory that Kubernetes knows; write a number with a unit, "
+                 "such as 8Gi");
+  }
+  if (quantity->mebibytes_floor() >= Mebibytes(1)) return quantity->mebibytes_ceil();
+  return wrong(text, too_little_hint(text));
+}
+
+Result<int> parse_count(std::string_view text) {
+  int count = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  const bool read = error == std::errc{} && end == text.data() + text.size();
+  if (!read || count < 1 || count > kMaxCardsPerContainer) {
+    return wrong(text, "is not a number of cards; write a whole number from 1 to " +
+                           std::to_string(kMaxCardsPerContainer));
+  }
+  return count;
+}
+
+Result<std::vector<std::string>> parse_models(std::string_view text) {
+  std::vector<std::string> globs;
+  std::string_view rest = text;
+  for (bool more = true; more;) {
+    const auto comma = rest.find(',');
+    const std::string_view item = rest.substr(0, comma);
+    if (trimmed(item).empty()) {
+      return wrong(text,
+                   "has an empty item; write models with one comma between, such as A100*,!T4");
+    }
+    auto glob = parse_glob(item);
+    if (!glob) return glob.error();
+    if (globs.size() == kMaxModelGlobs) {
+      return wrong(text, "has too many models; write at most " + std::to_string(kMaxModelGlobs));
+    }
+    globs.push_back(*std::move(glob));
+    more = comma != std::string_view::npos;
+    if (more) rest.remove_prefix(comma + 1);
+  }
+  return globs;
+}
+
+Result<std::string> parse_policy(std::string_view text) {
+  const bool spelled = std::all_of(text.begin(), text.end(),
+                                   [](char c) { return is_lower(c) || is_digit(c) || c == '-'; });
+  if (!spelled || text.empty() || !is_lower(text.front()) || text.size() > kMaxPolicyName) {
+    return wrong(text,
+                 "cannot be the name of a policy; write lower-case letters, digits and '-', "
+                 "beginning with a letter, such as binpack");
+  }
+  return std::string(text);
+}
+
+std::string_view nearest(std::string_view name, const std::vector<std::string_view>& known) {
+  constexpr std::size_t kNear = 4;      // "gpu-memory" is three letters from "gpu-mem"
+  constexpr std::size_t kLongest = 64;  // bounds the work; no known name is near a longer one
+  std::string_view best;
+  std::size_t least = kNear;
+  if (name.size() > kLongest) return best;
+  for (const std::string_view candidate : known) {
+    const std::size_t distance = edit_distance(name, candidate);
+    if (distance < least) {
+      least = distance;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+}  // namespace tangram::model::values

@@ -1,0 +1,120 @@
+#include "model/share_parser.hpp"
+
+#include "base/quote.hpp"
+#include "model/request_values.hpp"
+
+namespace tangram::model {
+
+namespace {
+
+constexpr std::string_view kMoreCards = "write 1, and tangram.dev/gpu-count for several cards";
+constexpr std::string_view kWholeCompute = "write 1, which is all of the card";
+
+/// What one container asks, rule by rule.
+class ShareParser {
+ public:
+  ShareParser(const Texts& texts, Mistakes& mistakes) : texts_(texts), mistakes_(mistakes) {}
+
+  ContainerRequest parse(std::string_view container) {
+    ContainerRequest request;
+    request.container = container;
+    request.count = read("gpu-count", values::parse_count).value_or(1);
+    request.share = parse_share();
+    return request;
+  }
+
+ private:
+  template <class Parse>
+  auto read(std::string_view key, const Parse& parse)
+      -> std::optional<typename decltype(parse(std::string_view()))::value_type> {
+    const Written* written = find(texts_, key);
+    if (written == nullptr) return std::nullopt;
+    return value_of(parse(written->value), *written, mistakes_);
+  }
+
+  std::optional<MilliGpu> read_ratio(std::string_view key, MilliGpu least, std::string_view over) {
+    return read(key, [&](std::string_view text) { return values::parse_ratio(text, least, over); });
+  }
+
+  [[nodiscard]] bool has(std::string_view key) const { return find(texts_, key) != nullptr; }
+
+  void refuse(std::string_view key, std::string_view why) {
+    const Written* written = find(texts_, key);
+    mistakes_.add(written->name + ": " + quote(written->value) + " " + std::string(why));
+  }
+
+  Share parse_share() {
+    Share share;
+    one_form_only();
+    compute_needs_memory();
+    limits_need_a_share();
+    if (has("gpu-fraction")) {
+      share.form = ShareForm::kFraction;
+      share.fraction = read_ratio("gpu-fraction", MilliGpu(1), kMoreCards).value_or(MilliGpu{});
+    }
+    if (has("gpu-mem")) {
+      share.form = ShareForm::kMemory;
+      share.memory = read("gpu-mem", values::parse_memory).value_or(Mebibytes{});
+    }
+    share.compute = read_ratio("gpu-compute", MilliGpu(0), kWholeCompute);
+    share.memory_limit = read("gpu-mem-limit", values::parse_memory);
+    // A container held to nothing could not run at all.
+    share.compute_limit = read_ratio("gpu-compute-limit", MilliGpu(1), kWholeCompute);
+    limits_reach_the_share(share);
+    return share;
+  }
+
+  void one_form_only() {
+    if (!has("gpu-fraction") || !has("gpu-mem")) return;
+    refuse("gpu-fraction", "and " + find(texts_, "gpu-mem")->name + " " +
+                               quote(find(texts_, "gpu-mem")->value) +
+                               " both say how much memory; write only one of them");
+  }
+
+  void compute_needs_memory() {
+    if (!has("gpu-compute") || has("gpu-mem")) return;
+    refuse("gpu-compute", has("gpu-fraction")
+                              ? "has no meaning beside tangram.dev/gpu-fraction, which is a share "
+                                "of compute too; remove it, or write tangram.dev/gpu-mem instead "
+                                "of the fraction"
+                              : "needs a tangram.dev/gpu-mem beside it; write that too, or "
+                                "tangram.dev/gpu-fraction instead");
+  }
+
+  void limits_need_a_share() {
+    if (has("gpu-fraction") || has("gpu-mem")) return;
+    for (const std::string_view key : {"gpu-mem-limit", "gpu-compute-limit"}) {
+      if (!has(key)) continue;
+      refuse(key, has("gpu-count")
+                      ? "has no meaning for whole cards; remove it, or write "
+                        "tangram.dev/gpu-fraction or tangram.dev/gpu-mem too"
+                      : "limits a share that is not there; write tangram.dev/gpu-fraction or "
+                        "tangram.dev/gpu-mem too");
+    }
+  }
+
+  void limits_reach_the_share(const Share& share) {
+    if (share.memory_limit && *share.memory_limit < share.memory) {
+      refuse("gpu-mem-limit", "is less than the request; write at least the same as " +
+                                  find(texts_, "gpu-mem")->name);
+    }
+    const bool by_fraction = share.form == ShareForm::kFraction;
+    const MilliGpu compute = by_fraction ? share.fraction : share.compute.value_or(MilliGpu{});
+    if (share.compute_limit && *share.compute_limit < compute) {
+      refuse("gpu-compute-limit",
+             "is less than the request; write at least the same as " +
+                 find(texts_, by_fraction ? "gpu-fraction" : "gpu-compute")->name);
+    }
+  }
+
+  const Texts& texts_;
+  Mistakes& mistakes_;
+};
+
+}  // namespace
+
+ContainerRequest parse_share(std::string_view container, const Texts& texts, Mistakes& mistakes) {
+  return ShareParser(texts, mistakes).parse(container);
+}
+
+}  // namespace tangram::model

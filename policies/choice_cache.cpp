@@ -1,0 +1,46 @@
+#include "policies/choice_cache.hpp"
+
+#include <boost/container_hash/hash.hpp>
+
+#include <algorithm>
+
+namespace tangram::policies {
+
+const std::optional<Choice>& ChoiceCache::Pass::choose(model::NodeIndex index,
+                                                       const model::NodeState& node) {
+  std::vector<Answer>& answers = shape_->answers;
+  if (index >= answers.size()) answers.resize(std::size_t{index} + 1);
+  Answer& answer = answers[index];
+  if (answer.version != node.version || node.version == 0) {
+    answer.choice = policy_.choose(demand_, node);
+    answer.version = node.version;
+  }
+  return answer.choice;
+}
+
+ChoiceCache::Pass ChoiceCache::open(const Policy& policy, const model::PodDemand& demand) {
+  return {policy, demand, shape_for({.policy = &policy, .shape = shape_of(demand)})};
+}
+
+std::shared_ptr<ChoiceCache::Shape> ChoiceCache::shape_for(Key key) {
+  const std::lock_guard guard(mutex_);
+  if (const auto known = index_.find(key); known != index_.end()) {
+    recent_.splice(recent_.begin(), recent_, known->second);
+    return known->second->shape;
+  }
+  if (recent_.size() >= limit_) {
+    index_.erase(recent_.back().key);
+    recent_.pop_back();  // a pass under way keeps its shape alive
+  }
+  recent_.push_front({.key = key, .shape = std::make_shared<Shape>()});
+  index_.emplace(std::move(key), recent_.begin());
+  return recent_.front().shape;
+}
+
+std::size_t ChoiceCache::KeyHash::operator()(const Key& key) const {
+  std::size_t seed = ShapeHash{}(key.shape);
+  boost::hash_combine(seed, key.policy);
+  return seed;
+}
+
+}  // namespace tangram::policies

@@ -1,0 +1,86 @@
+#pragma once
+
+#include "model/snapshot.hpp"
+#include "policies/policy.hpp"
+#include "policies/shape.hpp"
+
+#include <cstddef>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+namespace tangram::policies {
+
+/// Remembers what a policy chose for a shape of pod on every node, until the node changes.
+///
+/// Pods come in few shapes and one bind changes one node, so nearly all answers of the last
+/// filter of the same shape still hold. An answer is used only for exactly the node version it
+/// was made from: readers of older and newer snapshots may share a cache.
+///
+/// It belongs to one set of policies, which must outlive it; policies made anew (another
+/// workload) need a new cache. Memory: about 80 bytes x shapes x nodes.
+/// Threads: safe. One pass of a shape goes on at a time; the next one waits and finds its work
+/// done.
+class ChoiceCache {
+ private:
+  struct Answer {
+    std::uint64_t version = 0;  ///< of the node; 0 = nothing remembered: the books begin at 1
+    std::optional<Choice> choice;
+  };
+  struct Shape {
+    std::mutex busy;
+    std::vector<Answer> answers;  ///< by NodeIndex
+  };
+
+ public:
+  /// @param shapes  how many are remembered, the most recently used ones; >= 1
+  explicit ChoiceCache(std::size_t shapes) : limit_(shapes) {}
+
+  /// One shape's walk over the nodes. Holds the shape: keep it no longer than the walk.
+  class Pass {
+   public:
+    /// The policy's choice, which fits until the next call.
+    /// @param index  where this node stands in its snapshot
+    [[nodiscard]] const std::optional<Choice>& choose(model::NodeIndex index,
+                                                      const model::NodeState& node);
+
+   private:
+    friend class ChoiceCache;
+    Pass(const Policy& policy, const model::PodDemand& demand, std::shared_ptr<Shape> shape)
+        : policy_(policy), demand_(demand), shape_(std::move(shape)), lock_(shape_->busy) {}
+
+    const Policy& policy_;
+    const model::PodDemand& demand_;
+    std::shared_ptr<Shape> shape_;
+    std::unique_lock<std::mutex> lock_;
+  };
+
+  /// @param demand  outlives the pass
+  [[nodiscard]] Pass open(const Policy& policy, const model::PodDemand& demand);
+
+ private:
+  struct Key {
+    const Policy* policy = nullptr;
+    model::PodDemand shape;
+    friend bool operator==(const Key&, const Key&) = default;
+  };
+  struct KeyHash {
+    [[nodiscard]] std::size_t operator()(const Key& key) const;
+  };
+  struct Entry {
+    Key key;
+    std::shared_ptr<Shape> shape;
+  };
+
+  [[nodiscard]] std::shared_ptr<Shape> shape_for(Key key);
+
+  const std::size_t limit_;
+  std::mutex mutex_;  ///< guards what follows
+  std::list<Entry> recent_;  ///< the latest used first
+  std::unordered_map<Key, std::list<Entry>::iterator, KeyHash> index_;
+};
+
+}  // namespace tangram::policies

@@ -1,0 +1,76 @@
+# shellcheck shell=bash
+# Shared by the scripts in this folder; sourced, not run. Leaves the shell in the repository's root.
+set -euo pipefail
+
+script_path=$(cd "$(dirname "$0")" && pwd)/${0##*/}
+repo_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$repo_root"
+
+# A script's help is the comment at its top.
+show_help() { sed -n '2,/^[^#]/{s/^# \{0,1\}//p}' "$script_path"; }
+
+die() {
+  echo "${0##*/}: $*" >&2
+  exit 1
+}
+
+# git refuses a tree that another user owns, as containers often mount it; here that is no danger.
+repo_git() { git -c safe.directory="$repo_root" "$@"; }
+
+# Our own C++ files, tracked or new.
+cpp_files() {
+  repo_git ls-files --cached --others --exclude-standard -- '*.cpp' '*.hpp' |
+    while read -r file; do [ ! -e "$file" ] || echo "$file"; done
+}
+
+# As many jobs as cores, but no more than memory allows: a sanitized file with Beast in it takes the
+# compiler about 1.5 GiB.
+build_jobs() {
+  local cores by_memory
+  cores=$(nproc)
+  by_memory=$(awk '/^MemAvailable/ {print int($2 / 1572864)}' /proc/meminfo)
+  [ "$by_memory" -ge 1 ] || by_memory=1
+  echo $((cores < by_memory ? cores : by_memory))
+}
+
+# Clang 14's thread sanitizer cannot live with the address randomisation of recent kernels, and CMake
+# runs the tests at build time to list them.
+without_randomisation() {
+  if setarch -R true 2>/dev/null; then setarch -R "$@"; else "$@"; fi
+}
+
+in_preset() { # PRESET COMMAND...
+  local preset=$1
+  shift
+  if [ "$preset" = tsan ]; then without_randomisation "$@"; else "$@"; fi
+}
+
+# configure PRESET: quiet unless it fails.
+configure() {
+  if command -v ccache >/dev/null; then
+    export CMAKE_CXX_COMPILER_LAUNCHER=ccache CCACHE_NOHASHDIR=1 CCACHE_BASEDIR=$repo_root
+  fi
+  local log
+  if ! log=$(cmake --preset "$1" 2>&1); then
+    echo "$log" >&2
+    die "cmake --preset $1 failed; are all packages there? scripts/install-deps --dev"
+  fi
+}
+
+# build PRESET [TARGET...]: everything, or those targets.
+build() {
+  local preset=$1
+  shift
+  configure "$preset"
+  local targets=()
+  [ $# -eq 0 ] || targets=(--target "$@")
+  in_preset "$preset" cmake --build --preset "$preset" --parallel "$(build_jobs)" "${targets[@]}"
+}
+
+# run_ctest PRESET [ARGUMENT...]: every test of the preset that needs neither cluster nor GPU.
+run_ctest() {
+  local preset=$1
+  shift
+  in_preset "$preset" ctest --preset "$preset" --label-exclude '^(e2e|gpu)$' \
+    --parallel "$(nproc)" "$@"
+}

@@ -1,0 +1,170 @@
+#include "extender/http_server.hpp"
+#include "tests/extender/http_fixture.hpp"
+
+#include <arpa/inet.h>
+#include <spdlog/sinks/base_sink.h>
+#include <spdlog/spdlog.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <future>
+#include <mutex>
+#include <random>
+#include <stdexcept>
+#include <vector>
+
+namespace tangram::extender {
+namespace {
+
+/// Takes the log while it lives, and tells of the first line that holds a text.
+/// To be made before and destroyed after the server: the logger is not swapped under its threads.
+class LogProbe {
+ public:
+  explicit LogProbe(std::string wanted)
+      : sink_(std::make_shared<Sink>(std::move(wanted))), before_(spdlog::default_logger()) {
+    spdlog::set_default_logger(std::make_shared<spdlog::logger>("probe", sink_));
+  }
+  ~LogProbe() { spdlog::set_default_logger(before_); }
+  LogProbe(const LogProbe&) = delete;
+  LogProbe& operator=(const LogProbe&) = delete;
+
+  void wait() { sink_->seen.get_future().wait(); }
+
+ private:
+  struct Sink final : spdlog::sinks::base_sink<std::mutex> {
+    explicit Sink(std::string text) : wanted(std::move(text)) {}
+    void sink_it_(const spdlog::details::log_msg& message) override {
+      const std::string_view line(message.payload.data(), message.payload.size());
+      if (told || line.find(wanted) == std::string_view::npos) return;
+      told = true;
+      seen.set_value();
+    }
+    void flush_() override {}
+
+    std::string wanted;
+    std::promise<void> seen;
+    bool told = false;
+  };
+
+  std::shared_ptr<Sink> sink_;
+  std::shared_ptr<spdlog::logger> before_;
+};
+
+TEST(HttpFailureTest, LogsAndAnswersForAHandlerThatThrows) {
+  LogProbe log("the handler of GET /standard failed: secret");
+  const auto server = serve([](HttpRequest request, Responder responder) {
+    if (request.path == "/standard") throw std::runtime_error("secret");
+    if (request.path == "/other") throw 7;
+    echo(std::move(request), std::move(responder));
+  });
+  auto client = client_of(*server);
+  for (const char* path : {"/standard", "/other"}) {
+    const auto reply = reply_of(client.request("GET", path));
+    EXPECT_EQ(reply.status, 500);
+    EXPECT_EQ(reply.body.find("secret"), std::string::npos);
+  }
+  log.wait();
+  EXPECT_EQ(reply_of(client.request("GET", "/fine")).body, "GET /fine|");
+  EXPECT_EQ(server->counters().accepted, 1U);
+}
+
+TEST(HttpFailureTest, AnswersForAHandlerThatForgets) {
+  const auto server = serve([](const HttpRequest&, const Responder&) {});
+  auto client = client_of(*server);
+  EXPECT_EQ(reply_of(client.request("GET", "/")).status, 500);
+}
+
+TEST(ResponderTest, AnswersOnceWithTheFirstResponse) {
+  std::vector<int> sent;
+  const auto record = [&](const HttpResponse& response) { sent.push_back(response.status); };
+  {
+    Responder responder(record);
+    responder.send(text_response(201, "first"));
+    responder.send(text_response(202, "second"));
+  }
+  EXPECT_EQ(sent, std::vector<int>({201}));
+}
+
+TEST(ResponderTest, AnswersForWhatIsOverwrittenOrDestroyedUnanswered) {
+  std::vector<std::pair<char, int>> sent;
+  const auto record = [&](char who) {
+    return Responder([&sent, who](const HttpResponse& r) { sent.emplace_back(who, r.status); });
+  };
+  {
+    Responder a = record('a');
+    Responder b = std::move(a);
+    b = record('b');  // nobody can answer a any more
+    EXPECT_EQ(sent, (std::vector<std::pair<char, int>>{{'a', 500}}));
+  }
+  EXPECT_EQ(sent, (std::vector<std::pair<char, int>>{{'a', 500}, {'b', 500}}));
+}
+
+/// While it lives the process can open no further descriptor.
+class NoDescriptorsLeft {
+ public:
+  NoDescriptorsLeft() {
+    getrlimit(RLIMIT_NOFILE, &before_);
+    const int lowest_free = dup(STDIN_FILENO);
+    close(lowest_free);
+    const rlimit none_left{.rlim_cur = static_cast<rlim_t>(lowest_free),
+                           .rlim_max = before_.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &none_left);
+  }
+  ~NoDescriptorsLeft() { setrlimit(RLIMIT_NOFILE, &before_); }
+  NoDescriptorsLeft(const NoDescriptorsLeft&) = delete;
+  NoDescriptorsLeft& operator=(const NoDescriptorsLeft&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+TEST(HttpFailureTest, AcceptsAgainAfterTheProcessRanOutOfDescriptors) {
+  LogProbe log("cannot accept a connection");
+  const auto server = serve(echo);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(server->port());
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const int client = socket(AF_INET, SOCK_STREAM, 0);
+  {
+    const NoDescriptorsLeft none_left;
+    ASSERT_EQ(connect(client, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    log.wait();
+    EXPECT_EQ(server->counters().accepted, 0U);
+  }
+  const std::string request = "GET /back HTTP/1.0\r\n\r\n";
+  ASSERT_EQ(send(client, request.data(), request.size(), 0), static_cast<ssize_t>(request.size()));
+  std::string reply;
+  std::array<char, 512> piece{};
+  for (ssize_t n = 1; n > 0;) {
+    n = recv(client, piece.data(), piece.size(), 0);
+    if (n > 0) reply.append(piece.data(), static_cast<std::size_t>(n));
+  }
+  close(client);
+  EXPECT_NE(reply.find("GET /back|"), std::string::npos) << reply;
+}
+
+TEST(HttpFailureTest, SurvivesGarbage) {
+  auto options = local_options();
+  options.max_body_bytes = 4096;
+  const auto server = serve(echo, options);
+  const unsigned seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  const std::string valid = "POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\nabc";
+  for (int round = 0; round < 200; ++round) {
+    std::string bytes = round % 2 == 0 ? valid : std::string(random() % 600, ' ');
+    const std::size_t changes = round % 2 == 0 ? 1 + random() % 4 : bytes.size();
+    for (std::size_t i = 0; i < changes; ++i) {
+      bytes[random() % bytes.size()] = static_cast<char>(random() % 256);
+    }
+    auto client = client_of(*server);
+    ASSERT_TRUE(client.send(bytes));
+  }
+  EXPECT_EQ(reply_of(client_of(*server).request("GET", "/alive")).body, "GET /alive|");
+}
+
+}  // namespace
+}  // namespace tangram::extender

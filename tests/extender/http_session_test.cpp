@@ -1,0 +1,141 @@
+#include "extender/http_session.hpp"
+
+#include "tests/extender/http_fixture.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/beast/_experimental/test/stream.hpp>
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <vector>
+
+// The session on a stream in memory, which fails at its n-th operation: for every n.
+namespace tangram::extender {
+namespace {
+
+namespace memory = boost::beast::test;
+
+struct ScriptCase {
+  std::string name;
+  std::string input;               // all the client sends; then it ends its side
+  std::vector<std::string> wants;  // stand in the output, in this order, if nothing fails
+  std::size_t read_max = 100'000;  // bytes per read
+
+  friend void PrintTo(const ScriptCase& c, std::ostream* out) { *out << c.name; }
+};
+
+/// Answers by path: "/stream" in pieces, "/later" from outside the handler, else as echo.
+struct Answers {
+  net::io_context& io;
+
+  void operator()(HttpRequest request, Responder responder) const {
+    if (request.path == "/stream") {
+      HttpResponse response;
+      response.gzip = request.query.count("gzip") > 0;
+      response.producer = [i = 0](std::string& out) mutable {
+        out += "piece" + std::to_string(i);
+        return ++i < 3;
+      };
+      return responder.send(std::move(response));
+    }
+    if (request.path != "/later") return echo(std::move(request), std::move(responder));
+    const auto kept = std::make_shared<Responder>(std::move(responder));
+    net::post(io, [kept] { kept->send(text_response(200, "later")); });
+  }
+};
+
+struct Outcome {
+  bool ended = false;  // the session came to its end
+  bool threw = false;
+  std::string output;
+};
+
+/// Plays a script; with `fail_at`, that operation of the stream fails, and all after it.
+Outcome play(const ScriptCase& script, std::optional<std::size_t> fail_at) {
+  Outcome outcome;
+  net::io_context io;
+  HttpSessionContext context;
+  context.options.max_body_bytes = 100;
+  context.handler = Answers{io};
+  memory::fail_count failure(fail_at.value_or(1'000'000));
+  memory::stream stream(io, failure);
+  memory::stream client = memory::connect(stream);
+  stream.read_size(script.read_max);
+  stream.append(script.input);
+  stream.close_remote();
+  const auto session =
+      std::make_shared<HttpSession<memory::stream>>(std::move(stream), context, false);
+  net::co_spawn(io, session->run(), [&](const std::exception_ptr& thrown) {
+    outcome.ended = true;
+    outcome.threw = thrown != nullptr;
+  });
+  io.run();  // returns only if nothing is left waiting
+  outcome.output = std::string(client.str().data(), client.str().size());
+  return outcome;
+}
+
+class HttpSessionTest : public ::testing::TestWithParam<ScriptCase> {};
+
+TEST_P(HttpSessionTest, AnswersTheScript) {
+  const Outcome outcome = play(GetParam(), std::nullopt);
+  EXPECT_TRUE(outcome.ended);
+  EXPECT_FALSE(outcome.threw);
+  std::size_t from = 0;
+  for (const std::string& want : GetParam().wants) {
+    const std::size_t at = outcome.output.find(want, from);
+    ASSERT_NE(at, std::string::npos) << "no " << want << " in order in " << outcome.output;
+    from = at + want.size();
+  }
+}
+
+TEST_P(HttpSessionTest, EndsCleanlyWhereverTheStreamFails) {
+  const std::string whole = play(GetParam(), std::nullopt).output;
+  bool complete = false;
+  std::size_t failed_runs = 0;
+  for (std::size_t n = 1; !complete; ++n) {
+    ASSERT_LT(n, 1000U) << "the script never ends without a failure";
+    const Outcome outcome = play(GetParam(), n);
+    EXPECT_TRUE(outcome.ended) << "operation " << n;
+    EXPECT_FALSE(outcome.threw) << "operation " << n;
+    EXPECT_EQ(outcome.output, whole.substr(0, outcome.output.size())) << "operation " << n;
+    complete = outcome.output == whole;
+    if (!complete) ++failed_runs;
+  }
+  EXPECT_GE(failed_runs, 2U);  // at least a read and a write could fail
+}
+
+const std::string kHost = " HTTP/1.1\r\nHost: h\r\n";
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, HttpSessionTest,
+    ::testing::ValuesIn(std::vector<ScriptCase>{
+        {"Get", "GET /a" + kHost + "\r\n", {"200 OK", "GET /a|"}},
+        {"PostByteByByte",
+         "POST /a" + kHost + "Content-Length: 4\r\n\r\nbody",
+         {"200 OK", "POST /a|body"},
+         1},
+        {"Continue",
+         "POST /a" + kHost + "Expect: 100-continue\r\nContent-Length: 4\r\n\r\nbody",
+         {"100 Continue\r\n\r\n", "200 OK", "POST /a|body"}},
+        {"AnsweredLater", "GET /later" + kHost + "\r\n", {"200 OK", "later"}},
+        {"Stream",
+         "GET /stream" + kHost + "\r\n",
+         {"200 OK", "chunked", "6\r\npiece0\r\n", "6\r\npiece1\r\n", "6\r\npiece2\r\n", "0\r\n"}},
+        {"CompressedStream",
+         "GET /stream?gzip" + kHost + "Accept-Encoding: gzip\r\n\r\n",
+         {"200 OK", "Content-Encoding: gzip", "\r\n0\r\n"}},
+        {"OldStream", "GET /stream HTTP/1.0\r\n\r\n", {"200 OK", "piece0piece1piece2"}},
+        {"Head", "HEAD /a" + kHost + "\r\n", {"200 OK", "Content-Length: 8"}},
+        {"Pipelined",
+         "GET /later" + kHost + "\r\nGET /stream" + kHost + "\r\nGET /c" + kHost + "\r\n",
+         {"later", "piece2", "GET /c|"}},
+        {"TooLarge",
+         "POST /a" + kHost + "Content-Length: 101\r\n\r\n" + std::string(101, 'x'),
+         {"413 Payload Too Large", "larger than the 100 bytes"}},
+        {"NotHttp", "hello\r\n\r\n", {"400 Bad Request"}},
+    }),
+    [](const auto& test) { return test.param.name; });
+
+}  // namespace
+}  // namespace tangram::extender

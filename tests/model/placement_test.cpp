@@ -1,0 +1,349 @@
+#include "model/placement.hpp"
+
+#include "model/ledger.hpp"
+#include "tests/testing/builders.hpp"
+#include "tests/testing/manual_clock.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace tangram::model {
+namespace {
+
+using testing::card;
+using testing::fraction;
+using testing::inventory;
+using testing::memory;
+using testing::request;
+using testing::whole;
+
+/// Cards of 1000 MiB of which so many thousandths are taken, each by one MPS sharer.
+NodeState loaded(const std::vector<std::int64_t>& taken) {
+  NodeInventory what = inventory("n", {});
+  for (std::size_t i = 0; i < taken.size(); ++i) {
+    what.cards.push_back(card("GPU-" + std::to_string(i), "A100", Mebibytes(1000)));
+  }
+  NodeState state = testing::node(what);
+  for (std::size_t i = 0; i < taken.size(); ++i) {
+    if (taken[i] == 0) continue;
+    charge(state.use[i], Mebibytes(taken[i]), MilliGpu(taken[i]), Isolation::kMps);
+  }
+  return state;
+}
+
+NodeState change_cards(const NodeState& node, const std::function<void(std::vector<Card>&)>& change) {
+  NodeInventory what = *node.inventory;
+  change(what.cards);
+  NodeState changed = node;
+  changed.inventory = std::make_shared<const NodeInventory>(std::move(what));
+  return changed;
+}
+
+GpuRequest containers(const std::vector<ContainerRequest>& all) {
+  GpuRequest asked;
+  asked.isolation = Isolation::kMps;
+  asked.containers = all;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    asked.containers[i].container = "c" + std::to_string(i);
+  }
+  return asked;
+}
+
+ContainerRequest one(Share share, int count = 1) { return {"", count, share}; }
+
+std::int64_t no_preference(const Slice& /*slice*/, std::uint32_t /*card*/, const CardUse& /*use*/) {
+  return 0;
+}
+std::int64_t fullest(const Slice& /*slice*/, std::uint32_t /*card*/, const CardUse& use) {
+  return use.compute.count();
+}
+std::int64_t emptiest(const Slice& /*slice*/, std::uint32_t /*card*/, const CardUse& use) {
+  return -use.compute.count();
+}
+
+struct PlaceCase {
+  std::string name;
+  std::vector<ContainerRequest> asked = {};
+  std::vector<std::int64_t> taken = {};  ///< thousandths of each card
+  CardPreference preference = no_preference;
+  std::optional<Placement> expected = {};  ///< nothing = does not fit
+};
+void PrintTo(const PlaceCase& row, std::ostream* out) { *out << row.name; }
+
+class PlaceTest : public ::testing::TestWithParam<PlaceCase> {};
+
+TEST_P(PlaceTest, PicksTheseCards) {
+  const PlaceCase& row = GetParam();
+  EXPECT_EQ(place(containers(row.asked), loaded(row.taken), row.preference), row.expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    OneContainer, PlaceTest,
+    ::testing::Values(
+        PlaceCase{.name = "NothingAskedNothingGiven", .taken = {0}, .expected = Placement{}},
+        PlaceCase{.name = "LowestIndexOnATie",
+                  .asked = {one(fraction(500))},
+                  .taken = {0, 0, 0},
+                  .expected = Placement{0}},
+        PlaceCase{.name = "FirstThatFits",
+                  .asked = {one(fraction(500))},
+                  .taken = {501, 500, 0},
+                  .expected = Placement{1}},
+        PlaceCase{.name = "MostPreferred",
+                  .asked = {one(fraction(100))},
+                  .taken = {0, 300, 900, 950},
+                  .preference = fullest,
+                  .expected = Placement{2}},
+        PlaceCase{.name = "NegativePreferencesCompareToo",
+                  .asked = {one(fraction(100))},
+                  .taken = {300, 200, 100},
+                  .preference = emptiest,
+                  .expected = Placement{2}},
+        PlaceCase{.name = "PreferredTieGoesToTheLowestIndex",
+                  .asked = {one(fraction(100))},
+                  .taken = {0, 300, 300},
+                  .preference = fullest,
+                  .expected = Placement{1}},
+        PlaceCase{.name = "SeveralCardsInOrderOfPreference",
+                  .asked = {one(fraction(100), 3)},
+                  .taken = {100, 0, 900, 950, 100},
+                  .preference = fullest,
+                  .expected = Placement{2, 0, 4}},
+        PlaceCase{.name = "SeveralSharesNeedDifferentCards",
+                  .asked = {one(fraction(100), 2)},
+                  .taken = {0, 950},
+                  .expected = std::nullopt},
+        PlaceCase{.name = "WholeCardsSkipSharedOnes",
+                  .asked = {one(whole(), 2)},
+                  .taken = {0, 1, 0},
+                  .expected = Placement{0, 2}},
+        PlaceCase{.name = "WholeCardsTooFew",
+                  .asked = {one(whole(), 3)},
+                  .taken = {0, 1, 0},
+                  .expected = std::nullopt},
+        PlaceCase{.name = "NoCards", .asked = {one(fraction(1))}, .expected = std::nullopt}),
+    [](const auto& row) { return row.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    ManyContainers, PlaceTest,
+    ::testing::Values(
+        PlaceCase{.name = "ShareOneCard",
+                  .asked = {one(fraction(400)), one(fraction(600))},
+                  .taken = {0},
+                  .expected = Placement{0, 0}},
+        PlaceCase{.name = "CardsInTheContainersOrder",  // the larger one is placed first
+                  .asked = {one(fraction(400)), one(fraction(600), 2)},
+                  .taken = {700, 0, 0, 900},
+                  .preference = emptiest,
+                  .expected = Placement{1, 1, 2}},
+        PlaceCase{.name = "LaterContainersSeeEarlierOnes",
+                  .asked = {one(fraction(500)), one(fraction(500))},
+                  .taken = {0, 0},
+                  .preference = emptiest,
+                  .expected = Placement{0, 1}},
+        // 500 prefers the card that the two 300 need together.
+        PlaceCase{.name = "GreedyTakesTheWrongCard",
+                  .asked = {one(fraction(500)), one(fraction(300)), one(fraction(300))},
+                  .taken = {400, 500},  // free: 600, 500
+                  .preference = emptiest,
+                  .expected = Placement{1, 0, 0}},
+        // The pair prefers cards 0 and 1, which would leave places for two of the three 450 only.
+        PlaceCase{.name = "CountsBacktrackToo",
+                  .asked = {one(fraction(500), 2), one(fraction(450)), one(fraction(450)),
+                            one(fraction(450))},
+                  .taken = {0, 100, 500},  // free: 1000, 900, 500
+                  .preference = emptiest,
+                  .expected = Placement{0, 2, 1, 0, 1}},
+        PlaceCase{.name = "SmallFractionAfterLargeMemory",
+                  .asked = {one(fraction(10)), one(memory(995))},
+                  .taken = {0, 985},
+                  .expected = Placement{1, 0}},
+        PlaceCase{.name = "WholeBesideAShare",
+                  .asked = {one(fraction(100)), one(whole())},
+                  .taken = {0, 0},
+                  .expected = Placement{1, 0}},
+        PlaceCase{.name = "WholeAndAShareNeedTwoCards",
+                  .asked = {one(fraction(100)), one(whole())},
+                  .taken = {0, 950},
+                  .expected = std::nullopt},
+        PlaceCase{.name = "ThreeSixTenthsNeedThreeCards",
+                  .asked = {one(fraction(600)), one(fraction(600)), one(fraction(600))},
+                  .taken = {0, 0},
+                  .expected = std::nullopt}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(PlaceTest, ANodeThatIsNotThereTakesNothing) {
+  NodeState gone = loaded({0});
+  gone.present = false;
+  EXPECT_EQ(place(request(fraction(1)), gone, no_preference), std::nullopt);
+  EXPECT_EQ(place(GpuRequest{}, gone, no_preference), std::nullopt);
+}
+
+TEST(PlaceTest, FirstSharerSetsTheMode) {
+  GpuRequest asked = request(fraction(100));
+  asked.isolation = Isolation::kTimeSlice;
+  EXPECT_EQ(place(asked, loaded({1, 0}), fullest), Placement{1});
+  EXPECT_EQ(place(asked, loaded({1, 1}), fullest), std::nullopt);
+}
+
+TEST(PlaceTest, ModeMustBeSupportedUnlessTheCardIsWhole) {
+  const NodeState node = change_cards(loaded({0, 0}), [](std::vector<Card>& cards) {
+    cards[0].isolation = {Isolation::kTimeSlice};
+  });
+  EXPECT_EQ(place(request(fraction(100)), node, no_preference), Placement{1});
+  EXPECT_EQ(place(request(whole()), node, no_preference), Placement{0});
+}
+
+TEST(PlaceTest, ContainersOfOnePodCountAsSharers) {
+  const NodeState node = change_cards(
+      loaded({0, 0}), [](std::vector<Card>& cards) { cards[0].max_sharers = 2; });
+  const GpuRequest three = containers({one(fraction(10)), one(fraction(10)), one(fraction(10))});
+  EXPECT_EQ(place(three, node, no_preference), (Placement{0, 0, 1}));
+}
+
+TEST(PlaceTest, PreferenceSeesWhatTheRequestPutThereAlready) {
+  std::vector<CardUse> seen;
+  const auto record = [&](const Slice& /*slice*/, std::uint32_t /*card*/, const CardUse& use) {
+    seen.push_back(use);
+    return std::int64_t{0};
+  };
+  ASSERT_TRUE(place(containers({one(fraction(600)), one(fraction(400))}), loaded({0}), record));
+  ASSERT_EQ(seen.size(), 2U);
+  EXPECT_TRUE(seen[0].idle());
+  EXPECT_EQ(seen[1].compute, MilliGpu(600));
+  EXPECT_EQ(seen[1].memory, Mebibytes(600));
+}
+
+/// Counts how often the search asks for a preference: its work, whatever the machine.
+struct CountedCalls {
+  int calls = 0;
+  CardPreference preference() {
+    return [this](const Slice& /*slice*/, std::uint32_t card, const CardUse& /*use*/) {
+      ++calls;
+      return -std::int64_t{card};
+    };
+  }
+};
+
+TEST(PlaceTest, CardsThatLookAlikeAreTriedOnce) {
+  // 16 of 600 on 15 idle cards: 15! orders, but they are all the same one.
+  const std::vector<ContainerRequest> asked(kMaxGpuContainers, one(fraction(600)));
+  CountedCalls counted;
+  const std::vector<std::int64_t> idle(15, 0);
+  EXPECT_EQ(place(containers(asked), loaded(idle), counted.preference()), std::nullopt);
+  EXPECT_LE(counted.calls, 16 * 15);
+}
+
+TEST(PlaceTest, OneHopelessContainerEndsTheSearchAtOnce) {
+  std::vector<ContainerRequest> asked(10, one(fraction(50)));
+  asked.push_back(one(fraction(20), 3));
+  CountedCalls counted;
+  EXPECT_EQ(place(containers(asked), loaded({100, 200, 990}), counted.preference()), std::nullopt);
+  EXPECT_EQ(counted.calls, 0);
+}
+
+TEST(PlaceTest, GivesUpAfterTheStepLimit) {
+  // 16 of 500 on 15 cards that all differ: the search would try 15! orders.
+  const std::vector<ContainerRequest> asked(kMaxGpuContainers, one(fraction(500)));
+  std::vector<std::int64_t> taken;
+  for (std::int64_t i = 0; i < 15; ++i) taken.push_back(100 + i);
+  CountedCalls counted;
+  EXPECT_EQ(place(containers(asked), loaded(taken), counted.preference()), std::nullopt);
+  EXPECT_GT(counted.calls, kMaxSearchSteps / 100);  // it did try; full cards cost a step, no call
+  EXPECT_LE(counted.calls, kMaxSearchSteps);
+}
+
+TEST(PlaceTest, SixteenContainersOnSixteenDifferentCardsArePlaced) {
+  std::vector<ContainerRequest> asked;
+  std::vector<std::int64_t> taken;
+  for (std::int64_t i = 0; i < kMaxGpuContainers; ++i) {
+    asked.push_back(one(fraction(500 + i)));
+    taken.push_back(500 - i);  // free: 500 + i, so each has exactly one card in the end
+  }
+  EXPECT_NE(place(containers(asked), loaded(taken), emptiest), std::nullopt);
+}
+
+TEST(UseAfterTest, AddsWhatThePlacementTakes) {
+  const NodeState node = loaded({100, 0});
+  const GpuRequest asked = containers({one(fraction(200), 2), one(memory(300))});
+  const std::vector<CardUse> use = use_after(asked, node, {1, 0, 1});
+  ASSERT_EQ(use.size(), 2U);
+  EXPECT_EQ(use[0].memory, Mebibytes(300));
+  EXPECT_EQ(use[0].sharer_count(), 2);
+  EXPECT_EQ(use[1].memory, Mebibytes(500));
+  EXPECT_EQ(use[1].compute, MilliGpu(500));
+  EXPECT_EQ(use[1].sharers[static_cast<std::size_t>(Isolation::kMps)], 2);
+  EXPECT_TRUE(node.use[1].idle());
+}
+
+TEST(GrantsOfTest, NamesTheCardsPerContainer) {
+  GpuRequest asked = containers({one(fraction(200), 2), one(memory(300))});
+  asked.containers[1].share.memory_limit = Mebibytes(400);
+  asked.containers[1].share.compute_limit = MilliGpu(700);
+  const std::vector<ContainerGrant> grants = grants_of(asked, loaded({0, 0}), {1, 0, 1});
+  ASSERT_EQ(grants.size(), 2U);
+  EXPECT_EQ(grants[0].container, "c0");
+  EXPECT_EQ(grants[0].cards, (std::vector{testing::granted("GPU-1", 200, 200),
+                                          testing::granted("GPU-0", 200, 200)}));
+  GrantedCard burst = testing::granted("GPU-1", 300, 300);
+  burst.memory_limit = Mebibytes(400);
+  burst.compute_limit = MilliGpu(700);
+  EXPECT_EQ(grants[1], (ContainerGrant{.container = "c1", .cards = {burst}}));
+}
+
+/// Books `n` pods of the same request, one after the other. @returns how many fitted
+int book_equal_shares(Mebibytes card_memory, const Share& share, int n) {
+  const testing::ManualClock clock;
+  Ledger ledger(clock);
+  Card only = card("GPU-0", "A100", card_memory);
+  only.max_sharers = n;
+  ledger.put_node(inventory("n", {only}));
+  int booked = 0;
+  for (int i = 0; i <= n; ++i) {
+    const auto books = ledger.snapshot();
+    const NodeState& node = *books->find("n");
+    const auto placement = place(request(share), node, no_preference);
+    if (!placement) continue;
+    Holding pod = testing::holding("pod-" + std::to_string(i), "n", {});
+    pod.containers = grants_of(request(share), node, *placement);
+    if (ledger.assume(pod, std::chrono::seconds(1))) ++booked;
+  }
+  return booked;
+}
+
+class EqualSharesTest : public ::testing::TestWithParam<std::int64_t> {};
+
+TEST_P(EqualSharesTest, MemorySharesThatDivideTheCardAllFit) {
+  const std::int64_t card_memory = GetParam();
+  int divisors = 0;
+  for (int n = 1; n <= 128; ++n) {
+    if (card_memory % n != 0) continue;
+    ++divisors;
+    EXPECT_EQ(book_equal_shares(Mebibytes(card_memory), memory(card_memory / n), n), n)
+        << n << " shares of " << card_memory / n << " MiB";
+  }
+  EXPECT_GT(divisors, 0);
+}
+
+TEST_P(EqualSharesTest, FractionsThatAddUpToOneAllFit) {
+  for (const int n : {1, 2, 4, 5, 8, 10, 20, 25, 40, 50, 100, 125}) {
+    EXPECT_EQ(book_equal_shares(Mebibytes(GetParam()), fraction(1000 / n), n), n) << n;
+  }
+}
+
+// Real cards less what the driver keeps, powers of two, primes and highly composite numbers.
+INSTANTIATE_TEST_SUITE_P(CardMemory, EqualSharesTest,
+                         ::testing::Values(1, 2, 7, 97, 128, 720, 1000, 4864, 5040, 9728, 11'441,
+                                           15'109, 15'360, 16'384, 22'731, 24'564, 32'768, 40'960,
+                                           46'068, 81'559, 81'920, 143'771, 196'608, 720'720));
+
+}  // namespace
+}  // namespace tangram::model

@@ -1,0 +1,247 @@
+#include "model/snapshot.hpp"
+
+#include "model/ledger.hpp"
+#include "tests/testing/builders.hpp"
+#include "tests/testing/manual_clock.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tangram::model {
+namespace {
+
+using testing::card;
+using testing::granted;
+using testing::holding;
+using testing::inventory;
+
+/// "node-007": sorts as it counts.
+std::string node_name(int i) {
+  const std::string digits = std::to_string(i);
+  return "node-" + std::string(digits.size() < 3 ? 3 - digits.size() : 0, '0') + digits;
+}
+
+class SnapshotTest : public ::testing::Test {
+ protected:
+  void put(const std::string& name) { ledger_.put_node(inventory(name, {card("GPU-" + name)})); }
+  void observe(const std::string& uid, const std::string& node) {
+    ledger_.observe(holding(uid, node, {granted("GPU-" + node, 10, 10)}));
+  }
+  std::vector<std::string> names(const ClusterSnapshot& snapshot) const {
+    std::vector<std::string> all;
+    for (const NodeState* node : snapshot.sorted_nodes()) all.push_back(node->name);
+    return all;
+  }
+
+  testing::ManualClock clock_;
+  Ledger ledger_{clock_};
+};
+
+using Names = std::vector<std::string>;
+
+TEST_F(SnapshotTest, NoNodesNoAnswers) {
+  const auto empty = ledger_.snapshot();
+  EXPECT_EQ(empty->find("a"), nullptr);
+  EXPECT_FALSE(empty->lookup("a").has_value());
+  EXPECT_EQ(empty->at(0), nullptr);
+  EXPECT_EQ(empty->node_count(), 0U);
+  EXPECT_TRUE(empty->sorted_nodes().empty());
+  empty->for_each([](const NodeState& node) { FAIL() << node.name; });
+}
+
+TEST_F(SnapshotTest, WithoutAChangeItIsTheSameSnapshot) {
+  put("a");
+  const auto first = ledger_.snapshot();
+  EXPECT_EQ(ledger_.snapshot(), first);
+}
+
+TEST_F(SnapshotTest, FindsANodeByNameAndByIndex) {
+  put("a");
+  put("b");
+  const auto books = ledger_.snapshot();
+  ASSERT_NE(books->find("b"), nullptr);
+  EXPECT_EQ(books->find("b")->name, "b");
+  const auto found = books->lookup("b");
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->node, books->find("b"));
+  EXPECT_EQ(books->at(found->index), found->node);
+  EXPECT_EQ(books->find("c"), nullptr);
+}
+
+TEST_F(SnapshotTest, ANodeThatLeftIsNotFoundButIsStillListed) {
+  put("a");
+  put("b");
+  observe("p", "a");
+  ledger_.remove_node("a");
+  const auto books = ledger_.snapshot();
+  EXPECT_EQ(books->find("a"), nullptr);
+  EXPECT_FALSE(books->lookup("a").has_value());
+  EXPECT_EQ(books->node_count(), 2U);
+  EXPECT_EQ(names(*books), (Names{"a", "b"}));
+}
+
+TEST_F(SnapshotTest, OldSnapshotsNeverChange) {
+  put("a");
+  observe("p", "a");
+  const auto old = ledger_.snapshot();
+  const NodeState* const node = old->find("a");
+  ASSERT_NE(node, nullptr);
+  const NodeState copy = *node;
+  const std::uint64_t version = old->version();
+
+  observe("q", "a");
+  put("b");
+  ledger_.release("p");
+  ledger_.put_node(inventory("a", {card("other")}));
+  ledger_.remove_node("a");
+  EXPECT_NE(ledger_.snapshot(), old);
+
+  EXPECT_EQ(old->version(), version);
+  EXPECT_EQ(names(*old), (Names{"a"}));
+  EXPECT_EQ(old->find("a"), node);
+  EXPECT_EQ(node->version, copy.version);
+  EXPECT_EQ(node->use, copy.use);
+  EXPECT_EQ(node->holdings, copy.holdings);
+  EXPECT_EQ(node->inventory, copy.inventory);
+  EXPECT_TRUE(node->present);
+}
+
+TEST_F(SnapshotTest, EveryChangeHasALaterVersion) {
+  std::uint64_t last = ledger_.snapshot()->version();
+  const auto grew = [&] {
+    const std::uint64_t now = ledger_.snapshot()->version();
+    return now > std::exchange(last, now);
+  };
+  put("a");
+  EXPECT_TRUE(grew());
+  observe("p", "a");
+  EXPECT_TRUE(grew());
+  EXPECT_EQ(ledger_.snapshot()->find("a")->version, last);
+  ledger_.release("p");
+  EXPECT_TRUE(grew());
+  ledger_.remove_node("a");
+  EXPECT_TRUE(grew());
+  EXPECT_FALSE(grew());
+}
+
+TEST_F(SnapshotTest, AnIndexIsStableWhileItsNodeIsKnownAndReusedAfterwards) {
+  put("a");
+  put("b");
+  const auto before = ledger_.snapshot();
+  const NodeIndex of_a = before->lookup("a").value().index;
+  const NodeIndex of_b = before->lookup("b").value().index;
+  observe("p", "b");
+  ledger_.remove_node("b");  // still known: it holds a pod
+  EXPECT_EQ(ledger_.snapshot()->at(of_b)->name, "b");
+  ledger_.remove_node("a");
+  EXPECT_EQ(ledger_.snapshot()->at(of_a), nullptr);
+  put("c");
+  const auto after = ledger_.snapshot();
+  EXPECT_EQ(after->lookup("c").value().index, of_a);
+  EXPECT_EQ(after->at(of_a)->name, "c");
+  EXPECT_EQ(before->at(of_a)->name, "a");
+  EXPECT_EQ(after->find("a"), nullptr);
+}
+
+TEST_F(SnapshotTest, AnIndexOfANewerSnapshotIsNothingInAnOlderOne) {
+  const auto old = ledger_.snapshot();
+  put("a");
+  EXPECT_EQ(old->at(ledger_.snapshot()->lookup("a").value().index), nullptr);
+}
+
+class LargeSnapshotTest : public SnapshotTest {
+ protected:
+  static constexpr int kNodes = 1000;  // 16 runs, the last one not full
+  LargeSnapshotTest() {
+    for (int i = kNodes - 1; i >= 0; --i) put(node_name(i));
+  }
+};
+
+TEST_F(LargeSnapshotTest, HoldsEveryNodeOnce) {
+  const auto books = ledger_.snapshot();
+  std::set<std::string> seen;
+  std::set<NodeIndex> indices;
+  books->for_each([&](const NodeState& node) {
+    EXPECT_TRUE(seen.insert(node.name).second) << node.name;
+    EXPECT_TRUE(indices.insert(books->lookup(node.name).value().index).second) << node.name;
+    EXPECT_EQ(books->find(node.name), &node);
+  });
+  EXPECT_EQ(seen.size(), static_cast<std::size_t>(kNodes));
+  EXPECT_EQ(books->node_count(), static_cast<std::size_t>(kNodes));
+}
+
+TEST_F(LargeSnapshotTest, SortsByName) {
+  const Names sorted = names(*ledger_.snapshot());
+  ASSERT_EQ(sorted.size(), static_cast<std::size_t>(kNodes));
+  for (int i = 0; i < kNodes; ++i) EXPECT_EQ(sorted[static_cast<std::size_t>(i)], node_name(i));
+}
+
+TEST_F(LargeSnapshotTest, SharesTheNodesThatDidNotChange) {
+  const auto before = ledger_.snapshot();
+  observe("p", node_name(500));
+  const auto after = ledger_.snapshot();
+  int changed = 0;
+  after->for_each([&](const NodeState& node) {
+    if (before->find(node.name) == &node) return;
+    ++changed;
+    EXPECT_EQ(node.name, node_name(500));
+  });
+  EXPECT_EQ(changed, 1);
+}
+
+TEST_F(LargeSnapshotTest, SurvivesHalfOfTheNodesLeaving) {
+  const auto before = ledger_.snapshot();
+  for (int i = 0; i < kNodes; i += 2) ledger_.remove_node(node_name(i));
+  const auto half = ledger_.snapshot();
+  EXPECT_EQ(half->node_count(), static_cast<std::size_t>(kNodes / 2));
+  for (int i = 0; i < kNodes; ++i) {
+    EXPECT_EQ(half->find(node_name(i)) != nullptr, i % 2 == 1) << i;
+    EXPECT_NE(before->find(node_name(i)), nullptr) << i;
+  }
+  for (int i = 0; i < kNodes; i += 2) put(node_name(i));
+  EXPECT_EQ(names(*ledger_.snapshot()), names(*before));
+}
+
+// Runs are what makes publishing cheap: one that did not change is not copied.
+TEST(NodeTableTest, SharesTheRunsThatDidNotChange) {
+  NodeTable table;
+  for (int i = 0; i < 3 * static_cast<int>(kNodesPerRun); ++i) {
+    table.put(testing::node(inventory(node_name(i), {})));
+  }
+  const auto before = table.publish();
+  const NodeState* const untouched = before->at(0);
+  table.put(testing::node(inventory(node_name(static_cast<int>(kNodesPerRun)), {card("new")})));
+  EXPECT_EQ(table.publish()->at(0), untouched);
+  EXPECT_TRUE(before->at(kNodesPerRun)->cards().empty());
+  EXPECT_EQ(table.publish()->at(kNodesPerRun)->cards().size(), 1U);
+}
+
+TEST(NodeTableTest, ChecksOutAnEmptyNodeForANewName) {
+  const NodeTable table;
+  const NodeState fresh = table.checkout("a");
+  EXPECT_EQ(fresh.name, "a");
+  EXPECT_FALSE(fresh.present);
+  EXPECT_TRUE(fresh.cards().empty());
+  EXPECT_EQ(table.find("a"), nullptr);
+}
+
+TEST(NodeTableTest, DropsANodeThatIsGoneAndHoldsNothing) {
+  NodeTable table;
+  table.put(testing::node(inventory("a", {})));
+  NodeState gone = table.checkout("a");
+  gone.present = false;
+  table.put(gone);
+  EXPECT_EQ(table.find("a"), nullptr);
+  table.put(table.checkout("never seen"));
+  EXPECT_EQ(table.publish()->node_count(), 0U);
+}
+
+}  // namespace
+}  // namespace tangram::model

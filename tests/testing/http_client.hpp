@@ -1,0 +1,60 @@
+#pragma once
+
+#include "base/result.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tangram::testing {
+
+using HttpFields = std::vector<std::pair<std::string, std::string>>;
+
+struct HttpReply {
+  int status = 0;
+  HttpFields headers;
+  std::string body;  ///< chunks joined; still compressed if the server compressed it
+
+  /// The first header of that name, letter case ignored; "" if there is none.
+  [[nodiscard]] std::string_view header(std::string_view name) const;
+};
+
+/// A small blocking HTTP/1.1 client: one connection, kept between requests.
+///
+/// Every call ends after `timeout`. Errors: kUnavailable, the server cannot be
+/// reached or closed the connection; kTimeout; kInvalidArgument, the answer is not HTTP.
+/// Threads: one at a time.
+class HttpClient {
+ public:
+  explicit HttpClient(std::chrono::milliseconds timeout = std::chrono::seconds(30));
+  ~HttpClient();
+  HttpClient(HttpClient&&) noexcept;
+  HttpClient& operator=(HttpClient&&) noexcept;
+
+  /// `host` is a name or an address. A connection that was open is closed first.
+  Result<void> connect(const std::string& host, std::uint16_t port);
+
+  /// Sends a request and waits for its answer. Connects anew if the last answer
+  /// ended the connection; does not repeat a request.
+  Result<HttpReply> request(std::string_view method, std::string_view target, std::string body = {},
+                            std::string_view content_type = "application/json",
+                            const HttpFields& headers = {});
+
+  /// Sends bytes as they are.
+  Result<void> send(std::string_view bytes);
+  /// Waits for one answer, interim ones ("100 Continue") included. `to_head`: it has no body.
+  Result<HttpReply> receive(bool to_head = false);
+  /// Waits until the server ends the connection.
+  /// @returns kConflict if it sends something first.
+  Result<void> wait_for_close();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tangram::testing

@@ -1,0 +1,136 @@
+#pragma once
+
+#include "base/json.hpp"
+#include "kube/api.hpp"
+
+#include <map>
+#include <string>
+#include <string_view>
+
+/// Short ways to write API objects and requests.
+namespace tangram::testing {
+
+/// What a test says about a pod; the rest is what any pod has.
+struct PodText {
+  std::string ns = "ml";
+  std::string name = "train-0";
+  std::string uid = {};
+  std::string resource_version = {};
+  std::string node = {};
+  std::string phase = {};
+  std::map<std::string, std::string> annotations = {};
+  std::map<std::string, std::string> requests = {{"cpu", "1"}, {"memory", "1Gi"}};
+  std::map<std::string, std::string> limits = {};
+  bool gated = false;
+};
+
+inline void write_map(json::Writer& out, std::string_view key,
+                      const std::map<std::string, std::string>& map) {
+  out.key(key).begin_object();
+  for (const auto& [name, value] : map) out.member(name, value);
+  out.end_object();
+}
+
+inline void write_if(json::Writer& out, std::string_view key, const std::string& value) {
+  if (!value.empty()) out.member(key, value);
+}
+
+/// A v1.Pod that a real API server would take.
+inline std::string pod_json(const PodText& pod) {
+  std::string text;
+  json::Writer out(text);
+  out.begin_object().member("apiVersion", "v1").member("kind", "Pod").key("metadata").begin_object();
+  write_if(out, "name", pod.name);
+  write_if(out, "namespace", pod.ns);
+  write_if(out, "uid", pod.uid);
+  write_if(out, "resourceVersion", pod.resource_version);
+  if (!pod.annotations.empty()) write_map(out, "annotations", pod.annotations);
+  out.end_object().key("spec").begin_object();
+  write_if(out, "nodeName", pod.node);
+  if (pod.gated) out.key("schedulingGates").raw(R"([{"name":"example.com/wait"}])");
+  out.key("containers").begin_array().begin_object();
+  out.member("name", "main").member("image", "registry.example/train:1").key("resources");
+  out.begin_object();
+  write_map(out, "requests", pod.requests);
+  write_map(out, "limits", pod.limits);
+  out.end_object().end_object().end_array().end_object();
+  if (!pod.phase.empty()) {
+    out.key("status").begin_object().member("phase", pod.phase).end_object();
+  }
+  out.end_object();
+  return text;
+}
+
+/// A v1.Node with 8 cores and 32 GiB.
+inline std::string node_json(const std::string& name,
+                             const std::map<std::string, std::string>& annotations = {}) {
+  std::string text;
+  json::Writer out(text);
+  out.begin_object().member("apiVersion", "v1").member("kind", "Node").key("metadata").begin_object();
+  out.member("name", name);
+  if (!annotations.empty()) write_map(out, "annotations", annotations);
+  out.end_object().key("status").begin_object();
+  write_map(out, "capacity", {{"cpu", "8"}, {"memory", "32Gi"}, {"pods", "110"}});
+  write_map(out, "allocatable", {{"cpu", "7900m"}, {"memory", "31Gi"}, {"pods", "110"}});
+  out.end_object().end_object();
+  return text;
+}
+
+/// The body of a POST to a pod's binding subresource.
+inline std::string binding_json(const std::string& name, const std::string& uid,
+                                const std::string& node,
+                                const std::map<std::string, std::string>& annotations = {}) {
+  std::string text;
+  json::Writer out(text);
+  out.begin_object().member("apiVersion", "v1").member("kind", "Binding");
+  out.key("metadata").begin_object().member("name", name);
+  write_if(out, "uid", uid);
+  write_map(out, "annotations", annotations);
+  out.end_object().key("target").begin_object();
+  out.member("apiVersion", "v1").member("kind", "Node").member("name", node);
+  out.end_object().end_object();
+  return text;
+}
+
+inline kube::Request get_request(std::string path, std::map<std::string, std::string> query = {}) {
+  kube::Request request;
+  request.path = std::move(path);
+  request.query = std::move(query);
+  return request;
+}
+
+inline kube::Request write_request(kube::Method method, std::string path, std::string body) {
+  kube::Request request;
+  request.method = method;
+  request.path = std::move(path);
+  request.body = std::move(body);
+  if (method == kube::Method::kPatch) request.content_type = "application/merge-patch+json";
+  return request;
+}
+
+/// The value at "metadata.uid" of a JSON text, as text: strings without quotes, objects and arrays
+/// as they stand. @returns "<none>" if it is not there
+inline std::string json_at(const std::string& text, std::string_view path) {
+  std::string copy = text;
+  json::Reader in(copy);
+  std::string found = "<none>";
+  const std::size_t dot = path.find('.');
+  const std::string_view first = path.substr(0, dot);
+  std::string rest;
+  in.object([&](std::string_view key) {
+    if (key != first) return in.skip();
+    const auto span = in.span();
+    if (span.end != 0) rest = text.substr(span.begin, span.end - span.begin);
+    if (span.end != 0 || in.kind() == json::Kind::kNull) return in.skip();
+    if (in.kind() == json::Kind::kBool) {
+      found = in.boolean() ? "true" : "false";
+    } else {
+      found = in.scalar_text();
+    }
+  });
+  if (!in.finish()) return "<not JSON>";
+  if (dot == std::string_view::npos) return rest.empty() ? found : rest;
+  return rest.starts_with('{') ? json_at(rest, path.substr(dot + 1)) : "<none>";
+}
+
+}  // namespace tangram::testing

@@ -1,0 +1,78 @@
+#pragma once
+
+#include "kube/api.hpp"
+
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tangram::testing {
+
+/// An API server that answers what the test wrote down, in order, and records what it was asked.
+/// When a script runs out it calls `finished` (a test stops its reflector there) and answers
+/// kUnavailable. Threads: safe.
+class ScriptedApi final : public kube::KubeApi {
+ public:
+  using Outcome = Result<kube::Response>;
+  struct WatchScript {
+    std::vector<std::string> frames;
+    Outcome end;
+  };
+
+  std::function<void()> finished = [] {};
+
+  void will_answer(Outcome outcome) { answers_.push_back(std::move(outcome)); }
+  void will_answer(int status, std::string body) {
+    answers_.push_back(kube::Response{.status = status, .body = std::move(body), .retry_after = {}});
+  }
+  void will_watch(std::vector<std::string> frames, Outcome end = ended()) {
+    watches_.push_back({std::move(frames), std::move(end)});
+  }
+  static Outcome ended(int status = 200, std::string body = "") {
+    return kube::Response{.status = status, .body = std::move(body), .retry_after = {}};
+  }
+
+  Outcome call(const kube::Request& request) override {
+    const std::lock_guard lock(mutex_);
+    calls_.push_back(request);
+    if (answers_.empty()) return run_out();
+    Outcome outcome = std::move(answers_.front());
+    answers_.pop_front();
+    return outcome;
+  }
+
+  Outcome watch(const kube::Request& request, const kube::WatchFrame& frame,
+                std::stop_token /*stop*/) override {
+    const std::lock_guard lock(mutex_);
+    opened_.push_back(request);
+    if (watches_.empty()) return run_out();
+    const WatchScript script = std::move(watches_.front());
+    watches_.pop_front();
+    for (const std::string& text : script.frames) {
+      if (!frame(text)) return ended();
+    }
+    return script.end;
+  }
+
+  /// Read after the reflector has ended.
+  [[nodiscard]] const std::vector<kube::Request>& calls() const { return calls_; }
+  [[nodiscard]] const std::vector<kube::Request>& opened() const { return opened_; }
+
+ private:
+  Outcome run_out() {
+    finished();
+    return fail(Errc::kUnavailable, "the script has run out");
+  }
+
+  std::mutex mutex_;
+  std::deque<Outcome> answers_;
+  std::deque<WatchScript> watches_;
+  std::vector<kube::Request> calls_;
+  std::vector<kube::Request> opened_;
+};
+
+}  // namespace tangram::testing

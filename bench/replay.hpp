@@ -26,7 +26,7 @@ struct Outcome {
   std::vector<Step> steps;               ///< one per arrival; fewer if a rule was broken
   std::optional<std::string> violation;  ///< the first broken rule, at which the replay stopped
   std::int64_t capacity_milli = 0;
-  double seconds = 0;                    ///< of wall time spent placing
+  double seconds = 0;  ///< of wall time spent placing
 
   [[nodiscard]] std::size_t placed() const;
 };

@@ -35,26 +35,6 @@ model::NodeInventory inventory_of(const TraceNode& node) {
   return inventory;
 }
 
-model::PodDemand demand_of(const TracePod& pod) {
-  model::PodDemand demand;
-  demand.footprint = {.cpu = MilliCpu(pod.cpu_milli), .memory = Mebibytes(pod.memory_mib)};
-  if (pod.gpus == 0) return demand;
-  model::ContainerRequest container{.container = "main", .count = pod.gpus, .share = {}};
-  if (pod.gpu_milli < kDeviceMilli) {
-    container.share.form = model::ShareForm::kFraction;
-    container.share.fraction = MilliGpu(pod.gpu_milli);
-  }
-  demand.gpu.containers.push_back(std::move(container));
-  demand.gpu.models = pod.models;
-  return demand;
-}
-
-policies::Workload workload_of(const std::vector<TracePod>& pods) {
-  policies::WorkloadCounter counter;
-  for (const TracePod& pod : pods) counter.add(demand_of(pod));
-  return counter.top(policies::kCoveragePercent);
-}
-
 InProcessPlacer::InProcessPlacer(const std::vector<TraceNode>& nodes,
                                  std::unique_ptr<const policies::Policy> policy)
     : nodes_(nodes), policy_(std::move(policy)), ledger_(clock_), cache_(kRememberedShapes) {
@@ -93,7 +73,7 @@ Result<void> InProcessPlacer::book(std::size_t arrival, const TracePod& pod,
 
 Result<std::optional<Placed>> InProcessPlacer::place(std::size_t arrival, const TracePod& pod,
                                                      const std::vector<std::size_t>& feasible) {
-  const model::PodDemand demand = demand_of(pod);
+  const model::PodDemand demand = policies::demand_of(pod, model::Isolation::kNone);
   const auto decision = decide(demand, feasible);
   if (!decision) return std::optional<Placed>{};
   if (auto booked = book(arrival, pod, demand, *decision); !booked) return booked.error();

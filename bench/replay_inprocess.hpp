@@ -15,12 +15,6 @@ namespace tangram::bench {
 /// A device as the agent of such a node would report it: its id is "<node>-<index>".
 [[nodiscard]] model::NodeInventory inventory_of(const TraceNode& node);
 
-/// A pod as its annotations would read: gpu-fraction if it shares, else gpu-count.
-[[nodiscard]] model::PodDemand demand_of(const TracePod& pod);
-
-/// The target workload for policies, made of the pods to expect.
-[[nodiscard]] policies::Workload workload_of(const std::vector<TracePod>& pods);
-
 /// Replays against the books and a policy directly: no HTTP, no API server. The highest score
 /// wins, on a tie the node that comes first.
 class InProcessPlacer final : public Placer {

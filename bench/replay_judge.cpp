@@ -19,10 +19,11 @@ bool device_fits(const TracePod& pod, std::int64_t free) { return free >= pod.gp
 
 Judge::Judge(const std::vector<TraceNode>& nodes) {
   for (const TraceNode& node : nodes) {
-    rooms_.push_back({.node = &node,
-                      .cpu = node.cpu_milli,
-                      .memory = node.memory_mib,
-                      .milli = std::vector<std::int64_t>(static_cast<std::size_t>(node.gpus), kDeviceMilli)});
+    rooms_.push_back(
+        {.node = &node,
+         .cpu = node.cpu_milli,
+         .memory = node.memory_mib,
+         .milli = std::vector<std::int64_t>(static_cast<std::size_t>(node.gpus), policies::kDeviceMilli)});
   }
 }
 
@@ -72,10 +73,12 @@ std::optional<std::string> Judge::wrong(const TracePod& pod, const Placed& place
   const Room& room = rooms_[placed.node];
   const std::string where = "on node " + room.node->name + ": ";
   if (room.cpu < pod.cpu_milli) {
-    return where + "asked " + std::to_string(pod.cpu_milli) + " milli-CPU, " + std::to_string(room.cpu) + " are free";
+    return where + "asked " + std::to_string(pod.cpu_milli) + " milli-CPU, " +
+           std::to_string(room.cpu) + " are free";
   }
   if (room.memory < pod.memory_mib) {
-    return where + "asked " + std::to_string(pod.memory_mib) + " MiB, " + std::to_string(room.memory) + " are free";
+    return where + "asked " + std::to_string(pod.memory_mib) + " MiB, " +
+           std::to_string(room.memory) + " are free";
   }
   if (const auto devices = devices_wrong(room, pod, placed.gpus)) return where + *devices;
   return std::nullopt;

@@ -40,8 +40,8 @@ class Judge {
 
   [[nodiscard]] static bool host_fits(const Room& room, const TracePod& pod);
   [[nodiscard]] static bool fits(const Room& room, const TracePod& pod);
-  [[nodiscard]] static std::optional<std::string> devices_wrong(const Room& room, const TracePod& pod,
-                                                                const std::vector<std::uint32_t>& gpus);
+  [[nodiscard]] static std::optional<std::string> devices_wrong(
+      const Room& room, const TracePod& pod, const std::vector<std::uint32_t>& gpus);
   [[nodiscard]] std::optional<std::string> wrong(const TracePod& pod, const Placed& placed) const;
 
   std::vector<Room> rooms_;

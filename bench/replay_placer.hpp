@@ -12,8 +12,8 @@ namespace tangram::bench {
 
 /// Where a pod went.
 struct Placed {
-  std::size_t node = 0;              ///< into Trace::nodes
-  std::vector<std::uint32_t> gpus;   ///< the node's devices, 0-based; empty for a pod without GPU
+  std::size_t node = 0;             ///< into Trace::nodes
+  std::vector<std::uint32_t> gpus;  ///< the node's devices, 0-based; empty for a pod without GPU
   friend bool operator==(const Placed&, const Placed&) = default;
 };
 

@@ -1,11 +1,12 @@
 #include "bench/replay_trace.hpp"
 
-#include "bench/replay_csv.hpp"
+#include "base/csv.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <limits>
 #include <map>
-#include <optional>
+#include <string_view>
 
 namespace tangram::bench {
 
@@ -18,17 +19,6 @@ constexpr std::int64_t kMostCpuMilli = 1'000'000'000;
 constexpr std::int64_t kMostMemoryMib = 1'000'000'000;
 constexpr std::int64_t kMostGpus = 64;
 
-std::vector<std::string> split_models(const std::string& spec) {
-  std::vector<std::string> models;
-  std::size_t begin = 0;
-  while (begin < spec.size()) {
-    const std::size_t end = std::min(spec.find('|', begin), spec.size());
-    if (end > begin) models.push_back(spec.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return models;
-}
-
 Result<TraceNode> read_node(CsvTable::Row row) {
   TraceNode node;
   node.name = row.text("sn");
@@ -38,39 +28,6 @@ Result<TraceNode> read_node(CsvTable::Row row) {
   node.model = row.text("model");
   if (auto done = row.finish(); !done) return done.error();
   return node;
-}
-
-Result<TracePod> read_pod(CsvTable::Row row, std::string_view name_column) {
-  TracePod pod;
-  pod.name = row.text(name_column);
-  pod.cpu_milli = row.amount("cpu_milli", kMostCpuMilli);
-  pod.memory_mib = row.amount("memory_mib", kMostMemoryMib);
-  pod.gpus = static_cast<int>(row.amount("num_gpu", kMostGpus));
-  pod.gpu_milli = row.amount("gpu_milli", kDeviceMilli);
-  pod.models = split_models(row.text("gpu_spec"));
-  if (pod.gpus == 0) {
-    pod.gpu_milli = 0;
-    pod.models.clear();  // says nothing about a pod that asks no device
-  } else if (pod.gpu_milli == 0) {
-    row.refuse("gpu_milli is 0 but num_gpu is not; write 1 to 1000");
-  } else if (pod.gpus > 1 && pod.gpu_milli != kDeviceMilli) {
-    row.refuse("several devices can only be asked whole; write gpu_milli 1000");
-  }
-  if (auto done = row.finish(); !done) return done.error();
-  return pod;
-}
-
-Result<std::vector<TracePod>> read_pods(const std::string& path, std::string_view name_column) {
-  auto table = CsvTable::read(path);
-  if (!table) return table.error();
-  std::vector<TracePod> pods;
-  pods.reserve(table->rows());
-  for (std::size_t i = 0; i < table->rows(); ++i) {
-    auto pod = read_pod(table->row(i), name_column);
-    if (!pod) return pod.error();
-    pods.push_back(std::move(*pod));
-  }
-  return pods;
 }
 
 Result<std::map<std::string, TraceNode>> read_nodes(const std::string& path) {
@@ -117,7 +74,7 @@ Result<std::vector<TraceNode>> rank_nodes(std::map<std::string, TraceNode> nodes
 
 std::int64_t Trace::capacity_milli() const {
   std::int64_t milli = 0;
-  for (const TraceNode& node : nodes) milli += node.gpus * kDeviceMilli;
+  for (const TraceNode& node : nodes) milli += node.gpus * policies::kDeviceMilli;
   return milli;
 }
 
@@ -142,16 +99,20 @@ Result<Trace> read_trace(const TracePaths& paths) {
   if (!nodes) return nodes.error();
   auto ranked = rank_nodes(std::move(*nodes), paths.order);
   if (!ranked) return ranked.error();
-  auto arrivals = read_pods(paths.arrivals, "pod");
+  auto arrivals = policies::read_trace_pods(paths.arrivals, "pod");
   if (!arrivals) return arrivals.error();
-  Trace trace{.nodes = std::move(*ranked), .arrivals = std::move(*arrivals), .workload = {}, .workload_origin = {}};
-  const std::string expected = paths.workload.empty() ? find_workload(paths.arrivals) : paths.workload;
+  Trace trace{.nodes = std::move(*ranked),
+              .arrivals = std::move(*arrivals),
+              .workload = {},
+              .workload_origin = {}};
+  const std::string expected =
+      paths.workload.empty() ? find_workload(paths.arrivals) : paths.workload;
   if (expected.empty()) {
     trace.workload = trace.arrivals;
     trace.workload_origin = "the arrivals themselves";
     return trace;
   }
-  auto workload = read_pods(expected, "name");
+  auto workload = policies::read_trace_pods(expected, "name");
   if (!workload) return workload.error();
   trace.workload = std::move(*workload);
   trace.workload_origin = expected;

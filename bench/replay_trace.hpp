@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "policies/trace_pods.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -9,8 +10,7 @@
 
 namespace tangram::bench {
 
-/// A device has this many milli; the traces know no other.
-inline constexpr std::int64_t kDeviceMilli = 1000;
+using policies::TracePod;
 
 /// A node of the trace. All its devices are alike.
 struct TraceNode {
@@ -21,32 +21,19 @@ struct TraceNode {
   std::string model;
 };
 
-/// A pod of the trace. One that shares asks gpus = 1 and gpu_milli < 1000; any other asks
-/// `gpus` whole devices of one node, or none.
-struct TracePod {
-  std::string name;
-  std::int64_t cpu_milli = 0;
-  std::int64_t memory_mib = 0;
-  int gpus = 0;
-  std::int64_t gpu_milli = 0;        ///< of each device
-  std::vector<std::string> models;   ///< devices it accepts; empty = any
-
-  [[nodiscard]] std::int64_t total_milli() const { return gpus * gpu_milli; }
-};
-
 /// What a replay reads.
 struct Trace {
-  std::vector<TraceNode> nodes;         ///< in the order that breaks ties: the first wins
-  std::vector<TracePod> arrivals;       ///< in order of arrival
-  std::vector<TracePod> workload;       ///< the pods that policies are told to expect
-  std::string workload_origin;          ///< where they come from, for people
+  std::vector<TraceNode> nodes;    ///< in the order that breaks ties: the first wins
+  std::vector<TracePod> arrivals;  ///< in order of arrival
+  std::vector<TracePod> workload;  ///< the pods that policies are told to expect
+  std::string workload_origin;     ///< where they come from, for people
 
   [[nodiscard]] std::int64_t capacity_milli() const;
 };
 
 struct TracePaths {
   std::string nodes;     ///< sn,cpu_milli,memory_mib,gpu,model
-  std::string arrivals;  ///< order,pod,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec
+  std::string arrivals;  ///< order,pod,cpu_milli,memory_mib,num_gpu,gpu_milli[,gpu_spec]
   std::string order;     ///< rank,node
   std::string workload;  ///< like arrivals, order left out; empty = see find_workload()
 

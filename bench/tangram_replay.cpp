@@ -2,6 +2,7 @@
 // cluster's GPU it managed to allocate.
 
 #include "bench/replay.hpp"
+#include "bench/replay_http.hpp"
 #include "bench/replay_inprocess.hpp"
 #include "bench/replay_report.hpp"
 #include "policies/registry.hpp"
@@ -30,6 +31,7 @@ struct Options {
   std::string curve;
   std::string summary;
   bool progress = false;
+  bench::HttpReplayOptions http;
 };
 
 void declare(CLI::App& app, Options& options) {
@@ -49,7 +51,21 @@ void declare(CLI::App& app, Options& options) {
                  "num_gpu,gpu_milli,gpu_spec; else ../pods/NAME.csv beside the arrivals "
                  "NAME-SEED.csv, else the arrivals themselves");
   app.add_option("--policy", options.policy, "A policy's name, or default")->capture_default_str();
-  app.add_option("--via", options.via, "inproc: the books and the policy, called directly")
+  app.add_option("--via", options.via, "inproc: the books and the policy, called directly; http: the extender itself, "
+                 "asked over HTTP as kube-scheduler would")
+      ->check(CLI::IsMember({"inproc", "http"}))
+      ->capture_default_str();
+  app.add_option("--short-list", options.http.short_list,
+                 "via http: K, the nodes that filter returns; 0 = all that fit")
+      ->capture_default_str();
+  app.add_option("--weight", options.http.weight,
+                 "via http: the extender's weight beside kube-scheduler's own scores")
+      ->capture_default_str();
+  app.add_option("--audits", options.http.audits,
+                 "via http: how many times, at random moments, the books are rebuilt from the API "
+                 "server's lists and compared")
+      ->capture_default_str();
+  app.add_option("--audit-seed", options.http.audit_seed, "via http: of the random moments")
       ->capture_default_str();
   app.add_option("--log", options.log, "Write every placement: order,pod,node,gpus");
   app.add_option("--curve", options.curve,
@@ -79,12 +95,15 @@ Result<bench::TracePaths> paths_of(const Options& options) {
 
 Result<std::unique_ptr<bench::Placer>> make_placer(const Options& options,
                                                    const bench::Trace& trace) {
-  if (options.via != "inproc") {
-    return fail(Errc::kInvalidArgument,
-                "this program cannot replay via \"" + options.via + "\"; write --via inproc");
+  if (options.via == "http") {
+    bench::HttpReplayOptions http = options.http;
+    http.policy = options.policy;
+    auto placer = bench::HttpPlacer::create(trace, std::move(http));
+    if (!placer) return placer.error();
+    return std::unique_ptr<bench::Placer>(std::move(*placer));
   }
   policies::PolicyOptions expected;
-  expected.workload = std::make_shared<policies::Workload>(bench::workload_of(trace.workload));
+  expected.workload = std::make_shared<policies::Workload>(policies::workload_of(trace.workload, model::Isolation::kNone));
   auto policy = policies::make_policy(options.policy, expected);
   if (!policy) return policy.error();
   return std::unique_ptr<bench::Placer>(

@@ -1,17 +1,52 @@
+#include "base/quote.hpp"
 #include "config/settings.hpp"
 #include "config/suggest.hpp"
 
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <map>
 #include <set>
+#include <sstream>
 #include <utility>
 
 namespace tangram::config {
 namespace {
 
 constexpr std::string_view kOverridePlace = "--set ";
+
+/// Notes where a document starts and passes over all that is in it.
+class StartFinder final : public YAML::EventHandler {
+ public:
+  void OnDocumentStart(const YAML::Mark& mark) override { start_ = mark; }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+
+  [[nodiscard]] const YAML::Mark& start() const { return start_; }
+
+ private:
+  YAML::Mark start_;
+};
+
+/// Where the text goes on after its first document. Not YAML::LoadAll: on a stray comma, which it
+/// takes for one more empty document and does not pass over, it never ends.
+std::optional<YAML::Mark> start_of_rest(const std::string& text) {
+  std::istringstream in(text);
+  YAML::Parser parser(in);
+  StartFinder finder;
+  if (!parser.HandleNextDocument(finder) || !parser.HandleNextDocument(finder)) return std::nullopt;
+  return finder.start();
+}
 
 /// Reads the file and the overrides into one Config and collects every mistake on the way.
 class Loader {
@@ -20,11 +55,13 @@ class Loader {
 
   void read_file(const std::string& text) {
     try {
-      const std::vector<YAML::Node> documents = YAML::LoadAll(text);
-      if (documents.size() > 1) {
-        report(place(documents[1].Mark()), "a second document starts; write one only, without ---");
+      const YAML::Node document = YAML::Load(text);
+      if (const auto rest = start_of_rest(text)) {
+        report(place(*rest),
+               "something follows that is no part of the document before it; write one document, "
+               "without --- and without stray commas or brackets");
       }
-      if (!documents.empty()) read_document(documents.front());
+      if (document.IsDefined()) read_document(document);
     } catch (const YAML::Exception& error) {
       report(place(error.mark), "not YAML: " + error.msg +
                                     "; write a section's name and a colon on a line, and its "
@@ -35,7 +72,7 @@ class Loader {
   void read_override(const std::string& assignment) {
     const std::size_t equals = assignment.find('=');
     const std::string name = assignment.substr(0, equals);
-    const std::string where = std::string(kOverridePlace) + name;
+    const std::string where = std::string(kOverridePlace) + quote_if_needed(name);
     const std::size_t dot = name.find('.');
     if (equals == std::string::npos || dot == std::string::npos) {
       return report(where, "is not an assignment; write section.key=value, as in log.level=debug");
@@ -117,8 +154,8 @@ class Loader {
     // Quotes make a text of a number, in YAML as in JSON; a plain value has the tag "?".
     if (std::holds_alternative<IntegerRule>(setting.rule) && value.Tag() != "?") {
       wrong_.insert(name);
-      return report(where, name + ": \"" + value.Scalar() +
-                               "\" is a text; write the number without quotes or tags");
+      return report(where, name + ": " + quote(value.Scalar()) +
+                               " is a text; write the number without quotes or tags");
     }
     take(section, setting, where, value.Scalar());
   }
@@ -142,7 +179,7 @@ class Loader {
 
   bool is_first(std::set<std::string>& seen, const std::string& key, const std::string& where) {
     if (seen.insert(key).second) return true;
-    report(where, "key \"" + key + "\" stands twice; write it once");
+    report(where, "key " + quote(key) + " stands twice; write it once");
     return false;
   }
 
@@ -153,7 +190,7 @@ class Loader {
       names.push_back(section.name);
     }
     const auto near = nearest(name, names);
-    report(where, "there is no section \"" + std::string(name) + "\"; " +
+    report(where, "there is no section " + quote(name) + "; " +
                       (near.empty() ? "write " + alternatives(names)
                                     : "did you mean " + std::string(near) + "?"));
     return nullptr;
@@ -166,8 +203,8 @@ class Loader {
       if (setting.key == key) return &setting;
       keys.push_back(setting.key);
     }
-    report(where, "section " + std::string(section.name) + " has no key \"" + std::string(key) +
-                      "\"; " + advice_for(key, keys));
+    report(where, "section " + std::string(section.name) + " has no key " + quote(key) + "; " +
+                      advice_for(key, keys));
     return nullptr;
   }
 

@@ -1,13 +1,10 @@
 #include "config/settings.hpp"
 
+#include "base/quote.hpp"
+
 #include <charconv>
 
 namespace tangram::config {
-namespace {
-
-std::string quoted(std::string_view text) { return std::string("\"").append(text).append("\""); }
-
-}  // namespace
 
 std::optional<std::int64_t> whole_number(std::string_view text) {
   std::int64_t value = 0;
@@ -43,12 +40,12 @@ std::string remedy(const Setting& setting) {
 std::optional<std::string> assign(const Setting& setting, std::string_view text, Config& config) {
   if (const auto* rule = std::get_if<TextRule>(&setting.rule)) {
     if (rule->set(config, text)) return std::nullopt;
-    return quoted(text) + " is not allowed; write " + rule->form;
+    return quote(text) + " is not allowed; write " + rule->form;
   }
   const auto& rule = std::get<IntegerRule>(setting.rule);
   const std::string advice = "; write " + remedy(setting);
   const auto value = whole_number(text);
-  if (!value) return quoted(text) + " is not a whole number" + advice;
+  if (!value) return quote(text) + " is not a whole number" + advice;
   if (*value < rule.min.value || *value > rule.max.value) {
     const bool low = *value < rule.min.value;
     const Bound& bound = low ? rule.min : rule.max;

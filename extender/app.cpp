@@ -19,22 +19,25 @@ using std::chrono::milliseconds;
 /// How often bookings that were never confirmed are looked for; their time-outs are seconds.
 constexpr milliseconds kSettleInterval{1'000};
 
-Result<PolicySettings> policy_settings(const config::Config& config) {
+Result<PolicySettings> policy_settings(const config::Config& config,
+                                       std::shared_ptr<const policies::Workload> workload) {
   PolicySettings settings{
       .default_policy = config.scheduler.policy,
       .default_isolation = config.scheduler.default_isolation,
       .options = {},
-      .learn_workload = config.fragmentation.workload_file.empty(),
+      .learn_workload = !workload && config.fragmentation.workload_file.empty(),
       .window_pods = static_cast<std::size_t>(config.fragmentation.learn_window_pods),
       .relearn_every = static_cast<std::size_t>(config.fragmentation.relearn_every_pods),
       .coverage_percent = config.fragmentation.coverage_percent};
   settings.options.bestfit_cpu = config.bestfit.cpu;
   settings.options.bestfit_gpu = config.bestfit.gpu;
-  if (!settings.learn_workload) {
+  if (workload) {
+    settings.options.workload = std::move(workload);
+  } else if (!settings.learn_workload) {
     auto pods = policies::read_trace_pods(config.fragmentation.workload_file, "name");
     if (!pods) return pods.error();
     settings.options.workload = std::make_shared<const policies::Workload>(
-        policies::workload_of(*pods, settings.coverage_percent));
+        policies::workload_of(*pods, settings.default_isolation, settings.coverage_percent));
   }
   if (auto policy = policies::make_policy(settings.default_policy, settings.options); !policy) {
     return fail(Errc::kInvalidArgument, "scheduler.policy: " + policy.error().message);
@@ -71,6 +74,13 @@ HttpResponse error_response(const Error& error) {
   return text_response(status, error.message);
 }
 
+HttpResponse exposition_page() {
+  HttpResponse page;
+  page.content_type = "text/plain; version=0.0.4; charset=utf-8";
+  page.gzip = true;
+  return page;
+}
+
 struct Idle {
   double idle = 0;
   double fragmented = 0;
@@ -103,7 +113,7 @@ double seconds_since(TimePoint then, TimePoint now) {
 }  // namespace
 
 Result<std::unique_ptr<App>> App::create(const config::Config& config, Parts parts) {
-  auto settings = policy_settings(config);
+  auto settings = policy_settings(config, parts.workload);
   if (!settings) return settings.error();
   std::unique_ptr<App> app(new App(config, parts, std::move(*settings)));
   if (auto listening = app->listen(config); !listening) return listening.error();
@@ -152,6 +162,7 @@ Result<void> App::listen(const config::Config& config) {
   auto router = std::make_shared<Router>();
   serve_verbs(*router);
   serve_pages(*router);
+  if (parts_.more_routes) parts_.more_routes(*router);
   auto server = HttpServer::create(
       http_options(config.server), [router](HttpRequest request, Responder responder) {
         (*router)(std::move(request), std::move(responder));
@@ -227,16 +238,14 @@ void App::serve_pages(Router& router) {
     responder.send(text_response(200, "ok"));
   });
   router.add("GET", "/metrics", [this](const HttpRequest&, Responder responder) {
-    HttpResponse page{.content_type = "text/plain; version=0.0.4; charset=utf-8"};
+    HttpResponse page = exposition_page();
     page.body = metrics_.text(gauges());
-    page.gzip = true;
     responder.send(std::move(page));
   });
   router.add("GET", "/metrics/cards", [this](const HttpRequest&, Responder responder) {
     auto cards = std::make_shared<CardMetrics>(books_.snapshot());
-    HttpResponse page{.content_type = "text/plain; version=0.0.4; charset=utf-8"};
+    HttpResponse page = exposition_page();
     page.producer = [cards](std::string& out) { return cards->next(out); };
-    page.gzip = true;
     responder.send(std::move(page));
   });
   router.add("GET", "/api/v1/cluster", [this](const HttpRequest&, Responder responder) {

@@ -16,6 +16,7 @@
 #include "policies/fragmentation_measure.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <thread>
 
@@ -33,6 +34,10 @@ class App {
   struct Parts {
     kube::KubeApi& api;  ///< outlives the app
     const Clock& clock;  ///< outlives the app
+    /// For embedding: what the fragmentation policy aims at, instead of the configured file.
+    std::shared_ptr<const policies::Workload> workload = nullptr;
+    /// For embedding: routes beside the service's own.
+    std::function<void(class Router&)> more_routes = nullptr;
   };
 
   /// Listens and begins to read the cluster. @returns kInvalidArgument if a file or policy that

@@ -95,6 +95,9 @@ Result<Binder::Booked> Binder::book(const BindArgs& args, const kube::Pod& pod,
     const model::NodeState* node = cluster->find(args.node);
     Booked booked{.holding = holding_for(pod, args.node, demand), .grant = {}};
     if (node == nullptr) {
+      // filter lets it pass: where no card is asked, the node need not be Tangram's. The watch
+      // books the pod.
+      if (!demand.gpu.asks_gpu()) return booked;
       return fail(Errc::kStale, std::string(model::reason(model::Misfit::kUnknownNode)));
     }
     const auto choice = policy.choose(demand, *node);

@@ -1,11 +1,30 @@
 #include "extender/cluster_feed.hpp"
 
+#include "base/json.hpp"
 #include "model/cards.hpp"
 #include "model/grant.hpp"
 
 #include <spdlog/spdlog.h>
 
 namespace tangram::extender {
+
+namespace {
+
+/// "name" or "uid" of an object that cannot be read as a whole; "" if not even that can be read.
+std::string metadata_member(std::string object, std::string_view member) {
+  std::string value;
+  json::Reader in(object);
+  in.object([&](std::string_view key) {
+    if (key != "metadata") return in.skip();
+    in.object([&](std::string_view name) {
+      if (name != member) return in.skip();
+      value = in.string_or_null();
+    });
+  });
+  return in.finish() ? value : "";
+}
+
+}  // namespace
 
 std::optional<model::NodeInventory> NodeFeed::read(std::string object) {
   auto node = kube::decode_node(std::move(object));
@@ -24,20 +43,25 @@ std::optional<model::NodeInventory> NodeFeed::read(std::string object) {
   } else {
     // Without a readable list no card can be promised to anyone.
     ++counters_.bad_cards;
-    spdlog::warn("node {}: annotation tangram.dev/cards is not valid, so its cards take no pods: {}",
-                 node->name, cards.error().message);
+    spdlog::warn(
+        "node {}: annotation tangram.dev/cards is not valid, so its cards take no pods: {}",
+        node->name, cards.error().message);
   }
   return inventory;
 }
 
 void NodeFeed::replace(std::vector<std::string> objects) {
   std::vector<model::NodeInventory> nodes;
+  std::set<std::string, std::less<>> listed;
   nodes.reserve(objects.size());
   for (std::string& object : objects) {
-    if (auto node = read(std::move(object))) nodes.push_back(std::move(*node));
+    if (auto node = read(object)) {
+      listed.insert(node->name);
+      nodes.push_back(std::move(*node));
+    } else if (auto name = metadata_member(std::move(object), "name"); known_.contains(name)) {
+      listed.insert(std::move(name));  // it exists, whatever it says
+    }
   }
-  std::set<std::string, std::less<>> listed;
-  for (const model::NodeInventory& node : nodes) listed.insert(node.name);
   books_.apply([&](model::Ledger& ledger) {
     for (const std::string& name : known_) {
       if (!listed.contains(name)) ledger.remove_node(name);
@@ -48,13 +72,14 @@ void NodeFeed::replace(std::vector<std::string> objects) {
 }
 
 void NodeFeed::change(kube::EventType type, std::string object) {
-  auto node = read(std::move(object));
-  if (!node) return;
   if (type == kube::EventType::kDeleted) {
-    known_.erase(node->name);
-    books_.apply([&](model::Ledger& ledger) { ledger.remove_node(node->name); });
+    const std::string name = metadata_member(std::move(object), "name");
+    known_.erase(name);
+    books_.apply([&](model::Ledger& ledger) { ledger.remove_node(name); });
     return;
   }
+  auto node = read(std::move(object));
+  if (!node) return;
   known_.insert(node->name);
   books_.apply([&](model::Ledger& ledger) { ledger.put_node(std::move(*node)); });
 }
@@ -74,9 +99,9 @@ model::Holding holding_of(const kube::Pod& pod, FeedCounters& counters) {
   const bool own = grant && grant->pod_uid == pod.uid && grant->node == pod.node;
   if (!own) {
     ++counters.bad_grants;
-    spdlog::warn("pod {}: annotation tangram.dev/gpu-grant {}, so it grants nothing",
-                 pod.full_name(),
-                 grant ? "was issued to another pod or node" : "is not valid: " + grant.error().message);
+    spdlog::warn(
+        "pod {}: annotation tangram.dev/gpu-grant {}, so it grants nothing", pod.full_name(),
+        grant ? "was issued to another pod or node" : "is not valid: " + grant.error().message);
     return holding;
   }
   holding.isolation = grant->isolation;
@@ -90,10 +115,13 @@ void PodFeed::replace(std::vector<std::string> objects) {
   std::set<std::string, std::less<>> pending_uids;
   std::set<std::string, std::less<>> all;
   for (std::string& object : objects) {
-    auto pod = kube::decode_pod(std::move(object));
+    auto pod = kube::decode_pod(object);
     if (!pod) {
       ++counters_.bad_objects;
-      spdlog::warn("a pod could not be read and is not counted: {}", pod.error().message);
+      spdlog::warn("a pod could not be read and is left as it was: {}", pod.error().message);
+      const std::string uid = metadata_member(std::move(object), "uid");
+      if (!seen_.contains(uid)) continue;
+      for (auto* kept : {&all, &pending_uids, &bound_uids}) kept->insert(uid);
       continue;
     }
     if (pod->finished) continue;
@@ -116,13 +144,14 @@ void PodFeed::replace(std::vector<std::string> objects) {
 }
 
 void PodFeed::change(kube::EventType type, std::string object) {
+  if (type == kube::EventType::kDeleted) return ended(metadata_member(std::move(object), "uid"));
   auto pod = kube::decode_pod(std::move(object));
   if (!pod) {
     ++counters_.bad_objects;
     spdlog::warn("a pod could not be read and is left as it was: {}", pod.error().message);
     return;
   }
-  if (type == kube::EventType::kDeleted || pod->finished) return ended(pod->uid);
+  if (pod->finished) return ended(pod->uid);
   note_arrival(*pod);
   if (pod->node.empty()) {
     pending_.put(std::move(*pod));

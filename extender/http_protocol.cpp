@@ -83,8 +83,7 @@ std::optional<HttpResponse> refusal(const boost::system::error_code& error,
                                   std::to_string(options.max_header_bytes) +
                                   " bytes this server takes");
   }
-  const bool broken =
-      error == http::error::end_of_stream || error == http::error::partial_message;
+  const bool broken = error == http::error::end_of_stream || error == http::error::partial_message;
   const auto& protocol = http::make_error_code(http::error::bad_method).category();
   if (broken || error.category() != protocol) return std::nullopt;
   return bad_request("this is not HTTP/1.1 (" + error.message() + ")");

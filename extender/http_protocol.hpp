@@ -19,8 +19,8 @@ namespace http = boost::beast::http;
 
 /// How the answer to one request must look, whatever the handler says.
 struct ReplyForm {
-  unsigned version = 11;   ///< 10 or 11, as the library counts
-  bool head = false;       ///< no body, but the length it would have
+  unsigned version = 11;  ///< 10 or 11, as the library counts
+  bool head = false;      ///< no body, but the length it would have
   bool keep_alive = false;
   bool accepts_gzip = false;
 };

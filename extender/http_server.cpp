@@ -69,7 +69,13 @@ struct HttpServer::Impl {
     context.options = std::move(options);
     context.handler = std::move(handler);
   }
-  ~Impl() { stop(); }
+  ~Impl() {
+    try {
+      stop();
+    } catch (...) {
+      std::terminate();  // threads that could not be joined would go on with what dies here
+    }
+  }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 

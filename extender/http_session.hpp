@@ -46,9 +46,8 @@ struct HttpSessionContext {
 /// Per read. Large enough for a name-only filter call in one go.
 inline constexpr std::size_t kReadBytes = 16'384;
 
-/// How long to read and discard after a last response. A socket closed with unread
-/// data resets the connection, and the client may lose the response. Long enough
-/// for a client across a network to see it and stop.
+/// How long to read and discard after a last response, so that the client sees it and stops:
+/// a socket closed with unread data resets the connection, and the response may be lost.
 inline constexpr std::chrono::milliseconds kLingerTime{2'000};
 
 /// Closes the layer that owns the connection; what waits on it ends with an error.
@@ -136,8 +135,7 @@ class HttpSession : public std::enable_shared_from_this<HttpSession<Stream>> {
   bool cut_ = false;
 };
 
-// Every co_await below stands alone in its statement, with named operands where they own
-// memory: GCC 12 destroys some temporaries of larger expressions twice.
+// Operands of co_await that own memory have names: GCC 12 destroys some temporaries twice.
 
 template <class Stream>
 HttpSession<Stream>::HttpSession(Stream stream, HttpSessionContext& context, bool turn_away)
@@ -188,12 +186,14 @@ template <class Stream>
 net::awaitable<bool> HttpSession<Stream>::request_begins() {
   if (buffer_.size() > 0) co_return true;  // pipelined
   idle_ = true;
-  give_up_after(context_.options.idle_timeout);
+  // A connection that is turned away holds one of few places: it may not idle.
+  const HttpOptions& options = context_.options;
+  give_up_after(turn_away_ ? options.request_timeout : options.idle_timeout);
   if (context_.stopping) shutdown_stream(stream_, net::socket_base::shutdown_receive);
   boost::system::error_code error;
   const auto space = buffer_.prepare(kReadBytes);
-  const std::size_t count = co_await stream_.async_read_some(
-      space, net::redirect_error(net::use_awaitable, error));
+  const std::size_t count =
+      co_await stream_.async_read_some(space, net::redirect_error(net::use_awaitable, error));
   buffer_.commit(count);
   idle_ = false;
   co_return !error;
@@ -291,7 +291,7 @@ net::awaitable<bool> HttpSession<Stream>::respond(HttpResponse response, ReplyFo
   } else {
     written = co_await write_whole(std::move(response), form);
   }
-  co_return written && form.keep_alive;
+  co_return written&& form.keep_alive;
 }
 
 template <class Stream>

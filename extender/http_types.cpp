@@ -17,9 +17,8 @@ bool equal_names(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string_view HttpRequest::header(std::string_view name) const {
-  const auto found = std::find_if(headers.begin(), headers.end(), [&](const HttpHeader& h) {
-    return equal_names(h.name, name);
-  });
+  const auto found = std::find_if(headers.begin(), headers.end(),
+                                  [&](const HttpHeader& h) { return equal_names(h.name, name); });
   return found == headers.end() ? std::string_view() : std::string_view(found->value);
 }
 

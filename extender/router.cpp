@@ -27,8 +27,7 @@ HttpResponse method_not_allowed(const std::string& method, const std::string& pa
 
 void Router::add(std::string method, std::string path, HttpHandler handler) {
   const std::string name = method + " " + path;
-  const bool added =
-      paths_[std::move(path)].emplace(std::move(method), std::move(handler)).second;
+  const bool added = paths_[std::move(path)].emplace(std::move(method), std::move(handler)).second;
   if (!added) throw std::logic_error("two handlers for " + name);
 }
 

@@ -19,23 +19,41 @@ void read_full_nodes(json::Reader& in, FilterArgs& args) {
       const json::Reader::Span span = in.span();
       args.node_spans.emplace_back(span.begin, span.end);
       args.node_names.push_back(kube::read_object_name(in));
+      if (args.node_names.back().empty()) in.fail("a node has no metadata.name");
     });
   });
+}
+
+/// Whether the text may have a member "items". False positives cost a copy: volumes have items too.
+bool may_hold_items(std::string_view text) {
+  const auto has = [&](std::string_view part) { return text.find(part) != std::string_view::npos; };
+  // The letters i, t, e, m and s, if escaped, begin like this; what Go escapes does not.
+  return has("\"items\"") || has("\\u006") || has("\\u007");
+}
+
+/// Without its UID a victim could not be told from the others, and would silently be spared.
+void add_victim(json::Reader& in, Victims& victims, std::string uid) {
+  if (uid.empty()) in.fail("a victim has no UID");
+  victims.uids.push_back(std::move(uid));
+}
+
+std::string read_meta_pod(json::Reader& in) {
+  std::string uid;
+  in.object([&](std::string_view key) {
+    if (key == "UID") {
+      uid = in.string();
+    } else {
+      in.skip();
+    }
+  });
+  return uid;
 }
 
 Victims read_meta_victims(json::Reader& in) {
   Victims victims;
   in.object([&](std::string_view key) {
     if (key == "Pods") {
-      in.array([&] {
-        in.object([&](std::string_view pod_key) {
-          if (pod_key == "UID") {
-            victims.uids.emplace_back(in.string());
-          } else {
-            in.skip();
-          }
-        });
-      });
+      in.array([&] { add_victim(in, victims, read_meta_pod(in)); });
     } else if (key == "NumPDBViolations") {
       victims.pdb_violations = in.integer();
     } else {
@@ -49,7 +67,7 @@ Victims read_victims(json::Reader& in) {
   Victims victims;
   in.object([&](std::string_view key) {
     if (key == "Pods") {
-      in.array([&] { victims.uids.push_back(kube::read_pod(in).uid); });
+      in.array([&] { add_victim(in, victims, kube::read_pod(in).uid); });
     } else if (key == "NumPDBViolations") {
       victims.pdb_violations = in.integer();
     } else {
@@ -82,8 +100,7 @@ std::size_t reply_size(const FilterArgs& args, const FilterResult& result) {
 Result<FilterArgs> decode_filter_args(Body& body) {
   FilterArgs args;
   // In-place parsing spoils the text; the nodes of the full form are handed back unchanged.
-  const bool may_hold_nodes = body.text().find("\"items\"") != std::string::npos;
-  if (may_hold_nodes) args.original = body.text();
+  if (may_hold_items(body.text())) args.original = body.text();
   json::Reader in(body.text());
   bool has_pod = false;
   in.object([&](std::string_view key) {
@@ -168,7 +185,8 @@ Result<BindArgs> decode_bind_args(Body& body) {
       in.skip();
     }
   });
-  if (!in.failed() && (args.name.empty() || args.ns.empty() || args.uid.empty() || args.node.empty())) {
+  if (!in.failed() &&
+      (args.name.empty() || args.ns.empty() || args.uid.empty() || args.node.empty())) {
     in.fail("PodName, PodNamespace, PodUID and Node must all be set");
   }
   if (auto done = in.finish(); !done) return done.error();

@@ -1,19 +1,36 @@
 #include "extender/work_queue.hpp"
 
 #include <boost/asio/post.hpp>
+#include <spdlog/spdlog.h>
+
+#include <exception>
 
 namespace tangram::extender {
 
 bool WorkQueue::try_post(std::function<void()> task) {
+  if (drained_) return false;
   if (under_way_.fetch_add(1) >= limit_) {
     --under_way_;
     return false;
   }
   boost::asio::post(pool_, [this, task = std::move(task)] {
-    task();
+    run(task);
     --under_way_;
   });
   return true;
+}
+
+void WorkQueue::run(const std::function<void()>& task) noexcept {
+  try {
+    task();
+  } catch (const std::exception& error) {
+    spdlog::error("a task of the work queue failed: {}", error.what());
+  }
+}
+
+void WorkQueue::drain() {
+  drained_ = true;
+  pool_.join();
 }
 
 }  // namespace tangram::extender

@@ -16,15 +16,19 @@ class WorkQueue {
   WorkQueue(std::size_t workers, std::size_t queue) : limit_(workers + queue), pool_(workers) {}
   ~WorkQueue() { drain(); }
 
-  /// @returns false if the queue is full; the task has not been taken then
+  /// What the task throws is logged. @returns false if the queue is full or drained; the task has
+  /// not been taken then
   bool try_post(std::function<void()> task);
 
   /// Waits until all tasks are done; takes no more afterwards.
-  void drain() { pool_.join(); }
+  void drain();
 
  private:
+  static void run(const std::function<void()>& task) noexcept;
+
   const std::size_t limit_;
   std::atomic<std::size_t> under_way_{0};
+  std::atomic<bool> drained_{false};
   boost::asio::thread_pool pool_;
 };
 

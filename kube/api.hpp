@@ -23,7 +23,7 @@ struct Request {
   std::map<std::string, std::string> query;  ///< not encoded
   std::string body;
   std::string content_type = "application/json";
-  std::chrono::milliseconds timeout{5'000};
+  std::chrono::milliseconds timeout{5'000};  ///< of the whole exchange; a watch's is its stream's
 };
 
 /// What the API server answered. Statuses of 400 and above carry a metav1.Status as body,
@@ -55,7 +55,9 @@ class KubeApi {
 
   /// Sends a GET with watch=1 and hands over every frame until the server ends the stream (as it
   /// does every few minutes), `frame` returns false, or stop is requested.
-  /// @returns the status and, unless it is 200, the body: 410 = too old, list again;
+  /// A version that is too old shows as status 410, or as 200 and an ERROR frame with code 410:
+  /// list again.
+  /// @returns the status and, unless it is 200, the body;
   ///          kUnavailable, kTimeout as above, also when the stream breaks
   virtual Result<Response> watch(const Request& request, const WatchFrame& frame,
                                  std::stop_token stop) = 0;

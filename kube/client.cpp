@@ -32,10 +32,14 @@ Error answered(Errc code, std::string_view what, const Response& response) {
 /// What the status of a write that should give 201 says about whether it was applied.
 Errc meaning_of(int status) {
   switch (status) {
-    case 404: return Errc::kNotFound;
-    case 409: return Errc::kConflict;
-    case 429: return Errc::kUnavailable;  // refused before it was looked at
-    default: break;
+    case 404:
+      return Errc::kNotFound;
+    case 409:
+      return Errc::kConflict;
+    case 429:
+      return Errc::kUnavailable;  // refused before it was looked at
+    default:
+      break;
   }
   // A proxy's redirect or a 5xx says nothing about what the server behind it did.
   return status >= 400 && status < 500 ? Errc::kInvalidArgument : Errc::kTimeout;
@@ -55,11 +59,16 @@ std::string shortened(const std::string& body) {
 
 std::string_view to_string(Method method) {
   switch (method) {
-    case Method::kGet: return "GET";
-    case Method::kPost: return "POST";
-    case Method::kPut: return "PUT";
-    case Method::kPatch: return "PATCH";
-    case Method::kDelete: return "DELETE";
+    case Method::kGet:
+      return "GET";
+    case Method::kPost:
+      return "POST";
+    case Method::kPut:
+      return "PUT";
+    case Method::kPatch:
+      return "PATCH";
+    case Method::kDelete:
+      return "DELETE";
   }
   return "?";
 }

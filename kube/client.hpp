@@ -27,14 +27,14 @@ struct Binding {
 ///          kTimeout  5xx, or no answer: the outcome is unknown, read the pod
 Result<void> bind_pod(KubeApi& api, const Binding& binding, std::chrono::milliseconds timeout);
 
-/// @returns kNotFound, or kUnavailable for everything that another try may mend
+/// @returns kNotFound, or kUnavailable for everything else: another try may mend it
 Result<Pod> read_pod(KubeApi& api, std::string_view ns, std::string_view name,
                      std::chrono::milliseconds timeout);
 
 /// The sentence in a metav1.Status body; the body itself (shortened) if it is not one.
 [[nodiscard]] std::string status_message(const Response& response);
 
-/// "ns/name" made safe for a path segment: each segment percent-encoded.
+/// "/api/v1/namespaces/NS/pods/NAME", both percent-encoded.
 [[nodiscard]] std::string pod_path(std::string_view ns, std::string_view name);
 
 }  // namespace tangram::kube

@@ -60,10 +60,9 @@ Value& make(Value& root, Path path, Allocator& memory) {
 }
 
 void erase_member(Value& object, std::string_view name) {
-  if (!object.IsObject()) return;
+  if (find(std::as_const(object), name) == nullptr) return;
   const Value key(reference(name));
-  const auto member = object.FindMember(key);
-  if (member != object.MemberEnd()) object.EraseMember(member);
+  object.EraseMember(object.FindMember(key));
 }
 
 std::string_view view(const Value& text) { return {text.GetString(), text.GetStringLength()}; }

@@ -98,7 +98,8 @@ Stamp LocalApi::State::next_stamp() {
   std::array<char, 40> uid{};
   std::snprintf(uid.data(), uid.size(), "00000000-0000-4000-8000-%012llx",
                 static_cast<unsigned long long>(count));
-  constexpr std::string_view kLetters = "bcdfghjklmnpqrstvwxz2456789";  // as a real server: no words
+  constexpr std::string_view kLetters =
+      "bcdfghjklmnpqrstvwxz2456789";  // as a real server: no words
   std::string suffix(5, 'b');
   std::uint64_t rest = count;
   for (char& c : suffix) {
@@ -114,11 +115,16 @@ Response LocalApi::State::call(const Request& request) {
   if (request.body.size() > kMaxBody) return response(too_large_body(kMaxBody));
   if (auto good = check_query(request); !good) return response(good.error());
   switch (request.method) {
-    case Method::kGet: return read(*route, request);
-    case Method::kPost: return post(*route, request);
-    case Method::kPut: return put(*route, request);
-    case Method::kPatch: return patch(*route, request);
-    case Method::kDelete: return erase(*route, request);
+    case Method::kGet:
+      return read(*route, request);
+    case Method::kPost:
+      return post(*route, request);
+    case Method::kPut:
+      return put(*route, request);
+    case Method::kPatch:
+      return patch(*route, request);
+    case Method::kDelete:
+      return erase(*route, request);
   }
   return response(method_not_allowed());
 }
@@ -154,8 +160,9 @@ Response LocalApi::State::list(const Route& route, const Request& request) const
   const LocalStore::Range range{route.kind, key_prefix(route), from.at, std::move(*selector)};
   const auto page = store.page(range, std::move(from.after), *limit);
   if (!page) {
-    return response(expired("The provided continue parameter is too old to display a consistent "
-                            "list result; start a new list without the continue parameter"));
+    return response(
+        expired("The provided continue parameter is too old to display a consistent "
+                "list result; start a new list without the continue parameter"));
   }
   return {.status = 200, .body = list_text(route.kind, *page, from.at), .retry_after = {}};
 }
@@ -171,7 +178,8 @@ Response LocalApi::State::create(const Route& route, const Request& request) {
   auto body = read_body(route, request.body);
   if (!body) return response(body.error());
   if (!body->head.resource_version.empty()) {
-    return response({500, "", "resourceVersion should not be set on objects to be created", "", ""});
+    return response(
+        {500, "", "resourceVersion should not be set on objects to be created", "", ""});
   }
   auto content = created_object(route, std::move(*body), next_stamp(), false);
   if (!content) return response(content.error());
@@ -206,8 +214,8 @@ Response LocalApi::State::patch(const Route& route, const Request& request) {
   const bool patchable = route.subresource.empty() || route.subresource == "status";
   if (route.is_collection() || !patchable) return response(method_not_allowed());
   if (request.content_type != "application/merge-patch+json") {
-    return response(unsupported_media_type(
-        "accepted media types include: application/merge-patch+json"));
+    return response(
+        unsupported_media_type("accepted media types include: application/merge-patch+json"));
   }
   const auto doc = JsonDoc::parse(request.body);
   if (!doc) return response(bad_request(doc.error().message));
@@ -218,7 +226,8 @@ Response LocalApi::State::patch(const Route& route, const Request& request) {
 
 Response LocalApi::State::erase(const Route& route, const Request& request) {
   if (route.is_collection() || !route.subresource.empty()) return response(method_not_allowed());
-  const auto options = read_delete_options(request.body, query_value(request, "gracePeriodSeconds"));
+  const auto options =
+      read_delete_options(request.body, query_value(request, "gracePeriodSeconds"));
   if (!options) return response(options.error());
   for (;;) {
     const ObjectPtr before = store.get(route.kind, object_key(route.ns, route.name));
@@ -240,11 +249,13 @@ Response LocalApi::State::erase(const Route& route, const Request& request) {
 /// The creation that one loaded object asks for; the error names its line.
 Result<LocalStore::Creation> LocalApi::State::loaded(const YamlObject& object) {
   const auto wrong = [&](const std::string& why) {
-    return tangram::fail(Errc::kInvalidArgument, "line " + std::to_string(object.line) + ": " + why);
+    return tangram::fail(Errc::kInvalidArgument,
+                         "line " + std::to_string(object.line) + ": " + why);
   };
   const auto head = read_head(object.json);
   if (!head) return wrong(head.error().message);
-  for (const ResourceKind kind : {ResourceKind::kNodes, ResourceKind::kPods, ResourceKind::kLeases}) {
+  for (const ResourceKind kind :
+       {ResourceKind::kNodes, ResourceKind::kPods, ResourceKind::kLeases}) {
     if (head->kind != info(kind).kind) continue;
     Route route;
     route.kind = kind;
@@ -288,9 +299,9 @@ Result<std::size_t> LocalApi::load_yaml(const std::string& text) {
   }
   const auto created = state_->store.create(std::move(creations));
   if (created.exists) {
-    return fail(Errc::kInvalidArgument,
-                "line " + std::to_string(objects->at(*created.exists).line) +
-                    ": an object of this kind and name is there already");
+    return fail(Errc::kInvalidArgument, "line " +
+                                            std::to_string(objects->at(*created.exists).line) +
+                                            ": an object of this kind and name is there already");
   }
   return created.objects.size();
 }

@@ -12,8 +12,10 @@ namespace tangram::kube {
 
 /// A small API server in memory: nodes, pods (with the binding subresource), leases, events;
 /// GET, LIST (limit/continue, field selectors spec.nodeName, metadata.name, status.phase with = and
-/// !=), WATCH (resourceVersion, bookmarks, sendInitialEvents refused with 422 as old servers do,
-/// 410 once history is gone), POST, PUT (with resourceVersion precondition), merge-patch, DELETE.
+/// !=), WATCH (resourceVersion, bookmarks, sendInitialEvents refused with 422 as old servers do, an
+/// ERROR frame 410 once history is gone), POST, PUT (with resourceVersion precondition),
+/// merge-patch (also of the status subresource), DELETE. What it does not do (label selectors,
+/// dryRun, other patches) it refuses. A page of a list is of the moment of the first page.
 /// Answers carry the statuses and the metav1.Status bodies of a real server.
 ///
 /// Serves demo, replay and tests. It holds only what tests/kube's contract suite covers.
@@ -22,7 +24,7 @@ namespace tangram::kube {
 class LocalApi final : public KubeApi {
  public:
   struct Options {
-    std::size_t history = 100'000;  ///< watch events kept; a watch from before them gets 410
+    std::size_t history = 100'000;  ///< writes kept per kind; a watch from before them gets 410
   };
   explicit LocalApi(const Clock& clock) : LocalApi(clock, Options{}) {}
   LocalApi(const Clock& clock, Options options);
@@ -35,11 +37,12 @@ class LocalApi final : public KubeApi {
                          std::stop_token stop) override;
 
   /// Loads objects from YAML: documents of kind Node, Pod, Lease or List, as kubectl would.
-  /// All or nothing.
+  /// All or nothing. A status is kept, so that what runs can be loaded.
   /// @returns kInvalidArgument, with the line and what is wrong
   Result<std::size_t> load_yaml(const std::string& text);
 
-  /// Ends every open watch with 410 and forgets all history: what an etcd compaction does.
+  /// Ends every open watch with an ERROR frame 410 and forgets all history: what an etcd compaction
+  /// does.
   void compact();
 
  private:

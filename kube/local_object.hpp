@@ -70,7 +70,7 @@ struct ObjectHead {
   std::string uid;
   std::string resource_version;
   Fields fields;
-  std::optional<std::int64_t> grace;  ///< spec.terminationGracePeriodSeconds
+  std::optional<std::int64_t> grace;           ///< spec.terminationGracePeriodSeconds
   std::optional<std::int64_t> deletion_grace;  ///< metadata.deletionGracePeriodSeconds
   bool deleting = false;
   bool gated = false;

@@ -60,12 +60,12 @@ Answer<void> check_binding(const StoredObject& before, const ObjectHead& pod,
     return refuse("Precondition failed: UID in precondition: " + order.uid +
                   ", UID in object meta: " + pod.uid);
   }
-  if (!order.resource_version.empty() &&
-      order.resource_version != std::to_string(before.version)) {
+  if (!order.resource_version.empty() && order.resource_version != std::to_string(before.version)) {
     return refuse("Precondition failed: ResourceVersion in precondition: " +
                   order.resource_version);
   }
-  if (pod.deleting) return refuse("pod " + name + " is being deleted, cannot be assigned to a host");
+  if (pod.deleting)
+    return refuse("pod " + name + " is being deleted, cannot be assigned to a host");
   if (!pod.fields.node.empty()) {
     return refuse("pod " + name + " is already assigned to node \"" + pod.fields.node + "\"");
   }
@@ -177,9 +177,9 @@ Answer<std::int64_t> grace_of(ResourceKind kind, const StoredObject& before,
   }
   if (!options.resource_version.empty() &&
       options.resource_version != std::to_string(before.version)) {
-    return conflict(info(kind).qualified, name,
-                    "Precondition failed: ResourceVersion in precondition: " +
-                        options.resource_version);
+    return conflict(
+        info(kind).qualified, name,
+        "Precondition failed: ResourceVersion in precondition: " + options.resource_version);
   }
   const bool may_run = kind == ResourceKind::kPods && !before.fields().node.empty() &&
                        before.fields().phase != "Succeeded" && before.fields().phase != "Failed";

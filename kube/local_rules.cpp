@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
+#include <tuple>
 #include <utility>
 
 namespace tangram::kube {
@@ -45,7 +45,8 @@ Answer<void> check_event(const std::string& name, std::string text) {
   in.object([&](std::string_view key) {
     const auto* const required = std::find(kRequired.begin(), kRequired.end(), key);
     if (required != kRequired.end()) {
-      present[static_cast<std::size_t>(required - kRequired.begin())] = !in.string_or_null().empty();
+      present[static_cast<std::size_t>(required - kRequired.begin())] =
+          !in.string_or_null().empty();
     } else if (key == "type") {
       type = in.string_or_null();
     } else {
@@ -76,10 +77,6 @@ JsonDoc document(const Route& route, const StoredObject& object) {
   return *JsonDoc::parse(object_text(route.kind, object));
 }
 
-ObjectHead head_of(ResourceKind kind, const StoredObject& object) {
-  return *read_head(object_text(kind, object));
-}
-
 /// An update may not touch what is the server's.
 void keep_identity(JsonDoc& doc, const JsonDoc& before) {
   for (const std::string_view member :
@@ -101,8 +98,7 @@ Answer<void> check_update(const Route& route, const StoredObject& before, const 
     return conflict(info(route.kind).qualified, name,
                     "Precondition failed: UID in precondition: " + head.uid);
   }
-  if (!head.resource_version.empty() &&
-      head.resource_version != std::to_string(before.version)) {
+  if (!head.resource_version.empty() && head.resource_version != std::to_string(before.version)) {
     return modified_meanwhile(route.kind, name);
   }
   return {};
@@ -119,9 +115,10 @@ Answer<Content> finish_update(const Route& route, const StoredObject& before, Js
     doc.copy_from(old, {"status"});
   }
   if (route.kind == ResourceKind::kPods && !doc.same_at(old, {"spec", "nodeName"})) {
-    return invalid("Pod", before.fields().name,
-                   "spec: Forbidden: pod updates may not change fields other than `spec.containers[*]"
-                   ".image`, `spec.tolerations` (only additions to existing tolerations)");
+    return invalid(
+        "Pod", before.fields().name,
+        "spec: Forbidden: pod updates may not change fields other than `spec.containers[*]"
+        ".image`, `spec.tolerations` (only additions to existing tolerations)");
   }
   return finish(route, std::move(doc));
 }
@@ -140,8 +137,9 @@ Answer<Body> read_body(const Route& route, const std::string& text) {
                        "\" cannot be handled as a " + std::string(kind.kind));
   }
   if (!head->fields.ns.empty() && head->fields.ns != route.ns) {
-    return bad_request("the namespace of the provided object does not match the namespace sent on "
-                       "the request");
+    return bad_request(
+        "the namespace of the provided object does not match the namespace sent on "
+        "the request");
   }
   return Body{std::move(*doc), std::move(*head)};
 }
@@ -150,9 +148,11 @@ Answer<Content> created_object(const Route& route, Body body, const Stamp& stamp
                                bool keep_status) {
   const KindInfo& kind = info(route.kind);
   std::string name = body.head.fields.name;
-  if (name.empty() && !body.head.generate_name.empty()) name = body.head.generate_name + stamp.suffix;
+  if (name.empty() && !body.head.generate_name.empty())
+    name = body.head.generate_name + stamp.suffix;
   if (name.empty()) {
-    return invalid(kind.kind, "", "metadata.name: Required value: name or generateName is required");
+    return invalid(kind.kind, "",
+                   "metadata.name: Required value: name or generateName is required");
   }
   if (!is_valid_name(name)) {
     return invalid(kind.kind, name,

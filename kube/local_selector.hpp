@@ -9,7 +9,8 @@
 
 namespace tangram::kube {
 
-/// "spec.nodeName=n1,status.phase!=Failed": the field selectors a real server knows for these kinds.
+/// "spec.nodeName=n1,status.phase!=Failed": the field selectors a real server knows for these
+/// kinds.
 class FieldSelector {
  public:
   /// @returns kInvalidArgument for another syntax, or a field that cannot be selected by

@@ -14,9 +14,7 @@ std::string quoted(std::string_view resource, std::string_view name) {
 
 }  // namespace
 
-Refusal bad_request(std::string message) {
-  return {400, "BadRequest", std::move(message), "", ""};
-}
+Refusal bad_request(std::string message) { return {400, "BadRequest", std::move(message), "", ""}; }
 
 Refusal not_found(ResourceKind kind, std::string_view name) {
   return {404, "NotFound", quoted(info(kind).qualified, name) + " not found",

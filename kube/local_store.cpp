@@ -32,9 +32,8 @@ ObjectPtr LocalStore::latest(const Collection& collection, const std::string& ke
 }
 
 ObjectPtr LocalStore::seen_at(const Revisions& revisions, std::uint64_t version) {
-  const auto newer = std::find_if(revisions.rbegin(), revisions.rend(), [&](const Revision& r) {
-    return r.version <= version;
-  });
+  const auto newer = std::find_if(revisions.rbegin(), revisions.rend(),
+                                  [&](const Revision& r) { return r.version <= version; });
   return newer == revisions.rend() ? nullptr : newer->object;
 }
 
@@ -105,8 +104,7 @@ std::uint64_t LocalStore::remove(ResourceKind kind, const ObjectPtr& before) {
   return version;
 }
 
-bool LocalStore::scan(const Range& range, std::string& after, std::size_t limit,
-                      Page& page) const {
+bool LocalStore::scan(const Range& range, std::string& after, std::size_t limit, Page& page) const {
   const auto& objects = of(range.kind).objects;
   auto at = after.empty() ? objects.lower_bound(range.prefix) : objects.upper_bound(after);
   for (std::size_t seen = 0; at != objects.end() && at->first.starts_with(range.prefix); ++at) {
@@ -157,8 +155,7 @@ LocalStore::Batch LocalStore::events_after(ResourceKind kind, std::uint64_t posi
 }
 
 bool LocalStore::wait(ResourceKind kind, std::uint64_t position, std::uint64_t epoch,
-                      std::chrono::steady_clock::time_point deadline,
-                      std::stop_token stop) const {
+                      std::chrono::steady_clock::time_point deadline, std::stop_token stop) const {
   std::unique_lock lock(mutex_);
   const Collection& collection = of(kind);
   return changed_.wait_until(lock, std::move(stop), deadline, [&] {

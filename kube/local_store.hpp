@@ -63,8 +63,8 @@ class LocalStore {
 
   struct Range {
     ResourceKind kind{};
-    std::string prefix;     ///< of the keys: "ns/", or empty = all
-    std::uint64_t at = 0;   ///< version to read
+    std::string prefix;    ///< of the keys: "ns/", or empty = all
+    std::uint64_t at = 0;  ///< version to read
     FieldSelector selector;
   };
   struct Page {

@@ -1,6 +1,6 @@
 #include "kube/objects.hpp"
 
-#include "base/quantity.hpp"
+#include "kube/resources.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -14,103 +14,9 @@ namespace {
 
 using model::ContainerInfo;
 
-// Far above any machine, far below what could overflow a sum: what is larger is a mistake.
-constexpr std::int64_t kMaxMilliCpu = 1'000'000'000;             // a million cores
-constexpr std::int64_t kMaxBytes = std::int64_t{1} << 50;        // 1 PiB
-constexpr std::int64_t kMaxSlots = 4'096;                        // kubelet: 48 sharers x 64 cards
-
-/// CPU and memory as Kubernetes adds them up: exact bytes, so that only the sum rounds to MiB.
-struct Amount {
-  std::int64_t milli_cpu = 0;
-  std::int64_t bytes = 0;
-};
-
-Amount operator+(Amount a, Amount b) { return {a.milli_cpu + b.milli_cpu, a.bytes + b.bytes}; }
-Amount larger_of(Amount a, Amount b) {
-  return {std::max(a.milli_cpu, b.milli_cpu), std::max(a.bytes, b.bytes)};
-}
-
-/// What one resource map (requests, limits, overhead, allocatable) says; nothing = not named there.
-struct ResourceMap {
-  std::optional<KubeQuantity> cpu;
-  std::optional<KubeQuantity> memory;
-  std::optional<std::int64_t> slots;
-};
-
 void skip_null_or(json::Reader& in, auto&& read) {
   if (in.kind() == json::Kind::kNull) return in.skip();
   read();
-}
-
-std::optional<KubeQuantity> read_quantity(json::Reader& in) {
-  if (in.kind() == json::Kind::kNull) {
-    in.skip();
-    return std::nullopt;
-  }
-  const std::string text = in.scalar_text();
-  if (in.failed()) return std::nullopt;
-  const auto quantity = KubeQuantity::parse(text);
-  if (!quantity) {
-    in.fail(quantity.error().message);
-    return std::nullopt;
-  }
-  return *quantity;
-}
-
-void check_at_most(json::Reader& in, std::int64_t value, std::int64_t limit,
-                   std::string_view unit) {
-  if (value <= limit) return;
-  in.fail(std::to_string(value).append(unit) + " is more than any node has; write at most " +
-          std::to_string(limit).append(unit));
-}
-
-ResourceMap read_resources(json::Reader& in) {
-  ResourceMap map;
-  in.object([&](std::string_view name) {
-    if (name == "cpu") {
-      map.cpu = read_quantity(in);
-      if (map.cpu) check_at_most(in, map.cpu->milli_ceil(), kMaxMilliCpu, " milli-cores");
-    } else if (name == "memory") {
-      map.memory = read_quantity(in);
-      if (map.memory) check_at_most(in, map.memory->units_ceil(), kMaxBytes, " bytes");
-    } else if (name == model::kSlotResource) {
-      const auto slots = read_quantity(in);
-      if (slots) map.slots = slots->units_ceil();
-      if (slots) check_at_most(in, *map.slots, kMaxSlots, " slots");
-    } else {
-      in.skip();
-    }
-  });
-  return map;
-}
-
-/// requests and limits of a container, or of the pod as a whole.
-struct Resources {
-  ResourceMap requests;
-  ResourceMap limits;
-};
-
-Resources read_requirements(json::Reader& in) {
-  Resources resources;
-  in.object([&](std::string_view key) {
-    if (key == "requests") {
-      resources.requests = read_resources(in);
-    } else if (key == "limits") {
-      resources.limits = read_resources(in);
-    } else {
-      in.skip();
-    }
-  });
-  return resources;
-}
-
-std::int64_t milli(const std::optional<KubeQuantity>& q) { return q ? q->milli_ceil() : 0; }
-std::int64_t bytes(const std::optional<KubeQuantity>& q) { return q ? q->units_ceil() : 0; }
-
-/// A missing request is the limit: the API server's default, for texts that have not been there.
-Amount requested(const Resources& r) {
-  return {milli(r.requests.cpu ? r.requests.cpu : r.limits.cpu),
-          bytes(r.requests.memory ? r.requests.memory : r.limits.memory)};
 }
 
 struct Container {
@@ -145,8 +51,7 @@ std::vector<Container> read_containers(json::Reader& in) {
     containers.push_back(read_container(in));
     // Each is within the limits, so this sum of two cannot overflow.
     total = total + containers.back().amount;
-    check_at_most(in, total.milli_cpu, kMaxMilliCpu, " milli-cores in all");
-    check_at_most(in, total.bytes, kMaxBytes, " bytes in all");
+    check_total(in, total);
   });
   return containers;
 }
@@ -175,24 +80,12 @@ Amount container_amount(const PodSpec& spec) {
   return larger_of(running, starting);
 }
 
-/// A pod-level request replaces what the containers add up to; a pod-level limit stands in
-/// where nobody requests anything. That is how the API server defaults it.
-std::int64_t pod_level(std::int64_t of_containers, const std::optional<KubeQuantity>& request,
-                       const std::optional<KubeQuantity>& limit,
-                       std::int64_t (*count)(const std::optional<KubeQuantity>&)) {
-  if (request) return count(request);
-  return of_containers == 0 ? count(limit) : of_containers;
-}
-
 /// Kubernetes' rule for what a pod requests of its node (resource.PodRequests in
 /// k8s.io/component-helpers): the containers' worst moment, or what the pod as a whole says,
 /// plus the runtime's overhead. Rounds up once, at the end.
 model::Footprint pod_footprint(const PodSpec& spec) {
-  Amount amount = container_amount(spec);
-  const Resources& pod = spec.pod_level;
-  amount.milli_cpu = pod_level(amount.milli_cpu, pod.requests.cpu, pod.limits.cpu, milli);
-  amount.bytes = pod_level(amount.bytes, pod.requests.memory, pod.limits.memory, bytes);
-  amount = amount + Amount{milli(spec.overhead.cpu), bytes(spec.overhead.memory)};
+  const Amount amount =
+      with_pod_level(container_amount(spec), spec.pod_level) + amount_of(spec.overhead);
   constexpr std::int64_t kMebibyte = 1 << 20;
   return {.cpu = MilliCpu(amount.milli_cpu),
           .memory = Mebibytes((amount.bytes + kMebibyte - 1) / kMebibyte)};
@@ -401,9 +294,9 @@ Result<Pod> decode_pod(std::string text) {
   json::Reader in(text);
   Pod pod = read_pod(in);
   if (auto done = in.finish(); !done) return done.error();
-  for (const auto& [member, value] : {std::pair("metadata.uid", &pod.uid),
-                                      std::pair("metadata.namespace", &pod.ns),
-                                      std::pair("metadata.name", &pod.name)}) {
+  for (const auto& [member, value] :
+       {std::pair("metadata.uid", &pod.uid), std::pair("metadata.namespace", &pod.ns),
+        std::pair("metadata.name", &pod.name)}) {
     if (auto there = require(member, *value); !there) return there.error();
   }
   return pod;

@@ -17,15 +17,16 @@ struct Pod {
   std::string name;
   std::string resource_version;
   model::Annotations annotations;  ///< those under model::kPrefix, without the prefix
-  std::vector<model::ContainerInfo> containers;  ///< app containers, then sidecars, then ordinary init containers
-  model::Footprint footprint;  ///< Kubernetes' rule: see pod_footprint() in objects.cpp
-  std::string node;            ///< spec.nodeName; empty = not bound
-  std::string nominated_node;  ///< status.nominatedNodeName
-  int priority = 0;            ///< spec.priority
-  bool never_preempts = false; ///< spec.preemptionPolicy: Never
-  bool deleting = false;       ///< has a deletionTimestamp
-  bool finished = false;       ///< phase Succeeded or Failed: holds nothing any more
-  bool gated = false;          ///< has scheduling gates
+  std::vector<model::ContainerInfo>
+      containers;               ///< app containers, then sidecars, then ordinary init containers
+  model::Footprint footprint;   ///< Kubernetes' rule: see pod_footprint() in objects.cpp
+  std::string node;             ///< spec.nodeName; empty = not bound
+  std::string nominated_node;   ///< status.nominatedNodeName
+  int priority = 0;             ///< spec.priority
+  bool never_preempts = false;  ///< spec.preemptionPolicy: Never
+  bool deleting = false;        ///< has a deletionTimestamp
+  bool finished = false;        ///< phase Succeeded or Failed: holds nothing any more
+  bool gated = false;           ///< has scheduling gates
 
   [[nodiscard]] std::string full_name() const { return ns + "/" + name; }
 };
@@ -46,7 +47,9 @@ struct Node {
 /// The name alone, of any object: cheap for long lists of full objects.
 [[nodiscard]] std::string_view read_object_name(json::Reader& in);
 
-/// Whole texts. @returns kInvalidArgument, with the path of what is wrong
+/// Whole texts, as the API server holds them: a pod must have uid, namespace and name, a node a
+/// name.
+/// @returns kInvalidArgument, with the path of what is wrong
 Result<Pod> decode_pod(std::string text);
 Result<Node> decode_node(std::string text);
 

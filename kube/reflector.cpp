@@ -186,13 +186,18 @@ void Reflector::recover(const Trouble& trouble, const std::stop_token& stop) {
   sleeper_(wait, stop);
 }
 
+Reflector::Health Reflector::health() const {
+  const std::lock_guard lock(mutex_);
+  return health_;
+}
+
 void Reflector::heard() {
   const std::lock_guard lock(mutex_);
   health_.last_heard = clock_.now();
 }
 
-Reflector::Outcome Reflector::take_page(const Response& response,
-                                        std::vector<std::string>& objects, std::string& more) {
+Reflector::Outcome Reflector::take_page(const Response& response, std::vector<std::string>& objects,
+                                        std::string& more) {
   if (response.status != 200) {
     return Trouble{response.status == kGone,
                    "list: " + std::to_string(response.status) + ": " + status_message(response),
@@ -235,8 +240,8 @@ Reflector::Outcome Reflector::take(std::string text) {
   auto frame = read_frame(text);
   if (!frame) return Trouble{false, "watch: " + frame.error().message, {}};
   if (frame->type == "ERROR") {
-    return Trouble{frame->code == kGone,
-                   "watch: " + std::to_string(frame->code) + ": " + frame->message, {}};
+    return Trouble{
+        frame->code == kGone, "watch: " + std::to_string(frame->code) + ": " + frame->message, {}};
   }
   const auto type = event_type(frame->type);
   if (!type && frame->type != "BOOKMARK") {

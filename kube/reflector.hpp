@@ -60,11 +60,11 @@ class Reflector {
   void run(std::stop_token stop);
 
   struct Health {
-    bool synced = false;          ///< a list has been delivered
-    TimePoint last_heard{};       ///< last list, event or bookmark
-    std::uint64_t lists = 0;      ///< delivered
-    std::uint64_t watches = 0;    ///< opened
-    std::uint64_t errors = 0;     ///< that led to a back-off or a new list
+    bool synced = false;        ///< a list has been delivered
+    TimePoint last_heard{};     ///< last list, event or bookmark
+    std::uint64_t lists = 0;    ///< delivered
+    std::uint64_t watches = 0;  ///< opened
+    std::uint64_t errors = 0;   ///< that led to a back-off or a new list
   };
   /// From any thread.
   [[nodiscard]] Health health() const;
@@ -81,8 +81,7 @@ class Reflector {
   Outcome list(const std::stop_token& stop);
   Outcome watch(const std::stop_token& stop);
   Outcome take(std::string frame);
-  Outcome take_page(const Response& response, std::vector<std::string>& objects,
-                    std::string& more);
+  Outcome take_page(const Response& response, std::vector<std::string>& objects, std::string& more);
   Outcome judge_end(const Result<Response>& response, bool worked);
   [[nodiscard]] Request watch_request() const;
   void heard();

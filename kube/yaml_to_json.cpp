@@ -16,8 +16,10 @@ namespace tangram::kube {
 
 namespace {
 
-// Aliases let a short text stand for a huge one; 150,000 pods of 1 KiB are 150 MiB.
-constexpr std::size_t kMaxJson = std::size_t{512} << 20;
+// Aliases let a short text stand for a huge one. Written out, JSON is some three times its YAML;
+// the rest is room for pods that share one aliased spec.
+constexpr std::size_t kMaxGrowth = 64;
+constexpr std::size_t kSmallText = std::size_t{1} << 20;  // never too large
 // Less than json::Reader::kMaxDepth, which reads the outcome.
 constexpr int kMaxDepth = 64;
 
@@ -52,13 +54,13 @@ bool looks_like_number(std::string_view text) {
 
 class Converter {
  public:
-  explicit Converter(std::string& out) : out_(out), writer_(out) {}
+  Converter(std::string& out, std::size_t limit) : out_(out), limit_(limit), writer_(out) {}
 
   void value(const YAML::Node& node, bool strings, int depth) {
     if (depth > kMaxDepth) {
       refuse(node.Mark(), "nested deeper than " + std::to_string(kMaxDepth) + " levels");
     }
-    if (out_.size() > kMaxJson) refuse(node.Mark(), "the text is too large with its aliases");
+    if (out_.size() > limit_) refuse(node.Mark(), "the text is too large with its aliases");
     if (node.IsMap()) return map(node, strings, depth);
     if (node.IsSequence()) return sequence(node, strings, depth);
     if (node.IsScalar() && (strings || node.Tag() != "?")) {
@@ -105,18 +107,26 @@ class Converter {
   }
 
   std::string& out_;
+  const std::size_t limit_;
   json::Writer writer_;
 };
 
-void append_object(std::vector<YamlObject>& objects, const YAML::Node& node) {
+/// The objects of a text, and what all of them together may grow to.
+struct Objects {
+  std::vector<YamlObject> list;
+  std::size_t room = 0;
+};
+
+void append_object(Objects& objects, const YAML::Node& node) {
   if (!node.IsMap()) refuse(node.Mark(), "expected an object with apiVersion, kind and metadata");
   YamlObject object;
   object.line = node.Mark().line + 1;
-  Converter(object.json).value(node, false, 0);
-  objects.push_back(std::move(object));
+  Converter(object.json, objects.room).value(node, false, 0);
+  objects.room -= std::min(objects.room, object.json.size());
+  objects.list.push_back(std::move(object));
 }
 
-void append_document(std::vector<YamlObject>& objects, const YAML::Node& document) {
+void append_document(Objects& objects, const YAML::Node& document) {
   if (document.IsNull()) return;  // an empty document between two "---"
   const YAML::Node kind = document.IsMap() ? document["kind"] : YAML::Node();
   if (!kind.IsDefined() || !kind.IsScalar() || kind.Scalar() != "List") {
@@ -133,9 +143,9 @@ void append_document(std::vector<YamlObject>& objects, const YAML::Node& documen
 
 Result<std::vector<YamlObject>> yaml_to_json(const std::string& text) {
   try {
-    std::vector<YamlObject> objects;
+    Objects objects{{}, kSmallText + kMaxGrowth * text.size()};
     for (const YAML::Node& document : YAML::LoadAll(text)) append_document(objects, document);
-    return objects;
+    return std::move(objects.list);
   } catch (const Mistake& mistake) {
     return fail(Errc::kInvalidArgument, mistake.message);
   } catch (const YAML::Exception& e) {

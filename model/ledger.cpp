@@ -88,7 +88,8 @@ Result<void> Ledger::assume(Holding holding, std::chrono::milliseconds ttl) {
     return fail(Errc::kConflict, "pod " + holding.pod_uid + " holds a place already");
   }
   if (const auto card = first_refusing_card(*node, holding)) {
-    return fail(Errc::kStale, "card " + *card + " of node " + holding.node + " has no room any more");
+    return fail(Errc::kStale,
+                "card " + *card + " of node " + holding.node + " has no room any more");
   }
   add({.holding = std::make_shared<const Holding>(std::move(holding)),
        .phase = Phase::kAssumed,

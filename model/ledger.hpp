@@ -93,7 +93,9 @@ class Ledger {
  private:
   struct UidHash {
     using is_transparent = void;
-    std::size_t operator()(std::string_view uid) const { return std::hash<std::string_view>{}(uid); }
+    std::size_t operator()(std::string_view uid) const {
+      return std::hash<std::string_view>{}(uid);
+    }
   };
   using Entries = std::unordered_map<std::string, Entry, UidHash, std::equal_to<>>;
 

@@ -33,8 +33,8 @@ void apply_holding(NodeState& node, const Holding& holding, int sign) {
 NodeState without_pods(const NodeState& node, const std::vector<std::string>& pod_uids) {
   NodeState rest = node;
   std::erase_if(rest.holdings, [&](const HoldingPtr& holding) {
-    const bool leaves = std::find(pod_uids.begin(), pod_uids.end(), holding->pod_uid) !=
-                        pod_uids.end();
+    const bool leaves =
+        std::find(pod_uids.begin(), pod_uids.end(), holding->pod_uid) != pod_uids.end();
     if (leaves) apply_holding(rest, *holding, -1);
     return leaves;
   });

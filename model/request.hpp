@@ -103,6 +103,9 @@ struct Slice {
 ///     fraction f:  memory = floor(f * card memory / 1000), compute = f
 ///     memory m:    memory = m, compute = as asked, else floor(1000 * m / card memory)
 ///     whole:       all of both
+///
+/// A limit that is not written is the share itself, except for best effort (compute 0), which is
+/// limited by the card only.
 [[nodiscard]] Slice slice_of(const Share& share, const Card& card);
 
 }  // namespace tangram::model

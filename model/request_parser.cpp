@@ -35,6 +35,7 @@ std::string full_name(std::string_view key) { return std::string(kPrefix) + quot
 // ---- From the pod's annotations to texts per container.
 
 void refuse_unknown(std::string_view key, Mistakes& mistakes) {
+  if (mistakes.full()) return mistakes.add({});  // the search below is not cheap
   const std::string_view base = key.substr(0, key.find('.'));
   if (holds(kPodKeys, base)) {
     mistakes.add(full_name(key) + ": is for the whole pod, not for one container; write " +

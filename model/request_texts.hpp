@@ -21,6 +21,8 @@ class Mistakes {
     if (!message_.empty()) message_ += "; ";
     message_ += mistake;
   }
+  /// True: further mistakes are counted, but their texts no longer shown.
+  [[nodiscard]] bool full() const { return count_ >= kShown; }
   [[nodiscard]] bool any() const { return count_ > 0; }
   [[nodiscard]] std::string message() const {
     if (count_ <= kShown) return message_;

@@ -59,7 +59,8 @@ void NodeTable::erase(const std::string& name) {
 }
 
 NodePtr& NodeTable::slot(NodeIndex index) {
-  while (runs_.size() <= index / kNodesPerRun) runs_.push_back({std::make_shared<NodeRun>(), false});
+  while (runs_.size() <= index / kNodesPerRun)
+    runs_.push_back({std::make_shared<NodeRun>(), false});
   Run& run = runs_[index / kNodesPerRun];
   if (run.shared) run = {std::make_shared<NodeRun>(*run.nodes), false};
   return (*run.nodes)[index % kNodesPerRun];

@@ -50,8 +50,7 @@ std::optional<Choice> BestFit::choose(const model::PodDemand& demand,
   const MilliGpu gpu = idle_compute(node) - taken_compute(demand, node, *placement);
   // 1 - 0.5 c / C - 0.5 g / G over the common denominator 2 C G.
   const Wide empty = Wide{2} * cpu_.count() * gpu_.count();
-  const Wide left =
-      Wide{cpu.count()} * gpu_.count() + Wide{gpu.count()} * cpu_.count();
+  const Wide left = Wide{cpu.count()} * gpu_.count() + Wide{gpu.count()} * cpu_.count();
   const Wide score = floor_div(100 * (empty - left), empty);
   return Choice{.score = static_cast<std::int64_t>(score), .placement = *placement};
 }

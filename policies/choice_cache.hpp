@@ -78,7 +78,7 @@ class ChoiceCache {
   [[nodiscard]] std::shared_ptr<Shape> shape_for(Key key);
 
   const std::size_t limit_;
-  std::mutex mutex_;  ///< guards what follows
+  std::mutex mutex_;         ///< guards what follows
   std::list<Entry> recent_;  ///< the latest used first
   std::unordered_map<Key, std::list<Entry>::iterator, KeyHash> index_;
 };

@@ -27,11 +27,10 @@ class Chooser {
         cpu_after_(std::max(node.free_cpu() - demand.footprint.cpu, MilliCpu{})) {}
 
   std::optional<Choice> run() {
-    const auto placement = model::place(
-        demand_.gpu, node_,
-        [this](const model::Slice& slice, std::uint32_t card, const model::CardUse& use) {
-          return card_score(slice, card, use);
-        });
+    const auto placement =
+        model::place(demand_.gpu, node_,
+                     [this](const model::Slice& slice, std::uint32_t card,
+                            const model::CardUse& use) { return card_score(slice, card, use); });
     if (!placement) return std::nullopt;
     return Choice{.score = score(*placement), .placement = *placement};
   }
@@ -56,7 +55,8 @@ class Chooser {
     }
     const bool as_booked = use == node_.use[card];
     const std::int64_t before = as_booked ? before_ : now.weighted_if(card, use, node_.free_cpu());
-    const std::int64_t score = score_of(now.weighted_if(card, with(slice, use), cpu_after_), before);
+    const std::int64_t score =
+        score_of(now.weighted_if(card, with(slice, use), cpu_after_), before);
     last_ = {.card = card, .use = use, .slice = slice, .score = score};
     return score;
   }

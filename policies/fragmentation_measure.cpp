@@ -95,9 +95,9 @@ NodeFragmentation::NodeFragmentation(const FragmentationMeasure& measure,
       fitting_(measure.pieces_.size()),
       stranded_(measure.kinds_.size()) {
   for (std::uint32_t card = 0; card < cards.size(); ++card) {
-    const auto like = std::find_if(
-        sort_example_.begin(), sort_example_.end(),
-        [&](std::uint32_t example) { return same_sort(cards[example], cards[card]); });
+    const auto like =
+        std::find_if(sort_example_.begin(), sort_example_.end(),
+                     [&](std::uint32_t example) { return same_sort(cards[example], cards[card]); });
     sort_of_.push_back(static_cast<std::uint32_t>(like - sort_example_.begin()));
     if (like == sort_example_.end()) {
       sort_example_.push_back(card);
@@ -177,7 +177,8 @@ std::int64_t NodeFragmentation::weighted_if(std::uint32_t card, const model::Car
       const bool takes_now = takes(p, kind, card, use);
       was_of_use = was_of_use || took;
       is_of_use = is_of_use || takes_now;
-      runs = runs && fitting_[p] - (took ? 1 : 0) + (takes_now ? 1 : 0) >= measure_.pieces_[p].count;
+      runs =
+          runs && fitting_[p] - (took ? 1 : 0) + (takes_now ? 1 : 0) >= measure_.pieces_[p].count;
     }
     const std::int64_t stranded =
         stranded_[k] - (was_of_use ? 0 : free_[card]) + (is_of_use ? 0 : free);

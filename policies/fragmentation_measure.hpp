@@ -110,10 +110,10 @@ class NodeFragmentation {
   const std::vector<model::Card>& cards_;
   boost::container::small_vector<std::uint32_t, 1> sort_example_;  ///< a card of each sort
   boost::container::small_vector<std::uint32_t, 16> sort_of_;      ///< by card
-  PiecesOnCard on_card_;  ///< by sort, then piece
-  boost::container::small_vector<std::int64_t, 16> free_;  ///< milli by card; 0 = not available
-  boost::container::small_vector<bool, 512> takes_;        ///< by card, then piece
-  boost::container::small_vector<std::int32_t, 64> fitting_;  ///< cards that take it, by piece
+  PiecesOnCard on_card_;                                           ///< by sort, then piece
+  boost::container::small_vector<std::int64_t, 16> free_;      ///< milli by card; 0 = not available
+  boost::container::small_vector<bool, 512> takes_;            ///< by card, then piece
+  boost::container::small_vector<std::int32_t, 64> fitting_;   ///< cards that take it, by piece
   boost::container::small_vector<std::int64_t, 64> stranded_;  ///< milli by kind
   std::int64_t idle_ = 0;
 };

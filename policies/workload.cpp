@@ -15,9 +15,9 @@ void WorkloadCounter::add(const model::PodDemand& demand) {
 
 Workload WorkloadCounter::top(int coverage_percent) const {
   std::vector<WorkloadClass> ranked = classes_;
-  std::stable_sort(ranked.begin(), ranked.end(), [](const WorkloadClass& a, const WorkloadClass& b) {
-    return a.count > b.count;
-  });
+  std::stable_sort(
+      ranked.begin(), ranked.end(),
+      [](const WorkloadClass& a, const WorkloadClass& b) { return a.count > b.count; });
   const std::int64_t wanted = coverage_percent * static_cast<std::int64_t>(pods_);
   Workload workload;
   for (WorkloadClass& next : ranked) {

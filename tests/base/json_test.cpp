@@ -281,9 +281,8 @@ TEST(JsonWriterTest, WritesTheDocumentInOrder) {
       .raw(R"({"x":[1]})")
       .member("i", std::string_view())
       .end_object();
-  EXPECT_EQ(text,
-            R"({"a":"text","b":-5,"c":true,"d":0.25,"e":7,"f":null,"g":[1,{},[]],)"
-            R"("h":{"x":[1]},"i":""})");
+  EXPECT_EQ(text, R"({"a":"text","b":-5,"c":true,"d":0.25,"e":7,"f":null,"g":[1,{},[]],)"
+                  R"("h":{"x":[1]},"i":""})");
 }
 
 TEST(JsonWriterTest, WritesNoNumberAsNull) {

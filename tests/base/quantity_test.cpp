@@ -30,25 +30,27 @@ TEST_P(QuantityReadTest, ReadsAsKubernetesDoes) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, QuantityReadTest,
-    ::testing::Values(
-        ReadCase{"Zero", "0", 0, 0}, ReadCase{"MinusZero", "-0", 0, 0},
-        ReadCase{"Whole", "2", 2000, 2}, ReadCase{"Plus", "+2", 2000, 2},
-        ReadCase{"Milli", "500m", 500, 1}, ReadCase{"Decimal", "0.5", 500, 1},
-        ReadCase{"NoWholePart", ".5", 500, 1}, ReadCase{"NoDecimals", "5.", 5000, 5},
-        ReadCase{"LeadingZeros", "0002", 2000, 2}, ReadCase{"Nano", "1n", 1, 1, false},
-        ReadCase{"Micro", "1500u", 2, 1, false},  // 1.5 thousandths
-        ReadCase{"FinerThanNano", "0.0000000001", 1, 1, false},
-        ReadCase{"FinerButZero", "1.0000000000", 1000, 1}, ReadCase{"Kilo", "1k", 1'000'000, 1000},
-        ReadCase{"Kibi", "1Ki", 1'024'000, 1024},
-        ReadCase{"DecimalMega", "1.5M", 1'500'000'000, 1'500'000},
-        ReadCase{"Exponent", "1e3", 1'000'000, 1000}, ReadCase{"BigExponent", "2E3", 2'000'000, 2000},
-        ReadCase{"PlusExponent", "1e+3", 1'000'000, 1000},
-        ReadCase{"MinusExponent", "5e-1", 500, 1},
-        ReadCase{"DecimalExponent", "1.25e1", 12'500, 13},
-        ReadCase{"Exa", "1E", kMost, 1'000'000'000'000'000'000},  // milli is capped
-        ReadCase{"Exbi", "7Ei", kMost, 7 * (std::int64_t{1} << 60)},
-        ReadCase{"Most", "9223372036854775807", kMost, kMost},
-        ReadCase{"ManyZeros", std::string(500, '0') + "7", 7000, 7}),
+    ::testing::Values(ReadCase{"Zero", "0", 0, 0}, ReadCase{"MinusZero", "-0", 0, 0},
+                      ReadCase{"Whole", "2", 2000, 2}, ReadCase{"Plus", "+2", 2000, 2},
+                      ReadCase{"Milli", "500m", 500, 1}, ReadCase{"Decimal", "0.5", 500, 1},
+                      ReadCase{"NoWholePart", ".5", 500, 1}, ReadCase{"NoDecimals", "5.", 5000, 5},
+                      ReadCase{"LeadingZeros", "0002", 2000, 2},
+                      ReadCase{"Nano", "1n", 1, 1, false},
+                      ReadCase{"Micro", "1500u", 2, 1, false},  // 1.5 thousandths
+                      ReadCase{"FinerThanNano", "0.0000000001", 1, 1, false},
+                      ReadCase{"FinerButZero", "1.0000000000", 1000, 1},
+                      ReadCase{"Kilo", "1k", 1'000'000, 1000},
+                      ReadCase{"Kibi", "1Ki", 1'024'000, 1024},
+                      ReadCase{"DecimalMega", "1.5M", 1'500'000'000, 1'500'000},
+                      ReadCase{"Exponent", "1e3", 1'000'000, 1000},
+                      ReadCase{"BigExponent", "2E3", 2'000'000, 2000},
+                      ReadCase{"PlusExponent", "1e+3", 1'000'000, 1000},
+                      ReadCase{"MinusExponent", "5e-1", 500, 1},
+                      ReadCase{"DecimalExponent", "1.25e1", 12'500, 13},
+                      ReadCase{"Exa", "1E", kMost, 1'000'000'000'000'000'000},  // milli is capped
+                      ReadCase{"Exbi", "7Ei", kMost, 7 * (std::int64_t{1} << 60)},
+                      ReadCase{"Most", "9223372036854775807", kMost, kMost},
+                      ReadCase{"ManyZeros", std::string(500, '0') + "7", 7000, 7}),
     [](const auto& row) { return row.param.name; });
 
 struct MemoryCase {
@@ -99,29 +101,31 @@ TEST_P(QuantityRefusedTest, SaysWhatToWrite) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, QuantityRefusedTest,
-    ::testing::Values(
-        RefusedCase{"Empty", "", "is not a quantity; write a number"},
-        RefusedCase{"Point", ".", "is not a quantity"}, RefusedCase{"Sign", "-", "is not a quantity"},
-        RefusedCase{"TwoSigns", "--1", "is not a quantity"},
-        RefusedCase{"UnitAlone", "Gi", "is not a quantity"},
-        RefusedCase{"UnknownUnit", "8GB", "\"8GB\" is not a quantity"},
-        RefusedCase{"LowerGibi", "8gi", "is not a quantity"},
-        RefusedCase{"UpperKilo", "8K", "is not a quantity"},
-        RefusedCase{"Space", "8 Gi", "is not a quantity"},
-        RefusedCase{"SpaceBefore", " 8", "is not a quantity"},
-        RefusedCase{"TwoPoints", "1.2.3", "is not a quantity"},
-        RefusedCase{"Hex", "0x10", "is not a quantity"}, RefusedCase{"Nan", "nan", "is not a quantity"},
-        RefusedCase{"Infinity", "inf", "is not a quantity"},
-        RefusedCase{"UnfinishedExponent", "1e", "is not a quantity"},
-        RefusedCase{"SignedEmptyExponent", "1e-", "is not a quantity"},
-        RefusedCase{"HugeExponent", "1e99", "is not a quantity"},
-        RefusedCase{"ExponentAndUnit", "1e3Gi", "is not a quantity"},
-        RefusedCase{"ZeroByte", std::string("8\0", 2), R"("8\x00" is not)"},
-        RefusedCase{"Negative", "-1Gi", "is negative; write 0 or more"},
-        RefusedCase{"NegativeNano", "-1n", "is negative"},
-        RefusedCase{"OneTooMany", "9223372036854775808", "is too large"},
-        RefusedCase{"EightExbi", "8Ei", "is too large"}, RefusedCase{"TenExa", "10E", "is too large"},
-        RefusedCase{"ManyDigits", std::string(10'000, '9'), "9...\" is too large"}),
+    ::testing::Values(RefusedCase{"Empty", "", "is not a quantity; write a number"},
+                      RefusedCase{"Point", ".", "is not a quantity"},
+                      RefusedCase{"Sign", "-", "is not a quantity"},
+                      RefusedCase{"TwoSigns", "--1", "is not a quantity"},
+                      RefusedCase{"UnitAlone", "Gi", "is not a quantity"},
+                      RefusedCase{"UnknownUnit", "8GB", "\"8GB\" is not a quantity"},
+                      RefusedCase{"LowerGibi", "8gi", "is not a quantity"},
+                      RefusedCase{"UpperKilo", "8K", "is not a quantity"},
+                      RefusedCase{"Space", "8 Gi", "is not a quantity"},
+                      RefusedCase{"SpaceBefore", " 8", "is not a quantity"},
+                      RefusedCase{"TwoPoints", "1.2.3", "is not a quantity"},
+                      RefusedCase{"Hex", "0x10", "is not a quantity"},
+                      RefusedCase{"Nan", "nan", "is not a quantity"},
+                      RefusedCase{"Infinity", "inf", "is not a quantity"},
+                      RefusedCase{"UnfinishedExponent", "1e", "is not a quantity"},
+                      RefusedCase{"SignedEmptyExponent", "1e-", "is not a quantity"},
+                      RefusedCase{"HugeExponent", "1e99", "is not a quantity"},
+                      RefusedCase{"ExponentAndUnit", "1e3Gi", "is not a quantity"},
+                      RefusedCase{"ZeroByte", std::string("8\0", 2), R"("8\x00" is not)"},
+                      RefusedCase{"Negative", "-1Gi", "is negative; write 0 or more"},
+                      RefusedCase{"NegativeNano", "-1n", "is negative"},
+                      RefusedCase{"OneTooMany", "9223372036854775808", "is too large"},
+                      RefusedCase{"EightExbi", "8Ei", "is too large"},
+                      RefusedCase{"TenExa", "10E", "is too large"},
+                      RefusedCase{"ManyDigits", std::string(10'000, '9'), "9...\" is too large"}),
     [](const auto& row) { return row.param.name; });
 
 TEST(QuantityTest, OrdersByAmountNotByText) {
@@ -141,7 +145,8 @@ TEST(QuantityTest, RandomMilliRoundTripsAndRoundingBracketsIt) {
     ASSERT_TRUE(quantity) << nanos;
     EXPECT_EQ(*quantity, KubeQuantity(nanos));
     EXPECT_EQ(quantity->milli_floor(), nanos / 1'000'000) << nanos;
-    EXPECT_EQ(quantity->milli_ceil(), nanos / 1'000'000 + (nanos % 1'000'000 == 0 ? 0 : 1)) << nanos;
+    EXPECT_EQ(quantity->milli_ceil(), nanos / 1'000'000 + (nanos % 1'000'000 == 0 ? 0 : 1))
+        << nanos;
   }
 }
 

@@ -101,7 +101,15 @@ const std::vector<Refusal> kSyntax{
      .message = "t.yaml:3:3: key \"level\" stands twice; write it once"},
     {.name = "SecondDocument",
      .text = "kube: {source: in-cluster}\n---\nlog: {level: info}\n",
-     .message = "t.yaml:3:1: a second document starts; write one only, without ---"},
+     .message =
+         "t.yaml:2:1: something follows that is no part of the document before it; write one "
+         "document, without --- and without stray commas or brackets"},
+    {.name = "StrayCommaBeforeEverything",
+     .text = ",\nkube: {source: in-cluster}\n",
+     .message =
+         "t.yaml:1:1: something follows that is no part of the document before it; write one "
+         "document, without --- and without stray commas or brackets\n"
+         "t.yaml:1:1: kube.source is missing; write local, in-cluster or kubeconfig"},
     {.name = "List",
      .text = "[kube]\n",
      .message = "t.yaml:1:1: the file is not a mapping; write sections such as \"server:\"\n"

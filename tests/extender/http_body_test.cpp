@@ -59,7 +59,7 @@ HttpHandler streams(bool compressible, int count) {
   };
 }
 
-const testing::HttpFields kTakesGzip = {{"Accept-Encoding", "gzip"}};
+const HttpFields kTakesGzip = {{"Accept-Encoding", "gzip"}};
 
 TEST(GzipTest, UnpacksToTheSameText) {
   std::mt19937 random(7);  // fixed: the lengths matter, not the bytes

@@ -94,12 +94,12 @@ TEST(HttpConcurrencyTest, AnswersAThousandRequestsOfEightClientsEachWithItsOwn) 
   std::vector<std::thread> clients;
   for (int c = 0; c < kClients; ++c) {
     clients.emplace_back([&, c] {
-      testing::HttpClient client;
+      HttpClient client;
       if (!client.connect("127.0.0.1", server->port())) return;
       for (int r = 0; r < kRequests; ++r) {
         const std::string path = "/" + std::to_string(c) + "/" + std::to_string(r);
         const std::string body(static_cast<std::size_t>(r * 7), 'x');
-        const testing::HttpFields closing = {{"Connection", r % 25 == 24 ? "close" : "keep-alive"}};
+        const HttpFields closing = {{"Connection", r % 25 == 24 ? "close" : "keep-alive"}};
         const auto reply = reply_of(client.request("POST", path, body, "text/plain", closing));
         if (reply.body == "POST " + path + "|" + body) ++right;
       }
@@ -122,7 +122,7 @@ TEST(HttpConcurrencyTest, StopsWhileClientsKeepAsking) {
   std::vector<std::thread> clients;
   for (int c = 0; c < 4; ++c) {
     clients.emplace_back([&] {
-      testing::HttpClient client;
+      HttpClient client;
       if (!client.connect("127.0.0.1", server->port())) return;
       while (true) {
         const auto reply = client.request("GET", "/x");

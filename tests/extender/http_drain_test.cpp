@@ -24,15 +24,14 @@ struct InFlight {
 
   std::promise<Responder> arrived;
   std::unique_ptr<HttpServer> server;
-  testing::HttpClient client;
+  HttpClient client;
   std::optional<Responder> responder;
 };
 
 /// Returns once nobody listens on the port any more: stop() has begun.
 void wait_until_refused(std::uint16_t port) {
-  testing::HttpClient client;
-  while (client.connect("127.0.0.1", port)) {
-  }
+  HttpClient client;
+  while (client.connect("127.0.0.1", port)) {}
 }
 
 TEST(HttpDrainTest, AnswersTheRequestInFlightAndThenEndsTheConnection) {
@@ -51,8 +50,9 @@ TEST(HttpDrainTest, AnswersTheRequestInFlightAndThenEndsTheConnection) {
 TEST(HttpDrainTest, FinishesARequestOfWhichAPartHasArrived) {
   const auto server = serve(echo);
   auto client = client_of(*server);
-  ASSERT_TRUE(client.send("POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n"
-                          "Expect: 100-continue\r\n\r\n"));
+  ASSERT_TRUE(
+      client.send("POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n"
+                  "Expect: 100-continue\r\n\r\n"));
   ASSERT_EQ(reply_of(client.receive()).status, 100);  // so the server is in the midst of reading
   std::thread stopping([&] { server->stop(); });
   wait_until_refused(server->port());
@@ -80,7 +80,8 @@ TEST(HttpDrainTest, AnswersAFurtherRequestOnAnOpenConnectionWithClose) {
     responder.send(std::move(page));
   });
   auto client = client_of(*server);
-  ASSERT_TRUE(client.send("GET /page HTTP/1.1\r\nHost: h\r\n\r\nGET /2 HTTP/1.1\r\nHost: h\r\n\r\n"));
+  ASSERT_TRUE(
+      client.send("GET /page HTTP/1.1\r\nHost: h\r\n\r\nGET /2 HTTP/1.1\r\nHost: h\r\n\r\n"));
   begun.get_future().wait();
   std::thread stopping([&] { server->stop(); });
   wait_until_refused(server->port());
@@ -158,7 +159,7 @@ TEST(HttpDrainTest, IsStoppedByItsDestructor) {
   const auto port = server->port();
   server.reset();
   EXPECT_TRUE(client.wait_for_close());
-  EXPECT_FALSE(testing::HttpClient().connect("127.0.0.1", port));
+  EXPECT_FALSE(HttpClient().connect("127.0.0.1", port));
 }
 
 }  // namespace

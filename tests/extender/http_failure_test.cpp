@@ -2,6 +2,7 @@
 #include "tests/extender/http_fixture.hpp"
 
 #include <arpa/inet.h>
+#include <gtest/gtest.h>
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>

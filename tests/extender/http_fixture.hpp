@@ -2,7 +2,7 @@
 
 #include "extender/http_server.hpp"
 #include "extender/http_types.hpp"
-#include "tests/testing/http_client.hpp"
+#include "extender/http_client.hpp"
 
 #include <memory>
 #include <stdexcept>
@@ -26,8 +26,8 @@ inline std::unique_ptr<HttpServer> serve(HttpHandler handler,
   return std::move(*server);
 }
 
-inline testing::HttpClient client_of(const HttpServer& server) {
-  testing::HttpClient client;
+inline HttpClient client_of(const HttpServer& server) {
+  HttpClient client;
   const auto connected = client.connect("127.0.0.1", server.port());
   if (!connected) throw std::runtime_error(connected.error().message);
   return client;
@@ -42,7 +42,7 @@ inline void echo(HttpRequest request, Responder responder) {
 }
 
 /// The answer, or a reply of status 0 whose body says what went wrong.
-inline testing::HttpReply reply_of(Result<testing::HttpReply> reply) {
+inline HttpReply reply_of(Result<HttpReply> reply) {
   if (reply) return std::move(*reply);
   return {.status = 0, .headers = {}, .body = reply.error().message};
 }

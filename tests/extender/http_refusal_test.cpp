@@ -48,9 +48,8 @@ INSTANTIATE_TEST_SUITE_P(
          413, "larger than the 1000 bytes"},
         {"BodyTooLongIsRefusedBeforeItComes", kPost + "Content-Length: 99999999999\r\n\r\n", 413,
          "larger than the 1000 bytes"},
-        {"BodyTooLongIsNotAskedFor",
-         kPost + "Content-Length: 1001\r\nExpect: 100-continue\r\n\r\n", 413,
-         "larger than the 1000 bytes"},
+        {"BodyTooLongIsNotAskedFor", kPost + "Content-Length: 1001\r\nExpect: 100-continue\r\n\r\n",
+         413, "larger than the 1000 bytes"},
         {"ChunksLongerThanTheLimit",
          kPost + "Transfer-Encoding: chunked\r\n\r\n3e8\r\n" + std::string(1000, 'x') +
              "\r\n1\r\nx\r\n0\r\n\r\n",

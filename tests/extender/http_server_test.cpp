@@ -2,6 +2,8 @@
 
 #include "tests/extender/http_fixture.hpp"
 
+#include <gtest/gtest.h>
+
 #include <functional>
 #include <future>
 #include <vector>
@@ -45,7 +47,8 @@ TEST(HttpServerTest, KeepsTheConnectionForFurtherRequests) {
 TEST(HttpServerTest, ReadsARequestThatComesByteByByte) {
   const auto server = serve(echo);
   auto client = client_of(*server);
-  for (const char byte : std::string("POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\nabc")) {
+  for (const char byte :
+       std::string("POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\nabc")) {
     ASSERT_TRUE(client.send(std::string(1, byte)));
   }
   EXPECT_EQ(reply_of(client.receive()).body, "POST /x|abc");
@@ -67,7 +70,8 @@ TEST(HttpServerTest, AnswersPipelinedRequestsInOrderThoughTheFirstTakesLonger) {
     echo(std::move(request), std::move(responder));
   });
   auto client = client_of(*server);
-  ASSERT_TRUE(client.send("GET /slow HTTP/1.1\r\nHost: h\r\n\r\nGET /fast HTTP/1.1\r\nHost: h\r\n\r\n"));
+  ASSERT_TRUE(
+      client.send("GET /slow HTTP/1.1\r\nHost: h\r\n\r\nGET /fast HTTP/1.1\r\nHost: h\r\n\r\n"));
   slow.get_future().get().send(text_response(200, "slow"));
   EXPECT_EQ(reply_of(client.receive()).body, "slow\n");
   EXPECT_EQ(reply_of(client.receive()).body, "GET /fast|");
@@ -145,9 +149,7 @@ INSTANTIATE_TEST_SUITE_P(
         {.name = "Http10KeepAliveStays",
          .head = "GET / HTTP/1.0\r\nConnection: keep-alive\r\n",
          .want_open = true},
-        {.name = "HandlerEnds",
-         .head = "GET / HTTP/1.1\r\nHost: h\r\n",
-         .close_by_handler = true},
+        {.name = "HandlerEnds", .head = "GET / HTTP/1.1\r\nHost: h\r\n", .close_by_handler = true},
     }),
     [](const auto& test) { return test.param.name; });
 

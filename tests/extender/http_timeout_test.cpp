@@ -29,7 +29,8 @@ TEST(HttpTimeoutTest, ClosesAnIdleConnection) {
   auto fresh = client_of(*server);
   EXPECT_TRUE(fresh.wait_for_close());
   auto used = client_of(*server);
-  while (reply_of(used.request("GET", "/")).status != 200) used = client_of(*server);  // was too late
+  while (reply_of(used.request("GET", "/")).status != 200)
+    used = client_of(*server);  // was too late
   EXPECT_TRUE(used.wait_for_close());
 }
 
@@ -117,6 +118,18 @@ TEST(HttpTimeoutTest, GivesUpOnAClientThatDoesNotReadABody) {
   int status = 503;  // while the first holds the only place
   while (status != 200) status = reply_of(client_of(*server).request("GET", "/")).status;
   EXPECT_FALSE(client.receive());  // the body ends early
+}
+
+TEST(HttpTimeoutTest, DoesNotLetAConnectionAboveTheLimitIdle) {
+  auto options = with_request(kShort);  // idle_timeout stays at two minutes
+  options.max_connections = 1;
+  const auto server = serve(echo, options);
+  auto first = client_of(*server);
+  ASSERT_EQ(reply_of(first.request("GET", "/")).status, 200);
+  auto second = client_of(*server);
+  EXPECT_TRUE(second.wait_for_close());
+  EXPECT_EQ(server->counters().rejected, 1U);
+  EXPECT_EQ(server->counters().open, 1U);
 }
 
 TEST(HttpTimeoutTest, DoesNotLimitTheHandler) {

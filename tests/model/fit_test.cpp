@@ -135,9 +135,8 @@ INSTANTIATE_TEST_SUITE_P(
                  .share = fraction(1),
                  .card = with(small_card(), kNoMps),
                  .expected = Misfit::kIsolationUnsupported},
-        CardCase{.name = "WholeNeedsNoEnforcer",
-                 .share = whole(),
-                 .card = with(small_card(), kNoMps)},
+        CardCase{
+            .name = "WholeNeedsNoEnforcer", .share = whole(), .card = with(small_card(), kNoMps)},
         CardCase{.name = "OtherModeOnTheCard",
                  .share = fraction(1),
                  .use = used(1, 1, 0, 1),
@@ -238,46 +237,47 @@ const Loaded kSliced{small_card(), used(1, 1, 0, 1)};
 const Loaded kFull{small_card(), used(1000, 1000, 1)};
 const Loaded kCrowded{with(small_card(), kTwoSharers), used(2, 2, 2)};
 
-INSTANTIATE_TEST_SUITE_P(
-    Nodes, WhyNotTest,
-    ::testing::Values(
-        NodeCase{.name = "NoCardsAtAll", .share = fraction(1), .expected = Misfit::kNoCards},
-        NodeCase{.name = "FewerCardsThanAsked",
-                 .share = whole(),
-                 .count = 2,
-                 .cards = {kGood},
-                 .expected = Misfit::kNoCards},
-        NodeCase{.name = "OneOfTheModelTwoAsked",
-                 .share = whole(),
-                 .count = 2,
-                 .cards = {kGood, kOtherModel},
-                 .expected = Misfit::kModel},
-        NodeCase{.name = "BrokenCard",
-                 .share = fraction(1),
-                 .cards = {kBroken, kOtherModel},
-                 .expected = Misfit::kUnavailable},
-        NodeCase{.name = "FurthestCardIsNamed",
-                 .share = memory(100),
-                 .cards = {kOtherModel, kBroken, kTooSmall, kFull},
-                 .expected = Misfit::kRoom},
-        NodeCase{.name = "AllTooSmall",
-                 .share = memory(100),
-                 .cards = {kBroken, kTooSmall},
-                 .expected = Misfit::kTooLarge},
-        NodeCase{.name = "SecondCardStopsAtTheMode",
-                 .share = memory(100),
-                 .count = 2,
-                 .cards = {kGood, kSliced, kTooSmall},
-                 .expected = Misfit::kIsolationBusy},
-        NodeCase{.name = "Crowded",
-                 .share = memory(100),
-                 .cards = {kCrowded},
-                 .expected = Misfit::kSharers},
-        NodeCase{.name = "Full",
-                 .share = fraction(1),
-                 .cards = {kFull, kFull},
-                 .expected = Misfit::kRoom}),
-    [](const auto& row) { return row.param.name; });
+INSTANTIATE_TEST_SUITE_P(Nodes, WhyNotTest,
+                         ::testing::Values(NodeCase{.name = "NoCardsAtAll",
+                                                    .share = fraction(1),
+                                                    .expected = Misfit::kNoCards},
+                                           NodeCase{.name = "FewerCardsThanAsked",
+                                                    .share = whole(),
+                                                    .count = 2,
+                                                    .cards = {kGood},
+                                                    .expected = Misfit::kNoCards},
+                                           NodeCase{.name = "OneOfTheModelTwoAsked",
+                                                    .share = whole(),
+                                                    .count = 2,
+                                                    .cards = {kGood, kOtherModel},
+                                                    .expected = Misfit::kModel},
+                                           NodeCase{.name = "BrokenCard",
+                                                    .share = fraction(1),
+                                                    .cards = {kBroken, kOtherModel},
+                                                    .expected = Misfit::kUnavailable},
+                                           NodeCase{
+                                               .name = "FurthestCardIsNamed",
+                                               .share = memory(100),
+                                               .cards = {kOtherModel, kBroken, kTooSmall, kFull},
+                                               .expected = Misfit::kRoom},
+                                           NodeCase{.name = "AllTooSmall",
+                                                    .share = memory(100),
+                                                    .cards = {kBroken, kTooSmall},
+                                                    .expected = Misfit::kTooLarge},
+                                           NodeCase{.name = "SecondCardStopsAtTheMode",
+                                                    .share = memory(100),
+                                                    .count = 2,
+                                                    .cards = {kGood, kSliced, kTooSmall},
+                                                    .expected = Misfit::kIsolationBusy},
+                                           NodeCase{.name = "Crowded",
+                                                    .share = memory(100),
+                                                    .cards = {kCrowded},
+                                                    .expected = Misfit::kSharers},
+                                           NodeCase{.name = "Full",
+                                                    .share = fraction(1),
+                                                    .cards = {kFull, kFull},
+                                                    .expected = Misfit::kRoom}),
+                         [](const auto& row) { return row.param.name; });
 
 TEST(WhyNotTest, ANodeThatIsNotThereHasNotReported) {
   NodeState gone = node_of({kGood});
@@ -318,11 +318,11 @@ TEST_P(ReasonTest, HasNoNumbers) {
 
 const std::vector<ReasonCase>& all_reasons() {
   static const std::vector<ReasonCase> rows{
-      {Misfit::kUnknownNode, false}, {Misfit::kNoCards, false},
-      {Misfit::kModel, false},       {Misfit::kUnavailable, false},
-      {Misfit::kTooLarge, false},    {Misfit::kIsolationUnsupported, false},
+      {Misfit::kUnknownNode, false},  {Misfit::kNoCards, false},
+      {Misfit::kModel, false},        {Misfit::kUnavailable, false},
+      {Misfit::kTooLarge, false},     {Misfit::kIsolationUnsupported, false},
       {Misfit::kIsolationBusy, true}, {Misfit::kSharers, true},
-      {Misfit::kRoom, true},         {Misfit::kTogether, true}};
+      {Misfit::kRoom, true},          {Misfit::kTogether, true}};
   return rows;
 }
 

@@ -2,10 +2,9 @@
 
 #include "model/request.hpp"
 #include "tests/testing/builders.hpp"
+#include "tests/testing/documents.hpp"
 
 #include <gtest/gtest.h>
-
-#include <random>
 
 namespace tangram::model {
 namespace {
@@ -72,6 +71,13 @@ TEST(GrantTest, IgnoresMembersOfNewerPrograms) {
   EXPECT_EQ(*read, example());
 }
 
+TEST(GrantTest, TheDocumentedExampleReads) {
+  const auto grant =
+      decode_grant(testing::example_in("annotations.md", R"({"version":1,"podUID")"));
+  ASSERT_TRUE(grant) << grant.error().message;
+  EXPECT_EQ(grant->containers.front().cards.front().memory_limit, 16'384_mib);
+}
+
 TEST(GrantTest, EveryTruncationIsRefused) {
   for (std::size_t size = 0; size < kText.size(); ++size) {
     EXPECT_FALSE(decode_grant(std::string(kText.substr(0, size)))) << size;
@@ -123,8 +129,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "isolation: \"all\" is not an isolation; write mps, time-slice or none"},
         RefusedCase{"NullContainer", "{\"name\":\"main\"", "null,{\"name\":\"main\"",
                     "containers: member \"name\" is missing"},
-        RefusedCase{"ContainerTwice", "\"side\"", "\"main\"",
-                    "container \"main\" stands twice"},
+        RefusedCase{"ContainerTwice", "\"side\"", "\"main\"", "container \"main\" stands twice"},
         RefusedCase{"NoCards", "\"name\":\"main\",\"cards\"", "\"name\":\"main\",\"x\"",
                     "containers: member \"cards\" is missing"},
         RefusedCase{"CardTwice", "\"GPU-2\"", "\"GPU-1\"", "card \"GPU-1\" stands twice"},
@@ -144,11 +149,21 @@ INSTANTIATE_TEST_SUITE_P(
                     "card \"GPU-1\": milliLimit is 99mGPU, below the granted 100mGPU"},
         RefusedCase{"MemberTwice", "\"milli\":100", "\"milli\":100,\"milli\":100",
                     "key \"milli\" stands twice"},
-        RefusedCase{"LongSignature", "\"node\"", "\"sig\":\"" + std::string(1025, 's') + "\",\"node\"",
-                    "sig: has 1025 characters"},
-        RefusedCase{"HostileUuid", "\"GPU-1\"", R"("\u001b[2J)" + std::string(200, 'x') + "\"",
-                    "below"}),
-    [](const auto& row) { return row.param.name == "HostileUuid" ? "HostileUuidIsLong" : row.param.name; });
+        RefusedCase{"LongSignature", "\"node\"",
+                    "\"sig\":\"" + std::string(1025, 's') + "\",\"node\"",
+                    "sig: has 1025 characters"}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(GrantTest, HostileNamesNeitherFillNorForgeTheMessage) {
+  Grant grant = example();
+  const std::string hostile = "\x1b[2J\n" + std::string(200, 'x');
+  for (GrantedCard& card : grant.containers.front().cards) card.uuid = hostile;
+  const auto read = decode_grant(encode(grant));
+  ASSERT_FALSE(read);
+  EXPECT_LT(read.error().message.size(), 150U);
+  EXPECT_NE(read.error().message.find(R"(card "\x1b[2J\x0axxx)"), std::string::npos)
+      << read.error().message;
+}
 
 }  // namespace
 }  // namespace tangram::model

@@ -31,7 +31,7 @@ namespace tangram::model {
 namespace {
 
 constexpr std::int64_t kDefaultSeed = 1;
-constexpr std::int64_t kDefaultSteps = 10'000;
+constexpr std::int64_t kDefaultSteps = 4'000;  // of each of the three: under four seconds with ASan
 
 std::int64_t number_from_environment(const char* name, std::int64_t otherwise) {
   const char* text = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): no other thread runs
@@ -58,7 +58,7 @@ class Dice {
 
 const std::array<std::string, 4> kNodeNames{"n0", "n1", "n2", "n3"};
 const std::array<std::string, 2> kModels{"A100", "T4"};
-constexpr std::array<std::int64_t, 7> kCardSizes{1, 7, 97, 1000, 1001, 16'384, 81'559};
+constexpr std::array<std::int64_t, 6> kCardSizes{7, 997, 1000, 1024, 16'384, 81'559};
 constexpr int kMaxCards = 4;  // what brute force can try in every way
 constexpr int kUids = 48;
 constexpr std::size_t kCrowd = 28;  // from so many pods on, more end than come
@@ -110,15 +110,16 @@ naive::Request naive_request(const GpuRequest& request) {
                    .fraction = {},
                    .memory = container.share.memory.count(),
                    .milli = {}};
-    if (container.share.form == ShareForm::kFraction) ask.fraction = container.share.fraction.count();
+    if (container.share.form == ShareForm::kFraction)
+      ask.fraction = container.share.fraction.count();
     if (container.share.compute) ask.milli = container.share.compute->count();
     plain.asks.push_back(ask);
   }
   for (const std::string& model : kModels) {
     const bool any = request.models.empty();
     const bool excluded = !any && request.models.front() == "!" + model;
-    const bool other_included = !any && request.models.front().front() != '!' &&
-                                request.models.front() != model;
+    const bool other_included =
+        !any && request.models.front().front() != '!' && request.models.front() != model;
     if (!excluded && !other_included) plain.models.insert(model);
   }
   return plain;
@@ -128,9 +129,9 @@ naive::Request naive_request(const GpuRequest& request) {
 
 Card random_card(Dice& dice, const std::string& id) {
   Card card = testing::card(id, dice.one_of(kModels), Mebibytes(dice.one_of(kCardSizes)));
-  card.healthy = !dice.chance(7);
-  card.cordoned = dice.chance(7);
-  if (dice.chance(25)) card.isolation = {static_cast<Isolation>(dice.below(3))};
+  card.healthy = !dice.chance(5);
+  card.cordoned = dice.chance(5);
+  if (dice.chance(15)) card.isolation = {static_cast<Isolation>(dice.below(3))};
   if (dice.chance(40)) card.max_sharers = static_cast<int>(dice.between(1, 4));
   return card;
 }
@@ -139,34 +140,42 @@ NodeInventory random_inventory(Dice& dice, const std::string& name) {
   NodeInventory what = testing::inventory(name, {});
   what.cpu = MilliCpu(dice.between(0, 20'000));
   what.memory = Mebibytes(dice.between(0, 20'000));
+  // Real nodes have equal cards mostly, and what looks alike is where a search may cut corners.
+  const Card pattern = random_card(dice, "");
+  const bool equal_cards = dice.chance(60);
   for (int i = 0; i < kMaxCards; ++i) {
-    const std::string id = name + "-card-" + std::to_string(i);
-    if (!dice.chance(15)) what.cards.push_back(random_card(dice, id));
+    if (dice.chance(10)) continue;
+    what.cards.push_back(equal_cards ? pattern : random_card(dice, ""));
+    what.cards.back().id = name + "-card-" + std::to_string(i);
   }
   return what;
 }
 
 Share random_share(Dice& dice) {
-  if (dice.chance(15)) return testing::whole();
-  if (dice.chance(50)) {
-    constexpr std::array<std::int64_t, 8> kUsual{1, 100, 250, 333, 334, 500, 600, 1000};
+  if (dice.chance(8)) return testing::whole();
+  if (dice.chance(60)) {
+    constexpr std::array<std::int64_t, 8> kUsual{1, 100, 125, 250, 333, 334, 500, 600};
     return testing::fraction(dice.chance(70) ? dice.one_of(kUsual) : dice.between(1, 1000));
   }
   const std::int64_t card = dice.one_of(kCardSizes);
-  Share share = testing::memory(std::max(std::int64_t{1}, card / dice.between(1, 6)));
+  Share share = testing::memory(std::max(std::int64_t{1}, card / dice.between(1, 8)));
   if (dice.chance(40)) share.compute = MilliGpu(dice.chance(40) ? 0 : dice.between(1, 1000));
   return share;
 }
 
+Isolation random_mode(Dice& dice) {
+  return dice.chance(90) ? Isolation::kMps : static_cast<Isolation>(dice.below(3));
+}
+
 GpuRequest random_request(Dice& dice) {
   GpuRequest request;
-  const std::int64_t containers = dice.chance(55) ? 1 : dice.between(2, 3);
+  const std::int64_t containers = dice.chance(40) ? 1 : dice.between(2, 3);
   for (std::int64_t i = 0; i < containers; ++i) {
-    const int count = dice.chance(70) ? 1 : static_cast<int>(dice.between(2, kMaxCards));
+    const int count = dice.chance(80) ? 1 : static_cast<int>(dice.between(2, kMaxCards));
     request.containers.push_back({"c" + std::to_string(i), count, random_share(dice)});
   }
   if (dice.chance(15)) request.models = {(dice.chance(50) ? "!" : "") + dice.one_of(kModels)};
-  request.isolation = dice.chance(75) ? Isolation::kMps : static_cast<Isolation>(dice.below(3));
+  request.isolation = random_mode(dice);
   return request;
 }
 
@@ -174,11 +183,11 @@ GpuRequest random_request(Dice& dice) {
 Holding random_grant(Dice& dice, const std::string& uid) {
   const std::string& node = dice.one_of(kNodeNames);
   Holding pod = testing::holding(uid, node, {});
-  pod.isolation = static_cast<Isolation>(dice.below(3));
+  pod.isolation = random_mode(dice);
   for (std::int64_t i = dice.below(3); i > 0; --i) {
     const std::string card = node + "-card-" + std::to_string(dice.below(kMaxCards + 1));
-    const std::int64_t mib = dice.chance(20) ? dice.one_of(kCardSizes) : dice.between(0, 1200);
-    const std::int64_t milli = dice.chance(20) ? 1000 : dice.between(0, 700);
+    const std::int64_t mib = dice.chance(20) ? dice.one_of(kCardSizes) : dice.between(0, 400);
+    const std::int64_t milli = dice.chance(20) ? 1000 : dice.between(0, 400);
     pod.containers.push_back({"c" + std::to_string(i), {testing::granted(card, mib, milli)}});
   }
   return pod;
@@ -186,7 +195,9 @@ Holding random_grant(Dice& dice, const std::string& uid) {
 
 // ---- two sets of books compared ----
 
-std::vector<const NodeState*> nodes_of(const ClusterSnapshot& books) { return books.sorted_nodes(); }
+std::vector<const NodeState*> nodes_of(const ClusterSnapshot& books) {
+  return books.sorted_nodes();
+}
 
 void expect_same_node(const NodeState& a, const NodeState& b) {
   EXPECT_EQ(a.name, b.name);
@@ -218,16 +229,16 @@ class History {
   const char* step() {
     const bool crowded = naive_.pods.size() >= kCrowd;
     const std::int64_t roll = dice_.below(100);
-    if (roll < 30) return crowded ? release() : schedule();
-    if (roll < 38) return submit_pending();
-    if (roll < 44) return assume_anything();
-    if (roll < 54) return confirm();
-    if (roll < 64) return observe();
-    if (roll < 75) return release();
-    if (roll < 76) return retain();
-    if (roll < 84) return advance();
-    if (roll < 88) return overdue();
-    if (roll < 96) return put_node();
+    if (roll < 45) return crowded ? release() : schedule();
+    if (roll < 50) return submit_pending();
+    if (roll < 55) return assume_anything();
+    if (roll < 63) return confirm();
+    if (roll < 70) return observe();
+    if (roll < 81) return release();
+    if (roll < 82) return retain();
+    if (roll < 87) return advance();
+    if (roll < 90) return overdue();
+    if (roll < 97) return put_node();
     if (roll < 98) return remove_node();
     return evict();
   }
@@ -284,7 +295,8 @@ class History {
     EXPECT_EQ(node.requested.memory.count(), memory) << node.name;
     if (node.present) {
       EXPECT_EQ(node.free_cpu().count(), std::max(known->second.cpu - cpu, std::int64_t{0}));
-      EXPECT_EQ(node.free_memory().count(), std::max(known->second.memory - memory, std::int64_t{0}));
+      EXPECT_EQ(node.free_memory().count(),
+                std::max(known->second.memory - memory, std::int64_t{0}));
     }
     std::set<std::string> held;
     for (const HoldingPtr& holding : node.holdings) held.insert(holding->pod_uid);
@@ -293,8 +305,8 @@ class History {
   }
 
   void check_cards(const NodeState& node, const std::set<std::string>& without) {
-    EXPECT_EQ(node.stray_grants, naive_.stray_parts(node.name, without)) << node.name;
     auto loads = naive_.loads(node.name, without);
+    EXPECT_EQ(node.stray_grants, naive_.stray_parts(node.name, loads)) << node.name;
     ASSERT_EQ(node.use.size(), node.cards().size()) << node.name;
     for (std::size_t i = 0; i < node.use.size(); ++i) {
       const Card& card = node.cards()[i];
@@ -362,7 +374,7 @@ class History {
     Holding pod = testing::holding(uid, name, {});
     pod.isolation = request.isolation;
     pod.containers = grants_of(request, *node, *placement);
-    if (dice_.chance(30)) {
+    if (dice_.chance(20)) {
       pending_.push_back(pod);
       return "decide for later";
     }
@@ -377,7 +389,7 @@ class History {
 
   /// Books what was decided on older books: the cards may be gone, full, sick or in another mode.
   const char* submit_pending() {
-    if (pending_.empty()) return "nothing decided";
+    if (pending_.size() < 3) return "nothing decided";
     const Holding pod = pending_.front();
     pending_.pop_front();
     assume(pod);
@@ -428,7 +440,8 @@ class History {
   const char* observe() {
     std::string uid = uid_of(dice_.below(kUids));
     const auto held = held_.find(uid);
-    const bool as_held = held != held_.end() && !dice_.chance(20);
+    const bool as_held = held != held_.end() && !dice_.chance(10);
+    if (held == held_.end() && dice_.chance(60)) return "observe nothing";
     const Holding pod = as_held ? held->second : random_grant(dice_, uid);
     const auto before = ledger_.snapshot();
     ledger_.observe(pod);

@@ -103,9 +103,9 @@ inline bool holds(const Card& card, const Load& there, const std::vector<Need>& 
     sum.memory += need.memory;
     sum.milli += need.milli;
   }
-  const bool in_one_mode =
-      std::all_of(there.sharers.begin(), there.sharers.end(),
-                  [&](const auto& in_mode) { return in_mode.second == 0 || in_mode.first == mode; });
+  const bool in_one_mode = std::all_of(
+      there.sharers.begin(), there.sharers.end(),
+      [&](const auto& in_mode) { return in_mode.second == 0 || in_mode.first == mode; });
   const auto all = there.sharer_count() + static_cast<int>(added.size());
   const bool alone = added.front().alone;
   return in_one_mode && (alone || all <= card.max_sharers) &&
@@ -137,9 +137,9 @@ class Books {
   }
 
   /// Parts on cards that the node does not list.
-  int stray_parts(const std::string& node, const std::set<std::string>& without = {}) const {
+  int stray_parts(const std::string& node, const std::map<std::string, Load>& loads) const {
     int strays = 0;
-    for (const auto& [card, load] : loads(node, without)) {
+    for (const auto& [card, load] : loads) {
       if (card_of(node, card) == nullptr) strays += load.sharer_count();
     }
     return strays;

@@ -1,5 +1,4 @@
 #include "model/request.hpp"
-
 #include "tests/testing/builders.hpp"
 
 #include <gtest/gtest.h>
@@ -52,31 +51,50 @@ INSTANTIATE_TEST_SUITE_P(
         SliceCase{"Whole", whole(), 81'920, {81'920_mib, 1000_mgpu, 81'920_mib, 1000_mgpu, true}},
         SliceCase{"Half", fraction(500), 81'920, {40'960_mib, 500_mgpu, 40'960_mib, 500_mgpu}},
         // 0.333 x 81920 = 27279.36
-        SliceCase{"FractionRoundsDown", fraction(333), 81'920,
+        SliceCase{"FractionRoundsDown",
+                  fraction(333),
+                  81'920,
                   {27'279_mib, 333_mgpu, 27'279_mib, 333_mgpu}},
-        SliceCase{"FractionOfOneIsTheWholeCard", fraction(1000), 81'920,
+        SliceCase{"FractionOfOneIsTheWholeCard",
+                  fraction(1000),
+                  81'920,
                   {81'920_mib, 1000_mgpu, 81'920_mib, 1000_mgpu, true}},
-        SliceCase{"SmallestFractionOfASmallCard", fraction(1), 999,
-                  {0_mib, 1_mgpu, 0_mib, 1_mgpu}},
+        SliceCase{"SmallestFractionOfASmallCard", fraction(1), 999, {0_mib, 1_mgpu, 0_mib, 1_mgpu}},
         // 1000 x 8192 / 81920
-        SliceCase{"MemoryTakesComputeInProportion", memory(8192), 81'920,
+        SliceCase{"MemoryTakesComputeInProportion",
+                  memory(8192),
+                  81'920,
                   {8192_mib, 100_mgpu, 8192_mib, 100_mgpu}},
         // 1000 x 10000 / 81920 = 122.07
-        SliceCase{"ProportionRoundsDown", memory(10'000), 81'920,
+        SliceCase{"ProportionRoundsDown",
+                  memory(10'000),
+                  81'920,
                   {10'000_mib, 122_mgpu, 10'000_mib, 122_mgpu}},
-        SliceCase{"AllMemoryIsNotTheWholeCard", memory(81'920), 81'920,
+        SliceCase{"AllMemoryIsNotTheWholeCard",
+                  memory(81'920),
+                  81'920,
                   {81'920_mib, 1000_mgpu, 81'920_mib, 1000_mgpu}},
-        SliceCase{"ComputeAsAsked", with_compute(memory(8192), 300), 81'920,
+        SliceCase{"ComputeAsAsked",
+                  with_compute(memory(8192), 300),
+                  81'920,
                   {8192_mib, 300_mgpu, 8192_mib, 300_mgpu}},
-        SliceCase{"LimitsAboveTheShare", limited(fraction(250), 40'960_mib, 750_mgpu), 81'920,
+        SliceCase{"LimitsAboveTheShare",
+                  limited(fraction(250), 40'960_mib, 750_mgpu),
+                  81'920,
                   {20'480_mib, 250_mgpu, 40'960_mib, 750_mgpu}},
-        SliceCase{"LimitsEndAtTheCard", limited(fraction(250), 100'000_mib, 1000_mgpu), 81'920,
+        SliceCase{"LimitsEndAtTheCard",
+                  limited(fraction(250), 100'000_mib, 1000_mgpu),
+                  81'920,
                   {20'480_mib, 250_mgpu, 81'920_mib, 1000_mgpu}},
         // Half of this card is more than the limit: the share is what counts.
-        SliceCase{"LimitBelowTheShareMeansTheShare", limited(fraction(500), 8192_mib, 500_mgpu),
-                  81'920, {40'960_mib, 500_mgpu, 40'960_mib, 500_mgpu}},
+        SliceCase{"LimitBelowTheShareMeansTheShare",
+                  limited(fraction(500), 8192_mib, 500_mgpu),
+                  81'920,
+                  {40'960_mib, 500_mgpu, 40'960_mib, 500_mgpu}},
         // Too large for the card, which is for the fit to say: nothing is cut off here.
-        SliceCase{"LargerThanTheCardStaysSo", memory(16'384), 8192,
+        SliceCase{"LargerThanTheCardStaysSo",
+                  memory(16'384),
+                  8192,
                   {16'384_mib, 2000_mgpu, 16'384_mib, 2000_mgpu}}),
     [](const auto& row) { return row.param.name; });
 
@@ -137,9 +155,9 @@ TEST_F(SlicePropertyTest, LimitsLieBetweenTheShareAndTheCard) {
   SCOPED_TRACE("seed " + std::to_string(seed_));
   for (int i = 0; i < 5000; ++i) {
     const Card c = random_card();
-    const Share share = limited(i % 2 == 0 ? fraction(between(1, 1000))
-                                           : memory(between(1, c.memory.count())),
-                                Mebibytes(between(1, 2 << 20)), MilliGpu(between(1, 1000)));
+    const Share share =
+        limited(i % 2 == 0 ? fraction(between(1, 1000)) : memory(between(1, c.memory.count())),
+                Mebibytes(between(1, 2 << 20)), MilliGpu(between(1, 1000)));
     const Slice slice = slice_of(share, c);
     EXPECT_LE(slice.memory, slice.memory_limit);
     EXPECT_LE(slice.memory_limit, c.memory);

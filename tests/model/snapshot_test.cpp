@@ -145,6 +145,7 @@ TEST_F(SnapshotTest, AnIndexIsStableWhileItsNodeIsKnownAndReusedAfterwards) {
   put("c");
   const auto after = ledger_.snapshot();
   EXPECT_EQ(after->lookup("c").value().index, of_a);
+  ASSERT_NE(after->at(of_a), nullptr);
   EXPECT_EQ(after->at(of_a)->name, "c");
   EXPECT_EQ(before->at(of_a)->name, "a");
   EXPECT_EQ(after->find("a"), nullptr);

@@ -39,7 +39,11 @@ inline void write_if(json::Writer& out, std::string_view key, const std::string&
 inline std::string pod_json(const PodText& pod) {
   std::string text;
   json::Writer out(text);
-  out.begin_object().member("apiVersion", "v1").member("kind", "Pod").key("metadata").begin_object();
+  out.begin_object()
+      .member("apiVersion", "v1")
+      .member("kind", "Pod")
+      .key("metadata")
+      .begin_object();
   write_if(out, "name", pod.name);
   write_if(out, "namespace", pod.ns);
   write_if(out, "uid", pod.uid);
@@ -66,7 +70,11 @@ inline std::string node_json(const std::string& name,
                              const std::map<std::string, std::string>& annotations = {}) {
   std::string text;
   json::Writer out(text);
-  out.begin_object().member("apiVersion", "v1").member("kind", "Node").key("metadata").begin_object();
+  out.begin_object()
+      .member("apiVersion", "v1")
+      .member("kind", "Node")
+      .key("metadata")
+      .begin_object();
   out.member("name", name);
   if (!annotations.empty()) write_map(out, "annotations", annotations);
   out.end_object().key("status").begin_object();

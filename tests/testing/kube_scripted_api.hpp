@@ -27,14 +27,17 @@ class ScriptedApi final : public kube::KubeApi {
 
   void will_answer(Outcome outcome) { answers_.push_back(std::move(outcome)); }
   void will_answer(int status, std::string body) {
-    answers_.push_back(kube::Response{.status = status, .body = std::move(body), .retry_after = {}});
-  }
-  void will_watch(std::vector<std::string> frames, Outcome end = ended()) {
-    watches_.push_back({std::move(frames), std::move(end)});
+    answers_.push_back(
+        kube::Response{.status = status, .body = std::move(body), .retry_after = {}});
   }
   static Outcome ended(int status = 200, std::string body = "") {
     return kube::Response{.status = status, .body = std::move(body), .retry_after = {}};
   }
+  void will_watch(std::vector<std::string> frames, Outcome end) {
+    watches_.push_back({std::move(frames), std::move(end)});
+  }
+  /// A watch that the server ends.
+  void will_watch(std::vector<std::string> frames) { will_watch(std::move(frames), ended()); }
 
   Outcome call(const kube::Request& request) override {
     const std::lock_guard lock(mutex_);

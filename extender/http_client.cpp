@@ -1,4 +1,4 @@
-#include "tests/testing/http_client.hpp"
+#include "extender/http_client.hpp"
 
 #include <boost/asio/connect.hpp>
 #include <boost/asio/io_context.hpp>
@@ -16,7 +16,7 @@
 #include <limits>
 #include <optional>
 
-namespace tangram::testing {
+namespace tangram::extender {
 namespace {
 
 namespace beast = boost::beast;
@@ -128,8 +128,8 @@ Result<HttpReply> HttpClient::receive(bool to_head) {
   http::response_parser<http::string_body> parser;
   parser.skip(to_head);
   parser.body_limit(std::numeric_limits<std::uint64_t>::max());
-  const error_code error = impl_->run(
-      [&](auto done) { http::async_read(*impl_->stream, impl_->buffer, parser, done); });
+  const error_code error =
+      impl_->run([&](auto done) { http::async_read(*impl_->stream, impl_->buffer, parser, done); });
   if (error) return failure("receive", error);
   auto message = parser.release();
   HttpReply reply;
@@ -145,12 +145,12 @@ Result<HttpReply> HttpClient::receive(bool to_head) {
 Result<void> HttpClient::wait_for_close() {
   if (impl_->buffer.size() > 0) return fail(Errc::kConflict, "the server sent more");
   char byte = 0;
-  const error_code error = impl_->run(
-      [&](auto done) { impl_->stream->async_read_some(net::buffer(&byte, 1), done); });
+  const error_code error =
+      impl_->run([&](auto done) { impl_->stream->async_read_some(net::buffer(&byte, 1), done); });
   if (!error) return fail(Errc::kConflict, "the server sent more");
   if (error == beast::error::timeout) return failure("wait for the end", error);
   impl_->stream.reset();
   return {};
 }
 
-}  // namespace tangram::testing
+}  // namespace tangram::extender

@@ -1,11 +1,11 @@
-#include "bench/replay_csv.hpp"
+#include "base/csv.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <fstream>
 #include <iterator>
 
-namespace tangram::bench {
+namespace tangram {
 
 namespace {
 
@@ -46,21 +46,31 @@ Result<CsvTable> CsvTable::parse(std::string name, std::string_view text) {
       table.rows_.push_back(std::move(fields));
     } else {
       return fail(Errc::kInvalidArgument, table.name_ + ":" + std::to_string(line_number) + ": " +
-                                              std::to_string(fields.size()) + " fields, the header has " +
+                                              std::to_string(fields.size()) +
+                                              " fields, the header has " +
                                               std::to_string(table.columns_.size()));
     }
   }
-  if (line_number == 0) return fail(Errc::kInvalidArgument, table.name_ + " is empty; a header row must stand first");
+  if (line_number == 0)
+    return fail(Errc::kInvalidArgument, table.name_ + " is empty; a header row must stand first");
   return table;
 }
 
+const std::string* CsvTable::field(std::size_t row, std::string_view column) const {
+  const auto found = std::find(columns_.begin(), columns_.end(), column);
+  if (found == columns_.end()) return nullptr;
+  return &rows_[row][static_cast<std::size_t>(found - columns_.begin())];
+}
+
 const std::string& CsvTable::Row::text(std::string_view column) {
-  const auto found = std::find(table_.columns_.begin(), table_.columns_.end(), column);
-  if (found == table_.columns_.end()) {
-    refuse("the header has no column \"" + std::string(column) + "\"");
-    return kNoText;
-  }
-  return table_.rows_[row_][static_cast<std::size_t>(found - table_.columns_.begin())];
+  if (const std::string* written = table_.field(row_, column)) return *written;
+  refuse("the header has no column \"" + std::string(column) + "\"");
+  return kNoText;
+}
+
+const std::string& CsvTable::Row::text_if_any(std::string_view column) const {
+  const std::string* written = table_.field(row_, column);
+  return written == nullptr ? kNoText : *written;
 }
 
 std::int64_t CsvTable::Row::amount(std::string_view column, std::int64_t largest) {
@@ -85,4 +95,4 @@ Result<void> CsvTable::Row::finish() const {
   return {};
 }
 
-}  // namespace tangram::bench
+}  // namespace tangram

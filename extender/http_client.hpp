@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace tangram::testing {
+namespace tangram::extender {
 
 using HttpFields = std::vector<std::pair<std::string, std::string>>;
 
@@ -57,4 +57,4 @@ class HttpClient {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace tangram::testing
+}  // namespace tangram::extender

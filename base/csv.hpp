@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tangram::bench {
+namespace tangram {
 
 /// A small CSV table: comma-separated, a header row, no quotes, as the traces are written.
 /// Columns are found by name; columns nobody asks for are ignored.
@@ -26,6 +26,8 @@ class CsvTable {
    public:
     Row(const CsvTable& table, std::size_t row) : table_(table), row_(row) {}
     [[nodiscard]] const std::string& text(std::string_view column);
+    /// The same, but a table without that column reads as empty.
+    [[nodiscard]] const std::string& text_if_any(std::string_view column) const;
     /// A whole number from 0 up to `largest`.
     [[nodiscard]] std::int64_t amount(std::string_view column, std::int64_t largest);
     /// Makes the row wrong: "<file>:<line>: <message>". The first message stays.
@@ -42,9 +44,12 @@ class CsvTable {
   [[nodiscard]] Row row(std::size_t index) const { return {*this, index}; }
 
  private:
+  /// @returns null if there is no such column
+  [[nodiscard]] const std::string* field(std::size_t row, std::string_view column) const;
+
   std::string name_;
   std::vector<std::string> columns_;
   std::vector<std::vector<std::string>> rows_;
 };
 
-}  // namespace tangram::bench
+}  // namespace tangram

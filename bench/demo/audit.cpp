@@ -1,0 +1,194 @@
+#include "bench/demo/audit.hpp"
+
+#include "base/json.hpp"
+
+#include <set>
+#include <string_view>
+#include <utility>
+
+namespace tangram::bench::demo {
+
+namespace {
+
+constexpr std::int64_t kMilliPerCard = 1000;
+constexpr int kUsualMaxSharers = 48;  // what the annotation means where it does not say
+
+}  // namespace
+
+Result<void> Audit::add_node(const std::string& node, std::string cards) {
+  std::map<std::string, Card> read;
+  json::Reader in(cards);
+  const auto read_card = [&] {
+    std::string uuid;
+    Card card;
+    card.node = node;
+    card.max_sharers = kUsualMaxSharers;
+    in.object([&](std::string_view key) {
+      if (key == "id") {
+        uuid = in.string();
+      } else if (key == "memMiB") {
+        card.mem_mib = in.integer();
+      } else if (key == "maxSharers") {
+        card.max_sharers = static_cast<int>(in.integer());
+      } else if (key == "healthy") {
+        card.closed = !in.boolean() || card.closed;
+      } else if (key == "cordoned") {
+        card.closed = in.boolean() || card.closed;
+      } else {
+        in.skip();
+      }
+    });
+    read.emplace(uuid, card);
+  };
+  in.object([&](std::string_view key) {
+    if (key != "cards") return in.skip();
+    in.array(read_card);
+  });
+  if (auto done = in.finish(); !done) return done.error();
+  cards_.merge(read);
+  return {};
+}
+
+Result<Audit::Grant> Audit::read_grant(std::string text) {
+  Grant grant;
+  json::Reader in(text);
+  const auto read_part = [&] {
+    Part part;
+    in.object([&](std::string_view key) {
+      if (key == "uuid") {
+        part.uuid = in.string();
+      } else if (key == "memMiB") {
+        part.mem_mib = in.integer();
+      } else if (key == "milli") {
+        part.milli = in.integer();
+      } else {
+        in.skip();
+      }
+    });
+    grant.parts.push_back(std::move(part));
+  };
+  const auto read_container = [&] {
+    in.object([&](std::string_view key) {
+      if (key != "cards") return in.skip();
+      in.array(read_part);
+    });
+  };
+  in.object([&](std::string_view key) {
+    if (key == "podUID") {
+      grant.pod_uid = in.string();
+    } else if (key == "node") {
+      grant.node = in.string();
+    } else if (key == "isolation") {
+      grant.isolation = in.string();
+    } else if (key == "containers") {
+      in.array(read_container);
+    } else {
+      in.skip();
+    }
+  });
+  if (auto done = in.finish(); !done) return done.error();
+  return grant;
+}
+
+void Audit::check(bool holds, const std::string& otherwise) {
+  ++checks_;
+  if (!holds) broken_.push_back(otherwise);
+}
+
+void Audit::bound(const std::string& uid, const std::string& node, std::string text) {
+  auto grant = read_grant(std::move(text));
+  check(grant.has_value(), "pod " + uid + ": its grant cannot be read");
+  if (!grant) return;
+  check(grant->pod_uid == uid, "pod " + uid + ": its grant was issued to " + grant->pod_uid);
+  check(grant->node == node, "pod " + uid + " is bound to node " + node +
+                                 ", but its grant is for node " + grant->node);
+  check(!grant->parts.empty(), "pod " + uid + ": its grant holds no card");
+  check(!granted_.contains(uid), "pod " + uid + " was bound twice");
+  charge(*grant, 1);
+  for (const Part& part : grant->parts) {
+    const auto card = cards_.find(part.uuid);
+    check(card != cards_.end() && card->second.node == node,
+          "pod " + uid + ": card " + part.uuid + " is not on node " + node);
+    if (card != cards_.end()) check_card(part.uuid, card->second, uid);
+  }
+  granted_.insert_or_assign(uid, std::move(*grant));
+}
+
+void Audit::bound_without_grant(const std::string& pod) {
+  check(false, "pod " + pod + " asks for a card and is bound without a grant");
+}
+
+void Audit::check_card(const std::string& uuid, const Card& card, const std::string& uid) {
+  int sharers = 0;
+  int modes = 0;
+  for (const auto& [mode, count] : card.sharers) {
+    sharers += count;
+    modes += count > 0 ? 1 : 0;
+  }
+  const std::string with = "card " + uuid + ", with pod " + uid + ": ";
+  check(!card.closed, with + "it is unhealthy or cordoned");
+  check(card.granted_mem_mib <= card.mem_mib,
+        with + std::to_string(card.granted_mem_mib) + " MiB granted of " +
+            std::to_string(card.mem_mib));
+  check(card.granted_milli <= kMilliPerCard,
+        with + std::to_string(card.granted_milli) + " milli granted of 1000");
+  check(sharers <= card.max_sharers, with + std::to_string(sharers) + " sharers of at most " +
+                                         std::to_string(card.max_sharers));
+  check(modes <= 1, with + "shared in two isolation modes at one time");
+}
+
+void Audit::charge(const Grant& grant, int sign) {
+  for (const Part& part : grant.parts) {
+    const auto card = cards_.find(part.uuid);
+    if (card == cards_.end()) continue;
+    card->second.granted_mem_mib += sign * part.mem_mib;
+    card->second.granted_milli += sign * part.milli;
+    card->second.sharers[grant.isolation] += sign;
+  }
+}
+
+void Audit::gone(const std::string& uid) {
+  const auto grant = granted_.find(uid);
+  if (grant == granted_.end()) return;
+  charge(grant->second, -1);
+  granted_.erase(grant);
+}
+
+void Audit::compare(const ClusterView& shown) {
+  std::set<std::string> seen;
+  for (const NodeView& node : shown.nodes) {
+    for (const CardView& card : node.cards) {
+      seen.insert(card.uuid);
+      const auto ours = cards_.find(card.uuid);
+      check(ours != cards_.end() && ours->second.node == node.name,
+            "card " + card.uuid + " is shown on node " + node.name + ", which does not list it");
+      if (ours == cards_.end()) continue;
+      const std::string where = "card " + card.uuid + " of node " + node.name + ": ";
+      check(card.granted_mem_mib == ours->second.granted_mem_mib,
+            where + std::to_string(card.granted_mem_mib) + " MiB shown as granted, but the pods' " +
+                "grants sum to " + std::to_string(ours->second.granted_mem_mib));
+      check(card.granted_milli == ours->second.granted_milli,
+            where + std::to_string(card.granted_milli) + " milli shown as granted, but the pods' " +
+                "grants sum to " + std::to_string(ours->second.granted_milli));
+    }
+  }
+  check(seen.size() == cards_.size(), std::to_string(cards_.size()) + " cards are listed by the " +
+                                          "nodes, " + std::to_string(seen.size()) + " are shown");
+}
+
+std::vector<Audit::Part> Audit::parts_of(const std::string& uid) const {
+  const auto grant = granted_.find(uid);
+  return grant == granted_.end() ? std::vector<Part>{} : grant->second.parts;
+}
+
+std::int64_t Audit::granted_milli() const {
+  std::int64_t sum = 0;
+  for (const auto& [uuid, card] : cards_) sum += card.granted_milli;
+  return sum;
+}
+
+std::int64_t Audit::capacity_milli() const {
+  return kMilliPerCard * static_cast<std::int64_t>(cards_.size());
+}
+
+}  // namespace tangram::bench::demo

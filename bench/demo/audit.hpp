@@ -1,0 +1,74 @@
+#pragma once
+
+#include "base/result.hpp"
+#include "bench/demo/cluster_view.hpp"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace tangram::bench::demo {
+
+/// Books of every card kept from the grants on the pods alone, as an auditor would: from what the
+/// API server holds, with nothing of the scheduler's code. Whatever breaks a rule is noted.
+/// Threads: one at a time.
+class Audit {
+ public:
+  /// Learns a node's cards. @param cards  the annotation tangram.dev/cards
+  Result<void> add_node(const std::string& node, std::string cards);
+
+  /// Notes what a bound pod was granted. @param grant  the annotation tangram.dev/gpu-grant
+  void bound(const std::string& uid, const std::string& node, std::string grant);
+  /// A bound pod that asked for a card and carries no grant.
+  void bound_without_grant(const std::string& pod);
+  void gone(const std::string& uid);
+
+  /// Notes every difference between these books and what the extender shows.
+  void compare(const ClusterView& shown);
+
+  struct Part {
+    std::string uuid;
+    std::int64_t mem_mib = 0;
+    std::int64_t milli = 0;
+  };
+  /// What a bound pod holds; empty = no card.
+  [[nodiscard]] std::vector<Part> parts_of(const std::string& uid) const;
+
+  /// One sentence per broken rule.
+  [[nodiscard]] const std::vector<std::string>& broken() const { return broken_; }
+  [[nodiscard]] std::size_t checks() const { return checks_; }
+
+  [[nodiscard]] std::int64_t granted_milli() const;
+  [[nodiscard]] std::int64_t capacity_milli() const;
+  [[nodiscard]] std::size_t card_count() const { return cards_.size(); }
+
+ private:
+  struct Card {
+    std::string node;
+    std::int64_t mem_mib = 0;
+    int max_sharers = 0;
+    bool closed = false;  ///< unhealthy or cordoned: takes no new pods
+    std::int64_t granted_mem_mib = 0;
+    std::int64_t granted_milli = 0;
+    std::map<std::string, int> sharers;  ///< by isolation mode
+  };
+  struct Grant {
+    std::string pod_uid;
+    std::string node;
+    std::string isolation;
+    std::vector<Part> parts;
+  };
+  static Result<Grant> read_grant(std::string text);
+
+  void check(bool holds, const std::string& otherwise);
+  void charge(const Grant& grant, int sign);
+  void check_card(const std::string& uuid, const Card& card, const std::string& uid);
+
+  std::map<std::string, Card> cards_;     ///< by UUID
+  std::map<std::string, Grant> granted_;  ///< by pod UID
+  std::vector<std::string> broken_;
+  std::size_t checks_ = 0;
+};
+
+}  // namespace tangram::bench::demo

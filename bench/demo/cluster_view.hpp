@@ -1,0 +1,58 @@
+#pragma once
+
+#include "base/result.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+/// GET /api/v1/cluster as a reader outside of Tangram sees it. Shares no code with the program
+/// that writes it: whoever draws or checks the packing has this text and nothing else.
+namespace tangram::bench::demo {
+
+/// What one container of a pod holds of a card.
+struct ShareView {
+  std::string ns;
+  std::string pod;
+  std::int64_t mem_mib = 0;
+  std::int64_t milli = 0;
+};
+
+struct CardView {
+  std::string uuid;
+  std::string model;
+  std::string reason;  ///< why it takes no pods; empty = it does
+  std::string mode;    ///< of those who share it; empty = idle
+  bool healthy = true;
+  bool cordoned = false;
+  std::int64_t mem_mib = 0;
+  std::int64_t milli = 0;
+  std::int64_t granted_mem_mib = 0;
+  std::int64_t granted_milli = 0;
+  std::vector<ShareView> shares;
+};
+
+struct NodeView {
+  std::string name;
+  std::int64_t cpu_milli = 0;
+  std::int64_t free_cpu_milli = 0;
+  std::int64_t pods = 0;
+  std::vector<CardView> cards;
+};
+
+struct ClusterView {
+  std::vector<NodeView> nodes;       ///< by name
+  std::vector<std::string> pending;  ///< "namespace/name"
+
+  [[nodiscard]] std::size_t card_count() const;
+  /// Every namespace with a share, by name.
+  [[nodiscard]] std::vector<std::string> namespaces() const;
+};
+
+/// A pod's name without the "-x7k2p" that Kubernetes puts behind a generateName: what it is one of.
+[[nodiscard]] std::string family_of(const std::string& pod);
+
+/// @returns kInvalidArgument, with the path of what is not as expected
+Result<ClusterView> read_cluster_view(std::string json);
+
+}  // namespace tangram::bench::demo

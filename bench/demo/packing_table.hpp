@@ -1,0 +1,14 @@
+#pragma once
+
+#include "bench/demo/cluster_view.hpp"
+#include "bench/demo/terminal.hpp"
+
+#include <string>
+
+namespace tangram::bench::demo {
+
+/// A line per card: how much of its memory and compute is granted, in which mode, and to whom.
+/// No line is wider than the look.
+[[nodiscard]] std::string draw_packing_table(const Look& look, const ClusterView& cluster);
+
+}  // namespace tangram::bench::demo

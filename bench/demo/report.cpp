@@ -1,0 +1,192 @@
+#include "bench/demo/report.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+
+namespace tangram::bench::demo {
+
+namespace {
+
+constexpr Ink kFilled{.text = 75, .ground = 237};
+constexpr double kBytesPerGib = 1024.0 * 1024 * 1024;
+
+std::string fixed(double value, int decimals) {
+  std::array<char, 48> text{};
+  std::snprintf(text.data(), text.size(), "%.*f", decimals, value);
+  return text.data();
+}
+
+std::string rounded_percent(double share) { return fixed(100 * share, 0) + " %"; }
+
+/// "name    value": the value behind its name, in a column.
+std::string fact(const Look& look, std::string_view name, const std::string& value) {
+  constexpr std::size_t kName = 30;
+  constexpr std::size_t kIndent = 2;
+  return std::string(kIndent, ' ') + left_in(name, kName) +
+         wrapped(value, static_cast<std::size_t>(look.width), kName + kIndent) + "\n";
+}
+
+std::string amount(std::optional<double> value, double unit, int decimals, std::string_view suffix) {
+  if (!value) return "not shown";
+  return fixed(*value / unit, decimals) + std::string(suffix);
+}
+
+std::string verb_line(std::string_view metrics, const std::string& verb) {
+  const std::string name = "tangram_extender_request_duration_seconds_";
+  const std::string label = "{verb=\"" + verb + "\"}";
+  const double count = series_value(metrics, name + "count" + label).value_or(0);
+  const double sum = series_value(metrics, name + "sum" + label).value_or(0);
+  const double mean_us = count > 0 ? 1e6 * sum / count : 0;
+  return fixed(count, 0) + " requests, " + fixed(mean_us, 0) + " µs on average";
+}
+
+std::pair<std::string, std::string> split_name(const std::string& full_name) {
+  const std::size_t slash = full_name.find('/');
+  return {full_name.substr(0, slash), full_name.substr(slash + 1)};
+}
+
+}  // namespace
+
+std::string draw_cluster_line(const Look& look, const ClusterView& cluster) {
+  std::map<std::string, int> models;
+  for (const NodeView& node : cluster.nodes) {
+    for (const CardView& card : node.cards) ++models[card.model];
+  }
+  std::vector<std::pair<std::string, int>> sorted(models.begin(), models.end());
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::string text = std::to_string(cluster.nodes.size()) + " nodes with " +
+                     std::to_string(cluster.card_count()) + " cards:";
+  for (const auto& [model, count] : sorted) {
+    text += (text.back() == ':' ? " " : ", ") + std::to_string(count) + kNoBreak + "×" + kNoBreak +
+            model;
+  }
+  return wrapped(text, static_cast<std::size_t>(look.width), 0) + "\n";
+}
+
+std::string draw_story(const Look& look, const Player::Story& story) {
+  constexpr std::size_t kPod = 25;
+  constexpr std::size_t kAsks = 42;
+  const auto width = static_cast<std::size_t>(look.width);
+  const bool placed = !story.node.empty();
+  const std::string pod = left_in(shortened(story.pod, kPod), kPod);
+  const std::string asks = story.asks.empty() ? "-" : story.asks;
+  const std::string outcome = placed ? story.node + story.outcome : story.outcome;
+  std::string line = placed ? paint(look, kGood, "✔ ") : paint(look, kBad, "✘ ");
+  line += paint(look, kBold, pod) + " ";
+  const std::size_t begin = kPod + 3;
+  const std::size_t asks_room = std::min(kAsks, width - begin);
+  if (placed && begin + kAsks + 3 + columns_of(outcome) <= width) {
+    return line + left_in(shortened(asks, asks_room), asks_room) + paint(look, kDim, " → ") +
+           outcome + "\n";
+  }
+  // Too long for one line: the outcome goes below.
+  line += shortened(asks, width - begin) + "\n" + std::string(begin, ' ') +
+          paint(look, kDim, "→ ");
+  return line + wrapped(outcome, width, begin + 2) + "\n";
+}
+
+std::string draw_progress(const Look& look, const Player::Counts& counts, std::size_t total,
+                          double filled) {
+  constexpr std::size_t kCells = 20;
+  const auto done = std::min(kCells, kCells * counts.arrived / std::max<std::size_t>(1, total));
+  const std::string bar =
+      look.colour ? paint(look, kFilled, left_in(repeated("█", done), kCells))
+                  : "[" + left_in(repeated("#", done), kCells) + "]";
+  const std::string words =
+      std::to_string(counts.arrived) + "/" + std::to_string(total) + " arrived, " +
+      std::to_string(counts.running) + " run, " + std::to_string(counts.waiting) + " wait, " +
+      std::to_string(counts.ended) + " ended, GPU " + rounded_percent(filled);
+  return bar + " " + shortened(words, static_cast<std::size_t>(look.width) - kCells - 3);
+}
+
+std::optional<double> series_value(std::string_view page, std::string_view series) {
+  while (!page.empty()) {
+    const std::string_view line = page.substr(0, page.find('\n'));
+    page.remove_prefix(std::min(line.size() + 1, page.size()));
+    if (line.size() <= series.size() || !line.starts_with(series)) continue;
+    if (line[series.size()] != ' ') continue;
+    const std::string number(line.substr(series.size() + 1));
+    char* end = nullptr;
+    const double value = std::strtod(number.c_str(), &end);
+    if (end != number.c_str()) return value;
+  }
+  return std::nullopt;
+}
+
+std::string draw_numbers(const Look& look, std::string_view metrics, const Player::Counts& counts,
+                         const std::vector<double>& history) {
+  constexpr std::size_t kCells = 48;
+  std::string out;
+  const auto shown = [&](std::string_view series) { return series_value(metrics, series); };
+  out += fact(look, "GPU granted over time",
+              paint(look, {.text = 75}, sparkline(history, kCells)) + " " +
+                  rounded_percent(history.empty() ? 0 : history.back()));
+  out += fact(look, "pods", std::to_string(counts.placed) + " placed, " +
+                                std::to_string(counts.placed_after_waiting) + " of them after " +
+                                "waiting; " + std::to_string(counts.ended) + " ended, " +
+                                std::to_string(counts.running) + " run, " +
+                                std::to_string(counts.waiting) + " wait, " +
+                                std::to_string(counts.refused) + " refused as written");
+  out += fact(look, "fragmentation",
+              amount(shown("tangram_fragmentation_ratio"), 0.01, 1,
+                     " % of the idle GPU is of no use to the pods that came"));
+  out += fact(look, "stranded memory",
+              amount(shown("tangram_stranded_memory_bytes"), kBytesPerGib, 1,
+                     " GiB free on cards without compute left"));
+  for (const char* verb : {"filter", "prioritize", "bind"}) out += fact(look, verb, verb_line(metrics, verb));
+  out += fact(look, "binds",
+              amount(shown("tangram_binds_total{result=\"bound\"}"), 1, 0, " bound, ") +
+                  amount(shown("tangram_binds_total{result=\"no_room\"}"), 1, 0, " without room"));
+  return out;
+}
+
+std::string draw_checks(const Look& look, const Audit& audit) {
+  const std::string count = std::to_string(audit.checks());
+  if (audit.broken().empty()) {
+    return paint(look, kGood, "✔ ") +
+           wrapped(count + " checks from the pods' grants alone: no card over its memory, compute "
+                           "or sharers, none in two modes, none that is closed; every bound GPU "
+                           "pod has its grant; /api/v1/cluster shows the same sums",
+                   static_cast<std::size_t>(look.width), 2) + "\n";
+  }
+  constexpr std::size_t kShown = 20;
+  std::string out = paint(look, kBad, "✘ ") + std::to_string(audit.broken().size()) + " of " +
+                    count + " checks failed:\n";
+  for (std::size_t i = 0; i < std::min(kShown, audit.broken().size()); ++i) {
+    out += "  " + audit.broken()[i] + "\n";
+  }
+  return out;
+}
+
+std::string draw_next_steps(const Look& look, const std::string& address,
+                            const std::string& running, const std::string& waiting) {
+  std::string out;
+  const auto step = [&](std::string_view what, const std::string& command) {
+    out += paint(look, kDim, "# " + std::string(what)) + "\n" + command + "\n";
+  };
+  const std::string curl = "curl -s " + address;
+  const auto explain = [&](const std::string& pod) {
+    const auto [ns, name] = split_name(pod);
+    return "curl -s '" + address + "/api/v1/explain?namespace=" + ns + "&pod=" + name + "'";
+  };
+  step("the packing, card by card",
+       curl + "/api/v1/cluster | jq -c '.nodes[].cards[] | [.model, .grantedMilli, .pods[].name]'");
+  if (!waiting.empty()) {
+    step("why a pod waits, node by node",
+         explain(waiting) + " | jq -c '.nodes[] | [.name, .fits, .why]'");
+  }
+  if (!running.empty()) step("what a pod holds", explain(running) + " | jq .");
+  step("where would a pod go?",
+       curl + R"(/filter -d '{"Pod":{"metadata":{"name":"me","namespace":"default","uid":"1",)" +
+           R"("annotations":{"tangram.dev/gpu-mem":"4Gi"}},"spec":{"containers":[{"name":"main"}]}},)" +
+           R"("NodeNames":["a100-a","l40s-a","t4-b"]}' | jq .)");
+  step("metrics of the service, and of every card",
+       curl + "/metrics | grep -v '^#'\n" + curl + "/metrics/cards | grep compute_granted");
+  return out;
+}
+
+}  // namespace tangram::bench::demo

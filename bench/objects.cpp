@@ -1,0 +1,78 @@
+#include "bench/objects.hpp"
+
+#include "base/json.hpp"
+#include "model/cards.hpp"
+
+namespace tangram::bench {
+
+namespace {
+
+using json::Writer;
+
+void write_amounts(Writer& out, MilliCpu cpu, Mebibytes memory) {
+  out.member("cpu", std::to_string(cpu.count()) + "m");
+  out.member("memory", std::to_string(memory.count()) + "Mi");
+}
+
+void write_container(Writer& out, const PodSpec& pod) {
+  out.begin_object().member("name", "main").member("image", "registry.example/train:1");
+  out.key("resources").begin_object();
+  out.key("requests").begin_object();
+  write_amounts(out, pod.cpu, pod.memory);
+  if (pod.slot) out.member("tangram.dev/gpu-slot", "1");
+  out.end_object();
+  if (pod.slot) out.key("limits").begin_object().member("tangram.dev/gpu-slot", "1").end_object();
+  out.end_object().end_object();
+}
+
+}  // namespace
+
+std::string node_json(const model::NodeInventory& node) {
+  std::string text;
+  Writer out(text);
+  out.begin_object().member("apiVersion", "v1").member("kind", "Node");
+  out.key("metadata").begin_object().member("name", node.name);
+  out.key("annotations").begin_object();
+  out.member("tangram.dev/cards", model::encode_cards(node.cards)).end_object().end_object();
+  out.key("status").begin_object().key("allocatable").begin_object();
+  write_amounts(out, node.cpu, node.memory);
+  out.end_object().end_object().end_object();
+  return text;
+}
+
+std::string pod_json(const PodSpec& pod) {
+  std::string text;
+  Writer out(text);
+  out.begin_object().member("apiVersion", "v1").member("kind", "Pod");
+  out.key("metadata").begin_object().member("name", pod.name).member("namespace", pod.ns);
+  out.key("annotations").begin_object();
+  for (const auto& [name, value] : pod.annotations) out.member(name, value);
+  out.end_object().end_object();
+  out.key("spec").begin_object();
+  if (!pod.node.empty()) out.member("nodeName", pod.node);
+  out.key("containers").begin_array();
+  write_container(out, pod);
+  out.end_array().end_object();
+  out.key("status").begin_object().member("phase", "Pending").end_object().end_object();
+  return text;
+}
+
+kube::Request create_request(std::string path, std::string body) {
+  kube::Request request;
+  request.method = kube::Method::kPost;
+  request.path = std::move(path);
+  request.body = std::move(body);
+  return request;
+}
+
+kube::Request delete_request(std::string path) {
+  kube::Request request;
+  request.method = kube::Method::kDelete;
+  request.path = std::move(path);
+  request.query = {{"gracePeriodSeconds", "0"}};
+  return request;
+}
+
+std::string pods_path(const std::string& ns) { return "/api/v1/namespaces/" + ns + "/pods"; }
+
+}  // namespace tangram::bench

@@ -1,0 +1,57 @@
+#pragma once
+
+#include "base/json.hpp"
+#include "base/quantity.hpp"
+
+#include <cstdint>
+#include <optional>
+
+/// The resource maps of pods and nodes, and how Kubernetes adds them up.
+namespace tangram::kube {
+
+/// What one resource map (requests, limits, overhead, allocatable) says; nothing = not named there.
+struct ResourceMap {
+  std::optional<KubeQuantity> cpu;
+  std::optional<KubeQuantity> memory;
+  std::optional<std::int64_t> slots;  ///< model::kSlotResource
+};
+
+/// Reads one; a quantity that is none, or more than any node has, makes the reader fail.
+[[nodiscard]] ResourceMap read_resources(json::Reader& in);
+
+/// requests and limits of a container, or of the pod as a whole.
+struct Resources {
+  ResourceMap requests;
+  ResourceMap limits;
+};
+
+[[nodiscard]] Resources read_requirements(json::Reader& in);
+
+/// CPU and memory as Kubernetes adds them up: exact bytes, so that only the sum rounds to MiB.
+struct Amount {
+  std::int64_t milli_cpu = 0;
+  std::int64_t bytes = 0;
+};
+
+inline Amount operator+(Amount a, Amount b) {
+  return {a.milli_cpu + b.milli_cpu, a.bytes + b.bytes};
+}
+/// The larger of each.
+[[nodiscard]] Amount larger_of(Amount a, Amount b);
+
+/// What a container requests. A missing request is the limit: the API server's default, for texts
+/// that have not been there.
+[[nodiscard]] Amount requested(const Resources& resources);
+
+/// What a pod requests whose containers need `of_containers`. A pod-level request replaces what the
+/// containers add up to; a pod-level limit stands in where nobody requests anything. That is how
+/// the API server defaults it.
+[[nodiscard]] Amount with_pod_level(Amount of_containers, const Resources& pod);
+
+/// The whole map, where something is asked by it alone: a pod's overhead.
+[[nodiscard]] Amount amount_of(const ResourceMap& map);
+
+/// Makes the reader fail if a sum of amounts is more than any node has.
+void check_total(json::Reader& in, Amount total);
+
+}  // namespace tangram::kube

@@ -1,0 +1,68 @@
+# shellcheck shell=bash
+# Runs a list of stages and sums them up; sourced, after lib.sh, by .ci/run and check-all.
+#
+#   stage NAME COMMAND...   runs the command, a program or a function, into build/logs/NAME.log.
+#                           Exit 77: skipped; the last line it wrote is the reason.
+#   finish                  prints what was skipped and "N passed, N failed, N skipped", and exits;
+#                           with 1 if a stage failed.
+#
+# A failed stage does not stop the ones after it: one run names everything that is wrong.
+
+readonly skipped_status=77
+stages_passed=0
+stages_failed=()
+stages_skipped=()
+mkdir -p build/logs
+
+# skip REASON: for the functions that stages run.
+skip() {
+  echo "$*"
+  exit "$skipped_status"
+}
+
+stage() {
+  local name=$1 log=build/logs/$1.log
+  shift
+  echo "==> $name"
+  local start=$SECONDS status=0
+  # Not in a condition: bash would ignore set -e inside.
+  set +e
+  (
+    set -e
+    "$@"
+  ) >"$log" 2>&1 </dev/null
+  status=$?
+  set -e
+  local took=$((SECONDS - start))
+
+  case $status in
+    0)
+      stages_passed=$((stages_passed + 1))
+      grep -E 'tests passed,|^Total Test time' "$log" || tail -n 1 "$log"
+      echo "$name: passed in $took s"
+      ;;
+    "$skipped_status")
+      stages_skipped+=("$name: not run ($(tail -n 1 "$log"))")
+      echo "${stages_skipped[-1]}"
+      ;;
+    *)
+      stages_failed+=("$name")
+      tail -n 150 "$log"
+      echo "$name: FAILED in $took s, exit $status; all of it is in $log"
+      ;;
+  esac
+}
+
+finish() {
+  echo
+  echo "$SECONDS s in all"
+  [ ${#stages_failed[@]} -eq 0 ] || printf 'failed: %s\n' "${stages_failed[@]}"
+  if [ ${#stages_skipped[@]} -gt 0 ]; then
+    printf '%s\n' "${stages_skipped[@]}"
+  else
+    echo "nothing was left out"
+  fi
+  echo "$stages_passed passed, ${#stages_failed[@]} failed, ${#stages_skipped[@]} skipped"
+  [ ${#stages_failed[@]} -eq 0 ] || exit 1
+  exit 0
+}

@@ -1,0 +1,113 @@
+#include "extender/metrics.hpp"
+
+#include "tests/testing/exposition.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tangram::extender {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::Exposition;
+
+TEST(MetricsTest, HasEveryNameThatDashboardsUse) {
+  Metrics metrics;
+  const Exposition page(metrics.text({}));
+  const std::map<std::string, std::string> wanted{
+      {"tangram_fragmentation_ratio", "gauge"},
+      {"tangram_stranded_memory_bytes", "gauge"},
+      {"tangram_extender_request_duration_seconds", "histogram"},
+      {"tangram_binds_total", "counter"},
+      {"tangram_assumed_pods", "gauge"},
+      {"tangram_watch_lag_seconds", "gauge"},
+      {"tangram_leader", "gauge"}};
+  for (const auto& [name, type] : wanted) {
+    ASSERT_TRUE(page.types().contains(name)) << name;
+    EXPECT_EQ(page.types().at(name), type) << name;
+  }
+}
+
+TEST(MetricsTest, HasEverySeriesBeforeAnythingHappened) {
+  Metrics metrics;
+  const Exposition page(metrics.text({}));
+  for (const char* result :
+       {"bound", "already_bound", "no_room", "refused", "unknown", "invalid", "unavailable"}) {
+    EXPECT_EQ(page.value(std::string("tangram_binds_total{result=\"") + result + "\"}"), 0);
+  }
+  for (const char* verb : {"filter", "prioritize", "bind", "preempt"}) {
+    EXPECT_EQ(page.value(std::string("tangram_extender_request_duration_seconds_count{verb=\"") +
+                         verb + "\"}"),
+              0);
+  }
+}
+
+TEST(MetricsTest, CountsRequestsAndBinds) {
+  Metrics metrics;
+  metrics.request_done(Verb::kFilter, 3ms);
+  metrics.request_done(Verb::kFilter, 700ms);
+  metrics.bind_done(BindOutcome::kBound);
+  metrics.bind_done(BindOutcome::kBound);
+  metrics.bind_done(BindOutcome::kNoRoom);
+  const Exposition page(metrics.text({}));
+  const std::string family = "tangram_extender_request_duration_seconds";
+  EXPECT_EQ(page.value(family + "_count{verb=\"filter\"}"), 2);
+  EXPECT_NEAR(page.value(family + "_sum{verb=\"filter\"}"), 0.703, 1e-9);
+  EXPECT_EQ(page.value(family + "_bucket{verb=\"filter\",le=\"0.005\"}"), 1);
+  EXPECT_EQ(page.value(family + "_bucket{verb=\"filter\",le=\"1\"}"), 2);
+  EXPECT_EQ(page.value(family + "_count{verb=\"bind\"}"), 0);
+  EXPECT_EQ(page.value("tangram_binds_total{result=\"bound\"}"), 2);
+  EXPECT_EQ(page.value("tangram_binds_total{result=\"no_room\"}"), 1);
+}
+
+TEST(MetricsTest, ShowsWhatTheGaugesSay) {
+  Metrics metrics;
+  Gauges gauges;
+  gauges.nodes = 3;
+  gauges.cards = 24;
+  gauges.bound_pods = 7;
+  gauges.pending_pods = 5;
+  gauges.assumed_pods = 2;
+  gauges.fragmentation_ratio = 0.25;
+  gauges.stranded_memory = Mebibytes(2);
+  gauges.nodes_watch_lag_seconds = 1.5;
+  gauges.pods_watch_lag_seconds = 2.5;
+  gauges.leader = true;
+  const Exposition page(metrics.text(gauges));
+  EXPECT_EQ(page.value("tangram_nodes"), 3);
+  EXPECT_EQ(page.value("tangram_cards"), 24);
+  EXPECT_EQ(page.value("tangram_bound_pods"), 7);
+  EXPECT_EQ(page.value("tangram_pending_pods"), 5);
+  EXPECT_EQ(page.value("tangram_assumed_pods"), 2);
+  EXPECT_EQ(page.value("tangram_fragmentation_ratio"), 0.25);
+  EXPECT_EQ(page.value("tangram_stranded_memory_bytes"), 2'097'152);
+  EXPECT_EQ(page.value("tangram_watch_lag_seconds{resource=\"nodes\"}"), 1.5);
+  EXPECT_EQ(page.value("tangram_watch_lag_seconds{resource=\"pods\"}"), 2.5);
+  EXPECT_EQ(page.value("tangram_leader"), 1);
+}
+
+TEST(MetricsTest, RaisesTheFeedsCountersAndNeverLowersThem) {
+  Metrics metrics;
+  Gauges gauges;
+  gauges.bad_objects = 2;
+  gauges.bad_cards = 3;
+  gauges.bad_grants = 4;
+  (void)metrics.text(gauges);
+  gauges.bad_grants = 6;
+  (void)metrics.text({});
+  const Exposition page(metrics.text(gauges));
+  EXPECT_EQ(page.value("tangram_rejected_objects_total{what=\"object\"}"), 2);
+  EXPECT_EQ(page.value("tangram_rejected_objects_total{what=\"cards\"}"), 3);
+  EXPECT_EQ(page.value("tangram_rejected_objects_total{what=\"grant\"}"), 6);
+}
+
+TEST(MetricsTest, DoesNotGrowWithTheCluster) {
+  Metrics metrics;
+  Gauges large;
+  large.nodes = 5'000;
+  large.cards = 40'000;
+  EXPECT_EQ(Exposition(metrics.text({})).samples().size(),
+            Exposition(metrics.text(large)).samples().size());
+}
+
+}  // namespace
+}  // namespace tangram::extender

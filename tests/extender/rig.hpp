@@ -1,0 +1,150 @@
+#pragma once
+
+#include "extender/binder.hpp"
+#include "extender/cluster_feed.hpp"
+#include "kube/local_api.hpp"
+#include "model/cards.hpp"
+#include "tests/testing/books_picture.hpp"
+#include "tests/testing/builders.hpp"
+#include "tests/testing/fault_api.hpp"
+#include "tests/testing/kube_builders.hpp"
+#include "tests/testing/manual_clock.hpp"
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace tangram::extender {
+
+/// The parts behind the verbs, put together by hand: an API server in memory, a faulty network
+/// before it, and no watch but sync() and show(), so that a test decides what the books have seen.
+struct Rig {
+  Rig() = default;
+  explicit Rig(PolicySettings settings) : policies(std::move(settings)) {}
+
+  testing::ManualClock clock;
+  kube::LocalApi server{clock};
+  testing::FaultApi api{server};
+  Books books{clock};
+  PendingPods pending;
+  Offers offers{clock, 100, std::chrono::seconds(60)};
+  PolicySource policies{binpack()};
+  FeedCounters counters;
+  std::vector<std::string> arrivals;  ///< UIDs
+  NodeFeed nodes{books, counters};
+  PodFeed pods{books, pending, counters,
+               [this](const kube::Pod& pod) { arrivals.push_back(pod.uid); }};
+  Binder binder{{.api = api,
+                 .books = books,
+                 .pending = pending,
+                 .offers = offers,
+                 .policies = policies,
+                 .clock = clock},
+                {.api_timeout = std::chrono::milliseconds(4'000),
+                 .assume_ttl = std::chrono::milliseconds(30'000)}};
+
+  static PolicySettings binpack() {
+    PolicySettings settings;
+    settings.default_policy = "binpack";
+    settings.learn_workload = false;
+    return settings;
+  }
+
+  kube::Response ask(const kube::Request& request) {
+    auto response = server.call(request);
+    if (!response || response->status >= 400) {
+      throw std::runtime_error(request.path + ": " +
+                               (response ? response->body : response.error().message));
+    }
+    return std::move(*response);
+  }
+
+  /// A Node with that many A100s, "NAME-0", "NAME-1", ...
+  static std::string node_text(const std::string& name, int cards) {
+    std::vector<model::Card> all;
+    for (int i = 0; i < cards; ++i) {
+      all.push_back(testing::card(std::string(name).append("-").append(std::to_string(i))));
+    }
+    return testing::node_json(name, {{"tangram.dev/cards", model::encode_cards(all)}});
+  }
+  void add_node(const std::string& name, int cards = 1) {
+    ask(testing::write_request(kube::Method::kPost, "/api/v1/nodes", node_text(name, cards)));
+  }
+
+  /// Makes a pod in namespace ml that asks this. @returns its UID
+  std::string add_pod(const std::string& name,
+                      const std::map<std::string, std::string>& annotations) {
+    testing::PodText pod;
+    pod.name = name;
+    pod.annotations = annotations;
+    const auto made = ask(testing::write_request(kube::Method::kPost, "/api/v1/namespaces/ml/pods",
+                                                 testing::pod_json(pod)));
+    return testing::json_at(made.body, "metadata.uid");
+  }
+  std::string add_half(const std::string& name) {
+    return add_pod(name, {{"tangram.dev/gpu-fraction", "0.5"}});
+  }
+
+  [[nodiscard]] std::string read(const std::string& pod) {
+    return ask(testing::get_request("/api/v1/namespaces/ml/pods/" + pod)).body;
+  }
+  [[nodiscard]] std::string node_of(const std::string& pod) {
+    return testing::json_at(read(pod), "spec.nodeName");
+  }
+  /// The pod's grant, decoded.
+  [[nodiscard]] Result<model::Grant> grant_of(const std::string& pod) {
+    const auto decoded = kube::decode_pod(read(pod));
+    if (!decoded) return decoded.error();
+    const auto annotation = decoded->annotations.find("gpu-grant");
+    if (annotation == decoded->annotations.end()) return fail(Errc::kNotFound, "no grant");
+    return model::decode_grant(annotation->second);
+  }
+  /// Ends the pod at once, as kubelet does when its containers are gone.
+  void remove_pod(const std::string& pod) {
+    auto request =
+        testing::write_request(kube::Method::kDelete, "/api/v1/namespaces/ml/pods/" + pod, "");
+    request.query["gracePeriodSeconds"] = "0";
+    ask(request);
+  }
+
+  /// What a list of both kinds shows goes into the books.
+  void sync() {
+    nodes.replace(list("/api/v1/nodes"));
+    pods.replace(list("/api/v1/pods"));
+  }
+  /// The watch shows the pod as it is now.
+  void show(const std::string& pod) { pods.change(kube::EventType::kModified, read(pod)); }
+
+  std::vector<std::string> list(const std::string& path) {
+    const std::string text = ask(testing::get_request(path)).body;
+    std::string copy = text;
+    json::Reader in(copy);
+    std::vector<std::string> items;
+    in.object([&](std::string_view key) {
+      if (key != "items") return in.skip();
+      in.array([&] {
+        const auto span = in.span();
+        items.push_back(text.substr(span.begin, span.end - span.begin));
+        in.skip();
+      });
+    });
+    if (auto done = in.finish(); !done) throw std::runtime_error(done.error().message);
+    return items;
+  }
+
+  [[nodiscard]] std::string picture() const { return testing::picture_of(*books.snapshot()); }
+  [[nodiscard]] model::Ledger::Entry entry(const std::string& uid) {
+    return books.apply([&](model::Ledger& ledger) {
+      const auto* found = ledger.find(uid);
+      return found == nullptr ? model::Ledger::Entry{} : *found;
+    });
+  }
+  [[nodiscard]] MilliGpu used(const std::string& node, std::size_t card = 0) const {
+    return books.snapshot()->find(node)->use.at(card).compute;
+  }
+  Binder::Answer bind(const std::string& pod, const std::string& uid, const std::string& node) {
+    return binder.bind({.ns = "ml", .name = pod, .uid = uid, .node = node});
+  }
+};
+
+}  // namespace tangram::extender

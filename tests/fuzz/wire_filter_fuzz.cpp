@@ -1,0 +1,63 @@
+#include "base/json.hpp"
+#include "extender/wire.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+namespace {
+
+using namespace tangram;
+
+void require(bool holds) {
+  if (!holds) std::abort();
+}
+
+bool is_json(std::string text) {
+  json::Reader in(text);
+  in.skip();
+  return in.finish().has_value();
+}
+
+/// The names in an answer's NodeNames, or of the nodes in its Nodes.
+std::size_t kept_nodes(std::string text) {
+  std::size_t count = 0;
+  json::Reader in(text);
+  const auto count_elements = [&] {
+    in.array([&] {
+      ++count;
+      in.skip();
+    });
+  };
+  in.object([&](std::string_view key) {
+    if (key == "NodeNames") return count_elements();
+    if (key != "Nodes") return in.skip();
+    in.object([&](std::string_view member) {
+      if (member == "items") return count_elements();
+      in.skip();
+    });
+  });
+  require(in.finish().has_value());
+  return count;
+}
+
+}  // namespace
+
+/// Any text: is refused with a message that can be sent, or gives an answer that is JSON and hands
+/// back as many nodes as were asked.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace tangram::extender;
+  Body body({reinterpret_cast<const char*>(data), size});
+  const auto args = decode_filter_args(body);
+  if (!args) {
+    require(!args.error().message.empty());
+    require(is_json(encode_filter_error(args.error().message)));
+    return 0;
+  }
+  require(!args->full_nodes || args->node_spans.size() == args->node_names.size());
+  FilterResult all;
+  for (std::uint32_t i = 0; i < args->node_names.size(); ++i) all.kept.push_back(i);
+  require(kept_nodes(encode(*args, all)) == args->node_names.size());
+  return 0;
+}

@@ -1,0 +1,109 @@
+#pragma once
+
+#include "kube/api.hpp"
+#include "tests/testing/kube_builders.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <ostream>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+/// What every KubeApi must do, LocalApi and a real server alike: the tests of api_contract_*.cpp,
+/// instantiated once for each server they run against.
+namespace tangram::testing {
+
+/// A server under test.
+class ContractServer {
+ public:
+  virtual ~ContractServer() = default;
+  virtual kube::KubeApi& api() = 0;
+  /// A namespace that exists and is empty.
+  virtual std::string fresh_namespace() = 0;
+  /// Makes versions seen so far too old. @returns false if the server cannot be made to
+  virtual bool expire_history() = 0;
+};
+
+struct ContractParam {
+  std::string name;
+  std::function<std::unique_ptr<ContractServer>()> make;
+  friend void PrintTo(const ContractParam& param, std::ostream* out) { *out << param.name; }
+};
+
+class ApiContract : public ::testing::TestWithParam<ContractParam> {
+ protected:
+  ApiContract() : server(GetParam().make()), ns(server->fresh_namespace()) {}
+
+  kube::Response call(const kube::Request& request) {
+    auto response = server->api().call(request);
+    EXPECT_TRUE(response.has_value()) << response.error().message;
+    return response ? *response : kube::Response{};
+  }
+  kube::Response get(const std::string& path) { return call(get_request(path)); }
+  kube::Response list(const std::map<std::string, std::string>& query = {}) {
+    return call(get_request(pods(), query));
+  }
+  kube::Response write(kube::Method method, const std::string& path, const std::string& body) {
+    return call(write_request(method, path, body));
+  }
+  kube::Response patch(const std::string& path, const std::string& body) {
+    return write(kube::Method::kPatch, path, body);
+  }
+  kube::Response bind(const std::string& name, const std::string& uid, const std::string& node,
+                      const std::map<std::string, std::string>& annotations = {}) {
+    return write(kube::Method::kPost, pod(name) + "/binding",
+                 binding_json(name, uid, node, annotations));
+  }
+  /// @returns the pod as stored
+  std::string create_pod(PodText what) {
+    what.ns = ns;
+    const auto response = write(kube::Method::kPost, pods(), pod_json(what));
+    EXPECT_EQ(response.status, 201) << response.body;
+    return response.body;
+  }
+
+  [[nodiscard]] std::string pods() const { return "/api/v1/namespaces/" + ns + "/pods"; }
+  [[nodiscard]] std::string pod(const std::string& name) const { return pods() + "/" + name; }
+  /// The version of now.
+  std::string version() { return json_at(list().body, "metadata.resourceVersion"); }
+
+  /// The first `count` frames that are no bookmarks of a watch on this test's pods.
+  std::vector<std::string> watch(std::map<std::string, std::string> query, std::size_t count) {
+    std::vector<std::string> frames;
+    if (count == 0) return frames;
+    query.emplace("timeoutSeconds", "10");  // so that a server that says too little fails the test
+    const auto end = server->api().watch(
+        get_request(pods(), query),
+        [&](std::string frame) {
+          if (json_at(frame, "type") != "BOOKMARK") frames.push_back(std::move(frame));
+          return frames.size() < count;
+        },
+        std::stop_token());
+    EXPECT_TRUE(end.has_value());
+    return frames;
+  }
+
+  std::unique_ptr<ContractServer> server;
+  std::string ns;
+};
+
+/// Checks a refusal: its status, and the same in its metav1.Status.
+inline void expect_refused(const kube::Response& response, int status, const std::string& reason) {
+  EXPECT_EQ(response.status, status) << response.body;
+  EXPECT_EQ(json_at(response.body, "kind"), "Status") << response.body;
+  EXPECT_EQ(json_at(response.body, "status"), "Failure") << response.body;
+  EXPECT_EQ(json_at(response.body, "reason"), reason) << response.body;
+  EXPECT_EQ(json_at(response.body, "code"), std::to_string(status)) << response.body;
+  EXPECT_NE(json_at(response.body, "message"), "<none>") << response.body;
+}
+
+/// The names in a list's items.
+std::vector<std::string> item_names(const std::string& list);
+
+/// "ADDED train-0" for each frame.
+std::vector<std::string> told(const std::vector<std::string>& frames);
+
+}  // namespace tangram::testing

@@ -1,0 +1,153 @@
+// The contract's part on binding, leases, events and nodes.
+#include "tests/kube/api_contract.hpp"
+
+namespace tangram::testing {
+namespace {
+
+using kube::Method;
+using Names = std::vector<std::string>;
+
+TEST_P(ApiContract, BindingSetsNodeAndAnnotationsInOneWrite) {
+  const std::string created = create_pod({.annotations = {{"a", "old"}, {"b", "kept"}}});
+  const std::string from = version();
+  const auto bound = bind("train-0", json_at(created, "metadata.uid"), "no-such-node",
+                          {{"a", "new"}, {"tangram.dev/gpu-grant", R"({"v":1})"}});
+  EXPECT_EQ(bound.status, 201);
+  EXPECT_EQ(json_at(bound.body, "kind"), "Status");
+  EXPECT_EQ(json_at(bound.body, "status"), "Success");
+  const std::string pod_now = get(pod("train-0")).body;
+  EXPECT_EQ(json_at(pod_now, "spec.nodeName"), "no-such-node");
+  EXPECT_EQ(json_at(pod_now, "metadata.annotations"),
+            R"({"a":"new","b":"kept","tangram.dev/gpu-grant":"{\"v\":1}"})");
+  EXPECT_NE(json_at(pod_now, "status.conditions").find(R"("PodScheduled")"), std::string::npos);
+  const auto frames = watch({{"resourceVersion", from}}, 1);
+  ASSERT_EQ(told(frames), Names{"MODIFIED train-0"});
+  EXPECT_EQ(json_at(frames[0], "object"), pod_now);
+}
+
+TEST_P(ApiContract, BindsWithoutAnnotations) {
+  create_pod({});
+  EXPECT_EQ(bind("train-0", "", "n1").status, 201);
+  EXPECT_EQ(json_at(get(pod("train-0")).body, "spec.nodeName"), "n1");
+}
+
+TEST_P(ApiContract, BindingRefusesAnotherUid) {
+  const std::string before = create_pod({});
+  expect_refused(bind("train-0", "11111111-1111-4111-8111-111111111111", "n1"), 409, "Conflict");
+  EXPECT_EQ(get(pod("train-0")).body, before);
+}
+
+TEST_P(ApiContract, BindingRefusesAssignedPod) {
+  create_pod({});
+  ASSERT_EQ(bind("train-0", "", "n1", {{"a", "1"}}).status, 201);
+  const std::string before = get(pod("train-0")).body;
+  expect_refused(bind("train-0", "", "n1", {{"a", "2"}}), 409, "Conflict");
+  expect_refused(bind("train-0", "", "n2"), 409, "Conflict");
+  EXPECT_EQ(get(pod("train-0")).body, before);
+}
+
+TEST_P(ApiContract, BindingRefusesGatedPod) {
+  const std::string before = create_pod({.gated = true});
+  expect_refused(bind("train-0", "", "n1"), 409, "Conflict");
+  EXPECT_EQ(get(pod("train-0")).body, before);
+}
+
+TEST_P(ApiContract, BindingRefusesPodBeingDeleted) {
+  create_pod({.node = "n1"});
+  ASSERT_EQ(write(Method::kDelete, pod("train-0"), "").status, 200);
+  const std::string before = get(pod("train-0")).body;
+  expect_refused(bind("train-0", "", "n2"), 409, "Conflict");
+  EXPECT_EQ(get(pod("train-0")).body, before);
+}
+
+TEST_P(ApiContract, BindingRefusesBadBodies) {
+  const std::string before = create_pod({});
+  const std::string path = pod("train-0") + "/binding";
+  const auto post = [&](const std::string& body) { return write(Method::kPost, path, body); };
+  expect_refused(post("{"), 400, "BadRequest");
+  expect_refused(post(binding_json("other", "", "n1")), 400, "BadRequest");
+  expect_refused(post(R"({"metadata":{"name":"train-0","namespace":"elsewhere"},)"
+                      R"("target":{"name":"n1"}})"),
+                 400, "BadRequest");
+  expect_refused(post(binding_json("train-0", "", "")), 422, "Invalid");
+  expect_refused(post(R"({"metadata":{"name":"train-0"},"target":{"kind":"Card","name":"c"}})"),
+                 422, "Invalid");
+  EXPECT_EQ(get(pod("train-0")).body, before);
+}
+
+TEST_P(ApiContract, LeaseIsTakenByOneOfTwo) {
+  const std::string path = "/apis/coordination.k8s.io/v1/namespaces/" + ns + "/leases";
+  const auto lease = [](const std::string& holder, const std::string& at) {
+    return R"({"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"leader")" +
+           (at.empty() ? "" : R"(,"resourceVersion":")" + at + "\"") +
+           R"(},"spec":{"holderIdentity":")" + holder + R"(","leaseDurationSeconds":15}})";
+  };
+  const auto made = write(Method::kPost, path, lease("one", ""));
+  ASSERT_EQ(made.status, 201) << made.body;
+  EXPECT_EQ(json_at(made.body, "kind"), "Lease");
+  const std::string seen = json_at(made.body, "metadata.resourceVersion");
+  const auto taken = write(Method::kPut, path + "/leader", lease("two", seen));
+  EXPECT_EQ(taken.status, 200) << taken.body;
+  expect_refused(write(Method::kPut, path + "/leader", lease("one", seen)), 409, "Conflict");
+  EXPECT_EQ(get(path + "/leader").body, taken.body);
+  EXPECT_EQ(json_at(taken.body, "spec.holderIdentity"), "two");
+  EXPECT_EQ(json_at(taken.body, "metadata.uid"), json_at(made.body, "metadata.uid"));
+}
+
+TEST_P(ApiContract, PutOfNothingIsNotFound) {
+  const std::string path = "/apis/coordination.k8s.io/v1/namespaces/" + ns + "/leases/leader";
+  expect_refused(write(Method::kPut, path, R"({"metadata":{"name":"leader"}})"), 404, "NotFound");
+}
+
+std::string event(const std::string& without) {
+  std::string text;
+  json::Writer out(text);
+  out.begin_object().member("apiVersion", "events.k8s.io/v1").member("kind", "Event");
+  out.key("metadata").begin_object().member("name", "train-0.1").end_object();
+  const std::map<std::string, std::string> members{{"eventTime", "2026-01-01T00:00:00.000000Z"},
+                                                   {"reportingController", "tangram.dev/extender"},
+                                                   {"reportingInstance", "extender-0"},
+                                                   {"action", "Binding"},
+                                                   {"reason", "GpuBound"},
+                                                   {"type", "Normal"},
+                                                   {"note", "bound"}};
+  for (const auto& [name, value] : members) {
+    if (name != without) out.member(name, value);
+  }
+  out.key("regarding").begin_object().member("kind", "Pod").member("name", "train-0");
+  out.end_object().end_object();
+  return text;
+}
+
+TEST_P(ApiContract, EventsNeedWhatTheServerValidates) {
+  const std::string path = "/apis/events.k8s.io/v1/namespaces/" + ns + "/events";
+  for (const char* missing :
+       {"eventTime", "reportingController", "reportingInstance", "action", "reason", "type"}) {
+    SCOPED_TRACE(missing);
+    expect_refused(write(Method::kPost, path, event(missing)), 422, "Invalid");
+  }
+  EXPECT_EQ(item_names(get(path).body), Names{});
+  const auto made = write(Method::kPost, path, event(""));
+  EXPECT_EQ(made.status, 201) << made.body;
+  EXPECT_EQ(item_names(get(path).body), Names{"train-0.1"});
+}
+
+TEST_P(ApiContract, NodeIsAnnotatedAndReportsCapacity) {
+  const std::string name = "node-of-" + ns;
+  const std::string path = "/api/v1/nodes/" + name;
+  ASSERT_EQ(write(Method::kPost, "/api/v1/nodes", node_json(name)).status, 201);
+  const auto annotated = patch(path, R"({"metadata":{"annotations":{"tangram.dev/cards":"{}"}}})");
+  EXPECT_EQ(annotated.status, 200);
+  const auto reported =
+      patch(path + "/status", R"({"status":{"capacity":{"tangram.dev/gpu-milli":"4000"}}})");
+  EXPECT_EQ(reported.status, 200);
+  const std::string now = get(path).body;
+  EXPECT_EQ(json_at(now, "metadata.annotations"), R"({"tangram.dev/cards":"{}"})");
+  EXPECT_NE(json_at(now, "status.capacity").find(R"("tangram.dev/gpu-milli":"4000")"),
+            std::string::npos);
+  EXPECT_EQ(write(Method::kDelete, path, "").status, 200);
+  expect_refused(get(path), 404, "NotFound");
+}
+
+}  // namespace
+}  // namespace tangram::testing

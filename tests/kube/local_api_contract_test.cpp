@@ -1,0 +1,29 @@
+#include "kube/local_api.hpp"
+#include "tests/kube/api_contract.hpp"
+#include "tests/testing/manual_clock.hpp"
+
+namespace tangram::testing {
+namespace {
+
+class LocalServer final : public ContractServer {
+ public:
+  kube::KubeApi& api() override { return api_; }
+  std::string fresh_namespace() override { return "ns-" + std::to_string(++namespaces_); }
+  bool expire_history() override {
+    api_.compact();
+    return true;
+  }
+
+ private:
+  ManualClock clock_;
+  kube::LocalApi api_{clock_};
+  int namespaces_ = 0;
+};
+
+INSTANTIATE_TEST_SUITE_P(LocalApi, ApiContract,
+                         ::testing::Values(ContractParam{
+                             "InMemory", [] { return std::make_unique<LocalServer>(); }}),
+                         [](const auto& test) { return test.param.name; });
+
+}  // namespace
+}  // namespace tangram::testing

@@ -1,0 +1,287 @@
+#include "kube/objects.hpp"
+
+#include "tests/testing/kube_builders.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tangram::kube {
+namespace {
+
+using testing::pod_json;
+using testing::PodText;
+
+std::string with_spec(const std::string& spec) {
+  return R"({"metadata":{"name":"p","namespace":"ml","uid":"u"},"spec":)" + spec + "}";
+}
+
+struct FootprintCase {
+  std::string name;
+  std::string spec;
+  std::int64_t cpu;
+  std::int64_t memory;
+  friend void PrintTo(const FootprintCase& c, std::ostream* out) { *out << c.name; }
+};
+
+class Footprint : public ::testing::TestWithParam<FootprintCase> {};
+
+TEST_P(Footprint, FollowsKubernetesRule) {
+  const auto pod = decode_pod(with_spec(GetParam().spec));
+  ASSERT_TRUE(pod.has_value()) << pod.error().message;
+  EXPECT_EQ(pod->footprint.cpu, MilliCpu(GetParam().cpu));
+  EXPECT_EQ(pod->footprint.memory, Mebibytes(GetParam().memory));
+}
+
+std::string container(const std::string& cpu, const std::string& memory,
+                      const std::string& more = "") {
+  return R"({"name":"c","resources":{"requests":{"cpu":")" + cpu + R"(","memory":")" + memory +
+         R"("}})" + more + "}";
+}
+const std::string kAlways = R"(,"restartPolicy":"Always")";
+
+INSTANTIATE_TEST_SUITE_P(
+    Rules, Footprint,
+    ::testing::Values(
+        FootprintCase{"NoContainers", "{}", 0, 0},
+        FootprintCase{"NullEverywhere",
+                      R"({"containers":null,"initContainers":null,"overhead":null})", 0, 0},
+        FootprintCase{
+            "AppsAddUp",
+            R"({"containers":[)" + container("500m", "1Gi") + "," + container("1", "512Mi") + "]}",
+            1500, 1536},
+        // Bytes add up before they round: 2 x 1.5 MiB = 3 MiB, not 4.
+        FootprintCase{
+            "MemoryRoundsOnce",
+            R"({"containers":[)" + container("1", "1536Ki") + "," + container("1", "1536Ki") + "]}",
+            2000, 3},
+        FootprintCase{"PartsRoundUp", R"({"containers":[)" + container("1u", "1") + "]}", 1, 1},
+        FootprintCase{"NumbersAreQuantities",
+                      R"({"containers":[{"resources":{"requests":{"cpu":2,"memory":1048576}}}]})",
+                      2000, 1},
+        // Ordinary init containers run one after the other: max(3, 2) = 3 > 1.
+        FootprintCase{"LargestInitCounts",
+                      R"({"containers":[)" + container("1", "1Gi") + R"(],"initContainers":[)" +
+                          container("3", "1Mi") + "," + container("2", "2Gi") + "]}",
+                      3000, 2048},
+        // Apps 1 + sidecar 1 = 2; init beside the sidecar before it: 1 + 2 = 3.
+        FootprintCase{"SidecarRunsBesideLaterInit",
+                      R"({"containers":[)" + container("1", "1Mi") + R"(],"initContainers":[)" +
+                          container("1", "1Mi", kAlways) + "," + container("2", "1Mi") + "]}",
+                      3000, 2},
+        // The init is over when the sidecar starts: max(2, 1 + 1) = 2.
+        FootprintCase{"SidecarAfterInitDoesNotAddToIt",
+                      R"({"containers":[)" + container("1", "1Mi") + R"(],"initContainers":[)" +
+                          container("2", "1Mi") + "," + container("1", "1Mi", kAlways) + "]}",
+                      2000, 2},
+        FootprintCase{"RestartPolicyOfAppMeansNothing",
+                      R"({"containers":[)" + container("1", "1Mi", kAlways) + "]}", 1000, 1},
+        FootprintCase{"OverheadIsAdded",
+                      R"({"containers":[)" + container("1", "1Gi") +
+                          R"(],"overhead":{"cpu":"250m","memory":"120Mi"}})",
+                      1250, 1144},
+        FootprintCase{"LimitStandsInForRequest",
+                      R"({"containers":[{"resources":{"limits":{"cpu":"2","memory":"1Gi"},)"
+                      R"("requests":{"cpu":"1"}}}]})",
+                      1000, 1024},
+        // Of the pod as a whole: cpu 5 instead of 1, memory still the containers'; plus overhead.
+        FootprintCase{"PodLevelRequestOverridesPerResource",
+                      R"({"containers":[)" + container("1", "1Gi") +
+                          R"(],"resources":{"requests":{"cpu":"5"}},"overhead":{"cpu":"1"}})",
+                      6000, 1024},
+        FootprintCase{"PodLevelRequestMayBeSmaller",
+                      R"({"containers":[],"initContainers":[)" + container("4", "1Gi") +
+                          R"(],"resources":{"requests":{"cpu":"3"}}})",
+                      3000, 1024},
+        FootprintCase{"PodLevelLimitCountsWhereNobodyAsks",
+                      R"({"containers":[)" + container("1", "0") +
+                          R"(],"resources":{"limits":{"cpu":"5","memory":"2Gi"}}})",
+                      1000, 2048}),
+    [](const auto& test) { return test.param.name; });
+
+struct BadPod {
+  std::string name;
+  std::string text;
+  std::string says;
+  friend void PrintTo(const BadPod& c, std::ostream* out) { *out << c.name; }
+};
+
+class RefusedPod : public ::testing::TestWithParam<BadPod> {};
+
+TEST_P(RefusedPod, NamesThePlace) {
+  const auto pod = decode_pod(GetParam().text);
+  ASSERT_FALSE(pod.has_value());
+  EXPECT_EQ(pod.error().code, Errc::kInvalidArgument);
+  EXPECT_NE(pod.error().message.find(GetParam().says), std::string::npos) << pod.error().message;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Texts, RefusedPod,
+    ::testing::Values(
+        BadPod{"Empty", "", "not valid JSON"}, BadPod{"Array", "[]", "expected an object"},
+        BadPod{"Nothing", "{}", "metadata.uid: missing"},
+        BadPod{"NoName", R"({"metadata":{"uid":"u","namespace":"n"}})", "metadata.name: missing"},
+        BadPod{"NoNamespace", R"({"metadata":{"uid":"u","name":"n"}})",
+               "metadata.namespace: missing"},
+        BadPod{"NameIsNumber", R"({"metadata":{"name":1}})", "metadata.name: expected a string"},
+        BadPod{"AnnotationIsNumber", R"({"metadata":{"annotations":{"tangram.dev/gpu-mem":8}}})",
+               "metadata.annotations.tangram.dev/gpu-mem: expected a string"},
+        BadPod{"ContainersIsObject", with_spec(R"({"containers":{}})"),
+               "spec.containers: expected an array"},
+        BadPod{"Quantity", with_spec(R"({"containers":[)" + container("lots", "1") + "]}"),
+               "spec.containers.resources.requests.cpu: \"lots\" is not a quantity"},
+        BadPod{"NegativeQuantity", with_spec(R"({"containers":[)" + container("-1", "1") + "]}"),
+               "spec.containers.resources.requests.cpu"},
+        BadPod{"AbsurdCpu", with_spec(R"({"containers":[)" + container("1E", "1") + "]}"),
+               "more than any node has"},
+        BadPod{"AbsurdMemory", with_spec(R"({"containers":[)" + container("1", "2Pi") + "]}"),
+               "more than any node has"},
+        BadPod{"AbsurdSum",
+               with_spec(R"({"containers":[)" + container("1", "1Pi") + "," + container("1", "1") +
+                         "]}"),
+               "bytes in all"},
+        BadPod{
+            "AbsurdSlots",
+            with_spec(R"({"containers":[{"resources":{"limits":{"tangram.dev/gpu-slot":"5k"}}}]})"),
+            "more than any node has"},
+        BadPod{"QuantityIsBool", with_spec(R"({"overhead":{"memory":true}})"),
+               "spec.overhead.memory"},
+        BadPod{"PriorityIsReal", with_spec(R"({"priority":1.5})"), "spec.priority"},
+        BadPod{"PriorityIsHuge", with_spec(R"({"priority":2147483648})"), "32-bit"}),
+    [](const auto& test) { return test.param.name; });
+
+/// As kube-scheduler sends one, with much that does not matter.
+std::string realistic_pod() {
+  return R"({"metadata":{"name":"train-0","namespace":"ml","uid":"6c5f","resourceVersion":"812",)"
+         R"("creationTimestamp":null,"labels":{"app":"train"},"annotations":{)"
+         R"("tangram.dev/gpu-fraction":"0.5","tangram.dev/gpu-model":"A100*",)"
+         R"("example.com/other":"\"quoted\" é"},"ownerReferences":[{"kind":"Job","uid":"9"}]},)"
+         R"("spec":{"volumes":[{"name":"data","emptyDir":{}}],"initContainers":[)"
+         R"({"name":"fetch","image":"i","resources":{"requests":{"cpu":"2","memory":"1Gi"}}},)"
+         R"({"name":"proxy","image":"i","restartPolicy":"Always","resources":{"requests":)"
+         R"({"cpu":"100m","memory":"64Mi"}}}],"containers":[{"name":"main","image":"i","ports":)"
+         R"([{"containerPort":80}],"resources":{"limits":{"tangram.dev/gpu-slot":"1","memory":"8Gi"},)"
+         R"("requests":{"cpu":"1500m","memory":"4Gi"}}},{"name":"side","image":"i","resources":{}}],)"
+         R"("nodeName":"n1","priority":1000,"preemptionPolicy":"Never","schedulingGates":[{"name":"g"}],)"
+         R"("tolerations":[{"key":"k","operator":"Exists","tolerationSeconds":300}]},)"
+         R"("status":{"phase":"Running","nominatedNodeName":"n2","conditions":[{"type":"PodScheduled"}],)"
+         R"("qosClass":"Burstable"}})";
+}
+
+TEST(PodTest, ReadsWhatKubeSchedulerSends) {
+  const auto pod = decode_pod(realistic_pod());
+  ASSERT_TRUE(pod.has_value()) << pod.error().message;
+  EXPECT_EQ(pod->uid, "6c5f");
+  EXPECT_EQ(pod->full_name(), "ml/train-0");
+  EXPECT_EQ(pod->resource_version, "812");
+  EXPECT_EQ(pod->annotations,
+            (model::Annotations{{"gpu-fraction", "0.5"}, {"gpu-model", "A100*"}}));
+  EXPECT_EQ(pod->node, "n1");
+  EXPECT_EQ(pod->nominated_node, "n2");
+  EXPECT_EQ(pod->priority, 1000);
+  EXPECT_TRUE(pod->never_preempts);
+  EXPECT_TRUE(pod->gated);
+  EXPECT_FALSE(pod->deleting);
+  EXPECT_FALSE(pod->finished);
+  // Init alone: 2 cores, 1 GiB. Apps and sidecar: 1.5 + 0.1 cores, 4 GiB + 64 MiB.
+  EXPECT_EQ(pod->footprint, (model::Footprint{MilliCpu(2000), Mebibytes(4160)}));
+}
+
+TEST(PodTest, OrdersContainersAppsSidecarsInits) {
+  const auto pod = decode_pod(realistic_pod());
+  ASSERT_TRUE(pod.has_value());
+  ASSERT_EQ(pod->containers.size(), 4U);
+  EXPECT_EQ(pod->containers[0].name, "main");
+  EXPECT_EQ(pod->containers[0].slots, 1);
+  EXPECT_EQ(pod->containers[1].name, "side");
+  EXPECT_EQ(pod->containers[1].slots, 0);
+  EXPECT_EQ(pod->containers[2].name, "proxy");
+  EXPECT_FALSE(pod->containers[2].ordinary_init);
+  EXPECT_EQ(pod->containers[3].name, "fetch");
+  EXPECT_TRUE(pod->containers[3].ordinary_init);
+}
+
+TEST(PodTest, EveryTruncationIsAnError) {
+  const std::string whole = realistic_pod();
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    EXPECT_FALSE(decode_pod(whole.substr(0, size)).has_value()) << "cut at byte " << size;
+  }
+}
+
+struct PhaseCase {
+  std::string phase;
+  bool finished;
+};
+
+TEST(PodTest, FinishedPodsHoldNothing) {
+  for (const PhaseCase& c :
+       {PhaseCase{"Pending", false}, PhaseCase{"Running", false}, PhaseCase{"Unknown", false},
+        PhaseCase{"Succeeded", true}, PhaseCase{"Failed", true}}) {
+    const auto pod = decode_pod(pod_json({.uid = "u", .phase = c.phase}));
+    ASSERT_TRUE(pod.has_value());
+    EXPECT_EQ(pod->finished, c.finished) << c.phase;
+  }
+}
+
+TEST(PodTest, DeletionTimestampMeansDeleting) {
+  const auto pod = decode_pod(
+      R"({"metadata":{"name":"p","namespace":"n","uid":"u","deletionTimestamp":"2026-01-01T00:00:00Z"}})");
+  ASSERT_TRUE(pod.has_value());
+  EXPECT_TRUE(pod->deleting);
+  const auto null =
+      decode_pod(R"({"metadata":{"name":"p","namespace":"n","uid":"u","deletionTimestamp":null}})");
+  ASSERT_TRUE(null.has_value());
+  EXPECT_FALSE(null->deleting);
+}
+
+TEST(PodTest, SlotsComeFromLimitsElseRequests) {
+  const auto limits = decode_pod(pod_json({.uid = "u",
+                                           .requests = {{"tangram.dev/gpu-slot", "3"}},
+                                           .limits = {{"tangram.dev/gpu-slot", "2"}}}));
+  const auto requests =
+      decode_pod(pod_json({.uid = "u", .requests = {{"tangram.dev/gpu-slot", "3"}}}));
+  ASSERT_TRUE(limits.has_value() && requests.has_value());
+  EXPECT_EQ(limits->containers.at(0).slots, 2);
+  EXPECT_EQ(requests->containers.at(0).slots, 3);
+}
+
+TEST(NodeTest, AllocatableRoundsDown) {
+  const auto node = decode_node(
+      R"({"metadata":{"name":"n1","resourceVersion":"7","annotations":{"tangram.dev/cards":"x","a":"b"}},)"
+      R"("status":{"capacity":{"cpu":"8","memory":"32Gi"},)"
+      R"("allocatable":{"cpu":"7900500u","memory":"33284423681"}}})");
+  ASSERT_TRUE(node.has_value()) << node.error().message;
+  EXPECT_EQ(node->name, "n1");
+  EXPECT_EQ(node->resource_version, "7");
+  EXPECT_EQ(node->annotations, (model::Annotations{{"cards", "x"}}));
+  EXPECT_EQ(node->cpu, MilliCpu(7900));
+  EXPECT_EQ(node->memory, Mebibytes(31742));  // 33284423681 / 2^20 = 31742.5...
+}
+
+TEST(NodeTest, CapacityStandsInForAllocatable) {
+  const auto node =
+      decode_node(R"({"metadata":{"name":"n1"},"status":{"capacity":{"cpu":"8","memory":"1Gi"},)"
+                  R"("allocatable":{"cpu":"7"}}})");
+  ASSERT_TRUE(node.has_value());
+  EXPECT_EQ(node->cpu, MilliCpu(7000));
+  EXPECT_EQ(node->memory, Mebibytes(1024));
+}
+
+TEST(NodeTest, RefusesWrongTypesAndNoName) {
+  for (const char* text :
+       {"{}", "[]", R"({"metadata":{"name":5}})", R"({"metadata":[]})",
+        R"({"metadata":{"name":"n"},"status":{"allocatable":{"cpu":"x"}}})",
+        R"({"metadata":{"name":"n"},"status":{"allocatable":{"memory":"9E"}}})"}) {
+    const auto node = decode_node(text);
+    ASSERT_FALSE(node.has_value()) << text;
+    EXPECT_EQ(node.error().code, Errc::kInvalidArgument);
+  }
+}
+
+TEST(ObjectNameTest, ReadsTheNameAlone) {
+  std::string text = testing::node_json("n7");
+  json::Reader in(text);
+  EXPECT_EQ(read_object_name(in), "n7");
+  EXPECT_TRUE(in.finish().has_value());
+}
+
+}  // namespace
+}  // namespace tangram::kube

@@ -1,0 +1,82 @@
+#include "model/node_state.hpp"
+
+#include "tests/testing/builders.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tangram::model {
+namespace {
+
+using testing::card;
+using testing::granted;
+using testing::holding;
+using testing::inventory;
+
+constexpr auto kMps = static_cast<std::size_t>(Isolation::kMps);
+constexpr auto kNone = static_cast<std::size_t>(Isolation::kNone);
+
+/// A node with the cards "a" and "b" that holds these pods.
+NodeState node_with(const std::vector<Holding>& pods) {
+  NodeState node = testing::node(inventory("n", {card("a"), card("b")}));
+  for (const Holding& pod : pods) {
+    node.holdings.push_back(std::make_shared<const Holding>(pod));
+    apply_holding(node, pod, 1);
+  }
+  return node;
+}
+
+TEST(CardUseTest, CountsSharersByMode) {
+  CardUse use;
+  EXPECT_TRUE(use.idle());
+  EXPECT_TRUE(use.mode_free_for(Isolation::kNone));
+  charge(use, Mebibytes(10), MilliGpu(5), Isolation::kMps);
+  charge(use, Mebibytes(10), MilliGpu(5), Isolation::kMps);
+  EXPECT_EQ(use.sharers[kMps], 2);
+  EXPECT_TRUE(use.mode_free_for(Isolation::kMps));
+  EXPECT_FALSE(use.mode_free_for(Isolation::kNone));
+  charge(use, Mebibytes(1), MilliGpu(1), Isolation::kNone);  // another writer's
+  EXPECT_EQ(use.sharers[kNone], 1);
+  EXPECT_FALSE(use.mode_free_for(Isolation::kMps));
+  EXPECT_EQ(use.memory, Mebibytes(21));
+  EXPECT_EQ(use.compute, MilliGpu(11));
+}
+
+TEST(CardUseTest, ChargingAndTakingBackLeavesNothing) {
+  CardUse use;
+  charge(use, Mebibytes(10), MilliGpu(5), Isolation::kTimeSlice);
+  charge(use, Mebibytes(10), MilliGpu(5), Isolation::kTimeSlice, -1);
+  EXPECT_EQ(use, CardUse{});
+}
+
+TEST(NodeStateTest, FindsACardByItsId) {
+  const NodeState node = node_with({});
+  EXPECT_EQ(node.card_index("b"), 1U);
+  EXPECT_EQ(node.card_index("c"), std::nullopt);
+}
+
+TEST(NodeStateTest, WithoutPodsShowsTheNodeAfterAnEviction) {
+  Holding leaves = holding("p", "n", {granted("a", 400, 400)});
+  leaves.footprint = {.cpu = MilliCpu(2000), .memory = Mebibytes(100)};
+  Holding stays = holding("q", "n", {granted("a", 300, 300)});
+  stays.footprint = {.cpu = MilliCpu(1000), .memory = Mebibytes(50)};
+  const NodeState node = node_with({leaves, stays, holding("r", "n", {granted("gone", 1, 1)})});
+  ASSERT_EQ(node.stray_grants, 1);
+
+  const NodeState rest = without_pods(node, {"p", "r", "nobody"});
+  EXPECT_EQ(rest.use[0].compute, MilliGpu(300));
+  EXPECT_EQ(rest.use[0].sharer_count(), 1);
+  EXPECT_EQ(rest.stray_grants, 0);
+  EXPECT_EQ(rest.requested, stays.footprint);
+  ASSERT_EQ(rest.holdings.size(), 1U);
+  EXPECT_EQ(rest.holdings[0]->pod_uid, "q");
+  EXPECT_EQ(node.use[0].compute, MilliGpu(700));  // the node itself is untouched
+  EXPECT_EQ(node.holdings.size(), 3U);
+}
+
+}  // namespace
+}  // namespace tangram::model

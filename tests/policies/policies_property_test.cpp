@@ -1,0 +1,162 @@
+// Random nodes and requests, for what must hold whatever the policy.
+
+#include "model/fit.hpp"
+#include "model/placement.hpp"
+#include "policies/choice_cache.hpp"
+#include "policies/registry.hpp"
+#include "tests/policies/cluster.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace tangram::policies {
+namespace {
+
+using namespace testing;  // NOLINT(google-build-using-namespace)
+
+constexpr int kRounds = 3000;
+
+class Dice {
+ public:
+  explicit Dice(unsigned seed) : engine_(seed) {}
+  std::int64_t between(std::int64_t low, std::int64_t high) {
+    return std::uniform_int_distribution<std::int64_t>(low, high)(engine_);
+  }
+  bool one_in(std::int64_t n) { return between(1, n) == 1; }
+
+ private:
+  std::mt19937 engine_;
+};
+
+model::Share random_share(Dice& dice) {
+  switch (dice.between(0, 3)) {
+    case 0:
+      return whole();
+    case 1:
+      return memory(dice.between(1, 90'000));
+    default:
+      return fraction(dice.between(1, 10) * 100);
+  }
+}
+
+model::PodDemand random_pod(Dice& dice) {
+  model::GpuRequest gpu;
+  const auto containers = dice.between(0, 3);
+  for (std::int64_t i = 0; i < containers; ++i) {
+    gpu.containers.push_back({.container = "c" + std::to_string(i),
+                              .count = static_cast<int>(dice.between(1, 2)),
+                              .share = random_share(dice)});
+  }
+  if (dice.one_in(4)) gpu.models = {dice.one_in(2) ? "A100*" : "!T4"};
+  gpu.isolation = dice.one_in(3) ? model::Isolation::kNone : model::Isolation::kMps;
+  return pod(gpu, dice.between(0, 20) * 1000, dice.between(0, 1000));
+}
+
+model::NodeState random_node(Dice& dice) {
+  std::vector<model::Card> cards;
+  const auto count = dice.between(0, 4);
+  for (std::int64_t i = 0; i < count; ++i) {
+    cards.push_back(card("g" + std::to_string(i), dice.one_in(3) ? "T4" : "A100",
+                         Mebibytes(dice.one_in(3) ? 16'384 : 81'920)));
+    cards.back().healthy = !dice.one_in(10);
+    cards.back().max_sharers = static_cast<int>(dice.between(1, 4));
+  }
+  model::NodeState state = node(inventory("n", std::move(cards)));
+  for (std::size_t i = 0; i < state.use.size(); ++i) {
+    state.use[i] = used(state.cards()[i], {dice.between(0, 10) * 100, 1});
+  }
+  state.requested.cpu = MilliCpu(dice.between(0, 70) * 1000);
+  state.present = !dice.one_in(20);
+  return state;
+}
+
+class PoliciesPropertyTest : public ::testing::Test {
+ protected:
+  PoliciesPropertyTest() {
+    RecordProperty("seed", static_cast<int>(seed_));
+    std::cout << "seed " << seed_ << "\n";
+    WorkloadCounter counter;
+    for (int i = 0; i < 50; ++i) counter.add(random_pod(dice_));
+    options_.workload = std::make_shared<const Workload>(counter.top(kCoveragePercent));
+  }
+
+  unsigned seed_ = std::random_device{}();
+  Dice dice_{seed_};
+  PolicyOptions options_;
+};
+
+/// Every card of the placement can take its slice, one after the other.
+::testing::AssertionResult is_bookable(const model::PodDemand& demand, const model::NodeState& node,
+                                       const model::Placement& placement) {
+  if (placement.size() != static_cast<std::size_t>(demand.gpu.card_count())) {
+    return ::testing::AssertionFailure() << placement.size() << " cards";
+  }
+  std::vector<model::CardUse> use = node.use;
+  std::size_t next = 0;
+  for (const auto& container : demand.gpu.containers) {
+    for (int i = 0; i < container.count; ++i) {
+      const auto at = placement[next++];
+      const auto slice = slice_of(container.share, node.cards()[at]);
+      if (card_misfit(demand.gpu, slice, node.cards()[at], use[at])) {
+        return ::testing::AssertionFailure() << "card " << at;
+      }
+      model::charge(use[at], slice.memory, slice.compute, demand.gpu.isolation);
+    }
+  }
+  return ::testing::AssertionSuccess();
+}
+
+TEST_F(PoliciesPropertyTest, ChooseExactlyWhereThePodFits) {
+  const PolicySet set(options_);
+  int fitting = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    const auto demand = random_pod(dice_);
+    const auto state = random_node(dice_);
+    const bool fits =
+        model::place(demand.gpu, state, [](auto&&...) { return std::int64_t{0}; }).has_value();
+    fitting += fits ? 1 : 0;
+    for (const std::string_view name : policy_names()) {
+      const auto choice = set.find(name)->choose(demand, state);
+      ASSERT_EQ(choice.has_value(), fits) << name << ", round " << round;
+      if (choice) {
+        EXPECT_TRUE(is_bookable(demand, state, choice->placement)) << name << ", round " << round;
+      }
+    }
+  }
+  EXPECT_GT(fitting, kRounds / 20) << "too few requests fit for this test to mean anything";
+  EXPECT_LT(fitting, kRounds * 19 / 20);
+}
+
+TEST_F(PoliciesPropertyTest, AnswerTheSameThroughTheCache) {
+  constexpr model::NodeIndex kNodes = 10;
+  const PolicySet set(options_);
+  ChoiceCache cache(8);
+  std::vector<model::PodDemand> demands;
+  for (int i = 0; i < 12; ++i) demands.push_back(random_pod(dice_));
+  std::vector<model::NodeState> nodes;
+  for (model::NodeIndex i = 0; i < kNodes; ++i) {
+    nodes.push_back(random_node(dice_));
+    nodes.back().version = i + 1;
+  }
+  std::uint64_t version = kNodes;
+  for (int round = 0; round < kRounds; ++round) {
+    auto& changed = nodes[static_cast<std::size_t>(dice_.between(0, kNodes - 1))];
+    changed = random_node(dice_);
+    changed.version = ++version;
+    const auto& demand = demands[static_cast<std::size_t>(dice_.between(0, 11))];
+    const auto name = policy_names()[static_cast<std::size_t>(dice_.between(0, 3))];
+    auto pass = cache.open(*set.find(name), demand);
+    for (model::NodeIndex i = 0; i < kNodes; ++i) {
+      const auto fresh = set.find(name)->choose(demand, nodes[i]);
+      const auto& cached = pass.choose(i, nodes[i]);
+      ASSERT_EQ(cached.has_value(), fresh.has_value()) << name << ", round " << round;
+      if (!fresh) continue;
+      EXPECT_EQ(cached->score, fresh->score) << name << ", round " << round;
+      EXPECT_EQ(cached->placement, fresh->placement) << name << ", round " << round;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tangram::policies

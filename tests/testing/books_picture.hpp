@@ -1,0 +1,43 @@
+#pragma once
+
+#include "model/snapshot.hpp"
+
+#include <sstream>
+#include <string>
+
+namespace tangram::testing {
+
+inline void draw(std::ostream& out, const model::Holding& holding) {
+  out << "  pod " << holding.pod_uid << ' ' << holding.pod_namespace << '/' << holding.pod_name
+      << " prio " << holding.priority << ' ' << holding.footprint.cpu << ' '
+      << holding.footprint.memory << ' ' << to_string(holding.isolation);
+  for (const auto& container : holding.containers) {
+    out << " [" << container.container;
+    for (const auto& card : container.cards) {
+      out << ' ' << card.uuid << ' ' << card.memory << '/' << card.memory_limit << ' '
+          << card.compute << '/' << card.compute_limit;
+    }
+    out << ']';
+  }
+  out << '\n';
+}
+
+/// All that the books say, as text: equal pictures are equal books. Versions are left out, since
+/// they count changes; two ways to the same books may differ in them.
+inline std::string picture_of(const model::ClusterSnapshot& cluster) {
+  std::ostringstream out;
+  for (const model::NodeState* node : cluster.sorted_nodes()) {
+    out << node->name << (node->present ? "" : " (left)") << ' ' << node->requested.cpu << '/'
+        << node->inventory->cpu << ' ' << node->requested.memory << '/' << node->inventory->memory
+        << " stray " << node->stray_grants << '\n';
+    for (std::size_t i = 0; i < node->cards().size(); ++i) {
+      const model::CardUse& use = node->use[i];
+      out << "  card " << node->cards()[i].id << ' ' << use.memory << ' ' << use.compute << " by "
+          << use.sharers[0] << ',' << use.sharers[1] << ',' << use.sharers[2] << '\n';
+    }
+    for (const model::HoldingPtr& holding : node->holdings) draw(out, *holding);
+  }
+  return out.str();
+}
+
+}  // namespace tangram::testing

@@ -181,6 +181,12 @@ Result<void> HttpPlacer::audit_if_due(std::size_t arrival) {
   return {};
 }
 
+std::string HttpPlacer::remarks() const {
+  if (options_.audits == 0) return {};
+  return "audits      " + std::to_string(audits_passed_) +
+         " times the books equalled those rebuilt from the API server\n";
+}
+
 Result<std::optional<Placed>> HttpPlacer::place(std::size_t arrival, const TracePod& pod,
                                                 const std::vector<std::size_t>& feasible) {
   if (auto audited = audit_if_due(arrival); !audited) return audited.error();

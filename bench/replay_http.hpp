@@ -43,8 +43,8 @@ class HttpPlacer final : public Placer {
   Result<std::optional<Placed>> place(std::size_t arrival, const TracePod& pod,
                                       const std::vector<std::size_t>& feasible) override;
 
-  /// Audits done so far; all of them passed, for a failed one ends the replay.
-  [[nodiscard]] int audits_passed() const { return audits_passed_; }
+  /// How many audits there were; all of them passed, for a failed one ends the replay.
+  [[nodiscard]] std::string remarks() const override;
 
  private:
   HttpPlacer(const Trace& trace, HttpReplayOptions options);

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace tangram::bench {
@@ -28,6 +29,9 @@ class Placer {
   /// @returns nothing if it fits no node; an error ends the replay
   virtual Result<std::optional<Placed>> place(std::size_t arrival, const TracePod& pod,
                                               const std::vector<std::size_t>& feasible) = 0;
+
+  /// What there is to say at the end besides the placements, a line each; mostly nothing.
+  [[nodiscard]] virtual std::string remarks() const { return {}; }
 };
 
 }  // namespace tangram::bench

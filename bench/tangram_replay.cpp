@@ -150,6 +150,7 @@ Result<bool> run(const Options& options) {
       bench::replay(*trace, **placer, progress_bar(options, trace->arrivals.size()));
   if (!outcome) return outcome.error();
   if (auto written = write_reports(options, *trace, *outcome); !written) return written.error();
+  std::cout << (*placer)->remarks();
   return !outcome->violation.has_value();
 }
 

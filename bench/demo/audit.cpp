@@ -100,8 +100,8 @@ void Audit::bound(const std::string& uid, const std::string& node, std::string t
   check(grant.has_value(), "pod " + uid + ": its grant cannot be read");
   if (!grant) return;
   check(grant->pod_uid == uid, "pod " + uid + ": its grant was issued to " + grant->pod_uid);
-  check(grant->node == node, "pod " + uid + " is bound to node " + node +
-                                 ", but its grant is for node " + grant->node);
+  check(grant->node == node,
+        "pod " + uid + " is bound to node " + node + ", but its grant is for node " + grant->node);
   check(!grant->parts.empty(), "pod " + uid + ": its grant holds no card");
   check(!granted_.contains(uid), "pod " + uid + " was bound twice");
   charge(*grant, 1);
@@ -127,13 +127,13 @@ void Audit::check_card(const std::string& uuid, const Card& card, const std::str
   }
   const std::string with = "card " + uuid + ", with pod " + uid + ": ";
   check(!card.closed, with + "it is unhealthy or cordoned");
-  check(card.granted_mem_mib <= card.mem_mib,
-        with + std::to_string(card.granted_mem_mib) + " MiB granted of " +
-            std::to_string(card.mem_mib));
+  check(card.granted_mem_mib <= card.mem_mib, with + std::to_string(card.granted_mem_mib) +
+                                                  " MiB granted of " +
+                                                  std::to_string(card.mem_mib));
   check(card.granted_milli <= kMilliPerCard,
         with + std::to_string(card.granted_milli) + " milli granted of 1000");
-  check(sharers <= card.max_sharers, with + std::to_string(sharers) + " sharers of at most " +
-                                         std::to_string(card.max_sharers));
+  check(sharers <= card.max_sharers,
+        with + std::to_string(sharers) + " sharers of at most " + std::to_string(card.max_sharers));
   check(modes <= 1, with + "shared in two isolation modes at one time");
 }
 

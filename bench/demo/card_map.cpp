@@ -45,7 +45,7 @@ std::string half_block_bar(const Look& look, const CardView& card, const Palette
 }
 
 std::string letter_bar(const CardView& card, const Palette& palette, std::size_t cells,
-                       std::int64_t ShareView::* amount, std::int64_t capacity) {
+                       std::int64_t ShareView::*amount, std::int64_t capacity) {
   std::string bar;
   for (const int owner : owners_of_cells(card, cells, amount, capacity)) {
     const auto share = static_cast<std::size_t>(owner);
@@ -68,8 +68,8 @@ std::string label_of(const CardView& card, std::size_t index, std::size_t cells)
 
 /// The lines of one row of cards, all of the same length.
 struct Row {
-  std::string bars;      ///< half blocks, or the memory's letters
-  std::string compute;   ///< letters; empty with colour
+  std::string bars;     ///< half blocks, or the memory's letters
+  std::string compute;  ///< letters; empty with colour
   std::string labels;
   std::size_t columns = 0;
   std::size_t cards = 0;
@@ -105,7 +105,8 @@ class MapPainter {
     std::string text = look_.colour ? "upper half memory, lower half compute; " : "";
     text += "cards held by";
     for (const auto& [ns, held] : milli) {
-      const std::string amount = std::to_string(held / 1000) + "." + std::to_string(held / 100 % 10);
+      const std::string amount =
+          std::to_string(held / 1000) + "." + std::to_string(held / 100 % 10);
       const std::string mark = look_.colour
                                    ? paint(look_, {.text = palette_.colour(ns, 0)}, "█") +
                                          paint(look_, {.text = palette_.colour(ns, 1)}, "█")
@@ -140,11 +141,12 @@ class MapPainter {
     const std::size_t cells = bar_cells(card.mem_mib);
     const bool closed = !card.healthy || card.cordoned;
     if (look_.colour) {
-      row.bars += (closed ? closed_bar(look_, card, cells)
-                          : half_block_bar(look_, card, palette_, cells)) + " ";
+      row.bars +=
+          (closed ? closed_bar(look_, card, cells) : half_block_bar(look_, card, palette_, cells)) +
+          " ";
       row.labels += label_of(card, index, cells) + " ";
     } else {
-      const auto letters = [&](std::int64_t ShareView::* amount, std::int64_t capacity) {
+      const auto letters = [&](std::int64_t ShareView::*amount, std::int64_t capacity) {
         return "[" +
                (closed ? closed_bar(look_, card, cells)
                        : letter_bar(card, palette_, cells, amount, capacity)) +
@@ -217,7 +219,7 @@ std::size_t bar_cells(std::int64_t mem_mib) {
 }
 
 std::vector<int> owners_of_cells(const CardView& card, std::size_t cells,
-                                 std::int64_t ShareView::* amount, std::int64_t capacity) {
+                                 std::int64_t ShareView::*amount, std::int64_t capacity) {
   std::vector<int> owners(cells, -1);
   const auto cell_count = static_cast<std::int64_t>(cells);
   std::int64_t begin = 0;

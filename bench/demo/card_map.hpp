@@ -21,7 +21,7 @@ namespace tangram::bench::demo {
 /// Who has each cell: an index into the card's shares, or -1 for nobody.
 /// @param amount  of one share, in the unit of `capacity`
 [[nodiscard]] std::vector<int> owners_of_cells(const CardView& card, std::size_t cells,
-                                               std::int64_t ShareView::* amount,
+                                               std::int64_t ShareView::*amount,
                                                std::int64_t capacity);
 
 }  // namespace tangram::bench::demo

@@ -12,8 +12,8 @@ Result<std::string> call(kube::KubeApi& api, const kube::Request& request, int e
   auto response = api.call(request);
   if (!response) return response.error();
   if (response->status != expected) {
-    return fail(Errc::kConflict, std::string(kube::to_string(request.method)) + " " +
-                                     request.path + ": " + kube::status_message(*response));
+    return fail(Errc::kConflict, std::string(kube::to_string(request.method)) + " " + request.path +
+                                     ": " + kube::status_message(*response));
   }
   return std::move(response->body);
 }

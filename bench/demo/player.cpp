@@ -68,8 +68,8 @@ Result<void> Player::read_pods() {
     const auto pod = kube::decode_pod(object);
     if (!pod) return pod.error();
     if (!pod->node.empty()) {
-      return fail(Errc::kInvalidArgument, "pod " + pod->full_name() +
-                                              " is bound already; begin with pods that wait");
+      return fail(Errc::kInvalidArgument,
+                  "pod " + pod->full_name() + " is bound already; begin with pods that wait");
     }
     std::string asks;
     for (const auto& [name, value] : pod->annotations) {
@@ -109,9 +109,8 @@ Result<void> Player::wait_until_seen(const kube::Pod& pod, bool there) {
     if ((page->status != 404) == there) return {};
     std::this_thread::sleep_for(milliseconds(1));
   }
-  return fail(Errc::kTimeout, "pod " + pod.full_name() + " was " +
-                                  (there ? "created" : "deleted") + " " +
-                                  std::to_string(kWatchDeadline.count() / 1000) +
+  return fail(Errc::kTimeout, "pod " + pod.full_name() + " was " + (there ? "created" : "deleted") +
+                                  " " + std::to_string(kWatchDeadline.count() / 1000) +
                                   " s ago, and the extender has not noticed");
 }
 
@@ -195,12 +194,11 @@ Result<void> Player::place(PlayedPod& pod, const std::vector<std::string>& nodes
   if (filtered->nodes.empty()) return {};
   const auto scores = parts_.extender.prioritize(pod.json, filtered->nodes);
   if (!scores) return scores.error();
-  const auto best = std::max_element(
-      scores->begin(), scores->end(),
-      [](const auto& a, const auto& b) { return a.second < b.second; });
+  const auto best =
+      std::max_element(scores->begin(), scores->end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
   if (best == scores->end()) return fail(Errc::kInvalidArgument, "prioritize scored no node");
-  const auto refused =
-      parts_.extender.bind({pod.pod.ns, pod.pod.name, pod.pod.uid}, best->first);
+  const auto refused = parts_.extender.bind({pod.pod.ns, pod.pod.name, pod.pod.uid}, best->first);
   if (!refused) return refused.error();
   if (!refused->empty()) {
     pod.sentence = *refused;
@@ -215,8 +213,8 @@ Result<void> Player::place(PlayedPod& pod, const std::vector<std::string>& nodes
 
 /// What counts is what the API server holds, not what the extender answered.
 Result<void> Player::learn_grant(PlayedPod& pod) {
-  auto text = call(parts_.api,
-                   {.path = kube::pod_path(pod.pod.ns, pod.pod.name), .query = {}, .body = {}}, 200);
+  auto text = call(
+      parts_.api, {.path = kube::pod_path(pod.pod.ns, pod.pod.name), .query = {}, .body = {}}, 200);
   if (!text) return text.error();
   const auto read = kube::decode_pod(std::move(*text));
   if (!read) return read.error();

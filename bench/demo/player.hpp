@@ -32,7 +32,7 @@ class Player {
     const std::vector<PodKind>& kinds;
   };
   struct Plan {
-    std::size_t pods = 0;        ///< that arrive, besides those that the cluster begins with
+    std::size_t pods = 0;  ///< that arrive, besides those that the cluster begins with
     std::size_t per_round = 3;
     std::uint64_t seed = 1;
   };
@@ -41,7 +41,7 @@ class Player {
 
   /// What is worth telling: the first of its kind that got a place, or was turned away for good.
   struct Story {
-    std::string pod;      ///< "namespace/kind"
+    std::string pod;  ///< "namespace/kind"
     std::string asks;
     std::string node;     ///< empty = turned away
     std::string outcome;  ///< the sentence, or what it got: " #3 #4 10.0 GiB 25%"
@@ -83,7 +83,7 @@ class Player {
     std::string json;
     std::string kind;
     std::string asks;
-    int lifetime = 0;   ///< rounds; 0 = stays
+    int lifetime = 0;  ///< rounds; 0 = stays
     bool tried = false;
     std::string node;
     std::string sentence;  ///< why it has no place

@@ -43,8 +43,10 @@ std::string Refusals::draw(const Look& look) const {
   for (const Group& group : groups()) {
     out += paint(look, kBad, right_in(std::to_string(group.pods), kIndent - 2)) + "  " +
            wrapped(group.sentence, width, kIndent) + "\n";
-    const std::string example = "e.g. " + group.example + (group.asks.empty() ? "" : ": ") + group.asks;
-    out += std::string(kIndent, ' ') + paint(look, kDim, shortened(example, width - kIndent)) + "\n";
+    const std::string example =
+        "e.g. " + group.example + (group.asks.empty() ? "" : ": ") + group.asks;
+    out +=
+        std::string(kIndent, ' ') + paint(look, kDim, shortened(example, width - kIndent)) + "\n";
   }
   return out;
 }

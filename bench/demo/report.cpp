@@ -29,7 +29,8 @@ std::string fact(const Look& look, std::string_view name, const std::string& val
          wrapped(value, static_cast<std::size_t>(look.width), kName + kIndent) + "\n";
 }
 
-std::string amount(std::optional<double> value, double unit, int decimals, std::string_view suffix) {
+std::string amount(std::optional<double> value, double unit, int decimals,
+                   std::string_view suffix) {
   if (!value) return "not shown";
   return fixed(*value / unit, decimals) + std::string(suffix);
 }
@@ -84,8 +85,7 @@ std::string draw_story(const Look& look, const Player::Story& story) {
            outcome + "\n";
   }
   // Too long for one line: the outcome goes below.
-  line += shortened(asks, width - begin) + "\n" + std::string(begin, ' ') +
-          paint(look, kDim, "→ ");
+  line += shortened(asks, width - begin) + "\n" + std::string(begin, ' ') + paint(look, kDim, "→ ");
   return line + wrapped(outcome, width, begin + 2) + "\n";
 }
 
@@ -93,13 +93,12 @@ std::string draw_progress(const Look& look, const Player::Counts& counts, std::s
                           double filled) {
   constexpr std::size_t kCells = 20;
   const auto done = std::min(kCells, kCells * counts.arrived / std::max<std::size_t>(1, total));
-  const std::string bar =
-      look.colour ? paint(look, kFilled, left_in(repeated("█", done), kCells))
-                  : "[" + left_in(repeated("#", done), kCells) + "]";
-  const std::string words =
-      std::to_string(counts.arrived) + "/" + std::to_string(total) + " arrived, " +
-      std::to_string(counts.running) + " run, " + std::to_string(counts.waiting) + " wait, " +
-      std::to_string(counts.ended) + " ended, GPU " + rounded_percent(filled);
+  const std::string bar = look.colour ? paint(look, kFilled, left_in(repeated("█", done), kCells))
+                                      : "[" + left_in(repeated("#", done), kCells) + "]";
+  const std::string words = std::to_string(counts.arrived) + "/" + std::to_string(total) +
+                            " arrived, " + std::to_string(counts.running) + " run, " +
+                            std::to_string(counts.waiting) + " wait, " +
+                            std::to_string(counts.ended) + " ended, GPU " + rounded_percent(filled);
   return bar + " " + shortened(words, static_cast<std::size_t>(look.width) - kCells - 3);
 }
 
@@ -125,19 +124,20 @@ std::string draw_numbers(const Look& look, std::string_view metrics, const Playe
   out += fact(look, "GPU granted over time",
               paint(look, {.text = 75}, sparkline(history, kCells)) + " " +
                   rounded_percent(history.empty() ? 0 : history.back()));
-  out += fact(look, "pods", std::to_string(counts.placed) + " placed, " +
-                                std::to_string(counts.placed_after_waiting) + " of them after " +
-                                "waiting; " + std::to_string(counts.ended) + " ended, " +
-                                std::to_string(counts.running) + " run, " +
-                                std::to_string(counts.waiting) + " wait, " +
-                                std::to_string(counts.refused) + " refused as written");
+  out += fact(look, "pods",
+              std::to_string(counts.placed) + " placed, " +
+                  std::to_string(counts.placed_after_waiting) + " of them after " + "waiting; " +
+                  std::to_string(counts.ended) + " ended, " + std::to_string(counts.running) +
+                  " run, " + std::to_string(counts.waiting) + " wait, " +
+                  std::to_string(counts.refused) + " refused as written");
   out += fact(look, "fragmentation",
               amount(shown("tangram_fragmentation_ratio"), 0.01, 1,
                      " % of the idle GPU is of no use to the pods that came"));
   out += fact(look, "stranded memory",
               amount(shown("tangram_stranded_memory_bytes"), kBytesPerGib, 1,
                      " GiB free on cards without compute left"));
-  for (const char* verb : {"filter", "prioritize", "bind"}) out += fact(look, verb, verb_line(metrics, verb));
+  for (const char* verb : {"filter", "prioritize", "bind"})
+    out += fact(look, verb, verb_line(metrics, verb));
   out += fact(look, "binds",
               amount(shown("tangram_binds_total{result=\"bound\"}"), 1, 0, " bound, ") +
                   amount(shown("tangram_binds_total{result=\"no_room\"}"), 1, 0, " without room"));
@@ -148,10 +148,12 @@ std::string draw_checks(const Look& look, const Audit& audit) {
   const std::string count = std::to_string(audit.checks());
   if (audit.broken().empty()) {
     return paint(look, kGood, "✔ ") +
-           wrapped(count + " checks from the pods' grants alone: no card over its memory, compute "
-                           "or sharers, none in two modes, none that is closed; every bound GPU "
-                           "pod has its grant; /api/v1/cluster shows the same sums",
-                   static_cast<std::size_t>(look.width), 2) + "\n";
+           wrapped(count +
+                       " checks from the pods' grants alone: no card over its memory, compute "
+                       "or sharers, none in two modes, none that is closed; every bound GPU "
+                       "pod has its grant; /api/v1/cluster shows the same sums",
+                   static_cast<std::size_t>(look.width), 2) +
+           "\n";
   }
   constexpr std::size_t kShown = 20;
   std::string out = paint(look, kBad, "✘ ") + std::to_string(audit.broken().size()) + " of " +
@@ -180,10 +182,11 @@ std::string draw_next_steps(const Look& look, const std::string& address,
          explain(waiting) + " | jq -c '.nodes[] | [.name, .fits, .why]'");
   }
   if (!running.empty()) step("what a pod holds", explain(running) + " | jq .");
-  step("where would a pod go?",
-       curl + R"(/filter -d '{"Pod":{"metadata":{"name":"me","namespace":"default","uid":"1",)" +
-           R"("annotations":{"tangram.dev/gpu-mem":"4Gi"}},"spec":{"containers":[{"name":"main"}]}},)" +
-           R"("NodeNames":["a100-a","l40s-a","t4-b"]}' | jq .)");
+  step(
+      "where would a pod go?",
+      curl + R"(/filter -d '{"Pod":{"metadata":{"name":"me","namespace":"default","uid":"1",)" +
+          R"("annotations":{"tangram.dev/gpu-mem":"4Gi"}},"spec":{"containers":[{"name":"main"}]}},)" +
+          R"("NodeNames":["a100-a","l40s-a","t4-b"]}' | jq .)");
   step("metrics of the service, and of every card",
        curl + "/metrics | grep -v '^#'\n" + curl + "/metrics/cards | grep compute_granted");
   return out;

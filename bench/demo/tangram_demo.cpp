@@ -65,10 +65,10 @@ bool interrupted(const sigset_t& signals) {
 }
 
 Result<config::Config> configuration(const Options& options) {
-  return config::load_config("", "tangram-demo",
-                             {"kube.source=local", "kube.cluster_file=" + options.cluster_file,
-                              "server.listen=" + options.listen,
-                              "scheduler.policy=" + options.policy});
+  return config::load_config(
+      "", "tangram-demo",
+      {"kube.source=local", "kube.cluster_file=" + options.cluster_file,
+       "server.listen=" + options.listen, "scheduler.policy=" + options.policy});
 }
 
 Result<void> wait_until_ready(ExtenderClient& extender) {
@@ -157,10 +157,10 @@ Result<int> perform(const Stage& stage, kube::KubeApi& api, extender::App& app,
   auto player = Player::create({.api = api, .extender = *extender, .kinds = kinds},
                                {.pods = stage.options.pods, .seed = stage.options.seed});
   if (!player) return player.error();
-  std::cout << draw_cluster_line(stage.look, *cluster)
-            << "extender on http://" << address << ", policy " << stage.options.policy << ", seed "
-            << stage.options.seed << "\n"
-            << heading(stage.look, "the first pod of each kind: its tangram.dev/gpu-… annotations → where");
+  std::cout << draw_cluster_line(stage.look, *cluster) << "extender on http://" << address
+            << ", policy " << stage.options.policy << ", seed " << stage.options.seed << "\n"
+            << heading(stage.look,
+                       "the first pod of each kind: its tangram.dev/gpu-… annotations → where");
   const auto played = play(*player, *extender, stage.look, stage.signals);
   if (!played) return played.error();
   if (!*played) return kInterrupted;
@@ -228,7 +228,8 @@ int main(int argc, char** argv) try {
   CLI::App cli(
       "Plays a small cluster: the extender on an API server in memory, and pods with all kinds of\n"
       "GPU requests that arrive and end. Every decision goes over HTTP, as kube-scheduler would\n"
-      "ask: filter, prioritize, bind. Then draws what every card holds, tells what was refused and\n"
+      "ask: filter, prioritize, bind. Then draws what every card holds, tells what was refused "
+      "and\n"
       "why, and checks the books against the pods' grants.\n\n"
       "Ends with 0 if every check held, 1 if one did not or the demo could not go on.\n"
       "NO_COLOR=1 leaves out the colours.\n");

@@ -31,7 +31,8 @@ void read_metadata(json::Reader& in, Metadata& metadata) {
     } else if (key == "generateName") {
       metadata.generate_name = in.string();
     } else if (key == "annotations") {
-      in.object([&](std::string_view name) { metadata.annotations.emplace_back(name, in.string()); });
+      in.object(
+          [&](std::string_view name) { metadata.annotations.emplace_back(name, in.string()); });
     } else {
       in.skip();
     }
@@ -56,9 +57,8 @@ Result<Metadata> read_object(std::string json) {
 
 Result<std::uint64_t> read_note(const Metadata& metadata, std::string_view name,
                                 std::uint64_t most) {
-  const auto found =
-      std::find_if(metadata.annotations.begin(), metadata.annotations.end(),
-                   [&](const auto& annotation) { return annotation.first == name; });
+  const auto found = std::find_if(metadata.annotations.begin(), metadata.annotations.end(),
+                                  [&](const auto& annotation) { return annotation.first == name; });
   const std::string remedy = "; write annotation " + std::string(name) +
                              " with a whole number from 1 to " + std::to_string(most);
   if (found == metadata.annotations.end()) {

@@ -15,7 +15,7 @@ struct PodKind {
   std::string ns;
   std::string name;  ///< generateName without the dash at its end
   std::string json;
-  std::string asks;  ///< its tangram.dev/gpu-… annotations: "mem=8Gi compute=0.4"
+  std::string asks;          ///< its tangram.dev/gpu-… annotations: "mem=8Gi compute=0.4"
   std::uint64_t weight = 1;  ///< how often it comes, beside the others
   int lifetime = 1;          ///< rounds that such a pod runs, on average
 };

@@ -32,8 +32,9 @@ inline ClusterView small_cluster() {
   node.cpu_milli = 64'000;
   node.free_cpu_milli = 48'000;
   node.pods = 2;
-  node.cards.push_back(shown_card("GPU-0", "A100-80GB", 81'920,
-                                  {{"llm", "serve-1", 40'960, 250}, {"vision", "detect-1", 20'480, 250}}));
+  node.cards.push_back(
+      shown_card("GPU-0", "A100-80GB", 81'920,
+                 {{"llm", "serve-1", 40'960, 250}, {"vision", "detect-1", 20'480, 250}}));
   node.cards.push_back(shown_card("GPU-1", "T4", 15'360, {}));
   node.cards.push_back(shown_card("GPU-2", "L40S", 46'068, {}));
   node.cards.back().healthy = false;
@@ -56,8 +57,8 @@ inline ClusterView crowded_cluster(int nodes) {
     for (int c = 0; c < 8; ++c) {
       std::vector<ShareView> shares;
       for (int p = 0; p < 10; ++p) {
-        shares.push_back({"team-" + std::to_string(p), "a-pod-with-a-rather-long-name-" + std::to_string(p),
-                          8'192, 100});
+        shares.push_back({"team-" + std::to_string(p),
+                          "a-pod-with-a-rather-long-name-" + std::to_string(p), 8'192, 100});
       }
       node.cards.push_back(shown_card("GPU-" + std::to_string(n) + "-" + std::to_string(c),
                                       "A100-SXM4-80GB-MIG-3g.40gb", 81'920, std::move(shares)));

@@ -13,7 +13,8 @@ namespace {
 constexpr Look kPlainLook{.colour = false, .width = 100};
 
 TEST(CardMapTest, CellsBelongToTheShareThatCoversTheirMiddle) {
-  const CardView card = shown_card("GPU-0", "A100", 1000, {{"a", "x", 500, 100}, {"b", "y", 250, 0}});
+  const CardView card =
+      shown_card("GPU-0", "A100", 1000, {{"a", "x", 500, 100}, {"b", "y", 250, 0}});
   EXPECT_EQ(owners_of_cells(card, 4, &ShareView::mem_mib, 1000), (std::vector<int>{0, 0, 1, -1}));
   // 100 of 1000 do not reach the middle of the first of four cells.
   EXPECT_EQ(owners_of_cells(card, 4, &ShareView::milli, 1000), (std::vector<int>{-1, -1, -1, -1}));
@@ -21,7 +22,8 @@ TEST(CardMapTest, CellsBelongToTheShareThatCoversTheirMiddle) {
 }
 
 TEST(CardMapTest, AFullCardHasNoFreeCell) {
-  const CardView card = shown_card("GPU-0", "A100", 999, {{"a", "x", 333, 333}, {"b", "y", 666, 667}});
+  const CardView card =
+      shown_card("GPU-0", "A100", 999, {{"a", "x", 333, 333}, {"b", "y", 666, 667}});
   const std::vector<int> owners = owners_of_cells(card, 13, &ShareView::mem_mib, 999);
   EXPECT_EQ(std::count(owners.begin(), owners.end(), -1), 0);
 }
@@ -41,8 +43,9 @@ TEST(CardMapTest, CountsModelsInTheOrderOfTheCards) {
 TEST(CardMapTest, DrawsLettersWithoutColour) {
   const std::vector<std::string> lines = lines_of(draw_card_map(kPlainLook, small_cluster()));
   ASSERT_EQ(lines.size(), 5U);
-  EXPECT_EQ(lines[0],
-            "node-a    13%  granted, 2 pods, 48 of 64 CPUs free: 1 × A100-80GB + 1 × T4 + 2 × L40S");
+  EXPECT_EQ(
+      lines[0],
+      "node-a    13%  granted, 2 pods, 48 of 64 CPUs free: 1 × A100-80GB + 1 × T4 + 2 × L40S");
   // 14 cells: a half and a quarter of the memory end in cells 7 and 10.5, whose middle is just not
   // covered; of the compute a quarter each, cells 3.5 and 7. The second pod has the other case.
   EXPECT_EQ(lines[1], "  mem  [AAAAAAAbbb....] [.......] [xxxxxxxxxx] [//////////] ");
@@ -73,7 +76,7 @@ TEST(PackingTableTest, HasALinePerCardWithWhoHoldsIt) {
   const std::vector<std::string> lines =
       lines_of(draw_packing_table({.colour = false, .width = 120}, small_cluster()));
   ASSERT_EQ(lines.size(), 5U);
-  EXPECT_EQ(left_in(lines[1].substr(0, lines[1].find(" 50%")), 51), "node-a     0 A100-80GB          60.0/ 80.0 ██████  ");
+  EXPECT_EQ(lines[1].substr(0, lines[1].find("██")), "node-a     0 A100-80GB          60.0/ 80.0 ");
   EXPECT_NE(lines[1].find("50%"), std::string::npos);
   EXPECT_NE(lines[1].find("mps        serve-1 detect-1"), std::string::npos);
   EXPECT_NE(lines[2].find("0%    0 -"), std::string::npos);
@@ -91,7 +94,8 @@ class WidthTest : public testing::TestWithParam<Look> {};
 
 TEST_P(WidthTest, NoLineIsWiderThanTheLook) {
   for (const ClusterView& cluster : {small_cluster(), crowded_cluster(2)}) {
-    const std::string drawn = draw_card_map(GetParam(), cluster) + draw_packing_table(GetParam(), cluster);
+    const std::string drawn =
+        draw_card_map(GetParam(), cluster) + draw_packing_table(GetParam(), cluster);
     for (const std::string& line : lines_of(drawn)) {
       const std::string seen = line.substr(0, line.find_last_not_of(' ') + 1);
       EXPECT_LE(columns_of(seen), static_cast<std::size_t>(GetParam().width)) << line;
@@ -99,17 +103,15 @@ TEST_P(WidthTest, NoLineIsWiderThanTheLook) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Looks, WidthTest,
-                         testing::Values(Look{.colour = false, .width = kMinWidth},
-                                         Look{.colour = true, .width = kMinWidth},
-                                         Look{.colour = false, .width = 80},
-                                         Look{.colour = true, .width = 80},
-                                         Look{.colour = true, .width = 121},
-                                         Look{.colour = false, .width = kMaxWidth}),
-                         [](const auto& row) {
-                           return (row.param.colour ? "Colour" : "Plain") +
-                                  std::to_string(row.param.width);
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Looks, WidthTest,
+    testing::Values(Look{.colour = false, .width = kMinWidth},
+                    Look{.colour = true, .width = kMinWidth}, Look{.colour = false, .width = 80},
+                    Look{.colour = true, .width = 80}, Look{.colour = true, .width = 121},
+                    Look{.colour = false, .width = kMaxWidth}),
+    [](const auto& row) {
+      return (row.param.colour ? "Colour" : "Plain") + std::to_string(row.param.width);
+    });
 
 }  // namespace
 }  // namespace tangram::bench::demo

@@ -80,16 +80,17 @@ TEST(RefusalsTest, GroupsBySentenceTheCommonestFirst) {
   EXPECT_EQ(groups[0].sentence, "no room");
   EXPECT_EQ(groups[0].pods, 2U);
   EXPECT_EQ(groups[0].example, "b/y");
-  EXPECT_EQ(refusals.draw(kPlainLook),
-            "  2  no room\n     e.g. b/y: gpu-fraction=1\n  1  too large\n     e.g. a/x: gpu-mem=96Gi\n");
+  EXPECT_EQ(
+      refusals.draw(kPlainLook),
+      "  2  no room\n     e.g. b/y: gpu-fraction=1\n  1  too large\n     e.g. a/x: gpu-mem=96Gi\n");
 }
 
 TEST(ReportTest, TellsWhatAPodGot) {
   EXPECT_EQ(draw_story(kPlainLook,
                        {.pod = "llm/a", .asks = "gpu-count=2", .node = "n1", .outcome = " #0 #1"}),
             "✔ llm/a                     gpu-count=2                                → n1 #0 #1\n");
-  const auto lines = lines_of(
-      draw_story(kPlainLook, {.pod = "x/bad", .asks = "gpu-mem=8", .node = "", .outcome = "write 8Gi"}));
+  const auto lines = lines_of(draw_story(
+      kPlainLook, {.pod = "x/bad", .asks = "gpu-mem=8", .node = "", .outcome = "write 8Gi"}));
   ASSERT_EQ(lines.size(), 2U);
   EXPECT_EQ(lines[0], "✘ x/bad                     gpu-mem=8");
   EXPECT_EQ(lines[1], std::string(28, ' ') + "→ write 8Gi");
@@ -113,12 +114,12 @@ TEST(ReportTest, ShowsEveryBrokenRule) {
 }
 
 TEST(ReportTest, NumbersComeFromTheMetricsPage) {
-  const std::string drawn = draw_numbers(
-      kPlainLook,
-      "tangram_fragmentation_ratio 0.25\ntangram_stranded_memory_bytes 2147483648\n"
-      "tangram_extender_request_duration_seconds_count{verb=\"filter\"} 4\n"
-      "tangram_extender_request_duration_seconds_sum{verb=\"filter\"} 0.002\n",
-      {}, {0.0, 1.0});
+  const std::string drawn =
+      draw_numbers(kPlainLook,
+                   "tangram_fragmentation_ratio 0.25\ntangram_stranded_memory_bytes 2147483648\n"
+                   "tangram_extender_request_duration_seconds_count{verb=\"filter\"} 4\n"
+                   "tangram_extender_request_duration_seconds_sum{verb=\"filter\"} 0.002\n",
+                   {}, {0.0, 1.0});
   EXPECT_NE(drawn.find("25.0 % of the idle GPU"), std::string::npos) << drawn;
   EXPECT_NE(drawn.find("2.0 GiB free"), std::string::npos) << drawn;
   EXPECT_NE(drawn.find("4 requests, 500 µs"), std::string::npos) << drawn;

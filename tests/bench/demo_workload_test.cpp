@@ -10,7 +10,8 @@ namespace tangram::bench::demo {
 namespace {
 
 std::string pod(const std::string& metadata) {
-  return "apiVersion: v1\nkind: Pod\nmetadata: " + metadata + "\nspec: {containers: [{name: main}]}\n";
+  return "apiVersion: v1\nkind: Pod\nmetadata: " + metadata +
+         "\nspec: {containers: [{name: main}]}\n";
 }
 
 const std::string kGood =
@@ -54,10 +55,12 @@ INSTANTIATE_TEST_SUITE_P(
     Cases, BadPodKindsTest,
     testing::Values(
         BadCase{"NoPod", "", "write at least one"},
-        BadCase{"AnotherKind", "kind: Node\nmetadata: {generateName: n-}\n", "write only objects of kind Pod"},
+        BadCase{"AnotherKind", "kind: Node\nmetadata: {generateName: n-}\n",
+                "write only objects of kind Pod"},
         BadCase{"FixedName", pod("{name: one}"), "write a generateName that ends in '-'"},
         BadCase{"NoWeight", pod("{generateName: a-}"), "does not say demo.tangram.dev/weight"},
-        BadCase{"ZeroWeight", pod(R"({generateName: a-, annotations: {demo.tangram.dev/weight: "0"}})"),
+        BadCase{"ZeroWeight",
+                pod(R"({generateName: a-, annotations: {demo.tangram.dev/weight: "0"}})"),
                 "a whole number from 1 to 1000000"},
         BadCase{"SecondPod", pod(kGood) + "---\n" + pod("{name: one}"), "line 6: many pods"}),
     [](const auto& row) { return row.param.name; });

@@ -3,6 +3,7 @@
 #include "bench/replay_inprocess.hpp"
 #include "bench/replay_report.hpp"
 #include "policies/registry.hpp"
+#include "policies/trace_pods.hpp"
 
 #include <gtest/gtest.h>
 
@@ -53,7 +54,8 @@ class ScriptedPlacer final : public Placer {
 
 InProcessPlacer in_process(const Trace& trace, std::string_view policy) {
   policies::PolicyOptions options;
-  options.workload = std::make_shared<policies::Workload>(workload_of(trace.workload));
+  options.workload = std::make_shared<policies::Workload>(
+      policies::workload_of(trace.workload, model::Isolation::kNone));
   return {trace.nodes, *policies::make_policy(policy, options)};
 }
 

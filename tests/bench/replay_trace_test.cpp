@@ -1,7 +1,5 @@
 #include "bench/replay_trace.hpp"
 
-#include "bench/replay_csv.hpp"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -1,0 +1,130 @@
+#include "bench/replay_http.hpp"
+
+#include "bench/bench_cluster.hpp"
+#include "bench/objects.hpp"
+#include "bench/replay.hpp"
+#include "bench/replay_audit.hpp"
+#include "bench/replay_inprocess.hpp"
+#include "bench/replay_report.hpp"
+#include "policies/registry.hpp"
+#include "tests/testing/manual_clock.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tangram::bench {
+namespace {
+
+/// The first pods of the example trace: enough to fill some nodes, few enough for sanitizers.
+Trace example() {
+  const std::string data = std::string(TANGRAM_SOURCE_DIR) + "/bench/data/";
+  auto trace = read_trace({.nodes = data + "nodes.csv",
+                           .arrivals = data + "example-7.csv",
+                           .order = data + "example-7.order.csv",
+                           .workload = {}});
+  EXPECT_TRUE(trace);
+  return std::move(*trace);
+}
+
+std::string log_of(const Trace& trace, Placer& placer) {
+  const auto outcome = replay(trace, placer, {});
+  EXPECT_TRUE(outcome) << outcome.error().message;
+  EXPECT_FALSE(outcome->violation) << *outcome->violation;
+  return placement_log(trace, *outcome);
+}
+
+class ReplayViaHttpTest : public ::testing::TestWithParam<std::string_view> {};
+
+TEST_P(ReplayViaHttpTest, PlacesExactlyAsInProcess) {
+  const Trace trace = example();
+  policies::PolicyOptions options;
+  options.workload = std::make_shared<policies::Workload>(
+      policies::workload_of(trace.workload, model::Isolation::kNone));
+  InProcessPlacer direct(trace.nodes, *policies::make_policy(GetParam(), options));
+  auto http = HttpPlacer::create(trace, {.policy = std::string(GetParam()), .audits = 5});
+  ASSERT_TRUE(http) << http.error().message;
+  EXPECT_EQ(log_of(trace, **http), log_of(trace, direct));
+  EXPECT_NE((*http)->remarks().find("5 times"), std::string::npos);
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies, ReplayViaHttpTest,
+                         ::testing::Values("fragmentation", "bestfit", "binpack", "spread"),
+                         [](const auto& test) { return std::string(test.param); });
+
+TEST(ReplayViaHttpTest, AWeightThatTheInTreeScoresCannotReachChangesNothing) {
+  const Trace trace = example();
+  auto one = HttpPlacer::create(trace, {.policy = "bestfit", .short_list = 1});
+  auto eight = HttpPlacer::create(trace, {.policy = "bestfit", .short_list = 8, .weight = 121});
+  ASSERT_TRUE(one && eight);
+  EXPECT_EQ(log_of(trace, **eight), log_of(trace, **one));
+}
+
+class AuditTest : public ::testing::Test {
+ protected:
+  AuditTest() : api_(clock_) {
+    model::Card card;
+    card.id = "GPU-0";
+    card.model = "T4";
+    card.memory = Mebibytes(1000);
+    inventory_ = {.name = "n0", .cards = {card}, .cpu = MilliCpu(1000), .memory = Mebibytes(1000)};
+    EXPECT_EQ(api_.call(create_request("/api/v1/nodes", node_json(inventory_)))->status, 201);
+  }
+  void run_pod(bool slot) {
+    const auto made = api_.call(create_request(pods_path("ml"), pod_json({.ns = "ml",
+                                                                          .name = "p",
+                                                                          .annotations = {},
+                                                                          .cpu = {},
+                                                                          .memory = {},
+                                                                          .slot = slot,
+                                                                          .node = "n0"})));
+    EXPECT_EQ(made->status, 201);
+  }
+
+  testing::ManualClock clock_;
+  kube::LocalApi api_;
+  model::NodeInventory inventory_;
+};
+
+TEST_F(AuditTest, PassesWhenTheBooksSayWhatTheServerSays) {
+  model::Ledger ledger(clock_);
+  ledger.put_node(inventory_);
+  EXPECT_TRUE(audit(api_, clock_, *ledger.snapshot()));
+}
+
+TEST_F(AuditTest, FindsABookingThatTheServerDoesNotKnow) {
+  model::Ledger ledger(clock_);
+  ledger.put_node(inventory_);
+  model::Holding lost;
+  lost.pod_uid = "u1";
+  lost.node = "n0";
+  ledger.observe(lost);
+  const auto audited = audit(api_, clock_, *ledger.snapshot());
+  ASSERT_FALSE(audited);
+  EXPECT_NE(audited.error().message.find("node n0 differs"), std::string::npos);
+}
+
+TEST_F(AuditTest, FindsAPodThatIsBoundWithoutItsGrant) {
+  run_pod(true);
+  model::Ledger ledger(clock_);
+  ledger.put_node(inventory_);
+  const auto pod = kube::decode_pod(api_.call({.method = kube::Method::kGet,
+                                               .path = pods_path("ml") + "/p",
+                                               .query = {},
+                                               .body = {}})
+                                        ->body);
+  ASSERT_TRUE(pod);
+  extender::FeedCounters counters;
+  ledger.observe(extender::holding_of(*pod, counters));
+  const auto audited = audit(api_, clock_, *ledger.snapshot());
+  ASSERT_FALSE(audited);
+  EXPECT_EQ(audited.error().message, "pod ml/p is bound without a grant");
+}
+
+TEST(BenchClusterTest, RefusesMorePodsThanItsCardsTake) {
+  testing::ManualClock clock;
+  const auto cluster = BenchCluster::create(clock, {.nodes = 1, .cards_per_node = 1, .pods = 6});
+  ASSERT_FALSE(cluster);
+  EXPECT_NE(cluster.error().message.find("at most 5"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tangram::bench

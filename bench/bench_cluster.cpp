@@ -76,7 +76,6 @@ Result<void> BenchCluster::fill() {
     if (!made) return made.error();
     names_.push_back(node_name(i));
   }
-  name_views_.assign(names_.begin(), names_.end());
   for (int i = 0; i < size_.pods; ++i) {
     if (auto running = run_pod(i); !running) return running;
   }

@@ -25,7 +25,7 @@ class BenchCluster {
   static Result<std::unique_ptr<BenchCluster>> create(const Clock& clock, ClusterSize size);
 
   [[nodiscard]] kube::LocalApi& api() { return api_; }
-  [[nodiscard]] const std::vector<std::string_view>& node_names() const { return name_views_; }
+  [[nodiscard]] const std::vector<std::string>& node_names() const { return names_; }
 
   struct MadePod {
     ExtenderClient::PodName name;
@@ -45,7 +45,6 @@ class BenchCluster {
   ClusterSize size_;
   kube::LocalApi api_;
   std::vector<std::string> names_;
-  std::vector<std::string_view> name_views_;
 };
 
 }  // namespace tangram::bench

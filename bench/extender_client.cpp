@@ -1,52 +1,77 @@
 #include "bench/extender_client.hpp"
 
 #include "base/json.hpp"
+#include "extender/http_client.hpp"
+
+#include <utility>
 
 namespace tangram::bench {
 
-Result<ExtenderClient> ExtenderClient::connect(std::uint16_t port) {
-  extender::HttpClient client;
-  if (auto connected = client.connect("127.0.0.1", port); !connected) return connected.error();
-  return ExtenderClient(std::move(client));
+namespace {
+
+ExtenderClient::Reasons read_reasons(json::Reader& in) {
+  ExtenderClient::Reasons reasons;
+  in.object([&](std::string_view node) { reasons.emplace(node, in.string()); });
+  return reasons;
+}
+
+}  // namespace
+
+struct ExtenderClient::Connection {
+  extender::HttpClient http;
+};
+
+ExtenderClient::ExtenderClient(std::unique_ptr<Connection> connection)
+    : connection_(std::move(connection)) {}
+ExtenderClient::~ExtenderClient() = default;
+ExtenderClient::ExtenderClient(ExtenderClient&&) noexcept = default;
+ExtenderClient& ExtenderClient::operator=(ExtenderClient&&) noexcept = default;
+
+Result<ExtenderClient> ExtenderClient::connect(const std::string& host, std::uint16_t port) {
+  auto connection = std::make_unique<Connection>();
+  if (auto connected = connection->http.connect(host, port); !connected) return connected.error();
+  return ExtenderClient(std::move(connection));
 }
 
 Result<std::string> ExtenderClient::post(std::string_view path, std::string body) {
-  auto reply = client_.request("POST", path, std::move(body));
+  auto reply = connection_->http.request("POST", path, std::move(body));
   if (!reply) return reply.error();
   if (reply->status != 200) {
-    return fail(Errc::kUnavailable, std::string(path) + " answered " +
-                                        std::to_string(reply->status) + ": " + reply->body);
+    return fail(Errc::kInvalidArgument, "POST " + std::string(path) + " was answered with " +
+                                            std::to_string(reply->status) + ": " + reply->body);
   }
   return std::move(reply->body);
 }
 
-Result<std::vector<std::string>> ExtenderClient::filter(
-    std::string_view pod_json, const std::vector<std::string_view>& nodes) {
-  auto reply = post("/filter", filter_body(pod_json, nodes));
-  if (!reply) return reply.error();
-  std::vector<std::string> kept;
-  std::string error;
-  json::Reader in(*reply);
+Result<ExtenderClient::Filtered> ExtenderClient::filter(std::string_view pod,
+                                                        const std::vector<std::string>& nodes) {
+  auto body = post("/filter", filter_body(pod, nodes));
+  if (!body) return body.error();
+  Filtered filtered;
+  json::Reader in(*body);
   in.object([&](std::string_view key) {
     if (key == "NodeNames") {
-      in.array([&] { kept.emplace_back(in.string()); });
+      in.array([&] { filtered.nodes.emplace_back(in.string()); });
+    } else if (key == "FailedNodes") {
+      filtered.failed = read_reasons(in);
+    } else if (key == "FailedAndUnresolvableNodes") {
+      filtered.unresolvable = read_reasons(in);
     } else if (key == "Error") {
-      error = in.string();
+      filtered.error = in.string_or_null();
     } else {
       in.skip();
     }
   });
   if (auto done = in.finish(); !done) return done.error();
-  if (!error.empty()) return fail(Errc::kConflict, error);
-  return kept;
+  return filtered;
 }
 
 Result<std::vector<ExtenderClient::Score>> ExtenderClient::prioritize(
-    std::string_view pod_json, const std::vector<std::string_view>& nodes) {
-  auto reply = post("/prioritize", filter_body(pod_json, nodes));
-  if (!reply) return reply.error();
+    std::string_view pod, const std::vector<std::string>& nodes) {
+  auto body = post("/prioritize", filter_body(pod, nodes));
+  if (!body) return body.error();
   std::vector<Score> scores;
-  json::Reader in(*reply);
+  json::Reader in(*body);
   in.array([&] {
     Score score;
     in.object([&](std::string_view key) {
@@ -64,43 +89,49 @@ Result<std::vector<ExtenderClient::Score>> ExtenderClient::prioritize(
   return scores;
 }
 
-Result<void> ExtenderClient::bind(const PodName& pod, std::string_view node) {
-  auto reply = post("/bind", bind_body(pod, node));
-  if (!reply) return reply.error();
+Result<std::string> ExtenderClient::bind(const PodName& pod, const std::string& node) {
+  auto body = post("/bind", bind_body(pod, node));
+  if (!body) return body.error();
   std::string error;
-  json::Reader in(*reply);
+  json::Reader in(*body);
   in.object([&](std::string_view key) {
     if (key == "Error") {
-      error = in.string();
+      error = in.string_or_null();
     } else {
       in.skip();
     }
   });
   if (auto done = in.finish(); !done) return done.error();
-  if (!error.empty()) return fail(Errc::kConflict, error);
-  return {};
+  return error;
+}
+
+Result<ExtenderClient::Page> ExtenderClient::get(const std::string& target) {
+  auto reply = connection_->http.request("GET", target);
+  if (!reply) return reply.error();
+  return Page{reply->status, std::move(reply->body)};
+}
+
+std::string filter_body(std::string_view pod, const std::vector<std::string>& nodes) {
+  constexpr std::size_t kPerName = 24;
+  std::string text;
+  text.reserve(pod.size() + 64 + nodes.size() * kPerName);
+  json::Writer out(text);
+  out.begin_object().key("Pod").raw(pod).key("Nodes").null().key("NodeNames").begin_array();
+  for (const std::string& node : nodes) out.string(node);
+  out.end_array().end_object();
+  return text;
 }
 
 std::string bind_body(const ExtenderClient::PodName& pod, std::string_view node) {
-  std::string body;
-  json::Writer(body)
+  std::string text;
+  json::Writer(text)
       .begin_object()
       .member("PodName", pod.name)
       .member("PodNamespace", pod.ns)
       .member("PodUID", pod.uid)
       .member("Node", node)
       .end_object();
-  return body;
-}
-
-std::string filter_body(std::string_view pod_json, const std::vector<std::string_view>& nodes) {
-  std::string body;
-  body.reserve(pod_json.size() + 64 + nodes.size() * 24);
-  json::Writer out(body);
-  out.begin_object().key("Pod").raw(pod_json).key("Nodes").null().key("NodeNames").begin_array();
-  for (const std::string_view node : nodes) out.string(node);
-  out.end_array().end_object();
-  return body;
+  return text;
 }
 
 }  // namespace tangram::bench

@@ -102,7 +102,7 @@ Result<void> HttpPlacer::start() {
   if (!app) return app.error();
   app_ = std::move(*app);
   while (!app_->synced()) std::this_thread::yield();
-  auto client = ExtenderClient::connect(app_->port());
+  auto client = ExtenderClient::connect("127.0.0.1", app_->port());
   if (!client) return client.error();
   client_.emplace(std::move(*client));
   return {};
@@ -111,14 +111,14 @@ Result<void> HttpPlacer::start() {
 Result<ExtenderClient::PodName> HttpPlacer::create_pod(std::size_t arrival, const TracePod& pod,
                                                        std::string& json) {
   ExtenderClient::PodName name{kNamespace, "pod-" + std::to_string(arrival), ""};
-  const auto made = api_.call(create_request(pods_path(kNamespace),
-                                             pod_json({.ns = kNamespace,
-                                                       .name = name.name,
-                                                       .annotations = annotations_of(pod),
-                                                       .cpu = MilliCpu(pod.cpu_milli),
-                                                       .memory = Mebibytes(pod.memory_mib),
-                                                       .slot = pod.gpus > 0,
-                                                       .node = ""})));
+  const auto made =
+      api_.call(create_request(pods_path(kNamespace), pod_json({.ns = kNamespace,
+                                                                .name = name.name,
+                                                                .annotations = annotations_of(pod),
+                                                                .cpu = MilliCpu(pod.cpu_milli),
+                                                                .memory = Mebibytes(pod.memory_mib),
+                                                                .slot = pod.gpus > 0,
+                                                                .node = ""})));
   if (!made || made->status != 201) return fail(Errc::kConflict, "pod " + name.name + " not made");
   json = made->body;
   auto decoded = kube::decode_pod(made->body);
@@ -136,8 +136,7 @@ Result<void> HttpPlacer::delete_pod(const ExtenderClient::PodName& pod) {
 
 Result<std::string> HttpPlacer::choose_node(const TracePod& pod, std::string_view json,
                                             const std::vector<std::string>& short_list) {
-  const std::vector<std::string_view> names(short_list.begin(), short_list.end());
-  auto scores = client_->prioritize(json, names);
+  auto scores = client_->prioritize(json, short_list);
   if (!scores) return scores.error();
   const auto cluster = app_->books().snapshot();
   const std::string* best = nullptr;
@@ -194,18 +193,21 @@ Result<std::optional<Placed>> HttpPlacer::place(std::size_t arrival, const Trace
   std::string json;
   const auto name = create_pod(arrival, pod, json);
   if (!name) return name.error();
-  std::vector<std::string_view> names;
+  std::vector<std::string> names;
   names.reserve(feasible.size());
-  for (const std::size_t node : feasible) names.emplace_back(trace_.nodes[node].name);
-  const auto short_list = client_->filter(json, names);
-  if (!short_list) return short_list.error();
-  if (short_list->empty()) {
+  for (const std::size_t node : feasible) names.push_back(trace_.nodes[node].name);
+  const auto answer = client_->filter(json, names);
+  if (!answer) return answer.error();
+  if (!answer->error.empty()) return fail(Errc::kConflict, "filter: " + answer->error);
+  if (answer->nodes.empty()) {
     if (auto deleted = delete_pod(*name); !deleted) return deleted.error();
     return std::optional<Placed>{};
   }
-  const auto node = choose_node(pod, json, *short_list);
+  const auto node = choose_node(pod, json, answer->nodes);
   if (!node) return node.error();
-  if (auto bound = client_->bind(*name, *node); !bound) return bound.error();
+  const auto refused = client_->bind(*name, *node);
+  if (!refused) return refused.error();
+  if (!refused->empty()) return fail(Errc::kConflict, "bind: " + *refused);
   auto placed = read_grant(*name, *node);
   if (!placed) return placed.error();
   return std::optional(std::move(*placed));

@@ -19,11 +19,11 @@ bool device_fits(const TracePod& pod, std::int64_t free) { return free >= pod.gp
 
 Judge::Judge(const std::vector<TraceNode>& nodes) {
   for (const TraceNode& node : nodes) {
-    rooms_.push_back(
-        {.node = &node,
-         .cpu = node.cpu_milli,
-         .memory = node.memory_mib,
-         .milli = std::vector<std::int64_t>(static_cast<std::size_t>(node.gpus), policies::kDeviceMilli)});
+    rooms_.push_back({.node = &node,
+                      .cpu = node.cpu_milli,
+                      .memory = node.memory_mib,
+                      .milli = std::vector<std::int64_t>(static_cast<std::size_t>(node.gpus),
+                                                         policies::kDeviceMilli)});
   }
 }
 

@@ -96,8 +96,8 @@ Result<void> round(BenchCluster& cluster, ExtenderClient& client, int number, bo
   if (!null) return null.error();
   auto kept = timed(times.filter.real, counts, [&] { return client.filter(pod->json, nodes); });
   if (!kept) return kept.error();
-  if (kept->empty()) return fail(Errc::kConflict, "pod " + pod->name.name + " fits nowhere");
-  const std::vector<std::string_view> names(kept->begin(), kept->end());
+  if (kept->nodes.empty()) return fail(Errc::kConflict, "pod " + pod->name.name + " fits nowhere");
+  const std::vector<std::string>& names = kept->nodes;
   const std::string short_body = bench::filter_body(pod->json, names);
   null = timed(times.prioritize.null, counts,
                [&] { return client.post("/null/prioritize", short_body); });
@@ -110,7 +110,8 @@ Result<void> round(BenchCluster& cluster, ExtenderClient& client, int number, bo
   if (!null) return null.error();
   auto bound =
       timed(times.bind.real, counts, [&] { return client.bind(pod->name, names.front()); });
-  if (!bound) return bound;
+  if (!bound) return bound.error();
+  if (!bound->empty()) return fail(Errc::kConflict, *bound);
   return cluster.remove(pod->name);
 }
 
@@ -126,7 +127,7 @@ Result<void> run(const Options& options) {
   if (!app) return app.error();
   std::cerr << "reading the cluster\n";
   while (!(*app)->synced()) std::this_thread::yield();
-  auto client = ExtenderClient::connect((*app)->port());
+  auto client = ExtenderClient::connect("127.0.0.1", (*app)->port());
   if (!client) return client.error();
   Times times;
   for (int i = 0; i < options.warm_up + options.rounds; ++i) {

@@ -51,7 +51,8 @@ void declare(CLI::App& app, Options& options) {
                  "num_gpu,gpu_milli,gpu_spec; else ../pods/NAME.csv beside the arrivals "
                  "NAME-SEED.csv, else the arrivals themselves");
   app.add_option("--policy", options.policy, "A policy's name, or default")->capture_default_str();
-  app.add_option("--via", options.via, "inproc: the books and the policy, called directly; http: the extender itself, "
+  app.add_option("--via", options.via,
+                 "inproc: the books and the policy, called directly; http: the extender itself, "
                  "asked over HTTP as kube-scheduler would")
       ->check(CLI::IsMember({"inproc", "http"}))
       ->capture_default_str();
@@ -103,7 +104,8 @@ Result<std::unique_ptr<bench::Placer>> make_placer(const Options& options,
     return std::unique_ptr<bench::Placer>(std::move(*placer));
   }
   policies::PolicyOptions expected;
-  expected.workload = std::make_shared<policies::Workload>(policies::workload_of(trace.workload, model::Isolation::kNone));
+  expected.workload = std::make_shared<policies::Workload>(
+      policies::workload_of(trace.workload, model::Isolation::kNone));
   auto policy = policies::make_policy(options.policy, expected);
   if (!policy) return policy.error();
   return std::unique_ptr<bench::Placer>(

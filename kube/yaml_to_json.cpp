@@ -32,11 +32,12 @@ bool holds_strings(std::string_view key) {
 
 /// Thrown and caught in this file: yaml-cpp throws anyway.
 struct Mistake {
+  int line;  ///< of the document, from 0
   std::string message;
 };
 
 [[noreturn]] void refuse(const YAML::Mark& at, const std::string& what) {
-  throw Mistake{"line " + std::to_string(at.line + 1) + ": " + what};
+  throw Mistake{at.line, what};
 }
 
 template <class Number>
@@ -120,14 +121,13 @@ struct Objects {
 void append_object(Objects& objects, const YAML::Node& node) {
   if (!node.IsMap()) refuse(node.Mark(), "expected an object with apiVersion, kind and metadata");
   YamlObject object;
-  object.line = node.Mark().line + 1;
+  object.line = node.Mark().line;  // of the document, from 0; read_document() makes it the file's
   Converter(object.json, objects.room).value(node, false, 0);
   objects.room -= std::min(objects.room, object.json.size());
   objects.list.push_back(std::move(object));
 }
 
 void append_document(Objects& objects, const YAML::Node& document) {
-  if (document.IsNull()) return;  // an empty document between two "---"
   const YAML::Node kind = document.IsMap() ? document["kind"] : YAML::Node();
   if (!kind.IsDefined() || !kind.IsScalar() || kind.Scalar() != "List") {
     return append_object(objects, document);
@@ -139,19 +139,70 @@ void append_document(Objects& objects, const YAML::Node& document) {
   for (const auto& item : items) append_object(objects, item);
 }
 
+/// Nothing but empty lines and comments.
+bool is_empty(std::string_view document) {
+  bool comment = false;
+  return std::all_of(document.begin(), document.end(), [&](char c) {
+    comment = c != '\n' && (comment || c == '#');
+    return comment || c == ' ' || c == '\t' || c == '\r' || c == '\n';
+  });
+}
+
+bool is_separator(std::string_view line) {
+  return line.substr(0, 3) == "---" && line.find_first_not_of(" \t\r", 3) == std::string_view::npos;
+}
+
+struct Document {
+  std::string text;
+  int first_line = 1;  ///< in the file, from 1
+};
+
+/// The documents between lines of "---". Not YAML::LoadAll: on a stray comma it never ends.
+std::vector<Document> split_documents(std::string_view text) {
+  std::vector<Document> documents(1);
+  int line_number = 1;
+  for (std::size_t begin = 0; begin < text.size(); ++line_number) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string_view line = text.substr(begin, end - begin);
+    if (is_separator(line)) {
+      documents.push_back({.text = {}, .first_line = line_number + 1});
+    } else {
+      documents.back().text.append(line).push_back('\n');
+    }
+    begin = end + 1;
+  }
+  return documents;
+}
+
+Error mistake_at(int line, const std::string& what) {
+  return fail(Errc::kInvalidArgument, "line " + std::to_string(line) + ": " + what);
+}
+
+/// Appends the document's objects. @returns what is wrong with it, at its line of the file
+Result<void> read_document(const Document& document, Objects& objects) {
+  const std::size_t before = objects.list.size();
+  try {
+    append_document(objects, YAML::Load(document.text));
+  } catch (const Mistake& mistake) {
+    return mistake_at(document.first_line + mistake.line, mistake.message);
+  } catch (const YAML::Exception& e) {
+    return mistake_at(document.first_line + e.mark.line, "not valid YAML: " + e.msg);
+  }
+  for (std::size_t i = before; i < objects.list.size(); ++i) {
+    objects.list[i].line += document.first_line;
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::vector<YamlObject>> yaml_to_json(const std::string& text) {
-  try {
-    Objects objects{{}, kSmallText + kMaxGrowth * text.size()};
-    for (const YAML::Node& document : YAML::LoadAll(text)) append_document(objects, document);
-    return std::move(objects.list);
-  } catch (const Mistake& mistake) {
-    return fail(Errc::kInvalidArgument, mistake.message);
-  } catch (const YAML::Exception& e) {
-    return fail(Errc::kInvalidArgument,
-                "line " + std::to_string(e.mark.line + 1) + ": not valid YAML: " + e.msg);
+  Objects objects{{}, kSmallText + kMaxGrowth * text.size()};
+  for (const Document& document : split_documents(text)) {
+    if (is_empty(document.text)) continue;
+    if (auto read = read_document(document, objects); !read) return read.error();
   }
+  return std::move(objects.list);
 }
 
 }  // namespace tangram::kube

@@ -196,15 +196,15 @@ Result<void> Player::place(PlayedPod& pod, const std::vector<std::string>& nodes
   if (!scores) return scores.error();
   const auto best =
       std::max_element(scores->begin(), scores->end(),
-                       [](const auto& a, const auto& b) { return a.second < b.second; });
+                       [](const auto& a, const auto& b) { return a.score < b.score; });
   if (best == scores->end()) return fail(Errc::kInvalidArgument, "prioritize scored no node");
-  const auto refused = parts_.extender.bind({pod.pod.ns, pod.pod.name, pod.pod.uid}, best->first);
+  const auto refused = parts_.extender.bind({pod.pod.ns, pod.pod.name, pod.pod.uid}, best->host);
   if (!refused) return refused.error();
   if (!refused->empty()) {
     pod.sentence = *refused;
     return {};
   }
-  pod.node = best->first;
+  pod.node = best->host;
   Room& room = rooms_.at(pod.node);
   room.cpu -= pod.pod.footprint.cpu;
   room.memory -= pod.pod.footprint.memory;

@@ -2,7 +2,7 @@
 
 #include "base/result.hpp"
 #include "bench/demo/audit.hpp"
-#include "bench/demo/extender_client.hpp"
+#include "bench/extender_client.hpp"
 #include "bench/demo/refusals.hpp"
 #include "bench/demo/workload.hpp"
 #include "kube/api.hpp"

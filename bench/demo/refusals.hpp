@@ -1,6 +1,6 @@
 #pragma once
 
-#include "bench/demo/extender_client.hpp"
+#include "bench/extender_client.hpp"
 #include "bench/demo/terminal.hpp"
 
 #include <cstddef>

@@ -118,11 +118,13 @@ std::optional<double> series_value(std::string_view page, std::string_view serie
 
 std::string draw_numbers(const Look& look, std::string_view metrics, const Player::Counts& counts,
                          const std::vector<double>& history) {
-  constexpr std::size_t kCells = 48;
+  constexpr std::size_t kMostCells = 48;
+  constexpr std::size_t kTaken = 38;  // the name before it, the percentage behind it
+  const std::size_t cells = std::min(kMostCells, static_cast<std::size_t>(look.width) - kTaken);
   std::string out;
   const auto shown = [&](std::string_view series) { return series_value(metrics, series); };
   out += fact(look, "GPU granted over time",
-              paint(look, {.text = 75}, sparkline(history, kCells)) + " " +
+              paint(look, {.text = 75}, sparkline(history, cells)) + " " +
                   rounded_percent(history.empty() ? 0 : history.back()));
   out += fact(look, "pods",
               std::to_string(counts.placed) + " placed, " +

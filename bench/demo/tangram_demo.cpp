@@ -24,6 +24,7 @@ namespace {
 
 using namespace tangram;
 using namespace tangram::bench::demo;
+using tangram::bench::ExtenderClient;
 
 constexpr int kBroken = 1;
 constexpr int kBadUsage = 2;
@@ -159,8 +160,7 @@ Result<int> perform(const Stage& stage, kube::KubeApi& api, extender::App& app,
   if (!player) return player.error();
   std::cout << draw_cluster_line(stage.look, *cluster) << "extender on http://" << address
             << ", policy " << stage.options.policy << ", seed " << stage.options.seed << "\n"
-            << heading(stage.look,
-                       "the first pod of each kind: its tangram.dev/gpu-… annotations → where");
+            << heading(stage.look, "each kind's first pod: tangram.dev/gpu-… → where");
   const auto played = play(*player, *extender, stage.look, stage.signals);
   if (!played) return played.error();
   if (!*played) return kInterrupted;

@@ -190,9 +190,9 @@ const std::vector<Whole> kWholes{
      R"({"Pod":{},"NodeNameToMetaVictims":{"n":{"Pods":[{"UID":"u"},{"UID":"v"}],"NumPDBViolations":0}}})"},
 };
 
-/// Every byte of the small texts, some 200 of the large ones: cutting all of those takes minutes
+/// Every byte of the small texts, some 250 of the large ones: cutting all of those takes minutes
 /// under a sanitizer, and the parser does not know what a byte belongs to.
-std::size_t step_of(const std::string& text) { return 1 + text.size() / 200; }
+std::size_t step_of(const std::string& text) { return 1 + text.size() / 250; }
 
 class WireDamageTest : public ::testing::TestWithParam<Whole> {
  protected:

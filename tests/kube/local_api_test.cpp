@@ -186,6 +186,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         BadYaml{"Syntax", "kind: [Node\n", "line 5: not valid YAML"},
         BadYaml{"Scalar", "hello\n", "line 4: expected an object"},
+        BadYaml{"StrayComma", ",\n\n", "line 4: expected an object"},
         BadYaml{"UnknownKind", "kind: Gadget\n", "line 4: kind \"Gadget\" cannot be loaded"},
         BadYaml{"NoKind", "metadata: {name: a}\n", "line 4: kind \"\" cannot be loaded"},
         BadYaml{"NoName", "kind: Pod\n", "line 4: Pod \"\" is invalid: metadata.name"},

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <future>
 #include <mutex>
 #include <random>
@@ -129,9 +130,11 @@ TEST(HttpFailureTest, AcceptsAgainAfterTheProcessRanOutOfDescriptors) {
   address.sin_port = htons(server->port());
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   const int client = socket(AF_INET, SOCK_STREAM, 0);
+  ASSERT_GE(client, 0) << errno;
   {
     const NoDescriptorsLeft none_left;
-    ASSERT_EQ(connect(client, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    ASSERT_EQ(connect(client, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0)
+        << errno;
     log.wait();
     EXPECT_EQ(server->counters().accepted, 0U);
   }
@@ -143,8 +146,8 @@ TEST(HttpFailureTest, AcceptsAgainAfterTheProcessRanOutOfDescriptors) {
     n = recv(client, piece.data(), piece.size(), 0);
     if (n > 0) reply.append(piece.data(), static_cast<std::size_t>(n));
   }
+  EXPECT_NE(reply.find("GET /back|"), std::string::npos) << errno << ' ' << reply;
   close(client);
-  EXPECT_NE(reply.find("GET /back|"), std::string::npos) << reply;
 }
 
 TEST(HttpFailureTest, SurvivesGarbage) {

@@ -1,8 +1,8 @@
 #pragma once
 
+#include "extender/http_client.hpp"
 #include "extender/http_server.hpp"
 #include "extender/http_types.hpp"
-#include "extender/http_client.hpp"
 
 #include <memory>
 #include <stdexcept>

@@ -29,9 +29,7 @@ class Quantity {
     return out << q.count_ << Tag::kSuffix;
   }
   /// "8192MiB": for messages that name the numbers.
-  friend std::string to_string(Quantity q) {
-    return std::to_string(q.count_).append(Tag::kSuffix);
-  }
+  friend std::string to_string(Quantity q) { return std::to_string(q.count_).append(Tag::kSuffix); }
 
   constexpr Quantity& operator+=(Quantity other) { return *this = *this + other; }
   constexpr Quantity& operator-=(Quantity other) { return *this = *this - other; }

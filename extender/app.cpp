@@ -118,7 +118,8 @@ Result<std::unique_ptr<App>> App::create(const config::Config& config, Parts par
   std::unique_ptr<App> app(new App(config, parts, std::move(*settings)));
   if (auto listening = app->listen(config); !listening) return listening.error();
   App* const self = app.get();
-  app->node_thread_ = std::jthread([self](std::stop_token stop) { self->node_reflector_.run(stop); });
+  app->node_thread_ =
+      std::jthread([self](std::stop_token stop) { self->node_reflector_.run(stop); });
   app->pod_thread_ = std::jthread([self](std::stop_token stop) { self->pod_reflector_.run(stop); });
   app->settle_thread_ = std::jthread([self](std::stop_token stop) {
     while (!stop.stop_requested()) {
@@ -163,10 +164,10 @@ Result<void> App::listen(const config::Config& config) {
   serve_verbs(*router);
   serve_pages(*router);
   if (parts_.more_routes) parts_.more_routes(*router);
-  auto server = HttpServer::create(
-      http_options(config.server), [router](HttpRequest request, Responder responder) {
-        (*router)(std::move(request), std::move(responder));
-      });
+  auto server = HttpServer::create(http_options(config.server),
+                                   [router](HttpRequest request, Responder responder) {
+                                     (*router)(std::move(request), std::move(responder));
+                                   });
   if (!server) return server.error();
   server_ = std::move(*server);
   return {};
@@ -196,7 +197,8 @@ void App::serve_verbs(Router& router) {
       metrics_.request_done(verb, parts_.clock.now() - start);
     });
   };
-  timed("/filter", Verb::kFilter, [this](std::string body) { return verbs_.filter(std::move(body)); });
+  timed("/filter", Verb::kFilter,
+        [this](std::string body) { return verbs_.filter(std::move(body)); });
   timed("/prioritize", Verb::kPrioritize,
         [this](std::string body) { return verbs_.prioritize(std::move(body)); });
   timed("/preempt", Verb::kPreempt,
@@ -257,10 +259,10 @@ void App::serve_pages(Router& router) {
     const auto ns = request.query.find("namespace");
     const auto pod = request.query.find("pod");
     if (ns == request.query.end() || pod == request.query.end()) {
-      return responder.send(text_response(400, "write /api/v1/explain?namespace=NAMESPACE&pod=NAME"));
+      return responder.send(
+          text_response(400, "write /api/v1/explain?namespace=NAMESPACE&pod=NAME"));
     }
-    auto explained =
-        explain_json(ns->second, pod->second, *books_.snapshot(), pending_, policies_);
+    auto explained = explain_json(ns->second, pod->second, *books_.snapshot(), pending_, policies_);
     responder.send(explained ? json_response(std::move(*explained))
                              : error_response(explained.error()));
   });

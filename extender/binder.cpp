@@ -27,12 +27,16 @@ model::Holding holding_for(const kube::Pod& pod, const std::string& node,
 
 BindOutcome outcome_of(Errc code) {
   switch (code) {
-    case Errc::kInvalidArgument: return BindOutcome::kInvalid;
+    case Errc::kInvalidArgument:
+      return BindOutcome::kInvalid;
     case Errc::kUnavailable:
-    case Errc::kTimeout: return BindOutcome::kUnavailable;
+    case Errc::kTimeout:
+      return BindOutcome::kUnavailable;
     case Errc::kNotFound:
-    case Errc::kConflict: return BindOutcome::kRefused;
-    case Errc::kStale: return BindOutcome::kNoRoom;
+    case Errc::kConflict:
+      return BindOutcome::kRefused;
+    case Errc::kStale:
+      return BindOutcome::kNoRoom;
   }
   return BindOutcome::kRefused;
 }
@@ -41,13 +45,20 @@ BindOutcome outcome_of(Errc code) {
 
 std::string_view to_string(BindOutcome outcome) {
   switch (outcome) {
-    case BindOutcome::kBound: return "bound";
-    case BindOutcome::kAlreadyBound: return "already_bound";
-    case BindOutcome::kNoRoom: return "no_room";
-    case BindOutcome::kRefused: return "refused";
-    case BindOutcome::kUnknown: return "unknown";
-    case BindOutcome::kInvalid: return "invalid";
-    case BindOutcome::kUnavailable: return "unavailable";
+    case BindOutcome::kBound:
+      return "bound";
+    case BindOutcome::kAlreadyBound:
+      return "already_bound";
+    case BindOutcome::kNoRoom:
+      return "no_room";
+    case BindOutcome::kRefused:
+      return "refused";
+    case BindOutcome::kUnknown:
+      return "unknown";
+    case BindOutcome::kInvalid:
+      return "invalid";
+    case BindOutcome::kUnavailable:
+      return "unavailable";
   }
   return "unknown";
 }
@@ -59,7 +70,8 @@ Binder::Answer Binder::bind(const BindArgs& args) {
   });
   if (held.holding) {
     if (held.holding->node != args.node) {
-      return {BindOutcome::kRefused, "pod holds a place on node " + held.holding->node + " already"};
+      return {BindOutcome::kRefused,
+              "pod holds a place on node " + held.holding->node + " already"};
     }
     if (held.phase == model::Phase::kConfirmed) return {BindOutcome::kAlreadyBound, ""};
     return {BindOutcome::kUnavailable, "an earlier bind of this pod is still under way"};
@@ -146,10 +158,11 @@ Binder::Answer Binder::settle_unknown(const BindArgs& args, const Booked& booked
     return refuse(args, BindOutcome::kUnknown, "the outcome of the bind is not known yet: " + why);
   }
   const bool same_pod = pod && pod->uid == args.uid;
-  const auto grant = same_pod ? pod->annotations.find("gpu-grant") : model::Annotations::const_iterator{};
-  const bool ours = same_pod && pod->node == args.node &&
-                    (booked.grant.empty() ||
-                     (grant != pod->annotations.end() && grant->second == booked.grant));
+  const auto grant =
+      same_pod ? pod->annotations.find("gpu-grant") : model::Annotations::const_iterator{};
+  const bool ours =
+      same_pod && pod->node == args.node &&
+      (booked.grant.empty() || (grant != pod->annotations.end() && grant->second == booked.grant));
   if (ours) {
     parts_.offers.forget(args.uid);
     parts_.books.apply([&](model::Ledger& ledger) { return ledger.confirm(args.uid).has_value(); });
@@ -167,8 +180,7 @@ Binder::Answer Binder::refuse(const BindArgs& args, BindOutcome outcome, std::st
 }
 
 std::size_t Binder::settle_overdue() {
-  const auto late =
-      parts_.books.apply([](model::Ledger& ledger) { return ledger.overdue(); });
+  const auto late = parts_.books.apply([](model::Ledger& ledger) { return ledger.overdue(); });
   for (const model::HoldingPtr& holding : late) {
     const auto pod = kube::read_pod(parts_.api, holding->pod_namespace, holding->pod_name,
                                     settings_.api_timeout);

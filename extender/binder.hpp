@@ -66,8 +66,7 @@ class Binder {
   };
   [[nodiscard]] Result<PodPtr> find_pod(const BindArgs& args);
   [[nodiscard]] Result<Booked> book(const BindArgs& args, const kube::Pod& pod,
-                                    const model::PodDemand& demand,
-                                    const policies::Policy& policy);
+                                    const model::PodDemand& demand, const policies::Policy& policy);
   Answer send(const BindArgs& args, const Booked& booked);
   Answer settle_unknown(const BindArgs& args, const Booked& booked, const std::string& why);
   Answer refuse(const BindArgs& args, BindOutcome outcome, std::string why);

@@ -50,14 +50,18 @@ constexpr std::array<Family, 6> kFamilies{{
      [](const Card& card, const CardUse&, int) { return bytes(card.memory); }},
     {"tangram_card_memory_granted_bytes", "Memory of the card that pods have been granted.",
      [](const Card&, const CardUse& use, int) { return bytes(use.memory); }},
-    {"tangram_card_compute_capacity_ratio", "Compute of the card that pods can be granted; 1 = the whole card.",
+    {"tangram_card_compute_capacity_ratio",
+     "Compute of the card that pods can be granted; 1 = the whole card.",
      [](const Card& card, const CardUse&, int) { return ratio(card.compute); }},
-    {"tangram_card_compute_granted_ratio", "Compute of the card that pods have been granted; 1 = the whole card.",
+    {"tangram_card_compute_granted_ratio",
+     "Compute of the card that pods have been granted; 1 = the whole card.",
      [](const Card&, const CardUse& use, int) { return ratio(use.compute); }},
     {"tangram_card_pods", "Pods that hold a part of the card.",
      [](const Card&, const CardUse&, int pods) { return std::to_string(pods); }},
     {"tangram_card_healthy", "1 if the card is healthy and not cordoned, else 0.",
-     [](const Card& card, const CardUse&, int) { return std::string(card.available() ? "1" : "0"); }},
+     [](const Card& card, const CardUse&, int) {
+       return std::string(card.available() ? "1" : "0");
+     }},
 }};
 
 void write_node(std::string& out, const Family& family, const NodeState& node) {
@@ -68,7 +72,8 @@ void write_node(std::string& out, const Family& family, const NodeState& node) {
     out.append(family.name).append("{node=\"").append(escape_label(node.name));
     out.append("\",uuid=\"").append(escape_label(card.id));
     out.append("\",model=\"").append(escape_label(card.model)).append("\"} ");
-    out.append(family.value(card, node.use[i], count == pods.end() ? 0 : count->second)).append("\n");
+    out.append(family.value(card, node.use[i], count == pods.end() ? 0 : count->second))
+        .append("\n");
   }
 }
 

@@ -115,13 +115,15 @@ int main(int argc, char** argv) try {
       "Answers kube-scheduler's extender protocol (filter, prioritize, bind, preempt) and keeps\n"
       "the books of every GPU card.\n\n"
       "Try it without a cluster:\n"
-      "  tangram-extender --set kube.source=local --set kube.cluster_file=deploy/demo/cluster.yaml\n"
+      "  tangram-extender --set kube.source=local --set "
+      "kube.cluster_file=deploy/demo/cluster.yaml\n"
       "  curl -s localhost:9898/api/v1/cluster | jq .\n");
   cli.add_option("-c,--config", options.config_file,
                  "YAML file; every setting with default and bounds: config/tangram.yaml");
   cli.add_option("--set", options.overrides, "section.key=value, over the file; may be repeated")
       ->take_all();
-  cli.add_flag("--check-config", options.check_config, "Read the configuration, say what is wrong, end");
+  cli.add_flag("--check-config", options.check_config,
+               "Read the configuration, say what is wrong, end");
   cli.set_version_flag("--version", std::string("tangram-extender ") + kVersion);
   try {
     cli.parse(argc, argv);

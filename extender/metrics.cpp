@@ -20,8 +20,8 @@ const prometheus::Histogram::BucketBoundaries kLatencyBuckets{
 constexpr std::array<Verb, kVerbs> kAllVerbs{Verb::kFilter, Verb::kPrioritize, Verb::kBind,
                                              Verb::kPreempt};
 constexpr std::array<BindOutcome, kBindOutcomes> kAllOutcomes{
-    BindOutcome::kBound,   BindOutcome::kAlreadyBound, BindOutcome::kNoRoom,
-    BindOutcome::kRefused, BindOutcome::kUnknown,      BindOutcome::kInvalid,
+    BindOutcome::kBound,      BindOutcome::kAlreadyBound, BindOutcome::kNoRoom,
+    BindOutcome::kRefused,    BindOutcome::kUnknown,      BindOutcome::kInvalid,
     BindOutcome::kUnavailable};
 
 prometheus::Family<prometheus::Gauge>& gauge(prometheus::Registry& registry, const char* name,
@@ -33,10 +33,14 @@ prometheus::Family<prometheus::Gauge>& gauge(prometheus::Registry& registry, con
 
 std::string_view to_string(Verb verb) {
   switch (verb) {
-    case Verb::kFilter: return "filter";
-    case Verb::kPrioritize: return "prioritize";
-    case Verb::kBind: return "bind";
-    case Verb::kPreempt: return "preempt";
+    case Verb::kFilter:
+      return "filter";
+    case Verb::kPrioritize:
+      return "prioritize";
+    case Verb::kBind:
+      return "bind";
+    case Verb::kPreempt:
+      return "preempt";
   }
   return "unknown";
 }
@@ -74,17 +78,19 @@ struct Metrics::Families {
   prometheus::Gauge& nodes = gauge(registry, "tangram_nodes", "Nodes in the books.").Add({});
   prometheus::Gauge& cards = gauge(registry, "tangram_cards", "Cards in the books.").Add({});
   prometheus::Gauge& bound =
-      gauge(registry, "tangram_bound_pods", "Pods that hold something on a node, cards or not.").Add({});
+      gauge(registry, "tangram_bound_pods", "Pods that hold something on a node, cards or not.")
+          .Add({});
   prometheus::Gauge& pending =
       gauge(registry, "tangram_pending_pods", "Pods without a node, of every scheduler.").Add({});
   prometheus::Gauge& assumed =
       gauge(registry, "tangram_assumed_pods", "Pods whose bind is under way.").Add({});
   prometheus::Gauge& fragmentation =
       gauge(registry, "tangram_fragmentation_ratio",
-            "Idle GPU that the recent requests cannot use, of all idle GPU.").Add({});
-  prometheus::Gauge& stranded =
-      gauge(registry, "tangram_stranded_memory_bytes",
-            "Free memory of cards whose compute is all granted.").Add({});
+            "Idle GPU that the recent requests cannot use, of all idle GPU.")
+          .Add({});
+  prometheus::Gauge& stranded = gauge(registry, "tangram_stranded_memory_bytes",
+                                      "Free memory of cards whose compute is all granted.")
+                                    .Add({});
   prometheus::Family<prometheus::Gauge>& lag =
       gauge(registry, "tangram_watch_lag_seconds",
             "Time since the API server was last heard of, by what is watched.");
@@ -95,7 +101,8 @@ struct Metrics::Families {
   prometheus::Family<prometheus::Counter>& bad =
       prometheus::BuildCounter()
           .Name("tangram_rejected_objects_total")
-          .Help("Objects of the API server that could not be taken as they stand, by what was wrong.")
+          .Help(
+              "Objects of the API server that could not be taken as they stand, by what was wrong.")
           .Register(registry);
   prometheus::Counter& bad_objects = bad.Add({{"what", "object"}});
   prometheus::Counter& bad_cards = bad.Add({{"what", "cards"}});

@@ -18,10 +18,10 @@ namespace tangram::extender {
 struct PolicySettings {
   std::string default_policy{policies::kDefaultPolicy};
   model::Isolation default_isolation = model::Isolation::kMps;
-  policies::PolicyOptions options;       ///< with the workload if it is fixed
-  bool learn_workload = true;            ///< false: options.workload stays
-  std::size_t window_pods = 20'000;      ///< pods remembered for the workload
-  std::size_t relearn_every = 1'000;     ///< pods between two rebuilds, once there are that many
+  policies::PolicyOptions options;    ///< with the workload if it is fixed
+  bool learn_workload = true;         ///< false: options.workload stays
+  std::size_t window_pods = 20'000;   ///< pods remembered for the workload
+  std::size_t relearn_every = 1'000;  ///< pods between two rebuilds, once there are that many
   int coverage_percent = 95;
 };
 

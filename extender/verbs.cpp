@@ -14,8 +14,10 @@ constexpr std::size_t kMaxOffersRemembered = Offers::kMaxRefusedPerPod;
 
 /// The plan's policy with what it remembers of unchanged nodes. Refers to the pass.
 Choose chooser(policies::ChoiceCache::Pass& pass) {
-  return [&pass](model::NodeIndex index, const model::NodeState& node)
-             -> const std::optional<policies::Choice>& { return pass.choose(index, node); };
+  return [&pass](model::NodeIndex index,
+                 const model::NodeState& node) -> const std::optional<policies::Choice>& {
+    return pass.choose(index, node);
+  };
 }
 
 }  // namespace

@@ -84,7 +84,9 @@ void write_request(Writer& out, const model::GpuRequest& request) {
   for (const model::ContainerRequest& container : request.containers) {
     out.begin_object().member("name", container.container).member("count", container.count);
     switch (container.share.form) {
-      case model::ShareForm::kWhole: out.member("share", "whole"); break;
+      case model::ShareForm::kWhole:
+        out.member("share", "whole");
+        break;
       case model::ShareForm::kFraction:
         out.member("share", "fraction").member("milli", container.share.fraction.count());
         break;
@@ -145,10 +147,11 @@ std::string explain_pending(const kube::Pod& pod, const PodPlan& plan,
     out.end_object();
   }
   out.end_array().member("fittingNodes", fitting);
-  out.member("note",
-             "kube-scheduler also looks at CPU, memory, taints, affinity and volumes; and it evicts "
-             "pods for a higher priority only where slots or aggregates are short, not for room on "
-             "one card");
+  out.member(
+      "note",
+      "kube-scheduler also looks at CPU, memory, taints, affinity and volumes; and it evicts "
+      "pods for a higher priority only where slots or aggregates are short, not for room on "
+      "one card");
   out.end_object();
   return text;
 }

@@ -29,7 +29,6 @@ class Body {
   std::string text_;
 };
 
-
 /// POST /filter and /prioritize. Views live as long as the Body.
 struct FilterArgs {
   kube::Pod pod;

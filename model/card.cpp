@@ -4,9 +4,12 @@ namespace tangram::model {
 
 std::string_view to_string(Isolation mode) {
   switch (mode) {
-    case Isolation::kMps: return "mps";
-    case Isolation::kTimeSlice: return "time-slice";
-    case Isolation::kNone: return "none";
+    case Isolation::kMps:
+      return "mps";
+    case Isolation::kTimeSlice:
+      return "time-slice";
+    case Isolation::kNone:
+      return "none";
   }
   return "none";
 }
@@ -20,8 +23,10 @@ std::optional<Isolation> parse_isolation(std::string_view text) {
 
 std::string_view to_string(CardKind kind) {
   switch (kind) {
-    case CardKind::kPhysical: return "physical";
-    case CardKind::kMig: return "mig";
+    case CardKind::kPhysical:
+      return "physical";
+    case CardKind::kMig:
+      return "mig";
   }
   return "physical";
 }

@@ -62,15 +62,16 @@ struct Card {
 
   std::string id;  ///< the vendor's UUID: the only identity that survives reboots and re-seating
   CardKind kind = CardKind::kPhysical;
-  std::string model;              ///< "A100-SXM4-80GB"; for a MIG instance its parent's model + profile
-  Mebibytes memory;               ///< what pods can have: total less the driver's own
-  MilliGpu compute = kWholeGpu;   ///< 1000 for every card, MIG instances too: a share is of this card
+  std::string model;  ///< "A100-SXM4-80GB"; for a MIG instance its parent's model + profile
+  Mebibytes memory;   ///< what pods can have: total less the driver's own
+  MilliGpu compute =
+      kWholeGpu;  ///< 1000 for every card, MIG instances too: a share is of this card
   bool healthy = true;
-  bool cordoned = false;          ///< withheld by an operator, or owned by another device plugin
-  std::string unavailable_reason; ///< for people; set when not healthy or cordoned
-  int numa_node = -1;             ///< -1 = unknown
-  std::string pci_bus;            ///< "0000:17:00.0"; empty = unknown
-  std::string parent;             ///< MIG: the physical card's id
+  bool cordoned = false;           ///< withheld by an operator, or owned by another device plugin
+  std::string unavailable_reason;  ///< for people; set when not healthy or cordoned
+  int numa_node = -1;              ///< -1 = unknown
+  std::string pci_bus;             ///< "0000:17:00.0"; empty = unknown
+  std::string parent;              ///< MIG: the physical card's id
   std::vector<Link> links;
   IsolationSet isolation{Isolation::kMps, Isolation::kTimeSlice, Isolation::kNone};
   int max_sharers = kDefaultMaxSharers;

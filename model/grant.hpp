@@ -30,7 +30,7 @@ struct ContainerGrant {
 struct Grant {
   static constexpr int kVersion = 1;
 
-  std::string pod_uid;    ///< whom it was issued to: a copied annotation is worth nothing
+  std::string pod_uid;  ///< whom it was issued to: a copied annotation is worth nothing
   std::string node;
   std::string issued_at;  ///< RFC 3339
   Isolation isolation = Isolation::kNone;

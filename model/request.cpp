@@ -85,8 +85,8 @@ Slice slice_of(const Share& share, const Card& card) {
   slice.memory_limit = limit_of(share.memory_limit, slice.memory, card.memory);
   // Best effort (a share of 0) may use whatever is left over.
   const bool best_effort = slice.compute == MilliGpu{} && !share.compute_limit;
-  slice.compute_limit = best_effort ? card.compute
-                                    : limit_of(share.compute_limit, slice.compute, card.compute);
+  slice.compute_limit =
+      best_effort ? card.compute : limit_of(share.compute_limit, slice.compute, card.compute);
   return slice;
 }
 

@@ -31,8 +31,8 @@ struct Share {
   MilliGpu fraction;                ///< kFraction: 1..1000
   Mebibytes memory;                 ///< kMemory: >= 1
   std::optional<MilliGpu> compute;  ///< kMemory: 0..1000; nothing = in proportion to the memory
-  std::optional<Mebibytes> memory_limit;   ///< burst limit, >= the share; nothing = the share
-  std::optional<MilliGpu> compute_limit;   ///< burst limit, >= the share; nothing = the share
+  std::optional<Mebibytes> memory_limit;  ///< burst limit, >= the share; nothing = the share
+  std::optional<MilliGpu> compute_limit;  ///< burst limit, >= the share; nothing = the share
   friend bool operator==(const Share&, const Share&) = default;
 };
 
@@ -47,9 +47,9 @@ struct ContainerRequest {
 /// Everything a pod's annotations say about GPUs.
 struct GpuRequest {
   std::vector<ContainerRequest> containers;  ///< in the pod's order; empty = no GPU asked
-  std::vector<std::string> models;  ///< globs; "!x" excludes; a card fits if it matches an including
-                                    ///< glob (or there is none) and no excluding one
-  std::string policy;               ///< empty = the configured one
+  std::vector<std::string> models;           ///< globs; "!x" excludes; a card fits if it matches an
+                                    ///< including glob (or there is none) and no excluding one
+  std::string policy;                      ///< empty = the configured one
   Isolation isolation = Isolation::kNone;  ///< the pod's choice, else the cluster's default
 
   [[nodiscard]] bool asks_gpu() const { return !containers.empty(); }
@@ -61,8 +61,9 @@ struct GpuRequest {
 /// What the parser needs to know of a container besides the annotations.
 struct ContainerInfo {
   std::string name;
-  std::int64_t slots = 0;      ///< tangram.dev/gpu-slot in its limits
-  bool ordinary_init = false;  ///< an init container that ends before the app starts: cannot hold a card
+  std::int64_t slots = 0;  ///< tangram.dev/gpu-slot in its limits
+  bool ordinary_init =
+      false;  ///< an init container that ends before the app starts: cannot hold a card
 };
 
 /// A pod's annotations under kPrefix, without the prefix: {"gpu-fraction": "0.5"}.

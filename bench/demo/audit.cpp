@@ -1,7 +1,5 @@
 #include "bench/demo/audit.hpp"
 
-#include "base/json.hpp"
-
 #include <set>
 #include <string_view>
 #include <utility>
@@ -12,6 +10,10 @@ namespace {
 
 constexpr std::int64_t kMilliPerCard = 1000;
 constexpr int kUsualMaxSharers = 48;  // what the annotation means where it does not say
+
+std::string not_there(const std::string& uid, const std::string& card, const std::string& node) {
+  return "pod " + uid + ": card " + card + " is not on node " + node;
+}
 
 }  // namespace
 
@@ -49,28 +51,29 @@ Result<void> Audit::add_node(const std::string& node, std::string cards) {
   return {};
 }
 
+Audit::Part Audit::read_part(json::Reader& in) {
+  Part part;
+  in.object([&](std::string_view key) {
+    if (key == "uuid") {
+      part.uuid = in.string();
+    } else if (key == "memMiB") {
+      part.mem_mib = in.integer();
+    } else if (key == "milli") {
+      part.milli = in.integer();
+    } else {
+      in.skip();
+    }
+  });
+  return part;
+}
+
 Result<Audit::Grant> Audit::read_grant(std::string text) {
   Grant grant;
   json::Reader in(text);
-  const auto read_part = [&] {
-    Part part;
-    in.object([&](std::string_view key) {
-      if (key == "uuid") {
-        part.uuid = in.string();
-      } else if (key == "memMiB") {
-        part.mem_mib = in.integer();
-      } else if (key == "milli") {
-        part.milli = in.integer();
-      } else {
-        in.skip();
-      }
-    });
-    grant.parts.push_back(std::move(part));
-  };
   const auto read_container = [&] {
     in.object([&](std::string_view key) {
       if (key != "cards") return in.skip();
-      in.array(read_part);
+      in.array([&] { grant.parts.push_back(read_part(in)); });
     });
   };
   in.object([&](std::string_view key) {
@@ -107,8 +110,7 @@ void Audit::bound(const std::string& uid, const std::string& node, std::string t
   charge(*grant, 1);
   for (const Part& part : grant->parts) {
     const auto card = cards_.find(part.uuid);
-    check(card != cards_.end() && card->second.node == node,
-          "pod " + uid + ": card " + part.uuid + " is not on node " + node);
+    check(card != cards_.end() && card->second.node == node, not_there(uid, part.uuid, node));
     if (card != cards_.end()) check_card(part.uuid, card->second, uid);
   }
   granted_.insert_or_assign(uid, std::move(*grant));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/json.hpp"
 #include "base/result.hpp"
 #include "bench/demo/cluster_view.hpp"
 
@@ -59,6 +60,7 @@ class Audit {
     std::string isolation;
     std::vector<Part> parts;
   };
+  static Part read_part(json::Reader& in);
   static Result<Grant> read_grant(std::string text);
 
   void check(bool holds, const std::string& otherwise);

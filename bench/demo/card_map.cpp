@@ -105,18 +105,21 @@ class MapPainter {
     std::string text = look_.colour ? "upper half memory, lower half compute; " : "";
     text += "cards held by";
     for (const auto& [ns, held] : milli) {
-      const std::string amount =
-          std::to_string(held / 1000) + "." + std::to_string(held / 100 % 10);
-      const std::string mark = look_.colour
-                                   ? paint(look_, {.text = palette_.colour(ns, 0)}, "█") +
-                                         paint(look_, {.text = palette_.colour(ns, 1)}, "█")
-                                   : std::string(1, palette_.letter(ns, 0)) + "=";
-      text += " " + mark + (look_.colour ? std::string(1, kNoBreak) : "") + ns + kNoBreak + amount;
+      text.append(" ").append(mark_of(ns)).append(ns).append(1, kNoBreak);
+      text.append(std::to_string(held / 1000)).append(".").append(std::to_string(held / 100 % 10));
     }
     return wrapped(text, static_cast<std::size_t>(look_.width), 0) + "\n";
   }
 
  private:
+  /// What stands for a namespace: both shades, or its letter.
+  [[nodiscard]] std::string mark_of(const std::string& ns) const {
+    if (!look_.colour) return {palette_.letter(ns, 0), '='};
+    std::string mark = paint(look_, {.text = palette_.colour(ns, 0)}, "█");
+    mark += paint(look_, {.text = palette_.colour(ns, 1)}, "█");
+    return mark + kNoBreak;
+  }
+
   [[nodiscard]] std::size_t lead() const { return look_.colour ? kIndent : kIndent + kRowName; }
   [[nodiscard]] std::size_t room() const { return static_cast<std::size_t>(look_.width) - lead(); }
   /// With the space behind it, and the brackets where there is no colour.

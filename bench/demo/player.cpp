@@ -61,6 +61,15 @@ Result<void> Player::read_nodes() {
   return {};
 }
 
+std::string Player::asks_of(const kube::Pod& pod) {
+  std::string asks;
+  for (const auto& [name, value] : pod.annotations) {
+    if (!name.starts_with(kAsks)) continue;
+    asks += (asks.empty() ? "" : " ") + name.substr(kAsks.size()) + "=" + value;
+  }
+  return asks;
+}
+
 Result<void> Player::read_pods() {
   auto objects = list(parts_.api, "/api/v1/pods");
   if (!objects) return objects.error();
@@ -71,13 +80,8 @@ Result<void> Player::read_pods() {
       return fail(Errc::kInvalidArgument,
                   "pod " + pod->full_name() + " is bound already; begin with pods that wait");
     }
-    std::string asks;
-    for (const auto& [name, value] : pod->annotations) {
-      if (name.starts_with(kAsks)) {
-        asks += (asks.empty() ? "" : " ") + name.substr(kAsks.size()) + "=" + value;
-      }
-    }
-    if (auto in = admit(std::move(object), pod->full_name(), asks, 0); !in) return in.error();
+    if (auto in = admit(std::move(object), pod->full_name(), asks_of(*pod), 0); !in)
+      return in.error();
     ++initial_;
   }
   return {};

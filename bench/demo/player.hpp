@@ -2,9 +2,9 @@
 
 #include "base/result.hpp"
 #include "bench/demo/audit.hpp"
-#include "bench/extender_client.hpp"
 #include "bench/demo/refusals.hpp"
 #include "bench/demo/workload.hpp"
+#include "bench/extender_client.hpp"
 #include "kube/api.hpp"
 #include "kube/objects.hpp"
 
@@ -94,6 +94,7 @@ class Player {
 
   Player(Parts parts, Plan plan);
   Result<void> read_nodes();
+  [[nodiscard]] static std::string asks_of(const kube::Pod& pod);
   Result<void> read_pods();
   Result<void> end_pods();
   Result<void> let_arrive();

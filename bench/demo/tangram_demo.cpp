@@ -90,35 +90,50 @@ Result<ClusterView> read_cluster(ExtenderClient& extender) {
   return read_cluster_view(std::move(page->body));
 }
 
+/// Holds what the extender shows against the pods' grants.
+Result<void> compare(Player& player, ExtenderClient& extender) {
+  const auto shown = read_cluster(extender);
+  if (!shown) return shown.error();
+  player.audit().compare(*shown);
+  return {};
+}
+
+/// A line that a terminal overwrites; elsewhere a line for every tenth.
+class Progress {
+ public:
+  explicit Progress(const Look& look) : look_(look) {}
+
+  void show(const Player& player, const std::vector<Player::Story>& stories) {
+    if (live_) std::cout << "\r\x1b[K";
+    for (const Player::Story& story : stories) std::cout << draw_story(look_, story);
+    const std::string line =
+        draw_progress(look_, player.counts(), player.total_pods(), player.history().back());
+    const std::size_t tenth = 10 * player.counts().arrived / player.total_pods();
+    const bool another = tenth != std::exchange(tenth_, tenth);
+    if (live_) std::cout << line << (player.done() ? "\n" : "") << std::flush;
+    if (!live_ && another) std::cout << line << "\n";
+  }
+
+ private:
+  const Look& look_;
+  bool live_ = stdout_is_terminal();
+  std::size_t tenth_ = 0;
+};
+
 /// Rounds until every pod has arrived, with stories and progress on the way.
 /// @returns false if the user wants to stop
 Result<bool> play(Player& player, ExtenderClient& extender, const Look& look,
                   const sigset_t& signals) {
   constexpr std::size_t kComparedEvery = 10;  // rounds; often enough to name the round, and cheap
-  const bool live = stdout_is_terminal();
-  std::size_t tenths = 0;
+  Progress progress(look);
   while (!player.done()) {
     if (interrupted(signals)) return false;
     const auto stories = player.play_round();
-    if (live) std::cout << "\r\x1b[K";
     if (!stories) return stories.error();
-    for (const Player::Story& story : *stories) std::cout << draw_story(look, story);
-    const std::size_t rounds = player.history().size();
-    if (rounds % kComparedEvery == 0 || player.done()) {
-      const auto shown = read_cluster(extender);
-      if (!shown) return shown.error();
-      player.audit().compare(*shown);
-    }
-    const std::string progress =
-        draw_progress(look, player.counts(), player.total_pods(), player.history().back());
-    const std::size_t tenth = 10 * player.counts().arrived / player.total_pods();
-    if (live) {
-      std::cout << progress << std::flush;
-    } else if (tenth != std::exchange(tenths, tenth)) {
-      std::cout << progress << "\n";
-    }
+    progress.show(player, *stories);
+    if (player.history().size() % kComparedEvery != 0 && !player.done()) continue;
+    if (auto compared = compare(player, extender); !compared) return compared.error();
   }
-  if (live) std::cout << "\n";
   return true;
 }
 

@@ -23,6 +23,7 @@ class AppConcurrencyTest : public ::testing::Test {
  protected:
   AppConcurrencyTest() {
     for (const char* node : {"a", "b"}) cluster_.add_node(node, 4);
+    uids_.reserve(kPods);
     for (int i = 0; i < kPods; ++i) uids_.push_back(cluster_.add_pod(name(i), "0.1"));
   }
   static std::string name(int i) { return "p" + std::to_string(i); }
@@ -49,6 +50,7 @@ class AppConcurrencyTest : public ::testing::Test {
     std::atomic<int> next{0};
     std::atomic<int> bound{0};
     std::vector<std::jthread> clients;
+    clients.reserve(kClients);
     for (int c = 0; c < kClients; ++c) {
       clients.emplace_back([&, port = app.port()] {
         Caller caller(port);

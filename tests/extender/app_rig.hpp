@@ -1,6 +1,7 @@
 #pragma once
 
 #include "extender/app.hpp"
+#include "extender/http_client.hpp"
 #include "extender/http_types.hpp"
 #include "kube/local_api.hpp"
 #include "model/cards.hpp"
@@ -8,7 +9,6 @@
 #include "tests/testing/builders.hpp"
 #include "tests/testing/eventually.hpp"
 #include "tests/testing/fault_api.hpp"
-#include "extender/http_client.hpp"
 #include "tests/testing/kube_builders.hpp"
 #include "tests/testing/manual_clock.hpp"
 
@@ -37,6 +37,7 @@ class Cluster {
   /// A Node with that many A100s, "NAME-0", "NAME-1", ...
   void add_node(const std::string& name, int cards) {
     std::vector<model::Card> all;
+    all.reserve(static_cast<std::size_t>(cards));
     for (int i = 0; i < cards; ++i) all.push_back(testing::card(name + "-" + std::to_string(i)));
     ask(testing::write_request(
         kube::Method::kPost, "/api/v1/nodes",
@@ -67,8 +68,7 @@ class Caller {
   /// If nobody listens, every request says so.
   explicit Caller(std::uint16_t port) { (void)client_.connect("127.0.0.1", port); }
   /// @returns status 0 and what went wrong as body if there is no answer
-  HttpReply ask(std::string_view method, const std::string& target,
-                         std::string body = "") {
+  HttpReply ask(std::string_view method, const std::string& target, std::string body = "") {
     auto reply = client_.request(method, target, std::move(body));
     if (reply) return std::move(*reply);
     return {.status = 0, .headers = {}, .body = reply.error().message};

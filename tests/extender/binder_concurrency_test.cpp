@@ -22,7 +22,7 @@ class BinderConcurrencyTest : public ::testing::Test {
     rig_.sync();
   }
   std::string waiting(const std::string& name, const std::string& fraction) {
-    const std::string uid = rig_.add_pod(name, {{"tangram.dev/gpu-fraction", fraction}});
+    std::string uid = rig_.add_pod(name, {{"tangram.dev/gpu-fraction", fraction}});
     rig_.show(name);
     return uid;
   }
@@ -131,6 +131,7 @@ TEST_F(BinderConcurrencyTest, BooksOnlyOneOfManyBindsOfOnePod) {
   std::atomic<int> others{0};
   {
     std::vector<std::jthread> threads;
+    threads.reserve(8);
     for (int i = 0; i < 8; ++i) {
       threads.emplace_back([&] {
         const auto answer = rig_.bind("p", uid, "a");
@@ -147,11 +148,13 @@ TEST_F(BinderConcurrencyTest, BooksOnlyOneOfManyBindsOfOnePod) {
 TEST_F(BinderConcurrencyTest, NeverBooksACardTwiceUnderManyBinds) {
   constexpr int kPods = 40;  // of 0.1; two cards hold 20
   std::vector<std::string> uids;
+  uids.reserve(kPods);
   for (int i = 0; i < kPods; ++i) uids.push_back(waiting("p" + std::to_string(i), "0.1"));
   std::atomic<int> next{0};
   std::atomic<int> bound{0};
   {
     std::vector<std::jthread> threads;
+    threads.reserve(6);
     for (int t = 0; t < 6; ++t) {
       threads.emplace_back([&] {
         for (int i = next++; i < kPods; i = next++) {

@@ -27,7 +27,7 @@ class BinderTest : public ::testing::Test {
   }
   /// A pod that asks half a card and waits.
   std::string waiting_half(const std::string& name) {
-    const std::string uid = rig_.add_half(name);
+    std::string uid = rig_.add_half(name);
     rig_.show(name);
     return uid;
   }

@@ -69,7 +69,7 @@ TEST_F(ClusterFeedTest, PutsListedNodesIntoTheBooks) {
   EXPECT_EQ(node("n1").cards().size(), 2U);
   EXPECT_EQ(node("n1").cards()[1].id, "n1-1");
   EXPECT_EQ(node("n1").inventory->cpu, MilliCpu(7'900));
-  EXPECT_EQ(node("n1").inventory->memory, Mebibytes(31 * 1'024));
+  EXPECT_EQ(node("n1").inventory->memory, Mebibytes(31'744));
   EXPECT_EQ(rig_.books.snapshot()->node_count(), 2U);
 }
 

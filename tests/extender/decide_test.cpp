@@ -65,6 +65,7 @@ class DecideTest : public ::testing::Test {
   }
   static std::vector<std::int64_t> scores_of(const std::vector<HostScore>& hosts) {
     std::vector<std::int64_t> scores;
+    scores.reserve(hosts.size());
     for (const HostScore& host : hosts) scores.push_back(host.score);
     return scores;
   }

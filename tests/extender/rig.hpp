@@ -62,6 +62,7 @@ struct Rig {
   /// A Node with that many A100s, "NAME-0", "NAME-1", ...
   static std::string node_text(const std::string& name, int cards) {
     std::vector<model::Card> all;
+    all.reserve(static_cast<std::size_t>(cards));
     for (int i = 0; i < cards; ++i) {
       all.push_back(testing::card(std::string(name).append("-").append(std::to_string(i))));
     }

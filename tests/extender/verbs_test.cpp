@@ -28,7 +28,7 @@ class VerbsTest : public ::testing::Test {
   }
   /// A pod that waits, known to the API server and the books. @returns its UID
   std::string wait(const std::string& name, const std::string& fraction = "0.5") {
-    const std::string uid = rig_.add_pod(name, {{"tangram.dev/gpu-fraction", fraction}});
+    std::string uid = rig_.add_pod(name, {{"tangram.dev/gpu-fraction", fraction}});
     rig_.show(name);
     return uid;
   }

@@ -42,12 +42,12 @@ class ViewsTest : public ::testing::Test {
     rig_.sync();
   }
   std::string wait(const std::string& name, const std::map<std::string, std::string>& annotations) {
-    const std::string uid = rig_.add_pod(name, annotations);
+    std::string uid = rig_.add_pod(name, annotations);
     rig_.show(name);
     return uid;
   }
   std::string bound(const std::string& name, const std::string& fraction, const std::string& node) {
-    const std::string uid = wait(name, {{"tangram.dev/gpu-fraction", fraction}});
+    std::string uid = wait(name, {{"tangram.dev/gpu-fraction", fraction}});
     EXPECT_EQ(rig_.bind(name, uid, node).outcome, BindOutcome::kBound);
     rig_.show(name);
     return uid;

@@ -115,6 +115,8 @@ double seconds_since(TimePoint then, TimePoint now) {
 Result<std::unique_ptr<App>> App::create(const config::Config& config, Parts parts) {
   auto settings = policy_settings(config, parts.workload);
   if (!settings) return settings.error();
+  // Before any thread of ours: the first line makes the logger that they all use.
+  spdlog::debug("policy {}, short-list {}", config.scheduler.policy, config.scheduler.short_list);
   std::unique_ptr<App> app(new App(config, parts, std::move(*settings)));
   if (auto listening = app->listen(config); !listening) return listening.error();
   App* const self = app.get();

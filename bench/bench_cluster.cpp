@@ -89,7 +89,7 @@ Result<std::string> BenchCluster::create_object(const std::string& path, std::st
   return std::move(made->body);
 }
 
-Result<BenchCluster::MadePod> BenchCluster::create_pod(PodSpec spec) {
+Result<BenchCluster::MadePod> BenchCluster::create_pod(const PodSpec& spec) {
   auto json = create_object(pods_path(spec.ns), pod_json(spec));
   if (!json) return json.error();
   auto pod = kube::decode_pod(*json);

@@ -39,7 +39,7 @@ class BenchCluster {
   BenchCluster(const Clock& clock, ClusterSize size);
   Result<void> fill();
   Result<std::string> create_object(const std::string& path, std::string body);
-  Result<MadePod> create_pod(struct PodSpec spec);
+  Result<MadePod> create_pod(const struct PodSpec& spec);
   Result<void> run_pod(int number);
 
   ClusterSize size_;

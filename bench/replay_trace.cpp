@@ -39,7 +39,7 @@ Result<std::map<std::string, TraceNode>> read_nodes(const std::string& path) {
     if (!node) return node.error();
     const std::string name = node->name;
     if (!nodes.emplace(name, std::move(*node)).second) {
-      return fail(Errc::kInvalidArgument, path + ": node " + name + " stands twice");
+      return fail(Errc::kInvalidArgument, (path + ": node ").append(name).append(" stands twice"));
     }
   }
   return nodes;
@@ -66,6 +66,7 @@ Result<std::vector<TraceNode>> rank_nodes(std::map<std::string, TraceNode> nodes
     return fail(Errc::kInvalidArgument, path + ": node " + nodes.begin()->first + " has no rank");
   }
   std::vector<TraceNode> in_order;
+  in_order.reserve(ranked.size());
   for (auto& [rank, node] : ranked) in_order.push_back(std::move(node));
   return in_order;
 }

@@ -112,7 +112,7 @@ double seconds_since(TimePoint then, TimePoint now) {
 
 }  // namespace
 
-Result<std::unique_ptr<App>> App::create(const config::Config& config, Parts parts) {
+Result<std::unique_ptr<App>> App::create(const config::Config& config, const Parts& parts) {
   auto settings = policy_settings(config, parts.workload);
   if (!settings) return settings.error();
   // Before any thread of ours: the first line makes the logger that they all use.
@@ -121,9 +121,10 @@ Result<std::unique_ptr<App>> App::create(const config::Config& config, Parts par
   if (auto listening = app->listen(config); !listening) return listening.error();
   App* const self = app.get();
   app->node_thread_ =
-      std::jthread([self](std::stop_token stop) { self->node_reflector_.run(stop); });
-  app->pod_thread_ = std::jthread([self](std::stop_token stop) { self->pod_reflector_.run(stop); });
-  app->settle_thread_ = std::jthread([self](std::stop_token stop) {
+      std::jthread([self](std::stop_token stop) { self->node_reflector_.run(std::move(stop)); });
+  app->pod_thread_ =
+      std::jthread([self](std::stop_token stop) { self->pod_reflector_.run(std::move(stop)); });
+  app->settle_thread_ = std::jthread([self](const std::stop_token& stop) {
     while (!stop.stop_requested()) {
       self->binder_.settle_overdue();
       kube::sleep_until_stopped(kSettleInterval, stop);
@@ -132,7 +133,7 @@ Result<std::unique_ptr<App>> App::create(const config::Config& config, Parts par
   return app;
 }
 
-App::App(const config::Config& config, Parts parts, PolicySettings policy_settings)
+App::App(const config::Config& config, const Parts& parts, PolicySettings policy_settings)
     : parts_(parts),
       books_(parts.clock),
       policies_(std::move(policy_settings)),

@@ -42,7 +42,7 @@ class App {
 
   /// Listens and begins to read the cluster. @returns kInvalidArgument if a file or policy that
   /// the configuration names is not usable, kUnavailable if the address cannot be listened on
-  static Result<std::unique_ptr<App>> create(const config::Config& config, Parts parts);
+  static Result<std::unique_ptr<App>> create(const config::Config& config, const Parts& parts);
   ~App();
   App(const App&) = delete;
   App& operator=(const App&) = delete;
@@ -60,7 +60,7 @@ class App {
   void stop();
 
  private:
-  App(const config::Config& config, Parts parts, PolicySettings policy_settings);
+  App(const config::Config& config, const Parts& parts, PolicySettings policy_settings);
 
   Result<void> listen(const config::Config& config);
   void serve_verbs(class Router& router);

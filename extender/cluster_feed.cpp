@@ -109,38 +109,44 @@ model::Holding holding_of(const kube::Pod& pod, FeedCounters& counters) {
   return holding;
 }
 
-void PodFeed::replace(std::vector<std::string> objects) {
+struct PodFeed::Listed {
   std::vector<model::Holding> bound;
-  std::set<std::string, std::less<>> bound_uids;
-  std::set<std::string, std::less<>> pending_uids;
-  std::set<std::string, std::less<>> all;
-  for (std::string& object : objects) {
-    auto pod = kube::decode_pod(object);
-    if (!pod) {
-      ++counters_.bad_objects;
-      spdlog::warn("a pod could not be read and is left as it was: {}", pod.error().message);
-      const std::string uid = metadata_member(std::move(object), "uid");
-      if (!seen_.contains(uid)) continue;
-      for (auto* kept : {&all, &pending_uids, &bound_uids}) kept->insert(uid);
-      continue;
-    }
-    if (pod->finished) continue;
-    note_arrival(*pod);
-    all.insert(pod->uid);
-    if (pod->node.empty()) {
-      pending_uids.insert(pod->uid);
-      pending_.put(std::move(*pod));
-    } else {
-      bound_uids.insert(pod->uid);
-      bound.push_back(holding_of(*pod, counters_));
-    }
-  }
-  pending_.retain(pending_uids);
-  seen_ = std::move(all);
+  Uids bound_uids;
+  Uids pending_uids;
+  Uids all;
+};
+
+void PodFeed::replace(std::vector<std::string> objects) {
+  Listed listed;
+  for (std::string& object : objects) take_listed(std::move(object), listed);
+  pending_.retain(listed.pending_uids);
+  seen_ = std::move(listed.all);
   books_.apply([&](model::Ledger& ledger) {
-    for (model::Holding& holding : bound) ledger.observe(std::move(holding));
-    ledger.retain_observed(bound_uids);
+    for (model::Holding& holding : listed.bound) ledger.observe(std::move(holding));
+    ledger.retain_observed(listed.bound_uids);
   });
+}
+
+void PodFeed::take_listed(std::string object, Listed& listed) {
+  auto pod = kube::decode_pod(object);
+  if (!pod) {
+    ++counters_.bad_objects;
+    spdlog::warn("a pod could not be read and is left as it was: {}", pod.error().message);
+    const std::string uid = metadata_member(std::move(object), "uid");
+    if (!seen_.contains(uid)) return;
+    for (Uids* kept : {&listed.all, &listed.pending_uids, &listed.bound_uids}) kept->insert(uid);
+    return;
+  }
+  if (pod->finished) return;
+  note_arrival(*pod);
+  listed.all.insert(pod->uid);
+  if (pod->node.empty()) {
+    listed.pending_uids.insert(pod->uid);
+    pending_.put(std::move(*pod));
+  } else {
+    listed.bound_uids.insert(pod->uid);
+    listed.bound.push_back(holding_of(*pod, counters_));
+  }
 }
 
 void PodFeed::change(kube::EventType type, std::string object) {

@@ -53,6 +53,10 @@ class PodFeed final : public kube::ObjectSink {
   void change(kube::EventType type, std::string object) override;
 
  private:
+  using Uids = std::set<std::string, std::less<>>;
+  struct Listed;  ///< what a full list says
+
+  void take_listed(std::string object, Listed& listed);
   void ended(const std::string& uid);
   void note_arrival(const kube::Pod& pod);
 
@@ -60,7 +64,7 @@ class PodFeed final : public kube::ObjectSink {
   PendingPods& pending_;
   FeedCounters& counters_;
   Arrival arrival_;
-  std::set<std::string, std::less<>> seen_;  ///< UIDs of the pods that exist
+  Uids seen_;  ///< of the pods that exist
 };
 
 }  // namespace tangram::extender

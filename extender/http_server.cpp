@@ -65,7 +65,7 @@ std::string find_fault(const HttpOptions& options) {
 
 struct HttpServer::Impl {
   explicit Impl(HttpOptions options, HttpHandler handler)
-      : acceptor(net::make_strand(io)), backoff(acceptor.get_executor()) {
+      : accepting(net::make_strand(io)), acceptor(accepting), backoff(accepting) {
     context.options = std::move(options);
     context.handler = std::move(handler);
   }
@@ -102,6 +102,7 @@ struct HttpServer::Impl {
 
   net::io_context io;
   net::executor_work_guard<net::io_context::executor_type> work{io.get_executor()};
+  net::strand<net::io_context::executor_type> accepting;
   tcp::acceptor acceptor;     // on its strand only, once threads run
   net::steady_timer backoff;  // same
   std::uint16_t port = 0;
@@ -120,7 +121,7 @@ error_code HttpServer::Impl::listen(const tcp::endpoint& endpoint) {
 }
 
 void HttpServer::Impl::start() {
-  net::co_spawn(acceptor.get_executor(), accept_loop(), [](const std::exception_ptr& thrown) {
+  net::co_spawn(accepting, accept_loop(), [](const std::exception_ptr& thrown) {
     log_exception("accepting connections was", thrown);
   });
   for (std::size_t i = 0; i < context.options.threads; ++i) {
@@ -178,7 +179,7 @@ void HttpServer::Impl::forget(const std::shared_ptr<Session>& session, bool turn
 }
 
 void HttpServer::Impl::stop_accepting() {
-  net::post(acceptor.get_executor(), [this] {
+  net::post(accepting, [this] {
     error_code ignored;
     acceptor.close(ignored);
     backoff.cancel();

@@ -55,6 +55,11 @@ std::string list_text(ResourceKind kind, const LocalStore::Page& page, std::uint
   return text.append("]}");
 }
 
+/// A deleted pod comes back as it was; other kinds are answered with a Status.
+Response removed_response(ResourceKind kind, const StoredObject& before) {
+  return kind == ResourceKind::kPods ? object_response(200, kind, before) : success(200);
+}
+
 }  // namespace
 
 struct LocalApi::State {
@@ -236,8 +241,7 @@ Response LocalApi::State::erase(const Route& route, const Request& request) {
     if (!grace) return response(grace.error());
     if (*grace == 0) {
       if (store.remove(route.kind, before) == 0) continue;
-      return route.kind == ResourceKind::kPods ? object_response(200, route.kind, *before)
-                                               : success(200);
+      return removed_response(route.kind, *before);
     }
     const std::string when = rfc3339(clock.wall() + std::chrono::seconds(*grace));
     return update(

@@ -121,9 +121,9 @@ Result<std::unique_ptr<App>> App::create(const config::Config& config, const Par
   if (auto listening = app->listen(config); !listening) return listening.error();
   App* const self = app.get();
   app->node_thread_ =
-      std::jthread([self](std::stop_token stop) { self->node_reflector_.run(std::move(stop)); });
+      std::jthread([self](const std::stop_token& stop) { self->node_reflector_.run(stop); });
   app->pod_thread_ =
-      std::jthread([self](std::stop_token stop) { self->pod_reflector_.run(std::move(stop)); });
+      std::jthread([self](const std::stop_token& stop) { self->pod_reflector_.run(stop); });
   app->settle_thread_ = std::jthread([self](const std::stop_token& stop) {
     while (!stop.stop_requested()) {
       self->binder_.settle_overdue();

@@ -42,13 +42,10 @@ class Stream {
     while (!over()) {
       const LocalStore::Batch batch = store_.events_after(kind(), position_, epoch_);
       if (batch.expired) return send_expired();
-      for (const StoreEvent& event : batch.events) {
-        if (!send(event)) return;
-      }
+      if (!send(batch)) return;
       news = news || !batch.events.empty();
-      position_ = batch.position;
       if (!batch.drained) continue;
-      if (news && order_.bookmarks && !send_bookmark()) return;
+      if (news && !say_up_to_date()) return;
       news = false;
       if (!store_.wait(kind(), position_, epoch_, deadline_, stop_)) return;
     }
@@ -72,6 +69,16 @@ class Stream {
     position_ = range.at;
     return true;
   }
+
+  bool send(const LocalStore::Batch& batch) {
+    for (const StoreEvent& event : batch.events) {
+      if (!send(event)) return false;
+    }
+    position_ = batch.position;
+    return true;
+  }
+
+  bool say_up_to_date() { return !order_.bookmarks || send_bookmark(); }
 
   [[nodiscard]] bool selects(const ObjectPtr& object) const {
     return object != nullptr && order_.range.selector.matches(object->fields());

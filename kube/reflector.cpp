@@ -151,7 +151,7 @@ Reflector::Reflector(KubeApi& api, ReflectorOptions options, ObjectSink& sink, c
       sleeper_(std::move(sleeper)),
       backoff_(options_.first_backoff) {}
 
-void Reflector::run(std::stop_token stop) {
+void Reflector::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     const Outcome outcome = version_.empty() ? list(stop) : watch(stop);
     if (outcome && !stop.stop_requested()) recover(*outcome, stop);
@@ -236,7 +236,7 @@ Reflector::Outcome Reflector::list(const std::stop_token& stop) {
   return std::nullopt;
 }
 
-Reflector::Outcome Reflector::take(std::string text) {
+Reflector::Outcome Reflector::take(const std::string& text) {
   auto frame = read_frame(text);
   if (!frame) return Trouble{false, "watch: " + frame.error().message, {}};
   if (frame->type == "ERROR") {
@@ -293,9 +293,9 @@ Reflector::Outcome Reflector::watch(const std::stop_token& stop) {
   bool said_something = false;
   const auto response = api_.watch(
       watch_request(),
-      [&](std::string frame) {
+      [&](const std::string& frame) {
         if (stop.stop_requested()) return false;
-        trouble = take(std::move(frame));
+        trouble = take(frame);
         said_something = true;
         return !trouble.has_value();
       },

@@ -57,7 +57,7 @@ class Reflector {
             Sleeper sleeper = sleep_until_stopped);
 
   /// Runs until stop. Blocks; errors are logged and counted, never thrown.
-  void run(std::stop_token stop);
+  void run(const std::stop_token& stop);
 
   struct Health {
     bool synced = false;        ///< a list has been delivered
@@ -80,7 +80,7 @@ class Reflector {
 
   Outcome list(const std::stop_token& stop);
   Outcome watch(const std::stop_token& stop);
-  Outcome take(std::string frame);
+  Outcome take(const std::string& frame);
   Outcome take_page(const Response& response, std::vector<std::string>& objects, std::string& more);
   Outcome judge_end(const Result<Response>& response, bool worked);
   [[nodiscard]] Request watch_request() const;

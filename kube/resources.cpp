@@ -30,11 +30,17 @@ std::optional<KubeQuantity> read_quantity(json::Reader& in) {
   return *quantity;
 }
 
-void check_at_most(json::Reader& in, std::int64_t value, std::int64_t limit,
+/// Makes a quantity that is there and too large a mistake.
+void check_at_most(json::Reader& in, std::optional<std::int64_t> value, std::int64_t limit,
                    std::string_view unit) {
-  if (value <= limit) return;
-  in.fail(std::to_string(value).append(unit) + " is more than any node has; write at most " +
+  if (!value || *value <= limit) return;
+  in.fail(std::to_string(*value).append(unit) + " is more than any node has; write at most " +
           std::to_string(limit).append(unit));
+}
+
+std::optional<std::int64_t> units(const std::optional<KubeQuantity>& q) {
+  if (!q) return std::nullopt;
+  return q->units_ceil();
 }
 
 std::int64_t milli(const std::optional<KubeQuantity>& q) { return q ? q->milli_ceil() : 0; }
@@ -47,14 +53,13 @@ ResourceMap read_resources(json::Reader& in) {
   in.object([&](std::string_view name) {
     if (name == "cpu") {
       map.cpu = read_quantity(in);
-      if (map.cpu) check_at_most(in, map.cpu->milli_ceil(), kMaxMilliCpu, " milli-cores");
+      check_at_most(in, milli(map.cpu), kMaxMilliCpu, " milli-cores");
     } else if (name == "memory") {
       map.memory = read_quantity(in);
-      if (map.memory) check_at_most(in, map.memory->units_ceil(), kMaxBytes, " bytes");
+      check_at_most(in, units(map.memory), kMaxBytes, " bytes");
     } else if (name == model::kSlotResource) {
-      const auto slots = read_quantity(in);
-      if (slots) map.slots = slots->units_ceil();
-      if (slots) check_at_most(in, *map.slots, kMaxSlots, " slots");
+      map.slots = units(read_quantity(in));
+      check_at_most(in, map.slots, kMaxSlots, " slots");
     } else {
       in.skip();
     }

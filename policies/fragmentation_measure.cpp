@@ -161,6 +161,21 @@ std::int64_t NodeFragmentation::weighted_gpu_only(MilliCpu free_cpu) const {
   return sum;
 }
 
+NodeFragmentation::Effect NodeFragmentation::effect_on(const FragmentationMeasure::Kind& kind,
+                                                       std::uint32_t card,
+                                                       const model::CardUse& use) const {
+  Effect effect;
+  for (std::size_t p = kind.first_piece; p < kind.pieces_end; ++p) {
+    const bool took = takes_[card * measure_.pieces_.size() + p];
+    const bool takes_now = takes(p, kind, card, use);
+    const std::int32_t fitting = fitting_[p] - (took ? 1 : 0) + (takes_now ? 1 : 0);
+    effect.was_of_use = effect.was_of_use || took;
+    effect.is_of_use = effect.is_of_use || takes_now;
+    effect.runs = effect.runs && fitting >= measure_.pieces_[p].count;
+  }
+  return effect;
+}
+
 std::int64_t NodeFragmentation::weighted_if(std::uint32_t card, const model::CardUse& use,
                                             MilliCpu free_cpu) const {
   const bool available = cards_[card].available();
@@ -169,20 +184,10 @@ std::int64_t NodeFragmentation::weighted_if(std::uint32_t card, const model::Car
   std::int64_t sum = measure_.pods_without_gpu_ * idle;
   for (std::size_t k = 0; k < measure_.kinds_.size(); ++k) {
     const FragmentationMeasure::Kind& kind = measure_.kinds_[k];
-    bool runs = true;
-    bool was_of_use = false;
-    bool is_of_use = false;
-    for (std::size_t p = kind.first_piece; p < kind.pieces_end; ++p) {
-      const bool took = takes_[card * measure_.pieces_.size() + p];
-      const bool takes_now = takes(p, kind, card, use);
-      was_of_use = was_of_use || took;
-      is_of_use = is_of_use || takes_now;
-      runs =
-          runs && fitting_[p] - (took ? 1 : 0) + (takes_now ? 1 : 0) >= measure_.pieces_[p].count;
-    }
+    const Effect effect = effect_on(kind, card, use);
     const std::int64_t stranded =
-        stranded_[k] - (was_of_use ? 0 : free_[card]) + (is_of_use ? 0 : free);
-    const std::int64_t running = runs ? kind.pods_within(free_cpu) : 0;
+        stranded_[k] - (effect.was_of_use ? 0 : free_[card]) + (effect.is_of_use ? 0 : free);
+    const std::int64_t running = effect.runs ? kind.pods_within(free_cpu) : 0;
     sum += running * stranded + (kind.pods() - running) * idle;
   }
   return sum;

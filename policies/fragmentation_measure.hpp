@@ -101,6 +101,15 @@ class NodeFragmentation {
   };
   using PiecesOnCard = boost::container::small_vector<PieceOnCard, 64>;
 
+  /// What one card's other use means to a kind of pod.
+  struct Effect {
+    bool runs = true;         ///< enough cards of the node take it
+    bool was_of_use = false;  ///< the card as it is
+    bool is_of_use = false;   ///< the card used otherwise
+  };
+
+  [[nodiscard]] Effect effect_on(const FragmentationMeasure::Kind& kind, std::uint32_t card,
+                                 const model::CardUse& use) const;
   void add_card_sort(const model::Card& card);
   [[nodiscard]] bool takes(std::size_t piece, const FragmentationMeasure::Kind& kind,
                            std::uint32_t card, const model::CardUse& use) const;

@@ -46,6 +46,7 @@ std::string all_names() {
 const std::vector<std::string_view>& policy_names() {
   static const std::vector<std::string_view> kNames = [] {
     std::vector<std::string_view> names;
+    names.reserve(kMakers.size());
     for (const Maker& maker : kMakers) names.push_back(maker.name);
     return names;
   }();

@@ -10,8 +10,7 @@ class LocalServer final : public ContractServer {
   kube::KubeApi& api() override { return api_; }
   std::string fresh_namespace() override {
     const std::string name = "ns-" + std::to_string(++namespaces_);
-    const auto made = api_.call(write_request(kube::Method::kPost, "/api/v1/namespaces",
-                                              R"({"metadata":{"name":")" + name + R"("}})"));
+    const auto made = api_.call(namespace_request(name));
     EXPECT_EQ(made->status, 201) << made->body;
     return name;
   }

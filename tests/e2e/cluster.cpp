@@ -70,11 +70,13 @@ std::string Cluster::send(const Request& request, int accepted_status) {
 }
 
 void Cluster::clear() {
-  remove_all(std::string(kPods));
+  clear_pods();
   remove_all(std::string(kNodes));
   remove_all("/api/v1/namespaces/default/persistentvolumeclaims");
   remove_all("/apis/policy/v1/namespaces/default/poddisruptionbudgets");
 }
+
+void Cluster::clear_pods() { remove_all(std::string(kPods)); }
 
 void Cluster::remove_all(const std::string& path) {
   send(at_once(request(Method::kDelete, path)));

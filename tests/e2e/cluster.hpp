@@ -29,6 +29,8 @@ class Cluster {
   /// No pods, nodes, claims and budgets of an earlier test are left when it returns.
   void clear();
 
+  void clear_pods();
+
   void add_nodes(const std::vector<NodeSpec>& nodes);
   void add_pods(const std::vector<PodSpec>& pods);
   void delete_pod(const std::string& name);

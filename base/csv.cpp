@@ -1,9 +1,9 @@
 #include "base/csv.hpp"
 
+#include "base/file.hpp"
+
 #include <algorithm>
 #include <charconv>
-#include <fstream>
-#include <iterator>
 
 namespace tangram {
 
@@ -24,10 +24,9 @@ const std::string kNoText;
 }  // namespace
 
 Result<CsvTable> CsvTable::read(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file) return fail(Errc::kNotFound, "cannot read " + path);
-  return parse(path, text);
+  const auto text = read_file(path);
+  if (!text) return text.error();
+  return parse(path, *text);
 }
 
 Result<CsvTable> CsvTable::parse(std::string name, std::string_view text) {

@@ -1,6 +1,8 @@
 // tangram-extender: wiring only.
 
 #include "base/clock.hpp"
+#include "base/file.hpp"
+#include "base/signals.hpp"
 #include "config/config.hpp"
 #include "extender/app.hpp"
 #include "kube/local_api.hpp"
@@ -10,9 +12,7 @@
 #include <spdlog/spdlog.h>
 
 #include <csignal>
-#include <fstream>
 #include <iostream>
-#include <sstream>
 
 namespace {
 
@@ -26,14 +26,6 @@ struct Options {
   std::vector<std::string> overrides;
   bool check_config = false;
 };
-
-Result<std::string> read_file(const std::string& path) {
-  const std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file) return fail(Errc::kNotFound, path + ": cannot be read; check the path and its rights");
-  return text.str();
-}
 
 Result<config::Config> read_config(const Options& options) {
   if (options.config_file.empty()) {
@@ -61,16 +53,6 @@ Result<std::unique_ptr<kube::KubeApi>> open_cluster(const config::Config& config
   }
   spdlog::info("cluster in memory: {} objects from {}", *loaded, config.kube.cluster_file);
   return api;
-}
-
-/// Signals are taken by sigwait() on this thread alone, so no code runs in a signal handler.
-sigset_t block_stop_signals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  return signals;
 }
 
 Result<void> serve(const config::Config& config) {

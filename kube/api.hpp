@@ -24,6 +24,9 @@ struct Request {
   std::string body;
   std::string content_type = "application/json";
   std::chrono::milliseconds timeout{5'000};  ///< of the whole exchange; a watch's is its stream's
+  /// Not held back by the client's own rate limit: renewals of a lease, which must not queue behind
+  /// a burst of binds.
+  bool urgent = false;
 };
 
 /// What the API server answered. Statuses of 400 and above carry a metav1.Status as body,

@@ -6,7 +6,6 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <condition_variable>
 #include <utility>
 
 namespace tangram::kube {
@@ -134,13 +133,6 @@ Result<ListPage> read_list(const std::string& text, std::vector<std::string>& ob
 }
 
 }  // namespace
-
-void sleep_until_stopped(milliseconds wait, std::stop_token stop) {
-  std::mutex mutex;
-  std::condition_variable_any never;
-  std::unique_lock lock(mutex);
-  never.wait_for(lock, std::move(stop), wait, [] { return false; });
-}
 
 Reflector::Reflector(KubeApi& api, ReflectorOptions options, ObjectSink& sink, const Clock& clock,
                      Sleeper sleeper)

@@ -2,6 +2,7 @@
 
 #include "base/clock.hpp"
 #include "kube/api.hpp"
+#include "kube/sleeper.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -27,11 +28,6 @@ class ObjectSink {
   /// One change since.
   virtual void change(EventType type, std::string object) = 0;
 };
-
-/// Waits, cut short by stop. Injected so that tests do not sleep.
-using Sleeper = std::function<void(std::chrono::milliseconds, std::stop_token)>;
-/// Sleeps for real.
-void sleep_until_stopped(std::chrono::milliseconds wait, std::stop_token stop);
 
 struct ReflectorOptions {
   std::string path;            ///< "/api/v1/pods"

@@ -1,6 +1,8 @@
 // tangram-demo: the extender, a small API server and the player in one process. Wiring only.
 
 #include "base/clock.hpp"
+#include "base/file.hpp"
+#include "base/signals.hpp"
 #include "bench/demo/card_map.hpp"
 #include "bench/demo/packing_table.hpp"
 #include "bench/demo/player.hpp"
@@ -15,9 +17,7 @@
 
 #include <chrono>
 #include <csignal>
-#include <fstream>
 #include <iostream>
-#include <sstream>
 #include <thread>
 
 namespace {
@@ -41,24 +41,6 @@ struct Options {
   bool quick = false;
   bool serve = false;
 };
-
-Result<std::string> read_file(const std::string& path) {
-  const std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file) return fail(Errc::kNotFound, path + ": cannot be read; check the path and its rights");
-  return text.str();
-}
-
-/// Signals are taken where the program looks for them, so no code runs in a handler.
-sigset_t block_stop_signals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  return signals;
-}
 
 bool interrupted(const sigset_t& signals) {
   const timespec now{};

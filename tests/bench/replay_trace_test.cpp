@@ -106,7 +106,7 @@ TEST_F(TraceFilesTest, RefusesAnOrderThatIsNotOfTheseNodes) {
 
 TEST_F(TraceFilesTest, SaysWhichFileIsMissing) {
   fs::remove(root_ / "nodes.csv");
-  expect_refused("cannot read " + (root_ / "nodes.csv").string());
+  expect_refused((root_ / "nodes.csv").string() + ": cannot be read");
 }
 
 }  // namespace

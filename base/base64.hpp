@@ -1,0 +1,13 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tangram {
+
+/// The bytes that standard base64 (RFC 4648, with padding) stands for; line ends are skipped.
+/// @returns nothing if the text is not base64
+[[nodiscard]] std::optional<std::string> base64_decode(std::string_view text);
+
+}  // namespace tangram

@@ -1,10 +1,11 @@
 #include "tests/e2e/environment.hpp"
 
-#include "kube/kubeconfig.hpp"
+#include "base/clock.hpp"
 #include "kube/rest_api.hpp"
 
 #include <cstdlib>
 #include <iostream>
+#include <stdexcept>
 
 namespace tangram::e2e {
 
@@ -46,5 +47,19 @@ const Environment& environment() {
   static const Environment kEnvironment = read_environment();
   return kEnvironment;
 }
+
+std::unique_ptr<kube::KubeApi> open_api(const std::string& kubeconfig) {
+  static const SystemClock kClock;
+  const auto config = kube::read_kubeconfig(kubeconfig);
+  if (!config) throw std::runtime_error(config.error().message);
+  // What the tests ask is never to wait for the client's own limit.
+  constexpr int kUnlimited = 100'000;
+  auto api = kube::RestApi::create(
+      *config, {.user_agent = "tangram-e2e", .qps = kUnlimited, .burst = kUnlimited}, kClock);
+  if (!api) throw std::runtime_error(api.error().message);
+  return std::move(*api);
+}
+
+std::unique_ptr<kube::KubeApi> admin_api() { return open_api(environment().admin_kubeconfig); }
 
 }  // namespace tangram::e2e

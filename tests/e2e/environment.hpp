@@ -31,7 +31,9 @@ template <class T>
   return environment().smoke ? smoke : whole;
 }
 
-/// A client of its own with the rights of an administrator.
+/// A client of its own. What is wrong with the file throws std::runtime_error.
+[[nodiscard]] std::unique_ptr<kube::KubeApi> open_api(const std::string& kubeconfig);
+/// With the rights of an administrator.
 [[nodiscard]] std::unique_ptr<kube::KubeApi> admin_api();
 
 }  // namespace tangram::e2e

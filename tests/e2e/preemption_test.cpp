@@ -29,7 +29,7 @@ class PreemptionTest : public E2eTest {
   void start(const std::vector<NodeSpec>& nodes) {
     cluster_.add_nodes(nodes);
     extender_.start_ready();
-    scheduler_.emplace(start_scheduler({.program = {}, .extender_url = extender_.url()}));
+    scheduler_.emplace(start_scheduler({.extender_url = extender_.url()}));
   }
 
   /// With the aggregate request that the admission webhook would add.

@@ -11,7 +11,7 @@ class SaturationTest : public E2eTest {
  protected:
   void start() {
     extender_.start_ready();
-    scheduler_.emplace(start_scheduler({.program = {}, .extender_url = extender_.url()}));
+    scheduler_.emplace(start_scheduler({.extender_url = extender_.url()}));
   }
 
   ExtenderProcess extender_{{}};
@@ -123,7 +123,9 @@ class RoomTest : public SaturationTest {
   void report(const std::string& cause, int backlog, const std::vector<double>& found,
               double limit) {
     Figures("room_appears").add("cause", cause).add("backlog", backlog).spread("wait_s", found);
-    if (limit > 0) EXPECT_LE(percentile(found, 100), limit) << cause;
+    if (limit > 0) {
+      EXPECT_LE(percentile(found, 100), limit) << cause;
+    }
   }
 
   /// For a backlog of up to 100 pods, with the shipped podMaxBackoffSeconds.

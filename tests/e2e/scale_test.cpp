@@ -64,7 +64,7 @@ TEST_F(ScaleTest, BindsAllThatFits) {
 
 TEST_F(ScaleTest, BindsAllThatFitsWithKubeScheduler128) {
   if (environment().old_scheduler.empty()) GTEST_SKIP() << "kube-scheduler 1.28 was not built";
-  bind_all({.name = "kube-scheduler-1.28", .program = environment().old_scheduler, .extender_url = {}},
+  bind_all({.name = "kube-scheduler-1.28", .program = environment().old_scheduler},
            sized(200, 50), sized(800, 150));
 }
 

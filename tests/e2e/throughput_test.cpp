@@ -10,7 +10,7 @@
 namespace tangram::e2e {
 namespace {
 
-struct Setup {
+struct Contender {
   std::string name;
   enum class Extender { kNone, kNull, kTangram } extender;
   int short_list;
@@ -19,7 +19,7 @@ struct Setup {
 class ThroughputTest : public E2eTest {
  protected:
   /// From the first bind to the last: what starting up takes is left out.
-  double pods_per_second(const Setup& setup, int pods, int round) {
+  double pods_per_second(const Contender& setup, int pods, int round) {
     auto specs = mixed_pods(pods, setup.name + "-" + std::to_string(round));
     PodWatcher watcher(*api_);
     cluster_.add_pods(specs);
@@ -27,15 +27,15 @@ class ThroughputTest : public E2eTest {
     std::optional<ExtenderProcess> extender;
     std::optional<NullExtender> null_extender;
     std::string url;
-    if (setup.extender == Setup::Extender::kTangram) {
+    if (setup.extender == Contender::Extender::kTangram) {
       extender.emplace(ExtenderProcess::Options{
           .settings = {"scheduler.short_list=" + std::to_string(setup.short_list)}});
       extender->start_ready();
       url = extender->url();
-    } else if (setup.extender == Setup::Extender::kNull) {
+    } else if (setup.extender == Contender::Extender::kNull) {
       url = null_extender.emplace(*api_, setup.short_list).url();
     }
-    Process scheduler = start_scheduler({.program = {}, .extender_url = url});
+    Process scheduler = start_scheduler({.extender_url = url});
     EXPECT_TRUE(watcher.wait_bound(pods, 3min)) << setup.name;
     if (extender) expect_books_right(*extender);
     scheduler.terminate();
@@ -64,8 +64,8 @@ class ThroughputTest : public E2eTest {
 };
 
 TEST_F(ThroughputTest, OfSetupsSideBySide) {
-  using enum Setup::Extender;
-  const std::vector<Setup> setups = {{"none", kNone, 0},         {"null-8", kNull, 8},
+  using enum Contender::Extender;
+  const std::vector<Contender> setups = {{"none", kNone, 0},         {"null-8", kNull, 8},
                                      {"tangram-8", kTangram, 8}, {"null-16", kNull, 16},
                                      {"tangram-16", kTangram, 16}, {"null-all", kNull, 0},
                                      {"tangram-all", kTangram, 0}};

@@ -65,7 +65,7 @@ TEST_F(E2eTest, AVolumeThatTheBestNodeCannotHaveDoesNotHoldThePod) {
   PodWatcher watcher(*api_);
   ExtenderProcess extender({.settings = {"scheduler.policy=binpack"}});
   extender.start_ready();
-  const Process scheduler = start_scheduler({.program = {}, .extender_url = extender.url()});
+  const Process scheduler = start_scheduler({.extender_url = extender.url()});
 
   // Makes "best" the fuller node, which binpack prefers.
   PodSpec first = fraction_pod("first", "0.5");

@@ -25,7 +25,7 @@ start() {
   local name=$1
   shift
   mkdir -p "$state/run" "$state/logs"
-  (cd "$state" && exec setsid "$@" >"$state/logs/$name.log" 2>&1 </dev/null) &
+  (cd "$state" && exec setsid "$@" >>"$state/logs/$name.log" 2>&1 </dev/null) &
   echo "$! $(start_time $!)" >"$state/run/$name"
   disown
 }
@@ -99,6 +99,15 @@ start_apiserver() {
   wait_for kube-apiserver kubectl_admin get --raw /readyz
 }
 
+# As after a crash: at once, and on the same port.
+restart_apiserver() {
+  local pid
+  pid=$(pid_of kube-apiserver) || die "no kube-apiserver runs in $state"
+  kill -KILL "$pid"
+  apiserver_port=$(cat "$state/apiserver-port")
+  start_apiserver
+}
+
 # Without node-lifecycle, taint-eviction and pod-garbage-collector: the fake nodes have no kubelet
 # whose heartbeats would keep them ready, so these would taint them and delete their pods.
 start_controller_manager() {
@@ -120,6 +129,7 @@ start_control_plane() {
   mkdir -p "$state"
   chmod 700 "$state"
   apiserver_port=$(free_port)
+  echo "$apiserver_port" >"$state/apiserver-port"
   make_certificates
   local user
   for user in admin kube-scheduler kube-controller-manager; do

@@ -1,0 +1,66 @@
+# shellcheck shell=bash
+# Keys, certificates and kubeconfigs of a control plane on loopback; sourced by scripts/e2e.
+# Made with openssl into $state/pki; good for a day, because no cluster here lives longer.
+
+readonly certificate_days=1
+
+make_ca() {
+  local pki=$state/pki
+  mkdir -p "$pki"
+  chmod 700 "$pki"
+  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days "$certificate_days" \
+    -subj "/CN=tangram-e2e" -keyout "$pki/ca.key" -out "$pki/ca.crt" 2>/dev/null
+}
+
+# make_certificate NAME SUBJECT USAGE [SAN]: signed by the CA; USAGE is serverAuth or clientAuth.
+make_certificate() {
+  local pki=$state/pki name=$1 subject=$2 usage=$3 san=${4:-}
+  openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj "$subject" \
+    -keyout "$pki/$name.key" -out "$pki/$name.csr" 2>/dev/null
+  openssl x509 -req -in "$pki/$name.csr" -CA "$pki/ca.crt" -CAkey "$pki/ca.key" -CAcreateserial \
+    -days "$certificate_days" -out "$pki/$name.crt" -extfile <(
+      echo "keyUsage=critical,digitalSignature"
+      echo "extendedKeyUsage=$usage"
+      [ -z "$san" ] || echo "subjectAltName=$san"
+    ) 2>/dev/null
+}
+
+# The names are Kubernetes' own: its built-in roles are bound to them.
+make_certificates() {
+  local names="IP:127.0.0.1,DNS:localhost,DNS:kubernetes.default.svc"
+  make_ca
+  make_certificate kube-apiserver /CN=kube-apiserver serverAuth "$names"
+  make_certificate admin /O=system:masters/CN=admin clientAuth
+  make_certificate kube-scheduler /CN=system:kube-scheduler clientAuth
+  make_certificate kube-controller-manager /CN=system:kube-controller-manager clientAuth
+  # ServiceAccount tokens are signed with RSA, as kubeadm does.
+  openssl genrsa -out "$state/pki/service-accounts.key" 2048 2>/dev/null
+}
+
+# write_kubeconfig NAME CREDENTIALS...: $state/NAME.kubeconfig; CREDENTIALS are lines of its user.
+write_kubeconfig() {
+  local name=$1
+  shift
+  cat >"$state/$name.kubeconfig" <<END
+apiVersion: v1
+kind: Config
+current-context: e2e
+contexts:
+- name: e2e
+  context: {cluster: e2e, user: $name}
+clusters:
+- name: e2e
+  cluster:
+    server: https://127.0.0.1:$apiserver_port
+    certificate-authority: $state/pki/ca.crt
+users:
+- name: $name
+  user:
+$(printf '    %s\n' "$@")
+END
+  chmod 600 "$state/$name.kubeconfig"
+}
+
+write_certificate_kubeconfig() { # NAME
+  write_kubeconfig "$1" "client-certificate: $state/pki/$1.crt" "client-key: $state/pki/$1.key"
+}

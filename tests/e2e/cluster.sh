@@ -1,0 +1,180 @@
+# shellcheck shell=bash
+# Starts and stops a control plane on loopback; sourced by scripts/e2e after programs.sh and
+# certificates.sh. All its state is under $state; $state/env is what other programs need to know.
+
+state=${TANGRAM_E2E_DIR:-$repo_root/build/e2e}
+mkdir -p "$state"
+state=$(cd "$state" && pwd)
+apiserver_port=
+
+# --- processes -----------------------------------------------------------------------------------
+
+# pid_of NAME: nothing unless the process that was started under that name still runs. The start
+# time guards against another process that was given the same number.
+pid_of() {
+  local pid started
+  read -r pid started 2>/dev/null <"$state/run/$1" || return 1
+  [ "$(start_time "$pid")" = "$started" ] || return 1
+  echo "$pid"
+}
+
+start_time() { sed 's/^.*) //' "/proc/$1/stat" 2>/dev/null | cut -d' ' -f20; }
+
+# start NAME COMMAND...: in a session of its own, so that Ctrl-C reaches only this script.
+start() {
+  local name=$1
+  shift
+  mkdir -p "$state/run" "$state/logs"
+  (cd "$state" && exec setsid "$@" >>"$state/logs/$name.log" 2>&1 </dev/null) &
+  echo "$! $(start_time $!)" >"$state/run/$name"
+  disown
+}
+
+stop() { # NAME
+  local pid
+  if pid=$(pid_of "$1"); then
+    kill -TERM "$pid" 2>/dev/null || true
+    kill -CONT "$pid" 2>/dev/null || true
+    local waited
+    for ((waited = 0; waited < 50; waited++)); do
+      pid_of "$1" >/dev/null || break
+      sleep 0.1
+    done
+    if pid_of "$1" >/dev/null; then kill -KILL "$pid" 2>/dev/null || true; fi
+  fi
+  rm -f "$state/run/$1"
+}
+
+running() { [ ! -d "$state/run" ] || ls "$state/run"; }
+
+# wait_for NAME COMMAND...: until the command succeeds; NAME is the program it waits for.
+readonly start_limit_seconds=60 # kube-apiserver takes 5 s on two idle cores
+wait_for() {
+  local name=$1 deadline=$((SECONDS + start_limit_seconds))
+  shift
+  until "$@" >/dev/null 2>&1; do
+    if ! pid_of "$name" >/dev/null || [ "$SECONDS" -ge "$deadline" ]; then
+      tail -n 20 "$state/logs/$name.log" >&2
+      die "$name did not start; all it wrote is in $state/logs/$name.log"
+    fi
+    sleep 0.2
+  done
+}
+
+# Below the range from which the system gives out ports, and not listened on now.
+free_port() {
+  local port
+  while port=$((20000 + RANDOM % 12000)); do
+    if ! (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then break; fi
+  done
+  echo "$port"
+}
+
+# --- the control plane ---------------------------------------------------------------------------
+
+start_etcd() {
+  # Sockets in our own folder need neither ports nor certificates. Durability is of no use here.
+  start etcd "$(program etcd)" --name e2e --data-dir "$state/etcd" --unsafe-no-fsync \
+    --listen-client-urls "unix://etcd.sock:0" \
+    --advertise-client-urls "unix://etcd.sock:0" \
+    --listen-peer-urls "unix://etcd-peer.sock:0" \
+    --initial-advertise-peer-urls "unix://etcd-peer.sock:0" \
+    --initial-cluster "e2e=unix://etcd-peer.sock:0" --log-level warn
+  wait_for etcd test -S "$state/etcd.sock:0"
+}
+
+start_apiserver() {
+  # No endpoint of the service "kubernetes": Kubernetes allows none on loopback, and no pod runs.
+  start kube-apiserver "$(program kube-apiserver)" --v=1 \
+    --etcd-servers "unix://etcd.sock:0" \
+    --bind-address 127.0.0.1 --secure-port "$apiserver_port" \
+    --advertise-address 127.0.0.1 --endpoint-reconciler-type none \
+    --cert-dir "$state/pki" --client-ca-file "$state/pki/ca.crt" \
+    --tls-cert-file "$state/pki/kube-apiserver.crt" \
+    --tls-private-key-file "$state/pki/kube-apiserver.key" \
+    --authorization-mode Node,RBAC --service-cluster-ip-range 10.96.0.0/16 \
+    --service-account-issuer https://kubernetes.default.svc \
+    --service-account-key-file "$state/pki/service-accounts.key" \
+    --service-account-signing-key-file "$state/pki/service-accounts.key"
+  wait_for kube-apiserver kubectl_admin get --raw /readyz
+}
+
+# As after a crash: at once, and on the same port.
+restart_apiserver() {
+  local pid
+  pid=$(pid_of kube-apiserver) || die "no kube-apiserver runs in $state"
+  kill -KILL "$pid"
+  apiserver_port=$(cat "$state/apiserver-port")
+  start_apiserver
+}
+
+# Without node-lifecycle, taint-eviction and pod-garbage-collector: the fake nodes have no kubelet
+# whose heartbeats would keep them ready, so these would taint them and delete their pods.
+start_controller_manager() {
+  start kube-controller-manager "$(program kube-controller-manager)" --v=1 \
+    --kubeconfig "$state/kube-controller-manager.kubeconfig" --leader-elect=false --secure-port 0 \
+    --use-service-account-credentials \
+    --service-account-private-key-file "$state/pki/service-accounts.key" \
+    --root-ca-file "$state/pki/ca.crt" \
+    --controllers '*,-node-lifecycle-controller,-taint-eviction-controller,-pod-garbage-collector-controller'
+  wait_for kube-controller-manager \
+    kubectl_admin --namespace default get serviceaccount default
+}
+
+kubectl_admin() { "$(program kubectl)" --kubeconfig "$state/admin.kubeconfig" "$@"; }
+
+start_control_plane() {
+  [ -z "$(running)" ] || die "a cluster is up in $state already; scripts/e2e down ends it"
+  rm -rf "$state"
+  mkdir -p "$state"
+  chmod 700 "$state"
+  apiserver_port=$(free_port)
+  echo "$apiserver_port" >"$state/apiserver-port"
+  make_certificates
+  local user
+  for user in admin kube-scheduler kube-controller-manager; do
+    write_certificate_kubeconfig "$user"
+  done
+  start_etcd
+  start_apiserver
+  start_controller_manager
+  echo "e2e: kube-apiserver listens on 127.0.0.1:$apiserver_port"
+}
+
+stop_cluster() {
+  local name
+  # What asks others first, so that nothing fails and logs on the way.
+  for name in $(running | grep -v -x -e etcd -e kube-apiserver) kube-apiserver etcd; do
+    stop "$name"
+  done
+}
+
+# --- Tangram -------------------------------------------------------------------------------------
+
+# The identity of deploy/scheduler/rbac.yaml, with a token as a pod would have it.
+make_extender_identity() {
+  kubectl_admin apply -f "$repo_root/deploy/scheduler/rbac.yaml" >/dev/null
+  kubectl_admin --namespace tangram-system create token tangram-extender --duration 24h \
+    >"$state/tangram-extender.token"
+  chmod 600 "$state/tangram-extender.token"
+  write_kubeconfig tangram-extender "tokenFile: $state/tangram-extender.token"
+}
+
+start_extender() { # PORT
+  start tangram-extender "$extender_program" --set "server.listen=127.0.0.1:$1" \
+    --set kube.source=kubeconfig --set "kube.kubeconfig=$state/tangram-extender.kubeconfig"
+  wait_for tangram-extender curl --fail --silent "http://127.0.0.1:$1/readyz"
+}
+
+# The shipped configuration, with this cluster's addresses.
+write_scheduler_config() { # EXTENDER_PORT
+  sed -e "s#^\( *-\{0,1\} *\)urlPrefix:.*#\1urlPrefix: http://127.0.0.1:$1#" \
+    -e "s#kubeconfig:.*#kubeconfig: $state/kube-scheduler.kubeconfig#" \
+    -e "s#leaderElect:.*#leaderElect: false#" \
+    "$repo_root/deploy/scheduler/scheduler-config.yaml" >"$state/scheduler-config.yaml"
+}
+
+start_scheduler() {
+  start kube-scheduler "$(program kube-scheduler)" --v=1 --secure-port 0 \
+    --config "$state/scheduler-config.yaml"
+}

@@ -1,0 +1,65 @@
+#include "tests/e2e/environment.hpp"
+
+#include "base/clock.hpp"
+#include "kube/rest_api.hpp"
+
+#include <cstdlib>
+#include <iostream>
+#include <stdexcept>
+
+namespace tangram::e2e {
+
+namespace {
+
+std::string optional_variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+std::string variable(const char* name) {
+  std::string value = optional_variable(name);
+  if (value.empty()) {
+    std::cerr << name << " is not set; run these tests by scripts/e2e test\n";
+    std::exit(2);
+  }
+  return value;
+}
+
+Environment read_environment() {
+  Environment made;
+  made.state = variable("TANGRAM_E2E_DIR");
+  made.admin_kubeconfig = made.state / "admin.kubeconfig";
+  made.extender_kubeconfig = made.state / "tangram-extender.kubeconfig";
+  made.scheduler_kubeconfig = made.state / "kube-scheduler.kubeconfig";
+  made.scheduler = variable("TANGRAM_E2E_SCHEDULER");
+  made.old_scheduler = optional_variable("TANGRAM_E2E_OLD_SCHEDULER");
+  made.extender = variable("TANGRAM_E2E_EXTENDER");
+  made.fault_api = optional_variable("TANGRAM_E2E_FAULT_API");
+  made.kubectl = variable("TANGRAM_E2E_KUBECTL");
+  made.control = variable("TANGRAM_E2E_CONTROL");
+  made.smoke = !optional_variable("TANGRAM_E2E_SMOKE").empty();
+  return made;
+}
+
+}  // namespace
+
+const Environment& environment() {
+  static const Environment kEnvironment = read_environment();
+  return kEnvironment;
+}
+
+std::unique_ptr<kube::KubeApi> open_api(const std::string& kubeconfig) {
+  static const SystemClock kClock;
+  const auto config = kube::read_kubeconfig(kubeconfig);
+  if (!config) throw std::runtime_error(config.error().message);
+  // What the tests ask is never to wait for the client's own limit.
+  constexpr int kUnlimited = 100'000;
+  auto api = kube::RestApi::create(
+      *config, {.user_agent = "tangram-e2e", .qps = kUnlimited, .burst = kUnlimited}, kClock);
+  if (!api) throw std::runtime_error(api.error().message);
+  return std::move(*api);
+}
+
+std::unique_ptr<kube::KubeApi> admin_api() { return open_api(environment().admin_kubeconfig); }
+
+}  // namespace tangram::e2e

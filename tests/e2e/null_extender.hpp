@@ -1,0 +1,31 @@
+#pragma once
+
+#include "extender/http_server.hpp"
+#include "kube/api.hpp"
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+namespace tangram::e2e {
+
+/// The least that an extender can do: filter returns the first so many names, prioritize has no
+/// opinion, bind binds without a grant. What Tangram's throughput is held against.
+class NullExtender {
+ public:
+  /// @param short_list  names that filter returns; 0 = all
+  NullExtender(kube::KubeApi& api, int short_list);
+  [[nodiscard]] std::string url() const;
+
+ private:
+  extender::HttpResponse answer(extender::HttpRequest& request);
+  std::string filter(std::string& body);
+  std::string bind(const std::string& body);
+
+  kube::KubeApi& api_;
+  std::size_t short_list_;
+  std::atomic<std::size_t> turn_{0};
+  std::unique_ptr<extender::HttpServer> server_;
+};
+
+}  // namespace tangram::e2e

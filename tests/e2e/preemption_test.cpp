@@ -1,0 +1,137 @@
+// Preemption: the right pods die, on one card, and only where that helps.
+
+#include "tests/e2e/fixture.hpp"
+
+#include <set>
+
+namespace tangram::e2e {
+namespace {
+
+constexpr const char* kClasses = "/apis/scheduling.k8s.io/v1/priorityclasses";
+constexpr const char* kBudgets = "/apis/policy/v1/namespaces/default/poddisruptionbudgets";
+
+class PreemptionTest : public E2eTest {
+ protected:
+  PreemptionTest() {
+    add_class("low", 100, "PreemptLowerPriority");
+    add_class("middle", 500, "PreemptLowerPriority");
+    add_class("high", 1000, "PreemptLowerPriority");
+    add_class("high-but-polite", 1000, "Never");
+  }
+
+  void add_class(const std::string& name, int value, const std::string& policy) {
+    cluster_.ensure(kClasses,
+                    R"({"apiVersion":"scheduling.k8s.io/v1","kind":"PriorityClass","metadata":)"
+                    R"({"name":")" + name + R"("},"value":)" + std::to_string(value) +
+                        R"(,"preemptionPolicy":")" + policy + "\"}");
+  }
+
+  void start(const std::vector<NodeSpec>& nodes) {
+    cluster_.add_nodes(nodes);
+    extender_.start_ready();
+    scheduler_.emplace(start_scheduler({.extender_url = extender_.url()}));
+  }
+
+  /// With the aggregate request that the admission webhook would add.
+  static PodSpec pod(const std::string& name, const std::string& fraction,
+                     const std::string& priority, int milli) {
+    PodSpec made = fraction_pod(name, fraction);
+    made.priority_class = priority;
+    made.requests = {{"tangram.dev/gpu-milli", std::to_string(milli)}};
+    made.labels = {{"app", name}};
+    return made;
+  }
+
+  void bind(const PodSpec& spec) {
+    cluster_.add_pods({spec});
+    ASSERT_TRUE(watcher_.wait_pod_bound(spec.name, 30s)) << spec.name;
+  }
+
+  std::set<std::string> alive() {
+    std::set<std::string> names;
+    for (const auto& [uid, seen] : watcher_.pods()) {
+      if (!seen.deleted && !seen.deleting && !seen.node.empty()) names.insert(seen.name);
+    }
+    return names;
+  }
+
+  std::string card_of(const std::string& pod_name) {
+    const auto verdict = check_cluster(*api_);
+    for (const auto& [uid, seen] : watcher_.pods()) {
+      if (seen.name != pod_name || seen.deleted) continue;
+      for (const auto& [id, card] : verdict.nodes.at(seen.node)) {
+        if (std::ranges::find(card.sharers, uid) != card.sharers.end()) return id;
+      }
+    }
+    return "";
+  }
+
+  PodWatcher watcher_{*api_};
+  FakeKubelet kubelet_{*api_, watcher_};
+  ExtenderProcess extender_{{}};
+  std::optional<Process> scheduler_;
+};
+
+NodeSpec node_with_aggregates(const std::string& name, int cards) {
+  NodeSpec node = node_with_cards(name, cards);
+  node.aggregates = true;
+  return node;
+}
+
+TEST_F(PreemptionTest, TakesOneCardsPodsAndNoOthers) {
+  start({node_with_aggregates("node", 2)});
+  // Two halves each fill a card; one card's pods are of higher priority than the other's, but lower
+  // than the newcomer's.
+  bind(pod("low-1", "0.5", "low", 500));
+  bind(pod("low-2", "0.5", "low", 500));
+  bind(pod("middle-1", "0.5", "middle", 500));
+  bind(pod("middle-2", "0.5", "middle", 500));
+  ASSERT_EQ(card_of("low-1"), card_of("low-2"));
+
+  const auto begin = TimePoint::clock::now();
+  cluster_.add_pods({pod("urgent", "1", "high", 1000)});
+  const auto bound = watcher_.wait_pod_bound("urgent", 30s);
+  ASSERT_TRUE(bound);
+  EXPECT_THAT(alive(), testing::UnorderedElementsAre("middle-1", "middle-2", "urgent"));
+  Figures("preemption").add("bound_after_s", seconds_between(begin, bound->bound));
+  expect_books_right(extender_);
+}
+
+TEST_F(PreemptionTest, SparesAPodWhoseBudgetIsSpent) {
+  start({node_with_aggregates("node", 2)});
+  bind(pod("kept", "1", "low", 1000));
+  bind(pod("victim", "1", "low", 1000));
+  cluster_.create(kBudgets, R"({"apiVersion":"policy/v1","kind":"PodDisruptionBudget",)"
+                            R"("metadata":{"name":"kept"},"spec":{"minAvailable":1,)"
+                            R"("selector":{"matchLabels":{"app":"kept"}}}})");
+  cluster_.add_pods({pod("urgent", "1", "high", 1000)});
+  ASSERT_TRUE(watcher_.wait_pod_bound("urgent", 30s));
+  EXPECT_THAT(alive(), testing::UnorderedElementsAre("kept", "urgent"));
+  expect_books_right(extender_);
+}
+
+TEST_F(PreemptionTest, KillsNobodyForAPodThatNeverPreempts) {
+  start({node_with_aggregates("node", 1)});
+  bind(pod("running", "1", "low", 1000));
+  cluster_.add_pods({pod("polite", "1", "high-but-polite", 1000)});
+  EXPECT_FALSE(watcher_.wait_pod_bound("polite", 5s));
+  EXPECT_THAT(alive(), testing::UnorderedElementsAre("running"));
+}
+
+TEST_F(PreemptionTest, KillsNobodyWhereRoomIsFreeButInPieces) {
+  start({node_with_aggregates("node", 2)});
+  bind(pod("a", "0.6", "low", 600));
+  bind(pod("b", "0.6", "low", 600));
+  // 800 of 2000 are free, but 400 on each card.
+  cluster_.add_pods({pod("urgent", "0.8", "high", 800)});
+  EXPECT_FALSE(watcher_.wait_pod_bound("urgent", 8s));
+  EXPECT_THAT(alive(), testing::UnorderedElementsAre("a", "b"));
+  EXPECT_THAT(extender_.get("/api/v1/explain?namespace=default&pod=urgent"),
+              testing::HasSubstr("no GPU card has enough free memory and compute"));
+  EXPECT_THAT(cluster_.get("/api/v1/namespaces/default/events"),
+              testing::HasSubstr("no GPU card has enough free memory and compute"));
+  expect_books_right(extender_);
+}
+
+}  // namespace
+}  // namespace tangram::e2e

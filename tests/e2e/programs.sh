@@ -1,0 +1,147 @@
+# shellcheck shell=bash
+# Compiles the programs of a Kubernetes from pinned Go modules; sourced by scripts/e2e.
+#
+#   program NAME            prints where the program lies
+#   build_programs NAME...  compiles those that are missing
+#
+# They lie in a cache outside the tree, in a folder for each version of a module's files, so every
+# checkout of the same versions shares them. A cold build of all takes two cores about 15 minutes.
+
+e2e_cache=${TANGRAM_E2E_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/tangram-e2e}
+go_modules=$repo_root/tests/e2e/go
+
+control_plane=(etcd kube-apiserver kube-controller-manager kube-scheduler kubectl)
+old_schedulers=(kube-scheduler-1.28)
+node_programs=(kubelet containerd containerd-shim-runc-v2 ctr helm)
+
+# NAME -> "MODULE PACKAGE"
+source_of() {
+  case $1 in
+    etcd) echo kubernetes go.etcd.io/etcd/server/v3 ;;
+    kube-scheduler-1.28) echo scheduler-1.28 k8s.io/kubernetes/cmd/kube-scheduler ;;
+    kube-* | kubectl | kubelet) echo kubernetes "k8s.io/kubernetes/cmd/$1" ;;
+    containerd | containerd-shim-runc-v2 | ctr)
+      echo containerd "github.com/containerd/containerd/v2/cmd/$1"
+      ;;
+    helm) echo helm helm.sh/helm/v3/cmd/helm ;;
+    *) die "no program \"$1\"" ;;
+  esac
+}
+
+# MODULE -> its folder in the cache, named by what it is built from.
+module_cache() {
+  local hash
+  hash=$(cat "$go_modules/$1/go.mod" "$go_modules/$1/go.sum" | sha256sum | cut -c1-12)
+  echo "$e2e_cache/$1-$hash"
+}
+
+program() {
+  local module package
+  read -r module package < <(source_of "$1")
+  : "$package"
+  echo "$(module_cache "$module")/bin/$1"
+}
+
+# Kubernetes reports its version from these variables, which its own build sets.
+link_flags() { # MODULE
+  local version rest
+  version=$(sed -n 's#^.*k8s.io/kubernetes \(v[0-9.]*\)$#\1#p' "$go_modules/$1/go.mod" | head -n 1)
+  echo -n "-s -w"
+  [ -n "$version" ] || return 0
+  rest=${version#v1.}
+  local variables=k8s.io/component-base/version
+  echo -n " -X $variables.gitVersion=$version -X $variables.gitMajor=1"
+  echo -n " -X $variables.gitMinor=${rest%%.*} -X $variables.gitTreeState=clean"
+}
+
+# --- Go itself -----------------------------------------------------------------------------------
+
+# New enough for every module here; the sums are those of the files that the proxy serves.
+readonly own_go=1.26.8
+declare -Ar own_go_sums=(
+  [amd64]=30c2b1bf7dcc88d3eb0a1364e47ddd9128edb3110a30e8a0ef61cd5856b31de7
+  [arm64]=02b36b6787b3ac767668f630e2998df45a3b1f9ffee08d1bf3ef6487cd658d99
+)
+go_proxy=https://proxy.golang.org
+
+go_is_enough() { # GO
+  local has wants
+  has=$("$1" env GOVERSION 2>/dev/null) || return 1
+  wants=$(sed -n 's/^go //p' "$go_modules"/*/go.mod | sort -V | tail -n 1)
+  [ "$(printf '%s\n' "$wants" "${has#go}" | sort -V | head -n 1)" = "$wants" ]
+}
+
+fetch_go() { # prints the path of the go command
+  local arch=amd64 folder name zip
+  [ "$(uname -m)" = x86_64 ] || arch=arm64
+  folder=$e2e_cache/go-$own_go
+  if [ ! -x "$folder/bin/go" ]; then
+    echo "e2e: fetching Go $own_go, because this machine's is missing or older" >&2
+    mkdir -p "$e2e_cache"
+    name=v0.0.1-go$own_go.linux-$arch
+    zip=$e2e_cache/$name.zip
+    curl --fail --silent --show-error --location --retry 3 --output "$zip" \
+      "$go_proxy/golang.org/toolchain/@v/$name.zip" || die "cannot fetch Go from $go_proxy"
+    echo "${own_go_sums[$arch]}  $zip" | sha256sum --check --quiet >&2 ||
+      die "$zip is not the file that it should be; remove it and try again"
+    rm -rf "$folder.part" "$folder"
+    unzip -q "$zip" -d "$folder.part"
+    # Module archives carry no file modes.
+    chmod +x "$folder.part/golang.org/toolchain@$name"/{bin/*,pkg/tool/*/*}
+    mv "$folder.part/golang.org/toolchain@$name" "$folder"
+    rm -r "$folder.part" "$zip"
+  fi
+  echo "$folder/bin/go"
+}
+
+go_command() {
+  if go_is_enough go; then command -v go; else fetch_go; fi
+}
+
+# --- building ------------------------------------------------------------------------------------
+
+missing_programs() { # NAME...
+  local name
+  for name in "$@"; do [ -x "$(program "$name")" ] || echo "$name"; done
+}
+
+build_programs() {
+  local missing
+  mapfile -t missing < <(missing_programs "$@")
+  [ ${#missing[@]} -gt 0 ] || return 0
+
+  mkdir -p "$e2e_cache"
+  # One builder at a time: the second one would do the same work beside the first.
+  exec {lock}>"$e2e_cache/lock"
+  flock --nonblock "$lock" || {
+    echo "e2e: waiting for another build in $e2e_cache" >&2
+    flock "$lock"
+  }
+  mapfile -t missing < <(missing_programs "$@")
+  local go number=0 name
+  go=$(go_command)
+  for name in "${missing[@]}"; do
+    number=$((number + 1))
+    echo "e2e: compiling $name ($number of ${#missing[@]})"
+    build_program "$go" "$name"
+  done
+  exec {lock}>&-
+}
+
+build_program() { # GO NAME
+  local go=$1 name=$2 module package target start=$SECONDS
+  read -r module package < <(source_of "$name")
+  target=$(program "$name")
+  mkdir -p "${target%/*}"
+  local log=${target%/bin/*}/$name.log
+  (
+    cd "$go_modules/$module"
+    env CGO_ENABLED=0 GOTOOLCHAIN=local GOWORK=off GOFLAGS=-buildvcs=false \
+      "$go" build -trimpath -ldflags "$(link_flags "$module")" -o "$target.part" "$package"
+  ) >"$log" 2>&1 || {
+    tail -n 30 "$log" >&2
+    die "$name does not compile; all of it is in $log"
+  }
+  mv "$target.part" "$target"
+  echo "e2e: compiled $name in $((SECONDS - start)) s"
+}

@@ -1,0 +1,108 @@
+#include "tests/e2e/stack.hpp"
+
+#include "extender/http_client.hpp"
+#include "tests/e2e/environment.hpp"
+
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+#include <thread>
+
+namespace tangram::e2e {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+std::filesystem::path log_of(const std::string& name) {
+  return environment().state / "logs" / (name + ".log");
+}
+
+/// "  - urlPrefix: x" with another value; other lines stay.
+void set_value(std::string& line, const std::string& key, const std::string& value) {
+  const auto at = line.find(key + ":");
+  if (at == std::string::npos || line.find('#') < at) return;
+  line = line.substr(0, at) + key + ": " + value;
+}
+
+std::string scheduler_config(const SchedulerOptions& options) {
+  std::ifstream shipped(TANGRAM_SOURCE_DIR "/deploy/scheduler/scheduler-config.yaml");
+  std::string config;
+  for (std::string line; std::getline(shipped, line);) {
+    if (options.extender_url.empty() && line.starts_with("extenders:")) break;
+    set_value(line, "urlPrefix", options.extender_url);
+    set_value(line, "kubeconfig", environment().scheduler_kubeconfig);
+    set_value(line, "leaderElect", "false");
+    set_value(line, "percentageOfNodesToScore", std::to_string(options.percentage_of_nodes));
+    config += line + "\n";
+  }
+  return config;
+}
+
+}  // namespace
+
+ExtenderProcess::ExtenderProcess(Options options)
+    : options_(std::move(options)), port_(free_port()) {
+  if (options_.kubeconfig.empty()) options_.kubeconfig = environment().extender_kubeconfig;
+}
+
+void ExtenderProcess::start() {
+  std::vector<std::string> command = {environment().extender};
+  const auto set = [&](const std::string& setting) {
+    command.insert(command.end(), {"--set", setting});
+  };
+  set("server.listen=127.0.0.1:" + std::to_string(port_));
+  set("kube.source=kubeconfig");
+  set("kube.kubeconfig=" + options_.kubeconfig);
+  for (const auto& setting : options_.settings) set(setting);
+  auto started = Process::start(command, log_of(options_.name));
+  if (!started) throw std::runtime_error(started.error().message);
+  process_ = std::move(*started);
+}
+
+std::chrono::milliseconds ExtenderProcess::wait_ready() {
+  const auto begin = std::chrono::steady_clock::now();
+  while (!ready()) {
+    const auto waited = std::chrono::steady_clock::now() - begin;
+    if (!process_->running() || waited > 1min) {
+      throw std::runtime_error(options_.name + " is not ready:\n" + tail(log_of(options_.name)));
+    }
+    std::this_thread::sleep_for(10ms);  // it is asked over HTTP, which wakes nobody
+  }
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() -
+                                                               begin);
+}
+
+std::string ExtenderProcess::get(const std::string& target) const {
+  extender::HttpClient client;
+  if (!client.connect("127.0.0.1", static_cast<std::uint16_t>(port_))) return {};
+  auto reply = client.request("GET", target);
+  return reply ? reply->body : std::string();
+}
+
+bool ExtenderProcess::ready() const { return get("/readyz").starts_with("ok"); }
+
+double ExtenderProcess::metric(const std::string& name, const std::string& labels) const {
+  std::istringstream lines(get("/metrics"));
+  double sum = 0;
+  for (std::string line; std::getline(lines, line);) {
+    const bool same_name =
+        line.starts_with(name) && (line[name.size()] == '{' || line[name.size()] == ' ');
+    if (!same_name || line.find(labels) == std::string::npos) continue;
+    sum += std::stod(line.substr(line.rfind(' ')));
+  }
+  return sum;
+}
+
+Process start_scheduler(const SchedulerOptions& options) {
+  const auto config = environment().state / (options.name + ".yaml");
+  std::ofstream(config) << scheduler_config(options);
+  const std::string program =
+      options.program.empty() ? environment().scheduler : options.program;
+  auto started = Process::start(
+      {program, "--config", config.string(), "--secure-port", "0", "--v=1"}, log_of(options.name));
+  if (!started) throw std::runtime_error(started.error().message);
+  return std::move(*started);
+}
+
+}  // namespace tangram::e2e

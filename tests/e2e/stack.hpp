@@ -1,0 +1,56 @@
+#pragma once
+
+#include "tests/e2e/process.hpp"
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tangram::e2e {
+
+/// A tangram-extender that a test starts, kills and starts again on the same port.
+/// What goes wrong in starting throws std::runtime_error with the end of its log.
+class ExtenderProcess {
+ public:
+  struct Options {
+    std::string name = "extender";      ///< of its log
+    std::string kubeconfig = {};             ///< "" = the rights of deploy/scheduler/rbac.yaml
+    std::vector<std::string> settings = {};  ///< "section.key=value"
+  };
+  explicit ExtenderProcess(Options options);
+
+  void start();
+  /// Blocks until /readyz says so. @returns how long that took; throws after a minute
+  std::chrono::milliseconds wait_ready();
+  void start_ready() {
+    start();
+    wait_ready();
+  }
+  Process& process() { return *process_; }
+  void kill() { process_->kill(); }
+
+  [[nodiscard]] int port() const { return port_; }
+  [[nodiscard]] std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
+  /// The body of a GET, whatever its status; "" if there is no answer.
+  [[nodiscard]] std::string get(const std::string& target) const;
+  [[nodiscard]] bool ready() const;
+  /// The sum of a metric's series whose labels contain `labels`; 0 if there are none.
+  [[nodiscard]] double metric(const std::string& name, const std::string& labels = "") const;
+
+ private:
+  Options options_;
+  int port_;
+  std::optional<Process> process_;
+};
+
+/// A kube-scheduler with the configuration that deploy/scheduler ships.
+struct SchedulerOptions {
+  std::string name = "kube-scheduler";
+  std::string program = {};           ///< "" = the current version
+  std::string extender_url = {};      ///< "" = without an extender
+  int percentage_of_nodes = 100;      ///< of the profile "tangram"
+};
+[[nodiscard]] Process start_scheduler(const SchedulerOptions& options);
+
+}  // namespace tangram::e2e

@@ -45,7 +45,8 @@ struct Config {
     /// Not checked here: the policies know their names. See policies::PolicySet::find.
     std::string policy = "fragmentation";
     int short_list = 8;
-    std::chrono::milliseconds assume_ttl{30'000};
+    std::chrono::milliseconds hold_ttl{3'000};
+    std::chrono::milliseconds assume_ttl{70'000};
     model::Isolation default_isolation = model::Isolation::kMps;
     int offer_memory_pods = 10'000;
     std::chrono::seconds offer_penalty{60};

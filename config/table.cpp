@@ -198,9 +198,18 @@ Section scheduler_section() {
         "decide alone; more leave room for the scores of kube-scheduler's other plugins.",
         number<kPart, &Part::short_list>({0, "all nodes that fit"},
                                          {5000, "the largest cluster that Kubernetes supports"})},
+       {"hold_ttl_ms",
+        "How long room is held for a pod on the node that filter ranks first, until its bind "
+        "comes: meanwhile the next pods are not offered it, so that few binds are refused. 0 = "
+        "not at all.",
+        number<kPart, &Part::hold_ttl>(
+            {0, "nothing is held, and bind refuses whoever comes late"},
+            {60'000, "a pod whose bind never comes must not block a card for longer"})},
        {"assume_ttl_ms",
         "How long a booking may wait for its bind's outcome before the pod itself is read to "
-        "learn it.",
+        "learn it. Longer than the API server works on a request (its --request-timeout, 60 s by "
+        "default), so that a bind which timed out here cannot take effect after its room was "
+        "given away.",
         number<kPart, &Part::assume_ttl>(
             {5000, "kube-scheduler waits 5 s for a bind by default; before that it is in flight"},
             {600'000, "a lost bind must not make a card look full for longer"})},

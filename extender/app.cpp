@@ -69,6 +69,12 @@ kube::ReflectorOptions nodes_to_watch(const config::Config& config) {
   return {.path = "/api/v1/nodes", .field_selector = "", .page_size = config.kube.page_size};
 }
 
+kube::ReflectorOptions budgets_to_watch(const config::Config& config) {
+  return {.path = "/apis/policy/v1/poddisruptionbudgets",
+          .field_selector = "",
+          .page_size = config.kube.page_size};
+}
+
 HttpResponse error_response(const Error& error) {
   const int status = error.code == Errc::kNotFound ? 404 : 400;
   return text_response(status, error.message);
@@ -124,6 +130,8 @@ Result<std::unique_ptr<App>> App::create(const config::Config& config, const Par
       std::jthread([self](const std::stop_token& stop) { self->node_reflector_.run(stop); });
   app->pod_thread_ =
       std::jthread([self](const std::stop_token& stop) { self->pod_reflector_.run(stop); });
+  app->budget_thread_ =
+      std::jthread([self](const std::stop_token& stop) { self->budget_reflector_.run(stop); });
   app->settle_thread_ = std::jthread([self](const std::stop_token& stop) {
     while (!stop.stop_requested()) {
       self->binder_.settle_overdue();
@@ -150,13 +158,18 @@ App::App(const config::Config& config, const Parts& parts, PolicySettings policy
               .policies = policies_,
               .offers = offers_,
               .binder = binder_,
-              .synced = [this] { return synced(); }},
-             static_cast<std::size_t>(config.scheduler.short_list)),
+              .pending = pending_,
+              .budgets =
+                  [this] { return budget_reflector_.health().synced ? budgets_.all() : nullptr; },
+              .not_ready = [this] { return not_ready(); }},
+             {.short_list = static_cast<std::size_t>(config.scheduler.short_list),
+              .hold_ttl = config.scheduler.hold_ttl}),
       node_feed_(books_, counters_),
       pod_feed_(books_, pending_, counters_,
                 [this](const kube::Pod& pod) { policies_.arrived(pod); }),
       node_reflector_(parts.api, nodes_to_watch(config), node_feed_, parts.clock),
       pod_reflector_(parts.api, pods_to_watch(config), pod_feed_, parts.clock),
+      budget_reflector_(parts.api, budgets_to_watch(config), budgets_, parts.clock),
       bind_queue_(static_cast<std::size_t>(config.bind.workers),
                   static_cast<std::size_t>(config.bind.queue)) {}
 
@@ -182,11 +195,15 @@ bool App::synced() const {
   return node_reflector_.health().synced && pod_reflector_.health().synced;
 }
 
+std::string_view App::not_ready() const {
+  return synced() ? "" : "tangram is still reading the cluster from the API server; try again";
+}
+
 void App::stop() {
   stopping_ = true;
   if (server_) server_->stop();  // answers what is under way, binds included
   bind_queue_.drain();
-  for (std::jthread* thread : {&node_thread_, &pod_thread_, &settle_thread_}) {
+  for (std::jthread* thread : {&node_thread_, &pod_thread_, &budget_thread_, &settle_thread_}) {
     thread->request_stop();
     if (thread->joinable()) thread->join();
   }

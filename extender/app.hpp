@@ -63,6 +63,8 @@ class App {
   App(const config::Config& config, const Parts& parts, PolicySettings policy_settings);
 
   Result<void> listen(const config::Config& config);
+  /// Why no verb can be answered now; empty = all is well.
+  [[nodiscard]] std::string_view not_ready() const;
   void serve_verbs(class Router& router);
   void serve_pages(class Router& router);
   void bind(HttpRequest request, Responder responder);
@@ -77,16 +79,19 @@ class App {
   Binder binder_;
   Metrics metrics_;
   Verbs verbs_;
+  DisruptionBudgets budgets_;
   NodeFeed node_feed_;
   PodFeed pod_feed_;
   kube::Reflector node_reflector_;
   kube::Reflector pod_reflector_;
+  kube::Reflector budget_reflector_;
   WorkQueue bind_queue_;
   std::unique_ptr<HttpServer> server_;
   std::atomic<bool> stopping_{false};
   // Last, so that they end first.
   std::jthread node_thread_;
   std::jthread pod_thread_;
+  std::jthread budget_thread_;
   std::jthread settle_thread_;
 };
 

@@ -1,5 +1,7 @@
 #include "extender/binder.hpp"
 
+#include "extender/holdings.hpp"
+#include "extender/pod_view.hpp"
 #include "model/fit.hpp"
 #include "model/grant.hpp"
 #include "model/placement.hpp"
@@ -9,21 +11,6 @@
 namespace tangram::extender {
 
 namespace {
-
-constexpr std::string_view kGrantAnnotation = "tangram.dev/gpu-grant";
-
-model::Holding holding_for(const kube::Pod& pod, const std::string& node,
-                           const model::PodDemand& demand) {
-  return {.pod_uid = pod.uid,
-          .pod_namespace = pod.ns,
-          .pod_name = pod.name,
-          .node = node,
-          .footprint = pod.footprint,
-          .priority = pod.priority,
-          // What the grant will say, so that the watch shows exactly what was booked.
-          .isolation = demand.gpu.asks_gpu() ? demand.gpu.isolation : model::Isolation::kNone,
-          .containers = {}};
-}
 
 BindOutcome outcome_of(Errc code) {
   switch (code) {
@@ -64,18 +51,14 @@ std::string_view to_string(BindOutcome outcome) {
 }
 
 Binder::Answer Binder::bind(const BindArgs& args) {
+  if (!parts_.may_write(settings_.api_timeout)) {
+    return {BindOutcome::kUnavailable, "this replica does not lead any more; try again"};
+  }
   const auto held = parts_.books.apply([&](model::Ledger& ledger) {
     const auto* entry = ledger.find(args.uid);
     return entry == nullptr ? model::Ledger::Entry{} : *entry;
   });
-  if (held.holding) {
-    if (held.holding->node != args.node) {
-      return {BindOutcome::kRefused,
-              "pod holds a place on node " + held.holding->node + " already"};
-    }
-    if (held.phase == model::Phase::kConfirmed) return {BindOutcome::kAlreadyBound, ""};
-    return {BindOutcome::kUnavailable, "an earlier bind of this pod is still under way"};
-  }
+  if (held.holding && held.phase != model::Phase::kHeld) return bind_again(args, held);
   const auto pod = find_pod(args);
   if (!pod) return refuse(args, outcome_of(pod.error().code), pod.error().message);
   if ((*pod)->node == args.node) return {BindOutcome::kAlreadyBound, ""};
@@ -84,6 +67,18 @@ Binder::Answer Binder::bind(const BindArgs& args) {
   const auto booked = book(args, **pod, plan->demand, *plan->policy);
   if (!booked) return refuse(args, outcome_of(booked.error().code), booked.error().message);
   return send(args, *booked);
+}
+
+Binder::Answer Binder::bind_again(const BindArgs& args, const model::Ledger::Entry& entry) {
+  if (entry.holding->node != args.node) {
+    return {BindOutcome::kRefused, "pod holds a place on node " + entry.holding->node + " already"};
+  }
+  if (entry.phase == model::Phase::kConfirmed) return {BindOutcome::kAlreadyBound, ""};
+  const auto taken = parts_.books.apply(
+      [&](model::Ledger& ledger) { return ledger.assume(*entry.holding, settings_.assume_ttl); });
+  // Taken by one caller only: a bind that is under way cannot be assumed again.
+  if (!taken) return {BindOutcome::kUnavailable, "an earlier bind of this pod is still under way"};
+  return send(args, *entry.holding);
 }
 
 Result<PodPtr> Binder::find_pod(const BindArgs& args) {
@@ -99,77 +94,88 @@ Result<PodPtr> Binder::find_pod(const BindArgs& args) {
   return std::make_shared<const kube::Pod>(std::move(*read));
 }
 
-Result<Binder::Booked> Binder::book(const BindArgs& args, const kube::Pod& pod,
+Result<model::Holding> Binder::book(const BindArgs& args, const kube::Pod& pod,
                                     const model::PodDemand& demand,
                                     const policies::Policy& policy) {
-  return parts_.books.apply([&](model::Ledger& ledger) -> Result<Booked> {
+  const auto nominated = nominated_above(parts_.pending, pod.uid, pod.priority);
+  return parts_.books.apply([&](model::Ledger& ledger) -> Result<model::Holding> {
     const auto cluster = ledger.snapshot();
-    const model::NodeState* node = cluster->find(args.node);
-    Booked booked{.holding = holding_for(pod, args.node, demand), .grant = {}};
-    if (node == nullptr) {
+    const model::NodeState* known = cluster->find(args.node);
+    if (known == nullptr) {
       // filter lets it pass: where no card is asked, the node need not be Tangram's. The watch
       // books the pod.
-      if (!demand.gpu.asks_gpu()) return booked;
+      if (!demand.gpu.asks_gpu()) return holding_for(pod, args.node, demand, {});
       return fail(Errc::kStale, std::string(model::reason(model::Misfit::kUnknownNode)));
     }
-    const auto choice = policy.choose(demand, *node);
+    model::NodeState node = model::without_pods(*known, {pod.uid});  // what is held for it
+    if (const auto here = nominated.find(args.node); here != nominated.end()) {
+      node = keep_room(node, here->second, parts_.policies);
+    }
+    const auto choice = policy.choose(demand, node);
     if (!choice) {
-      return fail(Errc::kStale, std::string(model::reason(model::why_not(demand.gpu, *node))));
+      return fail(Errc::kStale, std::string(model::reason(model::why_not(demand.gpu, node))));
     }
-    booked.holding.containers = model::grants_of(demand.gpu, *node, choice->placement);
-    if (demand.gpu.asks_gpu()) {
-      booked.grant = model::encode(model::Grant{.pod_uid = args.uid,
-                                                .node = args.node,
-                                                .issued_at = rfc3339(parts_.clock.wall()),
-                                                .isolation = booked.holding.isolation,
-                                                .containers = booked.holding.containers,
-                                                .signature = {}});
-    }
-    if (auto assumed = ledger.assume(booked.holding, settings_.assume_ttl); !assumed) {
+    model::Holding holding =
+        holding_for(pod, args.node, demand, model::grants_of(demand.gpu, node, choice->placement));
+    if (auto assumed = ledger.assume(holding, settings_.assume_ttl); !assumed) {
       return assumed.error();
     }
-    return booked;
+    return holding;
   });
 }
 
-Binder::Answer Binder::send(const BindArgs& args, const Booked& booked) {
+std::string Binder::grant_text(const model::Holding& holding) const {
+  return model::encode(model::Grant{.pod_uid = holding.pod_uid,
+                                    .node = holding.node,
+                                    .issued_at = rfc3339(parts_.clock.wall()),
+                                    .isolation = holding.isolation,
+                                    .containers = holding.containers,
+                                    .signature = {}});
+}
+
+Binder::Answer Binder::send(const BindArgs& args, const model::Holding& holding) {
   kube::Binding binding{
       .ns = args.ns, .name = args.name, .uid = args.uid, .node = args.node, .annotations = {}};
-  if (!booked.grant.empty()) binding.annotations.emplace(kGrantAnnotation, booked.grant);
+  if (!holding.containers.empty()) {
+    binding.annotations.emplace(kGrantAnnotation, grant_text(holding));
+  }
   const auto bound = kube::bind_pod(parts_.api, binding, settings_.api_timeout);
-  if (!bound && bound.error().code == Errc::kTimeout) {
-    return settle_unknown(args, booked, bound.error().message);
-  }
-  if (!bound) {
-    parts_.books.apply([&](model::Ledger& ledger) { ledger.forget(args.uid); });
-    return refuse(args, outcome_of(bound.error().code), bound.error().message);
-  }
+  if (bound) return confirmed(args);
+  const Errc code = bound.error().code;
+  // A conflict: somebody bound the pod; an earlier bind of ours, perhaps.
+  if (code == Errc::kTimeout || code == Errc::kConflict)
+    return settle(args, holding, bound.error());
+  parts_.books.apply([&](model::Ledger& ledger) { ledger.forget(args.uid); });
+  return refuse(args, outcome_of(code), bound.error().message);
+}
+
+Binder::Answer Binder::confirmed(const BindArgs& args) {
   parts_.offers.forget(args.uid);
   // Not there any more: the pod ended while the answer was on its way. It was bound all the same.
   parts_.books.apply([&](model::Ledger& ledger) { return ledger.confirm(args.uid).has_value(); });
   return {BindOutcome::kBound, ""};
 }
 
-Binder::Answer Binder::settle_unknown(const BindArgs& args, const Booked& booked,
-                                      const std::string& why) {
+Binder::Answer Binder::settle(const BindArgs& args, const model::Holding& holding,
+                              const Error& error) {
   const auto pod = kube::read_pod(parts_.api, args.ns, args.name, settings_.api_timeout);
-  if (!pod && pod.error().code != Errc::kNotFound) {
-    // Nothing is known: the booking stays, and settle_overdue() asks again.
-    return refuse(args, BindOutcome::kUnknown, "the outcome of the bind is not known yet: " + why);
+  const bool gone = pod ? pod->uid != args.uid : pod.error().code == Errc::kNotFound;
+  if (pod && !gone && pod->node == args.node) {
+    const model::Holding recorded = recorded_holding(*pod).holding;
+    if (recorded.isolation == holding.isolation && recorded.containers == holding.containers) {
+      return confirmed(args);
+    }
   }
-  const bool same_pod = pod && pod->uid == args.uid;
-  const auto grant =
-      same_pod ? pod->annotations.find("gpu-grant") : model::Annotations::const_iterator{};
-  const bool ours =
-      same_pod && pod->node == args.node &&
-      (booked.grant.empty() || (grant != pod->annotations.end() && grant->second == booked.grant));
-  if (ours) {
-    parts_.offers.forget(args.uid);
-    parts_.books.apply([&](model::Ledger& ledger) { return ledger.confirm(args.uid).has_value(); });
-    return {BindOutcome::kBound, ""};
+  const bool decided = gone || (pod && (!pod->node.empty() || error.code == Errc::kConflict));
+  if (decided) {
+    parts_.books.apply([&](model::Ledger& ledger) { ledger.forget(args.uid); });
+    return refuse(args, BindOutcome::kRefused, error.message);
   }
-  parts_.books.apply([&](model::Ledger& ledger) { ledger.forget(args.uid); });
-  return refuse(args, BindOutcome::kUnknown, "the bind did not take effect: " + why);
+  // Not bound, or nobody knows: the write may still come through. The booking stays, and the next
+  // try sends the same again; settle_overdue() ends it if there is none.
+  parts_.books.apply([&](model::Ledger& ledger) { ledger.doubt(args.uid, settings_.assume_ttl); });
+  return refuse(args, BindOutcome::kUnknown,
+                "the outcome of the bind is not known yet: " + error.message);
 }
 
 Binder::Answer Binder::refuse(const BindArgs& args, BindOutcome outcome, std::string why) {

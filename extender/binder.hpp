@@ -11,6 +11,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <string>
 
 namespace tangram::extender {
@@ -21,7 +22,7 @@ enum class BindOutcome {
   kAlreadyBound,  ///< a repeated request for a pod that is bound there
   kNoRoom,        ///< the node cannot take the pod (any more)
   kRefused,       ///< the API server said no: 4xx
-  kUnknown,       ///< no answer, and the pod was not bound when read
+  kUnknown,       ///< no answer, and the pod was not seen bound; the booking stays
   kInvalid,       ///< the request or the pod's annotations are wrong
   kUnavailable,   ///< nothing was tried: API server or queue
 };
@@ -30,12 +31,16 @@ inline constexpr std::size_t kBindOutcomes = 7;
 
 struct BindSettings {
   std::chrono::milliseconds api_timeout{4'000};
-  std::chrono::milliseconds assume_ttl{30'000};
+  std::chrono::milliseconds assume_ttl{70'000};
 };
 
 /// Binds pods: chooses the cards, books them, tells the API server in one write, and settles
 /// the books by what it answers. No lock is held while the API server is asked, so any number
 /// of binds run at once. Blocks; call it on a worker thread. Threads: safe.
+///
+/// A write whose outcome is unknown may take effect late. Its booking stays until the pod is
+/// seen bound, sent again to the same node with the same cards, or read unbound after assume_ttl,
+/// which is longer than the API server works on a request.
 class Binder {
  public:
   struct Parts {
@@ -45,6 +50,11 @@ class Binder {
     Offers& offers;
     const PolicySource& policies;
     const Clock& clock;
+    /// May a write be sent that takes this long at most? Only a leader may, and only while its
+    /// lease outlives the write.
+    std::function<bool(std::chrono::milliseconds)> may_write = [](std::chrono::milliseconds) {
+      return true;
+    };
   };
   Binder(Parts parts, BindSettings settings) : parts_(parts), settings_(settings) {}
 
@@ -60,15 +70,15 @@ class Binder {
   std::size_t settle_overdue();
 
  private:
-  struct Booked {
-    model::Holding holding;
-    std::string grant;  ///< annotation text; empty without cards
-  };
   [[nodiscard]] Result<PodPtr> find_pod(const BindArgs& args);
-  [[nodiscard]] Result<Booked> book(const BindArgs& args, const kube::Pod& pod,
-                                    const model::PodDemand& demand, const policies::Policy& policy);
-  Answer send(const BindArgs& args, const Booked& booked);
-  Answer settle_unknown(const BindArgs& args, const Booked& booked, const std::string& why);
+  [[nodiscard]] Result<model::Holding> book(const BindArgs& args, const kube::Pod& pod,
+                                            const model::PodDemand& demand,
+                                            const policies::Policy& policy);
+  Answer bind_again(const BindArgs& args, const model::Ledger::Entry& entry);
+  [[nodiscard]] std::string grant_text(const model::Holding& holding) const;
+  Answer send(const BindArgs& args, const model::Holding& holding);
+  Answer confirmed(const BindArgs& args);
+  Answer settle(const BindArgs& args, const model::Holding& holding, const Error& error);
   Answer refuse(const BindArgs& args, BindOutcome outcome, std::string why);
 
   Parts parts_;

@@ -104,7 +104,14 @@ bool CardMetrics::next(std::string& out) {
     out.append("# TYPE ").append(family.name).append(" gauge\n");
   }
   const std::size_t end = std::min(node_ + kNodesPerPiece, nodes_.size());
-  for (; node_ < end; ++node_) write_node(out, family, *nodes_[node_]);
+  for (; node_ < end; ++node_) {
+    const NodeState& node = *nodes_[node_];
+    if (model::has_tentative(node)) {
+      write_node(out, family, model::granted_only(node));
+    } else {
+      write_node(out, family, node);
+    }
+  }
   if (node_ == nodes_.size()) {
     node_ = 0;
     ++family_;

@@ -1,8 +1,8 @@
 #include "extender/cluster_feed.hpp"
 
 #include "base/json.hpp"
+#include "extender/holdings.hpp"
 #include "model/cards.hpp"
-#include "model/grant.hpp"
 
 #include <spdlog/spdlog.h>
 
@@ -33,8 +33,11 @@ std::optional<model::NodeInventory> NodeFeed::read(std::string object) {
     spdlog::warn("a node could not be read and is left as it was: {}", node.error().message);
     return std::nullopt;
   }
-  model::NodeInventory inventory{
-      .name = node->name, .cards = {}, .cpu = node->cpu, .memory = node->memory};
+  model::NodeInventory inventory{.name = node->name,
+                                 .cards = {},
+                                 .cpu = node->cpu,
+                                 .memory = node->memory,
+                                 .slots = node->slots};
   const auto annotation = node->annotations.find("cards");
   if (annotation == node->annotations.end()) return inventory;
   auto cards = model::decode_cards(annotation->second);
@@ -85,28 +88,13 @@ void NodeFeed::change(kube::EventType type, std::string object) {
 }
 
 model::Holding holding_of(const kube::Pod& pod, FeedCounters& counters) {
-  model::Holding holding{.pod_uid = pod.uid,
-                         .pod_namespace = pod.ns,
-                         .pod_name = pod.name,
-                         .node = pod.node,
-                         .footprint = pod.footprint,
-                         .priority = pod.priority,
-                         .isolation = model::Isolation::kNone,
-                         .containers = {}};
-  const auto annotation = pod.annotations.find("gpu-grant");
-  if (annotation == pod.annotations.end()) return holding;
-  auto grant = model::decode_grant(annotation->second);
-  const bool own = grant && grant->pod_uid == pod.uid && grant->node == pod.node;
-  if (!own) {
+  Recorded recorded = recorded_holding(pod);
+  if (!recorded.grant_problem.empty()) {
     ++counters.bad_grants;
-    spdlog::warn(
-        "pod {}: annotation tangram.dev/gpu-grant {}, so it grants nothing", pod.full_name(),
-        grant ? "was issued to another pod or node" : "is not valid: " + grant.error().message);
-    return holding;
+    spdlog::warn("pod {}: annotation {} {}, so it grants nothing", pod.full_name(),
+                 kGrantAnnotation, recorded.grant_problem);
   }
-  holding.isolation = grant->isolation;
-  holding.containers = std::move(grant->containers);
-  return holding;
+  return std::move(recorded.holding);
 }
 
 struct PodFeed::Listed {

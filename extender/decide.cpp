@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <tuple>
 
 namespace tangram::extender {
@@ -39,8 +40,8 @@ void keep_best(std::vector<Ranked>& ranked, std::size_t short_list) {
 }  // namespace
 
 FilterResult filter(std::span<const std::string_view> names, const model::PodDemand& demand,
-                    const model::ClusterSnapshot& cluster, const Choose& choose,
-                    const NodeSet& refused, std::size_t short_list) {
+                    const PodView& cluster, const Choose& choose, const NodeSet& refused,
+                    std::size_t short_list) {
   FilterResult result;
   std::vector<Ranked> fitting;
   fitting.reserve(names.size());
@@ -71,9 +72,8 @@ FilterResult filter(std::span<const std::string_view> names, const model::PodDem
   return result;
 }
 
-std::vector<HostScore> prioritize(std::span<const std::string_view> names,
-                                  const model::ClusterSnapshot& cluster, const Choose& choose,
-                                  const NodeSet& refused) {
+std::vector<HostScore> prioritize(std::span<const std::string_view> names, const PodView& cluster,
+                                  const Choose& choose, const NodeSet& refused) {
   std::vector<Ranked> fitting;
   for (std::uint32_t i = 0; i < names.size(); ++i) {
     const auto found = cluster.lookup(names[i]);
@@ -99,21 +99,20 @@ std::vector<HostScore> prioritize(std::span<const std::string_view> names,
   return scores;
 }
 
-std::map<std::string, Victims, std::less<>> preempt(
-    const std::map<std::string, Victims, std::less<>>& nodes, const model::PodDemand& demand,
-    const model::ClusterSnapshot& cluster, const policies::Policy& policy) {
-  std::map<std::string, Victims, std::less<>> possible;
-  for (const auto& [name, victims] : nodes) {
-    const model::NodeState* node = cluster.find(name);
-    if (node == nullptr) {
-      if (takes_unknown(demand)) possible.emplace(name, victims);
-      continue;
-    }
-    if (policy.choose(demand, model::without_pods(*node, victims.uids))) {
-      possible.emplace(name, victims);
-    }
+bool fits_without(const std::vector<model::HoldingPtr>& unsettled,
+                  std::span<const std::string_view> names, const model::PodDemand& demand,
+                  const PodView& cluster, const policies::Policy& policy) {
+  std::map<std::string_view, std::vector<std::string>> leaving;  // by node
+  for (const model::HoldingPtr& holding : unsettled) {
+    leaving[holding->node].push_back(holding->pod_uid);
   }
-  return possible;
+  if (leaving.empty()) return false;
+  return std::any_of(names.begin(), names.end(), [&](std::string_view name) {
+    const auto pods = leaving.find(name);
+    if (pods == leaving.end()) return false;
+    const model::NodeState* node = cluster.find(name);
+    return node != nullptr && policy.choose(demand, model::without_pods(*node, pods->second));
+  });
 }
 
 }  // namespace tangram::extender

@@ -1,12 +1,12 @@
 #pragma once
 
+#include "extender/pod_view.hpp"
 #include "extender/wire.hpp"
 #include "model/snapshot.hpp"
 #include "policies/policy.hpp"
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -33,18 +33,19 @@ using Choose = std::function<const std::optional<policies::Choice>&(model::NodeI
 /// @returns kept: best first; a node that fits but is not on the short-list appears nowhere.
 ///          A node the books do not know takes only pods that ask for no card.
 FilterResult filter(std::span<const std::string_view> names, const model::PodDemand& demand,
-                    const model::ClusterSnapshot& cluster, const Choose& choose,
-                    const NodeSet& refused, std::size_t short_list);
+                    const PodView& cluster, const Choose& choose, const NodeSet& refused,
+                    std::size_t short_list);
 
 /// Spreads 0..10 over the nodes by the policy's score. Exactly one node gets 10: the best, on a
 /// tie the one asked first. Nodes that do not fit, or are refused, get 0.
-std::vector<HostScore> prioritize(std::span<const std::string_view> names,
-                                  const model::ClusterSnapshot& cluster, const Choose& choose,
-                                  const NodeSet& refused);
+std::vector<HostScore> prioritize(std::span<const std::string_view> names, const PodView& cluster,
+                                  const Choose& choose, const NodeSet& refused);
 
-/// Keeps the nodes where the pod fits a card once the victims are gone, with their victims.
-std::map<std::string, Victims, std::less<>> preempt(
-    const std::map<std::string, Victims, std::less<>>& nodes, const model::PodDemand& demand,
-    const model::ClusterSnapshot& cluster, const policies::Policy& policy);
+/// Would the pod fit one of the nodes if what is merely held or under way came to nothing? Then
+/// it does not fit yet, rather than not at all.
+/// @param unsettled  as Ledger::unsettled(), of the same moment as the cluster
+bool fits_without(const std::vector<model::HoldingPtr>& unsettled,
+                  std::span<const std::string_view> names, const model::PodDemand& demand,
+                  const PodView& cluster, const policies::Policy& policy);
 
 }  // namespace tangram::extender

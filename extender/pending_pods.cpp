@@ -6,6 +6,11 @@ void PendingPods::put(kube::Pod pod) {
   auto shared = std::make_shared<const kube::Pod>(std::move(pod));
   const std::scoped_lock lock(mutex_);
   uid_by_name_[shared->full_name()] = shared->uid;
+  if (shared->nominated_node.empty()) {
+    nominated_.erase(shared->uid);
+  } else {
+    nominated_.insert(shared->uid);
+  }
   by_uid_[shared->uid] = std::move(shared);
 }
 
@@ -16,6 +21,7 @@ void PendingPods::erase(std::string_view uid) {
   // A pod of the same name that was made since keeps its entry.
   const auto name = uid_by_name_.find(found->second->full_name());
   if (name != uid_by_name_.end() && name->second == uid) uid_by_name_.erase(name);
+  nominated_.erase(found->first);
   by_uid_.erase(found);
 }
 
@@ -23,6 +29,7 @@ void PendingPods::retain(const std::set<std::string, std::less<>>& uids) {
   const std::scoped_lock lock(mutex_);
   std::erase_if(by_uid_, [&](const auto& entry) { return !uids.contains(entry.first); });
   std::erase_if(uid_by_name_, [&](const auto& entry) { return !by_uid_.contains(entry.second); });
+  std::erase_if(nominated_, [&](const auto& uid) { return !by_uid_.contains(uid); });
 }
 
 PodPtr PendingPods::find(std::string_view uid) const {
@@ -45,6 +52,13 @@ std::vector<PodPtr> PendingPods::all() const {
   std::vector<PodPtr> pods;
   pods.reserve(by_uid_.size());
   for (const auto& [uid, pod] : by_uid_) pods.push_back(pod);
+  return pods;
+}
+
+std::vector<PodPtr> PendingPods::nominated() const {
+  const std::scoped_lock lock(mutex_);
+  std::vector<PodPtr> pods;
+  for (const std::string& uid : nominated_) pods.push_back(by_uid_.at(uid));
   return pods;
 }
 

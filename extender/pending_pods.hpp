@@ -29,12 +29,15 @@ class PendingPods {
   [[nodiscard]] PodPtr find(std::string_view uid) const;
   [[nodiscard]] PodPtr find(std::string_view ns, std::string_view name) const;
   [[nodiscard]] std::vector<PodPtr> all() const;
+  /// Those that preempted others and wait for room on the node they were nominated to.
+  [[nodiscard]] std::vector<PodPtr> nominated() const;
   [[nodiscard]] std::size_t size() const;
 
  private:
   mutable std::mutex mutex_;
   std::map<std::string, PodPtr, std::less<>> by_uid_;
   std::map<std::string, std::string, std::less<>> uid_by_name_;  ///< "ns/name"
+  std::set<std::string, std::less<>> nominated_;                 ///< UIDs; nearly always none
 };
 
 }  // namespace tangram::extender

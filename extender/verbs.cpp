@@ -1,45 +1,122 @@
 #include "extender/verbs.hpp"
 
+#include "extender/holdings.hpp"
+#include "extender/pod_view.hpp"
+#include "extender/preemption.hpp"
+#include "model/placement.hpp"
+
 #include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <functional>
 
 namespace tangram::extender {
 
 namespace {
 
-constexpr std::string_view kNotSynced =
-    "tangram is still reading the cluster from the API server; try again";
+constexpr std::string_view kSettling =
+    "the room for this pod is being given to another one; trying again shows who gets it";
+constexpr std::string_view kBoundElsewhere =
+    "an earlier bind of this pod to a node that is not asked about may still take effect; try "
+    "again";
 
 /// Refusals are remembered for short-lists only: a list of every node says nothing about any.
 constexpr std::size_t kMaxOffersRemembered = Offers::kMaxRefusedPerPod;
 
-/// The plan's policy with what it remembers of unchanged nodes. Refers to the pass.
-Choose chooser(policies::ChoiceCache::Pass& pass) {
-  return [&pass](model::NodeIndex index,
-                 const model::NodeState& node) -> const std::optional<policies::Choice>& {
-    return pass.choose(index, node);
-  };
-}
+/// Chooses by the plan's policy, through what it remembers of unchanged nodes.
+class Chooser {
+ public:
+  explicit Chooser(const PodPlan& plan)
+      : plan_(plan), pass_(plan.policies->cache.open(*plan.policy, plan.demand)) {}
+
+  const std::optional<policies::Choice>& operator()(model::NodeIndex index,
+                                                    const model::NodeState& node) {
+    if (index != PodView::kReplaced) return pass_.choose(index, node);
+    uncached_ = plan_.policy->choose(plan_.demand, node);
+    return uncached_;
+  }
+
+ private:
+  const PodPlan& plan_;
+  policies::ChoiceCache::Pass pass_;
+  std::optional<policies::Choice> uncached_;
+};
 
 }  // namespace
 
 std::string Verbs::filter(std::string text) {
-  if (!parts_.synced()) return encode_filter_error(kNotSynced);
+  if (const auto why = parts_.not_ready(); !why.empty()) return encode_filter_error(why);
   Body body(std::move(text));
   const auto args = decode_filter_args(body);
   if (!args) return encode_filter_error("filter request: " + args.error().message);
   const auto plan = parts_.policies.plan(args->pod);
   if (!plan) return encode_filter_error(plan.error().message);
+  const Standing standing = stand(args->pod.uid);  // one: all nodes judged at one moment
+  if (!standing.bound_for.empty()) return repeat_offer(*args, standing.bound_for);
   const NodeSet refused = parts_.offers.begin_filter(args->pod.uid);
-  const ClusterPtr cluster = parts_.books.snapshot();  // one: all nodes judged at one moment
-  auto pass = plan->policies->cache.open(*plan->policy, plan->demand);
-  const FilterResult result = extender::filter(args->node_names, plan->demand, *cluster,
-                                               chooser(pass), refused, short_list_);
-  if (short_list_ != 0 && result.kept.size() <= kMaxOffersRemembered) {
-    std::vector<std::string> offered;
-    for (const std::uint32_t kept : result.kept) offered.emplace_back(args->node_names[kept]);
-    parts_.offers.offered(args->pod.uid, std::move(offered));
+  PodView cluster(*standing.cluster);
+  fit_to_pod(cluster, args->pod, "", parts_.pending, parts_.policies);
+  FilterResult result;
+  {
+    Chooser choose(*plan);
+    result = extender::filter(args->node_names, plan->demand, cluster, std::ref(choose), refused,
+                              settings_.short_list);
+    if (!result.kept.empty() && plan->demand.gpu.asks_gpu()) {
+      const auto best = cluster.lookup(args->node_names[result.kept.front()]);
+      hold(args->pod, *plan, *best->node, *choose(best->index, *best->node));
+    }
   }
+  if (result.kept.empty() && room_is_settling(*args, *plan)) return encode_filter_error(kSettling);
+  remember_offer(*args, result);
   return encode(*args, result);
+}
+
+Verbs::Standing Verbs::stand(const std::string& uid) {
+  return parts_.books.apply([&](model::Ledger& ledger) {
+    Standing standing;
+    ledger.drop_hold(uid);
+    if (const auto* entry = ledger.find(uid)) standing.bound_for = entry->holding->node;
+    standing.cluster = ledger.snapshot();
+    return standing;
+  });
+}
+
+/// The bind may still take effect, so no other node will do; sent again it does no harm.
+std::string Verbs::repeat_offer(const FilterArgs& args, const std::string& node) const {
+  const auto asked = std::find(args.node_names.begin(), args.node_names.end(), node);
+  if (asked == args.node_names.end()) return encode_filter_error(kBoundElsewhere);
+  FilterResult only;
+  only.kept.push_back(static_cast<std::uint32_t>(asked - args.node_names.begin()));
+  return encode(args, only);
+}
+
+bool Verbs::room_is_settling(const FilterArgs& args, const PodPlan& plan) const {
+  std::vector<model::HoldingPtr> unsettled;
+  const ClusterPtr cluster = parts_.books.apply([&](model::Ledger& ledger) {
+    unsettled = ledger.unsettled();
+    return ledger.snapshot();
+  });
+  PodView view(*cluster);
+  fit_to_pod(view, args.pod, "", parts_.pending, parts_.policies);
+  return fits_without(unsettled, args.node_names, plan.demand, view, *plan.policy);
+}
+
+void Verbs::hold(const kube::Pod& pod, const PodPlan& plan, const model::NodeState& node,
+                 const policies::Choice& choice) {
+  if (settings_.hold_ttl == std::chrono::milliseconds{0}) return;
+  model::Holding holding = holding_for(pod, node.name, plan.demand,
+                                       model::grants_of(plan.demand.gpu, node, choice.placement));
+  parts_.books.apply([&](model::Ledger& ledger) {
+    // Refused if the node changed meanwhile: then nothing is held, and bind decides.
+    return ledger.hold(std::move(holding), settings_.hold_ttl).has_value();
+  });
+}
+
+void Verbs::remember_offer(const FilterArgs& args, const FilterResult& result) {
+  if (settings_.short_list == 0 || result.kept.size() > kMaxOffersRemembered) return;
+  std::vector<std::string> offered;
+  for (const std::uint32_t kept : result.kept) offered.emplace_back(args.node_names[kept]);
+  parts_.offers.offered(args.pod.uid, std::move(offered));
 }
 
 std::string Verbs::prioritize(std::string text) const {
@@ -51,13 +128,20 @@ std::string Verbs::prioritize(std::string text) const {
   }
   const auto plan = parts_.policies.plan(args->pod);
   if (!plan) return encode(std::vector<HostScore>{});
-  auto pass = plan->policies->cache.open(*plan->policy, plan->demand);
-  return encode(extender::prioritize(args->node_names, *parts_.books.snapshot(), chooser(pass),
+  std::string held_on;
+  const ClusterPtr snapshot = parts_.books.apply([&](model::Ledger& ledger) {
+    if (const auto* entry = ledger.find(args->pod.uid)) held_on = entry->holding->node;
+    return ledger.snapshot();
+  });
+  PodView cluster(*snapshot);
+  fit_to_pod(cluster, args->pod, held_on, parts_.pending, parts_.policies);
+  Chooser choose(*plan);
+  return encode(extender::prioritize(args->node_names, cluster, std::ref(choose),
                                      parts_.offers.refused(args->pod.uid)));
 }
 
 std::string Verbs::preempt(std::string text) const {
-  if (!parts_.synced()) return encode_preempt_result({});
+  if (!parts_.not_ready().empty()) return encode_preempt_result({});
   Body body(std::move(text));
   const auto args = decode_preempt_args(body);
   if (!args) {
@@ -66,13 +150,19 @@ std::string Verbs::preempt(std::string text) const {
   }
   const auto plan = parts_.policies.plan(args->pod);
   if (!plan) return encode_preempt_result({});
-  return encode_preempt_result(
-      extender::preempt(args->nodes, plan->demand, *parts_.books.snapshot(), *plan->policy));
+  const ClusterPtr snapshot = parts_.books.snapshot();
+  PodView cluster(*snapshot);
+  fit_to_pod(cluster, args->pod, "", parts_.pending, parts_.policies);
+  const auto budgets = parts_.budgets();
+  return encode_preempt_result(extender::preempt(
+      args->nodes,
+      {.pod = args->pod, .demand = plan->demand, .policy = *plan->policy, .budgets = budgets.get()},
+      cluster));
 }
 
 Verbs::BindReply Verbs::bind(std::string text) {
-  if (!parts_.synced()) {
-    return {encode_bind_result(kNotSynced), BindOutcome::kUnavailable};
+  if (const auto why = parts_.not_ready(); !why.empty()) {
+    return {encode_bind_result(why), BindOutcome::kUnavailable};
   }
   Body body(std::move(text));
   const auto args = decode_bind_args(body);

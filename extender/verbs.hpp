@@ -3,13 +3,16 @@
 #include "extender/binder.hpp"
 #include "extender/books.hpp"
 #include "extender/decide.hpp"
+#include "extender/disruption_budgets.hpp"
 #include "extender/offers.hpp"
 #include "extender/policy_source.hpp"
 
-#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <string>
+#include <string_view>
 
 namespace tangram::extender {
 
@@ -18,6 +21,12 @@ namespace tangram::extender {
 /// Each takes the request's body and returns the body of a 200: a refusal travels in its Error
 /// field, because kube-scheduler does not read the body of any other status. (prioritize has no
 /// such field: its error is an empty list, which kube-scheduler takes as "no opinion".)
+///
+/// kube-scheduler filters the next pod while the last one's bind is on its way, so filter holds
+/// room for its pod on the node it ranks first, and the next filter does not offer that room. A
+/// pod for which there would be room if holds and binds under way came to nothing is answered
+/// with an Error, which kube-scheduler tries again by time; told "does not fit", the pod would
+/// wait for an event that may never come.
 /// Threads: safe. bind blocks; the others only compute.
 class Verbs {
  public:
@@ -26,10 +35,18 @@ class Verbs {
     const PolicySource& policies;
     Offers& offers;
     Binder& binder;
-    /// True once the books hold what the API server has.
-    std::function<bool()> synced;
+    const PendingPods& pending;
+    /// The disruption budgets; null while they are not known.
+    std::function<std::shared_ptr<const BudgetList>()> budgets;
+    /// Why no verb can be answered now, for another try later; empty = all is well.
+    std::function<std::string_view()> not_ready;
   };
-  Verbs(Parts parts, std::size_t short_list) : parts_(std::move(parts)), short_list_(short_list) {}
+  struct Settings {
+    std::size_t short_list = 8;  ///< 0 = all nodes that fit
+    /// How long room is held for a pod between its filter and its bind; 0 = not at all.
+    std::chrono::milliseconds hold_ttl{3'000};
+  };
+  Verbs(Parts parts, Settings settings) : parts_(std::move(parts)), settings_(settings) {}
 
   [[nodiscard]] std::string filter(std::string body);
   [[nodiscard]] std::string prioritize(std::string body) const;
@@ -42,8 +59,20 @@ class Verbs {
   [[nodiscard]] BindReply bind(std::string body);
 
  private:
+  /// What the books say of a pod when its filter begins.
+  struct Standing {
+    ClusterPtr cluster;     ///< without what was held for the pod
+    std::string bound_for;  ///< the node that a bind of it was sent for; empty = none
+  };
+  [[nodiscard]] Standing stand(const std::string& uid);
+  [[nodiscard]] std::string repeat_offer(const FilterArgs& args, const std::string& node) const;
+  [[nodiscard]] bool room_is_settling(const FilterArgs& args, const PodPlan& plan) const;
+  void hold(const kube::Pod& pod, const PodPlan& plan, const model::NodeState& node,
+            const policies::Choice& choice);
+  void remember_offer(const FilterArgs& args, const FilterResult& result);
+
   Parts parts_;
-  std::size_t short_list_;
+  Settings settings_;
 };
 
 }  // namespace tangram::extender

@@ -180,7 +180,8 @@ model::HoldingPtr find_bound(const model::ClusterSnapshot& cluster, std::string_
   model::HoldingPtr found;
   cluster.for_each([&](const NodeState& node) {
     for (const model::HoldingPtr& holding : node.holdings) {
-      if (holding->pod_name == name && holding->pod_namespace == ns) found = holding;
+      if (!holding->tentative && holding->pod_name == name && holding->pod_namespace == ns)
+        found = holding;
     }
   });
   return found;
@@ -193,7 +194,7 @@ std::string cluster_json(const model::ClusterSnapshot& cluster, const PendingPod
   Writer out(text);
   out.begin_object().member("version", static_cast<std::int64_t>(cluster.version()));
   out.key("nodes").begin_array();
-  for (const NodeState* node : cluster.sorted_nodes()) write_node(out, *node);
+  for (const NodeState* node : cluster.sorted_nodes()) write_node(out, model::granted_only(*node));
   out.end_array().key("pending").begin_array();
   for (const PodPtr& pod : pending.all()) {
     out.begin_object().member("namespace", pod->ns).member("name", pod->name);

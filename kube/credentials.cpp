@@ -4,6 +4,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -35,6 +36,14 @@ Result<Credentials> read(const RestConfig& config) {
     auto text = text_of(*source);
     if (!text) return text.error();
     *into = std::move(*text);
+  }
+  // Not shown: it is a secret, or at least a part of one.
+  const auto is_header_text = [](char c) { return c > ' ' && c < '\x7f'; };
+  if (!std::all_of(credentials.token.begin(), credentials.token.end(), is_header_text)) {
+    return fail(Errc::kInvalidArgument,
+                config.server +
+                    ": the token holds a blank or a control character; write the token "
+                    "alone");
   }
   return credentials;
 }

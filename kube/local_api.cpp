@@ -230,7 +230,8 @@ Response LocalApi::State::patch(const Route& route, const Request& request) {
 }
 
 Response LocalApi::State::erase(const Route& route, const Request& request) {
-  if (route.is_collection() || !route.subresource.empty()) return response(method_not_allowed());
+  const bool erasable = route.kind != ResourceKind::kNamespaces && route.subresource.empty();
+  if (route.is_collection() || !erasable) return response(method_not_allowed());
   const auto options =
       read_delete_options(request.body, query_value(request, "gracePeriodSeconds"));
   if (!options) return response(options.error());
@@ -259,7 +260,7 @@ Result<LocalStore::Creation> LocalApi::State::loaded(const YamlObject& object) {
   const auto head = read_head(object.json);
   if (!head) return wrong(head.error().message);
   for (const ResourceKind kind :
-       {ResourceKind::kNodes, ResourceKind::kPods, ResourceKind::kLeases}) {
+       {ResourceKind::kNodes, ResourceKind::kPods, ResourceKind::kLeases, ResourceKind::kBudgets}) {
     if (head->kind != info(kind).kind) continue;
     Route route;
     route.kind = kind;
@@ -270,7 +271,8 @@ Result<LocalStore::Creation> LocalApi::State::loaded(const YamlObject& object) {
     if (!content) return wrong(content.error().message);
     return LocalStore::Creation{kind, std::move(*content)};
   }
-  return wrong("kind \"" + head->kind + "\" cannot be loaded; write Node, Pod, Lease or List");
+  return wrong("kind \"" + head->kind +
+               "\" cannot be loaded; write Node, Pod, Lease, PodDisruptionBudget or List");
 }
 
 LocalApi::LocalApi(const Clock& clock, Options options)

@@ -10,13 +10,15 @@
 
 namespace tangram::kube {
 
-/// A small API server in memory: nodes, pods (with the binding subresource), leases, events;
+/// A small API server in memory: nodes, pods (with the binding subresource), leases, events,
+/// disruption budgets, namespaces (which nothing needs to be in, and which cannot be deleted);
 /// GET, LIST (limit/continue, field selectors spec.nodeName, metadata.name, status.phase with = and
-/// !=), WATCH (resourceVersion, bookmarks, sendInitialEvents refused with 422 as old servers do, an
-/// ERROR frame 410 once history is gone), POST, PUT (with resourceVersion precondition),
-/// merge-patch (also of the status subresource), DELETE. What it does not do (label selectors,
-/// dryRun, other patches) it refuses. A page of a list is of the moment of the first page.
-/// Answers carry the statuses and the metav1.Status bodies of a real server.
+/// !=, label selectors by equality and existence), WATCH (resourceVersion, bookmarks,
+/// sendInitialEvents refused with 422 as old servers do, an ERROR frame 410 once history is gone),
+/// POST, PUT (with resourceVersion precondition), merge-patch (also of the status subresource),
+/// DELETE. What it does not do (set-based label selectors, dryRun, other patches) it refuses. A
+/// page of a list is of the moment of the first page. Answers carry the statuses and the
+/// metav1.Status bodies of a real server.
 ///
 /// Serves demo, replay and tests. It holds only what tests/kube's contract suite covers.
 /// Threads: safe. Time (creationTimestamp) comes from the clock; UIDs and versions are counted,
@@ -36,7 +38,8 @@ class LocalApi final : public KubeApi {
   Result<Response> watch(const Request& request, const WatchFrame& frame,
                          std::stop_token stop) override;
 
-  /// Loads objects from YAML: documents of kind Node, Pod, Lease or List, as kubectl would.
+  /// Loads objects from YAML: documents of kind Node, Pod, Lease,
+  /// PodDisruptionBudget or List, as kubectl would.
   /// All or nothing. A status is kept, so that what runs can be loaded.
   /// @returns kInvalidArgument, with the line and what is wrong
   Result<std::size_t> load_yaml(const std::string& text);

@@ -18,10 +18,18 @@ constexpr std::array<KindInfo, kResourceKinds> kInfos{{
      "leases.coordination.k8s.io", true, false},
     {"/apis/events.k8s.io/v1", "events.k8s.io/v1", "events", "Event", "events.events.k8s.io", true,
      false},
+    {"/apis/policy/v1", "policy/v1", "poddisruptionbudgets", "PodDisruptionBudget",
+     "poddisruptionbudgets.policy", true, true},
+    {"/api/v1", "v1", "namespaces", "Namespace", "namespaces", false, true},
 }};
 
 void read_string_map(json::Reader& in) {
   in.object([&](std::string_view /*key*/) { std::ignore = in.string_or_null(); });
+}
+
+void read_labels(json::Reader& in, ObjectHead& head) {
+  in.object(
+      [&](std::string_view key) { head.fields.labels.emplace_back(key, in.string_or_null()); });
 }
 
 bool read_metadata_name(json::Reader& in, std::string_view key, ObjectHead& head) {
@@ -48,8 +56,10 @@ void read_metadata(json::Reader& in, ObjectHead& head) {
       head.deleting = !in.string_or_null().empty();
     } else if (key == "deletionGracePeriodSeconds" && in.kind() != json::Kind::kNull) {
       head.deletion_grace = in.integer();
-    } else if (key == "annotations" || key == "labels") {
+    } else if (key == "annotations") {
       read_string_map(in);
+    } else if (key == "labels") {
+      read_labels(in, head);
     } else {
       in.skip();
     }

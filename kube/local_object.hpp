@@ -8,12 +8,14 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 /// Objects as the in-memory API server keeps them.
 namespace tangram::kube {
 
-enum class ResourceKind { kPods, kNodes, kLeases, kEvents };
-inline constexpr std::size_t kResourceKinds = 4;
+enum class ResourceKind { kPods, kNodes, kLeases, kEvents, kBudgets, kNamespaces };
+inline constexpr std::size_t kResourceKinds = 6;
 
 struct KindInfo {
   std::string_view prefix;       ///< of its paths: "/api/v1"
@@ -25,15 +27,17 @@ struct KindInfo {
   bool has_status;  ///< the status is written through the subresource alone
 };
 [[nodiscard]] const KindInfo& info(ResourceKind kind);
-inline constexpr ResourceKind kAllKinds[] = {ResourceKind::kPods, ResourceKind::kNodes,
-                                             ResourceKind::kLeases, ResourceKind::kEvents};
+inline constexpr ResourceKind kAllKinds[] = {ResourceKind::kPods,    ResourceKind::kNodes,
+                                             ResourceKind::kLeases,  ResourceKind::kEvents,
+                                             ResourceKind::kBudgets, ResourceKind::kNamespaces};
 
-/// What field selectors look at, kept beside the text so that selecting parses nothing.
+/// What selectors look at, kept beside the text so that selecting parses nothing.
 struct Fields {
   std::string ns;
   std::string name;
   std::string node;   ///< spec.nodeName of a pod
   std::string phase;  ///< status.phase of a pod
+  std::vector<std::pair<std::string, std::string>> labels;
 };
 
 /// An object ready to be stored. The text leaves out what every answer adds: kind, apiVersion and

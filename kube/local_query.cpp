@@ -35,9 +35,11 @@ bool query_flag(const Request& request, const std::string& name) {
   return value != nullptr && (*value == "true" || *value == "1");
 }
 
-Answer<FieldSelector> query_selector(const Request& request, ResourceKind kind) {
-  const std::string* text = query_value(request, "fieldSelector");
-  auto selector = FieldSelector::parse(kind, text == nullptr ? "" : *text);
+Answer<Selector> query_selector(const Request& request, ResourceKind kind) {
+  const std::string* fields = query_value(request, "fieldSelector");
+  const std::string* labels = query_value(request, "labelSelector");
+  auto selector =
+      Selector::parse(kind, fields == nullptr ? "" : *fields, labels == nullptr ? "" : *labels);
   if (!selector) return bad_request(selector.error().message);
   return std::move(*selector);
 }
@@ -50,7 +52,7 @@ Answer<std::uint64_t> parse_version(const std::string& text, std::uint64_t curre
 }
 
 Answer<void> check_query(const Request& request) {
-  for (const char* name : {"labelSelector", "dryRun", "resourceVersionMatch"}) {
+  for (const char* name : {"dryRun", "resourceVersionMatch"}) {
     if (query_value(request, name) != nullptr) {
       return bad_request(std::string(name) + " is not something that this in-memory server knows");
     }

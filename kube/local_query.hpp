@@ -17,7 +17,7 @@ namespace tangram::kube {
 [[nodiscard]] Answer<std::uint64_t> query_count(const Request& request, const std::string& name,
                                                 std::uint64_t otherwise);
 [[nodiscard]] bool query_flag(const Request& request, const std::string& name);
-[[nodiscard]] Answer<FieldSelector> query_selector(const Request& request, ResourceKind kind);
+[[nodiscard]] Answer<Selector> query_selector(const Request& request, ResourceKind kind);
 
 /// A resourceVersion. Refuses what is not a number, or no version yet.
 [[nodiscard]] Answer<std::uint64_t> parse_version(const std::string& text, std::uint64_t current);

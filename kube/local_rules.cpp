@@ -123,6 +123,14 @@ Answer<Content> finish_update(const Route& route, const StoredObject& before, Js
   return finish(route, std::move(doc));
 }
 
+/// A new node alone may bring its status along.
+void begin_status(ResourceKind kind, JsonDoc& doc, bool keep_status) {
+  if (kind == ResourceKind::kNodes || !info(kind).has_status) return;
+  if (!keep_status) doc.erase({"status"});
+  if (kind == ResourceKind::kBudgets || doc.text_at({"status", "phase"})) return;
+  doc.set_string({"status", "phase"}, kind == ResourceKind::kPods ? "Pending" : "Active");
+}
+
 }  // namespace
 
 Answer<Body> read_body(const Route& route, const std::string& text) {
@@ -166,9 +174,7 @@ Answer<Content> created_object(const Route& route, Body body, const Stamp& stamp
   doc.set_string({"metadata", "creationTimestamp"}, stamp.time);
   doc.erase({"metadata", "deletionTimestamp"});
   doc.erase({"metadata", "deletionGracePeriodSeconds"});
-  if (route.kind == ResourceKind::kPods && !keep_status) doc.erase({"status"});
-  const bool no_phase = !keep_status || body.head.fields.phase.empty();
-  if (route.kind == ResourceKind::kPods && no_phase) doc.set_string({"status", "phase"}, "Pending");
+  begin_status(route.kind, doc, keep_status);
   return finish(route, std::move(doc));
 }
 

@@ -9,22 +9,35 @@
 
 namespace tangram::kube {
 
-/// "spec.nodeName=n1,status.phase!=Failed": the field selectors a real server knows for these
-/// kinds.
-class FieldSelector {
+/// What a list or watch asks for: field selectors ("spec.nodeName=n1,status.phase!=Failed") that a
+/// real server knows for the kind, and label selectors by equality and existence
+/// ("app=train,tier!=test,gpu,!spot").
+class Selector {
  public:
   /// @returns kInvalidArgument for another syntax, or a field that cannot be selected by
-  static Result<FieldSelector> parse(ResourceKind kind, std::string_view text);
+  static Result<Selector> parse(ResourceKind kind, std::string_view fields,
+                                std::string_view labels);
 
   [[nodiscard]] bool matches(const Fields& fields) const;
 
  private:
-  struct Term {
+  struct FieldTerm {
     std::string Fields::*field;
     bool negated;
     std::string value;
   };
-  std::vector<Term> terms_;
+  struct LabelTerm {
+    std::string key;
+    bool negated;
+    bool any_value;  ///< the label must be there, or, negated, must not
+    std::string value;
+  };
+  static Result<FieldTerm> field_term(ResourceKind kind, std::string_view text);
+  static Result<LabelTerm> label_term(std::string_view text);
+  static bool matches(const LabelTerm& term, const Fields& fields);
+
+  std::vector<FieldTerm> fields_;
+  std::vector<LabelTerm> labels_;
 };
 
 }  // namespace tangram::kube

@@ -65,7 +65,7 @@ class LocalStore {
     ResourceKind kind{};
     std::string prefix;    ///< of the keys: "ns/", or empty = all
     std::uint64_t at = 0;  ///< version to read
-    FieldSelector selector;
+    Selector selector;
   };
   struct Page {
     std::vector<ObjectPtr> objects;

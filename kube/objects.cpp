@@ -164,6 +164,9 @@ void read_spec(json::Reader& in, Pod& pod) {
   for (Container& app : spec.apps) app.always_restarts = false;
   pod.footprint = pod_footprint(spec);
   pod.containers = container_infos(spec);
+  for (const ContainerInfo& container : pod.containers) {
+    if (!container.ordinary_init) pod.footprint.slots += static_cast<int>(container.slots);
+  }
 }
 
 model::Annotations read_annotations(json::Reader& in) {
@@ -187,6 +190,8 @@ void read_pod_metadata(json::Reader& in, Pod& pod) {
       pod.resource_version = in.string_or_null();
     } else if (key == "annotations") {
       pod.annotations = read_annotations(in);
+    } else if (key == "labels") {
+      in.object([&](std::string_view label) { pod.labels.emplace(label, in.string_or_null()); });
     } else if (key == "deletionTimestamp") {
       pod.deleting = !in.string_or_null().empty();
     } else {
@@ -238,6 +243,8 @@ void read_node_status(json::Reader& in, Node& node) {
   const auto& memory = allocatable.memory ? allocatable.memory : capacity.memory;
   if (cpu) node.cpu = MilliCpu(cpu->milli_floor());
   if (memory) node.memory = memory->mebibytes_floor();
+  node.slots =
+      static_cast<int>(allocatable.slots ? *allocatable.slots : capacity.slots.value_or(0));
 }
 
 /// An object from the API server always has these; without them it is something else.

@@ -17,6 +17,7 @@ struct Pod {
   std::string name;
   std::string resource_version;
   model::Annotations annotations;  ///< those under model::kPrefix, without the prefix
+  model::Labels labels;            ///< all of them
   std::vector<model::ContainerInfo>
       containers;               ///< app containers, then sidecars, then ordinary init containers
   model::Footprint footprint;   ///< Kubernetes' rule: see pod_footprint() in objects.cpp
@@ -38,6 +39,7 @@ struct Node {
   model::Annotations annotations;  ///< those under model::kPrefix, without the prefix
   MilliCpu cpu;                    ///< status.allocatable, rounded down
   Mebibytes memory;                ///< status.allocatable, rounded down
+  int slots = 0;                   ///< status.allocatable of model::kSlotResource
 };
 
 /// Read one object where the reader stands. Members that are not needed are skipped, unknown ones

@@ -9,7 +9,7 @@ namespace tangram::kube {
 
 namespace {
 
-constexpr std::string_view kAccountFolder = "/var/run/secrets/kubernetes.io/serviceaccount/";
+constexpr std::string_view kAccountFolder = "var/run/secrets/kubernetes.io/serviceaccount/";
 
 }  // namespace
 

@@ -33,10 +33,10 @@ using Environment = std::function<std::string(const std::string& name)>;
 [[nodiscard]] std::string process_environment(const std::string& name);
 
 /// The service account of the pod that this process runs in.
-/// @param root  a folder to look into instead of "/"
+/// @param root  where its files are mounted, with a slash at the end
 /// @returns kNotFound if this is no pod, or one without a service account
 [[nodiscard]] Result<RestConfig> in_cluster_config(
-    const Environment& environment = process_environment, const std::string& root = "");
+    const Environment& environment = process_environment, const std::string& root = "/");
 
 /// Where the kubeconfig is: `path`, else $KUBECONFIG, else ~/.kube/config.
 /// @returns kInvalidArgument if $KUBECONFIG names several files: they are not merged

@@ -87,6 +87,7 @@ struct NodeInventory {
   std::vector<Card> cards;
   MilliCpu cpu;      ///< status.allocatable, rounded down
   Mebibytes memory;  ///< status.allocatable, rounded down
+  int slots = 0;     ///< status.allocatable of kSlotResource; 0 = none, or not known yet
   friend bool operator==(const NodeInventory&, const NodeInventory&) = default;
 };
 

@@ -78,25 +78,65 @@ void Ledger::remove_node(std::string_view name) {
   nodes_.put(std::move(node));
 }
 
+Result<void> Ledger::hold(Holding holding, std::chrono::milliseconds ttl) {
+  const auto found = entries_.find(holding.pod_uid);
+  if (found != entries_.end() && found->second.phase != Phase::kHeld) {
+    return fail(Errc::kConflict, "pod " + holding.pod_uid + " holds a place already");
+  }
+  holding.tentative = true;
+  return book(std::move(holding), Phase::kHeld, ttl);
+}
+
+void Ledger::drop_hold(std::string_view pod_uid) {
+  const auto found = entries_.find(pod_uid);
+  if (found != entries_.end() && found->second.phase == Phase::kHeld) erase(found);
+}
+
 Result<void> Ledger::assume(Holding holding, std::chrono::milliseconds ttl) {
+  const auto found = entries_.find(holding.pod_uid);
+  if (found != entries_.end()) {
+    Entry& entry = found->second;
+    if (entry.phase == Phase::kUnsure && *entry.holding == holding) {
+      set_phase(entry, Phase::kAssumed);
+      set_deadline(entry, ttl);
+      return {};
+    }
+    if (entry.phase != Phase::kHeld) {
+      return fail(Errc::kConflict, "pod " + holding.pod_uid + " holds a place already");
+    }
+  }
+  return book(std::move(holding), Phase::kAssumed, ttl);
+}
+
+Result<void> Ledger::book(Holding holding, Phase phase, std::chrono::milliseconds ttl) {
   assert(ttl > std::chrono::milliseconds{0});
   const NodeState* node = nodes_.find(holding.node);
   if (node == nullptr || !node->present) {
     return fail(Errc::kNotFound, "node " + holding.node + " is not known");
   }
-  if (entries_.contains(holding.pod_uid)) {
-    return fail(Errc::kConflict, "pod " + holding.pod_uid + " holds a place already");
-  }
-  if (const auto card = first_refusing_card(*node, holding)) {
+  const auto held = entries_.find(holding.pod_uid);
+  const bool held_here = held != entries_.end() && held->second.holding->node == holding.node;
+  const auto refusing = held_here
+                            ? first_refusing_card(without_pods(*node, {holding.pod_uid}), holding)
+                            : first_refusing_card(*node, holding);
+  if (refusing) {
     return fail(Errc::kStale,
-                "card " + *card + " of node " + holding.node + " has no room any more");
+                "card " + *refusing + " of node " + holding.node + " has no room any more");
   }
+  if (held != entries_.end()) erase(held);
   add({.holding = std::make_shared<const Holding>(std::move(holding)),
-       .phase = Phase::kAssumed,
+       .phase = phase,
        .observed = false,
        .deadline = clock_->now() + ttl,
        .ttl = ttl});
   return {};
+}
+
+void Ledger::doubt(std::string_view pod_uid, std::chrono::milliseconds ttl) {
+  const auto found = entries_.find(pod_uid);
+  if (found == entries_.end() || found->second.phase != Phase::kAssumed) return;
+  set_phase(found->second, Phase::kUnsure);
+  set_deadline(found->second, ttl);
 }
 
 Result<void> Ledger::confirm(std::string_view pod_uid) {
@@ -163,6 +203,10 @@ std::vector<HoldingPtr> Ledger::overdue() {
     if (found == entries_.end() || found->second.observed) continue;
     Entry& entry = found->second;
     if (entry.deadline != node.key()) continue;
+    if (entry.phase == Phase::kHeld) {
+      erase(found);
+      continue;
+    }
     entry.deadline = now + entry.ttl;
     node.key() = entry.deadline;
     deadlines_.insert(std::move(node));
@@ -176,6 +220,14 @@ const Ledger::Entry* Ledger::find(std::string_view pod_uid) const {
   return found == entries_.end() ? nullptr : &found->second;
 }
 
+std::vector<HoldingPtr> Ledger::unsettled() const {
+  std::vector<HoldingPtr> holdings;
+  for (const Uids* list : {&held_, &assumed_}) {
+    for (const std::string& uid : *list) holdings.push_back(entries_.find(uid)->second.holding);
+  }
+  return holdings;
+}
+
 std::shared_ptr<const ClusterSnapshot> Ledger::snapshot() { return nodes_.publish(); }
 
 void Ledger::add(Entry entry) {
@@ -183,8 +235,8 @@ void Ledger::add(Entry entry) {
   insert_holding(node, entry.holding);
   nodes_.put(std::move(node));
   if (!entry.observed) deadlines_.emplace(entry.deadline, entry.holding->pod_uid);
-  if (entry.phase == Phase::kAssumed) ++assumed_;
   const std::string uid = entry.holding->pod_uid;
+  if (Uids* list = list_of(entry.phase)) list->insert(uid);
   entries_.emplace(uid, std::move(entry));
 }
 
@@ -193,13 +245,34 @@ void Ledger::erase(Entries::iterator entry) {
   NodeState node = nodes_.checkout(holding.node);
   remove_holding(node, holding);
   nodes_.put(std::move(node));
-  if (entry->second.phase == Phase::kAssumed) --assumed_;
+  if (Uids* list = list_of(entry->second.phase)) list->erase(entry->first);
   entries_.erase(entry);
 }
 
 void Ledger::set_phase(Entry& entry, Phase phase) {
-  if (entry.phase == Phase::kAssumed && phase == Phase::kConfirmed) --assumed_;
+  const std::string& uid = entry.holding->pod_uid;
+  if (Uids* list = list_of(entry.phase)) list->erase(uid);
   entry.phase = phase;
+  if (Uids* list = list_of(phase)) list->insert(uid);
+}
+
+void Ledger::set_deadline(Entry& entry, std::chrono::milliseconds ttl) {
+  entry.ttl = ttl;
+  entry.deadline = clock_->now() + ttl;
+  deadlines_.emplace(entry.deadline, entry.holding->pod_uid);
+}
+
+Ledger::Uids* Ledger::list_of(Phase phase) {
+  switch (phase) {
+    case Phase::kHeld:
+      return &held_;
+    case Phase::kAssumed:
+    case Phase::kUnsure:
+      return &assumed_;
+    case Phase::kConfirmed:
+      return nullptr;
+  }
+  return nullptr;
 }
 
 }  // namespace tangram::model

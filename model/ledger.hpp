@@ -16,20 +16,29 @@
 
 namespace tangram::model {
 
-enum class Phase { kAssumed, kConfirmed };
+enum class Phase {
+  kHeld,       ///< room set aside for a pod that was offered the node; nothing is written anywhere
+  kAssumed,    ///< its bind is under way
+  kUnsure,     ///< its bind was sent, and nobody knows whether it took effect or still will
+  kConfirmed,  ///< bound
+};
 
 /// The books: which pod holds which slice of which card, on every node.
 ///
-///     (none) --assume--> Assumed --confirm--> Confirmed --release--> (none)
-///        |                  |                     ^
-///        |                  +-- forget, release --|-----------------> (none)
-///        +---------------- observe ---------------+
+///              .---------- expires ---------> (none)
+///     hold-> Held
+///              '--assume--> Assumed --confirm--> Confirmed --release--> (none)
+///     (none) -----assume--->  |  |  ^                ^
+///                       doubt |  |  | assume again   |
+///                             v  |  |                |
+///                           Unsure -----confirm------+
+///     Assumed, Unsure --forget, release--> (none);  any --observe--> Confirmed
 ///
 /// Keyed by pod UID, so a pod that was deleted and made again under its name is another pod.
 /// What the API server shows (observe) is the truth and replaces what was assumed, even where it
-/// over-grants a card. A holding that the API server's watch has not shown yet has a deadline;
+/// over-grants a card. A booking that the API server's watch has not shown yet has a deadline;
 /// when it passes, overdue() names the pod, and the caller reads it and then confirms or
-/// releases. Nothing is ever released for being late alone.
+/// releases. Nothing that was sent is ever released for being late alone; what is merely held is.
 ///
 /// Any refused operation leaves the books as they were.
 /// Threads: not safe; extender::Books is its only user.
@@ -44,13 +53,27 @@ class Ledger {
   /// The Node object is gone. Its pods hold what they hold until they end themselves.
   void remove_node(std::string_view name);
 
-  /// Books a pod that is about to be bound.
+  /// Sets room aside for a pod that is offered a node, in place of what was held for it before.
+  /// Ends when the pod is assumed, with release() or forget(), or after `ttl` (> 0).
+  /// @returns kNotFound, kStale  as assume(); the earlier hold stays
+  ///          kConflict  its bind is under way, or it is bound
+  Result<void> hold(Holding holding, std::chrono::milliseconds ttl);
+
+  /// Drops what is held for the pod, and nothing else. Safe to repeat.
+  void drop_hold(std::string_view pod_uid);
+
+  /// Books a pod that is about to be bound, in place of what was held for it. A pod whose
+  /// outcome is unsure is booked again only as it was: the first bind may still take effect.
   ///
   /// @param ttl  how long until overdue() names the pod, unless the watch shows it bound; > 0
   /// @returns kNotFound  the node is unknown or has left the cluster
-  ///          kConflict  this pod holds something already
+  ///          kConflict  this pod holds a place already
   ///          kStale     a card is gone or has no room any more: decide again
   Result<void> assume(Holding holding, std::chrono::milliseconds ttl);
+
+  /// The pod's bind was sent, and nobody knows what came of it: keeps the booking.
+  /// @param ttl  how long until overdue() names the pod; > 0
+  void doubt(std::string_view pod_uid, std::chrono::milliseconds ttl);
 
   /// The API server said that the pod is bound.
   /// @returns kNotFound if the pod holds nothing: it ended meanwhile, and stays ended
@@ -70,7 +93,8 @@ class Ledger {
   /// is not in it has ended unseen, and is released. @returns those, by pod UID
   std::vector<HoldingPtr> retain_observed(const std::set<std::string, std::less<>>& bound_uids);
 
-  /// Holdings whose deadline has passed; each is named again after another ttl.
+  /// Bookings whose deadline has passed; each is named again after another ttl. Ends what was
+  /// held for too long.
   std::vector<HoldingPtr> overdue();
 
   struct Entry {
@@ -83,9 +107,14 @@ class Ledger {
   /// @returns null if the pod holds nothing; valid until the next change
   [[nodiscard]] const Entry* find(std::string_view pod_uid) const;
 
-  /// Pods whose bind is under way.
-  [[nodiscard]] std::size_t assumed_count() const { return assumed_; }
-  [[nodiscard]] std::size_t pod_count() const { return entries_.size(); }
+  /// What is held, assumed or unsure: room that may come back without any pod ending.
+  [[nodiscard]] std::vector<HoldingPtr> unsettled() const;
+
+  [[nodiscard]] std::size_t held_count() const { return held_.size(); }
+  /// Pods whose bind is under way or unsure.
+  [[nodiscard]] std::size_t assumed_count() const { return assumed_.size(); }
+  /// Without those that are merely held.
+  [[nodiscard]] std::size_t pod_count() const { return entries_.size() - held_.size(); }
 
   /// The books as they stand. Nodes that did not change are shared with earlier snapshots.
   [[nodiscard]] std::shared_ptr<const ClusterSnapshot> snapshot();
@@ -99,15 +128,22 @@ class Ledger {
   };
   using Entries = std::unordered_map<std::string, Entry, UidHash, std::equal_to<>>;
 
+  using Uids = std::set<std::string, std::less<>>;
+
   void add(Entry entry);
   void erase(Entries::iterator entry);
   void set_phase(Entry& entry, Phase phase);
+  void set_deadline(Entry& entry, std::chrono::milliseconds ttl);
+  Result<void> book(Holding holding, Phase phase, std::chrono::milliseconds ttl);
+  /// The pods in that phase; null for those that are settled.
+  [[nodiscard]] Uids* list_of(Phase phase);
 
   const Clock* clock_;
   NodeTable nodes_;
   Entries entries_;
   std::multimap<TimePoint, std::string> deadlines_;  ///< may name pods that are no longer late
-  std::size_t assumed_ = 0;
+  Uids held_;
+  Uids assumed_;  ///< kAssumed and kUnsure
 };
 
 }  // namespace tangram::model

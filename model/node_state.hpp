@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,10 +17,11 @@
 
 namespace tangram::model {
 
-/// CPU and memory that a pod requests of its node, by Kubernetes' rule for pod requests.
+/// What a pod requests of its node besides cards, by Kubernetes' rule for pod requests.
 struct Footprint {
   MilliCpu cpu;
   Mebibytes memory;
+  int slots = 0;  ///< kSlotResource, of all containers
   friend bool operator==(const Footprint&, const Footprint&) = default;
 };
 
@@ -29,6 +31,8 @@ struct PodDemand {
   Footprint footprint;
   friend bool operator==(const PodDemand&, const PodDemand&) = default;
 };
+
+using Labels = std::map<std::string, std::string, std::less<>>;
 
 /// What one pod holds on one node. GPU or not: a pod without cards still takes CPU and memory.
 struct Holding {
@@ -40,6 +44,9 @@ struct Holding {
   int priority = 0;
   Isolation isolation = Isolation::kNone;
   std::vector<ContainerGrant> containers;  ///< empty = no card
+  Labels labels = {};        ///< of pods with cards: disruption budgets select by them
+  bool tentative = false;    ///< room set aside, not granted: Ledger::hold()
+  bool terminating = false;  ///< has a deletionTimestamp; holds what it holds until it is gone
   friend bool operator==(const Holding&, const Holding&) = default;
 };
 using HoldingPtr = std::shared_ptr<const Holding>;
@@ -96,6 +103,14 @@ struct NodeState {
 /// The same node without some of its pods: for "what if these were evicted".
 [[nodiscard]] NodeState without_pods(const NodeState& node,
                                      const std::vector<std::string>& pod_uids);
+
+/// The same node without what is merely held: what its pods have been granted, or are about to be.
+[[nodiscard]] NodeState granted_only(const NodeState& node);
+/// Is anything merely held on the node?
+[[nodiscard]] bool has_tentative(const NodeState& node);
+
+/// The same node with one more pod on it: for "what if this one had come".
+[[nodiscard]] NodeState with_pod(const NodeState& node, const Holding& holding);
 
 /// Adds (sign = 1) or takes away (sign = -1) everything a holding charges to the node.
 void apply_holding(NodeState& node, const Holding& holding, int sign);

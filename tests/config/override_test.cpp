@@ -82,10 +82,7 @@ const std::vector<Refusal> kRefusals{
                 "log.level=debug"},
     {.name = "Contradiction",
      .assignment = "bind.timeout_ms=30000",
-     .message = "--set bind.timeout_ms: bind.timeout_ms is not below scheduler.assume_ttl_ms, "
-                "30000 ms: bookings would expire under binds in flight; write less, or raise "
-                "scheduler.assume_ttl_ms\n"
-                "--set bind.timeout_ms: bind.timeout_ms is not below server.request_timeout_s, "
+     .message = "--set bind.timeout_ms: bind.timeout_ms is not below server.request_timeout_s, "
                 "30000 ms: binds would be cut off before their answer; write less, or raise "
                 "server.request_timeout_s\n"
                 "--set bind.timeout_ms: bind.timeout_ms is above server.drain_timeout_s, 20000 ms: "

@@ -203,38 +203,6 @@ TEST_F(DecideTest, SpreadsTheLargestScoresThereAre) {
   EXPECT_EQ(scores_of(prioritize_all()), (std::vector<std::int64_t>{0, 4, 10}));
 }
 
-// ---- preempt
-
-TEST_F(DecideTest, KeepsOnlyNodesWhereThePodFitsOnceTheVictimsLeft) {
-  for (const char* name : {"a", "b", "c"}) add_node(name, {card(std::string("GPU-") + name)});
-  // 700 of each card is held by two pods; 500 fits only if the 400 one leaves.
-  for (const std::string name : {"a", "b", "c"}) {
-    ledger_.observe(holding("big-" + name, name, {granted("GPU-" + name, 1'000, 400)}));
-    ledger_.observe(holding("small-" + name, name, {granted("GPU-" + name, 1'000, 300)}));
-  }
-  const std::map<std::string, Victims, std::less<>> asked{{"a", {{"big-a"}, 2}},
-                                                          {"b", {{"small-b"}, 0}},
-                                                          {"c", {{"small-c", "big-c"}, 1}},
-                                                          {"unknown", {{"x"}, 0}}};
-  const auto possible = preempt(asked, demand_, *ledger_.snapshot(), ScoreTable{{}});
-  // b: 600 free are enough too: 1000 - 400.
-  ASSERT_EQ(possible.size(), 3U);
-  EXPECT_EQ(possible.at("a").uids, std::vector<std::string>{"big-a"});
-  EXPECT_EQ(possible.at("a").pdb_violations, 2);
-  EXPECT_EQ(possible.at("c").uids, (std::vector<std::string>{"small-c", "big-c"}));
-  demand_.gpu = request(fraction(650));
-  const auto harder = preempt(asked, demand_, *ledger_.snapshot(), ScoreTable{{}});
-  ASSERT_EQ(harder.size(), 2U);  // a: 700 free; c: all; b: only 600
-  EXPECT_TRUE(harder.contains("a") && harder.contains("c"));
-}
-
-TEST_F(DecideTest, PassesNodesItDoesNotKnowForPodsWithoutCards) {
-  demand_.gpu = {};
-  const auto possible =
-      preempt({{"unknown", {{"x"}, 0}}}, demand_, *ledger_.snapshot(), ScoreTable{{}});
-  EXPECT_EQ(possible.size(), 1U);
-}
-
 // ---- Random clusters beside the plainest reading of the rules.
 
 enum class Sort { kFree, kFull, kUnknown };

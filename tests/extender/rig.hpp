@@ -35,6 +35,7 @@ struct Rig {
   PendingPods pending;
   Offers offers{clock, 100, std::chrono::seconds(60)};
   PolicySource policies{binpack()};
+  bool may_write = true;
   FeedCounters counters;
   std::vector<std::string> arrivals;  ///< UIDs
   NodeFeed nodes{books, counters};
@@ -45,9 +46,10 @@ struct Rig {
                  .pending = pending,
                  .offers = offers,
                  .policies = policies,
-                 .clock = clock},
+                 .clock = clock,
+                 .may_write = [this](std::chrono::milliseconds) { return may_write; }},
                 {.api_timeout = std::chrono::milliseconds(4'000),
-                 .assume_ttl = std::chrono::milliseconds(30'000)}};
+                 .assume_ttl = std::chrono::milliseconds(70'000)}};
 
   static PolicySettings binpack() {
     PolicySettings settings;

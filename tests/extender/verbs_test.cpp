@@ -23,8 +23,12 @@ class VerbsTest : public ::testing::Test {
                   .policies = rig_.policies,
                   .offers = rig_.offers,
                   .binder = rig_.binder,
-                  .synced = [this] { return synced_; }},
-                 short_list);
+                  .pending = rig_.pending,
+                  .budgets = [this] { return budgets_.all(); },
+                  .not_ready = [this]() -> std::string_view {
+                    return synced_ ? "" : "still reading the cluster; try again";
+                  }},
+                 {.short_list = short_list, .hold_ttl = hold_ttl_});
   }
   /// A pod that waits, known to the API server and the books. @returns its UID
   std::string wait(const std::string& name, const std::string& fraction = "0.5") {
@@ -43,6 +47,8 @@ class VerbsTest : public ::testing::Test {
 
   Rig rig_;
   bool synced_ = true;
+  std::chrono::milliseconds hold_ttl_{3'000};
+  DisruptionBudgets budgets_;
 };
 
 TEST_F(VerbsTest, FiltersByTheBooks) {
@@ -56,13 +62,84 @@ TEST_F(VerbsTest, FiltersByTheBooks) {
             R"("Error":""})");
 }
 
+// ---- Room held between filter and bind.
+
+TEST_F(VerbsTest, DoesNotOfferTheRoomOfThePodBefore) {
+  const std::string first = wait("first", "0.7");
+  wait("second", "0.7");
+  Verbs both = verbs(1);
+  EXPECT_EQ(json_at(both.filter(ask("first")), "NodeNames"), R"(["a"])");
+  EXPECT_EQ(json_at(both.filter(ask("second")), "NodeNames"), R"(["b"])");
+  EXPECT_EQ(both.bind(bind_body("first", first, "a")).outcome, BindOutcome::kBound);
+  EXPECT_EQ(both.bind(bind_body("second", rig_.pending.find("ml", "second")->uid, "b")).outcome,
+            BindOutcome::kBound);
+}
+
+TEST_F(VerbsTest, HoldsNothingIfSoConfigured) {
+  hold_ttl_ = std::chrono::milliseconds(0);
+  wait("first", "0.7");
+  wait("second", "0.7");
+  EXPECT_EQ(json_at(verbs(1).filter(ask("first")), "NodeNames"), R"(["a"])");
+  EXPECT_EQ(json_at(verbs(1).filter(ask("second")), "NodeNames"), R"(["a"])");
+}
+
+TEST_F(VerbsTest, AsksForAnotherTryWhileTheLastRoomIsHeld) {
+  wait("first", "0.7");
+  wait("second", "0.7");
+  (void)verbs(1).filter(ask("first", R"(["a"])"));
+  const std::string reply = verbs(1).filter(ask("second", R"(["a"])"));
+  EXPECT_NE(json_at(reply, "Error").find("being given to another"), std::string::npos) << reply;
+  rig_.clock.advance(std::chrono::seconds(3));
+  rig_.binder.settle_overdue();
+  EXPECT_EQ(json_at(verbs(1).filter(ask("second", R"(["a"])")), "NodeNames"), R"(["a"])");
+}
+
+TEST_F(VerbsTest, SaysThatAPodDoesNotFitWhateverBecomesOfTheHeldRoom) {
+  wait("first", "0.7");
+  rig_.books.apply([](model::Ledger& ledger) {
+    ledger.observe(testing::holding("there", "a", {testing::granted("a-0", 100, 600)}));
+  });
+  wait("second", "0.7");
+  (void)verbs(1).filter(ask("first", R"(["a"])"));  // nothing is held: it does not fit
+  const std::string reply = verbs(1).filter(ask("second", R"(["a"])"));
+  EXPECT_EQ(json_at(reply, "Error"), "");
+  EXPECT_NE(json_at(reply, "FailedNodes"), "{}");
+}
+
+TEST_F(VerbsTest, MovesWhatIsHeldWithThePodsLastFilter) {
+  wait("first", "0.7");
+  wait("second", "0.7");
+  (void)verbs(1).filter(ask("first", R"(["a"])"));
+  (void)verbs(1).filter(ask("first", R"(["b"])"));
+  EXPECT_EQ(json_at(verbs(1).filter(ask("second", R"(["a","b"])")), "NodeNames"), R"(["a"])");
+}
+
+TEST_F(VerbsTest, ScoresTheHeldNodeAsThePodsOwn) {
+  wait("p", "0.7");
+  (void)verbs(0).filter(ask("p"));
+  EXPECT_EQ(verbs(0).prioritize(ask("p")),
+            R"([{"Host":"a","Score":10},{"Host":"b","Score":9},{"Host":"c","Score":9}])");
+}
+
+TEST_F(VerbsTest, OffersOnlyTheNodeThatAnUncertainBindWasSentTo) {
+  const std::string uid = wait("p");
+  rig_.api.will(testing::binding_of("p"), testing::Fault::Kind::kLoseBefore);
+  ASSERT_EQ(verbs().bind(bind_body("p", uid, "b")).outcome, BindOutcome::kUnknown);
+  EXPECT_EQ(json_at(verbs(2).filter(ask("p")), "NodeNames"), R"(["b"])");
+  const std::string elsewhere = verbs(2).filter(ask("p", R"(["a","c"])"));
+  EXPECT_NE(json_at(elsewhere, "Error").find("may still take effect"), std::string::npos);
+  EXPECT_EQ(verbs().bind(bind_body("p", uid, "b")).outcome, BindOutcome::kBound);
+}
+
 TEST_F(VerbsTest, MakesNoApiCallInFilterPrioritizeOrPreempt) {
   wait("p");
+  hold_ttl_ = std::chrono::milliseconds(0);
   const std::string before = rig_.picture();
   EXPECT_EQ(json_at(verbs(1).filter(ask("p")), "Error"), "");
   EXPECT_NE(verbs().prioritize(ask("p")), "[]");
-  EXPECT_NE(verbs().preempt(R"({"Pod":)" + rig_.read("p") +
-                            R"(,"NodeNameToMetaVictims":{"a":{"Pods":[],"NumPDBViolations":0}}})"),
+  EXPECT_NE(verbs().preempt(
+                R"({"Pod":)" + rig_.read("p") +
+                R"(,"NodeNameToMetaVictims":{"a":{"Pods":[{"UID":"x"}],"NumPDBViolations":0}}})"),
             R"({"NodeNameToMetaVictims":{}})");
   EXPECT_TRUE(rig_.api.calls().empty());
   EXPECT_EQ(rig_.picture(), before);

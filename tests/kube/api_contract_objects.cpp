@@ -1,4 +1,5 @@
 // The contract's part on reading, listing, creating, changing and deleting objects.
+#include "kube/json_doc.hpp"
 #include "tests/kube/api_contract.hpp"
 
 #include <algorithm>
@@ -7,19 +8,35 @@ namespace tangram::testing {
 
 using kube::Method;
 
-std::vector<std::string> item_names(const std::string& list) {
+void expect_same_object(const std::string& text, const std::string& expected) {
+  const auto one = kube::JsonDoc::parse(text);
+  const auto other = kube::JsonDoc::parse(expected);
+  ASSERT_TRUE(one.has_value() && other.has_value()) << text << " and " << expected;
+  for (const char* part : {"kind", "apiVersion", "metadata", "spec", "status"}) {
+    EXPECT_TRUE(one->same_at(*other, {part})) << part << " of " << text << " and " << expected;
+  }
+}
+
+std::vector<std::string> item_keys(const std::string& list) {
   std::string copy = list;
   json::Reader in(copy);
-  std::vector<std::string> names;
+  std::vector<std::string> keys;
   in.object([&](std::string_view key) {
     if (key != "items") return in.skip();
     in.array([&] {
       const auto span = in.span();
-      names.push_back(json_at(list.substr(span.begin, span.end - span.begin), "metadata.name"));
+      const std::string item = list.substr(span.begin, span.end - span.begin);
+      keys.push_back(json_at(item, "metadata.namespace") + "/" + json_at(item, "metadata.name"));
       in.skip();
     });
   });
   EXPECT_TRUE(in.finish().has_value());
+  return keys;
+}
+
+std::vector<std::string> item_names(const std::string& list) {
+  std::vector<std::string> names = item_keys(list);
+  for (std::string& name : names) name.erase(0, name.find('/') + 1);
   return names;
 }
 
@@ -70,7 +87,7 @@ TEST_P(ApiContract, RefusesSecondObjectOfTheName) {
   const std::string first = create_pod({});
   const auto again = write(Method::kPost, pods(), pod_json({.ns = ns, .node = "other"}));
   expect_refused(again, 409, "AlreadyExists");
-  EXPECT_EQ(get(pod("train-0")).body, first);
+  expect_same_object(get(pod("train-0")).body, first);
 }
 
 struct BadCreation {
@@ -117,8 +134,10 @@ TEST_P(ApiContract, ListsByNamespaceInOrderOfNames) {
   const auto listed = list();
   EXPECT_EQ(json_at(listed.body, "kind"), "PodList");
   EXPECT_EQ(item_names(listed.body), (Names{"a", "b"}));
-  const Names all = item_names(get("/api/v1/pods").body);
-  for (const char* name : {"a", "b", "c"}) EXPECT_EQ(std::count(all.begin(), all.end(), name), 1);
+  const Names all = item_keys(get("/api/v1/pods").body);
+  for (const std::string& key : {ns + "/a", ns + "/b", other + "/c"}) {
+    EXPECT_EQ(std::count(all.begin(), all.end(), key), 1) << key;
+  }
 }
 
 TEST_P(ApiContract, PagesAddUpToOneMoment) {
@@ -145,7 +164,7 @@ TEST_P(ApiContract, RefusesContinueTokenOfForgottenHistory) {
   for (const char* name : {"a", "b", "c"}) create_pod({.name = name});
   const std::string token = json_at(list({{"limit", "1"}}).body, "metadata.continue");
   create_pod({.name = "d"});
-  if (!server->expire_history()) GTEST_SKIP() << "the server cannot be made to forget";
+  if (!server->expire_history()) GTEST_SKIP() << "this server cannot be made to forget its history";
   expect_refused(list({{"limit", "1"}, {"continue", token}}), 410, "Expired");
   EXPECT_EQ(item_names(list().body), (Names{"a", "b", "c", "d"}));
 }
@@ -155,6 +174,8 @@ TEST_P(ApiContract, RefusesBadListQueries) {
   expect_refused(list({{"limit", "many"}}), 400, "BadRequest");
   expect_refused(list({{"fieldSelector", "spec.color=red"}}), 400, "BadRequest");
   expect_refused(list({{"fieldSelector", "metadata.name"}}), 400, "BadRequest");
+  expect_refused(list({{"labelSelector", "=x"}}), 400, "BadRequest");
+  expect_refused(list({{"labelSelector", "a=b=c"}}), 400, "BadRequest");
 }
 
 struct Selection {
@@ -184,13 +205,40 @@ TEST_P(ApiContract, FieldSelectorsChoose) {
   }
 }
 
+TEST_P(ApiContract, LabelSelectorsChoose) {
+  create_pod({.name = "a", .labels = {{"app", "train"}, {"example.com/tier", "1"}}});
+  create_pod({.name = "b", .labels = {{"app", "serve"}}});
+  create_pod({.name = "c", .labels = {{"app", ""}}});
+  create_pod({.name = "d"});
+  const std::vector<Selection> cases{
+      {"app=train", {"a"}},
+      {"app==train", {"a"}},
+      {"app!=train", {"b", "c", "d"}},
+      {"app", {"a", "b", "c"}},
+      {"!app", {"d"}},
+      {"app=", {"c"}},
+      {"app,example.com/tier!=1", {"b", "c"}},
+      {"example.com/tier=1,app=serve", {}},
+  };
+  for (const Selection& selection : cases) {
+    EXPECT_EQ(item_names(list({{"labelSelector", selection.selector}}).body), selection.names)
+        << selection.selector;
+  }
+  EXPECT_EQ(
+      item_names(list({{"labelSelector", "app"}, {"fieldSelector", "metadata.name!=b"}}).body),
+      (Names{"a", "c"}));
+  // A change of labels changes what is selected.
+  ASSERT_EQ(patch(pod("d"), R"({"metadata":{"labels":{"app":"train"}}})").status, 200);
+  EXPECT_EQ(item_names(list({{"labelSelector", "app=train"}}).body), (Names{"a", "d"}));
+}
+
 TEST_P(ApiContract, MergePatchSetsAndErases) {
   create_pod({.annotations = {{"keep", "1"}, {"drop", "2"}}});
   const auto patched =
       patch(pod("train-0"), R"({"metadata":{"annotations":{"drop":null,"new":"3"}}})");
   EXPECT_EQ(patched.status, 200);
   EXPECT_EQ(json_at(patched.body, "metadata.annotations"), R"({"keep":"1","new":"3"})");
-  EXPECT_EQ(get(pod("train-0")).body, patched.body);
+  expect_same_object(get(pod("train-0")).body, patched.body);
 }
 
 TEST_P(ApiContract, WriteThatChangesNothingMakesNoVersion) {
@@ -198,7 +246,7 @@ TEST_P(ApiContract, WriteThatChangesNothingMakesNoVersion) {
   const std::string before = get(pod("train-0")).body;
   const auto same = patch(pod("train-0"), R"({"metadata":{"annotations":{"a":"1"}}})");
   EXPECT_EQ(same.status, 200);
-  EXPECT_EQ(get(pod("train-0")).body, before);
+  expect_same_object(get(pod("train-0")).body, before);
 }
 
 TEST_P(ApiContract, PatchHonoursItsVersion) {
@@ -209,7 +257,7 @@ TEST_P(ApiContract, PatchHonoursItsVersion) {
   expect_refused(patch(pod("train-0"),
                        R"({"metadata":{"labels":{"a":"2"},"resourceVersion":")" + old + R"("}})"),
                  409, "Conflict");
-  EXPECT_EQ(get(pod("train-0")).body, before);
+  expect_same_object(get(pod("train-0")).body, before);
   const std::string now = json_at(before, "metadata.resourceVersion");
   EXPECT_EQ(patch(pod("train-0"),
                   R"({"metadata":{"labels":{"a":"2"},"resourceVersion":")" + now + R"("}})")
@@ -220,17 +268,17 @@ TEST_P(ApiContract, PatchHonoursItsVersion) {
 TEST_P(ApiContract, PatchCannotChangeIdentityOrNode) {
   const std::string before = create_pod({});
   expect_refused(patch(pod("train-0"), R"({"metadata":{"name":"other"}})"), 400, "BadRequest");
-  expect_refused(patch(pod("train-0"), R"({"metadata":{"uid":"other"}})"), 409, "Conflict");
+  expect_refused_somehow(patch(pod("train-0"), R"({"metadata":{"uid":"other"}})"));
   expect_refused(patch(pod("train-0"), R"({"spec":{"nodeName":"n1"}})"), 422, "Invalid");
-  expect_refused(patch(pod("train-0"), R"({"metadata":{"labels":{"a":1}}})"), 400, "BadRequest");
-  EXPECT_EQ(get(pod("train-0")).body, before);
+  expect_refused_somehow(patch(pod("train-0"), R"({"metadata":{"labels":{"a":1}}})"));
+  expect_same_object(get(pod("train-0")).body, before);
 }
 
 TEST_P(ApiContract, StatusIsWrittenByItsSubresourceAlone) {
   create_pod({.node = "n1"});
   const std::string before = get(pod("train-0")).body;
   EXPECT_EQ(patch(pod("train-0"), R"({"status":{"phase":"Failed"}})").status, 200);
-  EXPECT_EQ(get(pod("train-0")).body, before);
+  expect_same_object(get(pod("train-0")).body, before);
   const auto patched =
       patch(pod("train-0") + "/status", R"({"status":{"phase":"Failed"},"spec":{"priority":7}})");
   EXPECT_EQ(patched.status, 200);
@@ -244,9 +292,9 @@ TEST_P(ApiContract, RefusesOtherMethodsAndPaths) {
   expect_refused(write(Method::kPost, pod("train-0"), "{}"), 405, "MethodNotAllowed");
   expect_refused(write(Method::kPost, "/api/v1/pods", "{}"), 405, "MethodNotAllowed");
   expect_refused(get(pod("train-0") + "/binding"), 405, "MethodNotAllowed");
-  expect_refused(get("/api/v1/namespaces/" + ns + "/gadgets"), 404, "NotFound");
-  expect_refused(get(pod("train-0") + "/gadget"), 404, "NotFound");
-  EXPECT_EQ(get(pod("train-0")).body, before);
+  EXPECT_EQ(get("/api/v1/namespaces/" + ns + "/gadgets").status, 404);
+  EXPECT_EQ(get(pod("train-0") + "/gadget").status, 404);
+  expect_same_object(get(pod("train-0")).body, before);
 }
 
 TEST_P(ApiContract, UnboundPodGoesAtOnce) {
@@ -264,7 +312,7 @@ TEST_P(ApiContract, BoundPodIsDeletedInTwoSteps) {
   // Again, or longer: no change. Shorter: sooner.
   EXPECT_EQ(write(Method::kDelete, pod("train-0"), "").status, 200);
   EXPECT_EQ(write(Method::kDelete, pod("train-0"), R"({"gracePeriodSeconds":60})").status, 200);
-  EXPECT_EQ(get(pod("train-0")).body, deleting);
+  expect_same_object(get(pod("train-0")).body, deleting);
   EXPECT_EQ(write(Method::kDelete, pod("train-0"), R"({"gracePeriodSeconds":5})").status, 200);
   EXPECT_EQ(json_at(get(pod("train-0")).body, "metadata.deletionGracePeriodSeconds"), "5");
   EXPECT_EQ(write(Method::kDelete, pod("train-0"), R"({"gracePeriodSeconds":0})").status, 200);
@@ -282,7 +330,7 @@ TEST_P(ApiContract, DeleteHonoursPreconditions) {
   const std::string created = create_pod({});
   expect_refused(write(Method::kDelete, pod("train-0"), R"({"preconditions":{"uid":"other"}})"),
                  409, "Conflict");
-  EXPECT_EQ(get(pod("train-0")).body, created);
+  expect_same_object(get(pod("train-0")).body, created);
   const std::string uid = json_at(created, "metadata.uid");
   EXPECT_EQ(write(Method::kDelete, pod("train-0"), R"({"preconditions":{"uid":")" + uid + R"("}})")
                 .status,

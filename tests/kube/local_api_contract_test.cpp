@@ -8,7 +8,12 @@ namespace {
 class LocalServer final : public ContractServer {
  public:
   kube::KubeApi& api() override { return api_; }
-  std::string fresh_namespace() override { return "ns-" + std::to_string(++namespaces_); }
+  std::string fresh_namespace() override {
+    const std::string name = "ns-" + std::to_string(++namespaces_);
+    const auto made = api_.call(namespace_request(name));
+    EXPECT_EQ(made->status, 201) << made->body;
+    return name;
+  }
   bool expire_history() override {
     api_.compact();
     return true;

@@ -106,7 +106,12 @@ TEST_F(LocalApiTest, RefusesWhatItDoesNotDo) {
     patch.content_type = type;
     expect_refused(call(patch), 415, "UnsupportedMediaType");
   }
-  expect_refused(call(get_request("/api/v1/pods", {{"labelSelector", "a=b"}})), 400, "BadRequest");
+  expect_refused(call(get_request("/api/v1/pods", {{"labelSelector", "a in (b)"}})), 400,
+                 "BadRequest");
+  const std::string ns = R"({"metadata":{"name":"ml"}})";
+  EXPECT_EQ(call(write_request(Method::kPost, "/api/v1/namespaces", ns)).status, 201);
+  expect_refused(call(write_request(Method::kDelete, "/api/v1/namespaces/ml", "")), 405,
+                 "MethodNotAllowed");
   auto dry = write_request(Method::kDelete, path, "");
   dry.query["dryRun"] = "All";
   expect_refused(call(dry), 400, "BadRequest");
@@ -150,9 +155,14 @@ items:
 - kind: Lease
   apiVersion: coordination.k8s.io/v1
   metadata: {name: "1", namespace: kube-system}
+- kind: PodDisruptionBudget
+  apiVersion: policy/v1
+  metadata: {name: train}
+  spec: {minAvailable: 1, selector: {matchLabels: {app: train}}}
+  status: {disruptionsAllowed: 2}
 )");
   ASSERT_TRUE(loaded.has_value()) << loaded.error().message;
-  EXPECT_EQ(*loaded, 3U);
+  EXPECT_EQ(*loaded, 4U);
   const std::string node = body("/api/v1/nodes/n1");
   EXPECT_EQ(json_at(node, "metadata.labels"), R"({"tangram.dev/gpu":"true","zone":"1"})");
   EXPECT_EQ(json_at(node, "status.allocatable"), R"({"cpu":"8","memory":"32Gi"})");
@@ -162,6 +172,8 @@ items:
   EXPECT_EQ(json_at(pod, "spec.hostNetwork"), "true");
   EXPECT_EQ(json_at(pod, "status.phase"), "Running");
   EXPECT_EQ(item_names(body("/apis/coordination.k8s.io/v1/leases")), Names{"1"});
+  const std::string budget = body("/apis/policy/v1/namespaces/default/poddisruptionbudgets/train");
+  EXPECT_EQ(json_at(budget, "status.disruptionsAllowed"), "2");
 }
 
 struct BadYaml {

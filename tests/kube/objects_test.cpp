@@ -182,7 +182,7 @@ TEST(PodTest, ReadsWhatKubeSchedulerSends) {
   EXPECT_FALSE(pod->deleting);
   EXPECT_FALSE(pod->finished);
   // Init alone: 2 cores, 1 GiB. Apps and sidecar: 1.5 + 0.1 cores, 4 GiB + 64 MiB.
-  EXPECT_EQ(pod->footprint, (model::Footprint{MilliCpu(2000), Mebibytes(4160)}));
+  EXPECT_EQ(pod->footprint, (model::Footprint{MilliCpu(2000), Mebibytes(4160), 1}));
 }
 
 TEST(PodTest, OrdersContainersAppsSidecarsInits) {

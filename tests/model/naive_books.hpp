@@ -42,6 +42,8 @@ struct Pod {
   std::int64_t memory = 0;
   int mode = 0;
   std::vector<Part> parts;
+  bool held = false;    ///< room set aside, no more
+  bool unsure = false;  ///< sent, outcome unknown
   bool confirmed = false;
   bool observed = false;
   std::int64_t deadline = 0;
@@ -153,11 +155,12 @@ class Books {
     return uids;
   }
 
-  /// May this pod be booked now?
-  Answer may_assume(const std::string& uid, const Pod& pod) const {
+  /// May this pod be held or booked now? What is held for itself is in nobody's way.
+  Answer may_book(const std::string& uid, const Pod& pod) const {
+    const auto known = pods.find(uid);
+    if (known != pods.end() && !known->second.held) return Answer::kHeldAlready;
     if (!nodes.contains(pod.node)) return Answer::kNoNode;
-    if (pods.contains(uid)) return Answer::kHeldAlready;
-    const auto there = loads(pod.node);
+    const auto there = loads(pod.node, {uid});
     std::map<std::string, std::vector<Need>> wanted;
     for (const Part& part : pod.parts) {
       const Card* card = card_of(pod.node, part.card);
@@ -186,8 +189,11 @@ class Books {
     return can_place_from(request, 0, cards);
   }
 
-  /// Names the pods whose deadline passed, and gives each another ttl.
+  /// Ends what was held for too long; names the others whose deadline passed, and gives each
+  /// another ttl.
   std::set<std::string> overdue(std::int64_t now) {
+    std::erase_if(
+        pods, [&](const auto& entry) { return entry.second.held && entry.second.deadline <= now; });
     std::set<std::string> late;
     for (auto& [uid, pod] : pods) {
       if (pod.observed || pod.deadline > now) continue;

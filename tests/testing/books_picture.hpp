@@ -26,7 +26,9 @@ inline void draw(std::ostream& out, const model::Holding& holding) {
 /// they count changes; two ways to the same books may differ in them.
 inline std::string picture_of(const model::ClusterSnapshot& cluster) {
   std::ostringstream out;
-  for (const model::NodeState* node : cluster.sorted_nodes()) {
+  for (const model::NodeState* as_is : cluster.sorted_nodes()) {
+    const model::NodeState granted = model::granted_only(*as_is);  // what is held comes and goes
+    const model::NodeState* node = &granted;
     out << node->name << (node->present ? "" : " (left)") << ' ' << node->requested.cpu << '/'
         << node->inventory->cpu << ' ' << node->requested.memory << '/' << node->inventory->memory
         << " stray " << node->stray_grants << '\n';

@@ -18,6 +18,8 @@ struct PodText {
   std::string resource_version = {};
   std::string node = {};
   std::string phase = {};
+  std::string scheduler = {};
+  std::map<std::string, std::string> labels = {};
   std::map<std::string, std::string> annotations = {};
   std::map<std::string, std::string> requests = {{"cpu", "1"}, {"memory", "1Gi"}};
   std::map<std::string, std::string> limits = {};
@@ -48,8 +50,10 @@ inline std::string pod_json(const PodText& pod) {
   write_if(out, "namespace", pod.ns);
   write_if(out, "uid", pod.uid);
   write_if(out, "resourceVersion", pod.resource_version);
+  if (!pod.labels.empty()) write_map(out, "labels", pod.labels);
   if (!pod.annotations.empty()) write_map(out, "annotations", pod.annotations);
   out.end_object().key("spec").begin_object();
+  write_if(out, "schedulerName", pod.scheduler);
   write_if(out, "nodeName", pod.node);
   if (pod.gated) out.key("schedulingGates").raw(R"([{"name":"example.com/wait"}])");
   out.key("containers").begin_array().begin_object();
@@ -81,6 +85,20 @@ inline std::string node_json(const std::string& name,
   write_map(out, "capacity", {{"cpu", "8"}, {"memory", "32Gi"}, {"pods", "110"}});
   write_map(out, "allocatable", {{"cpu", "7900m"}, {"memory", "31Gi"}, {"pods", "110"}});
   out.end_object().end_object();
+  return text;
+}
+
+/// A policy/v1.PodDisruptionBudget over the pods with the label app=`app`.
+inline std::string budget_json(const std::string& name, const std::string& app,
+                               int min_available = 1) {
+  std::string text;
+  json::Writer out(text);
+  out.begin_object().member("apiVersion", "policy/v1").member("kind", "PodDisruptionBudget");
+  out.key("metadata").begin_object().member("name", name).end_object();
+  out.key("spec").begin_object().member("minAvailable", min_available);
+  out.key("selector").begin_object();
+  write_map(out, "matchLabels", {{"app", app}});
+  out.end_object().end_object().end_object();
   return text;
 }
 

@@ -1,7 +1,10 @@
 // tangram-fault-api: an API server over HTTP whose network misbehaves as it is told. Wiring only.
 
 #include "base/clock.hpp"
+#include "base/file.hpp"
+#include "base/signals.hpp"
 #include "kube/local_api.hpp"
+#include "kube/rest_api.hpp"
 #include "tests/testing/api_server.hpp"
 #include "tests/testing/fault_api.hpp"
 #include "tests/testing/fault_control.hpp"
@@ -13,7 +16,6 @@
 #include <fstream>
 #include <iostream>
 #include <memory>
-#include <sstream>
 #include <string>
 
 namespace {
@@ -26,20 +28,13 @@ constexpr int kBadUsage = 2;
 
 struct Options {
   std::string cluster_file;
+  std::string kubeconfig;
   std::string faults_file;
   std::uint16_t port = 0;
   std::string port_file;
   std::uint16_t control_port = 0;
   std::string control_port_file;
 };
-
-Result<std::string> read_file(const std::string& path) {
-  const std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file) return fail(Errc::kNotFound, path + ": cannot be read; check the path and its rights");
-  return text.str();
-}
 
 /// Whoever waits for the file never reads half of it.
 Result<void> write_whole(const std::string& path, const std::string& text) {
@@ -54,7 +49,20 @@ Result<void> write_whole(const std::string& path, const std::string& text) {
   return {};
 }
 
+Result<std::unique_ptr<kube::KubeApi>> open_real(const Options& options, const Clock& clock) {
+  const auto config = kube::read_kubeconfig(options.kubeconfig);
+  if (!config) return config.error();
+  // Its clients have rate limits of their own.
+  kube::RestOptions rest{.user_agent = "tangram-fault-api"};
+  rest.qps = 1'000'000;
+  rest.burst = 1'000'000;
+  auto api = kube::RestApi::create(*config, rest, clock);
+  if (!api) return api.error();
+  return std::move(*api);
+}
+
 Result<std::unique_ptr<kube::KubeApi>> open_api(const Options& options, const Clock& clock) {
+  if (!options.kubeconfig.empty()) return open_real(options, clock);
   auto local = std::make_unique<kube::LocalApi>(clock);
   auto text = read_file(options.cluster_file);
   if (!text) return text.error();
@@ -71,16 +79,6 @@ Result<testing::FaultScript> read_faults(const std::string& path) {
   auto script = testing::parse_faults(*text);
   if (!script) return fail(script.error().code, path + ": " + script.error().message);
   return script;
-}
-
-/// Signals are taken by sigwait() on this thread alone, so no code runs in a signal handler.
-sigset_t block_stop_signals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  return signals;
 }
 
 Result<void> serve(const Options& options) {
@@ -114,13 +112,17 @@ Result<void> serve(const Options& options) {
 int main(int argc, char** argv) try {
   Options options;
   CLI::App cli(
-      "An API server over HTTP, in memory, whose network misbehaves as it is told.\n\n"
+      "An API server over HTTP whose network misbehaves as it is told: one in memory, or a real "
+      "one.\n\n"
       "  tangram-fault-api --local deploy/demo/cluster.yaml --port 8001 --control-port 8002\n"
       "  curl -X PUT localhost:8002/_faults -d 'rules: [{path-ends: /binding, fault: "
       "lose-answer}]'\n"
       "  curl -X POST localhost:8002/_faults/pause\n");
-  cli.add_option("--local", options.cluster_file, "YAML file: the cluster to begin with")
-      ->required();
+  auto* cluster = cli.add_option_group("cluster")->require_option(1);
+  cluster->add_option("--local", options.cluster_file,
+                      "YAML file: the cluster to begin with, in memory");
+  cluster->add_option("--kubeconfig", options.kubeconfig,
+                      "Stand before the API server of this file's current context");
   cli.add_option("--faults", options.faults_file,
                  "YAML file: what goes wrong from the start (tests/testing/fault_plan.hpp)");
   cli.add_option("--port", options.port, "Port on 127.0.0.1; 0 = any")->capture_default_str();

@@ -1,0 +1,31 @@
+#pragma once
+
+#include "kube/objects.hpp"
+#include "model/grant.hpp"
+#include "model/node_state.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// Between pods as the API server has them and holdings as the books have them.
+namespace tangram::extender {
+
+/// The annotation that bind writes, in full and as decoded pods list it.
+inline constexpr std::string_view kGrantAnnotation = "tangram.dev/gpu-grant";
+inline constexpr std::string_view kGrantKey = "gpu-grant";
+
+/// What the pod will hold on the node with these cards. Says what its grant will say, so that
+/// the watch shows exactly what was booked.
+[[nodiscard]] model::Holding holding_for(const kube::Pod& pod, std::string_view node,
+                                         const model::PodDemand& demand,
+                                         std::vector<model::ContainerGrant> containers);
+
+/// What a bound pod holds, by its own record.
+struct Recorded {
+  model::Holding holding;     ///< without cards if there is no valid grant of its own
+  std::string grant_problem;  ///< "is not valid: ..."; empty = a good grant, or none
+};
+[[nodiscard]] Recorded recorded_holding(const kube::Pod& pod);
+
+}  // namespace tangram::extender

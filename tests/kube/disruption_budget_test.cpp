@@ -1,0 +1,69 @@
+#include "kube/disruption_budget.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace tangram::kube {
+namespace {
+
+DisruptionBudget budget(const std::string& spec, const std::string& status = "{}") {
+  auto decoded = decode_disruption_budget(
+      R"({"kind":"PodDisruptionBudget","metadata":{"name":"b","namespace":"ml","uid":"u"},"spec":)" +
+      spec + R"(,"status":)" + status + "}");
+  EXPECT_TRUE(decoded.has_value()) << decoded.error().message;
+  return decoded ? *decoded : DisruptionBudget{};
+}
+
+TEST(DisruptionBudgetTest, ReadsWhatCounts) {
+  const auto read =
+      budget(R"({"minAvailable":1,"selector":{"matchLabels":{"app":"db"}}})",
+             R"({"disruptionsAllowed":2,"disruptedPods":{"db-1":"2026-01-01T00:00:00Z"}})");
+  EXPECT_EQ(read.ns, "ml");
+  EXPECT_EQ(read.name, "b");
+  EXPECT_EQ(read.allowed, 2);
+  EXPECT_TRUE(read.covers("ml", "db-0", {{"app", "db"}}));
+  EXPECT_FALSE(read.covers("ml", "db-1", {{"app", "db"}})) << "its eviction is under way";
+  EXPECT_FALSE(read.covers("other", "db-0", {{"app", "db"}}));
+  EXPECT_FALSE(read.covers("ml", "web-0", {{"app", "web"}}));
+  EXPECT_FALSE(read.covers("ml", "bare", {}));
+}
+
+TEST(DisruptionBudgetTest, AnEmptySelectorCoversNothing) {
+  EXPECT_FALSE(budget(R"({"selector":{}})").covers("ml", "p", {{"app", "db"}}));
+  EXPECT_FALSE(budget(R"({"selector":null})").covers("ml", "p", {{"app", "db"}}));
+  EXPECT_FALSE(budget("{}").covers("ml", "p", {{"app", "db"}}));
+}
+
+TEST(LabelSelectorTest, KnowsTheFourOperators) {
+  const auto selects = [](const std::string& term, const Labels& labels) {
+    return budget(R"({"selector":{"matchExpressions":[)" + term + "]}}").covers("ml", "p", labels);
+  };
+  const std::string in = R"({"key":"tier","operator":"In","values":["a","b"]})";
+  EXPECT_TRUE(selects(in, {{"tier", "b"}}));
+  EXPECT_FALSE(selects(in, {{"tier", "c"}}));
+  EXPECT_FALSE(selects(in, {{"other", "a"}}));
+  const std::string not_in = R"({"key":"tier","operator":"NotIn","values":["a"]})";
+  EXPECT_FALSE(selects(not_in, {{"tier", "a"}}));
+  EXPECT_TRUE(selects(not_in, {{"other", "a"}}));
+  EXPECT_TRUE(selects(R"({"key":"tier","operator":"Exists"})", {{"tier", "x"}}));
+  EXPECT_FALSE(selects(R"({"key":"tier","operator":"Exists"})", {{"other", "x"}}));
+  EXPECT_TRUE(selects(R"({"key":"tier","operator":"DoesNotExist"})", {{"other", "x"}}));
+  EXPECT_FALSE(selects(R"({"key":"tier","operator":"Gt","values":["1"]})", {{"tier", "2"}}));
+}
+
+TEST(LabelSelectorTest, AllTermsMustHold) {
+  const auto both = budget(
+      R"({"selector":{"matchLabels":{"a":"1"},"matchExpressions":[{"key":"b","operator":"Exists"}]}})");
+  EXPECT_TRUE(both.covers("ml", "p", {{"a", "1"}, {"b", ""}}));
+  EXPECT_FALSE(both.covers("ml", "p", {{"a", "1"}}));
+}
+
+TEST(DisruptionBudgetTest, RefusesWhatIsNone) {
+  EXPECT_FALSE(decode_disruption_budget("[]").has_value());
+  EXPECT_FALSE(decode_disruption_budget("{}").has_value());
+  EXPECT_FALSE(decode_disruption_budget(R"({"metadata":{"name":7}})").has_value());
+}
+
+}  // namespace
+}  // namespace tangram::kube

@@ -1,6 +1,7 @@
 #include "extender/offers.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace tangram::extender {
 
@@ -9,20 +10,19 @@ std::set<std::string, std::less<>> Offers::begin_filter(std::string_view uid) {
   const auto found = pods_.find(std::string(uid));
   if (found == pods_.end()) return {};
   Memory& memory = found->second;
-  for (std::string& node : memory.offered) refuse(memory, std::move(node));
-  memory.offered.clear();
+  if (!memory.offered.empty()) refuse(memory, std::exchange(memory.offered, {}));
   return current(memory);
 }
 
-void Offers::offered(std::string_view uid, std::vector<std::string> nodes) {
+void Offers::offered(std::string_view uid, std::string_view node) {
   const std::scoped_lock lock(mutex_);
-  touch(uid).offered = std::move(nodes);
+  touch(uid).offered = node;
 }
 
 void Offers::bind_failed(std::string_view uid, std::string_view node) {
   const std::scoped_lock lock(mutex_);
   Memory& memory = touch(uid);
-  memory.offered.clear();  // the scheduler chose among them; only the chosen one failed
+  memory.offered.clear();  // the scheduler chose; only the chosen node failed
   refuse(memory, std::string(node));
 }
 

@@ -17,8 +17,9 @@ namespace tangram::extender {
 /// Remembers, per pod UID, the nodes that were offered and did not lead to a bind, so that a
 /// volume or a Reserve plugin that refuses the best node cannot hold the pod forever.
 ///
-/// A node counts as refused if its bind failed, or if it was offered by one filter and the next
-/// filter of the same pod comes without a bind in between. Refusals are forgotten after
+/// A node counts as refused if its bind failed, or if one filter ranked it first and the next filter
+/// of the same pod comes without a bind in between. Of the other nodes in that answer nothing is
+/// known: most likely the scheduler never tried them. Refusals are forgotten after
 /// `penalty`, and the pods least recently filtered when there are more than `max_pods`.
 /// Threads: safe.
 class Offers {
@@ -30,12 +31,12 @@ class Offers {
   Offers(const Clock& clock, std::size_t max_pods, std::chrono::milliseconds penalty)
       : clock_(clock), max_pods_(max_pods), penalty_(penalty) {}
 
-  /// A filter of the pod begins: what was offered before and not bound is refused now.
+  /// A filter of the pod begins: what was offered first before and not bound is refused now.
   /// @returns the nodes to rank last
   std::set<std::string, std::less<>> begin_filter(std::string_view uid);
 
-  /// The filter answered with these nodes.
-  void offered(std::string_view uid, std::vector<std::string> nodes);
+  /// The filter ranked this node first.
+  void offered(std::string_view uid, std::string_view node);
 
   /// The pod's bind to the node failed.
   void bind_failed(std::string_view uid, std::string_view node);
@@ -54,7 +55,7 @@ class Offers {
     TimePoint until;
   };
   struct Memory {
-    std::vector<std::string> offered;
+    std::string offered;  ///< empty = nothing since the last filter or bind
     std::vector<Refusal> refused;  ///< oldest first
     std::list<std::string>::iterator recency;
   };

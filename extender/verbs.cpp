@@ -20,9 +20,6 @@ constexpr std::string_view kBoundElsewhere =
     "an earlier bind of this pod to a node that is not asked about may still take effect; try "
     "again";
 
-/// Refusals are remembered for short-lists only: a list of every node says nothing about any.
-constexpr std::size_t kMaxOffersRemembered = Offers::kMaxRefusedPerPod;
-
 /// Chooses by the plan's policy, through what it remembers of unchanged nodes.
 class Chooser {
  public:
@@ -59,8 +56,11 @@ std::string Verbs::filter(std::string text) {
   FilterResult result;
   {
     Chooser choose(*plan);
+    // Something besides us refused a node to this pod. One name at a time shows which one it is,
+    // whatever the scheduler's own scores prefer.
+    const std::size_t short_list = refused.empty() ? settings_.short_list : 1;
     result = extender::filter(args->node_names, plan->demand, cluster, std::ref(choose), refused,
-                              settings_.short_list);
+                              short_list);
     if (!result.kept.empty() && plan->demand.gpu.asks_gpu()) {
       const auto best = cluster.lookup(args->node_names[result.kept.front()]);
       hold(args->pod, *plan, *best->node, *choose(best->index, *best->node));
@@ -113,10 +113,8 @@ void Verbs::hold(const kube::Pod& pod, const PodPlan& plan, const model::NodeSta
 }
 
 void Verbs::remember_offer(const FilterArgs& args, const FilterResult& result) {
-  if (settings_.short_list == 0 || result.kept.size() > kMaxOffersRemembered) return;
-  std::vector<std::string> offered;
-  for (const std::uint32_t kept : result.kept) offered.emplace_back(args.node_names[kept]);
-  parts_.offers.offered(args.pod.uid, std::move(offered));
+  if (result.kept.empty()) return;
+  parts_.offers.offered(args.pod.uid, args.node_names[result.kept.front()]);
 }
 
 std::string Verbs::prioritize(std::string text) const {

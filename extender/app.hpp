@@ -8,6 +8,7 @@
 #include "extender/cluster_feed.hpp"
 #include "extender/disruption_budgets.hpp"
 #include "extender/findings.hpp"
+#include "extender/leadership.hpp"
 #include "extender/metrics.hpp"
 #include "extender/offers.hpp"
 #include "extender/pending_pods.hpp"
@@ -20,6 +21,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <thread>
 
 namespace tangram::extender {
@@ -36,6 +38,9 @@ class App {
   struct Parts {
     kube::KubeApi& api;  ///< outlives the app
     const Clock& clock;  ///< outlives the app
+    /// Who this is among several replicas; nothing = it is the only one.
+    std::optional<Replica> replica = std::nullopt;
+    std::function<double()> random = nullptr;  ///< 0 <= x < 1; needed among several
     /// For embedding: what the fragmentation policy aims at, instead of the configured file.
     std::shared_ptr<const policies::Workload> workload = nullptr;
     /// For embedding: routes beside the service's own.
@@ -53,6 +58,8 @@ class App {
 
   /// The books hold what the API server has; until then verbs answer with a retryable error.
   [[nodiscard]] bool synced() const;
+  /// Verbs are answered: synced, and leading where there is an election.
+  [[nodiscard]] bool serving() const { return not_ready().empty(); }
 
   /// For embedding (replay, tests): the books themselves.
   [[nodiscard]] Books& books() { return books_; }
@@ -65,6 +72,10 @@ class App {
   App(const config::Config& config, const Parts& parts, PolicySettings policy_settings);
 
   Result<void> listen(const config::Config& config);
+  Result<void> join_election(const config::Config& config);
+  /// May a write that takes so long be sent now?
+  [[nodiscard]] bool may_write(std::chrono::milliseconds takes) const;
+  [[nodiscard]] bool leads() const;
   /// Why no verb can be answered now; empty = all is well.
   [[nodiscard]] std::string_view not_ready() const;
   void look_over(const kube::Pod& pod);
@@ -93,6 +104,7 @@ class App {
   kube::Reflector pod_reflector_;
   kube::Reflector budget_reflector_;
   WorkQueue bind_queue_;
+  std::unique_ptr<Leadership> leadership_;  ///< null = the only replica
   std::unique_ptr<HttpServer> server_;
   std::atomic<bool> stopping_{false};
   // Last, so that they end first.

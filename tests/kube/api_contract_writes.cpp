@@ -140,6 +140,18 @@ TEST_P(ApiContract, EventsNeedWhatTheServerValidates) {
   EXPECT_EQ(told_of_it(), 1);
 }
 
+TEST_P(ApiContract, EventBecomesASeries) {
+  const std::string path = "/apis/events.k8s.io/v1/namespaces/" + ns + "/events";
+  ASSERT_EQ(write(Method::kPost, path, event(ns, "")).status, 201);
+  const std::string again =
+      R"({"series":{"count":2,"lastObservedTime":"2026-01-01T00:00:05.000000Z"}})";
+  const auto repeated = patch(path + "/train-0.1", again);
+  EXPECT_EQ(repeated.status, 200) << repeated.body;
+  EXPECT_EQ(json_at(repeated.body, "series.count"), "2");
+  EXPECT_EQ(json_at(repeated.body, "series.lastObservedTime"), "2026-01-01T00:00:05.000000Z");
+  EXPECT_EQ(patch(path + "/nobody", again).status, 404);
+}
+
 TEST_P(ApiContract, NodeIsAnnotatedAndReportsCapacity) {
   const std::string name = "node-of-" + ns;
   const std::string path = "/api/v1/nodes/" + name;

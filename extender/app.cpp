@@ -143,6 +143,7 @@ Result<std::unique_ptr<App>> App::create(const config::Config& config, const Par
     while (!stop.stop_requested()) {
       self->binder_.settle_overdue();
       self->look_at_cards();
+      self->tell_as_new_leader();
       kube::sleep_until_stopped(kSettleInterval, stop);
     }
   });
@@ -197,7 +198,11 @@ App::App(const config::Config& config, const Parts& parts, PolicySettings policy
       pod_reflector_(parts.api, pods_to_watch(config), pod_feed_, parts.clock),
       budget_reflector_(parts.api, budgets_to_watch(config), budgets_, parts.clock),
       bind_queue_(static_cast<std::size_t>(config.bind.workers),
-                  static_cast<std::size_t>(config.bind.queue)) {}
+                  static_cast<std::size_t>(config.bind.queue)) {
+  if (parts.reporter) {
+    events_ = std::make_unique<kube::EventRecorder>(parts.api, *parts.reporter, parts.clock);
+  }
+}
 
 App::~App() { stop(); }
 
@@ -230,8 +235,25 @@ void App::look_at_cards() {
   findings_.set_cards(examine_cards(*cluster));
 }
 
+void App::tell_as_new_leader() {
+  const bool serves = serving();
+  if (serves && !served_) findings_.tell_all();
+  served_ = serves;
+}
+
 void App::tell(const PodName& pod, const Note& note) {
+  // Followers see the same; one voice is enough.
+  if (!serving()) return;
   spdlog::warn("pod {}/{}: {}: {}", pod.ns, pod.name, to_string(note.finding), note.sentence);
+  if (!events_) return;
+  events_->record({.kind = "Pod",
+                   .ns = pod.ns,
+                   .name = pod.name,
+                   .uid = pod.uid,
+                   .type = kube::EventNote::Type::kWarning,
+                   .reason = std::string(to_string(note.finding)),
+                   .action = "Examine",
+                   .note = note.sentence});
 }
 
 bool App::may_write(milliseconds takes) const {
@@ -253,6 +275,7 @@ void App::stop() {
   if (server_) server_->stop();  // answers what is under way, binds included
   if (leadership_) leadership_->stop();
   bind_queue_.drain();
+  if (events_) events_->flush();
   for (std::jthread* thread : {&node_thread_, &pod_thread_, &budget_thread_, &settle_thread_}) {
     thread->request_stop();
     if (thread->joinable()) thread->join();

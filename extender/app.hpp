@@ -15,6 +15,7 @@
 #include "extender/policy_source.hpp"
 #include "extender/verbs.hpp"
 #include "extender/work_queue.hpp"
+#include "kube/events.hpp"
 #include "kube/reflector.hpp"
 #include "policies/fragmentation_measure.hpp"
 
@@ -41,6 +42,8 @@ class App {
     /// Who this is among several replicas; nothing = it is the only one.
     std::optional<Replica> replica = std::nullopt;
     std::function<double()> random = nullptr;  ///< 0 <= x < 1; needed among several
+    /// Who writes events about pods; nothing = nobody does.
+    std::optional<kube::EventReporter> reporter = std::nullopt;
     /// For embedding: what the fragmentation policy aims at, instead of the configured file.
     std::shared_ptr<const policies::Workload> workload = nullptr;
     /// For embedding: routes beside the service's own.
@@ -80,6 +83,7 @@ class App {
   [[nodiscard]] std::string_view not_ready() const;
   void look_over(const kube::Pod& pod);
   void look_at_cards();
+  void tell_as_new_leader();
   void tell(const PodName& pod, const Note& note);
   void serve_verbs(class Router& router);
   void serve_pages(class Router& router);
@@ -96,8 +100,11 @@ class App {
   Metrics metrics_;
   Verbs verbs_;
   DisruptionBudgets budgets_;
+  std::unique_ptr<kube::EventRecorder> events_;  ///< null = none are written
   Findings findings_{[this](const PodName& pod, const Note& note) { tell(pod, note); }};
-  std::uint64_t looked_at_ = 0;  ///< version of the books; the settling thread's
+  // Of the settling thread.
+  std::uint64_t looked_at_ = 0;  ///< version of the books
+  bool served_ = false;
   NodeFeed node_feed_;
   PodFeed pod_feed_;
   kube::Reflector node_reflector_;

@@ -13,6 +13,10 @@
 #include <CLI/CLI.hpp>
 #include <spdlog/spdlog.h>
 
+#include <unistd.h>
+
+#include <array>
+#include <climits>
 #include <csignal>
 #include <cstdlib>
 #include <functional>
@@ -109,13 +113,24 @@ std::optional<extender::Replica> this_replica(const config::Config& config) {
   return replica;
 }
 
+/// The pod's name, or the host's: whom to ask for the log.
+kube::EventReporter reporter() {
+  kube::EventReporter reporter;
+  reporter.instance = environment("POD_NAME");
+  if (!reporter.instance.empty()) return reporter;
+  std::array<char, HOST_NAME_MAX + 1> host{};
+  reporter.instance = gethostname(host.data(), HOST_NAME_MAX) == 0 ? host.data() : "unknown";
+  return reporter;
+}
+
 Result<void> serve(const config::Config& config) {
   const sigset_t signals = block_stop_signals();
   const SystemClock clock;
   auto api = open_cluster(config.kube, clock);
   if (!api) return api.error();
   auto app = extender::App::create(
-      config, {.api = **api, .clock = clock, .replica = this_replica(config), .random = dice()});
+      config, {.api = **api, .clock = clock, .replica = this_replica(config), .random = dice(),
+       .reporter = reporter()});
   if (!app) return app.error();
   spdlog::info("tangram-extender {} listens on {}:{}", kVersion, config.server.listen.address,
                (*app)->port());

@@ -164,6 +164,7 @@ TEST_F(LeaderElectionTest, TakesAtOnceWhatWasGivenBack) {
   EXPECT_EQ(a->told, (Lines{"started", "stopped"}));
   EXPECT_EQ(a->elector->leads_until(), std::nullopt);
   EXPECT_EQ(holder(), "");
+  EXPECT_EQ(a->elector->status().holder, "");
   EXPECT_EQ(lease("spec.leaseDurationSeconds"), "1");
   b->elector->step();
   EXPECT_TRUE(b->leads());

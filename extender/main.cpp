@@ -12,7 +12,6 @@
 
 #include <CLI/CLI.hpp>
 #include <spdlog/spdlog.h>
-
 #include <unistd.h>
 
 #include <array>
@@ -128,9 +127,11 @@ Result<void> serve(const config::Config& config) {
   const SystemClock clock;
   auto api = open_cluster(config.kube, clock);
   if (!api) return api.error();
-  auto app = extender::App::create(
-      config, {.api = **api, .clock = clock, .replica = this_replica(config), .random = dice(),
-       .reporter = reporter()});
+  auto app = extender::App::create(config, {.api = **api,
+                                            .clock = clock,
+                                            .replica = this_replica(config),
+                                            .random = dice(),
+                                            .reporter = reporter()});
   if (!app) return app.error();
   spdlog::info("tangram-extender {} listens on {}:{}", kVersion, config.server.listen.address,
                (*app)->port());

@@ -137,7 +137,7 @@ void LeaderElector::lose(std::string_view reason) {
   leads_until_ = kNever;
   leading_ = false;
   must_read_ = true;
-  spdlog::warn("leader election: {} no longer has the lease: {}", settings_.identity, reason);
+  spdlog::info("leader election: {} no longer has the lease: {}", settings_.identity, reason);
   publish();
   if (callbacks_.on_stopped_leading) callbacks_.on_stopped_leading();
 }
@@ -156,7 +156,10 @@ void LeaderElector::resign() {
   if (seen_->record.holder != settings_.identity) return;
   const auto body = with_record(lease_, given_back(seen_->record, around_.clock.wall()));
   const auto response = send(Method::kPut, path_, *body);
-  if (response && response->status == 200) return see(response->body);
+  if (response && response->status == 200) {
+    see(response->body);
+    return publish();
+  }
   spdlog::info("leader election: lease not given back, it will expire: {}", why(response));
 }
 

@@ -1,4 +1,5 @@
 // The contract's part on binding, leases, events, nodes, budgets and namespaces.
+#include "kube/leader_election.hpp"
 #include "tests/kube/api_contract.hpp"
 
 #include <algorithm>
@@ -94,6 +95,29 @@ TEST_P(ApiContract, LeaseIsTakenByOneOfTwo) {
   expect_same_object(get(path + "/leader").body, taken.body);
   EXPECT_EQ(json_at(taken.body, "spec.holderIdentity"), "two");
   EXPECT_EQ(json_at(taken.body, "metadata.uid"), json_at(made.body, "metadata.uid"));
+}
+
+TEST_P(ApiContract, LeaderIsElectedAndGivesTheLeaseBack) {
+  const SystemClock clock;
+  const auto candidate = [&](const std::string& identity) {
+    return *kube::LeaderElector::create(
+        {.ns = ns, .name = "leader", .identity = identity},
+        {.api = server->api(), .clock = clock, .random = [] { return 0.0; }}, {});
+  };
+  const auto one = candidate("one");
+  const auto two = candidate("two");
+  for (int i = 0; i < 2; ++i) {
+    one->step();
+    two->step();
+  }
+  EXPECT_TRUE(one->leads_past(clock.now()));
+  EXPECT_FALSE(two->status().leading);
+  EXPECT_EQ(two->status().holder, "one");
+  one->resign();
+  two->step();
+  EXPECT_FALSE(one->status().leading);
+  EXPECT_TRUE(two->leads_past(clock.now()));
+  EXPECT_EQ(two->status().transitions, 1);
 }
 
 TEST_P(ApiContract, PutOfNothingIsNotFound) {

@@ -31,7 +31,10 @@ const testing::CallMatch kPosts{Method::kPost, "/leases"};
 class LeaderElectionTest : public ::testing::Test {
  protected:
   struct Candidate {
-    explicit Candidate(KubeApi& server) : network(server) {}
+    /// Delays move the clock instead of waiting.
+    Candidate(KubeApi& server, testing::ManualClock& time)
+        : network(server, FaultApi::Record::kCalls,
+                  [&time](milliseconds wait, const std::stop_token&) { time.advance(wait); }) {}
     FaultApi network;
     Lines told;
     std::unique_ptr<LeaderElector> elector;
@@ -39,7 +42,7 @@ class LeaderElectionTest : public ::testing::Test {
     bool leads() const { return elector->status().leading; }
   };
   std::unique_ptr<Candidate> candidate(const std::string& identity) {
-    auto made = std::make_unique<Candidate>(server);
+    auto made = std::make_unique<Candidate>(server, clock);
     Lines& told = made->told;
     auto elector = LeaderElector::create(
         {.ns = "tangram", .name = "extender", .identity = identity},
@@ -161,6 +164,7 @@ TEST_F(LeaderElectionTest, TakesAtOnceWhatWasGivenBack) {
   EXPECT_EQ(a->told, (Lines{"started", "stopped"}));
   EXPECT_EQ(a->elector->leads_until(), std::nullopt);
   EXPECT_EQ(holder(), "");
+  EXPECT_EQ(a->elector->status().holder, "");
   EXPECT_EQ(lease("spec.leaseDurationSeconds"), "1");
   b->elector->step();
   EXPECT_TRUE(b->leads());
@@ -292,6 +296,32 @@ TEST_F(LeaderElectionTest, LeadsPastOnlyWhatTheLeaseOutlives) {
   const TimePoint end = clock.now() + seconds(15);
   EXPECT_TRUE(a->elector->leads_past(end - milliseconds(1)));
   EXPECT_FALSE(a->elector->leads_past(end));
+}
+
+TEST_F(LeaderElectionTest, CountsFromBeforeItAsked) {
+  const auto a = candidate("a");
+  for (const auto& request : {kPosts, kPuts}) {
+    a->network.will(request, {.kind = Fault::Kind::kDelayAnswer, .delay = seconds(4)});
+    const TimePoint sent = clock.now();
+    a->elector->step();
+    EXPECT_EQ(clock.now(), sent + seconds(4));
+    EXPECT_EQ(a->elector->leads_until(), sent + seconds(15));
+  }
+}
+
+TEST_F(LeaderElectionTest, DoesNotBeginWithALeaseThatIsOldAlready) {
+  const auto a = candidate("a");
+  a->network.will(kPosts, {.kind = Fault::Kind::kDelayAnswer, .delay = seconds(10)});
+  a->elector->step();
+  EXPECT_EQ(holder(), "a");
+  EXPECT_FALSE(a->leads());
+  EXPECT_EQ(a->elector->leads_until(), std::nullopt);
+  a->elector->step();
+  EXPECT_TRUE(a->leads());
+  // Nor does it go on with one.
+  a->network.will(kPuts, {.kind = Fault::Kind::kDelayAnswer, .delay = seconds(10)});
+  a->elector->step();
+  EXPECT_EQ(a->told, (Lines{"started", "stopped"}));
 }
 
 TEST_F(LeaderElectionTest, IgnoresALeaseThatItCannotRead) {

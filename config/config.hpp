@@ -22,7 +22,7 @@ struct Endpoint {
 enum class KubeSource : std::uint8_t {
   kLocal,       ///< in memory, from a file: demo, replay and tests
   kInCluster,   ///< the service account of the pod that this process runs in
-  kKubeconfig,  ///< the file $KUBECONFIG names, else ~/.kube/config
+  kKubeconfig,  ///< a kubeconfig file
 };
 
 /// Everything an operator can set. The initialisers here are the defaults; bounds and reasons
@@ -63,8 +63,12 @@ struct Config {
   struct Kube {
     /// load_config() insists that it is named. Of the three this one fails loudly elsewhere.
     KubeSource source = KubeSource::kInCluster;
+    std::string kubeconfig;
+    std::string context;
     std::string cluster_file;
     int page_size = 500;
+    int qps = 500;
+    int burst = 1000;
     friend bool operator==(const Kube&, const Kube&) = default;
   };
 

@@ -38,6 +38,18 @@ std::optional<std::string> cluster_file_matches_source(const Config& config) {
                : "is read with kube.source: local alone; write \"\", or kube.source: local";
 }
 
+std::optional<std::string> kubeconfig_matches_source(const Config& config) {
+  const bool read = config.kube.source == KubeSource::kKubeconfig;
+  if (read || config.kube.kubeconfig.empty()) return std::nullopt;
+  return "is read with kube.source: kubeconfig alone; write \"\", or kube.source: kubeconfig";
+}
+
+std::optional<std::string> context_matches_source(const Config& config) {
+  const bool read = config.kube.source == KubeSource::kKubeconfig;
+  if (read || config.kube.context.empty()) return std::nullopt;
+  return "is read with kube.source: kubeconfig alone; write \"\", or kube.source: kubeconfig";
+}
+
 std::optional<std::string> relearns_beyond_window(const Config& config) {
   if (config.fragmentation.relearn_every_pods <= config.fragmentation.learn_window_pods) {
     return std::nullopt;
@@ -63,6 +75,10 @@ const std::vector<Relation>& relations() {
       {"kube.cluster_file", "kube.source",
        "kube.cluster_file is given if and only if kube.source is local.",
        cluster_file_matches_source},
+      {"kube.kubeconfig", "kube.source",
+       "kube.kubeconfig is given only if kube.source is kubeconfig.", kubeconfig_matches_source},
+      {"kube.context", "kube.source", "kube.context is given only if kube.source is kubeconfig.",
+       context_matches_source},
       {"fragmentation.relearn_every_pods", "fragmentation.learn_window_pods",
        "fragmentation.relearn_every_pods is at most fragmentation.learn_window_pods: every pod is "
        "learned from.",

@@ -255,24 +255,41 @@ Section bind_section() {
 Section kube_section() {
   constexpr auto kPart = &Config::kube;
   using Part = Config::Kube;
-  return {"kube",
-          "Where the cluster's nodes and pods come from.",
-          {{.key = "source",
-            .description =
-                "local = the file below, in memory, for trying things out; in-cluster = the "
-                "service account of this pod; kubeconfig = the file that $KUBECONFIG names, else "
-                "~/.kube/config. There is no default: a forgotten line must not end in a scheduler "
-                "that forgets.",
-            .rule = source_rule(),
-            .required = true},
-           {"cluster_file",
-            "For source: local alone: a YAML file with Node and Pod objects, as kubectl prints "
-            "them. A relative path starts at the working directory.",
-            free_text<kPart, &Part::cluster_file, true>("a path, or \"\" for none")},
-           {"page_size", "Objects per page when nodes and pods are listed.",
-            number<kPart, &Part::page_size>(
-                {1, "a page holds something"},
-                {10'000, "a page of 20 KiB objects is 200 MiB of JSON at that size"})}}};
+  return {
+      "kube",
+      "Where the cluster's nodes and pods come from.",
+      {{.key = "source",
+        .description =
+            "local = the file below, in memory, for trying things out; in-cluster = the "
+            "service account of this pod; kubeconfig = the file below. There is no default: a "
+            "forgotten line must not end in a scheduler that forgets.",
+        .rule = source_rule(),
+        .required = true},
+       {"kubeconfig",
+        "For source: kubeconfig alone: the file; \"\" = the one that $KUBECONFIG names, else "
+        "~/.kube/config. Exec plugins, auth providers and proxies are refused.",
+        free_text<kPart, &Part::kubeconfig, true>("a path, or \"\" for the usual one")},
+       {"context", "For source: kubeconfig alone: the context in it; \"\" = its current one.",
+        free_text<kPart, &Part::context, true>("a context's name, or \"\"")},
+       {"cluster_file",
+        "For source: local alone: a YAML file with Node and Pod objects, as kubectl prints "
+        "them. A relative path starts at the working directory.",
+        free_text<kPart, &Part::cluster_file, true>("a path, or \"\" for none")},
+       {"page_size", "Objects per page when nodes and pods are listed.",
+        number<kPart, &Part::page_size>(
+            {1, "a page holds something"},
+            {10'000, "a page of 20 KiB objects is 200 MiB of JSON at that size"})},
+       {"qps",
+        "Calls to the API server per second, in the long run; watches and renewals of the "
+        "lease are not counted. kube-scheduler's own limit is 50, one bind at a time; here "
+        "hundreds of pods are bound in a second, and the server's priority and fairness "
+        "protects it from more.",
+        number<kPart, &Part::qps>(
+            {5, "the limit of Kubernetes' own clients where none is set"},
+            {10'000, "no API server answers more; what is meant is no limit"})},
+       {"burst", "Calls at once after a pause.",
+        number<kPart, &Part::burst>({10, "the burst of Kubernetes' own clients where none is set"},
+                                    {20'000, "two seconds of the highest qps"})}}};
 }
 
 Section fragmentation_section() {

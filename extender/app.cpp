@@ -92,9 +92,11 @@ struct Idle {
   double fragmented = 0;
   Mebibytes stranded;
   std::size_t cards = 0;
+  std::size_t over_granted = 0;
+  std::size_t stray_grants = 0;
 };
 
-/// What the cluster's idle cards are worth to the pods that come.
+/// What the cluster's idle cards are worth to the pods that come, and what is more than there.
 Idle measure_idle(const model::ClusterSnapshot& cluster, const policies::Workload& workload) {
   const policies::FragmentationMeasure measure(workload);
   Idle sum;
@@ -102,8 +104,12 @@ Idle measure_idle(const model::ClusterSnapshot& cluster, const policies::Workloa
     sum.cards += node.cards().size();
     sum.idle += static_cast<double>(policies::idle_compute(node).count());
     sum.fragmented += measure.fragmented_milli(node);
+    sum.stray_grants += static_cast<std::size_t>(node.stray_grants);
     for (std::size_t i = 0; i < node.cards().size(); ++i) {
       const model::Card& card = node.cards()[i];
+      if (node.use[i].memory > card.memory || node.use[i].compute > card.compute) {
+        ++sum.over_granted;
+      }
       if (model::free_compute(card, node.use[i]) == MilliGpu{}) {
         sum.stranded += model::free_memory(card, node.use[i]);
       }
@@ -135,6 +141,7 @@ Result<std::unique_ptr<App>> App::create(const config::Config& config, const Par
   app->settle_thread_ = std::jthread([self](const std::stop_token& stop) {
     while (!stop.stop_requested()) {
       self->binder_.settle_overdue();
+      self->look_at_cards();
       kube::sleep_until_stopped(kSettleInterval, stop);
     }
   });
@@ -166,7 +173,9 @@ App::App(const config::Config& config, const Parts& parts, PolicySettings policy
               .hold_ttl = config.scheduler.hold_ttl}),
       node_feed_(books_, counters_),
       pod_feed_(books_, pending_, counters_,
-                [this](const kube::Pod& pod) { policies_.arrived(pod); }),
+                {.arrived = [this](const kube::Pod& pod) { policies_.arrived(pod); },
+                 .seen = [this](const kube::Pod& pod) { look_over(pod); },
+                 .ended = [this](std::string_view uid) { findings_.forget(uid); }}),
       node_reflector_(parts.api, nodes_to_watch(config), node_feed_, parts.clock),
       pod_reflector_(parts.api, pods_to_watch(config), pod_feed_, parts.clock),
       budget_reflector_(parts.api, budgets_to_watch(config), budgets_, parts.clock),
@@ -193,6 +202,19 @@ std::uint16_t App::port() const { return server_->port(); }
 
 bool App::synced() const {
   return node_reflector_.health().synced && pod_reflector_.health().synced;
+}
+
+void App::look_over(const kube::Pod& pod) { findings_.set(pod, examine(pod, policies_.plan(pod))); }
+
+void App::look_at_cards() {
+  const ClusterPtr cluster = books_.snapshot();
+  if (!synced() || cluster->version() == looked_at_) return;
+  looked_at_ = cluster->version();
+  findings_.set_cards(examine_cards(*cluster));
+}
+
+void App::tell(const PodName& pod, const Note& note) {
+  spdlog::warn("pod {}/{}: {}: {}", pod.ns, pod.name, to_string(note.finding), note.sentence);
 }
 
 std::string_view App::not_ready() const {
@@ -282,7 +304,8 @@ void App::serve_pages(Router& router) {
       return responder.send(
           text_response(400, "write /api/v1/explain?namespace=NAMESPACE&pod=NAME"));
     }
-    auto explained = explain_json(ns->second, pod->second, *books_.snapshot(), pending_, policies_);
+    auto explained =
+        explain_json(ns->second, pod->second, *books_.snapshot(), pending_, policies_, findings_);
     responder.send(explained ? json_response(std::move(*explained))
                              : error_response(explained.error()));
   });
@@ -299,9 +322,13 @@ Gauges App::gauges() {
   books_.apply([&](model::Ledger& ledger) {
     gauges.bound_pods = ledger.pod_count();
     gauges.assumed_pods = ledger.assumed_count();
+    gauges.held_pods = ledger.held_count();
   });
   gauges.fragmentation_ratio = idle.idle > 0 ? idle.fragmented / idle.idle : 0;
   gauges.stranded_memory = idle.stranded;
+  gauges.over_granted_cards = idle.over_granted;
+  gauges.stray_grants = idle.stray_grants;
+  gauges.findings = findings_.counts();
   gauges.nodes_watch_lag_seconds = seconds_since(node_reflector_.health().last_heard, now);
   gauges.pods_watch_lag_seconds = seconds_since(pod_reflector_.health().last_heard, now);
   gauges.leader = synced();  // the only replica that there is

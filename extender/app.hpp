@@ -6,6 +6,8 @@
 #include "extender/binder.hpp"
 #include "extender/books.hpp"
 #include "extender/cluster_feed.hpp"
+#include "extender/disruption_budgets.hpp"
+#include "extender/findings.hpp"
 #include "extender/metrics.hpp"
 #include "extender/offers.hpp"
 #include "extender/pending_pods.hpp"
@@ -65,6 +67,9 @@ class App {
   Result<void> listen(const config::Config& config);
   /// Why no verb can be answered now; empty = all is well.
   [[nodiscard]] std::string_view not_ready() const;
+  void look_over(const kube::Pod& pod);
+  void look_at_cards();
+  void tell(const PodName& pod, const Note& note);
   void serve_verbs(class Router& router);
   void serve_pages(class Router& router);
   void bind(HttpRequest request, Responder responder);
@@ -80,6 +85,8 @@ class App {
   Metrics metrics_;
   Verbs verbs_;
   DisruptionBudgets budgets_;
+  Findings findings_{[this](const PodName& pod, const Note& note) { tell(pod, note); }};
+  std::uint64_t looked_at_ = 0;  ///< version of the books; the settling thread's
   NodeFeed node_feed_;
   PodFeed pod_feed_;
   kube::Reflector node_reflector_;

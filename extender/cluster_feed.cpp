@@ -108,6 +108,9 @@ void PodFeed::replace(std::vector<std::string> objects) {
   Listed listed;
   for (std::string& object : objects) take_listed(std::move(object), listed);
   pending_.retain(listed.pending_uids);
+  for (const std::string& uid : seen_) {
+    if (!listed.all.contains(uid)) observer_.ended(uid);
+  }
   seen_ = std::move(listed.all);
   books_.apply([&](model::Ledger& ledger) {
     for (model::Holding& holding : listed.bound) ledger.observe(std::move(holding));
@@ -126,7 +129,7 @@ void PodFeed::take_listed(std::string object, Listed& listed) {
     return;
   }
   if (pod->finished) return;
-  note_arrival(*pod);
+  note(*pod);
   listed.all.insert(pod->uid);
   if (pod->node.empty()) {
     listed.pending_uids.insert(pod->uid);
@@ -146,7 +149,7 @@ void PodFeed::change(kube::EventType type, std::string object) {
     return;
   }
   if (pod->finished) return ended(pod->uid);
-  note_arrival(*pod);
+  note(*pod);
   if (pod->node.empty()) {
     pending_.put(std::move(*pod));
     return;
@@ -158,11 +161,13 @@ void PodFeed::change(kube::EventType type, std::string object) {
 void PodFeed::ended(const std::string& uid) {
   seen_.erase(uid);
   pending_.erase(uid);
+  observer_.ended(uid);
   books_.apply([&](model::Ledger& ledger) { ledger.release(uid); });
 }
 
-void PodFeed::note_arrival(const kube::Pod& pod) {
-  if (seen_.insert(pod.uid).second) arrival_(pod);
+void PodFeed::note(const kube::Pod& pod) {
+  if (seen_.insert(pod.uid).second) observer_.arrived(pod);
+  observer_.seen(pod);
 }
 
 }  // namespace tangram::extender

@@ -41,14 +41,18 @@ class NodeFeed final : public kube::ObjectSink {
 /// What a pod holds, by its own record; nothing of cards if it has no valid grant of its own.
 [[nodiscard]] model::Holding holding_of(const kube::Pod& pod, FeedCounters& counters);
 
+/// Told of the pods that the watch shows, on the reflector's thread.
+struct PodObserver {
+  std::function<void(const kube::Pod&)> arrived;    ///< for the first time, in order
+  std::function<void(const kube::Pod&)> seen;       ///< every time, also the first
+  std::function<void(std::string_view uid)> ended;  ///< gone or finished
+};
+
 /// Puts bound pods into the books and pending ones where bind finds them. One reflector thread.
 class PodFeed final : public kube::ObjectSink {
  public:
-  /// Told of every pod the first time it is seen, in order.
-  using Arrival = std::function<void(const kube::Pod&)>;
-
-  PodFeed(Books& books, PendingPods& pending, FeedCounters& counters, Arrival arrival)
-      : books_(books), pending_(pending), counters_(counters), arrival_(std::move(arrival)) {}
+  PodFeed(Books& books, PendingPods& pending, FeedCounters& counters, PodObserver observer)
+      : books_(books), pending_(pending), counters_(counters), observer_(std::move(observer)) {}
   void replace(std::vector<std::string> objects) override;
   void change(kube::EventType type, std::string object) override;
 
@@ -58,12 +62,12 @@ class PodFeed final : public kube::ObjectSink {
 
   void take_listed(std::string object, Listed& listed);
   void ended(const std::string& uid);
-  void note_arrival(const kube::Pod& pod);
+  void note(const kube::Pod& pod);
 
   Books& books_;
   PendingPods& pending_;
   FeedCounters& counters_;
-  Arrival arrival_;
+  PodObserver observer_;
   Uids seen_;  ///< of the pods that exist
 };
 

@@ -6,6 +6,8 @@
 #include "config/config.hpp"
 #include "extender/app.hpp"
 #include "kube/local_api.hpp"
+#include "kube/rest_api.hpp"
+#include "kube/rest_config.hpp"
 #include "tangram_version.hpp"
 
 #include <CLI/CLI.hpp>
@@ -36,29 +38,45 @@ Result<config::Config> read_config(const Options& options) {
   return config::load_config(*text, options.config_file, options.overrides);
 }
 
-Result<std::unique_ptr<kube::KubeApi>> open_cluster(const config::Config& config,
-                                                    const Clock& clock) {
-  if (config.kube.source != config::KubeSource::kLocal) {
-    return fail(Errc::kInvalidArgument,
-                "this version has no client for a real API server yet; write kube.source: local, "
-                "and kube.cluster_file for the cluster to play with");
-  }
+Result<std::unique_ptr<kube::KubeApi>> open_local(const config::Config::Kube& settings,
+                                                  const Clock& clock) {
   auto api = std::make_unique<kube::LocalApi>(clock);
-  if (config.kube.cluster_file.empty()) return api;
-  auto text = read_file(config.kube.cluster_file);
+  auto text = read_file(settings.cluster_file);
   if (!text) return text.error();
   auto loaded = api->load_yaml(*text);
   if (!loaded) {
-    return fail(loaded.error().code, config.kube.cluster_file + ": " + loaded.error().message);
+    return fail(loaded.error().code, settings.cluster_file + ": " + loaded.error().message);
   }
-  spdlog::info("cluster in memory: {} objects from {}", *loaded, config.kube.cluster_file);
+  spdlog::info("cluster in memory: {} objects from {}", *loaded, settings.cluster_file);
   return api;
+}
+
+Result<kube::RestConfig> find_server(const config::Config::Kube& settings) {
+  if (settings.source == config::KubeSource::kInCluster) return kube::in_cluster_config();
+  const auto file = kube::find_kubeconfig(settings.kubeconfig);
+  if (!file) return file.error();
+  return kube::read_kubeconfig(*file, settings.context);
+}
+
+Result<std::unique_ptr<kube::KubeApi>> open_cluster(const config::Config::Kube& settings,
+                                                    const Clock& clock) {
+  if (settings.source == config::KubeSource::kLocal) return open_local(settings, clock);
+  const auto server = find_server(settings);
+  if (!server) return server.error();
+  kube::RestOptions options;
+  options.user_agent = std::string("tangram-extender/") + kVersion;
+  options.qps = settings.qps;
+  options.burst = settings.burst;
+  auto api = kube::RestApi::create(*server, std::move(options), clock);
+  if (!api) return api.error();
+  spdlog::info("API server: {}", server->server);
+  return std::unique_ptr<kube::KubeApi>(std::move(*api));
 }
 
 Result<void> serve(const config::Config& config) {
   const sigset_t signals = block_stop_signals();
   const SystemClock clock;
-  auto api = open_cluster(config, clock);
+  auto api = open_cluster(config.kube, clock);
   if (!api) return api.error();
   auto app = extender::App::create(config, {.api = **api, .clock = clock});
   if (!app) return app.error();

@@ -84,6 +84,19 @@ struct Metrics::Families {
       gauge(registry, "tangram_pending_pods", "Pods without a node, of every scheduler.").Add({});
   prometheus::Gauge& assumed =
       gauge(registry, "tangram_assumed_pods", "Pods whose bind is under way.").Add({});
+  prometheus::Gauge& held =
+      gauge(registry, "tangram_held_pods", "Pods for which room is held until their bind comes.")
+          .Add({});
+  prometheus::Gauge& over_granted =
+      gauge(registry, "tangram_over_granted_cards",
+            "Cards whose grants exceed them; the pods bound last do not start.")
+          .Add({});
+  prometheus::Gauge& strays =
+      gauge(registry, "tangram_stray_grants", "Grants of cards that their node does not list.")
+          .Add({});
+  prometheus::Family<prometheus::Gauge>& findings =
+      gauge(registry, "tangram_pod_findings",
+            "Pods with something wrong, by what; events and /api/v1/explain say what to do.");
   prometheus::Gauge& fragmentation =
       gauge(registry, "tangram_fragmentation_ratio",
             "Idle GPU that the recent requests cannot use, of all idle GPU.")
@@ -130,6 +143,12 @@ std::string Metrics::text(const Gauges& gauges) {
   f.bound.Set(static_cast<double>(gauges.bound_pods));
   f.pending.Set(static_cast<double>(gauges.pending_pods));
   f.assumed.Set(static_cast<double>(gauges.assumed_pods));
+  f.held.Set(static_cast<double>(gauges.held_pods));
+  f.over_granted.Set(static_cast<double>(gauges.over_granted_cards));
+  f.strays.Set(static_cast<double>(gauges.stray_grants));
+  for (const auto& [finding, pods] : gauges.findings) {
+    f.findings.Add({{"finding", std::string(to_string(finding))}}).Set(static_cast<double>(pods));
+  }
   f.fragmentation.Set(gauges.fragmentation_ratio);
   f.stranded.Set(static_cast<double>(gauges.stranded_memory.count()) * 1'048'576);
   f.nodes_lag.Set(gauges.nodes_watch_lag_seconds);

@@ -1,10 +1,12 @@
 #pragma once
 
 #include "extender/binder.hpp"
+#include "extender/findings.hpp"
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -21,11 +23,15 @@ struct Gauges {
   std::size_t bound_pods = 0;
   std::size_t pending_pods = 0;
   std::size_t assumed_pods = 0;
+  std::size_t held_pods = 0;
   double fragmentation_ratio = 0;
   Mebibytes stranded_memory;
   double nodes_watch_lag_seconds = 0;
   double pods_watch_lag_seconds = 0;
   bool leader = false;
+  std::map<Finding, std::size_t> findings;
+  std::size_t over_granted_cards = 0;
+  std::size_t stray_grants = 0;
   std::uint64_t bad_objects = 0;
   std::uint64_t bad_cards = 0;
   std::uint64_t bad_grants = 0;

@@ -4,6 +4,7 @@
 #include "model/fit.hpp"
 
 #include <algorithm>
+#include <map>
 
 namespace tangram::extender {
 
@@ -123,30 +124,98 @@ void write_card_verdicts(Writer& out, const model::GpuRequest& request, const No
   out.end_array();
 }
 
+void write_findings(Writer& out, const std::vector<Note>& notes) {
+  out.key("findings").begin_array();
+  for (const Note& note : notes) {
+    out.begin_object().member("finding", to_string(note.finding));
+    out.member("message", note.sentence).end_object();
+  }
+  out.end_array();
+}
+
+/// Would the request fit if the free parts of the node's cards were one card each time it asks
+/// for one? Then the node is not full but fragmented.
+bool fits_in_sum(const model::GpuRequest& request, const NodeState& node) {
+  Mebibytes free_memory;
+  MilliGpu free_compute;
+  Mebibytes memory;
+  MilliGpu compute;
+  for (std::size_t i = 0; i < node.cards().size(); ++i) {
+    const Card& card = node.cards()[i];
+    if (!card.available()) continue;
+    free_memory += model::free_memory(card, node.use[i]);
+    free_compute += model::free_compute(card, node.use[i]);
+  }
+  if (node.cards().empty()) return false;
+  for (const model::ContainerRequest& container : request.containers) {
+    const model::Slice slice = slice_of(container.share, node.cards().front());
+    for (int i = 0; i < container.count; ++i) {
+      memory += slice.memory;
+      compute += slice.compute;
+    }
+  }
+  return memory <= free_memory && compute <= free_compute;
+}
+
+/// "fits none of 12 nodes: 8 x no GPU card has ...; 4 x ...".
+struct Summary {
+  std::size_t nodes = 0;
+  std::size_t fitting = 0;
+  std::size_t fragmented = 0;  ///< the room is there in sum, but on no card
+  std::map<model::Misfit, std::size_t> reasons;
+
+  [[nodiscard]] std::string sentence() const {
+    if (nodes == 0) return "there is no node with GPU cards";
+    if (fitting > 0) {
+      return "fits " + std::to_string(fitting) + " of " + std::to_string(nodes) +
+             " nodes by their cards; if it still waits, `kubectl describe pod` names what else "
+             "kube-scheduler lacks";
+    }
+    std::string text = "fits none of " + std::to_string(nodes) + " nodes: ";
+    for (auto reason = reasons.begin(); reason != reasons.end(); ++reason) {
+      if (reason != reasons.begin()) text += "; ";
+      text += std::to_string(reason->second) + " x " + std::string(model::reason(reason->first));
+    }
+    if (fragmented == 0) return text;
+    return text + ". On " + std::to_string(fragmented) +
+           " of them the free parts of cards would do together, but no card has the room; "
+           "kube-scheduler evicts nobody for that, whatever the priority: end or move a pod there, "
+           "or ask for smaller parts";
+  }
+};
+
 std::string explain_pending(const kube::Pod& pod, const PodPlan& plan,
-                            const model::ClusterSnapshot& cluster) {
+                            const model::ClusterSnapshot& cluster,
+                            const std::vector<Note>& findings) {
   std::string text;
   Writer out(text);
   out.begin_object().member("namespace", pod.ns).member("name", pod.name).member("uid", pod.uid);
   out.member("state", "pending").member("policy", plan.policy->name());
   write_request(out, plan.demand.gpu);
-  int fitting = 0;
+  write_findings(out, findings);
+  Summary summary;
   out.key("nodes").begin_array();
   for (const NodeState* node : cluster.sorted_nodes()) {
     const auto choice = plan.policy->choose(plan.demand, *node);
-    if (choice) ++fitting;
+    ++summary.nodes;
+    if (choice) ++summary.fitting;
     out.begin_object().member("name", node->name).member("fits", choice.has_value());
     if (choice) {
       out.member("score", choice->score).key("wouldGet").begin_array();
       for (const std::uint32_t card : choice->placement) out.string(node->cards()[card].id);
       out.end_array();
     } else {
-      out.member("why", reason(why_not(plan.demand.gpu, *node)));
+      const model::Misfit misfit = why_not(plan.demand.gpu, *node);
+      ++summary.reasons[misfit];
+      const bool fragmented = misfit == model::Misfit::kRoom && fits_in_sum(plan.demand.gpu, *node);
+      if (fragmented) ++summary.fragmented;
+      out.member("why", reason(misfit)).member("fragmented", fragmented);
     }
     write_card_verdicts(out, plan.demand.gpu, *node);
     out.end_object();
   }
-  out.end_array().member("fittingNodes", fitting);
+  out.end_array().member("fittingNodes", static_cast<std::int64_t>(summary.fitting));
+  out.member("summary", summary.sentence());
   out.member(
       "note",
       "kube-scheduler also looks at CPU, memory, taints, affinity and volumes; and it evicts "
@@ -156,12 +225,14 @@ std::string explain_pending(const kube::Pod& pod, const PodPlan& plan,
   return text;
 }
 
-std::string explain_bound(const Holding& holding) {
+std::string explain_bound(const Holding& holding, const std::vector<Note>& findings) {
   std::string text;
   Writer out(text);
   out.begin_object().member("namespace", holding.pod_namespace).member("name", holding.pod_name);
   out.member("uid", holding.pod_uid).member("state", "bound").member("node", holding.node);
-  out.member("isolation", to_string(holding.isolation)).key("containers").begin_array();
+  out.member("isolation", to_string(holding.isolation));
+  write_findings(out, findings);
+  out.key("containers").begin_array();
   for (const auto& container : holding.containers) {
     out.begin_object().member("name", container.container).key("cards").begin_array();
     for (const auto& card : container.cards) {
@@ -206,13 +277,15 @@ std::string cluster_json(const model::ClusterSnapshot& cluster, const PendingPod
 
 Result<std::string> explain_json(std::string_view ns, std::string_view name,
                                  const model::ClusterSnapshot& cluster, const PendingPods& pending,
-                                 const PolicySource& policies) {
+                                 const PolicySource& policies, const Findings& findings) {
   if (const PodPtr pod = pending.find(ns, name)) {
     const auto plan = policies.plan(*pod);
     if (!plan) return plan.error();
-    return explain_pending(*pod, *plan, cluster);
+    return explain_pending(*pod, *plan, cluster, findings.of(pod->uid));
   }
-  if (const auto holding = find_bound(cluster, ns, name)) return explain_bound(*holding);
+  if (const auto holding = find_bound(cluster, ns, name)) {
+    return explain_bound(*holding, findings.of(holding->pod_uid));
+  }
   return fail(Errc::kNotFound, "no pod " + std::string(ns) + "/" + std::string(name) +
                                    " waits for a node or is bound to one");
 }

@@ -2,6 +2,7 @@
 
 #include "base/result.hpp"
 #include "extender/books.hpp"
+#include "extender/findings.hpp"
 #include "extender/pending_pods.hpp"
 #include "extender/policy_source.hpp"
 
@@ -16,11 +17,11 @@ namespace tangram::extender {
                                        const PendingPods& pending);
 
 /// GET /api/v1/explain: for a pod that waits, per node and card whether it fits, and if not why,
-/// with the numbers; for a bound pod what it holds.
+/// with the numbers; for a bound pod what it holds. For both, what was found to be wrong with it.
 /// @returns kNotFound if no pod of that name waits or is bound;
 ///          kInvalidArgument if its annotations are wrong
 Result<std::string> explain_json(std::string_view ns, std::string_view name,
                                  const model::ClusterSnapshot& cluster, const PendingPods& pending,
-                                 const PolicySource& policies);
+                                 const PolicySource& policies, const Findings& findings);
 
 }  // namespace tangram::extender

@@ -1,7 +1,7 @@
 #include "kube/reflector.hpp"
 
-#include "base/json.hpp"
 #include "kube/client.hpp"
+#include "kube/list_watch_codec.hpp"
 
 #include <spdlog/spdlog.h>
 
@@ -27,109 +27,10 @@ constexpr seconds kShortWatch{1};
 
 constexpr int kGone = 410;
 
-struct Frame {
-  std::string type;
-  std::string object;
-  std::string version;  ///< metadata.resourceVersion
-  std::string message;  ///< of a Status
-  std::int64_t code = 0;
-};
-
-void read_version(json::Reader& in, std::string& version) {
-  in.object([&](std::string_view key) {
-    if (key == "resourceVersion") {
-      version = in.string();
-    } else {
-      in.skip();
-    }
-  });
-}
-
-void read_frame_object(json::Reader& in, Frame& frame) {
-  in.object([&](std::string_view key) {
-    if (key == "metadata") {
-      read_version(in, frame.version);
-    } else if (key == "code" && in.kind() == json::Kind::kNumber) {
-      frame.code = in.integer();
-    } else if (key == "message" && in.kind() == json::Kind::kString) {
-      frame.message = in.string();
-    } else {
-      in.skip();
-    }
-  });
-}
-
-Result<Frame> read_frame(const std::string& text) {
-  std::string copy = text;  // parsed in place; the object is cut from the original
-  json::Reader in(copy);
-  Frame frame;
-  in.object([&](std::string_view key) {
-    if (key == "type") {
-      frame.type = in.string();
-    } else if (key == "object") {
-      const auto span = in.span();
-      frame.object = text.substr(span.begin, span.end - span.begin);
-      read_frame_object(in, frame);
-    } else {
-      in.skip();
-    }
-  });
-  if (auto done = in.finish(); !done) return done.error();
-  const bool needs_version = frame.type != "ERROR";
-  if (frame.object.empty() || (needs_version && frame.version.empty())) {
-    return fail(Errc::kInvalidArgument, "a frame needs object.metadata.resourceVersion");
-  }
-  return frame;
-}
-
-std::optional<EventType> event_type(std::string_view type) {
-  if (type == "ADDED") return EventType::kAdded;
-  if (type == "MODIFIED") return EventType::kModified;
-  if (type == "DELETED") return EventType::kDeleted;
-  return std::nullopt;
-}
-
-struct ListPage {
-  std::string version;
-  std::string more;
-};
-
-void read_list_metadata(json::Reader& in, ListPage& page) {
-  in.object([&](std::string_view key) {
-    if (key == "resourceVersion") {
-      page.version = in.string();
-    } else if (key == "continue") {
-      page.more = in.string_or_null();
-    } else {
-      in.skip();
-    }
-  });
-}
-
-/// Cuts a list into the texts of its items.
-Result<ListPage> read_list(const std::string& text, std::vector<std::string>& objects) {
-  std::string copy = text;
-  json::Reader in(copy);
-  ListPage page;
-  in.object([&](std::string_view key) {
-    if (key == "metadata") {
-      read_list_metadata(in, page);
-    } else if (key == "items") {
-      in.array([&] {
-        const auto span = in.span();
-        if (span.end == 0) return in.fail("expected an object");
-        objects.push_back(text.substr(span.begin, span.end - span.begin));
-        in.skip();
-      });
-    } else {
-      in.skip();
-    }
-  });
-  if (auto done = in.finish(); !done) return done.error();
-  if (page.version.empty()) {
-    return fail(Errc::kInvalidArgument, "a list needs metadata.resourceVersion");
-  }
-  return page;
+/// How servers say that they have no streaming lists, by their age.
+bool refuses_streams(const Result<Response>& response) {
+  return response &&
+         (response->status == 400 || response->status == 403 || response->status == 422);
 }
 
 }  // namespace
@@ -145,9 +46,60 @@ Reflector::Reflector(KubeApi& api, ReflectorOptions options, ObjectSink& sink, c
 
 void Reflector::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
-    const Outcome outcome = version_.empty() ? list(stop) : watch(stop);
-    if (outcome && !stop.stop_requested()) recover(*outcome, stop);
+    std::stop_source turn = begin_turn();
+    const std::stop_callback end(stop, [&] { turn.request_stop(); });
+    const Outcome outcome = take_turn(turn.get_token());
+    if (outcome && !turn.stop_requested()) recover(*outcome, turn.get_token());
   }
+}
+
+std::uint64_t Reflector::relist() {
+  std::stop_source turn(std::nostopstate);
+  std::uint64_t ticket = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    ticket = ++asked_;
+    turn = turn_;
+  }
+  turn.request_stop();
+  return ticket;
+}
+
+std::stop_source Reflector::begin_turn() {
+  const std::lock_guard lock(mutex_);
+  if (asked_ > health_.relisted) version_.clear();
+  serving_ = asked_;
+  turn_ = std::stop_source();
+  return turn_;
+}
+
+Reflector::Outcome Reflector::take_turn(const std::stop_token& stop) {
+  if (!version_.empty()) return watch(stop);
+  return streams_ ? stream(stop) : list(stop);
+}
+
+/// Whatever comes of it, the next turn lists again unless the list has been delivered.
+Reflector::Outcome Reflector::stream(const std::stop_token& stop) {
+  listing_.emplace();
+  Outcome outcome = watch(stop);
+  listing_.reset();
+  if (streams_) return outcome;
+  spdlog::debug("{}: the server has no streaming lists", options_.path);
+  return std::nullopt;
+}
+
+void Reflector::deliver(std::vector<std::string> objects) {
+  sink_.replace(std::move(objects));
+  const std::lock_guard lock(mutex_);
+  health_.synced = true;
+  health_.last_heard = clock_.now();
+  health_.relisted = serving_;
+  ++health_.lists;
+}
+
+void Reflector::count_watch() {
+  const std::lock_guard lock(mutex_);
+  ++health_.watches;
 }
 
 /// The clock's nanoseconds stand in for chance: many reflectors that fail at one moment do not all
@@ -220,30 +172,48 @@ Reflector::Outcome Reflector::list(const std::stop_token& stop) {
     }
     request.query["continue"] = more;
   } while (!more.empty());
-  sink_.replace(std::move(objects));
-  const std::lock_guard lock(mutex_);
-  health_.synced = true;
-  health_.last_heard = clock_.now();
-  ++health_.lists;
+  deliver(std::move(objects));
   return std::nullopt;
 }
 
 Reflector::Outcome Reflector::take(const std::string& text) {
-  auto frame = read_frame(text);
+  auto frame = read_watch_event(text);
   if (!frame) return Trouble{false, "watch: " + frame.error().message, {}};
-  if (frame->type == "ERROR") {
+  if (frame->is_error) {
     return Trouble{
         frame->code == kGone, "watch: " + std::to_string(frame->code) + ": " + frame->message, {}};
   }
-  const auto type = event_type(frame->type);
-  if (!type && frame->type != "BOOKMARK") {
-    return Trouble{false, "watch: unknown frame type \"" + frame->type + "\"", {}};
-  }
-  if (type) sink_.change(*type, std::move(frame->object));
+  if (listing_) return take_listed(std::move(*frame));
+  if (frame->change) sink_.change(*frame->change, std::move(frame->object));
   version_ = std::move(frame->version);
   backoff_ = options_.first_backoff;
   expired_before_ = false;
   heard();
+  return std::nullopt;
+}
+
+/// A frame before the list's end. Changes may come between what there is.
+Reflector::Outcome Reflector::take_listed(WatchEvent frame) {
+  if (frame.change) {
+    if (*frame.change == EventType::kDeleted) {
+      listing_->erase(frame.key);
+    } else {
+      listing_->insert_or_assign(std::move(frame.key), std::move(frame.object));
+    }
+    return std::nullopt;
+  }
+  if (!frame.ends_list) {
+    // A server that does not know what it was asked for never ends its list, but it sends this.
+    streams_ = false;
+    return std::nullopt;
+  }
+  std::vector<std::string> objects;
+  objects.reserve(listing_->size());
+  for (auto& [key, object] : *listing_) objects.push_back(std::move(object));
+  listing_.reset();
+  deliver(std::move(objects));
+  version_ = std::move(frame.version);
+  count_watch();  // as such the stream goes on
   return std::nullopt;
 }
 
@@ -254,9 +224,15 @@ Request Reflector::watch_request() const {
   Request request;
   request.path = options_.path;
   request.timeout = lasts + kWatchSlack;
-  request.query = {{"resourceVersion", version_},
-                   {"allowWatchBookmarks", "true"},
+  request.query = {{"allowWatchBookmarks", "true"},
                    {"timeoutSeconds", std::to_string(lasts.count())}};
+  if (listing_) {
+    // Without a version the list is consistent: as of now, not of what the server had cached.
+    request.query["sendInitialEvents"] = "true";
+    request.query["resourceVersionMatch"] = "NotOlderThan";
+  } else {
+    request.query["resourceVersion"] = version_;
+  }
   if (!options_.field_selector.empty()) request.query["fieldSelector"] = options_.field_selector;
   return request;
 }
@@ -269,6 +245,7 @@ Reflector::Outcome Reflector::judge_end(const Result<Response>& response, bool w
                    "watch: " + std::to_string(response->status) + ": " + status_message(*response),
                    response->retry_after};
   }
+  if (listing_) return Trouble{false, "the list's stream ended before it did", {}};
   if (!worked) return Trouble{false, "watch: ended at once and said nothing", {}};
   backoff_ = options_.first_backoff;
   expired_before_ = false;
@@ -276,10 +253,7 @@ Reflector::Outcome Reflector::judge_end(const Result<Response>& response, bool w
 }
 
 Reflector::Outcome Reflector::watch(const std::stop_token& stop) {
-  {
-    const std::lock_guard lock(mutex_);
-    ++health_.watches;
-  }
+  if (!listing_) count_watch();
   const TimePoint begin = clock_.now();
   Outcome trouble;
   bool said_something = false;
@@ -289,9 +263,10 @@ Reflector::Outcome Reflector::watch(const std::stop_token& stop) {
         if (stop.stop_requested()) return false;
         trouble = take(frame);
         said_something = true;
-        return !trouble.has_value();
+        return !trouble && (streams_ || !listing_);
       },
       stop);
+  if (listing_ && refuses_streams(response)) streams_ = false;
   if (trouble) return trouble;
   return judge_end(response, said_something || clock_.now() - begin >= kShortWatch);
 }

@@ -2,11 +2,12 @@
 
 #include "base/clock.hpp"
 #include "kube/api.hpp"
+#include "kube/list_watch_codec.hpp"
 #include "kube/sleeper.hpp"
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <stop_token>
@@ -15,8 +16,6 @@
 #include <vector>
 
 namespace tangram::kube {
-
-enum class EventType { kAdded, kModified, kDeleted };
 
 /// Receives what the API server holds of one kind of object, in order, on the reflector's thread.
 /// The texts may be parsed in place.
@@ -37,7 +36,12 @@ struct ReflectorOptions {
   std::chrono::milliseconds max_backoff{30'000};
 };
 
-/// Keeps a sink in step with the API server: LIST, then WATCH from the list's resourceVersion.
+/// Keeps a sink in step with the API server: a list, then WATCH from the list's resourceVersion.
+///
+/// The list is a streaming one (the same stream first tells what there is, then what changes) from
+/// servers that have it: Kubernetes 1.34 and newer, unless switched off. Others refuse the first
+/// one with 400, 403 or 422, or answer with a bookmark before its end; from then on it is LIST,
+/// page by page. Either way the sink gets the whole list in one piece, or nothing of it.
 ///
 ///     list --ok--> watch --end of stream--> watch, from the last version seen (bookmarks count)
 ///      ^             |----410, or an ERROR frame with that code----> list
@@ -55,12 +59,19 @@ class Reflector {
   /// Runs until stop. Blocks; errors are logged and counted, never thrown.
   void run(const std::stop_token& stop);
 
+  /// Throws the position away and lists anew, consistently and at once: a running watch, or a wait
+  /// before the next try, is cut short. From any thread.
+  /// @returns the ticket: once Health::relisted is as large, a list that began after this call has
+  ///          been delivered
+  std::uint64_t relist();
+
   struct Health {
-    bool synced = false;        ///< a list has been delivered
-    TimePoint last_heard{};     ///< last list, event or bookmark
-    std::uint64_t lists = 0;    ///< delivered
-    std::uint64_t watches = 0;  ///< opened
-    std::uint64_t errors = 0;   ///< that led to a back-off or a new list
+    bool synced = false;         ///< a list has been delivered
+    TimePoint last_heard{};      ///< last list, event or bookmark
+    std::uint64_t lists = 0;     ///< delivered
+    std::uint64_t relisted = 0;  ///< newest ticket of relist() that is served
+    std::uint64_t watches = 0;   ///< opened
+    std::uint64_t errors = 0;    ///< that led to a back-off or a new list
   };
   /// From any thread.
   [[nodiscard]] Health health() const;
@@ -74,12 +85,21 @@ class Reflector {
   };
   using Outcome = std::optional<Trouble>;  ///< nothing: all went well
 
+  /// What a streaming list has told so far, by namespace and name.
+  using Objects = std::map<std::string, std::string>;
+
+  std::stop_source begin_turn();
+  Outcome take_turn(const std::stop_token& stop);
+  Outcome stream(const std::stop_token& stop);
   Outcome list(const std::stop_token& stop);
   Outcome watch(const std::stop_token& stop);
-  Outcome take(const std::string& frame);
+  Outcome take(const std::string& text);
+  Outcome take_listed(WatchEvent frame);
   Outcome take_page(const Response& response, std::vector<std::string>& objects, std::string& more);
   Outcome judge_end(const Result<Response>& response, bool worked);
   [[nodiscard]] Request watch_request() const;
+  void deliver(std::vector<std::string> objects);
+  void count_watch();
   void heard();
   void recover(const Trouble& trouble, const std::stop_token& stop);
   [[nodiscard]] std::chrono::milliseconds spread(std::chrono::milliseconds wait) const;
@@ -93,10 +113,16 @@ class Reflector {
   // Of run()'s thread.
   std::string version_;  ///< last one seen; empty = must list
   std::chrono::milliseconds backoff_;
-  bool expired_before_ = false;  ///< a 410, and no word from a watch since
+  bool expired_before_ = false;     ///< a 410, and no word from a watch since
+  bool streams_ = true;             ///< the server has not refused a streaming list
+  std::optional<Objects> listing_;  ///< while one is being told
+  std::uint64_t serving_ = 0;       ///< newest ticket from before this turn
 
   mutable std::mutex mutex_;
-  Health health_;  ///< under mutex_
+  // Under mutex_.
+  Health health_;
+  std::uint64_t asked_ = 0;  ///< newest ticket
+  std::stop_source turn_;    ///< ends what run() does at the moment
 };
 
 }  // namespace tangram::kube

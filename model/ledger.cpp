@@ -98,7 +98,8 @@ Result<void> Ledger::assume(Holding holding, std::chrono::milliseconds ttl) {
     Entry& entry = found->second;
     if (entry.phase == Phase::kUnsure && *entry.holding == holding) {
       set_phase(entry, Phase::kAssumed);
-      set_deadline(entry, ttl);
+      entry.ttl = ttl;
+      set_deadline(entry, clock_->now() + ttl);
       return {};
     }
     if (entry.phase != Phase::kHeld) {
@@ -136,7 +137,8 @@ void Ledger::doubt(std::string_view pod_uid, std::chrono::milliseconds ttl) {
   const auto found = entries_.find(pod_uid);
   if (found == entries_.end() || found->second.phase != Phase::kAssumed) return;
   set_phase(found->second, Phase::kUnsure);
-  set_deadline(found->second, ttl);
+  found->second.ttl = ttl;
+  set_deadline(found->second, clock_->now() + ttl);
 }
 
 Result<void> Ledger::confirm(std::string_view pod_uid) {
@@ -182,9 +184,13 @@ std::vector<HoldingPtr> Ledger::retain_observed(
   std::vector<HoldingPtr> ended;
   for (auto entry = entries_.begin(); entry != entries_.end();) {
     const auto next = std::next(entry);
-    if (entry->second.observed && !bound_uids.contains(entry->first)) {
-      ended.push_back(entry->second.holding);
-      erase(entry);
+    if (!bound_uids.contains(entry->first)) {
+      if (entry->second.observed) {
+        ended.push_back(entry->second.holding);
+        erase(entry);
+      } else if (entry->second.phase == Phase::kConfirmed) {
+        set_deadline(entry->second, clock_->now());
+      }
     }
     entry = next;
   }
@@ -256,10 +262,9 @@ void Ledger::set_phase(Entry& entry, Phase phase) {
   if (Uids* list = list_of(phase)) list->insert(uid);
 }
 
-void Ledger::set_deadline(Entry& entry, std::chrono::milliseconds ttl) {
-  entry.ttl = ttl;
-  entry.deadline = clock_->now() + ttl;
-  deadlines_.emplace(entry.deadline, entry.holding->pod_uid);
+void Ledger::set_deadline(Entry& entry, TimePoint deadline) {
+  entry.deadline = deadline;
+  deadlines_.emplace(deadline, entry.holding->pod_uid);
 }
 
 Ledger::Uids* Ledger::list_of(Phase phase) {

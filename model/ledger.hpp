@@ -90,7 +90,9 @@ class Ledger {
   bool forget(std::string_view pod_uid);
 
   /// A full list of the API server's bound pods has been observed: what was observed before and
-  /// is not in it has ended unseen, and is released. @returns those, by pod UID
+  /// is not in it has ended unseen, and is released. What was confirmed and is not in it either
+  /// ended or was bound since the list was made: it is overdue at once.
+  /// @returns what was released, by pod UID
   std::vector<HoldingPtr> retain_observed(const std::set<std::string, std::less<>>& bound_uids);
 
   /// Bookings whose deadline has passed; each is named again after another ttl. Ends what was
@@ -133,7 +135,7 @@ class Ledger {
   void add(Entry entry);
   void erase(Entries::iterator entry);
   void set_phase(Entry& entry, Phase phase);
-  void set_deadline(Entry& entry, std::chrono::milliseconds ttl);
+  void set_deadline(Entry& entry, TimePoint deadline);
   Result<void> book(Holding holding, Phase phase, std::chrono::milliseconds ttl);
   /// The pods in that phase; null for those that are settled.
   [[nodiscard]] Uids* list_of(Phase phase);

@@ -207,6 +207,14 @@ const std::vector<Refusal> kContradictions{
      .text = "kube:\n  source: in-cluster\n  cluster_file: c.yaml\n",
      .message = "t.yaml:3:17: kube.cluster_file is read with kube.source: local alone; write \"\", "
                 "or kube.source: local"},
+    {.name = "KubeconfigWithoutItsSource",
+     .text = "kube:\n  source: in-cluster\n  kubeconfig: k\n",
+     .message = "t.yaml:3:15: kube.kubeconfig is read with kube.source: kubeconfig alone; write "
+                "\"\", or kube.source: kubeconfig"},
+    {.name = "ContextWithoutItsSource",
+     .text = "kube:\n  source: in-cluster\n  context: c\n",
+     .message = "t.yaml:3:12: kube.context is read with kube.source: kubeconfig alone; write \"\", "
+                "or kube.source: kubeconfig"},
     {.name = "LearnsLessOftenThanItForgets",
      .text = "fragmentation: {learn_window_pods: 999}\n",
      .message = "t.yaml:1:36: fragmentation.relearn_every_pods is above "

@@ -1,11 +1,10 @@
 #include "tests/e2e/checker.hpp"
 
+#include <fnmatch.h>
 #include <rapidjson/document.h>
 
 #include <algorithm>
 #include <stdexcept>
-
-#include <fnmatch.h>
 
 namespace tangram::e2e {
 
@@ -94,9 +93,9 @@ struct Asked {
     }
     const long mib = mebibytes(get("gpu-mem", ""));
     const bool says_compute = annotations.contains("gpu-compute");
-    return {.mib = mib,
-            .milli = says_compute ? thousandths(get("gpu-compute", ""))
-                                  : 1000 * mib / card.memory_mib};
+    return {
+        .mib = mib,
+        .milli = says_compute ? thousandths(get("gpu-compute", "")) : 1000 * mib / card.memory_mib};
   }
   [[nodiscard]] bool takes_model(const std::string& model) const {
     bool included = true;

@@ -11,9 +11,10 @@ namespace tangram::e2e {
 
 /// What the API server alone says about the cards: the judge of every end-to-end test.
 ///
-/// Reads Nodes and Pods as JSON by a parser and rules of its own and shares nothing with `model`, so
-/// that a mistake there cannot hide itself. Knows the requests that these tests make: one container
-/// with gpu-fraction, gpu-mem, gpu-compute, gpu-count, gpu-model, gpu-isolation, without limits.
+/// Reads Nodes and Pods as JSON by a parser and rules of its own and shares nothing with `model`,
+/// so that a mistake there cannot hide itself. Knows the requests that these tests make: one
+/// container with gpu-fraction, gpu-mem, gpu-compute, gpu-count, gpu-model, gpu-isolation, without
+/// limits.
 
 struct CardUse {
   std::string model;
@@ -28,7 +29,7 @@ struct CardUse {
 };
 
 struct Verdict {
-  std::vector<std::string> problems;  ///< empty = nothing wrong
+  std::vector<std::string> problems;                            ///< empty = nothing wrong
   std::map<std::string, std::map<std::string, CardUse>> nodes;  ///< node -> card -> use
   int pods = 0;
   int bound = 0;    ///< pods with a node
@@ -37,9 +38,9 @@ struct Verdict {
   [[nodiscard]] std::string summary() const;
 };
 
-/// Looks for: a card over its memory, compute, sharers or with two isolation modes; a bound pod that
-/// asked for GPU without a grant, or with one that names another pod or node, a missing card, or
-/// other amounts than it asked; a waiting pod with a grant.
+/// Looks for: a card over its memory, compute, sharers or with two isolation modes; a bound pod
+/// that asked for GPU without a grant, or with one that names another pod or node, a missing card,
+/// or other amounts than it asked; a waiting pod with a grant.
 [[nodiscard]] Verdict check_cluster(kube::KubeApi& api);
 /// The same on texts: a v1.NodeList and a v1.PodList.
 [[nodiscard]] Verdict check_lists(const std::string& nodes, const std::string& pods);

@@ -78,9 +78,7 @@ void Cluster::clear() {
 
 void Cluster::clear_pods() { remove_all(std::string(kPods)); }
 
-void Cluster::remove_all(const std::string& path) {
-  send(at_once(request(Method::kDelete, path)));
-}
+void Cluster::remove_all(const std::string& path) { send(at_once(request(Method::kDelete, path))); }
 
 void Cluster::add_nodes(const std::vector<NodeSpec>& nodes) {
   in_parallel(static_cast<int>(nodes.size()), [&](int i) {

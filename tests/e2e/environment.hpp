@@ -11,14 +11,14 @@ namespace tangram::e2e {
 /// What scripts/e2e says about the cluster it brought up, read from TANGRAM_E2E_*.
 /// A missing variable ends the program: these tests make no sense without a cluster.
 struct Environment {
-  std::filesystem::path state;       ///< where logs and files of the run go
-  std::string admin_kubeconfig;      ///< may do anything
-  std::string extender_kubeconfig;   ///< may do what deploy/scheduler/rbac.yaml says
+  std::filesystem::path state;      ///< where logs and files of the run go
+  std::string admin_kubeconfig;     ///< may do anything
+  std::string extender_kubeconfig;  ///< may do what deploy/scheduler/rbac.yaml says
   std::string scheduler_kubeconfig;
-  std::string scheduler;             ///< programs
-  std::string old_scheduler;         ///< kube-scheduler 1.28; "" = was not built
+  std::string scheduler;      ///< programs
+  std::string old_scheduler;  ///< kube-scheduler 1.28; "" = was not built
   std::string extender;
-  std::string fault_api;             ///< "" = was not built
+  std::string fault_api;  ///< "" = was not built
   std::string kubectl;
   std::string control;  ///< scripts/e2e, which can stop and start the API server
   bool smoke = false;   ///< small sizes, few repetitions

@@ -61,8 +61,7 @@ class E2eTest : public testing::Test {
   std::vector<NodeSpec> nodes;
   for (int i = 0; i < count; ++i) {
     const auto& kind = kKinds[static_cast<std::size_t>(i) % std::size(kKinds)];
-    nodes.push_back(
-        node_with_cards("node-" + std::to_string(i), 8, kind.model, kind.memory_mib));
+    nodes.push_back(node_with_cards("node-" + std::to_string(i), 8, kind.model, kind.memory_mib));
   }
   return nodes;
 }

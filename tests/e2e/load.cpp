@@ -59,7 +59,8 @@ void Load::turn_over() {
     present -= static_cast<int>(bound.size());
   }
   if (present >= target_) return;
-  const auto pods = mixed_pods(std::min(kAtOnce, target_ - present), "load" + std::to_string(made_++));
+  const auto pods =
+      mixed_pods(std::min(kAtOnce, target_ - present), "load" + std::to_string(made_++));
   cluster_.add_pods(pods);
 }
 

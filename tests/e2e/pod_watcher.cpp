@@ -140,8 +140,7 @@ void PodWatcher::watch(const std::stop_token& stop) {
   if (version_.empty() && !list()) return;
   kube::Request request;
   request.path = kPods;
-  request.query = {
-      {"watch", "1"}, {"resourceVersion", version_}, {"allowWatchBookmarks", "true"}};
+  request.query = {{"watch", "1"}, {"resourceVersion", version_}, {"allowWatchBookmarks", "true"}};
   request.timeout = 10min;
   const auto end = api_.watch(
       request, [this](std::string frame) { return take_frame(std::move(frame)); }, stop);

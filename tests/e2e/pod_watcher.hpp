@@ -16,10 +16,10 @@ namespace tangram::e2e {
 struct SeenPod {
   std::string name;
   std::string uid;
-  std::string node;           ///< empty = not bound yet
-  TimePoint added;            ///< first seen
-  TimePoint bound;            ///< first seen with a node
-  bool bind_was_seen = false; ///< there was an event from unbound to bound, with nothing between
+  std::string node;              ///< empty = not bound yet
+  TimePoint added;               ///< first seen
+  TimePoint bound;               ///< first seen with a node
+  bool bind_was_seen = false;    ///< there was an event from unbound to bound, with nothing between
   bool granted_in_bind = false;  ///< and that one event brought the grant too
   bool deleting = false;
   bool deleted = false;

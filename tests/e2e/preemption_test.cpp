@@ -20,10 +20,11 @@ class PreemptionTest : public E2eTest {
   }
 
   void add_class(const std::string& name, int value, const std::string& policy) {
-    cluster_.ensure(kClasses,
-                    R"({"apiVersion":"scheduling.k8s.io/v1","kind":"PriorityClass","metadata":)"
-                    R"({"name":")" + name + R"("},"value":)" + std::to_string(value) +
-                        R"(,"preemptionPolicy":")" + policy + "\"}");
+    cluster_.ensure(
+        kClasses, R"({"apiVersion":"scheduling.k8s.io/v1","kind":"PriorityClass","metadata":)"
+                  R"({"name":")" +
+                      name + R"("},"value":)" + std::to_string(value) + R"(,"preemptionPolicy":")" +
+                      policy + "\"}");
   }
 
   void start(const std::vector<NodeSpec>& nodes) {

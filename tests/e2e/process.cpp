@@ -2,7 +2,6 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
-
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>

@@ -97,8 +97,7 @@ double ExtenderProcess::metric(const std::string& name, const std::string& label
 Process start_scheduler(const SchedulerOptions& options) {
   const auto config = environment().state / (options.name + ".yaml");
   std::ofstream(config) << scheduler_config(options);
-  const std::string program =
-      options.program.empty() ? environment().scheduler : options.program;
+  const std::string program = options.program.empty() ? environment().scheduler : options.program;
   auto started = Process::start(
       {program, "--config", config.string(), "--secure-port", "0", "--v=1"}, log_of(options.name));
   if (!started) throw std::runtime_error(started.error().message);

@@ -14,7 +14,7 @@ namespace tangram::e2e {
 class ExtenderProcess {
  public:
   struct Options {
-    std::string name = "extender";      ///< of its log
+    std::string name = "extender";           ///< of its log
     std::string kubeconfig = {};             ///< "" = the rights of deploy/scheduler/rbac.yaml
     std::vector<std::string> settings = {};  ///< "section.key=value"
   };
@@ -47,9 +47,9 @@ class ExtenderProcess {
 /// A kube-scheduler with the configuration that deploy/scheduler ships.
 struct SchedulerOptions {
   std::string name = "kube-scheduler";
-  std::string program = {};           ///< "" = the current version
-  std::string extender_url = {};      ///< "" = without an extender
-  int percentage_of_nodes = 100;      ///< of the profile "tangram"
+  std::string program = {};       ///< "" = the current version
+  std::string extender_url = {};  ///< "" = without an extender
+  int percentage_of_nodes = 100;  ///< of the profile "tangram"
 };
 [[nodiscard]] Process start_scheduler(const SchedulerOptions& options);
 

@@ -58,17 +58,16 @@ class ThroughputTest : public E2eTest {
 
   void remove_pods(PodWatcher& watcher) {
     cluster_.clear_pods();
-    EXPECT_TRUE(
-        watcher.wait([](const SeenPods& pods) { return count_present(pods) == 0; }, 1min));
+    EXPECT_TRUE(watcher.wait([](const SeenPods& pods) { return count_present(pods) == 0; }, 1min));
   }
 };
 
 TEST_F(ThroughputTest, OfSetupsSideBySide) {
   using enum Contender::Extender;
-  const std::vector<Contender> setups = {{"none", kNone, 0},         {"null-8", kNull, 8},
-                                     {"tangram-8", kTangram, 8}, {"null-16", kNull, 16},
-                                     {"tangram-16", kTangram, 16}, {"null-all", kNull, 0},
-                                     {"tangram-all", kTangram, 0}};
+  const std::vector<Contender> setups = {{"none", kNone, 0},           {"null-8", kNull, 8},
+                                         {"tangram-8", kTangram, 8},   {"null-16", kNull, 16},
+                                         {"tangram-16", kTangram, 16}, {"null-all", kNull, 0},
+                                         {"tangram-all", kTangram, 0}};
   const int rounds = sized(7, 1);
   const int pods = sized(1'200, 150);
   const int nodes = sized(1'000, 100);

@@ -40,16 +40,16 @@ class FakeProvisioner {
 
  private:
   void make_volume(const std::string& claim, const std::string& uid, const std::string& node) {
-    cluster_.ensure(kVolumes, R"({"apiVersion":"v1","kind":"PersistentVolume","metadata":{"name":"pv-)" +
-                                  uid + R"("},"spec":{"capacity":{"storage":"1Gi"},)" +
-                                  R"("accessModes":["ReadWriteOnce"],"storageClassName":"scarce",)" +
-                                  R"("persistentVolumeReclaimPolicy":"Retain",)" +
-                                  R"("csi":{"driver":"scarce.example","volumeHandle":")" + uid +
-                                  R"("},"claimRef":{"namespace":"default","name":")" + claim +
-                                  R"(","uid":")" + uid +
-                                  R"("},"nodeAffinity":{"required":{"nodeSelectorTerms":[)" +
-                                  R"({"matchExpressions":[{"key":"kubernetes.io/hostname",)" +
-                                  R"("operator":"In","values":[")" + node + R"("]}]}]}}}})");
+    cluster_.ensure(
+        kVolumes, R"({"apiVersion":"v1","kind":"PersistentVolume","metadata":{"name":"pv-)" + uid +
+                      R"("},"spec":{"capacity":{"storage":"1Gi"},)" +
+                      R"("accessModes":["ReadWriteOnce"],"storageClassName":"scarce",)" +
+                      R"("persistentVolumeReclaimPolicy":"Retain",)" +
+                      R"("csi":{"driver":"scarce.example","volumeHandle":")" + uid +
+                      R"("},"claimRef":{"namespace":"default","name":")" + claim + R"(","uid":")" +
+                      uid + R"("},"nodeAffinity":{"required":{"nodeSelectorTerms":[)" +
+                      R"({"matchExpressions":[{"key":"kubernetes.io/hostname",)" +
+                      R"("operator":"In","values":[")" + node + R"("]}]}]}}}})");
   }
 
   Cluster& cluster_;

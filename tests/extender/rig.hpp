@@ -38,9 +38,14 @@ struct Rig {
   bool may_write = true;
   FeedCounters counters;
   std::vector<std::string> arrivals;  ///< UIDs
+  std::vector<std::string> ends;      ///< UIDs
   NodeFeed nodes{books, counters};
-  PodFeed pods{books, pending, counters,
-               [this](const kube::Pod& pod) { arrivals.push_back(pod.uid); }};
+  PodFeed pods{books,
+               pending,
+               counters,
+               {.arrived = [this](const kube::Pod& pod) { arrivals.push_back(pod.uid); },
+                .seen = [](const kube::Pod&) {},
+                .ended = [this](std::string_view uid) { ends.emplace_back(uid); }}};
   Binder binder{{.api = api,
                  .books = books,
                  .pending = pending,

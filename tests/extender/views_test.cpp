@@ -54,9 +54,10 @@ class ViewsTest : public ::testing::Test {
   }
   Json cluster() { return Json(cluster_json(*rig_.books.snapshot(), rig_.pending)); }
   Result<std::string> explain(const std::string& name, const std::string& ns = "ml") {
-    return explain_json(ns, name, *rig_.books.snapshot(), rig_.pending, rig_.policies);
+    return explain_json(ns, name, *rig_.books.snapshot(), rig_.pending, rig_.policies, findings_);
   }
   Rig rig_;
+  Findings findings_{[](const PodName&, const Note&) {}};
 };
 
 TEST_F(ViewsTest, ShowsEveryNodeCardAndShare) {

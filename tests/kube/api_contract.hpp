@@ -100,7 +100,7 @@ class ApiContract : public ::testing::TestWithParam<ContractParam> {
           return frames.size() < count;
         },
         std::stop_token());
-    EXPECT_TRUE(end.has_value());
+    EXPECT_TRUE(end.has_value()) << end.error().message;
     return frames;
   }
 

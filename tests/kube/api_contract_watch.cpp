@@ -146,7 +146,7 @@ TEST_P(ApiContract, RefusesBadWatches) {
   const auto answer = [&](const kube::Request& request) {
     const auto end = server->api().watch(
         request, [](const std::string& /*frame*/) { return false; }, std::stop_token());
-    EXPECT_TRUE(end.has_value());
+    EXPECT_TRUE(end.has_value()) << end.error().message;
     return end ? *end : kube::Response{};
   };
   expect_refused_somehow(answer(get_request(pods(), {{"resourceVersion", "x"}})));

@@ -1,14 +1,17 @@
 #include "kube/reflector.hpp"
 
 #include "kube/local_api.hpp"
+#include "tests/testing/eventually.hpp"
 #include "tests/testing/kube_builders.hpp"
 #include "tests/testing/kube_scripted_api.hpp"
 #include "tests/testing/manual_clock.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <mutex>
+#include <semaphore>
 #include <thread>
 
 namespace tangram::kube {
@@ -98,7 +101,18 @@ class ReflectorTest : public ::testing::Test {
       [this](milliseconds wait, const std::stop_token&) { slept.push_back(wait.count()); }};
 };
 
-TEST_F(ReflectorTest, ListsAllPagesThenWatchesFromTheList) {
+/// Before a server that refuses streaming lists, as those before Kubernetes 1.34 do.
+class ReflectorListTest : public ReflectorTest {
+ protected:
+  Reflector* waiting_ = nullptr;
+  ReflectorListTest() { api.will_watch({}, ScriptedApi::ended(422)); }
+  /// Of the watches after the refusal.
+  [[nodiscard]] std::string asked(std::size_t watch, const std::string& name) const {
+    return ReflectorTest::asked(watch + 1, name);
+  }
+};
+
+TEST_F(ReflectorListTest, ListsAllPagesThenWatchesFromTheList) {
   api.will_answer(200, list("7", {"a", "b"}, "next"));
   api.will_answer(200, list("7", {"c"}));
   api.will_watch(
@@ -121,7 +135,7 @@ TEST_F(ReflectorTest, ListsAllPagesThenWatchesFromTheList) {
   EXPECT_EQ(health.watches, 2U);
 }
 
-TEST_F(ReflectorTest, BookmarksMoveTheVersionAndTellNobody) {
+TEST_F(ReflectorListTest, BookmarksMoveTheVersionAndTellNobody) {
   api.will_answer(200, list("7", {}));
   api.will_watch({frame("BOOKMARK", "", "50")});
   run();
@@ -129,7 +143,7 @@ TEST_F(ReflectorTest, BookmarksMoveTheVersionAndTellNobody) {
   EXPECT_EQ(asked(1, "resourceVersion"), "50");
 }
 
-TEST_F(ReflectorTest, ListThatExpiresHalfwayStartsOver) {
+TEST_F(ReflectorListTest, ListThatExpiresHalfwayStartsOver) {
   api.will_answer(200, list("7", {"a"}, "next"));
   api.will_answer(410, R"({"kind":"Status","message":"expired"})");
   api.will_answer(200, list("9", {"b"}));
@@ -140,7 +154,7 @@ TEST_F(ReflectorTest, ListThatExpiresHalfwayStartsOver) {
   EXPECT_EQ(reflector.health().lists, 1U);
 }
 
-TEST_F(ReflectorTest, ExpiredWatchListsAgainAtOnceThenAfterBackoff) {
+TEST_F(ReflectorListTest, ExpiredWatchListsAgainAtOnceThenAfterBackoff) {
   api.will_answer(200, list("7", {"a"}));
   api.will_watch({error_frame(410)});
   api.will_answer(200, list("8", {"b"}));
@@ -153,7 +167,7 @@ TEST_F(ReflectorTest, ExpiredWatchListsAgainAtOnceThenAfterBackoff) {
   EXPECT_EQ(reflector.health().lists, 3U);
 }
 
-TEST_F(ReflectorTest, BackoffDoublesToTheMaximumAndStartsAnew) {
+TEST_F(ReflectorListTest, BackoffDoublesToTheMaximumAndStartsAnew) {
   for (int i = 0; i < 7; ++i) api.will_answer(500, "");
   api.will_answer(200, list("7", {}));
   api.will_watch({}, fail(Errc::kTimeout, "cut"));
@@ -166,14 +180,14 @@ TEST_F(ReflectorTest, BackoffDoublesToTheMaximumAndStartsAnew) {
   EXPECT_EQ(asked(2, "resourceVersion"), "8");
 }
 
-TEST_F(ReflectorTest, HonoursRetryAfter) {
+TEST_F(ReflectorListTest, HonoursRetryAfter) {
   api.will_answer(Response{.status = 429, .body = "later", .retry_after = std::chrono::seconds(5)});
   api.will_answer(200, list("7", {}));
   run();
   EXPECT_EQ(slept, std::vector<std::int64_t>{5000});
 }
 
-TEST_F(ReflectorTest, WatchThatEndsAtOnceAndSilentBacksOff) {
+TEST_F(ReflectorListTest, WatchThatEndsAtOnceAndSilentBacksOff) {
   api.will_answer(200, list("7", {}));
   api.will_watch({});
   api.will_watch({});
@@ -182,7 +196,7 @@ TEST_F(ReflectorTest, WatchThatEndsAtOnceAndSilentBacksOff) {
   EXPECT_EQ(asked(2, "resourceVersion"), "7");
 }
 
-TEST_F(ReflectorTest, OtherErrorFrameWatchesAgainFromTheSameVersion) {
+TEST_F(ReflectorListTest, OtherErrorFrameWatchesAgainFromTheSameVersion) {
   api.will_answer(200, list("7", {}));
   api.will_watch({error_frame(500)});
   run();
@@ -191,7 +205,7 @@ TEST_F(ReflectorTest, OtherErrorFrameWatchesAgainFromTheSameVersion) {
   EXPECT_EQ(reflector.health().lists, 1U);
 }
 
-TEST_F(ReflectorTest, BrokenFramesTellTheSinkNothing) {
+TEST_F(ReflectorListTest, BrokenFramesTellTheSinkNothing) {
   api.will_answer(200, list("7", {"a"}));
   const Lines broken{"",
                      "{",
@@ -207,7 +221,7 @@ TEST_F(ReflectorTest, BrokenFramesTellTheSinkNothing) {
   for (std::size_t i = 0; i <= broken.size(); ++i) EXPECT_EQ(asked(i, "resourceVersion"), "7");
 }
 
-TEST_F(ReflectorTest, BrokenListsTellTheSinkNothing) {
+TEST_F(ReflectorListTest, BrokenListsTellTheSinkNothing) {
   const Lines broken{"", "[]", R"({"items":[]})",
                      R"({"metadata":{"resourceVersion":"1"},"items":[5]})"};
   for (const std::string& text : broken) api.will_answer(200, text);
@@ -215,6 +229,175 @@ TEST_F(ReflectorTest, BrokenListsTellTheSinkNothing) {
   EXPECT_EQ(sink.lines(), Lines{});
   EXPECT_EQ(slept.size(), broken.size());
   EXPECT_FALSE(reflector.health().synced);
+}
+
+// ---- streaming lists ----
+
+std::string list_end(const std::string& version) {
+  return R"({"type":"BOOKMARK","object":{"metadata":{"resourceVersion":")" + version +
+         R"(","annotations":{"a":"b","k8s.io/initial-events-end":"true"}}}})";
+}
+
+TEST_F(ReflectorTest, StreamTellsTheListInOnePieceThenGoesOn) {
+  api.will_watch({frame("ADDED", "b", "3"), frame("ADDED", "a", "5"), list_end("7"),
+                  frame("ADDED", "c", "8"), frame("DELETED", "b", "9")});
+  run();
+  EXPECT_EQ(sink.lines(), (Lines{"= a b", "+c", "-b"}));
+  EXPECT_EQ(api.calls().size(), 0U);
+  EXPECT_EQ(asked(0, "sendInitialEvents"), "true");
+  EXPECT_EQ(asked(0, "resourceVersionMatch"), "NotOlderThan");
+  EXPECT_EQ(asked(0, "allowWatchBookmarks"), "true");
+  EXPECT_EQ(asked(0, "fieldSelector"), "spec.nodeName=n1");
+  EXPECT_FALSE(api.opened()[0].query.contains("resourceVersion")) << "would not be consistent";
+  EXPECT_EQ(asked(1, "resourceVersion"), "9");
+  EXPECT_EQ(asked(1, "sendInitialEvents"), "");
+  EXPECT_EQ(slept, std::vector<std::int64_t>{});
+  EXPECT_TRUE(reflector.health().synced);
+  EXPECT_EQ(reflector.health().lists, 1U);
+  EXPECT_EQ(reflector.health().watches, 2U);
+}
+
+TEST_F(ReflectorTest, ChangesBeforeTheEndOfTheStreamedListArePartOfIt) {
+  api.will_watch({frame("ADDED", "a", "3"), frame("ADDED", "b", "4"), frame("MODIFIED", "a", "5"),
+                  frame("DELETED", "b", "6"), list_end("7")});
+  run();
+  EXPECT_EQ(sink.lines(), Lines{"= a"});
+}
+
+TEST_F(ReflectorTest, StreamThatBreaksHalfwayDeliversNothing) {
+  api.will_watch({frame("ADDED", "a", "3")}, fail(Errc::kTimeout, "cut"));
+  api.will_watch({frame("ADDED", "a", "3")});
+  api.will_watch({frame("ADDED", "a", "3"), "{"});
+  api.will_watch({}, ScriptedApi::ended(503));
+  api.will_watch({frame("ADDED", "b", "4"), list_end("7")});
+  run();
+  EXPECT_EQ(sink.lines(), Lines{"= b"});
+  EXPECT_EQ(slept, (std::vector<std::int64_t>{800, 1600, 3200, 6400}));
+  EXPECT_EQ(asked(4, "sendInitialEvents"), "true");
+  EXPECT_EQ(reflector.health().errors, 4U);
+}
+
+TEST_F(ReflectorTest, RefusedStreamsAreNotAskedForAgain) {
+  for (const int status : {400, 403, 422}) {
+    ScriptedApi old;
+    std::stop_source end;
+    old.finished = [&] { end.request_stop(); };
+    old.will_watch({}, ScriptedApi::ended(status));
+    old.will_answer(200, list("7", {"a"}));
+    old.will_watch({error_frame(410)});
+    old.will_answer(200, list("8", {"b"}));
+    RecordingSink told;
+    Reflector patient(old, {.path = "/x", .field_selector = ""}, told, clock,
+                      [](milliseconds, const std::stop_token&) {});
+    patient.run(end.get_token());
+    EXPECT_EQ(told.lines(), (Lines{"= a", "= b"})) << status;
+    EXPECT_EQ(patient.health().errors, 1U) << "the 410 alone";
+    ASSERT_EQ(old.opened().size(), 3U);
+    EXPECT_FALSE(old.opened()[1].query.contains("sendInitialEvents"));
+  }
+}
+
+TEST_F(ReflectorTest, ServerThatPassesOverTheQuestionIsAskedForPages) {
+  api.will_watch({frame("ADDED", "a", "3"), frame("BOOKMARK", "", "4"), frame("ADDED", "z", "5")});
+  api.will_answer(200, list("7", {"b"}));
+  run();
+  EXPECT_EQ(sink.lines(), Lines{"= b"});
+  EXPECT_EQ(slept, std::vector<std::int64_t>{});
+}
+
+TEST_F(ReflectorTest, ExpiredWatchStreamsTheListAgain) {
+  api.will_watch({frame("ADDED", "a", "3"), list_end("7"), error_frame(410)});
+  api.will_watch({frame("ADDED", "b", "8"), list_end("9")});
+  run();
+  EXPECT_EQ(sink.lines(), (Lines{"= a", "= b"}));
+  EXPECT_EQ(slept, std::vector<std::int64_t>{});
+}
+
+// ---- relist ----
+
+TEST_F(ReflectorListTest, RelistBeforeTheFirstListIsServedByIt) {
+  EXPECT_EQ(reflector.relist(), 1U);
+  EXPECT_EQ(reflector.relist(), 2U);
+  api.will_answer(200, list("7", {}));
+  run();
+  EXPECT_EQ(reflector.health().lists, 1U);
+  EXPECT_EQ(reflector.health().relisted, 2U);
+}
+
+TEST(ReflectorLocalTest, RelistCutsAWatchAndListsAnew) {
+  testing::ManualClock clock;
+  LocalApi api(clock);
+  RecordingSink sink;
+  Reflector reflector(api, {.path = "/api/v1/pods", .field_selector = ""}, sink, clock);
+  std::jthread thread([&](const std::stop_token& stop) { reflector.run(stop); });
+  ASSERT_TRUE(sink.wait_for("="));
+  for (std::uint64_t round = 1; round <= 20; ++round) {
+    const std::string name = "p" + std::to_string(round);
+    ASSERT_TRUE(api.call(testing::write_request(Method::kPost, "/api/v1/namespaces/ml/pods",
+                                                testing::pod_json({.name = name}))));
+    const std::uint64_t ticket = reflector.relist();
+    EXPECT_EQ(ticket, round);
+    ASSERT_TRUE(testing::eventually([&] { return reflector.health().relisted >= ticket; }));
+    // Whatever the list has begun with, it has seen the pod that was there before.
+    const Lines lines = sink.lines();
+    const auto last = std::find_if(lines.rbegin(), lines.rend(),
+                                   [](const std::string& line) { return line.starts_with("="); });
+    EXPECT_NE(last->find(" " + name), std::string::npos) << *last;
+  }
+  EXPECT_EQ(reflector.health().errors, 0U);
+}
+
+/// A server whose lists wait until they are let go.
+class HeldLists final : public KubeApi {
+ public:
+  explicit HeldLists(KubeApi& server) : server_(server) {}
+  Result<Response> call(const Request& request) override {
+    auto response = server_.call(request);
+    begun.release();
+    go.acquire();
+    return response;
+  }
+  Result<Response> watch(const Request& request, const WatchFrame& frame,
+                         std::stop_token stop) override {
+    return server_.watch(request, frame, std::move(stop));
+  }
+  std::counting_semaphore<> begun{0};
+  std::counting_semaphore<> go{0};
+
+ private:
+  KubeApi& server_;
+};
+
+TEST(ReflectorLocalTest, ListThatBeganBeforeTheCallDoesNotServeIt) {
+  testing::ManualClock clock;
+  LocalApi local(clock);
+  HeldLists api(local);
+  RecordingSink sink;
+  Reflector reflector(api, {.path = "/api/v1/pods", .field_selector = ""}, sink, clock);
+  std::jthread thread([&](const std::stop_token& stop) { reflector.run(stop); });
+  api.begun.acquire();
+  const std::uint64_t ticket = reflector.relist();
+  api.go.release();
+  api.begun.acquire();  // another one, since
+  EXPECT_LT(reflector.health().relisted, ticket);
+  api.go.release();
+  EXPECT_TRUE(testing::eventually([&] { return reflector.health().relisted == ticket; }));
+}
+
+TEST_F(ReflectorListTest, RelistCutsTheWaitAfterAnErrorShort) {
+  std::uint64_t ticket = 0;
+  bool woken = false;
+  Reflector waiting(api, {.path = "/x", .field_selector = ""}, sink, clock,
+                    [&](milliseconds, const std::stop_token& wait) {
+                      ticket = waiting_->relist();
+                      woken = wait.stop_requested();
+                    });
+  waiting_ = &waiting;
+  api.will_answer(500, "");
+  api.will_answer(200, list("7", {"a"}));
+  waiting.run(stop.get_token());
+  EXPECT_TRUE(woken);
+  EXPECT_EQ(waiting.health().relisted, ticket);
 }
 
 TEST(ReflectorLocalTest, FollowsTheLocalServerThroughACompaction) {

@@ -536,6 +536,8 @@ class History {
         bound.insert(uid);
       } else if (pod.observed) {
         expected.insert(uid);
+      } else if (pod.confirmed) {
+        naive_.pods.at(uid).deadline = now_;
       }
     }
     std::set<std::string> ended;

@@ -309,6 +309,7 @@ Verdict check_cluster(kube::KubeApi& api) {
 }
 
 std::vector<std::string> differences(const Verdict& verdict, const std::string& cluster_json) {
+  if (cluster_json.empty()) return {"the extender does not answer"};
   std::vector<std::string> found;
   const Lines ours = lines_of(verdict);
   const Lines theirs = lines_of(cluster_json);

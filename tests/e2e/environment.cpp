@@ -4,6 +4,7 @@
 #include "kube/rest_api.hpp"
 
 #include <cstdlib>
+#include <fstream>
 #include <iostream>
 #include <stdexcept>
 
@@ -46,6 +47,12 @@ Environment read_environment() {
 const Environment& environment() {
   static const Environment kEnvironment = read_environment();
   return kEnvironment;
+}
+
+int apiserver_pid() {
+  int pid = 0;
+  std::ifstream(environment().state / "run" / "kube-apiserver") >> pid;
+  return pid;
 }
 
 std::unique_ptr<kube::KubeApi> open_api(const std::string& kubeconfig) {

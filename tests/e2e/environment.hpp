@@ -31,6 +31,9 @@ template <class T>
   return environment().smoke ? smoke : whole;
 }
 
+/// Of the kube-apiserver that runs now; 0 if none does.
+[[nodiscard]] int apiserver_pid();
+
 /// A client of its own. What is wrong with the file throws std::runtime_error.
 [[nodiscard]] std::unique_ptr<kube::KubeApi> open_api(const std::string& kubeconfig);
 /// With the rights of an administrator.

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <thread>
 
 namespace tangram::e2e {
 
@@ -30,6 +31,17 @@ class E2eTest : public testing::Test {
     const Verdict verdict = check_cluster(*api_);
     EXPECT_TRUE(verdict.problems.empty()) << verdict.summary();
     EXPECT_THAT(differences(verdict, extender.get("/api/v1/cluster")), testing::IsEmpty());
+  }
+
+  /// The same, but what the extender has not heard of yet may still come.
+  void expect_books_right_soon(const ExtenderProcess& extender) {
+    const Verdict verdict = check_cluster(*api_);
+    const auto agrees = [&] {
+      return differences(verdict, extender.get("/api/v1/cluster")).empty();
+    };
+    const auto deadline = TimePoint::clock::now() + 40s;  // scheduler.assume_ttl_ms is 30 s
+    while (!agrees() && TimePoint::clock::now() < deadline) std::this_thread::sleep_for(20ms);
+    expect_books_right(extender);
   }
 
   std::unique_ptr<kube::KubeApi> api_ = admin_api();

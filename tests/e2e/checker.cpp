@@ -252,8 +252,10 @@ struct CardLine {
   friend bool operator==(const CardLine&, const CardLine&) = default;
 
   [[nodiscard]] std::string str() const {
-    return std::to_string(free_mib) + " MiB and " + std::to_string(free_milli) + " milli free, " +
-           std::to_string(pods.size()) + " pods";
+    std::string text = std::to_string(free_mib) + " MiB and " + std::to_string(free_milli) +
+                       " milli free, " + std::to_string(pods.size()) + " pods:";
+    for (const auto& pod : pods) text += " " + pod;
+    return text;
   }
 };
 using Lines = std::map<std::string, CardLine>;  ///< by "node card"

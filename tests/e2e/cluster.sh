@@ -18,7 +18,10 @@ pid_of() {
   echo "$pid"
 }
 
-start_time() { sed 's/^.*) //' "/proc/$1/stat" 2>/dev/null | cut -d' ' -f20; }
+# Nothing for a process that has ended, also if nobody has collected its status yet (Z).
+start_time() {
+  awk '{ sub(/^.*\) /, ""); if ($1 != "Z") print $20 }' "/proc/$1/stat" 2>/dev/null || true
+}
 
 # start NAME COMMAND...: in a session of its own, so that Ctrl-C reaches only this script.
 start() {
@@ -61,11 +64,13 @@ wait_for() {
   done
 }
 
+answers() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; } # PORT
+
 # Below the range from which the system gives out ports, and not listened on now.
 free_port() {
   local port
   while port=$((20000 + RANDOM % 12000)); do
-    if ! (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then break; fi
+    if ! answers "$port"; then break; fi
   done
   echo "$port"
 }
@@ -103,8 +108,9 @@ start_apiserver() {
 restart_apiserver() {
   local pid
   pid=$(pid_of kube-apiserver) || die "no kube-apiserver runs in $state"
-  kill -KILL "$pid"
   apiserver_port=$(cat "$state/apiserver-port")
+  kill -KILL "$pid"
+  while answers "$apiserver_port"; do sleep 0.02; done # its threads end after the process
   start_apiserver
 }
 

@@ -55,7 +55,13 @@ class FaultTest : public E2eTest {
           << name << ": a pod is stuck in round " << i << "\n" << waiting();
       recovered.push_back(seconds_between(end, TimePoint::clock::now()));
       expect_books_right_soon(*extender_);
-      if (HasFailure()) return;
+      if (HasFailure()) {
+        for (const auto& [uid, pod] : watcher_.pods()) {
+          std::cout << uid << " " << pod.name << " on \"" << pod.node << "\""
+                    << (pod.deleted ? " deleted" : "") << "\n";
+        }
+        return;
+      }
       load.resume();
     }
     Figures("fault")
@@ -127,6 +133,7 @@ TEST_F(FaultTest, ApiServerIsKilled) {
                                   environment().state / "logs" / "restart.log");
     ASSERT_TRUE(restart);
     while (restart->running()) watcher_.wait([](const SeenPods&) { return false; }, 50ms);
+    ASSERT_EQ(cluster_.get("/readyz"), "ok");
   });
 }
 

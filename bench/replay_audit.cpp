@@ -94,7 +94,7 @@ Result<void> audit(kube::KubeApi& api, const Clock& clock, const ClusterSnapshot
   extender::PendingPods pending;
   extender::FeedCounters counters;
   extender::NodeFeed nodes(books, counters);
-  extender::PodFeed pods(books, pending, counters, [](const kube::Pod&) {});
+  extender::PodFeed pods(books, pending, counters, {});
   list_into(api, clock, "/api/v1/nodes", nodes);
   list_into(api, clock, "/api/v1/pods", pods);
   const auto rebuilt = books.snapshot();

@@ -72,6 +72,17 @@ struct Config {
     friend bool operator==(const Kube&, const Kube&) = default;
   };
 
+  struct LeaderElection {
+    bool enabled = true;  ///< has no meaning for a cluster in memory
+    std::string lease = "tangram-extender";
+    std::string ns;
+    // client-go's own values.
+    std::chrono::seconds lease_duration{15};
+    std::chrono::milliseconds renew_deadline{10'000};
+    std::chrono::milliseconds retry_period{2'000};
+    friend bool operator==(const LeaderElection&, const LeaderElection&) = default;
+  };
+
   struct Fragmentation {
     std::string workload_file;
     int learn_window_pods = 20'000;
@@ -95,6 +106,7 @@ struct Config {
   Scheduler scheduler;
   Bind bind;
   Kube kube;
+  LeaderElection leader_election;
   Fragmentation fragmentation;
   Bestfit bestfit;
   Log log;

@@ -5,6 +5,8 @@
 namespace tangram::config {
 namespace {
 
+using milliseconds_t = std::chrono::milliseconds;
+
 std::string milliseconds(std::chrono::milliseconds time) {
   return std::to_string(time.count()).append(" ms");
 }
@@ -50,6 +52,35 @@ std::optional<std::string> context_matches_source(const Config& config) {
   return "is read with kube.source: kubeconfig alone; write \"\", or kube.source: kubeconfig";
 }
 
+std::optional<std::string> renews_after_lease(const Config& config) {
+  const auto& election = config.leader_election;
+  if (election.renew_deadline < election.lease_duration) return std::nullopt;
+  return "is not below leader_election.lease_duration_s, " + milliseconds(election.lease_duration) +
+         ": another replica would lead before this one stops; write less, or raise "
+         "leader_election.lease_duration_s";
+}
+
+std::optional<std::string> retries_after_deadline(const Config& config) {
+  const auto& election = config.leader_election;
+  // client-go's jitter factor: a wait is up to 1.2 times the period.
+  if (election.retry_period * 12 < election.renew_deadline * 10) return std::nullopt;
+  return "is not below leader_election.renew_deadline_ms / 1.2, " +
+         milliseconds(election.renew_deadline * 10 / 12) +
+         ": a leader would have no second attempt; write less, or raise "
+         "leader_election.renew_deadline_ms";
+}
+
+std::optional<std::string> bind_outlives_lease(const Config& config) {
+  const auto& election = config.leader_election;
+  if (!election.enabled || config.kube.source == KubeSource::kLocal) return std::nullopt;
+  const milliseconds_t left = election.lease_duration - election.retry_period * 12 / 10;
+  if (config.bind.timeout < left) return std::nullopt;
+  return "is not below leader_election.lease_duration_s less 1.2 x retry_period_ms, " +
+         milliseconds(left) +
+         ": a leader sends no bind that its Lease may not outlive, so it could send none; write "
+         "less, or raise leader_election.lease_duration_s";
+}
+
 std::optional<std::string> relearns_beyond_window(const Config& config) {
   if (config.fragmentation.relearn_every_pods <= config.fragmentation.learn_window_pods) {
     return std::nullopt;
@@ -79,6 +110,19 @@ const std::vector<Relation>& relations() {
        "kube.kubeconfig is given only if kube.source is kubeconfig.", kubeconfig_matches_source},
       {"kube.context", "kube.source", "kube.context is given only if kube.source is kubeconfig.",
        context_matches_source},
+      {"leader_election.renew_deadline_ms", "leader_election.lease_duration_s",
+       "leader_election.renew_deadline_ms is below leader_election.lease_duration_s: a leader "
+       "stops "
+       "before another one begins.",
+       renews_after_lease},
+      {"leader_election.retry_period_ms", "leader_election.renew_deadline_ms",
+       "leader_election.retry_period_ms is below leader_election.renew_deadline_ms / 1.2: a leader "
+       "has a second attempt.",
+       retries_after_deadline},
+      {"bind.timeout_ms", "leader_election.lease_duration_s",
+       "bind.timeout_ms is below leader_election.lease_duration_s less 1.2 x retry_period_ms: a "
+       "Lease outlives the binds that are sent under it.",
+       bind_outlives_lease},
       {"fragmentation.relearn_every_pods", "fragmentation.learn_window_pods",
        "fragmentation.relearn_every_pods is at most fragmentation.learn_window_pods: every pod is "
        "learned from.",

@@ -53,6 +53,20 @@ TextRule free_text(std::string_view form) {
               }};
 }
 
+template <auto Part, auto Field>
+TextRule yes_or_no() {
+  using Where = Place<Part, Field>;
+  return {
+      .form = "true or false",
+      .get = [](const Config& config) { return std::string(Where::in(config) ? "true" : "false"); },
+      .set =
+          [](Config& config, std::string_view text) {
+            if (text != "true" && text != "false") return false;
+            Where::in(config) = text == "true";
+            return true;
+          }};
+}
+
 // ---- texts of a closed set ----
 
 constexpr std::array<std::string_view, 3> kKubeSources{"local", "in-cluster", "kubeconfig"};
@@ -292,6 +306,37 @@ Section kube_section() {
                                     {20'000, "two seconds of the highest qps"})}}};
 }
 
+Section leader_election_section() {
+  constexpr auto kPart = &Config::leader_election;
+  using Part = Config::LeaderElection;
+  return {
+      "leader_election",
+      "Which of several replicas binds pods. All of them read the cluster and answer for people; "
+      "one holds a Lease and answers kube-scheduler.",
+      {{"enabled",
+        "Whether to ask for the Lease. Without it there must be one replica only, and no overlap "
+        "of the old and the new one in a roll-out. A cluster in memory has no other replica.",
+        yes_or_no<kPart, &Part::enabled>()},
+       {"lease", "The Lease's name.", free_text<kPart, &Part::lease, false>("the name of a Lease")},
+       {"namespace",
+        "The Lease's namespace; \"\" = this pod's own ($POD_NAMESPACE, else its service "
+        "account's), "
+        "else kube-system.",
+        free_text<kPart, &Part::ns, true>("a namespace, or \"\" for this pod's own")},
+       {"lease_duration_s", "How long other replicas wait for a leader that has fallen silent.",
+        number<kPart, &Part::lease_duration>(
+            {2, "a Lease counts in whole seconds, and a leader must renew it in time"},
+            {300, "no pod with a GPU is placed meanwhile"})},
+       {"renew_deadline_ms", "A leader that could not renew its Lease for so long stops leading.",
+        number<kPart, &Part::renew_deadline>(
+            {500, "an API server under load takes that long to answer"},
+            {299'000, "below the longest lease_duration_s"})},
+       {"retry_period_ms", "Time between two attempts to get or renew the Lease.",
+        number<kPart, &Part::retry_period>(
+            {100, "every replica writes or reads the Lease that often"},
+            {60'000, "a Lease that was given back waits so long for its next holder"})}}};
+}
+
 Section fragmentation_section() {
   constexpr auto kPart = &Config::fragmentation;
   using Part = Config::Fragmentation;
@@ -343,8 +388,8 @@ Section log_section() {
 
 const std::vector<Section>& sections() {
   static const std::vector<Section> kSections{
-      server_section(),        scheduler_section(), bind_section(), kube_section(),
-      fragmentation_section(), bestfit_section(),   log_section()};
+      server_section(),          scheduler_section(),     bind_section(),    kube_section(),
+      leader_election_section(), fragmentation_section(), bestfit_section(), log_section()};
   return kSections;
 }
 

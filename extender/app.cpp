@@ -130,6 +130,7 @@ Result<std::unique_ptr<App>> App::create(const config::Config& config, const Par
   // Before any thread of ours: the first line makes the logger that they all use.
   spdlog::debug("policy {}, short-list {}", config.scheduler.policy, config.scheduler.short_list);
   std::unique_ptr<App> app(new App(config, parts, std::move(*settings)));
+  if (auto joined = app->join_election(config); !joined) return joined.error();
   if (auto listening = app->listen(config); !listening) return listening.error();
   App* const self = app.get();
   app->node_thread_ =
@@ -142,10 +143,26 @@ Result<std::unique_ptr<App>> App::create(const config::Config& config, const Par
     while (!stop.stop_requested()) {
       self->binder_.settle_overdue();
       self->look_at_cards();
+      self->tell_as_new_leader();
       kube::sleep_until_stopped(kSettleInterval, stop);
     }
   });
+  if (app->leadership_) app->leadership_->start();
   return app;
+}
+
+Result<void> App::join_election(const config::Config& config) {
+  if (!parts_.replica) return {};
+  auto leadership = Leadership::create(config.leader_election, *parts_.replica,
+                                       {.api = parts_.api,
+                                        .clock = parts_.clock,
+                                        .nodes = node_reflector_,
+                                        .pods = pod_reflector_,
+                                        .finish = [this] { bind_queue_.wait_until_idle(); },
+                                        .random = parts_.random});
+  if (!leadership) return leadership.error();
+  leadership_ = std::move(*leadership);
+  return {};
 }
 
 App::App(const config::Config& config, const Parts& parts, PolicySettings policy_settings)
@@ -159,7 +176,8 @@ App::App(const config::Config& config, const Parts& parts, PolicySettings policy
                .pending = pending_,
                .offers = offers_,
                .policies = policies_,
-               .clock = parts.clock},
+               .clock = parts.clock,
+               .may_write = [this](milliseconds takes) { return may_write(takes); }},
               {.api_timeout = config.bind.timeout, .assume_ttl = config.scheduler.assume_ttl}),
       verbs_({.books = books_,
               .policies = policies_,
@@ -180,7 +198,11 @@ App::App(const config::Config& config, const Parts& parts, PolicySettings policy
       pod_reflector_(parts.api, pods_to_watch(config), pod_feed_, parts.clock),
       budget_reflector_(parts.api, budgets_to_watch(config), budgets_, parts.clock),
       bind_queue_(static_cast<std::size_t>(config.bind.workers),
-                  static_cast<std::size_t>(config.bind.queue)) {}
+                  static_cast<std::size_t>(config.bind.queue)) {
+  if (parts.reporter) {
+    events_ = std::make_unique<kube::EventRecorder>(parts.api, *parts.reporter, parts.clock);
+  }
+}
 
 App::~App() { stop(); }
 
@@ -213,18 +235,47 @@ void App::look_at_cards() {
   findings_.set_cards(examine_cards(*cluster));
 }
 
-void App::tell(const PodName& pod, const Note& note) {
-  spdlog::warn("pod {}/{}: {}: {}", pod.ns, pod.name, to_string(note.finding), note.sentence);
+void App::tell_as_new_leader() {
+  const bool serves = serving();
+  if (serves && !served_) findings_.tell_all();
+  served_ = serves;
 }
 
+void App::tell(const PodName& pod, const Note& note) {
+  // Followers see the same; one voice is enough.
+  if (!serving()) return;
+  spdlog::warn("pod {}/{}: {}: {}", pod.ns, pod.name, to_string(note.finding), note.sentence);
+  if (!events_) return;
+  events_->record({.kind = "Pod",
+                   .ns = pod.ns,
+                   .name = pod.name,
+                   .uid = pod.uid,
+                   .type = kube::EventNote::Type::kWarning,
+                   .reason = std::string(to_string(note.finding)),
+                   .action = "Examine",
+                   .note = note.sentence});
+}
+
+bool App::may_write(milliseconds takes) const {
+  return !leadership_ || leadership_->may_write(takes);
+}
+
+bool App::leads() const { return !leadership_ || leadership_->role() == Leadership::Role::kLeader; }
+
 std::string_view App::not_ready() const {
-  return synced() ? "" : "tangram is still reading the cluster from the API server; try again";
+  if (!synced()) return "tangram is still reading the cluster from the API server; try again";
+  if (leads()) return "";
+  return leadership_->role() == Leadership::Role::kTakingOver
+             ? "this replica of tangram leads since a moment and reads the cluster anew; try again"
+             : "this replica of tangram does not lead; try again, to reach the one that does";
 }
 
 void App::stop() {
   stopping_ = true;
   if (server_) server_->stop();  // answers what is under way, binds included
+  if (leadership_) leadership_->stop();
   bind_queue_.drain();
+  if (events_) events_->flush();
   for (std::jthread* thread : {&node_thread_, &pod_thread_, &budget_thread_, &settle_thread_}) {
     thread->request_stop();
     if (thread->joinable()) thread->join();
@@ -235,7 +286,10 @@ void App::serve_verbs(Router& router) {
   const auto timed = [this, &router](const char* path, Verb verb, auto answer) {
     router.add("POST", path, [this, verb, answer](HttpRequest request, Responder responder) {
       const TimePoint start = parts_.clock.now();
-      responder.send(json_response(answer(std::move(request.body))));
+      HttpResponse response = json_response(answer(std::move(request.body)));
+      // So that a scheduler's open connection does not keep it with a replica that leads no more.
+      response.close = !leads();
+      responder.send(std::move(response));
       metrics_.request_done(verb, parts_.clock.now() - start);
     });
   };
@@ -263,7 +317,9 @@ void App::bind(HttpRequest request, Responder responder) {
   const bool taken = bind_queue_.try_post([this, task] {
     Verbs::BindReply reply = verbs_.bind(std::move(task->body));
     metrics_.bind_done(reply.outcome);
-    task->responder.send(json_response(std::move(reply.body)));
+    HttpResponse response = json_response(std::move(reply.body));
+    response.close = !leads();
+    task->responder.send(std::move(response));
     metrics_.request_done(Verb::kBind, parts_.clock.now() - task->start);
   });
   if (taken) return;
@@ -331,7 +387,7 @@ Gauges App::gauges() {
   gauges.findings = findings_.counts();
   gauges.nodes_watch_lag_seconds = seconds_since(node_reflector_.health().last_heard, now);
   gauges.pods_watch_lag_seconds = seconds_since(pod_reflector_.health().last_heard, now);
-  gauges.leader = synced();  // the only replica that there is
+  gauges.leader = synced() && leads();
   gauges.bad_objects = counters_.bad_objects;
   gauges.bad_cards = counters_.bad_cards;
   gauges.bad_grants = counters_.bad_grants;

@@ -8,18 +8,21 @@
 #include "extender/cluster_feed.hpp"
 #include "extender/disruption_budgets.hpp"
 #include "extender/findings.hpp"
+#include "extender/leadership.hpp"
 #include "extender/metrics.hpp"
 #include "extender/offers.hpp"
 #include "extender/pending_pods.hpp"
 #include "extender/policy_source.hpp"
 #include "extender/verbs.hpp"
 #include "extender/work_queue.hpp"
+#include "kube/events.hpp"
 #include "kube/reflector.hpp"
 #include "policies/fragmentation_measure.hpp"
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <thread>
 
 namespace tangram::extender {
@@ -36,6 +39,11 @@ class App {
   struct Parts {
     kube::KubeApi& api;  ///< outlives the app
     const Clock& clock;  ///< outlives the app
+    /// Who this is among several replicas; nothing = it is the only one.
+    std::optional<Replica> replica = std::nullopt;
+    std::function<double()> random = nullptr;  ///< 0 <= x < 1; needed among several
+    /// Who writes events about pods; nothing = nobody does.
+    std::optional<kube::EventReporter> reporter = std::nullopt;
     /// For embedding: what the fragmentation policy aims at, instead of the configured file.
     std::shared_ptr<const policies::Workload> workload = nullptr;
     /// For embedding: routes beside the service's own.
@@ -53,6 +61,8 @@ class App {
 
   /// The books hold what the API server has; until then verbs answer with a retryable error.
   [[nodiscard]] bool synced() const;
+  /// Verbs are answered: synced, and leading where there is an election.
+  [[nodiscard]] bool serving() const { return not_ready().empty(); }
 
   /// For embedding (replay, tests): the books themselves.
   [[nodiscard]] Books& books() { return books_; }
@@ -65,10 +75,15 @@ class App {
   App(const config::Config& config, const Parts& parts, PolicySettings policy_settings);
 
   Result<void> listen(const config::Config& config);
+  Result<void> join_election(const config::Config& config);
+  /// May a write that takes so long be sent now?
+  [[nodiscard]] bool may_write(std::chrono::milliseconds takes) const;
+  [[nodiscard]] bool leads() const;
   /// Why no verb can be answered now; empty = all is well.
   [[nodiscard]] std::string_view not_ready() const;
   void look_over(const kube::Pod& pod);
   void look_at_cards();
+  void tell_as_new_leader();
   void tell(const PodName& pod, const Note& note);
   void serve_verbs(class Router& router);
   void serve_pages(class Router& router);
@@ -85,14 +100,18 @@ class App {
   Metrics metrics_;
   Verbs verbs_;
   DisruptionBudgets budgets_;
+  std::unique_ptr<kube::EventRecorder> events_;  ///< null = none are written
   Findings findings_{[this](const PodName& pod, const Note& note) { tell(pod, note); }};
-  std::uint64_t looked_at_ = 0;  ///< version of the books; the settling thread's
+  // Of the settling thread.
+  std::uint64_t looked_at_ = 0;  ///< version of the books
+  bool served_ = false;
   NodeFeed node_feed_;
   PodFeed pod_feed_;
   kube::Reflector node_reflector_;
   kube::Reflector pod_reflector_;
   kube::Reflector budget_reflector_;
   WorkQueue bind_queue_;
+  std::unique_ptr<Leadership> leadership_;  ///< null = the only replica
   std::unique_ptr<HttpServer> server_;
   std::atomic<bool> stopping_{false};
   // Last, so that they end first.

@@ -12,6 +12,9 @@ namespace tangram::extender {
 
 namespace {
 
+const Binder::Answer kNotLeading{BindOutcome::kUnavailable,
+                                 "this replica does not lead any more; try again"};
+
 BindOutcome outcome_of(Errc code) {
   switch (code) {
     case Errc::kInvalidArgument:
@@ -51,9 +54,7 @@ std::string_view to_string(BindOutcome outcome) {
 }
 
 Binder::Answer Binder::bind(const BindArgs& args) {
-  if (!parts_.may_write(settings_.api_timeout)) {
-    return {BindOutcome::kUnavailable, "this replica does not lead any more; try again"};
-  }
+  if (!parts_.may_write(settings_.api_timeout)) return kNotLeading;
   const auto held = parts_.books.apply([&](model::Ledger& ledger) {
     const auto* entry = ledger.find(args.uid);
     return entry == nullptr ? model::Ledger::Entry{} : *entry;
@@ -66,7 +67,7 @@ Binder::Answer Binder::bind(const BindArgs& args) {
   if (!plan) return refuse(args, BindOutcome::kInvalid, plan.error().message);
   const auto booked = book(args, **pod, plan->demand, *plan->policy);
   if (!booked) return refuse(args, outcome_of(booked.error().code), booked.error().message);
-  return send(args, *booked);
+  return send(args, *booked, Sent::kNothing);
 }
 
 Binder::Answer Binder::bind_again(const BindArgs& args, const model::Ledger::Entry& entry) {
@@ -78,7 +79,7 @@ Binder::Answer Binder::bind_again(const BindArgs& args, const model::Ledger::Ent
       [&](model::Ledger& ledger) { return ledger.assume(*entry.holding, settings_.assume_ttl); });
   // Taken by one caller only: a bind that is under way cannot be assumed again.
   if (!taken) return {BindOutcome::kUnavailable, "an earlier bind of this pod is still under way"};
-  return send(args, *entry.holding);
+  return send(args, *entry.holding, Sent::kSomething);
 }
 
 Result<PodPtr> Binder::find_pod(const BindArgs& args) {
@@ -133,7 +134,12 @@ std::string Binder::grant_text(const model::Holding& holding) const {
                                     .signature = {}});
 }
 
-Binder::Answer Binder::send(const BindArgs& args, const model::Holding& holding) {
+Binder::Answer Binder::send(const BindArgs& args, const model::Holding& holding, Sent before) {
+  // Once more: reading the pod may have taken its time.
+  if (!parts_.may_write(settings_.api_timeout)) {
+    give_up(args, before);
+    return kNotLeading;
+  }
   kube::Binding binding{
       .ns = args.ns, .name = args.name, .uid = args.uid, .node = args.node, .annotations = {}};
   if (!holding.containers.empty()) {
@@ -143,10 +149,22 @@ Binder::Answer Binder::send(const BindArgs& args, const model::Holding& holding)
   if (bound) return confirmed(args);
   const Errc code = bound.error().code;
   // A conflict: somebody bound the pod; an earlier bind of ours, perhaps.
-  if (code == Errc::kTimeout || code == Errc::kConflict)
+  if (code == Errc::kTimeout || code == Errc::kConflict) {
     return settle(args, holding, bound.error());
-  parts_.books.apply([&](model::Ledger& ledger) { ledger.forget(args.uid); });
+  }
+  give_up(args, code == Errc::kNotFound ? Sent::kNothing : before);
   return refuse(args, outcome_of(code), bound.error().message);
+}
+
+/// This write had no effect; one that was sent before may still have some.
+void Binder::give_up(const BindArgs& args, Sent before) {
+  parts_.books.apply([&](model::Ledger& ledger) {
+    if (before == Sent::kSomething) {
+      ledger.doubt(args.uid, settings_.assume_ttl);
+    } else {
+      ledger.forget(args.uid);
+    }
+  });
 }
 
 Binder::Answer Binder::confirmed(const BindArgs& args) {

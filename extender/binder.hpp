@@ -76,7 +76,9 @@ class Binder {
                                             const policies::Policy& policy);
   Answer bind_again(const BindArgs& args, const model::Ledger::Entry& entry);
   [[nodiscard]] std::string grant_text(const model::Holding& holding) const;
-  Answer send(const BindArgs& args, const model::Holding& holding);
+  enum class Sent { kNothing, kSomething };
+  Answer send(const BindArgs& args, const model::Holding& holding, Sent before);
+  void give_up(const BindArgs& args, Sent before);
   Answer confirmed(const BindArgs& args);
   Answer settle(const BindArgs& args, const model::Holding& holding, const Error& error);
   Answer refuse(const BindArgs& args, BindOutcome outcome, std::string why);

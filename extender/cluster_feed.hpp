@@ -43,9 +43,12 @@ class NodeFeed final : public kube::ObjectSink {
 
 /// Told of the pods that the watch shows, on the reflector's thread.
 struct PodObserver {
-  std::function<void(const kube::Pod&)> arrived;    ///< for the first time, in order
-  std::function<void(const kube::Pod&)> seen;       ///< every time, also the first
-  std::function<void(std::string_view uid)> ended;  ///< gone or finished
+  /// For the first time, in order.
+  std::function<void(const kube::Pod&)> arrived = [](const kube::Pod&) {};
+  /// Every time, also the first.
+  std::function<void(const kube::Pod&)> seen = [](const kube::Pod&) {};
+  /// Gone or finished.
+  std::function<void(std::string_view uid)> ended = [](std::string_view) {};
 };
 
 /// Puts bound pods into the books and pending ones where bind finds them. One reflector thread.

@@ -245,6 +245,21 @@ void Findings::set_cards(NotedPods pods) {
   for (const auto& [pod, note] : fresh) tell_(pod, note);
 }
 
+void Findings::tell_all() const {
+  NotedPods text;
+  NotedPods cards;
+  {
+    const std::scoped_lock lock(mutex_);
+    text = by_text_;
+    cards = by_cards_;
+  }
+  for (const NotedPods* pods : {&text, &cards}) {
+    for (const auto& [uid, noted] : *pods) {
+      for (const Note& note : noted.notes) tell_(noted.pod, note);
+    }
+  }
+}
+
 std::vector<Note> Findings::of(std::string_view pod_uid) const {
   std::vector<Note> notes;
   const std::scoped_lock lock(mutex_);

@@ -73,6 +73,9 @@ class Findings {
   /// Replaces what the cards say of all pods; tells what is new.
   void set_cards(NotedPods pods);
 
+  /// Tells everything once more: to an audience that was not there.
+  void tell_all() const;
+
   [[nodiscard]] std::vector<Note> of(std::string_view pod_uid) const;
   /// Pods by finding.
   [[nodiscard]] std::map<Finding, std::size_t> counts() const;

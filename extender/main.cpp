@@ -12,9 +12,16 @@
 
 #include <CLI/CLI.hpp>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
+#include <array>
+#include <climits>
 #include <csignal>
+#include <cstdlib>
+#include <functional>
 #include <iostream>
+#include <optional>
+#include <random>
 
 namespace {
 
@@ -73,12 +80,58 @@ Result<std::unique_ptr<kube::KubeApi>> open_cluster(const config::Config::Kube& 
   return std::unique_ptr<kube::KubeApi>(std::move(*api));
 }
 
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): no other thread runs yet
+  return value == nullptr ? "" : value;
+}
+
+std::function<double()> dice() {
+  auto engine = std::make_shared<std::mt19937_64>(std::random_device{}());
+  return [engine] { return std::uniform_real_distribution<double>(0, 1)(*engine); };
+}
+
+/// Who this is among the replicas. The identity ends in chance: a container that starts again
+/// must not take its earlier life's Lease for its own.
+std::optional<extender::Replica> this_replica(const config::Config& config) {
+  const auto& settings = config.leader_election;
+  if (!settings.enabled || config.kube.source == config::KubeSource::kLocal) return std::nullopt;
+  constexpr auto kNamespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
+  extender::Replica replica;
+  if (!settings.ns.empty()) {
+    replica.ns = settings.ns;
+  } else if (const auto ns = environment("POD_NAMESPACE"); !ns.empty()) {
+    replica.ns = ns;
+  } else if (const auto own = read_file(kNamespaceFile); own && !own->empty()) {
+    replica.ns = *own;
+  }
+  replica.pod = environment("POD_NAME");
+  std::random_device random;
+  replica.identity =
+      fmt::format("{}_{:08x}{:08x}", replica.pod.empty() ? "tangram-extender" : replica.pod,
+                  random(), random());
+  return replica;
+}
+
+/// The pod's name, or the host's: whom to ask for the log.
+kube::EventReporter reporter() {
+  kube::EventReporter reporter;
+  reporter.instance = environment("POD_NAME");
+  if (!reporter.instance.empty()) return reporter;
+  std::array<char, HOST_NAME_MAX + 1> host{};
+  reporter.instance = gethostname(host.data(), HOST_NAME_MAX) == 0 ? host.data() : "unknown";
+  return reporter;
+}
+
 Result<void> serve(const config::Config& config) {
   const sigset_t signals = block_stop_signals();
   const SystemClock clock;
   auto api = open_cluster(config.kube, clock);
   if (!api) return api.error();
-  auto app = extender::App::create(config, {.api = **api, .clock = clock});
+  auto app = extender::App::create(config, {.api = **api,
+                                            .clock = clock,
+                                            .replica = this_replica(config),
+                                            .random = dice(),
+                                            .reporter = reporter()});
   if (!app) return app.error();
   spdlog::info("tangram-extender {} listens on {}:{}", kVersion, config.server.listen.address,
                (*app)->port());

@@ -17,9 +17,9 @@ namespace tangram::extender {
 /// Remembers, per pod UID, the nodes that were offered and did not lead to a bind, so that a
 /// volume or a Reserve plugin that refuses the best node cannot hold the pod forever.
 ///
-/// A node counts as refused if its bind failed, or if one filter ranked it first and the next filter
-/// of the same pod comes without a bind in between. Of the other nodes in that answer nothing is
-/// known: most likely the scheduler never tried them. Refusals are forgotten after
+/// A node counts as refused if its bind failed, or if one filter ranked it first and the next
+/// filter of the same pod comes without a bind in between. Of the other nodes in that answer
+/// nothing is known: most likely the scheduler never tried them. Refusals are forgotten after
 /// `penalty`, and the pods least recently filtered when there are more than `max_pods`.
 /// Threads: safe.
 class Offers {
@@ -55,7 +55,7 @@ class Offers {
     TimePoint until;
   };
   struct Memory {
-    std::string offered;  ///< empty = nothing since the last filter or bind
+    std::string offered;           ///< empty = nothing since the last filter or bind
     std::vector<Refusal> refused;  ///< oldest first
     std::list<std::string>::iterator recency;
   };

@@ -16,6 +16,7 @@ bool WorkQueue::try_post(std::function<void()> task) {
   boost::asio::post(pool_, [this, task = std::move(task)] {
     run(task);
     --under_way_;
+    under_way_.notify_all();
   });
   return true;
 }
@@ -26,6 +27,10 @@ void WorkQueue::run(const std::function<void()>& task) noexcept {
   } catch (const std::exception& error) {
     spdlog::error("a task of the work queue failed: {}", error.what());
   }
+}
+
+void WorkQueue::wait_until_idle() {
+  for (std::size_t left = under_way_; left != 0; left = under_way_) under_way_.wait(left);
 }
 
 void WorkQueue::drain() {

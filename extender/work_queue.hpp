@@ -20,6 +20,9 @@ class WorkQueue {
   /// not been taken then
   bool try_post(std::function<void()> task);
 
+  /// Waits until all tasks that were taken are done; takes more meanwhile.
+  void wait_until_idle();
+
   /// Waits until all tasks are done; takes no more afterwards.
   void drain();
 

@@ -1,9 +1,9 @@
 #include "kube/client.hpp"
 
 #include "base/json.hpp"
+#include "base/utf8.hpp"
 #include "kube/url.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace tangram::kube {
@@ -49,10 +49,7 @@ constexpr std::size_t kShortBody = 200;  // a line of a log
 
 std::string shortened(const std::string& body) {
   if (body.size() <= kShortBody) return body;
-  std::size_t end = kShortBody;
-  const auto continues = [&] { return (static_cast<unsigned char>(body[end]) & 0xC0U) == 0x80U; };
-  while (end > 0 && continues()) --end;  // not through a character
-  return body.substr(0, end) + "...";
+  return std::string(utf8_prefix(body, kShortBody)) + "...";
 }
 
 }  // namespace

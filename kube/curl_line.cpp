@@ -1,7 +1,5 @@
 #include "kube/curl_line.hpp"
 
-#include "base/quote.hpp"
-
 #include <curl/curl.h>
 
 #include <algorithm>
@@ -251,8 +249,9 @@ HttpEnd::Why CurlLine::Impl::drive(const HttpOrder& order, const BodyReceiver& r
       reason = curl_multi_strerror(performed);
       return HttpEnd::Why::kBroken;
     }
-    if (!arrived.empty()) heard = Steady::now();
+    const bool has_arrived = !arrived.empty();
     if (!pass_on(receive)) return HttpEnd::Why::kEnough;
+    if (has_arrived) heard = Steady::now();  // not before: the receiver may have taken its time
     if (running == 0) return result_of(reason);
     if (stop.stop_requested()) return HttpEnd::Why::kStopped;
     milliseconds wait = kLongestPoll;
@@ -313,9 +312,10 @@ void LinePool::take_back(std::unique_ptr<CurlLine> line) {
 
 Result<ServerUrl> parse_server_url(const std::string& text) {
   const std::unique_ptr<CURLU, CloseUrl> url(curl_url());
-  const auto wrong = [&](const std::string& what) {
-    return fail(Errc::kInvalidArgument, "the server's address " + quote(text) + " " + what +
-                                            "; write one like https://10.0.0.1:6443");
+  // Not shown: there may be a password in it.
+  const auto wrong = [](const std::string& what) {
+    return fail(Errc::kInvalidArgument,
+                "the server's address " + what + "; write one like https://10.0.0.1:6443");
   };
   if (curl_url_set(url.get(), CURLUPART_URL, text.c_str(), 0) != CURLUE_OK) {
     return wrong("is no URL");

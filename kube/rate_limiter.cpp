@@ -7,10 +7,10 @@ namespace tangram::kube {
 using std::chrono::nanoseconds;
 
 RateLimiter::RateLimiter(int per_second, int burst, const Clock& clock)
-    : clock_(clock),
-      interval_(nanoseconds(std::chrono::seconds(1)) / per_second),
-      credit_(interval_ * (burst - 1)),
-      next_(clock.now()) {}
+    : RateLimiter(nanoseconds(std::chrono::seconds(1)) / per_second, burst, clock) {}
+
+RateLimiter::RateLimiter(nanoseconds interval, int burst, const Clock& clock)
+    : clock_(clock), interval_(interval), credit_(interval_ * (burst - 1)), next_(clock.now()) {}
 
 std::optional<nanoseconds> RateLimiter::reserve(nanoseconds patience) {
   const std::lock_guard lock(mutex_);

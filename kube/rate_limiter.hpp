@@ -17,6 +17,8 @@ class RateLimiter {
  public:
   /// @param per_second, burst  at least 1
   RateLimiter(int per_second, int burst, const Clock& clock);
+  /// @param interval  between two calls in the long run
+  RateLimiter(std::chrono::nanoseconds interval, int burst, const Clock& clock);
 
   /// Takes one token. @returns how long to wait before using it; nothing, and no token is taken, if
   /// that would be longer than `patience`

@@ -22,7 +22,8 @@ constexpr int kTooMany = 429;
 constexpr int kMaxSends = 10;
 
 bool is_loopback(const std::string& host) {
-  return host == "localhost" || host == "[::1]" || host.starts_with("127.");
+  const bool is_number = host.find_first_not_of("0123456789.") == std::string::npos;
+  return host == "localhost" || host == "[::1]" || (is_number && host.starts_with("127."));
 }
 
 Result<ServerUrl> check(const RestConfig& config) {

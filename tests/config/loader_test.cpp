@@ -122,7 +122,7 @@ const std::vector<Refusal> kSyntax{
      .text = "zzzzzzzz: {a: 1}\n",
      .message =
          "t.yaml:1:1: there is no section \"zzzzzzzz\"; write server, scheduler, bind, kube, "
-         "fragmentation, bestfit or log"},
+         "leader_election, fragmentation, bestfit or log"},
     {.name = "KeyOfAnotherSection",
      .text = "server:\n  workers: 4\n",
      .message = "t.yaml:2:3: section server has no key \"workers\"; did you mean bind.workers?"},
@@ -222,7 +222,8 @@ const std::vector<Refusal> kContradictions{
                 "learned from; write at most that"},
     // A refused value leaves the default in place, which contradicts nothing.
     {.name = "NoContradictionWithARefusedValue",
-     .text = "scheduler: {assume_ttl_ms: 1}\nbind: {timeout_ms: 29000}\nserver: {drain_timeout_s: "
+     .text = "scheduler: {assume_ttl_ms: 1}\nleader_election: {enabled: false}\nbind: {timeout_ms: "
+             "29000}\nserver: {drain_timeout_s: "
              "30}\n",
      .message = "t.yaml:1:28: scheduler.assume_ttl_ms: 1 is below 5000 (kube-scheduler waits 5 s "
                 "for a bind by default; before that it is in flight); write a whole number in "

@@ -87,7 +87,11 @@ const std::vector<Refusal> kRefusals{
                 "server.request_timeout_s\n"
                 "--set bind.timeout_ms: bind.timeout_ms is above server.drain_timeout_s, 20000 ms: "
                 "a restart would cut off binds in flight; write less, or raise "
-                "server.drain_timeout_s"},
+                "server.drain_timeout_s\n"
+                "--set bind.timeout_ms: bind.timeout_ms is not below "
+                "leader_election.lease_duration_s less 1.2 x retry_period_ms, 12600 ms: a leader "
+                "sends no bind that its Lease may not outlive, so it could send none; write less, "
+                "or raise leader_election.lease_duration_s"},
 };
 
 const auto kRowName = [](const auto& info) { return info.param.name; };

@@ -67,6 +67,7 @@ class SettingTest : public testing::Test {
     if (setting.key == "default_isolation") return "none";
     if (setting.key == "source") return "kubeconfig";
     if (setting.key == "level") return "error";
+    if (setting.key == "enabled") return "false";
     return "other";
   }
 };

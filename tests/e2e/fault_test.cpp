@@ -5,10 +5,10 @@
 #include "tests/testing/api_server.hpp"
 #include "tests/testing/fault_api.hpp"
 
+#include <sys/wait.h>
+
 #include <fstream>
 #include <random>
-
-#include <sys/wait.h>
 
 namespace tangram::e2e {
 namespace {
@@ -44,15 +44,16 @@ class FaultTest : public E2eTest {
     std::vector<double> recovered;
     for (int i = 0; i < times; ++i) {
       const auto begin = TimePoint::clock::now();
-      ASSERT_TRUE(watcher_.wait([&](const auto& pods) { return bound_since(pods, begin) >= kPods; },
-                                1min))
+      ASSERT_TRUE(
+          watcher_.wait([&](const auto& pods) { return bound_since(pods, begin) >= kPods; }, 1min))
           << name << ": no progress before round " << i;
       fault();
       const auto end = TimePoint::clock::now();
       load.pause();
       ASSERT_TRUE(watcher_.wait(
           [](const SeenPods& pods) { return count_bound(pods) == count_present(pods); }, 1min))
-          << name << ": a pod is stuck in round " << i << "\n" << waiting();
+          << name << ": a pod is stuck in round " << i << "\n"
+          << waiting();
       recovered.push_back(seconds_between(end, TimePoint::clock::now()));
       expect_books_right_soon(*extender_);
       if (HasFailure()) {

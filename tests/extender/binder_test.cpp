@@ -374,6 +374,22 @@ TEST_F(BinderTest, TakesAConflictWithItsOwnEarlierBindForBound) {
   EXPECT_EQ(rig_.used("a"), kHalf);
 }
 
+TEST_F(BinderTest, StaysInDoubtWhenASecondTryIsTurnedAway) {
+  const std::string uid = waiting_half("p");
+  rig_.api.will(binding_of("p"), Fault::Kind::kLoseBefore);
+  ASSERT_EQ(rig_.bind("p", uid, "a").outcome, BindOutcome::kUnknown);
+  rig_.api.will_answer(binding_of("p"), 429);
+  EXPECT_EQ(rig_.bind("p", uid, "a").outcome, BindOutcome::kUnavailable);
+  EXPECT_EQ(rig_.entry(uid).phase, model::Phase::kUnsure);  // the first may come through yet
+  rig_.may_write = false;
+  EXPECT_EQ(rig_.bind("p", uid, "a").outcome, BindOutcome::kUnavailable);
+  EXPECT_EQ(rig_.entry(uid).phase, model::Phase::kUnsure);
+  rig_.may_write = true;
+  rig_.api.will_answer(binding_of("p"), 404);
+  EXPECT_EQ(rig_.bind("p", uid, "a").outcome, BindOutcome::kRefused);
+  EXPECT_EQ(rig_.used("a"), kNothing);
+}
+
 TEST_F(BinderTest, StaysInDoubtWhenAConflictCannotBeLookedInto) {
   const std::string uid = waiting_half("p");
   rig_.api.will(binding_of("p"), Fault::Kind::kLoseAnswer);

@@ -1,4 +1,5 @@
 // The contract's part on binding, leases, events, nodes, budgets and namespaces.
+#include "kube/leader_election.hpp"
 #include "tests/kube/api_contract.hpp"
 
 #include <algorithm>
@@ -96,6 +97,29 @@ TEST_P(ApiContract, LeaseIsTakenByOneOfTwo) {
   EXPECT_EQ(json_at(taken.body, "metadata.uid"), json_at(made.body, "metadata.uid"));
 }
 
+TEST_P(ApiContract, LeaderIsElectedAndGivesTheLeaseBack) {
+  const SystemClock clock;
+  const auto candidate = [&](const std::string& identity) {
+    return *kube::LeaderElector::create(
+        {.ns = ns, .name = "leader", .identity = identity},
+        {.api = server->api(), .clock = clock, .random = [] { return 0.0; }}, {});
+  };
+  const auto one = candidate("one");
+  const auto two = candidate("two");
+  for (int i = 0; i < 2; ++i) {
+    one->step();
+    two->step();
+  }
+  EXPECT_TRUE(one->leads_past(clock.now()));
+  EXPECT_FALSE(two->status().leading);
+  EXPECT_EQ(two->status().holder, "one");
+  one->resign();
+  two->step();
+  EXPECT_FALSE(one->status().leading);
+  EXPECT_TRUE(two->leads_past(clock.now()));
+  EXPECT_EQ(two->status().transitions, 1);
+}
+
 TEST_P(ApiContract, PutOfNothingIsNotFound) {
   expect_refused(write(Method::kPut, pod("nobody"), pod_json({.ns = ns, .name = "nobody"})), 404,
                  "NotFound");
@@ -138,6 +162,18 @@ TEST_P(ApiContract, EventsNeedWhatTheServerValidates) {
   const auto made = write(Method::kPost, path, event(ns, ""));
   EXPECT_EQ(made.status, 201) << made.body;
   EXPECT_EQ(told_of_it(), 1);
+}
+
+TEST_P(ApiContract, EventBecomesASeries) {
+  const std::string path = "/apis/events.k8s.io/v1/namespaces/" + ns + "/events";
+  ASSERT_EQ(write(Method::kPost, path, event(ns, "")).status, 201);
+  const std::string again =
+      R"({"series":{"count":2,"lastObservedTime":"2026-01-01T00:00:05.000000Z"}})";
+  const auto repeated = patch(path + "/train-0.1", again);
+  EXPECT_EQ(repeated.status, 200) << repeated.body;
+  EXPECT_EQ(json_at(repeated.body, "series.count"), "2");
+  EXPECT_EQ(json_at(repeated.body, "series.lastObservedTime"), "2026-01-01T00:00:05.000000Z");
+  EXPECT_EQ(patch(path + "/nobody", again).status, 404);
 }
 
 TEST_P(ApiContract, NodeIsAnnotatedAndReportsCapacity) {

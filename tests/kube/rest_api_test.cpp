@@ -164,6 +164,13 @@ TEST_F(RestApiTest, ResetAfterTheRequestIsUnknown) {
   }
 }
 
+TEST_F(RestApiTest, ResetBeforeTheRequestWasReadIsNoAnswerAndNotRepeated) {
+  serve([](Peer& peer, int /*number*/) { peer.reset_at_end(); });
+  // Whether bytes of the request had left by then is chance; that it is not sent anew is not.
+  EXPECT_FALSE(api().call(post()).has_value());
+  EXPECT_EQ(server->connections(), 1);
+}
+
 TEST_F(RestApiTest, AnswerCutShortIsUnknown) {
   serve([](Peer& peer, int /*number*/) {
     (void)peer.read_request();
@@ -416,7 +423,8 @@ TEST_F(RestApiTest, RefusesConfigurationsThatCannotWork) {
   using ::testing::HasSubstr;
   EXPECT_THAT(refusal("", as_it_is), HasSubstr("https://10.0.0.1:6443"));
   EXPECT_THAT(refusal("ftp://a", as_it_is), HasSubstr("is not https"));
-  EXPECT_THAT(refusal("https://u:p@a", as_it_is), HasSubstr("has a user"));
+  EXPECT_THAT(refusal("https://u:secret@a", as_it_is), HasSubstr("has a user"));
+  EXPECT_THAT(refusal("https://u:secret@a", as_it_is), ::testing::Not(HasSubstr("secret")));
   const auto unverified = [](RestConfig& c) {
     c.ca.text = "x";
     c.insecure_skip_tls_verify = true;
@@ -427,7 +435,13 @@ TEST_F(RestApiTest, RefusesConfigurationsThatCannotWork) {
   const auto token = [](const std::string& text) {
     return [=](RestConfig& c) { c.token.text = text; };
   };
-  EXPECT_THAT(refusal("http://10.0.0.1", token("x")), HasSubstr("write https"));
+  for (const char* elsewhere :
+       {"http://10.0.0.1", "http://127.example.com", "http://[fd00::1]:80"}) {
+    EXPECT_THAT(refusal(elsewhere, token("x")), HasSubstr("write https")) << elsewhere;
+  }
+  for (const char* here : {"http://127.0.0.1:8001", "http://[::1]:8001", "http://localhost"}) {
+    EXPECT_EQ(refusal(here, token("x")), "") << here;
+  }
   EXPECT_THAT(refusal("https://a", [](RestConfig& c) { c.token.file = "/nowhere"; }),
               HasSubstr("/nowhere: cannot be read"));
   const std::string injected = refusal("https://a", token("secret\r\nX: b"));

@@ -192,9 +192,11 @@ void ApiConnection::run() {
 }
 
 void ApiConnection::cut() {
-  stop_.request_stop();
-  const std::scoped_lock lock(closing_);
-  if (!closed_) ::shutdown(socket_.native_handle(), SHUT_RDWR);
+  {
+    const std::scoped_lock lock(closing_);
+    if (!closed_) ::shutdown(socket_.native_handle(), SHUT_RDWR);
+  }
+  stop_.request_stop();  // only now: a watch that ends must not find time to say so
 }
 
 template <class Stream>

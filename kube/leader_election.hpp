@@ -1,0 +1,123 @@
+#pragma once
+
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "kube/api.hpp"
+#include "kube/lease.hpp"
+#include "kube/sleeper.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+namespace tangram::kube {
+
+struct LeaderSettings {
+  std::string ns;        ///< of the Lease
+  std::string name;      ///< of the Lease
+  std::string identity;  ///< unlike any other candidate's, also that of this pod's earlier life
+  // client-go's own values.
+  std::chrono::seconds lease_duration{15};           ///< others wait that long for a silent leader
+  std::chrono::milliseconds renew_deadline{10'000};  ///< a leader that cannot renew gives up
+  std::chrono::milliseconds retry_period{2'000};     ///< between two attempts
+};
+
+/// Elects one of several replicas by a Lease, by client-go's rules (tools/leaderelection).
+///
+///               take over, or create            409, 404, another holder,
+///     follower ---------------------> leader    nothing confirmed for renew_deadline
+///        ^                              |------------------------------------------.
+///        '------------------------------'<-----------------------------------------'
+///
+/// A write whose outcome is unknown counts for nothing: the leader leads as long as the last
+/// confirmed one says, and reads the Lease before it writes again.
+///
+/// A Lease by itself does not stop a leader that was held up. leads_past() does: a leader begins
+/// nothing that could still take effect after its lease may be another's.
+/// Threads: run(), step() and resign() on one thread, the rest from any.
+class LeaderElector {
+ public:
+  /// Called on the elector's thread.
+  struct Callbacks {
+    std::function<void()> on_started_leading;
+    /// leads_past() is false already. When the elector stops it gives the Lease back after this has
+    /// returned, so wait here for whatever was begun as the leader.
+    std::function<void()> on_stopped_leading;
+  };
+  struct Surroundings {
+    KubeApi& api;
+    const Clock& clock;
+    std::function<double()> random;  ///< 0 <= x < 1
+    Sleeper sleeper = sleep_until_stopped;
+  };
+
+  /// @returns kInvalidArgument unless lease_duration > renew_deadline > 1.2 x retry_period > 0 and
+  ///          all names are there
+  static Result<std::unique_ptr<LeaderElector>> create(LeaderSettings settings,
+                                                       Surroundings surroundings,
+                                                       Callbacks callbacks);
+
+  /// Takes part until stop, then resigns. Blocks; errors are logged, never thrown.
+  void run(const std::stop_token& stop);
+  /// One attempt to get or keep the lease. @returns how long to wait until the next one
+  std::chrono::milliseconds step();
+  /// Stops leading and gives the Lease back, so that another one need not wait for it to expire.
+  void resign();
+
+  /// Until when nobody else can lead, by the monotonic clock; nothing if we do not lead. It counts
+  /// from before the renewal was sent, so it is never later than what others wait for.
+  [[nodiscard]] std::optional<TimePoint> leads_until() const;
+  /// Whether we lead and still will at `deadline`: ask this before sending anything only the leader
+  /// may send, with the time by which that will have taken effect or not.
+  [[nodiscard]] bool leads_past(TimePoint deadline) const;
+
+  struct Status {
+    bool leading = false;
+    std::string holder;  ///< as last seen; empty: nobody, or not known yet
+    std::int64_t transitions = 0;
+  };
+  [[nodiscard]] Status status() const;
+
+ private:
+  LeaderElector(LeaderSettings settings, Surroundings surroundings, Callbacks callbacks);
+
+  void attempt();
+  bool see_answer(const Result<Response>& response);
+  void create_lease();
+  void claim();
+  void confirm(TimePoint sent, const std::string& body);
+  void see(const std::string& body);
+  void lose(std::string_view why);
+  void lose_if_late();
+  [[nodiscard]] Result<Response> send(Method method, const std::string& path, std::string body);
+  [[nodiscard]] std::chrono::milliseconds time_for_a_request() const;
+  [[nodiscard]] std::chrono::milliseconds pause() const;
+  void publish();
+
+  const LeaderSettings settings_;
+  const Surroundings around_;
+  const Callbacks callbacks_;
+  const std::string collection_;
+  const std::string path_;
+
+  // Of run()'s thread.
+  std::optional<LeaseSighting> seen_;
+  std::string lease_;      ///< the object as last seen, with its version
+  bool must_read_ = true;  ///< what we know may not be what is there
+  bool leading_ = false;
+  TimePoint renewed_{};  ///< when the last confirmed write was about to be sent
+
+  static constexpr TimePoint kNever = TimePoint::min();
+  std::atomic<TimePoint> leads_until_ = kNever;
+  mutable std::mutex mutex_;
+  Status status_;  ///< under mutex_
+};
+
+}  // namespace tangram::kube

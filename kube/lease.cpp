@@ -1,0 +1,118 @@
+#include "kube/lease.hpp"
+
+#include "base/json.hpp"
+#include "kube/json_doc.hpp"
+
+#include <limits>
+#include <utility>
+
+namespace tangram::kube {
+
+namespace {
+
+/// What Kubernetes' schema allows, and what no sum overflows with.
+std::int64_t read_int32(json::Reader& in) {
+  const std::int64_t number = in.integer();
+  if (number >= 0 && number <= std::numeric_limits<std::int32_t>::max()) return number;
+  in.fail(std::to_string(number) + " is no count of 32 bits");
+  return 0;
+}
+
+void read_spec(json::Reader& in, LeaseRecord& record) {
+  in.object([&](std::string_view key) {
+    if (in.kind() == json::Kind::kNull) return in.skip();
+    if (key == "holderIdentity") {
+      record.holder = in.string();
+    } else if (key == "leaseDurationSeconds") {
+      record.duration = std::chrono::seconds(read_int32(in));
+    } else if (key == "acquireTime") {
+      record.acquire_time = in.string();
+    } else if (key == "renewTime") {
+      record.renew_time = in.string();
+    } else if (key == "leaseTransitions") {
+      record.transitions = read_int32(in);
+    } else {
+      in.skip();
+    }
+  });
+}
+
+void set_record(JsonDoc& doc, const LeaseRecord& record) {
+  doc.set_string({"spec", "holderIdentity"}, record.holder);
+  if (record.duration) doc.set_integer({"spec", "leaseDurationSeconds"}, record.duration->count());
+  doc.set_string({"spec", "acquireTime"}, record.acquire_time);
+  doc.set_string({"spec", "renewTime"}, record.renew_time);
+  doc.set_integer({"spec", "leaseTransitions"}, record.transitions);
+}
+
+}  // namespace
+
+Result<LeaseRecord> read_lease(std::string text) {
+  json::Reader in(text);
+  LeaseRecord record;
+  std::string kind;
+  in.object([&](std::string_view key) {
+    if (key == "spec") {
+      read_spec(in, record);
+    } else if (key == "kind") {
+      kind = in.string();
+    } else {
+      in.skip();
+    }
+  });
+  if (auto done = in.finish(); !done) return done.error();
+  if (kind != "Lease")
+    return fail(Errc::kInvalidArgument, "expected a Lease, not \"" + kind + "\"");
+  return record;
+}
+
+std::string new_lease(const std::string& ns, const std::string& name, const LeaseRecord& record) {
+  JsonDoc doc = *JsonDoc::parse(R"({"apiVersion":"coordination.k8s.io/v1","kind":"Lease"})");
+  doc.set_string({"metadata", "name"}, name);
+  doc.set_string({"metadata", "namespace"}, ns);
+  set_record(doc, record);
+  return doc.text();
+}
+
+Result<std::string> with_record(const std::string& text, const LeaseRecord& record) {
+  auto doc = JsonDoc::parse(text);
+  if (!doc) return doc.error();
+  set_record(*doc, record);
+  return doc->text();
+}
+
+LeaseSighting sighted(const std::optional<LeaseSighting>& before, LeaseRecord record,
+                      TimePoint now) {
+  if (before && before->record == record) return *before;
+  return {std::move(record), now};
+}
+
+LeaseMove next_move(const LeaseSighting& seen, std::string_view identity,
+                    std::chrono::seconds otherwise, TimePoint now) {
+  if (seen.record.holder == identity) return LeaseMove::kRenew;
+  if (seen.record.holder.empty()) return LeaseMove::kTakeOver;
+  const auto age = now - seen.since;
+  return age < seen.record.duration.value_or(otherwise) ? LeaseMove::kWait : LeaseMove::kTakeOver;
+}
+
+LeaseRecord claimed(const LeaseRecord& before, const std::string& identity,
+                    std::chrono::seconds duration, WallTime now) {
+  const bool ours = before.holder == identity;
+  const std::string time = rfc3339_micro(now);
+  return {.holder = identity,
+          .duration = duration,
+          .acquire_time = ours && !before.acquire_time.empty() ? before.acquire_time : time,
+          .renew_time = time,
+          .transitions = before.transitions + (ours ? 0 : 1)};
+}
+
+LeaseRecord given_back(const LeaseRecord& before, WallTime now) {
+  const std::string time = rfc3339_micro(now);
+  return {.holder = "",
+          .duration = std::chrono::seconds(1),
+          .acquire_time = time,
+          .renew_time = time,
+          .transitions = before.transitions};
+}
+
+}  // namespace tangram::kube

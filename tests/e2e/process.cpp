@@ -23,6 +23,8 @@ Result<Process> Process::start(const std::vector<std::string>& command,
   posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, log.c_str(),
                                    O_WRONLY | O_CREAT | O_APPEND, 0644);
   posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
+  // Sockets of this process too: a connection that another program holds as well never closes.
+  posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
 
   std::vector<char*> arguments;
   for (const auto& word : command) arguments.push_back(const_cast<char*>(word.c_str()));

@@ -147,6 +147,10 @@ bool client_moves(int socket, std::chrono::milliseconds wait) {
 }
 constexpr std::chrono::milliseconds kForever{-1};
 
+// kube-apiserver's own: it gives up a request after a minute, and ends a watch after an hour at most.
+constexpr std::chrono::minutes kLongestCall{1};
+constexpr std::chrono::minutes kLongestWatch{60};
+
 }  // namespace
 
 std::optional<kube::Request> read_request(std::string_view method, std::string_view target) {
@@ -216,6 +220,8 @@ void ApiConnection::serve(Stream& stream) {
     } else {
       request->content_type = text(message[http::field::content_type]);
       request->body = std::move(message.body());
+      // How long the client waits is its own matter; it leaves when it has waited enough.
+      request->timeout = asks_to_watch(*request) ? kLongestWatch : kLongestCall;
       if (asks_to_watch(*request)) return stream_watch(stream, *request);
       if (!answer(stream, *request, message.keep_alive())) return;
     }

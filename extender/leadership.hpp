@@ -19,7 +19,7 @@ namespace tangram::extender {
 
 /// This replica among the others.
 struct Replica {
-  std::string ns = "kube-system";  ///< of the Lease and of the pod
+  std::string ns = "tangram-system";  ///< of the Lease and of the pod
   std::string pod;                 ///< the pod's own name; empty = not in a pod: no role label
   std::string identity;            ///< unlike any other replica's, also that of an earlier life
 };

@@ -54,6 +54,8 @@ void ExtenderProcess::start() {
   set("server.listen=127.0.0.1:" + std::to_string(port_));
   set("kube.source=kubeconfig");
   set("kube.kubeconfig=" + options_.kubeconfig);
+  set("leader_election.namespace=tangram-system");
+  set(std::string("leader_election.enabled=") + (options_.election ? "true" : "false"));
   for (const auto& setting : options_.settings) set(setting);
   auto started = Process::start(command, log_of(options_.name));
   if (!started) throw std::runtime_error(started.error().message);
@@ -80,7 +82,11 @@ std::string ExtenderProcess::get(const std::string& target) const {
   return reply ? reply->body : std::string();
 }
 
-bool ExtenderProcess::ready() const { return get("/readyz").starts_with("ok"); }
+bool ExtenderProcess::ready() const {
+  return get("/readyz").starts_with("ok") && (options_.standby || leads());
+}
+
+bool ExtenderProcess::leads() const { return metric("tangram_leader") == 1; }
 
 double ExtenderProcess::metric(const std::string& name, const std::string& labels) const {
   std::istringstream lines(get("/metrics"));

@@ -17,6 +17,10 @@ class ExtenderProcess {
     std::string name = "extender";           ///< of its log
     std::string kubeconfig = {};             ///< "" = the rights of deploy/scheduler/rbac.yaml
     std::vector<std::string> settings = {};  ///< "section.key=value"
+    /// Whether it asks for the Lease. A replica that was killed leaves it held for 15 s, so tests of
+    /// a single one do without.
+    bool election = false;
+    bool standby = false;  ///< ready without leading
   };
   explicit ExtenderProcess(Options options);
 
@@ -34,7 +38,9 @@ class ExtenderProcess {
   [[nodiscard]] std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
   /// The body of a GET, whatever its status; "" if there is no answer.
   [[nodiscard]] std::string get(const std::string& target) const;
+  /// It has read the cluster and, unless it is a standby, leads.
   [[nodiscard]] bool ready() const;
+  [[nodiscard]] bool leads() const;
   /// The sum of a metric's series whose labels contain `labels`; 0 if there are none.
   [[nodiscard]] double metric(const std::string& name, const std::string& labels = "") const;
 

@@ -52,6 +52,7 @@ EventRecorder::~EventRecorder() = default;
 
 void EventRecorder::record(EventNote note) {
   const WallTime time = clock_.wall();
+  note.note.resize(utf8_prefix(note.note, kMaxNote).size());  // here: it is kept from now on
   const std::lock_guard lock(mutex_);
   if (queue_.size() >= kQueue) {
     ++counts_.overflow;
@@ -123,7 +124,7 @@ Request EventRecorder::create_request(const Entry& entry, const EventSeries::Wri
   out.member("type", type_text(note.type));
   out.member("reason", utf8_prefix(note.reason, kMaxWord));
   out.member("action", utf8_prefix(note.action, kMaxWord));
-  out.member("note", utf8_prefix(note.note, kMaxNote));
+  out.member("note", note.note);
   write_regarding(out, note);
   out.end_object();
   return request;

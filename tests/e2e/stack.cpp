@@ -54,8 +54,14 @@ void ExtenderProcess::start() {
   set("server.listen=127.0.0.1:" + std::to_string(port_));
   set("kube.source=kubeconfig");
   set("kube.kubeconfig=" + options_.kubeconfig);
+  std::vector<std::string> variables;
+  if (options_.pod.empty()) {
+    set("leader_election.enabled=false");
+  } else {
+    variables = {"POD_NAME=" + options_.pod, "POD_NAMESPACE=tangram-system"};
+  }
   for (const auto& setting : options_.settings) set(setting);
-  auto started = Process::start(command, log_of(options_.name));
+  auto started = Process::start(command, log_of(options_.name), variables);
   if (!started) throw std::runtime_error(started.error().message);
   process_ = std::move(*started);
 }

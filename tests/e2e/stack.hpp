@@ -17,6 +17,7 @@ class ExtenderProcess {
     std::string name = "extender";           ///< of its log
     std::string kubeconfig = {};             ///< "" = the rights of deploy/scheduler/rbac.yaml
     std::vector<std::string> settings = {};  ///< "section.key=value"
+    std::string pod = {};  ///< its pod among several replicas; "" = the only one, without election
   };
   explicit ExtenderProcess(Options options);
 

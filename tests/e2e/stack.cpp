@@ -61,17 +61,19 @@ void ExtenderProcess::start() {
     variables = {"POD_NAME=" + options_.pod, "POD_NAMESPACE=tangram-system"};
   }
   for (const auto& setting : options_.settings) set(setting);
-  auto started = Process::start(command, log_of(options_.name), variables);
+  auto started = Process::start(command, log(), variables);
   if (!started) throw std::runtime_error(started.error().message);
   process_ = std::move(*started);
 }
+
+std::filesystem::path ExtenderProcess::log() const { return log_of(options_.name); }
 
 std::chrono::milliseconds ExtenderProcess::wait_ready() {
   const auto begin = std::chrono::steady_clock::now();
   while (!ready()) {
     const auto waited = std::chrono::steady_clock::now() - begin;
     if (!process_->running() || waited > 1min) {
-      throw std::runtime_error(options_.name + " is not ready:\n" + tail(log_of(options_.name)));
+      throw std::runtime_error(options_.name + " is not ready:\n" + tail(log()));
     }
     std::this_thread::sleep_for(10ms);  // it is asked over HTTP, which wakes nobody
   }

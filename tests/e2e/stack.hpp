@@ -3,6 +3,7 @@
 #include "tests/e2e/process.hpp"
 
 #include <chrono>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,6 +33,7 @@ class ExtenderProcess {
   void kill() { process_->kill(); }
 
   [[nodiscard]] int port() const { return port_; }
+  [[nodiscard]] std::filesystem::path log() const;
   [[nodiscard]] std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
   /// The body of a GET, whatever its status; "" if there is no answer.
   [[nodiscard]] std::string get(const std::string& target) const;

@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 }
 
 /// A cluster without nodes and pods, and a judge.
-class E2eTest : public testing::Test {
+class E2eTest : public ::testing::Test {
  protected:
   E2eTest() { cluster_.clear(); }
 
@@ -30,7 +30,7 @@ class E2eTest : public testing::Test {
   void expect_books_right(const ExtenderProcess& extender) {
     const Verdict verdict = check_cluster(*api_);
     EXPECT_TRUE(verdict.problems.empty()) << verdict.summary();
-    EXPECT_THAT(differences(verdict, extender.get("/api/v1/cluster")), testing::IsEmpty());
+    EXPECT_THAT(differences(verdict, extender.get("/api/v1/cluster")), ::testing::IsEmpty());
   }
 
   /// The same, but what the extender has not heard of yet may still come.

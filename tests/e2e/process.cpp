@@ -16,7 +16,8 @@
 namespace tangram::e2e {
 
 Result<Process> Process::start(const std::vector<std::string>& command,
-                               const std::filesystem::path& log) {
+                               const std::filesystem::path& log,
+                               const std::vector<std::string>& variables) {
   posix_spawn_file_actions_t files{};
   posix_spawn_file_actions_init(&files);
   posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
@@ -29,9 +30,13 @@ Result<Process> Process::start(const std::vector<std::string>& command,
   std::vector<char*> arguments;
   for (const auto& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
+  std::vector<char*> environment;
+  for (char** variable = environ; *variable != nullptr; ++variable) environment.push_back(*variable);
+  for (const auto& word : variables) environment.push_back(const_cast<char*>(word.c_str()));
+  environment.push_back(nullptr);
   pid_t pid = 0;
-  const int error =
-      posix_spawn(&pid, command.front().c_str(), &files, nullptr, arguments.data(), environ);
+  const int error = posix_spawn(&pid, command.front().c_str(), &files, nullptr, arguments.data(),
+                                environment.data());
   posix_spawn_file_actions_destroy(&files);
   if (error != 0) {
     return fail(Errc::kUnavailable, command.front() + ": " + std::strerror(error));

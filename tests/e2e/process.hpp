@@ -17,9 +17,11 @@ class Process {
  public:
   /// Both of its output streams are appended to `log`.
   /// @param command  the program's path, then its arguments
+  /// @param variables  "NAME=value", beside this process's own
   /// @returns kUnavailable if it cannot be started
   static Result<Process> start(const std::vector<std::string>& command,
-                               const std::filesystem::path& log);
+                               const std::filesystem::path& log,
+                               const std::vector<std::string>& variables = {});
   ~Process();
   Process(Process&& other) noexcept;
   Process& operator=(Process&& other) noexcept;

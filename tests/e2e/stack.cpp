@@ -54,20 +54,26 @@ void ExtenderProcess::start() {
   set("server.listen=127.0.0.1:" + std::to_string(port_));
   set("kube.source=kubeconfig");
   set("kube.kubeconfig=" + options_.kubeconfig);
-  set("leader_election.namespace=tangram-system");
-  set(std::string("leader_election.enabled=") + (options_.election ? "true" : "false"));
+  std::vector<std::string> variables;
+  if (options_.pod.empty()) {
+    set("leader_election.enabled=false");
+  } else {
+    variables = {"POD_NAME=" + options_.pod, "POD_NAMESPACE=tangram-system"};
+  }
   for (const auto& setting : options_.settings) set(setting);
-  auto started = Process::start(command, log_of(options_.name));
+  auto started = Process::start(command, log(), variables);
   if (!started) throw std::runtime_error(started.error().message);
   process_ = std::move(*started);
 }
+
+std::filesystem::path ExtenderProcess::log() const { return log_of(options_.name); }
 
 std::chrono::milliseconds ExtenderProcess::wait_ready() {
   const auto begin = std::chrono::steady_clock::now();
   while (!ready()) {
     const auto waited = std::chrono::steady_clock::now() - begin;
     if (!process_->running() || waited > 1min) {
-      throw std::runtime_error(options_.name + " is not ready:\n" + tail(log_of(options_.name)));
+      throw std::runtime_error(options_.name + " is not ready:\n" + tail(log()));
     }
     std::this_thread::sleep_for(10ms);  // it is asked over HTTP, which wakes nobody
   }
@@ -82,11 +88,7 @@ std::string ExtenderProcess::get(const std::string& target) const {
   return reply ? reply->body : std::string();
 }
 
-bool ExtenderProcess::ready() const {
-  return get("/readyz").starts_with("ok") && (options_.standby || leads());
-}
-
-bool ExtenderProcess::leads() const { return metric("tangram_leader") == 1; }
+bool ExtenderProcess::ready() const { return get("/readyz").starts_with("ok"); }
 
 double ExtenderProcess::metric(const std::string& name, const std::string& labels) const {
   std::istringstream lines(get("/metrics"));

@@ -3,6 +3,7 @@
 #include "tests/e2e/process.hpp"
 
 #include <chrono>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,10 +18,7 @@ class ExtenderProcess {
     std::string name = "extender";           ///< of its log
     std::string kubeconfig = {};             ///< "" = the rights of deploy/scheduler/rbac.yaml
     std::vector<std::string> settings = {};  ///< "section.key=value"
-    /// Whether it asks for the Lease. A replica that was killed leaves it held for 15 s, so tests of
-    /// a single one do without.
-    bool election = false;
-    bool standby = false;  ///< ready without leading
+    std::string pod = {};  ///< its pod among several replicas; "" = the only one, without election
   };
   explicit ExtenderProcess(Options options);
 
@@ -35,12 +33,11 @@ class ExtenderProcess {
   void kill() { process_->kill(); }
 
   [[nodiscard]] int port() const { return port_; }
+  [[nodiscard]] std::filesystem::path log() const;
   [[nodiscard]] std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
   /// The body of a GET, whatever its status; "" if there is no answer.
   [[nodiscard]] std::string get(const std::string& target) const;
-  /// It has read the cluster and, unless it is a standby, leads.
   [[nodiscard]] bool ready() const;
-  [[nodiscard]] bool leads() const;
   /// The sum of a metric's series whose labels contain `labels`; 0 if there are none.
   [[nodiscard]] double metric(const std::string& name, const std::string& labels = "") const;
 

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "kube/api.hpp"
+#include "tests/testing/api_server.hpp"
+#include "tests/testing/fault_api.hpp"
+
+#include <memory>
+#include <string>
+
+namespace tangram::e2e {
+
+/// Stands between one extender and the API server, with the extender's rights, and breaks what a
+/// test tells it to break. Threads: safe.
+class ApiProxy {
+ public:
+  /// @param name  of its kubeconfig
+  explicit ApiProxy(const std::string& name);
+
+  [[nodiscard]] const std::string& kubeconfig() const { return kubeconfig_; }
+  [[nodiscard]] testing::FaultPlan& plan() { return faults_.plan(); }
+  [[nodiscard]] testing::ApiServer& server() { return *server_; }
+
+ private:
+  std::unique_ptr<kube::KubeApi> api_;
+  testing::FaultApi faults_;
+  std::unique_ptr<testing::ApiServer> server_;
+  std::string kubeconfig_;
+};
+
+}  // namespace tangram::e2e

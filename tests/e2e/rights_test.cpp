@@ -1,0 +1,242 @@
+// The least rights that work: without any verb of deploy/scheduler/rbac.yaml something breaks.
+
+#include "base/file.hpp"
+#include "kube/yaml_to_json.hpp"
+#include "tests/e2e/api_proxy.hpp"
+#include "tests/e2e/fixture.hpp"
+
+#include <rapidjson/document.h>
+#include <rapidjson/stringbuffer.h>
+#include <rapidjson/writer.h>
+
+#include <fstream>
+#include <iostream>
+#include <sstream>
+
+namespace tangram::e2e {
+namespace {
+
+using rapidjson::Document;
+using rapidjson::Value;
+
+constexpr const char* kRoles = "/apis/rbac.authorization.k8s.io/v1/";
+constexpr const char* kLease =
+    "/apis/coordination.k8s.io/v1/namespaces/tangram-system/leases/tangram-extender";
+constexpr const char* kReplica = "/api/v1/namespaces/tangram-system/pods/rights";
+
+/// What breaks without a right; "resource verb" is its name.
+const std::map<std::string, std::string> kBreaks = {
+    {"nodes list", "reads the cluster"},
+    {"nodes watch", "hears of changes"},
+    {"pods get", "learns how a bind ended"},
+    {"pods list", "reads the cluster"},
+    {"pods watch", "hears of changes"},
+    {"pods/binding create", "binds"},
+    {"poddisruptionbudgets list", "reads budgets"},
+    {"poddisruptionbudgets watch", "reads budgets"},
+    {"events create", "writes events"},
+    {"events patch", "counts repeated events"},
+    {"leases create", "leads"},
+    {"leases get", "leads"},
+    {"leases update", "renews the lease"},
+    {"pods patch", "labels its pod"},
+};
+
+std::string to_text(const Value& value) {
+  rapidjson::StringBuffer text;
+  rapidjson::Writer<rapidjson::StringBuffer> writer(text);
+  value.Accept(writer);
+  return text.GetString();
+}
+
+/// The ClusterRole and the Role of the file, as they are applied.
+struct Role {
+  std::string path;
+  std::string rules;  ///< JSON
+};
+std::vector<Role> shipped_roles() {
+  const auto text = read_file(TANGRAM_SOURCE_DIR "/deploy/scheduler/rbac.yaml").value();
+  std::vector<Role> roles;
+  for (const auto& object : kube::yaml_to_json(text).value()) {
+    Document role;
+    role.Parse(object.json.c_str());
+    const std::string kind = role["kind"].GetString();
+    const std::string name = role["metadata"]["name"].GetString();
+    if (kind == "ClusterRole") {
+      roles.push_back({std::string(kRoles) + "clusterroles/" + name, to_text(role["rules"])});
+    } else if (kind == "Role") {
+      const std::string ns = role["metadata"]["namespace"].GetString();
+      roles.push_back({std::string(kRoles) + "namespaces/" + ns + "/roles/" + name,
+                       to_text(role["rules"])});
+    }
+  }
+  return roles;
+}
+
+/// One verb of one rule, and the rules without it.
+struct Right {
+  std::string name;
+  Role without;
+};
+std::vector<Right> shipped_rights() {
+  std::vector<Right> rights;
+  for (const Role& role : shipped_roles()) {
+    Document all;
+    all.Parse(role.rules.c_str());
+    for (rapidjson::SizeType r = 0; r < all.Size(); ++r) {
+      for (rapidjson::SizeType v = 0; v < all[r]["verbs"].Size(); ++v) {
+        Document rest;
+        rest.Parse(role.rules.c_str());
+        Value& verbs = rest[r]["verbs"];
+        const std::string name =
+            std::string(rest[r]["resources"][0].GetString()) + " " + verbs[v].GetString();
+        verbs.Erase(verbs.Begin() + v);
+        if (verbs.Empty()) rest.Erase(rest.Begin() + r);
+        rights.push_back({name, {role.path, to_text(rest)}});
+      }
+    }
+  }
+  return rights;
+}
+
+class RightsTest : public E2eTest {
+ protected:
+  ~RightsTest() override {
+    for (const Role& role : shipped_roles()) set(role);
+    cluster_.remove(kReplica);
+  }
+
+  void set(const Role& role) { cluster_.patch(role.path, "{\"rules\":" + role.rules + "}"); }
+
+  /// Lets an extender do all it ever does. @returns the first thing it cannot do; "" = nothing
+  std::string first_failure(const std::string& right) {
+    cluster_.clear();
+    cluster_.remove(kLease);
+    cluster_.remove(kReplica);
+    PodSpec self;
+    self.name = "rights";
+    self.scheduler = "none";
+    cluster_.create("/api/v1/namespaces/tangram-system/pods", pod_json(self));
+
+    ApiProxy proxy("rights");
+    if (right.ends_with(" list")) refuse_streaming_lists(proxy);
+    PodWatcher watcher(*api_);
+    ExtenderProcess extender({.name = "rights-" + std::to_string(++number_),
+                              .kubeconfig = proxy.kubeconfig(),
+                              .settings = {"leader_election.lease_duration_s=4",
+                                           "leader_election.renew_deadline_ms=3000",
+                                           "leader_election.retry_period_ms=200"},
+                              .pod = "rights"});
+    extender.start();
+    if (!eventually([&] { return extender.ready(); })) return "reads the cluster";
+    if (!eventually([&] { return extender.metric("tangram_leader") == 1; })) return "leads";
+    if (!eventually([&] { return has(kReplica, "tangram.dev/role"); })) return "labels its pod";
+    if (log_of(extender).find("poddisruptionbudgets") != std::string::npos) return "reads budgets";
+    const Process scheduler = start_scheduler({.extender_url = extender.url()});
+    return first_failure_at_work(proxy, watcher, extender);
+  }
+
+ private:
+  std::string first_failure_at_work(ApiProxy& proxy, PodWatcher& watcher,
+                                    ExtenderProcess& extender) {
+    cluster_.add_nodes({node_with_cards("node", 8)});
+    cluster_.add_pods({fraction_pod("first", "0.5")});
+    const bool heard = eventually([&] {
+      return extender.get("/api/v1/cluster").find("GPU-node-0") != std::string::npos &&
+             extender.get("/api/v1/explain?namespace=default&pod=first").find("state") !=
+                 std::string::npos;
+    });
+    if (!heard) return "hears of changes";
+    if (!watcher.wait_pod_bound("first", kPatience)) return "binds";
+
+    proxy.plan().add({.match = testing::any_binding(),
+                      .fault = {.kind = testing::Fault::Kind::kLoseAnswer},
+                      .times = 1});
+    cluster_.add_pods({fraction_pod("second", "0.5")});
+    const auto unknown = [&] { return extender.metric("tangram_binds_total", "unknown"); };
+    const auto bound = [&] { return extender.metric("tangram_binds_total", "\"bound\""); };
+    if (!eventually([&] { return bound() + unknown() >= 2; })) return "binds twice";
+    if (unknown() > 0) return "learns how a bind ended";
+
+    PodSpec wrong = fraction_pod("wrong", "2");
+    cluster_.add_pods({wrong});
+    if (!eventually([&] { return event_about("wrong").find("RequestInvalid") != std::string::npos; }))
+      return "writes events";
+    annotate("wrong", "0.5");
+    annotate("wrong", "2");
+    if (!eventually([&] { return event_about("wrong").find("\"series\"") != std::string::npos; }))
+      return "counts repeated events";
+    // Longer than the lease lasts without being renewed.
+    watcher.wait([](const SeenPods&) { return false; }, 5s);
+    return extender.metric("tangram_leader") == 1 ? "" : "renews the lease";
+  }
+
+  /// As a server without streaming lists answers, so that LIST is needed.
+  static void refuse_streaming_lists(ApiProxy& proxy) {
+    constexpr int kReflectors = 3;
+    proxy.plan().add({.match = {.watch = true},
+                      .fault = {.kind = testing::Fault::Kind::kAnswer, .status = 422},
+                      .times = kReflectors});
+  }
+
+  bool eventually(const std::function<bool()>& holds) {
+    const auto deadline = TimePoint::clock::now() + kPatience;
+    while (!holds()) {
+      if (TimePoint::clock::now() > deadline) return false;
+      std::this_thread::sleep_for(50ms);  // it is asked over HTTP, which wakes nobody
+    }
+    return true;
+  }
+
+  bool has(const std::string& path, const std::string& text) {
+    return cluster_.get(path).find(text) != std::string::npos;
+  }
+
+  /// The extender's own events alone.
+  std::string event_about(const std::string& pod) {
+    Document list;
+    list.Parse(cluster_.get("/apis/events.k8s.io/v1/namespaces/default/events").c_str());
+    std::string found;
+    for (const Value& event : list["items"].GetArray()) {
+      const std::string reporter = event["reportingController"].GetString();
+      if (reporter.starts_with("tangram.dev/") && pod == event["regarding"]["name"].GetString()) {
+        found += to_text(event);
+      }
+    }
+    return found;
+  }
+
+  void annotate(const std::string& pod, const std::string& fraction) {
+    cluster_.patch(Cluster::pod_path(pod), R"({"metadata":{"annotations":)"
+                                           R"({"tangram.dev/gpu-fraction":")" +
+                                               fraction + "\"}}}");
+  }
+
+  [[nodiscard]] static std::string log_of(const ExtenderProcess& extender) {
+    std::ifstream file(extender.log());
+    std::ostringstream text;
+    text << file.rdbuf();
+    return text.str();
+  }
+
+  static constexpr std::chrono::seconds kPatience{8};
+  int number_ = 0;
+};
+
+TEST_F(RightsTest, AreEnough) { EXPECT_EQ(first_failure(""), ""); }
+
+TEST_F(RightsTest, AreAllNeeded) {
+  const auto shipped = shipped_roles();
+  for (const Right& right : shipped_rights()) {
+    const auto breaks = kBreaks.find(right.name);
+    ASSERT_NE(breaks, kBreaks.end()) << right.name << ": say here what needs it";
+    set(right.without);
+    const std::string failure = first_failure(right.name);
+    EXPECT_EQ(failure, breaks->second) << "without " << right.name;
+    Figures("rights").add("without", "\"" + right.name + "\"").add("breaks", "\"" + failure + "\"");
+    for (const Role& role : shipped) set(role);
+  }
+}
+
+}  // namespace
+}  // namespace tangram::e2e

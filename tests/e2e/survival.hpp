@@ -1,0 +1,37 @@
+#pragma once
+
+#include "tests/e2e/fixture.hpp"
+#include "tests/e2e/load.hpp"
+
+namespace tangram::e2e {
+
+/// A small cluster, half full, in which pods come and go while something fails.
+class SurvivalTest : public E2eTest {
+ protected:
+  SurvivalTest() { cluster_.add_nodes(mixed_nodes(kNodes)); }
+
+  /// The extender whose books are compared with the API server's.
+  virtual ExtenderProcess& witness() = 0;
+
+  /// Again and again: load, the fault in its midst, quiet; then every pod must be bound and the
+  /// books must be right. Reports how long after the fault's end the last pod was bound.
+  void survive(const std::string& name, int times, const std::function<void()>& fault);
+
+  /// Time passes while the load runs: nothing tells when enough has gone wrong.
+  void go_on(std::chrono::milliseconds time) {
+    watcher_.wait([](const SeenPods&) { return false; }, time);
+  }
+
+  /// Blocks until so many pods were bound from now on, which shows that all is at work.
+  bool wait_progress(int pods, std::chrono::milliseconds limit);
+
+  static constexpr int kNodes = 24;  // 192 cards
+  static constexpr int kPods = 60;   // 12 kinds that take about 0.8 cards each
+
+  PodWatcher watcher_{*api_};
+
+ private:
+  std::string waiting();
+};
+
+}  // namespace tangram::e2e

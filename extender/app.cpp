@@ -338,8 +338,7 @@ void App::bind(HttpRequest request, Responder responder) {
   });
   if (taken) return;
   metrics_.bind_done(BindOutcome::kUnavailable);
-  task->responder.send(json_response(
-      encode_bind_result(kTooManyBinds)));
+  task->responder.send(json_response(encode_bind_result(kTooManyBinds)));
 }
 
 void App::serve_pages(Router& router) {

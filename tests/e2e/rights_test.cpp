@@ -66,8 +66,8 @@ std::vector<Role> shipped_roles() {
       roles.push_back({std::string(kRoles) + "clusterroles/" + name, to_text(role["rules"])});
     } else if (kind == "Role") {
       const std::string ns = role["metadata"]["namespace"].GetString();
-      roles.push_back({std::string(kRoles) + "namespaces/" + ns + "/roles/" + name,
-                       to_text(role["rules"])});
+      roles.push_back(
+          {std::string(kRoles) + "namespaces/" + ns + "/roles/" + name, to_text(role["rules"])});
     }
   }
   return roles;
@@ -160,7 +160,8 @@ class RightsTest : public E2eTest {
 
     PodSpec wrong = fraction_pod("wrong", "2");
     cluster_.add_pods({wrong});
-    if (!eventually([&] { return event_about("wrong").find("RequestInvalid") != std::string::npos; }))
+    if (!eventually(
+            [&] { return event_about("wrong").find("RequestInvalid") != std::string::npos; }))
       return "writes events";
     annotate("wrong", "0.5");
     annotate("wrong", "2");

@@ -12,8 +12,10 @@ std::string milliseconds(std::chrono::milliseconds time) {
 }
 
 std::optional<std::string> bind_outlives_booking(const Config& config) {
-  if (config.bind.timeout < config.scheduler.assume_ttl) return std::nullopt;
-  return "is not below scheduler.assume_ttl_ms, " + milliseconds(config.scheduler.assume_ttl) +
+  // A bind that timed out reads the pod, which may take as long again.
+  if (2 * config.bind.timeout < config.scheduler.assume_ttl) return std::nullopt;
+  return "is not below half of scheduler.assume_ttl_ms, " +
+         milliseconds(config.scheduler.assume_ttl / 2) +
          ": bookings would expire under binds in flight; write less, or raise "
          "scheduler.assume_ttl_ms";
 }
@@ -95,7 +97,8 @@ std::optional<std::string> relearns_beyond_window(const Config& config) {
 const std::vector<Relation>& relations() {
   static const std::vector<Relation> kRelations{
       {"bind.timeout_ms", "scheduler.assume_ttl_ms",
-       "bind.timeout_ms is below scheduler.assume_ttl_ms: a booking outlives the bind it is for.",
+       "bind.timeout_ms is below half of scheduler.assume_ttl_ms: a booking outlives the bind it is "
+       "for, and the reading of its pod afterwards.",
        bind_outlives_booking},
       {"bind.timeout_ms", "server.request_timeout_s",
        "bind.timeout_ms is below server.request_timeout_s: a bind gets to send its answer.",

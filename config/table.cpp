@@ -321,7 +321,7 @@ Section leader_election_section() {
        {"namespace",
         "The Lease's namespace; \"\" = this pod's own ($POD_NAMESPACE, else its service "
         "account's), "
-        "else kube-system.",
+        "else tangram-system.",
         free_text<kPart, &Part::ns, true>("a namespace, or \"\" for this pod's own")},
        {"lease_duration_s", "How long other replicas wait for a leader that has fallen silent.",
         number<kPart, &Part::lease_duration>(

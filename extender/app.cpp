@@ -8,6 +8,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <array>
 #include <chrono>
 
 namespace tangram::extender {
@@ -18,6 +19,12 @@ using std::chrono::milliseconds;
 
 /// How often bookings that were never confirmed are looked for; their time-outs are seconds.
 constexpr milliseconds kSettleInterval{1'000};
+
+/// For events that are still to be written when the service stops.
+constexpr milliseconds kLastWords{2'000};
+
+constexpr std::string_view kTooManyBinds =
+    "too many binds are under way; the API server may be slow; try again";
 
 Result<PolicySettings> policy_settings(const config::Config& config,
                                        std::shared_ptr<const policies::Workload> workload) {
@@ -141,7 +148,7 @@ Result<std::unique_ptr<App>> App::create(const config::Config& config, const Par
       std::jthread([self](const std::stop_token& stop) { self->budget_reflector_.run(stop); });
   app->settle_thread_ = std::jthread([self](const std::stop_token& stop) {
     while (!stop.stop_requested()) {
-      self->binder_.settle_overdue();
+      self->binder_.settle_overdue(stop);
       self->look_at_cards();
       self->tell_as_new_leader();
       kube::sleep_until_stopped(kSettleInterval, stop);
@@ -197,6 +204,7 @@ App::App(const config::Config& config, const Parts& parts, PolicySettings policy
       node_reflector_(parts.api, nodes_to_watch(config), node_feed_, parts.clock),
       pod_reflector_(parts.api, pods_to_watch(config), pod_feed_, parts.clock),
       budget_reflector_(parts.api, budgets_to_watch(config), budgets_, parts.clock),
+      bind_timeout_(config.bind.timeout),
       bind_queue_(static_cast<std::size_t>(config.bind.workers),
                   static_cast<std::size_t>(config.bind.queue)) {
   if (parts.reporter) {
@@ -236,9 +244,10 @@ void App::look_at_cards() {
 }
 
 void App::tell_as_new_leader() {
-  const bool serves = serving();
-  if (serves && !served_) findings_.tell_all();
-  served_ = serves;
+  const std::uint64_t term = leadership_ ? leadership_->term() : 1;
+  if (!serving() || term == told_in_term_) return;
+  told_in_term_ = term;
+  findings_.tell_all();
 }
 
 void App::tell(const PodName& pod, const Note& note) {
@@ -275,9 +284,10 @@ void App::stop() {
   if (server_) server_->stop();  // answers what is under way, binds included
   if (leadership_) leadership_->stop();
   bind_queue_.drain();
-  if (events_) events_->flush();
-  for (std::jthread* thread : {&node_thread_, &pod_thread_, &budget_thread_, &settle_thread_}) {
-    thread->request_stop();
+  if (events_) events_->flush(kLastWords);
+  const std::array threads{&node_thread_, &pod_thread_, &budget_thread_, &settle_thread_};
+  for (std::jthread* thread : threads) thread->request_stop();
+  for (std::jthread* thread : threads) {
     if (thread->joinable()) thread->join();
   }
 }
@@ -315,7 +325,11 @@ void App::bind(HttpRequest request, Responder responder) {
   auto task = std::make_shared<Task>(
       Task{std::move(request.body), std::move(responder), parts_.clock.now()});
   const bool taken = bind_queue_.try_post([this, task] {
-    Verbs::BindReply reply = verbs_.bind(std::move(task->body));
+    // kube-scheduler has given up on a bind that waited so long for a worker.
+    const bool stale = parts_.clock.now() - task->start > bind_timeout_;
+    Verbs::BindReply reply =
+        stale ? Verbs::BindReply{encode_bind_result(kTooManyBinds), BindOutcome::kUnavailable}
+              : verbs_.bind(std::move(task->body));
     metrics_.bind_done(reply.outcome);
     HttpResponse response = json_response(std::move(reply.body));
     response.close = !leads();
@@ -325,7 +339,7 @@ void App::bind(HttpRequest request, Responder responder) {
   if (taken) return;
   metrics_.bind_done(BindOutcome::kUnavailable);
   task->responder.send(json_response(
-      encode_bind_result("too many binds are under way; the API server may be slow; try again")));
+      encode_bind_result(kTooManyBinds)));
 }
 
 void App::serve_pages(Router& router) {

@@ -104,12 +104,13 @@ class App {
   Findings findings_{[this](const PodName& pod, const Note& note) { tell(pod, note); }};
   // Of the settling thread.
   std::uint64_t looked_at_ = 0;  ///< version of the books
-  bool served_ = false;
+  std::uint64_t told_in_term_ = 0;
   NodeFeed node_feed_;
   PodFeed pod_feed_;
   kube::Reflector node_reflector_;
   kube::Reflector pod_reflector_;
   kube::Reflector budget_reflector_;
+  const std::chrono::milliseconds bind_timeout_;
   WorkQueue bind_queue_;
   std::unique_ptr<Leadership> leadership_;  ///< null = the only replica
   std::unique_ptr<HttpServer> server_;

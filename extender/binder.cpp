@@ -67,7 +67,7 @@ Binder::Answer Binder::bind(const BindArgs& args) {
   if (!plan) return refuse(args, BindOutcome::kInvalid, plan.error().message);
   const auto booked = book(args, **pod, plan->demand, *plan->policy);
   if (!booked) return refuse(args, outcome_of(booked.error().code), booked.error().message);
-  return send(args, *booked, Sent::kNothing);
+  return send(args, *booked, std::nullopt);
 }
 
 Binder::Answer Binder::bind_again(const BindArgs& args, const model::Ledger::Entry& entry) {
@@ -79,7 +79,7 @@ Binder::Answer Binder::bind_again(const BindArgs& args, const model::Ledger::Ent
       [&](model::Ledger& ledger) { return ledger.assume(*entry.holding, settings_.assume_ttl); });
   // Taken by one caller only: a bind that is under way cannot be assumed again.
   if (!taken) return {BindOutcome::kUnavailable, "an earlier bind of this pod is still under way"};
-  return send(args, *entry.holding, Sent::kSomething);
+  return send(args, *entry.holding, entry.deadline);
 }
 
 Result<PodPtr> Binder::find_pod(const BindArgs& args) {
@@ -134,7 +134,8 @@ std::string Binder::grant_text(const model::Holding& holding) const {
                                     .signature = {}});
 }
 
-Binder::Answer Binder::send(const BindArgs& args, const model::Holding& holding, Sent before) {
+Binder::Answer Binder::send(const BindArgs& args, const model::Holding& holding,
+                            InDoubtUntil before) {
   // Once more: reading the pod may have taken its time.
   if (!parts_.may_write(settings_.api_timeout)) {
     give_up(args, before);
@@ -152,15 +153,15 @@ Binder::Answer Binder::send(const BindArgs& args, const model::Holding& holding,
   if (code == Errc::kTimeout || code == Errc::kConflict) {
     return settle(args, holding, bound.error());
   }
-  give_up(args, code == Errc::kNotFound ? Sent::kNothing : before);
+  give_up(args, code == Errc::kNotFound ? std::nullopt : before);
   return refuse(args, outcome_of(code), bound.error().message);
 }
 
-/// This write had no effect; one that was sent before may still have some.
-void Binder::give_up(const BindArgs& args, Sent before) {
+/// This write had no effect, so it prolongs no doubt; one that was sent before may still have some.
+void Binder::give_up(const BindArgs& args, InDoubtUntil before) {
   parts_.books.apply([&](model::Ledger& ledger) {
-    if (before == Sent::kSomething) {
-      ledger.doubt(args.uid, settings_.assume_ttl);
+    if (before) {
+      ledger.doubt(args.uid, *before);
     } else {
       ledger.forget(args.uid);
     }
@@ -191,7 +192,9 @@ Binder::Answer Binder::settle(const BindArgs& args, const model::Holding& holdin
   }
   // Not bound, or nobody knows: the write may still come through. The booking stays, and the next
   // try sends the same again; settle_overdue() ends it if there is none.
-  parts_.books.apply([&](model::Ledger& ledger) { ledger.doubt(args.uid, settings_.assume_ttl); });
+  parts_.books.apply([&](model::Ledger& ledger) {
+    ledger.doubt(args.uid, parts_.clock.now() + settings_.assume_ttl);
+  });
   return refuse(args, BindOutcome::kUnknown,
                 "the outcome of the bind is not known yet: " + error.message);
 }
@@ -203,23 +206,34 @@ Binder::Answer Binder::refuse(const BindArgs& args, BindOutcome outcome, std::st
   return {outcome, std::move(why)};
 }
 
-std::size_t Binder::settle_overdue() {
-  const auto late = parts_.books.apply([](model::Ledger& ledger) { return ledger.overdue(); });
-  for (const model::HoldingPtr& holding : late) {
-    const auto pod = kube::read_pod(parts_.api, holding->pod_namespace, holding->pod_name,
-                                    settings_.api_timeout);
-    if (!pod && pod.error().code != Errc::kNotFound) continue;  // asked again after another ttl
-    const bool bound_here =
-        pod && pod->uid == holding->pod_uid && pod->node == holding->node && !pod->finished;
-    parts_.books.apply([&](model::Ledger& ledger) {
-      if (bound_here) return ledger.confirm(holding->pod_uid).has_value();
-      return ledger.forget(holding->pod_uid);
-    });
-    spdlog::warn("pod {}/{} on node {} was booked and not seen bound in time: {}",
-                 holding->pod_namespace, holding->pod_name, holding->node,
-                 bound_here ? "it is bound" : "released");
+std::size_t Binder::settle_overdue(const std::stop_token& stop) {
+  // At a few seconds each, the others' turn comes soon.
+  constexpr std::size_t kAtATime = 8;
+  const auto late =
+      parts_.books.apply([](model::Ledger& ledger) { return ledger.overdue(kAtATime); });
+  for (const model::Ledger::Late& booking : late) {
+    if (stop.stop_requested()) break;
+    settle_late(booking);
   }
   return late.size();
+}
+
+void Binder::settle_late(const model::Ledger::Late& late) {
+  const model::Holding& holding = *late.holding;
+  const auto pod = kube::read_pod(parts_.api, holding.pod_namespace, holding.pod_name,
+                                  settings_.api_timeout);
+  if (!pod && pod.error().code != Errc::kNotFound) return;  // asked again after another ttl
+  const bool bound_here =
+      pod && pod->uid == holding.pod_uid && pod->node == holding.node && !pod->finished;
+  const bool settled = parts_.books.apply([&](model::Ledger& ledger) {
+    if (!ledger.still(late)) return false;  // its bind was sent again, or ended, meanwhile
+    if (bound_here) return ledger.confirm(holding.pod_uid).has_value();
+    return ledger.forget(holding.pod_uid);
+  });
+  if (!settled) return;
+  spdlog::warn("pod {}/{} on node {} was booked and not seen bound in time: {}",
+               holding.pod_namespace, holding.pod_name, holding.node,
+               bound_here ? "it is bound" : "released");
 }
 
 }  // namespace tangram::extender

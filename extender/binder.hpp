@@ -12,6 +12,8 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
+#include <stop_token>
 #include <string>
 
 namespace tangram::extender {
@@ -67,7 +69,8 @@ class Binder {
 
   /// Looks after pods whose bind was never confirmed or shown by the watch in time: reads each
   /// and confirms or releases it. @returns how many were looked at
-  std::size_t settle_overdue();
+  /// A few at a time, for each may take as long as the API server likes.
+  std::size_t settle_overdue(const std::stop_token& stop = {});
 
  private:
   [[nodiscard]] Result<PodPtr> find_pod(const BindArgs& args);
@@ -76,11 +79,13 @@ class Binder {
                                             const policies::Policy& policy);
   Answer bind_again(const BindArgs& args, const model::Ledger::Entry& entry);
   [[nodiscard]] std::string grant_text(const model::Holding& holding) const;
-  enum class Sent { kNothing, kSomething };
-  Answer send(const BindArgs& args, const model::Holding& holding, Sent before);
-  void give_up(const BindArgs& args, Sent before);
+  /// Until when an earlier write of the same may still take effect; nothing = none was sent.
+  using InDoubtUntil = std::optional<TimePoint>;
+  Answer send(const BindArgs& args, const model::Holding& holding, InDoubtUntil before);
+  void give_up(const BindArgs& args, InDoubtUntil before);
   Answer confirmed(const BindArgs& args);
   Answer settle(const BindArgs& args, const model::Holding& holding, const Error& error);
+  void settle_late(const model::Ledger::Late& late);
   Answer refuse(const BindArgs& args, BindOutcome outcome, std::string why);
 
   Parts parts_;

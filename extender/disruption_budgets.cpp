@@ -24,12 +24,18 @@ std::string full_name(const kube::DisruptionBudget& budget) {
 }  // namespace
 
 void DisruptionBudgets::replace(std::vector<std::string> objects) {
-  by_name_.clear();
+  std::map<std::string, kube::DisruptionBudget> listed;
+  bool all_read = true;
   for (std::string& object : objects) {
     if (auto budget = read(std::move(object))) {
-      by_name_.insert_or_assign(full_name(*budget), std::move(*budget));
+      listed.insert_or_assign(full_name(*budget), std::move(*budget));
+    } else {
+      all_read = false;
     }
   }
+  // One that cannot be read goes on protecting what it protected before.
+  if (!all_read) listed.merge(by_name_);
+  by_name_ = std::move(listed);
   publish();
 }
 

@@ -92,7 +92,8 @@ bool over_granted(const NodeState& node, std::uint32_t card) {
 bool suspicious(const NodeState& node) {
   bool over = false;
   for (std::uint32_t i = 0; i < node.use.size(); ++i) over = over || over_granted(node, i);
-  return node.present && (over || node.stray_grants > 0);
+  // A node without any card has lost its annotation, most likely; its agent writes it again.
+  return node.present && !node.cards().empty() && (over || node.stray_grants > 0);
 }
 
 std::vector<Note> look_at_cards(const Holding& holding, const NodeState& node) {
@@ -109,8 +110,8 @@ std::vector<Note> look_at_cards(const Holding& holding, const NodeState& node) {
   if (missing) {
     notes.push_back({Finding::kCardMissing,
                      "the grant names a card that node " + node.name +
-                         " does not list, so the container does not start; bring the card back, "
-                         "or " +
+                         " does not list; while it is away, a container that does not run yet does "
+                         "not start. If the card does not come back, " +
                          std::string(kPlaceAnew)});
   }
   if (over) {

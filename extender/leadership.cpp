@@ -26,6 +26,9 @@ constexpr milliseconds kLabelInterval{100};
 /// After a failed attempt: the API server has other worries.
 constexpr milliseconds kLabelRetry{1'000};
 constexpr milliseconds kLabelTimeout{3'000};
+/// A leader says it again now and then: somebody may have taken its label off, or a deposed
+/// leader's late write may have put one on.
+constexpr std::chrono::seconds kLabelLook{30};
 
 std::string label_patch(bool leader) {
   std::string body;
@@ -113,19 +116,17 @@ bool Leadership::may_write(milliseconds takes) const {
 }
 
 void Leadership::keep_label(const std::stop_token& stop) {
-  std::optional<bool> labelled;  // a label may be there from an earlier life
-  bool others_cleared = false;
+  std::optional<bool> labelled;  // nothing = not known: from an earlier life, or an answer was lost
+  TimePoint looked{};
   while (!stop.stop_requested()) {
     const bool leader = role() == Role::kLeader;
-    if (!leader) others_cleared = false;
+    const bool look_again = leader && parts_.clock.now() - looked > kLabelLook;
     bool done = true;
-    if (labelled != leader) {
-      done = label_self(leader);
+    if (labelled != leader || look_again) {
+      labelled.reset();
+      done = label_self(leader) && (!leader || unlabel_others());
       if (done) labelled = leader;
-    }
-    if (leader && !others_cleared) {
-      others_cleared = unlabel_others();
-      done = done && others_cleared;
+      looked = parts_.clock.now();
     }
     kube::sleep_until_stopped(done ? kLabelInterval : kLabelRetry, stop);
   }

@@ -19,14 +19,14 @@ namespace tangram::extender {
 
 /// This replica among the others.
 struct Replica {
-  std::string ns = "kube-system";  ///< of the Lease and of the pod
-  std::string pod;                 ///< the pod's own name; empty = not in a pod: no role label
-  std::string identity;            ///< unlike any other replica's, also that of an earlier life
+  std::string ns = "tangram-system";  ///< of the Lease and of the pod
+  std::string pod;                    ///< the pod's own name; empty = not in a pod: no role label
+  std::string identity;               ///< unlike any other replica's, also that of an earlier life
 };
 
 /// Whether this replica may bind pods.
 ///
-///     kFollower --lease--> kTakingOver --listed anew, and labelled--> kLeader
+///     kFollower --lease--> kTakingOver ---------listed anew---------> kLeader
 ///         ^                     |                                        |
 ///         '---------------------'-------- lease lost, or stopped --------'
 ///
@@ -64,6 +64,8 @@ class Leadership {
   void stop();
 
   [[nodiscard]] Role role() const;
+  /// Counts how often this replica took over.
+  [[nodiscard]] std::uint64_t term() const { return nodes_ticket_; }
   /// Whether the lease outlives a write that begins now and takes that long.
   [[nodiscard]] bool may_write(std::chrono::milliseconds takes) const;
   [[nodiscard]] kube::LeaderElector::Status status() const { return elector_->status(); }

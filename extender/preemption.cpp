@@ -83,12 +83,25 @@ std::vector<std::string> uids_of(const std::vector<HoldingPtr>& holdings) {
   return uids;
 }
 
-/// Which of the pods, evicted in this order, would break a budget: kube-scheduler's rule.
-std::set<const model::Holding*> budget_breakers(const std::vector<HoldingPtr>& pods,
-                                                const BudgetList& budgets) {
+/// What the budgets allow once some pods of the node are gone.
+std::vector<int> allowed_after(const BudgetList& budgets, const NodeState& node,
+                               const std::vector<std::string>& gone) {
   std::vector<int> allowed;
   allowed.reserve(budgets.size());
   for (const auto& budget : budgets) allowed.push_back(budget.allowed);
+  for (const HoldingPtr& pod : node.holdings) {
+    if (std::find(gone.begin(), gone.end(), pod->pod_uid) == gone.end()) continue;
+    for (std::size_t i = 0; i < budgets.size(); ++i) {
+      if (budgets[i].covers(pod->pod_namespace, pod->pod_name, pod->labels)) --allowed[i];
+    }
+  }
+  return allowed;
+}
+
+/// Which of the pods, evicted in this order, would break a budget: kube-scheduler's rule.
+std::set<const model::Holding*> budget_breakers(const std::vector<HoldingPtr>& pods,
+                                                const BudgetList& budgets,
+                                                std::vector<int> allowed) {
   std::set<const model::Holding*> breakers;
   for (const HoldingPtr& pod : pods) {
     for (std::size_t i = 0; i < budgets.size(); ++i) {
@@ -124,11 +137,12 @@ struct Sacrifice {
 /// All candidates leave, then as many as possible come back.
 /// @returns nothing if the pod does not fit even without all of them
 std::optional<Sacrifice> spare(const Preemptor& preemptor, const NodeState& node,
-                               std::vector<HoldingPtr> candidates) {
+                               std::vector<HoldingPtr> candidates,
+                               const std::vector<int>& allowed) {
   NodeState state = model::without_pods(node, uids_of(candidates));
   if (candidates.empty() || !fits(preemptor, state)) return std::nullopt;
   std::sort(candidates.begin(), candidates.end(), more_important);
-  const auto breakers = budget_breakers(candidates, *preemptor.budgets);
+  const auto breakers = budget_breakers(candidates, *preemptor.budgets, allowed);
   std::stable_partition(candidates.begin(), candidates.end(),
                         [&](const HoldingPtr& pod) { return breakers.contains(pod.get()); });
   Sacrifice sacrifice;
@@ -148,8 +162,10 @@ std::optional<Sacrifice> spare(const Preemptor& preemptor, const NodeState& node
 std::vector<HoldingPtr> evictable(const Preemptor& preemptor, const NodeState& node) {
   std::vector<HoldingPtr> pods;
   for (const HoldingPtr& holding : node.holdings) {
+    const bool spared =
+        preemptor.spared != nullptr && preemptor.spared->contains(holding->pod_uid);
     if (holding->priority < preemptor.pod.priority && !holding->tentative &&
-        !holding->terminating && !holding->containers.empty()) {
+        !holding->terminating && !holding->containers.empty() && !spared) {
       pods.push_back(holding);
     }
   }
@@ -157,7 +173,8 @@ std::vector<HoldingPtr> evictable(const Preemptor& preemptor, const NodeState& n
 }
 
 /// The cheapest sacrifice on one card, or on the node where one card is not enough.
-std::optional<Sacrifice> cheapest(const Preemptor& preemptor, const NodeState& node) {
+std::optional<Sacrifice> cheapest(const Preemptor& preemptor, const NodeState& node,
+                                  const std::vector<int>& allowed) {
   const auto all = evictable(preemptor, node);
   std::optional<Sacrifice> best;
   if (takes_one_card(preemptor.demand.gpu)) {
@@ -165,11 +182,11 @@ std::optional<Sacrifice> cheapest(const Preemptor& preemptor, const NodeState& n
       std::vector<HoldingPtr> here;
       std::copy_if(all.begin(), all.end(), std::back_inserter(here),
                    [&](const HoldingPtr& pod) { return on_card(*pod, card.id); });
-      auto sacrifice = spare(preemptor, node, std::move(here));
+      auto sacrifice = spare(preemptor, node, std::move(here), allowed);
       if (sacrifice && (!best || sacrifice->cost() < best->cost())) best = std::move(sacrifice);
     }
   }
-  return best ? best : spare(preemptor, node, all);
+  return best ? best : spare(preemptor, node, all, allowed);
 }
 
 Victims as_victims(const Sacrifice& sacrifice) {
@@ -188,10 +205,12 @@ std::optional<Victims> choose_victims(const Preemptor& preemptor, const NodeStat
   const bool seen = !fits_in_tree(preemptor.demand, node) ||
                     aggregates_short(preemptor.demand.gpu, node) || proposed.uids.empty();
   if (seen) {
-    if (const auto sacrifice = cheapest(preemptor, node)) return as_victims(*sacrifice);
+    const auto sacrifice = cheapest(preemptor, node, allowed_after(*preemptor.budgets, node, {}));
+    if (sacrifice) return as_victims(*sacrifice);
   }
   if (proposed.uids.empty()) return std::nullopt;
-  const auto beside = cheapest(preemptor, without_proposed);
+  const auto beside = cheapest(preemptor, without_proposed,
+                               allowed_after(*preemptor.budgets, node, proposed.uids));
   if (!beside) return std::nullopt;
   Victims victims = as_victims(*beside);
   victims.uids.insert(victims.uids.begin(), proposed.uids.begin(), proposed.uids.end());

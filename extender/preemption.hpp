@@ -4,6 +4,7 @@
 #include "extender/pod_view.hpp"
 #include "extender/wire.hpp"
 #include "kube/objects.hpp"
+#include "model/ledger.hpp"
 #include "policies/policy.hpp"
 
 #include <map>
@@ -25,6 +26,9 @@ struct Preemptor {
   const policies::Policy& policy;
   /// Null = not known: then no pod dies that kube-scheduler did not name.
   const BudgetList* budgets = nullptr;
+  /// Pods that must not be named, because kube-scheduler may not have them on the node, and takes
+  /// no answer that names such a pod. Null = none.
+  const model::Ledger::Uids* spared = nullptr;
 };
 
 /// Chooses the pods to evict so that the preemptor fits the node's cards, CPU, memory and slots.

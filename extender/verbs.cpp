@@ -66,7 +66,10 @@ std::string Verbs::filter(std::string text) {
       hold(args->pod, *plan, *best->node, *choose(best->index, *best->node));
     }
   }
-  if (result.kept.empty() && room_is_settling(*args, *plan)) return encode_filter_error(kSettling);
+  if (result.kept.empty() && fits_without(standing.unsettled, args->node_names, plan->demand, cluster,
+                                          *plan->policy)) {
+    return encode_filter_error(kSettling);
+  }
   remember_offer(*args, result);
   return encode(*args, result);
 }
@@ -74,8 +77,10 @@ std::string Verbs::filter(std::string text) {
 Verbs::Standing Verbs::stand(const std::string& uid) {
   return parts_.books.apply([&](model::Ledger& ledger) {
     Standing standing;
+    ledger.expire_holds();
     ledger.drop_hold(uid);
     if (const auto* entry = ledger.find(uid)) standing.bound_for = entry->holding->node;
+    standing.unsettled = ledger.unsettled();
     standing.cluster = ledger.snapshot();
     return standing;
   });
@@ -88,17 +93,6 @@ std::string Verbs::repeat_offer(const FilterArgs& args, const std::string& node)
   FilterResult only;
   only.kept.push_back(static_cast<std::uint32_t>(asked - args.node_names.begin()));
   return encode(args, only);
-}
-
-bool Verbs::room_is_settling(const FilterArgs& args, const PodPlan& plan) const {
-  std::vector<model::HoldingPtr> unsettled;
-  const ClusterPtr cluster = parts_.books.apply([&](model::Ledger& ledger) {
-    unsettled = ledger.unsettled();
-    return ledger.snapshot();
-  });
-  PodView view(*cluster);
-  fit_to_pod(view, args.pod, "", parts_.pending, parts_.policies);
-  return fits_without(unsettled, args.node_names, plan.demand, view, *plan.policy);
 }
 
 void Verbs::hold(const kube::Pod& pod, const PodPlan& plan, const model::NodeState& node,
@@ -148,7 +142,11 @@ std::string Verbs::preempt(std::string text) const {
   }
   const auto plan = parts_.policies.plan(args->pod);
   if (!plan) return encode_preempt_result({});
-  const ClusterPtr snapshot = parts_.books.snapshot();
+  model::Ledger::Uids unsure;
+  const ClusterPtr snapshot = parts_.books.apply([&](model::Ledger& ledger) {
+    unsure = ledger.unsure();
+    return ledger.snapshot();
+  });
   PodView cluster(*snapshot);
   fit_to_pod(cluster, args->pod, "", parts_.pending, parts_.policies);
   const auto budgets = parts_.budgets();

@@ -63,10 +63,10 @@ class Verbs {
   struct Standing {
     ClusterPtr cluster;     ///< without what was held for the pod
     std::string bound_for;  ///< the node that a bind of it was sent for; empty = none
+    std::vector<model::HoldingPtr> unsettled;  ///< of other pods; of the same moment
   };
   [[nodiscard]] Standing stand(const std::string& uid);
   [[nodiscard]] std::string repeat_offer(const FilterArgs& args, const std::string& node) const;
-  [[nodiscard]] bool room_is_settling(const FilterArgs& args, const PodPlan& plan) const;
   void hold(const kube::Pod& pod, const PodPlan& plan, const model::NodeState& node,
             const policies::Choice& choice);
   void remember_offer(const FilterArgs& args, const FilterResult& result);

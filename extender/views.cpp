@@ -195,7 +195,9 @@ std::string explain_pending(const kube::Pod& pod, const PodPlan& plan,
   write_findings(out, findings);
   Summary summary;
   out.key("nodes").begin_array();
-  for (const NodeState* node : cluster.sorted_nodes()) {
+  for (const NodeState* as_is : cluster.sorted_nodes()) {
+    const NodeState without_own_hold = model::without_pods(*as_is, {pod.uid});
+    const NodeState* node = &without_own_hold;
     const auto choice = plan.policy->choose(plan.demand, *node);
     ++summary.nodes;
     if (choice) ++summary.fitting;

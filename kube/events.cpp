@@ -52,6 +52,7 @@ EventRecorder::~EventRecorder() = default;
 
 void EventRecorder::record(EventNote note) {
   const WallTime time = clock_.wall();
+  note.note.resize(utf8_prefix(note.note, kMaxNote).size());  // here: it is kept from now on
   const std::lock_guard lock(mutex_);
   if (queue_.size() >= kQueue) {
     ++counts_.overflow;
@@ -62,10 +63,10 @@ void EventRecorder::record(EventNote note) {
   changed_.notify_all();
 }
 
-void EventRecorder::flush() {
+bool EventRecorder::flush(std::chrono::milliseconds limit) {
   std::unique_lock lock(mutex_);
   const std::uint64_t until = accepted_;
-  changed_.wait(lock, [&] { return finished_ >= until; });
+  return changed_.wait_for(lock, limit, [&] { return finished_ >= until; });
 }
 
 EventRecorder::Counts EventRecorder::counts() const {
@@ -103,7 +104,7 @@ EventRecorder::Fate EventRecorder::write(const Entry& entry) {
   }
   if (response && (response->status == 200 || response->status == 201)) return Fate::kWritten;
   if (!repeats) series_.forget(entry.note);
-  spdlog::debug("event {} of {}/{} was not written: {}", entry.note.reason, entry.note.ns,
+  spdlog::info("event {} of {}/{} was not written: {}", entry.note.reason, entry.note.ns,
                 entry.note.name, response ? status_message(*response) : response.error().message);
   return Fate::kFailed;
 }
@@ -123,7 +124,7 @@ Request EventRecorder::create_request(const Entry& entry, const EventSeries::Wri
   out.member("type", type_text(note.type));
   out.member("reason", utf8_prefix(note.reason, kMaxWord));
   out.member("action", utf8_prefix(note.action, kMaxWord));
-  out.member("note", utf8_prefix(note.note, kMaxNote));
+  out.member("note", note.note);
   write_regarding(out, note);
   out.end_object();
   return request;

@@ -4,6 +4,7 @@
 #include "kube/api.hpp"
 #include "kube/event_series.hpp"
 
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -39,7 +40,8 @@ class EventRecorder {
   void record(EventNote note);
 
   /// Waits until what was recorded before is written or dropped: for tests and orderly ends.
-  void flush();
+  /// @returns whether that took no longer than the limit
+  bool flush(std::chrono::milliseconds limit = std::chrono::minutes(1));
 
   struct Counts {
     std::uint64_t written = 0;   ///< new events and counts of old ones

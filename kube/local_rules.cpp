@@ -35,7 +35,7 @@ Result<void> check_kind(ResourceKind kind, std::string text) {
   return in.finish();
 }
 
-/// G5 of an Event, as the server validates it (core/validation/events.go).
+/// What is needed of an Event, as the server validates it (core/validation/events.go).
 Answer<void> check_event(const std::string& name, std::string text) {
   constexpr std::array<std::string_view, 5> kRequired{"action", "eventTime", "reason",
                                                       "reportingController", "reportingInstance"};

@@ -133,18 +133,17 @@ Result<void> Ledger::book(Holding holding, Phase phase, std::chrono::millisecond
   return {};
 }
 
-void Ledger::doubt(std::string_view pod_uid, std::chrono::milliseconds ttl) {
+void Ledger::doubt(std::string_view pod_uid, TimePoint until) {
   const auto found = entries_.find(pod_uid);
   if (found == entries_.end() || found->second.phase != Phase::kAssumed) return;
   set_phase(found->second, Phase::kUnsure);
-  found->second.ttl = ttl;
-  set_deadline(found->second, clock_->now() + ttl);
+  set_deadline(found->second, until);
 }
 
 Result<void> Ledger::confirm(std::string_view pod_uid) {
   const auto found = entries_.find(pod_uid);
-  if (found == entries_.end()) {
-    return fail(Errc::kNotFound, "pod " + std::string(pod_uid) + " holds nothing any more");
+  if (found == entries_.end() || found->second.phase == Phase::kHeld) {
+    return fail(Errc::kNotFound, "pod " + std::string(pod_uid) + " is not booked any more");
   }
   set_phase(found->second, Phase::kConfirmed);
   return {};
@@ -199,10 +198,10 @@ std::vector<HoldingPtr> Ledger::retain_observed(
   return ended;
 }
 
-std::vector<HoldingPtr> Ledger::overdue() {
-  std::vector<HoldingPtr> late;
+std::vector<Ledger::Late> Ledger::overdue(std::size_t most) {
+  std::vector<Late> late;
   const TimePoint now = clock_->now();
-  while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
+  while (late.size() < most && !deadlines_.empty() && deadlines_.begin()->first <= now) {
     auto node = deadlines_.extract(deadlines_.begin());
     const auto found = entries_.find(node.mapped());
     // The pod may have been released, shown by the watch, or assumed anew since.
@@ -216,9 +215,30 @@ std::vector<HoldingPtr> Ledger::overdue() {
     entry.deadline = now + entry.ttl;
     node.key() = entry.deadline;
     deadlines_.insert(std::move(node));
-    late.push_back(entry.holding);
+    late.push_back({entry.holding, entry.phase, entry.deadline});
   }
   return late;
+}
+
+bool Ledger::still(const Late& late) const {
+  const auto found = entries_.find(late.holding->pod_uid);
+  return found != entries_.end() && found->second.holding == late.holding &&
+         found->second.phase == late.phase && found->second.deadline == late.deadline &&
+         !found->second.observed;
+}
+
+void Ledger::expire_holds() {
+  const TimePoint now = clock_->now();
+  for (auto due = deadlines_.begin(); due != deadlines_.end() && due->first <= now;) {
+    const auto found = entries_.find(due->second);
+    const bool held = found != entries_.end() && found->second.phase == Phase::kHeld;
+    if (held && found->second.deadline == due->first) {
+      erase(found);
+      due = deadlines_.erase(due);
+    } else {
+      ++due;
+    }
+  }
 }
 
 const Ledger::Entry* Ledger::find(std::string_view pod_uid) const {
@@ -232,6 +252,14 @@ std::vector<HoldingPtr> Ledger::unsettled() const {
     for (const std::string& uid : *list) holdings.push_back(entries_.find(uid)->second.holding);
   }
   return holdings;
+}
+
+Ledger::Uids Ledger::unsure() const {
+  Uids uids;
+  for (const std::string& uid : assumed_) {
+    if (entries_.find(uid)->second.phase == Phase::kUnsure) uids.insert(uid);
+  }
+  return uids;
 }
 
 std::shared_ptr<const ClusterSnapshot> Ledger::snapshot() { return nodes_.publish(); }

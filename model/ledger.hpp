@@ -44,6 +44,8 @@ enum class Phase {
 /// Threads: not safe; extender::Books is its only user.
 class Ledger {
  public:
+  using Uids = std::set<std::string, std::less<>>;
+
   explicit Ledger(const Clock& clock) : clock_(&clock) {}
 
   /// Sets what a node has. What its pods hold stays, on cards that are gone too: they count
@@ -72,11 +74,11 @@ class Ledger {
   Result<void> assume(Holding holding, std::chrono::milliseconds ttl);
 
   /// The pod's bind was sent, and nobody knows what came of it: keeps the booking.
-  /// @param ttl  how long until overdue() names the pod; > 0
-  void doubt(std::string_view pod_uid, std::chrono::milliseconds ttl);
+  /// @param until  when overdue() names the pod
+  void doubt(std::string_view pod_uid, TimePoint until);
 
   /// The API server said that the pod is bound.
-  /// @returns kNotFound if the pod holds nothing: it ended meanwhile, and stays ended
+  /// @returns kNotFound if the pod is not booked: it ended meanwhile, and stays ended
   Result<void> confirm(std::string_view pod_uid);
 
   /// The watch shows the pod bound, holding this. Safe to repeat.
@@ -95,9 +97,18 @@ class Ledger {
   /// @returns what was released, by pod UID
   std::vector<HoldingPtr> retain_observed(const std::set<std::string, std::less<>>& bound_uids);
 
-  /// Bookings whose deadline has passed; each is named again after another ttl. Ends what was
-  /// held for too long.
-  std::vector<HoldingPtr> overdue();
+  struct Late {
+    HoldingPtr holding;
+    Phase phase = Phase::kAssumed;
+    TimePoint deadline{};  ///< the next one
+  };
+  /// Bookings whose deadline has passed, `most` of them; each is named again after another ttl.
+  std::vector<Late> overdue(std::size_t most);
+  /// Is the pod still exactly as overdue() named it? Whoever asked about it took a while.
+  [[nodiscard]] bool still(const Late& late) const;
+
+  /// Ends what was held for too long.
+  void expire_holds();
 
   struct Entry {
     HoldingPtr holding;
@@ -111,6 +122,8 @@ class Ledger {
 
   /// What is held, assumed or unsure: room that may come back without any pod ending.
   [[nodiscard]] std::vector<HoldingPtr> unsettled() const;
+  /// Pods that are unsure: kube-scheduler may not know of them.
+  [[nodiscard]] Uids unsure() const;
 
   [[nodiscard]] std::size_t held_count() const { return held_.size(); }
   /// Pods whose bind is under way or unsure.
@@ -129,8 +142,6 @@ class Ledger {
     }
   };
   using Entries = std::unordered_map<std::string, Entry, UidHash, std::equal_to<>>;
-
-  using Uids = std::set<std::string, std::less<>>;
 
   void add(Entry entry);
   void erase(Entries::iterator entry);

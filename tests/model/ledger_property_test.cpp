@@ -432,13 +432,12 @@ class History {
   const char* doubt() {
     const std::string uid = uid_of(dice_.below(kUids));
     const std::int64_t ttl = dice_.between(1, 60);
-    ledger_.doubt(uid, std::chrono::milliseconds(ttl));
+    ledger_.doubt(uid, clock_.now() + std::chrono::milliseconds(ttl));
     const auto known = naive_.pods.find(uid);
     if (known == naive_.pods.end()) return "doubt nothing";
     naive::Pod& pod = known->second;
     if (pod.held || pod.unsure || pod.confirmed) return "doubt what is certain";
     pod.unsure = true;
-    pod.ttl = ttl;
     pod.deadline = now_ + ttl;
     return "doubt";
   }
@@ -560,7 +559,11 @@ class History {
   const char* overdue() {
     std::multiset<std::string> late;  // a pod named twice is a mistake
     const auto before = ledger_.snapshot();
-    for (const HoldingPtr& holding : ledger_.overdue()) late.insert(holding->pod_uid);
+    for (const Ledger::Late& booking : ledger_.overdue(kUids)) {
+      late.insert(booking.holding->pod_uid);
+      EXPECT_TRUE(ledger_.still(booking));
+    }
+    ledger_.expire_holds();
     const std::size_t pods = naive_.pods.size();
     const auto expected = naive_.overdue(now_);
     EXPECT_EQ(late, std::multiset<std::string>(expected.begin(), expected.end()));

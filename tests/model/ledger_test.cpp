@@ -66,8 +66,8 @@ class LedgerTest : public ::testing::Test {
   /// "a b": the pods that overdue() names now.
   std::string overdue() {
     std::string uids;
-    for (const HoldingPtr& late : ledger_.overdue()) {
-      uids += (uids.empty() ? "" : " ") + late->pod_uid;
+    for (const Ledger::Late& late : ledger_.overdue(100)) {
+      uids += (uids.empty() ? "" : " ") + late.holding->pod_uid;
     }
     return uids;
   }

@@ -147,7 +147,8 @@ bool client_moves(int socket, std::chrono::milliseconds wait) {
 }
 constexpr std::chrono::milliseconds kForever{-1};
 
-// kube-apiserver's own: it gives up a request after a minute, and ends a watch after an hour at most.
+// kube-apiserver's own: it gives up a request after a minute, and ends a watch after an hour at
+// most.
 constexpr std::chrono::minutes kLongestCall{1};
 constexpr std::chrono::minutes kLongestWatch{60};
 

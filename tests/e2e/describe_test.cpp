@@ -16,8 +16,8 @@ class DescribeTest : public E2eTest {
   std::string kubectl(std::vector<std::string> arguments) {
     const auto output = environment().state / "kubectl.out";
     std::filesystem::remove(output);
-    arguments.insert(arguments.begin(), {environment().kubectl, "--kubeconfig",
-                                         environment().admin_kubeconfig});
+    arguments.insert(arguments.begin(),
+                     {environment().kubectl, "--kubeconfig", environment().admin_kubeconfig});
     auto process = Process::start(arguments, output);
     EXPECT_TRUE(process);
     while (process->running()) std::this_thread::sleep_for(10ms);

@@ -31,7 +31,8 @@ Result<Process> Process::start(const std::vector<std::string>& command,
   for (const auto& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   std::vector<char*> environment;
-  for (char** variable = environ; *variable != nullptr; ++variable) environment.push_back(*variable);
+  for (char** variable = environ; *variable != nullptr; ++variable)
+    environment.push_back(*variable);
   for (const auto& word : variables) environment.push_back(const_cast<char*>(word.c_str()));
   environment.push_back(nullptr);
   pid_t pid = 0;

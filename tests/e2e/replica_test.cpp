@@ -35,7 +35,8 @@ class ReplicaTest : public SurvivalTest {
     scheduler_.emplace(start_scheduler({.extender_url = service_->url()}));
   }
   ~ReplicaTest() override {
-    for (const auto& [name, replica] : replicas_) cluster_.remove(std::string(kReplicaPods) + "/" + name);
+    for (const auto& [name, replica] : replicas_)
+      cluster_.remove(std::string(kReplicaPods) + "/" + name);
   }
 
   ExtenderProcess& witness() override { return leader().extender; }
@@ -52,7 +53,8 @@ class ReplicaTest : public SurvivalTest {
   /// The scheduler keeps its connections to the old leader open all the while.
   void wait_for_new_leader(const std::string& old) {
     const auto begin = TimePoint::clock::now();
-    while (leader_name() == old && seconds_between(begin, TimePoint::clock::now()) < 60) go_on(50ms);
+    while (leader_name() == old && seconds_between(begin, TimePoint::clock::now()) < 60)
+      go_on(50ms);
     ASSERT_TRUE(wait_progress(1, 1min)) << "the new leader binds nothing";
     gaps_.push_back(seconds_between(begin, TimePoint::clock::now()));
   }

@@ -66,8 +66,8 @@ std::vector<Role> shipped_roles() {
       roles.push_back({std::string(kRoles) + "clusterroles/" + name, to_text(role["rules"])});
     } else if (kind == "Role") {
       const std::string ns = role["metadata"]["namespace"].GetString();
-      roles.push_back({std::string(kRoles) + "namespaces/" + ns + "/roles/" + name,
-                       to_text(role["rules"])});
+      roles.push_back(
+          {std::string(kRoles) + "namespaces/" + ns + "/roles/" + name, to_text(role["rules"])});
     }
   }
   return roles;
@@ -123,12 +123,13 @@ class RightsTest : public E2eTest {
     ApiProxy proxy("rights");
     if (right.ends_with(" list")) refuse_streaming_lists(proxy);
     PodWatcher watcher(*api_);
-    ExtenderProcess extender({.name = "rights-" + std::to_string(++number_),
-                              .kubeconfig = proxy.kubeconfig(),
-                              .settings = {"leader_election.lease_duration_s=4",
-                                           "leader_election.renew_deadline_ms=3000",
-                                           "leader_election.retry_period_ms=200", "bind.timeout_ms=1500"},
-                              .pod = "rights"});
+    ExtenderProcess extender(
+        {.name = "rights-" + std::to_string(++number_),
+         .kubeconfig = proxy.kubeconfig(),
+         .settings = {"leader_election.lease_duration_s=4",
+                      "leader_election.renew_deadline_ms=3000",
+                      "leader_election.retry_period_ms=200", "bind.timeout_ms=1500"},
+         .pod = "rights"});
     extender.start();
     if (!eventually([&] { return extender.ready(); })) return "reads the cluster";
     if (!eventually([&] { return extender.metric("tangram_leader") == 1; })) return "leads";
@@ -167,7 +168,8 @@ class RightsTest : public E2eTest {
 
     PodSpec wrong = fraction_pod("wrong", "2");
     cluster_.add_pods({wrong});
-    if (!eventually([&] { return event_about("wrong").find("RequestInvalid") != std::string::npos; }))
+    if (!eventually(
+            [&] { return event_about("wrong").find("RequestInvalid") != std::string::npos; }))
       return "writes events";
     annotate("wrong", "0.5");
     annotate("wrong", "2");

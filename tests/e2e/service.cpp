@@ -3,10 +3,9 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/write.hpp>
 #include <rapidjson/document.h>
+#include <sys/socket.h>
 
 #include <array>
-
-#include <sys/socket.h>
 
 namespace tangram::e2e {
 

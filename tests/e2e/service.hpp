@@ -13,10 +13,9 @@
 
 namespace tangram::e2e {
 
-/// The Service of deploy/scheduler/service.yaml, as kube-proxy carries it out: a new connection goes
-/// to the pod that has the label tangram.dev/role: leader at that moment; open ones stay where they
-/// are until one of the ends closes them.
-/// Threads: its own, two for each connection.
+/// The Service of deploy/scheduler/service.yaml, as kube-proxy carries it out: a new connection
+/// goes to the pod that has the label tangram.dev/role: leader at that moment; open ones stay where
+/// they are until one of the ends closes them. Threads: its own, two for each connection.
 class LeaderService {
  public:
   /// @param ports  of the replicas, by pod name

@@ -20,8 +20,7 @@ bool SurvivalTest::wait_progress(int pods, std::chrono::milliseconds limit) {
                        limit);
 }
 
-void SurvivalTest::survive(const std::string& name, int times,
-                           const std::function<void()>& fault) {
+void SurvivalTest::survive(const std::string& name, int times, const std::function<void()>& fault) {
   Load load(cluster_, watcher_, kPods);
   std::vector<double> recovered;
   for (int i = 0; i < times; ++i) {
@@ -31,7 +30,8 @@ void SurvivalTest::survive(const std::string& name, int times,
     load.pause();
     ASSERT_TRUE(watcher_.wait(
         [](const SeenPods& pods) { return count_bound(pods) == count_present(pods); }, 1min))
-        << name << ": a pod is stuck in round " << i << "\n" << waiting();
+        << name << ": a pod is stuck in round " << i << "\n"
+        << waiting();
     recovered.push_back(seconds_between(end, TimePoint::clock::now()));
     expect_books_right_soon(witness());
     if (HasFailure()) return;

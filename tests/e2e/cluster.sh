@@ -168,7 +168,8 @@ make_extender_identity() {
 
 start_extender() { # PORT
   start tangram-extender "$extender_program" --set "server.listen=127.0.0.1:$1" \
-    --set kube.source=kubeconfig --set "kube.kubeconfig=$state/tangram-extender.kubeconfig"
+    --set kube.source=kubeconfig --set "kube.kubeconfig=$state/tangram-extender.kubeconfig" \
+    --set leader_election.enabled=false # there is one, and no pod to label
   wait_for tangram-extender curl --fail --silent "http://127.0.0.1:$1/readyz"
 }
 
@@ -178,6 +179,24 @@ write_scheduler_config() { # EXTENDER_PORT
     -e "s#kubeconfig:.*#kubeconfig: $state/kube-scheduler.kubeconfig#" \
     -e "s#leaderElect:.*#leaderElect: false#" \
     "$repo_root/deploy/scheduler/scheduler-config.yaml" >"$state/scheduler-config.yaml"
+}
+
+# Nodes that no machine stands behind, of 8 cards each.
+make_nodes() { # COUNT
+  local number
+  for ((number = 1; number <= $1; number++)); do
+    jq --null-input --arg name "gpu-$number" '
+      {cpu: "128", memory: "1024Gi", pods: "110", "tangram.dev/gpu-slot": "128"} as $amounts |
+      {version: 1, cards: [range(8) | {id: "GPU-\($name)-\(.)", model: "A100-SXM4-80GB", memMiB: 81920}]}
+        as $cards |
+      {apiVersion: "v1", kind: "Node",
+       metadata: {name: $name, labels: {"tangram.dev/gpu": "true"},
+                  annotations: {"tangram.dev/cards": ($cards | tojson)}},
+       status: {capacity: $amounts, allocatable: $amounts,
+                conditions: [{type: "Ready", status: "True", reason: "Example", message: "no machine"}]}}'
+  done | kubectl_admin create -f - >/dev/null
+  # Admission taints every new node until a controller that does not run here sees it ready.
+  kubectl_admin taint nodes --all node.kubernetes.io/not-ready:NoSchedule- >/dev/null
 }
 
 start_scheduler() {

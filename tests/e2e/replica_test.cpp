@@ -25,6 +25,7 @@ class ReplicaTest : public SurvivalTest {
     for (auto& [name, replica] : replicas_) {
       PodSpec pod;
       pod.name = name;
+      pod.slot = false;
       pod.scheduler = "none";  // it stands for a process that runs already
       cluster_.ensure(kReplicaPods, pod_json(pod));
       replica.extender.start_ready();

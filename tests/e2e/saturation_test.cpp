@@ -14,6 +14,18 @@ class SaturationTest : public E2eTest {
     scheduler_.emplace(start_scheduler({.extender_url = extender_.url()}));
   }
 
+  /// All that fit are bound: of those that wait, none has a node left to go to.
+  void expect_nobody_fits(const SeenPods& pods) {
+    constexpr int kAsked = 50;  // an answer names every node; more would take minutes
+    int asked = 0;
+    for (const auto& [uid, pod] : pods) {
+      if (pod.deleted || !pod.node.empty() || ++asked > kAsked) continue;
+      EXPECT_THAT(extender_.get("/api/v1/explain?namespace=default&pod=" + pod.name),
+                  ::testing::HasSubstr("\"fittingNodes\":0"))
+          << pod.name;
+    }
+  }
+
   ExtenderProcess extender_{{}};
   std::optional<Process> scheduler_;
 };
@@ -32,6 +44,7 @@ TEST_F(SaturationTest, RefusesFewBinds) {
   const int bound = count_bound(watcher.pods());
   EXPECT_LT(bound, pods) << "the cluster was not full";
   expect_books_right(extender_);
+  expect_nobody_fits(watcher.pods());
   const double refused = extender_.metric("tangram_binds_total", "no_room") +
                          extender_.metric("tangram_binds_total", "refused");
   Figures("refused_binds")

@@ -97,7 +97,8 @@ std::optional<std::string> relearns_beyond_window(const Config& config) {
 const std::vector<Relation>& relations() {
   static const std::vector<Relation> kRelations{
       {"bind.timeout_ms", "scheduler.assume_ttl_ms",
-       "bind.timeout_ms is below half of scheduler.assume_ttl_ms: a booking outlives the bind it is "
+       "bind.timeout_ms is below half of scheduler.assume_ttl_ms: a booking outlives the bind it "
+       "is "
        "for, and the reading of its pod afterwards.",
        bind_outlives_booking},
       {"bind.timeout_ms", "server.request_timeout_s",

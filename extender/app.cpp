@@ -20,6 +20,10 @@ using std::chrono::milliseconds;
 /// How often bookings that were never confirmed are looked for; their time-outs are seconds.
 constexpr milliseconds kSettleInterval{1'000};
 
+/// client-go waits up to 30 s for a server that was away; here no pod gets its card meanwhile, and
+/// three watches of a replica or two are little load.
+constexpr milliseconds kLongestWatchBackoff{5'000};
+
 /// For events that are still to be written when the service stops.
 constexpr milliseconds kLastWords{2'000};
 
@@ -69,17 +73,22 @@ kube::ReflectorOptions pods_to_watch(const config::Config& config) {
   return {.path = "/api/v1/pods",
           // kube-scheduler's own rule of which pods take up room.
           .field_selector = "status.phase!=Succeeded,status.phase!=Failed",
-          .page_size = config.kube.page_size};
+          .page_size = config.kube.page_size,
+          .max_backoff = kLongestWatchBackoff};
 }
 
 kube::ReflectorOptions nodes_to_watch(const config::Config& config) {
-  return {.path = "/api/v1/nodes", .field_selector = "", .page_size = config.kube.page_size};
+  return {.path = "/api/v1/nodes",
+          .field_selector = "",
+          .page_size = config.kube.page_size,
+          .max_backoff = kLongestWatchBackoff};
 }
 
 kube::ReflectorOptions budgets_to_watch(const config::Config& config) {
   return {.path = "/apis/policy/v1/poddisruptionbudgets",
           .field_selector = "",
-          .page_size = config.kube.page_size};
+          .page_size = config.kube.page_size,
+          .max_backoff = kLongestWatchBackoff};
 }
 
 HttpResponse error_response(const Error& error) {
@@ -338,8 +347,7 @@ void App::bind(HttpRequest request, Responder responder) {
   });
   if (taken) return;
   metrics_.bind_done(BindOutcome::kUnavailable);
-  task->responder.send(json_response(
-      encode_bind_result(kTooManyBinds)));
+  task->responder.send(json_response(encode_bind_result(kTooManyBinds)));
 }
 
 void App::serve_pages(Router& router) {

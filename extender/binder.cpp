@@ -220,8 +220,8 @@ std::size_t Binder::settle_overdue(const std::stop_token& stop) {
 
 void Binder::settle_late(const model::Ledger::Late& late) {
   const model::Holding& holding = *late.holding;
-  const auto pod = kube::read_pod(parts_.api, holding.pod_namespace, holding.pod_name,
-                                  settings_.api_timeout);
+  const auto pod =
+      kube::read_pod(parts_.api, holding.pod_namespace, holding.pod_name, settings_.api_timeout);
   if (!pod && pod.error().code != Errc::kNotFound) return;  // asked again after another ttl
   const bool bound_here =
       pod && pod->uid == holding.pod_uid && pod->node == holding.node && !pod->finished;

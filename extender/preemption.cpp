@@ -162,8 +162,7 @@ std::optional<Sacrifice> spare(const Preemptor& preemptor, const NodeState& node
 std::vector<HoldingPtr> evictable(const Preemptor& preemptor, const NodeState& node) {
   std::vector<HoldingPtr> pods;
   for (const HoldingPtr& holding : node.holdings) {
-    const bool spared =
-        preemptor.spared != nullptr && preemptor.spared->contains(holding->pod_uid);
+    const bool spared = preemptor.spared != nullptr && preemptor.spared->contains(holding->pod_uid);
     if (holding->priority < preemptor.pod.priority && !holding->tentative &&
         !holding->terminating && !holding->containers.empty() && !spared) {
       pods.push_back(holding);
@@ -209,8 +208,8 @@ std::optional<Victims> choose_victims(const Preemptor& preemptor, const NodeStat
     if (sacrifice) return as_victims(*sacrifice);
   }
   if (proposed.uids.empty()) return std::nullopt;
-  const auto beside = cheapest(preemptor, without_proposed,
-                               allowed_after(*preemptor.budgets, node, proposed.uids));
+  const auto beside =
+      cheapest(preemptor, without_proposed, allowed_after(*preemptor.budgets, node, proposed.uids));
   if (!beside) return std::nullopt;
   Victims victims = as_victims(*beside);
   victims.uids.insert(victims.uids.begin(), proposed.uids.begin(), proposed.uids.end());

@@ -66,8 +66,8 @@ std::string Verbs::filter(std::string text) {
       hold(args->pod, *plan, *best->node, *choose(best->index, *best->node));
     }
   }
-  if (result.kept.empty() && fits_without(standing.unsettled, args->node_names, plan->demand, cluster,
-                                          *plan->policy)) {
+  if (result.kept.empty() &&
+      fits_without(standing.unsettled, args->node_names, plan->demand, cluster, *plan->policy)) {
     return encode_filter_error(kSettling);
   }
   remember_offer(*args, result);

@@ -105,7 +105,7 @@ EventRecorder::Fate EventRecorder::write(const Entry& entry) {
   if (response && (response->status == 200 || response->status == 201)) return Fate::kWritten;
   if (!repeats) series_.forget(entry.note);
   spdlog::info("event {} of {}/{} was not written: {}", entry.note.reason, entry.note.ns,
-                entry.note.name, response ? status_message(*response) : response.error().message);
+               entry.note.name, response ? status_message(*response) : response.error().message);
   return Fate::kFailed;
 }
 

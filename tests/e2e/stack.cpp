@@ -26,7 +26,7 @@ void set_value(std::string& line, const std::string& key, const std::string& val
 }
 
 std::string scheduler_config(const SchedulerOptions& options) {
-  std::ifstream shipped(TANGRAM_SOURCE_DIR "/deploy/scheduler/scheduler-config.yaml");
+  std::ifstream shipped(TANGRAM_SOURCE_DIR "/deploy/scheduler/" + options.config);
   std::string config;
   for (std::string line; std::getline(shipped, line);) {
     if (options.extender_url.empty() && line.starts_with("extenders:")) break;

@@ -52,6 +52,7 @@ struct SchedulerOptions {
   std::string name = "kube-scheduler";
   std::string program = {};       ///< "" = the current version
   std::string extender_url = {};  ///< "" = without an extender
+  std::string config = "scheduler-config.yaml";
   int percentage_of_nodes = 100;  ///< of the profile "tangram"
 };
 [[nodiscard]] Process start_scheduler(const SchedulerOptions& options);

@@ -38,6 +38,9 @@ std::string scheduler_config(const SchedulerOptions& options) {
     set_value(line, "leaderElect", "false");
     set_value(line, "percentageOfNodesToScore", std::to_string(options.percentage_of_nodes));
     config += line + "\n";
+    if (options.client_qps > 0 && line == "clientConnection:") {
+      config += "  qps: " + std::to_string(options.client_qps) + "\n  burst: 2000\n";
+    }
   }
   return config;
 }

@@ -53,6 +53,9 @@ struct SchedulerOptions {
   std::string program = {};       ///< "" = the current version
   std::string extender_url = {};  ///< "" = without an extender
   std::string config = "scheduler-config.yaml";
+  /// Requests per second of kube-scheduler's own; 0 = its default of 50. With an extender that
+  /// binds it hardly makes any.
+  int client_qps = 0;
   int percentage_of_nodes = 100;  ///< of the profile "tangram"
 };
 [[nodiscard]] Process start_scheduler(const SchedulerOptions& options);

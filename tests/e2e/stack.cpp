@@ -31,10 +31,7 @@ std::string scheduler_config(const SchedulerOptions& options) {
   for (std::string line; std::getline(shipped, line);) {
     if (options.extender_url.empty() && line.starts_with("extenders:")) break;
     set_value(line, "urlPrefix", options.extender_url);
-    // Without an extender that binds, kube-scheduler's own default of 50 calls a second would be
-    // what is measured.
-    set_value(line, "kubeconfig",
-              environment().scheduler_kubeconfig + "\n  qps: 2000\n  burst: 4000");
+    set_value(line, "kubeconfig", environment().scheduler_kubeconfig);
     set_value(line, "leaderElect", "false");
     set_value(line, "percentageOfNodesToScore", std::to_string(options.percentage_of_nodes));
     config += line + "\n";

@@ -47,8 +47,12 @@ TEST_F(FindingsTest, PodsThatCameAnotherWayAreCountedAndTold) {
     pod.node = node;
     return pod;
   };
+  // Without a slot kube-scheduler places a pod by itself, without a card.
   PodSpec no_slot = half("no-slot", "");
   no_slot.slot = false;
+  PodSpec waiting = half("no-slot-waiting", "");
+  waiting.slot = false;
+  waiting.node_selector = {{"no-such", "label"}};
   PodSpec forged = half("forged", "n");
   forged.gpu["gpu-grant"] =
       R"({"v":1,"podUID":"another","node":"n","issuedAt":"2026-01-01T00:00:00Z",)"
@@ -59,18 +63,20 @@ TEST_F(FindingsTest, PodsThatCameAnotherWayAreCountedAndTold) {
   unasked.gpu.clear();
   PodSpec wrong = half("wrong", "");
   wrong.gpu = {{"gpu-mem", "8"}};
-  cluster_.add_pods({no_slot, half("preset", "n"), forged, nonsense, unasked, wrong});
+  cluster_.add_pods({no_slot, waiting, half("preset", "n"), forged, nonsense, unasked, wrong});
 
   const std::vector<std::pair<std::string, std::string>> expected = {
-      {"no-slot", "SlotMissing"},   {"preset", "GrantMissing"},    {"forged", "GrantInvalid"},
-      {"nonsense", "GrantInvalid"}, {"unasked", "RequestInvalid"}, {"wrong", "RequestInvalid"}};
+      {"no-slot", "GrantMissing"},  {"no-slot-waiting", "SlotMissing"},
+      {"preset", "GrantMissing"},   {"forged", "GrantInvalid"},
+      {"nonsense", "GrantInvalid"}, {"unasked", "RequestInvalid"},
+      {"wrong", "RequestInvalid"}};
   for (const auto& [pod, finding] : expected) EXPECT_TRUE(told(pod, finding)) << pod;
   for (const char* pod : {"no-slot", "preset", "forged", "nonsense"}) {
     EXPECT_NE(explain(pod).find("\"findings\":[{"), std::string::npos) << explain(pod);
   }
   EXPECT_TRUE(told("wrong", "RequestInvalid", "write 8Gi"));
   EXPECT_EQ(counted("GrantInvalid"), 2);
-  EXPECT_EQ(counted("GrantMissing"), 1);
+  EXPECT_EQ(counted("GrantMissing"), 2);
   EXPECT_EQ(counted("SlotMissing"), 1);
   EXPECT_EQ(counted("RequestInvalid"), 2);
   // None of them takes anything, and others are placed as ever.

@@ -49,6 +49,7 @@ TEST_F(FindingsTest, PodsThatCameAnotherWayAreCountedAndTold) {
   };
   PodSpec no_slot = half("no-slot", "");
   no_slot.slot = false;
+  no_slot.scheduler = "none";  // kube-scheduler would bind it by itself: another finding
   PodSpec forged = half("forged", "n");
   forged.gpu["gpu-grant"] =
       R"({"v":1,"podUID":"another","node":"n","issuedAt":"2026-01-01T00:00:00Z",)"

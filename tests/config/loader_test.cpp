@@ -30,7 +30,7 @@ TEST(LoadConfigTest, TakesEveryKindOfValue) {
       "server: {listen: \"[::1]:0\", threads: 256, idle_timeout_s: 91}\n"
       "scheduler:\n"
       "  policy: binpack\n"
-      "  assume_ttl_ms: 5000\n"
+      "  assume_ttl_ms: 9000\n"
       "  default_isolation: time-slice\n"
       "kube:\n"
       "  source: local\n"
@@ -43,7 +43,7 @@ TEST(LoadConfigTest, TakesEveryKindOfValue) {
   expected.server.threads = 256;
   expected.server.idle_timeout = 91s;
   expected.scheduler.policy = "binpack";
-  expected.scheduler.assume_ttl = 5000ms;
+  expected.scheduler.assume_ttl = 9000ms;
   expected.scheduler.default_isolation = model::Isolation::kTimeSlice;
   expected.kube.source = KubeSource::kLocal;
   expected.kube.cluster_file = "my cluster.yaml";
@@ -186,8 +186,8 @@ const std::vector<Refusal> kValues{
 const std::vector<Refusal> kContradictions{
     {.name = "BookingShorterThanItsBind",
      .text = "scheduler: {assume_ttl_ms: 5000}\nbind: {timeout_ms: 5000}\n",
-     .message = "t.yaml:2:20: bind.timeout_ms is not below scheduler.assume_ttl_ms, 5000 ms: "
-                "bookings would expire under binds in flight; write less, or raise "
+     .message = "t.yaml:2:20: bind.timeout_ms is not below half of scheduler.assume_ttl_ms, 2500 "
+                "ms: bookings would expire under binds in flight; write less, or raise "
                 "scheduler.assume_ttl_ms"},
     {.name = "RequestShorterThanItsBind",
      .text = "server:\n  request_timeout_s: 5\nbind:\n  timeout_ms: 5000\n",

@@ -157,7 +157,7 @@ TEST_F(RestWatchTest, BrokenStreamsDeliverWholeFramesAndAreUnknown) {
   for (const std::string& bytes : endings) {
     frames.clear();
     forget_api();
-    serve([&](Peer& peer, int /*number*/) {
+    serve([bytes](Peer& peer, int /*number*/) {
       (void)peer.read_request();
       peer.say(bytes);
     });

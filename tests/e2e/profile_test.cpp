@@ -47,11 +47,11 @@ TEST_P(ProfileTest, BindsGpuPodsThroughTangramAndOthersWithoutIt) {
   expect_books_right(extender);
 }
 
-INSTANTIATE_TEST_SUITE_P(Shipped, ProfileTest,
-                         ::testing::Values(Form{"SecondProfile", "scheduler-config.yaml", "tangram"},
-                                           Form{"OnlyProfile", "scheduler-config-only.yaml",
-                                                "default-scheduler"}),
-                         [](const auto& row) { return row.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Shipped, ProfileTest,
+    ::testing::Values(Form{"SecondProfile", "scheduler-config.yaml", "tangram"},
+                      Form{"OnlyProfile", "scheduler-config-only.yaml", "default-scheduler"}),
+    [](const auto& row) { return row.param.name; });
 
 }  // namespace
 }  // namespace tangram::e2e

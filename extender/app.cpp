@@ -123,9 +123,7 @@ Idle measure_idle(const model::ClusterSnapshot& cluster, const policies::Workloa
     sum.stray_grants += static_cast<std::size_t>(node.stray_grants);
     for (std::size_t i = 0; i < node.cards().size(); ++i) {
       const model::Card& card = node.cards()[i];
-      if (node.use[i].memory > card.memory || node.use[i].compute > card.compute) {
-        ++sum.over_granted;
-      }
+      if (model::over_granted(card, node.use[i])) ++sum.over_granted;
       if (model::free_compute(card, node.use[i]) == MilliGpu{}) {
         sum.stranded += model::free_memory(card, node.use[i]);
       }
@@ -208,7 +206,10 @@ App::App(const config::Config& config, const Parts& parts, PolicySettings policy
       node_feed_(books_, counters_),
       pod_feed_(books_, pending_, counters_,
                 {.arrived = [this](const kube::Pod& pod) { policies_.arrived(pod); },
-                 .seen = [this](const kube::Pod& pod) { look_over(pod); },
+                 .seen =
+                     [this](const kube::Pod& pod, const Recorded& recorded) {
+                       findings_.set(pod, examine(pod, policies_.plan(pod), recorded));
+                     },
                  .ended = [this](std::string_view uid) { findings_.forget(uid); }}),
       node_reflector_(parts.api, nodes_to_watch(config), node_feed_, parts.clock),
       pod_reflector_(parts.api, pods_to_watch(config), pod_feed_, parts.clock),
@@ -242,8 +243,6 @@ std::uint16_t App::port() const { return server_->port(); }
 bool App::synced() const {
   return node_reflector_.health().synced && pod_reflector_.health().synced;
 }
-
-void App::look_over(const kube::Pod& pod) { findings_.set(pod, examine(pod, policies_.plan(pod))); }
 
 void App::look_at_cards() {
   const ClusterPtr cluster = books_.snapshot();
@@ -305,10 +304,7 @@ void App::serve_verbs(Router& router) {
   const auto timed = [this, &router](const char* path, Verb verb, auto answer) {
     router.add("POST", path, [this, verb, answer](HttpRequest request, Responder responder) {
       const TimePoint start = parts_.clock.now();
-      HttpResponse response = json_response(answer(std::move(request.body)));
-      // So that a scheduler's open connection does not keep it with a replica that leads no more.
-      response.close = !leads();
-      responder.send(std::move(response));
+      responder.send(verb_response(answer(std::move(request.body))));
       metrics_.request_done(verb, parts_.clock.now() - start);
     });
   };
@@ -340,14 +336,19 @@ void App::bind(HttpRequest request, Responder responder) {
         stale ? Verbs::BindReply{encode_bind_result(kTooManyBinds), BindOutcome::kUnavailable}
               : verbs_.bind(std::move(task->body));
     metrics_.bind_done(reply.outcome);
-    HttpResponse response = json_response(std::move(reply.body));
-    response.close = !leads();
-    task->responder.send(std::move(response));
+    task->responder.send(verb_response(std::move(reply.body)));
     metrics_.request_done(Verb::kBind, parts_.clock.now() - task->start);
   });
   if (taken) return;
   metrics_.bind_done(BindOutcome::kUnavailable);
-  task->responder.send(json_response(encode_bind_result(kTooManyBinds)));
+  task->responder.send(verb_response(encode_bind_result(kTooManyBinds)));
+}
+
+HttpResponse App::verb_response(std::string body) const {
+  HttpResponse response = json_response(std::move(body));
+  // So that a scheduler's open connection does not keep it with a replica that leads no more.
+  response.close = !leads();
+  return response;
 }
 
 void App::serve_pages(Router& router) {

@@ -29,6 +29,7 @@ namespace tangram::extender {
 
 class HttpServer;
 struct HttpRequest;
+struct HttpResponse;
 class Responder;
 
 /// The extender service, whole: feeds the books from the API server and answers over HTTP.
@@ -81,13 +82,13 @@ class App {
   [[nodiscard]] bool leads() const;
   /// Why no verb can be answered now; empty = all is well.
   [[nodiscard]] std::string_view not_ready() const;
-  void look_over(const kube::Pod& pod);
   void look_at_cards();
   void tell_as_new_leader();
   void tell(const PodName& pod, const Note& note);
   void serve_verbs(class Router& router);
   void serve_pages(class Router& router);
   void bind(HttpRequest request, Responder responder);
+  [[nodiscard]] HttpResponse verb_response(std::string body) const;
   [[nodiscard]] Gauges gauges();
 
   Parts parts_;

@@ -1,7 +1,6 @@
 #include "extender/cluster_feed.hpp"
 
 #include "base/json.hpp"
-#include "extender/holdings.hpp"
 #include "model/cards.hpp"
 
 #include <spdlog/spdlog.h>
@@ -87,16 +86,6 @@ void NodeFeed::change(kube::EventType type, std::string object) {
   books_.apply([&](model::Ledger& ledger) { ledger.put_node(std::move(*node)); });
 }
 
-model::Holding holding_of(const kube::Pod& pod, FeedCounters& counters) {
-  Recorded recorded = recorded_holding(pod);
-  if (!recorded.grant_problem.empty()) {
-    ++counters.bad_grants;
-    spdlog::warn("pod {}: annotation {} {}, so it grants nothing", pod.full_name(),
-                 kGrantAnnotation, recorded.grant_problem);
-  }
-  return std::move(recorded.holding);
-}
-
 struct PodFeed::Listed {
   std::vector<model::Holding> bound;
   Uids bound_uids;
@@ -129,14 +118,14 @@ void PodFeed::take_listed(std::string object, Listed& listed) {
     return;
   }
   if (pod->finished) return;
-  note(*pod);
+  model::Holding holding = note(*pod);
   listed.all.insert(pod->uid);
   if (pod->node.empty()) {
     listed.pending_uids.insert(pod->uid);
     pending_.put(std::move(*pod));
   } else {
     listed.bound_uids.insert(pod->uid);
-    listed.bound.push_back(holding_of(*pod, counters_));
+    listed.bound.push_back(std::move(holding));
   }
 }
 
@@ -149,12 +138,12 @@ void PodFeed::change(kube::EventType type, std::string object) {
     return;
   }
   if (pod->finished) return ended(pod->uid);
-  note(*pod);
+  model::Holding holding = note(*pod);
   if (pod->node.empty()) {
     pending_.put(std::move(*pod));
     return;
   }
-  books_.apply([&](model::Ledger& ledger) { ledger.observe(holding_of(*pod, counters_)); });
+  books_.apply([&](model::Ledger& ledger) { ledger.observe(std::move(holding)); });
   pending_.erase(pod->uid);
 }
 
@@ -165,9 +154,17 @@ void PodFeed::ended(const std::string& uid) {
   books_.apply([&](model::Ledger& ledger) { ledger.release(uid); });
 }
 
-void PodFeed::note(const kube::Pod& pod) {
+/// @returns what a bound pod holds, by its own record; a waiting one holds nothing
+model::Holding PodFeed::note(const kube::Pod& pod) {
   if (seen_.insert(pod.uid).second) observer_.arrived(pod);
-  observer_.seen(pod);
+  Recorded recorded = pod.node.empty() ? Recorded{} : recorded_holding(pod);
+  observer_.seen(pod, recorded);
+  if (!recorded.grant_problem.empty()) {
+    ++counters_.bad_grants;
+    spdlog::warn("pod {}: annotation {} {}, so it grants nothing", pod.full_name(),
+                 kGrantAnnotation, recorded.grant_problem);
+  }
+  return std::move(recorded.holding);
 }
 
 }  // namespace tangram::extender

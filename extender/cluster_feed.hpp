@@ -1,6 +1,7 @@
 #pragma once
 
 #include "extender/books.hpp"
+#include "extender/holdings.hpp"
 #include "extender/pending_pods.hpp"
 #include "kube/reflector.hpp"
 #include "model/card.hpp"
@@ -38,15 +39,13 @@ class NodeFeed final : public kube::ObjectSink {
   std::set<std::string, std::less<>> known_;  ///< nodes that the API server has
 };
 
-/// What a pod holds, by its own record; nothing of cards if it has no valid grant of its own.
-[[nodiscard]] model::Holding holding_of(const kube::Pod& pod, FeedCounters& counters);
-
 /// Told of the pods that the watch shows, on the reflector's thread.
 struct PodObserver {
   /// For the first time, in order.
   std::function<void(const kube::Pod&)> arrived = [](const kube::Pod&) {};
-  /// Every time, also the first.
-  std::function<void(const kube::Pod&)> seen = [](const kube::Pod&) {};
+  /// Every time, also the first; with what a bound pod's own record says.
+  std::function<void(const kube::Pod&, const Recorded&)> seen = [](const kube::Pod&,
+                                                                   const Recorded&) {};
   /// Gone or finished.
   std::function<void(std::string_view uid)> ended = [](std::string_view) {};
 };
@@ -65,7 +64,7 @@ class PodFeed final : public kube::ObjectSink {
 
   void take_listed(std::string object, Listed& listed);
   void ended(const std::string& uid);
-  void note(const kube::Pod& pod);
+  model::Holding note(const kube::Pod& pod);
 
   Books& books_;
   PendingPods& pending_;

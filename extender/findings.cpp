@@ -1,7 +1,6 @@
 #include "extender/findings.hpp"
 
 #include "base/quote.hpp"
-#include "extender/holdings.hpp"
 #include "model/request.hpp"
 
 #include <algorithm>
@@ -84,14 +83,11 @@ bool as_asked(const model::GpuRequest& asked, const Holding& granted) {
                     });
 }
 
-bool over_granted(const NodeState& node, std::uint32_t card) {
-  return node.use[card].memory > node.cards()[card].memory ||
-         node.use[card].compute > node.cards()[card].compute;
-}
-
 bool suspicious(const NodeState& node) {
   bool over = false;
-  for (std::uint32_t i = 0; i < node.use.size(); ++i) over = over || over_granted(node, i);
+  for (std::size_t i = 0; i < node.use.size(); ++i) {
+    over = over || over_granted(node.cards()[i], node.use[i]);
+  }
   // A node without any card has lost its annotation, most likely; its agent writes it again.
   return node.present && !node.cards().empty() && (over || node.stray_grants > 0);
 }
@@ -103,7 +99,7 @@ std::vector<Note> look_at_cards(const Holding& holding, const NodeState& node) {
     for (const GrantedCard& granted : container.cards) {
       const auto index = node.card_index(granted.uuid);
       missing = missing || !index;
-      over = over || (index && over_granted(node, *index));
+      over = over || (index && over_granted(node.cards()[*index], node.use[*index]));
     }
   }
   std::vector<Note> notes;
@@ -123,8 +119,8 @@ std::vector<Note> look_at_cards(const Holding& holding, const NodeState& node) {
   return notes;
 }
 
-void look_at_grant(const kube::Pod& pod, const Result<PodPlan>& plan, std::vector<Note>& notes) {
-  const Recorded recorded = recorded_holding(pod);
+void look_at_grant(const kube::Pod& pod, const Result<PodPlan>& plan, const Recorded& recorded,
+                   std::vector<Note>& notes) {
   const bool granted = !recorded.holding.containers.empty();
   const bool asks = plan && plan->demand.gpu.asks_gpu();
   if (!recorded.grant_problem.empty()) {
@@ -168,13 +164,14 @@ std::string_view to_string(Finding finding) {
   return "Unknown";
 }
 
-std::vector<Note> examine(const kube::Pod& pod, const Result<PodPlan>& plan) {
+std::vector<Note> examine(const kube::Pod& pod, const Result<PodPlan>& plan,
+                          const Recorded& recorded) {
   std::vector<Note> notes;
   look_at_slots(pod, notes);
   if (pod.node.empty()) {
     look_at_request(pod, plan, notes);
   } else {
-    look_at_grant(pod, plan, notes);
+    look_at_grant(pod, plan, recorded, notes);
   }
   return notes;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "extender/holdings.hpp"
 #include "extender/policy_source.hpp"
 #include "kube/objects.hpp"
 #include "model/snapshot.hpp"
@@ -53,8 +54,10 @@ struct NotedPod {
 using NotedPods = std::map<std::string, NotedPod, std::less<>>;  ///< by UID; none without notes
 
 /// Looks at what the pod itself says. Pure.
-/// @param plan  what its annotations ask for, or what is wrong with them
-[[nodiscard]] std::vector<Note> examine(const kube::Pod& pod, const Result<PodPlan>& plan);
+/// @param plan      what its annotations ask for, or what is wrong with them
+/// @param recorded  of a bound pod: what its grant says
+[[nodiscard]] std::vector<Note> examine(const kube::Pod& pod, const Result<PodPlan>& plan,
+                                        const Recorded& recorded);
 
 /// Looks at the cards that pods were granted. Pure; skips nodes where all is well.
 [[nodiscard]] NotedPods examine_cards(const model::ClusterSnapshot& cluster);

@@ -17,7 +17,6 @@
 #include <array>
 #include <climits>
 #include <csignal>
-#include <cstdlib>
 #include <functional>
 #include <iostream>
 #include <optional>
@@ -80,11 +79,6 @@ Result<std::unique_ptr<kube::KubeApi>> open_cluster(const config::Config::Kube& 
   return std::unique_ptr<kube::KubeApi>(std::move(*api));
 }
 
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): no other thread runs yet
-  return value == nullptr ? "" : value;
-}
-
 std::function<double()> dice() {
   auto engine = std::make_shared<std::mt19937_64>(std::random_device{}());
   return [engine] { return std::uniform_real_distribution<double>(0, 1)(*engine); };
@@ -95,16 +89,15 @@ std::function<double()> dice() {
 std::optional<extender::Replica> this_replica(const config::Config& config) {
   const auto& settings = config.leader_election;
   if (!settings.enabled || config.kube.source == config::KubeSource::kLocal) return std::nullopt;
-  constexpr auto kNamespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
   extender::Replica replica;
   if (!settings.ns.empty()) {
     replica.ns = settings.ns;
-  } else if (const auto ns = environment("POD_NAMESPACE"); !ns.empty()) {
+  } else if (const auto ns = kube::process_environment("POD_NAMESPACE"); !ns.empty()) {
     replica.ns = ns;
-  } else if (const auto own = read_file(kNamespaceFile); own && !own->empty()) {
+  } else if (const auto own = kube::account_namespace(); own && !own->empty()) {
     replica.ns = *own;
   }
-  replica.pod = environment("POD_NAME");
+  replica.pod = kube::process_environment("POD_NAME");
   std::random_device random;
   replica.identity =
       fmt::format("{}_{:08x}{:08x}", replica.pod.empty() ? "tangram-extender" : replica.pod,
@@ -115,7 +108,7 @@ std::optional<extender::Replica> this_replica(const config::Config& config) {
 /// The pod's name, or the host's: whom to ask for the log.
 kube::EventReporter reporter() {
   kube::EventReporter reporter;
-  reporter.instance = environment("POD_NAME");
+  reporter.instance = kube::process_environment("POD_NAME");
   if (!reporter.instance.empty()) return reporter;
   std::array<char, HOST_NAME_MAX + 1> host{};
   reporter.instance = gethostname(host.data(), HOST_NAME_MAX) == 0 ? host.data() : "unknown";

@@ -41,4 +41,8 @@ Result<RestConfig> in_cluster_config(const Environment& environment, const std::
   return config;
 }
 
+Result<std::string> account_namespace(const std::string& root) {
+  return read_file(root + std::string(kAccountFolder) + "namespace");
+}
+
 }  // namespace tangram::kube

@@ -38,6 +38,9 @@ using Environment = std::function<std::string(const std::string& name)>;
 [[nodiscard]] Result<RestConfig> in_cluster_config(
     const Environment& environment = process_environment, const std::string& root = "/");
 
+/// The namespace of this pod's service account. @returns kNotFound outside of a pod
+[[nodiscard]] Result<std::string> account_namespace(const std::string& root = "/");
+
 /// Where the kubeconfig is: `path`, else $KUBECONFIG, else ~/.kube/config.
 /// @returns kInvalidArgument if $KUBECONFIG names several files: they are not merged
 ///          kNotFound        if there is neither it nor $HOME

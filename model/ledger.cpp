@@ -199,6 +199,7 @@ std::vector<HoldingPtr> Ledger::retain_observed(
 }
 
 std::vector<Ledger::Late> Ledger::overdue(std::size_t most) {
+  expire_holds();
   std::vector<Late> late;
   const TimePoint now = clock_->now();
   while (late.size() < most && !deadlines_.empty() && deadlines_.begin()->first <= now) {
@@ -208,10 +209,6 @@ std::vector<Ledger::Late> Ledger::overdue(std::size_t most) {
     if (found == entries_.end() || found->second.observed) continue;
     Entry& entry = found->second;
     if (entry.deadline != node.key()) continue;
-    if (entry.phase == Phase::kHeld) {
-      erase(found);
-      continue;
-    }
     entry.deadline = now + entry.ttl;
     node.key() = entry.deadline;
     deadlines_.insert(std::move(node));

@@ -103,6 +103,7 @@ class Ledger {
     TimePoint deadline{};  ///< the next one
   };
   /// Bookings whose deadline has passed, `most` of them; each is named again after another ttl.
+  /// Ends what was held for too long, too.
   std::vector<Late> overdue(std::size_t most);
   /// Is the pod still exactly as overdue() named it? Whoever asked about it took a while.
   [[nodiscard]] bool still(const Late& late) const;

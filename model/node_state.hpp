@@ -75,6 +75,11 @@ struct CardUse {
   return std::max(card.compute - use.compute, MilliGpu{});
 }
 
+/// More is granted of the card than it has.
+[[nodiscard]] inline bool over_granted(const Card& card, const CardUse& use) {
+  return use.memory > card.memory || use.compute > card.compute;
+}
+
 /// Adds (sign = 1) or takes away (sign = -1) one container's part of a card.
 void charge(CardUse& use, Mebibytes memory, MilliGpu compute, Isolation mode, int sign = 1);
 

@@ -6,6 +6,7 @@
 #include "bench/replay_audit.hpp"
 #include "bench/replay_inprocess.hpp"
 #include "bench/replay_report.hpp"
+#include "extender/holdings.hpp"
 #include "policies/registry.hpp"
 #include "tests/testing/manual_clock.hpp"
 
@@ -112,8 +113,7 @@ TEST_F(AuditTest, FindsAPodThatIsBoundWithoutItsGrant) {
                                                .body = {}})
                                         ->body);
   ASSERT_TRUE(pod);
-  extender::FeedCounters counters;
-  ledger.observe(extender::holding_of(*pod, counters));
+  ledger.observe(extender::recorded_holding(*pod).holding);
   const auto audited = audit(api_, clock_, *ledger.snapshot());
   ASSERT_FALSE(audited);
   EXPECT_EQ(audited.error().message, "pod ml/p is bound without a grant");

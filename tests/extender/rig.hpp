@@ -44,7 +44,7 @@ struct Rig {
                pending,
                counters,
                {.arrived = [this](const kube::Pod& pod) { arrivals.push_back(pod.uid); },
-                .seen = [](const kube::Pod&) {},
+                .seen = [](const kube::Pod&, const Recorded&) {},
                 .ended = [this](std::string_view uid) { ends.emplace_back(uid); }}};
   Binder binder{{.api = api,
                  .books = books,

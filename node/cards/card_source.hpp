@@ -1,0 +1,83 @@
+#pragma once
+
+#include "base/result.hpp"
+#include "model/card.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// The agent of one node: reports its cards, and makes each container see its share of them.
+namespace tangram::node {
+
+/// One allocatable device as the vendor's library shows it: a physical card without MIG, or a MIG
+/// instance.
+struct InstalledCard {
+  model::Card card;    ///< healthy and not cordoned: that is for others to judge
+  int index = -1;      ///< the driver's number; it may change over reboots, so for people only
+  Mebibytes total;     ///< what is soldered on; card.memory is that less `reserved`
+  Mebibytes reserved;  ///< the driver's own
+  std::string compute_capability;  ///< "8.0"; empty = unknown
+  std::string mig_profile;         ///< "1g.10gb"; empty = no MIG instance
+  friend bool operator==(const InstalledCard&, const InstalledCard&) = default;
+};
+
+struct Inventory {
+  std::string driver;  ///< "550.54.15"; empty = unknown
+  std::string cuda;    ///< newest CUDA version that the driver serves, "12.4"; empty = unknown
+  std::vector<InstalledCard> cards;
+  friend bool operator==(const Inventory&, const Inventory&) = default;
+};
+
+/// Something that the vendor's library reported about a card at a moment.
+struct Fault {
+  enum class Kind {
+    kXid,   ///< NVIDIA's error number; see `code`
+    kEcc,   ///< an uncorrectable memory error
+    kLost,  ///< the card does not answer any more
+  };
+  std::string card;  ///< empty = of all cards: the event named none
+  Kind kind = Kind::kXid;
+  std::uint64_t code = 0;  ///< of kXid
+  friend bool operator==(const Fault&, const Fault&) = default;
+};
+
+/// A process that uses a card. Its number is the host's: the agent runs in the host's PID
+/// namespace.
+struct CardProcess {
+  std::int64_t pid = 0;
+  std::uint64_t memory_bytes = 0;
+  friend bool operator==(const CardProcess&, const CardProcess&) = default;
+};
+
+/// What really happens on a card at a moment.
+struct CardActivity {
+  std::uint64_t memory_used_bytes = 0;  ///< without the driver's own
+  double utilization = 0;               ///< 0 … 1; below 0 = unknown
+  std::vector<CardProcess> processes;
+};
+
+/// The cards of this machine: NVML, or a file. Threads: safe.
+class CardSource {
+ public:
+  virtual ~CardSource() = default;
+
+  /// All cards, in the driver's order.
+  /// @returns kUnavailable if the library cannot be asked (no driver, driver restarting)
+  virtual Result<Inventory> inventory() = 0;
+
+  /// What happened since the last call; waits up to `limit` for something to happen.
+  /// @returns kUnavailable as above
+  virtual Result<std::vector<Fault>> wait_for_faults(std::chrono::milliseconds limit) = 0;
+
+  /// @returns kNotFound if there is no such card, kUnavailable as above
+  virtual Result<CardActivity> activity(std::string_view card) = 0;
+
+  /// Who may open contexts on a card: one process (an MPS server), or any.
+  /// @returns kInvalidArgument if this card or source has no such setting
+  virtual Result<void> set_exclusive_process(std::string_view card, bool exclusive) = 0;
+};
+
+}  // namespace tangram::node

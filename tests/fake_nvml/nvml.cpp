@@ -98,21 +98,28 @@ EXPORT int nvmlShutdown() {
 
 EXPORT const char* nvmlErrorString(int code) {
   switch (code) {
-    case SUCCESS: return "Success";
-    case ERROR_UNINITIALIZED: return "Uninitialized";
-    case ERROR_NOT_SUPPORTED: return "Not Supported";
-    case ERROR_NOT_FOUND: return "Not Found";
-    case ERROR_DRIVER_NOT_LOADED: return "Driver Not Loaded";
-    case ERROR_GPU_IS_LOST: return "GPU is lost";
-    case ERROR_LIB_RM_VERSION_MISMATCH: return "Driver/library version mismatch";
-    default: return "Unknown Error";
+    case SUCCESS:
+      return "Success";
+    case ERROR_UNINITIALIZED:
+      return "Uninitialized";
+    case ERROR_NOT_SUPPORTED:
+      return "Not Supported";
+    case ERROR_NOT_FOUND:
+      return "Not Found";
+    case ERROR_DRIVER_NOT_LOADED:
+      return "Driver Not Loaded";
+    case ERROR_GPU_IS_LOST:
+      return "GPU is lost";
+    case ERROR_LIB_RM_VERSION_MISMATCH:
+      return "Driver/library version mismatch";
+    default:
+      return "Unknown Error";
   }
 }
 
 EXPORT int nvmlSystemGetDriverVersion(char* out, unsigned size) {
-  return with_session("nvmlSystemGetDriverVersion", [&](World& world) {
-    return copy(world.script.driver_version, out, size);
-  });
+  return with_session("nvmlSystemGetDriverVersion",
+                      [&](World& world) { return copy(world.script.driver_version, out, size); });
 }
 
 EXPORT int nvmlSystemGetCudaDriverVersion_v2(int* out) {
@@ -229,14 +236,14 @@ EXPORT int nvmlDeviceGetNvLinkState(void* handle, unsigned link, unsigned* activ
 }
 
 EXPORT int nvmlDeviceGetNvLinkRemotePciInfo_v2(void* handle, unsigned link, PciInfo* out) {
-  return with_device(
-      "nvmlDeviceGetNvLinkRemotePciInfo_v2", handle, [&](World& world, Device& device) {
-        const LinkTo* to = link_of(device, link);
-        if (to == nullptr) return ERROR_INVALID_ARGUMENT;
-        const Device* peer = world.find_uuid(to->peer);
-        fill_pci(peer != nullptr ? peer->pci : "0000:fe:00.0", *out);
-        return SUCCESS;
-      });
+  return with_device("nvmlDeviceGetNvLinkRemotePciInfo_v2", handle,
+                     [&](World& world, Device& device) {
+                       const LinkTo* to = link_of(device, link);
+                       if (to == nullptr) return ERROR_INVALID_ARGUMENT;
+                       const Device* peer = world.find_uuid(to->peer);
+                       fill_pci(peer != nullptr ? peer->pci : "0000:fe:00.0", *out);
+                       return SUCCESS;
+                     });
 }
 
 EXPORT int nvmlDeviceGetNvLinkRemoteDeviceType(void* handle, unsigned link, unsigned* out) {
@@ -263,12 +270,12 @@ EXPORT int nvmlDeviceGetMaxMigDeviceCount(void* handle, unsigned* out) {
 }
 
 EXPORT int nvmlDeviceGetMigDeviceHandleByIndex(void* handle, unsigned index, void** out) {
-  return with_device(
-      "nvmlDeviceGetMigDeviceHandleByIndex", handle, [&](World& world, Device& device) {
-        if (index >= device.instances.size()) return ERROR_NOT_FOUND;
-        *out = world.handle(device.instances[index].uuid);
-        return SUCCESS;
-      });
+  return with_device("nvmlDeviceGetMigDeviceHandleByIndex", handle,
+                     [&](World& world, Device& device) {
+                       if (index >= device.instances.size()) return ERROR_NOT_FOUND;
+                       *out = world.handle(device.instances[index].uuid);
+                       return SUCCESS;
+                     });
 }
 
 EXPORT int nvmlDeviceGetGpuInstanceId(void* handle, unsigned* out) {
@@ -313,9 +320,9 @@ EXPORT int nvmlDeviceGetUtilizationRates(void* handle, Utilization* out) {
 
 EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(void* handle, unsigned* count,
                                                    ProcessInfo* out) {
-  return with_device("nvmlDeviceGetComputeRunningProcesses_v3", handle, [&](World&, Device& device) {
-    return list_processes(device, false, count, out);
-  });
+  return with_device(
+      "nvmlDeviceGetComputeRunningProcesses_v3", handle,
+      [&](World&, Device& device) { return list_processes(device, false, count, out); });
 }
 
 EXPORT int nvmlDeviceGetMPSComputeRunningProcesses_v3(void* handle, unsigned* count,

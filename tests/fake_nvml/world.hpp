@@ -2,6 +2,8 @@
 
 #include "tests/fake_nvml/abi.hpp"
 
+#include <sys/stat.h>
+
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -11,8 +13,6 @@
 #include <set>
 #include <string>
 #include <vector>
-
-#include <sys/stat.h>
 
 namespace fake_nvml {
 

@@ -63,21 +63,11 @@ struct PodSpec {
   Resources pod_level;
 };
 
-/// What all containers need at their worst moment. Sidecars, once started, stay; an ordinary
-/// init container runs alone beside the sidecars declared before it.
 Amount container_amount(const PodSpec& spec) {
-  Amount running;
-  Amount starting;
-  for (const Container& init : spec.inits) {
-    if (init.always_restarts) {
-      running = running + init.amount;
-      starting = larger_of(starting, running);
-    } else {
-      starting = larger_of(starting, running + init.amount);
-    }
-  }
-  for (const Container& app : spec.apps) running = running + app.amount;
-  return larger_of(running, starting);
+  WorstMoment<Amount> worst;
+  for (const Container& init : spec.inits) worst.add_init(init.amount, init.always_restarts);
+  for (const Container& app : spec.apps) worst.add_app(app.amount);
+  return worst.need();
 }
 
 /// Kubernetes' rule for what a pod requests of its node (resource.PodRequests in

@@ -132,7 +132,7 @@ TEST_F(CardWatcherTest, CountsXidsByCardAndNumber) {
   source_.list({"a", "b"});
   start();
   step();
-  for (const std::uint64_t code : {31, 31, 79}) source_.add_fault({"a", Kind::kXid, code});
+  for (const std::uint64_t code : {31U, 31U, 79U}) source_.add_fault({"a", Kind::kXid, code});
   source_.add_fault({"b", Kind::kEcc, 0});
   source_.add_fault({"", Kind::kXid, 154});
   step();

@@ -41,7 +41,8 @@ TEST(HealthTest, CardsAreWellOnceListed) {
 
 TEST(HealthTest, WhatApplicationsDoIsIgnored) {
   HealthTracker tracker = two_cards();
-  for (const std::uint64_t code : {13, 31, 43, 45, 68, 109}) tracker.on_fault(xid(code), at(1s));
+  for (const std::uint64_t code : {13U, 31U, 43U, 45U, 68U, 109U})
+    tracker.on_fault(xid(code), at(1s));
   EXPECT_EQ(tracker.trouble("a", at(1s)), "");
 }
 
@@ -70,7 +71,7 @@ TEST(HealthTest, AFaultWithoutACardIsOfAll) {
 }
 
 TEST(HealthTest, TimeDoesNotReplaceAReset) {
-  for (const std::uint64_t code : {46, 48, 62, 64, 74, 79, 95, 119, 120, 140, 143}) {
+  for (const std::uint64_t code : {46U, 48U, 62U, 64U, 74U, 79U, 95U, 119U, 120U, 140U, 143U}) {
     HealthTracker tracker = two_cards();
     tracker.on_fault(xid(code), at(0s));
     EXPECT_EQ(tracker.trouble("a", at(24h)), kNeedsReset) << code;

@@ -73,20 +73,16 @@ NvmlSource::NvmlSource(std::string library) : path_(std::move(library)) {}
 NvmlSource::~NvmlSource() { close_session(); }
 
 Result<NvmlSource::Shared> NvmlSource::enter() {
-  {
-    Shared lock(session_mutex_);
-    if (initialized_ && !over_) return lock;
-  }
-  {
-    const std::unique_lock all(session_mutex_);
-    if (!initialized_ || over_) {
-      close_session();
-      if (auto opened = open_session(); !opened) return opened.error();
+  for (;;) {
+    {
+      Shared lock(session_mutex_);
+      if (initialized_ && !over_) return lock;
     }
+    const std::unique_lock all(session_mutex_);
+    if (initialized_ && !over_) continue;
+    close_session();
+    if (auto opened = open_session(); !opened) return opened.error();
   }
-  Shared lock(session_mutex_);
-  if (initialized_ && !over_) return lock;
-  return fail(Errc::kUnavailable, "the NVIDIA driver is restarting");
 }
 
 Result<void> NvmlSource::open_session() {

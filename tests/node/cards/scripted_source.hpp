@@ -53,7 +53,7 @@ class ScriptedSource final : public CardSource {
     const std::lock_guard lock(mutex_);
     faults_.push_back(std::move(fault));
   }
-  void refuse_modes(Error error) {
+  void refuse_modes(std::optional<Error> error) {
     const std::lock_guard lock(mutex_);
     mode_error_ = std::move(error);
   }

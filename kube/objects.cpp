@@ -168,6 +168,24 @@ model::Annotations read_annotations(json::Reader& in) {
   return annotations;
 }
 
+/// Keeps the one of the owners that controls the pod; there is one at most.
+void read_owner(json::Reader& in, Pod& pod) {
+  Controller owner;
+  bool controls = false;
+  in.object([&](std::string_view key) {
+    if (key == "kind") {
+      owner.kind = in.string_or_null();
+    } else if (key == "name") {
+      owner.name = in.string_or_null();
+    } else if (key == "controller") {
+      skip_null_or(in, [&] { controls = in.boolean(); });
+    } else {
+      in.skip();
+    }
+  });
+  if (controls) pod.controller = std::move(owner);
+}
+
 void read_pod_metadata(json::Reader& in, Pod& pod) {
   in.object([&](std::string_view key) {
     if (key == "uid") {
@@ -184,6 +202,38 @@ void read_pod_metadata(json::Reader& in, Pod& pod) {
       in.object([&](std::string_view label) { pod.labels.emplace(label, in.string_or_null()); });
     } else if (key == "deletionTimestamp") {
       pod.deleting = !in.string_or_null().empty();
+    } else if (key == "ownerReferences") {
+      in.array([&] { read_owner(in, pod); });
+    } else {
+      in.skip();
+    }
+  });
+}
+
+void read_waiting(json::Reader& in, Pod& pod) {
+  in.object([&](std::string_view key) {
+    if (key != "message") return in.skip();
+    std::string message(in.string_or_null());
+    if (!message.empty()) pod.waiting.push_back(std::move(message));
+  });
+}
+
+/// state, or lastState: what a container does, or did before it restarted.
+void read_container_state(json::Reader& in, Pod& pod) {
+  in.object([&](std::string_view key) {
+    if (in.kind() == json::Kind::kNull) return in.skip();
+    if (key == "waiting") return read_waiting(in, pod);
+    pod.started = pod.started || key == "running" || key == "terminated";
+    in.skip();
+  });
+}
+
+void read_container_status(json::Reader& in, Pod& pod) {
+  in.object([&](std::string_view key) {
+    if (key == "state" || key == "lastState") {
+      read_container_state(in, pod);
+    } else if (key == "restartCount") {
+      pod.started = in.integer() > 0 || pod.started;
     } else {
       in.skip();
     }
@@ -195,6 +245,9 @@ void read_pod_status(json::Reader& in, Pod& pod) {
     if (key == "phase") {
       const std::string_view phase = in.string_or_null();
       pod.finished = phase == "Succeeded" || phase == "Failed";
+      pod.started = pod.started || phase == "Running";
+    } else if (key == "containerStatuses" || key == "initContainerStatuses") {
+      in.array([&] { read_container_status(in, pod); });
     } else if (key == "nominatedNodeName") {
       pod.nominated_node = in.string_or_null();
     } else {

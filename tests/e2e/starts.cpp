@@ -41,6 +41,11 @@ const std::vector<Start>& Starts::look() {
   return starts_;
 }
 
+void Starts::forget() {
+  look();
+  starts_.clear();
+}
+
 std::vector<Start> Starts::of(const std::string& uid, const std::string& container) const {
   std::vector<Start> found;
   std::ranges::copy_if(starts_, std::back_inserter(found), [&](const Start& start) {

@@ -19,7 +19,7 @@ struct Start {
   bool clean = true;  ///< no variable stood in it twice
 };
 
-/// All starts of the containers on the node so far, in the order in which they came to sight.
+/// Starts of the containers on the node, in the order in which they came to sight.
 /// Threads: one at a time.
 class Starts {
  public:
@@ -28,6 +28,9 @@ class Starts {
 
   /// Looks for new ones. A record is there for good once it is seen.
   const std::vector<Start>& look();
+
+  /// From now on only what comes after this.
+  void forget();
 
   /// Those of one pod that were seen, or of one of its containers.
   [[nodiscard]] std::vector<Start> of(const std::string& uid,

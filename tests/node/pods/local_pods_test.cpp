@@ -17,7 +17,12 @@ std::string grant_for(const std::string& uid, const std::string& node = "n1") {
                              .node = node,
                              .issued_at = "2026-01-01T00:00:00Z",
                              .isolation = model::Isolation::kMps,
-                             .containers = {},
+                             .containers = {{"main",
+                                             {{.uuid = "GPU-1",
+                                               .memory = Mebibytes(1),
+                                               .compute = MilliGpu(1),
+                                               .memory_limit = Mebibytes(1),
+                                               .compute_limit = MilliGpu(1)}}}},
                              .signature = {}});
 }
 

@@ -1,7 +1,11 @@
 #include "base/file.hpp"
 
 #include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <fstream>
+#include <memory>
 
 namespace tangram {
 
@@ -17,6 +21,19 @@ Result<std::string> read_file(const std::string& path) {
     return fail(Errc::kNotFound, path + ": cannot be read; check the path and its rights");
   }
   return text;
+}
+
+Result<void> replace_file(const std::string& path, std::string_view text) {
+  const std::string part = path + std::string(kPartSuffix);
+  std::ofstream file(part, std::ios::binary | std::ios::trunc);
+  file.write(text.data(), static_cast<std::streamsize>(text.size()));
+  file.close();
+  if (file.fail() || std::rename(part.c_str(), path.c_str()) != 0) {
+    const std::string why = std::strerror(errno);  // NOLINT(concurrency-mt-unsafe): glibc's is safe
+    std::remove(part.c_str());
+    return fail(Errc::kUnavailable, path + ": cannot be written: " + why);
+  }
+  return {};
 }
 
 }  // namespace tangram

@@ -24,6 +24,32 @@ std::string binding_body(const Binding& binding) {
   return body;
 }
 
+std::string eviction_body(const Eviction& eviction) {
+  std::string body;
+  json::Writer out(body);
+  out.begin_object().member("apiVersion", "policy/v1").member("kind", "Eviction");
+  out.key("metadata").begin_object();
+  out.member("name", eviction.name).member("namespace", eviction.ns).end_object();
+  out.key("deleteOptions").begin_object().key("preconditions").begin_object();
+  out.member("uid", eviction.uid).end_object().end_object().end_object();
+  return body;
+}
+
+EvictionOutcome outcome_of_eviction(int status) {
+  switch (status) {
+    case 200:
+    case 201:
+      return EvictionOutcome::kEvicted;
+    case 404:
+    case 409:
+      return EvictionOutcome::kGone;
+    case 429:
+      return EvictionOutcome::kRefused;
+    default:
+      return EvictionOutcome::kFailed;
+  }
+}
+
 Error answered(Errc code, std::string_view what, const Response& response) {
   return fail(code, std::string(what) + ": " + std::to_string(response.status) + ": " +
                         status_message(response));
@@ -104,6 +130,24 @@ Result<void> bind_pod(KubeApi& api, const Binding& binding, std::chrono::millise
   return answered(meaning_of(response->status),
                   "bind pod " + binding.ns + "/" + binding.name + " to node " + binding.node,
                   *response);
+}
+
+EvictionAnswer evict_pod(KubeApi& api, const Eviction& eviction,
+                         std::chrono::milliseconds timeout) {
+  Request request;
+  request.method = Method::kPost;
+  request.path = pod_path(eviction.ns, eviction.name) + "/eviction";
+  request.body = eviction_body(eviction);
+  request.timeout = timeout;
+  const auto response = api.call(request);
+  if (!response) return {.message = response.error().message};
+  EvictionAnswer answer{.outcome = outcome_of_eviction(response->status),
+                        .message = "",
+                        .retry_after = response->retry_after};
+  if (answer.outcome != EvictionOutcome::kEvicted) {
+    answer.message = std::to_string(response->status) + ": " + status_message(*response);
+  }
+  return answer;
 }
 
 Result<Pod> read_pod(KubeApi& api, std::string_view ns, std::string_view name,

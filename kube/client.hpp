@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -26,6 +27,27 @@ struct Binding {
 ///          kUnavailable  429 or nothing was sent: not applied
 ///          kTimeout  5xx, or no answer: the outcome is unknown, read the pod
 Result<void> bind_pod(KubeApi& api, const Binding& binding, std::chrono::milliseconds timeout);
+
+/// Which pod to evict: one POST to its eviction subresource (policy/v1), which budgets may refuse.
+struct Eviction {
+  std::string ns;
+  std::string name;
+  std::string uid;  ///< precondition: a pod made anew under the name is another pod
+};
+
+/// What came of it. A pod that is evicted is being deleted; it may take its grace to go.
+enum class EvictionOutcome {
+  kEvicted,
+  kGone,     ///< 404, or 409: there is no such pod any more
+  kRefused,  ///< 429: a disruption budget does not allow it now, or the server is busy
+  kFailed    ///< anything else, no answer included
+};
+struct EvictionAnswer {
+  EvictionOutcome outcome = EvictionOutcome::kFailed;
+  std::string message;  ///< why not; empty = evicted
+  std::optional<std::chrono::seconds> retry_after = std::nullopt;
+};
+EvictionAnswer evict_pod(KubeApi& api, const Eviction& eviction, std::chrono::milliseconds timeout);
 
 /// @returns kNotFound, or kUnavailable for everything else: another try may mend it
 Result<Pod> read_pod(KubeApi& api, std::string_view ns, std::string_view name,

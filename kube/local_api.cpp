@@ -73,7 +73,10 @@ struct LocalApi::State {
   Response bind(const Route& route, const Request& request);
   Response put(const Route& route, const Request& request);
   Response patch(const Route& route, const Request& request);
+  Response evict(const Route& route, const Request& request);
   Response erase(const Route& route, const Request& request);
+  template <class Check>
+  Response remove(const Route& route, const DeleteOptions& options, const Check& check);
   Stamp next_stamp();
   Result<LocalStore::Creation> loaded(const YamlObject& object);
 
@@ -174,6 +177,7 @@ Response LocalApi::State::list(const Route& route, const Request& request) const
 
 Response LocalApi::State::post(const Route& route, const Request& request) {
   if (route.subresource == "binding") return bind(route, request);
+  if (route.subresource == "eviction") return evict(route, request);
   const bool has_place = !info(route.kind).namespaced || !route.ns.empty();
   if (!route.is_collection() || !has_place) return response(method_not_allowed());
   return create(route, request);
@@ -229,16 +233,15 @@ Response LocalApi::State::patch(const Route& route, const Request& request) {
       [&](const StoredObject& object) { return object_response(200, route.kind, object); });
 }
 
-Response LocalApi::State::erase(const Route& route, const Request& request) {
-  const bool erasable = route.kind != ResourceKind::kNamespaces && route.subresource.empty();
-  if (route.is_collection() || !erasable) return response(method_not_allowed());
-  const auto options =
-      read_delete_options(request.body, query_value(request, "gracePeriodSeconds"));
-  if (!options) return response(options.error());
+/// Deletes, at once or with grace.
+template <class Check>
+Response LocalApi::State::remove(const Route& route, const DeleteOptions& options,
+                                 const Check& check) {
   for (;;) {
     const ObjectPtr before = store.get(route.kind, object_key(route.ns, route.name));
     if (before == nullptr) return response(not_found(route.kind, route.name));
-    const auto grace = grace_of(route.kind, *before, *options);
+    if (auto good = check(*before); !good) return response(good.error());
+    const auto grace = grace_of(route.kind, *before, options);
     if (!grace) return response(grace.error());
     if (*grace == 0) {
       if (store.remove(route.kind, before) == 0) continue;
@@ -249,6 +252,22 @@ Response LocalApi::State::erase(const Route& route, const Request& request) {
         route, [&](const StoredObject& pod) { return deleting_pod(pod, when, *grace); },
         [&](const StoredObject& pod) { return object_response(200, route.kind, pod); });
   }
+}
+
+Response LocalApi::State::evict(const Route& route, const Request& request) {
+  const auto options = read_eviction(route, request.body);
+  if (!options) return response(options.error());
+  Response removed = remove(route, *options, check_eviction);
+  return removed.status == 200 ? success(201) : removed;
+}
+
+Response LocalApi::State::erase(const Route& route, const Request& request) {
+  const bool erasable = route.kind != ResourceKind::kNamespaces && route.subresource.empty();
+  if (route.is_collection() || !erasable) return response(method_not_allowed());
+  const auto options =
+      read_delete_options(request.body, query_value(request, "gracePeriodSeconds"));
+  if (!options) return response(options.error());
+  return remove(route, *options, [](const StoredObject&) { return Answer<void>(); });
 }
 
 /// The creation that one loaded object asks for; the error names its line.

@@ -10,7 +10,8 @@
 
 namespace tangram::kube {
 
-/// A small API server in memory: nodes, pods (with the binding subresource), leases, events,
+/// A small API server in memory: nodes, pods (with the subresources binding, and eviction of
+/// those that are Pending), leases, events,
 /// disruption budgets, namespaces (which nothing needs to be in, and which cannot be deleted);
 /// GET, LIST (limit/continue, field selectors spec.nodeName, metadata.name, status.phase with = and
 /// !=, label selectors by equality and existence), WATCH (resourceVersion, bookmarks,

@@ -166,6 +166,38 @@ Answer<DeleteOptions> read_delete_options(const std::string& body, const std::st
   return options;
 }
 
+Answer<DeleteOptions> read_eviction(const Route& route, const std::string& body) {
+  const auto head = read_head(body);
+  if (!head) return bad_request(head.error().message);
+  const bool is_eviction = head->kind.empty() || head->kind == "Eviction";
+  const bool version_fits = head->api_version.empty() || head->api_version == "policy/v1";
+  if (!is_eviction || !version_fits) {
+    return bad_request(head->kind + " in version \"" + head->api_version +
+                       "\" cannot be handled as an Eviction");
+  }
+  if (head->fields.name != route.name) {
+    return bad_request("name in URL does not match name in Eviction object");
+  }
+  if (!head->fields.ns.empty() && head->fields.ns != route.ns) {
+    return bad_request("namespace in URL does not match namespace in Eviction object");
+  }
+  DeleteOptions options;
+  std::string copy = body;
+  json::Reader in(copy);
+  in.object([&](std::string_view key) {
+    if (key != "deleteOptions") return in.skip();
+    read_delete_body(in, options);
+  });
+  if (auto done = in.finish(); !done) return bad_request(done.error().message);
+  return options;
+}
+
+Answer<void> check_eviction(const StoredObject& before) {
+  if (before.fields().phase == "Pending") return {};
+  return invalid("Pod", before.fields().name,
+                 "status.phase: this server evicts pods that are Pending only; delete it");
+}
+
 Answer<std::int64_t> grace_of(ResourceKind kind, const StoredObject& before,
                               const DeleteOptions& options) {
   const auto head = *read_head(object_text(kind, before));

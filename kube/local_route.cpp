@@ -26,7 +26,7 @@ std::optional<Segments> split(std::string_view path) {
 }
 
 bool has_subresource(ResourceKind kind, std::string_view name) {
-  if (name == "binding") return kind == ResourceKind::kPods;
+  if (name == "binding" || name == "eviction") return kind == ResourceKind::kPods;
   return name == "status" && info(kind).has_status;
 }
 

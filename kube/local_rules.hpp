@@ -60,6 +60,11 @@ struct DeleteOptions {
 /// @param grace  the query's gracePeriodSeconds; the body's wins
 [[nodiscard]] Answer<DeleteOptions> read_delete_options(const std::string& body,
                                                         const std::string* grace);
+/// What a POST to a pod's eviction subresource asks for.
+[[nodiscard]] Answer<DeleteOptions> read_eviction(const Route& route, const std::string& body);
+/// Pods that wait for their start are evicted, whatever budget they are under: so does a real
+/// server (canIgnorePDB in pkg/registry/core/pod/storage/eviction.go). Of others it knows nothing.
+[[nodiscard]] Answer<void> check_eviction(const StoredObject& before);
 /// Seconds the object still has. 0 = it goes at once: all but a pod that may be running.
 [[nodiscard]] Answer<std::int64_t> grace_of(ResourceKind kind, const StoredObject& before,
                                             const DeleteOptions& options);

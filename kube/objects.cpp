@@ -63,21 +63,11 @@ struct PodSpec {
   Resources pod_level;
 };
 
-/// What all containers need at their worst moment. Sidecars, once started, stay; an ordinary
-/// init container runs alone beside the sidecars declared before it.
 Amount container_amount(const PodSpec& spec) {
-  Amount running;
-  Amount starting;
-  for (const Container& init : spec.inits) {
-    if (init.always_restarts) {
-      running = running + init.amount;
-      starting = larger_of(starting, running);
-    } else {
-      starting = larger_of(starting, running + init.amount);
-    }
-  }
-  for (const Container& app : spec.apps) running = running + app.amount;
-  return larger_of(running, starting);
+  WorstMoment<Amount> worst;
+  for (const Container& init : spec.inits) worst.add_init(init.amount, init.always_restarts);
+  for (const Container& app : spec.apps) worst.add_app(app.amount);
+  return worst.need();
 }
 
 /// Kubernetes' rule for what a pod requests of its node (resource.PodRequests in
@@ -178,6 +168,24 @@ model::Annotations read_annotations(json::Reader& in) {
   return annotations;
 }
 
+/// Keeps the one of the owners that controls the pod; there is one at most.
+void read_owner(json::Reader& in, Pod& pod) {
+  Controller owner;
+  bool controls = false;
+  in.object([&](std::string_view key) {
+    if (key == "kind") {
+      owner.kind = in.string_or_null();
+    } else if (key == "name") {
+      owner.name = in.string_or_null();
+    } else if (key == "controller") {
+      skip_null_or(in, [&] { controls = in.boolean(); });
+    } else {
+      in.skip();
+    }
+  });
+  if (controls) pod.controller = std::move(owner);
+}
+
 void read_pod_metadata(json::Reader& in, Pod& pod) {
   in.object([&](std::string_view key) {
     if (key == "uid") {
@@ -194,6 +202,38 @@ void read_pod_metadata(json::Reader& in, Pod& pod) {
       in.object([&](std::string_view label) { pod.labels.emplace(label, in.string_or_null()); });
     } else if (key == "deletionTimestamp") {
       pod.deleting = !in.string_or_null().empty();
+    } else if (key == "ownerReferences") {
+      in.array([&] { read_owner(in, pod); });
+    } else {
+      in.skip();
+    }
+  });
+}
+
+void read_waiting(json::Reader& in, Pod& pod) {
+  in.object([&](std::string_view key) {
+    if (key != "message") return in.skip();
+    std::string message(in.string_or_null());
+    if (!message.empty()) pod.waiting.push_back(std::move(message));
+  });
+}
+
+/// state, or lastState: what a container does, or did before it restarted.
+void read_container_state(json::Reader& in, Pod& pod) {
+  in.object([&](std::string_view key) {
+    if (in.kind() == json::Kind::kNull) return in.skip();
+    if (key == "waiting") return read_waiting(in, pod);
+    pod.started = pod.started || key == "running" || key == "terminated";
+    in.skip();
+  });
+}
+
+void read_container_status(json::Reader& in, Pod& pod) {
+  in.object([&](std::string_view key) {
+    if (key == "state" || key == "lastState") {
+      read_container_state(in, pod);
+    } else if (key == "restartCount") {
+      pod.started = in.integer() > 0 || pod.started;
     } else {
       in.skip();
     }
@@ -205,6 +245,9 @@ void read_pod_status(json::Reader& in, Pod& pod) {
     if (key == "phase") {
       const std::string_view phase = in.string_or_null();
       pod.finished = phase == "Succeeded" || phase == "Failed";
+      pod.started = pod.started || phase == "Running";
+    } else if (key == "containerStatuses" || key == "initContainerStatuses") {
+      in.array([&] { read_container_status(in, pod); });
     } else if (key == "nominatedNodeName") {
       pod.nominated_node = in.string_or_null();
     } else {

@@ -10,6 +10,13 @@
 
 namespace tangram::kube {
 
+/// The object that keeps a pod there: the owner reference with controller: true.
+struct Controller {
+  std::string kind;  ///< "ReplicaSet"; of a static pod's mirror "Node"; empty = nobody's pod
+  std::string name;
+  friend bool operator==(const Controller&, const Controller&) = default;
+};
+
 /// A v1.Pod, as far as scheduling GPUs needs it.
 struct Pod {
   std::string uid;
@@ -28,6 +35,10 @@ struct Pod {
   bool deleting = false;        ///< has a deletionTimestamp
   bool finished = false;        ///< phase Succeeded or Failed: holds nothing any more
   bool gated = false;           ///< has scheduling gates
+  bool started = false;         ///< one of its containers runs, or has run
+  Controller controller;
+  /// status.*.state.waiting.message of the containers that have one
+  std::vector<std::string> waiting;
 
   [[nodiscard]] std::string full_name() const { return ns + "/" + name; }
 };

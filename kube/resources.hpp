@@ -51,6 +51,29 @@ inline Amount operator+(Amount a, Amount b) {
 /// The whole map, where something is asked by it alone: a pod's overhead.
 [[nodiscard]] Amount amount_of(const ResourceMap& map);
 
+/// What all containers of a pod need at their worst moment, as Kubernetes adds it up
+/// (resource.PodRequests in k8s.io/component-helpers): sidecars, once started, stay; an ordinary
+/// init container runs alone beside the sidecars declared before it.
+/// `Need` has operator+ and larger_of().
+template <class Need>
+class WorstMoment {
+ public:
+  /// The next one of spec.initContainers. @param always_restarts  a sidecar
+  void add_init(const Need& need, bool always_restarts) {
+    starting_ = larger_of(starting_, sidecars_ + need);
+    if (always_restarts) sidecars_ = sidecars_ + need;
+  }
+  /// One of spec.containers.
+  void add_app(const Need& need) { apps_ = apps_ + need; }
+
+  [[nodiscard]] Need need() const { return larger_of(starting_, sidecars_ + apps_); }
+
+ private:
+  Need apps_{};
+  Need sidecars_{};
+  Need starting_{};  ///< the most while one init container after the other starts
+};
+
 /// Makes the reader fail if a sum of amounts is more than any node has.
 void check_total(json::Reader& in, Amount total);
 

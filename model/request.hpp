@@ -17,6 +17,11 @@ inline constexpr std::string_view kPrefix = "tangram.dev/";
 /// One per GPU container in its limits: the token by which kubelet calls the device plugin.
 inline constexpr std::string_view kSlotResource = "tangram.dev/gpu-slot";
 
+/// How the node agent's word on a container's start begins, where kubelet shows it in the pod's
+/// status: it can never start as things are, or another try may succeed.
+inline constexpr std::string_view kCannotStart = "tangram: cannot start";
+inline constexpr std::string_view kNotYet = "tangram: not yet";
+
 /// How a container says how much of each of its cards it wants.
 enum class ShareForm {
   kWhole,     ///< the card, alone: gpu-count without a share

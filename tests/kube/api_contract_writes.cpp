@@ -78,6 +78,44 @@ TEST_P(ApiContract, BindingRefusesBadBodies) {
   expect_same_object(get(pod("train-0")).body, before);
 }
 
+std::string eviction(const std::string& name, const std::string& uid) {
+  return R"({"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":")" + name +
+         R"("},"deleteOptions":{"gracePeriodSeconds":0,"preconditions":{"uid":")" + uid + "\"}}}";
+}
+
+TEST_P(ApiContract, EvictionDeletesAPodThatHasNotStarted) {
+  const std::string created = create_pod({.node = "no-such-node", .labels = {{"app", "train"}}});
+  ASSERT_EQ(write(Method::kPost, "/apis/policy/v1/namespaces/" + ns + "/poddisruptionbudgets",
+                  budget_json("train", "train"))
+                .status,
+            201);
+  const auto evicted = write(Method::kPost, pod("train-0") + "/eviction",
+                             eviction("train-0", json_at(created, "metadata.uid")));
+  EXPECT_EQ(evicted.status, 201) << evicted.body;
+  EXPECT_EQ(json_at(evicted.body, "kind"), "Status");
+  EXPECT_EQ(json_at(evicted.body, "status"), "Success");
+  expect_refused(get(pod("train-0")), 404, "NotFound");
+}
+
+TEST_P(ApiContract, EvictionRefusesAnotherUid) {
+  const std::string created = create_pod({});
+  expect_refused(write(Method::kPost, pod("train-0") + "/eviction", eviction("train-0", "another")),
+                 409, "Conflict");
+  expect_same_object(get(pod("train-0")).body, created);
+}
+
+TEST_P(ApiContract, EvictionRefusesBadBodies) {
+  const std::string created = create_pod({});
+  const std::string path = pod("train-0") + "/eviction";
+  expect_refused(write(Method::kPost, path, eviction("train-1", "")), 400, "BadRequest");
+  expect_refused(write(Method::kPost, path, "{"), 400, "BadRequest");
+  expect_refused(write(Method::kPost, path, R"({"kind":"Pod","apiVersion":"v1"})"), 400,
+                 "BadRequest");
+  expect_refused(write(Method::kPost, pod("nobody") + "/eviction", eviction("nobody", "")), 404,
+                 "NotFound");
+  expect_same_object(get(pod("train-0")).body, created);
+}
+
 TEST_P(ApiContract, LeaseIsTakenByOneOfTwo) {
   const std::string path = "/apis/coordination.k8s.io/v1/namespaces/" + ns + "/leases";
   const auto lease = [](const std::string& holder, const std::string& at) {
@@ -193,6 +231,19 @@ TEST_P(ApiContract, NodeIsAnnotatedAndReportsCapacity) {
   EXPECT_TRUE(says("metadata.annotations", R"("tangram.dev/cards":"{}")")) << now;
   EXPECT_TRUE(says("status.capacity", R"("tangram.dev/gpu-milli":"4500")")) << now;
   EXPECT_TRUE(says("status.capacity", R"("memory":"32Gi")")) << now;
+  // null takes a member away; another Node of the name is not written to.
+  EXPECT_EQ(
+      patch(path + "/status", R"({"status":{"capacity":{"tangram.dev/gpu-milli":null}}})").status,
+      200);
+  EXPECT_EQ(json_at(get(path).body, "status.capacity").find("tangram.dev"), std::string::npos);
+  const std::string before = get(path).body;
+  for (const char* subresource : {"", "/status"}) {
+    expect_refused(
+        patch(path + subresource, R"({"metadata":{"uid":"another","labels":{"a":"b"}},)"
+                                  R"("status":{"capacity":{"tangram.dev/gpu-milli":"1"}}})"),
+        409, "Conflict");
+  }
+  expect_same_object(get(path).body, before);
   EXPECT_EQ(write(Method::kDelete, path, "").status, 200);
   expect_refused(get(path), 404, "NotFound");
 }

@@ -99,6 +99,43 @@ TEST(ReadPodTest, TellsGoneFromTryAgain) {
   }
 }
 
+const Eviction kEviction{.ns = "ml", .name = "train-0", .uid = "6c5f"};
+
+TEST(EvictPodTest, SendsOneEvictionOfThatUid) {
+  ScriptedApi api;
+  api.will_answer(201, "{}");
+  const EvictionAnswer answer = evict_pod(api, kEviction, milliseconds(700));
+  EXPECT_EQ(answer.outcome, EvictionOutcome::kEvicted);
+  EXPECT_EQ(answer.message, "");
+  ASSERT_EQ(api.calls().size(), 1U);
+  const Request& sent = api.calls()[0];
+  EXPECT_EQ(sent.method, Method::kPost);
+  EXPECT_EQ(sent.path, "/api/v1/namespaces/ml/pods/train-0/eviction");
+  EXPECT_EQ(sent.timeout, milliseconds(700));
+  EXPECT_EQ(sent.body,
+            R"({"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"train-0",)"
+            R"("namespace":"ml"},"deleteOptions":{"preconditions":{"uid":"6c5f"}}})");
+}
+
+TEST(EvictPodTest, TellsApartWhatCameOfIt) {
+  ScriptedApi api;
+  for (const int status : {404, 409, 403, 500}) api.will_answer(status, "why");
+  api.will_answer(
+      Response{.status = 429, .body = "budget", .retry_after = std::chrono::seconds(10)});
+  api.will_answer(fail(Errc::kTimeout, "silence"));
+  const auto evict = [&] { return evict_pod(api, kEviction, milliseconds(1)); };
+  EXPECT_EQ(evict().outcome, EvictionOutcome::kGone);
+  EXPECT_EQ(evict().outcome, EvictionOutcome::kGone);
+  EXPECT_EQ(evict().outcome, EvictionOutcome::kFailed);
+  EXPECT_EQ(evict().message, "500: why");
+  const EvictionAnswer refused = evict();
+  EXPECT_EQ(refused.outcome, EvictionOutcome::kRefused);
+  EXPECT_EQ(refused.retry_after, std::chrono::seconds(10));
+  const EvictionAnswer silent = evict();
+  EXPECT_EQ(silent.outcome, EvictionOutcome::kFailed);
+  EXPECT_EQ(silent.message, "silence");
+}
+
 TEST(StatusMessageTest, FallsBackToAShortBody) {
   const auto said = [](const std::string& body) {
     return status_message(Response{.status = 500, .body = body, .retry_after = {}});

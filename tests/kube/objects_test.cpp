@@ -283,5 +283,50 @@ TEST(ObjectNameTest, ReadsTheNameAlone) {
   EXPECT_TRUE(in.finish().has_value());
 }
 
+Pod with_status(const std::string& status, const std::string& metadata = "") {
+  const auto pod = decode_pod(R"({"metadata":{"name":"p","namespace":"ml","uid":"u")" + metadata +
+                              R"(},"spec":{},"status":)" + status + "}");
+  EXPECT_TRUE(pod.has_value()) << pod.error().message;
+  return pod ? *pod : Pod{};
+}
+
+TEST(PodStart, SaysWhatItsContainersWaitFor) {
+  const Pod pod = with_status(
+      R"({"phase":"Pending","initContainerStatuses":[{"name":"i","restartCount":0,"state":)"
+      R"({"waiting":{"reason":"PodInitializing"}},"lastState":{}}],"containerStatuses":[)"
+      R"({"name":"a","started":false,"restartCount":0,"state":{"waiting":{"reason":)"
+      R"("CreateContainerConfigError","message":"tangram: cannot start: no"}}},)"
+      R"({"name":"b","state":null,"lastState":null}]})");
+  EXPECT_EQ(pod.waiting, std::vector<std::string>{"tangram: cannot start: no"});
+  EXPECT_FALSE(pod.started);
+}
+
+TEST(PodStart, HasStartedOnceAContainerRan) {
+  const auto started = [](const std::string& container) {
+    return with_status(R"({"phase":"Pending","containerStatuses":[)" + container + "]}").started;
+  };
+  EXPECT_FALSE(started(R"({"state":{"waiting":{}}})"));
+  EXPECT_TRUE(started(R"({"state":{"running":{"startedAt":"2026-01-01T00:00:00Z"}}})"));
+  EXPECT_TRUE(started(R"({"state":{"waiting":{}},"lastState":{"terminated":{"exitCode":1}}})"));
+  EXPECT_TRUE(started(R"({"restartCount":2})"));
+  EXPECT_TRUE(with_status(R"({"phase":"Pending","initContainerStatuses":[)"
+                          R"({"state":{"terminated":{"exitCode":0}}}]})")
+                  .started);
+  EXPECT_TRUE(with_status(R"({"phase":"Running"})").started);
+  EXPECT_FALSE(with_status("{}").started);
+}
+
+TEST(PodController, IsTheOwnerThatControls) {
+  const auto controller = [](const std::string& owners) {
+    return with_status("{}", R"(,"ownerReferences":)" + owners).controller;
+  };
+  EXPECT_EQ(controller(R"([{"kind":"Other","name":"o"},{"kind":"ReplicaSet","name":"train-7",)"
+                       R"("uid":"r","controller":true,"blockOwnerDeletion":true}])"),
+            (Controller{"ReplicaSet", "train-7"}));
+  EXPECT_EQ(controller(R"([{"kind":"Other","name":"o","controller":false}])"), Controller{});
+  EXPECT_EQ(controller("null"), Controller{});
+  EXPECT_EQ(with_status("{}").controller, Controller{});
+}
+
 }  // namespace
 }  // namespace tangram::kube

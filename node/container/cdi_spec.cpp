@@ -1,0 +1,126 @@
+#include "node/container/cdi_spec.hpp"
+
+#include "base/file.hpp"
+#include "base/json.hpp"
+#include "node/kubelet/allocation.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+namespace tangram::node {
+namespace {
+
+constexpr std::string_view kSuffix = ".json";
+// Read by both lines of containerd (1.7 refuses above 0.7), and has all that is written here.
+constexpr std::string_view kOwnVersion = "0.6.0";
+
+void write_mount(json::Writer& out, const BindMount& mount) {
+  out.begin_object()
+      .member("hostPath", mount.host_path)
+      .member("containerPath", mount.container_path)
+      .key("options")
+      .begin_array()
+      .string(mount.read_only ? "ro" : "rw")
+      .string("nosuid")
+      .string("nodev")
+      .string("bind")
+      .end_array()
+      .end_object();
+}
+
+/// Ours and theirs under the names of the specification; in the container later entries win.
+void write_edits(json::Writer& out, const ContainerEdits& edits, const DrawnEdits& drawn) {
+  const auto take = [&](std::string_view list) {
+    out.key(list).begin_array();
+    const auto found = drawn.lists.find(list);
+    if (found == drawn.lists.end()) return;
+    for (const std::string& element : found->second) out.raw(element);
+  };
+  out.begin_object();
+  take("env");
+  for (const std::string& variable : edits.env) out.string(variable);
+  out.end_array();
+  take("mounts");
+  for (const BindMount& mount : edits.mounts) write_mount(out, mount);
+  out.end_array();
+  for (const auto& [list, elements] : drawn.lists) {
+    if (list == "env" || list == "mounts") continue;
+    take(list);
+    out.end_array();
+  }
+  out.end_object();
+}
+
+}  // namespace
+
+bool older_version(std::string_view a, std::string_view b) {
+  const auto number = [](std::string_view& text) {
+    int value = 0;
+    while (!text.empty() && text.front() != '.') {
+      value = value * 10 + (text.front() - '0');
+      text.remove_prefix(1);
+    }
+    if (!text.empty()) text.remove_prefix(1);
+    return value;
+  };
+  while (!a.empty() || !b.empty()) {
+    const int left = number(a);
+    const int right = number(b);
+    if (left != right) return left < right;
+  }
+  return false;
+}
+
+std::string encode_cdi_spec(std::string_view name, const ContainerEdits& edits,
+                            const DrawnEdits& drawn) {
+  std::string text;
+  json::Writer out(text);
+  out.begin_object()
+      .member("cdiVersion",
+              older_version(kOwnVersion, drawn.cdi_version) ? drawn.cdi_version : kOwnVersion)
+      .member("kind", kCdiKind)
+      .key("devices")
+      .begin_array()
+      .begin_object()
+      .member("name", name)
+      .key("containerEdits");
+  write_edits(out, edits, drawn);
+  out.end_object().end_array().end_object();
+  return text;
+}
+
+CdiFolder::CdiFolder(std::string path) : path_(std::move(path)) {}
+
+Result<bool> CdiFolder::put(std::string_view name, const std::string& spec) const {
+  const std::string path = file(name);
+  if (const auto there = read_file(path); there && *there == spec) return false;
+  std::error_code ignored;  // what is wrong with the folder, writing tells
+  std::filesystem::create_directories(path_, ignored);
+  if (auto written = replace_file(path, spec); !written) return written.error();
+  return true;
+}
+
+bool CdiFolder::remove(std::string_view name) const {
+  std::error_code ignored;
+  return std::filesystem::remove(file(name), ignored);
+}
+
+std::set<std::string> CdiFolder::names() const {
+  std::set<std::string> names;
+  std::error_code missing;  // no folder, no specs
+  for (const auto& entry : std::filesystem::directory_iterator(path_, missing)) {
+    const std::string file = entry.path().filename();
+    if (!file.starts_with(kFilePrefix) || !file.ends_with(kSuffix)) continue;
+    names.insert(
+        file.substr(kFilePrefix.size(), file.size() - kFilePrefix.size() - kSuffix.size()));
+  }
+  return names;
+}
+
+std::string CdiFolder::file(std::string_view name) const {
+  return path_ + "/" + std::string(kFilePrefix) + std::string(name) + std::string(kSuffix);
+}
+
+}  // namespace tangram::node

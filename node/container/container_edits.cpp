@@ -1,0 +1,24 @@
+#include "node/container/container_edits.hpp"
+
+#include <string>
+
+namespace tangram::node {
+
+ContainerEdits plain_facts(const model::ContainerGrant& granted, bool brings_cards) {
+  std::string cards;
+  std::string memory;
+  std::string compute;
+  for (const model::GrantedCard& card : granted.cards) {
+    const char* separator = cards.empty() ? "" : ",";
+    constexpr std::int64_t kBytesPerMiB = 1 << 20;
+    cards += separator + card.uuid;
+    memory += separator + std::to_string(card.memory_limit.count() * kBytesPerMiB);
+    compute += separator + std::to_string(card.compute_limit.count());
+  }
+  return {.env = {"NVIDIA_VISIBLE_DEVICES=" + (brings_cards ? std::string("void") : cards),
+                  "TANGRAM_CARD_UUIDS=" + cards, "TANGRAM_MEMORY_LIMIT_BYTES=" + memory,
+                  "TANGRAM_COMPUTE_LIMIT_MILLI=" + compute},
+          .mounts = {}};
+}
+
+}  // namespace tangram::node

@@ -1,0 +1,60 @@
+#pragma once
+
+#include "base/result.hpp"
+#include "model/card.hpp"
+#include "model/grant.hpp"
+#include "node/pods/local_pods.hpp"
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tangram::node {
+
+/// What one container has of the node's cards, by a valid grant.
+struct CardClaim {
+  std::string pod_uid;
+  std::string issued_at;
+  model::Isolation isolation = model::Isolation::kNone;
+  bool started = false;  ///< this agent has let the container start
+  model::ContainerGrant container;
+};
+
+/// A container that is about to start.
+struct StartRequest {
+  const LocalPod& pod;
+  std::string_view container;
+  bool started_before = false;  ///< under the same allocation
+  /// The pod's own environment would win over the name of the device (NamePath::kEnvironment).
+  bool environment_decides = false;
+};
+
+/// What is on a card that no live pod answers for: processes of a pod that was deleted by force.
+struct Leftover {
+  std::string card;
+  std::string pod_uid;
+  std::uint64_t memory_bytes = 0;
+};
+
+/// May this container start with what its grant says? Pure.
+///
+/// The grant must be the pod's own, name the container, and name cards that are here, healthy
+/// (but a container that has run before may start again on a card that fell sick: what runs stays),
+/// large enough, and able to share in the grant's mode. Together with the claims that come before
+/// it a claim must fit each card: those that have started, then by time of issue, then by UID. So
+/// of two grants for the same room the later one is refused, whichever comes first.
+///
+/// @param others  claims of other containers on this node, in any order
+/// @returns what the container has been granted;
+///          kInvalidArgument  it cannot start as things are, with what to do
+///          kUnavailable      it can once something has left
+Result<model::ContainerGrant> check_grant(const StartRequest& request,
+                                          std::span<const model::Card> cards,
+                                          std::span<const CardClaim> others,
+                                          std::span<const Leftover> leftovers);
+
+/// Has the container the card alone? It needs no enforcer then.
+[[nodiscard]] bool is_whole(const model::GrantedCard& granted, const model::Card& card);
+
+}  // namespace tangram::node

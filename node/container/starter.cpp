@@ -1,0 +1,383 @@
+#include "node/container/starter.hpp"
+
+#include "base/quote.hpp"
+#include "model/request.hpp"
+#include "node/container/container_edits.hpp"
+#include "node/container/nvidia_cdi.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <stop_token>
+#include <utility>
+
+namespace tangram::node {
+namespace {
+
+Error not_now(std::string why) { return fail(Errc::kUnavailable, std::move(why)); }
+Error never(std::string why) { return fail(Errc::kInvalidArgument, std::move(why)); }
+
+std::string list(const std::vector<std::string>& slots) {
+  return fmt::format("{}", fmt::join(slots, ", "));
+}
+
+std::vector<std::string> sorted(std::vector<std::string> slots) {
+  std::sort(slots.begin(), slots.end());
+  return slots;
+}
+
+const ListedContainer* holder(const PodList& list, const std::vector<std::string>& slots) {
+  const auto found = std::find_if(list.begin(), list.end(), [&](const ListedContainer& container) {
+    return std::find_first_of(container.slots.begin(), container.slots.end(), slots.begin(),
+                              slots.end()) != container.slots.end();
+  });
+  return found == list.end() ? nullptr : &*found;
+}
+
+bool is_ordinary_init(const kube::Pod& pod, std::string_view container) {
+  return std::any_of(pod.containers.begin(), pod.containers.end(),
+                     [&](const model::ContainerInfo& info) {
+                       return info.name == container && info.ordinary_init;
+                     });
+}
+
+/// What the journal knows of a pod is enough to start its container again.
+LocalPodPtr remembered(const Claim& claim, std::string_view node) {
+  LocalPod pod;
+  pod.pod.uid = claim.pod_uid;
+  pod.pod.ns = claim.ns;
+  pod.pod.name = claim.pod;
+  pod.pod.node = node;
+  pod.grant_text = claim.grant;
+  judge_grant(pod, node);
+  return std::make_shared<const LocalPod>(std::move(pod));
+}
+
+void add_claims(std::vector<CardClaim>& claims, const model::Grant& grant,
+                const std::set<std::pair<std::string, std::string>>& started) {
+  for (const model::ContainerGrant& container : grant.containers) {
+    claims.push_back({.pod_uid = grant.pod_uid,
+                      .issued_at = grant.issued_at,
+                      .isolation = grant.isolation,
+                      .started = started.contains({grant.pod_uid, container.container}),
+                      .container = container});
+  }
+}
+
+std::uint64_t granted_bytes(const model::Grant& grant, std::string_view card) {
+  std::int64_t mebibytes = 0;
+  for (const model::ContainerGrant& container : grant.containers) {
+    for (const model::GrantedCard& part : container.cards) {
+      if (part.uuid == card) mebibytes += part.memory.count();
+    }
+  }
+  return static_cast<std::uint64_t>(mebibytes) << 20U;
+}
+
+}  // namespace
+
+ContainerStarter::ContainerStarter(Parts parts, Settings settings)
+    : parts_(std::move(parts)), settings_(std::move(settings)) {}
+
+Result<AllocationAnswer> ContainerStarter::allocate(const std::vector<std::string>& slots) {
+  if (slots.empty()) return never("kubelet asks for no slot");
+  Allocation allocation;
+  allocation.slots = sorted(slots);
+  {
+    const std::lock_guard lock(random_);
+    allocation.name = fmt::format("{}.{:016x}", allocation.slots.front(), parts_.random());
+  }
+  allocation.allocated_at = rfc3339(parts_.clock.wall());
+  if (auto noted = parts_.journal.put(allocation); !noted) return noted.error();
+  const std::lock_guard lock(mutex_);
+  ++counts_.allocated;
+  return answer_with(allocation.name, settings_.name_path);
+}
+
+Result<void> ContainerStarter::prepare_start(const std::vector<std::string>& slots) {
+  const auto starts = identify(sorted(slots));
+  if (!starts) {
+    spdlog::warn("start with {}: {}", list(slots), starts.error().message);
+    return count(starts.error());
+  }
+  bool wrote = false;
+  for (const Start& start : *starts) {
+    const auto prepared = prepare(start);
+    if (prepared) {
+      wrote = wrote || *prepared;
+      continue;
+    }
+    spdlog::warn("start of {} in pod {}: {}", start.owner.container, start.pod->pod.full_name(),
+                 prepared.error().message);
+    tell(*start.pod, prepared.error());
+    return count(prepared.error());
+  }
+  if (wrote) parts_.sleeper(settings_.settle, std::stop_token());
+  return count({});
+}
+
+/// Whose slots these are. A slot that an init container and an app container of one pod hold one
+/// after the other has two owners, and nothing says for which one kubelet asks: both get their
+/// spec.
+Result<std::vector<ContainerStarter::Start>> ContainerStarter::identify(
+    const std::vector<std::string>& slots) {
+  auto text = parts_.checkpoint();
+  if (!text) return not_now(text.error().message);
+  auto owners = decode_checkpoint(std::move(*text), model::kSlotResource);
+  if (!owners) return not_now(owners.error().message);
+  const auto listed = parts_.lister.list();
+  if (!listed) return listed.error();
+  const ListedContainer* const by_list = holder(*listed, slots);
+
+  std::vector<Start> starts;
+  for (SlotOwner& owner : *owners) {
+    if (owner.slots != slots) continue;
+    auto pod = find_pod(owner, by_list);
+    if (!pod) return pod.error();
+    if (*pod == nullptr)
+      continue;  // kubelet strikes out those that have ended at the next Allocate
+    starts.push_back({std::move(owner), std::move(*pod)});
+  }
+  if (starts.empty()) return not_now("kubelet names no live pod as the owner of " + list(slots));
+  const kube::Pod& pod = starts.front().pod->pod;
+  for (const Start& start : starts) {
+    const bool same_pod = start.pod->pod.uid == pod.uid;
+    const bool as_listed = by_list != nullptr ? by_list->ns == pod.ns && by_list->pod == pod.name
+                                              : is_ordinary_init(pod, start.owner.container);
+    if (!same_pod || !as_listed) {
+      return not_now("kubelet's checkpoint and its list of pods differ about who holds " +
+                     list(slots));
+    }
+  }
+  return starts;
+}
+
+/// @returns nothing if the pod is gone or has finished
+Result<LocalPodPtr> ContainerStarter::find_pod(const SlotOwner& owner,
+                                               const ListedContainer* listed) {
+  if (auto pod = parts_.pods.find(owner.pod_uid)) return pod;
+  const auto noted = parts_.journal.find(owner.name);
+  const bool known = noted && noted->claim && noted->claim->pod_uid == owner.pod_uid;
+  if (listed == nullptr && !known) {
+    // After its list the watch is complete but for the newest pods, and those are listed.
+    if (parts_.pods.synced()) return LocalPodPtr{};
+    return not_now("the pod of UID " + owner.pod_uid + " is not known yet");
+  }
+  auto pod = known ? parts_.pods.fetch(noted->claim->ns, noted->claim->pod)
+                   : parts_.pods.fetch(listed->ns, listed->pod);
+  if (pod) {
+    const bool other = (*pod)->pod.uid != owner.pod_uid || (*pod)->pod.finished;
+    return other ? LocalPodPtr{} : *pod;
+  }
+  if (pod.error().code == Errc::kNotFound) return LocalPodPtr{};
+  if (known && noted->claim->container == owner.container) {
+    spdlog::info("the API server does not answer: pod {}/{} starts by the journal",
+                 noted->claim->ns, noted->claim->pod);
+    return remembered(*noted->claim, settings_.node);
+  }
+  return not_now("the API server does not answer: " + pod.error().message);
+}
+
+/// @returns whether a spec was written
+Result<bool> ContainerStarter::prepare(const Start& start) {
+  const auto granted = claim(start);
+  if (!granted) return granted.error();
+  auto spec = make_spec(start, *granted);
+  if (!spec) return spec.error();
+  auto noted = parts_.journal.find(start.owner.name);
+  if (!noted || !noted->claim) return not_now("the allocation was given up in the meantime");
+  if (noted->claim->spec != *spec) {
+    noted->claim->spec = *spec;
+    if (auto written = parts_.journal.put(*noted); !written) return written.error();
+  }
+  const auto written = parts_.cdi.put(start.owner.name, *spec);
+  if (!written) return written.error();
+  if (*written) {
+    spdlog::info("pod {} container {}: {} as {}", start.pod->pod.full_name(), start.owner.container,
+                 list(start.owner.slots), start.owner.name);
+  }
+  return *written;
+}
+
+/// Checks the grant and notes the claim, so that of two that exclude each other one is refused.
+Result<model::ContainerGrant> ContainerStarter::claim(const Start& start) {
+  const LocalPod& pod = *start.pod;
+  const SlotOwner& owner = start.owner;
+  if (owner.name.empty()) {
+    return never(
+        "its slot was given out by another device plugin; delete the pod and create it again");
+  }
+  const auto left = leftovers(pod, owner.container);
+  if (!left) return left.error();
+  const CardsPtr cards = parts_.cards();
+  std::vector<model::Card> here;
+  for (const InstalledCard& card : cards->inventory.cards) here.push_back(card.card);
+
+  const std::lock_guard lock(claiming_);
+  auto noted = parts_.journal.find(owner.name);
+  if (noted && noted->slots != owner.slots) {
+    return not_now("kubelet's checkpoint and the journal differ about the slots of " + owner.name);
+  }
+  if (noted && noted->claim &&
+      (noted->claim->pod_uid != pod.pod.uid || noted->claim->container != owner.container)) {
+    return never("its device " + owner.name +
+                 " has served another container; delete the pod and "
+                 "create it again");
+  }
+  // A journal that was lost is written anew: the checkpoint's word is enough.
+  if (!noted) noted = Allocation{owner.name, owner.slots, rfc3339(parts_.clock.wall()), {}};
+
+  std::vector<CardClaim> others = claims();
+  std::erase_if(others, [&](const CardClaim& other) {
+    return other.pod_uid == pod.pod.uid && other.container.container == owner.container;
+  });
+  auto granted = check_grant({.pod = pod,
+                              .container = owner.container,
+                              .started_before = noted->claim && !noted->claim->spec.empty(),
+                              .environment_decides = settings_.name_path == NamePath::kEnvironment},
+                             here, others, *left);
+  if (!granted) return granted.error();
+  const Claim claim{.pod_uid = pod.pod.uid,
+                    .ns = pod.pod.ns,
+                    .pod = pod.pod.name,
+                    .container = owner.container,
+                    .grant = pod.grant_text,
+                    .spec = noted->claim ? noted->claim->spec : std::string{}};
+  if (noted->claim != claim) {
+    noted->claim = claim;
+    if (auto written = parts_.journal.put(*noted); !written) return written.error();
+  }
+  return granted;
+}
+
+Result<std::string> ContainerStarter::make_spec(const Start& start,
+                                                const model::ContainerGrant& granted) {
+  std::vector<std::string> ids;
+  bool shares = false;
+  const CardsPtr cards = parts_.cards();
+  for (const model::GrantedCard& part : granted.cards) {
+    ids.push_back(part.uuid);
+    const auto& all = cards->inventory.cards;
+    shares = shares || std::none_of(all.begin(), all.end(), [&](const InstalledCard& installed) {
+               return installed.card.id == part.uuid && is_whole(part, installed.card);
+             });
+  }
+  auto drawn = draw_nvidia_edits(settings_.nvidia_cdi_folders, ids);
+  if (!drawn) return not_now(drawn.error().message);
+  if (drawn->lists.empty() && settings_.name_path == NamePath::kEnvironment) {
+    return not_now(
+        "NVIDIA's CDI spec of this node does not name the card; write it with "
+        "`nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml --device-name-strategy=uuid`");
+  }
+  ContainerEdits edits = plain_facts(granted, !drawn->lists.empty());
+  if (shares) {
+    Enforcer& enforcer = parts_.enforcer(start.pod->grant->isolation);
+    auto more = enforcer.edits(granted.cards);
+    if (!more) return more.error();
+    for (const std::string& id : ids) {
+      if (auto ready = enforcer.prepare(id); !ready) return ready.error();
+    }
+    edits.env.insert(edits.env.end(), more->env.begin(), more->env.end());
+    edits.mounts.insert(edits.mounts.end(), more->mounts.begin(), more->mounts.end());
+  }
+  return encode_cdi_spec(start.owner.name, edits, *drawn);
+}
+
+/// Started containers of pods that the watch does not show, as long as they have a process.
+std::vector<model::Grant> ContainerStarter::unlisted() const {
+  std::map<std::string, std::string> texts;  // pod UID -> grant
+  for (const Allocation& allocation : parts_.journal.all()) {
+    if (!allocation.claim || allocation.claim->spec.empty()) continue;
+    if (parts_.pods.find(allocation.claim->pod_uid)) continue;
+    texts.emplace(allocation.claim->pod_uid, allocation.claim->grant);
+  }
+  std::vector<model::Grant> grants;
+  if (texts.empty()) return grants;
+  const auto alive = parts_.processes.pods();
+  for (const auto& [uid, text] : texts) {
+    if (!alive.contains(uid)) continue;
+    if (auto grant = model::decode_grant(text)) grants.push_back(std::move(*grant));
+  }
+  return grants;
+}
+
+/// Of pods that were deleted by force: what they were granted, or use, whichever is more.
+Result<std::vector<Leftover>> ContainerStarter::leftovers(const LocalPod& pod,
+                                                          std::string_view container) const {
+  std::vector<Leftover> left;
+  if (!pod.grant || !parts_.pods.synced()) return left;
+  const std::vector<model::Grant> gone = unlisted();
+  for (const model::ContainerGrant& granted : pod.grant->containers) {
+    if (granted.container != container) continue;
+    for (const model::GrantedCard& card : granted.cards) {
+      const auto activity = parts_.source.activity(card.uuid);
+      if (!activity && activity.error().code == Errc::kNotFound) continue;  // check_grant says so
+      if (!activity) return activity.error();
+      std::map<std::string, std::uint64_t> used;  // by pod UID
+      for (const CardProcess& process : activity->processes) {
+        const std::string uid = parts_.processes.pod_of(process.pid);
+        if (uid.empty() || uid == pod.pod.uid || parts_.pods.find(uid)) continue;
+        used[uid] += process.memory_bytes;
+      }
+      for (const model::Grant& grant : gone) {
+        if (grant.pod_uid == pod.pod.uid) continue;
+        const std::uint64_t memory = granted_bytes(grant, card.uuid);
+        if (memory > 0) used[grant.pod_uid] = std::max(used[grant.pod_uid], memory);
+      }
+      for (auto& [uid, bytes] : used) left.push_back({card.uuid, uid, bytes});
+    }
+  }
+  return left;
+}
+
+std::vector<CardClaim> ContainerStarter::claims() const {
+  std::set<std::pair<std::string, std::string>> started;
+  for (const Allocation& allocation : parts_.journal.all()) {
+    if (!allocation.claim || allocation.claim->spec.empty()) continue;
+    started.emplace(allocation.claim->pod_uid, allocation.claim->container);
+  }
+  std::vector<CardClaim> claims;
+  for (const LocalPodPtr& pod : parts_.pods.all()) {
+    if (pod->grant) add_claims(claims, *pod->grant, started);
+  }
+  // Until the API server has named all pods, those that run are as good as named.
+  if (!parts_.pods.synced()) {
+    for (const model::Grant& grant : unlisted()) add_claims(claims, grant, started);
+  }
+  return claims;
+}
+
+void ContainerStarter::tell(const LocalPod& pod, const Error& error) const {
+  const bool final_word = error.code == Errc::kInvalidArgument;
+  parts_.tell({.kind = "Pod",
+               .ns = pod.pod.ns,
+               .name = pod.pod.name,
+               .uid = pod.pod.uid,
+               .type = kube::EventNote::Type::kWarning,
+               .reason = final_word ? "CannotStart" : "StartPostponed",
+               .action = "Starting",
+               .note = error.message});
+}
+
+Result<void> ContainerStarter::count(Result<void> outcome) {
+  const std::lock_guard lock(mutex_);
+  if (outcome) {
+    ++counts_.prepared;
+  } else if (outcome.error().code == Errc::kInvalidArgument) {
+    ++counts_.refused;
+  } else {
+    ++counts_.postponed;
+  }
+  return outcome;
+}
+
+ContainerStarter::Counts ContainerStarter::counts() const {
+  const std::lock_guard lock(mutex_);
+  return counts_;
+}
+
+}  // namespace tangram::node

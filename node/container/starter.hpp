@@ -1,0 +1,103 @@
+#pragma once
+
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "kube/event_series.hpp"
+#include "kube/sleeper.hpp"
+#include "node/cards/cards_now.hpp"
+#include "node/container/cdi_spec.hpp"
+#include "node/container/grant_check.hpp"
+#include "node/container/journal.hpp"
+#include "node/container/processes.hpp"
+#include "node/isolation/enforcer.hpp"
+#include "node/kubelet/checkpoint.hpp"
+#include "node/kubelet/device_plugin.hpp"
+#include "node/kubelet/pod_resources.hpp"
+#include "node/pods/local_pods.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace tangram::node {
+
+/// Makes every container start with the cards that its pod was granted, and with no others.
+///
+/// A slot says nothing. allocate() answers with the name of a CDI device that does not exist yet
+/// and is never used again; prepare_start() finds out which container holds the slot, checks the
+/// pod's grant, and only then writes the CDI spec of that name. Whatever goes wrong in between, the
+/// runtime finds no such device and does not start the container.
+///
+/// Threads: safe. No lock is held while others are asked.
+class ContainerStarter final : public SlotKeeper {
+ public:
+  struct Parts {
+    std::function<Result<std::string>()> checkpoint;  ///< the text of kubelet's file, now
+    PodLister& lister;
+    PodSource& pods;
+    CardSource& source;
+    std::function<CardsPtr()> cards;
+    Processes& processes;
+    std::function<Enforcer&(model::Isolation)> enforcer;
+    Journal& journal;
+    CdiFolder& cdi;
+    std::function<void(kube::EventNote)> tell;
+    std::function<std::uint64_t()> random;  ///< called on many threads, under a lock
+    const Clock& clock;
+    kube::Sleeper sleeper = kube::sleep_until_stopped;
+  };
+  struct Settings {
+    std::string node;
+    NamePath name_path = NamePath::kCdiDevices;
+    std::vector<std::string> nvidia_cdi_folders;
+    /// From writing a spec to answering kubelet. The runtime hears of the file by inotify, on a
+    /// thread that must wake first: within 5 ms in all of 1,200 measured cases on two busy cores,
+    /// and a miss costs a retry of kubelet's, so be generous.
+    std::chrono::milliseconds settle{30};
+  };
+
+  ContainerStarter(Parts parts, Settings settings);
+
+  Result<AllocationAnswer> allocate(const std::vector<std::string>& slots) override;
+  Result<void> prepare_start(const std::vector<std::string>& slots) override;
+
+  /// What all pods of the node hold of its cards.
+  [[nodiscard]] std::vector<CardClaim> claims() const;
+
+  struct Counts {
+    std::uint64_t allocated = 0;
+    std::uint64_t prepared = 0;
+    std::uint64_t refused = 0;    ///< cannot start as things are
+    std::uint64_t postponed = 0;  ///< another try may succeed
+  };
+  [[nodiscard]] Counts counts() const;
+
+ private:
+  /// A container that kubelet may be about to start, with its pod.
+  struct Start {
+    SlotOwner owner;
+    LocalPodPtr pod;
+  };
+
+  Result<std::vector<Start>> identify(const std::vector<std::string>& slots);
+  Result<LocalPodPtr> find_pod(const SlotOwner& owner, const ListedContainer* listed);
+  Result<bool> prepare(const Start& start);
+  Result<model::ContainerGrant> claim(const Start& start);
+  Result<std::string> make_spec(const Start& start, const model::ContainerGrant& granted);
+  [[nodiscard]] std::vector<model::Grant> unlisted() const;
+  Result<std::vector<Leftover>> leftovers(const LocalPod& pod, std::string_view container) const;
+  void tell(const LocalPod& pod, const Error& error) const;
+  Result<void> count(Result<void> outcome);
+
+  const Parts parts_;
+  const Settings settings_;
+  std::mutex claiming_;  ///< one claim at a time is checked and noted
+  std::mutex random_;
+  mutable std::mutex mutex_;
+  Counts counts_;  ///< under mutex_
+};
+
+}  // namespace tangram::node

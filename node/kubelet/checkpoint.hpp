@@ -1,0 +1,37 @@
+#pragma once
+
+#include "base/result.hpp"
+
+#include <string>
+#include <vector>
+
+namespace tangram::node {
+
+/// One container that kubelet has given slots to, by kubelet's own record.
+struct SlotOwner {
+  std::string pod_uid;
+  std::string container;
+  std::vector<std::string> slots;  ///< sorted
+  std::string
+      name;  ///< of the CDI device that Allocate answered with; empty = another agent's answer
+  friend bool operator==(const SlotOwner&, const SlotOwner&) = default;
+};
+
+/// Reads kubelet's checkpoint of device allocations
+/// (/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint): the only place that says by pod
+/// UID, and for init containers too, who holds a slot. Kubelet writes it, by renaming, after every
+/// Allocate, so it is current when it calls PreStartContainer. An entry stays until the first
+/// Allocate after its pod has ended.
+///
+/// The format is kubelet's own business, the same since Kubernetes 1.20:
+///
+///     {"Data":{"PodDeviceEntries":[{"PodUID":"…","ContainerName":"…","ResourceName":"…",
+///       "DeviceIDs":{"-1":["slot-3"]},"AllocResp":"base64 of ContainerAllocateResponse"}],…},…}
+///
+/// @returns kInvalidArgument if it is anything else
+Result<std::vector<SlotOwner>> decode_checkpoint(std::string text, std::string_view resource);
+
+/// Kubelet's name for the file, in its device plugin folder.
+inline constexpr std::string_view kCheckpointFile = "kubelet_internal_checkpoint";
+
+}  // namespace tangram::node

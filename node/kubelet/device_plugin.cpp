@@ -1,0 +1,210 @@
+#include "node/kubelet/device_plugin.hpp"
+
+#include "kubelet/deviceplugin.grpc.pb.h"
+#include "model/request.hpp"
+
+#include <grpcpp/grpcpp.h>
+#include <spdlog/spdlog.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <condition_variable>
+#include <mutex>
+#include <utility>
+
+namespace tangram::node {
+namespace {
+
+std::vector<std::string> ids(const google::protobuf::RepeatedPtrField<std::string>& field) {
+  return {field.begin(), field.end()};
+}
+
+grpc::Status status_of(const Error& error) {
+  const bool final_word = error.code == Errc::kInvalidArgument;
+  const std::string_view mark = final_word ? model::kCannotStart : model::kNotYet;
+  return {final_word ? grpc::StatusCode::FAILED_PRECONDITION : grpc::StatusCode::UNAVAILABLE,
+          std::string(mark) + ": " + error.message};
+}
+
+}  // namespace
+
+class DevicePlugin::Service final : public v1beta1::DevicePlugin::Service {
+ public:
+  explicit Service(SlotKeeper& keeper) : keeper_(keeper) {}
+  ~Service() override { stop(); }
+
+  void set_slots(int count) {
+    const std::lock_guard lock(mutex_);
+    if (count == slots_) return;
+    slots_ = count;
+    ++version_;
+    changed_.notify_all();
+  }
+
+  Result<void> serve(const std::string& socket) {
+    stop();
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = false;
+    }
+    unlink(socket.c_str());
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort("unix:" + socket, grpc::InsecureServerCredentials());
+    builder.RegisterService(this);
+    server_ = builder.BuildAndStart();
+    if (!server_) return fail(Errc::kUnavailable, "cannot listen on " + socket);
+    // Whoever may connect may take slots: root, as kubelet is.
+    chmod(socket.c_str(), S_IRUSR | S_IWUSR);
+    return {};
+  }
+
+  void stop() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+      changed_.notify_all();
+    }
+    if (!server_) return;
+    // Calls under way may be waiting for a daemon's start; kubelet asks again after an error.
+    server_->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(2));
+    server_.reset();
+  }
+
+  [[nodiscard]] bool watched() const {
+    const std::lock_guard lock(mutex_);
+    return watchers_ > 0;
+  }
+
+  bool wait_until_watched(std::chrono::milliseconds limit) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, limit, [this] { return watchers_ > 0; });
+  }
+
+  void on_unwatched(std::function<void()> callback) {
+    const std::lock_guard lock(mutex_);
+    unwatched_ = std::move(callback);
+  }
+
+ private:
+  grpc::Status GetDevicePluginOptions(grpc::ServerContext* /*context*/,
+                                      const v1beta1::Empty* /*request*/,
+                                      v1beta1::DevicePluginOptions* options) override {
+    options->set_pre_start_required(true);
+    return grpc::Status::OK;
+  }
+
+  grpc::Status ListAndWatch(grpc::ServerContext* context, const v1beta1::Empty* /*request*/,
+                            grpc::ServerWriter<v1beta1::ListAndWatchResponse>* stream) override {
+    // This interface has no call-back for "the client went away".
+    constexpr std::chrono::milliseconds kLookWhetherCancelled{200};
+    std::unique_lock lock(mutex_);
+    ++watchers_;
+    changed_.notify_all();
+    std::uint64_t told = 0;
+    bool alive = true;
+    while (alive && !stopping_ && !context->IsCancelled()) {
+      if (told == version_) {
+        changed_.wait_for(lock, kLookWhetherCancelled);
+        continue;
+      }
+      told = version_;
+      const int count = slots_;
+      lock.unlock();
+      alive = stream->Write(list(count));
+      spdlog::info("told kubelet of {} slots", count);
+      lock.lock();
+    }
+    --watchers_;
+    const auto callback = stopping_ ? nullptr : unwatched_;
+    lock.unlock();
+    if (callback) callback();
+    return grpc::Status::OK;
+  }
+
+  grpc::Status Allocate(grpc::ServerContext* /*context*/, const v1beta1::AllocateRequest* request,
+                        v1beta1::AllocateResponse* response) override {
+    for (const auto& container : request->container_requests()) {
+      auto answer = keeper_.allocate(ids(container.devices_ids()));
+      if (!answer) {
+        spdlog::error("allocate: {}", answer.error().message);
+        return status_of(answer.error());
+      }
+      auto& out = *response->add_container_responses();
+      for (auto& [name, value] : answer->env) (*out.mutable_envs())[name] = value;
+      for (auto& [name, value] : answer->annotations) (*out.mutable_annotations())[name] = value;
+      for (auto& device : answer->cdi_devices) out.add_cdi_devices()->set_name(device);
+    }
+    return grpc::Status::OK;
+  }
+
+  grpc::Status PreStartContainer(grpc::ServerContext* /*context*/,
+                                 const v1beta1::PreStartContainerRequest* request,
+                                 v1beta1::PreStartContainerResponse* /*response*/) override {
+    const auto prepared = keeper_.prepare_start(ids(request->devices_ids()));
+    return prepared ? grpc::Status::OK : status_of(prepared.error());
+  }
+
+  static v1beta1::ListAndWatchResponse list(int count) {
+    v1beta1::ListAndWatchResponse response;
+    for (int number = 0; number < count; ++number) {
+      auto& device = *response.add_devices();
+      device.set_id(slot_id(number));
+      device.set_health("Healthy");
+    }
+    return response;
+  }
+
+  SlotKeeper& keeper_;
+  std::unique_ptr<grpc::Server> server_;  ///< of the thread that serves and stops
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  // Under mutex_.
+  int slots_ = 0;
+  std::uint64_t version_ = 1;  ///< of slots_
+  bool stopping_ = false;
+  int watchers_ = 0;
+  std::function<void()> unwatched_;
+};
+
+DevicePlugin::DevicePlugin(SlotKeeper& keeper) : service_(std::make_unique<Service>(keeper)) {}
+DevicePlugin::~DevicePlugin() = default;
+
+void DevicePlugin::set_slots(int count) { service_->set_slots(count); }
+Result<void> DevicePlugin::serve(const std::string& socket) { return service_->serve(socket); }
+void DevicePlugin::stop() { service_->stop(); }
+bool DevicePlugin::watched() const { return service_->watched(); }
+bool DevicePlugin::wait_until_watched(std::chrono::milliseconds limit) {
+  return service_->wait_until_watched(limit);
+}
+void DevicePlugin::on_unwatched(std::function<void()> callback) {
+  service_->on_unwatched(std::move(callback));
+}
+
+Result<void> register_plugin(const PluginPaths& paths, const std::string& resource,
+                             std::chrono::milliseconds limit) {
+  grpc::ChannelArguments arguments;
+  // Go's server refuses the socket's path as a name.
+  arguments.SetString(GRPC_ARG_DEFAULT_AUTHORITY, "localhost");
+  // Connections to a kubelet that has ended must not be shared with this one.
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  const auto stub = v1beta1::Registration::NewStub(grpc::CreateCustomChannel(
+      "unix:" + paths.kubelet_socket(), grpc::InsecureChannelCredentials(), arguments));
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + limit);
+  v1beta1::RegisterRequest request;
+  request.set_version("v1beta1");
+  request.set_endpoint(paths.socket_name);
+  request.set_resource_name(resource);
+  // Kubelet asks the service itself for its options and does not look at these; older ones do.
+  request.mutable_options()->set_pre_start_required(true);
+  v1beta1::Empty response;
+  const grpc::Status status = stub->Register(&context, request, &response);
+  if (!status.ok()) {
+    return fail(Errc::kUnavailable,
+                "kubelet does not register " + resource + ": " + status.error_message());
+  }
+  return {};
+}
+
+}  // namespace tangram::node

@@ -1,0 +1,51 @@
+#include "node/kubelet/folder_watch.hpp"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+namespace tangram::node {
+
+Result<FolderWatch> FolderWatch::open(const std::string& folder) {
+  const int events = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+  const int bell = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  FolderWatch watch(events, bell);
+  constexpr std::uint32_t kChanges = IN_CREATE | IN_DELETE | IN_MOVED_TO | IN_MOVED_FROM;
+  if (events < 0 || bell < 0 || inotify_add_watch(events, folder.c_str(), kChanges) < 0) {
+    return fail(Errc::kNotFound, "cannot watch " + folder + ": " + std::strerror(errno));
+  }
+  return watch;
+}
+
+FolderWatch::FolderWatch(FolderWatch&& other) noexcept
+    : events_(std::exchange(other.events_, -1)), bell_(std::exchange(other.bell_, -1)) {}
+
+FolderWatch::~FolderWatch() {
+  if (events_ >= 0) close(events_);
+  if (bell_ >= 0) close(bell_);
+}
+
+void FolderWatch::wait(std::chrono::milliseconds limit) {
+  std::array<pollfd, 2> files{{{events_, POLLIN, 0}, {bell_, POLLIN, 0}}};
+  poll(files.data(), files.size(), static_cast<int>(limit.count()));
+  // What the events say does not matter.
+  std::array<char, 4096> drain{};
+  for (const pollfd& file : files) {
+    while (read(file.fd, drain.data(), drain.size()) > 0) continue;
+  }
+}
+
+void FolderWatch::wake() {
+  const std::uint64_t one = 1;
+  // Can fail only if nobody has read for 2^64 calls.
+  [[maybe_unused]] const auto written = write(bell_, &one, sizeof one);
+}
+
+}  // namespace tangram::node

@@ -1,0 +1,33 @@
+#pragma once
+
+#include "base/result.hpp"
+
+#include <chrono>
+#include <string>
+
+namespace tangram::node {
+
+/// Says when something in a folder was made, removed or renamed (inotify). It only says "look
+/// again": what there is must be read from the folder itself, so that nothing depends on every
+/// event. Threads: wait() on one at a time, wake() on any.
+class FolderWatch {
+ public:
+  /// @returns kNotFound if there is no such folder
+  static Result<FolderWatch> open(const std::string& folder);
+  FolderWatch(FolderWatch&& other) noexcept;
+  FolderWatch& operator=(FolderWatch&&) = delete;
+  FolderWatch(const FolderWatch&) = delete;
+  FolderWatch& operator=(const FolderWatch&) = delete;
+  ~FolderWatch();
+
+  /// Until something changed, wake() was called, or the time is over.
+  void wait(std::chrono::milliseconds limit);
+  void wake();
+
+ private:
+  FolderWatch(int events, int bell) : events_(events), bell_(bell) {}
+  int events_;  ///< inotify
+  int bell_;    ///< eventfd
+};
+
+}  // namespace tangram::node

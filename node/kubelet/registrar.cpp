@@ -1,0 +1,105 @@
+#include "node/kubelet/registrar.hpp"
+
+#include <spdlog/spdlog.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+namespace tangram::node {
+namespace {
+
+using std::chrono::milliseconds;
+using Steady = std::chrono::steady_clock;
+
+constexpr milliseconds kLookAgain{1'000};
+// Kubelet dials our socket, for up to 10 s, before it answers.
+constexpr milliseconds kRegisterLimit{15'000};
+// From kubelet's answer to its ListAndWatch: it is the next thing that it does.
+constexpr milliseconds kUntilWatched{2'000};
+constexpr milliseconds kFirstBackoff{20};
+constexpr milliseconds kLongestBackoff{1'000};
+
+std::optional<std::uint64_t> inode(const std::string& path) {
+  struct stat info {};
+  if (stat(path.c_str(), &info) != 0) return std::nullopt;
+  return info.st_ino;
+}
+
+}  // namespace
+
+Registrar::Registrar(PluginPaths paths, std::string resource, DevicePlugin& plugin)
+    : paths_(std::move(paths)), resource_(std::move(resource)), plugin_(plugin) {}
+
+void Registrar::run(const std::stop_token& stop) {
+  std::string last_problem;
+  while (!stop.stop_requested()) {
+    auto watch = FolderWatch::open(paths_.folder);
+    if (!watch) {
+      if (watch.error().message != last_problem) spdlog::warn("{}", watch.error().message);
+      last_problem = watch.error().message;
+      std::this_thread::sleep_for(kFirstBackoff);
+      continue;
+    }
+    const std::stop_callback wake_at_stop(stop, [&] { watch->wake(); });
+    plugin_.on_unwatched([&] { watch->wake(); });
+    while (!stop.stop_requested() && inode(paths_.folder)) {
+      step();
+      const auto now = Steady::now();
+      const bool retrying = backoff_ > milliseconds{} && not_before_ > now;
+      watch->wait(retrying ? std::chrono::ceil<milliseconds>(not_before_ - now) : kLookAgain);
+    }
+    plugin_.on_unwatched(nullptr);
+  }
+  plugin_.stop();
+}
+
+bool Registrar::own_socket_is_there() const {
+  return own_socket_ && inode(paths_.socket()) == own_socket_;
+}
+
+void Registrar::step() {
+  if (!own_socket_is_there()) {
+    const auto served = plugin_.serve(paths_.socket());
+    own_socket_ = inode(paths_.socket());
+    kubelet_socket_ = 0;
+    if (!served) return spdlog::error("{}", served.error().message);
+  }
+  const auto kubelet = inode(paths_.kubelet_socket());
+  if (!kubelet) {
+    backoff_ = {};
+    return;  // not running; its start wakes us
+  }
+  const bool fresh = *kubelet != kubelet_socket_;
+  if (!fresh && plugin_.watched()) {
+    backoff_ = {};
+    return;
+  }
+  // A kubelet that has just started is asked at once; one that dropped us, after a pause: its end
+  // of the old stream may still be on the way, and would take the new one with it.
+  const auto now = Steady::now();
+  if (fresh && backoff_ == milliseconds{}) {
+    not_before_ = now;
+    backoff_ = kFirstBackoff;
+  } else if (backoff_ == milliseconds{}) {
+    not_before_ = now + kLookAgain;
+    backoff_ = kLongestBackoff;
+  }
+  if (now < not_before_) return;
+
+  const auto registered = register_plugin(paths_, resource_, kRegisterLimit);
+  if (registered && plugin_.wait_until_watched(kUntilWatched)) {
+    kubelet_socket_ = *kubelet;
+    backoff_ = {};
+    ++registrations_;
+    spdlog::info("kubelet has registered {}", resource_);
+    return;
+  }
+  spdlog::warn("{}; trying again", registered ? "kubelet registered us and does not listen"
+                                              : registered.error().message);
+  not_before_ = Steady::now() + backoff_;
+  backoff_ = std::min(backoff_ * 2, kLongestBackoff);
+}
+
+}  // namespace tangram::node

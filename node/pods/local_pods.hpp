@@ -1,0 +1,87 @@
+#pragma once
+
+#include "base/result.hpp"
+#include "kube/api.hpp"
+#include "kube/objects.hpp"
+#include "kube/reflector.hpp"
+#include "model/grant.hpp"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tangram::node {
+
+/// The annotation that says which cards a pod was given, in full and as decoded pods list it.
+inline constexpr std::string_view kGrantKey = "gpu-grant";
+
+/// A pod of this node.
+struct LocalPod {
+  kube::Pod pod;
+  std::string grant_text;  ///< the annotation; empty = none
+  /// Decoded, and found to be issued to this very pod for this node; nothing if not.
+  std::optional<model::Grant> grant;
+  std::string grant_problem;  ///< why not, if there is an annotation
+  /// Containers whose own environment may set NVIDIA_VISIBLE_DEVICES (env or envFrom).
+  std::set<std::string, std::less<>> choose_devices;
+};
+using LocalPodPtr = std::shared_ptr<const LocalPod>;
+
+/// @returns kInvalidArgument if the text is no pod
+Result<LocalPod> decode_local_pod(std::string text, std::string_view node);
+
+/// Judges a grant's text for a pod on a node: sets grant or grant_problem.
+void judge_grant(LocalPod& pod, std::string_view node);
+
+/// Where a container's start looks for its pod.
+class PodSource {
+ public:
+  virtual ~PodSource() = default;
+  /// As last heard; nothing if not heard of, finished or gone. Asks nobody.
+  [[nodiscard]] virtual LocalPodPtr find(std::string_view uid) const = 0;
+  /// All that find() finds.
+  [[nodiscard]] virtual std::vector<LocalPodPtr> all() const = 0;
+  /// All pods of the node have been heard of.
+  [[nodiscard]] virtual bool synced() const = 0;
+  /// From the API server.
+  /// @returns kNotFound     there is no such pod, or not on this node
+  ///          kUnavailable  the API server does not answer
+  virtual Result<LocalPodPtr> fetch(std::string_view ns, std::string_view name) = 0;
+};
+
+/// The pods of this node, kept by a watch. Threads: safe.
+class LocalPods final : public PodSource, public kube::ObjectSink {
+ public:
+  /// @param changed  called on the watch's thread after every change
+  LocalPods(kube::KubeApi& api, std::string node, std::function<void()> changed);
+
+  /// What a Reflector must be asked for.
+  [[nodiscard]] static kube::ReflectorOptions to_watch(std::string_view node);
+
+  [[nodiscard]] LocalPodPtr find(std::string_view uid) const override;
+  [[nodiscard]] std::vector<LocalPodPtr> all() const override;
+  [[nodiscard]] bool synced() const override;
+  Result<LocalPodPtr> fetch(std::string_view ns, std::string_view name) override;
+
+  void replace(std::vector<std::string> objects) override;
+  void change(kube::EventType type, std::string object) override;
+
+ private:
+  using Pods = std::map<std::string, LocalPodPtr, std::less<>>;  ///< by UID
+
+  kube::KubeApi& api_;
+  const std::string node_;
+  const std::function<void()> changed_;
+  mutable std::mutex mutex_;
+  // Under mutex_.
+  Pods pods_;
+  bool synced_ = false;
+};
+
+}  // namespace tangram::node

@@ -1,0 +1,208 @@
+#include "node/publish/node_publisher.hpp"
+
+#include "kube/client.hpp"
+#include "kube/url.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace tangram::node {
+
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr milliseconds kFirstBackoff{100};  // a conflict: somebody has just written too
+constexpr milliseconds kMaxBackoff{30'000};
+constexpr milliseconds kWriteTimeout{5'000};
+
+// A card that fails and recovers, or another writer, must not make a node's every watcher in the
+// cluster busy: each write is sent to all schedulers and kubelets that watch it.
+constexpr int kWriteBurst = 10;
+constexpr seconds kWriteInterval{5};
+
+kube::ReflectorOptions own_node_only(const std::string& name) {
+  return {.path = "/api/v1/nodes", .field_selector = "metadata.name=" + name};
+}
+
+}  // namespace
+
+NodePublisher::NodePublisher(PublisherSettings settings, Parts parts)
+    : settings_(std::move(settings)),
+      parts_(std::move(parts)),
+      path_("/api/v1/nodes/" + kube::percent_encode(settings_.node)),
+      reflector_(parts_.api, own_node_only(settings_.node), *this, parts_.clock, parts_.sleeper),
+      limiter_(kWriteInterval, kWriteBurst, parts_.clock) {}
+
+void NodePublisher::start() {
+  watching_ = std::jthread([this](const std::stop_token& stop) { reflector_.run(stop); });
+  writing_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+void NodePublisher::stop() {
+  for (std::jthread* thread : {&watching_, &writing_}) thread->request_stop();
+  for (std::jthread* thread : {&watching_, &writing_}) {
+    if (thread->joinable()) thread->join();
+  }
+}
+
+void NodePublisher::changed() {
+  const std::lock_guard lock(mutex_);
+  look_ = true;
+  settled_ = false;
+  woken_.notify_all();
+}
+
+NodePublisher::Counts NodePublisher::counts() const {
+  const std::lock_guard lock(mutex_);
+  return counts_;
+}
+
+bool NodePublisher::settled() const {
+  const std::lock_guard lock(mutex_);
+  return settled_;
+}
+
+void NodePublisher::replace(std::vector<std::string> objects) {
+  if (objects.empty()) return lose("");
+  {
+    // A list says what is so, even if versions began anew: a server restored from a backup.
+    const std::lock_guard lock(mutex_);
+    newest_.clear();
+  }
+  for (std::string& object : objects) see(std::move(object));
+}
+
+void NodePublisher::change(kube::EventType type, std::string object) {
+  if (type != kube::EventType::kDeleted) return see(std::move(object));
+  const auto node = decode_own_node(std::move(object));
+  lose(node ? node->version : "");
+}
+
+/// Takes a state of the Node, from the watch or the answer to a write; whichever is newer counts.
+void NodePublisher::see(std::string object) {
+  auto node = decode_own_node(std::move(object));
+  if (!node) {
+    return spdlog::warn("node {} could not be read and is taken to be as it was: {}",
+                        settings_.node, node.error().message);
+  }
+  const std::lock_guard lock(mutex_);
+  if (!is_newer(node->version, newest_)) return;
+  newest_ = node->version;
+  node_ = std::move(*node);
+  look_ = true;
+  settled_ = false;
+  woken_.notify_all();
+}
+
+void NodePublisher::lose(std::string_view version) {
+  spdlog::warn("node {} is not there; its cards will be published once it is", settings_.node);
+  const std::lock_guard lock(mutex_);
+  node_.reset();
+  if (is_newer(version, newest_)) newest_ = version;
+  settled_ = false;
+}
+
+void NodePublisher::run(const std::stop_token& stop) {
+  milliseconds backoff = kFirstBackoff;
+  while (!stop.stop_requested()) {
+    await_turn(stop);
+    if (stop.stop_requested()) return;
+    const Turn turn = take_turn();
+    if (turn == Turn::kFailed) {
+      parts_.sleeper(backoff, stop);
+      backoff = std::min(backoff * 2, kMaxBackoff);
+      changed();
+      continue;
+    }
+    backoff = kFirstBackoff;
+    if (turn == Turn::kTooSoon) {
+      parts_.sleeper(kWriteInterval, stop);
+      changed();
+    }
+  }
+}
+
+void NodePublisher::await_turn(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  woken_.wait(lock, stop, [&] { return look_; });
+  look_ = false;
+}
+
+NodePublisher::Turn NodePublisher::take_turn() {
+  std::optional<OwnNode> node;
+  {
+    const std::lock_guard lock(mutex_);
+    node = node_;
+  }
+  const CardsPtr cards = parts_.cards();
+  const auto requested = parts_.requested();
+  if (!node || !cards || !requested) return Turn::kNothingToDo;
+  const auto record = record_of(*cards, *node, *requested, settings_.record);
+  if (!record) {
+    spdlog::error("node {}: {}", settings_.node, record.error().message);
+    const std::lock_guard lock(mutex_);
+    ++counts_.failures;
+    return Turn::kNothingToDo;  // the same again until the cards change
+  }
+  tell_news(*node, record->notices);
+  std::string_view subresource;
+  auto patch = metadata_patch(*node, *record);
+  if (!patch) {
+    subresource = "/status";
+    patch = capacity_patch(*node, *record);
+  }
+  if (patch) {
+    return limiter_.reserve(std::chrono::nanoseconds(0)) ? write(subresource, std::move(*patch))
+                                                         : Turn::kTooSoon;
+  }
+  const std::lock_guard lock(mutex_);
+  settled_ = !look_;
+  return Turn::kNothingToDo;
+}
+
+NodePublisher::Turn NodePublisher::write(std::string_view subresource, std::string patch) {
+  kube::Request request;
+  request.method = kube::Method::kPatch;
+  request.path = std::string(path_).append(subresource);
+  request.content_type = "application/merge-patch+json";
+  request.body = std::move(patch);
+  request.timeout = kWriteTimeout;
+  auto response = parts_.api.call(request);
+  const bool taken = response && response->status == 200;
+  {
+    const std::lock_guard lock(mutex_);
+    ++(taken ? counts_.writes : counts_.failures);
+  }
+  if (taken) {
+    spdlog::info("node {}: published {}", settings_.node,
+                 subresource.empty() ? "cards and labels" : "capacities");
+    see(std::move(response->body));
+    return Turn::kWrote;
+  }
+  spdlog::warn("node {}: what is published could not be written: {}", settings_.node,
+               response ? std::to_string(response->status) + ": " + kube::status_message(*response)
+                        : response.error().message);
+  return Turn::kFailed;
+}
+
+void NodePublisher::tell_news(const OwnNode& node, const std::vector<Notice>& notices) {
+  for (const Notice& notice : notices) {
+    if (told_.contains(notice)) continue;
+    spdlog::warn("node {}: {}: {}", node.name, notice.reason, notice.sentence);
+    parts_.tell({.kind = "Node",
+                 .ns = "",
+                 .name = node.name,
+                 .uid = node.uid,
+                 .type = kube::EventNote::Type::kWarning,
+                 .reason = notice.reason,
+                 .action = "Publish",
+                 .note = notice.sentence});
+  }
+  told_ = {notices.begin(), notices.end()};
+}
+
+}  // namespace tangram::node

@@ -1,0 +1,105 @@
+#pragma once
+
+#include "base/clock.hpp"
+#include "kube/event_series.hpp"
+#include "kube/rate_limiter.hpp"
+#include "kube/reflector.hpp"
+#include "node/publish/node_record.hpp"
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace tangram::node {
+
+struct PublisherSettings {
+  std::string node;  ///< the name of the agent's own Node
+  RecordSettings record;
+};
+
+/// Keeps the agent's own Node saying what is so: its cards, labels and capacities.
+///
+/// Level-triggered: it watches the Node, compares what stands there with what must, and writes the
+/// difference, whoever made it: kubelet, which zeroes capacities, a person, a Node made anew, or
+/// cards that changed. One write at a time; at rest none. After a failure, 409 included, it waits,
+/// 0.1 s and doubling up to 30 s, and compares anew with what stands there then. Against another
+/// writer that does not rest it writes ten times at once and then once in five seconds.
+/// Threads: two of its own, between start() and stop(); the calls are safe from any.
+class NodePublisher final : private kube::ObjectSink {
+ public:
+  struct Parts {
+    kube::KubeApi& api;  ///< this and the clock outlive the publisher
+    const Clock& clock;
+    /// The cards as they are; null = not known yet, and nothing is written. Called on the
+    /// publisher's thread, as the next two.
+    std::function<CardsPtr()> cards;
+    /// What all pods that are bound to the node request; nothing = not known yet.
+    std::function<std::optional<CardRequests>()> requested;
+    /// Takes an event about the Node; must not block.
+    std::function<void(kube::EventNote)> tell = [](const kube::EventNote&) {};
+    kube::Sleeper sleeper = kube::sleep_until_stopped;
+  };
+  NodePublisher(PublisherSettings settings, Parts parts);
+  ~NodePublisher() override { stop(); }
+  NodePublisher(const NodePublisher&) = delete;
+  NodePublisher& operator=(const NodePublisher&) = delete;
+
+  void start();
+  /// Waits for the write that is under way. What is published stays. Safe to repeat.
+  void stop();
+
+  /// Cards or requests may have changed: compares anew.
+  void changed();
+
+  struct Counts {
+    std::uint64_t writes = 0;    ///< that the API server has taken
+    std::uint64_t failures = 0;  ///< that it has not, or whose answer was lost
+  };
+  [[nodiscard]] Counts counts() const;
+  /// The Node says what is so, as far as has been heard.
+  [[nodiscard]] bool settled() const;
+
+ private:
+  enum class Turn { kNothingToDo, kWrote, kFailed, kTooSoon };
+
+  void replace(std::vector<std::string> objects) override;
+  void change(kube::EventType type, std::string object) override;
+
+  void run(const std::stop_token& stop);
+  Turn take_turn();
+  void await_turn(const std::stop_token& stop);
+  Turn write(std::string_view subresource, std::string patch);
+  void see(std::string object);
+  void lose(std::string_view version);
+  void tell_news(const OwnNode& node, const std::vector<Notice>& notices);
+
+  const PublisherSettings settings_;
+  const Parts parts_;
+  const std::string path_;
+  kube::Reflector reflector_;
+  kube::RateLimiter limiter_;
+  std::set<Notice> told_;  ///< that hold; of run()'s thread
+
+  mutable std::mutex mutex_;
+  std::condition_variable_any woken_;
+  // Under mutex_.
+  std::optional<OwnNode> node_;  ///< nothing = not there, or not seen yet
+  std::string newest_;           ///< resourceVersion that node_ or its absence is of
+  bool look_ = false;            ///< something may have changed since the last look
+  bool settled_ = false;
+  Counts counts_;
+
+  // Last, so that they end first.
+  std::jthread watching_;
+  std::jthread writing_;
+};
+
+}  // namespace tangram::node

@@ -1,0 +1,260 @@
+#include "node/publish/node_record.hpp"
+
+#include "base/json.hpp"
+#include "base/quote.hpp"
+#include "base/utf8.hpp"
+#include "model/cards.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdint>
+#include <utility>
+
+namespace tangram::node {
+
+namespace {
+
+constexpr std::string_view kMixed = "mixed";
+constexpr std::size_t kMaxLabelValue = 63;  // Kubernetes' limit
+constexpr std::size_t kMaxReason = 1024;    // what the cards annotation takes
+
+std::string join(const std::set<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text.append(text.empty() ? "" : ", ").append(name);
+  return text;
+}
+
+void add_reason(model::Card& card, std::string_view reason) {
+  if (!card.unavailable_reason.empty()) card.unavailable_reason += "; ";
+  card.unavailable_reason += reason;
+  card.unavailable_reason.resize(utf8_prefix(card.unavailable_reason, kMaxReason).size());
+}
+
+void cordon(model::Card& card, std::string_view reason) {
+  card.cordoned = true;
+  add_reason(card, reason);
+}
+
+/// Withholds what an operator has named, and tells of names that are no card's.
+void apply_cordon(std::vector<model::Card>& cards, const OwnNode& node,
+                  std::vector<Notice>& notices) {
+  CardNames named = parse_card_names(node.cordon);
+  for (model::Card& card : cards) {
+    if (named.include(card)) cordon(card, "cordoned by the node's annotation tangram.dev/cordon");
+  }
+  for (const model::Card& card : cards) {
+    named.ids.erase(card.id);
+    named.ids.erase(card.parent);
+  }
+  if (named.ids.empty()) return;
+  notices.push_back({"CordonUnknownCard",
+                     "annotation tangram.dev/cordon names " + quote(*named.ids.begin()) +
+                         ", which is no card of this node; write UUIDs of its cards as nvidia-smi "
+                         "-L shows them, with commas between, or all"});
+}
+
+/// Whom the cards belong to, where more than one may give them out.
+struct Ownership {
+  const std::optional<CardNames>& own;
+  bool contested = false;  ///< another device plugin gives out cards of this node
+  std::string by;          ///< "nvidia.com/gpu"
+
+  [[nodiscard]] bool is_ours(const model::Card& card) const {
+    return own ? own->include(card) : !contested;
+  }
+};
+
+Ownership ownership(const OwnNode& node, const CardRequests& requested,
+                    const std::optional<CardNames>& own) {
+  if (!node.foreign.empty()) return {own, true, join(node.foreign)};
+  // Its plugin is gone, and what it gave out is still held.
+  if (requested.foreign) return {own, true, "nvidia.com/gpu or nvidia.com/mig-* for its pods"};
+  return {own, false, ""};
+}
+
+void apply_ownership(std::vector<model::Card>& cards, const Ownership& owner,
+                     std::vector<Notice>& notices) {
+  const std::string reason =
+      owner.contested && !owner.own
+          ? "the node also has " + owner.by +
+                ", so NVIDIA's device plugin may give out this card too; stop that plugin on this "
+                "node, or name Tangram's cards in the agent's --own-cards"
+          : "not named in the agent's --own-cards";
+  bool withheld = false;
+  for (model::Card& card : cards) {
+    if (owner.is_ours(card)) continue;
+    withheld = true;
+    cordon(card, reason);
+  }
+  if (!withheld || owner.own) return;
+  notices.push_back(
+      {"CardsOwnedTwice",
+       "the node also has " + owner.by +
+           ", so its cards take no pods of Tangram's: each would be given out twice. Stop NVIDIA's "
+           "device plugin on this node and let its pods end, or name Tangram's cards in the "
+           "agent's --own-cards"});
+}
+
+std::string model_label(const std::vector<model::Card>& cards) {
+  if (cards.empty()) return "";
+  const auto same = [&](const model::Card& card) { return card.model == cards.front().model; };
+  return std::all_of(cards.begin(), cards.end(), same) ? label_value(cards.front().model)
+                                                       : std::string(kMixed);
+}
+
+NodeRecord::Capacity capacity(const std::vector<model::Card>& cards,
+                              const CardRequests& requested) {
+  NodeRecord::Capacity sum;
+  for (const model::Card& card : cards) {
+    sum.milli += card.compute;
+    sum.memory += card.memory;
+  }
+  return {std::max(sum.milli, requested.milli), std::max(sum.memory, requested.memory)};
+}
+
+bool is_alphanumeric(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
+
+/// Which of the values that are to stand in a map do not, as members of a merge patch.
+class Changes {
+ public:
+  void set(std::string_view name, const std::optional<std::string>& now,
+           const std::optional<std::string>& wanted) {
+    if (now != wanted) changes_.emplace_back(name, wanted);
+  }
+  [[nodiscard]] bool any() const { return !changes_.empty(); }
+  void write(json::Writer& out) const {
+    for (const auto& [name, value] : changes_) {
+      out.key(name);
+      if (value) {
+        out.string(*value);
+      } else {
+        out.null();
+      }
+    }
+  }
+
+ private:
+  std::vector<std::pair<std::string, std::optional<std::string>>> changes_;
+};
+
+/// Texts that say the same are the same: a later version of ours may order members otherwise.
+bool lists(const std::optional<std::string>& annotation, const std::vector<model::Card>& cards) {
+  if (!annotation) return false;
+  const auto listed = model::decode_cards(*annotation);
+  return listed && *listed == cards;
+}
+
+/// What the API server gives back may be written otherwise: "4k" for "4000".
+bool is_amount(const std::optional<KubeQuantity>& now, std::int64_t amount) {
+  return now && *now == *KubeQuantity::parse(std::to_string(amount));
+}
+
+}  // namespace
+
+bool CardNames::include(const model::Card& card) const {
+  return all || ids.contains(card.id) || (!card.parent.empty() && ids.contains(card.parent));
+}
+
+CardNames parse_card_names(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  CardNames names;
+  while (!text.empty()) {
+    std::string_view name = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(text.size(), name.size() + 1));
+    name.remove_prefix(std::min(name.size(), name.find_first_not_of(kBlanks)));
+    name = name.substr(0, name.find_last_not_of(kBlanks) + 1);
+    if (name == "all") {
+      names.all = true;
+    } else if (!name.empty()) {
+      names.ids.emplace(name);
+    }
+  }
+  return names;
+}
+
+std::string label_value(std::string_view model) {
+  std::string value(model.substr(0, std::min(model.size(), kMaxLabelValue)));
+  std::replace_if(
+      value.begin(), value.end(),
+      [](char c) { return !is_alphanumeric(c) && c != '-' && c != '_' && c != '.'; }, '-');
+  while (!value.empty() && !is_alphanumeric(value.back())) value.pop_back();
+  const auto first = std::find_if(value.begin(), value.end(), is_alphanumeric);
+  value.erase(value.begin(), first);
+  return value;
+}
+
+Result<NodeRecord> record_of(const CardsNow& now, const OwnNode& node,
+                             const CardRequests& requested, const RecordSettings& settings) {
+  std::vector<model::Card> cards;
+  cards.reserve(now.inventory.cards.size());
+  for (const InstalledCard& installed : now.inventory.cards) cards.push_back(installed.card);
+  NodeRecord record;
+  apply_ownership(cards, ownership(node, requested, settings.own_cards), record.notices);
+  apply_cordon(cards, node, record.notices);
+  // As a reader will have it. What no reader takes must not be written: it would be found wrong,
+  // and written again, without end.
+  auto listed = model::decode_cards(model::encode_cards(cards));
+  if (!listed) {
+    return fail(Errc::kInvalidArgument,
+                "the cards of this machine cannot be published: " + listed.error().message);
+  }
+  record.cards = std::move(*listed);
+  record.model_label = model_label(record.cards);
+  if (settings.aggregates) record.capacity = capacity(record.cards, requested);
+  return record;
+}
+
+std::optional<std::string> metadata_patch(const OwnNode& node, const NodeRecord& record) {
+  using Text = std::optional<std::string>;
+  const bool any = !record.cards.empty();
+  Changes labels;
+  labels.set(kGpuLabel, node.gpu_label, any ? Text("true") : std::nullopt);
+  labels.set(kModelLabel, node.model_label, any ? Text(record.model_label) : std::nullopt);
+  const bool same_cards = lists(node.cards, record.cards);
+  if (same_cards && !labels.any()) return std::nullopt;
+  std::string patch;
+  json::Writer out(patch);
+  out.begin_object().key("metadata").begin_object().member("uid", node.uid);
+  if (!same_cards) {
+    out.key("annotations").begin_object();
+    out.member(kCardsAnnotation, model::encode_cards(record.cards)).end_object();
+  }
+  if (labels.any()) {
+    out.key("labels").begin_object();
+    labels.write(out);
+    out.end_object();
+  }
+  out.end_object().end_object();
+  return patch;
+}
+
+std::optional<std::string> capacity_patch(const OwnNode& node, const NodeRecord& record) {
+  struct Amount {
+    std::string_view resource;
+    const std::optional<KubeQuantity>& now;
+    std::int64_t wanted;
+  };
+  const NodeRecord::Capacity wanted = record.capacity.value_or(NodeRecord::Capacity{});
+  const std::array amounts{Amount{kMilliResource, node.milli, wanted.milli.count()},
+                           Amount{kMemoryResource, node.memory, wanted.memory.count()}};
+  std::string patch;
+  json::Writer out(patch);
+  bool any = false;
+  out.begin_object().key("metadata").begin_object().member("uid", node.uid).end_object();
+  out.key("status").begin_object().key("capacity").begin_object();
+  for (const Amount& amount : amounts) {
+    if (record.capacity ? is_amount(amount.now, amount.wanted) : !amount.now) continue;
+    any = true;
+    out.key(amount.resource);
+    if (record.capacity) {
+      out.string(std::to_string(amount.wanted));
+    } else {
+      out.null();
+    }
+  }
+  out.end_object().end_object().end_object();
+  return any ? std::optional(std::move(patch)) : std::nullopt;
+}
+
+}  // namespace tangram::node

@@ -1,0 +1,53 @@
+#pragma once
+
+#include "base/quantity.hpp"
+#include "base/result.hpp"
+#include "kube/api.hpp"
+#include "model/card.hpp"
+
+#include <chrono>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tangram::node {
+
+/// Annotations and labels of the agent's own Node; people write the cordon, the agent the rest.
+inline constexpr std::string_view kCardsAnnotation = "tangram.dev/cards";
+inline constexpr std::string_view kCordonAnnotation = "tangram.dev/cordon";
+inline constexpr std::string_view kGpuLabel = "tangram.dev/gpu";
+inline constexpr std::string_view kModelLabel = "tangram.dev/gpu-model";
+
+/// The agent's own v1.Node, as far as its record is concerned.
+struct OwnNode {
+  std::string name;
+  std::string uid;
+  std::string version;               ///< metadata.resourceVersion
+  std::optional<std::string> cards;  ///< kCardsAnnotation, as it stands
+  std::string cordon;                ///< kCordonAnnotation; empty = not there
+  std::optional<std::string> gpu_label;
+  std::optional<std::string> model_label;
+  std::optional<KubeQuantity> milli;   ///< status.capacity of kMilliResource
+  std::optional<KubeQuantity> memory;  ///< status.capacity of kMemoryResource
+  std::set<std::string> foreign;       ///< is_foreign_gpu() resources with a capacity above 0
+};
+
+/// @returns kInvalidArgument, with the path of what is wrong
+Result<OwnNode> decode_own_node(std::string text);
+
+/// Reads it from the API server.
+/// @returns kNotFound, or kUnavailable for everything else: another try may mend it
+Result<OwnNode> read_own_node(kube::KubeApi& api, std::string_view name,
+                              std::chrono::milliseconds timeout);
+
+/// The cards that the Node lists: what the agent published before its restart. None if it lists
+/// none that can be read.
+[[nodiscard]] std::vector<model::Card> previous_cards(const OwnNode& node);
+
+/// Is one resourceVersion newer than another of the same kind of object? They are decimal numbers
+/// of any length (CompareResourceVersion in k8s.io/apimachinery). "" is older than everything.
+[[nodiscard]] bool is_newer(std::string_view version, std::string_view than);
+
+}  // namespace tangram::node

@@ -1,0 +1,36 @@
+#pragma once
+
+#include "base/result.hpp"
+#include "base/units.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace tangram::node {
+
+/// The cards of a node as Kubernetes itself counts them: two numbers that in-tree fit, quotas and
+/// `kubectl describe node` see.
+inline constexpr std::string_view kMilliResource = "tangram.dev/gpu-milli";
+inline constexpr std::string_view kMemoryResource = "tangram.dev/gpu-mem-mib";
+
+/// Is this a resource by which NVIDIA's own device plugin gives out cards: nvidia.com/gpu, its
+/// time-sliced form nvidia.com/gpu.shared, or MIG instances, nvidia.com/mig-1g.10gb?
+[[nodiscard]] bool is_foreign_gpu(std::string_view resource);
+
+/// What pods request of their node's cards, by names that are not the slot.
+struct CardRequests {
+  MilliGpu milli = {};    ///< kMilliResource
+  Mebibytes memory = {};  ///< kMemoryResource
+  bool foreign = false;   ///< somebody holds cards through another device plugin
+  friend bool operator==(const CardRequests&, const CardRequests&) = default;
+};
+
+[[nodiscard]] CardRequests operator+(const CardRequests& a, const CardRequests& b);
+/// The larger of each.
+[[nodiscard]] CardRequests larger_of(const CardRequests& a, const CardRequests& b);
+
+/// Reads what one v1.Pod requests, by Kubernetes' rule for pod requests.
+/// @returns kInvalidArgument for what is no pod, or requests more than any node has
+Result<CardRequests> read_card_requests(std::string pod);
+
+}  // namespace tangram::node

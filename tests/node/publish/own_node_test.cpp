@@ -1,0 +1,93 @@
+#include "node/publish/own_node.hpp"
+
+#include "kube/local_api.hpp"
+#include "model/cards.hpp"
+#include "tests/testing/builders.hpp"
+#include "tests/testing/fault_api.hpp"
+#include "tests/testing/kube_builders.hpp"
+#include "tests/testing/manual_clock.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tangram::node {
+namespace {
+
+using std::chrono::seconds;
+using testing::card;
+
+TEST(OwnNodeTest, ReadsWhatTheRecordIsMadeOf) {
+  const auto node = decode_own_node(
+      R"({"metadata":{"name":"gpu-1","uid":"u-1","resourceVersion":"42","labels":{"a":"b",)"
+      R"("tangram.dev/gpu":"true","tangram.dev/gpu-model":"A100"},"annotations":{"x":"y",)"
+      R"("tangram.dev/cards":"{}","tangram.dev/cordon":"GPU-1"}},"spec":{"podCIDR":"10.0.0.0/24"},)"
+      R"("status":{"capacity":{"cpu":"8","tangram.dev/gpu-milli":"4k","tangram.dev/gpu-mem-mib":)"
+      R"("81920","nvidia.com/gpu":"0","nvidia.com/mig-1g.10gb":"7"},)"
+      R"("allocatable":{"nvidia.com/gpu":"4"}}})");
+  ASSERT_TRUE(node.has_value()) << node.error().message;
+  EXPECT_EQ(node->name, "gpu-1");
+  EXPECT_EQ(node->uid, "u-1");
+  EXPECT_EQ(node->version, "42");
+  EXPECT_EQ(node->cards, "{}");
+  EXPECT_EQ(node->cordon, "GPU-1");
+  EXPECT_EQ(node->gpu_label, "true");
+  EXPECT_EQ(node->model_label, "A100");
+  EXPECT_EQ(node->milli, KubeQuantity::parse("4000").value());
+  EXPECT_EQ(node->memory, KubeQuantity::parse("81920").value());
+  EXPECT_EQ(node->foreign, std::set<std::string>{"nvidia.com/mig-1g.10gb"});
+}
+
+TEST(OwnNodeTest, BareNodeHasNothingOfOurs) {
+  const auto node = decode_own_node(R"({"metadata":{"name":"gpu-1","uid":"u-1"}})");
+  ASSERT_TRUE(node.has_value()) << node.error().message;
+  EXPECT_FALSE(node->cards || node->gpu_label || node->model_label || node->milli || node->memory);
+  EXPECT_TRUE(node->foreign.empty());
+}
+
+TEST(OwnNodeTest, RefusesWhatIsNoNode) {
+  for (const char* text : {"", "[]", "{}", R"({"metadata":{"name":"gpu-1"}})",
+                           R"({"metadata":{"name":"gpu-1","uid":"u"},"status":{"capacity":)"
+                           R"({"tangram.dev/gpu-milli":"many"}}})"}) {
+    const auto node = decode_own_node(text);
+    ASSERT_FALSE(node.has_value()) << text;
+    EXPECT_EQ(node.error().code, Errc::kInvalidArgument);
+  }
+}
+
+TEST(OwnNodeTest, ReadsBackWhatWasPublished) {
+  const std::vector<model::Card> cards{card("GPU-1"), card("GPU-2")};
+  OwnNode node;
+  EXPECT_TRUE(previous_cards(node).empty());
+  node.cards = model::encode_cards(cards);
+  EXPECT_EQ(previous_cards(node), cards);
+  node.cards = "of another program";
+  EXPECT_TRUE(previous_cards(node).empty());
+}
+
+TEST(OwnNodeTest, IsReadFromTheApiServer) {
+  const testing::ManualClock clock;
+  kube::LocalApi api(clock);
+  testing::FaultApi faulty(api);
+  EXPECT_EQ(read_own_node(faulty, "gpu-1", seconds(1)).error().code, Errc::kNotFound);
+  ASSERT_EQ(api.call(testing::write_request(kube::Method::kPost, "/api/v1/nodes",
+                                            testing::node_json("gpu-1")))
+                ->status,
+            201);
+  const auto node = read_own_node(faulty, "gpu-1", seconds(1));
+  ASSERT_TRUE(node.has_value()) << node.error().message;
+  EXPECT_EQ(node->name, "gpu-1");
+  faulty.will_answer({kube::Method::kGet, "/gpu-1"}, 503);
+  EXPECT_EQ(read_own_node(faulty, "gpu-1", seconds(1)).error().code, Errc::kUnavailable);
+  faulty.will({kube::Method::kGet, "/gpu-1"}, testing::Fault::Kind::kLoseBefore);
+  EXPECT_EQ(read_own_node(faulty, "gpu-1", seconds(1)).error().code, Errc::kUnavailable);
+}
+
+TEST(OwnNodeTest, VersionsAreNumbersOfAnyLength) {
+  EXPECT_TRUE(is_newer("10", "9"));
+  EXPECT_TRUE(is_newer("43", "42"));
+  EXPECT_TRUE(is_newer("1", ""));
+  EXPECT_FALSE(is_newer("42", "42"));
+  EXPECT_FALSE(is_newer("9", "10"));
+}
+
+}  // namespace
+}  // namespace tangram::node

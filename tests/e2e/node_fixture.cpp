@@ -100,8 +100,19 @@ bool NodeTest::wait_starts(const std::string& uid, const std::string& container,
   });
 }
 
+std::vector<std::string> NodeTest::agent_arguments() const {
+  return {"--sharers-per-card", std::to_string(sharers_)};
+}
+
+void NodeTest::restart_apiserver() {
+  auto restart = Process::start({environment().control, "restart-apiserver"},
+                                environment().state / "logs/restart-apiserver.log");
+  if (!restart) throw std::runtime_error(restart.error().message);
+  while (restart->running()) std::this_thread::sleep_for(10ms);
+}
+
 void NodeTest::start_agent() {
-  node_.start("tangram-node", {"--sharers-per-card", std::to_string(sharers_)});
+  node_.start("tangram-node", agent_arguments());
   if (!wait_node_offers_slots(kRegistrationLimit)) {
     throw std::runtime_error("kubelet does not offer the agent's slots:\n" + agent_log());
   }

@@ -39,11 +39,14 @@ class NodeTest : public ::testing::Test {
   bool wait_starts(const std::string& uid, const std::string& container, int count,
                    std::chrono::seconds limit);
 
+  [[nodiscard]] std::vector<std::string> agent_arguments() const;
   void start_agent();  ///< with this test's settings; returns when kubelet has its slots
   [[nodiscard]] int slots_offered();            ///< allocatable, by the Node
   [[nodiscard]] std::string cards_published();  ///< the Node's annotation; "" = none
   bool wait_node_offers_slots(std::chrono::seconds limit);
   [[nodiscard]] std::string agent_log() const;
+  /// On the same port; returns when it answers.
+  void restart_apiserver();
 
   /// No card over capacity, every grant right.
   void expect_books_right();

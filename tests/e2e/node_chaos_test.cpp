@@ -1,0 +1,126 @@
+// Kubelet, containerd and the agent end and come back while pods start.
+
+#include "tests/e2e/node_fixture.hpp"
+
+#include <poll.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+
+namespace tangram::e2e {
+namespace {
+
+/// Wakes when anything changes in a folder.
+class FolderWatch {
+ public:
+  explicit FolderWatch(const std::filesystem::path& folder) : fd_(inotify_init1(IN_CLOEXEC)) {
+    inotify_add_watch(fd_, folder.c_str(), IN_MODIFY | IN_CREATE | IN_MOVED_TO);
+  }
+  ~FolderWatch() { ::close(fd_); }
+  FolderWatch(const FolderWatch&) = delete;
+  FolderWatch& operator=(const FolderWatch&) = delete;
+
+  bool wait(std::chrono::milliseconds limit) const {
+    pollfd wanted{};
+    wanted.fd = fd_;
+    wanted.events = POLLIN;
+    return ::poll(&wanted, 1, static_cast<int>(limit.count())) > 0;
+  }
+
+ private:
+  int fd_;
+};
+
+class NodeChaosTest : public NodeTest {
+ protected:
+  /// One program dies at a random moment and comes back at another.
+  void disturb(std::mt19937& random) {
+    constexpr std::array<const char*, 3> kPrograms = {"kubelet", "tangram-node", "containerd"};
+    const std::string program = kPrograms[std::uniform_int_distribution<std::size_t>(0, 2)(random)];
+    const auto pause = [&](int most) {
+      std::this_thread::sleep_for(
+          std::chrono::milliseconds(std::uniform_int_distribution(0, most)(random)));
+    };
+    pause(1500);
+    node_.kill(program);
+    ++ended_[program];
+    pause(1500);
+    node_.start(program, program == "tangram-node" ? agent_arguments()
+                                                   : std::vector<std::string>());
+  }
+
+  std::map<std::string, int> ended_;
+};
+
+TEST_F(NodeChaosTest, NoContainerSeesAWrongCardWhileProgramsDie) {
+  const int rounds = sized(20, 1);
+  const int pods = sized(40, 20);
+  constexpr int kDisturbances = 3;  // of each round
+  auto random = seeded_random();
+  int wrong = 0;
+  int stuck = 0;
+  int refused_by_kubelet = 0;
+  int starts = 0;
+  for (int round = 0; round < rounds; ++round) {
+    starts_.forget();
+    create(random_pods(pods, "chaos-" + std::to_string(round), random));
+    for (int i = 0; i < kDisturbances; ++i) disturb(random);
+    ASSERT_TRUE(wait_node_offers_slots(60s));
+    wait_all_settled(180s);
+
+    for (const auto& [name, pod] : states()) {
+      // Where a pod comes to kubelet while the agent is away, kubelet ends it for good.
+      const bool by_kubelet = pod.phase == "Failed" && pod.reason == "UnexpectedAdmissionError";
+      refused_by_kubelet += by_kubelet ? 1 : 0;
+      if (by_kubelet || pod.all_running()) continue;
+      ++stuck;
+      ADD_FAILURE() << "round " << round << ": " << name << " is stuck: " << pod.phase << " "
+                    << pod.reason << " " << pod.message;
+    }
+    judge_.learn(*api_);
+    const auto verdict = judge_.judge(starts_.look());
+    EXPECT_TRUE(verdict.problems.empty()) << "round " << round << ": " << verdict.summary();
+    wrong += static_cast<int>(verdict.problems.size());
+    starts += verdict.with_gpu;
+    expect_books_right();
+    remove_pods();
+  }
+  Figures("node_chaos")
+      .add("rounds", rounds)
+      .add("pods", rounds * pods)
+      .add("kubelet_killed", ended_["kubelet"])
+      .add("agent_killed", ended_["tangram-node"])
+      .add("containerd_killed", ended_["containerd"])
+      .add("gpu_starts", starts)
+      .add("wrong", wrong)
+      .add("stuck", stuck)
+      .add("ended_by_kubelet_at_admission", refused_by_kubelet);
+}
+
+TEST_F(NodeChaosTest, AnAgentKilledBetweenAllocateAndPreStartLosesNothing) {
+  const int times = sized(20, 2);
+  int before_start = 0;
+  for (int i = 0; i < times; ++i) {
+    const std::string name = "between-" + std::to_string(i);
+    {
+      const FolderWatch journal(node_.journal());
+      create(gpu_pod(name, {{"gpu-fraction", "0.25"}}));
+      ASSERT_TRUE(journal.wait(30s)) << "the agent did not note an allocation";
+      node_.kill("tangram-node");
+    }
+    if (starts_.look(); starts_.of(uid_of(name)).empty()) ++before_start;
+    start_agent();
+    EXPECT_TRUE(eventually(90s, [&] { return states()[name].all_running(); })) << name;
+    expect_all_starts_right();
+    remove_pods();
+  }
+  Figures("node_agent_killed_after_allocate")
+      .add("times", times)
+      .add("container_had_not_started", before_start);
+  EXPECT_GT(before_start, 0) << "the agent was always too late killed to show anything";
+}
+
+}  // namespace
+}  // namespace tangram::e2e

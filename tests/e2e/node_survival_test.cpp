@@ -1,0 +1,153 @@
+// Which running pods survive what kubelet makes of a restart.
+
+#include "tests/e2e/node_fixture.hpp"
+
+#include <algorithm>
+#include <iostream>
+
+namespace tangram::e2e {
+namespace {
+
+const std::string kStatus = std::string("/api/v1/nodes/") + RealNode::kName + "/status";
+
+class NodeSurvivalTest : public NodeTest {
+ protected:
+  struct Count {
+    int running = 0;    ///< with the same container as before
+    int restarted = 0;  ///< runs, its container was started anew
+    int ended = 0;      ///< Failed, or no longer there
+  };
+
+  /// Pods that run, of each kind that kubelet treats differently; they request aggregates.
+  void start_pods(int holding, int crashing) {
+    for (int i = 0; i < holding + crashing; ++i) {
+      const std::vector<std::string> crash = {"crash", "2000"};
+      auto pod = gpu_pod("pod-" + std::to_string(i), {{"gpu-fraction", "0.25"}},
+                         i < holding ? std::vector<std::string>{"hold"} : crash);
+      // As the admission webhook writes them.
+      pod.resources = {{"tangram.dev/gpu-milli", "250"}, {"tangram.dev/gpu-mem-mib", "20480"}};
+      create(pod);
+    }
+    ASSERT_TRUE(eventually(90s, [&] {
+      starts_.look();
+      return std::ranges::all_of(states(), [&](const auto& pod) {
+        return !starts_.of(pod.second.uid).empty();
+      });
+    }));
+    before_ = states();
+  }
+
+  /// Kubelet comes back, and looks at every pod anew.
+  void restart_kubelet() {
+    node_.stop("kubelet");
+    node_.start("kubelet");
+    ASSERT_TRUE(eventually(60s, [&] { return node_ready_since_restart(); }));
+    ASSERT_TRUE(wait_node_offers_slots(90s));
+  }
+
+  /// A pod made now is started: so kubelet has gone through all others before.
+  bool node_ready_since_restart() {
+    const std::string name = "probe-" + std::to_string(probes_++);
+    create(plain_pod(name));
+    return eventually(60s, [&] { return states()[name].all_running(); });
+  }
+
+  Count count() {
+    Count count;
+    const auto now = states();
+    for (const auto& [name, was] : before_) {
+      const auto found = now.find(name);
+      if (found == now.end() || found->second.phase == "Failed") {
+        ++count.ended;
+        if (found != now.end()) {
+          std::cout << name << " ended: " << found->second.reason << " " << found->second.message
+                    << "\n";
+        }
+      } else if (was.containers.at("main").restarts == found->second.containers.at("main").restarts) {
+        ++count.running;
+      } else {
+        ++count.restarted;
+      }
+    }
+    return count;
+  }
+
+  /// The pods whose program crashes, and so runs anew, are still started.
+  void expect_crashing_pods_go_on(int holding) {
+    for (const auto& [name, pod] : before_) {
+      if (std::stoi(name.substr(4)) < holding) continue;
+      const auto starts = starts_.of(pod.uid).size();
+      if (states()[name].phase == "Failed") continue;
+      EXPECT_TRUE(wait_starts(pod.uid, "main", static_cast<int>(starts) + 2, 60s)) << name;
+    }
+  }
+
+  void report(const std::string& name, const Count& count) {
+    Figures(name)
+        .add("pods", static_cast<int>(before_.size()))
+        .add("running", count.running)
+        .add("restarted", count.restarted)
+        .add("ended", count.ended);
+  }
+
+  PodStates before_;
+  int probes_ = 0;
+};
+
+TEST_F(NodeSurvivalTest, NoPodIsLostWhenKubeletRestartsBesideASickCard) {
+  const int holding = sized(12, 4);
+  start_pods(holding, sized(4, 1));
+  for (auto& card : cards_) card.healthy = false;
+  node_.write_cards(cards_);
+  ASSERT_TRUE(eventually(30s, [&] {
+    return cards_published().find(R"("healthy":false)") != std::string::npos;
+  }));
+  restart_kubelet();
+  expect_crashing_pods_go_on(holding);
+  const Count after = count();
+  report("node_kubelet_restart_sick_cards", after);
+  EXPECT_EQ(after.ended, 0);
+  EXPECT_GE(after.running, holding);
+  expect_all_starts_right();
+}
+
+TEST_F(NodeSurvivalTest, CountsWhoSurvivesKubeletAfterTheAggregatesWereZeroed) {
+  const int holding = sized(12, 4);
+  ASSERT_TRUE(eventually(30s, [&] {
+    return cluster_.get(kStatus).find("tangram.dev/gpu-milli") != std::string::npos;
+  })) << "the agent publishes no aggregates";
+  start_pods(holding, sized(4, 1));
+  // Stopped, the agent cannot mend it before kubelet looks.
+  node_.signal("tangram-node", SIGSTOP);
+  const std::string zero = R"({"tangram.dev/gpu-milli":"0","tangram.dev/gpu-mem-mib":"0"})";
+  cluster_.patch(kStatus, R"({"status":{"capacity":)" + zero + R"(,"allocatable":)" + zero + "}}");
+  node_.stop("kubelet");
+  node_.start("kubelet");
+  std::this_thread::sleep_for(5s);  // kubelet decides about its pods before any plugin is there
+  node_.signal("tangram-node", SIGCONT);
+  ASSERT_TRUE(wait_node_offers_slots(90s));
+  EXPECT_TRUE(eventually(60s, [&] {
+    return cluster_.get(kStatus).find(R"("tangram.dev/gpu-milli":"8k")") != std::string::npos;
+  })) << "the agent does not publish the aggregates again";
+  report("node_kubelet_restart_zero_aggregates", count());
+  expect_all_starts_right();
+}
+
+TEST_F(NodeSurvivalTest, NoContainerSeesAWrongCardAfterThePowerFailed) {
+  const int holding = sized(12, 4);
+  start_pods(holding, 0);
+  node_.lose_power();
+  node_.start("containerd");
+  node_.start("kubelet");
+  start_agent();
+  EXPECT_TRUE(wait_all_settled(180s));
+  report("node_power_lost", count());
+  expect_all_starts_right();
+  // Those that kubelet ended make room, and new ones start.
+  create(gpu_pod("after", {{"gpu-fraction", "0.25"}}));
+  EXPECT_TRUE(eventually(90s, [&] { return states()["after"].all_running(); }));
+  expect_all_starts_right();
+}
+
+}  // namespace
+}  // namespace tangram::e2e

@@ -15,10 +15,10 @@ namespace tangram::node {
 /// One allocatable device as the vendor's library shows it: a physical card without MIG, or a MIG
 /// instance.
 struct InstalledCard {
-  model::Card card;    ///< healthy and not cordoned: that is for others to judge
-  int index = -1;      ///< the driver's number; it may change over reboots, so for people only
-  Mebibytes total;     ///< what is soldered on; card.memory is that less `reserved`
-  Mebibytes reserved;  ///< the driver's own
+  model::Card card;  ///< healthy unless the source itself says otherwise; the rest is judged later
+  int index = -1;    ///< the driver's number; it may change over reboots, so for people only
+  Mebibytes total;   ///< what is soldered on; card.memory is that less `reserved`
+  Mebibytes reserved;              ///< the driver's own
   std::string compute_capability;  ///< "8.0"; empty = unknown
   std::string mig_profile;         ///< "1g.10gb"; empty = no MIG instance
   friend bool operator==(const InstalledCard&, const InstalledCard&) = default;
@@ -65,7 +65,8 @@ class CardSource {
   virtual ~CardSource() = default;
 
   /// All cards, in the driver's order.
-  /// @returns kUnavailable if the library cannot be asked (no driver, driver restarting)
+  /// @returns kUnavailable if the library cannot be asked (no driver, driver restarting),
+  ///          kInvalidArgument if what it reads is wrong, with what to write
   virtual Result<Inventory> inventory() = 0;
 
   /// What happened since the last call; waits up to `limit` for something to happen.

@@ -1,10 +1,9 @@
 #include "tests/e2e/checker.hpp"
 
-#include <fnmatch.h>
-#include <rapidjson/document.h>
+#include "tests/e2e/asked.hpp"
+#include "tests/e2e/raw_json.hpp"
 
 #include <algorithm>
-#include <stdexcept>
 
 namespace tangram::e2e {
 
@@ -12,110 +11,6 @@ namespace {
 
 using rapidjson::Document;
 using rapidjson::Value;
-using Texts = std::map<std::string, std::string>;
-
-constexpr const char* kPrefix = "tangram.dev/";
-
-Document parse(const std::string& text) {
-  Document made;
-  if (made.Parse(text.c_str()).HasParseError()) throw std::runtime_error("no JSON: " + text);
-  return made;
-}
-
-std::string text_of(const Value& object, const char* key) {
-  const auto found = object.FindMember(key);
-  return found == object.MemberEnd() ? "" : found->value.GetString();
-}
-
-/// Annotations under tangram.dev/, without the prefix.
-Texts annotations_of(const Value& object) {
-  Texts found;
-  const Value& metadata = object["metadata"];
-  const auto all = metadata.FindMember("annotations");
-  if (all == metadata.MemberEnd()) return found;
-  for (const auto& entry : all->value.GetObject()) {
-    const std::string name = entry.name.GetString();
-    if (name.starts_with(kPrefix)) {
-      found[name.substr(std::string(kPrefix).size())] = entry.value.GetString();
-    }
-  }
-  return found;
-}
-
-/// "0.25" -> 250; at most three decimals.
-long thousandths(const std::string& text) {
-  const auto point = text.find('.');
-  const std::string whole = text.substr(0, point);
-  std::string decimals = point == std::string::npos ? "" : text.substr(point + 1);
-  decimals.resize(3, '0');
-  return std::stol(whole) * 1000 + std::stol(decimals);
-}
-
-/// "8Gi", "512Mi" or bytes -> MiB, rounded up.
-long mebibytes(const std::string& text) {
-  std::size_t digits = 0;
-  const long number = std::stol(text, &digits);
-  const std::string unit = text.substr(digits);
-  constexpr long kMib = 1L << 20;
-  if (unit == "Gi") return number * 1024;
-  if (unit == "Mi") return number;
-  if (unit == "G") return (number * 1'000'000'000 + kMib - 1) / kMib;
-  if (unit == "M") return (number * 1'000'000 + kMib - 1) / kMib;
-  if (unit.empty()) return (number + kMib - 1) / kMib;
-  throw std::runtime_error("the checker does not know the unit of " + text);
-}
-
-struct Amount {
-  long mib = 0;
-  long milli = 0;
-  friend bool operator==(const Amount&, const Amount&) = default;
-};
-
-struct Asked {
-  Texts annotations;
-
-  [[nodiscard]] bool anything() const {
-    return annotations.contains("gpu-fraction") || annotations.contains("gpu-mem") ||
-           annotations.contains("gpu-count");
-  }
-  [[nodiscard]] std::string get(const char* name, const char* otherwise) const {
-    const auto found = annotations.find(name);
-    return found == annotations.end() ? otherwise : found->second;
-  }
-  [[nodiscard]] std::size_t cards() const { return std::stoul(get("gpu-count", "1")); }
-  [[nodiscard]] bool whole_cards() const {
-    return !annotations.contains("gpu-mem") && thousandths(get("gpu-fraction", "1")) == 1000;
-  }
-  [[nodiscard]] Amount on(const CardUse& card) const {
-    if (!annotations.contains("gpu-mem")) {
-      const long milli = thousandths(get("gpu-fraction", "1"));
-      return {.mib = card.memory_mib * milli / 1000, .milli = milli};
-    }
-    const long mib = mebibytes(get("gpu-mem", ""));
-    const bool says_compute = annotations.contains("gpu-compute");
-    return {
-        .mib = mib,
-        .milli = says_compute ? thousandths(get("gpu-compute", "")) : 1000 * mib / card.memory_mib};
-  }
-  [[nodiscard]] bool takes_model(const std::string& model) const {
-    bool included = true;
-    bool any_including = false;
-    bool matched = false;
-    std::string rest = get("gpu-model", "");
-    while (!rest.empty()) {
-      const auto comma = rest.find(',');
-      std::string glob = rest.substr(0, comma);
-      rest = comma == std::string::npos ? "" : rest.substr(comma + 1);
-      const bool excludes = glob.starts_with('!');
-      if (excludes) glob = glob.substr(1);
-      const bool hit = ::fnmatch(glob.c_str(), model.c_str(), 0) == 0;
-      if (excludes && hit) included = false;
-      if (!excludes) any_including = true;
-      if (!excludes && hit) matched = true;
-    }
-    return included && (matched || !any_including);
-  }
-};
 
 class Check {
  public:
@@ -126,7 +21,7 @@ class Check {
     const auto annotations = annotations_of(node);
     const auto found = annotations.find("cards");
     if (found == annotations.end()) return;
-    const Document list = parse(found->second);
+    const Document list = parse_json(found->second);
     for (const Value& card : list["cards"].GetArray()) cards[text_of(card, "id")] = read_card(card);
   }
 
@@ -135,9 +30,9 @@ class Check {
     const std::string node = text_of(pod["spec"], "nodeName");
     const std::string phase = pod.HasMember("status") ? text_of(pod["status"], "phase") : "";
     if (phase == "Succeeded" || phase == "Failed") return;
-    const Asked asked{annotations_of(pod)};
-    const auto grant = asked.annotations.find("gpu-grant");
-    const bool granted = grant != asked.annotations.end();
+    const Texts annotations = annotations_of(pod);
+    const auto grant = annotations.find("gpu-grant");
+    const bool granted = grant != annotations.end();
     if (node.empty()) {
       if (granted) problem(pod, "waits, but has a grant");
       return;
@@ -145,8 +40,8 @@ class Check {
     ++verdict.bound;
     if (granted) {
       ++verdict.granted;
-      take_grant(pod, asked, parse(grant->second));
-    } else if (asked.anything()) {
+      take_grant(pod, annotations, parse_json(grant->second));
+    } else if (asks_for_gpu(annotations)) {
       problem(pod, "is bound to " + node + " without a grant");
     }
   }
@@ -172,23 +67,29 @@ class Check {
     verdict.problems.push_back("pod " + text_of(pod["metadata"], "name") + " " + what);
   }
 
-  void take_grant(const Value& pod, const Asked& asked, const Document& grant) {
+  void take_grant(const Value& pod, const Texts& annotations, const Document& grant) {
     const std::string node = text_of(pod["spec"], "nodeName");
     if (text_of(grant, "podUID") != text_of(pod["metadata"], "uid")) {
       problem(pod, "has the grant of another pod");
     }
     if (text_of(grant, "node") != node) problem(pod, "has a grant for another node");
     const std::string isolation = text_of(grant, "isolation");
-    const std::string wanted = asked.get("gpu-isolation", isolation.c_str());
-    if (isolation != wanted) problem(pod, "asked for " + wanted + " and got " + isolation);
+    std::set<std::string> given;
     for (const Value& container : grant["containers"].GetArray()) {
+      const std::string name = text_of(container, "name");
+      const Asked asked(annotations, name);
+      const std::string wanted = asked.isolation();
+      if (!wanted.empty() && isolation != wanted) {
+        problem(pod, "asked for " + wanted + " and got " + isolation);
+      }
       take_container(pod, asked, container, isolation);
+      given.insert(name);
     }
+    if (given != containers_with_slot(pod)) problem(pod, "has a grant for other containers");
   }
 
   void take_container(const Value& pod, const Asked& asked, const Value& container,
                       const std::string& isolation) {
-    if (text_of(container, "name") != "main") problem(pod, "has a grant for another container");
     std::set<std::string> ids;
     auto& cards = verdict.nodes[text_of(pod["spec"], "nodeName")];
     for (const Value& part : container["cards"].GetArray()) {
@@ -199,16 +100,16 @@ class Check {
         problem(pod, "was given card " + id + ", which its node does not have");
         continue;
       }
-      const Amount given{part["memMiB"].GetInt64(), part["milli"].GetInt64()};
-      const Amount due = asked.on(card->second);
+      const Due given{
+          .share = {.mib = part["memMiB"].GetInt64(), .milli = part["milli"].GetInt64()},
+          .limit = {.mib = part["memLimitMiB"].GetInt64(), .milli = part["milliLimit"].GetInt64()}};
+      const Due due = asked.on(card->second.memory_mib);
       if (given != due) {
-        problem(pod, "was given " + std::to_string(given.mib) + " MiB and " +
-                         std::to_string(given.milli) + " milli and asked for " +
-                         std::to_string(due.mib) + " and " + std::to_string(due.milli));
+        problem(pod, "was given " + to_string(given) + " and asked for " + to_string(due));
       }
       if (!asked.takes_model(card->second.model)) problem(pod, "was given a " + card->second.model);
-      card->second.granted_mib += given.mib;
-      card->second.granted_milli += given.milli;
+      card->second.granted_mib += given.share.mib;
+      card->second.granted_milli += given.share.milli;
       card->second.sharers.push_back(text_of(pod["metadata"], "uid"));
       if (!asked.whole_cards()) card->second.isolations.insert(isolation);
     }
@@ -233,16 +134,6 @@ class Check {
     }
   }
 };
-
-std::string list_all(kube::KubeApi& api, const std::string& path) {
-  kube::Request request;
-  request.path = path;
-  request.timeout = std::chrono::seconds(60);
-  const auto answer = api.call(request);
-  if (!answer) throw std::runtime_error(path + ": " + answer.error().message);
-  if (answer->status != 200) throw std::runtime_error(path + ": " + answer->body);
-  return answer->body;
-}
 
 /// What both sides are made to say about one card.
 struct CardLine {
@@ -274,7 +165,7 @@ Lines lines_of(const Verdict& verdict) {
 
 Lines lines_of(const std::string& cluster_json) {
   Lines lines;
-  const Document cluster = parse(cluster_json);
+  const Document cluster = parse_json(cluster_json);
   for (const Value& node : cluster["nodes"].GetArray()) {
     for (const Value& card : node["cards"].GetArray()) {
       CardLine line{card["freeMemMiB"].GetInt64(), card["freeMilli"].GetInt64(), {}};
@@ -297,9 +188,9 @@ std::string Verdict::summary() const {
 
 Verdict check_lists(const std::string& nodes, const std::string& pods) {
   Check check;
-  const Document node_list = parse(nodes);
+  const Document node_list = parse_json(nodes);
   for (const Value& node : node_list["items"].GetArray()) check.node(node);
-  const Document pod_list = parse(pods);
+  const Document pod_list = parse_json(pods);
   for (const Value& pod : pod_list["items"].GetArray()) check.pod(pod);
   check.cards();
   return std::move(check.verdict);

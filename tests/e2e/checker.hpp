@@ -12,9 +12,7 @@ namespace tangram::e2e {
 /// What the API server alone says about the cards: the judge of every end-to-end test.
 ///
 /// Reads Nodes and Pods as JSON by a parser and rules of its own and shares nothing with `model`,
-/// so that a mistake there cannot hide itself. Knows the requests that these tests make: one
-/// container with gpu-fraction, gpu-mem, gpu-compute, gpu-count, gpu-model, gpu-isolation, without
-/// limits.
+/// so that a mistake there cannot hide itself.
 
 struct CardUse {
   std::string model;

@@ -36,7 +36,8 @@ std::string grant_of(const Pod& pod) {
          R"(\",\"isolation\":\")" + pod.isolation +
          R"(\",\"containers\":[{\"name\":\"main\",\"cards\":[{\"uuid\":\")" + pod.card +
          R"(\",\"memMiB\":)" + std::to_string(pod.mib) + R"(,\"milli\":)" +
-         std::to_string(pod.milli) + "}]}]}";
+         std::to_string(pod.milli) + R"(,\"memLimitMiB\":)" + std::to_string(pod.mib) +
+         R"(,\"milliLimit\":)" + std::to_string(pod.milli) + "}]}]}";
 }
 
 std::string list_of(const std::vector<Pod>& pods) {
@@ -46,8 +47,9 @@ std::string list_of(const std::vector<Pod>& pods) {
     text += R"({"metadata":{"name":"p-)" + pod.uid + R"(","uid":")" + pod.uid +
             R"(","annotations":{)" + pod.asked;
     if (pod.granted) text += R"(,"tangram.dev/gpu-grant":")" + grant_of(pod) + "\"";
-    text += R"(}},"spec":{)";
-    if (!pod.node.empty()) text += R"("nodeName":")" + pod.node + "\"";
+    text += R"(}},"spec":{"containers":[{"name":"main","resources":{"limits":)"
+            R"({"tangram.dev/gpu-slot":"1"}}}])";
+    if (!pod.node.empty()) text += R"(,"nodeName":")" + pod.node + "\"";
     text += R"(},"status":{"phase":")" + pod.phase + "\"}}";
   }
   return R"({"items":[)" + text + "]}";
@@ -99,7 +101,7 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"AnothersGrant", {.grant_uid = "x"}, "has the grant of another pod"},
         Wrong{"AnotherNode", {.grant_node = "m"}, "has a grant for another node"},
         Wrong{"MissingCard", {.card = "d"}, "which its node does not have"},
-        Wrong{"TooMuchMemory", {.mib = 501}, "501 MiB and 500 milli and asked for 500 and 500"},
+        Wrong{"TooMuchMemory", {.mib = 501}, "501 MiB and 500 milli and asked for 500 MiB and"},
         Wrong{"TooLittleCompute", {.milli = 499}, "500 MiB and 499 milli"},
         Wrong{"AnotherModel",
               {.asked = R"("tangram.dev/gpu-fraction":"0.5","tangram.dev/gpu-model":"!A*")"},

@@ -89,7 +89,7 @@ start_etcd() {
 }
 
 start_apiserver() {
-  # No endpoint of the service "kubernetes": Kubernetes allows none on loopback, and no pod runs.
+  # No endpoint of the service "kubernetes": Kubernetes allows none on loopback, and no pod asks it.
   start kube-apiserver "$(program kube-apiserver)" --v=1 \
     --etcd-servers "unix://etcd.sock:0" \
     --bind-address 127.0.0.1 --secure-port "$apiserver_port" \
@@ -104,36 +104,41 @@ start_apiserver() {
   wait_for kube-apiserver kubectl_admin get --raw /readyz
 }
 
-# As after a crash: at once, and on the same port.
+# As after a crash: at once, and on the same port. Where a test has killed it, it comes back.
 restart_apiserver() {
   local pid
-  pid=$(pid_of kube-apiserver) || die "no kube-apiserver runs in $state"
   apiserver_port=$(cat "$state/apiserver-port")
-  kill -KILL "$pid"
+  if pid=$(pid_of kube-apiserver); then kill -KILL "$pid"; fi
   while answers "$apiserver_port"; do sleep 0.02; done # its threads end after the process
   start_apiserver
 }
 
-# Without node-lifecycle, taint-eviction and pod-garbage-collector: the fake nodes have no kubelet
-# whose heartbeats would keep them ready, so these would taint them and delete their pods.
-start_controller_manager() {
+# With fake nodes, without node-lifecycle, taint-eviction and pod-garbage-collector: no kubelet's
+# heartbeats keep those nodes ready, so these controllers would taint them and delete their pods.
+readonly fake_node_controllers='*,-node-lifecycle-controller,-taint-eviction-controller,-pod-garbage-collector-controller'
+
+start_controller_manager() { # CONTROLLERS
   start kube-controller-manager "$(program kube-controller-manager)" --v=1 \
     --kubeconfig "$state/kube-controller-manager.kubeconfig" --leader-elect=false --secure-port 0 \
     --use-service-account-credentials \
     --service-account-private-key-file "$state/pki/service-accounts.key" \
-    --root-ca-file "$state/pki/ca.crt" \
-    --controllers '*,-node-lifecycle-controller,-taint-eviction-controller,-pod-garbage-collector-controller'
+    --root-ca-file "$state/pki/ca.crt" --controllers "$1"
   wait_for kube-controller-manager \
     kubectl_admin --namespace default get serviceaccount default
 }
 
 kubectl_admin() { "$(program kubectl)" --kubeconfig "$state/admin.kubeconfig" "$@"; }
 
-start_control_plane() {
+# What an earlier run left in $state, its logs too.
+clear_state() {
   [ -z "$(running)" ] || die "a cluster is up in $state already; scripts/e2e down ends it"
   rm -rf "$state"
   mkdir -p "$state"
   chmod 700 "$state"
+}
+
+start_control_plane() { # CONTROLLERS
+  rm -rf "$state/etcd" "$state/pki"
   apiserver_port=$(free_port)
   echo "$apiserver_port" >"$state/apiserver-port"
   make_certificates
@@ -143,7 +148,7 @@ start_control_plane() {
   done
   start_etcd
   start_apiserver
-  start_controller_manager
+  start_controller_manager "$1"
   echo "e2e: kube-apiserver listens on 127.0.0.1:$apiserver_port"
 }
 

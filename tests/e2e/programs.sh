@@ -12,7 +12,8 @@ go_modules=$repo_root/tests/e2e/go
 
 control_plane=(etcd kube-apiserver kube-controller-manager kube-scheduler kubectl)
 old_schedulers=(kube-scheduler-1.28)
-node_programs=(kubelet containerd containerd-shim-runc-v2 ctr helm)
+node_programs=(kubelet containerd containerd-shim-runc-v2 ctr)
+chart_programs=(helm)
 
 # NAME -> "MODULE PACKAGE"
 source_of() {

@@ -1,0 +1,131 @@
+#include "node/audit/audit.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
+
+namespace tangram::node {
+namespace {
+
+using Pods = std::map<std::string, const LocalPod*, std::less<>>;  ///< by UID
+
+Drift drift(Drift::Kind kind, const LocalPod& pod, std::string card, std::string sentence) {
+  return {kind, pod.pod.uid, pod.pod.ns, pod.pod.name, std::move(card), std::move(sentence)};
+}
+
+void compare_slots(const AuditView& view, const Pods& pods, std::set<Drift>& drifts) {
+  std::set<std::pair<std::string, std::string>> holders;  // UID, container
+  for (const SlotOwner& owner : view.owners) {
+    holders.emplace(owner.pod_uid, owner.container);
+    const auto pod = pods.find(owner.pod_uid);
+    if (pod == pods.end() || pod->second->grant) continue;
+    drifts.insert(
+        drift(Drift::Kind::kSlotWithoutGrant, *pod->second, "",
+              "the pod holds a slot and has no valid grant, so it cannot start; delete it "
+              "and create it again through Tangram's scheduler"));
+  }
+  std::set<std::pair<std::string, std::string>> listed;  // pod's full name, container
+  for (const ListedContainer& container : view.listed) {
+    listed.emplace(container.ns + "/" + container.pod, container.container);
+  }
+  for (const auto& [uid, pod] : pods) {
+    if (!pod->grant || pod->pod.deleting) continue;
+    for (const model::ContainerInfo& container : pod->pod.containers) {
+      if (container.slots == 0 || holders.contains({uid, container.name}) ||
+          listed.contains({pod->pod.full_name(), container.name})) {
+        continue;
+      }
+      drifts.insert(
+          drift(Drift::Kind::kGrantWithoutSlot, *pod, "",
+                "kubelet has given container " + container.name +
+                    " no slot: it lost its record of devices; delete the pod and create it "
+                    "again"));
+    }
+  }
+}
+
+/// The limit of a pod's containers on a card, together; nothing granted is zero.
+std::uint64_t limit_of(const LocalPod& pod, std::string_view card) {
+  std::int64_t mebibytes = 0;
+  if (!pod.grant) return 0;
+  for (const model::ContainerGrant& container : pod.grant->containers) {
+    for (const model::GrantedCard& part : container.cards) {
+      if (part.uuid == card) mebibytes += part.memory_limit.count();
+    }
+  }
+  return static_cast<std::uint64_t>(mebibytes) << 20U;
+}
+
+void compare_processes(const AuditView& view, const Pods& pods, std::set<Drift>& drifts) {
+  for (const PodUse& use : view.uses) {
+    const auto found = pods.find(use.pod_uid);
+    if (found == pods.end()) {
+      drifts.insert({Drift::Kind::kProcessLeft, use.pod_uid, "", "", use.card,
+                     "processes of pod UID " + use.pod_uid +
+                         ", which is gone, still hold memory of " + use.card +
+                         "; end them on the node"});
+      continue;
+    }
+    const LocalPod& pod = *found->second;
+    const std::uint64_t limit = limit_of(pod, use.card);
+    if (limit == 0) {
+      drifts.insert(drift(Drift::Kind::kProcessWithoutGrant, pod, use.card,
+                          "the pod uses card " + use.card +
+                              ", which it was not granted; is it privileged, or does its runtime "
+                              "ignore CDI devices?"));
+    } else if (use.bytes > limit) {
+      drifts.insert(drift(Drift::Kind::kMemoryOverLimit, pod, use.card,
+                          "the pod holds more memory of card " + use.card +
+                              " than its limit; limits are per process under mps, and none under "
+                              "time-slice and none"));
+    }
+  }
+}
+
+void plan_repairs(const AuditView& view, const Pods& pods, Repairs& repairs) {
+  std::map<std::string, const SlotOwner*, std::less<>> owners;  // by the name of the device
+  for (const SlotOwner& owner : view.owners) owners.emplace(owner.name, &owner);
+  const auto owner_lives = [&](const std::string& name) {
+    const auto owner = owners.find(name);
+    return owner != owners.end() &&
+           (pods.contains(owner->second->pod_uid) || view.living.contains(owner->second->pod_uid));
+  };
+  std::set<std::string> known;
+  for (const Allocation& allocation : view.allocations) {
+    known.insert(allocation.name);
+    const auto& claim = allocation.claim;
+    const bool lives = claim ? pods.contains(claim->pod_uid) || view.living.contains(claim->pod_uid)
+                             : owner_lives(allocation.name);
+    if (!lives) {
+      repairs.forget.insert(allocation.name);
+    } else if (claim && !claim->spec.empty()) {
+      repairs.restore.push_back(allocation);
+    }
+  }
+  for (const std::string& name : view.specs) {
+    const bool kept = known.contains(name) ? !repairs.forget.contains(name) : owner_lives(name);
+    if (!kept) repairs.remove.insert(name);
+  }
+}
+
+}  // namespace
+
+std::string_view to_string(Drift::Kind kind) {
+  constexpr std::array<std::string_view, kDriftKinds> kNames{
+      "slot_without_grant", "grant_without_slot", "process_without_grant", "memory_over_limit",
+      "process_left"};
+  return kNames.at(static_cast<std::size_t>(kind));
+}
+
+Audit audit(const AuditView& view) {
+  Pods pods;
+  for (const LocalPodPtr& pod : view.pods) pods.emplace(pod->pod.uid, pod.get());
+  Audit result;
+  compare_slots(view, pods, result.drifts);
+  compare_processes(view, pods, result.drifts);
+  plan_repairs(view, pods, result.repairs);
+  return result;
+}
+
+}  // namespace tangram::node

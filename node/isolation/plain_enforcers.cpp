@@ -1,0 +1,144 @@
+#include "node/isolation/plain_enforcers.hpp"
+
+#include <spdlog/spdlog.h>
+
+namespace tangram::node {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// nvidia-smi answers in a second; more where many cards wake up first.
+constexpr auto kProgramLimit = 15s;
+
+/// A driver restart ends all containers on its cards; those that come back within this time share
+/// with slices of the default length.
+constexpr auto kRenew = 10min;
+
+}  // namespace
+
+bool is_mig(const std::string& card) { return card.starts_with("MIG-"); }
+
+Result<void> NoneEnforcer::prepare(const std::string&) { return {}; }
+
+Result<ContainerEdits> NoneEnforcer::edits(const std::vector<model::GrantedCard>&) const {
+  return ContainerEdits{};
+}
+
+void NoneEnforcer::keep(const std::set<std::string>&) {}
+
+Result<void> NoneEnforcer::release(const std::string&) { return {}; }
+
+void NoneEnforcer::look_after() {}
+
+Enforcement NoneEnforcer::enforcement(const std::string&) const {
+  return {false, false, "isolation none: nothing holds the pods on this card to their shares"};
+}
+
+TimeSliceEnforcer::TimeSliceEnforcer(CardSource& source, Programs& programs, const Clock& clock,
+                                     TimeSlice length)
+    : source_(source), programs_(programs), clock_(clock), length_(length) {}
+
+std::shared_ptr<TimeSliceEnforcer::State> TimeSliceEnforcer::state_of(const std::string& card) {
+  const std::lock_guard lock(mutex_);
+  auto& state = states_[card];
+  if (!state) state = std::make_shared<State>();
+  return state;
+}
+
+Result<void> TimeSliceEnforcer::prepare(const std::string& card) {
+  if (is_mig(card)) return {};
+  const auto state = state_of(card);
+  const std::lock_guard lock(state->mutex);
+  if (state->set) return {};
+  return apply(card, *state);
+}
+
+Result<void> TimeSliceEnforcer::apply(const std::string& card, State& state) {
+  // Left over from MPS, it would let one process in.
+  if (auto shared = source_.set_exclusive_process(card, false); !shared) return shared;
+  if (auto set = set_length(card, length_); !set) return set;
+  state.set = true;
+  state.since = clock_.now();
+  return {};
+}
+
+Result<void> TimeSliceEnforcer::set_length(const std::string& card, TimeSlice length) {
+  const Command command{{"nvidia-smi", "compute-policy", "-i", card, "--set-timeslice",
+                         std::to_string(static_cast<int>(length))},
+                        {},
+                        {}};
+  const auto end = programs_.run(command, kProgramLimit);
+  if (!end) {
+    const bool missing = end.error().code == Errc::kNotFound;
+    return fail(missing ? Errc::kInvalidArgument : Errc::kUnavailable, end.error().message);
+  }
+  if (end->exit_code == 0) return {};
+  return fail(Errc::kUnavailable,
+              "the time slice of card " + card + " cannot be set: " + describe(command, *end));
+}
+
+Result<ContainerEdits> TimeSliceEnforcer::edits(const std::vector<model::GrantedCard>&) const {
+  return ContainerEdits{};
+}
+
+void TimeSliceEnforcer::keep(const std::set<std::string>& cards) {
+  std::map<std::string, std::shared_ptr<State>> others;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& one : states_) {
+      if (cards.count(one.first) == 0) others.insert(one);
+    }
+    for (const auto& one : others) states_.erase(one.first);
+  }
+  for (const std::string& card : cards) {
+    if (!is_mig(card)) state_of(card);
+  }
+  for (const auto& [card, state] : others) reset(card, *state);
+}
+
+Result<void> TimeSliceEnforcer::release(const std::string& card) {
+  std::shared_ptr<State> state;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = states_.find(card);
+    if (found == states_.end()) return {};
+    state = found->second;
+    states_.erase(found);
+  }
+  reset(card, *state);
+  return {};
+}
+
+/// A length that stays harms nobody: a card used by one process has no turns.
+void TimeSliceEnforcer::reset(const std::string& card, State& state) {
+  const std::lock_guard lock(state.mutex);
+  if (!state.set || length_ == TimeSlice::kDefault) return;
+  if (auto back = set_length(card, TimeSlice::kDefault); !back) {
+    spdlog::warn("card {} keeps its time slice: {}", card, back.error().message);
+  }
+}
+
+void TimeSliceEnforcer::look_after() {
+  std::map<std::string, std::shared_ptr<State>> states;
+  {
+    const std::lock_guard lock(mutex_);
+    states = states_;
+  }
+  for (const auto& [card, state] : states) {
+    const std::lock_guard lock(state->mutex);
+    if (state->set && clock_.now() - state->since < kRenew) continue;
+    if (auto done = apply(card, *state); !done) {
+      state->set = false;
+      spdlog::warn("card {}: {}", card, done.error().message);
+    }
+  }
+}
+
+Enforcement TimeSliceEnforcer::enforcement(const std::string&) const {
+  return {false, false,
+          "isolation time-slice: the pods on this card take turns of equal length; nothing holds "
+          "them to their shares of memory"};
+}
+
+}  // namespace tangram::node

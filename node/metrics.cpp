@@ -1,0 +1,137 @@
+#include "node/metrics.hpp"
+
+#include <prometheus/metric_family.h>
+
+#include <utility>
+
+namespace tangram::node {
+namespace {
+
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+using Labels = std::vector<ClientMetric::Label>;
+
+class Family {
+ public:
+  Family(const char* name, const char* help, MetricType type) : family_{name, help, type, {}} {}
+
+  Family& add(Labels labels, double value) {
+    ClientMetric metric;
+    metric.label = std::move(labels);
+    if (family_.type == MetricType::Counter) {
+      metric.counter.value = value;
+    } else {
+      metric.gauge.value = value;
+    }
+    family_.metric.push_back(std::move(metric));
+    return *this;
+  }
+  void into(std::vector<MetricFamily>& all) {
+    if (!family_.metric.empty()) all.push_back(std::move(family_));
+  }
+
+ private:
+  MetricFamily family_;
+};
+
+Family gauge(const char* name, const char* help) { return {name, help, MetricType::Gauge}; }
+Family counter(const char* name, const char* help) { return {name, help, MetricType::Counter}; }
+
+void add_cards(const Readings& now, std::vector<MetricFamily>& all) {
+  Family capacity = gauge("tangram_node_card_memory_capacity_bytes", "Memory that pods can have.");
+  Family used = gauge("tangram_node_card_memory_used_bytes",
+                      "Memory in use as the driver counts it, without its own.");
+  Family busy = gauge("tangram_node_card_utilization_ratio",
+                      "Share of the last sample period in which a kernel ran.");
+  Family healthy = gauge("tangram_node_card_healthy", "1 if the card takes new pods.");
+  for (const auto& [card, activity] : now.cards) {
+    const Labels labels{{"uuid", card.id}, {"model", card.model}};
+    capacity.add(labels, static_cast<double>(card.memory.count()) * (1 << 20));
+    healthy.add(labels, card.healthy ? 1 : 0);
+    if (!activity) continue;
+    used.add(labels, static_cast<double>(activity->memory_used_bytes));
+    if (activity->utilization >= 0) busy.add(labels, activity->utilization);
+  }
+  for (Family* family : {&capacity, &used, &busy, &healthy}) family->into(all);
+
+  Family xids = counter("tangram_node_xid_errors_total",
+                        "Errors that the driver reported, by NVIDIA's number.");
+  for (const auto& [which, count] : now.xids) {
+    xids.add({{"uuid", which.first}, {"xid", std::to_string(which.second)}},
+             static_cast<double>(count));
+  }
+  xids.into(all);
+}
+
+void add_pods(const Readings& now, std::vector<MetricFamily>& all) {
+  Family used =
+      gauge("tangram_node_pod_memory_used_bytes", "Memory that a pod's processes hold on a card.");
+  Family limit =
+      gauge("tangram_node_pod_memory_limit_bytes", "Memory that a pod may hold on a card.");
+  Family enforced = gauge("tangram_node_pod_limit_enforced",
+                          "1 if something holds the pod to its limit on the card.");
+  for (const auto& pod : now.pods) {
+    const Labels labels{{"namespace", pod.ns}, {"pod", pod.pod}, {"uuid", pod.card}};
+    used.add(labels, static_cast<double>(pod.memory_used_bytes));
+    limit.add(labels, static_cast<double>(pod.memory_limit_bytes));
+    for (const auto& [what, is] :
+         {std::pair{"memory", pod.memory_enforced}, std::pair{"compute", pod.compute_enforced}}) {
+      Labels more = labels;
+      more.push_back({"isolation", pod.isolation});
+      more.push_back({"limit", what});
+      enforced.add(std::move(more), is ? 1 : 0);
+    }
+  }
+  for (Family* family : {&used, &limit, &enforced}) family->into(all);
+}
+
+void add_agent(const Readings& now, std::vector<MetricFamily>& all) {
+  counter("tangram_node_container_starts_total", "Starts that kubelet asked to prepare.")
+      .add({{"result", "prepared"}}, static_cast<double>(now.starts.prepared))
+      .add({{"result", "refused"}}, static_cast<double>(now.starts.refused))
+      .add({{"result", "postponed"}}, static_cast<double>(now.starts.postponed))
+      .into(all);
+  counter("tangram_node_allocations_total", "Containers that kubelet admitted with slots.")
+      .add({}, static_cast<double>(now.starts.allocated))
+      .into(all);
+  gauge("tangram_node_registered", "1 if kubelet uses the device plugin.")
+      .add({}, now.registered ? 1 : 0)
+      .into(all);
+  gauge("tangram_node_slots", "Slots that kubelet is told of.").add({}, now.slots).into(all);
+  counter("tangram_node_registrations_total", "Registrations with kubelet.")
+      .add({}, static_cast<double>(now.registrations))
+      .into(all);
+  counter("tangram_node_record_writes_total", "Writes to the Node's record of cards.")
+      .add({{"result", "written"}}, static_cast<double>(now.node_writes))
+      .add({{"result", "failed"}}, static_cast<double>(now.node_write_failures))
+      .into(all);
+  Family drifts = gauge("tangram_node_drifts",
+                        "Differences between grants, slots, specs and processes that stand now.");
+  for (std::size_t kind = 0; kind < kDriftKinds; ++kind) {
+    drifts.add({{"kind", std::string(to_string(static_cast<Drift::Kind>(kind)))}},
+               static_cast<double>(now.audits.drifts.at(kind)));
+  }
+  drifts.into(all);
+  counter("tangram_node_audits_total", "Audits.")
+      .add({{"result", "done"}}, static_cast<double>(now.audits.audits))
+      .add({{"result", "failed"}}, static_cast<double>(now.audits.failed))
+      .into(all);
+  counter("tangram_node_repairs_total", "What audits mended.")
+      .add({{"repair", "spec_restored"}}, static_cast<double>(now.audits.restored))
+      .add({{"repair", "leftover_removed"}}, static_cast<double>(now.audits.removed))
+      .into(all);
+}
+
+}  // namespace
+
+std::vector<MetricFamily> NodeMetrics::Collect() const {
+  const Readings now = read_();
+  std::vector<MetricFamily> all;
+  add_cards(now, all);
+  add_pods(now, all);
+  add_agent(now, all);
+  return all;
+}
+
+}  // namespace tangram::node

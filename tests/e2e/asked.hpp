@@ -1,0 +1,48 @@
+#pragma once
+
+#include <map>
+#include <string>
+
+namespace tangram::e2e {
+
+struct Amount {
+  long mib = 0;
+  long milli = 0;
+  friend bool operator==(const Amount&, const Amount&) = default;
+};
+
+/// What a container is due on one card.
+struct Due {
+  Amount share;  ///< what is counted
+  Amount limit;  ///< what it is held to
+  friend bool operator==(const Due&, const Due&) = default;
+};
+[[nodiscard]] std::string to_string(const Due& due);
+
+/// What one container asks by its pod's annotations, read by rules of the judges' own: those of
+/// docs/annotations.md, as far as the tests write such pods.
+class Asked {
+ public:
+  /// @param annotations  of the pod, without the prefix tangram.dev/
+  Asked(const std::map<std::string, std::string>& annotations, std::string container);
+
+  [[nodiscard]] std::size_t cards() const;
+  [[nodiscard]] bool whole_cards() const;
+  [[nodiscard]] Due on(long card_mib) const;
+  [[nodiscard]] bool takes_model(const std::string& model) const;
+  /// "" = does not say
+  [[nodiscard]] std::string isolation() const;
+
+ private:
+  [[nodiscard]] bool has(const std::string& share) const;
+  [[nodiscard]] std::string get(const std::string& share, const std::string& otherwise) const;
+  [[nodiscard]] Amount share_of(long card_mib) const;
+
+  const std::map<std::string, std::string>& annotations_;
+  std::string suffix_;  ///< of its own annotations; "" where the plain ones are meant for it
+};
+
+/// Whether any container of the pod asks for something.
+[[nodiscard]] bool asks_for_gpu(const std::map<std::string, std::string>& annotations);
+
+}  // namespace tangram::e2e

@@ -1,0 +1,82 @@
+// The one program of every container on the end-to-end tests' node, their sandboxes included;
+// node.sh links it statically, so that an image is this file and nothing else.
+//
+//   program hold         ends with status 0 on SIGTERM
+//   program run MS       ends by itself after that many milliseconds, with status 0
+//   program crash MS     the same with status 1
+//
+// Every start leaves a record of what the container was given, in the folder named by
+// TANGRAM_E2E_RECORDS: a file UID.CONTAINER.NANOSECONDS with the environment, one variable a line.
+// A test so sees each start of each container, however short it was.
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+
+namespace {
+
+const char* variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+long long nanoseconds_now() {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
+}
+
+/// Written under another name first: a reader never sees half of it.
+bool write_record() {
+  const char* folder = variable("TANGRAM_E2E_RECORDS");
+  if (*folder == '\0') return true;  // a sandbox
+  char name[512];
+  char hidden[512];
+  const long long now = nanoseconds_now();
+  const char* uid = variable("TANGRAM_E2E_POD_UID");
+  const char* container = variable("TANGRAM_E2E_CONTAINER");
+  std::snprintf(name, sizeof name, "%s/%s.%s.%lld", folder, uid, container, now);
+  std::snprintf(hidden, sizeof hidden, "%s/.%s.%s.%lld", folder, uid, container, now);
+  FILE* file = std::fopen(hidden, "w");
+  if (file == nullptr) return false;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    std::fputs(*entry, file);
+    std::fputc('\n', file);
+  }
+  return std::fclose(file) == 0 && std::rename(hidden, name) == 0;
+}
+
+/// Until SIGTERM or SIGINT, or for that long; a negative limit is none. The first process of a
+/// container ignores signals that it does not ask for.
+void wait_for_end(int limit_ms) {
+  sigset_t ends;
+  sigemptyset(&ends);
+  sigaddset(&ends, SIGTERM);
+  sigaddset(&ends, SIGINT);
+  sigprocmask(SIG_BLOCK, &ends, nullptr);
+  pollfd wanted{};
+  wanted.fd = signalfd(-1, &ends, SFD_CLOEXEC);
+  wanted.events = POLLIN;
+  poll(&wanted, 1, limit_ms);
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  const char* mode = count > 1 ? arguments[1] : "hold";
+  const int limit_ms = count > 2 ? std::atoi(arguments[2]) : -1;
+  if (!write_record()) {
+    std::printf("cannot write a record: %s\n", std::strerror(errno));
+    return 2;
+  }
+  wait_for_end(limit_ms);
+  return std::strcmp(mode, "crash") == 0 ? 1 : 0;
+}

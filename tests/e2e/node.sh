@@ -1,0 +1,346 @@
+# shellcheck shell=bash
+# A real node on this machine: containerd and kubelet, as root; sourced by scripts/e2e after
+# cluster.sh.
+#
+# Kubelet and others have fixed paths (/var/lib/kubelet/device-plugins, /run/containerd/s,
+# /var/run/cdi). So that clusters can run side by side and leave nothing behind, the node's programs
+# live in a mount namespace of their own, in which /run, /var/lib and /var/log are folders under
+# $state/node. They end with their control group, whatever became of this script.
+
+node_name=gpu-node
+node_image=e2e.tangram.dev/program:1 # of every container, sandboxes too
+node_root=$state/node
+node_group=tangram-e2e-$(cksum <<<"$state" | cut -d ' ' -f 1)
+declare -Ar node_folders=([/run]=run [/var/lib]=lib [/var/log]=log)
+
+# --- can this machine bear a node? ---------------------------------------------------------------
+
+# Prints why not, and nothing if it can.
+no_node_because() {
+  local node_group=$node_group-probe
+  if [ "$(id -u)" -ne 0 ]; then
+    echo "kubelet needs root"
+  elif ! command -v runc >/dev/null; then
+    echo "there is no runc; scripts/install-deps --dev installs it"
+  elif ! unshare --mount --propagation private true 2>/dev/null; then
+    echo "mount namespaces are not permitted here"
+  elif ! { make_groups && remove_groups; } 2>/dev/null; then
+    echo "control groups cannot be made under /sys/fs/cgroup"
+  elif ! [ -c /dev/kmsg ]; then
+    echo "kubelet needs /dev/kmsg"
+  elif [[ $state/ =~ ^(/run|/var/lib|/var/log)/ ]]; then
+    echo "the node hides ${BASH_REMATCH[1]}; set TANGRAM_E2E_DIR to a folder elsewhere"
+  fi
+}
+
+# --- control groups ------------------------------------------------------------------------------
+
+unified_groups() { [ -f /sys/fs/cgroup/cgroup.controllers ]; } # cgroup v2 alone
+
+# The folder of our group in every hierarchy; v1 has one for each controller.
+group_folders() {
+  if unified_groups; then
+    echo "/sys/fs/cgroup/$node_group"
+  else
+    awk -v group="$node_group" '$3 ~ /^cgroup2?$/ { print $2 "/" group }' /proc/mounts | sort -u
+  fi
+}
+
+# programs/ holds the node's programs, with the shims that they start; kubelet makes kubepods/.
+make_groups() {
+  local folder controllers
+  for folder in $(group_folders); do
+    mkdir -p "$folder"
+    if unified_groups; then
+      controllers=$(sed 's/\([^ ]*\)/+\1/g' /sys/fs/cgroup/cgroup.controllers)
+      echo "$controllers" >/sys/fs/cgroup/cgroup.subtree_control
+      echo "$controllers" >"$folder/cgroup.subtree_control"
+    elif [ -f "$folder/cgroup.clone_children" ]; then
+      # Without it a new cpuset has no processors, and no process may enter.
+      echo 1 >"$folder/cgroup.clone_children"
+      if [ -f "$folder/cpuset.cpus" ]; then
+        cat "${folder%/*}/cpuset.cpus" >"$folder/cpuset.cpus"
+        cat "${folder%/*}/cpuset.mems" >"$folder/cpuset.mems"
+      fi
+    fi
+    mkdir -p "$folder/programs"
+  done
+}
+
+group_processes() {
+  local folder
+  for folder in $(group_folders); do
+    [ ! -d "$folder" ] || find "$folder" -name cgroup.procs -exec cat {} + 2>/dev/null || true
+  done | sort -un
+}
+
+# Everything that was ever started in the groups, containers and shims included.
+kill_groups() { # [PROCESS]: this one stays
+  local waited processes
+  for ((waited = 0; waited < 100; waited++)); do
+    processes=$(group_processes | grep -v -x -e "${1:-none}" || true)
+    [ -n "$processes" ] || return 0
+    # shellcheck disable=SC2086 # one argument each
+    kill -KILL $processes 2>/dev/null || true
+    sleep 0.1
+  done
+  die "processes of the node do not end: $processes"
+}
+
+remove_groups() {
+  local folder
+  for folder in $(group_folders); do
+    [ ! -d "$folder" ] || find "$folder" -depth -type d -exec rmdir {} +
+  done
+}
+
+# --- the namespace -------------------------------------------------------------------------------
+
+# The mounts of the namespace are made by its first process, which then only holds it.
+hold_namespace() {
+  enter_groups
+  local target
+  for target in "${!node_folders[@]}"; do
+    mount --bind "$node_root/${node_folders[$target]}" "$target"
+  done
+  # Kubelet sets some of the whole machine's settings. It finds them as it wants them, on paper.
+  local setting
+  for setting in vm/overcommit_memory=1 vm/panic_on_oom=0 kernel/panic=10 kernel/panic_on_oops=1 \
+    kernel/keys/root_maxkeys=1000000 kernel/keys/root_maxbytes=25000000; do
+    mkdir -p "$node_root/sysctl/${setting%/*}"
+    echo "${setting#*=}" >"$node_root/sysctl/${setting%=*}"
+    mount --bind "$node_root/sysctl/${setting%=*}" "/proc/sys/${setting%=*}"
+  done
+  touch "$node_root/ready"
+  exec sleep infinity
+}
+
+enter_groups() {
+  local folder
+  for folder in $(group_folders); do echo $BASHPID >"$folder/programs/cgroup.procs"; done
+}
+
+start_namespace() {
+  local target
+  for target in "${node_folders[@]}"; do mkdir -p "$node_root/$target"; done
+  mkdir -p "$node_root/records" "$node_root/cdi" "$node_root/pki"
+  make_groups
+  start node unshare --mount --propagation private "$script_path" node-namespace
+  wait_for node test -f "$node_root/ready"
+}
+
+in_node() { nsenter --target "$(pid_of node)" --mount --wd="$node_root" -- "$@"; }
+
+start_in_node() { # NAME COMMAND...
+  local name=$1
+  shift
+  start "$name" "$script_path" node-exec "$(pid_of node)" "$@"
+}
+
+# The way into groups and namespace for a program, which keeps its process id.
+node_exec() { # PID COMMAND...
+  local pid=$1
+  shift
+  enter_groups
+  exec nsenter --target "$pid" --mount --wd="$node_root" -- "$@"
+}
+
+# --- the image -----------------------------------------------------------------------------------
+
+digest() { sha256sum "$1" | cut -d ' ' -f 1; }
+
+# add_blob FILE MEDIATYPE: into the image layout; prints its descriptor.
+add_blob() {
+  local sum
+  sum=$(digest "$1")
+  cp "$1" "$node_root/image/blobs/sha256/$sum"
+  jq --null-input --compact-output --arg type "$2" --arg sum "sha256:$sum" \
+    --argjson size "$(stat --format %s "$1")" '{mediaType: $type, digest: $sum, size: $size}'
+}
+
+# An OCI image of one static program, made without a registry.
+make_image() {
+  local image=$node_root/image layer config manifest type=application/vnd.oci.image
+  mkdir -p "$image/blobs/sha256" "$image/layer"
+  c++ -std=c++20 -Os -static -o "$image/layer/program" tests/e2e/container.cpp
+  strip "$image/layer/program"
+  tar --create --file "$image/layer.tar" --directory "$image/layer" --owner 0 --group 0 program
+  layer=$(add_blob "$image/layer.tar" "$type.layer.v1.tar")
+  jq --null-input --arg diff "sha256:$(digest "$image/layer.tar")" '
+    {architecture: "amd64", os: "linux", config: {Entrypoint: ["/program"]},
+     rootfs: {type: "layers", diff_ids: [$diff]}}' >"$image/config.json"
+  config=$(add_blob "$image/config.json" "$type.config.v1+json")
+  jq --null-input --arg type "$type.manifest.v1+json" --argjson config "$config" \
+    --argjson layer "$layer" \
+    '{schemaVersion: 2, mediaType: $type, config: $config, layers: [$layer]}' >"$image/manifest.json"
+  manifest=$(add_blob "$image/manifest.json" "$type.manifest.v1+json")
+  jq --null-input --arg name "$node_image" --argjson manifest "$manifest" '
+    {schemaVersion: 2,
+     manifests: [$manifest + {annotations: {"io.containerd.image.name": $name}}]}' >"$image/index.json"
+  echo '{"imageLayoutVersion": "1.0.0"}' >"$image/oci-layout"
+  tar --create --file "$node_root/image.tar" --directory "$image" blobs index.json oci-layout
+  rm -r "$image"
+}
+
+# --- containerd ----------------------------------------------------------------------------------
+
+write_containerd_config() {
+  mkdir -p "$node_root/cni"
+  # The node is not ready without a network; its pods use the machine's, so that none is needed.
+  echo '{"cniVersion": "1.0.0", "name": "none", "plugins": [{"type": "loopback"}]}' \
+    >"$node_root/cni/10-none.conflist"
+  cat >"$node_root/containerd.toml" <<END
+version = 3
+root = "/var/lib/containerd"
+state = "/run/containerd"
+[grpc]
+address = "/run/containerd/containerd.sock"
+[plugins."io.containerd.cri.v1.images".pinned_images]
+sandbox = "$node_image"
+[plugins."io.containerd.cri.v1.runtime"]
+# Else runc fails where root may not lower the score.
+restrict_oom_score_adj = true
+enable_cdi = true
+cdi_spec_dirs = ["$node_root/cdi", "/var/run/cdi"]
+[plugins."io.containerd.cri.v1.runtime".cni]
+conf_dir = "$node_root/cni"
+bin_dirs = ["$node_root/cni"]
+END
+}
+
+ctr_node() {
+  in_node "$(program ctr)" --address /run/containerd/containerd.sock --namespace k8s.io "$@"
+}
+
+start_containerd() {
+  PATH=$(dirname "$(program containerd-shim-runc-v2)"):$PATH \
+    start_in_node containerd "$(program containerd)" --config "$node_root/containerd.toml"
+  wait_for containerd ctr_node version
+}
+
+# --- kubelet -------------------------------------------------------------------------------------
+
+make_node_identity() {
+  make_certificate node "/O=system:nodes/CN=system:node:$node_name" clientAuth
+  write_certificate_kubeconfig node
+}
+
+write_kubelet_config() {
+  cat >"$node_root/kubelet.yaml" <<END
+apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+address: 127.0.0.1
+port: $(free_port)
+healthzPort: 0
+authentication:
+  anonymous: {enabled: false}
+  webhook: {enabled: true}
+  x509: {clientCAFile: $state/pki/ca.crt}
+authorization: {mode: Webhook}
+containerRuntimeEndpoint: unix:///run/containerd/containerd.sock
+cgroupDriver: cgroupfs
+cgroupRoot: /$node_group
+failCgroupV1: false
+failSwapOn: false
+localStorageCapacityIsolation: false
+protectKernelDefaults: true
+makeIPTablesUtilChains: false
+oomScoreAdj: 0
+maxPods: 250
+# Tests wait until the node says that slots came or went; by default that takes up to 10 s.
+nodeStatusUpdateFrequency: 1s
+serializeImagePulls: false
+evictionHard: {memory.available: "0%", nodefs.available: "0%", nodefs.inodesFree: "0%", imagefs.available: "0%", imagefs.inodesFree: "0%"}
+imageGCHighThresholdPercent: 100
+# The shortest that is allowed: tests let containers crash often.
+crashLoopBackOff: {maxContainerRestartPeriod: 1s}
+END
+}
+
+start_kubelet() {
+  start_in_node kubelet "$(program kubelet)" --config "$node_root/kubelet.yaml" \
+    --kubeconfig "$state/node.kubeconfig" --hostname-override "$node_name" \
+    --root-dir /var/lib/kubelet --v=2
+}
+
+# --- Tangram's agent -----------------------------------------------------------------------------
+
+agent_program=$repo_root/build/release/bin/tangram-node
+
+# The identity of deploy/node/rbac.yaml, with a token as a pod would have it.
+make_agent_identity() {
+  kubectl_admin apply -f "$repo_root/deploy/node/rbac.yaml" >/dev/null
+  kubectl_admin --namespace tangram-system create token tangram-node --duration 24h \
+    >"$state/tangram-node.token"
+  chmod 600 "$state/tangram-node.token"
+  write_kubeconfig tangram-node "tokenFile: $state/tangram-node.token"
+  free_port >"$node_root/agent-port"
+}
+
+# Eight cards of two models; tests put another file there.
+write_cards() {
+  jq --null-input '{version: 1, cards: [range(8) | {
+      id: "GPU-e2e-\(.)", model: (if . < 6 then "A100-SXM4-80GB" else "Tesla-T4" end),
+      memMiB: (if . < 6 then 81920 else 15360 end)}]}' >"$node_root/cards.json"
+}
+
+start_agent() { # ARGUMENT...
+  start_in_node tangram-node "$agent_program" --node-name "$node_name" \
+    --kubeconfig "$state/tangram-node.kubeconfig" --cards "file:$node_root/cards.json" \
+    --mps-control "$repo_root/tests/e2e/fake-mps-control" \
+    --nvidia-smi "$repo_root/tests/e2e/fake-nvidia-smi" \
+    --listen "127.0.0.1:$(cat "$node_root/agent-port")" "$@"
+  wait_for tangram-node answers "$(cat "$node_root/agent-port")"
+}
+
+# --- all of it -----------------------------------------------------------------------------------
+
+start_node() {
+  start_namespace
+  make_image
+  write_containerd_config
+  start_containerd
+  ctr_node images import --local "$node_root/image.tar" >/dev/null
+  make_node_identity
+  write_kubelet_config
+  start_kubelet
+  wait_for kubelet kubectl_admin wait --for=condition=Ready "node/$node_name" --timeout 5s
+}
+
+# One of the node's programs, after a test has ended it.
+start_node_program() { # NAME ARGUMENT...
+  case $1 in
+    containerd) start_containerd ;;
+    kubelet) start_kubelet ;;
+    tangram-node) start_agent "${@:2}" ;;
+    *) die "no program \"$1\" of the node" ;;
+  esac
+}
+
+# What is left when the power fails: the disk. For a test.
+lose_power() {
+  kill_groups "$(pid_of node)"
+  # shellcheck disable=SC2016 # awk's variable
+  in_node sh -c 'awk "\$2 ~ \"^/run/\" { print \$2 }" /proc/mounts | sort -r | xargs --no-run-if-empty umount'
+  rm -rf "${node_root:?}"/run/*
+}
+
+start_gpu_node() {
+  start_node
+  make_agent_identity
+  write_cards
+  start_agent
+}
+
+demand_node() {
+  local why
+  why=$(no_node_because)
+  [ -z "$why" ] || die "this machine bears no node: $why"
+}
+
+stop_node() {
+  local name
+  for name in tangram-node kubelet containerd node; do stop "$name"; done
+  kill_groups
+  remove_groups
+}

@@ -1,0 +1,147 @@
+#include "tests/e2e/node_fixture.hpp"
+
+#include "tests/e2e/raw_json.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <iostream>
+
+namespace tangram::e2e {
+
+namespace {
+
+const std::string kPods = "/api/v1/namespaces/default/pods";
+const std::string kNode = std::string("/api/v1/nodes/") + RealNode::kName;
+
+// A pod that ends takes kubelet 1 to 2 s, and a hundred of them two cores half a minute.
+constexpr auto kRemovalLimit = 120s;
+// Kubelet looks for plugins at once, and says so in the node's status within 10 s.
+constexpr auto kRegistrationLimit = 60s;
+
+}  // namespace
+
+std::vector<CardSpec> eight_cards() { return node_with_cards(RealNode::kName, 8).cards; }
+
+std::mt19937 seeded_random() {
+  const char* given = std::getenv("TANGRAM_E2E_SEED");
+  const unsigned seed =
+      given == nullptr ? std::random_device()() : static_cast<unsigned>(std::stoul(given));
+  std::cout << "seed " << seed << std::endl;
+  return std::mt19937(seed);
+}
+
+NodeTest::NodeTest(std::vector<CardSpec> cards, int sharers)
+    : cards_(cards.empty() ? eight_cards() : std::move(cards)), sharers_(sharers) {
+  for (const char* program : {"containerd", "kubelet"}) {
+    if (node_.pid(program) == 0) node_.start(program);  // an earlier test ended too early
+  }
+  remove_pods();
+  starts_.forget();  // those of earlier tests, which judge_ does not know
+  node_.kill("tangram-node");
+  if (!eventually(kRegistrationLimit, [&] { return slots_offered() == 0; })) {
+    throw std::runtime_error("kubelet does not see that the agent is gone");
+  }
+  node_.write_cards(cards_);
+  start_agent();
+  extender_.start_ready();
+  scheduler_ = start_scheduler({.extender_url = extender_.url()});
+}
+
+NodeTest::~NodeTest() {
+  if (!HasFailure()) return;
+  for (const auto& [name, pod] : states()) {
+    std::cout << name << ": " << pod.phase << " " << pod.reason << " " << pod.message << "\n";
+    for (const auto& [container, state] : pod.containers) {
+      if (!state.running) {
+        std::cout << "  " << container << ": " << state.waiting << " " << state.message << "\n";
+      }
+    }
+  }
+  std::cout << "the agent's last lines:\n" << agent_log() << std::endl;
+}
+
+bool NodeTest::eventually(std::chrono::milliseconds limit, const std::function<bool()>& condition) {
+  const auto deadline = TimePoint::clock::now() + limit;
+  while (!condition()) {
+    if (TimePoint::clock::now() > deadline) return false;
+    std::this_thread::sleep_for(20ms);  // what is waited for is in other processes' hands
+  }
+  return true;
+}
+
+void NodeTest::create(const NodePod& pod) { cluster_.create(kPods, node_pod_json(pod)); }
+
+void NodeTest::create(const std::vector<NodePod>& pods) {
+  in_parallel(static_cast<int>(pods.size()),
+              [&](int i) { create(pods[static_cast<std::size_t>(i)]); });
+}
+
+void NodeTest::remove_pods() {
+  cluster_.remove(kPods);
+  if (!eventually(kRemovalLimit, [&] { return states().empty(); })) {
+    throw std::runtime_error("pods do not end");
+  }
+}
+
+bool NodeTest::wait_all_settled(std::chrono::seconds limit) {
+  return eventually(limit, [&] {
+    return std::ranges::all_of(states(), [](const auto& entry) {
+      const PodState& pod = entry.second;
+      return pod.phase == "Succeeded" || pod.phase == "Failed" || pod.all_running();
+    });
+  });
+}
+
+bool NodeTest::wait_starts(const std::string& uid, const std::string& container, int count,
+                           std::chrono::seconds limit) {
+  return eventually(limit, [&] {
+    starts_.look();
+    return static_cast<int>(starts_.of(uid, container).size()) >= count;
+  });
+}
+
+void NodeTest::start_agent() {
+  node_.start("tangram-node", {"--sharers-per-card", std::to_string(sharers_)});
+  if (!wait_node_offers_slots(kRegistrationLimit)) {
+    throw std::runtime_error("kubelet does not offer the agent's slots:\n" + agent_log());
+  }
+}
+
+int NodeTest::slots_offered() {
+  const auto node = parse_json(cluster_.get(kNode));
+  const std::string slots = text_of(node["status"]["allocatable"], "tangram.dev/gpu-slot");
+  return slots.empty() ? 0 : std::stoi(slots);
+}
+
+std::string NodeTest::cards_published() {
+  const auto annotations = annotations_of(parse_json(cluster_.get(kNode)));
+  const auto cards = annotations.find("cards");
+  return cards == annotations.end() ? "" : cards->second;
+}
+
+bool NodeTest::wait_node_offers_slots(std::chrono::seconds limit) {
+  const int slots = static_cast<int>(cards_.size()) * sharers_;
+  return eventually(limit, [&] {
+    const std::string published = cards_published();
+    return slots_offered() == slots && std::ranges::all_of(cards_, [&](const CardSpec& card) {
+             return published.find(card.id) != std::string::npos;
+           });
+  });
+}
+
+std::string NodeTest::agent_log() const {
+  return tail(environment().state / "logs/tangram-node.log", 30);
+}
+
+void NodeTest::expect_books_right() {
+  const Verdict verdict = check_cluster(*api_);
+  EXPECT_TRUE(verdict.problems.empty()) << verdict.summary();
+}
+
+void NodeTest::expect_all_starts_right() {
+  judge_.learn(*api_);
+  const auto verdict = judge_.judge(starts_.look());
+  EXPECT_TRUE(verdict.problems.empty()) << verdict.summary();
+}
+
+}  // namespace tangram::e2e

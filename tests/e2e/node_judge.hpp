@@ -1,0 +1,50 @@
+#pragma once
+
+#include "kube/api.hpp"
+#include "tests/e2e/starts.hpp"
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace tangram::e2e {
+
+/// What starts of containers should have shown, and what they did.
+struct StartVerdict {
+  int starts = 0;
+  int with_gpu = 0;                   ///< starts of containers that hold a slot
+  std::vector<std::string> problems;  ///< empty = every container saw its own share, and only that
+
+  [[nodiscard]] std::string summary() const;
+};
+
+/// Judges what containers saw by what stands in the API server: the amounts are worked out anew
+/// from the pod's annotations and the card's size, the cards are those of the pod's grant. Shares
+/// no code with the agent or `model`. Remembers pods, since starts are judged after their end.
+/// Threads: one at a time.
+class NodeJudge {
+ public:
+  /// Takes in all nodes and pods there are; to be called before pods are deleted.
+  void learn(kube::KubeApi& api);
+  /// The same from texts: a v1.NodeList and a v1.PodList.
+  void learn(const std::string& nodes, const std::string& pods);
+
+  [[nodiscard]] StartVerdict judge(const std::vector<Start>& starts) const;
+
+ private:
+  struct Pod {
+    std::string name;
+    std::string node;
+    std::map<std::string, std::string> annotations;
+    std::set<std::string> with_slot;  ///< containers
+  };
+  [[nodiscard]] std::map<std::string, std::string> due(const Pod& pod,
+                                                       const std::string& container) const;
+  [[nodiscard]] std::string problem(const Pod& pod, const Start& start) const;
+
+  std::map<std::string, Pod> pods_;  ///< by UID
+  std::map<std::string, long> card_mib_;
+};
+
+}  // namespace tangram::e2e

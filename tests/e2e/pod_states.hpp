@@ -1,0 +1,39 @@
+#pragma once
+
+#include "kube/api.hpp"
+
+#include <map>
+#include <string>
+
+namespace tangram::e2e {
+
+/// What kubelet says of one container.
+struct ContainerState {
+  bool running = false;
+  bool started_once = false;  ///< it ran, or runs
+  int restarts = 0;
+  std::string waiting;  ///< why it does not run: "CreateContainerConfigError"
+  std::string message;  ///< of what it waits for
+};
+
+/// What the API server says of one pod.
+struct PodState {
+  std::string uid;
+  std::string node;
+  std::string phase;
+  std::string reason;  ///< of a pod that failed as a whole: "UnexpectedAdmissionError"
+  std::string message;
+  bool deleting = false;
+  std::map<std::string, ContainerState> containers;  ///< sidecars too
+
+  [[nodiscard]] bool all_running() const;
+};
+using PodStates = std::map<std::string, PodState>;  ///< by name
+
+/// All pods of the tests' namespace. @throws std::runtime_error if the API server does not answer
+[[nodiscard]] PodStates pod_states(kube::KubeApi& api);
+
+/// All events about pods and nodes, one line each: "NAME REASON: MESSAGE".
+[[nodiscard]] std::string events_text(kube::KubeApi& api);
+
+}  // namespace tangram::e2e

@@ -1,0 +1,32 @@
+#pragma once
+
+#include "kube/api.hpp"
+
+#include <rapidjson/document.h>
+
+#include <map>
+#include <set>
+#include <string>
+
+/// How the judges read Kubernetes objects: by a parser of their own, so that a mistake of the
+/// product's cannot hide itself. For .cpp files of the judges only.
+namespace tangram::e2e {
+
+using Texts = std::map<std::string, std::string>;
+
+/// @throws std::runtime_error with the text
+[[nodiscard]] rapidjson::Document parse_json(const std::string& text);
+
+/// The body of a list, or of one object. @throws std::runtime_error where there is none
+[[nodiscard]] std::string list_all(kube::KubeApi& api, const std::string& path);
+
+/// A member that is a string; "" where there is none.
+[[nodiscard]] std::string text_of(const rapidjson::Value& object, const char* key);
+
+/// Annotations under tangram.dev/, without the prefix.
+[[nodiscard]] Texts annotations_of(const rapidjson::Value& object);
+
+/// The containers that hold a slot: those of spec.containers and sidecars.
+[[nodiscard]] std::set<std::string> containers_with_slot(const rapidjson::Value& pod);
+
+}  // namespace tangram::e2e

@@ -1,0 +1,102 @@
+#include "tests/e2e/real_node.hpp"
+
+#include "tests/e2e/environment.hpp"
+#include "tests/e2e/process.hpp"
+
+#include <csignal>
+#include <fstream>
+#include <stdexcept>
+#include <thread>
+
+namespace tangram::e2e {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+namespace {
+
+// Kubelet saves its state before it ends; containerd takes 10 s of its own where shims hang.
+constexpr auto kEndLimit = 20s;
+
+/// A process that has ended is no longer there, or nobody has collected its status (Z).
+bool alive(pid_t pid) {
+  std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
+  std::string line;
+  if (!std::getline(stat, line)) return false;
+  const auto after_name = line.rfind(") ");
+  return after_name != std::string::npos && line[after_name + 2] != 'Z';
+}
+
+}  // namespace
+
+fs::path RealNode::root() const { return environment().state / "node"; }
+fs::path RealNode::records() const { return root() / "records"; }
+fs::path RealNode::cdi() const { return root() / "run/cdi"; }
+fs::path RealNode::journal() const { return root() / "lib/tangram"; }
+
+std::string RealNode::agent_address() const {
+  std::string port;
+  std::ifstream(root() / "agent-port") >> port;
+  return "127.0.0.1:" + port;
+}
+
+pid_t RealNode::pid(const std::string& program) const {
+  pid_t pid = 0;
+  std::ifstream(environment().state / "run" / program) >> pid;
+  return pid != 0 && alive(pid) ? pid : 0;
+}
+
+void RealNode::wait_gone(const std::string& program, pid_t pid) const {
+  const auto deadline = std::chrono::steady_clock::now() + kEndLimit;
+  while (alive(pid)) {
+    if (std::chrono::steady_clock::now() > deadline) {
+      throw std::runtime_error(program + " does not end");
+    }
+    std::this_thread::sleep_for(2ms);  // it is nobody's child here that could be waited for
+  }
+}
+
+void RealNode::kill(const std::string& program) const {
+  if (const pid_t running = pid(program); running != 0) {
+    ::kill(running, SIGKILL);
+    wait_gone(program, running);
+  }
+}
+
+void RealNode::stop(const std::string& program) const {
+  if (const pid_t running = pid(program); running != 0) {
+    ::kill(running, SIGTERM);
+    wait_gone(program, running);
+  }
+}
+
+void RealNode::signal(const std::string& program, int number) const {
+  if (const pid_t running = pid(program); running != 0) ::kill(running, number);
+}
+
+void RealNode::start(const std::string& program, const std::vector<std::string>& arguments) const {
+  std::vector<std::string> command = {environment().control, "node-start", program};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  const fs::path log = environment().state / "logs/node-start.log";
+  auto control = Process::start(command, log);
+  if (!control) throw std::runtime_error(control.error().message);
+  while (control->running()) std::this_thread::sleep_for(5ms);  // as ExtenderProcess does
+  if (pid(program) == 0) throw std::runtime_error(program + " does not start:\n" + tail(log));
+}
+
+void RealNode::lose_power() const {
+  for (const char* program : {"tangram-node", "kubelet", "containerd"}) kill(program);
+  auto control = Process::start({environment().control, "node-lose-power"},
+                                environment().state / "logs/node-start.log");
+  if (!control) throw std::runtime_error(control.error().message);
+  while (control->running()) std::this_thread::sleep_for(5ms);
+}
+
+void RealNode::write_cards(const std::vector<CardSpec>& cards) const {
+  const fs::path file = root() / "cards.json";
+  const fs::path part = root() / "cards.json.part";
+  std::ofstream(part) << cards_json(cards);
+  fs::rename(part, file);
+}
+
+}  // namespace tangram::e2e

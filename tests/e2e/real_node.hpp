@@ -1,0 +1,48 @@
+#pragma once
+
+#include "tests/e2e/objects.hpp"
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace tangram::e2e {
+
+/// The node that node.sh brought up, and its programs: "kubelet", "containerd" and "tangram-node".
+/// What cannot be done throws std::runtime_error with the end of the program's log.
+/// Threads: safe for different programs.
+class RealNode {
+ public:
+  static constexpr const char* kName = "gpu-node";
+
+  /// 0 = it does not run.
+  [[nodiscard]] pid_t pid(const std::string& program) const;
+  /// SIGKILL; returns when it is gone. Containers and their shims live on.
+  void kill(const std::string& program) const;
+  /// SIGTERM; returns when it is gone.
+  void stop(const std::string& program) const;
+  /// SIGSTOP, SIGCONT …; nothing if it does not run.
+  void signal(const std::string& program, int number) const;
+  /// @param arguments  of tangram-node, beside those of node.sh
+  /// Returns when containerd or tangram-node answers, for kubelet at once.
+  void start(const std::string& program, const std::vector<std::string>& arguments = {}) const;
+
+  /// As the power failing would: every program and container is gone, and what is under /run.
+  void lose_power() const;
+
+  /// What --cards reads; takes its place at once.
+  void write_cards(const std::vector<CardSpec>& cards) const;
+
+  [[nodiscard]] std::filesystem::path records() const;  ///< of the containers' starts
+  [[nodiscard]] std::filesystem::path cdi() const;      ///< /var/run/cdi
+  [[nodiscard]] std::filesystem::path journal() const;  ///< /var/lib/tangram
+  [[nodiscard]] std::string agent_address() const;      ///< of its metrics, "127.0.0.1:PORT"
+
+ private:
+  [[nodiscard]] std::filesystem::path root() const;
+  void wait_gone(const std::string& program, pid_t pid) const;
+};
+
+}  // namespace tangram::e2e

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+/// NVML's binary interface as the fake serves it: NVIDIA's nvml.h 13, x86-64. Declared apart from
+/// node/cards/nvml_api.hpp on purpose, so that a slip in either shows as a difference.
+namespace fake_nvml {
+
+// NOLINTBEGIN(readability-identifier-naming): the members and values carry NVIDIA's names
+
+enum Return : int {
+  SUCCESS = 0,
+  ERROR_UNINITIALIZED = 1,
+  ERROR_INVALID_ARGUMENT = 2,
+  ERROR_NOT_SUPPORTED = 3,
+  ERROR_NOT_FOUND = 6,
+  ERROR_INSUFFICIENT_SIZE = 7,
+  ERROR_DRIVER_NOT_LOADED = 9,
+  ERROR_TIMEOUT = 10,
+  ERROR_FUNCTION_NOT_FOUND = 13,
+  ERROR_GPU_IS_LOST = 15,
+  ERROR_LIB_RM_VERSION_MISMATCH = 18,
+  ERROR_ARGUMENT_VERSION_MISMATCH = 25,
+};
+
+inline constexpr std::uint64_t EVENT_DOUBLE_BIT_ECC = 0x2;
+inline constexpr std::uint64_t EVENT_XID = 0x8;
+inline constexpr unsigned MEMORY_V2 = 0x2000028;
+inline constexpr unsigned NO_INSTANCE = 0xFFFFFFFF;
+
+struct Memory {
+  std::uint64_t total, free, used;
+};
+static_assert(sizeof(Memory) == 24);
+
+struct MemoryV2 {
+  std::uint32_t version;
+  std::uint64_t total, reserved, free, used;
+};
+static_assert(sizeof(MemoryV2) == 40 && offsetof(MemoryV2, total) == 8 &&
+              offsetof(MemoryV2, used) == 32);
+
+struct PciInfo {
+  char busIdLegacy[16];
+  std::uint32_t domain, bus, device, pciDeviceId, pciSubSystemId;
+  char busId[32];
+};
+static_assert(sizeof(PciInfo) == 68 && offsetof(PciInfo, domain) == 16 &&
+              offsetof(PciInfo, busId) == 36);
+
+struct ProcessInfo {
+  std::uint32_t pid;
+  std::uint64_t usedGpuMemory;
+  std::uint32_t gpuInstanceId, computeInstanceId;
+};
+static_assert(sizeof(ProcessInfo) == 24 && offsetof(ProcessInfo, usedGpuMemory) == 8 &&
+              offsetof(ProcessInfo, gpuInstanceId) == 16);
+
+struct EventData {
+  void* device;
+  std::uint64_t eventType, eventData;
+  std::uint32_t gpuInstanceId, computeInstanceId;
+};
+static_assert(sizeof(EventData) == 32 && offsetof(EventData, eventType) == 8 &&
+              offsetof(EventData, computeInstanceId) == 28);
+
+struct Utilization {
+  std::uint32_t gpu, memory;
+};
+static_assert(sizeof(Utilization) == 8);
+
+struct DeviceAttributes {
+  std::uint32_t multiprocessorCount, sharedCopyEngineCount, sharedDecoderCount, sharedEncoderCount,
+      sharedJpegCount, sharedOfaCount, gpuInstanceSliceCount, computeInstanceSliceCount;
+  std::uint64_t memorySizeMB;
+};
+static_assert(sizeof(DeviceAttributes) == 40 && offsetof(DeviceAttributes, memorySizeMB) == 32);
+
+// NOLINTEND(readability-identifier-naming)
+
+}  // namespace fake_nvml

@@ -1,0 +1,266 @@
+#include "node/cards/card_watcher.hpp"
+
+#include "tests/node/cards/scripted_source.hpp"
+#include "tests/testing/eventually.hpp"
+#include "tests/testing/manual_clock.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <thread>
+
+namespace tangram::node {
+namespace {
+
+using namespace std::chrono_literals;
+using Kind = Fault::Kind;
+using Cards = std::vector<std::pair<std::string, std::string>>;  // id, reason
+
+class CardWatcherTest : public ::testing::Test {
+ protected:
+  CardWatcher& start(std::vector<model::Card> previous = {}) {
+    CardWatcherOptions options;
+    options.previous = std::move(previous);
+    watcher_ = std::make_unique<CardWatcher>(
+        source_, std::move(options), clock_, [this] { ++changes_; },
+        [this](std::chrono::milliseconds wait, const std::stop_token&) {
+          clock_.advance(wait);
+          ++sleeps_;
+        });
+    return *watcher_;
+  }
+  void step() { watcher_->step({}); }
+  [[nodiscard]] Cards cards() const {
+    Cards list;
+    for (const InstalledCard& card : watcher_->now()->inventory.cards) {
+      EXPECT_EQ(card.card.healthy, card.card.unavailable_reason.empty());
+      list.emplace_back(card.card.id, card.card.unavailable_reason);
+    }
+    return list;
+  }
+
+  ScriptedSource source_;
+  testing::ManualClock clock_;
+  std::unique_ptr<CardWatcher> watcher_;
+  int changes_ = 0;
+  int sleeps_ = 0;
+};
+
+const std::string kWell;
+const std::string kLost(kNotListed);
+const std::string kSilent(kDriverSilent);
+const std::string kFaulty(kRecentFault);
+const std::string kBroken(kNeedsReset);
+const std::string kBack(kCameBack);
+
+TEST_F(CardWatcherTest, KnowsNothingBeforeTheFirstAnswer) {
+  const CardWatcher& watcher = start();
+  ASSERT_NE(watcher.now(), nullptr);
+  EXPECT_FALSE(watcher.now()->answers);
+  EXPECT_TRUE(cards().empty());
+}
+
+TEST_F(CardWatcherTest, TellsTheFirstAnswerAndEachChange) {
+  source_.list({"a"});
+  start();
+  step();
+  EXPECT_TRUE(watcher_->now()->answers);
+  EXPECT_EQ(cards(), (Cards{{"a", kWell}}));
+  EXPECT_EQ(changes_, 1);
+  clock_.advance(1h);
+  step();
+  EXPECT_EQ(changes_, 1);
+  source_.list({"a", "b"});
+  clock_.advance(1h);
+  step();
+  EXPECT_EQ(cards(), (Cards{{"a", kWell}, {"b", kWell}}));
+  EXPECT_EQ(changes_, 2);
+}
+
+TEST_F(CardWatcherTest, ANodeWithoutCardsIsAnAnswerToo) {
+  start();
+  step();
+  EXPECT_TRUE(watcher_->now()->answers);
+  EXPECT_EQ(changes_, 1);
+}
+
+TEST_F(CardWatcherTest, AsksEveryHalfMinute) {
+  source_.list({"a"});
+  start();
+  step();
+  clock_.advance(29s);
+  step();
+  EXPECT_EQ(source_.asked(), 1);
+  EXPECT_EQ(source_.last_limit(), 1s);  // until the next poll
+  clock_.advance(1s);
+  step();
+  EXPECT_EQ(source_.asked(), 2);
+  EXPECT_EQ(source_.last_limit(), 5s);
+}
+
+TEST_F(CardWatcherTest, AFaultShowsAtOnceAndIsLookedInto) {
+  source_.list({"a", "b"});
+  start();
+  step();
+  source_.add_fault({"a", Kind::kXid, 79});
+  clock_.advance(2s);
+  step();
+  EXPECT_EQ(cards(), (Cards{{"a", kBroken}, {"b", kWell}}));
+  EXPECT_EQ(changes_, 2);
+  source_.list({"b"});
+  step();
+  EXPECT_EQ(source_.asked(), 2);
+  EXPECT_EQ(cards(), (Cards{{"b", kWell}, {"a", kLost}}));
+}
+
+TEST_F(CardWatcherTest, AStormOfFaultsDoesNotMakeAStormOfQuestions) {
+  source_.list({"a"});
+  start();
+  for (int i = 0; i < 100; ++i) {
+    source_.add_fault({"a", Kind::kXid, 31});
+    step();
+  }
+  EXPECT_EQ(source_.asked(), 1);
+  clock_.advance(1s);
+  step();
+  EXPECT_EQ(source_.asked(), 2);
+  EXPECT_EQ(cards(), (Cards{{"a", kWell}}));
+}
+
+TEST_F(CardWatcherTest, CountsXidsByCardAndNumber) {
+  source_.list({"a", "b"});
+  start();
+  step();
+  for (const std::uint64_t code : {31U, 31U, 79U}) source_.add_fault({"a", Kind::kXid, code});
+  source_.add_fault({"b", Kind::kEcc, 0});
+  source_.add_fault({"", Kind::kXid, 154});
+  step();
+  EXPECT_EQ(watcher_->xid_counts(),
+            (CardWatcher::XidCounts{{{"a", 31}, 2}, {{"a", 79}, 1}, {{"", 154}, 1}}));
+}
+
+TEST_F(CardWatcherTest, AHoldEndsWithoutAWordFromTheSource) {
+  source_.list({"a"});
+  start();
+  source_.add_fault({"a", Kind::kXid, 94});
+  step();
+  EXPECT_EQ(cards(), (Cards{{"a", kFaulty}}));
+  clock_.advance(10min);
+  step();
+  EXPECT_EQ(cards(), (Cards{{"a", kWell}}));
+}
+
+TEST_F(CardWatcherTest, KeepsTheCardsOfASilentDriver) {
+  source_.list({"a"});
+  start();
+  step();
+  source_.be_silent(true);
+  clock_.advance(30s);
+  step();
+  EXPECT_FALSE(watcher_->now()->answers);
+  EXPECT_EQ(cards(), (Cards{{"a", kSilent}}));
+  EXPECT_EQ(sleeps_, 1);  // instead of asking again and again
+  source_.be_silent(false);
+  step();
+  EXPECT_TRUE(watcher_->now()->answers);
+  EXPECT_EQ(cards(), (Cards{{"a", kWell}}));
+}
+
+TEST_F(CardWatcherTest, ALostCardStaysWhileSomebodyHoldsIt) {
+  source_.list({"a", "b"});
+  start();
+  step();
+  source_.list({"b"});
+  clock_.advance(30s);
+  step();
+  watcher_->forget_lost({"a"});
+  step();
+  EXPECT_EQ(cards(), (Cards{{"b", kWell}, {"a", kLost}}));
+  watcher_->forget_lost({});
+  step();
+  EXPECT_EQ(cards(), (Cards{{"b", kWell}}));
+}
+
+TEST_F(CardWatcherTest, AListedCardIsNeverForgotten) {
+  source_.list({"a"});
+  start();
+  source_.add_fault({"a", Kind::kXid, 79});
+  step();
+  watcher_->forget_lost({});
+  step();
+  EXPECT_EQ(cards(), (Cards{{"a", kBroken}}));
+}
+
+TEST_F(CardWatcherTest, ALostCardThatComesBackIsHeld) {
+  source_.list({"a"});
+  start();
+  step();
+  source_.list({});
+  clock_.advance(30s);
+  step();
+  source_.list({"a"});
+  clock_.advance(30s);
+  step();
+  EXPECT_EQ(cards(), (Cards{{"a", kBack}}));
+}
+
+model::Card published(std::string id, std::string_view reason) {
+  model::Card card;
+  card.id = std::move(id);
+  card.healthy = reason.empty();
+  card.unavailable_reason = reason;
+  return card;
+}
+
+TEST_F(CardWatcherTest, RemembersWhatWasPublishedBefore) {
+  source_.be_silent(true);
+  start({published("a", ""), published("b", kNeedsReset)});
+  EXPECT_EQ(cards(), (Cards{{"a", kSilent}, {"b", kSilent}}));
+  step();
+  EXPECT_EQ(cards(), (Cards{{"a", kSilent}, {"b", kSilent}}));
+  source_.be_silent(false);
+  source_.list({"b"});
+  step();
+  EXPECT_EQ(cards(), (Cards{{"b", kFaulty}, {"a", kLost}}));
+}
+
+TEST_F(CardWatcherTest, TheSourcesOwnVerdictStands) {
+  class SickSource final : public CardSource {
+   public:
+    Result<Inventory> inventory() override {
+      InstalledCard card;
+      card.card.id = "a";
+      card.card.healthy = false;
+      card.card.unavailable_reason = "smells burnt";
+      Inventory found;
+      found.cards.push_back(card);
+      return found;
+    }
+    Result<std::vector<Fault>> wait_for_faults(std::chrono::milliseconds) override {
+      return std::vector<Fault>{};
+    }
+    Result<CardActivity> activity(std::string_view) override { return CardActivity{}; }
+    Result<void> set_exclusive_process(std::string_view, bool) override { return {}; }
+  } source;
+  CardWatcher watcher(source, {}, clock_, {});
+  watcher.step({});
+  EXPECT_EQ(watcher.now()->inventory.cards.at(0).card.unavailable_reason, "smells burnt");
+}
+
+TEST_F(CardWatcherTest, RunsUntilStoppedWhileOthersLook) {
+  source_.list({"a"});
+  std::atomic<int> changes{0};
+  CardWatcher watcher(source_, {}, clock_, [&] { ++changes; });
+  std::jthread runner([&](const std::stop_token& stop) { watcher.run(stop); });
+  ASSERT_TRUE(testing::eventually([&] { return watcher.now()->answers; }));
+  source_.add_fault({"a", Kind::kXid, 94});
+  EXPECT_TRUE(
+      testing::eventually([&] { return !watcher.now()->inventory.cards.at(0).card.healthy; }));
+  watcher.forget_lost({});
+  EXPECT_EQ(watcher.xid_counts().size(), 1U);
+  EXPECT_EQ(changes, 2);
+}
+
+}  // namespace
+}  // namespace tangram::node

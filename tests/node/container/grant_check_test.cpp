@@ -1,0 +1,182 @@
+#include "node/container/grant_check.hpp"
+
+#include "tests/testing/builders.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tangram::node {
+namespace {
+
+using model::Isolation;
+
+model::GrantedCard part(const std::string& card, std::int64_t mib, std::int64_t milli) {
+  return {card, Mebibytes(mib), MilliGpu(milli), Mebibytes(mib), MilliGpu(milli)};
+}
+
+class GrantCheckTest : public ::testing::Test {
+ protected:
+  GrantCheckTest() {
+    pod.pod.uid = "uid-p";
+    pod.pod.ns = "ml";
+    pod.pod.name = "p";
+    pod.pod.containers = {{.name = "main", .slots = 1},
+                          {.name = "setup", .slots = 1, .ordinary_init = true}};
+    grant(part("GPU-1", 40'960, 500));
+  }
+  void grant(const model::GrantedCard& card, const std::string& issued = "2026-01-02T00:00:00Z") {
+    pod.grant = model::Grant{.pod_uid = "uid-p",
+                             .node = "n1",
+                             .issued_at = issued,
+                             .isolation = Isolation::kMps,
+                             .containers = {{"main", {card}}},
+                             .signature = {}};
+    pod.grant_text = encode(*pod.grant);
+  }
+  static CardClaim other(const model::GrantedCard& card, const std::string& uid = "uid-o",
+                         const std::string& issued = "2026-01-01T00:00:00Z") {
+    return {.pod_uid = uid,
+            .issued_at = issued,
+            .isolation = Isolation::kMps,
+            .started = false,
+            .container = {"main", {card}}};
+  }
+  /// "" = may start; "!…" = never; otherwise not now.
+  std::string verdict(bool started_before = false, std::string_view container = "main",
+                      bool environment_decides = false) {
+    const auto granted = check_grant({.pod = pod,
+                                      .container = container,
+                                      .started_before = started_before,
+                                      .environment_decides = environment_decides},
+                                     cards, others, leftovers);
+    if (granted) return granted->container == container ? "" : "another container's grant";
+    return (granted.error().code == Errc::kInvalidArgument ? "!" : "") + granted.error().message;
+  }
+  static bool says(const std::string& verdict, const std::string& words) {
+    return verdict.find(words) != std::string::npos;
+  }
+
+  LocalPod pod;
+  std::vector<model::Card> cards{testing::card("GPU-1"), testing::card("GPU-2")};
+  std::vector<CardClaim> others;
+  std::vector<Leftover> leftovers;
+};
+
+TEST_F(GrantCheckTest, AGoodGrantIsHonoured) { EXPECT_EQ(verdict(), ""); }
+
+TEST_F(GrantCheckTest, NoGrantIsExplained) {
+  pod.grant.reset();
+  pod.grant_text.clear();
+  EXPECT_TRUE(says(verdict(), "!the pod has a slot but no grant")) << verdict();
+}
+
+TEST_F(GrantCheckTest, AGrantOfAnotherPodIsRefused) {
+  pod.grant->pod_uid = "uid-x";
+  pod.grant_text = encode(*pod.grant);
+  judge_grant(pod, "n1");
+  EXPECT_TRUE(says(verdict(), "!the annotation tangram.dev/gpu-grant was issued to another pod"));
+}
+
+TEST_F(GrantCheckTest, AGrantForAnotherNodeIsRefused) {
+  judge_grant(pod, "n2");
+  EXPECT_TRUE(says(verdict(), "is for the node \"n1\"")) << verdict();
+}
+
+TEST_F(GrantCheckTest, AGrantThatCannotBeReadIsRefused) {
+  pod.grant_text = "{";
+  judge_grant(pod, "n1");
+  EXPECT_TRUE(says(verdict(), "!the annotation tangram.dev/gpu-grant is not valid")) << verdict();
+}
+
+TEST_F(GrantCheckTest, AContainerWithoutAPartIsToldWhatToWrite) {
+  EXPECT_TRUE(says(verdict(false, "sidecar"), "tangram.dev/gpu-fraction.sidecar"));
+  EXPECT_TRUE(says(verdict(false, "setup"), "an init container, which cannot hold a card"));
+}
+
+TEST_F(GrantCheckTest, TheCardMustBeHereAndLargeEnough) {
+  cards.erase(cards.begin());
+  EXPECT_TRUE(says(verdict(), "!card GPU-1 is not on this node any more"));
+  cards.insert(cards.begin(), testing::card("GPU-1", "A100", Mebibytes(40'959)));
+  EXPECT_TRUE(says(verdict(), "!card GPU-1 has become smaller"));
+}
+
+TEST_F(GrantCheckTest, ASickCardTakesNoNewContainerButKeepsOldOnes) {
+  cards[0].healthy = false;
+  cards[0].unavailable_reason = "it reported an error";
+  EXPECT_TRUE(says(verdict(), "!card GPU-1 is sick: it reported an error"));
+  EXPECT_EQ(verdict(true), "");
+}
+
+TEST_F(GrantCheckTest, ACordonedCardKeepsWhatWasGranted) {
+  cards[0].cordoned = true;
+  EXPECT_EQ(verdict(), "");
+}
+
+TEST_F(GrantCheckTest, TheModeMustBePossible) {
+  cards[0].isolation = {Isolation::kTimeSlice};
+  EXPECT_TRUE(says(verdict(), "!card GPU-1 cannot be shared in mode mps"));
+  grant(part("GPU-1", 81'920, 1000));
+  EXPECT_EQ(verdict(), "") << "a whole card is not shared";
+}
+
+TEST_F(GrantCheckTest, SharesThatFillTheCardExactlyAllStart) {
+  others = {other(part("GPU-1", 40'960, 500)), other(part("GPU-2", 81'920, 1000))};
+  EXPECT_EQ(verdict(), "");
+}
+
+TEST_F(GrantCheckTest, OfTwoForTheSameRoomTheLaterIsRefused) {
+  others = {other(part("GPU-1", 40'961, 100))};
+  EXPECT_TRUE(says(verdict(), "!card GPU-1 is granted to others before this pod"));
+  others = {other(part("GPU-1", 10, 501))};
+  EXPECT_TRUE(says(verdict(), "has no room for it"));
+  grant(part("GPU-1", 40'960, 500), "2025-12-31T00:00:00Z");
+  EXPECT_EQ(verdict(), "") << "now the other one is the later";
+  others[0].started = true;
+  EXPECT_TRUE(says(verdict(), "granted to others before")) << "what has started, stays";
+}
+
+TEST_F(GrantCheckTest, EqualTimesAreOrderedByUid) {
+  const auto same_time = pod.grant->issued_at;
+  others = {other(part("GPU-1", 81'920, 1000), "uid-a", same_time)};
+  EXPECT_NE(verdict(), "");
+  others = {other(part("GPU-1", 81'920, 1000), "uid-z", same_time)};
+  EXPECT_EQ(verdict(), "");
+}
+
+TEST_F(GrantCheckTest, ThePodsOwnContainersMustFitTogether) {
+  others = {other(part("GPU-1", 40'961, 0), "uid-p", pod.grant->issued_at)};
+  EXPECT_NE(verdict(), "");
+}
+
+TEST_F(GrantCheckTest, AnotherModeOnTheCardIsRefused) {
+  others = {other(part("GPU-1", 10, 10))};
+  others[0].isolation = Isolation::kTimeSlice;
+  EXPECT_TRUE(says(verdict(), "!card GPU-1 is shared in another mode than mps"));
+}
+
+TEST_F(GrantCheckTest, NoMoreSharersThanTheCardTakes) {
+  cards[0].max_sharers = 2;
+  others = {other(part("GPU-1", 1, 0), "uid-a")};
+  EXPECT_EQ(verdict(), "");
+  others.push_back(other(part("GPU-1", 1, 0), "uid-b"));
+  EXPECT_NE(verdict(), "");
+}
+
+TEST_F(GrantCheckTest, WaitsForMemoryOfAPodThatWasDeletedByForce) {
+  others = {other(part("GPU-1", 20'480, 100))};
+  leftovers = {{"GPU-1", "uid-gone", std::uint64_t{20'480} << 20U}};
+  EXPECT_EQ(verdict(), "") << "there is room for both";
+  ++leftovers[0].memory_bytes;
+  EXPECT_TRUE(says(verdict(), "card GPU-1 still holds memory of a pod that was deleted by force"));
+  EXPECT_TRUE(says(verdict(), "uid-gone"));
+  leftovers[0].card = "GPU-2";
+  EXPECT_EQ(verdict(), "");
+}
+
+TEST_F(GrantCheckTest, WhereTheEnvironmentDecidesThePodsOwnIsRefused) {
+  pod.choose_devices = {"main"};
+  EXPECT_EQ(verdict(false, "main", false), "");
+  EXPECT_TRUE(says(verdict(false, "main", true), "sets NVIDIA_VISIBLE_DEVICES itself"));
+}
+
+}  // namespace
+}  // namespace tangram::node

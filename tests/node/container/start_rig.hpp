@@ -1,0 +1,286 @@
+#pragma once
+
+#include "base/file.hpp"
+#include "base/json.hpp"
+#include "model/request.hpp"
+#include "node/container/starter.hpp"
+#include "node/kubelet/registrar.hpp"
+#include "tests/node/kubelet/fake_kubelet.hpp"
+#include "tests/testing/builders.hpp"
+#include "tests/testing/eventually.hpp"
+#include "tests/testing/manual_clock.hpp"
+#include "tests/testing/temp_folder.hpp"
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace tangram::node {
+
+/// Pods as a test sets them; the API server answers, or does not. Threads: safe.
+class FakePods final : public PodSource {
+ public:
+  [[nodiscard]] LocalPodPtr find(std::string_view uid) const override {
+    const std::lock_guard lock(mutex_);
+    if (!watched_) return nullptr;
+    const auto found = pods_.find(uid);
+    return found == pods_.end() ? nullptr : found->second;
+  }
+  [[nodiscard]] std::vector<LocalPodPtr> all() const override {
+    const std::lock_guard lock(mutex_);
+    std::vector<LocalPodPtr> all;
+    if (!watched_) return all;
+    for (const auto& [uid, pod] : pods_) all.push_back(pod);
+    return all;
+  }
+  [[nodiscard]] bool synced() const override {
+    const std::lock_guard lock(mutex_);
+    return watched_;
+  }
+  Result<LocalPodPtr> fetch(std::string_view ns, std::string_view name) override {
+    const std::lock_guard lock(mutex_);
+    if (!answers_) return fail(Errc::kUnavailable, "connection refused");
+    for (const auto& [uid, pod] : pods_) {
+      if (pod->pod.ns == ns && pod->pod.name == name) return pod;
+    }
+    return fail(Errc::kNotFound, "it does not exist any more");
+  }
+
+  void put(LocalPod pod) {
+    const std::lock_guard lock(mutex_);
+    std::string uid = pod.pod.uid;
+    pods_.insert_or_assign(std::move(uid), std::make_shared<const LocalPod>(std::move(pod)));
+  }
+  void erase(const std::string& uid) {
+    const std::lock_guard lock(mutex_);
+    pods_.erase(uid);
+  }
+  /// @param watched  the watch has delivered; @param answers  so does a GET
+  void reachable(bool watched, bool answers) {
+    const std::lock_guard lock(mutex_);
+    watched_ = watched;
+    answers_ = answers;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::string, LocalPodPtr, std::less<>> pods_;
+  bool watched_ = true;
+  bool answers_ = true;
+};
+
+class FakeSource final : public CardSource {
+ public:
+  Result<Inventory> inventory() override { return Inventory{}; }
+  Result<std::vector<Fault>> wait_for_faults(std::chrono::milliseconds /*limit*/) override {
+    return std::vector<Fault>{};
+  }
+  Result<CardActivity> activity(std::string_view card) override {
+    if (!answers) return fail(Errc::kUnavailable, "the driver does not answer");
+    CardActivity activity;
+    activity.processes = processes[std::string(card)];
+    return activity;
+  }
+  Result<void> set_exclusive_process(std::string_view /*card*/, bool /*exclusive*/) override {
+    return {};
+  }
+  bool answers = true;
+  std::map<std::string, std::vector<CardProcess>> processes;  ///< read only while calls are made
+};
+
+class FakeProcesses final : public Processes {
+ public:
+  [[nodiscard]] std::string pod_of(std::int64_t pid) const override {
+    const auto found = by_pid.find(pid);
+    return found == by_pid.end() ? "" : found->second;
+  }
+  [[nodiscard]] std::map<std::string, std::int64_t> pods() const override {
+    std::map<std::string, std::int64_t> pods;
+    for (const auto& [pid, uid] : by_pid) pods.emplace(uid, pid);
+    return pods;
+  }
+  std::map<std::int64_t, std::string> by_pid;
+};
+
+class FakeEnforcer final : public Enforcer {
+ public:
+  Result<void> prepare(const std::string& card) override {
+    const std::lock_guard lock(mutex);
+    prepared.insert(card);
+    return verdict;
+  }
+  [[nodiscard]] Result<ContainerEdits> edits(
+      const std::vector<model::GrantedCard>& cards) const override {
+    if (cards.size() > 1) return fail(Errc::kInvalidArgument, "one card at a time");
+    return ContainerEdits{.env = {"CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0=" +
+                                  std::to_string(cards.front().memory_limit.count()) + "M"},
+                          .mounts = {}};
+  }
+  void keep(const std::set<std::string>& /*cards*/) override {}
+  Result<void> release(const std::string& card) override {
+    const std::lock_guard lock(mutex);
+    released.insert(card);
+    return {};
+  }
+  void look_after() override {}
+  [[nodiscard]] Enforcement enforcement(const std::string& /*card*/) const override { return {}; }
+  std::mutex mutex;
+  std::set<std::string> prepared;
+  std::set<std::string> released;
+  Result<void> verdict;
+};
+
+inline model::GrantedCard part(const std::string& card, std::int64_t mib, std::int64_t milli) {
+  return {card, Mebibytes(mib), MilliGpu(milli), Mebibytes(mib), MilliGpu(milli)};
+}
+
+/// A container starter behind its device plugin, and the kubelet that uses it; all of it but the
+/// API server, the cards and the enforcer is real.
+struct StartRig {
+  using Owner = testing::FakeKubelet::Owner;
+
+  explicit StartRig(std::uint64_t seed = 1, int slots = 32)
+      : kubelet(folder.path(), seed), slot_count(slots), engine(seed) {
+    Inventory inventory;
+    for (const char* id : {"GPU-1", "GPU-2"}) {
+      InstalledCard card;
+      card.card = testing::card(id);
+      inventory.cards.push_back(card);
+    }
+    set_cards(inventory);
+    kubelet.start();
+    boot_agent();
+  }
+  ~StartRig() { kill_agent(); }
+  StartRig(const StartRig&) = delete;
+  StartRig& operator=(const StartRig&) = delete;
+
+  void set_cards(Inventory inventory) {
+    cards = std::make_shared<const CardsNow>(CardsNow{std::move(inventory), true});
+  }
+
+  /// Everything the agent knows but did not write down is lost with it.
+  void kill_agent() {
+    stop.request_stop();
+    if (thread.joinable()) thread.join();
+    registrar.reset();
+    plugin.reset();
+    starter.reset();
+    journal.reset();
+  }
+  void boot_agent() {
+    auto opened = Journal::open(folder.path() + "/allocations");
+    if (!opened) throw std::runtime_error(opened.error().message);
+    journal = std::make_unique<Journal>(std::move(*opened));
+    starter = std::make_unique<ContainerStarter>(
+        ContainerStarter::Parts{.checkpoint = [this] { return read_file(kubelet.checkpoint()); },
+                                .lister = lister,
+                                .pods = pods,
+                                .source = source,
+                                .cards = [this] { return cards; },
+                                .processes = processes,
+                                .enforcer = [this](model::Isolation mode) -> Enforcer& {
+                                  return mode == model::Isolation::kMps ? enforcer : other_enforcer;
+                                },
+                                .journal = *journal,
+                                .cdi = cdi,
+                                .tell =
+                                    [this](kube::EventNote note) {
+                                      const std::lock_guard lock(mutex);
+                                      events.push_back(note.reason + " " + note.name + ": " +
+                                                       note.note);
+                                    },
+                                .random = [this] { return engine(); },
+                                .clock = clock,
+                                .sleeper =
+                                    [this](std::chrono::milliseconds, std::stop_token) {
+                                      const std::lock_guard lock(mutex);
+                                      ++settled;
+                                    }},
+        ContainerStarter::Settings{.node = "n1",
+                                   .name_path = NamePath::kCdiDevices,
+                                   .nvidia_cdi_folders = {folder.path() + "/nvidia"}});
+    plugin = std::make_unique<DevicePlugin>(*starter);
+    plugin->set_slots(slot_count);
+    PluginPaths paths;
+    paths.folder = kubelet.plugin_folder();
+    registrar = std::make_unique<Registrar>(paths, std::string(model::kSlotResource), *plugin);
+    stop = std::stop_source();
+    thread = std::thread([this] { registrar->run(stop.get_token()); });
+    if (!testing::eventually([&] { return plugin->watched() && kubelet.slots() == slot_count; })) {
+      throw std::runtime_error("the plugin did not register");
+    }
+  }
+
+  /// A pod as the API server would have it, bound with these cards for the container "main".
+  Owner bound(const std::string& name, const std::vector<model::GrantedCard>& granted,
+              const std::string& issued_at = "2026-01-01T00:00:00Z") {
+    model::Grant grant{.pod_uid = "uid-" + name,
+                       .node = "n1",
+                       .issued_at = issued_at,
+                       .isolation = model::Isolation::kMps,
+                       .containers = {{"main", granted}},
+                       .signature = {}};
+    put_pod(name, encode(grant));
+    return {.uid = "uid-" + name, .pod = name};
+  }
+  void put_pod(const std::string& name, const std::string& grant,
+               std::vector<model::ContainerInfo> containers = {{.name = "main", .slots = 1}}) {
+    LocalPod pod;
+    pod.pod.uid = "uid-" + name;
+    pod.pod.ns = "ml";
+    pod.pod.name = name;
+    pod.pod.node = "n1";
+    pod.pod.containers = std::move(containers);
+    pod.grant_text = grant;
+    judge_grant(pod, "n1");
+    pods.put(std::move(pod));
+  }
+
+  /// A variable that the runtime would set in the container; "-" = it finds no such device, and
+  /// does not start the container.
+  std::string env(const Owner& owner, const std::string& variable) const {
+    const std::string device = kubelet.device_of(owner);
+    auto text = read_file(folder.path() + "/cdi/tangram.dev-slot-" +
+                          device.substr(device.find('=') + 1) + ".json");
+    if (!text) return "-";
+    const auto at = text->find("\"" + variable + "=");
+    if (at == std::string::npos) return "";
+    const auto begin = at + variable.size() + 2;
+    return text->substr(begin, text->find('"', begin) - begin);
+  }
+  std::string cards_of(const Owner& owner) const { return env(owner, "TANGRAM_CARD_UUIDS"); }
+
+  testing::TempFolder folder;
+  testing::FakeKubelet kubelet;
+  const int slot_count;
+  std::mt19937_64 engine;
+  testing::ManualClock clock;
+  FakePods pods;
+  FakeSource source;
+  FakeProcesses processes;
+  FakeEnforcer enforcer;        ///< of the mode mps
+  FakeEnforcer other_enforcer;  ///< of the others
+  CdiFolder cdi{folder.path() + "/cdi"};
+  PodResources lister{kubelet.pod_resources_socket(), std::string(model::kSlotResource)};
+  CardsPtr cards;
+  std::mutex mutex;
+  std::vector<std::string> events;
+  int settled = 0;
+
+  std::unique_ptr<Journal> journal;
+  std::unique_ptr<ContainerStarter> starter;
+  std::unique_ptr<DevicePlugin> plugin;
+  std::unique_ptr<Registrar> registrar;
+  std::stop_source stop;
+  std::thread thread;
+};
+
+}  // namespace tangram::node

@@ -1,0 +1,254 @@
+#include "node/container/starter.hpp"
+
+#include "tests/node/container/start_rig.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+namespace tangram::node {
+namespace {
+
+class StarterTest : public ::testing::Test {
+ protected:
+  using Owner = StartRig::Owner;
+  static bool says(const std::string& text, const std::string& words) {
+    return text.find(words) != std::string::npos;
+  }
+  StartRig rig;
+};
+
+TEST_F(StarterTest, AContainerGetsItsShareOfItsCard) {
+  const Owner a = rig.bound("a", {part("GPU-2", 40'960, 500)});
+  ASSERT_EQ(rig.kubelet.admit(a), "");
+  EXPECT_EQ(rig.cards_of(a), "-") << "before PreStartContainer the name means nothing";
+  ASSERT_EQ(rig.kubelet.start_container(a), "");
+  EXPECT_EQ(rig.env(a, "NVIDIA_VISIBLE_DEVICES"), "GPU-2");
+  EXPECT_EQ(rig.cards_of(a), "GPU-2");
+  EXPECT_EQ(rig.env(a, "TANGRAM_MEMORY_LIMIT_BYTES"), "42949672960");
+  EXPECT_EQ(rig.env(a, "TANGRAM_COMPUTE_LIMIT_MILLI"), "500");
+  EXPECT_EQ(rig.env(a, "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"), "0=40960M");
+  EXPECT_EQ(rig.enforcer.prepared, std::set<std::string>{"GPU-2"});
+  EXPECT_TRUE(rig.enforcer.released.empty());
+  EXPECT_EQ(rig.other_enforcer.released, std::set<std::string>{"GPU-2"});
+  EXPECT_EQ(rig.settled, 1) << "the runtime is given time to see the file";
+}
+
+TEST_F(StarterTest, WholeCardsNeedNoEnforcer) {
+  const Owner a = rig.bound("a", {part("GPU-1", 81'920, 1000), part("GPU-2", 81'920, 1000)});
+  ASSERT_EQ(rig.kubelet.admit(a, 3), "");
+  ASSERT_EQ(rig.kubelet.start_container(a), "");
+  EXPECT_EQ(rig.cards_of(a), "GPU-1,GPU-2");
+  EXPECT_EQ(rig.env(a, "TANGRAM_COMPUTE_LIMIT_MILLI"), "1000,1000");
+  EXPECT_TRUE(rig.enforcer.prepared.empty());
+  EXPECT_EQ(rig.enforcer.released, (std::set<std::string>{"GPU-1", "GPU-2"}))
+      << "former sharers' daemons are in its way";
+}
+
+TEST_F(StarterTest, WithNvidiasSpecTheDeviceBringsTheCard) {
+  std::filesystem::create_directories(rig.folder.path() + "/nvidia");
+  ASSERT_TRUE(
+      replace_file(rig.folder.path() + "/nvidia/nvidia.json",
+                   R"({"cdiVersion":"0.5.0","kind":"nvidia.com/gpu","devices":[{"name":"GPU-1",)"
+                   R"("containerEdits":{"env":["FROM_NVIDIA=yes"]}}]})"));
+  const Owner a = rig.bound("a", {part("GPU-1", 10, 100)});
+  ASSERT_EQ(rig.kubelet.admit(a), "");
+  ASSERT_EQ(rig.kubelet.start_container(a), "");
+  EXPECT_EQ(rig.env(a, "FROM_NVIDIA"), "yes");
+  EXPECT_EQ(rig.env(a, "NVIDIA_VISIBLE_DEVICES"), "void");
+  EXPECT_EQ(rig.cards_of(a), "GPU-1");
+}
+
+TEST_F(StarterTest, ARestartChangesNothingAndWaitsForNothing) {
+  const Owner a = rig.bound("a", {part("GPU-1", 10, 100)});
+  ASSERT_EQ(rig.kubelet.admit(a), "");
+  for (int start = 0; start < 3; ++start) ASSERT_EQ(rig.kubelet.start_container(a), "");
+  EXPECT_EQ(rig.settled, 1);
+  EXPECT_EQ(rig.starter->counts().prepared, 3U);
+}
+
+TEST_F(StarterTest, TheAgentMayDieBetweenAllocateAndStart) {
+  const Owner a = rig.bound("a", {part("GPU-1", 10, 100)});
+  ASSERT_EQ(rig.kubelet.admit(a), "");
+  rig.kill_agent();
+  rig.boot_agent();
+  ASSERT_EQ(rig.kubelet.start_container(a), "");
+  EXPECT_EQ(rig.cards_of(a), "GPU-1");
+}
+
+TEST_F(StarterTest, ALostJournalLosesNoPod) {
+  const Owner a = rig.bound("a", {part("GPU-1", 10, 100)});
+  ASSERT_EQ(rig.kubelet.admit(a), "");
+  ASSERT_EQ(rig.kubelet.start_container(a), "");
+  rig.kill_agent();
+  std::filesystem::remove_all(rig.folder.path() + "/allocations");
+  std::filesystem::remove_all(rig.folder.path() + "/cdi");
+  rig.boot_agent();
+  ASSERT_EQ(rig.kubelet.start_container(a), "");
+  EXPECT_EQ(rig.cards_of(a), "GPU-1");
+}
+
+TEST_F(StarterTest, AReusedSlotNeverShowsTheFormerPodsCard) {
+  const Owner a = rig.bound("a", {part("GPU-1", 10, 100)});
+  ASSERT_EQ(rig.kubelet.admit(a, 1, {"slot-5"}), "");
+  ASSERT_EQ(rig.kubelet.start_container(a), "");
+  const std::string device = rig.kubelet.device_of(a);
+  rig.kubelet.end(a.uid);
+  rig.pods.erase(a.uid);
+  const Owner b = rig.bound("b", {part("GPU-2", 10, 100)});
+  ASSERT_EQ(rig.kubelet.admit(b, 1, {"slot-5"}), "");
+  EXPECT_NE(rig.kubelet.device_of(b), device);
+  EXPECT_EQ(rig.cards_of(b), "-");
+  ASSERT_EQ(rig.kubelet.start_container(b), "");
+  EXPECT_EQ(rig.cards_of(b), "GPU-2");
+}
+
+TEST_F(StarterTest, APodMadeAnewUnderTheNameIsAnotherPod) {
+  const Owner a = rig.bound("a", {part("GPU-1", 10, 100)});
+  ASSERT_EQ(rig.kubelet.admit(a), "");
+  rig.pods.erase(a.uid);
+  LocalPod renewed;
+  renewed.pod.uid = "uid-2";
+  renewed.pod.ns = "ml";
+  renewed.pod.name = "a";
+  renewed.pod.node = "n1";
+  rig.pods.put(renewed);
+  EXPECT_TRUE(says(rig.kubelet.start_container(a), "tangram: not yet: kubelet names no live pod"));
+  EXPECT_EQ(rig.cards_of(a), "-");
+}
+
+TEST_F(StarterTest, WithoutAGrantItSaysSoAndWritesNothing) {
+  rig.put_pod("a", "");
+  const Owner a{.uid = "uid-a", .pod = "a"};
+  ASSERT_EQ(rig.kubelet.admit(a), "");
+  EXPECT_TRUE(says(rig.kubelet.start_container(a),
+                   "tangram: cannot start: the pod has a slot but no "
+                   "grant"));
+  EXPECT_EQ(rig.cards_of(a), "-");
+  ASSERT_EQ(rig.events.size(), 1U);
+  EXPECT_TRUE(says(rig.events[0], "CannotStart a: the pod has a slot but no grant"));
+  EXPECT_EQ(rig.starter->counts().refused, 1U);
+}
+
+TEST_F(StarterTest, AGrantCopiedFromAnotherPodIsRefused) {
+  rig.bound("a", {part("GPU-1", 10, 100)});
+  rig.put_pod("thief", rig.pods.find("uid-a")->grant_text);
+  const Owner thief{.uid = "uid-thief", .pod = "thief"};
+  ASSERT_EQ(rig.kubelet.admit(thief), "");
+  EXPECT_TRUE(says(rig.kubelet.start_container(thief), "was issued to another pod"));
+  EXPECT_EQ(rig.cards_of(thief), "-");
+}
+
+TEST_F(StarterTest, OfTwoThatExcludeEachOtherOneStarts) {
+  const Owner early = rig.bound("early", {part("GPU-1", 81'920, 1000)}, "2026-01-01T00:00:00Z");
+  const Owner late = rig.bound("late", {part("GPU-1", 10, 100)}, "2026-01-01T00:00:01Z");
+  ASSERT_EQ(rig.kubelet.admit(early), "");
+  ASSERT_EQ(rig.kubelet.admit(late), "");
+  EXPECT_TRUE(says(rig.kubelet.start_container(late), "granted to others before this pod"));
+  EXPECT_EQ(rig.kubelet.start_container(early), "");
+}
+
+TEST_F(StarterTest, WithoutTheApiServerWhatWasStartedStartsAgain) {
+  const Owner a = rig.bound("a", {part("GPU-1", 10, 100)});
+  const Owner b = rig.bound("b", {part("GPU-2", 10, 100)});
+  ASSERT_EQ(rig.kubelet.admit(a), "");
+  ASSERT_EQ(rig.kubelet.start_container(a), "");
+  ASSERT_EQ(rig.kubelet.admit(b), "");
+  rig.kill_agent();
+  rig.pods.reachable(false, false);
+  std::filesystem::remove_all(rig.folder.path() + "/cdi");
+  rig.boot_agent();
+  EXPECT_EQ(rig.kubelet.start_container(a), "");
+  EXPECT_EQ(rig.cards_of(a), "GPU-1");
+  EXPECT_TRUE(says(rig.kubelet.start_container(b), "tangram: not yet: the API server"));
+}
+
+TEST_F(StarterTest, BeforeTheWatchDeliversThePodIsAskedFor) {
+  const Owner a = rig.bound("a", {part("GPU-1", 10, 100)});
+  rig.pods.reachable(false, true);
+  ASSERT_EQ(rig.kubelet.admit(a), "");
+  EXPECT_EQ(rig.kubelet.start_container(a), "");
+  EXPECT_EQ(rig.cards_of(a), "GPU-1");
+}
+
+TEST_F(StarterTest, KubeletsTwoRecordsMustAgree) {
+  rig.bound("a", {part("GPU-1", 10, 100)});
+  rig.bound("b", {part("GPU-2", 10, 100)});
+  // The checkpoint names the UID of one pod, the list the name of the other.
+  const Owner mixed{.uid = "uid-a", .pod = "b"};
+  ASSERT_EQ(rig.kubelet.admit(mixed), "");
+  EXPECT_TRUE(says(rig.kubelet.start_container(mixed),
+                   "tangram: not yet: kubelet's checkpoint and "
+                   "its list of pods differ"));
+  EXPECT_EQ(rig.cards_of(mixed), "-");
+}
+
+TEST_F(StarterTest, AnInitContainerWithASlotIsToldToLetGo) {
+  const model::Grant grant{.pod_uid = "uid-a",
+                           .node = "n1",
+                           .issued_at = "2026-01-01T00:00:00Z",
+                           .isolation = model::Isolation::kMps,
+                           .containers = {{"main", {part("GPU-1", 10, 100)}}},
+                           .signature = {}};
+  rig.put_pod("a", encode(grant),
+              {{.name = "main", .slots = 1}, {.name = "setup", .slots = 1, .ordinary_init = true}});
+  const Owner setup{.uid = "uid-a", .pod = "a", .container = "setup", .init = true};
+  ASSERT_EQ(rig.kubelet.admit(setup, 1, {"slot-1"}), "");
+  EXPECT_TRUE(says(rig.kubelet.start_container(setup), "init container, which cannot hold a card"));
+}
+
+TEST_F(StarterTest, TheListIsAskedAgainWhenTheRateLimitRefuses) {
+  const Owner a = rig.bound("a", {part("GPU-1", 10, 100)});
+  ASSERT_EQ(rig.kubelet.admit(a), "");
+  rig.kubelet.refuse_lists(2);
+  EXPECT_EQ(rig.kubelet.start_container(a), "");
+}
+
+TEST_F(StarterTest, ADriverThatDoesNotAnswerPostpones) {
+  const Owner a = rig.bound("a", {part("GPU-1", 10, 100)});
+  ASSERT_EQ(rig.kubelet.admit(a), "");
+  rig.source.answers = false;
+  EXPECT_TRUE(says(rig.kubelet.start_container(a), "tangram: not yet: the driver"));
+  rig.source.answers = true;
+  EXPECT_EQ(rig.kubelet.start_container(a), "");
+}
+
+TEST_F(StarterTest, AnEnforcerThatFailsPostpones) {
+  const Owner a = rig.bound("a", {part("GPU-1", 10, 100)});
+  ASSERT_EQ(rig.kubelet.admit(a), "");
+  rig.enforcer.verdict = fail(Errc::kUnavailable, "the MPS daemon does not answer");
+  EXPECT_TRUE(says(rig.kubelet.start_container(a), "not yet: the MPS daemon does not answer"));
+  EXPECT_EQ(rig.cards_of(a), "-");
+  rig.enforcer.verdict = {};
+  EXPECT_EQ(rig.kubelet.start_container(a), "");
+}
+
+TEST_F(StarterTest, WaitsUntilThePodThatWasDeletedByForceHasLetGo) {
+  const Owner a = rig.bound("a", {part("GPU-1", 81'920, 1000)});
+  ASSERT_EQ(rig.kubelet.admit(a), "");
+  ASSERT_EQ(rig.kubelet.start_container(a), "");
+  rig.processes.by_pid = {{100, "uid-a"}};
+  rig.kubelet.end(a.uid);
+  rig.pods.erase(a.uid);
+  const Owner b = rig.bound("b", {part("GPU-1", 10, 100)}, "2026-01-02T00:00:00Z");
+  ASSERT_EQ(rig.kubelet.admit(b), "");
+  EXPECT_TRUE(says(rig.kubelet.start_container(b), "not yet: card GPU-1 still holds memory"));
+  rig.processes.by_pid.clear();
+  EXPECT_EQ(rig.kubelet.start_container(b), "");
+}
+
+TEST_F(StarterTest, ProcessesOfUnknownPodsCountByWhatTheyUse) {
+  const Owner b = rig.bound("b", {part("GPU-1", 41'000, 100)});
+  ASSERT_EQ(rig.kubelet.admit(b), "");
+  rig.processes.by_pid = {{100, "uid-gone"}, {101, "uid-gone"}};
+  rig.source.processes["GPU-1"] = {{100, std::uint64_t{20'480} << 20U},
+                                   {101, std::uint64_t{20'480} << 20U},
+                                   {102, std::uint64_t{81'920} << 20U}};
+  EXPECT_TRUE(says(rig.kubelet.start_container(b), "uid-gone"));
+  rig.source.processes["GPU-1"].pop_back();
+  rig.source.processes["GPU-1"].pop_back();
+  EXPECT_EQ(rig.kubelet.start_container(b), "");
+}
+
+}  // namespace
+}  // namespace tangram::node

@@ -1,0 +1,123 @@
+#pragma once
+
+#include "node/isolation/programs.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace tangram::node {
+
+/// A machine's programs as far as the enforcers use them: MPS daemons that start, answer and quit,
+/// found by their pipe directory, and an nvidia-smi that takes what it is told. Records everything.
+class FakePrograms final : public Programs {
+ public:
+  Result<ProgramEnd> run(const Command& command, std::chrono::milliseconds limit) override {
+    const std::lock_guard lock(mutex_);
+    commands_.push_back(command);
+    longest_ = std::max(longest_, limit);
+    if (broken_) return *broken_;
+    const auto& arguments = command.arguments;
+    if (std::find(arguments.begin(), arguments.end(), "-d") != arguments.end()) {
+      return start(pipe_dir(command));
+    }
+    if (arguments.at(0) == "nvidia-cuda-mps-control") return control(command);
+    return ProgramEnd{0, ""};
+  }
+
+  bool kill(std::int64_t pid, std::string_view name) override {
+    const std::lock_guard lock(mutex_);
+    killed_.emplace_back(std::string(name) + " " + std::to_string(pid));
+    hung_.clear();
+    return true;
+  }
+
+  /// Every program fails so from now on; nothing = they work again.
+  void break_with(std::optional<Error> error) {
+    const std::lock_guard lock(mutex_);
+    broken_ = std::move(error);
+  }
+  void refuse_starts(bool refuse) {
+    const std::lock_guard lock(mutex_);
+    refuse_starts_ = refuse;
+  }
+  void run_daemon(const std::string& pipe_dir) {
+    const std::lock_guard lock(mutex_);
+    daemons_.insert(pipe_dir);
+  }
+  void crash(const std::string& pipe_dir) {
+    const std::lock_guard lock(mutex_);
+    daemons_.erase(pipe_dir);
+  }
+  /// It runs, but answers nobody until it is killed.
+  void hang(const std::string& pipe_dir) {
+    const std::lock_guard lock(mutex_);
+    daemons_.erase(pipe_dir);
+    hung_.insert(pipe_dir);
+  }
+
+  [[nodiscard]] std::vector<Command> commands() const {
+    const std::lock_guard lock(mutex_);
+    return commands_;
+  }
+  /// Commands that start a daemon.
+  [[nodiscard]] std::vector<Command> starts() const {
+    std::vector<Command> found;
+    for (const Command& command : commands()) {
+      const auto& all = command.arguments;
+      if (std::find(all.begin(), all.end(), "-d") != all.end()) found.push_back(command);
+    }
+    return found;
+  }
+  [[nodiscard]] std::set<std::string> daemons() const {
+    const std::lock_guard lock(mutex_);
+    return daemons_;
+  }
+  [[nodiscard]] std::vector<std::string> killed() const {
+    const std::lock_guard lock(mutex_);
+    return killed_;
+  }
+  [[nodiscard]] std::chrono::milliseconds longest() const {
+    const std::lock_guard lock(mutex_);
+    return longest_;
+  }
+
+ private:
+  static std::string pipe_dir(const Command& command) {
+    const std::string name = "CUDA_MPS_PIPE_DIRECTORY=";
+    for (const std::string& one : command.env) {
+      if (one.starts_with(name)) return one.substr(name.size());
+    }
+    return {};
+  }
+  Result<ProgramEnd> start(const std::string& pipe_dir) {
+    if (refuse_starts_) return ProgramEnd{1, "no device\nmore"};
+    if (hung_.count(pipe_dir) != 0) {
+      return ProgramEnd{1, "An instance of this daemon is already running"};
+    }
+    daemons_.insert(pipe_dir);
+    return ProgramEnd{0, ""};
+  }
+  Result<ProgramEnd> control(const Command& command) {
+    const std::string dir = pipe_dir(command);
+    if (hung_.count(dir) != 0) return fail(Errc::kTimeout, "did not end in time");
+    if (daemons_.count(dir) == 0) return ProgramEnd{1, "Cannot find MPS control daemon process"};
+    if (command.input == "quit\n") daemons_.erase(dir);
+    return ProgramEnd{0, ""};
+  }
+
+  mutable std::mutex mutex_;
+  std::vector<Command> commands_;
+  std::set<std::string> daemons_;
+  std::set<std::string> hung_;
+  std::vector<std::string> killed_;
+  std::optional<Error> broken_;
+  bool refuse_starts_ = false;
+  std::chrono::milliseconds longest_{};
+};
+
+}  // namespace tangram::node

@@ -1,0 +1,64 @@
+#include "node/kubelet/checkpoint.hpp"
+
+#include "node/kubelet/allocation.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tangram::node {
+namespace {
+
+TEST(SlotTest, IdsAndNumbersMatch) {
+  EXPECT_EQ(slot_id(17), "slot-17");
+  EXPECT_EQ(slot_number("slot-17"), 17);
+  for (const char* other : {"", "slot-", "slot-x", "slot--1", "slot-1x", "gpu-1"}) {
+    EXPECT_FALSE(slot_number(other)) << other;
+  }
+}
+
+TEST(AllocationAnswerTest, TheNameComesBackFromEveryPath) {
+  for (const NamePath path :
+       {NamePath::kCdiDevices, NamePath::kCdiAnnotation, NamePath::kEnvironment}) {
+    EXPECT_EQ(name_in(answer_with("slot-3.ab", path)), "slot-3.ab") << to_string(path);
+    EXPECT_EQ(parse_name_path(to_string(path)), path);
+  }
+  EXPECT_FALSE(parse_name_path("cdi"));
+}
+
+TEST(AllocationAnswerTest, ARuntimeWithoutCdiShowsNoCard) {
+  EXPECT_EQ(answer_with("n", NamePath::kCdiDevices).env.at("NVIDIA_VISIBLE_DEVICES"), "void");
+  EXPECT_EQ(answer_with("n", NamePath::kCdiAnnotation).env.at("NVIDIA_VISIBLE_DEVICES"), "void");
+}
+
+TEST(AllocationAnswerTest, OthersAnswersHaveNoName) {
+  EXPECT_FALSE(name_in({}));
+  EXPECT_FALSE(name_in({.env = {{"NVIDIA_VISIBLE_DEVICES", "GPU-1"}},
+                        .annotations = {{"cdi.k8s.io/tangram", "nvidia.com/gpu=0"}},
+                        .cdi_devices = {"nvidia.com/gpu=0", "tangram.dev/slot="}}));
+}
+
+// As kubelet 1.36 wrote it, but for the names.
+constexpr const char* kCheckpoint =
+    R"({"Data":{"PodDeviceEntries":[)"
+    R"({"PodUID":"u1","ContainerName":"main","ResourceName":"tangram.dev/gpu-slot",)"
+    R"("DeviceIDs":{"-1":["slot-9"],"0":["slot-3"]},"AllocResp":"KhwKGnRhbmdyYW0uZGV2L3Nsb3Q9c2xvdC0zLmFi"},)"
+    R"({"PodUID":"u2","ContainerName":"x","ResourceName":"nvidia.com/gpu","DeviceIDs":{"0":["GPU-1"]},"AllocResp":""},)"
+    R"({"PodUID":"u3","ContainerName":"y","ResourceName":"tangram.dev/gpu-slot","DeviceIDs":null,"AllocResp":""}],)"
+    R"("RegisteredDevices":{"tangram.dev/gpu-slot":["slot-3"]}},"Checksum":1234})";
+
+TEST(CheckpointTest, NamesTheOwnersOfTheResource) {
+  const auto owners = decode_checkpoint(kCheckpoint, "tangram.dev/gpu-slot");
+  ASSERT_TRUE(owners) << owners.error().message;
+  EXPECT_EQ(*owners, (std::vector<SlotOwner>{{"u1", "main", {"slot-3", "slot-9"}, "slot-3.ab"},
+                                             {"u3", "y", {}, ""}}));
+}
+
+TEST(CheckpointTest, WhatIsNoCheckpointIsRefused) {
+  for (const char* text : {"", "{}", "[]", R"({"Data":{"PodDeviceEntries":7}})",
+                           R"({"Data":{"PodDeviceEntries":[{"AllocResp":"%"}]}})"}) {
+    EXPECT_FALSE(decode_checkpoint(text, "r")) << text;
+  }
+  EXPECT_TRUE(decode_checkpoint(R"({"Data":{"PodDeviceEntries":null}})", "r")->empty());
+}
+
+}  // namespace
+}  // namespace tangram::node

@@ -30,9 +30,8 @@ class NodeSurvivalTest : public NodeTest {
     }
     ASSERT_TRUE(eventually(90s, [&] {
       starts_.look();
-      return std::ranges::all_of(states(), [&](const auto& pod) {
-        return !starts_.of(pod.second.uid).empty();
-      });
+      return std::ranges::all_of(
+          states(), [&](const auto& pod) { return !starts_.of(pod.second.uid).empty(); });
     }));
     before_ = states();
   }
@@ -63,7 +62,8 @@ class NodeSurvivalTest : public NodeTest {
           std::cout << name << " ended: " << found->second.reason << " " << found->second.message
                     << "\n";
         }
-      } else if (was.containers.at("main").restarts == found->second.containers.at("main").restarts) {
+      } else if (was.containers.at("main").restarts ==
+                 found->second.containers.at("main").restarts) {
         ++count.running;
       } else {
         ++count.restarted;
@@ -99,9 +99,8 @@ TEST_F(NodeSurvivalTest, NoPodIsLostWhenKubeletRestartsBesideASickCard) {
   start_pods(holding, sized(4, 1));
   for (auto& card : cards_) card.healthy = false;
   node_.write_cards(cards_);
-  ASSERT_TRUE(eventually(30s, [&] {
-    return cards_published().find(R"("healthy":false)") != std::string::npos;
-  }));
+  ASSERT_TRUE(eventually(
+      30s, [&] { return cards_published().find(R"("healthy":false)") != std::string::npos; }));
   restart_kubelet();
   expect_crashing_pods_go_on(holding);
   const Count after = count();

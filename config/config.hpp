@@ -83,6 +83,13 @@ struct Config {
     friend bool operator==(const LeaderElection&, const LeaderElection&) = default;
   };
 
+  struct Eviction {
+    bool enabled = true;
+    std::chrono::seconds after{60};
+    int per_minute = 10;
+    friend bool operator==(const Eviction&, const Eviction&) = default;
+  };
+
   struct Fragmentation {
     std::string workload_file;
     int learn_window_pods = 20'000;
@@ -107,6 +114,7 @@ struct Config {
   Bind bind;
   Kube kube;
   LeaderElection leader_election;
+  Eviction eviction;
   Fragmentation fragmentation;
   Bestfit bestfit;
   Log log;

@@ -337,6 +337,34 @@ Section leader_election_section() {
             {60'000, "a Lease that was given back waits so long for its next holder"})}}};
 }
 
+Section eviction_section() {
+  constexpr auto kPart = &Config::eviction;
+  using Part = Config::Eviction;
+  return {
+      "eviction",
+      "What becomes of pods that were bound and can never start: their grant cannot be honoured, "
+      "or "
+      "the agent of their node refuses them for good.",
+      {{"enabled",
+        "Whether the leader evicts them, so that their controller makes others, which are placed "
+        "anew. Only pods of a controller, no DaemonSet's, none of whose containers has run; so "
+        "nothing is lost, and without it a workload would be short of a pod until somebody looks. "
+        "A Job counts such a pod as failed unless its podFailurePolicy ignores DisruptionTarget. "
+        "false = their events say what to do.",
+        yes_or_no<kPart, &Part::enabled>()},
+       {"after_s", "How long a pod must have been like that, without a break.",
+        number<kPart, &Part::after>(
+            {10,
+             "kubelet tells a status after up to 10 s; a card may be away for as long while its "
+             "driver restarts"},
+            {3600, "who would rather wait for longer does not want it: write enabled: false"})},
+       {"per_minute",
+        "Evictions in a minute, evenly spread: if a whole node refuses its pods by mistake, people "
+        "have time to see it.",
+        number<kPart, &Part::per_minute>({1, "0 would be enabled: false"},
+                                         {60, "one a second is as often as the leader looks"})}}};
+}
+
 Section fragmentation_section() {
   constexpr auto kPart = &Config::fragmentation;
   using Part = Config::Fragmentation;
@@ -388,8 +416,9 @@ Section log_section() {
 
 const std::vector<Section>& sections() {
   static const std::vector<Section> kSections{
-      server_section(),          scheduler_section(),     bind_section(),    kube_section(),
-      leader_election_section(), fragmentation_section(), bestfit_section(), log_section()};
+      server_section(),        scheduler_section(),       bind_section(),
+      kube_section(),          leader_election_section(), eviction_section(),
+      fragmentation_section(), bestfit_section(),         log_section()};
   return kSections;
 }
 

@@ -158,6 +158,7 @@ Result<std::unique_ptr<App>> App::create(const config::Config& config, const Par
       self->binder_.settle_overdue(stop);
       self->look_at_cards();
       self->tell_as_new_leader();
+      self->evict_stuck_pods();
       kube::sleep_until_stopped(kSettleInterval, stop);
     }
   });
@@ -203,14 +204,32 @@ App::App(const config::Config& config, const Parts& parts, PolicySettings policy
               .not_ready = [this] { return not_ready(); }},
              {.short_list = static_cast<std::size_t>(config.scheduler.short_list),
               .hold_ttl = config.scheduler.hold_ttl}),
+      evictor_(
+          {.enabled = config.eviction.enabled,
+           .after = config.eviction.after,
+           .per_minute = config.eviction.per_minute,
+           .api_timeout = config.bind.timeout},
+          {.api = parts.api,
+           .clock = parts.clock,
+           .may_write = [this](milliseconds takes) { return serving() && may_write(takes); },
+           .tell =
+               [this](const PodName& pod, const std::string& sentence) {
+                 tell(pod, "CannotStart", "Evict", sentence);
+               },
+           .done = [this](kube::EvictionOutcome outcome) { metrics_.eviction_done(outcome); }}),
       node_feed_(books_, counters_),
       pod_feed_(books_, pending_, counters_,
                 {.arrived = [this](const kube::Pod& pod) { policies_.arrived(pod); },
                  .seen =
                      [this](const kube::Pod& pod, const Recorded& recorded) {
                        findings_.set(pod, examine(pod, policies_.plan(pod), recorded));
+                       unstarted_.set(pod, recorded);
                      },
-                 .ended = [this](std::string_view uid) { findings_.forget(uid); }}),
+                 .ended =
+                     [this](std::string_view uid) {
+                       findings_.forget(uid);
+                       unstarted_.forget(uid);
+                     }}),
       node_reflector_(parts.api, nodes_to_watch(config), node_feed_, parts.clock),
       pod_reflector_(parts.api, pods_to_watch(config), pod_feed_, parts.clock),
       budget_reflector_(parts.api, budgets_to_watch(config), budgets_, parts.clock),
@@ -261,16 +280,25 @@ void App::tell_as_new_leader() {
 void App::tell(const PodName& pod, const Note& note) {
   // Followers see the same; one voice is enough.
   if (!serving()) return;
-  spdlog::warn("pod {}/{}: {}: {}", pod.ns, pod.name, to_string(note.finding), note.sentence);
+  tell(pod, to_string(note.finding), "Examine", note.sentence);
+}
+
+void App::evict_stuck_pods() {
+  if (synced()) evictor_.look(stuck_pods(*books_.snapshot(), unstarted_.all()));
+}
+
+void App::tell(const PodName& pod, std::string_view reason, std::string_view action,
+               const std::string& sentence) {
+  spdlog::warn("pod {}/{}: {}: {}", pod.ns, pod.name, reason, sentence);
   if (!events_) return;
   events_->record({.kind = "Pod",
                    .ns = pod.ns,
                    .name = pod.name,
                    .uid = pod.uid,
                    .type = kube::EventNote::Type::kWarning,
-                   .reason = std::string(to_string(note.finding)),
-                   .action = "Examine",
-                   .note = note.sentence});
+                   .reason = std::string(reason),
+                   .action = std::string(action),
+                   .note = sentence});
 }
 
 bool App::may_write(milliseconds takes) const {

@@ -7,12 +7,14 @@
 #include "extender/books.hpp"
 #include "extender/cluster_feed.hpp"
 #include "extender/disruption_budgets.hpp"
+#include "extender/evictor.hpp"
 #include "extender/findings.hpp"
 #include "extender/leadership.hpp"
 #include "extender/metrics.hpp"
 #include "extender/offers.hpp"
 #include "extender/pending_pods.hpp"
 #include "extender/policy_source.hpp"
+#include "extender/unstarted_pods.hpp"
 #include "extender/verbs.hpp"
 #include "extender/work_queue.hpp"
 #include "kube/events.hpp"
@@ -84,7 +86,10 @@ class App {
   [[nodiscard]] std::string_view not_ready() const;
   void look_at_cards();
   void tell_as_new_leader();
+  void evict_stuck_pods();
   void tell(const PodName& pod, const Note& note);
+  void tell(const PodName& pod, std::string_view reason, std::string_view action,
+            const std::string& sentence);
   void serve_verbs(class Router& router);
   void serve_pages(class Router& router);
   void bind(HttpRequest request, Responder responder);
@@ -103,7 +108,9 @@ class App {
   DisruptionBudgets budgets_;
   std::unique_ptr<kube::EventRecorder> events_;  ///< null = none are written
   Findings findings_{[this](const PodName& pod, const Note& note) { tell(pod, note); }};
+  UnstartedPods unstarted_;
   // Of the settling thread.
+  Evictor evictor_;
   std::uint64_t looked_at_ = 0;  ///< version of the books
   std::uint64_t told_in_term_ = 0;
   NodeFeed node_feed_;

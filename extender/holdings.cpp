@@ -31,7 +31,7 @@ model::Holding holding_for(const kube::Pod& pod, std::string_view node,
 }
 
 Recorded recorded_holding(const kube::Pod& pod) {
-  Recorded recorded{.holding = bare_holding(pod, pod.node), .grant_problem = {}};
+  Recorded recorded{.holding = bare_holding(pod, pod.node), .grant_problem = {}, .issued_at = {}};
   const auto annotation = pod.annotations.find(kGrantKey);
   if (annotation == pod.annotations.end()) return recorded;
   auto grant = model::decode_grant(annotation->second);
@@ -42,6 +42,7 @@ Recorded recorded_holding(const kube::Pod& pod) {
   } else if (grant->node != pod.node) {
     recorded.grant_problem = "was issued for another node";
   } else {
+    recorded.issued_at = std::move(grant->issued_at);
     recorded.holding.isolation = grant->isolation;
     recorded.holding.containers = std::move(grant->containers);
     recorded.holding.labels = pod.labels;

@@ -25,6 +25,7 @@ inline constexpr std::string_view kGrantKey = "gpu-grant";
 struct Recorded {
   model::Holding holding;     ///< without cards if there is no valid grant of its own
   std::string grant_problem;  ///< "is not valid: ..."; empty = a good grant, or none
+  std::string issued_at;      ///< RFC 3339, of a good grant; empty = none
 };
 [[nodiscard]] Recorded recorded_holding(const kube::Pod& pod);
 

@@ -24,6 +24,10 @@ constexpr std::array<BindOutcome, kBindOutcomes> kAllOutcomes{
     BindOutcome::kRefused,    BindOutcome::kUnknown,      BindOutcome::kInvalid,
     BindOutcome::kUnavailable};
 
+constexpr std::array<kube::EvictionOutcome, 4> kAllEvictions{
+    kube::EvictionOutcome::kEvicted, kube::EvictionOutcome::kGone, kube::EvictionOutcome::kRefused,
+    kube::EvictionOutcome::kFailed};
+
 prometheus::Family<prometheus::Gauge>& gauge(prometheus::Registry& registry, const char* name,
                                              const char* help) {
   return prometheus::BuildGauge().Name(name).Help(help).Register(registry);
@@ -55,6 +59,11 @@ struct Metrics::Families {
                              .Name("tangram_binds_total")
                              .Help("Bind requests answered, by result.")
                              .Register(registry);
+    auto& eviction_results =
+        prometheus::BuildCounter()
+            .Name("tangram_evictions_total")
+            .Help("Evictions asked for of pods that can never start, by result.")
+            .Register(registry);
     // Made up front, so that every series is there from the first scrape on.
     for (const Verb verb : kAllVerbs) {
       duration[static_cast<std::size_t>(verb)] =
@@ -63,6 +72,10 @@ struct Metrics::Families {
     for (const BindOutcome outcome : kAllOutcomes) {
       binds[static_cast<std::size_t>(outcome)] =
           &bind_results.Add({{"result", std::string(to_string(outcome))}});
+    }
+    for (const kube::EvictionOutcome outcome : kAllEvictions) {
+      evictions[static_cast<std::size_t>(outcome)] =
+          &eviction_results.Add({{"result", std::string(to_string(outcome))}});
     }
   }
 
@@ -74,6 +87,7 @@ struct Metrics::Families {
   prometheus::Registry registry;
   std::array<prometheus::Histogram*, kVerbs> duration{};
   std::array<prometheus::Counter*, kBindOutcomes> binds{};
+  std::array<prometheus::Counter*, kAllEvictions.size()> evictions{};
 
   prometheus::Gauge& nodes = gauge(registry, "tangram_nodes", "Nodes in the books.").Add({});
   prometheus::Gauge& cards = gauge(registry, "tangram_cards", "Cards in the books.").Add({});
@@ -133,6 +147,10 @@ void Metrics::request_done(Verb verb, std::chrono::nanoseconds took) {
 
 void Metrics::bind_done(BindOutcome outcome) {
   families_->binds[static_cast<std::size_t>(outcome)]->Increment();
+}
+
+void Metrics::eviction_done(kube::EvictionOutcome outcome) {
+  families_->evictions[static_cast<std::size_t>(outcome)]->Increment();
 }
 
 std::string Metrics::text(const Gauges& gauges) {

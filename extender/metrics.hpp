@@ -1,6 +1,7 @@
 #pragma once
 
 #include "extender/binder.hpp"
+#include "extender/evictor.hpp"
 #include "extender/findings.hpp"
 
 #include <chrono>
@@ -48,6 +49,7 @@ class Metrics {
 
   void request_done(Verb verb, std::chrono::nanoseconds took);
   void bind_done(BindOutcome outcome);
+  void eviction_done(kube::EvictionOutcome outcome);
 
   /// The page, in the Prometheus text format.
   [[nodiscard]] std::string text(const Gauges& gauges);

@@ -1,5 +1,7 @@
 #include "node/metrics.hpp"
 
+#include <prometheus/metric_family.h>
+
 #include <utility>
 
 namespace tangram::node {
@@ -63,17 +65,18 @@ void add_cards(const Readings& now, std::vector<MetricFamily>& all) {
 }
 
 void add_pods(const Readings& now, std::vector<MetricFamily>& all) {
-  Family used = gauge("tangram_node_pod_memory_used_bytes",
-                      "Memory that a pod's processes hold on a card.");
-  Family limit = gauge("tangram_node_pod_memory_limit_bytes", "Memory that a pod may hold on a card.");
+  Family used =
+      gauge("tangram_node_pod_memory_used_bytes", "Memory that a pod's processes hold on a card.");
+  Family limit =
+      gauge("tangram_node_pod_memory_limit_bytes", "Memory that a pod may hold on a card.");
   Family enforced = gauge("tangram_node_pod_limit_enforced",
                           "1 if something holds the pod to its limit on the card.");
   for (const auto& pod : now.pods) {
     const Labels labels{{"namespace", pod.ns}, {"pod", pod.pod}, {"uuid", pod.card}};
     used.add(labels, static_cast<double>(pod.memory_used_bytes));
     limit.add(labels, static_cast<double>(pod.memory_limit_bytes));
-    for (const auto& [what, is] : {std::pair{"memory", pod.memory_enforced},
-                                   std::pair{"compute", pod.compute_enforced}}) {
+    for (const auto& [what, is] :
+         {std::pair{"memory", pod.memory_enforced}, std::pair{"compute", pod.compute_enforced}}) {
       Labels more = labels;
       more.push_back({"isolation", pod.isolation});
       more.push_back({"limit", what});

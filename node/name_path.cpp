@@ -69,11 +69,12 @@ Result<NamePath> choose_name_path(const NodeSoftware& software, bool has_nvidia_
                                                                       : NamePath::kCdiDevices;
   }
   if (has_nvidia_specs) return NamePath::kEnvironment;
-  return fail(Errc::kInvalidArgument,
-              "the container runtime " + quote(software.runtime) +
-                  " has no CDI: use containerd 1.7 or newer with enable_cdi = true, or CRI-O 1.23 or "
-                  "newer; or make NVIDIA's runtime the default, write its specs with `nvidia-ctk cdi "
-                  "generate`, and start the agent with --device-ids-by=env");
+  return fail(
+      Errc::kInvalidArgument,
+      "the container runtime " + quote(software.runtime) +
+          " has no CDI: use containerd 1.7 or newer with enable_cdi = true, or CRI-O 1.23 or "
+          "newer; or make NVIDIA's runtime the default, write its specs with `nvidia-ctk cdi "
+          "generate`, and start the agent with --device-ids-by=env");
 }
 
 }  // namespace tangram::node

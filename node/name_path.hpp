@@ -18,9 +18,11 @@ struct NodeSoftware {
 /// @returns kUnavailable if the API server does not say
 Result<NodeSoftware> read_node_software(kube::KubeApi& api, std::string_view node);
 
-/// How this node's runtime can be told of a CDI device: the first of the three ways that works there.
+/// How this node's runtime can be told of a CDI device: the first of the three ways that works
+/// there.
 ///
-///     cdi-devices     kubelet 1.29, since when plugins may name CDI devices, with containerd 1.7 or
+///     cdi-devices     kubelet 1.29, since when plugins may name CDI devices, with containerd 1.7
+///     or
 ///                     CRI-O 1.23, the first that know CDI (containerd 1.7 has it switched off:
 ///                     enable_cdi = true; 2.0 has it on)
 ///     cdi-annotation  an older kubelet with such a runtime

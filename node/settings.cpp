@@ -70,10 +70,16 @@ void add_where(CLI::App& cli, Settings& settings) {
       ->envname("TANGRAM_NODE_RUN_DIR");
   cli.add_option("--nvml-library", settings.nvml_library, "NVIDIA's management library")
       ->envname("TANGRAM_NODE_NVML_LIBRARY");
-  cli.add_option("--mps-control", settings.mps_control, "NVIDIA's MPS control program")
-      ->envname("TANGRAM_NODE_MPS_CONTROL");
-  cli.add_option("--nvidia-smi", settings.nvidia_smi, "NVIDIA's tool that sets time slices")
-      ->envname("TANGRAM_NODE_NVIDIA_SMI");
+  cli.add_option(
+         "--mps-launcher", settings.mps_launcher,
+         "Put before the command that starts an MPS daemon, so that it outlives the agent's "
+         "container: nsenter --target 1 --mount -- systemd-run --scope --quiet --collect --")
+      ->envname("TANGRAM_NODE_MPS_LAUNCHER");
+  cli.add_option("--time-slice", settings.time_slice,
+                 "Turns under gpu-isolation time-slice: 0 the driver's default, 1 short, 2 medium, "
+                 "3 long")
+      ->envname("TANGRAM_NODE_TIME_SLICE")
+      ->check(CLI::Range(0, 3));
   cli.add_option("--listen", settings.listen, "ADDRESS:PORT of GET /metrics, plain HTTP")
       ->envname("TANGRAM_NODE_LISTEN");
 }
@@ -97,7 +103,8 @@ ParsedSettings parse_settings(int argc, const char* const* argv) {
   auto audit_seconds = static_cast<int>(settings.audit_interval.count());
   CLI::App cli(
       "Reports this node's GPU cards, and makes every container see its share of its card.\n\n"
-      "Runs on every GPU node, as root; deploy/node holds the DaemonSet. Every flag can also be set\n"
+      "Runs on every GPU node, as root; deploy/node holds the DaemonSet. Every flag can also be "
+      "set\n"
       "in the environment, --node-name as TANGRAM_NODE_NODE_NAME.\n");
   cli.option_defaults()->always_capture_default();
   cli.set_version_flag("--version", std::string("tangram-node ") + kVersion);

@@ -20,9 +20,10 @@ void compare_slots(const AuditView& view, const Pods& pods, std::set<Drift>& dri
     holders.emplace(owner.pod_uid, owner.container);
     const auto pod = pods.find(owner.pod_uid);
     if (pod == pods.end() || pod->second->grant) continue;
-    drifts.insert(drift(Drift::Kind::kSlotWithoutGrant, *pod->second, "",
-                        "the pod holds a slot and has no valid grant, so it cannot start; delete it "
-                        "and create it again through Tangram's scheduler"));
+    drifts.insert(
+        drift(Drift::Kind::kSlotWithoutGrant, *pod->second, "",
+              "the pod holds a slot and has no valid grant, so it cannot start; delete it "
+              "and create it again through Tangram's scheduler"));
   }
   std::set<std::pair<std::string, std::string>> listed;  // pod's full name, container
   for (const ListedContainer& container : view.listed) {
@@ -35,10 +36,11 @@ void compare_slots(const AuditView& view, const Pods& pods, std::set<Drift>& dri
           listed.contains({pod->pod.full_name(), container.name})) {
         continue;
       }
-      drifts.insert(drift(Drift::Kind::kGrantWithoutSlot, *pod, "",
-                          "kubelet has given container " + container.name +
-                              " no slot: it lost its record of devices; delete the pod and create it "
-                              "again"));
+      drifts.insert(
+          drift(Drift::Kind::kGrantWithoutSlot, *pod, "",
+                "kubelet has given container " + container.name +
+                    " no slot: it lost its record of devices; delete the pod and create it "
+                    "again"));
     }
   }
 }
@@ -60,8 +62,9 @@ void compare_processes(const AuditView& view, const Pods& pods, std::set<Drift>&
     const auto found = pods.find(use.pod_uid);
     if (found == pods.end()) {
       drifts.insert({Drift::Kind::kProcessLeft, use.pod_uid, "", "", use.card,
-                     "processes of pod UID " + use.pod_uid + ", which is gone, still hold memory of " +
-                         use.card + "; end them on the node"});
+                     "processes of pod UID " + use.pod_uid +
+                         ", which is gone, still hold memory of " + use.card +
+                         "; end them on the node"});
       continue;
     }
     const LocalPod& pod = *found->second;
@@ -85,8 +88,8 @@ void plan_repairs(const AuditView& view, const Pods& pods, Repairs& repairs) {
   for (const SlotOwner& owner : view.owners) owners.emplace(owner.name, &owner);
   const auto owner_lives = [&](const std::string& name) {
     const auto owner = owners.find(name);
-    return owner != owners.end() && (pods.contains(owner->second->pod_uid) ||
-                                     view.living.contains(owner->second->pod_uid));
+    return owner != owners.end() &&
+           (pods.contains(owner->second->pod_uid) || view.living.contains(owner->second->pod_uid));
   };
   std::set<std::string> known;
   for (const Allocation& allocation : view.allocations) {

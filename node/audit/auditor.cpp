@@ -35,7 +35,7 @@ std::size_t Auditor::restore() {
     if (!allocation.claim || allocation.claim->spec.empty()) continue;
     const auto written = parts_.cdi.put(allocation.name, allocation.claim->spec);
     if (!written) spdlog::error("{}", written.error().message);
-    restored += written && *written ? 1 : 0;
+    if (written && *written) ++restored;
   }
   const std::lock_guard lock(mutex_);
   counts_.restored += restored;
@@ -84,7 +84,7 @@ void Auditor::mend(const Repairs& repairs) {
   std::uint64_t removed = 0;
   for (const Allocation& allocation : repairs.restore) {
     const auto written = parts_.cdi.put(allocation.name, allocation.claim->spec);
-    restored += written && *written ? 1 : 0;
+    if (written && *written) ++restored;
   }
   std::set<std::string> superfluous = repairs.forget;
   superfluous.insert(repairs.remove.begin(), repairs.remove.end());

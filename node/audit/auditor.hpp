@@ -16,18 +16,17 @@
 
 namespace tangram::node {
 
-/// Memory by card and pod, as the driver counts it. Left out are processes outside of pods, and those
-/// of the agent's own: MPS servers, to which older drivers ascribe what their clients use.
+/// Memory by card and pod, as the driver counts it. Left out are processes outside of pods, and
+/// those of the agent's own: MPS servers, to which older drivers ascribe what their clients use.
 [[nodiscard]] Result<std::vector<PodUse>> pod_uses(CardSource& source, const CardsNow& cards,
                                                    const Processes& processes,
                                                    std::string_view own_pod);
 
-/// Compares grants, slots, specs and processes, tells of differences that stay, and mends what is the
-/// agent's own: specs that are missing or left over, and the journal.
+/// Compares grants, slots, specs and processes, tells of differences that stay, and mends what is
+/// the agent's own: specs that are missing or left over, and the journal.
 ///
-/// What is forgotten must have been superfluous twice, too: an allocation is written before kubelet's
-/// checkpoint is.
-/// Threads: look() on one at a time, the rest from any.
+/// What is forgotten must have been superfluous twice, too: an allocation is written before
+/// kubelet's checkpoint is. Threads: look() on one at a time, the rest from any.
 class Auditor {
  public:
   struct Parts {
@@ -45,8 +44,8 @@ class Auditor {
   };
   explicit Auditor(Parts parts);
 
-  /// Puts back what the journal says must stand on disk: after a reboot /var/run/cdi is empty, and a
-  /// kubelet that starts before its plugins starts containers without asking.
+  /// Puts back what the journal says must stand on disk: after a reboot /var/run/cdi is empty, and
+  /// a kubelet that starts before its plugins starts containers without asking.
   /// @returns how many specs were missing
   std::size_t restore();
 

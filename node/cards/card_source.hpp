@@ -15,7 +15,7 @@ namespace tangram::node {
 /// One allocatable device as the vendor's library shows it: a physical card without MIG, or a MIG
 /// instance.
 struct InstalledCard {
-  model::Card card;    ///< healthy unless the source itself says otherwise; the rest is judged later
+  model::Card card;    ///< healthy unless the source itself says otherwise
   int index = -1;      ///< the driver's number; it may change over reboots, so for people only
   Mebibytes total;     ///< what is soldered on; card.memory is that less `reserved`
   Mebibytes reserved;  ///< the driver's own

@@ -274,6 +274,13 @@ Result<std::string> ContainerStarter::make_spec(const Start& start,
         "`nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml --device-name-strategy=uuid`");
   }
   ContainerEdits edits = plain_facts(granted, !drawn->lists.empty());
+  for (const std::string& id : ids) {
+    for (const model::Isolation mode : model::kAllIsolationModes) {
+      // A daemon of former sharers would keep others off the card.
+      if (shares && mode == start.pod->grant->isolation) continue;
+      if (auto given = parts_.enforcer(mode).release(id); !given) return given.error();
+    }
+  }
   if (shares) {
     Enforcer& enforcer = parts_.enforcer(start.pod->grant->isolation);
     auto more = enforcer.edits(granted.cards);

@@ -54,6 +54,11 @@ class Enforcer {
   /// undone). What a restarted agent finds running and is named here, it keeps.
   virtual void keep(const std::set<std::string>& cards) = 0;
 
+  /// A pod is about to use the card in another mode, or alone: gives it back at once, if it was
+  /// prepared. Nobody shares it in this mode any more.
+  /// @returns kUnavailable if it cannot be given back now
+  virtual Result<void> release(const std::string& card) = 0;
+
   /// Looks whether what prepare() set up still works, and mends it. Called every few seconds.
   virtual void look_after() = 0;
 

@@ -159,26 +159,38 @@ void MpsEnforcer::keep(const std::set<std::string>& cards) {
     }
   }
   for (const auto& [card, state] : states()) {
-    if (cards.count(card) == 0) give_back(card, *state);
+    if (cards.count(card) > 0) continue;
+    const std::lock_guard lock(state->mutex);
+    const bool fresh = state->prepared && clock_.now() - *state->prepared < kGrace;
+    if (fresh) continue;
+    // What cannot be given back now, the next call tries again.
+    if (auto given = give_back(card, *state); !given) spdlog::warn("{}", given.error().message);
   }
 }
 
-void MpsEnforcer::give_back(const std::string& card, State& state) {
-  const std::lock_guard lock(state.mutex);
-  const bool fresh = state.prepared && clock_.now() - *state.prepared < kGrace;
-  if (state.gone || fresh) return;
+Result<void> MpsEnforcer::release(const std::string& card) {
+  const auto all = states();
+  const auto found = all.find(card);
+  if (found == all.end()) return {};
+  const std::lock_guard lock(found->second->mutex);
+  return give_back(card, *found->second);
+}
+
+Result<void> MpsEnforcer::give_back(const std::string& card, State& state) {
+  if (state.gone) return {};
   state.ready = false;
   if (!state.daemon.quit()) state.daemon.end_by_force(source_);
   if (auto set = source_.set_exclusive_process(card, false);
       !set && set.error().code == Errc::kUnavailable) {
-    spdlog::warn("card {} stays in exclusive-process mode for now: {}", card, set.error().message);
-    return;  // the next keep() tries again
+    return fail(Errc::kUnavailable, "card " + card + " stays in exclusive-process mode for now: " +
+                                        set.error().message);
   }
   state.daemon.remove_folders();
   state.gone = true;
   spdlog::info("card {}: MPS daemon ended", card);
   const std::lock_guard map_lock(mutex_);
   states_.erase(card);
+  return {};
 }
 
 void MpsEnforcer::look_after() {

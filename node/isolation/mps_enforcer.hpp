@@ -41,6 +41,7 @@ class MpsEnforcer final : public Enforcer {
   /// A card prepared less than a minute ago stays, named or not: its first container may not have
   /// started yet.
   void keep(const std::set<std::string>& cards) override;
+  Result<void> release(const std::string& card) override;
   void look_after() override;
   [[nodiscard]] Enforcement enforcement(const std::string& card) const override;
 
@@ -66,7 +67,7 @@ class MpsEnforcer final : public Enforcer {
   Result<void> bring_up(const std::string& card, State& state);
   Result<void> set_up(const std::string& card, State& state);
   void look_after(const std::string& card, State& state);
-  void give_back(const std::string& card, State& state);
+  Result<void> give_back(const std::string& card, State& state);
 
   CardSource& source_;
   Programs& programs_;

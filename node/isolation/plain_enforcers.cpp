@@ -27,6 +27,8 @@ Result<ContainerEdits> NoneEnforcer::edits(const std::vector<model::GrantedCard>
 
 void NoneEnforcer::keep(const std::set<std::string>&) {}
 
+Result<void> NoneEnforcer::release(const std::string&) { return {}; }
+
 void NoneEnforcer::look_after() {}
 
 Enforcement NoneEnforcer::enforcement(const std::string&) const {
@@ -92,12 +94,28 @@ void TimeSliceEnforcer::keep(const std::set<std::string>& cards) {
   for (const std::string& card : cards) {
     if (!is_mig(card)) state_of(card);
   }
-  for (const auto& [card, state] : others) {
-    const std::lock_guard lock(state->mutex);
-    if (!state->set || length_ == TimeSlice::kDefault) continue;
-    if (auto back = set_length(card, TimeSlice::kDefault); !back) {
-      spdlog::warn("card {} keeps its time slice: {}", card, back.error().message);
-    }
+  for (const auto& [card, state] : others) reset(card, *state);
+}
+
+Result<void> TimeSliceEnforcer::release(const std::string& card) {
+  std::shared_ptr<State> state;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = states_.find(card);
+    if (found == states_.end()) return {};
+    state = found->second;
+    states_.erase(found);
+  }
+  reset(card, *state);
+  return {};
+}
+
+/// A length that stays harms nobody: a card used by one process has no turns.
+void TimeSliceEnforcer::reset(const std::string& card, State& state) {
+  const std::lock_guard lock(state.mutex);
+  if (!state.set || length_ == TimeSlice::kDefault) return;
+  if (auto back = set_length(card, TimeSlice::kDefault); !back) {
+    spdlog::warn("card {} keeps its time slice: {}", card, back.error().message);
   }
 }
 

@@ -20,6 +20,7 @@ class NoneEnforcer final : public Enforcer {
   [[nodiscard]] Result<ContainerEdits> edits(
       const std::vector<model::GrantedCard>& cards) const override;
   void keep(const std::set<std::string>& cards) override;
+  Result<void> release(const std::string& card) override;
   void look_after() override;
   [[nodiscard]] Enforcement enforcement(const std::string& card) const override;
 };
@@ -41,6 +42,7 @@ class TimeSliceEnforcer final : public Enforcer {
   [[nodiscard]] Result<ContainerEdits> edits(
       const std::vector<model::GrantedCard>& cards) const override;
   void keep(const std::set<std::string>& cards) override;
+  Result<void> release(const std::string& card) override;
   void look_after() override;
   [[nodiscard]] Enforcement enforcement(const std::string& card) const override;
 
@@ -54,6 +56,7 @@ class TimeSliceEnforcer final : public Enforcer {
 
   std::shared_ptr<State> state_of(const std::string& card);
   Result<void> apply(const std::string& card, State& state);
+  void reset(const std::string& card, State& state);
   Result<void> set_length(const std::string& card, TimeSlice length);
 
   CardSource& source_;

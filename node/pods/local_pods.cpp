@@ -94,6 +94,9 @@ void judge_grant(LocalPod& pod, std::string_view node) {
 Result<LocalPod> decode_local_pod(std::string text, std::string_view node) {
   LocalPod local;
   local.choose_devices = read_choosers(text);
+  auto requests = read_card_requests(text);
+  if (!requests) return requests.error();
+  local.requests = *requests;
   auto pod = kube::decode_pod(std::move(text));
   if (!pod) return pod.error();
   local.pod = std::move(*pod);
@@ -134,6 +137,14 @@ std::vector<LocalPodPtr> LocalPods::all() const {
 bool LocalPods::synced() const {
   const std::lock_guard lock(mutex_);
   return synced_;
+}
+
+std::optional<CardRequests> LocalPods::requested() const {
+  const std::lock_guard lock(mutex_);
+  if (!synced_) return std::nullopt;
+  CardRequests sum;
+  for (const auto& [uid, pod] : pods_) sum = sum + pod->requests;
+  return sum;
 }
 
 Result<LocalPodPtr> LocalPods::fetch(std::string_view ns, std::string_view name) {

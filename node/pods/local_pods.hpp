@@ -5,6 +5,7 @@
 #include "kube/objects.hpp"
 #include "kube/reflector.hpp"
 #include "model/grant.hpp"
+#include "node/pods/pod_requests.hpp"
 
 #include <functional>
 #include <map>
@@ -30,6 +31,7 @@ struct LocalPod {
   std::string grant_problem;  ///< why not, if there is an annotation
   /// Containers whose own environment may set NVIDIA_VISIBLE_DEVICES (env or envFrom).
   std::set<std::string, std::less<>> choose_devices;
+  CardRequests requests;  ///< what Kubernetes counts it as
 };
 using LocalPodPtr = std::shared_ptr<const LocalPod>;
 
@@ -68,6 +70,8 @@ class LocalPods final : public PodSource, public kube::ObjectSink {
   [[nodiscard]] std::vector<LocalPodPtr> all() const override;
   [[nodiscard]] bool synced() const override;
   Result<LocalPodPtr> fetch(std::string_view ns, std::string_view name) override;
+  /// Of all pods together; nothing until all have been heard of.
+  [[nodiscard]] std::optional<CardRequests> requested() const;
 
   void replace(std::vector<std::string> objects) override;
   void change(kube::EventType type, std::string object) override;

@@ -2,8 +2,8 @@
 
 #include "base/result.hpp"
 #include "node/cards/cards_now.hpp"
+#include "node/pods/pod_requests.hpp"
 #include "node/publish/own_node.hpp"
-#include "node/publish/pod_requests.hpp"
 
 #include <optional>
 #include <set>

@@ -4,7 +4,7 @@
 #include "kube/client.hpp"
 #include "kube/url.hpp"
 #include "model/cards.hpp"
-#include "node/publish/pod_requests.hpp"
+#include "node/pods/pod_requests.hpp"
 
 #include <utility>
 

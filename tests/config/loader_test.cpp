@@ -122,7 +122,7 @@ const std::vector<Refusal> kSyntax{
      .text = "zzzzzzzz: {a: 1}\n",
      .message =
          "t.yaml:1:1: there is no section \"zzzzzzzz\"; write server, scheduler, bind, kube, "
-         "leader_election, fragmentation, bestfit or log"},
+         "leader_election, eviction, fragmentation, bestfit or log"},
     {.name = "KeyOfAnotherSection",
      .text = "server:\n  workers: 4\n",
      .message = "t.yaml:2:3: section server has no key \"workers\"; did you mean bind.workers?"},

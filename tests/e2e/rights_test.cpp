@@ -22,6 +22,7 @@ using rapidjson::Value;
 constexpr const char* kRoles = "/apis/rbac.authorization.k8s.io/v1/";
 constexpr const char* kLease =
     "/apis/coordination.k8s.io/v1/namespaces/tangram-system/leases/tangram-extender";
+constexpr const char* kReplicaSets = "/apis/apps/v1/namespaces/default/replicasets";
 constexpr const char* kReplica = "/api/v1/namespaces/tangram-system/pods/rights";
 
 /// What breaks without a right; "resource verb" is its name.
@@ -32,6 +33,7 @@ const std::map<std::string, std::string> kBreaks = {
     {"pods list", "reads the cluster"},
     {"pods watch", "hears of changes"},
     {"pods/binding create", "binds"},
+    {"pods/eviction create", "evicts pods that cannot start"},
     {"poddisruptionbudgets list", "reads budgets"},
     {"poddisruptionbudgets watch", "reads budgets"},
     {"events create", "writes events"},
@@ -104,12 +106,14 @@ class RightsTest : public E2eTest {
   ~RightsTest() override {
     for (const Role& role : shipped_roles()) set(role);
     cluster_.remove(kReplica);
+    cluster_.remove(std::string(kReplicaSets) + "/stuck");
   }
 
   void set(const Role& role) { cluster_.patch(role.path, "{\"rules\":" + role.rules + "}"); }
 
   /// Lets an extender do all it ever does. @returns the first thing it cannot do; "" = nothing
   std::string first_failure(const std::string& right) {
+    cluster_.remove(std::string(kReplicaSets) + "/stuck");
     cluster_.clear();
     cluster_.remove("/apis/events.k8s.io/v1/namespaces/default/events");
     cluster_.remove(kLease);
@@ -123,13 +127,13 @@ class RightsTest : public E2eTest {
     ApiProxy proxy("rights");
     if (right.ends_with(" list")) refuse_streaming_lists(proxy);
     PodWatcher watcher(*api_);
-    ExtenderProcess extender(
-        {.name = "rights-" + std::to_string(++number_),
-         .kubeconfig = proxy.kubeconfig(),
-         .settings = {"leader_election.lease_duration_s=4",
-                      "leader_election.renew_deadline_ms=3000",
-                      "leader_election.retry_period_ms=200", "bind.timeout_ms=1500"},
-         .pod = "rights"});
+    ExtenderProcess extender({.name = "rights-" + std::to_string(++number_),
+                              .kubeconfig = proxy.kubeconfig(),
+                              .settings = {"leader_election.lease_duration_s=4",
+                                           "leader_election.renew_deadline_ms=3000",
+                                           "leader_election.retry_period_ms=200",
+                                           "bind.timeout_ms=1500", "eviction.after_s=10"},
+                              .pod = "rights"});
     extender.start();
     if (!eventually([&] { return extender.ready(); })) return "reads the cluster";
     if (!eventually([&] { return extender.metric("tangram_leader") == 1; })) return "leads";
@@ -156,6 +160,7 @@ class RightsTest : public E2eTest {
     });
     if (!heard) return "hears of changes";
     if (!watcher.wait_pod_bound("first", kPatience)) return "binds";
+    cluster_.create(kReplicaSets, stuck_replica_set());
 
     proxy.plan().add({.match = testing::any_binding(),
                       .fault = {.kind = testing::Fault::Kind::kLoseAnswer},
@@ -177,7 +182,24 @@ class RightsTest : public E2eTest {
       return "counts repeated events";
     // Longer than the lease lasts without being renewed.
     watcher.wait([](const SeenPods&) { return false; }, 5s);
-    return extender.metric("tangram_leader") == 1 ? "" : "renews the lease";
+    if (extender.metric("tangram_leader") != 1) return "renews the lease";
+    const auto evictions = [&](const char* result) {
+      return extender.metric("tangram_evictions_total", result);
+    };
+    if (!eventually([&] { return evictions("evicted") + evictions("failed") > 0; })) {
+      return "finds pods that cannot start";
+    }
+    return evictions("evicted") > 0 ? "" : "evicts pods that cannot start";
+  }
+
+  /// Its pod is bound past Tangram, so it has no grant.
+  static std::string stuck_replica_set() {
+    PodSpec pod;
+    pod.labels = {{"app", "stuck"}};
+    pod.node = "node";
+    return R"({"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"name":"stuck"},"spec":{"replicas":1,"selector":{"matchLabels":)"
+           R"({"app":"stuck"}},"template":)" +
+           pod_json(pod) + "}}";
   }
 
   /// As a server without streaming lists answers, so that LIST is needed.

@@ -206,6 +206,38 @@ TEST_F(AppTest, FollowsTheClusterAsItChanges) {
   EXPECT_TRUE(eventually([&] { return app->books().snapshot()->find("later") != nullptr; }));
 }
 
+TEST_F(AppTest, EvictsAPodOfAControllerThatCanNeverStart) {
+  const auto app =
+      App::create(test_config(), {.api = cluster_.api,
+                                  .clock = cluster_.clock,
+                                  .reporter = kube::EventReporter{.instance = "test"}});
+  ASSERT_TRUE(app.has_value()) << app.error().message;
+  for (const std::string owners :
+       {"", R"("ownerReferences":[{"kind":"ReplicaSet","name":"r","controller":true}],)"}) {
+    cluster_.ask(testing::write_request(
+        kube::Method::kPost, "/api/v1/namespaces/ml/pods",
+        R"({"metadata":{)" + owners + R"("name":")" + (owners.empty() ? "bare" : "owned") +
+            R"(","namespace":"ml"},"spec":{"nodeName":"a","containers":[{"name":"main","image":)"
+            R"("i","resources":{"limits":{"tangram.dev/gpu-slot":"1"}}}]}})"));
+  }
+  const auto deleting = [&](const std::string& pod) {
+    return json_at(cluster_.read(pod), "metadata.deletionTimestamp") != "<none>";
+  };
+  const auto events = [&] {
+    return cluster_.ask(testing::get_request("/apis/events.k8s.io/v1/namespaces/ml/events")).body;
+  };
+  EXPECT_TRUE(eventually([&] {
+    cluster_.clock.advance(std::chrono::seconds(1));
+    return deleting("owned") && events().find("nobody makes it again") != std::string::npos &&
+           events().find("it is evicted") != std::string::npos;
+  }));
+  EXPECT_FALSE(deleting("bare"));
+  Caller caller((*app)->port());
+  EXPECT_EQ(
+      Exposition(caller.get("/metrics").body).value("tangram_evictions_total{result=\"evicted\"}"),
+      1);
+}
+
 TEST_F(AppTest, AnswersOthersWhileABindWaitsForTheApiServer) {
   const auto app = start_synced(cluster_);
   const std::string slow = cluster_.add_pod("slow", "0.5");

@@ -41,8 +41,9 @@ TEST(MetricsTest, HasEverySeriesBeforeAnythingHappened) {
   }
 }
 
-TEST(MetricsTest, CountsRequestsAndBinds) {
+TEST(MetricsTest, CountsRequestsBindsAndEvictions) {
   Metrics metrics;
+  metrics.eviction_done(kube::EvictionOutcome::kRefused);
   metrics.request_done(Verb::kFilter, 3ms);
   metrics.request_done(Verb::kFilter, 700ms);
   metrics.bind_done(BindOutcome::kBound);
@@ -57,6 +58,10 @@ TEST(MetricsTest, CountsRequestsAndBinds) {
   EXPECT_EQ(page.value(family + "_count{verb=\"bind\"}"), 0);
   EXPECT_EQ(page.value("tangram_binds_total{result=\"bound\"}"), 2);
   EXPECT_EQ(page.value("tangram_binds_total{result=\"no_room\"}"), 1);
+  EXPECT_EQ(page.value("tangram_evictions_total{result=\"refused\"}"), 1);
+  for (const char* result : {"evicted", "gone", "failed"}) {
+    EXPECT_EQ(page.value(std::string("tangram_evictions_total{result=\"") + result + "\"}"), 0);
+  }
 }
 
 TEST(MetricsTest, ShowsWhatTheGaugesSay) {

@@ -124,10 +124,16 @@ class FakeEnforcer final : public Enforcer {
                           .mounts = {}};
   }
   void keep(const std::set<std::string>& /*cards*/) override {}
+  Result<void> release(const std::string& card) override {
+    const std::lock_guard lock(mutex);
+    released.insert(card);
+    return {};
+  }
   void look_after() override {}
   [[nodiscard]] Enforcement enforcement(const std::string& /*card*/) const override { return {}; }
   std::mutex mutex;
   std::set<std::string> prepared;
+  std::set<std::string> released;
   Result<void> verdict;
 };
 
@@ -174,28 +180,30 @@ struct StartRig {
     if (!opened) throw std::runtime_error(opened.error().message);
     journal = std::make_unique<Journal>(std::move(*opened));
     starter = std::make_unique<ContainerStarter>(
-        ContainerStarter::Parts{
-            .checkpoint = [this] { return read_file(kubelet.checkpoint()); },
-            .lister = lister,
-            .pods = pods,
-            .source = source,
-            .cards = [this] { return cards; },
-            .processes = processes,
-            .enforcer = [this](model::Isolation) -> Enforcer& { return enforcer; },
-            .journal = *journal,
-            .cdi = cdi,
-            .tell =
-                [this](kube::EventNote note) {
-                  const std::lock_guard lock(mutex);
-                  events.push_back(note.reason + " " + note.name + ": " + note.note);
-                },
-            .random = [this] { return engine(); },
-            .clock = clock,
-            .sleeper =
-                [this](std::chrono::milliseconds, std::stop_token) {
-                  const std::lock_guard lock(mutex);
-                  ++settled;
-                }},
+        ContainerStarter::Parts{.checkpoint = [this] { return read_file(kubelet.checkpoint()); },
+                                .lister = lister,
+                                .pods = pods,
+                                .source = source,
+                                .cards = [this] { return cards; },
+                                .processes = processes,
+                                .enforcer = [this](model::Isolation mode) -> Enforcer& {
+                                  return mode == model::Isolation::kMps ? enforcer : other_enforcer;
+                                },
+                                .journal = *journal,
+                                .cdi = cdi,
+                                .tell =
+                                    [this](kube::EventNote note) {
+                                      const std::lock_guard lock(mutex);
+                                      events.push_back(note.reason + " " + note.name + ": " +
+                                                       note.note);
+                                    },
+                                .random = [this] { return engine(); },
+                                .clock = clock,
+                                .sleeper =
+                                    [this](std::chrono::milliseconds, std::stop_token) {
+                                      const std::lock_guard lock(mutex);
+                                      ++settled;
+                                    }},
         ContainerStarter::Settings{.node = "n1",
                                    .name_path = NamePath::kCdiDevices,
                                    .nvidia_cdi_folders = {folder.path() + "/nvidia"}});
@@ -258,7 +266,8 @@ struct StartRig {
   FakePods pods;
   FakeSource source;
   FakeProcesses processes;
-  FakeEnforcer enforcer;
+  FakeEnforcer enforcer;        ///< of the mode mps
+  FakeEnforcer other_enforcer;  ///< of the others
   CdiFolder cdi{folder.path() + "/cdi"};
   PodResources lister{kubelet.pod_resources_socket(), std::string(model::kSlotResource)};
   CardsPtr cards;

@@ -29,6 +29,8 @@ TEST_F(StarterTest, AContainerGetsItsShareOfItsCard) {
   EXPECT_EQ(rig.env(a, "TANGRAM_COMPUTE_LIMIT_MILLI"), "500");
   EXPECT_EQ(rig.env(a, "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"), "0=40960M");
   EXPECT_EQ(rig.enforcer.prepared, std::set<std::string>{"GPU-2"});
+  EXPECT_TRUE(rig.enforcer.released.empty());
+  EXPECT_EQ(rig.other_enforcer.released, std::set<std::string>{"GPU-2"});
   EXPECT_EQ(rig.settled, 1) << "the runtime is given time to see the file";
 }
 
@@ -39,6 +41,8 @@ TEST_F(StarterTest, WholeCardsNeedNoEnforcer) {
   EXPECT_EQ(rig.cards_of(a), "GPU-1,GPU-2");
   EXPECT_EQ(rig.env(a, "TANGRAM_COMPUTE_LIMIT_MILLI"), "1000,1000");
   EXPECT_TRUE(rig.enforcer.prepared.empty());
+  EXPECT_EQ(rig.enforcer.released, (std::set<std::string>{"GPU-1", "GPU-2"}))
+      << "former sharers' daemons are in its way";
 }
 
 TEST_F(StarterTest, WithNvidiasSpecTheDeviceBringsTheCard) {

@@ -1,4 +1,4 @@
-#include "node/publish/pod_requests.hpp"
+#include "node/pods/pod_requests.hpp"
 
 #include <gtest/gtest.h>
 

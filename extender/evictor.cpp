@@ -1,0 +1,122 @@
+#include "extender/evictor.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace tangram::extender {
+
+namespace {
+
+using kube::EvictionOutcome;
+using std::chrono::nanoseconds;
+using std::chrono::seconds;
+
+constexpr seconds kFirstBackoff{10};  // what servers say themselves when a budget refuses
+constexpr seconds kMaxBackoff{300};
+
+/// Will somebody make another pod in its place, and may it come to another node?
+bool is_replaced(const kube::Controller& controller) {
+  return !controller.kind.empty() && controller.kind != "DaemonSet" && controller.kind != "Node";
+}
+
+std::string in_words(const kube::Controller& controller) {
+  return controller.kind + " " + controller.name;
+}
+
+}  // namespace
+
+std::string_view to_string(EvictionOutcome outcome) {
+  switch (outcome) {
+    case EvictionOutcome::kEvicted:
+      return "evicted";
+    case EvictionOutcome::kGone:
+      return "gone";
+    case EvictionOutcome::kRefused:
+      return "refused";
+    case EvictionOutcome::kFailed:
+      return "failed";
+  }
+  return "unknown";
+}
+
+Evictor::Evictor(EvictorSettings settings, Parts parts)
+    : settings_(settings),
+      parts_(std::move(parts)),
+      limiter_(nanoseconds(std::chrono::minutes(1)) / settings_.per_minute, 1, parts_.clock) {}
+
+void Evictor::look(const std::vector<StuckPod>& stuck) {
+  follow(stuck);
+  if (!parts_.may_write(settings_.api_timeout)) return;
+  const TimePoint now = parts_.clock.now();
+  const StuckPod* next = nullptr;
+  for (const StuckPod& pod : stuck) {
+    Case& its = cases_.at(pod.pod.pod.uid);
+    if (now - its.since < settings_.after) continue;
+    if (!may_evict(pod.pod)) {
+      tell(pod, its);
+    } else if (its.next_try <= now &&
+               (next == nullptr || its.since < cases_.at(next->pod.pod.uid).since)) {
+      next = &pod;
+    }
+  }
+  if (next != nullptr && limiter_.reserve(nanoseconds(0))) {
+    evict(*next, cases_.at(next->pod.pod.uid));
+  }
+}
+
+/// A pod that is not stuck any more begins anew when it is again.
+void Evictor::follow(const std::vector<StuckPod>& stuck) {
+  const TimePoint now = parts_.clock.now();
+  std::set<std::string_view> uids;
+  for (const StuckPod& pod : stuck) {
+    uids.insert(pod.pod.pod.uid);
+    cases_.try_emplace(pod.pod.pod.uid,
+                       Case{.since = now, .next_try = now, .backoff = kFirstBackoff});
+  }
+  std::erase_if(cases_, [&](const auto& known) { return !uids.contains(known.first); });
+}
+
+bool Evictor::may_evict(const UnstartedPod& pod) const {
+  return settings_.enabled && is_replaced(pod.controller);
+}
+
+void Evictor::tell(const StuckPod& stuck, Case& its) {
+  if (std::exchange(its.told, true)) return;
+  const kube::Controller& controller = stuck.pod.controller;
+  std::string what_next;
+  if (may_evict(stuck.pod)) {
+    what_next = "it is evicted, so that " + in_words(controller) +
+                " makes another one, which is placed anew";
+  } else if (controller.kind == "Node") {
+    what_next =
+        "it is a static pod, which no scheduler places: take what it asks of GPUs out of its "
+        "manifest";
+  } else if (controller.kind.empty()) {
+    what_next = "nobody makes it again by itself: delete the pod and create it again";
+  } else {
+    what_next = "delete the pod, so that " + in_words(controller) + " makes another one";
+  }
+  parts_.tell(stuck.pod.pod, "the pod cannot start: " + stuck.why + "; " + what_next);
+}
+
+void Evictor::evict(const StuckPod& stuck, Case& its) {
+  tell(stuck, its);
+  const PodName& pod = stuck.pod.pod;
+  const kube::EvictionAnswer answer = kube::evict_pod(
+      parts_.api, {.ns = pod.ns, .name = pod.name, .uid = pod.uid}, settings_.api_timeout);
+  parts_.done(answer.outcome);
+  if (answer.outcome == EvictionOutcome::kEvicted) {
+    spdlog::info("pod {}/{} was evicted", pod.ns, pod.name);
+  } else {
+    spdlog::warn("pod {}/{} was not evicted: {}", pod.ns, pod.name, answer.message);
+  }
+  // Even an evicted pod is stuck until the watch shows that it goes.
+  its.next_try =
+      parts_.clock.now() + std::max(its.backoff, answer.retry_after.value_or(seconds(0)));
+  its.backoff = std::min(its.backoff * 2, kMaxBackoff);
+}
+
+}  // namespace tangram::extender

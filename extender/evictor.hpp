@@ -1,0 +1,74 @@
+#pragma once
+
+#include "base/clock.hpp"
+#include "extender/unstarted_pods.hpp"
+#include "kube/api.hpp"
+#include "kube/client.hpp"
+#include "kube/rate_limiter.hpp"
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tangram::extender {
+
+struct EvictorSettings {
+  bool enabled = true;
+  std::chrono::seconds after{60};  ///< a pod must have been stuck without a break
+  int per_minute = 10;
+  std::chrono::milliseconds api_timeout{4'000};
+};
+
+/// Evicts pods that can never start where they are, so that their controllers make others, which
+/// are placed anew. Nothing is lost with them: none of their containers has run.
+///
+/// Only pods of a controller, but not a DaemonSet's, whose next pod would come to the same node,
+/// nor mirrors of static pods, which kubelet makes again whatever happens. Of the others, and of
+/// all where eviction is switched off, people are told what to do. One eviction at a look and so
+/// many a minute, evenly: should a whole node's pods be stuck by mistake, people have time to see
+/// it. A refused or failed one is tried again after 10 s, doubling up to 5 minutes, or when the
+/// server says. Each pod is told of once.
+/// Threads: one at a time.
+class Evictor {
+ public:
+  struct Parts {
+    kube::KubeApi& api;  ///< this and the clock outlive the evictor
+    const Clock& clock;
+    /// May a write that takes so long be sent now? Until then nobody is told anything, either.
+    std::function<bool(std::chrono::milliseconds)> may_write;
+    /// Tells people about a pod; must not block.
+    std::function<void(const PodName&, const std::string& sentence)> tell;
+    std::function<void(kube::EvictionOutcome)> done;  ///< counts
+  };
+  Evictor(EvictorSettings settings, Parts parts);
+
+  /// Takes note of who is stuck now, and evicts the one whose turn it is, if any. Blocks for as
+  /// long as that write takes.
+  void look(const std::vector<StuckPod>& stuck);
+
+ private:
+  struct Case {
+    TimePoint since;
+    TimePoint next_try;
+    std::chrono::seconds backoff;
+    bool told = false;
+  };
+
+  void follow(const std::vector<StuckPod>& stuck);
+  [[nodiscard]] bool may_evict(const UnstartedPod& pod) const;
+  void tell(const StuckPod& stuck, Case& its);
+  void evict(const StuckPod& stuck, Case& its);
+
+  const EvictorSettings settings_;
+  const Parts parts_;
+  kube::RateLimiter limiter_;
+  std::map<std::string, Case, std::less<>> cases_;  ///< by UID
+};
+
+/// "evicted": the label of tangram_evictions_total.
+[[nodiscard]] std::string_view to_string(kube::EvictionOutcome outcome);
+
+}  // namespace tangram::extender

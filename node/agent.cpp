@@ -1,0 +1,396 @@
+#include "node/agent.hpp"
+
+#include "base/file.hpp"
+#include "kube/reflector.hpp"
+#include "model/request.hpp"
+#include "node/audit/auditor.hpp"
+#include "node/cards/card_watcher.hpp"
+#include "node/cards/file_source.hpp"
+#include "node/cards/nvml_source.hpp"
+#include "node/container/nvidia_cdi.hpp"
+#include "node/container/processes.hpp"
+#include "node/container/starter.hpp"
+#include "node/isolation/mps_enforcer.hpp"
+#include "node/isolation/plain_enforcers.hpp"
+#include "node/kubelet/registrar.hpp"
+#include "node/metrics.hpp"
+#include "node/name_path.hpp"
+#include "node/publish/node_publisher.hpp"
+
+#include <prometheus/exposer.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <sstream>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace tangram::node {
+namespace {
+
+constexpr std::chrono::milliseconds kReadNodeLimit{10'000};
+constexpr std::chrono::milliseconds kEnforceEvery{5'000};
+
+std::unique_ptr<CardSource> open_cards(const Settings& settings) {
+  constexpr std::string_view kFile = "file:";
+  if (settings.cards.starts_with(kFile)) {
+    return std::make_unique<FileSource>(settings.cards.substr(kFile.size()));
+  }
+  return std::make_unique<NvmlSource>(settings.nvml_library);
+}
+
+std::vector<std::string> words(const std::string& text) {
+  std::istringstream in(text);
+  std::vector<std::string> words;
+  for (std::string word; in >> word;) words.push_back(std::move(word));
+  return words;
+}
+
+MpsSettings mps_settings(const Settings& settings) {
+  MpsSettings mps;
+  mps.run_dir = settings.run_dir;
+  mps.shm_path = settings.run_dir + "/shm";
+  mps.launcher = words(settings.mps_launcher);
+  return mps;
+}
+
+RecordSettings record_settings(const Settings& settings) {
+  RecordSettings record;
+  record.aggregates = settings.aggregates;
+  if (!settings.own_cards.empty()) record.own_cards = parse_card_names(settings.own_cards);
+  return record;
+}
+
+/// Slots for every card, and never fewer than kubelet has given out: a slot that is not there any
+/// more kills its pod when kubelet restarts.
+int slot_count(const Inventory& inventory, int sharers_per_card, const std::string& checkpoint) {
+  int count = 0;
+  for (const InstalledCard& card : inventory.cards) {
+    count += std::min(sharers_per_card, card.card.max_sharers);
+  }
+  const auto owners = decode_checkpoint(checkpoint, model::kSlotResource);
+  if (!owners) return count;
+  for (const SlotOwner& owner : *owners) {
+    for (const std::string& slot : owner.slots) {
+      if (const auto number = slot_number(slot)) count = std::max(count, *number + 1);
+    }
+  }
+  return count;
+}
+
+const model::Card* card_of(const CardsNow& cards, std::string_view id) {
+  for (const InstalledCard& card : cards.inventory.cards) {
+    if (card.card.id == id) return &card.card;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+struct Agent::Impl {
+  Impl(Settings given, Parts outside, Journal opened, NamePath path,
+       std::vector<model::Card> previous)
+      : settings(std::move(given)),
+        parts(std::move(outside)),
+        journal(std::move(opened)),
+        events(parts.api, parts.reporter, parts.clock),
+        source(open_cards(settings)),
+        watcher(*source, watcher_options(std::move(previous)), parts.clock,
+                [this] { cards_changed(); }),
+        pods(parts.api, settings.node, [this] { pods_changed(); }),
+        pod_reflector(parts.api, LocalPods::to_watch(settings.node), pods, parts.clock),
+        mps(*source, programs, parts.clock, mps_settings(settings)),
+        time_slice(*source, programs, parts.clock, static_cast<TimeSlice>(settings.time_slice)),
+        lister(settings.kubelet_dir + "/pod-resources/kubelet.sock",
+               std::string(model::kSlotResource)),
+        cdi(settings.cdi_dir),
+        starter(starter_parts(), {.node = settings.node,
+                                  .name_path = path,
+                                  .nvidia_cdi_folders = settings.nvidia_cdi_dirs}),
+        plugin(starter),
+        registrar({.folder = settings.plugin_dir}, std::string(model::kSlotResource), plugin),
+        auditor(auditor_parts()),
+        publisher({.node = settings.node, .record = record_settings(settings)},
+                  {.api = parts.api,
+                   .clock = parts.clock,
+                   .cards = [this] { return told_cards(); },
+                   .requested = [this] { return pods.requested(); },
+                   .tell = teller()}),
+        metrics(std::make_shared<NodeMetrics>([this] { return readings(); })),
+        exposer(settings.listen, 1) {
+    exposer.RegisterCollectable(metrics);
+  }
+
+  void start() {
+    if (const auto restored = auditor.restore(); restored > 0) {
+      spdlog::info("put back {} CDI specs of running pods", restored);
+    }
+    update_slots();
+    run([this](const std::stop_token& stop) { pod_reflector.run(stop); });
+    run([this](const std::stop_token& stop) { watcher.run(stop); });
+    run([this](const std::stop_token& stop) { registrar.run(stop); });
+    run([this](const std::stop_token& stop) { enforce(stop); });
+    run([this](const std::stop_token& stop) { audit(stop); });
+    publisher.start();
+  }
+
+  void stop() {
+    publisher.stop();
+    for (std::jthread& thread : threads) thread.request_stop();
+    threads.clear();
+  }
+
+  void run(std::function<void(const std::stop_token&)> work) {
+    threads.emplace_back([work = std::move(work)](const std::stop_token& stop) { work(stop); });
+  }
+
+  static CardWatcherOptions watcher_options(std::vector<model::Card> previous) {
+    CardWatcherOptions options;
+    options.previous = std::move(previous);
+    return options;
+  }
+
+  std::function<void(kube::EventNote)> teller() {
+    return [this](kube::EventNote note) { events.record(std::move(note)); };
+  }
+
+  [[nodiscard]] Result<std::string> checkpoint() const {
+    return read_file(settings.plugin_dir + "/" + std::string(kCheckpointFile));
+  }
+
+  Enforcer& enforcer(model::Isolation mode) {
+    switch (mode) {
+      case model::Isolation::kMps:
+        return mps;
+      case model::Isolation::kTimeSlice:
+        return time_slice;
+      case model::Isolation::kNone:
+        break;
+    }
+    return none;
+  }
+
+  ContainerStarter::Parts starter_parts() {
+    return {.checkpoint = [this] { return checkpoint(); },
+            .lister = lister,
+            .pods = pods,
+            .source = *source,
+            .cards = [this] { return watcher.now(); },
+            .processes = processes,
+            .enforcer = [this](model::Isolation mode) -> Enforcer& { return enforcer(mode); },
+            .journal = journal,
+            .cdi = cdi,
+            .tell = teller(),
+            .random = parts.random,
+            .clock = parts.clock};
+  }
+
+  Auditor::Parts auditor_parts() {
+    return {.node = settings.node,
+            .own_pod = processes.pod_of(getpid()),
+            .checkpoint = [this] { return checkpoint(); },
+            .lister = lister,
+            .pods = pods,
+            .source = *source,
+            .cards = [this] { return watcher.now(); },
+            .processes = processes,
+            .journal = journal,
+            .cdi = cdi,
+            .tell = teller()};
+  }
+
+  /// Nothing until the source has answered, or said that it cannot: what was published before an
+  /// agent's restart stands until then.
+  CardsPtr told_cards() { return asked ? watcher.now() : nullptr; }
+
+  void cards_changed() {
+    asked = true;
+    update_slots();
+    publisher.changed();
+  }
+
+  void pods_changed() {
+    std::set<std::string> granted;
+    for (const LocalPodPtr& pod : pods.all()) {
+      if (!pod->grant) continue;
+      for (const auto& container : pod->grant->containers) {
+        for (const auto& part : container.cards) granted.insert(part.uuid);
+      }
+    }
+    watcher.forget_lost(granted);
+    publisher.changed();
+  }
+
+  void update_slots() {
+    const auto text = checkpoint();
+    slots = slot_count(watcher.now()->inventory, settings.sharers_per_card, text ? *text : "");
+    plugin.set_slots(slots);
+  }
+
+  /// Cards that live pods share, by mode.
+  [[nodiscard]] std::array<std::set<std::string>, model::kIsolationModes> shared_cards() const {
+    std::array<std::set<std::string>, model::kIsolationModes> shared;
+    const CardsPtr cards = watcher.now();
+    for (const CardClaim& claim : starter.claims()) {
+      for (const auto& part : claim.container.cards) {
+        const model::Card* card = card_of(*cards, part.uuid);
+        if (card != nullptr && is_whole(part, *card)) continue;
+        shared.at(static_cast<std::size_t>(claim.isolation)).insert(part.uuid);
+      }
+    }
+    return shared;
+  }
+
+  void enforce(const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      if (pods.synced()) {
+        const auto shared = shared_cards();
+        for (const model::Isolation mode : model::kAllIsolationModes) {
+          enforcer(mode).keep(shared.at(static_cast<std::size_t>(mode)));
+        }
+      }
+      for (const model::Isolation mode : model::kAllIsolationModes) enforcer(mode).look_after();
+      kube::sleep_until_stopped(kEnforceEvery, stop);
+    }
+  }
+
+  void audit(const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      kube::sleep_until_stopped(settings.audit_interval, stop);
+      if (stop.stop_requested()) return;
+      if (const auto looked = auditor.look(); !looked) {
+        spdlog::warn("no audit: {}", looked.error().message);
+      }
+    }
+  }
+
+  Readings readings() {
+    Readings now;
+    const CardsPtr cards = watcher.now();
+    for (const InstalledCard& card : cards->inventory.cards) {
+      auto activity = source->activity(card.card.id);
+      now.cards.push_back(
+          {card.card, activity ? std::optional(std::move(*activity)) : std::nullopt});
+    }
+    now.pods = pod_readings(*cards);
+    now.xids = watcher.xid_counts();
+    now.starts = starter.counts();
+    now.audits = auditor.counts();
+    now.registrations = registrar.registrations();
+    now.registered = plugin.watched();
+    now.slots = slots;
+    const auto counts = publisher.counts();
+    now.node_writes = counts.writes;
+    now.node_write_failures = counts.failures;
+    return now;
+  }
+
+  std::vector<Readings::PodReading> pod_readings(const CardsNow& cards) {
+    std::map<std::pair<std::string, std::string>, std::uint64_t> used;  // pod UID, card
+    if (const auto uses = pod_uses(*source, cards, processes, "")) {
+      for (const PodUse& use : *uses) used[{use.pod_uid, use.card}] = use.bytes;
+    }
+    std::vector<Readings::PodReading> readings;
+    for (const LocalPodPtr& pod : pods.all()) {
+      if (!pod->grant) continue;
+      std::map<std::string, Readings::PodReading> by_card;
+      for (const auto& container : pod->grant->containers) {
+        for (const auto& part : container.cards) {
+          Readings::PodReading& reading = by_card[part.uuid];
+          reading.memory_limit_bytes += static_cast<std::uint64_t>(part.memory_limit.count())
+                                        << 20U;
+          const model::Card* card = card_of(cards, part.uuid);
+          const bool whole = card != nullptr && is_whole(part, *card);
+          const Enforcement held = whole ? Enforcement{true, true, ""}
+                                         : enforcer(pod->grant->isolation).enforcement(part.uuid);
+          reading.isolation = whole ? "whole" : std::string(to_string(pod->grant->isolation));
+          reading.memory_enforced = held.memory;
+          reading.compute_enforced = held.compute;
+        }
+      }
+      for (auto& [card, reading] : by_card) {
+        reading.ns = pod->pod.ns;
+        reading.pod = pod->pod.name;
+        reading.card = card;
+        reading.memory_used_bytes = used[{pod->pod.uid, card}];
+        readings.push_back(std::move(reading));
+      }
+    }
+    return readings;
+  }
+
+  const Settings settings;
+  const Parts parts;
+  Journal journal;
+  kube::EventRecorder events;
+  std::unique_ptr<CardSource> source;
+  CardWatcher watcher;
+  std::atomic<bool> asked = false;
+  LocalPods pods;
+  kube::Reflector pod_reflector;
+  ProcProcesses processes;
+  SystemPrograms programs;
+  MpsEnforcer mps;
+  TimeSliceEnforcer time_slice;
+  NoneEnforcer none;
+  PodResources lister;
+  CdiFolder cdi;
+  ContainerStarter starter;
+  DevicePlugin plugin;
+  Registrar registrar;
+  Auditor auditor;
+  NodePublisher publisher;
+  std::atomic<int> slots = 0;
+  std::shared_ptr<NodeMetrics> metrics;
+  prometheus::Exposer exposer;
+  std::vector<std::jthread> threads;  ///< end before the rest goes
+};
+
+Agent::Agent(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Agent::~Agent() { stop(); }
+
+Result<std::unique_ptr<Agent>> Agent::create(Settings settings, Parts parts) {
+  auto journal = Journal::open(settings.state_dir + "/allocations");
+  if (!journal) return journal.error();
+  auto path = settings.name_path;
+  std::vector<model::Card> previous;
+  const auto node = read_own_node(parts.api, settings.node, kReadNodeLimit);
+  if (node) {
+    previous = previous_cards(*node);
+  } else if (node.error().code == Errc::kNotFound) {
+    return fail(Errc::kUnavailable, "there is no node " + settings.node +
+                                        "; is --node-name the name of this machine's Node?");
+  } else {
+    // Running pods' containers must be able to start again: that needs no API server.
+    spdlog::warn("the API server does not answer: {}", node.error().message);
+  }
+  if (!path) {
+    const auto software = read_node_software(parts.api, settings.node);
+    // Where nothing can be asked, as it was; today's clusters have this.
+    if (!software) {
+      path = NamePath::kCdiDevices;
+    } else {
+      const auto chosen = choose_name_path(*software, has_nvidia_specs(settings.nvidia_cdi_dirs));
+      if (!chosen) return chosen.error();
+      path = *chosen;
+    }
+  }
+  spdlog::info("containers are told of their device by {}", to_string(*path));
+  auto agent = std::unique_ptr<Agent>(new Agent(std::make_unique<Impl>(
+      std::move(settings), std::move(parts), std::move(*journal), *path, std::move(previous))));
+  agent->impl_->start();
+  return agent;
+}
+
+void Agent::stop() { impl_->stop(); }
+
+std::uint16_t Agent::port() const {
+  const auto ports = impl_->exposer.GetListeningPorts();
+  return ports.empty() ? std::uint16_t{0} : static_cast<std::uint16_t>(ports.front());
+}
+
+}  // namespace tangram::node

@@ -1,0 +1,53 @@
+#pragma once
+
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "kube/api.hpp"
+#include "kube/events.hpp"
+#include "node/settings.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+namespace tangram::node {
+
+/// The node agent, whole: knows the cards and the pods of one node, publishes the ones and starts
+/// the others.
+///
+///     cards ──► publisher ──► Node object          kubelet ──► device plugin ──► starter ──► CDI
+///     spec
+///       ▲                        │ watch                                           │ reads
+///     NVML, faults               ▼                            API server ──► pods ─┘
+///
+/// Threads: start() and stop() on one.
+class Agent {
+ public:
+  struct Parts {
+    kube::KubeApi& api;
+    const Clock& clock;
+    kube::EventReporter reporter;
+    std::function<std::uint64_t()> random;
+  };
+
+  /// Reads the journal, and asks the API server about the node.
+  /// @returns kUnavailable  the API server does not answer, or a folder cannot be used: try again
+  ///          kInvalidArgument  this node cannot do it, with what to enable
+  static Result<std::unique_ptr<Agent>> create(Settings settings, Parts parts);
+  ~Agent();
+  Agent(const Agent&) = delete;
+  Agent& operator=(const Agent&) = delete;
+
+  /// Until stop() or the destructor: containers go on as they are.
+  void stop();
+
+  /// Of GET /metrics.
+  [[nodiscard]] std::uint16_t port() const;
+
+ private:
+  struct Impl;
+  explicit Agent(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tangram::node

@@ -1,0 +1,71 @@
+#include "base/signals.hpp"
+#include "kube/rest_api.hpp"
+#include "kube/rest_config.hpp"
+#include "node/agent.hpp"
+
+#include <spdlog/spdlog.h>
+#include <tangram_version.hpp>
+
+#include <csignal>
+#include <exception>
+#include <iostream>
+#include <memory>
+#include <random>
+#include <utility>
+
+namespace {
+
+using namespace tangram;
+
+constexpr int kFailed = 1;
+
+Result<std::unique_ptr<kube::RestApi>> open_cluster(const node::Settings& settings,
+                                                    const Clock& clock) {
+  const auto server = settings.kubeconfig.empty() ? kube::in_cluster_config()
+                                                  : kube::read_kubeconfig(settings.kubeconfig);
+  if (!server) return server.error();
+  kube::RestOptions options;
+  options.user_agent = std::string("tangram-node/") + kVersion;
+  // One node's writes and events are few; 5,000 agents are many. client-go's defaults.
+  options.qps = 5;
+  options.burst = 10;
+  return kube::RestApi::create(*server, std::move(options), clock);
+}
+
+Result<void> serve(node::Settings settings) {
+  const sigset_t signals = block_stop_signals();
+  const SystemClock clock;
+  auto api = open_cluster(settings, clock);
+  if (!api) return api.error();
+  const std::string name = settings.node;
+  auto engine = std::make_shared<std::mt19937_64>((std::uint64_t{std::random_device{}()} << 32U) |
+                                                  std::random_device{}());
+  auto agent = node::Agent::create(
+      std::move(settings), {.api = **api,
+                            .clock = clock,
+                            .reporter = {.controller = "tangram.dev/node", .instance = name},
+                            .random = [engine] { return (*engine)(); }});
+  if (!agent) return agent.error();
+  spdlog::info("tangram-node {} for node {}, metrics on port {}", kVersion, name, (*agent)->port());
+  int signal = 0;
+  sigwait(&signals, &signal);
+  spdlog::info("signal {}: stopping; containers go on", signal);
+  (*agent)->stop();
+  return {};
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  auto parsed = node::parse_settings(argc, argv);
+  if (parsed.exit) return *parsed.exit;
+  spdlog::set_level(spdlog::level::from_str(parsed.settings.log_level));
+  if (auto served = serve(std::move(parsed.settings)); !served) {
+    std::cerr << "tangram-node: " << served.error().message << "\n";
+    return kFailed;
+  }
+  return 0;
+} catch (const std::exception& error) {
+  std::cerr << "tangram-node: " << error.what() << "\n";
+  return kFailed;
+}

@@ -1,0 +1,208 @@
+#include "extender/evictor.hpp"
+
+#include "kube/local_api.hpp"
+#include "tests/testing/fault_api.hpp"
+#include "tests/testing/kube_builders.hpp"
+#include "tests/testing/manual_clock.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tangram::extender {
+namespace {
+
+using kube::EvictionOutcome;
+using testing::json_at;
+using namespace std::chrono_literals;
+
+const testing::CallMatch kAnyEviction{.method = kube::Method::kPost, .path_ends = "/eviction"};
+
+class EvictorTest : public ::testing::Test {
+ protected:
+  void make(EvictorSettings settings = {}) {
+    evictor_.emplace(
+        settings,
+        Evictor::Parts{
+            .api = api_,
+            .clock = clock_,
+            .may_write = [this](auto) { return leads_; },
+            .tell = [this](const PodName& pod,
+                           const std::string& s) { told_.push_back(pod.name + ": " + s); },
+            .done =
+                [this](EvictionOutcome outcome) { results_.emplace_back(to_string(outcome)); }});
+  }
+  /// A pod that the API server has.
+  StuckPod pod(const std::string& name, kube::Controller controller = {"ReplicaSet", "train-7"}) {
+    const auto made =
+        server_.call(testing::write_request(kube::Method::kPost, "/api/v1/namespaces/ml/pods",
+                                            testing::pod_json({.name = name, .node = "n"})));
+    EXPECT_EQ(made->status, 201) << made->body;
+    return {.pod = {.pod = {json_at(made->body, "metadata.uid"), "ml", name},
+                    .node = "n",
+                    .controller = std::move(controller),
+                    .issued_at = "",
+                    .refusal = ""},
+            .why = "it was bound without a grant"};
+  }
+  /// Looks once a second, as the service does.
+  void look_for(std::chrono::seconds time, const std::vector<StuckPod>& stuck) {
+    for (auto second = 0s; second < time; second += 1s) {
+      evictor_->look(stuck);
+      clock_.advance(1s);
+    }
+  }
+  std::size_t evictions() { return api_.calls(kAnyEviction).size(); }
+  bool deleting(const std::string& name) {
+    return json_at(server_.call(testing::get_request("/api/v1/namespaces/ml/pods/" + name))->body,
+                   "metadata.deletionTimestamp") != "<none>";
+  }
+  using Lines = std::vector<std::string>;
+
+  testing::ManualClock clock_;
+  kube::LocalApi server_{clock_};
+  testing::FaultApi api_{server_};
+  bool leads_ = true;
+  Lines told_;
+  Lines results_;
+  std::optional<Evictor> evictor_;
+};
+
+TEST_F(EvictorTest, EvictsAPodThatStaysStuckAndSaysSoBefore) {
+  make();
+  const StuckPod stuck = pod("train-7-x");
+  look_for(60s, {stuck});
+  EXPECT_EQ(evictions(), 0U);
+  look_for(1s, {stuck});
+  EXPECT_EQ(evictions(), 1U);
+  EXPECT_TRUE(deleting("train-7-x"));
+  EXPECT_EQ(results_, Lines{"evicted"});
+  EXPECT_EQ(told_, Lines{"train-7-x: the pod cannot start: it was bound without a grant; it is "
+                         "evicted, so that ReplicaSet train-7 makes another one, which is placed "
+                         "anew"});
+}
+
+TEST_F(EvictorTest, PodThatWasNotStuckForAMomentBeginsAnew) {
+  make();
+  const StuckPod stuck = pod("a");
+  look_for(50s, {stuck});
+  look_for(1s, {});
+  look_for(59s, {stuck});
+  EXPECT_EQ(evictions(), 0U);
+  EXPECT_TRUE(told_.empty());
+}
+
+TEST_F(EvictorTest, ActsOnlyWhileItLeadsAndKnowsTheAgeThen) {
+  make();
+  leads_ = false;
+  const StuckPod stuck = pod("a");
+  look_for(120s, {stuck});
+  EXPECT_EQ(evictions(), 0U);
+  EXPECT_TRUE(told_.empty());
+  leads_ = true;
+  look_for(1s, {stuck});
+  EXPECT_EQ(evictions(), 1U);
+}
+
+TEST_F(EvictorTest, NeverTheNextPodThatHasTheName) {
+  make();
+  StuckPod stuck = pod("a");
+  stuck.pod.pod.uid = "of-an-earlier-pod";
+  look_for(61s, {stuck});
+  EXPECT_EQ(results_, Lines{"gone"});
+  EXPECT_FALSE(deleting("a"));
+}
+
+TEST_F(EvictorTest, SpreadsEvictionsEvenlyTheLongestStuckFirst) {
+  make({.per_minute = 10});
+  const StuckPod late = pod("a");
+  const StuckPod early = pod("b");
+  const StuckPod middle = pod("c");
+  look_for(1s, {early});
+  look_for(1s, {early, middle});
+  // Pods that are being deleted are not stuck any more.
+  const auto still_stuck = [&] {
+    std::vector<StuckPod> stuck;
+    for (const StuckPod& one : {late, early, middle}) {
+      if (!deleting(one.pod.pod.name)) stuck.push_back(one);
+    }
+    return stuck;
+  };
+  for (int second = 0; second < 61; ++second) look_for(1s, still_stuck());
+  EXPECT_TRUE(deleting("b"));
+  EXPECT_FALSE(deleting("a") || deleting("c"));
+  for (int second = 0; second < 6; ++second) look_for(1s, still_stuck());
+  EXPECT_TRUE(deleting("c"));
+  EXPECT_FALSE(deleting("a"));
+  for (int second = 0; second < 6; ++second) look_for(1s, still_stuck());
+  EXPECT_TRUE(deleting("a"));
+}
+
+TEST_F(EvictorTest, BacksOffWhileABudgetRefuses) {
+  make();
+  const StuckPod stuck = pod("a");
+  api_.plan().add({.match = kAnyEviction,
+                   .fault = {.kind = testing::Fault::Kind::kAnswer, .status = 429},
+                   .times = 3});
+  look_for(61s, {stuck});
+  EXPECT_EQ(results_, Lines{"refused"});
+  look_for(9s, {stuck});
+  EXPECT_EQ(evictions(), 1U);
+  look_for(1s, {stuck});
+  EXPECT_EQ(evictions(), 2U);
+  look_for(19s, {stuck});
+  EXPECT_EQ(evictions(), 2U);
+  look_for(1s, {stuck});
+  EXPECT_EQ(evictions(), 3U);
+  look_for(40s, {stuck});
+  EXPECT_EQ(results_, (Lines{"refused", "refused", "refused", "evicted"}));
+  EXPECT_EQ(told_.size(), 1U);
+}
+
+TEST_F(EvictorTest, WaitsForAsLongAsTheServerSays) {
+  make();
+  const StuckPod stuck = pod("a");
+  api_.will(kAnyEviction,
+            {.kind = testing::Fault::Kind::kAnswer, .status = 429, .retry_after = 100s});
+  look_for(161s - 1s, {stuck});
+  EXPECT_EQ(evictions(), 1U);
+  look_for(1s, {stuck});
+  EXPECT_EQ(evictions(), 2U);
+}
+
+TEST_F(EvictorTest, TriesAgainAfterALostAnswer) {
+  make();
+  const StuckPod stuck = pod("a");
+  api_.will(kAnyEviction, testing::Fault::Kind::kLoseBefore);
+  look_for(71s, {stuck});
+  EXPECT_EQ(results_, (Lines{"failed", "evicted"}));
+}
+
+TEST_F(EvictorTest, TellsOfPodsThatNobodyMakesAgain) {
+  make();
+  look_for(200s, {pod("bare", {}), pod("mirror", {"Node", "n"}), pod("ds-x", {"DaemonSet", "ds"})});
+  EXPECT_EQ(evictions(), 0U);
+  EXPECT_EQ(told_,
+            (Lines{"bare: the pod cannot start: it was bound without a grant; nobody makes "
+                   "it again by itself: delete the pod and create it again",
+                   "mirror: the pod cannot start: it was bound without a grant; it is a static "
+                   "pod, which no scheduler places: take what it asks of GPUs out of its "
+                   "manifest",
+                   "ds-x: the pod cannot start: it was bound without a grant; delete the "
+                   "pod, so that DaemonSet ds makes another one"}));
+}
+
+TEST_F(EvictorTest, TellsAndEvictsNobodyWhereItIsSwitchedOff) {
+  make({.enabled = false});
+  look_for(200s, {pod("a")});
+  EXPECT_EQ(evictions(), 0U);
+  EXPECT_EQ(told_, Lines{"a: the pod cannot start: it was bound without a grant; delete the pod, "
+                         "so that ReplicaSet train-7 makes another one"});
+}
+
+TEST_F(EvictorTest, BarePodsDoNotHoldUpTheOthers) {
+  make();
+  look_for(61s, {pod("bare", {}), pod("a")});
+  EXPECT_TRUE(deleting("a"));
+}
+
+}  // namespace
+}  // namespace tangram::extender

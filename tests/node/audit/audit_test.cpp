@@ -1,0 +1,128 @@
+#include "node/audit/audit.hpp"
+
+#include "tests/node/container/start_rig.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tangram::node {
+namespace {
+
+using Kind = Drift::Kind;
+
+LocalPodPtr pod(const std::string& name, bool granted = true) {
+  LocalPod pod;
+  pod.pod.uid = "uid-" + name;
+  pod.pod.ns = "ml";
+  pod.pod.name = name;
+  pod.pod.node = "n1";
+  pod.pod.containers = {{.name = "main", .slots = 1}};
+  if (granted) {
+    pod.grant = model::Grant{.pod_uid = pod.pod.uid,
+                             .node = "n1",
+                             .issued_at = "2026-01-01T00:00:00Z",
+                             .isolation = model::Isolation::kMps,
+                             .containers = {{"main", {part("GPU-1", 100, 100)}}},
+                             .signature = {}};
+  }
+  return std::make_shared<const LocalPod>(std::move(pod));
+}
+
+Allocation allocation(const std::string& name, const std::string& pod, bool claimed = true) {
+  Allocation allocation{.name = name, .slots = {"slot-1"}, .allocated_at = {}, .claim = {}};
+  if (claimed) {
+    allocation.claim = Claim{.pod_uid = "uid-" + pod,
+                             .ns = "ml",
+                             .pod = pod,
+                             .container = "main",
+                             .grant = "{}",
+                             .spec = "spec of " + name};
+  }
+  return allocation;
+}
+
+class AuditTest : public ::testing::Test {
+ protected:
+  AuditTest() {  // one pod, and all records agree
+    view.pods = {pod("a")};
+    view.owners = {{"uid-a", "main", {"slot-1"}, "slot-1.x"}};
+    view.listed = {{"ml", "a", "main", {"slot-1"}}};
+    view.allocations = {allocation("slot-1.x", "a")};
+    view.specs = {"slot-1.x"};
+    view.uses = {{"GPU-1", "uid-a", 100U << 20U}};
+    view.living = {"uid-a"};
+  }
+  /// The kinds, and whom they are about: "slot_without_grant ml/a".
+  std::set<std::string> drifts() const {
+    std::set<std::string> all;
+    for (const Drift& drift : audit(view).drifts) {
+      all.insert(std::string(to_string(drift.kind)) + " " + drift.ns + "/" + drift.pod);
+    }
+    return all;
+  }
+  Repairs repairs() const { return audit(view).repairs; }
+  AuditView view;
+};
+
+TEST_F(AuditTest, RecordsThatAgreeNeedNothing) {
+  EXPECT_TRUE(drifts().empty());
+  EXPECT_EQ(repairs().restore, std::vector{allocation("slot-1.x", "a")});
+  EXPECT_TRUE(repairs().forget.empty());
+  EXPECT_TRUE(repairs().remove.empty());
+}
+
+TEST_F(AuditTest, ASlotWithoutAGrant) {
+  view.pods = {pod("a", false)};
+  view.uses.clear();
+  EXPECT_EQ(drifts(), std::set<std::string>{"slot_without_grant ml/a"});
+}
+
+TEST_F(AuditTest, AGrantWithoutASlot) {
+  view.owners.clear();
+  EXPECT_TRUE(drifts().empty()) << "kubelet's list still names it";
+  view.listed.clear();
+  EXPECT_EQ(drifts(), std::set<std::string>{"grant_without_slot ml/a"});
+}
+
+TEST_F(AuditTest, ProcessesOnCardsThatWereNotGranted) {
+  view.uses = {{"GPU-2", "uid-a", 1}};
+  EXPECT_EQ(drifts(), std::set<std::string>{"process_without_grant ml/a"});
+}
+
+TEST_F(AuditTest, MemoryOverTheLimit) {
+  ++view.uses[0].bytes;
+  EXPECT_EQ(drifts(), std::set<std::string>{"memory_over_limit ml/a"});
+}
+
+TEST_F(AuditTest, ProcessesOfPodsThatAreGone) {
+  view.pods.clear();
+  EXPECT_EQ(drifts(), std::set<std::string>{"process_left /"});
+  EXPECT_TRUE(repairs().forget.empty()) << "as long as it lives its device stays";
+}
+
+TEST_F(AuditTest, WhatNobodyWillStartAgainIsForgotten) {
+  view.pods.clear();
+  view.uses.clear();
+  view.living.clear();
+  EXPECT_EQ(repairs().forget, std::set<std::string>{"slot-1.x"});
+  EXPECT_EQ(repairs().remove, std::set<std::string>{"slot-1.x"});
+  EXPECT_TRUE(repairs().restore.empty());
+}
+
+TEST_F(AuditTest, AnAllocationWithoutAClaimLivesAsLongAsItsOwner) {
+  view.allocations = {allocation("slot-1.x", "a", false)};
+  view.specs.clear();
+  EXPECT_TRUE(repairs().forget.empty());
+  view.owners.clear();
+  EXPECT_EQ(repairs().forget, std::set<std::string>{"slot-1.x"});
+}
+
+TEST_F(AuditTest, SpecsThatTheJournalLostStayWithTheirPod) {
+  view.allocations.clear();
+  EXPECT_TRUE(repairs().remove.empty());
+  view.pods.clear();
+  view.living.clear();
+  EXPECT_EQ(repairs().remove, std::set<std::string>{"slot-1.x"});
+}
+
+}  // namespace
+}  // namespace tangram::node

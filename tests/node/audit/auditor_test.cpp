@@ -1,0 +1,106 @@
+#include "node/audit/auditor.hpp"
+
+#include "tests/node/container/start_rig.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+namespace tangram::node {
+namespace {
+
+class AuditorTest : public ::testing::Test {
+ protected:
+  AuditorTest() {
+    EXPECT_EQ(rig.kubelet.admit(a), "");
+    EXPECT_EQ(rig.kubelet.start_container(a), "");
+    rig.processes.by_pid = {{100, a.uid}};
+  }
+  Auditor::Counts counts() const { return auditor.counts(); }
+  std::uint64_t standing(Drift::Kind kind) const {
+    return counts().drifts.at(static_cast<std::size_t>(kind));
+  }
+
+  StartRig rig;
+  StartRig::Owner a = rig.bound("a", {part("GPU-1", 100, 100)});
+  Auditor auditor{{.node = "n1",
+                   .own_pod = "uid-agent",
+                   .checkpoint = [this] { return read_file(rig.kubelet.checkpoint()); },
+                   .lister = rig.lister,
+                   .pods = rig.pods,
+                   .source = rig.source,
+                   .cards = [this] { return rig.cards; },
+                   .processes = rig.processes,
+                   .journal = *rig.journal,
+                   .cdi = rig.cdi,
+                   .tell =
+                       [this](const kube::EventNote& note) {
+                         rig.events.push_back(note.kind + " " + note.name + ": " + note.reason);
+                       }}};
+};
+
+TEST_F(AuditorTest, AtRestItChangesAndSaysNothing) {
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(auditor.look());
+  EXPECT_EQ(counts().audits, 3U);
+  EXPECT_EQ(counts().restored + counts().removed, 0U);
+  EXPECT_TRUE(rig.events.empty());
+  EXPECT_EQ(rig.cards_of(a), "GPU-1");
+}
+
+TEST_F(AuditorTest, PutsBackSpecsAtOnce) {
+  std::filesystem::remove_all(rig.folder.path() + "/cdi");
+  EXPECT_EQ(auditor.restore(), 1U);
+  EXPECT_EQ(rig.cards_of(a), "GPU-1");
+  std::filesystem::remove_all(rig.folder.path() + "/cdi");
+  ASSERT_TRUE(auditor.look());
+  EXPECT_EQ(rig.cards_of(a), "GPU-1");
+  EXPECT_EQ(counts().restored, 2U);
+}
+
+TEST_F(AuditorTest, RemovesWhatWasSuperfluousTwice) {
+  rig.pods.erase(a.uid);
+  rig.processes.by_pid.clear();
+  rig.kubelet.end(a.uid);
+  ASSERT_TRUE(auditor.look());
+  EXPECT_EQ(rig.cards_of(a), "GPU-1");
+  ASSERT_TRUE(auditor.look());
+  EXPECT_EQ(rig.cards_of(a), "-");
+  EXPECT_TRUE(rig.journal->all().empty());
+  EXPECT_EQ(counts().removed, 1U);
+}
+
+TEST_F(AuditorTest, TellsOfADifferenceThatStays) {
+  rig.source.processes["GPU-2"] = {{100, 1U << 20U}};
+  ASSERT_TRUE(auditor.look());
+  EXPECT_EQ(standing(Drift::Kind::kProcessWithoutGrant), 0U);
+  ASSERT_TRUE(auditor.look());
+  EXPECT_EQ(standing(Drift::Kind::kProcessWithoutGrant), 1U);
+  EXPECT_EQ(rig.events, std::vector<std::string>{"Pod a: RecordsDiffer"});
+  rig.source.processes.clear();
+  ASSERT_TRUE(auditor.look());
+  EXPECT_EQ(standing(Drift::Kind::kProcessWithoutGrant), 0U);
+}
+
+TEST_F(AuditorTest, TheAgentsOwnProcessesAreNobodys) {
+  rig.processes.by_pid[200] = "uid-agent";
+  rig.processes.by_pid[300] = "uid-gone";
+  rig.source.processes["GPU-1"] = {{200, 1U << 20U}, {300, 1}, {400, 1}};
+  ASSERT_TRUE(auditor.look());
+  ASSERT_TRUE(auditor.look());
+  EXPECT_EQ(standing(Drift::Kind::kProcessLeft), 1U);
+  EXPECT_EQ(rig.events, std::vector<std::string>{"Node n1: RecordsDiffer"});
+}
+
+TEST_F(AuditorTest, WithoutOneOfTheRecordsItTouchesNothing) {
+  rig.pods.reachable(false, false);
+  EXPECT_FALSE(auditor.look());
+  rig.pods.reachable(true, true);
+  rig.source.answers = false;
+  EXPECT_FALSE(auditor.look());
+  EXPECT_EQ(counts().failed, 2U);
+  EXPECT_EQ(counts().audits, 0U);
+  EXPECT_EQ(rig.cards_of(a), "GPU-1");
+}
+
+}  // namespace
+}  // namespace tangram::node

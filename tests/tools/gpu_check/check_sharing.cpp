@@ -1,0 +1,249 @@
+#include "base/file.hpp"
+#include "node/isolation/mps_enforcer.hpp"
+#include "node/isolation/plain_enforcers.hpp"
+#include "tests/tools/gpu_check/checks.hpp"
+#include "tests/tools/gpu_check/worker.hpp"
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+#include <thread>
+
+namespace tangram::gpu_check {
+
+namespace {
+
+using namespace std::chrono_literals;
+using node::InstalledCard;
+using Env = std::vector<std::string>;
+
+constexpr std::int64_t kSeconds = 5;     // of computing: hundreds of kernels even at a quarter
+constexpr std::int64_t kHeadStart = 12;  // seconds until all workers have their contexts
+/// What a client may lack of its limit: its context, its module, the granularity of allocations.
+constexpr std::int64_t kOverhead = 1024;
+/// Multiprocessors are given whole, in pairs on some cards; clocks rise when fewer are at work.
+constexpr double kTolerance = 0.3;
+
+/// Time that this check can put forward, past the enforcer's grace.
+class SkippingClock final : public Clock {
+ public:
+  [[nodiscard]] TimePoint now() const override { return SystemClock().now() + skipped_; }
+  [[nodiscard]] WallTime wall() const override { return SystemClock().wall(); }
+  void skip(std::chrono::seconds by) { skipped_ += by; }
+
+ private:
+  std::chrono::seconds skipped_{0};
+};
+
+model::GrantedCard share_of(const InstalledCard& card, std::int64_t milli) {
+  const Mebibytes memory(card.card.memory.count() * milli / kWholeGpu.count());
+  return {card.card.id, memory, MilliGpu(milli), memory, MilliGpu(milli)};
+}
+
+/// The environment of a client that is in no container: paths are the host's.
+Env client_env(const node::ContainerEdits& edits) {
+  Env env = edits.env;
+  for (std::string& one : env) {
+    for (const node::BindMount& mount : edits.mounts) {
+      const std::size_t at = one.find("=" + mount.container_path);
+      if (at != std::string::npos) one = one.substr(0, at + 1) + mount.host_path;
+    }
+  }
+  return env;
+}
+
+std::string problem(const Result<Findings>& worker) {
+  return worker ? worker->text("error") : worker.error().message;
+}
+
+/// Workers that compute at the same time, in the order of their environments.
+std::vector<Result<Findings>> compute_together(node::Programs& programs,
+                                               const std::vector<Env>& environments) {
+  WorkerOptions options;
+  options.seconds = kSeconds;
+  options.start_at = static_cast<std::int64_t>(std::time(nullptr)) + kHeadStart;
+  std::vector<Result<Findings>> found(environments.size(),
+                                      fail(Errc::kUnavailable, "was not started"));
+  std::vector<std::jthread> threads;
+  for (std::size_t i = 0; i < environments.size(); ++i) {
+    threads.emplace_back([&, i] { found[i] = start_worker(programs, options, environments[i]); });
+  }
+  threads.clear();
+  return found;
+}
+
+double speed_alone(node::Programs& programs, const Env& env, const std::string& what,
+                   Report& report) {
+  WorkerOptions options;
+  options.seconds = kSeconds;
+  const auto worker = start_worker(programs, options, env);
+  const double speed = worker ? worker->number("kernels_per_s") : 0;
+  report.expect(speed > 0, what,
+                speed > 0 ? decimal(speed) + " kernels per second" : problem(worker));
+  return speed;
+}
+
+void expect_ratio(double seen, double expected, const std::string& what, Report& report) {
+  const bool good = seen > expected * (1 - kTolerance) && seen < expected * (1 + kTolerance);
+  report.expect(good, what, decimal(seen) + ", expected " + decimal(expected) + " ± 30 %");
+}
+
+class MpsCheck {
+ public:
+  MpsCheck(node::CardSource& source, const InstalledCard& card, node::Programs& programs,
+           const std::string& work_dir, Report& report)
+      : source_(source),
+        card_(card),
+        programs_(programs),
+        report_(report),
+        settings_(settings_in(work_dir)),
+        enforcer_(source, programs, clock_, settings_) {}
+
+  void run() {
+    const auto prepared = enforcer_.prepare(card_.card.id);
+    report_.expect(prepared.has_value(), "MPS: a daemon is started",
+                   prepared ? "it answers" : prepared.error().message);
+    if (prepared) {
+      check_limits(250);
+      check_limits(500);
+      check_bypass();
+      check_shares();
+      check_restart();
+    }
+    give_back();
+  }
+
+ private:
+  static node::MpsSettings settings_in(const std::string& work_dir) {
+    node::MpsSettings settings;
+    settings.run_dir = work_dir;
+    settings.shm_path = "/dev/shm";
+    return settings;
+  }
+
+  [[nodiscard]] Env env_of(std::int64_t milli) const {
+    return client_env(enforcer_.edits({share_of(card_, milli)}).value());
+  }
+
+  void check_limits(std::int64_t milli) {
+    const std::int64_t limit = share_of(card_, milli).memory_limit.count();
+    const std::string what = "MPS: memory of a client with " + decimal(double(milli) / 1000);
+    WorkerOptions options;
+    options.allocate_up_to = limit * 5 / 4;
+    const auto worker = start_worker(programs_, options, env_of(milli));
+    if (!worker || !worker->text("error").empty()) return report_.failed(what, problem(worker));
+    const auto taken = static_cast<std::int64_t>(worker->number("allocated_mib"));
+    const bool held = !worker->text("refused").empty() && taken <= limit;
+    report_.expect(held && taken >= limit - kOverhead, what,
+                   std::to_string(taken) + " MiB of its " + std::to_string(limit) +
+                       " MiB, then: " + (held ? worker->text("refused") : "no refusal"));
+  }
+
+  /// A process that does not go through the daemon gets no context.
+  void check_bypass() {
+    const auto worker =
+        start_worker(programs_, {},
+                     {"CUDA_MPS_PIPE_DIRECTORY=/nowhere", "CUDA_VISIBLE_DEVICES=" + card_.card.id});
+    const std::string error = problem(worker);
+    report_.expect(!error.empty(), "MPS: nothing gets past the daemon",
+                   error.empty() ? "a client without it got a context" : error);
+  }
+
+  void check_shares() {
+    const double whole = speed_alone(programs_, env_of(1000), "MPS: the whole card alone", report_);
+    const double quarter = speed_alone(programs_, env_of(250), "MPS: 0.25 alone", report_);
+    const double half = speed_alone(programs_, env_of(500), "MPS: 0.5 alone", report_);
+    if (whole <= 0 || quarter <= 0 || half <= 0) return;
+    expect_ratio(quarter / whole, 0.25, "MPS: speed of 0.25 alone, of the whole card's", report_);
+    expect_ratio(half / whole, 0.5, "MPS: speed of 0.5 alone, of the whole card's", report_);
+
+    const auto both = compute_together(programs_, {env_of(250), env_of(500)});
+    for (const auto& one : both) {
+      if (!one || one->number("kernels_per_s") <= 0) {
+        return report_.failed("MPS: 0.25 and 0.5 together", problem(one));
+      }
+      if (one->number("late") != 0) {
+        return report_.not_checked("MPS: 0.25 and 0.5 together", "one of them started late");
+      }
+    }
+    const double slow = both[0]->number("kernels_per_s");
+    const double fast = both[1]->number("kernels_per_s");
+    expect_ratio(slow / whole, 0.25, "MPS: speed of 0.25 beside 0.5, of the whole card's", report_);
+    expect_ratio(fast / whole, 0.5, "MPS: speed of 0.5 beside 0.25, of the whole card's", report_);
+    expect_ratio(fast / slow, 2, "MPS: 0.5 is faster than 0.25 by", report_);
+  }
+
+  void check_restart() {
+    const std::string what = "MPS: a daemon that was killed is replaced";
+    const auto pid = read_file(node::MpsDaemon::base_dir(settings_) + "/" + card_.card.id +
+                               "/pipe/nvidia-cuda-mps-control.pid");
+    if (!pid) return report_.not_checked(what, "it wrote no pid file");
+    if (!programs_.kill(std::atoll(pid->c_str()), "nvidia-cuda-mps-control")) {
+      return report_.not_checked(what, "its pid file names no daemon: " + *pid);
+    }
+    for (int look = 0; look < 3; ++look) {
+      enforcer_.look_after();
+      clock_.skip(10s);
+    }
+    const auto now = enforcer_.enforcement(card_.card.id);
+    const auto worker = start_worker(programs_, {}, env_of(250));
+    const bool works = now.memory && worker && worker->text("error").empty();
+    report_.expect(works, what, works ? "and serves clients" : now.note + " " + problem(worker));
+  }
+
+  void give_back() {
+    clock_.skip(5min);
+    enforcer_.keep({});
+    const auto end = programs_.run(
+        {{"nvidia-smi", "--query-gpu=compute_mode", "--format=csv,noheader", "-i", card_.card.id},
+         {},
+         {}},
+        60s);
+    const std::string mode = end ? end->output.substr(0, end->output.find('\n')) : "";
+    if (mode.empty()) return report_.not_checked("MPS: the card is given back", "no nvidia-smi");
+    report_.expect(mode == "Default", "MPS: the card is given back", "compute mode " + mode);
+  }
+
+  node::CardSource& source_;
+  const InstalledCard& card_;
+  node::Programs& programs_;
+  Report& report_;
+  SkippingClock clock_;
+  const node::MpsSettings settings_;
+  node::MpsEnforcer enforcer_;
+};
+
+}  // namespace
+
+void check_mps(node::CardSource& source, const InstalledCard& card, node::Programs& programs,
+               const std::string& work_dir, Report& report) {
+  if (!card.card.isolation.has(model::Isolation::kMps)) {
+    return report.not_checked("MPS", "card " + card.card.id + " does not offer it");
+  }
+  MpsCheck(source, card, programs, work_dir, report).run();
+}
+
+void check_time_slice(node::CardSource& source, const InstalledCard& card, node::Programs& programs,
+                      Report& report) {
+  SkippingClock clock;
+  node::TimeSliceEnforcer enforcer(source, programs, clock, node::TimeSlice::kMedium);
+  const auto prepared = enforcer.prepare(card.card.id);
+  report.expect(prepared.has_value(), "time-slice: the driver takes a length",
+                prepared ? "medium" : prepared.error().message);
+  const Env env{"CUDA_VISIBLE_DEVICES=" + card.card.id};
+  const double alone = speed_alone(programs, env, "time-slice: one alone", report);
+  const auto both = compute_together(programs, {env, env});
+  for (const auto& one : both) {
+    const double speed = one ? one->number("kernels_per_s") : 0;
+    if (speed <= 0 || alone <= 0) {
+      report.failed("time-slice: one of two", problem(one));
+    } else if (one->number("late") != 0) {
+      report.not_checked("time-slice: one of two", "one of them started late");
+    } else {
+      expect_ratio(speed / alone, 0.5, "time-slice: speed of one of two", report);
+    }
+  }
+  enforcer.keep({});
+}
+
+}  // namespace tangram::gpu_check

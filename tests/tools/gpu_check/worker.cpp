@@ -1,0 +1,105 @@
+#include "tests/tools/gpu_check/worker.hpp"
+
+#include "tests/tools/gpu_check/cuda.hpp"
+
+#include <chrono>
+#include <iostream>
+#include <sstream>
+#include <thread>
+
+namespace tangram::gpu_check {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::int64_t kMebibyte = std::int64_t{1} << 20;
+constexpr std::int64_t kChunk = 64;  // MiB; how finely a limit is found
+
+/// Until then, one that computes is asked to have begun: a context under MPS takes a few seconds.
+constexpr auto kWorkerLimit = 120s;
+
+void print(const char* word, const auto& value) { std::cout << word << ' ' << value << '\n'; }
+
+void take_memory(Cuda& cuda, std::int64_t up_to) {
+  std::int64_t taken = 0;
+  while (taken < up_to) {
+    if (auto more = cuda.allocate(static_cast<std::uint64_t>(kChunk * kMebibyte)); !more) {
+      print("refused", more.error().message);
+      break;
+    }
+    taken += kChunk;
+  }
+  print("allocated_mib", taken);
+}
+
+int compute(Cuda& cuda, const WorkerOptions& options) {
+  if (auto warm = cuda.compute(); !warm) {
+    print("error", warm.error().message);
+    return 1;
+  }
+  const std::chrono::system_clock::time_point start{std::chrono::seconds(options.start_at)};
+  if (options.start_at != 0) {
+    print("late", std::chrono::system_clock::now() > start ? 1 : 0);
+    std::this_thread::sleep_until(start);
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  const auto end = begin + std::chrono::seconds(options.seconds);
+  std::int64_t kernels = 0;
+  for (; std::chrono::steady_clock::now() < end; ++kernels) {
+    if (auto done = cuda.compute(); !done) {
+      print("error", done.error().message);
+      return 1;
+    }
+  }
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  print("kernels_per_s", static_cast<double>(kernels) / took.count());
+  return 0;
+}
+
+}  // namespace
+
+int run_worker(const WorkerOptions& options) {
+  auto cuda = Cuda::open();
+  if (!cuda) {
+    print("error", cuda.error().message);
+    return 1;
+  }
+  if (const auto memory = (*cuda)->memory()) print("total_mib", memory->total / kMebibyte);
+  if (options.allocate_up_to > 0) take_memory(**cuda, options.allocate_up_to);
+  return options.seconds > 0 ? compute(**cuda, options) : 0;
+}
+
+Findings::Findings(const std::string& output) {
+  std::istringstream lines(output);
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t space = line.find(' ');
+    if (space != std::string::npos) values_[line.substr(0, space)] = line.substr(space + 1);
+  }
+}
+
+std::string Findings::text(const std::string& word) const {
+  const auto found = values_.find(word);
+  return found == values_.end() ? "" : found->second;
+}
+
+double Findings::number(const std::string& word) const {
+  std::istringstream text_of(text(word));
+  double value = 0;
+  text_of >> value;
+  return value;
+}
+
+Result<Findings> start_worker(node::Programs& programs, const WorkerOptions& options,
+                              std::vector<std::string> env) {
+  const node::Command command{
+      {"/proc/self/exe", "worker", "--start-at", std::to_string(options.start_at), "--seconds",
+       std::to_string(options.seconds), "--allocate-up-to", std::to_string(options.allocate_up_to)},
+      std::move(env),
+      {}};
+  const auto end = programs.run(command, kWorkerLimit);
+  if (!end) return end.error();
+  return Findings(end->output);
+}
+
+}  // namespace tangram::gpu_check

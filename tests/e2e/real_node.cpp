@@ -32,7 +32,7 @@ bool alive(pid_t pid) {
 fs::path RealNode::root() const { return environment().state / "node"; }
 fs::path RealNode::records() const { return root() / "records"; }
 fs::path RealNode::cdi() const { return root() / "run/cdi"; }
-fs::path RealNode::journal() const { return root() / "lib/tangram"; }
+fs::path RealNode::plugins() const { return root() / "lib/kubelet/device-plugins"; }
 
 std::string RealNode::agent_address() const {
   std::string port;

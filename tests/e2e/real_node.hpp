@@ -37,7 +37,7 @@ class RealNode {
 
   [[nodiscard]] std::filesystem::path records() const;  ///< of the containers' starts
   [[nodiscard]] std::filesystem::path cdi() const;      ///< /var/run/cdi
-  [[nodiscard]] std::filesystem::path journal() const;  ///< /var/lib/tangram
+  [[nodiscard]] std::filesystem::path plugins() const;  ///< /var/lib/kubelet/device-plugins
   [[nodiscard]] std::string agent_address() const;      ///< of its metrics, "127.0.0.1:PORT"
 
  private:

@@ -64,8 +64,10 @@ std::vector<std::string> words(const std::string& text) {
 MpsSettings mps_settings(const Settings& settings) {
   MpsSettings mps;
   mps.run_dir = settings.run_dir;
-  mps.shm_path = settings.run_dir + "/shm";
   mps.launcher = words(settings.mps_launcher);
+  // What the daemons have as /dev/shm: the host's own where they are started on the host, else what
+  // deploy/node mounts there into the agent's container.
+  mps.shm_path = mps.launcher.empty() ? settings.run_dir + "/shm" : "/dev/shm";
   return mps;
 }
 

@@ -50,8 +50,8 @@ class NodeChaosTest : public NodeTest {
     node_.kill(program);
     ++ended_[program];
     pause(1500);
-    node_.start(program, program == "tangram-node" ? agent_arguments()
-                                                   : std::vector<std::string>());
+    node_.start(program,
+                program == "tangram-node" ? agent_arguments() : std::vector<std::string>());
   }
 
   std::map<std::string, int> ended_;

@@ -16,6 +16,9 @@ namespace tangram::node {
 namespace {
 
 constexpr std::string_view kMixed = "mixed";
+/// How every reason of ours begins, so that it is told from the source's behind which it stands.
+constexpr std::string_view kCordoned = "cordoned: ";
+constexpr std::string_view kBetween = "; ";
 constexpr std::size_t kMaxLabelValue = 63;  // Kubernetes' limit
 constexpr std::size_t kMaxReason = 1024;    // what the cards annotation takes
 
@@ -25,15 +28,22 @@ std::string join(const std::set<std::string>& names) {
   return text;
 }
 
-void add_reason(model::Card& card, std::string_view reason) {
-  if (!card.unavailable_reason.empty()) card.unavailable_reason += "; ";
-  card.unavailable_reason += reason;
-  card.unavailable_reason.resize(utf8_prefix(card.unavailable_reason, kMaxReason).size());
+void cordon(model::Card& card, std::string_view why) {
+  card.cordoned = true;
+  std::string& reason = card.unavailable_reason;
+  if (!reason.empty()) reason += kBetween;
+  reason.append(kCordoned).append(why);
+  reason.resize(utf8_prefix(reason, kMaxReason).size());
 }
 
-void cordon(model::Card& card, std::string_view reason) {
-  card.cordoned = true;
-  add_reason(card, reason);
+/// Takes away what cordon() did.
+void uncordon(model::Card& card) {
+  card.cordoned = false;
+  std::string& reason = card.unavailable_reason;
+  const std::size_t ours = reason.find(kCordoned);
+  if (ours == std::string::npos) return;
+  reason.resize(ours);
+  if (reason.ends_with(kBetween)) reason.resize(reason.size() - kBetween.size());
 }
 
 /// Withholds what an operator has named, and tells of names that are no card's.
@@ -41,7 +51,7 @@ void apply_cordon(std::vector<model::Card>& cards, const OwnNode& node,
                   std::vector<Notice>& notices) {
   CardNames named = parse_card_names(node.cordon);
   for (model::Card& card : cards) {
-    if (named.include(card)) cordon(card, "cordoned by the node's annotation tangram.dev/cordon");
+    if (named.include(card)) cordon(card, "by the node's annotation tangram.dev/cordon");
   }
   for (const model::Card& card : cards) {
     named.ids.erase(card.id);
@@ -182,6 +192,14 @@ std::string label_value(std::string_view model) {
   const auto first = std::find_if(value.begin(), value.end(), is_alphanumeric);
   value.erase(value.begin(), first);
   return value;
+}
+
+std::vector<model::Card> previous_cards(const OwnNode& node) {
+  if (!node.cards) return {};
+  auto cards = model::decode_cards(*node.cards);
+  if (!cards) return {};
+  for (model::Card& card : *cards) uncordon(card);
+  return std::move(*cards);
 }
 
 Result<NodeRecord> record_of(const CardsNow& now, const OwnNode& node,

@@ -61,6 +61,10 @@ struct NodeRecord {
 Result<NodeRecord> record_of(const CardsNow& now, const OwnNode& node,
                              const CardRequests& requested, const RecordSettings& settings);
 
+/// The cards that the Node lists, as record_of() was given them: what the agent knew before its
+/// restart. None if it lists none that can be read.
+[[nodiscard]] std::vector<model::Card> previous_cards(const OwnNode& node);
+
 /// A card model as a label's value: at most 63 characters, letters and digits at both ends, only
 /// those and "-_." between; "NVIDIA A100" is "NVIDIA-A100".
 [[nodiscard]] std::string label_value(std::string_view model);

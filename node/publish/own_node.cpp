@@ -3,7 +3,6 @@
 #include "base/json.hpp"
 #include "kube/client.hpp"
 #include "kube/url.hpp"
-#include "model/cards.hpp"
 #include "node/pods/pod_requests.hpp"
 
 #include <utility>
@@ -120,12 +119,6 @@ Result<OwnNode> read_own_node(kube::KubeApi& api, std::string_view name,
   auto node = decode_own_node(std::move(response->body));
   if (!node) return fail(Errc::kUnavailable, what + node.error().message);
   return node;
-}
-
-std::vector<model::Card> previous_cards(const OwnNode& node) {
-  if (!node.cards) return {};
-  auto cards = model::decode_cards(*node.cards);
-  return cards ? std::move(*cards) : std::vector<model::Card>{};
 }
 
 bool is_newer(std::string_view version, std::string_view than) {

@@ -3,14 +3,12 @@
 #include "base/quantity.hpp"
 #include "base/result.hpp"
 #include "kube/api.hpp"
-#include "model/card.hpp"
 
 #include <chrono>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace tangram::node {
 
@@ -41,10 +39,6 @@ Result<OwnNode> decode_own_node(std::string text);
 /// @returns kNotFound, or kUnavailable for everything else: another try may mend it
 Result<OwnNode> read_own_node(kube::KubeApi& api, std::string_view name,
                               std::chrono::milliseconds timeout);
-
-/// The cards that the Node lists: what the agent published before its restart. None if it lists
-/// none that can be read.
-[[nodiscard]] std::vector<model::Card> previous_cards(const OwnNode& node);
 
 /// Is one resourceVersion newer than another of the same kind of object? They are decimal numbers
 /// of any length (CompareResourceVersion in k8s.io/apimachinery). "" is older than everything.

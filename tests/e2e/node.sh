@@ -284,12 +284,13 @@ write_cards() {
       pci: "0000:\(. + 10):00.0"}]}' >"$node_root/cards.json"
 }
 
+# The MPS daemons' launcher says that they run on the host, where their /dev/shm is.
 start_agent() { # ARGUMENT...
   PATH=$repo_root/tests/e2e/nvidia:$PATH TANGRAM_FAKE_NVML=$node_root/cards.json \
     start_in_node tangram-node "$agent_program" \
     --node-name "$node_name" --kubeconfig "$state/tangram-node.kubeconfig" \
     --nvml-library "$repo_root/build/release/tests/fake_nvml/libnvidia-ml.so.1" \
-    --listen "127.0.0.1:$(cat "$node_root/agent-port")" "$@"
+    --mps-launcher env --listen "127.0.0.1:$(cat "$node_root/agent-port")" "$@"
   wait_for tangram-node answers "$(cat "$node_root/agent-port")"
 }
 

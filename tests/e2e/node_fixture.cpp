@@ -50,14 +50,7 @@ NodeTest::NodeTest(std::vector<CardSpec> cards, int sharers)
 
 NodeTest::~NodeTest() {
   if (!HasFailure()) return;
-  for (const auto& [name, pod] : states()) {
-    std::cout << name << ": " << pod.phase << " " << pod.reason << " " << pod.message << "\n";
-    for (const auto& [container, state] : pod.containers) {
-      if (!state.running) {
-        std::cout << "  " << container << ": " << state.waiting << " " << state.message << "\n";
-      }
-    }
-  }
+  for (const auto& [name, pod] : states()) std::cout << name << ": " << describe(pod) << "\n";
   std::cout << "the agent's last lines:\n" << agent_log() << std::endl;
 }
 

@@ -82,6 +82,10 @@ class NodePublisherTest : public ::testing::Test {
     auto read = read_own_node(api, "gpu-1", seconds(1));
     return read ? *read : OwnNode{};
   }
+  std::vector<model::Card> listed() {
+    auto cards_now = model::decode_cards(node().cards.value_or(""));
+    return cards_now ? std::move(*cards_now) : std::vector<model::Card>{};
+  }
   /// The Node lists these cards, as they are, and counts them.
   bool published(const CardsNow& now) {
     const OwnNode stands = node();
@@ -94,8 +98,8 @@ class NodePublisherTest : public ::testing::Test {
   void sync(const std::string& id) {
     patch("", R"({"metadata":{"annotations":{"tangram.dev/cordon":")" + id + "\"}}}");
     ASSERT_TRUE(eventually([&] {
-      const auto listed = previous_cards(node());
-      return std::any_of(listed.begin(), listed.end(),
+      const auto now = listed();
+      return std::any_of(now.begin(), now.end(),
                          [&](const auto& one) { return one.id == id && one.cordoned; });
     }));
   }
@@ -116,7 +120,7 @@ TEST_F(NodePublisherTest, PublishesCardsLabelsAndCapacities) {
   install({card("GPU-1", "NVIDIA A100"), card("GPU-2", "NVIDIA A100")});
   start();
   ASSERT_TRUE(eventually([&] { return publisher->settled(); }));
-  EXPECT_EQ(previous_cards(node()),
+  EXPECT_EQ(listed(),
             (std::vector<model::Card>{card("GPU-1", "NVIDIA A100"), card("GPU-2", "NVIDIA A100")}));
   EXPECT_EQ(node().gpu_label, "true");
   EXPECT_EQ(node().model_label, "NVIDIA-A100");
@@ -285,7 +289,7 @@ TEST_F(NodePublisherTest, TellsOnceOfCardsWithTwoOwners) {
   patch("/status", R"({"status":{"capacity":{"nvidia.com/gpu":"1"}}})");
   start();
   ASSERT_TRUE(eventually([&] { return publisher->settled(); }));
-  EXPECT_TRUE(previous_cards(node()).at(0).cordoned);
+  EXPECT_TRUE(listed().at(0).cordoned);
   publisher->changed();
   sync("GPU-1");
   const auto events = with_lock([&] { return told; });
@@ -296,7 +300,7 @@ TEST_F(NodePublisherTest, TellsOnceOfCardsWithTwoOwners) {
   EXPECT_EQ(events[0].reason, "CardsOwnedTwice");
   patch("/status", R"({"status":{"capacity":{"nvidia.com/gpu":"0"}}})");
   patch("", R"({"metadata":{"annotations":{"tangram.dev/cordon":null}}})");
-  EXPECT_TRUE(eventually([&] { return !previous_cards(node()).at(0).cordoned; }));
+  EXPECT_TRUE(eventually([&] { return !listed().at(0).cordoned; }));
 }
 
 TEST_F(NodePublisherTest, CountsCardsThatCannotBePublishedAndLeavesTheNodeAlone) {
@@ -305,7 +309,7 @@ TEST_F(NodePublisherTest, CountsCardsThatCannotBePublishedAndLeavesTheNodeAlone)
   install({card("GPU-2"), card("GPU-2")});
   publisher->changed();
   ASSERT_TRUE(eventually([&] { return publisher->counts().failures > 0; }));
-  EXPECT_EQ(previous_cards(node()), std::vector<model::Card>{card("GPU-1")});
+  EXPECT_EQ(listed(), std::vector<model::Card>{card("GPU-1")});
 }
 
 TEST_F(NodePublisherTest, StopsWhileItWaits) {

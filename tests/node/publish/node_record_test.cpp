@@ -111,7 +111,7 @@ TEST(NodeRecordTest, CordonWithholdsTheNamedCards) {
   EXPECT_FALSE(made.cards[0].cordoned);
   EXPECT_TRUE(made.cards[1].cordoned);
   EXPECT_EQ(made.cards[1].unavailable_reason,
-            "cordoned by the node's annotation tangram.dev/cordon");
+            "cordoned: by the node's annotation tangram.dev/cordon");
   EXPECT_TRUE(made.cards[2].cordoned) << "its physical card is named";
   EXPECT_TRUE(made.notices.empty());
 }
@@ -133,7 +133,7 @@ TEST(NodeRecordTest, CordonOfASickCardKeepsBothReasons) {
   const NodeRecord made = record(installed({sick}), node);
   EXPECT_FALSE(made.cards[0].healthy);
   EXPECT_EQ(made.cards[0].unavailable_reason,
-            "XID 79; cordoned by the node's annotation tangram.dev/cordon");
+            "XID 79; cordoned: by the node's annotation tangram.dev/cordon");
 }
 
 TEST(NodeRecordTest, CordonOfNoCardIsTold) {
@@ -172,11 +172,26 @@ TEST(NodeRecordTest, NamedCardsAreTangramsBesideAnotherPlugin) {
   const RecordSettings settings{.own_cards = parse_card_names("GPU-2")};
   const NodeRecord made = record(installed({card("GPU-1"), card("GPU-2")}), node, {}, settings);
   EXPECT_TRUE(made.cards[0].cordoned);
-  EXPECT_EQ(made.cards[0].unavailable_reason, "not named in the agent's --own-cards");
+  EXPECT_EQ(made.cards[0].unavailable_reason, "cordoned: not named in the agent's --own-cards");
   EXPECT_FALSE(made.cards[1].cordoned);
   EXPECT_TRUE(made.notices.empty());
   const RecordSettings all{.own_cards = parse_card_names("all")};
   EXPECT_FALSE(record(installed({card("GPU-1")}), node, {}, all).cards[0].cordoned);
+}
+
+TEST(NodeRecordTest, WhatWasPublishedIsReadBackAsItWasGiven) {
+  model::Card sick = card("GPU-2");
+  sick.healthy = false;
+  sick.unavailable_reason = "XID 79";
+  const std::vector<model::Card> given{card("GPU-1"), sick, card("GPU-3")};
+  OwnNode node = bare_node();
+  EXPECT_TRUE(previous_cards(node).empty());
+  node.cordon = "GPU-1,GPU-2";
+  node.foreign = {"nvidia.com/gpu"};
+  node.cards = model::encode_cards(record(installed(given), node).cards);
+  EXPECT_EQ(previous_cards(node), given);
+  node.cards = "of another program";
+  EXPECT_TRUE(previous_cards(node).empty());
 }
 
 TEST(NodeRecordTest, RefusesCardsThatNoReaderWouldTake) {

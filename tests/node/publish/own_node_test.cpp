@@ -1,8 +1,6 @@
 #include "node/publish/own_node.hpp"
 
 #include "kube/local_api.hpp"
-#include "model/cards.hpp"
-#include "tests/testing/builders.hpp"
 #include "tests/testing/fault_api.hpp"
 #include "tests/testing/kube_builders.hpp"
 #include "tests/testing/manual_clock.hpp"
@@ -13,7 +11,6 @@ namespace tangram::node {
 namespace {
 
 using std::chrono::seconds;
-using testing::card;
 
 TEST(OwnNodeTest, ReadsWhatTheRecordIsMadeOf) {
   const auto node = decode_own_node(
@@ -51,16 +48,6 @@ TEST(OwnNodeTest, RefusesWhatIsNoNode) {
     ASSERT_FALSE(node.has_value()) << text;
     EXPECT_EQ(node.error().code, Errc::kInvalidArgument);
   }
-}
-
-TEST(OwnNodeTest, ReadsBackWhatWasPublished) {
-  const std::vector<model::Card> cards{card("GPU-1"), card("GPU-2")};
-  OwnNode node;
-  EXPECT_TRUE(previous_cards(node).empty());
-  node.cards = model::encode_cards(cards);
-  EXPECT_EQ(previous_cards(node), cards);
-  node.cards = "of another program";
-  EXPECT_TRUE(previous_cards(node).empty());
 }
 
 TEST(OwnNodeTest, IsReadFromTheApiServer) {

@@ -79,8 +79,7 @@ TEST_F(NodeChaosTest, NoContainerSeesAWrongCardWhileProgramsDie) {
       refused_by_kubelet += by_kubelet ? 1 : 0;
       if (by_kubelet || pod.all_running()) continue;
       ++stuck;
-      ADD_FAILURE() << "round " << round << ": " << name << " is stuck: " << pod.phase << " "
-                    << pod.reason << " " << pod.message;
+      ADD_FAILURE() << "round " << round << ": " << name << " is stuck: " << describe(pod);
     }
     judge_.learn(*api_);
     const auto verdict = judge_.judge(starts_.look());

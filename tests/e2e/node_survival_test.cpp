@@ -34,6 +34,7 @@ class NodeSurvivalTest : public NodeTest {
           states(), [&](const auto& pod) { return !starts_.of(pod.second.uid).empty(); });
     }));
     before_ = states();
+    for (const auto& [name, pod] : before_) starts_before_[pod.uid] = starts_.of(pod.uid).size();
   }
 
   /// Kubelet comes back, and looks at every pod anew.
@@ -54,6 +55,7 @@ class NodeSurvivalTest : public NodeTest {
   Count count() {
     Count count;
     const auto now = states();
+    starts_.look();
     for (const auto& [name, was] : before_) {
       const auto found = now.find(name);
       if (found == now.end() || found->second.phase == "Failed") {
@@ -62,11 +64,9 @@ class NodeSurvivalTest : public NodeTest {
           std::cout << name << " ended: " << found->second.reason << " " << found->second.message
                     << "\n";
         }
-      } else if (was.containers.at("main").restarts ==
-                 found->second.containers.at("main").restarts) {
-        ++count.running;
       } else {
-        ++count.restarted;
+        const bool anew = starts_.of(was.uid).size() > starts_before_[was.uid];
+        ++(anew ? count.restarted : count.running);
       }
     }
     return count;
@@ -91,6 +91,7 @@ class NodeSurvivalTest : public NodeTest {
   }
 
   PodStates before_;
+  std::map<std::string, std::size_t> starts_before_;  ///< by UID
   int probes_ = 0;
 };
 

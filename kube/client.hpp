@@ -38,7 +38,8 @@ struct Eviction {
 /// What came of it. A pod that is evicted is being deleted; it may take its grace to go.
 enum class EvictionOutcome {
   kEvicted,
-  kGone,     ///< 404, or 409: there is no such pod any more
+  kGone,     ///< 404, or 409: there is no such pod any more. For another UID kube-apiserver 1.36
+             ///< says so after 10 s only; whoever waits for less sees kFailed
   kRefused,  ///< 429: a disruption budget does not allow it now, or the server is busy
   kFailed    ///< anything else, no answer included
 };

@@ -192,6 +192,11 @@ Answer<Content> patched_object(const Route& route, const StoredObject& before,
   doc.merge(patch);
   auto head = read_head(doc.text());
   if (!head) return bad_request(head.error().message);
+  // Of a patch the UID is no precondition, as of a PUT, but a change that is not allowed.
+  if (!doc.same_at(old, {"metadata", "uid"})) {
+    return invalid(info(route.kind).kind, before.fields().name,
+                   "metadata.uid: Invalid value: \"" + head->uid + "\": field is immutable");
+  }
   if (auto good = check_update(route, before, old, *head); !good) return good.error();
   return finish_update(route, before, std::move(doc), old);
 }

@@ -39,7 +39,7 @@ model::NodeInventory inventory(int index, int cards) {
   return node;
 }
 
-std::map<std::string, std::string> pending_annotations(int number) {
+std::map<std::string, std::string> pending_request(int number) {
   switch (number % 5) {
     case 0:
       return {{"tangram.dev/gpu-fraction", "0.5"}};
@@ -52,6 +52,13 @@ std::map<std::string, std::string> pending_annotations(int number) {
     default:
       return {{"tangram.dev/gpu-fraction", "0.1"}, {"tangram.dev/gpu-count", "2"}};
   }
+}
+
+/// All in the mode of the running pods, which allows shares of several cards, as mps does not.
+std::map<std::string, std::string> pending_annotations(int number) {
+  auto annotations = pending_request(number);
+  annotations["tangram.dev/gpu-isolation"] = to_string(model::Isolation::kTimeSlice);
+  return annotations;
 }
 
 }  // namespace
@@ -112,7 +119,7 @@ Result<void> BenchCluster::run_pod(int number) {
   const model::Grant grant{.pod_uid = pod->name.uid,
                            .node = names_[static_cast<std::size_t>(node)],
                            .issued_at = "2026-01-01T00:00:00Z",
-                           .isolation = model::Isolation::kMps,
+                           .isolation = model::Isolation::kTimeSlice,
                            .containers = {{.container = "main",
                                            .cards = {{.uuid = card_id(node, card),
                                                       .memory = memory,

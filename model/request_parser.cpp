@@ -202,6 +202,22 @@ void read_preferences(const Texts& pod, GpuRequest& request, Mistakes& mistakes)
   }
 }
 
+/// A container can speak to one MPS daemon only, and each card has its own.
+void refuse_several_shares_by_mps(const GpuRequest& request, Mistakes& mistakes) {
+  if (request.isolation != Isolation::kMps) return;
+  for (const ContainerRequest& container : request.containers) {
+    const Share& share = container.share;
+    const bool whole = share.form == ShareForm::kWhole ||
+                       (share.form == ShareForm::kFraction && share.fraction == kWholeGpu);
+    if (container.count == 1 || whole) continue;
+    mistakes.add("container " + quote(container.container) + " asks for shares of " +
+                 std::to_string(container.count) +
+                 " cards, and mps can hold a container to a share of one card only; write "
+                 "tangram.dev/gpu-isolation: time-slice, or tangram.dev/gpu-count alone for whole "
+                 "cards");
+  }
+}
+
 void refuse_lone_slot(const ContainerInfo& info, bool others_ask, Mistakes& mistakes) {
   std::string mistake = "container " + quote(info.name) + " has a " + std::string(kSlotResource);
   if (info.ordinary_init) {
@@ -243,6 +259,7 @@ Result<GpuRequest> parse_request(const Annotations& annotations,
     request.containers.push_back(parse_share(infos[i].name, containers.texts(i), mistakes));
   }
   read_preferences(texts.pod, request, mistakes);
+  refuse_several_shares_by_mps(request, mistakes);
   const bool asks = !texts.shares.empty();
   const bool slots = assigned && every_slot_has_a_request(infos, containers, asks, mistakes);
   if (!asks && !slots && !texts.pod.empty()) {

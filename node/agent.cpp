@@ -2,6 +2,7 @@
 
 #include "base/file.hpp"
 #include "kube/reflector.hpp"
+#include "kube/rest_config.hpp"
 #include "model/request.hpp"
 #include "node/audit/auditor.hpp"
 #include "node/cards/card_watcher.hpp"
@@ -11,6 +12,7 @@
 #include "node/container/processes.hpp"
 #include "node/container/starter.hpp"
 #include "node/isolation/mps_enforcer.hpp"
+#include "node/isolation/offered_modes.hpp"
 #include "node/isolation/plain_enforcers.hpp"
 #include "node/kubelet/registrar.hpp"
 #include "node/metrics.hpp"
@@ -35,12 +37,21 @@ namespace {
 constexpr std::chrono::milliseconds kReadNodeLimit{10'000};
 constexpr std::chrono::milliseconds kEnforceEvery{5'000};
 
+constexpr std::string_view kFile = "file:";
+
+bool reads_file(const Settings& settings) { return settings.cards.starts_with(kFile); }
+
 std::unique_ptr<CardSource> open_cards(const Settings& settings) {
-  constexpr std::string_view kFile = "file:";
-  if (settings.cards.starts_with(kFile)) {
-    return std::make_unique<FileSource>(settings.cards.substr(kFile.size()));
+  const bool from_file = reads_file(settings);
+  std::unique_ptr<CardSource> source;
+  if (from_file) {
+    source = std::make_unique<FileSource>(settings.cards.substr(kFile.size()));
+  } else {
+    source = std::make_unique<NvmlSource>(settings.nvml_library);
   }
-  return std::make_unique<NvmlSource>(settings.nvml_library);
+  return std::make_unique<OfferedModes>(std::move(source), [from_file] {
+    return find_means(!from_file, kube::process_environment("PATH"));
+  });
 }
 
 std::vector<std::string> words(const std::string& text) {
@@ -101,7 +112,7 @@ struct Agent::Impl {
         journal(std::move(opened)),
         events(parts.api, parts.reporter, parts.clock),
         source(open_cards(settings)),
-        watcher(*source, watcher_options(std::move(previous)), parts.clock,
+        watcher(*source, watcher_options(settings, std::move(previous)), parts.clock,
                 [this] { cards_changed(); }),
         pods(parts.api, settings.node, [this] { pods_changed(); }),
         pod_reflector(parts.api, LocalPods::to_watch(settings.node), pods, parts.clock),
@@ -150,8 +161,12 @@ struct Agent::Impl {
     threads.emplace_back([work = std::move(work)](const std::stop_token& stop) { work(stop); });
   }
 
-  static CardWatcherOptions watcher_options(std::vector<model::Card> previous) {
+  static CardWatcherOptions watcher_options(const Settings& settings,
+                                            std::vector<model::Card> previous) {
     CardWatcherOptions options;
+    // Looking whether a file has changed costs next to nothing.
+    constexpr std::chrono::milliseconds kLookAtFile{1'000};
+    if (reads_file(settings)) options.poll = options.wait = kLookAtFile;
     options.previous = std::move(previous);
     return options;
   }

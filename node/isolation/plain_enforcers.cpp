@@ -55,9 +55,14 @@ Result<void> TimeSliceEnforcer::prepare(const std::string& card) {
 }
 
 Result<void> TimeSliceEnforcer::apply(const std::string& card, State& state) {
-  // Left over from MPS, it would let one process in.
-  if (auto shared = source_.set_exclusive_process(card, false); !shared) return shared;
-  if (auto set = set_length(card, length_); !set) return set;
+  // Left over from MPS, it would let one process in. A source without the setting has no MPS
+  // either.
+  auto shared = source_.set_exclusive_process(card, false);
+  if (!shared && shared.error().code != Errc::kInvalidArgument) return shared;
+  // The driver's own length needs no setting, and no nvidia-smi.
+  if (length_ != TimeSlice::kDefault) {
+    if (auto set = set_length(card, length_); !set) return set;
+  }
   state.set = true;
   state.since = clock_.now();
   return {};

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# A real node on this machine: containerd and kubelet, as root; sourced by scripts/e2e after
-# cluster.sh.
+# A real node on this machine, as root: containerd, kubelet, and Tangram's agent before a fake NVML;
+# sourced by scripts/e2e after cluster.sh.
 #
 # Kubelet and others have fixed paths (/var/lib/kubelet/device-plugins, /run/containerd/s,
 # /var/run/cdi). So that clusters can run side by side and leave nothing behind, the node's programs
@@ -277,19 +277,20 @@ make_agent_identity() {
   free_port >"$node_root/agent-port"
 }
 
-# Eight cards of two models; tests put another file there.
+# Eight cards, for the fake NVML; tests put another file there.
 write_cards() {
-  jq --null-input '{version: 1, cards: [range(8) | {
-      id: "GPU-e2e-\(.)", model: (if . < 6 then "A100-SXM4-80GB" else "Tesla-T4" end),
-      memMiB: (if . < 6 then 81920 else 15360 end)}]}' >"$node_root/cards.json"
+  jq --null-input '{driverVersion: "550.54.15", cudaVersion: "12.4", cards: [range(8) | {
+      uuid: "GPU-e2e-\(.)", model: "NVIDIA A100-SXM4-80GB", memMiB: 81920, minor: .,
+      pci: "0000:\(. + 10):00.0"}]}' >"$node_root/cards.json"
 }
 
+# The MPS daemons' launcher says that they run on the host, where their /dev/shm is.
 start_agent() { # ARGUMENT...
-  start_in_node tangram-node "$agent_program" --node-name "$node_name" \
-    --kubeconfig "$state/tangram-node.kubeconfig" --cards "file:$node_root/cards.json" \
-    --mps-control "$repo_root/tests/e2e/fake-mps-control" \
-    --nvidia-smi "$repo_root/tests/e2e/fake-nvidia-smi" \
-    --listen "127.0.0.1:$(cat "$node_root/agent-port")" "$@"
+  PATH=$repo_root/tests/e2e/nvidia:$PATH TANGRAM_FAKE_NVML=$node_root/cards.json \
+    start_in_node tangram-node "$agent_program" \
+    --node-name "$node_name" --kubeconfig "$state/tangram-node.kubeconfig" \
+    --nvml-library "$repo_root/build/release/tests/fake_nvml/libnvidia-ml.so.1" \
+    --mps-launcher env --listen "127.0.0.1:$(cat "$node_root/agent-port")" "$@"
   wait_for tangram-node answers "$(cat "$node_root/agent-port")"
 }
 

@@ -59,7 +59,11 @@ TEST_F(NodeBurstTest, EveryContainerSeesItsOwnCard) {
     ASSERT_TRUE(watcher.wait_bound(pods, 60s));
     wait_all_settled(kSettleLimit);
 
-    for (const auto& [name, pod] : states()) stuck += pod.all_running() ? 0 : 1;
+    for (const auto& [name, pod] : states()) {
+      if (pod.all_running()) continue;
+      ++stuck;
+      ADD_FAILURE() << "round " << round << ": " << name << " is stuck: " << describe(pod);
+    }
     judge_.learn(*api_);
     const auto verdict = judge_.judge(starts_.look());
     EXPECT_TRUE(verdict.problems.empty()) << "round " << round << ": " << verdict.summary();

@@ -6,8 +6,8 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <atomic>
+#include <array>
+#include <fstream>
 
 namespace tangram::e2e {
 namespace {
@@ -22,11 +22,14 @@ class FolderWatch {
   FolderWatch(const FolderWatch&) = delete;
   FolderWatch& operator=(const FolderWatch&) = delete;
 
-  bool wait(std::chrono::milliseconds limit) const {
+  /// Returns at the latest after `limit`.
+  void wait(std::chrono::milliseconds limit) const {
     pollfd wanted{};
     wanted.fd = fd_;
     wanted.events = POLLIN;
-    return ::poll(&wanted, 1, static_cast<int>(limit.count())) > 0;
+    if (::poll(&wanted, 1, static_cast<int>(limit.count())) <= 0) return;
+    std::array<char, 4096> taken{};
+    [[maybe_unused]] const auto size = ::read(fd_, taken.data(), taken.size());
   }
 
  private:
@@ -47,8 +50,8 @@ class NodeChaosTest : public NodeTest {
     node_.kill(program);
     ++ended_[program];
     pause(1500);
-    node_.start(program, program == "tangram-node" ? agent_arguments()
-                                                   : std::vector<std::string>());
+    node_.start(program,
+                program == "tangram-node" ? agent_arguments() : std::vector<std::string>());
   }
 
   std::map<std::string, int> ended_;
@@ -76,8 +79,7 @@ TEST_F(NodeChaosTest, NoContainerSeesAWrongCardWhileProgramsDie) {
       refused_by_kubelet += by_kubelet ? 1 : 0;
       if (by_kubelet || pod.all_running()) continue;
       ++stuck;
-      ADD_FAILURE() << "round " << round << ": " << name << " is stuck: " << pod.phase << " "
-                    << pod.reason << " " << pod.message;
+      ADD_FAILURE() << "round " << round << ": " << name << " is stuck: " << describe(pod);
     }
     judge_.learn(*api_);
     const auto verdict = judge_.judge(starts_.look());
@@ -99,18 +101,31 @@ TEST_F(NodeChaosTest, NoContainerSeesAWrongCardWhileProgramsDie) {
       .add("ended_by_kubelet_at_admission", refused_by_kubelet);
 }
 
+/// Kubelet has written down what Allocate answered for the pod: so the answer has reached it.
+bool is_allocated(const std::filesystem::path& plugins, const std::string& uid) {
+  std::ifstream file(plugins / "kubelet_internal_checkpoint");
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  return text.find(uid) != std::string::npos;
+}
+
 TEST_F(NodeChaosTest, AnAgentKilledBetweenAllocateAndPreStartLosesNothing) {
   const int times = sized(20, 2);
   int before_start = 0;
   for (int i = 0; i < times; ++i) {
     const std::string name = "between-" + std::to_string(i);
+    scheduler_->signal(SIGSTOP);  // until the pod's UID is known
+    create(gpu_pod(name, {{"gpu-fraction", "0.25"}}));
+    const std::string uid = uid_of(name);
     {
-      const FolderWatch journal(node_.journal());
-      create(gpu_pod(name, {{"gpu-fraction", "0.25"}}));
-      ASSERT_TRUE(journal.wait(30s)) << "the agent did not note an allocation";
+      const FolderWatch changes(node_.plugins());
+      scheduler_->signal(SIGCONT);
+      const auto deadline = TimePoint::clock::now() + 30s;
+      while (!is_allocated(node_.plugins(), uid) && TimePoint::clock::now() < deadline) {
+        changes.wait(1s);
+      }
       node_.kill("tangram-node");
     }
-    if (starts_.look(); starts_.of(uid_of(name)).empty()) ++before_start;
+    if (starts_.look(); starts_.of(uid).empty()) ++before_start;
     start_agent();
     EXPECT_TRUE(eventually(90s, [&] { return states()[name].all_running(); })) << name;
     expect_all_starts_right();

@@ -41,6 +41,7 @@ NodeTest::NodeTest(std::vector<CardSpec> cards, int sharers)
   if (!eventually(kRegistrationLimit, [&] { return slots_offered() == 0; })) {
     throw std::runtime_error("kubelet does not see that the agent is gone");
   }
+  if (fewer_slots_than_usual()) forget_allocations();
   node_.write_cards(cards_);
   start_agent();
   extender_.start_ready();
@@ -49,15 +50,18 @@ NodeTest::NodeTest(std::vector<CardSpec> cards, int sharers)
 
 NodeTest::~NodeTest() {
   if (!HasFailure()) return;
-  for (const auto& [name, pod] : states()) {
-    std::cout << name << ": " << pod.phase << " " << pod.reason << " " << pod.message << "\n";
-    for (const auto& [container, state] : pod.containers) {
-      if (!state.running) {
-        std::cout << "  " << container << ": " << state.waiting << " " << state.message << "\n";
-      }
-    }
-  }
+  for (const auto& [name, pod] : states()) std::cout << name << ": " << describe(pod) << "\n";
   std::cout << "the agent's last lines:\n" << agent_log() << std::endl;
+}
+
+bool NodeTest::fewer_slots_than_usual() const {
+  return cards_.size() < eight_cards().size() || sharers_ < kUsualSharers;
+}
+
+void NodeTest::forget_allocations() {
+  node_.stop("kubelet");
+  std::filesystem::remove(node_.plugins() / "kubelet_internal_checkpoint");
+  node_.start("kubelet");
 }
 
 bool NodeTest::eventually(std::chrono::milliseconds limit, const std::function<bool()>& condition) {

@@ -18,9 +18,11 @@ namespace tangram::e2e {
 /// the judge of what containers see.
 class NodeTest : public ::testing::Test {
  protected:
+  static constexpr int kUsualSharers = 16;
+
   /// @param cards    of the node; empty = eight of 80 GiB
   /// @param sharers  slots for each card
-  explicit NodeTest(std::vector<CardSpec> cards = {}, int sharers = 16);
+  explicit NodeTest(std::vector<CardSpec> cards = {}, int sharers = kUsualSharers);
   ~NodeTest() override;
 
   /// Blocks until `condition`; looked at 50 times a second.
@@ -52,6 +54,11 @@ class NodeTest : public ::testing::Test {
   void expect_books_right();
   /// Every start since the test began was right.
   void expect_all_starts_right();
+
+  /// The agent offers at least the slots that kubelet's checkpoint names, those of pods that are
+  /// gone too: a test with few slots needs a kubelet that forgets.
+  [[nodiscard]] bool fewer_slots_than_usual() const;
+  void forget_allocations();
 
   std::unique_ptr<kube::KubeApi> api_ = admin_api();
   Cluster cluster_{*api_};

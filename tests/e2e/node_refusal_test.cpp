@@ -41,8 +41,8 @@ class NodeRefusalTest : public NodeTest {
                         RealNode::kName + "\"}}");
   }
 
-  static std::string grant(const std::string& uid, const std::string& node,
-                           const std::string& card, int mib) {
+  static std::string grant(const std::string& uid, const std::string& node, const std::string& card,
+                           int mib) {
     const std::string amounts = R"("memMiB":)" + std::to_string(mib) +
                                 R"(,"milli":100,"memLimitMiB":)" + std::to_string(mib) +
                                 R"(,"milliLimit":100)";
@@ -61,15 +61,16 @@ class NodeRefusalTest : public NodeTest {
     };
     EXPECT_TRUE(eventually(60s, told)) << pod << " is not told " << why;
     std::string lines;
-    EXPECT_TRUE(eventually(30s, [&] {
-      lines.clear();
-      std::istringstream events(events_text(*api_));
-      for (std::string line; std::getline(events, line);) {
-        if (line.starts_with(pod + " ")) lines += line + "\n";
-      }
-      return lines.find(why) != std::string::npos;
-    })) << pod
-        << " has no event that says " << why << ":\n"
+    EXPECT_TRUE(eventually(30s,
+                           [&] {
+                             lines.clear();
+                             std::istringstream events(events_text(*api_));
+                             for (std::string line; std::getline(events, line);) {
+                               if (line.starts_with(pod + " ")) lines += line + "\n";
+                             }
+                             return lines.find(why) != std::string::npos;
+                           }))
+        << pod << " has no event that says " << why << ":\n"
         << lines;
   }
 };
@@ -93,8 +94,8 @@ TEST_F(NodeRefusalTest, NeverStartsAPodWithoutAGrantOfItsOwn) {
   bind("elsewhere", grant(uid("elsewhere"), "another-node", card, 8192));
   bind("no-such-card", grant(uid("no-such-card"), RealNode::kName, "GPU-nowhere", 8192));
   const std::string full = cards_.back().id;
-  const std::string fills = create_unbound(
-      gpu_pod("fills", {{"gpu-mem", "81920Mi"}, {"gpu-compute", "0.1"}}));
+  const std::string fills =
+      create_unbound(gpu_pod("fills", {{"gpu-mem", "81920Mi"}, {"gpu-compute", "0.1"}}));
   bind("fills", grant(fills, RealNode::kName, full, 81'920));
   ASSERT_TRUE(eventually(60s, [&] { return states()["fills"].all_running(); }));
   bind("too-much", grant(uid("too-much"), RealNode::kName, full, 8192));

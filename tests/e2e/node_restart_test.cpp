@@ -85,8 +85,9 @@ TEST_F(NodeRestartTest, RestartsWhatItKnowsWhileTheApiServerIsDown) {
   EXPECT_TRUE(wait_more_starts(sized(10, 5), 90s));
   const auto verdict = judge_.judge(starts_.look());
   EXPECT_TRUE(verdict.problems.empty()) << verdict.summary();
-  Figures("node_without_apiserver").add("starts", verdict.starts).add(
-      "wrong", static_cast<int>(verdict.problems.size()));
+  Figures("node_without_apiserver")
+      .add("starts", verdict.starts)
+      .add("wrong", static_cast<int>(verdict.problems.size()));
   restart_apiserver();
   // And goes on when it is back.
   create(gpu_pod("after", {{"gpu-fraction", "0.5"}}));

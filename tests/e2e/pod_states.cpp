@@ -58,6 +58,15 @@ PodStates pod_states(kube::KubeApi& api) {
   return states;
 }
 
+std::string describe(const PodState& pod) {
+  std::string text = pod.phase + " " + pod.reason + " " + pod.message;
+  for (const auto& [name, container] : pod.containers) {
+    if (!container.running)
+      text += "\n  " + name + ": " + container.waiting + " " + container.message;
+  }
+  return text;
+}
+
 std::string events_text(kube::KubeApi& api) {
   std::string text;
   const auto list = parse_json(list_all(api, "/api/v1/events"));

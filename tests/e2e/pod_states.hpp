@@ -33,6 +33,9 @@ using PodStates = std::map<std::string, PodState>;  ///< by name
 /// All pods of the tests' namespace. @throws std::runtime_error if the API server does not answer
 [[nodiscard]] PodStates pod_states(kube::KubeApi& api);
 
+/// Why it does not run, for messages.
+[[nodiscard]] std::string describe(const PodState& pod);
+
 /// All events about pods and nodes, one line each: "NAME REASON: MESSAGE".
 [[nodiscard]] std::string events_text(kube::KubeApi& api);
 

@@ -1,5 +1,6 @@
 #include "tests/e2e/real_node.hpp"
 
+#include "base/json.hpp"
 #include "tests/e2e/environment.hpp"
 #include "tests/e2e/process.hpp"
 
@@ -32,7 +33,7 @@ bool alive(pid_t pid) {
 fs::path RealNode::root() const { return environment().state / "node"; }
 fs::path RealNode::records() const { return root() / "records"; }
 fs::path RealNode::cdi() const { return root() / "run/cdi"; }
-fs::path RealNode::journal() const { return root() / "lib/tangram"; }
+fs::path RealNode::plugins() const { return root() / "lib/kubelet/device-plugins"; }
 
 std::string RealNode::agent_address() const {
   std::string port;
@@ -93,9 +94,28 @@ void RealNode::lose_power() const {
 }
 
 void RealNode::write_cards(const std::vector<CardSpec>& cards) const {
+  std::string text;
+  json::Writer out(text);
+  out.begin_object().member("driverVersion", "550.54.15").member("cudaVersion", "12.4");
+  out.key("cards").begin_array();
+  int number = 0;
+  for (const auto& card : cards) {
+    out.begin_object().member("uuid", card.id).member("model", "NVIDIA " + card.model);
+    out.member("memMiB", card.memory_mib).member("minor", number);
+    out.member("pci", "0000:" + std::to_string(10 + number++) + ":00.0").end_object();
+  }
+  out.end_array().key("events").begin_array();
+  for (const auto& card : cards) {
+    if (card.healthy) continue;
+    constexpr int kFallenOffTheBus = 79;
+    out.begin_object().member("atMs", 0).member("card", card.id);
+    out.member("xid", kFallenOffTheBus).end_object();
+  }
+  out.end_array().end_object();
+
   const fs::path file = root() / "cards.json";
   const fs::path part = root() / "cards.json.part";
-  std::ofstream(part) << cards_json(cards);
+  std::ofstream(part) << text;
   fs::rename(part, file);
 }
 

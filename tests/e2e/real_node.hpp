@@ -32,12 +32,12 @@ class RealNode {
   /// As the power failing would: every program and container is gone, and what is under /run.
   void lose_power() const;
 
-  /// What --cards reads; takes its place at once.
+  /// What the fake NVML shows, from now on; a card that is not healthy has an XID error.
   void write_cards(const std::vector<CardSpec>& cards) const;
 
   [[nodiscard]] std::filesystem::path records() const;  ///< of the containers' starts
   [[nodiscard]] std::filesystem::path cdi() const;      ///< /var/run/cdi
-  [[nodiscard]] std::filesystem::path journal() const;  ///< /var/lib/tangram
+  [[nodiscard]] std::filesystem::path plugins() const;  ///< /var/lib/kubelet/device-plugins
   [[nodiscard]] std::string agent_address() const;      ///< of its metrics, "127.0.0.1:PORT"
 
  private:

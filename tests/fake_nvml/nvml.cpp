@@ -1,51 +1,20 @@
-#include "tests/fake_nvml/world.hpp"
+// What a machine has: driver, cards, MIG instances, links.
 
-#include <algorithm>
+#include "tests/fake_nvml/calls.hpp"
+
 #include <cstdio>
 #include <cstring>
 #include <sstream>
-#include <thread>
 
 // NOLINTBEGIN(readability-identifier-naming): the names are NVIDIA's
-#define EXPORT extern "C" __attribute__((visibility("default")))
-
-using namespace fake_nvml;
+namespace fake_nvml {
 
 namespace {
-
-using Lock = std::lock_guard<std::mutex>;
 
 Return copy(const std::string& text, char* out, unsigned size) {
   if (text.size() >= size) return ERROR_INSUFFICIENT_SIZE;
   std::memcpy(out, text.c_str(), text.size() + 1);
   return SUCCESS;
-}
-
-/// Runs `call(device)` under the lock if session, function and device are there.
-template <class Call>
-Return with_device(const char* function, void* handle, const Call& call) {
-  World& world = World::the();
-  const Lock lock(world.mutex);
-  if (const Return bad = world.state(function); bad != SUCCESS) return bad;
-  Device* device = world.find(handle);
-  if (device == nullptr) return ERROR_NOT_FOUND;
-  const Device* card = world.parent(*device);
-  if (device->lost || (card != nullptr && card->lost)) return ERROR_GPU_IS_LOST;
-  return call(world, *device);
-}
-
-template <class Call>
-Return with_session(const char* function, const Call& call) {
-  World& world = World::the();
-  const Lock lock(world.mutex);
-  if (const Return bad = world.state(function); bad != SUCCESS) return bad;
-  return call(world);
-}
-
-std::uint64_t used(const Device& device) {
-  std::uint64_t sum = 0;
-  for (const Process& process : device.processes) sum += process.bytes;
-  return sum;
 }
 
 /// The link number `link` of a card; null if it has no such link.
@@ -64,22 +33,6 @@ void fill_pci(const std::string& address, PciInfo& out) {
                 out.bus & 0xFFU, out.device & 0xFFU);
   std::snprintf(out.busId, sizeof out.busId, "%08X:%02X:%02X.0", out.domain, out.bus & 0xFFU,
                 out.device & 0xFFU);
-}
-
-Return list_processes(const Device& device, bool mps, unsigned* count, ProcessInfo* out) {
-  std::vector<ProcessInfo> found;
-  const auto add = [&](const Device& from) {
-    for (const Process& process : from.processes) {
-      if (process.mps == mps) found.push_back({process.pid, process.bytes, from.gi, from.ci});
-    }
-  };
-  add(device);
-  for (const Device& instance : device.instances) add(instance);
-  const unsigned room = *count;
-  *count = static_cast<unsigned>(found.size());
-  if (room < found.size()) return ERROR_INSUFFICIENT_SIZE;
-  std::copy(found.begin(), found.end(), out);
-  return SUCCESS;
 }
 
 }  // namespace
@@ -177,24 +130,6 @@ EXPORT int nvmlDeviceGetCudaComputeCapability(void* handle, int* major, int* min
   return with_device("nvmlDeviceGetCudaComputeCapability", handle, [&](World&, Device& device) {
     char dot = 0;
     std::istringstream(device.capability) >> *major >> dot >> *minor;
-    return SUCCESS;
-  });
-}
-
-EXPORT int nvmlDeviceGetMemoryInfo(void* handle, Memory* out) {
-  return with_device("nvmlDeviceGetMemoryInfo", handle, [&](World&, Device& device) {
-    const std::uint64_t taken = used(device) + device.reserved;
-    *out = {device.total, device.total - taken, taken};
-    return SUCCESS;
-  });
-}
-
-EXPORT int nvmlDeviceGetMemoryInfo_v2(void* handle, MemoryV2* out) {
-  return with_device("nvmlDeviceGetMemoryInfo_v2", handle, [&](World&, Device& device) {
-    if (out->version != MEMORY_V2) return ERROR_ARGUMENT_VERSION_MISMATCH;
-    const std::uint64_t taken = used(device);
-    *out = {MEMORY_V2, device.total, device.reserved, device.total - device.reserved - taken,
-            taken};
     return SUCCESS;
   });
 }
@@ -310,88 +245,5 @@ EXPORT int nvmlDeviceGetAttributes_v2(void* handle, DeviceAttributes* out) {
   });
 }
 
-EXPORT int nvmlDeviceGetUtilizationRates(void* handle, Utilization* out) {
-  return with_device("nvmlDeviceGetUtilizationRates", handle, [&](World&, Device& device) {
-    if (!device.utilization) return ERROR_NOT_SUPPORTED;
-    *out = {*device.utilization, 0};
-    return SUCCESS;
-  });
-}
-
-EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(void* handle, unsigned* count,
-                                                   ProcessInfo* out) {
-  return with_device(
-      "nvmlDeviceGetComputeRunningProcesses_v3", handle,
-      [&](World&, Device& device) { return list_processes(device, false, count, out); });
-}
-
-EXPORT int nvmlDeviceGetMPSComputeRunningProcesses_v3(void* handle, unsigned* count,
-                                                      ProcessInfo* out) {
-  return with_device(
-      "nvmlDeviceGetMPSComputeRunningProcesses_v3", handle,
-      [&](World&, Device& device) { return list_processes(device, true, count, out); });
-}
-
-EXPORT int nvmlDeviceGetComputeMode(void* handle, int* out) {
-  return with_device("nvmlDeviceGetComputeMode", handle, [&](World& world, Device& device) {
-    *out = world.compute_modes[device.uuid];
-    return SUCCESS;
-  });
-}
-
-EXPORT int nvmlDeviceSetComputeMode(void* handle, int mode) {
-  return with_device("nvmlDeviceSetComputeMode", handle, [&](World& world, Device& device) {
-    if (device.mig || device.gi != NO_INSTANCE) return ERROR_NOT_SUPPORTED;
-    world.compute_modes[device.uuid] = mode;
-    return SUCCESS;
-  });
-}
-
-EXPORT int nvmlDeviceGetSupportedEventTypes(void* handle, unsigned long long* out) {
-  return with_device("nvmlDeviceGetSupportedEventTypes", handle, [&](World&, Device& device) {
-    *out = device.event_types;
-    return SUCCESS;
-  });
-}
-
-EXPORT int nvmlEventSetCreate(void** out) {
-  return with_session("nvmlEventSetCreate", [&](World&) {
-    *out = new EventSet;
-    return SUCCESS;
-  });
-}
-
-EXPORT int nvmlDeviceRegisterEvents(void* handle, unsigned long long types, void* set) {
-  return with_device("nvmlDeviceRegisterEvents", handle, [&](World&, Device& device) {
-    if (device.gi != NO_INSTANCE || (types & ~device.event_types) != 0) return ERROR_NOT_SUPPORTED;
-    static_cast<EventSet*>(set)->types_by_card[device.uuid] |= types;
-    return SUCCESS;
-  });
-}
-
-EXPORT int nvmlEventSetWait_v2(void* set, EventData* out, unsigned timeout_ms) {
-  World& world = World::the();
-  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
-  for (;;) {
-    {
-      const Lock lock(world.mutex);
-      if (const Return bad = world.state("nvmlEventSetWait_v2"); bad != SUCCESS) return bad;
-      const EventSet& events = *static_cast<EventSet*>(set);
-      if (world.take_event(events, *out)) return SUCCESS;
-      for (const auto& [uuid, types] : events.types_by_card) {
-        const Device* card = world.find_uuid(uuid);
-        if (card != nullptr && card->lost) return ERROR_GPU_IS_LOST;
-      }
-    }
-    if (std::chrono::steady_clock::now() >= end) return ERROR_TIMEOUT;
-    // Looks again soon, for the file may change: nothing tells it so.
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-}
-
-EXPORT int nvmlEventSetFree(void* set) {
-  delete static_cast<EventSet*>(set);
-  return SUCCESS;
-}
-
+}  // namespace fake_nvml
 // NOLINTEND(readability-identifier-naming)

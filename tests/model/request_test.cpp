@@ -85,9 +85,9 @@ INSTANTIATE_TEST_SUITE_P(
                  {{"main", 1, with_compute(memory(8192), 0)}}},
         ReadCase{"WholeCards", {{"gpu-count", "2"}}, {{"main", 2, Share{}}}},
         ReadCase{"MostCards", {{"gpu-count", "64"}}, {{"main", 64, Share{}}}},
-        ReadCase{"SeveralShares",
-                 {{"gpu-count", "4"}, {"gpu-fraction", "0.25"}},
-                 {{"main", 4, fraction(250)}}},
+        ReadCase{"SeveralWholeFractions",
+                 {{"gpu-count", "4"}, {"gpu-fraction", "1"}},
+                 {{"main", 4, fraction(1000)}}},
         ReadCase{"Limits",
                  {{"gpu-mem", "8Gi"},
                   {"gpu-compute", "0.2"},
@@ -160,6 +160,21 @@ TEST(RequestTest, TakesTheClustersIsolationUnlessThePodChooses) {
         parse_request({{"gpu-count", "1"}, {"gpu-isolation", "none"}}, kMain, mode)->isolation,
         Isolation::kNone);
   }
+}
+
+TEST(RequestTest, SharesOfSeveralCardsNeedAnotherModeThanMps) {
+  const Annotations quarters{{"gpu-count", "4"}, {"gpu-fraction", "0.25"}};
+  for (const Isolation mode : {Isolation::kTimeSlice, Isolation::kNone}) {
+    const auto request = parse_request(quarters, kMain, mode);
+    ASSERT_TRUE(request) << request.error().message;
+    EXPECT_EQ(request->containers, (std::vector<ContainerRequest>{{"main", 4, fraction(250)}}));
+  }
+  EXPECT_EQ(
+      error_of(quarters),
+      "container \"main\" asks for shares of 4 cards, and mps can hold a container to a share "
+      "of one card only; write tangram.dev/gpu-isolation: time-slice, or "
+      "tangram.dev/gpu-count alone for whole cards");
+  EXPECT_NE(error_of({{"gpu-count", "2"}, {"gpu-mem", "8Gi"}}), "");
 }
 
 TEST(RequestTest, CountsTheCardsOfAllContainers) {

@@ -1,6 +1,7 @@
 #include "node/cards/nvml_source.hpp"
 
 #include "tests/node/cards/fake_machine.hpp"
+#include "tests/testing/eventually.hpp"
 
 #include <dlfcn.h>
 
@@ -77,6 +78,16 @@ TEST(NvmlSourceTest, StartsAnewAfterTheDriverRestarted) {
     if (auto back = source.inventory(); !back) back = source.inventory();
     EXPECT_TRUE(source.inventory());
   }
+}
+
+TEST(NvmlSourceTest, ADriverThatWasAwayForAMomentIsNoticed) {
+  const FakeMachine machine(R"({"cards":[{"uuid":"GPU-a","memMiB":1000}],
+    "events":[{"atMs":20,"driver":"down"},{"atMs":21,"driver":"up"}]})");
+  NvmlSource source(kFakeNvml);
+  // However few calls fall into that moment: the session did not survive it.
+  EXPECT_TRUE(testing::eventually([&] { return !source.inventory(); }));
+  EXPECT_TRUE(testing::eventually([&] { return source.inventory().has_value(); }));
+  EXPECT_TRUE(source.inventory());
 }
 
 TEST(NvmlSourceTest, ALostCardDoesNotHideTheOthers) {

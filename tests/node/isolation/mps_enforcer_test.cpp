@@ -178,6 +178,17 @@ TEST_F(MpsEnforcerTest, EndsADaemonThatNobodyUses) {
   EXPECT_TRUE(enforced("GPU-a"));
 }
 
+TEST_F(MpsEnforcerTest, AReleasedCardIsGivenBackAtOnce) {
+  ASSERT_TRUE(enforcer_->release("GPU-a")) << "nothing was set up";
+  ASSERT_TRUE(enforcer_->prepare("GPU-a"));
+  source_.refuse_modes(fail(Errc::kUnavailable, "no driver"));
+  EXPECT_EQ(enforcer_->release("GPU-a").error().code, Errc::kUnavailable);
+  source_.refuse_modes({});
+  ASSERT_TRUE(enforcer_->release("GPU-a"));
+  EXPECT_TRUE(programs_.daemons().empty());
+  EXPECT_EQ(source_.exclusive().at("GPU-a"), false);
+}
+
 TEST_F(MpsEnforcerTest, TriesAgainToGiveACardBack) {
   ASSERT_TRUE(enforcer_->prepare("GPU-a"));
   clock_.advance(60s);

@@ -57,6 +57,12 @@ TEST_F(TimeSliceTest, SetsTheLengthAndLetsManyIn) {
   EXPECT_LE(programs_.longest(), 20s);
 }
 
+TEST_F(TimeSliceTest, TheDriversOwnLengthNeedsNoProgram) {
+  TimeSliceEnforcer enforcer(source_, programs_, clock_, TimeSlice::kDefault);
+  EXPECT_TRUE(enforcer.prepare("GPU-a"));
+  EXPECT_TRUE(told().empty());
+}
+
 TEST_F(TimeSliceTest, MigInstancesTakeTurnsByThemselves) {
   EXPECT_TRUE(enforcer_.prepare("MIG-a"));
   enforcer_.keep({"MIG-a"});
@@ -83,6 +89,13 @@ TEST_F(TimeSliceTest, GivesBackWhatItSet) {
   EXPECT_EQ(told().size(), 3U);
   ASSERT_TRUE(enforcer_.prepare("GPU-a"));
   EXPECT_EQ(told().back(), slice_of("GPU-a", "2"));
+}
+
+TEST_F(TimeSliceTest, AReleasedCardIsGivenBackAtOnce) {
+  ASSERT_TRUE(enforcer_.release("GPU-a")) << "nothing was set";
+  ASSERT_TRUE(enforcer_.prepare("GPU-a"));
+  ASSERT_TRUE(enforcer_.release("GPU-a"));
+  EXPECT_EQ(told(), (std::vector<Arguments>{slice_of("GPU-a", "2"), slice_of("GPU-a", "0")}));
 }
 
 TEST_F(TimeSliceTest, SetsItAnewNowAndThen) {

@@ -65,9 +65,7 @@ MpsSettings mps_settings(const Settings& settings) {
   MpsSettings mps;
   mps.run_dir = settings.run_dir;
   mps.launcher = words(settings.mps_launcher);
-  // What the daemons have as /dev/shm: the host's own where they are started on the host, else what
-  // deploy/node mounts there into the agent's container.
-  mps.shm_path = mps.launcher.empty() ? settings.run_dir + "/shm" : "/dev/shm";
+  mps.multiuser = settings.mps_multiuser;
   return mps;
 }
 
@@ -220,9 +218,13 @@ struct Agent::Impl {
             .tell = teller()};
   }
 
-  /// Nothing until the source has answered, or said that it cannot: what was published before an
-  /// agent's restart stands until then.
-  CardsPtr told_cards() { return asked ? watcher.now() : nullptr; }
+  /// Nothing until something is known: what was published before an agent's restart stands until
+  /// the source has answered, or has said that it cannot.
+  CardsPtr told_cards() {
+    const CardsPtr cards = watcher.now();
+    const bool known = cards->answers || !cards->inventory.cards.empty();
+    return asked && known ? cards : nullptr;
+  }
 
   void cards_changed() {
     asked = true;
@@ -242,20 +244,22 @@ struct Agent::Impl {
     publisher.changed();
   }
 
+  /// Never fewer than before: a slot may be given out between the look and the word to kubelet.
   void update_slots() {
     const auto text = checkpoint();
-    slots = slot_count(watcher.now()->inventory, settings.sharers_per_card, text ? *text : "");
+    const int count =
+        slot_count(watcher.now()->inventory, settings.sharers_per_card, text ? *text : "");
+    slots = std::max<int>(slots, count);
     plugin.set_slots(slots);
   }
 
-  /// Cards that live pods share, by mode.
+  /// Cards that containers share, by mode: of those that were admitted, for a grant alone is
+  /// anybody's word.
   [[nodiscard]] std::array<std::set<std::string>, model::kIsolationModes> shared_cards() const {
     std::array<std::set<std::string>, model::kIsolationModes> shared;
-    const CardsPtr cards = watcher.now();
     for (const CardClaim& claim : starter.claims()) {
+      if (!claim.admitted || claim.whole) continue;
       for (const auto& part : claim.container.cards) {
-        const model::Card* card = card_of(*cards, part.uuid);
-        if (card != nullptr && is_whole(part, *card)) continue;
         shared.at(static_cast<std::size_t>(claim.isolation)).insert(part.uuid);
       }
     }
@@ -264,13 +268,11 @@ struct Agent::Impl {
 
   void enforce(const std::stop_token& stop) {
     while (!stop.stop_requested()) {
-      if (pods.synced()) {
-        const auto shared = shared_cards();
-        for (const model::Isolation mode : model::kAllIsolationModes) {
-          enforcer(mode).keep(shared.at(static_cast<std::size_t>(mode)));
-        }
+      const auto shared = shared_cards();
+      for (const model::Isolation mode : model::kAllIsolationModes) {
+        enforcer(mode).keep(shared.at(static_cast<std::size_t>(mode)));
+        enforcer(mode).look_after();
       }
-      for (const model::Isolation mode : model::kAllIsolationModes) enforcer(mode).look_after();
       kube::sleep_until_stopped(kEnforceEvery, stop);
     }
   }
@@ -308,8 +310,8 @@ struct Agent::Impl {
 
   std::vector<Readings::PodReading> pod_readings(const CardsNow& cards) {
     std::map<std::pair<std::string, std::string>, std::uint64_t> used;  // pod UID, card
-    if (const auto uses = pod_uses(*source, cards, processes, "")) {
-      for (const PodUse& use : *uses) used[{use.pod_uid, use.card}] = use.bytes;
+    for (const PodUse& use : pod_uses(*source, cards, processes, "")) {
+      used[{use.pod_uid, use.card}] = use.bytes;
     }
     std::vector<Readings::PodReading> readings;
     for (const LocalPodPtr& pod : pods.all()) {
@@ -387,14 +389,19 @@ Result<std::unique_ptr<Agent>> Agent::create(Settings settings, Parts parts) {
   }
   if (!path) {
     const auto software = read_node_software(parts.api, settings.node);
-    // Where nothing can be asked, as it was; today's clusters have this.
-    if (!software) {
-      path = NamePath::kCdiDevices;
-    } else {
+    const std::string memory = settings.state_dir + "/device-ids-by";
+    if (software) {
       const auto chosen = choose_name_path(*software, has_nvidia_specs(settings.nvidia_cdi_dirs));
       if (!chosen) return chosen.error();
       path = *chosen;
+      if (auto kept = replace_file(memory, to_string(*path)); !kept) {
+        spdlog::warn("{}", kept.error().message);
+      }
+    } else if (const auto before = read_file(memory)) {
+      path = parse_name_path(*before);
     }
+    // A wrong guess would let containers start without their cards.
+    if (!path) return fail(Errc::kUnavailable, software.error().message);
   }
   spdlog::info("containers are told of their device by {}", to_string(*path));
   auto agent = std::unique_ptr<Agent>(new Agent(std::make_unique<Impl>(

@@ -75,6 +75,10 @@ void add_where(CLI::App& cli, Settings& settings) {
          "Put before the command that starts an MPS daemon, so that it outlives the agent's "
          "container: nsenter --target 1 --mount -- systemd-run --scope --quiet --collect --")
       ->envname("TANGRAM_NODE_MPS_LAUNCHER");
+  cli.add_option("--mps-multiuser", settings.mps_multiuser,
+                 "One MPS server for the processes of all users; a driver that does not know "
+                 "-multiuser-server needs false, and pods that share a card one runAsUser")
+      ->envname("TANGRAM_NODE_MPS_MULTIUSER");
   cli.add_option("--time-slice", settings.time_slice,
                  "Turns under gpu-isolation time-slice: 0 the driver's default, 1 short, 2 medium, "
                  "3 long")

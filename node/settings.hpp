@@ -28,8 +28,9 @@ struct Settings {
   std::vector<std::string> nvidia_cdi_dirs{"/etc/cdi", "/var/run/cdi"};
   std::string state_dir = "/var/lib/tangram";
   std::string run_dir = "/run/tangram";
-  std::string mps_launcher;  ///< put before the command that starts an MPS daemon
-  int time_slice = 0;        ///< the driver's class: 0 default, 1 short, 2 medium, 3 long
+  std::string mps_launcher;   ///< put before the command that starts an MPS daemon
+  bool mps_multiuser = true;  ///< one MPS server for the processes of all users
+  int time_slice = 0;         ///< the driver's class: 0 default, 1 short, 2 medium, 3 long
 
   std::string listen = "127.0.0.1:9899";  ///< metrics; port 0 = the system picks a free one
   std::chrono::seconds audit_interval{60};

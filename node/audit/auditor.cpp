@@ -10,13 +10,13 @@
 
 namespace tangram::node {
 
-Result<std::vector<PodUse>> pod_uses(CardSource& source, const CardsNow& cards,
-                                     const Processes& processes, std::string_view own_pod) {
+std::vector<PodUse> pod_uses(CardSource& source, const CardsNow& cards, const Processes& processes,
+                             std::string_view own_pod) {
   std::vector<PodUse> uses;
   for (const InstalledCard& card : cards.inventory.cards) {
     const auto activity = source.activity(card.card.id);
-    if (!activity && activity.error().code == Errc::kNotFound) continue;  // a lost one
-    if (!activity) return activity.error();
+    if (!activity)
+      continue;  // a lost one, or all: what kubelet and the API server say still counts
     std::map<std::string, std::uint64_t> bytes;
     for (const CardProcess& process : activity->processes) {
       const std::string uid = processes.pod_of(process.pid);
@@ -58,9 +58,7 @@ Result<AuditView> Auditor::view() const {
   auto listed = parts_.lister.list();
   if (!listed) return listed.error();
   view.listed = std::move(*listed);
-  auto uses = pod_uses(parts_.source, *parts_.cards(), parts_.processes, parts_.own_pod);
-  if (!uses) return uses.error();
-  view.uses = std::move(*uses);
+  view.uses = pod_uses(parts_.source, *parts_.cards(), parts_.processes, parts_.own_pod);
   for (const auto& [uid, pid] : parts_.processes.pods()) view.living.insert(uid);
   view.pods = parts_.pods.all();
   return view;
@@ -82,8 +80,11 @@ Result<void> Auditor::look() {
 void Auditor::mend(const Repairs& repairs) {
   std::uint64_t restored = 0;
   std::uint64_t removed = 0;
-  for (const Allocation& allocation : repairs.restore) {
-    const auto written = parts_.cdi.put(allocation.name, allocation.claim->spec);
+  for (const Allocation& seen : repairs.restore) {
+    // As it is now: its container may have been prepared anew since.
+    const auto allocation = parts_.journal.find(seen.name);
+    if (!allocation || !allocation->claim) continue;
+    const auto written = parts_.cdi.put(allocation->name, allocation->claim->spec);
     if (written && *written) ++restored;
   }
   std::set<std::string> superfluous = repairs.forget;

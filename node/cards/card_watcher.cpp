@@ -155,7 +155,6 @@ void CardWatcher::forget_lost(const std::set<std::string>& granted) {
   for (const InstalledCard& card : cards) {
     if (!dropped(card)) continue;
     spdlog::info("card {} is gone and nobody holds it: forgotten", card.card.id);
-    health_.forget(card.card.id);
   }
   cards.erase(std::remove_if(cards.begin(), cards.end(), dropped), cards.end());
 }

@@ -72,9 +72,6 @@ class HealthTracker {
   /// @returns why the card takes no new pods; empty = it is well
   [[nodiscard]] std::string_view trouble(const std::string& card, TimePoint now) const;
 
-  /// Nobody asks for this card any more.
-  void forget(const std::string& card) { cards_.erase(card); }
-
  private:
   struct State {
     bool listed = true;

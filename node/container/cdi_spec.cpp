@@ -91,9 +91,18 @@ std::string encode_cdi_spec(std::string_view name, const ContainerEdits& edits,
   return text;
 }
 
-CdiFolder::CdiFolder(std::string path) : path_(std::move(path)) {}
+CdiFolder::CdiFolder(std::string path) : path_(std::move(path)) {
+  std::vector<std::filesystem::path> torn;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(path_, ignored)) {
+    const std::string file = entry.path().filename();
+    if (file.starts_with(kFilePrefix) && file.ends_with(kPartSuffix)) torn.push_back(entry.path());
+  }
+  for (const auto& part : torn) std::filesystem::remove(part, ignored);
+}
 
 Result<bool> CdiFolder::put(std::string_view name, const std::string& spec) const {
+  const std::lock_guard lock(writing_);
   const std::string path = file(name);
   if (const auto there = read_file(path); there && *there == spec) return false;
   std::error_code ignored;  // what is wrong with the folder, writing tells

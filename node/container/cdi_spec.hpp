@@ -4,6 +4,7 @@
 #include "node/isolation/enforcer.hpp"
 
 #include <map>
+#include <mutex>
 #include <set>
 #include <string>
 #include <string_view>
@@ -33,7 +34,7 @@ struct DrawnEdits {
                                           const DrawnEdits& drawn);
 
 /// The folder from which the container runtime reads CDI specs; of its files only those that begin
-/// with kFilePrefix are ours. Threads: safe for different names.
+/// with kFilePrefix are ours. Threads: safe.
 ///
 /// containerd does not read the folder when it creates a container: it is told of changes by
 /// inotify, and listens for removal, renaming away and writing only. A file must therefore be made
@@ -43,6 +44,7 @@ class CdiFolder {
  public:
   static constexpr std::string_view kFilePrefix = "tangram.dev-slot-";
 
+  /// Removes what a killed agent left half written.
   explicit CdiFolder(std::string path);
 
   /// Puts a spec in place, unless the file says just that already. Makes the folder if need be.
@@ -56,6 +58,7 @@ class CdiFolder {
  private:
   [[nodiscard]] std::string file(std::string_view name) const;
   std::string path_;
+  mutable std::mutex writing_;  ///< two writers of one name would share a file to write to
 };
 
 }  // namespace tangram::node

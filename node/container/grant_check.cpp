@@ -63,10 +63,11 @@ Result<void> check_card(const StartRequest& request, const GrantedCard& granted,
   if (card == nullptr) {
     return never("card " + granted.uuid + " is not on this node any more" + std::string(kMakeAnew));
   }
-  if (!card->healthy && !request.started_before) {
+  if (!card->healthy && !request.ran) {
     return never("card " + granted.uuid + " is sick: " + card->unavailable_reason +
                  std::string(kMakeAnew));
   }
+  if (request.admitted) return {};
   if (granted.memory > card->memory || granted.compute > card->compute) {
     return never("card " + granted.uuid + " has become smaller than the grant" +
                  std::string(kMakeAnew));
@@ -80,9 +81,8 @@ Result<void> check_card(const StartRequest& request, const GrantedCard& granted,
 }
 
 bool comes_before(const CardClaim& other, const LocalPod& pod) {
-  if (other.pod_uid == pod.pod.uid) return true;  // one grant: its containers fit together or not
-  return other.started ||
-         std::tie(other.issued_at, other.pod_uid) < std::tie(pod.grant->issued_at, pod.pod.uid);
+  if (other.admitted || other.pod_uid == pod.pod.uid) return true;
+  return std::tie(other.issued_at, other.pod_uid) < std::tie(pod.grant->issued_at, pod.pod.uid);
 }
 
 Result<void> check_room(const StartRequest& request, const GrantedCard& granted, const Card& card,
@@ -91,6 +91,7 @@ Result<void> check_room(const StartRequest& request, const GrantedCard& granted,
   MilliGpu compute = granted.compute;
   int sharers = 1;
   bool other_mode = false;
+  bool may_pass = request.watch_lags;
   for (const CardClaim& other : others) {
     const GrantedCard* part = part_of(other.container, card.id);
     if (part == nullptr || !comes_before(other, request.pod)) continue;
@@ -98,17 +99,22 @@ Result<void> check_room(const StartRequest& request, const GrantedCard& granted,
     compute += part->compute;
     ++sharers;
     other_mode = other_mode || other.isolation != request.pod.grant->isolation;
+    may_pass = may_pass || other.leaving;
   }
-  if (memory > card.memory || compute > card.compute || sharers > card.max_sharers) {
+  const bool full = memory > card.memory || compute > card.compute || sharers > card.max_sharers;
+  if (!full && !other_mode) return {};
+  if (may_pass) {
+    return fail(Errc::kUnavailable, "card " + card.id +
+                                        " is still used by a pod that is gone; it starts when the "
+                                        "processes of that one have ended");
+  }
+  if (full) {
     return never("card " + card.id +
                  " is granted to others before this pod, and has no room for it" +
                  std::string(kMakeAnew));
   }
-  if (other_mode) {
-    return never("card " + card.id + " is shared in another mode than " +
-                 std::string(to_string(request.pod.grant->isolation)) + std::string(kMakeAnew));
-  }
-  return {};
+  return never("card " + card.id + " is shared in another mode than " +
+               std::string(to_string(request.pod.grant->isolation)) + std::string(kMakeAnew));
 }
 
 Result<void> check_leftovers(const GrantedCard& granted, const Card& card,
@@ -151,6 +157,7 @@ Result<ContainerGrant> check_grant(const StartRequest& request, std::span<const 
   for (const GrantedCard& granted : container->cards) {
     const Card* card = card_of(cards, granted.uuid);
     if (auto fits = check_card(request, granted, card); !fits) return fits.error();
+    if (request.admitted) continue;
     if (auto fits = check_room(request, granted, *card, others); !fits) return fits.error();
     if (auto fits = check_leftovers(granted, *card, others, leftovers); !fits) return fits.error();
   }

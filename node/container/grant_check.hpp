@@ -17,7 +17,10 @@ struct CardClaim {
   std::string pod_uid;
   std::string issued_at;
   model::Isolation isolation = model::Isolation::kNone;
-  bool started = false;  ///< this agent has let the container start
+  bool admitted = false;  ///< by check_grant(), when the container was to start for the first time
+  bool whole = false;     ///< of an admitted one: it has its cards alone
+  bool leaving =
+      false;  ///< the API server does not name the pod any more, but it still has processes
   model::ContainerGrant container;
 };
 
@@ -25,7 +28,11 @@ struct CardClaim {
 struct StartRequest {
   const LocalPod& pod;
   std::string_view container;
-  bool started_before = false;  ///< under the same allocation
+  bool admitted = false;  ///< before, under the same allocation
+  bool ran = false;       ///< it was also prepared to the end then
+  /// The pod was asked for, since the watch does not show it yet: then it may also still show pods
+  /// that are gone.
+  bool watch_lags = false;
   /// The pod's own environment would win over the name of the device (NamePath::kEnvironment).
   bool environment_decides = false;
 };
@@ -39,11 +46,13 @@ struct Leftover {
 
 /// May this container start with what its grant says? Pure.
 ///
-/// The grant must be the pod's own, name the container, and name cards that are here, healthy
-/// (but a container that has run before may start again on a card that fell sick: what runs stays),
+/// The grant must be the pod's own, name the container, and name cards that are here, healthy,
 /// large enough, and able to share in the grant's mode. Together with the claims that come before
-/// it a claim must fit each card: those that have started, then by time of issue, then by UID. So
+/// it a claim must fit each card: those that were admitted, then by time of issue, then by UID. So
 /// of two grants for the same room the later one is refused, whichever comes first.
+///
+/// What was admitted stays: it may start again though its card has become sick or smaller since,
+/// since nobody else was given its room.
 ///
 /// @param others  claims of other containers on this node, in any order
 /// @returns what the container has been granted;

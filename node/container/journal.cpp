@@ -24,6 +24,7 @@ void write_claim(json::Writer& out, const Claim& claim) {
       .member("pod", claim.pod)
       .member("container", claim.container)
       .member("grant", claim.grant)
+      .member("whole", claim.whole)
       .member("spec", claim.spec)
       .end_object();
 }
@@ -41,6 +42,8 @@ Claim read_claim(json::Reader& in) {
       claim.container = in.string();
     } else if (key == "grant") {
       claim.grant = in.string();
+    } else if (key == "whole") {
+      claim.whole = in.boolean();
     } else if (key == "spec") {
       claim.spec = in.string();
     } else {

@@ -17,8 +17,11 @@ struct Claim {
   std::string ns;
   std::string pod;
   std::string container;
-  std::string grant;  ///< the annotation's text, so that a restart needs no API server
-  std::string spec;   ///< the CDI spec; empty = the container could not be prepared yet
+  /// The annotation's text when the claim was checked. It stays what the container has, whatever
+  /// becomes of the annotation; and a restart needs no API server.
+  std::string grant;
+  bool whole = false;  ///< it has its cards alone: it needs no enforcer
+  std::string spec;    ///< the CDI spec; empty = the container could not be prepared yet
   friend bool operator==(const Claim&, const Claim&) = default;
 };
 

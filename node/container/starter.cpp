@@ -57,25 +57,21 @@ LocalPodPtr remembered(const Claim& claim, std::string_view node) {
   return std::make_shared<const LocalPod>(std::move(pod));
 }
 
-void add_claims(std::vector<CardClaim>& claims, const model::Grant& grant,
-                const std::set<std::pair<std::string, std::string>>& started) {
-  for (const model::ContainerGrant& container : grant.containers) {
-    claims.push_back({.pod_uid = grant.pod_uid,
-                      .issued_at = grant.issued_at,
-                      .isolation = grant.isolation,
-                      .started = started.contains({grant.pod_uid, container.container}),
-                      .container = container});
-  }
+bool has_cards_alone(const model::ContainerGrant& granted, const std::vector<model::Card>& cards) {
+  return std::all_of(granted.cards.begin(), granted.cards.end(), [&](const auto& part) {
+    return std::any_of(cards.begin(), cards.end(), [&](const model::Card& card) {
+      return card.id == part.uuid && is_whole(part, card);
+    });
+  });
 }
 
-std::uint64_t granted_bytes(const model::Grant& grant, std::string_view card) {
-  std::int64_t mebibytes = 0;
-  for (const model::ContainerGrant& container : grant.containers) {
-    for (const model::GrantedCard& part : container.cards) {
-      if (part.uuid == card) mebibytes += part.memory.count();
-    }
-  }
-  return static_cast<std::uint64_t>(mebibytes) << 20U;
+/// As allocate() makes them: fit for a CDI device and for a file's name: no path, no option.
+bool is_plain_name(std::string_view name) {
+  constexpr std::size_t kLongest = 63;
+  return !name.empty() && name.size() <= kLongest &&
+         std::all_of(name.begin(), name.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
+         });
 }
 
 }  // namespace
@@ -92,7 +88,10 @@ Result<AllocationAnswer> ContainerStarter::allocate(const std::vector<std::strin
     allocation.name = fmt::format("{}.{:016x}", allocation.slots.front(), parts_.random());
   }
   allocation.allocated_at = rfc3339(parts_.clock.wall());
-  if (auto noted = parts_.journal.put(allocation); !noted) return noted.error();
+  // An error would fail the pod for good; kubelet's checkpoint will know the name, too.
+  if (auto noted = parts_.journal.put(allocation); !noted) {
+    spdlog::error("{}; going on without", noted.error().message);
+  }
   const std::lock_guard lock(mutex_);
   ++counts_.allocated;
   return answer_with(allocation.name, settings_.name_path);
@@ -184,9 +183,9 @@ Result<LocalPodPtr> ContainerStarter::find_pod(const SlotOwner& owner,
 
 /// @returns whether a spec was written
 Result<bool> ContainerStarter::prepare(const Start& start) {
-  const auto granted = claim(start);
-  if (!granted) return granted.error();
-  auto spec = make_spec(start, *granted);
+  const auto admission = admit(start);
+  if (!admission) return admission.error();
+  auto spec = make_spec(start, *admission);
   if (!spec) return spec.error();
   auto noted = parts_.journal.find(start.owner.name);
   if (!noted || !noted->claim) return not_now("the allocation was given up in the meantime");
@@ -203,87 +202,99 @@ Result<bool> ContainerStarter::prepare(const Start& start) {
   return *written;
 }
 
-/// Checks the grant and notes the claim, so that of two that exclude each other one is refused.
-Result<model::ContainerGrant> ContainerStarter::claim(const Start& start) {
-  const LocalPod& pod = *start.pod;
+/// What the journal has on the allocation; it may have been lost, kubelet's checkpoint is enough.
+Result<Allocation> ContainerStarter::noted(const Start& start) const {
   const SlotOwner& owner = start.owner;
-  if (owner.name.empty()) {
+  auto noted = parts_.journal.find(owner.name);
+  if (!noted) return Allocation{owner.name, owner.slots, rfc3339(parts_.clock.wall()), {}};
+  if (noted->slots != owner.slots) {
+    return not_now("kubelet's checkpoint and the journal differ about the slots of " + owner.name);
+  }
+  const auto& claim = noted->claim;
+  if (claim && (claim->pod_uid != start.pod->pod.uid || claim->container != owner.container)) {
+    return never("its device " + owner.name +
+                 " has served another container; delete the pod and create it again");
+  }
+  return std::move(*noted);
+}
+
+/// Checks the grant and notes the claim, so that of two that exclude each other one is refused.
+Result<ContainerStarter::Admission> ContainerStarter::admit(const Start& start) {
+  if (!is_plain_name(start.owner.name)) {
     return never(
         "its slot was given out by another device plugin; delete the pod and create it again");
   }
-  const auto left = leftovers(pod, owner.container);
-  if (!left) return left.error();
   const CardsPtr cards = parts_.cards();
+  if (!cards->answers)
+    return not_now("the driver does not answer, so nothing is known of the card");
+  std::vector<std::string> wanted;
+  if (start.pod->grant) {
+    for (const model::ContainerGrant& part : start.pod->grant->containers) {
+      for (const model::GrantedCard& card : part.cards) wanted.push_back(card.uuid);
+    }
+  }
+  const auto left = leftovers(parts_.source, wanted, parts_.pods, parts_.processes, claims());
+  if (!left) return left.error();
   std::vector<model::Card> here;
   for (const InstalledCard& card : cards->inventory.cards) here.push_back(card.card);
 
   const std::lock_guard lock(claiming_);
-  auto noted = parts_.journal.find(owner.name);
-  if (noted && noted->slots != owner.slots) {
-    return not_now("kubelet's checkpoint and the journal differ about the slots of " + owner.name);
+  auto allocation = noted(start);
+  if (!allocation) return allocation.error();
+  LocalPod pod = *start.pod;
+  const bool admitted = allocation->claim.has_value();
+  if (admitted && pod.grant_text != allocation->claim->grant) {
+    spdlog::warn("pod {}: its grant was changed after its start, which has no effect",
+                 pod.pod.full_name());
+    pod.grant_text = allocation->claim->grant;
+    judge_grant(pod, settings_.node);
   }
-  if (noted && noted->claim &&
-      (noted->claim->pod_uid != pod.pod.uid || noted->claim->container != owner.container)) {
-    return never("its device " + owner.name +
-                 " has served another container; delete the pod and "
-                 "create it again");
-  }
-  // A journal that was lost is written anew: the checkpoint's word is enough.
-  if (!noted) noted = Allocation{owner.name, owner.slots, rfc3339(parts_.clock.wall()), {}};
-
   std::vector<CardClaim> others = claims();
   std::erase_if(others, [&](const CardClaim& other) {
-    return other.pod_uid == pod.pod.uid && other.container.container == owner.container;
+    return other.pod_uid == pod.pod.uid && other.container.container == start.owner.container;
   });
   auto granted = check_grant({.pod = pod,
-                              .container = owner.container,
-                              .started_before = noted->claim && !noted->claim->spec.empty(),
-                              .environment_decides = settings_.name_path == NamePath::kEnvironment},
+                              .container = start.owner.container,
+                              .admitted = admitted,
+                              .ran = admitted && !allocation->claim->spec.empty(),
+                              .watch_lags = !parts_.pods.find(pod.pod.uid),
+                              .environment_decides = start.owner.path == NamePath::kEnvironment},
                              here, others, *left);
   if (!granted) return granted.error();
-  const Claim claim{.pod_uid = pod.pod.uid,
-                    .ns = pod.pod.ns,
-                    .pod = pod.pod.name,
-                    .container = owner.container,
-                    .grant = pod.grant_text,
-                    .spec = noted->claim ? noted->claim->spec : std::string{}};
-  if (noted->claim != claim) {
-    noted->claim = claim;
-    if (auto written = parts_.journal.put(*noted); !written) return written.error();
+  if (!admitted) {
+    allocation->claim = Claim{.pod_uid = pod.pod.uid,
+                              .ns = pod.pod.ns,
+                              .pod = pod.pod.name,
+                              .container = start.owner.container,
+                              .grant = pod.grant_text,
+                              .whole = has_cards_alone(*granted, here),
+                              .spec = {}};
+    if (auto written = parts_.journal.put(*allocation); !written) return written.error();
   }
-  return granted;
+  return Admission{std::move(*granted), pod.grant->isolation, allocation->claim->whole};
 }
 
-Result<std::string> ContainerStarter::make_spec(const Start& start,
-                                                const model::ContainerGrant& granted) {
+Result<std::string> ContainerStarter::make_spec(const Start& start, const Admission& admission) {
   std::vector<std::string> ids;
-  bool shares = false;
-  const CardsPtr cards = parts_.cards();
-  for (const model::GrantedCard& part : granted.cards) {
-    ids.push_back(part.uuid);
-    const auto& all = cards->inventory.cards;
-    shares = shares || std::none_of(all.begin(), all.end(), [&](const InstalledCard& installed) {
-               return installed.card.id == part.uuid && is_whole(part, installed.card);
-             });
-  }
+  for (const model::GrantedCard& part : admission.granted.cards) ids.push_back(part.uuid);
   auto drawn = draw_nvidia_edits(settings_.nvidia_cdi_folders, ids);
   if (!drawn) return not_now(drawn.error().message);
-  if (drawn->lists.empty() && settings_.name_path == NamePath::kEnvironment) {
+  if (drawn->lists.empty() && start.owner.path == NamePath::kEnvironment) {
     return not_now(
         "NVIDIA's CDI spec of this node does not name the card; write it with "
         "`nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml --device-name-strategy=uuid`");
   }
-  ContainerEdits edits = plain_facts(granted, !drawn->lists.empty());
+  ContainerEdits edits = plain_facts(admission.granted, !drawn->lists.empty());
   for (const std::string& id : ids) {
     for (const model::Isolation mode : model::kAllIsolationModes) {
       // A daemon of former sharers would keep others off the card.
-      if (shares && mode == start.pod->grant->isolation) continue;
+      if (!admission.whole && mode == admission.isolation) continue;
       if (auto given = parts_.enforcer(mode).release(id); !given) return given.error();
     }
   }
-  if (shares) {
-    Enforcer& enforcer = parts_.enforcer(start.pod->grant->isolation);
-    auto more = enforcer.edits(granted.cards);
+  if (!admission.whole) {
+    Enforcer& enforcer = parts_.enforcer(admission.isolation);
+    auto more = enforcer.edits(admission.granted.cards);
     if (!more) return more.error();
     for (const std::string& id : ids) {
       if (auto ready = enforcer.prepare(id); !ready) return ready.error();
@@ -294,68 +305,8 @@ Result<std::string> ContainerStarter::make_spec(const Start& start,
   return encode_cdi_spec(start.owner.name, edits, *drawn);
 }
 
-/// Started containers of pods that the watch does not show, as long as they have a process.
-std::vector<model::Grant> ContainerStarter::unlisted() const {
-  std::map<std::string, std::string> texts;  // pod UID -> grant
-  for (const Allocation& allocation : parts_.journal.all()) {
-    if (!allocation.claim || allocation.claim->spec.empty()) continue;
-    if (parts_.pods.find(allocation.claim->pod_uid)) continue;
-    texts.emplace(allocation.claim->pod_uid, allocation.claim->grant);
-  }
-  std::vector<model::Grant> grants;
-  if (texts.empty()) return grants;
-  const auto alive = parts_.processes.pods();
-  for (const auto& [uid, text] : texts) {
-    if (!alive.contains(uid)) continue;
-    if (auto grant = model::decode_grant(text)) grants.push_back(std::move(*grant));
-  }
-  return grants;
-}
-
-/// Of pods that were deleted by force: what they were granted, or use, whichever is more.
-Result<std::vector<Leftover>> ContainerStarter::leftovers(const LocalPod& pod,
-                                                          std::string_view container) const {
-  std::vector<Leftover> left;
-  if (!pod.grant || !parts_.pods.synced()) return left;
-  const std::vector<model::Grant> gone = unlisted();
-  for (const model::ContainerGrant& granted : pod.grant->containers) {
-    if (granted.container != container) continue;
-    for (const model::GrantedCard& card : granted.cards) {
-      const auto activity = parts_.source.activity(card.uuid);
-      if (!activity && activity.error().code == Errc::kNotFound) continue;  // check_grant says so
-      if (!activity) return activity.error();
-      std::map<std::string, std::uint64_t> used;  // by pod UID
-      for (const CardProcess& process : activity->processes) {
-        const std::string uid = parts_.processes.pod_of(process.pid);
-        if (uid.empty() || uid == pod.pod.uid || parts_.pods.find(uid)) continue;
-        used[uid] += process.memory_bytes;
-      }
-      for (const model::Grant& grant : gone) {
-        if (grant.pod_uid == pod.pod.uid) continue;
-        const std::uint64_t memory = granted_bytes(grant, card.uuid);
-        if (memory > 0) used[grant.pod_uid] = std::max(used[grant.pod_uid], memory);
-      }
-      for (auto& [uid, bytes] : used) left.push_back({card.uuid, uid, bytes});
-    }
-  }
-  return left;
-}
-
 std::vector<CardClaim> ContainerStarter::claims() const {
-  std::set<std::pair<std::string, std::string>> started;
-  for (const Allocation& allocation : parts_.journal.all()) {
-    if (!allocation.claim || allocation.claim->spec.empty()) continue;
-    started.emplace(allocation.claim->pod_uid, allocation.claim->container);
-  }
-  std::vector<CardClaim> claims;
-  for (const LocalPodPtr& pod : parts_.pods.all()) {
-    if (pod->grant) add_claims(claims, *pod->grant, started);
-  }
-  // Until the API server has named all pods, those that run are as good as named.
-  if (!parts_.pods.synced()) {
-    for (const model::Grant& grant : unlisted()) add_claims(claims, grant, started);
-  }
-  return claims;
+  return card_claims(parts_.pods, parts_.journal, parts_.processes);
 }
 
 void ContainerStarter::tell(const LocalPod& pod, const Error& error) const {

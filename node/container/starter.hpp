@@ -6,6 +6,7 @@
 #include "kube/sleeper.hpp"
 #include "node/cards/cards_now.hpp"
 #include "node/container/cdi_spec.hpp"
+#include "node/container/claims.hpp"
 #include "node/container/grant_check.hpp"
 #include "node/container/journal.hpp"
 #include "node/container/processes.hpp"
@@ -81,14 +82,19 @@ class ContainerStarter final : public SlotKeeper {
     SlotOwner owner;
     LocalPodPtr pod;
   };
+  /// What a container may have.
+  struct Admission {
+    model::ContainerGrant granted;
+    model::Isolation isolation = model::Isolation::kNone;
+    bool whole = false;
+  };
 
   Result<std::vector<Start>> identify(const std::vector<std::string>& slots);
   Result<LocalPodPtr> find_pod(const SlotOwner& owner, const ListedContainer* listed);
   Result<bool> prepare(const Start& start);
-  Result<model::ContainerGrant> claim(const Start& start);
-  Result<std::string> make_spec(const Start& start, const model::ContainerGrant& granted);
-  [[nodiscard]] std::vector<model::Grant> unlisted() const;
-  Result<std::vector<Leftover>> leftovers(const LocalPod& pod, std::string_view container) const;
+  Result<Allocation> noted(const Start& start) const;
+  Result<Admission> admit(const Start& start);
+  Result<std::string> make_spec(const Start& start, const Admission& admission);
   void tell(const LocalPod& pod, const Error& error) const;
   Result<void> count(Result<void> outcome);
 

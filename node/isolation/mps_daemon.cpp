@@ -1,9 +1,11 @@
 #include "node/isolation/mps_daemon.hpp"
 
-#include "base/file.hpp"
-
+#include <fcntl.h>
 #include <spdlog/spdlog.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <array>
 #include <charconv>
 #include <filesystem>
 #include <system_error>
@@ -22,11 +24,25 @@ constexpr auto kQuitLimit = 5s;
 constexpr const char* kControl = "nvidia-cuda-mps-control";
 constexpr const char* kServer = "nvidia-cuda-mps-server";
 
-std::int64_t number_in(const std::string& text) {
+/// The number in a file that the daemon has written. Clients can write in its folder too, so
+/// nothing but a small file of our own user is read, and no link, pipe or device is opened.
+std::int64_t pid_in(const std::string& path) {
+  const int file = open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (file < 0) return 0;
+  std::array<char, 32> text{};
   std::int64_t number = 0;
-  std::from_chars(text.data(), text.data() + text.size(), number);
+  struct stat info {};
+  if (fstat(file, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == geteuid()) {
+    const auto length = read(file, text.data(), text.size());
+    if (length > 0) std::from_chars(text.data(), text.data() + length, number);
+  }
+  close(file);
   return number;
 }
+
+/// A daemon whose /dev/shm is the folder $0, whatever else it shares with the machine.
+constexpr const char* kWithOwnShm =
+    "mount --make-rprivate / && mount --bind \"$0\" /dev/shm && exec \"$@\"";
 
 }  // namespace
 
@@ -40,22 +56,38 @@ Command MpsDaemon::control(std::string input) const {
   return {{kControl}, {"CUDA_MPS_PIPE_DIRECTORY=" + pipe_dir()}, std::move(input)};
 }
 
-bool MpsDaemon::answers() {
+MpsDaemon::Answer MpsDaemon::ask() {
   // The front end ends with 0 if it reached a daemon, whether a server runs yet or not.
   const auto end = programs_.run(control("get_server_list\n"), kAnswerLimit);
-  return end && end->exit_code == 0;
+  if (!end) return end.error().code == Errc::kNotFound ? Answer::kNo : Answer::kUnknown;
+  return end->exit_code == 0 ? Answer::kYes : Answer::kNo;
+}
+
+bool MpsDaemon::has_folders() const {
+  std::error_code ignored;
+  return std::filesystem::exists(dir_, ignored);
 }
 
 Result<void> MpsDaemon::start() {
+  namespace fs = std::filesystem;
   std::error_code error;
-  for (const std::string& folder : {pipe_dir(), dir_ + "/log"}) {
-    std::filesystem::create_directories(folder, error);
+  const std::string shm = shm_dir(settings_);
+  for (const std::string& folder : {pipe_dir(), dir_ + "/log", shm}) {
+    fs::create_directories(folder, error);
     if (error) {
       return fail(Errc::kUnavailable, folder + " cannot be made: " + error.message());
     }
   }
+  // As /dev/shm is: everybody may make files, and remove one's own.
+  fs::permissions(shm, fs::perms::all | fs::perms::sticky_bit, error);
+  // What a client has put into its place must not be followed.
+  for (const auto& left : fs::directory_iterator(pipe_dir(), error)) fs::remove_all(left, error);
   Command command;
   command.arguments = settings_.launcher;
+  if (settings_.own_shm) {
+    command.arguments.insert(command.arguments.end(),
+                             {"unshare", "--mount", "sh", "-c", kWithOwnShm, shm});
+  }
   command.arguments.insert(command.arguments.end(), {kControl, "-d"});
   if (settings_.multiuser) command.arguments.emplace_back("-multiuser-server");
   command.env = {"CUDA_VISIBLE_DEVICES=" + card_, "CUDA_MPS_PIPE_DIRECTORY=" + pipe_dir(),
@@ -66,8 +98,11 @@ Result<void> MpsDaemon::start() {
     return fail(missing ? Errc::kInvalidArgument : Errc::kUnavailable, end.error().message);
   }
   if (end->exit_code == 0) return {};
-  return fail(Errc::kUnavailable, "the MPS daemon of card " + card_ + " does not start: " +
-                                      describe(command, *end) + "; see " + dir_ + "/log");
+  constexpr int kShellFindsNone = 127;
+  const bool missing = end->exit_code == kShellFindsNone;
+  return fail(missing ? Errc::kInvalidArgument : Errc::kUnavailable,
+              "the MPS daemon of card " + card_ + " does not start: " + describe(command, *end) +
+                  "; see " + dir_ + "/log");
 }
 
 bool MpsDaemon::quit() {
@@ -76,14 +111,15 @@ bool MpsDaemon::quit() {
 }
 
 void MpsDaemon::end_by_force(CardSource& source) {
-  if (const auto text = read_file(pipe_dir() + "/nvidia-cuda-mps-control.pid")) {
-    if (programs_.kill(number_in(*text), kControl)) {
-      spdlog::warn("card {}: its MPS daemon did not answer and was killed", card_);
-    }
+  const std::string ours = "CUDA_MPS_PIPE_DIRECTORY=" + pipe_dir();
+  if (programs_.kill(pid_in(pipe_dir() + "/nvidia-cuda-mps-control.pid"), kControl, ours)) {
+    spdlog::warn("card {}: its MPS daemon did not answer and was killed", card_);
   }
   const auto activity = source.activity(card_);
   if (!activity) return;
-  for (const CardProcess& process : activity->processes) programs_.kill(process.pid, kServer);
+  for (const CardProcess& process : activity->processes) {
+    programs_.kill(process.pid, kServer, ours);
+  }
 }
 
 void MpsDaemon::remove_folders() {

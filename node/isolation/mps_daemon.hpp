@@ -15,11 +15,9 @@ struct MpsSettings {
   std::string run_dir = "/run/tangram";
   /// Where a container finds its card's pipe directory.
   std::string container_dir = "/run/tangram/mps";
-  /// The host's name of the folder that the daemons have as /dev/shm: clients and servers meet in
-  /// it, so containers get it as theirs. The agent's pod mounts it at its own /dev/shm (an emptyDir
-  /// of kind Memory has no such name; a hostPath under /run has). With a launcher that leads to the
-  /// host: the host's, "/dev/shm".
-  std::string shm_path = "/run/tangram/shm";
+  /// Daemons and their clients have a /dev/shm of their own: MpsDaemon::shm_dir(). If not, they
+  /// have the machine's: for clients that run beside the agent.
+  bool own_shm = true;
   /// One server for the processes of all users. Without it, pods with other user ids than the first
   /// one's wait until that one has ended. Volta and newer; drivers that do not know it: switch it
   /// off, and give all pods that share a card one runAsUser.
@@ -39,8 +37,13 @@ class MpsDaemon {
   /// @param card "GPU-…", fit for a file name
   MpsDaemon(const MpsSettings& settings, std::string card, Programs& programs);
 
+  enum class Answer {
+    kYes,
+    kNo,       ///< there is none
+    kUnknown,  ///< it, or the machine, is too slow, or cannot start the front end now
+  };
   /// Whether it runs and answers; at most 3 s.
-  [[nodiscard]] bool answers();
+  [[nodiscard]] Answer ask();
 
   /// Starts it; at most 6 s. It may take another moment until it answers.
   /// @returns kUnavailable; kInvalidArgument where the program is not installed
@@ -58,9 +61,14 @@ class MpsDaemon {
   void remove_folders();
 
   [[nodiscard]] std::string pipe_dir() const { return dir_ + "/pipe"; }
+  [[nodiscard]] bool has_folders() const;
 
   /// The folder that holds all daemons' folders, each named for its card.
   static std::string base_dir(const MpsSettings& settings) { return settings.run_dir + "/mps"; }
+
+  /// Clients and servers meet in their /dev/shm, so containers get this folder as theirs, and so do
+  /// the daemons: not the host's own, which holds what others share.
+  static std::string shm_dir(const MpsSettings& settings) { return settings.run_dir + "/shm"; }
 
  private:
   [[nodiscard]] Command control(std::string input) const;

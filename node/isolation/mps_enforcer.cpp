@@ -22,8 +22,12 @@ constexpr auto kGrace = 60s;
 constexpr auto kAnswersAfterStart = 6s;
 constexpr auto kBetweenTries = 200ms;
 
-/// One missed answer may be the machine's load; two are 3 s each.
+/// Times in a row that there was no daemon: one may be a daemon that somebody is starting.
 constexpr int kMostMisses = 2;
+
+/// Times in a row that nothing could be learnt, every 8 s then. To end a daemon ends the work of
+/// all its clients, so a machine that is slow for a minute is no reason.
+constexpr int kMostSilent = 12;
 
 constexpr int kMostDoublings = 6;  // of 1 s: a start a minute harms nobody
 
@@ -90,10 +94,12 @@ Result<void> MpsEnforcer::bring_up(const std::string& card, State& state) {
   if (up) {
     state.failures = 0;
     state.misses = 0;
+    state.silent = 0;
     state.ready = true;
     return up;
   }
-  const int doublings = std::min(state.failures++, kMostDoublings);
+  // One that is slow is asked again soon; one that does not start, ever more seldom.
+  const int doublings = state.silent > 0 ? 0 : std::min(state.failures++, kMostDoublings);
   state.next_try = clock_.now() + std::chrono::seconds(std::int64_t{1} << doublings);
   state.last_error = up.error();
   return up;
@@ -104,12 +110,17 @@ Result<void> MpsEnforcer::set_up(const std::string& card, State& state) {
     if (set.error().code != Errc::kInvalidArgument) return set;
     return no_mps(card, set.error().message);
   }
-  if (state.daemon.answers()) return {};
+  const auto answer = state.daemon.ask();
+  if (answer == MpsDaemon::Answer::kYes) return {};
+  if (answer == MpsDaemon::Answer::kUnknown && ++state.silent < kMostSilent) {
+    return fail(Errc::kUnavailable, "the MPS daemon of card " + card + " is slow to answer");
+  }
+  state.silent = 0;
   state.daemon.end_by_force(source_);
   if (auto started = state.daemon.start(); !started) return started;
   const TimePoint end = clock_.now() + kAnswersAfterStart;
   while (clock_.now() < end) {
-    if (state.daemon.answers()) {
+    if (state.daemon.ask() == MpsDaemon::Answer::kYes) {
       spdlog::info("card {}: MPS daemon started", card);
       return {};
     }
@@ -139,8 +150,10 @@ Result<ContainerEdits> MpsEnforcer::edits(const std::vector<model::GrantedCard>&
                "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=" + std::to_string(percent),
                "CUDA_MPS_PIPE_DIRECTORY=" + settings_.container_dir};
   edits.mounts = {{MpsDaemon::base_dir(settings_) + "/" + cards[0].uuid + "/pipe",
-                   settings_.container_dir, false},
-                  {settings_.shm_path, "/dev/shm", false}};
+                   settings_.container_dir, false}};
+  if (settings_.own_shm) {
+    edits.mounts.push_back({MpsDaemon::shm_dir(settings_), "/dev/shm", false});
+  }
   return edits;
 }
 
@@ -171,9 +184,13 @@ void MpsEnforcer::keep(const std::set<std::string>& cards) {
 Result<void> MpsEnforcer::release(const std::string& card) {
   const auto all = states();
   const auto found = all.find(card);
-  if (found == all.end()) return {};
-  const std::lock_guard lock(found->second->mutex);
-  return give_back(card, *found->second);
+  // An agent that has just started does not know yet what an earlier one left.
+  const bool left =
+      found == all.end() && is_plain(card) && MpsDaemon(settings_, card, programs_).has_folders();
+  if (found == all.end() && !left) return {};
+  const StatePtr state = left ? state_of(card) : found->second;
+  const std::lock_guard lock(state->mutex);
+  return give_back(card, *state);
 }
 
 Result<void> MpsEnforcer::give_back(const std::string& card, State& state) {
@@ -201,8 +218,10 @@ void MpsEnforcer::look_after(const std::string& card, State& state) {
   const std::lock_guard lock(state.mutex);
   if (state.gone) return;
   if (state.ready) {
-    state.misses = state.daemon.answers() ? 0 : state.misses + 1;
-    if (state.misses < kMostMisses) return;
+    const auto answer = state.daemon.ask();
+    state.misses = answer == MpsDaemon::Answer::kNo ? state.misses + 1 : 0;
+    state.silent = answer == MpsDaemon::Answer::kUnknown ? state.silent + 1 : 0;
+    if (state.misses < kMostMisses && state.silent < kMostSilent) return;
     spdlog::error("card {}: its MPS daemon does not answer; starting another", card);
     state.ready = false;
   }

@@ -23,9 +23,9 @@ namespace tangram::node {
 /// twice (memory: until the card is full). And all clients of a card share its server: a client
 /// that makes the card fault can take the others with it.
 ///
-/// A daemon found running from an earlier agent is kept. One that does not answer twice in a row is
-/// ended and started anew, at once, then after 1 s, 2 s, … 64 s; clients that it had are lost,
-/// their containers restart and find the new one.
+/// A daemon found running from an earlier agent is kept. One that is gone, or does not answer for
+/// more than a minute, is ended and started anew, at once, then after 1 s, 2 s, … 64 s; clients
+/// that it had are lost, their containers restart and find the new one.
 class MpsEnforcer final : public Enforcer {
  public:
   MpsEnforcer(CardSource& source, Programs& programs, const Clock& clock, MpsSettings settings = {},
@@ -55,7 +55,8 @@ class MpsEnforcer final : public Enforcer {
     std::atomic<bool> ready{false};
     bool gone = false;  ///< given back: not in the map any more
     std::optional<TimePoint> prepared;
-    int misses = 0;    ///< answers missed in a row
+    int misses = 0;    ///< times in a row that there was no daemon
+    int silent = 0;    ///< times in a row that it could not be asked
     int failures = 0;  ///< starts failed in a row
     TimePoint next_try;
     Error last_error;

@@ -128,6 +128,12 @@ Result<ProgramEnd> SystemPrograms::run(const Command& command, milliseconds limi
   }
   pid_t pid = 0;
   if (const int error = Spawn(input.fd(), output.fd()).start(command, pid); error != 0) {
+    const bool missing = error == ENOENT || error == EACCES;
+    if (!missing) {
+      return fail(Errc::kUnavailable,
+                  name + " cannot be started now: " +
+                      std::error_code(error, std::generic_category()).message());
+    }
     return fail(Errc::kNotFound, name + " cannot be started: " +
                                      std::error_code(error, std::generic_category()).message() +
                                      "; is it installed, and in the agent's PATH?");
@@ -137,11 +143,14 @@ Result<ProgramEnd> SystemPrograms::run(const Command& command, milliseconds limi
   return ProgramEnd{*code, output.content()};
 }
 
-bool SystemPrograms::kill(std::int64_t pid, std::string_view name) {
+bool SystemPrograms::kill(std::int64_t pid, std::string_view name, std::string_view variable) {
   constexpr std::size_t kKernelName = 15;
   if (pid <= 1) return false;
   const auto comm = read_file("/proc/" + std::to_string(pid) + "/comm");
   if (!comm || !comm->starts_with(name.substr(0, kKernelName))) return false;
+  const auto environment = read_file("/proc/" + std::to_string(pid) + "/environ");
+  const std::string entry = std::string(variable) + '\0';
+  if (!environment || ('\0' + *environment).find('\0' + entry) == std::string::npos) return false;
   return ::kill(static_cast<pid_t>(pid), SIGKILL) == 0;
 }
 

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <charconv>
+#include <utility>
 
 namespace tangram::node {
 namespace {
@@ -62,12 +63,17 @@ AllocationAnswer answer_with(std::string_view name, NamePath path) {
   return answer;
 }
 
-std::optional<std::string> name_in(const AllocationAnswer& answer) {
+std::optional<PassedName> name_in(const AllocationAnswer& answer) {
   for (const std::string& device : answer.cdi_devices) {
-    if (auto name = unqualified(device)) return name;
+    if (auto name = unqualified(device)) return PassedName{std::move(*name), NamePath::kCdiDevices};
   }
-  if (auto name = unqualified_in(answer.annotations, kAnnotation)) return name;
-  return unqualified_in(answer.env, kVariable);
+  if (auto name = unqualified_in(answer.annotations, kAnnotation)) {
+    return PassedName{std::move(*name), NamePath::kCdiAnnotation};
+  }
+  if (auto name = unqualified_in(answer.env, kVariable)) {
+    return PassedName{std::move(*name), NamePath::kEnvironment};
+  }
+  return std::nullopt;
 }
 
 }  // namespace tangram::node

@@ -43,8 +43,14 @@ struct AllocationAnswer {
 /// instead of all of them, as CUDA images ask for.
 [[nodiscard]] AllocationAnswer answer_with(std::string_view name, NamePath path);
 
-/// The name in an answer, whichever way it was passed: a node's way may change with an upgrade
-/// while containers keep the answer they were given. @returns nothing if there is none
-[[nodiscard]] std::optional<std::string> name_in(const AllocationAnswer& answer);
+/// The name in an answer, and the way it was passed: a node's way may change with an upgrade while
+/// containers keep the answer they were given.
+struct PassedName {
+  std::string name;
+  NamePath path = NamePath::kCdiDevices;
+  friend bool operator==(const PassedName&, const PassedName&) = default;
+};
+/// @returns nothing if there is none
+[[nodiscard]] std::optional<PassedName> name_in(const AllocationAnswer& answer);
 
 }  // namespace tangram::node

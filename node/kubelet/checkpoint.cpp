@@ -11,7 +11,7 @@
 namespace tangram::node {
 namespace {
 
-std::string name_in_response(json::Reader& in) {
+PassedName name_in_response(json::Reader& in) {
   const auto bytes = base64_decode(in.string_or_null());
   v1beta1::ContainerAllocateResponse response;
   if (!bytes || !response.ParseFromString(*bytes)) {
@@ -22,7 +22,7 @@ std::string name_in_response(json::Reader& in) {
   for (const auto& [name, value] : response.envs()) answer.env[name] = value;
   for (const auto& [name, value] : response.annotations()) answer.annotations[name] = value;
   for (const auto& device : response.cdi_devices()) answer.cdi_devices.push_back(device.name());
-  return name_in(answer).value_or("");
+  return name_in(answer).value_or(PassedName{});
 }
 
 struct Entry {
@@ -44,7 +44,9 @@ Entry read_entry(json::Reader& in) {
         in.array([&] { entry.owner.slots.emplace_back(in.string()); });
       });
     } else if (key == "AllocResp") {
-      entry.owner.name = name_in_response(in);
+      PassedName passed = name_in_response(in);
+      entry.owner.name = std::move(passed.name);
+      entry.owner.path = passed.path;
     } else {
       in.skip();
     }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "node/kubelet/allocation.hpp"
 
 #include <string>
 #include <vector>
@@ -12,8 +13,9 @@ struct SlotOwner {
   std::string pod_uid;
   std::string container;
   std::vector<std::string> slots;  ///< sorted
-  std::string
-      name;  ///< of the CDI device that Allocate answered with; empty = another agent's answer
+  /// Of the CDI device that Allocate answered with; empty = another device plugin's answer.
+  std::string name = {};
+  NamePath path = NamePath::kCdiDevices;  ///< how the name was passed
   friend bool operator==(const SlotOwner&, const SlotOwner&) = default;
 };
 

@@ -10,6 +10,7 @@
 
 #include <condition_variable>
 #include <mutex>
+#include <thread>
 #include <utility>
 
 namespace tangram::node {
@@ -28,25 +29,27 @@ grpc::Status status_of(const Error& error) {
 
 }  // namespace
 
-class DevicePlugin::Service final : public v1beta1::DevicePlugin::Service {
- public:
-  explicit Service(SlotKeeper& keeper) : keeper_(keeper) {}
-  ~Service() override { stop(); }
+/// What all endpoints share.
+struct DevicePlugin::Core {
+  explicit Core(SlotKeeper& to_ask) : keeper(to_ask) {}
 
-  void set_slots(int count) {
-    const std::lock_guard lock(mutex_);
-    if (count == slots_) return;
-    slots_ = count;
-    ++version_;
-    changed_.notify_all();
-  }
+  SlotKeeper& keeper;
+  mutable std::mutex mutex;
+  std::condition_variable changed;
+  // Under the mutex.
+  int slots = 0;
+  std::uint64_t version = 1;  ///< of slots
+  int watchers = 0;
+  std::function<void()> unwatched;
+};
+
+/// The service on one socket.
+class DevicePlugin::Endpoint final : public v1beta1::DevicePlugin::Service {
+ public:
+  explicit Endpoint(std::shared_ptr<Core> core) : core_(std::move(core)) {}
+  ~Endpoint() override { stop(); }
 
   Result<void> serve(const std::string& socket) {
-    stop();
-    {
-      const std::lock_guard lock(mutex_);
-      stopping_ = false;
-    }
     unlink(socket.c_str());
     grpc::ServerBuilder builder;
     builder.AddListeningPort("unix:" + socket, grpc::InsecureServerCredentials());
@@ -58,31 +61,16 @@ class DevicePlugin::Service final : public v1beta1::DevicePlugin::Service {
     return {};
   }
 
+  /// Waits for calls under way, which may wait for a daemon's start, or for a driver that hangs.
   void stop() {
     {
-      const std::lock_guard lock(mutex_);
+      const std::lock_guard lock(core_->mutex);
       stopping_ = true;
-      changed_.notify_all();
+      core_->changed.notify_all();
     }
     if (!server_) return;
-    // Calls under way may be waiting for a daemon's start; kubelet asks again after an error.
     server_->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(2));
     server_.reset();
-  }
-
-  [[nodiscard]] bool watched() const {
-    const std::lock_guard lock(mutex_);
-    return watchers_ > 0;
-  }
-
-  bool wait_until_watched(std::chrono::milliseconds limit) {
-    std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, limit, [this] { return watchers_ > 0; });
-  }
-
-  void on_unwatched(std::function<void()> callback) {
-    const std::lock_guard lock(mutex_);
-    unwatched_ = std::move(callback);
   }
 
  private:
@@ -97,25 +85,25 @@ class DevicePlugin::Service final : public v1beta1::DevicePlugin::Service {
                             grpc::ServerWriter<v1beta1::ListAndWatchResponse>* stream) override {
     // This interface has no call-back for "the client went away".
     constexpr std::chrono::milliseconds kLookWhetherCancelled{200};
-    std::unique_lock lock(mutex_);
-    ++watchers_;
-    changed_.notify_all();
+    std::unique_lock lock(core_->mutex);
+    ++core_->watchers;
+    core_->changed.notify_all();
     std::uint64_t told = 0;
     bool alive = true;
     while (alive && !stopping_ && !context->IsCancelled()) {
-      if (told == version_) {
-        changed_.wait_for(lock, kLookWhetherCancelled);
+      if (told == core_->version) {
+        core_->changed.wait_for(lock, kLookWhetherCancelled);
         continue;
       }
-      told = version_;
-      const int count = slots_;
+      told = core_->version;
+      const int count = core_->slots;
       lock.unlock();
       alive = stream->Write(list(count));
       spdlog::info("told kubelet of {} slots", count);
       lock.lock();
     }
-    --watchers_;
-    const auto callback = stopping_ ? nullptr : unwatched_;
+    --core_->watchers;
+    const auto callback = stopping_ ? nullptr : core_->unwatched;
     lock.unlock();
     if (callback) callback();
     return grpc::Status::OK;
@@ -124,7 +112,7 @@ class DevicePlugin::Service final : public v1beta1::DevicePlugin::Service {
   grpc::Status Allocate(grpc::ServerContext* /*context*/, const v1beta1::AllocateRequest* request,
                         v1beta1::AllocateResponse* response) override {
     for (const auto& container : request->container_requests()) {
-      auto answer = keeper_.allocate(ids(container.devices_ids()));
+      auto answer = core_->keeper.allocate(ids(container.devices_ids()));
       if (!answer) {
         spdlog::error("allocate: {}", answer.error().message);
         return status_of(answer.error());
@@ -140,7 +128,7 @@ class DevicePlugin::Service final : public v1beta1::DevicePlugin::Service {
   grpc::Status PreStartContainer(grpc::ServerContext* /*context*/,
                                  const v1beta1::PreStartContainerRequest* request,
                                  v1beta1::PreStartContainerResponse* /*response*/) override {
-    const auto prepared = keeper_.prepare_start(ids(request->devices_ids()));
+    const auto prepared = core_->keeper.prepare_start(ids(request->devices_ids()));
     return prepared ? grpc::Status::OK : status_of(prepared.error());
   }
 
@@ -154,31 +142,54 @@ class DevicePlugin::Service final : public v1beta1::DevicePlugin::Service {
     return response;
   }
 
-  SlotKeeper& keeper_;
-  std::unique_ptr<grpc::Server> server_;  ///< of the thread that serves and stops
-
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  // Under mutex_.
-  int slots_ = 0;
-  std::uint64_t version_ = 1;  ///< of slots_
-  bool stopping_ = false;
-  int watchers_ = 0;
-  std::function<void()> unwatched_;
+  const std::shared_ptr<Core> core_;
+  std::unique_ptr<grpc::Server> server_;  ///< of the thread that serves, then of the one that stops
+  bool stopping_ = false;                 ///< under the core's mutex
 };
 
-DevicePlugin::DevicePlugin(SlotKeeper& keeper) : service_(std::make_unique<Service>(keeper)) {}
-DevicePlugin::~DevicePlugin() = default;
+DevicePlugin::DevicePlugin(SlotKeeper& keeper) : core_(std::make_shared<Core>(keeper)) {}
+DevicePlugin::~DevicePlugin() { stop(); }
 
-void DevicePlugin::set_slots(int count) { service_->set_slots(count); }
-Result<void> DevicePlugin::serve(const std::string& socket) { return service_->serve(socket); }
-void DevicePlugin::stop() { service_->stop(); }
-bool DevicePlugin::watched() const { return service_->watched(); }
-bool DevicePlugin::wait_until_watched(std::chrono::milliseconds limit) {
-  return service_->wait_until_watched(limit);
+void DevicePlugin::set_slots(int count) {
+  const std::lock_guard lock(core_->mutex);
+  if (count == core_->slots) return;
+  core_->slots = count;
+  ++core_->version;
+  core_->changed.notify_all();
 }
+
+Result<void> DevicePlugin::serve(const std::string& socket) {
+  retire();
+  auto fresh = std::make_unique<Endpoint>(core_);
+  if (auto served = fresh->serve(socket); !served) return served.error();
+  endpoint_ = std::move(fresh);
+  return {};
+}
+
+/// Calls under way on the old socket must not keep kubelet waiting for the new one.
+void DevicePlugin::retire() {
+  if (!endpoint_) return;
+  retired_.emplace_back([old = std::shared_ptr<Endpoint>(std::move(endpoint_))] { old->stop(); });
+}
+
+void DevicePlugin::stop() {
+  retire();
+  retired_.clear();  // joins
+}
+
+bool DevicePlugin::watched() const {
+  const std::lock_guard lock(core_->mutex);
+  return core_->watchers > 0;
+}
+
+bool DevicePlugin::wait_until_watched(std::chrono::milliseconds limit) {
+  std::unique_lock lock(core_->mutex);
+  return core_->changed.wait_for(lock, limit, [this] { return core_->watchers > 0; });
+}
+
 void DevicePlugin::on_unwatched(std::function<void()> callback) {
-  service_->on_unwatched(std::move(callback));
+  const std::lock_guard lock(core_->mutex);
+  core_->unwatched = std::move(callback);
 }
 
 Result<void> register_plugin(const PluginPaths& paths, const std::string& resource,

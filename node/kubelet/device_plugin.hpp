@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace tangram::node {
@@ -39,6 +40,7 @@ struct PluginPaths {
 /// The gRPC service DevicePlugin/v1beta1 on a socket in kubelet's folder, for one resource.
 ///
 /// All slots are healthy, always: what is wrong with a card is said elsewhere, because kubelet
+/// Threads: serve() and stop() on one, the rest from any.
 /// kills a pod at its own restart if one of the pod's slots is unhealthy or missing. Threads: safe.
 class DevicePlugin {
  public:
@@ -50,7 +52,8 @@ class DevicePlugin {
   /// Tells kubelet of so many slots, now and whenever it asks.
   void set_slots(int count);
 
-  /// Makes the socket, in place of one that is there. Answers calls from then on.
+  /// Makes the socket, in place of one that is there. Answers calls from then on. Calls that came
+  /// by an older socket end by themselves.
   Result<void> serve(const std::string& socket);
   /// Ends streams and waits for calls under way.
   void stop();
@@ -63,8 +66,13 @@ class DevicePlugin {
   void on_unwatched(std::function<void()> callback);
 
  private:
-  class Service;
-  std::unique_ptr<Service> service_;
+  struct Core;
+  class Endpoint;
+  void retire();
+
+  const std::shared_ptr<Core> core_;
+  std::unique_ptr<Endpoint> endpoint_;
+  std::vector<std::jthread> retired_;  ///< each ends an old endpoint
 };
 
 /// Asks kubelet to use the service: it calls back before it answers.

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <memory>
 #include <thread>
 #include <utility>
 
@@ -35,15 +36,17 @@ Registrar::Registrar(PluginPaths paths, std::string resource, DevicePlugin& plug
 void Registrar::run(const std::stop_token& stop) {
   std::string last_problem;
   while (!stop.stop_requested()) {
-    auto watch = FolderWatch::open(paths_.folder);
-    if (!watch) {
-      if (watch.error().message != last_problem) spdlog::warn("{}", watch.error().message);
-      last_problem = watch.error().message;
-      std::this_thread::sleep_for(kFirstBackoff);
+    auto opened = FolderWatch::open(paths_.folder);
+    if (!opened) {
+      if (opened.error().message != last_problem) spdlog::warn("{}", opened.error().message);
+      last_problem = opened.error().message;
+      std::this_thread::sleep_for(kLookAgain);
       continue;
     }
-    const std::stop_callback wake_at_stop(stop, [&] { watch->wake(); });
-    plugin_.on_unwatched([&] { watch->wake(); });
+    // Shared with a call-back that may be under way when this loop ends.
+    const auto watch = std::make_shared<FolderWatch>(std::move(*opened));
+    const std::stop_callback wake_at_stop(stop, [watch] { watch->wake(); });
+    plugin_.on_unwatched([watch] { watch->wake(); });
     while (!stop.stop_requested() && inode(paths_.folder)) {
       step();
       const auto now = Steady::now();

@@ -59,18 +59,22 @@ void read_containers(json::Reader& in, std::set<std::string, std::less<>>& choos
   });
 }
 
-std::set<std::string, std::less<>> read_choosers(std::string text) {
-  std::set<std::string, std::less<>> choosers;
+/// What kube::Pod leaves out.
+void read_rest(std::string text, LocalPod& pod) {
   json::Reader in(text);
   in.object([&](std::string_view key) {
-    if (key != "spec") return in.skip();
+    if (key != "spec" && key != "metadata") return in.skip();
     in.object([&](std::string_view member) {
-      if (member == "containers" || member == "initContainers")
-        return read_containers(in, choosers);
-      in.skip();
+      if (member == "containers" || member == "initContainers") {
+        return read_containers(in, pod.choose_devices);
+      }
+      if (member != "annotations") return in.skip();
+      in.object([&](std::string_view name) {
+        const std::string value(in.string_or_null());
+        if (name == "kubernetes.io/config.mirror") pod.kubelet_uid = value;
+      });
     });
   });
-  return choosers;
 }
 
 }  // namespace
@@ -93,7 +97,7 @@ void judge_grant(LocalPod& pod, std::string_view node) {
 
 Result<LocalPod> decode_local_pod(std::string text, std::string_view node) {
   LocalPod local;
-  local.choose_devices = read_choosers(text);
+  read_rest(text, local);
   auto requests = read_card_requests(text);
   if (!requests) return requests.error();
   local.requests = *requests;
@@ -122,8 +126,11 @@ kube::ReflectorOptions LocalPods::to_watch(std::string_view node) {
 
 LocalPodPtr LocalPods::find(std::string_view uid) const {
   const std::lock_guard lock(mutex_);
-  const auto found = pods_.find(uid);
-  return found == pods_.end() ? nullptr : found->second;
+  if (const auto found = pods_.find(uid); found != pods_.end()) return found->second;
+  for (const auto& [api_uid, pod] : pods_) {
+    if (!uid.empty() && pod->kubelet_uid == uid) return pod;
+  }
+  return nullptr;
 }
 
 std::vector<LocalPodPtr> LocalPods::all() const {

@@ -32,6 +32,8 @@ struct LocalPod {
   /// Containers whose own environment may set NVIDIA_VISIBLE_DEVICES (env or envFrom).
   std::set<std::string, std::less<>> choose_devices;
   CardRequests requests;  ///< what Kubernetes counts it as
+  /// Of a static pod: the UID by which kubelet knows it. The API server's is that of its mirror.
+  std::string kubelet_uid;
 };
 using LocalPodPtr = std::shared_ptr<const LocalPod>;
 
@@ -45,7 +47,7 @@ void judge_grant(LocalPod& pod, std::string_view node);
 class PodSource {
  public:
   virtual ~PodSource() = default;
-  /// As last heard; nothing if not heard of, finished or gone. Asks nobody.
+  /// As last heard, by either UID; nothing if not heard of, finished or gone. Asks nobody.
   [[nodiscard]] virtual LocalPodPtr find(std::string_view uid) const = 0;
   /// All that find() finds.
   [[nodiscard]] virtual std::vector<LocalPodPtr> all() const = 0;

@@ -91,11 +91,18 @@ TEST_F(AuditorTest, TheAgentsOwnProcessesAreNobodys) {
   EXPECT_EQ(rig.events, std::vector<std::string>{"Node n1: RecordsDiffer"});
 }
 
+TEST_F(AuditorTest, ACardThatDoesNotAnswerStopsNoAudit) {
+  rig.source.answers = false;
+  std::filesystem::remove_all(rig.folder.path() + "/cdi");
+  EXPECT_TRUE(auditor.look());
+  EXPECT_EQ(rig.cards_of(a), "GPU-1");
+}
+
 TEST_F(AuditorTest, WithoutOneOfTheRecordsItTouchesNothing) {
   rig.pods.reachable(false, false);
   EXPECT_FALSE(auditor.look());
   rig.pods.reachable(true, true);
-  rig.source.answers = false;
+  std::filesystem::remove(rig.kubelet.checkpoint());
   EXPECT_FALSE(auditor.look());
   EXPECT_EQ(counts().failed, 2U);
   EXPECT_EQ(counts().audits, 0U);

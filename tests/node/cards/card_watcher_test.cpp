@@ -180,6 +180,11 @@ TEST_F(CardWatcherTest, ALostCardStaysWhileSomebodyHoldsIt) {
   watcher_->forget_lost({});
   step();
   EXPECT_EQ(cards(), (Cards{{"b", kWell}}));
+  source_.list({"a", "b"});
+  clock_.advance(30s);
+  step();
+  EXPECT_EQ(cards(), (Cards{{"a", std::string(kCameBack)}, {"b", kWell}}))
+      << "a card that flaps is held";
 }
 
 TEST_F(CardWatcherTest, AListedCardIsNeverForgotten) {

@@ -154,13 +154,5 @@ TEST(HealthTest, TheRulesCanBeOthers) {
   EXPECT_EQ(tracker.trouble("a", at(1h)), kNeedsReset);
 }
 
-TEST(HealthTest, AForgottenCardStartsAnew) {
-  HealthTracker tracker = two_cards();
-  tracker.on_fault(xid(79), at(0s));
-  tracker.forget("a");
-  tracker.on_listed({"a", "b"}, at(1s));
-  EXPECT_EQ(tracker.trouble("a", at(1s)), "");
-}
-
 }  // namespace
 }  // namespace tangram::node

@@ -37,15 +37,16 @@ class GrantCheckTest : public ::testing::Test {
     return {.pod_uid = uid,
             .issued_at = issued,
             .isolation = Isolation::kMps,
-            .started = false,
             .container = {"main", {card}}};
   }
   /// "" = may start; "!…" = never; otherwise not now.
-  std::string verdict(bool started_before = false, std::string_view container = "main",
-                      bool environment_decides = false) {
+  std::string verdict(bool ran_before = false, std::string_view container = "main",
+                      bool environment_decides = false, bool watch_lags = false) {
     const auto granted = check_grant({.pod = pod,
                                       .container = container,
-                                      .started_before = started_before,
+                                      .admitted = ran_before,
+                                      .ran = ran_before,
+                                      .watch_lags = watch_lags,
                                       .environment_decides = environment_decides},
                                      cards, others, leftovers);
     if (granted) return granted->container == container ? "" : "another container's grant";
@@ -130,8 +131,29 @@ TEST_F(GrantCheckTest, OfTwoForTheSameRoomTheLaterIsRefused) {
   EXPECT_TRUE(says(verdict(), "has no room for it"));
   grant(part("GPU-1", 40'960, 500), "2025-12-31T00:00:00Z");
   EXPECT_EQ(verdict(), "") << "now the other one is the later";
-  others[0].started = true;
-  EXPECT_TRUE(says(verdict(), "granted to others before")) << "what has started, stays";
+  others[0].admitted = true;
+  EXPECT_TRUE(says(verdict(), "granted to others before")) << "what was admitted, stays";
+}
+
+TEST_F(GrantCheckTest, WhatWasAdmittedStartsAgainWhateverBecameOfItsCard) {
+  others = {other(part("GPU-1", 40'960, 500))};
+  others[0].admitted = true;
+  cards[0].memory = Mebibytes(81'919);  // another driver reserves a little more
+  cards[0].max_sharers = 1;
+  cards[0].isolation = {Isolation::kTimeSlice};
+  EXPECT_NE(verdict(), "");
+  EXPECT_EQ(verdict(true), "");
+}
+
+TEST_F(GrantCheckTest, RoomThatAPodIsAboutToLeaveIsWaitedFor) {
+  others = {other(part("GPU-1", 81'920, 1000))};
+  others[0].leaving = others[0].admitted = true;
+  EXPECT_TRUE(says(verdict(), "card GPU-1 is still used by a pod that is gone"));
+  EXPECT_FALSE(verdict().starts_with("!"));
+  others[0].leaving = false;
+  EXPECT_TRUE(verdict().starts_with("!"));
+  EXPECT_FALSE(verdict(false, "main", false, true).starts_with("!"))
+      << "a watch that lags may still show a pod that is gone";
 }
 
 TEST_F(GrantCheckTest, EqualTimesAreOrderedByUid) {

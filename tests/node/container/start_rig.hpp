@@ -5,6 +5,7 @@
 #include "model/request.hpp"
 #include "node/container/starter.hpp"
 #include "node/kubelet/registrar.hpp"
+#include "tests/node/container/start_fakes.hpp"
 #include "tests/node/kubelet/fake_kubelet.hpp"
 #include "tests/testing/builders.hpp"
 #include "tests/testing/eventually.hpp"
@@ -23,123 +24,6 @@
 #include <vector>
 
 namespace tangram::node {
-
-/// Pods as a test sets them; the API server answers, or does not. Threads: safe.
-class FakePods final : public PodSource {
- public:
-  [[nodiscard]] LocalPodPtr find(std::string_view uid) const override {
-    const std::lock_guard lock(mutex_);
-    if (!watched_) return nullptr;
-    const auto found = pods_.find(uid);
-    return found == pods_.end() ? nullptr : found->second;
-  }
-  [[nodiscard]] std::vector<LocalPodPtr> all() const override {
-    const std::lock_guard lock(mutex_);
-    std::vector<LocalPodPtr> all;
-    if (!watched_) return all;
-    for (const auto& [uid, pod] : pods_) all.push_back(pod);
-    return all;
-  }
-  [[nodiscard]] bool synced() const override {
-    const std::lock_guard lock(mutex_);
-    return watched_;
-  }
-  Result<LocalPodPtr> fetch(std::string_view ns, std::string_view name) override {
-    const std::lock_guard lock(mutex_);
-    if (!answers_) return fail(Errc::kUnavailable, "connection refused");
-    for (const auto& [uid, pod] : pods_) {
-      if (pod->pod.ns == ns && pod->pod.name == name) return pod;
-    }
-    return fail(Errc::kNotFound, "it does not exist any more");
-  }
-
-  void put(LocalPod pod) {
-    const std::lock_guard lock(mutex_);
-    std::string uid = pod.pod.uid;
-    pods_.insert_or_assign(std::move(uid), std::make_shared<const LocalPod>(std::move(pod)));
-  }
-  void erase(const std::string& uid) {
-    const std::lock_guard lock(mutex_);
-    pods_.erase(uid);
-  }
-  /// @param watched  the watch has delivered; @param answers  so does a GET
-  void reachable(bool watched, bool answers) {
-    const std::lock_guard lock(mutex_);
-    watched_ = watched;
-    answers_ = answers;
-  }
-
- private:
-  mutable std::mutex mutex_;
-  std::map<std::string, LocalPodPtr, std::less<>> pods_;
-  bool watched_ = true;
-  bool answers_ = true;
-};
-
-class FakeSource final : public CardSource {
- public:
-  Result<Inventory> inventory() override { return Inventory{}; }
-  Result<std::vector<Fault>> wait_for_faults(std::chrono::milliseconds /*limit*/) override {
-    return std::vector<Fault>{};
-  }
-  Result<CardActivity> activity(std::string_view card) override {
-    if (!answers) return fail(Errc::kUnavailable, "the driver does not answer");
-    CardActivity activity;
-    activity.processes = processes[std::string(card)];
-    return activity;
-  }
-  Result<void> set_exclusive_process(std::string_view /*card*/, bool /*exclusive*/) override {
-    return {};
-  }
-  bool answers = true;
-  std::map<std::string, std::vector<CardProcess>> processes;  ///< read only while calls are made
-};
-
-class FakeProcesses final : public Processes {
- public:
-  [[nodiscard]] std::string pod_of(std::int64_t pid) const override {
-    const auto found = by_pid.find(pid);
-    return found == by_pid.end() ? "" : found->second;
-  }
-  [[nodiscard]] std::map<std::string, std::int64_t> pods() const override {
-    std::map<std::string, std::int64_t> pods;
-    for (const auto& [pid, uid] : by_pid) pods.emplace(uid, pid);
-    return pods;
-  }
-  std::map<std::int64_t, std::string> by_pid;
-};
-
-class FakeEnforcer final : public Enforcer {
- public:
-  Result<void> prepare(const std::string& card) override {
-    const std::lock_guard lock(mutex);
-    prepared.insert(card);
-    return verdict;
-  }
-  [[nodiscard]] Result<ContainerEdits> edits(
-      const std::vector<model::GrantedCard>& cards) const override {
-    if (cards.size() > 1) return fail(Errc::kInvalidArgument, "one card at a time");
-    return ContainerEdits{.env = {"CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0=" +
-                                  std::to_string(cards.front().memory_limit.count()) + "M"},
-                          .mounts = {}};
-  }
-  void keep(const std::set<std::string>& /*cards*/) override {}
-  Result<void> release(const std::string& card) override {
-    const std::lock_guard lock(mutex);
-    released.insert(card);
-    return {};
-  }
-  void look_after() override {}
-  [[nodiscard]] Enforcement enforcement(const std::string& /*card*/) const override { return {}; }
-  std::mutex mutex;
-  std::set<std::string> prepared;
-  std::set<std::string> released;
-  Result<void> verdict;
-};
-
-inline model::GrantedCard part(const std::string& card, std::int64_t mib, std::int64_t milli) {
-  return {card, Mebibytes(mib), MilliGpu(milli), Mebibytes(mib), MilliGpu(milli)};
-}
 
 /// A container starter behind its device plugin, and the kubelet that uses it; all of it but the
 /// API server, the cards and the enforcer is real.

@@ -148,6 +148,69 @@ TEST_F(StarterTest, OfTwoThatExcludeEachOtherOneStarts) {
   EXPECT_EQ(rig.kubelet.start_container(early), "");
 }
 
+TEST_F(StarterTest, WhoWasAdmittedStaysThoughItsStartTakesLong) {
+  const Owner late = rig.bound("late", {part("GPU-1", 81'920, 900)}, "2026-01-01T00:00:01Z");
+  ASSERT_EQ(rig.kubelet.admit(late), "");
+  rig.enforcer.verdict = fail(Errc::kUnavailable, "the MPS daemon starts");
+  EXPECT_TRUE(says(rig.kubelet.start_container(late), "not yet: the MPS daemon starts"));
+  // The grant of a leader that was deposed arrives late, and was issued before.
+  const Owner early = rig.bound("early", {part("GPU-1", 10, 100)}, "2026-01-01T00:00:00Z");
+  ASSERT_EQ(rig.kubelet.admit(early), "");
+  EXPECT_TRUE(says(rig.kubelet.start_container(early), "granted to others before this pod"));
+  rig.enforcer.verdict = {};
+  EXPECT_EQ(rig.kubelet.start_container(late), "");
+}
+
+TEST_F(StarterTest, AnAnnotationThatIsChangedAfterTheStartHasNoEffect) {
+  const Owner a = rig.bound("a", {part("GPU-1", 81'920, 900)});
+  ASSERT_EQ(rig.kubelet.admit(a), "");
+  ASSERT_EQ(rig.kubelet.start_container(a), "");
+  const Owner b = rig.bound("b", {part("GPU-1", 10, 100)}, "2026-01-02T00:00:00Z");
+  ASSERT_EQ(rig.kubelet.admit(b), "");
+  for (const std::string& changed : {std::string(), rig.pods.find(b.uid)->grant_text}) {
+    rig.put_pod("a", changed);
+    EXPECT_TRUE(says(rig.kubelet.start_container(b), "granted to others before this pod"));
+    EXPECT_EQ(rig.kubelet.start_container(a), "");
+    EXPECT_EQ(rig.env(a, "TANGRAM_MEMORY_LIMIT_BYTES"),
+              std::to_string(std::int64_t{81'920} << 20U));
+  }
+}
+
+TEST_F(StarterTest, AnotherDriverThatReservesMoreStopsNobodyWhoRan) {
+  const Owner a = rig.bound("a", {part("GPU-1", 40'960, 500)});
+  const Owner b = rig.bound("b", {part("GPU-1", 40'960, 500)});
+  const Owner whole = rig.bound("whole", {part("GPU-2", 81'920, 1000)});
+  for (const Owner& owner : {a, b, whole}) {
+    ASSERT_EQ(rig.kubelet.admit(owner), "");
+    ASSERT_EQ(rig.kubelet.start_container(owner), "");
+  }
+  for (const std::int64_t memory : {81'919, 81'921}) {
+    Inventory inventory = rig.cards->inventory;
+    for (InstalledCard& card : inventory.cards) card.card.memory = Mebibytes(memory);
+    rig.set_cards(inventory);
+    for (const Owner& owner : {a, b, whole}) EXPECT_EQ(rig.kubelet.start_container(owner), "");
+  }
+  EXPECT_EQ(rig.enforcer.prepared, std::set<std::string>{"GPU-1"}) << "whole stays whole";
+}
+
+TEST_F(StarterTest, BeforeTheDriverHasAnsweredNothingIsFinal) {
+  const Owner a = rig.bound("a", {part("GPU-1", 10, 100)});
+  ASSERT_EQ(rig.kubelet.admit(a), "");
+  rig.cards = std::make_shared<const CardsNow>();
+  EXPECT_TRUE(says(rig.kubelet.start_container(a), "tangram: not yet: the driver does not answer"));
+}
+
+TEST_F(StarterTest, AJournalThatCannotBeWrittenFailsNoPod) {
+  const Owner a = rig.bound("a", {part("GPU-1", 10, 100)});
+  const std::string journal = rig.folder.path() + "/allocations";
+  std::filesystem::remove_all(journal);
+  ASSERT_EQ(rig.kubelet.admit(a), "");
+  EXPECT_TRUE(says(rig.kubelet.start_container(a), "tangram: not yet"));
+  std::filesystem::create_directory(journal);
+  EXPECT_EQ(rig.kubelet.start_container(a), "");
+  EXPECT_EQ(rig.cards_of(a), "GPU-1");
+}
+
 TEST_F(StarterTest, WithoutTheApiServerWhatWasStartedStartsAgain) {
   const Owner a = rig.bound("a", {part("GPU-1", 10, 100)});
   const Owner b = rig.bound("b", {part("GPU-2", 10, 100)});
@@ -232,7 +295,8 @@ TEST_F(StarterTest, WaitsUntilThePodThatWasDeletedByForceHasLetGo) {
   rig.pods.erase(a.uid);
   const Owner b = rig.bound("b", {part("GPU-1", 10, 100)}, "2026-01-02T00:00:00Z");
   ASSERT_EQ(rig.kubelet.admit(b), "");
-  EXPECT_TRUE(says(rig.kubelet.start_container(b), "not yet: card GPU-1 still holds memory"));
+  EXPECT_TRUE(says(rig.kubelet.start_container(b),
+                   "not yet: card GPU-1 is still used by a pod that is gone"));
   rig.processes.by_pid.clear();
   EXPECT_EQ(rig.kubelet.start_container(b), "");
 }

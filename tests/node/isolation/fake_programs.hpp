@@ -29,7 +29,8 @@ class FakePrograms final : public Programs {
     return ProgramEnd{0, ""};
   }
 
-  bool kill(std::int64_t pid, std::string_view name) override {
+  bool kill(std::int64_t pid, std::string_view name, std::string_view) override {
+    if (pid == 0) return false;
     const std::lock_guard lock(mutex_);
     killed_.emplace_back(std::string(name) + " " + std::to_string(pid));
     hung_.clear();

@@ -5,6 +5,7 @@
 #include "tests/testing/manual_clock.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -71,8 +72,13 @@ TEST_F(MpsEnforcerTest, StartsADaemonOfTheCardsOwn) {
   EXPECT_EQ(source_.exclusive(), (std::map<std::string, bool>{{"GPU-a", true}}));
   ASSERT_EQ(programs_.starts().size(), 1U);
   const Command start = programs_.starts()[0];
-  EXPECT_EQ(start.arguments,
-            (std::vector<std::string>{"nvidia-cuda-mps-control", "-d", "-multiuser-server"}));
+  const std::string shm = settings_.run_dir + "/shm";
+  ASSERT_EQ(start.arguments.size(), 9U);
+  EXPECT_EQ(start.arguments[0], "unshare");
+  EXPECT_EQ(std::vector<std::string>(start.arguments.begin() + 5, start.arguments.end()),
+            (std::vector<std::string>{shm, "nvidia-cuda-mps-control", "-d", "-multiuser-server"}));
+  EXPECT_EQ(std::filesystem::status(shm).permissions(),
+            std::filesystem::perms::all | std::filesystem::perms::sticky_bit);
   EXPECT_TRUE(has(start.env, "CUDA_VISIBLE_DEVICES=GPU-a"));
   EXPECT_TRUE(has(start.env, "CUDA_MPS_LOG_DIRECTORY=" + settings_.run_dir + "/mps/GPU-a/log"));
   EXPECT_TRUE(std::filesystem::is_directory(pipe("GPU-a")));
@@ -89,6 +95,7 @@ TEST_F(MpsEnforcerTest, PreparingAgainCostsNothing) {
 TEST_F(MpsEnforcerTest, StartsItElsewhereIfSoTold) {
   settings_.launcher = {"nsenter", "--target", "1"};
   settings_.multiuser = false;
+  settings_.own_shm = false;
   renew();
   ASSERT_TRUE(enforcer_->prepare("GPU-a"));
   EXPECT_EQ(
@@ -102,8 +109,9 @@ TEST_F(MpsEnforcerTest, TellsAContainerItsLimits) {
   EXPECT_EQ(edits->env, (std::vector<std::string>{"CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0=8192M",
                                                   "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=25",
                                                   "CUDA_MPS_PIPE_DIRECTORY=/run/tangram/mps"}));
-  EXPECT_EQ(edits->mounts, (std::vector<BindMount>{{pipe("GPU-a"), "/run/tangram/mps", false},
-                                                   {"/run/tangram/shm", "/dev/shm", false}}));
+  EXPECT_EQ(edits->mounts,
+            (std::vector<BindMount>{{pipe("GPU-a"), "/run/tangram/mps", false},
+                                    {settings_.run_dir + "/shm", "/dev/shm", false}}));
 }
 
 struct PercentCase {
@@ -214,10 +222,29 @@ TEST_F(MpsEnforcerTest, KillsADaemonThatHangs) {
   ASSERT_TRUE(enforcer_->prepare("GPU-a"));
   std::ofstream(pipe("GPU-a") + "/nvidia-cuda-mps-control.pid") << "4711\n";
   programs_.hang(pipe("GPU-a"));
-  enforcer_->look_after();
+  for (int look = 0; look < 11; ++look) enforcer_->look_after();
+  EXPECT_TRUE(programs_.killed().empty()) << "a slow machine is no reason to end all clients' work";
   enforcer_->look_after();
   EXPECT_EQ(programs_.killed(), (std::vector<std::string>{"nvidia-cuda-mps-control 4711"}));
   EXPECT_TRUE(enforced("GPU-a"));
+}
+
+TEST_F(MpsEnforcerTest, ReadsNoPidFromWhatAClientPutThere) {
+  ASSERT_TRUE(enforcer_->prepare("GPU-a"));
+  const std::string file = pipe("GPU-a") + "/nvidia-cuda-mps-control.pid";
+  ASSERT_EQ(mkfifo(file.c_str(), 0600), 0);  // to open it as a file would wait for ever
+  programs_.hang(pipe("GPU-a"));
+  for (int look = 0; look < 12; ++look) enforcer_->look_after();
+  EXPECT_TRUE(programs_.killed().empty());
+  EXPECT_FALSE(std::filesystem::exists(file)) << "it is removed before a new daemon starts";
+}
+
+TEST_F(MpsEnforcerTest, KnowsAtOnceWhatAnEarlierAgentLeft) {
+  ASSERT_TRUE(enforcer_->prepare("GPU-a"));
+  renew();
+  ASSERT_TRUE(enforcer_->release("GPU-a"));
+  EXPECT_TRUE(programs_.daemons().empty());
+  EXPECT_EQ(source_.exclusive().at("GPU-a"), false);
 }
 
 TEST_F(MpsEnforcerTest, StartsWithGrowingPauses) {

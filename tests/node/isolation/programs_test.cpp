@@ -47,20 +47,21 @@ TEST(ProgramsTest, KillsWhatTakesTooLongWithItsChildren) {
 
 TEST(ProgramsTest, DoesNotWaitForWhatAProgramLeavesBehind) {
   // A daemon that keeps its output open.
-  const auto end = shell("sleep 1000 & echo $!");
+  const auto end = shell("MARK=ours sleep 1000 & echo $!");
   ASSERT_TRUE(end);
   EXPECT_EQ(end->exit_code, 0);
   SystemPrograms programs;
   const std::int64_t pid = std::stoll(end->output);
-  EXPECT_FALSE(programs.kill(pid, "another-name"));
-  EXPECT_TRUE(programs.kill(pid, "sleep"));
+  EXPECT_FALSE(programs.kill(pid, "another-name", "MARK=ours"));
+  EXPECT_FALSE(programs.kill(pid, "sleep", "MARK=our"));
+  EXPECT_TRUE(programs.kill(pid, "sleep", "MARK=ours"));
 }
 
 TEST(ProgramsTest, KillsNobodyByAnOldNumber) {
   SystemPrograms programs;
-  EXPECT_FALSE(programs.kill(0, ""));
-  EXPECT_FALSE(programs.kill(1, ""));
-  EXPECT_FALSE(programs.kill(1LL << 40, "sleep"));
+  EXPECT_FALSE(programs.kill(0, "", ""));
+  EXPECT_FALSE(programs.kill(1, "", ""));
+  EXPECT_FALSE(programs.kill(1LL << 40, "sleep", ""));
 }
 
 TEST(ProgramsTest, OutputIsCut) {

@@ -18,7 +18,7 @@ TEST(SlotTest, IdsAndNumbersMatch) {
 TEST(AllocationAnswerTest, TheNameComesBackFromEveryPath) {
   for (const NamePath path :
        {NamePath::kCdiDevices, NamePath::kCdiAnnotation, NamePath::kEnvironment}) {
-    EXPECT_EQ(name_in(answer_with("slot-3.ab", path)), "slot-3.ab") << to_string(path);
+    EXPECT_EQ(name_in(answer_with("slot-3.ab", path)), (PassedName{"slot-3.ab", path}));
     EXPECT_EQ(parse_name_path(to_string(path)), path);
   }
   EXPECT_FALSE(parse_name_path("cdi"));

@@ -65,6 +65,13 @@ TEST(LocalPodTest, KnowsWhoChoosesDevicesHimself) {
   EXPECT_EQ(local.choose_devices, (std::set<std::string, std::less<>>{"i", "map"}));
 }
 
+TEST(LocalPodTest, KnowsTheUidOfAStaticPod) {
+  PodText mirror = pod("a");
+  mirror.annotations["kubernetes.io/config.mirror"] = "0123456789abcdef0123456789abcdef";
+  EXPECT_EQ(decoded(pod_json(mirror)).kubelet_uid, "0123456789abcdef0123456789abcdef");
+  EXPECT_EQ(decoded(pod_json(pod("a"))).kubelet_uid, "");
+}
+
 class LocalPodsTest : public ::testing::Test {
  protected:
   testing::ManualClock clock;
@@ -79,6 +86,7 @@ TEST_F(LocalPodsTest, KnowsThePodsOfAListAndWhatChangedSince) {
   pods.replace({pod_json(pod("a")), pod_json(pod("done", "Succeeded")), "no pod"});
   EXPECT_TRUE(pods.synced());
   EXPECT_TRUE(pods.find("uid-a"));
+  EXPECT_FALSE(pods.find(""));
   EXPECT_FALSE(pods.find("uid-done"));
   pods.change(kube::EventType::kAdded, pod_json(pod("b")));
   EXPECT_EQ(pods.requested()->milli, MilliGpu(1000));

@@ -117,7 +117,7 @@ class MpsCheck {
   static node::MpsSettings settings_in(const std::string& work_dir) {
     node::MpsSettings settings;
     settings.run_dir = work_dir;
-    settings.shm_path = "/dev/shm";
+    settings.own_shm = false;
     return settings;
   }
 
@@ -178,7 +178,9 @@ class MpsCheck {
     const auto pid = read_file(node::MpsDaemon::base_dir(settings_) + "/" + card_.card.id +
                                "/pipe/nvidia-cuda-mps-control.pid");
     if (!pid) return report_.not_checked(what, "it wrote no pid file");
-    if (!programs_.kill(std::atoll(pid->c_str()), "nvidia-cuda-mps-control")) {
+    if (!programs_.kill(std::atoll(pid->c_str()), "nvidia-cuda-mps-control",
+                        "CUDA_MPS_PIPE_DIRECTORY=" + node::MpsDaemon::base_dir(settings_) + "/" +
+                            card_.card.id + "/pipe")) {
       return report_.not_checked(what, "its pid file names no daemon: " + *pid);
     }
     for (int look = 0; look < 3; ++look) {

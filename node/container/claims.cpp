@@ -1,0 +1,92 @@
+#include "node/container/claims.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+namespace tangram::node {
+namespace {
+
+/// The claim of a container by a grant; nothing if the grant does not name it.
+std::optional<CardClaim> claim_of(const model::Grant& grant, std::string_view container) {
+  for (const model::ContainerGrant& part : grant.containers) {
+    if (part.container != container) continue;
+    return CardClaim{.pod_uid = grant.pod_uid,
+                     .issued_at = grant.issued_at,
+                     .isolation = grant.isolation,
+                     .container = part};
+  }
+  return std::nullopt;
+}
+
+/// The pods that have a process, looked for when it is first asked.
+class Living {
+ public:
+  explicit Living(const Processes& processes) : processes_(processes) {}
+  bool has(const std::string& uid) {
+    if (!pods_) pods_ = processes_.pods();
+    return pods_->contains(uid);
+  }
+
+ private:
+  const Processes& processes_;
+  std::optional<std::map<std::string, std::int64_t>> pods_;
+};
+
+}  // namespace
+
+std::vector<CardClaim> card_claims(const PodSource& pods, const Journal& journal,
+                                   const Processes& processes) {
+  std::vector<CardClaim> claims;
+  std::set<std::pair<std::string, std::string>> admitted;  // UID, container
+  Living living(processes);
+  const bool synced = pods.synced();
+  for (const Allocation& allocation : journal.all()) {
+    if (!allocation.claim) continue;
+    const Claim& noted = *allocation.claim;
+    const bool leaving = synced && !pods.find(noted.pod_uid);
+    if (leaving && !living.has(noted.pod_uid)) continue;
+    const auto grant = model::decode_grant(noted.grant);
+    auto claim = grant ? claim_of(*grant, noted.container) : std::nullopt;
+    if (!claim || !admitted.emplace(noted.pod_uid, noted.container).second) continue;
+    claim->admitted = true;
+    claim->whole = noted.whole;
+    claim->leaving = leaving;
+    claims.push_back(std::move(*claim));
+  }
+  for (const LocalPodPtr& pod : pods.all()) {
+    if (!pod->grant) continue;
+    for (const model::ContainerInfo& info : pod->pod.containers) {
+      if (info.slots == 0 || admitted.contains({pod->pod.uid, info.name})) continue;
+      if (auto claim = claim_of(*pod->grant, info.name)) claims.push_back(std::move(*claim));
+    }
+  }
+  return claims;
+}
+
+Result<std::vector<Leftover>> leftovers(CardSource& source, const std::vector<std::string>& cards,
+                                        const PodSource& pods, const Processes& processes,
+                                        const std::vector<CardClaim>& claims) {
+  std::vector<Leftover> left;
+  if (!pods.synced()) return left;  // nobody knows yet who is gone
+  for (const std::string& card : cards) {
+    const auto activity = source.activity(card);
+    if (!activity && activity.error().code == Errc::kNotFound) continue;  // check_grant says so
+    if (!activity) return activity.error();
+    std::map<std::string, std::uint64_t> used;  // by pod UID
+    for (const CardProcess& process : activity->processes) {
+      const std::string uid = processes.pod_of(process.pid);
+      const bool claimed = std::any_of(claims.begin(), claims.end(), [&](const CardClaim& claim) {
+        return claim.pod_uid == uid;
+      });
+      if (uid.empty() || claimed || pods.find(uid)) continue;
+      used[uid] += process.memory_bytes;
+    }
+    for (const auto& [uid, bytes] : used) left.push_back({card, uid, bytes});
+  }
+  return left;
+}
+
+}  // namespace tangram::node

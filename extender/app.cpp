@@ -2,6 +2,7 @@
 
 #include "extender/card_metrics.hpp"
 #include "extender/http_server.hpp"
+#include "extender/idle.hpp"
 #include "extender/router.hpp"
 #include "extender/views.hpp"
 #include "policies/trace_pods.hpp"
@@ -101,35 +102,6 @@ HttpResponse exposition_page() {
   page.content_type = "text/plain; version=0.0.4; charset=utf-8";
   page.gzip = true;
   return page;
-}
-
-struct Idle {
-  double idle = 0;
-  double fragmented = 0;
-  Mebibytes stranded;
-  std::size_t cards = 0;
-  std::size_t over_granted = 0;
-  std::size_t stray_grants = 0;
-};
-
-/// What the cluster's idle cards are worth to the pods that come, and what is more than there.
-Idle measure_idle(const model::ClusterSnapshot& cluster, const policies::Workload& workload) {
-  const policies::FragmentationMeasure measure(workload);
-  Idle sum;
-  cluster.for_each([&](const model::NodeState& node) {
-    sum.cards += node.cards().size();
-    sum.idle += static_cast<double>(policies::idle_compute(node).count());
-    sum.fragmented += measure.fragmented_milli(node);
-    sum.stray_grants += static_cast<std::size_t>(node.stray_grants);
-    for (std::size_t i = 0; i < node.cards().size(); ++i) {
-      const model::Card& card = node.cards()[i];
-      if (model::over_granted(card, node.use[i])) ++sum.over_granted;
-      if (model::free_compute(card, node.use[i]) == MilliGpu{}) {
-        sum.stranded += model::free_memory(card, node.use[i]);
-      }
-    }
-  });
-  return sum;
 }
 
 double seconds_since(TimePoint then, TimePoint now) {

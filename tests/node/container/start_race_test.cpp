@@ -3,12 +3,12 @@
 #include "node/audit/auditor.hpp"
 #include "node/container/starter.hpp"
 #include "tests/node/container/start_fakes.hpp"
+#include "tests/testing/base64.hpp"
 #include "tests/testing/builders.hpp"
 #include "tests/testing/manual_clock.hpp"
 #include "tests/testing/temp_folder.hpp"
 
 #include <gtest/gtest.h>
-#include <openssl/evp.h>
 
 #include <atomic>
 #include <random>
@@ -17,14 +17,7 @@
 namespace tangram::node {
 namespace {
 
-std::string base64(const std::string& bytes) {
-  std::string text(4 * ((bytes.size() + 2) / 3) + 1, '\0');
-  const int length = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
-                                     reinterpret_cast<const unsigned char*>(bytes.data()),
-                                     static_cast<int>(bytes.size()));
-  text.resize(static_cast<std::size_t>(length));
-  return text;
-}
+using testing::base64;
 
 /// A field of bytes in protobuf's encoding, shorter than 128.
 std::string field(int number, const std::string& bytes) {

@@ -4,9 +4,9 @@
 #include "base/json.hpp"
 #include "kubelet/deviceplugin.grpc.pb.h"
 #include "kubelet/podresources.grpc.pb.h"
+#include "tests/testing/base64.hpp"
 
 #include <grpcpp/grpcpp.h>
-#include <openssl/evp.h>
 
 #include <algorithm>
 #include <atomic>
@@ -23,15 +23,6 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr const char* kResource = "tangram.dev/gpu-slot";
-
-std::string base64(const std::string& bytes) {
-  std::string text(4 * ((bytes.size() + 2) / 3) + 1, '\0');
-  const int length = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
-                                     reinterpret_cast<const unsigned char*>(bytes.data()),
-                                     static_cast<int>(bytes.size()));
-  text.resize(static_cast<std::size_t>(length));
-  return text;
-}
 
 std::shared_ptr<grpc::Channel> channel(const std::string& socket) {
   grpc::ChannelArguments arguments;

@@ -100,6 +100,25 @@ const model::Card* card_of(const CardsNow& cards, std::string_view id) {
   return nullptr;
 }
 
+/// As set, or as the node's software allows; while the API server cannot say, as it was: a wrong
+/// guess would let containers start without their cards.
+Result<NamePath> find_name_path(const Settings& settings, kube::KubeApi& api, bool reachable) {
+  if (settings.name_path) return *settings.name_path;
+  const std::string memory = settings.state_dir + "/device-ids-by";
+  const auto text = read_file(memory);
+  const auto before = text ? parse_name_path(*text) : std::nullopt;
+  if (!reachable && before) return *before;
+  const auto software = read_node_software(api, settings.node);
+  if (!software && before) return *before;
+  if (!software) return software.error();
+  const auto chosen = choose_name_path(*software, has_nvidia_specs(settings.nvidia_cdi_dirs));
+  if (!chosen) return chosen.error();
+  if (auto kept = replace_file(memory, to_string(*chosen)); !kept) {
+    spdlog::warn("{}", kept.error().message);
+  }
+  return chosen;
+}
+
 }  // namespace
 
 struct Agent::Impl {
@@ -375,7 +394,6 @@ Agent::~Agent() { stop(); }
 Result<std::unique_ptr<Agent>> Agent::create(Settings settings, Parts parts) {
   auto journal = Journal::open(settings.state_dir + "/allocations");
   if (!journal) return journal.error();
-  auto path = settings.name_path;
   std::vector<model::Card> previous;
   const auto node = read_own_node(parts.api, settings.node, kReadNodeLimit);
   if (node) {
@@ -387,22 +405,8 @@ Result<std::unique_ptr<Agent>> Agent::create(Settings settings, Parts parts) {
     // Running pods' containers must be able to start again: that needs no API server.
     spdlog::warn("the API server does not answer: {}", node.error().message);
   }
-  if (!path) {
-    const auto software = read_node_software(parts.api, settings.node);
-    const std::string memory = settings.state_dir + "/device-ids-by";
-    if (software) {
-      const auto chosen = choose_name_path(*software, has_nvidia_specs(settings.nvidia_cdi_dirs));
-      if (!chosen) return chosen.error();
-      path = *chosen;
-      if (auto kept = replace_file(memory, to_string(*path)); !kept) {
-        spdlog::warn("{}", kept.error().message);
-      }
-    } else if (const auto before = read_file(memory)) {
-      path = parse_name_path(*before);
-    }
-    // A wrong guess would let containers start without their cards.
-    if (!path) return fail(Errc::kUnavailable, software.error().message);
-  }
+  const auto path = find_name_path(settings, parts.api, node.has_value());
+  if (!path) return path.error();
   spdlog::info("containers are told of their device by {}", to_string(*path));
   auto agent = std::unique_ptr<Agent>(new Agent(std::make_unique<Impl>(
       std::move(settings), std::move(parts), std::move(*journal), *path, std::move(previous))));

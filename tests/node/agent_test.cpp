@@ -1,0 +1,178 @@
+#include "node/agent.hpp"
+
+#include "base/file.hpp"
+#include "extender/http_client.hpp"
+#include "kube/client.hpp"
+#include "kube/local_api.hpp"
+#include "model/grant.hpp"
+#include "node/publish/node_record.hpp"
+#include "node/publish/own_node.hpp"
+#include "tests/node/kubelet/fake_kubelet.hpp"
+#include "tests/testing/eventually.hpp"
+#include "tests/testing/kube_builders.hpp"
+#include "tests/testing/temp_folder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace tangram::node {
+namespace {
+
+using testing::eventually;
+
+/// The whole agent, with cards of a file, before an API server in memory and a kubelet on real
+/// sockets.
+class AgentTest : public ::testing::Test {
+ protected:
+  AgentTest() {
+    EXPECT_TRUE(api.load_yaml(R"(
+apiVersion: v1
+kind: Node
+metadata: {name: n1}
+status:
+  capacity: {cpu: "8"}
+  nodeInfo: {kubeletVersion: v1.36.3, containerRuntimeVersion: "containerd://2.1.9"}
+)"));
+    write_cards("");
+    kubelet.start();
+  }
+  void write_cards(const std::string& of_b) {
+    EXPECT_TRUE(replace_file(folder.path() + "/cards.yaml",
+                             "version: 1\ncards:\n"
+                             "- {id: GPU-a, model: A100, memMiB: 1000, isolation: [none]}\n"
+                             "- {id: GPU-b, model: A100, memMiB: 1000, isolation: [none]" +
+                                 of_b + "}\n"));
+  }
+  void start() {
+    Settings settings;
+    settings.node = "n1";
+    settings.cards = "file:" + folder.path() + "/cards.yaml";
+    settings.kubelet_dir = folder.path();
+    settings.plugin_dir = kubelet.plugin_folder();
+    settings.cdi_dir = folder.path() + "/cdi";
+    settings.nvidia_cdi_dirs = {};
+    settings.state_dir = folder.path() + "/state";
+    settings.run_dir = folder.path() + "/run";
+    settings.listen = "127.0.0.1:0";
+    auto created =
+        Agent::create(settings, {.api = api,
+                                 .clock = clock,
+                                 .reporter = {.controller = "tangram.dev/node", .instance = "n1"},
+                                 .random = [this] { return engine(); }});
+    ASSERT_TRUE(created) << created.error().message;
+    agent = std::move(*created);
+  }
+  std::vector<model::Card> published() {
+    const auto node = read_own_node(api, "n1", std::chrono::seconds(1));
+    return node ? previous_cards(*node) : std::vector<model::Card>{};
+  }
+  /// As the extender does it: half of a card.
+  testing::FakeKubelet::Owner bind(const std::string& name, const std::string& card) {
+    const auto created = api.call(
+        {.method = kube::Method::kPost,
+         .path = "/api/v1/namespaces/ml/pods",
+         .query = {},
+         .body = testing::pod_json({.name = name, .limits = {{"tangram.dev/gpu-slot", "1"}}})});
+    const std::string uid = kube::decode_pod(created->body)->uid;
+    const model::GrantedCard half{.uuid = card,
+                                  .memory = Mebibytes(500),
+                                  .compute = MilliGpu(500),
+                                  .memory_limit = Mebibytes(500),
+                                  .compute_limit = MilliGpu(500)};
+    const model::Grant grant{.pod_uid = uid,
+                             .node = "n1",
+                             .issued_at = "2026-01-01T00:00:00Z",
+                             .isolation = model::Isolation::kNone,
+                             .containers = {{"main", {half}}},
+                             .signature = {}};
+    EXPECT_TRUE(kube::bind_pod(api,
+                               {.ns = "ml",
+                                .name = name,
+                                .uid = uid,
+                                .node = "n1",
+                                .annotations = {{"tangram.dev/gpu-grant", encode(grant)}}},
+                               std::chrono::seconds(1)));
+    return {.uid = uid, .pod = name};
+  }
+  std::string spec(const testing::FakeKubelet::Owner& owner) {
+    const std::string device = kubelet.device_of(owner);
+    const auto text = read_file(folder.path() + "/cdi/tangram.dev-slot-" +
+                                device.substr(device.find('=') + 1) + ".json");
+    return text ? *text : "";
+  }
+  std::string metrics() {
+    extender::HttpClient client;
+    if (!client.connect("127.0.0.1", agent->port())) return "";
+    const auto page = client.request("GET", "/metrics");
+    return page ? page->body : "";
+  }
+  bool shows(const std::string& line) { return metrics().find(line + "\n") != std::string::npos; }
+
+  testing::TempFolder folder;
+  SystemClock clock;
+  kube::LocalApi api{clock};
+  testing::FakeKubelet kubelet{folder.path(), 1};
+  std::mt19937_64 engine{1};
+  std::unique_ptr<Agent> agent;
+};
+
+TEST_F(AgentTest, FromCardsToAContainer) {
+  start();
+  ASSERT_TRUE(eventually([&] { return published().size() == 2 && kubelet.slots() == 32; }));
+  const auto a = bind("a", "GPU-b");
+  ASSERT_EQ(kubelet.admit(a), "");
+  ASSERT_EQ(kubelet.start_container(a), "");
+  EXPECT_NE(spec(a).find("TANGRAM_CARD_UUIDS=GPU-b"), std::string::npos);
+  EXPECT_TRUE(eventually([&] {
+    return shows(
+        R"(tangram_node_pod_memory_limit_bytes{namespace="ml",pod="a",uuid="GPU-b"} 524288000)");
+  })) << metrics();
+  EXPECT_TRUE(shows(R"(tangram_node_container_starts_total{result="prepared"} 1)"));
+  EXPECT_TRUE(shows(R"(tangram_node_card_healthy{uuid="GPU-a",model="A100"} 1)"));
+  EXPECT_TRUE(shows("tangram_node_registered 1"));
+  EXPECT_TRUE(shows("tangram_node_slots 32"));
+}
+
+TEST_F(AgentTest, ASickCardIsPublishedAndTakesNobodyNew) {
+  start();
+  ASSERT_TRUE(eventually([&] { return kubelet.slots() == 32; }));
+  const auto before = bind("before", "GPU-b");
+  ASSERT_EQ(kubelet.admit(before), "");
+  ASSERT_EQ(kubelet.start_container(before), "");
+  write_cards(", healthy: false, reason: smells burnt");
+  ASSERT_TRUE(eventually([&] {
+    const auto cards = published();
+    return cards.size() == 2 && !cards[1].healthy;
+  }));
+  EXPECT_EQ(kubelet.slots(), 32) << "slots say nothing of cards";
+  EXPECT_EQ(kubelet.start_container(before), "") << "what runs, stays";
+  const auto after = bind("after", "GPU-b");
+  ASSERT_EQ(kubelet.admit(after), "");
+  EXPECT_EQ(kubelet.start_container(after).find("tangram: cannot start: card GPU-b is sick"), 0U);
+}
+
+TEST_F(AgentTest, AnotherAgentGoesOnWhereThisOneEnded) {
+  start();
+  ASSERT_TRUE(eventually([&] { return kubelet.slots() == 32; }));
+  const auto a = bind("a", "GPU-a");
+  ASSERT_EQ(kubelet.admit(a), "");
+  agent.reset();
+  start();
+  ASSERT_TRUE(eventually([&] { return kubelet.slots() == 32; }));
+  EXPECT_EQ(kubelet.start_container(a), "");
+  EXPECT_NE(spec(a).find("TANGRAM_CARD_UUIDS=GPU-a"), std::string::npos);
+}
+
+TEST_F(AgentTest, WithoutItsNodeItSaysSo) {
+  Settings settings;
+  settings.node = "other";
+  settings.state_dir = folder.path() + "/state";
+  const auto created = Agent::create(
+      settings, {.api = api, .clock = clock, .reporter = {}, .random = [] { return 1U; }});
+  ASSERT_FALSE(created);
+  EXPECT_NE(created.error().message.find("--node-name"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tangram::node

@@ -1,0 +1,59 @@
+#include "node/settings.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <vector>
+
+namespace tangram::node {
+namespace {
+
+ParsedSettings parse(std::vector<const char*> arguments) {
+  arguments.insert(arguments.begin(), "tangram-node");
+  return parse_settings(static_cast<int>(arguments.size()), arguments.data());
+}
+
+TEST(SettingsTest, ANodeNameIsEnough) {
+  const auto parsed = parse({"--node-name", "n1"});
+  EXPECT_FALSE(parsed.exit);
+  EXPECT_EQ(parsed.settings.node, "n1");
+  EXPECT_EQ(parsed.settings.sharers_per_card, 16);
+  EXPECT_FALSE(parsed.settings.name_path);
+  EXPECT_TRUE(parsed.settings.aggregates);
+  EXPECT_EQ(parsed.settings.listen, "127.0.0.1:9899") << "no port beyond this host unless told so";
+}
+
+TEST(SettingsTest, ReadsWhatItIsTold) {
+  const auto parsed = parse({"--node-name=n1", "--cards=file:/etc/cards.yaml", "--aggregates=false",
+                             "--device-ids-by=env", "--nvidia-cdi-dirs=/a,/b", "--audit-interval=5",
+                             "--mps-launcher=nsenter --target 1", "--mps-multiuser=false"});
+  ASSERT_FALSE(parsed.exit);
+  EXPECT_EQ(parsed.settings.cards, "file:/etc/cards.yaml");
+  EXPECT_FALSE(parsed.settings.aggregates);
+  EXPECT_EQ(parsed.settings.name_path, NamePath::kEnvironment);
+  EXPECT_EQ(parsed.settings.nvidia_cdi_dirs, (std::vector<std::string>{"/a", "/b"}));
+  EXPECT_EQ(parsed.settings.audit_interval, std::chrono::seconds(5));
+  EXPECT_EQ(parsed.settings.mps_launcher, "nsenter --target 1");
+  EXPECT_FALSE(parsed.settings.mps_multiuser);
+}
+
+TEST(SettingsTest, TheEnvironmentSaysWhatTheLineDoesNot) {
+  ASSERT_EQ(setenv("TANGRAM_NODE_NODE_NAME", "of-the-environment", 1), 0);
+  EXPECT_EQ(parse({}).settings.node, "of-the-environment");
+  EXPECT_EQ(parse({"--node-name=of-the-line"}).settings.node, "of-the-line");
+  ASSERT_EQ(unsetenv("TANGRAM_NODE_NODE_NAME"), 0);
+}
+
+TEST(SettingsTest, HelpEndsWellAndMistakesDoNot) {
+  EXPECT_EQ(parse({"--help"}).exit, 0);
+  EXPECT_EQ(parse({"--version"}).exit, 0);
+  EXPECT_EQ(parse({}).exit, 2) << "no node name";
+  for (const char* mistake : {"--cards=nvidia", "--cards=file:", "--sharers-per-card=49",
+                              "--sharers-per-card=0", "--device-ids-by=cdi", "--time-slice=4",
+                              "--audit-interval=0", "--log-level=loud", "--unknown"}) {
+    EXPECT_EQ(parse({"--node-name=n1", mistake}).exit, 2) << mistake;
+  }
+}
+
+}  // namespace
+}  // namespace tangram::node

@@ -28,6 +28,7 @@ TEST_F(NodeSlotTest, AReusedSlotNeverShowsTheFormerPodsCard) {
     short_ones.push_back(std::move(pod));
   }
   create(short_ones);
+  ASSERT_TRUE(eventually(30s, [&] { return slots_offered() == 4; }));
   EXPECT_TRUE(eventually(std::chrono::seconds(30 + 3 * pods), [&] {
     return std::ranges::all_of(states(),
                                [](const auto& pod) { return pod.second.phase == "Succeeded"; });

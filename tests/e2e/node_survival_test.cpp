@@ -12,8 +12,6 @@ const std::string kStatus = std::string("/api/v1/nodes/") + RealNode::kName + "/
 
 class NodeSurvivalTest : public NodeTest {
  protected:
-  using NodeTest::NodeTest;
-
   struct Count {
     int running = 0;    ///< with the same container as before
     int restarted = 0;  ///< runs, its container was started anew
@@ -97,13 +95,7 @@ class NodeSurvivalTest : public NodeTest {
   int probes_ = 0;
 };
 
-/// Cards of its own: a sick one stays sick for ten minutes, for later tests too.
-class NodeSickTest : public NodeSurvivalTest {
- protected:
-  NodeSickTest() : NodeSurvivalTest(node_with_cards("sick", 8).cards) {}
-};
-
-TEST_F(NodeSickTest, NoPodIsLostWhenKubeletRestartsBesideASickCard) {
+TEST_F(NodeSurvivalTest, NoPodIsLostWhenKubeletRestartsBesideASickCard) {
   const int holding = sized(12, 4);
   start_pods(holding, sized(4, 1));
   for (auto& card : cards_) card.healthy = false;

@@ -1,6 +1,7 @@
 #include "node/agent.hpp"
 
 #include "base/file.hpp"
+#include "base/quote.hpp"
 #include "kube/reflector.hpp"
 #include "kube/rest_config.hpp"
 #include "model/request.hpp"
@@ -100,19 +101,28 @@ const model::Card* card_of(const CardsNow& cards, std::string_view id) {
   return nullptr;
 }
 
+/// What an earlier agent chose.
+Result<NamePath> remembered_name_path(const std::string& file) {
+  const auto text = read_file(file);
+  if (!text) return text.error();
+  if (const auto path = parse_name_path(*text)) return *path;
+  return fail(Errc::kInvalidArgument, file + " holds " + quote(*text));
+}
+
 /// As set, or as the node's software allows; while the API server cannot say, as it was: a wrong
 /// guess would let containers start without their cards.
 Result<NamePath> find_name_path(const Settings& settings, kube::KubeApi& api, bool reachable) {
   if (settings.name_path) return *settings.name_path;
   const std::string memory = settings.state_dir + "/device-ids-by";
-  const auto text = read_file(memory);
-  const auto before = text ? parse_name_path(*text) : std::nullopt;
-  if (!reachable && before) return *before;
+  auto before = remembered_name_path(memory);
+  if (!reachable && before) return before;
   const auto software = read_node_software(api, settings.node);
-  if (!software && before) return *before;
-  if (!software) return software.error();
-  const auto chosen = choose_name_path(*software, has_nvidia_specs(settings.nvidia_cdi_dirs));
-  if (!chosen) return chosen.error();
+  if (!software) {
+    if (before) return before;
+    return software.error();
+  }
+  auto chosen = choose_name_path(*software, has_nvidia_specs(settings.nvidia_cdi_dirs));
+  if (!chosen) return chosen;
   if (auto kept = replace_file(memory, to_string(*chosen)); !kept) {
     spdlog::warn("{}", kept.error().message);
   }

@@ -76,7 +76,7 @@ class E2eTest : public ::testing::Test {
       {{"gpu-fraction", "0.333"}},
       {{"gpu-count", "1"}},
       {{"gpu-mem", "4000Mi"}, {"gpu-compute", "0.1"}},
-      {{"gpu-count", "2"}, {"gpu-fraction", "0.25"}},
+      {{"gpu-count", "2"}, {"gpu-fraction", "0.25"}, {"gpu-isolation", "time-slice"}},
       {{"gpu-mem", "1G"}, {"gpu-compute", "0"}},
       {{"gpu-fraction", "0.125"}, {"gpu-model", "A100*,H100*"}},
       {{"gpu-fraction", "0.75"}, {"gpu-model", "!Tesla*"}},

@@ -261,7 +261,11 @@ struct Agent::Impl {
     publisher.changed();
   }
 
-  void pods_changed() {
+  void pods_changed() { publisher.changed(); }
+
+  /// A lost card stays published as long as somebody holds it.
+  void forget_lost_cards() {
+    if (!pods.synced()) return;
     std::set<std::string> granted;
     for (const LocalPodPtr& pod : pods.all()) {
       if (!pod->grant) continue;
@@ -270,7 +274,6 @@ struct Agent::Impl {
       }
     }
     watcher.forget_lost(granted);
-    publisher.changed();
   }
 
   /// Never fewer than before: a slot may be given out between the look and the word to kubelet.
@@ -302,13 +305,19 @@ struct Agent::Impl {
         enforcer(mode).keep(shared.at(static_cast<std::size_t>(mode)));
         enforcer(mode).look_after();
       }
+      forget_lost_cards();
       kube::sleep_until_stopped(kEnforceEvery, stop);
     }
   }
 
   void audit(const std::stop_token& stop) {
-    while (!stop.stop_requested()) {
-      kube::sleep_until_stopped(settings.audit_interval, stop);
+    // The first two soon: the runtime reads all specs that an earlier agent has left, at every
+    // change.
+    constexpr std::chrono::seconds kSoon{5};
+    for (int looks = 0; !stop.stop_requested(); ++looks) {
+      const auto pause =
+          looks < 2 ? std::min(kSoon, settings.audit_interval) : settings.audit_interval;
+      kube::sleep_until_stopped(pause, stop);
       if (stop.stop_requested()) return;
       if (const auto looked = auditor.look(); !looked) {
         spdlog::warn("no audit: {}", looked.error().message);

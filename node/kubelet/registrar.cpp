@@ -22,10 +22,11 @@ constexpr milliseconds kUntilWatched{2'000};
 constexpr milliseconds kFirstBackoff{20};
 constexpr milliseconds kLongestBackoff{1'000};
 
-std::optional<std::uint64_t> inode(const std::string& path) {
+std::optional<FileId> file_id(const std::string& path) {
   struct stat info {};
   if (stat(path.c_str(), &info) != 0) return std::nullopt;
-  return info.st_ino;
+  constexpr std::int64_t kNanoseconds = 1'000'000'000;
+  return FileId{info.st_ino, info.st_mtim.tv_sec * kNanoseconds + info.st_mtim.tv_nsec};
 }
 
 }  // namespace
@@ -47,7 +48,7 @@ void Registrar::run(const std::stop_token& stop) {
     const auto watch = std::make_shared<FolderWatch>(std::move(*opened));
     const std::stop_callback wake_at_stop(stop, [watch] { watch->wake(); });
     plugin_.on_unwatched([watch] { watch->wake(); });
-    while (!stop.stop_requested() && inode(paths_.folder)) {
+    while (!stop.stop_requested() && file_id(paths_.folder)) {
       step();
       const auto now = Steady::now();
       const bool retrying = backoff_ > milliseconds{} && not_before_ > now;
@@ -59,22 +60,26 @@ void Registrar::run(const std::stop_token& stop) {
 }
 
 bool Registrar::own_socket_is_there() const {
-  return own_socket_ && inode(paths_.socket()) == own_socket_;
+  return own_socket_ && file_id(paths_.socket()) == own_socket_;
 }
 
 void Registrar::step() {
   if (!own_socket_is_there()) {
     const auto served = plugin_.serve(paths_.socket());
-    own_socket_ = inode(paths_.socket());
-    kubelet_socket_ = 0;
+    own_socket_ = file_id(paths_.socket());
+    kubelet_socket_.reset();
     if (!served) return spdlog::error("{}", served.error().message);
   }
-  const auto kubelet = inode(paths_.kubelet_socket());
+  const auto kubelet = file_id(paths_.kubelet_socket());
   if (!kubelet) {
     backoff_ = {};
     return;  // not running; its start wakes us
   }
-  const bool fresh = *kubelet != kubelet_socket_;
+  // A kubelet that was killed leaves its socket, on which we have waited ever longer: the new one
+  // must not wait, for it admits its pods now.
+  if (kubelet != seen_socket_) backoff_ = {};
+  seen_socket_ = kubelet;
+  const bool fresh = kubelet != kubelet_socket_;
   if (!fresh && plugin_.watched()) {
     backoff_ = {};
     return;
@@ -93,14 +98,17 @@ void Registrar::step() {
 
   const auto registered = register_plugin(paths_, resource_, kRegisterLimit);
   if (registered && plugin_.wait_until_watched(kUntilWatched)) {
-    kubelet_socket_ = *kubelet;
+    kubelet_socket_ = kubelet;
     backoff_ = {};
+    problem_.clear();
     ++registrations_;
     spdlog::info("kubelet has registered {}", resource_);
     return;
   }
-  spdlog::warn("{}; trying again", registered ? "kubelet registered us and does not listen"
-                                              : registered.error().message);
+  const std::string problem =
+      registered ? "kubelet registered us and does not listen" : registered.error().message;
+  if (problem != problem_) spdlog::warn("{}; trying again", problem);
+  problem_ = problem;
   not_before_ = Steady::now() + backoff_;
   backoff_ = std::min(backoff_ * 2, kLongestBackoff);
 }

@@ -12,6 +12,13 @@
 
 namespace tangram::node {
 
+/// Which file a path is: inode, and when it was made, for inodes are used again.
+struct FileId {
+  std::uint64_t inode = 0;
+  std::int64_t made_ns = 0;
+  friend bool operator==(const FileId&, const FileId&) = default;
+};
+
 /// Keeps a device plugin registered, whatever kubelet does.
 ///
 /// Kubelet removes all sockets of the folder when it starts, ours too, and makes its own anew; it
@@ -38,10 +45,12 @@ class Registrar {
   const PluginPaths paths_;
   const std::string resource_;
   DevicePlugin& plugin_;
-  std::optional<std::uint64_t> own_socket_;             ///< its inode
-  std::uint64_t kubelet_socket_ = 0;                    ///< inode at which it was registered last
+  std::optional<FileId> own_socket_;
+  std::optional<FileId> seen_socket_;                   ///< kubelet's, at the last look
+  std::optional<FileId> kubelet_socket_;                ///< at which it was registered last
   std::chrono::steady_clock::time_point not_before_{};  ///< the next registration
   std::chrono::milliseconds backoff_{};
+  std::string problem_;  ///< as logged last
   std::atomic<std::uint64_t> registrations_ = 0;
 };
 

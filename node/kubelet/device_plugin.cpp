@@ -8,7 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <condition_variable>
+#include <cstdio>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -49,15 +51,21 @@ class DevicePlugin::Endpoint final : public v1beta1::DevicePlugin::Service {
   explicit Endpoint(std::shared_ptr<Core> core) : core_(std::move(core)) {}
   ~Endpoint() override { stop(); }
 
+  /// gRPC removes the path it was bound to when the server ends, be it another server's by then. So
+  /// each has a path of its own, and the socket is renamed into its place.
   Result<void> serve(const std::string& socket) {
-    unlink(socket.c_str());
+    static std::atomic<unsigned> count = 0;
+    const std::string own = socket + "." + std::to_string(count++);
+    unlink(own.c_str());
     grpc::ServerBuilder builder;
-    builder.AddListeningPort("unix:" + socket, grpc::InsecureServerCredentials());
+    builder.AddListeningPort("unix:" + own, grpc::InsecureServerCredentials());
     builder.RegisterService(this);
     server_ = builder.BuildAndStart();
-    if (!server_) return fail(Errc::kUnavailable, "cannot listen on " + socket);
+    if (!server_) return fail(Errc::kUnavailable, "cannot listen on " + own);
     // Whoever may connect may take slots: root, as kubelet is.
-    chmod(socket.c_str(), S_IRUSR | S_IWUSR);
+    if (chmod(own.c_str(), S_IRUSR | S_IWUSR) != 0 || rename(own.c_str(), socket.c_str()) != 0) {
+      return fail(Errc::kUnavailable, "cannot move a socket to " + socket);
+    }
     return {};
   }
 

@@ -333,7 +333,7 @@ struct Agent::Impl {
       now.cards.push_back(
           {card.card, activity ? std::optional(std::move(*activity)) : std::nullopt});
     }
-    now.pods = pod_readings(*cards);
+    now.pods = pod_readings(*cards, now.cards);
     now.xids = watcher.xid_counts();
     now.starts = starter.counts();
     now.audits = auditor.counts();
@@ -346,11 +346,14 @@ struct Agent::Impl {
     return now;
   }
 
-  std::vector<Readings::PodReading> pod_readings(const CardsNow& cards) {
-    std::map<std::pair<std::string, std::string>, std::uint64_t> used;  // pod UID, card
-    for (const PodUse& use : pod_uses(*source, cards, processes, "")) {
-      used[{use.pod_uid, use.card}] = use.bytes;
+  std::vector<Readings::PodReading> pod_readings(
+      const CardsNow& cards, const std::vector<Readings::CardReading>& readings_of_cards) {
+    std::vector<PodUse> uses;
+    for (const auto& [card, activity] : readings_of_cards) {
+      if (activity) add_pod_uses(card.id, *activity, processes, "", uses);
     }
+    std::map<std::pair<std::string, std::string>, std::uint64_t> used;  // pod UID, card
+    for (const PodUse& use : uses) used[{use.pod_uid, use.card}] = use.bytes;
     std::vector<Readings::PodReading> readings;
     for (const LocalPodPtr& pod : pods.all()) {
       if (!pod->grant) continue;

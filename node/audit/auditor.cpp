@@ -10,21 +10,14 @@
 
 namespace tangram::node {
 
-std::vector<PodUse> pod_uses(CardSource& source, const CardsNow& cards, const Processes& processes,
-                             std::string_view own_pod) {
-  std::vector<PodUse> uses;
-  for (const InstalledCard& card : cards.inventory.cards) {
-    const auto activity = source.activity(card.card.id);
-    if (!activity)
-      continue;  // a lost one, or all: what kubelet and the API server say still counts
-    std::map<std::string, std::uint64_t> bytes;
-    for (const CardProcess& process : activity->processes) {
-      const std::string uid = processes.pod_of(process.pid);
-      if (!uid.empty() && uid != own_pod) bytes[uid] += process.memory_bytes;
-    }
-    for (const auto& [uid, sum] : bytes) uses.push_back({card.card.id, uid, sum});
+void add_pod_uses(const std::string& card, const CardActivity& activity, const Processes& processes,
+                  std::string_view own_pod, std::vector<PodUse>& uses) {
+  std::map<std::string, std::uint64_t> bytes;
+  for (const CardProcess& process : activity.processes) {
+    const std::string uid = processes.pod_of(process.pid);
+    if (!uid.empty() && uid != own_pod) bytes[uid] += process.memory_bytes;
   }
-  return uses;
+  for (const auto& [uid, sum] : bytes) uses.push_back({card, uid, sum});
 }
 
 Auditor::Auditor(Parts parts) : parts_(std::move(parts)) {}
@@ -58,7 +51,13 @@ Result<AuditView> Auditor::view() const {
   auto listed = parts_.lister.list();
   if (!listed) return listed.error();
   view.listed = std::move(*listed);
-  view.uses = pod_uses(parts_.source, *parts_.cards(), parts_.processes, parts_.own_pod);
+  const CardsPtr cards = parts_.cards();
+  for (const InstalledCard& card : cards->inventory.cards) {
+    const auto activity = parts_.source.activity(card.card.id);
+    // A lost one, or all: what kubelet and the API server say still counts.
+    if (!activity) continue;
+    add_pod_uses(card.card.id, *activity, parts_.processes, parts_.own_pod, view.uses);
+  }
   for (const auto& [uid, pid] : parts_.processes.pods()) view.living.insert(uid);
   view.pods = parts_.pods.all();
   return view;

@@ -16,11 +16,10 @@
 
 namespace tangram::node {
 
-/// Memory by card and pod, as the driver counts it. Left out are cards that do not answer,
-/// processes outside of pods, and those of the agent's own: MPS servers, to which older drivers
-/// ascribe what their clients use.
-[[nodiscard]] std::vector<PodUse> pod_uses(CardSource& source, const CardsNow& cards,
-                                           const Processes& processes, std::string_view own_pod);
+/// What happens on a card, by pod. Left out are processes outside of pods, and those of the agent's
+/// own: MPS servers, to which older drivers ascribe what their clients use.
+void add_pod_uses(const std::string& card, const CardActivity& activity, const Processes& processes,
+                  std::string_view own_pod, std::vector<PodUse>& uses);
 
 /// Compares grants, slots, specs and processes, tells of differences that stay, and mends what is
 /// the agent's own: specs that are missing or left over, and the journal.

@@ -1,6 +1,5 @@
 #include "node/container/starter.hpp"
 
-#include "base/quote.hpp"
 #include "model/request.hpp"
 #include "node/container/container_edits.hpp"
 #include "node/container/nvidia_cdi.hpp"
@@ -9,9 +8,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <map>
 #include <optional>
-#include <set>
 #include <stop_token>
 #include <utility>
 

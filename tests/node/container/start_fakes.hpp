@@ -77,7 +77,8 @@ class FakeSource final : public CardSource {
   Result<CardActivity> activity(std::string_view card) override {
     if (!answers) return fail(Errc::kUnavailable, "the driver does not answer");
     CardActivity activity;
-    activity.processes = processes[std::string(card)];
+    const auto found = processes.find(std::string(card));
+    if (found != processes.end()) activity.processes = found->second;
     return activity;
   }
   Result<void> set_exclusive_process(std::string_view /*card*/, bool /*exclusive*/) override {

@@ -1,0 +1,33 @@
+#pragma once
+
+#include "extender/admission/pod.hpp"
+
+#include <string>
+#include <vector>
+
+/// Requests in the words of other GPU sharing systems, put into Tangram's.
+namespace tangram::extender {
+
+/// Which words are translated; the others are left alone.
+struct ForeignWords {
+  bool nvidia = false;    ///< nvidia.com/gpu: N
+  bool hami = false;      ///< nvidia.com/gpumem, gpumem-percentage, gpucores and annotations
+  bool gpushare = false;  ///< aliyun.com/gpu-mem
+  bool kai = false;       ///< annotations gpu-fraction, gpu-memory, gpu-fraction-num-devices
+};
+
+/// What becomes of a pod's words.
+struct Translation {
+  Texts annotations;  ///< to add, by full name: Tangram's own
+  std::vector<std::string>
+      resources;  ///< names to take out of every container's limits and requests
+  std::vector<std::string> mistakes;  ///< why it cannot be translated, each with what to write
+  std::vector<std::string> warnings;  ///< what differs from what the words mean elsewhere
+
+  [[nodiscard]] bool empty() const { return annotations.empty() && mistakes.empty(); }
+};
+
+/// Pure. A pod without such words, or whose words are switched off, gives an empty translation.
+[[nodiscard]] Translation translate(const AdmittedPod& pod, const ForeignWords& words);
+
+}  // namespace tangram::extender

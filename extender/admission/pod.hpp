@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+/// A pod as an admission request shows it: as its author wrote it, before anything was decided.
+namespace tangram::extender {
+
+/// By full name: "tangram.dev/gpu-fraction", "nvidia.com/gpu".
+using Texts = std::map<std::string, std::string, std::less<>>;
+
+struct AdmittedContainer {
+  enum class Kind : std::uint8_t {
+    kApp,
+    kSidecar,    ///< an init container with restartPolicy: Always
+    kInit,       ///< an ordinary init container: ends before the app starts
+    kEphemeral,  ///< added for debugging; cannot have resources
+  };
+  Kind kind = Kind::kApp;
+  std::size_t index = 0;  ///< in its own list: spec.containers, initContainers, ephemeralContainers
+  std::string name;
+  Texts limits;    ///< quantities as written, numbers included
+  Texts requests;  ///< the same
+};
+
+struct AdmittedPod {
+  std::string ns;    ///< of the request: the object may leave it out
+  std::string name;  ///< or generateName with a star
+  Texts annotations;
+  Texts labels;
+  std::string scheduler_name;
+  std::vector<AdmittedContainer>
+      containers;  ///< app containers, then init containers, then ephemeral
+};
+
+}  // namespace tangram::extender

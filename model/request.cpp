@@ -56,16 +56,16 @@ int GpuRequest::card_count() const {
   return cards;
 }
 
-bool model_matches(const std::vector<std::string>& globs, std::string_view model) {
+bool globs_match(const std::vector<std::string>& globs, std::string_view text) {
   bool wanted = true;
   bool any_include = false;
   bool included = false;
   for (const std::string_view glob : globs) {
     if (!glob.empty() && glob.front() == '!') {
-      wanted = wanted && !glob_matches(glob.substr(1), model);
+      wanted = wanted && !glob_matches(glob.substr(1), text);
     } else {
       any_include = true;
-      included = included || glob_matches(glob, model);
+      included = included || glob_matches(glob, text);
     }
   }
   return wanted && (included || !any_include);

@@ -91,6 +91,10 @@ Result<GpuRequest> parse_request(const Annotations& annotations,
                                  const std::vector<ContainerInfo>& containers,
                                  Isolation default_isolation);
 
+/// Is this the key of an annotation that says how much a container gets: "gpu-mem", or
+/// "gpu-mem.NAME" for the container NAME?
+[[nodiscard]] bool is_share_key(std::string_view key);
+
 /// Does a card's model or id satisfy the request's globs? '*' any text, '?' one character.
 [[nodiscard]] bool globs_match(const std::vector<std::string>& globs, std::string_view text);
 

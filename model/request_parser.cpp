@@ -249,6 +249,8 @@ bool every_slot_has_a_request(const std::vector<ContainerInfo>& infos, const Con
 
 }  // namespace
 
+bool is_share_key(std::string_view key) { return holds(kShareKeys, key.substr(0, key.find('.'))); }
+
 Result<GpuRequest> parse_request(const Annotations& annotations,
                                  const std::vector<ContainerInfo>& infos,
                                  Isolation default_isolation) {

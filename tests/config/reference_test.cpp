@@ -67,7 +67,8 @@ class SettingTest : public testing::Test {
     if (setting.key == "default_isolation") return "none";
     if (setting.key == "source") return "kubeconfig";
     if (setting.key == "level") return "error";
-    if (setting.key == "enabled") return "false";
+    const auto& rule = std::get<TextRule>(setting.rule);
+    if (rule.form == "true or false") return rule.get(defaults) == "true" ? "false" : "true";
     return "other";
   }
 };

@@ -114,6 +114,18 @@ struct Config {
     friend bool operator==(const Foreign&, const Foreign&) = default;
   };
 
+  struct Admission {
+    std::string scheduler_name;
+    std::vector<std::string> replaced_schedulers{"default-scheduler", "hami-scheduler",
+                                                 "kai-scheduler"};
+    std::string runtime_class;
+    bool node_selector = false;
+    bool aggregates = true;
+    bool allow_visible_devices = false;
+    std::string extender_user = "system:serviceaccount:tangram-system:tangram-extender";
+    friend bool operator==(const Admission&, const Admission&) = default;
+  };
+
   struct Log {
     std::string level = "info";
     friend bool operator==(const Log&, const Log&) = default;
@@ -127,6 +139,7 @@ struct Config {
   Eviction eviction;
   Fragmentation fragmentation;
   Bestfit bestfit;
+  Admission admission;
   Foreign foreign;
   Log log;
   friend bool operator==(const Config&, const Config&) = default;

@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 
+#include <algorithm>
 #include <array>
 #include <type_traits>
 #include <utility>
@@ -65,6 +66,37 @@ TextRule yes_or_no() {
             Where::in(config) = text == "true";
             return true;
           }};
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text.append(text.empty() ? "" : ",").append(name);
+  return text;
+}
+
+/// "a,b" -> {"a", "b"}; nothing if a name is empty.
+std::optional<std::vector<std::string>> split(std::string_view text) {
+  std::vector<std::string> names;
+  while (!text.empty()) {
+    const std::string_view name = text.substr(0, text.find(','));
+    if (name.empty() || name.size() + 1 == text.size()) return std::nullopt;
+    names.emplace_back(name);
+    text.remove_prefix(std::min(name.size() + 1, text.size()));
+  }
+  return names;
+}
+
+template <auto Part, auto Field>
+TextRule name_list(std::string_view form) {
+  using Where = Place<Part, Field>;
+  return {.form = std::string(form),
+          .get = [](const Config& config) { return joined(Where::in(config)); },
+          .set =
+              [](Config& config, std::string_view text) {
+                auto names = split(text);
+                if (names) Where::in(config) = std::move(*names);
+                return names.has_value();
+              }};
 }
 
 // ---- texts of a closed set ----
@@ -406,6 +438,48 @@ Section bestfit_section() {
                                   {1'000'000, "a thousand cards are no single node"})}}};
 }
 
+Section admission_section() {
+  constexpr auto kPart = &Config::admission;
+  using Part = Config::Admission;
+  return {
+      "admission",
+      "What the admission webhook makes of pods that ask for a GPU, and of their neighbours; see "
+      "docs/admission.md.",
+      {{"scheduler_name",
+        "The schedulerName that pods with a request get, such as tangram where kube-scheduler has "
+        "a profile of that name for them; \"\" = they keep their own, but pods translated from a "
+        "peer's words get default-scheduler instead of the peer's.",
+        free_text<kPart, &Part::scheduler_name, true>("a scheduler's name, or \"\"")},
+       {"replaced_schedulers",
+        "Which schedulerName is replaced by scheduler_name, with commas between: the default, and "
+        "the peers' whose requests Tangram translates. A pod that names another scheduler keeps "
+        "it.",
+        name_list<kPart, &Part::replaced_schedulers>(
+            "names with one comma between and no spaces, or \"\"")},
+       {"runtime_class",
+        "The runtimeClassName that pods with a request get if they name none, such as nvidia; "
+        "\"\" = none.",
+        free_text<kPart, &Part::runtime_class, true>("the name of a RuntimeClass, or \"\"")},
+       {"node_selector",
+        "Whether pods with a request get the nodeSelector tangram.dev/gpu: \"true\" if they do not "
+        "say otherwise. Slots alone keep them on GPU nodes; this also tells the autoscaler and "
+        "people.",
+        yes_or_no<kPart, &Part::node_selector>()},
+       {"aggregates",
+        "Whether containers with a request get tangram.dev/gpu-milli and tangram.dev/gpu-mem-mib, "
+        "by which quotas, kube-scheduler's own fit and its preemption see them. Nodes must "
+        "publish these (--aggregates of the agent), else no node fits.",
+        yes_or_no<kPart, &Part::aggregates>()},
+       {"allow_visible_devices",
+        "Whether containers may write NVIDIA_VISIBLE_DEVICES themselves. With it they can take "
+        "cards that nobody gave them.",
+        yes_or_no<kPart, &Part::allow_visible_devices>()},
+       {"extender_user",
+        "The user as whom the extender binds pods: nobody else may write tangram.dev/gpu-grant.",
+        free_text<kPart, &Part::extender_user, false>(
+            "a user name, as in system:serviceaccount:tangram-system:tangram-extender")}}};
+}
+
 TextRule gpushare_unit_rule() {
   return {.form = "GiB or MiB",
           .get =
@@ -456,10 +530,17 @@ Section log_section() {
 }  // namespace
 
 const std::vector<Section>& sections() {
-  static const std::vector<Section> kSections{
-      server_section(),          scheduler_section(), bind_section(),          kube_section(),
-      leader_election_section(), eviction_section(),  fragmentation_section(), bestfit_section(),
-      foreign_section(),         log_section()};
+  static const std::vector<Section> kSections{server_section(),
+                                              scheduler_section(),
+                                              bind_section(),
+                                              kube_section(),
+                                              leader_election_section(),
+                                              eviction_section(),
+                                              fragmentation_section(),
+                                              bestfit_section(),
+                                              admission_section(),
+                                              foreign_section(),
+                                              log_section()};
   return kSections;
 }
 

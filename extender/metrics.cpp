@@ -24,6 +24,12 @@ constexpr std::array<BindOutcome, kBindOutcomes> kAllOutcomes{
     BindOutcome::kRefused,    BindOutcome::kUnknown,      BindOutcome::kInvalid,
     BindOutcome::kUnavailable};
 
+constexpr std::array<AdmissionCall, kAdmissionCalls> kAllCalls{AdmissionCall::kMutate,
+                                                               AdmissionCall::kValidate};
+constexpr std::array<AdmissionOutcome, kAdmissionOutcomes> kAllAdmissions{
+    AdmissionOutcome::kAllowed, AdmissionOutcome::kPatched, AdmissionOutcome::kRefused,
+    AdmissionOutcome::kUnreadable};
+
 constexpr std::array<kube::EvictionOutcome, 4> kAllEvictions{
     kube::EvictionOutcome::kEvicted, kube::EvictionOutcome::kGone, kube::EvictionOutcome::kRefused,
     kube::EvictionOutcome::kFailed};
@@ -64,6 +70,16 @@ struct Metrics::Families {
             .Name("tangram_evictions_total")
             .Help("Evictions asked for of pods that can never start, by result.")
             .Register(registry);
+    auto& admission_results =
+        prometheus::BuildCounter()
+            .Name("tangram_admission_requests_total")
+            .Help("Requests of the API server to the admission webhook, by result.")
+            .Register(registry);
+    auto& admission_durations =
+        prometheus::BuildHistogram()
+            .Name("tangram_admission_request_duration_seconds")
+            .Help("Time to answer a request of the API server to the admission webhook.")
+            .Register(registry);
     // Made up front, so that every series is there from the first scrape on.
     for (const Verb verb : kAllVerbs) {
       duration[static_cast<std::size_t>(verb)] =
@@ -72,6 +88,16 @@ struct Metrics::Families {
     for (const BindOutcome outcome : kAllOutcomes) {
       binds[static_cast<std::size_t>(outcome)] =
           &bind_results.Add({{"result", std::string(to_string(outcome))}});
+    }
+    for (const AdmissionCall call : kAllCalls) {
+      const std::string operation(to_string(call));
+      const auto place = static_cast<std::size_t>(call);
+      admission_duration[place] =
+          &admission_durations.Add({{"operation", operation}}, kLatencyBuckets);
+      for (const AdmissionOutcome outcome : kAllAdmissions) {
+        admissions[place][static_cast<std::size_t>(outcome)] = &admission_results.Add(
+            {{"operation", operation}, {"result", std::string(to_string(outcome))}});
+      }
     }
     for (const kube::EvictionOutcome outcome : kAllEvictions) {
       evictions[static_cast<std::size_t>(outcome)] =
@@ -88,6 +114,8 @@ struct Metrics::Families {
   std::array<prometheus::Histogram*, kVerbs> duration{};
   std::array<prometheus::Counter*, kBindOutcomes> binds{};
   std::array<prometheus::Counter*, kAllEvictions.size()> evictions{};
+  std::array<prometheus::Histogram*, kAdmissionCalls> admission_duration{};
+  std::array<std::array<prometheus::Counter*, kAdmissionOutcomes>, kAdmissionCalls> admissions{};
 
   prometheus::Gauge& nodes = gauge(registry, "tangram_nodes", "Nodes in the books.").Add({});
   prometheus::Gauge& cards = gauge(registry, "tangram_cards", "Cards in the books.").Add({});
@@ -147,6 +175,12 @@ void Metrics::request_done(Verb verb, std::chrono::nanoseconds took) {
 
 void Metrics::bind_done(BindOutcome outcome) {
   families_->binds[static_cast<std::size_t>(outcome)]->Increment();
+}
+
+void Metrics::admission_done(const AdmissionService::Done& done) {
+  const auto call = static_cast<std::size_t>(done.call);
+  families_->admissions[call][static_cast<std::size_t>(done.outcome)]->Increment();
+  families_->admission_duration[call]->Observe(std::chrono::duration<double>(done.took).count());
 }
 
 void Metrics::eviction_done(kube::EvictionOutcome outcome) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "extender/admission/service.hpp"
 #include "extender/binder.hpp"
 #include "extender/evictor.hpp"
 #include "extender/findings.hpp"
@@ -49,6 +50,7 @@ class Metrics {
 
   void request_done(Verb verb, std::chrono::nanoseconds took);
   void bind_done(BindOutcome outcome);
+  void admission_done(const AdmissionService::Done& done);
   void eviction_done(kube::EvictionOutcome outcome);
 
   /// The page, in the Prometheus text format.

@@ -56,6 +56,18 @@ int GpuRequest::card_count() const {
   return cards;
 }
 
+std::size_t default_container(const std::vector<ContainerInfo>& containers) {
+  const auto first = [&](const auto& wanted) {
+    return std::find_if(containers.begin(), containers.end(), wanted);
+  };
+  const auto with_slot =
+      first([](const ContainerInfo& info) { return info.slots > 0 && !info.ordinary_init; });
+  const auto chosen = with_slot != containers.end()
+                          ? with_slot
+                          : first([](const ContainerInfo& info) { return !info.ordinary_init; });
+  return static_cast<std::size_t>(chosen - containers.begin());
+}
+
 bool globs_match(const std::vector<std::string>& globs, std::string_view text) {
   bool wanted = true;
   bool any_include = false;

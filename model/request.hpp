@@ -4,6 +4,7 @@
 #include "base/units.hpp"
 #include "model/card.hpp"
 
+#include <array>
 #include <map>
 #include <optional>
 #include <string>
@@ -16,6 +17,12 @@ namespace tangram::model {
 inline constexpr std::string_view kPrefix = "tangram.dev/";
 /// One per GPU container in its limits: the token by which kubelet calls the device plugin.
 inline constexpr std::string_view kSlotResource = "tangram.dev/gpu-slot";
+
+/// The cards of a node as Kubernetes itself counts them: two numbers that in-tree fit, quotas and
+/// `kubectl describe node` see.
+inline constexpr std::string_view kMilliResource = "tangram.dev/gpu-milli";
+inline constexpr std::string_view kMemoryResource = "tangram.dev/gpu-mem-mib";
+inline constexpr std::array kAggregateResources{kMilliResource, kMemoryResource};
 
 /// How the node agent's word on a container's start begins, where kubelet shows it in the pod's
 /// status: it can never start as things are, or another try may succeed.
@@ -71,6 +78,11 @@ struct ContainerInfo {
   bool ordinary_init =
       false;  ///< an init container that ends before the app starts: cannot hold a card
 };
+
+/// The container that annotations without a container's name mean where gpu-container does not say
+/// it: the first one with a slot, else the first; never an ordinary init container.
+/// @returns its place, or containers.size() if there is none
+[[nodiscard]] std::size_t default_container(const std::vector<ContainerInfo>& containers);
 
 /// A pod's annotations under kPrefix, without the prefix: {"gpu-fraction": "0.5"}.
 using Annotations = std::map<std::string, std::string, std::less<>>;

@@ -119,10 +119,9 @@ class Containers {
 
   /// The container that annotations without a name mean.
   [[nodiscard]] Index usual() const {
-    const Index with_slot =
-        first([](const ContainerInfo& info) { return info.slots > 0 && !info.ordinary_init; });
-    if (with_slot) return with_slot;
-    return first([](const ContainerInfo& info) { return !info.ordinary_init; });
+    const std::size_t index = default_container(infos_);
+    if (index == infos_.size()) return std::nullopt;
+    return index;
   }
 
   /// The container of that name, if it can hold a card.

@@ -124,7 +124,7 @@ const std::vector<Refusal> kSyntax{
      .text = "zzzzzzzz: {a: 1}\n",
      .message =
          "t.yaml:1:1: there is no section \"zzzzzzzz\"; write server, scheduler, bind, kube, "
-         "leader_election, eviction, fragmentation, bestfit, foreign or log"},
+         "leader_election, eviction, fragmentation, bestfit, admission, foreign or log"},
     {.name = "KeyOfAnotherSection",
      .text = "server:\n  workers: 4\n",
      .message = "t.yaml:2:3: section server has no key \"workers\"; did you mean bind.workers?"},

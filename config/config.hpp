@@ -116,6 +116,16 @@ struct Config {
     friend bool operator==(const Admission&, const Admission&) = default;
   };
 
+  /// Requests in the words of other systems; docs/migration.md.
+  struct Foreign {
+    bool nvidia = false;
+    bool hami = false;
+    bool gpushare = false;
+    bool kai = false;
+    bool gpushare_in_mib = false;
+    friend bool operator==(const Foreign&, const Foreign&) = default;
+  };
+
   struct Log {
     std::string level = "info";
     friend bool operator==(const Log&, const Log&) = default;
@@ -130,6 +140,7 @@ struct Config {
   Fragmentation fragmentation;
   Bestfit bestfit;
   Admission admission;
+  Foreign foreign;
   Log log;
   friend bool operator==(const Config&, const Config&) = default;
 };

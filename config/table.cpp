@@ -480,6 +480,47 @@ Section admission_section() {
             "a user name, as in system:serviceaccount:tangram-system:tangram-extender")}}};
 }
 
+TextRule gpushare_unit_rule() {
+  return {.form = "GiB or MiB",
+          .get =
+              [](const Config& config) {
+                return std::string(config.foreign.gpushare_in_mib ? "MiB" : "GiB");
+              },
+          .set =
+              [](Config& config, std::string_view text) {
+                if (text != "GiB" && text != "MiB") return false;
+                config.foreign.gpushare_in_mib = text == "MiB";
+                return true;
+              }};
+}
+
+Section foreign_section() {
+  constexpr auto kPart = &Config::foreign;
+  using Part = Config::Foreign;
+  return {
+      "foreign",
+      "Which requests in the words of other systems the admission webhook puts into Tangram's, so "
+      "that existing manifests run unchanged; docs/migration.md has the table. All are off by "
+      "default: translated pods leave the other system, and where that one still serves some "
+      "nodes, its users would find their pods on Tangram's.",
+      {{"nvidia",
+        "nvidia.com/gpu: N and nvidia.com/mig-PROFILE: N, as whole cards. true where NVIDIA's "
+        "device plugin serves no node any more.",
+        yes_or_no<kPart, &Part::nvidia>()},
+       {"hami",
+        "nvidia.com/gpumem, gpumem-percentage and gpucores, HAMi's annotations, and nvidia.com/gpu "
+        "of pods that have one of those or name the scheduler hami-scheduler. Take HAMi's own "
+        "webhook away first: both would change the pod.",
+        yes_or_no<kPart, &Part::hami>()},
+       {"gpushare", "aliyun.com/gpu-mem.", yes_or_no<kPart, &Part::gpushare>()},
+       {"gpushare_unit", "What aliyun.com/gpu-mem counts: the flag --memory-unit of its plugin.",
+        gpushare_unit_rule()},
+       {"kai",
+        "The annotations gpu-fraction, gpu-memory and gpu-fraction-num-devices, and "
+        "nvidia.com/gpu of pods that name the scheduler kai-scheduler.",
+        yes_or_no<kPart, &Part::kai>()}}};
+}
+
 Section log_section() {
   return {"log",
           "What is written to standard error.",
@@ -489,11 +530,17 @@ Section log_section() {
 }  // namespace
 
 const std::vector<Section>& sections() {
-  static const std::vector<Section> kSections{
-      server_section(),        scheduler_section(),       bind_section(),
-      kube_section(),          leader_election_section(), eviction_section(),
-      fragmentation_section(), bestfit_section(),         admission_section(),
-      log_section()};
+  static const std::vector<Section> kSections{server_section(),
+                                              scheduler_section(),
+                                              bind_section(),
+                                              kube_section(),
+                                              leader_election_section(),
+                                              eviction_section(),
+                                              fragmentation_section(),
+                                              bestfit_section(),
+                                              admission_section(),
+                                              foreign_section(),
+                                              log_section()};
   return kSections;
 }
 

@@ -61,6 +61,7 @@ struct GpuRequest {
   std::vector<ContainerRequest> containers;  ///< in the pod's order; empty = no GPU asked
   std::vector<std::string> models;           ///< globs; "!x" excludes; a card fits if it matches an
                                     ///< including glob (or there is none) and no excluding one
+  std::vector<std::string> card_ids;       ///< the same for the card's id
   std::string policy;                      ///< empty = the configured one
   Isolation isolation = Isolation::kNone;  ///< the pod's choice, else the cluster's default
 
@@ -89,7 +90,7 @@ using Annotations = std::map<std::string, std::string, std::less<>>;
 /// Limits on what a pod may write; they bound the work that one pod can cause.
 inline constexpr int kMaxCardsPerContainer = 64;  // no node known has more
 inline constexpr int kMaxGpuContainers = 16;
-inline constexpr std::size_t kMaxModelGlobs = 32;
+inline constexpr std::size_t kMaxGlobs = 32;  // of models, and of card ids
 
 /// Reads a pod's annotations (design: names that all parts share). Every mistake of
 /// the pod is in the one message, each naming annotation, value and what to write.
@@ -102,8 +103,12 @@ Result<GpuRequest> parse_request(const Annotations& annotations,
                                  const std::vector<ContainerInfo>& containers,
                                  Isolation default_isolation);
 
-/// Does the card's model satisfy the request's globs? '*' any text, '?' one character.
-[[nodiscard]] bool model_matches(const std::vector<std::string>& globs, std::string_view model);
+/// Is this the key of an annotation that says how much a container gets: "gpu-mem", or
+/// "gpu-mem.NAME" for the container NAME?
+[[nodiscard]] bool is_share_key(std::string_view key);
+
+/// Does a card's model or id satisfy the request's globs? '*' any text, '?' one character.
+[[nodiscard]] bool globs_match(const std::vector<std::string>& globs, std::string_view text);
 
 /// An exact part of one card: what the books charge.
 struct Slice {

@@ -20,7 +20,7 @@
 namespace tangram::extender {
 
 struct Aggregates {
-  std::int64_t milli = 0;  ///< model::kMilliResource
+  std::int64_t milli = 0;      ///< model::kMilliResource
   std::int64_t mebibytes = 0;  ///< model::kMemoryResource
   friend bool operator==(const Aggregates&, const Aggregates&) = default;
 };

@@ -41,16 +41,15 @@ void append(Asked& asked, const AdmittedPod& pod, Kind kind) {
 /// A request for nothing, or why the pod is not looked into.
 Result<model::GpuRequest> too_large(const AdmittedPod& pod) {
   const auto wrong = [](std::size_t count, std::string_view what, std::size_t most) {
-    return fail(Errc::kInvalidArgument, "the pod has " + std::to_string(count) +
-                                            std::string(what) + "; write at most " +
-                                            std::to_string(most));
+    return fail(Errc::kInvalidArgument, "the pod has " + std::to_string(count) + std::string(what) +
+                                            "; write at most " + std::to_string(most));
   };
   if (pod.containers.size() > kMaxContainers) {
     return wrong(pod.containers.size(), " containers", kMaxContainers);
   }
-  const auto requests = std::count_if(
-      pod.annotations.begin(), pod.annotations.end(),
-      [](const auto& annotation) { return !request_key(annotation.first).empty(); });
+  const auto requests =
+      std::count_if(pod.annotations.begin(), pod.annotations.end(),
+                    [](const auto& annotation) { return !request_key(annotation.first).empty(); });
   if (static_cast<std::size_t>(requests) > kMaxRequestAnnotations) {
     return wrong(static_cast<std::size_t>(requests), " annotations tangram.dev/gpu-...",
                  kMaxRequestAnnotations);
@@ -61,9 +60,8 @@ Result<model::GpuRequest> too_large(const AdmittedPod& pod) {
 /// By place, not by name: names are not yet known to be different.
 void find_askers(Asked& asked) {
   for (const model::ContainerRequest& part : asked.request->containers) {
-    const auto named =
-        std::find_if(asked.infos.begin(), asked.infos.end(),
-                     [&](const auto& info) { return info.name == part.container; });
+    const auto named = std::find_if(asked.infos.begin(), asked.infos.end(),
+                                    [&](const auto& info) { return info.name == part.container; });
     asked.askers.push_back(asked.containers[static_cast<std::size_t>(named - asked.infos.begin())]);
   }
 }

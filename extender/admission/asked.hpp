@@ -13,7 +13,7 @@ namespace tangram::extender {
 
 /// Limits on what is looked at, before the API server has: it checks a pod after the webhooks
 /// changed it, so anybody who may create pods can send 3 MiB of containers or annotations.
-inline constexpr std::size_t kMaxContainers = 1000;          // a node runs 110 pods by default
+inline constexpr std::size_t kMaxContainers = 1000;         // a node runs 110 pods by default
 inline constexpr std::size_t kMaxRequestAnnotations = 200;  // 16 containers have 6 each, and 5 more
 
 /// What a pod asks of GPUs, read as the extender and the agents will read it: what mutate and

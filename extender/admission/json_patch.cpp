@@ -37,11 +37,7 @@ void JsonPatch::add_json(std::string_view path, std::string_view json) {
 
 void JsonPatch::remove(std::string_view path) {
   if (!operations_.empty()) operations_ += ',';
-  json::Writer(operations_)
-      .begin_object()
-      .member("op", "remove")
-      .member("path", path)
-      .end_object();
+  json::Writer(operations_).begin_object().member("op", "remove").member("path", path).end_object();
 }
 
 void JsonPatch::edit_map(const std::string& path, const Texts& current, const Texts& more,

@@ -34,9 +34,8 @@ const model::ContainerInfo* meant_by_plain_annotations(const Asked& asked) {
   const model::ContainerInfo& info = asked.infos[place];
   if (asked.of(*asked.containers[place]) == nullptr) return nullptr;
   // A container has either plain annotations or named ones.
-  const bool named = std::any_of(
-      asked.annotations.begin(), asked.annotations.end(),
-      [&](const auto& annotation) {
+  const bool named =
+      std::any_of(asked.annotations.begin(), asked.annotations.end(), [&](const auto& annotation) {
         const std::size_t dot = annotation.first.find('.');
         return dot != std::string::npos && annotation.first.substr(dot + 1) == info.name;
       });
@@ -61,8 +60,8 @@ void patch_scheduler(const AdmittedPod& pod, const Asked& asked, const Admission
   // A peer's scheduler may not be there any more.
   if (wanted.empty() && !asked.translation.annotations.empty()) wanted = kDefaultScheduler;
   const auto& replaced = settings.replaced_schedulers;
-  const bool may = pod.scheduler_name.empty() ||
-                   std::find(replaced.begin(), replaced.end(), pod.scheduler_name) != replaced.end();
+  const bool may = pod.scheduler_name.empty() || std::find(replaced.begin(), replaced.end(),
+                                                           pod.scheduler_name) != replaced.end();
   if (wanted.empty() || wanted == pod.scheduler_name || !may) return;
   patch.add("/spec/schedulerName", wanted);
 }
@@ -75,8 +74,7 @@ void patch_pod(const AdmittedPod& pod, const Asked& asked, const AdmissionSettin
     patch.add("/spec/runtimeClassName", settings.runtime_class);
   }
   if (settings.node_selector && !pod.node_selector.contains(kNodeLabel)) {
-    patch.edit_map("/spec/nodeSelector", pod.node_selector,
-                   {{std::string(kNodeLabel), "true"}});
+    patch.edit_map("/spec/nodeSelector", pod.node_selector, {{std::string(kNodeLabel), "true"}});
   }
 }
 

@@ -52,9 +52,10 @@ void check_aggregate(const AdmittedContainer& container, std::string_view resour
   const std::string what = of(container) + written(resource, *quantity);
   if (request == nullptr) {
     if (is_number(*quantity, 0)) return;
-    return mistakes.add(what + " without a request; ask by annotation, as in "
-                               R"(tangram.dev/gpu-fraction: "0.5", and remove it (if it is not in )"
-                               "the pod's manifest, a LimitRange of the namespace added it)");
+    return mistakes.add(what +
+                        " without a request; ask by annotation, as in "
+                        R"(tangram.dev/gpu-fraction: "0.5", and remove it (if it is not in )"
+                        "the pod's manifest, a LimitRange of the namespace added it)");
   }
   const std::int64_t asked = amount_of(aggregates_of(*request), resource);
   if (is_number(*quantity, asked)) return;
@@ -103,10 +104,11 @@ void check_policy(const std::string& policy, const AdmissionSettings& settings,
 
 void check_node(const AdmittedPod& pod, Mistakes& mistakes) {
   if (pod.node.empty()) return;
-  mistakes.add("spec.nodeName " + quote(pod.node) +
-               ": a pod that asks for a GPU cannot choose its node this way, past the scheduler "
-               "that gives it a card; remove it, and write nodeSelector: {kubernetes.io/hostname: " +
-               quote_if_needed(pod.node) + "}");
+  mistakes.add(
+      "spec.nodeName " + quote(pod.node) +
+      ": a pod that asks for a GPU cannot choose its node this way, past the scheduler "
+      "that gives it a card; remove it, and write nodeSelector: {kubernetes.io/hostname: " +
+      quote_if_needed(pod.node) + "}");
 }
 
 void check_other_system(const AdmittedContainer& container, Mistakes& mistakes) {
@@ -138,9 +140,10 @@ void check_containers(const AdmittedPod& pod, const Asked& asked,
 
 bool says_anything(const Asked& asked) {
   return !asked.translation.empty() ||
-         std::any_of(asked.annotations.begin(), asked.annotations.end(), [](const auto& annotation) {
-           return annotation.first.starts_with("gpu-") && annotation.first != "gpu-grant";
-         });
+         std::any_of(
+             asked.annotations.begin(), asked.annotations.end(), [](const auto& annotation) {
+               return annotation.first.starts_with("gpu-") && annotation.first != "gpu-grant";
+             });
 }
 
 }  // namespace

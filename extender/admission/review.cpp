@@ -191,9 +191,8 @@ Result<AdmissionRequest> decode_review(std::string text) {
   request.user = head->user;
   const bool changes = *operation == Operation::kCreate || *operation == Operation::kUpdate;
   if (!changes || request.subject == Subject::kOther) return request;
-  auto read = request.subject == Subject::kBinding
-                  ? read_binding(std::move(text), *head, request)
-                  : read_pods(std::move(text), *head, request);
+  auto read = request.subject == Subject::kBinding ? read_binding(std::move(text), *head, request)
+                                                   : read_pods(std::move(text), *head, request);
   if (!read) return read.error();
   return request;
 }

@@ -63,8 +63,8 @@ HttpResponse AdmissionService::answer(AdmissionCall call, std::string body,
   HttpResponse response;
   AdmissionOutcome outcome = AdmissionOutcome::kUnreadable;
   if (const auto request = decode_review(std::move(body)); !request) {
-    response = text_response(400, "no AdmissionReview that can be read: " +
-                                      request.error().message);
+    response =
+        text_response(400, "no AdmissionReview that can be read: " + request.error().message);
   } else {
     const AdmissionAnswer answered = answer(*request);
     outcome = outcome_of(answered);

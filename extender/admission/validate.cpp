@@ -92,8 +92,7 @@ AdmissionAnswer validate(const AdmissionRequest& request, const AdmissionSetting
   }
   if (!request.pod) return {};
   if (request.operation == Operation::kUpdate) return judge_change(request, settings, counted);
-  const bool new_pod =
-      request.operation == Operation::kCreate && request.subject == Subject::kPod;
+  const bool new_pod = request.operation == Operation::kCreate && request.subject == Subject::kPod;
   return new_pod ? judge_new(request, settings, counted) : AdmissionAnswer{};
 }
 

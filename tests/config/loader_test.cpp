@@ -36,6 +36,7 @@ TEST(LoadConfigTest, TakesEveryKindOfValue) {
       "  source: local\n"
       "  cluster_file: \"my cluster.yaml\"\n"
       "bestfit: {cpu_milli: 96000, gpu_milli: 4000}\n"
+      "foreign: {nvidia: true, gpushare_unit: MiB}\n"
       "log: {level: debug}\n");
   ASSERT_TRUE(loaded) << loaded.error().message;
   Config expected;
@@ -48,6 +49,7 @@ TEST(LoadConfigTest, TakesEveryKindOfValue) {
   expected.kube.source = KubeSource::kLocal;
   expected.kube.cluster_file = "my cluster.yaml";
   expected.bestfit = {MilliCpu(96'000), MilliGpu(4000)};
+  expected.foreign = {.nvidia = true, .gpushare_in_mib = true};
   expected.log.level = "debug";
   EXPECT_EQ(*loaded, expected);
 }
@@ -122,7 +124,7 @@ const std::vector<Refusal> kSyntax{
      .text = "zzzzzzzz: {a: 1}\n",
      .message =
          "t.yaml:1:1: there is no section \"zzzzzzzz\"; write server, scheduler, bind, kube, "
-         "leader_election, eviction, fragmentation, bestfit or log"},
+         "leader_election, eviction, fragmentation, bestfit, admission, foreign or log"},
     {.name = "KeyOfAnotherSection",
      .text = "server:\n  workers: 4\n",
      .message = "t.yaml:2:3: section server has no key \"workers\"; did you mean bind.workers?"},

@@ -82,6 +82,10 @@ TEST_F(ChoiceCacheTest, KeepsShapesPoliciesAndNodesApart) {
   EXPECT_EQ(score(middle_, 0, version(1)), 1);
   EXPECT_EQ(score(small_, 1, version(5)), 5);
   EXPECT_EQ(policy_.asked, 3);
+  model::PodDemand picky = small_;
+  picky.gpu.card_ids = {"GPU-1"};
+  EXPECT_EQ(score(picky, 0, version(1)), 1);
+  EXPECT_EQ(policy_.asked, 4);
   EXPECT_EQ(cache_.open(other, small_).choose(0, version(1))->score, 1);
   EXPECT_EQ(other.asked, 1);
 }

@@ -49,6 +49,7 @@ model::PodDemand random_pod(Dice& dice) {
                               .share = random_share(dice)});
   }
   if (dice.one_in(4)) gpu.models = {dice.one_in(2) ? "A100*" : "!T4"};
+  if (dice.one_in(6)) gpu.card_ids = {dice.one_in(2) ? "g1" : "!g?"};
   gpu.isolation = dice.one_in(3) ? model::Isolation::kNone : model::Isolation::kMps;
   return pod(gpu, dice.between(0, 20) * 1000, dice.between(0, 1000));
 }

@@ -69,8 +69,8 @@ TEST_F(AdmissionHttpTest, PatchesAndJudgesOverHttp) {
 
   const auto allowed = post("/admission/validate", review_text({.resource = "secrets"}));
   EXPECT_TRUE(told_by(allowed.body).allowed);
-  EXPECT_EQ(done(), (std::vector<std::string>{"mutate patched", "validate refused",
-                                              "validate allowed"}));
+  EXPECT_EQ(done(),
+            (std::vector<std::string>{"mutate patched", "validate refused", "validate allowed"}));
 }
 
 TEST_F(AdmissionHttpTest, RefusesWhatIsNoReviewWithASentence) {

@@ -102,8 +102,8 @@ TEST(ChangeTest, ARequestThatChangesBeforeThePodIsBoundMustBeRight) {
 
 TEST(ChangeTest, ARequestCannotBeAddedToAPodWithoutASlot) {
   const std::string plain = json_of("metadata: {name: a}\nspec: {containers: [{name: main}]}");
-  const std::string annotated = json_of(
-      "metadata: {name: a, annotations: {" + kHalf + "}}\nspec: {containers: [{name: main}]}");
+  const std::string annotated = json_of("metadata: {name: a, annotations: {" + kHalf +
+                                        "}}\nspec: {containers: [{name: main}]}");
   const Told told = change(plain, annotated);
   EXPECT_FALSE(told.allowed);
   EXPECT_NE(told.message.find("holds no tangram.dev/gpu-slot"), std::string::npos);
@@ -119,8 +119,9 @@ TEST(ChangeTest, AWrongPodFromBeforeTheWebhookCanChangeOtherwise) {
 
 TEST(ChangeTest, ANewEphemeralContainerDoesNotShowItselfCards) {
   const auto pod = [](const std::string& ephemerals) {
-    return json_of("metadata: {name: a}\nspec: {containers: [{name: main}], ephemeralContainers: [" +
-                   ephemerals + "]}");
+    return json_of(
+        "metadata: {name: a}\nspec: {containers: [{name: main}], ephemeralContainers: [" +
+        ephemerals + "]}");
   };
   const std::string all = "{name: debug, env: [{name: NVIDIA_VISIBLE_DEVICES, value: all}]}";
   const Told told = change(pod(""), pod(all), "ephemeralcontainers");
@@ -140,7 +141,8 @@ TEST(ChangeTest, OnlyTheExtenderBindsWithTangramsAnnotations) {
          .object = json_of("metadata: {name: train-0, annotations: {" + annotations + "}}")});
   };
   for (const bool old_form : {false, true}) {
-    for (const char* annotation : {"tangram.dev/gpu-grant: x", R"(tangram.dev/gpu-fraction: "1")"}) {
+    for (const char* annotation :
+         {"tangram.dev/gpu-grant: x", R"(tangram.dev/gpu-fraction: "1")"}) {
       const Told told = bind(annotation, "system:kube-scheduler", old_form);
       EXPECT_FALSE(told.allowed);
       EXPECT_EQ(told.code, 403);

@@ -72,7 +72,8 @@ TEST(MutateTest, KeepsWhatTheContainerHoldsAlready) {
 TEST(MutateTest, ShowsNoCardToContainersWithoutARequest) {
   const std::string pod = Webhook().mutated(json_of(kTwoContainers));
   const std::string no_card = R"({"name":"NVIDIA_VISIBLE_DEVICES","value":"void"})";
-  EXPECT_EQ(at(pod, "spec.containers.1.env"), R"([{"name":"MODE","value":"fast"},)" + no_card + "]");
+  EXPECT_EQ(at(pod, "spec.containers.1.env"),
+            R"([{"name":"MODE","value":"fast"},)" + no_card + "]");
   EXPECT_EQ(at(pod, "spec.initContainers.0.env"), "[" + no_card + "]");
   EXPECT_EQ(at(pod, "spec.initContainers.1.env"), "[" + no_card + "]");
   EXPECT_EQ(at(pod, "spec.containers.1.resources"), "");
@@ -171,9 +172,9 @@ spec: {containers: [{name: a, resources: {claims: [{name: nic}]}}]}
 }
 
 TEST(MutateTest, LeavesAPodWhoseRequestIsWrong) {
-  const std::string pod = json_of(
-      R"({metadata: {name: a, annotations: {tangram.dev/gpu-fraction: "2"}}, )"
-      "spec: {containers: [{name: a}, {name: b}]}}");
+  const std::string pod =
+      json_of(R"({metadata: {name: a, annotations: {tangram.dev/gpu-fraction: "2"}}, )"
+              "spec: {containers: [{name: a}, {name: b}]}}");
   EXPECT_EQ(changes(Webhook(), pod), "");
 }
 
@@ -211,7 +212,7 @@ spec:
   containers: [{name: a}]
 )"));
   EXPECT_EQ(at(own, "spec.runtimeClassName"), "kata");
-  EXPECT_EQ(at(own, "spec.nodeSelector"), R"({"tangram.dev/gpu":"false","zone":"a"})");
+  EXPECT_EQ(at(own, "spec.nodeSelector"), R"({"zone":"a","tangram.dev/gpu":"false"})");
 
   const std::string zone = webhook.mutated(json_of(R"(
 metadata: {name: zone, annotations: {tangram.dev/gpu-fraction: "0.5"}}
@@ -265,11 +266,10 @@ spec:
                                       .subresource = "ephemeralcontainers",
                                       .object = now,
                                       .old_object = before});
-  EXPECT_EQ(told.patch,
-            R"([{"op":"add","path":"/spec/ephemeralContainers/1/env","value":)"
-            R"([{"name":"NVIDIA_VISIBLE_DEVICES","value":"void"}]},)"
-            R"({"op":"add","path":"/spec/ephemeralContainers/2/env/-","value":)"
-            R"({"name":"NVIDIA_VISIBLE_DEVICES","value":"void"}}])");
+  EXPECT_EQ(told.patch, R"([{"op":"add","path":"/spec/ephemeralContainers/1/env","value":)"
+                        R"([{"name":"NVIDIA_VISIBLE_DEVICES","value":"void"}]},)"
+                        R"({"op":"add","path":"/spec/ephemeralContainers/2/env/-","value":)"
+                        R"({"name":"NVIDIA_VISIBLE_DEVICES","value":"void"}}])");
 }
 
 TEST(MutateTest, DoesNotLookIntoPodsThatAreTooLarge) {
@@ -282,8 +282,7 @@ TEST(MutateTest, DoesNotLookIntoPodsThatAreTooLarge) {
       R"("spec":{"containers":[)" +
       containers + "]}}";
   EXPECT_EQ(changes(Webhook(), pod), "");
-  EXPECT_EQ(Webhook().refusal(pod),
-            "pod large: the pod has 1001 containers; write at most 1000");
+  EXPECT_EQ(Webhook().refusal(pod), "pod large: the pod has 1001 containers; write at most 1000");
 }
 
 }  // namespace

@@ -87,8 +87,7 @@ Told Webhook::mutate(const Asking& asking) const {
   return told_by(body_of(service.mutate(review_text(asking))));
 }
 
-Told Webhook::validate(const Asking& asking,
-                       const std::vector<std::string_view>& counted) const {
+Told Webhook::validate(const Asking& asking, const std::vector<std::string_view>& counted) const {
   const ManualClock clock;
   const extender::AdmissionService service(settings_, clock, nullptr);
   return told_by(body_of(service.validate(review_text(asking), counted)));

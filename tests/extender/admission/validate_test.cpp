@@ -72,10 +72,7 @@ const Wrong kWrongRequests[] = {
      R"({tangram.dev/gpu-fracton: "0.5"})",
      kMain,
      {"tangram.dev/gpu-fracton: there is no such annotation; write tangram.dev/gpu-fraction"}},
-    {"ComputeAlone",
-     R"({tangram.dev/gpu-compute: "0.5"})",
-     kMain,
-     {"needs a tangram.dev/gpu-mem"}},
+    {"ComputeAlone", R"({tangram.dev/gpu-compute: "0.5"})", kMain, {"needs a tangram.dev/gpu-mem"}},
     {"ComputeBesideFraction",
      R"({tangram.dev/gpu-fraction: "0.5", tangram.dev/gpu-compute: "0.5"})",
      kMain,
@@ -202,9 +199,9 @@ TEST(ValidateTest, SaysEverythingThatIsWrongAtOnce) {
       R"({tangram.dev/gpu-fraction: "2", tangram.dev/gpu-isolaton: mps, tangram.dev/gpu-grant: x})",
       "{nodeName: gpu-1, containers: [{name: main, resources: {limits: {tangram.dev/gpu-slot: 3}}},"
       " {name: side, env: [{name: NVIDIA_VISIBLE_DEVICES, value: all}]}]}"));
-  for (const char* part :
-       {"tangram.dev/gpu-grant: ", "tangram.dev/gpu-fraction: \"2\"", "tangram.dev/gpu-isolaton: ",
-        "spec.nodeName \"gpu-1\"", "tangram.dev/gpu-slot \"3\"", "\"side\": the variable"}) {
+  for (const char* part : {"tangram.dev/gpu-grant: ", "tangram.dev/gpu-fraction: \"2\"",
+                           "tangram.dev/gpu-isolaton: ", "spec.nodeName \"gpu-1\"",
+                           "tangram.dev/gpu-slot \"3\"", "\"side\": the variable"}) {
     EXPECT_NE(refusal.find(part), std::string::npos) << part << "\nin: " << refusal;
   }
 }
@@ -242,8 +239,9 @@ TEST(ValidateTest, LeavesVisibleDevicesToThePodWhereThatIsAllowed) {
   auto settings = shipped_settings();
   settings.allow_visible_devices = true;
   const Webhook webhook(settings);
-  EXPECT_EQ(webhook.refusal(pod_of("{}", "{containers: [{name: main, env: [{name: "
-                                         "NVIDIA_VISIBLE_DEVICES, value: all}]}]}")),
+  EXPECT_EQ(webhook.refusal(pod_of("{}",
+                                   "{containers: [{name: main, env: [{name: "
+                                   "NVIDIA_VISIBLE_DEVICES, value: all}]}]}")),
             "");
 }
 

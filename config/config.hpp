@@ -104,16 +104,6 @@ struct Config {
     friend bool operator==(const Bestfit&, const Bestfit&) = default;
   };
 
-  /// Requests in the words of other systems; docs/migration.md.
-  struct Foreign {
-    bool nvidia = false;
-    bool hami = false;
-    bool gpushare = false;
-    bool kai = false;
-    bool gpushare_in_mib = false;
-    friend bool operator==(const Foreign&, const Foreign&) = default;
-  };
-
   struct Admission {
     std::string scheduler_name;
     std::vector<std::string> replaced_schedulers{"default-scheduler", "hami-scheduler",
@@ -124,6 +114,16 @@ struct Config {
     bool allow_visible_devices = false;
     std::string extender_user = "system:serviceaccount:tangram-system:tangram-extender";
     friend bool operator==(const Admission&, const Admission&) = default;
+  };
+
+  /// Requests in the words of other systems; docs/migration.md.
+  struct Foreign {
+    bool nvidia = false;
+    bool hami = false;
+    bool gpushare = false;
+    bool kai = false;
+    bool gpushare_in_mib = false;
+    friend bool operator==(const Foreign&, const Foreign&) = default;
   };
 
   struct Log {

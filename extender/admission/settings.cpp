@@ -9,11 +9,12 @@ AdmissionSettings admission_settings(const config::Config& config) {
   AdmissionSettings settings;
   settings.default_isolation = config.scheduler.default_isolation;
   settings.policies.assign(policies::policy_names().begin(), policies::policy_names().end());
-  settings.foreign = {.nvidia = config.foreign.nvidia,
-                      .hami = config.foreign.hami,
-                      .gpushare = config.foreign.gpushare,
-                      .kai = config.foreign.kai,
-                      .gpushare_in_mib = config.foreign.gpushare_in_mib};
+  const auto& foreign = config.foreign;
+  settings.foreign = {.nvidia = foreign.nvidia,
+                      .hami = foreign.hami,
+                      .gpushare = foreign.gpushare,
+                      .kai = foreign.kai,
+                      .gpushare_in_mib = foreign.gpushare_in_mib};
   settings.scheduler_name = admission.scheduler_name;
   settings.replaced_schedulers = admission.replaced_schedulers;
   settings.runtime_class = admission.runtime_class;

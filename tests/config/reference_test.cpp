@@ -68,8 +68,9 @@ class SettingTest : public testing::Test {
     if (setting.key == "source") return "kubeconfig";
     if (setting.key == "level") return "error";
     if (setting.key == "gpushare_unit") return "MiB";
-    const auto& rule = std::get<TextRule>(setting.rule);
-    if (rule.form == "true or false") return rule.get(defaults) == "true" ? "false" : "true";
+    const std::string value = value_text(setting, defaults);
+    if (value == "true") return "false";
+    if (value == "false") return "true";
     return "other";
   }
 };

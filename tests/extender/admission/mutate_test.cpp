@@ -212,7 +212,7 @@ spec:
   containers: [{name: a}]
 )"));
   EXPECT_EQ(at(own, "spec.runtimeClassName"), "kata");
-  EXPECT_EQ(at(own, "spec.nodeSelector"), R"({"tangram.dev/gpu":"false","zone":"a"})");
+  EXPECT_EQ(at(own, "spec.nodeSelector"), R"({"zone":"a","tangram.dev/gpu":"false"})");
 
   const std::string zone = webhook.mutated(json_of(R"(
 metadata: {name: zone, annotations: {tangram.dev/gpu-fraction: "0.5"}}

@@ -144,7 +144,7 @@ Binder::Answer Binder::send(const BindArgs& args, const model::Holding& holding,
   kube::Binding binding{
       .ns = args.ns, .name = args.name, .uid = args.uid, .node = args.node, .annotations = {}};
   if (!holding.containers.empty()) {
-    binding.annotations.emplace(kGrantAnnotation, grant_text(holding));
+    binding.annotations.emplace(model::kGrantAnnotation, grant_text(holding));
   }
   const auto bound = kube::bind_pod(parts_.api, binding, settings_.api_timeout);
   if (bound) return confirmed(args);

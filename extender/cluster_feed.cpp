@@ -162,7 +162,7 @@ model::Holding PodFeed::note(const kube::Pod& pod) {
   if (!recorded.grant_problem.empty()) {
     ++counters_.bad_grants;
     spdlog::warn("pod {}: annotation {} {}, so it grants nothing", pod.full_name(),
-                 kGrantAnnotation, recorded.grant_problem);
+                 model::kGrantAnnotation, recorded.grant_problem);
   }
   return std::move(recorded.holding);
 }

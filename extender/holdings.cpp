@@ -1,5 +1,7 @@
 #include "extender/holdings.hpp"
 
+#include "model/grant_reading.hpp"
+
 #include <utility>
 
 namespace tangram::extender {
@@ -32,21 +34,15 @@ model::Holding holding_for(const kube::Pod& pod, std::string_view node,
 
 Recorded recorded_holding(const kube::Pod& pod) {
   Recorded recorded{.holding = bare_holding(pod, pod.node), .grant_problem = {}, .issued_at = {}};
-  const auto annotation = pod.annotations.find(kGrantKey);
+  const auto annotation = pod.annotations.find(model::kGrantKey);
   if (annotation == pod.annotations.end()) return recorded;
-  auto grant = model::decode_grant(annotation->second);
-  if (!grant) {
-    recorded.grant_problem = "is not valid: " + grant.error().message;
-  } else if (grant->pod_uid != pod.uid) {
-    recorded.grant_problem = "was issued to another pod";
-  } else if (grant->node != pod.node) {
-    recorded.grant_problem = "was issued for another node";
-  } else {
-    recorded.issued_at = std::move(grant->issued_at);
-    recorded.holding.isolation = grant->isolation;
-    recorded.holding.containers = std::move(grant->containers);
-    recorded.holding.labels = pod.labels;
-  }
+  auto [grant, problem] = model::read_grant(annotation->second, pod.uid, pod.node);
+  recorded.grant_problem = std::move(problem);
+  if (!grant) return recorded;
+  recorded.issued_at = std::move(grant->issued_at);
+  recorded.holding.isolation = grant->isolation;
+  recorded.holding.containers = std::move(grant->containers);
+  recorded.holding.labels = pod.labels;
   return recorded;
 }
 

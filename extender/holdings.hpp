@@ -11,10 +11,6 @@
 /// Between pods as the API server has them and holdings as the books have them.
 namespace tangram::extender {
 
-/// The annotation that bind writes, in full and as decoded pods list it.
-inline constexpr std::string_view kGrantAnnotation = "tangram.dev/gpu-grant";
-inline constexpr std::string_view kGrantKey = "gpu-grant";
-
 /// What the pod will hold on the node with these cards. Says what its grant will say, so that
 /// the watch shows exactly what was booked.
 [[nodiscard]] model::Holding holding_for(const kube::Pod& pod, std::string_view node,

@@ -1,8 +1,8 @@
 #include "node/pods/local_pods.hpp"
 
 #include "base/json.hpp"
-#include "base/quote.hpp"
 #include "kube/client.hpp"
+#include "model/grant_reading.hpp"
 
 #include <spdlog/spdlog.h>
 
@@ -83,16 +83,9 @@ void judge_grant(LocalPod& pod, std::string_view node) {
   pod.grant.reset();
   pod.grant_problem.clear();
   if (pod.grant_text.empty()) return;
-  auto grant = model::decode_grant(pod.grant_text);
-  if (!grant) {
-    pod.grant_problem = "is not valid: " + grant.error().message;
-  } else if (grant->pod_uid != pod.pod.uid) {
-    pod.grant_problem = "was issued to another pod, of UID " + quote(grant->pod_uid);
-  } else if (grant->node != node) {
-    pod.grant_problem = "is for the node " + quote(grant->node);
-  } else {
-    pod.grant = std::move(*grant);
-  }
+  auto [grant, problem] = model::read_grant(pod.grant_text, pod.pod.uid, node);
+  pod.grant = std::move(grant);
+  pod.grant_problem = std::move(problem);
 }
 
 Result<LocalPod> decode_local_pod(std::string text, std::string_view node) {
@@ -104,7 +97,7 @@ Result<LocalPod> decode_local_pod(std::string text, std::string_view node) {
   auto pod = kube::decode_pod(std::move(text));
   if (!pod) return pod.error();
   local.pod = std::move(*pod);
-  if (const auto found = local.pod.annotations.find(kGrantKey);
+  if (const auto found = local.pod.annotations.find(model::kGrantKey);
       found != local.pod.annotations.end()) {
     local.grant_text = found->second;
   }

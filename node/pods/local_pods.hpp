@@ -19,9 +19,6 @@
 
 namespace tangram::node {
 
-/// The annotation that says which cards a pod was given, in full and as decoded pods list it.
-inline constexpr std::string_view kGrantKey = "gpu-grant";
-
 /// A pod of this node.
 struct LocalPod {
   kube::Pod pod;

@@ -1,5 +1,6 @@
 #include "base/base64.hpp"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace tangram {
@@ -37,6 +38,22 @@ std::optional<std::string> base64_decode(std::string_view text) {
   }
   if (digits != 0 || padding > 2) return std::nullopt;
   return bytes;
+}
+
+std::string base64_encode(std::string_view bytes) {
+  std::string text;
+  text.reserve((bytes.size() + 2) / 3 * 4);
+  for (std::size_t at = 0; at < bytes.size(); at += 3) {
+    const std::size_t count = std::min<std::size_t>(3, bytes.size() - at);
+    std::uint32_t group = 0;
+    for (std::size_t i = 0; i < 3; ++i) {
+      group = group << 8U | (i < count ? static_cast<unsigned char>(bytes[at + i]) : 0U);
+    }
+    for (std::size_t digit = 0; digit < 4; ++digit) {
+      text += digit <= count ? kAlphabet[group >> (18U - 6U * digit) & 0x3FU] : '=';
+    }
+  }
+  return text;
 }
 
 }  // namespace tangram

@@ -1,7 +1,5 @@
 #include "extender/holdings.hpp"
 
-#include "model/grant_reading.hpp"
-
 #include <utility>
 
 namespace tangram::extender {
@@ -32,16 +30,17 @@ model::Holding holding_for(const kube::Pod& pod, std::string_view node,
   return holding;
 }
 
-Recorded recorded_holding(const kube::Pod& pod) {
-  Recorded recorded{.holding = bare_holding(pod, pod.node), .grant_problem = {}, .issued_at = {}};
+Recorded recorded_holding(const kube::Pod& pod, const model::SignatureCheck& check) {
+  Recorded recorded{.holding = bare_holding(pod, pod.node)};
   const auto annotation = pod.annotations.find(model::kGrantKey);
   if (annotation == pod.annotations.end()) return recorded;
-  auto [grant, problem] = model::read_grant(annotation->second, pod.uid, pod.node);
-  recorded.grant_problem = std::move(problem);
-  if (!grant) return recorded;
-  recorded.issued_at = std::move(grant->issued_at);
-  recorded.holding.isolation = grant->isolation;
-  recorded.holding.containers = std::move(grant->containers);
+  auto reading = model::read_grant(annotation->second, pod.uid, pod.node, check);
+  recorded.grant_problem = std::move(reading.problem);
+  recorded.grant_key = std::move(reading.key);
+  if (!reading.grant) return recorded;
+  recorded.issued_at = std::move(reading.grant->issued_at);
+  recorded.holding.isolation = reading.grant->isolation;
+  recorded.holding.containers = std::move(reading.grant->containers);
   recorded.holding.labels = pod.labels;
   return recorded;
 }

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "kube/objects.hpp"
-#include "model/grant.hpp"
+#include "model/grant_reading.hpp"
 #include "model/node_state.hpp"
 
 #include <string>
@@ -19,10 +19,13 @@ namespace tangram::extender {
 
 /// What a bound pod holds, by its own record.
 struct Recorded {
-  model::Holding holding;     ///< without cards if there is no valid grant of its own
-  std::string grant_problem;  ///< "is not valid: ..."; empty = a good grant, or none
-  std::string issued_at;      ///< RFC 3339, of a good grant; empty = none
+  model::Holding holding;          ///< without cards if there is no valid grant of its own
+  std::string grant_problem = {};  ///< "is not valid: ..."; empty = a good grant, or none
+  std::string grant_key = {};      ///< model::GrantReading::key; empty = it has no grant
+  std::string issued_at = {};      ///< RFC 3339, of a good grant; empty = none
 };
-[[nodiscard]] Recorded recorded_holding(const kube::Pod& pod);
+/// @param check  as of model::read_grant()
+[[nodiscard]] Recorded recorded_holding(const kube::Pod& pod,
+                                        const model::SignatureCheck& check = {});
 
 }  // namespace tangram::extender

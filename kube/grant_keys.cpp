@@ -128,6 +128,12 @@ Result<std::unique_ptr<GrantKeys>> GrantKeys::open(Files files) {
   return std::unique_ptr<GrantKeys>(new GrantKeys(std::move(files), std::move(*ring)));
 }
 
+std::unique_ptr<GrantKeys> GrantKeys::open_when_usable(Files files) {
+  std::unique_ptr<GrantKeys> keys(new GrantKeys(std::move(files), std::make_shared<const Ring>()));
+  keys->look();
+  return keys;
+}
+
 bool GrantKeys::look() {
   auto fresh = read(files_);
   const std::lock_guard lock(mutex_);
@@ -180,7 +186,8 @@ model::SignatureVerdict GrantKeys::check(std::string_view grant_text) const {
     return {.key = key.id(), .problem = {}};
   }
   return {.key = std::string(model::kUnknownKey),
-          .problem = "is not signed by a key that counts here (" + joined(keys->ids) + ")"};
+          .problem = "is not signed by a key that counts here (" +
+                     (keys->ids.empty() ? "none is known" : joined(keys->ids)) + ")"};
 }
 
 void GrantKeys::remember(const RingPtr& of, std::string digest, const std::string& key) const {

@@ -30,6 +30,8 @@ class GrantKeys {
   ///                            the signing key's public half is not among them: whoever checks
   ///                            by the same files would refuse what it signs
   static Result<std::unique_ptr<GrantKeys>> open(Files files);
+  /// For who must start in any case: until the files can be used no key is known.
+  static std::unique_ptr<GrantKeys> open_when_usable(Files files);
 
   /// Reads the files again. What cannot be used leaves the keys as they are, and is logged once.
   /// One thread, every second or so. @returns whether other keys are known now

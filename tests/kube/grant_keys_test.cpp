@@ -288,6 +288,17 @@ TEST_F(GrantKeysTest, NeitherNoneNorTooManyCanBeKnown) {
   EXPECT_EQ(nowhere.error().code, Errc::kNotFound);
 }
 
+TEST_F(GrantKeysTest, WhoMustStartInAnyCaseWaitsForItsKeys) {
+  forget("a.pub");
+  const auto keys = GrantKeys::open_when_usable({.known = public_folder()});
+  EXPECT_TRUE(keys->state().stale);
+  EXPECT_EQ(keys->check(signed_by(first)).problem,
+            "is not signed by a key that counts here (none is known)");
+  know("a.pub", first);
+  EXPECT_TRUE(keys->look());
+  EXPECT_EQ(keys->check(signed_by(first)).key, id(first));
+}
+
 TEST_F(GrantKeysTest, KeysChangeWhileManyCheck) {
   const auto keys = open();
   know("b.pub", second);

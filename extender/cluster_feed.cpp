@@ -23,6 +23,18 @@ std::string metadata_member(std::string object, std::string_view member) {
   return in.finish() ? value : "";
 }
 
+void observe(model::Ledger& ledger, model::Holding holding) {
+  const auto* before = ledger.find(holding.pod_uid);
+  const bool lost = before != nullptr && before->phase == model::Phase::kConfirmed &&
+                    before->holding->node == holding.node && holding.containers.empty();
+  if (lost) {
+    holding.isolation = before->holding->isolation;
+    holding.containers = before->holding->containers;
+    holding.labels = before->holding->labels;
+  }
+  ledger.observe(std::move(holding));
+}
+
 }  // namespace
 
 std::optional<model::NodeInventory> NodeFeed::read(std::string object) {
@@ -102,7 +114,7 @@ void PodFeed::replace(std::vector<std::string> objects) {
   }
   seen_ = std::move(listed.all);
   books_.apply([&](model::Ledger& ledger) {
-    for (model::Holding& holding : listed.bound) ledger.observe(std::move(holding));
+    for (model::Holding& holding : listed.bound) observe(ledger, std::move(holding));
     ledger.retain_observed(listed.bound_uids);
   });
 }
@@ -143,7 +155,7 @@ void PodFeed::change(kube::EventType type, std::string object) {
     pending_.put(std::move(*pod));
     return;
   }
-  books_.apply([&](model::Ledger& ledger) { ledger.observe(std::move(holding)); });
+  books_.apply([&](model::Ledger& ledger) { observe(ledger, std::move(holding)); });
   pending_.erase(pod->uid);
 }
 
@@ -157,12 +169,12 @@ void PodFeed::ended(const std::string& uid) {
 /// @returns what a bound pod holds, by its own record; a waiting one holds nothing
 model::Holding PodFeed::note(const kube::Pod& pod) {
   if (seen_.insert(pod.uid).second) observer_.arrived(pod);
-  Recorded recorded = pod.node.empty() ? Recorded{} : recorded_holding(pod);
+  Recorded recorded = pod.node.empty() ? Recorded{} : recorded_holding(pod, check_);
   observer_.seen(pod, recorded);
   if (!recorded.grant_problem.empty()) {
     ++counters_.bad_grants;
     spdlog::warn("pod {}: annotation {} {}, so it grants nothing", pod.full_name(),
-                 kGrantAnnotation, recorded.grant_problem);
+                 model::kGrantAnnotation, recorded.grant_problem);
   }
   return std::move(recorded.holding);
 }

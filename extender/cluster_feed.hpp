@@ -50,11 +50,19 @@ struct PodObserver {
   std::function<void(std::string_view uid)> ended = [](std::string_view) {};
 };
 
-/// Puts bound pods into the books and pending ones where bind finds them. One reflector thread.
+/// Puts bound pods into the books and pending ones where bind finds them. A grant that counted once
+/// counts until its pod ends: whoever breaks the annotation afterwards gives no card back, for the
+/// container still has it. One reflector thread.
 class PodFeed final : public kube::ObjectSink {
  public:
-  PodFeed(Books& books, PendingPods& pending, FeedCounters& counters, PodObserver observer)
-      : books_(books), pending_(pending), counters_(counters), observer_(std::move(observer)) {}
+  /// @param check  of grants, as of model::read_grant()
+  PodFeed(Books& books, PendingPods& pending, FeedCounters& counters, PodObserver observer,
+          model::SignatureCheck check = {})
+      : books_(books),
+        pending_(pending),
+        counters_(counters),
+        observer_(std::move(observer)),
+        check_(std::move(check)) {}
   void replace(std::vector<std::string> objects) override;
   void change(kube::EventType type, std::string object) override;
 
@@ -70,6 +78,7 @@ class PodFeed final : public kube::ObjectSink {
   PendingPods& pending_;
   FeedCounters& counters_;
   PodObserver observer_;
+  const model::SignatureCheck check_;
   Uids seen_;  ///< of the pods that exist
 };
 

@@ -1,4 +1,5 @@
-// What requests count in quotas and limit ranges, on a real API server: the figures of docs/quota.md.
+// What requests count in quotas and limit ranges, on a real API server: the figures of
+// docs/quota.md.
 
 #include "tests/e2e/fixture.hpp"
 #include "tests/e2e/kubectl.hpp"
@@ -26,13 +27,25 @@ struct Counted {
 const std::vector<Counted>& forms() {
   static const std::vector<Counted> kForms = {
       {"fraction", {{"gpu-fraction", "0.5"}}, 500, 0},
-      {"fractions", {{"gpu-fraction", "0.25"}, {"gpu-count", "2"}, {"gpu-isolation", "time-slice"}}, 500, 0},
+      {"fractions",
+       {{"gpu-fraction", "0.25"}, {"gpu-count", "2"}, {"gpu-isolation", "time-slice"}},
+       500,
+       0},
       {"memory", {{"gpu-mem", "8Gi"}}, 0, 8192},
       {"memory-and-compute", {{"gpu-mem", "8Gi"}, {"gpu-compute", "0.3"}}, 300, 8192},
       {"best-effort", {{"gpu-mem", "8Gi"}, {"gpu-compute", "0"}}, 0, 8192},
-      {"memory-of-two", {{"gpu-mem", "4Gi"}, {"gpu-count", "2"}, {"gpu-isolation", "time-slice"}}, 0, 8192},
+      {"memory-of-two",
+       {{"gpu-mem", "4Gi"}, {"gpu-count", "2"}, {"gpu-isolation", "time-slice"}},
+       0,
+       8192},
       {"whole", {{"gpu-count", "2"}}, 2000, 0},
-      {"burst", {{"gpu-mem", "8Gi"}, {"gpu-mem-limit", "16Gi"}, {"gpu-compute", "0.1"}, {"gpu-compute-limit", "1"}}, 100, 8192},
+      {"burst",
+       {{"gpu-mem", "8Gi"},
+        {"gpu-mem-limit", "16Gi"},
+        {"gpu-compute", "0.1"},
+        {"gpu-compute-limit", "1"}},
+       100,
+       8192},
   };
   return kForms;
 }
@@ -46,8 +59,7 @@ class QuotaTest : public E2eTest {
     // A controller makes the service account that pods need.
     const auto deadline = TimePoint::clock::now() + 20s;
     while (!kubectl({"--namespace", ns_, "get", "serviceaccount", "default"}).done() &&
-           TimePoint::clock::now() < deadline) {
-    }
+           TimePoint::clock::now() < deadline) {}
   }
   ~QuotaTest() override {
     kubectl({"--namespace", ns_, "delete", "pods", "--all", "--grace-period=0", "--force"});
@@ -68,8 +80,7 @@ class QuotaTest : public E2eTest {
     EXPECT_TRUE(applied.done()) << applied.text;
     // Until the controller has counted for the first time, every pod is refused.
     const auto deadline = TimePoint::clock::now() + 20s;
-    while (used(kMilli) < 0 && TimePoint::clock::now() < deadline) {
-    }
+    while (used(kMilli) < 0 && TimePoint::clock::now() < deadline) {}
   }
 
   /// -1 = not counted yet.

@@ -181,6 +181,27 @@ INSTANTIATE_TEST_SUITE_P(
             R"({"version":1,"podUID":"u1","node":"n1","issuedAt":"","isolation":"mps","containers":[]})"}),
     [](const auto& row) { return row.param.name; });
 
+TEST_F(ClusterFeedTest, KeepsAGrantThatItsOwnerBreaks) {
+  const auto held = [&] { return node("n1").use[0].compute; };
+  rig_.pods.change(kube::EventType::kAdded, pod_json(running("u1")));
+  for (const char* broken : {"", "{", R"({"version":1})"}) {
+    PodText pod = running("u1");
+    pod.annotations["tangram.dev/gpu-grant"] = broken;
+    rig_.pods.change(kube::EventType::kModified, pod_json(pod));
+    EXPECT_EQ(held(), MilliGpu(500)) << broken;
+    rig_.pods.replace({pod_json(pod)});
+    EXPECT_EQ(held(), MilliGpu(500)) << broken << ", listed";
+  }
+  PodText without = running("u1");
+  without.annotations = {};
+  rig_.pods.change(kube::EventType::kModified, pod_json(without));
+  EXPECT_EQ(held(), MilliGpu(500));
+  rig_.pods.change(kube::EventType::kModified, pod_json(running("u1", 250)));
+  EXPECT_EQ(held(), MilliGpu(250)) << "another good one counts";
+  rig_.pods.change(kube::EventType::kDeleted, pod_json(without));
+  EXPECT_EQ(held(), MilliGpu(0));
+}
+
 TEST_F(ClusterFeedTest, CountsACardThatTheNodeDoesNotListAsStray) {
   PodText pod = running("u1");
   pod.annotations["tangram.dev/gpu-grant"] = grant_text("u1", "n1", granted("elsewhere", 1, 1));

@@ -1,17 +1,7 @@
 #include "base/json.hpp"
 
 #include "base/quote.hpp"
-
-// RapidJSON 1.1 adds to a null pointer before its stack's first growth: harmless, but it would
-// drown what the sanitizer has to say of our own code.
-#if defined(__clang__)
-#pragma clang attribute push(__attribute__((no_sanitize("pointer-overflow"))), apply_to = function)
-#endif
-#include <rapidjson/error/en.h>
-#include <rapidjson/reader.h>
-#if defined(__clang__)
-#pragma clang attribute pop
-#endif
+#include "base/rapidjson.hpp"
 
 #include <algorithm>
 #include <array>

@@ -13,7 +13,4 @@ namespace tangram {
 /// @returns nothing if the text is not base64
 [[nodiscard]] std::optional<std::string> base64_decode(std::string_view text);
 
-/// Standard base64 with padding, on one line.
-[[nodiscard]] std::string base64_encode(std::string_view bytes);
-
 }  // namespace tangram

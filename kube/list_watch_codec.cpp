@@ -116,9 +116,13 @@ Result<ListPage> read_list(std::string_view text,
     if (key == "resourceVersion") page.version = text_of(value);
     if (key == "continue") page.more = text_of(value);
   };
+  const auto take_item = [&](std::string_view value) {
+    good = good && value.front() == '{';
+    if (good) item(value);
+  };
   const bool whole = json::for_each_member(text, [&](std::string_view key, std::string_view value) {
     if (key == "metadata") good = good && json::for_each_member(value, read_metadata);
-    if (key == "items") good = good && json::for_each_element(value, item);
+    if (key == "items") good = json::for_each_element(value, take_item) && good;
   });
   if (!whole || !good) return not_an_object("a list");
   if (page.version.empty()) {

@@ -191,7 +191,7 @@ TEST_F(ClusterFeedTest, KeepsAGrantThatItsOwnerBreaks) {
     pod.annotations["tangram.dev/gpu-grant"] = broken;
     rig_.pods.change(kube::EventType::kModified, pod_json(pod));
     EXPECT_EQ(held(), MilliGpu(500)) << broken;
-    rig_.pods.replace({pod_json(pod)});
+    tell_list(rig_.pods, {pod_json(pod)});
     EXPECT_EQ(held(), MilliGpu(500)) << broken << ", listed";
   }
   PodText without = running("u1");

@@ -28,10 +28,11 @@ class ScoreTable final : public policies::Policy {
   [[nodiscard]] std::string_view name() const noexcept override { return "table"; }
   [[nodiscard]] std::optional<policies::Choice> choose(
       const model::PodDemand& demand, const model::NodeState& node) const override {
-    auto placement = model::place(demand.gpu, node, [](auto&&...) { return std::int64_t{0}; });
-    if (!placement) return std::nullopt;
+    if (!model::place(demand.gpu, node, [](auto&&...) { return std::int64_t{0}; })) {
+      return std::nullopt;
+    }
     const auto score = scores_.find(node.name);
-    return policies::Choice{score == scores_.end() ? 0 : score->second, std::move(*placement)};
+    return policies::Choice{.score = score == scores_.end() ? 0 : score->second, .placement = {}};
   }
 
  private:

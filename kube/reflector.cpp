@@ -80,7 +80,7 @@ Reflector::Outcome Reflector::take_turn(const std::stop_token& stop) {
 
 /// Whatever comes of it, the next turn lists again unless the list has been delivered.
 Reflector::Outcome Reflector::stream(const std::stop_token& stop) {
-  listing_.emplace();
+  listing_ = Listing{};
   Outcome outcome = watch(stop);
   listing_.reset();
   if (streams_) return outcome;
@@ -149,9 +149,18 @@ Reflector::Outcome Reflector::take_page(const Response& response, std::vector<st
   }
   auto page = read_list(response.body, objects);
   if (!page) return Trouble{false, "list: " + page.error().message, {}};
+  if (!more.empty() && page->more == more) {
+    return Trouble{false, "list: the server hands out the same page again and again", {}};
+  }
   more = std::move(page->more);
   version_ = std::move(page->version);
   return std::nullopt;
+}
+
+Reflector::Outcome Reflector::too_long(std::size_t bytes) const {
+  if (bytes <= options_.max_list_bytes) return std::nullopt;
+  return Trouble{
+      false, "the list is longer than " + std::to_string(options_.max_list_bytes) + " bytes", {}};
 }
 
 Reflector::Outcome Reflector::list(const std::stop_token& stop) {
@@ -162,10 +171,13 @@ Reflector::Outcome Reflector::list(const std::stop_token& stop) {
   if (!options_.field_selector.empty()) request.query["fieldSelector"] = options_.field_selector;
   std::vector<std::string> objects;
   std::string more;
+  std::size_t bytes = 0;
   do {
     const auto response = api_.call(request);
     Outcome trouble = response ? take_page(*response, objects, more)
                                : Trouble{false, "list: " + response.error().message, {}};
+    if (response) bytes += response->body.size();
+    if (!trouble) trouble = too_long(bytes);
     if (trouble || stop.stop_requested()) {
       version_.clear();
       return trouble;
@@ -196,11 +208,12 @@ Reflector::Outcome Reflector::take(const std::string& text) {
 Reflector::Outcome Reflector::take_listed(WatchEvent frame) {
   if (frame.change) {
     if (*frame.change == EventType::kDeleted) {
-      listing_->erase(frame.key);
-    } else {
-      listing_->insert_or_assign(std::move(frame.key), std::move(frame.object));
+      listing_->objects.erase(frame.key);
+      return std::nullopt;
     }
-    return std::nullopt;
+    listing_->bytes += frame.object.size();
+    listing_->objects.insert_or_assign(std::move(frame.key), std::move(frame.object));
+    return too_long(listing_->bytes);
   }
   if (!frame.ends_list) {
     // A server that does not know what it was asked for never ends its list, but it sends this.
@@ -208,8 +221,8 @@ Reflector::Outcome Reflector::take_listed(WatchEvent frame) {
     return std::nullopt;
   }
   std::vector<std::string> objects;
-  objects.reserve(listing_->size());
-  for (auto& [key, object] : *listing_) objects.push_back(std::move(object));
+  objects.reserve(listing_->objects.size());
+  for (auto& [key, object] : listing_->objects) objects.push_back(std::move(object));
   listing_.reset();
   deliver(std::move(objects));
   version_ = std::move(frame.version);

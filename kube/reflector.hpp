@@ -6,6 +6,7 @@
 #include "kube/sleeper.hpp"
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -32,6 +33,9 @@ struct ReflectorOptions {
   std::string path;            ///< "/api/v1/pods"
   std::string field_selector;  ///< "status.phase!=Succeeded,status.phase!=Failed"
   int page_size = 500;         ///< client-go's: keeps one reply small at 150,000 pods
+  /// Of all objects of one list: more is refused. 150,000 pods of 20 KiB, the most that Kubernetes
+  /// is built for, are 3 GiB.
+  std::size_t max_list_bytes = std::size_t{4} << 30U;
   std::chrono::milliseconds first_backoff{800};  ///< client-go's: 0.8 s, doubled up to 30 s
   std::chrono::milliseconds max_backoff{30'000};
 };
@@ -50,7 +54,9 @@ struct ReflectorOptions {
 /// The back-off doubles up to the maximum and starts anew once a watch has said something or has
 /// lasted a second: a list that succeeds is no sign yet that its watch will. It is at least the
 /// server's Retry-After. A 410 is answered at once the first time, and after a back-off when it
-/// follows another one. A list that expires half-way (410) delivers nothing and starts over.
+/// follows another one. A list that expires half-way (410) delivers nothing and starts over. One
+/// that is too long, or whose next page is asked for by the token of the last one, is an error too:
+/// a proxy that takes the question for one it has answered would have pages without end.
 class Reflector {
  public:
   Reflector(KubeApi& api, ReflectorOptions options, ObjectSink& sink, const Clock& clock,
@@ -85,8 +91,11 @@ class Reflector {
   };
   using Outcome = std::optional<Trouble>;  ///< nothing: all went well
 
-  /// What a streaming list has told so far, by namespace and name.
-  using Objects = std::map<std::string, std::string>;
+  /// What a streaming list has told so far.
+  struct Listing {
+    std::map<std::string, std::string> objects;  ///< by namespace and name
+    std::size_t bytes = 0;                       ///< of what was told, replaced or not
+  };
 
   std::stop_source begin_turn();
   Outcome take_turn(const std::stop_token& stop);
@@ -96,6 +105,7 @@ class Reflector {
   Outcome take(const std::string& text);
   Outcome take_listed(WatchEvent frame);
   Outcome take_page(const Response& response, std::vector<std::string>& objects, std::string& more);
+  [[nodiscard]] Outcome too_long(std::size_t bytes) const;
   Outcome judge_end(const Result<Response>& response, bool worked);
   [[nodiscard]] Request watch_request() const;
   void deliver(std::vector<std::string> objects);
@@ -115,7 +125,7 @@ class Reflector {
   std::chrono::milliseconds backoff_;
   bool expired_before_ = false;     ///< a 410, and no word from a watch since
   bool streams_ = true;             ///< the server has not refused a streaming list
-  std::optional<Objects> listing_;  ///< while one is being told
+  std::optional<Listing> listing_;  ///< while one is being told
   std::uint64_t serving_ = 0;       ///< newest ticket from before this turn
 
   mutable std::mutex mutex_;

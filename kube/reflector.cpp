@@ -98,12 +98,17 @@ Reflector::Outcome Reflector::take_turn(const std::stop_token& stop) {
 /// Whatever comes of it, the next turn lists again unless the list has ended.
 Reflector::Outcome Reflector::stream(const std::stop_token& stop) {
   listing_ = true;
-  sink_.begin_list();
+  begin_list();
   Outcome outcome = watch(stop);
   listing_ = false;
   if (streams_) return outcome;
   spdlog::debug("{}: the server has no streaming lists", options_.path);
   return std::nullopt;
+}
+
+void Reflector::begin_list() {
+  listed_bytes_ = 0;
+  sink_.begin_list();
 }
 
 void Reflector::end_list() {
@@ -167,9 +172,18 @@ Reflector::Outcome Reflector::take_page(const Response& response, std::string& m
   auto page =
       read_list(response.body, [&](std::string_view object) { sink_.listed(std::string(object)); });
   if (!page) return Trouble{false, "list: " + page.error().message, {}};
+  if (!more.empty() && page->more == more) {
+    return Trouble{false, "list: the server hands out the same page again and again", {}};
+  }
   more = std::move(page->more);
   version_ = std::move(page->version);
   return std::nullopt;
+}
+
+Reflector::Outcome Reflector::too_long(std::size_t bytes) const {
+  if (bytes <= options_.max_list_bytes) return std::nullopt;
+  return Trouble{
+      false, "the list is longer than " + std::to_string(options_.max_list_bytes) + " bytes", {}};
 }
 
 Reflector::Outcome Reflector::list(const std::stop_token& stop) {
@@ -179,11 +193,13 @@ Reflector::Outcome Reflector::list(const std::stop_token& stop) {
   request.query["limit"] = std::to_string(options_.page_size);
   if (!options_.field_selector.empty()) request.query["fieldSelector"] = options_.field_selector;
   std::string more;
-  sink_.begin_list();
+  begin_list();
   do {
     const auto response = api_.call(request);
     Outcome trouble = response ? take_page(*response, more)
                                : Trouble{false, "list: " + response.error().message, {}};
+    if (response) listed_bytes_ += response->body.size();
+    if (!trouble) trouble = too_long(listed_bytes_);
     if (trouble || stop.stop_requested()) {
       version_.clear();
       return trouble;
@@ -215,10 +231,11 @@ Reflector::Outcome Reflector::take_listed(WatchEvent frame) {
   if (frame.change) {
     if (*frame.change == EventType::kDeleted) {
       sink_.unlisted(std::move(frame.object));
-    } else {
-      sink_.listed(std::move(frame.object));
+      return std::nullopt;
     }
-    return std::nullopt;
+    listed_bytes_ += frame.object.size();
+    sink_.listed(std::move(frame.object));
+    return too_long(listed_bytes_);
   }
   if (!frame.ends_list) {
     // A server that does not know what it was asked for never ends its list, but it sends this.

@@ -6,6 +6,7 @@
 #include "kube/sleeper.hpp"
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -55,6 +56,9 @@ struct ReflectorOptions {
   std::string path;            ///< "/api/v1/pods"
   std::string field_selector;  ///< "status.phase!=Succeeded,status.phase!=Failed"
   int page_size = 500;         ///< client-go's: keeps one reply small at 150,000 pods
+  /// Of all objects of one list: more is refused. 150,000 pods of 20 KiB, the most that Kubernetes
+  /// is built for, are 3 GiB.
+  std::size_t max_list_bytes = std::size_t{4} << 30U;
   std::chrono::milliseconds first_backoff{800};  ///< client-go's: 0.8 s, doubled up to 30 s
   std::chrono::milliseconds max_backoff{30'000};
 };
@@ -73,7 +77,9 @@ struct ReflectorOptions {
 /// The back-off doubles up to the maximum and starts anew once a watch has said something or has
 /// lasted a second: a list that succeeds is no sign yet that its watch will. It is at least the
 /// server's Retry-After. A 410 is answered at once the first time, and after a back-off when it
-/// follows another one. A list that expires half-way (410) starts over.
+/// follows another one. A list that expires half-way (410) starts over. One that is too long, or
+/// whose next page is asked for by the token of the last one, is an error too: a proxy that takes
+/// the question for one it has answered would have pages without end.
 class Reflector {
  public:
   Reflector(KubeApi& api, ReflectorOptions options, ObjectSink& sink, const Clock& clock,
@@ -116,8 +122,10 @@ class Reflector {
   Outcome take(const std::string& text);
   Outcome take_listed(WatchEvent frame);
   Outcome take_page(const Response& response, std::string& more);
+  [[nodiscard]] Outcome too_long(std::size_t bytes) const;
   Outcome judge_end(const Result<Response>& response, bool worked);
   [[nodiscard]] Request watch_request() const;
+  void begin_list();
   void end_list();
   void count_watch();
   void heard();
@@ -133,10 +141,11 @@ class Reflector {
   // Of run()'s thread.
   std::string version_;  ///< last one seen; empty = must list
   std::chrono::milliseconds backoff_;
-  bool expired_before_ = false;  ///< a 410, and no word from a watch since
-  bool streams_ = true;          ///< the server has not refused a streaming list
-  bool listing_ = false;         ///< a streaming list is being told
-  std::uint64_t serving_ = 0;    ///< newest ticket from before this turn
+  bool expired_before_ = false;   ///< a 410, and no word from a watch since
+  bool streams_ = true;           ///< the server has not refused a streaming list
+  bool listing_ = false;          ///< a streaming list is being told
+  std::size_t listed_bytes_ = 0;  ///< of the list so far, replaced or not
+  std::uint64_t serving_ = 0;     ///< newest ticket from before this turn
 
   mutable std::mutex mutex_;
   // Under mutex_.

@@ -11,12 +11,21 @@ using namespace tangram;
 using fuzz::require;
 namespace oracle = boost::json;
 
-/// The two parse decimals each in its own way, and neither is exact to the last bit.
-bool about_equal(double a, double b) { return std::fabs(a - b) <= 1e-13 * std::fabs(b); }
+/// The two parse decimals each in its own way, and neither is exact to the last bit; the smallest
+/// numbers have few bits.
+bool about_equal(double a, double b) { return std::fabs(a - b) <= 1e-13 * std::fabs(b) + 1e-300; }
 
-void compare_number(const std::string& ours, const oracle::value& theirs) {
-  if (theirs.is_int64()) return require(ours == std::to_string(theirs.as_int64()));
-  require(theirs.is_double() && about_equal(std::stod(ours), theirs.as_double()));
+void compare_number(json::Reader& in, const oracle::value& theirs, json::Writer& out) {
+  if (theirs.is_int64()) {
+    const std::int64_t number = in.integer();
+    require(number == theirs.as_int64());
+    out.integer(number);
+  } else {
+    const std::string text = in.scalar_text();
+    require(theirs.is_double());
+    require(about_equal(std::strtod(text.c_str(), nullptr), theirs.as_double()));
+    out.number(theirs.as_double());
+  }
 }
 
 /// Reads what comes next, so that every object is looked through for members that stand twice.
@@ -66,12 +75,8 @@ void compare(json::Reader& in, const oracle::value& theirs, json::Writer& out) {
       out.string(text);
       return;
     }
-    case json::Kind::kNumber: {
-      const std::string text = in.scalar_text();
-      compare_number(text, theirs);
-      out.raw(text);
-      return;
-    }
+    case json::Kind::kNumber:
+      return compare_number(in, theirs, out);
     case json::Kind::kBool: {
       const bool value = in.boolean();
       require(theirs.as_bool() == value);
@@ -121,6 +126,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(refused || is_own_rule(done.error().message));
     return 0;
   }
+  if (refused == oracle::error::exponent_overflow)
+    return 0;  // the other's own rule, of 1e-9999999999
   require(!refused);
   const std::string once = rewritten(std::string(fuzz::text_of(data, size)), theirs);
   require(rewritten(once, theirs) == once);

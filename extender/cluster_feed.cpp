@@ -72,7 +72,7 @@ void NodeFeed::listed(std::string object) {
     std::string name = node->name;
     listed_.insert_or_assign(std::move(name), std::move(*node));
   } else if (auto name = metadata_member(std::move(object), "name"); known_.contains(name)) {
-    listed_.insert_or_assign(std::move(name), std::nullopt);
+    listed_.try_emplace(std::move(name), std::nullopt);
   }
 }
 
@@ -115,7 +115,8 @@ void PodFeed::listed(std::string object) {
     ++counters_.bad_objects;
     spdlog::warn("a pod could not be read and is left as it was: {}", pod.error().message);
     std::string uid = metadata_member(std::move(object), "uid");
-    if (seen_.contains(uid)) listed_.insert_or_assign(std::move(uid), ListedPod{});
+    // Told again, it counts as it was told before.
+    if (seen_.contains(uid)) listed_.try_emplace(std::move(uid));
     return;
   }
   if (pod->finished) {

@@ -92,7 +92,7 @@ std::stop_source Reflector::begin_turn() {
 
 Reflector::Outcome Reflector::take_turn(const std::stop_token& stop) {
   if (!version_.empty()) return watch(stop);
-  return streams_ ? stream(stop) : list(stop);
+  return streams_ && !by_pages_ ? stream(stop) : list(stop);
 }
 
 /// Whatever comes of it, the next turn lists again unless the list has ended.
@@ -100,6 +100,8 @@ Reflector::Outcome Reflector::stream(const std::stop_token& stop) {
   listing_ = true;
   begin_list();
   Outcome outcome = watch(stop);
+  // Whatever a stream fails for, pages may come through.
+  by_pages_ = listing_;
   listing_ = false;
   if (streams_) return outcome;
   spdlog::debug("{}: the server has no streaming lists", options_.path);
@@ -193,6 +195,7 @@ Reflector::Outcome Reflector::list(const std::stop_token& stop) {
   request.query["limit"] = std::to_string(options_.page_size);
   if (!options_.field_selector.empty()) request.query["fieldSelector"] = options_.field_selector;
   std::string more;
+  by_pages_ = false;
   begin_list();
   do {
     const auto response = api_.call(request);

@@ -68,7 +68,7 @@ struct ReflectorOptions {
 /// The list is a streaming one (the same stream first tells what there is, then what changes) from
 /// servers that have it: Kubernetes 1.34 and newer, unless switched off. Others refuse the first
 /// one with 400, 403 or 422, or answer with a bookmark before its end; from then on it is LIST,
-/// page by page.
+/// page by page. A streaming list that fails otherwise is followed by one such LIST.
 ///
 ///     list --ok--> watch --end of stream--> watch, from the last version seen (bookmarks count)
 ///      ^             |----410, or an ERROR frame with that code----> list
@@ -143,6 +143,7 @@ class Reflector {
   std::chrono::milliseconds backoff_;
   bool expired_before_ = false;   ///< a 410, and no word from a watch since
   bool streams_ = true;           ///< the server has not refused a streaming list
+  bool by_pages_ = false;         ///< the last streaming list failed: the next one is not
   bool listing_ = false;          ///< a streaming list is being told
   std::size_t listed_bytes_ = 0;  ///< of the list so far, replaced or not
   std::uint64_t serving_ = 0;     ///< newest ticket from before this turn

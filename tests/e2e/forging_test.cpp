@@ -42,7 +42,7 @@ class ForgingTest : public E2eTest, public ::testing::WithParamInterface<Guard> 
     const auto rights = kubectl({"apply", "-f", "-"}, kMallorysRights);
     EXPECT_TRUE(rights.done()) << rights.text;
     if (GetParam() == Guard::kWebhook) {
-      webhook_.emplace(cluster_);
+      webhook_.emplace(cluster_, Webhook::Options{});
       scheduler_ = start_scheduler({.extender_url = webhook_->extender().url()});
     } else {
       policies_.emplace(cluster_, "deploy/webhook/policies.yaml");

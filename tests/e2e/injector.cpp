@@ -17,9 +17,8 @@ constexpr const char* kFolder =
 constexpr const char* kPath =
     "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/zz-injector";
 
-constexpr const char* kPatch =
-    R"([{"op":"add","path":"/spec/containers/0","value":)"
-    R"({"name":"injected","image":"registry.example/proxy:1"}}])";
+constexpr const char* kPatch = R"([{"op":"add","path":"/spec/containers/0","value":)"
+                               R"({"name":"injected","image":"registry.example/proxy:1"}}])";
 
 /// Once only, as well-behaved injectors do.
 bool has_injected(const rapidjson::Value& pod) {
@@ -33,7 +32,8 @@ std::string answer(const std::string& review) {
   const auto asked = parse_json(review);
   const std::string uid = text_of(asked["request"], "uid");
   std::string reply = R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview",)"
-                      R"("response":{"uid":")" + uid + R"(","allowed":true)";
+                      R"("response":{"uid":")" +
+                      uid + R"(","allowed":true)";
   if (!has_injected(asked["request"]["object"])) {
     reply += R"(,"patchType":"JSONPatch","patch":")" + base64_encode(kPatch) + "\"";
   }

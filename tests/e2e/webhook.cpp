@@ -104,11 +104,15 @@ std::function<std::string(const std::string&)> on_loopback(int port) {
   };
 }
 
-Webhook::Webhook(Cluster& cluster, std::vector<std::string> settings)
+Webhook::Webhook(Cluster& cluster, Options options)
     : port_(free_port()),
-      extender_({.name = "webhook", .settings = with_listener(port_, std::move(settings))}),
-      registrations_(cluster, "deploy/webhook/webhook.yaml", on_loopback(port_)) {
+      extender_(
+          {.name = "webhook", .settings = with_listener(port_, std::move(options.settings))}) {
   extender_.start_ready();
+  options.files.insert(options.files.begin(), "webhook.yaml");
+  for (const auto& file : options.files) {
+    registrations_.emplace_back(cluster, "deploy/webhook/" + file, on_loopback(port_));
+  }
   PodSpec wrong = fraction_pod("wrong", "2");
   wait_until_refused(cluster.api(), pod_json(wrong));
 }

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <list>
 #include <string>
 #include <vector>
 
@@ -37,8 +38,12 @@ class Applied {
 /// An extender that serves the webhook too, and the shipped registrations of it.
 class Webhook {
  public:
-  /// @param settings  further ones, "section.key=value"
-  explicit Webhook(Cluster& cluster, std::vector<std::string> settings = {});
+  struct Options {
+    std::vector<std::string> settings = {};  ///< further ones, "section.key=value"
+    /// Files of deploy/webhook beside webhook.yaml.
+    std::vector<std::string> files = {};
+  };
+  Webhook(Cluster& cluster, Options options);
 
   [[nodiscard]] ExtenderProcess& extender() { return extender_; }
   [[nodiscard]] int port() const { return port_; }
@@ -46,7 +51,7 @@ class Webhook {
  private:
   int port_;
   ExtenderProcess extender_;
-  Applied registrations_;
+  std::list<Applied> registrations_;
 };
 
 /// Blocks until the API server refuses the pod, in a dry run: until what was registered has

@@ -1,14 +1,17 @@
 #pragma once
 
+#include "base/clock.hpp"
 #include "extender/binder.hpp"
 #include "extender/evictor.hpp"
 #include "extender/findings.hpp"
+#include "extender/http_server.hpp"
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace tangram::extender {
@@ -16,6 +19,12 @@ namespace tangram::extender {
 enum class Verb { kFilter, kPrioritize, kBind, kPreempt };
 inline constexpr std::size_t kVerbs = 4;
 [[nodiscard]] std::string_view to_string(Verb verb);
+
+struct ListenerGauges {
+  HttpCounters http;
+  std::optional<WallTime> certificate_expires;  ///< nothing = plain HTTP
+  std::uint64_t reload_failures = 0;
+};
 
 /// Values read from the parts at the moment of a scrape.
 struct Gauges {
@@ -36,6 +45,7 @@ struct Gauges {
   std::uint64_t bad_objects = 0;
   std::uint64_t bad_cards = 0;
   std::uint64_t bad_grants = 0;
+  std::map<std::string, ListenerGauges> listeners;  ///< by name
 };
 
 /// GET /metrics: what the service itself does. Its size does not depend on the cluster's.

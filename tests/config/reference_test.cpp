@@ -68,6 +68,7 @@ class SettingTest : public testing::Test {
     if (setting.key == "source") return "kubeconfig";
     if (setting.key == "level") return "error";
     if (setting.key == "enabled") return "false";
+    if (setting.key == "plaintext") return "true";
     return "other";
   }
 };

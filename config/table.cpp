@@ -636,11 +636,21 @@ Section log_section() {
 }  // namespace
 
 const std::vector<Section>& sections() {
-  static const std::vector<Section> kSections{
-      server_section(),    tls_section(),      webhook_section(), metrics_section(),
-      scheduler_section(), bind_section(),     kube_section(),    leader_election_section(),
-      eviction_section(),  grants_section(),   fragmentation_section(), bestfit_section(),
-      admission_section(), foreign_section(),  log_section()};
+  static const std::vector<Section> kSections{server_section(),
+                                              tls_section(),
+                                              webhook_section(),
+                                              metrics_section(),
+                                              scheduler_section(),
+                                              bind_section(),
+                                              kube_section(),
+                                              leader_election_section(),
+                                              eviction_section(),
+                                              grants_section(),
+                                              fragmentation_section(),
+                                              bestfit_section(),
+                                              admission_section(),
+                                              foreign_section(),
+                                              log_section()};
   return kSections;
 }
 

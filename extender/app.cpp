@@ -1,5 +1,6 @@
 #include "extender/app.hpp"
 
+#include "extender/admission/routes.hpp"
 #include "extender/card_metrics.hpp"
 #include "extender/idle.hpp"
 #include "extender/router.hpp"
@@ -175,6 +176,8 @@ App::App(const config::Config& config, const Parts& parts, PolicySettings policy
                                : model::Signer(),
            .check = check_},
           {.api_timeout = config.bind.timeout, .assume_ttl = config.scheduler.assume_ttl}),
+      admission_(admission_settings(config), parts.clock,
+                 [this](const AdmissionService::Done& done) { metrics_.admission_done(done); }),
       verbs_({.books = books_,
               .policies = policies_,
               .offers = offers_,
@@ -377,7 +380,10 @@ HttpResponse App::verb_response(std::string body) const {
 }
 
 /// What the API server asks of the admission webhook.
-void App::serve_webhook(Router& router) { serve_health(router); }
+void App::serve_webhook(Router& router) {
+  serve_health(router);
+  add_admission_routes(router, admission_);
+}
 
 void App::serve_health(Router& router) {
   router.add("GET", "/healthz", [](const HttpRequest&, Responder responder) {

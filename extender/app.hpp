@@ -3,6 +3,7 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "config/config.hpp"
+#include "extender/admission/service.hpp"
 #include "extender/binder.hpp"
 #include "extender/books.hpp"
 #include "extender/cluster_feed.hpp"
@@ -122,6 +123,7 @@ class App {
   Offers offers_;
   Binder binder_;
   Metrics metrics_;
+  AdmissionService admission_;
   Verbs verbs_;
   DisruptionBudgets budgets_;
   std::unique_ptr<kube::EventRecorder> events_;  ///< null = none are written

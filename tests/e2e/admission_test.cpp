@@ -64,7 +64,7 @@ class AdmissionTest : public E2eTest {
   }
 
   Webhook webhook_;
-  Process scheduler_ = start_scheduler({.extender_url = webhook_.extender().url()});
+  Process scheduler_ = webhook_.scheduler();
   PodWatcher watcher_{*api_};
 };
 

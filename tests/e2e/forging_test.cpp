@@ -43,7 +43,7 @@ class ForgingTest : public E2eTest, public ::testing::WithParamInterface<Guard> 
     EXPECT_TRUE(rights.done()) << rights.text;
     if (GetParam() == Guard::kWebhook) {
       webhook_.emplace(cluster_, Webhook::Options{});
-      scheduler_ = start_scheduler({.extender_url = webhook_->extender().url()});
+      scheduler_ = webhook_->scheduler();
     } else {
       policies_.emplace(cluster_, "deploy/webhook/policies.yaml");
       extender_.emplace(ExtenderProcess::Options{.name = "policies"});

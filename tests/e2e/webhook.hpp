@@ -11,8 +11,8 @@
 
 namespace tangram::e2e {
 
-/// A folder with ca.crt, tls.crt and tls.key for 127.0.0.1, made by `tangram-extender certificates`
-/// when it is first asked for.
+/// A folder with ca.crt, tls.crt and tls.key, also for 127.0.0.1, made by `tangram-extender
+/// certificates` when it is first asked for.
 [[nodiscard]] const std::filesystem::path& webhook_certificates();
 
 /// A file of ours in the cluster, from its objects' creation to their end.
@@ -46,6 +46,8 @@ class Webhook {
   Webhook(Cluster& cluster, Options options);
 
   [[nodiscard]] ExtenderProcess& extender() { return extender_; }
+  /// A kube-scheduler that calls it over TLS.
+  [[nodiscard]] Process scheduler() const;
   [[nodiscard]] int port() const { return port_; }
 
  private:

@@ -38,8 +38,8 @@ AdmissionSettings settings_with_everything() {
 
 }  // namespace
 
-/// Any text: is refused with a message that can be sent, or gets two answers that are JSON, of which
-/// a refusal is one line of bounded length.
+/// Any text: is refused with a message that can be sent, or gets two answers that are JSON, of
+/// which a refusal is one line of bounded length.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const AdmissionSettings kSettings = settings_with_everything();
   const auto request = decode_review({reinterpret_cast<const char*>(data), size});

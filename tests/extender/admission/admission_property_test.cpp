@@ -156,10 +156,10 @@ TEST_P(AdmissionPropertyTest, TwiceIsOnceAndAnInjectedContainerChangesNothing) {
 
 /// Leaves the patched pod's own mistakes aside: those that are no matter of its request.
 bool has_other_mistakes(const std::string& pod) {
-  for (const char* part : {R"("NVIDIA_VISIBLE_DEVICES","value":"all")", R"("nvidia.com/gpu)", R"("aliyun.com/gpu)",
-                           R"("tangram.dev/gpu-milli")", R"("tangram.dev/gpu-slot":"2")",
-                           R"("tangram.dev/gpu-slot":"0")", "none-such",
-                           R"("NVIDIA_VISIBLE_DEVICES","value":"none")"}) {
+  for (const char* part : {R"("NVIDIA_VISIBLE_DEVICES","value":"all")", R"("nvidia.com/gpu)",
+                           R"("aliyun.com/gpu)", R"("tangram.dev/gpu-milli")",
+                           R"("tangram.dev/gpu-slot":"2")", R"("tangram.dev/gpu-slot":"0")",
+                           "none-such", R"("NVIDIA_VISIBLE_DEVICES","value":"none")"}) {
     if (pod.find(part) != std::string::npos) return true;
   }
   return false;

@@ -112,6 +112,22 @@ struct Metrics::Families {
     counter.Increment(static_cast<double>(to) - counter.Value());
   }
 
+  void set(const std::string& name, const ListenerGauges& listener) {
+    const prometheus::Labels label{{"listener", name}};
+    const auto shed_by = [&](const char* what, std::uint64_t count) {
+      raise(shed.Add({{"listener", name}, {"what", what}}), count);
+    };
+    connections.Add(label).Set(static_cast<double>(listener.http.open));
+    shed_by("connection", listener.http.rejected);
+    shed_by("evicted", listener.http.evicted);
+    shed_by("body", listener.http.bodies_refused);
+    if (!listener.certificate_expires) return;
+    shed_by("handshake", listener.http.handshakes_failed);
+    raise(reload_failures.Add(label), listener.reload_failures);
+    certificate_expiry.Add(label).Set(
+        std::chrono::duration<double>(listener.certificate_expires->time_since_epoch()).count());
+  }
+
   prometheus::Registry registry;
   std::array<prometheus::Histogram*, kVerbs> duration{};
   std::array<prometheus::Counter*, kBindOutcomes> binds{};
@@ -175,6 +191,26 @@ struct Metrics::Families {
           .Add({});
   std::vector<prometheus::Gauge*> by_key;  ///< of the two families above, since the last scrape
   std::vector<prometheus::Gauge*> known;
+  prometheus::Family<prometheus::Gauge>& connections =
+      gauge(registry, "tangram_http_connections", "Connections being served, by listener.");
+  prometheus::Family<prometheus::Counter>& shed =
+      prometheus::BuildCounter()
+          .Name("tangram_http_shed_total")
+          .Help(
+              "What was turned away or cut to stay within limits, by listener and what: connection "
+              "(all were busy), evicted (one that waited for its client), body (no memory for "
+              "it), handshake (TLS that failed).")
+          .Register(registry);
+  prometheus::Family<prometheus::Gauge>& certificate_expiry =
+      gauge(registry, "tangram_tls_certificate_expiry_timestamp_seconds",
+            "When the certificate in force expires, by listener.");
+  prometheus::Family<prometheus::Counter>& reload_failures =
+      prometheus::BuildCounter()
+          .Name("tangram_tls_reload_failures_total")
+          .Help(
+              "Changes of the TLS files that could not be used, so that the former certificate "
+              "stayed in force, by listener.")
+          .Register(registry);
   std::mutex scrape;  ///< one scrape sets the gauges and reads them in one go
 };
 
@@ -248,6 +284,7 @@ std::string Metrics::text(const Gauges& gauges) {
   for (const std::string& key : gauges.grant_keys_known) known.emplace_back(key, 1);
   replace_series(f.known_keys, f.known, known);
   f.stale_keys.Set(gauges.grant_keys_stale ? 1 : 0);
+  for (const auto& [name, listener] : gauges.listeners) f.set(name, listener);
   return prometheus::TextSerializer().Serialize(f.registry.Collect());
 }
 

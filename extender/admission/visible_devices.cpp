@@ -42,15 +42,14 @@ std::optional<std::string> wrong_visible_devices(const AdmittedContainer& contai
                              std::string(kVisibleDevices) + " " +
                              (value ? quote(*value) : "by valueFrom") + " ";
     if (asks) {
-      return what +
-             "would hide the card that the container asks for, or show it others; remove "
-             "it";
+      return what + "would hide the card that the container asks for, or show it others; remove it";
     }
     if (!value) return what + R"(cannot be looked into; remove it, or write value: "void")";
     if (harmless(*value)) continue;
-    return what +
-           "would show the container cards that it was not given; remove it, and ask for a "
-           R"(share, as in tangram.dev/gpu-fraction: "0.5")";
+    const bool debugs = container.kind == AdmittedContainer::Kind::kEphemeral;
+    return what + "would show the container cards that it was not given; remove it" +
+           (debugs ? ", since containers for debugging cannot have a card"
+                   : R"(, and ask for a share, as in tangram.dev/gpu-fraction: "0.5")");
   }
   return std::nullopt;
 }

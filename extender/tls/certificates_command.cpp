@@ -85,9 +85,9 @@ std::string next_steps(const std::string& folder, const std::string& ca, const V
                        bool kept) {
   return fmt::format(
       R"(made in {0}, valid until {1}:
-  ca.crt         the authority{3}
-  tls.crt/.key   the server: names of the Services, localhost, and what --host added
-  scheduler.crt/.key   kube-scheduler, as {4}
+  ca.crt                        the authority{3}
+  tls.crt, tls.key              the server: names of the Services, localhost, and what --host added
+  scheduler.crt, scheduler.key  kube-scheduler, as {4}
 
 Next, on a cluster:
   kubectl --namespace tangram-system create secret generic tangram-tls \

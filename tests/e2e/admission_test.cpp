@@ -2,6 +2,7 @@
 
 #include "base/file.hpp"
 #include "tests/e2e/fixture.hpp"
+#include "tests/e2e/injector.hpp"
 #include "tests/e2e/kubectl.hpp"
 #include "tests/e2e/raw_json.hpp"
 #include "tests/e2e/webhook.hpp"
@@ -32,7 +33,7 @@ NodeSpec gpu_node(const std::string& name, int cards = 8) {
 
 class AdmissionTest : public E2eTest {
  protected:
-  AdmissionTest() : webhook_(cluster_, settings()) {}
+  AdmissionTest() : webhook_(cluster_, {settings(), {"webhook-foreign.yaml"}}) {}
 
   ~AdmissionTest() override {
     kubectl({"delete", "deployments,statefulsets,jobs", "--all", "--cascade=foreground",
@@ -63,7 +64,7 @@ class AdmissionTest : public E2eTest {
   }
 
   Webhook webhook_;
-  Process scheduler_ = start_scheduler({.extender_url = webhook_.extender().url()});
+  Process scheduler_ = webhook_.scheduler();
   PodWatcher watcher_{*api_};
 };
 
@@ -185,6 +186,30 @@ TEST_F(AdmissionTest, NeighboursOfOptedInNamespacesSeeNoCards) {
   EXPECT_THAT(inside, HasSubstr("void"));
   EXPECT_THAT(made("plain", "default"), Not(HasSubstr("NVIDIA_VISIBLE_DEVICES")));
   kubectl({"delete", "namespace", "opted-in", "--wait=false"});
+}
+
+TEST_F(AdmissionTest, AnInjectedContainerTakesNothingFromTheOneThatAsked) {
+  cluster_.add_nodes({gpu_node("node")});
+  Injector injector(cluster_);
+  const std::map<std::string, std::string> manifests = {
+      {"ours", annotated("ours", "tangram.dev/gpu-fraction: \"0.5\"")},
+      {"kais", annotated("kais", "gpu-fraction: \"0.25\"")}};
+  for (const auto& [name, manifest] : manifests) {
+    const auto applied = kubectl({"apply", "-f", "-"}, manifest);
+    ASSERT_TRUE(applied.done()) << applied.text;
+    const auto made = pod(name);
+    ASSERT_EQ(text_of(made["spec"]["containers"][0], "name"), "injected");
+    EXPECT_EQ(annotations_of(made).at("gpu-container"), "main");
+    EXPECT_EQ(limit(made, 0, kSlot), "");
+    EXPECT_EQ(limit(made, 1, kSlot), "1");
+  }
+  EXPECT_GE(injector.asked(), 2);
+  expect_granted(2);
+  // Tangram was asked again after the injector, so the container that came late sees no card.
+  const auto& injected = pod("ours")["spec"]["containers"][0];
+  ASSERT_TRUE(injected.HasMember("env"));
+  EXPECT_EQ(text_of(injected["env"][0], "name"), "NVIDIA_VISIBLE_DEVICES");
+  EXPECT_EQ(text_of(injected["env"][0], "value"), "void");
 }
 
 TEST_F(AdmissionTest, NamespacesOfTheSystemAreLeftAlone) {

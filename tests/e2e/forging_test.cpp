@@ -42,8 +42,8 @@ class ForgingTest : public E2eTest, public ::testing::WithParamInterface<Guard> 
     const auto rights = kubectl({"apply", "-f", "-"}, kMallorysRights);
     EXPECT_TRUE(rights.done()) << rights.text;
     if (GetParam() == Guard::kWebhook) {
-      webhook_.emplace(cluster_);
-      scheduler_ = start_scheduler({.extender_url = webhook_->extender().url()});
+      webhook_.emplace(cluster_, Webhook::Options{});
+      scheduler_ = webhook_->scheduler();
     } else {
       policies_.emplace(cluster_, "deploy/webhook/policies.yaml");
       extender_.emplace(ExtenderProcess::Options{.name = "policies"});

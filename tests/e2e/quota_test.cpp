@@ -53,7 +53,7 @@ const std::vector<Counted>& forms() {
 /// A namespace of its own for each test, so that no quota is left to others.
 class QuotaTest : public E2eTest {
  protected:
-  QuotaTest() : webhook_(cluster_) {
+  QuotaTest() : webhook_(cluster_, {.settings = {}, .files = {"quota.yaml"}}) {
     kubectl({"delete", "namespace", ns_, "--ignore-not-found"});
     kubectl({"create", "namespace", ns_});
     // A controller makes the service account that pods need.
@@ -133,6 +133,60 @@ TEST_F(QuotaTest, RefusesThePodThatWouldExceedIt) {
   plain.name = "plain";
   plain.slot = false;
   EXPECT_TRUE(in_namespace({"create", "-f", "-"}, pod_json(plain)).done());
+}
+
+TEST_F(QuotaTest, TheStrictSwitchRefusesWhatWouldNotCount) {
+  struct Switch {
+    const char* value;
+    bool milli;
+    bool mib;
+  };
+  for (const Switch& strict : {Switch{"gpu-milli", true, false}, Switch{"gpu-mem-mib", false, true},
+                               Switch{"both", true, true}}) {
+    kubectl({"label", "--overwrite", "namespace", ns_,
+             std::string("tangram.dev/quota=") + strict.value});
+    for (const Counted& form : forms()) {
+      const bool counts = (!strict.milli || form.milli > 0) && (!strict.mib || form.mib > 0);
+      const auto created = create(std::string(form.name) + "-" + strict.value, form.gpu);
+      if (!counts)
+        std::cout << "--- " << strict.value << " " << form.name << "\n"
+                  << created.text << std::flush;
+      EXPECT_EQ(created.done(), counts) << strict.value << " " << form.name << ": " << created.text;
+      if (!counts) {
+        EXPECT_THAT(created.text, HasSubstr("does not count in"));
+        EXPECT_THAT(created.text, HasSubstr("write "));
+      }
+    }
+    PodSpec plain;
+    plain.name = std::string("plain-") + strict.value;
+    plain.slot = false;
+    EXPECT_TRUE(in_namespace({"create", "-f", "-"}, pod_json(plain)).done());
+  }
+}
+
+TEST_F(QuotaTest, ALimitRangeBoundsOneContainer) {
+  const auto applied = in_namespace({"apply", "-f", "-"}, R"(
+apiVersion: v1
+kind: LimitRange
+metadata: {name: gpu}
+spec:
+  limits:
+    - type: Container
+      max: {tangram.dev/gpu-milli: 500}
+)");
+  ASSERT_TRUE(applied.done()) << applied.text;
+  EXPECT_TRUE(create("half", {{"gpu-fraction", "0.5"}}).done());
+  const auto more = create("more", {{"gpu-fraction", "0.75"}});
+  std::cout << "--- more\n" << more.text << std::flush;
+  EXPECT_FALSE(more.done());
+  EXPECT_THAT(more.text, HasSubstr("maximum tangram.dev/gpu-milli usage per Container is 500"));
+  // Kubernetes' rule, which docs/quota.md warns of: with a maximum, every container needs a limit.
+  PodSpec plain;
+  plain.name = "plain";
+  plain.slot = false;
+  const auto without = in_namespace({"create", "-f", "-"}, pod_json(plain));
+  std::cout << "--- plain\n" << without.text << std::flush;
+  EXPECT_FALSE(without.done());
 }
 
 }  // namespace

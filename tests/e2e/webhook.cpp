@@ -41,7 +41,7 @@ std::string folder_of(const Value& object) {
   return "/apis/admissionregistration.k8s.io/v1/" + found->second;
 }
 
-/// In front of these, so that they do not depend on what the machine's clock or name is.
+/// The listener and its certificate, then the test's own.
 std::vector<std::string> with_listener(int port, std::vector<std::string> settings) {
   const auto& files = webhook_certificates();
   settings.insert(settings.begin(), {"webhook.listen=127.0.0.1:" + std::to_string(port),
@@ -55,9 +55,8 @@ std::vector<std::string> with_listener(int port, std::vector<std::string> settin
 const std::filesystem::path& webhook_certificates() {
   static const std::filesystem::path kFolder = [] {
     const auto folder = environment().state / "webhook-certificates";
-    auto made = Process::start(
-        {environment().extender, "certificates", "--out", folder.string(), "--host", "127.0.0.1"},
-        environment().state / "logs" / "certificates.log");
+    auto made = Process::start({environment().extender, "certificates", "--dir", folder.string()},
+                               environment().state / "logs" / "certificates.log");
     if (!made) throw std::runtime_error(made.error().message);
     while (made->running()) std::this_thread::sleep_for(10ms);
     if (!std::filesystem::exists(folder / "tls.key")) {
@@ -104,13 +103,23 @@ std::function<std::string(const std::string&)> on_loopback(int port) {
   };
 }
 
-Webhook::Webhook(Cluster& cluster, std::vector<std::string> settings)
+Webhook::Webhook(Cluster& cluster, Options options)
     : port_(free_port()),
-      extender_({.name = "webhook", .settings = with_listener(port_, std::move(settings))}),
-      registrations_(cluster, "deploy/webhook/webhook.yaml", on_loopback(port_)) {
+      extender_({.name = "webhook",
+                 .settings = with_listener(port_, std::move(options.settings)),
+                 .ca = (webhook_certificates() / "ca.crt").string()}) {
   extender_.start_ready();
+  options.files.insert(options.files.begin(), "webhook.yaml");
+  for (const auto& file : options.files) {
+    registrations_.emplace_back(cluster, "deploy/webhook/" + file, on_loopback(port_));
+  }
   PodSpec wrong = fraction_pod("wrong", "2");
   wait_until_refused(cluster.api(), pod_json(wrong));
+}
+
+Process Webhook::scheduler() const {
+  return start_scheduler({.extender_url = extender_.url(),
+                          .extender_ca = (webhook_certificates() / "ca.crt").string()});
 }
 
 void wait_until_refused(kube::KubeApi& api, const std::string& pod_json) {

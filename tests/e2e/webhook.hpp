@@ -5,13 +5,14 @@
 
 #include <filesystem>
 #include <functional>
+#include <list>
 #include <string>
 #include <vector>
 
 namespace tangram::e2e {
 
-/// A folder with ca.crt, tls.crt and tls.key for 127.0.0.1, made by `tangram-extender certificates`
-/// when it is first asked for.
+/// A folder with ca.crt, tls.crt and tls.key, also for 127.0.0.1, made by `tangram-extender
+/// certificates` when it is first asked for.
 [[nodiscard]] const std::filesystem::path& webhook_certificates();
 
 /// A file of ours in the cluster, from its objects' creation to their end.
@@ -37,16 +38,22 @@ class Applied {
 /// An extender that serves the webhook too, and the shipped registrations of it.
 class Webhook {
  public:
-  /// @param settings  further ones, "section.key=value"
-  explicit Webhook(Cluster& cluster, std::vector<std::string> settings = {});
+  struct Options {
+    std::vector<std::string> settings = {};  ///< further ones, "section.key=value"
+    /// Files of deploy/webhook beside webhook.yaml.
+    std::vector<std::string> files = {};
+  };
+  Webhook(Cluster& cluster, Options options);
 
   [[nodiscard]] ExtenderProcess& extender() { return extender_; }
+  /// A kube-scheduler that calls it over TLS.
+  [[nodiscard]] Process scheduler() const;
   [[nodiscard]] int port() const { return port_; }
 
  private:
   int port_;
   ExtenderProcess extender_;
-  Applied registrations_;
+  std::list<Applied> registrations_;
 };
 
 /// Blocks until the API server refuses the pod, in a dry run: until what was registered has

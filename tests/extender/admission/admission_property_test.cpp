@@ -65,6 +65,8 @@ class PodMaker {
     if (one_in(5)) out.member("tangram.dev/gpu-container", pick({"main", "side", "first"}));
     if (one_in(9)) out.member("tangram.dev/gpu-policy", pick({"binpack", "none-such"}));
     if (one_in(9)) out.member("x~y/z", "1");
+    if (one_in(9)) out.member("gpu-fraction", pick({"0.5", "0.3333", "2"}));
+    if (one_in(9)) out.member("nvidia.com/use-gputype", "A100");
     out.end_object();
   }
 
@@ -75,6 +77,8 @@ class PodMaker {
     if (one_in(5)) out.member("tangram.dev/gpu-slot", pick({"1", "2", "0"}));
     if (one_in(9)) out.member("tangram.dev/gpu-milli", pick({"500", "1e3", "7"}));
     if (one_in(9)) out.member("nvidia.com/gpu", 1);
+    if (one_in(9)) out.member("nvidia.com/gpumem", 3000);
+    if (one_in(9)) out.member("aliyun.com/gpu-mem", 3);
     out.end_object();
   }
 
@@ -106,6 +110,13 @@ AdmissionSettings busy_settings() {
   return settings;
 }
 
+/// Everything in the peers' words is translated.
+AdmissionSettings translating_settings() {
+  auto settings = shipped_settings();
+  settings.foreign = {.nvidia = true, .hami = true, .gpushare = true, .kai = true};
+  return settings;
+}
+
 std::string with_injected(std::string pod) {
   const std::string place = R"("containers":[)";
   const std::size_t found = pod.find(place);
@@ -120,7 +131,7 @@ class AdmissionPropertyTest : public ::testing::TestWithParam<unsigned> {};
 
 TEST_P(AdmissionPropertyTest, TwiceIsOnceAndAnInjectedContainerChangesNothing) {
   PodMaker maker(GetParam());
-  for (const auto& settings : {shipped_settings(), busy_settings()}) {
+  for (const auto& settings : {shipped_settings(), busy_settings(), translating_settings()}) {
     const Webhook webhook(settings);
     int patched = 0;
     int allowed = 0;
@@ -145,10 +156,10 @@ TEST_P(AdmissionPropertyTest, TwiceIsOnceAndAnInjectedContainerChangesNothing) {
 
 /// Leaves the patched pod's own mistakes aside: those that are no matter of its request.
 bool has_other_mistakes(const std::string& pod) {
-  for (const char* part : {R"("NVIDIA_VISIBLE_DEVICES","value":"all")", R"("nvidia.com/gpu")",
-                           R"("tangram.dev/gpu-milli")", R"("tangram.dev/gpu-slot":"2")",
-                           R"("tangram.dev/gpu-slot":"0")", "none-such",
-                           R"("NVIDIA_VISIBLE_DEVICES","value":"none")"}) {
+  for (const char* part : {R"("NVIDIA_VISIBLE_DEVICES","value":"all")", R"("nvidia.com/gpu)",
+                           R"("aliyun.com/gpu)", R"("tangram.dev/gpu-milli")",
+                           R"("tangram.dev/gpu-slot":"2")", R"("tangram.dev/gpu-slot":"0")",
+                           "none-such", R"("NVIDIA_VISIBLE_DEVICES","value":"none")"}) {
     if (pod.find(part) != std::string::npos) return true;
   }
   return false;

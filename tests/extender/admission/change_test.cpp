@@ -127,6 +127,8 @@ TEST(ChangeTest, ANewEphemeralContainerDoesNotShowItselfCards) {
   const Told told = change(pod(""), pod(all), "ephemeralcontainers");
   EXPECT_FALSE(told.allowed);
   EXPECT_NE(told.message.find(R"(container "debug": the variable)"), std::string::npos);
+  EXPECT_NE(told.message.find("remove it, since containers for debugging cannot have a card"),
+            std::string::npos);
   EXPECT_TRUE(change(pod(all), pod(all + ", {name: other}"), "ephemeralcontainers").allowed)
       << "what was there cannot change any more";
 }

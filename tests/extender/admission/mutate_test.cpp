@@ -247,6 +247,52 @@ TEST(MutateTest, ReplacesTheSchedulersThatAreListed) {
   EXPECT_EQ(scheduler_of("kai-scheduler"), "kai-scheduler");
 }
 
+TEST(MutateTest, PutsAPeersWordsIntoTangrams) {
+  auto settings = shipped_settings();
+  settings.foreign = {.nvidia = true, .hami = true, .gpushare = true, .kai = true};
+  const Webhook webhook(settings);
+  const std::string hami = json_of(R"(
+metadata: {name: hami}
+spec:
+  schedulerName: hami-scheduler
+  containers:
+  - name: main
+    resources: {limits: {cpu: 1, nvidia.com/gpu: 1, nvidia.com/gpumem: 3000, nvidia.com/gpucores: 30}}
+)");
+  const std::string pod = webhook.mutated(hami);
+  EXPECT_EQ(at(pod, "spec.containers.0.resources.limits"),
+            R"({"cpu":"1","tangram.dev/gpu-mem-mib":"3000","tangram.dev/gpu-milli":"300",)"
+            R"("tangram.dev/gpu-slot":"1"})");
+  EXPECT_EQ(at(pod, "metadata.annotations.tangram:dev|gpu-mem"), "3000Mi");
+  EXPECT_EQ(at(pod, "spec.schedulerName"), "default-scheduler") << "HAMi's may not be there";
+  EXPECT_EQ(changes(webhook, pod), "");
+  EXPECT_EQ(webhook.refusal(hami), "");
+  EXPECT_EQ(changes(Webhook(), hami), "") << "not translated unless switched on";
+
+  const std::string kai = json_of(R"(
+metadata: {name: kai, labels: {kai.scheduler/queue: test}, annotations: {gpu-fraction: "0.5"}}
+spec: {schedulerName: kai-scheduler, containers: [{name: main}]}
+)");
+  const auto told = webhook.mutate({.object = kai});
+  EXPECT_EQ(told.warnings.size(), 1U) << "the queue";
+  const std::string translated = webhook.mutated(kai);
+  EXPECT_EQ(at(translated, "metadata.annotations.gpu-fraction"), "0.5") << "stays where it is";
+  EXPECT_EQ(at(translated, "metadata.annotations.tangram:dev|gpu-fraction"), "0.5");
+  EXPECT_EQ(changes(webhook, with_injected(translated)).find("resources"), std::string::npos);
+  EXPECT_EQ(webhook.refusal(with_injected(translated)), "");
+}
+
+TEST(MutateTest, LeavesWhatCannotBeTranslatedForValidateToRefuse) {
+  auto settings = shipped_settings();
+  settings.foreign.kai = true;
+  const Webhook webhook(settings);
+  const std::string pod = json_of(
+      "metadata: {name: kai, annotations: {gpu-fraction: half}}\nspec: {containers: [{name: a}]}");
+  EXPECT_EQ(changes(webhook, pod), "");
+  EXPECT_NE(webhook.refusal(pod).find("gpu-fraction"), std::string::npos);
+  EXPECT_EQ(Webhook().refusal(pod), "") << "somebody else's annotation";
+}
+
 TEST(MutateTest, ShowsNoCardToNewEphemeralContainers) {
   const std::string before = json_of(R"(
 metadata: {name: a}

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "extender/admission/service.hpp"
 #include "extender/binder.hpp"
 #include "extender/evictor.hpp"
 #include "extender/findings.hpp"
@@ -10,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace tangram::extender {
 
@@ -36,6 +38,9 @@ struct Gauges {
   std::uint64_t bad_objects = 0;
   std::uint64_t bad_cards = 0;
   std::uint64_t bad_grants = 0;
+  std::map<std::string, std::size_t> grants_by_key;
+  std::vector<std::string> grant_keys_known;  ///< ids
+  bool grant_keys_stale = false;
 };
 
 /// GET /metrics: what the service itself does. Its size does not depend on the cluster's.
@@ -49,6 +54,7 @@ class Metrics {
 
   void request_done(Verb verb, std::chrono::nanoseconds took);
   void bind_done(BindOutcome outcome);
+  void admission_done(const AdmissionService::Done& done);
   void eviction_done(kube::EvictionOutcome outcome);
 
   /// The page, in the Prometheus text format.

@@ -23,7 +23,7 @@ using testing::ScriptedApi;
 using Lines = std::vector<std::string>;
 
 /// Writes down what it is told; waits for a line when a test needs to.
-class RecordingSink final : public ObjectSink {
+class RecordingSink final : public WholeListSink {
  public:
   void replace(std::vector<std::string> objects) override {
     std::string line = "=";

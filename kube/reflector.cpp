@@ -108,11 +108,6 @@ Reflector::Outcome Reflector::stream(const std::stop_token& stop) {
   return std::nullopt;
 }
 
-void Reflector::begin_list() {
-  listed_bytes_ = 0;
-  sink_.begin_list();
-}
-
 void Reflector::end_list() {
   sink_.end_list();
   const std::lock_guard lock(mutex_);
@@ -171,8 +166,7 @@ Reflector::Outcome Reflector::take_page(const Response& response, std::string& m
                    "list: " + std::to_string(response.status) + ": " + status_message(response),
                    response.retry_after};
   }
-  auto page =
-      read_list(response.body, [&](std::string_view object) { sink_.listed(std::string(object)); });
+  auto page = read_list(response.body, [&](std::string_view object) { tell(std::string(object)); });
   if (!page) return Trouble{false, "list: " + page.error().message, {}};
   if (!more.empty() && page->more == more) {
     return Trouble{false, "list: the server hands out the same page again and again", {}};
@@ -182,8 +176,18 @@ Reflector::Outcome Reflector::take_page(const Response& response, std::string& m
   return std::nullopt;
 }
 
-Reflector::Outcome Reflector::too_long(std::size_t bytes) const {
-  if (bytes <= options_.max_list_bytes) return std::nullopt;
+void Reflector::begin_list() {
+  listed_bytes_ = 0;
+  sink_.begin_list();
+}
+
+void Reflector::tell(std::string object) {
+  listed_bytes_ += object.size();
+  sink_.listed(std::move(object));
+}
+
+Reflector::Outcome Reflector::too_long() const {
+  if (listed_bytes_ <= options_.max_list_bytes) return std::nullopt;
   return Trouble{
       false, "the list is longer than " + std::to_string(options_.max_list_bytes) + " bytes", {}};
 }
@@ -201,8 +205,7 @@ Reflector::Outcome Reflector::list(const std::stop_token& stop) {
     const auto response = api_.call(request);
     Outcome trouble = response ? take_page(*response, more)
                                : Trouble{false, "list: " + response.error().message, {}};
-    if (response) listed_bytes_ += response->body.size();
-    if (!trouble) trouble = too_long(listed_bytes_);
+    if (!trouble) trouble = too_long();
     if (trouble || stop.stop_requested()) {
       version_.clear();
       return trouble;
@@ -236,9 +239,8 @@ Reflector::Outcome Reflector::take_listed(WatchEvent frame) {
       sink_.unlisted(std::move(frame.object));
       return std::nullopt;
     }
-    listed_bytes_ += frame.object.size();
-    sink_.listed(std::move(frame.object));
-    return too_long(listed_bytes_);
+    tell(std::move(frame.object));
+    return too_long();
   }
   if (!frame.ends_list) {
     // A server that does not know what it was asked for never ends its list, but it sends this.

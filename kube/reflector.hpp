@@ -122,10 +122,11 @@ class Reflector {
   Outcome take(const std::string& text);
   Outcome take_listed(WatchEvent frame);
   Outcome take_page(const Response& response, std::string& more);
-  [[nodiscard]] Outcome too_long(std::size_t bytes) const;
+  void begin_list();
+  void tell(std::string object);
+  [[nodiscard]] Outcome too_long() const;
   Outcome judge_end(const Result<Response>& response, bool worked);
   [[nodiscard]] Request watch_request() const;
-  void begin_list();
   void end_list();
   void count_watch();
   void heard();

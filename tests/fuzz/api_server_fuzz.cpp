@@ -52,15 +52,20 @@ class HostileServer final : public kube::KubeApi {
 /// What every sink relies on.
 class CheckingSink final : public kube::ObjectSink {
  public:
-  void replace(std::vector<std::string> objects) override {
+  void begin_list() override { listing_ = true; }
+  void listed(std::string object) override { require(listing_ && !object.empty()); }
+  void unlisted(std::string object) override { require(listing_ && !object.empty()); }
+  void end_list() override {
+    require(listing_);
+    listing_ = false;
     listed_ = true;
-    for (const std::string& object : objects) require(!object.empty());
   }
   void change(kube::EventType /*type*/, std::string object) override {
-    require(listed_ && !object.empty());
+    require(listed_ && !listing_ && !object.empty());
   }
 
  private:
+  bool listing_ = false;
   bool listed_ = false;
 };
 

@@ -90,6 +90,13 @@ struct Config {
     friend bool operator==(const Eviction&, const Eviction&) = default;
   };
 
+  struct Grants {
+    std::string signing_key;
+    std::string public_keys;
+    bool required = false;
+    friend bool operator==(const Grants&, const Grants&) = default;
+  };
+
   struct Fragmentation {
     std::string workload_file;
     int learn_window_pods = 20'000;
@@ -137,6 +144,7 @@ struct Config {
   Kube kube;
   LeaderElection leader_election;
   Eviction eviction;
+  Grants grants;
   Fragmentation fragmentation;
   Bestfit bestfit;
   Admission admission;

@@ -397,6 +397,28 @@ Section eviction_section() {
                                          {60, "one a second is as often as the leader looks"})}}};
 }
 
+Section grants_section() {
+  constexpr auto kPart = &Config::grants;
+  using Part = Config::Grants;
+  return {
+      "grants",
+      "Signatures of grants; see docs/signing.md. The files are read again while the program runs.",
+      {{"signing_key",
+        "The Ed25519 private key that grants are signed with, as tangram-extender grant-key makes "
+        "it; \"\" = they are not signed. Not signed by default, since somebody must make the key: "
+        "until then the admission rules are what keeps others from writing grants.",
+        free_text<kPart, &Part::signing_key, true>("a path, or \"\" to sign nothing")},
+       {"public_keys",
+        "The public keys whose grants count, of signing_key and of its predecessors: a file, or a "
+        "folder of files. The same that the agents have.",
+        free_text<kPart, &Part::public_keys, true>("a path, or \"\" if nothing is signed")},
+       {"required",
+        "Whether a grant that none of these keys signed grants nothing in the books. Write true "
+        "only after every agent runs with --require-signed-grants: an agent without it may start "
+        "what is not counted here.",
+        yes_or_no<kPart, &Part::required>()}}};
+}
+
 Section fragmentation_section() {
   constexpr auto kPart = &Config::fragmentation;
   using Part = Config::Fragmentation;
@@ -530,17 +552,10 @@ Section log_section() {
 }  // namespace
 
 const std::vector<Section>& sections() {
-  static const std::vector<Section> kSections{server_section(),
-                                              scheduler_section(),
-                                              bind_section(),
-                                              kube_section(),
-                                              leader_election_section(),
-                                              eviction_section(),
-                                              fragmentation_section(),
-                                              bestfit_section(),
-                                              admission_section(),
-                                              foreign_section(),
-                                              log_section()};
+  static const std::vector<Section> kSections{
+      server_section(),          scheduler_section(), bind_section(),    kube_section(),
+      leader_election_section(), eviction_section(),  grants_section(),  fragmentation_section(),
+      bestfit_section(),         admission_section(), foreign_section(), log_section()};
   return kSections;
 }
 

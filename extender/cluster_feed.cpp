@@ -23,6 +23,19 @@ std::string metadata_member(std::string object, std::string_view member) {
   return in.finish() ? value : "";
 }
 
+/// A grant that counted once counts until its pod ends, whatever becomes of its annotation.
+void observe(model::Ledger& ledger, const model::HoldingPtr& shown) {
+  const auto* before = ledger.find(shown->pod_uid);
+  const bool lost = before != nullptr && before->phase == model::Phase::kConfirmed &&
+                    before->holding->node == shown->node && shown->containers.empty();
+  if (!lost) return ledger.observe(shown);
+  model::Holding kept = *shown;
+  kept.isolation = before->holding->isolation;
+  kept.containers = before->holding->containers;
+  kept.labels = before->holding->labels;
+  ledger.observe(std::move(kept));
+}
+
 }  // namespace
 
 std::optional<model::NodeInventory> NodeFeed::read(std::string object) {
@@ -52,25 +65,33 @@ std::optional<model::NodeInventory> NodeFeed::read(std::string object) {
   return inventory;
 }
 
-void NodeFeed::replace(std::vector<std::string> objects) {
-  std::vector<model::NodeInventory> nodes;
-  std::set<std::string, std::less<>> listed;
-  nodes.reserve(objects.size());
-  for (std::string& object : objects) {
-    if (auto node = read(object)) {
-      listed.insert(node->name);
-      nodes.push_back(std::move(*node));
-    } else if (auto name = metadata_member(std::move(object), "name"); known_.contains(name)) {
-      listed.insert(std::move(name));  // it exists, whatever it says
-    }
+void NodeFeed::begin_list() { listed_.clear(); }
+
+void NodeFeed::listed(std::string object) {
+  if (auto node = read(object)) {
+    std::string name = node->name;
+    listed_.insert_or_assign(std::move(name), std::move(*node));
+  } else if (auto name = metadata_member(std::move(object), "name"); known_.contains(name)) {
+    listed_.insert_or_assign(std::move(name), std::nullopt);
   }
+}
+
+void NodeFeed::unlisted(std::string object) {
+  listed_.erase(metadata_member(std::move(object), "name"));
+}
+
+void NodeFeed::end_list() {
   books_.apply([&](model::Ledger& ledger) {
     for (const std::string& name : known_) {
-      if (!listed.contains(name)) ledger.remove_node(name);
+      if (!listed_.contains(name)) ledger.remove_node(name);
     }
-    for (model::NodeInventory& node : nodes) ledger.put_node(std::move(node));
+    for (auto& [name, node] : listed_) {
+      if (node) ledger.put_node(std::move(*node));
+    }
   });
-  known_ = std::move(listed);
+  known_.clear();
+  for (const auto& [name, node] : listed_) known_.insert(name);
+  listed_.clear();
 }
 
 void NodeFeed::change(kube::EventType type, std::string object) {
@@ -86,47 +107,61 @@ void NodeFeed::change(kube::EventType type, std::string object) {
   books_.apply([&](model::Ledger& ledger) { ledger.put_node(std::move(*node)); });
 }
 
-struct PodFeed::Listed {
-  std::vector<model::Holding> bound;
-  Uids bound_uids;
-  Uids pending_uids;
-  Uids all;
-};
+void PodFeed::begin_list() { listed_.clear(); }
 
-void PodFeed::replace(std::vector<std::string> objects) {
-  Listed listed;
-  for (std::string& object : objects) take_listed(std::move(object), listed);
-  pending_.retain(listed.pending_uids);
-  for (const std::string& uid : seen_) {
-    if (!listed.all.contains(uid)) observer_.ended(uid);
-  }
-  seen_ = std::move(listed.all);
-  books_.apply([&](model::Ledger& ledger) {
-    for (model::Holding& holding : listed.bound) ledger.observe(std::move(holding));
-    ledger.retain_observed(listed.bound_uids);
-  });
-}
-
-void PodFeed::take_listed(std::string object, Listed& listed) {
+void PodFeed::listed(std::string object) {
   auto pod = kube::decode_pod(object);
   if (!pod) {
     ++counters_.bad_objects;
     spdlog::warn("a pod could not be read and is left as it was: {}", pod.error().message);
-    const std::string uid = metadata_member(std::move(object), "uid");
-    if (!seen_.contains(uid)) return;
-    for (Uids* kept : {&listed.all, &listed.pending_uids, &listed.bound_uids}) kept->insert(uid);
+    std::string uid = metadata_member(std::move(object), "uid");
+    if (seen_.contains(uid)) listed_.insert_or_assign(std::move(uid), ListedPod{});
     return;
   }
-  if (pod->finished) return;
-  model::Holding holding = note(*pod);
-  listed.all.insert(pod->uid);
-  if (pod->node.empty()) {
-    listed.pending_uids.insert(pod->uid);
-    pending_.put(std::move(*pod));
-  } else {
-    listed.bound_uids.insert(pod->uid);
-    listed.bound.push_back(std::move(holding));
+  if (pod->finished) {
+    listed_.erase(pod->uid);
+    return;
   }
+  model::Holding holding = note(*pod);
+  ListedPod& listed = listed_[pod->uid];
+  if (pod->node.empty()) {
+    listed = {.bound = nullptr, .pending = std::move(*pod)};
+  } else {
+    listed = {.bound = std::make_shared<const model::Holding>(std::move(holding)), .pending = {}};
+  }
+}
+
+void PodFeed::unlisted(std::string object) {
+  listed_.erase(metadata_member(std::move(object), "uid"));
+}
+
+void PodFeed::end_list() {
+  for (auto uid = seen_.begin(); uid != seen_.end();) {
+    if (listed_.contains(*uid)) {
+      ++uid;
+    } else {
+      observer_.ended(*uid);
+      uid = seen_.erase(uid);
+    }
+  }
+  const auto unread = [](const ListedPod& pod) { return !pod.bound && !pod.pending; };
+  pending_.retain([&](const std::string& uid) {
+    const auto found = listed_.find(uid);
+    return found != listed_.end() && (found->second.pending || unread(found->second));
+  });
+  books_.apply([&](model::Ledger& ledger) {
+    for (auto& [uid, pod] : listed_) {
+      if (pod.bound) observe(ledger, pod.bound);
+    }
+    ledger.retain_observed([&](const std::string& uid) {
+      const auto found = listed_.find(uid);
+      return found != listed_.end() && (found->second.bound || unread(found->second));
+    });
+  });
+  for (auto& [uid, pod] : listed_) {
+    if (pod.pending) pending_.put(std::move(*pod.pending));
+  }
+  listed_ = {};
 }
 
 void PodFeed::change(kube::EventType type, std::string object) {
@@ -143,7 +178,8 @@ void PodFeed::change(kube::EventType type, std::string object) {
     pending_.put(std::move(*pod));
     return;
   }
-  books_.apply([&](model::Ledger& ledger) { ledger.observe(std::move(holding)); });
+  auto shown = std::make_shared<const model::Holding>(std::move(holding));
+  books_.apply([&](model::Ledger& ledger) { observe(ledger, shown); });
   pending_.erase(pod->uid);
 }
 
@@ -157,12 +193,12 @@ void PodFeed::ended(const std::string& uid) {
 /// @returns what a bound pod holds, by its own record; a waiting one holds nothing
 model::Holding PodFeed::note(const kube::Pod& pod) {
   if (seen_.insert(pod.uid).second) observer_.arrived(pod);
-  Recorded recorded = pod.node.empty() ? Recorded{} : recorded_holding(pod);
+  Recorded recorded = pod.node.empty() ? Recorded{} : recorded_holding(pod, check_);
   observer_.seen(pod, recorded);
   if (!recorded.grant_problem.empty()) {
     ++counters_.bad_grants;
     spdlog::warn("pod {}: annotation {} {}, so it grants nothing", pod.full_name(),
-                 kGrantAnnotation, recorded.grant_problem);
+                 model::kGrantAnnotation, recorded.grant_problem);
   }
   return std::move(recorded.holding);
 }

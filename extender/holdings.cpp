@@ -30,23 +30,18 @@ model::Holding holding_for(const kube::Pod& pod, std::string_view node,
   return holding;
 }
 
-Recorded recorded_holding(const kube::Pod& pod) {
-  Recorded recorded{.holding = bare_holding(pod, pod.node), .grant_problem = {}, .issued_at = {}};
-  const auto annotation = pod.annotations.find(kGrantKey);
+Recorded recorded_holding(const kube::Pod& pod, const model::SignatureCheck& check) {
+  Recorded recorded{.holding = bare_holding(pod, pod.node)};
+  const auto annotation = pod.annotations.find(model::kGrantKey);
   if (annotation == pod.annotations.end()) return recorded;
-  auto grant = model::decode_grant(annotation->second);
-  if (!grant) {
-    recorded.grant_problem = "is not valid: " + grant.error().message;
-  } else if (grant->pod_uid != pod.uid) {
-    recorded.grant_problem = "was issued to another pod";
-  } else if (grant->node != pod.node) {
-    recorded.grant_problem = "was issued for another node";
-  } else {
-    recorded.issued_at = std::move(grant->issued_at);
-    recorded.holding.isolation = grant->isolation;
-    recorded.holding.containers = std::move(grant->containers);
-    recorded.holding.labels = pod.labels;
-  }
+  auto reading = model::read_grant(annotation->second, pod.uid, pod.node, check);
+  recorded.grant_problem = std::move(reading.problem);
+  recorded.grant_key = std::move(reading.key);
+  if (!reading.grant) return recorded;
+  recorded.issued_at = std::move(reading.grant->issued_at);
+  recorded.holding.isolation = reading.grant->isolation;
+  recorded.holding.containers = std::move(reading.grant->containers);
+  recorded.holding.labels = pod.labels;
   return recorded;
 }
 

@@ -5,6 +5,7 @@
 #include "base/signals.hpp"
 #include "config/config.hpp"
 #include "extender/app.hpp"
+#include "extender/grant_key_command.hpp"
 #include "kube/local_api.hpp"
 #include "kube/rest_api.hpp"
 #include "kube/rest_config.hpp"
@@ -153,6 +154,16 @@ int run(const Options& options) {
   return 0;
 }
 
+/// What a command made has to say.
+int print(const Result<std::string>& made) {
+  if (!made) {
+    std::cerr << "tangram-extender: " << made.error().message << "\n";
+    return kFailed;
+  }
+  std::cout << *made;
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) try {
@@ -170,12 +181,17 @@ int main(int argc, char** argv) try {
       ->take_all();
   cli.add_flag("--check-config", options.check_config,
                "Read the configuration, say what is wrong, end");
+  std::string key_folder;
+  CLI::App* const grant_key = cli.add_subcommand(
+      "grant-key", "Makes a key that grants are signed with, and says what to do with it");
+  grant_key->add_option("--out", key_folder, "A folder, for grant.key and grant.pub")->required();
   cli.set_version_flag("--version", std::string("tangram-extender ") + kVersion);
   try {
     cli.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return cli.exit(error) == 0 ? 0 : kBadUsage;
   }
+  if (*grant_key) return print(extender::make_grant_key(key_folder));
   return run(options);
 } catch (const std::exception& error) {
   std::cerr << "tangram-extender: " << error.what() << "\n";

@@ -8,6 +8,8 @@
 
 #include <array>
 #include <mutex>
+#include <utility>
+#include <vector>
 
 namespace tangram::extender {
 
@@ -162,6 +164,17 @@ struct Metrics::Families {
   prometheus::Counter& bad_objects = bad.Add({{"what", "object"}});
   prometheus::Counter& bad_cards = bad.Add({{"what", "cards"}});
   prometheus::Counter& bad_grants = bad.Add({{"what", "grant"}});
+  prometheus::Family<prometheus::Gauge>& grants_by_key =
+      gauge(registry, "tangram_grants_by_key",
+            "Bound pods' grants by the id of the key that signed them; unsigned; unknown.");
+  prometheus::Family<prometheus::Gauge>& known_keys =
+      gauge(registry, "tangram_grant_key_known", "1 for every public key whose grants count.");
+  prometheus::Gauge& stale_keys =
+      gauge(registry, "tangram_grant_keys_stale",
+            "1 if the files of keys cannot be used, and those from before count; see the log.")
+          .Add({});
+  std::vector<prometheus::Gauge*> by_key;  ///< of the two families above, since the last scrape
+  std::vector<prometheus::Gauge*> known;
   std::mutex scrape;  ///< one scrape sets the gauges and reads them in one go
 };
 
@@ -187,6 +200,23 @@ void Metrics::eviction_done(kube::EvictionOutcome outcome) {
   families_->evictions[static_cast<std::size_t>(outcome)]->Increment();
 }
 
+namespace {
+
+using Series = std::vector<std::pair<std::string, double>>;  ///< by key
+
+/// Keys come and go; those that are gone are not shown for ever.
+void replace_series(prometheus::Family<prometheus::Gauge>& family,
+                    std::vector<prometheus::Gauge*>& shown, const Series& now) {
+  for (prometheus::Gauge* gauge : shown) family.Remove(gauge);
+  shown.clear();
+  for (const auto& [key, value] : now) {
+    shown.push_back(&family.Add({{"key", key}}));
+    shown.back()->Set(value);
+  }
+}
+
+}  // namespace
+
 std::string Metrics::text(const Gauges& gauges) {
   Families& f = *families_;
   const std::scoped_lock lock(f.scrape);
@@ -209,6 +239,15 @@ std::string Metrics::text(const Gauges& gauges) {
   Families::raise(f.bad_objects, gauges.bad_objects);
   Families::raise(f.bad_cards, gauges.bad_cards);
   Families::raise(f.bad_grants, gauges.bad_grants);
+  Series by_key;
+  for (const auto& [key, pods] : gauges.grants_by_key) {
+    by_key.emplace_back(key, static_cast<double>(pods));
+  }
+  replace_series(f.grants_by_key, f.by_key, by_key);
+  Series known;
+  for (const std::string& key : gauges.grant_keys_known) known.emplace_back(key, 1);
+  replace_series(f.known_keys, f.known, known);
+  f.stale_keys.Set(gauges.grant_keys_stale ? 1 : 0);
   return prometheus::TextSerializer().Serialize(f.registry.Collect());
 }
 

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace tangram::extender {
 
@@ -37,6 +38,9 @@ struct Gauges {
   std::uint64_t bad_objects = 0;
   std::uint64_t bad_cards = 0;
   std::uint64_t bad_grants = 0;
+  std::map<std::string, std::size_t> grants_by_key;
+  std::vector<std::string> grant_keys_known;  ///< ids
+  bool grant_keys_stale = false;
 };
 
 /// GET /metrics: what the service itself does. Its size does not depend on the cluster's.

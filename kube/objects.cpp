@@ -154,9 +154,12 @@ void read_spec(json::Reader& in, Pod& pod) {
   for (Container& app : spec.apps) app.always_restarts = false;
   pod.footprint = pod_footprint(spec);
   pod.containers = container_infos(spec);
+  std::int64_t slots = 0;
   for (const ContainerInfo& container : pod.containers) {
-    if (!container.ordinary_init) pod.footprint.slots += static_cast<int>(container.slots);
+    if (!container.ordinary_init) slots += container.slots;
   }
+  check_total_slots(in, slots);
+  if (!in.failed()) pod.footprint.slots = static_cast<int>(slots);
 }
 
 model::Annotations read_annotations(json::Reader& in) {

@@ -105,4 +105,8 @@ void check_total(json::Reader& in, Amount total) {
   check_at_most(in, total.bytes, kMaxBytes, " bytes in all");
 }
 
+void check_total_slots(json::Reader& in, std::int64_t total) {
+  check_at_most(in, total, kMaxSlots, " slots in all");
+}
+
 }  // namespace tangram::kube

@@ -74,7 +74,8 @@ class WorstMoment {
   Need starting_{};  ///< the most while one init container after the other starts
 };
 
-/// Makes the reader fail if a sum of amounts is more than any node has.
+/// Make the reader fail if a sum is more than any node has.
 void check_total(json::Reader& in, Amount total);
+void check_total_slots(json::Reader& in, std::int64_t total);
 
 }  // namespace tangram::kube

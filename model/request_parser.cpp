@@ -1,4 +1,5 @@
 #include "base/quote.hpp"
+#include "model/grant.hpp"
 #include "model/request.hpp"
 #include "model/request_texts.hpp"
 #include "model/request_values.hpp"
@@ -15,7 +16,6 @@ constexpr std::array<std::string_view, 6> kShareKeys{
     "gpu-fraction", "gpu-mem", "gpu-compute", "gpu-count", "gpu-mem-limit", "gpu-compute-limit"};
 constexpr std::array<std::string_view, 5> kPodKeys{"gpu-model", "gpu-uuid", "gpu-policy",
                                                    "gpu-isolation", "gpu-container"};
-constexpr std::string_view kGrantKey = "gpu-grant";
 constexpr std::string_view kHowMuch =
     R"(write tangram.dev/gpu-fraction: "0.5", tangram.dev/gpu-mem: "8Gi" or )"
     R"(tangram.dev/gpu-count: "1")";

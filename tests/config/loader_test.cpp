@@ -124,7 +124,7 @@ const std::vector<Refusal> kSyntax{
      .text = "zzzzzzzz: {a: 1}\n",
      .message =
          "t.yaml:1:1: there is no section \"zzzzzzzz\"; write server, scheduler, bind, kube, "
-         "leader_election, eviction, fragmentation, bestfit, admission, foreign or log"},
+         "leader_election, eviction, grants, fragmentation, bestfit, admission, foreign or log"},
     {.name = "KeyOfAnotherSection",
      .text = "server:\n  workers: 4\n",
      .message = "t.yaml:2:3: section server has no key \"workers\"; did you mean bind.workers?"},
@@ -222,6 +222,20 @@ const std::vector<Refusal> kContradictions{
      .message = "t.yaml:1:36: fragmentation.relearn_every_pods is above "
                 "fragmentation.learn_window_pods, 999: pods would be forgotten before they are "
                 "learned from; write at most that"},
+    {.name = "KeyThatNobodyKnows",
+     .text = "grants: {signing_key: k}\n",
+     .message =
+         "t.yaml:1:23: grants.signing_key is given, and grants.public_keys is missing; write "
+         "there the path of the public keys that the agents have"},
+    {.name = "KnownKeysOfNobody",
+     .text = "grants:\n  public_keys: k\n",
+     .message =
+         "t.yaml:2:16: grants.signing_key is missing, and grants.public_keys is given; write "
+         "the path of the private key, or leave both out"},
+    {.name = "RequiredOfOthersAlone",
+     .text = "grants: {required: true}\n",
+     .message = "t.yaml:1:20: grants.required is true, and grants.signing_key is missing: no grant "
+                "of its own would count; write false, or a grants.signing_key"},
     // A refused value leaves the default in place, which contradicts nothing.
     {.name = "NoContradictionWithARefusedValue",
      .text = "scheduler: {assume_ttl_ms: 1}\nleader_election: {enabled: false}\nbind: {timeout_ms: "

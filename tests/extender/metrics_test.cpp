@@ -111,6 +111,24 @@ TEST(MetricsTest, ShowsWhatTheGaugesSay) {
   EXPECT_EQ(page.value("tangram_leader"), 1);
 }
 
+TEST(MetricsTest, ShowsTheKeysOfGrantsAndForgetsThoseThatAreGone) {
+  Metrics metrics;
+  Gauges gauges;
+  gauges.grants_by_key = {{"3fa9c201", 5}, {"unsigned", 2}};
+  gauges.grant_keys_known = {"3fa9c201", "77c1a0b2"};
+  gauges.grant_keys_stale = true;
+  const Exposition page(metrics.text(gauges));
+  EXPECT_EQ(page.value(R"(tangram_grants_by_key{key="3fa9c201"})"), 5);
+  EXPECT_EQ(page.value(R"(tangram_grants_by_key{key="unsigned"})"), 2);
+  EXPECT_EQ(page.value(R"(tangram_grant_key_known{key="77c1a0b2"})"), 1);
+  EXPECT_EQ(page.value("tangram_grant_keys_stale"), 1);
+  gauges.grants_by_key = {{"77c1a0b2", 1}};
+  gauges.grant_keys_known = {"77c1a0b2"};
+  const std::string later = metrics.text(gauges);
+  EXPECT_EQ(later.find("3fa9c201"), std::string::npos);
+  EXPECT_EQ(later.find("unsigned\""), std::string::npos);
+}
+
 TEST(MetricsTest, RaisesTheFeedsCountersAndNeverLowersThem) {
   Metrics metrics;
   Gauges gauges;

@@ -142,6 +142,10 @@ INSTANTIATE_TEST_SUITE_P(
             "AbsurdSlots",
             with_spec(R"({"containers":[{"resources":{"limits":{"tangram.dev/gpu-slot":"5k"}}}]})"),
             "more than any node has"},
+        BadPod{"AbsurdSumOfSlots",
+               with_spec(R"({"containers":[{"resources":{"limits":{"tangram.dev/gpu-slot":4096}}},)"
+                         R"({"resources":{"limits":{"tangram.dev/gpu-slot":1}}}]})"),
+               "slots in all"},
         BadPod{"QuantityIsBool", with_spec(R"({"overhead":{"memory":true}})"),
                "spec.overhead.memory"},
         BadPod{"PriorityIsReal", with_spec(R"({"priority":1.5})"), "spec.priority"},

@@ -577,7 +577,9 @@ class History {
       }
     }
     std::set<std::string> ended;
-    for (const HoldingPtr& holding : ledger_.retain_observed(bound)) ended.insert(holding->pod_uid);
+    for (const HoldingPtr& holding :
+         ledger_.retain_observed([&](const std::string& uid) { return bound.contains(uid); }))
+      ended.insert(holding->pod_uid);
     EXPECT_EQ(ended, expected);
     for (const std::string& uid : expected) {
       naive_.pods.erase(uid);

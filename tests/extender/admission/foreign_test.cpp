@@ -21,7 +21,11 @@ const std::string kOne = "tangram.dev/gpu-container";
 
 AdmittedContainer container(const std::string& name, Texts limits,
                             AdmittedContainer::Kind kind = AdmittedContainer::Kind::kApp) {
-  return {.kind = kind, .index = 0, .name = name, .limits = std::move(limits), .requests = {}};
+  AdmittedContainer made;
+  made.kind = kind;
+  made.name = name;
+  made.limits = std::move(limits);
+  return made;
 }
 
 AdmittedPod pod(std::vector<AdmittedContainer> containers, Texts annotations = {}) {

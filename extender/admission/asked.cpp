@@ -1,7 +1,7 @@
 #include "extender/admission/asked.hpp"
 
 #include "base/quantity.hpp"
-#include "extender/admission/grant_rules.hpp"
+#include "model/grant.hpp"
 
 #include <algorithm>
 
@@ -69,7 +69,7 @@ void find_askers(Asked& asked) {
 }  // namespace
 
 std::string_view request_key(std::string_view annotation) {
-  if (!annotation.starts_with(model::kPrefix) || annotation == kGrantAnnotation) return {};
+  if (!annotation.starts_with(model::kPrefix) || annotation == model::kGrantAnnotation) return {};
   const std::string_view key = annotation.substr(model::kPrefix.size());
   return key.starts_with("gpu-") ? key : std::string_view();
 }

@@ -2,6 +2,7 @@
 
 #include "base/quote.hpp"
 #include "extender/admission/asked.hpp"
+#include "model/grant.hpp"
 #include "model/request_texts.hpp"
 
 #include <set>
@@ -27,17 +28,17 @@ std::string shown(const std::string* value) { return value != nullptr ? quote(*v
 }  // namespace
 
 std::optional<std::string> grant_on_new_pod(const AdmittedPod& pod) {
-  if (!pod.annotations.contains(kGrantAnnotation)) return std::nullopt;
-  return std::string(kGrantAnnotation) +
+  if (!pod.annotations.contains(model::kGrantAnnotation)) return std::nullopt;
+  return std::string(model::kGrantAnnotation) +
          ": is written by Tangram when it places the pod, and one copied from another pod is worth "
          "nothing; remove it";
 }
 
 std::optional<std::string> grant_changed(const AdmittedPod& pod, const AdmittedPod& old_pod) {
-  const std::string* now = find(pod.annotations, kGrantAnnotation);
-  const std::string* before = find(old_pod.annotations, kGrantAnnotation);
+  const std::string* now = find(pod.annotations, model::kGrantAnnotation);
+  const std::string* before = find(old_pod.annotations, model::kGrantAnnotation);
   if (equal(now, before)) return std::nullopt;
-  const std::string name(kGrantAnnotation);
+  const std::string name(model::kGrantAnnotation);
   if (before == nullptr) return name + ": is written by Tangram when it places the pod; remove it";
   const std::string what = now == nullptr ? "cannot be removed" : "cannot be changed";
   return name + ": " + what + ": it " + std::string(kOneRecord);

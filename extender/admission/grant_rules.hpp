@@ -10,8 +10,6 @@
 /// Who may write what once a pod is placed.
 namespace tangram::extender {
 
-inline constexpr std::string_view kGrantAnnotation = "tangram.dev/gpu-grant";
-
 /// Why a new pod cannot carry the grant that it carries; nothing = it carries none.
 [[nodiscard]] std::optional<std::string> grant_on_new_pod(const AdmittedPod& pod);
 

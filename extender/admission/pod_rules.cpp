@@ -4,6 +4,7 @@
 #include "base/quote.hpp"
 #include "extender/admission/aggregates.hpp"
 #include "extender/admission/visible_devices.hpp"
+#include "model/grant.hpp"
 
 #include <algorithm>
 
@@ -142,7 +143,7 @@ bool says_anything(const Asked& asked) {
   return !asked.translation.empty() ||
          std::any_of(
              asked.annotations.begin(), asked.annotations.end(), [](const auto& annotation) {
-               return annotation.first.starts_with("gpu-") && annotation.first != "gpu-grant";
+               return annotation.first.starts_with("gpu-") && annotation.first != model::kGrantKey;
              });
 }
 

@@ -16,7 +16,7 @@ using testing::at;
 using testing::shipped_settings;
 using testing::Webhook;
 
-constexpr int kRounds = 1000;
+constexpr int kRounds = 300;
 
 /// Writes pods that are right or wrong in every way that parts of them can be.
 class PodMaker {

@@ -23,18 +23,6 @@ std::string metadata_member(std::string object, std::string_view member) {
   return in.finish() ? value : "";
 }
 
-void observe(model::Ledger& ledger, model::Holding holding) {
-  const auto* before = ledger.find(holding.pod_uid);
-  const bool lost = before != nullptr && before->phase == model::Phase::kConfirmed &&
-                    before->holding->node == holding.node && holding.containers.empty();
-  if (lost) {
-    holding.isolation = before->holding->isolation;
-    holding.containers = before->holding->containers;
-    holding.labels = before->holding->labels;
-  }
-  ledger.observe(std::move(holding));
-}
-
 }  // namespace
 
 std::optional<model::NodeInventory> NodeFeed::read(std::string object) {
@@ -99,7 +87,7 @@ void NodeFeed::change(kube::EventType type, std::string object) {
 }
 
 struct PodFeed::Listed {
-  std::vector<model::Holding> bound;
+  std::vector<Noted> bound;
   Uids bound_uids;
   Uids pending_uids;
   Uids all;
@@ -114,7 +102,7 @@ void PodFeed::replace(std::vector<std::string> objects) {
   }
   seen_ = std::move(listed.all);
   books_.apply([&](model::Ledger& ledger) {
-    for (model::Holding& holding : listed.bound) observe(ledger, std::move(holding));
+    for (Noted& noted : listed.bound) observe(ledger, std::move(noted));
     ledger.retain_observed(listed.bound_uids);
   });
 }
@@ -130,14 +118,14 @@ void PodFeed::take_listed(std::string object, Listed& listed) {
     return;
   }
   if (pod->finished) return;
-  model::Holding holding = note(*pod);
+  Noted noted = note(*pod);
   listed.all.insert(pod->uid);
   if (pod->node.empty()) {
     listed.pending_uids.insert(pod->uid);
     pending_.put(std::move(*pod));
   } else {
     listed.bound_uids.insert(pod->uid);
-    listed.bound.push_back(std::move(holding));
+    listed.bound.push_back(std::move(noted));
   }
 }
 
@@ -150,12 +138,12 @@ void PodFeed::change(kube::EventType type, std::string object) {
     return;
   }
   if (pod->finished) return ended(pod->uid);
-  model::Holding holding = note(*pod);
+  Noted noted = note(*pod);
   if (pod->node.empty()) {
     pending_.put(std::move(*pod));
     return;
   }
-  books_.apply([&](model::Ledger& ledger) { observe(ledger, std::move(holding)); });
+  books_.apply([&](model::Ledger& ledger) { observe(ledger, std::move(noted)); });
   pending_.erase(pod->uid);
 }
 
@@ -166,8 +154,7 @@ void PodFeed::ended(const std::string& uid) {
   books_.apply([&](model::Ledger& ledger) { ledger.release(uid); });
 }
 
-/// @returns what a bound pod holds, by its own record; a waiting one holds nothing
-model::Holding PodFeed::note(const kube::Pod& pod) {
+PodFeed::Noted PodFeed::note(const kube::Pod& pod) {
   if (seen_.insert(pod.uid).second) observer_.arrived(pod);
   Recorded recorded = pod.node.empty() ? Recorded{} : recorded_holding(pod, check_);
   observer_.seen(pod, recorded);
@@ -176,7 +163,21 @@ model::Holding PodFeed::note(const kube::Pod& pod) {
     spdlog::warn("pod {}: annotation {} {}, so it grants nothing", pod.full_name(),
                  model::kGrantAnnotation, recorded.grant_problem);
   }
-  return std::move(recorded.holding);
+  const bool proven = !recorded.holding.containers.empty() && !recorded.by_start;
+  return {.holding = std::move(recorded.holding), .proven = proven};
+}
+
+void PodFeed::observe(model::Ledger& ledger, Noted noted) {
+  model::Holding& holding = noted.holding;
+  const auto* before = ledger.find(holding.pod_uid);
+  const bool held = before != nullptr && before->phase == model::Phase::kConfirmed &&
+                    before->holding->node == holding.node && !before->holding->containers.empty();
+  if (held && !noted.proven) {
+    holding.isolation = before->holding->isolation;
+    holding.containers = before->holding->containers;
+    holding.labels = before->holding->labels;
+  }
+  ledger.observe(std::move(holding));
 }
 
 }  // namespace tangram::extender

@@ -69,10 +69,16 @@ class PodFeed final : public kube::ObjectSink {
  private:
   using Uids = std::set<std::string, std::less<>>;
   struct Listed;  ///< what a full list says
+  /// What a bound pod holds, by its own record; a waiting one holds nothing.
+  struct Noted {
+    model::Holding holding;
+    bool proven = false;  ///< it has a grant that counts by itself: not only Recorded::by_start
+  };
 
   void take_listed(std::string object, Listed& listed);
   void ended(const std::string& uid);
-  model::Holding note(const kube::Pod& pod);
+  Noted note(const kube::Pod& pod);
+  static void observe(model::Ledger& ledger, Noted noted);
 
   Books& books_;
   PendingPods& pending_;

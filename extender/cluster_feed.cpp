@@ -23,19 +23,6 @@ std::string metadata_member(std::string object, std::string_view member) {
   return in.finish() ? value : "";
 }
 
-/// A grant that counted once counts until its pod ends, whatever becomes of its annotation.
-void observe(model::Ledger& ledger, const model::HoldingPtr& shown) {
-  const auto* before = ledger.find(shown->pod_uid);
-  const bool lost = before != nullptr && before->phase == model::Phase::kConfirmed &&
-                    before->holding->node == shown->node && shown->containers.empty();
-  if (!lost) return ledger.observe(shown);
-  model::Holding kept = *shown;
-  kept.isolation = before->holding->isolation;
-  kept.containers = before->holding->containers;
-  kept.labels = before->holding->labels;
-  ledger.observe(std::move(kept));
-}
-
 }  // namespace
 
 std::optional<model::NodeInventory> NodeFeed::read(std::string object) {
@@ -123,12 +110,13 @@ void PodFeed::listed(std::string object) {
     listed_.erase(pod->uid);
     return;
   }
-  model::Holding holding = note(*pod);
+  Noted noted = note(*pod);
   ListedPod& listed = listed_[pod->uid];
+  listed = {};
   if (pod->node.empty()) {
-    listed = {.bound = nullptr, .pending = std::move(*pod)};
+    listed.pending = std::move(*pod);
   } else {
-    listed = {.bound = std::make_shared<const model::Holding>(std::move(holding)), .pending = {}};
+    listed.bound = std::move(noted);
   }
 }
 
@@ -152,7 +140,7 @@ void PodFeed::end_list() {
   });
   books_.apply([&](model::Ledger& ledger) {
     for (auto& [uid, pod] : listed_) {
-      if (pod.bound) observe(ledger, pod.bound);
+      if (pod.bound) observe(ledger, *pod.bound);
     }
     ledger.retain_observed([&](const std::string& uid) {
       const auto found = listed_.find(uid);
@@ -174,13 +162,12 @@ void PodFeed::change(kube::EventType type, std::string object) {
     return;
   }
   if (pod->finished) return ended(pod->uid);
-  model::Holding holding = note(*pod);
+  Noted noted = note(*pod);
   if (pod->node.empty()) {
     pending_.put(std::move(*pod));
     return;
   }
-  auto shown = std::make_shared<const model::Holding>(std::move(holding));
-  books_.apply([&](model::Ledger& ledger) { observe(ledger, shown); });
+  books_.apply([&](model::Ledger& ledger) { observe(ledger, noted); });
   pending_.erase(pod->uid);
 }
 
@@ -191,8 +178,7 @@ void PodFeed::ended(const std::string& uid) {
   books_.apply([&](model::Ledger& ledger) { ledger.release(uid); });
 }
 
-/// @returns what a bound pod holds, by its own record; a waiting one holds nothing
-model::Holding PodFeed::note(const kube::Pod& pod) {
+PodFeed::Noted PodFeed::note(const kube::Pod& pod) {
   if (seen_.insert(pod.uid).second) observer_.arrived(pod);
   Recorded recorded = pod.node.empty() ? Recorded{} : recorded_holding(pod, check_);
   observer_.seen(pod, recorded);
@@ -201,7 +187,26 @@ model::Holding PodFeed::note(const kube::Pod& pod) {
     spdlog::warn("pod {}: annotation {} {}, so it grants nothing", pod.full_name(),
                  model::kGrantAnnotation, recorded.grant_problem);
   }
-  return std::move(recorded.holding);
+  const bool proven = !recorded.holding.containers.empty() && !recorded.by_start;
+  return {.holding = std::make_shared<const model::Holding>(std::move(recorded.holding)),
+          .proven = proven};
+}
+
+/// A grant never changes once its pod is bound, so whoever breaks it, or writes another one,
+/// changes nothing: what the watch showed first stays, unless only a signature could tell which is
+/// the true one, and this one has it.
+void PodFeed::observe(model::Ledger& ledger, const Noted& noted) const {
+  const model::Holding& shown = *noted.holding;
+  const auto* before = ledger.find(shown.pod_uid);
+  const bool held = before != nullptr && before->phase == model::Phase::kConfirmed &&
+                    before->holding->node == shown.node && !before->holding->containers.empty();
+  const bool believed = noted.proven && (check_ || !before || !before->observed);
+  if (!held || believed) return ledger.observe(noted.holding);
+  model::Holding kept = shown;
+  kept.isolation = before->holding->isolation;
+  kept.containers = before->holding->containers;
+  kept.labels = before->holding->labels;
+  ledger.observe(std::move(kept));
 }
 
 }  // namespace tangram::extender

@@ -77,15 +77,21 @@ class PodFeed final : public kube::ObjectSink {
 
  private:
   using Uids = std::set<std::string, std::less<>>;
+  /// What a bound pod holds, by its own record; a waiting one holds nothing.
+  struct Noted {
+    model::HoldingPtr holding;
+    bool proven = false;  ///< it has a grant that counts by itself: not only Recorded::by_start
+  };
 
   /// A pod of the list that is being told: bound or pending, or neither if it cannot be read.
   struct ListedPod {
-    model::HoldingPtr bound;
+    std::optional<Noted> bound;
     std::optional<kube::Pod> pending;
   };
 
   void ended(const std::string& uid);
-  model::Holding note(const kube::Pod& pod);
+  Noted note(const kube::Pod& pod);
+  void observe(model::Ledger& ledger, const Noted& noted) const;
 
   Books& books_;
   PendingPods& pending_;

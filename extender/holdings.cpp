@@ -1,5 +1,6 @@
 #include "extender/holdings.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace tangram::extender {
@@ -16,6 +17,22 @@ model::Holding bare_holding(const kube::Pod& pod, std::string_view node) {
           .isolation = model::Isolation::kNone,
           .containers = {},
           .terminating = pod.deleting};
+}
+
+/// A container with a slot runs only after the agent has looked at the pod's grant.
+bool slot_has_run(const kube::Pod& pod) {
+  return std::any_of(pod.ran.begin(), pod.ran.end(), [&](const std::string& name) {
+    return std::any_of(pod.containers.begin(), pod.containers.end(),
+                       [&](const auto& info) { return info.name == name && info.slots > 0; });
+  });
+}
+
+model::SignatureCheck whoever_signed(const model::SignatureCheck& check) {
+  return [&check](std::string_view text) {
+    auto verdict = check(text);
+    verdict.problem.clear();
+    return verdict;
+  };
 }
 
 }  // namespace
@@ -35,6 +52,10 @@ Recorded recorded_holding(const kube::Pod& pod, const model::SignatureCheck& che
   const auto annotation = pod.annotations.find(model::kGrantKey);
   if (annotation == pod.annotations.end()) return recorded;
   auto reading = model::read_grant(annotation->second, pod.uid, pod.node, check);
+  if (!reading.grant && check && slot_has_run(pod)) {
+    reading = model::read_grant(annotation->second, pod.uid, pod.node, whoever_signed(check));
+    recorded.by_start = reading.grant.has_value();
+  }
   recorded.grant_problem = std::move(reading.problem);
   recorded.grant_key = std::move(reading.key);
   if (!reading.grant) return recorded;

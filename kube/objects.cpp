@@ -216,25 +216,34 @@ void read_waiting(json::Reader& in, Pod& pod) {
 }
 
 /// state, or lastState: what a container does, or did before it restarted.
-void read_container_state(json::Reader& in, Pod& pod) {
+/// @returns whether it runs or has run
+bool read_container_state(json::Reader& in, Pod& pod) {
+  bool ran = false;
   in.object([&](std::string_view key) {
     if (in.kind() == json::Kind::kNull) return in.skip();
     if (key == "waiting") return read_waiting(in, pod);
-    pod.started = pod.started || key == "running" || key == "terminated";
+    ran = ran || key == "running" || key == "terminated";
     in.skip();
   });
+  return ran;
 }
 
 void read_container_status(json::Reader& in, Pod& pod) {
+  std::string name;
+  bool ran = false;
   in.object([&](std::string_view key) {
-    if (key == "state" || key == "lastState") {
-      read_container_state(in, pod);
+    if (key == "name") {
+      name = in.string_or_null();
+    } else if (key == "state" || key == "lastState") {
+      ran = read_container_state(in, pod) || ran;
     } else if (key == "restartCount") {
-      pod.started = in.integer() > 0 || pod.started;
+      ran = in.integer() > 0 || ran;
     } else {
       in.skip();
     }
   });
+  pod.started = pod.started || ran;
+  if (ran) pod.ran.push_back(std::move(name));
 }
 
 void read_pod_status(json::Reader& in, Pod& pod) {

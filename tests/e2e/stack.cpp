@@ -64,6 +64,9 @@ void ExtenderProcess::start() {
   set("server.listen=127.0.0.1:" + std::to_string(port_));
   set("kube.source=kubeconfig");
   set("kube.kubeconfig=" + options_.kubeconfig);
+  set("grants.signing_key=" + (environment().state / "grant-key/grant.key").string());
+  set("grants.public_keys=" + (environment().state / "grant-keys").string());
+  set("grants.required=true");
   std::vector<std::string> variables;
   if (options_.pod.empty()) {
     set("leader_election.enabled=false");

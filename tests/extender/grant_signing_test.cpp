@@ -42,15 +42,25 @@ class GrantSigningTest : public ::testing::Test {
     ASSERT_TRUE(replace_file(private_file(), key.to_pem()));
   }
 
+  /// With a slot. @returns its UID
+  std::string add_pod(const std::string& name, const std::string& fraction) {
+    testing::PodText pod;
+    pod.name = name;
+    pod.annotations = {{"tangram.dev/gpu-fraction", fraction}};
+    pod.limits = {{"tangram.dev/gpu-slot", "1"}};
+    const auto made = cluster_.ask(testing::write_request(
+        kube::Method::kPost, "/api/v1/namespaces/ml/pods", testing::pod_json(pod)));
+    return testing::json_at(made.body, "metadata.uid");
+  }
   void serve() { app_ = start_synced(cluster_, config_); }
   std::string bind(const std::string& pod, const std::string& node) {
-    const std::string uid = cluster_.add_pod(pod, "0.5");
+    const std::string uid = add_pod(pod, "0.5");
     if (!eventually([&] { return app_->pending().find(uid) != nullptr; })) return "not seen";
     return Caller(app_->port()).bind(pod, uid, node);
   }
   /// A pod that its author has bound by himself, and then given a grant of all of card a-0.
   std::string forge(const std::string& name, const model::Signer& by) {
-    const std::string uid = cluster_.add_pod(name, "1");
+    const std::string uid = add_pod(name, "1");
     const auto done = kube::bind_pod(
         cluster_.server, {.ns = "ml", .name = name, .uid = uid, .node = "a", .annotations = {}},
         std::chrono::seconds(1));
@@ -77,6 +87,13 @@ class GrantSigningTest : public ::testing::Test {
     out.member("tangram.dev/gpu-grant", grant).end_object().end_object().end_object();
     cluster_.ask(testing::write_request(kube::Method::kPatch, "/api/v1/namespaces/ml/pods/" + pod,
                                         std::move(body)));
+  }
+  /// As kubelet says it.
+  void runs(const std::string& pod) {
+    cluster_.ask(testing::write_request(
+        kube::Method::kPatch, "/api/v1/namespaces/ml/pods/" + pod + "/status",
+        R"({"status":{"phase":"Running","containerStatuses":[{"name":"main","restartCount":0,)"
+        R"("state":{"running":{}}}]}})"));
   }
   [[nodiscard]] MilliGpu granted(std::size_t card = 0) const {
     return app_->books().snapshot()->find("a")->use.at(card).compute;
@@ -145,6 +162,31 @@ TEST_F(GrantSigningTest, AnOwnerWhoChangesHisGrantHidesNothing) {
   annotate("p", text);
   ASSERT_TRUE(shows(R"(tangram_pod_findings{finding="GrantInvalid"})", 1));
   EXPECT_EQ(granted(0) + granted(1), before);
+}
+
+TEST_F(GrantSigningTest, NeitherDoesOneWhosePodRuns) {
+  config_.grants.required = true;
+  serve();
+  ASSERT_EQ(bind("p", "a"), "");
+  runs("p");
+  std::string text = cluster_.pod("p").annotations.at("gpu-grant");
+  text.replace(text.find("\"milli\":500"), 11, "\"milli\":100");
+  annotate("p", text);
+  ASSERT_TRUE(shows(by_key("unknown"), 1));
+  EXPECT_EQ(granted(0) + granted(1), MilliGpu(500)) << "what was proven stays";
+  annotate("p", "{");
+  EXPECT_TRUE(shows(R"(tangram_pod_findings{finding="GrantInvalid"})", 1));
+  EXPECT_EQ(granted(0) + granted(1), MilliGpu(500));
+}
+
+TEST_F(GrantSigningTest, WhatRanBeforeSignaturesWereRequiredCounts) {
+  forge("from-before", {});
+  runs("from-before");
+  config_.grants.required = true;
+  serve();
+  EXPECT_EQ(granted(), MilliGpu(1000));
+  EXPECT_TRUE(shows(by_key("unsigned"), 1));
+  EXPECT_TRUE(shows(R"(tangram_pod_findings{finding="GrantInvalid"})", 0));
 }
 
 TEST_F(GrantSigningTest, AGrantOfAKeyThatIsLearnedLaterCounts) {

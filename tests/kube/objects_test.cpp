@@ -319,6 +319,15 @@ TEST(PodStart, HasStartedOnceAContainerRan) {
   EXPECT_FALSE(with_status("{}").started);
 }
 
+TEST(PodStart, NamesTheContainersThatHaveRun) {
+  const Pod pod = with_status(
+      R"({"phase":"Running","containerStatuses":[)"
+      R"({"name":"a","state":{"running":{}}},{"lastState":{"terminated":{}},"name":"b"},)"
+      R"({"name":"c","restartCount":0,"state":{"waiting":{}}},{"restartCount":1,"name":"d"}],)"
+      R"("initContainerStatuses":[{"name":"i","state":{"terminated":{}}}]})");
+  EXPECT_EQ(pod.ran, (std::vector<std::string>{"a", "b", "d", "i"}));
+}
+
 TEST(PodController, IsTheOwnerThatControls) {
   const auto controller = [](const std::string& owners) {
     return with_status("{}", R"(,"ownerReferences":)" + owners).controller;

@@ -18,6 +18,11 @@ std::filesystem::path log_of(const std::string& name) {
   return environment().state / "logs" / (name + ".log");
 }
 
+std::string content_of(const std::filesystem::path& file) {
+  std::ifstream in(file);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
 /// "  - urlPrefix: x" with another value; other lines stay.
 void set_value(std::string& line, const std::string& key, const std::string& value) {
   const auto at = line.find(key + ":");
@@ -25,11 +30,33 @@ void set_value(std::string& line, const std::string& key, const std::string& val
   line = line.substr(0, at) + key + ": " + value;
 }
 
+/// Where deploy/scheduler says that the certificates lie.
+constexpr std::string_view kShippedFolder = "/etc/kubernetes/tangram";
+
+/// What is said about TLS, in lines of their own, with the folder of this run.
+/// @returns false if the line is to be left out
+bool adapt_tls(std::string& line, const SchedulerOptions& options) {
+  const bool own =
+      line.find("certFile:") != std::string::npos || line.find("keyFile:") != std::string::npos;
+  const bool tls = own || line.find("enableHTTPS:") != std::string::npos ||
+                   line.find("tlsConfig:") != std::string::npos ||
+                   line.find("caFile:") != std::string::npos ||
+                   line.find("serverName:") != std::string::npos;
+  if (!tls) return true;
+  if (options.certificates.empty() || (own && !options.own_certificate)) return false;
+  const auto at = line.find(kShippedFolder);
+  if (at != std::string::npos) {
+    line.replace(at, kShippedFolder.size(), options.certificates.string());
+  }
+  return true;
+}
+
 std::string scheduler_config(const SchedulerOptions& options) {
   std::ifstream shipped(TANGRAM_SOURCE_DIR "/deploy/scheduler/" + options.config);
   std::string config;
   for (std::string line; std::getline(shipped, line);) {
     if (options.extender_url.empty() && line.starts_with("extenders:")) break;
+    if (!adapt_tls(line, options)) continue;
     set_value(line, "urlPrefix", options.extender_url);
     set_value(line, "kubeconfig", environment().scheduler_kubeconfig);
     set_value(line, "leaderElect", "false");
@@ -45,7 +72,9 @@ std::string scheduler_config(const SchedulerOptions& options) {
 }  // namespace
 
 ExtenderProcess::ExtenderProcess(Options options)
-    : options_(std::move(options)), port_(free_port()) {
+    : options_(std::move(options)),
+      port_(free_port()),
+      metrics_port_(options_.certificates.empty() ? port_ : free_port()) {
   if (options_.kubeconfig.empty()) options_.kubeconfig = environment().extender_kubeconfig;
 }
 
@@ -55,6 +84,14 @@ void ExtenderProcess::start() {
     command.insert(command.end(), {"--set", setting});
   };
   set("server.listen=127.0.0.1:" + std::to_string(port_));
+  if (!options_.certificates.empty()) {
+    const auto path = [&](const char* name) { return (options_.certificates / name).string(); };
+    set("metrics.listen=127.0.0.1:" + std::to_string(metrics_port_));
+    set("tls.certificate=" + path("tls.crt"));
+    set("tls.key=" + path("tls.key"));
+    set("tls.client_ca=" + path("ca.crt"));
+    set("tls.client_names=system:kube-scheduler");
+  }
   set("kube.source=kubeconfig");
   set("kube.kubeconfig=" + options_.kubeconfig);
   std::vector<std::string> variables;
@@ -84,9 +121,20 @@ std::chrono::milliseconds ExtenderProcess::wait_ready() {
                                                                begin);
 }
 
+std::string ExtenderProcess::url() const {
+  const std::string scheme = options_.certificates.empty() ? "http" : "https";
+  return scheme + "://127.0.0.1:" + std::to_string(port_);
+}
+
 std::string ExtenderProcess::get(const std::string& target) const {
-  extender::HttpClient client;
-  if (!client.connect("127.0.0.1", static_cast<std::uint16_t>(port_))) return {};
+  const bool page = target.starts_with("/api/");
+  const bool tls = page && !options_.certificates.empty();
+  extender::HttpClient client =
+      tls ? extender::HttpClient(
+                {.ca = content_of(options_.certificates / "ca.crt"), .server_name = "localhost"})
+          : extender::HttpClient();
+  const int port = page ? port_ : metrics_port_;
+  if (!client.connect("127.0.0.1", static_cast<std::uint16_t>(port))) return {};
   auto reply = client.request("GET", target);
   return reply ? reply->body : std::string();
 }
@@ -103,6 +151,17 @@ double ExtenderProcess::metric(const std::string& name, const std::string& label
     sum += std::stod(line.substr(line.rfind(' ')));
   }
   return sum;
+}
+
+void make_certificates(const std::filesystem::path& folder) {
+  if (std::filesystem::exists(folder)) return;
+  auto making = Process::start({environment().extender, "certificates", "--dir", folder.string()},
+                               log_of("certificates"));
+  if (!making) throw std::runtime_error(making.error().message);
+  while (making->running()) std::this_thread::sleep_for(10ms);
+  if (!std::filesystem::exists(folder / "scheduler.key")) {
+    throw std::runtime_error("no certificates:\n" + tail(log_of("certificates")));
+  }
 }
 
 Process start_scheduler(const SchedulerOptions& options) {

@@ -19,6 +19,9 @@ class ExtenderProcess {
     std::string kubeconfig = {};             ///< "" = the rights of deploy/scheduler/rbac.yaml
     std::vector<std::string> settings = {};  ///< "section.key=value"
     std::string pod = {};  ///< its pod among several replicas; "" = the only one, without election
+    /// Of make_certificates(): TLS, verbs for the scheduler's certificate alone, and metrics and
+    /// health apart. "" = plain HTTP, all on one port.
+    std::filesystem::path certificates = {};
   };
   explicit ExtenderProcess(Options options);
 
@@ -34,7 +37,7 @@ class ExtenderProcess {
 
   [[nodiscard]] int port() const { return port_; }
   [[nodiscard]] std::filesystem::path log() const;
-  [[nodiscard]] std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
+  [[nodiscard]] std::string url() const;
   /// The body of a GET, whatever its status; "" if there is no answer.
   [[nodiscard]] std::string get(const std::string& target) const;
   [[nodiscard]] bool ready() const;
@@ -44,6 +47,7 @@ class ExtenderProcess {
  private:
   Options options_;
   int port_;
+  int metrics_port_;  ///< the same where they are not apart
   std::optional<Process> process_;
 };
 
@@ -56,8 +60,13 @@ struct SchedulerOptions {
   /// Requests per second of kube-scheduler's own; 0 = its default of 50. With an extender that
   /// binds it hardly makes any.
   int client_qps = 0;
-  int percentage_of_nodes = 100;  ///< of the profile "tangram"
+  int percentage_of_nodes = 100;            ///< of the profile "tangram"
+  std::filesystem::path certificates = {};  ///< as the extender's
+  bool own_certificate = true;              ///< false = it shows none, with TLS
 };
+/// Asks the extender's program for certificates; those that are there already stay.
+void make_certificates(const std::filesystem::path& folder);
+
 [[nodiscard]] Process start_scheduler(const SchedulerOptions& options);
 
 }  // namespace tangram::e2e

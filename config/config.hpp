@@ -113,6 +113,13 @@ struct Config {
     friend bool operator==(const Eviction&, const Eviction&) = default;
   };
 
+  struct Grants {
+    std::string signing_key;
+    std::string public_keys;
+    bool required = false;
+    friend bool operator==(const Grants&, const Grants&) = default;
+  };
+
   struct Fragmentation {
     std::string workload_file;
     int learn_window_pods = 20'000;
@@ -125,6 +132,28 @@ struct Config {
     MilliCpu cpu{128'000};
     MilliGpu gpu{8000};
     friend bool operator==(const Bestfit&, const Bestfit&) = default;
+  };
+
+  struct Admission {
+    std::string scheduler_name;
+    std::vector<std::string> replaced_schedulers{"default-scheduler", "hami-scheduler",
+                                                 "kai-scheduler"};
+    std::string runtime_class;
+    bool node_selector = false;
+    bool aggregates = true;
+    bool allow_visible_devices = false;
+    std::string extender_user = "system:serviceaccount:tangram-system:tangram-extender";
+    friend bool operator==(const Admission&, const Admission&) = default;
+  };
+
+  /// Requests in the words of other systems; docs/migration.md.
+  struct Foreign {
+    bool nvidia = false;
+    bool hami = false;
+    bool gpushare = false;
+    bool kai = false;
+    bool gpushare_in_mib = false;
+    friend bool operator==(const Foreign&, const Foreign&) = default;
   };
 
   struct Log {
@@ -141,8 +170,11 @@ struct Config {
   Kube kube;
   LeaderElection leader_election;
   Eviction eviction;
+  Grants grants;
   Fragmentation fragmentation;
   Bestfit bestfit;
+  Admission admission;
+  Foreign foreign;
   Log log;
   friend bool operator==(const Config&, const Config&) = default;
 };

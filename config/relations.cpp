@@ -129,6 +129,21 @@ std::optional<std::string> bind_outlives_lease(const Config& config) {
          "less, or raise leader_election.lease_duration_s";
 }
 
+std::optional<std::string> known_by_nobody(const Config& config) {
+  if (config.grants.signing_key.empty() == config.grants.public_keys.empty()) return std::nullopt;
+  return config.grants.signing_key.empty()
+             ? "is missing, and grants.public_keys is given; write the path of the private key, or "
+               "leave both out"
+             : "is given, and grants.public_keys is missing; write there the path of the public "
+               "keys that the agents have";
+}
+
+std::optional<std::string> required_of_others_alone(const Config& config) {
+  if (!config.grants.required || !config.grants.signing_key.empty()) return std::nullopt;
+  return "is true, and grants.signing_key is missing: no grant of its own would count; write "
+         "false, or a grants.signing_key";
+}
+
 std::optional<std::string> relearns_beyond_window(const Config& config) {
   if (config.fragmentation.relearn_every_pods <= config.fragmentation.learn_window_pods) {
     return std::nullopt;
@@ -190,6 +205,10 @@ const std::vector<Relation>& relations() {
        "bind.timeout_ms is below leader_election.lease_duration_s less 1.2 x retry_period_ms: a "
        "Lease outlives the binds that are sent under it.",
        bind_outlives_lease},
+      {"grants.signing_key", "grants.public_keys",
+       "grants.signing_key is given if and only if grants.public_keys is.", known_by_nobody},
+      {"grants.required", "grants.signing_key",
+       "grants.required is true only if grants.signing_key is given.", required_of_others_alone},
       {"fragmentation.relearn_every_pods", "fragmentation.learn_window_pods",
        "fragmentation.relearn_every_pods is at most fragmentation.learn_window_pods: every pod is "
        "learned from.",

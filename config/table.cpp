@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 
+#include <algorithm>
 #include <array>
 #include <type_traits>
 #include <utility>
@@ -65,6 +66,37 @@ TextRule yes_or_no() {
             Where::in(config) = text == "true";
             return true;
           }};
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text.append(text.empty() ? "" : ",").append(name);
+  return text;
+}
+
+/// "a,b" -> {"a", "b"}; nothing if a name is empty.
+std::optional<std::vector<std::string>> split(std::string_view text) {
+  std::vector<std::string> names;
+  while (!text.empty()) {
+    const std::string_view name = text.substr(0, text.find(','));
+    if (name.empty() || name.size() + 1 == text.size()) return std::nullopt;
+    names.emplace_back(name);
+    text.remove_prefix(std::min(name.size() + 1, text.size()));
+  }
+  return names;
+}
+
+template <auto Part, auto Field>
+TextRule name_list(std::string_view form) {
+  using Where = Place<Part, Field>;
+  return {.form = std::string(form),
+          .get = [](const Config& config) { return joined(Where::in(config)); },
+          .set =
+              [](Config& config, std::string_view text) {
+                auto names = split(text);
+                if (names) Where::in(config) = std::move(*names);
+                return names.has_value();
+              }};
 }
 
 // ---- texts of a closed set ----
@@ -449,6 +481,28 @@ Section eviction_section() {
                                          {60, "one a second is as often as the leader looks"})}}};
 }
 
+Section grants_section() {
+  constexpr auto kPart = &Config::grants;
+  using Part = Config::Grants;
+  return {
+      "grants",
+      "Signatures of grants; see docs/signing.md. The files are read again while the program runs.",
+      {{"signing_key",
+        "The Ed25519 private key that grants are signed with, as tangram-extender grant-key makes "
+        "it; \"\" = they are not signed. Not signed by default, since somebody must make the key: "
+        "until then the admission rules are what keeps others from writing grants.",
+        free_text<kPart, &Part::signing_key, true>("a path, or \"\" to sign nothing")},
+       {"public_keys",
+        "The public keys whose grants count, of signing_key and of its predecessors: a file, or a "
+        "folder of files. The same that the agents have.",
+        free_text<kPart, &Part::public_keys, true>("a path, or \"\" if nothing is signed")},
+       {"required",
+        "Whether a grant that none of these keys signed grants nothing in the books. Write true "
+        "only after every agent runs with --require-signed-grants: an agent without it may start "
+        "what is not counted here.",
+        yes_or_no<kPart, &Part::required>()}}};
+}
+
 Section fragmentation_section() {
   constexpr auto kPart = &Config::fragmentation;
   using Part = Config::Fragmentation;
@@ -490,6 +544,89 @@ Section bestfit_section() {
                                   {1'000'000, "a thousand cards are no single node"})}}};
 }
 
+Section admission_section() {
+  constexpr auto kPart = &Config::admission;
+  using Part = Config::Admission;
+  return {
+      "admission",
+      "What the admission webhook makes of pods that ask for a GPU, and of their neighbours; see "
+      "docs/admission.md.",
+      {{"scheduler_name",
+        "The schedulerName that pods with a request get, such as tangram where kube-scheduler has "
+        "a profile of that name for them; \"\" = they keep their own, but pods translated from a "
+        "peer's words get default-scheduler instead of the peer's.",
+        free_text<kPart, &Part::scheduler_name, true>("a scheduler's name, or \"\"")},
+       {"replaced_schedulers",
+        "Which schedulerName is replaced by scheduler_name, with commas between: the default, and "
+        "the peers' whose requests Tangram translates. A pod that names another scheduler keeps "
+        "it.",
+        name_list<kPart, &Part::replaced_schedulers>(
+            "names with one comma between and no spaces, or \"\"")},
+       {"runtime_class",
+        "The runtimeClassName that pods with a request get if they name none, such as nvidia; "
+        "\"\" = none.",
+        free_text<kPart, &Part::runtime_class, true>("the name of a RuntimeClass, or \"\"")},
+       {"node_selector",
+        "Whether pods with a request get the nodeSelector tangram.dev/gpu: \"true\" if they do not "
+        "say otherwise. Slots alone keep them on GPU nodes; this also tells the autoscaler and "
+        "people.",
+        yes_or_no<kPart, &Part::node_selector>()},
+       {"aggregates",
+        "Whether containers with a request get tangram.dev/gpu-milli and tangram.dev/gpu-mem-mib, "
+        "by which quotas, kube-scheduler's own fit and its preemption see them. Nodes must "
+        "publish these (--aggregates of the agent), else no node fits.",
+        yes_or_no<kPart, &Part::aggregates>()},
+       {"allow_visible_devices",
+        "Whether containers may write NVIDIA_VISIBLE_DEVICES themselves. With it they can take "
+        "cards that nobody gave them.",
+        yes_or_no<kPart, &Part::allow_visible_devices>()},
+       {"extender_user",
+        "The user as whom the extender binds pods: nobody else may write tangram.dev/gpu-grant.",
+        free_text<kPart, &Part::extender_user, false>(
+            "a user name, as in system:serviceaccount:tangram-system:tangram-extender")}}};
+}
+
+TextRule gpushare_unit_rule() {
+  return {.form = "GiB or MiB",
+          .get =
+              [](const Config& config) {
+                return std::string(config.foreign.gpushare_in_mib ? "MiB" : "GiB");
+              },
+          .set =
+              [](Config& config, std::string_view text) {
+                if (text != "GiB" && text != "MiB") return false;
+                config.foreign.gpushare_in_mib = text == "MiB";
+                return true;
+              }};
+}
+
+Section foreign_section() {
+  constexpr auto kPart = &Config::foreign;
+  using Part = Config::Foreign;
+  return {
+      "foreign",
+      "Which requests in the words of other systems the admission webhook puts into Tangram's, so "
+      "that existing manifests run unchanged; docs/migration.md has the table. All are off by "
+      "default: translated pods leave the other system, and where that one still serves some "
+      "nodes, its users would find their pods on Tangram's.",
+      {{"nvidia",
+        "nvidia.com/gpu: N and nvidia.com/mig-PROFILE: N, as whole cards. true where NVIDIA's "
+        "device plugin serves no node any more.",
+        yes_or_no<kPart, &Part::nvidia>()},
+       {"hami",
+        "nvidia.com/gpumem, gpumem-percentage and gpucores, HAMi's annotations, and nvidia.com/gpu "
+        "of pods that have one of those or name the scheduler hami-scheduler. Take HAMi's own "
+        "webhook away first: both would change the pod.",
+        yes_or_no<kPart, &Part::hami>()},
+       {"gpushare", "aliyun.com/gpu-mem.", yes_or_no<kPart, &Part::gpushare>()},
+       {"gpushare_unit", "What aliyun.com/gpu-mem counts: the flag --memory-unit of its plugin.",
+        gpushare_unit_rule()},
+       {"kai",
+        "The annotations gpu-fraction, gpu-memory and gpu-fraction-num-devices, and "
+        "nvidia.com/gpu of pods that name the scheduler kai-scheduler.",
+        yes_or_no<kPart, &Part::kai>()}}};
+}
+
 Section log_section() {
   return {"log",
           "What is written to standard error.",
@@ -499,10 +636,21 @@ Section log_section() {
 }  // namespace
 
 const std::vector<Section>& sections() {
-  static const std::vector<Section> kSections{
-      server_section(),    tls_section(),           webhook_section(), metrics_section(),
-      scheduler_section(), bind_section(),          kube_section(),    leader_election_section(),
-      eviction_section(),  fragmentation_section(), bestfit_section(), log_section()};
+  static const std::vector<Section> kSections{server_section(),
+                                              tls_section(),
+                                              webhook_section(),
+                                              metrics_section(),
+                                              scheduler_section(),
+                                              bind_section(),
+                                              kube_section(),
+                                              leader_election_section(),
+                                              eviction_section(),
+                                              grants_section(),
+                                              fragmentation_section(),
+                                              bestfit_section(),
+                                              admission_section(),
+                                              foreign_section(),
+                                              log_section()};
   return kSections;
 }
 

@@ -1,5 +1,6 @@
 #include "extender/app.hpp"
 
+#include "extender/admission/routes.hpp"
 #include "extender/card_metrics.hpp"
 #include "extender/idle.hpp"
 #include "extender/router.hpp"
@@ -97,6 +98,11 @@ HttpResponse exposition_page() {
   return page;
 }
 
+Result<std::unique_ptr<kube::GrantKeys>> open_grant_keys(const config::Config::Grants& settings) {
+  if (settings.public_keys.empty()) return std::unique_ptr<kube::GrantKeys>();
+  return kube::GrantKeys::open({.signing = settings.signing_key, .known = settings.public_keys});
+}
+
 double seconds_since(TimePoint then, TimePoint now) {
   return std::chrono::duration<double>(now - then).count();
 }
@@ -108,7 +114,9 @@ Result<std::unique_ptr<App>> App::create(const config::Config& config, const Par
   if (!settings) return settings.error();
   // Before any thread of ours: the first line makes the logger that they all use.
   spdlog::debug("policy {}, short-list {}", config.scheduler.policy, config.scheduler.short_list);
-  std::unique_ptr<App> app(new App(config, parts, std::move(*settings)));
+  auto keys = open_grant_keys(config.grants);
+  if (!keys) return keys.error();
+  std::unique_ptr<App> app(new App(config, parts, std::move(*settings), std::move(*keys)));
   if (auto joined = app->join_election(config); !joined) return joined.error();
   if (auto listening = app->listen(config); !listening) return listening.error();
   App* const self = app.get();
@@ -122,6 +130,7 @@ Result<std::unique_ptr<App>> App::create(const config::Config& config, const Par
     while (!stop.stop_requested()) {
       self->binder_.settle_overdue(stop);
       self->look_at_cards();
+      self->look_at_grant_keys();
       self->tell_as_new_leader();
       self->evict_stuck_pods();
       kube::sleep_until_stopped(kSettleInterval, stop);
@@ -145,20 +154,30 @@ Result<void> App::join_election(const config::Config& config) {
   return {};
 }
 
-App::App(const config::Config& config, const Parts& parts, PolicySettings policy_settings)
+App::App(const config::Config& config, const Parts& parts, PolicySettings policy_settings,
+         GrantKeysPtr grant_keys)
     : parts_(parts),
+      grant_keys_(std::move(grant_keys)),
+      check_(grant_keys_ ? kube::signature_check(*grant_keys_, config.grants.required)
+                         : model::SignatureCheck()),
       books_(parts.clock),
       policies_(std::move(policy_settings)),
       offers_(parts.clock, static_cast<std::size_t>(config.scheduler.offer_memory_pods),
               config.scheduler.offer_penalty),
-      binder_({.api = parts.api,
-               .books = books_,
-               .pending = pending_,
-               .offers = offers_,
-               .policies = policies_,
-               .clock = parts.clock,
-               .may_write = [this](milliseconds takes) { return may_write(takes); }},
-              {.api_timeout = config.bind.timeout, .assume_ttl = config.scheduler.assume_ttl}),
+      binder_(
+          {.api = parts.api,
+           .books = books_,
+           .pending = pending_,
+           .offers = offers_,
+           .policies = policies_,
+           .clock = parts.clock,
+           .may_write = [this](milliseconds takes) { return may_write(takes); },
+           .sign = grant_keys_ ? [this](std::string_view text) { return grant_keys_->sign(text); }
+                               : model::Signer(),
+           .check = check_},
+          {.api_timeout = config.bind.timeout, .assume_ttl = config.scheduler.assume_ttl}),
+      admission_(admission_settings(config), parts.clock,
+                 [this](const AdmissionService::Done& done) { metrics_.admission_done(done); }),
       verbs_({.books = books_,
               .policies = policies_,
               .offers = offers_,
@@ -189,12 +208,15 @@ App::App(const config::Config& config, const Parts& parts, PolicySettings policy
                      [this](const kube::Pod& pod, const Recorded& recorded) {
                        findings_.set(pod, examine(pod, policies_.plan(pod), recorded));
                        unstarted_.set(pod, recorded);
+                       grant_key_use_.set(pod.uid, recorded.grant_key);
                      },
                  .ended =
                      [this](std::string_view uid) {
                        findings_.forget(uid);
                        unstarted_.forget(uid);
-                     }}),
+                       grant_key_use_.forget(uid);
+                     }},
+                check_),
       node_reflector_(parts.api, nodes_to_watch(config), node_feed_, parts.clock),
       pod_reflector_(parts.api, pods_to_watch(config), pod_feed_, parts.clock),
       budget_reflector_(parts.api, budgets_to_watch(config), budgets_, parts.clock),
@@ -240,6 +262,11 @@ void App::look_at_cards() {
   if (!synced() || cluster->version() == looked_at_) return;
   looked_at_ = cluster->version();
   findings_.set_cards(examine_cards(*cluster));
+}
+
+/// Other keys: grants that did not count may count now, and the other way round.
+void App::look_at_grant_keys() {
+  if (grant_keys_ && grant_keys_->look()) pod_reflector_.relist();
 }
 
 void App::tell_as_new_leader() {
@@ -353,7 +380,10 @@ HttpResponse App::verb_response(std::string body) const {
 }
 
 /// What the API server asks of the admission webhook.
-void App::serve_webhook(Router& router) { serve_health(router); }
+void App::serve_webhook(Router& router) {
+  serve_health(router);
+  add_admission_routes(router, admission_);
+}
 
 void App::serve_health(Router& router) {
   router.add("GET", "/healthz", [](const HttpRequest&, Responder responder) {
@@ -422,6 +452,12 @@ Gauges App::gauges() {
   gauges.bad_objects = counters_.bad_objects;
   gauges.bad_cards = counters_.bad_cards;
   gauges.bad_grants = counters_.bad_grants;
+  gauges.grants_by_key = grant_key_use_.counts();
+  if (grant_keys_) {
+    auto keys = grant_keys_->state();
+    gauges.grant_keys_known = std::move(keys.known);
+    gauges.grant_keys_stale = keys.stale;
+  }
   for (const auto& [name, http, tls] : listeners_.status()) {
     ListenerGauges& listener = gauges.listeners[std::string(name)];
     listener.http = http;

@@ -3,12 +3,14 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "config/config.hpp"
+#include "extender/admission/service.hpp"
 #include "extender/binder.hpp"
 #include "extender/books.hpp"
 #include "extender/cluster_feed.hpp"
 #include "extender/disruption_budgets.hpp"
 #include "extender/evictor.hpp"
 #include "extender/findings.hpp"
+#include "extender/grant_key_use.hpp"
 #include "extender/leadership.hpp"
 #include "extender/listeners.hpp"
 #include "extender/metrics.hpp"
@@ -20,6 +22,7 @@
 #include "extender/verbs.hpp"
 #include "extender/work_queue.hpp"
 #include "kube/events.hpp"
+#include "kube/grant_keys.hpp"
 #include "kube/reflector.hpp"
 #include "policies/fragmentation_measure.hpp"
 
@@ -55,8 +58,9 @@ class App {
     std::function<void(Router&)> more_routes = nullptr;
   };
 
-  /// Listens and begins to read the cluster. @returns kInvalidArgument if a file or policy that
-  /// the configuration names is not usable, kUnavailable if the address cannot be listened on
+  /// Listens and begins to read the cluster. @returns kInvalidArgument, kNotFound if a file or
+  /// policy that the configuration names is not usable, kUnavailable if the address cannot be
+  /// listened on
   static Result<std::unique_ptr<App>> create(const config::Config& config, const Parts& parts);
   ~App();
   App(const App&) = delete;
@@ -80,7 +84,9 @@ class App {
   void stop();
 
  private:
-  App(const config::Config& config, const Parts& parts, PolicySettings policy_settings);
+  using GrantKeysPtr = std::unique_ptr<kube::GrantKeys>;
+  App(const config::Config& config, const Parts& parts, PolicySettings policy_settings,
+      GrantKeysPtr grant_keys);
 
   Result<void> listen(const config::Config& config);
   Result<void> join_election(const config::Config& config);
@@ -90,6 +96,7 @@ class App {
   /// Why no verb can be answered now; empty = all is well.
   [[nodiscard]] std::string_view not_ready() const;
   void look_at_cards();
+  void look_at_grant_keys();
   void tell_as_new_leader();
   void evict_stuck_pods();
   void tell(const PodName& pod, const Note& note);
@@ -107,6 +114,8 @@ class App {
   [[nodiscard]] Gauges gauges();
 
   Parts parts_;
+  GrantKeysPtr grant_keys_;  ///< null = grants are neither signed nor checked
+  const model::SignatureCheck check_;
   Books books_;
   PendingPods pending_;
   FeedCounters counters_;
@@ -114,11 +123,13 @@ class App {
   Offers offers_;
   Binder binder_;
   Metrics metrics_;
+  AdmissionService admission_;
   Verbs verbs_;
   DisruptionBudgets budgets_;
   std::unique_ptr<kube::EventRecorder> events_;  ///< null = none are written
   Findings findings_{[this](const PodName& pod, const Note& note) { tell(pod, note); }};
   UnstartedPods unstarted_;
+  GrantKeyUse grant_key_use_;
   // Of the settling thread.
   Evictor evictor_;
   std::uint64_t looked_at_ = 0;  ///< version of the books

@@ -126,12 +126,13 @@ Result<model::Holding> Binder::book(const BindArgs& args, const kube::Pod& pod,
 }
 
 std::string Binder::grant_text(const model::Holding& holding) const {
-  return model::encode(model::Grant{.pod_uid = holding.pod_uid,
-                                    .node = holding.node,
-                                    .issued_at = rfc3339(parts_.clock.wall()),
-                                    .isolation = holding.isolation,
-                                    .containers = holding.containers,
-                                    .signature = {}});
+  return model::encode_signed({.pod_uid = holding.pod_uid,
+                               .node = holding.node,
+                               .issued_at = rfc3339(parts_.clock.wall()),
+                               .isolation = holding.isolation,
+                               .containers = holding.containers,
+                               .signature = {}},
+                              parts_.sign);
 }
 
 Binder::Answer Binder::send(const BindArgs& args, const model::Holding& holding,
@@ -144,7 +145,7 @@ Binder::Answer Binder::send(const BindArgs& args, const model::Holding& holding,
   kube::Binding binding{
       .ns = args.ns, .name = args.name, .uid = args.uid, .node = args.node, .annotations = {}};
   if (!holding.containers.empty()) {
-    binding.annotations.emplace(kGrantAnnotation, grant_text(holding));
+    binding.annotations.emplace(model::kGrantAnnotation, grant_text(holding));
   }
   const auto bound = kube::bind_pod(parts_.api, binding, settings_.api_timeout);
   if (bound) return confirmed(args);
@@ -180,7 +181,7 @@ Binder::Answer Binder::settle(const BindArgs& args, const model::Holding& holdin
   const auto pod = kube::read_pod(parts_.api, args.ns, args.name, settings_.api_timeout);
   const bool gone = pod ? pod->uid != args.uid : pod.error().code == Errc::kNotFound;
   if (pod && !gone && pod->node == args.node) {
-    const model::Holding recorded = recorded_holding(*pod).holding;
+    const model::Holding recorded = recorded_holding(*pod, parts_.check).holding;
     if (recorded.isolation == holding.isolation && recorded.containers == holding.containers) {
       return confirmed(args);
     }

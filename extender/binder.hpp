@@ -7,6 +7,7 @@
 #include "extender/policy_source.hpp"
 #include "extender/wire.hpp"
 #include "kube/client.hpp"
+#include "model/grant_reading.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -15,6 +16,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <utility>
 
 namespace tangram::extender {
 
@@ -57,8 +59,10 @@ class Binder {
     std::function<bool(std::chrono::milliseconds)> may_write = [](std::chrono::milliseconds) {
       return true;
     };
+    model::Signer sign = {};           ///< of grants
+    model::SignatureCheck check = {};  ///< the same: of those that are read
   };
-  Binder(Parts parts, BindSettings settings) : parts_(parts), settings_(settings) {}
+  Binder(Parts parts, BindSettings settings) : parts_(std::move(parts)), settings_(settings) {}
 
   struct Answer {
     BindOutcome outcome;

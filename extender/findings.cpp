@@ -124,9 +124,10 @@ void look_at_grant(const kube::Pod& pod, const Result<PodPlan>& plan, const Reco
   const bool granted = !recorded.holding.containers.empty();
   const bool asks = plan && plan->demand.gpu.asks_gpu();
   if (!recorded.grant_problem.empty()) {
-    notes.push_back({Finding::kGrantInvalid,
-                     "annotation " + std::string(kGrantAnnotation) + " " + recorded.grant_problem +
-                         ", so it grants nothing; " + std::string(kPlaceAnew)});
+    notes.push_back({Finding::kGrantInvalid, "annotation " + std::string(model::kGrantAnnotation) +
+                                                 " " + recorded.grant_problem +
+                                                 ", so it grants nothing; " +
+                                                 std::string(kPlaceAnew)});
   } else if (!granted && (asks || has_slots(pod))) {
     notes.push_back({Finding::kGrantMissing,
                      "the pod was bound without a grant, so no card is kept for it and none is "

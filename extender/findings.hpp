@@ -21,7 +21,8 @@ enum class Finding {
   kRequestInvalid,  ///< waits, and its annotations cannot be read
   kSlotMissing,     ///< waits, and kube-scheduler will never ask about it
   kTooManySlots,    ///< a container with more than one slot
-  kGrantInvalid,    ///< a grant that is not JSON, or was issued to another pod or node
+  kGrantInvalid,    ///< a grant that is not JSON, another pod's or node's, or not signed as it must
+                    ///< be
   kGrantMissing,    ///< bound, with a slot or a request, and without a grant
   kGrantDiffers,    ///< the grant is not what the annotations ask for
   kCardMissing,     ///< the grant names a card that the node does not list

@@ -1,5 +1,6 @@
 #include "extender/holdings.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace tangram::extender {
@@ -18,6 +19,22 @@ model::Holding bare_holding(const kube::Pod& pod, std::string_view node) {
           .terminating = pod.deleting};
 }
 
+/// A container with a slot runs only after the agent has looked at the pod's grant.
+bool slot_has_run(const kube::Pod& pod) {
+  return std::any_of(pod.ran.begin(), pod.ran.end(), [&](const std::string& name) {
+    return std::any_of(pod.containers.begin(), pod.containers.end(),
+                       [&](const auto& info) { return info.name == name && info.slots > 0; });
+  });
+}
+
+model::SignatureCheck whoever_signed(const model::SignatureCheck& check) {
+  return [&check](std::string_view text) {
+    auto verdict = check(text);
+    verdict.problem.clear();
+    return verdict;
+  };
+}
+
 }  // namespace
 
 model::Holding holding_for(const kube::Pod& pod, std::string_view node,
@@ -30,23 +47,22 @@ model::Holding holding_for(const kube::Pod& pod, std::string_view node,
   return holding;
 }
 
-Recorded recorded_holding(const kube::Pod& pod) {
-  Recorded recorded{.holding = bare_holding(pod, pod.node), .grant_problem = {}, .issued_at = {}};
-  const auto annotation = pod.annotations.find(kGrantKey);
+Recorded recorded_holding(const kube::Pod& pod, const model::SignatureCheck& check) {
+  Recorded recorded{.holding = bare_holding(pod, pod.node)};
+  const auto annotation = pod.annotations.find(model::kGrantKey);
   if (annotation == pod.annotations.end()) return recorded;
-  auto grant = model::decode_grant(annotation->second);
-  if (!grant) {
-    recorded.grant_problem = "is not valid: " + grant.error().message;
-  } else if (grant->pod_uid != pod.uid) {
-    recorded.grant_problem = "was issued to another pod";
-  } else if (grant->node != pod.node) {
-    recorded.grant_problem = "was issued for another node";
-  } else {
-    recorded.issued_at = std::move(grant->issued_at);
-    recorded.holding.isolation = grant->isolation;
-    recorded.holding.containers = std::move(grant->containers);
-    recorded.holding.labels = pod.labels;
+  auto reading = model::read_grant(annotation->second, pod.uid, pod.node, check);
+  if (!reading.grant && check && slot_has_run(pod)) {
+    reading = model::read_grant(annotation->second, pod.uid, pod.node, whoever_signed(check));
+    recorded.by_start = reading.grant.has_value();
   }
+  recorded.grant_problem = std::move(reading.problem);
+  recorded.grant_key = std::move(reading.key);
+  if (!reading.grant) return recorded;
+  recorded.issued_at = std::move(reading.grant->issued_at);
+  recorded.holding.isolation = reading.grant->isolation;
+  recorded.holding.containers = std::move(reading.grant->containers);
+  recorded.holding.labels = pod.labels;
   return recorded;
 }
 

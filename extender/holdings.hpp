@@ -1,7 +1,7 @@
 #pragma once
 
 #include "kube/objects.hpp"
-#include "model/grant.hpp"
+#include "model/grant_reading.hpp"
 #include "model/node_state.hpp"
 
 #include <string>
@@ -11,10 +11,6 @@
 /// Between pods as the API server has them and holdings as the books have them.
 namespace tangram::extender {
 
-/// The annotation that bind writes, in full and as decoded pods list it.
-inline constexpr std::string_view kGrantAnnotation = "tangram.dev/gpu-grant";
-inline constexpr std::string_view kGrantKey = "gpu-grant";
-
 /// What the pod will hold on the node with these cards. Says what its grant will say, so that
 /// the watch shows exactly what was booked.
 [[nodiscard]] model::Holding holding_for(const kube::Pod& pod, std::string_view node,
@@ -23,10 +19,16 @@ inline constexpr std::string_view kGrantKey = "gpu-grant";
 
 /// What a bound pod holds, by its own record.
 struct Recorded {
-  model::Holding holding;     ///< without cards if there is no valid grant of its own
-  std::string grant_problem;  ///< "is not valid: ..."; empty = a good grant, or none
-  std::string issued_at;      ///< RFC 3339, of a good grant; empty = none
+  model::Holding holding;          ///< without cards if there is no valid grant of its own
+  std::string grant_problem = {};  ///< "is not valid: ..."; empty = a good grant, or none
+  std::string grant_key = {};      ///< model::GrantReading::key; empty = it has no grant
+  std::string issued_at = {};      ///< RFC 3339, of a good grant; empty = none
+  /// Its signature does not count, and yet the grant does: a container with a slot has run, and the
+  /// node's agent has let it, by a grant that counted then. Who has signed it may be known no more.
+  bool by_start = false;
 };
-[[nodiscard]] Recorded recorded_holding(const kube::Pod& pod);
+/// @param check  as of model::read_grant()
+[[nodiscard]] Recorded recorded_holding(const kube::Pod& pod,
+                                        const model::SignatureCheck& check = {});
 
 }  // namespace tangram::extender

@@ -6,6 +6,7 @@
 #include "base/signals.hpp"
 #include "config/config.hpp"
 #include "extender/app.hpp"
+#include "extender/grant_key_command.hpp"
 #include "extender/tls/certificates_command.hpp"
 #include "kube/local_api.hpp"
 #include "kube/rest_api.hpp"
@@ -187,10 +188,10 @@ int run(const Options& options) {
   return 0;
 }
 
-int make_certificates(const extender::tls::CertificatesOrder& order) {
-  const auto made = extender::tls::make_certificates(order, SystemClock());
+/// What a command made has to say.
+int print(const Result<std::string>& made) {
   if (!made) {
-    std::cerr << "tangram-extender certificates: " << made.error().message << "\n";
+    std::cerr << "tangram-extender: " << made.error().message << "\n";
     return made.error().code == Errc::kInvalidArgument ? kBadUsage : kFailed;
   }
   std::cout << *made;
@@ -232,6 +233,10 @@ int main(int argc, char** argv) try {
       ->take_all();
   cli.add_flag("--check-config", options.check_config,
                "Read the configuration, say what is wrong, end");
+  std::string key_folder;
+  CLI::App* const grant_key = cli.add_subcommand(
+      "grant-key", "Makes a key that grants are signed with, and says what to do with it");
+  grant_key->add_option("--out", key_folder, "A folder, for grant.key and grant.pub")->required();
   cli.set_version_flag("--version", std::string("tangram-extender ") + kVersion);
   extender::tls::CertificatesOrder certificates;
   const CLI::App* const make = add_certificates(cli, certificates);
@@ -240,7 +245,9 @@ int main(int argc, char** argv) try {
   } catch (const CLI::ParseError& error) {
     return cli.exit(error) == 0 ? 0 : kBadUsage;
   }
-  return make->parsed() ? make_certificates(certificates) : run(options);
+  if (make->parsed()) return print(extender::tls::make_certificates(certificates, SystemClock()));
+  if (*grant_key) return print(extender::make_grant_key(key_folder));
+  return run(options);
 } catch (const std::exception& error) {
   std::cerr << "tangram-extender: " << error.what() << "\n";
   return kFailed;

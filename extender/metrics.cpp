@@ -8,6 +8,8 @@
 
 #include <array>
 #include <mutex>
+#include <utility>
+#include <vector>
 
 namespace tangram::extender {
 
@@ -23,6 +25,12 @@ constexpr std::array<BindOutcome, kBindOutcomes> kAllOutcomes{
     BindOutcome::kBound,      BindOutcome::kAlreadyBound, BindOutcome::kNoRoom,
     BindOutcome::kRefused,    BindOutcome::kUnknown,      BindOutcome::kInvalid,
     BindOutcome::kUnavailable};
+
+constexpr std::array<AdmissionCall, kAdmissionCalls> kAllCalls{AdmissionCall::kMutate,
+                                                               AdmissionCall::kValidate};
+constexpr std::array<AdmissionOutcome, kAdmissionOutcomes> kAllAdmissions{
+    AdmissionOutcome::kAllowed, AdmissionOutcome::kPatched, AdmissionOutcome::kRefused,
+    AdmissionOutcome::kUnreadable};
 
 constexpr std::array<kube::EvictionOutcome, 4> kAllEvictions{
     kube::EvictionOutcome::kEvicted, kube::EvictionOutcome::kGone, kube::EvictionOutcome::kRefused,
@@ -64,6 +72,16 @@ struct Metrics::Families {
             .Name("tangram_evictions_total")
             .Help("Evictions asked for of pods that can never start, by result.")
             .Register(registry);
+    auto& admission_results =
+        prometheus::BuildCounter()
+            .Name("tangram_admission_requests_total")
+            .Help("Requests of the API server to the admission webhook, by result.")
+            .Register(registry);
+    auto& admission_durations =
+        prometheus::BuildHistogram()
+            .Name("tangram_admission_request_duration_seconds")
+            .Help("Time to answer a request of the API server to the admission webhook.")
+            .Register(registry);
     // Made up front, so that every series is there from the first scrape on.
     for (const Verb verb : kAllVerbs) {
       duration[static_cast<std::size_t>(verb)] =
@@ -72,6 +90,16 @@ struct Metrics::Families {
     for (const BindOutcome outcome : kAllOutcomes) {
       binds[static_cast<std::size_t>(outcome)] =
           &bind_results.Add({{"result", std::string(to_string(outcome))}});
+    }
+    for (const AdmissionCall call : kAllCalls) {
+      const std::string operation(to_string(call));
+      const auto place = static_cast<std::size_t>(call);
+      admission_duration[place] =
+          &admission_durations.Add({{"operation", operation}}, kLatencyBuckets);
+      for (const AdmissionOutcome outcome : kAllAdmissions) {
+        admissions[place][static_cast<std::size_t>(outcome)] = &admission_results.Add(
+            {{"operation", operation}, {"result", std::string(to_string(outcome))}});
+      }
     }
     for (const kube::EvictionOutcome outcome : kAllEvictions) {
       evictions[static_cast<std::size_t>(outcome)] =
@@ -104,6 +132,8 @@ struct Metrics::Families {
   std::array<prometheus::Histogram*, kVerbs> duration{};
   std::array<prometheus::Counter*, kBindOutcomes> binds{};
   std::array<prometheus::Counter*, kAllEvictions.size()> evictions{};
+  std::array<prometheus::Histogram*, kAdmissionCalls> admission_duration{};
+  std::array<std::array<prometheus::Counter*, kAdmissionOutcomes>, kAdmissionCalls> admissions{};
 
   prometheus::Gauge& nodes = gauge(registry, "tangram_nodes", "Nodes in the books.").Add({});
   prometheus::Gauge& cards = gauge(registry, "tangram_cards", "Cards in the books.").Add({});
@@ -150,6 +180,17 @@ struct Metrics::Families {
   prometheus::Counter& bad_objects = bad.Add({{"what", "object"}});
   prometheus::Counter& bad_cards = bad.Add({{"what", "cards"}});
   prometheus::Counter& bad_grants = bad.Add({{"what", "grant"}});
+  prometheus::Family<prometheus::Gauge>& grants_by_key =
+      gauge(registry, "tangram_grants_by_key",
+            "Bound pods' grants by the id of the key that signed them; unsigned; unknown.");
+  prometheus::Family<prometheus::Gauge>& known_keys =
+      gauge(registry, "tangram_grant_key_known", "1 for every public key whose grants count.");
+  prometheus::Gauge& stale_keys =
+      gauge(registry, "tangram_grant_keys_stale",
+            "1 if the files of keys cannot be used, and those from before count; see the log.")
+          .Add({});
+  std::vector<prometheus::Gauge*> by_key;  ///< of the two families above, since the last scrape
+  std::vector<prometheus::Gauge*> known;
   prometheus::Family<prometheus::Gauge>& connections =
       gauge(registry, "tangram_http_connections", "Connections being served, by listener.");
   prometheus::Family<prometheus::Counter>& shed =
@@ -185,9 +226,32 @@ void Metrics::bind_done(BindOutcome outcome) {
   families_->binds[static_cast<std::size_t>(outcome)]->Increment();
 }
 
+void Metrics::admission_done(const AdmissionService::Done& done) {
+  const auto call = static_cast<std::size_t>(done.call);
+  families_->admissions[call][static_cast<std::size_t>(done.outcome)]->Increment();
+  families_->admission_duration[call]->Observe(std::chrono::duration<double>(done.took).count());
+}
+
 void Metrics::eviction_done(kube::EvictionOutcome outcome) {
   families_->evictions[static_cast<std::size_t>(outcome)]->Increment();
 }
+
+namespace {
+
+using Series = std::vector<std::pair<std::string, double>>;  ///< by key
+
+/// Keys come and go; those that are gone are not shown for ever.
+void replace_series(prometheus::Family<prometheus::Gauge>& family,
+                    std::vector<prometheus::Gauge*>& shown, const Series& now) {
+  for (prometheus::Gauge* gauge : shown) family.Remove(gauge);
+  shown.clear();
+  for (const auto& [key, value] : now) {
+    shown.push_back(&family.Add({{"key", key}}));
+    shown.back()->Set(value);
+  }
+}
+
+}  // namespace
 
 std::string Metrics::text(const Gauges& gauges) {
   Families& f = *families_;
@@ -211,6 +275,15 @@ std::string Metrics::text(const Gauges& gauges) {
   Families::raise(f.bad_objects, gauges.bad_objects);
   Families::raise(f.bad_cards, gauges.bad_cards);
   Families::raise(f.bad_grants, gauges.bad_grants);
+  Series by_key;
+  for (const auto& [key, pods] : gauges.grants_by_key) {
+    by_key.emplace_back(key, static_cast<double>(pods));
+  }
+  replace_series(f.grants_by_key, f.by_key, by_key);
+  Series known;
+  for (const std::string& key : gauges.grant_keys_known) known.emplace_back(key, 1);
+  replace_series(f.known_keys, f.known, known);
+  f.stale_keys.Set(gauges.grant_keys_stale ? 1 : 0);
   for (const auto& [name, listener] : gauges.listeners) f.set(name, listener);
   return prometheus::TextSerializer().Serialize(f.registry.Collect());
 }

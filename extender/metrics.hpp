@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/clock.hpp"
+#include "extender/admission/service.hpp"
 #include "extender/binder.hpp"
 #include "extender/evictor.hpp"
 #include "extender/findings.hpp"
@@ -13,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace tangram::extender {
 
@@ -45,6 +47,9 @@ struct Gauges {
   std::uint64_t bad_objects = 0;
   std::uint64_t bad_cards = 0;
   std::uint64_t bad_grants = 0;
+  std::map<std::string, std::size_t> grants_by_key;
+  std::vector<std::string> grant_keys_known;  ///< ids
+  bool grant_keys_stale = false;
   std::map<std::string, ListenerGauges> listeners;  ///< by name
 };
 
@@ -59,6 +64,7 @@ class Metrics {
 
   void request_done(Verb verb, std::chrono::nanoseconds took);
   void bind_done(BindOutcome outcome);
+  void admission_done(const AdmissionService::Done& done);
   void eviction_done(kube::EvictionOutcome outcome);
 
   /// The page, in the Prometheus text format.

@@ -30,7 +30,7 @@ std::string agents_word(const kube::Pod& pod) {
 
 std::string refusal(const kube::Pod& pod, const Recorded& recorded) {
   if (!recorded.grant_problem.empty()) {
-    return "its annotation " + std::string(kGrantAnnotation) + " " + recorded.grant_problem;
+    return "its annotation " + std::string(model::kGrantAnnotation) + " " + recorded.grant_problem;
   }
   if (recorded.holding.containers.empty()) return "it was bound without a grant";
   return agents_word(pod);

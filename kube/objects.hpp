@@ -37,6 +37,8 @@ struct Pod {
   bool gated = false;           ///< has scheduling gates
   bool started = false;         ///< one of its containers runs, or has run
   Controller controller;
+  /// Names of the containers that run or have run, as only kubelet can say.
+  std::vector<std::string> ran;
   /// status.*.state.waiting.message of the containers that have one
   std::vector<std::string> waiting;
 

@@ -5,9 +5,14 @@
 #include "model/card.hpp"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tangram::model {
+
+/// The annotation in full, and as decoded pods list it.
+inline constexpr std::string_view kGrantAnnotation = "tangram.dev/gpu-grant";
+inline constexpr std::string_view kGrantKey = "gpu-grant";
 
 /// One card as granted to one container.
 struct GrantedCard {
@@ -25,8 +30,8 @@ struct ContainerGrant {
   friend bool operator==(const ContainerGrant&, const ContainerGrant&) = default;
 };
 
-/// The durable record of an allocation: the pod annotation tangram.dev/gpu-grant,
-/// written by bind in the same request that sets the pod's node.
+/// The durable record of an allocation: a pod's annotation kGrantAnnotation, written by bind in the
+/// same request that sets the pod's node.
 struct Grant {
   static constexpr int kVersion = 1;
 

@@ -2,6 +2,7 @@
 
 #include "base/file.hpp"
 #include "base/quote.hpp"
+#include "kube/grant_keys.hpp"
 #include "kube/reflector.hpp"
 #include "kube/rest_config.hpp"
 #include "model/request.hpp"
@@ -53,6 +54,14 @@ std::unique_ptr<CardSource> open_cards(const Settings& settings) {
   return std::make_unique<OfferedModes>(std::move(source), [from_file] {
     return find_means(!from_file, kube::process_environment("PATH"));
   });
+}
+
+/// GET /metrics may be open to the whole network, and a connection takes a thread of its own: so
+/// there are some, and one that says nothing is sent away before the next scrape. What waits for a
+/// thread (20), and the head of a request (16 KiB), are bounded by the library. Readings are taken
+/// one at a time whatever asks.
+std::vector<std::string> listener(const std::string& address) {
+  return {"listening_ports", address, "num_threads", "4", "request_timeout_ms", "5000"};
 }
 
 std::vector<std::string> words(const std::string& text) {
@@ -129,19 +138,29 @@ Result<NamePath> find_name_path(const Settings& settings, kube::KubeApi& api, bo
   return chosen;
 }
 
+using GrantKeysPtr = std::unique_ptr<kube::GrantKeys>;
+
+/// Broken files must not keep running pods' containers from starting again.
+GrantKeysPtr open_grant_keys(const Settings& settings) {
+  if (settings.grant_keys.empty()) return nullptr;
+  return kube::GrantKeys::open_when_usable({.known = settings.grant_keys});
+}
+
 }  // namespace
 
 struct Agent::Impl {
-  Impl(Settings given, Parts outside, Journal opened, NamePath path,
+  Impl(Settings given, Parts outside, Journal opened, GrantKeysPtr keys, NamePath path,
        std::vector<model::Card> previous)
       : settings(std::move(given)),
         parts(std::move(outside)),
         journal(std::move(opened)),
+        grant_keys(std::move(keys)),
         events(parts.api, parts.reporter, parts.clock),
         source(open_cards(settings)),
         watcher(*source, watcher_options(settings, std::move(previous)), parts.clock,
                 [this] { cards_changed(); }),
-        pods(parts.api, settings.node, [this] { pods_changed(); }),
+        pods(
+            parts.api, settings.node, [this] { pods_changed(); }, grant_check()),
         pod_reflector(parts.api, LocalPods::to_watch(settings.node), pods, parts.clock),
         mps(*source, programs, parts.clock, mps_settings(settings)),
         time_slice(*source, programs, parts.clock, static_cast<TimeSlice>(settings.time_slice)),
@@ -161,7 +180,7 @@ struct Agent::Impl {
                    .requested = [this] { return pods.requested(); },
                    .tell = teller()}),
         metrics(std::make_shared<NodeMetrics>([this] { return readings(); })),
-        exposer(settings.listen, 1) {
+        exposer(listener(settings.listen)) {
     exposer.RegisterCollectable(metrics);
   }
 
@@ -263,6 +282,23 @@ struct Agent::Impl {
 
   void pods_changed() { publisher.changed(); }
 
+  /// By whom the grants of pods must be signed. What a container was admitted with stays good,
+  /// whatever has become of its key: it runs.
+  model::SignatureCheck grant_check() {
+    if (!grant_keys) return {};
+    auto judge = kube::signature_check(*grant_keys, settings.require_signed_grants);
+    return [this, judge = std::move(judge)](std::string_view text) {
+      auto verdict = judge(text);
+      if (!verdict.problem.empty() && journal.has_admitted(text)) verdict.problem.clear();
+      return verdict;
+    };
+  }
+
+  /// With other keys pods that could not start may, and the other way round.
+  void look_at_grant_keys() {
+    if (grant_keys && grant_keys->look()) pod_reflector.relist();
+  }
+
   /// A lost card stays published as long as somebody holds it.
   void forget_lost_cards() {
     if (!pods.synced()) return;
@@ -306,6 +342,7 @@ struct Agent::Impl {
         enforcer(mode).look_after();
       }
       forget_lost_cards();
+      look_at_grant_keys();
       kube::sleep_until_stopped(kEnforceEvery, stop);
     }
   }
@@ -337,6 +374,8 @@ struct Agent::Impl {
     now.xids = watcher.xid_counts();
     now.starts = starter.counts();
     now.audits = auditor.counts();
+    if (grant_keys) now.grant_keys = grant_keys->state();
+    now.signed_grants_required = settings.require_signed_grants;
     now.registrations = registrar.registrations();
     now.registered = plugin.watched();
     now.slots = slots;
@@ -386,6 +425,7 @@ struct Agent::Impl {
   const Settings settings;
   const Parts parts;
   Journal journal;
+  GrantKeysPtr grant_keys;  ///< null = signatures are not looked at
   kube::EventRecorder events;
   std::unique_ptr<CardSource> source;
   CardWatcher watcher;
@@ -416,6 +456,7 @@ Agent::~Agent() { stop(); }
 Result<std::unique_ptr<Agent>> Agent::create(Settings settings, Parts parts) {
   auto journal = Journal::open(settings.state_dir + "/allocations");
   if (!journal) return journal.error();
+  auto keys = open_grant_keys(settings);
   std::vector<model::Card> previous;
   const auto node = read_own_node(parts.api, settings.node, kReadNodeLimit);
   if (node) {
@@ -430,8 +471,9 @@ Result<std::unique_ptr<Agent>> Agent::create(Settings settings, Parts parts) {
   const auto path = find_name_path(settings, parts.api, node.has_value());
   if (!path) return path.error();
   spdlog::info("containers are told of their device by {}", to_string(*path));
-  auto agent = std::unique_ptr<Agent>(new Agent(std::make_unique<Impl>(
-      std::move(settings), std::move(parts), std::move(*journal), *path, std::move(previous))));
+  auto agent = std::unique_ptr<Agent>(
+      new Agent(std::make_unique<Impl>(std::move(settings), std::move(parts), std::move(*journal),
+                                       std::move(keys), *path, std::move(previous))));
   agent->impl_->start();
   return agent;
 }

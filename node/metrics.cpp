@@ -86,6 +86,20 @@ void add_pods(const Readings& now, std::vector<MetricFamily>& all) {
   for (Family* family : {&used, &limit, &enforced}) family->into(all);
 }
 
+void add_grant_keys(const Readings& now, std::vector<MetricFamily>& all) {
+  Family known = gauge("tangram_node_grant_key_known",
+                       "1 for every public key whose signature a grant may carry.");
+  for (const std::string& key : now.grant_keys.known) known.add({{"key", key}}, 1);
+  known.into(all);
+  gauge("tangram_node_grant_keys_stale",
+        "1 if the files of keys cannot be used, and those from before count; see the log.")
+      .add({}, now.grant_keys.stale ? 1 : 0)
+      .into(all);
+  gauge("tangram_node_signed_grants_required", "1 if no container starts without a signed grant.")
+      .add({}, now.signed_grants_required ? 1 : 0)
+      .into(all);
+}
+
 void add_agent(const Readings& now, std::vector<MetricFamily>& all) {
   counter("tangram_node_container_starts_total", "Starts that kubelet asked to prepare.")
       .add({{"result", "prepared"}}, static_cast<double>(now.starts.prepared))
@@ -131,6 +145,7 @@ std::vector<MetricFamily> NodeMetrics::Collect() const {
   add_cards(now, all);
   add_pods(now, all);
   add_agent(now, all);
+  add_grant_keys(now, all);
   return all;
 }
 

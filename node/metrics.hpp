@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kube/grant_keys.hpp"
 #include "node/audit/auditor.hpp"
 #include "node/cards/card_watcher.hpp"
 #include "node/container/starter.hpp"
@@ -36,6 +37,8 @@ struct Readings {
   CardWatcher::XidCounts xids;
   ContainerStarter::Counts starts;
   Auditor::Counts audits;
+  kube::GrantKeys::State grant_keys;  ///< none known = signatures are not looked at
+  bool signed_grants_required = false;
   std::uint64_t registrations = 0;
   bool registered = false;  ///< kubelet listens to us
   int slots = 0;

@@ -52,6 +52,20 @@ void add_what(CLI::App& cli, Settings& settings, std::string& name_path) {
       });
 }
 
+void add_trust(CLI::App& cli, Settings& settings) {
+  CLI::Option* const keys =
+      cli.add_option(
+             "--grant-keys", settings.grant_keys,
+             "Public keys of the extender, in PEM: a file, or a folder of files; read again "
+             "when they change (docs/signing.md)")
+          ->envname("TANGRAM_NODE_GRANT_KEYS");
+  cli.add_flag("--require-signed-grants", settings.require_signed_grants,
+               "Start no container whose grant none of those keys signed. Not so by default: first "
+               "somebody has to make a key, and the extender has to sign")
+      ->envname("TANGRAM_NODE_REQUIRE_SIGNED_GRANTS")
+      ->needs(keys);
+}
+
 void add_where(CLI::App& cli, Settings& settings) {
   cli.add_option("--kubelet-dir", settings.kubelet_dir, "Kubelet's --root-dir")
       ->envname("TANGRAM_NODE_KUBELET_DIR");
@@ -113,6 +127,7 @@ ParsedSettings parse_settings(int argc, const char* const* argv) {
   cli.option_defaults()->always_capture_default();
   cli.set_version_flag("--version", std::string("tangram-node ") + kVersion);
   add_what(cli, settings, name_path);
+  add_trust(cli, settings);
   add_where(cli, settings);
   add_how(cli, settings, audit_seconds);
   try {

@@ -18,7 +18,9 @@ struct Settings {
   std::string nvml_library = "libnvidia-ml.so.1";
   std::string
       own_cards;  ///< cards that are Tangram's beside another device plugin: UUIDs, or "all"
-  std::optional<NamePath> name_path;  ///< nothing = as the node's kubelet and runtime allow
+  std::optional<NamePath> name_path;   ///< nothing = as the node's kubelet and runtime allow
+  std::string grant_keys;              ///< public keys of who may issue grants; a file or a folder
+  bool require_signed_grants = false;  ///< start nothing without a grant that one of them signed
   int sharers_per_card = 16;
   bool aggregates = true;
 

@@ -38,8 +38,8 @@ Result<ContainerGrant> own_grant(const StartRequest& request) {
         "again");
   }
   if (!pod.grant)
-    return never("the annotation tangram.dev/gpu-grant " + pod.grant_problem +
-                 std::string(kMakeAnew));
+    return never("the annotation " + std::string(model::kGrantAnnotation) + " " +
+                 pod.grant_problem + std::string(kMakeAnew));
   for (const ContainerGrant& container : pod.grant->containers) {
     if (container.container == request.container && !container.cards.empty()) return container;
   }

@@ -159,6 +159,14 @@ std::vector<Allocation> Journal::all() const {
   return all;
 }
 
+bool Journal::has_admitted(std::string_view grant) const {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(allocations_.begin(), allocations_.end(), [&](const auto& entry) {
+    const auto& claim = entry.second.claim;
+    return claim && claim->grant == grant;
+  });
+}
+
 std::string Journal::file(std::string_view name) const {
   return folder_ + "/" + std::string(name) + std::string(kSuffix);
 }

@@ -58,6 +58,8 @@ class Journal {
   [[nodiscard]] std::optional<Allocation> find(std::string_view name) const;
   /// By name.
   [[nodiscard]] std::vector<Allocation> all() const;
+  /// Has a container been admitted by a grant of this very text?
+  [[nodiscard]] bool has_admitted(std::string_view grant) const;
 
  private:
   explicit Journal(std::string folder) : folder_(std::move(folder)) {}

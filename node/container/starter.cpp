@@ -240,9 +240,12 @@ Result<ContainerStarter::Admission> ContainerStarter::admit(const Start& start) 
   if (!allocation) return allocation.error();
   LocalPod pod = *start.pod;
   const bool admitted = allocation->claim.has_value();
-  if (admitted && pod.grant_text != allocation->claim->grant) {
-    spdlog::warn("pod {}: its grant was changed after its start, which has no effect",
-                 pod.pod.full_name());
+  if (admitted) {
+    if (pod.grant_text != allocation->claim->grant) {
+      spdlog::warn("pod {}: its grant was changed after its start, which has no effect",
+                   pod.pod.full_name());
+    }
+    // Whose signature it has was looked at then; its key may have been retired since.
     pod.grant_text = allocation->claim->grant;
     judge_grant(pod, settings_.node);
   }

@@ -1,7 +1,6 @@
 #include "node/pods/local_pods.hpp"
 
 #include "base/json.hpp"
-#include "base/quote.hpp"
 #include "kube/client.hpp"
 
 #include <spdlog/spdlog.h>
@@ -79,23 +78,17 @@ void read_rest(std::string text, LocalPod& pod) {
 
 }  // namespace
 
-void judge_grant(LocalPod& pod, std::string_view node) {
+void judge_grant(LocalPod& pod, std::string_view node, const model::SignatureCheck& check) {
   pod.grant.reset();
   pod.grant_problem.clear();
   if (pod.grant_text.empty()) return;
-  auto grant = model::decode_grant(pod.grant_text);
-  if (!grant) {
-    pod.grant_problem = "is not valid: " + grant.error().message;
-  } else if (grant->pod_uid != pod.pod.uid) {
-    pod.grant_problem = "was issued to another pod, of UID " + quote(grant->pod_uid);
-  } else if (grant->node != node) {
-    pod.grant_problem = "is for the node " + quote(grant->node);
-  } else {
-    pod.grant = std::move(*grant);
-  }
+  auto reading = model::read_grant(pod.grant_text, pod.pod.uid, node, check);
+  pod.grant = std::move(reading.grant);
+  pod.grant_problem = std::move(reading.problem);
 }
 
-Result<LocalPod> decode_local_pod(std::string text, std::string_view node) {
+Result<LocalPod> decode_local_pod(std::string text, std::string_view node,
+                                  const model::SignatureCheck& check) {
   LocalPod local;
   read_rest(text, local);
   auto requests = read_card_requests(text);
@@ -104,21 +97,24 @@ Result<LocalPod> decode_local_pod(std::string text, std::string_view node) {
   auto pod = kube::decode_pod(std::move(text));
   if (!pod) return pod.error();
   local.pod = std::move(*pod);
-  if (const auto found = local.pod.annotations.find(kGrantKey);
+  if (const auto found = local.pod.annotations.find(model::kGrantKey);
       found != local.pod.annotations.end()) {
     local.grant_text = found->second;
   }
-  judge_grant(local, node);
+  judge_grant(local, node, check);
   return local;
 }
 
-LocalPods::LocalPods(kube::KubeApi& api, std::string node, std::function<void()> changed)
-    : api_(api), node_(std::move(node)), changed_(std::move(changed)) {}
+LocalPods::LocalPods(kube::KubeApi& api, std::string node, std::function<void()> changed,
+                     model::SignatureCheck check)
+    : api_(api), node_(std::move(node)), changed_(std::move(changed)), check_(std::move(check)) {}
 
 kube::ReflectorOptions LocalPods::to_watch(std::string_view node) {
   kube::ReflectorOptions options;
   options.path = "/api/v1/pods";
   options.field_selector = "spec.nodeName=" + std::string(node);
+  // Some hundred pods; a pod is a few KiB, 3 MiB at the very most.
+  options.max_list_bytes = std::size_t{256} << 20U;
   // Containers wait for what it brings.
   options.max_backoff = std::chrono::seconds(5);
   return options;
@@ -166,7 +162,7 @@ Result<LocalPodPtr> LocalPods::fetch(std::string_view ns, std::string_view name)
   if (response->status != 200) {
     return fail(Errc::kUnavailable, kube::status_message(*response));
   }
-  auto pod = decode_local_pod(std::move(response->body), node_);
+  auto pod = decode_local_pod(std::move(response->body), node_, check_);
   if (!pod) return fail(Errc::kUnavailable, pod.error().message);
   if (pod->pod.node != node_) return fail(Errc::kNotFound, "it is not on this node");
   return std::make_shared<const LocalPod>(std::move(*pod));
@@ -175,7 +171,7 @@ Result<LocalPodPtr> LocalPods::fetch(std::string_view ns, std::string_view name)
 void LocalPods::replace(std::vector<std::string> objects) {
   Pods pods;
   for (std::string& object : objects) {
-    auto pod = decode_local_pod(std::move(object), node_);
+    auto pod = decode_local_pod(std::move(object), node_, check_);
     if (!pod) {
       spdlog::warn("a pod of this node cannot be read: {}", pod.error().message);
       continue;
@@ -193,7 +189,7 @@ void LocalPods::replace(std::vector<std::string> objects) {
 }
 
 void LocalPods::change(kube::EventType type, std::string object) {
-  auto pod = decode_local_pod(std::move(object), node_);
+  auto pod = decode_local_pod(std::move(object), node_, check_);
   if (!pod) return spdlog::warn("a pod of this node cannot be read: {}", pod.error().message);
   {
     const std::lock_guard lock(mutex_);

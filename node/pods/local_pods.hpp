@@ -4,7 +4,7 @@
 #include "kube/api.hpp"
 #include "kube/objects.hpp"
 #include "kube/reflector.hpp"
-#include "model/grant.hpp"
+#include "model/grant_reading.hpp"
 #include "node/pods/pod_requests.hpp"
 
 #include <functional>
@@ -18,9 +18,6 @@
 #include <vector>
 
 namespace tangram::node {
-
-/// The annotation that says which cards a pod was given, in full and as decoded pods list it.
-inline constexpr std::string_view kGrantKey = "gpu-grant";
 
 /// A pod of this node.
 struct LocalPod {
@@ -37,11 +34,14 @@ struct LocalPod {
 };
 using LocalPodPtr = std::shared_ptr<const LocalPod>;
 
+/// @param check  as of model::read_grant()
 /// @returns kInvalidArgument if the text is no pod
-Result<LocalPod> decode_local_pod(std::string text, std::string_view node);
+Result<LocalPod> decode_local_pod(std::string text, std::string_view node,
+                                  const model::SignatureCheck& check = {});
 
 /// Judges a grant's text for a pod on a node: sets grant or grant_problem.
-void judge_grant(LocalPod& pod, std::string_view node);
+/// @param check  as of model::read_grant()
+void judge_grant(LocalPod& pod, std::string_view node, const model::SignatureCheck& check = {});
 
 /// Where a container's start looks for its pod.
 class PodSource {
@@ -60,10 +60,12 @@ class PodSource {
 };
 
 /// The pods of this node, kept by a watch. Threads: safe.
-class LocalPods final : public PodSource, public kube::ObjectSink {
+class LocalPods final : public PodSource, public kube::WholeListSink {
  public:
   /// @param changed  called on the watch's thread after every change
-  LocalPods(kube::KubeApi& api, std::string node, std::function<void()> changed);
+  /// @param check    of the pods' grants, as of model::read_grant()
+  LocalPods(kube::KubeApi& api, std::string node, std::function<void()> changed,
+            model::SignatureCheck check = {});
 
   /// What a Reflector must be asked for.
   [[nodiscard]] static kube::ReflectorOptions to_watch(std::string_view node);
@@ -84,6 +86,7 @@ class LocalPods final : public PodSource, public kube::ObjectSink {
   kube::KubeApi& api_;
   const std::string node_;
   const std::function<void()> changed_;
+  const model::SignatureCheck check_;
   mutable std::mutex mutex_;
   // Under mutex_.
   Pods pods_;

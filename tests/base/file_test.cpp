@@ -1,7 +1,10 @@
 #include "base/file.hpp"
 
+#include "tests/testing/temp_folder.hpp"
+
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 
 namespace tangram {
@@ -23,6 +26,21 @@ TEST(ReadFileTest, SaysWhichFileCannotBeRead) {
     EXPECT_EQ(text.error().code, Errc::kNotFound);
     EXPECT_EQ(text.error().message, path + ": cannot be read; check the path and its rights");
   }
+}
+
+TEST(CreatePrivateFileTest, OnlyItsOwnerCanReadItAndNothingIsOverwritten) {
+  const testing::TempFolder folder;
+  const std::string path = folder.path() + "/secret";
+  ASSERT_TRUE(create_private_file(path, "one"));
+  EXPECT_EQ(std::filesystem::status(path).permissions(),
+            std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  const auto again = create_private_file(path, "two");
+  ASSERT_FALSE(again);
+  EXPECT_EQ(again.error().code, Errc::kConflict);
+  EXPECT_EQ(*read_file(path), "one");
+  const auto nowhere = create_private_file(folder.path() + "/no/folder", "x");
+  ASSERT_FALSE(nowhere);
+  EXPECT_EQ(nowhere.error().code, Errc::kUnavailable);
 }
 
 }  // namespace

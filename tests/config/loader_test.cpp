@@ -36,6 +36,7 @@ TEST(LoadConfigTest, TakesEveryKindOfValue) {
       "  source: local\n"
       "  cluster_file: \"my cluster.yaml\"\n"
       "bestfit: {cpu_milli: 96000, gpu_milli: 4000}\n"
+      "foreign: {nvidia: true, gpushare_unit: MiB}\n"
       "log: {level: debug}\n");
   ASSERT_TRUE(loaded) << loaded.error().message;
   Config expected;
@@ -48,6 +49,7 @@ TEST(LoadConfigTest, TakesEveryKindOfValue) {
   expected.kube.source = KubeSource::kLocal;
   expected.kube.cluster_file = "my cluster.yaml";
   expected.bestfit = {MilliCpu(96'000), MilliGpu(4000)};
+  expected.foreign = {.nvidia = true, .gpushare_in_mib = true};
   expected.log.level = "debug";
   EXPECT_EQ(*loaded, expected);
 }
@@ -121,8 +123,8 @@ const std::vector<Refusal> kSyntax{
     {.name = "NothingLikeAnySection",
      .text = "zzzzzzzz: {a: 1}\n",
      .message = "t.yaml:1:1: there is no section \"zzzzzzzz\"; write server, tls, webhook, "
-                "metrics, scheduler, bind, kube, "
-                "leader_election, eviction, fragmentation, bestfit or log"},
+                "metrics, scheduler, bind, kube, leader_election, eviction, grants, "
+                "fragmentation, bestfit, admission, foreign or log"},
     {.name = "KeyOfAnotherSection",
      .text = "server:\n  workers: 4\n",
      .message = "t.yaml:2:3: section server has no key \"workers\"; did you mean bind.workers?"},
@@ -220,6 +222,20 @@ const std::vector<Refusal> kContradictions{
      .message = "t.yaml:1:36: fragmentation.relearn_every_pods is above "
                 "fragmentation.learn_window_pods, 999: pods would be forgotten before they are "
                 "learned from; write at most that"},
+    {.name = "KeyThatNobodyKnows",
+     .text = "grants: {signing_key: k}\n",
+     .message =
+         "t.yaml:1:23: grants.signing_key is given, and grants.public_keys is missing; write "
+         "there the path of the public keys that the agents have"},
+    {.name = "KnownKeysOfNobody",
+     .text = "grants:\n  public_keys: k\n",
+     .message =
+         "t.yaml:2:16: grants.signing_key is missing, and grants.public_keys is given; write "
+         "the path of the private key, or leave both out"},
+    {.name = "RequiredOfOthersAlone",
+     .text = "grants: {required: true}\n",
+     .message = "t.yaml:1:20: grants.required is true, and grants.signing_key is missing: no grant "
+                "of its own would count; write false, or a grants.signing_key"},
     {.name = "OpenToTheNetwork",
      .text = "server: {listen: '0.0.0.0:9898'}\n",
      .message = "t.yaml:1:18: server.listen is beyond loopback and has no TLS: everybody who "

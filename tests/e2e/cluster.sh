@@ -169,10 +169,21 @@ make_extender_identity() {
     >"$state/tangram-extender.token"
   chmod 600 "$state/tangram-extender.token"
   write_kubeconfig tangram-extender "tokenFile: $state/tangram-extender.token"
+  make_grant_keys
+}
+
+# As docs/signing.md has it: the extender signs, and everybody asks for it.
+make_grant_keys() {
+  rm -rf "$state/grant-key" "$state/grant-keys"
+  "$extender_program" grant-key --out "$state/grant-key" >/dev/null
+  mkdir "$state/grant-keys"
+  cp "$state/grant-key/grant.pub" "$state/grant-keys/first.pub"
 }
 
 start_extender() { # PORT
   start tangram-extender "$extender_program" --set "server.listen=127.0.0.1:$1" \
+    --set "grants.signing_key=$state/grant-key/grant.key" \
+    --set "grants.public_keys=$state/grant-keys" --set grants.required=true \
     --set kube.source=kubeconfig --set "kube.kubeconfig=$state/tangram-extender.kubeconfig" \
     --set leader_election.enabled=false # there is one, and no pod to label
   wait_for tangram-extender curl --fail --silent "http://127.0.0.1:$1/readyz"

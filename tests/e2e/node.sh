@@ -267,11 +267,13 @@ start_kubelet() {
 
 agent_program=$repo_root/build/release/bin/tangram-node
 
-# The identity of deploy/node/rbac.yaml, with a token as a pod would have it.
+# The identity of deploy/node/rbac.yaml, with a token that names the node, as a pod's does: without
+# that deploy/node/policy.yaml lets nothing be written.
 make_agent_identity() {
-  kubectl_admin apply -f "$repo_root/deploy/node/rbac.yaml" >/dev/null
+  kubectl_admin apply -f "$repo_root/deploy/node/rbac.yaml" -f "$repo_root/deploy/node/policy.yaml" \
+    >/dev/null
   kubectl_admin --namespace tangram-system create token tangram-node --duration 24h \
-    >"$state/tangram-node.token"
+    --bound-object-kind Node --bound-object-name "$node_name" >"$state/tangram-node.token"
   chmod 600 "$state/tangram-node.token"
   write_kubeconfig tangram-node "tokenFile: $state/tangram-node.token"
   free_port >"$node_root/agent-port"
@@ -290,6 +292,7 @@ start_agent() { # ARGUMENT...
     start_in_node tangram-node "$agent_program" \
     --node-name "$node_name" --kubeconfig "$state/tangram-node.kubeconfig" \
     --nvml-library "$repo_root/build/release/tests/fake_nvml/libnvidia-ml.so.1" \
+    --grant-keys "$state/grant-keys" --require-signed-grants \
     --mps-launcher env --listen "127.0.0.1:$(cat "$node_root/agent-port")" "$@"
   wait_for tangram-node answers "$(cat "$node_root/agent-port")"
 }

@@ -1,5 +1,8 @@
 // Pods whose grant is not theirs: never started, and told why.
 
+#include "base/base64.hpp"
+#include "base/ed25519.hpp"
+#include "base/file.hpp"
 #include "tests/e2e/node_fixture.hpp"
 
 #include <sstream>
@@ -41,8 +44,25 @@ class NodeRefusalTest : public NodeTest {
                         RealNode::kName + "\"}}");
   }
 
+  /// The cluster's own.
+  static SigningKey extenders_key() {
+    const auto text = read_file((environment().state / "grant-key/grant.key").string());
+    return SigningKey::from_pem(text.value()).value();
+  }
+
+  static std::string signed_by(const SigningKey& key, const std::string& grant) {
+    return grant.substr(0, grant.size() - 1) + R"(,"sig":")" + base64_encode(key.sign(grant)) +
+           "\"}";
+  }
+
+  /// As the extender would make it.
   static std::string grant(const std::string& uid, const std::string& node, const std::string& card,
                            int mib) {
+    return signed_by(extenders_key(), unsigned_grant(uid, node, card, mib));
+  }
+
+  static std::string unsigned_grant(const std::string& uid, const std::string& node,
+                                    const std::string& card, int mib) {
     const std::string amounts = R"("memMiB":)" + std::to_string(mib) +
                                 R"(,"milli":100,"memLimitMiB":)" + std::to_string(mib) +
                                 R"(,"milliLimit":100)";
@@ -99,10 +119,21 @@ TEST_F(NodeRefusalTest, NeverStartsAPodWithoutAGrantOfItsOwn) {
   bind("fills", grant(fills, RealNode::kName, full, 81'920));
   ASSERT_TRUE(eventually(60s, [&] { return states()["fills"].all_running(); }));
   bind("too-much", grant(uid("too-much"), RealNode::kName, full, 8192));
+  // Right in every point but who made them.
+  bind("not-signed", unsigned_grant(uid("not-signed"), RealNode::kName, card, 8192));
+  const std::string foreign = unsigned_grant(uid("by-a-stranger"), RealNode::kName, card, 8192);
+  bind("by-a-stranger", signed_by(SigningKey::generate(), foreign));
+  std::string changed = grant(uid("changed"), RealNode::kName, card, 8192);
+  changed.replace(changed.find("8192"), 4, "9192");
+  changed.replace(changed.find("8192"), 4, "9192");
+  bind("changed", changed);
 
-  const std::vector<std::string> refused = {"stolen",    "none",         "nonsense",
-                                            "elsewhere", "no-such-card", "too-much"};
+  std::vector<std::string> refused = {"stolen",    "none",         "nonsense",
+                                      "elsewhere", "no-such-card", "too-much"};
+  const std::vector<std::string> forged = {"not-signed", "by-a-stranger", "changed"};
   for (const auto& pod : refused) expect_told(pod, "tangram: ");
+  for (const auto& pod : forged) expect_told(pod, "is not signed");
+  refused.insert(refused.end(), forged.begin(), forged.end());
   // A restarted agent, which kubelet asks again, says the same.
   node_.kill("tangram-node");
   node_.start("tangram-node", agent_arguments());

@@ -1,6 +1,7 @@
 // Both forms of the scheduler's configuration that deploy/scheduler ships, and its certificates.
 
 #include "tests/e2e/fixture.hpp"
+#include "tests/e2e/webhook.hpp"
 
 namespace tangram::e2e {
 namespace {
@@ -50,10 +51,9 @@ TEST_P(ProfileTest, BindsGpuPodsThroughTangramAndOthersWithoutIt) {
 class TlsProfileTest : public E2eTest {
  protected:
   TlsProfileTest() {
-    make_certificates(certificates_);
     cluster_.add_nodes({node_with_cards("node", 2)});
   }
-  const std::filesystem::path certificates_ = environment().state / "profile-certificates";
+  const std::filesystem::path certificates_ = webhook_certificates();
 };
 
 TEST_F(TlsProfileTest, BindsForTheSchedulerWithTheCertificateAlone) {

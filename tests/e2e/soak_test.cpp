@@ -2,6 +2,7 @@
 
 #include "tests/e2e/attack.hpp"
 #include "tests/e2e/fixture.hpp"
+#include "tests/e2e/webhook.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -64,7 +65,6 @@ class Probe {
 class SoakTest : public E2eTest {
  protected:
   SoakTest() {
-    make_certificates(certificates_);
     cluster_.add_nodes(mixed_nodes(sized(300, 100)));
     watcher_.emplace(*api_);
   }
@@ -82,7 +82,7 @@ class SoakTest : public E2eTest {
     return static_cast<double>(pods - 1) / seconds_between(first, last);
   }
 
-  const std::filesystem::path certificates_ = environment().state / "soak-certificates";
+  const std::filesystem::path certificates_ = webhook_certificates();
   std::optional<PodWatcher> watcher_;
 };
 

@@ -1,5 +1,6 @@
 #include "tests/e2e/stack.hpp"
 
+#include "base/file.hpp"
 #include "extender/http_client.hpp"
 #include "tests/e2e/environment.hpp"
 
@@ -16,11 +17,6 @@ using namespace std::chrono_literals;
 
 std::filesystem::path log_of(const std::string& name) {
   return environment().state / "logs" / (name + ".log");
-}
-
-std::string content_of(const std::filesystem::path& file) {
-  std::ifstream in(file);
-  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 /// "  - urlPrefix: x" with another value; other lines stay.
@@ -62,6 +58,12 @@ std::string scheduler_config(const SchedulerOptions& options) {
     set_value(line, "leaderElect", "false");
     set_value(line, "percentageOfNodesToScore", std::to_string(options.percentage_of_nodes));
     config += line + "\n";
+    const auto url = line.find("urlPrefix:");
+    if (!options.extender_ca.empty() && url != std::string::npos) {
+      const std::string margin(line.find_first_not_of(" -"), ' ');
+      config += margin + "enableHTTPS: true\n" + margin +
+                "tlsConfig: {caFile: " + options.extender_ca + "}\n";
+    }
     if (options.client_qps > 0 && line == "clientConnection:") {
       config += "  qps: " + std::to_string(options.client_qps) + "\n  burst: 2000\n";
     }
@@ -94,6 +96,9 @@ void ExtenderProcess::start() {
   }
   set("kube.source=kubeconfig");
   set("kube.kubeconfig=" + options_.kubeconfig);
+  set("grants.signing_key=" + (environment().state / "grant-key/grant.key").string());
+  set("grants.public_keys=" + (environment().state / "grant-keys").string());
+  set("grants.required=true");
   std::vector<std::string> variables;
   if (options_.pod.empty()) {
     set("leader_election.enabled=false");
@@ -122,17 +127,20 @@ std::chrono::milliseconds ExtenderProcess::wait_ready() {
 }
 
 std::string ExtenderProcess::url() const {
-  const std::string scheme = options_.certificates.empty() ? "http" : "https";
+  const bool tls = !options_.ca.empty() || !options_.certificates.empty();
+  const std::string scheme = tls ? "https" : "http";
   return scheme + "://127.0.0.1:" + std::to_string(port_);
 }
 
 std::string ExtenderProcess::get(const std::string& target) const {
   const bool page = target.starts_with("/api/");
-  const bool tls = page && !options_.certificates.empty();
-  extender::HttpClient client =
-      tls ? extender::HttpClient(
-                {.ca = content_of(options_.certificates / "ca.crt"), .server_name = "localhost"})
-          : extender::HttpClient();
+  const std::string ca = options_.certificates.empty() ? options_.ca
+                         : page ? (options_.certificates / "ca.crt").string()
+                                : std::string();
+  extender::HttpClient client;
+  if (!ca.empty()) {
+    client = extender::HttpClient({.ca = read_file(ca).value(), .server_name = "127.0.0.1"});
+  }
   const int port = page ? port_ : metrics_port_;
   if (!client.connect("127.0.0.1", static_cast<std::uint16_t>(port))) return {};
   auto reply = client.request("GET", target);
@@ -151,17 +159,6 @@ double ExtenderProcess::metric(const std::string& name, const std::string& label
     sum += std::stod(line.substr(line.rfind(' ')));
   }
   return sum;
-}
-
-void make_certificates(const std::filesystem::path& folder) {
-  if (std::filesystem::exists(folder)) return;
-  auto making = Process::start({environment().extender, "certificates", "--dir", folder.string()},
-                               log_of("certificates"));
-  if (!making) throw std::runtime_error(making.error().message);
-  while (making->running()) std::this_thread::sleep_for(10ms);
-  if (!std::filesystem::exists(folder / "scheduler.key")) {
-    throw std::runtime_error("no certificates:\n" + tail(log_of("certificates")));
-  }
 }
 
 Process start_scheduler(const SchedulerOptions& options) {

@@ -19,8 +19,9 @@ class ExtenderProcess {
     std::string kubeconfig = {};             ///< "" = the rights of deploy/scheduler/rbac.yaml
     std::vector<std::string> settings = {};  ///< "section.key=value"
     std::string pod = {};  ///< its pod among several replicas; "" = the only one, without election
-    /// Of make_certificates(): TLS, verbs for the scheduler's certificate alone, and metrics and
-    /// health apart. "" = plain HTTP, all on one port.
+    std::string ca = {};   ///< a file: who vouches for it, where settings give it a certificate
+    /// As webhook_certificates() makes them: TLS, verbs for the scheduler's certificate alone, and metrics and
+    /// health apart. "" = nothing of that.
     std::filesystem::path certificates = {};
   };
   explicit ExtenderProcess(Options options);
@@ -56,6 +57,7 @@ struct SchedulerOptions {
   std::string name = "kube-scheduler";
   std::string program = {};       ///< "" = the current version
   std::string extender_url = {};  ///< "" = without an extender
+  std::string extender_ca = {};   ///< a file: who vouches for it; "" = it speaks plain HTTP
   std::string config = "scheduler-config.yaml";
   /// Requests per second of kube-scheduler's own; 0 = its default of 50. With an extender that
   /// binds it hardly makes any.
@@ -64,9 +66,6 @@ struct SchedulerOptions {
   std::filesystem::path certificates = {};  ///< as the extender's
   bool own_certificate = true;              ///< false = it shows none, with TLS
 };
-/// Asks the extender's program for certificates; those that are there already stay.
-void make_certificates(const std::filesystem::path& folder);
-
 [[nodiscard]] Process start_scheduler(const SchedulerOptions& options);
 
 }  // namespace tangram::e2e

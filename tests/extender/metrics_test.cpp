@@ -64,6 +64,27 @@ TEST(MetricsTest, CountsRequestsBindsAndEvictions) {
   }
 }
 
+TEST(MetricsTest, CountsWhatTheAdmissionWebhookAnswers) {
+  Metrics metrics;
+  metrics.admission_done(
+      {.call = AdmissionCall::kMutate, .outcome = AdmissionOutcome::kPatched, .took = 2ms});
+  metrics.admission_done(
+      {.call = AdmissionCall::kValidate, .outcome = AdmissionOutcome::kRefused, .took = 1ms});
+  const Exposition page(metrics.text({}));
+  for (const std::string operation : {"mutate", "validate"}) {
+    for (const std::string result : {"allowed", "patched", "refused", "unreadable"}) {
+      const bool counted =
+          operation + result == "mutatepatched" || operation + result == "validaterefused";
+      EXPECT_EQ(page.value("tangram_admission_requests_total{operation=\"" + operation +
+                           "\",result=\"" + result + "\"}"),
+                counted ? 1 : 0);
+    }
+    EXPECT_EQ(page.value("tangram_admission_request_duration_seconds_count{operation=\"" +
+                         operation + "\"}"),
+              1);
+  }
+}
+
 TEST(MetricsTest, ShowsWhatTheGaugesSay) {
   Metrics metrics;
   Gauges gauges;
@@ -88,6 +109,24 @@ TEST(MetricsTest, ShowsWhatTheGaugesSay) {
   EXPECT_EQ(page.value("tangram_watch_lag_seconds{resource=\"nodes\"}"), 1.5);
   EXPECT_EQ(page.value("tangram_watch_lag_seconds{resource=\"pods\"}"), 2.5);
   EXPECT_EQ(page.value("tangram_leader"), 1);
+}
+
+TEST(MetricsTest, ShowsTheKeysOfGrantsAndForgetsThoseThatAreGone) {
+  Metrics metrics;
+  Gauges gauges;
+  gauges.grants_by_key = {{"3fa9c201", 5}, {"unsigned", 2}};
+  gauges.grant_keys_known = {"3fa9c201", "77c1a0b2"};
+  gauges.grant_keys_stale = true;
+  const Exposition page(metrics.text(gauges));
+  EXPECT_EQ(page.value(R"(tangram_grants_by_key{key="3fa9c201"})"), 5);
+  EXPECT_EQ(page.value(R"(tangram_grants_by_key{key="unsigned"})"), 2);
+  EXPECT_EQ(page.value(R"(tangram_grant_key_known{key="77c1a0b2"})"), 1);
+  EXPECT_EQ(page.value("tangram_grant_keys_stale"), 1);
+  gauges.grants_by_key = {{"77c1a0b2", 1}};
+  gauges.grant_keys_known = {"77c1a0b2"};
+  const std::string later = metrics.text(gauges);
+  EXPECT_EQ(later.find("3fa9c201"), std::string::npos);
+  EXPECT_EQ(later.find("unsigned\""), std::string::npos);
 }
 
 TEST(MetricsTest, RaisesTheFeedsCountersAndNeverLowersThem) {

@@ -82,7 +82,8 @@ TEST(UnstartedTest, RefusedByWhatItsGrantSays) {
   EXPECT_NE(seen(pod)->refusal.find("annotation tangram.dev/gpu-grant is not valid"),
             std::string::npos);
   pod.annotations["gpu-grant"] = model::encode(grant("another"));
-  EXPECT_EQ(seen(pod)->refusal, "its annotation tangram.dev/gpu-grant was issued to another pod");
+  EXPECT_EQ(seen(pod)->refusal,
+            "its annotation tangram.dev/gpu-grant was issued to another pod, of UID \"another\"");
   EXPECT_EQ(seen(pod)->issued_at, "");
 }
 

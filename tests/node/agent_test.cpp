@@ -1,10 +1,12 @@
 #include "node/agent.hpp"
 
+#include "base/base64.hpp"
+#include "base/ed25519.hpp"
 #include "base/file.hpp"
 #include "extender/http_client.hpp"
 #include "kube/client.hpp"
 #include "kube/local_api.hpp"
-#include "model/grant.hpp"
+#include "model/grant_reading.hpp"
 #include "node/publish/node_record.hpp"
 #include "node/publish/own_node.hpp"
 #include "tests/node/kubelet/fake_kubelet.hpp"
@@ -14,6 +16,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <random>
 
 namespace tangram::node {
@@ -55,6 +58,8 @@ status:
     settings.state_dir = folder.path() + "/state";
     settings.run_dir = folder.path() + "/run";
     settings.listen = "127.0.0.1:0";
+    settings.grant_keys = grant_keys;
+    settings.require_signed_grants = !grant_keys.empty();
     auto created =
         Agent::create(settings, {.api = api,
                                  .clock = clock,
@@ -86,12 +91,13 @@ status:
                              .isolation = model::Isolation::kNone,
                              .containers = {{"main", {half}}},
                              .signature = {}};
+    const std::string text = model::encode_signed(grant, signer);
     EXPECT_TRUE(kube::bind_pod(api,
                                {.ns = "ml",
                                 .name = name,
                                 .uid = uid,
                                 .node = "n1",
-                                .annotations = {{"tangram.dev/gpu-grant", encode(grant)}}},
+                                .annotations = {{"tangram.dev/gpu-grant", text}}},
                                std::chrono::seconds(1)));
     return {.uid = uid, .pod = name};
   }
@@ -109,6 +115,12 @@ status:
   }
   bool shows(const std::string& line) { return metrics().find(line + "\n") != std::string::npos; }
 
+  void sign_with(const SigningKey& key) {
+    signer = [key](std::string_view text) { return base64_encode(key.sign(text)); };
+  }
+
+  std::string grant_keys;  ///< a file; "" = signatures are not looked at
+  model::Signer signer;    ///< of bind()
   testing::TempFolder folder;
   SystemClock clock;
   kube::LocalApi api{clock};
@@ -116,6 +128,19 @@ status:
   std::mt19937_64 engine{1};
   std::unique_ptr<Agent> agent;
 };
+
+TEST_F(AgentTest, ConnectionsThatSayNothingDoNotHoldUpAScrape) {
+  start();
+  std::array<extender::HttpClient, 3> silent;
+  for (extender::HttpClient& client : silent) {
+    ASSERT_TRUE(client.connect("127.0.0.1", agent->port()));
+  }
+  extender::HttpClient client(std::chrono::seconds(4));  // sooner than a silent one is sent away
+  ASSERT_TRUE(client.connect("127.0.0.1", agent->port()));
+  const auto page = client.request("GET", "/metrics");
+  ASSERT_TRUE(page) << page.error().message;
+  EXPECT_EQ(page->status, 200);
+}
 
 TEST_F(AgentTest, FromCardsToAContainer) {
   start();
@@ -162,6 +187,58 @@ TEST_F(AgentTest, AnotherAgentGoesOnWhereThisOneEnded) {
   ASSERT_TRUE(eventually([&] { return kubelet.slots() == 32; }));
   EXPECT_EQ(kubelet.start_container(a), "");
   EXPECT_NE(spec(a).find("TANGRAM_CARD_UUIDS=GPU-a"), std::string::npos);
+}
+
+TEST_F(AgentTest, LearnsANewKeyWithoutARestart) {
+  const SigningKey first = SigningKey::generate();
+  const SigningKey second = SigningKey::generate();
+  grant_keys = folder.path() + "/grant.pub";
+  ASSERT_TRUE(replace_file(grant_keys, first.verifying_key().to_pem()));
+  start();
+  ASSERT_TRUE(eventually([&] { return kubelet.slots() == 32; }));
+  EXPECT_TRUE(shows("tangram_node_signed_grants_required 1"));
+  sign_with(first);
+  const auto old = bind("old", "GPU-a");
+  sign_with(second);
+  const auto fresh = bind("fresh", "GPU-a");
+  for (const auto& owner : {old, fresh}) ASSERT_EQ(kubelet.admit(owner), "");
+  EXPECT_EQ(kubelet.start_container(old), "");
+  EXPECT_NE(kubelet.start_container(fresh).find("is not signed by a key that counts here"),
+            std::string::npos);
+  // The old key goes as the new one comes: what runs by a grant of the old one goes on.
+  ASSERT_TRUE(replace_file(grant_keys, second.verifying_key().to_pem()));
+  const std::string id = second.verifying_key().id();
+  ASSERT_TRUE(
+      eventually([&] { return shows("tangram_node_grant_key_known{key=\"" + id + "\"} 1"); }));
+  EXPECT_TRUE(eventually([&] { return kubelet.start_container(fresh).empty(); }));
+  EXPECT_EQ(kubelet.start_container(old), "");
+  EXPECT_TRUE(eventually([&] {
+    return shows(
+        R"(tangram_node_pod_memory_limit_bytes{namespace="ml",pod="old",uuid="GPU-a"} 524288000)");
+  })) << "its grant is still the one that counts";
+  ASSERT_TRUE(replace_file(grant_keys, "nonsense"));
+  EXPECT_TRUE(eventually([&] { return shows("tangram_node_grant_keys_stale 1"); }));
+  EXPECT_EQ(kubelet.start_container(fresh), "");
+}
+
+TEST_F(AgentTest, WithBrokenKeysItStartsWhatRanAndNothingNew) {
+  const SigningKey key = SigningKey::generate();
+  sign_with(key);
+  grant_keys = folder.path() + "/grant.pub";
+  ASSERT_TRUE(replace_file(grant_keys, key.verifying_key().to_pem()));
+  start();
+  ASSERT_TRUE(eventually([&] { return kubelet.slots() == 32; }));
+  const auto ran = bind("ran", "GPU-a");
+  ASSERT_EQ(kubelet.admit(ran), "");
+  ASSERT_EQ(kubelet.start_container(ran), "");
+  agent.reset();
+  ASSERT_TRUE(replace_file(grant_keys, "nonsense"));
+  start();
+  ASSERT_TRUE(eventually([&] { return kubelet.slots() == 32; }));
+  EXPECT_EQ(kubelet.start_container(ran), "");
+  const auto fresh = bind("fresh", "GPU-a");
+  ASSERT_EQ(kubelet.admit(fresh), "");
+  EXPECT_NE(kubelet.start_container(fresh).find("(none is known)"), std::string::npos);
 }
 
 TEST_F(AgentTest, WithoutItsNodeItSaysSo) {

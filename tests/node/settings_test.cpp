@@ -44,6 +44,19 @@ TEST(SettingsTest, TheEnvironmentSaysWhatTheLineDoesNot) {
   ASSERT_EQ(unsetenv("TANGRAM_NODE_NODE_NAME"), 0);
 }
 
+TEST(SettingsTest, SignedGrantsAreRequiredOnlyWithKeys) {
+  const auto both = parse({"--node-name=n1", "--grant-keys=/keys", "--require-signed-grants"});
+  ASSERT_FALSE(both.exit);
+  EXPECT_EQ(both.settings.grant_keys, "/keys");
+  EXPECT_TRUE(both.settings.require_signed_grants);
+  EXPECT_FALSE(parse({"--node-name=n1", "--grant-keys=/keys"}).settings.require_signed_grants);
+  EXPECT_EQ(parse({"--node-name=n1", "--require-signed-grants"}).exit, 2);
+  ASSERT_EQ(setenv("TANGRAM_NODE_REQUIRE_SIGNED_GRANTS", "true", 1), 0);
+  EXPECT_EQ(parse({"--node-name=n1"}).exit, 2);
+  EXPECT_TRUE(parse({"--node-name=n1", "--grant-keys=/k"}).settings.require_signed_grants);
+  ASSERT_EQ(unsetenv("TANGRAM_NODE_REQUIRE_SIGNED_GRANTS"), 0);
+}
+
 TEST(SettingsTest, HelpEndsWellAndMistakesDoNot) {
   EXPECT_EQ(parse({"--help"}).exit, 0);
   EXPECT_EQ(parse({"--version"}).exit, 0);

@@ -79,7 +79,7 @@ TEST_F(GrantCheckTest, AGrantOfAnotherPodIsRefused) {
 
 TEST_F(GrantCheckTest, AGrantForAnotherNodeIsRefused) {
   judge_grant(pod, "n2");
-  EXPECT_TRUE(says(verdict(), "is for the node \"n1\"")) << verdict();
+  EXPECT_TRUE(says(verdict(), "was issued for another node, \"n1\"")) << verdict();
 }
 
 TEST_F(GrantCheckTest, AGrantThatCannotBeReadIsRefused) {

@@ -105,14 +105,15 @@ struct StartRig {
 
   /// A pod as the API server would have it, bound with these cards for the container "main".
   Owner bound(const std::string& name, const std::vector<model::GrantedCard>& granted,
-              const std::string& issued_at = "2026-01-01T00:00:00Z") {
+              const std::string& issued_at = "2026-01-01T00:00:00Z",
+              const model::Signer& signer = {}) {
     model::Grant grant{.pod_uid = "uid-" + name,
                        .node = "n1",
                        .issued_at = issued_at,
                        .isolation = model::Isolation::kMps,
                        .containers = {{"main", granted}},
                        .signature = {}};
-    put_pod(name, encode(grant));
+    put_pod(name, model::encode_signed(grant, signer));
     return {.uid = "uid-" + name, .pod = name};
   }
   void put_pod(const std::string& name, const std::string& grant,
@@ -124,7 +125,7 @@ struct StartRig {
     pod.pod.node = "n1";
     pod.pod.containers = std::move(containers);
     pod.grant_text = grant;
-    judge_grant(pod, "n1");
+    judge_grant(pod, "n1", check);
     pods.put(std::move(pod));
   }
 
@@ -148,6 +149,7 @@ struct StartRig {
   std::mt19937_64 engine;
   testing::ManualClock clock;
   FakePods pods;
+  model::SignatureCheck check;  ///< of the pods' grants
   FakeSource source;
   FakeProcesses processes;
   FakeEnforcer enforcer;        ///< of the mode mps

@@ -49,7 +49,7 @@ TEST(LocalPodTest, AGrantMustBeThePodsOwnAndForThisNode) {
   EXPECT_EQ(decoded(pod_json(copied)).grant_problem, "was issued to another pod, of UID \"uid-a\"");
   PodText elsewhere = pod("c");
   elsewhere.annotations["tangram.dev/gpu-grant"] = grant_for("uid-c", "n2");
-  EXPECT_EQ(decoded(pod_json(elsewhere)).grant_problem, "is for the node \"n2\"");
+  EXPECT_EQ(decoded(pod_json(elsewhere)).grant_problem, "was issued for another node, \"n2\"");
   PodText none = pod("d");
   none.annotations.clear();
   EXPECT_EQ(decoded(pod_json(none)).grant_problem, "");

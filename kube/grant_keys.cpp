@@ -1,0 +1,213 @@
+#include "kube/grant_keys.hpp"
+
+#include "base/base64.hpp"
+#include "base/file.hpp"
+#include "base/sha256.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+namespace tangram::kube {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// Twice the largest cluster's GPU pods; 20 MiB. Beyond it signatures are checked again.
+constexpr std::size_t kRemembered = 200'000;
+
+/// The file itself, or those of a folder; a volume has its own bookkeeping under names with a dot.
+Result<std::vector<std::string>> files_at(const std::string& path) {
+  std::error_code problem;
+  if (!fs::is_directory(path, problem)) return std::vector<std::string>{path};
+  std::vector<std::string> files;
+  for (fs::directory_iterator at(path, problem), end; !problem && at != end;
+       at.increment(problem)) {
+    if (!at->path().filename().string().starts_with('.')) files.push_back(at->path().string());
+  }
+  if (problem) return fail(Errc::kNotFound, path + ": cannot be read: " + problem.message());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+Result<std::vector<VerifyingKey>> read_known(const std::string& path) {
+  const auto files = files_at(path);
+  if (!files) return files.error();
+  std::vector<VerifyingKey> known;
+  for (const std::string& file : *files) {
+    const auto text = read_file(file);
+    if (!text) return text.error();
+    const auto keys = VerifyingKey::from_pem(*text);
+    if (!keys) return fail(Errc::kInvalidArgument, file + ": " + keys.error().message);
+    for (const VerifyingKey& key : *keys) {
+      if (std::find(known.begin(), known.end(), key) == known.end()) known.push_back(key);
+    }
+  }
+  if (known.empty()) {
+    return fail(Errc::kInvalidArgument,
+                path +
+                    ": holds no file; put the public key there that tangram-extender grant-key "
+                    "makes");
+  }
+  if (known.size() > GrantKeys::kMaxKnown) {
+    return fail(Errc::kInvalidArgument, path + ": holds " + std::to_string(known.size()) +
+                                            " keys; at most " +
+                                            std::to_string(GrantKeys::kMaxKnown) +
+                                            " can be known: remove those that signed no grant "
+                                            "that is left");
+  }
+  return known;
+}
+
+std::vector<std::string> ids_of(const std::vector<VerifyingKey>& keys) {
+  std::vector<std::string> ids;
+  ids.reserve(keys.size());
+  for (const VerifyingKey& key : keys) ids.push_back(key.id());
+  std::sort(ids.begin(), ids.end());
+  return ids;
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+/// One text for one signature: base64 that a strict writer would not have written does not count.
+std::optional<std::string> strictly_decoded(std::string_view base64) {
+  auto bytes = base64_decode(base64);
+  if (bytes && base64_encode(*bytes) != base64) return std::nullopt;
+  return bytes;
+}
+
+}  // namespace
+
+struct GrantKeys::Ring {
+  std::optional<SigningKey> signing;
+  std::string signing_id;
+  std::vector<VerifyingKey> known;
+  std::vector<std::string> ids;  ///< of `known`, sorted
+};
+
+GrantKeys::GrantKeys(Files files, RingPtr ring)
+    : files_(std::move(files)), ring_(std::move(ring)) {}
+
+Result<GrantKeys::RingPtr> GrantKeys::read(const Files& files) {
+  auto ring = std::make_shared<Ring>();
+  auto known = read_known(files.known);
+  if (!known) return known.error();
+  ring->known = std::move(*known);
+  ring->ids = ids_of(ring->known);
+  if (files.signing.empty()) return RingPtr(std::move(ring));
+  const auto text = read_file(files.signing);
+  if (!text) return text.error();
+  auto key = SigningKey::from_pem(*text);
+  if (!key) return fail(Errc::kInvalidArgument, files.signing + ": " + key.error().message);
+  const VerifyingKey half = key->verifying_key();
+  if (std::find(ring->known.begin(), ring->known.end(), half) == ring->known.end()) {
+    return fail(Errc::kInvalidArgument,
+                files.signing + ": its public half, " + half.id() + ", is not among the keys of " +
+                    files.known + " (" + joined(ring->ids) +
+                    "), so agents would refuse what it signs; add it there first");
+  }
+  ring->signing = std::move(*key);
+  ring->signing_id = half.id();
+  return RingPtr(std::move(ring));
+}
+
+Result<std::unique_ptr<GrantKeys>> GrantKeys::open(Files files) {
+  auto ring = read(files);
+  if (!ring) return ring.error();
+  spdlog::info("grants are checked by the keys {}{}", joined((*ring)->ids),
+               (*ring)->signing ? ", and signed by " + (*ring)->signing_id : "");
+  return std::unique_ptr<GrantKeys>(new GrantKeys(std::move(files), std::move(*ring)));
+}
+
+std::unique_ptr<GrantKeys> GrantKeys::open_when_usable(Files files) {
+  std::unique_ptr<GrantKeys> keys(new GrantKeys(std::move(files), std::make_shared<const Ring>()));
+  keys->look();
+  return keys;
+}
+
+bool GrantKeys::look() {
+  auto fresh = read(files_);
+  const std::lock_guard lock(mutex_);
+  if (!fresh) {
+    if (fresh.error().message != trouble_) {
+      spdlog::error("the keys of grants stay as they were: {}", fresh.error().message);
+    }
+    trouble_ = fresh.error().message;
+    return false;
+  }
+  trouble_.clear();
+  const bool other_known = (*fresh)->known != ring_->known;
+  if (!other_known && (*fresh)->signing_id == ring_->signing_id) return false;
+  spdlog::info("other keys of grants: checked by {}{}", joined((*fresh)->ids),
+               (*fresh)->signing ? ", and signed by " + (*fresh)->signing_id : "");
+  ring_ = std::move(*fresh);
+  if (other_known) right_.clear();
+  return other_known;
+}
+
+GrantKeys::RingPtr GrantKeys::ring() const {
+  const std::lock_guard lock(mutex_);
+  return ring_;
+}
+
+std::string GrantKeys::sign(std::string_view text) const {
+  const RingPtr keys = ring();
+  return keys->signing ? base64_encode(keys->signing->sign(text)) : "";
+}
+
+model::SignatureVerdict GrantKeys::check(std::string_view grant_text) const {
+  const auto parts = model::split_signature(grant_text);
+  if (!parts) {
+    return {.key = std::string(model::kUnsigned),
+            .problem = "is not signed, and here only signed grants count"};
+  }
+  std::string digest = sha256(grant_text);
+  RingPtr keys;
+  {
+    const std::lock_guard lock(mutex_);
+    keys = ring_;
+    if (const auto found = right_.find(digest); found != right_.end()) {
+      return {.key = found->second, .problem = {}};
+    }
+  }
+  const auto signature = strictly_decoded(parts->signature);
+  for (const VerifyingKey& key : keys->known) {
+    if (!signature || !key.verifies(parts->text, *signature)) continue;
+    remember(keys, std::move(digest), key.id());
+    return {.key = key.id(), .problem = {}};
+  }
+  return {.key = std::string(model::kUnknownKey),
+          .problem = "is not signed by a key that counts here (" +
+                     (keys->ids.empty() ? "none is known" : joined(keys->ids)) + ")"};
+}
+
+void GrantKeys::remember(const RingPtr& of, std::string digest, const std::string& key) const {
+  const std::lock_guard lock(mutex_);
+  if (of->known != ring_->known) return;  // its key may not count any more
+  if (right_.size() >= kRemembered) right_.clear();
+  right_.insert_or_assign(std::move(digest), key);
+}
+
+GrantKeys::State GrantKeys::state() const {
+  const std::lock_guard lock(mutex_);
+  return {.signing = ring_->signing_id, .known = ring_->ids, .stale = !trouble_.empty()};
+}
+
+model::SignatureCheck signature_check(const GrantKeys& keys, bool required) {
+  return [&keys, required](std::string_view text) {
+    auto verdict = keys.check(text);
+    if (!required) verdict.problem.clear();
+    return verdict;
+  };
+}
+
+}  // namespace tangram::kube

@@ -53,4 +53,13 @@ struct IngestRun {
 };
 Result<Report> measure(const IngestRun& run);
 
+/// The admission calls of a pod over TLS, on one connection as the API server keeps it. The floor is
+/// a handler in the same server that takes the same body and sends a reply of the same size.
+struct WebhookRun {
+  int rounds = 2'000;  ///< of each call
+  int warm_up = 100;
+  int sidecars = 3;  ///< containers beside the one with a GPU
+};
+Result<Report> measure(const WebhookRun& run);
+
 }  // namespace tangram::bench

@@ -64,6 +64,14 @@ void add_ingest(CLI::App& cli, bench::IngestRun& run) {
   command.add_option("--events", run.events, "Events to time")->capture_default_str();
 }
 
+void add_webhook(CLI::App& cli, bench::WebhookRun& run) {
+  CLI::App& command = *cli.add_subcommand(
+      "webhook", "the admission calls over TLS, beside a handler that only answers");
+  command.add_option("--rounds", run.rounds, "Calls of each kind to time")->capture_default_str();
+  command.add_option("--sidecars", run.sidecars, "Containers beside the one with a GPU")
+      ->capture_default_str();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) try {
@@ -71,6 +79,7 @@ int main(int argc, char** argv) try {
   bench::FullNodesRun nodes;
   bench::RebuildRun rebuild;
   bench::IngestRun ingest;
+  bench::WebhookRun webhook;
   std::string summary;
   CLI::App cli("Times the extender beside a floor in the same run.");
   cli.require_subcommand(1);
@@ -80,11 +89,13 @@ int main(int argc, char** argv) try {
   add_full_nodes(cli, nodes);
   add_rebuild(cli, rebuild);
   add_ingest(cli, ingest);
+  add_webhook(cli, webhook);
   CLI11_PARSE(cli, argc, argv);
   spdlog::set_level(spdlog::level::warn);
   Result<bench::Report> report = cli.got_subcommand("verbs")     ? bench::measure(verbs)
                                  : cli.got_subcommand("nodes")   ? bench::measure(nodes)
                                  : cli.got_subcommand("rebuild") ? bench::measure(rebuild)
+                                 : cli.got_subcommand("webhook") ? bench::measure(webhook)
                                                                  : bench::measure(ingest);
   if (!report) {
     std::cerr << "tangram-bench: " << report.error().message << "\n";

@@ -189,11 +189,12 @@ start_extender() { # PORT
   wait_for tangram-extender curl --fail --silent "http://127.0.0.1:$1/readyz"
 }
 
-# The shipped configuration, with this cluster's addresses.
+# The shipped configuration, with this cluster's addresses and without TLS, for an extender on loopback.
 write_scheduler_config() { # EXTENDER_PORT
   sed -e "s#^\( *-\{0,1\} *\)urlPrefix:.*#\1urlPrefix: http://127.0.0.1:$1#" \
     -e "s#kubeconfig:.*#kubeconfig: $state/kube-scheduler.kubeconfig#" \
     -e "s#leaderElect:.*#leaderElect: false#" \
+    -e '/^ *\(enableHTTPS\|tlsConfig\|caFile\|certFile\|keyFile\|serverName\):/d' \
     "$repo_root/deploy/scheduler/scheduler-config.yaml" >"$state/scheduler-config.yaml"
 }
 

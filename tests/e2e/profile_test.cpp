@@ -1,6 +1,7 @@
-// Both forms of the scheduler's configuration that deploy/scheduler ships.
+// Both forms of the scheduler's configuration that deploy/scheduler ships, and its certificates.
 
 #include "tests/e2e/fixture.hpp"
+#include "tests/e2e/webhook.hpp"
 
 namespace tangram::e2e {
 namespace {
@@ -44,6 +45,35 @@ TEST_P(ProfileTest, BindsGpuPodsThroughTangramAndOthersWithoutIt) {
   Figures("extender_back")
       .add("config", GetParam().name)
       .add("bound_after_s", seconds_between(begin, TimePoint::clock::now()));
+  expect_books_right(extender);
+}
+
+class TlsProfileTest : public E2eTest {
+ protected:
+  TlsProfileTest() {
+    cluster_.add_nodes({node_with_cards("node", 2)});
+  }
+  const std::filesystem::path certificates_ = webhook_certificates();
+};
+
+TEST_F(TlsProfileTest, BindsForTheSchedulerWithTheCertificateAlone) {
+  PodWatcher watcher(*api_);
+  ExtenderProcess extender({.name = "extender-tls", .certificates = certificates_});
+  extender.start_ready();
+  SchedulerOptions options{.extender_url = extender.url(), .certificates = certificates_};
+  {
+    options.name = "kube-scheduler-stranger";
+    options.own_certificate = false;
+    const Process stranger = start_scheduler(options);
+    cluster_.add_pods({fraction_pod("gpu", "0.5")});
+    EXPECT_FALSE(watcher.wait_pod_bound("gpu", 5s)) << "bound by a scheduler without certificate";
+  }
+  options.name = "kube-scheduler-tls";
+  options.own_certificate = true;
+  const Process scheduler = start_scheduler(options);
+  const auto bound = watcher.wait_pod_bound("gpu", 30s);
+  ASSERT_TRUE(bound);
+  EXPECT_TRUE(bound->granted_in_bind);
   expect_books_right(extender);
 }
 

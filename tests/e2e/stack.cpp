@@ -26,11 +26,33 @@ void set_value(std::string& line, const std::string& key, const std::string& val
   line = line.substr(0, at) + key + ": " + value;
 }
 
+/// Where deploy/scheduler says that the certificates lie.
+constexpr std::string_view kShippedFolder = "/etc/kubernetes/tangram";
+
+/// What is said about TLS, in lines of their own, with the folder of this run.
+/// @returns false if the line is to be left out
+bool adapt_tls(std::string& line, const SchedulerOptions& options) {
+  const bool own =
+      line.find("certFile:") != std::string::npos || line.find("keyFile:") != std::string::npos;
+  const bool tls = own || line.find("enableHTTPS:") != std::string::npos ||
+                   line.find("tlsConfig:") != std::string::npos ||
+                   line.find("caFile:") != std::string::npos ||
+                   line.find("serverName:") != std::string::npos;
+  if (!tls) return true;
+  if (options.certificates.empty() || (own && !options.own_certificate)) return false;
+  const auto at = line.find(kShippedFolder);
+  if (at != std::string::npos) {
+    line.replace(at, kShippedFolder.size(), options.certificates.string());
+  }
+  return true;
+}
+
 std::string scheduler_config(const SchedulerOptions& options) {
   std::ifstream shipped(TANGRAM_SOURCE_DIR "/deploy/scheduler/" + options.config);
   std::string config;
   for (std::string line; std::getline(shipped, line);) {
     if (options.extender_url.empty() && line.starts_with("extenders:")) break;
+    if (!adapt_tls(line, options)) continue;
     set_value(line, "urlPrefix", options.extender_url);
     set_value(line, "kubeconfig", environment().scheduler_kubeconfig);
     set_value(line, "leaderElect", "false");
@@ -52,7 +74,9 @@ std::string scheduler_config(const SchedulerOptions& options) {
 }  // namespace
 
 ExtenderProcess::ExtenderProcess(Options options)
-    : options_(std::move(options)), port_(free_port()) {
+    : options_(std::move(options)),
+      port_(free_port()),
+      metrics_port_(options_.certificates.empty() ? port_ : free_port()) {
   if (options_.kubeconfig.empty()) options_.kubeconfig = environment().extender_kubeconfig;
 }
 
@@ -62,6 +86,14 @@ void ExtenderProcess::start() {
     command.insert(command.end(), {"--set", setting});
   };
   set("server.listen=127.0.0.1:" + std::to_string(port_));
+  if (!options_.certificates.empty()) {
+    const auto path = [&](const char* name) { return (options_.certificates / name).string(); };
+    set("metrics.listen=127.0.0.1:" + std::to_string(metrics_port_));
+    set("tls.certificate=" + path("tls.crt"));
+    set("tls.key=" + path("tls.key"));
+    set("tls.client_ca=" + path("ca.crt"));
+    set("tls.client_names=system:kube-scheduler");
+  }
   set("kube.source=kubeconfig");
   set("kube.kubeconfig=" + options_.kubeconfig);
   set("grants.signing_key=" + (environment().state / "grant-key/grant.key").string());
@@ -94,13 +126,23 @@ std::chrono::milliseconds ExtenderProcess::wait_ready() {
                                                                begin);
 }
 
+std::string ExtenderProcess::url() const {
+  const bool tls = !options_.ca.empty() || !options_.certificates.empty();
+  const std::string scheme = tls ? "https" : "http";
+  return scheme + "://127.0.0.1:" + std::to_string(port_);
+}
+
 std::string ExtenderProcess::get(const std::string& target) const {
+  const bool page = target.starts_with("/api/");
+  const std::string ca = options_.certificates.empty() ? options_.ca
+                         : page ? (options_.certificates / "ca.crt").string()
+                                : std::string();
   extender::HttpClient client;
-  if (!options_.ca.empty()) {
-    client =
-        extender::HttpClient({.ca = read_file(options_.ca).value(), .server_name = "127.0.0.1"});
+  if (!ca.empty()) {
+    client = extender::HttpClient({.ca = read_file(ca).value(), .server_name = "127.0.0.1"});
   }
-  if (!client.connect("127.0.0.1", static_cast<std::uint16_t>(port_))) return {};
+  const int port = page ? port_ : metrics_port_;
+  if (!client.connect("127.0.0.1", static_cast<std::uint16_t>(port))) return {};
   auto reply = client.request("GET", target);
   return reply ? reply->body : std::string();
 }

@@ -20,6 +20,9 @@ class ExtenderProcess {
     std::vector<std::string> settings = {};  ///< "section.key=value"
     std::string pod = {};  ///< its pod among several replicas; "" = the only one, without election
     std::string ca = {};   ///< a file: who vouches for it, where settings give it a certificate
+    /// As webhook_certificates() makes them: TLS, verbs for the scheduler's certificate alone, and metrics and
+    /// health apart. "" = nothing of that.
+    std::filesystem::path certificates = {};
   };
   explicit ExtenderProcess(Options options);
 
@@ -35,10 +38,7 @@ class ExtenderProcess {
 
   [[nodiscard]] int port() const { return port_; }
   [[nodiscard]] std::filesystem::path log() const;
-  [[nodiscard]] std::string url() const {
-    return (options_.ca.empty() ? "http" : "https") + std::string("://127.0.0.1:") +
-           std::to_string(port_);
-  }
+  [[nodiscard]] std::string url() const;
   /// The body of a GET, whatever its status; "" if there is no answer.
   [[nodiscard]] std::string get(const std::string& target) const;
   [[nodiscard]] bool ready() const;
@@ -48,6 +48,7 @@ class ExtenderProcess {
  private:
   Options options_;
   int port_;
+  int metrics_port_;  ///< the same where they are not apart
   std::optional<Process> process_;
 };
 
@@ -61,7 +62,9 @@ struct SchedulerOptions {
   /// Requests per second of kube-scheduler's own; 0 = its default of 50. With an extender that
   /// binds it hardly makes any.
   int client_qps = 0;
-  int percentage_of_nodes = 100;  ///< of the profile "tangram"
+  int percentage_of_nodes = 100;            ///< of the profile "tangram"
+  std::filesystem::path certificates = {};  ///< as the extender's
+  bool own_certificate = true;              ///< false = it shows none, with TLS
 };
 [[nodiscard]] Process start_scheduler(const SchedulerOptions& options);
 

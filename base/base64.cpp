@@ -1,6 +1,5 @@
 #include "base/base64.hpp"
 
-#include <algorithm>
 #include <cstdint>
 
 namespace tangram {
@@ -11,6 +10,24 @@ constexpr std::string_view kAlphabet =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 }  // namespace
+
+std::string base64_encode(std::string_view bytes) {
+  std::string text;
+  text.reserve((bytes.size() + 2) / 3 * 4);
+  for (std::size_t at = 0; at < bytes.size(); at += 3) {
+    const std::string_view part = bytes.substr(at, 3);
+    std::uint32_t group = 0;
+    for (std::size_t i = 0; i < 3; ++i) {
+      const unsigned byte = i < part.size() ? static_cast<unsigned char>(part[i]) : 0U;
+      group = group << 8U | byte;
+    }
+    for (std::size_t digit = 0; digit < 4; ++digit) {
+      const auto value = group >> (18U - 6U * static_cast<unsigned>(digit)) & 0x3FU;
+      text += digit <= part.size() ? kAlphabet[value] : '=';
+    }
+  }
+  return text;
+}
 
 std::optional<std::string> base64_decode(std::string_view text) {
   std::string bytes;
@@ -38,22 +55,6 @@ std::optional<std::string> base64_decode(std::string_view text) {
   }
   if (digits != 0 || padding > 2) return std::nullopt;
   return bytes;
-}
-
-std::string base64_encode(std::string_view bytes) {
-  std::string text;
-  text.reserve((bytes.size() + 2) / 3 * 4);
-  for (std::size_t at = 0; at < bytes.size(); at += 3) {
-    const std::size_t count = std::min<std::size_t>(3, bytes.size() - at);
-    std::uint32_t group = 0;
-    for (std::size_t i = 0; i < 3; ++i) {
-      group = group << 8U | (i < count ? static_cast<unsigned char>(bytes[at + i]) : 0U);
-    }
-    for (std::size_t digit = 0; digit < 4; ++digit) {
-      text += digit <= count ? kAlphabet[group >> (18U - 6U * digit) & 0x3FU] : '=';
-    }
-  }
-  return text;
 }
 
 }  // namespace tangram

@@ -1,17 +1,7 @@
 #include "base/json.hpp"
 
 #include "base/quote.hpp"
-
-// RapidJSON 1.1 adds to a null pointer before its stack's first growth: harmless, but it would
-// drown what the sanitizer has to say of our own code.
-#if defined(__clang__)
-#pragma clang attribute push(__attribute__((no_sanitize("pointer-overflow"))), apply_to = function)
-#endif
-#include <rapidjson/error/en.h>
-#include <rapidjson/reader.h>
-#if defined(__clang__)
-#pragma clang attribute pop
-#endif
+#include "base/rapidjson.hpp"
 
 #include <algorithm>
 #include <array>
@@ -94,6 +84,7 @@ struct Tape {
   bool lone_surrogate = false;
   boost::container::small_vector<std::uint32_t, Reader::kMaxDepth> open;
   bool too_deep = false;
+  bool too_big = false;
 
   Entry& add(Token token) {
     Entry& entry = entries.emplace_back();
@@ -122,7 +113,8 @@ struct Tape {
   }
   bool Double(double d) {
     add(Token::kReal).real = d;
-    return true;
+    too_big = !std::isfinite(d);  // RapidJSON refuses 1e309 by itself, but not 10e308
+    return !too_big;
   }
   bool RawNumber(const char* /*s*/, rapidjson::SizeType /*n*/, bool /*copy*/) { return false; }
   bool String(const char* s, rapidjson::SizeType n, bool /*copy*/) {
@@ -206,6 +198,7 @@ struct Reader::Impl {
   [[nodiscard]] std::string why_refused(const rapidjson::Reader& reader) const {
     if (tape.too_deep) return "nested deeper than " + std::to_string(kMaxDepth) + " levels";
     const std::string at = " (byte " + std::to_string(reader.GetErrorOffset()) + ")";
+    if (tape.too_big) return "not valid JSON: Number too big to be stored in double" + at;
     if (tape.lone_surrogate) return "not valid JSON: half of a surrogate pair in a string" + at;
     std::string_view why = rapidjson::GetParseError_En(reader.GetParseErrorCode());
     while (!why.empty() && why.back() == '.') why.remove_suffix(1);

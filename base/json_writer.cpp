@@ -1,16 +1,10 @@
 #include "base/json.hpp"
+#include "base/rapidjson.hpp"
 
-// RapidJSON 1.1 adds to a null pointer before its stack's first growth: harmless, but it would
-// drown what the sanitizer has to say of our own code.
-#if defined(__clang__)
-#pragma clang attribute push(__attribute__((no_sanitize("pointer-overflow"))), apply_to = function)
-#endif
-#include <rapidjson/writer.h>
-#if defined(__clang__)
-#pragma clang attribute pop
-#endif
-
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <cstring>
 
 namespace tangram::json {
 
@@ -31,6 +25,15 @@ struct StringSink {
 struct Writer::Impl {
   explicit Impl(std::string& text) : out(&text), sink{&text}, writer(sink) {}
 
+  /// RapidJSON writes strings byte by byte; of those that need no escape it writes the comma or
+  /// colon before, and the rest goes out in one piece.
+  void write_string(std::string_view text) {
+    writer.RawValue("", 0, rapidjson::kStringType);
+    out->push_back('"');
+    out->append(text);
+    out->push_back('"');
+  }
+
   std::string* out;
   StringSink sink;
   rapidjson::Writer<StringSink> writer;
@@ -40,6 +43,26 @@ namespace {
 
 rapidjson::SizeType length(std::string_view text) {
   return static_cast<rapidjson::SizeType>(text.size());
+}
+
+/// Quotes, backslashes and control characters, eight bytes at a time: a byte b has its high bit set
+/// in (b - 1) & ~b if it is zero, and b ^ c is zero where b is c.
+bool needs_escape(std::string_view text) {
+  constexpr std::uint64_t kOnes = 0x0101010101010101U;
+  constexpr std::uint64_t kHighs = 0x8080808080808080U;
+  const auto zero_bytes = [](std::uint64_t word) { return (word - kOnes) & ~word & kHighs; };
+  while (text.size() >= 8) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, text.data(), 8);
+    const std::uint64_t control = (word - kOnes * 0x20) & ~word & kHighs;
+    if ((control | zero_bytes(word ^ kOnes * '"') | zero_bytes(word ^ kOnes * '\\')) != 0) {
+      return true;
+    }
+    text.remove_prefix(8);
+  }
+  return std::any_of(text.begin(), text.end(), [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 || c == '"' || c == '\\';
+  });
 }
 
 /// RapidJSON asserts on a null pointer, which an empty view may hold.
@@ -67,10 +90,18 @@ Writer& Writer::end_array() {
   return *this;
 }
 Writer& Writer::key(std::string_view name) {
+  if (!needs_escape(name)) {
+    impl_->write_string(name);
+    return *this;
+  }
   impl_->writer.Key(pointer(name), length(name));
   return *this;
 }
 Writer& Writer::string(std::string_view value) {
+  if (!needs_escape(value)) {
+    impl_->write_string(value);
+    return *this;
+  }
   impl_->writer.String(pointer(value), length(value));
   return *this;
 }

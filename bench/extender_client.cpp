@@ -47,8 +47,12 @@ Result<ExtenderClient::Filtered> ExtenderClient::filter(std::string_view pod,
                                                         const std::vector<std::string>& nodes) {
   auto body = post("/filter", filter_body(pod, nodes));
   if (!body) return body.error();
-  Filtered filtered;
-  json::Reader in(*body);
+  return decode_filter_reply(std::move(*body));
+}
+
+Result<ExtenderClient::Filtered> decode_filter_reply(std::string reply) {
+  ExtenderClient::Filtered filtered;
+  json::Reader in(reply);
   in.object([&](std::string_view key) {
     if (key == "NodeNames") {
       in.array([&] { filtered.nodes.emplace_back(in.string()); });

@@ -63,6 +63,9 @@ class ExtenderClient {
   std::unique_ptr<Connection> connection_;
 };
 
+/// What /filter answers. @returns kInvalidArgument if it is not what the protocol says
+Result<ExtenderClient::Filtered> decode_filter_reply(std::string reply);
+
 /// {"Pod":...,"Nodes":null,"NodeNames":[...]}, as Go writes it.
 [[nodiscard]] std::string filter_body(std::string_view pod, const std::vector<std::string>& nodes);
 /// {"PodName":...,"PodNamespace":...,"PodUID":...,"Node":...}

@@ -18,8 +18,11 @@ using model::NodeState;
 class FirstList final : public kube::ObjectSink {
  public:
   FirstList(kube::ObjectSink& sink, std::stop_source stop) : sink_(sink), stop_(std::move(stop)) {}
-  void replace(std::vector<std::string> objects) override {
-    sink_.replace(std::move(objects));
+  void begin_list() override { sink_.begin_list(); }
+  void listed(std::string object) override { sink_.listed(std::move(object)); }
+  void unlisted(std::string object) override { sink_.unlisted(std::move(object)); }
+  void end_list() override {
+    sink_.end_list();
     stop_.request_stop();
   }
   void change(kube::EventType /*type*/, std::string /*object*/) override {}
@@ -71,7 +74,7 @@ std::optional<std::string> first_overgranted_card(const ClusterSnapshot& cluster
 }
 
 /// Reads the pods by itself: a pod with a slot and a node must carry a grant.
-class GrantCheck final : public kube::ObjectSink {
+class GrantCheck final : public kube::WholeListSink {
  public:
   void replace(std::vector<std::string> objects) override {
     for (std::string& object : objects) {

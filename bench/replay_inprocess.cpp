@@ -47,12 +47,16 @@ std::optional<InProcessPlacer::Decision> InProcessPlacer::decide(
     const model::PodDemand& demand, const std::vector<std::size_t>& feasible) {
   const auto books = ledger_.snapshot();
   auto pass = cache_.open(*policy_, demand);
-  std::optional<Decision> best;
+  std::optional<std::size_t> best;
+  std::int64_t best_score = 0;
   for (const std::size_t node : feasible) {
-    const auto& choice = pass.choose(index_[node], *books->at(index_[node]));
-    if (choice && (!best || choice->score > best->choice.score)) best = {node, *choice};
+    const auto verdict = pass.judge(index_[node], *books->at(index_[node]));
+    if (!verdict.fits() || (best && verdict.score <= best_score)) continue;
+    best = node;
+    best_score = verdict.score;
   }
-  return best;
+  if (!best) return std::nullopt;
+  return Decision{*best, *policy_->choose(demand, *books->at(index_[*best]))};
 }
 
 Result<void> InProcessPlacer::book(std::size_t arrival, const TracePod& pod,

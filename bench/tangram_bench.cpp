@@ -1,163 +1,97 @@
-// Measures the verbs over HTTP beside a null handler in the same server, which decodes the same
-// bytes and echoes the names: what a request costs before anything is decided.
+// Measures what the extender does beside a floor in the same run: each figure is a ratio.
 
-#include "bench/bench_cluster.hpp"
-#include "bench/latency.hpp"
-#include "extender/app.hpp"
-#include "extender/http_types.hpp"
-#include "extender/router.hpp"
-#include "extender/wire.hpp"
+#include "bench/measure.hpp"
 
 #include <CLI/CLI.hpp>
 #include <spdlog/spdlog.h>
 
 #include <fstream>
 #include <iostream>
-#include <numeric>
-#include <thread>
 
 namespace {
 
 using namespace tangram;
-using bench::BenchCluster;
-using bench::ExtenderClient;
-using bench::Latencies;
 
-struct Options {
-  bench::ClusterSize size;
-  int rounds = 300;
-  int warm_up = 20;
-  int short_list = 8;
-  std::string policy{policies::kDefaultPolicy};
-  std::string summary;
-};
-
-/// Answers what the verb would, without looking at the books.
-void add_null_routes(extender::Router& router) {
-  using extender::HttpRequest;
-  using extender::Responder;
-  router.add("POST", "/null/filter", [](HttpRequest request, Responder responder) {
-    extender::Body body(std::move(request.body));
-    const auto args = extender::decode_filter_args(body);
-    extender::FilterResult all;
-    if (args) all.kept.resize(args->node_names.size());
-    std::iota(all.kept.begin(), all.kept.end(), 0U);
-    responder.send(extender::json_response(args ? encode(*args, all) : args.error().message));
-  });
-  router.add("POST", "/null/prioritize", [](HttpRequest request, Responder responder) {
-    extender::Body body(std::move(request.body));
-    const auto args = extender::decode_filter_args(body);
-    std::vector<extender::HostScore> scores;
-    if (args) {
-      for (const std::string_view name : args->node_names) scores.push_back({name, 0});
-    }
-    responder.send(extender::json_response(encode(scores)));
-  });
-  router.add("POST", "/null/bind", [](HttpRequest request, Responder responder) {
-    extender::Body body(std::move(request.body));
-    const auto args = extender::decode_bind_args(body);
-    responder.send(extender::json_response(
-        extender::encode_bind_result(args ? std::string_view() : args.error().message)));
-  });
+void add_size(CLI::App& command, bench::ClusterSize& size) {
+  command.add_option("--nodes", size.nodes, "Nodes")->capture_default_str();
+  command.add_option("--cards", size.cards_per_node, "Cards of a node")->capture_default_str();
+  command.add_option("--pods", size.pods, "Pods that run already")->capture_default_str();
+  command.add_option("--pod-milli", size.pod_milli, "Of one card, each of them; 0 = no card")
+      ->capture_default_str();
+  command.add_option("--used-nodes", size.used_nodes, "Share of the nodes on which they run")
+      ->capture_default_str();
 }
 
-config::Config config_for(const Options& options) {
-  config::Config config;
-  config.server.listen = {"127.0.0.1", 0};
-  config.scheduler.policy = options.policy;
-  config.scheduler.short_list = options.short_list;
-  config.kube.source = config::KubeSource::kLocal;
-  return config;
+void add_verbs(CLI::App& cli, bench::VerbRun& run) {
+  CLI::App& command = *cli.add_subcommand(
+      "verbs", "filter, prioritize and bind over HTTP, beside handlers that only decode");
+  add_size(command, run.size);
+  command.add_option("--rounds", run.rounds, "Pods to schedule and time")->capture_default_str();
+  command.add_option("--shapes", run.shapes, "Different requests that take turns")
+      ->capture_default_str();
+  command.add_option("--unseen-percent", run.unseen_percent, "Pods of a shape never seen before")
+      ->capture_default_str();
+  command.add_option("--churn", run.churn, "Pods that end or begin in a second, meanwhile")
+      ->capture_default_str();
+  command.add_option("--short-list", run.short_list, "K; 0 = all")->capture_default_str();
+  command.add_option("--policy", run.policy, "Policy")->capture_default_str();
 }
 
-/// Runs `ask` and notes its time, unless this is a round to warm up.
-template <class Ask>
-auto timed(Latencies& latencies, bool counts, Ask&& ask) {
-  const auto start = std::chrono::steady_clock::now();
-  auto answer = ask();
-  if (counts) latencies.add(std::chrono::steady_clock::now() - start);
-  return answer;
+void add_full_nodes(CLI::App& cli, bench::FullNodesRun& run) {
+  CLI::App& command = *cli.add_subcommand(
+      "nodes", "filter with whole Nodes, beside a copy and one scan of the same bytes");
+  run.size.nodes = 1'000;
+  run.size.pods = 10'000;
+  add_size(command, run.size);
+  command.add_option("--node-bytes", run.node_bytes, "Size of one Node")->capture_default_str();
+  command.add_option("--rounds", run.rounds, "Requests to time")->capture_default_str();
 }
 
-struct Times {
-  bench::VerbTimes filter{.verb = "filter", .real = {}, .null = {}};
-  bench::VerbTimes prioritize{.verb = "prioritize", .real = {}, .null = {}};
-  bench::VerbTimes bind{.verb = "bind", .real = {}, .null = {}};
-};
-
-/// One pod's way, each verb beside its null handler; the pod is removed again.
-Result<void> round(BenchCluster& cluster, ExtenderClient& client, int number, bool counts,
-                   Times& times) {
-  auto pod = cluster.make_pending(number);
-  if (!pod) return pod.error();
-  const auto& nodes = cluster.node_names();
-  const std::string body = bench::filter_body(pod->json, nodes);
-  auto null = timed(times.filter.null, counts, [&] { return client.post("/null/filter", body); });
-  if (!null) return null.error();
-  auto kept = timed(times.filter.real, counts, [&] { return client.filter(pod->json, nodes); });
-  if (!kept) return kept.error();
-  if (kept->nodes.empty()) return fail(Errc::kConflict, "pod " + pod->name.name + " fits nowhere");
-  const std::vector<std::string>& names = kept->nodes;
-  const std::string short_body = bench::filter_body(pod->json, names);
-  null = timed(times.prioritize.null, counts,
-               [&] { return client.post("/null/prioritize", short_body); });
-  if (!null) return null.error();
-  auto scores =
-      timed(times.prioritize.real, counts, [&] { return client.post("/prioritize", short_body); });
-  if (!scores) return scores.error();
-  const std::string bind_body = bench::bind_body(pod->name, names.front());
-  null = timed(times.bind.null, counts, [&] { return client.post("/null/bind", bind_body); });
-  if (!null) return null.error();
-  auto bound =
-      timed(times.bind.real, counts, [&] { return client.bind(pod->name, names.front()); });
-  if (!bound) return bound.error();
-  if (!bound->empty()) return fail(Errc::kConflict, *bound);
-  return cluster.remove(pod->name);
+void add_rebuild(CLI::App& cli, bench::RebuildRun& run) {
+  CLI::App& command = *cli.add_subcommand(
+      "rebuild", "reading the cluster at start, beside decoding the same pods; and memory");
+  run.size.pod_bytes = 5'120;
+  add_size(command, run.size);
+  command.add_option("--pod-bytes", run.size.pod_bytes, "Least size of one pod")
+      ->capture_default_str();
 }
 
-Result<void> run(const Options& options) {
-  const SystemClock clock;
-  std::cerr << "making " << options.size.nodes << " nodes and " << options.size.pods << " pods\n";
-  auto cluster = BenchCluster::create(clock, options.size);
-  if (!cluster) return cluster.error();
-  auto app = extender::App::create(config_for(options), {.api = (*cluster)->api(),
-                                                         .clock = clock,
-                                                         .workload = nullptr,
-                                                         .more_routes = add_null_routes});
-  if (!app) return app.error();
-  std::cerr << "reading the cluster\n";
-  while (!(*app)->synced()) std::this_thread::yield();
-  auto client = ExtenderClient::connect("127.0.0.1", (*app)->port());
-  if (!client) return client.error();
-  Times times;
-  for (int i = 0; i < options.warm_up + options.rounds; ++i) {
-    if (auto done = round(**cluster, *client, i, i >= options.warm_up, times); !done) return done;
-  }
-  const std::vector<bench::VerbTimes> all{times.filter, times.prioritize, times.bind};
-  std::cout << bench::latency_table(all);
-  if (options.summary.empty()) return {};
-  std::ofstream(options.summary) << bench::latency_json(all) << "\n";
-  return {};
+void add_ingest(CLI::App& cli, bench::IngestRun& run) {
+  CLI::App& command =
+      *cli.add_subcommand("ingest", "events of a watch, beside decoding the same pods");
+  run.size.pod_bytes = 5'120;
+  add_size(command, run.size);
+  command.add_option("--events", run.events, "Events to time")->capture_default_str();
 }
 
 }  // namespace
 
 int main(int argc, char** argv) try {
-  Options options;
-  CLI::App cli("Times filter, prioritize and bind over HTTP beside a null handler.");
-  cli.add_option("--nodes", options.size.nodes, "Nodes")->capture_default_str();
-  cli.add_option("--cards", options.size.cards_per_node, "Cards of a node")->capture_default_str();
-  cli.add_option("--pods", options.size.pods, "Pods that run already")->capture_default_str();
-  cli.add_option("--rounds", options.rounds, "Pods to schedule and time")->capture_default_str();
-  cli.add_option("--short-list", options.short_list, "K; 0 = all")->capture_default_str();
-  cli.add_option("--policy", options.policy, "Policy")->capture_default_str();
-  cli.add_option("--summary", options.summary, "Write the times as JSON");
+  bench::VerbRun verbs;
+  bench::FullNodesRun nodes;
+  bench::RebuildRun rebuild;
+  bench::IngestRun ingest;
+  std::string summary;
+  CLI::App cli("Times the extender beside a floor in the same run.");
+  cli.require_subcommand(1);
+  cli.add_option("--summary", summary, "Write the figures as JSON");
+  cli.fallthrough();
+  add_verbs(cli, verbs);
+  add_full_nodes(cli, nodes);
+  add_rebuild(cli, rebuild);
+  add_ingest(cli, ingest);
   CLI11_PARSE(cli, argc, argv);
   spdlog::set_level(spdlog::level::warn);
-  if (auto done = run(options); !done) {
-    std::cerr << "tangram-bench: " << done.error().message << "\n";
+  Result<bench::Report> report = cli.got_subcommand("verbs")     ? bench::measure(verbs)
+                                 : cli.got_subcommand("nodes")   ? bench::measure(nodes)
+                                 : cli.got_subcommand("rebuild") ? bench::measure(rebuild)
+                                                                 : bench::measure(ingest);
+  if (!report) {
+    std::cerr << "tangram-bench: " << report.error().message << "\n";
     return 1;
   }
+  std::cout << report->text;
+  if (!summary.empty()) std::ofstream(summary) << report->json << "\n";
   return 0;
 } catch (const std::exception& error) {
   std::cerr << "tangram-bench: " << error.what() << "\n";

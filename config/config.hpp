@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,8 +38,30 @@ struct Config {
     std::chrono::seconds idle_timeout{120};
     std::chrono::seconds request_timeout{30};
     int max_connections = 1024;
+    int max_bodies_mib = 256;
     std::chrono::seconds drain_timeout{20};
+    bool plaintext = false;
     friend bool operator==(const Server&, const Server&) = default;
+  };
+
+  /// Of the server and of the webhook. Paths of PEM files; empty = none.
+  struct Tls {
+    std::string certificate;
+    std::string key;
+    std::string client_ca;
+    std::string client_names;
+    std::chrono::seconds handshake_timeout{10};
+    friend bool operator==(const Tls&, const Tls&) = default;
+  };
+
+  struct Webhook {
+    std::optional<Endpoint> listen;  ///< nothing = no webhook
+    friend bool operator==(const Webhook&, const Webhook&) = default;
+  };
+
+  struct Metrics {
+    std::optional<Endpoint> listen;  ///< nothing = where the server listens
+    friend bool operator==(const Metrics&, const Metrics&) = default;
   };
 
   struct Scheduler {
@@ -111,12 +134,37 @@ struct Config {
     friend bool operator==(const Bestfit&, const Bestfit&) = default;
   };
 
+  struct Admission {
+    std::string scheduler_name;
+    std::vector<std::string> replaced_schedulers{"default-scheduler", "hami-scheduler",
+                                                 "kai-scheduler"};
+    std::string runtime_class;
+    bool node_selector = false;
+    bool aggregates = true;
+    bool allow_visible_devices = false;
+    std::string extender_user = "system:serviceaccount:tangram-system:tangram-extender";
+    friend bool operator==(const Admission&, const Admission&) = default;
+  };
+
+  /// Requests in the words of other systems; docs/migration.md.
+  struct Foreign {
+    bool nvidia = false;
+    bool hami = false;
+    bool gpushare = false;
+    bool kai = false;
+    bool gpushare_in_mib = false;
+    friend bool operator==(const Foreign&, const Foreign&) = default;
+  };
+
   struct Log {
     std::string level = "info";
     friend bool operator==(const Log&, const Log&) = default;
   };
 
   Server server;
+  Tls tls;
+  Webhook webhook;
+  Metrics metrics;
   Scheduler scheduler;
   Bind bind;
   Kube kube;
@@ -125,6 +173,8 @@ struct Config {
   Grants grants;
   Fragmentation fragmentation;
   Bestfit bestfit;
+  Admission admission;
+  Foreign foreign;
   Log log;
   friend bool operator==(const Config&, const Config&) = default;
 };
@@ -142,5 +192,8 @@ Result<Config> load_config(const std::string& text, const std::string& file_name
 
 /// "address:port". IPv6 addresses stand in brackets.
 [[nodiscard]] std::string to_string(const Endpoint& endpoint);
+
+/// True if only this machine, or this pod, reaches it.
+[[nodiscard]] bool is_loopback(const Endpoint& endpoint);
 
 }  // namespace tangram::config

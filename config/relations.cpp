@@ -11,6 +11,52 @@ std::string milliseconds(std::chrono::milliseconds time) {
   return std::to_string(time.count()).append(" ms");
 }
 
+std::optional<std::string> listens_in_the_open(const Config& config) {
+  const bool safe = is_loopback(config.server.listen) || !config.tls.certificate.empty();
+  if (safe || config.server.plaintext) return std::nullopt;
+  return "is beyond loopback and has no TLS: everybody who reaches it could bind pods; write the "
+         "paths of a certificate and its key into tls.certificate and tls.key, or say that you "
+         "want it so with server.plaintext: true";
+}
+
+std::optional<std::string> plaintext_with_certificate(const Config& config) {
+  if (!config.server.plaintext || config.tls.certificate.empty()) return std::nullopt;
+  return "is true and tls.certificate is given, so the server would not be plain; leave out one of "
+         "them";
+}
+
+std::optional<std::string> key_without_certificate(const Config& config) {
+  if (config.tls.key.empty() == config.tls.certificate.empty()) return std::nullopt;
+  return config.tls.key.empty() ? "is missing, and tls.certificate is of no use without it; write "
+                                  "the path of its key"
+                                : "is given without tls.certificate; write the certificate's path "
+                                  "there, or leave out the key";
+}
+
+std::optional<std::string> client_ca_without_certificate(const Config& config) {
+  if (config.tls.client_ca.empty() || !config.tls.certificate.empty()) return std::nullopt;
+  return "is given without tls.certificate, and clients show certificates over TLS alone; write "
+         "the server's certificate there, or leave out the client CA";
+}
+
+std::optional<std::string> client_names_without_ca(const Config& config) {
+  if (config.tls.client_names.empty() || !config.tls.client_ca.empty()) return std::nullopt;
+  return "is given without tls.client_ca, so nobody's name could be believed; write the path of "
+         "the authority that signs clients there, or leave out the names";
+}
+
+std::optional<std::string> webhook_without_certificate(const Config& config) {
+  if (!config.webhook.listen || !config.tls.certificate.empty()) return std::nullopt;
+  return "is given without tls.certificate, and the API server calls webhooks over TLS alone; "
+         "write the certificate's path there, or \"\" here";
+}
+
+std::optional<std::string> bodies_below_one(const Config& config) {
+  if (config.server.max_bodies_mib >= config.server.max_body_mib) return std::nullopt;
+  return "is below server.max_body_mib, " + std::to_string(config.server.max_body_mib) +
+         ": the largest request would never fit; write at least that";
+}
+
 std::optional<std::string> bind_outlives_booking(const Config& config) {
   // A bind that timed out reads the pod, which may take as long again.
   if (2 * config.bind.timeout < config.scheduler.assume_ttl) return std::nullopt;
@@ -111,6 +157,23 @@ std::optional<std::string> relearns_beyond_window(const Config& config) {
 
 const std::vector<Relation>& relations() {
   static const std::vector<Relation> kRelations{
+      {"server.listen", "tls.certificate",
+       "server.listen is on loopback, or tls.certificate is given, or server.plaintext is true: "
+       "nothing that can bind pods is open to a network by oversight.",
+       listens_in_the_open},
+      {"server.plaintext", "tls.certificate",
+       "server.plaintext is true only without tls.certificate.", plaintext_with_certificate},
+      {"server.max_bodies_mib", "server.max_body_mib",
+       "server.max_bodies_mib is at least server.max_body_mib: the largest request fits.",
+       bodies_below_one},
+      {"tls.key", "tls.certificate", "tls.key is given if and only if tls.certificate is.",
+       key_without_certificate},
+      {"tls.client_ca", "tls.certificate", "tls.client_ca is given only with tls.certificate.",
+       client_ca_without_certificate},
+      {"tls.client_names", "tls.client_ca", "tls.client_names is given only with tls.client_ca.",
+       client_names_without_ca},
+      {"webhook.listen", "tls.certificate", "webhook.listen is given only with tls.certificate.",
+       webhook_without_certificate},
       {"bind.timeout_ms", "scheduler.assume_ttl_ms",
        "bind.timeout_ms is below half of scheduler.assume_ttl_ms: a booking outlives the bind it "
        "is "

@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 
+#include <algorithm>
 #include <array>
 #include <type_traits>
 #include <utility>
@@ -65,6 +66,37 @@ TextRule yes_or_no() {
             Where::in(config) = text == "true";
             return true;
           }};
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text.append(text.empty() ? "" : ",").append(name);
+  return text;
+}
+
+/// "a,b" -> {"a", "b"}; nothing if a name is empty.
+std::optional<std::vector<std::string>> split(std::string_view text) {
+  std::vector<std::string> names;
+  while (!text.empty()) {
+    const std::string_view name = text.substr(0, text.find(','));
+    if (name.empty() || name.size() + 1 == text.size()) return std::nullopt;
+    names.emplace_back(name);
+    text.remove_prefix(std::min(name.size() + 1, text.size()));
+  }
+  return names;
+}
+
+template <auto Part, auto Field>
+TextRule name_list(std::string_view form) {
+  using Where = Place<Part, Field>;
+  return {.form = std::string(form),
+          .get = [](const Config& config) { return joined(Where::in(config)); },
+          .set =
+              [](Config& config, std::string_view text) {
+                auto names = split(text);
+                if (names) Where::in(config) = std::move(*names);
+                return names.has_value();
+              }};
 }
 
 // ---- texts of a closed set ----
@@ -139,14 +171,36 @@ std::optional<Endpoint> parse_endpoint(std::string_view text) {
   return Endpoint{std::move(address), static_cast<std::uint16_t>(*port)};
 }
 
+constexpr std::string_view kEndpointForm =
+    "an IP address and a port, as in 127.0.0.1:9898, 0.0.0.0:9898 or [::1]:9898";
+
 TextRule listen_rule() {
-  return {.form = "an IP address and a port, as in 127.0.0.1:9898, 0.0.0.0:9898 or [::1]:9898",
+  return {.form = std::string(kEndpointForm),
           .get = [](const Config& config) { return to_string(config.server.listen); },
           .set =
               [](Config& config, std::string_view text) {
                 auto endpoint = parse_endpoint(text);
                 if (endpoint) config.server.listen = std::move(*endpoint);
                 return endpoint.has_value();
+              }};
+}
+
+/// Of a listener that need not be there.
+template <auto Part, auto Field>
+TextRule optional_listen_rule() {
+  using Where = Place<Part, Field>;
+  return {.form = std::string(kEndpointForm) + "; or \"\"",
+          .get =
+              [](const Config& config) {
+                const auto& endpoint = Where::in(config);
+                return endpoint ? to_string(*endpoint) : std::string();
+              },
+          .set =
+              [](Config& config, std::string_view text) {
+                auto endpoint = parse_endpoint(text);
+                if (!endpoint && !text.empty()) return false;
+                Where::in(config) = std::move(endpoint);
+                return true;
               }};
 }
 
@@ -159,8 +213,9 @@ Section server_section() {
       "server",
       "The HTTP server that kube-scheduler calls.",
       {{"listen",
-        "Where to listen. The extender's verbs are not authenticated, so whoever reaches this "
-        "address can bind pods: leave it on loopback, or keep others out with a NetworkPolicy.",
+        "Where to listen. Whoever reaches this address can bind pods, unless tls.client_ca says "
+        "who "
+        "may; beyond loopback it needs TLS.",
         listen_rule()},
        {"threads", "Threads that serve requests; 0 = one for each core.",
         number<kPart, &Part::threads>(
@@ -177,7 +232,7 @@ Section server_section() {
        {"max_header_kib", "Largest request header; a larger one gets 431.",
         number<kPart, &Part::max_header_kib>(
             {4, "proxies add cookies and traces to the few hundred bytes of a Go client"},
-            {256, "a header is held in memory for each connection"})},
+            {63, "the HTTP library counts within a header in 16 bits"})},
        {"idle_timeout_s", "How long a connection may stay open without a request.",
         number<kPart, &Part::idle_timeout>(
             {91, "Go reuses idle connections for 90 s and fails a request that meets a closed one"},
@@ -186,16 +241,77 @@ Section server_section() {
         number<kPart, &Part::request_timeout>(
             {5, "kube-scheduler itself waits for 5 s by default"},
             {600, "a stalled client must not hold a connection for longer"})},
-       {"max_connections", "Connections at one time; further ones are closed at once.",
+       {"max_connections",
+        "Connections at one time. One more makes the one go that has waited longest for its "
+        "client, first of those that never got an answer, last of those with a verified "
+        "certificate; where all are being answered, it gets 503.",
         number<kPart, &Part::max_connections>(
             {16, "kube-scheduler opens one for each bind in flight"},
-            {65'536, "each costs a file descriptor"})},
+            {65'536, "each costs a file descriptor, and up to 100 KiB with TLS"})},
+       {"max_bodies_mib",
+        "Memory for the bodies of all connections together, requests that have arrived and answers "
+        "that were not taken yet; what does not fit gets 503. The first 64 KiB of each are free, "
+        "so "
+        "binds always pass.",
+        number<kPart, &Part::max_bodies_mib>(
+            {1, "never below max_body_mib"},
+            {16'384, "a body grows by doubling: twice as much may be taken for a moment"})},
        {"drain_timeout_s", "How long requests under way may go on after SIGTERM.",
         number<kPart, &Part::drain_timeout>(
             {1, "a bind under way needs time to learn its outcome"},
             {600,
              "a roll-out waits for it; Kubernetes kills after terminationGracePeriodSeconds, "
-             "30 by default, so raise that first"})}}};
+             "30 by default, so raise that first"})},
+       {"plaintext",
+        "true = listen beyond loopback without TLS: everybody who reaches the address can bind "
+        "pods, and everybody on the way can read and change what is said. For a trial, or behind "
+        "something that does TLS.",
+        yes_or_no<kPart, &Part::plaintext>()}}};
+}
+
+Section tls_section() {
+  constexpr auto kPart = &Config::tls;
+  using Part = Config::Tls;
+  constexpr std::string_view kPath = "a path, or \"\" for none";
+  return {
+      "tls",
+      "Who the server and the webhook are, and who may call the verbs. All files are PEM and are "
+      "read anew within seconds when they change; see docs/tls.md.",
+      {{"certificate",
+        "The server's certificate, and after it those that lead to its authority; \"\" = plain "
+        "HTTP.",
+        free_text<kPart, &Part::certificate, true>(kPath)},
+       {"key", "The certificate's key, not encrypted.", free_text<kPart, &Part::key, true>(kPath)},
+       {"client_ca",
+        "The authorities that vouch for clients: the verbs are for those alone whose certificate "
+        "is signed by one of them. \"\" = for everybody. Pages are for everybody either way, and "
+        "the webhook asks nobody.",
+        free_text<kPart, &Part::client_ca, true>(kPath)},
+       {"client_names",
+        "Whom of those: common names or DNS names, separated by commas; \"\" = all. Name "
+        "system:kube-scheduler where client_ca is the cluster's own, which signs for many.",
+        free_text<kPart, &Part::client_names, true>("names, separated by commas, or \"\" for all")},
+       {"handshake_timeout_s", "How long a TLS handshake may take.",
+        number<kPart, &Part::handshake_timeout>(
+            {1, "two round trips"},
+            {60, "a client that never finishes must not hold a connection for longer"})}}};
+}
+
+Section webhook_section() {
+  return {"webhook",
+          "The admission webhook that the API server calls; see docs/tls.md.",
+          {{"listen", "Where to listen, with the certificate of tls; \"\" = no webhook.",
+            optional_listen_rule<&Config::webhook, &Config::Webhook::listen>()}}};
+}
+
+Section metrics_section() {
+  return {"metrics",
+          "Metrics and health over plain HTTP: /metrics, /metrics/cards, /healthz and /readyz.",
+          {{"listen",
+            "Where to listen, with threads and connections of its own, so that probes are answered "
+            "while the server is under attack; \"\" = on server.listen. It shows the names of "
+            "nodes and cards and how full they are, no pods, and takes nothing but GET.",
+            optional_listen_rule<&Config::metrics, &Config::Metrics::listen>()}}};
 }
 
 Section scheduler_section() {
@@ -428,6 +544,89 @@ Section bestfit_section() {
                                   {1'000'000, "a thousand cards are no single node"})}}};
 }
 
+Section admission_section() {
+  constexpr auto kPart = &Config::admission;
+  using Part = Config::Admission;
+  return {
+      "admission",
+      "What the admission webhook makes of pods that ask for a GPU, and of their neighbours; see "
+      "docs/admission.md.",
+      {{"scheduler_name",
+        "The schedulerName that pods with a request get, such as tangram where kube-scheduler has "
+        "a profile of that name for them; \"\" = they keep their own, but pods translated from a "
+        "peer's words get default-scheduler instead of the peer's.",
+        free_text<kPart, &Part::scheduler_name, true>("a scheduler's name, or \"\"")},
+       {"replaced_schedulers",
+        "Which schedulerName is replaced by scheduler_name, with commas between: the default, and "
+        "the peers' whose requests Tangram translates. A pod that names another scheduler keeps "
+        "it.",
+        name_list<kPart, &Part::replaced_schedulers>(
+            "names with one comma between and no spaces, or \"\"")},
+       {"runtime_class",
+        "The runtimeClassName that pods with a request get if they name none, such as nvidia; "
+        "\"\" = none.",
+        free_text<kPart, &Part::runtime_class, true>("the name of a RuntimeClass, or \"\"")},
+       {"node_selector",
+        "Whether pods with a request get the nodeSelector tangram.dev/gpu: \"true\" if they do not "
+        "say otherwise. Slots alone keep them on GPU nodes; this also tells the autoscaler and "
+        "people.",
+        yes_or_no<kPart, &Part::node_selector>()},
+       {"aggregates",
+        "Whether containers with a request get tangram.dev/gpu-milli and tangram.dev/gpu-mem-mib, "
+        "by which quotas, kube-scheduler's own fit and its preemption see them. Nodes must "
+        "publish these (--aggregates of the agent), else no node fits.",
+        yes_or_no<kPart, &Part::aggregates>()},
+       {"allow_visible_devices",
+        "Whether containers may write NVIDIA_VISIBLE_DEVICES themselves. With it they can take "
+        "cards that nobody gave them.",
+        yes_or_no<kPart, &Part::allow_visible_devices>()},
+       {"extender_user",
+        "The user as whom the extender binds pods: nobody else may write tangram.dev/gpu-grant.",
+        free_text<kPart, &Part::extender_user, false>(
+            "a user name, as in system:serviceaccount:tangram-system:tangram-extender")}}};
+}
+
+TextRule gpushare_unit_rule() {
+  return {.form = "GiB or MiB",
+          .get =
+              [](const Config& config) {
+                return std::string(config.foreign.gpushare_in_mib ? "MiB" : "GiB");
+              },
+          .set =
+              [](Config& config, std::string_view text) {
+                if (text != "GiB" && text != "MiB") return false;
+                config.foreign.gpushare_in_mib = text == "MiB";
+                return true;
+              }};
+}
+
+Section foreign_section() {
+  constexpr auto kPart = &Config::foreign;
+  using Part = Config::Foreign;
+  return {
+      "foreign",
+      "Which requests in the words of other systems the admission webhook puts into Tangram's, so "
+      "that existing manifests run unchanged; docs/migration.md has the table. All are off by "
+      "default: translated pods leave the other system, and where that one still serves some "
+      "nodes, its users would find their pods on Tangram's.",
+      {{"nvidia",
+        "nvidia.com/gpu: N and nvidia.com/mig-PROFILE: N, as whole cards. true where NVIDIA's "
+        "device plugin serves no node any more.",
+        yes_or_no<kPart, &Part::nvidia>()},
+       {"hami",
+        "nvidia.com/gpumem, gpumem-percentage and gpucores, HAMi's annotations, and nvidia.com/gpu "
+        "of pods that have one of those or name the scheduler hami-scheduler. Take HAMi's own "
+        "webhook away first: both would change the pod.",
+        yes_or_no<kPart, &Part::hami>()},
+       {"gpushare", "aliyun.com/gpu-mem.", yes_or_no<kPart, &Part::gpushare>()},
+       {"gpushare_unit", "What aliyun.com/gpu-mem counts: the flag --memory-unit of its plugin.",
+        gpushare_unit_rule()},
+       {"kai",
+        "The annotations gpu-fraction, gpu-memory and gpu-fraction-num-devices, and "
+        "nvidia.com/gpu of pods that name the scheduler kai-scheduler.",
+        yes_or_no<kPart, &Part::kai>()}}};
+}
+
 Section log_section() {
   return {"log",
           "What is written to standard error.",
@@ -437,10 +636,21 @@ Section log_section() {
 }  // namespace
 
 const std::vector<Section>& sections() {
-  static const std::vector<Section> kSections{
-      server_section(),          scheduler_section(), bind_section(),   kube_section(),
-      leader_election_section(), eviction_section(),  grants_section(), fragmentation_section(),
-      bestfit_section(),         log_section()};
+  static const std::vector<Section> kSections{server_section(),
+                                              tls_section(),
+                                              webhook_section(),
+                                              metrics_section(),
+                                              scheduler_section(),
+                                              bind_section(),
+                                              kube_section(),
+                                              leader_election_section(),
+                                              eviction_section(),
+                                              grants_section(),
+                                              fragmentation_section(),
+                                              bestfit_section(),
+                                              admission_section(),
+                                              foreign_section(),
+                                              log_section()};
   return kSections;
 }
 

@@ -1,7 +1,7 @@
 #include "extender/app.hpp"
 
+#include "extender/admission/routes.hpp"
 #include "extender/card_metrics.hpp"
-#include "extender/http_server.hpp"
 #include "extender/idle.hpp"
 #include "extender/router.hpp"
 #include "extender/views.hpp"
@@ -57,19 +57,6 @@ Result<PolicySettings> policy_settings(const config::Config& config,
   return settings;
 }
 
-HttpOptions http_options(const config::Config::Server& server) {
-  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
-  return {.address = server.listen.address,
-          .port = server.listen.port,
-          .threads = server.threads == 0 ? cores : static_cast<std::size_t>(server.threads),
-          .max_body_bytes = static_cast<std::size_t>(server.max_body_mib) << 20U,
-          .max_header_bytes = static_cast<std::size_t>(server.max_header_kib) << 10U,
-          .max_connections = static_cast<std::size_t>(server.max_connections),
-          .idle_timeout = server.idle_timeout,
-          .request_timeout = server.request_timeout,
-          .drain_timeout = server.drain_timeout};
-}
-
 kube::ReflectorOptions pods_to_watch(const config::Config& config) {
   return {.path = "/api/v1/pods",
           // kube-scheduler's own rule of which pods take up room.
@@ -95,6 +82,13 @@ kube::ReflectorOptions budgets_to_watch(const config::Config& config) {
 HttpResponse error_response(const Error& error) {
   const int status = error.code == Errc::kNotFound ? 404 : 400;
   return text_response(status, error.message);
+}
+
+/// For a page of a listener whose threads do nothing else.
+HttpHandler at_once(PageQueue::Page page) {
+  return [page = std::move(page)](const HttpRequest& request, Responder responder) {
+    responder.send(page(request));
+  };
 }
 
 HttpResponse exposition_page() {
@@ -182,6 +176,8 @@ App::App(const config::Config& config, const Parts& parts, PolicySettings policy
                                : model::Signer(),
            .check = check_},
           {.api_timeout = config.bind.timeout, .assume_ttl = config.scheduler.assume_ttl}),
+      admission_(admission_settings(config), parts.clock,
+                 [this](const AdmissionService::Done& done) { metrics_.admission_done(done); }),
       verbs_({.books = books_,
               .policies = policies_,
               .offers = offers_,
@@ -235,20 +231,27 @@ App::App(const config::Config& config, const Parts& parts, PolicySettings policy
 App::~App() { stop(); }
 
 Result<void> App::listen(const config::Config& config) {
-  auto router = std::make_shared<Router>();
-  serve_verbs(*router);
-  serve_pages(*router);
-  if (parts_.more_routes) parts_.more_routes(*router);
-  auto server = HttpServer::create(http_options(config.server),
-                                   [router](HttpRequest request, Responder responder) {
-                                     (*router)(std::move(request), std::move(responder));
-                                   });
-  if (!server) return server.error();
-  server_ = std::move(*server);
-  return {};
+  const auto server = std::make_shared<Router>();
+  const auto webhook = std::make_shared<Router>();
+  const auto metrics = std::make_shared<Router>();
+  serve_verbs(*server);
+  serve_pages(*server);
+  serve_webhook(*webhook);
+  const bool aside = config.metrics.listen.has_value();
+  serve_health(aside ? *metrics : *server);
+  if (aside) {
+    serve_metrics(*metrics, at_once);
+  } else {
+    serve_metrics(*server,
+                  [this](PageQueue::Page page) { return pages_.in_turn(std::move(page)); });
+  }
+  if (parts_.more_routes) parts_.more_routes(*server);
+  return listeners_.open(config, parts_.clock, server, webhook, metrics);
 }
 
-std::uint16_t App::port() const { return server_->port(); }
+std::uint16_t App::port() const { return listeners_.port(); }
+std::uint16_t App::webhook_port() const { return listeners_.webhook_port(); }
+std::uint16_t App::metrics_port() const { return listeners_.metrics_port(); }
 
 bool App::synced() const {
   return node_reflector_.health().synced && pod_reflector_.health().synced;
@@ -313,9 +316,10 @@ std::string_view App::not_ready() const {
 
 void App::stop() {
   stopping_ = true;
-  if (server_) server_->stop();  // answers what is under way, binds included
+  listeners_.stop();  // answers what is under way, binds included
   if (leadership_) leadership_->stop();
   bind_queue_.drain();
+  pages_.drain();
   if (events_) events_->flush(kLastWords);
   const std::array threads{&node_thread_, &pod_thread_, &budget_thread_, &settle_thread_};
   for (std::jthread* thread : threads) thread->request_stop();
@@ -375,7 +379,13 @@ HttpResponse App::verb_response(std::string body) const {
   return response;
 }
 
-void App::serve_pages(Router& router) {
+/// What the API server asks of the admission webhook.
+void App::serve_webhook(Router& router) {
+  serve_health(router);
+  add_admission_routes(router, admission_);
+}
+
+void App::serve_health(Router& router) {
   router.add("GET", "/healthz", [](const HttpRequest&, Responder responder) {
     responder.send(text_response(200, "ok"));
   });
@@ -384,34 +394,38 @@ void App::serve_pages(Router& router) {
     if (!synced()) return responder.send(text_response(503, "still reading the cluster"));
     responder.send(text_response(200, "ok"));
   });
-  router.add("GET", "/metrics", [this](const HttpRequest&, Responder responder) {
-    HttpResponse page = exposition_page();
-    page.body = metrics_.text(gauges());
-    responder.send(std::move(page));
-  });
-  router.add("GET", "/metrics/cards", [this](const HttpRequest&, Responder responder) {
-    auto cards = std::make_shared<CardMetrics>(books_.snapshot());
-    HttpResponse page = exposition_page();
-    page.producer = [cards](std::string& out) { return cards->next(out); };
-    responder.send(std::move(page));
-  });
-  router.add("GET", "/api/v1/cluster", [this](const HttpRequest&, Responder responder) {
+}
+
+void App::serve_metrics(Router& router, const Serving& serving) {
+  router.add("GET", "/metrics", serving([this](const HttpRequest&) {
+               HttpResponse page = exposition_page();
+               page.body = metrics_.text(gauges());
+               return page;
+             }));
+  router.add("GET", "/metrics/cards", serving([this](const HttpRequest&) {
+               auto cards = std::make_shared<CardMetrics>(books_.snapshot());
+               HttpResponse page = exposition_page();
+               page.producer = [cards](std::string& out) { return cards->next(out); };
+               return page;
+             }));
+}
+
+void App::serve_pages(Router& router) {
+  router.add("GET", "/api/v1/cluster", pages_.in_turn([this](const HttpRequest&) {
     HttpResponse page = json_response(cluster_json(*books_.snapshot(), pending_));
     page.gzip = true;
-    responder.send(std::move(page));
-  });
-  router.add("GET", "/api/v1/explain", [this](const HttpRequest& request, Responder responder) {
+    return page;
+  }));
+  router.add("GET", "/api/v1/explain", pages_.in_turn([this](const HttpRequest& request) {
     const auto ns = request.query.find("namespace");
     const auto pod = request.query.find("pod");
     if (ns == request.query.end() || pod == request.query.end()) {
-      return responder.send(
-          text_response(400, "write /api/v1/explain?namespace=NAMESPACE&pod=NAME"));
+      return text_response(400, "write /api/v1/explain?namespace=NAMESPACE&pod=NAME");
     }
     auto explained =
         explain_json(ns->second, pod->second, *books_.snapshot(), pending_, policies_, findings_);
-    responder.send(explained ? json_response(std::move(*explained))
-                             : error_response(explained.error()));
-  });
+    return explained ? json_response(std::move(*explained)) : error_response(explained.error());
+  }));
 }
 
 Gauges App::gauges() {
@@ -443,6 +457,12 @@ Gauges App::gauges() {
     auto keys = grant_keys_->state();
     gauges.grant_keys_known = std::move(keys.known);
     gauges.grant_keys_stale = keys.stale;
+  }
+  for (const auto& [name, http, tls] : listeners_.status()) {
+    ListenerGauges& listener = gauges.listeners[std::string(name)];
+    listener.http = http;
+    if (tls) listener.certificate_expires = tls->expires;
+    if (tls) listener.reload_failures = tls->failures;
   }
   return gauges;
 }

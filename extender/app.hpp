@@ -3,6 +3,7 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "config/config.hpp"
+#include "extender/admission/service.hpp"
 #include "extender/binder.hpp"
 #include "extender/books.hpp"
 #include "extender/cluster_feed.hpp"
@@ -11,8 +12,10 @@
 #include "extender/findings.hpp"
 #include "extender/grant_key_use.hpp"
 #include "extender/leadership.hpp"
+#include "extender/listeners.hpp"
 #include "extender/metrics.hpp"
 #include "extender/offers.hpp"
+#include "extender/page_queue.hpp"
 #include "extender/pending_pods.hpp"
 #include "extender/policy_source.hpp"
 #include "extender/unstarted_pods.hpp"
@@ -31,7 +34,7 @@
 
 namespace tangram::extender {
 
-class HttpServer;
+class Router;
 struct HttpRequest;
 struct HttpResponse;
 class Responder;
@@ -52,7 +55,7 @@ class App {
     /// For embedding: what the fragmentation policy aims at, instead of the configured file.
     std::shared_ptr<const policies::Workload> workload = nullptr;
     /// For embedding: routes beside the service's own.
-    std::function<void(class Router&)> more_routes = nullptr;
+    std::function<void(Router&)> more_routes = nullptr;
   };
 
   /// Listens and begins to read the cluster. @returns kInvalidArgument, kNotFound if a file or
@@ -64,6 +67,9 @@ class App {
   App& operator=(const App&) = delete;
 
   [[nodiscard]] std::uint16_t port() const;
+  /// Of the webhook, and of metrics and health; 0 = there is none.
+  [[nodiscard]] std::uint16_t webhook_port() const;
+  [[nodiscard]] std::uint16_t metrics_port() const;
 
   /// The books hold what the API server has; until then verbs answer with a retryable error.
   [[nodiscard]] bool synced() const;
@@ -96,8 +102,13 @@ class App {
   void tell(const PodName& pod, const Note& note);
   void tell(const PodName& pod, std::string_view reason, std::string_view action,
             const std::string& sentence);
-  void serve_verbs(class Router& router);
-  void serve_pages(class Router& router);
+  void serve_verbs(Router& router);
+  void serve_pages(Router& router);
+  void serve_webhook(Router& router);
+  void serve_health(Router& router);
+  /// How a page becomes a handler.
+  using Serving = std::function<HttpHandler(PageQueue::Page)>;
+  void serve_metrics(Router& router, const Serving& serving);
   void bind(HttpRequest request, Responder responder);
   [[nodiscard]] HttpResponse verb_response(std::string body) const;
   [[nodiscard]] Gauges gauges();
@@ -112,6 +123,7 @@ class App {
   Offers offers_;
   Binder binder_;
   Metrics metrics_;
+  AdmissionService admission_;
   Verbs verbs_;
   DisruptionBudgets budgets_;
   std::unique_ptr<kube::EventRecorder> events_;  ///< null = none are written
@@ -129,8 +141,9 @@ class App {
   kube::Reflector budget_reflector_;
   const std::chrono::milliseconds bind_timeout_;
   WorkQueue bind_queue_;
+  PageQueue pages_;
   std::unique_ptr<Leadership> leadership_;  ///< null = the only replica
-  std::unique_ptr<HttpServer> server_;
+  Listeners listeners_;
   std::atomic<bool> stopping_{false};
   // Last, so that they end first.
   std::jthread node_thread_;

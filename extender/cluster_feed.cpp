@@ -52,25 +52,33 @@ std::optional<model::NodeInventory> NodeFeed::read(std::string object) {
   return inventory;
 }
 
-void NodeFeed::replace(std::vector<std::string> objects) {
-  std::vector<model::NodeInventory> nodes;
-  std::set<std::string, std::less<>> listed;
-  nodes.reserve(objects.size());
-  for (std::string& object : objects) {
-    if (auto node = read(object)) {
-      listed.insert(node->name);
-      nodes.push_back(std::move(*node));
-    } else if (auto name = metadata_member(std::move(object), "name"); known_.contains(name)) {
-      listed.insert(std::move(name));  // it exists, whatever it says
-    }
+void NodeFeed::begin_list() { listed_.clear(); }
+
+void NodeFeed::listed(std::string object) {
+  if (auto node = read(object)) {
+    std::string name = node->name;
+    listed_.insert_or_assign(std::move(name), std::move(*node));
+  } else if (auto name = metadata_member(std::move(object), "name"); known_.contains(name)) {
+    listed_.try_emplace(std::move(name), std::nullopt);
   }
+}
+
+void NodeFeed::unlisted(std::string object) {
+  listed_.erase(metadata_member(std::move(object), "name"));
+}
+
+void NodeFeed::end_list() {
   books_.apply([&](model::Ledger& ledger) {
     for (const std::string& name : known_) {
-      if (!listed.contains(name)) ledger.remove_node(name);
+      if (!listed_.contains(name)) ledger.remove_node(name);
     }
-    for (model::NodeInventory& node : nodes) ledger.put_node(std::move(node));
+    for (auto& [name, node] : listed_) {
+      if (node) ledger.put_node(std::move(*node));
+    }
   });
-  known_ = std::move(listed);
+  known_.clear();
+  for (const auto& [name, node] : listed_) known_.insert(name);
+  listed_.clear();
 }
 
 void NodeFeed::change(kube::EventType type, std::string object) {
@@ -86,47 +94,62 @@ void NodeFeed::change(kube::EventType type, std::string object) {
   books_.apply([&](model::Ledger& ledger) { ledger.put_node(std::move(*node)); });
 }
 
-struct PodFeed::Listed {
-  std::vector<Noted> bound;
-  Uids bound_uids;
-  Uids pending_uids;
-  Uids all;
-};
+void PodFeed::begin_list() { listed_.clear(); }
 
-void PodFeed::replace(std::vector<std::string> objects) {
-  Listed listed;
-  for (std::string& object : objects) take_listed(std::move(object), listed);
-  pending_.retain(listed.pending_uids);
-  for (const std::string& uid : seen_) {
-    if (!listed.all.contains(uid)) observer_.ended(uid);
-  }
-  seen_ = std::move(listed.all);
-  books_.apply([&](model::Ledger& ledger) {
-    for (Noted& noted : listed.bound) observe(ledger, std::move(noted));
-    ledger.retain_observed(listed.bound_uids);
-  });
-}
-
-void PodFeed::take_listed(std::string object, Listed& listed) {
+void PodFeed::listed(std::string object) {
   auto pod = kube::decode_pod(object);
   if (!pod) {
     ++counters_.bad_objects;
     spdlog::warn("a pod could not be read and is left as it was: {}", pod.error().message);
-    const std::string uid = metadata_member(std::move(object), "uid");
-    if (!seen_.contains(uid)) return;
-    for (Uids* kept : {&listed.all, &listed.pending_uids, &listed.bound_uids}) kept->insert(uid);
+    std::string uid = metadata_member(std::move(object), "uid");
+    // Told again, it counts as it was told before.
+    if (seen_.contains(uid)) listed_.try_emplace(std::move(uid));
     return;
   }
-  if (pod->finished) return;
-  Noted noted = note(*pod);
-  listed.all.insert(pod->uid);
-  if (pod->node.empty()) {
-    listed.pending_uids.insert(pod->uid);
-    pending_.put(std::move(*pod));
-  } else {
-    listed.bound_uids.insert(pod->uid);
-    listed.bound.push_back(std::move(noted));
+  if (pod->finished) {
+    listed_.erase(pod->uid);
+    return;
   }
+  Noted noted = note(*pod);
+  ListedPod& listed = listed_[pod->uid];
+  if (pod->node.empty()) {
+    listed = {.bound = {}, .pending = std::move(*pod)};
+  } else {
+    listed = {.bound = std::move(noted), .pending = {}};
+  }
+}
+
+void PodFeed::unlisted(std::string object) {
+  listed_.erase(metadata_member(std::move(object), "uid"));
+}
+
+void PodFeed::end_list() {
+  for (auto uid = seen_.begin(); uid != seen_.end();) {
+    if (listed_.contains(*uid)) {
+      ++uid;
+    } else {
+      observer_.ended(*uid);
+      uid = seen_.erase(uid);
+    }
+  }
+  const auto unread = [](const ListedPod& pod) { return !pod.bound && !pod.pending; };
+  pending_.retain([&](const std::string& uid) {
+    const auto found = listed_.find(uid);
+    return found != listed_.end() && (found->second.pending || unread(found->second));
+  });
+  books_.apply([&](model::Ledger& ledger) {
+    for (auto& [uid, pod] : listed_) {
+      if (pod.bound) observe(ledger, *pod.bound);
+    }
+    ledger.retain_observed([&](const std::string& uid) {
+      const auto found = listed_.find(uid);
+      return found != listed_.end() && (found->second.bound || unread(found->second));
+    });
+  });
+  for (auto& [uid, pod] : listed_) {
+    if (pod.pending) pending_.put(std::move(*pod.pending));
+  }
+  listed_ = {};
 }
 
 void PodFeed::change(kube::EventType type, std::string object) {
@@ -143,7 +166,7 @@ void PodFeed::change(kube::EventType type, std::string object) {
     pending_.put(std::move(*pod));
     return;
   }
-  books_.apply([&](model::Ledger& ledger) { observe(ledger, std::move(noted)); });
+  books_.apply([&](model::Ledger& ledger) { observe(ledger, noted); });
   pending_.erase(pod->uid);
 }
 
@@ -164,20 +187,22 @@ PodFeed::Noted PodFeed::note(const kube::Pod& pod) {
                  model::kGrantAnnotation, recorded.grant_problem);
   }
   const bool proven = !recorded.holding.containers.empty() && !recorded.by_start;
-  return {.holding = std::move(recorded.holding), .proven = proven};
+  return {.holding = std::make_shared<const model::Holding>(std::move(recorded.holding)),
+          .proven = proven};
 }
 
-void PodFeed::observe(model::Ledger& ledger, Noted noted) {
-  model::Holding& holding = noted.holding;
-  const auto* before = ledger.find(holding.pod_uid);
+/// A grant that counted once counts until its pod ends, whatever becomes of its annotation.
+void PodFeed::observe(model::Ledger& ledger, const Noted& noted) {
+  const model::Holding& shown = *noted.holding;
+  const auto* before = ledger.find(shown.pod_uid);
   const bool held = before != nullptr && before->phase == model::Phase::kConfirmed &&
-                    before->holding->node == holding.node && !before->holding->containers.empty();
-  if (held && !noted.proven) {
-    holding.isolation = before->holding->isolation;
-    holding.containers = before->holding->containers;
-    holding.labels = before->holding->labels;
-  }
-  ledger.observe(std::move(holding));
+                    before->holding->node == shown.node && !before->holding->containers.empty();
+  if (!held || noted.proven) return ledger.observe(noted.holding);
+  model::Holding kept = shown;
+  kept.isolation = before->holding->isolation;
+  kept.containers = before->holding->containers;
+  kept.labels = before->holding->labels;
+  ledger.observe(std::move(kept));
 }
 
 }  // namespace tangram::extender

@@ -10,9 +10,10 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <mutex>
+#include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 
 namespace tangram::extender {
 
@@ -28,7 +29,10 @@ struct FeedCounters {
 class NodeFeed final : public kube::ObjectSink {
  public:
   NodeFeed(Books& books, FeedCounters& counters) : books_(books), counters_(counters) {}
-  void replace(std::vector<std::string> objects) override;
+  void begin_list() override;
+  void listed(std::string object) override;
+  void unlisted(std::string object) override;
+  void end_list() override;
   void change(kube::EventType type, std::string object) override;
 
  private:
@@ -37,6 +41,8 @@ class NodeFeed final : public kube::ObjectSink {
   Books& books_;
   FeedCounters& counters_;
   std::set<std::string, std::less<>> known_;  ///< nodes that the API server has
+  /// Of the list that is being told; nothing = it exists, but cannot be read.
+  std::map<std::string, std::optional<model::NodeInventory>> listed_;
 };
 
 /// Told of the pods that the watch shows, on the reflector's thread.
@@ -63,29 +69,37 @@ class PodFeed final : public kube::ObjectSink {
         counters_(counters),
         observer_(std::move(observer)),
         check_(std::move(check)) {}
-  void replace(std::vector<std::string> objects) override;
+  void begin_list() override;
+  void listed(std::string object) override;
+  void unlisted(std::string object) override;
+  void end_list() override;
   void change(kube::EventType type, std::string object) override;
 
  private:
   using Uids = std::set<std::string, std::less<>>;
-  struct Listed;  ///< what a full list says
   /// What a bound pod holds, by its own record; a waiting one holds nothing.
   struct Noted {
-    model::Holding holding;
+    model::HoldingPtr holding;
     bool proven = false;  ///< it has a grant that counts by itself: not only Recorded::by_start
   };
 
-  void take_listed(std::string object, Listed& listed);
+  /// A pod of the list that is being told: bound or pending, or neither if it cannot be read.
+  struct ListedPod {
+    std::optional<Noted> bound;
+    std::optional<kube::Pod> pending;
+  };
+
   void ended(const std::string& uid);
   Noted note(const kube::Pod& pod);
-  static void observe(model::Ledger& ledger, Noted noted);
+  static void observe(model::Ledger& ledger, const Noted& noted);
 
   Books& books_;
   PendingPods& pending_;
   FeedCounters& counters_;
   PodObserver observer_;
   const model::SignatureCheck check_;
-  Uids seen_;  ///< of the pods that exist
+  Uids seen_;                                          ///< of the pods that exist
+  std::unordered_map<std::string, ListedPod> listed_;  ///< by UID
 };
 
 }  // namespace tangram::extender

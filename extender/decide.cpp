@@ -40,7 +40,7 @@ void keep_best(std::vector<Ranked>& ranked, std::size_t short_list) {
 }  // namespace
 
 FilterResult filter(std::span<const std::string_view> names, const model::PodDemand& demand,
-                    const PodView& cluster, const Choose& choose, const NodeSet& refused,
+                    const PodView& cluster, const Judge& judge, const NodeSet& refused,
                     std::size_t short_list) {
   FilterResult result;
   std::vector<Ranked> fitting;
@@ -49,8 +49,10 @@ FilterResult filter(std::span<const std::string_view> names, const model::PodDem
     auto& list = model::resolvable(misfit) ? result.failed : result.unresolvable;
     list.push_back({name, model::reason(misfit)});
   };
+  model::NodeIndex next = 0;
   for (std::uint32_t i = 0; i < names.size(); ++i) {
-    const auto found = cluster.lookup(names[i]);
+    const auto found = cluster.lookup(names[i], next);
+    if (found) next = found->index + 1;
     const bool is_refused = !refused.empty() && refused.contains(names[i]);
     if (!found) {
       if (takes_unknown(demand)) {
@@ -60,10 +62,11 @@ FilterResult filter(std::span<const std::string_view> names, const model::PodDem
       }
       continue;
     }
-    if (const auto& choice = choose(found->index, *found->node)) {
-      fitting.push_back({i, choice->score, is_refused});
+    const policies::Verdict verdict = judge(found->index, *found->node);
+    if (verdict.fits()) {
+      fitting.push_back({i, verdict.score, is_refused});
     } else {
-      reject(names[i], model::why_not(demand.gpu, *found->node));
+      reject(names[i], *verdict.misfit);
     }
   }
   keep_best(fitting, short_list);
@@ -73,13 +76,13 @@ FilterResult filter(std::span<const std::string_view> names, const model::PodDem
 }
 
 std::vector<HostScore> prioritize(std::span<const std::string_view> names, const PodView& cluster,
-                                  const Choose& choose, const NodeSet& refused) {
+                                  const Judge& judge, const NodeSet& refused) {
   std::vector<Ranked> fitting;
   for (std::uint32_t i = 0; i < names.size(); ++i) {
     const auto found = cluster.lookup(names[i]);
     if (!found || refused.contains(names[i])) continue;
-    const auto& choice = choose(found->index, *found->node);
-    if (choice) fitting.push_back({i, choice->score, false});
+    const policies::Verdict verdict = judge(found->index, *found->node);
+    if (verdict.fits()) fitting.push_back({i, verdict.score, false});
   }
   std::vector<HostScore> scores(names.size());
   for (std::size_t i = 0; i < names.size(); ++i) scores[i].host = names[i];

@@ -3,6 +3,7 @@
 #include "extender/pod_view.hpp"
 #include "extender/wire.hpp"
 #include "model/snapshot.hpp"
+#include "policies/choice_cache.hpp"
 #include "policies/policy.hpp"
 
 #include <cstdint>
@@ -20,10 +21,9 @@ namespace tangram::extender {
 
 using NodeSet = std::set<std::string, std::less<>>;
 
-/// Scores a node and picks its cards for the pod of this request: a policy, or a cache before it.
-/// The answer lives until the next call.
-using Choose = std::function<const std::optional<policies::Choice>&(model::NodeIndex index,
-                                                                    const model::NodeState& node)>;
+/// What the pod of this request can expect of a node: a policy's word, or a cache's before it.
+using Judge =
+    std::function<policies::Verdict(model::NodeIndex index, const model::NodeState& node)>;
 
 /// Sorts the asked nodes into a short-list of the best and those that cannot take the pod.
 ///
@@ -33,13 +33,13 @@ using Choose = std::function<const std::optional<policies::Choice>&(model::NodeI
 /// @returns kept: best first; a node that fits but is not on the short-list appears nowhere.
 ///          A node the books do not know takes only pods that ask for no card.
 FilterResult filter(std::span<const std::string_view> names, const model::PodDemand& demand,
-                    const PodView& cluster, const Choose& choose, const NodeSet& refused,
+                    const PodView& cluster, const Judge& judge, const NodeSet& refused,
                     std::size_t short_list);
 
 /// Spreads 0..10 over the nodes by the policy's score. Exactly one node gets 10: the best, on a
 /// tie the one asked first. Nodes that do not fit, or are refused, get 0.
 std::vector<HostScore> prioritize(std::span<const std::string_view> names, const PodView& cluster,
-                                  const Choose& choose, const NodeSet& refused);
+                                  const Judge& judge, const NodeSet& refused);
 
 /// Would the pod fit one of the nodes if what is merely held or under way came to nothing? Then
 /// it does not fit yet, rather than not at all.

@@ -15,7 +15,7 @@ using BudgetList = std::vector<kube::DisruptionBudget>;
 
 /// The PodDisruptionBudgets of the cluster, as the watch shows them. Written by one reflector's
 /// thread, read from any.
-class DisruptionBudgets final : public kube::ObjectSink {
+class DisruptionBudgets final : public kube::WholeListSink {
  public:
   void replace(std::vector<std::string> objects) override;
   void change(kube::EventType type, std::string object) override;

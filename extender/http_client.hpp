@@ -23,6 +23,15 @@ struct HttpReply {
   [[nodiscard]] std::string_view header(std::string_view name) const;
 };
 
+/// How to speak TLS. All texts are PEM.
+struct HttpClientTls {
+  std::string ca;                ///< who vouches for the server
+  std::string server_name;       ///< in its certificate; "" = the host that is connected to
+  std::string certificate = {};  ///< to be shown when asked; "" = none
+  std::string key = {};
+  std::string protocols = {};  ///< offered by ALPN, separated by commas; "" = none
+};
+
 /// A small blocking HTTP/1.1 client: one connection, kept between requests.
 ///
 /// Every call ends after `timeout`. Errors: kUnavailable, the server cannot be
@@ -31,6 +40,9 @@ struct HttpReply {
 class HttpClient {
  public:
   explicit HttpClient(std::chrono::milliseconds timeout = std::chrono::seconds(30));
+  /// Over TLS. Texts that cannot be used make connect() fail with kInvalidArgument.
+  explicit HttpClient(HttpClientTls tls,
+                      std::chrono::milliseconds timeout = std::chrono::seconds(30));
   ~HttpClient();
   HttpClient(HttpClient&&) noexcept;
   HttpClient& operator=(HttpClient&&) noexcept;
@@ -51,6 +63,9 @@ class HttpClient {
   /// Waits until the server ends the connection.
   /// @returns kConflict if it sends something first.
   Result<void> wait_for_close();
+
+  /// What the server chose by ALPN; "" = nothing, or no TLS.
+  [[nodiscard]] std::string protocol() const;
 
  private:
   struct Impl;

@@ -16,21 +16,19 @@ namespace tangram::extender {
 namespace {
 
 namespace beast = boost::beast;
-using Message = http::request<http::string_body>;
-
 std::string_view view(beast::string_view text) { return {text.data(), text.size()}; }
 
 /// A body whose length the parser cannot know would be read as the next request.
-bool has_unreadable_coding(const Message& message) {
+bool has_unreadable_coding(const HttpMessage& message) {
   return message.count(http::field::transfer_encoding) > 0 && !message.chunked();
 }
 
 /// RFC 7230 5.4: exactly one Host from HTTP/1.1 on.
-bool lacks_host(const Message& message) {
+bool lacks_host(const HttpMessage& message) {
   return message.version() >= 11 && message.count(http::field::host) != 1;
 }
 
-std::vector<HttpHeader> copy_headers(const Message& message) {
+std::vector<HttpHeader> copy_headers(const HttpMessage& message) {
   std::vector<HttpHeader> headers;
   for (const auto& field : message) {
     headers.push_back({std::string(view(field.name_string())), std::string(view(field.value()))});
@@ -42,16 +40,22 @@ HttpResponse bad_request(const std::string& why) {
   return text_response(400, "bad request: " + why);
 }
 
+HttpResponse come_back(std::string_view sentence) {
+  auto response = text_response(503, sentence);
+  response.headers.push_back({"Retry-After", "1"});
+  return response;
+}
+
 }  // namespace
 
-ReplyForm reply_form(const Message& request) {
+ReplyForm reply_form(const HttpMessage& request) {
   return {.version = request.version(),
           .head = request.method() == http::verb::head,
           .keep_alive = request.keep_alive(),
           .accepts_gzip = accepts_gzip(view(request[http::field::accept_encoding]))};
 }
 
-Result<HttpRequest> decode_request(Message message) {
+Result<HttpRequest> decode_request(HttpMessage message) {
   if (lacks_host(message)) return fail(Errc::kInvalidArgument, "send exactly one Host header");
   if (has_unreadable_coding(message)) {
     return fail(Errc::kInvalidArgument, "the only Transfer-Encoding taken is chunked");
@@ -63,11 +67,11 @@ Result<HttpRequest> decode_request(Message message) {
   request.path = std::move(target->path);
   request.query = std::move(target->query);
   request.headers = copy_headers(message);
-  request.body = std::move(message.body());
+  request.body = std::move(message.body().text);
   return request;
 }
 
-bool wants_continue(const Message& head) {
+bool wants_continue(const HttpMessage& head) {
   return head.version() >= 11 && beast::iequals(head[http::field::expect], "100-continue");
 }
 
@@ -83,16 +87,19 @@ std::optional<HttpResponse> refusal(const boost::system::error_code& error,
                                   std::to_string(options.max_header_bytes) +
                                   " bytes this server takes");
   }
+  if (error == no_room_for_body()) return too_many_bodies();
   const bool broken = error == http::error::end_of_stream || error == http::error::partial_message;
   const auto& protocol = http::make_error_code(http::error::bad_method).category();
   if (broken || error.category() != protocol) return std::nullopt;
   return bad_request("this is not HTTP/1.1 (" + error.message() + ")");
 }
 
-HttpResponse too_many_connections() {
-  auto response = text_response(503, "the server has as many connections as it takes; retry later");
-  response.headers.push_back({"Retry-After", "1"});
-  return response;
+std::optional<HttpResponse> too_many_connections() {
+  return come_back("the server has as many connections as it takes; retry later");
+}
+
+HttpResponse too_many_bodies() {
+  return come_back("the server holds as many requests and answers as it takes; retry later");
 }
 
 void set_head(http::response_header<>& head, const HttpResponse& response) {

@@ -2,12 +2,12 @@
 
 #include "base/result.hpp"
 #include "extender/http_body.hpp"
+#include "extender/http_body_budget.hpp"
 #include "extender/http_types.hpp"
 
 #include <boost/beast/core/error.hpp>
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/message.hpp>
-#include <boost/beast/http/string_body.hpp>
 
 #include <optional>
 #include <string>
@@ -25,22 +25,28 @@ struct ReplyForm {
   bool accepts_gzip = false;
 };
 
-[[nodiscard]] ReplyForm reply_form(const http::request<http::string_body>& request);
+/// A request as the parser makes it.
+using HttpMessage = http::request<CountedBody>;
+
+[[nodiscard]] ReplyForm reply_form(const HttpMessage& request);
 
 /// Checks what the parser does not, and takes the message apart.
 /// @returns kInvalidArgument, to be answered with 400 and the end of the connection.
-Result<HttpRequest> decode_request(http::request<http::string_body> message);
+Result<HttpRequest> decode_request(HttpMessage message);
 
 /// True if the client waits for "100 Continue" before it sends the body.
-[[nodiscard]] bool wants_continue(const http::request<http::string_body>& head);
+[[nodiscard]] bool wants_continue(const HttpMessage& head);
 
-/// The answer to a request that could not be read: 400, 413 or 431. Nothing if
+/// The answer to a request that could not be read: 400, 413, 431 or 503. Nothing if
 /// the connection broke, so that there is nobody to answer.
 [[nodiscard]] std::optional<HttpResponse> refusal(const boost::system::error_code& error,
                                                   const HttpOptions& options);
 
 /// 503 for a connection above the limit.
-[[nodiscard]] HttpResponse too_many_connections();
+[[nodiscard]] std::optional<HttpResponse> too_many_connections();
+
+/// 503 where max_bodies_bytes are held already.
+[[nodiscard]] HttpResponse too_many_bodies();
 
 /// Status line and header fields of `response`, but for the body's length or coding.
 void set_head(http::response_header<>& head, const HttpResponse& response);

@@ -1,20 +1,21 @@
 #include "extender/http_server.hpp"
 
+#include "extender/http_connections.hpp"
 #include "extender/http_session.hpp"
+#include "extender/tls/identity.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl/context.hpp>
 #include <boost/asio/strand.hpp>
 #include <spdlog/spdlog.h>
 
-#include <condition_variable>
 #include <exception>
 #include <limits>
 #include <mutex>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -24,11 +25,8 @@ namespace {
 
 using boost::system::error_code;
 using net::ip::tcp;
-using Session = HttpSession<tcp::socket>;
-
-/// Connections above the limit that may be told so at one time; further ones are
-/// closed without a word. Small: each costs a buffer, and the limit is there to bound memory.
-constexpr std::size_t kMaxTurnedAway = 64;
+using PlainSession = HttpSession<tcp::socket>;
+using TlsSession = HttpSession<net::ssl::stream<tcp::socket>>;
 
 /// Waits after a failed accept. Out of descriptors, accept fails at once and for
 /// as long as connections stay open: without a wait the loop would take a whole core.
@@ -55,8 +53,14 @@ std::string find_fault(const HttpOptions& options) {
       options.max_header_bytes > std::numeric_limits<std::uint16_t>::max()) {
     return "max_header_bytes must lie in 256..65535";
   }
-  const auto shortest = std::min(options.idle_timeout, options.request_timeout);
-  if (shortest.count() <= 0) return "idle_timeout and request_timeout must be above 0";
+  if (options.max_bodies_bytes < options.max_body_bytes) {
+    return "max_bodies_bytes is below max_body_bytes";
+  }
+  const auto shortest =
+      std::min({options.idle_timeout, options.request_timeout, options.handshake_timeout});
+  if (shortest.count() <= 0) {
+    return "idle_timeout, request_timeout and handshake_timeout must be above 0";
+  }
   if (options.drain_timeout.count() < 0) return "drain_timeout must not be below 0";
   return {};
 }
@@ -65,10 +69,11 @@ std::string find_fault(const HttpOptions& options) {
 
 struct HttpServer::Impl {
   explicit Impl(HttpOptions options, HttpHandler handler)
-      : accepting(net::make_strand(io)), acceptor(accepting), backoff(accepting) {
-    context.options = std::move(options);
-    context.handler = std::move(handler);
-  }
+      : context(std::move(options), std::move(handler)),
+        connections(context.options.max_connections),
+        accepting(net::make_strand(io)),
+        acceptor(accepting),
+        backoff(accepting) {}
   ~Impl() {
     try {
       stop();
@@ -85,20 +90,14 @@ struct HttpServer::Impl {
 
   net::awaitable<void> accept_loop();
   void admit(tcp::socket socket);
-  void serve(const std::shared_ptr<Session>& session, bool turn_away);
-  void forget(const std::shared_ptr<Session>& session, bool turn_away);
+  template <class Session>
+  void serve(const std::shared_ptr<Session>& session, HttpConnections::Place place);
   void stop_accepting();
-  bool all_ended_within(std::chrono::milliseconds time);
   void cut_all();
 
   HttpSessionContext context;  // before `io`: coroutines that die with `io` refer to it
+  HttpConnections connections;
   std::atomic<std::uint64_t> accepted = 0;
-  std::atomic<std::uint64_t> rejected = 0;
-
-  std::mutex mutex;  // guards the three below
-  std::condition_variable session_ended;
-  std::set<std::shared_ptr<Session>> sessions;
-  std::size_t turned_away = 0;  // of sessions, those that answer 503
 
   net::io_context io;
   net::executor_work_guard<net::io_context::executor_type> work{io.get_executor()};
@@ -152,30 +151,26 @@ void HttpServer::Impl::admit(tcp::socket socket) {
   error_code ignored;
   socket.set_option(tcp::no_delay(true), ignored);  // a response is one write: nothing to collect
   ++accepted;
-  const std::unique_lock lock(mutex);
-  const bool turn_away = sessions.size() - turned_away >= context.options.max_connections;
-  if (turn_away) ++rejected;
-  const bool drop = context.stopping || (turn_away && turned_away >= kMaxTurnedAway);
-  if (drop) return;
-  const auto session = std::make_shared<Session>(std::move(socket), context, turn_away);
-  sessions.insert(session);
-  if (turn_away) ++turned_away;
-  serve(session, turn_away);
+  const auto place = connections.reserve();
+  if (place == HttpConnections::Place::kNone) return;
+  const bool turn_away = place == HttpConnections::Place::kTurnAway;
+  if (!context.options.tls) {
+    return serve(std::make_shared<PlainSession>(std::move(socket), context, turn_away), place);
+  }
+  const auto identity = context.options.tls->context();
+  net::ssl::stream<tcp::socket> stream(std::move(socket), *identity);
+  serve(std::make_shared<TlsSession>(std::move(stream), context, turn_away), place);
 }
 
-void HttpServer::Impl::serve(const std::shared_ptr<Session>& session, bool turn_away) {
+template <class Session>
+void HttpServer::Impl::serve(const std::shared_ptr<Session>& session,
+                             HttpConnections::Place place) {
+  if (!connections.add(session, place)) return;
   net::co_spawn(session->executor(), session->run(),
-                [this, session, turn_away](const std::exception_ptr& thrown) {
+                [this, session](const std::exception_ptr& thrown) {
                   log_exception("a connection was", thrown);
-                  forget(session, turn_away);
+                  connections.remove(session);
                 });
-}
-
-void HttpServer::Impl::forget(const std::shared_ptr<Session>& session, bool turn_away) {
-  const std::scoped_lock lock(mutex);
-  sessions.erase(session);
-  if (turn_away) --turned_away;
-  session_ended.notify_all();
 }
 
 void HttpServer::Impl::stop_accepting() {
@@ -184,28 +179,20 @@ void HttpServer::Impl::stop_accepting() {
     acceptor.close(ignored);
     backoff.cancel();
   });
-  const std::scoped_lock lock(mutex);
-  for (const auto& session : sessions) session->drain();
-}
-
-bool HttpServer::Impl::all_ended_within(std::chrono::milliseconds time) {
-  std::unique_lock lock(mutex);
-  return session_ended.wait_for(lock, time, [this] { return sessions.empty(); });
+  connections.close();
 }
 
 void HttpServer::Impl::cut_all() {
-  std::unique_lock lock(mutex);
-  spdlog::warn("{} connections did not end within the drain timeout of {} ms and are cut",
-               sessions.size(), context.options.drain_timeout.count());
-  for (const auto& session : sessions) session->cut();
-  session_ended.wait(lock, [this] { return sessions.empty(); });
+  const std::size_t left = connections.cut_all();
+  spdlog::warn("{} connections did not end within the drain timeout of {} ms and were cut", left,
+               context.options.drain_timeout.count());
 }
 
 void HttpServer::Impl::stop() {
   std::call_once(stopped, [this] {
     context.stopping = true;
     stop_accepting();
-    if (!threads.empty() && !all_ended_within(context.options.drain_timeout)) cut_all();
+    if (!threads.empty() && !connections.all_ended_within(context.options.drain_timeout)) cut_all();
     work.reset();
     for (auto& thread : threads) thread.join();
   });
@@ -239,15 +226,14 @@ HttpServer::~HttpServer() = default;
 std::uint16_t HttpServer::port() const { return impl_->port; }
 
 HttpCounters HttpServer::counters() const {
-  HttpCounters counters;
-  {
-    const std::scoped_lock lock(impl_->mutex);
-    counters.open = impl_->sessions.size() - impl_->turned_away;
-  }
-  counters.accepted = impl_->accepted;
-  counters.rejected = impl_->rejected;
-  counters.requests = impl_->context.requests;
-  return counters;
+  const auto connections = impl_->connections.counts();
+  return {.open = connections.open,
+          .accepted = impl_->accepted,
+          .rejected = connections.turned_away,
+          .evicted = connections.evicted,
+          .handshakes_failed = impl_->context.handshakes_failed,
+          .bodies_refused = impl_->context.bodies_refused,
+          .requests = impl_->context.requests};
 }
 
 void HttpServer::stop() { impl_->stop(); }

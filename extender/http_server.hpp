@@ -10,17 +10,22 @@ namespace tangram::extender {
 
 /// Since the start, but for `open`.
 struct HttpCounters {
-  std::uint64_t open = 0;      ///< connections being served now
-  std::uint64_t accepted = 0;  ///< connections, rejected ones included
-  std::uint64_t rejected = 0;  ///< connections above the limit: answered 503, or just closed
-  std::uint64_t requests = 0;  ///< handed to the handler
+  std::uint64_t open = 0;               ///< connections being served now
+  std::uint64_t accepted = 0;           ///< connections, those turned away included
+  std::uint64_t rejected = 0;           ///< found all places taken: answered 503, or just closed
+  std::uint64_t evicted = 0;            ///< cut while they waited for their client, for a newcomer
+  std::uint64_t handshakes_failed = 0;  ///< TLS that was none, not accepted, or not ended in time
+  std::uint64_t bodies_refused = 0;     ///< answered 503: the bodies held took all their memory
+  std::uint64_t requests = 0;           ///< handed to the handler
 };
 
-/// An HTTP/1.1 server: plain TCP, its own threads, one strand per connection.
+/// An HTTP/1.1 server, over TLS where the options say who it is: its own threads, one strand per
+/// connection.
 ///
-/// Requests of one connection are answered one at a time, in order. It refuses,
-/// and then closes the connection: a large body (413), a large header (431), what
-/// is not HTTP (400), a connection too many (503). Slow clients are cut off.
+/// Requests of one connection are answered one at a time, in order. It refuses, and then closes
+/// the connection: a large body (413), a large header (431), what is not HTTP (400), a connection
+/// or a body too many (503). Slow clients are cut off, by time, and at once where others need the
+/// place.
 ///
 /// Threads: every call from any thread, except that stop() and the destructor
 /// must not be called by a handler: they would wait for themselves.

@@ -1,24 +1,26 @@
 #pragma once
 
 #include "extender/http_body.hpp"
+#include "extender/http_body_budget.hpp"
+#include "extender/http_connections.hpp"
 #include "extender/http_protocol.hpp"
 #include "extender/http_reply_box.hpp"
+#include "extender/http_stream.hpp"
 #include "extender/http_types.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/core/stream_traits.hpp>
 #include <boost/beast/http/chunk_encode.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/serializer.hpp>
+#include <boost/beast/http/string_body.hpp>
 #include <boost/beast/http/write.hpp>
 
 #include <algorithm>
@@ -33,14 +35,18 @@
 /// One connection. Internal: only the server and its tests include this heavy header.
 namespace tangram::extender {
 
-namespace net = boost::asio;
-
 /// What all sessions of a server share. Outlives them.
 struct HttpSessionContext {
-  HttpOptions options;
-  HttpHandler handler;
+  HttpSessionContext(HttpOptions with, HttpHandler answers)
+      : options(std::move(with)), handler(std::move(answers)), bodies(options.max_bodies_bytes) {}
+
+  const HttpOptions options;
+  const HttpHandler handler;
+  BodyBudget bodies;
   std::atomic<bool> stopping = false;
-  std::atomic<std::uint64_t> requests = 0;  ///< handed to the handler
+  std::atomic<std::uint64_t> requests = 0;           ///< handed to the handler
+  std::atomic<std::uint64_t> bodies_refused = 0;     ///< answered 503 for want of memory
+  std::atomic<std::uint64_t> handshakes_failed = 0;  ///< or not ended in time
 };
 
 /// Per read. Large enough for a name-only filter call in one go.
@@ -50,40 +56,18 @@ inline constexpr std::size_t kReadBytes = 16'384;
 /// a socket closed with unread data resets the connection, and the response may be lost.
 inline constexpr std::chrono::milliseconds kLingerTime{2'000};
 
-/// Closes the layer that owns the connection; what waits on it ends with an error.
-template <class Stream>
-void close_stream(Stream& stream) {
-  auto& lowest = boost::beast::get_lowest_layer(stream);
-  boost::system::error_code ignored;
-  if constexpr (requires { lowest.close(ignored); }) {
-    lowest.close(ignored);
-  } else {
-    lowest.close();
-  }
-}
-
-/// Ends one direction where the stream has two: after `shutdown_receive` what has
-/// arrived can still be read, then comes the end.
-template <class Stream>
-void shutdown_stream(Stream& stream, net::socket_base::shutdown_type direction) {
-  auto& lowest = boost::beast::get_lowest_layer(stream);
-  boost::system::error_code ignored;
-  if constexpr (requires { lowest.shutdown(direction, ignored); }) {
-    lowest.shutdown(direction, ignored);
-  }
-}
-
 /// Serves the requests of one connection, one after the other.
 ///
-///     idle --first byte--> reading --> answering --> writing --keep-alive--> idle
-///       |                     |            |             |
-///       +---- idle_timeout, broken, refused, cut, last response ----> closed
+///     (TLS handshake) --> idle --first byte--> reading --> answering --> writing --> idle ...
+///           |               |                    |            |             |
+///           +------ a timeout, broken, refused, cut, last response --> farewell --> closed
 ///
 /// Everything runs on the stream's executor, which must be a strand (or one
 /// thread); drain() and cut() may be called from any thread.
 /// `Stream` is any asynchronous stream of Asio: a socket, TLS over one, a test's.
 template <class Stream>
-class HttpSession : public std::enable_shared_from_this<HttpSession<Stream>> {
+class HttpSession final : public HttpConnection,
+                          public std::enable_shared_from_this<HttpSession<Stream>> {
  public:
   /// @param turn_away  answer the first request with 503, whatever it asks
   HttpSession(Stream stream, HttpSessionContext& context, bool turn_away);
@@ -93,24 +77,24 @@ class HttpSession : public std::enable_shared_from_this<HttpSession<Stream>> {
   /// The life of the connection; to be spawned on the stream's executor.
   net::awaitable<void> run();
 
-  /// Ends the connection if it is idle; else the answer in the making is its last.
-  void drain();
-
-  /// Ends the connection at once.
-  void cut();
+  void drain() override;
+  void cut() override;
 
  private:
-  using Parser = http::request_parser<http::string_body>;
+  using Parser = http::request_parser<CountedBody>;
   using Head = http::response<http::empty_body>;
 
   // The verbs of run(), in their order. Each returns false if the connection is to end.
+  net::awaitable<bool> meet();
   net::awaitable<bool> request_begins();
   net::awaitable<bool> exchange();
-  net::awaitable<bool> answer(http::request<http::string_body> message);
-  net::awaitable<bool> respond(HttpResponse response, ReplyForm form);
-  net::awaitable<void> linger();
+  net::awaitable<bool> answer(HttpMessage message);
+  net::awaitable<bool> respond(HttpResponse response, ReplyForm form, BodyShare share);
+  net::awaitable<void> part();
 
-  net::awaitable<boost::system::error_code> receive(Parser& parser);
+  net::awaitable<boost::system::error_code> receive_body(Parser& parser);
+  std::optional<HttpResponse> explain(const boost::system::error_code& error);
+  std::optional<HttpResponse> ask_gate(const HttpMessage& head) const;
   net::awaitable<bool> refuse(HttpResponse response);
   net::awaitable<std::optional<HttpResponse>> ask_handler(HttpRequest request);
 
@@ -120,13 +104,14 @@ class HttpSession : public std::enable_shared_from_this<HttpSession<Stream>> {
   net::awaitable<bool> write_piece(const std::string& piece, bool chunked);
 
   void give_up_after(std::chrono::milliseconds time);
-  void no_deadline() { deadline_.expires_at(std::chrono::steady_clock::time_point::max()); }
+  void no_deadline();
 
   static std::size_t buffer_limit(const HttpOptions& options);
 
   Stream stream_;
   HttpSessionContext& context_;
   const bool turn_away_;
+  std::shared_ptr<const TlsClient> client_;  // null = a stranger
   boost::beast::flat_buffer buffer_;
   net::steady_timer deadline_;
   net::steady_timer bell_;  // never expires; cancelled to say "look again"
@@ -155,14 +140,32 @@ std::size_t HttpSession<Stream>::buffer_limit(const HttpOptions& options) {
 template <class Stream>
 net::awaitable<void> HttpSession<Stream>::run() {
   const auto self = this->shared_from_this();
-  bool goes_on = true;
+  const bool met = co_await meet();
+  bool goes_on = met;
   while (goes_on) {
     goes_on = co_await request_begins();
     if (goes_on) goes_on = co_await exchange();
   }
-  if (unread_ || buffer_.size() > 0) co_await linger();
+  if (met) co_await part();
   no_deadline();
   close_stream(stream_);
+}
+
+template <class Stream>
+net::awaitable<bool> HttpSession<Stream>::meet() {
+  if (!kIsTls<Stream>) co_return true;
+  idle_ = true;  // a drain need not wait for it
+  give_up_after(context_.options.handshake_timeout);
+  if (context_.stopping) shutdown_stream(stream_, net::socket_base::shutdown_receive);
+  const bool shaken = co_await shake_hands(stream_);
+  idle_ = false;
+  if (!shaken) {
+    context_.handshakes_failed.fetch_add(1, std::memory_order_relaxed);
+    co_return false;
+  }
+  client_ = client_of(stream_);
+  if (client_) this->rise_to(Standing::kVerified);
+  co_return true;
 }
 
 template <class Stream>
@@ -203,29 +206,51 @@ template <class Stream>
 net::awaitable<bool> HttpSession<Stream>::exchange() {
   give_up_after(context_.options.request_timeout);
   Parser parser;
+  parser.get().body().share = BodyShare(context_.bodies);
   parser.header_limit(static_cast<std::uint32_t>(context_.options.max_header_bytes));
   parser.body_limit(context_.options.max_body_bytes);
-  const boost::system::error_code error = co_await receive(parser);
-  if (error) {
-    auto answer_to_error = refusal(error, context_.options);
-    if (!answer_to_error) co_return false;
-    co_return co_await refuse(std::move(*answer_to_error));
+  boost::system::error_code error;
+  co_await http::async_read_header(stream_, buffer_, parser,
+                                   net::redirect_error(net::use_awaitable, error));
+  if (!error) {
+    auto no = turn_away_ ? too_many_connections() : ask_gate(parser.get());
+    if (no) co_return co_await refuse(std::move(*no));
+    error = co_await receive_body(parser);
   }
-  if (turn_away_) {
-    auto refused = too_many_connections();
-    co_return co_await refuse(std::move(refused));
+  if (error) {
+    auto answer_to_error = explain(error);
+    if (!answer_to_error) co_return false;
+    parser.get().body() = {};  // what has come of it makes room first
+    co_return co_await refuse(std::move(*answer_to_error));
   }
   auto message = parser.release();
   co_return co_await answer(std::move(message));
 }
 
-/// Reads one request; of a connection that is turned away only the header.
+/// Nothing = the request may pass.
 template <class Stream>
-net::awaitable<boost::system::error_code> HttpSession<Stream>::receive(Parser& parser) {
+std::optional<HttpResponse> HttpSession<Stream>::ask_gate(const HttpMessage& head) const {
+  if (!context_.options.gate) return std::nullopt;
+  const auto method = head.method_string();
+  const auto target = head.target();
+  return context_.options.gate({.method = {method.data(), method.size()},
+                                .target = {target.data(), target.size()},
+                                .client = client_.get()});
+}
+
+/// Nothing = the connection broke, and nobody is there to be told.
+template <class Stream>
+std::optional<HttpResponse> HttpSession<Stream>::explain(const boost::system::error_code& error) {
+  if (error == no_room_for_body()) {
+    context_.bodies_refused.fetch_add(1, std::memory_order_relaxed);
+  }
+  return refusal(error, context_.options);
+}
+
+template <class Stream>
+net::awaitable<boost::system::error_code> HttpSession<Stream>::receive_body(Parser& parser) {
   boost::system::error_code error;
-  co_await http::async_read_header(stream_, buffer_, parser,
-                                   net::redirect_error(net::use_awaitable, error));
-  if (error || turn_away_ || parser.is_done()) co_return error;
+  if (parser.is_done()) co_return error;
   if (wants_continue(parser.get())) {
     Head go_on{http::status::continue_, parser.get().version()};
     co_await http::async_write(stream_, go_on, net::redirect_error(net::use_awaitable, error));
@@ -241,20 +266,29 @@ template <class Stream>
 net::awaitable<bool> HttpSession<Stream>::refuse(HttpResponse response) {
   unread_ = true;
   const ReplyForm last;
-  co_return co_await respond(std::move(response), last);
+  BodyShare nothing;
+  co_return co_await respond(std::move(response), last, std::move(nothing));
 }
 
 template <class Stream>
-net::awaitable<bool> HttpSession<Stream>::answer(http::request<http::string_body> message) {
+net::awaitable<bool> HttpSession<Stream>::answer(HttpMessage message) {
   const ReplyForm form = reply_form(message);
+  BodyShare share = std::move(message.body().share);
   auto request = decode_request(std::move(message));
   if (!request) {
     auto refused = text_response(400, "bad request: " + request.error().message);
     co_return co_await refuse(std::move(refused));
   }
+  request->client = client_;
   auto response = co_await ask_handler(std::move(*request));
   if (!response) co_return false;
-  co_return co_await respond(std::move(*response), form);
+  if (!share.grow(response->body.size())) {
+    context_.bodies_refused.fetch_add(1, std::memory_order_relaxed);
+    response = too_many_bodies();
+  }
+  const bool goes_on = co_await respond(std::move(*response), form, std::move(share));
+  if (goes_on) this->rise_to(Standing::kServed);
+  co_return goes_on;
 }
 
 /// @returns nothing if the connection was cut first.
@@ -280,8 +314,11 @@ net::awaitable<std::optional<HttpResponse>> HttpSession<Stream>::ask_handler(Htt
   co_return response;
 }
 
+/// @param share  what the request and the response take of the memory for bodies, until it is out
 template <class Stream>
-net::awaitable<bool> HttpSession<Stream>::respond(HttpResponse response, ReplyForm form) {
+net::awaitable<bool> HttpSession<Stream>::respond(HttpResponse response, ReplyForm form,
+                                                  BodyShare share) {
+  const BodyShare held = std::move(share);
   give_up_after(context_.options.request_timeout);
   if (response.close || context_.stopping) form.keep_alive = false;
   bool written = false;
@@ -371,23 +408,37 @@ net::awaitable<bool> HttpSession<Stream>::write_piece(const std::string& piece, 
   co_return !error;
 }
 
+/// So that the last response arrives: a socket that is closed with unread data resets the
+/// connection. What comes is not looked at any more, not even decrypted.
 template <class Stream>
-net::awaitable<void> HttpSession<Stream>::linger() {
-  shutdown_stream(stream_, net::socket_base::shutdown_send);
-  if (context_.stopping) shutdown_stream(stream_, net::socket_base::shutdown_receive);
+net::awaitable<void> HttpSession<Stream>::part() {
+  const bool unread = unread_ || buffer_.size() > 0;
+  if (!unread && !kIsTls<Stream>) co_return;
   idle_ = true;  // a drain need not wait for it
   give_up_after(std::min(kLingerTime, context_.options.request_timeout));
+  if (context_.stopping) shutdown_stream(stream_, net::socket_base::shutdown_receive);
+  co_await say_goodbye(stream_);
+  if (!unread) co_return;
+  shutdown_stream(stream_, net::socket_base::shutdown_send);
   boost::system::error_code error;
   while (!error) {
     buffer_.clear();
     const auto space = buffer_.prepare(kReadBytes);
-    co_await stream_.async_read_some(space, net::redirect_error(net::use_awaitable, error));
+    co_await boost::beast::get_lowest_layer(stream_).async_read_some(
+        space, net::redirect_error(net::use_awaitable, error));
   }
+}
+
+template <class Stream>
+void HttpSession<Stream>::no_deadline() {
+  this->waits_from(HttpConnection::Instant::max());
+  deadline_.expires_at(HttpConnection::Instant::max());
 }
 
 /// Closes the connection unless another deadline, or none, is set in time.
 template <class Stream>
 void HttpSession<Stream>::give_up_after(std::chrono::milliseconds time) {
+  this->waits_from(std::chrono::steady_clock::now());
   deadline_.expires_after(time);
   deadline_.async_wait([weak = this->weak_from_this()](const boost::system::error_code& error) {
     const auto self = weak.lock();

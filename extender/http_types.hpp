@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +14,16 @@
 /// What passes between the HTTP server and the code that answers. No header of
 /// the HTTP library is needed to write or test a handler.
 namespace tangram::extender {
+
+namespace tls {
+class Identity;
+}
+
+/// A client that proved in the handshake that a certificate is its own, one that the server's
+/// client CA vouches for.
+struct TlsClient {
+  std::vector<std::string> names;  ///< common name, then the DNS names of the certificate
+};
 
 struct HttpHeader {
   std::string name;
@@ -25,6 +37,7 @@ struct HttpRequest {
   std::map<std::string, std::string, std::less<>> query;  ///< decoded; of equal names the first
   std::vector<HttpHeader> headers;                        ///< as sent, in order
   std::string body;
+  std::shared_ptr<const TlsClient> client = {};  ///< null = a stranger
 
   /// The first header of that name, letter case ignored; "" if there is none.
   [[nodiscard]] std::string_view header(std::string_view name) const;
@@ -84,6 +97,17 @@ class Responder {
 /// answered with 500.
 using HttpHandler = std::function<void(HttpRequest request, Responder responder)>;
 
+/// What is known of a request before its body is read.
+struct HttpHead {
+  std::string_view method;
+  std::string_view target;            ///< as sent: path and query, still encoded
+  const TlsClient* client = nullptr;  ///< null = a stranger
+};
+
+/// Says no to a request before its body is read: the answer, after which the connection ends, or
+/// nothing to let it pass. Called on io threads, from many at once; must not wait.
+using HttpGate = std::function<std::optional<HttpResponse>(const HttpHead& head)>;
+
 struct HttpOptions {
   std::string address = "0.0.0.0";  ///< an IP address of this machine; "::" is every one
   std::uint16_t port = 0;           ///< 0: any free one, see HttpServer::port()
@@ -94,8 +118,14 @@ struct HttpOptions {
   std::size_t max_body_bytes = std::size_t{32} << 20;
   /// Larger heads get 431. Go's and most servers' own limit is of this order.
   std::size_t max_header_bytes = std::size_t{16} << 10;
-  /// Further connections get 503. Together with max_body_bytes this bounds memory.
+  /// Where there are more, the one that has waited longest for its client is cut to make room for a
+  /// newcomer, strangers that never got an answer first. Only where all are being answered the
+  /// newcomer gets 503. Each holds at most max_header_bytes and some 100 KiB, TLS included.
   std::size_t max_connections = 1024;
+  /// Bodies of all connections together, of requests and of answers not yet taken; what does not
+  /// fit gets 503. The first kUncountedBodyBytes of each connection are free. Eight of the largest
+  /// requests, and a tenth of what the service needs for a large cluster.
+  std::size_t max_bodies_bytes = std::size_t{256} << 20;
 
   /// A connection without a request is closed after this. Go's client keeps idle
   /// connections for 90 s and does not repeat a POST on one the server just
@@ -106,6 +136,13 @@ struct HttpOptions {
   std::chrono::milliseconds request_timeout{30'000};
   /// How long stop() waits for requests in flight.
   std::chrono::milliseconds drain_timeout{10'000};
+
+  /// Who the server is; null = it speaks plain HTTP.
+  std::shared_ptr<tls::Identity> tls = {};
+  /// From the connection's first byte to the end of the TLS handshake, which takes two round trips.
+  std::chrono::milliseconds handshake_timeout{10'000};
+  /// Empty = everything passes.
+  HttpGate gate = {};
 };
 
 }  // namespace tangram::extender

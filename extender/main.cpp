@@ -1,11 +1,13 @@
 // tangram-extender: wiring only.
 
 #include "base/clock.hpp"
+#include "base/descriptors.hpp"
 #include "base/file.hpp"
 #include "base/signals.hpp"
 #include "config/config.hpp"
 #include "extender/app.hpp"
 #include "extender/grant_key_command.hpp"
+#include "extender/tls/certificates_command.hpp"
 #include "kube/local_api.hpp"
 #include "kube/rest_api.hpp"
 #include "kube/rest_config.hpp"
@@ -116,8 +118,41 @@ kube::EventReporter reporter() {
   return reporter;
 }
 
+/// Beside the server's connections: those of webhook and metrics, newcomers that are being turned
+/// away, files, and what goes to the API server.
+constexpr std::size_t kOtherDescriptors = 700;
+
+void make_room_for_connections(const config::Config& config) {
+  const std::size_t may = raise_descriptor_limit();
+  const auto wanted = static_cast<std::size_t>(config.server.max_connections) + kOtherDescriptors;
+  if (may >= wanted) return;
+  spdlog::warn(
+      "this process may open {} descriptors and may need {}: where they run out, the API "
+      "server cannot be reached; raise the limit (ulimit -Hn), or lower "
+      "server.max_connections",
+      may, wanted);
+}
+
+std::string where_it_listens(const config::Config& config, const extender::App& app) {
+  const auto place = [](const config::Endpoint& endpoint, std::uint16_t port) {
+    return to_string(config::Endpoint{endpoint.address, port});
+  };
+  std::string text = place(config.server.listen, app.port());
+  text += config.tls.certificate.empty() ? " (plain HTTP)"
+          : config.tls.client_ca.empty() ? " (TLS)"
+                                         : " (TLS, verbs for verified clients)";
+  if (config.webhook.listen) {
+    text += ", webhook on " + place(*config.webhook.listen, app.webhook_port()) + " (TLS)";
+  }
+  if (config.metrics.listen) {
+    text += ", metrics on " + place(*config.metrics.listen, app.metrics_port()) + " (plain HTTP)";
+  }
+  return text;
+}
+
 Result<void> serve(const config::Config& config) {
   const sigset_t signals = block_stop_signals();
+  make_room_for_connections(config);
   const SystemClock clock;
   auto api = open_cluster(config.kube, clock);
   if (!api) return api.error();
@@ -127,8 +162,7 @@ Result<void> serve(const config::Config& config) {
                                             .random = dice(),
                                             .reporter = reporter()});
   if (!app) return app.error();
-  spdlog::info("tangram-extender {} listens on {}:{}", kVersion, config.server.listen.address,
-               (*app)->port());
+  spdlog::info("tangram-extender {} listens on {}", kVersion, where_it_listens(config, **app));
   int signal = 0;
   sigwait(&signals, &signal);
   spdlog::info("signal {}: answering what is under way, then stopping", signal);
@@ -158,10 +192,28 @@ int run(const Options& options) {
 int print(const Result<std::string>& made) {
   if (!made) {
     std::cerr << "tangram-extender: " << made.error().message << "\n";
-    return kFailed;
+    return made.error().code == Errc::kInvalidArgument ? kBadUsage : kFailed;
   }
   std::cout << *made;
   return 0;
+}
+
+/// Certificates of one's own, for a trial.
+CLI::App* add_certificates(CLI::App& cli, extender::tls::CertificatesOrder& order) {
+  CLI::App* const command = cli.add_subcommand(
+      "certificates",
+      "Make a CA, a certificate for the server and one for kube-scheduler, for a trial, and say\n"
+      "what to do with them. Nothing is overwritten.");
+  command->add_option("--dir", order.folder, "Folder for the files")->required();
+  command
+      ->add_option("--host", order.hosts,
+                   "DNS name or IP address by which clients call the server, beside those of the\n"
+                   "Services in deploy/scheduler and localhost; may be repeated")
+      ->take_all();
+  command->add_option("--days", order.days, "How long they are valid")->capture_default_str();
+  command->add_flag("--keep-ca-key", order.keep_ca_key,
+                    "Write the CA's key too, to issue more in its name");
+  return command;
 }
 
 }  // namespace
@@ -186,11 +238,14 @@ int main(int argc, char** argv) try {
       "grant-key", "Makes a key that grants are signed with, and says what to do with it");
   grant_key->add_option("--out", key_folder, "A folder, for grant.key and grant.pub")->required();
   cli.set_version_flag("--version", std::string("tangram-extender ") + kVersion);
+  extender::tls::CertificatesOrder certificates;
+  const CLI::App* const make = add_certificates(cli, certificates);
   try {
     cli.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return cli.exit(error) == 0 ? 0 : kBadUsage;
   }
+  if (make->parsed()) return print(extender::tls::make_certificates(certificates, SystemClock()));
   if (*grant_key) return print(extender::make_grant_key(key_folder));
   return run(options);
 } catch (const std::exception& error) {

@@ -26,6 +26,12 @@ constexpr std::array<BindOutcome, kBindOutcomes> kAllOutcomes{
     BindOutcome::kRefused,    BindOutcome::kUnknown,      BindOutcome::kInvalid,
     BindOutcome::kUnavailable};
 
+constexpr std::array<AdmissionCall, kAdmissionCalls> kAllCalls{AdmissionCall::kMutate,
+                                                               AdmissionCall::kValidate};
+constexpr std::array<AdmissionOutcome, kAdmissionOutcomes> kAllAdmissions{
+    AdmissionOutcome::kAllowed, AdmissionOutcome::kPatched, AdmissionOutcome::kRefused,
+    AdmissionOutcome::kUnreadable};
+
 constexpr std::array<kube::EvictionOutcome, 4> kAllEvictions{
     kube::EvictionOutcome::kEvicted, kube::EvictionOutcome::kGone, kube::EvictionOutcome::kRefused,
     kube::EvictionOutcome::kFailed};
@@ -66,6 +72,16 @@ struct Metrics::Families {
             .Name("tangram_evictions_total")
             .Help("Evictions asked for of pods that can never start, by result.")
             .Register(registry);
+    auto& admission_results =
+        prometheus::BuildCounter()
+            .Name("tangram_admission_requests_total")
+            .Help("Requests of the API server to the admission webhook, by result.")
+            .Register(registry);
+    auto& admission_durations =
+        prometheus::BuildHistogram()
+            .Name("tangram_admission_request_duration_seconds")
+            .Help("Time to answer a request of the API server to the admission webhook.")
+            .Register(registry);
     // Made up front, so that every series is there from the first scrape on.
     for (const Verb verb : kAllVerbs) {
       duration[static_cast<std::size_t>(verb)] =
@@ -74,6 +90,16 @@ struct Metrics::Families {
     for (const BindOutcome outcome : kAllOutcomes) {
       binds[static_cast<std::size_t>(outcome)] =
           &bind_results.Add({{"result", std::string(to_string(outcome))}});
+    }
+    for (const AdmissionCall call : kAllCalls) {
+      const std::string operation(to_string(call));
+      const auto place = static_cast<std::size_t>(call);
+      admission_duration[place] =
+          &admission_durations.Add({{"operation", operation}}, kLatencyBuckets);
+      for (const AdmissionOutcome outcome : kAllAdmissions) {
+        admissions[place][static_cast<std::size_t>(outcome)] = &admission_results.Add(
+            {{"operation", operation}, {"result", std::string(to_string(outcome))}});
+      }
     }
     for (const kube::EvictionOutcome outcome : kAllEvictions) {
       evictions[static_cast<std::size_t>(outcome)] =
@@ -86,10 +112,28 @@ struct Metrics::Families {
     counter.Increment(static_cast<double>(to) - counter.Value());
   }
 
+  void set(const std::string& name, const ListenerGauges& listener) {
+    const prometheus::Labels label{{"listener", name}};
+    const auto shed_by = [&](const char* what, std::uint64_t count) {
+      raise(shed.Add({{"listener", name}, {"what", what}}), count);
+    };
+    connections.Add(label).Set(static_cast<double>(listener.http.open));
+    shed_by("connection", listener.http.rejected);
+    shed_by("evicted", listener.http.evicted);
+    shed_by("body", listener.http.bodies_refused);
+    if (!listener.certificate_expires) return;
+    shed_by("handshake", listener.http.handshakes_failed);
+    raise(reload_failures.Add(label), listener.reload_failures);
+    certificate_expiry.Add(label).Set(
+        std::chrono::duration<double>(listener.certificate_expires->time_since_epoch()).count());
+  }
+
   prometheus::Registry registry;
   std::array<prometheus::Histogram*, kVerbs> duration{};
   std::array<prometheus::Counter*, kBindOutcomes> binds{};
   std::array<prometheus::Counter*, kAllEvictions.size()> evictions{};
+  std::array<prometheus::Histogram*, kAdmissionCalls> admission_duration{};
+  std::array<std::array<prometheus::Counter*, kAdmissionOutcomes>, kAdmissionCalls> admissions{};
 
   prometheus::Gauge& nodes = gauge(registry, "tangram_nodes", "Nodes in the books.").Add({});
   prometheus::Gauge& cards = gauge(registry, "tangram_cards", "Cards in the books.").Add({});
@@ -147,6 +191,26 @@ struct Metrics::Families {
           .Add({});
   std::vector<prometheus::Gauge*> by_key;  ///< of the two families above, since the last scrape
   std::vector<prometheus::Gauge*> known;
+  prometheus::Family<prometheus::Gauge>& connections =
+      gauge(registry, "tangram_http_connections", "Connections being served, by listener.");
+  prometheus::Family<prometheus::Counter>& shed =
+      prometheus::BuildCounter()
+          .Name("tangram_http_shed_total")
+          .Help(
+              "What was turned away or cut to stay within limits, by listener and what: connection "
+              "(all were busy), evicted (one that waited for its client), body (no memory for "
+              "it), handshake (TLS that failed).")
+          .Register(registry);
+  prometheus::Family<prometheus::Gauge>& certificate_expiry =
+      gauge(registry, "tangram_tls_certificate_expiry_timestamp_seconds",
+            "When the certificate in force expires, by listener.");
+  prometheus::Family<prometheus::Counter>& reload_failures =
+      prometheus::BuildCounter()
+          .Name("tangram_tls_reload_failures_total")
+          .Help(
+              "Changes of the TLS files that could not be used, so that the former certificate "
+              "stayed in force, by listener.")
+          .Register(registry);
   std::mutex scrape;  ///< one scrape sets the gauges and reads them in one go
 };
 
@@ -160,6 +224,12 @@ void Metrics::request_done(Verb verb, std::chrono::nanoseconds took) {
 
 void Metrics::bind_done(BindOutcome outcome) {
   families_->binds[static_cast<std::size_t>(outcome)]->Increment();
+}
+
+void Metrics::admission_done(const AdmissionService::Done& done) {
+  const auto call = static_cast<std::size_t>(done.call);
+  families_->admissions[call][static_cast<std::size_t>(done.outcome)]->Increment();
+  families_->admission_duration[call]->Observe(std::chrono::duration<double>(done.took).count());
 }
 
 void Metrics::eviction_done(kube::EvictionOutcome outcome) {
@@ -214,6 +284,7 @@ std::string Metrics::text(const Gauges& gauges) {
   for (const std::string& key : gauges.grant_keys_known) known.emplace_back(key, 1);
   replace_series(f.known_keys, f.known, known);
   f.stale_keys.Set(gauges.grant_keys_stale ? 1 : 0);
+  for (const auto& [name, listener] : gauges.listeners) f.set(name, listener);
   return prometheus::TextSerializer().Serialize(f.registry.Collect());
 }
 

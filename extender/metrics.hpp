@@ -1,14 +1,18 @@
 #pragma once
 
+#include "base/clock.hpp"
+#include "extender/admission/service.hpp"
 #include "extender/binder.hpp"
 #include "extender/evictor.hpp"
 #include "extender/findings.hpp"
+#include "extender/http_server.hpp"
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +21,12 @@ namespace tangram::extender {
 enum class Verb { kFilter, kPrioritize, kBind, kPreempt };
 inline constexpr std::size_t kVerbs = 4;
 [[nodiscard]] std::string_view to_string(Verb verb);
+
+struct ListenerGauges {
+  HttpCounters http;
+  std::optional<WallTime> certificate_expires;  ///< nothing = plain HTTP
+  std::uint64_t reload_failures = 0;
+};
 
 /// Values read from the parts at the moment of a scrape.
 struct Gauges {
@@ -40,6 +50,7 @@ struct Gauges {
   std::map<std::string, std::size_t> grants_by_key;
   std::vector<std::string> grant_keys_known;  ///< ids
   bool grant_keys_stale = false;
+  std::map<std::string, ListenerGauges> listeners;  ///< by name
 };
 
 /// GET /metrics: what the service itself does. Its size does not depend on the cluster's.
@@ -53,6 +64,7 @@ class Metrics {
 
   void request_done(Verb verb, std::chrono::nanoseconds took);
   void bind_done(BindOutcome outcome);
+  void admission_done(const AdmissionService::Done& done);
   void eviction_done(kube::EvictionOutcome outcome);
 
   /// The page, in the Prometheus text format.

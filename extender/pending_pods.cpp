@@ -25,9 +25,9 @@ void PendingPods::erase(std::string_view uid) {
   by_uid_.erase(found);
 }
 
-void PendingPods::retain(const std::set<std::string, std::less<>>& uids) {
+void PendingPods::retain(const std::function<bool(const std::string& uid)>& keep) {
   const std::scoped_lock lock(mutex_);
-  std::erase_if(by_uid_, [&](const auto& entry) { return !uids.contains(entry.first); });
+  std::erase_if(by_uid_, [&](const auto& entry) { return !keep(entry.first); });
   std::erase_if(uid_by_name_, [&](const auto& entry) { return !by_uid_.contains(entry.second); });
   std::erase_if(nominated_, [&](const auto& uid) { return !by_uid_.contains(uid); });
 }

@@ -22,8 +22,8 @@ class PendingPods {
  public:
   void put(kube::Pod pod);
   void erase(std::string_view uid);
-  /// Keeps only the pods that are named.
-  void retain(const std::set<std::string, std::less<>>& uids);
+  /// Drops the pods whose UID is not to be kept.
+  void retain(const std::function<bool(const std::string& uid)>& keep);
 
   /// @returns null if there is none
   [[nodiscard]] PodPtr find(std::string_view uid) const;

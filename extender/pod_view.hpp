@@ -25,7 +25,9 @@ class PodView {
   // NOLINTNEXTLINE(google-explicit-constructor): a snapshot as it stands is a view too
   PodView(const model::ClusterSnapshot& cluster) : cluster_(&cluster) {}
 
-  [[nodiscard]] std::optional<model::ClusterSnapshot::Found> lookup(std::string_view name) const;
+  /// @param guess  where it may stand
+  [[nodiscard]] std::optional<model::ClusterSnapshot::Found> lookup(
+      std::string_view name, model::NodeIndex guess = kReplaced) const;
   /// @returns null for a node that is not known or not present
   [[nodiscard]] const model::NodeState* find(std::string_view name) const;
   void replace(model::NodeState node);

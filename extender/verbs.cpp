@@ -20,23 +20,20 @@ constexpr std::string_view kBoundElsewhere =
     "an earlier bind of this pod to a node that is not asked about may still take effect; try "
     "again";
 
-/// Chooses by the plan's policy, through what it remembers of unchanged nodes.
-class Chooser {
+/// Judges nodes by the plan's policy, through what is remembered of unchanged ones.
+class Judging {
  public:
-  explicit Chooser(const PodPlan& plan)
+  explicit Judging(const PodPlan& plan)
       : plan_(plan), pass_(plan.policies->cache.open(*plan.policy, plan.demand)) {}
 
-  const std::optional<policies::Choice>& operator()(model::NodeIndex index,
-                                                    const model::NodeState& node) {
-    if (index != PodView::kReplaced) return pass_.choose(index, node);
-    uncached_ = plan_.policy->choose(plan_.demand, node);
-    return uncached_;
+  policies::Verdict operator()(model::NodeIndex index, const model::NodeState& node) {
+    if (index != PodView::kReplaced) return pass_.judge(index, node);
+    return policies::ChoiceCache::judge(*plan_.policy, plan_.demand, node);
   }
 
  private:
   const PodPlan& plan_;
   policies::ChoiceCache::Pass pass_;
-  std::optional<policies::Choice> uncached_;
 };
 
 }  // namespace
@@ -55,16 +52,15 @@ std::string Verbs::filter(std::string text) {
   fit_to_pod(cluster, args->pod, "", parts_.pending, parts_.policies);
   FilterResult result;
   {
-    Chooser choose(*plan);
+    Judging judge(*plan);
     // Something besides us refused a node to this pod. One name at a time shows which one it is,
     // whatever the scheduler's own scores prefer.
     const std::size_t short_list = refused.empty() ? settings_.short_list : 1;
-    result = extender::filter(args->node_names, plan->demand, cluster, std::ref(choose), refused,
+    result = extender::filter(args->node_names, plan->demand, cluster, std::ref(judge), refused,
                               short_list);
-    if (!result.kept.empty() && plan->demand.gpu.asks_gpu()) {
-      const auto best = cluster.lookup(args->node_names[result.kept.front()]);
-      hold(args->pod, *plan, *best->node, *choose(best->index, *best->node));
-    }
+  }
+  if (!result.kept.empty() && plan->demand.gpu.asks_gpu()) {
+    hold(args->pod, *plan, *cluster.find(args->node_names[result.kept.front()]));
   }
   if (result.kept.empty() &&
       fits_without(standing.unsettled, args->node_names, plan->demand, cluster, *plan->policy)) {
@@ -95,11 +91,12 @@ std::string Verbs::repeat_offer(const FilterArgs& args, const std::string& node)
   return encode(args, only);
 }
 
-void Verbs::hold(const kube::Pod& pod, const PodPlan& plan, const model::NodeState& node,
-                 const policies::Choice& choice) {
+void Verbs::hold(const kube::Pod& pod, const PodPlan& plan, const model::NodeState& node) {
   if (settings_.hold_ttl == std::chrono::milliseconds{0}) return;
+  const auto choice = plan.policy->choose(plan.demand, node);
+  if (!choice) return;
   model::Holding holding = holding_for(pod, node.name, plan.demand,
-                                       model::grants_of(plan.demand.gpu, node, choice.placement));
+                                       model::grants_of(plan.demand.gpu, node, choice->placement));
   parts_.books.apply([&](model::Ledger& ledger) {
     // Refused if the node changed meanwhile: then nothing is held, and bind decides.
     return ledger.hold(std::move(holding), settings_.hold_ttl).has_value();
@@ -127,8 +124,8 @@ std::string Verbs::prioritize(std::string text) const {
   });
   PodView cluster(*snapshot);
   fit_to_pod(cluster, args->pod, held_on, parts_.pending, parts_.policies);
-  Chooser choose(*plan);
-  return encode(extender::prioritize(args->node_names, cluster, std::ref(choose),
+  Judging judge(*plan);
+  return encode(extender::prioritize(args->node_names, cluster, std::ref(judge),
                                      parts_.offers.refused(args->pod.uid)));
 }
 

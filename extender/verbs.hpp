@@ -67,8 +67,7 @@ class Verbs {
   };
   [[nodiscard]] Standing stand(const std::string& uid);
   [[nodiscard]] std::string repeat_offer(const FilterArgs& args, const std::string& node) const;
-  void hold(const kube::Pod& pod, const PodPlan& plan, const model::NodeState& node,
-            const policies::Choice& choice);
+  void hold(const kube::Pod& pod, const PodPlan& plan, const model::NodeState& node);
   void remember_offer(const FilterArgs& args, const FilterResult& result);
 
   Parts parts_;

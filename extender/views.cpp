@@ -81,7 +81,13 @@ void write_request(Writer& out, const model::GpuRequest& request) {
   out.member("isolation", to_string(request.isolation));
   out.key("models").begin_array();
   for (const std::string& glob : request.models) out.string(glob);
-  out.end_array().key("containers").begin_array();
+  out.end_array();
+  if (!request.card_ids.empty()) {
+    out.key("uuids").begin_array();
+    for (const std::string& glob : request.card_ids) out.string(glob);
+    out.end_array();
+  }
+  out.key("containers").begin_array();
   for (const model::ContainerRequest& container : request.containers) {
     out.begin_object().member("name", container.container).member("count", container.count);
     switch (container.share.form) {

@@ -3,6 +3,8 @@
 #include "base/json.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <utility>
 
 namespace tangram::kube {
@@ -100,7 +102,9 @@ void read_spec(json::Reader& in, DisruptionBudget& budget) {
 void read_status(json::Reader& in, DisruptionBudget& budget) {
   in.object([&](std::string_view key) {
     if (key == "disruptionsAllowed") {
-      budget.allowed = static_cast<int>(in.integer());
+      // A count of 32 bits; whatever a server says beyond that means none, or all there are.
+      budget.allowed = static_cast<int>(
+          std::clamp<std::int64_t>(in.integer(), 0, std::numeric_limits<std::int32_t>::max()));
     } else if (key == "disruptedPods") {
       in.object([&](std::string_view pod) {
         budget.disrupted.emplace(pod);

@@ -1,10 +1,7 @@
 #include "kube/json_doc.hpp"
 
 #include "base/json.hpp"
-
-#include <rapidjson/document.h>
-#include <rapidjson/stringbuffer.h>
-#include <rapidjson/writer.h>
+#include "base/rapidjson.hpp"
 
 #include <utility>
 

@@ -3,6 +3,7 @@
 #include "base/json.hpp"
 #include "kube/json_doc.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -11,9 +12,11 @@ namespace tangram::kube {
 namespace {
 
 /// What Kubernetes' schema allows, and what no sum overflows with.
+constexpr std::int64_t kMostInt32 = std::numeric_limits<std::int32_t>::max();
+
 std::int64_t read_int32(json::Reader& in) {
   const std::int64_t number = in.integer();
-  if (number >= 0 && number <= std::numeric_limits<std::int32_t>::max()) return number;
+  if (number >= 0 && number <= kMostInt32) return number;
   in.fail(std::to_string(number) + " is no count of 32 bits");
   return 0;
 }
@@ -103,7 +106,7 @@ LeaseRecord claimed(const LeaseRecord& before, const std::string& identity,
           .duration = duration,
           .acquire_time = ours && !before.acquire_time.empty() ? before.acquire_time : time,
           .renew_time = time,
-          .transitions = before.transitions + (ours ? 0 : 1)};
+          .transitions = std::min(before.transitions + (ours ? 0 : 1), kMostInt32)};
 }
 
 LeaseRecord given_back(const LeaseRecord& before, WallTime now) {

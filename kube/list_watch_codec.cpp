@@ -1,9 +1,8 @@
 #include "kube/list_watch_codec.hpp"
 
 #include "base/json.hpp"
+#include "base/json_scan.hpp"
 #include "base/quote.hpp"
-
-#include <string_view>
 
 namespace tangram::kube {
 
@@ -11,33 +10,52 @@ namespace {
 
 constexpr std::string_view kListEnds = "k8s.io/initial-events-end";
 
-void read_metadata(json::Reader& in, WatchEvent& event) {
-  std::string ns;
-  std::string name;
-  in.object([&](std::string_view member) {
-    if (member == "resourceVersion") {
-      event.version = in.string();
-    } else if (member == "namespace") {
-      ns = in.string_or_null();
-    } else if (member == "name") {
-      name = in.string_or_null();
-    } else if (member == "annotations") {
-      in.object([&](std::string_view annotation) {
-        if (annotation != kListEnds) return in.skip();
-        event.ends_list = in.string() == "true";
-      });
-    } else {
-      in.skip();
-    }
-  });
-  event.key = ns + "/" + name;
+Error not_an_object(std::string_view what) {
+  return fail(Errc::kInvalidArgument, std::string(what) + " is no JSON object");
 }
 
-void read_object(json::Reader& in, WatchEvent& event) {
+/// What a string says. What servers write here is plain text, so there is hardly ever an escape.
+std::string text_of(std::string_view value) {
+  if (value.find('\\') == std::string_view::npos) return std::string(json::raw_string(value));
+  std::string copy(value);
+  json::Reader in(copy);
+  std::string text(in.string());
+  return in.finish() ? text : "";
+}
+
+/// The members of an object's metadata, unread.
+template <class Member>
+bool for_each_of_metadata(std::string_view object, Member&& member) {
+  bool good = true;
+  const bool whole =
+      json::for_each_member(object, [&](std::string_view key, std::string_view value) {
+        if (key == "metadata") good = json::for_each_member(value, member);
+      });
+  return whole && good;
+}
+
+/// Of a bookmark.
+bool ends_list(std::string_view annotations) {
+  bool ends = false;
+  const bool good =
+      json::for_each_member(annotations, [&](std::string_view name, std::string_view value) {
+        ends = ends || (name == kListEnds && json::raw_string(value) == "true");
+      });
+  return good && ends;
+}
+
+bool read_metadata(std::string_view object, WatchEvent& event) {
+  return for_each_of_metadata(object, [&](std::string_view member, std::string_view value) {
+    if (member == "resourceVersion") event.version = text_of(value);
+    if (member == "annotations" && !event.change) event.ends_list = ends_list(value);
+  });
+}
+
+/// Of a metav1.Status, which is small.
+Result<void> read_status(std::string text, WatchEvent& event) {
+  json::Reader in(text);
   in.object([&](std::string_view member) {
-    if (member == "metadata") {
-      read_metadata(in, event);
-    } else if (member == "code" && in.kind() == json::Kind::kNumber) {
+    if (member == "code" && in.kind() == json::Kind::kNumber) {
       event.code = in.integer();
     } else if (member == "message" && in.kind() == json::Kind::kString) {
       event.message = in.string();
@@ -45,6 +63,7 @@ void read_object(json::Reader& in, WatchEvent& event) {
       in.skip();
     }
   });
+  return in.finish();
 }
 
 /// @returns false if no frame has that type
@@ -63,69 +82,63 @@ bool set_type(std::string_view type, WatchEvent& event) {
   return true;
 }
 
-void read_list_metadata(json::Reader& in, ListPage& page) {
-  in.object([&](std::string_view key) {
-    if (key == "resourceVersion") {
-      page.version = in.string();
-    } else if (key == "continue") {
-      page.more = in.string_or_null();
-    } else {
-      in.skip();
-    }
-  });
-}
-
 }  // namespace
 
-Result<WatchEvent> read_watch_event(const std::string& frame) {
-  std::string copy = frame;  // parsed in place; the object is cut from the original
-  json::Reader in(copy);
+Result<WatchEvent> read_watch_event(std::string_view frame) {
   WatchEvent event;
-  std::string type;
-  in.object([&](std::string_view member) {
-    if (member == "type") {
-      type = in.string();
-    } else if (member == "object") {
-      const auto span = in.span();
-      event.object = frame.substr(span.begin, span.end - span.begin);
-      read_object(in, event);
-    } else {
-      in.skip();
-    }
+  std::string_view type;
+  std::string_view object;
+  const bool good = json::for_each_member(frame, [&](std::string_view key, std::string_view value) {
+    if (key == "type") type = json::raw_string(value);
+    if (key == "object") object = value;
   });
-  if (auto done = in.finish(); !done) return done.error();
+  if (!good) return not_an_object("a frame");
   if (!set_type(type, event)) {
     return fail(Errc::kInvalidArgument, "unknown frame type " + quote(type));
   }
-  if (event.object.empty() || (!event.is_error && event.version.empty())) {
+  event.object = object;
+  if (event.is_error) {
+    if (auto read = read_status(event.object, event); !read) return read.error();
+    return event;
+  }
+  if (!read_metadata(object, event)) return not_an_object("what a frame is about");
+  if (event.version.empty()) {
     return fail(Errc::kInvalidArgument, "a frame needs object.metadata.resourceVersion");
   }
   return event;
 }
 
-Result<ListPage> read_list(const std::string& text, std::vector<std::string>& objects) {
-  std::string copy = text;
-  json::Reader in(copy);
+Result<ListPage> read_list(std::string_view text,
+                           const std::function<void(std::string_view)>& item) {
   ListPage page;
-  in.object([&](std::string_view key) {
-    if (key == "metadata") {
-      read_list_metadata(in, page);
-    } else if (key == "items") {
-      in.array([&] {
-        const auto span = in.span();
-        if (span.end == 0) return in.fail("expected an object");
-        objects.push_back(text.substr(span.begin, span.end - span.begin));
-        in.skip();
-      });
-    } else {
-      in.skip();
-    }
+  bool good = true;
+  const auto read_metadata = [&](std::string_view key, std::string_view value) {
+    if (key == "resourceVersion") page.version = text_of(value);
+    if (key == "continue") page.more = text_of(value);
+  };
+  const auto take_item = [&](std::string_view value) {
+    good = good && value.front() == '{';
+    if (good) item(value);
+  };
+  const bool whole = json::for_each_member(text, [&](std::string_view key, std::string_view value) {
+    if (key == "metadata") good = good && json::for_each_member(value, read_metadata);
+    if (key == "items") good = json::for_each_element(value, take_item) && good;
   });
-  if (auto done = in.finish(); !done) return done.error();
+  if (!whole || !good) return not_an_object("a list");
   if (page.version.empty()) {
     return fail(Errc::kInvalidArgument, "a list needs metadata.resourceVersion");
   }
   return page;
+}
+
+std::string object_key(std::string_view object) {
+  std::string ns;
+  std::string name;
+  (void)for_each_of_metadata(object, [&](std::string_view member, std::string_view value) {
+    if (member == "namespace") ns = text_of(value);
+    if (member == "name") name = text_of(value);
+  });
+  return ns + "/" + name;
 }
 
 }  // namespace tangram::kube

@@ -3,9 +3,10 @@
 #include "base/result.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
-#include <vector>
+#include <string_view>
 
 /// What LIST and WATCH answer, cut into objects; the objects themselves stay text.
 namespace tangram::kube {
@@ -17,15 +18,15 @@ struct WatchEvent {
   std::optional<EventType> change;  ///< neither this nor is_error = a bookmark
   bool is_error = false;
   std::string object;
-  std::string key;         ///< "namespace/name" of the object
   std::string version;     ///< metadata.resourceVersion; not of errors
   bool ends_list = false;  ///< of a bookmark: a streaming list has been told in full
   std::int64_t code = 0;   ///< of an error
   std::string message;     ///< of an error
 };
 
+/// The object itself is passed on unread: whether it is JSON inside shows when it is decoded.
 /// @returns kInvalidArgument if it is not one
-[[nodiscard]] Result<WatchEvent> read_watch_event(const std::string& frame);
+[[nodiscard]] Result<WatchEvent> read_watch_event(std::string_view frame);
 
 /// What a page of a list says beside its items.
 struct ListPage {
@@ -33,8 +34,12 @@ struct ListPage {
   std::string more;  ///< the token that asks for the next page; "" = this is the last one
 };
 
-/// Appends the texts of its items to `objects`. @returns kInvalidArgument if it is no list
-[[nodiscard]] Result<ListPage> read_list(const std::string& text,
-                                         std::vector<std::string>& objects);
+/// Calls `item` with the text of each, unread. @returns kInvalidArgument if it is no list; some
+/// calls may have been made then
+[[nodiscard]] Result<ListPage> read_list(std::string_view text,
+                                         const std::function<void(std::string_view)>& item);
+
+/// "namespace/name" of an object, "" in place of what it does not have.
+[[nodiscard]] std::string object_key(std::string_view object);
 
 }  // namespace tangram::kube

@@ -46,13 +46,7 @@ Container read_container(json::Reader& in) {
 
 std::vector<Container> read_containers(json::Reader& in) {
   std::vector<Container> containers;
-  Amount total;
-  in.array([&] {
-    containers.push_back(read_container(in));
-    // Each is within the limits, so this sum of two cannot overflow.
-    total = total + containers.back().amount;
-    check_total(in, total);
-  });
+  in.array([&] { containers.push_back(read_container(in)); });
   return containers;
 }
 
@@ -154,9 +148,12 @@ void read_spec(json::Reader& in, Pod& pod) {
   for (Container& app : spec.apps) app.always_restarts = false;
   pod.footprint = pod_footprint(spec);
   pod.containers = container_infos(spec);
+  std::int64_t slots = 0;
   for (const ContainerInfo& container : pod.containers) {
-    if (!container.ordinary_init) pod.footprint.slots += static_cast<int>(container.slots);
+    if (!container.ordinary_init) slots += container.slots;
   }
+  check_total_slots(in, slots);
+  if (!in.failed()) pod.footprint.slots = static_cast<int>(slots);
 }
 
 model::Annotations read_annotations(json::Reader& in) {
@@ -293,8 +290,9 @@ void read_node_status(json::Reader& in, Node& node) {
   });
   const auto& cpu = allocatable.cpu ? allocatable.cpu : capacity.cpu;
   const auto& memory = allocatable.memory ? allocatable.memory : capacity.memory;
-  if (cpu) node.cpu = MilliCpu(cpu->milli_floor());
-  if (memory) node.memory = memory->mebibytes_floor();
+  constexpr Mebibytes kMostMemory(Amount::kMostBytes >> 20U);
+  if (cpu) node.cpu = MilliCpu(std::min(cpu->milli_floor(), Amount::kMostMilliCpu));
+  if (memory) node.memory = std::min(memory->mebibytes_floor(), kMostMemory);
   node.slots =
       static_cast<int>(allocatable.slots ? *allocatable.slots : capacity.slots.value_or(0));
 }

@@ -35,6 +35,23 @@ bool refuses_streams(const Result<Response>& response) {
 
 }  // namespace
 
+void WholeListSink::begin_list() { objects_.clear(); }
+
+void WholeListSink::listed(std::string object) {
+  std::string key = object_key(object);
+  objects_.insert_or_assign(std::move(key), std::move(object));
+}
+
+void WholeListSink::unlisted(std::string object) { objects_.erase(object_key(object)); }
+
+void WholeListSink::end_list() {
+  std::vector<std::string> objects;
+  objects.reserve(objects_.size());
+  for (auto& [key, object] : objects_) objects.push_back(std::move(object));
+  objects_.clear();
+  replace(std::move(objects));
+}
+
 Reflector::Reflector(KubeApi& api, ReflectorOptions options, ObjectSink& sink, const Clock& clock,
                      Sleeper sleeper)
     : api_(api),
@@ -75,21 +92,24 @@ std::stop_source Reflector::begin_turn() {
 
 Reflector::Outcome Reflector::take_turn(const std::stop_token& stop) {
   if (!version_.empty()) return watch(stop);
-  return streams_ ? stream(stop) : list(stop);
+  return streams_ && !by_pages_ ? stream(stop) : list(stop);
 }
 
-/// Whatever comes of it, the next turn lists again unless the list has been delivered.
+/// Whatever comes of it, the next turn lists again unless the list has ended.
 Reflector::Outcome Reflector::stream(const std::stop_token& stop) {
-  listing_.emplace();
+  listing_ = true;
+  begin_list();
   Outcome outcome = watch(stop);
-  listing_.reset();
+  // Whatever a stream fails for, pages may come through.
+  by_pages_ = listing_;
+  listing_ = false;
   if (streams_) return outcome;
   spdlog::debug("{}: the server has no streaming lists", options_.path);
   return std::nullopt;
 }
 
-void Reflector::deliver(std::vector<std::string> objects) {
-  sink_.replace(std::move(objects));
+void Reflector::end_list() {
+  sink_.end_list();
   const std::lock_guard lock(mutex_);
   health_.synced = true;
   health_.last_heard = clock_.now();
@@ -140,18 +160,36 @@ void Reflector::heard() {
   health_.last_heard = clock_.now();
 }
 
-Reflector::Outcome Reflector::take_page(const Response& response, std::vector<std::string>& objects,
-                                        std::string& more) {
+Reflector::Outcome Reflector::take_page(const Response& response, std::string& more) {
   if (response.status != 200) {
     return Trouble{response.status == kGone,
                    "list: " + std::to_string(response.status) + ": " + status_message(response),
                    response.retry_after};
   }
-  auto page = read_list(response.body, objects);
+  auto page = read_list(response.body, [&](std::string_view object) { tell(std::string(object)); });
   if (!page) return Trouble{false, "list: " + page.error().message, {}};
+  if (!more.empty() && page->more == more) {
+    return Trouble{false, "list: the server hands out the same page again and again", {}};
+  }
   more = std::move(page->more);
   version_ = std::move(page->version);
   return std::nullopt;
+}
+
+void Reflector::begin_list() {
+  listed_bytes_ = 0;
+  sink_.begin_list();
+}
+
+void Reflector::tell(std::string object) {
+  listed_bytes_ += object.size();
+  sink_.listed(std::move(object));
+}
+
+Reflector::Outcome Reflector::too_long() const {
+  if (listed_bytes_ <= options_.max_list_bytes) return std::nullopt;
+  return Trouble{
+      false, "the list is longer than " + std::to_string(options_.max_list_bytes) + " bytes", {}};
 }
 
 Reflector::Outcome Reflector::list(const std::stop_token& stop) {
@@ -160,19 +198,21 @@ Reflector::Outcome Reflector::list(const std::stop_token& stop) {
   request.timeout = kListTimeout;
   request.query["limit"] = std::to_string(options_.page_size);
   if (!options_.field_selector.empty()) request.query["fieldSelector"] = options_.field_selector;
-  std::vector<std::string> objects;
   std::string more;
+  by_pages_ = false;
+  begin_list();
   do {
     const auto response = api_.call(request);
-    Outcome trouble = response ? take_page(*response, objects, more)
+    Outcome trouble = response ? take_page(*response, more)
                                : Trouble{false, "list: " + response.error().message, {}};
+    if (!trouble) trouble = too_long();
     if (trouble || stop.stop_requested()) {
       version_.clear();
       return trouble;
     }
     request.query["continue"] = more;
   } while (!more.empty());
-  deliver(std::move(objects));
+  end_list();
   return std::nullopt;
 }
 
@@ -196,22 +236,19 @@ Reflector::Outcome Reflector::take(const std::string& text) {
 Reflector::Outcome Reflector::take_listed(WatchEvent frame) {
   if (frame.change) {
     if (*frame.change == EventType::kDeleted) {
-      listing_->erase(frame.key);
-    } else {
-      listing_->insert_or_assign(std::move(frame.key), std::move(frame.object));
+      sink_.unlisted(std::move(frame.object));
+      return std::nullopt;
     }
-    return std::nullopt;
+    tell(std::move(frame.object));
+    return too_long();
   }
   if (!frame.ends_list) {
     // A server that does not know what it was asked for never ends its list, but it sends this.
     streams_ = false;
     return std::nullopt;
   }
-  std::vector<std::string> objects;
-  objects.reserve(listing_->size());
-  for (auto& [key, object] : *listing_) objects.push_back(std::move(object));
-  listing_.reset();
-  deliver(std::move(objects));
+  listing_ = false;
+  end_list();
   version_ = std::move(frame.version);
   count_watch();  // as such the stream goes on
   return std::nullopt;

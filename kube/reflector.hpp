@@ -6,6 +6,7 @@
 #include "kube/sleeper.hpp"
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -19,19 +20,45 @@ namespace tangram::kube {
 
 /// Receives what the API server holds of one kind of object, in order, on the reflector's thread.
 /// The texts may be parsed in place.
+///
+/// A list is told object by object, so that nobody has to hold it as text. It counts once it has
+/// ended: one that breaks off is followed by the beginning of another.
 class ObjectSink {
  public:
   virtual ~ObjectSink() = default;
-  /// A full, consistent list: whatever is not in it does not exist.
-  virtual void replace(std::vector<std::string> objects) = 0;
+  virtual void begin_list() = 0;
+  /// An object of the list; told again, it has changed meanwhile.
+  virtual void listed(std::string object) = 0;
+  /// An object of the list was deleted before the list had ended.
+  virtual void unlisted(std::string object) = 0;
+  /// The list is complete and consistent: whatever is not in it does not exist.
+  virtual void end_list() = 0;
   /// One change since.
   virtual void change(EventType type, std::string object) = 0;
+};
+
+/// Gathers a list and hands it over in one piece: for kinds of which there are few.
+class WholeListSink : public ObjectSink {
+ public:
+  /// A full, consistent list: whatever is not in it does not exist.
+  virtual void replace(std::vector<std::string> objects) = 0;
+
+  void begin_list() final;
+  void listed(std::string object) final;
+  void unlisted(std::string object) final;
+  void end_list() final;
+
+ private:
+  std::map<std::string, std::string> objects_;  ///< by object_key()
 };
 
 struct ReflectorOptions {
   std::string path;            ///< "/api/v1/pods"
   std::string field_selector;  ///< "status.phase!=Succeeded,status.phase!=Failed"
   int page_size = 500;         ///< client-go's: keeps one reply small at 150,000 pods
+  /// Of all objects of one list: more is refused. 150,000 pods of 20 KiB, the most that Kubernetes
+  /// is built for, are 3 GiB.
+  std::size_t max_list_bytes = std::size_t{4} << 30U;
   std::chrono::milliseconds first_backoff{800};  ///< client-go's: 0.8 s, doubled up to 30 s
   std::chrono::milliseconds max_backoff{30'000};
 };
@@ -41,7 +68,7 @@ struct ReflectorOptions {
 /// The list is a streaming one (the same stream first tells what there is, then what changes) from
 /// servers that have it: Kubernetes 1.34 and newer, unless switched off. Others refuse the first
 /// one with 400, 403 or 422, or answer with a bookmark before its end; from then on it is LIST,
-/// page by page. Either way the sink gets the whole list in one piece, or nothing of it.
+/// page by page. A streaming list that fails otherwise is followed by one such LIST.
 ///
 ///     list --ok--> watch --end of stream--> watch, from the last version seen (bookmarks count)
 ///      ^             |----410, or an ERROR frame with that code----> list
@@ -50,7 +77,9 @@ struct ReflectorOptions {
 /// The back-off doubles up to the maximum and starts anew once a watch has said something or has
 /// lasted a second: a list that succeeds is no sign yet that its watch will. It is at least the
 /// server's Retry-After. A 410 is answered at once the first time, and after a back-off when it
-/// follows another one. A list that expires half-way (410) delivers nothing and starts over.
+/// follows another one. A list that expires half-way (410) starts over. One that is too long, or
+/// whose next page is asked for by the token of the last one, is an error too: a proxy that takes
+/// the question for one it has answered would have pages without end.
 class Reflector {
  public:
   Reflector(KubeApi& api, ReflectorOptions options, ObjectSink& sink, const Clock& clock,
@@ -85,9 +114,6 @@ class Reflector {
   };
   using Outcome = std::optional<Trouble>;  ///< nothing: all went well
 
-  /// What a streaming list has told so far, by namespace and name.
-  using Objects = std::map<std::string, std::string>;
-
   std::stop_source begin_turn();
   Outcome take_turn(const std::stop_token& stop);
   Outcome stream(const std::stop_token& stop);
@@ -95,10 +121,13 @@ class Reflector {
   Outcome watch(const std::stop_token& stop);
   Outcome take(const std::string& text);
   Outcome take_listed(WatchEvent frame);
-  Outcome take_page(const Response& response, std::vector<std::string>& objects, std::string& more);
+  Outcome take_page(const Response& response, std::string& more);
+  void begin_list();
+  void tell(std::string object);
+  [[nodiscard]] Outcome too_long() const;
   Outcome judge_end(const Result<Response>& response, bool worked);
   [[nodiscard]] Request watch_request() const;
-  void deliver(std::vector<std::string> objects);
+  void end_list();
   void count_watch();
   void heard();
   void recover(const Trouble& trouble, const std::stop_token& stop);
@@ -113,10 +142,12 @@ class Reflector {
   // Of run()'s thread.
   std::string version_;  ///< last one seen; empty = must list
   std::chrono::milliseconds backoff_;
-  bool expired_before_ = false;     ///< a 410, and no word from a watch since
-  bool streams_ = true;             ///< the server has not refused a streaming list
-  std::optional<Objects> listing_;  ///< while one is being told
-  std::uint64_t serving_ = 0;       ///< newest ticket from before this turn
+  bool expired_before_ = false;   ///< a 410, and no word from a watch since
+  bool streams_ = true;           ///< the server has not refused a streaming list
+  bool by_pages_ = false;         ///< the last streaming list failed: the next one is not
+  bool listing_ = false;          ///< a streaming list is being told
+  std::size_t listed_bytes_ = 0;  ///< of the list so far, replaced or not
+  std::uint64_t serving_ = 0;     ///< newest ticket from before this turn
 
   mutable std::mutex mutex_;
   // Under mutex_.

@@ -10,10 +10,7 @@ namespace tangram::kube {
 
 namespace {
 
-// Far above any machine, far below what could overflow a sum: what is larger is a mistake.
-constexpr std::int64_t kMaxMilliCpu = 1'000'000'000;       // a million cores
-constexpr std::int64_t kMaxBytes = std::int64_t{1} << 50;  // 1 PiB
-constexpr std::int64_t kMaxSlots = 4'096;                  // kubelet: 48 sharers x 64 cards
+constexpr std::int64_t kMaxSlots = 4'096;  // kubelet: 48 sharers x 64 cards
 
 std::optional<KubeQuantity> read_quantity(json::Reader& in) {
   if (in.kind() == json::Kind::kNull) {
@@ -30,12 +27,11 @@ std::optional<KubeQuantity> read_quantity(json::Reader& in) {
   return *quantity;
 }
 
-/// Makes a quantity that is there and too large a mistake.
-void check_at_most(json::Reader& in, std::optional<std::int64_t> value, std::int64_t limit,
-                   std::string_view unit) {
-  if (!value || *value <= limit) return;
-  in.fail(std::to_string(*value).append(unit) + " is more than any node has; write at most " +
-          std::to_string(limit).append(unit));
+/// Makes too many a mistake.
+void check_slots(json::Reader& in, std::int64_t slots, std::string_view unit) {
+  if (slots <= kMaxSlots) return;
+  in.fail(std::to_string(slots).append(unit) + " is more than any node has; write at most " +
+          std::to_string(kMaxSlots).append(unit));
 }
 
 std::optional<std::int64_t> units(const std::optional<KubeQuantity>& q) {
@@ -43,8 +39,12 @@ std::optional<std::int64_t> units(const std::optional<KubeQuantity>& q) {
   return q->units_ceil();
 }
 
-std::int64_t milli(const std::optional<KubeQuantity>& q) { return q ? q->milli_ceil() : 0; }
-std::int64_t bytes(const std::optional<KubeQuantity>& q) { return q ? q->units_ceil() : 0; }
+std::int64_t milli(const std::optional<KubeQuantity>& q) {
+  return q ? std::min(q->milli_ceil(), Amount::kMostMilliCpu) : 0;
+}
+std::int64_t bytes(const std::optional<KubeQuantity>& q) {
+  return q ? std::min(q->units_ceil(), Amount::kMostBytes) : 0;
+}
 
 }  // namespace
 
@@ -53,13 +53,11 @@ ResourceMap read_resources(json::Reader& in) {
   in.object([&](std::string_view name) {
     if (name == "cpu") {
       map.cpu = read_quantity(in);
-      check_at_most(in, milli(map.cpu), kMaxMilliCpu, " milli-cores");
     } else if (name == "memory") {
       map.memory = read_quantity(in);
-      check_at_most(in, units(map.memory), kMaxBytes, " bytes");
     } else if (name == model::kSlotResource) {
       map.slots = units(read_quantity(in));
-      check_at_most(in, map.slots, kMaxSlots, " slots");
+      check_slots(in, map.slots.value_or(0), " slots");
     } else {
       in.skip();
     }
@@ -100,9 +98,8 @@ Amount with_pod_level(Amount of_containers, const Resources& pod) {
 
 Amount amount_of(const ResourceMap& map) { return {milli(map.cpu), bytes(map.memory)}; }
 
-void check_total(json::Reader& in, Amount total) {
-  check_at_most(in, total.milli_cpu, kMaxMilliCpu, " milli-cores in all");
-  check_at_most(in, total.bytes, kMaxBytes, " bytes in all");
+void check_total_slots(json::Reader& in, std::int64_t total) {
+  check_slots(in, total, " slots in all");
 }
 
 }  // namespace tangram::kube

@@ -3,6 +3,7 @@
 #include "base/json.hpp"
 #include "base/quantity.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 
@@ -16,7 +17,8 @@ struct ResourceMap {
   std::optional<std::int64_t> slots;  ///< model::kSlotResource
 };
 
-/// Reads one; a quantity that is none, or more than any node has, makes the reader fail.
+/// Reads one; a quantity that is none makes the reader fail, and so do more slots than any node
+/// has.
 [[nodiscard]] ResourceMap read_resources(json::Reader& in);
 
 /// requests and limits of a container, or of the pod as a whole.
@@ -28,13 +30,19 @@ struct Resources {
 [[nodiscard]] Resources read_requirements(json::Reader& in);
 
 /// CPU and memory as Kubernetes adds them up: exact bytes, so that only the sum rounds to MiB.
+/// What is more than any node has counts as kMost: such a pod is still read, because a bound one
+/// may be resized to anything, and what it holds must not be forgotten for that.
 struct Amount {
+  static constexpr std::int64_t kMostMilliCpu = 1'000'000'000;       // a million cores
+  static constexpr std::int64_t kMostBytes = std::int64_t{1} << 50;  // 1 PiB
+
   std::int64_t milli_cpu = 0;
   std::int64_t bytes = 0;
 };
 
 inline Amount operator+(Amount a, Amount b) {
-  return {a.milli_cpu + b.milli_cpu, a.bytes + b.bytes};
+  return {std::min(a.milli_cpu + b.milli_cpu, Amount::kMostMilliCpu),
+          std::min(a.bytes + b.bytes, Amount::kMostBytes)};
 }
 /// The larger of each.
 [[nodiscard]] Amount larger_of(Amount a, Amount b);
@@ -74,7 +82,7 @@ class WorstMoment {
   Need starting_{};  ///< the most while one init container after the other starts
 };
 
-/// Makes the reader fail if a sum of amounts is more than any node has.
-void check_total(json::Reader& in, Amount total);
+/// Makes the reader fail if a sum is more than any node has.
+void check_total_slots(json::Reader& in, std::int64_t total);
 
 }  // namespace tangram::kube

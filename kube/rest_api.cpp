@@ -15,6 +15,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
+constexpr int kOk = 200;
 constexpr int kUnauthorized = 401;
 constexpr int kTooMany = 429;
 // client-go's: a server that says "later" that often will not say anything else within the
@@ -176,15 +177,18 @@ Error RestApi::Impl::broken(const Errand& errand, const HttpEnd& end) const {
 
 Result<Response> RestApi::Impl::call_once(const Errand& errand, const CredentialsPtr& with) {
   Response response;
-  const auto receive = [&](int /*status*/, std::string_view bytes) {
-    if (bytes.size() > options.max_body - response.body.size()) return false;
+  std::size_t most = 0;
+  const auto receive = [&](int status, std::string_view bytes) {
+    const bool may_be_list = errand.request.method == Method::kGet && status == kOk;
+    most = may_be_list ? options.max_body : options.max_object;
+    if (bytes.size() > most - response.body.size()) return false;
     response.body.append(bytes);
     return true;
   };
   HttpEnd end = lines.lend()->run(order_for(errand, with), receive, errand.stop);
   if (end.why == HttpEnd::Why::kEnough) {
-    end.reason = "the answer is longer than " + limit_text(options.max_body) +
-                 "; lower kube.page_size if it is a list";
+    end.reason =
+        "the answer is longer than " + limit_text(most) + "; lower kube.page_size if it is a list";
   }
   if (end.why != HttpEnd::Why::kAnswered) return broken(errand, end);
   response.status = end.status;
@@ -194,13 +198,12 @@ Result<Response> RestApi::Impl::call_once(const Errand& errand, const Credential
 
 Result<Response> RestApi::Impl::watch_once(const Errand& errand, const CredentialsPtr& with,
                                            const WatchFrame& frame) {
-  constexpr int kOk = 200;
   Response response;
   FrameSplitter frames;
   bool had_enough = false;
   const auto receive = [&](int status, std::string_view bytes) {
     if (status != kOk) {
-      if (bytes.size() > options.max_body - response.body.size()) return false;
+      if (bytes.size() > options.max_object - response.body.size()) return false;
       response.body.append(bytes);
       return true;
     }
@@ -209,7 +212,7 @@ Result<Response> RestApi::Impl::watch_once(const Errand& errand, const Credentia
       had_enough = errand.stop.stop_requested() || !frame(std::move(*next));
       if (had_enough) return false;
     }
-    return frames.unfinished() <= options.max_frame;
+    return frames.unfinished() <= options.max_object;
   };
   HttpEnd end = lines.lend()->run(order_for(errand, with), receive, errand.stop);
   response.status = end.status;
@@ -222,7 +225,7 @@ Result<Response> RestApi::Impl::watch_once(const Errand& errand, const Credentia
   } else if (end.why == HttpEnd::Why::kStopped) {
     end.reason = "stopped before the server had answered";
   } else if (end.why == HttpEnd::Why::kEnough) {
-    end.reason = "a frame is longer than " + limit_text(options.max_frame);
+    end.reason = "a frame is longer than " + limit_text(options.max_object);
   }
   return broken(errand, end);
 }

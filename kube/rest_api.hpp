@@ -21,11 +21,13 @@ struct RestOptions {
   int burst = 1000;
   /// Of a watch that asked for bookmarks: they come about every minute, so three are missing.
   std::chrono::milliseconds watch_silence{180'000};
-  /// The largest page that can be set, 10,000 objects of 20 KiB, is 200 MiB.
+  /// Of what a GET is answered with: the largest page that can be set, 10,000 objects of 20 KiB, is
+  /// 200 MiB.
   std::size_t max_body = std::size_t{256} << 20U;
+  /// Of everything else, which is one object: a frame of a watch, the answer to a write, an error.
   /// An object has at most 3 MiB as a request and may be twice that as JSON, managed fields and
   /// escapes included.
-  std::size_t max_frame = std::size_t{8} << 20U;
+  std::size_t max_object = std::size_t{8} << 20U;
 };
 
 /// A real API server, over HTTP/1.1 and TLS 1.2 or newer.

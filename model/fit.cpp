@@ -17,6 +17,7 @@ constexpr std::array<MisfitFacts, kMisfits> kFacts{{
     {Misfit::kUnknownNode, "node has not reported its GPU cards", false},
     {Misfit::kNoCards, "node has fewer GPU cards than the pod asks for", false},
     {Misfit::kModel, "node has too few GPU cards of the requested model", false},
+    {Misfit::kCardId, "node has too few of the GPU cards that the pod names", false},
     {Misfit::kUnavailable, "matching GPU cards are unhealthy or cordoned", false},
     {Misfit::kIsolationUnsupported, "GPU cards do not support the requested isolation", false},
     {Misfit::kTooLarge, "request is larger than the node's GPU cards", false},
@@ -68,7 +69,8 @@ std::optional<Misfit> room_misfit(const Slice& slice, Isolation mode, const Card
 
 std::optional<Misfit> card_misfit(const GpuRequest& request, const Slice& slice, const Card& card,
                                   const CardUse& use) {
-  if (!request.models.empty() && !model_matches(request.models, card.model)) return Misfit::kModel;
+  if (!request.models.empty() && !globs_match(request.models, card.model)) return Misfit::kModel;
+  if (!request.card_ids.empty() && !globs_match(request.card_ids, card.id)) return Misfit::kCardId;
   if (!card.available()) return Misfit::kUnavailable;
   // A card that one container has to itself needs nothing that keeps sharers apart.
   if (!slice.whole && !card.isolation.has(request.isolation)) return Misfit::kIsolationUnsupported;

@@ -15,6 +15,7 @@ enum class Misfit {
   kUnknownNode,
   kNoCards,
   kModel,
+  kCardId,
   kUnavailable,
   kIsolationUnsupported,
   kTooLarge,
@@ -23,7 +24,7 @@ enum class Misfit {
   kRoom,
   kTogether,
 };
-inline constexpr std::size_t kMisfits = 10;
+inline constexpr std::size_t kMisfits = 11;
 
 /// The sentence a user reads; no numbers.
 [[nodiscard]] std::string_view reason(Misfit misfit);

@@ -149,19 +149,17 @@ Result<void> Ledger::confirm(std::string_view pod_uid) {
   return {};
 }
 
-void Ledger::observe(Holding holding) {
-  const auto found = entries_.find(holding.pod_uid);
+void Ledger::observe(HoldingPtr holding) {
+  const auto found = entries_.find(holding->pod_uid);
   if (found != entries_.end()) {
-    if (*found->second.holding == holding) {
+    if (*found->second.holding == *holding) {
       set_phase(found->second, Phase::kConfirmed);
       found->second.observed = true;
       return;
     }
     erase(found);
   }
-  add({.holding = std::make_shared<const Holding>(std::move(holding)),
-       .phase = Phase::kConfirmed,
-       .observed = true});
+  add({.holding = std::move(holding), .phase = Phase::kConfirmed, .observed = true});
 }
 
 bool Ledger::release(std::string_view pod_uid) {
@@ -179,11 +177,11 @@ bool Ledger::forget(std::string_view pod_uid) {
 }
 
 std::vector<HoldingPtr> Ledger::retain_observed(
-    const std::set<std::string, std::less<>>& bound_uids) {
+    const std::function<bool(const std::string& uid)>& listed) {
   std::vector<HoldingPtr> ended;
   for (auto entry = entries_.begin(); entry != entries_.end();) {
     const auto next = std::next(entry);
-    if (!bound_uids.contains(entry->first)) {
+    if (!listed(entry->first)) {
       if (entry->second.observed) {
         ended.push_back(entry->second.holding);
         erase(entry);

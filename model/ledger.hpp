@@ -6,6 +6,7 @@
 #include "model/snapshot.hpp"
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -82,7 +83,8 @@ class Ledger {
   Result<void> confirm(std::string_view pod_uid);
 
   /// The watch shows the pod bound, holding this. Safe to repeat.
-  void observe(Holding holding);
+  void observe(HoldingPtr holding);
+  void observe(Holding holding) { observe(std::make_shared<const Holding>(std::move(holding))); }
 
   /// The pod ended. Safe to repeat. @returns whether it held anything
   bool release(std::string_view pod_uid);
@@ -94,8 +96,10 @@ class Ledger {
   /// A full list of the API server's bound pods has been observed: what was observed before and
   /// is not in it has ended unseen, and is released. What was confirmed and is not in it either
   /// ended or was bound since the list was made: it is overdue at once.
+  /// @param listed  was this UID in the list?
   /// @returns what was released, by pod UID
-  std::vector<HoldingPtr> retain_observed(const std::set<std::string, std::less<>>& bound_uids);
+  std::vector<HoldingPtr> retain_observed(
+      const std::function<bool(const std::string& uid)>& listed);
 
   struct Late {
     HoldingPtr holding;

@@ -56,16 +56,28 @@ int GpuRequest::card_count() const {
   return cards;
 }
 
-bool model_matches(const std::vector<std::string>& globs, std::string_view model) {
+std::size_t default_container(const std::vector<ContainerInfo>& containers) {
+  const auto first = [&](const auto& wanted) {
+    return std::find_if(containers.begin(), containers.end(), wanted);
+  };
+  const auto with_slot =
+      first([](const ContainerInfo& info) { return info.slots > 0 && !info.ordinary_init; });
+  const auto chosen = with_slot != containers.end()
+                          ? with_slot
+                          : first([](const ContainerInfo& info) { return !info.ordinary_init; });
+  return static_cast<std::size_t>(chosen - containers.begin());
+}
+
+bool globs_match(const std::vector<std::string>& globs, std::string_view text) {
   bool wanted = true;
   bool any_include = false;
   bool included = false;
   for (const std::string_view glob : globs) {
     if (!glob.empty() && glob.front() == '!') {
-      wanted = wanted && !glob_matches(glob.substr(1), model);
+      wanted = wanted && !glob_matches(glob.substr(1), text);
     } else {
       any_include = true;
-      included = included || glob_matches(glob, model);
+      included = included || glob_matches(glob, text);
     }
   }
   return wanted && (included || !any_include);

@@ -4,6 +4,7 @@
 #include "base/units.hpp"
 #include "model/card.hpp"
 
+#include <array>
 #include <map>
 #include <optional>
 #include <string>
@@ -16,6 +17,12 @@ namespace tangram::model {
 inline constexpr std::string_view kPrefix = "tangram.dev/";
 /// One per GPU container in its limits: the token by which kubelet calls the device plugin.
 inline constexpr std::string_view kSlotResource = "tangram.dev/gpu-slot";
+
+/// The cards of a node as Kubernetes itself counts them: two numbers that in-tree fit, quotas and
+/// `kubectl describe node` see.
+inline constexpr std::string_view kMilliResource = "tangram.dev/gpu-milli";
+inline constexpr std::string_view kMemoryResource = "tangram.dev/gpu-mem-mib";
+inline constexpr std::array kAggregateResources{kMilliResource, kMemoryResource};
 
 /// How the node agent's word on a container's start begins, where kubelet shows it in the pod's
 /// status: it can never start as things are, or another try may succeed.
@@ -54,6 +61,7 @@ struct GpuRequest {
   std::vector<ContainerRequest> containers;  ///< in the pod's order; empty = no GPU asked
   std::vector<std::string> models;           ///< globs; "!x" excludes; a card fits if it matches an
                                     ///< including glob (or there is none) and no excluding one
+  std::vector<std::string> card_ids;       ///< the same for the card's id
   std::string policy;                      ///< empty = the configured one
   Isolation isolation = Isolation::kNone;  ///< the pod's choice, else the cluster's default
 
@@ -71,13 +79,18 @@ struct ContainerInfo {
       false;  ///< an init container that ends before the app starts: cannot hold a card
 };
 
+/// The container that annotations without a container's name mean where gpu-container does not say
+/// it: the first one with a slot, else the first; never an ordinary init container.
+/// @returns its place, or containers.size() if there is none
+[[nodiscard]] std::size_t default_container(const std::vector<ContainerInfo>& containers);
+
 /// A pod's annotations under kPrefix, without the prefix: {"gpu-fraction": "0.5"}.
 using Annotations = std::map<std::string, std::string, std::less<>>;
 
 /// Limits on what a pod may write; they bound the work that one pod can cause.
 inline constexpr int kMaxCardsPerContainer = 64;  // no node known has more
 inline constexpr int kMaxGpuContainers = 16;
-inline constexpr std::size_t kMaxModelGlobs = 32;
+inline constexpr std::size_t kMaxGlobs = 32;  // of models, and of card ids
 
 /// Reads a pod's annotations (design: names that all parts share). Every mistake of
 /// the pod is in the one message, each naming annotation, value and what to write.
@@ -90,8 +103,12 @@ Result<GpuRequest> parse_request(const Annotations& annotations,
                                  const std::vector<ContainerInfo>& containers,
                                  Isolation default_isolation);
 
-/// Does the card's model satisfy the request's globs? '*' any text, '?' one character.
-[[nodiscard]] bool model_matches(const std::vector<std::string>& globs, std::string_view model);
+/// Is this the key of an annotation that says how much a container gets: "gpu-mem", or
+/// "gpu-mem.NAME" for the container NAME?
+[[nodiscard]] bool is_share_key(std::string_view key);
+
+/// Does a card's model or id satisfy the request's globs? '*' any text, '?' one character.
+[[nodiscard]] bool globs_match(const std::vector<std::string>& globs, std::string_view text);
 
 /// An exact part of one card: what the books charge.
 struct Slice {

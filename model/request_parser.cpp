@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::array<std::string_view, 6> kShareKeys{
     "gpu-fraction", "gpu-mem", "gpu-compute", "gpu-count", "gpu-mem-limit", "gpu-compute-limit"};
-constexpr std::array<std::string_view, 4> kPodKeys{"gpu-model", "gpu-policy", "gpu-isolation",
-                                                   "gpu-container"};
+constexpr std::array<std::string_view, 5> kPodKeys{"gpu-model", "gpu-uuid", "gpu-policy",
+                                                   "gpu-isolation", "gpu-container"};
 constexpr std::string_view kHowMuch =
     R"(write tangram.dev/gpu-fraction: "0.5", tangram.dev/gpu-mem: "8Gi" or )"
     R"(tangram.dev/gpu-count: "1")";
@@ -119,10 +119,9 @@ class Containers {
 
   /// The container that annotations without a name mean.
   [[nodiscard]] Index usual() const {
-    const Index with_slot =
-        first([](const ContainerInfo& info) { return info.slots > 0 && !info.ordinary_init; });
-    if (with_slot) return with_slot;
-    return first([](const ContainerInfo& info) { return !info.ordinary_init; });
+    const std::size_t index = default_container(infos_);
+    if (index == infos_.size()) return std::nullopt;
+    return index;
   }
 
   /// The container of that name, if it can hold a card.
@@ -193,6 +192,10 @@ void read_preferences(const Texts& pod, GpuRequest& request, Mistakes& mistakes)
     request.models = value_of(values::parse_models(models->value), *models, mistakes)
                          .value_or(std::vector<std::string>{});
   }
+  if (const Written* ids = find(pod, "gpu-uuid")) {
+    request.card_ids = value_of(values::parse_card_ids(ids->value), *ids, mistakes)
+                           .value_or(std::vector<std::string>{});
+  }
   if (const Written* policy = find(pod, "gpu-policy")) {
     request.policy = value_of(values::parse_policy(policy->value), *policy, mistakes).value_or("");
   }
@@ -244,6 +247,8 @@ bool every_slot_has_a_request(const std::vector<ContainerInfo>& infos, const Con
 }
 
 }  // namespace
+
+bool is_share_key(std::string_view key) { return holds(kShareKeys, key.substr(0, key.find('.'))); }
 
 Result<GpuRequest> parse_request(const Annotations& annotations,
                                  const std::vector<ContainerInfo>& infos,

@@ -12,7 +12,7 @@ namespace tangram::model::values {
 
 namespace {
 
-constexpr std::size_t kMaxModelGlob = 128;  // NVML's own limit for a model's name is 96
+constexpr std::size_t kMaxGlob = 128;  // NVML's own limit is 96 for a model's name, 80 for a UUID
 constexpr std::size_t kMaxPolicyName = 63;  // a DNS label, as Kubernetes names things
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -77,19 +77,55 @@ std::string_view trimmed(std::string_view text) {
 
 bool is_printable(char c) { return c >= 0x20 && c < 0x7f; }
 
+/// What the messages about a list of globs say.
+struct GlobList {
+  std::string_view one;      ///< "a model"
+  std::string_view many;     ///< "models"
+  std::string_view name;     ///< "the name of a card model"
+  std::string_view exclude;  ///< "!T4"
+  std::string_view example;  ///< "A100*,!T4"
+};
+constexpr GlobList kModels{"a model", "models", "the name of a card model", "!T4", "A100*,!T4"};
+constexpr GlobList kCardIds{"a UUID", "UUIDs", "the UUID of a card", "!GPU-77c1*",
+                            "GPU-5f2a*,!GPU-77c1*"};
+
 /// @param item  not blank
-Result<std::string> parse_glob(std::string_view item) {
+Result<std::string> parse_glob(std::string_view item, const GlobList& list) {
   const std::string_view text = trimmed(item);
   const bool excludes = text.front() == '!';
   const std::string_view glob = excludes ? trimmed(text.substr(1)) : text;
   if (glob.empty()) {
-    return wrong(item, "excludes nothing; write a model after the '!', such as !T4");
+    return wrong(item, "excludes nothing; write " + std::string(list.one) +
+                           " after the '!', such as " + std::string(list.exclude));
   }
-  if (glob.size() > kMaxModelGlob || !std::all_of(glob.begin(), glob.end(), is_printable)) {
-    return wrong(item, "cannot be the name of a card model; write at most " +
-                           std::to_string(kMaxModelGlob) + " printable ASCII characters");
+  if (glob.size() > kMaxGlob || !std::all_of(glob.begin(), glob.end(), is_printable)) {
+    return wrong(item, "cannot be " + std::string(list.name) + "; write at most " +
+                           std::to_string(kMaxGlob) + " printable ASCII characters");
   }
   return (excludes ? "!" : "") + std::string(glob);
+}
+
+Result<std::vector<std::string>> parse_globs(std::string_view text, const GlobList& list) {
+  std::vector<std::string> globs;
+  std::string_view rest = text;
+  for (bool more = true; more;) {
+    const auto comma = rest.find(',');
+    const std::string_view item = rest.substr(0, comma);
+    if (trimmed(item).empty()) {
+      return wrong(text, "has an empty item; write " + std::string(list.many) +
+                             " with one comma between, such as " + std::string(list.example));
+    }
+    auto glob = parse_glob(item, list);
+    if (!glob) return glob.error();
+    if (globs.size() == kMaxGlobs) {
+      return wrong(text, "has too many " + std::string(list.many) + "; write at most " +
+                             std::to_string(kMaxGlobs));
+    }
+    globs.push_back(*std::move(glob));
+    more = comma != std::string_view::npos;
+    if (more) rest.remove_prefix(comma + 1);
+  }
+  return globs;
 }
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
@@ -154,25 +190,11 @@ Result<int> parse_count(std::string_view text) {
 }
 
 Result<std::vector<std::string>> parse_models(std::string_view text) {
-  std::vector<std::string> globs;
-  std::string_view rest = text;
-  for (bool more = true; more;) {
-    const auto comma = rest.find(',');
-    const std::string_view item = rest.substr(0, comma);
-    if (trimmed(item).empty()) {
-      return wrong(text,
-                   "has an empty item; write models with one comma between, such as A100*,!T4");
-    }
-    auto glob = parse_glob(item);
-    if (!glob) return glob.error();
-    if (globs.size() == kMaxModelGlobs) {
-      return wrong(text, "has too many models; write at most " + std::to_string(kMaxModelGlobs));
-    }
-    globs.push_back(*std::move(glob));
-    more = comma != std::string_view::npos;
-    if (more) rest.remove_prefix(comma + 1);
-  }
-  return globs;
+  return parse_globs(text, kModels);
+}
+
+Result<std::vector<std::string>> parse_card_ids(std::string_view text) {
+  return parse_globs(text, kCardIds);
 }
 
 Result<std::string> parse_policy(std::string_view text) {

@@ -24,6 +24,9 @@ Result<int> parse_count(std::string_view text);
 /// "A100*,!T4" -> {"A100*", "!T4"}: trimmed, without empty items.
 Result<std::vector<std::string>> parse_models(std::string_view text);
 
+/// "GPU-5f2a*,!GPU-77c1" -> {"GPU-5f2a*", "!GPU-77c1"}: the same for card ids.
+Result<std::vector<std::string>> parse_card_ids(std::string_view text);
+
 /// A policy's name as far as spelling goes; whether there is one of that name is not looked at.
 Result<std::string> parse_policy(std::string_view text);
 

@@ -56,6 +56,14 @@ std::unique_ptr<CardSource> open_cards(const Settings& settings) {
   });
 }
 
+/// GET /metrics may be open to the whole network, and a connection takes a thread of its own: so
+/// there are some, and one that says nothing is sent away before the next scrape. What waits for a
+/// thread (20), and the head of a request (16 KiB), are bounded by the library. Readings are taken
+/// one at a time whatever asks.
+std::vector<std::string> listener(const std::string& address) {
+  return {"listening_ports", address, "num_threads", "4", "request_timeout_ms", "5000"};
+}
+
 std::vector<std::string> words(const std::string& text) {
   std::istringstream in(text);
   std::vector<std::string> words;
@@ -172,7 +180,7 @@ struct Agent::Impl {
                    .requested = [this] { return pods.requested(); },
                    .tell = teller()}),
         metrics(std::make_shared<NodeMetrics>([this] { return readings(); })),
-        exposer(settings.listen, 1) {
+        exposer(listener(settings.listen)) {
     exposer.RegisterCollectable(metrics);
   }
 

@@ -6,16 +6,22 @@
 
 namespace tangram::policies {
 
-const std::optional<Choice>& ChoiceCache::Pass::choose(model::NodeIndex index,
-                                                       const model::NodeState& node) {
+Verdict ChoiceCache::judge(const Policy& policy, const model::PodDemand& demand,
+                           const model::NodeState& node) {
+  const auto choice = policy.choose(demand, node);
+  if (choice) return {.score = choice->score, .misfit = {}};
+  return {.score = 0, .misfit = model::why_not(demand.gpu, node)};
+}
+
+Verdict ChoiceCache::Pass::judge(model::NodeIndex index, const model::NodeState& node) {
   std::vector<Answer>& answers = shape_->answers;
   if (index >= answers.size()) answers.resize(std::size_t{index} + 1);
   Answer& answer = answers[index];
   if (answer.version != node.version || node.version == 0) {
-    answer.choice = policy_.choose(demand_, node);
+    answer.verdict = ChoiceCache::judge(policy_, demand_, node);
     answer.version = node.version;
   }
-  return answer.choice;
+  return answer.verdict;
 }
 
 ChoiceCache::Pass ChoiceCache::open(const Policy& policy, const model::PodDemand& demand) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "model/fit.hpp"
 #include "model/snapshot.hpp"
 #include "policies/policy.hpp"
 #include "policies/shape.hpp"
@@ -14,21 +15,30 @@
 
 namespace tangram::policies {
 
-/// Remembers what a policy chose for a shape of pod on every node, until the node changes.
+/// What is remembered of a policy's choice on a node: how good it is, or why there is none. Its
+/// cards are not: they are needed for the best node only, and quickly chosen again.
+struct Verdict {
+  std::int64_t score = 0;
+  std::optional<model::Misfit> misfit;  ///< nothing = the pod fits
+
+  [[nodiscard]] bool fits() const { return !misfit; }
+};
+
+/// Remembers what a policy said of a shape of pod on every node, until the node changes.
 ///
 /// Pods come in few shapes and one bind changes one node, so nearly all answers of the last
 /// filter of the same shape still hold. An answer is used only for exactly the node version it
 /// was made from: readers of older and newer snapshots may share a cache.
 ///
 /// It belongs to one set of policies, which must outlive it; policies made anew (another
-/// workload) need a new cache. Memory: about 80 bytes x shapes x nodes.
+/// workload) need a new cache. Memory: 24 bytes x shapes x nodes.
 /// Threads: safe. One pass of a shape goes on at a time; the next one waits and finds its work
 /// done.
 class ChoiceCache {
  private:
   struct Answer {
     std::uint64_t version = 0;  ///< of the node; 0 = nothing remembered: the books begin at 1
-    std::optional<Choice> choice;
+    Verdict verdict;
   };
   struct Shape {
     std::mutex busy;
@@ -42,10 +52,8 @@ class ChoiceCache {
   /// One shape's walk over the nodes. Holds the shape: keep it no longer than the walk.
   class Pass {
    public:
-    /// The policy's choice, which fits until the next call.
     /// @param index  where this node stands in its snapshot
-    [[nodiscard]] const std::optional<Choice>& choose(model::NodeIndex index,
-                                                      const model::NodeState& node);
+    [[nodiscard]] Verdict judge(model::NodeIndex index, const model::NodeState& node);
 
    private:
     friend class ChoiceCache;
@@ -57,6 +65,10 @@ class ChoiceCache {
     std::shared_ptr<Shape> shape_;
     std::unique_lock<std::mutex> lock_;
   };
+
+  /// Works it out anew, for a node that no cache knows.
+  [[nodiscard]] static Verdict judge(const Policy& policy, const model::PodDemand& demand,
+                                     const model::NodeState& node);
 
   /// @param demand  outlives the pass
   [[nodiscard]] Pass open(const Policy& policy, const model::PodDemand& demand);

@@ -7,6 +7,7 @@ namespace tangram::policies {
 void WorkloadCounter::add(const model::PodDemand& demand) {
   model::PodDemand shape = shape_of(demand);
   shape.footprint.memory = {};
+  shape.gpu.card_ids.clear();  // of a pod like it, the next one will want another card
   const auto [found, is_new] = index_.try_emplace(std::move(shape), classes_.size());
   if (is_new) classes_.push_back({.demand = found->first, .count = 0});
   ++classes_[found->second].count;

@@ -31,7 +31,7 @@ inline constexpr int kCoveragePercent = 95;
 class WorkloadCounter {
  public:
   /// Two pods are of one class if their CPU and GPU requests are the same (memory of the node is
-  /// not looked at, as in the published FGD).
+  /// not looked at, as in the published FGD; nor are the ids of cards).
   void add(const model::PodDemand& demand);
 
   [[nodiscard]] std::size_t pods() const { return pods_; }

@@ -5,15 +5,17 @@
 #include <string>
 #include <vector>
 
-/// Requests in the words of other GPU sharing systems, put into Tangram's.
+/// Requests in the words of other GPU sharing systems, put into Tangram's. docs/migration.md says
+/// what becomes of each word, and what cannot be translated.
 namespace tangram::extender {
 
 /// Which words are translated; the others are left alone.
 struct ForeignWords {
-  bool nvidia = false;    ///< nvidia.com/gpu: N
-  bool hami = false;      ///< nvidia.com/gpumem, gpumem-percentage, gpucores and annotations
-  bool gpushare = false;  ///< aliyun.com/gpu-mem
-  bool kai = false;       ///< annotations gpu-fraction, gpu-memory, gpu-fraction-num-devices
+  bool nvidia = false;           ///< nvidia.com/gpu: N, nvidia.com/mig-PROFILE: N
+  bool hami = false;             ///< nvidia.com/gpumem, gpumem-percentage, gpucores and annotations
+  bool gpushare = false;         ///< aliyun.com/gpu-mem
+  bool kai = false;              ///< annotations gpu-fraction, gpu-memory, gpu-fraction-num-devices
+  bool gpushare_in_mib = false;  ///< aliyun.com/gpu-mem counts MiB instead of GiB
 };
 
 /// What becomes of a pod's words.
@@ -24,10 +26,16 @@ struct Translation {
   std::vector<std::string> mistakes;  ///< why it cannot be translated, each with what to write
   std::vector<std::string> warnings;  ///< what differs from what the words mean elsewhere
 
-  [[nodiscard]] bool empty() const { return annotations.empty() && mistakes.empty(); }
+  [[nodiscard]] bool empty() const {
+    return annotations.empty() && resources.empty() && mistakes.empty();
+  }
 };
 
 /// Pure. A pod without such words, or whose words are switched off, gives an empty translation.
+/// So does a pod that was translated before: peers' annotations stay where they are, beside the
+/// ones of Tangram's that were made from them.
+///
+/// With mistakes, nothing is added or taken out.
 [[nodiscard]] Translation translate(const AdmittedPod& pod, const ForeignWords& words);
 
 }  // namespace tangram::extender

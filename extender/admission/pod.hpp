@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,13 @@ struct AdmittedContainer {
   std::string name;
   Texts limits;    ///< quantities as written, numbers included
   Texts requests;  ///< the same
+
+  // What a patch must know: it can add to an object or a list that is there, else makes it.
+  bool has_resources = false;  ///< there is an object, be it empty
+  bool has_env = false;        ///< the list of variables is not empty
+  /// Every entry for kVisibleDevices, in order; nothing = its value comes from elsewhere
+  /// (valueFrom)
+  std::vector<std::optional<std::string>> visible_devices;
 };
 
 struct AdmittedPod {
@@ -33,7 +41,10 @@ struct AdmittedPod {
   Texts labels;
   std::string scheduler_name;
   std::vector<AdmittedContainer>
-      containers;  ///< app containers, then init containers, then ephemeral
+      containers;    ///< app containers, then init containers, then ephemeral
+  std::string node;  ///< spec.nodeName; empty = not bound
+  std::string runtime_class;
+  Texts node_selector;
 };
 
 }  // namespace tangram::extender

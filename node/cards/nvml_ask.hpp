@@ -24,7 +24,7 @@ class NvmlAsk {
   /// A text that the library writes into a buffer; empty if it could not.
   template <class Function, class... Arguments>
   std::string text(Function* function, Arguments... arguments) {
-    char buffer[nvml::kTextSize] = {};
+    char buffer[nvml::kTextSize + 1] = {};  // ends also where the library does not say so
     return (*this)(function, arguments..., buffer, nvml::kTextSize) ? buffer : "";
   }
 

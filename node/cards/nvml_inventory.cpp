@@ -1,9 +1,11 @@
 #include "node/cards/nvml_inventory.hpp"
 
+#include "model/cards.hpp"
 #include "node/cards/nvml_links.hpp"
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <string_view>
@@ -18,6 +20,11 @@ constexpr std::uint64_t kGibibyte = std::uint64_t{1} << 30U;
 /// Of a MIG instance: no MPS client limit holds there, but each process that shares it pays a few
 /// hundred MiB for its context, and the smallest instances have some 5 GiB.
 constexpr int kMaxMigSharers = 16;
+
+/// Each is asked for some dozen times, so that a number from the driver is not just believed. There
+/// are at most 7 instances in a card, and 512 cards in a cards annotation.
+constexpr unsigned kMostInstances = 64;
+constexpr unsigned kMostCards = model::kMaxCardsPerNode;
 
 /// Limits of MPS clients are enforced from Volta on.
 constexpr int kFirstMpsMajor = 7;
@@ -54,7 +61,7 @@ bool describe(NvmlAsk& ask, nvml::Device device, InstalledCard& out) {
   out.card.model = model_of(ask.text(ask.call().name, device));
   NvmlMemory memory;
   if (!read_nvml_memory(ask, device, memory) || out.card.model.empty() ||
-      memory.total < memory.reserved + kMebibyte) {
+      memory.total < memory.reserved || memory.total - memory.reserved < kMebibyte) {
     spdlog::warn("card {} is left out: the driver says no model or no memory of its own",
                  out.card.id);
     return false;
@@ -126,7 +133,7 @@ class CardWalk {
   void visit_instances(nvml::Device device, const InstalledCard& parent, NvmlPhysical& physical) {
     unsigned most = 0;
     if (!ask_(ask_.call().max_mig_devices, device, &most)) return;
-    for (unsigned index = 0; index < most; ++index) {
+    for (unsigned index = 0; index < std::min(most, kMostInstances); ++index) {
       nvml::Device instance = nullptr;
       // The numbers have gaps: "not found" is where no instance is.
       if (!ask_(ask_.call().mig_device_by_index, device, index, &instance)) continue;
@@ -170,7 +177,7 @@ NvmlInventory read_nvml_inventory(NvmlAsk& ask) {
   unsigned count = 0;
   ask(ask.call().device_count, &count);
   CardWalk walk(ask, out);
-  for (unsigned index = 0; index < count; ++index) walk.visit(index);
+  for (unsigned index = 0; index < std::min(count, kMostCards); ++index) walk.visit(index);
   walk.link();
   return out;
 }

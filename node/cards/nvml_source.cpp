@@ -20,6 +20,8 @@ constexpr milliseconds kSlice{500};
 /// Processes come and go between the two calls that ask for their number and for them.
 constexpr unsigned kSlack = 32;
 constexpr int kTries = 5;
+/// More than any card can serve; a larger number is nonsense, and not worth the memory.
+constexpr unsigned kMostProcesses = 65'536;
 
 using ProcessList = nvml::Code (*)(nvml::Device, unsigned*, nvml::ProcessInfo*);
 
@@ -32,7 +34,7 @@ std::vector<nvml::ProcessInfo> read_processes(NvmlAsk& ask, ProcessList list, nv
       processes.resize(std::min<std::size_t>(count, processes.size()));
       return processes;
     }
-    if (ask.last() != nvml::Code::kInsufficientSize) break;
+    if (ask.last() != nvml::Code::kInsufficientSize || count > kMostProcesses) break;
     processes.resize(std::size_t{count} + kSlack);
   }
   return {};
@@ -60,7 +62,7 @@ CardActivity read_activity(NvmlAsk& ask, nvml::Device device) {
   if (read_nvml_memory(ask, device, memory)) activity.memory_used_bytes = memory.used;
   nvml::Utilization rates{};
   const bool known = ask(ask.call().utilization, device, &rates);
-  activity.utilization = known ? static_cast<double>(rates.gpu) / 100 : -1;
+  activity.utilization = known ? static_cast<double>(std::min(rates.gpu, 100U)) / 100 : -1;
   activity.processes = merged(read_processes(ask, ask.call().compute_processes, device),
                               read_processes(ask, ask.call().mps_processes, device));
   return activity;

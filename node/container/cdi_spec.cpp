@@ -5,6 +5,7 @@
 #include "node/kubelet/allocation.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -53,21 +54,26 @@ void write_edits(json::Writer& out, const ContainerEdits& edits, const DrawnEdit
   out.end_object();
 }
 
+/// Takes the number up to the next point away. It ends at what is no digit, and at the bound:
+/// versions come from files and programs of others.
+std::int64_t take_number(std::string_view& version) {
+  constexpr std::int64_t kMost = 1'000'000'000;
+  const std::string_view digits = version.substr(0, version.find('.'));
+  version.remove_prefix(std::min(version.size(), digits.size() + 1));
+  std::int64_t number = 0;
+  for (const char c : digits) {
+    if (c < '0' || c > '9') break;
+    number = std::min(kMost, number * 10 + (c - '0'));
+  }
+  return number;
+}
+
 }  // namespace
 
 bool older_version(std::string_view a, std::string_view b) {
-  const auto number = [](std::string_view& text) {
-    int value = 0;
-    while (!text.empty() && text.front() != '.') {
-      value = value * 10 + (text.front() - '0');
-      text.remove_prefix(1);
-    }
-    if (!text.empty()) text.remove_prefix(1);
-    return value;
-  };
   while (!a.empty() || !b.empty()) {
-    const int left = number(a);
-    const int right = number(b);
+    const std::int64_t left = take_number(a);
+    const std::int64_t right = take_number(b);
     if (left != right) return left < right;
   }
   return false;

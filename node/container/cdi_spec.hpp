@@ -20,7 +20,7 @@ struct DrawnEdits {
   friend bool operator==(const DrawnEdits&, const DrawnEdits&) = default;
 };
 
-/// "0.6.0" is older than "0.10.0". Numbers and points only.
+/// "0.6.0" is older than "0.10.0". Of each number what stands before anything but digits counts.
 [[nodiscard]] bool older_version(std::string_view a, std::string_view b);
 
 /// The CDI spec (Container Device Interface, github.com/cncf-tags/container-device-interface) of

@@ -13,7 +13,9 @@ namespace {
 
 constexpr std::chrono::milliseconds kBetweenTries{50};  // five tokens of kubelet's 100 a second
 
-PodList slots_of(const v1::ListPodResourcesResponse& response, const std::string& resource) {
+}  // namespace
+
+PodList pod_list_of(const v1::ListPodResourcesResponse& response, const std::string& resource) {
   PodList list;
   for (const auto& pod : response.pod_resources()) {
     for (const auto& container : pod.containers()) {
@@ -31,8 +33,6 @@ PodList slots_of(const v1::ListPodResourcesResponse& response, const std::string
   }
   return list;
 }
-
-}  // namespace
 
 struct PodResources::Stub {
   std::unique_ptr<v1::PodResourcesLister::Stub> rpc;
@@ -87,7 +87,7 @@ Result<PodList> PodResources::ask() {
     context.set_wait_for_ready(true);  // kubelet may be restarting
     v1::ListPodResourcesResponse response;
     const grpc::Status status = stub_->rpc->List(&context, {}, &response);
-    if (status.ok()) return slots_of(response, resource_);
+    if (status.ok()) return pod_list_of(response, resource_);
     const bool refused = status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED;
     if (!refused || std::chrono::system_clock::now() + kBetweenTries >= deadline) {
       return fail(Errc::kUnavailable,

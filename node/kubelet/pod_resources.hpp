@@ -10,6 +10,10 @@
 #include <string>
 #include <vector>
 
+namespace v1 {
+class ListPodResourcesResponse;
+}  // namespace v1
+
 namespace tangram::node {
 
 /// A container that kubelet says holds slots. Ordinary init containers are never named.
@@ -21,6 +25,10 @@ struct ListedContainer {
   friend bool operator==(const ListedContainer&, const ListedContainer&) = default;
 };
 using PodList = std::vector<ListedContainer>;
+
+/// Who holds slots of the resource, by kubelet's answer.
+[[nodiscard]] PodList pod_list_of(const v1::ListPodResourcesResponse& response,
+                                  const std::string& resource);
 
 /// Kubelet's public list of who holds what.
 class PodLister {

@@ -60,7 +60,7 @@ class PodSource {
 };
 
 /// The pods of this node, kept by a watch. Threads: safe.
-class LocalPods final : public PodSource, public kube::ObjectSink {
+class LocalPods final : public PodSource, public kube::WholeListSink {
  public:
   /// @param changed  called on the watch's thread after every change
   /// @param check    of the pods' grants, as of model::read_grant()

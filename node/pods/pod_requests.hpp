@@ -2,16 +2,15 @@
 
 #include "base/result.hpp"
 #include "base/units.hpp"
+#include "model/request.hpp"
 
 #include <string>
 #include <string_view>
 
 namespace tangram::node {
 
-/// The cards of a node as Kubernetes itself counts them: two numbers that in-tree fit, quotas and
-/// `kubectl describe node` see.
-inline constexpr std::string_view kMilliResource = "tangram.dev/gpu-milli";
-inline constexpr std::string_view kMemoryResource = "tangram.dev/gpu-mem-mib";
+using model::kMemoryResource;
+using model::kMilliResource;
 
 /// Is this a resource by which NVIDIA's own device plugin gives out cards: nvidia.com/gpu, its
 /// time-sliced form nvidia.com/gpu.shared, or MIG instances, nvidia.com/mig-1g.10gb?

@@ -33,7 +33,7 @@ struct PublisherSettings {
 /// 0.1 s and doubling up to 30 s, and compares anew with what stands there then. Against another
 /// writer that does not rest it writes ten times at once and then once in five seconds.
 /// Threads: two of its own, between start() and stop(); the calls are safe from any.
-class NodePublisher final : private kube::ObjectSink {
+class NodePublisher final : private kube::WholeListSink {
  public:
   struct Parts {
     kube::KubeApi& api;  ///< this and the clock outlive the publisher

@@ -15,9 +15,20 @@ TEST(Base64Test, DecodesTheExamplesOfRfc4648) {
   EXPECT_EQ(base64_decode("+/8A"), std::string("\xFB\xFF\0", 3));
 }
 
-TEST(Base64Test, EncodesThemBack) {
-  for (const char* text : {"", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "+/8A"}) {
-    EXPECT_EQ(base64_encode(*base64_decode(text)), text);
+TEST(Base64Test, EncodesTheExamplesOfRfc4648) {
+  EXPECT_EQ(base64_encode(""), "");
+  EXPECT_EQ(base64_encode("f"), "Zg==");
+  EXPECT_EQ(base64_encode("fo"), "Zm8=");
+  EXPECT_EQ(base64_encode("foo"), "Zm9v");
+  EXPECT_EQ(base64_encode("foob"), "Zm9vYg==");
+  EXPECT_EQ(base64_encode(std::string_view("\xFB\xFF\0", 3)), "+/8A");
+}
+
+TEST(Base64Test, DecodesWhatItEncoded) {
+  std::string bytes;
+  for (int length = 0; length < 300; ++length) {
+    EXPECT_EQ(base64_decode(base64_encode(bytes)), bytes);
+    bytes += static_cast<char>(length * 37);
   }
 }
 

@@ -113,6 +113,7 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedCase{"NaN", "NaN", "not valid JSON"}, RefusedCase{"Plus", "+1", "not valid JSON"},
         RefusedCase{"LeadingZero", "01", "not valid JSON"},
         RefusedCase{"TooBigNumber", "1e999", "too big"},
+        RefusedCase{"TooBigOnlyAsAWhole", "[1561e308]", "too big"},
         RefusedCase{"NulAfter", std::string("{}\0", 3), "NUL byte follows"},
         RefusedCase{"NulAfterAndMore", std::string("{}\0{}", 5), "NUL byte follows"},
         RefusedCase{"NulInString", std::string("\"a\0b\"", 5), "not valid JSON"},

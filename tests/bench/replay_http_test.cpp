@@ -1,11 +1,11 @@
 #include "bench/replay_http.hpp"
 
-#include "bench/bench_cluster.hpp"
 #include "bench/objects.hpp"
 #include "bench/replay.hpp"
 #include "bench/replay_audit.hpp"
 #include "bench/replay_inprocess.hpp"
 #include "bench/replay_report.hpp"
+#include "bench/synthetic_api.hpp"
 #include "extender/holdings.hpp"
 #include "policies/registry.hpp"
 #include "tests/testing/manual_clock.hpp"
@@ -119,11 +119,19 @@ TEST_F(AuditTest, FindsAPodThatIsBoundWithoutItsGrant) {
   EXPECT_EQ(audited.error().message, "pod ml/p is bound without a grant");
 }
 
-TEST(BenchClusterTest, RefusesMorePodsThanItsCardsTake) {
-  testing::ManualClock clock;
-  const auto cluster = BenchCluster::create(clock, {.nodes = 1, .cards_per_node = 1, .pods = 6});
-  ASSERT_FALSE(cluster);
-  EXPECT_NE(cluster.error().message.find("at most 5"), std::string::npos);
+TEST(SyntheticApiTest, PodsAreReadAsTheyWereMeant) {
+  const SyntheticApi api({.nodes = 2, .cards_per_node = 2, .pods = 6, .pod_bytes = 5'000});
+  const std::string text = api.running_pod(5);
+  EXPECT_NEAR(static_cast<double>(text.size()), 5'000, 100);
+  const auto pod = kube::decode_pod(text);
+  ASSERT_TRUE(pod) << pod.error().message;
+  const auto recorded = extender::recorded_holding(*pod);
+  EXPECT_EQ(recorded.grant_problem, "");
+  EXPECT_EQ(recorded.holding.node, "gpu-node-00001");
+  ASSERT_EQ(recorded.holding.containers.size(), 1U);
+  EXPECT_EQ(recorded.holding.containers[0].cards[0].uuid, "GPU-1-0");
+  EXPECT_EQ(recorded.holding.containers[0].cards[0].compute, MilliGpu(200));
+  EXPECT_TRUE(kube::decode_pod(pending_pod(7, 200, true).json));
 }
 
 }  // namespace

@@ -36,6 +36,7 @@ TEST(LoadConfigTest, TakesEveryKindOfValue) {
       "  source: local\n"
       "  cluster_file: \"my cluster.yaml\"\n"
       "bestfit: {cpu_milli: 96000, gpu_milli: 4000}\n"
+      "foreign: {nvidia: true, gpushare_unit: MiB}\n"
       "log: {level: debug}\n");
   ASSERT_TRUE(loaded) << loaded.error().message;
   Config expected;
@@ -48,6 +49,7 @@ TEST(LoadConfigTest, TakesEveryKindOfValue) {
   expected.kube.source = KubeSource::kLocal;
   expected.kube.cluster_file = "my cluster.yaml";
   expected.bestfit = {MilliCpu(96'000), MilliGpu(4000)};
+  expected.foreign = {.nvidia = true, .gpushare_in_mib = true};
   expected.log.level = "debug";
   EXPECT_EQ(*loaded, expected);
 }
@@ -120,9 +122,9 @@ const std::vector<Refusal> kSyntax{
                 "as key: value"},
     {.name = "NothingLikeAnySection",
      .text = "zzzzzzzz: {a: 1}\n",
-     .message =
-         "t.yaml:1:1: there is no section \"zzzzzzzz\"; write server, scheduler, bind, kube, "
-         "leader_election, eviction, grants, fragmentation, bestfit or log"},
+     .message = "t.yaml:1:1: there is no section \"zzzzzzzz\"; write server, tls, webhook, "
+                "metrics, scheduler, bind, kube, leader_election, eviction, grants, "
+                "fragmentation, bestfit, admission, foreign or log"},
     {.name = "KeyOfAnotherSection",
      .text = "server:\n  workers: 4\n",
      .message = "t.yaml:2:3: section server has no key \"workers\"; did you mean bind.workers?"},
@@ -234,6 +236,42 @@ const std::vector<Refusal> kContradictions{
      .text = "grants: {required: true}\n",
      .message = "t.yaml:1:20: grants.required is true, and grants.signing_key is missing: no grant "
                 "of its own would count; write false, or a grants.signing_key"},
+    {.name = "OpenToTheNetwork",
+     .text = "server: {listen: '0.0.0.0:9898'}\n",
+     .message = "t.yaml:1:18: server.listen is beyond loopback and has no TLS: everybody who "
+                "reaches it could bind pods; write the paths of a certificate and its key into "
+                "tls.certificate and tls.key, or say that you want it so with server.plaintext: "
+                "true"},
+    {.name = "PlainAndNotPlain",
+     .text = "server: {plaintext: true}\ntls: {certificate: c, key: k}\n",
+     .message = "t.yaml:1:21: server.plaintext is true and tls.certificate is given, so the server "
+                "would not be plain; leave out one of them"},
+    {.name = "CertificateWithoutKey",
+     .text = "tls: {certificate: c}\n",
+     .message = "t.yaml:1:20: tls.key is missing, and tls.certificate is of no use without it; "
+                "write the path of its key"},
+    {.name = "KeyWithoutCertificate",
+     .text = "tls: {key: k}\n",
+     .message = "t.yaml:1:12: tls.key is given without tls.certificate; write the certificate's "
+                "path there, or leave out the key"},
+    {.name = "ClientCaWithoutCertificate",
+     .text = "tls: {client_ca: c}\n",
+     .message = "t.yaml:1:18: tls.client_ca is given without tls.certificate, and clients show "
+                "certificates over TLS alone; write the server's certificate there, or leave out "
+                "the client CA"},
+    {.name = "NamesThatNobodyVouchesFor",
+     .text = "tls: {certificate: c, key: k, client_names: a}\n",
+     .message = "t.yaml:1:45: tls.client_names is given without tls.client_ca, so nobody's name "
+                "could be believed; write the path of the authority that signs clients there, or "
+                "leave out the names"},
+    {.name = "WebhookWithoutCertificate",
+     .text = "webhook: {listen: '127.0.0.1:9443'}\n",
+     .message = "t.yaml:1:19: webhook.listen is given without tls.certificate, and the API server "
+                "calls webhooks over TLS alone; write the certificate's path there, or \"\" here"},
+    {.name = "NoRoomForOneBody",
+     .text = "server: {max_bodies_mib: 16}\n",
+     .message = "t.yaml:1:26: server.max_bodies_mib is below server.max_body_mib, 32: the largest "
+                "request would never fit; write at least that"},
     // A refused value leaves the default in place, which contradicts nothing.
     {.name = "NoContradictionWithARefusedValue",
      .text = "scheduler: {assume_ttl_ms: 1}\nleader_election: {enabled: false}\nbind: {timeout_ms: "
@@ -268,6 +306,34 @@ TEST(BrokenYamlTest, DeepNestingIsRefusedAndDoesNotOverflowTheStack) {
   EXPECT_NE(message(deep).find("not YAML: "), std::string::npos);
 }
 
+TEST(ListenTest, BeyondLoopbackWithTlsOrOnPurpose) {
+  const std::string open = std::string(kLeast) + "server: {listen: '[::]:9898'";
+  EXPECT_TRUE(load(open + "}\ntls: {certificate: c, key: k}\n"));
+  EXPECT_TRUE(load(open + ", plaintext: true}\n"));
+  EXPECT_FALSE(load(open + "}\n"));
+  EXPECT_TRUE(load(std::string(kLeast) + "metrics: {listen: '0.0.0.0:9090'}\n"));
+}
+
+TEST(ListenTest, KnowsLoopback) {
+  for (const char* address : {"127.0.0.1", "127.1.2.3", "::1", "::ffff:127.0.0.1"}) {
+    EXPECT_TRUE(is_loopback({address, 1})) << address;
+  }
+  for (const char* address : {"0.0.0.0", "10.0.0.1", "::", "::ffff:10.0.0.1", "128.0.0.1"}) {
+    EXPECT_FALSE(is_loopback({address, 1})) << address;
+  }
+}
+
+TEST(ListenTest, OfAnOptionalListenerMayBeEmpty) {
+  const auto loaded =
+      load(std::string(kLeast) + "metrics: {listen: '127.0.0.1:9090'}\nwebhook: {listen: ''}\n");
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  EXPECT_EQ(loaded->metrics.listen, (Endpoint{"127.0.0.1", 9090}));
+  EXPECT_EQ(loaded->webhook.listen, std::nullopt);
+  EXPECT_EQ(message("metrics: {listen: here}\nkube: {source: in-cluster}\n"),
+            "t.yaml:1:19: metrics.listen: \"here\" is not allowed; write an IP address and a port, "
+            "as in 127.0.0.1:9898, 0.0.0.0:9898 or [::1]:9898; or \"\"");
+}
+
 struct Address {
   std::string name;
   std::string text;
@@ -276,11 +342,12 @@ struct Address {
 
 void PrintTo(const Address& row, std::ostream* out) { *out << row.name; }
 
-class ListenTest : public testing::TestWithParam<Address> {};
+class AddressTest : public testing::TestWithParam<Address> {};
 
-TEST_P(ListenTest, TakesNumericAddressesWithAPortOnly) {
+TEST_P(AddressTest, TakesNumericAddressesWithAPortOnly) {
   const Address& row = GetParam();
-  const auto loaded = load(std::string(kLeast) + "server: {listen: '" + row.text + "'}\n");
+  const auto loaded =
+      load(std::string(kLeast) + "server: {listen: '" + row.text + "', plaintext: true}\n");
   ASSERT_EQ(loaded.has_value(), row.allowed);
   if (row.allowed) {
     EXPECT_EQ(to_string(loaded->server.listen), row.text);
@@ -292,7 +359,7 @@ TEST_P(ListenTest, TakesNumericAddressesWithAPortOnly) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Addresses, ListenTest,
+    Addresses, AddressTest,
     testing::Values(
         Address{"V4", "0.0.0.0:9898", true}, Address{"AnyFreePort", "127.0.0.1:0", true},
         Address{"LastPort", "127.0.0.1:65535", true}, Address{"V6", "[::1]:80", true},

@@ -67,8 +67,10 @@ class SettingTest : public testing::Test {
     if (setting.key == "default_isolation") return "none";
     if (setting.key == "source") return "kubeconfig";
     if (setting.key == "level") return "error";
-    if (setting.key == "enabled") return "false";
-    if (setting.key == "required") return "true";
+    if (setting.key == "gpushare_unit") return "MiB";
+    const std::string value = value_text(setting, defaults);
+    if (value == "true") return "false";
+    if (value == "false") return "true";
     return "other";
   }
 };

@@ -94,8 +94,12 @@ Due Asked::on(long card_mib) const {
   return due;
 }
 
-bool Asked::takes_model(const std::string& model) const {
-  const auto found = annotations_.find("gpu-model");
+bool Asked::takes_model(const std::string& model) const { return globs_take("gpu-model", model); }
+
+bool Asked::takes_card(const std::string& uuid) const { return globs_take("gpu-uuid", uuid); }
+
+bool Asked::globs_take(const std::string& annotation, const std::string& text) const {
+  const auto found = annotations_.find(annotation);
   std::string rest = found == annotations_.end() ? "" : found->second;
   bool included = true;
   bool any_including = false;
@@ -106,7 +110,7 @@ bool Asked::takes_model(const std::string& model) const {
     rest = comma == std::string::npos ? "" : rest.substr(comma + 1);
     const bool excludes = glob.starts_with('!');
     if (excludes) glob = glob.substr(1);
-    const bool hit = ::fnmatch(glob.c_str(), model.c_str(), 0) == 0;
+    const bool hit = ::fnmatch(glob.c_str(), text.c_str(), 0) == 0;
     if (excludes && hit) included = false;
     if (!excludes) any_including = true;
     if (!excludes && hit) matched = true;

@@ -30,6 +30,7 @@ class Asked {
   [[nodiscard]] bool whole_cards() const;
   [[nodiscard]] Due on(long card_mib) const;
   [[nodiscard]] bool takes_model(const std::string& model) const;
+  [[nodiscard]] bool takes_card(const std::string& uuid) const;
   /// "" = does not say
   [[nodiscard]] std::string isolation() const;
 
@@ -37,6 +38,7 @@ class Asked {
   [[nodiscard]] bool has(const std::string& share) const;
   [[nodiscard]] std::string get(const std::string& share, const std::string& otherwise) const;
   [[nodiscard]] Amount share_of(long card_mib) const;
+  [[nodiscard]] bool globs_take(const std::string& annotation, const std::string& text) const;
 
   const std::map<std::string, std::string>& annotations_;
   std::string suffix_;  ///< of its own annotations; "" where the plain ones are meant for it

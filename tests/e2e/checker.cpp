@@ -108,6 +108,7 @@ class Check {
         problem(pod, "was given " + to_string(given) + " and asked for " + to_string(due));
       }
       if (!asked.takes_model(card->second.model)) problem(pod, "was given a " + card->second.model);
+      if (!asked.takes_card(id)) problem(pod, "was given " + id + ", which it does not take");
       card->second.granted_mib += given.share.mib;
       card->second.granted_milli += given.share.milli;
       card->second.sharers.push_back(text_of(pod["metadata"], "uid"));

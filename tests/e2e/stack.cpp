@@ -1,5 +1,6 @@
 #include "tests/e2e/stack.hpp"
 
+#include "base/file.hpp"
 #include "extender/http_client.hpp"
 #include "tests/e2e/environment.hpp"
 
@@ -35,6 +36,12 @@ std::string scheduler_config(const SchedulerOptions& options) {
     set_value(line, "leaderElect", "false");
     set_value(line, "percentageOfNodesToScore", std::to_string(options.percentage_of_nodes));
     config += line + "\n";
+    const auto url = line.find("urlPrefix:");
+    if (!options.extender_ca.empty() && url != std::string::npos) {
+      const std::string margin(line.find_first_not_of(" -"), ' ');
+      config += margin + "enableHTTPS: true\n" + margin +
+                "tlsConfig: {caFile: " + options.extender_ca + "}\n";
+    }
     if (options.client_qps > 0 && line == "clientConnection:") {
       config += "  qps: " + std::to_string(options.client_qps) + "\n  burst: 2000\n";
     }
@@ -89,6 +96,10 @@ std::chrono::milliseconds ExtenderProcess::wait_ready() {
 
 std::string ExtenderProcess::get(const std::string& target) const {
   extender::HttpClient client;
+  if (!options_.ca.empty()) {
+    client =
+        extender::HttpClient({.ca = read_file(options_.ca).value(), .server_name = "127.0.0.1"});
+  }
   if (!client.connect("127.0.0.1", static_cast<std::uint16_t>(port_))) return {};
   auto reply = client.request("GET", target);
   return reply ? reply->body : std::string();

@@ -19,6 +19,7 @@ class ExtenderProcess {
     std::string kubeconfig = {};             ///< "" = the rights of deploy/scheduler/rbac.yaml
     std::vector<std::string> settings = {};  ///< "section.key=value"
     std::string pod = {};  ///< its pod among several replicas; "" = the only one, without election
+    std::string ca = {};   ///< a file: who vouches for it, where settings give it a certificate
   };
   explicit ExtenderProcess(Options options);
 
@@ -34,7 +35,10 @@ class ExtenderProcess {
 
   [[nodiscard]] int port() const { return port_; }
   [[nodiscard]] std::filesystem::path log() const;
-  [[nodiscard]] std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
+  [[nodiscard]] std::string url() const {
+    return (options_.ca.empty() ? "http" : "https") + std::string("://127.0.0.1:") +
+           std::to_string(port_);
+  }
   /// The body of a GET, whatever its status; "" if there is no answer.
   [[nodiscard]] std::string get(const std::string& target) const;
   [[nodiscard]] bool ready() const;
@@ -52,6 +56,7 @@ struct SchedulerOptions {
   std::string name = "kube-scheduler";
   std::string program = {};       ///< "" = the current version
   std::string extender_url = {};  ///< "" = without an extender
+  std::string extender_ca = {};   ///< a file: who vouches for it; "" = it speaks plain HTTP
   std::string config = "scheduler-config.yaml";
   /// Requests per second of kube-scheduler's own; 0 = its default of 50. With an extender that
   /// binds it hardly makes any.

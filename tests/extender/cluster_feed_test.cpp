@@ -2,6 +2,7 @@
 
 #include "model/grant.hpp"
 #include "tests/extender/rig.hpp"
+#include "tests/testing/tell_list.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,6 +13,7 @@ using testing::granted;
 using testing::node_json;
 using testing::pod_json;
 using testing::PodText;
+using testing::tell_list;
 
 std::string grant_text(const std::string& uid, const std::string& node,
                        const model::GrantedCard& card) {
@@ -52,7 +54,7 @@ std::string unreadable(const PodText& pod) {
 
 class ClusterFeedTest : public ::testing::Test {
  protected:
-  ClusterFeedTest() { rig_.nodes.replace({Rig::node_text("n1", 2), Rig::node_text("n2", 1)}); }
+  ClusterFeedTest() { tell_list(rig_.nodes, {Rig::node_text("n1", 2), Rig::node_text("n2", 1)}); }
   const model::NodeState& node(const std::string& name) {
     snapshot_ = rig_.books.snapshot();
     const model::NodeState* found = snapshot_->find(name);
@@ -74,7 +76,7 @@ TEST_F(ClusterFeedTest, PutsListedNodesIntoTheBooks) {
 }
 
 TEST_F(ClusterFeedTest, RemovesNodesThatTheNextListLacks) {
-  rig_.nodes.replace({Rig::node_text("n2", 1), Rig::node_text("n3", 1)});
+  tell_list(rig_.nodes, {Rig::node_text("n2", 1), Rig::node_text("n3", 1)});
   EXPECT_EQ(rig_.books.snapshot()->find("n1"), nullptr);
   EXPECT_NE(rig_.books.snapshot()->find("n2"), nullptr);
   EXPECT_NE(rig_.books.snapshot()->find("n3"), nullptr);
@@ -91,7 +93,7 @@ TEST_F(ClusterFeedTest, FollowsNodesAsTheyComeChangeAndGo) {
 
 TEST_F(ClusterFeedTest, RemovesAWatchedNodeThatTheNextListLacks) {
   rig_.nodes.change(kube::EventType::kAdded, Rig::node_text("n3", 1));
-  rig_.nodes.replace({Rig::node_text("n1", 2), Rig::node_text("n2", 1)});
+  tell_list(rig_.nodes, {Rig::node_text("n1", 2), Rig::node_text("n2", 1)});
   EXPECT_EQ(rig_.books.snapshot()->find("n3"), nullptr);
 }
 
@@ -120,11 +122,11 @@ TEST_F(ClusterFeedTest, LeavesTheBooksAsTheyWereWhenAChangedNodeCannotBeRead) {
 
 TEST_F(ClusterFeedTest, KeepsAListedNodeThatCannotBeReadAsItWas) {
   const std::string before = rig_.picture();
-  rig_.nodes.replace({R"({"metadata":{"name":"n1"},"status":{"allocatable":{"cpu":"lots"}}})",
-                      Rig::node_text("n2", 1), "not JSON"});
+  tell_list(rig_.nodes, {R"({"metadata":{"name":"n1"},"status":{"allocatable":{"cpu":"lots"}}})",
+                         Rig::node_text("n2", 1), "not JSON"});
   EXPECT_EQ(rig_.picture(), before);
   EXPECT_EQ(rig_.counters.bad_objects, 2U);
-  rig_.nodes.replace({Rig::node_text("n2", 1)});  // and still knows that it must go some day
+  tell_list(rig_.nodes, {Rig::node_text("n2", 1)});  // and still knows that it must go some day
   EXPECT_EQ(rig_.books.snapshot()->find("n1"), nullptr);
 }
 
@@ -189,7 +191,7 @@ TEST_F(ClusterFeedTest, KeepsAGrantThatItsOwnerBreaks) {
     pod.annotations["tangram.dev/gpu-grant"] = broken;
     rig_.pods.change(kube::EventType::kModified, pod_json(pod));
     EXPECT_EQ(held(), MilliGpu(500)) << broken;
-    rig_.pods.replace({pod_json(pod)});
+    tell_list(rig_.pods, {pod_json(pod)});
     EXPECT_EQ(held(), MilliGpu(500)) << broken << ", listed";
   }
   PodText without = running("u1");
@@ -270,17 +272,17 @@ TEST_F(ClusterFeedTest, TellsPodsOfOneNameApart) {
 }
 
 TEST_F(ClusterFeedTest, TellsOfEveryPodOnceInOrder) {
-  rig_.pods.replace({pending_pod("u1", "a"), pod_json(running("u2"))});
+  tell_list(rig_.pods, {pending_pod("u1", "a"), pod_json(running("u2"))});
   rig_.pods.change(kube::EventType::kAdded, pending_pod("u3", "c"));
   rig_.pods.change(kube::EventType::kModified, pending_pod("u1", "a"));
-  rig_.pods.replace({pending_pod("u1", "a"), pod_json(running("u2")), pending_pod("u4", "d")});
+  tell_list(rig_.pods, {pending_pod("u1", "a"), pod_json(running("u2")), pending_pod("u4", "d")});
   EXPECT_EQ(rig_.arrivals, (std::vector<std::string>{"u1", "u2", "u3", "u4"}));
 }
 
 TEST_F(ClusterFeedTest, ReleasesPodsThatTheNextListLacks) {
-  rig_.pods.replace({pod_json(running("u1")), pod_json(running("u2", 300)), pending_pod("u3")});
+  tell_list(rig_.pods, {pod_json(running("u1")), pod_json(running("u2", 300)), pending_pod("u3")});
   EXPECT_EQ(rig_.used("n1"), MilliGpu(800));
-  rig_.pods.replace({pod_json(running("u2", 300))});
+  tell_list(rig_.pods, {pod_json(running("u2", 300))});
   EXPECT_EQ(rig_.used("n1"), MilliGpu(300));
   EXPECT_EQ(rig_.pending.size(), 0U);
 }
@@ -288,8 +290,8 @@ TEST_F(ClusterFeedTest, ReleasesPodsThatTheNextListLacks) {
 TEST_F(ClusterFeedTest, LeavesOutFinishedPodsOfAList) {
   PodText done = running("u1");
   done.phase = "Succeeded";
-  rig_.pods.replace({pod_json(running("u1"))});
-  rig_.pods.replace({pod_json(done)});
+  tell_list(rig_.pods, {pod_json(running("u1"))});
+  tell_list(rig_.pods, {pod_json(done)});
   EXPECT_EQ(rig_.used("n1"), MilliGpu(0));
   EXPECT_TRUE(node("n1").holdings.empty());
 }
@@ -300,14 +302,14 @@ TEST_F(ClusterFeedTest, KeepsWhatIsAssumedThoughAListLacksIt) {
                          std::chrono::seconds(30));
   });
   ASSERT_TRUE(assumed);
-  rig_.pods.replace({pod_json(running("u1"))});
+  tell_list(rig_.pods, {pod_json(running("u1"))});
   EXPECT_EQ(rig_.used("n1"), MilliGpu(700));
-  rig_.pods.replace({});
+  tell_list(rig_.pods, {});
   EXPECT_EQ(rig_.used("n1"), MilliGpu(200));
 }
 
 TEST_F(ClusterFeedTest, LeavesTheBooksAsTheyWereWhenAChangedPodCannotBeRead) {
-  rig_.pods.replace({pod_json(running("u1")), pending_pod("u2")});
+  tell_list(rig_.pods, {pod_json(running("u1")), pending_pod("u2")});
   const std::string before = rig_.picture();
   for (const std::string& text :
        {std::string(), std::string("[1]"), std::string("{\"metadata\":{}}"),
@@ -335,13 +337,13 @@ TEST_F(ClusterFeedTest, TakesTheEndOfAnObjectThatCannotBeReadOtherwise) {
 TEST_F(ClusterFeedTest, KeepsAListedPodThatCannotBeReadAsItWas) {
   PodText waiting;
   waiting.uid = "u2";
-  rig_.pods.replace({pod_json(running("u1")), pod_json(waiting)});
+  tell_list(rig_.pods, {pod_json(running("u1")), pod_json(waiting)});
   const std::string before = rig_.picture();
-  rig_.pods.replace({unreadable(running("u1")), unreadable(waiting), "not JSON"});
+  tell_list(rig_.pods, {unreadable(running("u1")), unreadable(waiting), "not JSON"});
   EXPECT_EQ(rig_.picture(), before);
   EXPECT_NE(rig_.pending.find("u2"), nullptr);
   EXPECT_EQ(rig_.counters.bad_objects, 3U);
-  rig_.pods.replace({});
+  tell_list(rig_.pods, {});
   EXPECT_EQ(rig_.used("n1"), MilliGpu(0));
   EXPECT_EQ(rig_.pending.size(), 0U);
 }

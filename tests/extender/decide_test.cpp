@@ -28,10 +28,11 @@ class ScoreTable final : public policies::Policy {
   [[nodiscard]] std::string_view name() const noexcept override { return "table"; }
   [[nodiscard]] std::optional<policies::Choice> choose(
       const model::PodDemand& demand, const model::NodeState& node) const override {
-    auto placement = model::place(demand.gpu, node, [](auto&&...) { return std::int64_t{0}; });
-    if (!placement) return std::nullopt;
+    if (!model::place(demand.gpu, node, [](auto&&...) { return std::int64_t{0}; })) {
+      return std::nullopt;
+    }
     const auto score = scores_.find(node.name);
-    return policies::Choice{score == scores_.end() ? 0 : score->second, std::move(*placement)};
+    return policies::Choice{.score = score == scores_.end() ? 0 : score->second, .placement = {}};
   }
 
  private:
@@ -51,10 +52,10 @@ class DecideTest : public ::testing::Test {
   }
 
   FilterResult filter_all(std::size_t short_list = 0) {
-    return filter(names_, demand_, *ledger_.snapshot(), chooser(), refused_, short_list);
+    return filter(names_, demand_, *ledger_.snapshot(), judge(), refused_, short_list);
   }
   std::vector<HostScore> prioritize_all() {
-    return prioritize(names_, *ledger_.snapshot(), chooser(), refused_);
+    return prioritize(names_, *ledger_.snapshot(), judge(), refused_);
   }
 
   /// The names of what was kept, in order.
@@ -78,14 +79,13 @@ class DecideTest : public ::testing::Test {
   std::map<std::string, std::int64_t> scores_;
 
  private:
-  Choose chooser() {
+  Judge judge() {
     policy_ = std::make_unique<ScoreTable>(scores_);
-    return [this](model::NodeIndex, const model::NodeState& node) -> const auto& {
-      return answer_ = policy_->choose(demand_, node);
+    return [this](model::NodeIndex, const model::NodeState& node) {
+      return policies::ChoiceCache::judge(*policy_, demand_, node);
     };
   }
   std::unique_ptr<ScoreTable> policy_;
-  std::optional<policies::Choice> answer_;
 };
 
 using Names = std::vector<std::string_view>;

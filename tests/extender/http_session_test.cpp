@@ -3,6 +3,7 @@
 #include "tests/extender/http_fixture.hpp"
 
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/beast/_experimental/test/stream.hpp>
 #include <gtest/gtest.h>
@@ -55,9 +56,9 @@ struct Outcome {
 Outcome play(const ScriptCase& script, std::optional<std::size_t> fail_at) {
   Outcome outcome;
   net::io_context io;
-  HttpSessionContext context;
-  context.options.max_body_bytes = 100;
-  context.handler = Answers{io};
+  HttpOptions options;
+  options.max_body_bytes = 100;
+  HttpSessionContext context(options, Answers{io});
   memory::fail_count failure(fail_at.value_or(1'000'000));
   memory::stream stream(io, failure);
   memory::stream client = memory::connect(stream);
@@ -136,6 +137,55 @@ INSTANTIATE_TEST_SUITE_P(
         {"NotHttp", "hello\r\n\r\n", {"400 Bad Request"}},
     }),
     [](const auto& test) { return test.param.name; });
+
+/// A stream that notes how many bytes it was asked for.
+class ReadCounter {
+ public:
+  using executor_type = memory::stream::executor_type;
+
+  ReadCounter(memory::stream stream, std::size_t& asked)
+      : stream_(std::move(stream)), asked_(&asked) {}
+
+  executor_type get_executor() { return stream_.get_executor(); }
+  memory::stream& next_layer() { return stream_; }
+
+  template <class Buffers, class Token>
+  auto async_read_some(const Buffers& buffers, Token&& token) {
+    *asked_ += boost::beast::buffer_bytes(buffers);
+    return stream_.async_read_some(buffers, std::forward<Token>(token));
+  }
+  template <class Buffers, class Token>
+  auto async_write_some(const Buffers& buffers, Token&& token) {
+    return stream_.async_write_some(buffers, std::forward<Token>(token));
+  }
+
+ private:
+  memory::stream stream_;
+  std::size_t* asked_;
+};
+
+TEST(HttpSessionLimitTest, ReadsLittleAheadOfWhatItAnswers) {
+  net::io_context io;
+  std::optional<Responder> held;
+  HttpSessionContext context(HttpOptions(), [&](const HttpRequest&, Responder responder) {
+    held.emplace(std::move(responder));
+  });
+  memory::stream stream(io);
+  const memory::stream client = memory::connect(stream);
+  std::string pipelined;
+  while (pipelined.size() < 5'000'000) pipelined += "GET /a" + kHost + "\r\n";
+  stream.append(pipelined);
+  std::size_t asked = 0;
+  const auto session = std::make_shared<HttpSession<ReadCounter>>(
+      ReadCounter(std::move(stream), asked), context, false);
+  net::co_spawn(io, session->run(), net::detached);
+  io.poll();
+  EXPECT_TRUE(held);
+  EXPECT_EQ(context.requests, 1U);
+  EXPECT_LE(asked, context.options.max_header_bytes + 2 * kReadBytes);
+  session->cut();
+  io.run();  // returns only if nothing is left waiting
+}
 
 }  // namespace
 }  // namespace tangram::extender

@@ -64,6 +64,27 @@ TEST(MetricsTest, CountsRequestsBindsAndEvictions) {
   }
 }
 
+TEST(MetricsTest, CountsWhatTheAdmissionWebhookAnswers) {
+  Metrics metrics;
+  metrics.admission_done(
+      {.call = AdmissionCall::kMutate, .outcome = AdmissionOutcome::kPatched, .took = 2ms});
+  metrics.admission_done(
+      {.call = AdmissionCall::kValidate, .outcome = AdmissionOutcome::kRefused, .took = 1ms});
+  const Exposition page(metrics.text({}));
+  for (const std::string operation : {"mutate", "validate"}) {
+    for (const std::string result : {"allowed", "patched", "refused", "unreadable"}) {
+      const bool counted =
+          operation + result == "mutatepatched" || operation + result == "validaterefused";
+      EXPECT_EQ(page.value("tangram_admission_requests_total{operation=\"" + operation +
+                           "\",result=\"" + result + "\"}"),
+                counted ? 1 : 0);
+    }
+    EXPECT_EQ(page.value("tangram_admission_request_duration_seconds_count{operation=\"" +
+                         operation + "\"}"),
+              1);
+  }
+}
+
 TEST(MetricsTest, ShowsWhatTheGaugesSay) {
   Metrics metrics;
   Gauges gauges;

@@ -59,7 +59,7 @@ TEST(PendingPodsTest, RetainsOnlyThePodsNamed) {
   pods.put(pod("u1", "a"));
   pods.put(pod("u2", "b"));
   pods.put(pod("u3", "c"));
-  pods.retain({"u2", "never-seen"});
+  pods.retain([](const std::string& uid) { return uid == "u2" || uid == "never-seen"; });
   EXPECT_EQ(pods.size(), 1U);
   EXPECT_EQ(pods.find("ml", "a"), nullptr);
   EXPECT_NE(pods.find("ml", "b"), nullptr);

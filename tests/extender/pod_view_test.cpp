@@ -113,7 +113,7 @@ TEST_F(PodViewTest, ForgetsANominationThatIsOver) {
   pending_.erase("first");
   EXPECT_EQ(seen_by(asking("lower", "0.1")), (Free{1000, 1000}));
   nominate(asking("first", "0.5", 10));
-  pending_.retain({});
+  pending_.retain([](const std::string& /*uid*/) { return false; });
   EXPECT_EQ(seen_by(asking("lower", "0.1")), (Free{1000, 1000}));
 }
 

@@ -9,6 +9,7 @@
 #include "tests/testing/fault_api.hpp"
 #include "tests/testing/kube_builders.hpp"
 #include "tests/testing/manual_clock.hpp"
+#include "tests/testing/tell_list.hpp"
 
 #include <spdlog/spdlog.h>
 
@@ -123,8 +124,8 @@ struct Rig {
 
   /// What a list of both kinds shows goes into the books.
   void sync() {
-    nodes.replace(list("/api/v1/nodes"));
-    pods.replace(list("/api/v1/pods"));
+    testing::tell_list(nodes, list("/api/v1/nodes"));
+    testing::tell_list(pods, list("/api/v1/pods"));
   }
   /// The watch shows the pod as it is now.
   void show(const std::string& pod) { pods.change(kube::EventType::kModified, read(pod)); }

@@ -194,6 +194,17 @@ TEST_F(ViewsTest, SaysWhatIsWrongWithAPodsAnnotations) {
   EXPECT_NE(text.error().message.find("gpu-fraction"), std::string::npos);
 }
 
+TEST_F(ViewsTest, ExplainsThatAPodWaitsForACardItNames) {
+  wait("p", {{"tangram.dev/gpu-fraction", "0.5"}, {"tangram.dev/gpu-uuid", "a-1"}});
+  const auto text = explain("p");
+  ASSERT_TRUE(text) << text.error().message;
+  const Json view(*text);
+  EXPECT_EQ(view.text("/request/uuids/0"), "a-1");
+  EXPECT_EQ(view.number("/fittingNodes"), 1);
+  EXPECT_EQ(view.text("/nodes/0/wouldGet/0"), "a-1");
+  EXPECT_EQ(view.text("/nodes/1/why"), "node has too few of the GPU cards that the pod names");
+}
+
 TEST_F(ViewsTest, ExplainsAPodThatAsksForNoCard) {
   wait("cpu", {});
   const auto text = explain("cpu");

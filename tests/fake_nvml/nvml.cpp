@@ -12,6 +12,10 @@ namespace fake_nvml {
 namespace {
 
 Return copy(const std::string& text, char* out, unsigned size) {
+  if (World::the().script.boundless) {
+    std::memset(out, 'A', size);
+    return SUCCESS;
+  }
   if (text.size() >= size) return ERROR_INSUFFICIENT_SIZE;
   std::memcpy(out, text.c_str(), text.size() + 1);
   return SUCCESS;
@@ -84,7 +88,7 @@ EXPORT int nvmlSystemGetCudaDriverVersion_v2(int* out) {
 
 EXPORT int nvmlDeviceGetCount_v2(unsigned* out) {
   return with_session("nvmlDeviceGetCount_v2", [&](World& world) {
-    *out = static_cast<unsigned>(world.script.cards.size());
+    *out = world.script.boundless ? ~0U : static_cast<unsigned>(world.script.cards.size());
     return SUCCESS;
   });
 }
@@ -198,8 +202,8 @@ EXPORT int nvmlDeviceGetMigMode(void* handle, unsigned* current, unsigned* pendi
 }
 
 EXPORT int nvmlDeviceGetMaxMigDeviceCount(void* handle, unsigned* out) {
-  return with_device("nvmlDeviceGetMaxMigDeviceCount", handle, [&](World&, Device&) {
-    *out = 7;
+  return with_device("nvmlDeviceGetMaxMigDeviceCount", handle, [&](World& world, Device&) {
+    *out = world.script.boundless ? ~0U : 7;
     return SUCCESS;
   });
 }

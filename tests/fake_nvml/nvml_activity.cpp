@@ -27,7 +27,8 @@ Return list_processes(const Device& device, bool mps, unsigned* count, ProcessIn
   for (const Device& instance : device.instances) add(instance);
   const unsigned room = *count;
   *count = static_cast<unsigned>(found.size());
-  if (room < found.size()) return ERROR_INSUFFICIENT_SIZE;
+  if (World::the().script.boundless) *count = ~0U;
+  if (room < *count) return ERROR_INSUFFICIENT_SIZE;
   std::copy(found.begin(), found.end(), out);
   return SUCCESS;
 }

@@ -134,6 +134,7 @@ std::optional<Script> read_script(const std::string& path, std::string& problem)
   script.driver_version = text(json, "driverVersion", script.driver_version);
   script.cuda_version = cuda_number(text(json, "cudaVersion", "12.4"));
   script.driver = text(json, "driver", script.driver);
+  script.boundless = flag(json, "boundless");
   each(json, "lacks", [&](const Json& name) { script.lacks.insert(name.GetString()); });
   each(json, "cards", [&](const Json& card) { script.cards.push_back(read_card(card)); });
   each(json, "events", [&](const Json& event) { script.events.push_back(read_event(event)); });

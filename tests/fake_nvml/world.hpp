@@ -70,6 +70,7 @@ struct Script {
   int cuda_version = 12040;
   std::string driver = "up";  ///< "up", "down" or "mismatch"
   std::set<std::string> lacks;
+  bool boundless = false;  ///< every number of things is the largest, and no text ends
   std::vector<Device> cards;
   std::vector<Happening> events;
 };

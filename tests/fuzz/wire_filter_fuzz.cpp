@@ -1,18 +1,11 @@
 #include "base/json.hpp"
 #include "extender/wire.hpp"
-
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
-#include <string>
+#include "tests/fuzz/fuzzing.hpp"
 
 namespace {
 
 using namespace tangram;
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
+using fuzz::require;
 
 bool is_json(std::string text) {
   json::Reader in(text);

@@ -1,22 +1,11 @@
 #include "base/json.hpp"
 #include "extender/wire.hpp"
-
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
-#include <string>
-
-namespace {
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
-
-}  // namespace
+#include "tests/fuzz/fuzzing.hpp"
 
 /// Any text: is refused, or names victims that read back from the answer as they were asked.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace tangram::extender;
+  using tangram::fuzz::require;
   Body body({reinterpret_cast<const char*>(data), size});
   const auto args = decode_preempt_args(body);
   if (!args) {

@@ -29,6 +29,11 @@ TEST(DisruptionBudgetTest, ReadsWhatCounts) {
   EXPECT_FALSE(read.covers("ml", "bare", {}));
 }
 
+TEST(DisruptionBudgetTest, ACountBeyond32BitsIsNotCutToOneWithin) {
+  EXPECT_EQ(budget("{}", R"({"disruptionsAllowed":4294967297})").allowed, 2'147'483'647);
+  EXPECT_EQ(budget("{}", R"({"disruptionsAllowed":-1})").allowed, 0);
+}
+
 TEST(DisruptionBudgetTest, AnEmptySelectorCoversNothing) {
   EXPECT_FALSE(budget(R"({"selector":{}})").covers("ml", "p", {{"app", "db"}}));
   EXPECT_FALSE(budget(R"({"selector":null})").covers("ml", "p", {{"app", "db"}}));

@@ -105,6 +105,14 @@ TEST(LeaseTest, TakingOverCountsAndRenewingKeepsTheTimeOfAcquisition) {
   EXPECT_EQ(kept.renew_time, "2026-01-01T00:00:02.000000Z");
 }
 
+TEST(LeaseTest, TransitionsStopAtWhatTheServerTakes) {
+  LeaseRecord record = held_by("a");
+  record.transitions = 2'147'483'647;
+  const LeaseRecord taken = claimed(record, "b", seconds(20), testing::ManualClock().wall());
+  EXPECT_EQ(taken.transitions, 2'147'483'647);
+  EXPECT_TRUE(read_lease(new_lease("ml", "leader", taken)));
+}
+
 TEST(LeaseTest, GivenBackItIsNobodysForASecond) {
   const testing::ManualClock clock;
   const LeaseRecord record = given_back(held_by("a"), clock.wall());

@@ -261,6 +261,40 @@ TEST_F(RestApiTest, AnswerThatIsTooLongIsRefused) {
   EXPECT_NE(response.error().message.find("longer than 1000 bytes"), std::string::npos);
 }
 
+TEST_F(RestApiTest, OnlyWhatIsReadMayBeAsLongAsAList) {
+  serve([](Peer& peer, int /*number*/) {
+    const std::string long_body(1001, 'x');
+    while (const auto request = peer.read_request()) {
+      peer.answer(request->find(" /bad") == std::string::npos ? "200 OK" : "404 Not Found",
+                  long_body);
+    }
+  });
+  options.max_object = 1000;
+  EXPECT_TRUE(api().call(get_request("/x")));
+  for (const Request& request : {get_request("/bad"), post()}) {
+    const auto response = api().call(request);
+    ASSERT_FALSE(response.has_value());
+    EXPECT_NE(response.error().message.find("longer than 1000 bytes"), std::string::npos);
+  }
+}
+
+TEST_F(RestApiTest, HeadersWithoutEndAreNotWaitedFor) {
+  for (const char* line : {"HTTP/1.1 200 OK\r\n", "HTTP/1.1 103 Early Hints\r\n\r\n"}) {
+    serve([&](Peer& peer, int /*number*/) {
+      (void)peer.read_request();
+      peer.say(line);
+      const std::string more = std::string(line).ends_with("\r\n\r\n")
+                                   ? line
+                                   : "X-Header: " + std::string(1000, 'x') + "\r\n";
+      while (peer.say(more)) {}
+    });
+    const auto response = api().call(get_request("/x"));
+    ASSERT_FALSE(response.has_value());
+    EXPECT_EQ(response.error().code, Errc::kTimeout) << response.error().message;
+    forget_api();
+  }
+}
+
 TEST_F(RestApiTest, RedirectsAreAnswers) {
   serve([](Peer& peer, int /*number*/) {
     while (peer.read_request()) peer.answer("302 Found", "", "Location: http://127.0.0.1:1/\r\n");

@@ -169,7 +169,7 @@ TEST_F(RestWatchTest, BrokenStreamsDeliverWholeFramesAndAreUnknown) {
 }
 
 TEST_F(RestWatchTest, FrameThatIsTooLongBreaksTheStream) {
-  options.max_frame = 100;
+  options.max_object = 100;
   serve([](Peer& peer, int /*number*/) {
     (void)peer.read_request();
     peer.say(std::string(kHead) + chunk(std::string(101, 'x')));

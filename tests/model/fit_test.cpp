@@ -56,6 +56,7 @@ struct CardCase {
   Card card = small_card();
   CardUse use = {};
   std::vector<std::string> models = {};
+  std::vector<std::string> card_ids = {};
   std::optional<Misfit> expected = {};  ///< nothing = fits
 };
 void PrintTo(const CardCase& row, std::ostream* out) { *out << row.name; }
@@ -66,6 +67,7 @@ TEST_P(CardMisfitTest, NamesTheFirstThingInTheWay) {
   const CardCase& row = GetParam();
   GpuRequest asked = request(row.share);
   asked.models = row.models;
+  asked.card_ids = row.card_ids;
   EXPECT_EQ(card_misfit(asked, slice_of(row.share, row.card), row.card, row.use), row.expected);
 }
 
@@ -154,7 +156,26 @@ INSTANTIATE_TEST_SUITE_P(
                  .card = with(small_card(), kTwoSharers),
                  .use = used(2, 2, 2),
                  .expected = Misfit::kSharers},
+        CardCase{.name = "IdAsked", .share = fraction(1), .card_ids = {"b", "a"}},
+        CardCase{.name = "OtherIdAsked",
+                 .share = fraction(1),
+                 .card_ids = {"b*"},
+                 .expected = Misfit::kCardId},
+        CardCase{.name = "IdExcluded",
+                 .share = fraction(1),
+                 .card_ids = {"*", "!a"},
+                 .expected = Misfit::kCardId},
         // Several things in the way: the earliest stage is named.
+        CardCase{.name = "ModelBeforeId",
+                 .share = fraction(1),
+                 .models = {"A100"},
+                 .card_ids = {"b"},
+                 .expected = Misfit::kModel},
+        CardCase{.name = "IdBeforeHealth",
+                 .share = fraction(1),
+                 .card = with(small_card(), kSick),
+                 .card_ids = {"b"},
+                 .expected = Misfit::kCardId},
         CardCase{.name = "ModelBeforeHealth",
                  .share = fraction(1),
                  .card = with(small_card(), kSick),
@@ -322,7 +343,8 @@ const std::vector<ReasonCase>& all_reasons() {
       {Misfit::kModel, false},        {Misfit::kUnavailable, false},
       {Misfit::kTooLarge, false},     {Misfit::kIsolationUnsupported, false},
       {Misfit::kIsolationBusy, true}, {Misfit::kSharers, true},
-      {Misfit::kRoom, true},          {Misfit::kTogether, true}};
+      {Misfit::kRoom, true},          {Misfit::kTogether, true},
+      {Misfit::kCardId, false}};
   return rows;
 }
 

@@ -424,13 +424,15 @@ TEST_F(LedgerTest, RetainReleasesWhatEndedUnseenAndNothingElse) {
   ASSERT_TRUE(ledger_.assume(pod("binding", 100), kTtl));
   ASSERT_TRUE(ledger_.assume(pod("bound after the list", 100), kTtl));
   ASSERT_TRUE(ledger_.confirm("bound after the list"));
-  const auto ended = ledger_.retain_observed({"stays", "somebody else"});
+  const auto ended = ledger_.retain_observed(
+      [](const std::string& uid) { return uid == "stays" || uid == "somebody else"; });
   ASSERT_EQ(ended.size(), 2U);
   EXPECT_EQ(ended[0]->pod_uid, "gone-1");
   EXPECT_EQ(ended[1]->pod_uid, "gone-2");
   EXPECT_EQ(use(0).compute, MilliGpu(300));
   EXPECT_EQ(ledger_.pod_count(), 3U);
-  EXPECT_TRUE(ledger_.retain_observed({"stays"}).empty());
+  EXPECT_TRUE(
+      ledger_.retain_observed([](const std::string& uid) { return uid == "stays"; }).empty());
 }
 
 TEST_F(LedgerTest, PodsWithoutCardsTakeCpuAndMemory) {

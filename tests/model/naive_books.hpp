@@ -83,6 +83,7 @@ struct Request {
   std::vector<Ask> asks;
   int mode = 0;
   std::set<std::string> models;  ///< that may be taken
+  std::set<std::string> ids;     ///< of cards that may be taken
 };
 
 /// The largest whole number whose `by`-fold is at most `of`.
@@ -237,6 +238,7 @@ class Books {
       Tried& tried = cards[i];
       tried.added.push_back(need_of(request.asks[next], *tried.card));
       all_fit = all_fit && request.models.contains(tried.card->model) &&
+                request.ids.contains(tried.card->id) &&
                 holds(*tried.card, tried.there, tried.added, request.mode);
     }
     const bool placed = all_fit && can_place_from(request, next + 1, cards);

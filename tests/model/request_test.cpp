@@ -144,10 +144,12 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(RequestTest, ReadsThePreferencesOfThePod) {
   const auto request = parse({{"gpu-fraction", "0.5"},
                               {"gpu-model", " A100* ,H100*,! T4,RTX A6000"},
+                              {"gpu-uuid", "GPU-5f2a* ,!GPU-77c1"},
                               {"gpu-policy", "binpack"},
                               {"gpu-isolation", "time-slice"}});
   ASSERT_TRUE(request) << request.error().message;
   EXPECT_EQ(request->models, (std::vector<std::string>{"A100*", "H100*", "!T4", "RTX A6000"}));
+  EXPECT_EQ(request->card_ids, (std::vector<std::string>{"GPU-5f2a*", "!GPU-77c1"}));
   EXPECT_EQ(request->policy, "binpack");
   EXPECT_EQ(request->isolation, Isolation::kTimeSlice);
   EXPECT_TRUE(request->asks_gpu());
@@ -370,6 +372,22 @@ INSTANTIATE_TEST_SUITE_P(
                     {{"gpu-count", "1"}, {"gpu-model", "T\x01"}},
                     FULL "gpu-model: \"T\\x01\" cannot be the name of a card model; write at most "
                          "128 printable ASCII characters"},
+        RefusedCase{"EmptyUuidItem",
+                    {{"gpu-count", "1"}, {"gpu-uuid", "GPU-5f2a,"}},
+                    FULL "gpu-uuid: \"GPU-5f2a,\" has an empty item; write UUIDs with one comma "
+                         "between, such as GPU-5f2a*,!GPU-77c1*"},
+        RefusedCase{"ExclamationBeforeNoUuid",
+                    {{"gpu-count", "1"}, {"gpu-uuid", "!"}},
+                    FULL "gpu-uuid: \"!\" excludes nothing; write a UUID after the '!', such as "
+                         "!GPU-77c1*"},
+        RefusedCase{"UnprintableUuid",
+                    {{"gpu-count", "1"}, {"gpu-uuid", "GPU\x01"}},
+                    FULL "gpu-uuid: \"GPU\\x01\" cannot be the UUID of a card; write at most 128 "
+                         "printable ASCII characters"},
+        RefusedCase{"UuidOfOneContainer",
+                    {{"gpu-count", "1"}, {"gpu-uuid.main", "GPU-1"}},
+                    FULL "gpu-uuid.main: is for the whole pod, not for one container; write " FULL
+                         "gpu-uuid"},
         RefusedCase{"PolicyWithCapitals",
                     {{"gpu-count", "1"}, {"gpu-policy", "BinPack"}},
                     FULL "gpu-policy: \"BinPack\" cannot be the name of a policy; write "
@@ -407,7 +425,7 @@ INSTANTIATE_TEST_SUITE_P(
                     {{"gpu-something-else", "1"}},
                     FULL "gpu-something-else: there is no such annotation; there are gpu-fraction "
                          "gpu-mem gpu-compute gpu-count gpu-mem-limit gpu-compute-limit gpu-model "
-                         "gpu-policy gpu-isolation gpu-container"},
+                         "gpu-uuid gpu-policy gpu-isolation gpu-container"},
         RefusedCase{"GrantOfAContainer",
                     {{"gpu-grant.main", "x"}},
                     FULL "gpu-grant.main: there is no such annotation; write " FULL "gpu-count"},
@@ -509,8 +527,8 @@ TEST(RequestTest, LimitsTheContainersThatMayAsk) {
 
 TEST(RequestTest, LimitsTheModels) {
   std::string globs = "m";
-  for (std::size_t i = 1; i < kMaxModelGlobs; ++i) globs += ",m";
-  EXPECT_EQ(parse({{"gpu-count", "1"}, {"gpu-model", globs}})->models.size(), kMaxModelGlobs);
+  for (std::size_t i = 1; i < kMaxGlobs; ++i) globs += ",m";
+  EXPECT_EQ(parse({{"gpu-count", "1"}, {"gpu-model", globs}})->models.size(), kMaxGlobs);
   const std::string message = error_of({{"gpu-count", "1"}, {"gpu-model", globs + ",m"}});
   EXPECT_NE(message.find("has too many models; write at most 32"), std::string::npos) << message;
   const std::string longest(128, 'm');

@@ -176,7 +176,7 @@ struct GlobCase {
 class ModelGlobTest : public ::testing::TestWithParam<GlobCase> {};
 
 TEST_P(ModelGlobTest, MatchesWholeNames) {
-  EXPECT_EQ(model_matches(GetParam().globs, GetParam().model), GetParam().matches);
+  EXPECT_EQ(globs_match(GetParam().globs, GetParam().model), GetParam().matches);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -205,7 +205,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(ModelGlobTest, HostileGlobsEndSoon) {
   std::string stars;
   for (int i = 0; i < 64; ++i) stars += "*a";
-  EXPECT_FALSE(model_matches({stars + "b"}, std::string(4096, 'a')));
+  EXPECT_FALSE(globs_match({stars + "b"}, std::string(4096, 'a')));
 }
 
 }  // namespace

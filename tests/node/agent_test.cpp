@@ -16,6 +16,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <random>
 
 namespace tangram::node {
@@ -127,6 +128,19 @@ status:
   std::mt19937_64 engine{1};
   std::unique_ptr<Agent> agent;
 };
+
+TEST_F(AgentTest, ConnectionsThatSayNothingDoNotHoldUpAScrape) {
+  start();
+  std::array<extender::HttpClient, 3> silent;
+  for (extender::HttpClient& client : silent) {
+    ASSERT_TRUE(client.connect("127.0.0.1", agent->port()));
+  }
+  extender::HttpClient client(std::chrono::seconds(4));  // sooner than a silent one is sent away
+  ASSERT_TRUE(client.connect("127.0.0.1", agent->port()));
+  const auto page = client.request("GET", "/metrics");
+  ASSERT_TRUE(page) << page.error().message;
+  EXPECT_EQ(page->status, 200);
+}
 
 TEST_F(AgentTest, FromCardsToAContainer) {
   start();

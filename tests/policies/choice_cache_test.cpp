@@ -35,7 +35,7 @@ class ChoiceCacheTest : public ::testing::Test {
  protected:
   std::int64_t score(const model::PodDemand& demand, model::NodeIndex index,
                      const model::NodeState& state) {
-    return cache_.open(policy_, demand).choose(index, state)->score;
+    return cache_.open(policy_, demand).judge(index, state).score;
   }
 
   CountingPolicy policy_;
@@ -61,8 +61,8 @@ TEST_F(ChoiceCacheTest, AnswersAnOlderSnapshotByThatSnapshot) {
 
 TEST_F(ChoiceCacheTest, RemembersThatNothingFits) {
   auto pass = cache_.open(policy_, small_);
-  EXPECT_FALSE(pass.choose(3, version(1, false)).has_value());
-  EXPECT_FALSE(pass.choose(3, version(1, false)).has_value());
+  EXPECT_EQ(pass.judge(3, version(1, false)).misfit, model::Misfit::kNoCards);
+  EXPECT_EQ(pass.judge(3, version(1, false)).misfit, model::Misfit::kNoCards);
   EXPECT_EQ(policy_.asked, 1);
 }
 
@@ -82,7 +82,11 @@ TEST_F(ChoiceCacheTest, KeepsShapesPoliciesAndNodesApart) {
   EXPECT_EQ(score(middle_, 0, version(1)), 1);
   EXPECT_EQ(score(small_, 1, version(5)), 5);
   EXPECT_EQ(policy_.asked, 3);
-  EXPECT_EQ(cache_.open(other, small_).choose(0, version(1))->score, 1);
+  model::PodDemand picky = small_;
+  picky.gpu.card_ids = {"GPU-1"};
+  EXPECT_EQ(score(picky, 0, version(1)), 1);
+  EXPECT_EQ(policy_.asked, 4);
+  EXPECT_EQ(cache_.open(other, small_).judge(0, version(1)).score, 1);
   EXPECT_EQ(other.asked, 1);
 }
 
@@ -102,7 +106,7 @@ TEST_F(ChoiceCacheTest, KeepsAPassAliveThatIsPushedOut) {
   auto pass = cache_.open(policy_, small_);
   (void)score(middle_, 0, version(1));
   (void)score(large_, 0, version(1));
-  EXPECT_EQ(pass.choose(0, version(4))->score, 4);
+  EXPECT_EQ(pass.judge(0, version(4)).score, 4);
 }
 
 TEST_F(ChoiceCacheTest, NeverRemembersANodeOutsideTheBooks) {

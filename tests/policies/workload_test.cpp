@@ -41,12 +41,13 @@ TEST(WorkloadTest, RanksEquallyFrequentClassesByFirstAppearance) {
   EXPECT_EQ(workload.classes[2].demand.footprint.cpu, MilliCpu(2000));
 }
 
-TEST(WorkloadTest, CountsPodsThatDifferInNamesMemoryAndLimitsAsOneClass) {
+TEST(WorkloadTest, CountsPodsThatDifferInNamesMemoryLimitsAndCardIdsAsOneClass) {
   model::PodDemand first = pod(request(fraction(500)), 1000, 4096);
   model::PodDemand second = pod(request(fraction(500)), 1000, 8192);
   second.gpu.containers[0].container = "other";
   second.gpu.containers[0].share.compute_limit = MilliGpu(900);
   second.gpu.policy = "spread";
+  second.gpu.card_ids = {"GPU-1"};
   WorkloadCounter counter;
   counter.add(first);
   counter.add(second);

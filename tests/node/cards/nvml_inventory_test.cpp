@@ -45,6 +45,15 @@ TEST(NvmlInventoryTest, DescribesACard) {
   EXPECT_TRUE(card.card.isolation.has(Isolation::kMps));
 }
 
+TEST(NvmlInventoryTest, LeavesOutACardWhoseDriverTakesMoreThanThereIs) {
+  const Inventory found = inventory_of(R"({"cards":[
+    {"uuid":"GPU-a","memMiB":100,"reservedMiB":101},
+    {"uuid":"GPU-b","memMiB":100,"reservedMiB":17592186044415},
+    {"uuid":"GPU-c","memMiB":100,"reservedMiB":99}]})");  // 2^44 - 1 MiB: as bytes 2^64 - 1 MiB
+  ASSERT_EQ(found.cards.size(), 1U);
+  EXPECT_EQ(found.cards[0].card.id, "GPU-c");
+}
+
 TEST(NvmlInventoryTest, ListsMigInstancesInPlaceOfTheirCard) {
   const Inventory found = inventory_of(R"({"cards":[
     {"uuid":"GPU-a","model":"NVIDIA A100-SXM4-80GB","memMiB":81920,"pci":"0000:17:00.0","numa":0,

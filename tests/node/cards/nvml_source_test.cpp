@@ -52,6 +52,21 @@ TEST(NvmlSourceTest, AsksNothingBeforeTheFirstCall) {
   EXPECT_EQ(found.error().code, Errc::kUnavailable);
 }
 
+TEST(NvmlSourceTest, BelievesNoNumberThatCannotBe) {
+  const FakeMachine machine(
+      R"({"boundless":true,"cards":[{"uuid":"GPU-a","memMiB":1000,"utilization":4294967295},
+          {"uuid":"GPU-b","memMiB":1000,"mig":true,"instances":[{"uuid":"MIG-1","memMiB":500}]}]})");
+  NvmlSource source(kFakeNvml);
+  const auto found = source.inventory();
+  ASSERT_TRUE(found) << found.error().message;
+  ASSERT_EQ(found->cards.size(), 2U);
+  EXPECT_EQ(found->cards[0].card.id, std::string(nvml::kTextSize, 'A'));
+  const auto activity = source.activity("GPU-a");
+  ASSERT_TRUE(activity) << activity.error().message;
+  EXPECT_TRUE(activity->processes.empty());
+  EXPECT_EQ(activity->utilization, 1);
+}
+
 TEST(NvmlSourceTest, FindsADriverThatComesLater) {
   const FakeMachine machine(kNoDriver);
   NvmlSource source(kFakeNvml);

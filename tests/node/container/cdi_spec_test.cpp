@@ -38,6 +38,13 @@ TEST(CdiSpecTest, VersionsCompareByNumber) {
   EXPECT_FALSE(older_version("1.0.0", "0.9.9"));
 }
 
+TEST(CdiSpecTest, VersionsThatAreNoneAreComparedAllTheSame) {
+  EXPECT_TRUE(older_version("0.6.0", "99999999999999999999"));
+  EXPECT_FALSE(older_version("99999999999999999999", "0.6.0"));
+  EXPECT_TRUE(older_version("1.2rc1", "1.3"));
+  EXPECT_FALSE(older_version("x\xff", "x\xff"));
+}
+
 class CdiFolderTest : public ::testing::Test {
  protected:
   testing::TempFolder folder;

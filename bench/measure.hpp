@@ -1,0 +1,56 @@
+#pragma once
+
+#include "base/result.hpp"
+#include "bench/synthetic_api.hpp"
+#include "policies/registry.hpp"
+
+#include <string>
+
+/// The measurements of tangram-bench. Each runs the extender on a SyntheticApi in this process and
+/// compares it with a floor, in turns, so that the machine's noise meets both.
+namespace tangram::bench {
+
+struct Report {
+  std::string text;  ///< a table for people
+  std::string json;  ///< the same figures
+};
+
+/// One pod after the other through filter, prioritize and bind over HTTP on one connection. The
+/// floor is a handler in the same server that decodes the same request and sends a reply of the
+/// same bytes.
+struct VerbRun {
+  ClusterSize size;
+  int rounds = 1'000;
+  int warm_up = 200;  ///< at least: every shape once
+  int shapes = 200;
+  int unseen_percent = 10;
+  int churn = 200;  ///< watch events per second
+  int short_list = 8;
+  std::string policy{policies::kDefaultPolicy};
+};
+Result<Report> measure(const VerbRun& run);
+
+/// filter with whole Nodes. The floor copies the body, scans it once and sends the same reply.
+struct FullNodesRun {
+  ClusterSize size;
+  int node_bytes = 10'240;
+  int rounds = 200;
+};
+Result<Report> measure(const FullNodesRun& run);
+
+/// From the start to books that are complete. The floor decodes the same pods, one by one. Also
+/// this process's memory, which holds nothing but the extender, before and after scrapes of
+/// /metrics/cards.
+struct RebuildRun {
+  ClusterSize size;
+};
+Result<Report> measure(const RebuildRun& run);
+
+/// Pods that change, told by a watch. The floor decodes the same pods.
+struct IngestRun {
+  ClusterSize size;
+  int events = 50'000;
+};
+Result<Report> measure(const IngestRun& run);
+
+}  // namespace tangram::bench

@@ -1,0 +1,208 @@
+#include "bench/synthetic_api.hpp"
+
+#include "base/json.hpp"
+#include "bench/objects.hpp"
+#include "model/grant.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+namespace tangram::bench {
+
+namespace {
+
+constexpr std::int64_t kCardMemory = 81'920;
+
+std::string card_id(int node, int card) { return fmt::format("GPU-{}-{}", node, card); }
+
+int number_of(const kube::Request& request, const std::string& key) {
+  const auto found = request.query.find(key);
+  int number = 0;
+  if (found == request.query.end()) return number;
+  const std::string& text = found->second;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+bool asks_for_stream(const kube::Request& request) {
+  return request.query.contains("sendInitialEvents");
+}
+
+}  // namespace
+
+std::string managed_fields(std::size_t bytes) {
+  std::string text =
+      R"("managedFields":[{"manager":"kube-controller-manager","operation":"Update",)"
+      R"("apiVersion":"v1","time":"2026-01-01T00:00:00Z","fieldsType":"FieldsV1","fieldsV1":{)";
+  for (int i = 0; text.size() + 4 < bytes; ++i) {
+    text += fmt::format(R"({}"f:member-{}":{{".":{{}},"f:value":{{}}}})", i == 0 ? "" : ",", i);
+  }
+  return text + "}}]";
+}
+
+SyntheticApi::SyntheticApi(ClusterSize size) : size_(size) {
+  for (int i = 0; i < size_.nodes; ++i) names_.push_back(fmt::format("gpu-node-{:05}", i));
+  const std::size_t bare = size_.pods == 0 ? 0 : running_pod(0).size();
+  const auto wanted = static_cast<std::size_t>(size_.pod_bytes);
+  if (wanted > bare) managed_fields_ = managed_fields(wanted - bare) + ",";
+}
+
+std::string SyntheticApi::node(int number) const {
+  model::NodeInventory node{.name = names_[static_cast<std::size_t>(number)],
+                            .cards = {},
+                            .cpu = MilliCpu(96'000),
+                            .memory = Mebibytes(786'432)};
+  for (int i = 0; i < size_.cards_per_node; ++i) {
+    model::Card card;
+    card.id = card_id(number, i);
+    card.model = number % 3 == 0 ? "H100-SXM5-80GB" : "A100-SXM4-80GB";
+    card.memory = Mebibytes(kCardMemory);
+    node.cards.push_back(std::move(card));
+  }
+  return node_json(node);
+}
+
+std::string SyntheticApi::running_pod(int number, int generation) const {
+  const int used = std::max(1, static_cast<int>(size_.used_nodes * size_.nodes));
+  const int node = number % used;
+  const std::string uid =
+      fmt::format("00000000-0000-4000-8{:03}-{:012}", generation % 1000, number);
+  const std::string& on = names_[static_cast<std::size_t>(node)];
+  std::string annotations;
+  std::string slot;
+  if (size_.pod_milli > 0) {
+    const std::int64_t memory = size_.pod_milli * kCardMemory / kWholeGpu.count();
+    const std::string grant = fmt::format(
+        R"({{\"version\":1,\"podUID\":\"{}\",\"node\":\"{}\",\"issuedAt\":\"2026-01-01T00:00:00Z\",)"
+        R"(\"isolation\":\"time-slice\",\"containers\":[{{\"name\":\"main\",\"cards\":[{{)"
+        R"(\"uuid\":\"{}\",\"memMiB\":{},\"milli\":{},\"memLimitMiB\":{},\"milliLimit\":{}}}]}}]}})",
+        uid, on, card_id(node, number / used % size_.cards_per_node), memory, size_.pod_milli,
+        memory, size_.pod_milli);
+    annotations = fmt::format(
+        R"("tangram.dev/gpu-fraction":"{}.{:03}","tangram.dev/gpu-isolation":"time-slice",)"
+        R"("tangram.dev/gpu-grant":"{}")",
+        size_.pod_milli / 1000, size_.pod_milli % 1000, grant);
+    slot = R"(,"tangram.dev/gpu-slot":"1")";
+  }
+  return fmt::format(
+      R"({{"metadata":{{"name":"running-{0}","namespace":"{1}","uid":"{2}","resourceVersion":"{3}",)"
+      R"({4}"labels":{{"app":"train-{5}","pod-template-hash":"6c9f4b{5}"}},"annotations":{{{6}}},)"
+      R"("ownerReferences":[{{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"train-{5}",)"
+      R"("uid":"11111111-1111-4111-8111-111111111111","controller":true}}]}},)"
+      R"("spec":{{"nodeName":"{7}","schedulerName":"tangram","containers":[{{"name":"main",)"
+      R"("image":"registry.example/train:1","resources":{{)"
+      R"("limits":{{"cpu":"2","memory":"8Gi"{8}}},"requests":{{"cpu":"2","memory":"8Gi"{8}}}}}}}]}},)"
+      R"("status":{{"phase":"Running","containerStatuses":[{{"name":"main","restartCount":0,)"
+      R"("state":{{"running":{{"startedAt":"2026-01-01T00:00:00Z"}}}}}}]}}}})",
+      number, kBenchNamespace, uid, number + 1, managed_fields_, number % 97, annotations, on,
+      slot);
+}
+
+std::string SyntheticApi::page(const kube::Request& request, int count,
+                               std::string (SyntheticApi::*object)(int) const) const {
+  const int limit = number_of(request, "limit");
+  const int begin = number_of(request, "continue");
+  const int end = limit == 0 ? count : std::min(count, begin + limit);
+  std::string text = R"({"kind":"List","apiVersion":"v1","metadata":{"resourceVersion":"1000000")";
+  if (end < count) text += fmt::format(R"(,"continue":"{}")", end);
+  text += R"(},"items":[)";
+  for (int i = begin; i < end; ++i) {
+    if (i > begin) text += ',';
+    text += (this->*object)(i);
+  }
+  return text + "]}";
+}
+
+Result<kube::Response> SyntheticApi::call(const kube::Request& request) {
+  kube::Response response{.status = 200, .body = {}, .retry_after = {}};
+  if (request.method == kube::Method::kPost) {
+    response.status = 201;
+    response.body = "{}";
+  } else if (request.path == "/api/v1/nodes") {
+    response.body = page(request, size_.nodes, &SyntheticApi::node);
+  } else if (request.path == "/api/v1/pods") {
+    response.body = page(request, size_.pods, &SyntheticApi::listed_pod);
+  } else if (request.path.starts_with("/apis/policy/")) {
+    response.body = page(request, 0, &SyntheticApi::node);
+  } else {
+    response.status = 404;
+    response.body = R"({"kind":"Status","message":"not found","reason":"NotFound","code":404})";
+  }
+  return response;
+}
+
+Result<kube::Response> SyntheticApi::watch(const kube::Request& request,
+                                           const kube::WatchFrame& frame, std::stop_token stop) {
+  if (asks_for_stream(request)) {
+    return kube::Response{.status = 400, .body = "no streaming lists", .retry_after = {}};
+  }
+  const bool of_pods = request.path == "/api/v1/pods";
+  std::unique_lock lock(mutex_);
+  while (!stop.stop_requested()) {
+    if (!of_pods || frames_.empty()) {
+      news_.wait(lock, stop, [&] { return of_pods && !frames_.empty(); });
+      continue;
+    }
+    std::string next = std::move(frames_.front());
+    frames_.pop_front();
+    lock.unlock();
+    if (!frame(std::move(next))) break;
+    lock.lock();
+  }
+  return kube::Response{.status = 200, .body = {}, .retry_after = {}};
+}
+
+void SyntheticApi::pod_event(std::string_view type, std::string_view object) {
+  {
+    const std::lock_guard lock(mutex_);
+    frames_.push_back(fmt::format(R"({{"type":"{}","object":{}}})", type, object));
+  }
+  news_.notify_all();
+}
+
+namespace {
+
+/// Annotations of one of the shapes that are asked for again and again, all in the mode of the
+/// running pods.
+std::string known_shape(int shape) {
+  switch (shape % 5) {
+    case 0:
+      return fmt::format(R"("tangram.dev/gpu-fraction":"0.{:03}")", 100 + shape % 400);
+    case 1:
+      return fmt::format(R"("tangram.dev/gpu-mem":"{}Mi")", 4'096 + 64 * shape);
+    case 2:
+      return fmt::format(R"("tangram.dev/gpu-fraction":"0.{:03}","tangram.dev/gpu-model":"H100*")",
+                         100 + shape % 300);
+    case 3:
+      return fmt::format(R"("tangram.dev/gpu-mem":"{}Mi","tangram.dev/gpu-compute":"0.1")",
+                         8'192 + 64 * shape);
+    default:
+      return fmt::format(R"("tangram.dev/gpu-fraction":"0.{:03}","tangram.dev/gpu-count":"2")",
+                         100 + shape % 50);
+  }
+}
+
+}  // namespace
+
+PendingPod pending_pod(int number, int shapes, bool unseen) {
+  PendingPod pod;
+  pod.uid = fmt::format("00000000-0000-4000-9000-{:012}", number);
+  pod.name = fmt::format("pending-{}", number);
+  const std::string request =
+      unseen ? fmt::format(R"("tangram.dev/gpu-mem":"{}Mi")", 2'049 + 2 * number)
+             : known_shape(number % shapes);
+  pod.json = fmt::format(
+      R"({{"metadata":{{"name":"{0}","namespace":"{1}","uid":"{2}","resourceVersion":"{3}",)"
+      R"("annotations":{{{4},"tangram.dev/gpu-isolation":"time-slice"}}}},)"
+      R"("spec":{{"schedulerName":"tangram","containers":[{{"name":"main",)"
+      R"("image":"registry.example/train:1","resources":{{)"
+      R"("limits":{{"tangram.dev/gpu-slot":"1"}},)"
+      R"("requests":{{"cpu":"1","memory":"2Gi","tangram.dev/gpu-slot":"1"}}}}}}]}},)"
+      R"("status":{{"phase":"Pending"}}}})",
+      pod.name, kBenchNamespace, pod.uid, 1'000'001 + number, request);
+  return pod;
+}
+
+}  // namespace tangram::bench

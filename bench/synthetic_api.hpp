@@ -1,0 +1,76 @@
+#pragma once
+
+#include "kube/api.hpp"
+#include "kube/list_watch_codec.hpp"
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace tangram::bench {
+
+struct ClusterSize {
+  int nodes = 5'000;
+  int cards_per_node = 8;
+  int pods = 160'000;     ///< running already
+  int pod_milli = 200;    ///< of one card, each; 0 = none of them has a card
+  double used_nodes = 1;  ///< the share of the nodes on which they run: the first ones
+  int pod_bytes = 0;      ///< their least size as JSON, filled up with managedFields
+};
+
+/// An API server of a cluster that runs already, for measurements: makes its objects when it is
+/// asked for them and keeps none, so that what a process takes is the extender's own.
+///
+/// It lists nodes and pods page by page, tells by watch what pod_event() is given, and takes every
+/// binding. The nodes are alike but for two card models; the pods stand on them in turn.
+/// Threads: safe.
+class SyntheticApi final : public kube::KubeApi {
+ public:
+  explicit SyntheticApi(ClusterSize size);
+
+  Result<kube::Response> call(const kube::Request& request) override;
+  Result<kube::Response> watch(const kube::Request& request, const kube::WatchFrame& frame,
+                               std::stop_token stop) override;
+
+  [[nodiscard]] const ClusterSize& size() const { return size_; }
+  [[nodiscard]] const std::vector<std::string>& node_names() const { return names_; }
+  /// One of the running pods. @param generation  another one makes another pod in its place
+  [[nodiscard]] std::string running_pod(int number, int generation = 0) const;
+  [[nodiscard]] std::string node(int number) const;
+
+  /// What the watch of pods tells next.
+  void pod_event(std::string_view type, std::string_view object);
+
+ private:
+  [[nodiscard]] std::string page(const kube::Request& request, int count,
+                                 std::string (SyntheticApi::*object)(int) const) const;
+  [[nodiscard]] std::string listed_pod(int number) const { return running_pod(number); }
+
+  const ClusterSize size_;
+  std::vector<std::string> names_;
+  std::string managed_fields_;  ///< with a comma behind it; empty = none
+  std::mutex mutex_;
+  std::condition_variable_any news_;
+  std::deque<std::string> frames_;  ///< not told yet
+};
+
+/// What other writers leave on every object of a real cluster, a member of its metadata of about
+/// that many bytes: `"managedFields":[…]`.
+[[nodiscard]] std::string managed_fields(std::size_t bytes);
+
+inline constexpr std::string_view kBenchNamespace = "bench";
+
+struct PendingPod {
+  std::string uid;
+  std::string name;
+  std::string json;
+};
+
+/// A pod that waits. Shapes take turns: `shapes` of them, and others that were never seen before.
+/// @param unseen  make it one of those
+[[nodiscard]] PendingPod pending_pod(int number, int shapes, bool unseen);
+
+}  // namespace tangram::bench

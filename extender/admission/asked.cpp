@@ -1,0 +1,109 @@
+#include "extender/admission/asked.hpp"
+
+#include "base/quantity.hpp"
+#include "model/grant.hpp"
+
+#include <algorithm>
+
+namespace tangram::extender {
+
+namespace {
+
+using Kind = AdmittedContainer::Kind;
+
+model::Annotations annotations_of(const Texts& texts) {
+  model::Annotations annotations;
+  for (const auto& [name, value] : texts) {
+    if (!name.starts_with(model::kPrefix)) continue;
+    annotations.emplace(name.substr(model::kPrefix.size()), value);
+  }
+  return annotations;
+}
+
+std::int64_t slots_of(const AdmittedContainer& container) {
+  const std::string* written = quantity_of(container, model::kSlotResource);
+  if (written == nullptr) return 0;
+  const auto quantity = KubeQuantity::parse(*written);
+  return quantity ? quantity->units_ceil() : 0;
+}
+
+/// Appends those of one kind, in the pod's order.
+void append(Asked& asked, const AdmittedPod& pod, Kind kind) {
+  for (const AdmittedContainer& container : pod.containers) {
+    if (container.kind != kind) continue;
+    asked.containers.push_back(&container);
+    asked.infos.push_back({.name = container.name,
+                           .slots = slots_of(container),
+                           .ordinary_init = kind == Kind::kInit});
+  }
+}
+
+/// A request for nothing, or why the pod is not looked into.
+Result<model::GpuRequest> too_large(const AdmittedPod& pod) {
+  const auto wrong = [](std::size_t count, std::string_view what, std::size_t most) {
+    return fail(Errc::kInvalidArgument, "the pod has " + std::to_string(count) + std::string(what) +
+                                            "; write at most " + std::to_string(most));
+  };
+  if (pod.containers.size() > kMaxContainers) {
+    return wrong(pod.containers.size(), " containers", kMaxContainers);
+  }
+  const auto requests =
+      std::count_if(pod.annotations.begin(), pod.annotations.end(),
+                    [](const auto& annotation) { return !request_key(annotation.first).empty(); });
+  if (static_cast<std::size_t>(requests) > kMaxRequestAnnotations) {
+    return wrong(static_cast<std::size_t>(requests), " annotations tangram.dev/gpu-...",
+                 kMaxRequestAnnotations);
+  }
+  return model::GpuRequest{};
+}
+
+/// By place, not by name: names are not yet known to be different.
+void find_askers(Asked& asked) {
+  for (const model::ContainerRequest& part : asked.request->containers) {
+    const auto named = std::find_if(asked.infos.begin(), asked.infos.end(),
+                                    [&](const auto& info) { return info.name == part.container; });
+    asked.askers.push_back(asked.containers[static_cast<std::size_t>(named - asked.infos.begin())]);
+  }
+}
+
+}  // namespace
+
+std::string_view request_key(std::string_view annotation) {
+  if (!annotation.starts_with(model::kPrefix) || annotation == model::kGrantAnnotation) return {};
+  const std::string_view key = annotation.substr(model::kPrefix.size());
+  return key.starts_with("gpu-") ? key : std::string_view();
+}
+
+const std::string* quantity_of(const AdmittedContainer& container, std::string_view resource) {
+  for (const Texts* list : {&container.limits, &container.requests}) {
+    const auto found = list->find(resource);
+    if (found != list->end()) return &found->second;
+  }
+  return nullptr;
+}
+
+const model::ContainerRequest* Asked::of(const AdmittedContainer& container) const {
+  const auto found = std::find(askers.begin(), askers.end(), &container);
+  if (found == askers.end()) return nullptr;
+  return &request->containers[static_cast<std::size_t>(found - askers.begin())];
+}
+
+Asked read_asked(const AdmittedPod& pod, const AdmissionSettings& settings) {
+  Asked asked{.translation = {},
+              .annotations = {},
+              .containers = {},
+              .infos = {},
+              .request = too_large(pod),
+              .askers = {}};
+  if (!asked.request) return asked;
+  asked.translation = translate(pod, settings.foreign);
+  asked.annotations = annotations_of(pod.annotations);
+  asked.annotations.merge(annotations_of(asked.translation.annotations));
+  // In the order in which the extender sees them: kube::Pod::containers.
+  for (const Kind kind : {Kind::kApp, Kind::kSidecar, Kind::kInit}) append(asked, pod, kind);
+  asked.request = model::parse_request(asked.annotations, asked.infos, settings.default_isolation);
+  if (asked.request) find_askers(asked);
+  return asked;
+}
+
+}  // namespace tangram::extender

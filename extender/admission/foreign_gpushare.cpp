@@ -1,0 +1,80 @@
+// gpushare's words: memory of one card in GiB, or in MiB by a flag of the cluster; compute is not
+// limited. The label that spreads it over several cards is that of Alibaba Cloud's successor.
+
+#include "base/quote.hpp"
+#include "extender/admission/foreign_reading.hpp"
+#include "model/request.hpp"
+
+namespace tangram::extender::foreign {
+
+namespace {
+
+constexpr std::string_view kMemory = "aliyun.com/gpu-mem";
+constexpr std::string_view kFamily = "aliyun.com/gpu";
+constexpr std::string_view kCountLabel = "aliyun.com/gpu-count";
+constexpr std::int64_t kMostGibibytes = 1024;  // no card has that much: it must be MiB
+
+void refuse_relatives(const AdmittedContainer& container, Reading& reading) {
+  for (const auto& [name, value] : container.limits) {
+    if (!name.starts_with(kFamily) || name == kMemory) continue;
+    reading.mistakes.push_back(
+        resource_text(container, name) +
+        " cannot be translated; write tangram.dev/gpu-mem, with tangram.dev/gpu-compute for a part "
+        "of the compute and tangram.dev/gpu-count for several cards");
+  }
+}
+
+/// How many cards the memory is spread over; nothing after a mistake.
+std::optional<std::int64_t> cards_of(const AdmittedPod& pod, Reading& reading) {
+  const std::string* label = find(pod.labels, kCountLabel);
+  if (label == nullptr) return 1;
+  const auto count = whole_number(*label, 1, model::kMaxCardsPerContainer);
+  if (!count) {
+    reading.mistakes.push_back("the label " + annotation_text(kCountLabel, *label) +
+                               " is not a number of cards; write a whole number from 1 to " +
+                               std::to_string(model::kMaxCardsPerContainer));
+  }
+  return count;
+}
+
+/// In MiB; nothing after a mistake, 0 if none is asked.
+std::optional<std::int64_t> memory_of(const AdmittedContainer& container, bool in_mib,
+                                      Reading& reading) {
+  const auto memory = amount(container, kMemory, 0, kMostMebibytes, reading);
+  if (!memory || in_mib) return memory;
+  if (*memory <= kMostGibibytes) return *memory * 1024;
+  reading.mistakes.push_back(
+      resource_text(container, kMemory) +
+      " counts GiB here, and no card has so many; write a number of GiB, or ask for "
+      "foreign.gpushare_unit: MiB in Tangram's configuration");
+  return std::nullopt;
+}
+
+}  // namespace
+
+void read_gpushare(const AdmittedPod& pod, const ForeignWords& words, Reading& reading) {
+  if (!words.gpushare) return;
+  bool any = false;
+  for (const AdmittedContainer& container : pod.containers) {
+    refuse_relatives(container, reading);
+    if (written(container, kMemory) == nullptr) continue;
+    reading.resources.insert(std::string(kMemory));
+    const std::string word = resource_text(container, kMemory);
+    const auto memory = memory_of(container, words.gpushare_in_mib, reading);
+    if (memory.value_or(0) == 0 || !can_hold_cards(container, word, reading)) continue;
+    const auto count = cards_of(pod, reading);
+    if (!count) return;
+    any = true;
+    Ask ask{.container = &container,
+            .peer = Peer::kGpushare,
+            .word = word,
+            .count = *count,
+            .shares = {}};
+    ask.shares["gpu-mem"] = std::to_string((*memory + *count - 1) / *count) + "Mi";
+    ask.shares["gpu-compute"] = "0";
+    reading.asks.push_back(std::move(ask));
+  }
+  if (any) reading.preferences.try_emplace("gpu-model", Preference{std::string(kNoMig), "", true});
+}
+
+}  // namespace tangram::extender::foreign

@@ -1,0 +1,33 @@
+#pragma once
+
+#include "extender/admission/foreign_reading.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// What HAMi adds to NVIDIA's words: parts of cards, and annotations about which cards. For
+/// read_nvidia(); others use that.
+namespace tangram::extender::foreign {
+
+/// Does the pod say anything the way HAMi alone does? Its nvidia.com/gpu is HAMi's then, too.
+[[nodiscard]] bool speaks_hami(const AdmittedPod& pod);
+
+/// The first of the container's resources that only HAMi has; empty = none.
+[[nodiscard]] std::string_view hami_amount(const AdmittedContainer& container);
+
+void take_out_hami_amounts(const AdmittedContainer& container, Reading& reading);
+
+/// HAMi's amounts as a share of each card. @returns false after a mistake
+bool read_hami_share(const AdmittedContainer& container, Ask& ask, Reading& reading);
+
+/// What the annotations say about models, as globs on Tangram's.
+struct ModelGlobs {
+  std::vector<std::string> included;
+  std::vector<std::string> excluded;  ///< "!" + glob
+  std::string word;                   ///< for messages; empty = they say nothing
+};
+/// Reads HAMi's annotations; those about other things than models become preferences.
+ModelGlobs read_hami_annotations(const AdmittedPod& pod, Reading& reading);
+
+}  // namespace tangram::extender::foreign

@@ -1,0 +1,177 @@
+// KAI's words: annotations, for one container of the pod. Sources: KAI-Scheduler, docs/gpu-sharing
+// and pkg/common/constants. It limits neither memory nor compute, and counts compute by memory.
+
+#include "base/quote.hpp"
+#include "extender/admission/foreign_reading.hpp"
+#include "model/request.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace tangram::extender::foreign {
+
+namespace {
+
+constexpr std::string_view kFraction = "gpu-fraction";
+constexpr std::string_view kMemory = "gpu-memory";
+constexpr std::string_view kDevices = "gpu-fraction-num-devices";
+constexpr std::string_view kContainer = "gpu-fraction-container-name";
+constexpr std::array<std::string_view, 4> kKnown{kFraction, kMemory, kDevices, kContainer};
+constexpr std::string_view kQueueLabel = "kai.scheduler/queue";
+constexpr std::string_view kPinned = "tangram.dev/gpu-container";
+
+/// "0.3333" -> 334: what is asked, in thousandths, rounded up. Nothing unless 0 < it < 1.
+struct Fraction {
+  std::int64_t milli = 0;
+  bool rounded = false;
+};
+std::optional<Fraction> fraction_of(std::string_view text) {
+  const auto point = text.find('.');
+  if (point == std::string_view::npos) return std::nullopt;
+  const std::string_view whole = text.substr(0, point);
+  const std::string_view decimals = text.substr(point + 1);
+  const bool digits = decimals.find_first_not_of("0123456789") == std::string_view::npos;
+  if (whole.find_first_not_of('0') != std::string_view::npos || !digits) return std::nullopt;
+  Fraction fraction;
+  for (std::size_t i = 0; i < 3; ++i) {
+    fraction.milli = fraction.milli * 10 + (i < decimals.size() ? decimals[i] - '0' : 0);
+  }
+  fraction.rounded = decimals.find_first_not_of('0', 3) != std::string_view::npos;
+  if (fraction.rounded) ++fraction.milli;
+  if (fraction.milli == 0) return std::nullopt;
+  return fraction;
+}
+
+class KaiReader {
+ public:
+  KaiReader(const AdmittedPod& pod, Reading& reading) : pod_(pod), reading_(reading) {}
+
+  void read() {
+    if (!has(kFraction) && !has(kMemory)) {
+      if (has(kDevices)) {
+        refuse(kDevices,
+               "does not say how much of each card; write gpu-fraction or gpu-memory beside it");
+      }
+      return;
+    }
+    refuse_unknown();
+    const AdmittedContainer* container = container_of();
+    Ask ask{.container = container, .peer = Peer::kKai, .word = {}, .count = 1, .shares = {}};
+    const bool whole = read_share(ask) && read_devices(ask);
+    if (container == nullptr || !can_hold_cards(*container, holder_, reading_) || !whole) return;
+    // KAI holds nobody to a part of the compute.
+    ask.shares["gpu-compute-limit"] = "1";
+    reading_.asks.push_back(std::move(ask));
+    reading_.preferences.try_emplace("gpu-model", Preference{std::string(kNoMig), "", true});
+  }
+
+ private:
+  [[nodiscard]] bool has(std::string_view name) const { return pod_.annotations.contains(name); }
+
+  [[nodiscard]] std::string text(std::string_view name) const {
+    return annotation_text(name, *find(pod_.annotations, name));
+  }
+
+  void refuse(std::string_view name, std::string_view why) {
+    reading_.mistakes.push_back(text(name) + " " + std::string(why));
+  }
+
+  /// Newer words, such as gpu-memory.limit: better refused than lost.
+  void refuse_unknown() {
+    for (const auto& [name, value] : pod_.annotations) {
+      const bool family =
+          name.starts_with(kFraction) || name.starts_with(kMemory) || name.starts_with("gpu-sm-");
+      if (!family || std::find(kKnown.begin(), kKnown.end(), name) != kKnown.end()) continue;
+      refuse(name,
+             "cannot be translated; write the request in Tangram's words, where "
+             "tangram.dev/gpu-mem-limit and tangram.dev/gpu-compute-limit are limits");
+    }
+  }
+
+  /// The one named, else the first; after an injector has put another one first, the one that was
+  /// the first when the pod came.
+  const AdmittedContainer* container_of() {
+    const std::string* name = find(pod_.annotations, kContainer);
+    holder_ = has(kFraction) ? text(kFraction) : text(kMemory);
+    if (name != nullptr) {
+      holder_ = text(kContainer);
+    } else {
+      name = find(pod_.annotations, kPinned);
+    }
+    for (const AdmittedContainer& container : pod_.containers) {
+      if (container.kind == AdmittedContainer::Kind::kEphemeral) continue;
+      if (name == nullptr || container.name == *name) return &container;
+    }
+    reading_.mistakes.push_back(holder_ + (name == nullptr
+                                               ? " finds no container in the pod; write one"
+                                               : ": the pod has no container of that name; write "
+                                                 "the name of one that it has"));
+    return nullptr;
+  }
+
+  bool read_share(Ask& ask) {
+    if (has(kFraction) && has(kMemory)) {
+      refuse(kFraction,
+             "and " + text(kMemory) + " both say how much memory; write only one of them");
+      return false;
+    }
+    ask.word = text(has(kFraction) ? kFraction : kMemory);
+    if (has(kMemory)) {
+      const auto memory = whole_number(*find(pod_.annotations, kMemory), 1, kMostMebibytes);
+      if (!memory) {
+        refuse(kMemory,
+               "is not a number of MiB; write a whole number without a unit, such as 8192");
+        return false;
+      }
+      ask.shares["gpu-mem"] = std::to_string(*memory) + "Mi";
+      return true;
+    }
+    const auto fraction = fraction_of(*find(pod_.annotations, kFraction));
+    if (!fraction) {
+      refuse(kFraction,
+             "is not a number between 0 and 1; write one such as 0.5, or nvidia.com/gpu: 1 for a "
+             "whole card");
+      return false;
+    }
+    ask.shares["gpu-fraction"] = ratio_text(fraction->milli);
+    if (fraction->rounded) {
+      reading_.warnings.push_back(ask.word + " counts as " + ratio_text(fraction->milli) +
+                                  ": Tangram counts thousandths of a card");
+    }
+    return true;
+  }
+
+  bool read_devices(Ask& ask) {
+    if (!has(kDevices)) return true;
+    const auto count =
+        whole_number(*find(pod_.annotations, kDevices), 1, model::kMaxCardsPerContainer);
+    if (!count) {
+      refuse(kDevices, "is not a number of cards; write a whole number from 1 to " +
+                           std::to_string(model::kMaxCardsPerContainer));
+      return false;
+    }
+    ask.count = *count;
+    return true;
+  }
+
+  const AdmittedPod& pod_;
+  Reading& reading_;
+  std::string holder_;  ///< the word that names the container
+};
+
+}  // namespace
+
+void read_kai(const AdmittedPod& pod, const ForeignWords& words, Reading& reading) {
+  if (!words.kai) return;
+  KaiReader(pod, reading).read();
+  const bool is_kais = !reading.asks.empty() && (pod.scheduler_name == kKaiScheduler ||
+                                                 reading.asks.back().peer == Peer::kKai);
+  const std::string* queue = find(pod.labels, kQueueLabel);
+  if (is_kais && queue != nullptr) {
+    reading.warnings.push_back("the label " + annotation_text(kQueueLabel, *queue) +
+                               " has no counterpart in Tangram: there are no queues; a "
+                               "ResourceQuota limits what a namespace gets");
+  }
+}
+
+}  // namespace tangram::extender::foreign

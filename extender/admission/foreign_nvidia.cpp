@@ -1,0 +1,191 @@
+// NVIDIA's words: whole cards and MIG instances, counted. Source: k8s-device-plugin (a profile's
+// '+' becomes '.').
+
+#include "extender/admission/foreign_hami.hpp"
+#include "extender/admission/foreign_reading.hpp"
+#include "model/request.hpp"
+
+#include <algorithm>
+
+namespace tangram::extender::foreign {
+
+namespace {
+
+constexpr std::string_view kGpu = "nvidia.com/gpu";
+constexpr std::string_view kMig = "nvidia.com/mig-";
+constexpr std::string_view kShared = ".shared";  // NVIDIA's plugin names replicas so
+constexpr std::int64_t kMostCards = model::kMaxCardsPerContainer;
+
+// ---- Containers.
+
+/// "1g.10gb" and "1c.2g.20gb", with what stands behind them: ".me".
+bool is_mig_profile(std::string_view profile) {
+  const auto digits = [&] {
+    const auto end = std::min(profile.find_first_not_of("0123456789"), profile.size());
+    profile.remove_prefix(end);
+    return end > 0;
+  };
+  const auto text = [&](std::string_view expected) {
+    if (!profile.starts_with(expected)) return false;
+    profile.remove_prefix(expected.size());
+    return true;
+  };
+  if (!digits()) return false;
+  if (text("c.") && !digits()) return false;
+  if (!text("g.") || !digits() || !text("gb")) return false;
+  return profile.empty() || (profile.front() == '.' && profile.size() > 1 &&
+                             std::all_of(profile.begin() + 1, profile.end(),
+                                         [](char c) { return c >= 'a' && c <= 'z'; }));
+}
+
+class NvidiaReader {
+ public:
+  NvidiaReader(const AdmittedPod& pod, const ForeignWords& words, Reading& reading)
+      : pod_(pod),
+        reading_(reading),
+        hami_(words.hami && speaks_hami(pod)),
+        mig_(words.nvidia),
+        cards_(words.nvidia || hami_ || (words.kai && pod.scheduler_name == kKaiScheduler)) {}
+
+  void read() {
+    const std::size_t asks_before = reading_.asks.size();
+    for (const AdmittedContainer& container : pod_.containers) {
+      read_cards(container);
+      if (mig_) read_mig(container);
+    }
+    if (reading_.asks.size() == asks_before) return;
+    ModelGlobs models;
+    if (hami_) models = read_hami_annotations(pod_, reading_);
+    prefer_models(models);
+  }
+
+ private:
+  void refuse(std::string mistake) { reading_.mistakes.push_back(std::move(mistake)); }
+
+  // ---- nvidia.com/gpu, alone and with HAMi's amounts.
+
+  void read_cards(const AdmittedContainer& container) {
+    if (!cards_) return;
+    const std::string_view part = hami_amount(container);
+    const bool gpus = written(container, kGpu) != nullptr;
+    refuse_replicas(container);
+    if (part.empty() && !gpus) return;
+    if (!part.empty() && !hami_) {
+      if (gpus) refuse_hami_amount(container, part);
+      return;
+    }
+    const std::string word = resource_text(container, gpus ? kGpu : part);
+    reading_.resources.insert(std::string(kGpu));
+    if (hami_) take_out_hami_amounts(container, reading_);
+    const auto count = gpus ? amount(container, kGpu, 0, kMostCards, reading_) : 1;
+    if (!count) return;
+    if (*count == 0) {
+      if (part.empty()) return;
+      return refuse(word + " asks for no card, and " + resource_text(container, part) +
+                    " for a part of one; write nvidia.com/gpu: 1, or remove both");
+    }
+    if (!can_hold_cards(container, word, reading_)) return;
+    Ask ask{.container = &container,
+            .peer = Peer::kNvidia,
+            .word = word,
+            .count = *count,
+            .shares = {}};
+    if (!part.empty() && !read_hami_share(container, ask, reading_)) return;
+    wanted_[std::string(kNoMig)] = word;
+    reading_.asks.push_back(std::move(ask));
+  }
+
+  /// A replica of a time-sliced card is some unknown share of it.
+  void refuse_replicas(const AdmittedContainer& container) {
+    const std::string name = std::string(kGpu) + std::string(kShared);
+    if (written(container, name) == nullptr) return;
+    refuse(
+        resource_text(container, name) +
+        " does not say how much of a card; write tangram.dev/gpu-fraction or tangram.dev/gpu-mem "
+        "instead");
+  }
+
+  void refuse_hami_amount(const AdmittedContainer& container, std::string_view name) {
+    refuse(resource_text(container, name) +
+           " is HAMi's, whose words this cluster does not translate; write tangram.dev/gpu-mem or "
+           "tangram.dev/gpu-fraction instead, or ask for foreign.hami: true in Tangram's "
+           "configuration");
+  }
+
+  // ---- nvidia.com/mig-PROFILE.
+
+  void read_mig(const AdmittedContainer& container) {
+    for (const Texts* texts : {&container.limits, &container.requests}) {
+      for (const auto& [name, value] : *texts) {
+        const bool seen = texts == &container.requests && container.limits.contains(name);
+        if (name.starts_with(kMig) && !seen) read_mig(container, name);
+      }
+    }
+  }
+
+  void read_mig(const AdmittedContainer& container, const std::string& name) {
+    const std::string word = resource_text(container, name);
+    std::string profile = name.substr(kMig.size());
+    if (!is_mig_profile(profile)) {
+      return refuse(word +
+                    " is not a MIG profile that Tangram knows; write tangram.dev/gpu-count: "
+                    "\"1\" and tangram.dev/gpu-model: \"* MIG 1g.10gb\"");
+    }
+    const auto count = amount(container, name, 0, kMostCards, reading_);
+    reading_.resources.insert(name);
+    if (!count || *count == 0 || !can_hold_cards(container, word, reading_)) return;
+    // "1g.10gb.me" is the driver's "1g.10gb+me".
+    const auto attribute = profile.find('.', profile.find("gb"));
+    if (attribute != std::string::npos) profile[attribute] = '+';
+    wanted_["* MIG " + profile] = word;
+    if (!reading_.asks.empty() && reading_.asks.back().container == &container) {
+      return refuse(word + " and " + reading_.asks.back().word +
+                    " are for one container; write only one of them");
+    }
+    reading_.asks.push_back({.container = &container,
+                             .peer = Peer::kNvidia,
+                             .word = word,
+                             .count = *count,
+                             .shares = {}});
+  }
+
+  // ---- Models, for the pod as a whole.
+
+  void prefer_models(const ModelGlobs& models) {
+    if (wanted_.size() > 1) {
+      return refuse(wanted_.begin()->second + " and " + wanted_.rbegin()->second +
+                    " want different cards, and a pod gets cards of one sort; write only one of "
+                    "them");
+    }
+    const auto& [sort, word] = *wanted_.begin();
+    std::string globs;
+    const auto add = [&](const std::string& glob) { globs += (globs.empty() ? "" : ",") + glob; };
+    const bool physical = sort == kNoMig;
+    if (models.included.empty() || physical) {
+      for (const std::string& glob : models.included) add(glob);
+      for (const std::string& glob : models.excluded) add(glob);
+      add(sort);
+    } else {
+      // "*A100*" and "* MIG 1g.10gb" make "*A100* MIG 1g.10gb".
+      for (const std::string& glob : models.included) add(glob + sort.substr(1));
+      for (const std::string& glob : models.excluded) add(glob);
+    }
+    const bool said = !physical || !models.word.empty();
+    reading_.preferences["gpu-model"] = {globs, models.word.empty() ? word : models.word, !said};
+  }
+
+  const AdmittedPod& pod_;
+  Reading& reading_;
+  const bool hami_;   ///< the pod speaks HAMi's words, and they are translated
+  const bool mig_;    ///< nvidia.com/mig-PROFILE is translated
+  const bool cards_;  ///< nvidia.com/gpu is translated
+  Texts wanted_;      ///< the word by the sort of cards that it wants
+};
+
+}  // namespace
+
+void read_nvidia(const AdmittedPod& pod, const ForeignWords& words, Reading& reading) {
+  NvidiaReader(pod, words, reading).read();
+}
+
+}  // namespace tangram::extender::foreign

@@ -1,0 +1,90 @@
+#include "extender/admission/foreign_reading.hpp"
+
+#include "base/quantity.hpp"
+#include "base/quote.hpp"
+
+#include <charconv>
+
+namespace tangram::extender::foreign {
+
+namespace {
+
+/// Nothing if it is no whole number.
+std::optional<std::int64_t> whole_quantity(std::string_view text) {
+  constexpr KubeQuantity::Nanos kOne = 1'000'000'000;
+  const auto quantity = KubeQuantity::parse(text);
+  if (!quantity) return std::nullopt;
+  const std::int64_t units = quantity->units_ceil();
+  if (KubeQuantity(units * kOne) != *quantity) return std::nullopt;
+  return units;
+}
+
+}  // namespace
+
+const std::string* find(const Texts& texts, std::string_view name) {
+  const auto found = texts.find(name);
+  return found == texts.end() ? nullptr : &found->second;
+}
+
+const std::string* written(const AdmittedContainer& container, std::string_view name) {
+  const std::string* limit = find(container.limits, name);
+  return limit != nullptr ? limit : find(container.requests, name);
+}
+
+std::string resource_text(const AdmittedContainer& container, std::string_view name) {
+  const std::string* value = written(container, name);
+  return std::string(name) + " " + quote(value == nullptr ? "" : *value) + " of container " +
+         quote(container.name);
+}
+
+std::string annotation_text(std::string_view name, std::string_view value) {
+  return std::string(name) + " " + quote(value);
+}
+
+std::optional<std::int64_t> amount(const AdmittedContainer& container, std::string_view name,
+                                   std::int64_t least, std::int64_t most, Reading& reading) {
+  const std::string* text = written(container, name);
+  if (text == nullptr) return std::nullopt;
+  const auto value = whole_quantity(*text);
+  if (!value || *value < least || *value > most) {
+    reading.mistakes.push_back(resource_text(container, name) + " is not a whole number from " +
+                               std::to_string(least) + " to " + std::to_string(most) +
+                               "; write such a number");
+    return std::nullopt;
+  }
+  const std::string* request = find(container.requests, name);
+  if (request != nullptr && whole_quantity(*request) != value) {
+    reading.mistakes.push_back(resource_text(container, name) +
+                               " is its limit, and its request is " + quote(*request) +
+                               "; write the same for both, or the limit alone");
+    return std::nullopt;
+  }
+  return value;
+}
+
+std::optional<std::int64_t> whole_number(std::string_view text, std::int64_t least,
+                                         std::int64_t most) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool read = error == std::errc{} && end == text.data() + text.size();
+  if (!read || value < least || value > most) return std::nullopt;
+  return value;
+}
+
+std::string ratio_text(std::int64_t milli) {
+  if (milli % 1000 == 0) return std::to_string(milli / 1000);
+  std::string decimals = std::to_string(1000 + milli % 1000).substr(1);
+  decimals.resize(decimals.find_last_not_of('0') + 1);
+  return std::to_string(milli / 1000) + "." + decimals;
+}
+
+bool can_hold_cards(const AdmittedContainer& container, const std::string& word, Reading& reading) {
+  if (container.kind != AdmittedContainer::Kind::kInit) return true;
+  reading.mistakes.push_back(
+      word +
+      " is for an init container, and those cannot hold a card after they end; do that work "
+      "in an app container, or make it a sidecar with restartPolicy: Always");
+  return false;
+}
+
+}  // namespace tangram::extender::foreign

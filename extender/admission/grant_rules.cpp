@@ -1,0 +1,74 @@
+#include "extender/admission/grant_rules.hpp"
+
+#include "base/quote.hpp"
+#include "extender/admission/asked.hpp"
+#include "model/grant.hpp"
+#include "model/request_texts.hpp"
+
+#include <set>
+
+namespace tangram::extender {
+
+namespace {
+
+constexpr std::string_view kOneRecord =
+    "is Tangram's record of the card that the pod was given; leave it as it is";
+
+const std::string* find(const Texts& texts, std::string_view name) {
+  const auto found = texts.find(name);
+  return found == texts.end() ? nullptr : &found->second;
+}
+
+bool equal(const std::string* a, const std::string* b) {
+  return a == nullptr || b == nullptr ? a == b : *a == *b;
+}
+
+std::string shown(const std::string* value) { return value != nullptr ? quote(*value) : "nothing"; }
+
+}  // namespace
+
+std::optional<std::string> grant_on_new_pod(const AdmittedPod& pod) {
+  if (!pod.annotations.contains(model::kGrantAnnotation)) return std::nullopt;
+  return std::string(model::kGrantAnnotation) +
+         ": is written by Tangram when it places the pod, and one copied from another pod is worth "
+         "nothing; remove it";
+}
+
+std::optional<std::string> grant_changed(const AdmittedPod& pod, const AdmittedPod& old_pod) {
+  const std::string* now = find(pod.annotations, model::kGrantAnnotation);
+  const std::string* before = find(old_pod.annotations, model::kGrantAnnotation);
+  if (equal(now, before)) return std::nullopt;
+  const std::string name(model::kGrantAnnotation);
+  if (before == nullptr) return name + ": is written by Tangram when it places the pod; remove it";
+  const std::string what = now == nullptr ? "cannot be removed" : "cannot be changed";
+  return name + ": " + what + ": it " + std::string(kOneRecord);
+}
+
+std::optional<std::string> binding_speaks_for_tangram(const Texts& annotations) {
+  const auto found = annotations.lower_bound("tangram.dev/gpu-");
+  if (found == annotations.end() || !found->first.starts_with("tangram.dev/gpu-")) {
+    return std::nullopt;
+  }
+  return quote_if_needed(found->first) +
+         ": only Tangram's extender may bind a pod with this; remove it from the Binding, or leave "
+         "the binding to kube-scheduler with Tangram as its extender";
+}
+
+std::string changed_requests(const AdmittedPod& pod, const AdmittedPod& old_pod) {
+  std::set<std::string_view> names;
+  for (const AdmittedPod* each : {&pod, &old_pod}) {
+    for (const auto& [name, value] : each->annotations) {
+      if (!request_key(name).empty()) names.insert(name);
+    }
+  }
+  model::Mistakes changes;
+  for (const std::string_view name : names) {
+    const std::string* now = find(pod.annotations, name);
+    const std::string* before = find(old_pod.annotations, name);
+    if (equal(now, before)) continue;
+    changes.add(quote_if_needed(name) + " from " + shown(before) + " to " + shown(now));
+  }
+  return changes.message();
+}
+
+}  // namespace tangram::extender

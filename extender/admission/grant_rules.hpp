@@ -1,0 +1,28 @@
+#pragma once
+
+#include "extender/admission/pod.hpp"
+#include "extender/admission/review.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+/// Who may write what once a pod is placed.
+namespace tangram::extender {
+
+/// Why a new pod cannot carry the grant that it carries; nothing = it carries none.
+[[nodiscard]] std::optional<std::string> grant_on_new_pod(const AdmittedPod& pod);
+
+/// Why the grant cannot become what it is to be; nothing = it stays as it was.
+[[nodiscard]] std::optional<std::string> grant_changed(const AdmittedPod& pod,
+                                                       const AdmittedPod& old_pod);
+
+/// Why a Binding by anybody but the extender cannot carry the annotations it carries; nothing =
+/// none of them is Tangram's.
+[[nodiscard]] std::optional<std::string> binding_speaks_for_tangram(const Texts& annotations);
+
+/// The annotations that say what the pod asks and that differ, one message for all of them; empty
+/// = none differs.
+[[nodiscard]] std::string changed_requests(const AdmittedPod& pod, const AdmittedPod& old_pod);
+
+}  // namespace tangram::extender

@@ -1,0 +1,182 @@
+#include "extender/admission/mutate.hpp"
+
+#include "base/json.hpp"
+#include "extender/admission/aggregates.hpp"
+#include "extender/admission/json_patch.hpp"
+#include "extender/admission/visible_devices.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace tangram::extender {
+
+namespace {
+
+using Kind = AdmittedContainer::Kind;
+
+constexpr std::string_view kPin = "tangram.dev/gpu-container";
+constexpr std::string_view kNodeLabel = "tangram.dev/gpu";
+constexpr std::string_view kDefaultScheduler = "default-scheduler";
+
+std::string path_of(const AdmittedContainer& container) {
+  std::string list = "/spec/initContainers/";
+  if (container.kind == Kind::kApp) list = "/spec/containers/";
+  if (container.kind == Kind::kEphemeral) list = "/spec/ephemeralContainers/";
+  return list + std::to_string(container.index);
+}
+
+// ---- The pod as a whole.
+
+/// The container that the annotations without a name are for, if there are such; null otherwise.
+const model::ContainerInfo* meant_by_plain_annotations(const Asked& asked) {
+  const std::size_t place = model::default_container(asked.infos);
+  if (place == asked.infos.size()) return nullptr;
+  const model::ContainerInfo& info = asked.infos[place];
+  if (asked.of(*asked.containers[place]) == nullptr) return nullptr;
+  // A container has either plain annotations or named ones.
+  const bool named =
+      std::any_of(asked.annotations.begin(), asked.annotations.end(), [&](const auto& annotation) {
+        const std::size_t dot = annotation.first.find('.');
+        return dot != std::string::npos && annotation.first.substr(dot + 1) == info.name;
+      });
+  return named ? nullptr : &info;
+}
+
+void patch_annotations(const AdmittedPod& pod, const Asked& asked, JsonPatch& patch) {
+  Texts more;
+  for (const auto& [name, value] : asked.translation.annotations) {
+    if (!pod.annotations.contains(name)) more.emplace(name, value);
+  }
+  if (!asked.annotations.contains("gpu-container")) {
+    const auto* meant = meant_by_plain_annotations(asked);
+    if (meant != nullptr) more.emplace(kPin, meant->name);
+  }
+  patch.edit_map("/metadata/annotations", pod.annotations, more);
+}
+
+void patch_scheduler(const AdmittedPod& pod, const Asked& asked, const AdmissionSettings& settings,
+                     JsonPatch& patch) {
+  std::string_view wanted = settings.scheduler_name;
+  // A peer's scheduler may not be there any more.
+  if (wanted.empty() && !asked.translation.annotations.empty()) wanted = kDefaultScheduler;
+  const auto& replaced = settings.replaced_schedulers;
+  const bool may = pod.scheduler_name.empty() || std::find(replaced.begin(), replaced.end(),
+                                                           pod.scheduler_name) != replaced.end();
+  if (wanted.empty() || wanted == pod.scheduler_name || !may) return;
+  patch.add("/spec/schedulerName", wanted);
+}
+
+void patch_pod(const AdmittedPod& pod, const Asked& asked, const AdmissionSettings& settings,
+               JsonPatch& patch) {
+  patch_annotations(pod, asked, patch);
+  patch_scheduler(pod, asked, settings, patch);
+  if (!settings.runtime_class.empty() && pod.runtime_class.empty()) {
+    patch.add("/spec/runtimeClassName", settings.runtime_class);
+  }
+  if (settings.node_selector && !pod.node_selector.contains(kNodeLabel)) {
+    patch.edit_map("/spec/nodeSelector", pod.node_selector, {{std::string(kNodeLabel), "true"}});
+  }
+}
+
+// ---- Its containers.
+
+/// The resources that a container with this request holds.
+Texts resources_for(const model::ContainerRequest& request, const AdmissionSettings& settings) {
+  Texts resources;
+  if (settings.aggregates) resources = to_resources(aggregates_of(request));
+  resources.emplace(model::kSlotResource, "1");
+  return resources;
+}
+
+/// What `list` lacks. A quantity that stands in the other list is taken from there: they must be
+/// equal, and validate() judges the one that was written.
+Texts missing_in(const Texts& list, const AdmittedContainer& container, const Texts& wanted) {
+  Texts missing;
+  for (const auto& [name, quantity] : wanted) {
+    if (list.contains(name)) continue;
+    const std::string* written = quantity_of(container, name);
+    missing.emplace(name, written != nullptr ? *written : quantity);
+  }
+  return missing;
+}
+
+void patch_resources(const AdmittedContainer& container, const Texts& wanted,
+                     const std::vector<std::string>& without, JsonPatch& patch) {
+  const std::string path = path_of(container) + "/resources";
+  const Texts limits = missing_in(container.limits, container, wanted);
+  const Texts requests = missing_in(container.requests, container, wanted);
+  if (!container.has_resources) {
+    if (wanted.empty()) return;
+    const std::string both =
+        R"({"limits":)" + to_json(limits) + R"(,"requests":)" + to_json(requests) + "}";
+    return patch.add_json(path, both);
+  }
+  patch.edit_map(path + "/limits", container.limits, limits, without);
+  patch.edit_map(path + "/requests", container.requests, requests, without);
+}
+
+void hide_devices(const AdmittedContainer& container, JsonPatch& patch) {
+  std::string variable;
+  json::Writer(variable)
+      .begin_object()
+      .member("name", kVisibleDevices)
+      .member("value", kNoDevices)
+      .end_object();
+  const std::string path = path_of(container) + "/env";
+  if (container.has_env) return patch.add_json(path + "/-", variable);
+  patch.add_json(path, "[" + variable + "]");
+}
+
+/// The container without what is taken out of it.
+AdmittedContainer without(AdmittedContainer container, const std::vector<std::string>& resources) {
+  for (const std::string& name : resources) {
+    container.limits.erase(name);
+    container.requests.erase(name);
+  }
+  return container;
+}
+
+}  // namespace
+
+Mutation mutate(const AdmittedPod& pod, const AdmissionSettings& settings) {
+  const Asked asked = read_asked(pod, settings);
+  if (asked.wrong()) return {};
+  JsonPatch patch;
+  if (asked.request->asks_gpu()) patch_pod(pod, asked, settings, patch);
+  const std::set<std::string> names(asked.translation.resources.begin(),
+                                    asked.translation.resources.end());
+  const std::vector<std::string> taken_out(names.begin(), names.end());
+  for (const AdmittedContainer& container : pod.containers) {
+    const model::ContainerRequest* request = asked.of(container);
+    const Texts wanted = request != nullptr ? resources_for(*request, settings) : Texts{};
+    patch_resources(container, wanted, taken_out, patch);
+    const bool other = request == nullptr && wants_no_devices(without(container, taken_out));
+    if (other) hide_devices(container, patch);
+  }
+  return {.patch = patch.text(), .warnings = asked.translation.warnings};
+}
+
+Mutation mutate_ephemeral(const AdmittedPod& pod, const AdmittedPod& old_pod) {
+  JsonPatch patch;
+  for (const AdmittedContainer* container : added_ephemerals(pod, old_pod)) {
+    if (wants_no_devices(*container)) hide_devices(*container, patch);
+  }
+  return {.patch = patch.text(), .warnings = {}};
+}
+
+std::vector<const AdmittedContainer*> added_ephemerals(const AdmittedPod& pod,
+                                                       const AdmittedPod& old_pod) {
+  std::set<std::string_view> before;
+  for (const AdmittedContainer& old : old_pod.containers) {
+    if (old.kind == Kind::kEphemeral) before.insert(old.name);
+  }
+  std::vector<const AdmittedContainer*> added;
+  for (const AdmittedContainer& container : pod.containers) {
+    if (container.kind == Kind::kEphemeral && !before.contains(container.name)) {
+      added.push_back(&container);
+    }
+  }
+  return added;
+}
+
+}  // namespace tangram::extender

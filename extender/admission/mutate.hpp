@@ -1,0 +1,36 @@
+#pragma once
+
+#include "extender/admission/asked.hpp"
+#include "extender/admission/pod.hpp"
+#include "extender/admission/settings.hpp"
+
+#include <string>
+#include <vector>
+
+namespace tangram::extender {
+
+/// What a pod needs to become what its annotations say.
+struct Mutation {
+  std::string patch;                  ///< a JSON list of operations; empty = nothing
+  std::vector<std::string> warnings;  ///< for the pod's author
+};
+
+/// Makes a new pod schedulable. Adds what is missing and changes nothing that was written, so that
+/// the patched pod, asked about again, needs nothing, whatever another webhook put into it:
+///
+///     pod with a request      its default container pinned in gpu-container; scheduler, runtime
+///                             class and node selector as configured; a peer's words translated
+///     container with a request  one slot and the aggregates, in limits and requests
+///     every other container     NVIDIA_VISIBLE_DEVICES=void, unless it says something itself
+///
+/// A pod whose request is wrong stays as it is: validate() says why. Pure.
+[[nodiscard]] Mutation mutate(const AdmittedPod& pod, const AdmissionSettings& settings);
+
+/// For ephemeral containers added to a running pod: they get no card, and should see none.
+[[nodiscard]] Mutation mutate_ephemeral(const AdmittedPod& pod, const AdmittedPod& old_pod);
+
+/// The ephemeral containers that are new; those that were there cannot change any more.
+[[nodiscard]] std::vector<const AdmittedContainer*> added_ephemerals(const AdmittedPod& pod,
+                                                                     const AdmittedPod& old_pod);
+
+}  // namespace tangram::extender

@@ -1,0 +1,171 @@
+#include "extender/admission/pod_rules.hpp"
+
+#include "base/quantity.hpp"
+#include "base/quote.hpp"
+#include "extender/admission/aggregates.hpp"
+#include "extender/admission/visible_devices.hpp"
+#include "model/grant.hpp"
+
+#include <algorithm>
+
+namespace tangram::extender {
+
+namespace {
+
+using model::Mistakes;
+
+std::string of(const AdmittedContainer& container) {
+  return "container " + quote(container.name) + ": ";
+}
+
+std::string written(std::string_view resource, const std::string& quantity) {
+  return quote_if_needed(resource) + " " + quote(quantity);
+}
+
+bool is_number(const std::string& quantity, std::int64_t number) {
+  constexpr KubeQuantity::Nanos kNanosPerUnit = 1'000'000'000;
+  const auto read = KubeQuantity::parse(quantity);
+  return read && *read == KubeQuantity(KubeQuantity::Nanos(number) * kNanosPerUnit);
+}
+
+// ---- Slots.
+
+void check_slot(const AdmittedContainer& container, bool asks, Mistakes& mistakes) {
+  const std::string* slots = quantity_of(container, model::kSlotResource);
+  if (slots == nullptr) {
+    if (!asks) return;
+    return mistakes.add(of(container) +
+                        "holds no tangram.dev/gpu-slot, which Tangram's mutating webhook adds to a "
+                        R"(new pod; write tangram.dev/gpu-slot: "1" to its limits)");
+  }
+  if (is_number(*slots, 1) || (!asks && is_number(*slots, 0))) return;
+  mistakes.add(of(container) + written(model::kSlotResource, *slots) +
+               ": one slot stands for all cards of a container; write \"1\", and the number of "
+               "cards in tangram.dev/gpu-count");
+}
+
+// ---- Aggregates.
+
+void check_aggregate(const AdmittedContainer& container, std::string_view resource,
+                     const model::ContainerRequest* request, Mistakes& mistakes) {
+  const std::string* quantity = quantity_of(container, resource);
+  if (quantity == nullptr) return;
+  const std::string what = of(container) + written(resource, *quantity);
+  if (request == nullptr) {
+    if (is_number(*quantity, 0)) return;
+    return mistakes.add(what +
+                        " without a request; ask by annotation, as in "
+                        R"(tangram.dev/gpu-fraction: "0.5", and remove it (if it is not in )"
+                        "the pod's manifest, a LimitRange of the namespace added it)");
+  }
+  const std::int64_t asked = amount_of(aggregates_of(*request), resource);
+  if (is_number(*quantity, asked)) return;
+  mistakes.add(what + " is not what the annotations ask for, " +
+               (asked > 0 ? quote(std::to_string(asked)) : "which do not count in it") +
+               "; remove it, and Tangram writes what is right");
+}
+
+/// What to write so that the request counts in the resource.
+std::string counting_form(std::string_view resource, const model::Share& share) {
+  if (resource == model::kMemoryResource) return R"(write tangram.dev/gpu-mem: "8Gi" instead)";
+  return share.compute ? R"(write a tangram.dev/gpu-compute above 0, such as "0.3")"
+                       : R"(write tangram.dev/gpu-compute: "0.3" too)";
+}
+
+std::string form_of(const model::Share& share) {
+  if (share.form == model::ShareForm::kWhole) return "tangram.dev/gpu-count alone";
+  if (share.form == model::ShareForm::kFraction) return "tangram.dev/gpu-fraction";
+  return share.compute ? R"(tangram.dev/gpu-compute "0")" : "tangram.dev/gpu-mem alone";
+}
+
+void check_counted(const AdmittedContainer& container, const model::ContainerRequest& request,
+                   std::string_view resource, Mistakes& mistakes) {
+  if (amount_of(aggregates_of(request), resource) == 0) {
+    return mistakes.add(of(container) + form_of(request.share) + " does not count in " +
+                        std::string(resource) + ", and this namespace has a quota on that; " +
+                        counting_form(resource, request.share));
+  }
+  if (quantity_of(container, resource) != nullptr) return;
+  mistakes.add(of(container) + "holds no " + std::string(resource) +
+               ", and this namespace has a quota on that; write it to its limits: " +
+               quote(std::to_string(amount_of(aggregates_of(request), resource))));
+}
+
+// ---- The request.
+
+void check_policy(const std::string& policy, const AdmissionSettings& settings,
+                  Mistakes& mistakes) {
+  const auto& known = settings.policies;
+  if (policy.empty() || std::find(known.begin(), known.end(), policy) != known.end()) return;
+  std::string mistake =
+      "tangram.dev/gpu-policy: there is no policy " + quote(policy) + "; write one of";
+  for (const std::string& name : known) mistake += " " + name;
+  mistakes.add(mistake);
+}
+
+void check_node(const AdmittedPod& pod, Mistakes& mistakes) {
+  if (pod.node.empty()) return;
+  mistakes.add(
+      "spec.nodeName " + quote(pod.node) +
+      ": a pod that asks for a GPU cannot choose its node this way, past the scheduler "
+      "that gives it a card; remove it, and write nodeSelector: {kubernetes.io/hostname: " +
+      quote_if_needed(pod.node) + "}");
+}
+
+void check_other_system(const AdmittedContainer& container, Mistakes& mistakes) {
+  const std::string_view other = other_gpu_resource(container);
+  if (other.empty()) return;
+  mistakes.add(of(container) + written(other, *quantity_of(container, other)) +
+               " beside a request of Tangram's: two systems would each give it cards; write only "
+               "one of them");
+}
+
+void check_containers(const AdmittedPod& pod, const Asked& asked,
+                      const std::vector<std::string_view>& counted, Mistakes& mistakes) {
+  for (const AdmittedContainer& container : pod.containers) {
+    const model::ContainerRequest* request = asked.of(container);
+    // A request that cannot be read may be this container's.
+    check_slot(container, request != nullptr, mistakes);
+    if (!asked.wrong()) {
+      for (const std::string_view resource : model::kAggregateResources) {
+        check_aggregate(container, resource, request, mistakes);
+      }
+    }
+    if (request == nullptr) continue;
+    check_other_system(container, mistakes);
+    for (const std::string_view resource : counted) {
+      check_counted(container, *request, resource, mistakes);
+    }
+  }
+}
+
+bool says_anything(const Asked& asked) {
+  return !asked.translation.empty() ||
+         std::any_of(
+             asked.annotations.begin(), asked.annotations.end(), [](const auto& annotation) {
+               return annotation.first.starts_with("gpu-") && annotation.first != model::kGrantKey;
+             });
+}
+
+}  // namespace
+
+void check_request(const AdmittedPod& pod, const Asked& asked, const AdmissionSettings& settings,
+                   const std::vector<std::string_view>& counted, Mistakes& mistakes) {
+  for (const std::string& mistake : asked.translation.mistakes) mistakes.add(mistake);
+  if (!asked.request) {
+    mistakes.add(asked.request.error().message);
+  } else {
+    check_policy(asked.request->policy, settings, mistakes);
+  }
+  if (says_anything(asked)) check_node(pod, mistakes);
+  if (pod.containers.size() <= kMaxContainers) check_containers(pod, asked, counted, mistakes);
+}
+
+void check_visible_devices(const AdmittedPod& pod, const Asked& asked, Mistakes& mistakes) {
+  for (const AdmittedContainer& container : pod.containers) {
+    const bool asks = asked.of(container) != nullptr;
+    if (const auto mistake = wrong_visible_devices(container, asks)) mistakes.add(*mistake);
+  }
+}
+
+}  // namespace tangram::extender

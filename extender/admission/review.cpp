@@ -1,0 +1,223 @@
+#include "extender/admission/review.hpp"
+
+#include "base/base64.hpp"
+#include "base/json.hpp"
+#include "base/quote.hpp"
+#include "extender/admission/pod_reader.hpp"
+
+#include <utility>
+
+namespace tangram::extender {
+
+namespace {
+
+using Operation = AdmissionRequest::Operation;
+using Subject = AdmissionRequest::Subject;
+
+constexpr std::string_view kApiVersion = "admission.k8s.io/v1";
+constexpr std::string_view kKind = "AdmissionReview";
+
+/// All but the objects, whose form depends on it.
+struct Head {
+  std::string api_version;
+  std::string kind;
+  bool has_request = false;
+  std::string uid;
+  std::string operation;
+  std::string group;
+  std::string version;
+  std::string resource;
+  std::string subresource;
+  std::string ns;
+  std::string name;
+  std::string user;
+};
+
+void read_resource(json::Reader& in, Head& head) {
+  in.object([&](std::string_view key) {
+    if (key == "group") {
+      head.group = in.string_or_null();
+    } else if (key == "version") {
+      head.version = in.string_or_null();
+    } else if (key == "resource") {
+      head.resource = in.string_or_null();
+    } else {
+      in.skip();
+    }
+  });
+}
+
+void read_user(json::Reader& in, Head& head) {
+  in.object([&](std::string_view key) {
+    if (key != "username") return in.skip();
+    head.user = in.string_or_null();
+  });
+}
+
+void read_request_head(json::Reader& in, Head& head) {
+  head.has_request = in.kind() == json::Kind::kObject;
+  in.object([&](std::string_view key) {
+    if (key == "uid") {
+      head.uid = in.string_or_null();
+    } else if (key == "operation") {
+      head.operation = in.string_or_null();
+    } else if (key == "resource") {
+      read_resource(in, head);
+    } else if (key == "subResource") {
+      head.subresource = in.string_or_null();
+    } else if (key == "namespace") {
+      head.ns = in.string_or_null();
+    } else if (key == "name") {
+      head.name = in.string_or_null();
+    } else if (key == "userInfo") {
+      read_user(in, head);
+    } else {
+      in.skip();
+    }
+  });
+}
+
+Result<Head> read_head(std::string text) {
+  Head head;
+  json::Reader in(text);
+  in.object([&](std::string_view key) {
+    if (key == "apiVersion") {
+      head.api_version = in.string_or_null();
+    } else if (key == "kind") {
+      head.kind = in.string_or_null();
+    } else if (key == "request") {
+      read_request_head(in, head);
+    } else {
+      in.skip();
+    }
+  });
+  if (auto done = in.finish(); !done) return done.error();
+  return head;
+}
+
+Result<void> check(const Head& head) {
+  const auto wrong = [](std::string what) { return fail(Errc::kInvalidArgument, std::move(what)); };
+  if (head.kind != kKind) return wrong("kind " + quote(head.kind) + " is no AdmissionReview");
+  if (head.api_version != kApiVersion) {
+    return wrong("apiVersion " + quote(head.api_version) +
+                 " is not read here; write admissionReviewVersions: [v1] in the webhook's "
+                 "configuration");
+  }
+  if (!head.has_request) return wrong("request: missing");
+  if (head.uid.empty()) return wrong("request.uid: missing");
+  return {};
+}
+
+std::optional<Operation> operation_of(std::string_view text) {
+  if (text == "CREATE") return Operation::kCreate;
+  if (text == "UPDATE") return Operation::kUpdate;
+  if (text == "DELETE") return Operation::kDelete;
+  if (text == "CONNECT") return Operation::kConnect;
+  return std::nullopt;
+}
+
+Subject subject_of(const Head& head) {
+  if (!head.group.empty() || head.version != "v1") return Subject::kOther;
+  if (head.resource == "bindings") return Subject::kBinding;
+  if (head.resource != "pods") return Subject::kOther;
+  if (head.subresource.empty()) return Subject::kPod;
+  if (head.subresource == "binding") return Subject::kBinding;
+  if (head.subresource == "ephemeralcontainers") return Subject::kEphemeralContainers;
+  if (head.subresource == "status" || head.subresource == "resize") return Subject::kPodPart;
+  return Subject::kOther;
+}
+
+std::optional<AdmittedPod> read_pod(json::Reader& in, const Head& head) {
+  AdmittedPod pod = read_admitted_pod(in);
+  pod.ns = head.ns;
+  if (pod.name.empty()) pod.name = head.name;
+  return pod;
+}
+
+Result<void> read_pods(std::string text, const Head& head, AdmissionRequest& request) {
+  json::Reader in(text);
+  in.object([&](std::string_view key) {
+    if (key != "request") return in.skip();
+    in.object([&](std::string_view member) {
+      if (in.kind() == json::Kind::kNull) {
+        in.skip();
+      } else if (member == "object") {
+        request.pod = read_pod(in, head);
+      } else if (member == "oldObject" && request.operation == Operation::kUpdate) {
+        request.old_pod = read_pod(in, head);
+      } else {
+        in.skip();
+      }
+    });
+  });
+  if (auto done = in.finish(); !done) return done.error();
+  if (!request.pod) return fail(Errc::kInvalidArgument, "request.object: missing");
+  if (request.operation == Operation::kUpdate && !request.old_pod) {
+    return fail(Errc::kInvalidArgument, "request.oldObject: missing");
+  }
+  return {};
+}
+
+Result<void> read_binding(std::string text, const Head& head, AdmissionRequest& request) {
+  request.binding_name = head.name;
+  json::Reader in(text);
+  in.object([&](std::string_view key) {
+    if (key != "request") return in.skip();
+    in.object([&](std::string_view member) {
+      if (member != "object") return in.skip();
+      request.binding_annotations = read_object_annotations(in);
+    });
+  });
+  return in.finish();
+}
+
+}  // namespace
+
+Result<AdmissionRequest> decode_review(std::string text) {
+  // Twice over the text: what kind of object comes is said anywhere in it, and it is parsed in
+  // place.
+  const auto head = read_head(text);
+  if (!head) return head.error();
+  if (auto fine = check(*head); !fine) return fine.error();
+  const auto operation = operation_of(head->operation);
+  if (!operation) {
+    return fail(Errc::kInvalidArgument,
+                "request.operation " + quote(head->operation) + " is not known");
+  }
+  AdmissionRequest request;
+  request.uid = head->uid;
+  request.operation = *operation;
+  request.subject = subject_of(*head);
+  request.user = head->user;
+  const bool changes = *operation == Operation::kCreate || *operation == Operation::kUpdate;
+  if (!changes || request.subject == Subject::kOther) return request;
+  auto read = request.subject == Subject::kBinding ? read_binding(std::move(text), *head, request)
+                                                   : read_pods(std::move(text), *head, request);
+  if (!read) return read.error();
+  return request;
+}
+
+std::string encode_review(std::string_view uid, const AdmissionAnswer& answer) {
+  std::string text;
+  json::Writer out(text);
+  out.begin_object().member("apiVersion", kApiVersion).member("kind", kKind);
+  out.key("response").begin_object().member("uid", uid).member("allowed", answer.refusal.empty());
+  if (!answer.refusal.empty()) {
+    const bool forbidden = answer.why == AdmissionAnswer::Why::kForbidden;
+    out.key("status").begin_object();
+    out.member("status", "Failure").member("message", answer.refusal);
+    out.member("reason", forbidden ? "Forbidden" : "BadRequest");
+    out.member("code", forbidden ? 403 : 400).end_object();
+  } else if (!answer.patch.empty()) {
+    out.member("patchType", "JSONPatch").member("patch", base64_encode(answer.patch));
+  }
+  if (!answer.warnings.empty()) {
+    out.key("warnings").begin_array();
+    for (const std::string& warning : answer.warnings) out.string(warning);
+    out.end_array();
+  }
+  out.end_object().end_object();
+  return text;
+}
+
+}  // namespace tangram::extender

@@ -1,0 +1,57 @@
+#pragma once
+
+#include "base/result.hpp"
+#include "extender/admission/pod.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// AdmissionReview v1, the text that passes between the API server and a webhook: the only place
+/// that knows its JSON. Source of the types: k8s.io/api/admission/v1/types.go.
+namespace tangram::extender {
+
+/// What the API server asks about.
+struct AdmissionRequest {
+  enum class Operation : std::uint8_t { kCreate, kUpdate, kDelete, kConnect };
+  enum class Subject : std::uint8_t {
+    kPod,
+    kPodPart,              ///< pods/status, pods/resize: the whole pod, of which a part may change
+    kEphemeralContainers,  ///< pods/ephemeralcontainers, likewise
+    kBinding,              ///< pods/binding, and bindings, its older form
+    kOther,                ///< nothing of Tangram's; its object is not read
+  };
+  std::string uid;  ///< of the request, to be echoed
+  Operation operation = Operation::kCreate;
+  Subject subject = Subject::kOther;
+  std::string user;  ///< "system:serviceaccount:NAMESPACE:NAME" of a service account
+  /// The pod as it is to be; nothing on DELETE and for other subjects.
+  std::optional<AdmittedPod> pod;
+  /// The pod as it was; on UPDATE alone.
+  std::optional<AdmittedPod> old_pod;
+  /// Of a Binding: its name is the pod's.
+  std::string binding_name;
+  Texts binding_annotations;
+};
+
+/// @returns kInvalidArgument, with what is wrong with the text
+Result<AdmissionRequest> decode_review(std::string text);
+
+/// What the API server is told.
+struct AdmissionAnswer {
+  enum class Why : std::uint8_t {
+    kMistake,    ///< what was written cannot be: 400 BadRequest
+    kForbidden,  ///< it could be, but not by this user or not now: 403 Forbidden
+  };
+  std::string refusal;  ///< for the pod's author; empty = allowed
+  Why why = Why::kMistake;
+  std::string patch;                  ///< a JSON list of operations; empty = unchanged
+  std::vector<std::string> warnings;  ///< shown by kubectl, whatever the answer is
+};
+
+/// The AdmissionReview that carries the answer.
+[[nodiscard]] std::string encode_review(std::string_view uid, const AdmissionAnswer& answer);
+
+}  // namespace tangram::extender

@@ -1,0 +1,28 @@
+#include "extender/admission/settings.hpp"
+
+#include "policies/registry.hpp"
+
+namespace tangram::extender {
+
+AdmissionSettings admission_settings(const config::Config& config) {
+  const auto& admission = config.admission;
+  AdmissionSettings settings;
+  settings.default_isolation = config.scheduler.default_isolation;
+  settings.policies.assign(policies::policy_names().begin(), policies::policy_names().end());
+  const auto& foreign = config.foreign;
+  settings.foreign = {.nvidia = foreign.nvidia,
+                      .hami = foreign.hami,
+                      .gpushare = foreign.gpushare,
+                      .kai = foreign.kai,
+                      .gpushare_in_mib = foreign.gpushare_in_mib};
+  settings.scheduler_name = admission.scheduler_name;
+  settings.replaced_schedulers = admission.replaced_schedulers;
+  settings.runtime_class = admission.runtime_class;
+  settings.node_selector = admission.node_selector;
+  settings.aggregates = admission.aggregates;
+  settings.allow_visible_devices = admission.allow_visible_devices;
+  settings.extender_user = admission.extender_user;
+  return settings;
+}
+
+}  // namespace tangram::extender

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "config/config.hpp"
+#include "extender/admission/foreign.hpp"
+#include "model/card.hpp"
+
+#include <string>
+#include <vector>
+
+namespace tangram::extender {
+
+/// How pods are admitted. The meaning of each stands in docs/configuration.md, section admission.
+struct AdmissionSettings {
+  model::Isolation default_isolation = model::Isolation::kMps;  ///< of pods that choose none
+  std::vector<std::string> policies;                            ///< what gpu-policy may name
+  ForeignWords foreign;
+  std::string scheduler_name;
+  std::vector<std::string> replaced_schedulers;
+  std::string runtime_class;
+  bool node_selector = false;
+  bool aggregates = true;
+  bool allow_visible_devices = false;
+  std::string extender_user;  ///< the only one who may write grants
+};
+
+[[nodiscard]] AdmissionSettings admission_settings(const config::Config& config);
+
+}  // namespace tangram::extender

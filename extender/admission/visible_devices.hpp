@@ -1,0 +1,34 @@
+#pragma once
+
+#include "extender/admission/pod.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+/// The variable by which NVIDIA's container runtime is told which cards a container sees.
+///
+/// CUDA images carry "all", so on a node with that runtime a container that asks for nothing sees
+/// every card, unless its pod says otherwise: an entry of the pod's own wins over the image's and
+/// over what a device plugin sets. In a list with equal names the later entry wins (kubelet hands
+/// all of them on in order, the runtime keeps the last).
+namespace tangram::extender {
+
+inline constexpr std::string_view kVisibleDevices = "NVIDIA_VISIBLE_DEVICES";
+/// No card, and none of the driver's files.
+inline constexpr std::string_view kNoDevices = "void";
+
+/// Should the container be told that it sees no card? Not if it says something itself, and not if
+/// it holds a resource of another GPU system, whose plugin says it.
+[[nodiscard]] bool wants_no_devices(const AdmittedContainer& container);
+
+/// The first resource of another GPU system that the container holds: any of nvidia.com, and those
+/// of any domain but ours with "gpu" or "cuda" in their names. Empty = none.
+[[nodiscard]] std::string_view other_gpu_resource(const AdmittedContainer& container);
+
+/// Why what the container says of the variable cannot stay, with what to do; nothing = it can.
+/// @param asks  it has a request, so that the agent of its node decides what it sees
+[[nodiscard]] std::optional<std::string> wrong_visible_devices(const AdmittedContainer& container,
+                                                               bool asks);
+
+}  // namespace tangram::extender

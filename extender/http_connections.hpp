@@ -1,0 +1,105 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+
+/// The connections of one server, and which of them must go where there are too many. Internal to
+/// the server.
+namespace tangram::extender {
+
+/// What the server needs of a connection, whatever its stream. drain() and cut() may be called
+/// from any thread.
+class HttpConnection {
+ public:
+  using Instant = std::chrono::steady_clock::time_point;
+
+  /// How much a client has shown, least first.
+  enum class Standing : std::uint8_t {
+    kUnproven,  ///< it never got an answer
+    kServed,    ///< it did
+    kVerified,  ///< its certificate is vouched for
+  };
+
+  HttpConnection() = default;
+  virtual ~HttpConnection() = default;
+  HttpConnection(const HttpConnection&) = delete;
+  HttpConnection& operator=(const HttpConnection&) = delete;
+
+  /// Ends the connection if it is idle; else the answer in the making is its last.
+  virtual void drain() = 0;
+  /// Ends the connection at once.
+  virtual void cut() = 0;
+
+  [[nodiscard]] Standing standing() const { return standing_; }
+  /// Since when it waits for its client, to send or to take something; Instant::max() = it does
+  /// not.
+  [[nodiscard]] Instant waits_since() const { return Instant(Instant::duration(waits_since_)); }
+
+ protected:
+  void rise_to(Standing standing) {
+    if (standing > standing_) standing_ = standing;
+  }
+  void waits_from(Instant since) { waits_since_ = since.time_since_epoch().count(); }
+
+ private:
+  std::atomic<Standing> standing_ = Standing::kUnproven;
+  std::atomic<Instant::rep> waits_since_ = Instant::max().time_since_epoch().count();
+};
+
+/// Threads: safe; but reserve() and add() belong together, on one thread.
+class HttpConnections {
+ public:
+  using Pointer = std::shared_ptr<HttpConnection>;
+
+  explicit HttpConnections(std::size_t most) : most_(most) {}
+
+  enum class Place : std::uint8_t {
+    kServe,
+    kTurnAway,  ///< answer 503
+    kNone,      ///< close without a word
+  };
+  /// What becomes of a newcomer. Where all places are taken, the connection of the lowest standing
+  /// that has waited longest for its client is cut: so stalled clients, however many, lose their
+  /// places to those that talk, and the longest idle go first.
+  Place reserve();
+
+  /// @returns false if close() came first: the connection must not begin
+  bool add(const Pointer& connection, Place place);
+  void remove(const Pointer& connection);
+
+  /// Takes no more, and drains those that are there.
+  void close();
+  bool all_ended_within(std::chrono::milliseconds time);
+  /// Cuts all and waits for their end. @returns how many there were
+  std::size_t cut_all();
+
+  struct Counts {
+    std::uint64_t open = 0;
+    std::uint64_t turned_away = 0;
+    std::uint64_t evicted = 0;
+  };
+  [[nodiscard]] Counts counts() const;
+
+ private:
+  enum class State : std::uint8_t { kServed, kTurnedAway, kEvicted };
+  [[nodiscard]] std::size_t count(State state) const;
+  bool evict_one();
+
+  const std::size_t most_;
+  mutable std::mutex mutex_;
+  std::condition_variable ended_;
+  std::map<Pointer, State> all_;
+  std::array<std::size_t, 3> by_state_{};
+  bool closed_ = false;
+  std::uint64_t turned_away_ = 0;
+  std::uint64_t evicted_ = 0;
+};
+
+}  // namespace tangram::extender

@@ -1,0 +1,161 @@
+#include "extender/listeners.hpp"
+
+#include "extender/router.hpp"
+#include "extender/tls/client_guard.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <array>
+#include <thread>
+#include <utility>
+
+namespace tangram::extender {
+namespace {
+
+/// Kubernetes keeps no object above 1.5 MiB, and a review of an update holds two of them as JSON.
+constexpr std::size_t kLargestReview = std::size_t{8} << 20;
+/// The API server opens a connection for each review under way; more wait for one.
+constexpr std::size_t kWebhookConnections = 256;
+constexpr std::size_t kReviewsInMemory = std::size_t{64} << 20;
+
+/// Two probes and a few scrapers, each with a connection or two.
+constexpr std::size_t kMetricsConnections = 64;
+constexpr std::size_t kMetricsThreads = 2;  // a scrape of every card leaves one for the probes
+/// Nothing here takes a body, but a page of metrics is one on its way out.
+constexpr std::size_t kMetricsBody = std::size_t{64} << 10;
+constexpr std::size_t kMetricsMemory = std::size_t{32} << 20;
+/// Probes and scrapes come every few seconds or open a connection anew; none needs minutes.
+constexpr std::chrono::milliseconds kMetricsIdle{30'000};
+constexpr std::chrono::milliseconds kMetricsRequest{10'000};
+
+/// Of webhook and metrics, whose answers take milliseconds: a restart must not wait for three
+/// listeners' drains one after the other.
+constexpr std::chrono::milliseconds kShortDrain{2'000};
+
+HttpOptions server_options(const config::Config& config) {
+  const auto& server = config.server;
+  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+  HttpOptions options;
+  options.address = server.listen.address;
+  options.port = server.listen.port;
+  options.threads = server.threads == 0 ? cores : static_cast<std::size_t>(server.threads);
+  options.max_body_bytes = static_cast<std::size_t>(server.max_body_mib) << 20U;
+  options.max_header_bytes = static_cast<std::size_t>(server.max_header_kib) << 10U;
+  options.max_connections = static_cast<std::size_t>(server.max_connections);
+  options.max_bodies_bytes = static_cast<std::size_t>(server.max_bodies_mib) << 20U;
+  options.idle_timeout = server.idle_timeout;
+  options.request_timeout = server.request_timeout;
+  options.drain_timeout = server.drain_timeout;
+  options.handshake_timeout = config.tls.handshake_timeout;
+  if (!config.tls.client_ca.empty()) {
+    options.gate = tls::verified_clients_write(tls::split_names(config.tls.client_names));
+  }
+  return options;
+}
+
+HttpOptions webhook_options(const config::Config& config) {
+  HttpOptions options = server_options(config);
+  options.address = config.webhook.listen->address;
+  options.port = config.webhook.listen->port;
+  options.max_body_bytes = kLargestReview;
+  options.max_connections = kWebhookConnections;
+  options.max_bodies_bytes = kReviewsInMemory;
+  options.drain_timeout = kShortDrain;
+  options.gate = nullptr;  // what it answers is no secret, and changes nothing
+  return options;
+}
+
+HttpOptions metrics_options(const config::Config& config) {
+  HttpOptions options;
+  options.address = config.metrics.listen->address;
+  options.port = config.metrics.listen->port;
+  options.threads = kMetricsThreads;
+  options.max_body_bytes = kMetricsBody;
+  options.max_connections = kMetricsConnections;
+  options.max_bodies_bytes = kMetricsMemory;
+  options.idle_timeout = kMetricsIdle;
+  options.request_timeout = kMetricsRequest;
+  options.drain_timeout = kShortDrain;
+  return options;
+}
+
+void warn_of_open_verbs(const config::Config& config) {
+  if (is_loopback(config.server.listen) || !config.tls.client_ca.empty()) return;
+  spdlog::warn(
+      "whoever reaches {} can bind pods{}: tls.client_ca lets only those who show a "
+      "certificate, and a NetworkPolicy keeps others away",
+      to_string(config.server.listen),
+      config.tls.certificate.empty() ? ", and nothing said there is encrypted" : "");
+}
+
+}  // namespace
+
+Result<void> Listeners::open(Listener& listener, HttpOptions options, Routes routes) {
+  options.tls = listener.identity;
+  auto server = HttpServer::create(
+      std::move(options), [routes = std::move(routes)](HttpRequest request, Responder responder) {
+        (*routes)(std::move(request), std::move(responder));
+      });
+  if (!server) {
+    return fail(server.error().code,
+                std::string(listener.name) + ".listen: " + server.error().message);
+  }
+  const std::scoped_lock lock(mutex_);
+  listener.server = std::move(*server);
+  return {};
+}
+
+Result<void> Listeners::open(const config::Config& config, const Clock& clock, Routes server,
+                             Routes webhook, Routes metrics) {
+  const auto& files = config.tls;
+  if (!files.certificate.empty()) {
+    auto own =
+        tls::Identity::load("server", {files.certificate, files.key, files.client_ca}, clock);
+    if (!own) return own.error();
+    server_.identity = std::move(*own);
+  }
+  if (config.webhook.listen) {
+    auto own = tls::Identity::load("webhook", {files.certificate, files.key, ""}, clock);
+    if (!own) return own.error();
+    webhook_.identity = std::move(*own);
+  }
+  warn_of_open_verbs(config);
+  auto opened = open(server_, server_options(config), std::move(server));
+  if (opened && config.webhook.listen) {
+    opened = open(webhook_, webhook_options(config), std::move(webhook));
+  }
+  if (opened && config.metrics.listen) {
+    opened = open(metrics_, metrics_options(config), std::move(metrics));
+  }
+  return opened;
+}
+
+std::uint16_t Listeners::port_of(const Listener& listener) const {
+  const std::scoped_lock lock(mutex_);
+  return listener.server ? listener.server->port() : 0;
+}
+
+std::uint16_t Listeners::port() const { return port_of(server_); }
+std::uint16_t Listeners::webhook_port() const { return port_of(webhook_); }
+std::uint16_t Listeners::metrics_port() const { return port_of(metrics_); }
+
+std::vector<Listeners::Status> Listeners::status() const {
+  const std::scoped_lock lock(mutex_);
+  std::vector<Status> all;
+  for (const Listener* listener : {&server_, &webhook_, &metrics_}) {
+    if (!listener->server) continue;
+    Status status{listener->name, listener->server->counters(), std::nullopt};
+    if (listener->identity) status.tls = listener->identity->health();
+    all.push_back(status);
+  }
+  return all;
+}
+
+void Listeners::stop() {
+  for (const Listener* listener : {&server_, &webhook_, &metrics_}) {
+    if (listener->server) listener->server->stop();
+  }
+}
+
+}  // namespace tangram::extender

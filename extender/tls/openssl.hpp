@@ -1,0 +1,35 @@
+#pragma once
+
+#include <openssl/bio.h>
+#include <openssl/evp.h>
+#include <openssl/x509.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+/// OpenSSL's objects with owners, and its errors as sentences. Internal to this folder.
+namespace tangram::extender::tls {
+
+template <auto Free>
+struct Freed {
+  template <class Object>
+  void operator()(Object* object) const {
+    Free(object);
+  }
+};
+
+using BioPtr = std::unique_ptr<BIO, Freed<BIO_free_all>>;
+using KeyPtr = std::unique_ptr<EVP_PKEY, Freed<EVP_PKEY_free>>;
+using CertificatePtr = std::unique_ptr<X509, Freed<X509_free>>;
+
+/// What went wrong last in this thread, for people; the queue of errors is empty afterwards.
+[[nodiscard]] std::string last_error();
+
+/// Reads from `text`, which must outlive it.
+[[nodiscard]] BioPtr reader_of(std::string_view text);
+
+/// With padding, on one line.
+[[nodiscard]] std::string base64_of(std::string_view text);
+
+}  // namespace tangram::extender::tls

@@ -1,0 +1,31 @@
+#pragma once
+
+#include "base/clock.hpp"
+#include "extender/http_server.hpp"
+#include "tests/e2e/cluster.hpp"
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+namespace tangram::e2e {
+
+/// A mutating webhook as service meshes have one: puts a container "injected" in front of those of
+/// every pod of the tests' namespace. It is asked after Tangram's, by its name.
+class Injector {
+ public:
+  explicit Injector(Cluster& cluster);
+  ~Injector();
+  Injector(const Injector&) = delete;
+  Injector& operator=(const Injector&) = delete;
+
+  [[nodiscard]] int asked() const { return asked_; }
+
+ private:
+  Cluster& cluster_;
+  SystemClock clock_;
+  std::atomic<int> asked_ = 0;
+  std::unique_ptr<extender::HttpServer> server_;
+};
+
+}  // namespace tangram::e2e

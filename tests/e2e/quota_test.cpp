@@ -1,0 +1,193 @@
+// What requests count in quotas and limit ranges, on a real API server: the figures of
+// docs/quota.md.
+
+#include "tests/e2e/fixture.hpp"
+#include "tests/e2e/kubectl.hpp"
+#include "tests/e2e/raw_json.hpp"
+#include "tests/e2e/webhook.hpp"
+
+#include <iostream>
+
+namespace tangram::e2e {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr const char* kMilli = "requests.tangram.dev/gpu-milli";
+constexpr const char* kMemory = "requests.tangram.dev/gpu-mem-mib";
+
+struct Counted {
+  const char* name;
+  Texts gpu;  ///< annotations
+  int milli;
+  int mib;
+};
+
+/// As docs/quota.md has it.
+const std::vector<Counted>& forms() {
+  static const std::vector<Counted> kForms = {
+      {"fraction", {{"gpu-fraction", "0.5"}}, 500, 0},
+      {"fractions",
+       {{"gpu-fraction", "0.25"}, {"gpu-count", "2"}, {"gpu-isolation", "time-slice"}},
+       500,
+       0},
+      {"memory", {{"gpu-mem", "8Gi"}}, 0, 8192},
+      {"memory-and-compute", {{"gpu-mem", "8Gi"}, {"gpu-compute", "0.3"}}, 300, 8192},
+      {"best-effort", {{"gpu-mem", "8Gi"}, {"gpu-compute", "0"}}, 0, 8192},
+      {"memory-of-two",
+       {{"gpu-mem", "4Gi"}, {"gpu-count", "2"}, {"gpu-isolation", "time-slice"}},
+       0,
+       8192},
+      {"whole", {{"gpu-count", "2"}}, 2000, 0},
+      {"burst",
+       {{"gpu-mem", "8Gi"},
+        {"gpu-mem-limit", "16Gi"},
+        {"gpu-compute", "0.1"},
+        {"gpu-compute-limit", "1"}},
+       100,
+       8192},
+  };
+  return kForms;
+}
+
+/// A namespace of its own for each test, so that no quota is left to others.
+class QuotaTest : public E2eTest {
+ protected:
+  QuotaTest() : webhook_(cluster_, {.settings = {}, .files = {"quota.yaml"}}) {
+    kubectl({"delete", "namespace", ns_, "--ignore-not-found"});
+    kubectl({"create", "namespace", ns_});
+    // A controller makes the service account that pods need.
+    const auto deadline = TimePoint::clock::now() + 20s;
+    while (!kubectl({"--namespace", ns_, "get", "serviceaccount", "default"}).done() &&
+           TimePoint::clock::now() < deadline) {}
+  }
+  ~QuotaTest() override {
+    kubectl({"--namespace", ns_, "delete", "pods", "--all", "--grace-period=0", "--force"});
+    kubectl({"delete", "namespace", ns_, "--wait=false"});
+  }
+
+  KubectlAnswer in_namespace(std::vector<std::string> arguments, const std::string& input = "") {
+    arguments.insert(arguments.begin(), {"--namespace", ns_});
+    return kubectl(arguments, input);
+  }
+
+  void set_quota(int milli, int mib) {
+    const std::string quota =
+        "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: gpu}\nspec:\n  hard:\n    " +
+        std::string(kMilli) + ": " + std::to_string(milli) + "\n    " + kMemory + ": " +
+        std::to_string(mib) + "\n";
+    const auto applied = in_namespace({"apply", "-f", "-"}, quota);
+    EXPECT_TRUE(applied.done()) << applied.text;
+    // Until the controller has counted for the first time, every pod is refused.
+    const auto deadline = TimePoint::clock::now() + 20s;
+    while (used(kMilli) < 0 && TimePoint::clock::now() < deadline) {}
+  }
+
+  /// -1 = not counted yet.
+  int used(const char* resource) {
+    const auto quota =
+        parse_json(cluster_.get("/api/v1/namespaces/" + ns_ + "/resourcequotas/gpu"));
+    if (!quota.HasMember("status") || !quota["status"].HasMember("used")) return -1;
+    const std::string text = text_of(quota["status"]["used"], resource);
+    return text.empty() ? -1 : std::stoi(text);
+  }
+
+  KubectlAnswer create(const std::string& name, const Texts& gpu) {
+    PodSpec pod;
+    pod.name = name;
+    pod.gpu = gpu;
+    pod.slot = false;
+    return in_namespace({"create", "-f", "-"}, pod_json(pod));
+  }
+
+  const std::string ns_ = "quota";
+  Webhook webhook_;
+};
+
+TEST_F(QuotaTest, EveryFormCountsWhatTheTableSays) {
+  set_quota(100'000, 1'000'000);
+  int milli = 0;
+  int mib = 0;
+  for (const Counted& form : forms()) {
+    const auto created = create(form.name, form.gpu);
+    ASSERT_TRUE(created.done()) << created.text;
+    milli += form.milli;
+    mib += form.mib;
+    EXPECT_EQ(used(kMilli), milli) << form.name;
+    EXPECT_EQ(used(kMemory), mib) << form.name;
+  }
+}
+
+TEST_F(QuotaTest, RefusesThePodThatWouldExceedIt) {
+  set_quota(1000, 10'000);
+  EXPECT_TRUE(create("first", {{"gpu-fraction", "0.75"}}).done());
+  const auto compute = create("second", {{"gpu-fraction", "0.5"}});
+  std::cout << compute.text << std::flush;
+  EXPECT_FALSE(compute.done());
+  EXPECT_THAT(compute.text, HasSubstr("exceeded quota: gpu"));
+  EXPECT_THAT(compute.text, HasSubstr("requests.tangram.dev/gpu-milli=500"));
+  const auto memory = create("third", {{"gpu-mem", "16Gi"}});
+  EXPECT_FALSE(memory.done());
+  EXPECT_THAT(memory.text, HasSubstr("requests.tangram.dev/gpu-mem-mib=16384"));
+  PodSpec plain;
+  plain.name = "plain";
+  plain.slot = false;
+  EXPECT_TRUE(in_namespace({"create", "-f", "-"}, pod_json(plain)).done());
+}
+
+TEST_F(QuotaTest, TheStrictSwitchRefusesWhatWouldNotCount) {
+  struct Switch {
+    const char* value;
+    bool milli;
+    bool mib;
+  };
+  for (const Switch& strict : {Switch{"gpu-milli", true, false}, Switch{"gpu-mem-mib", false, true},
+                               Switch{"both", true, true}}) {
+    kubectl({"label", "--overwrite", "namespace", ns_,
+             std::string("tangram.dev/quota=") + strict.value});
+    for (const Counted& form : forms()) {
+      const bool counts = (!strict.milli || form.milli > 0) && (!strict.mib || form.mib > 0);
+      const auto created = create(std::string(form.name) + "-" + strict.value, form.gpu);
+      if (!counts)
+        std::cout << "--- " << strict.value << " " << form.name << "\n"
+                  << created.text << std::flush;
+      EXPECT_EQ(created.done(), counts) << strict.value << " " << form.name << ": " << created.text;
+      if (!counts) {
+        EXPECT_THAT(created.text, HasSubstr("does not count in"));
+        EXPECT_THAT(created.text, HasSubstr("write "));
+      }
+    }
+    PodSpec plain;
+    plain.name = std::string("plain-") + strict.value;
+    plain.slot = false;
+    EXPECT_TRUE(in_namespace({"create", "-f", "-"}, pod_json(plain)).done());
+  }
+}
+
+TEST_F(QuotaTest, ALimitRangeBoundsOneContainer) {
+  const auto applied = in_namespace({"apply", "-f", "-"}, R"(
+apiVersion: v1
+kind: LimitRange
+metadata: {name: gpu}
+spec:
+  limits:
+    - type: Container
+      max: {tangram.dev/gpu-milli: 500}
+)");
+  ASSERT_TRUE(applied.done()) << applied.text;
+  EXPECT_TRUE(create("half", {{"gpu-fraction", "0.5"}}).done());
+  const auto more = create("more", {{"gpu-fraction", "0.75"}});
+  std::cout << "--- more\n" << more.text << std::flush;
+  EXPECT_FALSE(more.done());
+  EXPECT_THAT(more.text, HasSubstr("maximum tangram.dev/gpu-milli usage per Container is 500"));
+  // Kubernetes' rule, which docs/quota.md warns of: with a maximum, every container needs a limit.
+  PodSpec plain;
+  plain.name = "plain";
+  plain.slot = false;
+  const auto without = in_namespace({"create", "-f", "-"}, pod_json(plain));
+  std::cout << "--- plain\n" << without.text << std::flush;
+  EXPECT_FALSE(without.done());
+}
+
+}  // namespace
+}  // namespace tangram::e2e

@@ -1,0 +1,109 @@
+// The webhook over HTTP, as the API server calls it.
+
+#include "extender/admission/routes.hpp"
+#include "tests/extender/admission/reviews.hpp"
+#include "tests/extender/http_fixture.hpp"
+#include "tests/testing/manual_clock.hpp"
+
+#include <gtest/gtest.h>
+
+#include <mutex>
+
+namespace tangram::extender {
+namespace {
+
+using testing::json_of;
+using testing::review_text;
+using testing::shipped_settings;
+using testing::told_by;
+
+class AdmissionHttpTest : public ::testing::Test {
+ protected:
+  AdmissionHttpTest() {
+    auto router = std::make_shared<Router>();
+    add_admission_routes(*router, service_);
+    server_ = serve([router](HttpRequest request, Responder responder) {
+      (*router)(std::move(request), std::move(responder));
+    });
+  }
+
+  HttpReply post(const std::string& path, const std::string& body) {
+    return reply_of(client_of(*server_).request("POST", path, body));
+  }
+
+  std::vector<std::string> done() {
+    const std::scoped_lock lock(mutex_);
+    return done_;
+  }
+
+ private:
+  void note(const AdmissionService::Done& done) {
+    const std::scoped_lock lock(mutex_);
+    done_.push_back(std::string(to_string(done.call)) + " " + std::string(to_string(done.outcome)));
+  }
+
+  std::mutex mutex_;
+  std::vector<std::string> done_;
+  testing::ManualClock clock_;
+  AdmissionService service_{shipped_settings(), clock_,
+                            [this](const AdmissionService::Done& done) { note(done); }};
+  std::unique_ptr<HttpServer> server_;
+};
+
+std::string pod(const std::string& fraction) {
+  return json_of("metadata: {name: a, annotations: {tangram.dev/gpu-fraction: \"" + fraction +
+                 "\"}}\nspec: {containers: [{name: main}]}");
+}
+
+TEST_F(AdmissionHttpTest, PatchesAndJudgesOverHttp) {
+  // The API server adds its time-out to the path.
+  const auto patched = post("/admission/mutate?timeout=5s", review_text({.object = pod("0.5")}));
+  EXPECT_EQ(patched.status, 200);
+  EXPECT_EQ(patched.header("content-type"), "application/json");
+  EXPECT_EQ(told_by(patched.body).uid, "7f0c");
+  EXPECT_NE(told_by(patched.body).patch, "");
+
+  const auto refused = post("/admission/validate?timeout=5s", review_text({.object = pod("5")}));
+  EXPECT_EQ(refused.status, 200);
+  EXPECT_FALSE(told_by(refused.body).allowed);
+
+  const auto allowed = post("/admission/validate", review_text({.resource = "secrets"}));
+  EXPECT_TRUE(told_by(allowed.body).allowed);
+  EXPECT_EQ(done(),
+            (std::vector<std::string>{"mutate patched", "validate refused", "validate allowed"}));
+}
+
+TEST_F(AdmissionHttpTest, RefusesWhatIsNoReviewWithASentence) {
+  for (const char* body : {"", "garbage", "{}", R"({"kind":"Pod"})"}) {
+    const auto reply = post("/admission/validate", body);
+    EXPECT_EQ(reply.status, 400) << body;
+    EXPECT_EQ(reply.body.rfind("no AdmissionReview that can be read: ", 0), 0U) << reply.body;
+  }
+  EXPECT_EQ(done(), std::vector<std::string>(4, "validate unreadable"));
+}
+
+TEST_F(AdmissionHttpTest, HasAPathForEachKindOfQuota) {
+  const std::string with_slot = json_of(
+      "metadata: {name: a, annotations: {tangram.dev/gpu-fraction: \"0.5\"}}\n"
+      "spec: {containers: [{name: main, resources: "
+      "{limits: {tangram.dev/gpu-slot: 1, tangram.dev/gpu-milli: 500}}}]}");
+  const std::string review = review_text({.object = with_slot});
+  const auto allowed = [&](const std::string& below) {
+    return told_by(post("/admission/validate" + below, review).body).allowed;
+  };
+  EXPECT_TRUE(allowed(""));
+  EXPECT_TRUE(allowed("/counted/gpu-milli"));
+  EXPECT_FALSE(allowed("/counted/gpu-mem-mib"));
+  EXPECT_FALSE(allowed("/counted/gpu-milli/gpu-mem-mib"));
+  EXPECT_EQ(post("/admission/validate/counted/gpu-slot", review).status, 404);
+}
+
+TEST_F(AdmissionHttpTest, ADryRunIsAnsweredLikeAnyOther) {
+  std::string dry = review_text({.object = pod("0.5")});
+  const std::string real = dry;
+  dry.replace(dry.find("\"dryRun\":false"), 14, "\"dryRun\":true");
+  EXPECT_EQ(post("/admission/mutate", dry).body, post("/admission/mutate", real).body);
+}
+
+}  // namespace
+}  // namespace tangram::extender

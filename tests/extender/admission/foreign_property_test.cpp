@@ -1,0 +1,151 @@
+// Random pods in the peers' words: whatever is translated can be read, asks for no less memory than
+// was asked, and is left alone when it comes again.
+
+#include "extender/admission/foreign.hpp"
+#include "model/request.hpp"
+
+#include <gtest/gtest.h>
+
+#include <iostream>
+#include <random>
+
+namespace tangram::extender {
+namespace {
+
+constexpr int kRounds = 5000;
+constexpr std::int64_t kCardMib = 40'960;
+
+class Dice {
+ public:
+  explicit Dice(unsigned seed) : engine_(seed) {}
+  std::int64_t between(std::int64_t low, std::int64_t high) {
+    return std::uniform_int_distribution<std::int64_t>(low, high)(engine_);
+  }
+  bool chance(int percent) { return between(1, 100) <= percent; }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+/// A pod, and by container how much memory of each card it asks for, at least.
+struct Asked {
+  AdmittedPod pod;
+  std::map<std::string, std::int64_t> mib;
+  std::map<std::string, std::int64_t> cards;
+};
+
+void ask_in_hamis_words(Dice& dice, AdmittedContainer& container, Asked& asked) {
+  asked.cards[container.name] = dice.between(1, 3);
+  std::int64_t& mib = asked.mib[container.name];
+  container.limits["nvidia.com/gpu"] = std::to_string(asked.cards[container.name]);
+  mib = kCardMib;
+  if (dice.chance(40)) {
+    mib = dice.between(1, kCardMib);
+    container.limits["nvidia.com/gpumem"] = std::to_string(mib);
+  } else if (dice.chance(50)) {
+    const auto percent = dice.between(1, 100);
+    mib = percent * kCardMib / 100;
+    container.limits["nvidia.com/gpumem-percentage"] = std::to_string(percent);
+  }
+  if (dice.chance(40))
+    container.limits["nvidia.com/gpucores"] = std::to_string(dice.between(0, 100));
+}
+
+void ask_in_gpushares_words(Dice& dice, AdmittedContainer& container, Asked& asked) {
+  const auto gib = dice.between(1, 80);
+  container.limits["aliyun.com/gpu-mem"] = std::to_string(gib);
+  std::int64_t cards = 1;
+  if (const auto label = asked.pod.labels.find("aliyun.com/gpu-count");
+      label != asked.pod.labels.end()) {
+    cards = std::stoll(label->second);
+  }
+  asked.cards[container.name] = cards;
+  asked.mib[container.name] = gib * 1024 / cards;
+}
+
+void ask_in_kais_words(Dice& dice, Asked& asked) {
+  const AdmittedContainer& container =
+      asked.pod.containers[static_cast<std::size_t>(dice.between(0, 1))];
+  if (container.index > 0) asked.pod.annotations["gpu-fraction-container-name"] = container.name;
+  asked.cards[container.name] = dice.between(1, 3);
+  asked.pod.annotations["gpu-fraction-num-devices"] = std::to_string(asked.cards[container.name]);
+  if (dice.chance(50)) {
+    const auto tenthousandths = dice.between(1, 9999);
+    asked.mib[container.name] = tenthousandths * kCardMib / 10'000;
+    std::string text = std::to_string(10'000 + tenthousandths);
+    asked.pod.annotations["gpu-fraction"] = text.replace(0, 1, "0.");
+  } else {
+    asked.mib[container.name] = dice.between(1, kCardMib);
+    asked.pod.annotations["gpu-memory"] = std::to_string(asked.mib[container.name]);
+  }
+}
+
+Asked random_pod(Dice& dice) {
+  Asked asked;
+  for (std::size_t i = 0; i < 2; ++i) {
+    AdmittedContainer container;
+    container.index = i;
+    container.name = (i == 0 ? "a" : "b") + std::string(dice.chance(10) ? 50 : 0, 'x');
+    asked.pod.containers.push_back(container);
+  }
+  const auto system = dice.between(0, 2);
+  if (system == 2) ask_in_kais_words(dice, asked);
+  if (system == 1 && dice.chance(30))
+    asked.pod.labels["aliyun.com/gpu-count"] = std::to_string(dice.between(1, 4));
+  if (system == 2) return asked;
+  for (AdmittedContainer& container : asked.pod.containers) {
+    if (dice.chance(30)) continue;
+    if (system == 0) ask_in_hamis_words(dice, container, asked);
+    if (system == 1) ask_in_gpushares_words(dice, container, asked);
+  }
+  return asked;
+}
+
+Result<model::GpuRequest> read(const AdmittedPod& pod) {
+  model::Annotations annotations;
+  for (const auto& [name, value] : pod.annotations) {
+    if (name.starts_with(model::kPrefix)) annotations[name.substr(model::kPrefix.size())] = value;
+  }
+  std::vector<model::ContainerInfo> containers;
+  for (const AdmittedContainer& container : pod.containers) {
+    containers.push_back({.name = container.name, .slots = 0, .ordinary_init = false});
+  }
+  return model::parse_request(annotations, containers, model::Isolation::kMps);
+}
+
+TEST(TranslatePropertyTest, AsksForNoLessAndOnlyOnce) {
+  const unsigned seed = std::random_device{}();
+  std::cout << "seed " << seed << "\n";
+  Dice dice(seed);
+  const ForeignWords words{.nvidia = true, .hami = true, .gpushare = true, .kai = true};
+  model::Card card;
+  card.memory = Mebibytes(kCardMib);
+  card.compute = kWholeGpu;
+  int translated = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    Asked asked = random_pod(dice);
+    const Translation made = translate(asked.pod, words);
+    if (!made.mistakes.empty()) {  // the only one that these pods can have
+      ASSERT_NE(made.mistakes[0].find("too long"), std::string::npos) << made.mistakes[0];
+      continue;
+    }
+    for (const auto& [name, value] : made.annotations) asked.pod.annotations[name] = value;
+    for (AdmittedContainer& container : asked.pod.containers) {
+      for (const std::string& name : made.resources) container.limits.erase(name);
+      ASSERT_TRUE(container.limits.empty());
+    }
+    const auto request = read(asked.pod);
+    ASSERT_TRUE(request) << request.error().message;
+    ASSERT_EQ(request->containers.size(), asked.cards.size());
+    for (const model::ContainerRequest& container : request->containers) {
+      EXPECT_EQ(container.count, asked.cards.at(container.container));
+      EXPECT_GE(slice_of(container.share, card).memory.count(), asked.mib.at(container.container));
+    }
+    ASSERT_TRUE(translate(asked.pod, words).empty());
+    ++translated;
+  }
+  EXPECT_GT(translated, kRounds / 2);
+}
+
+}  // namespace
+}  // namespace tangram::extender

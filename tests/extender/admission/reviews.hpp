@@ -1,0 +1,67 @@
+#pragma once
+
+#include "extender/admission/settings.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// What the API server says to a webhook and hears from it, for tests. Pods are written in YAML.
+namespace tangram::testing {
+
+/// "metadata: ..." to JSON. @throws std::runtime_error if it is no YAML
+[[nodiscard]] std::string json_of(const std::string& yaml);
+
+/// The settings that are shipped, with every policy and nothing translated.
+[[nodiscard]] extender::AdmissionSettings shipped_settings();
+
+struct Asking {
+  std::string operation = "CREATE";
+  std::string resource = "pods";
+  std::string subresource = {};
+  std::string user = "jane";
+  std::string ns = "ml";
+  std::string name = "train-0";
+  std::string object = "null";      ///< JSON
+  std::string old_object = "null";  ///< JSON
+};
+[[nodiscard]] std::string review_text(const Asking& asking);
+
+/// The API server's side of one answer.
+struct Told {
+  std::string uid;
+  bool allowed = false;
+  std::string message;
+  std::string reason;
+  int code = 0;
+  std::string patch;  ///< decoded
+  std::vector<std::string> warnings;
+};
+/// @throws std::runtime_error if it is no response to an AdmissionReview
+[[nodiscard]] Told told_by(const std::string& response);
+
+/// The two webhooks, each with a whole review in and out.
+class Webhook {
+ public:
+  explicit Webhook(extender::AdmissionSettings settings = shipped_settings())
+      : settings_(std::move(settings)) {}
+
+  [[nodiscard]] Told mutate(const Asking& asking) const;
+  [[nodiscard]] Told validate(const Asking& asking,
+                              const std::vector<std::string_view>& counted = {}) const;
+
+  /// The pod, JSON, as mutate leaves it.
+  [[nodiscard]] std::string mutated(const std::string& pod) const;
+  /// What is said about a new pod, which mutate has seen before; "" = it is allowed.
+  [[nodiscard]] std::string refusal(const std::string& pod,
+                                    const std::vector<std::string_view>& counted = {}) const;
+
+ private:
+  extender::AdmissionSettings settings_;
+};
+
+/// The text at "spec.containers.0.name" of a JSON text; numbers and objects as JSON. "" = nothing.
+/// In names that have dots or slashes, write ":" and "|" for them.
+[[nodiscard]] std::string at(const std::string& json, const std::string& path);
+
+}  // namespace tangram::testing

@@ -1,0 +1,87 @@
+// What deploy/webhook registers, against what the webhook serves.
+
+#include "extender/admission/routes.hpp"
+#include "kube/yaml_to_json.hpp"
+#include "tests/extender/admission/reviews.hpp"
+#include "tests/testing/manual_clock.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+
+namespace tangram::extender {
+namespace {
+
+using testing::at;
+
+std::vector<kube::YamlObject> objects_of(const std::string& file) {
+  std::ifstream in(std::string(TANGRAM_SOURCE_DIR "/deploy/webhook/").append(file));
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  auto objects = kube::yaml_to_json(text);
+  if (!objects) throw std::runtime_error(file + ": " + objects.error().message);
+  return std::move(*objects);
+}
+
+/// Of every webhook of every configuration in the file.
+std::vector<std::string> webhooks_of(const std::string& file) {
+  std::vector<std::string> webhooks;
+  for (const auto& object : objects_of(file)) {
+    for (int i = 0; !at(object.json, "webhooks." + std::to_string(i)).empty(); ++i) {
+      webhooks.push_back(at(object.json, "webhooks." + std::to_string(i)));
+    }
+  }
+  return webhooks;
+}
+
+int status_of(const Router& router, const std::string& path) {
+  int status = 0;
+  HttpRequest request;
+  request.method = "POST";
+  request.path = path;
+  router(std::move(request),
+         Responder([&](const HttpResponse& response) { status = response.status; }));
+  return status;
+}
+
+class ShippedWebhookTest : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(ShippedWebhookTest, CallsWhatIsServedAndNothingOfTheClustersOwn) {
+  const testing::ManualClock clock;
+  const AdmissionService service(testing::shipped_settings(), clock, nullptr);
+  Router router;
+  add_admission_routes(router, service);
+  const auto webhooks = webhooks_of(GetParam());
+  EXPECT_FALSE(webhooks.empty());
+  for (const std::string& webhook : webhooks) {
+    SCOPED_TRACE(at(webhook, "name"));
+    EXPECT_EQ(status_of(router, at(webhook, "clientConfig.service.path")), 400)
+        << "there, and not content with an empty text";
+    EXPECT_EQ(at(webhook, "clientConfig.caBundle"), "CA_BUNDLE");
+    EXPECT_EQ(at(webhook, "admissionReviewVersions"), R"(["v1"])");
+    EXPECT_EQ(at(webhook, "sideEffects"), "None");
+    const bool fails = at(webhook, "failurePolicy") == "Fail";
+    EXPECT_LE(std::stoi(at(webhook, "timeoutSeconds")), fails ? 5 : 2);
+    EXPECT_NE(at(webhook, "namespaceSelector")
+                  .find(R"("operator":"NotIn","values":["kube-system","tangram-system",)"
+                        R"("gpu-operator"])"),
+              std::string::npos);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, ShippedWebhookTest,
+                         ::testing::Values("webhook.yaml", "webhook-by-label.yaml",
+                                           "webhook-foreign.yaml", "quota.yaml"));
+
+TEST(ShippedStatusTest, OfRunningPodsDoesNotWaitForTheWebhook) {
+  for (const char* file : {"webhook.yaml", "webhook-by-label.yaml"}) {
+    for (const std::string& webhook : webhooks_of(file)) {
+      if (webhook.find("pods/status") == std::string::npos) continue;
+      const bool narrow = webhook.find("changes-a-request-or-a-grant") != std::string::npos;
+      EXPECT_TRUE(narrow || at(webhook, "failurePolicy") == "Ignore") << at(webhook, "name");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tangram::extender

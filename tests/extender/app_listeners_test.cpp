@@ -1,0 +1,173 @@
+// What the service listens on, and who may do what there.
+
+#include "extender/page_queue.hpp"
+#include "tests/extender/app_rig.hpp"
+#include "tests/extender/tls_fixture.hpp"
+#include "tests/testing/exposition.hpp"
+
+#include <gtest/gtest.h>
+
+#include <future>
+
+namespace tangram::extender {
+namespace {
+
+using testing::Exposition;
+using testing::json_at;
+
+class AppListenersTest : public ::testing::Test {
+ protected:
+  AppListenersTest() { cluster_.add_node("a", 2); }
+
+  config::Config with_tls() const {
+    auto config = test_config();
+    config.tls.certificate = files_.path("tls.crt");
+    config.tls.key = files_.path("tls.key");
+    config.tls.client_ca = files_.path("ca.crt");
+    config.tls.client_names = "system:kube-scheduler";
+    return config;
+  }
+  HttpReply ask(const std::string& client, std::uint16_t port, std::string_view method,
+                const std::string& target, std::string body = "") const {
+    auto connection = client.empty() ? tls_client(ca_) : tls_client(ca_, client_of(ca_, client));
+    if (auto connected = connection.connect("127.0.0.1", port); !connected) {
+      return {.status = 0, .headers = {}, .body = connected.error().message};
+    }
+    return reply_of(connection.request(method, target, std::move(body)));
+  }
+
+  Cluster cluster_;
+  Authority ca_ = make_authority();
+  TlsFiles files_{server_of(ca_), ca_.own().certificate};
+};
+
+TEST_F(AppListenersTest, LetOnlyTheNamedClientBind) {
+  const auto app = start_synced(cluster_, with_tls());
+  const std::string uid = cluster_.add_pod("p", "0.5");
+  const std::string bind =
+      R"({"PodName":"p","PodNamespace":"ml","PodUID":")" + uid + R"(","Node":"a"})";
+  for (const std::string verb : {"/filter", "/prioritize", "/preempt", "/bind"}) {
+    EXPECT_EQ(ask("", app->port(), "POST", verb, bind).status, 403) << verb;
+    EXPECT_EQ(ask("system:node:a", app->port(), "POST", verb, bind).status, 403) << verb;
+  }
+  EXPECT_EQ(cluster_.pod("p").node, "");
+  EXPECT_EQ(ask("", app->port(), "GET", "/api/v1/cluster").status, 200);
+  const auto bound = ask("system:kube-scheduler", app->port(), "POST", "/bind", bind);
+  EXPECT_EQ(bound.status, 200);
+  EXPECT_EQ(json_at(bound.body, "Error"), "");
+  EXPECT_EQ(cluster_.pod("p").node, "a");
+}
+
+TEST_F(AppListenersTest, ServeMetricsAndHealthApart) {
+  auto config = with_tls();
+  config.metrics.listen = {{"127.0.0.1", 0}};
+  const auto app = start_synced(cluster_, config);
+  Caller probe(app->metrics_port());
+  for (const char* page : {"/healthz", "/readyz", "/metrics", "/metrics/cards"}) {
+    EXPECT_EQ(probe.get(page).status, 200) << page;
+    EXPECT_EQ(ask("", app->port(), "GET", page).status, 404) << page;
+  }
+  EXPECT_EQ(probe.post("/bind", "{}").status, 404);
+  EXPECT_EQ(probe.get("/api/v1/cluster").status, 404);
+}
+
+TEST_F(AppListenersTest, ServeTheWebhookToClientsWithoutCertificates) {
+  auto config = with_tls();
+  config.webhook.listen = {{"127.0.0.1", 0}};
+  const auto app = start_synced(cluster_, config);
+  EXPECT_EQ(ask("", app->webhook_port(), "GET", "/healthz").status, 200);
+  EXPECT_EQ(ask("", app->webhook_port(), "POST", "/bind", "{}").status, 404);
+}
+
+TEST_F(AppListenersTest, TellOfThemselvesInMetrics) {
+  auto config = with_tls();
+  config.metrics.listen = {{"127.0.0.1", 0}};
+  config.webhook.listen = {{"127.0.0.1", 0}};
+  const auto app = start_synced(cluster_, config);
+  Caller plain(app->port());
+  EXPECT_EQ(plain.get("/").status, 400);  // no TLS
+  Caller probe(app->metrics_port());
+  const Exposition metrics(probe.get("/metrics").body);
+  const auto in_an_hour = std::chrono::duration<double>(
+      (std::chrono::system_clock::now() + std::chrono::hours(1)).time_since_epoch());
+  for (const std::string listener : {"server", "webhook"}) {
+    const std::string label = "{listener=\"" + listener + "\"}";
+    EXPECT_NEAR(metrics.value("tangram_tls_certificate_expiry_timestamp_seconds" + label),
+                in_an_hour.count(), 60);
+    EXPECT_EQ(metrics.value("tangram_tls_reload_failures_total" + label), 0);
+  }
+  EXPECT_EQ(metrics.value("tangram_http_connections{listener=\"metrics\"}"), 1);
+  EXPECT_EQ(metrics.value(R"(tangram_http_shed_total{listener="server",what="handshake"})"), 1);
+}
+
+TEST_F(AppListenersTest, RefuseToStartWithTlsFilesThatCannotBeUsed) {
+  files_.write("tls.key", server_of(ca_).key);
+  const auto app = App::create(with_tls(), {.api = cluster_.api, .clock = cluster_.clock});
+  ASSERT_FALSE(app);
+  EXPECT_NE(app.error().message.find(files_.path("tls.key")), std::string::npos);
+}
+
+/// Nobody outside chooses a label: whatever is asked, and however many pods there are.
+TEST_F(AppListenersTest, ShowAsManySeriesWhateverIsAsked) {
+  const auto app = start_synced(cluster_);
+  Caller caller(app->port());
+  const auto series = [&] {
+    const auto page = caller.get("/metrics").body;
+    return std::count(page.begin(), page.end(), '\n');
+  };
+  const auto before = series();
+  for (int i = 0; i < 50; ++i) {
+    const std::string name = "p" + std::to_string(i);
+    const std::string uid = cluster_.add_pod(name, i % 2 == 0 ? "0.01" : "wrong-" + name);
+    caller.get("/" + name + "?x=" + name);
+    caller.ask("M" + name, "/filter");
+    caller.post("/filter", filter_body(cluster_, name, R"(["a",")" + name + R"("])"));
+    caller.bind(name, uid, "a");
+    caller.bind(name, uid, name);
+  }
+  // What can be wrong with a pod is a closed set, and its series appear when it first happens.
+  EXPECT_LE(series() - before, static_cast<std::ptrdiff_t>(3 * 10));
+  const auto then = series();
+  for (int i = 50; i < 100; ++i) {
+    const std::string name = "p" + std::to_string(i);
+    cluster_.add_pod(name, "wrong-" + name);
+    caller.get("/" + name);
+  }
+  EXPECT_EQ(series(), then);
+}
+
+TEST(PageQueueTest, MakesOnePageAtATimeAndShedsWhatIsTooMuch) {
+  std::promise<void> begun;
+  std::promise<void> go_on;
+  auto gate = go_on.get_future().share();
+  PageQueue queue;
+  const auto slow =
+      queue.in_turn([&, first = std::make_shared<std::atomic<bool>>(true)](const HttpRequest&) {
+        if (first->exchange(false)) begun.set_value();
+        gate.wait();
+        return text_response(200, "page");
+      });
+  std::mutex mutex;
+  std::vector<HttpResponse> answers;
+  const auto ask = [&] {
+    slow({}, Responder([&](HttpResponse response) {
+           const std::scoped_lock lock(mutex);
+           answers.push_back(std::move(response));
+         }));
+  };
+  ask();
+  begun.get_future().wait();
+  for (std::size_t i = 0; i < PageQueue::kWaiting; ++i) ask();
+  EXPECT_TRUE(answers.empty());
+  ask();
+  ASSERT_EQ(answers.size(), 1U);
+  EXPECT_EQ(answers[0].status, 503);
+  EXPECT_EQ(answers[0].headers.at(0).name, "Retry-After");
+  go_on.set_value();
+  queue.drain();
+  ASSERT_EQ(answers.size(), PageQueue::kWaiting + 2);
+  EXPECT_EQ(answers.back().status, 200);
+}
+
+}  // namespace
+}  // namespace tangram::extender

@@ -1,0 +1,261 @@
+// What the server does when it has as much as it can bear: connections, and bodies in memory.
+
+#include "extender/http_body_budget.hpp"
+#include "extender/http_server.hpp"
+#include "tests/extender/http_fixture.hpp"
+#include "tests/extender/tls_fixture.hpp"
+#include "tests/testing/eventually.hpp"
+
+#include <gtest/gtest.h>
+
+#include <future>
+#include <mutex>
+#include <vector>
+
+namespace tangram::extender {
+namespace {
+
+using testing::eventually;
+
+/// One thread: what it did for one client is done when it answers the next.
+HttpOptions with_connections(std::size_t most) {
+  auto options = local_options();  // its timeouts are beyond the test's patience
+  options.threads = 1;
+  options.max_connections = most;
+  return options;
+}
+
+/// A client that is being served: it got an answer.
+HttpClient served_client(const HttpServer& server) {
+  auto client = client_of(server);
+  EXPECT_EQ(reply_of(client.request("GET", "/")).status, 200);
+  return client;
+}
+
+/// A handler that keeps what it is asked until it is told to answer.
+class Holding {
+ public:
+  HttpHandler handler() {
+    return [this](HttpRequest request, Responder responder) {
+      if (request.path != "/hold") return echo(std::move(request), std::move(responder));
+      const std::scoped_lock lock(mutex_);
+      held_.push_back(std::move(responder));
+    };
+  }
+  void await(std::size_t count) {
+    EXPECT_TRUE(eventually([&] {
+      const std::scoped_lock lock(mutex_);
+      return held_.size() >= count;
+    }));
+  }
+  void answer_all(const std::string& text = "done") {
+    const std::scoped_lock lock(mutex_);
+    for (auto& responder : held_) responder.send(text_response(200, text));
+    held_.clear();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<Responder> held_;
+};
+
+const std::string kHold = "GET /hold HTTP/1.1\r\nHost: h\r\n\r\n";
+
+TEST(HttpEvictionTest, CutsTheClientThatNeverGotAnAnswerFirst) {
+  const auto server = serve(echo, with_connections(3));
+  auto idle = served_client(*server);
+  auto silent = client_of(*server);
+  ASSERT_TRUE(eventually([&] { return server->counters().open == 2; }));
+  auto slow = client_of(*server);
+  ASSERT_TRUE(slow.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\n1"));
+  ASSERT_TRUE(eventually([&] { return server->counters().open == 3; }));
+
+  auto fourth = served_client(*server);
+  EXPECT_TRUE(silent.wait_for_close());
+  auto fifth = served_client(*server);
+  EXPECT_TRUE(slow.wait_for_close());
+  EXPECT_EQ(server->counters().evicted, 2U);
+  EXPECT_EQ(server->counters().rejected, 0U);
+  for (auto* client : {&idle, &fourth, &fifth}) {
+    EXPECT_EQ(reply_of(client->request("GET", "/")).status, 200);
+  }
+  EXPECT_EQ(server->counters().accepted, 5U);
+}
+
+TEST(HttpEvictionTest, CutsTheLongestIdleOfThoseThatGotOne) {
+  const auto server = serve(echo, with_connections(2));
+  auto first = served_client(*server);
+  auto second = served_client(*server);
+  EXPECT_EQ(reply_of(first.request("GET", "/again")).status,
+            200);  // now the other has waited longer
+  auto third = served_client(*server);
+  EXPECT_TRUE(second.wait_for_close());
+  EXPECT_EQ(reply_of(first.request("GET", "/")).status, 200);
+}
+
+TEST(HttpEvictionTest, CutsAClientThatDoesNotTakeItsAnswer) {
+  const auto server = serve(
+      [](const HttpRequest& request, Responder responder) {
+        const std::size_t size = request.path == "/large" ? std::size_t{64} << 20 : 1;
+        responder.send(json_response(std::string(size, 'x')));
+      },
+      with_connections(1));
+  auto reader = client_of(*server);
+  ASSERT_TRUE(reader.send("GET /large HTTP/1.1\r\nHost: h\r\n\r\n"));
+  ASSERT_TRUE(eventually([&] { return server->counters().requests == 1; }));
+  int status = 503;  // until the answer is made and waits for its reader
+  while (status == 503) status = reply_of(client_of(*server).request("GET", "/")).status;
+  EXPECT_EQ(status, 200);
+  EXPECT_FALSE(reader.receive());
+}
+
+TEST(HttpEvictionTest, LeavesVerifiedClientsTheirPlaces) {
+  HalfManualClock clock;
+  const auto ca = make_authority();
+  const TlsFiles files(server_of(ca), ca.own().certificate);
+  auto options = tls_options(files.load(clock));
+  options.max_connections = 2;
+  options.threads = 1;
+  const auto server = serve(echo, options);
+  auto scheduler = tls_client(ca, client_of(ca, "system:kube-scheduler"));
+  ASSERT_EQ(connect_error(scheduler, server->port()), "");
+  std::vector<HttpClient> strangers;
+  for (int i = 0; i < 5; ++i) {
+    strangers.push_back(tls_client(ca));
+    EXPECT_EQ(connect_error(strangers.back(), server->port()), "");
+    strangers.push_back(client_of(*server));  // says nothing
+  }
+  auto last = tls_client(ca);
+  EXPECT_EQ(connect_error(last, server->port()), "");
+  EXPECT_EQ(reply_of(scheduler.request("GET", "/still")).body, "GET /still|");
+  EXPECT_EQ(server->counters().evicted, strangers.size());
+}
+
+TEST(HttpEvictionTest, TurnsNewcomersAwayWhereAllAreBeingAnswered) {
+  Holding holding;
+  const auto server = serve(holding.handler(), with_connections(1));
+  auto first = client_of(*server);
+  ASSERT_TRUE(first.send(kHold));
+  holding.await(1);
+
+  auto second = client_of(*server);
+  const auto reply = reply_of(second.request("POST", "/filter", std::string(100'000, 'x')));
+  EXPECT_EQ(reply.status, 503);
+  EXPECT_EQ(reply.header("Retry-After"), "1");
+  EXPECT_TRUE(second.wait_for_close());
+  EXPECT_EQ(server->counters().rejected, 1U);
+  EXPECT_EQ(server->counters().requests, 1U);
+  EXPECT_EQ(server->counters().evicted, 0U);
+
+  holding.answer_all();
+  EXPECT_EQ(reply_of(first.receive()).body, "done\n");
+  served_client(*server);  // the first is idle now
+  EXPECT_TRUE(first.wait_for_close());
+}
+
+TEST(HttpEvictionTest, DoesNotLetAConnectionAboveTheLimitIdle) {
+  Holding holding;
+  auto options = with_connections(1);
+  options.request_timeout = std::chrono::milliseconds(40);  // idle_timeout stays at two minutes
+  const auto server = serve(holding.handler(), options);
+  auto first = client_of(*server);
+  ASSERT_TRUE(first.send(kHold));
+  holding.await(1);
+  auto second = client_of(*server);
+  EXPECT_TRUE(second.wait_for_close());
+  EXPECT_EQ(server->counters().rejected, 1U);
+  EXPECT_EQ(server->counters().open, 1U);
+  holding.answer_all();
+}
+
+/// Of the budget, by ones that hold it until they are answered.
+TEST(HttpBodyBudgetTest, RefusesALargeBodyWhileOthersHoldTheMemory) {
+  constexpr std::size_t kLarge = 400'000;
+  Holding holding;
+  auto options = local_options();
+  options.max_body_bytes = kLarge;
+  options.max_bodies_bytes = 2 * kLarge;
+  const auto server = serve(holding.handler(), options);
+  const std::string body(kLarge, 'x');
+  const std::string held =
+      "POST /hold HTTP/1.1\r\nHost: h\r\nContent-Length: 400000\r\n\r\n" + body;
+  auto first = client_of(*server);
+  auto second = client_of(*server);
+  ASSERT_TRUE(first.send(held));
+  ASSERT_TRUE(second.send(held));
+  holding.await(2);
+
+  auto third = client_of(*server);
+  const auto refused = reply_of(third.request("POST", "/", body));
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_EQ(refused.header("Retry-After"), "1");
+  EXPECT_TRUE(third.wait_for_close());
+  EXPECT_EQ(server->counters().bodies_refused, 1U);
+  auto small = client_of(*server);
+  EXPECT_EQ(
+      reply_of(small.request("POST", "/bind", std::string(kUncountedBodyBytes / 2, 'x'))).status,
+      200);
+
+  holding.answer_all();
+  EXPECT_EQ(reply_of(first.receive()).status, 200);
+  EXPECT_EQ(reply_of(second.receive()).status, 200);
+  EXPECT_EQ(reply_of(client_of(*server).request("POST", "/", body)).status, 200);
+}
+
+TEST(HttpBodyBudgetTest, CountsWhatHasArrivedAndNotWhatIsAnnounced) {
+  auto options = local_options();
+  options.max_body_bytes = 1'000'000;
+  options.max_bodies_bytes = 1'000'000;
+  const auto server = serve(echo, options);
+  std::vector<HttpClient> announcing;
+  for (int i = 0; i < 20; ++i) {
+    announcing.push_back(client_of(*server));
+    ASSERT_TRUE(
+        announcing.back().send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000\r\n\r\nx"));
+  }
+  ASSERT_TRUE(eventually([&] { return server->counters().open == announcing.size(); }));
+  auto client = client_of(*server);
+  EXPECT_EQ(reply_of(client.request("POST", "/", std::string(400'000, 'x'))).status, 200);
+}
+
+TEST(HttpBodyBudgetTest, CountsAnswersThatNobodyTakes) {
+  constexpr std::size_t kPage = std::size_t{32} << 20;  // beyond what the sockets hold
+  auto options = local_options();
+  options.max_body_bytes = 1000;
+  options.max_bodies_bytes = kPage;
+  options.threads = 1;  // so that the first answer is made before the second request is read
+  const auto server =
+      serve([](const HttpRequest&,
+               Responder responder) { responder.send(json_response(std::string(kPage, 'x'))); },
+            options);
+  auto lazy = client_of(*server);
+  ASSERT_TRUE(lazy.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n"));
+  ASSERT_TRUE(eventually([&] { return server->counters().requests == 1; }));
+  auto next = client_of(*server);
+  EXPECT_EQ(reply_of(next.request("GET", "/")).status, 503);
+  EXPECT_EQ(reply_of(lazy.receive()).body.size(), kPage);
+  auto last = client_of(*server);
+  EXPECT_EQ(reply_of(last.request("GET", "/")).status, 200);
+}
+
+TEST(BodyShareTest, GivesBackExactlyWhatItTook) {
+  BodyBudget budget(100'000);
+  {
+    BodyShare share(budget);
+    EXPECT_TRUE(share.grow(kUncountedBodyBytes - 1));
+    EXPECT_EQ(budget.used(), 0U);
+    EXPECT_TRUE(share.grow(10));
+    EXPECT_EQ(budget.used(), 9U);
+    EXPECT_FALSE(share.grow(100'000));
+    EXPECT_EQ(budget.used(), 9U);
+    BodyShare other = std::move(share);
+    EXPECT_TRUE(other.grow(1));
+    EXPECT_EQ(budget.used(), 10U);
+    other = BodyShare(budget);
+    EXPECT_EQ(budget.used(), 0U);
+  }
+  EXPECT_EQ(budget.used(), 0U);
+}
+
+}  // namespace
+}  // namespace tangram::extender

@@ -1,0 +1,67 @@
+#include "base/json.hpp"
+#include "extender/admission/mutate.hpp"
+#include "extender/admission/review.hpp"
+#include "extender/admission/validate.hpp"
+#include "model/request.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+namespace {
+
+using namespace tangram;
+using namespace tangram::extender;
+
+void require(bool holds) {
+  if (!holds) std::abort();
+}
+
+bool is_json(std::string text) {
+  json::Reader in(text);
+  in.skip();
+  return in.finish().has_value();
+}
+
+AdmissionSettings settings_with_everything() {
+  AdmissionSettings settings;
+  settings.policies = {"binpack"};
+  settings.foreign = {.nvidia = true, .hami = true, .gpushare = true, .kai = true};
+  settings.scheduler_name = "tangram";
+  settings.replaced_schedulers = {"default-scheduler"};
+  settings.runtime_class = "nvidia";
+  settings.node_selector = true;
+  settings.extender_user = "extender";
+  return settings;
+}
+
+}  // namespace
+
+/// Any text: is refused with a message that can be sent, or gets two answers that are JSON, of
+/// which a refusal is one line of bounded length.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static const AdmissionSettings kSettings = settings_with_everything();
+  const auto request = decode_review({reinterpret_cast<const char*>(data), size});
+  if (!request) {
+    require(!request.error().message.empty());
+    return 0;
+  }
+  AdmissionAnswer answer;
+  if (request->pod) {
+    Mutation mutation = mutate(*request->pod, kSettings);
+    require(mutation.patch.empty() || is_json(mutation.patch));
+    answer.patch = std::move(mutation.patch);
+    answer.warnings = std::move(mutation.warnings);
+    require(is_json(encode_review(request->uid, answer)));
+  }
+  if (request->pod && request->old_pod) {
+    const Mutation mutation = mutate_ephemeral(*request->pod, *request->old_pod);
+    require(mutation.patch.empty() || is_json(mutation.patch));
+  }
+  answer = validate(*request, kSettings, {model::kMilliResource, model::kMemoryResource});
+  require(is_json(encode_review(request->uid, answer)));
+  require(answer.refusal.find('\n') == std::string::npos);
+  require(answer.refusal.size() < 50'000);
+  return 0;
+}

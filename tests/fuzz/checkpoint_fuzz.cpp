@@ -1,0 +1,38 @@
+#include "node/kubelet/checkpoint.hpp"
+#include "tests/fuzz/fuzzing.hpp"
+#include "tests/testing/base64.hpp"
+
+#include <algorithm>
+
+namespace {
+
+using namespace tangram;
+using fuzz::require;
+
+constexpr std::string_view kResource = "tangram.dev/gpu-slot";
+
+/// A name that is found must be found again in the answer that it would be given with.
+void check(const std::vector<node::SlotOwner>& owners) {
+  for (const node::SlotOwner& owner : owners) {
+    require(std::is_sorted(owner.slots.begin(), owner.slots.end()));
+    if (owner.name.empty()) continue;
+    const auto found = node::name_in(node::answer_with(owner.name, owner.path));
+    require(found && found->name == owner.name && found->path == owner.path);
+  }
+}
+
+}  // namespace
+
+/// Any text as kubelet's checkpoint, and any bytes as the answer of a device plugin within one.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string text(fuzz::text_of(data, size));
+  if (const auto owners = node::decode_checkpoint(text, kResource)) check(*owners);
+
+  const auto owners = node::decode_checkpoint(
+      R"({"Data":{"PodDeviceEntries":[{"PodUID":"uid-1","ContainerName":"main",
+      "ResourceName":"tangram.dev/gpu-slot","DeviceIDs":{"-1":["slot-3"]},"AllocResp":")" +
+          testing::base64(text) + R"("}]}})",
+      kResource);
+  if (owners) check(*owners);
+  return 0;
+}

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "kube/reflector.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tangram::testing {
+
+/// Tells a sink a whole list, as a reflector does.
+inline void tell_list(kube::ObjectSink& sink, std::vector<std::string> objects) {
+  sink.begin_list();
+  for (std::string& object : objects) sink.listed(std::move(object));
+  sink.end_list();
+}
+
+}  // namespace tangram::testing

@@ -112,10 +112,11 @@ void PodFeed::listed(std::string object) {
   }
   Noted noted = note(*pod);
   ListedPod& listed = listed_[pod->uid];
+  listed = {};
   if (pod->node.empty()) {
-    listed = {.bound = {}, .pending = std::move(*pod)};
+    listed.pending = std::move(*pod);
   } else {
-    listed = {.bound = std::move(noted), .pending = {}};
+    listed.bound = std::move(noted);
   }
 }
 
@@ -191,13 +192,16 @@ PodFeed::Noted PodFeed::note(const kube::Pod& pod) {
           .proven = proven};
 }
 
-/// A grant that counted once counts until its pod ends, whatever becomes of its annotation.
-void PodFeed::observe(model::Ledger& ledger, const Noted& noted) {
+/// A grant never changes once its pod is bound, so whoever breaks it, or writes another one,
+/// changes nothing: what the watch showed first stays, unless only a signature could tell which is
+/// the true one, and this one has it.
+void PodFeed::observe(model::Ledger& ledger, const Noted& noted) const {
   const model::Holding& shown = *noted.holding;
   const auto* before = ledger.find(shown.pod_uid);
   const bool held = before != nullptr && before->phase == model::Phase::kConfirmed &&
                     before->holding->node == shown.node && !before->holding->containers.empty();
-  if (!held || noted.proven) return ledger.observe(noted.holding);
+  const bool believed = noted.proven && (check_ || !before || !before->observed);
+  if (!held || believed) return ledger.observe(noted.holding);
   model::Holding kept = shown;
   kept.isolation = before->holding->isolation;
   kept.containers = before->holding->containers;

@@ -91,7 +91,7 @@ class PodFeed final : public kube::ObjectSink {
 
   void ended(const std::string& uid);
   Noted note(const kube::Pod& pod);
-  static void observe(model::Ledger& ledger, const Noted& noted);
+  void observe(model::Ledger& ledger, const Noted& noted) const;
 
   Books& books_;
   PendingPods& pending_;

@@ -2,6 +2,8 @@
 
 #include "base/json.hpp"
 
+#include <algorithm>
+
 namespace tangram::extender {
 
 namespace {
@@ -169,6 +171,21 @@ std::string encode(const std::vector<HostScore>& scores) {
   return text;
 }
 
+namespace {
+
+/// What Kubernetes takes for a name, a little more loosely. Such a text can stand in a path and in
+/// a log as it is.
+bool is_name(std::string_view text) {
+  constexpr std::size_t kLongest = 253;
+  const auto allowed = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
+  };
+  return !text.empty() && text.size() <= kLongest && text.front() != '.' &&
+         std::all_of(text.begin(), text.end(), allowed);
+}
+
+}  // namespace
+
 Result<BindArgs> decode_bind_args(Body& body) {
   BindArgs args;
   json::Reader in(body.text());
@@ -188,6 +205,9 @@ Result<BindArgs> decode_bind_args(Body& body) {
   if (!in.failed() &&
       (args.name.empty() || args.ns.empty() || args.uid.empty() || args.node.empty())) {
     in.fail("PodName, PodNamespace, PodUID and Node must all be set");
+  }
+  if (!in.failed() && !(is_name(args.name) && is_name(args.ns) && is_name(args.node))) {
+    in.fail("PodName, PodNamespace and Node must be names that Kubernetes allows");
   }
   if (auto done = in.finish(); !done) return done.error();
   return args;

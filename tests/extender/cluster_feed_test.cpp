@@ -199,7 +199,7 @@ TEST_F(ClusterFeedTest, KeepsAGrantThatItsOwnerBreaks) {
   rig_.pods.change(kube::EventType::kModified, pod_json(without));
   EXPECT_EQ(held(), MilliGpu(500));
   rig_.pods.change(kube::EventType::kModified, pod_json(running("u1", 250)));
-  EXPECT_EQ(held(), MilliGpu(250)) << "another good one counts";
+  EXPECT_EQ(held(), MilliGpu(500)) << "another one changes nothing: the container has the first";
   rig_.pods.change(kube::EventType::kDeleted, pod_json(without));
   EXPECT_EQ(held(), MilliGpu(0));
 }

@@ -169,11 +169,11 @@ TEST_F(ReflectorListTest, APageThatComesAgainAndAgainIsNoList) {
 
 TEST_F(ReflectorListTest, ListWithoutEndIsGivenUp) {
   const std::string long_name(400, 'x');
-  for (const char* page : {"1", "2"}) api.will_answer(200, list("7", {long_name}, page));
+  for (const char* page : {"1", "2", "3"}) api.will_answer(200, list("7", {long_name}, page));
   api.will_answer(200, list("9", {"b"}));
   run();
   EXPECT_EQ(sink.lines(), Lines{"= b"});
-  EXPECT_EQ(api.calls().size(), 3U);
+  EXPECT_EQ(api.calls().size(), 4U);
   EXPECT_EQ(slept, std::vector<std::int64_t>{800});
 }
 

@@ -53,8 +53,8 @@ struct IngestRun {
 };
 Result<Report> measure(const IngestRun& run);
 
-/// The admission calls of a pod over TLS, on one connection as the API server keeps it. The floor is
-/// a handler in the same server that takes the same body and sends a reply of the same size.
+/// The admission calls of a pod over TLS, on one connection as the API server keeps it. The floor
+/// is a handler in the same server that takes the same body and sends a reply of the same size.
 struct WebhookRun {
   int rounds = 2'000;  ///< of each call
   int warm_up = 100;

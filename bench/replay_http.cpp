@@ -127,6 +127,12 @@ Result<ExtenderClient::PodName> HttpPlacer::create_pod(std::size_t arrival, cons
   return name;
 }
 
+/// kube-scheduler learns of a pod by a watch as Tangram does, and takes a moment to ask. So the
+/// extender has counted the arrival before it is asked, and learns the same in every replay.
+void HttpPlacer::wait_until_seen(const ExtenderClient::PodName& pod) const {
+  while (!app_->pending().find(pod.uid)) std::this_thread::yield();
+}
+
 Result<void> HttpPlacer::delete_pod(const ExtenderClient::PodName& pod) {
   const auto gone = api_.call(delete_request(pods_path(pod.ns) + "/" + pod.name));
   if (!gone || gone->status != 200)
@@ -189,10 +195,14 @@ std::string HttpPlacer::remarks() const {
 Result<std::optional<Placed>> HttpPlacer::place(std::size_t arrival, const TracePod& pod,
                                                 const std::vector<std::size_t>& feasible) {
   if (auto audited = audit_if_due(arrival); !audited) return audited.error();
-  if (feasible.empty()) return std::optional<Placed>{};  // the extender is not asked
   std::string json;
   const auto name = create_pod(arrival, pod, json);
   if (!name) return name.error();
+  wait_until_seen(*name);
+  if (feasible.empty()) {  // the extender is not asked
+    if (auto deleted = delete_pod(*name); !deleted) return deleted.error();
+    return std::optional<Placed>{};
+  }
   std::vector<std::string> names;
   names.reserve(feasible.size());
   for (const std::size_t node : feasible) names.push_back(trace_.nodes[node].name);

@@ -51,6 +51,7 @@ class HttpPlacer final : public Placer {
   Result<void> start();
   Result<ExtenderClient::PodName> create_pod(std::size_t arrival, const TracePod& pod,
                                              std::string& json);
+  void wait_until_seen(const ExtenderClient::PodName& pod) const;
   Result<void> delete_pod(const ExtenderClient::PodName& pod);
   Result<std::string> choose_node(const TracePod& pod, std::string_view json,
                                   const std::vector<std::string>& short_list);

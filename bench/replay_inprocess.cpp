@@ -35,18 +35,42 @@ model::NodeInventory inventory_of(const TraceNode& node) {
   return inventory;
 }
 
-InProcessPlacer::InProcessPlacer(const std::vector<TraceNode>& nodes,
-                                 std::unique_ptr<const policies::Policy> policy)
-    : nodes_(nodes), policy_(std::move(policy)), ledger_(clock_), cache_(kRememberedShapes) {
+InProcessPlacer::InProcessPlacer(const std::vector<TraceNode>& nodes, std::string policy,
+                                 policies::PolicyOptions options)
+    : nodes_(nodes), name_(std::move(policy)), options_(std::move(options)), ledger_(clock_) {
   for (const TraceNode& node : nodes_) ledger_.put_node(inventory_of(node));
   const auto books = ledger_.snapshot();
   for (const TraceNode& node : nodes_) index_.push_back(books->lookup(node.name)->index);
 }
 
+Result<std::unique_ptr<InProcessPlacer>> InProcessPlacer::create(
+    const std::vector<TraceNode>& nodes, std::string policy, policies::PolicyOptions options) {
+  auto made = policies::make_policy(policy, options);
+  if (!made) return made.error();
+  std::unique_ptr<InProcessPlacer> placer(
+      new InProcessPlacer(nodes, std::move(policy), std::move(options)));
+  placer->use(std::move(*made));
+  return placer;
+}
+
+void InProcessPlacer::use(std::unique_ptr<const policies::Policy> policy) {
+  policy_ = std::move(policy);
+  cache_ = std::make_unique<policies::ChoiceCache>(kRememberedShapes);
+}
+
+void InProcessPlacer::learn(const model::PodDemand& demand) {
+  if (!arrivals_.add(demand)) return;
+  auto prices =
+      policies::learn_prices(arrivals_.count().top(policies::kAllPods), *ledger_.snapshot());
+  if (policies::nearly_equal(prices, *options_.prices)) return;
+  options_.prices = std::make_shared<const policies::Prices>(std::move(prices));
+  use(std::move(*policies::make_policy(name_, options_)));
+}
+
 std::optional<InProcessPlacer::Decision> InProcessPlacer::decide(
     const model::PodDemand& demand, const std::vector<std::size_t>& feasible) {
   const auto books = ledger_.snapshot();
-  auto pass = cache_.open(*policy_, demand);
+  auto pass = cache_->open(*policy_, demand);
   std::optional<std::size_t> best;
   std::int64_t best_score = 0;
   for (const std::size_t node : feasible) {
@@ -78,6 +102,7 @@ Result<void> InProcessPlacer::book(std::size_t arrival, const TracePod& pod,
 Result<std::optional<Placed>> InProcessPlacer::place(std::size_t arrival, const TracePod& pod,
                                                      const std::vector<std::size_t>& feasible) {
   const model::PodDemand demand = policies::demand_of(pod, model::Isolation::kNone);
+  learn(demand);
   const auto decision = decide(demand, feasible);
   if (!decision) return std::optional<Placed>{};
   if (auto booked = book(arrival, pod, demand, *decision); !booked) return booked.error();

@@ -31,6 +31,7 @@ struct Options {
   std::string curve;
   std::string summary;
   bool progress = false;
+  policies::WasteWeights weights;
   bench::HttpReplayOptions http;
 };
 
@@ -51,6 +52,12 @@ void declare(CLI::App& app, Options& options) {
                  "num_gpu,gpu_milli,gpu_spec; else ../pods/NAME.csv beside the arrivals "
                  "NAME-SEED.csv, else the arrivals themselves");
   app.add_option("--policy", options.policy, "A policy's name, or default")->capture_default_str();
+  app.add_option("--weight-cpu-deficit", options.weights.cpu_deficit,
+                 "least-waste, inproc: percent, to see what the term brings; so for the others")
+      ->capture_default_str();
+  app.add_option("--weight-cutting", options.weights.cutting)->capture_default_str();
+  app.add_option("--weight-scarcity", options.weights.scarcity)->capture_default_str();
+  app.add_option("--weight-balance", options.weights.balance)->capture_default_str();
   app.add_option("--via", options.via,
                  "inproc: the books and the policy, called directly; http: the extender itself, "
                  "asked over HTTP as kube-scheduler would")
@@ -106,10 +113,10 @@ Result<std::unique_ptr<bench::Placer>> make_placer(const Options& options,
   policies::PolicyOptions expected;
   expected.workload = std::make_shared<policies::Workload>(
       policies::workload_of(trace.workload, model::Isolation::kNone));
-  auto policy = policies::make_policy(options.policy, expected);
-  if (!policy) return policy.error();
-  return std::unique_ptr<bench::Placer>(
-      std::make_unique<bench::InProcessPlacer>(trace.nodes, std::move(*policy)));
+  expected.waste = options.weights;
+  auto placer = bench::InProcessPlacer::create(trace.nodes, options.policy, std::move(expected));
+  if (!placer) return placer.error();
+  return std::unique_ptr<bench::Placer>(std::move(*placer));
 }
 
 bench::Progress progress_bar(const Options& options, std::size_t total) {

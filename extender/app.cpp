@@ -38,8 +38,9 @@ Result<PolicySettings> policy_settings(const config::Config& config,
       .default_isolation = config.scheduler.default_isolation,
       .options = {},
       .learn_workload = !workload && config.fragmentation.workload_file.empty(),
-      .window_pods = static_cast<std::size_t>(config.fragmentation.learn_window_pods),
-      .relearn_every = static_cast<std::size_t>(config.fragmentation.relearn_every_pods),
+      .learning = {.window_pods = static_cast<std::size_t>(config.fragmentation.learn_window_pods),
+                   .relearn_every =
+                       static_cast<std::size_t>(config.fragmentation.relearn_every_pods)},
       .coverage_percent = config.fragmentation.coverage_percent};
   settings.options.bestfit_cpu = config.bestfit.cpu;
   settings.options.bestfit_gpu = config.bestfit.gpu;
@@ -161,7 +162,7 @@ App::App(const config::Config& config, const Parts& parts, PolicySettings policy
       check_(grant_keys_ ? kube::signature_check(*grant_keys_, config.grants.required)
                          : model::SignatureCheck()),
       books_(parts.clock),
-      policies_(std::move(policy_settings)),
+      policies_(std::move(policy_settings), [this] { return books_.snapshot(); }),
       offers_(parts.clock, static_cast<std::size_t>(config.scheduler.offer_memory_pods),
               config.scheduler.offer_penalty),
       binder_(

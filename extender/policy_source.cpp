@@ -16,9 +16,11 @@ std::string unknown_policy(std::string_view name) {
 
 }  // namespace
 
-PolicySource::PolicySource(PolicySettings settings)
+PolicySource::PolicySource(PolicySettings settings, ClusterNow cluster)
     : settings_(std::move(settings)),
-      in_force_(std::make_shared<const PoliciesInForce>(settings_.options)) {}
+      cluster_(std::move(cluster)),
+      in_force_(std::make_shared<const PoliciesInForce>(settings_.options)),
+      arrivals_(settings_.learning) {}
 
 Result<PodPlan> PolicySource::plan(const kube::Pod& pod) const {
   auto request = model::parse_request(pod.annotations, pod.containers, settings_.default_isolation);
@@ -32,27 +34,39 @@ Result<PodPlan> PolicySource::plan(const kube::Pod& pod) const {
 }
 
 void PolicySource::arrived(const kube::Pod& pod) {
-  if (!settings_.learn_workload) return;
   auto request = model::parse_request(pod.annotations, pod.containers, settings_.default_isolation);
   if (!request) return;
   const std::scoped_lock lock(learning_);
-  window_.push_back({.gpu = std::move(*request), .footprint = pod.footprint});
-  if (window_.size() > settings_.window_pods) window_.pop_front();
-  if (++arrivals_ < next_relearn_) return;
-  relearn();
-  next_relearn_ += std::min(next_relearn_, settings_.relearn_every);
+  if (arrivals_.add({.gpu = std::move(*request), .footprint = pod.footprint})) relearn();
 }
 
 std::shared_ptr<const policies::Workload> PolicySource::workload() const {
   return in_force_.load()->workload;
 }
 
+std::shared_ptr<const policies::Prices> PolicySource::prices() const {
+  return in_force_.load()->prices;
+}
+
 void PolicySource::relearn() {
-  policies::WorkloadCounter counter;
-  for (const model::PodDemand& demand : window_) counter.add(demand);
+  const auto now = in_force_.load();
+  const policies::WorkloadCounter counter = arrivals_.count();
   policies::PolicyOptions options = settings_.options;
-  options.workload =
-      std::make_shared<const policies::Workload>(counter.top(settings_.coverage_percent));
+  options.workload = now->workload;
+  options.prices = now->prices;
+  if (settings_.learn_workload) {
+    auto workload = counter.top(settings_.coverage_percent);
+    if (policies::distance_percent(workload, *now->workload) >= kSameWorkload) {
+      options.workload = std::make_shared<const policies::Workload>(std::move(workload));
+    }
+  }
+  if (cluster_) {
+    auto prices = policies::learn_prices(counter.top(policies::kAllPods), *cluster_());
+    if (!policies::nearly_equal(prices, *now->prices)) {
+      options.prices = std::make_shared<const policies::Prices>(std::move(prices));
+    }
+  }
+  if (options.workload == now->workload && options.prices == now->prices) return;
   in_force_.store(std::make_shared<const PoliciesInForce>(options));
 }
 

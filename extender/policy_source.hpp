@@ -3,12 +3,12 @@
 #include "base/result.hpp"
 #include "extender/books.hpp"
 #include "kube/objects.hpp"
+#include "policies/arrival_log.hpp"
 #include "policies/choice_cache.hpp"
 #include "policies/registry.hpp"
 #include "policies/workload.hpp"
 
-#include <cstddef>
-#include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -18,12 +18,14 @@ namespace tangram::extender {
 struct PolicySettings {
   std::string default_policy{policies::kDefaultPolicy};
   model::Isolation default_isolation = model::Isolation::kMps;
-  policies::PolicyOptions options;    ///< with the workload if it is fixed
-  bool learn_workload = true;         ///< false: options.workload stays
-  std::size_t window_pods = 20'000;   ///< pods remembered for the workload
-  std::size_t relearn_every = 1'000;  ///< pods between two rebuilds, once there are that many
+  policies::PolicyOptions options;  ///< with the workload if it is fixed
+  bool learn_workload = true;       ///< false: options.workload stays; prices are still learned
+  policies::ArrivalLog::Limits learning;
   int coverage_percent = 95;
 };
+
+/// The cluster at this moment, for prices. Called under a lock: asks nobody back.
+using ClusterNow = std::function<ClusterPtr()>;
 
 /// The policies made for one workload, with what they remember of the nodes.
 struct PoliciesInForce {
@@ -32,9 +34,10 @@ struct PoliciesInForce {
   static constexpr std::size_t kShapes = 200;
 
   explicit PoliciesInForce(const policies::PolicyOptions& options)
-      : workload(options.workload), set(options), cache(kShapes) {}
+      : workload(options.workload), prices(options.prices), set(options), cache(kShapes) {}
 
   std::shared_ptr<const policies::Workload> workload;
+  std::shared_ptr<const policies::Prices> prices;
   policies::PolicySet set;
   mutable policies::ChoiceCache cache;  ///< safe from any thread; changes no answer
 };
@@ -46,12 +49,17 @@ struct PodPlan {
   const policies::Policy* policy = nullptr;
 };
 
-/// Reads what pods ask for and hands out the policies in force. Learns the workload that the
-/// fragmentation policy aims at from the pods that arrive: rebuilt at 25, 50, 100, ... pods, then
-/// every `relearn_every`. Threads: safe.
+/// Reads what pods ask for and hands out the policies in force. Learns from the pods that arrive
+/// what the fragmentation policy aims at and the prices of the least-waste policy, when an
+/// ArrivalLog says that it is time. What hardly differs from what is in force is not taken over,
+/// because every node would have to be scored anew. Threads: safe.
 class PolicySource {
  public:
-  explicit PolicySource(PolicySettings settings);
+  /// Learned workloads this far apart, in percent, are different (see distance_percent()).
+  static constexpr int kSameWorkload = 10;
+
+  /// @param cluster  for prices; without it there are none
+  explicit PolicySource(PolicySettings settings, ClusterNow cluster = nullptr);
 
   /// @returns kInvalidArgument: what is wrong with the pod's annotations and what to write
   [[nodiscard]] Result<PodPlan> plan(const kube::Pod& pod) const;
@@ -61,16 +69,17 @@ class PolicySource {
 
   /// What the fragmentation policy aims at now.
   [[nodiscard]] std::shared_ptr<const policies::Workload> workload() const;
+  /// What the least-waste policy goes by now.
+  [[nodiscard]] std::shared_ptr<const policies::Prices> prices() const;
 
  private:
   void relearn();
 
   PolicySettings settings_;
+  ClusterNow cluster_;
   Published<PoliciesInForce> in_force_;
   mutable std::mutex learning_;
-  std::deque<model::PodDemand> window_;  ///< under learning_
-  std::size_t arrivals_ = 0;             ///< under learning_
-  std::size_t next_relearn_ = 25;        ///< under learning_
+  policies::ArrivalLog arrivals_;  ///< under learning_
 };
 
 }  // namespace tangram::extender

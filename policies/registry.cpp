@@ -3,6 +3,7 @@
 #include "policies/bestfit.hpp"
 #include "policies/binpack.hpp"
 #include "policies/fragmentation.hpp"
+#include "policies/least_waste.hpp"
 #include "policies/spread.hpp"
 
 #include <array>
@@ -19,7 +20,11 @@ struct Maker {
   Made (*make)(const PolicyOptions& options);
 };
 
-constexpr std::array<Maker, 4> kMakers{{
+constexpr std::array<Maker, 5> kMakers{{
+    {"least-waste",
+     [](const PolicyOptions& options) -> Made {
+       return std::make_unique<const LeastWaste>(options.prices, options.waste);
+     }},
     {"fragmentation",
      [](const PolicyOptions& options) -> Made {
        return std::make_unique<const Fragmentation>(*options.workload);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "policies/least_waste.hpp"
 #include "policies/policy.hpp"
 #include "policies/workload.hpp"
 
@@ -14,6 +15,9 @@ namespace tangram::policies {
 struct PolicyOptions {
   /// fragmentation: the pods expected. Empty: it scores every place alike.
   std::shared_ptr<const Workload> workload = std::make_shared<const Workload>();
+  /// least-waste: what was learned. Empty: a best fit.
+  std::shared_ptr<const Prices> prices = std::make_shared<const Prices>();
+  WasteWeights waste;  ///< least-waste: for studies; leave it
   /// bestfit: the free CPU and GPU at which a node counts as empty; the published constants,
   /// which are the largest node of the published trace.
   MilliCpu bestfit_cpu{128'000};

@@ -4,6 +4,22 @@
 
 namespace tangram::policies {
 
+int distance_percent(const Workload& a, const Workload& b) {
+  if (a.total == 0 || b.total == 0) return a.total == b.total ? 0 : 100;
+  std::unordered_map<model::PodDemand, double, ShapeHash> share;
+  for (const WorkloadClass& pods : a.classes) {
+    share[pods.demand] += static_cast<double>(pods.count) / static_cast<double>(a.total);
+  }
+  double common = 0;
+  for (const WorkloadClass& pods : b.classes) {
+    const auto known = share.find(pods.demand);
+    if (known == share.end()) continue;
+    common +=
+        std::min(known->second, static_cast<double>(pods.count) / static_cast<double>(b.total));
+  }
+  return static_cast<int>(100 * (1 - common));
+}
+
 void WorkloadCounter::add(const model::PodDemand& demand) {
   model::PodDemand shape = shape_of(demand);
   shape.footprint.memory = {};

@@ -25,6 +25,13 @@ struct Workload {
 
 /// The coverage of the published FGD.
 inline constexpr int kCoveragePercent = 95;
+/// Every class: rare pods decide too, such as those of eight cards.
+inline constexpr int kAllPods = 100;
+
+/// How far apart two workloads are: half the sum of the absolute differences of the classes'
+/// shares; 0 = the same mix, 1 = nothing in common. Percent, rounded down; nothing against
+/// something = 100.
+[[nodiscard]] int distance_percent(const Workload& a, const Workload& b);
 
 /// Counts pods by class. Deterministic: the same pods in the same order give the same workload.
 /// Memory grows with the number of different classes, not with the pods.

@@ -50,9 +50,7 @@ TEST_P(ProfileTest, BindsGpuPodsThroughTangramAndOthersWithoutIt) {
 
 class TlsProfileTest : public E2eTest {
  protected:
-  TlsProfileTest() {
-    cluster_.add_nodes({node_with_cards("node", 2)});
-  }
+  TlsProfileTest() { cluster_.add_nodes({node_with_cards("node", 2)}); }
   const std::filesystem::path certificates_ = webhook_certificates();
 };
 

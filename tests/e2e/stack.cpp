@@ -135,8 +135,8 @@ std::string ExtenderProcess::url() const {
 std::string ExtenderProcess::get(const std::string& target) const {
   const bool page = target.starts_with("/api/");
   const std::string ca = options_.certificates.empty() ? options_.ca
-                         : page ? (options_.certificates / "ca.crt").string()
-                                : std::string();
+                         : page                        ? (options_.certificates / "ca.crt").string()
+                                                       : std::string();
   extender::HttpClient client;
   if (!ca.empty()) {
     client = extender::HttpClient({.ca = read_file(ca).value(), .server_name = "127.0.0.1"});

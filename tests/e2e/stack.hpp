@@ -20,8 +20,8 @@ class ExtenderProcess {
     std::vector<std::string> settings = {};  ///< "section.key=value"
     std::string pod = {};  ///< its pod among several replicas; "" = the only one, without election
     std::string ca = {};   ///< a file: who vouches for it, where settings give it a certificate
-    /// As webhook_certificates() makes them: TLS, verbs for the scheduler's certificate alone, and metrics and
-    /// health apart. "" = nothing of that.
+    /// As webhook_certificates() makes them: TLS, verbs for the scheduler's certificate alone, and
+    /// metrics and health apart. "" = nothing of that.
     std::filesystem::path certificates = {};
   };
   explicit ExtenderProcess(Options options);

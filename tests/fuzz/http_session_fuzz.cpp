@@ -47,8 +47,8 @@ struct Handler {
     }
     auto echo = text_response(200, request.method + request.path + request.body);
     if (request.path != "/later") return responder.send(std::move(echo));
-    const auto kept = std::make_shared<std::pair<Responder, HttpResponse>>(std::move(responder),
-                                                                           std::move(echo));
+    const auto kept =
+        std::make_shared<std::pair<Responder, HttpResponse>>(std::move(responder), std::move(echo));
     net::post(io, [kept] { kept->first.send(std::move(kept->second)); });
   }
 };

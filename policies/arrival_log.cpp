@@ -1,0 +1,21 @@
+#include "policies/arrival_log.hpp"
+
+#include <algorithm>
+
+namespace tangram::policies {
+
+bool ArrivalLog::add(model::PodDemand demand) {
+  window_.push_back(std::move(demand));
+  if (window_.size() > limits_.window_pods) window_.pop_front();
+  if (++arrivals_ < next_relearn_) return false;
+  next_relearn_ += std::min(next_relearn_, limits_.relearn_every);
+  return true;
+}
+
+WorkloadCounter ArrivalLog::count() const {
+  WorkloadCounter counter;
+  for (const model::PodDemand& demand : window_) counter.add(demand);
+  return counter;
+}
+
+}  // namespace tangram::policies

@@ -1,0 +1,51 @@
+#pragma once
+
+#include "policies/policy.hpp"
+#include "policies/prices.hpp"
+
+#include <memory>
+#include <optional>
+
+namespace tangram::policies {
+
+/// How much each kind of waste counts, in percent. 100 is what the terms are made for: all of them
+/// are parts of cards that are lost, so they add up as they are.
+struct WasteWeights {
+  int cpu_deficit = 100;
+  int cutting = 100;
+  int scarcity = 100;
+  int balance = 100;
+};
+
+/// Puts a pod where the least GPU goes to waste, by what has been learned of the pods to come.
+///
+///     score = -(d W_cpu + sum over its cards (d W_cut + d W_balance) + W_kind) - ties
+///
+/// in millionths of a card; d = after the placement less before:
+///   - W_cpu      idle cards without CPU: max(0, idle - free CPU / CPU that a card needs)
+///   - W_cut      -(value of the card's rest): a pod that asks 810 of a rest of 1000 leaves 190,
+///                which is worth what the pods to come can cut from it (see rest_values())
+///   - W_balance  half the difference of the card's free compute and free memory shares: what is
+///                left of the one without the other
+///   - W_kind     cards taken x pressure on this kind of node by pods that cannot go elsewhere
+/// Ties, too small to outweigh a thousandth of a card: the fullest card, then the node with the
+/// least part of its compute idle. Whole cards are taken close together (see topology.hpp).
+class LeastWaste final : public Policy {
+ public:
+  /// @param prices  not null
+  explicit LeastWaste(std::shared_ptr<const Prices> prices, WasteWeights weights = {})
+      : prices_(std::move(prices)), weights_(weights) {}
+  [[nodiscard]] std::string_view name() const noexcept override { return "least-waste"; }
+  [[nodiscard]] std::optional<Choice> choose(const model::PodDemand& demand,
+                                             const model::NodeState& node) const override;
+
+ private:
+  [[nodiscard]] std::int64_t card_waste(const model::Card& card, const model::CardUse& before,
+                                        const model::Slice& slice, model::Isolation mode) const;
+  [[nodiscard]] std::int64_t cpu_deficit(std::int64_t idle_milli, MilliCpu free_cpu) const;
+
+  std::shared_ptr<const Prices> prices_;
+  WasteWeights weights_;
+};
+
+}  // namespace tangram::policies

@@ -1,0 +1,159 @@
+#include "policies/prices.hpp"
+
+#include "policies/demand_size.hpp"
+#include "policies/fill.hpp"
+#include "policies/fragmentation_measure.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <map>
+
+namespace tangram::policies {
+
+namespace {
+
+/// A node is not short of CPU before it has a little less than its pods need on average: some of
+/// them need less, and they find it.
+constexpr double kMargin = 0.95;
+/// CPU beyond so many times the average need of a card reaches no pod that asks for a card.
+constexpr double kUsefulCpu = 3;
+/// Where CPU is short in the whole cluster, cards without enough of it are nobody's fault: the
+/// need falls with the square of the shortage, but not below this part.
+constexpr double kLeastNeed = 0.5;
+
+/// Demand of the pods that ask for cards, and of the others.
+struct Needs {
+  double cards = 0;
+  double cpu = 0;        ///< milli, beside the cards
+  double other_cpu = 0;  ///< milli, of pods without cards
+};
+
+Needs needs_of(const Workload& workload, const model::Card& card) {
+  Needs needs;
+  for (const WorkloadClass& pods : workload.classes) {
+    const auto count = static_cast<double>(pods.count);
+    const double cpu = count * static_cast<double>(pods.demand.footprint.cpu.count());
+    if (pods.demand.gpu.asks_gpu()) {
+      needs.cards += count * static_cast<double>(size_on(pods.demand.gpu, card)) / 1000;
+      needs.cpu += cpu;
+    } else {
+      needs.other_cpu += cpu;
+    }
+  }
+  return needs;
+}
+
+/// How much of the CPU that pods with cards will want there is for them; at most 1. Pods without
+/// cards, who come at their rate, are served first from what no card can use.
+double cpu_sufficiency(const Needs& needs, const std::vector<const model::NodeState*>& nodes) {
+  const double per_card = needs.cpu / needs.cards;
+  double cards = 0;
+  double useful = 0;
+  double spare = 0;
+  for (const model::NodeState* node : nodes) {
+    const double idle = static_cast<double>(idle_compute(*node).count()) / 1000;
+    const auto cpu = static_cast<double>(node->free_cpu().count());
+    const double most = kUsefulCpu * per_card * idle;
+    cards += idle;
+    useful += std::min(cpu, most);
+    spare += std::max(0.0, cpu - most);
+  }
+  if (cards <= 0) return 1;
+  const double taken = std::max(0.0, needs.other_cpu / needs.cards * cards - spare);
+  return std::clamp((useful - taken) / (per_card * cards), 0.0, 1.0);
+}
+
+std::int64_t cpu_per_card(const Workload& workload, const model::Card& card,
+                          const std::vector<const model::NodeState*>& nodes) {
+  const Needs needs = needs_of(workload, card);
+  if (needs.cards <= 0 || needs.cpu <= 0) return 0;
+  const double enough = cpu_sufficiency(needs, nodes);
+  const double part = std::min(kMargin, std::max(kLeastNeed, enough * enough));
+  return std::llround(part * needs.cpu / needs.cards);
+}
+
+RestValues rests_on(const Workload& workload, const model::Card& card) {
+  std::map<std::int64_t, std::int64_t> pieces;
+  for (const WorkloadClass& pods : workload.classes) {
+    for (const model::ContainerRequest& container : pods.demand.gpu.containers) {
+      const std::int64_t size = size_on(slice_of(container.share, card), card);
+      if (size > 0 && size < 1000) pieces[size] += pods.count * container.count;
+    }
+  }
+  std::vector<CutDemand> demand;
+  for (const auto& [size, count] : pieces) {
+    demand.push_back({.size = static_cast<int>(size), .count = count});
+  }
+  return rest_values(std::move(demand));
+}
+
+std::vector<model::Card> card_sizes(const std::vector<const model::NodeState*>& nodes) {
+  std::map<std::int64_t, model::Card> sizes;
+  for (const model::NodeState* node : nodes) {
+    for (const model::Card& card : node->cards()) {
+      if (sizes.size() < kMostCardSizes) sizes.try_emplace(card.memory.count(), card);
+    }
+  }
+  std::vector<model::Card> cards;
+  for (auto& [memory, card] : sizes) cards.push_back(std::move(card));
+  return cards;
+}
+
+bool near(std::int64_t a, std::int64_t b, std::int64_t tolerance) {
+  return std::abs(a - b) <= tolerance;
+}
+
+}  // namespace
+
+std::int64_t Prices::rest_value(const model::Card& card, std::int64_t room) const {
+  if (rests.empty()) return kFull / 1000 * room;
+  auto own = std::lower_bound(
+      rests.begin(), rests.end(), card.memory.count(),
+      [](const CardRests& known, std::int64_t memory) { return known.card_memory < memory; });
+  if (own == rests.end()) --own;
+  return own->values[static_cast<std::size_t>(room)];
+}
+
+std::int64_t Prices::pressure_on(const model::NodeInventory& inventory) const {
+  for (const KindPressure& known : kinds) {
+    if (is_of_kind(inventory, known.kind)) return known.pressure;
+  }
+  return 0;
+}
+
+Prices learn_prices(const Workload& workload, const model::ClusterSnapshot& cluster) {
+  Prices prices;
+  std::vector<const model::NodeState*> nodes = cluster.sorted_nodes();
+  std::erase_if(nodes, [](const model::NodeState* node) { return !node->present; });
+  const std::vector<model::Card> sizes = card_sizes(nodes);
+  if (workload.total == 0 || sizes.empty()) return prices;
+  prices.cpu_per_card = cpu_per_card(workload, sizes.back(), nodes);
+  for (const model::Card& card : sizes) {
+    prices.rests.push_back(
+        {.card_memory = card.memory.count(), .values = rests_on(workload, card)});
+  }
+  prices.kinds = pressures(workload, nodes);
+  return prices;
+}
+
+bool nearly_equal(const Prices& a, const Prices& b) {
+  constexpr std::int64_t kCpuPart = 50;       // one 50th
+  constexpr std::int64_t kRest = kFull / 50;  // of a card
+  constexpr std::int64_t kPressure = 50;      // thousandths
+  if (!near(a.cpu_per_card, b.cpu_per_card, std::max(a.cpu_per_card, b.cpu_per_card) / kCpuPart)) {
+    return false;
+  }
+  const auto same_rests = [](const Prices::CardRests& x, const Prices::CardRests& y) {
+    return x.card_memory == y.card_memory &&
+           std::equal(x.values.begin(), x.values.end(), y.values.begin(), y.values.end(),
+                      [](std::int64_t v, std::int64_t w) { return near(v, w, kRest); });
+  };
+  return std::equal(a.rests.begin(), a.rests.end(), b.rests.begin(), b.rests.end(), same_rests) &&
+         std::equal(a.kinds.begin(), a.kinds.end(), b.kinds.begin(), b.kinds.end(),
+                    [](const KindPressure& x, const KindPressure& y) {
+                      return x.kind == y.kind && near(x.pressure, y.pressure, kPressure);
+                    });
+}
+
+}  // namespace tangram::policies

@@ -1,0 +1,49 @@
+#pragma once
+
+#include "model/snapshot.hpp"
+#include "policies/cutting_stock.hpp"
+#include "policies/node_kinds.hpp"
+#include "policies/workload.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace tangram::policies {
+
+/// What the least-waste policy knows of the pods to come and of the cluster they come to: made
+/// from past arrivals and one snapshot of the books, then fixed. Immutable; shared between threads.
+/// Without any (cold start) the policy is a best fit.
+struct Prices {
+  /// CPU that a card needs beside it to be of use, in milli; 0 = not known, or none.
+  std::int64_t cpu_per_card = 0;
+
+  /// What the rest of a card is worth, for cards of one memory size. Requests for MiB are another
+  /// part of a small card than of a large one, so every size has its own.
+  struct CardRests {
+    std::int64_t card_memory = 0;  ///< MiB
+    RestValues values;
+    friend bool operator==(const CardRests&, const CardRests&) = default;
+  };
+  std::vector<CardRests> rests;     ///< by memory, ascending; empty = a rest is worth its size
+  std::vector<KindPressure> kinds;  ///< empty = no demand is restricted
+
+  /// By the rests of the card's memory size, else of the next larger one that is known.
+  /// @param room  thousandths of the card, 0..1000 @returns 0..kFull
+  [[nodiscard]] std::int64_t rest_value(const model::Card& card, std::int64_t room) const;
+  /// Thousandths; 0 for a kind that is not known.
+  [[nodiscard]] std::int64_t pressure_on(const model::NodeInventory& inventory) const;
+
+  friend bool operator==(const Prices&, const Prices&) = default;
+};
+
+/// More memory sizes of cards are not told apart; a cluster has a handful.
+inline constexpr std::size_t kMostCardSizes = 16;
+
+/// Cost: some milliseconds for 200 classes and 20 kinds of nodes, and one look at every node.
+/// Equal arguments give equal prices.
+[[nodiscard]] Prices learn_prices(const Workload& workload, const model::ClusterSnapshot& cluster);
+
+/// So little apart that going over to the others is not worth scoring every node anew.
+[[nodiscard]] bool nearly_equal(const Prices& a, const Prices& b);
+
+}  // namespace tangram::policies

@@ -123,7 +123,8 @@ void check_other_system(const AdmittedContainer& container, Mistakes& mistakes) 
 void check_containers(const AdmittedPod& pod, const Asked& asked,
                       const std::vector<std::string_view>& counted, Mistakes& mistakes) {
   for (const AdmittedContainer& container : pod.containers) {
-    const model::ContainerRequest* request = asked.of(container);
+    // Of a pod that cannot be translated nothing else is known: it was not mutated either.
+    const model::ContainerRequest* request = asked.wrong() ? nullptr : asked.of(container);
     // A request that cannot be read may be this container's.
     check_slot(container, request != nullptr, mistakes);
     if (!asked.wrong()) {

@@ -11,6 +11,7 @@ struct WrongPod {
   std::string name;
   std::string manifest;  ///< YAML, as a user writes it
   std::vector<std::string> says;
+  std::string says_not = "";  ///< a consequence that would only confuse; "" = none
 };
 [[nodiscard]] const std::vector<WrongPod>& wrong_pods();
 

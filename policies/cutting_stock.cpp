@@ -3,18 +3,18 @@
 #include "policies/fill.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 namespace tangram::policies {
 
 namespace {
 
-constexpr int kCard = 1000;
+constexpr std::size_t kCard = 1000;
 /// Column generation ends long before (some hundred patterns for 64 sizes); a bound for bad luck.
 constexpr int kMostPatterns = 2'000;
 /// Smaller gains are rounding.
 constexpr double kTiny = 1e-9;
+constexpr auto kNone = static_cast<std::size_t>(-1);
 
 using Row = std::vector<double>;
 
@@ -24,7 +24,7 @@ class PatternProgram {
   explicit PatternProgram(const std::vector<CutDemand>& demand) : demand_(demand) {
     // To begin with, every size is cut from cards of its own.
     for (std::size_t i = 0; i < demand.size(); ++i) {
-      const double pieces = kCard / demand[i].size;
+      const auto pieces = static_cast<double>(kCard / demand[i].size);
       inverse_.emplace_back(demand.size(), 0.0);
       inverse_[i][i] = 1 / pieces;
       cards_.push_back(static_cast<double>(demand[i].count) / pieces);
@@ -48,25 +48,25 @@ class PatternProgram {
       for (std::size_t j = 0; j < row.size(); ++j) price[j] += row[j];
     }
     value_.assign(kCard + 1, 0.0);
-    last_piece_.assign(kCard + 1, -1);
-    for (int rest = 1; rest <= kCard; ++rest) {
+    last_piece_.assign(kCard + 1, kNone);
+    for (std::size_t rest = 1; rest <= kCard; ++rest) {
       value_[rest] = value_[rest - 1];
       for (std::size_t i = 0; i < demand_.size(); ++i) {
         if (demand_[i].size > rest) continue;
         const double value = value_[rest - demand_[i].size] + price[i];
         if (value <= value_[rest] + kTiny) continue;
         value_[rest] = value;
-        last_piece_[rest] = static_cast<int>(i);
+        last_piece_[rest] = i;
       }
     }
   }
 
   [[nodiscard]] Row dearest_pattern() const {
     Row pattern(demand_.size(), 0.0);
-    for (int rest = kCard; rest > 0;) {
-      const int piece = last_piece_[rest];
-      if (piece >= 0) pattern[static_cast<std::size_t>(piece)] += 1;
-      rest -= piece >= 0 ? demand_[static_cast<std::size_t>(piece)].size : 1;
+    for (std::size_t rest = kCard; rest > 0;) {
+      const std::size_t piece = last_piece_[rest];
+      if (piece != kNone) pattern[piece] += 1;
+      rest -= piece != kNone ? demand_[piece].size : 1;
     }
     return pattern;
   }
@@ -98,12 +98,12 @@ class PatternProgram {
   std::vector<Row> inverse_;  ///< of the basis
   Row cards_;                 ///< cut by each pattern of the basis
   std::vector<double> value_;
-  std::vector<int> last_piece_;  ///< of the dearest set; -1 = none ends here
+  std::vector<std::size_t> last_piece_;  ///< of the dearest set; kNone = none ends here
 };
 
 RestValues proportional() {
   RestValues values;
-  for (int rest = 0; rest <= kCard; ++rest) values.push_back(kFull / kCard * rest);
+  for (std::int64_t rest = 0; rest <= 1000; ++rest) values.push_back(kFull / 1000 * rest);
   return values;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -7,7 +8,7 @@ namespace tangram::policies {
 
 /// So many pieces of one size are to be cut from cards.
 struct CutDemand {
-  int size = 0;            ///< thousandths of a card; 1..999
+  std::size_t size = 0;    ///< thousandths of a card; 1..999
   std::int64_t count = 0;  ///< >= 1
 };
 

@@ -83,7 +83,7 @@ RestValues rests_on(const Workload& workload, const model::Card& card) {
   }
   std::vector<CutDemand> demand;
   for (const auto& [size, count] : pieces) {
-    demand.push_back({.size = static_cast<int>(size), .count = count});
+    demand.push_back({.size = static_cast<std::size_t>(size), .count = count});
   }
   return rest_values(std::move(demand));
 }

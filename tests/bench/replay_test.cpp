@@ -47,6 +47,7 @@ class ScriptedPlacer final : public Placer {
     answers_.pop_front();
     return next;
   }
+  Result<void> leave(std::size_t /*arrival*/) override { return {}; }
 
  private:
   std::deque<std::optional<Placed>> answers_;

@@ -150,16 +150,18 @@ Mutation mutate(const AdmittedPod& pod, const AdmissionSettings& settings) {
     const model::ContainerRequest* request = asked.of(container);
     const Texts wanted = request != nullptr ? resources_for(*request, settings) : Texts{};
     patch_resources(container, wanted, taken_out, patch);
-    const bool other = request == nullptr && wants_no_devices(without(container, taken_out));
+    const bool other = request == nullptr &&
+                       wants_no_devices(without(container, taken_out), settings.card_resources);
     if (other) hide_devices(container, patch);
   }
   return {.patch = patch.text(), .warnings = asked.translation.warnings};
 }
 
-Mutation mutate_ephemeral(const AdmittedPod& pod, const AdmittedPod& old_pod) {
+Mutation mutate_ephemeral(const AdmittedPod& pod, const AdmittedPod& old_pod,
+                          const AdmissionSettings& settings) {
   JsonPatch patch;
   for (const AdmittedContainer* container : added_ephemerals(pod, old_pod)) {
-    if (wants_no_devices(*container)) hide_devices(*container, patch);
+    if (wants_no_devices(*container, settings.card_resources)) hide_devices(*container, patch);
   }
   return {.patch = patch.text(), .warnings = {}};
 }

@@ -27,7 +27,8 @@ struct Mutation {
 [[nodiscard]] Mutation mutate(const AdmittedPod& pod, const AdmissionSettings& settings);
 
 /// For ephemeral containers added to a running pod: they get no card, and should see none.
-[[nodiscard]] Mutation mutate_ephemeral(const AdmittedPod& pod, const AdmittedPod& old_pod);
+[[nodiscard]] Mutation mutate_ephemeral(const AdmittedPod& pod, const AdmittedPod& old_pod,
+                                        const AdmissionSettings& settings);
 
 /// The ephemeral containers that are new; those that were there cannot change any more.
 [[nodiscard]] std::vector<const AdmittedContainer*> added_ephemerals(const AdmittedPod& pod,

@@ -217,6 +217,17 @@ TEST(ValidateTest, AllowsPodsThatAskForNothing) {
   }
 }
 
+TEST(ValidateTest, AllowsARequestBesideANetworkCardAndBesideNoCards) {
+  for (const char* resource : {"nvidia.com/hostdev: 1", "rdma.gpucloud.io/hca: 1",
+                               "nvidia.com/gpu: 0", "nvidia.com/gpumem: \"0\""}) {
+    EXPECT_EQ(Webhook().refusal(pod_of(R"({tangram.dev/gpu-count: "8"})",
+                                       std::string("{containers: [{name: main, resources: ") +
+                                           "{limits: {" + resource + "}}}]}")),
+              "")
+        << resource;
+  }
+}
+
 TEST(ValidateTest, NamesPodsThatHaveNoNameYet) {
   const std::string pod = json_of(
       "metadata: {generateName: web-, annotations: {tangram.dev/gpu-count: x}}\n"

@@ -55,8 +55,7 @@ void check_aggregate(const AdmittedContainer& container, std::string_view resour
     if (is_number(*quantity, 0)) return;
     return mistakes.add(what +
                         " without a request; ask by annotation, as in "
-                        R"(tangram.dev/gpu-fraction: "0.5", and remove it (if it is not in )"
-                        "the pod's manifest, a LimitRange of the namespace added it)");
+                        R"(tangram.dev/gpu-fraction: "0.5", and remove it)");
   }
   const std::int64_t asked = amount_of(aggregates_of(*request), resource);
   if (is_number(*quantity, asked)) return;

@@ -3,6 +3,7 @@
 #include "base/json.hpp"
 #include "extender/admission/aggregates.hpp"
 #include "extender/admission/json_patch.hpp"
+#include "extender/admission/limit_range.hpp"
 #include "extender/admission/visible_devices.hpp"
 
 #include <algorithm>
@@ -80,39 +81,66 @@ void patch_pod(const AdmittedPod& pod, const Asked& asked, const AdmissionSettin
 
 // ---- Its containers.
 
-/// The resources that a container with this request holds.
-Texts resources_for(const model::ContainerRequest& request, const AdmissionSettings& settings) {
-  Texts resources;
-  if (settings.aggregates) resources = to_resources(aggregates_of(request));
-  resources.emplace(model::kSlotResource, "1");
-  return resources;
+/// What is to become of a container's limits and requests alike.
+struct ResourceEdit {
+  Texts complete;                    ///< to add where it is missing
+  Texts set;                         ///< to hold, whatever stands there
+  std::vector<std::string> without;  ///< to take out
+};
+
+/// For a container with a request. Its aggregates follow from that, so those that stand there give
+/// way: a LimitRange writes its default, or else its maximum, into containers before webhooks see
+/// them, and judges them after.
+void add_request(const model::ContainerRequest& request, const AdmissionSettings& settings,
+                 ResourceEdit& edit) {
+  edit.complete.emplace(model::kSlotResource, "1");
+  if (!settings.aggregates) return;
+  edit.set = to_resources(aggregates_of(request));
+  for (const std::string_view name : model::kAggregateResources) {
+    if (!edit.set.contains(name)) edit.without.emplace_back(name);
+  }
 }
 
-/// What `list` lacks. A quantity that stands in the other list is taken from there: they must be
-/// equal, and validate() judges the one that was written.
-Texts missing_in(const Texts& list, const AdmittedContainer& container, const Texts& wanted) {
-  Texts missing;
-  for (const auto& [name, quantity] : wanted) {
+/// For a container without a request, to which a LimitRange gave aggregates: none of them. Not
+/// taken out, since a LimitRange with a maximum insists on some number.
+void add_none_of_limit_range(const AdmittedPod& pod, const AdmittedContainer& container,
+                             ResourceEdit& edit) {
+  for (const std::string_view name : model::kAggregateResources) {
+    if (limit_range_gave(pod, container, name)) edit.set.emplace(name, "0");
+  }
+}
+
+/// What `list` lacks or has otherwise. A quantity to complete that stands in the other list is
+/// taken from there: they must be equal, and validate() judges the one that was written.
+Texts changes_of(const Texts& list, const AdmittedContainer& container, const ResourceEdit& edit) {
+  Texts changes;
+  for (const auto& [name, quantity] : edit.complete) {
     if (list.contains(name)) continue;
     const std::string* written = quantity_of(container, name);
-    missing.emplace(name, written != nullptr ? *written : quantity);
+    changes.emplace(name, written != nullptr ? *written : quantity);
   }
-  return missing;
+  for (const auto& [name, quantity] : edit.set) {
+    const auto found = list.find(name);
+    if (found == list.end() || !same_quantity(found->second, quantity)) {
+      changes.emplace(name, quantity);
+    }
+  }
+  return changes;
 }
 
-void patch_resources(const AdmittedContainer& container, const Texts& wanted,
-                     const std::vector<std::string>& without, JsonPatch& patch) {
+void patch_resources(const AdmittedContainer& container, const ResourceEdit& edit,
+                     JsonPatch& patch) {
   const std::string path = path_of(container) + "/resources";
-  const Texts limits = missing_in(container.limits, container, wanted);
-  const Texts requests = missing_in(container.requests, container, wanted);
+  const Texts limits = changes_of(container.limits, container, edit);
+  const Texts requests = changes_of(container.requests, container, edit);
   if (!container.has_resources) {
-    if (wanted.empty()) return;
+    if (limits.empty() && requests.empty()) return;
     const std::string both =
         R"({"limits":)" + to_json(limits) + R"(,"requests":)" + to_json(requests) + "}";
     return patch.add_json(path, both);
   }
-  patch.edit_map(path + "/limits", container.limits, limits, without);
-  patch.edit_map(path + "/requests", container.requests, requests, without);
+  patch.edit_map(path + "/limits", container.limits, limits, edit.without);
+  patch.edit_map(path + "/requests", container.requests, requests, edit.without);
 }
 
 void hide_devices(const AdmittedContainer& container, JsonPatch& patch) {
@@ -148,18 +176,25 @@ Mutation mutate(const AdmittedPod& pod, const AdmissionSettings& settings) {
   const std::vector<std::string> taken_out(names.begin(), names.end());
   for (const AdmittedContainer& container : pod.containers) {
     const model::ContainerRequest* request = asked.of(container);
-    const Texts wanted = request != nullptr ? resources_for(*request, settings) : Texts{};
-    patch_resources(container, wanted, taken_out, patch);
-    const bool other = request == nullptr && wants_no_devices(without(container, taken_out));
+    ResourceEdit edit{.complete = {}, .set = {}, .without = taken_out};
+    if (request != nullptr) {
+      add_request(*request, settings, edit);
+    } else {
+      add_none_of_limit_range(pod, container, edit);
+    }
+    patch_resources(container, edit, patch);
+    const bool other = request == nullptr &&
+                       wants_no_devices(without(container, taken_out), settings.card_resources);
     if (other) hide_devices(container, patch);
   }
   return {.patch = patch.text(), .warnings = asked.translation.warnings};
 }
 
-Mutation mutate_ephemeral(const AdmittedPod& pod, const AdmittedPod& old_pod) {
+Mutation mutate_ephemeral(const AdmittedPod& pod, const AdmittedPod& old_pod,
+                          const AdmissionSettings& settings) {
   JsonPatch patch;
   for (const AdmittedContainer* container : added_ephemerals(pod, old_pod)) {
-    if (wants_no_devices(*container)) hide_devices(*container, patch);
+    if (wants_no_devices(*container, settings.card_resources)) hide_devices(*container, patch);
   }
   return {.patch = patch.text(), .warnings = {}};
 }

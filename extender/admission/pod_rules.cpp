@@ -55,8 +55,7 @@ void check_aggregate(const AdmittedContainer& container, std::string_view resour
     if (is_number(*quantity, 0)) return;
     return mistakes.add(what +
                         " without a request; ask by annotation, as in "
-                        R"(tangram.dev/gpu-fraction: "0.5", and remove it (if it is not in )"
-                        "the pod's manifest, a LimitRange of the namespace added it)");
+                        R"(tangram.dev/gpu-fraction: "0.5", and remove it)");
   }
   const std::int64_t asked = amount_of(aggregates_of(*request), resource);
   if (is_number(*quantity, asked)) return;
@@ -112,15 +111,16 @@ void check_node(const AdmittedPod& pod, Mistakes& mistakes) {
       quote_if_needed(pod.node) + "}");
 }
 
-void check_other_system(const AdmittedContainer& container, Mistakes& mistakes) {
-  const std::string_view other = other_gpu_resource(container);
-  if (other.empty()) return;
-  mistakes.add(of(container) + written(other, *quantity_of(container, other)) +
+void check_other_system(const AdmittedContainer& container, const AdmissionSettings& settings,
+                        Mistakes& mistakes) {
+  const auto* other = other_cards(container, settings.card_resources);
+  if (other == nullptr) return;
+  mistakes.add(of(container) + written(other->first, other->second) +
                " beside a request of Tangram's: two systems would each give it cards; write only "
                "one of them");
 }
 
-void check_containers(const AdmittedPod& pod, const Asked& asked,
+void check_containers(const AdmittedPod& pod, const Asked& asked, const AdmissionSettings& settings,
                       const std::vector<std::string_view>& counted, Mistakes& mistakes) {
   for (const AdmittedContainer& container : pod.containers) {
     // Of a pod that cannot be translated nothing else is known: it was not mutated either.
@@ -133,7 +133,7 @@ void check_containers(const AdmittedPod& pod, const Asked& asked,
       }
     }
     if (request == nullptr) continue;
-    check_other_system(container, mistakes);
+    check_other_system(container, settings, mistakes);
     for (const std::string_view resource : counted) {
       check_counted(container, *request, resource, mistakes);
     }
@@ -159,7 +159,8 @@ void check_request(const AdmittedPod& pod, const Asked& asked, const AdmissionSe
     check_policy(asked.request->policy, settings, mistakes);
   }
   if (says_anything(asked)) check_node(pod, mistakes);
-  if (pod.containers.size() <= kMaxContainers) check_containers(pod, asked, counted, mistakes);
+  if (pod.containers.size() > kMaxContainers) return;
+  check_containers(pod, asked, settings, counted, mistakes);
 }
 
 void check_visible_devices(const AdmittedPod& pod, const Asked& asked, Mistakes& mistakes) {

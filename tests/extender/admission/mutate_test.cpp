@@ -102,6 +102,37 @@ TEST(MutateTest, LeavesAloneContainersThatSayThemselvesWhatTheySee) {
   }
 }
 
+TEST(MutateTest, ANetworkCardOrNoneAtAllIsNoCard) {
+  for (const char* resources : {
+           "{limits: {nvidia.com/hostdev: 1}}",
+           "{limits: {rdma.gpucloud.io/hca: 1}}",
+           "{limits: {example.com/gpu: 0}}",
+           "{limits: {nvidia.com/gpu: 0}}",
+           "{limits: {nvidia.com/gpu: \"0\"}, requests: {nvidia.com/gpu: 0}}",
+       }) {
+    const std::string pod = Webhook().mutated(
+        json_of(std::string("metadata: {name: a}\nspec: {containers: [{name: a, resources: ") +
+                resources + "}]}"));
+    EXPECT_EQ(at(pod, "spec.containers.0.env.0.value"), "void") << resources;
+  }
+}
+
+TEST(MutateTest, OtherCardsAreThoseOfTheConfiguration) {
+  auto settings = shipped_settings();
+  settings.card_resources = {"nvidia.com/GA102GL_A10", "example.com/slice-*"};
+  const Webhook webhook(settings);
+  const auto env_with = [&](const std::string& resource) {
+    return at(webhook.mutated(json_of("metadata: {name: a}\nspec: {containers: [{name: a, "
+                                      "resources: {limits: {" +
+                                      resource + ": 1}}}]}")),
+              "spec.containers.0.env");
+  };
+  EXPECT_EQ(env_with("nvidia.com/GA102GL_A10"), "");
+  EXPECT_EQ(env_with("example.com/slice-7"), "");
+  EXPECT_NE(env_with("nvidia.com/GA102GL_A100"), "");
+  EXPECT_NE(env_with("nvidia.com/gpu"), "");
+}
+
 TEST(MutateTest, ASecondTimeChangesNothing) {
   for (const char* yaml : {kHalf, kTwoContainers}) {
     const std::string once = Webhook().mutated(json_of(yaml));

@@ -155,8 +155,7 @@ std::vector<Stay> stays_of(const Trace& trace, const ChurnOptions& options) {
   if (trace.arrivals.empty()) return stays;
   std::int64_t asked = 0;
   for (const TracePod& pod : trace.arrivals) asked += pod.total_milli();
-  const double mean_milli =
-      static_cast<double>(asked) / static_cast<double>(trace.arrivals.size());
+  const double mean_milli = static_cast<double>(asked) / static_cast<double>(trace.arrivals.size());
   const double gap = 100 * mean_milli * kMeanLifeMs /
                      (options.load_percent * static_cast<double>(trace.capacity_milli()));
   std::mt19937_64 random(options.seed);

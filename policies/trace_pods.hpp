@@ -23,8 +23,8 @@ struct TracePod {
   std::int64_t cpu_milli = 0;
   std::int64_t memory_mib = 0;
   int gpus = 0;
-  std::int64_t gpu_milli = 0;       ///< of each device
-  std::vector<std::string> models;  ///< devices it accepts; empty = any
+  std::int64_t gpu_milli = 0;                  ///< of each device
+  std::vector<std::string> models;             ///< devices it accepts; empty = any
   std::optional<std::int64_t> arrives_s = {};  ///< where the trace says so
   std::optional<std::int64_t> lasts_s = {};    ///< the same
 

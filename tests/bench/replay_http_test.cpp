@@ -49,7 +49,8 @@ TEST_P(ReplayViaHttpTest, PlacesExactlyAsInProcess) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Policies, ReplayViaHttpTest,
-                         ::testing::Values("least-waste", "fragmentation", "bestfit", "binpack", "spread"),
+                         ::testing::Values("least-waste", "fragmentation", "bestfit", "binpack",
+                                           "spread"),
                          [](const auto& test) {
                            std::string name(test.param);
                            std::erase(name, '-');

@@ -7,7 +7,8 @@ using namespace tangram;
 using fuzz::require;
 using model::decode_grant;
 
-/// What is signed is what is read: where the signature covers a grant, nothing comes from elsewhere.
+/// What is signed is what is read: where the signature covers a grant, nothing comes from
+/// elsewhere.
 void check_signed(const std::string& text, const model::Grant& grant) {
   const auto parts = model::split_signature(text);
   if (!parts || parts->signature.find_first_of("\"\\") != std::string_view::npos) return;

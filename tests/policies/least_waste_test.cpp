@@ -35,7 +35,8 @@ TEST(LeastWasteTest, ColdItPrefersTheNodeWithTheLeastIdle) {
 }
 
 TEST(LeastWasteTest, CutsWhatLeavesARestOfUse) {
-  const LeastWaste policy(prices(with_rests({{.size = 470, .count = 50}, {.size = 300, .count = 2}})));
+  const LeastWaste policy(
+      prices(with_rests({{.size = 470, .count = 50}, {.size = 300, .count = 2}})));
   // 530 takes a second 470, so a pod of 300 does less harm where 310 are left.
   const auto node = loaded_node({{470}, {690}});
   EXPECT_EQ(policy.choose(pod(request(fraction(300))), node)->placement, model::Placement{1});

@@ -64,8 +64,8 @@ TEST(NodeKindsTest, RestrictedDemandPressesOnTheModelItNeeds) {
 TEST(NodeKindsTest, PodsOfManyCardsPressOnNodesThatHaveThem) {
   const auto large = node_of("a", "T4", 8);
   const auto small = node_of("b", "T4", 4);
-  const auto found = pressures(
-      of({{pod(request(whole(), 8)), 100}, {pod(request(whole())), 800}}), {&large, &small});
+  const auto found = pressures(of({{pod(request(whole(), 8)), 100}, {pod(request(whole())), 800}}),
+                               {&large, &small});
   ASSERT_EQ(found.size(), 2U);
   EXPECT_NEAR(static_cast<double>(found[0].pressure), 750, 10);  // 6 of the next 12, on 8 cards
   EXPECT_LT(found[1].pressure, 50);
@@ -74,9 +74,9 @@ TEST(NodeKindsTest, PodsOfManyCardsPressOnNodesThatHaveThem) {
 TEST(NodeKindsTest, MemoryRequestsPressOnCardsThatAreLargeEnough) {
   const auto large = node_of("a", "A", 2, 81'920);
   const auto small = node_of("b", "B", 8, 16'384);
-  const auto found = pressures(
-      of({{pod(request(memory(40'960))), 10}, {pod(request(memory(8'192))), 10}}),
-      {&large, &small});
+  const auto found =
+      pressures(of({{pod(request(memory(40'960))), 10}, {pod(request(memory(8'192))), 10}}),
+                {&large, &small});
   ASSERT_EQ(found.size(), 2U);
   EXPECT_GT(found[0].pressure, 2 * found[1].pressure);
 }

@@ -1,9 +1,9 @@
 #include "policies/prices.hpp"
 
-#include "policies/arrival_log.hpp"
-#include "policies/fill.hpp"
 #include "base/clock.hpp"
 #include "model/ledger.hpp"
+#include "policies/arrival_log.hpp"
+#include "policies/fill.hpp"
 #include "tests/policies/cluster.hpp"
 
 #include <gtest/gtest.h>

@@ -321,7 +321,7 @@ Section scheduler_section() {
       "scheduler",
       "Which node and which card a pod gets.",
       {{"policy",
-        "The policy for pods that name none in tangram.dev/gpu-policy; see docs/packing.md.",
+        "The policy for pods that name none in tangram.dev/gpu-policy; see docs/policies.md.",
         free_text<kPart, &Part::policy, false>("the name of a policy")},
        {"short_list",
         "How many of the best nodes filter returns; 0 = all that fit. 1 makes Tangram's order "

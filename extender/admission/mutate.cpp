@@ -1,6 +1,7 @@
 #include "extender/admission/mutate.hpp"
 
 #include "base/json.hpp"
+#include "base/quote.hpp"
 #include "extender/admission/aggregates.hpp"
 #include "extender/admission/json_patch.hpp"
 #include "extender/admission/limit_range.hpp"
@@ -155,6 +156,25 @@ void hide_devices(const AdmittedContainer& container, JsonPatch& patch) {
   patch.add_json(path, "[" + variable + "]");
 }
 
+/// Takes entries out of a container with a request, which the agent of its node tells what it sees:
+/// "void", since this webhook may have written it before another one made the pod ask.
+/// @param all  every value, beside a peer's words: it goes with those in many manifests
+void drop_devices(const AdmittedContainer& container, bool all, Mutation& mutation,
+                  JsonPatch& patch) {
+  const auto& entries = container.visible_devices;
+  // From the last one on, so that the places of the others stay.
+  for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
+    const bool ours = entry->value == kNoDevices;
+    if (!ours && !all) continue;
+    patch.remove(path_of(container) + "/env/" + std::to_string(entry->index));
+    if (ours) continue;
+    mutation.warnings.push_back("container " + quote(container.name) + ": the variable " +
+                                std::string(kVisibleDevices) +
+                                " was taken out: Tangram shows the container the cards that it "
+                                "gives it");
+  }
+}
+
 /// The container without what is taken out of it.
 AdmittedContainer without(AdmittedContainer container, const std::vector<std::string>& resources) {
   for (const std::string& name : resources) {
@@ -169,25 +189,28 @@ AdmittedContainer without(AdmittedContainer container, const std::vector<std::st
 Mutation mutate(const AdmittedPod& pod, const AdmissionSettings& settings) {
   const Asked asked = read_asked(pod, settings);
   if (asked.wrong()) return {};
+  Mutation mutation{.patch = {}, .warnings = asked.translation.warnings};
   JsonPatch patch;
   if (asked.request->asks_gpu()) patch_pod(pod, asked, settings, patch);
   const std::set<std::string> names(asked.translation.resources.begin(),
                                     asked.translation.resources.end());
   const std::vector<std::string> taken_out(names.begin(), names.end());
+  const bool all_devices = !asked.translation.empty() && !settings.allow_visible_devices;
   for (const AdmittedContainer& container : pod.containers) {
-    const model::ContainerRequest* request = asked.of(container);
     ResourceEdit edit{.complete = {}, .set = {}, .without = taken_out};
-    if (request != nullptr) {
+    if (const auto* request = asked.of(container); request != nullptr) {
       add_request(*request, settings, edit);
+      patch_resources(container, edit, patch);
+      drop_devices(container, all_devices, mutation, patch);
     } else {
       add_none_of_limit_range(pod, container, edit);
+      patch_resources(container, edit, patch);
+      const AdmittedContainer left = without(container, taken_out);
+      if (wants_no_devices(left, settings.card_resources)) hide_devices(container, patch);
     }
-    patch_resources(container, edit, patch);
-    const bool other = request == nullptr &&
-                       wants_no_devices(without(container, taken_out), settings.card_resources);
-    if (other) hide_devices(container, patch);
   }
-  return {.patch = patch.text(), .warnings = asked.translation.warnings};
+  mutation.patch = patch.text();
+  return mutation;
 }
 
 Mutation mutate_ephemeral(const AdmittedPod& pod, const AdmittedPod& old_pod,

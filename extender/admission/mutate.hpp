@@ -22,7 +22,9 @@ struct Mutation {
 ///     pod with a request      its default container pinned in gpu-container; scheduler, runtime
 ///                             class and node selector as configured; a peer's words translated
 ///     container with a request  one slot and the aggregates, in limits and requests; aggregates
-///                             that stand there otherwise, as from a LimitRange, give way
+///                             that stand there otherwise, as from a LimitRange, give way;
+///                             no NVIDIA_VISIBLE_DEVICES=void, and none at all where the words
+///                             of a peer were translated
 ///     every other container     NVIDIA_VISIBLE_DEVICES=void, unless it says something itself; 0 of
 ///                             the aggregates that a LimitRange gave it
 ///

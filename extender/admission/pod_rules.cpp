@@ -46,10 +46,24 @@ void check_slot(const AdmittedContainer& container, bool asks, Mistakes& mistake
 
 // ---- Aggregates.
 
+/// An update can make the request count in a resource that its container never got: that one would
+/// take cards past quotas.
+void check_held(const AdmittedContainer& container, std::string_view resource,
+                const model::ContainerRequest* request, Mistakes& mistakes) {
+  const std::int64_t asked = request ? amount_of(aggregates_of(*request), resource) : 0;
+  if (asked == 0) return;
+  mistakes.add(of(container) + "holds no " + std::string(resource) +
+               ", which Tangram's mutating webhook adds to a new pod; write " +
+               std::string(resource) + ": " + quote(std::to_string(asked)) + " to its limits");
+}
+
 void check_aggregate(const AdmittedContainer& container, std::string_view resource,
-                     const model::ContainerRequest* request, Mistakes& mistakes) {
+                     const model::ContainerRequest* request, bool needed, Mistakes& mistakes) {
   const std::string* quantity = quantity_of(container, resource);
-  if (quantity == nullptr) return;
+  if (quantity == nullptr) {
+    if (needed) check_held(container, resource, request, mistakes);
+    return;
+  }
   const std::string what = of(container) + written(resource, *quantity);
   if (request == nullptr) {
     if (is_number(*quantity, 0)) return;
@@ -78,13 +92,14 @@ std::string form_of(const model::Share& share) {
 }
 
 void check_counted(const AdmittedContainer& container, const model::ContainerRequest& request,
-                   std::string_view resource, Mistakes& mistakes) {
+                   std::string_view resource, bool needed, Mistakes& mistakes) {
   if (amount_of(aggregates_of(request), resource) == 0) {
     return mistakes.add(of(container) + form_of(request.share) + " does not count in " +
                         std::string(resource) + ", and this namespace has a quota on that; " +
                         counting_form(resource, request.share));
   }
-  if (quantity_of(container, resource) != nullptr) return;
+  // Where every container needs its aggregates, check_aggregate says this.
+  if (needed || quantity_of(container, resource) != nullptr) return;
   mistakes.add(of(container) + "holds no " + std::string(resource) +
                ", and this namespace has a quota on that; write it to its limits: " +
                quote(std::to_string(amount_of(aggregates_of(request), resource))));
@@ -129,13 +144,13 @@ void check_containers(const AdmittedPod& pod, const Asked& asked, const Admissio
     check_slot(container, request != nullptr, mistakes);
     if (!asked.wrong()) {
       for (const std::string_view resource : model::kAggregateResources) {
-        check_aggregate(container, resource, request, mistakes);
+        check_aggregate(container, resource, request, settings.aggregates, mistakes);
       }
     }
     if (request == nullptr) continue;
     check_other_system(container, settings, mistakes);
     for (const std::string_view resource : counted) {
-      check_counted(container, *request, resource, mistakes);
+      check_counted(container, *request, resource, settings.aggregates, mistakes);
     }
   }
 }

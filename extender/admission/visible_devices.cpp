@@ -47,7 +47,7 @@ bool wants_no_devices(const AdmittedContainer& container,
 }
 
 std::optional<std::string> wrong_visible_devices(const AdmittedContainer& container, bool asks) {
-  for (const auto& value : container.visible_devices) {
+  for (const auto& [index, value] : container.visible_devices) {
     const std::string what = "container " + quote(container.name) + ": the variable " +
                              std::string(kVisibleDevices) + " " +
                              (value ? quote(*value) : "by valueFrom") + " ";

@@ -151,6 +151,57 @@ TEST(MutateTest, AContainerPutBeforeTheOthersChangesNothingButItself) {
   }
 }
 
+TEST(MutateTest, AContainerThatCameToAskLosesTheVoidThatItGotBefore) {
+  const std::string plain = Webhook().mutated(json_of(R"(
+metadata: {name: a, annotations: {x: y}}
+spec: {containers: [{name: main, env: [{name: NVIDIA_VISIBLE_DEVICES, value: void}, {name: B}]}]}
+)"));
+  ASSERT_NE(plain.find("void"), std::string::npos);
+  std::string annotated = plain;
+  const std::string place = R"("x":"y")";
+  annotated.replace(annotated.find(place), place.size(), R"("tangram.dev/gpu-fraction":"0.5")");
+  const std::string pod = Webhook().mutated(annotated);
+  EXPECT_EQ(at(pod, "spec.containers.0.env.0.name"), "B");
+  EXPECT_EQ(at(pod, "spec.containers.0.env.1"), "");
+  EXPECT_EQ(Webhook().refusal(pod), "");
+  EXPECT_EQ(changes(Webhook(), pod), "");
+}
+
+TEST(MutateTest, LeavesOtherDevicesOfAContainerThatAsksForValidateToRefuse) {
+  const std::string pod = Webhook().mutated(json_of(R"(
+metadata: {name: a, annotations: {tangram.dev/gpu-fraction: "0.5"}}
+spec: {containers: [{name: main, env: [{name: NVIDIA_VISIBLE_DEVICES, value: none}]}]}
+)"));
+  EXPECT_EQ(at(pod, "spec.containers.0.env.0.value"), "none");
+  EXPECT_NE(Webhook().refusal(pod), "");
+}
+
+TEST(MutateTest, TakesOutTheDevicesThatGoWithAPeersWords) {
+  auto settings = shipped_settings();
+  settings.foreign.nvidia = true;
+  const Webhook webhook(settings);
+  const std::string pod = json_of(R"(
+metadata: {name: a}
+spec:
+  containers:
+  - name: main
+    resources: {limits: {nvidia.com/gpu: 1}}
+    env:
+    - {name: NVIDIA_VISIBLE_DEVICES, value: all}
+    - {name: NVIDIA_DRIVER_CAPABILITIES, value: compute}
+    - {name: NVIDIA_VISIBLE_DEVICES, valueFrom: {configMapKeyRef: {name: x, key: y}}}
+)");
+  const auto told = webhook.mutate({.object = pod});
+  ASSERT_EQ(told.warnings.size(), 2U);
+  EXPECT_EQ(told.warnings[0].rfind("container \"main\": the variable NVIDIA_VISIBLE_DEVICES", 0),
+            0U);
+  const std::string mutated = webhook.mutated(pod);
+  EXPECT_EQ(at(mutated, "spec.containers.0.env"),
+            R"([{"name":"NVIDIA_DRIVER_CAPABILITIES","value":"compute"}])");
+  EXPECT_EQ(webhook.refusal(pod), "");
+  EXPECT_EQ(changes(webhook, mutated), "");
+}
+
 TEST(MutateTest, PinsNothingWhereEachContainerIsNamed) {
   const std::string pod = Webhook().mutated(json_of(R"(
 metadata:

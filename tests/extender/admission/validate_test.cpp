@@ -177,7 +177,7 @@ const Wrong kWrongResources[] = {
      {R"(container "fetch": the variable NVIDIA_VISIBLE_DEVICES "0")"}},
     {"VisibleDevicesBesideARequest",
      R"({tangram.dev/gpu-fraction: "0.5"})",
-     "{containers: [{name: main, env: [{name: NVIDIA_VISIBLE_DEVICES, value: void}]}]}",
+     "{containers: [{name: main, env: [{name: NVIDIA_VISIBLE_DEVICES, value: all}]}]}",
      {"would hide the card", "remove it"}}};
 
 INSTANTIATE_TEST_SUITE_P(Requests, WrongPodTest, ::testing::ValuesIn(kWrongRequests),

@@ -89,7 +89,19 @@ class QuotaTest : public E2eTest {
         parse_json(cluster_.get("/api/v1/namespaces/" + ns_ + "/resourcequotas/gpu"));
     if (!quota.HasMember("status") || !quota["status"].HasMember("used")) return -1;
     const std::string text = text_of(quota["status"]["used"], resource);
-    return text.empty() ? -1 : std::stoi(text);
+    if (text.empty()) return -1;
+    // The API server writes 2000 as "2k".
+    return std::stoi(text) * (text.back() == 'k' ? 1000 : 1);
+  }
+
+  /// At most half a card.
+  /// @param type  "Pod" or "Container"
+  void set_limit_range(const std::string& type) {
+    const auto applied = in_namespace(
+        {"apply", "-f", "-"},
+        "apiVersion: v1\nkind: LimitRange\nmetadata: {name: gpu}\nspec: {limits: [{type: " + type +
+            ", max: {tangram.dev/gpu-milli: 500}}]}\n");
+    EXPECT_TRUE(applied.done()) << applied.text;
   }
 
   KubectlAnswer create(const std::string& name, const Texts& gpu) {
@@ -164,29 +176,31 @@ TEST_F(QuotaTest, TheStrictSwitchRefusesWhatWouldNotCount) {
   }
 }
 
-TEST_F(QuotaTest, ALimitRangeBoundsOneContainer) {
-  const auto applied = in_namespace({"apply", "-f", "-"}, R"(
-apiVersion: v1
-kind: LimitRange
-metadata: {name: gpu}
-spec:
-  limits:
-    - type: Container
-      max: {tangram.dev/gpu-milli: 500}
-)");
-  ASSERT_TRUE(applied.done()) << applied.text;
+TEST_F(QuotaTest, ALimitRangeBoundsOnePod) {
+  set_limit_range("Pod");
+  EXPECT_TRUE(create("quarter", {{"gpu-fraction", "0.25"}}).done());
   EXPECT_TRUE(create("half", {{"gpu-fraction", "0.5"}}).done());
   const auto more = create("more", {{"gpu-fraction", "0.75"}});
   std::cout << "--- more\n" << more.text << std::flush;
   EXPECT_FALSE(more.done());
-  EXPECT_THAT(more.text, HasSubstr("maximum tangram.dev/gpu-milli usage per Container is 500"));
-  // Kubernetes' rule, which docs/quota.md warns of: with a maximum, every container needs a limit.
-  PodSpec plain;
-  plain.name = "plain";
-  plain.slot = false;
-  const auto without = in_namespace({"create", "-f", "-"}, pod_json(plain));
-  std::cout << "--- plain\n" << without.text << std::flush;
-  EXPECT_FALSE(without.done());
+  EXPECT_THAT(more.text, HasSubstr("maximum tangram.dev/gpu-milli usage per Pod is 500"));
+  // Kubernetes' rule, which docs/quota.md warns of: with a maximum, every pod needs a limit.
+  const auto plain = create("plain", {});
+  std::cout << "--- plain\n" << plain.text << std::flush;
+  EXPECT_FALSE(plain.done());
+}
+
+TEST_F(QuotaTest, ALimitRangeOfContainersIsRefusedWithTheReason) {
+  set_limit_range("Container");
+  // Kubernetes writes the maximum into every container before any webhook sees the pod.
+  const auto quarter = create("quarter", {{"gpu-fraction", "0.25"}});
+  std::cout << "--- quarter\n" << quarter.text << std::flush;
+  EXPECT_FALSE(quarter.done());
+  EXPECT_THAT(quarter.text, HasSubstr("LimitRange"));
+  const auto plain = create("plain", {});
+  std::cout << "--- plain\n" << plain.text << std::flush;
+  EXPECT_FALSE(plain.done());
+  EXPECT_THAT(plain.text, HasSubstr("LimitRange"));
 }
 
 }  // namespace

@@ -110,7 +110,7 @@ Result<void> HttpPlacer::start() {
 
 Result<ExtenderClient::PodName> HttpPlacer::create_pod(std::size_t arrival, const TracePod& pod,
                                                        std::string& json) {
-  ExtenderClient::PodName name{kNamespace, "pod-" + std::to_string(arrival), ""};
+  ExtenderClient::PodName name{kNamespace, name_of(arrival), ""};
   const auto made =
       api_.call(create_request(pods_path(kNamespace), pod_json({.ns = kNamespace,
                                                                 .name = name.name,
@@ -138,6 +138,12 @@ Result<void> HttpPlacer::delete_pod(const ExtenderClient::PodName& pod) {
   if (!gone || gone->status != 200)
     return fail(Errc::kConflict, "pod " + pod.name + " not deleted");
   return {};
+}
+
+std::string HttpPlacer::name_of(std::size_t arrival) { return "pod-" + std::to_string(arrival); }
+
+Result<void> HttpPlacer::leave(std::size_t arrival) {
+  return delete_pod({kNamespace, name_of(arrival), ""});
 }
 
 Result<std::string> HttpPlacer::choose_node(const TracePod& pod, std::string_view json,

@@ -42,12 +42,15 @@ class HttpPlacer final : public Placer {
 
   Result<std::optional<Placed>> place(std::size_t arrival, const TracePod& pod,
                                       const std::vector<std::size_t>& feasible) override;
+  /// The pod is deleted at the API server.
+  Result<void> leave(std::size_t arrival) override;
 
   /// How many audits there were; all of them passed, for a failed one ends the replay.
   [[nodiscard]] std::string remarks() const override;
 
  private:
   HttpPlacer(const Trace& trace, HttpReplayOptions options);
+  [[nodiscard]] static std::string name_of(std::size_t arrival);
   Result<void> start();
   Result<ExtenderClient::PodName> create_pod(std::size_t arrival, const TracePod& pod,
                                              std::string& json);

@@ -102,12 +102,21 @@ Result<void> InProcessPlacer::book(std::size_t arrival, const TracePod& pod,
 Result<std::optional<Placed>> InProcessPlacer::place(std::size_t arrival, const TracePod& pod,
                                                      const std::vector<std::size_t>& feasible) {
   const model::PodDemand demand = policies::demand_of(pod, model::Isolation::kNone);
-  learn(demand);
+  if (arrival >= arrived_) {
+    learn(demand);
+    arrived_ = arrival + 1;
+  }
   const auto decision = decide(demand, feasible);
   if (!decision) return std::optional<Placed>{};
   if (auto booked = book(arrival, pod, demand, *decision); !booked) return booked.error();
   const auto& cards = decision->choice.placement;
   return std::optional(Placed{.node = decision->node, .gpus = {cards.begin(), cards.end()}});
+}
+
+Result<void> InProcessPlacer::leave(std::size_t arrival) {
+  const std::string uid = std::to_string(arrival);
+  if (!ledger_.release(uid)) return fail(Errc::kNotFound, "pod " + uid + " is not booked");
+  return {};
 }
 
 }  // namespace tangram::bench

@@ -29,6 +29,7 @@ class InProcessPlacer final : public Placer {
 
   Result<std::optional<Placed>> place(std::size_t arrival, const TracePod& pod,
                                       const std::vector<std::size_t>& feasible) override;
+  Result<void> leave(std::size_t arrival) override;
 
  private:
   InProcessPlacer(const std::vector<TraceNode>& nodes, std::string policy,
@@ -50,6 +51,7 @@ class InProcessPlacer final : public Placer {
   const std::string name_;
   policies::PolicyOptions options_;
   policies::ArrivalLog arrivals_{{}};
+  std::size_t arrived_ = 0;  ///< arrivals that were learned from
   std::unique_ptr<const policies::Policy> policy_;
   SystemClock clock_;
   model::Ledger ledger_;

@@ -100,4 +100,12 @@ std::optional<std::string> Judge::judge(const TracePod& pod, const std::optional
   return std::nullopt;
 }
 
+void Judge::leave(const TracePod& pod, const Placed& placed) {
+  Room& room = rooms_[placed.node];
+  room.cpu += pod.cpu_milli;
+  room.memory += pod.memory_mib;
+  for (const std::uint32_t gpu : placed.gpus) room.milli[gpu] += pod.gpu_milli;
+  allocated_ -= pod.total_milli();
+}
+
 }  // namespace tangram::bench

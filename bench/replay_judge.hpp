@@ -23,11 +23,19 @@ class Judge {
   /// Nodes with enough CPU and memory: what kube-scheduler would have left over.
   [[nodiscard]] std::vector<std::size_t> feasible(const TracePod& pod) const;
 
+  /// Has this node enough CPU and memory?
+  [[nodiscard]] bool host_fits(std::size_t node, const TracePod& pod) const {
+    return host_fits(rooms_[node], pod);
+  }
+
   /// Books what was decided for the pod, if the rules allow it.
   /// @returns what is wrong with it, and counts nothing then
   std::optional<std::string> judge(const TracePod& pod, const std::optional<Placed>& placed);
 
-  /// GPU milli of all pods placed so far.
+  /// Gives back what judge() booked.
+  void leave(const TracePod& pod, const Placed& placed);
+
+  /// GPU milli of all pods that are placed.
   [[nodiscard]] std::int64_t allocated_milli() const { return allocated_; }
 
  private:

@@ -23,12 +23,16 @@ class Placer {
  public:
   virtual ~Placer() = default;
 
-  /// @param arrival   the pod's place among the arrivals: its identity
+  /// @param arrival   the pod's place among the arrivals: its identity. One that is given again
+  ///                  was left out and is tried anew; it arrived once
   /// @param feasible  the nodes that have CPU and memory for it, into Trace::nodes, in the
   ///                  order that breaks ties
   /// @returns nothing if it fits no node; an error ends the replay
   virtual Result<std::optional<Placed>> place(std::size_t arrival, const TracePod& pod,
                                               const std::vector<std::size_t>& feasible) = 0;
+
+  /// The pod that was placed as this arrival ends.
+  virtual Result<void> leave(std::size_t arrival) = 0;
 
   /// What there is to say at the end besides the placements, a line each; mostly nothing.
   [[nodiscard]] virtual std::string remarks() const { return {}; }

@@ -1,6 +1,7 @@
 // Replays a trace of pods against the scheduler's books and one policy, and says how much of the
 // cluster's GPU it managed to allocate.
 
+#include "bench/churn.hpp"
 #include "bench/replay.hpp"
 #include "bench/replay_http.hpp"
 #include "bench/replay_inprocess.hpp"
@@ -32,6 +33,8 @@ struct Options {
   std::string summary;
   bool progress = false;
   policies::WasteWeights weights;
+  bool churn = false;
+  bench::ChurnOptions churning;
   bench::HttpReplayOptions http;
 };
 
@@ -74,6 +77,17 @@ void declare(CLI::App& app, Options& options) {
                  "server's lists and compared")
       ->capture_default_str();
   app.add_option("--audit-seed", options.http.audit_seed, "via http: of the random moments")
+      ->capture_default_str();
+  app.add_flag("--churn", options.churn,
+               "Pods also leave, and those that fit nowhere wait: at the columns arrives_s and "
+               "lasts_s of the arrivals, else at random");
+  app.add_option("--churn-load", options.churning.load_percent,
+                 "GPU time asked for, in percent of what there is")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  app.add_option("--churn-pods", options.churning.pods,
+                 "How many pods come; 0 = four times those of the trace");
+  app.add_option("--churn-seed", options.churning.seed, "Of the random moments")
       ->capture_default_str();
   app.add_option("--log", options.log, "Write every placement: order,pod,node,gpus");
   app.add_option("--curve", options.curve,
@@ -148,6 +162,19 @@ Result<void> write_reports(const Options& options, const bench::Trace& trace,
 }
 
 /// @returns whether all rules were kept
+Result<bool> run_churn(const Options& options, const bench::Trace& trace, bench::Placer& placer) {
+  const auto outcome = bench::churn(trace, bench::stays_of(trace, options.churning), placer);
+  if (!outcome) return outcome.error();
+  std::cout << "policy      " << options.policy << ", via " << options.via << "\n"
+            << bench::churn_text(*outcome);
+  if (!options.summary.empty()) {
+    auto written = bench::write_file(options.summary, bench::churn_json(*outcome));
+    if (!written) return written.error();
+  }
+  return !outcome->violation.has_value();
+}
+
+/// @returns whether all rules were kept
 Result<bool> run(const Options& options) {
   const auto paths = paths_of(options);
   if (!paths) return paths.error();
@@ -155,6 +182,7 @@ Result<bool> run(const Options& options) {
   if (!trace) return trace.error();
   auto placer = make_placer(options, *trace);
   if (!placer) return placer.error();
+  if (options.churn) return run_churn(options, *trace, **placer);
   const auto outcome =
       bench::replay(*trace, **placer, progress_bar(options, trace->arrivals.size()));
   if (!outcome) return outcome.error();

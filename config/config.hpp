@@ -142,6 +142,11 @@ struct Config {
     bool node_selector = false;
     bool aggregates = true;
     bool allow_visible_devices = false;
+    std::vector<std::string> card_resources{
+        "nvidia.com/gpu",      "nvidia.com/gpu.*", "nvidia.com/gpumem*", "nvidia.com/gpucores",
+        "nvidia.com/mig-*",    "nvidia.com/pgpu",  "nvidia.com/vgpu*",   "aliyun.com/gpu-*",
+        "tencent.com/vcuda-*", "volcano.sh/gpu-*", "volcano.sh/vgpu-*",  "koordinator.sh/gpu*",
+        "elasticgpu.io/*"};
     std::string extender_user = "system:serviceaccount:tangram-system:tangram-extender";
     friend bool operator==(const Admission&, const Admission&) = default;
   };

@@ -321,7 +321,7 @@ Section scheduler_section() {
       "scheduler",
       "Which node and which card a pod gets.",
       {{"policy",
-        "The policy for pods that name none in tangram.dev/gpu-policy; see docs/packing.md.",
+        "The policy for pods that name none in tangram.dev/gpu-policy; see docs/policies.md.",
         free_text<kPart, &Part::policy, false>("the name of a policy")},
        {"short_list",
         "How many of the best nodes filter returns; 0 = all that fit. 1 makes Tangram's order "
@@ -580,6 +580,13 @@ Section admission_section() {
         "Whether containers may write NVIDIA_VISIBLE_DEVICES themselves. With it they can take "
         "cards that nobody gave them.",
         yes_or_no<kPart, &Part::allow_visible_devices>()},
+       {"card_resources",
+        "Resources that stand for NVIDIA cards of other GPU systems, with commas between; a star "
+        "at the end stands for every ending. A container that holds one keeps what that system "
+        "shows it, and cannot hold a share beside it. Network cards such as nvidia.com/hostdev are "
+        "none; passed-through cards under their models' names are, so add those.",
+        name_list<kPart, &Part::card_resources>(
+            "names with one comma between and no spaces, or \"\"")},
        {"extender_user",
         "The user as whom the extender binds pods: nobody else may write tangram.dev/gpu-grant.",
         free_text<kPart, &Part::extender_user, false>(

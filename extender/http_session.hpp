@@ -1,12 +1,12 @@
 #pragma once
 
-#include "extender/http_body.hpp"
 #include "extender/http_body_budget.hpp"
 #include "extender/http_connections.hpp"
 #include "extender/http_protocol.hpp"
 #include "extender/http_reply_box.hpp"
 #include "extender/http_stream.hpp"
 #include "extender/http_types.hpp"
+#include "extender/http_writer.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -14,13 +14,9 @@
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/http/chunk_encode.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/read.hpp>
-#include <boost/beast/http/serializer.hpp>
-#include <boost/beast/http/string_body.hpp>
 #include <boost/beast/http/write.hpp>
 
 #include <algorithm>
@@ -97,11 +93,6 @@ class HttpSession final : public HttpConnection,
   std::optional<HttpResponse> ask_gate(const HttpMessage& head) const;
   net::awaitable<bool> refuse(HttpResponse response);
   net::awaitable<std::optional<HttpResponse>> ask_handler(HttpRequest request);
-
-  net::awaitable<bool> write_whole(HttpResponse response, ReplyForm form);
-  net::awaitable<bool> write_head(Head& head);
-  net::awaitable<bool> write_pieces(HttpResponse response, ReplyForm form);
-  net::awaitable<bool> write_piece(const std::string& piece, bool chunked);
 
   void give_up_after(std::chrono::milliseconds time);
   void no_deadline();
@@ -321,91 +312,9 @@ net::awaitable<bool> HttpSession<Stream>::respond(HttpResponse response, ReplyFo
   const BodyShare held = std::move(share);
   give_up_after(context_.options.request_timeout);
   if (response.close || context_.stopping) form.keep_alive = false;
-  bool written = false;
-  if (response.producer) {
-    if (form.version < 11) form.keep_alive = false;  // no chunks: the end is the end of the body
-    written = co_await write_pieces(std::move(response), form);
-  } else {
-    written = co_await write_whole(std::move(response), form);
-  }
-  co_return written&& form.keep_alive;
-}
-
-template <class Stream>
-net::awaitable<bool> HttpSession<Stream>::write_whole(HttpResponse response, ReplyForm form) {
-  http::response<http::string_body> message;
-  message.version(form.version);
-  set_head(message.base(), response);
-  message.keep_alive(form.keep_alive);
-  if (response.gzip && form.accepts_gzip) {
-    message.set(http::field::content_encoding, "gzip");
-    response.body = gzip(response.body);
-  }
-  message.body() = std::move(response.body);
-  message.prepare_payload();
-  if (form.head) {
-    Head head(std::move(message.base()));
-    co_return co_await write_head(head);
-  }
-  boost::system::error_code error;
-  co_await http::async_write(stream_, message, net::redirect_error(net::use_awaitable, error));
-  co_return !error;
-}
-
-template <class Stream>
-net::awaitable<bool> HttpSession<Stream>::write_head(Head& head) {
-  boost::system::error_code error;
-  http::response_serializer<http::empty_body> serializer(head);
-  co_await http::async_write_header(stream_, serializer,
-                                    net::redirect_error(net::use_awaitable, error));
-  co_return !error;
-}
-
-/// The first piece is made before the head goes out, so that a producer that
-/// fails at once still gives an honest 500.
-template <class Stream>
-net::awaitable<bool> HttpSession<Stream>::write_pieces(HttpResponse response, ReplyForm form) {
-  const bool compressed = response.gzip && form.accepts_gzip;
-  const bool chunked = form.version >= 11;
-  Head head;
-  head.version(form.version);
-  set_head(head.base(), response);
-  if (compressed) head.set(http::field::content_encoding, "gzip");
-  if (chunked) head.chunked(true);
-  head.keep_alive(form.keep_alive);
-  if (form.head) co_return co_await write_head(head);
-
-  BodyPieces pieces(std::move(response.producer), compressed);
-  std::string piece;
-  if (!next_piece(pieces, piece)) {
-    auto failure = text_response(500, "internal error: the page could not be made");
-    co_return co_await write_whole(std::move(failure), form);
-  }
-  bool written = co_await write_head(head);
-  while (written && !piece.empty()) {
-    written = co_await write_piece(piece, chunked);
-    if (written) written = next_piece(pieces, piece);
-  }
-  if (!written || !chunked) co_return written;
-  boost::system::error_code error;
-  const auto last = http::make_chunk_last();
-  co_await net::async_write(stream_, last, net::redirect_error(net::use_awaitable, error));
-  co_return !error;
-}
-
-/// Each piece has its own deadline: a large page may take long, a stalled client may not.
-template <class Stream>
-net::awaitable<bool> HttpSession<Stream>::write_piece(const std::string& piece, bool chunked) {
-  give_up_after(context_.options.request_timeout);
-  boost::system::error_code error;
-  const auto bytes = net::buffer(piece);
-  if (chunked) {
-    const auto chunk = http::make_chunk(bytes);
-    co_await net::async_write(stream_, chunk, net::redirect_error(net::use_awaitable, error));
-  } else {
-    co_await net::async_write(stream_, bytes, net::redirect_error(net::use_awaitable, error));
-  }
-  co_return !error;
+  HttpWriter<Stream> writer(stream_, [this] { give_up_after(context_.options.request_timeout); });
+  const bool open = co_await writer.write(std::move(response), form);
+  co_return open;
 }
 
 /// So that the last response arrives: a socket that is closed with unread data resets the

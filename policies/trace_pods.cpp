@@ -7,6 +7,7 @@ namespace {
 // Far above any machine; sums over a million rows stay within 64 bits.
 constexpr std::int64_t kMostCpuMilli = 1'000'000'000;
 constexpr std::int64_t kMostMemoryMib = 1'000'000'000;
+constexpr std::int64_t kMostSeconds = 1'000'000'000;  // thirty years; in milliseconds it fits
 constexpr std::int64_t kMostGpus = model::kMaxCardsPerContainer;
 
 std::vector<std::string> split_models(const std::string& spec) {
@@ -20,6 +21,11 @@ std::vector<std::string> split_models(const std::string& spec) {
   return models;
 }
 
+std::optional<std::int64_t> amount_if_any(CsvTable::Row& row, std::string_view column) {
+  if (row.text_if_any(column).empty()) return std::nullopt;
+  return row.amount(column, kMostSeconds);
+}
+
 Result<TracePod> read_pod(CsvTable::Row row, std::string_view name_column) {
   TracePod pod;
   pod.name = row.text(name_column);
@@ -28,6 +34,8 @@ Result<TracePod> read_pod(CsvTable::Row row, std::string_view name_column) {
   pod.gpus = static_cast<int>(row.amount("num_gpu", kMostGpus));
   pod.gpu_milli = row.amount("gpu_milli", kDeviceMilli);
   pod.models = split_models(row.text_if_any("gpu_spec"));
+  pod.arrives_s = amount_if_any(row, "arrives_s");
+  pod.lasts_s = amount_if_any(row, "lasts_s");
   if (pod.gpus == 0) {
     pod.gpu_milli = 0;
     pod.models.clear();  // says nothing about a pod that asks no device

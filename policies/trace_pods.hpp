@@ -6,6 +6,7 @@
 #include "policies/workload.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,13 +23,16 @@ struct TracePod {
   std::int64_t cpu_milli = 0;
   std::int64_t memory_mib = 0;
   int gpus = 0;
-  std::int64_t gpu_milli = 0;       ///< of each device
-  std::vector<std::string> models;  ///< devices it accepts; empty = any
+  std::int64_t gpu_milli = 0;                  ///< of each device
+  std::vector<std::string> models;             ///< devices it accepts; empty = any
+  std::optional<std::int64_t> arrives_s = {};  ///< where the trace says so
+  std::optional<std::int64_t> lasts_s = {};    ///< the same
 
   [[nodiscard]] std::int64_t total_milli() const { return gpus * gpu_milli; }
 };
 
-/// Reads cpu_milli, memory_mib, num_gpu, gpu_milli, gpu_spec ("A|B") and the name's column.
+/// Reads cpu_milli, memory_mib, num_gpu, gpu_milli, gpu_spec ("A|B") and the name's column; of the
+/// optional columns arrives_s and lasts_s what is not empty.
 /// @returns kNotFound if the file cannot be read; kInvalidArgument, with file and line
 Result<std::vector<TracePod>> read_trace_pods(const std::string& path,
                                               std::string_view name_column);

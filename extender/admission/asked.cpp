@@ -82,6 +82,12 @@ const std::string* quantity_of(const AdmittedContainer& container, std::string_v
   return nullptr;
 }
 
+bool same_quantity(const std::string& a, const std::string& b) {
+  const auto first = KubeQuantity::parse(a);
+  const auto second = KubeQuantity::parse(b);
+  return first && second ? *first == *second : a == b;
+}
+
 const model::ContainerRequest* Asked::of(const AdmittedContainer& container) const {
   const auto found = std::find(askers.begin(), askers.end(), &container);
   if (found == askers.end()) return nullptr;

@@ -46,4 +46,7 @@ struct Asked {
 [[nodiscard]] const std::string* quantity_of(const AdmittedContainer& container,
                                              std::string_view resource);
 
+/// "1e3" and "1k" are the same; texts that are no quantities are so where they are equal.
+[[nodiscard]] bool same_quantity(const std::string& a, const std::string& b);
+
 }  // namespace tangram::extender

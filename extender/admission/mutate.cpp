@@ -1,8 +1,10 @@
 #include "extender/admission/mutate.hpp"
 
 #include "base/json.hpp"
+#include "base/quote.hpp"
 #include "extender/admission/aggregates.hpp"
 #include "extender/admission/json_patch.hpp"
+#include "extender/admission/limit_range.hpp"
 #include "extender/admission/visible_devices.hpp"
 
 #include <algorithm>
@@ -80,39 +82,66 @@ void patch_pod(const AdmittedPod& pod, const Asked& asked, const AdmissionSettin
 
 // ---- Its containers.
 
-/// The resources that a container with this request holds.
-Texts resources_for(const model::ContainerRequest& request, const AdmissionSettings& settings) {
-  Texts resources;
-  if (settings.aggregates) resources = to_resources(aggregates_of(request));
-  resources.emplace(model::kSlotResource, "1");
-  return resources;
+/// What is to become of a container's limits and requests alike.
+struct ResourceEdit {
+  Texts complete;                    ///< to add where it is missing
+  Texts set;                         ///< to hold, whatever stands there
+  std::vector<std::string> without;  ///< to take out
+};
+
+/// For a container with a request. Its aggregates follow from that, so those that stand there give
+/// way: a LimitRange writes its default, or else its maximum, into containers before webhooks see
+/// them, and judges them after.
+void add_request(const model::ContainerRequest& request, const AdmissionSettings& settings,
+                 ResourceEdit& edit) {
+  edit.complete.emplace(model::kSlotResource, "1");
+  if (!settings.aggregates) return;
+  edit.set = to_resources(aggregates_of(request));
+  for (const std::string_view name : model::kAggregateResources) {
+    if (!edit.set.contains(name)) edit.without.emplace_back(name);
+  }
 }
 
-/// What `list` lacks. A quantity that stands in the other list is taken from there: they must be
-/// equal, and validate() judges the one that was written.
-Texts missing_in(const Texts& list, const AdmittedContainer& container, const Texts& wanted) {
-  Texts missing;
-  for (const auto& [name, quantity] : wanted) {
+/// For a container without a request, to which a LimitRange gave aggregates: none of them. Not
+/// taken out, since a LimitRange with a maximum insists on some number.
+void add_none_of_limit_range(const AdmittedPod& pod, const AdmittedContainer& container,
+                             ResourceEdit& edit) {
+  for (const std::string_view name : model::kAggregateResources) {
+    if (limit_range_gave(pod, container, name)) edit.set.emplace(name, "0");
+  }
+}
+
+/// What `list` lacks or has otherwise. A quantity to complete that stands in the other list is
+/// taken from there: they must be equal, and validate() judges the one that was written.
+Texts changes_of(const Texts& list, const AdmittedContainer& container, const ResourceEdit& edit) {
+  Texts changes;
+  for (const auto& [name, quantity] : edit.complete) {
     if (list.contains(name)) continue;
     const std::string* written = quantity_of(container, name);
-    missing.emplace(name, written != nullptr ? *written : quantity);
+    changes.emplace(name, written != nullptr ? *written : quantity);
   }
-  return missing;
+  for (const auto& [name, quantity] : edit.set) {
+    const auto found = list.find(name);
+    if (found == list.end() || !same_quantity(found->second, quantity)) {
+      changes.emplace(name, quantity);
+    }
+  }
+  return changes;
 }
 
-void patch_resources(const AdmittedContainer& container, const Texts& wanted,
-                     const std::vector<std::string>& without, JsonPatch& patch) {
+void patch_resources(const AdmittedContainer& container, const ResourceEdit& edit,
+                     JsonPatch& patch) {
   const std::string path = path_of(container) + "/resources";
-  const Texts limits = missing_in(container.limits, container, wanted);
-  const Texts requests = missing_in(container.requests, container, wanted);
+  const Texts limits = changes_of(container.limits, container, edit);
+  const Texts requests = changes_of(container.requests, container, edit);
   if (!container.has_resources) {
-    if (wanted.empty()) return;
+    if (limits.empty() && requests.empty()) return;
     const std::string both =
         R"({"limits":)" + to_json(limits) + R"(,"requests":)" + to_json(requests) + "}";
     return patch.add_json(path, both);
   }
-  patch.edit_map(path + "/limits", container.limits, limits, without);
-  patch.edit_map(path + "/requests", container.requests, requests, without);
+  patch.edit_map(path + "/limits", container.limits, limits, edit.without);
+  patch.edit_map(path + "/requests", container.requests, requests, edit.without);
 }
 
 void hide_devices(const AdmittedContainer& container, JsonPatch& patch) {
@@ -125,6 +154,25 @@ void hide_devices(const AdmittedContainer& container, JsonPatch& patch) {
   const std::string path = path_of(container) + "/env";
   if (container.has_env) return patch.add_json(path + "/-", variable);
   patch.add_json(path, "[" + variable + "]");
+}
+
+/// Takes entries out of a container with a request, which the agent of its node tells what it sees:
+/// "void", since this webhook may have written it before another one made the pod ask.
+/// @param all  every value, beside a peer's words: it goes with those in many manifests
+void drop_devices(const AdmittedContainer& container, bool all, Mutation& mutation,
+                  JsonPatch& patch) {
+  const auto& entries = container.visible_devices;
+  // From the last one on, so that the places of the others stay.
+  for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
+    const bool ours = entry->value == kNoDevices;
+    if (!ours && !all) continue;
+    patch.remove(path_of(container) + "/env/" + std::to_string(entry->index));
+    if (ours) continue;
+    mutation.warnings.push_back("container " + quote(container.name) + ": the variable " +
+                                std::string(kVisibleDevices) +
+                                " was taken out: Tangram shows the container the cards that it "
+                                "gives it");
+  }
 }
 
 /// The container without what is taken out of it.
@@ -141,25 +189,35 @@ AdmittedContainer without(AdmittedContainer container, const std::vector<std::st
 Mutation mutate(const AdmittedPod& pod, const AdmissionSettings& settings) {
   const Asked asked = read_asked(pod, settings);
   if (asked.wrong()) return {};
+  Mutation mutation{.patch = {}, .warnings = asked.translation.warnings};
   JsonPatch patch;
   if (asked.request->asks_gpu()) patch_pod(pod, asked, settings, patch);
   const std::set<std::string> names(asked.translation.resources.begin(),
                                     asked.translation.resources.end());
   const std::vector<std::string> taken_out(names.begin(), names.end());
+  const bool all_devices = !asked.translation.empty() && !settings.allow_visible_devices;
   for (const AdmittedContainer& container : pod.containers) {
-    const model::ContainerRequest* request = asked.of(container);
-    const Texts wanted = request != nullptr ? resources_for(*request, settings) : Texts{};
-    patch_resources(container, wanted, taken_out, patch);
-    const bool other = request == nullptr && wants_no_devices(without(container, taken_out));
-    if (other) hide_devices(container, patch);
+    ResourceEdit edit{.complete = {}, .set = {}, .without = taken_out};
+    if (const auto* request = asked.of(container); request != nullptr) {
+      add_request(*request, settings, edit);
+      patch_resources(container, edit, patch);
+      drop_devices(container, all_devices, mutation, patch);
+    } else {
+      add_none_of_limit_range(pod, container, edit);
+      patch_resources(container, edit, patch);
+      const AdmittedContainer left = without(container, taken_out);
+      if (wants_no_devices(left, settings.card_resources)) hide_devices(container, patch);
+    }
   }
-  return {.patch = patch.text(), .warnings = asked.translation.warnings};
+  mutation.patch = patch.text();
+  return mutation;
 }
 
-Mutation mutate_ephemeral(const AdmittedPod& pod, const AdmittedPod& old_pod) {
+Mutation mutate_ephemeral(const AdmittedPod& pod, const AdmittedPod& old_pod,
+                          const AdmissionSettings& settings) {
   JsonPatch patch;
   for (const AdmittedContainer* container : added_ephemerals(pod, old_pod)) {
-    if (wants_no_devices(*container)) hide_devices(*container, patch);
+    if (wants_no_devices(*container, settings.card_resources)) hide_devices(*container, patch);
   }
   return {.patch = patch.text(), .warnings = {}};
 }

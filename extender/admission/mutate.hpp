@@ -15,19 +15,25 @@ struct Mutation {
   std::vector<std::string> warnings;  ///< for the pod's author
 };
 
-/// Makes a new pod schedulable. Adds what is missing and changes nothing that was written, so that
-/// the patched pod, asked about again, needs nothing, whatever another webhook put into it:
+/// Makes a new pod schedulable. Adds what is missing, and changes what was written only where the
+/// request says what it must be, so that the patched pod, asked about again, needs nothing,
+/// whatever another webhook put into it:
 ///
 ///     pod with a request      its default container pinned in gpu-container; scheduler, runtime
 ///                             class and node selector as configured; a peer's words translated
-///     container with a request  one slot and the aggregates, in limits and requests
-///     every other container     NVIDIA_VISIBLE_DEVICES=void, unless it says something itself
+///     container with a request  one slot and the aggregates, in limits and requests; aggregates
+///                             that stand there otherwise, as from a LimitRange, give way;
+///                             no NVIDIA_VISIBLE_DEVICES=void, and none at all where the words
+///                             of a peer were translated
+///     every other container     NVIDIA_VISIBLE_DEVICES=void, unless it says something itself; 0 of
+///                             the aggregates that a LimitRange gave it
 ///
 /// A pod whose request is wrong stays as it is: validate() says why. Pure.
 [[nodiscard]] Mutation mutate(const AdmittedPod& pod, const AdmissionSettings& settings);
 
 /// For ephemeral containers added to a running pod: they get no card, and should see none.
-[[nodiscard]] Mutation mutate_ephemeral(const AdmittedPod& pod, const AdmittedPod& old_pod);
+[[nodiscard]] Mutation mutate_ephemeral(const AdmittedPod& pod, const AdmittedPod& old_pod,
+                                        const AdmissionSettings& settings);
 
 /// The ephemeral containers that are new; those that were there cannot change any more.
 [[nodiscard]] std::vector<const AdmittedContainer*> added_ephemerals(const AdmittedPod& pod,

@@ -13,6 +13,13 @@ namespace tangram::extender {
 /// By full name: "tangram.dev/gpu-fraction", "nvidia.com/gpu".
 using Texts = std::map<std::string, std::string, std::less<>>;
 
+/// An entry of a container's variables for NVIDIA_VISIBLE_DEVICES.
+struct VisibleDevices {
+  std::size_t index = 0;             ///< in the list of variables
+  std::optional<std::string> value;  ///< nothing = it comes from elsewhere (valueFrom)
+  friend bool operator==(const VisibleDevices&, const VisibleDevices&) = default;
+};
+
 struct AdmittedContainer {
   enum class Kind : std::uint8_t {
     kApp,
@@ -27,11 +34,9 @@ struct AdmittedContainer {
   Texts requests;  ///< the same
 
   // What a patch must know: it can add to an object or a list that is there, else makes it.
-  bool has_resources = false;  ///< there is an object, be it empty
-  bool has_env = false;        ///< the list of variables is not empty
-  /// Every entry for kVisibleDevices, in order; nothing = its value comes from elsewhere
-  /// (valueFrom)
-  std::vector<std::optional<std::string>> visible_devices;
+  bool has_resources = false;                   ///< there is an object, be it empty
+  bool has_env = false;                         ///< the list of variables is not empty
+  std::vector<VisibleDevices> visible_devices;  ///< every such entry, in order
 };
 
 struct AdmittedPod {

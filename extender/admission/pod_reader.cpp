@@ -37,7 +37,7 @@ void read_resources(json::Reader& in, AdmittedContainer& container) {
   });
 }
 
-void read_variable(json::Reader& in, AdmittedContainer& container) {
+void read_variable(json::Reader& in, std::size_t index, AdmittedContainer& container) {
   std::string_view name;
   std::optional<std::string> value = "";
   in.object([&](std::string_view key) {
@@ -54,7 +54,9 @@ void read_variable(json::Reader& in, AdmittedContainer& container) {
     }
   });
   container.has_env = true;
-  if (name == kVisibleDevices) container.visible_devices.push_back(std::move(value));
+  if (name == kVisibleDevices) {
+    container.visible_devices.push_back({.index = index, .value = std::move(value)});
+  }
 }
 
 AdmittedContainer read_container(json::Reader& in, Kind kind) {
@@ -66,7 +68,8 @@ AdmittedContainer read_container(json::Reader& in, Kind kind) {
     } else if (key == "resources") {
       read_resources(in, container);
     } else if (key == "env") {
-      in.array([&] { read_variable(in, container); });
+      std::size_t index = 0;
+      in.array([&] { read_variable(in, index++, container); });
     } else if (key == "restartPolicy") {
       const bool always = in.string_or_null() == "Always";
       if (kind == Kind::kInit && always) container.kind = Kind::kSidecar;

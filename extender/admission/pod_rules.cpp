@@ -46,28 +46,36 @@ void check_slot(const AdmittedContainer& container, bool asks, Mistakes& mistake
 
 // ---- Aggregates.
 
-/// Kubernetes writes a LimitRange's maximum of containers into each of them, before any webhook.
-constexpr std::string_view kOrLimitRange =
-    " (if it is not in the pod's manifest, a LimitRange of the namespace added it: write type: Pod "
-    "there)";
+/// An update can make the request count in a resource that its container never got: that one would
+/// take cards past quotas.
+void check_held(const AdmittedContainer& container, std::string_view resource,
+                const model::ContainerRequest* request, Mistakes& mistakes) {
+  const std::int64_t asked = request ? amount_of(aggregates_of(*request), resource) : 0;
+  if (asked == 0) return;
+  mistakes.add(of(container) + "holds no " + std::string(resource) +
+               ", which Tangram's mutating webhook adds to a new pod; write " +
+               std::string(resource) + ": " + quote(std::to_string(asked)) + " to its limits");
+}
 
 void check_aggregate(const AdmittedContainer& container, std::string_view resource,
-                     const model::ContainerRequest* request, Mistakes& mistakes) {
+                     const model::ContainerRequest* request, bool needed, Mistakes& mistakes) {
   const std::string* quantity = quantity_of(container, resource);
-  if (quantity == nullptr) return;
+  if (quantity == nullptr) {
+    if (needed) check_held(container, resource, request, mistakes);
+    return;
+  }
   const std::string what = of(container) + written(resource, *quantity);
   if (request == nullptr) {
     if (is_number(*quantity, 0)) return;
     return mistakes.add(what +
                         " without a request; ask by annotation, as in "
-                        R"(tangram.dev/gpu-fraction: "0.5", and remove it)" +
-                        std::string(kOrLimitRange));
+                        R"(tangram.dev/gpu-fraction: "0.5", and remove it)");
   }
   const std::int64_t asked = amount_of(aggregates_of(*request), resource);
   if (is_number(*quantity, asked)) return;
   mistakes.add(what + " is not what the annotations ask for, " +
                (asked > 0 ? quote(std::to_string(asked)) : "which do not count in it") +
-               "; remove it, and Tangram writes what is right" + std::string(kOrLimitRange));
+               "; remove it, and Tangram writes what is right");
 }
 
 /// What to write so that the request counts in the resource.
@@ -84,13 +92,14 @@ std::string form_of(const model::Share& share) {
 }
 
 void check_counted(const AdmittedContainer& container, const model::ContainerRequest& request,
-                   std::string_view resource, Mistakes& mistakes) {
+                   std::string_view resource, bool needed, Mistakes& mistakes) {
   if (amount_of(aggregates_of(request), resource) == 0) {
     return mistakes.add(of(container) + form_of(request.share) + " does not count in " +
                         std::string(resource) + ", and this namespace has a quota on that; " +
                         counting_form(resource, request.share));
   }
-  if (quantity_of(container, resource) != nullptr) return;
+  // Where every container needs its aggregates, check_aggregate says this.
+  if (needed || quantity_of(container, resource) != nullptr) return;
   mistakes.add(of(container) + "holds no " + std::string(resource) +
                ", and this namespace has a quota on that; write it to its limits: " +
                quote(std::to_string(amount_of(aggregates_of(request), resource))));
@@ -117,15 +126,16 @@ void check_node(const AdmittedPod& pod, Mistakes& mistakes) {
       quote_if_needed(pod.node) + "}");
 }
 
-void check_other_system(const AdmittedContainer& container, Mistakes& mistakes) {
-  const std::string_view other = other_gpu_resource(container);
-  if (other.empty()) return;
-  mistakes.add(of(container) + written(other, *quantity_of(container, other)) +
+void check_other_system(const AdmittedContainer& container, const AdmissionSettings& settings,
+                        Mistakes& mistakes) {
+  const auto* other = other_cards(container, settings.card_resources);
+  if (other == nullptr) return;
+  mistakes.add(of(container) + written(other->first, other->second) +
                " beside a request of Tangram's: two systems would each give it cards; write only "
                "one of them");
 }
 
-void check_containers(const AdmittedPod& pod, const Asked& asked,
+void check_containers(const AdmittedPod& pod, const Asked& asked, const AdmissionSettings& settings,
                       const std::vector<std::string_view>& counted, Mistakes& mistakes) {
   for (const AdmittedContainer& container : pod.containers) {
     // Of a pod that cannot be translated nothing else is known: it was not mutated either.
@@ -134,13 +144,13 @@ void check_containers(const AdmittedPod& pod, const Asked& asked,
     check_slot(container, request != nullptr, mistakes);
     if (!asked.wrong()) {
       for (const std::string_view resource : model::kAggregateResources) {
-        check_aggregate(container, resource, request, mistakes);
+        check_aggregate(container, resource, request, settings.aggregates, mistakes);
       }
     }
     if (request == nullptr) continue;
-    check_other_system(container, mistakes);
+    check_other_system(container, settings, mistakes);
     for (const std::string_view resource : counted) {
-      check_counted(container, *request, resource, mistakes);
+      check_counted(container, *request, resource, settings.aggregates, mistakes);
     }
   }
 }
@@ -164,7 +174,8 @@ void check_request(const AdmittedPod& pod, const Asked& asked, const AdmissionSe
     check_policy(asked.request->policy, settings, mistakes);
   }
   if (says_anything(asked)) check_node(pod, mistakes);
-  if (pod.containers.size() <= kMaxContainers) check_containers(pod, asked, counted, mistakes);
+  if (pod.containers.size() > kMaxContainers) return;
+  check_containers(pod, asked, settings, counted, mistakes);
 }
 
 void check_visible_devices(const AdmittedPod& pod, const Asked& asked, Mistakes& mistakes) {

@@ -19,7 +19,7 @@ AdmissionAnswer mutated(const AdmissionRequest& request, const AdmissionSettings
   if (request.pod && request.subject == Subject::kPod && create) {
     mutation = mutate(*request.pod, settings);
   } else if (request.old_pod && request.subject == Subject::kEphemeralContainers) {
-    mutation = mutate_ephemeral(*request.pod, *request.old_pod);
+    mutation = mutate_ephemeral(*request.pod, *request.old_pod, settings);
   }
   AdmissionAnswer answer;
   answer.patch = std::move(mutation.patch);

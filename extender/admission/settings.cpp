@@ -21,6 +21,7 @@ AdmissionSettings admission_settings(const config::Config& config) {
   settings.node_selector = admission.node_selector;
   settings.aggregates = admission.aggregates;
   settings.allow_visible_devices = admission.allow_visible_devices;
+  settings.card_resources = admission.card_resources;
   settings.extender_user = admission.extender_user;
   return settings;
 }

@@ -20,6 +20,8 @@ struct AdmissionSettings {
   bool node_selector = false;
   bool aggregates = true;
   bool allow_visible_devices = false;
+  /// Resources that stand for cards of another GPU system, by full name, or up to a star at the end
+  std::vector<std::string> card_resources;
   std::string extender_user;  ///< the only one who may write grants
 };
 

@@ -1,19 +1,23 @@
 #include "extender/admission/visible_devices.hpp"
 
+#include "base/quantity.hpp"
 #include "base/quote.hpp"
-#include "model/request.hpp"
+
+#include <algorithm>
 
 namespace tangram::extender {
 
 namespace {
 
-bool is_other_gpu(std::string_view resource) {
-  if (resource.starts_with(model::kPrefix)) return false;
-  if (resource.find('/') == std::string_view::npos) return false;
-  const auto holds = [&](std::string_view part) {
-    return resource.find(part) != std::string_view::npos;
-  };
-  return resource.starts_with("nvidia.com/") || holds("gpu") || holds("cuda");
+bool matches(std::string_view resource, std::string_view pattern) {
+  if (!pattern.ends_with('*')) return resource == pattern;
+  pattern.remove_suffix(1);
+  return resource.starts_with(pattern);
+}
+
+bool is_zero(const std::string& quantity) {
+  const auto read = KubeQuantity::parse(quantity);
+  return read && *read == KubeQuantity(0);
 }
 
 /// Shows no card.
@@ -23,21 +27,27 @@ bool harmless(std::string_view value) {
 
 }  // namespace
 
-std::string_view other_gpu_resource(const AdmittedContainer& container) {
+const Texts::value_type* other_cards(const AdmittedContainer& container,
+                                     const std::vector<std::string>& card_resources) {
+  const auto is_card = [&](const Texts::value_type& resource) {
+    return std::any_of(card_resources.begin(), card_resources.end(),
+                       [&](const auto& pattern) { return matches(resource.first, pattern); });
+  };
   for (const Texts* list : {&container.limits, &container.requests}) {
-    for (const auto& [name, quantity] : *list) {
-      if (is_other_gpu(name)) return name;
+    for (const auto& resource : *list) {
+      if (is_card(resource) && !is_zero(resource.second)) return &resource;
     }
   }
-  return {};
+  return nullptr;
 }
 
-bool wants_no_devices(const AdmittedContainer& container) {
-  return container.visible_devices.empty() && other_gpu_resource(container).empty();
+bool wants_no_devices(const AdmittedContainer& container,
+                      const std::vector<std::string>& card_resources) {
+  return container.visible_devices.empty() && other_cards(container, card_resources) == nullptr;
 }
 
 std::optional<std::string> wrong_visible_devices(const AdmittedContainer& container, bool asks) {
-  for (const auto& value : container.visible_devices) {
+  for (const auto& [index, value] : container.visible_devices) {
     const std::string what = "container " + quote(container.name) + ": the variable " +
                              std::string(kVisibleDevices) + " " +
                              (value ? quote(*value) : "by valueFrom") + " ";

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 /// The variable by which NVIDIA's container runtime is told which cards a container sees.
 ///
@@ -20,11 +21,14 @@ inline constexpr std::string_view kNoDevices = "void";
 
 /// Should the container be told that it sees no card? Not if it says something itself, and not if
 /// it holds a resource of another GPU system, whose plugin says it.
-[[nodiscard]] bool wants_no_devices(const AdmittedContainer& container);
+[[nodiscard]] bool wants_no_devices(const AdmittedContainer& container,
+                                    const std::vector<std::string>& card_resources);
 
-/// The first resource of another GPU system that the container holds: any of nvidia.com, and those
-/// of any domain but ours with "gpu" or "cuda" in their names. Empty = none.
-[[nodiscard]] std::string_view other_gpu_resource(const AdmittedContainer& container);
+/// The first resource with its quantity by which the container holds cards of another GPU system;
+/// null if there is none. A quantity of 0 holds nothing.
+/// @param card_resources  see AdmissionSettings
+[[nodiscard]] const Texts::value_type* other_cards(const AdmittedContainer& container,
+                                                   const std::vector<std::string>& card_resources);
 
 /// Why what the container says of the variable cannot stay, with what to do; nothing = it can.
 /// @param asks  it has a request, so that the agent of its node decides what it sees

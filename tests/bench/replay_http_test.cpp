@@ -40,16 +40,22 @@ TEST_P(ReplayViaHttpTest, PlacesExactlyAsInProcess) {
   policies::PolicyOptions options;
   options.workload = std::make_shared<policies::Workload>(
       policies::workload_of(trace.workload, model::Isolation::kNone));
-  InProcessPlacer direct(trace.nodes, *policies::make_policy(GetParam(), options));
+  auto direct = InProcessPlacer::create(trace.nodes, std::string(GetParam()), options);
+  ASSERT_TRUE(direct) << direct.error().message;
   auto http = HttpPlacer::create(trace, {.policy = std::string(GetParam()), .audits = 5});
   ASSERT_TRUE(http) << http.error().message;
-  EXPECT_EQ(log_of(trace, **http), log_of(trace, direct));
+  EXPECT_EQ(log_of(trace, **http), log_of(trace, **direct));
   EXPECT_NE((*http)->remarks().find("5 times"), std::string::npos);
 }
 
 INSTANTIATE_TEST_SUITE_P(Policies, ReplayViaHttpTest,
-                         ::testing::Values("fragmentation", "bestfit", "binpack", "spread"),
-                         [](const auto& test) { return std::string(test.param); });
+                         ::testing::Values("least-waste", "fragmentation", "bestfit", "binpack",
+                                           "spread"),
+                         [](const auto& test) {
+                           std::string name(test.param);
+                           std::erase(name, '-');
+                           return name;
+                         });
 
 TEST(ReplayViaHttpTest, AWeightThatTheInTreeScoresCannotReachChangesNothing) {
   const Trace trace = example();

@@ -47,16 +47,17 @@ class ScriptedPlacer final : public Placer {
     answers_.pop_front();
     return next;
   }
+  Result<void> leave(std::size_t /*arrival*/) override { return {}; }
 
  private:
   std::deque<std::optional<Placed>> answers_;
 };
 
-InProcessPlacer in_process(const Trace& trace, std::string_view policy) {
+std::unique_ptr<InProcessPlacer> in_process(const Trace& trace, std::string_view policy) {
   policies::PolicyOptions options;
   options.workload = std::make_shared<policies::Workload>(
       policies::workload_of(trace.workload, model::Isolation::kNone));
-  return {trace.nodes, *policies::make_policy(policy, options)};
+  return std::move(*InProcessPlacer::create(trace.nodes, std::string(policy), options));
 }
 
 TEST(ReplayTest, StopsAtTheFirstBrokenRule) {
@@ -82,7 +83,7 @@ TEST(ReplayTest, ReportsProgressAfterEveryArrival) {
   const Trace trace = tiny();
   auto placer = in_process(trace, "bestfit");
   std::vector<std::size_t> seen;
-  ASSERT_TRUE(replay(trace, placer, [&](std::size_t done) { seen.push_back(done); }));
+  ASSERT_TRUE(replay(trace, *placer, [&](std::size_t done) { seen.push_back(done); }));
   EXPECT_EQ(seen, (std::vector<std::size_t>{1, 2, 3, 4, 5}));
 }
 
@@ -90,7 +91,7 @@ TEST(ReplayTest, PlacesEveryPodThatFitsUnderEveryPolicy) {
   const Trace trace = tiny();
   for (const std::string_view policy : policies::policy_names()) {
     auto placer = in_process(trace, policy);
-    const auto outcome = replay(trace, placer, {});
+    const auto outcome = replay(trace, *placer, {});
     ASSERT_TRUE(outcome) << policy;
     EXPECT_FALSE(outcome->violation.has_value()) << policy << ": " << *outcome->violation;
     EXPECT_EQ(outcome->placed(), 4U) << policy;  // the last two whole devices are not there
@@ -102,7 +103,7 @@ TEST(ReplayTest, PlacesEveryPodThatFitsUnderEveryPolicy) {
 TEST(ReplayTest, GivesEqualScoresToTheFirstNodeAndWritesTheLog) {
   const Trace trace = tiny();
   auto placer = in_process(trace, "binpack");
-  const auto outcome = replay(trace, placer, {});
+  const auto outcome = replay(trace, *placer, {});
   ASSERT_TRUE(outcome);
   // half: both nodes alike, n0. two: only n1. cpu: n0 and n1 have the same CPU left, n0.
   // large: device 1 of n0. again: nowhere.
@@ -113,7 +114,7 @@ TEST(ReplayTest, GivesEqualScoresToTheFirstNodeAndWritesTheLog) {
 TEST(ReplayTest, ChoosesTheFirstOfTheNodesGiven) {
   const Trace trace = tiny();
   auto placer = in_process(trace, "spread");
-  const auto placed = placer.place(0, trace.arrivals[0], {1, 0});
+  const auto placed = placer->place(0, trace.arrivals[0], {1, 0});
   ASSERT_TRUE(placed && *placed);
   EXPECT_EQ((*placed)->node, 1U);
 }

@@ -46,11 +46,10 @@ TEST_F(BinderConcurrencyTest, GoesOnWhileAnotherBindWaitsForTheApiServer) {
   const auto plan = rig_.policies.plan(*rig_.pending.find(slow_uid));
   ASSERT_TRUE(plan);
   const std::vector<std::string_view> names{"a"};
-  std::optional<policies::Choice> choice;
   const auto result = filter(
       names, plan->demand, *rig_.books.snapshot(),
-      [&](model::NodeIndex, const model::NodeState& node) -> const auto& {
-        return choice = plan->policy->choose(plan->demand, node);
+      [&](model::NodeIndex, const model::NodeState& node) {
+        return policies::ChoiceCache::judge(*plan->policy, plan->demand, node);
       },
       {}, 0);
   EXPECT_EQ(result.kept.size(), 1U);

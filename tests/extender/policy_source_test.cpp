@@ -1,6 +1,8 @@
 #include "extender/policy_source.hpp"
 
+#include "tests/testing/builders.hpp"
 #include "tests/testing/kube_builders.hpp"
+#include "tests/testing/manual_clock.hpp"
 
 #include <gtest/gtest.h>
 
@@ -78,12 +80,13 @@ TEST(PolicySourceTest, LearnsTheWorkloadFromThePodsThatArrive) {
 
 TEST(PolicySourceTest, LearnsAgainAtTwiceAsManyAndThenEverySoManyPods) {
   PolicySettings settings;
-  settings.relearn_every = 40;
+  settings.learning.relearn_every = 40;
   PolicySource source(settings);
   std::vector<std::size_t> relearned;  // at which arrival the workload changed
   std::shared_ptr<const policies::Workload> last = source.workload();
   for (std::size_t i = 1; i <= 180; ++i) {
-    source.arrived(half());
+    // Another size every time, so that what is learned always differs.
+    source.arrived(pod({{"gpu-mem", std::to_string(i) + "Mi"}}));
     if (source.workload() != last) relearned.push_back(i);
     last = source.workload();
   }
@@ -92,15 +95,42 @@ TEST(PolicySourceTest, LearnsAgainAtTwiceAsManyAndThenEverySoManyPods) {
 
 TEST(PolicySourceTest, ForgetsPodsThatLeftTheWindow) {
   PolicySettings settings;
-  settings.window_pods = 30;
-  settings.relearn_every = 25;
+  settings.learning = {.window_pods = 30, .relearn_every = 25};
   PolicySource source(settings);
   for (int i = 0; i < 50; ++i) source.arrived(half());
-  EXPECT_EQ(source.workload()->total, 30);
   for (int i = 0; i < 50; ++i) source.arrived(quarter());
   ASSERT_EQ(source.workload()->classes.size(), 1U);
   EXPECT_EQ(source.workload()->classes[0].demand.gpu.containers.at(0).share.fraction,
             MilliGpu(250));
+}
+
+TEST(PolicySourceTest, KeepsThePoliciesWhileTheWorkloadHardlyChanges) {
+  PolicySource source{PolicySettings{}};
+  for (int i = 0; i < 25; ++i) source.arrived(half());
+  const auto learned = source.plan(half())->policies;
+  for (int i = 0; i < 24; ++i) source.arrived(half());
+  source.arrived(quarter());  // at 50 it learns: 2 % differ
+  EXPECT_EQ(source.plan(half())->policies, learned);
+  for (int i = 0; i < 50; ++i) source.arrived(quarter());
+  EXPECT_NE(source.plan(half())->policies, learned);
+}
+
+TEST(PolicySourceTest, LearnsPricesFromTheClusterEvenForAFixedWorkload) {
+  testing::ManualClock clock;
+  Books books(clock);
+  books.apply([](model::Ledger& ledger) {
+    ledger.put_node({.name = "n",
+                     .cards = {testing::card("g")},
+                     .cpu = MilliCpu(64'000),
+                     .memory = Mebibytes(1'024)});
+  });
+  PolicySettings settings;
+  settings.learn_workload = false;
+  PolicySource source(settings, [&] { return books.snapshot(); });
+  EXPECT_EQ(*source.prices(), policies::Prices{});
+  for (int i = 0; i < 25; ++i) source.arrived(half());
+  EXPECT_EQ(source.prices()->cpu_per_card, 1'900);  // 95 % of one core for half a card
+  EXPECT_EQ(source.workload()->total, 0);
 }
 
 TEST(PolicySourceTest, KeepsAFixedWorkload) {

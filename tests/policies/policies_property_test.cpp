@@ -1,6 +1,8 @@
 // Random nodes and requests, for what must hold whatever the policy.
 
+#include "base/clock.hpp"
 #include "model/fit.hpp"
+#include "model/ledger.hpp"
 #include "model/placement.hpp"
 #include "policies/choice_cache.hpp"
 #include "policies/registry.hpp"
@@ -80,8 +82,17 @@ class PoliciesPropertyTest : public ::testing::Test {
     WorkloadCounter counter;
     for (int i = 0; i < 50; ++i) counter.add(random_pod(dice_));
     options_.workload = std::make_shared<const Workload>(counter.top(kCoveragePercent));
+    model::Ledger ledger(clock_);
+    for (int i = 0; i < 10; ++i) {
+      model::NodeInventory what = *random_node(dice_).inventory;
+      what.name = "n" + std::to_string(i);
+      ledger.put_node(std::move(what));
+    }
+    options_.prices =
+        std::make_shared<const Prices>(learn_prices(counter.top(kAllPods), *ledger.snapshot()));
   }
 
+  SystemClock clock_;
   unsigned seed_ = std::random_device{}();
   Dice dice_{seed_};
   PolicyOptions options_;

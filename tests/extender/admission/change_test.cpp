@@ -91,6 +91,8 @@ TEST(ChangeTest, ARequestThatChangesBeforeThePodIsBoundMustBeRight) {
   } rows[] = {{R"(tangram.dev/gpu-fraction: "50%")", "is not a decimal number"},
               // The aggregates of its container cannot follow.
               {kQuarter, R"(is not what the annotations ask for, "250")"},
+              {"tangram.dev/gpu-mem: 8Gi, tangram.dev/gpu-compute: \"0.5\"",
+               "holds no tangram.dev/gpu-mem-mib"},
               {"x: y", "no annotation says how much GPU"}};
   for (const auto& row : rows) {
     const Told told = change(half, pod_with(row.annotations));
@@ -98,6 +100,20 @@ TEST(ChangeTest, ARequestThatChangesBeforeThePodIsBoundMustBeRight) {
     EXPECT_NE(told.message.find(row.says), std::string::npos) << told.message;
     EXPECT_NE(told.message.find("delete it and create it with another request"), std::string::npos);
   }
+}
+
+TEST(ChangeTest, WithoutAggregatesTheSlotIsEnough) {
+  auto settings = testing::shipped_settings();
+  settings.aggregates = false;
+  const auto pod = [](const std::string& fraction) {
+    return json_of("metadata: {name: a, annotations: {tangram.dev/gpu-fraction: \"" + fraction +
+                   "\"}}\nspec: {containers: [{name: main, resources: {limits: "
+                   "{tangram.dev/gpu-slot: 1}}}]}");
+  };
+  const Asking asking{.operation = "UPDATE", .object = pod("0.25"), .old_object = pod("0.5")};
+  EXPECT_TRUE(Webhook(settings).validate(asking).allowed);
+  EXPECT_NE(Webhook().validate(asking).message.find("holds no tangram.dev/gpu-milli"),
+            std::string::npos);
 }
 
 TEST(ChangeTest, ARequestCannotBeAddedToAPodWithoutASlot) {

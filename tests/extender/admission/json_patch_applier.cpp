@@ -79,7 +79,11 @@ void apply(Document& document, const Value& operation) {
   if (what == "add") return add(*parent, last, operation["value"], document);
   if (what != "remove") refuse("unknown operation " + what);
   child(*parent, last);  // must be there
-  parent->RemoveMember(last.c_str());
+  if (parent->IsArray()) {
+    parent->Erase(parent->Begin() + index_of(last, *parent));
+  } else {
+    parent->RemoveMember(last.c_str());
+  }
 }
 
 }  // namespace

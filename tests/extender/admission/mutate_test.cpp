@@ -102,6 +102,37 @@ TEST(MutateTest, LeavesAloneContainersThatSayThemselvesWhatTheySee) {
   }
 }
 
+TEST(MutateTest, ANetworkCardOrNoneAtAllIsNoCard) {
+  for (const char* resources : {
+           "{limits: {nvidia.com/hostdev: 1}}",
+           "{limits: {rdma.gpucloud.io/hca: 1}}",
+           "{limits: {example.com/gpu: 0}}",
+           "{limits: {nvidia.com/gpu: 0}}",
+           "{limits: {nvidia.com/gpu: \"0\"}, requests: {nvidia.com/gpu: 0}}",
+       }) {
+    const std::string pod = Webhook().mutated(
+        json_of(std::string("metadata: {name: a}\nspec: {containers: [{name: a, resources: ") +
+                resources + "}]}"));
+    EXPECT_EQ(at(pod, "spec.containers.0.env.0.value"), "void") << resources;
+  }
+}
+
+TEST(MutateTest, OtherCardsAreThoseOfTheConfiguration) {
+  auto settings = shipped_settings();
+  settings.card_resources = {"nvidia.com/GA102GL_A10", "example.com/slice-*"};
+  const Webhook webhook(settings);
+  const auto env_with = [&](const std::string& resource) {
+    return at(webhook.mutated(json_of("metadata: {name: a}\nspec: {containers: [{name: a, "
+                                      "resources: {limits: {" +
+                                      resource + ": 1}}}]}")),
+              "spec.containers.0.env");
+  };
+  EXPECT_EQ(env_with("nvidia.com/GA102GL_A10"), "");
+  EXPECT_EQ(env_with("example.com/slice-7"), "");
+  EXPECT_NE(env_with("nvidia.com/GA102GL_A100"), "");
+  EXPECT_NE(env_with("nvidia.com/gpu"), "");
+}
+
 TEST(MutateTest, ASecondTimeChangesNothing) {
   for (const char* yaml : {kHalf, kTwoContainers}) {
     const std::string once = Webhook().mutated(json_of(yaml));
@@ -118,6 +149,57 @@ TEST(MutateTest, AContainerPutBeforeTheOthersChangesNothingButItself) {
               R"([{"name":"NVIDIA_VISIBLE_DEVICES","value":"void"}]}])");
     EXPECT_EQ(Webhook().refusal(injected), "");
   }
+}
+
+TEST(MutateTest, AContainerThatCameToAskLosesTheVoidThatItGotBefore) {
+  const std::string plain = Webhook().mutated(json_of(R"(
+metadata: {name: a, annotations: {x: y}}
+spec: {containers: [{name: main, env: [{name: NVIDIA_VISIBLE_DEVICES, value: void}, {name: B}]}]}
+)"));
+  ASSERT_NE(plain.find("void"), std::string::npos);
+  std::string annotated = plain;
+  const std::string place = R"("x":"y")";
+  annotated.replace(annotated.find(place), place.size(), R"("tangram.dev/gpu-fraction":"0.5")");
+  const std::string pod = Webhook().mutated(annotated);
+  EXPECT_EQ(at(pod, "spec.containers.0.env.0.name"), "B");
+  EXPECT_EQ(at(pod, "spec.containers.0.env.1"), "");
+  EXPECT_EQ(Webhook().refusal(pod), "");
+  EXPECT_EQ(changes(Webhook(), pod), "");
+}
+
+TEST(MutateTest, LeavesOtherDevicesOfAContainerThatAsksForValidateToRefuse) {
+  const std::string pod = Webhook().mutated(json_of(R"(
+metadata: {name: a, annotations: {tangram.dev/gpu-fraction: "0.5"}}
+spec: {containers: [{name: main, env: [{name: NVIDIA_VISIBLE_DEVICES, value: none}]}]}
+)"));
+  EXPECT_EQ(at(pod, "spec.containers.0.env.0.value"), "none");
+  EXPECT_NE(Webhook().refusal(pod), "");
+}
+
+TEST(MutateTest, TakesOutTheDevicesThatGoWithAPeersWords) {
+  auto settings = shipped_settings();
+  settings.foreign.nvidia = true;
+  const Webhook webhook(settings);
+  const std::string pod = json_of(R"(
+metadata: {name: a}
+spec:
+  containers:
+  - name: main
+    resources: {limits: {nvidia.com/gpu: 1}}
+    env:
+    - {name: NVIDIA_VISIBLE_DEVICES, value: all}
+    - {name: NVIDIA_DRIVER_CAPABILITIES, value: compute}
+    - {name: NVIDIA_VISIBLE_DEVICES, valueFrom: {configMapKeyRef: {name: x, key: y}}}
+)");
+  const auto told = webhook.mutate({.object = pod});
+  ASSERT_EQ(told.warnings.size(), 2U);
+  EXPECT_EQ(told.warnings[0].rfind("container \"main\": the variable NVIDIA_VISIBLE_DEVICES", 0),
+            0U);
+  const std::string mutated = webhook.mutated(pod);
+  EXPECT_EQ(at(mutated, "spec.containers.0.env"),
+            R"([{"name":"NVIDIA_DRIVER_CAPABILITIES","value":"compute"}])");
+  EXPECT_EQ(webhook.refusal(pod), "");
+  EXPECT_EQ(changes(webhook, mutated), "");
 }
 
 TEST(MutateTest, PinsNothingWhereEachContainerIsNamed) {

@@ -89,7 +89,8 @@ TEST(ReviewTest, ReadsThePodsContainers) {
   EXPECT_EQ(containers[0].requests, (Texts{{"cpu", "500m"}}));
   EXPECT_TRUE(containers[0].has_env);
   EXPECT_EQ(containers[0].visible_devices,
-            (std::vector<std::optional<std::string>>{"all", std::nullopt}));
+            (std::vector<VisibleDevices>{{.index = 1, .value = "all"},
+                                         {.index = 2, .value = std::nullopt}}));
   EXPECT_TRUE(containers[2].has_resources) << "an empty object is there";
   EXPECT_FALSE(containers[3].has_resources);
   EXPECT_FALSE(containers[4].has_env) << "an empty list is as good as none";

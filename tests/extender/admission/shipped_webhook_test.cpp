@@ -73,6 +73,23 @@ INSTANTIATE_TEST_SUITE_P(Files, ShippedWebhookTest,
                          ::testing::Values("webhook.yaml", "webhook-by-label.yaml",
                                            "webhook-foreign.yaml", "quota.yaml"));
 
+TEST(ShippedReinvocationTest, WhatComesFirstComesLastAsWell) {
+  const auto objects = objects_of("webhook.yaml");
+  ASSERT_EQ(objects.size(), 3U);
+  EXPECT_EQ(at(objects[0].json, "metadata.name"), "00-tangram");
+  EXPECT_EQ(at(objects[1].json, "metadata.name"), "zz-tangram");
+  for (const auto& object : {objects[0], objects[1]}) {
+    EXPECT_EQ(at(object.json, "kind"), "MutatingWebhookConfiguration");
+  }
+  for (int i = 0; i < 3; ++i) {
+    for (const char* member : {"rules", "matchConditions", "namespaceSelector", "failurePolicy",
+                               "clientConfig", "reinvocationPolicy"}) {
+      const std::string path = "webhooks." + std::to_string(i) + "." + member;
+      EXPECT_EQ(at(objects[0].json, path), at(objects[1].json, path)) << path;
+    }
+  }
+}
+
 TEST(ShippedStatusTest, OfRunningPodsDoesNotWaitForTheWebhook) {
   for (const char* file : {"webhook.yaml", "webhook-by-label.yaml"}) {
     for (const std::string& webhook : webhooks_of(file)) {

@@ -138,20 +138,11 @@ const Wrong kWrongResources[] = {
      "{containers: [{name: main}], initContainers: [{name: fetch, resources: {limits: "
      "{tangram.dev/gpu-slot: 1}}}]}",
      {R"(container "fetch")", "is an init container", "remove it"}},
-    {"WrongAggregate",
-     R"({tangram.dev/gpu-fraction: "0.5"})",
-     "{containers: [{name: main, resources: {limits: {tangram.dev/gpu-milli: 100}}}]}",
-     {R"(container "main": tangram.dev/gpu-milli "100" is not what the annotations ask for, "500")",
-      "remove it"}},
-    {"AggregateThatDoesNotCount",
-     R"({tangram.dev/gpu-fraction: "0.5"})",
-     "{containers: [{name: main, resources: {limits: {tangram.dev/gpu-mem-mib: 100}}}]}",
-     {"which do not count in it", "remove it"}},
     {"AggregateWithoutRequest",
      "{}",
      "{containers: [{name: main, resources: {limits: {tangram.dev/gpu-milli: 500}}}]}",
      {R"(tangram.dev/gpu-milli "500" without a request)", R"(tangram.dev/gpu-fraction: "0.5")",
-      "LimitRange"}},
+      "remove it"}},
     {"TwoSystems",
      R"({tangram.dev/gpu-fraction: "0.5"})",
      "{containers: [{name: main, resources: {limits: {nvidia.com/gpu: 1}}}]}",
@@ -186,7 +177,7 @@ const Wrong kWrongResources[] = {
      {R"(container "fetch": the variable NVIDIA_VISIBLE_DEVICES "0")"}},
     {"VisibleDevicesBesideARequest",
      R"({tangram.dev/gpu-fraction: "0.5"})",
-     "{containers: [{name: main, env: [{name: NVIDIA_VISIBLE_DEVICES, value: void}]}]}",
+     "{containers: [{name: main, env: [{name: NVIDIA_VISIBLE_DEVICES, value: all}]}]}",
      {"would hide the card", "remove it"}}};
 
 INSTANTIATE_TEST_SUITE_P(Requests, WrongPodTest, ::testing::ValuesIn(kWrongRequests),
@@ -217,6 +208,17 @@ TEST(ValidateTest, AllowsPodsThatAskForNothing) {
   }
 }
 
+TEST(ValidateTest, AllowsARequestBesideANetworkCardAndBesideNoCards) {
+  for (const char* resource : {"nvidia.com/hostdev: 1", "rdma.gpucloud.io/hca: 1",
+                               "nvidia.com/gpu: 0", "nvidia.com/gpumem: \"0\""}) {
+    EXPECT_EQ(Webhook().refusal(pod_of(R"({tangram.dev/gpu-count: "8"})",
+                                       std::string("{containers: [{name: main, resources: ") +
+                                           "{limits: {" + resource + "}}}]}")),
+              "")
+        << resource;
+  }
+}
+
 TEST(ValidateTest, NamesPodsThatHaveNoNameYet) {
   const std::string pod = json_of(
       "metadata: {generateName: web-, annotations: {tangram.dev/gpu-count: x}}\n"
@@ -233,6 +235,24 @@ TEST(ValidateTest, SaysWhatTheMutatingWebhookWouldHaveAdded) {
   EXPECT_NE(told.message.find(R"(write tangram.dev/gpu-slot: "1" to its limits)"),
             std::string::npos)
       << told.message;
+}
+
+TEST(ValidateTest, RefusesAggregatesThatAreNotWhatTheRequestCounts) {
+  const auto told = [](const std::string& aggregates) {
+    return Webhook().validate(
+        {.object = pod_of(R"({tangram.dev/gpu-fraction: "0.5"})",
+                          "{containers: [{name: main, resources: {limits: {tangram.dev/gpu-slot: "
+                          "1, " +
+                              aggregates + "}}}]}")});
+  };
+  EXPECT_TRUE(told("tangram.dev/gpu-milli: 500").allowed);
+  EXPECT_NE(told("tangram.dev/gpu-milli: 100")
+                .message.find(R"(container "main": tangram.dev/gpu-milli "100" is not what the )"
+                              R"(annotations ask for, "500"; remove it)"),
+            std::string::npos);
+  EXPECT_NE(told("tangram.dev/gpu-milli: 500, tangram.dev/gpu-mem-mib: 100")
+                .message.find("which do not count in it; remove it"),
+            std::string::npos);
 }
 
 TEST(ValidateTest, LeavesVisibleDevicesToThePodWhereThatIsAllowed) {

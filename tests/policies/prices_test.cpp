@@ -1,0 +1,114 @@
+#include "policies/prices.hpp"
+
+#include "base/clock.hpp"
+#include "model/ledger.hpp"
+#include "policies/arrival_log.hpp"
+#include "policies/fill.hpp"
+#include "tests/policies/cluster.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tangram::policies {
+namespace {
+
+using namespace testing;  // NOLINT(google-build-using-namespace)
+
+class PricesTest : public ::testing::Test {
+ protected:
+  void add_node(const std::string& name, std::int64_t cpu, std::int64_t card_mib = 16'384) {
+    auto what = inventory(name, {card(name + "-0", "T4", Mebibytes(card_mib)),
+                                 card(name + "-1", "T4", Mebibytes(card_mib))});
+    what.cpu = MilliCpu(cpu);
+    ledger_.put_node(std::move(what));
+  }
+  Prices learn() { return learn_prices(counter_.top(kAllPods), *ledger_.snapshot()); }
+
+  SystemClock clock_;
+  model::Ledger ledger_{clock_};
+  WorkloadCounter counter_;
+};
+
+TEST_F(PricesTest, NothingIsLearnedFromNothing) {
+  add_node("a", 64'000);
+  EXPECT_EQ(learn(), Prices{});
+}
+
+TEST_F(PricesTest, ACardNeedsTheCpuThatItsPodsAskOnAverage) {
+  add_node("a", 64'000);
+  counter_.add(pod(request(whole()), 10'000));
+  counter_.add(pod(request(fraction(500)), 2'000));
+  EXPECT_EQ(learn().cpu_per_card, 7'600);  // 95 % of 12 cores for 1.5 cards
+}
+
+TEST_F(PricesTest, ACardNeedsLessWhereTheClusterHasLess) {
+  add_node("a", 16'000);  // 8 of the 10 cores that each card's pods want
+  counter_.add(pod(request(whole()), 10'000));
+  EXPECT_EQ(learn().cpu_per_card, 6'400);
+  counter_.add(cpu_pod(10'000));  // and these want all of it
+  EXPECT_EQ(learn().cpu_per_card, 5'000);
+}
+
+TEST_F(PricesTest, MemoryRequestsAreCutFromEachSizeOfCard) {
+  add_node("a", 64'000, 16'384);
+  add_node("b", 64'000, 32'768);
+  counter_.add(pod(request(memory(8'192)), 1'000));
+  const Prices prices = learn();
+  ASSERT_EQ(prices.rests.size(), 2U);
+  EXPECT_EQ(prices.rests[0].values[500], kFull / 2);
+  EXPECT_EQ(prices.rests[0].values[250], 0);
+  EXPECT_EQ(prices.rests[1].values[250], kFull / 4);
+}
+
+TEST_F(PricesTest, EqualArrivalsGiveEqualPrices) {
+  for (int i = 0; i < 20; ++i) add_node("n" + std::to_string(i), 32'000 + 1'000 * i);
+  for (int i = 0; i < 500; ++i) {
+    counter_.add(pod(request(fraction(10 * (1 + i * 37 % 99))), 1'000 + 100 * (i % 17)));
+  }
+  EXPECT_EQ(learn(), learn());
+}
+
+TEST_F(PricesTest, SmallDifferencesAreNone) {
+  Prices a;
+  a.cpu_per_card = 10'000;
+  Prices b = a;
+  b.cpu_per_card = 10'100;
+  EXPECT_TRUE(nearly_equal(a, b));
+  b.cpu_per_card = 11'000;
+  EXPECT_FALSE(nearly_equal(a, b));
+  b = a;
+  b.kinds.push_back({});
+  EXPECT_FALSE(nearly_equal(a, b));
+}
+
+TEST(ArrivalLogTest, SaysWhenToLearnAtTwiceAsManyAndThenEverySoManyPods) {
+  ArrivalLog log({.window_pods = 1'000, .relearn_every = 40});
+  std::vector<int> due;
+  for (int i = 1; i <= 180; ++i) {
+    if (log.add(pod(request(fraction(500))))) due.push_back(i);
+  }
+  EXPECT_EQ(due, (std::vector<int>{25, 50, 90, 130, 170}));
+  EXPECT_EQ(log.count().pods(), 180U);
+}
+
+TEST(ArrivalLogTest, ForgetsPodsThatLeftTheWindow) {
+  ArrivalLog log({.window_pods = 30, .relearn_every = 25});
+  for (int i = 0; i < 50; ++i) log.add(pod(request(fraction(500))));
+  EXPECT_EQ(log.count().pods(), 30U);
+  for (int i = 0; i < 30; ++i) log.add(pod(request(fraction(250))));
+  EXPECT_EQ(log.count().top(kAllPods).classes.size(), 1U);
+}
+
+TEST(WorkloadDistanceTest, IsHalfTheDifferenceOfTheShares) {
+  WorkloadCounter a;
+  a.add(pod(request(fraction(100))));
+  a.add(pod(request(fraction(200))));
+  WorkloadCounter b;
+  b.add(pod(request(fraction(100))));
+  b.add(pod(request(fraction(300))));
+  EXPECT_EQ(distance_percent(a.top(kAllPods), a.top(kAllPods)), 0);
+  EXPECT_EQ(distance_percent(a.top(kAllPods), b.top(kAllPods)), 50);
+  EXPECT_EQ(distance_percent(a.top(kAllPods), {}), 100);
+}
+
+}  // namespace
+}  // namespace tangram::policies

@@ -46,11 +46,6 @@ void check_slot(const AdmittedContainer& container, bool asks, Mistakes& mistake
 
 // ---- Aggregates.
 
-/// Kubernetes writes a LimitRange's maximum of containers into each of them, before any webhook.
-constexpr std::string_view kOrLimitRange =
-    " (if it is not in the pod's manifest, a LimitRange of the namespace added it: write type: Pod "
-    "there)";
-
 /// An update can make the request count in a resource that its container never got: that one would
 /// take cards past quotas.
 void check_held(const AdmittedContainer& container, std::string_view resource,
@@ -74,14 +69,13 @@ void check_aggregate(const AdmittedContainer& container, std::string_view resour
     if (is_number(*quantity, 0)) return;
     return mistakes.add(what +
                         " without a request; ask by annotation, as in "
-                        R"(tangram.dev/gpu-fraction: "0.5", and remove it)" +
-                        std::string(kOrLimitRange));
+                        R"(tangram.dev/gpu-fraction: "0.5", and remove it)");
   }
   const std::int64_t asked = amount_of(aggregates_of(*request), resource);
   if (is_number(*quantity, asked)) return;
   mistakes.add(what + " is not what the annotations ask for, " +
                (asked > 0 ? quote(std::to_string(asked)) : "which do not count in it") +
-               "; remove it, and Tangram writes what is right" + std::string(kOrLimitRange));
+               "; remove it, and Tangram writes what is right");
 }
 
 /// What to write so that the request counts in the resource.

@@ -58,12 +58,6 @@ std::string scheduler_config(const SchedulerOptions& options) {
     set_value(line, "leaderElect", "false");
     set_value(line, "percentageOfNodesToScore", std::to_string(options.percentage_of_nodes));
     config += line + "\n";
-    const auto url = line.find("urlPrefix:");
-    if (!options.extender_ca.empty() && url != std::string::npos) {
-      const std::string margin(line.find_first_not_of(" -"), ' ');
-      config += margin + "enableHTTPS: true\n" + margin +
-                "tlsConfig: {caFile: " + options.extender_ca + "}\n";
-    }
     if (options.client_qps > 0 && line == "clientConnection:") {
       config += "  qps: " + std::to_string(options.client_qps) + "\n  burst: 2000\n";
     }
@@ -127,19 +121,16 @@ std::chrono::milliseconds ExtenderProcess::wait_ready() {
 }
 
 std::string ExtenderProcess::url() const {
-  const bool tls = !options_.ca.empty() || !options_.certificates.empty();
-  const std::string scheme = tls ? "https" : "http";
+  const std::string scheme = options_.certificates.empty() ? "http" : "https";
   return scheme + "://127.0.0.1:" + std::to_string(port_);
 }
 
 std::string ExtenderProcess::get(const std::string& target) const {
   const bool page = target.starts_with("/api/");
-  const std::string ca = options_.certificates.empty() ? options_.ca
-                         : page                        ? (options_.certificates / "ca.crt").string()
-                                                       : std::string();
   extender::HttpClient client;
-  if (!ca.empty()) {
-    client = extender::HttpClient({.ca = read_file(ca).value(), .server_name = "127.0.0.1"});
+  if (page && !options_.certificates.empty()) {
+    const auto ca = read_file((options_.certificates / "ca.crt").string()).value();
+    client = extender::HttpClient({.ca = ca, .server_name = "127.0.0.1"});
   }
   const int port = page ? port_ : metrics_port_;
   if (!client.connect("127.0.0.1", static_cast<std::uint16_t>(port))) return {};

@@ -19,7 +19,6 @@ class ExtenderProcess {
     std::string kubeconfig = {};             ///< "" = the rights of deploy/scheduler/rbac.yaml
     std::vector<std::string> settings = {};  ///< "section.key=value"
     std::string pod = {};  ///< its pod among several replicas; "" = the only one, without election
-    std::string ca = {};   ///< a file: who vouches for it, where settings give it a certificate
     /// As webhook_certificates() makes them: TLS, verbs for the scheduler's certificate alone, and
     /// metrics and health apart. "" = nothing of that.
     std::filesystem::path certificates = {};
@@ -57,7 +56,6 @@ struct SchedulerOptions {
   std::string name = "kube-scheduler";
   std::string program = {};       ///< "" = the current version
   std::string extender_url = {};  ///< "" = without an extender
-  std::string extender_ca = {};   ///< a file: who vouches for it; "" = it speaks plain HTTP
   std::string config = "scheduler-config.yaml";
   /// Requests per second of kube-scheduler's own; 0 = its default of 50. With an extender that
   /// binds it hardly makes any.

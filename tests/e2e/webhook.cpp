@@ -41,12 +41,8 @@ std::string folder_of(const Value& object) {
   return "/apis/admissionregistration.k8s.io/v1/" + found->second;
 }
 
-/// The listener and its certificate, then the test's own.
 std::vector<std::string> with_listener(int port, std::vector<std::string> settings) {
-  const auto& files = webhook_certificates();
-  settings.insert(settings.begin(), {"webhook.listen=127.0.0.1:" + std::to_string(port),
-                                     "tls.certificate=" + (files / "tls.crt").string(),
-                                     "tls.key=" + (files / "tls.key").string()});
+  settings.push_back("webhook.listen=127.0.0.1:" + std::to_string(port));
   return settings;
 }
 
@@ -107,7 +103,7 @@ Webhook::Webhook(Cluster& cluster, Options options)
     : port_(free_port()),
       extender_({.name = "webhook",
                  .settings = with_listener(port_, std::move(options.settings)),
-                 .ca = (webhook_certificates() / "ca.crt").string()}) {
+                 .certificates = webhook_certificates()}) {
   extender_.start_ready();
   options.files.insert(options.files.begin(), "webhook.yaml");
   for (const auto& file : options.files) {
@@ -118,8 +114,7 @@ Webhook::Webhook(Cluster& cluster, Options options)
 }
 
 Process Webhook::scheduler() const {
-  return start_scheduler({.extender_url = extender_.url(),
-                          .extender_ca = (webhook_certificates() / "ca.crt").string()});
+  return start_scheduler({.extender_url = extender_.url(), .certificates = webhook_certificates()});
 }
 
 void wait_until_refused(kube::KubeApi& api, const std::string& pod_json) {

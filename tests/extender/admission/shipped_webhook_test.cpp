@@ -92,6 +92,15 @@ TEST(ShippedReinvocationTest, WhatComesFirstComesLastAsWell) {
   }
 }
 
+TEST(ShippedQuotaTest, ALabelOfAnyOtherValueIsTheStrictest) {
+  const auto webhooks = webhooks_of("quota.yaml");
+  ASSERT_EQ(webhooks.size(), 4U);
+  EXPECT_NE(at(webhooks[3], "namespaceSelector").find(R"("operator":"Exists")"), std::string::npos);
+  EXPECT_NE(at(webhooks[3], "namespaceSelector").find(R"(["gpu-milli","gpu-mem-mib","both"])"),
+            std::string::npos);
+  EXPECT_EQ(at(webhooks[3], "clientConfig"), at(webhooks[2], "clientConfig"));
+}
+
 TEST(ShippedDebuggingTest, DoesNotWaitForTheWebhook) {
   for (const char* file : {"webhook.yaml", "webhook-by-label.yaml", "webhook-foreign.yaml"}) {
     for (const std::string& webhook : webhooks_of(file)) {

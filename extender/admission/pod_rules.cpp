@@ -36,7 +36,8 @@ void check_slot(const AdmittedContainer& container, bool asks, Mistakes& mistake
     if (!asks) return;
     return mistakes.add(of(container) +
                         "holds no tangram.dev/gpu-slot, which Tangram's mutating webhook adds to a "
-                        R"(new pod; write tangram.dev/gpu-slot: "1" to its limits)");
+                        "new pod: another webhook took it out, or the request came after; write "
+                        R"(tangram.dev/gpu-slot: "1" to its limits)");
   }
   if (is_number(*slots, 1) || (!asks && is_number(*slots, 0))) return;
   mistakes.add(of(container) + written(model::kSlotResource, *slots) +

@@ -34,6 +34,12 @@ std::string full_name(std::string_view key) { return std::string(kPrefix) + quot
 
 // ---- From the pod's annotations to texts per container.
 
+std::vector<std::string_view> known_keys() {
+  std::vector<std::string_view> known(kShareKeys.begin(), kShareKeys.end());
+  known.insert(known.end(), kPodKeys.begin(), kPodKeys.end());
+  return known;
+}
+
 void refuse_unknown(std::string_view key, Mistakes& mistakes) {
   if (mistakes.full()) return mistakes.add({});  // the search below is not cheap
   const std::string_view base = key.substr(0, key.find('.'));
@@ -42,8 +48,7 @@ void refuse_unknown(std::string_view key, Mistakes& mistakes) {
                  full_name(base));
     return;
   }
-  std::vector<std::string_view> known(kShareKeys.begin(), kShareKeys.end());
-  known.insert(known.end(), kPodKeys.begin(), kPodKeys.end());
+  const auto known = known_keys();
   const std::string_view meant = values::nearest(base, known);
   std::string mistake = full_name(key) + ": there is no such annotation; ";
   if (!meant.empty()) {
@@ -247,6 +252,10 @@ bool every_slot_has_a_request(const std::vector<ContainerInfo>& infos, const Con
 }
 
 }  // namespace
+
+std::string_view nearest_request_key(std::string_view key) {
+  return values::nearest(key.substr(0, key.find('.')), known_keys());
+}
 
 bool is_share_key(std::string_view key) { return holds(kShareKeys, key.substr(0, key.find('.'))); }
 

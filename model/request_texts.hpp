@@ -51,6 +51,10 @@ std::optional<T> value_of(Result<T> read, const Written& written, Mistakes& mist
   return std::nullopt;
 }
 
+/// The key that `key` was most likely meant to be, without a container's name; empty if none is
+/// near.
+[[nodiscard]] std::string_view nearest_request_key(std::string_view key);
+
 [[nodiscard]] inline const Written* find(const Texts& texts, std::string_view key) {
   const auto found = texts.find(key);
   return found == texts.end() ? nullptr : &found->second;

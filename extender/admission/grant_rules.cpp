@@ -30,8 +30,9 @@ std::string shown(const std::string* value) { return value != nullptr ? quote(*v
 std::optional<std::string> grant_on_new_pod(const AdmittedPod& pod) {
   if (!pod.annotations.contains(model::kGrantAnnotation)) return std::nullopt;
   return std::string(model::kGrantAnnotation) +
-         ": is written by Tangram when it places the pod, and one copied from another pod is worth "
-         "nothing; remove it";
+         ": is written by Tangram when it places the pod, and one copied from another pod, as by "
+         "kubectl "
+         "debug --copy-to or a restored backup, is worth nothing; remove it";
 }
 
 std::optional<std::string> grant_changed(const AdmittedPod& pod, const AdmittedPod& old_pod) {

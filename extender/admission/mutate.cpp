@@ -175,6 +175,16 @@ void drop_devices(const AdmittedContainer& container, bool all, Mutation& mutati
   }
 }
 
+/// Where the runtime goes by the variable, the node's agent refuses to start such a container: what
+/// it sees would be in the hands of whoever writes the map.
+void warn_of_env_from(const AdmittedContainer& container, Mutation& mutation) {
+  if (!container.has_env_from) return;
+  mutation.warnings.push_back("container " + quote(container.name) +
+                              ": nodes without CDI will not start it, since envFrom could bring "
+                              "another " +
+                              std::string(kVisibleDevices) + "; write its variables in env");
+}
+
 /// The container without what is taken out of it.
 AdmittedContainer without(AdmittedContainer container, const std::vector<std::string>& resources) {
   for (const std::string& name : resources) {
@@ -202,6 +212,7 @@ Mutation mutate(const AdmittedPod& pod, const AdmissionSettings& settings) {
       add_request(*request, settings, edit);
       patch_resources(container, edit, patch);
       drop_devices(container, all_devices, mutation, patch);
+      warn_of_env_from(container, mutation);
     } else {
       add_none_of_limit_range(pod, container, edit);
       patch_resources(container, edit, patch);

@@ -36,6 +36,7 @@ struct AdmittedContainer {
   // What a patch must know: it can add to an object or a list that is there, else makes it.
   bool has_resources = false;                   ///< there is an object, be it empty
   bool has_env = false;                         ///< the list of variables is not empty
+  bool has_env_from = false;                    ///< more variables come from elsewhere (envFrom)
   std::vector<VisibleDevices> visible_devices;  ///< every such entry, in order
 };
 

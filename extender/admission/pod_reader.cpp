@@ -70,6 +70,11 @@ AdmittedContainer read_container(json::Reader& in, Kind kind) {
     } else if (key == "env") {
       std::size_t index = 0;
       in.array([&] { read_variable(in, index++, container); });
+    } else if (key == "envFrom") {
+      in.array([&] {
+        container.has_env_from = true;
+        in.skip();
+      });
     } else if (key == "restartPolicy") {
       const bool always = in.string_or_null() == "Always";
       if (kind == Kind::kInit && always) container.kind = Kind::kSidecar;

@@ -36,7 +36,8 @@ void check_slot(const AdmittedContainer& container, bool asks, Mistakes& mistake
     if (!asks) return;
     return mistakes.add(of(container) +
                         "holds no tangram.dev/gpu-slot, which Tangram's mutating webhook adds to a "
-                        R"(new pod; write tangram.dev/gpu-slot: "1" to its limits)");
+                        "new pod: another webhook took it out, or the request came after; write "
+                        R"(tangram.dev/gpu-slot: "1" to its limits)");
   }
   if (is_number(*slots, 1) || (!asks && is_number(*slots, 0))) return;
   mistakes.add(of(container) + written(model::kSlotResource, *slots) +
@@ -155,6 +156,29 @@ void check_containers(const AdmittedPod& pod, const Asked& asked, const Admissio
   }
 }
 
+std::string lower_case(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  return text;
+}
+
+/// Those that nobody would read, and that look as if they asked: tangram.dev/gpufraction,
+/// Tangram.dev/gpu-mem. The parser of requests names misspelt ones that begin with "gpu-".
+void check_spelling(const AdmittedPod& pod, Mistakes& mistakes) {
+  for (const auto& [name, value] : pod.annotations) {
+    if (name.starts_with("tangram.dev/gpu-")) continue;
+    const std::string lower = lower_case(name);
+    if (!lower.starts_with(model::kPrefix)) continue;
+    if (mistakes.full()) return mistakes.add({});  // the search below is not cheap
+    const std::string_view meant =
+        model::nearest_request_key(std::string_view(lower).substr(model::kPrefix.size()));
+    mistakes.add(quote_if_needed(name) + ": there is no such annotation of pods; " +
+                 (meant.empty() ? "remove it"
+                                : "write " + std::string(model::kPrefix) + std::string(meant)));
+  }
+}
+
 bool says_anything(const Asked& asked) {
   return !asked.translation.empty() ||
          std::any_of(
@@ -173,6 +197,7 @@ void check_request(const AdmittedPod& pod, const Asked& asked, const AdmissionSe
   } else {
     check_policy(asked.request->policy, settings, mistakes);
   }
+  check_spelling(pod, mistakes);
   if (says_anything(asked)) check_node(pod, mistakes);
   if (pod.containers.size() > kMaxContainers) return;
   check_containers(pod, asked, settings, counted, mistakes);

@@ -202,6 +202,19 @@ spec:
   EXPECT_EQ(changes(webhook, mutated), "");
 }
 
+TEST(MutateTest, WarnsOfVariablesFromElsewhere) {
+  const auto warnings = [](const std::string& annotations) {
+    return Webhook()
+        .mutate({.object = json_of("metadata: {name: a, annotations: {" + annotations +
+                                   "}}\nspec: {containers: [{name: main, envFrom: "
+                                   "[{configMapRef: {name: x}}]}]}")})
+        .warnings;
+  };
+  ASSERT_EQ(warnings("tangram.dev/gpu-fraction: \"0.5\"").size(), 1U);
+  EXPECT_NE(warnings("tangram.dev/gpu-fraction: \"0.5\"")[0].find("envFrom"), std::string::npos);
+  EXPECT_EQ(warnings("x: y").size(), 0U);
+}
+
 TEST(MutateTest, PinsNothingWhereEachContainerIsNamed) {
   const std::string pod = Webhook().mutated(json_of(R"(
 metadata:

@@ -82,10 +82,31 @@ TEST(ShippedReinvocationTest, WhatComesFirstComesLastAsWell) {
     EXPECT_EQ(at(object.json, "kind"), "MutatingWebhookConfiguration");
   }
   for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(at(objects[1].json, "webhooks." + std::to_string(i) + ".name"),
+              "late-" + at(objects[0].json, "webhooks." + std::to_string(i) + ".name"));
     for (const char* member : {"rules", "matchConditions", "namespaceSelector", "failurePolicy",
                                "clientConfig", "reinvocationPolicy"}) {
       const std::string path = "webhooks." + std::to_string(i) + "." + member;
       EXPECT_EQ(at(objects[0].json, path), at(objects[1].json, path)) << path;
+    }
+  }
+}
+
+TEST(ShippedQuotaTest, ALabelOfAnyOtherValueIsTheStrictest) {
+  const auto webhooks = webhooks_of("quota.yaml");
+  ASSERT_EQ(webhooks.size(), 4U);
+  EXPECT_NE(at(webhooks[3], "namespaceSelector").find(R"("operator":"Exists")"), std::string::npos);
+  EXPECT_NE(at(webhooks[3], "namespaceSelector").find(R"(["gpu-milli","gpu-mem-mib","both"])"),
+            std::string::npos);
+  EXPECT_EQ(at(webhooks[3], "clientConfig"), at(webhooks[2], "clientConfig"));
+}
+
+TEST(ShippedDebuggingTest, DoesNotWaitForTheWebhook) {
+  for (const char* file : {"webhook.yaml", "webhook-by-label.yaml", "webhook-foreign.yaml"}) {
+    for (const std::string& webhook : webhooks_of(file)) {
+      if (at(webhook, "rules").find("pods/ephemeralcontainers") == std::string::npos) continue;
+      const bool narrow = webhook.find("changes-a-request-or-a-grant") != std::string::npos;
+      EXPECT_TRUE(narrow || at(webhook, "failurePolicy") == "Ignore") << at(webhook, "name");
     }
   }
 }

@@ -72,6 +72,19 @@ const Wrong kWrongRequests[] = {
      R"({tangram.dev/gpu-fracton: "0.5"})",
      kMain,
      {"tangram.dev/gpu-fracton: there is no such annotation; write tangram.dev/gpu-fraction"}},
+    {"WithoutADash",
+     R"({tangram.dev/gpufraction: "0.5"})",
+     kMain,
+     {"tangram.dev/gpufraction: there is no such annotation of pods; write "
+      "tangram.dev/gpu-fraction"}},
+    {"CapitalLetter",
+     R"({Tangram.dev/gpu-mem: 8Gi})",
+     kMain,
+     {"Tangram.dev/gpu-mem: there is no such annotation of pods; write tangram.dev/gpu-mem"}},
+    {"NearNone",
+     R"({tangram.dev/note: x})",
+     kMain,
+     {"tangram.dev/note: there is no such annotation of pods; remove it"}},
     {"ComputeAlone", R"({tangram.dev/gpu-compute: "0.5"})", kMain, {"needs a tangram.dev/gpu-mem"}},
     {"ComputeBesideFraction",
      R"({tangram.dev/gpu-fraction: "0.5", tangram.dev/gpu-compute: "0.5"})",
@@ -204,7 +217,8 @@ TEST(ValidateTest, AllowsPodsThatAskForNothing) {
         "{containers: [{name: main, env: [{name: NVIDIA_VISIBLE_DEVICES, value: \"\"}]}]}",
         "{containers: [{name: main, resources: {limits: {nvidia.com/gpu: 1}}}]}"}) {
     EXPECT_EQ(Webhook().refusal(pod_of("{}", spec)), "");
-    EXPECT_EQ(Webhook().refusal(pod_of("{other/gpu-fraction: x, tangram.dev/note: y}", spec)), "");
+    EXPECT_EQ(
+        Webhook().refusal(pod_of("{other/gpu-fraction: x, demo.tangram.dev/weight: y}", spec)), "");
   }
 }
 

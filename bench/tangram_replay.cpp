@@ -61,6 +61,7 @@ void declare(CLI::App& app, Options& options) {
   app.add_option("--weight-cutting", options.weights.cutting)->capture_default_str();
   app.add_option("--weight-scarcity", options.weights.scarcity)->capture_default_str();
   app.add_option("--weight-balance", options.weights.balance)->capture_default_str();
+  app.add_option("--weight-opening", options.weights.opening)->capture_default_str();
   app.add_option("--via", options.via,
                  "inproc: the books and the policy, called directly; http: the extender itself, "
                  "asked over HTTP as kube-scheduler would")

@@ -92,6 +92,10 @@ std::optional<Choice> LeastWaste::choose(const model::PodDemand& demand,
   // Thousandths of a card times thousandths are millionths.
   waste += weights_.scarcity * prices_->pressure_on(*node.inventory) * taken / 100;
   const auto cards = static_cast<std::int64_t>(node.cards().size());
+  const bool opens = cards > 1 && !placement->empty() &&
+                     std::all_of(node.use.begin(), node.use.end(),
+                                 [](const model::CardUse& use) { return use.idle(); });
+  if (opens) waste += weights_.opening * prices_->opening / 100;
   waste += cards == 0 ? 0 : kIdleTie * idle_after / (1000 * cards);
   return Choice{.score = -waste, .placement = *placement};
 }

@@ -8,18 +8,20 @@
 
 namespace tangram::policies {
 
-/// How much each kind of waste counts, in percent. 100 is what the terms are made for: all of them
-/// are parts of cards that are lost, so they add up as they are.
+/// How much each kind of waste counts, in percent. All of them are parts of cards that are lost, so
+/// they would add up as they are; but what is cut badly is lost for certain, and the others are
+/// forecasts, so it counts double.
 struct WasteWeights {
   int cpu_deficit = 100;
-  int cutting = 100;
+  int cutting = 200;
   int scarcity = 100;
   int balance = 100;
+  int opening = 100;
 };
 
 /// Puts a pod where the least GPU goes to waste, by what has been learned of the pods to come.
 ///
-///     score = -(d W_cpu + sum over its cards (d W_cut + d W_balance) + W_kind) - ties
+///     score = -(d W_cpu + sum over its cards (2 d W_cut + d W_balance) + W_kind + W_open) - ties
 ///
 /// in millionths of a card; d = after the placement less before:
 ///   - W_cpu      idle cards without CPU: max(0, idle - free CPU / CPU that a card needs)
@@ -28,6 +30,8 @@ struct WasteWeights {
 ///   - W_balance  half the difference of the card's free compute and free memory shares: what is
 ///                left of the one without the other
 ///   - W_kind     cards taken x pressure on this kind of node by pods that cannot go elsewhere
+///   - W_open     for the first pod on an idle node of several cards: the cube of the share of demand
+///                that wants several cards of one node
 /// Ties, too small to outweigh a thousandth of a card: the fullest card, then the node with the
 /// least part of its compute idle. Whole cards are taken close together (see topology.hpp).
 class LeastWaste final : public Policy {

@@ -25,9 +25,20 @@ constexpr double kLeastNeed = 0.5;
 /// Demand of the pods that ask for cards, and of the others.
 struct Needs {
   double cards = 0;
+  double together = 0;   ///< cards, of containers that want several
   double cpu = 0;        ///< milli, beside the cards
   double other_cpu = 0;  ///< milli, of pods without cards
 };
+
+double cards_together(const model::GpuRequest& request, const model::Card& card) {
+  double cards = 0;
+  for (const model::ContainerRequest& container : request.containers) {
+    if (container.count == 1) continue;
+    const std::int64_t each = size_on(slice_of(container.share, card), card);
+    cards += container.count * static_cast<double>(each) / 1000;
+  }
+  return cards;
+}
 
 Needs needs_of(const Workload& workload, const model::Card& card) {
   Needs needs;
@@ -36,6 +47,7 @@ Needs needs_of(const Workload& workload, const model::Card& card) {
     const double cpu = count * static_cast<double>(pods.demand.footprint.cpu.count());
     if (pods.demand.gpu.asks_gpu()) {
       needs.cards += count * static_cast<double>(size_on(pods.demand.gpu, card)) / 1000;
+      needs.together += count * cards_together(pods.demand.gpu, card);
       needs.cpu += cpu;
     } else {
       needs.other_cpu += cpu;
@@ -64,13 +76,16 @@ double cpu_sufficiency(const Needs& needs, const std::vector<const model::NodeSt
   return std::clamp((useful - taken) / (per_card * cards), 0.0, 1.0);
 }
 
-std::int64_t cpu_per_card(const Workload& workload, const model::Card& card,
-                          const std::vector<const model::NodeState*>& nodes) {
-  const Needs needs = needs_of(workload, card);
+std::int64_t cpu_per_card(const Needs& needs, const std::vector<const model::NodeState*>& nodes) {
   if (needs.cards <= 0 || needs.cpu <= 0) return 0;
   const double enough = cpu_sufficiency(needs, nodes);
   const double part = std::min(kMargin, std::max(kLeastNeed, enough * enough));
   return std::llround(part * needs.cpu / needs.cards);
+}
+
+std::int64_t opening(const Needs& needs) {
+  if (needs.cards <= 0) return 0;
+  return std::llround(static_cast<double>(kFull) * std::pow(needs.together / needs.cards, 3));
 }
 
 RestValues rests_on(const Workload& workload, const model::Card& card) {
@@ -128,7 +143,9 @@ Prices learn_prices(const Workload& workload, const model::ClusterSnapshot& clus
   std::erase_if(nodes, [](const model::NodeState* node) { return !node->present; });
   const std::vector<model::Card> sizes = card_sizes(nodes);
   if (workload.total == 0 || sizes.empty()) return prices;
-  prices.cpu_per_card = cpu_per_card(workload, sizes.back(), nodes);
+  const Needs needs = needs_of(workload, sizes.back());
+  prices.cpu_per_card = cpu_per_card(needs, nodes);
+  prices.opening = opening(needs);
   for (const model::Card& card : sizes) {
     prices.rests.push_back(
         {.card_memory = card.memory.count(), .values = rests_on(workload, card)});
@@ -144,6 +161,7 @@ bool nearly_equal(const Prices& a, const Prices& b) {
   if (!near(a.cpu_per_card, b.cpu_per_card, std::max(a.cpu_per_card, b.cpu_per_card) / kCpuPart)) {
     return false;
   }
+  if (!near(a.opening, b.opening, kRest)) return false;
   const auto same_rests = [](const Prices::CardRests& x, const Prices::CardRests& y) {
     return x.card_memory == y.card_memory &&
            std::equal(x.values.begin(), x.values.end(), y.values.begin(), y.values.end(),

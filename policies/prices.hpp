@@ -17,6 +17,11 @@ struct Prices {
   /// CPU that a card needs beside it to be of use, in milli; 0 = not known, or none.
   std::int64_t cpu_per_card = 0;
 
+  /// What the first pod on an idle node costs that others with several cards will miss, in
+  /// millionths of a card: the cube of their share of the demand. Where few pods want several cards
+  /// it is nothing, and nodes are filled as suits the others.
+  std::int64_t opening = 0;
+
   /// What the rest of a card is worth, for cards of one memory size. Requests for MiB are another
   /// part of a small card than of a large one, so every size has its own.
   struct CardRests {

@@ -65,6 +65,18 @@ TEST(LeastWasteTest, LeavesAKindOfNodeToThePodsThatNeedIt) {
   EXPECT_EQ(free - wanted, 8 * kFull / 10);
 }
 
+TEST(LeastWasteTest, OpensAnIdleNodeLastWherePodsWantSeveralCards) {
+  Prices what;
+  what.opening = kFull / 2;
+  const LeastWaste policy(prices(what));
+  const auto demand = pod(request(whole()));
+  EXPECT_EQ(policy.choose(demand, loaded_node({{0}, {1000}}))->score -
+                policy.choose(demand, loaded_node({{0}, {0}}))->score,
+            kFull / 2 + 50);  // and the node has half of its cards idle, not none
+  EXPECT_EQ(policy.choose(cpu_pod(1'000), loaded_node({{0}, {0}}))->score,
+            LeastWaste(prices()).choose(cpu_pod(1'000), loaded_node({{0}, {0}}))->score);
+}
+
 TEST(LeastWasteTest, PutsMuchMemoryBesideMuchCompute) {
   const LeastWaste policy(prices());
   auto state = loaded_node({{0}, {0}});

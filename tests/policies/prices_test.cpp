@@ -48,6 +48,15 @@ TEST_F(PricesTest, ACardNeedsLessWhereTheClusterHasLess) {
   EXPECT_EQ(learn().cpu_per_card, 5'000);
 }
 
+TEST_F(PricesTest, OpeningANodeCostsTheCubeOfTheDemandForSeveralCards) {
+  add_node("a", 64'000);
+  counter_.add(pod(request(whole(), 2)));
+  EXPECT_EQ(learn().opening, kFull);
+  counter_.add(pod(request(whole())));
+  counter_.add(pod(request(whole())));
+  EXPECT_EQ(learn().opening, kFull / 8);
+}
+
 TEST_F(PricesTest, MemoryRequestsAreCutFromEachSizeOfCard) {
   add_node("a", 64'000, 16'384);
   add_node("b", 64'000, 32'768);

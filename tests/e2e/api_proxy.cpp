@@ -7,8 +7,8 @@
 
 namespace tangram::e2e {
 
-ApiProxy::ApiProxy(const std::string& name)
-    : api_(open_api(environment().extender_kubeconfig)),
+ApiProxy::ApiProxy(const std::string& name, const std::string& rights)
+    : api_(open_api(rights.empty() ? environment().extender_kubeconfig : rights)),
       faults_(*api_, testing::FaultApi::Record::kNothing),
       kubeconfig_(environment().state / (name + ".kubeconfig")) {
   auto server = testing::ApiServer::start(faults_);

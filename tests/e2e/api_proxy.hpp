@@ -9,12 +9,13 @@
 
 namespace tangram::e2e {
 
-/// Stands between one extender and the API server, with the extender's rights, and breaks what a
+/// Stands between one extender, or agent, and the API server, with its rights, and breaks what a
 /// test tells it to break. Threads: safe.
 class ApiProxy {
  public:
-  /// @param name  of its kubeconfig
-  explicit ApiProxy(const std::string& name);
+  /// @param name    of its kubeconfig
+  /// @param rights  a kubeconfig; "" = the extender's
+  explicit ApiProxy(const std::string& name, const std::string& rights = "");
 
   [[nodiscard]] const std::string& kubeconfig() const { return kubeconfig_; }
   [[nodiscard]] testing::FaultPlan& plan() { return faults_.plan(); }

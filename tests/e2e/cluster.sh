@@ -164,7 +164,8 @@ stop_cluster() {
 
 # The identity of deploy/scheduler/rbac.yaml, with a token as a pod would have it.
 make_extender_identity() {
-  kubectl_admin apply -f "$repo_root/deploy/scheduler/rbac.yaml" >/dev/null
+  kubectl_admin apply -f "$repo_root/deploy/scheduler/rbac.yaml" \
+    -f "$repo_root/deploy/scheduler/policy.yaml" >/dev/null
   kubectl_admin --namespace tangram-system create token tangram-extender --duration 24h \
     >"$state/tangram-extender.token"
   chmod 600 "$state/tangram-extender.token"

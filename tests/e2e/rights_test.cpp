@@ -1,9 +1,8 @@
 // The least rights that work: without any verb of deploy/scheduler/rbac.yaml something breaks.
 
-#include "base/file.hpp"
-#include "kube/yaml_to_json.hpp"
 #include "tests/e2e/api_proxy.hpp"
 #include "tests/e2e/fixture.hpp"
+#include "tests/e2e/shipped_rights.hpp"
 
 #include <rapidjson/document.h>
 #include <rapidjson/stringbuffer.h>
@@ -19,7 +18,6 @@ namespace {
 using rapidjson::Document;
 using rapidjson::Value;
 
-constexpr const char* kRoles = "/apis/rbac.authorization.k8s.io/v1/";
 constexpr const char* kLease =
     "/apis/coordination.k8s.io/v1/namespaces/tangram-system/leases/tangram-extender";
 constexpr const char* kReplicaSets = "/apis/apps/v1/namespaces/default/replicasets";
@@ -44,6 +42,8 @@ const std::map<std::string, std::string> kBreaks = {
     {"pods patch", "labels its pod"},
 };
 
+constexpr const char* kFile = "deploy/scheduler/rbac.yaml";
+
 std::string to_text(const Value& value) {
   rapidjson::StringBuffer text;
   rapidjson::Writer<rapidjson::StringBuffer> writer(text);
@@ -51,65 +51,15 @@ std::string to_text(const Value& value) {
   return text.GetString();
 }
 
-/// The ClusterRole and the Role of the file, as they are applied.
-struct Role {
-  std::string path;
-  std::string rules;  ///< JSON
-};
-std::vector<Role> shipped_roles() {
-  const auto text = read_file(TANGRAM_SOURCE_DIR "/deploy/scheduler/rbac.yaml").value();
-  std::vector<Role> roles;
-  for (const auto& object : kube::yaml_to_json(text).value()) {
-    Document role;
-    role.Parse(object.json.c_str());
-    const std::string kind = role["kind"].GetString();
-    const std::string name = role["metadata"]["name"].GetString();
-    if (kind == "ClusterRole") {
-      roles.push_back({std::string(kRoles) + "clusterroles/" + name, to_text(role["rules"])});
-    } else if (kind == "Role") {
-      const std::string ns = role["metadata"]["namespace"].GetString();
-      roles.push_back(
-          {std::string(kRoles) + "namespaces/" + ns + "/roles/" + name, to_text(role["rules"])});
-    }
-  }
-  return roles;
-}
-
-/// One verb of one rule, and the rules without it.
-struct Right {
-  std::string name;
-  Role without;
-};
-std::vector<Right> shipped_rights() {
-  std::vector<Right> rights;
-  for (const Role& role : shipped_roles()) {
-    Document all;
-    all.Parse(role.rules.c_str());
-    for (rapidjson::SizeType r = 0; r < all.Size(); ++r) {
-      for (rapidjson::SizeType v = 0; v < all[r]["verbs"].Size(); ++v) {
-        Document rest;
-        rest.Parse(role.rules.c_str());
-        Value& verbs = rest[r]["verbs"];
-        const std::string name =
-            std::string(rest[r]["resources"][0].GetString()) + " " + verbs[v].GetString();
-        verbs.Erase(verbs.Begin() + v);
-        if (verbs.Empty()) rest.Erase(rest.Begin() + r);
-        rights.push_back({name, {role.path, to_text(rest)}});
-      }
-    }
-  }
-  return rights;
-}
-
 class RightsTest : public E2eTest {
  protected:
   ~RightsTest() override {
-    for (const Role& role : shipped_roles()) set(role);
+    for (const Role& role : shipped_roles(kFile)) set(role);
     cluster_.remove(kReplica);
     cluster_.remove(std::string(kReplicaSets) + "/stuck");
   }
 
-  void set(const Role& role) { cluster_.patch(role.path, "{\"rules\":" + role.rules + "}"); }
+  void set(const Role& role) { role.apply(cluster_); }
 
   /// Lets an extender do all it ever does. @returns the first thing it cannot do; "" = nothing
   std::string first_failure(const std::string& right) {
@@ -261,8 +211,8 @@ class RightsTest : public E2eTest {
 TEST_F(RightsTest, AreEnough) { EXPECT_EQ(first_failure(""), ""); }
 
 TEST_F(RightsTest, AreAllNeeded) {
-  const auto shipped = shipped_roles();
-  for (const Right& right : shipped_rights()) {
+  const auto shipped = shipped_roles(kFile);
+  for (const Right& right : shipped_rights(kFile)) {
     const auto breaks = kBreaks.find(right.name);
     ASSERT_NE(breaks, kBreaks.end()) << right.name << ": say here what needs it";
     set(right.without);

@@ -1,0 +1,35 @@
+#pragma once
+
+#include "tests/e2e/cluster.hpp"
+
+#include <string>
+
+namespace tangram::e2e {
+
+/// An agent's rights as deploy/node gives them: a pod of the agent's account on a node, and a token
+/// made for that pod, as kubelet fetches it.
+class AgentIdentity {
+ public:
+  /// @param node  which exists
+  AgentIdentity(Cluster& cluster, const std::string& node);
+  ~AgentIdentity();
+  AgentIdentity(const AgentIdentity&) = delete;
+  AgentIdentity& operator=(const AgentIdentity&) = delete;
+
+  [[nodiscard]] const std::string& kubeconfig() const { return kubeconfig_; }
+
+  /// rbac.yaml and policy.yaml, as shipped.
+  static void apply_rights();
+
+ private:
+  void remove() const;
+
+  Cluster& cluster_;
+  std::string pod_;
+  std::string kubeconfig_;
+};
+
+/// With a token of the agent's account that was made for no pod. @returns a kubeconfig
+[[nodiscard]] std::string agent_without_node();
+
+}  // namespace tangram::e2e

@@ -1,0 +1,213 @@
+// The least rights that work for an agent: without any verb of deploy/node/rbac.yaml something
+// breaks. The agent is the real program with a real API server; kubelet is a fake one, the cards
+// are a file's.
+
+#include "base/file.hpp"
+#include "tests/e2e/agent_identity.hpp"
+#include "tests/e2e/api_proxy.hpp"
+#include "tests/e2e/fixture.hpp"
+#include "tests/e2e/raw_json.hpp"
+#include "tests/e2e/shipped_rights.hpp"
+#include "tests/node/kubelet/fake_kubelet.hpp"
+#include "tests/testing/temp_folder.hpp"
+
+#include <functional>
+
+namespace tangram::e2e {
+namespace {
+
+constexpr const char* kFile = "deploy/node/rbac.yaml";
+constexpr const char* kNode = "/api/v1/nodes/node";
+constexpr const char* kEvents = "/apis/events.k8s.io/v1/namespaces/default/events";
+
+/// What breaks without a right; "resource verb" is its name.
+const std::map<std::string, std::string> kBreaks = {
+    {"nodes get", "finds out how the runtime is told of devices"},
+    {"nodes list", "publishes cards"},
+    {"nodes watch", "hears of changes"},
+    {"nodes patch", "publishes cards"},
+    {"nodes/status patch", "publishes capacities"},
+    {"pods get", "starts pods that the watch does not show yet"},
+    {"pods list", "publishes cards"},  // never less than the pods request: so it waits for them
+    {"pods watch", "hears of changes"},
+    {"events create", "writes events"},
+    {"events patch", "counts repeated events"},
+};
+
+/// An agent on a node that no machine stands behind, and its kubelet.
+class AgentAtWork {
+ public:
+  explicit AgentAtWork(const std::string& kubeconfig) {
+    const std::string cards = folder_.path() + "/cards.yaml";
+    if (!replace_file(cards, "{version: 1, cards: [{id: GPU-a, model: A100, memMiB: 1000}]}\n")) {
+      throw std::runtime_error("no file of cards");
+    }
+    kubelet_.start();
+    const auto program = std::filesystem::path(environment().extender).parent_path();
+    std::filesystem::remove(log_);
+    auto started = Process::start({(program / "tangram-node").string(),
+                                   "--node-name",
+                                   "node",
+                                   "--kubeconfig",
+                                   kubeconfig,
+                                   "--cards",
+                                   "file:" + cards,
+                                   "--kubelet-dir",
+                                   folder_.path(),
+                                   "--plugin-dir",
+                                   kubelet_.plugin_folder(),
+                                   "--cdi-dir",
+                                   folder_.path() + "/cdi",
+                                   "--nvidia-cdi-dirs",
+                                   folder_.path() + "/none",
+                                   "--state-dir",
+                                   folder_.path() + "/state",
+                                   "--run-dir",
+                                   folder_.path() + "/run",
+                                   "--listen",
+                                   "127.0.0.1:0"},
+                                  log_);
+    if (!started) throw std::runtime_error(started.error().message);
+    process_ = std::move(*started);
+  }
+
+  bool running() { return process_->running(); }
+  testing::FakeKubelet& kubelet() { return kubelet_; }
+  [[nodiscard]] std::string log() const {
+    const auto text = read_file(log_.string());
+    return text ? *text : "";
+  }
+
+ private:
+  const std::filesystem::path log_ = environment().state / "logs" / "agent-rights.log";
+  testing::TempFolder folder_;
+  testing::FakeKubelet kubelet_{folder_.path(), 1};
+  std::optional<Process> process_;
+};
+
+class AgentRightsTest : public E2eTest {
+ protected:
+  AgentRightsTest() { AgentIdentity::apply_rights(); }
+  ~AgentRightsTest() override {
+    for (const Role& role : shipped_roles(kFile)) role.apply(cluster_);
+  }
+
+  /// Lets an agent do all it ever does. @returns the first thing it cannot do; "" = nothing
+  std::string first_failure(const std::string& right) {
+    cluster_.clear();
+    cluster_.remove(kEvents);
+    cluster_.add_nodes({node_with_cards("node", 0)});
+    cluster_.patch(kNode, R"({"metadata":{"annotations":{"tangram.dev/cards":null}}})");
+    cluster_.patch(std::string(kNode) + "/status",
+                   R"({"status":{"nodeInfo":{"kubeletVersion":"v1.36.3",)"
+                   R"("containerRuntimeVersion":"containerd://2.1.9"}}})");
+    const AgentIdentity identity(cluster_, "node");
+    ApiProxy proxy("agent-rights", identity.kubeconfig());
+    // As a server without streaming lists answers, so that LIST is needed.
+    if (right.ends_with(" list")) {
+      proxy.plan().add({.match = {.watch = true},
+                        .fault = {.kind = testing::Fault::Kind::kAnswer, .status = 422},
+                        .times = 2});
+    }
+    AgentAtWork agent(proxy.kubeconfig());
+    if (!eventually([&] { return agent.kubelet().slots() > 0 || !agent.running(); }) ||
+        !agent.running()) {
+      return "finds out how the runtime is told of devices";
+    }
+    const auto shows = [&](const char* text) {
+      return cluster_.get(kNode).find(text) != std::string::npos;
+    };
+    if (!eventually([&] { return shows("GPU-a"); })) return "publishes cards";
+    if (!eventually([&] { return shows("tangram.dev/gpu-mem-mib"); })) {
+      return "publishes capacities";
+    }
+    // What cannot be watched is listed again and again instead: it works, badly.
+    if (agent.log().find("cannot watch resource") != std::string::npos) return "hears of changes";
+    return first_failure_of_starts(proxy, agent);
+  }
+
+ private:
+  std::string first_failure_of_starts(ApiProxy& proxy, AgentAtWork& agent) {
+    const auto wrong = bound("wrong");
+    EXPECT_EQ(agent.kubelet().admit(wrong), "");
+    // The watch brings it, or it is asked for; either way it is refused for good.
+    const auto refused = [&] {
+      return agent.kubelet().start_container(wrong).find("no grant") != std::string::npos;
+    };
+    const bool by_watch = eventually([&] { return knows_of(agent, wrong) && refused(); });
+    if (!by_watch) return "starts containers";
+    if (!eventually([&] { return events_of("wrong").find("CannotStart") != std::string::npos; })) {
+      return "writes events";
+    }
+    const auto counted = [&] {
+      return refused() && events_of("wrong").find("\"series\"") != std::string::npos;
+    };
+    if (!eventually(counted)) return "counts repeated events";
+    proxy.plan().add({.match = {.path_starts = "/api/v1/pods", .watch = true},
+                      .fault = {.kind = testing::Fault::Kind::kAnswer, .status = 500}});
+    proxy.server().cut_watches();
+    const auto unseen = bound("unseen");
+    EXPECT_EQ(agent.kubelet().admit(unseen), "");
+    const std::string told = agent.kubelet().start_container(unseen);
+    if (told.find("cannot get resource") != std::string::npos) {
+      return "starts pods that the watch does not show yet";
+    }
+    EXPECT_NE(told.find("no grant"), std::string::npos) << told;
+    return "";
+  }
+
+  /// A pod that was bound past Tangram: it can never start, and is told so.
+  testing::FakeKubelet::Owner bound(const std::string& name) {
+    PodSpec pod = fraction_pod(name, "0.5");
+    pod.node = "node";
+    cluster_.add_pods({pod});
+    const auto made = parse_json(cluster_.get(Cluster::pod_path(name)));
+    return {.uid = text_of(made["metadata"], "uid"), .ns = "default", .pod = name};
+  }
+
+  /// Without the right to get pods only the watch tells of one.
+  static bool knows_of(AgentAtWork& agent, const testing::FakeKubelet::Owner& owner) {
+    return agent.kubelet().start_container(owner).find("not yet") == std::string::npos;
+  }
+
+  std::string events_of(const std::string& pod) {
+    const auto list = parse_json(cluster_.get(kEvents));
+    std::string found;
+    for (const auto& event : list["items"].GetArray()) {
+      if (text_of(event["regarding"], "name") != pod) continue;
+      found += text_of(event, "reason") + (event.HasMember("series") ? "\"series\"" : "");
+    }
+    return found;
+  }
+
+  static bool eventually(const std::function<bool()>& holds) {
+    const auto deadline = TimePoint::clock::now() + kPatience;
+    while (!holds()) {
+      if (TimePoint::clock::now() > deadline) return false;
+      std::this_thread::sleep_for(50ms);  // it is asked over HTTP, which wakes nobody
+    }
+    return true;
+  }
+
+  static constexpr std::chrono::seconds kPatience{10};
+};
+
+TEST_F(AgentRightsTest, AreEnough) { EXPECT_EQ(first_failure(""), ""); }
+
+TEST_F(AgentRightsTest, AreAllNeeded) {
+  const auto shipped = shipped_roles(kFile);
+  for (const Right& right : shipped_rights(kFile)) {
+    const auto breaks = kBreaks.find(right.name);
+    ASSERT_NE(breaks, kBreaks.end()) << right.name << ": say here what needs it";
+    right.without.apply(cluster_);
+    const std::string failure = first_failure(right.name);
+    EXPECT_EQ(failure, breaks->second) << "without " << right.name;
+    Figures("agent_rights")
+        .add("without", "\"" + right.name + "\"")
+        .add("breaks", "\"" + failure + "\"");
+    for (const Role& role : shipped) role.apply(cluster_);
+  }
+}
+
+}  // namespace
+}  // namespace tangram::e2e

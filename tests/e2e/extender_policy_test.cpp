@@ -1,0 +1,73 @@
+// What deploy/scheduler/policy.yaml lets the extender's token change of pods: one label of its own.
+
+#include "tests/e2e/fixture.hpp"
+#include "tests/e2e/kubectl.hpp"
+#include "tests/e2e/raw_json.hpp"
+
+namespace tangram::e2e {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr const char* kExtender = "system:serviceaccount:tangram-system:tangram-extender";
+constexpr const char* kOtherImage =
+    R"([{"op":"replace","path":"/spec/containers/0/image","value":"evil"}])";
+const std::string kPods = "/api/v1/namespaces/tangram-system/pods";
+
+class ExtenderPolicyTest : public E2eTest {
+ protected:
+  ExtenderPolicyTest() {
+    for (const char* name : {"own", "agent"}) make(name);
+    // The policy is applied with the rights; the API server reads it when it likes.
+    const auto deadline = TimePoint::clock::now() + 30s;
+    while (patch("own", R"({"metadata":{"labels":{"probe":"1"}}})").done()) {
+      if (TimePoint::clock::now() > deadline) throw std::runtime_error("no policy is in force");
+      patch("own", R"({"metadata":{"labels":{"probe":null}}})");
+      std::this_thread::sleep_for(50ms);
+    }
+  }
+  ~ExtenderPolicyTest() override {
+    for (const char* name : {"own", "agent"}) cluster_.remove(kPods + "/" + name);
+  }
+
+  void make(const std::string& name) {
+    cluster_.remove(kPods + "/" + name);
+    cluster_.create(kPods, R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":")" + name +
+                               R"("},"spec":{"schedulerName":"nobody","containers":[)"
+                               R"({"name":"main","image":"good"}]}})");
+  }
+
+  /// In the name of the extender, with the token of the pod "own".
+  static KubectlAnswer patch(const std::string& pod, const std::string& text) {
+    const std::string type = text.starts_with('[') ? "--type=json" : "--type=merge";
+    return kubectl({"--as-user-extra", "authentication.kubernetes.io/pod-name=own", "--namespace",
+                    "tangram-system", "patch", "pod", pod, type, "-p", text},
+                   "", kExtender);
+  }
+  static void expect_refused(const std::string& pod, const std::string& merge,
+                             const std::string& why) {
+    const auto answer = patch(pod, merge);
+    EXPECT_FALSE(answer.done()) << merge;
+    EXPECT_THAT(answer.text, HasSubstr(why)) << merge;
+  }
+};
+
+TEST_F(ExtenderPolicyTest, ItsRoleAndNothingElse) {
+  EXPECT_TRUE(patch("own", R"({"metadata":{"labels":{"tangram.dev/role":"leader"}}})").done());
+  EXPECT_TRUE(patch("own", R"({"metadata":{"labels":{"tangram.dev/role":null}}})").done());
+  expect_refused("own", R"({"metadata":{"labels":{"app":"x"}}})", "tangram.dev/role only");
+  expect_refused("own", R"({"metadata":{"annotations":{"x":"y"}}})", "a label only");
+  expect_refused("own", R"({"metadata":{"finalizers":["example.com/x"]}})", "a label only");
+  expect_refused("own", kOtherImage, "may not change what a pod runs");
+}
+
+TEST_F(ExtenderPolicyTest, NoPodButItsOwn) {
+  const std::string before = cluster_.get(kPods + "/agent");
+  expect_refused("agent", R"({"metadata":{"labels":{"tangram.dev/role":"leader"}}})",
+                 "no pod but its own");
+  expect_refused("agent", kOtherImage, "denied");
+  EXPECT_EQ(cluster_.get(kPods + "/agent"), before);
+}
+
+}  // namespace
+}  // namespace tangram::e2e

@@ -1,0 +1,27 @@
+#pragma once
+
+#include "tests/e2e/cluster.hpp"
+
+#include <string>
+#include <vector>
+
+/// Files of ours with rights, taken apart: for tests that take them away one by one.
+namespace tangram::e2e {
+
+/// The rules of a ClusterRole or a Role, as they are applied.
+struct Role {
+  std::string path;
+  std::string rules;  ///< JSON
+  void apply(Cluster& cluster) const;
+};
+/// @param file  below the tree's root
+[[nodiscard]] std::vector<Role> shipped_roles(const std::string& file);
+
+/// One verb of one rule, and the rules without it.
+struct Right {
+  std::string name;  ///< "pods list"
+  Role without;
+};
+[[nodiscard]] std::vector<Right> shipped_rights(const std::string& file);
+
+}  // namespace tangram::e2e

@@ -30,7 +30,8 @@ struct WasteWeights {
 ///   - W_balance  half the difference of the card's free compute and free memory shares: what is
 ///                left of the one without the other
 ///   - W_kind     cards taken x pressure on this kind of node by pods that cannot go elsewhere
-///   - W_open     for the first pod on an idle node of several cards: the cube of the share of demand
+///   - W_open     for the first pod on an idle node of several cards: the cube of the share of
+///   demand
 ///                that wants several cards of one node
 /// Ties, too small to outweigh a thousandth of a card: the fullest card, then the node with the
 /// least part of its compute idle. Whole cards are taken close together (see topology.hpp).

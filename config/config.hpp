@@ -66,7 +66,7 @@ struct Config {
 
   struct Scheduler {
     /// Not checked here: the policies know their names. See policies::PolicySet::find.
-    std::string policy = "fragmentation";
+    std::string policy = "least-waste";
     int short_list = 8;
     std::chrono::milliseconds hold_ttl{3'000};
     std::chrono::milliseconds assume_ttl{70'000};

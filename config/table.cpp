@@ -508,11 +508,11 @@ Section fragmentation_section() {
   using Part = Config::Fragmentation;
   return {
       "fragmentation",
-      "The pods that the policy \"fragmentation\" expects.",
+      "The pods that the policies \"fragmentation\" and \"least-waste\" expect.",
       {{"workload_file",
-        "A CSV of expected pods with the columns name, cpu_milli, memory_mib, num_gpu, gpu_milli "
-        "and gpu_spec; \"\" = learn from the pods that come. A relative path starts at the working "
-        "directory.",
+        "For \"fragmentation\": a CSV of expected pods with the columns name, cpu_milli, memory_mib, "
+        "num_gpu, gpu_milli and gpu_spec; \"\" = learn from the pods that come. A relative path starts "
+        "at the working directory.",
         free_text<kPart, &Part::workload_file, true>("a path, or \"\" to learn")},
        {"learn_window_pods", "How many of the latest pods are learned from.",
         number<kPart, &Part::learn_window_pods>(

@@ -25,7 +25,7 @@ struct PolicyOptions {
 };
 
 /// The policy that is used where neither the pod nor the configuration names one.
-inline constexpr std::string_view kDefaultPolicy = "fragmentation";
+inline constexpr std::string_view kDefaultPolicy = "least-waste";
 
 /// Every policy's name, for messages and help.
 [[nodiscard]] const std::vector<std::string_view>& policy_names();

@@ -36,7 +36,7 @@ std::string milli_of(const std::string& pod, int container, const char* list = "
 
 TEST(LimitRangeTest, GivesWayToWhatTheRequestCounts) {
   for (const auto& [fraction, milli] :
-       {std::pair{"0.25", "250"}, {"0.5", "500"}, {"0.75", "750"}}) {
+       {std::pair{"0.25", "250"}, std::pair{"0.5", "500"}, std::pair{"0.75", "750"}}) {
     const std::string pod = Webhook().mutated(
         limited_pod(std::string("tangram.dev/gpu-fraction: \"") + fraction + "\"", kSaid));
     for (const char* list : {"limits", "requests"}) EXPECT_EQ(milli_of(pod, 0, list), milli);

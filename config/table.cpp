@@ -506,27 +506,28 @@ Section grants_section() {
 Section fragmentation_section() {
   constexpr auto kPart = &Config::fragmentation;
   using Part = Config::Fragmentation;
-  return {
-      "fragmentation",
-      "The pods that the policies \"fragmentation\" and \"least-waste\" expect.",
-      {{"workload_file",
-        "For \"fragmentation\": a CSV of expected pods with the columns name, cpu_milli, memory_mib, "
-        "num_gpu, gpu_milli and gpu_spec; \"\" = learn from the pods that come. A relative path starts "
-        "at the working directory.",
-        free_text<kPart, &Part::workload_file, true>("a path, or \"\" to learn")},
-       {"learn_window_pods", "How many of the latest pods are learned from.",
-        number<kPart, &Part::learn_window_pods>(
-            {100, "fewer say little about the next ones"},
-            {1'000'000,
-             "each takes about a hundred bytes and is counted again at every learning"})},
-       {"relearn_every_pods", "After how many new pods the expectation is made anew.",
-        number<kPart, &Part::relearn_every_pods>(
-            {1, "at each pod"}, {1'000'000, "the largest window that can be learned from"})},
-       {"coverage_percent",
-        "The most frequent kinds of pods that make up this share of all are expected, the rest "
-        "left out; 95 in the published policy.",
-        number<kPart, &Part::coverage_percent>({1, "something has to be expected"},
-                                               {100, "all of them"})}}};
+  return {"fragmentation",
+          "The pods that the policies \"fragmentation\" and \"least-waste\" expect.",
+          {{"workload_file",
+            "For \"fragmentation\": a CSV of expected pods with the columns name, cpu_milli, "
+            "memory_mib, "
+            "num_gpu, gpu_milli and gpu_spec; \"\" = learn from the pods that come. A relative "
+            "path starts "
+            "at the working directory.",
+            free_text<kPart, &Part::workload_file, true>("a path, or \"\" to learn")},
+           {"learn_window_pods", "How many of the latest pods are learned from.",
+            number<kPart, &Part::learn_window_pods>(
+                {100, "fewer say little about the next ones"},
+                {1'000'000,
+                 "each takes about a hundred bytes and is counted again at every learning"})},
+           {"relearn_every_pods", "After how many new pods the expectation is made anew.",
+            number<kPart, &Part::relearn_every_pods>(
+                {1, "at each pod"}, {1'000'000, "the largest window that can be learned from"})},
+           {"coverage_percent",
+            "The most frequent kinds of pods that make up this share of all are expected, the rest "
+            "left out; 95 in the published policy.",
+            number<kPart, &Part::coverage_percent>({1, "something has to be expected"},
+                                                   {100, "all of them"})}}};
 }
 
 Section bestfit_section() {

@@ -64,7 +64,7 @@ TEST_P(ShippedWebhookTest, CallsWhatIsServedAndNothingOfTheClustersOwn) {
     EXPECT_LE(std::stoi(at(webhook, "timeoutSeconds")), fails ? 5 : 2);
     EXPECT_NE(at(webhook, "namespaceSelector")
                   .find(R"("operator":"NotIn","values":["kube-system","tangram-system",)"
-                        R"("gpu-operator"])"),
+                        R"("gpu-operator","nvidia-gpu-operator"])"),
               std::string::npos);
   }
 }

@@ -159,7 +159,7 @@ TEST_F(SecretsTest, TheExtenderSaysNone) {
        "grants.public_keys=" + file("grant.pub"), "--set", "grants.required=true"});
   ASSERT_TRUE(says("listens on 127.0.0.1:")) << said();
   const auto port = port_behind("listens on 127.0.0.1:");
-  ASSERT_TRUE(eventually([&] { return page(port, "/readyz") == "ok"; })) << said();
+  ASSERT_TRUE(eventually([&] { return page(port, "/readyz") == "ok\n"; })) << said();
   extender::HttpClient scheduler;
   ASSERT_TRUE(scheduler.connect("127.0.0.1", port));
   const auto bound = scheduler.request(

@@ -96,8 +96,6 @@ std::vector<WrongPod> of_resources() {
             "1}}}], containers: [{name: main, image: i}]}"),
       wrong("aggregate-alone", {}, {"tangram.dev/gpu-milli", "\"main\""},
             with_limits("tangram.dev/gpu-milli: 500")),
-      wrong("aggregate-that-differs", {kFraction}, {"tangram.dev/gpu-milli", "500"},
-            with_limits("tangram.dev/gpu-milli: 100")),
       wrong("takes-all-cards", {kFraction}, {"NVIDIA_VISIBLE_DEVICES", "\"main\"", "remove"},
             "{containers: [{name: main, image: i, env: [{name: NVIDIA_VISIBLE_DEVICES, value: "
             "all}]}]}"),

@@ -56,7 +56,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(is_json(encode_review(request->uid, answer)));
   }
   if (request->pod && request->old_pod) {
-    const Mutation mutation = mutate_ephemeral(*request->pod, *request->old_pod);
+    const Mutation mutation = mutate_ephemeral(*request->pod, *request->old_pod, kSettings);
     require(mutation.patch.empty() || is_json(mutation.patch));
   }
   answer = validate(*request, kSettings, {model::kMilliResource, model::kMemoryResource});

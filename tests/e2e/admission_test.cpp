@@ -81,6 +81,17 @@ TEST_F(AdmissionTest, AnAnnotationAloneIsEnough) {
   expect_books_right(webhook_.extender());
 }
 
+TEST_F(AdmissionTest, AggregatesFollowTheAnnotationsWhateverStoodThere) {
+  const auto shown = kubectl(
+      {"create", "--dry-run=server", "-o", "yaml", "-f", "-"},
+      "apiVersion: v1\nkind: Pod\nmetadata:\n  name: differs\n  annotations: "
+      "{tangram.dev/gpu-fraction: \"0.5\"}\nspec: {containers: [{name: main, image: i, resources: "
+      "{limits: {tangram.dev/gpu-milli: 100}}}]}\n");
+  EXPECT_TRUE(shown.done()) << shown.text;
+  EXPECT_THAT(shown.text, HasSubstr("tangram.dev/gpu-milli: \"500\""));
+  EXPECT_THAT(shown.text, Not(HasSubstr("\"100\"")));
+}
+
 TEST_F(AdmissionTest, RefusesWrongPodsAndSaysWhatToWrite) {
   int refused = 0;
   for (const WrongPod& wrong : wrong_pods()) {

@@ -199,8 +199,10 @@ TEST_F(QuotaTest, ALimitRangeBoundsOnePod) {
   std::cout << "--- more\n" << more.text << std::flush;
   EXPECT_FALSE(more.done());
   EXPECT_THAT(more.text, HasSubstr("maximum tangram.dev/gpu-milli usage per Pod is 500"));
+  // Kubernetes' rule, which docs/quota.md tells: with a maximum, every pod needs a limit.
   const auto plain = create("plain", {});
   std::cout << "--- plain\n" << plain.text << std::flush;
+  EXPECT_FALSE(plain.done());
 }
 
 }  // namespace

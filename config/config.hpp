@@ -41,6 +41,7 @@ struct Config {
     int max_bodies_mib = 256;
     std::chrono::seconds drain_timeout{20};
     bool plaintext = false;
+    bool anyone_may_bind = false;
     friend bool operator==(const Server&, const Server&) = default;
   };
 

@@ -19,6 +19,15 @@ std::optional<std::string> listens_in_the_open(const Config& config) {
          "want it so with server.plaintext: true";
 }
 
+std::optional<std::string> listens_to_anyone(const Config& config) {
+  const bool tls = !config.tls.certificate.empty();
+  const bool asks = !config.tls.client_ca.empty() || config.server.anyone_may_bind;
+  if (is_loopback(config.server.listen) || !tls || asks) return std::nullopt;
+  return "is beyond loopback and asks nobody who he is: everybody who reaches it could bind pods; "
+         "write the path of the authority that signs kube-scheduler's certificate into "
+         "tls.client_ca, or say that you want it so with server.anyone_may_bind: true";
+}
+
 std::optional<std::string> plaintext_with_certificate(const Config& config) {
   if (!config.server.plaintext || config.tls.certificate.empty()) return std::nullopt;
   return "is true and tls.certificate is given, so the server would not be plain; leave out one of "
@@ -161,6 +170,10 @@ const std::vector<Relation>& relations() {
        "server.listen is on loopback, or tls.certificate is given, or server.plaintext is true: "
        "nothing that can bind pods is open to a network by oversight.",
        listens_in_the_open},
+      {"server.listen", "tls.client_ca",
+       "server.listen is on loopback, or plain on purpose, or tls.client_ca is given, or "
+       "server.anyone_may_bind is true: TLS alone does not say who calls.",
+       listens_to_anyone},
       {"server.plaintext", "tls.certificate",
        "server.plaintext is true only without tls.certificate.", plaintext_with_certificate},
       {"server.max_bodies_mib", "server.max_body_mib",

@@ -242,12 +242,13 @@ Section server_section() {
             {5, "kube-scheduler itself waits for 5 s by default"},
             {600, "a stalled client must not hold a connection for longer"})},
        {"max_connections",
-        "Connections at one time. One more makes the one go that has waited longest for its "
-        "client, first of those that never got an answer, last of those with a verified "
-        "certificate; where all are being answered, it gets 503.",
+        "Connections at one time. One more makes another go that waits for its client: of the "
+        "address that has most, first those that have got no answer for a while; of verified "
+        "clients "
+        "none while there are others. Where all are being answered, it gets 503.",
         number<kPart, &Part::max_connections>(
             {16, "kube-scheduler opens one for each bind in flight"},
-            {65'536, "each costs a file descriptor, and up to 100 KiB with TLS"})},
+            {16'384, "each costs a file descriptor, and up to 100 KiB with TLS"})},
        {"max_bodies_mib",
         "Memory for the bodies of all connections together, requests that have arrived and answers "
         "that were not taken yet; what does not fit gets 503. The first 64 KiB of each are free, "
@@ -266,7 +267,11 @@ Section server_section() {
         "true = listen beyond loopback without TLS: everybody who reaches the address can bind "
         "pods, and everybody on the way can read and change what is said. For a trial, or behind "
         "something that does TLS.",
-        yes_or_no<kPart, &Part::plaintext>()}}};
+        yes_or_no<kPart, &Part::plaintext>()},
+       {"anyone_may_bind",
+        "true = listen beyond loopback with TLS and without tls.client_ca: everybody who reaches "
+        "the address can bind pods. For networks in which nobody but kube-scheduler does.",
+        yes_or_no<kPart, &Part::anyone_may_bind>()}}};
 }
 
 Section tls_section() {
@@ -284,11 +289,13 @@ Section tls_section() {
        {"key", "The certificate's key, not encrypted.", free_text<kPart, &Part::key, true>(kPath)},
        {"client_ca",
         "The authorities that vouch for clients: the verbs are for those alone whose certificate "
-        "is signed by one of them. \"\" = for everybody. Pages are for everybody either way, and "
-        "the webhook asks nobody.",
+        "is signed by one of them, and pages that tell of pods for those and for whoever comes by "
+        "kubectl port-forward. \"\" = both are for everybody. Probes and scrapes, and the webhook, "
+        "ask nobody.",
         free_text<kPart, &Part::client_ca, true>(kPath)},
        {"client_names",
-        "Whom of those: common names or DNS names, separated by commas; \"\" = all. Name "
+        "Which of those may call the verbs: common names or DNS names, separated by commas; \"\" = "
+        "all. Name "
         "system:kube-scheduler where client_ca is the cluster's own, which signs for many.",
         free_text<kPart, &Part::client_names, true>("names, separated by commas, or \"\" for all")},
        {"handshake_timeout_s", "How long a TLS handshake may take.",

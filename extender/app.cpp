@@ -244,7 +244,7 @@ Result<void> App::listen(const config::Config& config) {
     serve_metrics(*metrics, at_once);
   } else {
     serve_metrics(*server,
-                  [this](PageQueue::Page page) { return pages_.in_turn(std::move(page)); });
+                  [this](PageQueue::Page page) { return scrapes_.in_turn(std::move(page)); });
   }
   if (parts_.more_routes) parts_.more_routes(*server);
   return listeners_.open(config, parts_.clock, server, webhook, metrics);
@@ -321,6 +321,7 @@ void App::stop() {
   if (leadership_) leadership_->stop();
   bind_queue_.drain();
   pages_.drain();
+  scrapes_.drain();
   if (events_) events_->flush(kLastWords);
   const std::array threads{&node_thread_, &pod_thread_, &budget_thread_, &settle_thread_};
   for (std::jthread* thread : threads) thread->request_stop();

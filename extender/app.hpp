@@ -142,6 +142,7 @@ class App {
   const std::chrono::milliseconds bind_timeout_;
   WorkQueue bind_queue_;
   PageQueue pages_;
+  PageQueue scrapes_;  ///< so that who asks for pages does not keep metrics away
   std::unique_ptr<Leadership> leadership_;  ///< null = the only replica
   Listeners listeners_;
   std::atomic<bool> stopping_{false};

@@ -9,6 +9,8 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <utility>
 
 /// The connections of one server, and which of them must go where there are too many. Internal to
 /// the server.
@@ -20,14 +22,15 @@ class HttpConnection {
  public:
   using Instant = std::chrono::steady_clock::time_point;
 
-  /// How much a client has shown, least first.
+  /// How much a client has shown.
   enum class Standing : std::uint8_t {
     kUnproven,  ///< it never got an answer
     kServed,    ///< it did
     kVerified,  ///< its certificate is vouched for
   };
 
-  HttpConnection() = default;
+  /// @param origin  whose it is: connections of one origin compete with each other first
+  explicit HttpConnection(std::string origin) : origin_(std::move(origin)) {}
   virtual ~HttpConnection() = default;
   HttpConnection(const HttpConnection&) = delete;
   HttpConnection& operator=(const HttpConnection&) = delete;
@@ -37,18 +40,18 @@ class HttpConnection {
   /// Ends the connection at once.
   virtual void cut() = 0;
 
+  [[nodiscard]] const std::string& origin() const { return origin_; }
   [[nodiscard]] Standing standing() const { return standing_; }
   /// Since when it waits for its client, to send or to take something; Instant::max() = it does
   /// not.
   [[nodiscard]] Instant waits_since() const { return Instant(Instant::duration(waits_since_)); }
 
  protected:
-  void rise_to(Standing standing) {
-    if (standing > standing_) standing_ = standing;
-  }
+  void stand(Standing standing) { standing_ = standing; }
   void waits_from(Instant since) { waits_since_ = since.time_since_epoch().count(); }
 
  private:
+  const std::string origin_;
   std::atomic<Standing> standing_ = Standing::kUnproven;
   std::atomic<Instant::rep> waits_since_ = Instant::max().time_since_epoch().count();
 };
@@ -57,6 +60,11 @@ class HttpConnection {
 class HttpConnections {
  public:
   using Pointer = std::shared_ptr<HttpConnection>;
+  using Instant = HttpConnection::Instant;
+
+  /// A newcomer has so long to get its first answer before it counts as one that stalls: a
+  /// handshake and a request take a few round trips.
+  static constexpr std::chrono::seconds kGrace{2};
 
   explicit HttpConnections(std::size_t most) : most_(most) {}
 
@@ -65,10 +73,13 @@ class HttpConnections {
     kTurnAway,  ///< answer 503
     kNone,      ///< close without a word
   };
-  /// What becomes of a newcomer. Where all places are taken, the connection of the lowest standing
-  /// that has waited longest for its client is cut: so stalled clients, however many, lose their
-  /// places to those that talk, and the longest idle go first.
-  Place reserve();
+  /// What becomes of a newcomer. Where all places are taken, one of the strangers that wait for
+  /// their clients is cut, of the origin that has most of them: first one that has got no answer
+  /// within kGrace, then one that has got one, then any; of equals, the one that has waited
+  /// longest. A verified client is cut only where there are no strangers. So one host cannot take
+  /// the places of others, and, among clients of one origin, those that stall lose theirs to those
+  /// that talk.
+  Place reserve(Instant now);
 
   /// @returns false if close() came first: the connection must not begin
   bool add(const Pointer& connection, Place place);
@@ -89,13 +100,16 @@ class HttpConnections {
 
  private:
   enum class State : std::uint8_t { kServed, kTurnedAway, kEvicted };
+  using All = std::map<Pointer, State>;
+
   [[nodiscard]] std::size_t count(State state) const;
-  bool evict_one();
+  [[nodiscard]] std::string largest_origin() const;
+  bool evict_one(Instant now);
 
   const std::size_t most_;
   mutable std::mutex mutex_;
   std::condition_variable ended_;
-  std::map<Pointer, State> all_;
+  All all_;
   std::array<std::size_t, 3> by_state_{};
   bool closed_ = false;
   std::uint64_t turned_away_ = 0;

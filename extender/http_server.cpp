@@ -13,6 +13,7 @@
 #include <boost/asio/strand.hpp>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <exception>
 #include <limits>
 #include <mutex>
@@ -42,6 +43,25 @@ void log_exception(std::string_view where, const std::exception_ptr& thrown) {
   } catch (...) {
     spdlog::error("{} ended by an unknown exception", where);
   }
+}
+
+/// Whom a connection belongs to: an IPv4 address, or the half of an IPv6 one that says which
+/// network, for a host may have the other half as it likes.
+HttpPeer peer_of(const tcp::socket& socket) {
+  error_code error;
+  const auto endpoint = socket.remote_endpoint(error);
+  if (error) return {};
+  auto address = endpoint.address();
+  if (address.is_v6() && address.to_v6().is_v4_mapped()) {
+    address = net::ip::make_address_v4(net::ip::v4_mapped, address.to_v6());
+  }
+  HttpPeer peer{.origin = address.to_string(), .local = address.is_loopback()};
+  if (address.is_v6() && !peer.local) {
+    auto bytes = address.to_v6().to_bytes();
+    std::fill(bytes.begin() + bytes.size() / 2, bytes.end(), std::uint8_t{0});
+    peer.origin = net::ip::make_address_v6(bytes).to_string() + "/64";
+  }
+  return peer;
 }
 
 /// The first thing wrong with the options; "" if nothing is.
@@ -89,6 +109,7 @@ struct HttpServer::Impl {
   void stop();
 
   net::awaitable<void> accept_loop();
+  void try_to_admit(tcp::socket socket);
   void admit(tcp::socket socket);
   template <class Session>
   void serve(const std::shared_ptr<Session>& session, HttpConnections::Place place);
@@ -136,7 +157,7 @@ net::awaitable<void> HttpServer::Impl::accept_loop() {
     co_await acceptor.async_accept(socket, net::redirect_error(net::use_awaitable, error));
     if (!error) {
       wait = kFirstBackoff;
-      admit(std::move(socket));
+      try_to_admit(std::move(socket));
     } else if (!context.stopping) {
       spdlog::warn("cannot accept a connection on port {}: {}; next try in {} ms", port,
                    error.message(), wait.count());
@@ -147,19 +168,33 @@ net::awaitable<void> HttpServer::Impl::accept_loop() {
   }
 }
 
+/// One connection that cannot be served, for want of memory for instance, must not be the last.
+void HttpServer::Impl::try_to_admit(tcp::socket socket) {
+  try {
+    admit(std::move(socket));
+  } catch (...) {
+    log_exception("taking a connection in was", std::current_exception());
+  }
+}
+
 void HttpServer::Impl::admit(tcp::socket socket) {
   error_code ignored;
   socket.set_option(tcp::no_delay(true), ignored);  // a response is one write: nothing to collect
   ++accepted;
-  const auto place = connections.reserve();
+  const auto place = connections.reserve(std::chrono::steady_clock::now());
   if (place == HttpConnections::Place::kNone) return;
   const bool turn_away = place == HttpConnections::Place::kTurnAway;
+  HttpPeer peer = peer_of(socket);
   if (!context.options.tls) {
-    return serve(std::make_shared<PlainSession>(std::move(socket), context, turn_away), place);
+    return serve(
+        std::make_shared<PlainSession>(std::move(socket), context, turn_away, std::move(peer)),
+        place);
   }
+  peer.trust = context.options.tls->trust();  // before the context, so that a change is seen
   const auto identity = context.options.tls->context();
   net::ssl::stream<tcp::socket> stream(std::move(socket), *identity);
-  serve(std::make_shared<TlsSession>(std::move(stream), context, turn_away), place);
+  serve(std::make_shared<TlsSession>(std::move(stream), context, turn_away, std::move(peer)),
+        place);
 }
 
 template <class Session>

@@ -7,6 +7,8 @@
 #include "extender/http_stream.hpp"
 #include "extender/http_types.hpp"
 #include "extender/http_writer.hpp"
+#include "extender/tls/handshake_log.hpp"
+#include "extender/tls/identity.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -43,6 +45,7 @@ struct HttpSessionContext {
   std::atomic<std::uint64_t> requests = 0;           ///< handed to the handler
   std::atomic<std::uint64_t> bodies_refused = 0;     ///< answered 503 for want of memory
   std::atomic<std::uint64_t> handshakes_failed = 0;  ///< or not ended in time
+  tls::HandshakeLog handshake_log;
 };
 
 /// Per read. Large enough for a name-only filter call in one go.
@@ -51,6 +54,13 @@ inline constexpr std::size_t kReadBytes = 16'384;
 /// How long to read and discard after a last response, so that the client sees it and stops:
 /// a socket closed with unread data resets the connection, and the response may be lost.
 inline constexpr std::chrono::milliseconds kLingerTime{2'000};
+
+/// Who is at the other end, as far as the network knows.
+struct HttpPeer {
+  std::string origin;              ///< see HttpConnection
+  bool local = false;              ///< on this machine, or in this pod
+  tls::Identity::Trust trust = 0;  ///< not newer than the one that the handshake goes by
+};
 
 /// Serves the requests of one connection, one after the other.
 ///
@@ -66,7 +76,7 @@ class HttpSession final : public HttpConnection,
                           public std::enable_shared_from_this<HttpSession<Stream>> {
  public:
   /// @param turn_away  answer the first request with 503, whatever it asks
-  HttpSession(Stream stream, HttpSessionContext& context, bool turn_away);
+  HttpSession(Stream stream, HttpSessionContext& context, bool turn_away, HttpPeer peer = {});
 
   [[nodiscard]] net::any_io_executor executor() { return stream_.get_executor(); }
 
@@ -88,6 +98,7 @@ class HttpSession final : public HttpConnection,
   net::awaitable<bool> respond(HttpResponse response, ReplyForm form, BodyShare share);
   net::awaitable<void> part();
 
+  void look_at_client();
   net::awaitable<boost::system::error_code> receive_body(Parser& parser);
   std::optional<HttpResponse> explain(const boost::system::error_code& error);
   std::optional<HttpResponse> ask_gate(const HttpMessage& head) const;
@@ -102,22 +113,29 @@ class HttpSession final : public HttpConnection,
   Stream stream_;
   HttpSessionContext& context_;
   const bool turn_away_;
+  const bool local_;
+  tls::Identity::Trust trust_;               // in which client_ was verified
   std::shared_ptr<const TlsClient> client_;  // null = a stranger
   boost::beast::flat_buffer buffer_;
   net::steady_timer deadline_;
   net::steady_timer bell_;  // never expires; cancelled to say "look again"
   bool idle_ = false;       // nothing of a request has arrived
   bool unread_ = false;     // the client may be sending what nobody will read
+  bool last_ = false;       // the answer in the making is the last
   bool cut_ = false;
 };
 
 // Operands of co_await that own memory have names: GCC 12 destroys some temporaries twice.
 
 template <class Stream>
-HttpSession<Stream>::HttpSession(Stream stream, HttpSessionContext& context, bool turn_away)
-    : stream_(std::move(stream)),
+HttpSession<Stream>::HttpSession(Stream stream, HttpSessionContext& context, bool turn_away,
+                                 HttpPeer peer)
+    : HttpConnection(std::move(peer.origin)),
+      stream_(std::move(stream)),
       context_(context),
       turn_away_(turn_away),
+      local_(peer.local),
+      trust_(peer.trust),
       buffer_(buffer_limit(context.options)),
       deadline_(stream_.get_executor()),
       bell_(stream_.get_executor(), std::chrono::steady_clock::time_point::max()) {}
@@ -148,15 +166,33 @@ net::awaitable<bool> HttpSession<Stream>::meet() {
   idle_ = true;  // a drain need not wait for it
   give_up_after(context_.options.handshake_timeout);
   if (context_.stopping) shutdown_stream(stream_, net::socket_base::shutdown_receive);
-  const bool shaken = co_await shake_hands(stream_);
+  const boost::system::error_code error = co_await shake_hands(stream_);
   idle_ = false;
-  if (!shaken) {
+  if (error) {
     context_.handshakes_failed.fetch_add(1, std::memory_order_relaxed);
+    const std::string why = handshake_failure(stream_, error);
+    context_.handshake_log.tell(this->origin(), why);
     co_return false;
   }
   client_ = client_of(stream_);
-  if (client_) this->rise_to(Standing::kVerified);
+  if (client_) this->stand(Standing::kVerified);
   co_return true;
+}
+
+/// A certificate is judged again when it expires and when those who vouch have changed: a
+/// connection may live for ever.
+template <class Stream>
+void HttpSession<Stream>::look_at_client() {
+  if (!client_ || !context_.options.tls) return;
+  tls::Identity& identity = *context_.options.tls;
+  const tls::Identity::Trust trust = identity.trust();
+  const bool expired = std::chrono::system_clock::now() >= client_->expires;
+  if (trust == trust_ && !expired) return;
+  trust_ = trust;
+  if (!expired && is_vouched_for(stream_, identity)) return;
+  client_ = nullptr;
+  last_ = true;  // a new connection may show a new certificate
+  this->stand(Standing::kServed);
 }
 
 template <class Stream>
@@ -204,6 +240,7 @@ net::awaitable<bool> HttpSession<Stream>::exchange() {
   co_await http::async_read_header(stream_, buffer_, parser,
                                    net::redirect_error(net::use_awaitable, error));
   if (!error) {
+    look_at_client();
     auto no = turn_away_ ? too_many_connections() : ask_gate(parser.get());
     if (no) co_return co_await refuse(std::move(*no));
     error = co_await receive_body(parser);
@@ -226,7 +263,8 @@ std::optional<HttpResponse> HttpSession<Stream>::ask_gate(const HttpMessage& hea
   const auto target = head.target();
   return context_.options.gate({.method = {method.data(), method.size()},
                                 .target = {target.data(), target.size()},
-                                .client = client_.get()});
+                                .client = client_.get(),
+                                .local = local_});
 }
 
 /// Nothing = the connection broke, and nobody is there to be told.
@@ -278,7 +316,7 @@ net::awaitable<bool> HttpSession<Stream>::answer(HttpMessage message) {
     response = too_many_bodies();
   }
   const bool goes_on = co_await respond(std::move(*response), form, std::move(share));
-  if (goes_on) this->rise_to(Standing::kServed);
+  if (goes_on && !client_) this->stand(Standing::kServed);
   co_return goes_on;
 }
 
@@ -311,7 +349,7 @@ net::awaitable<bool> HttpSession<Stream>::respond(HttpResponse response, ReplyFo
                                                   BodyShare share) {
   const BodyShare held = std::move(share);
   give_up_after(context_.options.request_timeout);
-  if (response.close || context_.stopping) form.keep_alive = false;
+  if (response.close || last_ || context_.stopping) form.keep_alive = false;
   HttpWriter<Stream> writer(stream_, [this] { give_up_after(context_.options.request_timeout); });
   const bool open = co_await writer.write(std::move(response), form);
   co_return open;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "extender/http_types.hpp"
+#include "extender/tls/identity.hpp"
 #include "extender/tls/peer.hpp"
 
 #include <boost/asio/awaitable.hpp>
@@ -57,13 +58,13 @@ inline constexpr std::string_view kSpeakTls =
 
 // Overloads, because GCC 12 makes wrong code of `if constexpr` around co_await.
 
-/// The TLS handshake, where there is one. @returns false if the connection cannot be used
+/// The TLS handshake, where there is one.
 template <class Stream>
-net::awaitable<bool> shake_hands(Stream& /*plain*/) {
-  co_return true;
+net::awaitable<boost::system::error_code> shake_hands(Stream& /*plain*/) {
+  co_return boost::system::error_code();
 }
 template <class Lower>
-net::awaitable<bool> shake_hands(net::ssl::stream<Lower>& stream) {
+net::awaitable<boost::system::error_code> shake_hands(net::ssl::stream<Lower>& stream) {
   boost::system::error_code error;
   co_await stream.async_handshake(net::ssl::stream_base::server,
                                   net::redirect_error(net::use_awaitable, error));
@@ -73,7 +74,7 @@ net::awaitable<bool> shake_hands(net::ssl::stream<Lower>& stream) {
     co_await net::async_write(stream.next_layer(), sentence,
                               net::redirect_error(net::use_awaitable, ignored));
   }
-  co_return !error;
+  co_return error;
 }
 
 /// Tells a TLS client that nothing more comes, so that it can tell an end from a cut, and waits
@@ -93,6 +94,22 @@ template <class Stream>
 std::shared_ptr<const TlsClient> client_of(Stream& stream) {
   if constexpr (kIsTls<Stream>) return tls::verified_client(stream.native_handle());
   return nullptr;
+}
+
+/// Whether the authorities now in force vouch for the client that the handshake has verified.
+template <class Stream>
+bool is_vouched_for(Stream& stream, tls::Identity& identity) {
+  if constexpr (kIsTls<Stream>) {
+    return tls::is_vouched_for(stream.native_handle(), *identity.context());
+  }
+  return false;
+}
+
+/// Why it failed, for people.
+template <class Stream>
+std::string handshake_failure(Stream& stream, const boost::system::error_code& error) {
+  if constexpr (kIsTls<Stream>) return tls::explain_failure(stream.native_handle(), error);
+  return error.message();
 }
 
 }  // namespace tangram::extender

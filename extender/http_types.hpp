@@ -23,6 +23,7 @@ class Identity;
 /// client CA vouches for.
 struct TlsClient {
   std::vector<std::string> names;  ///< common name, then the DNS names of the certificate
+  std::chrono::system_clock::time_point expires;
 };
 
 struct HttpHeader {
@@ -102,6 +103,7 @@ struct HttpHead {
   std::string_view method;
   std::string_view target;            ///< as sent: path and query, still encoded
   const TlsClient* client = nullptr;  ///< null = a stranger
+  bool local = false;                 ///< from this machine, or this pod
 };
 
 /// Says no to a request before its body is read: the answer, after which the connection ends, or
@@ -118,9 +120,9 @@ struct HttpOptions {
   std::size_t max_body_bytes = std::size_t{32} << 20;
   /// Larger heads get 431. Go's and most servers' own limit is of this order.
   std::size_t max_header_bytes = std::size_t{16} << 10;
-  /// Where there are more, the one that has waited longest for its client is cut to make room for a
-  /// newcomer, strangers that never got an answer first. Only where all are being answered the
-  /// newcomer gets 503. Each holds at most max_header_bytes and some 100 KiB, TLS included.
+  /// Where there are more, one that waits for its client is cut to make room for a newcomer: see
+  /// HttpConnections. Only where all are being answered the newcomer gets 503. Each holds at most
+  /// max_header_bytes and some 100 KiB, TLS included.
   std::size_t max_connections = 1024;
   /// Bodies of all connections together, of requests and of answers not yet taken; what does not
   /// fit gets 503. The first kUncountedBodyBytes of each connection are free. Eight of the largest

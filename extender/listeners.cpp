@@ -15,6 +15,8 @@ namespace {
 
 /// Kubernetes keeps no object above 1.5 MiB, and a review of an update holds two of them as JSON.
 constexpr std::size_t kLargestReview = std::size_t{8} << 20;
+/// Kubernetes lets a webhook take 30 s at most, and ours are registered with less.
+constexpr std::chrono::milliseconds kReviewTime{15'000};
 /// The API server opens a connection for each review under way; more wait for one.
 constexpr std::size_t kWebhookConnections = 256;
 constexpr std::size_t kReviewsInMemory = std::size_t{64} << 20;
@@ -49,7 +51,7 @@ HttpOptions server_options(const config::Config& config) {
   options.drain_timeout = server.drain_timeout;
   options.handshake_timeout = config.tls.handshake_timeout;
   if (!config.tls.client_ca.empty()) {
-    options.gate = tls::verified_clients_write(tls::split_names(config.tls.client_names));
+    options.gate = tls::verified_clients(tls::split_names(config.tls.client_names));
   }
   return options;
 }
@@ -60,6 +62,7 @@ HttpOptions webhook_options(const config::Config& config) {
   options.port = config.webhook.listen->port;
   options.max_body_bytes = kLargestReview;
   options.max_connections = kWebhookConnections;
+  options.request_timeout = std::min(options.request_timeout, kReviewTime);
   options.max_bodies_bytes = kReviewsInMemory;
   options.drain_timeout = kShortDrain;
   options.gate = nullptr;  // what it answers is no secret, and changes nothing

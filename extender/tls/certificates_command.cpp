@@ -1,16 +1,12 @@
 #include "extender/tls/certificates_command.hpp"
 
+#include "base/file.hpp"
 #include "extender/tls/authority.hpp"
 #include "extender/tls/openssl.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <filesystem>
 
 namespace tangram::extender::tls {
@@ -38,44 +34,18 @@ struct File {
   const std::string* text;
 };
 
-Error cannot_write(const std::string& path) {
-  const std::string why = std::strerror(errno);  // NOLINT(concurrency-mt-unsafe): glibc's is safe
-  return fail(Errc::kUnavailable, path + ": cannot be written: " + why);
-}
-
-bool write_all(int file, std::string_view text) {
-  while (!text.empty()) {
-    const auto written = ::write(file, text.data(), text.size());
-    if (written <= 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
-}
-
-/// For the owner's eyes from the first moment on, and never over a file that is there.
-Result<void> write_new(const std::string& path, std::string_view text) {
-  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
-  if (file < 0) return cannot_write(path);
-  const bool written = write_all(file, text);
-  if (::close(file) != 0 || !written) return cannot_write(path);
-  return {};
-}
-
+/// All or none: half a set would be in the way of the next attempt.
 Result<void> write_files(const std::string& folder, const std::vector<File>& files) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) return fail(Errc::kUnavailable, folder + ": cannot be made: " + error.message());
-  for (const auto& file : files) {
-    const auto path = folder + "/" + file.name;
-    if (std::filesystem::exists(std::filesystem::symlink_status(path, error))) {
-      return fail(Errc::kConflict,
-                  path +
-                      " is there already and is not overwritten; name another folder, or move "
-                      "it away");
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    auto written = create_private_file(folder + "/" + files[i].name, *files[i].text);
+    if (written) continue;
+    for (std::size_t done = 0; done < i; ++done) {
+      std::filesystem::remove(folder + "/" + files[done].name, error);
     }
-  }
-  for (const auto& file : files) {
-    if (auto written = write_new(folder + "/" + file.name, *file.text); !written) return written;
+    return written;
   }
   return {};
 }

@@ -7,7 +7,9 @@
 #include <openssl/evp.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <array>
+#include <string_view>
 #include <utility>
 
 namespace tangram::extender::tls {
@@ -29,18 +31,23 @@ Result<ServerTexts> read_files(const ServerFiles& files) {
   return texts;
 }
 
-/// Stands for the texts without keeping the key; "" = they could not be read.
-std::string digest(const Result<ServerTexts>& texts) {
-  if (!texts) return {};
-  // The lengths, so that no byte can move from one text to the next unseen.
-  std::string all = std::to_string(texts->certificate.size()) + "," +
-                    std::to_string(texts->key.size()) + ";" + texts->certificate + texts->key +
-                    texts->client_ca;
+std::string sha256(std::string_view text) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> bytes{};
   std::size_t size = 0;
-  EVP_Q_digest(nullptr, "SHA256", nullptr, all.data(), all.size(), bytes.data(), &size);
-  OPENSSL_cleanse(all.data(), all.size());
+  EVP_Q_digest(nullptr, "SHA256", nullptr, text.data(), text.size(), bytes.data(), &size);
   return {bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size)};
+}
+
+/// Stands for the texts without keeping the key; of what could not be read, for the reason.
+std::string digest(const Result<ServerTexts>& texts) {
+  if (!texts) return texts.error().message;
+  return sha256(texts->certificate) + sha256(texts->key) + sha256(texts->client_ca);
+}
+
+/// Of the client CA alone.
+std::string last_part(const std::string& digest) {
+  constexpr std::size_t kSize = 32;  // of SHA-256
+  return digest.substr(digest.size() - std::min(digest.size(), kSize));
 }
 
 void forget_key(Result<ServerTexts>& texts) {
@@ -64,10 +71,7 @@ Result<std::shared_ptr<Identity>> Identity::load(std::string name, ServerFiles f
   auto texts = read_files(identity->files_);
   if (!texts) return texts.error();
   auto made = make_server_context(*texts);
-  if (made) {
-    identity->seen_ = digest(texts);
-    identity->put_in_force(std::move(*made));
-  }
+  if (made) identity->put_in_force(std::move(*made), digest(texts));
   forget_key(texts);
   if (!made) {
     return fail(made.error().code, names_of(identity->files_) + ": " + made.error().message);
@@ -75,14 +79,32 @@ Result<std::shared_ptr<Identity>> Identity::load(std::string name, ServerFiles f
   return identity;
 }
 
-void Identity::put_in_force(ServerContext fresh) {
+void Identity::put_in_force(ServerContext fresh, std::string digest) {
   current_ = std::move(fresh);
-  const WallTime now = clock_.wall();
-  if (now < current_.valid_from || now >= current_.expires) {
+  if (last_part(digest) != last_part(in_force_)) ++trust_;
+  in_force_ = std::move(digest);
+  refused_.clear();
+  told_soon_ = told_expired_ = false;
+  if (clock_.wall() < current_.valid_from) {
     spdlog::warn(
-        "the TLS certificate of {} is valid from {} to {} and not now: clients that "
-        "verify it refuse it; put a new one into {}",
-        name_, rfc3339(current_.valid_from), rfc3339(current_.expires), files_.certificate);
+        "the TLS certificate of {} is valid from {} on and not yet: clients that verify it "
+        "refuse it; look at this machine's clock and at {}",
+        name_, rfc3339(current_.valid_from), files_.certificate);
+  }
+  tell_of_expiry();
+}
+
+void Identity::tell_of_expiry() {
+  const WallTime now = clock_.wall();
+  if (now >= current_.expires && !std::exchange(told_expired_, true)) {
+    spdlog::error(
+        "the TLS certificate of {} expired at {}: clients that verify it refuse it; put a "
+        "new one into {} and {}",
+        name_, rfc3339(current_.expires), files_.certificate, files_.key);
+  } else if (now + kExpiresSoon >= current_.expires && !std::exchange(told_soon_, true) &&
+             !told_expired_) {
+    spdlog::warn("the TLS certificate of {} expires at {}; put a new one into {} and {} before",
+                 name_, rfc3339(current_.expires), files_.certificate, files_.key);
   }
 }
 
@@ -91,23 +113,29 @@ void Identity::look() {
   if (now - looked_ < kLookInterval) return;
   looked_ = now;
   auto texts = read_files(files_);
-  std::string fresh = digest(texts);
-  if (fresh != seen_) {
-    seen_ = std::move(fresh);
-    reload(texts);
+  std::string found = digest(texts);
+  if (found == in_force_) {
+    refused_.clear();
+  } else {
+    reload(texts, std::move(found));
   }
   forget_key(texts);
+  tell_of_expiry();
 }
 
-void Identity::reload(const Result<ServerTexts>& texts) {
+/// What could not be used is tried again at each look, for the reason may have been this process's,
+/// and told once.
+void Identity::reload(const Result<ServerTexts>& texts, std::string digest) {
   auto made = texts ? make_server_context(*texts) : Result<ServerContext>(texts.error());
   if (made) {
-    put_in_force(std::move(*made));
+    put_in_force(std::move(*made), std::move(digest));
     ++reloads_;
     spdlog::info("the TLS certificate of {} was read anew; it expires at {}", name_,
                  rfc3339(current_.expires));
     return;
   }
+  if (digest == refused_) return;
+  refused_ = std::move(digest);
   ++failures_;
   spdlog::error(
       "the TLS files of {} have changed and cannot be used: {}; the former certificate "

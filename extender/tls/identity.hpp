@@ -4,6 +4,7 @@
 #include "base/result.hpp"
 #include "extender/tls/server_context.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -18,6 +19,10 @@ struct ServerFiles {
   std::string key;
   std::string client_ca;  ///< "" = clients are not asked for a certificate
 };
+
+/// From when on the log says that a certificate is about to expire: time for people to act, and
+/// less than issuers leave when they renew by themselves.
+inline constexpr std::chrono::hours kExpiresSoon{7 * 24};
 
 /// How often the files are looked at. Kubelet brings a changed Secret after a minute or so, so
 /// nobody waits for this, and three small files every few seconds are no load.
@@ -38,6 +43,10 @@ class Identity {
   static Result<std::shared_ptr<Identity>> load(std::string name, ServerFiles files,
                                                 const Clock& clock);
 
+  /// Counts up with each change of who vouches for clients: whoever verified one looks again.
+  using Trust = std::uint64_t;
+  [[nodiscard]] Trust trust() const { return trust_; }
+
   /// For one new connection. Looks at the files if the last look is kLookInterval old.
   [[nodiscard]] std::shared_ptr<boost::asio::ssl::context> context();
 
@@ -52,9 +61,11 @@ class Identity {
  private:
   Identity(std::string name, ServerFiles files, const Clock& clock);
 
-  void look();  // with the mutex held, as the next two
-  void reload(const Result<ServerTexts>& texts);
-  void put_in_force(ServerContext fresh);
+  // With the mutex held.
+  void look();
+  void reload(const Result<ServerTexts>& texts, std::string digest);
+  void put_in_force(ServerContext fresh, std::string digest);
+  void tell_of_expiry();
 
   const std::string name_;
   const ServerFiles files_;
@@ -62,7 +73,11 @@ class Identity {
 
   std::mutex mutex_;
   ServerContext current_;
-  std::string seen_;  ///< digest of what the files held when they were last looked at
+  std::string in_force_;  ///< digest of the texts of current_
+  std::string refused_;   ///< of those that could not be used when they were last looked at
+  std::atomic<Trust> trust_ = 0;
+  bool told_soon_ = false;     ///< that current_ expires soon,
+  bool told_expired_ = false;  ///< and that it has
   TimePoint looked_;
   std::uint64_t reloads_ = 0;
   std::uint64_t failures_ = 0;

@@ -2,6 +2,8 @@
 
 #include <openssl/err.h>
 
+#include <ctime>
+
 namespace tangram::extender::tls {
 
 std::string last_error() {
@@ -13,6 +15,12 @@ std::string last_error() {
 
 BioPtr reader_of(std::string_view text) {
   return BioPtr(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
+}
+
+WallTime wall_time(const ASN1_TIME* time) {
+  std::tm parts{};
+  ASN1_TIME_to_tm(time, &parts);
+  return WallTime(std::chrono::seconds(timegm(&parts)));
 }
 
 std::string base64_of(std::string_view text) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "base/clock.hpp"
+
 #include <openssl/bio.h>
 #include <openssl/evp.h>
 #include <openssl/x509.h>
@@ -28,6 +30,9 @@ using CertificatePtr = std::unique_ptr<X509, Freed<X509_free>>;
 
 /// Reads from `text`, which must outlive it.
 [[nodiscard]] BioPtr reader_of(std::string_view text);
+
+/// What an X.509 time means.
+[[nodiscard]] WallTime wall_time(const ASN1_TIME* time);
 
 /// With padding, on one line.
 [[nodiscard]] std::string base64_of(std::string_view text);

@@ -2,6 +2,7 @@
 
 #include "extender/tls/openssl.hpp"
 
+#include <boost/asio/ssl/context.hpp>
 #include <boost/asio/ssl/error.hpp>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
@@ -12,6 +13,7 @@
 namespace tangram::extender::tls {
 namespace {
 
+using StoreContextPtr = std::unique_ptr<X509_STORE_CTX, Freed<X509_STORE_CTX_free>>;
 using NamesPtr = std::unique_ptr<GENERAL_NAMES, Freed<GENERAL_NAMES_free>>;
 
 std::string text_of(const ASN1_STRING* name) {
@@ -48,11 +50,41 @@ std::shared_ptr<const TlsClient> verified_client(SSL* connection) {
     return nullptr;
   }
   auto client = std::make_shared<TlsClient>();
+  client->expires = wall_time(X509_get0_notAfter(certificate));
   if (auto name = common_name(certificate); !name.empty()) {
     client->names.push_back(std::move(name));
   }
   add_dns_names(certificate, client->names);
   return client;
+}
+
+bool is_vouched_for(SSL* connection, boost::asio::ssl::context& context) {
+  X509* const certificate = SSL_get0_peer_certificate(connection);
+  X509_STORE* const store = SSL_CTX_get_cert_store(context.native_handle());
+  const StoreContextPtr check(X509_STORE_CTX_new());
+  if (certificate == nullptr || !check ||
+      X509_STORE_CTX_init(check.get(), store, certificate, SSL_get_peer_cert_chain(connection)) !=
+          1) {
+    return false;
+  }
+  X509_STORE_CTX_set_default(check.get(), "ssl_client");
+  const bool vouched = X509_verify_cert(check.get()) == 1;
+  ERR_clear_error();
+  return vouched;
+}
+
+std::string explain_failure(SSL* connection, const boost::system::error_code& error) {
+  const auto verdict = SSL_get_verify_result(connection);
+  if (verdict != X509_V_OK) {
+    return std::string("its certificate does not count: ") +
+           X509_verify_cert_error_string(verdict) + "; give it one that tls.client_ca vouches for";
+  }
+  if (was_plain_http(error)) return "it speaks plain HTTP; write https:// there";
+  if (error.category() != boost::asio::error::get_ssl_category()) {
+    return "it ended the connection or took too long (" + error.message() + ")";
+  }
+  return "it does not want this server's certificate, or speaks no TLS of 1.2 or newer (" +
+         error.message() + ")";
 }
 
 bool was_plain_http(const boost::system::error_code& error) {

@@ -242,6 +242,13 @@ const std::vector<Refusal> kContradictions{
                 "reaches it could bind pods; write the paths of a certificate and its key into "
                 "tls.certificate and tls.key, or say that you want it so with server.plaintext: "
                 "true"},
+    {.name = "OpenToAnyone",
+     .text = "server: {listen: '0.0.0.0:9898'}\ntls: {certificate: c, key: k}\n",
+     .message =
+         "t.yaml:1:18: server.listen is beyond loopback and asks nobody who he is: everybody "
+         "who reaches it could bind pods; write the path of the authority that signs "
+         "kube-scheduler's certificate into tls.client_ca, or say that you want it so with "
+         "server.anyone_may_bind: true"},
     {.name = "PlainAndNotPlain",
      .text = "server: {plaintext: true}\ntls: {certificate: c, key: k}\n",
      .message = "t.yaml:1:21: server.plaintext is true and tls.certificate is given, so the server "
@@ -308,7 +315,8 @@ TEST(BrokenYamlTest, DeepNestingIsRefusedAndDoesNotOverflowTheStack) {
 
 TEST(ListenTest, BeyondLoopbackWithTlsOrOnPurpose) {
   const std::string open = std::string(kLeast) + "server: {listen: '[::]:9898'";
-  EXPECT_TRUE(load(open + "}\ntls: {certificate: c, key: k}\n"));
+  EXPECT_TRUE(load(open + "}\ntls: {certificate: c, key: k, client_ca: a}\n"));
+  EXPECT_TRUE(load(open + ", anyone_may_bind: true}\ntls: {certificate: c, key: k}\n"));
   EXPECT_TRUE(load(open + ", plaintext: true}\n"));
   EXPECT_FALSE(load(open + "}\n"));
   EXPECT_TRUE(load(std::string(kLeast) + "metrics: {listen: '0.0.0.0:9090'}\n"));

@@ -1,15 +1,16 @@
 #include "extender/http_server.hpp"
 #include "tests/extender/http_fixture.hpp"
+#include "tests/extender/tls_fixture.hpp"
+#include "tests/testing/log_probe.hpp"
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
-#include <spdlog/sinks/base_sink.h>
-#include <spdlog/spdlog.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <future>
 #include <mutex>
@@ -20,39 +21,7 @@
 namespace tangram::extender {
 namespace {
 
-/// Takes the log while it lives, and tells of the first line that holds a text.
-/// To be made before and destroyed after the server: the logger is not swapped under its threads.
-class LogProbe {
- public:
-  explicit LogProbe(std::string wanted)
-      : sink_(std::make_shared<Sink>(std::move(wanted))), before_(spdlog::default_logger()) {
-    spdlog::set_default_logger(std::make_shared<spdlog::logger>("probe", sink_));
-  }
-  ~LogProbe() { spdlog::set_default_logger(before_); }
-  LogProbe(const LogProbe&) = delete;
-  LogProbe& operator=(const LogProbe&) = delete;
-
-  void wait() { sink_->seen.get_future().wait(); }
-
- private:
-  struct Sink final : spdlog::sinks::base_sink<std::mutex> {
-    explicit Sink(std::string text) : wanted(std::move(text)) {}
-    void sink_it_(const spdlog::details::log_msg& message) override {
-      const std::string_view line(message.payload.data(), message.payload.size());
-      if (told || line.find(wanted) == std::string_view::npos) return;
-      told = true;
-      seen.set_value();
-    }
-    void flush_() override {}
-
-    std::string wanted;
-    std::promise<void> seen;
-    bool told = false;
-  };
-
-  std::shared_ptr<Sink> sink_;
-  std::shared_ptr<spdlog::logger> before_;
-};
+using testing::LogProbe;
 
 TEST(HttpFailureTest, LogsAndAnswersForAHandlerThatThrows) {
   LogProbe log("the handler of GET /standard failed: secret");
@@ -148,6 +117,30 @@ TEST(HttpFailureTest, AcceptsAgainAfterTheProcessRanOutOfDescriptors) {
   }
   EXPECT_NE(reply.find("GET /back|"), std::string::npos) << errno << ' ' << reply;
   close(client);
+}
+
+/// A clock that fails once it is told to: the server asks it the time at each connection.
+class FailingClock final : public Clock {
+ public:
+  [[nodiscard]] TimePoint now() const override {
+    if (failing) throw std::runtime_error("no time");
+    return TimePoint();
+  }
+  [[nodiscard]] WallTime wall() const override { return std::chrono::system_clock::now(); }
+  std::atomic<bool> failing = false;
+};
+
+TEST(HttpFailureTest, AcceptsFurtherConnectionsAfterOneThatItCouldNotTakeIn) {
+  FailingClock clock;
+  const auto ca = make_authority();
+  const TlsFiles files(server_of(ca));
+  const auto server = serve(echo, tls_options(files.load(clock)));
+  clock.failing = true;
+  auto unlucky = tls_client(ca);
+  EXPECT_NE(connect_error(unlucky, server->port()), "");
+  clock.failing = false;
+  auto lucky = tls_client(ca);
+  EXPECT_EQ(connect_error(lucky, server->port()), "");
 }
 
 TEST(HttpFailureTest, SurvivesGarbage) {

@@ -3,6 +3,8 @@
 #include "extender/tls/client_guard.hpp"
 #include "tests/extender/tls_fixture.hpp"
 #include "tests/testing/eventually.hpp"
+#include "tests/testing/log_probe.hpp"
+#include "tests/testing/tls.hpp"
 #include "tests/testing/tls_line.hpp"
 
 #include <gtest/gtest.h>
@@ -211,10 +213,10 @@ TEST_F(TlsServerTest, SurvivesGarbage) {
   EXPECT_EQ(get(client), "GET /||stranger\n");
 }
 
-TEST_F(TlsServerTest, LetsStrangersReadAndOnlyNamedClientsWrite) {
+TEST_F(TlsServerTest, LetsOnlyNamedClientsWrite) {
   files_.emplace(server_of(ca_), ca_.own().certificate);
   auto options = tls_options(files_->load(clock_));
-  options.gate = tls::verified_clients_write({"system:kube-scheduler"});
+  options.gate = tls::verified_clients({"system:kube-scheduler"});
   start(options);
   const auto post = [&](const CertificateAndKey& certificate) {
     auto client = tls_client(ca_, certificate);
@@ -229,19 +231,126 @@ TEST_F(TlsServerTest, LetsStrangersReadAndOnlyNamedClientsWrite) {
   EXPECT_NE(other.body.find("\"system:node:a\""), std::string::npos) << other.body;
   EXPECT_EQ(server_->counters().requests, 0U);
   EXPECT_EQ(post(client_of(ca_, "system:kube-scheduler")).status, 200);
-  auto reader = tls_client(ca_);
-  EXPECT_EQ(get(reader), "GET /||stranger\n");
 }
+
+struct GateCase {
+  std::string name;
+  HttpHead head;
+  bool want_pass = false;
+
+  friend void PrintTo(const GateCase& c, std::ostream* out) { *out << c.name; }
+};
+
+const TlsClient kScheduler{.names = {"other", "system:kube-scheduler"}, .expires = {}};
+const TlsClient kSomebody{.names = {"system:node:a"}, .expires = {}};
+
+class VerifiedClientsTest : public ::testing::TestWithParam<GateCase> {};
+
+TEST_P(VerifiedClientsTest, PassWhereTheyMay) {
+  const auto gate = tls::verified_clients({"system:kube-scheduler"});
+  const auto refused = gate(GetParam().head);
+  EXPECT_EQ(!refused, GetParam().want_pass) << (refused ? refused->body : "");
+  if (refused) {
+    EXPECT_EQ(refused->status, 403);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, VerifiedClientsTest,
+    ::testing::ValuesIn(std::vector<GateCase>{
+        {"ProbeOfAStranger", {.method = "GET", .target = "/healthz"}, true},
+        {"ReadinessOfAStranger", {.method = "HEAD", .target = "/readyz?verbose"}, true},
+        {"ScrapeOfAStranger", {.method = "GET", .target = "/metrics/cards"}, true},
+        {"PageOfAStranger", {.method = "GET", .target = "/api/v1/cluster"}},
+        {"FrontPageOfAStranger", {.method = "GET", .target = "/"}},
+        {"SpelledOtherwise", {.method = "GET", .target = "/%68ealthz"}},
+        {"PathThatBeginsAlike", {.method = "GET", .target = "/metrics/cards/../../api"}},
+        {"PageFromHere", {.method = "GET", .target = "/api/v1/cluster", .local = true}, true},
+        {"PageOfAVerifiedClient",
+         {.method = "GET", .target = "/api/v1/cluster", .client = &kSomebody},
+         true},
+        {"VerbFromHere", {.method = "POST", .target = "/bind", .local = true}},
+        {"VerbAtAnOpenPath", {.method = "POST", .target = "/healthz"}},
+        {"VerbOfAnUnnamedClient", {.method = "POST", .target = "/bind", .client = &kSomebody}},
+        {"VerbOfTheNamedClient",
+         {.method = "POST", .target = "/bind", .client = &kScheduler},
+         true},
+        {"AnyOtherMethod", {.method = "PUT", .target = "/metrics"}},
+    }),
+    [](const auto& test) { return test.param.name; });
 
 TEST_F(TlsServerTest, DoesNotReadTheBodyOfARequestThatMayNotPass) {
   files_.emplace(server_of(ca_), ca_.own().certificate);
   auto options = tls_options(files_->load(clock_));
-  options.gate = tls::verified_clients_write({});
+  options.gate = tls::verified_clients({});
   start(options);
   auto client = tls_client(ca_);
   ASSERT_TRUE(client.connect("127.0.0.1", server_->port()));
   ASSERT_TRUE(client.send("POST /bind HTTP/1.1\r\nHost: h\r\nContent-Length: 9999999\r\n\r\n"));
   EXPECT_EQ(reply_of(client.receive()).status, 403);  // though nothing of the body came
+}
+
+/// kube-scheduler keeps connections for as long as it uses them.
+class TlsTrustTest : public TlsServerTest {
+ protected:
+  TlsTrustTest() {
+    files_.emplace(server_of(ca_), ca_.own().certificate);
+    auto options = tls_options(files_->load(clock_));
+    options.gate = tls::verified_clients({});
+    start(options);
+  }
+  void trust(const std::string& client_ca) {
+    files_->write("ca.crt", client_ca);
+    clock_.advance(tls::kLookInterval);
+    auto newcomer = tls_client(ca_);
+    EXPECT_EQ(connect_error(newcomer, server_->port()), "");  // makes the server look
+  }
+};
+
+TEST_F(TlsTrustTest, StaysOnAnOpenConnectionWhileTheClientIsVouchedFor) {
+  auto scheduler = tls_client(ca_, client_of(ca_, "system:kube-scheduler"));
+  ASSERT_EQ(connect_error(scheduler, server_->port()), "");
+  trust(make_authority("a newer CA").own().certificate + ca_.own().certificate);
+  EXPECT_EQ(reply_of(scheduler.request("POST", "/bind", "x")).status, 200);
+  EXPECT_EQ(server_->counters().accepted, 2U);
+}
+
+TEST_F(TlsTrustTest, EndsOnAnOpenConnectionWithTheAuthority) {
+  auto scheduler = tls_client(ca_, client_of(ca_, "system:kube-scheduler"));
+  ASSERT_EQ(connect_error(scheduler, server_->port()), "");
+  trust(make_authority("a newer CA").own().certificate);
+  const auto refused = reply_of(scheduler.request("POST", "/bind", "x"));
+  EXPECT_EQ(refused.status, 403);
+  EXPECT_EQ(refused.header("Connection"), "close");
+}
+
+TEST_F(TlsTrustTest, EndsOnAnOpenConnectionWithTheCertificate) {
+  const auto now = std::chrono::system_clock::now();
+  const auto soon = std::chrono::ceil<std::chrono::seconds>(now) + std::chrono::seconds(1);
+  auto scheduler =
+      tls_client(ca_, client_of(ca_, "system:kube-scheduler", {now - std::chrono::hours(1), soon}));
+  ASSERT_EQ(connect_error(scheduler, server_->port()), "");
+  EXPECT_TRUE(testing::eventually([&] { return std::chrono::system_clock::now() >= soon; }));
+  EXPECT_EQ(reply_of(scheduler.request("POST", "/bind", "x")).status, 403);
+}
+
+TEST_F(TlsServerTest, SaysInTheLogWhyAClientGotNoConnection) {
+  testing::LogProbe log("its certificate does not count: certificate has expired");
+  start_asking();
+  auto late = tls_client(ca_, client_of(ca_, "system:kube-scheduler", expired()));
+  EXPECT_NE(connect_error(late, server_->port()), "");
+  log.wait();
+  server_.reset();
+}
+
+TEST_F(TlsServerTest, TakesAnAuthorityThatAnotherHasSigned) {
+  const auto root = testing::make_identity("root", "", nullptr);
+  const auto middle = testing::make_identity("middle", "", &root);
+  const auto client = testing::make_identity("system:kube-scheduler", "DNS:scheduler", &middle);
+  files_.emplace(server_of(ca_), middle.certificate_pem());
+  start(tls_options(files_->load(clock_)));
+  auto scheduler = tls_client(ca_, {client.certificate_pem(), client.key_pem()});
+  EXPECT_EQ(get(scheduler), "GET /||system:kube-scheduler,scheduler,\n");
 }
 
 TEST_F(TlsServerTest, EndsIdleConnectionsWhenItStops) {
@@ -255,9 +364,10 @@ TEST_F(TlsServerTest, EndsIdleConnectionsWhenItStops) {
   EXPECT_EQ(server_->counters().open, 0U);
 }
 
-TEST(ClientNamesTest, AreSplitAtCommasAndSpaces) {
+TEST(ClientNamesTest, AreSplitAtCommas) {
   EXPECT_EQ(tls::split_names(""), std::vector<std::string>{});
-  EXPECT_EQ(tls::split_names(" a,b , c,"), (std::vector<std::string>{"a", "b", "c"}));
+  EXPECT_EQ(tls::split_names(" , "), std::vector<std::string>{});
+  EXPECT_EQ(tls::split_names(" a,b c , d,"), (std::vector<std::string>{"a", "b c", "d"}));
 }
 
 }  // namespace

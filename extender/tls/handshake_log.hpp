@@ -1,0 +1,24 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <string>
+
+namespace tangram::extender::tls {
+
+/// Says in the log why handshakes fail: one line now and then, whatever is sent. Threads: safe.
+class HandshakeLog {
+ public:
+  /// Often enough for who sets things up and looks, too seldom to fill a disk.
+  static constexpr std::chrono::seconds kInterval{10};
+
+  void tell(const std::string& peer, const std::string& why);
+
+ private:
+  std::mutex mutex_;
+  std::chrono::steady_clock::time_point next_;
+  std::uint64_t untold_ = 0;
+};
+
+}  // namespace tangram::extender::tls

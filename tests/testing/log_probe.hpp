@@ -1,0 +1,49 @@
+#pragma once
+
+#include <spdlog/sinks/base_sink.h>
+#include <spdlog/spdlog.h>
+
+#include <future>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace tangram::testing {
+
+/// Takes the log while it lives, and tells of the first line that holds a text.
+/// To be made before and destroyed after the server: the logger is not swapped under its threads.
+class LogProbe {
+ public:
+  explicit LogProbe(std::string wanted)
+      : sink_(std::make_shared<Sink>(std::move(wanted))), before_(spdlog::default_logger()) {
+    spdlog::set_default_logger(std::make_shared<spdlog::logger>("probe", sink_));
+  }
+  ~LogProbe() { spdlog::set_default_logger(before_); }
+  LogProbe(const LogProbe&) = delete;
+  LogProbe& operator=(const LogProbe&) = delete;
+
+  void wait() { sink_->seen.get_future().wait(); }
+
+ private:
+  struct Sink final : spdlog::sinks::base_sink<std::mutex> {
+    explicit Sink(std::string text) : wanted(std::move(text)) {}
+    void sink_it_(const spdlog::details::log_msg& message) override {
+      const std::string_view line(message.payload.data(), message.payload.size());
+      if (told || line.find(wanted) == std::string_view::npos) return;
+      told = true;
+      seen.set_value();
+    }
+    void flush_() override {}
+
+    std::string wanted;
+    std::promise<void> seen;
+    bool told = false;
+  };
+
+  std::shared_ptr<Sink> sink_;
+  std::shared_ptr<spdlog::logger> before_;
+};
+
+}  // namespace tangram::testing

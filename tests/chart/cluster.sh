@@ -5,7 +5,6 @@
 # identities.
 
 export TANGRAM_E2E_DIR=${TANGRAM_E2E_DIR:-$repo_root/build/check-chart}
-source tests/e2e/programs.sh
 source tests/e2e/certificates.sh
 source tests/e2e/cluster.sh
 
@@ -22,7 +21,7 @@ foreign_kinds='monitoring.coreos.com/|cert-manager.io/'
 check_dry_run() { # SET
   yq -y --arg foreign "^($foreign_kinds)" 'select(. != null and (.apiVersion | test($foreign) | not))' \
     "$work/$1.yaml" | sed 's/CA_BUNDLE/Cg==/' >"$work/dry.yaml"
-  kubectl_here apply --dry-run=server --filename "$work/dry.yaml" >"$work/dry.log" 2>&1 || {
+  kubectl_admin apply --dry-run=server --filename "$work/dry.yaml" >"$work/dry.log" 2>&1 || {
     cat "$work/dry.log" >&2
     die "the API server refuses the objects of $1"
   }
@@ -110,22 +109,23 @@ granted() {
 # The agent's flags and rights: it tells of the trial's cards. No kubelet is here to register with.
 run_agent() {
   local flags
-  account tangram-node --bound-object-kind Node --bound-object-name gpu-1
+  echo '{apiVersion: v1, kind: Node, metadata: {name: trial}}' | kubectl_admin create --filename - >/dev/null
+  account tangram-node --bound-object-kind Node --bound-object-name trial
   kubectl_here get configmap tangram-node-cards --output json | jq -r '.data["cards.json"]' >"$work/cards.json"
   mapfile -t flags < <(kubectl_here get daemonset tangram-node --output json |
     jq -r --arg cards "--cards=file:$work/cards.json" '.spec.template.spec.containers[0].args[]
       | if startswith("--listen=") then "--listen=127.0.0.1:0" elif startswith("--cards=") then $cards else . end')
   mkdir -p "$work"/node/{plugins,kubelet,cdi,state,run}
-  start tangram-node "$agent" "${flags[@]}" --node-name gpu-1 --kubeconfig "$state/tangram-node.kubeconfig" \
+  start tangram-node "$agent" "${flags[@]}" --node-name trial --kubeconfig "$state/tangram-node.kubeconfig" \
     --plugin-dir "$work/node/plugins" --kubelet-dir "$work/node/kubelet" --cdi-dir "$work/node/cdi" \
     --state-dir "$work/node/state" --run-dir "$work/node/run" --device-ids-by cdi-devices
   wait_for tangram-node trial_cards_published
 }
 
 trial_cards_published() {
-  kubectl_admin get node gpu-1 --output json |
+  kubectl_admin get node trial --output json |
     jq --exit-status '.metadata.annotations["tangram.dev/cards"] | fromjson | .cards | map(.id) == ["GPU-trial-0", "GPU-trial-1"]' &&
-    [ "$(kubectl_admin get node gpu-1 --output jsonpath='{.status.capacity.tangram\.dev/gpu-milli}')" = 2000 ]
+    [ "$(kubectl_admin get node trial --output jsonpath='{.status.capacity.tangram\.dev/gpu-milli}')" = 2000 ]
 }
 
 # The job that makes the signing key runs nowhere here; what it does is done by its rights.

@@ -97,7 +97,7 @@ start_apiserver() {
     --cert-dir "$state/pki" --client-ca-file "$state/pki/ca.crt" \
     --tls-cert-file "$state/pki/kube-apiserver.crt" \
     --tls-private-key-file "$state/pki/kube-apiserver.key" \
-    --authorization-mode Node,RBAC --service-cluster-ip-range 10.96.0.0/16 \
+    --authorization-mode Node,RBAC --allow-privileged --service-cluster-ip-range 10.96.0.0/16 \
     --service-account-issuer https://kubernetes.default.svc \
     --service-account-key-file "$state/pki/service-accounts.key" \
     --service-account-signing-key-file "$state/pki/service-accounts.key"

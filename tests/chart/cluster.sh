@@ -27,6 +27,25 @@ check_dry_run() { # SET
   }
 }
 
+# check_notes SET WORDS...: what people read after an installation has these words.
+check_notes() {
+  local values words
+  values=$(values_of "$1")
+  # shellcheck disable=SC2086 # words
+  helm_on_cluster install tangram "$chart" $values --dry-run=server | sed '1,/^NOTES:/d' >"$work/$1.notes"
+  for words in "${@:2}"; do
+    grep -q -F -e "$words" "$work/$1.notes" || die "the notes of $1 do not say \"$words\""
+  done
+}
+
+check_all_notes() {
+  check_notes default 'placed by a kube-scheduler of their own' 'kubectl label node NODE tangram.dev/agent=true' \
+    'Certificates were made by Helm' 'Grants are not signed'
+  check_notes own-scheduler 'get configmap tangram-kube-scheduler' 'urlPrefix: https://10.96.0.42:9898'
+  check_notes policies-only 'they must write schedulerName: tangram themselves' 'tangram.dev/gpu-slot: 1'
+  check_notes signed 'half a card'
+}
+
 # --- an installation -----------------------------------------------------------------------------
 
 # Without the webhook: the API server here reaches no Services. Its registrations were tried above.
@@ -109,7 +128,11 @@ granted() {
 # The agent's flags and rights: it tells of the trial's cards. No kubelet is here to register with.
 run_agent() {
   local flags
-  echo '{apiVersion: v1, kind: Node, metadata: {name: trial}}' | kubectl_admin create --filename - >/dev/null
+  # With amounts, as kubelet writes them: the API server would make up allocatable otherwise, which the
+  # agent's policy takes for the agent's doing.
+  kubectl_admin create --filename - >/dev/null <<END
+{apiVersion: v1, kind: Node, metadata: {name: trial}, status: {capacity: {cpu: 4}, allocatable: {cpu: 4}}}
+END
   account tangram-node --bound-object-kind Node --bound-object-name trial
   kubectl_here get configmap tangram-node-cards --output json | jq -r '.data["cards.json"]' >"$work/cards.json"
   mapfile -t flags < <(kubectl_here get daemonset tangram-node --output json |
@@ -125,7 +148,7 @@ run_agent() {
 trial_cards_published() {
   kubectl_admin get node trial --output json |
     jq --exit-status '.metadata.annotations["tangram.dev/cards"] | fromjson | .cards | map(.id) == ["GPU-trial-0", "GPU-trial-1"]' &&
-    [ "$(kubectl_admin get node trial --output jsonpath='{.status.capacity.tangram\.dev/gpu-milli}')" = 2000 ]
+    [ "$(kubectl_admin get node trial --output jsonpath='{.status.capacity.tangram\.dev/gpu-milli}')" = 2k ]
 }
 
 # The job that makes the signing key runs nowhere here; what it does is done by its rights.
@@ -156,6 +179,7 @@ check_on_cluster() {
   kubectl_admin create namespace "$namespace" >/dev/null
   local set
   for set in "${sets[@]}"; do check_dry_run "$set"; done
+  check_all_notes
   echo "check-chart: the API server takes every object of ${#sets[@]} sets of values"
 
   helm_on_cluster install tangram "$chart" "${install_values[@]}" >"$work/notes.txt"
@@ -168,6 +192,15 @@ check_on_cluster() {
   echo "check-chart: installed; a pod was bound by the second scheduler, and the agent tells of its cards"
 
   make_key_as_the_job
+  # A certificate that is missing is made anew, under the same authority.
+  kubectl_here delete secret tangram-tls >/dev/null
+  cp "$work/server/ca.crt" "$work/authority.crt"
+  cp "$work/server/tls.crt" "$work/former.crt"
+  helm_on_cluster upgrade tangram "$chart" "${install_values[@]}" >/dev/null
+  fetch_certificates
+  check_certificates
+  cmp --silent "$work/authority.crt" "$work/server/ca.crt" || die "a missing certificate brought another authority"
+  if cmp --silent "$work/former.crt" "$work/server/tls.crt"; then die "the certificate that was deleted is back"; fi
   # With a key there, no job is needed, and certificates stay what they are.
   local before
   before=$(cat "$work"/server/* "$work"/scheduler/* | sha256sum)

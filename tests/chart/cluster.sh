@@ -166,7 +166,7 @@ make_key_as_the_job() {
 
 release_objects() {
   kubectl_admin get --all-namespaces --ignore-not-found --selector app.kubernetes.io/part-of=tangram --output name \
-    "$(kubectl_admin api-resources --verbs=list --output name | grep -v -e '^events' | paste -sd ,)"
+    "$(kubectl_admin api-resources --verbs=list --output name | grep -v -x -e 'events.*' -e componentstatuses -e endpoints | paste -sd ,)"
 }
 
 check_on_cluster() {

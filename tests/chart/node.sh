@@ -1,0 +1,150 @@
+# shellcheck shell=bash
+# The chart on a real node, as its own pods; sourced by scripts/check-chart after cluster.sh. kubelet and
+# containerd are those of the end-to-end tests. There is neither a network of pods nor anything that carries
+# out Services, so the chart's pods use the machine's network and are told where things are; all else is as
+# the chart has it: images, users, volumes, probes, rights, the order of things.
+
+source tests/e2e/node.sh
+
+images=build/images # of scripts/check-image
+
+# --- images --------------------------------------------------------------------------------------
+
+load_image() { # NAME FOLDER CONFIG
+  ctr_node images import --local "$(pack_image "$@")" >/dev/null
+  rm "$node_root/image.tar"
+}
+
+# The program alone, for those that link everything.
+load_program() { # NAME PROGRAM
+  mkdir -p "$work/program/bin"
+  cp "$2" "$work/program/bin/"
+  load_image "$1" "$work/program" '{"Env": ["PATH=/bin"]}'
+  rm -r "$work/program"
+}
+
+load_images() {
+  local part version
+  version=$(sed -n 's/^appVersion: //p' "$chart/Chart.yaml")
+  for part in extender node; do
+    load_image "e2e.tangram.dev/tangram-$part:$version" "$images/$part" \
+      "{\"Entrypoint\": [\"/usr/bin/tangram-$part\"], \"Env\": [\"PATH=/usr/sbin:/usr/bin:/sbin:/bin\"]}"
+  done
+  load_program "registry.k8s.io/kube-scheduler:$("$(program kube-scheduler)" --version | sed 's/^Kubernetes //')" \
+    "$(program kube-scheduler)"
+  load_program "registry.k8s.io/kubectl:$(yq -r .signing.kubectl.tag "$chart/values.yaml")" "$(program kubectl)"
+}
+
+# --- on the machine's network --------------------------------------------------------------------
+
+# Reads manifests, and has their pods use the machine's network; where API server and extender are stands
+# in their environment and their hosts file.
+write_renderer() {
+  cat >"$work/on-the-host" <<END
+#!/usr/bin/env bash
+exec yq -y --arg port "$apiserver_port" '
+  select(. != null) | if (.kind | IN("Deployment", "DaemonSet", "Job")) then .spec.template.spec |= (
+    .hostNetwork = true | .hostAliases = [{ip: "127.0.0.1", hostnames: ["tangram-extender.$namespace.svc"]}]
+    | (.containers[], (.initContainers // [])[]) |= (.env += [
+        {name: "KUBERNETES_SERVICE_HOST", value: "127.0.0.1"}, {name: "KUBERNETES_SERVICE_PORT", value: \$port}]))
+  else . end'
+END
+  chmod +x "$work/on-the-host"
+}
+
+start_default_scheduler() {
+  start kube-scheduler "$(program kube-scheduler)" --kubeconfig "$state/kube-scheduler.kubeconfig" \
+    --leader-elect=false --secure-port 0
+}
+
+# Ports of the machine that nobody else has.
+node_values() {
+  local listen=0.0.0.0 # probes come by the node's own address
+  cat <<END
+image: {registry: e2e.tangram.dev}
+signing: {generate: true, level: all}
+extender:
+  config:
+    server: {listen: "$listen:$(free_port)"}
+    metrics: {listen: "$listen:$(free_port)"}
+agent:
+  settings: {listen: "$listen:$(free_port)"}
+END
+}
+
+# --- what is seen --------------------------------------------------------------------------------
+
+half_a_card() {
+  kubectl_admin create --filename - >/dev/null <<END
+apiVersion: v1
+kind: Pod
+metadata: {name: half, namespace: default, annotations: {tangram.dev/gpu-fraction: "0.5"}}
+spec:
+  schedulerName: tangram
+  hostNetwork: true
+  terminationGracePeriodSeconds: 1
+  containers:
+  - name: main
+    image: $node_image
+    args: [hold]
+    env: [{name: TANGRAM_E2E_RECORDS, value: /records}]
+    resources: {limits: {tangram.dev/gpu-slot: 1}}
+    volumeMounts: [{name: records, mountPath: /records}]
+  volumes: [{name: records, hostPath: {path: $node_root/records}}]
+END
+  kubectl_admin --namespace default wait --for=condition=Ready pod/half --timeout 120s >/dev/null || {
+    kubectl_admin --namespace default describe pod half >&2
+    die "the pod with half a card does not start"
+  }
+  local granted
+  granted=$(kubectl_admin --namespace default get pod half --output json |
+    jq -r '.metadata.annotations["tangram.dev/gpu-grant"] | fromjson | if .sig then .containers[0].cards[0].uuid else "unsigned" end')
+  grep -h -r '^TANGRAM_' "$node_root/records" | grep -q -x "TANGRAM_CARD_UUIDS=$granted" ||
+    die "the container does not see the card that was granted, $granted: $(cat "$node_root"/records/*)"
+}
+
+explain_pods() {
+  kubectl_here get pods --output wide >&2 || true
+  kubectl_here describe pods >&2 || true
+  local pod
+  for pod in $(kubectl_here get pods --output name); do
+    kubectl_here logs "$pod" --all-containers --tail 20 >&2 || true
+  done
+}
+
+check_on_node() {
+  local why cdi_was_there=false
+  why=$(no_node_because)
+  [ -z "$why" ] || die "this machine bears no node: $why"
+  [ -d "$images/node" ] || die "there are no images in $images; scripts/check-image makes them"
+  if [ -d /etc/cdi ]; then cdi_was_there=true; fi
+  build_programs "${control_plane[@]}" "${node_programs[@]}"
+  clear_state
+  trap 'stop_node; stop_cluster; rm -rf "$work"; $cdi_was_there || rmdir /etc/cdi 2>/dev/null || true' EXIT
+  trap 'exit 130' INT TERM
+  start_control_plane '*'
+  start_default_scheduler
+  start_node
+  load_images
+  kubectl_admin label node "$node_name" tangram.dev/agent=true >/dev/null
+  kubectl_admin create namespace "$namespace" >/dev/null
+  write_renderer
+  node_values >"$work/node.yaml"
+  install_values+=(--values "$work/node.yaml")
+
+  # Helm gives its hooks to no renderer, so the job goes first and by hand.
+  chart_template "${install_values[@]}" --show-only templates/signing/generate.yaml | "$work/on-the-host" |
+    kubectl_here apply --filename - >/dev/null
+  kubectl_here wait --for=condition=Complete job/tangram-grant-key --timeout 120s >/dev/null || {
+    explain_pods
+    die "the job that makes the signing key does not end"
+  }
+  kubectl_here delete job,role,rolebinding,serviceaccount tangram-grant-key >/dev/null
+  helm_on_cluster install tangram "$chart" "${install_values[@]}" --post-renderer "$work/on-the-host" \
+    --wait --timeout 3m >/dev/null || {
+    explain_pods
+    die "the chart's pods do not become ready"
+  }
+  half_a_card
+  echo "check-chart: on a node, the chart's pods run, and a pod sees the half card that it was granted"
+}

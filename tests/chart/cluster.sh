@@ -65,8 +65,11 @@ fetch_certificates() {
 }
 
 check_certificates() {
-  openssl verify -CAfile "$work/server/ca.crt" -verify_hostname "tangram-extender.$namespace.svc" "$work/server/tls.crt" >/dev/null
-  openssl verify -CAfile "$work/server/ca.crt" -verify_hostname "tangram-webhook.$namespace.svc" "$work/server/tls.crt" >/dev/null
+  local service
+  for service in tangram-extender tangram-webhook; do
+    openssl verify -CAfile "$work/server/ca.crt" -verify_hostname "$service.$namespace.svc" \
+      "$work/server/tls.crt" >/dev/null
+  done
   openssl verify -CAfile "$work/server/ca.crt" -purpose sslclient "$work/scheduler/tls.crt" >/dev/null
 }
 
@@ -147,7 +150,8 @@ END
 
 trial_cards_published() {
   kubectl_admin get node trial --output json |
-    jq --exit-status '.metadata.annotations["tangram.dev/cards"] | fromjson | .cards | map(.id) == ["GPU-trial-0", "GPU-trial-1"]' &&
+    jq --exit-status '.metadata.annotations["tangram.dev/cards"] | fromjson | .cards | map(.id)
+      == ["GPU-trial-0", "GPU-trial-1"]' &&
     [ "$(kubectl_admin get node trial --output jsonpath='{.status.capacity.tangram\.dev/gpu-milli}')" = 2k ]
 }
 
@@ -165,8 +169,11 @@ make_key_as_the_job() {
 }
 
 release_objects() {
-  kubectl_admin get --all-namespaces --ignore-not-found --selector app.kubernetes.io/part-of=tangram --output name \
-    "$(kubectl_admin api-resources --verbs=list --output name | grep -v -x -e 'events.*' -e componentstatuses -e endpoints | paste -sd ,)"
+  local kinds
+  kinds=$(kubectl_admin api-resources --verbs=list --output name |
+    grep -v -x -e 'events.*' -e componentstatuses -e endpoints | paste -sd ,)
+  kubectl_admin get "$kinds" --all-namespaces --ignore-not-found --output name \
+    --selector app.kubernetes.io/part-of=tangram
 }
 
 check_on_cluster() {
@@ -208,7 +215,8 @@ check_on_cluster() {
   fetch_certificates
   [ "$(cat "$work"/server/* "$work"/scheduler/* | sha256sum)" = "$before" ] || die "an upgrade changed certificates"
   kubectl_here get configmap tangram-extender --output json |
-    jq --exit-status '.data["tangram.yaml"] | contains("required: true")' >/dev/null || die "the upgrade did not change the configuration"
+    jq --exit-status '.data["tangram.yaml"] | contains("required: true")' >/dev/null ||
+    die "the upgrade did not change the configuration"
   helm_on_cluster uninstall tangram --wait >/dev/null
   local left
   left=$(release_objects)

@@ -31,9 +31,10 @@ load_images() {
     load_image "e2e.tangram.dev/tangram-$part:$version" "$images/$part" \
       "{\"Entrypoint\": [\"/usr/bin/tangram-$part\"], \"Env\": [\"PATH=/usr/sbin:/usr/bin:/sbin:/bin\"]}"
   done
-  load_program "registry.k8s.io/kube-scheduler:$("$(program kube-scheduler)" --version | sed 's/^Kubernetes //')" \
-    "$(program kube-scheduler)"
-  load_program "registry.k8s.io/kubectl:$(yq -r .signing.kubectl.tag "$chart/values.yaml")" "$(program kubectl)"
+  version=$("$(program kube-scheduler)" --version)
+  load_program "registry.k8s.io/kube-scheduler:${version#Kubernetes }" "$(program kube-scheduler)"
+  version=$(yq -r .signing.kubectl.tag "$chart/values.yaml")
+  load_program "registry.k8s.io/kubectl:$version" "$(program kubectl)"
 }
 
 # --- on the machine's network --------------------------------------------------------------------
@@ -100,7 +101,8 @@ END
   }
   local granted
   granted=$(kubectl_admin --namespace default get pod half --output json |
-    jq -r '.metadata.annotations["tangram.dev/gpu-grant"] | fromjson | if .sig then .containers[0].cards[0].uuid else "unsigned" end')
+    jq -r '.metadata.annotations["tangram.dev/gpu-grant"] | fromjson
+      | if .sig then .containers[0].cards[0].uuid else "unsigned" end')
   grep -h -r '^TANGRAM_' "$node_root/records" | grep -q -x "TANGRAM_CARD_UUIDS=$granted" ||
     die "the container does not see the card that was granted, $granted: $(cat "$node_root"/records/*)"
 }

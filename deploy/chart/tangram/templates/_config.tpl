@@ -72,6 +72,9 @@
 {{- if ne (get $config.admission "aggregates") .Values.aggregates -}}
   {{- fail "extender.config.admission.aggregates: the agents must do the same, or no node fits; set the value aggregates instead, which sets both" -}}
 {{- end -}}
+{{- if ne (dig "aggregates" .Values.aggregates .Values.agent.settings) .Values.aggregates -}}
+  {{- fail "agent.settings.aggregates: the extender must do the same, or no node fits; set the value aggregates instead, which sets both" -}}
+{{- end -}}
 {{- if and (eq .Values.scheduler.mode "own") (not .Values.extender.service.clusterIP) -}}
   {{- fail "extender.service.clusterIP: kube-scheduler on the host network resolves no cluster names, so the Service needs an address that you choose; write a free one of the cluster's service range, such as 10.96.0.42 where that is 10.96.0.0/12" -}}
 {{- end -}}

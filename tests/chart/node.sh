@@ -24,6 +24,9 @@ load_program() { # NAME PROGRAM
   rm -r "$work/program"
 }
 
+# v1.36.3, as the API server has it.
+kubernetes_version() { kubectl_admin version --output json | jq -r .serverVersion.gitVersion; }
+
 load_images() {
   local part version
   version=$(sed -n 's/^appVersion: //p' "$chart/Chart.yaml")
@@ -31,10 +34,9 @@ load_images() {
     load_image "e2e.tangram.dev/tangram-$part:$version" "$images/$part" \
       "{\"Entrypoint\": [\"/usr/bin/tangram-$part\"], \"Env\": [\"PATH=/usr/sbin:/usr/bin:/sbin:/bin\"]}"
   done
-  version=$("$(program kube-scheduler)" --version)
-  load_program "registry.k8s.io/kube-scheduler:${version#Kubernetes }" "$(program kube-scheduler)"
-  version=$(yq -r .signing.kubectl.tag "$chart/values.yaml")
-  load_program "registry.k8s.io/kubectl:$version" "$(program kubectl)"
+  for part in kube-scheduler kubectl; do
+    load_program "registry.k8s.io/$part:$(kubernetes_version)" "$(program "$part")"
+  done
 }
 
 # --- on the machine's network --------------------------------------------------------------------
@@ -140,7 +142,7 @@ check_on_node() {
   install_values+=(--values "$work/node.yaml")
 
   # Helm gives its hooks to no renderer, so the job goes first and by hand.
-  chart_template "${install_values[@]}" --show-only templates/signing/generate.yaml | "$work/on-the-host" |
+  chart_template "${install_values[@]}" --set "signing.kubectl.tag=$(kubernetes_version)" --show-only templates/signing/generate.yaml | "$work/on-the-host" |
     kubectl_here apply --filename - >/dev/null
   kubectl_here wait --for=condition=Complete job/tangram-grant-key --timeout 120s >/dev/null || {
     explain_pods

@@ -15,6 +15,15 @@ the common one; a digest wins over a tag. */}}
 {{- if .image.digest }}@{{ .image.digest }}{{ else }}:{{ .image.tag | default .root.Chart.AppVersion }}{{ end -}}
 {{- end -}}
 
+{{/* An image of Kubernetes itself: of the API server's version unless a tag is given. */}}
+{{- define "tangram.image.kubernetes" -}}
+{{- $image := deepCopy .image -}}
+{{- if not $image.tag -}}
+  {{- $_ := set $image "tag" (regexFind "^v[0-9]+\\.[0-9]+\\.[0-9]+" .root.Capabilities.KubeVersion.Version) -}}
+{{- end -}}
+{{- include "tangram.image" (dict "root" .root "image" $image) -}}
+{{- end -}}
+
 {{/* The port of an ADDRESS:PORT. */}}
 {{- define "tangram.port" -}}
 {{- regexFind "[0-9]+$" . -}}

@@ -114,12 +114,3 @@ extenders:
   - name: tangram.dev/gpu-slot
     ignoredByScheduler: false
 {{- end -}}
-
-{{/* The version of the second kube-scheduler: a given tag, else the API server's own version. */}}
-{{- define "tangram.scheduler.image" -}}
-{{- $image := deepCopy .Values.scheduler.image -}}
-{{- if not $image.tag -}}
-  {{- $_ := set $image "tag" (regexFind "^v[0-9]+\\.[0-9]+\\.[0-9]+" .Capabilities.KubeVersion.Version) -}}
-{{- end -}}
-{{- include "tangram.image" (dict "root" . "image" $image) -}}
-{{- end -}}

@@ -2,7 +2,7 @@
 # The chart on a real node, as its own pods; sourced by scripts/check-chart after cluster.sh. kubelet and
 # containerd are those of the end-to-end tests. There is neither a network of pods nor anything that carries
 # out Services, so the chart's pods use the machine's network and are told where things are; all else is as
-# the chart has it: images, users, volumes, probes, rights, the order of things.
+# the chart has it: images, users, volumes, probes, rights, webhook, the order of things.
 
 source tests/e2e/node.sh
 script_path=$repo_root/scripts/e2e # which node.sh starts programs of the node through
@@ -61,7 +61,7 @@ start_default_scheduler() {
     --leader-elect=false --secure-port 0
 }
 
-# Ports of the machine that nobody else has.
+# Ports of the machine that nobody else has. Signed grants are asked for by everybody, as on a new cluster.
 node_values() {
   local listen=0.0.0.0 # probes come by the node's own address
   cat <<END
@@ -70,6 +70,7 @@ signing: {generate: true, level: all}
 extender:
   config:
     server: {listen: "$listen:$(free_port)"}
+    webhook: {listen: "$listen:$(free_port)"}
     metrics: {listen: "$listen:$(free_port)"}
 agent:
   settings: {listen: "$listen:$(free_port)"}
@@ -78,13 +79,13 @@ END
 
 # --- what is seen --------------------------------------------------------------------------------
 
-half_a_card() {
-  kubectl_admin create --filename - >/dev/null <<END
+# pod_with FRACTION: a pod that says no more than its annotation.
+pod_with() {
+  kubectl_admin --namespace default create --filename - <<END
 apiVersion: v1
 kind: Pod
-metadata: {name: half, namespace: default, annotations: {tangram.dev/gpu-fraction: "0.5"}}
+metadata: {name: half, annotations: {tangram.dev/gpu-fraction: "$1"}}
 spec:
-  schedulerName: tangram
   hostNetwork: true
   terminationGracePeriodSeconds: 1
   containers:
@@ -92,10 +93,17 @@ spec:
     image: $node_image
     args: [hold]
     env: [{name: TANGRAM_E2E_RECORDS, value: /records}]
-    resources: {limits: {tangram.dev/gpu-slot: 1}}
     volumeMounts: [{name: records, mountPath: /records}]
   volumes: [{name: records, hostPath: {path: $node_root/records}}]
 END
+}
+
+# The webhook is called by its Service's name and with the chart's certificates.
+webhook_refuses() { pod_with 2 2>&1 | grep -q 'denied the request: pod half: tangram.dev/gpu-fraction'; }
+
+half_a_card() {
+  wait_for kube-apiserver webhook_refuses
+  pod_with 0.5 >/dev/null
   kubectl_admin --namespace default wait --for=condition=Ready pod/half --timeout 120s >/dev/null || {
     kubectl_admin --namespace default describe pod half >&2
     explain_pods
@@ -134,6 +142,8 @@ check_on_node() {
   # shellcheck disable=SC2064 # its value now: the variable is gone when the trap runs
   trap "stop_node; stop_cluster; rm -rf '$work'; [ -z '$made' ] || rmdir '$made' 2>/dev/null || true" EXIT
   trap 'exit 130' INT TERM
+  # To webhooks it goes by their Services' endpoints, which are addresses of this machine.
+  apiserver_flags=(--enable-aggregator-routing)
   start_control_plane '*'
   start_default_scheduler
   start_node
@@ -142,21 +152,22 @@ check_on_node() {
   kubectl_admin create namespace "$namespace" >/dev/null
   write_renderer
   node_values >"$work/node.yaml"
-  install_values+=(--values "$work/node.yaml")
+  local values=(--values deploy/chart/examples/kind.yaml --values "$work/node.yaml")
 
   # Helm gives its hooks to no renderer, so the job goes first and by hand.
-  chart_template "${install_values[@]}" --set "signing.kubectl.tag=$(kubernetes_version)" --show-only templates/signing/generate.yaml | "$work/on-the-host" |
+  chart_template "${values[@]}" --set "signing.kubectl.tag=$(kubernetes_version)" \
+    --show-only templates/signing/generate.yaml | "$work/on-the-host" |
     kubectl_here apply --filename - >/dev/null
   kubectl_here wait --for=condition=Complete job/tangram-grant-key --timeout 120s >/dev/null || {
     explain_pods
     die "the job that makes the signing key does not end"
   }
   kubectl_here delete job,role,rolebinding,serviceaccount tangram-grant-key >/dev/null
-  helm_on_cluster install tangram "$chart" "${install_values[@]}" --post-renderer "$work/on-the-host" \
+  helm_on_cluster install tangram "$chart" "${values[@]}" --post-renderer "$work/on-the-host" \
     --wait --timeout 3m >/dev/null || {
     explain_pods
     die "the chart's pods do not become ready"
   }
   half_a_card
-  echo "check-chart: on a node, the chart's pods run, and a pod sees the half card that it was granted"
+  echo "check-chart: on a node the chart's pods run, and a pod with an annotation sees the half card that it was granted"
 }

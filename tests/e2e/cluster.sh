@@ -6,6 +6,7 @@ state=${TANGRAM_E2E_DIR:-$repo_root/build/e2e}
 mkdir -p "$state"
 state=$(cd "$state" && pwd)
 apiserver_port=
+apiserver_flags=() # further ones
 
 # --- processes -----------------------------------------------------------------------------------
 
@@ -100,7 +101,7 @@ start_apiserver() {
     --authorization-mode Node,RBAC --allow-privileged --service-cluster-ip-range 10.96.0.0/16 \
     --service-account-issuer https://kubernetes.default.svc \
     --service-account-key-file "$state/pki/service-accounts.key" \
-    --service-account-signing-key-file "$state/pki/service-accounts.key"
+    --service-account-signing-key-file "$state/pki/service-accounts.key" "${apiserver_flags[@]}"
   wait_for kube-apiserver kubectl_admin get --raw /readyz
 }
 

@@ -79,9 +79,9 @@ END
 
 # --- what is seen --------------------------------------------------------------------------------
 
-# pod_with FRACTION: a pod that says no more than its annotation.
+# pod_with FRACTION ARGUMENT...: a pod that says no more than its annotation.
 pod_with() {
-  kubectl_admin --namespace default create --filename - <<END
+  kubectl_admin --namespace default create --filename - "${@:2}" <<END
 apiVersion: v1
 kind: Pod
 metadata: {name: half, annotations: {tangram.dev/gpu-fraction: "$1"}}
@@ -99,7 +99,11 @@ END
 }
 
 # The webhook is called by its Service's name and with the chart's certificates.
-webhook_refuses() { pod_with 2 2>&1 | grep -q 'denied the request: pod half: tangram.dev/gpu-fraction'; }
+webhook_refuses() {
+  local said
+  if said=$(pod_with 2 --dry-run=server 2>&1); then return 1; fi
+  [[ $said == *"denied the request: pod half: tangram.dev/gpu-fraction"* ]]
+}
 
 half_a_card() {
   wait_for kube-apiserver webhook_refuses

@@ -129,9 +129,9 @@ Result<std::unique_ptr<App>> App::create(const config::Config& config, const Par
       std::jthread([self](const std::stop_token& stop) { self->budget_reflector_.run(stop); });
   app->settle_thread_ = std::jthread([self](const std::stop_token& stop) {
     while (!stop.stop_requested()) {
+      self->look_at_grant_keys();  // first: settling waits for the API server
       self->binder_.settle_overdue(stop);
       self->look_at_cards();
-      self->look_at_grant_keys();
       self->tell_as_new_leader();
       self->evict_stuck_pods();
       kube::sleep_until_stopped(kSettleInterval, stop);

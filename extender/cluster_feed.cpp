@@ -125,12 +125,13 @@ void PodFeed::unlisted(std::string object) {
 }
 
 void PodFeed::end_list() {
+  std::vector<std::string> gone;
   for (auto uid = seen_.begin(); uid != seen_.end();) {
     if (listed_.contains(*uid)) {
       ++uid;
     } else {
       observer_.ended(*uid);
-      uid = seen_.erase(uid);
+      gone.push_back(std::move(seen_.extract(uid++).value()));
     }
   }
   const auto unread = [](const ListedPod& pod) { return !pod.bound && !pod.pending; };
@@ -146,6 +147,7 @@ void PodFeed::end_list() {
       const auto found = listed_.find(uid);
       return found != listed_.end() && (found->second.bound || unread(found->second));
     });
+    for (const std::string& uid : gone) ledger.hurry(uid);
   });
   for (auto& [uid, pod] : listed_) {
     if (pod.pending) pending_.put(std::move(*pod.pending));

@@ -140,6 +140,12 @@ void Ledger::doubt(std::string_view pod_uid, TimePoint until) {
   set_deadline(found->second, until);
 }
 
+void Ledger::hurry(std::string_view pod_uid) {
+  const auto found = entries_.find(pod_uid);
+  if (found == entries_.end() || found->second.phase != Phase::kUnsure) return;
+  set_deadline(found->second, clock_->now());
+}
+
 Result<void> Ledger::confirm(std::string_view pod_uid) {
   const auto found = entries_.find(pod_uid);
   if (found == entries_.end() || found->second.phase == Phase::kHeld) {

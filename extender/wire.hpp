@@ -34,8 +34,7 @@ struct FilterArgs {
   kube::Pod pod;
   std::vector<std::string_view> node_names;  ///< of NodeNames, or of Nodes, in the order asked
   bool full_nodes = false;                   ///< Nodes was sent (nodeCacheCapable: false)
-  std::string original;                      ///< the text as it came; only with full_nodes
-  std::vector<std::pair<std::size_t, std::size_t>> node_spans;  ///< of each node in `original`
+  std::vector<std::string_view> node_texts;  ///< of Nodes, as they came; unread but for their names
 };
 
 /// @returns kInvalidArgument, with the path of what is wrong

@@ -204,7 +204,8 @@ App::App(const config::Config& config, const Parts& parts, PolicySettings policy
            .done = [this](kube::EvictionOutcome outcome) { metrics_.eviction_done(outcome); }}),
       node_feed_(books_, counters_),
       pod_feed_(books_, pending_, counters_,
-                {.arrived = [this](const kube::Pod& pod) { policies_.arrived(pod); },
+                {.listing = [this](bool begins) { policies_.listing(begins); },
+                 .arrived = [this](const kube::Pod& pod) { policies_.arrived(pod); },
                  .seen =
                      [this](const kube::Pod& pod, const Recorded& recorded) {
                        findings_.set(pod, examine(pod, policies_.plan(pod), recorded));

@@ -22,11 +22,17 @@ bool may_hold_items(std::string_view text) {
 /// are cut from the text, and not read.
 Result<void> cut_nodes(std::string_view list, FilterArgs& args) {
   args.full_nodes = true;
-  const std::string_view items = json::find(list, {"items"});
-  if (items.empty()) return {};
-  const bool whole = json::for_each_element(
-      items, [&](std::string_view node) { args.node_texts.push_back(node); });
+  std::size_t lists = 0;
+  bool whole = true;
+  const bool good = json::for_each_member(list, [&](std::string_view key, std::string_view value) {
+    if (key != "items") return;
+    ++lists;
+    whole = whole && json::for_each_element(
+                         value, [&](std::string_view node) { args.node_texts.push_back(node); });
+  });
+  if (!good) return fail(Errc::kInvalidArgument, "Nodes: not valid JSON");
   if (!whole) return fail(Errc::kInvalidArgument, "Nodes.items: expected an array");
+  if (lists > 1) return fail(Errc::kInvalidArgument, "Nodes.items stands twice");
   for (const std::string_view node : args.node_texts) {
     const std::string_view name = json::raw_string(json::find(node, {"metadata", "name"}));
     if (name.empty() || name.find('\\') != std::string_view::npos) {
@@ -132,17 +138,16 @@ Result<FilterArgs> decode_filter_args(Body& body) {
   const auto nodes = may_hold_items(text) ? json::find(text, {"Nodes"}) : std::string_view{};
   if (!nodes.starts_with('{')) {
     if (auto read = read_filter_args(body.text(), args); !read) return read.error();
-    return args;
+  } else {
+    const auto begin = static_cast<std::size_t>(nodes.data() - text.data());
+    std::string rest(text.substr(0, begin));
+    rest.append("null").append(text.substr(begin + nodes.size()));
+    if (auto read = read_filter_args(rest, args); !read) return read.error();
+    if (auto cut = cut_nodes(nodes, args); !cut) return cut.error();
   }
-  const auto begin = static_cast<std::size_t>(nodes.data() - text.data());
-  std::string rest(text.substr(0, begin));
-  rest.append("null").append(text.substr(begin + nodes.size()));
-  if (auto read = read_filter_args(rest, args); !read) return read.error();
-  if (args.full_nodes || !args.node_names.empty()) {
-    return fail(Errc::kInvalidArgument,
-                "Nodes is set twice, or beside NodeNames; send one of them");
+  if (args.full_nodes && args.node_texts.size() != args.node_names.size()) {
+    return fail(Errc::kInvalidArgument, "both Nodes and NodeNames are set; send one of them");
   }
-  if (auto cut = cut_nodes(nodes, args); !cut) return cut.error();
   return args;
 }
 

@@ -6,6 +6,7 @@ state=${TANGRAM_E2E_DIR:-$repo_root/build/e2e}
 mkdir -p "$state"
 state=$(cd "$state" && pwd)
 apiserver_port=
+apiserver_flags=() # further ones
 
 # --- processes -----------------------------------------------------------------------------------
 
@@ -97,10 +98,10 @@ start_apiserver() {
     --cert-dir "$state/pki" --client-ca-file "$state/pki/ca.crt" \
     --tls-cert-file "$state/pki/kube-apiserver.crt" \
     --tls-private-key-file "$state/pki/kube-apiserver.key" \
-    --authorization-mode Node,RBAC --service-cluster-ip-range 10.96.0.0/16 \
+    --authorization-mode Node,RBAC --allow-privileged --service-cluster-ip-range 10.96.0.0/16 \
     --service-account-issuer https://kubernetes.default.svc \
     --service-account-key-file "$state/pki/service-accounts.key" \
-    --service-account-signing-key-file "$state/pki/service-accounts.key"
+    --service-account-signing-key-file "$state/pki/service-accounts.key" "${apiserver_flags[@]}"
   wait_for kube-apiserver kubectl_admin get --raw /readyz
 }
 

@@ -158,28 +158,39 @@ add_blob() {
     --argjson size "$(stat --format %s "$1")" '{mediaType: $type, digest: $sum, size: $size}'
 }
 
-# An OCI image of one static program, made without a registry.
-make_image() {
+# pack_image NAME FOLDER CONFIG: an OCI image of one layer, which is the folder, made without a registry; CONFIG
+# says in JSON how it is run. Prints the archive's path.
+pack_image() {
   local image=$node_root/image layer config manifest type=application/vnd.oci.image
-  mkdir -p "$image/blobs/sha256" "$image/layer"
-  c++ -std=c++20 -Os -static -o "$image/layer/program" tests/e2e/container.cpp
-  strip "$image/layer/program"
-  tar --create --file "$image/layer.tar" --directory "$image/layer" --owner 0 --group 0 program
+  rm -rf "$image"
+  mkdir -p "$image/blobs/sha256"
+  tar --create --file "$image/layer.tar" --directory "$2" --owner 0 --group 0 .
   layer=$(add_blob "$image/layer.tar" "$type.layer.v1.tar")
-  jq --null-input --arg diff "sha256:$(digest "$image/layer.tar")" '
-    {architecture: "amd64", os: "linux", config: {Entrypoint: ["/program"]},
+  jq --null-input --arg diff "sha256:$(digest "$image/layer.tar")" --argjson config "$3" '
+    {architecture: "amd64", os: "linux", config: $config,
      rootfs: {type: "layers", diff_ids: [$diff]}}' >"$image/config.json"
   config=$(add_blob "$image/config.json" "$type.config.v1+json")
   jq --null-input --arg type "$type.manifest.v1+json" --argjson config "$config" \
     --argjson layer "$layer" \
     '{schemaVersion: 2, mediaType: $type, config: $config, layers: [$layer]}' >"$image/manifest.json"
   manifest=$(add_blob "$image/manifest.json" "$type.manifest.v1+json")
-  jq --null-input --arg name "$node_image" --argjson manifest "$manifest" '
+  jq --null-input --arg name "$1" --argjson manifest "$manifest" '
     {schemaVersion: 2,
      manifests: [$manifest + {annotations: {"io.containerd.image.name": $name}}]}' >"$image/index.json"
   echo '{"imageLayoutVersion": "1.0.0"}' >"$image/oci-layout"
   tar --create --file "$node_root/image.tar" --directory "$image" blobs index.json oci-layout
   rm -r "$image"
+  echo "$node_root/image.tar"
+}
+
+# The image of the tests' pods: one static program.
+make_image() {
+  local folder=$node_root/program
+  mkdir -p "$folder"
+  c++ -std=c++20 -Os -static -o "$folder/program" tests/e2e/container.cpp
+  strip "$folder/program"
+  pack_image "$node_image" "$folder" '{"Entrypoint": ["/program"]}' >/dev/null
+  rm -r "$folder"
 }
 
 # --- containerd ----------------------------------------------------------------------------------

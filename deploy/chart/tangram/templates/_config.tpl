@@ -1,0 +1,93 @@
+{{/* The extender's configuration: what the chart decides, and over it extender.config. YAML. */}}
+{{- define "tangram.extender.config" -}}
+{{- $signing := include "tangram.signing" . | int -}}
+{{- $made := dict
+  "kube" (dict "source" "in-cluster")
+  "server" (dict "listen" "0.0.0.0:9898")
+  "tls" (dict
+    "certificate" "/etc/tangram-tls/tls.crt"
+    "key" "/etc/tangram-tls/tls.key"
+    "client_ca" "/etc/tangram-tls/ca.crt"
+    "client_names" "system:kube-scheduler")
+  "metrics" (dict "listen" "0.0.0.0:9090")
+  "admission" (dict "aggregates" .Values.aggregates)
+-}}
+{{- if .Values.webhook.enabled -}}
+  {{- $_ := set $made "webhook" (dict "listen" "0.0.0.0:9443") -}}
+{{- end -}}
+{{- if ne .Release.Namespace "tangram-system" -}}
+  {{- $_ := set $made.admission "extender_user" (include "tangram.extender.user" .) -}}
+{{- end -}}
+{{- $profile := include "tangram.scheduler.profile" . -}}
+{{- if and $profile (ne $profile "default-scheduler") -}}
+  {{- $_ := set $made.admission "scheduler_name" $profile -}}
+{{- end -}}
+{{- if $signing -}}
+  {{- $_ := set $made "grants" (dict
+    "signing_key" "/etc/tangram-grant-key/grant.key"
+    "public_keys" "/etc/tangram-grant-keys"
+    "required" (eq $signing 3)) -}}
+{{- end -}}
+{{- toYaml (mergeOverwrite $made (deepCopy .Values.extender.config)) -}}
+{{- end -}}
+
+{{/* The agent's flags: a list, as JSON. A flag of agent.settings wins over the chart's. */}}
+{{- define "tangram.agent.args" -}}
+{{- $signing := include "tangram.signing" . | int -}}
+{{- $flags := dict "listen" "0.0.0.0:9899" -}}
+{{- if .Values.agent.mps -}}
+  {{- $_ := set $flags "mps-launcher" "nsenter --target 1 --mount -- systemd-run --scope --quiet --collect --" -}}
+{{- end -}}
+{{- if not .Values.aggregates -}}
+  {{- $_ := set $flags "aggregates" false -}}
+{{- end -}}
+{{- if .Values.agent.driverFolder -}}
+  {{- $_ := set $flags "nvml-library" "/driver/libnvidia-ml.so.1" -}}
+{{- end -}}
+{{- if .Values.agent.cards -}}
+  {{- $_ := set $flags "cards" "file:/etc/tangram-cards/cards.json" -}}
+{{- end -}}
+{{- if ge $signing 1 -}}
+  {{- $_ := set $flags "grant-keys" "/etc/tangram-grant-keys" -}}
+{{- end -}}
+{{- if ge $signing 2 -}}
+  {{- $_ := set $flags "require-signed-grants" true -}}
+{{- end -}}
+{{- $args := list -}}
+{{- range $flag, $value := mergeOverwrite $flags (deepCopy .Values.agent.settings) -}}
+  {{- if kindIs "bool" $value -}}
+    {{- $args = append $args (printf "--%s=%t" $flag $value) -}}
+  {{- else if kindIs "float64" $value -}}
+    {{- $args = append $args (printf "--%s=%d" $flag (int $value)) -}}
+  {{- else -}}
+    {{- $args = append $args (printf "--%s=%v" $flag $value) -}}
+  {{- end -}}
+{{- end -}}
+{{- toJson $args -}}
+{{- end -}}
+
+{{/* Values that contradict each other: says which, and what to write. */}}
+{{- define "tangram.check" -}}
+{{- $config := include "tangram.extender.config" . | fromYaml -}}
+{{- if ne (get $config.admission "aggregates") .Values.aggregates -}}
+  {{- fail "extender.config.admission.aggregates: the agents must do the same, or no node fits; set the value aggregates instead, which sets both" -}}
+{{- end -}}
+{{- if ne (dig "aggregates" .Values.aggregates .Values.agent.settings) .Values.aggregates -}}
+  {{- fail "agent.settings.aggregates: the extender must do the same, or no node fits; set the value aggregates instead, which sets both" -}}
+{{- end -}}
+{{- if and (eq .Values.scheduler.mode "own") (not .Values.extender.service.clusterIP) -}}
+  {{- fail "extender.service.clusterIP: kube-scheduler on the host network resolves no cluster names, so the Service needs an address that you choose; write a free one of the cluster's service range, such as 10.96.0.42 where that is 10.96.0.0/12" -}}
+{{- end -}}
+{{- if and (eq .Values.scheduler.mode "second") (eq .Values.scheduler.name "default-scheduler") -}}
+  {{- fail "scheduler.name: default-scheduler is the cluster's own; name the second one differently, such as tangram" -}}
+{{- end -}}
+{{- if and .Values.signing.generate (eq .Values.signing.level "none") -}}
+  {{- fail "signing.generate: a key is made and nobody would sign with it; set signing.level to sign, agents or all" -}}
+{{- end -}}
+{{- if and .Values.agent.driverFolder .Values.agent.runtimeClassName -}}
+  {{- fail "agent.driverFolder: is for nodes without NVIDIA's runtime, which brings the driver itself; set agent.runtimeClassName to \"\", or leave the folder out" -}}
+{{- end -}}
+{{- if and .Values.networkPolicy.enabled (not .Values.networkPolicy.controlPlane) -}}
+  {{- fail "networkPolicy.controlPlane: without the addresses of the API server's machines it could not reach the webhook; write them as CIDRs, as kubectl get nodes -o wide shows them" -}}
+{{- end -}}
+{{- end -}}

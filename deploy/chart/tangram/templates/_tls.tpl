@@ -1,0 +1,42 @@
+{{/* Certificates that Helm makes: into .Values.tls.made, once for all templates of a rendering. What
+the cluster has already is kept, so an upgrade changes nothing; a Secret that is missing is made
+anew under the same authority. */}}
+{{- define "tangram.tls.generate" -}}
+{{- if not (hasKey .Values.tls "made") -}}
+  {{- $namespace := .Release.Namespace -}}
+  {{- $days := int .Values.tls.generate.days -}}
+  {{- $kept := lookup "v1" "Secret" $namespace "tangram-ca" -}}
+  {{- $ca := dict -}}
+  {{- if $kept -}}
+    {{- $ca = buildCustomCert (get $kept.data "tls.crt") (get $kept.data "tls.key") -}}
+  {{- else -}}
+    {{- $ca = genCA "tangram" $days -}}
+  {{- end -}}
+  {{- $names := include "tangram.tls.names" . | fromJsonArray -}}
+  {{- $server := dict -}}
+  {{- $client := dict -}}
+  {{- $old := lookup "v1" "Secret" $namespace .Values.tls.secret -}}
+  {{- if and $kept $old -}}
+    {{- $server = dict "Cert" (get $old.data "tls.crt" | b64dec) "Key" (get $old.data "tls.key" | b64dec) -}}
+  {{- else -}}
+    {{- $server = genSignedCert "tangram-extender" (list "127.0.0.1") $names $days $ca -}}
+  {{- end -}}
+  {{- $old = lookup "v1" "Secret" $namespace .Values.tls.schedulerSecret -}}
+  {{- if and $kept $old -}}
+    {{- $client = dict "Cert" (get $old.data "tls.crt" | b64dec) "Key" (get $old.data "tls.key" | b64dec) -}}
+  {{- else -}}
+    {{- $client = genSignedCert "system:kube-scheduler" (list) (list) $days $ca -}}
+  {{- end -}}
+  {{- $_ := set .Values.tls "made" (dict "ca" $ca.Cert "caKey" $ca.Key "server" $server "client" $client) -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The server's names: those of its Services. A JSON list. */}}
+{{- define "tangram.tls.names" -}}
+{{- $names := list -}}
+{{- range $service := list "tangram-extender" "tangram-webhook" -}}
+  {{- $name := printf "%s.%s.svc" $service $.Release.Namespace -}}
+  {{- $names = concat $names (list $name (printf "%s.cluster.local" $name)) -}}
+{{- end -}}
+{{- toJson (append $names "localhost") -}}
+{{- end -}}

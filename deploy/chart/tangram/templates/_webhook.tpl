@@ -1,0 +1,84 @@
+{{/* Whether the registrations tell pods apart by what they ask (matchConditions), or by their
+namespaces: "true" or nothing. */}}
+{{- define "tangram.webhook.by-requests" -}}
+{{- $able := semverCompare ">=1.28.0-0" .Capabilities.KubeVersion.Version -}}
+{{- $way := .Values.webhook.selectBy -}}
+{{- if and .Values.webhook.enabled (or (eq $way "requests") (and (eq $way "auto") $able)) }}true{{ end -}}
+{{- end -}}
+{{- define "tangram.webhook.by-namespaces" -}}
+{{- if and .Values.webhook.enabled (not (include "tangram.webhook.by-requests" .)) }}true{{ end -}}
+{{- end -}}
+
+{{/* Beside a registration's name. */}}
+{{- define "tangram.webhook.metadata" -}}
+labels: {{ include "tangram.labels" (dict "root" . "name" "tangram-webhook") }}
+{{- if eq .Values.tls.source "cert-manager" }}
+annotations: {cert-manager.io/inject-ca-from: {{ .Release.Namespace }}/{{ .Values.tls.secret }}}
+{{- end }}
+{{- end -}}
+
+{{/* Whom the API server calls. Called with (dict "root" $ "path" PATH). */}}
+{{- define "tangram.webhook.client" -}}
+{{- with include "tangram.webhook.ca" .root -}}
+caBundle: {{ . }}
+{{ end -}}
+service: {namespace: {{ .root.Release.Namespace }}, name: tangram-webhook, path: {{ .path }}}
+{{- end -}}
+
+{{/* The authority of the webhook's certificate, in base64; nothing where cert-manager writes it. */}}
+{{- define "tangram.webhook.ca" -}}
+{{- if .Values.webhook.caBundle -}}
+  {{- .Values.webhook.caBundle -}}
+{{- else if eq .Values.tls.source "generate" -}}
+  {{- include "tangram.tls.generate" . -}}
+  {{- .Values.tls.made.ca | b64enc -}}
+{{- else if eq .Values.tls.source "secret" -}}
+  {{- $secret := lookup "v1" "Secret" .Release.Namespace .Values.tls.secret -}}
+  {{- $ca := dig "data" "ca.crt" "" $secret -}}
+  {{- required (printf "webhook.caBundle: no Secret %s with ca.crt can be read in namespace %s; make it first, or write the webhook's authority here, in base64" .Values.tls.secret .Release.Namespace) $ca -}}
+{{- end -}}
+{{- end -}}
+
+{{/* What a cluster needs to get up must not wait for Tangram. */}}
+{{- define "tangram.webhook.namespaces" -}}
+{{- $names := concat (list "kube-system" .Release.Namespace) .Values.webhook.excludedNamespaces | uniq -}}
+- {key: kubernetes.io/metadata.name, operator: NotIn, values: [{{ join ", " $names }}]}
+{{- end -}}
+
+{{/* A condition: the pod asks for a GPU, by annotation or by a resource of Tangram's. */}}
+{{- define "tangram.webhook.asks" -}}
+(has(object.metadata.annotations) &&
+  object.metadata.annotations
+    .exists(name, name.lowerAscii().startsWith("tangram.dev/"))) ||
+(object.spec.containers + (has(object.spec.initContainers) ? object.spec.initContainers : []))
+.exists(container, has(container.resources) &&
+  ((has(container.resources.limits) && container.resources.limits
+    .exists(name, name.startsWith("tangram.dev/gpu-"))) ||
+   (has(container.resources.requests) && container.resources.requests
+    .exists(name, name.startsWith("tangram.dev/gpu-")))))
+{{- end -}}
+
+{{/* Whether words of other systems are translated: "true" or nothing. */}}
+{{- define "tangram.webhook.foreign" -}}
+{{- $words := dig "foreign" dict .Values.extender.config -}}
+{{- if or $words.nvidia $words.hami $words.gpushare $words.kai }}true{{ end -}}
+{{- end -}}
+
+{{/* A condition: the pod asks in those words that are translated. */}}
+{{- define "tangram.webhook.asks-otherwise" -}}
+{{- $words := dig "foreign" dict .Values.extender.config -}}
+{{- $starts := list -}}
+{{- if $words.gpushare }}{{ $starts = append $starts "aliyun.com/gpu" }}{{ end -}}
+{{- if or $words.nvidia $words.hami $words.kai }}{{ $starts = append $starts "nvidia.com/gpu" }}{{ end -}}
+{{- if $words.nvidia }}{{ $starts = append $starts "nvidia.com/mig-" }}{{ end -}}
+{{- if $words.kai -}}
+(has(object.metadata.annotations) && object.metadata.annotations
+  .exists(name, name in ["gpu-fraction", "gpu-memory"])) ||
+{{ end -}}
+(object.spec.containers + (has(object.spec.initContainers) ? object.spec.initContainers : []))
+.exists(container, has(container.resources) && has(container.resources.limits) &&
+  container.resources.limits.exists(name,
+{{- range $i, $start := $starts }}{{ if $i }} ||{{ end }}
+    name.startsWith({{ quote $start }})
+{{- end }}))
+{{- end -}}

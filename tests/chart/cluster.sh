@@ -1,0 +1,226 @@
+# shellcheck shell=bash
+# The chart on a real API server; sourced by scripts/check-chart. The control plane is that of the
+# end-to-end tests, with nodes that no machine stands behind; so the chart's pods are made and never
+# start. The programs that they name are run here instead, with the chart's configurations, certificates and
+# identities.
+
+export TANGRAM_E2E_DIR=${TANGRAM_E2E_DIR:-$repo_root/build/check-chart}
+source tests/e2e/certificates.sh
+source tests/e2e/cluster.sh
+
+namespace=tangram-system
+
+helm_on_cluster() { "$helm" --kubeconfig "$state/admin.kubeconfig" --namespace "$namespace" "$@"; }
+kubectl_here() { kubectl_admin --namespace "$namespace" "$@"; }
+
+# --- every rendering -----------------------------------------------------------------------------
+
+# Objects of the Prometheus operator and of cert-manager need definitions that are not here.
+foreign_kinds='monitoring.coreos.com/|cert-manager.io/'
+
+check_dry_run() { # SET
+  yq -y --arg foreign "^($foreign_kinds)" 'select(. != null and (.apiVersion | test($foreign) | not))' \
+    "$work/$1.yaml" | sed 's/CA_BUNDLE/Cg==/' >"$work/dry.yaml"
+  kubectl_admin apply --dry-run=server --filename "$work/dry.yaml" >"$work/dry.log" 2>&1 || {
+    cat "$work/dry.log" >&2
+    die "the API server refuses the objects of $1"
+  }
+}
+
+# check_notes SET WORDS...: what people read after an installation has these words.
+check_notes() {
+  local values words
+  values=$(values_of "$1")
+  # shellcheck disable=SC2086 # words
+  helm_on_cluster install tangram "$chart" $values --dry-run=server | sed '1,/^NOTES:/d' >"$work/$1.notes"
+  for words in "${@:2}"; do
+    grep -q -F -e "$words" "$work/$1.notes" || die "the notes of $1 do not say \"$words\""
+  done
+}
+
+check_all_notes() {
+  check_notes default 'placed by a kube-scheduler of their own' 'kubectl label node NODE tangram.dev/agent=true' \
+    'Certificates were made by Helm' 'Grants are not signed'
+  check_notes own-scheduler 'get configmap tangram-kube-scheduler' 'urlPrefix: https://10.96.0.42:9898'
+  check_notes policies-only 'they must write schedulerName: tangram themselves' 'tangram.dev/gpu-slot: 1'
+  check_notes signed 'half a card'
+}
+
+# --- an installation -----------------------------------------------------------------------------
+
+# Without the webhook: the API server here reaches no Services. Its registrations were tried above.
+install_values=(--values deploy/chart/examples/policies-only.yaml --values deploy/chart/examples/kind.yaml)
+
+secret_file() { # SECRET KEY FILE
+  kubectl_here get secret "$1" --output json | jq -r --arg key "$2" '.data[$key]' | base64 -d >"$3"
+}
+
+fetch_certificates() {
+  local file
+  mkdir -p "$work/server" "$work/scheduler"
+  for file in ca.crt tls.crt tls.key; do
+    secret_file tangram-tls "$file" "$work/server/$file"
+    secret_file tangram-scheduler-tls "$file" "$work/scheduler/$file"
+  done
+}
+
+check_certificates() {
+  local service
+  for service in tangram-extender tangram-webhook; do
+    openssl verify -CAfile "$work/server/ca.crt" -verify_hostname "$service.$namespace.svc" \
+      "$work/server/tls.crt" >/dev/null
+  done
+  openssl verify -CAfile "$work/server/ca.crt" -purpose sslclient "$work/scheduler/tls.crt" >/dev/null
+}
+
+# account ACCOUNT ARGUMENT...: a kubeconfig with its token, as $state/ACCOUNT.kubeconfig.
+account() {
+  kubectl_here create token "$@" --duration 1h >"$state/$1.token"
+  write_kubeconfig "$1" "tokenFile: $state/$1.token"
+}
+
+pod_of() { # NAME: of a workload of the chart
+  kubectl_here get pods --selector "app.kubernetes.io/name=$1" --output jsonpath='{.items[0].metadata.name}'
+}
+
+# It leads, so it labels its own pod, which is one that waits for a kubelet.
+run_extender() {
+  local pod
+  pod=$(pod_of tangram-extender)
+  account tangram-extender --bound-object-kind Pod --bound-object-name "$pod"
+  kubectl_here get configmap tangram-extender --output json | jq -r '.data["tangram.yaml"]' >"$work/extender.yaml"
+  extender_port=$(free_port)
+  metrics_port=$(free_port)
+  POD_NAME=$pod POD_NAMESPACE=$namespace start tangram-extender "$extender" --config "$work/extender.yaml" \
+    --set kube.source=kubeconfig --set "kube.kubeconfig=$state/tangram-extender.kubeconfig" \
+    --set "server.listen=127.0.0.1:$extender_port" --set "metrics.listen=127.0.0.1:$metrics_port" \
+    --set "tls.certificate=$work/server/tls.crt" --set "tls.key=$work/server/tls.key" \
+    --set "tls.client_ca=$work/server/ca.crt"
+  wait_for tangram-extender curl --fail --silent "http://127.0.0.1:$metrics_port/readyz"
+  wait_for tangram-extender leader_is "$pod"
+}
+
+leader_is() { [ "$(kubectl_here get pods --selector tangram.dev/role=leader --output name)" = "pod/$1" ]; }
+
+# The chart's second scheduler, by its own rights.
+run_scheduler() {
+  account tangram-scheduler
+  kubectl_here get configmap tangram-scheduler --output json | jq -r '.data["scheduler-config.yaml"]' |
+    sed -e "s#urlPrefix:.*#urlPrefix: https://127.0.0.1:$extender_port#" \
+      -e "s#/etc/tangram-scheduler-tls#$work/scheduler#" \
+      -e "s#^leaderElection:#clientConnection: {kubeconfig: $state/tangram-scheduler.kubeconfig}\nleaderElection:#" \
+      >"$work/scheduler-config.yaml"
+  start kube-scheduler "$(program kube-scheduler)" --secure-port 0 --v=2 --config "$work/scheduler-config.yaml" \
+    --authentication-kubeconfig "$state/tangram-scheduler.kubeconfig" \
+    --authorization-kubeconfig "$state/tangram-scheduler.kubeconfig"
+}
+
+bind_a_pod() {
+  kubectl_admin --namespace default apply --filename deploy/scheduler/example-pod.yaml >/dev/null
+  wait_for kube-scheduler granted
+  if grep -E 'is forbidden|Failed to watch|Unauthorized' "$state/logs/kube-scheduler.log" >&2; then
+    die "the second scheduler lacks a right"
+  fi
+}
+
+granted() {
+  kubectl_admin --namespace default get pod half --output json |
+    jq --exit-status '.spec.nodeName and .metadata.annotations["tangram.dev/gpu-grant"]'
+}
+
+# The agent's flags and rights: it tells of the trial's cards. No kubelet is here to register with.
+run_agent() {
+  local flags
+  # With amounts, as kubelet writes them: the API server would make up allocatable otherwise, which the
+  # agent's policy takes for the agent's doing.
+  kubectl_admin create --filename - >/dev/null <<END
+{apiVersion: v1, kind: Node, metadata: {name: trial}, status: {capacity: {cpu: 4}, allocatable: {cpu: 4}}}
+END
+  account tangram-node --bound-object-kind Node --bound-object-name trial
+  kubectl_here get configmap tangram-node-cards --output json | jq -r '.data["cards.json"]' >"$work/cards.json"
+  mapfile -t flags < <(kubectl_here get daemonset tangram-node --output json |
+    jq -r --arg cards "--cards=file:$work/cards.json" '.spec.template.spec.containers[0].args[]
+      | if startswith("--listen=") then "--listen=127.0.0.1:0" elif startswith("--cards=") then $cards else . end')
+  mkdir -p "$work"/node/{plugins,kubelet,cdi,state,run}
+  start tangram-node "$agent" "${flags[@]}" --node-name trial --kubeconfig "$state/tangram-node.kubeconfig" \
+    --plugin-dir "$work/node/plugins" --kubelet-dir "$work/node/kubelet" --cdi-dir "$work/node/cdi" \
+    --state-dir "$work/node/state" --run-dir "$work/node/run" --device-ids-by cdi-devices
+  wait_for tangram-node trial_cards_published
+}
+
+trial_cards_published() {
+  kubectl_admin get node trial --output json |
+    jq --exit-status '.metadata.annotations["tangram.dev/cards"] | fromjson | .cards | map(.id)
+      == ["GPU-trial-0", "GPU-trial-1"]' &&
+    [ "$(kubectl_admin get node trial --output jsonpath='{.status.capacity.tangram\.dev/gpu-milli}')" = 2k ]
+}
+
+# The job that makes the signing key runs nowhere here; what it does is done by its rights.
+make_key_as_the_job() {
+  chart_template --values deploy/chart/examples/signed.yaml --show-only templates/signing/generate.yaml |
+    kubectl_here apply --filename - >/dev/null
+  account tangram-grant-key
+  "$extender" grant-key --out "$work/key" >/dev/null
+  local as_job=("$(program kubectl)" --kubeconfig "$state/tangram-grant-key.kubeconfig" --namespace "$namespace")
+  "${as_job[@]}" create configmap tangram-grant-keys --from-file=first.pub="$work/key/grant.pub" >/dev/null
+  "${as_job[@]}" create secret generic tangram-grant-key --from-file=grant.key="$work/key/grant.key" >/dev/null
+  if "${as_job[@]}" get secret tangram-tls >/dev/null 2>&1; then die "the job can read Secrets"; fi
+  kubectl_here delete job,role,rolebinding,serviceaccount tangram-grant-key >/dev/null
+}
+
+release_objects() {
+  local kinds
+  kinds=$(kubectl_admin api-resources --verbs=list --output name |
+    grep -v -x -e 'events.*' -e componentstatuses -e endpoints | paste -sd ,)
+  kubectl_admin get "$kinds" --all-namespaces --ignore-not-found --output name \
+    --selector app.kubernetes.io/part-of=tangram
+}
+
+check_on_cluster() {
+  build_programs "${control_plane[@]}"
+  clear_state
+  trap 'stop_cluster; rm -rf "$work"' EXIT
+  trap 'exit 130' INT TERM
+  start_control_plane "$fake_node_controllers"
+  make_nodes 2
+  kubectl_admin create namespace "$namespace" >/dev/null
+  local set
+  for set in "${sets[@]}"; do check_dry_run "$set"; done
+  check_all_notes
+  echo "check-chart: the API server takes every object of ${#sets[@]} sets of values"
+
+  helm_on_cluster install tangram "$chart" "${install_values[@]}" >"$work/notes.txt"
+  fetch_certificates
+  check_certificates
+  run_extender
+  run_scheduler
+  bind_a_pod
+  run_agent
+  echo "check-chart: installed; a pod was bound by the second scheduler, and the agent tells of its cards"
+
+  make_key_as_the_job
+  # A certificate that is missing is made anew, under the same authority.
+  kubectl_here delete secret tangram-tls >/dev/null
+  cp "$work/server/ca.crt" "$work/authority.crt"
+  cp "$work/server/tls.crt" "$work/former.crt"
+  helm_on_cluster upgrade tangram "$chart" "${install_values[@]}" >/dev/null
+  fetch_certificates
+  check_certificates
+  cmp --silent "$work/authority.crt" "$work/server/ca.crt" || die "a missing certificate brought another authority"
+  if cmp --silent "$work/former.crt" "$work/server/tls.crt"; then die "the certificate that was deleted is back"; fi
+  # With a key there, no job is needed, and certificates stay what they are.
+  local before
+  before=$(cat "$work"/server/* "$work"/scheduler/* | sha256sum)
+  helm_on_cluster upgrade tangram "$chart" "${install_values[@]}" --values deploy/chart/examples/signed.yaml >/dev/null
+  fetch_certificates
+  [ "$(cat "$work"/server/* "$work"/scheduler/* | sha256sum)" = "$before" ] || die "an upgrade changed certificates"
+  kubectl_here get configmap tangram-extender --output json |
+    jq --exit-status '.data["tangram.yaml"] | contains("required: true")' >/dev/null ||
+    die "the upgrade did not change the configuration"
+  helm_on_cluster uninstall tangram --wait >/dev/null
+  local left
+  left=$(release_objects)
+  [ -z "$left" ] || die "uninstalled, and still there: $left"
+  kubectl_here get secret tangram-grant-key >/dev/null || die "the signing key went with the release"
+  echo "check-chart: upgraded with the same certificates, and uninstalled without a rest"
+}

@@ -1,0 +1,173 @@
+# shellcheck shell=bash
+# The chart on a real node, as its own pods; sourced by scripts/check-chart after cluster.sh. kubelet and
+# containerd are those of the end-to-end tests. There is neither a network of pods nor anything that carries
+# out Services, so the chart's pods use the machine's network and are told where things are; all else is as
+# the chart has it: images, users, volumes, probes, rights, webhook, the order of things.
+
+source tests/e2e/node.sh
+script_path=$repo_root/scripts/e2e # which node.sh starts programs of the node through
+
+images=build/images # of scripts/check-image
+
+# --- images --------------------------------------------------------------------------------------
+
+load_image() { # NAME FOLDER CONFIG
+  ctr_node images import --local "$(pack_image "$@")" >/dev/null
+  rm "$node_root/image.tar"
+}
+
+# The program alone, for those that link everything.
+load_program() { # NAME PROGRAM
+  mkdir -p "$work/program/bin"
+  cp "$2" "$work/program/bin/"
+  load_image "$1" "$work/program" '{"Env": ["PATH=/bin"]}'
+  rm -r "$work/program"
+}
+
+# v1.36.3, as the API server has it.
+kubernetes_version() { kubectl_admin version --output json | jq -r .serverVersion.gitVersion; }
+
+load_images() {
+  local part version
+  version=$(sed -n 's/^appVersion: //p' "$chart/Chart.yaml")
+  for part in extender node; do
+    load_image "e2e.tangram.dev/tangram-$part:$version" "$images/$part" \
+      "{\"Entrypoint\": [\"/usr/bin/tangram-$part\"], \"Env\": [\"PATH=/usr/sbin:/usr/bin:/sbin:/bin\"]}"
+  done
+  for part in kube-scheduler kubectl; do
+    load_program "registry.k8s.io/$part:$(kubernetes_version)" "$(program "$part")"
+  done
+}
+
+# --- on the machine's network --------------------------------------------------------------------
+
+# Reads manifests, and has their pods use the machine's network; where API server and extender are stands
+# in their environment and their hosts file.
+write_renderer() {
+  cat >"$work/on-the-host" <<END
+#!/usr/bin/env bash
+exec yq -y --arg port "$apiserver_port" '
+  select(. != null) | if (.kind | IN("Deployment", "DaemonSet", "Job")) then .spec.template.spec |= (
+    .hostNetwork = true | .hostAliases = [{ip: "127.0.0.1", hostnames: ["tangram-extender.$namespace.svc"]}]
+    | (.containers[], .initContainers[]?) |= (.env += [
+        {name: "KUBERNETES_SERVICE_HOST", value: "127.0.0.1"}, {name: "KUBERNETES_SERVICE_PORT", value: \$port}]))
+  else . end'
+END
+  chmod +x "$work/on-the-host"
+}
+
+start_default_scheduler() {
+  start kube-scheduler "$(program kube-scheduler)" --kubeconfig "$state/kube-scheduler.kubeconfig" \
+    --leader-elect=false --secure-port 0
+}
+
+# Ports of the machine that nobody else has. Signed grants are asked for by everybody, as on a new cluster.
+node_values() {
+  local listen=0.0.0.0 # probes come by the node's own address
+  cat <<END
+image: {registry: e2e.tangram.dev}
+signing: {generate: true, level: all}
+extender:
+  config:
+    server: {listen: "$listen:$(free_port)"}
+    webhook: {listen: "$listen:$(free_port)"}
+    metrics: {listen: "$listen:$(free_port)"}
+agent:
+  settings: {listen: "$listen:$(free_port)"}
+END
+}
+
+# --- what is seen --------------------------------------------------------------------------------
+
+# pod_with FRACTION: a pod that says no more than its annotation.
+pod_with() {
+  kubectl_admin --namespace default create --filename - <<END
+apiVersion: v1
+kind: Pod
+metadata: {name: half, annotations: {tangram.dev/gpu-fraction: "$1"}}
+spec:
+  hostNetwork: true
+  terminationGracePeriodSeconds: 1
+  containers:
+  - name: main
+    image: $node_image
+    args: [hold]
+    env: [{name: TANGRAM_E2E_RECORDS, value: /records}]
+    volumeMounts: [{name: records, mountPath: /records}]
+  volumes: [{name: records, hostPath: {path: $node_root/records}}]
+END
+}
+
+# The webhook is called by its Service's name and with the chart's certificates.
+webhook_refuses() { pod_with 2 2>&1 | grep -q 'denied the request: pod half: tangram.dev/gpu-fraction'; }
+
+half_a_card() {
+  wait_for kube-apiserver webhook_refuses
+  pod_with 0.5 >/dev/null
+  kubectl_admin --namespace default wait --for=condition=Ready pod/half --timeout 120s >/dev/null || {
+    kubectl_admin --namespace default describe pod half >&2
+    explain_pods
+    die "the pod with half a card does not start"
+  }
+  local granted
+  granted=$(kubectl_admin --namespace default get pod half --output json |
+    jq -r '.metadata.annotations["tangram.dev/gpu-grant"] | fromjson
+      | if .sig then .containers[0].cards[0].uuid else "unsigned" end')
+  grep -h -r '^TANGRAM_' "$node_root/records" | grep -q -x "TANGRAM_CARD_UUIDS=$granted" ||
+    die "the container does not see the card that was granted, $granted: $(cat "$node_root"/records/*)"
+}
+
+explain_pods() {
+  kubectl_here get pods --output wide >&2 || true
+  kubectl_here describe pods >&2 || true
+  local pod
+  for pod in $(kubectl_here get pods --output name); do
+    kubectl_here logs "$pod" --all-containers --tail 20 >&2 || true
+  done
+}
+
+check_on_node() {
+  local why
+  why=$(no_node_because)
+  if [ -n "$why" ]; then
+    echo "check-chart: no node was tried: $why"
+    exit 77 # skipped, as scripts/stages.sh has it
+  fi
+  [ -d "$images/node" ] || die "there are no images in $images; scripts/check-image makes them"
+  build_programs "${control_plane[@]}" "${node_programs[@]}"
+  clear_state
+  # The agent's pod makes this folder, where there is none; it is the machine's own.
+  local made=
+  [ -d /etc/cdi ] || made=/etc/cdi
+  # shellcheck disable=SC2064 # its value now: the variable is gone when the trap runs
+  trap "stop_node; stop_cluster; rm -rf '$work'; [ -z '$made' ] || rmdir '$made' 2>/dev/null || true" EXIT
+  trap 'exit 130' INT TERM
+  # To webhooks it goes by their Services' endpoints, which are addresses of this machine.
+  apiserver_flags=(--enable-aggregator-routing)
+  start_control_plane '*'
+  start_default_scheduler
+  start_node
+  load_images
+  kubectl_admin label node "$node_name" tangram.dev/agent=true >/dev/null
+  kubectl_admin create namespace "$namespace" >/dev/null
+  write_renderer
+  node_values >"$work/node.yaml"
+  local values=(--values deploy/chart/examples/kind.yaml --values "$work/node.yaml")
+
+  # Helm gives its hooks to no renderer, so the job goes first and by hand.
+  chart_template "${values[@]}" --set "signing.kubectl.tag=$(kubernetes_version)" \
+    --show-only templates/signing/generate.yaml | "$work/on-the-host" |
+    kubectl_here apply --filename - >/dev/null
+  kubectl_here wait --for=condition=Complete job/tangram-grant-key --timeout 120s >/dev/null || {
+    explain_pods
+    die "the job that makes the signing key does not end"
+  }
+  kubectl_here delete job,role,rolebinding,serviceaccount tangram-grant-key >/dev/null
+  helm_on_cluster install tangram "$chart" "${values[@]}" --post-renderer "$work/on-the-host" \
+    --wait --timeout 3m >/dev/null || {
+    explain_pods
+    die "the chart's pods do not become ready"
+  }
+  half_a_card
+  echo "check-chart: on a node the chart's pods run, and a pod with an annotation sees the half card that it was granted"
+}

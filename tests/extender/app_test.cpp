@@ -165,7 +165,7 @@ TEST_F(AppTest, ShowsTheClusterAndTheMetrics) {
   EXPECT_EQ(page.value("tangram_leader"), 1);
   const Exposition cards(caller.get("/metrics/cards").body);
   EXPECT_EQ(
-      cards.value("tangram_card_compute_granted_ratio{node=\"a\",uuid=\"a-0\",model=\"A100\"}"),
+      cards.value("tangram_card_compute_granted_ratio{node=\"a\",uuid=\"a-0\",model=\"A100\",card=\"0\"}"),
       0.25);
 }
 

@@ -132,6 +132,7 @@ Result<std::unique_ptr<App>> App::create(const config::Config& config, const Par
       self->binder_.settle_overdue(stop);
       self->look_at_cards();
       self->look_at_grant_keys();
+      self->waiting_.forget_strangers();
       self->tell_as_new_leader();
       self->evict_stuck_pods();
       kube::sleep_until_stopped(kSettleInterval, stop);

@@ -35,29 +35,35 @@ Wait wait_for(model::Misfit nearest) {
 void WaitingPods::seen(const kube::Pod& pod, const Result<PodPlan>& plan) {
   if (!pod.node.empty() || (plan && !plan->demand.gpu.asks_gpu())) return forget(pod.uid);
   const std::scoped_lock lock(mutex_);
-  const auto known = waits_.try_emplace(pod.uid, Wait::kNotAsked).first;
+  Waiting& waiting = pods_[pod.uid];
+  waiting.shown = true;
   if (!plan) {
-    known->second = Wait::kInvalid;
-  } else if (known->second == Wait::kInvalid) {
-    known->second = Wait::kNotAsked;
+    waiting.wait = Wait::kInvalid;
+  } else if (waiting.wait == Wait::kInvalid) {
+    waiting.wait = Wait::kNotAsked;
   }
 }
 
 void WaitingPods::told(std::string_view pod_uid, Wait wait) {
   const std::scoped_lock lock(mutex_);
-  if (const auto known = waits_.find(pod_uid); known != waits_.end()) known->second = wait;
+  pods_[std::string(pod_uid)].wait = wait;
 }
 
 void WaitingPods::forget(std::string_view pod_uid) {
   const std::scoped_lock lock(mutex_);
-  if (const auto known = waits_.find(pod_uid); known != waits_.end()) waits_.erase(known);
+  if (const auto known = pods_.find(pod_uid); known != pods_.end()) pods_.erase(known);
+}
+
+void WaitingPods::forget_strangers() {
+  const std::scoped_lock lock(mutex_);
+  std::erase_if(pods_, [](const auto& entry) { return !entry.second.shown; });
 }
 
 std::map<Wait, std::size_t> WaitingPods::counts() const {
   std::map<Wait, std::size_t> counts;
   for (const Wait wait : kAllWaits) counts[wait] = 0;
   const std::scoped_lock lock(mutex_);
-  for (const auto& [uid, wait] : waits_) ++counts[wait];
+  for (const auto& [uid, waiting] : pods_) ++counts[waiting.wait];
   return counts;
 }
 

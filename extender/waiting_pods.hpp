@@ -6,7 +6,6 @@
 
 #include <array>
 #include <cstddef>
-#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
@@ -28,7 +27,7 @@ enum class Wait {
 };
 inline constexpr std::size_t kWaits = 9;
 inline constexpr std::array<Wait, kWaits> kAllWaits{
-    Wait::kNotAsked,   Wait::kInvalid,     Wait::kOffered,       Wait::kSettling, Wait::kNoSuchCard,
+    Wait::kNotAsked,    Wait::kInvalid,       Wait::kOffered, Wait::kSettling, Wait::kNoSuchCard,
     Wait::kUnavailable, Wait::kIsolationBusy, Wait::kSharers, Wait::kRoom};
 /// "no_such_card": the label of tangram_waiting_pods.
 [[nodiscard]] std::string_view to_string(Wait wait);
@@ -37,23 +36,30 @@ inline constexpr std::array<Wait, kWaits> kAllWaits{
 /// @param nearest  why the node that comes nearest to it does not
 [[nodiscard]] Wait wait_for(model::Misfit nearest);
 
-/// The pods that ask for a GPU and wait, with the reason of each. As many as the watch shows.
+/// The pods that ask for a GPU and wait, with the reason of each. kube-scheduler may ask about a
+/// pod before the watch shows it, or after its end: forget_strangers() bounds what is remembered.
 /// Threads: safe.
 class WaitingPods {
  public:
   /// The watch shows the pod; one that is bound or asks for no GPU is forgotten.
   /// @param plan  what its annotations ask for, or what is wrong with them
   void seen(const kube::Pod& pod, const Result<PodPlan>& plan);
-  /// kube-scheduler was told so. Pods that the watch has not shown yet are left out.
+  /// kube-scheduler was told so.
   void told(std::string_view pod_uid, Wait wait);
   /// The pod is gone.
   void forget(std::string_view pod_uid);
+  /// Drops the pods that the watch has not shown.
+  void forget_strangers();
 
   [[nodiscard]] std::map<Wait, std::size_t> counts() const;  ///< of every reason
 
  private:
+  struct Waiting {
+    Wait wait = Wait::kNotAsked;
+    bool shown = false;  ///< by the watch
+  };
   mutable std::mutex mutex_;
-  std::map<std::string, Wait, std::less<>> waits_;  ///< by the pod's UID
+  std::map<std::string, Waiting, std::less<>> pods_;  ///< by UID
 };
 
 }  // namespace tangram::extender

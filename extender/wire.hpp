@@ -52,7 +52,8 @@ struct FilterResult {
   std::vector<std::uint32_t> kept;  ///< indices into FilterArgs::node_names, best first
   std::vector<FailedNode> failed;
   std::vector<FailedNode> unresolvable;  ///< evicting pods would not help
-  /// Of the nodes that do not fit, the misfit that is looked for last: the nearest to a fit. Not sent.
+  /// Of the nodes that do not fit, the misfit that is looked for last: the nearest to a fit. Not
+  /// sent.
   std::optional<model::Misfit> nearest = std::nullopt;
 };
 

@@ -26,8 +26,8 @@ struct Metric {
 
 /// Labels of which the values are the cluster's, not Tangram's.
 bool is_open(const std::string& label) {
-  static const std::set<std::string> kOpen{"node", "card", "uuid", "model", "namespace",
-                                           "pod",  "key",  "xid"};
+  static const std::set<std::string> kOpen{"node",      "card", "uuid", "model",
+                                           "namespace", "pod",  "key",  "xid"};
   return kOpen.contains(label);
 }
 

@@ -59,8 +59,9 @@ TEST_F(CardMetricsTest, CountsAPodOnceHoweverManyContainersShareTheCard) {
   model::Holding two = holding("u1", "n1", {granted("GPU-1", 100, 100)});
   two.containers.push_back({.container = "second", .cards = {granted("GPU-1", 100, 100)}});
   ledger_.observe(two);
-  EXPECT_EQ(
-      Exposition(page()).value("tangram_card_pods{node=\"n1\",uuid=\"GPU-1\",model=\"A100\",card=\"0\"}"), 1);
+  EXPECT_EQ(Exposition(page()).value(
+                "tangram_card_pods{node=\"n1\",uuid=\"GPU-1\",model=\"A100\",card=\"0\"}"),
+            1);
 }
 
 TEST_F(CardMetricsTest, ShowsAnOvergrantAsItIs) {
@@ -68,8 +69,8 @@ TEST_F(CardMetricsTest, ShowsAnOvergrantAsItIs) {
   for (const char* uid : {"u1", "u2"}) {
     ledger_.observe(holding(uid, "n1", {granted("GPU-1", 1, 1'000)}));
   }
-  EXPECT_EQ(Exposition(page()).value(
-                "tangram_card_compute_granted_ratio{node=\"n1\",uuid=\"GPU-1\",model=\"A100\",card=\"0\"}"),
+  EXPECT_EQ(Exposition(page()).value("tangram_card_compute_granted_ratio{node=\"n1\",uuid=\"GPU-"
+                                     "1\",model=\"A100\",card=\"0\"}"),
             2);
 }
 
@@ -80,8 +81,10 @@ TEST_F(CardMetricsTest, ShowsSickAndCordonedCardsAsNotHealthy) {
   kept.cordoned = true;
   ledger_.put_node(inventory("n1", {sick, kept}));
   const Exposition all(page());
-  EXPECT_EQ(all.value("tangram_card_healthy{node=\"n1\",uuid=\"sick\",model=\"A100\",card=\"0\"}"), 0);
-  EXPECT_EQ(all.value("tangram_card_healthy{node=\"n1\",uuid=\"kept\",model=\"A100\",card=\"1\"}"), 0);
+  EXPECT_EQ(all.value("tangram_card_healthy{node=\"n1\",uuid=\"sick\",model=\"A100\",card=\"0\"}"),
+            0);
+  EXPECT_EQ(all.value("tangram_card_healthy{node=\"n1\",uuid=\"kept\",model=\"A100\",card=\"1\"}"),
+            0);
 }
 
 TEST_F(CardMetricsTest, IsAValidPageWithoutAnyNode) {
@@ -120,7 +123,8 @@ TEST_F(CardMetricsTest, ShowsOneMomentThoughTheBooksGoOn) {
   while (metrics.next(text)) {}
   const Exposition all(text);
   EXPECT_EQ(all.samples().size(), 6U);
-  EXPECT_EQ(all.value("tangram_card_pods{node=\"n1\",uuid=\"GPU-1\",model=\"A100\",card=\"0\"}"), 0);
+  EXPECT_EQ(all.value("tangram_card_pods{node=\"n1\",uuid=\"GPU-1\",model=\"A100\",card=\"0\"}"),
+            0);
 }
 
 }  // namespace

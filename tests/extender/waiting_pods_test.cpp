@@ -45,9 +45,22 @@ TEST(WaitingPodsTest, CountsPodsThatAskForAGpuAlone) {
   WaitingPods waiting;
   waiting.seen(pod("cpu"), asks(false));
   waiting.seen(pod("bound", "n1"), asks(true));
-  waiting.told("cpu", Wait::kRoom);
-  waiting.told("never shown", Wait::kRoom);
   EXPECT_EQ(seen(waiting), Counts{});
+}
+
+TEST(WaitingPodsTest, KeepsWhatWasToldBeforeTheWatchShowsThePod) {
+  WaitingPods waiting;
+  waiting.told("a", Wait::kRoom);
+  waiting.seen(pod("a"), asks(true));
+  EXPECT_EQ(seen(waiting), (Counts{{Wait::kRoom, 1}}));
+}
+
+TEST(WaitingPodsTest, DropsWhatIsToldOfPodsThatAreNotThere) {
+  WaitingPods waiting;
+  waiting.seen(pod("a"), asks(true));
+  waiting.told("never shown", Wait::kRoom);
+  waiting.forget_strangers();
+  EXPECT_EQ(seen(waiting), (Counts{{Wait::kNotAsked, 1}}));
 }
 
 TEST(WaitingPodsTest, ForgetsWhatEnds) {

@@ -192,12 +192,16 @@ class Stack:
             return {"job_name": name, "metrics_path": path, "honor_labels": True,
                     "static_configs": [{"targets": [f"127.0.0.1:{port}" for port in ports],
                                         "labels": {"cluster": "demo"} | labels}]}
+        # As they are, but as often as the rest.
+        rules = (self.repository / "deploy" / "prometheus" / "rules.yaml").read_text("utf-8")
+        (self.folder / "rules.yaml").write_text(
+            re.sub(r"^  interval: .*$", "  interval: 1s", rules, flags=re.M), encoding="utf-8")
         # Both replicas are scraped for cards, which is more than anybody should do: the rules must
         # count every card once all the same.
         metrics = [extender["metrics"] for extender in self.extenders]
         config = {
             "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
-            "rule_files": [str(self.repository / "deploy" / "prometheus" / "rules.yaml")],
+            "rule_files": ["rules.yaml"],
             "scrape_configs": [job("tangram-extender", metrics),
                                job("tangram-cards", metrics, "/metrics/cards"),
                                job("tangram-node", [self.agent_port], node=AGENT_NODE)]}

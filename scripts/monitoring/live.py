@@ -108,7 +108,28 @@ def expectations(stack, load):
         {"not_asked": 2, "invalid": 1})
     yield ("reason:tangram_waiting_pods:max > 0", ("reason",),
            {(reason,): pods for reason, pods in waiting.items()})
+    yield from panel_expectations(cards, waiting)
     yield from agent_expectations(cards)
+
+
+def panel_expectations(cards, waiting):
+    """What the panels themselves show, of some that matter most."""
+    def panel(title, kind):
+        packing = next(d for d in dashboards() if d["uid"] == "tangram-packing")
+        found = next(p for p in packing["panels"] if (p["title"], p["type"]) == (title, kind))
+        return filled(found["targets"][0]["expr"], {})[0]
+    yield (panel("Memory granted", "table"), ("node", "card"),
+           {(node, place): card["grantedMemMiB"] / card["memMiB"] for node, place, card in cards})
+    yield (panel("Compute granted", "table"), ("node", "card"),
+           {(node, place): card["grantedMilli"] / card["milli"] for node, place, card in cards})
+    yield (panel("Pods", "table"), ("node", "card"),
+           {(node, place): len({pod["uid"] for pod in card["pods"]}) for node, place, card in cards})
+    yield (panel("Memory really used", "table"), ("node", "card"),
+           {(AGENT_NODE, str(i)): USED_MIB / CARD_MIB if i == 0 else 0 for i in range(3)})
+    yield (panel("Memory granted", "stat"), (),
+           {(): sum(card["grantedMemMiB"] for _, _, card in cards)
+            / sum(card["memMiB"] for _, _, card in cards)})
+    yield panel("Wait for room", "stat"), (), {(): waiting["room"]}
 
 
 def agent_expectations(cards):

@@ -11,7 +11,7 @@ import subprocess
 import time
 import urllib.request
 
-PATIENCE = 60  # seconds for a program to say that it listens; a busy machine takes some
+PATIENCE = 120  # seconds for anything to happen; on a machine with nothing else to do it takes one
 REPLICAS = ("tangram-extender-0", "tangram-extender-1")
 AGENT_NODE = "agent-a"
 GIB = 1024  # MiB
@@ -94,8 +94,8 @@ class Stack:
 
     def __init__(self, repository, build, folder):
         self.repository = pathlib.Path(repository)
-        self.bin = pathlib.Path(build) / "bin"
-        self.nvml = pathlib.Path(build) / "tests" / "fake_nvml" / "libnvidia-ml.so.1"
+        self.bin = pathlib.Path(build).resolve() / "bin"
+        self.nvml = self.bin.parent / "tests" / "fake_nvml" / "libnvidia-ml.so.1"
         self.folder = pathlib.Path(folder)
         self.programs = []
 

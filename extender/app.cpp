@@ -132,6 +132,7 @@ Result<std::unique_ptr<App>> App::create(const config::Config& config, const Par
       self->look_at_grant_keys();  // first: settling waits for the API server
       self->binder_.settle_overdue(stop);
       self->look_at_cards();
+      self->waiting_.forget_strangers();
       self->tell_as_new_leader();
       self->evict_stuck_pods();
       kube::sleep_until_stopped(kSettleInterval, stop);
@@ -186,7 +187,8 @@ App::App(const config::Config& config, const Parts& parts, PolicySettings policy
               .pending = pending_,
               .budgets =
                   [this] { return budget_reflector_.health().synced ? budgets_.all() : nullptr; },
-              .not_ready = [this] { return not_ready(); }},
+              .not_ready = [this] { return not_ready(); },
+              .told = [this](std::string_view uid, Wait wait) { waiting_.told(uid, wait); }},
              {.short_list = static_cast<std::size_t>(config.scheduler.short_list),
               .hold_ttl = config.scheduler.hold_ttl}),
       evictor_(
@@ -208,7 +210,9 @@ App::App(const config::Config& config, const Parts& parts, PolicySettings policy
                  .arrived = [this](const kube::Pod& pod) { policies_.arrived(pod); },
                  .seen =
                      [this](const kube::Pod& pod, const Recorded& recorded) {
-                       findings_.set(pod, examine(pod, policies_.plan(pod), recorded));
+                       const auto plan = policies_.plan(pod);
+                       findings_.set(pod, examine(pod, plan, recorded));
+                       waiting_.seen(pod, plan);
                        unstarted_.set(pod, recorded);
                        grant_key_use_.set(pod.uid, recorded.grant_key);
                      },
@@ -216,6 +220,7 @@ App::App(const config::Config& config, const Parts& parts, PolicySettings policy
                      [this](std::string_view uid) {
                        findings_.forget(uid);
                        unstarted_.forget(uid);
+                       waiting_.forget(uid);
                        grant_key_use_.forget(uid);
                      }},
                 check_),
@@ -448,6 +453,7 @@ Gauges App::gauges() {
   gauges.stranded_memory = idle.stranded;
   gauges.over_granted_cards = idle.over_granted;
   gauges.stray_grants = idle.stray_grants;
+  gauges.waiting = waiting_.counts();
   gauges.findings = findings_.counts();
   gauges.nodes_watch_lag_seconds = seconds_since(node_reflector_.health().last_heard, now);
   gauges.pods_watch_lag_seconds = seconds_since(pod_reflector_.health().last_heard, now);

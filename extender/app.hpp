@@ -20,6 +20,7 @@
 #include "extender/policy_source.hpp"
 #include "extender/unstarted_pods.hpp"
 #include "extender/verbs.hpp"
+#include "extender/waiting_pods.hpp"
 #include "extender/work_queue.hpp"
 #include "kube/events.hpp"
 #include "kube/grant_keys.hpp"
@@ -129,6 +130,7 @@ class App {
   std::unique_ptr<kube::EventRecorder> events_;  ///< null = none are written
   Findings findings_{[this](const PodName& pod, const Note& note) { tell(pod, note); }};
   UnstartedPods unstarted_;
+  WaitingPods waiting_;
   GrantKeyUse grant_key_use_;
   // Of the settling thread.
   Evictor evictor_;

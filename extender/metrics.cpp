@@ -142,6 +142,10 @@ struct Metrics::Families {
           .Add({});
   prometheus::Gauge& pending =
       gauge(registry, "tangram_pending_pods", "Pods without a node, of every scheduler.").Add({});
+  prometheus::Family<prometheus::Gauge>& waiting =
+      gauge(registry, "tangram_waiting_pods",
+            "Pods that ask for a GPU and have no node, by what kube-scheduler was last told of "
+            "each; the leader alone is asked.");
   prometheus::Gauge& assumed =
       gauge(registry, "tangram_assumed_pods", "Pods whose bind is under way.").Add({});
   prometheus::Gauge& held =
@@ -264,6 +268,9 @@ std::string Metrics::text(const Gauges& gauges) {
   f.held.Set(static_cast<double>(gauges.held_pods));
   f.over_granted.Set(static_cast<double>(gauges.over_granted_cards));
   f.strays.Set(static_cast<double>(gauges.stray_grants));
+  for (const auto& [wait, pods] : gauges.waiting) {
+    f.waiting.Add({{"reason", std::string(to_string(wait))}}).Set(static_cast<double>(pods));
+  }
   for (const auto& [finding, pods] : gauges.findings) {
     f.findings.Add({{"finding", std::string(to_string(finding))}}).Set(static_cast<double>(pods));
   }

@@ -6,6 +6,7 @@
 #include "extender/evictor.hpp"
 #include "extender/findings.hpp"
 #include "extender/http_server.hpp"
+#include "extender/waiting_pods.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -41,6 +42,7 @@ struct Gauges {
   double nodes_watch_lag_seconds = 0;
   double pods_watch_lag_seconds = 0;
   bool leader = false;
+  std::map<Wait, std::size_t> waiting;
   std::map<Finding, std::size_t> findings;
   std::size_t over_granted_cards = 0;
   std::size_t stray_grants = 0;

@@ -2,6 +2,7 @@
 
 #include "base/result.hpp"
 #include "kube/objects.hpp"
+#include "model/fit.hpp"
 
 #include <cstdint>
 #include <map>
@@ -50,6 +51,9 @@ struct FilterResult {
   std::vector<std::uint32_t> kept;  ///< indices into FilterArgs::node_names, best first
   std::vector<FailedNode> failed;
   std::vector<FailedNode> unresolvable;  ///< evicting pods would not help
+  /// Of the nodes that do not fit, the misfit that is looked for last: the nearest to a fit. Not
+  /// sent.
+  std::optional<model::Misfit> nearest = std::nullopt;
 };
 
 [[nodiscard]] std::string encode(const FilterArgs& args, const FilterResult& result);

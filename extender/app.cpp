@@ -444,6 +444,7 @@ Gauges App::gauges() {
   gauges.nodes_watch_lag_seconds = seconds_since(node_reflector_.health().last_heard, now);
   gauges.pods_watch_lag_seconds = seconds_since(pod_reflector_.health().last_heard, now);
   gauges.leader = synced() && leads();
+  gauges.streams = news_.counts();
   gauges.bad_objects = counters_.bad_objects;
   gauges.bad_cards = counters_.bad_cards;
   gauges.bad_grants = counters_.bad_grants;

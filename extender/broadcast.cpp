@@ -37,7 +37,7 @@ struct Broadcast::State {
       : life(of_life),
         clock(with),
         limits(most),
-        heartbeat(std::make_shared<const std::string>(":\n\n")) {}
+        heartbeat(std::make_shared<const std::string>("event: beat\ndata: {}\n\n")) {}
 
   const std::uint64_t life;
   const Clock& clock;

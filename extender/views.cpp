@@ -106,22 +106,32 @@ bool fits_in_sum(const model::GpuRequest& request, const NodeState& node) {
   return memory <= free_memory && compute <= free_compute;
 }
 
+/// How one node looks to a pod.
+struct NodeVerdict {
+  const NodeState& node;
+  std::optional<policies::Choice> choice;
+  model::Misfit misfit = model::Misfit::kRoom;  ///< where there is no choice
+  bool fragmented = false;
+
+  [[nodiscard]] std::int64_t score() const { return choice ? choice->score : 0; }
+};
+
 /// The nodes that an explanation tells, each as JSON: all in the order they come, or those that
 /// fit best.
 class ToldNodes {
  public:
   explicit ToldNodes(std::optional<std::size_t> most) : most_(most) {}
 
-  /// @param score  nothing = it does not fit
-  [[nodiscard]] bool wants(std::optional<std::int64_t> score) const {
+  [[nodiscard]] bool wants(const NodeVerdict& verdict) const {
     if (!most_) return true;
-    return score && (nodes_.size() < *most_ || (*most_ > 0 && *score > nodes_.back().score));
+    if (!verdict.choice || *most_ == 0) return false;
+    return nodes_.size() < *most_ || verdict.score() > nodes_.back().score;
   }
-  void add(std::optional<std::int64_t> score, std::string json) {
-    const Node node{score.value_or(0), std::move(json)};
-    if (!most_) return nodes_.push_back(node);
+  void add(const NodeVerdict& verdict, std::string json) {
+    Node node{verdict.score(), std::move(json)};
+    if (!most_) return nodes_.push_back(std::move(node));
     const auto place = std::ranges::upper_bound(nodes_, node.score, std::greater(), &Node::score);
-    nodes_.insert(place, node);
+    nodes_.insert(place, std::move(node));
     if (nodes_.size() > *most_) nodes_.pop_back();
   }
   void write(Writer& out) const {
@@ -137,14 +147,6 @@ class ToldNodes {
   };
   const std::optional<std::size_t> most_;
   std::vector<Node> nodes_;
-};
-
-/// How one node looks to a pod.
-struct NodeVerdict {
-  const NodeState& node;
-  std::optional<policies::Choice> choice;
-  model::Misfit misfit = model::Misfit::kRoom;  ///< where there is no choice
-  bool fragmented = false;
 };
 
 std::string verdict_json(const model::GpuRequest& request, const NodeVerdict& verdict) {
@@ -230,8 +232,7 @@ std::string explain_pending(const kube::Pod& pod, const PodPlan& plan,
     const NodeState node = model::without_pods(*as_is, {pod.uid});  // without its own hold
     NodeVerdict verdict{.node = node, .choice = plan.policy->choose(plan.demand, node)};
     summary.add(plan.demand.gpu, verdict);
-    const auto score = verdict.choice ? std::optional(verdict.choice->score) : std::nullopt;
-    if (nodes.wants(score)) nodes.add(score, verdict_json(plan.demand.gpu, verdict));
+    if (nodes.wants(verdict)) nodes.add(verdict, verdict_json(plan.demand.gpu, verdict));
   }
   nodes.write(out.key("nodes"));
   summary.write(out);

@@ -34,10 +34,12 @@ export function shareSentence(share, card) {
 function bar(card, kind, capacity, granted, amount, dim) {
   const scale = Math.max(capacity, granted, 1);
   const tiles = card.pods.map((share, index) => {
-    const look = `tile ${lookOf(share.namespace)}${dim(share) ? " dim" : ""}`;
+    const look = { class: `tile ${lookOf(share.namespace)}${dim(share) ? " dim" : ""}`, "data-share": index };
     // The same again in the bar of compute is for the eye and the mouse only.
-    const named = kind === "memory" ? { type: "button", "aria-label": shareSentence(share, card) } : { "aria-hidden": "true" };
-    const tile = el(kind === "memory" ? "button" : "span", { class: look, tabindex: kind === "memory" ? "-1" : null, "data-share": index, ...named }, share.name);
+    const tile =
+      kind === "memory"
+        ? el("button", { ...look, type: "button", tabindex: "-1", "aria-label": shareSentence(share, card) }, share.name)
+        : el("span", { ...look, "aria-hidden": "true" });
     tile.style.width = `${(100 * amount(share)) / scale}%`;
     return tile;
   });
@@ -47,14 +49,17 @@ function bar(card, kind, capacity, granted, amount, dim) {
     end.style.left = `calc(${(100 * capacity) / scale}% - 2px)`;
     box.append(end);
   }
-  return box;
+  return el("div", { class: "line" }, el("span", { class: "kind", "aria-hidden": "true" }, kind === "memory" ? "mem" : "gpu"), box);
 }
 
 const kBadges = { unhealthy: "✕ unhealthy", cordoned: "⊘ cordoned", "over-granted": "▲ over-granted" };
 const kClasses = { unhealthy: "unhealthy", cordoned: "cordoned", "over-granted": "over" };
 
-/** @param matcher  of the filter: what does not match is faint */
-export function drawCard(card, number, matcher) {
+/**
+ * @param matcher  of the filter: what does not match is faint
+ * @param named  with its model: the node's other cards are of other ones
+ */
+export function drawCard(card, number, matcher, named) {
   const faint = matcher.active && !matcher.card(card);
   const dim = (share) => faint || (matcher.active && !matcher.share(share));
   const classes = ["card", ...card.trouble.map((word) => kClasses[word]), faint ? "faint-card" : ""];
@@ -71,7 +76,7 @@ export function drawCard(card, number, matcher) {
     el(
       "div",
       { class: "card-head", "aria-hidden": "true" },
-      el("span", { class: "what" }, `${number} · ${card.model}`),
+      el("span", { class: "what" }, named ? `${number} · ${card.model}` : String(number)),
       card.trouble.map((word) => el("span", { class: "badge" }, kBadges[word])),
       el("span", { class: "full" }, percent(cardFullness(card), 1)),
     ),

@@ -1,11 +1,30 @@
-// Each namespace keeps its look, here and for everybody else: it comes from the name. Only where
-// two names meet does the later one take the next look that is free.
+// Each namespace keeps its look. Which it is comes from its name, so that most look the same to
+// everybody; where two meet, the later one takes the next that is free: other hues before textures.
+// What was given once is remembered by the browser, so that a newcomer changes nobody's look.
 
 const kHues = 8;
 const kLooks = kHues * 3; // textures
+const kKey = "tangram-looks";
 
-const given = new Map();
+const given = new Map(); // "hue-1 texture-0" is 1, "hue-1 texture-1" is 9
 const taken = new Set();
+const remembered = recall();
+
+function recall() {
+  try {
+    return new Map(Object.entries(JSON.parse(localStorage.getItem(kKey) ?? "{}")));
+  } catch {
+    return new Map(); // storage may be denied, and anything may stand there
+  }
+}
+
+function remember() {
+  try {
+    localStorage.setItem(kKey, JSON.stringify(Object.fromEntries(given)));
+  } catch {
+    // then it lasts as long as the page
+  }
+}
 
 function hash(text) {
   let value = 0x811c9dc5; // FNV-1a
@@ -13,19 +32,35 @@ function hash(text) {
   return value;
 }
 
-/** Classes of theme.css for what belongs to the namespace. */
-export function lookOf(namespace) {
-  let look = given.get(namespace);
-  if (look === undefined) {
-    look = hash(namespace) % kLooks;
-    if (taken.size < kLooks) while (taken.has(look)) look = (look + 1) % kLooks;
-    taken.add(look);
-    given.set(namespace, look);
+function firstFree(namespace) {
+  const hue = hash(namespace) % kHues;
+  for (let tried = 0; tried < kLooks; ++tried) {
+    const look = ((hue + tried) % kHues) + kHues * Math.floor(tried / kHues);
+    if (!taken.has(look)) return look;
   }
-  return `hue-${look % kHues} texture-${Math.floor(look / kHues)}`;
+  return hash(namespace) % kLooks;
 }
 
-/** In order of name, so that all who see the same namespaces see the same colours. */
+function give(namespace, look) {
+  given.set(namespace, look);
+  taken.add(look);
+}
+
+/** In order of name, so that all who see the same namespaces see the same looks. */
 export function giveLooks(namespaces) {
-  for (const namespace of [...namespaces].sort()) lookOf(namespace);
+  const fresh = [...namespaces].filter((namespace) => !given.has(namespace)).sort();
+  if (fresh.length === 0) return;
+  for (const namespace of fresh) {
+    const look = remembered.get(namespace);
+    if (Number.isInteger(look) && look >= 0 && look < kLooks && !taken.has(look)) give(namespace, look);
+  }
+  for (const namespace of fresh) if (!given.has(namespace)) give(namespace, firstFree(namespace));
+  remember();
+}
+
+/** Classes of theme.css for what belongs to the namespace. */
+export function lookOf(namespace) {
+  if (!given.has(namespace)) giveLooks([namespace]);
+  const look = given.get(namespace);
+  return `hue-${look % kHues} texture-${Math.floor(look / kHues)}`;
 }

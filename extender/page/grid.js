@@ -6,12 +6,14 @@ import { percent, plural } from "./format.js";
 
 /** In pixels. */
 const kSizes = {
-  large: { card: 76, least: 230, gap: 8, head: 28, below: 16 },
+  large: { card: 72, least: 205, gap: 8, head: 28, below: 16 },
   compact: { card: 41, least: 100, gap: 4, head: 19, below: 9 },
 };
 const kCompactFrom = 200; // cards: more do not fit on a few screens
 const kBeyond = 300; // pixels drawn above and below the screen
 const kPage = 10; // rows
+
+const named = (node, size) => size !== kSizes.compact || node.cards.some(({ model }) => model !== node.cards[0].model);
 
 const models = (node) => {
   const counts = new Map();
@@ -155,7 +157,7 @@ export class Grid {
   }
 
   #row(node, index) {
-    const cards = node.cards.map((card, number) => ({ card, cell: drawCard(card, number, this.#matcher) }));
+    const cards = node.cards.map((card, number) => ({ card, cell: drawCard(card, number, this.#matcher, named(node, this.#size)) }));
     const head = el("div", { class: "node-head", role: "rowheader", "aria-colindex": 1 });
     const element = el(
       "div",
@@ -187,7 +189,7 @@ export class Grid {
     node.cards.forEach((card, number) => {
       const drawn = row.cards[number];
       if (drawn.card === card) return;
-      const cell = drawCard(card, number, this.#matcher);
+      const cell = drawCard(card, number, this.#matcher, named(node, this.#size));
       cell.classList.add("changed");
       const focused = drawn.cell.contains(document.activeElement) ? document.activeElement : null;
       drawn.cell.replaceWith(cell);

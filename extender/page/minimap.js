@@ -83,7 +83,7 @@ export class Minimap {
       pen.fillRect(x, y, side, side);
       if (node.trouble.length > 0) cross(pen, x, y, side, colour("--sheet"));
       if (!seen.has(node.name)) return;
-      pen.strokeStyle = colour("--focus");
+      pen.strokeStyle = colour("--ink");
       pen.lineWidth = 1.5;
       pen.strokeRect(x + 0.5, y + 0.5, side - 1, side - 1);
     });

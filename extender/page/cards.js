@@ -52,6 +52,9 @@ function bar(card, kind, capacity, granted, amount, dim) {
   return el("div", { class: "line" }, el("span", { class: "kind", "aria-hidden": "true" }, kind === "memory" ? "mem" : "gpu"), box);
 }
 
+/** Of an instance what tells it from the others: its profile. */
+const short = (model) => model.replace(/^.*-MIG-/, "MIG ");
+
 const kBadges = { unhealthy: "✕ unhealthy", cordoned: "⊘ cordoned", "over-granted": "▲ over-granted" };
 const kClasses = { unhealthy: "unhealthy", cordoned: "cordoned", "over-granted": "over" };
 
@@ -61,7 +64,7 @@ const kClasses = { unhealthy: "unhealthy", cordoned: "cordoned", "over-granted":
  */
 export function drawCard(card, number, matcher, named) {
   const faint = matcher.active && !matcher.card(card);
-  const dim = (share) => faint || (matcher.active && !matcher.share(share));
+  const dim = (share) => matcher.active && !faint && !matcher.share(share);
   const classes = ["card", ...card.trouble.map((word) => kClasses[word]), faint ? "faint-card" : ""];
   return el(
     "div",
@@ -76,7 +79,7 @@ export function drawCard(card, number, matcher, named) {
     el(
       "div",
       { class: "card-head", "aria-hidden": "true" },
-      el("span", { class: "what" }, named ? `${number} · ${card.model}` : String(number)),
+      el("span", { class: "what" }, named ? `${number} · ${short(card.model)}` : String(number)),
       card.trouble.map((word) => el("span", { class: "badge" }, kBadges[word])),
       el("span", { class: "full" }, percent(cardFullness(card), 1)),
     ),

@@ -59,16 +59,16 @@ Result<config::Config> configuration(const Options& options) {
        "server.listen=" + options.listen, "scheduler.policy=" + options.policy});
 }
 
-Result<void> wait_until_ready(ExtenderClient& extender) {
-  constexpr auto kPatience = std::chrono::seconds(10);
-  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+Result<void> wait_until_ready(ExtenderClient& extender, std::chrono::seconds patience) {
+  const auto deadline = std::chrono::steady_clock::now() + patience;
   while (std::chrono::steady_clock::now() < deadline) {
     const auto page = extender.get("/readyz");
     if (!page) return page.error();
     if (page->status == 200) return {};
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
-  return fail(Errc::kTimeout, "the extender is not ready after 10 s; GET /readyz says why");
+  return fail(Errc::kTimeout, "the extender is not ready after " +
+                                  std::to_string(patience.count()) + " s; GET /readyz says why");
 }
 
 Result<ClusterView> read_cluster(ExtenderClient& extender) {
@@ -165,11 +165,12 @@ Result<void> go_on(Player& player, ExtenderClient& extender, const Stage& stage)
 
 Result<int> perform(const Stage& stage, kube::KubeApi& api, extender::App& app,
                     const std::vector<PodKind>& kinds, const config::Endpoint& listen) {
+  constexpr auto kPatience = std::chrono::seconds(10);
   const config::Endpoint endpoint{listen.address, app.port()};
   const std::string address = config::to_string(endpoint);
   auto extender = ExtenderClient::connect(listen.address, app.port());
   if (!extender) return extender.error();
-  if (auto ready = wait_until_ready(*extender); !ready) return ready.error();
+  if (auto ready = wait_until_ready(*extender, kPatience); !ready) return ready.error();
   const auto cluster = read_cluster(*extender);
   if (!cluster) return cluster.error();
   auto player = Player::create({.api = api, .extender = *extender, .kinds = kinds},
@@ -203,6 +204,7 @@ Result<int> perform(const Stage& stage, kube::KubeApi& api, extender::App& app,
 Result<int> show_crowd(const Stage& stage, const config::Config& config) {
   constexpr auto kPace = std::chrono::milliseconds(500);
   constexpr std::size_t kChangesPerThousandCards = 1;
+  constexpr auto kPatience = std::chrono::seconds(300);  // 100,000 pods on a machine that is busy
   const SystemClock clock;
   kube::LocalApi api(clock);
   Crowd crowd(api, stage.options.nodes, stage.options.seed);
@@ -211,7 +213,7 @@ Result<int> show_crowd(const Stage& stage, const config::Config& config) {
   if (!app) return app.error();
   auto extender = ExtenderClient::connect(config.server.listen.address, (*app)->port());
   if (!extender) return extender.error();
-  if (auto ready = wait_until_ready(*extender); !ready) return ready.error();
+  if (auto ready = wait_until_ready(*extender, kPatience); !ready) return ready.error();
   const config::Endpoint endpoint{config.server.listen.address, (*app)->port()};
   std::cout << stage.options.nodes << " nodes, " << crowd.cards() << " cards, " << crowd.pods()
             << " pods that come and go until Ctrl-C\n"

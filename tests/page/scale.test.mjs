@@ -33,9 +33,11 @@ async function scroll() {
 
 async function measure(nodes) {
   const crowd = await startCrowd(nodes);
-  const found = await look(crowd.url, nodes);
-  await crowd.stop();
-  return found;
+  try {
+    return await look(crowd.url, nodes);
+  } finally {
+    await crowd.stop();
+  }
 }
 
 async function look(url, nodes) {

@@ -8,7 +8,10 @@ const kLargest = 14; // pixels a square, with its gap
 const kSmallest = 4;
 const kHighest = 160; // pixels of the whole
 
-const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+function colours(names) {
+  const style = getComputedStyle(document.documentElement); // slow: once for all
+  return names.map((name) => style.getPropertyValue(name).trim());
+}
 
 function between(low, high, share) {
   const [a, b] = [low, high].map((text) => text.split(" ").map(Number));
@@ -72,7 +75,7 @@ export class Minimap {
     this.#canvas.setAttribute("aria-label", sentence(nodes, totals));
     const pen = this.#canvas.getContext("2d");
     pen.scale(sharp, sharp);
-    const [low, high, trouble] = ["--map-low", "--map-high", "--map-trouble"].map(colour);
+    const [low, high, trouble, sheet, ink] = colours(["--map-low", "--map-high", "--map-trouble", "--sheet", "--ink"]);
     const seen = new Set(onScreen);
     const side = this.#step - (this.#step > 6 ? 2 : 1);
     nodes.forEach((node, index) => {
@@ -81,9 +84,9 @@ export class Minimap {
       pen.globalAlpha = shown(node) ? 1 : 0.18;
       pen.fillStyle = node.trouble.length > 0 ? trouble : between(low, high, fullness(node.sum));
       pen.fillRect(x, y, side, side);
-      if (node.trouble.length > 0) cross(pen, x, y, side, colour("--sheet"));
+      if (node.trouble.length > 0) cross(pen, x, y, side, sheet);
       if (!seen.has(node.name)) return;
-      pen.strokeStyle = colour("--ink");
+      pen.strokeStyle = ink;
       pen.lineWidth = 1.5;
       pen.strokeRect(x + 0.5, y + 0.5, side - 1, side - 1);
     });

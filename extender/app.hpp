@@ -15,6 +15,7 @@
 #include "extender/listeners.hpp"
 #include "extender/metrics.hpp"
 #include "extender/offers.hpp"
+#include "extender/packing_news.hpp"
 #include "extender/page_queue.hpp"
 #include "extender/pending_pods.hpp"
 #include "extender/policy_source.hpp"
@@ -143,6 +144,7 @@ class App {
   kube::Reflector budget_reflector_;
   const std::chrono::milliseconds bind_timeout_;
   WorkQueue bind_queue_;
+  PackingNews news_;
   PageQueue pages_;
   PageQueue scrapes_;  ///< so that who asks for pages does not keep metrics away
   std::unique_ptr<Leadership> leadership_;  ///< null = the only replica
@@ -153,6 +155,7 @@ class App {
   std::jthread pod_thread_;
   std::jthread budget_thread_;
   std::jthread settle_thread_;
+  std::jthread news_thread_;
 };
 
 }  // namespace tangram::extender

@@ -215,6 +215,17 @@ struct Metrics::Families {
               "Changes of the TLS files that could not be used, so that the former certificate "
               "stayed in force, by listener.")
           .Register(registry);
+  prometheus::Gauge& streams =
+      gauge(registry, "tangram_event_streams", "Pages that follow the packing.").Add({});
+  prometheus::Family<prometheus::Counter>& streams_shed =
+      prometheus::BuildCounter()
+          .Name("tangram_event_streams_shed_total")
+          .Help(
+              "Streams of events that were not served to stay within limits, by what: refused (there "
+              "were as many as may be), dropped (read too slowly).")
+          .Register(registry);
+  prometheus::Counter& streams_refused = streams_shed.Add({{"what", "refused"}});
+  prometheus::Counter& streams_dropped = streams_shed.Add({{"what", "dropped"}});
   std::mutex scrape;  ///< one scrape sets the gauges and reads them in one go
 };
 
@@ -292,6 +303,9 @@ std::string Metrics::text(const Gauges& gauges) {
   replace_series(f.known_keys, f.known, known);
   f.stale_keys.Set(gauges.grant_keys_stale ? 1 : 0);
   for (const auto& [name, listener] : gauges.listeners) f.set(name, listener);
+  f.streams.Set(static_cast<double>(gauges.streams.streams));
+  Families::raise(f.streams_refused, gauges.streams.refused);
+  Families::raise(f.streams_dropped, gauges.streams.dropped);
   return prometheus::TextSerializer().Serialize(f.registry.Collect());
 }
 

@@ -3,6 +3,7 @@
 #include "base/clock.hpp"
 #include "extender/admission/service.hpp"
 #include "extender/binder.hpp"
+#include "extender/broadcast.hpp"
 #include "extender/evictor.hpp"
 #include "extender/findings.hpp"
 #include "extender/http_server.hpp"
@@ -53,6 +54,7 @@ struct Gauges {
   std::vector<std::string> grant_keys_known;  ///< ids
   bool grant_keys_stale = false;
   std::map<std::string, ListenerGauges> listeners;  ///< by name
+  Broadcast::Counts streams;
 };
 
 /// GET /metrics: what the service itself does. Its size does not depend on the cluster's.

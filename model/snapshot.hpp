@@ -73,6 +73,15 @@ class ClusterSnapshot {
     return (*runs_[index / kNodesPerRun])[index % kNodesPerRun].get();
   }
 
+  /// The same, to keep beyond the snapshot.
+  [[nodiscard]] NodePtr share(NodeIndex index) const {
+    return index < slots() ? (*runs_[index / kNodesPerRun])[index % kNodesPerRun] : nullptr;
+  }
+  /// Every index lies below.
+  [[nodiscard]] std::size_t slots() const { return runs_.size() * kNodesPerRun; }
+  /// Also nodes that are gone but still hold pods.
+  [[nodiscard]] bool knows(std::string_view name) const { return names_->contains(name); }
+
   /// Every node, also those that are gone but still hold pods. In no particular order.
   template <class Visit>
   void for_each(Visit&& visit) const {

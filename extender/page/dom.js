@@ -1,0 +1,26 @@
+// Elements are made here and nowhere from text: names of pods and nodes are other people's words.
+
+/** el("p", {class: "x", onclick: f, "aria-label": "y"}, "text", child, …); null children are left out. */
+export function el(tag, properties = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+/** Calls `draw` before the next frame, however often it was asked for. */
+export function onceAFrame(draw) {
+  let asked = false;
+  return () => {
+    if (asked) return;
+    asked = true;
+    requestAnimationFrame(() => {
+      asked = false;
+      draw();
+    });
+  };
+}

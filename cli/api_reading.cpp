@@ -13,6 +13,8 @@ namespace {
 
 /// A page of 500 pods of 20 KiB, over a slow line.
 constexpr std::chrono::milliseconds kPatience{30'000};
+/// One small object; what a proxy cannot reach must not hold up everything else for long.
+constexpr std::chrono::milliseconds kShortPatience{10'000};
 constexpr const char* kPageSize = "500";  // client-go's
 
 constexpr int kUnauthorized = 401;
@@ -35,11 +37,11 @@ Reading::Outcome outcome_of(int status) {
 
 Reading send(kube::KubeApi& api, const kube::Request& request) {
   auto response = api.call(request);
-  if (!response) return {Reading::Outcome::kFailed, "", response.error().message};
+  if (!response) return {Reading::Outcome::kFailed, 0, "", response.error().message};
   if (response->status == 200 || response->status == 201) {
-    return {Reading::Outcome::kFound, std::move(response->body), ""};
+    return {Reading::Outcome::kFound, response->status, std::move(response->body), ""};
   }
-  return {outcome_of(response->status), "",
+  return {outcome_of(response->status), response->status, "",
           std::to_string(response->status) + ": " + kube::status_message(*response)};
 }
 
@@ -54,13 +56,16 @@ Result<kube::Response> call(kube::KubeApi& api, const kube::Request& request) {
 }  // namespace
 
 Reading look(kube::KubeApi& api, const std::string& path, const Query& query) {
-  return send(api, get_request(path, query));
+  kube::Request request = get_request(path, query);
+  request.timeout = kShortPatience;
+  return send(api, request);
 }
 
 Reading ask(kube::KubeApi& api, const std::string& path, const std::string& body) {
   kube::Request request = get_request(path, {});
   request.method = kube::Method::kPost;
   request.body = body;
+  request.timeout = kShortPatience;
   return send(api, request);
 }
 
@@ -72,11 +77,12 @@ Error refused(const kube::Request& request, const kube::Response& response,
   switch (response.status) {
     case kUnauthorized:
       return fail(Errc::kUnavailable,
-                  what + "; the server does not know who you are: log in again, or see `kubectl "
-                         "config view --minify` for what is sent");
+                  what +
+                      "; the server does not know who you are: log in again, or see `kubectl "
+                      "config view --minify` for what is sent");
     case kForbidden:
-      return fail(Errc::kConflict, what + "; ask for the ClusterRole " + role +
-                                       ", which deploy/cli/rbac.yaml has");
+      return fail(Errc::kConflict,
+                  what + "; ask for the ClusterRole " + role + ", which deploy/cli/rbac.yaml has");
     case kNotFound:
       return fail(Errc::kNotFound, what);
     default:
@@ -105,13 +111,14 @@ Result<void> list(kube::KubeApi& api, const std::string& path, const Query& quer
                                     "more");
     }
     if (response->status != 200) return refused(request, *response, kViewerRole);
-    const auto page = kube::read_list(
-        response->body, [&](std::string_view object) { item(std::string(object)); });
+    const auto page = kube::read_list(response->body,
+                                      [&](std::string_view object) { item(std::string(object)); });
     if (!page) return fail(Errc::kUnavailable, path + ": " + page.error().message);
     if (page->more.empty()) return {};
     if (page->more == request.query["continue"]) {
-      return fail(Errc::kUnavailable, path + ": the server gives one page again and again; is a "
-                                             "caching proxy before it?");
+      return fail(Errc::kUnavailable, path +
+                                          ": the server gives one page again and again; is a "
+                                          "caching proxy before it?");
     }
     request.query["continue"] = page->more;
   }

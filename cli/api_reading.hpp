@@ -21,8 +21,9 @@ struct Reading {
     kFailed,     ///< anything else, no answer included
   };
   Outcome outcome = Outcome::kFailed;
+  int status = 0;       ///< HTTP's; 0 = no answer
   std::string text;     ///< the body; empty unless found
-  std::string problem;  ///< empty if found
+  std::string problem;  ///< "403: ..."; empty if found
 
   [[nodiscard]] bool found() const { return outcome == Outcome::kFound; }
 };

@@ -34,8 +34,8 @@ Result<WallTime> last_expiry(std::string_view pem) {
   const std::unique_ptr<BIO, FreeBio> bio(
       BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
   std::optional<WallTime> last;
-  while (const CertificatePtr certificate{
-      PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr)}) {
+  while (
+      const CertificatePtr certificate{PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr)}) {
     const auto expiry = expiry_of(*certificate);
     if (expiry && (!last || *expiry > *last)) last = expiry;
   }

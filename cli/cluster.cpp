@@ -73,13 +73,13 @@ Result<void> Cluster::read_pods(kube::KubeApi& api) {
        .seen = [this](const kube::Pod& pod,
                       const extender::Recorded& recorded) { seen(pod, recorded); }});
   feed.begin_list();
-  auto listed = list(api, "/api/v1/pods", {{"fieldSelector", kNotFinished}},
-                     [&](const std::string& object) {
-                       const std::size_t before = pods_.size();
-                       feed.listed(object);
-                       if (pods_.size() == before || !pods_.back().pod.node.empty()) return;
-                       pods_.back().waiting = waiting_of(object);
-                     });
+  auto listed =
+      list(api, "/api/v1/pods", {{"fieldSelector", kNotFinished}}, [&](const std::string& object) {
+        const std::size_t before = pods_.size();
+        feed.listed(object);
+        if (pods_.size() == before || !pods_.back().pod.node.empty()) return;
+        pods_.back().waiting = waiting_of(object);
+      });
   if (!listed) return listed;
   feed.end_list();
   std::sort(pods_.begin(), pods_.end(), [](const GpuPod& a, const GpuPod& b) {

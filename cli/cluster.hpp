@@ -25,8 +25,8 @@ struct ListedNode {
 
 /// What kube-scheduler has made of a pod that waits.
 struct Waiting {
-  std::string scheduler;  ///< spec.schedulerName
-  std::string created;    ///< RFC 3339
+  std::string scheduler;   ///< spec.schedulerName
+  std::string created;     ///< RFC 3339
   bool looked_at = false;  ///< has a PodScheduled condition: a profile of that name is served
 };
 
@@ -57,7 +57,7 @@ class Cluster {
   [[nodiscard]] const extender::PolicySource& policies() const { return policies_; }
   [[nodiscard]] const extender::Findings& findings() const { return findings_; }
   [[nodiscard]] const std::vector<ListedNode>& nodes() const { return nodes_; }  ///< by name
-  [[nodiscard]] const std::vector<GpuPod>& pods() const { return pods_; }        ///< by namespace, name
+  [[nodiscard]] const std::vector<GpuPod>& pods() const { return pods_; }  ///< by namespace, name
 
  private:
   Cluster(extender::PolicySettings settings, const Clock& clock);

@@ -155,11 +155,12 @@ Result<Answer> Commands::pods() {
   if (for_programs(options_.output)) return document(options_.output, pods_json(lines));
   if (lines.empty()) {
     const std::string where = ns->empty() ? "any namespace" : "namespace " + *ns;
-    return Answer{"no pod of " + where + " asks for a GPU" + (ns->empty() ? "" : "; all: -A") + "\n"};
+    return Answer{"no pod of " + where + " asks for a GPU" + (ns->empty() ? "" : "; all: -A") +
+                  "\n"};
   }
-  return Answer{draw_pods(screen_, lines,
-                          {.namespaces = options_.all_namespaces,
-                           .wide = options_.output == Output::kWide})};
+  return Answer{
+      draw_pods(screen_, lines,
+                {.namespaces = options_.all_namespaces, .wide = options_.output == Output::kWide})};
 }
 
 Result<Answer> Commands::explain() {
@@ -192,8 +193,8 @@ Result<Answer> Commands::explain() {
   if (for_programs(options_.output)) return document(options_.output, std::move(*text));
   const auto view = read_explain_view(std::move(*text));
   if (!view) return view.error();
-  const std::size_t most = options_.output == Output::kWide ? kAll : kMostExplained;
-  return Answer{with_assumption(draw_explain(screen_, *view, most), settings)};
+  std::string drawn = draw_explain(screen_, *view, options_.output == Output::kWide);
+  return Answer{with_assumption(std::move(drawn), settings)};
 }
 
 Result<Answer> Commands::fit() {
@@ -214,14 +215,15 @@ Result<Answer> Commands::whatif() {
   const auto ns = namespace_of_pods();
   if (!ns) return ns.error();
   const auto manifests = read_manifests(*text, *ns);
-  if (!manifests) return fail(manifests.error().code, options_.file + ": " + manifests.error().message);
+  if (!manifests)
+    return fail(manifests.error().code, options_.file + ": " + manifests.error().message);
   ClusterSettings settings;
   const auto read = cluster_as_configured(settings);
   if (!read) return read.error();
   const auto pods = what_if(**read, manifests->pods);
   const int exit = all_placed(pods) ? kDone : kNo;
   if (for_programs(options_.output)) return document(options_.output, whatif_json(pods), exit);
-  std::string drawn = draw_whatif(screen_, pods);
+  std::string drawn = draw_whatif(screen_, pods, options_.output == Output::kWide);
   if (!manifests->passed_over.empty()) {
     drawn += "passed over, as they make no pods here: " + joined(manifests->passed_over) + "\n";
   }
@@ -237,15 +239,18 @@ Result<Answer> Commands::cordon() {
   if (!done) return done.error();
   if (!for_programs(options_.output)) return Answer{*done + "\n"};
   std::string json;
-  json::Writer(json).begin_object().member("card", options_.card).member("done", *done).end_object();
+  json::Writer(json)
+      .begin_object()
+      .member("card", options_.card)
+      .member("done", *done)
+      .end_object();
   return document(options_.output, std::move(json));
 }
 
 Result<Answer> Commands::doctor() {
   const auto server = api();
   if (!server) return server.error();
-  const Report report =
-      examine({**server, connection_->server, options_.system_namespace, clock_});
+  const Report report = examine({**server, connection_->server, options_.system_namespace, clock_});
   const int exit = is_well(report) ? kDone : kNo;
   if (for_programs(options_.output)) return document(options_.output, report_json(report), exit);
   return Answer{draw_report(screen_, report), exit};

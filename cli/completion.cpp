@@ -72,7 +72,7 @@ constexpr std::array<std::string_view, 3> kTakeFiles{"--kubeconfig", "--extender
 /// Where a command line stands before its last word.
 struct Place {
   const CLI::App* parser = nullptr;
-  const CLI::App* command = nullptr;  ///< null = none yet
+  const CLI::App* command = nullptr;      ///< null = none yet
   const CLI::Option* value_of = nullptr;  ///< an option that still wants its value
 };
 
@@ -131,7 +131,8 @@ std::vector<std::string> words_at(const Place& place) {
   }
   for (const CLI::Option* option : place.command->get_options()) {
     const auto known = known_values().find(option->get_name());
-    if (known != known_values().end()) names.insert(names.end(), known->second.begin(), known->second.end());
+    if (known != known_values().end())
+      names.insert(names.end(), known->second.begin(), known->second.end());
   }
   return names;
 }

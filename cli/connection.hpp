@@ -12,9 +12,9 @@ namespace tangram::cli {
 
 /// Which API server, as the flags say it; what they leave empty is found as kubectl finds it.
 struct Target {
-  std::string kubeconfig;
-  std::string context;
-  std::string server;  ///< "http://127.0.0.1:8001" of `kubectl proxy`, instead of a kubeconfig
+  std::string kubeconfig = {};
+  std::string context = {};
+  std::string server = {};  ///< "http://127.0.0.1:8001" of `kubectl proxy`, instead of a kubeconfig
 };
 
 /// A cluster that can be asked.
@@ -32,9 +32,9 @@ Result<Connection> connect(const Target& target, const kube::Environment& enviro
 
 /// Where an extender is, by its own URL.
 struct ExtenderTarget {
-  std::string url;        ///< "https://localhost:9898" of `kubectl port-forward`
-  std::string ca_file;    ///< PEM; empty = the system's authorities
-  bool insecure = false;  ///< believe any certificate
+  std::string url = {};      ///< "https://localhost:9898" of `kubectl port-forward`
+  std::string ca_file = {};  ///< PEM; empty = the system's authorities
+  bool insecure = false;     ///< believe any certificate
 };
 /// @returns kNotFound, kInvalidArgument, as above
 Result<std::unique_ptr<kube::KubeApi>> connect(const ExtenderTarget& target, const Clock& clock);

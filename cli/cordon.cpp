@@ -119,8 +119,7 @@ Result<void> check_reason(const std::string& reason) {
     return c == ',' || static_cast<unsigned char>(c) < ' ';
   });
   if (writable && reason.size() <= kMaxReason) return {};
-  return fail(Errc::kInvalidArgument, "--reason " + quote(reason) +
-                                          ": write one line of at most " +
+  return fail(Errc::kInvalidArgument, "--reason " + quote(reason) + ": write one line of at most " +
                                           std::to_string(kMaxReason) + " bytes without commas");
 }
 

@@ -57,6 +57,11 @@ int minor_of(const std::string& version) {
 /// @returns whether it is worth going on
 bool check_server(const Patient& patient, Report& report) {
   const Reading version = look(patient.api, "/version");
+  if (version.outcome == Reading::Outcome::kMissing) {
+    report.push_back({Level::kWarn, "API server", patient.server + " does not tell its version",
+                      "is it one of Kubernetes?"});
+    return true;
+  }
   if (!version.found()) {
     report.push_back({Level::kFail, "API server", version.problem,
                       "see with `kubectl cluster-info` whether it is up and the context is right"});

@@ -31,11 +31,11 @@ bool check_deployment(const Patient& patient, Report& report) {
   const Reading read =
       look(patient.api, system_path(patient, "/apis/apps/v1") + "/deployments/" + kExtenderName);
   if (read.outcome == Reading::Outcome::kMissing) {
-    report.push_back({Level::kFail, kSubject,
-                      std::string("no Deployment ") + kExtenderName + " in " +
-                          patient.system_namespace,
-                      "install it: deploy/scheduler/README.md; if it is elsewhere, say so with "
-                      "--system-namespace"});
+    report.push_back(
+        {Level::kFail, kSubject,
+         std::string("no Deployment ") + kExtenderName + " in " + patient.system_namespace,
+         "install it: deploy/scheduler/README.md; if it is elsewhere, say so with "
+         "--system-namespace"});
     return false;
   }
   if (!read.found()) {
@@ -63,11 +63,12 @@ void check_leader_label(const Patient& patient, Report& report) {
   if (leaders.size() == 1) {
     report.push_back({Level::kOk, kSubject, leaders.front() + " leads", ""});
   } else if (leaders.empty()) {
-    report.push_back({Level::kFail, kSubject, "no pod has the label tangram.dev/role: leader",
-                      "a leader is elected within half a minute; if not, the log says why: " +
-                          logs(patient)});
+    report.push_back(
+        {Level::kFail, kSubject, "no pod has the label tangram.dev/role: leader",
+         "a leader is elected within half a minute; if not, the log says why: " + logs(patient)});
   } else {
-    report.push_back({Level::kFail, kSubject, "several pods are labelled leader: " + joined(leaders),
+    report.push_back({Level::kFail, kSubject,
+                      "several pods are labelled leader: " + joined(leaders),
                       "a replica that leads no more takes the label off; one that cannot lacks the "
                       "right to patch its pod: " +
                           logs(patient)});
@@ -75,7 +76,8 @@ void check_leader_label(const Patient& patient, Report& report) {
 }
 
 void check_service(const Patient& patient, Report& report) {
-  const Reading read = look(patient.api, system_path(patient, "/api/v1") + "/services/" + kExtenderName);
+  const Reading read =
+      look(patient.api, system_path(patient, "/api/v1") + "/services/" + kExtenderName);
   const std::string subject = std::string("Service ") + kExtenderName;
   if (read.outcome == Reading::Outcome::kMissing) {
     report.push_back({Level::kFail, subject, "is not there, so kube-scheduler finds no extender",
@@ -87,9 +89,10 @@ void check_service(const Patient& patient, Report& report) {
   if (!ready) return;
   const std::string address = text_at(read.text, {"spec", "clusterIP"});
   if (*ready == 0) {
-    report.push_back({Level::kFail, subject, address + ", and no endpoint is ready",
-                      "it selects the pod with the label tangram.dev/role: leader; see the lines of "
-                      "the extender"});
+    report.push_back(
+        {Level::kFail, subject, address + ", and no endpoint is ready",
+         "it selects the pod with the label tangram.dev/role: leader; see the lines of "
+         "the extender"});
   } else {
     report.push_back({Level::kOk, subject,
                       address + ", " + counted(*ready, "endpoint") +
@@ -150,10 +153,10 @@ void check_asked(std::string_view page, Report& report) {
                     if (labels.find("\"filter\"") != std::string_view::npos) asked += value;
                   });
   if (asked > 0) {
-    report.push_back({Level::kOk, "scheduler",
-                      "kube-scheduler has asked the leader " +
-                          counted(static_cast<std::size_t>(asked), "time"),
-                      ""});
+    report.push_back(
+        {Level::kOk, "scheduler",
+         "kube-scheduler has asked the leader " + counted(static_cast<std::size_t>(asked), "time"),
+         ""});
     return;
   }
   report.push_back({Level::kWarn, "scheduler",
@@ -164,6 +167,13 @@ void check_asked(std::string_view page, Report& report) {
 
 void check_metrics(const Patient& patient, Report& report) {
   const Reading read = look(patient.api, system_path(patient, "/api/v1") + kMetricsPath);
+  if (read.outcome == Reading::Outcome::kFailed) {
+    report.push_back(
+        {Level::kWarn, "metrics", "the leader's are out of reach: " + read.problem,
+         "the API server must reach port 9090 of its pod: Service tangram-extender, and "
+         "deploy/scheduler/network-policy.yaml if it is applied"});
+    return;
+  }
   if (!read.found()) return add_unseen(report, "metrics", read);
   check_asked(read.text, report);
   for_each_series(read.text, "tangram_watch_lag_seconds",

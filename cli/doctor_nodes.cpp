@@ -24,9 +24,9 @@ std::string logs_of_agents(const Patient& patient) {
 struct NodeNews {
   std::vector<std::string> with_cards;
   std::vector<std::string> unreadable;
-  std::vector<std::string> silent;      ///< labelled, and without an annotation
+  std::vector<std::string> silent;  ///< labelled, and without an annotation
   std::vector<std::string> without_slots;
-  std::vector<std::string> shared;      ///< another plugin gives out cards there too
+  std::vector<std::string> shared;  ///< another plugin gives out cards there too
   std::vector<std::string> sick_cards;
   std::size_t cards = 0;
   std::size_t cordoned = 0;
@@ -37,7 +37,8 @@ void add_cards(const ListedNode& node, const std::vector<model::Card>& cards, No
     ++news.cards;
     if (card.cordoned) ++news.cordoned;
     if (card.healthy) continue;
-    news.sick_cards.push_back(card.id + " of " + node.own.name + " (" + card.unavailable_reason + ")");
+    news.sick_cards.push_back(card.id + " of " + node.own.name + " (" + card.unavailable_reason +
+                              ")");
   }
 }
 
@@ -63,8 +64,8 @@ void add_node(const ListedNode& node, const model::ClusterSnapshot& books, NodeN
 }
 
 void tell(const Patient& patient, const NodeNews& news, Report& report) {
-  const auto tell_if = [&](const std::vector<std::string>& names, Level level, const std::string& what,
-                           const std::string& next) {
+  const auto tell_if = [&](const std::vector<std::string>& names, Level level,
+                           const std::string& what, const std::string& next) {
     if (!names.empty()) report.push_back({level, kSubject, what + ": " + some_of(names), next});
   };
   tell_if(news.unreadable, Level::kFail, "annotation tangram.dev/cards cannot be read",
@@ -78,9 +79,10 @@ void tell(const Patient& patient, const NodeNews& news, Report& report) {
           "the agent has not reported there: " + logs_of_agents(patient));
   tell_if(news.sick_cards, Level::kWarn, "cards that are not healthy",
           "docs/node.md, \"Health and cordon\", says for each reason what to do");
-  tell_if(news.shared, Level::kWarn, "another device plugin gives out cards there too",
-          "see deploy/node/README.md, \"From NVIDIA's plugin\": stop that plugin on these nodes, or "
-          "name Tangram's cards in the agent's --own-cards");
+  tell_if(
+      news.shared, Level::kWarn, "another device plugin gives out cards there too",
+      "see deploy/node/README.md, \"From NVIDIA's plugin\": stop that plugin on these nodes, or "
+      "name Tangram's cards in the agent's --own-cards");
 }
 
 bool holds_slot(const kube::Pod& pod) {
@@ -98,12 +100,12 @@ void check_schedulers(const Patient& patient, const Cluster& cluster, Report& re
     unseen[gpu.waiting->scheduler].push_back(gpu.pod.full_name());
   }
   for (const auto& [scheduler, pods] : unseen) {
-    report.push_back({Level::kFail, "scheduler",
-                      "no scheduler looks at pods with schedulerName " + scheduler + ": " +
-                          some_of(pods),
-                      "give kube-scheduler a profile of that name (deploy/scheduler/README.md), or "
-                      "see whether it runs: kubectl --namespace kube-system get pods -l "
-                      "component=kube-scheduler"});
+    report.push_back(
+        {Level::kFail, "scheduler",
+         "no scheduler looks at pods with schedulerName " + scheduler + ": " + some_of(pods),
+         "give kube-scheduler a profile of that name (deploy/scheduler/README.md), or "
+         "see whether it runs: kubectl --namespace kube-system get pods -l "
+         "component=kube-scheduler"});
   }
 }
 
@@ -118,8 +120,9 @@ void check_nodes(const Patient& patient, const Cluster& cluster, Report& report)
                       "none of " + counted(cluster.nodes().size(), "node") + " lists GPU cards",
                       "install the agent on the GPU nodes: deploy/node/README.md"});
   } else {
-    std::string text = counted(news.cards, "card") + " on " + std::to_string(news.with_cards.size()) +
-                       " of " + counted(cluster.nodes().size(), "node");
+    std::string text = counted(news.cards, "card") + " on " +
+                       std::to_string(news.with_cards.size()) + " of " +
+                       counted(cluster.nodes().size(), "node");
     if (news.cordoned > 0) text += ", " + std::to_string(news.cordoned) + " cordoned";
     report.push_back({Level::kOk, kSubject, std::move(text), ""});
   }

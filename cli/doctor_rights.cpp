@@ -39,11 +39,16 @@ constexpr std::array kExtender{
     Right{"patch", "", "pods", "", true},
 };
 constexpr std::array kAgent{
-    Right{"get", "", "nodes"},           Right{"list", "", "nodes"},
-    Right{"watch", "", "nodes"},         Right{"patch", "", "nodes"},
-    Right{"patch", "", "nodes", "status"}, Right{"get", "", "pods"},
-    Right{"list", "", "pods"},           Right{"watch", "", "pods"},
-    Right{"create", "events.k8s.io", "events"}, Right{"patch", "events.k8s.io", "events"},
+    Right{"get", "", "nodes"},
+    Right{"list", "", "nodes"},
+    Right{"watch", "", "nodes"},
+    Right{"patch", "", "nodes"},
+    Right{"patch", "", "nodes", "status"},
+    Right{"get", "", "pods"},
+    Right{"list", "", "pods"},
+    Right{"watch", "", "pods"},
+    Right{"create", "events.k8s.io", "events"},
+    Right{"patch", "events.k8s.io", "events"},
 };
 
 std::string review_of(const Patient& patient, const std::string& account, const Right& right) {
@@ -69,8 +74,8 @@ std::string name_of(const Right& right) {
   return text;
 }
 
-void check_account(const Patient& patient, const std::string& account, std::span<const Right> rights,
-                   const std::string& file, Report& report) {
+void check_account(const Patient& patient, const std::string& account,
+                   std::span<const Right> rights, const std::string& file, Report& report) {
   const std::string subject = "rights";
   std::vector<std::string> missing;
   for (const Right& right : rights) {
@@ -80,7 +85,8 @@ void check_account(const Patient& patient, const std::string& account, std::span
   }
   if (missing.empty()) {
     report.push_back({Level::kOk, subject,
-                      account + " has the " + std::to_string(rights.size()) + " that it needs", ""});
+                      account + " has the " + std::to_string(rights.size()) + " that it needs",
+                      ""});
   } else {
     report.push_back({Level::kFail, subject, account + " may not: " + joined(missing),
                       "kubectl apply -f " + file});

@@ -53,10 +53,11 @@ void check_authorities(const Patient& patient, const Registrations& found, Repor
       continue;
     }
     const auto pem = base64_decode(bundle);
-    const auto expires = pem ? last_expiry(*pem) : Result<WallTime>(fail(Errc::kInvalidArgument, "is no base64"));
+    const auto expires =
+        pem ? last_expiry(*pem) : Result<WallTime>(fail(Errc::kInvalidArgument, "is no base64"));
     if (!expires) {
-      report.push_back({Level::kFail, kSubject, "caBundle of " + name + ": " + expires.error().message,
-                        kNext});
+      report.push_back(
+          {Level::kFail, kSubject, "caBundle of " + name + ": " + expires.error().message, kNext});
       continue;
     }
     check_expiry(patient, kSubject, "the CA in " + name, *expires, report);

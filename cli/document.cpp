@@ -73,7 +73,7 @@ class Indenter {
 
 /// Certainly a string to every reader of YAML 1.1 or 1.2.
 bool is_plain(std::string_view text) {
-  constexpr std::array<std::string_view, 11> kWords{"true", "false", "yes", "no", "on",  "off",
+  constexpr std::array<std::string_view, 11> kWords{"true", "false", "yes", "no",  "on", "off",
                                                     "null", "y",     "n",   "nan", "inf"};
   if (text.empty() || std::isalpha(static_cast<unsigned char>(text.front())) == 0) return false;
   const bool safe = std::all_of(text.begin(), text.end(), [](char c) {

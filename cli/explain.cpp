@@ -5,7 +5,7 @@
 #include "model/fit.hpp"
 
 #include <algorithm>
-#include <limits>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -24,7 +24,9 @@ std::string request_of(const ExplainedContainer& container) {
     each = memory_text(Mebibytes(container.mem_mib));
     if (container.milli >= 0) each += ", " + share_text(MilliGpu(container.milli));
   }
-  return container.count == 1 ? each : std::to_string(container.count) + " × (" + each + ")";
+  if (container.count == 1) return each;
+  const bool compound = each.find(' ') != std::string::npos;
+  return std::to_string(container.count) + " × " + (compound ? "(" + each + ")" : each);
 }
 
 std::string request_of(const ExplainView& view) {
@@ -67,21 +69,57 @@ std::string draw_bound(const Screen& screen, const ExplainView& view) {
          table.text(screen);
 }
 
-/// How far a reason is from a fit: those found last come nearest. What is unknown is farthest.
-int distance_of(const ExplainedNode& node) {
-  if (node.fits) return -1;
+/// @returns nothing for a sentence that is not known: a newer extender's
+std::optional<model::Misfit> misfit_of(std::string_view why) {
   for (std::size_t i = 0; i < model::kMisfits; ++i) {
-    if (model::reason(static_cast<model::Misfit>(i)) == node.why) {
-      return static_cast<int>(model::kMisfits - i);
-    }
+    const auto misfit = static_cast<model::Misfit>(i);
+    if (model::reason(misfit) == why) return misfit;
   }
-  return std::numeric_limits<int>::max();
+  return std::nullopt;
+}
+
+/// How far a node is from a fit: reasons that are looked for last come nearest to it.
+std::size_t distance_of(const ExplainedNode& node) {
+  if (node.fits) return 0;
+  const auto misfit = misfit_of(node.why);
+  return misfit ? model::kMisfits - static_cast<std::size_t>(*misfit) : model::kMisfits + 1;
+}
+
+/// Whether it may be one card or the other, so that their numbers are of use.
+bool depends_on_cards(const ExplainedNode& node) {
+  const auto misfit = misfit_of(node.why);
+  return !misfit || *misfit >= model::Misfit::kIsolationBusy ||
+         *misfit == model::Misfit::kUnavailable;
+}
+
+/// What the card has too little of.
+std::string lacking(const ExplainedCard& card, const ExplainedCard::Verdict& needs) {
+  const std::int64_t memory = needs.need_mem_mib - card.free_mem_mib;
+  const std::int64_t milli = needs.need_milli - card.free_milli;
+  std::vector<std::string> lacks;
+  if (memory > 0) lacks.push_back(memory_text(Mebibytes(memory)));
+  if (milli > 0) lacks.push_back(share_text(MilliGpu(milli)) + " of compute");
+  return lacks.empty() ? "is not idle" : "lacks " + joined(lacks, " and ");
+}
+
+/// Of one card what model::reason() says of a whole node.
+std::string card_reason(const ExplainedCard& card, const ExplainedCard::Verdict& verdict) {
+  if (verdict.why.empty()) return "fits";
+  const auto misfit = misfit_of(verdict.why);
+  if (misfit == model::Misfit::kModel) return "is another model";
+  if (misfit == model::Misfit::kCardId) return "is not named";
+  if (misfit == model::Misfit::kUnavailable && !card.reason.empty()) return card.reason;
+  if (misfit == model::Misfit::kIsolationUnsupported) return "does not support the isolation";
+  if (misfit == model::Misfit::kTooLarge) return "is too small, even idle";
+  if (misfit == model::Misfit::kIsolationBusy) return "is in use with another isolation";
+  if (misfit == model::Misfit::kSharers) return "has no place for another sharer";
+  return misfit == model::Misfit::kRoom ? lacking(card, verdict) : verdict.why;
 }
 
 std::vector<ExplainedNode> nearest(std::vector<ExplainedNode> nodes, std::size_t most) {
   std::stable_sort(nodes.begin(), nodes.end(), [](const ExplainedNode& a, const ExplainedNode& b) {
-    const int near = distance_of(a);
-    const int far = distance_of(b);
+    const std::size_t near = distance_of(a);
+    const std::size_t far = distance_of(b);
     if (near != far) return near < far;
     return a.fits && a.score > b.score;
   });
@@ -92,8 +130,8 @@ std::vector<ExplainedNode> nearest(std::vector<ExplainedNode> nodes, std::size_t
 std::string headline(const Screen& screen, const ExplainedNode& node) {
   const std::string name = paint(screen.look, kBold, node.name);
   if (node.fits) {
-    return name + ": " + paint(screen.look, kGood, "fits") + ", would get " + joined(node.would_get) +
-           "\n";
+    return name + ": " + paint(screen.look, kGood, "fits") + ", would get " +
+           joined(node.would_get) + "\n";
   }
   std::string text = name + ": " + node.why;
   if (node.fragmented) text += " (the free parts of its cards would do together)";
@@ -107,11 +145,10 @@ std::string cards_text(const Screen& screen, const ExplainedNode& node) {
                {.name = "NEEDED", .right = true},
                {.name = "SHARERS", .right = true},
                {.name = "MODE"},
-               {.name = "WHY NOT", .may_shrink = true}});
+               {.name = "THIS CARD", .may_shrink = true}});
   for (const ExplainedCard& card : node.cards) {
     for (const ExplainedCard::Verdict& verdict : card.verdicts) {
-      std::string why = verdict.why.empty() ? "fits" : verdict.why;
-      if (!verdict.why.empty() && !card.reason.empty()) why = card.reason;
+      std::string why = card_reason(card, verdict);
       if (card.verdicts.size() > 1) why = verdict.container + ": " + why;
       table.add({card.uuid, card.model,
                  grant_text(Mebibytes(card.free_mem_mib), MilliGpu(card.free_milli)),
@@ -123,16 +160,19 @@ std::string cards_text(const Screen& screen, const ExplainedNode& node) {
   return table.empty() ? "" : table.text(screen, kIndent);
 }
 
-std::string draw_pending(const Screen& screen, const ExplainView& view, std::size_t most) {
-  std::string text = paint(screen.look, kBold, view.ns + "/" + view.name) + " waits: " +
-                     view.summary + "\n";
-  text += "asks for " + request_of(view) + "\n" + findings_text(screen, view);
+std::string draw_pending(const Screen& screen, const ExplainView& view, bool all) {
+  std::string text =
+      paint(screen.look, kBold, view.ns + "/" + view.name) + " waits: " + view.summary + "\n";
+  if (!view.policy.empty()) text += "asks for " + request_of(view) + "\n";
+  text += findings_text(screen, view);
+  const std::size_t most = all ? view.nodes.size() : kMostExplained;
   for (const ExplainedNode& node : nearest(view.nodes, most)) {
-    text += "\n" + headline(screen, node) + cards_text(screen, node);
+    text += "\n" + headline(screen, node);
+    if (all || (!node.fits && depends_on_cards(node))) text += cards_text(screen, node);
   }
   if (view.nodes.size() > most) {
     text += "\nthe nearest " + std::to_string(most) + " of " + std::to_string(view.nodes.size()) +
-            " nodes; all: -o wide\n";
+            " nodes; all, with all their cards: -o wide\n";
   }
   if (!view.note.empty()) text += "\n" + paint(screen.look, kDim, "note: " + view.note) + "\n";
   return text;
@@ -140,8 +180,8 @@ std::string draw_pending(const Screen& screen, const ExplainView& view, std::siz
 
 }  // namespace
 
-std::string draw_explain(const Screen& screen, const ExplainView& view, std::size_t most) {
-  return view.bound() ? draw_bound(screen, view) : draw_pending(screen, view, most);
+std::string draw_explain(const Screen& screen, const ExplainView& view, bool all) {
+  return view.bound() ? draw_bound(screen, view) : draw_pending(screen, view, all);
 }
 
 }  // namespace tangram::cli

@@ -9,11 +9,11 @@
 /// `explain`: why a pod waits, or what it holds.
 namespace tangram::cli {
 
-/// Nodes that are shown unless all are asked for: those that fit, the best first, then those that
-/// come nearest to it.
+/// Nodes that are shown unless all are: those that fit, the best first, then those that come
+/// nearest to it.
 inline constexpr std::size_t kMostExplained = 8;
 
-[[nodiscard]] std::string draw_explain(const Screen& screen, const ExplainView& view,
-                                       std::size_t most = kMostExplained);
+/// @param all  every node, and the cards of those that fit, too
+[[nodiscard]] std::string draw_explain(const Screen& screen, const ExplainView& view, bool all);
 
 }  // namespace tangram::cli

@@ -43,10 +43,11 @@ std::vector<std::pair<std::string, std::size_t>> cards_of(const std::vector<Plac
   return cards;
 }
 
-std::string cards_text(const std::vector<Placed>& pods) {
+std::string cards_text(const std::vector<Placed>& pods, bool wide) {
   std::vector<std::string> texts;
   for (const auto& [uuid, count] : cards_of(pods)) {
-    texts.push_back(uuid + (count == 1 ? "" : " ×" + std::to_string(count)));
+    texts.push_back((wide ? uuid : short_uuid(uuid)) +
+                    (count == 1 ? "" : " ×" + std::to_string(count)));
   }
   return joined(texts);
 }
@@ -56,9 +57,8 @@ std::vector<Simulation::Room> rooms_of(const FitAnswer& answer) {
   if (answer.asked == 0) return answer.capacity.rooms;
   std::vector<Simulation::Room> rooms;
   for (const Placed& place : answer.places) {
-    const auto known = std::find_if(rooms.begin(), rooms.end(), [&](const auto& room) {
-      return room.node == place.node;
-    });
+    const auto known = std::find_if(rooms.begin(), rooms.end(),
+                                    [&](const auto& room) { return room.node == place.node; });
     if (known != rooms.end()) {
       known->pods.push_back(place);
     } else {
@@ -69,16 +69,21 @@ std::vector<Simulation::Room> rooms_of(const FitAnswer& answer) {
 }
 
 std::string headline(const Screen& screen, const FitAnswer& answer) {
-  const std::string number = (answer.capacity.more ? "at least " : "") +
-                             counted(answer.capacity.pods, "more pod") + " of " + answer.request +
-                             (answer.capacity.pods == 1 ? " fits" : " fit");
-  if (answer.asked == 0) return paint(screen.look, kBold, number);
-  const std::string asked = counted(answer.asked, "pod") + " of " + answer.request;
-  if (answer.fits()) {
-    return paint(screen.look, kGood, asked + (answer.asked == 1 ? " fits" : " fit")) + "; " +
-           number;
+  const auto pods = [&](std::size_t count) {
+    return counted(count, "more pod") + " of " + answer.request;
+  };
+  const std::string most =
+      (answer.capacity.more ? "at least " : "") + std::to_string(answer.capacity.pods);
+  if (answer.asked == 0) {
+    const std::string number =
+        (answer.capacity.more ? "at least " : "") + pods(answer.capacity.pods);
+    return paint(screen.look, kBold, number + (answer.capacity.pods == 1 ? " fits" : " fit"));
   }
-  return paint(screen.look, kBad, asked + " do not fit") + ": " + number;
+  if (answer.fits()) {
+    return paint(screen.look, kGood, pods(answer.asked) + (answer.asked == 1 ? " fits" : " fit")) +
+           ", and up to " + most + " would";
+  }
+  return paint(screen.look, kBad, pods(answer.asked) + " do not fit") + ", " + most + " would";
 }
 
 }  // namespace
@@ -94,6 +99,13 @@ std::set<std::string> closed_nodes(const Cluster& cluster) {
 }
 
 Result<kube::Pod> pod_of(const FitQuestion& question) {
+  const bool asks = question.annotations.contains("gpu-fraction") ||
+                    question.annotations.contains("gpu-mem") ||
+                    question.annotations.contains("gpu-count");
+  if (!asks) {
+    return fail(Errc::kInvalidArgument,
+                "nothing is asked for; write --gpu-fraction 0.5, --gpu-mem 8Gi or --gpu-count 2");
+  }
   const auto cpu = amount_of(question.cpu, "--cpu");
   if (!cpu) return cpu.error();
   const auto memory = amount_of(question.memory, "--memory");
@@ -103,7 +115,8 @@ Result<kube::Pod> pod_of(const FitQuestion& question) {
   pod.name = "fit";
   for (const auto& [key, value] : question.annotations) pod.annotations[key] = value;
   pod.containers.push_back({.name = "main", .slots = 1});
-  pod.footprint = {.cpu = MilliCpu(cpu->milli_ceil()), .memory = memory->mebibytes_ceil(), .slots = 1};
+  pod.footprint = {
+      .cpu = MilliCpu(cpu->milli_ceil()), .memory = memory->mebibytes_ceil(), .slots = 1};
   return pod;
 }
 
@@ -112,10 +125,6 @@ Result<FitAnswer> answer_fit(const Cluster& cluster, const FitQuestion& question
   if (!pod) return pod.error();
   const auto plan = cluster.policies().plan(*pod);
   if (!plan) return plan.error();
-  if (!plan->demand.gpu.asks_gpu()) {
-    return fail(Errc::kInvalidArgument,
-                "nothing is asked for; write --gpu-fraction 0.5, --gpu-mem 8Gi or --gpu-count 2");
-  }
   Simulation simulation(*cluster.snapshot(), closed_nodes(cluster));
   FitAnswer answer{.request = request_text(plan->demand.gpu),
                    .policy = std::string(plan->policy->name()),
@@ -131,16 +140,17 @@ Result<FitAnswer> answer_fit(const Cluster& cluster, const FitQuestion& question
   return answer;
 }
 
-std::string draw_fit(const Screen& screen, const FitAnswer& answer, bool all) {
+std::string draw_fit(const Screen& screen, const FitAnswer& answer, bool wide) {
   std::string text = headline(screen, answer) + " (isolation " +
                      std::string(to_string(answer.isolation)) + ", policy " + answer.policy + ")\n";
   const auto rooms = rooms_of(answer);
   Table table({{.name = "NODE", .may_shrink = true},
                {.name = "PODS", .right = true},
                {.name = "CARDS", .may_shrink = true}});
-  const std::size_t shown = all ? rooms.size() : std::min(rooms.size(), kMostNodes);
+  const std::size_t shown = wide ? rooms.size() : std::min(rooms.size(), kMostNodes);
   for (std::size_t i = 0; i < shown; ++i) {
-    table.add({rooms[i].node, std::to_string(rooms[i].pods.size()), cards_text(rooms[i].pods)});
+    table.add(
+        {rooms[i].node, std::to_string(rooms[i].pods.size()), cards_text(rooms[i].pods, wide)});
   }
   if (!table.empty()) text += "\n" + table.text(screen);
   if (shown < rooms.size()) {

@@ -15,10 +15,10 @@ namespace tangram::cli {
 
 /// The pod that is asked about, in the annotations' words.
 struct FitQuestion {
-  std::map<std::string, std::string> annotations;  ///< "gpu-fraction": "0.5"; without the prefix
-  std::string cpu;        ///< requests.cpu, a Kubernetes quantity; empty = none
-  std::string memory;     ///< requests.memory
-  std::size_t count = 0;  ///< "do so many fit?"; 0 = not asked
+  std::map<std::string, std::string> annotations = {};  ///< "gpu-fraction": "0.5", no prefix
+  std::string cpu = {};     ///< requests.cpu, a Kubernetes quantity; empty = none
+  std::string memory = {};  ///< requests.memory
+  std::size_t count = 0;    ///< "do so many fit?"; 0 = not asked
 };
 
 /// Counting ends here: it is a number for people, and one node may take hundreds of tiny pods.
@@ -42,8 +42,8 @@ struct FitAnswer {
 /// @returns kInvalidArgument: what is wrong with the request, and what to write
 Result<FitAnswer> answer_fit(const Cluster& cluster, const FitQuestion& question);
 
-/// @param all  a line for every node, not for the first few
-[[nodiscard]] std::string draw_fit(const Screen& screen, const FitAnswer& answer, bool all);
+/// @param wide  a line for every node, not for the first few, with whole UUIDs
+[[nodiscard]] std::string draw_fit(const Screen& screen, const FitAnswer& answer, bool wide);
 /// {"request", "policy", "isolation", "fits", "pods", "atLeast", "nodes": [{"node", "pods",
 /// "cards": [{"uuid", "pods"}]}], "reasons": {...}, "places": [{"node", "cards"}]}
 [[nodiscard]] std::string fit_json(const FitAnswer& answer);

@@ -33,12 +33,13 @@ void log_to_stderr() {
   spdlog::set_default_logger(std::move(logger));
 }
 
-int print(const Result<cli::Answer>& answer, bool clear) {
+int print(const Result<cli::Answer>& answer, const cli::Screen& screen, bool clear) {
   if (!answer) {
-    std::cerr << "kubectl-tangram: " << answer.error().message << "\n";
+    std::cerr << cli::harmless("kubectl-tangram: " + answer.error().message + "\n", false);
     return answer.error().code == Errc::kInvalidArgument ? cli::kBadUsage : cli::kFailed;
   }
-  std::cout << (clear ? kClear : "") << answer->text << std::flush;
+  std::cout << (clear ? kClear : "") << cli::harmless(answer->text, screen.look.colour)
+            << std::flush;
   return answer->exit;
 }
 
@@ -46,9 +47,9 @@ int run(const cli::Options& options) {
   const SystemClock clock;
   const cli::Screen screen = cli::screen_of_stdout();
   cli::Commands commands(options, screen, kube::process_environment, clock);
-  if (!options.watch) return print(commands.run(), false);
+  if (!options.watch) return print(commands.run(), screen, false);
   for (;;) {
-    const int ended = print(commands.run(), screen.is_terminal);
+    const int ended = print(commands.run(), screen, screen.is_terminal);
     if (ended == cli::kFailed || ended == cli::kBadUsage) return ended;
     kube::sleep_until_stopped(kWatchInterval, std::stop_token());
   }

@@ -80,7 +80,8 @@ std::optional<std::int64_t> pods_of(const Head& head) {
 
 /// The container that the request is for has a slot, whoever put it there.
 void add_slots(kube::Pod& pod) {
-  const auto request = model::parse_request(pod.annotations, pod.containers, model::Isolation::kMps);
+  const auto request =
+      model::parse_request(pod.annotations, pod.containers, model::Isolation::kMps);
   if (!request) return;  // whoever plans the pod will say what is wrong
   for (const model::ContainerRequest& asks : request->containers) {
     for (model::ContainerInfo& info : pod.containers) {
@@ -94,7 +95,8 @@ void add_slots(kube::Pod& pod) {
 Result<kube::Pod> pod_in(const std::string& object, const Head& head, const std::string& ns) {
   const auto whole = kube::JsonDoc::parse(object);
   if (!whole) return whole.error();
-  const auto text = head.kind == "Pod" ? std::optional(object) : whole->text_at({"spec", "template"});
+  const auto text =
+      head.kind == "Pod" ? std::optional(object) : whole->text_at({"spec", "template"});
   if (!text) return fail(Errc::kInvalidArgument, "spec.template: missing");
   auto doc = kube::JsonDoc::parse(*text);
   if (!doc) return doc.error();

@@ -10,7 +10,7 @@ namespace tangram::cli {
 
 /// The pods that a file of manifests would make.
 struct Manifests {
-  std::vector<kube::Pod> pods;        ///< in the file's order; each with a slot where it asks
+  std::vector<kube::Pod> pods;           ///< in the file's order; each with a slot where it asks
   std::vector<std::string> passed_over;  ///< "ConfigMap settings": makes no pods
 };
 

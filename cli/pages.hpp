@@ -24,8 +24,8 @@ struct ExtenderAt {
 Result<std::string> cluster_page(const ExtenderAt& extender);
 [[nodiscard]] std::string cluster_page(const Cluster& cluster);
 
-/// @returns kNotFound if no such pod waits or is bound; kInvalidArgument if its annotations are
-///          wrong; else as above
+/// Of a pod whose annotations are wrong it has the finding RequestInvalid, and no nodes.
+/// @returns kNotFound if no such pod waits or is bound; else as above
 Result<std::string> explain_page(const ExtenderAt& extender, const std::string& ns,
                                  const std::string& pod);
 Result<std::string> explain_page(const Cluster& cluster, const std::string& ns,

@@ -12,9 +12,6 @@ namespace tangram::cli {
 
 namespace {
 
-/// "GPU-5f2a…": enough to tell cards of a node apart by eye.
-constexpr std::size_t kShortUuid = 13;
-
 bool says(const kube::Pod& pod, std::string_view words) {
   return std::any_of(pod.waiting.begin(), pod.waiting.end(), [&](const std::string& message) {
     return message.find(words) != std::string::npos;
@@ -40,7 +37,7 @@ std::string or_dash(const std::string& text) { return text.empty() ? "-" : text;
 std::string cards_text(const PodLine& pod, bool wide) {
   std::vector<std::string> names = pod.cards;
   if (!wide) {
-    for (std::string& name : names) name = bench::demo::shortened(name, kShortUuid);
+    for (std::string& name : names) name = short_uuid(name);
   }
   return or_dash(joined(names, ","));
 }

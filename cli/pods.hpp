@@ -15,10 +15,10 @@ struct PodLine {
   std::string name;
   std::string node = {};                ///< empty = none yet
   std::vector<std::string> cards = {};  ///< UUIDs, container by container
-  std::string request = {};    ///< "0.5"; empty = cannot be read, or it asks for nothing
-  std::string grant = {};      ///< "40Gi, 0.5"; empty = none
-  std::string isolation = {};  ///< of the grant; empty = none
-  std::string state = {};      ///< "Pending", "Running", ...: see state_of()
+  std::string request = {};             ///< "0.5"; empty = cannot be read, or it asks for nothing
+  std::string grant = {};               ///< "40Gi, 0.5"; empty = none
+  std::string isolation = {};           ///< of the grant; empty = none
+  std::string state = {};               ///< "Pending", "Running", ...: see state_of()
   std::vector<extender::Note> findings = {};
 };
 

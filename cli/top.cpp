@@ -74,10 +74,11 @@ std::string sums_text(const Screen& screen, const ClusterView& cluster) {
                    percent(sums.granted_milli, sums.milli)) +
           " granted\n";
   if (sums.over > 0) {
-    text += paint(screen.look, kBad,
-                  counted(sums.over, "card") +
-                      " with more granted than there is: see docs/why-pending.md, CardOverGranted") +
-            "\n";
+    text +=
+        paint(screen.look, kBad,
+              counted(sums.over, "card") +
+                  " with more granted than there is: see docs/why-pending.md, CardOverGranted") +
+        "\n";
   }
   return text + "\n";
 }
@@ -92,10 +93,9 @@ std::int64_t granted_milli(const NodeView& node) {
 ClusterView fullest(const ClusterView& cluster, std::size_t most) {
   ClusterView shown = cluster;
   if (shown.nodes.size() <= most) return shown;
-  std::stable_sort(shown.nodes.begin(), shown.nodes.end(),
-                   [](const NodeView& a, const NodeView& b) {
-                     return granted_milli(a) > granted_milli(b);
-                   });
+  std::stable_sort(
+      shown.nodes.begin(), shown.nodes.end(),
+      [](const NodeView& a, const NodeView& b) { return granted_milli(a) > granted_milli(b); });
   shown.nodes.resize(most);
   std::sort(shown.nodes.begin(), shown.nodes.end(),
             [](const NodeView& a, const NodeView& b) { return a.name < b.name; });
@@ -112,7 +112,8 @@ std::string memory_bar(const Screen& screen, const CardView& card) {
     return bench::demo::repeated(cell, static_cast<std::size_t>(count));
   };
   if (!screen.look.colour) return "[" + cells("#", full) + cells(".", kCells - full) + "]";
-  return paint(screen.look, {.text = 75, .ground = 237}, cells("█", full) + cells(" ", kCells - full));
+  return paint(screen.look, {.text = 75, .ground = 237},
+               cells("█", full) + cells(" ", kCells - full));
 }
 
 std::string state_of(const CardView& card) {

@@ -19,7 +19,8 @@ inline constexpr std::size_t kMostDrawn = 40;
 /// @returns the names that are no node's
 std::vector<std::string> keep_nodes(ClusterView& cluster, const std::vector<std::string>& names);
 
-/// Sums, then every node's cards as bars: at most `most` nodes, the fullest first if there are more.
+/// Sums, then every node's cards as bars: at most `most` nodes, the fullest first if there are
+/// more.
 [[nodiscard]] std::string draw_top(const Screen& screen, const ClusterView& cluster,
                                    std::size_t most = kMostDrawn);
 

@@ -51,17 +51,19 @@ WhatIf try_out(const Cluster& cluster, Simulation& simulation, const kube::Pod& 
   return result;
 }
 
-std::string cards_text(const Placed& place) {
+std::string cards_text(const Placed& place, bool wide) {
   std::vector<std::string> names;
   for (const model::ContainerGrant& container : place.containers) {
-    for (const model::GrantedCard& card : container.cards) names.push_back(card.uuid);
+    for (const model::GrantedCard& card : container.cards) {
+      names.push_back(wide ? card.uuid : short_uuid(card.uuid));
+    }
   }
   return joined(names, ",");
 }
 
 std::size_t count_of(const std::vector<WhatIf>& pods, WhatIf::Fate fate) {
-  return static_cast<std::size_t>(std::count_if(
-      pods.begin(), pods.end(), [&](const WhatIf& pod) { return pod.fate == fate; }));
+  return static_cast<std::size_t>(
+      std::count_if(pods.begin(), pods.end(), [&](const WhatIf& pod) { return pod.fate == fate; }));
 }
 
 }  // namespace
@@ -77,7 +79,7 @@ bool all_placed(const std::vector<WhatIf>& pods) {
   return count_of(pods, WhatIf::Fate::kWaits) + count_of(pods, WhatIf::Fate::kRefused) == 0;
 }
 
-std::string draw_whatif(const Screen& screen, const std::vector<WhatIf>& pods) {
+std::string draw_whatif(const Screen& screen, const std::vector<WhatIf>& pods, bool wide) {
   Table table({{.name = "POD", .may_shrink = true},
                {.name = "REQUEST"},
                {.name = "NODE", .may_shrink = true},
@@ -90,7 +92,7 @@ std::string draw_whatif(const Screen& screen, const std::vector<WhatIf>& pods) {
                pod.place.node.empty() ? "-" : pod.place.node,
                pod.place.node.empty() ? std::string(to_string(pod.fate))
                                       : grant_text(pod.place.containers),
-               pod.place.node.empty() ? "-" : cards_text(pod.place)});
+               pod.place.node.empty() ? "-" : cards_text(pod.place, wide)});
     if (!pod.why.empty()) {
       reasons += paint(screen.look, kBold, name) + " " + std::string(to_string(pod.fate)) + ": " +
                  pod.why + "\n";

@@ -33,7 +33,9 @@ struct WhatIf {
 /// Every pod that asks for a card would get one.
 [[nodiscard]] bool all_placed(const std::vector<WhatIf>& pods);
 
-[[nodiscard]] std::string draw_whatif(const Screen& screen, const std::vector<WhatIf>& pods);
+/// @param wide  whole UUIDs
+[[nodiscard]] std::string draw_whatif(const Screen& screen, const std::vector<WhatIf>& pods,
+                                      bool wide);
 /// {"pods": [{"namespace", "name", "request", "fate", "node", "containers": [{"name", "cards":
 /// [{"uuid", "memMiB", "milli"}]}], "why"}], "allPlaced"}
 [[nodiscard]] std::string whatif_json(const std::vector<WhatIf>& pods);

@@ -1,5 +1,7 @@
 #include "cli/words.hpp"
 
+#include "bench/demo/terminal.hpp"
+
 #include <algorithm>
 #include <cstddef>
 
@@ -75,6 +77,11 @@ std::string grant_text(const std::vector<model::ContainerGrant>& containers) {
     }
   }
   return text;
+}
+
+std::string short_uuid(const std::string& uuid) {
+  constexpr std::size_t kColumns = 13;
+  return bench::demo::shortened(uuid, kColumns);
 }
 
 std::string counted(std::size_t count, std::string_view what) {

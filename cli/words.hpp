@@ -26,6 +26,9 @@ namespace tangram::cli {
 /// Of all containers: "40Gi, 0.5"; "2 × (40Gi, 0.5) + 8Gi, 0.1"; "" of nothing.
 [[nodiscard]] std::string grant_text(const std::vector<model::ContainerGrant>& containers);
 
+/// "GPU-5f2a81c3…": enough to tell the cards of a node apart by eye.
+[[nodiscard]] std::string short_uuid(const std::string& uuid);
+
 /// "1 pod", "3 pods": the second word is the first with an s.
 [[nodiscard]] std::string counted(std::size_t count, std::string_view what);
 

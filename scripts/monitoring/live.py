@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Asks a real Prometheus, which scrapes a running Tangram under load, everything that dashboards and
-rules ask, and holds what it answers against /api/v1/cluster. Run by scripts/check-dashboards.
+"""Asks a real Prometheus, which scrapes a running Tangram under load, everything that dashboards
+and rules ask, and holds what it answers against /api/v1/cluster. Run by scripts/check-dashboards.
 
     live.py BUILD        BUILD: the folder of a build, with bin/ and tests/fake_nvml/
 """
@@ -81,7 +81,8 @@ def expectations(stack, load):
         return {(node, place, card["uuid"]): value(card) for node, place, card in cards}
     family = "max by (node, card, uuid) (%s)"
     labels = ("node", "card", "uuid")
-    yield family % "tangram_card_memory_capacity_bytes", labels, by_card(lambda c: c["memMiB"] * MIB)
+    yield (family % "tangram_card_memory_capacity_bytes", labels,
+           by_card(lambda c: c["memMiB"] * MIB))
     yield (family % "tangram_card_memory_granted_bytes", labels,
            by_card(lambda c: c["grantedMemMiB"] * MIB))
     yield (family % "tangram_card_compute_granted_ratio", labels,
@@ -95,6 +96,10 @@ def expectations(stack, load):
     yield "sum(node_model:tangram_cards:count)", (), {(): len(cards)}
     yield ("sum by (node) (node_model:tangram_card_memory_granted_bytes:sum)", ("node",),
            {(node["name"],): sum(card["grantedMemMiB"] for card in node["cards"]) * MIB
+            for node in cluster["nodes"] if node["cards"]})
+    yield ("sum by (node) (node_model:tangram_card_pods:sum)", ("node",),
+           {(node["name"],): sum(len({pod["uid"] for pod in card["pods"]})
+                                 for card in node["cards"])
             for node in cluster["nodes"] if node["cards"]})
     yield ("sum by (granted) (model_granted:tangram_cards_by_compute:count)", ("granted",),
            dict(collections.Counter(

@@ -1,6 +1,6 @@
-"""The users and the kube-scheduler of a small cluster: pods come, pass the webhook, are filtered and
-bound, and some end. What they leave behind is known, so that it can be compared with what Prometheus
-shows."""
+"""The users and the kube-scheduler of a small cluster: pods come, pass the webhook, are filtered
+and bound, and some end. What they leave behind is known, so that it can be compared with what
+Prometheus shows."""
 import itertools
 import random
 import time

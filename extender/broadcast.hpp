@@ -30,8 +30,8 @@ struct BroadcastLimits {
 /// all streams, and nobody waits for a slow one.
 ///
 /// A stream begins with the event `hello`, whose data say whether it has `resumed` behind the event
-/// that the client named: with false the client must read anew what the events tell changes of. A stream that falls behind what is
-/// kept ends; its client comes back with the id it had, and is told so.
+/// that the client named; if not, the client must read anew what the events tell changes of. One
+/// that falls behind what is kept ends; its client comes back with its last id, and is told so.
 /// Threads: safe. Streams may outlive it.
 class Broadcast {
  public:

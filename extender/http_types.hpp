@@ -75,11 +75,11 @@ struct HttpResponse {
   int status = 200;
   std::string content_type = "application/json";
   std::string body;
-  std::vector<HttpHeader> headers = {};  ///< further ones; length, type and connection are set
-  BodyProducer producer = {};            ///< if set, the body comes from it and `body` is unused
+  std::vector<HttpHeader> headers = {};     ///< further ones; length, type and connection are set
+  BodyProducer producer = {};               ///< if set, the body comes from it and `body` is unused
   std::shared_ptr<BodyStream> stream = {};  ///< if set, the same; it is sent as it is, never gzip
-  bool gzip = false;                     ///< worth compressing for a client that accepts it
-  bool close = false;                    ///< end the connection after this response
+  bool gzip = false;                        ///< worth compressing for a client that accepts it
+  bool close = false;                       ///< end the connection after this response
 };
 
 /// 200 with JSON.

@@ -221,7 +221,8 @@ struct Metrics::Families {
       prometheus::BuildCounter()
           .Name("tangram_event_streams_shed_total")
           .Help(
-              "Streams of events that were not served to stay within limits, by what: refused (there "
+              "Streams of events that were not served to stay within limits, by what: refused "
+              "(there "
               "were as many as may be), dropped (read too slowly).")
           .Register(registry);
   prometheus::Counter& streams_refused = streams_shed.Add({{"what", "refused"}});

@@ -62,7 +62,8 @@ PackingChanges::Told PackingChanges::told() const {
   Told told{.nodes = {}, .waiting = waiting_};
   std::ranges::copy_if(told_, std::back_inserter(told.nodes),
                        [](const model::NodePtr& node) { return node != nullptr; });
-  std::ranges::sort(told.nodes, {}, [](const model::NodePtr& node) -> const std::string& { return node->name; });
+  std::ranges::sort(told.nodes, {},
+                    [](const model::NodePtr& node) -> const std::string& { return node->name; });
   return told;
 }
 

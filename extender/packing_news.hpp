@@ -38,7 +38,7 @@ class PackingNews {
 
   /// {"event", "nodes", "pending"}. Takes a moment: to be asked in turn.
   [[nodiscard]] std::string packing();
-  /// A stream, which resumes behind the event that the request names; or 503 if there are as many as may be.
+  /// A stream that resumes behind the event which the request names; 503 if there are too many.
   [[nodiscard]] HttpResponse open(const HttpRequest& request);
 
   /// Tells what has changed since the last time.

@@ -285,7 +285,8 @@ std::string cluster_json(const model::ClusterSnapshot& cluster, const PendingPod
   Writer out(text);
   out.begin_object().member("version", static_cast<std::int64_t>(cluster.version()));
   out.key("nodes").begin_array();
-  for (const NodeState* node : cluster.sorted_nodes()) write_packed_node(out, model::granted_only(*node));
+  for (const NodeState* node : cluster.sorted_nodes())
+    write_packed_node(out, model::granted_only(*node));
   out.end_array().key("pending").begin_array();
   for (const PodPtr& pod : pending.all()) {
     write_waiting_pod(out, *pod);

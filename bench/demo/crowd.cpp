@@ -88,7 +88,8 @@ Result<void> Crowd::fill_card(Place& place) {
   while (below(7) != 0) {
     const MilliGpu compute(kMilli.at(below(kMilli.size())));
     // Some want more memory than their part of the compute, some less.
-    const auto whole = place.free_memory.count() * 1'000 / std::max<std::int64_t>(1, place.free_compute.count());
+    const auto whole =
+        place.free_memory.count() * 1'000 / std::max<std::int64_t>(1, place.free_compute.count());
     const auto part = whole * compute.count() / 1'000;
     const Mebibytes memory(part - part * static_cast<std::int64_t>(below(3)) / 6);
     if (memory < Mebibytes(64)) break;
@@ -127,13 +128,14 @@ Result<void> Crowd::admit(Place& place, std::string_view ns, Mebibytes memory, M
                            .isolation = model::Isolation::kMps,
                            .containers = {{.container = "main", .cards = {guest.share}}},
                            .signature = {}};
-  auto bound = kube::bind_pod(api_,
-                              {.ns = spec.ns,
-                               .name = spec.name,
-                               .uid = pod->uid,
-                               .node = node,
-                               .annotations = {{std::string(model::kGrantAnnotation), encode(grant)}}},
-                              kBindTime);
+  auto bound =
+      kube::bind_pod(api_,
+                     {.ns = spec.ns,
+                      .name = spec.name,
+                      .uid = pod->uid,
+                      .node = node,
+                      .annotations = {{std::string(model::kGrantAnnotation), encode(grant)}}},
+                     kBindTime);
   if (!bound) return bound.error();
   place.free_memory = place.free_memory - memory;
   place.free_compute = place.free_compute - compute;

@@ -187,7 +187,9 @@ Result<int> perform(const Stage& stage, kube::KubeApi& api, extender::App& app,
     return reported.error();
   }
   if (stage.options.live) {
-    std::cout << "\n" << page_line(stage.look, address) << "pods come and go until Ctrl-C\n" << std::flush;
+    std::cout << "\n"
+              << page_line(stage.look, address) << "pods come and go until Ctrl-C\n"
+              << std::flush;
     if (auto gone_on = go_on(*player, *extender, stage); !gone_on) return gone_on.error();
   } else if (stage.options.serve) {
     std::cout << "\n" << page_line(stage.look, address) << "serving until Ctrl-C\n" << std::flush;

@@ -64,7 +64,7 @@ const kClasses = { unhealthy: "unhealthy", cordoned: "cordoned", "over-granted":
  */
 export function drawCard(card, number, matcher, named) {
   const faint = matcher.active && !matcher.card(card);
-  const dim = (share) => matcher.active && !faint && !matcher.share(share);
+  const dim = (share) => matcher.active && !matcher.share(share);
   const classes = ["card", ...card.trouble.map((word) => kClasses[word]), faint ? "faint-card" : ""];
   return el(
     "div",

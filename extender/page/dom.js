@@ -12,6 +12,24 @@ export function el(tag, properties = {}, ...children) {
   return element;
 }
 
+/**
+ * Makes the children of `list` those of `items`. What is there already, by its key, stays: a click
+ * that has begun on it still counts, and so does the focus.
+ */
+export function keep(list, items, key, make, update = () => {}) {
+  const there = new Map([...list.children].map((child) => [child.dataset.key, child]));
+  const wanted = items.map((item) => {
+    const child = there.get(key(item)) ?? make(item);
+    child.dataset.key = key(item);
+    update(child, item);
+    return child;
+  });
+  wanted.forEach((child, at) => {
+    if (list.children[at] !== child) list.insertBefore(child, list.children[at] ?? null);
+  });
+  while (list.children.length > wanted.length) list.lastElementChild.remove();
+}
+
 /** Calls `draw` before the next frame, however often it was asked for. */
 export function onceAFrame(draw) {
   let asked = false;

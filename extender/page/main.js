@@ -3,7 +3,7 @@
 import { cardSentence, shareSentence } from "./cards.js";
 import { giveLooks } from "./colours.js";
 import { Details } from "./details.js";
-import { el, onceAFrame } from "./dom.js";
+import { el, keep, onceAFrame } from "./dom.js";
 import { makeMatcher, kFields, readFilter, writeFilter } from "./filter.js";
 import { count, percent, plural } from "./format.js";
 import { Grid } from "./grid.js";
@@ -45,9 +45,11 @@ function drawTotals() {
 
 function drawSide() {
   drawWaiting(at("waiting"), store.pending.values(), matcher, (pod, from) => details.pod(pod, from));
-  drawLegend(at("legend"), store.namespaces, filter.namespace, (namespace) => change({ ...filter, namespace }));
+  drawLegend(at("legend"), store.namespaces, filter.namespace, (clicked) =>
+    change({ ...filter, namespace: clicked === filter.namespace ? "" : clicked }),
+  );
   for (const [id, names] of [["models", store.models], ["namespaces", store.namespaces]]) {
-    at(id).replaceChildren(...[...names.keys()].sort().map((value) => el("option", { value })));
+    keep(at(id), [...names.keys()].sort(), (value) => value, (value) => el("option", { value }));
   }
 }
 

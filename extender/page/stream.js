@@ -89,7 +89,7 @@ export class Stream {
   #seen(visible) {
     clearTimeout(this.#hidden);
     if (!visible) {
-      this.#hidden = setTimeout(() => this.#source && (this.#stop(), (this.#source = null)), kHiddenFor);
+      this.#hidden = setTimeout(() => this.#source && this.#stop(), kHiddenFor);
     } else if (!this.#source && this.#event) {
       this.#follow();
     }

@@ -1,5 +1,4 @@
 #include "extender/broadcast.hpp"
-
 #include "tests/testing/manual_clock.hpp"
 
 #include <gtest/gtest.h>
@@ -39,9 +38,8 @@ TEST(BroadcastConcurrencyTest, TellsEveryStreamEveryEventInOrder) {
   {
     std::vector<std::jthread> threads;
     for (auto& events : told) {
-      threads.emplace_back([&events, stream = cast.open(std::nullopt)] {
-        events = read_events(*stream, kEvents);
-      });
+      threads.emplace_back(
+          [&events, stream = cast.open(std::nullopt)] { events = read_events(*stream, kEvents); });
     }
     threads.emplace_back([&cast] {  // pages come and go meanwhile
       for (int i = 0; i < 200; ++i) (void)cast.open(cast.newest());

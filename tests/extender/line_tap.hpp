@@ -43,8 +43,7 @@ class LineTap {
     return text;
   }
   std::string read_to_end() {
-    while (read_some()) {
-    }
+    while (read_some()) {}
     return std::exchange(buffer_, {});
   }
   void close() { socket_.close(); }

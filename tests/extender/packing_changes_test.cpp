@@ -56,7 +56,8 @@ struct Picture {
     if (!partial) node.cards.clear();
     for (const Value& card : told["cards"].GetArray()) {
       const std::string uuid = card["uuid"].GetString();
-      const auto known = std::ranges::find(node.cards, uuid, &std::pair<std::string, std::string>::first);
+      const auto known =
+          std::ranges::find(node.cards, uuid, &std::pair<std::string, std::string>::first);
       if (known != node.cards.end()) {
         known->second = text_of(card);
       } else {
@@ -104,9 +105,8 @@ class PackingChangesTest : public ::testing::Test {
     for (int i = 0; i < cards; ++i) {
       all.push_back(testing::card(name + "-" + std::to_string(i), "A100", Mebibytes(mib)));
     }
-    rig_.books.apply([&](model::Ledger& ledger) {
-      ledger.put_node(testing::inventory(name, std::move(all)));
-    });
+    rig_.books.apply(
+        [&](model::Ledger& ledger) { ledger.put_node(testing::inventory(name, std::move(all))); });
   }
   void remove_node(const std::string& name) {
     rig_.books.apply([&](model::Ledger& ledger) { ledger.remove_node(name); });
@@ -267,7 +267,9 @@ TEST(PackingChangesPropertyTest, ReadersSeeWhatWasTold) {
   const auto seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937 random(seed);
-  const auto below = [&](int bound) { return static_cast<int>(random() % static_cast<unsigned>(bound)); };
+  const auto below = [&](int bound) {
+    return static_cast<int>(random() % static_cast<unsigned>(bound));
+  };
   for (int run = 0; run < 20; ++run) {
     Rig rig;
     PackingChanges changes(static_cast<std::size_t>(100 + below(3'000)));
@@ -278,7 +280,8 @@ TEST(PackingChangesPropertyTest, ReadersSeeWhatWasTold) {
         case 0:
           rig.books.apply([&](model::Ledger& ledger) {
             std::vector<model::Card> cards;
-            for (int i = below(4); i > 0; --i) cards.push_back(testing::card(node + "-" + std::to_string(i)));
+            for (int i = below(4); i > 0; --i)
+              cards.push_back(testing::card(node + "-" + std::to_string(i)));
             ledger.put_node(testing::inventory(node, std::move(cards)));
           });
           break;
@@ -295,7 +298,8 @@ TEST(PackingChangesPropertyTest, ReadersSeeWhatWasTold) {
         default:
           rig.books.apply([&](model::Ledger& ledger) {
             const std::string card = node + "-" + std::to_string(1 + below(3));
-            ledger.observe(testing::holding(uid, node, {testing::granted(card, 1 + below(50), 10)}));
+            ledger.observe(
+                testing::holding(uid, node, {testing::granted(card, 1 + below(50), 10)}));
           });
       }
     };

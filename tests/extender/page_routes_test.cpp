@@ -22,7 +22,8 @@ HttpResponse ask(const std::string& path, std::vector<HttpHeader> headers = {}) 
   request.method = "GET";
   request.path = path;
   request.headers = std::move(headers);
-  router(std::move(request), Responder([&](HttpResponse response) { answer = std::move(response); }));
+  router(std::move(request),
+         Responder([&](HttpResponse response) { answer = std::move(response); }));
   return answer;
 }
 

@@ -47,8 +47,8 @@ class News final : public BodyStream {
   bool waits_ = false;
 };
 
-/// "/news" in pieces as they come, "/stream" in pieces, "/later" from outside the handler, "/forget"
-/// not at all, else an echo.
+/// "/news" in pieces as they come, "/stream" in pieces, "/later" from outside the handler,
+/// "/forget" not at all, else an echo.
 struct Handler {
   net::io_context& io;
   std::size_t& answered;

@@ -194,6 +194,7 @@ Result<Answer> Commands::explain() {
   const auto view = read_explain_view(std::move(*text));
   if (!view) return view.error();
   std::string drawn = draw_explain(screen_, *view, options_.output == Output::kWide);
+  if (view->bound()) return Answer{std::move(drawn)};
   return Answer{with_assumption(std::move(drawn), settings)};
 }
 

@@ -151,11 +151,15 @@ std::string some_of(const std::vector<std::string>& names) {
 }
 
 void add_unseen(Report& report, const std::string& subject, const Reading& reading) {
-  const bool forbidden = reading.outcome == Reading::Outcome::kForbidden;
-  report.push_back({Level::kWarn, subject, "could not be looked at: " + reading.problem,
-                    forbidden ? "ask for the ClusterRole " + std::string(kDoctorRole) +
-                                    ", which deploy/cli/rbac.yaml has"
-                              : "run the same once more"});
+  std::string next = "run the same once more";
+  if (reading.outcome == Reading::Outcome::kForbidden) {
+    next =
+        "ask for the ClusterRole " + std::string(kDoctorRole) + ", which deploy/cli/rbac.yaml has";
+  } else if (reading.outcome == Reading::Outcome::kMissing) {
+    next = "this API server does not have that kind of object; is it too old for Tangram?";
+  }
+  report.push_back(
+      {Level::kWarn, subject, "could not be looked at: " + reading.problem, std::move(next)});
 }
 
 std::optional<std::size_t> ready_endpoints(const Patient& patient, const std::string& service,

@@ -166,9 +166,13 @@ std::string draw_pending(const Screen& screen, const ExplainView& view, bool all
   if (!view.policy.empty()) text += "asks for " + request_of(view) + "\n";
   text += findings_text(screen, view);
   const std::size_t most = all ? view.nodes.size() : kMostExplained;
+  bool apart = true;  // a node with its cards, from those before and behind
   for (const ExplainedNode& node : nearest(view.nodes, most)) {
-    text += "\n" + headline(screen, node);
-    if (all || (!node.fits && depends_on_cards(node))) text += cards_text(screen, node);
+    const bool shown = all || (!node.fits && depends_on_cards(node));
+    const std::string cards = shown ? cards_text(screen, node) : "";
+    if (apart || !cards.empty()) text += "\n";
+    apart = !cards.empty();
+    text += headline(screen, node) + cards;
   }
   if (view.nodes.size() > most) {
     text += "\nthe nearest " + std::to_string(most) + " of " + std::to_string(view.nodes.size()) +

@@ -13,7 +13,8 @@ std::size_t colour_length(std::string_view text) {
 
 /// A control character of Unicode's second block, as UTF-8: some terminals obey those, too.
 bool is_late_control(std::string_view text) {
-  return text.size() > 1 && text[0] == '\xc2' && text[1] >= '\x80' && text[1] <= '\x9f';
+  if (text.size() < 2 || text[0] != '\xc2') return false;
+  return (static_cast<unsigned char>(text[1]) & 0xE0U) == 0x80U;
 }
 
 bool is_control(char c) {

@@ -51,7 +51,6 @@ TEST(ExplainTest, ShowsWhatItWouldGetWhereItFits) {
       "asks for main 0.25; isolation mps, policy binpack\n"
       "\n"
       "a: fits, would get GPU-a0\n"
-      "\n"
       "b: fits, would get GPU-b0\n"
       "\n"
       "note: kube-scheduler also looks at CPU, memory, taints, affinity and volumes; and it "

@@ -22,16 +22,16 @@
 namespace tangram::cli {
 
 /// An API server in memory, with answers that a test writes down for paths that it does not serve.
-/// Threads: answers are written before the first call.
+/// Threads: safe.
 class AnsweringApi final : public kube::KubeApi {
  public:
   explicit AnsweringApi(kube::KubeApi& server) : server_(server) {}
 
   void answer(const std::string& path, int status, std::string body) {
+    const std::scoped_lock lock(mutex_);
     answers_[path] = kube::Response{.status = status, .body = std::move(body), .retry_after = {}};
   }
   void answer(const std::string& path, std::string body) { answer(path, 200, std::move(body)); }
-  void forget(const std::string& path) { answers_.erase(path); }
   [[nodiscard]] std::vector<kube::Request> calls() const {
     const std::scoped_lock lock(mutex_);
     return calls_;

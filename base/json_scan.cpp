@@ -71,6 +71,24 @@ std::string_view raw_string(std::string_view value) {
   return value.substr(1, value.size() - 2);
 }
 
+std::string_view find(std::string_view object, std::initializer_list<std::string_view> path) {
+  std::size_t at = skip_space(object, 0);
+  for (const std::string_view wanted : path) {
+    if (at == object.size() || object[at] != '{') return {};
+    for (std::string_view key;;) {
+      if (!scan::next_key(object, ++at, key)) return {};
+      at = skip_space(object, at);
+      if (key == wanted) break;
+      const std::size_t end = end_of_value(object, at);
+      if (end == kNowhere) return {};
+      at = skip_space(object, end);
+      if (at == object.size() || object[at] != ',') return {};
+    }
+  }
+  const std::size_t end = end_of_value(object, at);
+  return end == kNowhere ? std::string_view{} : object.substr(at, end - at);
+}
+
 namespace scan {
 
 Body open(std::string_view text, char open, char close) {

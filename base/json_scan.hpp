@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <initializer_list>
 #include <string_view>
 
 /// Cuts a JSON text into its parts without decoding them: several times as fast as json::Reader,
@@ -19,6 +20,10 @@ namespace tangram::json {
 /// What stands between the quotes of a string, as written: escapes are not resolved. "" if the
 /// text is not a string.
 [[nodiscard]] std::string_view raw_string(std::string_view value);
+
+/// The first value at the path of keys, inside objects; "" if there is none. Reads no further.
+[[nodiscard]] std::string_view find(std::string_view object,
+                                    std::initializer_list<std::string_view> path);
 
 /// Calls `member(key, value)` for each member of an object, in order; the key as raw_string() has
 /// it. Null counts as an object without members.

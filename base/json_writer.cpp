@@ -25,13 +25,16 @@ struct StringSink {
 struct Writer::Impl {
   explicit Impl(std::string& text) : out(&text), sink{&text}, writer(sink) {}
 
-  /// RapidJSON writes strings byte by byte; of those that need no escape it writes the comma or
-  /// colon before, and the rest goes out in one piece.
+  /// RapidJSON writes byte by byte; of strings that need no escape, and of what is JSON already, it
+  /// writes the comma or colon before, and the rest goes out in one piece.
   void write_string(std::string_view text) {
-    writer.RawValue("", 0, rapidjson::kStringType);
-    out->push_back('"');
+    write_raw("\"");
     out->append(text);
     out->push_back('"');
+  }
+  void write_raw(std::string_view text) {
+    writer.RawValue("", 0, rapidjson::kStringType);
+    out->append(text);
   }
 
   std::string* out;
@@ -123,7 +126,7 @@ Writer& Writer::null() {
   return *this;
 }
 Writer& Writer::raw(std::string_view json) {
-  impl_->writer.RawValue(json.data(), json.size(), rapidjson::kObjectType);
+  impl_->write_raw(json);
   return *this;
 }
 

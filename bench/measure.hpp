@@ -53,6 +53,14 @@ struct IngestRun {
 };
 Result<Report> measure(const IngestRun& run);
 
+/// The steps of a decision one by one, in this process and thread: what a profiler can take apart.
+/// The floor of all of them is decoding the request.
+struct StepsRun {
+  ClusterSize size;
+  int rounds = 200;
+};
+Result<Report> measure(const StepsRun& run);
+
 /// The admission calls of a pod over TLS, on one connection as the API server keeps it. The floor
 /// is a handler in the same server that takes the same body and sends a reply of the same size.
 struct WebhookRun {

@@ -64,6 +64,13 @@ void add_ingest(CLI::App& cli, bench::IngestRun& run) {
   command.add_option("--events", run.events, "Events to time")->capture_default_str();
 }
 
+void add_steps(CLI::App& cli, bench::StepsRun& run) {
+  CLI::App& command = *cli.add_subcommand(
+      "steps", "what a decision consists of, in process; scripts/bench-check counts instructions");
+  add_size(command, run.size);
+  command.add_option("--rounds", run.rounds, "Pods to place")->capture_default_str();
+}
+
 void add_webhook(CLI::App& cli, bench::WebhookRun& run) {
   CLI::App& command = *cli.add_subcommand(
       "webhook", "the admission calls over TLS, beside a handler that only answers");
@@ -79,6 +86,7 @@ int main(int argc, char** argv) try {
   bench::FullNodesRun nodes;
   bench::RebuildRun rebuild;
   bench::IngestRun ingest;
+  bench::StepsRun steps;
   bench::WebhookRun webhook;
   std::string summary;
   CLI::App cli("Times the extender beside a floor in the same run.");
@@ -89,12 +97,14 @@ int main(int argc, char** argv) try {
   add_full_nodes(cli, nodes);
   add_rebuild(cli, rebuild);
   add_ingest(cli, ingest);
+  add_steps(cli, steps);
   add_webhook(cli, webhook);
   CLI11_PARSE(cli, argc, argv);
   spdlog::set_level(spdlog::level::warn);
   Result<bench::Report> report = cli.got_subcommand("verbs")     ? bench::measure(verbs)
                                  : cli.got_subcommand("nodes")   ? bench::measure(nodes)
                                  : cli.got_subcommand("rebuild") ? bench::measure(rebuild)
+                                 : cli.got_subcommand("steps")   ? bench::measure(steps)
                                  : cli.got_subcommand("webhook") ? bench::measure(webhook)
                                                                  : bench::measure(ingest);
   if (!report) {

@@ -1,10 +1,11 @@
 #include "extender/app.hpp"
 
 #include "extender/admission/routes.hpp"
+#include "extender/api_routes.hpp"
 #include "extender/card_metrics.hpp"
 #include "extender/idle.hpp"
+#include "extender/page_routes.hpp"
 #include "extender/router.hpp"
-#include "extender/views.hpp"
 #include "policies/trace_pods.hpp"
 
 #include <spdlog/spdlog.h>
@@ -80,11 +81,6 @@ kube::ReflectorOptions budgets_to_watch(const config::Config& config) {
           .max_backoff = kLongestWatchBackoff};
 }
 
-HttpResponse error_response(const Error& error) {
-  const int status = error.code == Errc::kNotFound ? 404 : 400;
-  return text_response(status, error.message);
-}
-
 /// For a page of a listener whose threads do nothing else.
 HttpHandler at_once(PageQueue::Page page) {
   return [page = std::move(page)](const HttpRequest& request, Responder responder) {
@@ -129,14 +125,16 @@ Result<std::unique_ptr<App>> App::create(const config::Config& config, const Par
       std::jthread([self](const std::stop_token& stop) { self->budget_reflector_.run(stop); });
   app->settle_thread_ = std::jthread([self](const std::stop_token& stop) {
     while (!stop.stop_requested()) {
+      self->look_at_grant_keys();  // first: settling waits for the API server
       self->binder_.settle_overdue(stop);
       self->look_at_cards();
-      self->look_at_grant_keys();
+      self->waiting_.forget_strangers();
       self->tell_as_new_leader();
       self->evict_stuck_pods();
       kube::sleep_until_stopped(kSettleInterval, stop);
     }
   });
+  app->news_thread_ = std::jthread([self](const std::stop_token& stop) { self->news_.run(stop); });
   if (app->leadership_) app->leadership_->start();
   return app;
 }
@@ -186,7 +184,8 @@ App::App(const config::Config& config, const Parts& parts, PolicySettings policy
               .pending = pending_,
               .budgets =
                   [this] { return budget_reflector_.health().synced ? budgets_.all() : nullptr; },
-              .not_ready = [this] { return not_ready(); }},
+              .not_ready = [this] { return not_ready(); },
+              .told = [this](std::string_view uid, Wait wait) { waiting_.told(uid, wait); }},
              {.short_list = static_cast<std::size_t>(config.scheduler.short_list),
               .hold_ttl = config.scheduler.hold_ttl}),
       evictor_(
@@ -204,10 +203,13 @@ App::App(const config::Config& config, const Parts& parts, PolicySettings policy
            .done = [this](kube::EvictionOutcome outcome) { metrics_.eviction_done(outcome); }}),
       node_feed_(books_, counters_),
       pod_feed_(books_, pending_, counters_,
-                {.arrived = [this](const kube::Pod& pod) { policies_.arrived(pod); },
+                {.listing = [this](bool begins) { policies_.listing(begins); },
+                 .arrived = [this](const kube::Pod& pod) { policies_.arrived(pod); },
                  .seen =
                      [this](const kube::Pod& pod, const Recorded& recorded) {
-                       findings_.set(pod, examine(pod, policies_.plan(pod), recorded));
+                       const auto plan = policies_.plan(pod);
+                       findings_.set(pod, examine(pod, plan, recorded));
+                       waiting_.seen(pod, plan);
                        unstarted_.set(pod, recorded);
                        grant_key_use_.set(pod.uid, recorded.grant_key);
                      },
@@ -215,6 +217,7 @@ App::App(const config::Config& config, const Parts& parts, PolicySettings policy
                      [this](std::string_view uid) {
                        findings_.forget(uid);
                        unstarted_.forget(uid);
+                       waiting_.forget(uid);
                        grant_key_use_.forget(uid);
                      }},
                 check_),
@@ -223,7 +226,8 @@ App::App(const config::Config& config, const Parts& parts, PolicySettings policy
       budget_reflector_(parts.api, budgets_to_watch(config), budgets_, parts.clock),
       bind_timeout_(config.bind.timeout),
       bind_queue_(static_cast<std::size_t>(config.bind.workers),
-                  static_cast<std::size_t>(config.bind.queue)) {
+                  static_cast<std::size_t>(config.bind.queue)),
+      news_({.books = books_, .pending = pending_, .clock = parts.clock}) {
   if (parts.reporter) {
     events_ = std::make_unique<kube::EventRecorder>(parts.api, *parts.reporter, parts.clock);
   }
@@ -317,13 +321,15 @@ std::string_view App::not_ready() const {
 
 void App::stop() {
   stopping_ = true;
+  news_.close();
   listeners_.stop();  // answers what is under way, binds included
   if (leadership_) leadership_->stop();
   bind_queue_.drain();
   pages_.drain();
   scrapes_.drain();
   if (events_) events_->flush(kLastWords);
-  const std::array threads{&node_thread_, &pod_thread_, &budget_thread_, &settle_thread_};
+  const std::array threads{&node_thread_, &pod_thread_, &budget_thread_, &settle_thread_,
+                           &news_thread_};
   for (std::jthread* thread : threads) thread->request_stop();
   for (std::jthread* thread : threads) {
     if (thread->joinable()) thread->join();
@@ -413,21 +419,14 @@ void App::serve_metrics(Router& router, const Serving& serving) {
 }
 
 void App::serve_pages(Router& router) {
-  router.add("GET", "/api/v1/cluster", pages_.in_turn([this](const HttpRequest&) {
-    HttpResponse page = json_response(cluster_json(*books_.snapshot(), pending_));
-    page.gzip = true;
-    return page;
-  }));
-  router.add("GET", "/api/v1/explain", pages_.in_turn([this](const HttpRequest& request) {
-    const auto ns = request.query.find("namespace");
-    const auto pod = request.query.find("pod");
-    if (ns == request.query.end() || pod == request.query.end()) {
-      return text_response(400, "write /api/v1/explain?namespace=NAMESPACE&pod=NAME");
-    }
-    auto explained =
-        explain_json(ns->second, pod->second, *books_.snapshot(), pending_, policies_, findings_);
-    return explained ? json_response(std::move(*explained)) : error_response(explained.error());
-  }));
+  add_page_routes(router);
+  add_api_routes(router, {.books = books_,
+                          .pending = pending_,
+                          .policies = policies_,
+                          .findings = findings_,
+                          .news = news_,
+                          .queue = pages_,
+                          .synced = [this] { return synced(); }});
 }
 
 Gauges App::gauges() {
@@ -447,10 +446,12 @@ Gauges App::gauges() {
   gauges.stranded_memory = idle.stranded;
   gauges.over_granted_cards = idle.over_granted;
   gauges.stray_grants = idle.stray_grants;
+  gauges.waiting = waiting_.counts();
   gauges.findings = findings_.counts();
   gauges.nodes_watch_lag_seconds = seconds_since(node_reflector_.health().last_heard, now);
   gauges.pods_watch_lag_seconds = seconds_since(pod_reflector_.health().last_heard, now);
   gauges.leader = synced() && leads();
+  gauges.streams = news_.counts();
   gauges.bad_objects = counters_.bad_objects;
   gauges.bad_cards = counters_.bad_cards;
   gauges.bad_grants = counters_.bad_grants;

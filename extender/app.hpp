@@ -15,11 +15,13 @@
 #include "extender/listeners.hpp"
 #include "extender/metrics.hpp"
 #include "extender/offers.hpp"
+#include "extender/packing_news.hpp"
 #include "extender/page_queue.hpp"
 #include "extender/pending_pods.hpp"
 #include "extender/policy_source.hpp"
 #include "extender/unstarted_pods.hpp"
 #include "extender/verbs.hpp"
+#include "extender/waiting_pods.hpp"
 #include "extender/work_queue.hpp"
 #include "kube/events.hpp"
 #include "kube/grant_keys.hpp"
@@ -129,6 +131,7 @@ class App {
   std::unique_ptr<kube::EventRecorder> events_;  ///< null = none are written
   Findings findings_{[this](const PodName& pod, const Note& note) { tell(pod, note); }};
   UnstartedPods unstarted_;
+  WaitingPods waiting_;
   GrantKeyUse grant_key_use_;
   // Of the settling thread.
   Evictor evictor_;
@@ -141,6 +144,7 @@ class App {
   kube::Reflector budget_reflector_;
   const std::chrono::milliseconds bind_timeout_;
   WorkQueue bind_queue_;
+  PackingNews news_;
   PageQueue pages_;
   PageQueue scrapes_;  ///< so that who asks for pages does not keep metrics away
   std::unique_ptr<Leadership> leadership_;  ///< null = the only replica
@@ -151,6 +155,7 @@ class App {
   std::jthread pod_thread_;
   std::jthread budget_thread_;
   std::jthread settle_thread_;
+  std::jthread news_thread_;
 };
 
 }  // namespace tangram::extender

@@ -71,7 +71,8 @@ void write_node(std::string& out, const Family& family, const NodeState& node) {
     const auto count = pods.find(card.id);
     out.append(family.name).append("{node=\"").append(escape_label(node.name));
     out.append("\",uuid=\"").append(escape_label(card.id));
-    out.append("\",model=\"").append(escape_label(card.model)).append("\"} ");
+    out.append("\",model=\"").append(escape_label(card.model));
+    out.append("\",card=\"").append(std::to_string(i)).append("\"} ");
     out.append(family.value(card, node.use[i], count == pods.end() ? 0 : count->second))
         .append("\n");
   }

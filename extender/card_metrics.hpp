@@ -9,7 +9,8 @@
 namespace tangram::extender {
 
 /// The text of GET /metrics/cards: per-card series in the Prometheus exposition format, made
-/// piece by piece from one snapshot, so that 40,000 cards never stand in memory as text.
+/// piece by piece from one snapshot, so that 40,000 cards never stand in memory as text. The label
+/// `card` is the card's place in its node's list, so that dashboards can draw nodes by cards.
 /// Threads: one at a time.
 class CardMetrics {
  public:

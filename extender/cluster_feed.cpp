@@ -94,7 +94,10 @@ void NodeFeed::change(kube::EventType type, std::string object) {
   books_.apply([&](model::Ledger& ledger) { ledger.put_node(std::move(*node)); });
 }
 
-void PodFeed::begin_list() { listed_.clear(); }
+void PodFeed::begin_list() {
+  listed_.clear();
+  observer_.listing(true);
+}
 
 void PodFeed::listed(std::string object) {
   auto pod = kube::decode_pod(object);
@@ -114,7 +117,7 @@ void PodFeed::listed(std::string object) {
   ListedPod& listed = listed_[pod->uid];
   listed = {};
   if (pod->node.empty()) {
-    listed.pending = std::move(*pod);
+    listed.pending = std::make_unique<kube::Pod>(std::move(*pod));
   } else {
     listed.bound = std::move(noted);
   }
@@ -125,12 +128,13 @@ void PodFeed::unlisted(std::string object) {
 }
 
 void PodFeed::end_list() {
+  std::vector<std::string> gone;
   for (auto uid = seen_.begin(); uid != seen_.end();) {
     if (listed_.contains(*uid)) {
       ++uid;
     } else {
       observer_.ended(*uid);
-      uid = seen_.erase(uid);
+      gone.push_back(std::move(seen_.extract(uid++).value()));
     }
   }
   const auto unread = [](const ListedPod& pod) { return !pod.bound && !pod.pending; };
@@ -146,11 +150,13 @@ void PodFeed::end_list() {
       const auto found = listed_.find(uid);
       return found != listed_.end() && (found->second.bound || unread(found->second));
     });
+    for (const std::string& uid : gone) ledger.hurry(uid);
   });
   for (auto& [uid, pod] : listed_) {
     if (pod.pending) pending_.put(std::move(*pod.pending));
   }
-  listed_ = {};
+  listed_ = decltype(listed_)();  // the memory, too
+  observer_.listing(false);
 }
 
 void PodFeed::change(kube::EventType type, std::string object) {

@@ -47,6 +47,8 @@ class NodeFeed final : public kube::ObjectSink {
 
 /// Told of the pods that the watch shows, on the reflector's thread.
 struct PodObserver {
+  /// A whole list begins to be told (true), or has been (false).
+  std::function<void(bool)> listing = [](bool) {};
   /// For the first time, in order.
   std::function<void(const kube::Pod&)> arrived = [](const kube::Pod&) {};
   /// Every time, also the first; with what a bound pod's own record says.
@@ -84,9 +86,10 @@ class PodFeed final : public kube::ObjectSink {
   };
 
   /// A pod of the list that is being told: bound or pending, or neither if it cannot be read.
+  /// Small, because for a moment there is one for every pod of the cluster.
   struct ListedPod {
     std::optional<Noted> bound;
-    std::optional<kube::Pod> pending;
+    std::unique_ptr<kube::Pod> pending;
   };
 
   void ended(const std::string& uid);

@@ -48,6 +48,7 @@ FilterResult filter(std::span<const std::string_view> names, const model::PodDem
   const auto reject = [&](std::string_view name, model::Misfit misfit) {
     auto& list = model::resolvable(misfit) ? result.failed : result.unresolvable;
     list.push_back({name, model::reason(misfit)});
+    result.nearest = std::max(result.nearest, std::optional(misfit));
   };
   model::NodeIndex next = 0;
   for (std::uint32_t i = 0; i < names.size(); ++i) {

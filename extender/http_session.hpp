@@ -1,14 +1,13 @@
 #pragma once
 
-#include "extender/http_body_budget.hpp"
 #include "extender/http_connections.hpp"
+#include "extender/http_live_writer.hpp"
 #include "extender/http_protocol.hpp"
 #include "extender/http_reply_box.hpp"
+#include "extender/http_session_context.hpp"
 #include "extender/http_stream.hpp"
 #include "extender/http_types.hpp"
 #include "extender/http_writer.hpp"
-#include "extender/tls/handshake_log.hpp"
-#include "extender/tls/identity.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -22,9 +21,9 @@
 #include <boost/beast/http/write.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,35 +31,6 @@
 
 /// One connection. Internal: only the server and its tests include this heavy header.
 namespace tangram::extender {
-
-/// What all sessions of a server share. Outlives them.
-struct HttpSessionContext {
-  HttpSessionContext(HttpOptions with, HttpHandler answers)
-      : options(std::move(with)), handler(std::move(answers)), bodies(options.max_bodies_bytes) {}
-
-  const HttpOptions options;
-  const HttpHandler handler;
-  BodyBudget bodies;
-  std::atomic<bool> stopping = false;
-  std::atomic<std::uint64_t> requests = 0;           ///< handed to the handler
-  std::atomic<std::uint64_t> bodies_refused = 0;     ///< answered 503 for want of memory
-  std::atomic<std::uint64_t> handshakes_failed = 0;  ///< or not ended in time
-  tls::HandshakeLog handshake_log;
-};
-
-/// Per read. Large enough for a name-only filter call in one go.
-inline constexpr std::size_t kReadBytes = 16'384;
-
-/// How long to read and discard after a last response, so that the client sees it and stops:
-/// a socket closed with unread data resets the connection, and the response may be lost.
-inline constexpr std::chrono::milliseconds kLingerTime{2'000};
-
-/// Who is at the other end, as far as the network knows.
-struct HttpPeer {
-  std::string origin;              ///< see HttpConnection
-  bool local = false;              ///< on this machine, or in this pod
-  tls::Identity::Trust trust = 0;  ///< not newer than the one that the handshake goes by
-};
 
 /// Serves the requests of one connection, one after the other.
 ///
@@ -104,6 +74,8 @@ class HttpSession final : public HttpConnection,
   std::optional<HttpResponse> ask_gate(const HttpMessage& head) const;
   net::awaitable<bool> refuse(HttpResponse response);
   net::awaitable<std::optional<HttpResponse>> ask_handler(HttpRequest request);
+  [[nodiscard]] std::function<void()> wake();
+  [[nodiscard]] LiveSession live();
 
   void give_up_after(std::chrono::milliseconds time);
   void no_deadline();
@@ -199,6 +171,7 @@ template <class Stream>
 void HttpSession<Stream>::drain() {
   net::post(stream_.get_executor(), [self = this->shared_from_this()] {
     if (self->idle_) shutdown_stream(self->stream_, net::socket_base::shutdown_receive);
+    self->bell_.cancel();  // who waits for news gets none any more
   });
 }
 
@@ -330,17 +303,32 @@ net::awaitable<std::optional<HttpResponse>> HttpSession<Stream>::ask_handler(Htt
   call_handler(context_.handler, std::move(request),
                Responder([box](HttpResponse response) { box->put(std::move(response)); }));
 
-  const std::function<void()> wake = [weak = this->weak_from_this()] {
-    const auto self = weak.lock();
-    if (self) net::post(self->stream_.get_executor(), [self] { self->bell_.cancel(); });
-  };
-  auto response = box->take_or_wake(wake);
+  const std::function<void()> ring = wake();
+  auto response = box->take_or_wake(ring);
   while (!response && !cut_) {
     boost::system::error_code ignored;
     co_await bell_.async_wait(net::redirect_error(net::use_awaitable, ignored));
-    response = box->take_or_wake(wake);
+    response = box->take_or_wake(ring);
   }
   co_return response;
+}
+
+/// Rings the bell, from any thread.
+template <class Stream>
+std::function<void()> HttpSession<Stream>::wake() {
+  return [weak = this->weak_from_this()] {
+    const auto self = weak.lock();
+    if (self) net::post(self->stream_.get_executor(), [self] { self->bell_.cancel(); });
+  };
+}
+
+template <class Stream>
+LiveSession HttpSession<Stream>::live() {
+  return {.bell = bell_,
+          .over = [this] { return cut_ || context_.stopping; },
+          .wake = wake(),
+          .renew = [this] { give_up_after(context_.options.request_timeout); },
+          .rest = [this] { no_deadline(); }};
 }
 
 /// @param share  what the request and the response take of the memory for bodies, until it is out
@@ -350,6 +338,11 @@ net::awaitable<bool> HttpSession<Stream>::respond(HttpResponse response, ReplyFo
   const BodyShare held = std::move(share);
   give_up_after(context_.options.request_timeout);
   if (response.close || last_ || context_.stopping) form.keep_alive = false;
+  if (response.stream) {
+    HttpLiveWriter<Stream> live_writer(stream_, live());
+    const bool open = co_await live_writer.write(std::move(response), form);
+    co_return open;
+  }
   HttpWriter<Stream> writer(stream_, [this] { give_up_after(context_.options.request_timeout); });
   const bool open = co_await writer.write(std::move(response), form);
   co_return open;

@@ -52,14 +52,34 @@ struct HttpRequest {
 /// that the client does not take half a page for a whole one.
 using BodyProducer = std::function<bool(std::string& out)>;
 
+/// A body that goes on for as long as there is news, whose next piece may not be there yet.
+///
+/// It dies with its connection. Asked on an io thread, one call at a time; must not wait.
+class BodyStream {
+ public:
+  BodyStream() = default;
+  virtual ~BodyStream() = default;
+  BodyStream(const BodyStream&) = delete;
+  BodyStream& operator=(const BodyStream&) = delete;
+
+  struct Step {
+    std::shared_ptr<const std::string> piece = {};  ///< null = none now; many streams may share it
+    bool ended = false;                             ///< there will be none any more
+  };
+  /// What comes next. Where that is nothing yet, `wake` is called when it is time to ask again,
+  /// at most once, from any thread and perhaps with a lock held: it must only post.
+  virtual Step take_or_wake(std::function<void()> wake) = 0;
+};
+
 struct HttpResponse {
   int status = 200;
   std::string content_type = "application/json";
   std::string body;
-  std::vector<HttpHeader> headers = {};  ///< further ones; length, type and connection are set
-  BodyProducer producer = {};            ///< if set, the body comes from it and `body` is unused
-  bool gzip = false;                     ///< worth compressing for a client that accepts it
-  bool close = false;                    ///< end the connection after this response
+  std::vector<HttpHeader> headers = {};     ///< further ones; length, type and connection are set
+  BodyProducer producer = {};               ///< if set, the body comes from it and `body` is unused
+  std::shared_ptr<BodyStream> stream = {};  ///< if set, the same; it is sent as it is, never gzip
+  bool gzip = false;                        ///< worth compressing for a client that accepts it
+  bool close = false;                       ///< end the connection after this response
 };
 
 /// 200 with JSON.

@@ -142,6 +142,10 @@ struct Metrics::Families {
           .Add({});
   prometheus::Gauge& pending =
       gauge(registry, "tangram_pending_pods", "Pods without a node, of every scheduler.").Add({});
+  prometheus::Family<prometheus::Gauge>& waiting =
+      gauge(registry, "tangram_waiting_pods",
+            "Pods that ask for a GPU and have no node, by what kube-scheduler was last told of "
+            "each; the leader alone is asked.");
   prometheus::Gauge& assumed =
       gauge(registry, "tangram_assumed_pods", "Pods whose bind is under way.").Add({});
   prometheus::Gauge& held =
@@ -211,6 +215,18 @@ struct Metrics::Families {
               "Changes of the TLS files that could not be used, so that the former certificate "
               "stayed in force, by listener.")
           .Register(registry);
+  prometheus::Gauge& streams =
+      gauge(registry, "tangram_event_streams", "Pages that follow the packing.").Add({});
+  prometheus::Family<prometheus::Counter>& streams_shed =
+      prometheus::BuildCounter()
+          .Name("tangram_event_streams_shed_total")
+          .Help(
+              "Streams of events that were not served to stay within limits, by what: refused "
+              "(there "
+              "were as many as may be), dropped (read too slowly).")
+          .Register(registry);
+  prometheus::Counter& streams_refused = streams_shed.Add({{"what", "refused"}});
+  prometheus::Counter& streams_dropped = streams_shed.Add({{"what", "dropped"}});
   std::mutex scrape;  ///< one scrape sets the gauges and reads them in one go
 };
 
@@ -264,6 +280,9 @@ std::string Metrics::text(const Gauges& gauges) {
   f.held.Set(static_cast<double>(gauges.held_pods));
   f.over_granted.Set(static_cast<double>(gauges.over_granted_cards));
   f.strays.Set(static_cast<double>(gauges.stray_grants));
+  for (const auto& [wait, pods] : gauges.waiting) {
+    f.waiting.Add({{"reason", std::string(to_string(wait))}}).Set(static_cast<double>(pods));
+  }
   for (const auto& [finding, pods] : gauges.findings) {
     f.findings.Add({{"finding", std::string(to_string(finding))}}).Set(static_cast<double>(pods));
   }
@@ -285,6 +304,9 @@ std::string Metrics::text(const Gauges& gauges) {
   replace_series(f.known_keys, f.known, known);
   f.stale_keys.Set(gauges.grant_keys_stale ? 1 : 0);
   for (const auto& [name, listener] : gauges.listeners) f.set(name, listener);
+  f.streams.Set(static_cast<double>(gauges.streams.streams));
+  Families::raise(f.streams_refused, gauges.streams.refused);
+  Families::raise(f.streams_dropped, gauges.streams.dropped);
   return prometheus::TextSerializer().Serialize(f.registry.Collect());
 }
 

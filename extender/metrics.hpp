@@ -3,9 +3,11 @@
 #include "base/clock.hpp"
 #include "extender/admission/service.hpp"
 #include "extender/binder.hpp"
+#include "extender/broadcast.hpp"
 #include "extender/evictor.hpp"
 #include "extender/findings.hpp"
 #include "extender/http_server.hpp"
+#include "extender/waiting_pods.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -41,6 +43,7 @@ struct Gauges {
   double nodes_watch_lag_seconds = 0;
   double pods_watch_lag_seconds = 0;
   bool leader = false;
+  std::map<Wait, std::size_t> waiting;
   std::map<Finding, std::size_t> findings;
   std::size_t over_granted_cards = 0;
   std::size_t stray_grants = 0;
@@ -51,6 +54,7 @@ struct Gauges {
   std::vector<std::string> grant_keys_known;  ///< ids
   bool grant_keys_stale = false;
   std::map<std::string, ListenerGauges> listeners;  ///< by name
+  Broadcast::Counts streams;
 };
 
 /// GET /metrics: what the service itself does. Its size does not depend on the cluster's.

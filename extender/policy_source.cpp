@@ -37,7 +37,14 @@ void PolicySource::arrived(const kube::Pod& pod) {
   auto request = model::parse_request(pod.annotations, pod.containers, settings_.default_isolation);
   if (!request) return;
   const std::scoped_lock lock(learning_);
-  if (arrivals_.add({.gpu = std::move(*request), .footprint = pod.footprint})) relearn();
+  due_ = arrivals_.add({.gpu = std::move(*request), .footprint = pod.footprint}) || due_;
+  if (due_ && !listing_) relearn();
+}
+
+void PolicySource::listing(bool begins) {
+  const std::scoped_lock lock(learning_);
+  listing_ = begins;
+  if (due_ && !listing_) relearn();
 }
 
 std::shared_ptr<const policies::Workload> PolicySource::workload() const {
@@ -49,6 +56,7 @@ std::shared_ptr<const policies::Prices> PolicySource::prices() const {
 }
 
 void PolicySource::relearn() {
+  due_ = false;
   const auto now = in_force_.load();
   const policies::WorkloadCounter counter = arrivals_.count();
   policies::PolicyOptions options = settings_.options;

@@ -29,9 +29,9 @@ using ClusterNow = std::function<ClusterPtr()>;
 
 /// The policies made for one workload, with what they remember of the nodes.
 struct PoliciesInForce {
-  /// Shapes of pods remembered; 200 cover the busiest published trace (151), and at 5,000 nodes
-  /// take 80 MiB at most.
-  static constexpr std::size_t kShapes = 200;
+  /// Shapes of pods remembered: the busiest published trace has 151, and some that come only once
+  /// must not push those out. At 5,000 nodes 20 MiB at most.
+  static constexpr std::size_t kShapes = 256;
 
   explicit PoliciesInForce(const policies::PolicyOptions& options)
       : workload(options.workload), prices(options.prices), set(options), cache(kShapes) {}
@@ -66,6 +66,9 @@ class PolicySource {
 
   /// A pod was seen for the first time.
   void arrived(const kube::Pod& pod);
+  /// A list of pods begins or ends: nothing is learned before its end, because the pods of a large
+  /// cluster would be learned from more than a hundred times over.
+  void listing(bool begins);
 
   /// What the fragmentation policy aims at now.
   [[nodiscard]] std::shared_ptr<const policies::Workload> workload() const;
@@ -79,7 +82,10 @@ class PolicySource {
   ClusterNow cluster_;
   Published<PoliciesInForce> in_force_;
   mutable std::mutex learning_;
-  policies::ArrivalLog arrivals_;  ///< under learning_
+  // Under learning_.
+  policies::ArrivalLog arrivals_;
+  bool listing_ = false;
+  bool due_ = false;  ///< it is time to learn, and a list has not ended
 };
 
 }  // namespace tangram::extender

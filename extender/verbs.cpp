@@ -64,9 +64,9 @@ std::string Verbs::filter(std::string text) {
   }
   if (result.kept.empty() &&
       fits_without(standing.unsettled, args->node_names, plan->demand, cluster, *plan->policy)) {
-    return encode_filter_error(kSettling);
+    return try_again(args->pod.uid, kSettling);
   }
-  remember_offer(*args, result);
+  remember_outcome(*args, result);
   return encode(*args, result);
 }
 
@@ -85,7 +85,8 @@ Verbs::Standing Verbs::stand(const std::string& uid) {
 /// The bind may still take effect, so no other node will do; sent again it does no harm.
 std::string Verbs::repeat_offer(const FilterArgs& args, const std::string& node) const {
   const auto asked = std::find(args.node_names.begin(), args.node_names.end(), node);
-  if (asked == args.node_names.end()) return encode_filter_error(kBoundElsewhere);
+  if (asked == args.node_names.end()) return try_again(args.pod.uid, kBoundElsewhere);
+  parts_.told(args.pod.uid, Wait::kSettling);
   FilterResult only;
   only.kept.push_back(static_cast<std::uint32_t>(asked - args.node_names.begin()));
   return encode(args, only);
@@ -103,8 +104,17 @@ void Verbs::hold(const kube::Pod& pod, const PodPlan& plan, const model::NodeSta
   });
 }
 
-void Verbs::remember_offer(const FilterArgs& args, const FilterResult& result) {
-  if (result.kept.empty()) return;
+std::string Verbs::try_again(std::string_view pod_uid, std::string_view why) const {
+  parts_.told(pod_uid, Wait::kSettling);
+  return encode_filter_error(why);
+}
+
+void Verbs::remember_outcome(const FilterArgs& args, const FilterResult& result) {
+  if (result.kept.empty()) {
+    if (result.nearest) parts_.told(args.pod.uid, wait_for(*result.nearest));
+    return;
+  }
+  parts_.told(args.pod.uid, Wait::kOffered);
   parts_.offers.offered(args.pod.uid, args.node_names[result.kept.front()]);
 }
 

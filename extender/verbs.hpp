@@ -6,6 +6,7 @@
 #include "extender/disruption_budgets.hpp"
 #include "extender/offers.hpp"
 #include "extender/policy_source.hpp"
+#include "extender/waiting_pods.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -40,6 +41,8 @@ class Verbs {
     std::function<std::shared_ptr<const BudgetList>()> budgets;
     /// Why no verb can be answered now, for another try later; empty = all is well.
     std::function<std::string_view()> not_ready;
+    /// Told what a filter came to.
+    std::function<void(std::string_view uid, Wait wait)> told = [](std::string_view, Wait) {};
   };
   struct Settings {
     std::size_t short_list = 8;  ///< 0 = all nodes that fit
@@ -68,7 +71,9 @@ class Verbs {
   [[nodiscard]] Standing stand(const std::string& uid);
   [[nodiscard]] std::string repeat_offer(const FilterArgs& args, const std::string& node) const;
   void hold(const kube::Pod& pod, const PodPlan& plan, const model::NodeState& node);
-  void remember_offer(const FilterArgs& args, const FilterResult& result);
+  /// The pod waits for something that passes by itself.
+  [[nodiscard]] std::string try_again(std::string_view pod_uid, std::string_view why) const;
+  void remember_outcome(const FilterArgs& args, const FilterResult& result);
 
   Parts parts_;
   Settings settings_;

@@ -1,10 +1,14 @@
 #include "extender/views.hpp"
 
 #include "base/json.hpp"
+#include "extender/packing_json.hpp"
 #include "model/fit.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <utility>
+#include <vector>
 
 namespace tangram::extender {
 
@@ -12,69 +16,8 @@ namespace {
 
 using json::Writer;
 using model::Card;
-using model::CardUse;
 using model::Holding;
 using model::NodeState;
-
-void write_card_facts(Writer& out, const Card& card, const CardUse& use) {
-  out.member("uuid", card.id).member("kind", to_string(card.kind)).member("model", card.model);
-  out.member("healthy", card.healthy).member("cordoned", card.cordoned);
-  if (!card.unavailable_reason.empty()) out.member("reason", card.unavailable_reason);
-  out.member("memMiB", card.memory.count()).member("milli", card.compute.count());
-  out.member("freeMemMiB", free_memory(card, use).count());
-  out.member("freeMilli", free_compute(card, use).count());
-  out.member("sharers", use.sharer_count()).member("maxSharers", card.max_sharers);
-}
-
-/// "mps" while somebody shares the card; null while nobody does.
-void write_mode(Writer& out, const CardUse& use) {
-  out.key("isolation");
-  for (const model::Isolation mode : model::kAllIsolationModes) {
-    if (use.sharers[static_cast<std::size_t>(mode)] > 0) {
-      out.string(to_string(mode));
-      return;
-    }
-  }
-  out.null();
-}
-
-void write_shares(Writer& out, const NodeState& node, const Card& card) {
-  out.key("pods").begin_array();
-  for (const model::HoldingPtr& holding : node.holdings) {
-    for (const auto& container : holding->containers) {
-      for (const auto& granted : container.cards) {
-        if (granted.uuid != card.id) continue;
-        out.begin_object();
-        out.member("namespace", holding->pod_namespace).member("name", holding->pod_name);
-        out.member("uid", holding->pod_uid).member("container", container.container);
-        out.member("memMiB", granted.memory.count()).member("milli", granted.compute.count());
-        out.end_object();
-      }
-    }
-  }
-  out.end_array();
-}
-
-void write_node(Writer& out, const NodeState& node) {
-  out.begin_object().member("name", node.name).member("present", node.present);
-  out.member("cpuMilli", node.inventory->cpu.count());
-  out.member("freeCpuMilli", node.free_cpu().count());
-  out.member("memMiB", node.inventory->memory.count());
-  out.member("freeMemMiB", node.free_memory().count());
-  out.member("pods", static_cast<std::int64_t>(node.holdings.size()));
-  if (node.stray_grants > 0) out.member("strayGrants", node.stray_grants);
-  out.key("cards").begin_array();
-  for (std::size_t i = 0; i < node.cards().size(); ++i) {
-    out.begin_object();
-    write_card_facts(out, node.cards()[i], node.use[i]);
-    out.member("grantedMemMiB", node.use[i].memory.count());
-    out.member("grantedMilli", node.use[i].compute.count());
-    write_mode(out, node.use[i]);
-    write_shares(out, node, node.cards()[i]);
-    out.end_object();
-  }
-  out.end_array().end_object();
-}
 
 void write_request(Writer& out, const model::GpuRequest& request) {
   out.key("request").begin_object();
@@ -163,12 +106,95 @@ bool fits_in_sum(const model::GpuRequest& request, const NodeState& node) {
   return memory <= free_memory && compute <= free_compute;
 }
 
+/// How one node looks to a pod.
+struct NodeVerdict {
+  const NodeState& node;
+  std::optional<policies::Choice> choice;
+  model::Misfit misfit = model::Misfit::kRoom;  ///< where there is no choice
+  bool fragmented = false;
+
+  [[nodiscard]] std::int64_t score() const { return choice ? choice->score : 0; }
+};
+
+/// The nodes that an explanation tells, each as JSON: all in the order they come, or those that
+/// fit best.
+class ToldNodes {
+ public:
+  explicit ToldNodes(std::optional<std::size_t> most) : most_(most) {}
+
+  [[nodiscard]] bool wants(const NodeVerdict& verdict) const {
+    if (!most_) return true;
+    if (!verdict.choice || *most_ == 0) return false;
+    return nodes_.size() < *most_ || verdict.score() > nodes_.back().score;
+  }
+  void add(const NodeVerdict& verdict, std::string json) {
+    Node node{verdict.score(), std::move(json)};
+    if (!most_) return nodes_.push_back(std::move(node));
+    const auto place = std::ranges::upper_bound(nodes_, node.score, std::greater(), &Node::score);
+    nodes_.insert(place, std::move(node));
+    if (nodes_.size() > *most_) nodes_.pop_back();
+  }
+  void write(Writer& out) const {
+    out.begin_array();
+    for (const Node& node : nodes_) out.raw(node.json);
+    out.end_array();
+  }
+
+ private:
+  struct Node {
+    std::int64_t score = 0;
+    std::string json;
+  };
+  const std::optional<std::size_t> most_;
+  std::vector<Node> nodes_;
+};
+
+std::string verdict_json(const model::GpuRequest& request, const NodeVerdict& verdict) {
+  std::string text;
+  Writer out(text);
+  const NodeState& node = verdict.node;
+  out.begin_object().member("name", node.name).member("fits", verdict.choice.has_value());
+  if (verdict.choice) {
+    out.member("score", verdict.choice->score).key("wouldGet").begin_array();
+    for (const std::uint32_t card : verdict.choice->placement) out.string(node.cards()[card].id);
+    out.end_array();
+  } else {
+    out.member("why", reason(verdict.misfit)).member("fragmented", verdict.fragmented);
+  }
+  write_card_verdicts(out, request, node);
+  out.end_object();
+  return text;
+}
+
 /// "fits none of 12 nodes: 8 x no GPU card has ...; 4 x ...".
 struct Summary {
   std::size_t nodes = 0;
   std::size_t fitting = 0;
   std::size_t fragmented = 0;  ///< the room is there in sum, but on no card
   std::map<model::Misfit, std::size_t> reasons;
+
+  /// Completes the verdict with why the node does not fit.
+  void add(const model::GpuRequest& request, NodeVerdict& verdict) {
+    ++nodes;
+    if (verdict.choice) {
+      ++fitting;
+      return;
+    }
+    verdict.misfit = why_not(request, verdict.node);
+    verdict.fragmented =
+        verdict.misfit == model::Misfit::kRoom && fits_in_sum(request, verdict.node);
+    ++reasons[verdict.misfit];
+    if (verdict.fragmented) ++fragmented;
+  }
+
+  void write(Writer& out) const {
+    out.member("fittingNodes", static_cast<std::int64_t>(fitting)).key("reasons").begin_array();
+    for (const auto& [misfit, count] : reasons) {
+      out.begin_object().member("why", reason(misfit));
+      out.member("nodes", static_cast<std::int64_t>(count)).end_object();
+    }
+    out.end_array().member("summary", sentence());
+  }
 
   [[nodiscard]] std::string sentence() const {
     if (nodes == 0) return "there is no node with GPU cards";
@@ -178,9 +204,9 @@ struct Summary {
              "kube-scheduler lacks";
     }
     std::string text = "fits none of " + std::to_string(nodes) + " nodes: ";
-    for (auto reason = reasons.begin(); reason != reasons.end(); ++reason) {
-      if (reason != reasons.begin()) text += "; ";
-      text += std::to_string(reason->second) + " x " + std::string(model::reason(reason->first));
+    for (auto row = reasons.begin(); row != reasons.end(); ++row) {
+      if (row != reasons.begin()) text += "; ";
+      text += std::to_string(row->second) + " x " + std::string(reason(row->first));
     }
     if (fragmented == 0) return text;
     return text + ". On " + std::to_string(fragmented) +
@@ -192,7 +218,8 @@ struct Summary {
 
 std::string explain_pending(const kube::Pod& pod, const PodPlan& plan,
                             const model::ClusterSnapshot& cluster,
-                            const std::vector<Note>& findings) {
+                            const std::vector<Note>& findings,
+                            std::optional<std::size_t> most_nodes) {
   std::string text;
   Writer out(text);
   out.begin_object().member("namespace", pod.ns).member("name", pod.name).member("uid", pod.uid);
@@ -200,30 +227,15 @@ std::string explain_pending(const kube::Pod& pod, const PodPlan& plan,
   write_request(out, plan.demand.gpu);
   write_findings(out, findings);
   Summary summary;
-  out.key("nodes").begin_array();
+  ToldNodes nodes(most_nodes);
   for (const NodeState* as_is : cluster.sorted_nodes()) {
-    const NodeState without_own_hold = model::without_pods(*as_is, {pod.uid});
-    const NodeState* node = &without_own_hold;
-    const auto choice = plan.policy->choose(plan.demand, *node);
-    ++summary.nodes;
-    if (choice) ++summary.fitting;
-    out.begin_object().member("name", node->name).member("fits", choice.has_value());
-    if (choice) {
-      out.member("score", choice->score).key("wouldGet").begin_array();
-      for (const std::uint32_t card : choice->placement) out.string(node->cards()[card].id);
-      out.end_array();
-    } else {
-      const model::Misfit misfit = why_not(plan.demand.gpu, *node);
-      ++summary.reasons[misfit];
-      const bool fragmented = misfit == model::Misfit::kRoom && fits_in_sum(plan.demand.gpu, *node);
-      if (fragmented) ++summary.fragmented;
-      out.member("why", reason(misfit)).member("fragmented", fragmented);
-    }
-    write_card_verdicts(out, plan.demand.gpu, *node);
-    out.end_object();
+    const NodeState node = model::without_pods(*as_is, {pod.uid});  // without its own hold
+    NodeVerdict verdict{.node = node, .choice = plan.policy->choose(plan.demand, node)};
+    summary.add(plan.demand.gpu, verdict);
+    if (nodes.wants(verdict)) nodes.add(verdict, verdict_json(plan.demand.gpu, verdict));
   }
-  out.end_array().member("fittingNodes", static_cast<std::int64_t>(summary.fitting));
-  out.member("summary", summary.sentence());
+  nodes.write(out.key("nodes"));
+  summary.write(out);
   out.member(
       "note",
       "kube-scheduler also looks at CPU, memory, taints, affinity and volumes; and it evicts "
@@ -273,11 +285,11 @@ std::string cluster_json(const model::ClusterSnapshot& cluster, const PendingPod
   Writer out(text);
   out.begin_object().member("version", static_cast<std::int64_t>(cluster.version()));
   out.key("nodes").begin_array();
-  for (const NodeState* node : cluster.sorted_nodes()) write_node(out, model::granted_only(*node));
+  for (const NodeState* node : cluster.sorted_nodes())
+    write_packed_node(out, model::granted_only(*node));
   out.end_array().key("pending").begin_array();
   for (const PodPtr& pod : pending.all()) {
-    out.begin_object().member("namespace", pod->ns).member("name", pod->name);
-    out.member("uid", pod->uid).end_object();
+    write_waiting_pod(out, *pod);
   }
   out.end_array().end_object();
   return text;
@@ -285,11 +297,12 @@ std::string cluster_json(const model::ClusterSnapshot& cluster, const PendingPod
 
 Result<std::string> explain_json(std::string_view ns, std::string_view name,
                                  const model::ClusterSnapshot& cluster, const PendingPods& pending,
-                                 const PolicySource& policies, const Findings& findings) {
+                                 const PolicySource& policies, const Findings& findings,
+                                 std::optional<std::size_t> most_nodes) {
   if (const PodPtr pod = pending.find(ns, name)) {
     const auto plan = policies.plan(*pod);
     if (!plan) return plan.error();
-    return explain_pending(*pod, *plan, cluster, findings.of(pod->uid));
+    return explain_pending(*pod, *plan, cluster, findings.of(pod->uid), most_nodes);
   }
   if (const auto holding = find_bound(cluster, ns, name)) {
     return explain_bound(*holding, findings.of(holding->pod_uid));

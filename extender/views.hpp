@@ -6,6 +6,8 @@
 #include "extender/pending_pods.hpp"
 #include "extender/policy_source.hpp"
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -18,10 +20,13 @@ namespace tangram::extender {
 
 /// GET /api/v1/explain: for a pod that waits, per node and card whether it fits, and if not why,
 /// with the numbers; for a bound pod what it holds. For both, what was found to be wrong with it.
+/// @param most_nodes  tell only so many nodes, those that fit and the best first; nothing = all, by
+///                    name
 /// @returns kNotFound if no pod of that name waits or is bound;
 ///          kInvalidArgument if its annotations are wrong
 Result<std::string> explain_json(std::string_view ns, std::string_view name,
                                  const model::ClusterSnapshot& cluster, const PendingPods& pending,
-                                 const PolicySource& policies, const Findings& findings);
+                                 const PolicySource& policies, const Findings& findings,
+                                 std::optional<std::size_t> most_nodes = std::nullopt);
 
 }  // namespace tangram::extender

@@ -1,6 +1,7 @@
 #include "extender/wire.hpp"
 
 #include "base/json.hpp"
+#include "base/json_scan.hpp"
 
 #include <algorithm>
 
@@ -12,25 +13,35 @@ void read_node_names(json::Reader& in, FilterArgs& args) {
   in.array([&] { args.node_names.push_back(in.string()); });
 }
 
-void read_full_nodes(json::Reader& in, FilterArgs& args) {
-  if (in.kind() == json::Kind::kNull) return in.skip();
-  args.full_nodes = true;
-  in.object([&](std::string_view key) {
-    if (key != "items") return in.skip();
-    in.array([&] {
-      const json::Reader::Span span = in.span();
-      args.node_spans.emplace_back(span.begin, span.end);
-      args.node_names.push_back(kube::read_object_name(in));
-      if (args.node_names.back().empty()) in.fail("a node has no metadata.name");
-    });
-  });
+/// Whether the text may have a member "items". False positives cost a scan: volumes have items too.
+bool may_hold_items(std::string_view text) {
+  return text.find("\"items\"") != std::string_view::npos;
 }
 
-/// Whether the text may have a member "items". False positives cost a copy: volumes have items too.
-bool may_hold_items(std::string_view text) {
-  const auto has = [&](std::string_view part) { return text.find(part) != std::string_view::npos; };
-  // The letters i, t, e, m and s, if escaped, begin like this; what Go escapes does not.
-  return has("\"items\"") || has("\\u006") || has("\\u007");
+/// Nodes are many and large, go back as they came, and say nothing here but their names: so they
+/// are cut from the text, and not read.
+Result<void> cut_nodes(std::string_view list, FilterArgs& args) {
+  args.full_nodes = true;
+  std::size_t lists = 0;
+  bool whole = true;
+  const bool good = json::for_each_member(list, [&](std::string_view key, std::string_view value) {
+    if (key != "items") return;
+    ++lists;
+    whole = whole && json::for_each_element(
+                         value, [&](std::string_view node) { args.node_texts.push_back(node); });
+  });
+  if (!good) return fail(Errc::kInvalidArgument, "Nodes: not valid JSON");
+  if (!whole) return fail(Errc::kInvalidArgument, "Nodes.items: expected an array");
+  if (lists > 1) return fail(Errc::kInvalidArgument, "Nodes.items stands twice");
+  for (const std::string_view node : args.node_texts) {
+    const std::string_view name = json::raw_string(json::find(node, {"metadata", "name"}));
+    if (name.empty() || name.find('\\') != std::string_view::npos) {
+      return fail(Errc::kInvalidArgument,
+                  "Nodes.items.metadata.name: expected a string, the name of a node");
+    }
+    args.node_names.push_back(name);
+  }
+  return {};
 }
 
 /// Without its UID a victim could not be told from the others, and would silently be spared.
@@ -91,19 +102,13 @@ std::size_t reply_size(const FilterArgs& args, const FilterResult& result) {
   constexpr std::size_t kPerFailure = 112;
   std::size_t size = 256 + kPerFailure * (result.failed.size() + result.unresolvable.size());
   if (!args.full_nodes) return size + kPerName * result.kept.size();
-  for (const std::uint32_t kept : result.kept) {
-    size += args.node_spans[kept].second - args.node_spans[kept].first + 1;
-  }
+  for (const std::uint32_t kept : result.kept) size += args.node_texts[kept].size() + 1;
   return size;
 }
 
-}  // namespace
-
-Result<FilterArgs> decode_filter_args(Body& body) {
-  FilterArgs args;
-  // In-place parsing spoils the text; the nodes of the full form are handed back unchanged.
-  if (may_hold_items(body.text())) args.original = body.text();
-  json::Reader in(body.text());
+/// All but whole Nodes; overwrites the text.
+Result<void> read_filter_args(std::string& text, FilterArgs& args) {
+  json::Reader in(text);
   bool has_pod = false;
   in.object([&](std::string_view key) {
     if (key == "Pod") {
@@ -111,15 +116,36 @@ Result<FilterArgs> decode_filter_args(Body& body) {
       args.pod = kube::read_pod(in);
     } else if (key == "NodeNames") {
       read_node_names(in, args);
-    } else if (key == "Nodes") {
-      read_full_nodes(in, args);
+    } else if (key == "Nodes" && in.kind() != json::Kind::kNull) {
+      args.full_nodes = true;
+      in.object([&](std::string_view member) {
+        if (member == "items") in.fail("expected once, in plain letters");
+        in.skip();
+      });
     } else {
       in.skip();
     }
   });
   if (!in.failed() && !has_pod) in.fail("Pod is missing");
-  if (auto done = in.finish(); !done) return done.error();
-  if (args.full_nodes && args.node_spans.size() != args.node_names.size()) {
+  return in.finish();
+}
+
+}  // namespace
+
+Result<FilterArgs> decode_filter_args(Body& body) {
+  FilterArgs args;
+  const std::string_view text = body.text();
+  const auto nodes = may_hold_items(text) ? json::find(text, {"Nodes"}) : std::string_view{};
+  if (!nodes.starts_with('{')) {
+    if (auto read = read_filter_args(body.text(), args); !read) return read.error();
+  } else {
+    const auto begin = static_cast<std::size_t>(nodes.data() - text.data());
+    std::string rest(text.substr(0, begin));
+    rest.append("null").append(text.substr(begin + nodes.size()));
+    if (auto read = read_filter_args(rest, args); !read) return read.error();
+    if (auto cut = cut_nodes(nodes, args); !cut) return cut.error();
+  }
+  if (args.full_nodes && args.node_texts.size() != args.node_names.size()) {
     return fail(Errc::kInvalidArgument, "both Nodes and NodeNames are set; send one of them");
   }
   return args;
@@ -134,11 +160,7 @@ std::string encode(const FilterArgs& args, const FilterResult& result) {
     out.key("NodeNames").null();
     out.key("Nodes").begin_object().member("kind", "NodeList").member("apiVersion", "v1");
     out.key("metadata").begin_object().end_object().key("items").begin_array();
-    const std::string_view original = args.original;
-    for (const std::uint32_t kept : result.kept) {
-      const auto [begin, end] = args.node_spans[kept];
-      out.raw(original.substr(begin, end - begin));
-    }
+    for (const std::uint32_t kept : result.kept) out.raw(args.node_texts[kept]);
     out.end_array().end_object();
   } else {
     out.key("Nodes").null().key("NodeNames").begin_array();

@@ -2,6 +2,7 @@
 
 #include "base/result.hpp"
 #include "kube/objects.hpp"
+#include "model/fit.hpp"
 
 #include <cstdint>
 #include <map>
@@ -34,8 +35,7 @@ struct FilterArgs {
   kube::Pod pod;
   std::vector<std::string_view> node_names;  ///< of NodeNames, or of Nodes, in the order asked
   bool full_nodes = false;                   ///< Nodes was sent (nodeCacheCapable: false)
-  std::string original;                      ///< the text as it came; only with full_nodes
-  std::vector<std::pair<std::size_t, std::size_t>> node_spans;  ///< of each node in `original`
+  std::vector<std::string_view> node_texts;  ///< of Nodes, as they came; unread but for their names
 };
 
 /// @returns kInvalidArgument, with the path of what is wrong
@@ -51,6 +51,9 @@ struct FilterResult {
   std::vector<std::uint32_t> kept;  ///< indices into FilterArgs::node_names, best first
   std::vector<FailedNode> failed;
   std::vector<FailedNode> unresolvable;  ///< evicting pods would not help
+  /// Of the nodes that do not fit, the misfit that is looked for last: the nearest to a fit. Not
+  /// sent.
+  std::optional<model::Misfit> nearest = std::nullopt;
 };
 
 [[nodiscard]] std::string encode(const FilterArgs& args, const FilterResult& result);

@@ -62,10 +62,12 @@ class Kubeconfig {
   RestConfig read(const std::string& wanted) const {
     const std::string name = wanted.empty() ? text_of(root_, "current-context") : wanted;
     if (name.empty()) {
-      throw Mistake{"has no current-context; write kube.context, or kubectl config use-context"};
+      throw Mistake{
+          "has no current-context; name a context, or run kubectl config use-context NAME"};
     }
     const YAML::Node context = entry_of(root_, "contexts", "context", name);
     RestConfig config;
+    config.ns = text_of(context, "namespace");
     read_cluster(text_of(context, "cluster"), config);
     // A server behind a tunnel may ask for nobody's name.
     const std::string user = text_of(context, "user");
@@ -147,17 +149,17 @@ Result<std::string> find_kubeconfig(const std::string& path, const Environment& 
     rest = colon == std::string::npos ? "" : rest.substr(colon + 1);
     if (file.empty()) continue;
     if (!named.empty()) {
-      return fail(Errc::kInvalidArgument,
-                  "$KUBECONFIG names several files, and they are not merged; write one path in "
-                  "kube.kubeconfig, or merge them with kubectl config view --flatten");
+      return fail(
+          Errc::kInvalidArgument,
+          "$KUBECONFIG names several files, and they are not merged; name one file, or merge "
+          "them with kubectl config view --flatten");
     }
     named = file;
   }
   if (!named.empty()) return named;
   const std::string home = environment("HOME");
   if (!home.empty()) return home + "/.kube/config";
-  return fail(Errc::kNotFound,
-              "neither $KUBECONFIG nor $HOME is set; write the path in kube.kubeconfig");
+  return fail(Errc::kNotFound, "neither $KUBECONFIG nor $HOME is set; write the kubeconfig's path");
 }
 
 Result<RestConfig> read_kubeconfig(const std::string& path, const std::string& context) {

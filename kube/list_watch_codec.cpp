@@ -4,6 +4,8 @@
 #include "base/json_scan.hpp"
 #include "base/quote.hpp"
 
+#include <algorithm>
+
 namespace tangram::kube {
 
 namespace {
@@ -14,9 +16,12 @@ Error not_an_object(std::string_view what) {
   return fail(Errc::kInvalidArgument, std::string(what) + " is no JSON object");
 }
 
-/// What a string says. What servers write here is plain text, so there is hardly ever an escape.
+bool plain(char c) { return c >= ' ' && c <= '~' && c != '\\'; }
+
+/// What a string says; empty if it is no string of JSON. What servers write here is plain text, so
+/// there is hardly ever an escape.
 std::string text_of(std::string_view value) {
-  if (value.find('\\') == std::string_view::npos) return std::string(json::raw_string(value));
+  if (std::all_of(value.begin(), value.end(), plain)) return std::string(json::raw_string(value));
   std::string copy(value);
   json::Reader in(copy);
   std::string text(in.string());

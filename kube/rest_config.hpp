@@ -25,6 +25,7 @@ struct RestConfig {
   TextOrFile token;               ///< sent as "Authorization: Bearer ..."
   std::string tls_server_name;    ///< the name in the server's certificate, if not the URL's
   bool insecure_skip_tls_verify = false;
+  std::string ns = {};  ///< the context's namespace, for people's requests; empty = it names none
 };
 
 /// Reads an environment variable; "" where it is not set. Injected so that tests set none.

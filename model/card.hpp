@@ -55,29 +55,36 @@ struct Link {
   friend bool operator==(const Link&, const Link&) = default;
 };
 
-/// One allocatable device as its node's agent reports it. Never changed by scheduling.
-struct Card {
+/// What of a card decides whether something fits there: small, because it is looked at for every
+/// card of every node.
+struct CardTraits {
   /// NVIDIA documents 48 MPS clients for a card; the smallest limit of all modes.
   static constexpr int kDefaultMaxSharers = 48;
 
-  std::string id;  ///< the vendor's UUID: the only identity that survives reboots and re-seating
-  CardKind kind = CardKind::kPhysical;
-  std::string model;  ///< "A100-SXM4-80GB"; for a MIG instance its parent's model + profile
-  Mebibytes memory;   ///< what pods can have: total less the driver's own
+  Mebibytes memory;  ///< what pods can have: total less the driver's own
   MilliGpu compute =
       kWholeGpu;  ///< 1000 for every card, MIG instances too: a share is of this card
   bool healthy = true;
-  bool cordoned = false;           ///< withheld by an operator, or owned by another device plugin
-  std::string unavailable_reason;  ///< for people; set when not healthy or cordoned
-  int numa_node = -1;              ///< -1 = unknown
-  std::string pci_bus;             ///< "0000:17:00.0"; empty = unknown
-  std::string parent;              ///< MIG: the physical card's id
-  std::vector<Link> links;
+  bool cordoned = false;  ///< withheld by an operator, or owned by another device plugin
   IsolationSet isolation{Isolation::kMps, Isolation::kTimeSlice, Isolation::kNone};
   int max_sharers = kDefaultMaxSharers;
 
   /// May take new pods. Running ones stay whatever this says.
   [[nodiscard]] bool available() const { return healthy && !cordoned; }
+  friend bool operator==(const CardTraits&, const CardTraits&) = default;
+};
+
+/// One allocatable device as its node's agent reports it. Never changed by scheduling.
+struct Card : CardTraits {
+  std::string id;  ///< the vendor's UUID: the only identity that survives reboots and re-seating
+  CardKind kind = CardKind::kPhysical;
+  std::string model;  ///< "A100-SXM4-80GB"; for a MIG instance its parent's model + profile
+  std::string unavailable_reason;  ///< for people; set when not healthy or cordoned
+  int numa_node = -1;              ///< -1 = unknown
+  std::string pci_bus;             ///< "0000:17:00.0"; empty = unknown
+  std::string parent;              ///< MIG: the physical card's id
+  std::vector<Link> links;
+
   friend bool operator==(const Card&, const Card&) = default;
 };
 

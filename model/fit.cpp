@@ -29,17 +29,30 @@ constexpr std::array<MisfitFacts, kMisfits> kFacts{{
 
 const MisfitFacts& facts(Misfit misfit) { return kFacts[static_cast<std::size_t>(misfit)]; }
 
+std::optional<Misfit> name_misfit(const GpuRequest& request, const Card& card) {
+  if (!request.models.empty() && !globs_match(request.models, card.model)) return Misfit::kModel;
+  if (!request.card_ids.empty() && !globs_match(request.card_ids, card.id)) return Misfit::kCardId;
+  return std::nullopt;
+}
+
+std::optional<Misfit> traits_misfit(const GpuRequest& request, const Slice& slice,
+                                    const CardTraits& card, const CardUse& use) {
+  if (!card.available()) return Misfit::kUnavailable;
+  // A card that one container has to itself needs nothing that keeps sharers apart.
+  if (!slice.whole && !card.isolation.has(request.isolation)) return Misfit::kIsolationUnsupported;
+  return room_misfit(slice, request.isolation, card, use);
+}
+
 /// The furthest that enough of the node's cards get: a card that fails late counts for every
 /// earlier stage, so the answer names what to change to get `count` cards further.
 std::optional<Misfit> container_misfit(const GpuRequest& request, const ContainerRequest& container,
                                        const NodeState& node) {
   const auto wanted = static_cast<std::size_t>(container.count);
-  if (node.cards().size() < wanted) return Misfit::kNoCards;
+  if (node.traits().size() < wanted) return Misfit::kNoCards;
   std::array<std::size_t, kMisfits> stopped{};
-  std::size_t alive = node.cards().size();
-  for (std::size_t i = 0; i < node.cards().size(); ++i) {
-    const Card& card = node.cards()[i];
-    const auto misfit = card_misfit(request, slice_of(container.share, card), card, node.use[i]);
+  std::size_t alive = node.traits().size();
+  for (std::uint32_t i = 0; i < node.traits().size(); ++i) {
+    const auto misfit = card_misfit(request, slice_of(container.share, node.traits()[i]), node, i);
     if (misfit) ++stopped[static_cast<std::size_t>(*misfit)];
   }
   for (std::size_t stage = 0; stage < kMisfits; ++stage) {
@@ -55,7 +68,7 @@ std::string_view reason(Misfit misfit) { return facts(misfit).reason; }
 
 bool resolvable(Misfit misfit) { return facts(misfit).resolvable; }
 
-std::optional<Misfit> room_misfit(const Slice& slice, Isolation mode, const Card& card,
+std::optional<Misfit> room_misfit(const Slice& slice, Isolation mode, const CardTraits& card,
                                   const CardUse& use) {
   if (slice.memory > card.memory || slice.compute > card.compute) return Misfit::kTooLarge;
   if (slice.whole) return use.idle() ? std::nullopt : std::optional(Misfit::kRoom);
@@ -69,12 +82,16 @@ std::optional<Misfit> room_misfit(const Slice& slice, Isolation mode, const Card
 
 std::optional<Misfit> card_misfit(const GpuRequest& request, const Slice& slice, const Card& card,
                                   const CardUse& use) {
-  if (!request.models.empty() && !globs_match(request.models, card.model)) return Misfit::kModel;
-  if (!request.card_ids.empty() && !globs_match(request.card_ids, card.id)) return Misfit::kCardId;
-  if (!card.available()) return Misfit::kUnavailable;
-  // A card that one container has to itself needs nothing that keeps sharers apart.
-  if (!slice.whole && !card.isolation.has(request.isolation)) return Misfit::kIsolationUnsupported;
-  return room_misfit(slice, request.isolation, card, use);
+  const auto unnamed = name_misfit(request, card);
+  return unnamed ? unnamed : traits_misfit(request, slice, card, use);
+}
+
+std::optional<Misfit> card_misfit(const GpuRequest& request, const Slice& slice,
+                                  const NodeState& node, std::uint32_t card) {
+  if (!request.models.empty() || !request.card_ids.empty()) {
+    if (const auto unnamed = name_misfit(request, node.cards()[card])) return unnamed;
+  }
+  return traits_misfit(request, slice, node.traits()[card], node.use[card]);
 }
 
 Misfit why_not(const GpuRequest& request, const NodeState& node) {

@@ -3,6 +3,7 @@
 #include "model/node_state.hpp"
 #include "model/request.hpp"
 
+#include <cstdint>
 #include <optional>
 #include <string_view>
 
@@ -34,11 +35,14 @@ inline constexpr std::size_t kMisfits = 11;
 /// The one rule of what goes onto a card now. Nothing = fits.
 [[nodiscard]] std::optional<Misfit> card_misfit(const GpuRequest& request, const Slice& slice,
                                                 const Card& card, const CardUse& use);
+/// The same for a card of a node.
+[[nodiscard]] std::optional<Misfit> card_misfit(const GpuRequest& request, const Slice& slice,
+                                                const NodeState& node, std::uint32_t card);
 
 /// The rule for a slice that is already made out: is there room for it in this mode?
 /// Availability and model are not looked at: those decide where new pods may go.
 [[nodiscard]] std::optional<Misfit> room_misfit(const Slice& slice, Isolation mode,
-                                                const Card& card, const CardUse& use);
+                                                const CardTraits& card, const CardUse& use);
 
 /// Why the request as a whole does not fit the node; only meaningful if it does not.
 [[nodiscard]] Misfit why_not(const GpuRequest& request, const NodeState& node);

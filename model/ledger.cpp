@@ -63,7 +63,7 @@ void Ledger::put_node(NodeInventory inventory) {
   NodeState node = nodes_.checkout(inventory.name);
   if (node.present && *node.inventory == inventory) return;
   node.present = true;
-  node.inventory = std::make_shared<const NodeInventory>(std::move(inventory));
+  node.equip(std::move(inventory));
   recount(node);
   nodes_.put(std::move(node));
 }
@@ -73,7 +73,7 @@ void Ledger::remove_node(std::string_view name) {
   if (known == nullptr || !known->present) return;
   NodeState node = *known;
   node.present = false;
-  node.inventory = std::make_shared<const NodeInventory>();
+  node.equip({});
   recount(node);
   nodes_.put(std::move(node));
 }
@@ -138,6 +138,12 @@ void Ledger::doubt(std::string_view pod_uid, TimePoint until) {
   if (found == entries_.end() || found->second.phase != Phase::kAssumed) return;
   set_phase(found->second, Phase::kUnsure);
   set_deadline(found->second, until);
+}
+
+void Ledger::hurry(std::string_view pod_uid) {
+  const auto found = entries_.find(pod_uid);
+  if (found == entries_.end() || found->second.phase != Phase::kUnsure) return;
+  set_deadline(found->second, clock_->now());
 }
 
 Result<void> Ledger::confirm(std::string_view pod_uid) {

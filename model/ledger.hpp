@@ -78,6 +78,9 @@ class Ledger {
   /// @param until  when overdue() names the pod
   void doubt(std::string_view pod_uid, TimePoint until);
 
+  /// The pod seems to have ended: if its bind is in doubt, overdue() names it at once.
+  void hurry(std::string_view pod_uid);
+
   /// The API server said that the pod is bound.
   /// @returns kNotFound if the pod is not booked: it ended meanwhile, and stays ended
   Result<void> confirm(std::string_view pod_uid);

@@ -2,10 +2,15 @@
 
 namespace tangram::model {
 
-void charge(CardUse& use, Mebibytes memory, MilliGpu compute, Isolation mode, int sign) {
-  use.memory += Mebibytes(sign * memory.count());
-  use.compute += MilliGpu(sign * compute.count());
-  use.sharers[static_cast<std::size_t>(mode)] += sign;
+void NodeState::equip(NodeInventory what) {
+  CardMake cards;
+  for (const Card& card : what.cards) {
+    const Card* const before = cards.empty() ? nullptr : &card - 1;
+    cards.push_back({card, before && before->model == card.model &&
+                               static_cast<const CardTraits&>(*before) == card});
+  }
+  make = std::make_shared<const CardMake>(std::move(cards));
+  inventory = std::make_shared<const NodeInventory>(std::move(what));
 }
 
 std::optional<std::uint32_t> NodeState::card_index(std::string_view uuid) const {

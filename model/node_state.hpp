@@ -68,20 +68,32 @@ struct CardUse {
 };
 
 /// Never negative, however much is granted.
-[[nodiscard]] inline Mebibytes free_memory(const Card& card, const CardUse& use) {
+[[nodiscard]] inline Mebibytes free_memory(const CardTraits& card, const CardUse& use) {
   return std::max(card.memory - use.memory, Mebibytes{});
 }
-[[nodiscard]] inline MilliGpu free_compute(const Card& card, const CardUse& use) {
+[[nodiscard]] inline MilliGpu free_compute(const CardTraits& card, const CardUse& use) {
   return std::max(card.compute - use.compute, MilliGpu{});
 }
 
 /// More is granted of the card than it has.
-[[nodiscard]] inline bool over_granted(const Card& card, const CardUse& use) {
+[[nodiscard]] inline bool over_granted(const CardTraits& card, const CardUse& use) {
   return use.memory > card.memory || use.compute > card.compute;
 }
 
 /// Adds (sign = 1) or takes away (sign = -1) one container's part of a card.
-void charge(CardUse& use, Mebibytes memory, MilliGpu compute, Isolation mode, int sign = 1);
+inline void charge(CardUse& use, Mebibytes memory, MilliGpu compute, Isolation mode, int sign = 1) {
+  use.memory += Mebibytes(sign * memory.count());
+  use.compute += MilliGpu(sign * compute.count());
+  use.sharers[static_cast<std::size_t>(mode)] += sign;
+}
+
+/// What decides whether something fits on a node's cards. Nodes of one make share it, so that a
+/// look at thousands of nodes finds it in the processor's cache.
+struct MadeCard : CardTraits {
+  bool as_before = false;  ///< model and traits of the card before it
+  friend bool operator==(const MadeCard&, const MadeCard&) = default;
+};
+using CardMake = std::vector<MadeCard>;
 
 /// One node of the books at one moment. Immutable once published.
 struct NodeState {
@@ -89,12 +101,18 @@ struct NodeState {
   std::uint64_t version = 0;  ///< grows with every change of any node; equal = unchanged
   bool present = false;       ///< false: pods hold something here but the Node object is gone
   std::shared_ptr<const NodeInventory> inventory;  ///< never null; empty while not present
+  std::shared_ptr<const CardMake> make;            ///< never null; of inventory->cards
   std::vector<CardUse> use;                        ///< one per inventory->cards
   Footprint requested;                             ///< of all holdings
   int stray_grants = 0;              ///< granted cards that the inventory does not list
   std::vector<HoldingPtr> holdings;  ///< by pod UID
 
+  /// Sets inventory and make, and nothing else.
+  void equip(NodeInventory what);
+
   [[nodiscard]] const std::vector<Card>& cards() const { return inventory->cards; }
+  /// The same cards; enough to tell what fits.
+  [[nodiscard]] const CardMake& traits() const { return *make; }
   /// @returns nothing if the node does not list the card
   [[nodiscard]] std::optional<std::uint32_t> card_index(std::string_view uuid) const;
   [[nodiscard]] MilliCpu free_cpu() const {

@@ -14,7 +14,7 @@ struct Option {
   std::uint32_t card;
   Slice slice;
 };
-using Options = std::vector<Option>;
+using Options = boost::container::small_vector<Option, 8>;
 
 struct Candidate {
   const Option* option;
@@ -25,23 +25,24 @@ using Candidates = boost::container::small_vector<Candidate, 16>;
 Options options_of(const GpuRequest& request, const ContainerRequest& container,
                    const NodeState& node) {
   Options options;
-  for (std::uint32_t i = 0; i < node.use.size(); ++i) {
-    const Card& card = node.cards()[i];
-    const Slice slice = slice_of(container.share, card);
-    if (!card_misfit(request, slice, card, node.use[i])) options.push_back({i, slice});
+  const CardMake& cards = node.traits();
+  Slice slice;
+  for (std::uint32_t i = 0; i < cards.size(); ++i) {
+    // Most nodes have cards of one size.
+    if (!cards[i].as_before) slice = slice_of(container.share, cards[i]);
+    if (!card_misfit(request, slice, node, i)) options.push_back({i, slice});
   }
   return options;
 }
 
-void most_preferred_first(Candidates& candidates) {
-  std::stable_sort(
-      candidates.begin(), candidates.end(),
-      [](const Candidate& a, const Candidate& b) { return a.preference > b.preference; });
+/// On a tie the lowest card, which candidates come in the order of.
+bool more_preferred(const Candidate& a, const Candidate& b) {
+  return std::tuple(-a.preference, a.option) < std::tuple(-b.preference, b.option);
 }
 
 /// How much of a card the slice takes, in thousandths of whatever it takes most of.
 std::int64_t dominant_share(const Option& option, const NodeState& node) {
-  const std::int64_t memory = std::max(node.cards()[option.card].memory.count(), std::int64_t{1});
+  const std::int64_t memory = std::max(node.traits()[option.card].memory.count(), std::int64_t{1});
   return std::max(1000 * option.slice.memory.count() / memory, option.slice.compute.count());
 }
 
@@ -100,10 +101,10 @@ class Search {
     for (const Option& option : options_[index]) {
       ++steps_;
       const CardUse& use = use_[option.card];
-      if (room_misfit(option.slice, request_.isolation, node_.cards()[option.card], use)) continue;
+      if (room_misfit(option.slice, request_.isolation, node_.traits()[option.card], use)) continue;
       fitting.push_back({&option, preference_(option.slice, option.card, use)});
     }
-    most_preferred_first(fitting);
+    std::sort(fitting.begin(), fitting.end(), more_preferred);
     return fitting;
   }
 
@@ -152,21 +153,58 @@ class Search {
   int steps_ = 0;
 };
 
-/// One container: its cards do not compete with each other, so the best ones are the answer.
+/// The most preferred cards so far, on a tie those that came first.
+class BestCards {
+ public:
+  explicit BestCards(std::size_t wanted) : wanted_(wanted) {}
+
+  void offer(std::uint32_t card, std::int64_t preference) {
+    if (best_.size() == wanted_) {
+      if (preference <= best_.back().preference) return;
+      best_.pop_back();
+    }
+    auto at = best_.end();
+    while (at != best_.begin() && preference > std::prev(at)->preference) --at;
+    best_.insert(at, {card, preference});
+  }
+  [[nodiscard]] std::optional<Placement> cards() const {
+    if (best_.size() < wanted_) return std::nullopt;
+    Placement placement;
+    for (const Entry& entry : best_) placement.push_back(entry.card);
+    return placement;
+  }
+
+ private:
+  struct Entry {
+    std::uint32_t card;
+    std::int64_t preference;
+  };
+  const std::size_t wanted_;
+  boost::container::small_vector<Entry, 8> best_;
+};
+
+/// One container: its cards do not compete with each other, so the best ones are the answer. This
+/// is asked for thousands of nodes at a time, so what a card shares with the one before it is
+/// worked out once: most nodes have cards of one kind, and several of them idle or full.
 std::optional<Placement> place_one(const GpuRequest& request, const NodeState& node,
                                    const CardPreference& preference) {
   const ContainerRequest& container = request.containers.front();
-  const auto count = static_cast<std::size_t>(container.count);
-  const Options options = options_of(request, container, node);
-  if (options.size() < count) return std::nullopt;
-  Candidates fitting;
-  for (const Option& option : options) {
-    fitting.push_back({&option, preference(option.slice, option.card, node.use[option.card])});
+  const CardMake& cards = node.traits();
+  BestCards best(static_cast<std::size_t>(container.count));
+  Slice slice;
+  bool fits = false;
+  std::int64_t wish = 0;
+  for (std::uint32_t i = 0; i < cards.size(); ++i) {
+    if (!cards[i].as_before) slice = slice_of(container.share, cards[i]);
+    const bool twin = cards[i].as_before && node.use[i] == node.use[i - 1] &&
+                      request.card_ids.empty() && !slice.whole;
+    if (!twin) {
+      fits = !card_misfit(request, slice, node, i);
+      if (fits) wish = preference(slice, i, node.use[i]);
+    }
+    if (fits) best.offer(i, wish);
   }
-  most_preferred_first(fitting);
-  Placement placement;
-  for (std::size_t i = 0; i < count; ++i) placement.push_back(fitting[i].option->card);
-  return placement;
+  return best.cards();
 }
 
 /// Calls visit(container, slice, card) for every card of a placement.

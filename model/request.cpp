@@ -29,7 +29,7 @@ bool glob_matches(std::string_view glob, std::string_view text) {
   return glob.find_first_not_of('*', g) == std::string_view::npos;
 }
 
-Slice whole_card(const Card& card) {
+Slice whole_card(const CardTraits& card) {
   return {.memory = card.memory,
           .compute = card.compute,
           .memory_limit = card.memory,
@@ -37,7 +37,7 @@ Slice whole_card(const Card& card) {
           .whole = true};
 }
 
-MilliGpu proportional_compute(Mebibytes memory, const Card& card) {
+MilliGpu proportional_compute(Mebibytes memory, const CardTraits& card) {
   if (card.memory <= Mebibytes{}) return card.compute;
   return MilliGpu(kWholeGpu.count() * memory.count() / card.memory.count());
 }
@@ -83,7 +83,7 @@ bool globs_match(const std::vector<std::string>& globs, std::string_view text) {
   return wanted && (included || !any_include);
 }
 
-Slice slice_of(const Share& share, const Card& card) {
+Slice slice_of(const Share& share, const CardTraits& card) {
   if (share.form == ShareForm::kWhole) return whole_card(card);
   Slice slice;
   if (share.form == ShareForm::kFraction) {

@@ -129,6 +129,6 @@ struct Slice {
 ///
 /// A limit that is not written is the share itself, except for best effort (compute 0), which is
 /// limited by the card only.
-[[nodiscard]] Slice slice_of(const Share& share, const Card& card);
+[[nodiscard]] Slice slice_of(const Share& share, const CardTraits& card);
 
 }  // namespace tangram::model

@@ -15,10 +15,9 @@ std::vector<const NodeState*> ClusterSnapshot::sorted_nodes() const {
 
 NodeState NodeTable::checkout(std::string_view name) const {
   if (const NodeState* known = find(name)) return *known;
-  static const auto kNothing = std::make_shared<const NodeInventory>();
   NodeState node;
+  node.equip({});
   node.name = name;
-  node.inventory = kNothing;
   return node;
 }
 
@@ -45,7 +44,18 @@ void NodeTable::put(NodeState node) {
     names_changed_ = true;
   }
   node.version = ++version_;
+  node.make = shared(std::move(node.make));
   slot(index) = std::make_shared<const NodeState>(std::move(node));
+}
+
+NodeTable::MakePtr NodeTable::shared(MakePtr make) {
+  const auto known = std::find_if(makes_.begin(), makes_.end(), [&](const MakePtr& other) {
+    return other == make || (other && *other == *make);
+  });
+  if (known != makes_.end()) return *known;
+  makes_[next_make_] = make;
+  next_make_ = (next_make_ + 1) % makes_.size();
+  return make;
 }
 
 void NodeTable::erase(const std::string& name) {

@@ -2,6 +2,7 @@
 
 #include "model/node_state.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -61,6 +62,7 @@ class ClusterSnapshot {
   /// The same, faster where the guess is right: kube-scheduler names nodes in an order that hardly
   /// changes, which is mostly that of the table.
   [[nodiscard]] std::optional<Found> lookup(std::string_view name, NodeIndex guess) const {
+    fetch_ahead(guess);
     const NodeState* node = at(guess);
     return node != nullptr && node->name == name ? present_at(guess) : lookup(name);
   }
@@ -70,6 +72,15 @@ class ClusterSnapshot {
     if (index / kNodesPerRun >= runs_.size()) return nullptr;
     return (*runs_[index / kNodesPerRun])[index % kNodesPerRun].get();
   }
+
+  /// The same, to keep beyond the snapshot.
+  [[nodiscard]] NodePtr share(NodeIndex index) const {
+    return index < slots() ? (*runs_[index / kNodesPerRun])[index % kNodesPerRun] : nullptr;
+  }
+  /// Every index lies below.
+  [[nodiscard]] std::size_t slots() const { return runs_.size() * kNodesPerRun; }
+  /// Also nodes that are gone but still hold pods.
+  [[nodiscard]] bool knows(std::string_view name) const { return names_->contains(name); }
 
   /// Every node, also those that are gone but still hold pods. In no particular order.
   template <class Visit>
@@ -93,6 +104,25 @@ class ClusterSnapshot {
     return Found{index, node};
   }
 
+  /// Whoever walks over thousands of nodes would wait for the memory of each one: first for the
+  /// node, then for the use of its cards.
+  void fetch_ahead(NodeIndex index) const {
+    constexpr NodeIndex kSoon = 4;
+    constexpr NodeIndex kLater = 8;
+    if (const NodeState* node = at(index + kLater)) fetch(node, sizeof *node);
+    if (const NodeState* node = at(index + kSoon)) {
+      fetch(node->use.data(), node->use.size() * sizeof(CardUse));
+    }
+  }
+  static void fetch(const void* from, std::size_t bytes) {
+    constexpr std::size_t kLine = 64;
+    constexpr std::size_t kMost = 8 * kLine;  // more would push out what was fetched before
+    const char* line = static_cast<const char*>(from);
+    for (std::size_t at = 0; at < std::min(bytes, kMost); at += kLine) {
+      __builtin_prefetch(line + at);
+    }
+  }
+
   std::uint64_t version_ = 0;
   std::shared_ptr<const NodeNames> names_;
   std::vector<std::shared_ptr<const NodeRun>> runs_;
@@ -112,11 +142,17 @@ class NodeTable {
   [[nodiscard]] std::shared_ptr<const ClusterSnapshot> publish();
 
  private:
+  using MakePtr = std::shared_ptr<const CardMake>;
+
+  /// An equal one that was put lately, or else this one.
+  MakePtr shared(MakePtr make);
   void erase(const std::string& name);
   NodePtr& slot(NodeIndex index);
 
   std::uint64_t version_ = 0;
   NodeNames names_;
+  std::array<MakePtr, 16> makes_;  ///< the latest ones; clusters have few, and any number is right
+  std::size_t next_make_ = 0;
   std::vector<NodeIndex> unused_;  ///< indices of nodes that left
   NodeIndex next_ = 0;
   struct Run {

@@ -58,7 +58,10 @@ void add_trust(CLI::App& cli, Settings& settings) {
              "--grant-keys", settings.grant_keys,
              "Public keys of the extender, in PEM: a file, or a folder of files; read again "
              "when they change (docs/signing.md)")
-          ->envname("TANGRAM_NODE_GRANT_KEYS");
+          ->envname("TANGRAM_NODE_GRANT_KEYS")
+          ->check([](const std::string& path) -> std::string {
+            return path.empty() ? "is empty; write where the public keys lie, or leave it out" : "";
+          });
   cli.add_flag("--require-signed-grants", settings.require_signed_grants,
                "Start no container whose grant none of those keys signed. Not so by default: first "
                "somebody has to make a key, and the extender has to sign")

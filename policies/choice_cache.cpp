@@ -3,8 +3,30 @@
 #include <boost/container_hash/hash.hpp>
 
 #include <algorithm>
+#include <limits>
 
 namespace tangram::policies {
+
+namespace {
+
+/// Scores are far from the ends of their range: they are millionths of cards.
+constexpr std::int64_t kMisfitWords = std::numeric_limits<std::int64_t>::min();
+
+std::int64_t word_of(const Verdict& verdict) {
+  return verdict.fits() ? verdict.score : kMisfitWords + static_cast<std::int64_t>(*verdict.misfit);
+}
+
+}  // namespace
+
+ChoiceCache::Answer::Answer(std::uint64_t version, const Verdict& verdict)
+    : version_(version), word_(word_of(verdict)) {}
+
+Verdict ChoiceCache::Answer::verdict() const {
+  if (word_ >= kMisfitWords + static_cast<std::int64_t>(model::kMisfits)) {
+    return {.score = word_, .misfit = {}};
+  }
+  return {.score = 0, .misfit = static_cast<model::Misfit>(word_ - kMisfitWords)};
+}
 
 Verdict ChoiceCache::judge(const Policy& policy, const model::PodDemand& demand,
                            const model::NodeState& node) {
@@ -17,11 +39,10 @@ Verdict ChoiceCache::Pass::judge(model::NodeIndex index, const model::NodeState&
   std::vector<Answer>& answers = shape_->answers;
   if (index >= answers.size()) answers.resize(std::size_t{index} + 1);
   Answer& answer = answers[index];
-  if (answer.version != node.version || node.version == 0) {
-    answer.verdict = ChoiceCache::judge(policy_, demand_, node);
-    answer.version = node.version;
+  if (!answer.is_of(node.version) || node.version == 0) {
+    answer = {node.version, ChoiceCache::judge(policy_, demand_, node)};
   }
-  return answer.verdict;
+  return answer.verdict();
 }
 
 ChoiceCache::Pass ChoiceCache::open(const Policy& policy, const model::PodDemand& demand) {

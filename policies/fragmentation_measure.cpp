@@ -25,8 +25,8 @@ bool same_sort(const model::Card& a, const model::Card& b) {
 
 MilliGpu idle_compute(const model::NodeState& node) {
   MilliGpu idle;
-  for (std::size_t i = 0; i < node.cards().size(); ++i) {
-    const model::Card& card = node.cards()[i];
+  for (std::size_t i = 0; i < node.traits().size(); ++i) {
+    const model::CardTraits& card = node.traits()[i];
     if (card.available()) idle += model::free_compute(card, node.use[i]);
   }
   return idle;

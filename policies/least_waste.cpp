@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
 
 namespace tangram::policies {
 
@@ -17,15 +18,66 @@ constexpr std::int64_t kPerMilli = kFull / 1000;
 /// What a node that is all idle costs beside a full one: a tenth of a thousandth of a card.
 constexpr std::int64_t kIdleTie = 100;
 
-/// Free compute less free memory, in thousandths of the card.
-std::int64_t imbalance(const model::Card& card, const model::CardUse& use) {
+/// What is free of a card, in thousandths of it.
+struct FreeShares {
+  std::int64_t compute;
+  std::int64_t memory;  ///< rounded down
+};
+
+FreeShares free_shares(const model::CardTraits& card, const model::CardUse& use) {
   const std::int64_t memory = std::max<std::int64_t>(card.memory.count(), 1);
-  // Fractions round their memory down by less than a MiB each: no imbalance.
-  const std::int64_t slack = (1000 * use.sharer_count() + memory - 1) / memory;
-  const std::int64_t apart = std::abs(model::free_compute(card, use).count() -
-                                      1000 * model::free_memory(card, use).count() / memory);
-  return apart <= slack ? 0 : apart;
+  return {.compute = model::free_compute(card, use).count(),
+          .memory = 1000 * model::free_memory(card, use).count() / memory};
 }
+
+/// The smaller of the two; nothing if the card takes no more sharers.
+std::int64_t room_of(const model::CardTraits& card, const model::CardUse& use,
+                     const FreeShares& free) {
+  return use.sharer_count() >= card.max_sharers ? 0 : std::min(free.compute, free.memory);
+}
+
+std::int64_t imbalance(const model::CardTraits& card, const model::CardUse& use,
+                       const FreeShares& free) {
+  const std::int64_t apart = std::abs(free.compute - free.memory);
+  // Fractions round their memory down by less than a MiB each: no imbalance.
+  const std::int64_t memory = std::max<std::int64_t>(card.memory.count(), 1);
+  const bool by_rounding = (apart - 1) * memory < 1000 * use.sharer_count();
+  return by_rounding ? 0 : apart;
+}
+
+/// What of a card is lost by what is put there, of one pod.
+class CardWaste {
+ public:
+  CardWaste(const Prices& prices, const WasteWeights& weights, model::Isolation mode)
+      : prices_(prices), weights_(weights), mode_(mode) {}
+
+  std::int64_t operator()(const model::CardTraits& card, const model::CardUse& before,
+                          const model::Slice& slice) {
+    // A whole card is asked for as such: there is no rest, and no other card would do better.
+    if (slice.whole) return 0;
+    if (card.memory != memory_) {
+      rests_ = prices_.rests_on(card.memory);
+      memory_ = card.memory;
+    }
+    model::CardUse after = before;
+    model::charge(after, slice.memory, slice.compute, mode_);
+    const FreeShares free = free_shares(card, before);
+    const FreeShares left = free_shares(card, after);
+    const std::int64_t room = room_of(card, before, free);
+    const std::int64_t cut =
+        rest_value(rests_, room) - rest_value(rests_, room_of(card, after, left));
+    const std::int64_t unbalanced =
+        (imbalance(card, after, left) - imbalance(card, before, free)) * kPerMilli / 2;
+    return (weights_.cutting * cut + weights_.balance * unbalanced) / 100 + room;
+  }
+
+ private:
+  const Prices& prices_;
+  const WasteWeights& weights_;
+  const model::Isolation mode_;
+  Mebibytes memory_{-1};
+  const Prices::CardRests* rests_ = nullptr;  ///< of cards with memory_
+};
 
 /// Calls visit(slice, card) for every card of a placement.
 template <class Visit>
@@ -35,26 +87,12 @@ void for_each_slice(const model::PodDemand& demand, const model::NodeState& node
   for (const model::ContainerRequest& container : demand.gpu.containers) {
     for (int i = 0; i < container.count; ++i) {
       const std::uint32_t card = placement[next++];
-      visit(slice_of(container.share, node.cards()[card]), card);
+      visit(slice_of(container.share, node.traits()[card]), card);
     }
   }
 }
 
 }  // namespace
-
-std::int64_t LeastWaste::card_waste(const model::Card& card, const model::CardUse& before,
-                                    const model::Slice& slice, model::Isolation mode) const {
-  const std::int64_t room = room_of(card, before);
-  // A whole card is asked for as such: there is no rest, and no other card would do better.
-  if (slice.whole) return 0;
-  model::CardUse after = before;
-  model::charge(after, slice.memory, slice.compute, mode);
-  const std::int64_t cut =
-      prices_->rest_value(card, room) - prices_->rest_value(card, room_of(card, after));
-  const std::int64_t unbalanced =
-      (imbalance(card, after) - imbalance(card, before)) * kPerMilli / 2;
-  return (weights_.cutting * cut + weights_.balance * unbalanced) / 100 + room;
-}
 
 std::int64_t LeastWaste::cpu_deficit(std::int64_t idle_milli, MilliCpu free_cpu) const {
   if (prices_->cpu_per_card == 0) return 0;
@@ -65,12 +103,12 @@ std::int64_t LeastWaste::cpu_deficit(std::int64_t idle_milli, MilliCpu free_cpu)
 std::optional<Choice> LeastWaste::choose(const model::PodDemand& demand,
                                          const model::NodeState& node) const {
   const NearbyCards nearby(demand.gpu, node);
-  const auto placement =
-      model::place(demand.gpu, node,
-                   [&](const model::Slice& slice, std::uint32_t card, const model::CardUse& use) {
-                     return nearby.preference(card) -
-                            card_waste(node.cards()[card], use, slice, demand.gpu.isolation);
-                   });
+  CardWaste card_waste(*prices_, weights_, demand.gpu.isolation);
+  auto preference = [&](const model::Slice& slice, std::uint32_t card, const model::CardUse& use) {
+    return nearby.preference(card) - card_waste(node.traits()[card], use, slice);
+  };
+  // By reference: a copy of what it captures would have to be allocated, for every node.
+  auto placement = model::place(demand.gpu, node, std::ref(preference));
   if (!placement) return std::nullopt;
 
   std::int64_t waste = 0;
@@ -78,8 +116,8 @@ std::optional<Choice> LeastWaste::choose(const model::PodDemand& demand,
   std::int64_t compute = 0;  // milli
   for_each_slice(demand, node, *placement, [&](const model::Slice& slice, std::uint32_t card) {
     // Containers that share a card each count from what stands there now: a close estimate.
-    waste += card_waste(node.cards()[card], node.use[card], slice, demand.gpu.isolation);
-    taken += size_on(slice, node.cards()[card]);
+    waste += card_waste(node.traits()[card], node.use[card], slice);
+    taken += size_on(slice, node.traits()[card]);
     compute += slice.compute.count();
   });
 
@@ -91,13 +129,13 @@ std::optional<Choice> LeastWaste::choose(const model::PodDemand& demand,
   waste += weights_.cpu_deficit * deficit / 100;
   // Thousandths of a card times thousandths are millionths.
   waste += weights_.scarcity * prices_->pressure_on(*node.inventory) * taken / 100;
-  const auto cards = static_cast<std::int64_t>(node.cards().size());
+  const auto cards = static_cast<std::int64_t>(node.traits().size());
   const bool opens = cards > 1 && !placement->empty() &&
                      std::all_of(node.use.begin(), node.use.end(),
                                  [](const model::CardUse& use) { return use.idle(); });
   if (opens) waste += weights_.opening * prices_->opening / 100;
   waste += cards == 0 ? 0 : kIdleTie * idle_after / (1000 * cards);
-  return Choice{.score = -waste, .placement = *placement};
+  return Choice{.score = -waste, .placement = *std::move(placement)};
 }
 
 }  // namespace tangram::policies

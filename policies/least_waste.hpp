@@ -45,8 +45,6 @@ class LeastWaste final : public Policy {
                                              const model::NodeState& node) const override;
 
  private:
-  [[nodiscard]] std::int64_t card_waste(const model::Card& card, const model::CardUse& before,
-                                        const model::Slice& slice, model::Isolation mode) const;
   [[nodiscard]] std::int64_t cpu_deficit(std::int64_t idle_milli, MilliCpu free_cpu) const;
 
   std::shared_ptr<const Prices> prices_;

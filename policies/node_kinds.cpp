@@ -58,6 +58,7 @@ model::NodeState emptied(const model::NodeState& node) {
   empty.name = node.name;
   empty.present = true;
   empty.inventory = node.inventory;
+  empty.make = node.make;
   empty.use.resize(node.cards().size());
   return empty;
 }

@@ -121,13 +121,13 @@ bool near(std::int64_t a, std::int64_t b, std::int64_t tolerance) {
 
 }  // namespace
 
-std::int64_t Prices::rest_value(const model::Card& card, std::int64_t room) const {
-  if (rests.empty()) return kFull / 1000 * room;
+const Prices::CardRests* Prices::rests_on(Mebibytes card_memory) const {
+  if (rests.empty()) return nullptr;
   auto own = std::lower_bound(
-      rests.begin(), rests.end(), card.memory.count(),
+      rests.begin(), rests.end(), card_memory.count(),
       [](const CardRests& known, std::int64_t memory) { return known.card_memory < memory; });
   if (own == rests.end()) --own;
-  return own->values[static_cast<std::size_t>(room)];
+  return &*own;
 }
 
 std::int64_t Prices::pressure_on(const model::NodeInventory& inventory) const {

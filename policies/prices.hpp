@@ -2,6 +2,7 @@
 
 #include "model/snapshot.hpp"
 #include "policies/cutting_stock.hpp"
+#include "policies/fill.hpp"
 #include "policies/node_kinds.hpp"
 #include "policies/workload.hpp"
 
@@ -32,14 +33,21 @@ struct Prices {
   std::vector<CardRests> rests;     ///< by memory, ascending; empty = a rest is worth its size
   std::vector<KindPressure> kinds;  ///< empty = no demand is restricted
 
-  /// By the rests of the card's memory size, else of the next larger one that is known.
-  /// @param room  thousandths of the card, 0..1000 @returns 0..kFull
-  [[nodiscard]] std::int64_t rest_value(const model::Card& card, std::int64_t room) const;
+  /// Of cards with this memory, else of the next larger ones that are known.
+  /// @returns null if a rest is worth its size
+  [[nodiscard]] const CardRests* rests_on(Mebibytes card_memory) const;
   /// Thousandths; 0 for a kind that is not known.
   [[nodiscard]] std::int64_t pressure_on(const model::NodeInventory& inventory) const;
 
   friend bool operator==(const Prices&, const Prices&) = default;
 };
+
+/// @param rests  as of Prices::rests_on()
+/// @param room   thousandths of the card, 0..1000
+/// @returns 0..kFull
+[[nodiscard]] inline std::int64_t rest_value(const Prices::CardRests* rests, std::int64_t room) {
+  return rests == nullptr ? kFull / 1000 * room : rests->values[static_cast<std::size_t>(room)];
+}
 
 /// More memory sizes of cards are not told apart; a cluster has a handful.
 inline constexpr std::size_t kMostCardSizes = 16;

@@ -102,6 +102,7 @@ class MapPainter {
         for (const ShareView& share : card.shares) milli[share.ns] += share.milli;
       }
     }
+    if (milli.empty()) return "";
     std::string text = look_.colour ? "upper half memory, lower half compute; " : "";
     text += "cards held by";
     for (const auto& [ns, held] : milli) {

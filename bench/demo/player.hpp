@@ -58,6 +58,8 @@ class Player {
   };
 
   [[nodiscard]] bool done() const { return counts_.arrived >= plan_.pods + initial_; }
+  /// So many more pods arrive than planned.
+  void go_on(std::size_t pods) { plan_.pods += pods; }
   /// One round. @returns the stories of the round, or why nothing can go on
   Result<std::vector<Story>> play_round();
 

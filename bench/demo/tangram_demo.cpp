@@ -4,6 +4,7 @@
 #include "base/file.hpp"
 #include "base/signals.hpp"
 #include "bench/demo/card_map.hpp"
+#include "bench/demo/crowd.hpp"
 #include "bench/demo/packing_table.hpp"
 #include "bench/demo/player.hpp"
 #include "bench/demo/report.hpp"
@@ -38,13 +39,17 @@ struct Options {
   std::string policy = "fragmentation";
   std::size_t pods = 360;
   std::uint64_t seed = 1;
+  std::size_t nodes = 0;  ///< of a crowd; 0 = the cluster of the file is played
   bool quick = false;
   bool serve = false;
+  bool live = false;
 };
 
-bool interrupted(const sigset_t& signals) {
-  const timespec now{};
-  return sigtimedwait(&signals, nullptr, &now) > 0;
+bool interrupted(const sigset_t& signals, std::chrono::milliseconds within = {}) {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(within);
+  const std::chrono::nanoseconds rest = within - seconds;
+  const timespec wait{.tv_sec = seconds.count(), .tv_nsec = rest.count()};
+  return sigtimedwait(&signals, nullptr, &wait) > 0;
 }
 
 Result<config::Config> configuration(const Options& options) {
@@ -54,16 +59,16 @@ Result<config::Config> configuration(const Options& options) {
        "server.listen=" + options.listen, "scheduler.policy=" + options.policy});
 }
 
-Result<void> wait_until_ready(ExtenderClient& extender) {
-  constexpr auto kPatience = std::chrono::seconds(10);
-  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+Result<void> wait_until_ready(ExtenderClient& extender, std::chrono::seconds patience) {
+  const auto deadline = std::chrono::steady_clock::now() + patience;
   while (std::chrono::steady_clock::now() < deadline) {
     const auto page = extender.get("/readyz");
     if (!page) return page.error();
     if (page->status == 200) return {};
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
-  return fail(Errc::kTimeout, "the extender is not ready after 10 s; GET /readyz says why");
+  return fail(Errc::kTimeout, "the extender is not ready after " +
+                                  std::to_string(patience.count()) + " s; GET /readyz says why");
 }
 
 Result<ClusterView> read_cluster(ExtenderClient& extender) {
@@ -143,13 +148,29 @@ struct Stage {
   const sigset_t& signals;
 };
 
+std::string page_line(const Look& look, const std::string& address) {
+  return "the packing page: " + paint(look, kBold, "http://" + address + "/") + "\n";
+}
+
+/// Further rounds, slow enough to watch, until the user wants to stop.
+Result<void> go_on(Player& player, ExtenderClient& extender, const Stage& stage) {
+  constexpr auto kPace = std::chrono::milliseconds(1'000);
+  while (!interrupted(stage.signals, kPace)) {
+    player.go_on(Player::Plan().per_round);
+    if (const auto played = player.play_round(); !played) return played.error();
+    if (auto compared = compare(player, extender); !compared) return compared.error();
+  }
+  return {};
+}
+
 Result<int> perform(const Stage& stage, kube::KubeApi& api, extender::App& app,
                     const std::vector<PodKind>& kinds, const config::Endpoint& listen) {
+  constexpr auto kPatience = std::chrono::seconds(10);
   const config::Endpoint endpoint{listen.address, app.port()};
   const std::string address = config::to_string(endpoint);
   auto extender = ExtenderClient::connect(listen.address, app.port());
   if (!extender) return extender.error();
-  if (auto ready = wait_until_ready(*extender); !ready) return ready.error();
+  if (auto ready = wait_until_ready(*extender, kPatience); !ready) return ready.error();
   const auto cluster = read_cluster(*extender);
   if (!cluster) return cluster.error();
   auto player = Player::create({.api = api, .extender = *extender, .kinds = kinds},
@@ -157,6 +178,7 @@ Result<int> perform(const Stage& stage, kube::KubeApi& api, extender::App& app,
   if (!player) return player.error();
   std::cout << draw_cluster_line(stage.look, *cluster) << "extender on http://" << address
             << ", policy " << stage.options.policy << ", seed " << stage.options.seed << "\n"
+            << page_line(stage.look, address)
             << heading(stage.look, "each kind's first pod: tangram.dev/gpu-… → where");
   const auto played = play(*player, *extender, stage.look, stage.signals);
   if (!played) return played.error();
@@ -164,19 +186,52 @@ Result<int> perform(const Stage& stage, kube::KubeApi& api, extender::App& app,
   if (auto reported = report(*player, *extender, stage.look, address); !reported) {
     return reported.error();
   }
-  if (stage.options.serve) {
-    std::cout << "\nserving http://" << address << " until Ctrl-C\n" << std::flush;
+  if (stage.options.live) {
+    std::cout << "\n"
+              << page_line(stage.look, address) << "pods come and go until Ctrl-C\n"
+              << std::flush;
+    if (auto gone_on = go_on(*player, *extender, stage); !gone_on) return gone_on.error();
+  } else if (stage.options.serve) {
+    std::cout << "\n" << page_line(stage.look, address) << "serving until Ctrl-C\n" << std::flush;
     int signal = 0;
     sigwait(&stage.signals, &signal);
   } else {
-    std::cout << paint(stage.look, kDim, "(these answer while it runs: add --serve)") << "\n";
+    std::cout << paint(stage.look, kDim, "(these answer while it runs: add --serve, or --live)")
+              << "\n";
   }
   return player->audit().broken().empty() ? 0 : kBroken;
+}
+
+/// A large cluster to look at, which nobody plays.
+Result<int> show_crowd(const Stage& stage, const config::Config& config) {
+  constexpr auto kPace = std::chrono::milliseconds(500);
+  constexpr std::size_t kChangesPerThousandCards = 1;
+  constexpr auto kPatience = std::chrono::seconds(300);  // 100,000 pods on a machine that is busy
+  const SystemClock clock;
+  kube::LocalApi api(clock);
+  Crowd crowd(api, stage.options.nodes, stage.options.seed);
+  if (auto filled = crowd.fill(); !filled) return filled.error();
+  auto app = extender::App::create(config, {.api = api, .clock = clock});
+  if (!app) return app.error();
+  auto extender = ExtenderClient::connect(config.server.listen.address, (*app)->port());
+  if (!extender) return extender.error();
+  if (auto ready = wait_until_ready(*extender, kPatience); !ready) return ready.error();
+  const config::Endpoint endpoint{config.server.listen.address, (*app)->port()};
+  std::cout << stage.options.nodes << " nodes, " << crowd.cards() << " cards, " << crowd.pods()
+            << " pods that come and go until Ctrl-C\n"
+            << page_line(stage.look, config::to_string(endpoint)) << std::flush;
+  while (!interrupted(stage.signals, kPace)) {
+    const auto changes = 1 + crowd.cards() * kChangesPerThousandCards / 1'000;
+    if (auto changed = crowd.change(changes); !changed) return changed.error();
+  }
+  (*app)->stop();
+  return 0;
 }
 
 Result<int> run(const Stage& stage) {
   const auto config = configuration(stage.options);
   if (!config) return config.error();
+  if (stage.options.nodes > 0) return show_crowd(stage, *config);
   const auto cluster_text = read_file(stage.options.cluster_file);
   if (!cluster_text) return cluster_text.error();
   const auto workload_text = read_file(stage.options.workload_file);
@@ -199,6 +254,10 @@ Result<int> run(const Stage& stage) {
 
 void add_options(CLI::App& cli, Options& options) {
   cli.add_flag("--serve", options.serve, "Keep answering over HTTP at the end, until Ctrl-C");
+  cli.add_flag("--live", options.live, "Play on at the end, a round a second, until Ctrl-C");
+  cli.add_option("--nodes", options.nodes,
+                 "Play nothing; show a busy cluster of so many nodes of 8 cards, until Ctrl-C")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{10'000}));
   cli.add_flag("--quick", options.quick,
                "Only " + std::to_string(kQuickPods) + " pods; all checks all the same");
   cli.add_option("--pods", options.pods, "How many pods arrive")

@@ -22,6 +22,12 @@ constexpr std::string_view kBetween = "; ";
 constexpr std::size_t kMaxLabelValue = 63;  // Kubernetes' limit
 constexpr std::size_t kMaxReason = 1024;    // what the cards annotation takes
 
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  text.remove_prefix(std::min(text.size(), text.find_first_not_of(kBlanks)));
+  return text.substr(0, text.find_last_not_of(kBlanks) + 1);
+}
+
 std::string join(const std::set<std::string>& names) {
   std::string text;
   for (const std::string& name : names) text.append(text.empty() ? "" : ", ").append(name);
@@ -51,7 +57,10 @@ void apply_cordon(std::vector<model::Card>& cards, const OwnNode& node,
                   std::vector<Notice>& notices) {
   CardNames named = parse_card_names(node.cordon);
   for (model::Card& card : cards) {
-    if (named.include(card)) cordon(card, "by the node's annotation tangram.dev/cordon");
+    if (!named.include(card)) continue;
+    std::string why = "by the node's annotation tangram.dev/cordon";
+    if (const auto reason = named.reason_of(card); !reason.empty()) why.append(": ").append(reason);
+    cordon(card, why);
   }
   for (const model::Card& card : cards) {
     named.ids.erase(card.id);
@@ -166,18 +175,25 @@ bool CardNames::include(const model::Card& card) const {
   return all || ids.contains(card.id) || (!card.parent.empty() && ids.contains(card.parent));
 }
 
+std::string_view CardNames::reason_of(const model::Card& card) const {
+  auto found = reasons.find(card.id);
+  if (found == reasons.end()) found = reasons.find(card.parent);
+  return found == reasons.end() ? std::string_view() : found->second;
+}
+
 CardNames parse_card_names(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t\r\n";
   CardNames names;
   while (!text.empty()) {
-    std::string_view name = text.substr(0, text.find(','));
-    text.remove_prefix(std::min(text.size(), name.size() + 1));
-    name.remove_prefix(std::min(name.size(), name.find_first_not_of(kBlanks)));
-    name = name.substr(0, name.find_last_not_of(kBlanks) + 1);
+    const std::string_view item = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(text.size(), item.size() + 1));
+    const std::size_t sign = std::min(item.find('='), item.size());
+    const std::string_view name = trimmed(item.substr(0, sign));
+    const std::string_view reason = trimmed(item.substr(std::min(item.size(), sign + 1)));
     if (name == "all") {
       names.all = true;
     } else if (!name.empty()) {
       names.ids.emplace(name);
+      if (!reason.empty()) names.reasons.insert_or_assign(std::string(name), std::string(reason));
     }
   }
   return names;

@@ -5,6 +5,7 @@
 #include "node/pods/pod_requests.hpp"
 #include "node/publish/own_node.hpp"
 
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -14,13 +15,18 @@
 /// What must stand in the agent's own Node, and the writes that bring it there. Pure functions.
 namespace tangram::node {
 
-/// Cards as people list them: "GPU-5f2a,MIG-77c1", or "all". Blanks count for nothing.
+/// Cards as people list them: "GPU-5f2a,MIG-77c1", or "all". Blanks count for nothing. Behind a
+/// name may stand why: "GPU-5f2a=its fan is loud,MIG-77c1".
 struct CardNames {
   bool all = false;
   std::set<std::string, std::less<>> ids;
+  std::map<std::string, std::string, std::less<>> reasons =
+      {};  ///< of those of `ids` that have one
 
   /// Also true of a MIG instance whose physical card is named.
   [[nodiscard]] bool include(const model::Card& card) const;
+  /// Why the card, or its physical card, is named; "" if nobody says.
+  [[nodiscard]] std::string_view reason_of(const model::Card& card) const;
   friend bool operator==(const CardNames&, const CardNames&) = default;
 };
 [[nodiscard]] CardNames parse_card_names(std::string_view text);

@@ -44,6 +44,25 @@ TEST(JsonScanTest, CutsAnArrayIntoItsElements) {
   EXPECT_EQ(elements("null"), Parts{});
 }
 
+TEST(JsonScanTest, FindsTheFirstValueOfAPath) {
+  constexpr std::string_view kText =
+      R"( { "x" : [ {"a":1}, "}" ], "a" : { "b" : 7 , "c" : "d\"" }, "a" : 2, "e": {} } )";
+  EXPECT_EQ(find(kText, {"a", "b"}), "7");
+  EXPECT_EQ(find(kText, {"a", "c"}), R"("d\"")");
+  EXPECT_EQ(find(kText, {"a"}), R"({ "b" : 7 , "c" : "d\"" })");
+  EXPECT_EQ(find(kText, {"e"}), "{}");
+  EXPECT_EQ(find(R"({"a":1 what follows is not read)", {"a"}), "1");
+}
+
+TEST(JsonScanTest, FindsNothingWhereThereIsNothing) {
+  for (const char* text : {"", " ", "null", "[]", "{}", "{", "{\"a\"", "{\"a\":", "{\"b\":1}",
+                           "{\"b\":1,}", "{\"b\" 1,\"a\":2}", "{\"b\":1 \"a\":2}"}) {
+    EXPECT_EQ(find(text, {"a"}), "") << text;
+  }
+  EXPECT_EQ(find(R"({"a":[1]})", {"a", "b"}), "");
+  EXPECT_EQ(find(R"({"a":{"c":1}})", {"a", "b"}), "");
+}
+
 TEST(JsonScanTest, SaysWhenATextIsNotWhatItShouldBe) {
   for (const char* text :
        {"", "{", "}", "[]", "1", "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{,}", "{\"a\":1 \"b\":2}",

@@ -165,8 +165,25 @@ TEST_F(AppTest, ShowsTheClusterAndTheMetrics) {
   EXPECT_EQ(page.value("tangram_leader"), 1);
   const Exposition cards(caller.get("/metrics/cards").body);
   EXPECT_EQ(
-      cards.value("tangram_card_compute_granted_ratio{node=\"a\",uuid=\"a-0\",model=\"A100\"}"),
+      cards.value(
+          "tangram_card_compute_granted_ratio{node=\"a\",uuid=\"a-0\",model=\"A100\",card=\"0\"}"),
       0.25);
+}
+
+TEST_F(AppTest, CountsThePodsThatWaitByWhatItTold) {
+  const auto app = start_synced(cluster_);
+  const std::string uid = cluster_.add_pod("p", "0.5");
+  Caller caller(app->port());
+  const auto waiting = [&](const std::string& reason) {
+    return Exposition(caller.get("/metrics").body)
+        .value("tangram_waiting_pods{reason=\"" + reason + "\"}");
+  };
+  EXPECT_TRUE(eventually([&] { return waiting("not_asked") == 1; }));
+  (void)caller.post("/filter", R"({"Pod":)" + cluster_.read("p") + R"(,"NodeNames":["nowhere"]})");
+  EXPECT_EQ(waiting("no_such_card"), 1);
+  EXPECT_EQ(waiting("not_asked"), 0);
+  ASSERT_EQ(caller.bind("p", uid, "a"), "");
+  EXPECT_TRUE(eventually([&] { return waiting("no_such_card") == 0; }));
 }
 
 TEST_F(AppTest, TimesTheVerbs) {

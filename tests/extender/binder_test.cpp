@@ -458,6 +458,20 @@ TEST_F(BinderTest, ReleasesABoundPodThatVanishedBeforeTheWatchShowedIt) {
   EXPECT_EQ(rig_.used("a"), kNothing);
 }
 
+TEST_F(BinderTest, ReleasesAPodInDoubtThatEndedUnseen) {
+  const std::string uid = waiting_half("p");
+  rig_.api.will(binding_of("p"), Fault::Kind::kLoseBefore);
+  rig_.api.will_answer(read_of("p"), 503);
+  ASSERT_EQ(rig_.bind("p", uid, "a").outcome, BindOutcome::kUnknown);
+  rig_.sync();  // it is there, and waits
+  EXPECT_EQ(rig_.binder.settle_overdue(), 0U) << "the write may come through yet";
+  rig_.remove_pod("p");
+  rig_.sync();
+  EXPECT_EQ(rig_.used("a"), kHalf) << "a list may be older than the pod";
+  EXPECT_EQ(rig_.binder.settle_overdue(), 1U);
+  EXPECT_EQ(rig_.used("a"), kNothing);
+}
+
 TEST_F(BinderTest, LeavesPodsAloneThatTheWatchHasShown) {
   const std::string uid = waiting_half("p");
   ASSERT_EQ(rig_.bind("p", uid, "a").outcome, BindOutcome::kBound);

@@ -43,7 +43,7 @@ TEST_F(CardMetricsTest, ShowsWhatACardHasAndWhatIsGranted) {
   ledger_.observe(holding("u1", "n1", {granted("GPU-1", 4'096, 125)}));
   ledger_.observe(holding("u2", "n1", {granted("GPU-1", 1'024, 500)}));
   const Exposition all(page());
-  const std::string labels = "{node=\"n1\",uuid=\"GPU-1\",model=\"A100\"}";
+  const std::string labels = "{node=\"n1\",uuid=\"GPU-1\",model=\"A100\",card=\"0\"}";
   EXPECT_EQ(all.samples().at("tangram_card_memory_capacity_bytes" + labels), "85899345920");
   EXPECT_EQ(all.samples().at("tangram_card_memory_granted_bytes" + labels), "5368709120");
   EXPECT_EQ(all.samples().at("tangram_card_compute_capacity_ratio" + labels), "1.000");
@@ -59,8 +59,9 @@ TEST_F(CardMetricsTest, CountsAPodOnceHoweverManyContainersShareTheCard) {
   model::Holding two = holding("u1", "n1", {granted("GPU-1", 100, 100)});
   two.containers.push_back({.container = "second", .cards = {granted("GPU-1", 100, 100)}});
   ledger_.observe(two);
-  EXPECT_EQ(
-      Exposition(page()).value("tangram_card_pods{node=\"n1\",uuid=\"GPU-1\",model=\"A100\"}"), 1);
+  EXPECT_EQ(Exposition(page()).value(
+                "tangram_card_pods{node=\"n1\",uuid=\"GPU-1\",model=\"A100\",card=\"0\"}"),
+            1);
 }
 
 TEST_F(CardMetricsTest, ShowsAnOvergrantAsItIs) {
@@ -68,8 +69,8 @@ TEST_F(CardMetricsTest, ShowsAnOvergrantAsItIs) {
   for (const char* uid : {"u1", "u2"}) {
     ledger_.observe(holding(uid, "n1", {granted("GPU-1", 1, 1'000)}));
   }
-  EXPECT_EQ(Exposition(page()).value(
-                "tangram_card_compute_granted_ratio{node=\"n1\",uuid=\"GPU-1\",model=\"A100\"}"),
+  EXPECT_EQ(Exposition(page()).value("tangram_card_compute_granted_ratio{node=\"n1\",uuid=\"GPU-"
+                                     "1\",model=\"A100\",card=\"0\"}"),
             2);
 }
 
@@ -80,8 +81,10 @@ TEST_F(CardMetricsTest, ShowsSickAndCordonedCardsAsNotHealthy) {
   kept.cordoned = true;
   ledger_.put_node(inventory("n1", {sick, kept}));
   const Exposition all(page());
-  EXPECT_EQ(all.value("tangram_card_healthy{node=\"n1\",uuid=\"sick\",model=\"A100\"}"), 0);
-  EXPECT_EQ(all.value("tangram_card_healthy{node=\"n1\",uuid=\"kept\",model=\"A100\"}"), 0);
+  EXPECT_EQ(all.value("tangram_card_healthy{node=\"n1\",uuid=\"sick\",model=\"A100\",card=\"0\"}"),
+            0);
+  EXPECT_EQ(all.value("tangram_card_healthy{node=\"n1\",uuid=\"kept\",model=\"A100\",card=\"1\"}"),
+            0);
 }
 
 TEST_F(CardMetricsTest, IsAValidPageWithoutAnyNode) {
@@ -96,7 +99,7 @@ TEST_F(CardMetricsTest, EscapesLabels) {
   ledger_.put_node(inventory("n1", {card("GPU-1", "T4 \"16\nGB\"\\")}));
   const Exposition all(page());
   EXPECT_TRUE(all.samples().contains(
-      "tangram_card_pods{node=\"n1\",uuid=\"GPU-1\",model=\"T4 \\\"16\\nGB\\\"\\\\\"}"));
+      "tangram_card_pods{node=\"n1\",uuid=\"GPU-1\",model=\"T4 \\\"16\\nGB\\\"\\\\\",card=\"0\"}"));
 }
 
 TEST_F(CardMetricsTest, ComesInPiecesThatJoinToOnePage) {
@@ -120,7 +123,8 @@ TEST_F(CardMetricsTest, ShowsOneMomentThoughTheBooksGoOn) {
   while (metrics.next(text)) {}
   const Exposition all(text);
   EXPECT_EQ(all.samples().size(), 6U);
-  EXPECT_EQ(all.value("tangram_card_pods{node=\"n1\",uuid=\"GPU-1\",model=\"A100\"}"), 0);
+  EXPECT_EQ(all.value("tangram_card_pods{node=\"n1\",uuid=\"GPU-1\",model=\"A100\",card=\"0\"}"),
+            0);
 }
 
 }  // namespace

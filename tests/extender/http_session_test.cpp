@@ -26,7 +26,28 @@ struct ScriptCase {
   friend void PrintTo(const ScriptCase& c, std::ostream* out) { *out << c.name; }
 };
 
-/// Answers by path: "/stream" in pieces, "/later" from outside the handler, else as echo.
+/// Two pieces, the second one only after a wait.
+class News final : public BodyStream {
+ public:
+  explicit News(net::io_context& io) : io_(io) {}
+  Step take_or_wake(std::function<void()> wake) override {
+    if (told_ == 2) return {.piece = {}, .ended = true};
+    if (told_ == 1 && !waited_) {
+      waited_ = true;
+      net::post(io_, std::move(wake));
+      return {};
+    }
+    return {.piece = std::make_shared<const std::string>("news" + std::to_string(told_++))};
+  }
+
+ private:
+  net::io_context& io_;
+  int told_ = 0;
+  bool waited_ = false;
+};
+
+/// Answers by path: "/stream" in pieces, "/news" as they come, "/later" from outside the handler,
+/// else as echo.
 struct Answers {
   net::io_context& io;
 
@@ -38,6 +59,11 @@ struct Answers {
         out += "piece" + std::to_string(i);
         return ++i < 3;
       };
+      return responder.send(std::move(response));
+    }
+    if (request.path == "/news") {
+      HttpResponse response;
+      response.stream = std::make_shared<News>(io);
       return responder.send(std::move(response));
     }
     if (request.path != "/later") return echo(std::move(request), std::move(responder));
@@ -127,6 +153,12 @@ INSTANTIATE_TEST_SUITE_P(
          "GET /stream?gzip" + kHost + "Accept-Encoding: gzip\r\n\r\n",
          {"200 OK", "Content-Encoding: gzip", "\r\n0\r\n"}},
         {"OldStream", "GET /stream HTTP/1.0\r\n\r\n", {"200 OK", "piece0piece1piece2"}},
+        {"News",
+         "GET /news" + kHost + "\r\n",
+         {"200 OK", "chunked", "5\r\nnews0\r\n", "5\r\nnews1\r\n", "0\r\n"}},
+        {"OldNews", "GET /news HTTP/1.0\r\n\r\n", {"200 OK", "news0news1"}},
+        {"HeadOfNews", "HEAD /news" + kHost + "\r\n", {"200 OK", "chunked"}},
+        {"NewsThenMore", "GET /news" + kHost + "\r\nGET /c" + kHost + "\r\n", {"news1", "GET /c|"}},
         {"Head", "HEAD /a" + kHost + "\r\n", {"200 OK", "Content-Length: 8"}},
         {"Pipelined",
          "GET /later" + kHost + "\r\nGET /stream" + kHost + "\r\nGET /c" + kHost + "\r\n",

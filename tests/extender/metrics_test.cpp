@@ -98,12 +98,15 @@ TEST(MetricsTest, ShowsWhatTheGaugesSay) {
   gauges.nodes_watch_lag_seconds = 1.5;
   gauges.pods_watch_lag_seconds = 2.5;
   gauges.leader = true;
+  gauges.waiting = {{Wait::kRoom, 4}, {Wait::kOffered, 0}};
   const Exposition page(metrics.text(gauges));
   EXPECT_EQ(page.value("tangram_nodes"), 3);
   EXPECT_EQ(page.value("tangram_cards"), 24);
   EXPECT_EQ(page.value("tangram_bound_pods"), 7);
   EXPECT_EQ(page.value("tangram_pending_pods"), 5);
   EXPECT_EQ(page.value("tangram_assumed_pods"), 2);
+  EXPECT_EQ(page.value("tangram_waiting_pods{reason=\"room\"}"), 4);
+  EXPECT_EQ(page.value("tangram_waiting_pods{reason=\"offered\"}"), 0);
   EXPECT_EQ(page.value("tangram_fragmentation_ratio"), 0.25);
   EXPECT_EQ(page.value("tangram_stranded_memory_bytes"), 2'097'152);
   EXPECT_EQ(page.value("tangram_watch_lag_seconds{resource=\"nodes\"}"), 1.5);

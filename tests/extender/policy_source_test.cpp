@@ -133,6 +133,20 @@ TEST(PolicySourceTest, LearnsPricesFromTheClusterEvenForAFixedWorkload) {
   EXPECT_EQ(source.workload()->total, 0);
 }
 
+TEST(PolicySourceTest, LearnsFromAListOnceItHasEnded) {
+  PolicySource source{PolicySettings{}};
+  const auto first = source.workload();
+  source.listing(true);
+  for (int i = 0; i < 60; ++i) source.arrived(half());
+  EXPECT_EQ(source.workload(), first);
+  source.listing(false);
+  EXPECT_EQ(source.workload()->total, 60);
+  source.listing(true);
+  source.arrived(half());
+  source.listing(false);
+  EXPECT_EQ(source.workload()->total, 60) << "one more pod is no reason to learn anew";
+}
+
 TEST(PolicySourceTest, KeepsAFixedWorkload) {
   PolicySettings settings;
   settings.learn_workload = false;

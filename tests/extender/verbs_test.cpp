@@ -27,7 +27,9 @@ class VerbsTest : public ::testing::Test {
                   .budgets = [this] { return budgets_.all(); },
                   .not_ready = [this]() -> std::string_view {
                     return synced_ ? "" : "still reading the cluster; try again";
-                  }},
+                  },
+                  .told = [this](std::string_view uid,
+                                 Wait wait) { told_.emplace_back(uid, to_string(wait)); }},
                  {.short_list = short_list, .hold_ttl = hold_ttl_});
   }
   /// A pod that waits, known to the API server and the books. @returns its UID
@@ -47,6 +49,7 @@ class VerbsTest : public ::testing::Test {
 
   Rig rig_;
   bool synced_ = true;
+  std::vector<std::pair<std::string, std::string>> told_;  ///< UID and outcome of each filter
   std::chrono::milliseconds hold_ttl_{3'000};
   DisruptionBudgets budgets_;
 };
@@ -60,6 +63,24 @@ TEST_F(VerbsTest, FiltersByTheBooks) {
             R"("FailedNodes":{"b":"no GPU card has enough free memory and compute"},)"
             R"("FailedAndUnresolvableNodes":{"elsewhere":"node has not reported its GPU cards"},)"
             R"("Error":""})");
+}
+
+TEST_F(VerbsTest, TellsWhatEachFilterCameTo) {
+  const std::string taker = wait("taker", "1");
+  const std::string large = wait("large", "0.7");
+  const std::string many = rig_.add_pod("many", {{"tangram.dev/gpu-count", "2"}});
+  rig_.show("many");
+  Verbs all = verbs();
+  (void)all.filter(ask("taker", R"(["a"])"));
+  (void)all.filter(ask("large", R"(["a"])"));  // while a is held
+  ASSERT_EQ(all.bind(bind_body("taker", taker, "a")).outcome, BindOutcome::kBound);
+  (void)all.filter(ask("large", R"(["elsewhere","a"])"));
+  (void)all.filter(ask("many"));
+  synced_ = false;
+  (void)all.filter(ask("many"));
+  const std::vector<std::pair<std::string, std::string>> wanted{
+      {taker, "offered"}, {large, "settling"}, {large, "room"}, {many, "no_such_card"}};
+  EXPECT_EQ(told_, wanted);
 }
 
 // ---- Room held between filter and bind.

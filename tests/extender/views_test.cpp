@@ -152,6 +152,36 @@ TEST_F(ViewsTest, ExplainsWhereAWaitingPodWouldGoAndWhyNotElsewhere) {
   EXPECT_EQ(view.text("/nodes/1/why"), "no GPU card has enough free memory and compute");
 }
 
+TEST_F(ViewsTest, ExplainsOnlyTheNodesThatFitBest) {
+  bound("some", "0.25", "b");
+  bound("full", "1", "a");
+  rig_.add_node("c", 1);
+  rig_.add_node("d", 0);
+  rig_.sync();
+  wait("p", {{"tangram.dev/gpu-fraction", "0.5"}});
+  const auto explained = [&](std::size_t most) {
+    const auto text = explain_json("ml", "p", *rig_.books.snapshot(), rig_.pending, rig_.policies,
+                                   findings_, most);
+    EXPECT_TRUE(text) << text.error().message;
+    return Json(*text);
+  };
+  const Json all = explained(10);
+  ASSERT_EQ(all.size("/nodes"), 3U) << "d does not fit";
+  EXPECT_GE(all.number("/nodes/0/score"), all.number("/nodes/1/score"));
+  EXPECT_GE(all.number("/nodes/1/score"), all.number("/nodes/2/score"));
+  EXPECT_EQ(all.number("/fittingNodes"), 3);
+  ASSERT_EQ(all.size("/reasons"), 1U);
+  EXPECT_EQ(all.number("/reasons/0/nodes"), 1);
+  for (const std::size_t most : {0U, 1U, 2U}) {
+    const Json few = explained(most);
+    ASSERT_EQ(few.size("/nodes"), most);
+    EXPECT_EQ(few.number("/fittingNodes"), 3);
+    if (most > 0) {
+      EXPECT_EQ(few.text("/nodes/0/name"), all.text("/nodes/0/name"));
+    }
+  }
+}
+
 TEST_F(ViewsTest, ExplainsWhatItWouldDoAsBindThenDoesIt) {
   bound("some", "0.5", "a");
   const std::string uid =

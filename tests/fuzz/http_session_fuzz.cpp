@@ -26,7 +26,29 @@ void demand(bool condition) {
   if (!condition) std::abort();
 }
 
-/// "/stream" in pieces, "/later" from outside the handler, "/forget" not at all, else an echo.
+/// Pieces that come after a wait each.
+class News final : public BodyStream {
+ public:
+  explicit News(net::io_context& io) : io_(io) {}
+  Step take_or_wake(std::function<void()> wake) override {
+    if (left_ == 0) return {.piece = {}, .ended = true};
+    waits_ = !waits_;
+    if (waits_) {
+      net::post(io_, std::move(wake));
+      return {};
+    }
+    --left_;
+    return {.piece = std::make_shared<const std::string>("piece")};
+  }
+
+ private:
+  net::io_context& io_;
+  int left_ = 3;
+  bool waits_ = false;
+};
+
+/// "/news" in pieces as they come, "/stream" in pieces, "/later" from outside the handler,
+/// "/forget" not at all, else an echo.
 struct Handler {
   net::io_context& io;
   std::size_t& answered;
@@ -36,6 +58,11 @@ struct Handler {
     demand(request.path.size() <= kMaxHeader);
     ++answered;
     if (request.path == "/forget") return;
+    if (request.path == "/news") {
+      HttpResponse response;
+      response.stream = std::make_shared<News>(io);
+      return responder.send(std::move(response));
+    }
     if (request.path == "/stream") {
       HttpResponse response;
       response.gzip = true;

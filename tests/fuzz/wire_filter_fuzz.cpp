@@ -37,8 +37,8 @@ std::size_t kept_nodes(std::string text) {
 
 }  // namespace
 
-/// Any text: is refused with a message that can be sent, or gives an answer that is JSON and hands
-/// back as many nodes as were asked.
+/// Any text: is refused with a message that can be sent, or gives an answer that is JSON, if the
+/// request was, and hands back as many nodes as were asked.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace tangram::extender;
   Body body({reinterpret_cast<const char*>(data), size});
@@ -48,7 +48,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(is_json(encode_filter_error(args.error().message)));
     return 0;
   }
-  require(!args->full_nodes || args->node_spans.size() == args->node_names.size());
+  require(!args->full_nodes || args->node_texts.size() == args->node_names.size());
+  if (!is_json(std::string(fuzz::text_of(data, size)))) return 0;  // nodes are handed back unread
   FilterResult all;
   for (std::uint32_t i = 0; i < args->node_names.size(); ++i) all.kept.push_back(i);
   require(kept_nodes(encode(*args, all)) == args->node_names.size());

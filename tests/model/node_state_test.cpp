@@ -53,6 +53,20 @@ TEST(CardUseTest, ChargingAndTakingBackLeavesNothing) {
   EXPECT_EQ(use, CardUse{});
 }
 
+TEST(NodeStateTest, KnowsWhichCardsAreLikeTheOneBefore) {
+  Card sick = testing::card("5", "A100");
+  sick.healthy = false;
+  NodeState state;
+  state.equip(testing::inventory(
+      "n", {testing::card("0", "A100"), testing::card("1", "A100"), testing::card("2", "H100"),
+            testing::card("3", "H100", Mebibytes(40'960)), testing::card("4", "A100"), sick}));
+  std::vector<bool> as_before;
+  for (const MadeCard& card : state.traits()) as_before.push_back(card.as_before);
+  EXPECT_EQ(as_before, (std::vector<bool>{false, true, false, false, false, false}));
+  EXPECT_EQ(state.traits()[3].memory, Mebibytes(40'960));
+  EXPECT_FALSE(state.traits()[5].available());
+}
+
 TEST(NodeStateTest, FindsACardByItsId) {
   const NodeState node = node_with({});
   EXPECT_EQ(node.card_index("b"), 1U);

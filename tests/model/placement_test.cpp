@@ -44,7 +44,7 @@ NodeState change_cards(const NodeState& node,
   NodeInventory what = *node.inventory;
   change(what.cards);
   NodeState changed = node;
-  changed.inventory = std::make_shared<const NodeInventory>(std::move(what));
+  changed.equip(std::move(what));
   return changed;
 }
 

@@ -224,6 +224,19 @@ TEST(NodeTableTest, SharesTheRunsThatDidNotChange) {
   EXPECT_EQ(table.publish()->at(kNodesPerRun)->cards().size(), 1U);
 }
 
+TEST(NodeTableTest, NodesOfOneMakeShareIt) {
+  NodeTable table;
+  for (const char* name : {"a", "b", "c"}) {
+    const bool odd = name[0] == 'c';
+    table.put(testing::node(
+        testing::inventory(name, {testing::card(std::string(name) + "-0", odd ? "H100" : "A100",
+                                                Mebibytes(odd ? 81'559 : 81'920))})));
+  }
+  EXPECT_EQ(table.find("a")->make, table.find("b")->make);
+  EXPECT_NE(table.find("a")->make, table.find("c")->make);
+  EXPECT_EQ(table.find("c")->traits()[0].memory, Mebibytes(81'559));
+}
+
 TEST(NodeTableTest, ChecksOutAnEmptyNodeForANewName) {
   const NodeTable table;
   const NodeState fresh = table.checkout("a");

@@ -51,6 +51,7 @@ TEST(SettingsTest, SignedGrantsAreRequiredOnlyWithKeys) {
   EXPECT_TRUE(both.settings.require_signed_grants);
   EXPECT_FALSE(parse({"--node-name=n1", "--grant-keys=/keys"}).settings.require_signed_grants);
   EXPECT_EQ(parse({"--node-name=n1", "--require-signed-grants"}).exit, 2);
+  EXPECT_EQ(parse({"--node-name=n1", "--grant-keys", "", "--require-signed-grants"}).exit, 2);
   ASSERT_EQ(setenv("TANGRAM_NODE_REQUIRE_SIGNED_GRANTS", "true", 1), 0);
   EXPECT_EQ(parse({"--node-name=n1"}).exit, 2);
   EXPECT_TRUE(parse({"--node-name=n1", "--grant-keys=/k"}).settings.require_signed_grants);

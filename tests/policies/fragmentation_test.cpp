@@ -45,7 +45,7 @@ model::NodeState with_cordoned_second_card() {
   model::NodeState state = loaded_node({{0}, {0}});
   model::NodeInventory what = *state.inventory;
   what.cards[1].cordoned = true;
-  state.inventory = std::make_shared<const model::NodeInventory>(std::move(what));
+  state.equip(std::move(what));
   return state;
 }
 

@@ -97,10 +97,10 @@ TEST(LeastWasteTest, TheSameMebibytesAreAnotherPartOfAnotherCard) {
   what.rests.push_back({.card_memory = 81'920, .values = rest_values({{.size = 100, .count = 1}})});
   const auto small = card("s", "T4", Mebibytes(16'384));
   const auto large = card("l");
-  EXPECT_EQ(what.rest_value(small, 499), 0);
-  EXPECT_EQ(what.rest_value(large, 500), kFull / 2);
-  EXPECT_EQ(what.rest_value(card("x", "L4", Mebibytes(24'576)), 100), kFull / 10);
-  EXPECT_EQ(what.rest_value(card("y", "H200", Mebibytes(144'384)), 100), kFull / 10);
+  EXPECT_EQ(rest_value(what.rests_on(small.memory), 499), 0);
+  EXPECT_EQ(rest_value(what.rests_on(large.memory), 500), kFull / 2);
+  EXPECT_EQ(rest_value(what.rests_on(Mebibytes(24'576)), 100), kFull / 10);
+  EXPECT_EQ(rest_value(what.rests_on(Mebibytes(144'384)), 100), kFull / 10);
 }
 
 TEST(LeastWasteTest, AWeightOfNoneLeavesATermOut) {
@@ -125,7 +125,7 @@ class TopologyTest : public ::testing::Test {
     auto what = *state.inventory;
     what.cards[a].links.push_back({.peer = what.cards[b].id, .type = "nvlink", .count = 4});
     what.cards[b].links.push_back({.peer = what.cards[a].id, .type = "nvlink", .count = 4});
-    state.inventory = std::make_shared<const model::NodeInventory>(std::move(what));
+    state.equip(std::move(what));
     return state;
   }
   static model::Placement cards_for(const model::NodeState& state, int count) {

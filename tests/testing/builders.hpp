@@ -35,7 +35,7 @@ inline model::NodeState node(model::NodeInventory what) {
   state.name = what.name;
   state.present = true;
   state.use.resize(what.cards.size());
-  state.inventory = std::make_shared<const model::NodeInventory>(std::move(what));
+  state.equip(std::move(what));
   return state;
 }
 

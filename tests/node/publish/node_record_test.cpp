@@ -116,6 +116,17 @@ TEST(NodeRecordTest, CordonWithholdsTheNamedCards) {
   EXPECT_TRUE(made.notices.empty());
 }
 
+TEST(NodeRecordTest, CordonSaysWhy) {
+  OwnNode node = bare_node();
+  node.cordon = "GPU-1 = its fan is loud ,GPU-2=";
+  const NodeRecord made = record(installed({card("GPU-1"), card("GPU-2")}), node);
+  EXPECT_EQ(made.cards[0].unavailable_reason,
+            "cordoned: by the node's annotation tangram.dev/cordon: its fan is loud");
+  EXPECT_EQ(made.cards[1].unavailable_reason,
+            "cordoned: by the node's annotation tangram.dev/cordon");
+  EXPECT_TRUE(made.notices.empty());
+}
+
 TEST(NodeRecordTest, CordonOfAllWithholdsAll) {
   OwnNode node = bare_node();
   node.cordon = "all";

@@ -1,0 +1,99 @@
+#include "cli/cluster.hpp"
+
+#include "cli/api_reading.hpp"
+#include "cli/json_path.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+namespace tangram::cli {
+
+namespace {
+
+/// kube-scheduler's own rule of which pods take up room.
+constexpr const char* kNotFinished = "status.phase!=Succeeded,status.phase!=Failed";
+
+Waiting waiting_of(std::string_view pod) {
+  Waiting waiting;
+  waiting.scheduler = text_at(pod, {"spec", "schedulerName"});
+  waiting.created = text_at(pod, {"metadata", "creationTimestamp"});
+  for_each_at(pod, {"status", "conditions"}, [&](std::string_view condition) {
+    waiting.looked_at = waiting.looked_at || text_at(condition, {"type"}) == "PodScheduled";
+  });
+  return waiting;
+}
+
+bool has_slot(const kube::Pod& pod) {
+  return std::any_of(pod.containers.begin(), pod.containers.end(),
+                     [](const model::ContainerInfo& info) { return info.slots > 0; });
+}
+
+}  // namespace
+
+Cluster::Cluster(extender::PolicySettings settings, const Clock& clock)
+    : books_(clock), policies_(std::move(settings), [this] { return books_.snapshot(); }) {}
+
+Result<std::unique_ptr<Cluster>> Cluster::read(kube::KubeApi& api,
+                                               extender::PolicySettings settings,
+                                               const Clock& clock) {
+  std::unique_ptr<Cluster> cluster(new Cluster(std::move(settings), clock));
+  if (auto nodes = cluster->read_nodes(api); !nodes) return nodes.error();
+  if (auto pods = cluster->read_pods(api); !pods) return pods.error();
+  cluster->findings_.set_cards(extender::examine_cards(*cluster->snapshot()));
+  return cluster;
+}
+
+Result<void> Cluster::read_nodes(kube::KubeApi& api) {
+  extender::NodeFeed feed(books_, counters_);
+  feed.begin_list();
+  auto listed = list(api, "/api/v1/nodes", {}, [&](std::string object) {
+    take_node(object);
+    feed.listed(std::move(object));
+  });
+  if (!listed) return listed;
+  feed.end_list();
+  std::sort(nodes_.begin(), nodes_.end(),
+            [](const ListedNode& a, const ListedNode& b) { return a.own.name < b.own.name; });
+  return {};
+}
+
+/// A node that cannot be read is told of by the feed, which reads more of it.
+void Cluster::take_node(std::string object) {
+  const bool unschedulable = value_at(object, {"spec", "unschedulable"}) == "true";
+  auto own = node::decode_own_node(std::move(object));
+  if (own) nodes_.push_back({std::move(*own), unschedulable});
+}
+
+Result<void> Cluster::read_pods(kube::KubeApi& api) {
+  extender::PodFeed feed(
+      books_, pending_, counters_,
+      {.arrived = [this](const kube::Pod& pod) { policies_.arrived(pod); },
+       .seen = [this](const kube::Pod& pod,
+                      const extender::Recorded& recorded) { seen(pod, recorded); }});
+  feed.begin_list();
+  auto listed =
+      list(api, "/api/v1/pods", {{"fieldSelector", kNotFinished}}, [&](const std::string& object) {
+        const std::size_t before = pods_.size();
+        feed.listed(object);
+        if (pods_.size() == before || !pods_.back().pod.node.empty()) return;
+        pods_.back().waiting = waiting_of(object);
+      });
+  if (!listed) return listed;
+  feed.end_list();
+  std::sort(pods_.begin(), pods_.end(), [](const GpuPod& a, const GpuPod& b) {
+    return std::tie(a.pod.ns, a.pod.name) < std::tie(b.pod.ns, b.pod.name);
+  });
+  return {};
+}
+
+void Cluster::seen(const kube::Pod& pod, const extender::Recorded& recorded) {
+  auto plan = policies_.plan(pod);
+  findings_.set(pod, extender::examine(pod, plan, recorded));
+  const bool asks = !plan || plan->demand.gpu.asks_gpu();
+  if (!asks && !has_slot(pod) && !pod.annotations.contains(model::kGrantKey)) return;
+  pods_.push_back({pod, std::move(plan), recorded, std::nullopt});
+}
+
+}  // namespace tangram::cli

@@ -1,0 +1,78 @@
+#pragma once
+
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "extender/books.hpp"
+#include "extender/cluster_feed.hpp"
+#include "extender/findings.hpp"
+#include "extender/pending_pods.hpp"
+#include "extender/policy_source.hpp"
+#include "kube/api.hpp"
+#include "node/publish/own_node.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tangram::cli {
+
+/// A Node, as far as the books do not say it.
+struct ListedNode {
+  node::OwnNode own;           ///< its annotations, and what other device plugins have there
+  bool unschedulable = false;  ///< `kubectl cordon`: takes no new pods of any kind
+};
+
+/// What kube-scheduler has made of a pod that waits.
+struct Waiting {
+  std::string scheduler;   ///< spec.schedulerName
+  std::string created;     ///< RFC 3339
+  bool looked_at = false;  ///< has a PodScheduled condition: a profile of that name is served
+};
+
+/// A pod that asks for cards, has a slot, or was granted cards.
+struct GpuPod {
+  kube::Pod pod;
+  Result<extender::PodPlan> plan;  ///< what it asks for, or what is wrong with it
+  extender::Recorded recorded;     ///< of a bound pod: what it was granted
+  std::optional<Waiting> waiting;  ///< of one that has no node
+};
+
+/// The cluster as one list of its nodes and one of its pods show it, in the same books as the
+/// extender's: what the extender holds in memory alone (room that it has offered) is not in it, and
+/// signatures of grants are not checked.
+/// Never changes after it is made.
+class Cluster {
+ public:
+  /// @param clock  outlives the cluster
+  /// @returns as list() in api_reading.hpp
+  static Result<std::unique_ptr<Cluster>> read(kube::KubeApi& api,
+                                               extender::PolicySettings settings,
+                                               const Clock& clock);
+  Cluster(const Cluster&) = delete;
+  Cluster& operator=(const Cluster&) = delete;
+
+  [[nodiscard]] extender::ClusterPtr snapshot() const { return books_.snapshot(); }
+  [[nodiscard]] const extender::PendingPods& pending() const { return pending_; }
+  [[nodiscard]] const extender::PolicySource& policies() const { return policies_; }
+  [[nodiscard]] const extender::Findings& findings() const { return findings_; }
+  [[nodiscard]] const std::vector<ListedNode>& nodes() const { return nodes_; }  ///< by name
+  [[nodiscard]] const std::vector<GpuPod>& pods() const { return pods_; }  ///< by namespace, name
+
+ private:
+  Cluster(extender::PolicySettings settings, const Clock& clock);
+  Result<void> read_nodes(kube::KubeApi& api);
+  Result<void> read_pods(kube::KubeApi& api);
+  void take_node(std::string object);
+  void seen(const kube::Pod& pod, const extender::Recorded& recorded);
+
+  extender::Books books_;
+  extender::PolicySource policies_;
+  extender::PendingPods pending_;
+  extender::Findings findings_{[](const extender::PodName&, const extender::Note&) {}};
+  extender::FeedCounters counters_;
+  std::vector<ListedNode> nodes_;
+  std::vector<GpuPod> pods_;
+};
+
+}  // namespace tangram::cli

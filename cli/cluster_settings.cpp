@@ -1,0 +1,53 @@
+#include "cli/cluster_settings.hpp"
+
+#include "base/json.hpp"
+#include "cli/api_reading.hpp"
+#include "config/config.hpp"
+#include "kube/url.hpp"
+
+#include <optional>
+#include <string_view>
+
+namespace tangram::cli {
+
+namespace {
+
+std::optional<std::string> configuration_in(std::string config_map) {
+  std::optional<std::string> found;
+  json::Reader in(config_map);
+  in.object([&](std::string_view key) {
+    if (key != "data") return in.skip();
+    in.object([&](std::string_view name) {
+      if (name != kConfigKey) return in.skip();
+      found = in.string_or_null();
+    });
+  });
+  if (!in.finish()) return std::nullopt;
+  return found;
+}
+
+ClusterSettings defaults(const std::string& why) {
+  return {.policy = {}, .assumed = "the defaults of policy and isolation are assumed: " + why};
+}
+
+}  // namespace
+
+ClusterSettings read_cluster_settings(kube::KubeApi& api, const std::string& system_namespace) {
+  const std::string name = system_namespace + "/" + kExtenderName;
+  const Reading read = look(api, "/api/v1/namespaces/" + kube::percent_encode(system_namespace) +
+                                     "/configmaps/" + kExtenderName);
+  if (read.outcome == Reading::Outcome::kMissing) return defaults("there is no ConfigMap " + name);
+  if (!read.found()) return defaults("ConfigMap " + name + ": " + read.problem);
+  const auto text = configuration_in(read.text);
+  if (!text) return defaults("ConfigMap " + name + " has no " + kConfigKey);
+  const auto config = config::load_config(*text, kConfigKey, {});
+  if (!config) return defaults("ConfigMap " + name + ": " + config.error().message);
+  ClusterSettings settings;
+  settings.policy.default_policy = config->scheduler.policy;
+  settings.policy.default_isolation = config->scheduler.default_isolation;
+  settings.policy.options.bestfit_cpu = config->bestfit.cpu;
+  settings.policy.options.bestfit_gpu = config->bestfit.gpu;
+  return settings;
+}
+
+}  // namespace tangram::cli

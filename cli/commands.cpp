@@ -1,0 +1,260 @@
+#include "cli/commands.hpp"
+
+#include "base/file.hpp"
+#include "base/json.hpp"
+#include "bench/demo/cluster_view.hpp"
+#include "cli/cluster.hpp"
+#include "cli/cluster_settings.hpp"
+#include "cli/completion.hpp"
+#include "cli/cordon.hpp"
+#include "cli/doctor.hpp"
+#include "cli/document.hpp"
+#include "cli/explain.hpp"
+#include "cli/manifests.hpp"
+#include "cli/pages.hpp"
+#include "cli/pods.hpp"
+#include "cli/top.hpp"
+#include "cli/whatif.hpp"
+#include "cli/words.hpp"
+
+#include <iostream>
+#include <iterator>
+#include <limits>
+#include <utility>
+
+namespace tangram::cli {
+
+namespace {
+
+constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
+
+bool for_programs(Output output) { return output == Output::kJson || output == Output::kYaml; }
+
+Result<Answer> document(Output output, std::string json, int exit = kDone) {
+  auto text = output == Output::kYaml ? to_yaml(std::move(json)) : indented(std::move(json));
+  if (!text) return text.error();
+  return Answer{std::move(*text), exit};
+}
+
+Result<std::string> read_manifest_text(const std::string& file) {
+  if (file != "-") return read_file(file);
+  return std::string(std::istreambuf_iterator<char>(std::cin), {});
+}
+
+/// For those who wonder at a simulation.
+std::string with_assumption(std::string text, const ClusterSettings& settings) {
+  if (!settings.assumed.empty()) text += "note: " + settings.assumed + "\n";
+  return text;
+}
+
+}  // namespace
+
+Commands::Commands(Options options, const Screen& screen, kube::Environment environment,
+                   const Clock& clock)
+    : options_(std::move(options)),
+      screen_(screen),
+      environment_(std::move(environment)),
+      clock_(clock) {}
+
+Commands::~Commands() = default;
+
+Result<Answer> Commands::run() {
+  switch (options_.command) {
+    case Command::kTop:
+      return top();
+    case Command::kPods:
+      return pods();
+    case Command::kExplain:
+      return explain();
+    case Command::kFit:
+      return fit();
+    case Command::kWhatIf:
+      return whatif();
+    case Command::kCordonCard:
+    case Command::kUncordonCard:
+      return cordon();
+    case Command::kDoctor:
+      return doctor();
+    case Command::kCompletion:
+      return Answer{std::string(completion_script(options_.shell))};
+  }
+  return Answer{};
+}
+
+Result<kube::KubeApi*> Commands::api() {
+  if (!connection_) {
+    auto connection = connect(options_.target, environment_, clock_);
+    if (!connection) return connection.error();
+    connection_ = std::move(*connection);
+  }
+  return connection_->api.get();
+}
+
+Result<std::string> Commands::namespace_of_pods() {
+  if (!options_.ns.empty()) return options_.ns;
+  if (auto connected = api(); !connected) return connected.error();
+  return connection_->ns;
+}
+
+Result<std::optional<ExtenderAt>> Commands::running_extender() {
+  if (options_.extender.url.empty()) return std::optional<ExtenderAt>();
+  if (options_.extender.url == kByProxy) {
+    const auto server = api();
+    if (!server) return server.error();
+    return std::optional<ExtenderAt>({**server, service_proxy(options_.system_namespace)});
+  }
+  if (!extender_) {
+    auto connected = connect(options_.extender, clock_);
+    if (!connected) return connected.error();
+    extender_ = std::move(*connected);
+  }
+  return std::optional<ExtenderAt>({*extender_, ""});
+}
+
+Result<std::unique_ptr<Cluster>> Commands::cluster() {
+  const auto server = api();
+  if (!server) return server.error();
+  return Cluster::read(**server, {}, clock_);
+}
+
+Result<std::unique_ptr<Cluster>> Commands::cluster_as_configured(ClusterSettings& settings) {
+  const auto server = api();
+  if (!server) return server.error();
+  settings = read_cluster_settings(**server, options_.system_namespace);
+  return Cluster::read(**server, settings.policy, clock_);
+}
+
+Result<Answer> Commands::top() {
+  const auto extender = running_extender();
+  if (!extender) return extender.error();
+  Result<std::string> text = "";
+  if (*extender) {
+    text = cluster_page(**extender);
+  } else {
+    const auto read = cluster();
+    if (!read) return read.error();
+    text = cluster_page(**read);
+  }
+  if (!text) return text.error();
+  if (for_programs(options_.output)) return document(options_.output, std::move(*text));
+  auto view = bench::demo::read_cluster_view(std::move(*text));
+  if (!view) return view.error();
+  if (const auto unknown = keep_nodes(*view, options_.nodes); !unknown.empty()) {
+    return fail(Errc::kNotFound, "there is no node " + joined(unknown) + "; see kubectl get nodes");
+  }
+  if (options_.output == Output::kWide) return Answer{draw_top_wide(screen_, *view)};
+  return Answer{draw_top(screen_, *view, options_.nodes.empty() ? kMostDrawn : kAll)};
+}
+
+Result<Answer> Commands::pods() {
+  const auto read = cluster();
+  if (!read) return read.error();
+  const auto ns = options_.all_namespaces ? Result<std::string>("") : namespace_of_pods();
+  if (!ns) return ns.error();
+  const auto lines = pod_lines(**read, *ns);
+  if (for_programs(options_.output)) return document(options_.output, pods_json(lines));
+  if (lines.empty()) {
+    const std::string where = ns->empty() ? "any namespace" : "namespace " + *ns;
+    return Answer{"no pod of " + where + " asks for a GPU" + (ns->empty() ? "" : "; all: -A") +
+                  "\n"};
+  }
+  return Answer{
+      draw_pods(screen_, lines,
+                {.namespaces = options_.all_namespaces, .wide = options_.output == Output::kWide})};
+}
+
+Result<Answer> Commands::explain() {
+  std::string name = options_.pod;
+  std::string ns;
+  if (const std::size_t slash = name.find('/'); slash != std::string::npos) {
+    ns = name.substr(0, slash);
+    name = name.substr(slash + 1);
+  } else if (auto default_ns = namespace_of_pods()) {
+    ns = std::move(*default_ns);
+  } else {
+    return default_ns.error();
+  }
+  const auto extender = running_extender();
+  if (!extender) return extender.error();
+  ClusterSettings settings;
+  Result<std::string> text = "";
+  if (*extender) {
+    text = explain_page(**extender, ns, name);
+  } else {
+    const auto read = cluster_as_configured(settings);
+    if (!read) return read.error();
+    text = explain_page(**read, ns, name);
+  }
+  if (!text && text.error().code == Errc::kNotFound) {
+    return fail(Errc::kNotFound,
+                text.error().message + "; `kubectl tangram pods -A` lists those with GPUs");
+  }
+  if (!text) return text.error();
+  if (for_programs(options_.output)) return document(options_.output, std::move(*text));
+  const auto view = read_explain_view(std::move(*text));
+  if (!view) return view.error();
+  std::string drawn = draw_explain(screen_, *view, options_.output == Output::kWide);
+  if (view->bound()) return Answer{std::move(drawn)};
+  return Answer{with_assumption(std::move(drawn), settings)};
+}
+
+Result<Answer> Commands::fit() {
+  ClusterSettings settings;
+  const auto read = cluster_as_configured(settings);
+  if (!read) return read.error();
+  const auto answer = answer_fit(**read, options_.fit);
+  if (!answer) return answer.error();
+  const int exit = answer->fits() ? kDone : kNo;
+  if (for_programs(options_.output)) return document(options_.output, fit_json(*answer), exit);
+  std::string text = draw_fit(screen_, *answer, options_.output == Output::kWide);
+  return Answer{with_assumption(std::move(text), settings), exit};
+}
+
+Result<Answer> Commands::whatif() {
+  const auto text = read_manifest_text(options_.file);
+  if (!text) return text.error();
+  const auto ns = namespace_of_pods();
+  if (!ns) return ns.error();
+  const auto manifests = read_manifests(*text, *ns);
+  if (!manifests)
+    return fail(manifests.error().code, options_.file + ": " + manifests.error().message);
+  ClusterSettings settings;
+  const auto read = cluster_as_configured(settings);
+  if (!read) return read.error();
+  const auto pods = what_if(**read, manifests->pods);
+  const int exit = all_placed(pods) ? kDone : kNo;
+  if (for_programs(options_.output)) return document(options_.output, whatif_json(pods), exit);
+  std::string drawn = draw_whatif(screen_, pods, options_.output == Output::kWide);
+  if (!manifests->passed_over.empty()) {
+    drawn += "passed over, as they make no pods here: " + joined(manifests->passed_over) + "\n";
+  }
+  return Answer{with_assumption(std::move(drawn), settings), exit};
+}
+
+Result<Answer> Commands::cordon() {
+  const auto server = api();
+  if (!server) return server.error();
+  auto done = options_.command == Command::kCordonCard
+                  ? cordon_card(**server, options_.card, options_.reason)
+                  : uncordon_card(**server, options_.card);
+  if (!done) return done.error();
+  if (!for_programs(options_.output)) return Answer{*done + "\n"};
+  std::string json;
+  json::Writer(json)
+      .begin_object()
+      .member("card", options_.card)
+      .member("done", *done)
+      .end_object();
+  return document(options_.output, std::move(json));
+}
+
+Result<Answer> Commands::doctor() {
+  const auto server = api();
+  if (!server) return server.error();
+  const Report report = examine({**server, connection_->server, options_.system_namespace, clock_});
+  const int exit = is_well(report) ? kDone : kNo;
+  if (for_programs(options_.output)) return document(options_.output, report_json(report), exit);
+  return Answer{draw_report(screen_, report), exit};
+}
+
+}  // namespace tangram::cli

@@ -1,0 +1,79 @@
+#include "cli/connection.hpp"
+
+#include "kube/rest_api.hpp"
+#include "tangram_version.hpp"
+
+#include <filesystem>
+#include <system_error>
+
+namespace tangram::cli {
+
+namespace {
+
+constexpr const char* kDefaultNamespace = "default";
+
+kube::RestOptions rest_options() {
+  kube::RestOptions options;
+  options.user_agent = std::string("kubectl-tangram/") + kVersion;
+  return options;
+}
+
+bool is_file(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored);
+}
+
+Error with_way_out(const Error& error) {
+  return fail(error.code, error.message +
+                              "; --kubeconfig and --context name others, and `kubectl proxy` with "
+                              "--server http://127.0.0.1:8001 works with whatever kubectl takes");
+}
+
+/// The service account of this pod, where there is no kubeconfig.
+Result<kube::RestConfig> own_account(const kube::Environment& environment) {
+  auto config = kube::in_cluster_config(environment);
+  if (!config) return config.error();
+  if (auto ns = kube::account_namespace()) config->ns = std::move(*ns);
+  return config;
+}
+
+Result<kube::RestConfig> find_server(const Target& target, const kube::Environment& environment) {
+  if (!target.server.empty()) {
+    kube::RestConfig config;
+    config.server = target.server;
+    return config;
+  }
+  const auto path = kube::find_kubeconfig(target.kubeconfig, environment);
+  const bool nothing_named = target.kubeconfig.empty() && environment("KUBECONFIG").empty();
+  const bool in_pod = !environment("KUBERNETES_SERVICE_HOST").empty();
+  if (nothing_named && in_pod && (!path || !is_file(*path))) return own_account(environment);
+  if (!path) return with_way_out(path.error());
+  auto config = kube::read_kubeconfig(*path, target.context);
+  if (!config) return with_way_out(config.error());
+  return config;
+}
+
+}  // namespace
+
+Result<Connection> connect(const Target& target, const kube::Environment& environment,
+                           const Clock& clock) {
+  auto config = find_server(target, environment);
+  if (!config) return config.error();
+  auto api = kube::RestApi::create(*config, rest_options(), clock);
+  if (!api) return with_way_out(api.error());
+  return Connection{.api = std::move(*api),
+                    .server = config->server,
+                    .ns = config->ns.empty() ? kDefaultNamespace : config->ns};
+}
+
+Result<std::unique_ptr<kube::KubeApi>> connect(const ExtenderTarget& target, const Clock& clock) {
+  kube::RestConfig config;
+  config.server = target.url;
+  config.ca.file = target.ca_file;
+  config.insecure_skip_tls_verify = target.insecure;
+  auto api = kube::RestApi::create(config, rest_options(), clock);
+  if (!api) return fail(api.error().code, "--extender: " + api.error().message);
+  return std::unique_ptr<kube::KubeApi>(std::move(*api));
+}
+
+}  // namespace tangram::cli

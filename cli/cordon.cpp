@@ -1,0 +1,204 @@
+#include "cli/cordon.hpp"
+
+#include "base/json.hpp"
+#include "base/quote.hpp"
+#include "cli/api_reading.hpp"
+#include "cli/words.hpp"
+#include "kube/url.hpp"
+#include "model/cards.hpp"
+#include "node/publish/node_record.hpp"
+#include "node/publish/own_node.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace tangram::cli {
+
+namespace {
+
+/// Others write to a Node too: kubelet every ten seconds, the agent when cards change.
+constexpr int kMaxTries = 5;
+constexpr std::chrono::milliseconds kPatience{10'000};
+constexpr int kConflict = 409;
+
+/// A node and the card of it that is meant.
+struct Found {
+  node::OwnNode node;
+  model::Card card;
+};
+
+std::vector<model::Card> cards_of(const node::OwnNode& node) {
+  if (!node.cards) return {};
+  auto cards = model::decode_cards(*node.cards);
+  return cards ? std::move(*cards) : std::vector<model::Card>();
+}
+
+Error unknown_card(const std::string& uuid, const std::vector<std::string>& near) {
+  const std::string what = "no node lists a card " + quote_if_needed(uuid);
+  if (near.empty()) {
+    return fail(Errc::kNotFound, what + "; `kubectl tangram top -o wide` shows the UUIDs");
+  }
+  return fail(Errc::kNotFound, what + "; write the whole UUID: " + joined(near));
+}
+
+Result<Found> find_card(kube::KubeApi& api, const std::string& uuid) {
+  std::optional<Found> found;
+  std::vector<std::string> near;
+  auto listed = list(api, "/api/v1/nodes", {}, [&](std::string object) {
+    auto node = node::decode_own_node(std::move(object));
+    if (!node) return;  // what cannot be read lists no card
+    for (model::Card& card : cards_of(*node)) {
+      if (card.id == uuid) {
+        found = Found{*node, std::move(card)};
+      } else if (card.id.starts_with(uuid)) {
+        near.push_back(card.id);
+      }
+    }
+  });
+  if (!listed) return listed.error();
+  if (found) return std::move(*found);
+  return unknown_card(uuid, near);
+}
+
+std::string patch_of(const node::OwnNode& node, const std::string& cordon) {
+  std::string patch;
+  json::Writer out(patch);
+  out.begin_object().key("metadata").begin_object();
+  // Refused if anybody has written since: what others cordoned meanwhile must not be lost.
+  out.member("resourceVersion", node.version).key("annotations").begin_object();
+  out.key(node::kCordonAnnotation);
+  if (cordon.empty()) {
+    out.null();
+  } else {
+    out.string(cordon);
+  }
+  out.end_object().end_object().end_object();
+  return patch;
+}
+
+/// What one look at the card leads to: a sentence, or an annotation to write and then the sentence.
+struct Step {
+  std::string sentence;
+  std::optional<std::string> annotation = std::nullopt;
+};
+
+/// Looks and writes until nobody has come between.
+Result<std::string> change(kube::KubeApi& api, const std::string& uuid,
+                           const std::function<Result<Step>(const Found&)>& decide) {
+  for (int tries = 0; tries < kMaxTries; ++tries) {
+    const auto found = find_card(api, uuid);
+    if (!found) return found.error();
+    auto step = decide(*found);
+    if (!step) return step.error();
+    if (!step->annotation) return std::move(step->sentence);
+    kube::Request request;
+    request.method = kube::Method::kPatch;
+    request.path = "/api/v1/nodes/" + kube::percent_encode(found->node.name);
+    request.body = patch_of(found->node, *step->annotation);
+    request.content_type = "application/merge-patch+json";
+    request.timeout = kPatience;
+    const auto response = api.call(request);
+    if (!response) return response.error();
+    if (response->status == 200) return std::move(step->sentence);
+    if (response->status != kConflict) return refused(request, *response, kCordonRole);
+  }
+  return fail(Errc::kConflict, "others changed the node " + std::to_string(kMaxTries) +
+                                   " times meanwhile; run the same once more");
+}
+
+std::string card_name(const Found& found) {
+  return "card " + found.card.id + " (" + found.card.model + ") of node " + found.node.name;
+}
+
+Result<void> check_reason(const std::string& reason) {
+  const bool writable = std::none_of(reason.begin(), reason.end(), [](char c) {
+    return c == ',' || static_cast<unsigned char>(c) < ' ';
+  });
+  if (writable && reason.size() <= kMaxReason) return {};
+  return fail(Errc::kInvalidArgument, "--reason " + quote(reason) + ": write one line of at most " +
+                                          std::to_string(kMaxReason) + " bytes without commas");
+}
+
+Result<Step> uncordon_step(const Found& found) {
+  const node::CardNames named = node::parse_card_names(found.node.cordon);
+  const std::string name = card_name(found);
+  if (named.ids.contains(found.card.id)) {
+    std::string left = without_card(found.node.cordon, found.card.id);
+    if (!node::parse_card_names(left).include(found.card)) {
+      return Step{name + " uncordoned; its agent offers it again within seconds", std::move(left)};
+    }
+  }
+  if (named.all) {
+    return fail(Errc::kConflict, "all cards of node " + found.node.name +
+                                     " are cordoned, not this one by name; uncordon all: kubectl "
+                                     "annotate node " +
+                                     found.node.name + " tangram.dev/cordon-");
+  }
+  if (named.include(found.card)) {
+    return fail(Errc::kConflict, name + " is cordoned with its physical card; uncordon that: " +
+                                     "kubectl tangram uncordon-card " + found.card.parent);
+  }
+  if (found.card.cordoned) {
+    return fail(Errc::kConflict,
+                name + " is not cordoned by an operator: " + found.card.unavailable_reason);
+  }
+  return Step{name + " is not cordoned"};
+}
+
+/// Calls `item(text, name)` for each item of the annotation as it is written.
+template <class Item>
+void for_each_item(std::string_view annotation, const Item& item) {
+  while (!annotation.empty()) {
+    const std::string_view text = annotation.substr(0, annotation.find(','));
+    annotation.remove_prefix(std::min(annotation.size(), text.size() + 1));
+    const node::CardNames named = node::parse_card_names(text);
+    item(text, named.ids.empty() ? std::string() : *named.ids.begin());
+  }
+}
+
+}  // namespace
+
+std::string with_card(std::string_view annotation, std::string_view uuid, std::string_view reason) {
+  std::string text = without_card(annotation, uuid);
+  if (!text.empty()) text += ',';
+  text += uuid;
+  if (!reason.empty()) text.append("=").append(reason);
+  return text;
+}
+
+std::string without_card(std::string_view annotation, std::string_view uuid) {
+  std::string text;
+  for_each_item(annotation, [&](std::string_view item, const std::string& name) {
+    if (name == uuid || item.find_first_not_of(" \t\r\n") == std::string_view::npos) return;
+    if (!text.empty()) text += ',';
+    text += item;
+  });
+  return text;
+}
+
+Result<std::string> cordon_card(kube::KubeApi& api, const std::string& uuid,
+                                const std::string& reason) {
+  if (auto good = check_reason(reason); !good) return good.error();
+  return change(api, uuid, [&](const Found& found) -> Result<Step> {
+    std::string annotation = with_card(found.node.cordon, uuid, reason);
+    const bool named = node::parse_card_names(found.node.cordon).ids.contains(uuid);
+    if (named && (reason.empty() || annotation == found.node.cordon)) {
+      return Step{card_name(found) + " is cordoned already"};
+    }
+    return Step{card_name(found) +
+                    " cordoned: it takes no new pods within seconds; those on it go on. Undo: "
+                    "kubectl tangram uncordon-card " +
+                    uuid,
+                std::move(annotation)};
+  });
+}
+
+Result<std::string> uncordon_card(kube::KubeApi& api, const std::string& uuid) {
+  return change(api, uuid, uncordon_step);
+}
+
+}  // namespace tangram::cli

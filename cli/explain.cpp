@@ -1,0 +1,191 @@
+#include "cli/explain.hpp"
+
+#include "cli/table.hpp"
+#include "cli/words.hpp"
+#include "model/fit.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace tangram::cli {
+
+namespace {
+
+constexpr std::size_t kIndent = 2;
+
+std::string request_of(const ExplainedContainer& container) {
+  std::string each;
+  if (container.share == "whole") return counted(static_cast<std::size_t>(container.count), "card");
+  if (container.share == "fraction") {
+    each = share_text(MilliGpu(container.milli));
+  } else {
+    each = memory_text(Mebibytes(container.mem_mib));
+    if (container.milli >= 0) each += ", " + share_text(MilliGpu(container.milli));
+  }
+  if (container.count == 1) return each;
+  const bool compound = each.find(' ') != std::string::npos;
+  return std::to_string(container.count) + " × " + (compound ? "(" + each + ")" : each);
+}
+
+std::string request_of(const ExplainView& view) {
+  std::string text;
+  for (const ExplainedContainer& container : view.containers) {
+    if (!text.empty()) text += " + ";
+    text += container.name + " " + request_of(container);
+  }
+  if (text.empty()) return "no GPU card";
+  if (!view.models.empty()) text += ", of " + joined(view.models);
+  return text + "; isolation " + view.isolation + ", policy " + view.policy;
+}
+
+std::string findings_text(const Screen& screen, const ExplainView& view) {
+  std::string text;
+  for (const ExplainedFinding& finding : view.findings) {
+    text += paint(screen.look, kBad, finding.finding) + ": " + finding.message + "\n";
+  }
+  return text;
+}
+
+std::string draw_bound(const Screen& screen, const ExplainView& view) {
+  std::string text =
+      paint(screen.look, kBold, view.ns + "/" + view.name) + " is bound to node " + view.node;
+  Table table({{.name = "CONTAINER", .may_shrink = true},
+               {.name = "CARD", .may_shrink = true},
+               {.name = "MEMORY", .right = true},
+               {.name = "GPU", .right = true},
+               {.name = "MEMORY LIMIT", .right = true},
+               {.name = "GPU LIMIT", .right = true}});
+  for (const ExplainedContainer& container : view.containers) {
+    for (const ExplainedContainer::Held& held : container.cards) {
+      table.add({container.name, held.uuid, memory_text(Mebibytes(held.mem_mib)),
+                 share_text(MilliGpu(held.milli)), memory_text(Mebibytes(held.mem_limit_mib)),
+                 share_text(MilliGpu(held.milli_limit))});
+    }
+  }
+  if (table.empty()) return text + " and holds no GPU card\n" + findings_text(screen, view);
+  return text + ", isolation " + view.isolation + "\n" + findings_text(screen, view) + "\n" +
+         table.text(screen);
+}
+
+/// @returns nothing for a sentence that is not known: a newer extender's
+std::optional<model::Misfit> misfit_of(std::string_view why) {
+  for (std::size_t i = 0; i < model::kMisfits; ++i) {
+    const auto misfit = static_cast<model::Misfit>(i);
+    if (model::reason(misfit) == why) return misfit;
+  }
+  return std::nullopt;
+}
+
+/// How far a node is from a fit: reasons that are looked for last come nearest to it.
+std::size_t distance_of(const ExplainedNode& node) {
+  if (node.fits) return 0;
+  const auto misfit = misfit_of(node.why);
+  return misfit ? model::kMisfits - static_cast<std::size_t>(*misfit) : model::kMisfits + 1;
+}
+
+/// Whether it may be one card or the other, so that their numbers are of use.
+bool depends_on_cards(const ExplainedNode& node) {
+  const auto misfit = misfit_of(node.why);
+  return !misfit || *misfit >= model::Misfit::kIsolationBusy ||
+         *misfit == model::Misfit::kUnavailable;
+}
+
+/// What the card has too little of.
+std::string lacking(const ExplainedCard& card, const ExplainedCard::Verdict& needs) {
+  const std::int64_t memory = needs.need_mem_mib - card.free_mem_mib;
+  const std::int64_t milli = needs.need_milli - card.free_milli;
+  std::vector<std::string> lacks;
+  if (memory > 0) lacks.push_back(memory_text(Mebibytes(memory)));
+  if (milli > 0) lacks.push_back(share_text(MilliGpu(milli)) + " of compute");
+  return lacks.empty() ? "is not idle" : "lacks " + joined(lacks, " and ");
+}
+
+/// Of one card what model::reason() says of a whole node.
+std::string card_reason(const ExplainedCard& card, const ExplainedCard::Verdict& verdict) {
+  if (verdict.why.empty()) return "fits";
+  const auto misfit = misfit_of(verdict.why);
+  if (misfit == model::Misfit::kModel) return "is another model";
+  if (misfit == model::Misfit::kCardId) return "is not named";
+  if (misfit == model::Misfit::kUnavailable && !card.reason.empty()) return card.reason;
+  if (misfit == model::Misfit::kIsolationUnsupported) return "does not support the isolation";
+  if (misfit == model::Misfit::kTooLarge) return "is too small, even idle";
+  if (misfit == model::Misfit::kIsolationBusy) return "is in use with another isolation";
+  if (misfit == model::Misfit::kSharers) return "has no place for another sharer";
+  return misfit == model::Misfit::kRoom ? lacking(card, verdict) : verdict.why;
+}
+
+std::vector<ExplainedNode> nearest(std::vector<ExplainedNode> nodes, std::size_t most) {
+  std::stable_sort(nodes.begin(), nodes.end(), [](const ExplainedNode& a, const ExplainedNode& b) {
+    const std::size_t near = distance_of(a);
+    const std::size_t far = distance_of(b);
+    if (near != far) return near < far;
+    return a.fits && a.score > b.score;
+  });
+  if (nodes.size() > most) nodes.resize(most);
+  return nodes;
+}
+
+std::string headline(const Screen& screen, const ExplainedNode& node) {
+  const std::string name = paint(screen.look, kBold, node.name);
+  if (node.fits) {
+    return name + ": " + paint(screen.look, kGood, "fits") + ", would get " +
+           joined(node.would_get) + "\n";
+  }
+  std::string text = name + ": " + node.why;
+  if (node.fragmented) text += " (the free parts of its cards would do together)";
+  return text + "\n";
+}
+
+std::string cards_text(const Screen& screen, const ExplainedNode& node) {
+  Table table({{.name = "CARD", .may_shrink = true},
+               {.name = "MODEL", .may_shrink = true},
+               {.name = "FREE", .right = true},
+               {.name = "NEEDED", .right = true},
+               {.name = "SHARERS", .right = true},
+               {.name = "MODE"},
+               {.name = "THIS CARD", .may_shrink = true}});
+  for (const ExplainedCard& card : node.cards) {
+    for (const ExplainedCard::Verdict& verdict : card.verdicts) {
+      std::string why = card_reason(card, verdict);
+      if (card.verdicts.size() > 1) why = verdict.container + ": " + why;
+      table.add({card.uuid, card.model,
+                 grant_text(Mebibytes(card.free_mem_mib), MilliGpu(card.free_milli)),
+                 grant_text(Mebibytes(verdict.need_mem_mib), MilliGpu(verdict.need_milli)),
+                 std::to_string(card.sharers) + "/" + std::to_string(card.max_sharers),
+                 card.mode.empty() ? "-" : card.mode, why});
+    }
+  }
+  return table.empty() ? "" : table.text(screen, kIndent);
+}
+
+std::string draw_pending(const Screen& screen, const ExplainView& view, bool all) {
+  std::string text =
+      paint(screen.look, kBold, view.ns + "/" + view.name) + " waits: " + view.summary + "\n";
+  if (!view.policy.empty()) text += "asks for " + request_of(view) + "\n";
+  text += findings_text(screen, view);
+  const std::size_t most = all ? view.nodes.size() : kMostExplained;
+  bool apart = true;  // a node with its cards, from those before and behind
+  for (const ExplainedNode& node : nearest(view.nodes, most)) {
+    const bool shown = all || (!node.fits && depends_on_cards(node));
+    const std::string cards = shown ? cards_text(screen, node) : "";
+    if (apart || !cards.empty()) text += "\n";
+    apart = !cards.empty();
+    text += headline(screen, node) + cards;
+  }
+  if (view.nodes.size() > most) {
+    text += "\nthe nearest " + std::to_string(most) + " of " + std::to_string(view.nodes.size()) +
+            " nodes; all, with all their cards: -o wide\n";
+  }
+  if (!view.note.empty()) text += "\n" + paint(screen.look, kDim, "note: " + view.note) + "\n";
+  return text;
+}
+
+}  // namespace
+
+std::string draw_explain(const Screen& screen, const ExplainView& view, bool all) {
+  return view.bound() ? draw_bound(screen, view) : draw_pending(screen, view, all);
+}
+
+}  // namespace tangram::cli

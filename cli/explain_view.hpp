@@ -1,0 +1,84 @@
+#pragma once
+
+#include "base/result.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+/// GET /api/v1/explain as its readers see it.
+namespace tangram::cli {
+
+struct ExplainedFinding {
+  std::string finding;
+  std::string message;
+};
+
+/// What one container of a waiting pod asks of each card, or a bound one's holds of one.
+struct ExplainedContainer {
+  std::string name;
+  std::int64_t count = 1;
+  std::string share;  ///< "whole", "fraction", "memory"
+  std::int64_t mem_mib = 0;
+  std::int64_t milli = -1;  ///< -1 = not said
+  struct Held {
+    std::string uuid;
+    std::int64_t mem_mib = 0;
+    std::int64_t milli = 0;
+    std::int64_t mem_limit_mib = 0;
+    std::int64_t milli_limit = 0;
+  };
+  std::vector<Held> cards;  ///< of a bound pod
+};
+
+/// One card, and whether it alone could take each container's share.
+struct ExplainedCard {
+  std::string uuid;
+  std::string model;
+  std::int64_t mem_mib = 0;
+  std::int64_t free_mem_mib = 0;
+  std::int64_t free_milli = 0;
+  std::int64_t sharers = 0;
+  std::int64_t max_sharers = 0;
+  std::string mode;    ///< empty = idle
+  std::string reason;  ///< why it takes no pods; empty = it does
+  struct Verdict {
+    std::string container;
+    std::int64_t need_mem_mib = 0;
+    std::int64_t need_milli = 0;
+    std::string why;  ///< empty = fits
+  };
+  std::vector<Verdict> verdicts;
+};
+
+struct ExplainedNode {
+  std::string name;
+  bool fits = false;
+  std::int64_t score = 0;
+  std::vector<std::string> would_get;
+  std::string why;
+  bool fragmented = false;
+  std::vector<ExplainedCard> cards;
+};
+
+struct ExplainView {
+  std::string ns;
+  std::string name;
+  std::string state;      ///< "bound" or "pending"
+  std::string node;       ///< bound
+  std::string isolation;  ///< bound: the grant's; pending: the request's
+  std::string policy;     ///< pending
+  std::vector<std::string> models;
+  std::vector<ExplainedContainer> containers;
+  std::vector<ExplainedFinding> findings;
+  std::vector<ExplainedNode> nodes;  ///< pending
+  std::string summary;
+  std::string note;
+
+  [[nodiscard]] bool bound() const { return state == "bound"; }
+};
+
+/// @returns kInvalidArgument, with the path of what is not as expected
+Result<ExplainView> read_explain_view(std::string json);
+
+}  // namespace tangram::cli

@@ -1,0 +1,40 @@
+#include "cli/json_path.hpp"
+
+#include "base/json_scan.hpp"
+
+#include <charconv>
+#include <system_error>
+
+namespace tangram::cli {
+
+std::string_view value_at(std::string_view object, JsonPath path) {
+  std::string_view value = object;
+  for (const std::string_view name : path) {
+    std::string_view found;
+    const bool good = json::for_each_member(value, [&](std::string_view key, std::string_view of) {
+      if (key == name) found = of;
+    });
+    if (!good) return "";
+    value = found;
+  }
+  return value;
+}
+
+std::string text_at(std::string_view object, JsonPath path) {
+  return std::string(json::raw_string(value_at(object, path)));
+}
+
+std::optional<std::int64_t> number_at(std::string_view object, JsonPath path) {
+  const std::string_view text = value_at(object, path);
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+void for_each_at(std::string_view object, JsonPath path,
+                 const std::function<void(std::string_view element)>& element) {
+  (void)json::for_each_element(value_at(object, path), element);
+}
+
+}  // namespace tangram::cli

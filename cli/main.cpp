@@ -1,0 +1,74 @@
+// kubectl-tangram: wiring only.
+
+#include "base/clock.hpp"
+#include "cli/commands.hpp"
+#include "cli/completion.hpp"
+#include "cli/options.hpp"
+#include "kube/sleeper.hpp"
+
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+#include <exception>
+#include <iostream>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace tangram;
+
+constexpr std::chrono::seconds kWatchInterval{2};
+/// To the top left, and nothing below.
+constexpr const char* kClear = "\x1b[H\x1b[2J";
+
+/// What the books have to say about objects goes beside the answer, not into it.
+void log_to_stderr() {
+  auto logger = spdlog::stderr_logger_st("kubectl-tangram");
+  logger->set_pattern("kubectl-tangram: %l: %v");
+  logger->set_level(spdlog::level::warn);
+  spdlog::set_default_logger(std::move(logger));
+}
+
+int print(const Result<cli::Answer>& answer, const cli::Screen& screen, bool clear) {
+  if (!answer) {
+    std::cerr << cli::harmless("kubectl-tangram: " + answer.error().message + "\n", false);
+    return answer.error().code == Errc::kInvalidArgument ? cli::kBadUsage : cli::kFailed;
+  }
+  std::cout << (clear ? kClear : "") << cli::harmless(answer->text, screen.look.colour)
+            << std::flush;
+  return answer->exit;
+}
+
+int run(const cli::Options& options) {
+  const SystemClock clock;
+  const cli::Screen screen = cli::screen_of_stdout();
+  cli::Commands commands(options, screen, kube::process_environment, clock);
+  if (!options.watch) return print(commands.run(), screen, false);
+  for (;;) {
+    const int ended = print(commands.run(), screen, screen.is_terminal);
+    if (ended == cli::kFailed || ended == cli::kBadUsage) return ended;
+    kube::sleep_until_stopped(kWatchInterval, std::stop_token());
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  if (!arguments.empty() && arguments.front() == cli::kCompleteCommand) {
+    std::cout << cli::completion_answer({arguments.begin() + 1, arguments.end()});
+    return cli::kDone;
+  }
+  log_to_stderr();
+  const cli::Parsed parsed = cli::parse_options(arguments);
+  if (parsed.exit == -1) return run(parsed.options);
+  (parsed.exit == cli::kDone ? std::cout : std::cerr) << parsed.says;
+  return parsed.exit;
+} catch (const std::exception& error) {
+  std::cerr << "kubectl-tangram: " << error.what() << "\n";
+  return cli::kFailed;
+}

@@ -1,0 +1,149 @@
+#include "cli/manifests.hpp"
+
+#include "base/json.hpp"
+#include "cli/words.hpp"
+#include "kube/json_doc.hpp"
+#include "kube/yaml_to_json.hpp"
+#include "model/request.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace tangram::cli {
+
+namespace {
+
+/// What of an object says how many pods it makes.
+struct Head {
+  std::string kind;
+  std::string name;
+  std::string generate_name;
+  std::string ns;
+  std::int64_t replicas = 1;     ///< Deployment, ReplicaSet, StatefulSet
+  std::int64_t parallelism = 1;  ///< Job
+};
+
+void read_metadata(json::Reader& in, Head& head) {
+  in.object([&](std::string_view key) {
+    if (key == "name") {
+      head.name = in.string_or_null();
+    } else if (key == "generateName") {
+      head.generate_name = in.string_or_null();
+    } else if (key == "namespace") {
+      head.ns = in.string_or_null();
+    } else {
+      in.skip();
+    }
+  });
+}
+
+Result<Head> read_head(std::string object) {
+  Head head;
+  json::Reader in(object);
+  in.object([&](std::string_view key) {
+    if (key == "kind") {
+      head.kind = in.string();
+    } else if (key == "metadata") {
+      read_metadata(in, head);
+    } else if (key == "spec") {
+      in.object([&](std::string_view member) {
+        if (member == "replicas") {
+          head.replicas = in.integer();
+        } else if (member == "parallelism") {
+          head.parallelism = in.integer();
+        } else {
+          in.skip();
+        }
+      });
+    } else {
+      in.skip();
+    }
+  });
+  if (auto done = in.finish(); !done) return done.error();
+  if (head.name.empty()) head.name = head.generate_name;
+  return head;
+}
+
+/// How many pods an object of the kind makes; nothing = none, ever.
+std::optional<std::int64_t> pods_of(const Head& head) {
+  constexpr std::array<std::string_view, 3> kReplicated{"Deployment", "ReplicaSet", "StatefulSet"};
+  if (head.kind == "Pod") return 1;
+  if (head.kind == "Job") return head.parallelism;
+  const bool replicated =
+      std::find(kReplicated.begin(), kReplicated.end(), head.kind) != kReplicated.end();
+  return replicated ? std::optional(head.replicas) : std::nullopt;
+}
+
+/// The container that the request is for has a slot, whoever put it there.
+void add_slots(kube::Pod& pod) {
+  const auto request =
+      model::parse_request(pod.annotations, pod.containers, model::Isolation::kMps);
+  if (!request) return;  // whoever plans the pod will say what is wrong
+  for (const model::ContainerRequest& asks : request->containers) {
+    for (model::ContainerInfo& info : pod.containers) {
+      if (info.name != asks.container || info.slots > 0) continue;
+      info.slots = 1;
+      ++pod.footprint.slots;
+    }
+  }
+}
+
+Result<kube::Pod> pod_in(const std::string& object, const Head& head, const std::string& ns) {
+  const auto whole = kube::JsonDoc::parse(object);
+  if (!whole) return whole.error();
+  const auto text =
+      head.kind == "Pod" ? std::optional(object) : whole->text_at({"spec", "template"});
+  if (!text) return fail(Errc::kInvalidArgument, "spec.template: missing");
+  auto doc = kube::JsonDoc::parse(*text);
+  if (!doc) return doc.error();
+  doc->set_string({"metadata", "uid"}, "whatif");
+  doc->set_string({"metadata", "name"}, head.name.empty() ? "pod" : head.name);
+  doc->set_string({"metadata", "namespace"}, head.ns.empty() ? ns : head.ns);
+  auto pod = kube::decode_pod(doc->text());
+  if (pod) add_slots(*pod);
+  return pod;
+}
+
+Result<void> add(const kube::YamlObject& object, const std::string& ns, Manifests& manifests) {
+  const auto head = read_head(object.json);
+  if (!head) return head.error();
+  const auto count = pods_of(*head);
+  if (!count) {
+    manifests.passed_over.push_back(head->kind + " " + head->name);
+    return {};
+  }
+  if (*count < 0 || manifests.pods.size() + static_cast<std::size_t>(*count) > kMostPods) {
+    return fail(Errc::kInvalidArgument, "makes " + std::to_string(*count) +
+                                            " pods; a file may make 0 to " +
+                                            std::to_string(kMostPods) + " in all");
+  }
+  auto pod = pod_in(object.json, *head, ns);
+  if (!pod) return pod.error();
+  const std::string name = pod->name;
+  for (std::int64_t i = 0; i < *count; ++i) {
+    if (*count > 1) pod->name = name + "-" + std::to_string(i);
+    manifests.pods.push_back(*pod);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Manifests> read_manifests(const std::string& text, const std::string& ns) {
+  const auto objects = kube::yaml_to_json(text);
+  if (!objects) return objects.error();
+  Manifests manifests;
+  for (const kube::YamlObject& object : *objects) {
+    if (auto added = add(object, ns, manifests); !added) {
+      return fail(Errc::kInvalidArgument,
+                  "line " + std::to_string(object.line) + ": " + added.error().message);
+    }
+  }
+  return manifests;
+}
+
+}  // namespace tangram::cli

@@ -1,0 +1,67 @@
+#pragma once
+
+#include "extender/policy_source.hpp"
+#include "kube/objects.hpp"
+#include "model/snapshot.hpp"
+
+#include <cstddef>
+#include <map>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace tangram::cli {
+
+/// Where a pod would go.
+struct Placed {
+  std::string node;
+  model::Isolation isolation{};
+  std::vector<model::ContainerGrant> containers;
+};
+/// It would wait: how many nodes give which reason.
+struct Unplaced {
+  std::map<std::string, std::size_t> reasons;
+
+  /// "fits none of 12 nodes: 8 × no GPU card has ...; 4 × ...".
+  [[nodiscard]] std::string sentence() const;
+};
+using Outcome = std::variant<Placed, Unplaced>;
+
+/// The cluster's books to play with: places pods one after the other as extender and kube-scheduler
+/// would, and writes nothing anywhere. What kube-scheduler looks at besides (taints, affinity,
+/// volumes, quotas) is left out, except for cordoned nodes, slots, CPU and memory.
+/// Threads: one at a time.
+class Simulation {
+ public:
+  /// @param closed  names of nodes that take no pods at all
+  Simulation(const model::ClusterSnapshot& cluster, const std::set<std::string>& closed);
+
+  /// Books the pod where its policy likes it best; on a tie the first node by name.
+  Outcome place(const kube::Pod& pod, const extender::PodPlan& plan);
+
+  /// How many pods of one kind go onto each node, each node filled by itself. Changes nothing.
+  struct Room {
+    std::string node;
+    std::vector<Placed> pods;  ///< in the order in which their places would be taken
+  };
+  struct Capacity {
+    std::vector<Room> rooms;  ///< of nodes that take some, by name
+    std::size_t pods = 0;
+    bool more = false;   ///< counting stopped at `most`
+    Unplaced none = {};  ///< why the others take none
+  };
+  [[nodiscard]] Capacity capacity(const kube::Pod& pod, const extender::PodPlan& plan,
+                                  std::size_t most) const;
+
+  [[nodiscard]] std::size_t node_count() const { return nodes_.size(); }
+
+ private:
+  struct Site {
+    model::NodeState state;
+    bool closed = false;
+  };
+  std::vector<Site> nodes_;  ///< present ones with cards, by name
+};
+
+}  // namespace tangram::cli

@@ -1,0 +1,133 @@
+#include "cli/whatif.hpp"
+
+#include "base/json.hpp"
+#include "cli/fit.hpp"
+#include "cli/table.hpp"
+#include "cli/words.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+namespace tangram::cli {
+
+namespace {
+
+std::string_view to_string(WhatIf::Fate fate) {
+  switch (fate) {
+    case WhatIf::Fate::kPlaced:
+      return "placed";
+    case WhatIf::Fate::kWaits:
+      return "waits";
+    case WhatIf::Fate::kRefused:
+      return "refused";
+    case WhatIf::Fate::kNoGpu:
+      return "no-gpu";
+  }
+  return "";
+}
+
+WhatIf try_out(const Cluster& cluster, Simulation& simulation, const kube::Pod& pod) {
+  WhatIf result{.ns = pod.ns, .name = pod.name, .request = "", .place = {}, .why = ""};
+  const auto plan = cluster.policies().plan(pod);
+  if (!plan) {
+    result.fate = WhatIf::Fate::kRefused;
+    result.why = plan.error().message;
+    return result;
+  }
+  if (!plan->demand.gpu.asks_gpu()) {
+    result.why = "asks for no GPU: kube-scheduler places it alone";
+    return result;
+  }
+  result.request = request_text(plan->demand.gpu);
+  Outcome outcome = simulation.place(pod, *plan);
+  if (auto* const placed = std::get_if<Placed>(&outcome)) {
+    result.fate = WhatIf::Fate::kPlaced;
+    result.place = std::move(*placed);
+  } else {
+    result.fate = WhatIf::Fate::kWaits;
+    result.why = std::get<Unplaced>(outcome).sentence();
+  }
+  return result;
+}
+
+std::string cards_text(const Placed& place, bool wide) {
+  std::vector<std::string> names;
+  for (const model::ContainerGrant& container : place.containers) {
+    for (const model::GrantedCard& card : container.cards) {
+      names.push_back(wide ? card.uuid : short_uuid(card.uuid));
+    }
+  }
+  return joined(names, ",");
+}
+
+std::size_t count_of(const std::vector<WhatIf>& pods, WhatIf::Fate fate) {
+  return static_cast<std::size_t>(
+      std::count_if(pods.begin(), pods.end(), [&](const WhatIf& pod) { return pod.fate == fate; }));
+}
+
+}  // namespace
+
+std::vector<WhatIf> what_if(const Cluster& cluster, const std::vector<kube::Pod>& pods) {
+  Simulation simulation(*cluster.snapshot(), closed_nodes(cluster));
+  std::vector<WhatIf> results;
+  for (const kube::Pod& pod : pods) results.push_back(try_out(cluster, simulation, pod));
+  return results;
+}
+
+bool all_placed(const std::vector<WhatIf>& pods) {
+  return count_of(pods, WhatIf::Fate::kWaits) + count_of(pods, WhatIf::Fate::kRefused) == 0;
+}
+
+std::string draw_whatif(const Screen& screen, const std::vector<WhatIf>& pods, bool wide) {
+  Table table({{.name = "POD", .may_shrink = true},
+               {.name = "REQUEST"},
+               {.name = "NODE", .may_shrink = true},
+               {.name = "GRANT"},
+               {.name = "CARDS", .may_shrink = true}});
+  std::string reasons;
+  for (const WhatIf& pod : pods) {
+    const std::string name = pod.ns + "/" + pod.name;
+    table.add({name, pod.request.empty() ? "-" : pod.request,
+               pod.place.node.empty() ? "-" : pod.place.node,
+               pod.place.node.empty() ? std::string(to_string(pod.fate))
+                                      : grant_text(pod.place.containers),
+               pod.place.node.empty() ? "-" : cards_text(pod.place, wide)});
+    if (!pod.why.empty()) {
+      reasons += paint(screen.look, kBold, name) + " " + std::string(to_string(pod.fate)) + ": " +
+                 pod.why + "\n";
+    }
+  }
+  const std::size_t placed = count_of(pods, WhatIf::Fate::kPlaced);
+  const std::size_t asking = pods.size() - count_of(pods, WhatIf::Fate::kNoGpu);
+  std::string text = table.empty() ? "" : table.text(screen) + "\n";
+  if (!reasons.empty()) text += reasons + "\n";
+  return text +
+         paint(screen.look, all_placed(pods) ? kGood : kBad,
+               std::to_string(placed) + " of " + counted(asking, "GPU pod") + " would be placed") +
+         "; nothing was written\n";
+}
+
+std::string whatif_json(const std::vector<WhatIf>& pods) {
+  std::string text;
+  json::Writer out(text);
+  out.begin_object().key("pods").begin_array();
+  for (const WhatIf& pod : pods) {
+    out.begin_object().member("namespace", pod.ns).member("name", pod.name);
+    out.member("request", pod.request).member("fate", to_string(pod.fate));
+    out.member("node", pod.place.node).key("containers").begin_array();
+    for (const model::ContainerGrant& container : pod.place.containers) {
+      out.begin_object().member("name", container.container).key("cards").begin_array();
+      for (const model::GrantedCard& card : container.cards) {
+        out.begin_object().member("uuid", card.uuid).member("memMiB", card.memory.count());
+        out.member("milli", card.compute.count()).end_object();
+      }
+      out.end_array().end_object();
+    }
+    out.end_array().member("why", pod.why).end_object();
+  }
+  out.end_array().member("allPlaced", all_placed(pods)).end_object();
+  return text;
+}
+
+}  // namespace tangram::cli

@@ -1,0 +1,43 @@
+#pragma once
+
+#include "cli/cluster.hpp"
+#include "cli/screen.hpp"
+#include "cli/simulation.hpp"
+
+#include <string>
+#include <vector>
+
+/// `whatif`: where pods would go that nobody has made yet.
+namespace tangram::cli {
+
+/// What would become of one of them.
+struct WhatIf {
+  enum class Fate {
+    kPlaced,
+    kWaits,
+    kRefused,  ///< its annotations are wrong: the webhook would not let it in
+    kNoGpu,    ///< kube-scheduler's alone
+  };
+  std::string ns;
+  std::string name;
+  std::string request;  ///< "0.5"
+  Fate fate = Fate::kNoGpu;
+  Placed place;     ///< if placed
+  std::string why;  ///< why not, otherwise
+};
+
+/// Places the pods in their order, each on top of those before it.
+[[nodiscard]] std::vector<WhatIf> what_if(const Cluster& cluster,
+                                          const std::vector<kube::Pod>& pods);
+
+/// Every pod that asks for a card would get one.
+[[nodiscard]] bool all_placed(const std::vector<WhatIf>& pods);
+
+/// @param wide  whole UUIDs
+[[nodiscard]] std::string draw_whatif(const Screen& screen, const std::vector<WhatIf>& pods,
+                                      bool wide);
+/// {"pods": [{"namespace", "name", "request", "fate", "node", "containers": [{"name", "cards":
+/// [{"uuid", "memMiB", "milli"}]}], "why"}], "allPlaced"}
+[[nodiscard]] std::string whatif_json(const std::vector<WhatIf>& pods);
+
+}  // namespace tangram::cli

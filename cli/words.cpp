@@ -1,0 +1,102 @@
+#include "cli/words.hpp"
+
+#include "bench/demo/terminal.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace tangram::cli {
+
+namespace {
+
+constexpr std::int64_t kMebibytesPerGibibyte = 1024;
+
+std::string times(std::size_t count, const std::string& what) {
+  if (count == 1) return what;
+  const bool compound = what.find(' ') != std::string::npos;
+  return std::to_string(count) + " × " + (compound ? "(" + what + ")" : what);
+}
+
+std::string of_each_card(const model::Share& share) {
+  if (share.form == model::ShareForm::kFraction) return share_text(share.fraction);
+  std::string text = memory_text(share.memory);
+  if (share.compute) text += ", " + share_text(*share.compute);
+  return text;
+}
+
+}  // namespace
+
+std::string share_text(MilliGpu share) {
+  const std::int64_t milli = share.count();
+  std::string text = std::to_string(milli / 1000);
+  if (milli % 1000 == 0) return text;
+  std::string decimals = std::to_string(1000 + milli % 1000).substr(1);
+  decimals.resize(decimals.find_last_not_of('0') + 1);
+  return text + "." + decimals;
+}
+
+std::string memory_text(Mebibytes memory) {
+  const std::int64_t mib = memory.count();
+  const bool whole = mib > 0 && mib % kMebibytesPerGibibyte == 0;
+  return whole ? std::to_string(mib / kMebibytesPerGibibyte) + "Gi" : std::to_string(mib) + "Mi";
+}
+
+std::string request_text(const model::ContainerRequest& request) {
+  const auto count = static_cast<std::size_t>(request.count);
+  if (request.share.form == model::ShareForm::kWhole) return counted(count, "card");
+  return times(count, of_each_card(request.share));
+}
+
+std::string request_text(const model::GpuRequest& request) {
+  std::string text;
+  for (const model::ContainerRequest& container : request.containers) {
+    if (!text.empty()) text += " + ";
+    if (request.containers.size() > 1) text += container.container + " ";
+    text += request_text(container);
+  }
+  return text;
+}
+
+std::string grant_text(Mebibytes memory, MilliGpu compute) {
+  return memory_text(memory) + ", " + share_text(compute);
+}
+
+std::string grant_text(const std::vector<model::ContainerGrant>& containers) {
+  std::string text;
+  for (const model::ContainerGrant& container : containers) {
+    for (std::size_t i = 0; i < container.cards.size();) {
+      const model::GrantedCard& first = container.cards[i];
+      std::size_t end = i + 1;
+      while (end < container.cards.size() && container.cards[end].memory == first.memory &&
+             container.cards[end].compute == first.compute) {
+        ++end;
+      }
+      if (!text.empty()) text += " + ";
+      text += times(end - i, grant_text(first.memory, first.compute));
+      i = end;
+    }
+  }
+  return text;
+}
+
+std::string short_uuid(const std::string& uuid) {
+  constexpr std::size_t kColumns = 13;
+  return bench::demo::shortened(uuid, kColumns);
+}
+
+std::string counted(std::size_t count, std::string_view what) {
+  std::string text = std::to_string(count) + " ";
+  text += what;
+  return count == 1 ? text : text + "s";
+}
+
+std::string joined(const std::vector<std::string>& texts, std::string_view between) {
+  std::string all;
+  for (const std::string& text : texts) {
+    if (!all.empty()) all += between;
+    all += text;
+  }
+  return all;
+}
+
+}  // namespace tangram::cli

@@ -1,0 +1,178 @@
+// What is known of one card or one pod, beside the cards.
+
+import { el } from "./dom.js";
+import { compute, count, memory, percent } from "./format.js";
+
+const kBest = 5; // nodes that would fit, told of a pod that waits
+
+const facts = (rows) =>
+  el("dl", {}, rows.filter(Boolean).flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]));
+
+/** @param numbers  places of columns with amounts */
+const table = (heads, rows, numbers = []) => {
+  const style = (at) => ({ class: numbers.includes(at) ? "number" : null });
+  return el(
+    "table",
+    {},
+    el("thead", {}, el("tr", {}, heads.map((head, at) => el("th", { scope: "col", ...style(at) }, head)))),
+    el("tbody", {}, rows.map((row) => el("tr", {}, row.map((cell, at) => el("td", style(at), cell))))),
+  );
+};
+
+const explainTarget = (pod) =>
+  `/api/v1/explain?namespace=${encodeURIComponent(pod.namespace)}&pod=${encodeURIComponent(pod.name)}`;
+
+function asked({ share, count: cards, memMiB, milli }) {
+  const of = { whole: "all of it", fraction: `${percent(milli, 1000)} of memory and compute` };
+  const part = of[share] ?? `${memory(memMiB)}${milli === undefined ? "" : `, ${compute(milli)}`}`;
+  return `${count(cards)} × ${part}`;
+}
+
+function boundPod(told) {
+  const cards = told.containers.flatMap((container) => container.cards.map((card) => ({ container, card })));
+  return [
+    facts([
+      ["Node", told.node],
+      ["Isolation", told.isolation],
+    ]),
+    el("h3", {}, "Granted"),
+    table(
+      ["Container, card", "Request", "Held to"],
+      cards.map(({ container, card }) => [
+        `${container.name}, ${card.uuid}`,
+        `${memory(card.memMiB)}, ${compute(card.milli)}`,
+        `${memory(card.memLimitMiB)}, ${compute(card.milliLimit)}`,
+      ]),
+    ),
+  ];
+}
+
+function pendingPod(told) {
+  const { models, containers } = told.request;
+  return [
+    el("p", { class: "sentence" }, told.summary),
+    told.reasons.length > 0 ? table(["Why not", "Nodes"], told.reasons.map(({ why, nodes }) => [why, count(nodes)]), [1]) : null,
+    el("h3", {}, "Asks for"),
+    table(["Container", "Cards"], containers.map((container) => [container.name, asked(container)])),
+    models.length > 0 ? el("p", {}, `of the models ${models.join(", ")}`) : null,
+    told.nodes.length > 0 ? el("h3", {}, `Would fit best, by the policy ${told.policy}`) : null,
+    told.nodes.length > 0 ? table(["Node", "Cards"], told.nodes.map((node) => [node.name, node.wouldGet.join(", ")])) : null,
+    el("p", { class: "faint" }, told.note),
+  ];
+}
+
+export class Details {
+  #box;
+  #back = null; // where the focus came from
+  #shown = null; // {node, uuid} or {pod}
+
+  /** @param box  the panel */
+  constructor(box) {
+    this.#box = box;
+    document.addEventListener("keydown", (event) => event.key === "Escape" && this.close());
+  }
+
+  card(meant, from) {
+    this.#show({ node: meant.node.name, uuid: meant.card.uuid }, from);
+    this.#drawCard(meant.node, meant.card, meant.number);
+    this.#focus();
+  }
+
+  async pod(pod, from) {
+    this.#show({ pod }, from);
+    const title = `${pod.namespace}/${pod.name}`;
+    this.#fill(title, el("p", { class: "faint" }, "asking…"));
+    this.#focus();
+    let parts;
+    try {
+      const response = await fetch(`${explainTarget(pod)}&nodes=${kBest}`, { cache: "no-store" });
+      parts = response.ok ? this.#explained(await response.json()) : [el("p", { class: "sentence" }, (await response.text()).trim())];
+    } catch (error) {
+      parts = [el("p", { class: "sentence" }, `The server did not answer: ${error.message}`)];
+    }
+    if (this.#shown?.pod !== pod) return; // another one is open by now
+    this.#fill(title, ...parts, el("p", {}, el("a", { href: explainTarget(pod) }, "All that is known, node by node (JSON)")));
+    this.#focus();
+  }
+
+  /** Says the same of what is open as it is now. */
+  refresh(store) {
+    if (!this.#shown?.node) return;
+    const node = store.nodes.get(this.#shown.node);
+    const number = node?.cards.findIndex((card) => card.uuid === this.#shown.uuid) ?? -1;
+    if (number < 0) return this.close();
+    if (node.cards[number] === this.#shown.drawn) return;
+    const inside = this.#box.contains(document.activeElement);
+    this.#drawCard(node, node.cards[number], number);
+    if (inside) this.#focus();
+  }
+
+  close() {
+    if (this.#box.hidden) return;
+    const inside = this.#box.contains(document.activeElement);
+    this.#box.hidden = true;
+    this.#shown = null;
+    const back = this.#back?.isConnected ? this.#back : document.querySelector('#grid [tabindex="0"]');
+    if (inside) back?.focus();
+  }
+
+  #show(what, from) {
+    if (!this.#box.contains(from)) this.#back = from;
+    this.#shown = what;
+    this.#box.hidden = false;
+  }
+
+  #focus() {
+    this.#box.querySelector("h2").focus({ preventScroll: true });
+  }
+
+  #fill(title, ...parts) {
+    this.#box.replaceChildren(
+      el("h2", { id: "details-title", tabindex: "-1" }, title),
+      el("button", { type: "button", class: "close", "aria-label": "Close", onclick: () => this.close() }, "✕"),
+      ...parts.filter(Boolean),
+    );
+  }
+
+  #explained(told) {
+    const state = told.state === "bound" ? "bound to a node" : "waits for a node";
+    return [
+      el("p", { class: "faint" }, state),
+      told.findings.length > 0 ? el("ul", {}, told.findings.map(({ message }) => el("li", { class: "badge-line" }, `⚠ ${message}`))) : null,
+      ...(told.state === "bound" ? boundPod(told) : pendingPod(told)),
+    ];
+  }
+
+  #drawCard(node, card, number) {
+    this.#shown.drawn = card;
+    const share = (part, of) => `${percent(part, of)} granted`;
+    this.#fill(
+      `Card ${number} of ${node.name}`,
+      facts([
+        ["Model", card.model],
+        ["UUID", card.uuid],
+        ["State", card.trouble.length > 0 ? `${card.trouble.join(", ")}${card.reason ? `: ${card.reason}` : ""}` : "healthy"],
+        ["Memory", `${memory(card.grantedMemMiB)} of ${memory(card.memMiB)}, ${share(card.grantedMemMiB, card.memMiB)}`],
+        ["Compute", `${compute(card.grantedMilli)} of ${compute(card.milli)}, ${share(card.grantedMilli, card.milli)}`],
+        ["Isolation", card.isolation ?? "none yet; the first pod chooses"],
+        ["Sharers", `${card.sharers} of at most ${card.maxSharers}`],
+      ]),
+      card.pods.length === 0 ? el("p", {}, "No pod is on it.") : this.#sharers(card),
+    );
+  }
+
+  #sharers(card) {
+    return table(
+      ["Pod", "Memory", "Compute"],
+      card.pods.map((share) => [
+        [
+          el("button", { type: "button", class: "link", onclick: (event) => this.pod(share, event.currentTarget) }, `${share.namespace}/${share.name}`),
+          el("span", { class: "faint" }, ` ${share.container}`),
+        ],
+        memory(share.memMiB),
+        compute(share.milli),
+      ]),
+      [1, 2],
+    );
+  }
+}

@@ -1,0 +1,129 @@
+"""The users and the kube-scheduler of a small cluster: pods come, pass the webhook, are filtered
+and bound, and some end. What they leave behind is known, so that it can be compared with what
+Prometheus shows."""
+import itertools
+import random
+import time
+import urllib.error
+
+from stack import AGENT_NODE, fetch, wait_for
+
+# Annotations by kind, with how many come of each. The last two fit nothing there is.
+KINDS = [
+    ({"gpu-fraction": "0.25"}, 40),
+    ({"gpu-mem": "8Gi"}, 40),
+    ({"gpu-fraction": "0.5", "gpu-model": "A100*,H100*"}, 30),
+    ({"gpu-mem": "16Gi", "gpu-compute": "0"}, 10),
+    ({"gpu-count": "2"}, 12),
+    ({"gpu-count": "2", "gpu-fraction": "0.9"}, 12),
+    ({"gpu-fraction": "0.5", "gpu-model": "B200*"}, 2),
+    ({"gpu-fraction": "0.3333"}, 2),
+]
+ON_AGENT = 4  # quarters of cards, on the node with an agent
+
+
+class Load:
+    """Deterministic but for time."""
+
+    def __init__(self, stack):
+        self.stack = stack
+        self.random = random.Random(1)
+        self.bound = {}  # uid -> (namespace, name)
+        self.outcomes = {}  # uid of a pod that waits -> what kube-scheduler was told
+        nodes = fetch(f"{stack.api}/api/v1/nodes")["items"]
+        self.nodes = [node["metadata"]["name"] for node in nodes]
+        self.numbers = itertools.count()
+
+    def play(self, seconds):
+        """All kinds of pods, spread over the time; and ends once in a while."""
+        arrivals = [kind for kind, count in KINDS for _ in range(count)]
+        self.random.shuffle(arrivals)
+        for _ in range(ON_AGENT):
+            self.arrive({"gpu-fraction": "0.25"}, [AGENT_NODE])
+        began = time.monotonic()
+        for i, annotations in enumerate(arrivals):
+            self.arrive(annotations, self.nodes)
+            if i % 10 == 9:
+                self.end_one()
+            # Not in order to synchronise: rates need a while to be of.
+            time.sleep(max(0.0, began + seconds * (i + 1) / len(arrivals) - time.monotonic()))
+        # One that nobody asks about: without a slot kube-scheduler would not.
+        self.create({"gpu-fraction": "0.1"}, slots={})
+
+    def create(self, annotations, slots=None):
+        name = f"pod-{next(self.numbers)}"
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {
+            "name": name, "namespace": "load",
+            "annotations": {f"tangram.dev/{key}": value for key, value in annotations.items()}},
+            "spec": {"containers": [{"name": "main", "image": "none", "resources": {
+                "limits": {"tangram.dev/gpu-slot": "1"} if slots is None else slots}}]}}
+        self.review(pod)
+        made = fetch(f"{self.stack.api}/api/v1/namespaces/load/pods", pod)
+        self.outcomes[made["metadata"]["uid"]] = "not_asked"
+        return made
+
+    def review(self, pod):
+        """As the API server would ask; a refusal is the webhook's own matter here."""
+        fetch(f"https://127.0.0.1:{self.stack.leader['webhook']}/admission/mutate", {
+            "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {
+                "uid": pod["metadata"]["name"], "operation": "CREATE", "namespace": "load",
+                "kind": {"group": "", "version": "v1", "kind": "Pod"},
+                "resource": {"group": "", "version": "v1", "resource": "pods"},
+                "userInfo": {"username": "load"}, "object": pod}}, self.stack.tls)
+
+    def arrive(self, annotations, nodes):
+        """A pod that comes, and is tried until it is bound or fits nowhere."""
+        pod = self.create(annotations)
+        self.await_watch(pod["metadata"])
+        wait_for(f"an outcome for {pod['metadata']['name']}", lambda: self.schedule(pod, nodes))
+
+    def schedule(self, pod, nodes):
+        """As kube-scheduler does. False: something was in the way that passes by itself."""
+        meta = pod["metadata"]
+        answer = self.stack.verb("/filter", {"Pod": pod, "Nodes": None, "NodeNames": nodes})
+        if "try again" in answer["Error"] or "trying again" in answer["Error"]:
+            return False
+        kept = answer["NodeNames"] or []
+        if not kept:
+            self.outcomes[meta["uid"]] = self.outcome(answer)
+            return True
+        bound = self.stack.verb("/bind", {
+            "PodName": meta["name"], "PodNamespace": meta["namespace"], "PodUID": meta["uid"],
+            "Node": kept[0]})
+        if bound["Error"]:
+            return False
+        del self.outcomes[meta["uid"]]
+        self.bound[meta["uid"]] = (meta["namespace"], meta["name"])
+        return True
+
+    def await_watch(self, meta):
+        """Until the leader has been shown the pod: what it is asked before that counts for nobody."""
+        page = f"/api/v1/explain?namespace={meta['namespace']}&pod={meta['name']}"
+
+        def known():
+            try:
+                self.stack.verb(page, None)
+            except urllib.error.HTTPError as error:
+                return error.code != 404  # 400: its annotations are wrong
+            return True
+        wait_for(f"the watch to show {meta['name']}", known, pause=0.01)
+
+    @staticmethod
+    def outcome(answer):
+        """By the sentences of docs/protocol.md, from the nearest to a fit to the farthest."""
+        if answer["Error"]:
+            return "invalid"
+        reasons = set((answer["FailedNodes"] or {}).values())
+        for sentence, reason in (("containers of the pod do not fit", "room"),
+                                 ("no GPU card has enough free", "room"),
+                                 ("no place for another sharer", "sharers"),
+                                 ("in use with another isolation", "isolation_busy")):
+            if any(sentence in told for told in reasons):
+                return reason
+        return "no_such_card"
+
+    def end_one(self):
+        uid = self.random.choice(sorted(self.bound))
+        namespace, name = self.bound.pop(uid)
+        fetch(f"{self.stack.api}/api/v1/namespaces/{namespace}/pods/{name}",
+              {"gracePeriodSeconds": 0}, method="DELETE")

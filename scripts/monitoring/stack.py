@@ -1,0 +1,220 @@
+"""Everything that scripts/check-dashboards looks at, running on loopback: an API server in memory,
+two replicas of the extender, an agent with cards of the fake NVML, and Prometheus. Every port is
+chosen by the system; every process ends with the stack."""
+import json
+import os
+import pathlib
+import re
+import signal
+import ssl
+import subprocess
+import time
+import urllib.request
+
+PATIENCE = 120  # seconds for anything to happen; on a machine with nothing else to do it takes one
+REPLICAS = ("tangram-extender-0", "tangram-extender-1")
+AGENT_NODE = "agent-a"
+GIB = 1024  # MiB
+CARD_MIB = 80 * GIB
+USED_MIB = 10 * GIB  # of the agent's first card
+BUSY_PERCENT = 37
+XID = 79  # a fault of the card, not of an application
+
+# What NVML plays: three cards, the last of which falls ill.
+NVML_SCRIPT = {
+    "driverVersion": "550.54.15", "cudaVersion": "12.4",
+    "cards": [{"uuid": f"GPU-agent-{i}", "model": "NVIDIA A100-SXM4-80GB", "memMiB": CARD_MIB,
+               "pci": f"0000:{i + 1:02x}:00.0", "utilization": BUSY_PERCENT if i == 0 else 0,
+               "processes": [{"pid": os.getpid(), "memMiB": USED_MIB}] if i == 0 else []}
+              for i in range(3)],
+    "events": [{"atMs": 3000, "card": "GPU-agent-2", "xid": XID}],
+}
+
+NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": AGENT_NODE}, "status": {
+    "capacity": {"cpu": "64", "memory": "512Gi", "pods": "110"},
+    "allocatable": {"cpu": "64", "memory": "512Gi", "pods": "110"},
+    "nodeInfo": {"kubeletVersion": "v1.31.0", "containerRuntimeVersion": "containerd://2.0.0"}}}
+
+
+def wait_for(what, probe, pause=0.1):
+    """What the probe returns, as soon as that is something."""
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        found = probe()
+        if found:
+            return found
+        time.sleep(pause)
+    raise SystemExit(f"check-dashboards: waited {PATIENCE} s for {what}")
+
+
+def fetch(url, body=None, context=None, method=None):
+    """The answer, as JSON where it is JSON."""
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(url, data, {"Content-Type": "application/json"}, method=method)
+    with urllib.request.urlopen(request, timeout=30, context=context) as answer:
+        text = answer.read().decode()
+        is_json = "json" in answer.headers.get("Content-Type", "")
+    return json.loads(text) if is_json else text
+
+
+class Program:
+    """A process whose log says where it listens."""
+
+    def __init__(self, folder, name, command, environment=None):
+        self.name = name
+        self.log = folder / f"{name}.log"
+        with open(self.log, "wb") as log:
+            self.process = subprocess.Popen(
+                [str(word) for word in command], stdout=log, stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL, env=os.environ | (environment or {}), cwd=folder)
+
+    def said(self):
+        return self.log.read_text(encoding="utf-8", errors="replace")
+
+    def port_behind(self, words):
+        def look():
+            if self.process.poll() is not None:
+                raise SystemExit(f"check-dashboards: {self.name} has ended:\n{self.said()}")
+            found = re.search(re.escape(words) + r"\D*?(?:127\.0\.0\.1:)?(\d+)", self.said())
+            return found and int(found[1])
+        return wait_for(f"{self.name} to say \"{words}\"", look)
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+class Stack:
+    """Started by `with`, stopped at its end, whatever happens."""
+
+    def __init__(self, repository, build, folder):
+        self.repository = pathlib.Path(repository)
+        self.bin = pathlib.Path(build).resolve() / "bin"
+        self.nvml = self.bin.parent / "tests" / "fake_nvml" / "libnvidia-ml.so.1"
+        self.folder = pathlib.Path(folder)
+        self.programs = []
+
+    def __enter__(self):
+        try:
+            self.start()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        for program in reversed(self.programs):
+            program.stop()
+
+    def run(self, name, command, environment=None):
+        self.programs.append(Program(self.folder, name, command, environment))
+        return self.programs[-1]
+
+    def start(self):
+        self.make_secrets()
+        self.start_api()
+        self.extenders = [self.start_extender(pod) for pod in REPLICAS]
+        self.start_agent()
+        self.leader = wait_for("a leader", self.find_leader)
+        self.start_prometheus()
+
+    def make_secrets(self):
+        for command in (["certificates", "--dir", "tls"], ["grant-key", "--out", "keys"]):
+            subprocess.run([self.bin / "tangram-extender", *command], cwd=self.folder, check=True,
+                           stdout=subprocess.DEVNULL)
+        tls = self.folder / "tls"
+        self.tls = ssl.create_default_context(cafile=tls / "ca.crt")
+        self.tls.check_hostname = False  # its names are those of Services
+        self.tls.load_cert_chain(tls / "scheduler.crt", tls / "scheduler.key")
+
+    def start_api(self):
+        api = self.run("api", [
+            self.bin / "tangram-fault-api", "--local",
+            self.repository / "deploy" / "demo" / "cluster.yaml"])
+        self.api = f"http://127.0.0.1:{api.port_behind('ready: http://')}"
+        fetch(f"{self.api}/api/v1/nodes", NODE)
+        for pod in REPLICAS:  # the leader labels its own
+            fetch(f"{self.api}/api/v1/namespaces/tangram-system/pods",
+                  {"metadata": {"name": pod}, "spec": {"containers": [{"name": "extender"}]}})
+        (self.folder / "kubeconfig").write_text(json.dumps({
+            "apiVersion": "v1", "kind": "Config", "current-context": "c",
+            "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+            "clusters": [{"name": "c", "cluster": {"server": self.api}}],
+            "users": [{"name": "u", "user": {}}]}), encoding="utf-8")
+
+    def start_extender(self, pod):
+        settings = {
+            "kube.source": "kubeconfig", "kube.kubeconfig": self.folder / "kubeconfig",
+            "server.listen": "127.0.0.1:0", "webhook.listen": "127.0.0.1:0",
+            "metrics.listen": "127.0.0.1:0", "tls.certificate": "tls/tls.crt",
+            "tls.key": "tls/tls.key", "tls.client_ca": "tls/ca.crt",
+            "grants.signing_key": "keys/grant.key", "grants.public_keys": "keys/grant.pub",
+            # This machine may be busier than any control plane: nobody is to lose the Lease.
+            "leader_election.lease_duration_s": 120, "leader_election.renew_deadline_ms": 100000,
+            # Of the modes that need no daemon on the agent's node.
+            "scheduler.default_isolation": "none"}
+        command = [self.bin / "tangram-extender"]
+        for key, value in settings.items():
+            command += ["--set", f"{key}={value}"]
+        program = self.run(pod, command, {"POD_NAME": pod, "POD_NAMESPACE": "tangram-system"})
+        return {"pod": pod, "server": program.port_behind("listens on 127.0.0.1:"),
+                "webhook": program.port_behind("webhook on 127.0.0.1:"),
+                "metrics": program.port_behind("metrics on 127.0.0.1:")}
+
+    def start_agent(self):
+        script = self.folder / "nvml.json"
+        script.write_text(json.dumps(NVML_SCRIPT), encoding="utf-8")
+        for name in ("kubelet", "plugins", "pod-resources"):
+            (self.folder / name).mkdir()
+        agent = self.run("agent", [
+            self.bin / "tangram-node", "--node-name", AGENT_NODE, "--kubeconfig", "kubeconfig",
+            "--nvml-library", self.nvml, "--device-ids-by", "cdi-devices",
+            "--kubelet-dir", "kubelet", "--plugin-dir", "plugins", "--cdi-dir", "cdi",
+            "--nvidia-cdi-dirs", "none", "--state-dir", "state", "--run-dir", "run",
+            "--grant-keys", "keys/grant.pub", "--audit-interval", "1",
+            "--listen", "127.0.0.1:0"], {"TANGRAM_FAKE_NVML": str(script)})
+        self.agent_port = agent.port_behind("metrics on port")
+
+    def find_leader(self):
+        for extender in self.extenders:
+            page = fetch(f"http://127.0.0.1:{extender['metrics']}/metrics")
+            if "\ntangram_leader 1\n" in page:
+                return extender
+        return None
+
+    def start_prometheus(self):
+        def job(name, ports, path="/metrics", **labels):
+            return {"job_name": name, "metrics_path": path, "honor_labels": True,
+                    "static_configs": [{"targets": [f"127.0.0.1:{port}" for port in ports],
+                                        "labels": {"cluster": "demo"} | labels}]}
+        # As they are, but as often as the rest.
+        rules = (self.repository / "deploy" / "prometheus" / "rules.yaml").read_text("utf-8")
+        (self.folder / "rules.yaml").write_text(
+            re.sub(r"^  interval: .*$", "  interval: 1s", rules, flags=re.M), encoding="utf-8")
+        # Both replicas are scraped for cards, which is more than anybody should do: the rules must
+        # count every card once all the same.
+        metrics = [extender["metrics"] for extender in self.extenders]
+        config = {
+            "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
+            "rule_files": ["rules.yaml"],
+            "scrape_configs": [job("tangram-extender", metrics),
+                               job("tangram-cards", metrics, "/metrics/cards"),
+                               job("tangram-node", [self.agent_port], node=AGENT_NODE)]}
+        # JSON is YAML.
+        (self.folder / "prometheus.yaml").write_text(json.dumps(config), encoding="utf-8")
+        program = self.run("prometheus", [
+            "prometheus", "--config.file=prometheus.yaml", "--storage.tsdb.path=data",
+            "--web.listen-address=127.0.0.1:0"])
+        self.prometheus = f"http://127.0.0.1:{program.port_behind('Listening on')}"
+
+    def verb(self, path, body):
+        return fetch(f"https://127.0.0.1:{self.leader['server']}{path}", body, self.tls)
+
+    def cluster(self):
+        """/api/v1/cluster, as the leader sees it now."""
+        return self.verb("/api/v1/cluster", None)

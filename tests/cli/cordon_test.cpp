@@ -1,0 +1,167 @@
+#include "cli/cordon.hpp"
+
+#include "tests/cli/rig.hpp"
+#include "tests/testing/fault_api.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tangram::cli {
+namespace {
+
+class CordonTest : public ::testing::Test {
+ protected:
+  CordonTest() {
+    rig_.add_node("a", {testing::card("GPU-a0"), testing::card("GPU-a1")},
+                  ", example.com/note: mine");
+  }
+  std::string annotation(const std::string& node = "a") {
+    const std::string text = rig_.ask(testing::get_request("/api/v1/nodes/" + node)).body;
+    const auto own = node::decode_own_node(text);
+    if (!own) throw std::runtime_error(own.error().message);
+    return own->cordon;
+  }
+  std::string done(const Result<std::string>& result) {
+    return result ? *result : "error: " + result.error().message;
+  }
+  std::size_t patches() {
+    const auto calls = rig_.api.calls();
+    return static_cast<std::size_t>(std::count_if(
+        calls.begin(), calls.end(),
+        [](const kube::Request& request) { return request.method != kube::Method::kGet; }));
+  }
+
+  Rig rig_;
+};
+
+TEST(CordonTextTest, KeepsWhatStandsThere) {
+  EXPECT_EQ(with_card("", "GPU-1", ""), "GPU-1");
+  EXPECT_EQ(with_card("GPU-1", "GPU-2", "its fan"), "GPU-1,GPU-2=its fan");
+  EXPECT_EQ(with_card(" GPU-1 = old ,GPU-3", "GPU-1", "new"), "GPU-3,GPU-1=new");
+  EXPECT_EQ(without_card("GPU-1,GPU-2=x y,GPU-3", "GPU-2"), "GPU-1,GPU-3");
+  EXPECT_EQ(without_card("GPU-1", "GPU-1"), "");
+  EXPECT_EQ(without_card("all,,GPU-1", "GPU-1"), "all");
+}
+
+TEST_F(CordonTest, WritesTheCardAndWhy) {
+  EXPECT_EQ(done(cordon_card(rig_.api, "GPU-a1", "its fan is loud")),
+            "card GPU-a1 (A100) of node a cordoned: it takes no new pods within seconds; those on "
+            "it go on. Undo: kubectl tangram uncordon-card GPU-a1");
+  EXPECT_EQ(annotation(), "GPU-a1=its fan is loud");
+  EXPECT_EQ(done(cordon_card(rig_.api, "GPU-a0", "")).substr(0, 11), "card GPU-a0");
+  EXPECT_EQ(annotation(), "GPU-a1=its fan is loud,GPU-a0");
+}
+
+TEST_F(CordonTest, TouchesNothingElse) {
+  const std::string before = rig_.ask(testing::get_request("/api/v1/nodes/a")).body;
+  ASSERT_TRUE(cordon_card(rig_.api, "GPU-a0", ""));
+  ASSERT_TRUE(uncordon_card(rig_.api, "GPU-a0"));
+  const std::string after = rig_.ask(testing::get_request("/api/v1/nodes/a")).body;
+  for (const char* path : {"metadata.annotations", "metadata.labels", "spec", "status"}) {
+    EXPECT_EQ(testing::json_at(after, path), testing::json_at(before, path)) << path;
+  }
+  EXPECT_EQ(patches(), 2U);
+}
+
+TEST_F(CordonTest, WritesOnceOnly) {
+  ASSERT_TRUE(cordon_card(rig_.api, "GPU-a0", "a reason"));
+  EXPECT_EQ(done(cordon_card(rig_.api, "GPU-a0", "")),
+            "card GPU-a0 (A100) of node a is cordoned already");
+  EXPECT_EQ(done(cordon_card(rig_.api, "GPU-a0", "a reason")),
+            "card GPU-a0 (A100) of node a is cordoned already");
+  EXPECT_EQ(patches(), 1U);
+  ASSERT_TRUE(cordon_card(rig_.api, "GPU-a0", "a better one"));
+  EXPECT_EQ(annotation(), "GPU-a0=a better one");
+}
+
+TEST_F(CordonTest, UncordonsWhatItsNameCordons) {
+  ASSERT_TRUE(cordon_card(rig_.api, "GPU-a0", ""));
+  EXPECT_EQ(done(uncordon_card(rig_.api, "GPU-a0")),
+            "card GPU-a0 (A100) of node a uncordoned; its agent offers it again within seconds");
+  EXPECT_EQ(annotation(), "");
+  EXPECT_EQ(done(uncordon_card(rig_.api, "GPU-a0")),
+            "card GPU-a0 (A100) of node a is not cordoned");
+}
+
+TEST_F(CordonTest, SaysHowToUncordonWhatIsCordonedOtherwise) {
+  model::Card mig = testing::card("MIG-1");
+  mig.kind = model::CardKind::kMig;
+  mig.parent = "GPU-parent";
+  rig_.add_node("m", {mig}, ", tangram.dev/cordon: GPU-parent");
+  EXPECT_NE(done(uncordon_card(rig_.api, "MIG-1"))
+                .find("uncordon that: kubectl tangram uncordon-card GPU-parent"),
+            std::string::npos);
+  rig_.add_node("z", {testing::card("GPU-z0")}, ", tangram.dev/cordon: all");
+  EXPECT_NE(
+      done(uncordon_card(rig_.api, "GPU-z0")).find("kubectl annotate node z tangram.dev/cordon-"),
+      std::string::npos);
+  model::Card other = testing::card("GPU-o0");
+  other.cordoned = true;
+  other.unavailable_reason = "cordoned: the node also has nvidia.com/gpu";
+  rig_.add_node("o", {other});
+  EXPECT_NE(done(uncordon_card(rig_.api, "GPU-o0"))
+                .find("is not cordoned by an operator: cordoned: "
+                      "the node also has nvidia.com/gpu"),
+            std::string::npos);
+  EXPECT_EQ(patches(), 0U);
+}
+
+TEST_F(CordonTest, KnowsNoOtherCards) {
+  const auto unknown = cordon_card(rig_.api, "GPU-x", "");
+  EXPECT_EQ(unknown.error().code, Errc::kNotFound);
+  EXPECT_NE(unknown.error().message.find("top -o wide"), std::string::npos);
+  const auto part = cordon_card(rig_.api, "GPU-a", "");
+  EXPECT_EQ(part.error().message,
+            "no node lists a card GPU-a; write the whole UUID: GPU-a0, GPU-a1");
+  for (const char* reason : {"a, b", "two\nlines"}) {
+    EXPECT_EQ(cordon_card(rig_.api, "GPU-a0", reason).error().code, Errc::kInvalidArgument);
+  }
+  EXPECT_EQ(cordon_card(rig_.api, "GPU-a0", std::string(300, 'x')).error().code,
+            Errc::kInvalidArgument);
+  EXPECT_EQ(patches(), 0U);
+}
+
+/// Somebody else cordons the other card between the read and the write, so many times.
+class Meddler final : public kube::KubeApi {
+ public:
+  Meddler(kube::KubeApi& server, int times) : server_(server), left_(times) {}
+  Result<kube::Response> call(const kube::Request& request) override {
+    if (request.method == kube::Method::kPatch && left_-- > 0) {
+      (void)server_.call(
+          testing::write_request(kube::Method::kPatch, "/api/v1/nodes/a",
+                                 R"({"metadata":{"annotations":{"tangram.dev/cordon":"GPU-a1=)" +
+                                     std::to_string(left_) + "\"}}}"));
+    }
+    return server_.call(request);
+  }
+  Result<kube::Response> watch(const kube::Request& request, const kube::WatchFrame& frame,
+                               std::stop_token stop) override {
+    return server_.watch(request, frame, std::move(stop));
+  }
+
+ private:
+  kube::KubeApi& server_;
+  int left_;
+};
+
+TEST_F(CordonTest, LosesNothingThatOthersWriteMeanwhile) {
+  Meddler meddler(rig_.api, 2);
+  ASSERT_TRUE(cordon_card(meddler, "GPU-a0", ""));
+  EXPECT_EQ(annotation(), "GPU-a1=0,GPU-a0");
+}
+
+TEST_F(CordonTest, GivesUpWhereOthersNeverStop) {
+  Meddler meddler(rig_.api, 1'000);
+  const auto result = cordon_card(meddler, "GPU-a0", "");
+  EXPECT_EQ(result.error().code, Errc::kConflict);
+  EXPECT_NE(result.error().message.find("once more"), std::string::npos);
+}
+
+TEST_F(CordonTest, SaysWhichRightIsMissing) {
+  testing::FaultApi api(rig_.api);
+  api.will_answer({.method = kube::Method::kPatch}, 403);
+  EXPECT_NE(done(cordon_card(api, "GPU-a0", "")).find("ClusterRole tangram-card-operator"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace tangram::cli

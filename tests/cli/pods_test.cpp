@@ -1,0 +1,80 @@
+#include "cli/pods.hpp"
+
+#include "tests/cli/rig.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tangram::cli {
+namespace {
+
+TEST(PodsTest, TellsTheStates) {
+  kube::Pod pod;
+  EXPECT_EQ(state_of(pod), "Pending");
+  pod.gated = true;
+  EXPECT_EQ(state_of(pod), "Gated");
+  pod.node = "a";
+  EXPECT_EQ(state_of(pod), "Starting");
+  pod.waiting = {"rpc error: tangram: not yet: the memory is still held"};
+  EXPECT_EQ(state_of(pod), "NotYet");
+  pod.waiting = {"tangram: cannot start: no grant"};
+  EXPECT_EQ(state_of(pod), "CannotStart");
+  pod.waiting = {};
+  pod.started = true;
+  EXPECT_EQ(state_of(pod), "Running");
+  pod.deleting = true;
+  EXPECT_EQ(state_of(pod), "Terminating");
+}
+
+TEST(PodsTest, ListsWhoAsksAndWhoHas) {
+  Rig rig;
+  rig.fill();
+  const auto cluster = rig.cluster();
+  const auto lines = pod_lines(*cluster, "ml");
+  EXPECT_EQ(draw_pods(file_screen(), lines, {}),
+            "NAME   NODE  CARDS   REQUEST  GRANT      STATE\n"
+            "half   a     GPU-a0  0.5      40Gi, 0.5  Starting\n"
+            "large  -     -       100Gi    -          Pending\n");
+  EXPECT_EQ(draw_pods(file_screen(), lines, {.namespaces = true, .wide = true}),
+            "NAMESPACE  NAME   NODE  CARDS   REQUEST  GRANT      ISOLATION  STATE     FINDINGS\n"
+            "ml         half   a     GPU-a0  0.5      40Gi, 0.5  mps        Starting  -\n"
+            "ml         large  -     -       100Gi    -          -          Pending   -\n");
+  EXPECT_TRUE(pod_lines(*cluster, "other").empty());
+  EXPECT_EQ(pod_lines(*cluster, "").size(), 2U);
+}
+
+TEST(PodsTest, ShortensUuidsAndSaysWhatIsWrong) {
+  Rig rig;
+  rig.add_node("a", {testing::card("GPU-01234567-89ab-cdef")});
+  const std::string uid = rig.add_pod("p", {{"gpu-fraction", "0.5"}});
+  rig.bind("p", uid, "a", {testing::granted("GPU-01234567-89ab-cdef", 10'000, 100)});
+  rig.add_pod("q", {{"gpu-fraction", "0.3333"}});
+  const auto lines = pod_lines(*rig.cluster(), "ml");
+  EXPECT_EQ(draw_pods(file_screen(), lines, {}),
+            "NAME  NODE  CARDS          REQUEST  GRANT         STATE\n"
+            "p     a     GPU-01234567…  0.5      10000Mi, 0.1  Starting (GrantDiffers)\n"
+            "q     -     -              -        -             Pending (RequestInvalid)\n");
+}
+
+TEST(PodsTest, FitsANarrowTerminal) {
+  Rig rig;
+  rig.add_node("a-node-with-a-long-name-of-its-own", {testing::card("GPU-0")});
+  rig.add_bound("a-pod-with-a-long-name-of-its-own", "0.5", "a-node-with-a-long-name-of-its-own",
+                {testing::granted("GPU-0", 40'960, 500)});
+  const auto lines = pod_lines(*rig.cluster(), "ml");
+  EXPECT_EQ(draw_pods(terminal(60), lines, {}),
+            "NAME        NODE         CARDS  REQUEST  GRANT      STATE\n"
+            "a-p…ts-own  a-n…its-own  GPU-0  0.5      40Gi, 0.5  Starting\n");
+}
+
+TEST(PodsTest, AnswersPrograms) {
+  Rig rig;
+  rig.fill();
+  EXPECT_EQ(pods_json(pod_lines(*rig.cluster(), "ml")),
+            R"({"pods":[{"namespace":"ml","name":"half","node":"a","cards":["GPU-a0"],)"
+            R"("request":"0.5","grant":"40Gi, 0.5","isolation":"mps","state":"Starting",)"
+            R"("findings":[]},{"namespace":"ml","name":"large","node":"","cards":[],)"
+            R"("request":"100Gi","grant":"","isolation":"","state":"Pending","findings":[]}]})");
+}
+
+}  // namespace
+}  // namespace tangram::cli

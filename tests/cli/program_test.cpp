@@ -1,0 +1,169 @@
+// kubectl-tangram as people run it, against an API server over HTTP.
+
+#include "base/file.hpp"
+#include "tests/cli/rig.hpp"
+#include "tests/testing/api_server.hpp"
+#include "tests/testing/temp_folder.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdlib>
+
+namespace tangram::cli {
+namespace {
+
+class ProgramTest : public ::testing::Test {
+ protected:
+  struct Ended {
+    int exit = -1;
+    std::string out;
+    std::string err;
+  };
+
+  ProgramTest() {
+    rig_.fill();
+    auto started = testing::ApiServer::start(rig_.api);
+    if (!started) throw std::runtime_error(started.error().message);
+    server_ = std::move(*started);
+    write("kubeconfig",
+          "{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: "
+          "{cluster: c, namespace: ml}}], clusters: [{name: c, cluster: {server: \"" +
+              server_->url() + "\"}}]}\n");
+  }
+
+  [[nodiscard]] std::string file(const std::string& name) const {
+    return folder_.path() + "/" + name;
+  }
+  void write(const std::string& name, const std::string& text) const {
+    ASSERT_TRUE(replace_file(file(name), text));
+  }
+  [[nodiscard]] std::string read(const std::string& name) const {
+    const auto text = read_file(file(name));
+    return text ? *text : "";
+  }
+  /// @param variables  of the environment: "NO_COLOR=1"
+  Ended run(const std::string& arguments, const std::string& variables = "") {
+    const std::string command = "env -u KUBECONFIG KUBECONFIG=" + file("kubeconfig") + " " +
+                                variables + " " + KUBECTL_TANGRAM + " " + arguments + " >" +
+                                file("out") + " 2>" + file("err") + " </dev/null";
+    const int status = std::system(command.c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read("out"), read("err")};
+  }
+
+  testing::TempFolder folder_;
+  Rig rig_;
+  std::unique_ptr<testing::ApiServer> server_;
+};
+
+TEST_F(ProgramTest, ShowsThePackingWithoutColoursInAFile) {
+  const Ended top = run("top");
+  EXPECT_EQ(top.exit, 0) << top.err;
+  EXPECT_NE(top.out.find("3 cards on 2 nodes"), std::string::npos) << top.out;
+  EXPECT_EQ(top.out.find('\x1b'), std::string::npos);
+  EXPECT_EQ(top.err, "");
+  EXPECT_EQ(testing::json_at(run("top -o json").out, "pending").substr(0, 2), "[\n");
+  EXPECT_EQ(run("top -o yaml").out.substr(0, 9), "version: ");
+  EXPECT_EQ(run("top zebra").exit, 1);
+}
+
+TEST_F(ProgramTest, ListsThePodsOfTheContextsNamespace) {
+  EXPECT_EQ(run("pods").out,
+            "NAME   NODE  CARDS   REQUEST  GRANT      STATE\n"
+            "half   a     GPU-a0  0.5      40Gi, 0.5  Starting\n"
+            "large  -     -       100Gi    -          Pending\n");
+  EXPECT_EQ(run("pods -n other").out, "no pod of namespace other asks for a GPU; all: -A\n");
+  EXPECT_NE(run("pods -A").out.find("\nml         half "), std::string::npos);
+}
+
+TEST_F(ProgramTest, ExplainsAPod) {
+  const Ended waiting = run("explain large");
+  EXPECT_EQ(waiting.exit, 0) << waiting.err;
+  EXPECT_NE(waiting.out.find("ml/large waits: fits none of 2 nodes"), std::string::npos);
+  EXPECT_NE(waiting.out.find("note: the defaults of policy and isolation are assumed"),
+            std::string::npos);
+  EXPECT_NE(run("explain ml/half").out.find("is bound to node a"), std::string::npos);
+  const Ended nobody = run("explain nobody");
+  EXPECT_EQ(nobody.exit, 1);
+  EXPECT_NE(nobody.err.find("kubectl tangram pods -A"), std::string::npos);
+}
+
+TEST_F(ProgramTest, EndsWithTheAnswer) {
+  EXPECT_EQ(run("fit --gpu-fraction 0.5").exit, 0);
+  EXPECT_EQ(run("fit --gpu-fraction 0.5 --count 9").exit, 3);
+  EXPECT_EQ(run("fit --gpu-mem 200Gi").exit, 3);
+  EXPECT_EQ(run("fit --gpu-fraction 0.3333").exit, 2);
+  EXPECT_EQ(run("fit --gpu-fraction").exit, 2);
+  EXPECT_EQ(run("doctor").exit, 3) << "nothing is installed there";
+}
+
+TEST_F(ProgramTest, TriesManifestsOut) {
+  write("pods.yaml",
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: p, annotations: {tangram.dev/gpu-fraction: "
+        "\"0.5\"}}\nspec: {containers: [{name: main}]}\n");
+  const Ended good = run("whatif -f " + file("pods.yaml"));
+  EXPECT_EQ(good.exit, 0) << good.err;
+  EXPECT_NE(good.out.find("1 of 1 GPU pod would be placed; nothing was written"),
+            std::string::npos);
+  const Ended missing = run("whatif -f " + file("none.yaml"));
+  EXPECT_EQ(missing.exit, 1);
+  EXPECT_NE(missing.err.find("none.yaml"), std::string::npos);
+}
+
+TEST_F(ProgramTest, CordonsACardOverTheWire) {
+  const Ended cordoned = run("cordon-card GPU-a1 --reason 'its fan is loud'");
+  EXPECT_EQ(cordoned.exit, 0) << cordoned.err;
+  EXPECT_NE(rig_.ask(testing::get_request("/api/v1/nodes/a")).body.find("GPU-a1=its fan is loud"),
+            std::string::npos);
+  EXPECT_EQ(run("uncordon-card GPU-a1").exit, 0);
+  EXPECT_EQ(rig_.ask(testing::get_request("/api/v1/nodes/a")).body.find("GPU-a1="),
+            std::string::npos);
+}
+
+TEST_F(ProgramTest, AsksTheExtenderThroughTheApiServer) {
+  const std::string proxy =
+      "/api/v1/namespaces/tangram-system/services/https:tangram-extender:https/proxy/api/v1/";
+  rig_.api.answer(proxy + "cluster", R"({"version":1,"nodes":[],"pending":[]})");
+  rig_.api.answer(proxy + "explain",
+                  R"({"namespace":"ml","name":"p","state":"bound","node":"far","containers":[]})");
+  EXPECT_NE(run("top --extender proxy").out.find("no node lists GPU cards"), std::string::npos);
+  EXPECT_EQ(run("explain p --extender proxy").out,
+            "ml/p is bound to node far and holds no GPU card\n");
+  rig_.api.answer(proxy + "cluster", 403, "show a client certificate");
+  const Ended refused = run("top --extender proxy");
+  EXPECT_EQ(refused.exit, 1);
+  EXPECT_NE(refused.err.find("show a client certificate; without --extender"), std::string::npos);
+}
+
+TEST_F(ProgramTest, AsksAnExtenderByItsUrlWithoutAKubeconfig) {
+  rig_.api.answer("/api/v1/cluster", R"({"version":1,"nodes":[],"pending":[]})");
+  const Ended top = run("top --extender " + server_->url(), "KUBECONFIG=/none");
+  EXPECT_EQ(top.exit, 0) << top.err;
+}
+
+TEST_F(ProgramTest, SaysWhatToDoWhereItCannot) {
+  rig_.api.answer("/api/v1/nodes", 403, R"({"kind":"Status","message":"nodes is forbidden"})");
+  const Ended forbidden = run("top");
+  EXPECT_EQ(forbidden.exit, 1);
+  EXPECT_EQ(forbidden.err,
+            "kubectl-tangram: GET /api/v1/nodes: 403: nodes is forbidden; ask for the ClusterRole "
+            "tangram-viewer, which deploy/cli/rbac.yaml has\n");
+  const Ended nothing = run("top", "KUBECONFIG=/none");
+  EXPECT_NE(nothing.err.find("--kubeconfig"), std::string::npos) << nothing.err;
+  server_->stop();
+  const Ended away = run("top");
+  EXPECT_EQ(away.exit, 1);
+  EXPECT_NE(away.err.find("kubectl cluster-info"), std::string::npos) << away.err;
+}
+
+TEST_F(ProgramTest, HelpsAndCompletes) {
+  EXPECT_NE(run("--help").out.find("Examples:"), std::string::npos);
+  EXPECT_EQ(run("--version").out.rfind("kubectl-tangram ", 0), 0U);
+  EXPECT_EQ(run("").exit, 2);
+  EXPECT_EQ(run("__complete pod").out, "pods\n:4\n");
+  EXPECT_NE(run("completion bash").out.find("complete -F"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tangram::cli

@@ -6,7 +6,8 @@ import random
 import time
 import urllib.error
 
-from stack import AGENT_NODE, fetch, wait_for
+from node import AGENT_NODE
+from stack import fetch, wait_for
 
 # Annotations by kind, with how many come of each. The last two fit nothing there is.
 KINDS = [
@@ -29,6 +30,7 @@ class Load:
         self.stack = stack
         self.random = random.Random(1)
         self.bound = {}  # uid -> (namespace, name)
+        self.on_agent = []  # (namespace, name, uid) of those that stay on the agent's node
         self.outcomes = {}  # uid of a pod that waits -> what kube-scheduler was told
         nodes = fetch(f"{stack.api}/api/v1/nodes")["items"]
         self.nodes = [node["metadata"]["name"] for node in nodes]
@@ -40,6 +42,7 @@ class Load:
         self.random.shuffle(arrivals)
         for _ in range(ON_AGENT):
             self.arrive({"gpu-fraction": "0.25"}, [AGENT_NODE])
+        self.on_agent = [(*name, uid) for uid, name in self.bound.items()]
         began = time.monotonic()
         for i, annotations in enumerate(arrivals):
             self.arrive(annotations, self.nodes)
@@ -123,7 +126,8 @@ class Load:
         return "no_such_card"
 
     def end_one(self):
-        uid = self.random.choice(sorted(self.bound))
+        staying = {uid for _, _, uid in self.on_agent}
+        uid = self.random.choice(sorted(self.bound.keys() - staying))
         namespace, name = self.bound.pop(uid)
         fetch(f"{self.stack.api}/api/v1/namespaces/{namespace}/pods/{name}",
               {"gracePeriodSeconds": 0}, method="DELETE")

@@ -1,6 +1,6 @@
 """Everything that scripts/check-dashboards looks at, running on loopback: an API server in memory,
-two replicas of the extender, an agent with cards of the fake NVML, and Prometheus. Every port is
-chosen by the system; every process ends with the stack."""
+two replicas of the extender, an agent with a kubelet and cards that are played, and Prometheus.
+Every port is chosen by the system; every process ends with the stack."""
 import json
 import os
 import pathlib
@@ -11,29 +11,10 @@ import subprocess
 import time
 import urllib.request
 
+from node import AGENT_NODE, Cards, Kubelet, NODE, PodProcess, SICK
+
 PATIENCE = 120  # seconds for anything to happen; on a machine with nothing else to do it takes one
 REPLICAS = ("tangram-extender-0", "tangram-extender-1")
-AGENT_NODE = "agent-a"
-GIB = 1024  # MiB
-CARD_MIB = 80 * GIB
-USED_MIB = 10 * GIB  # of the agent's first card
-BUSY_PERCENT = 37
-XID = 79  # a fault of the card, not of an application
-
-# What NVML plays: three cards, the last of which falls ill.
-NVML_SCRIPT = {
-    "driverVersion": "550.54.15", "cudaVersion": "12.4",
-    "cards": [{"uuid": f"GPU-agent-{i}", "model": "NVIDIA A100-SXM4-80GB", "memMiB": CARD_MIB,
-               "pci": f"0000:{i + 1:02x}:00.0", "utilization": BUSY_PERCENT if i == 0 else 0,
-               "processes": [{"pid": os.getpid(), "memMiB": USED_MIB}] if i == 0 else []}
-              for i in range(3)],
-    "events": [{"atMs": 3000, "card": "GPU-agent-2", "xid": XID}],
-}
-
-NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": AGENT_NODE}, "status": {
-    "capacity": {"cpu": "64", "memory": "512Gi", "pods": "110"},
-    "allocatable": {"cpu": "64", "memory": "512Gi", "pods": "110"},
-    "nodeInfo": {"kubeletVersion": "v1.31.0", "containerRuntimeVersion": "containerd://2.0.0"}}}
 
 
 def wait_for(what, probe, pause=0.1):
@@ -122,6 +103,14 @@ class Stack:
         self.start_agent()
         self.leader = wait_for("a leader", self.find_leader)
         self.start_prometheus()
+        wait_for(f"{SICK} to fall ill", lambda: not self.card(SICK).get("healthy", True))
+
+    def card(self, uuid):
+        for node in self.cluster()["nodes"]:
+            for card in node["cards"]:
+                if card["uuid"] == uuid:
+                    return card
+        return {}
 
     def make_secrets(self):
         for command in (["certificates", "--dir", "tls"], ["grant-key", "--out", "keys"]):
@@ -167,18 +156,31 @@ class Stack:
                 "metrics": program.port_behind("metrics on 127.0.0.1:")}
 
     def start_agent(self):
-        script = self.folder / "nvml.json"
-        script.write_text(json.dumps(NVML_SCRIPT), encoding="utf-8")
-        for name in ("kubelet", "plugins", "pod-resources"):
-            (self.folder / name).mkdir()
+        self.cards = Cards(self.folder / "nvml.json")
+        self.cards.write(SICK, os.getpid())
+        self.kubelet = Kubelet(self.bin / "tangram-fake-kubelet", self.folder / "kubelet")
+        self.programs.append(self.kubelet)
         agent = self.run("agent", [
             self.bin / "tangram-node", "--node-name", AGENT_NODE, "--kubeconfig", "kubeconfig",
             "--nvml-library", self.nvml, "--device-ids-by", "cdi-devices",
-            "--kubelet-dir", "kubelet", "--plugin-dir", "plugins", "--cdi-dir", "cdi",
+            "--kubelet-dir", "kubelet", "--plugin-dir", "kubelet/device-plugins", "--cdi-dir", "cdi",
             "--nvidia-cdi-dirs", "none", "--state-dir", "state", "--run-dir", "run",
             "--grant-keys", "keys/grant.pub", "--audit-interval", "1",
-            "--listen", "127.0.0.1:0"], {"TANGRAM_FAKE_NVML": str(script)})
+            "--listen", "127.0.0.1:0"], {"TANGRAM_FAKE_NVML": str(self.cards.path)})
         self.agent_port = agent.port_behind("metrics on port")
+
+    def run_pods(self, pods):
+        """Starts the containers of pods on the agent's node, and lets the first use its card.
+        @returns whether that process could be made the pod's"""
+        for namespace, name, uid in pods:
+            wait_for(f"{name} to start", lambda pod=(namespace, name, uid): self.kubelet.start(*pod))
+        namespace, name, uid = pods[0]
+        user = PodProcess(uid)
+        self.programs.append(user)
+        page = f"/api/v1/explain?namespace={namespace}&pod={name}"
+        card = self.verb(page, None)["containers"][0]["cards"][0]["uuid"]
+        self.cards.write(card, user.pid or os.getpid())
+        return user.pid is not None
 
     def find_leader(self):
         for extender in self.extenders:

@@ -180,18 +180,18 @@ std::optional<std::size_t> ready_endpoints(const Patient& patient, const std::st
   return ready;
 }
 
-void check_expiry(const Patient& patient, const std::string& subject, const std::string& what,
-                  WallTime expires, Report& report) {
+void check_expiry(const Patient& patient, Check check, WallTime expires, Report& report) {
   const WallTime now = patient.clock.wall();
   if (now + kExpiresSoon < expires) {
-    report.push_back({Level::kOk, subject, what + " is valid until " + rfc3339(expires), ""});
-    return;
+    check.level = Level::kOk;
+    check.finding += " is valid until " + rfc3339(expires);
+    check.next.clear();
+  } else {
+    const bool expired = expires <= now;
+    check.level = expired ? Level::kFail : Level::kWarn;
+    check.finding += (expired ? " expired at " : " expires at ") + rfc3339(expires);
   }
-  const bool expired = expires <= now;
-  report.push_back({expired ? Level::kFail : Level::kWarn, subject,
-                    what + (expired ? " expired at " : " expires at ") + rfc3339(expires),
-                    "put a new one into the Secret tangram-tls, or see why its issuer does not: "
-                    "docs/tls.md"});
+  report.push_back(std::move(check));
 }
 
 }  // namespace tangram::cli

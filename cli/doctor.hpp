@@ -20,9 +20,9 @@ enum class Level {
 /// One line of the report.
 struct Check {
   Level level = Level::kOk;
-  std::string subject;  ///< "nodes", "webhook"
-  std::string finding;  ///< what is so
-  std::string next;     ///< what to do; empty where all is well
+  std::string subject = {};  ///< "nodes", "webhook"
+  std::string finding = {};  ///< what is so
+  std::string next = {};     ///< what to do; empty where all is well
 };
 using Report = std::vector<Check>;
 

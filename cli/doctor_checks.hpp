@@ -36,7 +36,7 @@ void add_unseen(Report& report, const std::string& subject, const Reading& readi
                                                          Report& report);
 
 /// Warns of a certificate that expires within two weeks, and fails for one that has.
-void check_expiry(const Patient& patient, const std::string& subject, const std::string& what,
-                  WallTime expires, Report& report);
+/// @param check  subject, what the certificate is, and what to do about it; the rest is filled in
+void check_expiry(const Patient& patient, Check check, WallTime expires, Report& report);
 
 }  // namespace tangram::cli

@@ -185,13 +185,18 @@ void check_metrics(const Patient& patient, Report& report) {
                                           std::string(labels),
                                       "the books are old: " + logs(patient)});
                   });
-  for_each_series(read.text, "tangram_tls_certificate_expiry_timestamp_seconds",
-                  [&](std::string_view labels, double value) {
-                    const WallTime expires{std::chrono::seconds(static_cast<std::int64_t>(value))};
-                    check_expiry(patient, "certificates",
-                                 "the extender's certificate " + std::string(labels), expires,
-                                 report);
-                  });
+  for_each_series(
+      read.text, "tangram_tls_certificate_expiry_timestamp_seconds",
+      [&](std::string_view labels, double value) {
+        const WallTime expires{std::chrono::seconds(static_cast<std::int64_t>(value))};
+        check_expiry(
+            patient,
+            {.subject = "certificates",
+             .finding = "the extender's certificate " + std::string(labels),
+             .next = "put a new one into the Secret tangram-tls, or see why its issuer does "
+                     "not: docs/tls.md"},
+            expires, report);
+      });
   for_each_series(read.text, "tangram_tls_reload_failures_total",
                   [&](std::string_view labels, double value) {
                     if (value <= 0) return;

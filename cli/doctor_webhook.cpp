@@ -60,7 +60,12 @@ void check_authorities(const Patient& patient, const Registrations& found, Repor
           {Level::kFail, kSubject, "caBundle of " + name + ": " + expires.error().message, kNext});
       continue;
     }
-    check_expiry(patient, kSubject, "the CA in " + name, *expires, report);
+    check_expiry(patient,
+                 {.subject = kSubject,
+                  .finding = "the CA in " + name,
+                  .next = "put a certificate of a new one into the Secret tangram-tls, and it into "
+                          "the configurations: deploy/webhook/README.md"},
+                 *expires, report);
   }
 }
 

@@ -98,7 +98,8 @@ Result<void> HttpPlacer::start() {
       config_for(options_), {.api = api_,
                              .clock = clock_,
                              .workload = std::make_shared<policies::Workload>(
-                                 policies::workload_of(trace_.workload, model::Isolation::kNone))});
+                                 policies::workload_of(trace_.workload, model::Isolation::kNone)),
+                             .learn_at_once = true});
   if (!app) return app.error();
   app_ = std::move(*app);
   while (!app_->synced()) std::this_thread::yield();

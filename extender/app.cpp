@@ -109,6 +109,7 @@ double seconds_since(TimePoint then, TimePoint now) {
 Result<std::unique_ptr<App>> App::create(const config::Config& config, const Parts& parts) {
   auto settings = policy_settings(config, parts.workload);
   if (!settings) return settings.error();
+  settings->learn_at_once = parts.learn_at_once;
   // Before any thread of ours: the first line makes the logger that they all use.
   spdlog::debug("policy {}, short-list {}", config.scheduler.policy, config.scheduler.short_list);
   auto keys = open_grant_keys(config.grants);
@@ -123,6 +124,10 @@ Result<std::unique_ptr<App>> App::create(const config::Config& config, const Par
       std::jthread([self](const std::stop_token& stop) { self->pod_reflector_.run(stop); });
   app->budget_thread_ =
       std::jthread([self](const std::stop_token& stop) { self->budget_reflector_.run(stop); });
+  if (!parts.learn_at_once) {
+    app->learn_thread_ =
+        std::jthread([self](const std::stop_token& stop) { self->policies_.keep_learning(stop); });
+  }
   app->settle_thread_ = std::jthread([self](const std::stop_token& stop) {
     while (!stop.stop_requested()) {
       self->look_at_grant_keys();  // first: settling waits for the API server
@@ -328,8 +333,8 @@ void App::stop() {
   pages_.drain();
   scrapes_.drain();
   if (events_) events_->flush(kLastWords);
-  const std::array threads{&node_thread_, &pod_thread_, &budget_thread_, &settle_thread_,
-                           &news_thread_};
+  const std::array threads{&node_thread_,   &pod_thread_,   &budget_thread_,
+                           &settle_thread_, &learn_thread_, &news_thread_};
   for (std::jthread* thread : threads) thread->request_stop();
   for (std::jthread* thread : threads) {
     if (thread->joinable()) thread->join();

@@ -56,6 +56,9 @@ class App {
     std::optional<kube::EventReporter> reporter = std::nullopt;
     /// For embedding: what the fragmentation policy aims at, instead of the configured file.
     std::shared_ptr<const policies::Workload> workload = nullptr;
+    /// For embedding: what is learned from a pod is in force when the next one is placed, so that
+    /// equal runs place alike; else a thread of its own learns.
+    bool learn_at_once = false;
     /// For embedding: routes beside the service's own.
     std::function<void(Router&)> more_routes = nullptr;
   };
@@ -155,6 +158,7 @@ class App {
   std::jthread pod_thread_;
   std::jthread budget_thread_;
   std::jthread settle_thread_;
+  std::jthread learn_thread_;
   std::jthread news_thread_;
 };
 

@@ -38,13 +38,23 @@ void PolicySource::arrived(const kube::Pod& pod) {
   if (!request) return;
   const std::scoped_lock lock(learning_);
   due_ = arrivals_.add({.gpu = std::move(*request), .footprint = pod.footprint}) || due_;
-  if (due_ && !listing_) relearn();
+  learn_at_once();
 }
 
 void PolicySource::listing(bool begins) {
   const std::scoped_lock lock(learning_);
   listing_ = begins;
-  if (due_ && !listing_) relearn();
+  learn_at_once();
+}
+
+void PolicySource::keep_learning(const std::stop_token& stop) {
+  std::unique_lock lock(learning_);
+  while (time_has_come_.wait(lock, stop, [this] { return time_to_learn(); })) {
+    const policies::WorkloadCounter counter = take_due();
+    lock.unlock();
+    learn(counter);
+    lock.lock();
+  }
 }
 
 std::shared_ptr<const policies::Workload> PolicySource::workload() const {
@@ -55,10 +65,22 @@ std::shared_ptr<const policies::Prices> PolicySource::prices() const {
   return in_force_.load()->prices;
 }
 
-void PolicySource::relearn() {
+policies::WorkloadCounter PolicySource::take_due() {
   due_ = false;
+  return arrivals_.count();
+}
+
+void PolicySource::learn_at_once() {
+  if (!time_to_learn()) return;
+  if (settings_.learn_at_once) {
+    learn(take_due());
+  } else {
+    time_has_come_.notify_one();
+  }
+}
+
+void PolicySource::learn(const policies::WorkloadCounter& counter) {
   const auto now = in_force_.load();
-  const policies::WorkloadCounter counter = arrivals_.count();
   policies::PolicyOptions options = settings_.options;
   options.workload = now->workload;
   options.prices = now->prices;
@@ -75,7 +97,22 @@ void PolicySource::relearn() {
     }
   }
   if (options.workload == now->workload && options.prices == now->prices) return;
-  in_force_.store(std::make_shared<const PoliciesInForce>(options));
+  const auto next = std::make_shared<const PoliciesInForce>(options);
+  score_anew(*now, *next);
+  in_force_.store(next);
+}
+
+void PolicySource::score_anew(const PoliciesInForce& now, const PoliciesInForce& next) const {
+  if (!cluster_) return;
+  const ClusterPtr cluster = cluster_();
+  for (const auto& [policy, demand] : now.cache.shapes()) {
+    const policies::Policy* const same = next.set.find(policy->name());
+    if (same == nullptr) continue;
+    auto pass = next.cache.open(*same, demand);
+    cluster->for_each_present([&](model::NodeIndex index, const model::NodeState& node) {
+      (void)pass.judge(index, node);
+    });
+  }
 }
 
 }  // namespace tangram::extender

@@ -8,9 +8,11 @@
 #include "policies/registry.hpp"
 #include "policies/workload.hpp"
 
+#include <condition_variable>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <string>
 
 namespace tangram::extender {
@@ -20,6 +22,7 @@ struct PolicySettings {
   model::Isolation default_isolation = model::Isolation::kMps;
   policies::PolicyOptions options;  ///< with the workload if it is fixed
   bool learn_workload = true;       ///< false: options.workload stays; prices are still learned
+  bool learn_at_once = true;        ///< false: PolicySource::keep_learning() does it
   policies::ArrivalLog::Limits learning;
   int coverage_percent = 95;
 };
@@ -70,18 +73,29 @@ class PolicySource {
   /// cluster would be learned from more than a hundred times over.
   void listing(bool begins);
 
+  /// Learns whenever it is time, until stopped; for settings.learn_at_once = false. Nobody waits
+  /// for it: what it learns comes into force once the nodes have been scored anew by it.
+  void keep_learning(const std::stop_token& stop);
+
   /// What the fragmentation policy aims at now.
   [[nodiscard]] std::shared_ptr<const policies::Workload> workload() const;
   /// What the least-waste policy goes by now.
   [[nodiscard]] std::shared_ptr<const policies::Prices> prices() const;
 
  private:
-  void relearn();
+  [[nodiscard]] bool time_to_learn() const { return due_ && !listing_; }
+  /// @returns what is due to be learned from; it is due no more
+  [[nodiscard]] policies::WorkloadCounter take_due();
+  void learn_at_once();
+  void learn(const policies::WorkloadCounter& counter);
+  /// Scores the nodes by the next policies for all shapes that are remembered of these.
+  void score_anew(const PoliciesInForce& now, const PoliciesInForce& next) const;
 
   PolicySettings settings_;
   ClusterNow cluster_;
   Published<PoliciesInForce> in_force_;
   mutable std::mutex learning_;
+  std::condition_variable_any time_has_come_;
   // Under learning_.
   policies::ArrivalLog arrivals_;
   bool listing_ = false;

@@ -92,6 +92,15 @@ class ClusterSnapshot {
     }
   }
 
+  /// Every present node and where it stands.
+  template <class Visit>
+  void for_each_present(Visit&& visit) const {
+    for (NodeIndex index = 0; index < runs_.size() * kNodesPerRun; ++index) {
+      fetch_ahead(index);
+      if (const auto found = present_at(index)) visit(index, *found->node);
+    }
+  }
+
   /// Every node, by name.
   [[nodiscard]] std::vector<const NodeState*> sorted_nodes() const;
 

@@ -45,6 +45,15 @@ Verdict ChoiceCache::Pass::judge(model::NodeIndex index, const model::NodeState&
   return answer.verdict();
 }
 
+std::vector<ChoiceCache::Remembered> ChoiceCache::shapes() const {
+  const std::lock_guard guard(mutex_);
+  std::vector<Remembered> all;
+  for (auto entry = recent_.rbegin(); entry != recent_.rend(); ++entry) {
+    all.push_back({entry->key.policy, entry->key.shape});
+  }
+  return all;
+}
+
 ChoiceCache::Pass ChoiceCache::open(const Policy& policy, const model::PodDemand& demand) {
   return {policy, demand, shape_for({.policy = &policy, .shape = shape_of(demand)})};
 }

@@ -78,6 +78,13 @@ class ChoiceCache {
   [[nodiscard]] static Verdict judge(const Policy& policy, const model::PodDemand& demand,
                                      const model::NodeState& node);
 
+  struct Remembered {
+    const Policy* policy;
+    model::PodDemand demand;
+  };
+  /// The shapes that are remembered, the least recently used first.
+  [[nodiscard]] std::vector<Remembered> shapes() const;
+
   /// @param demand  outlives the pass
   [[nodiscard]] Pass open(const Policy& policy, const model::PodDemand& demand);
 
@@ -98,8 +105,8 @@ class ChoiceCache {
   [[nodiscard]] std::shared_ptr<Shape> shape_for(Key key);
 
   const std::size_t limit_;
-  std::mutex mutex_;         ///< guards what follows
-  std::list<Entry> recent_;  ///< the latest used first
+  mutable std::mutex mutex_;  ///< guards what follows
+  std::list<Entry> recent_;   ///< the latest used first
   std::unordered_map<Key, std::list<Entry>::iterator, KeyHash> index_;
 };
 

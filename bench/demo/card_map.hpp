@@ -9,7 +9,8 @@ namespace tangram::bench::demo {
 
 /// Every card as a bar, node by node; a larger card has a longer bar. With colour, the upper half
 /// of a bar is the card's memory and the lower half its compute; without, each has a line and a
-/// letter per namespace. Ends with the legend, unless no card is held. No line is wider than the look.
+/// letter per namespace. Ends with the legend, unless no card is held. No line is wider than the
+/// look.
 [[nodiscard]] std::string draw_card_map(const Look& look, const ClusterView& cluster);
 
 /// "8 × H100-SXM5-80GB", "2 × A100-PCIE-40GB + 2 × T4", in the order of the cards.

@@ -147,6 +147,42 @@ TEST(PolicySourceTest, LearnsFromAListOnceItHasEnded) {
   EXPECT_EQ(source.workload()->total, 60) << "one more pod is no reason to learn anew";
 }
 
+TEST(PolicySourceTest, LearnsOnAThreadThatNobodyWaitsFor) {
+  PolicySettings settings;
+  settings.learn_at_once = false;
+  PolicySource source(settings);
+  for (int i = 0; i < 25; ++i) source.arrived(half());
+  EXPECT_EQ(source.workload()->total, 0);
+  const std::jthread learner([&](const std::stop_token& stop) { source.keep_learning(stop); });
+  while (source.workload()->total == 0) std::this_thread::yield();
+  EXPECT_EQ(source.workload()->total, 25);
+  for (int i = 0; i < 25; ++i) source.arrived(quarter());
+  while (source.workload()->total == 25) std::this_thread::yield();
+  EXPECT_EQ(source.workload()->total, 50);
+}
+
+TEST(PolicySourceTest, ScoresTheNodesAnewBeforeWhatItLearnedIsInForce) {
+  testing::ManualClock clock;
+  Books books(clock);
+  books.apply([](model::Ledger& ledger) {
+    ledger.put_node({.name = "n",
+                     .cards = {testing::card("GPU-0")},
+                     .cpu = MilliCpu(4'000),
+                     .memory = Mebibytes(1'024)});
+  });
+  PolicySource source(PolicySettings{}, [&] { return books.snapshot(); });
+  const auto plan = source.plan(half());
+  ASSERT_TRUE(plan);
+  { (void)plan->policies->cache.open(*plan->policy, plan->demand); }
+  for (int i = 0; i < 25; ++i) source.arrived(half());
+  const auto next = source.plan(half());
+  ASSERT_TRUE(next);
+  ASSERT_NE(next->policies, plan->policies);
+  const auto shapes = next->policies->cache.shapes();
+  ASSERT_EQ(shapes.size(), 1U);
+  EXPECT_EQ(shapes[0].policy, next->policy);
+}
+
 TEST(PolicySourceTest, KeepsAFixedWorkload) {
   PolicySettings settings;
   settings.learn_workload = false;

@@ -130,6 +130,7 @@ std::vector<std::string> words_at(const Place& place) {
     return names;
   }
   for (const CLI::Option* option : place.command->get_options()) {
+    if (!option->get_positional()) continue;
     const auto known = known_values().find(option->get_name());
     if (known != known_values().end())
       names.insert(names.end(), known->second.begin(), known->second.end());

@@ -20,21 +20,6 @@ std::string in_tree_misfit(const model::Footprint& needs, const model::NodeState
   return "";
 }
 
-struct Look {
-  std::optional<policies::Choice> choice;
-  std::string why_not;  ///< if there is none
-};
-
-Look look_at(const extender::PodPlan& plan, const model::NodeState& node, bool closed) {
-  if (closed) return {std::nullopt, "node is cordoned (kubectl uncordon)"};
-  if (auto why = in_tree_misfit(plan.demand.footprint, node); !why.empty()) {
-    return {std::nullopt, std::move(why)};
-  }
-  auto choice = plan.policy->choose(plan.demand, node);
-  if (choice) return {std::move(choice), ""};
-  return {std::nullopt, std::string(model::reason(model::why_not(plan.demand.gpu, node)))};
-}
-
 /// Books the choice on the node.
 Placed book(const kube::Pod& pod, const extender::PodPlan& plan, const policies::Choice& choice,
             model::NodeState& node) {
@@ -61,25 +46,45 @@ std::string Unplaced::sentence() const {
 Simulation::Simulation(const model::ClusterSnapshot& cluster, const std::set<std::string>& closed) {
   for (const model::NodeState* node : cluster.sorted_nodes()) {
     if (node->present && !node->cards().empty()) {
-      nodes_.push_back({*node, closed.contains(node->name)});
+      nodes_.push_back({.state = *node, .closed = closed.contains(node->name)});
     }
   }
 }
 
+Simulation::Look Simulation::look_at(const extender::PodPlan& plan, const model::NodeState& node,
+                                     bool closed) {
+  if (closed) return {std::nullopt, "node is cordoned (kubectl uncordon)"};
+  if (auto why = in_tree_misfit(plan.demand.footprint, node); !why.empty()) {
+    return {std::nullopt, std::move(why)};
+  }
+  auto choice = plan.policy->choose(plan.demand, node);
+  if (choice) return {std::move(choice), ""};
+  return {std::nullopt, std::string(model::reason(model::why_not(plan.demand.gpu, node)))};
+}
+
+void Simulation::forget_others(const extender::PodPlan& plan) {
+  if (looked_for_ && looked_for_->demand == plan.demand && looked_for_->policy == plan.policy) {
+    return;
+  }
+  looked_for_ = plan;
+  for (Site& site : nodes_) site.look.reset();
+}
+
 Outcome Simulation::place(const kube::Pod& pod, const extender::PodPlan& plan) {
+  forget_others(plan);
   Unplaced unplaced;
   Site* best = nullptr;
-  policies::Choice choice;
   for (Site& site : nodes_) {
-    Look look = look_at(plan, site.state, site.closed);
-    if (!look.choice) {
-      ++unplaced.reasons[look.why_not];
-    } else if (best == nullptr || look.choice->score > choice.score) {
+    if (!site.look) site.look = look_at(plan, site.state, site.closed);
+    if (!site.look->choice) {
+      ++unplaced.reasons[site.look->why_not];
+    } else if (best == nullptr || site.look->choice->score > best->look->choice->score) {
       best = &site;
-      choice = std::move(*look.choice);
     }
   }
   if (best == nullptr) return unplaced;
+  const policies::Choice choice = std::move(*best->look->choice);
+  best->look.reset();
   return book(pod, plan, choice, best->state);
 }
 

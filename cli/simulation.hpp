@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <variant>
@@ -57,11 +58,24 @@ class Simulation {
   [[nodiscard]] std::size_t node_count() const { return nodes_.size(); }
 
  private:
+  /// What a pod can expect of a node.
+  struct Look {
+    std::optional<policies::Choice> choice;
+    std::string why_not;  ///< if there is none
+  };
   struct Site {
     model::NodeState state;
     bool closed = false;
+    std::optional<Look> look = std::nullopt;  ///< of the pod placed last, unless it came here
   };
+  [[nodiscard]] static Look look_at(const extender::PodPlan& plan, const model::NodeState& node,
+                                    bool closed);
+  void forget_others(const extender::PodPlan& plan);
+
   std::vector<Site> nodes_;  ///< present ones with cards, by name
+  /// Whose looks the sites have: pods that come in hundreds are alike, and of all nodes one
+  /// changes.
+  std::optional<extender::PodPlan> looked_for_;
 };
 
 }  // namespace tangram::cli

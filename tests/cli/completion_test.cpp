@@ -37,6 +37,7 @@ TEST(CompletionTest, NamesTheValuesThatThereAre) {
   EXPECT_EQ(complete({"fit", "--gpu-isolation", ""}), (Words{"mps", "none", "time-slice"}));
   EXPECT_TRUE(contains(complete({"fit", "--gpu-policy", ""}), "least-waste"));
   EXPECT_EQ(complete({"completion", ""}), (Words{"bash", "fish", "zsh"}));
+  EXPECT_TRUE(complete({"fit", ""}).empty()) << "it takes options only";
   EXPECT_TRUE(complete({"top", "-n", ""}).empty()) << "asks no cluster";
   EXPECT_TRUE(complete({"top", "--watch", "-o", "x"}).empty()) << "a flag takes no value";
 }

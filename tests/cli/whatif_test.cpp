@@ -99,6 +99,23 @@ TEST(WhatIfTest, PlacesEachOnTopOfThoseBefore) {
   EXPECT_FALSE(all_placed(pods));
 }
 
+TEST(WhatIfTest, KnowsOfEveryPodWhatThoseBeforeItTook) {
+  Rig rig;
+  rig.add_node("a", {testing::card("GPU-a0")});
+  rig.add_node("b", {testing::card("GPU-b0")});
+  const auto pod = [](const std::string& name, const std::string& share) {
+    return "---\napiVersion: v1\nkind: Pod\nmetadata: {name: " + name +
+           ", annotations: {tangram.dev/gpu-fraction: \"" + share +
+           "\"}}\nspec: {containers: [{name: main}]}\n";
+  };
+  // Like pods one after the other, with another kind between.
+  const auto pods = tried(rig, pod("p0", "0.5") + pod("p1", "0.5") + pod("q", "0.75") +
+                                   pod("p2", "0.5") + pod("r", "0.25") + pod("p3", "0.5"));
+  std::vector<std::string> nodes;
+  for (const WhatIf& each : pods) nodes.push_back(each.place.node);
+  EXPECT_EQ(nodes, (std::vector<std::string>{"a", "a", "b", "", "b", ""}));
+}
+
 TEST(WhatIfTest, WritesNothing) {
   Rig rig;
   rig.fill();

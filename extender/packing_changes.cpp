@@ -106,11 +106,16 @@ void PackingChanges::tell_node(Writer& out, model::NodeIndex index,
   const model::NodePtr before = std::exchange(told_[index], cluster.share(index));
   const model::NodePtr& now = told_[index];
   const bool same_node = before && now && before->name == now->name;
-  if (before && !same_node && !cluster.knows(before->name)) {
-    gone_.push_back(before->name);
-    news_ = true;
+  if (before && !same_node) {
+    if (const auto moved = cluster.index_of(before->name)) {
+      if (told_[*moved].get() != cluster.at(*moved)) tell_node(out, *moved, cluster);
+    } else {
+      gone_.push_back(before->name);
+      news_ = true;
+    }
   }
   if (!now) return;
+  if (!same_node) forget_elsewhere(index);
   if (!same_node || before->inventory != now->inventory || before->present != now->present) {
     write_packed_node(out, granted_only(*now));
     news_ = true;
@@ -122,6 +127,14 @@ void PackingChanges::tell_node(Writer& out, model::NodeIndex index,
   write_packed_node(out, granted_only(*now),
                     [&cards](std::uint32_t card) { return cards.contains(card); });
   news_ = true;
+}
+
+/// A node that left and came back stands elsewhere in the books; what was told of it counts no more.
+void PackingChanges::forget_elsewhere(model::NodeIndex index) {
+  for (model::NodeIndex other = 0; other < told_.size(); ++other) {
+    if (other == index || !told_[other] || told_[other]->name != told_[index]->name) continue;
+    told_[other] = nullptr;
+  }
 }
 
 void PackingChanges::tell_waiting(Writer& out, const PendingPods& pending) {

@@ -50,6 +50,7 @@ class PackingChanges {
   void tell_nodes(json::Writer& out, const std::string& text,
                   const model::ClusterSnapshot& cluster);
   void tell_node(json::Writer& out, model::NodeIndex index, const model::ClusterSnapshot& cluster);
+  void forget_elsewhere(model::NodeIndex index);
   void tell_waiting(json::Writer& out, const PendingPods& pending);
 
   const std::size_t text_bytes_;

@@ -79,8 +79,11 @@ class ClusterSnapshot {
   }
   /// Every index lies below.
   [[nodiscard]] std::size_t slots() const { return runs_.size() * kNodesPerRun; }
-  /// Also nodes that are gone but still hold pods.
-  [[nodiscard]] bool knows(std::string_view name) const { return names_->contains(name); }
+  /// Also of nodes that are gone but still hold pods.
+  [[nodiscard]] std::optional<NodeIndex> index_of(std::string_view name) const {
+    const auto found = names_->find(name);
+    return found == names_->end() ? std::nullopt : std::optional(found->second);
+  }
 
   /// Every node, also those that are gone but still hold pods. In no particular order.
   template <class Visit>

@@ -129,7 +129,8 @@ void PackingChanges::tell_node(Writer& out, model::NodeIndex index,
   news_ = true;
 }
 
-/// A node that left and came back stands elsewhere in the books; what was told of it counts no more.
+/// A node that left and came back stands elsewhere in the books; what was told of it counts no
+/// more.
 void PackingChanges::forget_elsewhere(model::NodeIndex index) {
   for (model::NodeIndex other = 0; other < told_.size(); ++other) {
     if (other == index || !told_[other] || told_[other]->name != told_[index]->name) continue;

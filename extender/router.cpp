@@ -23,6 +23,12 @@ HttpResponse method_not_allowed(const std::string& method, const std::string& pa
   return response;
 }
 
+/// Browsers name the page that makes them post, and nobody else does: a page somewhere must not
+/// have whoever looks at it bind pods on his own machine's address.
+bool posted_by_a_page(const HttpRequest& request) {
+  return request.method == "POST" && !request.header("Origin").empty();
+}
+
 }  // namespace
 
 void Router::add(std::string method, std::string path, HttpHandler handler) {
@@ -38,6 +44,10 @@ void Router::operator()(HttpRequest request, Responder responder) const {
   const std::string_view wanted = asked == "HEAD" ? "GET" : asked;
   const auto handler = methods->second.find(wanted);
   if (handler != methods->second.end()) {
+    if (posted_by_a_page(request)) {
+      return responder.send(
+          text_response(403, "web pages may not post here; ask without a browser"));
+    }
     return handler->second(std::move(request), std::move(responder));
   }
   std::string allowed;

@@ -71,6 +71,21 @@ INSTANTIATE_TEST_SUITE_P(
     }),
     [](const auto& test) { return test.param.name; });
 
+TEST(RouterTest, TakesNoPostsOfWebPages) {
+  const auto ask = [](const char* method) {
+    HttpRequest request;
+    request.method = method;
+    request.path = "/state";
+    request.headers = {{"Host", "localhost:9898"}, {"origin", "http://localhost:9898"}};
+    int status = 0;
+    example()(std::move(request),
+              Responder([&](const HttpResponse& sent) { status = sent.status; }));
+    return status;
+  };
+  EXPECT_EQ(ask("POST"), 403);
+  EXPECT_EQ(ask("GET"), 200) << "it says what it is allowed to read";
+}
+
 TEST(RouterTest, RefusesASecondHandlerForTheSameRoute) {
   Router router = example();
   EXPECT_THROW(router.add("POST", "/filter", says("other")), std::logic_error);

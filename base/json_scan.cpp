@@ -26,39 +26,51 @@ std::size_t closing_quote(std::string_view text, std::size_t at) {
   return kNowhere;
 }
 
+bool ends_scalar(char c) { return is_space(c) || c == ',' || c == ':' || c == '}' || c == ']'; }
+
+/// Of an object or array.
+std::size_t end_of_container(std::string_view text, std::size_t at) {
+  std::size_t depth = 0;
+  for (std::size_t i = at; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '"') {
+      i = closing_quote(text, i);
+      if (i == kNowhere) return kNowhere;
+    } else if (c == '{' || c == '[') {
+      ++depth;
+    } else if ((c == '}' || c == ']') && --depth == 0) {
+      return i + 1;
+    }
+  }
+  return kNowhere;
+}
+
+/// Moves `at` from where an object begins to the value of its first member of that name.
+bool to_member(std::string_view text, std::string_view wanted, std::size_t& at) {
+  if (at == text.size() || text[at] != '{') return false;
+  for (std::string_view key;;) {
+    if (!scan::next_key(text, ++at, key)) return false;
+    at = skip_space(text, at);
+    if (key == wanted) return true;
+    const std::size_t end = end_of_value(text, at);
+    if (end == kNowhere) return false;
+    at = skip_space(text, end);
+    if (at == text.size() || text[at] != ',') return false;
+  }
+}
+
 }  // namespace
 
 std::size_t end_of_value(std::string_view text, std::size_t at) {
-  std::size_t depth = 0;
-  for (std::size_t i = at; i < text.size(); ++i) {
-    switch (text[i]) {
-      case '"':
-        i = closing_quote(text, i);
-        if (i == kNowhere) return kNowhere;
-        if (depth == 0) return i + 1;
-        break;
-      case '{':
-      case '[':
-        ++depth;
-        break;
-      case '}':
-      case ']':
-        if (depth == 0) return i == at ? kNowhere : i;
-        if (--depth == 0) return i + 1;
-        break;
-      case ',':
-      case ':':
-      case ' ':
-      case '\n':
-      case '\r':
-      case '\t':
-        if (depth == 0) return i == at ? kNowhere : i;
-        break;
-      default:
-        break;
-    }
+  if (at >= text.size()) return kNowhere;
+  if (text[at] == '{' || text[at] == '[') return end_of_container(text, at);
+  if (text[at] == '"') {
+    const std::size_t quote = closing_quote(text, at);
+    return quote == kNowhere ? kNowhere : quote + 1;
   }
-  return depth == 0 && at < text.size() ? text.size() : kNowhere;
+  std::size_t end = at;
+  while (end < text.size() && !ends_scalar(text[end])) ++end;
+  return end == at ? kNowhere : end;
 }
 
 std::size_t skip_space(std::string_view text, std::size_t at) {
@@ -73,17 +85,8 @@ std::string_view raw_string(std::string_view value) {
 
 std::string_view find(std::string_view object, std::initializer_list<std::string_view> path) {
   std::size_t at = skip_space(object, 0);
-  for (const std::string_view wanted : path) {
-    if (at == object.size() || object[at] != '{') return {};
-    for (std::string_view key;;) {
-      if (!scan::next_key(object, ++at, key)) return {};
-      at = skip_space(object, at);
-      if (key == wanted) break;
-      const std::size_t end = end_of_value(object, at);
-      if (end == kNowhere) return {};
-      at = skip_space(object, end);
-      if (at == object.size() || object[at] != ',') return {};
-    }
+  for (const std::string_view key : path) {
+    if (!to_member(object, key, at)) return {};
   }
   const std::size_t end = end_of_value(object, at);
   return end == kNowhere ? std::string_view{} : object.substr(at, end - at);

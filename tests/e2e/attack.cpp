@@ -11,6 +11,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
+#include <pthread.h>
 
 #include <array>
 #include <chrono>
@@ -200,6 +201,14 @@ Attack::Attack(std::uint16_t port) : impl_(std::make_unique<Impl>(port)) {
 Attack::~Attack() {
   impl_->io.stop();
   impl_->thread.join();
+}
+
+double Attack::cpu_seconds() const {
+  clockid_t clock{};
+  timespec spent{};
+  if (::pthread_getcpuclockid(impl_->thread.native_handle(), &clock) != 0) return 0;
+  if (::clock_gettime(clock, &spent) != 0) return 0;
+  return static_cast<double>(spent.tv_sec) + static_cast<double>(spent.tv_nsec) * 1e-9;
 }
 
 int Attack::open() const { return impl_->open; }

@@ -31,6 +31,9 @@ class Attack {
   [[nodiscard]] int open() const;
   /// Connections begun since the start.
   [[nodiscard]] int begun() const;
+  /// Processor time that the attackers themselves have taken: on a small machine it is missing to
+  /// those whom they attack, which it would not be from machines of their own.
+  [[nodiscard]] double cpu_seconds() const;
 
   /// More than the server serves, so that it has to choose.
   static constexpr int kClients = 1'500;

@@ -98,6 +98,8 @@ TEST_F(SoakTest, SchedulesAsFastBesideHostileClients) {
   std::vector<double> ratios;
   std::vector<Usage> under_attack;
   int hostile = 0;
+  double attackers_cpu_s = 0;
+  double attacked_s = 0;
   Probe probe(extender);
   const auto end = TimePoint::clock::now() + length;
   for (int round = 0; TimePoint::clock::now() < end; ++round) {
@@ -113,10 +115,13 @@ TEST_F(SoakTest, SchedulesAsFastBesideHostileClients) {
           std::this_thread::sleep_for(50ms);
         }
       }
+      const TimePoint begin = TimePoint::clock::now();
       rates.at(static_cast<std::size_t>(turn)) = pods_per_second(pods, name);
       if (attack) {
         under_attack.push_back(usage_of(extender.process().pid()));
         hostile += attack->begun();
+        attackers_cpu_s += attack->cpu_seconds();
+        attacked_s += seconds_between(begin, TimePoint::clock::now());
       }
     }
     ratios.push_back(rates[1] / rates[0]);
@@ -149,6 +154,7 @@ TEST_F(SoakTest, SchedulesAsFastBesideHostileClients) {
       .add("seconds", static_cast<int>(length.count()))
       .add("rounds", static_cast<int>(ratios.size()))
       .add("hostile_connections", hostile)
+      .add("attackers_cores", attackers_cpu_s / attacked_s)
       .add("throughput_ratio_median", percentile(ratios, 50))
       .add("throughput_ratio_least", percentile(ratios, 0))
       .add("memory_mib_before", before.memory_mib)

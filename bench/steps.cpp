@@ -13,7 +13,11 @@
 
 // Each step is a function of its own that the compiler does not take apart, so that a profiler can
 // tell what each one costs: scripts/bench-check counts the instructions that they take.
+#if defined(__clang__)
 #define TANGRAM_STEP __attribute__((noinline))
+#else
+#define TANGRAM_STEP __attribute__((noinline, no_icf))  // two of them are alike
+#endif
 
 namespace tangram::bench {
 

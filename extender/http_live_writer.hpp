@@ -1,5 +1,6 @@
 #pragma once
 
+#include "extender/http_parts.hpp"
 #include "extender/http_protocol.hpp"
 #include "extender/http_types.hpp"
 
@@ -7,10 +8,6 @@
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <boost/asio/write.hpp>
-#include <boost/beast/http/chunk_encode.hpp>
-#include <boost/beast/http/serializer.hpp>
-#include <boost/beast/http/write.hpp>
 
 #include <functional>
 #include <memory>
@@ -46,9 +43,7 @@ class HttpLiveWriter {
   using Piece = std::shared_ptr<const std::string>;
   using Head = http::response<http::empty_body>;
 
-  net::awaitable<bool> write_head(Head& head);
   net::awaitable<Piece> next_piece(BodyStream& source);
-  net::awaitable<bool> write_piece(const Piece& piece, bool chunked);
 
   Stream& stream_;
   const LiveSession session_;
@@ -65,32 +60,20 @@ net::awaitable<bool> HttpLiveWriter<Stream>::write(HttpResponse response, ReplyF
   set_head(head.base(), response);
   if (chunked) head.chunked(true);
   head.keep_alive(form.keep_alive);
-  bool written = co_await write_head(head);
+  bool written = co_await write_head(stream_, head);
   if (form.head) co_return written&& form.keep_alive;
 
   Piece piece;
   while (written) {
     piece = co_await next_piece(*response.stream);
     if (!piece) break;
-    written = co_await write_piece(piece, chunked);
+    session_.renew();
+    written = co_await write_piece(stream_, *piece, chunked);
   }
   if (!written) co_return false;
   session_.renew();
-  boost::system::error_code error;
-  const auto last = http::make_chunk_last();
-  if (chunked) {
-    co_await net::async_write(stream_, last, net::redirect_error(net::use_awaitable, error));
-  }
-  co_return !error && form.keep_alive;
-}
-
-template <class Stream>
-net::awaitable<bool> HttpLiveWriter<Stream>::write_head(Head& head) {
-  boost::system::error_code error;
-  http::response_serializer<http::empty_body> serializer(head);
-  co_await http::async_write_header(stream_, serializer,
-                                    net::redirect_error(net::use_awaitable, error));
-  co_return !error;
+  const bool ended = co_await write_end(stream_, chunked);
+  co_return ended&& form.keep_alive;
 }
 
 /// @returns null at the end
@@ -105,20 +88,6 @@ net::awaitable<typename HttpLiveWriter<Stream>::Piece> HttpLiveWriter<Stream>::n
     co_await session_.bell.async_wait(net::redirect_error(net::use_awaitable, ignored));
   }
   co_return nullptr;
-}
-
-template <class Stream>
-net::awaitable<bool> HttpLiveWriter<Stream>::write_piece(const Piece& piece, bool chunked) {
-  session_.renew();
-  boost::system::error_code error;
-  const auto bytes = net::buffer(*piece);
-  if (chunked) {
-    const auto chunk = http::make_chunk(bytes);
-    co_await net::async_write(stream_, chunk, net::redirect_error(net::use_awaitable, error));
-  } else {
-    co_await net::async_write(stream_, bytes, net::redirect_error(net::use_awaitable, error));
-  }
-  co_return !error;
 }
 
 }  // namespace tangram::extender

@@ -1,15 +1,13 @@
 #pragma once
 
 #include "extender/http_body.hpp"
+#include "extender/http_parts.hpp"
 #include "extender/http_protocol.hpp"
 #include "extender/http_types.hpp"
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <boost/asio/write.hpp>
-#include <boost/beast/http/chunk_encode.hpp>
-#include <boost/beast/http/serializer.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <boost/beast/http/write.hpp>
 
@@ -39,9 +37,7 @@ class HttpWriter {
 
  private:
   net::awaitable<bool> write_whole(HttpResponse response, ReplyForm form);
-  net::awaitable<bool> write_head(Head& head);
   net::awaitable<bool> write_pieces(HttpResponse response, ReplyForm form);
-  net::awaitable<bool> write_piece(const std::string& piece, bool chunked);
 
   Stream& stream_;
   std::function<void()> renew_;
@@ -75,19 +71,10 @@ net::awaitable<bool> HttpWriter<Stream>::write_whole(HttpResponse response, Repl
   message.prepare_payload();
   if (form.head) {
     Head head(std::move(message.base()));
-    co_return co_await write_head(head);
+    co_return co_await write_head(stream_, head);
   }
   boost::system::error_code error;
   co_await http::async_write(stream_, message, net::redirect_error(net::use_awaitable, error));
-  co_return !error;
-}
-
-template <class Stream>
-net::awaitable<bool> HttpWriter<Stream>::write_head(Head& head) {
-  boost::system::error_code error;
-  http::response_serializer<http::empty_body> serializer(head);
-  co_await http::async_write_header(stream_, serializer,
-                                    net::redirect_error(net::use_awaitable, error));
   co_return !error;
 }
 
@@ -103,7 +90,7 @@ net::awaitable<bool> HttpWriter<Stream>::write_pieces(HttpResponse response, Rep
   if (compressed) head.set(http::field::content_encoding, "gzip");
   if (chunked) head.chunked(true);
   head.keep_alive(form.keep_alive);
-  if (form.head) co_return co_await write_head(head);
+  if (form.head) co_return co_await write_head(stream_, head);
 
   BodyPieces pieces(std::move(response.producer), compressed);
   std::string piece;
@@ -111,30 +98,14 @@ net::awaitable<bool> HttpWriter<Stream>::write_pieces(HttpResponse response, Rep
     auto failure = text_response(500, "internal error: the page could not be made");
     co_return co_await write_whole(std::move(failure), form);
   }
-  bool written = co_await write_head(head);
+  bool written = co_await write_head(stream_, head);
   while (written && !piece.empty()) {
-    written = co_await write_piece(piece, chunked);
+    renew_();
+    written = co_await write_piece(stream_, piece, chunked);
     if (written) written = next_piece(pieces, piece);
   }
-  if (!written || !chunked) co_return written;
-  boost::system::error_code error;
-  const auto last = http::make_chunk_last();
-  co_await net::async_write(stream_, last, net::redirect_error(net::use_awaitable, error));
-  co_return !error;
-}
-
-template <class Stream>
-net::awaitable<bool> HttpWriter<Stream>::write_piece(const std::string& piece, bool chunked) {
-  renew_();
-  boost::system::error_code error;
-  const auto bytes = net::buffer(piece);
-  if (chunked) {
-    const auto chunk = http::make_chunk(bytes);
-    co_await net::async_write(stream_, chunk, net::redirect_error(net::use_awaitable, error));
-  } else {
-    co_await net::async_write(stream_, bytes, net::redirect_error(net::use_awaitable, error));
-  }
-  co_return !error;
+  if (!written) co_return false;
+  co_return co_await write_end(stream_, chunked);
 }
 
 }  // namespace tangram::extender

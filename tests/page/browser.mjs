@@ -3,6 +3,9 @@
 import assert from "node:assert/strict";
 import { chromium } from "playwright-core";
 
+// So many times slower than this machine: what only passes because the machine is fast, fails then.
+const slowdown = Number(process.env.TANGRAM_PAGE_SLOWDOWN ?? 1);
+
 export const launch = () =>
   chromium.launch({
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
@@ -15,6 +18,7 @@ export async function openPage(browser, url, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
   const page = await context.newPage();
   page.setDefaultTimeout(60_000);
+  if (slowdown > 1) await (await context.newCDPSession(page)).send("Emulation.setCPUThrottlingRate", { rate: slowdown });
   page.troubles = [];
   page.hosts = new Set();
   page.on("console", (message) => ["error", "warning"].includes(message.type()) && page.troubles.push(message.text()));
@@ -26,7 +30,20 @@ export async function openPage(browser, url, options = {}) {
   return page;
 }
 
-export const live = (page) => page.locator('#connection[data-state="live"]').waitFor();
+/** Waits until the page follows the packing and has drawn it. */
+export async function live(page) {
+  await page.locator('#connection[data-state="live"]').waitFor();
+  await drawn(page);
+}
+
+/**
+ * Waits until what the page knows is on the screen: it reads its form in the next frame, draws in the one
+ * after it, and draws again when its size has changed by that.
+ */
+export const drawn = (page) =>
+  page.evaluate(async () => {
+    for (let frame = 0; frame < 4; ++frame) await new Promise(requestAnimationFrame);
+  });
 
 /** Nothing was wrong on the page, and it asked nobody but its server. */
 export async function closePage(page, url) {

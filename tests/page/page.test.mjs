@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
 
-import { closePage, eventually, launch, live, openPage } from "./browser.mjs";
+import { closePage, drawn, eventually, launch, live, openPage } from "./browser.mjs";
 import { demoCluster, startCluster } from "./services.mjs";
 
 describe("the page of the example cluster", () => {
@@ -94,7 +94,7 @@ describe("the page of the example cluster", () => {
   test("puts the filter into the address, and takes it from there", async () => {
     await page.getByLabel("Node", { exact: true }).fill("a100-*");
     await eventually(async () => (await page.locator("#grid .node").count()) === 2, "the filter");
-    assert.equal(new URL(page.url()).search, "?node=a100-*");
+    await eventually(() => new URL(page.url()).search === "?node=a100-*", "the address");
     await page.reload();
     await live(page);
     assert.equal(await page.locator("#grid .node").count(), 2);
@@ -102,8 +102,9 @@ describe("the page of the example cluster", () => {
     await page.getByLabel("Model", { exact: true }).fill("no such");
     await page.getByText("Nothing matches the filter").waitFor();
     await page.getByRole("button", { name: "Show everything" }).click();
-    assert.equal(new URL(page.url()).search, "");
+    await eventually(() => new URL(page.url()).search === "", "the address");
     await page.getByRole("combobox", { name: "Show" }).selectOption("trouble");
+    await drawn(page);
     const cards = page.locator("#grid .card:not(.faint-card)");
     assert.ok((await cards.count()) > 0);
     for (const card of await cards.all()) assert.ok(await card.locator(".badge").count());
@@ -112,43 +113,43 @@ describe("the page of the example cluster", () => {
   test("finds pods and namespaces", async () => {
     await page.getByLabel("Pod", { exact: true }).fill("pair");
     await eventually(async () => (await page.locator("#grid .node").count()) === 1, "the filter");
+    await drawn(page);
     const faint = await page.locator("button.tile").evaluateAll((all) => all.filter((tile) => !tile.classList.contains("dim")).map((tile) => tile.textContent));
     assert.deepEqual(new Set(faint), new Set(["pair"]));
     await page.getByRole("button", { name: "Clear" }).click();
     const namespace = page.locator("#legend").getByRole("button", { name: "default", exact: true });
     await namespace.click();
-    assert.equal(new URL(page.url()).search, "?namespace=default");
+    await eventually(() => new URL(page.url()).search === "?namespace=default", "the address");
     assert.equal(await namespace.getAttribute("aria-pressed"), "true");
     await namespace.click();
-    assert.equal(new URL(page.url()).search, "");
+    await eventually(() => new URL(page.url()).search === "", "the address");
   });
 
   test("can be used with the keyboard alone", async () => {
     const focused = () => page.evaluate(() => ({ uuid: document.activeElement.dataset.uuid, tag: document.activeElement.tagName, id: document.activeElement.id, text: document.activeElement.textContent }));
-    await page.keyboard.press("Tab");
-    assert.equal((await focused()).text, "Skip to the cards");
-    await page.keyboard.press("Enter");
-    await page.keyboard.press("Tab");
-    const rows = await page.evaluate(() => [...document.querySelectorAll("#grid .node")].map((row) => [...row.querySelectorAll(".card")].map((card) => card.dataset.uuid)).filter((row) => row.length));
-    assert.equal((await focused()).uuid, rows[0][0]);
-    for (const [key, uuid] of [["ArrowRight", rows[0][1]], ["ArrowDown", rows[1][1]], ["End", rows[1].at(-1)], ["Home", rows[1][0]], ["ArrowLeft", rows[0].at(-1)], ["Control+End", rows.at(-1).at(-1)], ["Control+Home", rows[0][0]]]) {
+    const press = async (key, what, expected) => {
       await page.keyboard.press(key);
-      assert.equal((await focused()).uuid, uuid, key);
+      await eventually(async () => (await focused())[what] === expected, `${key} to ${expected}`);
+    };
+    await press("Tab", "text", "Skip to the cards");
+    await press("Enter", "id", "cards");
+    const rows = await page.evaluate(() => [...document.querySelectorAll("#grid .node")].map((row) => [...row.querySelectorAll(".card")].map((card) => card.dataset.uuid)).filter((row) => row.length));
+    for (const [key, uuid] of [["Tab", rows[0][0]], ["ArrowRight", rows[0][1]], ["ArrowDown", rows[1][1]], ["End", rows[1].at(-1)], ["Home", rows[1][0]], ["ArrowLeft", rows[0].at(-1)], ["Control+End", rows.at(-1).at(-1)], ["Control+Home", rows[0][0]]]) {
+      await press(key, "uuid", uuid);
     }
-    await page.keyboard.press("Enter");
-    assert.equal((await focused()).id, "details-title");
-    await page.keyboard.press("Escape");
-    assert.equal((await focused()).uuid, rows[0][0]);
+    await press("Enter", "id", "details-title");
+    await press("Escape", "uuid", rows[0][0]);
     assert.ok(await page.locator("#details").isHidden());
 
-    const pod = page.locator('button.tile[aria-label*="/hello,"]');
-    await pod.evaluate((tile) => tile.closest(".card").focus());
-    for (let tabs = 0; tabs < 10 && !(await focused()).text.includes("hello"); ++tabs) await page.keyboard.press("Tab");
-    while ((await focused()).tag !== "BUTTON" || (await focused()).text !== "hello") await page.keyboard.press("Tab");
+    const tile = page.locator('button.tile[aria-label*="/hello,"]').first();
+    await tile.evaluate((button) => button.closest(".card").focus());
+    const reached = () => tile.evaluate((button) => button === document.activeElement);
+    for (let tabs = 0; tabs < 20 && !(await reached()); ++tabs) await page.keyboard.press("Tab");
+    assert.ok(await reached());
     await page.keyboard.press("Enter");
     await page.locator("#details").getByText("Held to").waitFor();
     await page.keyboard.press("Escape");
-    assert.equal((await focused()).text, "hello");
+    await eventually(reached, "the focus back on the pod");
   });
 
   test("keeps the keyboard's place while cards change", async () => {

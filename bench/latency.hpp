@@ -18,6 +18,7 @@ class Latencies {
   /// The time that `percent` of the requests do not exceed; zero if there are none.
   [[nodiscard]] std::chrono::nanoseconds percentile(int percent) const;
   [[nodiscard]] std::size_t count() const { return took_.size(); }
+  [[nodiscard]] const std::vector<std::chrono::nanoseconds>& all() const { return took_; }
 
  private:
   std::vector<std::chrono::nanoseconds> took_;
@@ -27,10 +28,14 @@ class Latencies {
 struct VerbTimes {
   std::string verb;
   Latencies real;
-  Latencies null;
+  Latencies null;  ///< of the same requests, in the same order
+
+  /// The median of the ratios of each request to the null handler's of the same request: where
+  /// small and large replies take turns, the medians of the two sides lie at different requests.
+  [[nodiscard]] double paired_ratio() const;
 };
 
-/// "verb  p50  null p50  ratio  p99  null p99  ratio", a line each.
+/// "verb  p50  null p50  ratio  paired ratio  p99  null p99  ratio", a line each.
 [[nodiscard]] std::string latency_table(const std::vector<VerbTimes>& verbs);
 /// The same as JSON; times in microseconds.
 [[nodiscard]] std::string latency_json(const std::vector<VerbTimes>& verbs);

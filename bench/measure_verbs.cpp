@@ -69,20 +69,27 @@ class VerbBench {
     const bool unseen = number % 100 < run_.unseen_percent;
     const PendingPod pod = pending_pod(number, run_.shapes, unseen);
     bench_.arrive(pod);
-    auto done = schedule(pod, counts);
+    auto done = schedule(pod, counts, unseen ? new_filter_ : seen_filter_);
     bench_.api().pod_event("DELETED", pod.json);
     return done;
   }
 
-  [[nodiscard]] std::vector<VerbTimes> times() const { return {filter_, prioritize_, bind_}; }
+  [[nodiscard]] std::vector<VerbTimes> times() const {
+    return {filter_, seen_filter_, new_filter_, prioritize_, bind_};
+  }
   [[nodiscard]] int unplaced() const { return unplaced_; }
   [[nodiscard]] int refused() const { return refused_; }
 
  private:
-  Result<void> schedule(const PendingPod& pod, bool counts) {
+  /// @param kind  times of filters of this kind alone
+  Result<void> schedule(const PendingPod& pod, bool counts, VerbTimes& kind) {
     auto filtered = ask("/filter", "/null/filter", filter_body(pod.json, bench_.api().node_names()),
                         counts, filter_);
     if (!filtered) return filtered.error();
+    if (counts) {
+      kind.real.add(filter_.real.all().back());
+      kind.null.add(filter_.null.all().back());
+    }
     const auto kept = kept_of(*filtered);
     if (!kept) return kept.error();
     if (kept->empty()) {
@@ -129,6 +136,8 @@ class VerbBench {
   BenchApp& bench_;
   Floor& floor_;
   VerbTimes filter_{.verb = "filter", .real = {}, .null = {}};
+  VerbTimes seen_filter_{.verb = "filter seen", .real = {}, .null = {}};
+  VerbTimes new_filter_{.verb = "filter new", .real = {}, .null = {}};
   VerbTimes prioritize_{.verb = "prioritize", .real = {}, .null = {}};
   VerbTimes bind_{.verb = "bind", .real = {}, .null = {}};
   int unplaced_ = 0;

@@ -31,5 +31,15 @@ TEST(LatencyReportTest, NamesEachVerbWithItsRatioToTheNullHandler) {
       << latency_json(verbs);
 }
 
+TEST(VerbTimesTest, PairsEachRequestWithTheNullHandlersOfTheSame) {
+  VerbTimes times{.verb = "filter", .real = {}, .null = {}};
+  EXPECT_EQ(times.paired_ratio(), 0);
+  for (const auto& [real, null] : {std::pair{30, 10}, {30, 20}, {1'000, 1'000}}) {
+    times.real.add(nanoseconds(real));
+    times.null.add(nanoseconds(null));
+  }
+  EXPECT_EQ(times.paired_ratio(), 1.5);
+}
+
 }  // namespace
 }  // namespace tangram::bench

@@ -70,11 +70,11 @@ void InProcessPlacer::learn(const model::PodDemand& demand) {
 std::optional<InProcessPlacer::Decision> InProcessPlacer::decide(
     const model::PodDemand& demand, const std::vector<std::size_t>& feasible) {
   const auto books = ledger_.snapshot();
-  auto pass = cache_->open(*policy_, demand);
+  auto pass = cache_->open(*policy_, demand, *books);
   std::optional<std::size_t> best;
   std::int64_t best_score = 0;
   for (const std::size_t node : feasible) {
-    const auto verdict = pass.judge(index_[node], *books->at(index_[node]));
+    const auto verdict = pass.judge(*books->found_at(index_[node]));
     if (!verdict.fits() || (best && verdict.score <= best_score)) continue;
     best = node;
     best_score = verdict.score;

@@ -79,14 +79,11 @@ class Bench {
 
  private:
   [[nodiscard]] FilterResult decide(const FilterArgs& args, const extender::PodPlan& plan) const {
-    auto pass = plan.policies->cache.open(*plan.policy, plan.demand);
     const auto cluster = books_.snapshot();
+    auto pass = plan.policies->cache.open(*plan.policy, plan.demand, *cluster);
     constexpr std::size_t kShortList = 8;
     return extender::filter(
-        args.node_names, plan.demand, *cluster,
-        [&](model::NodeIndex index, const model::NodeState& node) {
-          return pass.judge(index, node);
-        },
+        args.node_names, plan.demand, *cluster, [&](const auto& node) { return pass.judge(node); },
         {}, kShortList);
   }
 

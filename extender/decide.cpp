@@ -63,7 +63,7 @@ FilterResult filter(std::span<const std::string_view> names, const model::PodDem
       }
       continue;
     }
-    const policies::Verdict verdict = judge(found->index, *found->node);
+    const policies::Verdict verdict = judge(*found);
     if (verdict.fits()) {
       fitting.push_back({i, verdict.score, is_refused});
     } else {
@@ -82,7 +82,7 @@ std::vector<HostScore> prioritize(std::span<const std::string_view> names, const
   for (std::uint32_t i = 0; i < names.size(); ++i) {
     const auto found = cluster.lookup(names[i]);
     if (!found || refused.contains(names[i])) continue;
-    const policies::Verdict verdict = judge(found->index, *found->node);
+    const policies::Verdict verdict = judge(*found);
     if (verdict.fits()) fitting.push_back({i, verdict.score, false});
   }
   std::vector<HostScore> scores(names.size());

@@ -22,8 +22,7 @@ namespace tangram::extender {
 using NodeSet = std::set<std::string, std::less<>>;
 
 /// What the pod of this request can expect of a node: a policy's word, or a cache's before it.
-using Judge =
-    std::function<policies::Verdict(model::NodeIndex index, const model::NodeState& node)>;
+using Judge = std::function<policies::Verdict(const model::ClusterSnapshot::Found& node)>;
 
 /// Sorts the asked nodes into a short-list of the best and those that cannot take the pod.
 ///

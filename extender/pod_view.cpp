@@ -7,17 +7,6 @@
 
 namespace tangram::extender {
 
-std::optional<model::ClusterSnapshot::Found> PodView::lookup(std::string_view name,
-                                                             model::NodeIndex guess) const {
-  if (!replaced_.empty()) {
-    const auto found = replaced_.find(name);
-    if (found != replaced_.end()) {
-      return model::ClusterSnapshot::Found{kReplaced, &found->second};
-    }
-  }
-  return cluster_->lookup(name, guess);
-}
-
 const model::NodeState* PodView::find(std::string_view name) const {
   const auto found = lookup(name);
   return found ? found->node : nullptr;

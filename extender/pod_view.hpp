@@ -4,7 +4,6 @@
 #include "extender/policy_source.hpp"
 #include "model/snapshot.hpp"
 
-#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -19,15 +18,18 @@ namespace tangram::extender {
 /// Refers to the snapshot, which must outlive it. Threads: one at a time.
 class PodView {
  public:
-  /// The index of a replaced node: no cache knows it.
-  static constexpr model::NodeIndex kReplaced = std::numeric_limits<model::NodeIndex>::max();
-
   // NOLINTNEXTLINE(google-explicit-constructor): a snapshot as it stands is a view too
   PodView(const model::ClusterSnapshot& cluster) : cluster_(&cluster) {}
 
   /// @param guess  where it may stand
   [[nodiscard]] std::optional<model::ClusterSnapshot::Found> lookup(
-      std::string_view name, model::NodeIndex guess = kReplaced) const;
+      std::string_view name, model::NodeIndex guess = 0) const {
+    if (!replaced_.empty()) {
+      const auto found = replaced_.find(name);
+      if (found != replaced_.end()) return model::ClusterSnapshot::Found{0, 0, &found->second};
+    }
+    return cluster_->lookup(name, guess);
+  }
   /// @returns null for a node that is not known or not present
   [[nodiscard]] const model::NodeState* find(std::string_view name) const;
   void replace(model::NodeState node);

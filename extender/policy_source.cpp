@@ -108,10 +108,8 @@ void PolicySource::score_anew(const PoliciesInForce& now, const PoliciesInForce&
   for (const auto& [policy, demand] : now.cache.shapes()) {
     const policies::Policy* const same = next.set.find(policy->name());
     if (same == nullptr) continue;
-    auto pass = next.cache.open(*same, demand);
-    cluster->for_each_present([&](model::NodeIndex index, const model::NodeState& node) {
-      (void)pass.judge(index, node);
-    });
+    auto pass = next.cache.open(*same, demand, *cluster);
+    cluster->for_each_present([&](const auto& node) { (void)pass.judge(node); });
   }
 }
 

@@ -8,7 +8,6 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <functional>
 
 namespace tangram::extender {
 
@@ -19,22 +18,6 @@ constexpr std::string_view kSettling =
 constexpr std::string_view kBoundElsewhere =
     "an earlier bind of this pod to a node that is not asked about may still take effect; try "
     "again";
-
-/// Judges nodes by the plan's policy, through what is remembered of unchanged ones.
-class Judging {
- public:
-  explicit Judging(const PodPlan& plan)
-      : plan_(plan), pass_(plan.policies->cache.open(*plan.policy, plan.demand)) {}
-
-  policies::Verdict operator()(model::NodeIndex index, const model::NodeState& node) {
-    if (index != PodView::kReplaced) return pass_.judge(index, node);
-    return policies::ChoiceCache::judge(*plan_.policy, plan_.demand, node);
-  }
-
- private:
-  const PodPlan& plan_;
-  policies::ChoiceCache::Pass pass_;
-};
 
 }  // namespace
 
@@ -52,12 +35,13 @@ std::string Verbs::filter(std::string text) {
   fit_to_pod(cluster, args->pod, "", parts_.pending, parts_.policies);
   FilterResult result;
   {
-    Judging judge(*plan);
+    auto pass = plan->policies->cache.open(*plan->policy, plan->demand, *standing.cluster);
     // Something besides us refused a node to this pod. One name at a time shows which one it is,
     // whatever the scheduler's own scores prefer.
     const std::size_t short_list = refused.empty() ? settings_.short_list : 1;
-    result = extender::filter(args->node_names, plan->demand, cluster, std::ref(judge), refused,
-                              short_list);
+    result = extender::filter(
+        args->node_names, plan->demand, cluster, [&](const auto& node) { return pass.judge(node); },
+        refused, short_list);
   }
   if (!result.kept.empty() && plan->demand.gpu.asks_gpu()) {
     hold(args->pod, *plan, *cluster.find(args->node_names[result.kept.front()]));
@@ -134,9 +118,10 @@ std::string Verbs::prioritize(std::string text) const {
   });
   PodView cluster(*snapshot);
   fit_to_pod(cluster, args->pod, held_on, parts_.pending, parts_.policies);
-  Judging judge(*plan);
-  return encode(extender::prioritize(args->node_names, cluster, std::ref(judge),
-                                     parts_.offers.refused(args->pod.uid)));
+  auto pass = plan->policies->cache.open(*plan->policy, plan->demand, *snapshot);
+  return encode(extender::prioritize(
+      args->node_names, cluster, [&](const auto& node) { return pass.judge(node); },
+      parts_.offers.refused(args->pod.uid)));
 }
 
 std::string Verbs::preempt(std::string text) const {

@@ -4,6 +4,13 @@
 
 namespace tangram::model {
 
+NodeTag::NodeTag(const NodeState& node)
+    : version_(node.present ? node.version : 0),
+      length_(node.name.size() <= name_.size() ? static_cast<std::uint8_t>(node.name.size())
+                                               : kLonger) {
+  if (length_ != kLonger) std::copy(node.name.begin(), node.name.end(), name_.begin());
+}
+
 std::vector<const NodeState*> ClusterSnapshot::sorted_nodes() const {
   std::vector<const NodeState*> nodes;
   nodes.reserve(node_count());
@@ -24,7 +31,7 @@ NodeState NodeTable::checkout(std::string_view name) const {
 const NodeState* NodeTable::find(std::string_view name) const {
   const auto found = names_.find(name);
   if (found == names_.end()) return nullptr;
-  return (*runs_[found->second / kNodesPerRun].nodes)[found->second % kNodesPerRun].get();
+  return runs_[found->second / kNodesPerRun].nodes->nodes[found->second % kNodesPerRun].get();
 }
 
 void NodeTable::put(NodeState node) {
@@ -45,7 +52,7 @@ void NodeTable::put(NodeState node) {
   }
   node.version = ++version_;
   node.make = shared(std::move(node.make));
-  slot(index) = std::make_shared<const NodeState>(std::move(node));
+  store(index, std::make_shared<const NodeState>(std::move(node)));
 }
 
 NodeTable::MakePtr NodeTable::shared(MakePtr make) {
@@ -62,18 +69,19 @@ void NodeTable::erase(const std::string& name) {
   const auto found = names_.find(name);
   if (found == names_.end()) return;
   ++version_;
-  slot(found->second) = nullptr;
+  store(found->second, nullptr);
   unused_.push_back(found->second);
   names_.erase(found);
   names_changed_ = true;
 }
 
-NodePtr& NodeTable::slot(NodeIndex index) {
+void NodeTable::store(NodeIndex index, NodePtr node) {
   while (runs_.size() <= index / kNodesPerRun)
     runs_.push_back({std::make_shared<NodeRun>(), false});
   Run& run = runs_[index / kNodesPerRun];
   if (run.shared) run = {std::make_shared<NodeRun>(*run.nodes), false};
-  return (*run.nodes)[index % kNodesPerRun];
+  run.nodes->tags[index % kNodesPerRun] = node ? NodeTag(*node) : NodeTag();
+  run.nodes->nodes[index % kNodesPerRun] = std::move(node);
 }
 
 std::shared_ptr<const ClusterSnapshot> NodeTable::publish() {

@@ -27,10 +27,37 @@ struct NameHash {
 };
 using NodeNames = std::unordered_map<std::string, NodeIndex, NameHash, std::equal_to<>>;
 
+/// What a walk over thousands of nodes needs to know of each one, in a line of the processor's
+/// cache of its own: is it the node that is meant, and has it changed? Most nodes have not, and are
+/// left where they lie in memory, which is what such a walk would otherwise wait for.
+class alignas(64) NodeTag {
+ public:
+  NodeTag() = default;
+  explicit NodeTag(const NodeState& node);
+
+  /// Of the node; 0 if none stands here, or it is not present.
+  [[nodiscard]] std::uint64_t version() const { return version_; }
+  /// @param node  the one that this is the tag of
+  [[nodiscard]] bool is_of(std::string_view name, const NodeState& node) const {
+    if (length_ == kLonger) return node.name == name;
+    return name == std::string_view(name_.data(), length_);
+  }
+
+ private:
+  static constexpr std::uint8_t kLonger = 255;
+
+  std::uint64_t version_ = 0;
+  std::uint8_t length_ = 0;  ///< of the name; kLonger = it has no room here
+  std::array<char, 55> name_{};
+};
+
 /// Nodes are shared between snapshots in runs of this many, so that publishing one costs a
 /// pointer per run, not per node.
 inline constexpr std::size_t kNodesPerRun = 64;
-using NodeRun = std::array<NodePtr, kNodesPerRun>;
+struct NodeRun {
+  std::array<NodePtr, kNodesPerRun> nodes;
+  std::array<NodeTag, kNodesPerRun> tags;  ///< of the same nodes
+};
 
 /// All that a reader may know, frozen at one moment. Safe to read from any thread, for as long
 /// as the pointer to it is held.
@@ -53,29 +80,34 @@ class ClusterSnapshot {
   /// A present node and where it stands, for caches beside the books.
   struct Found {
     NodeIndex index;
+    std::uint64_t version;  ///< the node's; 0 = of a node made up for a question: not to be cached
     const NodeState* node;  ///< never null
   };
   [[nodiscard]] std::optional<Found> lookup(std::string_view name) const {
     const auto found = names_->find(name);
-    return found == names_->end() ? std::nullopt : present_at(found->second);
+    return found == names_->end() ? std::nullopt : found_at(found->second);
   }
   /// The same, faster where the guess is right: kube-scheduler names nodes in an order that hardly
   /// changes, which is mostly that of the table.
   [[nodiscard]] std::optional<Found> lookup(std::string_view name, NodeIndex guess) const {
-    fetch_ahead(guess);
-    const NodeState* node = at(guess);
-    return node != nullptr && node->name == name ? present_at(guess) : lookup(name);
+    const auto found = found_at(guess);
+    return found && tag(guess).is_of(name, *found->node) ? found : lookup(name);
+  }
+  /// @returns nothing if no present node stands there
+  [[nodiscard]] std::optional<Found> found_at(NodeIndex index) const {
+    if (index >= slots() || tag(index).version() == 0) return std::nullopt;
+    return Found{index, tag(index).version(), at(index)};
   }
 
   /// @returns null if nothing stands there: the index may come from a newer or older snapshot
   [[nodiscard]] const NodeState* at(NodeIndex index) const {
-    if (index / kNodesPerRun >= runs_.size()) return nullptr;
-    return (*runs_[index / kNodesPerRun])[index % kNodesPerRun].get();
+    return index < slots() ? runs_[index / kNodesPerRun]->nodes[index % kNodesPerRun].get()
+                           : nullptr;
   }
 
   /// The same, to keep beyond the snapshot.
   [[nodiscard]] NodePtr share(NodeIndex index) const {
-    return index < slots() ? (*runs_[index / kNodesPerRun])[index % kNodesPerRun] : nullptr;
+    return index < slots() ? runs_[index / kNodesPerRun]->nodes[index % kNodesPerRun] : nullptr;
   }
   /// Every index lies below.
   [[nodiscard]] std::size_t slots() const { return runs_.size() * kNodesPerRun; }
@@ -89,18 +121,28 @@ class ClusterSnapshot {
   template <class Visit>
   void for_each(Visit&& visit) const {
     for (const auto& run : runs_) {
-      for (const NodePtr& node : *run) {
+      for (const NodePtr& node : run->nodes) {
         if (node) visit(*node);
       }
     }
   }
 
-  /// Every present node and where it stands.
+  /// Every present node.
   template <class Visit>
   void for_each_present(Visit&& visit) const {
-    for (NodeIndex index = 0; index < runs_.size() * kNodesPerRun; ++index) {
-      fetch_ahead(index);
-      if (const auto found = present_at(index)) visit(index, *found->node);
+    for (NodeIndex index = 0; index < slots(); ++index) {
+      if (const auto found = found_at(index)) visit(*found);
+    }
+  }
+
+  /// To be called for each node that a walk in the order of the table looks into: it would wait for
+  /// the memory of each one, first for the node, then for the use of its cards.
+  void fetch_ahead(NodeIndex index) const {
+    constexpr NodeIndex kSoon = 4;
+    constexpr NodeIndex kLater = 8;
+    if (const NodeState* node = at(index + kLater)) fetch(node, sizeof *node);
+    if (const NodeState* node = at(index + kSoon)) {
+      fetch(node->use.data(), node->use.size() * sizeof(CardUse));
     }
   }
 
@@ -110,21 +152,9 @@ class ClusterSnapshot {
   [[nodiscard]] std::size_t node_count() const { return names_->size(); }
 
  private:
-  [[nodiscard]] std::optional<Found> present_at(NodeIndex index) const {
-    const NodeState* node = at(index);
-    if (node == nullptr || !node->present) return std::nullopt;
-    return Found{index, node};
-  }
-
-  /// Whoever walks over thousands of nodes would wait for the memory of each one: first for the
-  /// node, then for the use of its cards.
-  void fetch_ahead(NodeIndex index) const {
-    constexpr NodeIndex kSoon = 4;
-    constexpr NodeIndex kLater = 8;
-    if (const NodeState* node = at(index + kLater)) fetch(node, sizeof *node);
-    if (const NodeState* node = at(index + kSoon)) {
-      fetch(node->use.data(), node->use.size() * sizeof(CardUse));
-    }
+  /// @param index  below slots()
+  [[nodiscard]] const NodeTag& tag(NodeIndex index) const {
+    return runs_[index / kNodesPerRun]->tags[index % kNodesPerRun];
   }
   static void fetch(const void* from, std::size_t bytes) {
     constexpr std::size_t kLine = 64;
@@ -159,7 +189,8 @@ class NodeTable {
   /// An equal one that was put lately, or else this one.
   MakePtr shared(MakePtr make);
   void erase(const std::string& name);
-  NodePtr& slot(NodeIndex index);
+  /// @param node  may be null
+  void store(NodeIndex index, NodePtr node);
 
   std::uint64_t version_ = 0;
   NodeNames names_;

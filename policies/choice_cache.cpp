@@ -3,45 +3,34 @@
 #include <boost/container_hash/hash.hpp>
 
 #include <algorithm>
-#include <limits>
 
 namespace tangram::policies {
 
 namespace {
 
-/// Scores are far from the ends of their range: they are millionths of cards.
-constexpr std::int64_t kMisfitWords = std::numeric_limits<std::int64_t>::min();
-
-std::int64_t word_of(const Verdict& verdict) {
-  return verdict.fits() ? verdict.score : kMisfitWords + static_cast<std::int64_t>(*verdict.misfit);
-}
-
-}  // namespace
-
-ChoiceCache::Answer::Answer(std::uint64_t version, const Verdict& verdict)
-    : version_(version), word_(word_of(verdict)) {}
-
-Verdict ChoiceCache::Answer::verdict() const {
-  if (word_ >= kMisfitWords + static_cast<std::int64_t>(model::kMisfits)) {
-    return {.score = word_, .misfit = {}};
-  }
-  return {.score = 0, .misfit = static_cast<model::Misfit>(word_ - kMisfitWords)};
-}
-
-Verdict ChoiceCache::judge(const Policy& policy, const model::PodDemand& demand,
-                           const model::NodeState& node) {
+Verdict fresh_verdict(const Policy& policy, const model::PodDemand& demand,
+                      const model::NodeState& node) {
   const auto choice = policy.choose(demand, node);
   if (choice) return {.score = choice->score, .misfit = {}};
   return {.score = 0, .misfit = model::why_not(demand.gpu, node)};
 }
 
-Verdict ChoiceCache::Pass::judge(model::NodeIndex index, const model::NodeState& node) {
+}  // namespace
+
+ChoiceCache::Answer::Answer(std::uint64_t version, const Verdict& verdict)
+    : version_(version),
+      word_(verdict.fits() ? verdict.score
+                           : kMisfitWords + static_cast<std::int64_t>(*verdict.misfit)) {}
+
+Verdict ChoiceCache::Pass::judge_anew(const model::ClusterSnapshot::Found& found) {
+  if (found.version == 0) return fresh_verdict(policy_, demand_, *found.node);
   std::vector<Answer>& answers = shape_->answers;
-  if (index >= answers.size()) answers.resize(std::size_t{index} + 1);
-  Answer& answer = answers[index];
-  if (!answer.is_of(node.version) || node.version == 0) {
-    answer = {node.version, ChoiceCache::judge(policy_, demand_, node)};
+  if (found.index >= answers.size()) {
+    answers.resize(std::max<std::size_t>(cluster_.slots(), found.index + std::size_t{1}));
   }
+  Answer& answer = answers[found.index];
+  cluster_.fetch_ahead(found.index);
+  answer = {found.version, fresh_verdict(policy_, demand_, *found.node)};
   return answer.verdict();
 }
 
@@ -54,8 +43,9 @@ std::vector<ChoiceCache::Remembered> ChoiceCache::shapes() const {
   return all;
 }
 
-ChoiceCache::Pass ChoiceCache::open(const Policy& policy, const model::PodDemand& demand) {
-  return {policy, demand, shape_for({.policy = &policy, .shape = shape_of(demand)})};
+ChoiceCache::Pass ChoiceCache::open(const Policy& policy, const model::PodDemand& demand,
+                                    const model::ClusterSnapshot& cluster) {
+  return {policy, demand, cluster, shape_for({.policy = &policy, .shape = shape_of(demand)})};
 }
 
 std::shared_ptr<ChoiceCache::Shape> ChoiceCache::shape_for(Key key) {

@@ -6,6 +6,7 @@
 #include "policies/shape.hpp"
 
 #include <cstddef>
+#include <limits>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -42,9 +43,17 @@ class ChoiceCache {
     Answer() = default;
     Answer(std::uint64_t version, const Verdict& verdict);
     [[nodiscard]] bool is_of(std::uint64_t version) const { return version_ == version; }
-    [[nodiscard]] Verdict verdict() const;
+    [[nodiscard]] Verdict verdict() const {
+      if (word_ >= kMisfitWords + static_cast<std::int64_t>(model::kMisfits)) {
+        return {.score = word_, .misfit = {}};
+      }
+      return {.score = 0, .misfit = static_cast<model::Misfit>(word_ - kMisfitWords)};
+    }
 
    private:
+    /// Scores are far from the ends of their range: they are millionths of cards.
+    static constexpr std::int64_t kMisfitWords = std::numeric_limits<std::int64_t>::min();
+
     std::uint64_t version_ = 0;  ///< of the node; 0 = nothing remembered: the books begin at 1
     std::int64_t word_ = 0;      ///< the score, or which misfit it is: lower than any score
   };
@@ -60,23 +69,31 @@ class ChoiceCache {
   /// One shape's walk over the nodes. Holds the shape: keep it no longer than the walk.
   class Pass {
    public:
-    /// @param index  where this node stands in its snapshot
-    [[nodiscard]] Verdict judge(model::NodeIndex index, const model::NodeState& node);
+    [[nodiscard]] Verdict judge(const model::ClusterSnapshot::Found& found) {
+      const std::vector<Answer>& answers = shape_->answers;
+      const bool known = found.version != 0 && found.index < answers.size() &&
+                         answers[found.index].is_of(found.version);
+      return known ? answers[found.index].verdict() : judge_anew(found);
+    }
 
    private:
     friend class ChoiceCache;
-    Pass(const Policy& policy, const model::PodDemand& demand, std::shared_ptr<Shape> shape)
-        : policy_(policy), demand_(demand), shape_(std::move(shape)), lock_(shape_->busy) {}
+    Pass(const Policy& policy, const model::PodDemand& demand,
+         const model::ClusterSnapshot& cluster, std::shared_ptr<Shape> shape)
+        : policy_(policy),
+          demand_(demand),
+          cluster_(cluster),
+          shape_(std::move(shape)),
+          lock_(shape_->busy) {}
+
+    [[nodiscard]] Verdict judge_anew(const model::ClusterSnapshot::Found& found);
 
     const Policy& policy_;
     const model::PodDemand& demand_;
+    const model::ClusterSnapshot& cluster_;
     std::shared_ptr<Shape> shape_;
     std::unique_lock<std::mutex> lock_;
   };
-
-  /// Works it out anew, for a node that no cache knows.
-  [[nodiscard]] static Verdict judge(const Policy& policy, const model::PodDemand& demand,
-                                     const model::NodeState& node);
 
   struct Remembered {
     const Policy* policy;
@@ -85,8 +102,10 @@ class ChoiceCache {
   /// The shapes that are remembered, the least recently used first.
   [[nodiscard]] std::vector<Remembered> shapes() const;
 
-  /// @param demand  outlives the pass
-  [[nodiscard]] Pass open(const Policy& policy, const model::PodDemand& demand);
+  /// All arguments outlive the pass.
+  /// @param cluster  whose nodes it is asked about
+  [[nodiscard]] Pass open(const Policy& policy, const model::PodDemand& demand,
+                          const model::ClusterSnapshot& cluster);
 
  private:
   struct Key {

@@ -46,12 +46,10 @@ TEST_F(BinderConcurrencyTest, GoesOnWhileAnotherBindWaitsForTheApiServer) {
   const auto plan = rig_.policies.plan(*rig_.pending.find(slow_uid));
   ASSERT_TRUE(plan);
   const std::vector<std::string_view> names{"a"};
+  const auto cluster = rig_.books.snapshot();
+  auto pass = plan->policies->cache.open(*plan->policy, plan->demand, *cluster);
   const auto result = filter(
-      names, plan->demand, *rig_.books.snapshot(),
-      [&](model::NodeIndex, const model::NodeState& node) {
-        return policies::ChoiceCache::judge(*plan->policy, plan->demand, node);
-      },
-      {}, 0);
+      names, plan->demand, *cluster, [&](const auto& node) { return pass.judge(node); }, {}, 0);
   EXPECT_EQ(result.kept.size(), 1U);
   EXPECT_EQ(rig_.bind("quick", waiting("quick", "1"), "a").outcome, BindOutcome::kBound);
   EXPECT_EQ(rig_.used("a", 0), MilliGpu(500));

@@ -81,8 +81,10 @@ class DecideTest : public ::testing::Test {
  private:
   Judge judge() {
     policy_ = std::make_unique<ScoreTable>(scores_);
-    return [this](model::NodeIndex, const model::NodeState& node) {
-      return policies::ChoiceCache::judge(*policy_, demand_, node);
+    return [this](const model::ClusterSnapshot::Found& found) -> policies::Verdict {
+      const auto choice = policy_->choose(demand_, *found.node);
+      if (choice) return {.score = choice->score, .misfit = {}};
+      return {.score = 0, .misfit = model::why_not(demand_.gpu, *found.node)};
     };
   }
   std::unique_ptr<ScoreTable> policy_;

@@ -173,7 +173,7 @@ TEST(PolicySourceTest, ScoresTheNodesAnewBeforeWhatItLearnedIsInForce) {
   PolicySource source(PolicySettings{}, [&] { return books.snapshot(); });
   const auto plan = source.plan(half());
   ASSERT_TRUE(plan);
-  { (void)plan->policies->cache.open(*plan->policy, plan->demand); }
+  { (void)plan->policies->cache.open(*plan->policy, plan->demand, *books.snapshot()); }
   for (int i = 0; i < 25; ++i) source.arrived(half());
   const auto next = source.plan(half());
   ASSERT_TRUE(next);

@@ -224,6 +224,46 @@ TEST(NodeTableTest, SharesTheRunsThatDidNotChange) {
   EXPECT_EQ(table.publish()->at(kNodesPerRun)->cards().size(), 1U);
 }
 
+// Names stand in a node's tag as far as they have room there.
+TEST_F(SnapshotTest, FindsNodesByAGuessWhateverTheLengthOfTheirNames) {
+  std::vector<std::string> all;
+  for (const std::size_t length : {1U, 54U, 55U, 56U, 253U}) {
+    all.push_back(std::string(length - 1, 'x') + "a");
+    all.push_back(std::string(length - 1, 'x') + "b");
+  }
+  for (const std::string& name : all) put(name);
+  const auto snapshot = ledger_.snapshot();
+  for (const std::string& name : all) {
+    for (NodeIndex guess = 0; guess < kNodesPerRun + 1; ++guess) {
+      const auto found = snapshot->lookup(name, guess);
+      ASSERT_TRUE(found) << name << " at " << guess;
+      EXPECT_EQ(found->node->name, name);
+      EXPECT_EQ(found->version, found->node->version);
+      EXPECT_EQ(snapshot->at(found->index), found->node);
+    }
+    EXPECT_FALSE(snapshot->lookup(name.substr(1) + "c", 0));
+  }
+}
+
+TEST_F(SnapshotTest, FindsNoNodeByAGuessThatIsGone) {
+  put("a");
+  put("b");
+  observe("pod", "a");
+  const auto before = ledger_.snapshot();
+  ledger_.remove_node("a");  // its pod stays in the books
+  ledger_.remove_node("b");
+  const auto after = ledger_.snapshot();
+  ASSERT_NE(after->at(0), nullptr);
+  for (const char* name : {"a", "b"}) {
+    for (NodeIndex guess = 0; guess < 2; ++guess) {
+      EXPECT_TRUE(before->lookup(name, guess)) << name;
+      EXPECT_FALSE(after->lookup(name, guess)) << name;
+    }
+  }
+  put("a");
+  EXPECT_GT(ledger_.snapshot()->lookup("a", 0)->version, before->version());
+}
+
 TEST(NodeTableTest, NodesOfOneMakeShareIt) {
   NodeTable table;
   for (const char* name : {"a", "b", "c"}) {

@@ -35,10 +35,11 @@ class ChoiceCacheTest : public ::testing::Test {
  protected:
   std::int64_t score(const model::PodDemand& demand, model::NodeIndex index,
                      const model::NodeState& state) {
-    return cache_.open(policy_, demand).judge(index, state).score;
+    return cache_.open(policy_, demand, cluster_).judge({index, state.version, &state}).score;
   }
 
   CountingPolicy policy_;
+  const model::ClusterSnapshot cluster_;
   ChoiceCache cache_{2};
   model::PodDemand small_ = pod(request(fraction(100)));
   model::PodDemand middle_ = pod(request(fraction(500)));
@@ -60,9 +61,10 @@ TEST_F(ChoiceCacheTest, AnswersAnOlderSnapshotByThatSnapshot) {
 }
 
 TEST_F(ChoiceCacheTest, RemembersThatNothingFits) {
-  auto pass = cache_.open(policy_, small_);
-  EXPECT_EQ(pass.judge(3, version(1, false)).misfit, model::Misfit::kNoCards);
-  EXPECT_EQ(pass.judge(3, version(1, false)).misfit, model::Misfit::kNoCards);
+  auto pass = cache_.open(policy_, small_, cluster_);
+  const model::NodeState empty = version(1, false);
+  EXPECT_EQ(pass.judge({3, 1, &empty}).misfit, model::Misfit::kNoCards);
+  EXPECT_EQ(pass.judge({3, 1, &empty}).misfit, model::Misfit::kNoCards);
   EXPECT_EQ(policy_.asked, 1);
 }
 
@@ -86,7 +88,8 @@ TEST_F(ChoiceCacheTest, KeepsShapesPoliciesAndNodesApart) {
   picky.gpu.card_ids = {"GPU-1"};
   EXPECT_EQ(score(picky, 0, version(1)), 1);
   EXPECT_EQ(policy_.asked, 4);
-  EXPECT_EQ(cache_.open(other, small_).judge(0, version(1)).score, 1);
+  const model::NodeState state = version(1);
+  EXPECT_EQ(cache_.open(other, small_, cluster_).judge({0, 1, &state}).score, 1);
   EXPECT_EQ(other.asked, 1);
 }
 
@@ -103,10 +106,11 @@ TEST_F(ChoiceCacheTest, ForgetsTheLeastRecentlyUsedShape) {
 }
 
 TEST_F(ChoiceCacheTest, KeepsAPassAliveThatIsPushedOut) {
-  auto pass = cache_.open(policy_, small_);
+  auto pass = cache_.open(policy_, small_, cluster_);
   (void)score(middle_, 0, version(1));
   (void)score(large_, 0, version(1));
-  EXPECT_EQ(pass.judge(0, version(4)).score, 4);
+  const model::NodeState state = version(4);
+  EXPECT_EQ(pass.judge({0, 4, &state}).score, 4);
 }
 
 TEST_F(ChoiceCacheTest, NeverRemembersANodeOutsideTheBooks) {

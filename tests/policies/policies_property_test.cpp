@@ -144,6 +144,7 @@ TEST_F(PoliciesPropertyTest, AnswerTheSameThroughTheCache) {
   constexpr model::NodeIndex kNodes = 10;
   const PolicySet set(options_);
   ChoiceCache cache(8);
+  const model::ClusterSnapshot nowhere;
   std::vector<model::PodDemand> demands;
   for (int i = 0; i < 12; ++i) demands.push_back(random_pod(dice_));
   std::vector<model::NodeState> nodes;
@@ -158,10 +159,10 @@ TEST_F(PoliciesPropertyTest, AnswerTheSameThroughTheCache) {
     changed.version = ++version;
     const auto& demand = demands[static_cast<std::size_t>(dice_.between(0, 11))];
     const auto name = policy_names()[static_cast<std::size_t>(dice_.between(0, 3))];
-    auto pass = cache.open(*set.find(name), demand);
+    auto pass = cache.open(*set.find(name), demand, nowhere);
     for (model::NodeIndex i = 0; i < kNodes; ++i) {
       const auto fresh = set.find(name)->choose(demand, nodes[i]);
-      const Verdict cached = pass.judge(i, nodes[i]);
+      const Verdict cached = pass.judge({i, nodes[i].version, &nodes[i]});
       ASSERT_EQ(cached.fits(), fresh.has_value()) << name << ", round " << round;
       if (fresh) {
         EXPECT_EQ(cached.score, fresh->score) << name << ", round " << round;

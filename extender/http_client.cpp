@@ -127,6 +127,13 @@ struct HttpClient::Impl {
     return wait_for([&](auto done) { start(*over, done); });
   }
 
+  /// The next request begins with a new connection: what is still to come on this one, if anything,
+  /// would be taken for its answer, and Asio waits in vain for a broken socket to take more.
+  Error give_up(const std::string& doing, const error_code& error) {
+    stream = std::monostate();
+    return failure(doing, error);
+  }
+
   error_code open(const tcp::resolver::results_type& endpoints);
   error_code shake_hands();
 };
@@ -213,7 +220,7 @@ Result<HttpReply> HttpClient::request(std::string_view method, std::string_view 
   message.prepare_payload();
   const error_code error =
       impl_->run([&](auto& stream, auto done) { http::async_write(stream, message, done); });
-  if (error) return failure("send a request", error);
+  if (error) return impl_->give_up("send a request", error);
   return receive(method == "HEAD");
 }
 
@@ -231,7 +238,7 @@ Result<HttpReply> HttpClient::receive(bool to_head) {
   parser.body_limit(std::numeric_limits<std::uint64_t>::max());
   const error_code error = impl_->run(
       [&](auto& stream, auto done) { http::async_read(stream, impl_->buffer, parser, done); });
-  if (error) return failure("receive", error);
+  if (error) return impl_->give_up("receive", error);
   auto message = parser.release();
   HttpReply reply;
   reply.status = static_cast<int>(message.result_int());

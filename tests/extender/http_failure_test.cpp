@@ -47,6 +47,18 @@ TEST(HttpFailureTest, AnswersForAHandlerThatForgets) {
   EXPECT_EQ(reply_of(client.request("GET", "/")).status, 500);
 }
 
+TEST(HttpClientTest, NeverWaitsOnAConnectionThatFailed) {
+  const auto server = serve(echo);
+  auto client = client_of(*server);
+  EXPECT_EQ(reply_of(client.request("GET", "/")).status, 200);
+  server->stop();
+  EXPECT_EQ(reply_of(client.request("GET", "/")).status, 0);  // the connection ends
+  for (int i = 0; i < 3; ++i) {
+    const std::string why = reply_of(client.request("GET", "/")).body;
+    EXPECT_NE(why.find("refused"), std::string::npos) << why;
+  }
+}
+
 TEST(ResponderTest, AnswersOnceWithTheFirstResponse) {
   std::vector<int> sent;
   const auto record = [&](const HttpResponse& response) { sent.push_back(response.status); };

@@ -8,6 +8,7 @@
 #include "tests/testing/builders.hpp"
 #include "tests/testing/kube_builders.hpp"
 #include "tests/testing/manual_clock.hpp"
+#include "tests/testing/passing_api.hpp"
 
 #include <spdlog/spdlog.h>
 
@@ -23,9 +24,9 @@ namespace tangram::cli {
 
 /// An API server in memory, with answers that a test writes down for paths that it does not serve.
 /// Threads: safe.
-class AnsweringApi final : public kube::KubeApi {
+class AnsweringApi final : public testing::PassingApi {
  public:
-  explicit AnsweringApi(kube::KubeApi& server) : server_(server) {}
+  using PassingApi::PassingApi;
 
   void answer(const std::string& path, int status, std::string body) {
     const std::scoped_lock lock(mutex_);
@@ -42,15 +43,10 @@ class AnsweringApi final : public kube::KubeApi {
     calls_.push_back(request);
     const auto known = answers_.find(request.path);
     if (known != answers_.end()) return known->second;
-    return server_.call(request);
-  }
-  Result<kube::Response> watch(const kube::Request& request, const kube::WatchFrame& frame,
-                               std::stop_token stop) override {
-    return server_.watch(request, frame, std::move(stop));
+    return PassingApi::call(request);
   }
 
  private:
-  kube::KubeApi& server_;
   std::map<std::string, kube::Response> answers_;
   mutable std::mutex mutex_;
   std::vector<kube::Request> calls_;

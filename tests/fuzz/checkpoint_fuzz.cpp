@@ -1,6 +1,6 @@
+#include "base/base64.hpp"
 #include "node/kubelet/checkpoint.hpp"
 #include "tests/fuzz/fuzzing.hpp"
-#include "tests/testing/base64.hpp"
 
 #include <algorithm>
 
@@ -31,7 +31,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto owners = node::decode_checkpoint(
       R"({"Data":{"PodDeviceEntries":[{"PodUID":"uid-1","ContainerName":"main",
       "ResourceName":"tangram.dev/gpu-slot","DeviceIDs":{"-1":["slot-3"]},"AllocResp":")" +
-          testing::base64(text) + R"("}]}})",
+          base64_encode(text) + R"("}]}})",
       kResource);
   if (owners) check(*owners);
   return 0;

@@ -1,9 +1,9 @@
+#include "base/base64.hpp"
 #include "base/json.hpp"
 #include "model/request.hpp"
 #include "node/audit/auditor.hpp"
 #include "node/container/starter.hpp"
 #include "tests/node/container/start_fakes.hpp"
-#include "tests/testing/base64.hpp"
 #include "tests/testing/builders.hpp"
 #include "tests/testing/manual_clock.hpp"
 #include "tests/testing/temp_folder.hpp"
@@ -16,8 +16,6 @@
 
 namespace tangram::node {
 namespace {
-
-using testing::base64;
 
 /// A field of bytes in protobuf's encoding, shorter than 128.
 std::string field(int number, const std::string& bytes) {
@@ -53,7 +51,7 @@ class FakeRecords final : public PodLister {
           .string(list_[i].slots.front())
           .end_array()
           .end_object()
-          .member("AllocResp", base64(field(5, field(1, devices_[i]))))
+          .member("AllocResp", base64_encode(field(5, field(1, devices_[i]))))
           .end_object();
     }
     out.end_array().end_object().end_object();

@@ -1,10 +1,10 @@
 #include "tests/node/kubelet/fake_kubelet.hpp"
 
+#include "base/base64.hpp"
 #include "base/file.hpp"
 #include "base/json.hpp"
 #include "kubelet/deviceplugin.grpc.pb.h"
 #include "kubelet/podresources.grpc.pb.h"
-#include "tests/testing/base64.hpp"
 
 #include <grpcpp/grpcpp.h>
 
@@ -129,7 +129,8 @@ struct FakeKubelet::Impl final : v1beta1::Registration::Service, v1::PodResource
           .key("-1")
           .begin_array();
       for (const auto& slot : held.slots) out.string(slot);
-      out.end_array().end_object().member("AllocResp", base64(held.answer.SerializeAsString()));
+      out.end_array().end_object().member("AllocResp",
+                                          base64_encode(held.answer.SerializeAsString()));
       out.end_object();
     }
     out.end_array().key("RegisteredDevices").begin_object().end_object().end_object();

@@ -166,6 +166,10 @@ INSTANTIATE_TEST_SUITE_P(
         {"TooLarge",
          "POST /a" + kHost + "Content-Length: 101\r\n\r\n" + std::string(101, 'x'),
          {"413 Payload Too Large", "larger than the 100 bytes"}},
+        {"TrailerByteByByte",
+         "POST /a" + kHost + "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nX-T: 1\r\n\r\n",
+         {"200 OK", "POST /a|abc"},
+         1},
         {"NotHttp", "hello\r\n\r\n", {"400 Bad Request"}},
     }),
     [](const auto& test) { return test.param.name; });

@@ -38,6 +38,8 @@ struct Config {
     std::chrono::seconds idle_timeout{120};
     std::chrono::seconds request_timeout{30};
     int max_connections = 1024;
+    int connects_per_s = 20;
+    int connects_burst = 200;
     int max_bodies_mib = 256;
     std::chrono::seconds drain_timeout{20};
     bool plaintext = false;

@@ -249,6 +249,19 @@ Section server_section() {
         number<kPart, &Part::max_connections>(
             {16, "kube-scheduler opens one for each bind in flight"},
             {16'384, "each costs a file descriptor, and up to 100 KiB with TLS"})},
+       {"connects_per_s",
+        "New connections a second from one address, of IPv6 from one /64; more are closed at once, "
+        "before a handshake. Not counted where a verified client came from that address within the "
+        "last hour, and not where tls.client_ca is \"\", for then nobody can be told from "
+        "kube-scheduler. Probes, scrapes and people's pages open a few a second.",
+        number<kPart, &Part::connects_per_s>(
+            {0, "any number"},
+            {10'000, "more handshakes than a core can do in a second are no limit"})},
+       {"connects_burst", "How many may come from one address at once after a pause.",
+        number<kPart, &Part::connects_burst>(
+            {64,
+             "binds that are in flight before the first has shown kube-scheduler's certificate"},
+            {16'384, "no more can be open at one time"})},
        {"max_bodies_mib",
         "Memory for the bodies of all connections together, requests that have arrived and answers "
         "that were not taken yet; what does not fit gets 503. The first 64 KiB of each are free, "

@@ -81,6 +81,10 @@ std::string find_fault(const HttpOptions& options) {
   if (shortest.count() <= 0) {
     return "idle_timeout, request_timeout and handshake_timeout must be above 0";
   }
+  if (options.connects_per_second < 0) return "connects_per_second must not be below 0";
+  if (options.connects_per_second > 0 && options.connects_burst < 1) {
+    return "connects_burst must be at least 1 where connects_per_second is given";
+  }
   if (options.drain_timeout.count() < 0) return "drain_timeout must not be below 0";
   return {};
 }
@@ -111,6 +115,7 @@ struct HttpServer::Impl {
   net::awaitable<void> accept_loop();
   void try_to_admit(tcp::socket socket);
   void admit(tcp::socket socket);
+  void refuse(tcp::socket socket, const std::string& origin);
   template <class Session>
   void serve(const std::shared_ptr<Session>& session, HttpConnections::Place place);
   void stop_accepting();
@@ -119,6 +124,9 @@ struct HttpServer::Impl {
   HttpSessionContext context;  // before `io`: coroutines that die with `io` refer to it
   HttpConnections connections;
   std::atomic<std::uint64_t> accepted = 0;
+  const std::string too_fast = "it opens more than " +
+                               std::to_string(context.options.connects_per_second) +
+                               " a second; docs/tls.md says under \"Under attack\" what to do";
 
   net::io_context io;
   net::executor_work_guard<net::io_context::executor_type> work{io.get_executor()};
@@ -178,13 +186,16 @@ void HttpServer::Impl::try_to_admit(tcp::socket socket) {
 }
 
 void HttpServer::Impl::admit(tcp::socket socket) {
+  ++accepted;
+  HttpPeer peer = peer_of(socket);
+  if (!context.connect_rate.admit(peer.origin, context.now())) {
+    return refuse(std::move(socket), peer.origin);
+  }
   error_code ignored;
   socket.set_option(tcp::no_delay(true), ignored);  // a response is one write: nothing to collect
-  ++accepted;
   const auto place = connections.reserve(std::chrono::steady_clock::now());
   if (place == HttpConnections::Place::kNone) return;
   const bool turn_away = place == HttpConnections::Place::kTurnAway;
-  HttpPeer peer = peer_of(socket);
   if (!context.options.tls) {
     return serve(
         std::make_shared<PlainSession>(std::move(socket), context, turn_away, std::move(peer)),
@@ -195,6 +206,15 @@ void HttpServer::Impl::admit(tcp::socket socket) {
   net::ssl::stream<tcp::socket> stream(std::move(socket), *identity);
   serve(std::make_shared<TlsSession>(std::move(stream), context, turn_away, std::move(peer)),
         place);
+}
+
+/// At once and by a reset, so that the kernel keeps nothing of it: an end in good order would leave
+/// a minute of TIME_WAIT for each.
+void HttpServer::Impl::refuse(tcp::socket socket, const std::string& origin) {
+  error_code ignored;
+  socket.set_option(net::socket_base::linger(true, 0), ignored);
+  socket.close(ignored);
+  context.connect_log.tell(origin, too_fast);
 }
 
 template <class Session>
@@ -266,6 +286,7 @@ HttpCounters HttpServer::counters() const {
           .accepted = impl_->accepted,
           .rejected = connections.turned_away,
           .evicted = connections.evicted,
+          .too_fast = impl_->context.connect_rate.refused(),
           .handshakes_failed = impl_->context.handshakes_failed,
           .bodies_refused = impl_->context.bodies_refused,
           .requests = impl_->context.requests};

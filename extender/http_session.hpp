@@ -147,7 +147,10 @@ net::awaitable<bool> HttpSession<Stream>::meet() {
     co_return false;
   }
   client_ = client_of(stream_);
-  if (client_) this->stand(Standing::kVerified);
+  if (client_) {
+    this->stand(Standing::kVerified);
+    context_.connect_rate.vouch_for(this->origin(), context_.now());
+  }
   co_return true;
 }
 

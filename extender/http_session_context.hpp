@@ -1,8 +1,10 @@
 #pragma once
 
+#include "base/clock.hpp"
 #include "extender/http_body_budget.hpp"
+#include "extender/http_connect_rate.hpp"
+#include "extender/http_refusal_log.hpp"
 #include "extender/http_types.hpp"
-#include "extender/tls/handshake_log.hpp"
 #include "extender/tls/identity.hpp"
 
 #include <atomic>
@@ -18,16 +20,26 @@ namespace tangram::extender {
 /// What all sessions of a server share. Outlives them.
 struct HttpSessionContext {
   HttpSessionContext(HttpOptions with, HttpHandler answers)
-      : options(std::move(with)), handler(std::move(answers)), bodies(options.max_bodies_bytes) {}
+      : options(std::move(with)),
+        handler(std::move(answers)),
+        bodies(options.max_bodies_bytes),
+        connect_rate(options.connects_per_second, options.connects_burst) {}
+
+  /// By the clock of the options.
+  [[nodiscard]] TimePoint now() const {
+    return options.clock != nullptr ? options.clock->now() : TimePoint::clock::now();
+  }
 
   const HttpOptions options;
   const HttpHandler handler;
   BodyBudget bodies;
+  HttpConnectRate connect_rate;
   std::atomic<bool> stopping = false;
   std::atomic<std::uint64_t> requests = 0;           ///< handed to the handler
   std::atomic<std::uint64_t> bodies_refused = 0;     ///< answered 503 for want of memory
   std::atomic<std::uint64_t> handshakes_failed = 0;  ///< or not ended in time
-  tls::HandshakeLog handshake_log;
+  HttpRefusalLog handshake_log;
+  HttpRefusalLog connect_log;  ///< its own, so that neither hides the other
 };
 
 /// Per read. Large enough for a name-only filter call in one go.

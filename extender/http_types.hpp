@@ -1,5 +1,7 @@
 #pragma once
 
+#include "base/clock.hpp"
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -144,6 +146,11 @@ struct HttpOptions {
   /// HttpConnections. Only where all are being answered the newcomer gets 503. Each holds at most
   /// max_header_bytes and some 100 KiB, TLS included.
   std::size_t max_connections = 1024;
+  /// Connections that one origin may open each second in the long run, and at once after a pause;
+  /// more are closed before a handshake. Not for origins of verified clients: see HttpConnectRate.
+  /// 0 a second = any number.
+  int connects_per_second = 0;
+  int connects_burst = 0;
   /// Bodies of all connections together, of requests and of answers not yet taken; what does not
   /// fit gets 503. The first kUncountedBodyBytes of each connection are free. Eight of the largest
   /// requests, and a tenth of what the service needs for a large cluster.
@@ -165,6 +172,8 @@ struct HttpOptions {
   std::chrono::milliseconds handshake_timeout{10'000};
   /// Empty = everything passes.
   HttpGate gate = {};
+  /// By which new connections are counted; outlives the server. Null = the machine's.
+  const Clock* clock = nullptr;
 };
 
 }  // namespace tangram::extender

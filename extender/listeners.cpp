@@ -19,6 +19,12 @@ constexpr std::size_t kLargestReview = std::size_t{8} << 20;
 constexpr std::chrono::milliseconds kReviewTime{15'000};
 /// The API server opens a connection for each review under way; more wait for one.
 constexpr std::size_t kWebhookConnections = 256;
+/// An API server keeps 25 connections and opens more for reviews at the same time, of which it has
+/// 600 at most as shipped (--max-requests-inflight and --max-mutating-requests-inflight): twice
+/// that, for two behind one address. Reviews take a few milliseconds, so beyond a burst it opens
+/// some a second. It shows no certificate that would tell it from others.
+constexpr int kWebhookConnects = 100;
+constexpr int kWebhookConnectsBurst = 1'200;
 constexpr std::size_t kReviewsInMemory = std::size_t{64} << 20;
 
 /// Two probes and a few scrapers, each with a connection or two.
@@ -51,6 +57,8 @@ HttpOptions server_options(const config::Config& config) {
   options.drain_timeout = server.drain_timeout;
   options.handshake_timeout = config.tls.handshake_timeout;
   if (!config.tls.client_ca.empty()) {
+    options.connects_per_second = server.connects_per_s;
+    options.connects_burst = server.connects_burst;
     options.gate = tls::verified_clients(tls::split_names(config.tls.client_names));
   }
   return options;
@@ -62,6 +70,8 @@ HttpOptions webhook_options(const config::Config& config) {
   options.port = config.webhook.listen->port;
   options.max_body_bytes = kLargestReview;
   options.max_connections = kWebhookConnections;
+  options.connects_per_second = kWebhookConnects;
+  options.connects_burst = kWebhookConnectsBurst;
   options.request_timeout = std::min(options.request_timeout, kReviewTime);
   options.max_bodies_bytes = kReviewsInMemory;
   options.drain_timeout = kShortDrain;
@@ -94,7 +104,9 @@ void warn_of_open_verbs(const config::Config& config) {
 
 }  // namespace
 
-Result<void> Listeners::open(Listener& listener, HttpOptions options, Routes routes) {
+Result<void> Listeners::open(Listener& listener, HttpOptions options, const Clock& clock,
+                             Routes routes) {
+  options.clock = &clock;
   options.tls = listener.identity;
   auto server = HttpServer::create(
       std::move(options), [routes = std::move(routes)](HttpRequest request, Responder responder) {
@@ -124,12 +136,12 @@ Result<void> Listeners::open(const config::Config& config, const Clock& clock, R
     webhook_.identity = std::move(*own);
   }
   warn_of_open_verbs(config);
-  auto opened = open(server_, server_options(config), std::move(server));
+  auto opened = open(server_, server_options(config), clock, std::move(server));
   if (opened && config.webhook.listen) {
-    opened = open(webhook_, webhook_options(config), std::move(webhook));
+    opened = open(webhook_, webhook_options(config), clock, std::move(webhook));
   }
   if (opened && config.metrics.listen) {
-    opened = open(metrics_, metrics_options(config), std::move(metrics));
+    opened = open(metrics_, metrics_options(config), clock, std::move(metrics));
   }
   return opened;
 }

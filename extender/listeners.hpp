@@ -60,7 +60,7 @@ class Listeners {
   };
 
   [[nodiscard]] std::uint16_t port_of(const Listener& listener) const;
-  Result<void> open(Listener& listener, HttpOptions options, Routes routes);
+  Result<void> open(Listener& listener, HttpOptions options, const Clock& clock, Routes routes);
 
   mutable std::mutex mutex_;  ///< guards the servers' pointers
   Listener server_{"server", nullptr, nullptr};

@@ -120,6 +120,7 @@ struct Metrics::Families {
     connections.Add(label).Set(static_cast<double>(listener.http.open));
     shed_by("connection", listener.http.rejected);
     shed_by("evicted", listener.http.evicted);
+    shed_by("rate", listener.http.too_fast);
     shed_by("body", listener.http.bodies_refused);
     if (!listener.certificate_expires) return;
     shed_by("handshake", listener.http.handshakes_failed);
@@ -202,8 +203,8 @@ struct Metrics::Families {
           .Name("tangram_http_shed_total")
           .Help(
               "What was turned away or cut to stay within limits, by listener and what: connection "
-              "(all were busy), evicted (one that waited for its client), body (no memory for "
-              "it), handshake (TLS that failed).")
+              "(all were busy), evicted (one that waited for its client), rate (its address opens "
+              "too many a second), body (no memory for it), handshake (TLS that failed).")
           .Register(registry);
   prometheus::Family<prometheus::Gauge>& certificate_expiry =
       gauge(registry, "tangram_tls_certificate_expiry_timestamp_seconds",

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <future>
+#include <utility>
 
 namespace tangram::extender {
 namespace {
@@ -98,6 +99,24 @@ TEST_F(AppListenersTest, TellOfThemselvesInMetrics) {
   }
   EXPECT_EQ(metrics.value("tangram_http_connections{listener=\"metrics\"}"), 1);
   EXPECT_EQ(metrics.value(R"(tangram_http_shed_total{listener="server",what="handshake"})"), 1);
+}
+
+TEST_F(AppListenersTest, EndStrangersThatComeTooFastAndNotKubeScheduler) {
+  auto config = with_tls();
+  config.metrics.listen = {{"127.0.0.1", 0}};
+  config.server.connects_burst = 2;
+  const auto app = start_synced(cluster_, config);
+  const auto status = [&](const std::string& client) {
+    return ask(client, app->port(), "GET", "/api/v1/cluster").status;
+  };
+  EXPECT_EQ(status(""), 200);
+  EXPECT_EQ(status(""), 200);
+  EXPECT_EQ(status(""), 0);
+  cluster_.clock.advance(std::chrono::milliseconds(1'000) / config.server.connects_per_s);
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(status("system:kube-scheduler"), 200);
+  Caller probe(app->metrics_port());
+  const Exposition metrics(probe.get("/metrics").body);
+  EXPECT_EQ(metrics.value(R"(tangram_http_shed_total{listener="server",what="rate"})"), 1);
 }
 
 TEST_F(AppListenersTest, RefuseToStartWithTlsFilesThatCannotBeUsed) {

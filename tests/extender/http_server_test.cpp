@@ -197,6 +197,8 @@ INSTANTIATE_TEST_SUITE_P(
         {"Idle", [](auto& o) { o.idle_timeout = {}; }, "idle_timeout"},
         {"Request", [](auto& o) { o.request_timeout = {}; }, "request_timeout"},
         {"Handshake", [](auto& o) { o.handshake_timeout = {}; }, "handshake_timeout"},
+        {"Rate", [](auto& o) { o.connects_per_second = -1; }, "connects_per_second"},
+        {"Burst", [](auto& o) { o.connects_per_second = 1; }, "connects_burst"},
         {"Drain", [](auto& o) { o.drain_timeout = -o.drain_timeout; }, "drain_timeout"},
     }),
     [](const auto& test) { return test.param.name; });

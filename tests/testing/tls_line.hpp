@@ -25,6 +25,7 @@ class TlsLine {
     int newest = TLS1_3_VERSION;
     std::string ciphers = "ALL";              ///< of TLS 1.2 and older
     std::vector<std::string> protocols = {};  ///< by ALPN
+    std::string from = "127.0.0.1";           ///< an address of this machine
   };
 
   explicit TlsLine(std::uint16_t port) : TlsLine(port, Options()) {}
@@ -35,6 +36,10 @@ class TlsLine {
     setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &kLongest, sizeof kLongest);
     sockaddr_in address{};
     address.sin_family = AF_INET;
+    if (inet_pton(AF_INET, options.from.c_str(), &address.sin_addr) != 1 ||
+        bind(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+      throw std::runtime_error("cannot connect from " + options.from);
+    }
     address.sin_port = htons(port);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     if (connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {

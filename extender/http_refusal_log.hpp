@@ -5,10 +5,11 @@
 #include <mutex>
 #include <string>
 
-namespace tangram::extender::tls {
+namespace tangram::extender {
 
-/// Says in the log why handshakes fail: one line now and then, whatever is sent. Threads: safe.
-class HandshakeLog {
+/// Says in the log why clients get no connection: one line now and then, whatever is sent.
+/// Threads: safe.
+class HttpRefusalLog {
  public:
   /// Often enough for who sets things up and looks, too seldom to fill a disk.
   static constexpr std::chrono::seconds kInterval{10};
@@ -21,4 +22,4 @@ class HandshakeLog {
   std::uint64_t untold_ = 0;
 };
 
-}  // namespace tangram::extender::tls
+}  // namespace tangram::extender

@@ -1,12 +1,12 @@
-#include "extender/tls/handshake_log.hpp"
+#include "extender/http_refusal_log.hpp"
 
 #include <spdlog/spdlog.h>
 
 #include <utility>
 
-namespace tangram::extender::tls {
+namespace tangram::extender {
 
-void HandshakeLog::tell(const std::string& peer, const std::string& why) {
+void HttpRefusalLog::tell(const std::string& peer, const std::string& why) {
   const auto now = std::chrono::steady_clock::now();
   std::uint64_t untold = 0;
   {
@@ -24,4 +24,4 @@ void HandshakeLog::tell(const std::string& peer, const std::string& why) {
                why, others);
 }
 
-}  // namespace tangram::extender::tls
+}  // namespace tangram::extender

@@ -1,0 +1,66 @@
+#pragma once
+
+#include "base/clock.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+/// How fast connections may be opened, and by whom. Internal to the server.
+namespace tangram::extender {
+
+/// A token bucket for each origin (see HttpConnection): so many new connections per second in the
+/// long run, and a burst of them at once after a pause.
+///
+/// There is no telling before the handshake whose connection it is, so an origin from which a
+/// client has come whose certificate is vouched for opens as many as it likes for a while. Else
+/// strangers behind the same address could use up what that client needs: kube-scheduler keeps two
+/// connections and opens one for each bind beyond those.
+///
+/// Threads: safe. What is known of an origin already costs no memory to ask.
+class HttpConnectRate {
+ public:
+  /// Of more, the one that came longest ago is forgotten, and has a full bucket when it comes
+  /// again: who has more addresses than this is not held up by a limit for each of them anyway.
+  /// 4,096 take less than 1 MiB, and no cluster has as many clients.
+  static constexpr std::size_t kMostOrigins = 4'096;
+  /// Longer than kube-scheduler keeps a connection on which nothing happens, 90 s, and than most
+  /// pauses between its pods; short beside the life of a node, whose address another may get.
+  static constexpr std::chrono::hours kVouchedFor{1};
+
+  /// @param per_second  0 = any number; at most 1'000'000'000
+  /// @param burst       at least 1, unless any number may come
+  HttpConnectRate(int per_second, int burst);
+
+  /// @returns false if the connection that just came is one too many
+  bool admit(std::string_view origin, TimePoint now);
+  /// A client has come from there whose certificate is vouched for.
+  void vouch_for(std::string_view origin, TimePoint now);
+
+  [[nodiscard]] std::uint64_t refused() const { return refused_; }
+
+ private:
+  struct Origin {
+    std::string name;
+    TimePoint next;        ///< when the next token would come if the bucket held one only
+    TimePoint vouched_to;  ///< until then it may open any number
+  };
+  using Origins = std::list<Origin>;
+
+  Origin& find_or_add(std::string_view name);
+
+  const std::chrono::nanoseconds interval_;  ///< between two tokens; 0 = any number
+  const std::chrono::nanoseconds credit_;    ///< what a full bucket is worth, less one token
+  std::mutex mutex_;
+  Origins origins_;  ///< the one that came last first
+  std::unordered_map<std::string_view, Origins::iterator> by_name_;
+  std::atomic<std::uint64_t> refused_ = 0;
+};
+
+}  // namespace tangram::extender

@@ -28,6 +28,7 @@ using net::ip::tcp;
 using namespace std::chrono_literals;
 using TlsStream = net::ssl::stream<tcp::socket>;
 
+const net::ip::address_v4 kOwnAddress({127, 0, 0, 2});
 /// Connections a second, of all clients together: whoever is cut comes again, but not at once.
 constexpr auto kPace = 5ms;
 /// For one connection, whatever it does.
@@ -47,6 +48,7 @@ struct Attack::Impl {
   net::awaitable<void> attack(int kind, tcp::socket& socket);
   net::awaitable<void> wait(std::chrono::milliseconds time);
   net::awaitable<void> my_turn();
+  net::awaitable<bool> connect(tcp::socket& socket);
   net::awaitable<bool> shake_hands(TlsStream& stream);
 
   template <class Stream>
@@ -62,7 +64,6 @@ struct Attack::Impl {
   net::io_context io;
   net::ssl::context tls{net::ssl::context::tls_client};
   std::chrono::steady_clock::time_point next_turn = std::chrono::steady_clock::now();
-  std::atomic<int> open = 0;
   std::atomic<int> begun = 0;
   std::jthread thread;
 };
@@ -77,6 +78,15 @@ net::awaitable<void> Attack::Impl::my_turn() {
   const auto now = std::chrono::steady_clock::now();
   next_turn = std::max(next_turn + kPace, now);
   co_await wait(std::chrono::duration_cast<std::chrono::milliseconds>(next_turn - now));
+}
+
+net::awaitable<bool> Attack::Impl::connect(tcp::socket& socket) {
+  error_code error;
+  socket.open(tcp::v4(), error);
+  if (!error) socket.bind({kOwnAddress, 0}, error);
+  if (error) co_return false;
+  co_await socket.async_connect(endpoint, net::redirect_error(net::use_awaitable, error));
+  co_return !error;
 }
 
 net::awaitable<bool> Attack::Impl::shake_hands(TlsStream& stream) {
@@ -176,11 +186,9 @@ net::awaitable<void> Attack::Impl::client(int number) {
   for (int round = 0;; ++round) {
     co_await my_turn();
     tcp::socket socket(io);
-    error_code error;
-    co_await socket.async_connect(endpoint, net::redirect_error(net::use_awaitable, error));
-    if (error) continue;
+    const bool connected = co_await connect(socket);
+    if (!connected) continue;
     ++begun;
-    ++open;
     // Ends what takes too long: the descriptor is shut down under whatever waits on it.
     const auto handle = socket.native_handle();
     net::steady_timer limit(io, kLongest);
@@ -189,7 +197,6 @@ net::awaitable<void> Attack::Impl::client(int number) {
     });
     co_await attack((number + round) % kKinds, socket);
     limit.cancel();
-    --open;
   }
 }
 
@@ -211,7 +218,6 @@ double Attack::cpu_seconds() const {
   return static_cast<double>(spent.tv_sec) + static_cast<double>(spent.tv_nsec) * 1e-9;
 }
 
-int Attack::open() const { return impl_->open; }
 int Attack::begun() const { return impl_->begun; }
 
 }  // namespace tangram::e2e

@@ -8,7 +8,8 @@
 namespace tangram::e2e {
 
 /// Clients that mean ill, against one server on loopback that speaks TLS: bounded in number, in
-/// rate and in bytes, and gone with this object.
+/// rate and in bytes, and gone with this object. They come from 127.0.0.2, an address that nobody
+/// else in these tests has.
 ///
 /// | who | does |
 /// |---|---|
@@ -27,15 +28,13 @@ class Attack {
   Attack(const Attack&) = delete;
   Attack& operator=(const Attack&) = delete;
 
-  /// Connections that are open now.
-  [[nodiscard]] int open() const;
   /// Connections begun since the start.
   [[nodiscard]] int begun() const;
   /// Processor time that the attackers themselves have taken: on a small machine it is missing to
   /// those whom they attack, which it would not be from machines of their own.
   [[nodiscard]] double cpu_seconds() const;
 
-  /// More than the server serves, so that it has to choose.
+  /// More than the server serves at one time.
   static constexpr int kClients = 1'500;
 
  private:

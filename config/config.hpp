@@ -42,6 +42,7 @@ struct Config {
     int connects_burst = 200;
     int max_bodies_mib = 256;
     std::chrono::seconds drain_timeout{20};
+    std::vector<std::string> host_names;
     bool plaintext = false;
     bool anyone_may_bind = false;
     friend bool operator==(const Server&, const Server&) = default;

@@ -276,6 +276,12 @@ Section server_section() {
             {600,
              "a roll-out waits for it; Kubernetes kills after terminationGracePeriodSeconds, "
              "30 by default, so raise that first"})},
+       {"host_names",
+        "Without TLS: by which names, beside localhost and IP addresses, pages and metrics may be "
+        "asked for from this machine or pod; others get 421, since a page somewhere could have a "
+        "browser here read them. For a proxy beside Tangram that hands on its clients' Host. The "
+        "verbs answer to any name.",
+        name_list<kPart, &Part::host_names>("names with one comma between and no spaces, or \"\"")},
        {"plaintext",
         "true = listen beyond loopback without TLS: everybody who reaches the address can bind "
         "pods, and everybody on the way can read and change what is said. For a trial, or behind "

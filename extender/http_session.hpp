@@ -237,8 +237,10 @@ std::optional<HttpResponse> HttpSession<Stream>::ask_gate(const HttpMessage& hea
   if (!context_.options.gate) return std::nullopt;
   const auto method = head.method_string();
   const auto target = head.target();
+  const auto host = head[http::field::host];
   return context_.options.gate({.method = {method.data(), method.size()},
                                 .target = {target.data(), target.size()},
+                                .host = {host.data(), host.size()},
                                 .client = client_.get(),
                                 .local = local_});
 }

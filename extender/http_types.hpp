@@ -124,6 +124,7 @@ using HttpHandler = std::function<void(HttpRequest request, Responder responder)
 struct HttpHead {
   std::string_view method;
   std::string_view target;            ///< as sent: path and query, still encoded
+  std::string_view host = {};         ///< by which name it asks, perhaps with a port; "" = none
   const TlsClient* client = nullptr;  ///< null = a stranger
   bool local = false;                 ///< from this machine, or this pod
 };

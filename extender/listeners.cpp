@@ -1,5 +1,6 @@
 #include "extender/listeners.hpp"
 
+#include "extender/host_guard.hpp"
 #include "extender/router.hpp"
 #include "extender/tls/client_guard.hpp"
 
@@ -56,7 +57,9 @@ HttpOptions server_options(const config::Config& config) {
   options.request_timeout = server.request_timeout;
   options.drain_timeout = server.drain_timeout;
   options.handshake_timeout = config.tls.handshake_timeout;
-  if (!config.tls.client_ca.empty()) {
+  if (config.tls.certificate.empty()) {
+    options.gate = local_pages_by_name(server.host_names);
+  } else if (!config.tls.client_ca.empty()) {
     options.connects_per_second = server.connects_per_s;
     options.connects_burst = server.connects_burst;
     options.gate = tls::verified_clients(tls::split_names(config.tls.client_names));
@@ -90,6 +93,7 @@ HttpOptions metrics_options(const config::Config& config) {
   options.idle_timeout = kMetricsIdle;
   options.request_timeout = kMetricsRequest;
   options.drain_timeout = kShortDrain;
+  options.gate = local_pages_by_name(config.server.host_names);
   return options;
 }
 

@@ -119,6 +119,25 @@ TEST_F(AppListenersTest, EndStrangersThatComeTooFastAndNotKubeScheduler) {
   EXPECT_EQ(metrics.value(R"(tangram_http_shed_total{listener="server",what="rate"})"), 1);
 }
 
+TEST_F(AppListenersTest, ShowPlainPagesOnLoopbackByKnownNamesAlone) {
+  auto config = test_config();
+  config.metrics.listen = {{"127.0.0.1", 0}};
+  config.server.host_names = {"gpu.example.com"};
+  const auto app = start_synced(cluster_, config);
+  const auto status = [&](std::uint16_t port, const std::string& path, const std::string& host) {
+    HttpClient client;
+    EXPECT_TRUE(client.connect("127.0.0.1", port));
+    EXPECT_TRUE(client.send("GET " + path + " HTTP/1.1\r\nHost: " + host + "\r\n\r\n"));
+    return reply_of(client.receive()).status;
+  };
+  for (const auto& [port, path] : {std::pair(app->port(), "/api/v1/cluster"),
+                                   std::pair(app->metrics_port(), "/metrics/cards")}) {
+    EXPECT_EQ(status(port, path, "localhost"), 200) << path;
+    EXPECT_EQ(status(port, path, "gpu.example.com"), 200) << path;
+    EXPECT_EQ(status(port, path, "evil.example"), 421) << path;
+  }
+}
+
 TEST_F(AppListenersTest, RefuseToStartWithTlsFilesThatCannotBeUsed) {
   files_.write("tls.key", server_of(ca_).key);
   const auto app = App::create(with_tls(), {.api = cluster_.api, .clock = cluster_.clock});

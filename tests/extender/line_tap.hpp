@@ -28,7 +28,7 @@ class LineTap {
     boost::asio::write(socket_, boost::asio::buffer(text.data(), text.size()));
   }
   void get(const std::string& target, const std::string& headers = "") {
-    send("GET " + target + " HTTP/1.1\r\nHost: h\r\n" + headers + "\r\n");
+    send("GET " + target + " HTTP/1.1\r\nHost: localhost\r\n" + headers + "\r\n");
   }
 
   /// All that has come since the last call, up to and with `end`. Throws if the connection ends

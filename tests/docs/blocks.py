@@ -1,0 +1,183 @@
+"""Finds the commands in the documentation, and who runs them.
+
+A block of commands is an indented one, or a fenced one of "sh". A comment that readers do not see says what
+becomes of the blocks after it, until the next such comment:
+
+    <!-- run: tree -->                      run in this tree, with its programs built
+    <!-- run: tree, goes on -->             each line starts something that listens and goes on
+    <!-- run: cluster -->                   run on a real control plane that has no Tangram yet
+    <!-- run: another cluster -->           likewise, on one that this file's earlier blocks did not see
+    <!-- run: cluster after FILE#HEADING --> run where the commands of that section, or file, have run
+    <!-- run by: SCRIPT, SCRIPT -->         those scripts, or what they call, run the same programs
+    <!-- not run: needs a container engine --> nobody does, and why
+
+Between blocks, <!-- by hand: NAME --> does what the text tells people to do without a command: tests/docs/hands.sh.
+"""
+import dataclasses
+import pathlib
+import re
+import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+PAGES = ["README.md", "SECURITY.md", "CONTRIBUTING.md", "docs/*.md", "deploy/**/README.md"]
+
+COMMENT = re.compile(r"^\s*<!-- (run|run by|not run|by hand): (.+?) -->$")
+RUN = re.compile(r"(?P<world>tree|cluster|another cluster)(?P<goes_on>, goes on)?(?: after (?P<after>\S+))?")
+
+# What the first word of a block of commands may be, beside a program of this tree and NAME=VALUE.
+COMMAND_WORDS = set("""cd cmake cp ctr curl docker export for git go helm if jq kind kubectl ls mkdir mv
+    nvidia-ctk nvidia-smi openssl printf promtool rm sed source ssh sudo systemctl tar test wget while""".split())
+OWN_WORD = re.compile(r"(\./|\.ci/|scripts/|build/\w+/(bin|tests)/|tangram-|kubectl-tangram)\S+|\w+=\S*")
+
+
+class Malformed(Exception):
+    """A comment that is none of those above."""
+
+
+@dataclasses.dataclass
+class Mark:
+    kind: str  # run, run by, not run
+    text: str  # after the colon
+    world: str = ""  # of run
+    goes_on: bool = False
+    after: str = ""
+
+
+@dataclasses.dataclass
+class Block:
+    file: str
+    line: int  # of its first line, from 1
+    text: str  # without the indentation that all lines share
+    section: str  # the anchor of the heading above it
+    mark: Mark | None
+
+    @property
+    def place(self):
+        return f"{self.file}:{self.line}"
+
+    @property
+    def is_transcript(self):
+        return self.text.startswith("$ ")
+
+    @property
+    def commands(self):
+        """What a reader types: of a transcript the lines with a prompt."""
+        if not self.is_transcript:
+            return self.text
+        return "\n".join(line[2:] for line in self.text.splitlines() if line.startswith("$ "))
+
+
+@dataclasses.dataclass
+class Hand:
+    file: str
+    line: int
+    name: str
+    section: str
+    mark: Mark | None
+
+
+def tracked(*patterns):
+    out = subprocess.run(["git", "-c", f"safe.directory={ROOT}", "ls-files", "--cached", "--others",
+                          "--exclude-standard", "--", *(f":(glob){p}" for p in patterns)],
+                         cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return sorted({name for name in out.splitlines() if (ROOT / name).is_file()})
+
+
+def anchor(heading):
+    """As GitHub makes it of a heading."""
+    plain = re.sub(r"\[([^]]*)\]\([^)]*\)|`", lambda m: m[1] or "", heading.strip().lower())
+    return re.sub(r"[^\w\- ]", "", plain).replace(" ", "-")
+
+
+def read_mark(kind, text, place):
+    if kind != "run":
+        return Mark(kind, text)
+    match = RUN.fullmatch(text)
+    if not match:
+        raise Malformed(f"{place}: \"run: {text}\" names no world; tests/docs/blocks.py has them")
+    return Mark(kind, text, match["world"], bool(match["goes_on"]), match["after"] or "")
+
+
+def looks_like_commands(text):
+    first = text.split(maxsplit=1)[0] if text.split() else ""
+    return text.startswith("$ ") or first in COMMAND_WORDS or bool(OWN_WORD.fullmatch(first))
+
+
+def without_indent(lines):
+    shared = min(len(line) - len(line.lstrip()) for line in lines if line.strip())
+    return "\n".join(line[shared:] for line in lines).strip("\n")
+
+
+def is_indented(lines, i):
+    return lines[i].startswith("    ") and lines[i].strip() != "" and (i == 0 or not lines[i - 1].strip())
+
+
+def read(file):
+    """The blocks of commands and what is done by hand, in the order of the file."""
+    lines = (ROOT / file).read_text().splitlines()
+    found, mark, section, i = [], None, "", 0
+    announced = False  # whether a mark stands directly above
+    while i < len(lines):
+        line = lines[i]
+        comment = COMMENT.match(line)
+        fence = re.match(r"\s*```(\w*)$", line)
+        if comment and comment[1] == "by hand":
+            found.append(Hand(file, i + 1, comment[2], section, mark))
+        elif comment:
+            mark, announced = read_mark(comment[1], comment[2], f"{file}:{i + 1}"), True
+        elif fence or is_indented(lines, i):
+            start = i + 1 if fence else i
+            end = start
+            while end < len(lines) and (not lines[end].strip().startswith("```") if fence else
+                                        lines[end].startswith("    ") or not lines[end].strip()):
+                end += 1
+            body = lines[start:end]
+            text = without_indent(body) if any(part.strip() for part in body) else ""
+            shell = fence[1] in ("sh", "bash", "console") if fence else announced or looks_like_commands(text)
+            if shell:
+                found.append(Block(file, start + 1, text, section, mark))
+            i, announced = (end if fence else end - 1), False
+        elif line.startswith("#"):
+            section, announced = anchor(line.lstrip("#")), False
+        elif line.strip():
+            announced = False
+        i += 1
+    return found
+
+
+@dataclasses.dataclass
+class World:
+    kind: str  # tree or cluster
+    name: str
+    before: list  # steps that make it what it is; they are counted where they stand
+    steps: list
+
+
+def section_of(target):
+    """The steps of FILE or FILE#HEADING that run on a cluster."""
+    file, _, heading = target.partition("#")
+    return [step for step in read(file) if step.mark and step.mark.kind == "run"
+            and step.mark.world == "cluster" and not step.mark.after
+            and (not heading or step.section == heading)]
+
+
+def worlds(steps):
+    """Where the steps are to run, each world with its own in their order."""
+    made, another = {}, {}
+    for step in steps:
+        mark = step.mark
+        if mark is None or mark.kind != "run":
+            continue
+        number = another.setdefault(step.file, {})
+        if mark.world == "another cluster":
+            number.setdefault(id(mark), len(number) + 2)
+        if mark.world == "tree":
+            kind, name = "tree", f"the tree for {step.file}"
+        elif mark.after:
+            kind, name = "cluster", f"a cluster after {mark.after}"
+        else:
+            which = number.get(id(mark), 1)
+            kind, name = "cluster", f"cluster {which} of {step.file}"
+        before = section_of(mark.after) if mark.after else []
+        made.setdefault(name, World(kind, name, before, [])).steps.append(step)
+    return list(made.values())

@@ -1,0 +1,189 @@
+"""What can be said of the documentation without running it; prints each fault with its place."""
+import pathlib
+import re
+import subprocess
+import sys
+
+import blocks
+
+ROOT = blocks.ROOT
+
+# Where a program's options are written down.
+SOURCES = {
+    "tangram-extender": ["extender", "kube", "config"], "tangram-node": ["node"],
+    "kubectl-tangram": ["cli"], "tangram-replay": ["bench"], "tangram-bench": ["bench"],
+    "tangram-demo": ["bench"], "tangram-fault-api": ["tests/tools"],
+}
+FOLDERS = sorted({path.name for folder in (ROOT, ROOT / "tests") for path in folder.iterdir()
+                  if path.is_dir() and path.name not in (".git", "build")})
+# A path of this tree; what follows a placeholder or an ellipsis is nobody's.
+TREE_PATH = re.compile(rf"(?<![\w./:$@=<-])(?:\./)?((?:{'|'.join(map(re.escape, FOLDERS))})/[\w./*+-]*\w\*?)(?![\w/…$<{{])")
+FLAG = re.compile(r"(?<![\w-])--([a-z][a-z0-9-]+)")
+PROGRAM = re.compile(r"kubectl[ -]tangram(?![\w-])|(?<![\w/-])(?:build/\w+/bin/)?(tangram-[a-z-]+)(?![\w-])"
+                     r"|(?<![\w/-])(?:\./)?(scripts/[a-z0-9-]+|\.ci/run)(?![\w./-])")
+INLINE = re.compile(r"`([^`\n]+)`")
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+
+
+def bash_fault(commands):
+    done = subprocess.run(["bash", "-n"], input=commands + "\n", capture_output=True, text=True)
+    return done.stderr.strip().replace("bash: ", "") if done.returncode or done.stderr else ""
+
+
+def source_text(program, cache={}):
+    """Everything in which an option of that program or script may be written."""
+    if program not in cache:
+        if program in SOURCES:
+            paths = [p for folder in SOURCES[program] for p in (ROOT / folder).rglob("*.cpp")]
+        else:
+            paths = [ROOT / program]
+        cache[program] = "\n".join(p.read_text() for p in paths if p.is_file())
+    return cache[program]
+
+
+def demo_options(program):
+    # It hands its options on.
+    return ["tangram-demo"] if program == "scripts/demo" else []
+
+
+def knows(program, flag):
+    return any(re.search(rf"--{flag}(?![\w-])|\"{flag}\"", source_text(name))
+               for name in [program, *demo_options(program)])
+
+
+def command_parts(text):
+    """Commands one by one, so that an option belongs to the program in front of it."""
+    joined = text.replace("\\\n", " ")
+    return re.split(r"\n|&&|\|\|?|;|(?<=\s)-- | #", joined)
+
+
+def option_faults(text):
+    for part in command_parts(text):
+        found = list(PROGRAM.finditer(part))
+        for match, following in zip(found, [*found[1:], None]):
+            program = match[1] or match[2] or "kubectl-tangram"
+            if match[1] and program not in SOURCES:
+                continue  # the name of an object in the cluster
+            for flag in FLAG.findall(part[match.end():following.start() if following else len(part)]):
+                if flag not in ("help", "version") and not knows(program, flag):
+                    yield f"{program} has no option --{flag}"
+
+
+def exists(path):
+    """Tests are named without their folder and ending: e2e/quota_test."""
+    return any(next(ROOT.glob(form), None) for form in (path, f"{path}.cpp", f"tests/{path}", f"tests/{path}.cpp"))
+
+
+def path_faults(text):
+    for match in TREE_PATH.finditer(text):
+        if not exists(match[1].rstrip(".")):
+            yield f"there is no {match[1]}"
+    for script in re.findall(r"(?<![\w/-])(?:\./)?(scripts/[\w-]+|\.ci/[\w-]+)", text):
+        if not (ROOT / script).exists():
+            yield f"there is no {script}"
+
+
+def mentions(script, cache={}):
+    """The text of a script and of all that it calls or sources."""
+    if script not in cache:
+        cache[script] = ""
+        text = (ROOT / script).read_text() if (ROOT / script).is_file() else ""
+        for other in re.findall(r"(?:scripts|tests)/[\w./-]*\w|\.ci/run", "\n".join(
+                line for line in text.splitlines() if not line.lstrip().startswith("#"))):
+            if (ROOT / other).is_file():
+                text += mentions(other)
+        cache[script] = text
+    return cache[script]
+
+
+def run_by_faults(block):
+    """A block that scripts are said to run names nothing that they do not."""
+    scripts = [name.strip() for name in block.mark.text.split(",")]
+    for name in scripts:
+        if not (ROOT / name).is_file():
+            yield f"\"run by: {name}\": there is no such script"
+            return
+    text = "".join(mentions(name) for name in scripts)
+    without_comments = re.sub(r"(^|\s)#.*", "", block.commands, flags=re.MULTILINE)
+    for part in command_parts(without_comments):
+        for program in re.findall(r"^\s*(?:\w+=\S+\s+)*(?:\./)?(\S+)", part):
+            name = program if program.startswith(("scripts/", ".ci/")) else program.rsplit("/", 1)[-1]
+            if program not in scripts and "/" in program and name not in text:
+                yield f"{block.mark.text} does not run {program}"
+
+
+def block_faults(block):
+    if block.mark is None:
+        yield "nobody says who runs these commands: put <!-- run: … --> above; tests/docs/blocks.py has the forms"
+        return
+    fault = bash_fault(block.commands)
+    if fault:
+        yield f"is no shell: {fault}"
+    if block.mark.kind == "run by":
+        yield from run_by_faults(block)
+    if block.mark.after and not blocks.section_of(block.mark.after):
+        yield f"\"after {block.mark.after}\": no commands run on a cluster there"
+    yield from option_faults(block.commands)
+
+
+def anchors(path, cache={}):
+    if path not in cache:
+        seen, fenced = [], False
+        for line in path.read_text().splitlines():
+            fenced ^= line.strip().startswith("```")
+            if line.startswith("#") and not fenced:
+                seen.append(blocks.anchor(line.lstrip("#")))
+        cache[path] = seen
+    return cache[path]
+
+
+def link_fault(file, target):
+    if re.match(r"[a-z]+:", target):
+        return ""
+    name, _, heading = target.partition("#")
+    path = (ROOT / file).parent / name if name else ROOT / file
+    if not path.exists():
+        return f"links to {target}, which is not there"
+    if heading and path.suffix == ".md" and heading not in anchors(path):
+        return f"links to {target}, and there is no such heading"
+    return ""
+
+
+def line_faults(file):
+    """Links, and what stands in running text between backticks."""
+    for number, line in enumerate((ROOT / file).read_text().splitlines(), 1):
+        for target in LINK.findall(line):
+            fault = link_fault(file, target)
+            if fault:
+                yield number, fault
+        if line.startswith("    "):
+            for fault in path_faults(line):
+                yield number, fault
+        for code in INLINE.findall(line):
+            for fault in [*path_faults(code), *option_faults(code)]:
+                yield number, fault
+
+
+def main():
+    files = blocks.tracked(*blocks.PAGES)
+    faults, count = [], 0
+    for file in files:
+        try:
+            found = [step for step in blocks.read(file) if isinstance(step, blocks.Block)]
+        except blocks.Malformed as malformed:
+            faults.append(str(malformed))
+            continue
+        count += len(found)
+        faults += [f"{block.place}: {fault}" for block in found for fault in block_faults(block)]
+        faults += [f"{file}:{number}: {fault}" for number, fault in line_faults(file)]
+    if not count:
+        faults.append(f"no commands in {len(files)} pages: something is wrong with this check")
+    for fault in faults:
+        print(fault, file=sys.stderr)
+    if faults:
+        sys.exit(f"check-docs: {len(faults)} faults")
+    print(f"check-docs: {len(files)} pages; each of {count} blocks of commands says who runs it")
+
+
+if __name__ == "__main__":
+    main()

@@ -36,7 +36,7 @@ struct Options {
   std::string cluster_file = "deploy/demo/cluster.yaml";
   std::string workload_file = "deploy/demo/workload.yaml";
   std::string listen = "127.0.0.1:0";
-  std::string policy = "fragmentation";
+  std::string policy = "least-waste";
   std::size_t pods = 360;
   std::uint64_t seed = 1;
   std::size_t nodes = 0;  ///< of a crowd; 0 = the cluster of the file is played
@@ -265,7 +265,7 @@ void add_options(CLI::App& cli, Options& options) {
       ->capture_default_str();
   cli.add_option("--seed", options.seed, "Another one, other arrivals; the same, the same outcome")
       ->capture_default_str();
-  cli.add_option("--policy", options.policy, "fragmentation, bestfit, binpack or spread")
+  cli.add_option("--policy", options.policy, "least-waste, fragmentation, bestfit, binpack or spread")
       ->capture_default_str();
   cli.add_option("--listen", options.listen, "Address and port; port 0 = any free one")
       ->capture_default_str();

@@ -11,6 +11,10 @@ becomes of the blocks after it, until the next such comment:
     <!-- run by: SCRIPT, SCRIPT -->         those scripts, or what they call, run the same programs
     <!-- not run: needs a container engine --> nobody does, and why
 
+One holds for the next block alone, which is what a command prints in this tree, or a part of it:
+
+    <!-- printed by: scripts/demo -->
+
 Between blocks, <!-- by hand: NAME --> does what the text tells people to do without a command: tests/docs/hands.sh.
 """
 import dataclasses
@@ -21,7 +25,7 @@ import subprocess
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PAGES = ["README.md", "SECURITY.md", "CONTRIBUTING.md", "docs/*.md", "deploy/**/README.md"]
 
-COMMENT = re.compile(r"^\s*<!-- (run|run by|not run|by hand): (.+?) -->$")
+COMMENT = re.compile(r"^\s*<!-- (run|run by|not run|by hand|printed by): (.+?) -->$")
 RUN = re.compile(r"(?P<world>tree|cluster|another cluster)(?P<goes_on>, goes on)?(?: after (?P<after>\S+))?")
 
 # What the first word of a block of commands may be, beside a program of this tree and NAME=VALUE.
@@ -36,7 +40,7 @@ class Malformed(Exception):
 
 @dataclasses.dataclass
 class Mark:
-    kind: str  # run, run by, not run
+    kind: str  # run, run by, not run, printed by
     text: str  # after the colon
     world: str = ""  # of run
     goes_on: bool = False
@@ -62,6 +66,8 @@ class Block:
     @property
     def commands(self):
         """What a reader types: of a transcript the lines with a prompt."""
+        if self.mark and self.mark.kind == "printed by":
+            return self.mark.text
         if not self.is_transcript:
             return self.text
         return "\n".join(line[2:] for line in self.text.splitlines() if line.startswith("$ "))
@@ -117,12 +123,15 @@ def read(file):
     lines = (ROOT / file).read_text().splitlines()
     found, mark, section, i = [], None, "", 0
     announced = False  # whether a mark stands directly above
+    printed = None  # the command that prints the next block
     while i < len(lines):
         line = lines[i]
         comment = COMMENT.match(line)
         fence = re.match(r"\s*```(\w*)$", line)
         if comment and comment[1] == "by hand":
             found.append(Hand(file, i + 1, comment[2], section, mark))
+        elif comment and comment[1] == "printed by":
+            printed = Mark(comment[1], comment[2], world="tree")
         elif comment:
             mark, announced = read_mark(comment[1], comment[2], f"{file}:{i + 1}"), True
         elif fence or is_indented(lines, i):
@@ -134,8 +143,9 @@ def read(file):
             body = lines[start:end]
             text = without_indent(body) if any(part.strip() for part in body) else ""
             shell = fence[1] in ("sh", "bash", "console") if fence else announced or looks_like_commands(text)
-            if shell:
-                found.append(Block(file, start + 1, text, section, mark))
+            if printed or shell:
+                found.append(Block(file, start + 1, text, section, printed or mark))
+            printed = None
             i, announced = (end if fence else end - 1), False
         elif line.startswith("#"):
             section, announced = anchor(line.lstrip("#")), False
@@ -166,7 +176,7 @@ def worlds(steps):
     made, another = {}, {}
     for step in steps:
         mark = step.mark
-        if mark is None or mark.kind != "run":
+        if mark is None or mark.kind not in ("run", "printed by"):
             continue
         number = another.setdefault(step.file, {})
         if mark.world == "another cluster":

@@ -3,7 +3,8 @@
 # that wait (given.yaml), and a kubelet that stands in (kubelet.py); addresses of pods and Services are this
 # machine's, so that the API server reaches the webhook, and kube-scheduler the extender.
 
-export TANGRAM_E2E_DIR=$scratch/layers/cluster
+# Not for those commands: they may start a cluster of their own.
+export -n TANGRAM_E2E_DIR=$scratch/layers/cluster
 source scripts/chart.sh
 source tests/e2e/certificates.sh
 source tests/e2e/cluster.sh

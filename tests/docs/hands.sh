@@ -2,6 +2,7 @@
 # What the documentation tells people to do by hand, between its commands; sourced by play.py on a cluster.
 
 source scripts/lib.sh
+TANGRAM_E2E_DIR=$(dirname "$KUBECONFIG")
 source tests/e2e/programs.sh
 source tests/e2e/certificates.sh
 source tests/e2e/cluster.sh

@@ -117,6 +117,15 @@ def missing_heading(block, said):
     return ""
 
 
+def missing_line(block, said):
+    """What stands there is a part of what the command prints."""
+    lines = [line.rstrip() for line in block.text.splitlines()]
+    printed = [line.rstrip() for line in said.splitlines()]
+    if any(printed[i:i + len(lines)] == lines for i in range(len(printed))):
+        return ""
+    return next((line for line in lines if line not in printed), lines[0])
+
+
 def run(script, log):
     with open(log, "wb") as out:
         process = subprocess.Popen(["bash", "-c", script], cwd=blocks.ROOT, stdin=subprocess.DEVNULL,
@@ -137,8 +146,12 @@ def play(step, log):
     status = run(script_of(step), log)
     if status:
         return f"exit {status}"
-    heading = missing_heading(step, log.read_text(errors="replace")) if step.is_transcript else ""
-    return f"prints no line \"{heading}\"" if heading else ""
+    said, missing = log.read_text(errors="replace"), ""
+    if step.mark.kind == "printed by":
+        missing = missing_line(step, said)
+    elif step.is_transcript:
+        missing = missing_heading(step, said)
+    return f"prints no such line: {missing}" if missing else ""
 
 
 def main():

@@ -40,7 +40,7 @@ def reason(block, wanted):
     mark = block.mark
     if mark is None:
         return "nobody says who runs them"
-    if mark.kind != "run":
+    if mark.kind in ("run by", "not run"):
         return f"{mark.kind} {mark.text}" if mark.kind == "run by" else mark.text
     world = mark.world.split()[-1]
     return "" if wanted in ("all", world) else f"run: {world}, not asked for"

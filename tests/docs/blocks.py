@@ -120,7 +120,11 @@ def is_indented(lines, i):
 
 def read(file):
     """The blocks of commands and what is done by hand, in the order of the file."""
-    lines = (ROOT / file).read_text().splitlines()
+    return parse(file, (ROOT / file).read_text())
+
+
+def parse(file, text):
+    lines = text.splitlines()
     found, mark, section, i = [], None, "", 0
     announced = False  # whether a mark stands directly above
     printed = None  # the command that prints the next block

@@ -1,5 +1,4 @@
 """What can be said of the documentation without running it; prints each fault with its place."""
-import pathlib
 import re
 import subprocess
 import sys
@@ -78,19 +77,23 @@ def path_faults(text):
     for match in TREE_PATH.finditer(text):
         if not exists(match[1].rstrip(".")):
             yield f"there is no {match[1]}"
-    for script in re.findall(r"(?<![\w/-])(?:\./)?(scripts/[\w-]+|\.ci/[\w-]+)", text):
+    for script in re.findall(r"(?<![\w/-])\.ci/[\w-]+", text):
         if not (ROOT / script).exists():
             yield f"there is no {script}"
+
+
+def is_shell(path):
+    return path.is_file() and re.match(rb"#!.*bash|# shellcheck shell", path.read_bytes()) is not None
 
 
 def mentions(script, cache={}):
     """The text of a script and of all that it calls or sources."""
     if script not in cache:
         cache[script] = ""
-        text = (ROOT / script).read_text() if (ROOT / script).is_file() else ""
-        for other in re.findall(r"(?:scripts|tests)/[\w./-]*\w|\.ci/run", "\n".join(
-                line for line in text.splitlines() if not line.lstrip().startswith("#"))):
-            if (ROOT / other).is_file():
+        text = (ROOT / script).read_text()
+        text = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))
+        for other in re.findall(r"(?:scripts|tests)/[\w./-]*\w|\.ci/run", text):
+            if is_shell(ROOT / other):
                 text += mentions(other)
         cache[script] = text
     return cache[script]
@@ -149,9 +152,9 @@ def link_fault(file, target):
     return ""
 
 
-def line_faults(file):
+def line_faults(file, text):
     """Links, and what stands in running text between backticks."""
-    for number, line in enumerate((ROOT / file).read_text().splitlines(), 1):
+    for number, line in enumerate(text.splitlines(), 1):
         for target in LINK.findall(line):
             fault = link_fault(file, target)
             if fault:
@@ -175,7 +178,7 @@ def main():
             continue
         count += len(found)
         faults += [f"{block.place}: {fault}" for block in found for fault in block_faults(block)]
-        faults += [f"{file}:{number}: {fault}" for number, fault in line_faults(file)]
+        faults += [f"{file}:{number}: {fault}" for number, fault in line_faults(file, (ROOT / file).read_text())]
     if not count:
         faults.append(f"no commands in {len(files)} pages: something is wrong with this check")
     for fault in faults:

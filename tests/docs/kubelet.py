@@ -7,6 +7,7 @@ kube-scheduler really run, one pod of each, with the files, arguments and identi
 Containers are processes of this machine in a mount namespace of their own, as root and on its network: images,
 users and limits are checked by scripts/check-chart --node, on a real kubelet. Agents are not run: there are no cards.
 """
+import base64
 import http.client
 import http.server
 import json
@@ -54,7 +55,6 @@ def path_of(pod):
 # ---- Files. None where a Secret or ConfigMap is missing that must be there.
 
 def files_of(volume, namespace):
-    import base64
     if "configMap" in volume:
         kind, name = "configmaps", volume["configMap"]["name"]
     elif "secret" in volume:

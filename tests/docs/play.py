@@ -58,11 +58,12 @@ look() { # COMMAND
   local said status
   for ((tries = 0; tries < 60; tries++)); do
     status=0
-    said=$(eval "$1" 2>&1) || status=$?
+    said=$(eval "$1" 2>"$FORWARDED.errors") || status=$?
     if [ "$status" -eq 0 ] && [ -n "$said" ]; then break; fi
     sleep 0.5
   done
   printf '%s\n' "$said"
+  cat "$FORWARDED.errors" >&2 && rm "$FORWARDED.errors"
   if [ -z "$said" ]; then echo "play: it prints nothing" >&2 && return 1; fi
   return "$status"
 }
@@ -179,4 +180,5 @@ def main():
     sys.exit(failed)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,63 @@
+"""Shows that the check of the documentation finds what it must: a page for each fault."""
+import sys
+
+import blocks
+import check
+import play
+
+# What stands in the page; a part of the only fault, or nothing.
+PAGES = [
+    ("    kubectl get nodes", "nobody says who runs"),
+    ("```sh\nls\n```", "nobody says who runs"),
+    ("    $ whatever", "nobody says who runs"),
+    ("    X=1 scripts/test", "nobody says who runs"),
+    ("<!-- not run: needs a GPU -->\n\n    nvidia-smi", ""),
+    ("<!-- not run: needs a GPU -->\n\n    a-program-that-nobody-knows --x", ""),
+    ("<!-- run: tree -->\n\n    for a in b; do ls", "is no shell"),
+    ("<!-- run: tree -->\n\n    cat <<END\n    text", "is no shell"),
+    ("<!-- run: tree -->\n\n    $ ls 'a\n    what ls prints isn't read", "is no shell"),
+    ("<!-- run: tree -->\n\n    build/release/bin/tangram-extender --confg x", "has no option --confg"),
+    ("<!-- run: tree -->\n\n    kubectl tangram fit --gpu-share 1", "has no option --gpu-share"),
+    ("<!-- run: tree -->\n\n    scripts/test --presets x -- --repeat 3", "has no option --presets"),
+    ("<!-- run: tree -->\n\n    ls && kubectl tangram top --namespace a | jq --raw-output .", ""),
+    ("<!-- run by: .ci/run -->\n\n    scripts/test", ""),
+    ("<!-- run by: .ci/run -->\n\n    scripts/policy-study", "does not run scripts/policy-study"),
+    ("<!-- run by: scripts/nothing -->\n\n    scripts/test", "there is no such script"),
+    ("<!-- run: cluster after docs/install.md#nowhere -->\n\n    helm list", "no commands run on a cluster there"),
+    ("    an output, {not: commands}", ""),
+]
+LINES = [
+    ("[a](docs/install.md#on-a-cluster) `docs/install.md` `e2e/quota_test`", ""),
+    ("[a](docs/nothing.md)", "which is not there"),
+    ("[a](docs/install.md#on-the-moon)", "no such heading"),
+    ("see `docs/nothing.md`", "there is no docs/nothing.md"),
+    ("run `scripts/nothing`", "there is no scripts/nothing"),
+    ("try `kubectl tangram top --colour`", "has no option --colour"),
+]
+
+
+def faults_of(text):
+    return [fault for block in blocks.parse("page.md", text) for fault in check.block_faults(block)]
+
+
+def main():
+    wrong = []
+    cases = [(text, wanted, faults_of(text)) for text, wanted in PAGES]
+    cases += [(text, wanted, [fault for _, fault in check.line_faults("README.md", text)]) for text, wanted in LINES]
+    for text, wanted, found in cases:
+        good = len(found) == 1 and wanted in found[0] if wanted else not found
+        if not good:
+            wrong.append(f"{text!r}: wanted {wanted or 'nothing'!r}, found {found}")
+    try:
+        blocks.parse("page.md", "<!-- run: moon -->")
+        wrong.append("a world that there is not passes")
+    except blocks.Malformed:
+        pass
+    commands = "a |\n  b\nfor x in y; do\n  c\ndone\ncat <<END\nd\nEND\ne 'f\n g' \\\n  h"
+    if play.split(commands) != ["a |\n  b", "for x in y; do\n  c\ndone", "cat <<END\nd\nEND", "e 'f\n g' \\\n  h"]:
+        wrong.append(f"commands are taken apart as {play.split(commands)}")
+    if wrong:
+        sys.exit("\n".join(["check-docs: its own test failed", *wrong]))
+
+
+main()

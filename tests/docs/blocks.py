@@ -24,6 +24,7 @@ import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PAGES = ["README.md", "SECURITY.md", "CONTRIBUTING.md", "docs/*.md", "deploy/**/README.md"]
+INLINE_PAGE = "tests/docs/inline.md"  # commands in running text
 
 COMMENT = re.compile(r"^\s*<!-- (run|run by|not run|by hand|printed by): (.+?) -->$")
 RUN = re.compile(r"(?P<world>tree|cluster|another cluster)(?P<goes_on>, goes on)?(?: after (?P<after>\S+))?")
@@ -87,6 +88,10 @@ def tracked(*patterns):
                           "--exclude-standard", "--", *(f":(glob){p}" for p in patterns)],
                          cwd=ROOT, capture_output=True, text=True, check=True).stdout
     return sorted({name for name in out.splitlines() if (ROOT / name).is_file()})
+
+
+def pages():
+    return [*tracked(*PAGES), INLINE_PAGE]
 
 
 def anchor(heading):

@@ -21,6 +21,9 @@ FLAG = re.compile(r"(?<![\w-])--([a-z][a-z0-9-]+)")
 PROGRAM = re.compile(r"kubectl[ -]tangram(?![\w-])|(?<![\w/-])(?:build/\w+/bin/)?(tangram-[a-z-]+)(?![\w-])"
                      r"|(?<![\w/-])(?:\./)?(scripts/[a-z0-9-]+|\.ci/run)(?![\w./-])")
 INLINE = re.compile(r"`([^`\n]+)`")
+# In running text: what could be typed as it stands. Shorter ones name a command.
+WHOLE = re.compile(r"(kubectl|helm|openssl|docker|ctr|tangram-(extender|node|replay|bench)) (\S+ \S+ \S+.*|.*(?<=\s)-.*)"
+                   r"|scripts/\S+ .+")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 
@@ -167,9 +170,27 @@ def line_faults(file, text):
                 yield number, fault
 
 
+def inline_commands(text):
+    return [code for line in text.splitlines() if not line.startswith("    ")
+            for code in INLINE.findall(line) if WHOLE.fullmatch(code) and "…" not in code]
+
+
+def inline_faults(files):
+    """blocks.INLINE_PAGE has every command of running text, and no block without one."""
+    spoken = {code: file for file in files for code in inline_commands((ROOT / file).read_text())}
+    listed = [block for block in blocks.read(blocks.INLINE_PAGE)]
+    lines = {line.removesuffix(" &") for block in listed for line in block.commands.splitlines()}
+    for code, file in spoken.items():
+        if code not in lines:
+            yield f"{file}: `{code}` has no line in {blocks.INLINE_PAGE}"
+    for block in listed:
+        if not any(line.removesuffix(" &") in spoken for line in block.commands.splitlines()[-2:]):
+            yield f"{block.place}: no page has this command any more"
+
+
 def main():
-    files = blocks.tracked(*blocks.PAGES)
-    faults, count = [], 0
+    files = blocks.pages()
+    faults, count = [*inline_faults(files[:-1])], 0
     for file in files:
         try:
             found = [step for step in blocks.read(file) if isinstance(step, blocks.Block)]

@@ -17,6 +17,7 @@ import blocks
 PLACEHOLDERS = [
     (r"\bbuild/dev/", "build/release/"),  # the preset that is built here
     (r"\bNODE\b", "a100-a"),
+    (r"\bUUID\b", "GPU-3c1d4205-205a-5207-ad00-c6d239a9fbf4"),  # the first card of that node
     (r"\bPOD\b", "waiting"),
     (r"\bNS\b", "default"),
     (r"\bNAME\b", "team-a"),
@@ -31,7 +32,7 @@ PLACEHOLDERS = [
 
 BLOCK_SECONDS = 300
 # Commands that only look. A reader looks again until something is there.
-LOOKS = re.compile(r"(kubectl( --?n(amespace)? ?\S+)* (get|describe|logs|tangram (top|pods|explain|doctor))|curl -sk? )")
+LOOKS = re.compile(r"(kubectl( --?n(amespace)? ?\S+)* (get (?!events)|describe|logs|tangram (top|pods|explain|doctor))|curl -sk? )")
 # Table headings in what a transcript shows.
 HEADING = re.compile(r"[A-Z#]+(\s+([A-Z#]+|GiB))+")
 

@@ -48,7 +48,7 @@ def reason(block, wanted):
 
 def main():
     wanted, results, files = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3:]
-    files = files or blocks.tracked(*blocks.PAGES)
+    files = files or blocks.pages()
     steps = [step for file in files for step in blocks.read(file)]
     left_out = collections.Counter(reason(step, wanted) for step in steps if isinstance(step, blocks.Block))
     to_run = left_out.pop("", 0)

@@ -36,6 +36,15 @@ LINES = [
 ]
 
 
+# What could be typed as it stands in running text.
+INLINE = [
+    ("`kubectl get nodes -o yaml`, `helm list` and `kubectl delete pod half`",
+     ["kubectl get nodes -o yaml", "kubectl delete pod half"]),
+    ("`kubectl describe pod`, `scripts/test`, `kubectl patch node …`, `tangram-node`", []),
+    ("`scripts/e2e test 'Soak*'` or `tangram-node --help`", ["scripts/e2e test 'Soak*'", "tangram-node --help"]),
+]
+
+
 def faults_of(text):
     return [fault for block in blocks.parse("page.md", text) for fault in check.block_faults(block)]
 
@@ -44,6 +53,8 @@ def main():
     wrong = []
     cases = [(text, wanted, faults_of(text)) for text, wanted in PAGES]
     cases += [(text, wanted, [fault for _, fault in check.line_faults("README.md", text)]) for text, wanted in LINES]
+    wrong += [f"{text!r}: found {check.inline_commands(text)}" for text, wanted in INLINE
+              if check.inline_commands(text) != wanted]
     for text, wanted, found in cases:
         good = len(found) == 1 and wanted in found[0] if wanted else not found
         if not good:

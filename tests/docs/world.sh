@@ -35,7 +35,7 @@ ip link set lo up
 source scripts/lib.sh
 programs=$scratch/layers/programs
 mkdir -p "$programs"
-ln -s "$repo_root"/build/release/bin/{tangram-extender,kubectl-tangram} "$programs"
+ln -s "$repo_root"/build/release/bin/{tangram-extender,tangram-node,kubectl-tangram} "$programs"
 command -v sudo >/dev/null || ln -s "$(command -v env)" "$programs/sudo" # here everybody is root
 export PATH=$programs:$PATH
 

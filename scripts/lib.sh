@@ -74,3 +74,11 @@ run_ctest() {
   in_preset "$preset" ctest --preset "$preset" --label-exclude '^(e2e|gpu)$' \
     --parallel "$(nproc)" "$@"
 }
+
+# npm_packages FOLDER: what its package-lock.json pins, by checksum; none of their scripts are run.
+npm_packages() {
+  local fetched=$1/node_modules/.lock
+  cmp --silent "$1/package-lock.json" "$fetched" && return
+  npm --prefix "$1" ci --ignore-scripts --no-audit --no-fund >/dev/null || return
+  cp "$1/package-lock.json" "$fetched"
+}

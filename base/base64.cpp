@@ -30,30 +30,25 @@ std::string base64_encode(std::string_view bytes) {
 }
 
 std::optional<std::string> base64_decode(std::string_view text) {
+  std::string digits(text);
+  std::erase_if(digits, [](char c) { return c == '\n' || c == '\r'; });
+  const std::size_t length = digits.find_last_not_of('=') + 1;
+  if (digits.size() % 4 != 0 || digits.size() - length > 2) return std::nullopt;
+  digits.resize(length);
+
   std::string bytes;
-  bytes.reserve(text.size() / 4 * 3);
+  bytes.reserve(length / 4 * 3 + 2);
   std::uint32_t group = 0;
-  int digits = 0;
-  int padding = 0;
-  for (const char c : text) {
-    if (c == '\n' || c == '\r') continue;
-    const std::size_t value = c == '=' ? 0 : kAlphabet.find(c);
+  unsigned bits = 0;  // of the group that are not written yet
+  for (const char c : digits) {
+    const std::size_t value = kAlphabet.find(c);
     if (value == std::string_view::npos) return std::nullopt;
-    if (c == '=') {
-      if (digits < 2) return std::nullopt;
-      ++padding;
-    } else if (padding > 0) {
-      return std::nullopt;
-    }
     group = group << 6U | static_cast<std::uint32_t>(value);
-    if (++digits < 4) continue;
-    for (int byte = 0; byte < 3 - padding; ++byte) {
-      bytes += static_cast<char>(group >> (16U - 8U * static_cast<unsigned>(byte)) & 0xFFU);
-    }
-    digits = 0;
-    group = 0;
+    bits += 6;
+    if (bits < 8) continue;
+    bits -= 8;
+    bytes += static_cast<char>(group >> bits & 0xFFU);
   }
-  if (digits != 0 || padding > 2) return std::nullopt;
   return bytes;
 }
 

@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 namespace tangram::extender {
 
@@ -71,7 +72,8 @@ class Leadership {
   [[nodiscard]] kube::LeaderElector::Status status() const { return elector_->status(); }
 
  private:
-  Leadership(Replica replica, Parts parts) : replica_(std::move(replica)), parts_(parts) {}
+  Leadership(Replica replica, Parts parts)
+      : replica_(std::move(replica)), parts_(std::move(parts)) {}
 
   void take_over();
   [[nodiscard]] bool listed_anew() const;

@@ -96,7 +96,7 @@ class ChoiceCache {
   };
 
   struct Remembered {
-    const Policy* policy;
+    const Policy* policy = nullptr;
     model::PodDemand demand;
   };
   /// The shapes that are remembered, the least recently used first.

@@ -95,7 +95,9 @@ def as_played(command, block):
     if block.is_transcript:
         # An answer "no" is one, too: docs/cli.md.
         return "{ " + command + "\n} || [ $? -eq 3 ]"
-    return "look " + quoted(command) if LOOKS.match(command) else command
+    if LOOKS.match(command):
+        return "look " + quoted(command)
+    return command + "\n[ $? -eq 0 ]"  # "false && b" would not end the block
 
 
 def script_of(block):
@@ -163,8 +165,6 @@ def main():
     failed = False
     for step in [*world.before, *world.steps]:
         counted = step in world.steps and isinstance(step, blocks.Block)
-        if failed and step in world.before:
-            break
         place = f"{step.file}:{step.line}"
         log = results / (place.replace("/", "_") + ".log")
         start = time.monotonic()
@@ -178,6 +178,8 @@ def main():
         if counted:
             with open(results / "outcomes", "a") as outcomes:
                 outcomes.write(f"{'failed' if fault else 'passed'} {place}\n")
+        elif fault:
+            break  # what comes after it has nothing to stand on
     sys.exit(failed)
 
 

@@ -1,4 +1,5 @@
 """Shows that the check of the documentation finds what it must: a page for each fault."""
+import subprocess
 import sys
 
 import blocks
@@ -45,30 +46,49 @@ INLINE = [
 ]
 
 
+# Whether a block of these commands passes.
+PLAYED = [
+    ("true && true\nX=1\necho $X", True),
+    ("false && true\ntrue", False),
+    ("false | true\ntrue", False),
+    ("for x in 1 2; do [ $x = 2 ]; done", False),
+    ("$ (exit 3)", True),
+    ("$ (exit 1)", False),
+]
+
+
 def faults_of(text):
     return [fault for block in blocks.parse("page.md", text) for fault in check.block_faults(block)]
 
 
-def main():
-    wrong = []
+def wrong_faults():
     cases = [(text, wanted, faults_of(text)) for text, wanted in PAGES]
     cases += [(text, wanted, [fault for _, fault in check.line_faults("README.md", text)]) for text, wanted in LINES]
-    wrong += [f"{text!r}: found {check.inline_commands(text)}" for text, wanted in INLINE
-              if check.inline_commands(text) != wanted]
     for text, wanted, found in cases:
         good = len(found) == 1 and wanted in found[0] if wanted else not found
         if not good:
-            wrong.append(f"{text!r}: wanted {wanted or 'nothing'!r}, found {found}")
+            yield f"{text!r}: wanted {wanted or 'nothing'!r}, found {found}"
+    for text, wanted in INLINE:
+        if check.inline_commands(text) != wanted:
+            yield f"{text!r}: found {check.inline_commands(text)}"
     try:
         blocks.parse("page.md", "<!-- run: moon -->")
-        wrong.append("a world that there is not passes")
+        yield "a world that there is not passes"
     except blocks.Malformed:
         pass
+
+
+def wrong_plays():
     commands = "a |\n  b\nfor x in y; do\n  c\ndone\ncat <<END\nd\nEND\ne 'f\n g' \\\n  h"
     if play.split(commands) != ["a |\n  b", "for x in y; do\n  c\ndone", "cat <<END\nd\nEND", "e 'f\n g' \\\n  h"]:
-        wrong.append(f"commands are taken apart as {play.split(commands)}")
-    if wrong:
-        sys.exit("\n".join(["check-docs: its own test failed", *wrong]))
+        yield f"commands are taken apart as {play.split(commands)}"
+    for text, good in PLAYED:
+        block = blocks.Block("page.md", 1, text, "", blocks.Mark("run", "tree", "tree"))
+        status = subprocess.run(["bash", "-c", play.script_of(block)], capture_output=True).returncode
+        if (status == 0) != good:
+            yield f"{text!r} ends with {status}"
 
 
-main()
+wrong = [*wrong_faults(), *wrong_plays()]
+if wrong:
+    sys.exit("\n".join(["check-docs: its own test failed", *wrong]))

@@ -265,7 +265,8 @@ void add_options(CLI::App& cli, Options& options) {
       ->capture_default_str();
   cli.add_option("--seed", options.seed, "Another one, other arrivals; the same, the same outcome")
       ->capture_default_str();
-  cli.add_option("--policy", options.policy, "least-waste, fragmentation, bestfit, binpack or spread")
+  cli.add_option("--policy", options.policy,
+                 "least-waste, fragmentation, bestfit, binpack or spread")
       ->capture_default_str();
   cli.add_option("--listen", options.listen, "Address and port; port 0 = any free one")
       ->capture_default_str();

@@ -170,8 +170,12 @@ void check_metrics(const Patient& patient, Report& report) {
   if (read.outcome == Reading::Outcome::kFailed) {
     report.push_back(
         {Level::kWarn, "metrics", "the leader's are out of reach: " + read.problem,
-         "the API server must reach port 9090 of its pod: Service tangram-extender, and "
-         "deploy/scheduler/network-policy.yaml if it is applied"});
+         "let the API server reach port 9090 of its pod: a NetworkPolicy, as "
+         "deploy/scheduler/network-policy.yaml or the chart's networkPolicy.controlPlane, must "
+         "name "
+         "the API server's addresses; or look yourself: kubectl --namespace " +
+             patient.system_namespace +
+             " port-forward service/tangram-extender 9090, and curl -s localhost:9090/metrics"});
     return;
   }
   if (!read.found()) return add_unseen(report, "metrics", read);

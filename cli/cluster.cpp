@@ -69,7 +69,9 @@ void Cluster::take_node(std::string object) {
 Result<void> Cluster::read_pods(kube::KubeApi& api) {
   extender::PodFeed feed(
       books_, pending_, counters_,
-      {.arrived = [this](const kube::Pod& pod) { policies_.arrived(pod); },
+      // Prices are learned of what is granted, so not before all of it is in the books.
+      {.listing = [this](bool begins) { policies_.listing(begins); },
+       .arrived = [this](const kube::Pod& pod) { policies_.arrived(pod); },
        .seen = [this](const kube::Pod& pod,
                       const extender::Recorded& recorded) { seen(pod, recorded); }});
   feed.begin_list();

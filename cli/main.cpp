@@ -59,11 +59,15 @@ int run(const cli::Options& options) {
 
 int main(int argc, char** argv) try {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
+  log_to_stderr();
   if (!arguments.empty() && arguments.front() == cli::kCompleteCommand) {
-    std::cout << cli::completion_answer({arguments.begin() + 1, arguments.end()});
+    const SystemClock clock;
+    std::cout << cli::completion_answer(
+        {arguments.begin() + 1, arguments.end()}, [&](const cli::AskedNames& asked) {
+          return cli::names_in_cluster(asked, kube::process_environment, clock);
+        });
     return cli::kDone;
   }
-  log_to_stderr();
   const cli::Parsed parsed = cli::parse_options(arguments);
   if (parsed.exit == -1) return run(parsed.options);
   (parsed.exit == cli::kDone ? std::cout : std::cerr) << parsed.says;

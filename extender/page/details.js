@@ -54,7 +54,7 @@ function pendingPod(told) {
     told.reasons.length > 0 ? table(["Why not", "Nodes"], told.reasons.map(({ why, nodes }) => [why, count(nodes)]), [1]) : null,
     el("h3", {}, "Asks for"),
     table(["Container", "Cards"], containers.map((container) => [container.name, asked(container)])),
-    models.length > 0 ? el("p", {}, `of the models ${models.join(", ")}`) : null,
+    models.length > 0 ? el("p", {}, `of the ${models.length === 1 ? "model" : "models"} ${models.join(", ")}`) : null,
     told.nodes.length > 0 ? el("h3", {}, `Would fit best, by the policy ${told.policy}`) : null,
     told.nodes.length > 0 ? table(["Node", "Cards"], told.nodes.map((node) => [node.name, node.wouldGet.join(", ")])) : null,
     el("p", { class: "faint" }, told.note),

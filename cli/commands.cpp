@@ -42,8 +42,10 @@ Result<std::string> read_manifest_text(const std::string& file) {
 }
 
 /// For those who wonder at a simulation.
-std::string with_assumption(std::string text, const ClusterSettings& settings) {
-  if (!settings.assumed.empty()) text += "note: " + settings.assumed + "\n";
+std::string with_assumption(std::string text, const ClusterSettings& settings,
+                            const Screen& screen) {
+  if (settings.assumed.empty()) return text;
+  text += paint(screen.look, kDim, in_lines(screen, "note: " + settings.assumed)) + "\n";
   return text;
 }
 
@@ -195,7 +197,7 @@ Result<Answer> Commands::explain() {
   if (!view) return view.error();
   std::string drawn = draw_explain(screen_, *view, options_.output == Output::kWide);
   if (view->bound()) return Answer{std::move(drawn)};
-  return Answer{with_assumption(std::move(drawn), settings)};
+  return Answer{with_assumption(std::move(drawn), settings, screen_)};
 }
 
 Result<Answer> Commands::fit() {
@@ -207,7 +209,7 @@ Result<Answer> Commands::fit() {
   const int exit = answer->fits() ? kDone : kNo;
   if (for_programs(options_.output)) return document(options_.output, fit_json(*answer), exit);
   std::string text = draw_fit(screen_, *answer, options_.output == Output::kWide);
-  return Answer{with_assumption(std::move(text), settings), exit};
+  return Answer{with_assumption(std::move(text), settings, screen_), exit};
 }
 
 Result<Answer> Commands::whatif() {
@@ -228,7 +230,7 @@ Result<Answer> Commands::whatif() {
   if (!manifests->passed_over.empty()) {
     drawn += "passed over, as they make no pods here: " + joined(manifests->passed_over) + "\n";
   }
-  return Answer{with_assumption(std::move(drawn), settings), exit};
+  return Answer{with_assumption(std::move(drawn), settings, screen_), exit};
 }
 
 Result<Answer> Commands::cordon() {

@@ -112,16 +112,13 @@ std::string draw_report(const Screen& screen, const Report& report) {
     ++counts[static_cast<std::size_t>(check.level)];
   }
   const std::size_t indent = kLevel + 2 + subject + 2;
-  const auto width = static_cast<std::size_t>(screen.look.width);
-  const auto lines = [&](const std::string& text, std::size_t at) {
-    return screen.is_terminal ? bench::demo::wrapped(text, width, at) : text;
-  };
   std::string text;
   for (const Check& check : report) {
     text += paint(screen.look, ink_of(check.level), left_in(to_string(check.level), kLevel)) +
-            "  " + left_in(check.subject, subject) + "  " + lines(check.finding, indent) + "\n";
+            "  " + left_in(check.subject, subject) + "  " +
+            in_lines(screen, check.finding, indent) + "\n";
     if (check.next.empty()) continue;
-    text += std::string(indent, ' ') + "→ " + lines(check.next, indent + 2) + "\n";
+    text += std::string(indent, ' ') + "→ " + in_lines(screen, check.next, indent + 2) + "\n";
   }
   return text + "\n" + std::to_string(counts[0]) + " ok, " + counted(counts[1], "warning") + ", " +
          counted(counts[2], "failure") + "\n";

@@ -97,7 +97,9 @@ void check_schedulers(const Patient& patient, const Cluster& cluster, Report& re
   for (const GpuPod& gpu : cluster.pods()) {
     if (!gpu.waiting || gpu.waiting->looked_at || gpu.pod.gated || !holds_slot(gpu.pod)) continue;
     if (gpu.waiting->created > latest) continue;
-    unseen[gpu.waiting->scheduler].push_back(gpu.pod.full_name());
+    // API servers write the default; tools that stand in for one may leave it out.
+    const std::string& named = gpu.waiting->scheduler;
+    unseen[named.empty() ? "default-scheduler" : named].push_back(gpu.pod.full_name());
   }
   for (const auto& [scheduler, pods] : unseen) {
     report.push_back(

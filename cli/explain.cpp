@@ -98,8 +98,8 @@ std::string lacking(const ExplainedCard& card, const ExplainedCard::Verdict& nee
   const std::int64_t milli = needs.need_milli - card.free_milli;
   std::vector<std::string> lacks;
   if (memory > 0) lacks.push_back(memory_text(Mebibytes(memory)));
-  if (milli > 0) lacks.push_back(share_text(MilliGpu(milli)) + " of compute");
-  return lacks.empty() ? "is not idle" : "lacks " + joined(lacks, " and ");
+  if (milli > 0) lacks.push_back(share_text(MilliGpu(milli)) + (memory > 0 ? "" : " of compute"));
+  return lacks.empty() ? "is not idle" : "lacks " + joined(lacks);
 }
 
 /// Of one card what model::reason() says of a whole node.
@@ -135,7 +135,7 @@ std::string headline(const Screen& screen, const ExplainedNode& node) {
   }
   std::string text = name + ": " + node.why;
   if (node.fragmented) text += " (the free parts of its cards would do together)";
-  return text + "\n";
+  return in_lines(screen, text) + "\n";
 }
 
 std::string cards_text(const Screen& screen, const ExplainedNode& node) {
@@ -143,9 +143,9 @@ std::string cards_text(const Screen& screen, const ExplainedNode& node) {
                {.name = "MODEL", .may_shrink = true},
                {.name = "FREE", .right = true},
                {.name = "NEEDED", .right = true},
-               {.name = "SHARERS", .right = true},
-               {.name = "MODE"},
-               {.name = "THIS CARD", .may_shrink = true}});
+               {.name = "SHARERS", .right = true, .dispensable = 2},
+               {.name = "MODE", .dispensable = 1},
+               {.name = "THIS CARD", .may_shrink = true, .prose = true}});
   for (const ExplainedCard& card : node.cards) {
     for (const ExplainedCard::Verdict& verdict : card.verdicts) {
       std::string why = card_reason(card, verdict);
@@ -161,8 +161,9 @@ std::string cards_text(const Screen& screen, const ExplainedNode& node) {
 }
 
 std::string draw_pending(const Screen& screen, const ExplainView& view, bool all) {
-  std::string text =
-      paint(screen.look, kBold, view.ns + "/" + view.name) + " waits: " + view.summary + "\n";
+  std::string text = in_lines(screen, paint(screen.look, kBold, view.ns + "/" + view.name) +
+                                          " waits: " + view.summary) +
+                     "\n";
   if (!view.policy.empty()) text += "asks for " + request_of(view) + "\n";
   text += findings_text(screen, view);
   const std::size_t most = all ? view.nodes.size() : kMostExplained;
@@ -178,7 +179,8 @@ std::string draw_pending(const Screen& screen, const ExplainView& view, bool all
     text += "\nthe nearest " + std::to_string(most) + " of " + std::to_string(view.nodes.size()) +
             " nodes; all, with all their cards: -o wide\n";
   }
-  if (!view.note.empty()) text += "\n" + paint(screen.look, kDim, "note: " + view.note) + "\n";
+  if (!view.note.empty())
+    text += "\n" + paint(screen.look, kDim, in_lines(screen, "note: " + view.note)) + "\n";
   return text;
 }
 

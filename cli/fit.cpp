@@ -146,7 +146,7 @@ std::string draw_fit(const Screen& screen, const FitAnswer& answer, bool wide) {
   const auto rooms = rooms_of(answer);
   Table table({{.name = "NODE", .may_shrink = true},
                {.name = "PODS", .right = true},
-               {.name = "CARDS", .may_shrink = true}});
+               {.name = "CARDS", .may_shrink = true, .prose = true}});
   const std::size_t shown = wide ? rooms.size() : std::min(rooms.size(), kMostNodes);
   for (std::size_t i = 0; i < shown; ++i) {
     table.add(

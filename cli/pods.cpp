@@ -72,11 +72,14 @@ std::string draw_pods(const Screen& screen, const std::vector<PodLine>& pods,
   if (style.namespaces) columns.push_back({.name = "NAMESPACE", .may_shrink = true});
   columns.push_back({.name = "NAME", .may_shrink = true});
   columns.push_back({.name = "NODE", .may_shrink = true});
-  columns.push_back({.name = "CARDS", .may_shrink = !style.wide});
+  columns.push_back({.name = "CARDS",
+                     .may_shrink = !style.wide,
+                     .prose = true,
+                     .dispensable = style.wide ? 0 : 2});
   columns.push_back({.name = "REQUEST"});
-  columns.push_back({.name = "GRANT"});
+  columns.push_back({.name = "GRANT", .dispensable = style.wide ? 0 : 1});
   if (style.wide) columns.push_back({.name = "ISOLATION"});
-  columns.push_back({.name = "STATE"});
+  columns.push_back({.name = "STATE", .may_shrink = !style.wide, .prose = true});
   if (style.wide) columns.push_back({.name = "FINDINGS"});
   Table table(std::move(columns));
   for (const PodLine& pod : pods) {

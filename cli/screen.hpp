@@ -20,16 +20,26 @@ using bench::demo::Look;
 using bench::demo::paint;
 using bench::demo::percent;
 using bench::demo::right_in;
+using bench::demo::shortened;
 using bench::demo::shortened_inside;
 
 /// How to write for whoever reads standard output.
 struct Screen {
   Look look;                 ///< of drawings
   bool is_terminal = false;  ///< otherwise a file or a program: nothing is cut
+  std::size_t columns = 80;  ///< of the terminal; tables may be wider than drawings
 };
 
 [[nodiscard]] inline Screen screen_of_stdout() {
-  return {bench::demo::look_of_stdout(), bench::demo::stdout_is_terminal()};
+  return {bench::demo::look_of_stdout(), bench::demo::stdout_is_terminal(),
+          static_cast<std::size_t>(bench::demo::columns_of_stdout())};
+}
+
+/// Sentences in lines that end between words; one line where it is a file or a program that reads.
+[[nodiscard]] inline std::string in_lines(const Screen& screen, std::string_view text,
+                                          std::size_t indent = 0) {
+  if (!screen.is_terminal) return std::string(text);
+  return bench::demo::wrapped(text, static_cast<std::size_t>(screen.look.width), indent);
 }
 
 /// The text without what would command a terminal: names of models and reasons are what anybody who

@@ -9,56 +9,81 @@ namespace {
 constexpr std::size_t kGap = 2;
 /// Shorter than this nobody tells one name from another.
 constexpr std::size_t kLeast = 8;
+/// As much of a name, or of a sentence, as is read with ease: "train-bert-large".
+constexpr std::size_t kReadable = 16;
 
 }  // namespace
 
-std::vector<std::size_t> Table::widths() const {
-  std::vector<std::size_t> widths;
-  for (const Column& column : columns_) widths.push_back(columns_of(column.name));
-  for (const auto& cells : rows_) {
-    for (std::size_t i = 0; i < cells.size(); ++i) {
-      widths[i] = std::max(widths[i], columns_of(cells[i]));
-    }
+Table::Layout Table::whole() const {
+  Layout layout;
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    std::size_t width = columns_of(columns_[i].name);
+    for (const auto& cells : rows_) width = std::max(width, columns_of(cells[i]));
+    layout.push_back({i, width});
   }
-  return widths;
+  return layout;
 }
 
-void Table::shrink(std::vector<std::size_t>& widths, std::size_t room) const {
-  std::size_t used = kGap * (widths.size() - 1);
-  for (const std::size_t width : widths) used += width;
+std::size_t Table::readable_width(const Shown& shown) const {
+  return columns_[shown.column].may_shrink ? std::min(shown.width, kReadable) : shown.width;
+}
+
+void Table::spare(Layout& layout, std::size_t room) const {
+  for (;;) {
+    std::size_t needed = kGap * (layout.size() - 1);
+    for (const Shown& shown : layout) needed += readable_width(shown);
+    const auto first =
+        std::max_element(layout.begin(), layout.end(), [&](const auto& a, const auto& b) {
+          return columns_[a.column].dispensable < columns_[b.column].dispensable;
+        });
+    if (needed <= room || columns_[first->column].dispensable == 0) return;
+    layout.erase(first);
+  }
+}
+
+void Table::shrink(Layout& layout, std::size_t room) const {
+  std::size_t used = kGap * (layout.size() - 1);
+  for (const Shown& shown : layout) used += shown.width;
   while (used > room) {
-    std::size_t widest = widths.size();
-    for (std::size_t i = 0; i < widths.size(); ++i) {
-      const std::size_t least = std::max(kLeast, columns_of(columns_[i].name));
-      if (!columns_[i].may_shrink || widths[i] <= least) continue;
-      if (widest == widths.size() || widths[i] > widths[widest]) widest = i;
+    Shown* widest = nullptr;
+    for (Shown& shown : layout) {
+      const Column& column = columns_[shown.column];
+      const std::size_t least = std::max(kLeast, columns_of(column.name));
+      if (!column.may_shrink || shown.width <= least) continue;
+      if (widest == nullptr || shown.width > widest->width) widest = &shown;
     }
-    if (widest == widths.size()) return;
-    --widths[widest];
+    if (widest == nullptr) return;
+    --widest->width;
     --used;
   }
 }
 
-std::string Table::line(const std::vector<std::string>& cells,
-                        const std::vector<std::size_t>& widths, std::size_t indent) const {
+std::string Table::line(const std::vector<std::string>& cells, const Layout& layout,
+                        std::size_t indent) const {
   std::string text(indent, ' ');
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    const std::string cell =
-        columns_of(cells[i]) > widths[i] ? shortened_inside(cells[i], widths[i]) : cells[i];
-    if (i > 0) text.append(kGap, ' ');
-    text += columns_[i].right ? right_in(cell, widths[i]) : left_in(cell, widths[i]);
+  for (const auto& [index, width] : layout) {
+    const Column& column = columns_[index];
+    std::string cell = cells[index];
+    if (columns_of(cell) > width) {
+      cell = column.prose ? shortened(cell, width) : shortened_inside(cell, width);
+    }
+    if (index != layout.front().column) text.append(kGap, ' ');
+    text += column.right ? right_in(cell, width) : left_in(cell, width);
   }
   return text.substr(0, text.find_last_not_of(' ') + 1) + "\n";
 }
 
 std::string Table::text(const Screen& screen, std::size_t indent) const {
-  std::vector<std::size_t> fitted = widths();
-  const auto width = static_cast<std::size_t>(screen.look.width);
-  if (screen.is_terminal) shrink(fitted, width - std::min(width, indent));
+  Layout layout = whole();
+  if (screen.is_terminal) {
+    const std::size_t room = screen.columns - std::min(screen.columns, indent);
+    spare(layout, room);
+    shrink(layout, room);
+  }
   std::vector<std::string> head;
   for (const Column& column : columns_) head.push_back(column.name);
-  std::string text = line(head, fitted, indent);
-  for (const auto& cells : rows_) text += line(cells, fitted, indent);
+  std::string text = line(head, layout, indent);
+  for (const auto& cells : rows_) text += line(cells, layout, indent);
   return text;
 }
 

@@ -9,13 +9,17 @@
 namespace tangram::cli {
 
 /// Lines of cells under a head, as kubectl writes them. Where lines are longer than the terminal,
-/// the columns that may are cut, the widest first, each with "…" for what is missing.
+/// first the columns that can be spared are left out, as long as others would be cut to less than a
+/// name that can be read; then the columns that may are cut, the widest first, each with "…" for
+/// what is missing.
 class Table {
  public:
   struct Column {
     std::string name;
     bool right = false;  ///< for numbers
     bool may_shrink = false;
+    bool prose = false;   ///< a sentence or a list: cut at its end, not in the middle as a name is
+    int dispensable = 0;  ///< left out at narrow terminals, the highest first; 0 = never
   };
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
@@ -27,10 +31,19 @@ class Table {
   [[nodiscard]] std::string text(const Screen& screen, std::size_t indent = 0) const;
 
  private:
-  [[nodiscard]] std::vector<std::size_t> widths() const;
-  void shrink(std::vector<std::size_t>& widths, std::size_t room) const;
-  [[nodiscard]] std::string line(const std::vector<std::string>& cells,
-                                 const std::vector<std::size_t>& widths, std::size_t indent) const;
+  /// Which columns are drawn, and how wide.
+  struct Shown {
+    std::size_t column;
+    std::size_t width;
+  };
+  using Layout = std::vector<Shown>;
+
+  [[nodiscard]] Layout whole() const;
+  [[nodiscard]] std::size_t readable_width(const Shown& shown) const;
+  void spare(Layout& layout, std::size_t room) const;
+  void shrink(Layout& layout, std::size_t room) const;
+  [[nodiscard]] std::string line(const std::vector<std::string>& cells, const Layout& layout,
+                                 std::size_t indent) const;
 
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;

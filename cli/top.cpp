@@ -60,8 +60,12 @@ std::string sums_text(const Screen& screen, const ClusterView& cluster) {
   if (sums.cards == 0) {
     return "no node lists GPU cards; `kubectl tangram doctor` says why and what to do\n";
   }
-  std::string text = counted(sums.cards, "card") + " on " + counted(sums.nodes, "node");
-  if (sums.closed > 0) text += ", " + std::to_string(sums.closed) + " of them take no new pods";
+  std::string text = counted(sums.cards, "card");
+  if (sums.closed > 0) {
+    text += " (" + std::to_string(sums.closed) +
+            (sums.closed == 1 ? " takes no new pods)" : " take no new pods)");
+  }
+  text += " on " + counted(sums.nodes, "node");
   text += "; " + counted(sums.pods.size(), "pod") + " on them, " +
           std::to_string(cluster.pending.size()) + " pending";
   text = paint(screen.look, kBold, text) + "\n";
@@ -102,17 +106,19 @@ ClusterView fullest(const ClusterView& cluster, std::size_t most) {
   return shown;
 }
 
-/// Ten cells of memory; a card of which anything is granted is not shown empty.
+/// Ten cells of memory; a card is shown empty or full only if it is.
 std::string memory_bar(const Screen& screen, const CardView& card) {
   constexpr std::int64_t kCells = 10;
   const std::int64_t whole = std::max<std::int64_t>(card.mem_mib, 1);
+  const bool some = card.granted_mem_mib > 0 && card.granted_mem_mib < whole;
   const std::int64_t full =
-      std::clamp<std::int64_t>((card.granted_mem_mib * kCells + whole - 1) / whole, 0, kCells);
+      std::clamp<std::int64_t>((card.granted_mem_mib * kCells + whole / 2) / whole, some ? 1 : 0,
+                               some ? kCells - 1 : kCells);
   const auto cells = [](std::string_view cell, std::int64_t count) {
     return bench::demo::repeated(cell, static_cast<std::size_t>(count));
   };
   if (!screen.look.colour) return "[" + cells("#", full) + cells(".", kCells - full) + "]";
-  return paint(screen.look, {.text = 75, .ground = 237},
+  return paint(screen.look, {.text = 75, .ground = bench::demo::free_colour(screen.look)},
                cells("█", full) + cells(" ", kCells - full));
 }
 
@@ -155,11 +161,11 @@ std::string draw_top_wide(const Screen& screen, const ClusterView& cluster) {
                {.name = "UUID", .may_shrink = true},
                {.name = "MODEL", .may_shrink = true},
                {.name = "MEMORY GiB", .right = true},
-               {.name = "MEMORY"},
+               {.name = "MEMORY", .dispensable = 2},
                {.name = "GPU", .right = true},
                {.name = "PODS", .right = true},
-               {.name = "MODE"},
-               {.name = "STATE", .may_shrink = true}});
+               {.name = "MODE", .dispensable = 1},
+               {.name = "STATE", .may_shrink = true, .prose = true}});
   for (const NodeView& node : cluster.nodes) {
     for (std::size_t i = 0; i < node.cards.size(); ++i) {
       const CardView& card = node.cards[i];

@@ -84,7 +84,7 @@ std::string draw_whatif(const Screen& screen, const std::vector<WhatIf>& pods, b
                {.name = "REQUEST"},
                {.name = "NODE", .may_shrink = true},
                {.name = "GRANT"},
-               {.name = "CARDS", .may_shrink = true}});
+               {.name = "CARDS", .may_shrink = true, .prose = true, .dispensable = 1}});
   std::string reasons;
   for (const WhatIf& pod : pods) {
     const std::string name = pod.ns + "/" + pod.name;
@@ -94,8 +94,9 @@ std::string draw_whatif(const Screen& screen, const std::vector<WhatIf>& pods, b
                                       : grant_text(pod.place.containers),
                pod.place.node.empty() ? "-" : cards_text(pod.place, wide)});
     if (!pod.why.empty()) {
-      reasons += paint(screen.look, kBold, name) + " " + std::string(to_string(pod.fate)) + ": " +
-                 pod.why + "\n";
+      reasons += in_lines(screen, paint(screen.look, kBold, name) + " " +
+                                      std::string(to_string(pod.fate)) + ": " + pod.why) +
+                 "\n";
     }
   }
   const std::size_t placed = count_of(pods, WhatIf::Fate::kPlaced);

@@ -10,16 +10,16 @@ namespace tangram::bench::demo {
 
 namespace {
 
-constexpr Colour kFree = 237;
 constexpr Ink kBrokenInk{.text = 203, .ground = 52};
-constexpr Ink kWithheldInk{.text = 244, .ground = 236};
 constexpr std::size_t kIndent = 2;
-constexpr std::size_t kRowName = 5;  // "mem ", "gpu " and the indent, where there is no colour
+constexpr std::size_t kColourIndent = 1;  // eight cards of 80 GiB then fill 120 columns, not 121
+constexpr std::size_t kRowName = 5;       // "mem ", "gpu " and the indent, where there is no colour
 
 /// A bar that says why the card takes no pods; those that run on it stay, but are not drawn.
 std::string closed_bar(const Look& look, const CardView& card, std::size_t cells) {
   if (!look.colour) return std::string(cells, card.healthy ? '/' : 'x');
-  return card.healthy ? paint(look, kWithheldInk, repeated("▒", cells))
+  const Ink withheld{.text = 244, .ground = free_colour(look)};
+  return card.healthy ? paint(look, withheld, repeated("▒", cells))
                       : paint(look, kBrokenInk, repeated("╳", cells));
 }
 
@@ -29,7 +29,7 @@ std::string half_block_bar(const Look& look, const CardView& card, const Palette
   const auto mem = owners_of_cells(card, cells, &ShareView::mem_mib, card.mem_mib);
   const auto milli = owners_of_cells(card, cells, &ShareView::milli, card.milli);
   const auto colour_of = [&](int owner) {
-    if (owner < 0) return kFree;
+    if (owner < 0) return free_colour(look);
     const auto share = static_cast<std::size_t>(owner);
     return palette.colour(card.shares[share].ns, share);
   };
@@ -121,8 +121,13 @@ class MapPainter {
     return mark + kNoBreak;
   }
 
-  [[nodiscard]] std::size_t lead() const { return look_.colour ? kIndent : kIndent + kRowName; }
-  [[nodiscard]] std::size_t room() const { return static_cast<std::size_t>(look_.width) - lead(); }
+  [[nodiscard]] std::size_t lead() const {
+    return look_.colour ? kColourIndent : kIndent + kRowName;
+  }
+  /// With the space behind the last card, which nobody sees.
+  [[nodiscard]] std::size_t room() const {
+    return static_cast<std::size_t>(look_.width) + 1 - lead();
+  }
   /// With the space behind it, and the brackets where there is no colour.
   [[nodiscard]] std::size_t wide(const CardView& card) const {
     return bar_cells(card.mem_mib) + (look_.colour ? 1 : 3);
@@ -165,7 +170,7 @@ class MapPainter {
   }
 
   [[nodiscard]] std::string finished(const Row& row) const {
-    const std::string indent(kIndent, ' ');
+    const std::string indent(look_.colour ? kColourIndent : kIndent, ' ');
     const std::string labels = row.labels.substr(0, row.labels.find_last_not_of(' ') + 1);
     if (look_.colour) {
       return indent + row.bars + "\n" + indent + paint(look_, kDim, labels) + "\n";

@@ -27,6 +27,14 @@ int terminal_width() {
   return told > 0 ? told : kUsualWidth;
 }
 
+/// "15;0" or "0;default;15": the last is the ground, one of the first 16 colours, of which two are
+/// light.
+bool light_ground(std::string_view foreground_and_ground) {
+  const std::string_view ground =
+      foreground_and_ground.substr(foreground_and_ground.find_last_of(';') + 1);
+  return ground == "7" || ground == "15";
+}
+
 /// Bytes of `text` that make up its first `columns` characters.
 std::size_t bytes_of(std::string_view text, std::size_t columns) {
   std::size_t at = 0;
@@ -43,8 +51,11 @@ bool stdout_is_terminal() { return isatty(STDOUT_FILENO) == 1; }
 Look look_of_stdout() {
   const bool can = stdout_is_terminal() && environment("TERM") != "dumb";
   return {.colour = can && environment("NO_COLOR").empty(),
-          .width = std::clamp(terminal_width(), kMinWidth, kMaxWidth)};
+          .width = std::clamp(terminal_width(), kMinWidth, kMaxWidth),
+          .light = light_ground(environment("COLORFGBG"))};
 }
+
+int columns_of_stdout() { return std::max(terminal_width(), kMinWidth); }
 
 std::string paint(const Look& look, const Ink& ink, std::string_view text) {
   std::string codes;
@@ -71,7 +82,10 @@ std::size_t columns_of(std::string_view text) {
 std::string shortened(std::string_view text, std::size_t columns) {
   if (columns_of(text) <= columns) return std::string(text);
   if (columns == 0) return "";
-  return std::string(text.substr(0, bytes_of(text, columns - 1))) + "…";
+  std::string_view head = text.substr(0, bytes_of(text, columns - 1));
+  constexpr std::string_view kMore = "…";
+  if (head.ends_with(kMore)) head.remove_suffix(kMore.size());
+  return std::string(head) + "…";
 }
 
 std::string shortened_inside(std::string_view text, std::size_t columns) {

@@ -13,7 +13,8 @@ namespace tangram::bench::demo {
 /// How to draw.
 struct Look {
   bool colour = false;
-  int width = 80;  ///< columns that a line may fill
+  int width = 80;      ///< columns that a line may fill
+  bool light = false;  ///< dark text on a light ground, as far as the terminal says
 };
 
 /// Narrower than this nothing is drawn well; a terminal that says so is taken to be this wide.
@@ -22,8 +23,10 @@ inline constexpr int kMinWidth = 60;
 inline constexpr int kMaxWidth = 150;
 
 /// Colour if standard output is a terminal that can, and NO_COLOR is not set; its width, else
-/// that of $COLUMNS, else 100.
+/// that of $COLUMNS, else 100. Light where $COLORFGBG says so, as rxvt, Konsole and iTerm2 set it.
 [[nodiscard]] Look look_of_stdout();
+/// Of the terminal, kMinWidth at least: for tables, which are read line by line.
+[[nodiscard]] int columns_of_stdout();
 [[nodiscard]] bool stdout_is_terminal();
 
 /// One of the 256 colours of xterm; kPlain = the terminal's own.
@@ -36,6 +39,9 @@ struct Ink {
   bool bold = false;
   bool dim = false;
 };
+
+/// What nobody has: close to the terminal's ground.
+[[nodiscard]] constexpr Colour free_colour(const Look& look) { return look.light ? 252 : 237; }
 
 inline constexpr Ink kBold{.bold = true};
 inline constexpr Ink kDim{.dim = true};

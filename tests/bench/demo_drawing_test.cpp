@@ -35,6 +35,16 @@ TEST(CardMapTest, LargerCardsHaveLongerBars) {
   EXPECT_EQ(bar_cells(1), 7U);  // "#0 100%" has to fit
 }
 
+TEST(CardMapTest, EightLargeCardsFillALineOf120Columns) {
+  NodeView node;
+  node.name = "n";
+  for (int i = 0; i < 8; ++i) node.cards.push_back(shown_card("GPU", "A100", 81'920, {}));
+  ClusterView cluster;
+  cluster.nodes = {node};
+  EXPECT_EQ(lines_of(draw_card_map({.colour = true, .width = 120}, cluster)).size(), 3U);
+  EXPECT_EQ(lines_of(draw_card_map({.colour = true, .width = 119}, cluster)).size(), 5U);
+}
+
 TEST(CardMapTest, CountsModelsInTheOrderOfTheCards) {
   EXPECT_EQ(models_of(small_cluster().nodes[0]), "1 × A100-80GB + 1 × T4 + 2 × L40S");
   EXPECT_EQ(models_of(NodeView{}), "no card");

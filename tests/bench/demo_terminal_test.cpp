@@ -8,6 +8,11 @@ namespace {
 constexpr Look kPlainLook{.colour = false, .width = 80};
 constexpr Look kColourLook{.colour = true, .width = 80};
 
+TEST(TerminalTest, SaysOnceThatSomethingIsMissing) {
+  EXPECT_EQ(shortened("GPU-1…, GPU-2…", 7), "GPU-1…");
+  EXPECT_EQ(shortened("GPU-1…, GPU-2…", 8), "GPU-1…,…");
+}
+
 TEST(TerminalTest, PaintsNothingWithoutColour) {
   EXPECT_EQ(paint(kPlainLook, {.text = 42, .bold = true}, "yes"), "yes");
 }

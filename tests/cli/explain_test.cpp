@@ -72,10 +72,24 @@ TEST(ExplainTest, SaysWhatEachCardLacks) {
       {"uuid":"new","containers":[{"name":"main","fits":false,"why":"the moon is full"}]}]}]})");
   ASSERT_TRUE(view) << view.error().message;
   const std::string text = draw_explain(file_screen(), *view, false);
-  for (const char* words : {"lacks 2Gi and 0.4 of compute\n", "is not idle\n", "XID 79\n",
-                            "the moon is full\n", "asks for main 1 card; isolation mps"}) {
+  for (const char* words : {"lacks 2Gi, 0.4\n", "is not idle\n", "XID 79\n", "the moon is full\n",
+                            "asks for main 1 card; isolation mps"}) {
     EXPECT_NE(text.find(words), std::string::npos) << text;
   }
+}
+
+TEST(ExplainTest, EndsLinesOfATerminalBetweenWords) {
+  Rig rig;
+  rig.fill();
+  const auto view = read_explain_view(explain_page(*rig.cluster(), "ml", "large").value());
+  ASSERT_TRUE(view) << view.error().message;
+  const std::string text = draw_explain(terminal(60), *view, false);
+  std::size_t begin = 0;
+  for (std::size_t end = 0; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
+    EXPECT_LE(columns_of(text.substr(begin, end - begin)), 60U) << text;
+  }
+  const std::string file = draw_explain(file_screen(), *view, false);
+  EXPECT_NE(file.find("note: " + view->note + "\n"), std::string::npos) << "one line: " << file;
 }
 
 TEST(ExplainTest, ShowsWhatABoundPodHolds) {

@@ -62,8 +62,8 @@ TEST(PodsTest, FitsANarrowTerminal) {
                 {testing::granted("GPU-0", 40'960, 500)});
   const auto lines = pod_lines(*rig.cluster(), "ml");
   EXPECT_EQ(draw_pods(terminal(60), lines, {}),
-            "NAME        NODE         CARDS  REQUEST  GRANT      STATE\n"
-            "a-p…ts-own  a-n…its-own  GPU-0  0.5      40Gi, 0.5  Starting\n");
+            "NAME                 NODE                  REQUEST  STATE\n"
+            "a-pod-…e-of-its-own  a-node…me-of-its-own  0.5      Starting\n");
 }
 
 TEST(PodsTest, AnswersPrograms) {

@@ -138,6 +138,8 @@ struct Rig {
 /// A file: nothing is coloured, nothing is cut.
 inline Screen file_screen(int width = 80) { return {{.colour = false, .width = width}, false}; }
 /// A terminal without colours.
-inline Screen terminal(int width) { return {{.colour = false, .width = width}, true}; }
+inline Screen terminal(int width) {
+  return {{.colour = false, .width = width}, true, static_cast<std::size_t>(width)};
+}
 
 }  // namespace tangram::cli

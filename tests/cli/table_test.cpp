@@ -31,6 +31,31 @@ TEST(TableTest, CutsTheWidestColumnsAtANarrowTerminal) {
             "b                             12  no GPU c…emory and compute\n");
 }
 
+TEST(TableTest, CutsProseAtItsEnd) {
+  Table table({{.name = "NAME"}, {.name = "WHY", .may_shrink = true, .prose = true}});
+  table.add({"a", "no GPU card has enough free memory and compute"});
+  EXPECT_EQ(table.text(terminal(30)),
+            "NAME  WHY\n"
+            "a     no GPU card has enough …\n");
+}
+
+TEST(TableTest, LeavesOutWhatCanBeSparedBeforeNamesAreCutShort) {
+  Table table({{.name = "NAME", .may_shrink = true},
+               {.name = "MODE", .dispensable = 1},
+               {.name = "WHERE", .may_shrink = true},
+               {.name = "EXTRA", .dispensable = 2}});
+  table.add({"a-rather-long-name-0", "mps", "somewhere-far-away-0", "much of it"});
+  EXPECT_EQ(table.text(terminal(64)),
+            "NAME                  MODE  WHERE                 EXTRA\n"
+            "a-rather-long-name-0  mps   somewhere-far-away-0  much of it\n")
+      << "all fits";
+  EXPECT_EQ(table.text(terminal(48)),
+            "NAME                  MODE  WHERE\n"
+            "a-rather-long-name-0  mps   somewhere-far-away-0\n");
+  EXPECT_EQ(table.text(terminal(36)).find("MODE"), std::string::npos) << "neither";
+  EXPECT_NE(table.text(file_screen(36)).find("EXTRA"), std::string::npos) << "a file has it all";
+}
+
 TEST(TableTest, LeavesAWideTerminalAsItIs) {
   EXPECT_EQ(pods_table().text(terminal(120)), pods_table().text(file_screen()));
 }

@@ -58,7 +58,7 @@ TEST(TopTest, SaysWhatIsWrongWithCards) {
   rig.add_bound("q", "0.5", "a", {testing::granted("GPU-o", 40'960, 500)});
   const ClusterView view = view_of(*rig.cluster());
   const std::string text = draw_top_wide(file_screen(), view);
-  EXPECT_NE(text.find("1 of them take no new pods"), std::string::npos) << text;
+  EXPECT_NE(text.find("2 cards (1 takes no new pods) on 1 node"), std::string::npos) << text;
   EXPECT_NE(text.find("the driver does not answer"), std::string::npos) << text;
   EXPECT_NE(text.find("1 card with more granted than there is"), std::string::npos) << text;
   EXPECT_NE(text.find("150%"), std::string::npos) << text;
@@ -112,9 +112,34 @@ TEST(TopTest, ColoursOnlyWhereTheLookHasThem) {
   const ClusterView view = view_of(*rig.cluster());
   EXPECT_EQ(draw_top(file_screen(), view).find('\x1b'), std::string::npos);
   EXPECT_EQ(draw_top_wide(file_screen(), view).find('\x1b'), std::string::npos);
-  const Screen coloured{{.colour = true, .width = 100}, true};
+  const Screen coloured{{.colour = true, .width = 100}, true, 100};
   EXPECT_NE(draw_top(coloured, view).find('\x1b'), std::string::npos);
   EXPECT_NE(draw_top_wide(coloured, view).find('\x1b'), std::string::npos);
+}
+
+TEST(TopTest, DrawsFreeRoomInTheTerminalsOwnLight) {
+  Rig rig;
+  rig.fill();
+  const ClusterView view = view_of(*rig.cluster());
+  const Screen light{{.colour = true, .width = 100, .light = true}, true, 100};
+  const Screen dark{{.colour = true, .width = 100}, true, 100};
+  EXPECT_NE(draw_top(light, view).find("48;5;252"), std::string::npos);
+  EXPECT_EQ(draw_top(light, view).find("48;5;237"), std::string::npos);
+  EXPECT_NE(draw_top(dark, view).find("48;5;237"), std::string::npos);
+}
+
+TEST(TopTest, ShowsACardFullOnlyIfItIs) {
+  ClusterView cluster;
+  bench::demo::CardView card;
+  card.uuid = "GPU-x";
+  card.mem_mib = 81'920;
+  card.granted_mem_mib = 81'000;
+  cluster.nodes = {{.name = "n", .cards = {card}}};
+  EXPECT_NE(draw_top_wide(file_screen(), cluster).find("[#########.]"), std::string::npos);
+  cluster.nodes[0].cards[0].granted_mem_mib = 81'920;
+  EXPECT_NE(draw_top_wide(file_screen(), cluster).find("[##########]"), std::string::npos);
+  cluster.nodes[0].cards[0].granted_mem_mib = 1;
+  EXPECT_NE(draw_top_wide(file_screen(), cluster).find("[#.........]"), std::string::npos);
 }
 
 TEST(TopTest, KeepsToANarrowTerminal) {

@@ -68,15 +68,16 @@ std::string sums_text(const Screen& screen, const ClusterView& cluster) {
   text += " on " + counted(sums.nodes, "node");
   text += "; " + counted(sums.pods.size(), "pod") + " on them, " +
           std::to_string(cluster.pending.size()) + " pending";
-  text = paint(screen.look, kBold, text) + "\n";
-  text += "memory " +
-          of_whole(gib(sums.granted_mem_mib), gib(sums.mem_mib) + " GiB",
-                   percent(sums.granted_mem_mib, sums.mem_mib)) +
-          ", compute " +
-          of_whole(share_text(MilliGpu(sums.granted_milli)),
-                   share_text(MilliGpu(sums.milli)) + " cards",
-                   percent(sums.granted_milli, sums.milli)) +
-          " granted\n";
+  text = paint(screen.look, kBold, in_lines(screen, text)) + "\n";
+  text += in_lines(screen, "memory " +
+                               of_whole(gib(sums.granted_mem_mib), gib(sums.mem_mib) + " GiB",
+                                        percent(sums.granted_mem_mib, sums.mem_mib)) +
+                               ", compute " +
+                               of_whole(share_text(MilliGpu(sums.granted_milli)),
+                                        share_text(MilliGpu(sums.milli)) + " cards",
+                                        percent(sums.granted_milli, sums.milli)) +
+                               " granted") +
+          "\n";
   if (sums.over > 0) {
     text +=
         paint(screen.look, kBad,
@@ -149,8 +150,10 @@ std::string draw_top(const Screen& screen, const ClusterView& cluster, std::size
   if (cluster.nodes.empty()) return text;
   text += bench::demo::draw_card_map(screen.look, fullest(cluster, most));
   if (cluster.nodes.size() > most) {
-    text += "the " + std::to_string(most) + " fullest of " + std::to_string(cluster.nodes.size()) +
-            " nodes; all: -o wide, single ones: kubectl tangram top NODE\n";
+    text += in_lines(screen, "the " + std::to_string(most) + " fullest of " +
+                                 std::to_string(cluster.nodes.size()) +
+                                 " nodes; all: -o wide, single ones: kubectl tangram top NODE") +
+            "\n";
   }
   return text;
 }

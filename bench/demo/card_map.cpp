@@ -169,7 +169,11 @@ class MapPainter {
     ++row.cards;
   }
 
-  [[nodiscard]] std::string finished(const Row& row) const {
+  /// Without the space behind the last card: at the terminal's edge it would begin another line.
+  [[nodiscard]] std::string finished(Row row) const {
+    for (std::string* const line : {&row.bars, &row.compute}) {
+      if (line->ends_with(' ')) line->pop_back();
+    }
     const std::string indent(look_.colour ? kColourIndent : kIndent, ' ');
     const std::string labels = row.labels.substr(0, row.labels.find_last_not_of(' ') + 1);
     if (look_.colour) {

@@ -50,8 +50,8 @@ class HttpClient {
   /// `host` is a name or an address. A connection that was open is closed first.
   Result<void> connect(const std::string& host, std::uint16_t port);
 
-  /// Sends a request and waits for its answer. Connects anew if the last answer, or a failure, ended
-  /// the connection; does not repeat a request.
+  /// Sends a request and waits for its answer. Connects anew if the last answer, or a failure,
+  /// ended the connection; does not repeat a request.
   Result<HttpReply> request(std::string_view method, std::string_view target, std::string body = {},
                             std::string_view content_type = "application/json",
                             const HttpFields& headers = {});

@@ -192,8 +192,9 @@ class MapPainter {
     }
     std::string facts;
     if (!node.cards.empty()) facts = left_in(percent(granted, capacity), 4) + " granted, ";
-    facts += std::to_string(node.pods) + " pods, " + std::to_string(node.free_cpu_milli / 1000) +
-             " of " + std::to_string(node.cpu_milli / 1000) + " CPUs free: " + models_of(node);
+    facts += std::to_string(node.pods) + (node.pods == 1 ? " pod, " : " pods, ") +
+             std::to_string(node.free_cpu_milli / 1000) + " of " +
+             std::to_string(node.cpu_milli / 1000) + " CPUs free: " + models_of(node);
     const std::string name = left_in(node.name, 9);
     const std::size_t left = static_cast<std::size_t>(look_.width) - columns_of(name) - 1;
     return paint(look_, kBold, name) + " " + paint(look_, kDim, shortened(facts, left)) + "\n";

@@ -24,7 +24,7 @@ TEST(TopTest, ShowsSumsAndEveryCardAsBars) {
             "3 cards on 2 nodes; 1 pod on them, 1 pending\n"
             "memory 40.0 of 175.0 GiB (23%), compute 0.5 of 3 cards (17%) granted\n"
             "\n"
-            "a         25%  granted, 1 pods, 7 of 8 CPUs free: 2 × A100\n"
+            "a         25%  granted, 1 pod, 7 of 8 CPUs free: 2 × A100\n"
             "  mem  [AAAAAAA.......] [..............]\n"
             "  gpu  [AAAAAAA.......] [..............]\n"
             "            #0 50%           #1 0%\n"

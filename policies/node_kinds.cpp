@@ -36,7 +36,7 @@ int octave(std::int64_t amount) {
 
 struct Kind {
   NodeKind kind;
-  model::NodeState empty;  ///< the first node of the kind without pods
+  model::NodeState empty;  ///< without pods: the node of the kind that offers most, the first such
   double cards = 0;        ///< of all its nodes
   double free = 0;         ///< cards
   double load = 0;         ///< restricted demand for each free card
@@ -63,10 +63,21 @@ model::NodeState emptied(const model::NodeState& node) {
   return empty;
 }
 
+/// Cards that may take pods.
+double offered_by(const model::NodeState& node) {
+  MilliGpu compute;
+  for (const model::CardTraits& card : node.traits()) {
+    if (card.available()) compute += card.compute;
+  }
+  return static_cast<double>(compute.count()) / 1000;
+}
+
+/// Nodes that offer nothing, because all their cards are sick or withheld, are of no kind.
 std::vector<Kind> kinds_of(const std::vector<const model::NodeState*>& nodes) {
   std::vector<Kind> kinds;
   for (const model::NodeState* node : nodes) {
-    if (!node->present || node->cards().empty()) continue;
+    const double offered = offered_by(*node);
+    if (!node->present || offered == 0) continue;
     auto kind = std::find_if(kinds.begin(), kinds.end(), [&](const Kind& known) {
       return is_of_kind(*node->inventory, known.kind);
     });
@@ -75,7 +86,8 @@ std::vector<Kind> kinds_of(const std::vector<const model::NodeState*>& nodes) {
       kinds.push_back({.kind = kind_of(*node->inventory), .empty = emptied(*node)});
       kind = kinds.end() - 1;
     }
-    kind->cards += static_cast<double>(idle_compute(kind->empty).count()) / 1000;
+    if (offered > offered_by(kind->empty)) kind->empty = emptied(*node);
+    kind->cards += offered;
     kind->free += static_cast<double>(idle_compute(*node).count()) / 1000;
   }
   return kinds;

@@ -61,6 +61,24 @@ TEST(NodeKindsTest, RestrictedDemandPressesOnTheModelItNeeds) {
   EXPECT_NEAR(static_cast<double>(found[1].pressure), 2'500, 60);
 }
 
+TEST(NodeKindsTest, NodesWhoseCardsAreAllSickCountForNothing) {
+  const auto a = node_of("a", "A100", 8);
+  const auto t = node_of("t", "T4", 2);
+  const auto sick = [](model::NodeState node) {
+    model::NodeInventory all = *node.inventory;
+    for (model::Card& card : all.cards) card.healthy = false;
+    node.equip(std::move(all));
+    return node;
+  };
+  const Workload workload = of({{only("T4"), 500}, {pod(request(whole())), 500}});
+  const auto expected = pressures(workload, {&a, &t});
+  const auto same_kind = sick(node_of("b", "T4", 2));  // as t
+  const auto own_kind = sick(node_of("c", "T4", 4));   // the only ones of their kinds
+  const auto own_model = sick(node_of("d", "L40S", 4));
+  EXPECT_EQ(pressures(workload, {&a, &t, &same_kind, &own_kind, &own_model}), expected);
+  EXPECT_EQ(pressures(workload, {&a, &same_kind, &t}), expected) << "whichever comes first";
+}
+
 TEST(NodeKindsTest, PodsOfManyCardsPressOnNodesThatHaveThem) {
   const auto large = node_of("a", "T4", 8);
   const auto small = node_of("b", "T4", 4);

@@ -78,7 +78,7 @@ class PoliciesPropertyTest : public ::testing::Test {
  protected:
   PoliciesPropertyTest() {
     RecordProperty("seed", static_cast<int>(seed_));
-    std::cout << "seed " << seed_ << "\n";
+    std::cout << "seed " << seed_ << std::endl;  // at once: a sanitizer ends the program
     WorkloadCounter counter;
     for (int i = 0; i < 50; ++i) counter.add(random_pod(dice_));
     options_.workload = std::make_shared<const Workload>(counter.top(kCoveragePercent));

@@ -6,8 +6,7 @@ namespace tangram::model {
 
 NodeTag::NodeTag(const NodeState& node)
     : version_(node.present ? node.version : 0),
-      length_(node.name.size() <= name_.size() ? static_cast<std::uint8_t>(node.name.size())
-                                               : kLonger) {
+      length_(node.name.size() <= kRoom ? static_cast<std::uint8_t>(node.name.size()) : kLonger) {
   if (length_ != kLonger) std::copy(node.name.begin(), node.name.end(), name_.begin());
 }
 

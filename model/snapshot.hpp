@@ -44,11 +44,12 @@ class alignas(64) NodeTag {
   }
 
  private:
+  static constexpr std::uint8_t kRoom = 55;  // what is left of 64 bytes
   static constexpr std::uint8_t kLonger = 255;
 
   std::uint64_t version_ = 0;
   std::uint8_t length_ = 0;  ///< of the name; kLonger = it has no room here
-  std::array<char, 55> name_{};
+  std::array<char, kRoom> name_{};
 };
 
 /// Nodes are shared between snapshots in runs of this many, so that publishing one costs a

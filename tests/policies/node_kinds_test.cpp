@@ -12,17 +12,18 @@ using namespace testing;  // NOLINT(google-build-using-namespace)
 model::NodeState node_of(const std::string& name, const std::string& model, int cards,
                          std::int64_t card_mib = 16'384) {
   std::vector<model::Card> all;
+  all.reserve(static_cast<std::size_t>(cards));
   for (int i = 0; i < cards; ++i) {
     all.push_back(card(name + "-" + std::to_string(i), model, Mebibytes(card_mib)));
   }
   return node(inventory(name, std::move(all)));
 }
 
-Workload of(std::vector<std::pair<model::PodDemand, std::int64_t>> pods) {
+Workload of(const std::vector<std::pair<model::PodDemand, std::int64_t>>& pods) {
   Workload workload;
-  for (auto& [demand, count] : pods) {
+  for (const auto& [demand, count] : pods) {
     workload.total += count;
-    workload.classes.push_back({.demand = std::move(demand), .count = count});
+    workload.classes.push_back({.demand = demand, .count = count});
   }
   return workload;
 }

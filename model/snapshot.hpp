@@ -97,7 +97,8 @@ class ClusterSnapshot {
   /// @returns nothing if no present node stands there
   [[nodiscard]] std::optional<Found> found_at(NodeIndex index) const {
     if (index >= slots() || tag(index).version() == 0) return std::nullopt;
-    return Found{index, tag(index).version(), at(index)};
+    return Found{index, tag(index).version(),
+                 runs_[index / kNodesPerRun]->nodes[index % kNodesPerRun].get()};
   }
 
   /// @returns null if nothing stands there: the index may come from a newer or older snapshot

@@ -146,8 +146,10 @@ TEST_F(PoliciesPropertyTest, AnswerTheSameThroughTheCache) {
   ChoiceCache cache(8);
   const model::ClusterSnapshot nowhere;
   std::vector<model::PodDemand> demands;
+  demands.reserve(12);
   for (int i = 0; i < 12; ++i) demands.push_back(random_pod(dice_));
   std::vector<model::NodeState> nodes;
+  nodes.reserve(kNodes);
   for (model::NodeIndex i = 0; i < kNodes; ++i) {
     nodes.push_back(random_node(dice_));
     nodes.back().version = i + 1;

@@ -97,19 +97,17 @@ class ClusterSnapshot {
   /// @returns nothing if no present node stands there
   [[nodiscard]] std::optional<Found> found_at(NodeIndex index) const {
     if (index >= slots() || tag(index).version() == 0) return std::nullopt;
-    return Found{index, tag(index).version(),
-                 runs_[index / kNodesPerRun]->nodes[index % kNodesPerRun].get()};
+    return Found{index, tag(index).version(), slot(index).get()};
   }
 
   /// @returns null if nothing stands there: the index may come from a newer or older snapshot
   [[nodiscard]] const NodeState* at(NodeIndex index) const {
-    return index < slots() ? runs_[index / kNodesPerRun]->nodes[index % kNodesPerRun].get()
-                           : nullptr;
+    return index < slots() ? slot(index).get() : nullptr;
   }
 
   /// The same, to keep beyond the snapshot.
   [[nodiscard]] NodePtr share(NodeIndex index) const {
-    return index < slots() ? runs_[index / kNodesPerRun]->nodes[index % kNodesPerRun] : nullptr;
+    return index < slots() ? slot(index) : nullptr;
   }
   /// Every index lies below.
   [[nodiscard]] std::size_t slots() const { return runs_.size() * kNodesPerRun; }
@@ -154,7 +152,10 @@ class ClusterSnapshot {
   [[nodiscard]] std::size_t node_count() const { return names_->size(); }
 
  private:
-  /// @param index  below slots()
+  /// @param index  below slots(), as of tag()
+  [[nodiscard]] const NodePtr& slot(NodeIndex index) const {
+    return runs_[index / kNodesPerRun]->nodes[index % kNodesPerRun];
+  }
   [[nodiscard]] const NodeTag& tag(NodeIndex index) const {
     return runs_[index / kNodesPerRun]->tags[index % kNodesPerRun];
   }

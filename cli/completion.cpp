@@ -257,11 +257,11 @@ std::vector<std::string> complete(const std::vector<std::string>& words) {
 }
 
 std::string completion_answer(const std::vector<std::string>& words, const NamesSource& source) {
-  std::string text;
-  for (const std::string& word : complete(words)) text += word + "\n";
   Options options;
   const auto parser = make_parser(options);
   const Place place = place_of(*parser, words);
+  std::string text;
+  for (const std::string& word : matching(place, candidates_at(place))) text += word + "\n";
   if (const AskedNames asked = asked_at(place); source && asked.names != Names::kNone) {
     for (const std::string& word : matching(place, source(asked))) text += word + "\n";
   }

@@ -6,6 +6,7 @@
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
+#include <openssl/x509v3.h>
 
 #include <array>
 #include <vector>
@@ -95,8 +96,12 @@ Result<void> use_key(SSL_CTX* context, const std::string& pem) {
 
 Result<void> trust_clients_of(SSL_CTX* context, const std::vector<CertificatePtr>& authorities) {
   if (authorities.empty()) return wrong("the client CA is no PEM certificate");
+  constexpr int kNoPurpose = -1;  // X509_check_purpose(3): decodes the extensions, judges nothing
   for (const auto& authority : authorities) {
-    if (X509_STORE_add_cert(SSL_CTX_get_cert_store(context), authority.get()) != 1 ||
+    // Else the first handshakes would decode them, side by side, and refuse clients over damage
+    // that is told of here.
+    if (X509_check_purpose(authority.get(), kNoPurpose, 0) != 1 ||
+        X509_STORE_add_cert(SSL_CTX_get_cert_store(context), authority.get()) != 1 ||
         SSL_CTX_add_client_CA(context, authority.get()) != 1) {
       return wrong("a certificate of the client CA cannot be used");
     }

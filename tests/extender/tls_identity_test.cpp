@@ -147,6 +147,20 @@ TEST_F(TlsIdentityTest, RefusesFilesThatCannotBeUsedAndNamesThem) {
   EXPECT_NE(load_error().find(files_.path("tls.crt")), std::string::npos) << load_error();
 }
 
+/// Its basicConstraints are a number.
+TEST_F(TlsIdentityTest, RefusesAClientCaWithADamagedExtension) {
+  files_.write("ca.crt",
+               "-----BEGIN CERTIFICATE-----\n"
+               "MIIBFDCBx6ADAgECAhRrA8LMW/uEEW3zwwO9PDr54pykqjAFBgMrZXAwEjEQMA4G\n"
+               "A1UEAwwHZGFtYWdlZDAgFw0yNjExMjIwMzAyNDRaGA8yMTI2MTAyOTAzMDI0NFow\n"
+               "EjEQMA4GA1UEAwwHZGFtYWdlZDAqMAUGAytlcAMhAKFjdSEI3WThKll5P0YLnd+1\n"
+               "8qJAeQDoIQSiiIsXERsuoy0wKzAKBgNVHRMEAwIBBTAdBgNVHQ4EFgQUimOPed3z\n"
+               "dJxdr1g5WR6E5SkJYRowBQYDK2VwA0EA1AT91ebDp4vY1PsP3CaqgsPT1hG5lTF3\n"
+               "C32qolri3ECGhtACNQ6PgUkmGclpgyOJuJ77ynWDga/Lgsu4YdPDDg==\n"
+               "-----END CERTIFICATE-----\n");
+  EXPECT_NE(load_error().find("client CA cannot be used"), std::string::npos) << load_error();
+}
+
 TEST_F(TlsIdentityTest, DoesNotAskForThePasswordOfAKey) {
   files_.write("tls.key",
                "-----BEGIN ENCRYPTED PRIVATE KEY-----\nMIIBBjBhBgkqhkiG9w0BBQ0wVDAzBgkqhkiG9w0B\n"

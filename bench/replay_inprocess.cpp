@@ -64,7 +64,7 @@ void InProcessPlacer::learn(const model::PodDemand& demand) {
       policies::learn_prices(arrivals_.count().top(policies::kAllPods), *ledger_.snapshot());
   if (policies::nearly_equal(prices, *options_.prices)) return;
   options_.prices = std::make_shared<const policies::Prices>(std::move(prices));
-  use(std::move(*policies::make_policy(name_, options_)));
+  use(*policies::make_policy(name_, options_));
 }
 
 std::optional<InProcessPlacer::Decision> InProcessPlacer::decide(

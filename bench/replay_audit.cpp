@@ -3,6 +3,7 @@
 #include "extender/books.hpp"
 #include "extender/cluster_feed.hpp"
 #include "kube/reflector.hpp"
+#include "model/grant.hpp"
 
 #include <optional>
 #include <string>
@@ -82,7 +83,7 @@ class GrantCheck final : public kube::WholeListSink {
       if (!pod || pod->node.empty()) continue;
       bool slot = false;
       for (const auto& container : pod->containers) slot = slot || container.slots > 0;
-      if (slot && !pod->annotations.contains("gpu-grant")) without_grant = pod->full_name();
+      if (slot && !pod->annotations.contains(model::kGrantKey)) without_grant = pod->full_name();
     }
   }
   void change(kube::EventType /*type*/, std::string /*object*/) override {}

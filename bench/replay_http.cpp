@@ -171,7 +171,7 @@ Result<Placed> HttpPlacer::read_grant(const ExtenderClient::PodName& pod, const 
   if (!bound) return bound.error();
   if (bound->node != node) return fail(Errc::kConflict, "pod " + pod.name + " is not on " + node);
   Placed placed{.node = node_index_.at(node), .gpus = {}};
-  const auto text = bound->annotations.find("gpu-grant");
+  const auto text = bound->annotations.find(model::kGrantKey);
   if (text == bound->annotations.end()) return placed;
   const auto grant = model::decode_grant(text->second);
   if (!grant) return grant.error();

@@ -3,6 +3,7 @@
 #include "bench/demo/cluster_calls.hpp"
 #include "bench/demo/terminal.hpp"
 #include "kube/client.hpp"
+#include "model/grant.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -19,7 +20,6 @@ using std::chrono::milliseconds;
 
 /// Far beyond what a watch in one process takes; past it the books have lost an event.
 constexpr milliseconds kWatchDeadline{10'000};
-constexpr std::string_view kGrantAnnotation = "gpu-grant";
 constexpr std::string_view kAsks = "gpu-";
 
 bool asks_for_cards(const kube::Pod& pod) {
@@ -226,7 +226,7 @@ Result<void> Player::learn_grant(PlayedPod& pod) {
     return fail(Errc::kConflict, "pod " + pod.pod.full_name() + " was bound to node " + pod.node +
                                      ", but the API server says " + read->node);
   }
-  const auto grant = read->annotations.find(kGrantAnnotation);
+  const auto grant = read->annotations.find(model::kGrantKey);
   if (grant != read->annotations.end()) {
     audit_.bound(pod.pod.uid, pod.node, grant->second);
   } else if (asks_for_cards(pod.pod)) {

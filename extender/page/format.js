@@ -18,8 +18,11 @@ export const compute = (milli) => `${(milli / 1000).toLocaleString("en", { maxim
 export const ratio = (part, of) => (of > 0 ? part / of : 0);
 export const percent = (part, of) => `${Math.round(100 * ratio(part, of))} %`;
 
+/** inNumber(1, "card") is "card", that of 2 "cards". */
+export const inNumber = (number, word) => `${word}${number === 1 ? "" : "s"}`;
+
 /** plural(1, "card") is "1 card". */
-export const plural = (number, word) => `${count(number)} ${word}${number === 1 ? "" : "s"}`;
+export const plural = (number, word) => `${count(number)} ${inNumber(number, word)}`;
 
 /** "gpu-2" before "gpu-10". */
 export const byName = new Intl.Collator("en", { numeric: true }).compare;

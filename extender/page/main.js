@@ -5,7 +5,7 @@ import { giveLooks } from "./colours.js";
 import { Details } from "./details.js";
 import { el, keep, onceAFrame } from "./dom.js";
 import { makeMatcher, kFields, readFilter, writeFilter } from "./filter.js";
-import { count, percent, plural } from "./format.js";
+import { count, inNumber, percent, plural } from "./format.js";
 import { Grid } from "./grid.js";
 import { Minimap } from "./minimap.js";
 import { cannotRead, noCards, noPods, nothingMatches } from "./notices.js";
@@ -33,11 +33,11 @@ function open(meant, from) {
 function drawTotals() {
   const { nodes, cards, mem, memGranted, milli, milliGranted, shares } = store.totals;
   const rows = [
-    ["nodes", count(nodes)],
-    ["cards", count(cards)],
+    [inNumber(nodes, "node"), count(nodes)],
+    [inNumber(cards, "card"), count(cards)],
     ["memory granted", percent(memGranted, mem)],
     ["compute granted", percent(milliGranted, milli)],
-    ["shares", count(shares)],
+    [inNumber(shares, "share"), count(shares)],
     ["waiting", count(store.pending.size)],
   ];
   at("totals").replaceChildren(...rows.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value))));

@@ -80,24 +80,37 @@ void ask_in_kais_words(Dice& dice, Asked& asked) {
   }
 }
 
-Asked random_pod(Dice& dice) {
-  Asked asked;
+AdmittedPod two_containers(Dice& dice) {
+  AdmittedPod pod;
   for (std::size_t i = 0; i < 2; ++i) {
     AdmittedContainer container;
     container.index = i;
     container.name = (i == 0 ? "a" : "b") + std::string(dice.chance(10) ? 50 : 0, 'x');
-    asked.pod.containers.push_back(container);
+    pod.containers.push_back(container);
   }
-  const auto system = dice.between(0, 2);
-  if (system == 2) ask_in_kais_words(dice, asked);
-  if (system == 1 && dice.chance(30))
-    asked.pod.labels["aliyun.com/gpu-count"] = std::to_string(dice.between(1, 4));
-  if (system == 2) return asked;
+  return pod;
+}
+
+using AskInWords = void (*)(Dice&, AdmittedContainer&, Asked&);
+
+/// Each container more often than not.
+void ask_of_containers(Dice& dice, AskInWords ask, Asked& asked) {
   for (AdmittedContainer& container : asked.pod.containers) {
-    if (dice.chance(30)) continue;
-    if (system == 0) ask_in_hamis_words(dice, container, asked);
-    if (system == 1) ask_in_gpushares_words(dice, container, asked);
+    if (!dice.chance(30)) ask(dice, container, asked);
   }
+}
+
+Asked random_pod(Dice& dice) {
+  Asked asked;
+  asked.pod = two_containers(dice);
+  const auto system = dice.between(0, 2);
+  if (system == 0) ask_of_containers(dice, ask_in_hamis_words, asked);
+  if (system == 1) {
+    if (dice.chance(30))
+      asked.pod.labels["aliyun.com/gpu-count"] = std::to_string(dice.between(1, 4));
+    ask_of_containers(dice, ask_in_gpushares_words, asked);
+  }
+  if (system == 2) ask_in_kais_words(dice, asked);
   return asked;
 }
 

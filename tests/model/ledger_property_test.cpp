@@ -2,22 +2,22 @@
 #include "model/ledger.hpp"
 #include "model/placement.hpp"
 #include "tests/model/naive_books.hpp"
+#include "tests/model/naive_values.hpp"
+#include "tests/model/random_cluster.hpp"
 #include "tests/testing/builders.hpp"
+#include "tests/testing/dice.hpp"
 #include "tests/testing/manual_clock.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <deque>
 #include <functional>
-#include <iterator>
 #include <map>
 #include <optional>
-#include <random>
 #include <set>
 #include <string>
 #include <utility>
@@ -38,197 +38,12 @@ std::int64_t number_from_environment(const char* name, std::int64_t otherwise) {
   return text == nullptr ? otherwise : std::stoll(text);
 }
 
-/// The same numbers on every platform: the standard's distributions are not.
-class Dice {
- public:
-  explicit Dice(std::uint64_t seed) : engine_(seed) {}
-  std::int64_t below(std::int64_t n) {
-    return static_cast<std::int64_t>(engine_() % static_cast<std::uint64_t>(n));
-  }
-  std::int64_t between(std::int64_t low, std::int64_t high) { return low + below(high - low + 1); }
-  bool chance(int percent) { return below(100) < percent; }
-  template <class Container>
-  const auto& one_of(const Container& all) {
-    return *std::next(all.begin(), below(static_cast<std::int64_t>(all.size())));
-  }
+using testing::Dice;
 
- private:
-  std::mt19937_64 engine_;
-};
-
-const std::array<std::string, 4> kNodeNames{"n0", "n1", "n2", "n3"};
-const std::array<std::string, 2> kModels{"A100", "T4"};
-constexpr std::array<std::int64_t, 6> kCardSizes{7, 997, 1000, 1024, 16'384, 81'559};
-constexpr int kMaxCards = 4;  // what brute force can try in every way
 constexpr int kUids = 48;
 constexpr std::size_t kCrowd = 28;  // from so many pods on, more end than come
 
-std::string card_id(const std::string& node, std::int64_t i) {
-  return node + "-card-" + std::to_string(i);
-}
-
 std::string uid_of(std::int64_t i) { return "uid-" + std::to_string(i); }
-
-// ---- the model's values as the oracle's ----
-
-namespace naive = testing::naive;
-
-naive::Card naive_card(const Card& card) {
-  naive::Card plain{.id = card.id,
-                    .model = card.model,
-                    .memory = card.memory.count(),
-                    .usable = card.healthy && !card.cordoned,
-                    .modes = {},
-                    .max_sharers = card.max_sharers};
-  for (int mode = 0; mode < static_cast<int>(kIsolationModes); ++mode) {
-    if (card.isolation.has(static_cast<Isolation>(mode))) plain.modes.insert(mode);
-  }
-  return plain;
-}
-
-naive::Node naive_node(const NodeInventory& what) {
-  naive::Node plain{.cards = {}, .cpu = what.cpu.count(), .memory = what.memory.count()};
-  for (const Card& card : what.cards) plain.cards.push_back(naive_card(card));
-  return plain;
-}
-
-naive::Pod naive_pod(const Holding& holding) {
-  naive::Pod plain{.node = holding.node,
-                   .cpu = holding.footprint.cpu.count(),
-                   .memory = holding.footprint.memory.count(),
-                   .mode = static_cast<int>(holding.isolation),
-                   .parts = {}};
-  for (const ContainerGrant& container : holding.containers) {
-    for (const GrantedCard& card : container.cards) {
-      plain.parts.push_back({card.uuid, card.memory.count(), card.compute.count()});
-    }
-  }
-  return plain;
-}
-
-/// Knows the globs that random_card_ids() makes, and no others.
-bool may_take(const std::vector<std::string>& globs, const std::string& id) {
-  bool none_included = true;
-  bool included = false;
-  for (std::string glob : globs) {
-    const bool excludes = glob.front() == '!';
-    if (excludes) glob.erase(0, 1);
-    const bool hit = glob.front() == '*' ? id.ends_with(glob.substr(1)) : id == glob;
-    if (excludes && hit) return false;
-    none_included = none_included && excludes;
-    included = included || (!excludes && hit);
-  }
-  return included || none_included;
-}
-
-naive::Request naive_request(const GpuRequest& request) {
-  naive::Request plain{
-      .asks = {}, .mode = static_cast<int>(request.isolation), .models = {}, .ids = {}};
-  for (const ContainerRequest& container : request.containers) {
-    naive::Ask ask{.count = container.count,
-                   .whole = container.share.form == ShareForm::kWhole,
-                   .fraction = {},
-                   .memory = container.share.memory.count(),
-                   .milli = {}};
-    if (container.share.form == ShareForm::kFraction)
-      ask.fraction = container.share.fraction.count();
-    if (container.share.compute) ask.milli = container.share.compute->count();
-    plain.asks.push_back(ask);
-  }
-  for (const std::string& model : kModels) {
-    const bool any = request.models.empty();
-    const bool excluded = !any && request.models.front() == "!" + model;
-    const bool other_included =
-        !any && request.models.front().front() != '!' && request.models.front() != model;
-    if (!excluded && !other_included) plain.models.insert(model);
-  }
-  for (const std::string& node : kNodeNames) {
-    for (int i = 0; i < kMaxCards; ++i) {
-      const std::string id = card_id(node, i);
-      if (may_take(request.card_ids, id)) plain.ids.insert(id);
-    }
-  }
-  return plain;
-}
-
-// ---- random values ----
-
-Card random_card(Dice& dice, const std::string& id) {
-  Card card = testing::card(id, dice.one_of(kModels), Mebibytes(dice.one_of(kCardSizes)));
-  card.healthy = !dice.chance(5);
-  card.cordoned = dice.chance(5);
-  if (dice.chance(15)) card.isolation = {static_cast<Isolation>(dice.below(3))};
-  if (dice.chance(40)) card.max_sharers = static_cast<int>(dice.between(1, 4));
-  return card;
-}
-
-NodeInventory random_inventory(Dice& dice, const std::string& name) {
-  NodeInventory what = testing::inventory(name, {});
-  what.cpu = MilliCpu(dice.between(0, 20'000));
-  what.memory = Mebibytes(dice.between(0, 20'000));
-  // Real nodes have equal cards mostly, and what looks alike is where a search may cut corners.
-  const Card pattern = random_card(dice, "");
-  const bool equal_cards = dice.chance(60);
-  for (int i = 0; i < kMaxCards; ++i) {
-    if (dice.chance(10)) continue;
-    what.cards.push_back(equal_cards ? pattern : random_card(dice, ""));
-    what.cards.back().id = card_id(name, i);
-  }
-  return what;
-}
-
-Share random_share(Dice& dice) {
-  if (dice.chance(8)) return testing::whole();
-  if (dice.chance(60)) {
-    constexpr std::array<std::int64_t, 8> kUsual{1, 100, 125, 250, 333, 334, 500, 600};
-    return testing::fraction(dice.chance(70) ? dice.one_of(kUsual) : dice.between(1, 1000));
-  }
-  const std::int64_t card = dice.one_of(kCardSizes);
-  Share share = testing::memory(std::max(std::int64_t{1}, card / dice.between(1, 8)));
-  if (dice.chance(40)) share.compute = MilliGpu(dice.chance(40) ? 0 : dice.between(1, 1000));
-  return share;
-}
-
-Isolation random_mode(Dice& dice) {
-  return dice.chance(90) ? Isolation::kMps : static_cast<Isolation>(dice.below(3));
-}
-
-/// One card of one node, one card of every node, or all but that; or two of those.
-std::vector<std::string> random_card_ids(Dice& dice) {
-  std::vector<std::string> globs;
-  for (std::int64_t i = dice.between(1, 2); i > 0; --i) {
-    const std::string node = dice.chance(50) ? "*" : dice.one_of(kNodeNames);
-    globs.push_back((dice.chance(50) ? "!" : "") + card_id(node, dice.below(kMaxCards)));
-  }
-  return globs;
-}
-
-GpuRequest random_request(Dice& dice) {
-  GpuRequest request;
-  const std::int64_t containers = dice.chance(40) ? 1 : dice.between(2, 3);
-  for (std::int64_t i = 0; i < containers; ++i) {
-    const int count = dice.chance(80) ? 1 : static_cast<int>(dice.between(2, kMaxCards));
-    request.containers.push_back({"c" + std::to_string(i), count, random_share(dice)});
-  }
-  if (dice.chance(15)) request.models = {(dice.chance(50) ? "!" : "") + dice.one_of(kModels)};
-  if (dice.chance(15)) request.card_ids = random_card_ids(dice);
-  request.isolation = random_mode(dice);
-  return request;
-}
-
-/// What another writer might have granted: any amount of any card, also of none that there is.
-Holding random_grant(Dice& dice, const std::string& uid) {
-  const std::string& node = dice.one_of(kNodeNames);
-  Holding pod = testing::holding(uid, node, {});
-  pod.isolation = random_mode(dice);
-  for (std::int64_t i = dice.below(3); i > 0; --i) {
-    const std::string card = card_id(node, dice.below(kMaxCards + 1));
-    const std::int64_t mib = dice.chance(20) ? dice.one_of(kCardSizes) : dice.between(0, 400);
-    const std::int64_t milli = dice.chance(20) ? 1000 : dice.between(0, 400);
-    pod.containers.push_back({"c" + std::to_string(i), {testing::granted(card, mib, milli)}});
-  }
-  return pod;
-}
 
 // ---- two sets of books compared ----
 

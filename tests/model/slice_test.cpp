@@ -1,5 +1,6 @@
 #include "model/request.hpp"
 #include "tests/testing/builders.hpp"
+#include "tests/testing/dice.hpp"
 
 #include <gtest/gtest.h>
 
@@ -101,21 +102,17 @@ INSTANTIATE_TEST_SUITE_P(
 /// Random cards from 1 GiB to 1 TiB, of any odd size.
 class SlicePropertyTest : public ::testing::Test {
  protected:
-  SlicePropertyTest() : seed_(std::random_device{}()), random_(seed_) {}
-  std::int64_t between(std::int64_t least, std::int64_t most) {
-    return std::uniform_int_distribution<std::int64_t>(least, most)(random_);
-  }
-  Card random_card() { return card("GPU-1", "A100", Mebibytes(between(1024, 1 << 20))); }
+  Card random_card() { return card("GPU-1", "A100", Mebibytes(dice_.between(1024, 1 << 20))); }
 
-  std::random_device::result_type seed_;
-  std::mt19937_64 random_;
+  const std::random_device::result_type seed_ = std::random_device{}();
+  testing::Dice dice_{seed_};
 };
 
 TEST_F(SlicePropertyTest, EqualMemorySharesThatDivideACardFitItByCompute) {
   SCOPED_TRACE("seed " + std::to_string(seed_));
   for (int i = 0; i < 5000; ++i) {
     const Card c = random_card();
-    const std::int64_t sharers = between(1, 1000);
+    const std::int64_t sharers = dice_.between(1, 1000);
     const Slice slice = slice_of(memory(c.memory.count() / sharers), c);
     EXPECT_LE(sharers * slice.memory.count(), c.memory.count()) << sharers << " on " << c.memory;
     EXPECT_LE(sharers * slice.compute.count(), c.compute.count()) << sharers << " on " << c.memory;
@@ -128,7 +125,7 @@ TEST_F(SlicePropertyTest, UnequalMemorySharesThatFitByMemoryFitByCompute) {
     const Card c = random_card();
     std::int64_t compute = 0;
     for (std::int64_t left = c.memory.count(); left > 0;) {
-      const std::int64_t mib = between(1, std::min<std::int64_t>(left, c.memory.count() / 4));
+      const std::int64_t mib = dice_.between(1, std::min<std::int64_t>(left, c.memory.count() / 4));
       compute += slice_of(memory(mib), c).compute.count();
       left -= mib;
     }
@@ -142,7 +139,7 @@ TEST_F(SlicePropertyTest, FractionsThatAddUpToOneFitByMemory) {
     const Card c = random_card();
     Mebibytes used;
     for (std::int64_t left = 1000; left > 0;) {
-      const std::int64_t milli = between(1, left);
+      const std::int64_t milli = dice_.between(1, left);
       used += slice_of(fraction(milli), c).memory;
       left -= milli;
     }
@@ -155,9 +152,9 @@ TEST_F(SlicePropertyTest, LimitsLieBetweenTheShareAndTheCard) {
   SCOPED_TRACE("seed " + std::to_string(seed_));
   for (int i = 0; i < 5000; ++i) {
     const Card c = random_card();
-    const Share share =
-        limited(i % 2 == 0 ? fraction(between(1, 1000)) : memory(between(1, c.memory.count())),
-                Mebibytes(between(1, 2 << 20)), MilliGpu(between(1, 1000)));
+    const Share share = limited(
+        i % 2 == 0 ? fraction(dice_.between(1, 1000)) : memory(dice_.between(1, c.memory.count())),
+        Mebibytes(dice_.between(1, 2 << 20)), MilliGpu(dice_.between(1, 1000)));
     const Slice slice = slice_of(share, c);
     EXPECT_LE(slice.memory, slice.memory_limit);
     EXPECT_LE(slice.memory_limit, c.memory);

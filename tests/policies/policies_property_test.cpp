@@ -7,6 +7,7 @@
 #include "policies/choice_cache.hpp"
 #include "policies/registry.hpp"
 #include "tests/policies/cluster.hpp"
+#include "tests/testing/dice.hpp"
 
 #include <gtest/gtest.h>
 
@@ -18,18 +19,6 @@ namespace {
 using namespace testing;  // NOLINT(google-build-using-namespace)
 
 constexpr int kRounds = 3000;
-
-class Dice {
- public:
-  explicit Dice(unsigned seed) : engine_(seed) {}
-  std::int64_t between(std::int64_t low, std::int64_t high) {
-    return std::uniform_int_distribution<std::int64_t>(low, high)(engine_);
-  }
-  bool one_in(std::int64_t n) { return between(1, n) == 1; }
-
- private:
-  std::mt19937 engine_;
-};
 
 model::Share random_share(Dice& dice) {
   switch (dice.between(0, 3)) {

@@ -3,6 +3,7 @@
 
 #include "extender/admission/foreign.hpp"
 #include "model/request.hpp"
+#include "tests/testing/dice.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,20 +13,10 @@
 namespace tangram::extender {
 namespace {
 
+using testing::Dice;
+
 constexpr int kRounds = 5000;
 constexpr std::int64_t kCardMib = 40'960;
-
-class Dice {
- public:
-  explicit Dice(unsigned seed) : engine_(seed) {}
-  std::int64_t between(std::int64_t low, std::int64_t high) {
-    return std::uniform_int_distribution<std::int64_t>(low, high)(engine_);
-  }
-  bool chance(int percent) { return between(1, 100) <= percent; }
-
- private:
-  std::mt19937_64 engine_;
-};
 
 /// A pod, and by container how much memory of each card it asks for, at least.
 struct Asked {

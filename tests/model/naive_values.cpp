@@ -1,0 +1,91 @@
+#include "tests/model/naive_values.hpp"
+
+#include "tests/model/random_cluster.hpp"
+
+#include <string>
+#include <vector>
+
+namespace tangram::model {
+namespace {
+
+naive::Card naive_card(const Card& card) {
+  naive::Card plain{.id = card.id,
+                    .model = card.model,
+                    .memory = card.memory.count(),
+                    .usable = card.healthy && !card.cordoned,
+                    .modes = {},
+                    .max_sharers = card.max_sharers};
+  for (int mode = 0; mode < static_cast<int>(kIsolationModes); ++mode) {
+    if (card.isolation.has(static_cast<Isolation>(mode))) plain.modes.insert(mode);
+  }
+  return plain;
+}
+
+/// Knows the globs that random_request() makes, and no others.
+bool may_take(const std::vector<std::string>& globs, const std::string& id) {
+  bool none_included = true;
+  bool included = false;
+  for (std::string glob : globs) {
+    const bool excludes = glob.front() == '!';
+    if (excludes) glob.erase(0, 1);
+    const bool hit = glob.front() == '*' ? id.ends_with(glob.substr(1)) : id == glob;
+    if (excludes && hit) return false;
+    none_included = none_included && excludes;
+    included = included || (!excludes && hit);
+  }
+  return included || none_included;
+}
+
+}  // namespace
+
+naive::Node naive_node(const NodeInventory& what) {
+  naive::Node plain{.cards = {}, .cpu = what.cpu.count(), .memory = what.memory.count()};
+  for (const Card& card : what.cards) plain.cards.push_back(naive_card(card));
+  return plain;
+}
+
+naive::Pod naive_pod(const Holding& holding) {
+  naive::Pod plain{.node = holding.node,
+                   .cpu = holding.footprint.cpu.count(),
+                   .memory = holding.footprint.memory.count(),
+                   .mode = static_cast<int>(holding.isolation),
+                   .parts = {}};
+  for (const ContainerGrant& container : holding.containers) {
+    for (const GrantedCard& card : container.cards) {
+      plain.parts.push_back({card.uuid, card.memory.count(), card.compute.count()});
+    }
+  }
+  return plain;
+}
+
+naive::Request naive_request(const GpuRequest& request) {
+  naive::Request plain{
+      .asks = {}, .mode = static_cast<int>(request.isolation), .models = {}, .ids = {}};
+  for (const ContainerRequest& container : request.containers) {
+    naive::Ask ask{.count = container.count,
+                   .whole = container.share.form == ShareForm::kWhole,
+                   .fraction = {},
+                   .memory = container.share.memory.count(),
+                   .milli = {}};
+    if (container.share.form == ShareForm::kFraction)
+      ask.fraction = container.share.fraction.count();
+    if (container.share.compute) ask.milli = container.share.compute->count();
+    plain.asks.push_back(ask);
+  }
+  for (const std::string& model : kModels) {
+    const bool any = request.models.empty();
+    const bool excluded = !any && request.models.front() == "!" + model;
+    const bool other_included =
+        !any && request.models.front().front() != '!' && request.models.front() != model;
+    if (!excluded && !other_included) plain.models.insert(model);
+  }
+  for (const std::string& node : kNodeNames) {
+    for (int i = 0; i < kMaxCards; ++i) {
+      const std::string id = card_id(node, i);
+      if (may_take(request.card_ids, id)) plain.ids.insert(id);
+    }
+  }
+  return plain;
+}
+
+}  // namespace tangram::model

@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <stdexcept>
 
 namespace tangram::bench {
 
@@ -42,7 +44,22 @@ std::string managed_fields(std::size_t bytes) {
   return text + "}}]";
 }
 
+int ClusterSize::nodes_in_use() const {
+  return std::max(1, static_cast<int>(std::lround(used_nodes * nodes)));
+}
+
+std::int64_t ClusterSize::room() const {
+  const std::int64_t of_a_card = kWholeGpu.count() / std::max(1, pod_milli);
+  return of_a_card * cards_per_node * nodes_in_use();
+}
+
 SyntheticApi::SyntheticApi(ClusterSize size) : size_(size) {
+  if (size_.pod_milli > 0 && size_.pods > size_.room()) {
+    throw std::invalid_argument(fmt::format(
+        "{} pods with {} thousandths of a card each do not fit on {} nodes of {} cards; ask for {} "
+        "pods at most, or for more nodes",
+        size_.pods, size_.pod_milli, size_.nodes_in_use(), size_.cards_per_node, size_.room()));
+  }
   for (int i = 0; i < size_.nodes; ++i) names_.push_back(fmt::format("gpu-node-{:05}", i));
   const std::size_t bare = size_.pods == 0 ? 0 : running_pod(0).size();
   const auto wanted = static_cast<std::size_t>(size_.pod_bytes);
@@ -65,7 +82,7 @@ std::string SyntheticApi::node(int number) const {
 }
 
 std::string SyntheticApi::running_pod(int number, int generation) const {
-  const int used = std::max(1, static_cast<int>(size_.used_nodes * size_.nodes));
+  const int used = size_.nodes_in_use();
   const int node = number % used;
   const std::string uid =
       fmt::format("00000000-0000-4000-8{:03}-{:012}", generation % 1000, number);

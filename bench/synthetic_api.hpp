@@ -19,6 +19,10 @@ struct ClusterSize {
   int pod_milli = 200;    ///< of one card, each; 0 = none of them has a card
   double used_nodes = 1;  ///< the share of the nodes on which they run: the first ones
   int pod_bytes = 0;      ///< their least size as JSON, filled up with managedFields
+
+  [[nodiscard]] int nodes_in_use() const;
+  /// How many of the pods have a card's part there, where they have any.
+  [[nodiscard]] std::int64_t room() const;
 };
 
 /// An API server of a cluster that runs already, for measurements: makes its objects when it is
@@ -29,6 +33,7 @@ struct ClusterSize {
 /// Threads: safe.
 class SyntheticApi final : public kube::KubeApi {
  public:
+  /// @throws std::invalid_argument  more pods than there is room for
   explicit SyntheticApi(ClusterSize size);
 
   Result<kube::Response> call(const kube::Request& request) override;

@@ -125,6 +125,18 @@ TEST_F(AuditTest, FindsAPodThatIsBoundWithoutItsGrant) {
   EXPECT_EQ(audited.error().message, "pod ml/p is bound without a grant");
 }
 
+TEST(SyntheticApiTest, RefusesMorePodsThanThereIsRoomFor) {
+  const ClusterSize full{
+      .nodes = 20, .cards_per_node = 2, .pods = 190, .pod_milli = 200, .used_nodes = 0.95};
+  EXPECT_EQ(full.room(), 190);
+  EXPECT_NO_THROW(SyntheticApi{full});
+  ClusterSize over = full;
+  over.pods = 191;
+  EXPECT_THROW(SyntheticApi{over}, std::invalid_argument);
+  over.pod_milli = 0;  // without cards
+  EXPECT_NO_THROW(SyntheticApi{over});
+}
+
 TEST(SyntheticApiTest, PodsAreReadAsTheyWereMeant) {
   const SyntheticApi api({.nodes = 2, .cards_per_node = 2, .pods = 6, .pod_bytes = 5'000});
   const std::string text = api.running_pod(5);

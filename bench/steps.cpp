@@ -83,10 +83,11 @@ class Bench {
     auto pass = plan.policies->cache.open(*plan.policy, plan.demand, *cluster);
     constexpr std::size_t kShortList = 8;
     return extender::filter(
-        args.node_names, plan.demand, *cluster, [&](const auto& node) { return pass.judge(node); },
-        {}, kShortList);
+        args.node_names, plan.demand, {*cluster, order_},
+        [&](const auto& node) { return pass.judge(node); }, {}, kShortList);
   }
 
+  mutable extender::NodeOrder order_;
   SystemClock clock_;
   SyntheticApi api_;
   extender::Books books_{clock_};

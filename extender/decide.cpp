@@ -40,7 +40,7 @@ void keep_best(std::vector<Ranked>& ranked, std::size_t short_list) {
 }  // namespace
 
 FilterResult filter(std::span<const std::string_view> names, const model::PodDemand& demand,
-                    const PodView& cluster, const Judge& judge, const NodeSet& refused,
+                    NodeWalk walk, const Judge& judge, const NodeSet& refused,
                     std::size_t short_list) {
   FilterResult result;
   std::vector<Ranked> fitting;
@@ -50,10 +50,8 @@ FilterResult filter(std::span<const std::string_view> names, const model::PodDem
     list.push_back({name, model::reason(misfit)});
     result.nearest = std::max(result.nearest, std::optional(misfit));
   };
-  model::NodeIndex next = 0;
   for (std::uint32_t i = 0; i < names.size(); ++i) {
-    const auto found = cluster.lookup(names[i], next);
-    if (found) next = found->index + 1;
+    const auto found = walk.find(names[i]);
     const bool is_refused = !refused.empty() && refused.contains(names[i]);
     if (!found) {
       if (takes_unknown(demand)) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "extender/node_walk.hpp"
 #include "extender/pod_view.hpp"
 #include "extender/wire.hpp"
 #include "model/snapshot.hpp"
@@ -32,7 +33,7 @@ using Judge = std::function<policies::Verdict(const model::ClusterSnapshot::Foun
 /// @returns kept: best first; a node that fits but is not on the short-list appears nowhere.
 ///          A node the books do not know takes only pods that ask for no card.
 FilterResult filter(std::span<const std::string_view> names, const model::PodDemand& demand,
-                    const PodView& cluster, const Judge& judge, const NodeSet& refused,
+                    NodeWalk walk, const Judge& judge, const NodeSet& refused,
                     std::size_t short_list);
 
 /// Spreads 0..10 over the nodes by the policy's score. Exactly one node gets 10: the best, on a

@@ -21,20 +21,31 @@ class PodView {
   // NOLINTNEXTLINE(google-explicit-constructor): a snapshot as it stands is a view too
   PodView(const model::ClusterSnapshot& cluster) : cluster_(&cluster) {}
 
-  /// @param guess  where it may stand
-  [[nodiscard]] std::optional<model::ClusterSnapshot::Found> lookup(
-      std::string_view name, model::NodeIndex guess = 0) const {
-    if (!replaced_.empty()) {
-      const auto found = replaced_.find(name);
-      if (found != replaced_.end()) return model::ClusterSnapshot::Found{0, 0, &found->second};
-    }
-    return cluster_->lookup(name, guess);
+  /// @returns nothing for a node that is not known or not present
+  [[nodiscard]] std::optional<model::ClusterSnapshot::Found> lookup(std::string_view name) const {
+    const auto* replaced = replacement(name);
+    return replaced ? made_up(*replaced) : cluster_->lookup(name);
+  }
+  /// The same where it may stand. @returns nothing if it does not stand there
+  [[nodiscard]] std::optional<model::ClusterSnapshot::Found> lookup_at(
+      model::NodeIndex guess, std::string_view name) const {
+    const auto* replaced = replacement(name);
+    return replaced ? made_up(*replaced) : cluster_->lookup_at(guess, name);
   }
   /// @returns null for a node that is not known or not present
   [[nodiscard]] const model::NodeState* find(std::string_view name) const;
   void replace(model::NodeState node);
 
  private:
+  [[nodiscard]] const model::NodeState* replacement(std::string_view name) const {
+    if (replaced_.empty()) return nullptr;
+    const auto found = replaced_.find(name);
+    return found == replaced_.end() ? nullptr : &found->second;
+  }
+  static model::ClusterSnapshot::Found made_up(const model::NodeState& node) {
+    return {.index = 0, .version = 0, .node = &node};
+  }
+
   const model::ClusterSnapshot* cluster_;
   std::map<std::string, model::NodeState, std::less<>> replaced_;
 };

@@ -40,8 +40,8 @@ std::string Verbs::filter(std::string text) {
     // whatever the scheduler's own scores prefer.
     const std::size_t short_list = refused.empty() ? settings_.short_list : 1;
     result = extender::filter(
-        args->node_names, plan->demand, cluster, [&](const auto& node) { return pass.judge(node); },
-        refused, short_list);
+        args->node_names, plan->demand, {cluster, order_},
+        [&](const auto& node) { return pass.judge(node); }, refused, short_list);
   }
   if (!result.kept.empty() && plan->demand.gpu.asks_gpu()) {
     hold(args->pod, *plan, *cluster.find(args->node_names[result.kept.front()]));

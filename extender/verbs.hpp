@@ -77,6 +77,7 @@ class Verbs {
 
   Parts parts_;
   Settings settings_;
+  NodeOrder order_;
 };
 
 }  // namespace tangram::extender

@@ -88,11 +88,11 @@ class ClusterSnapshot {
     const auto found = names_->find(name);
     return found == names_->end() ? std::nullopt : found_at(found->second);
   }
-  /// The same, faster where the guess is right: kube-scheduler names nodes in an order that hardly
-  /// changes, which is mostly that of the table.
-  [[nodiscard]] std::optional<Found> lookup(std::string_view name, NodeIndex guess) const {
+  /// The same, faster, for one who guesses where it stands.
+  /// @returns nothing if it does not stand there
+  [[nodiscard]] std::optional<Found> lookup_at(NodeIndex guess, std::string_view name) const {
     const auto found = found_at(guess);
-    return found && tag(guess).is_of(name, *found->node) ? found : lookup(name);
+    return found && tag(guess).is_of(name, *found->node) ? found : std::nullopt;
   }
   /// @returns nothing if no present node stands there
   [[nodiscard]] std::optional<Found> found_at(NodeIndex index) const {

@@ -48,8 +48,10 @@ TEST_F(BinderConcurrencyTest, GoesOnWhileAnotherBindWaitsForTheApiServer) {
   const std::vector<std::string_view> names{"a"};
   const auto cluster = rig_.books.snapshot();
   auto pass = plan->policies->cache.open(*plan->policy, plan->demand, *cluster);
+  NodeOrder order;
   const auto result = filter(
-      names, plan->demand, *cluster, [&](const auto& node) { return pass.judge(node); }, {}, 0);
+      names, plan->demand, {*cluster, order}, [&](const auto& node) { return pass.judge(node); },
+      {}, 0);
   EXPECT_EQ(result.kept.size(), 1U);
   EXPECT_EQ(rig_.bind("quick", waiting("quick", "1"), "a").outcome, BindOutcome::kBound);
   EXPECT_EQ(rig_.used("a", 0), MilliGpu(500));

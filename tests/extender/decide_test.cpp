@@ -52,7 +52,7 @@ class DecideTest : public ::testing::Test {
   }
 
   FilterResult filter_all(std::size_t short_list = 0) {
-    return filter(names_, demand_, *ledger_.snapshot(), judge(), refused_, short_list);
+    return filter(names_, demand_, {*ledger_.snapshot(), order_}, judge(), refused_, short_list);
   }
   std::vector<HostScore> prioritize_all() {
     return prioritize(names_, *ledger_.snapshot(), judge(), refused_);
@@ -71,6 +71,7 @@ class DecideTest : public ::testing::Test {
     return scores;
   }
 
+  NodeOrder order_;
   testing::ManualClock clock_;
   model::Ledger ledger_{clock_};
   std::vector<std::string_view> names_;

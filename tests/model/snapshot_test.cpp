@@ -235,13 +235,16 @@ TEST_F(SnapshotTest, FindsNodesByAGuessWhateverTheLengthOfTheirNames) {
   const auto snapshot = ledger_.snapshot();
   for (const std::string& name : all) {
     for (NodeIndex guess = 0; guess < kNodesPerRun + 1; ++guess) {
-      const auto found = snapshot->lookup(name, guess);
-      ASSERT_TRUE(found) << name << " at " << guess;
+      const auto found = snapshot->lookup_at(guess, name);
+      const auto sought = snapshot->lookup(name);
+      ASSERT_TRUE(sought) << name;
+      ASSERT_EQ(found.has_value(), guess == sought->index) << name << " at " << guess;
+      if (!found) continue;
       EXPECT_EQ(found->node->name, name);
       EXPECT_EQ(found->version, found->node->version);
-      EXPECT_EQ(snapshot->at(found->index), found->node);
+      EXPECT_EQ(found->node, sought->node);
     }
-    EXPECT_FALSE(snapshot->lookup(name.substr(1) + "c", 0));
+    EXPECT_FALSE(snapshot->lookup(name.substr(1) + "c"));
   }
 }
 
@@ -256,12 +259,12 @@ TEST_F(SnapshotTest, FindsNoNodeByAGuessThatIsGone) {
   ASSERT_NE(after->at(0), nullptr);
   for (const char* name : {"a", "b"}) {
     for (NodeIndex guess = 0; guess < 2; ++guess) {
-      EXPECT_TRUE(before->lookup(name, guess)) << name;
-      EXPECT_FALSE(after->lookup(name, guess)) << name;
+      EXPECT_FALSE(after->lookup_at(guess, name)) << name;
     }
+    EXPECT_TRUE(before->lookup_at(before->lookup(name)->index, name)) << name;
   }
   put("a");
-  EXPECT_GT(ledger_.snapshot()->lookup("a", 0)->version, before->version());
+  EXPECT_GT(ledger_.snapshot()->lookup_at(0, "a").value().version, before->version());
 }
 
 TEST(NodeTableTest, NodesOfOneMakeShareIt) {

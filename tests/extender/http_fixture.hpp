@@ -34,7 +34,7 @@ inline HttpClient client_of(const HttpServer& server) {
 }
 
 /// Answers "METHOD path|body".
-inline void echo(HttpRequest request, Responder responder) {
+inline void echo(const HttpRequest& request, Responder responder) {
   HttpResponse response;
   response.content_type = "text/plain";
   response.body = request.method + " " + request.path + "|" + request.body;

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
@@ -79,22 +80,27 @@ class History {
 
   /// Does one random thing to both books. @returns what it was
   const char* step() {
-    const bool crowded = naive_.pods.size() >= kCrowd;
-    const std::int64_t roll = dice_.below(100);
-    if (roll < 45) return crowded ? release() : schedule();
-    if (roll < 49) return submit_pending();
-    if (roll < 53) return assume_anything();
-    if (roll < 54) return drop_hold();
-    if (roll < 56) return doubt();
-    if (roll < 58) return repeat();
-    if (roll < 63) return confirm();
-    if (roll < 70) return observe();
-    if (roll < 81) return release();
-    if (roll < 82) return retain();
-    if (roll < 87) return advance();
-    if (roll < 90) return overdue();
-    if (roll < 97) return put_node();
-    if (roll < 98) return remove_node();
+    using Deed = const char* (History::*)();
+    static constexpr std::array<std::pair<std::int64_t, Deed>, 14> kPercent{
+        {{45, &History::go_on},
+         {4, &History::submit_pending},
+         {4, &History::assume_anything},
+         {1, &History::drop_hold},
+         {2, &History::doubt},
+         {2, &History::repeat},
+         {5, &History::confirm},
+         {7, &History::observe},
+         {11, &History::release},
+         {1, &History::retain},
+         {5, &History::advance},
+         {3, &History::overdue},
+         {7, &History::put_node},
+         {1, &History::remove_node}}};
+    std::int64_t roll = dice_.below(100);
+    for (const auto& [percent, deed] : kPercent) {
+      roll -= percent;
+      if (roll < 0) return (this->*deed)();
+    }
     return evict();
   }
 
@@ -228,6 +234,8 @@ class History {
 
   // -- steps --
 
+  const char* go_on() { return naive_.pods.size() >= kCrowd ? release() : schedule(); }
+
   const char* schedule() {
     const std::string& name = dice_.one_of(kNodeNames);
     const auto books = ledger_.snapshot();
@@ -237,7 +245,7 @@ class History {
     const std::int64_t salt = dice_.below(1000);
     const auto placement =
         place(request, *node, [&](const Slice& /*slice*/, std::uint32_t card, const CardUse& use) {
-          return (card * 7 + salt + use.sharer_count()) % 3;  // with ties
+          return (std::int64_t{card} * 7 + salt + use.sharer_count()) % 3;  // with ties
         });
     check_place(request, *node, placement);
     if (!placement) return "schedule what does not fit";

@@ -36,6 +36,24 @@ bool may_take(const std::vector<std::string>& globs, const std::string& id) {
   return included || none_included;
 }
 
+naive::Ask naive_ask(const ContainerRequest& container) {
+  naive::Ask ask{.count = container.count,
+                 .whole = container.share.form == ShareForm::kWhole,
+                 .fraction = {},
+                 .memory = container.share.memory.count(),
+                 .milli = {}};
+  if (container.share.form == ShareForm::kFraction) ask.fraction = container.share.fraction.count();
+  if (container.share.compute) ask.milli = container.share.compute->count();
+  return ask;
+}
+
+/// @param asked  none, one model, or all but one
+bool may_be(const std::vector<std::string>& asked, const std::string& model) {
+  if (asked.empty()) return true;
+  const std::string& one = asked.front();
+  return one.front() == '!' ? one != "!" + model : one == model;
+}
+
 }  // namespace
 
 naive::Node naive_node(const NodeInventory& what) {
@@ -62,22 +80,10 @@ naive::Request naive_request(const GpuRequest& request) {
   naive::Request plain{
       .asks = {}, .mode = static_cast<int>(request.isolation), .models = {}, .ids = {}};
   for (const ContainerRequest& container : request.containers) {
-    naive::Ask ask{.count = container.count,
-                   .whole = container.share.form == ShareForm::kWhole,
-                   .fraction = {},
-                   .memory = container.share.memory.count(),
-                   .milli = {}};
-    if (container.share.form == ShareForm::kFraction)
-      ask.fraction = container.share.fraction.count();
-    if (container.share.compute) ask.milli = container.share.compute->count();
-    plain.asks.push_back(ask);
+    plain.asks.push_back(naive_ask(container));
   }
   for (const std::string& model : kModels) {
-    const bool any = request.models.empty();
-    const bool excluded = !any && request.models.front() == "!" + model;
-    const bool other_included =
-        !any && request.models.front().front() != '!' && request.models.front() != model;
-    if (!excluded && !other_included) plain.models.insert(model);
+    if (may_be(request.models, model)) plain.models.insert(model);
   }
   for (const std::string& node : kNodeNames) {
     for (int i = 0; i < kMaxCards; ++i) {

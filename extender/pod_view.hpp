@@ -21,22 +21,9 @@ class PodView {
   // NOLINTNEXTLINE(google-explicit-constructor): a snapshot as it stands is a view too
   PodView(const model::ClusterSnapshot& cluster) : cluster_(&cluster) {}
 
-  /// @returns nothing for a node that is not known or not present
-  [[nodiscard]] std::optional<model::ClusterSnapshot::Found> lookup(std::string_view name) const {
-    const auto* replaced = replacement(name);
-    return replaced ? made_up(*replaced) : cluster_->lookup(name);
-  }
-  /// The same where it may stand. @returns nothing if it does not stand there
-  [[nodiscard]] std::optional<model::ClusterSnapshot::Found> lookup_at(
-      model::NodeIndex guess, std::string_view name) const {
-    const auto* replaced = replacement(name);
-    return replaced ? made_up(*replaced) : cluster_->lookup_at(guess, name);
-  }
-  /// @returns null for a node that is not known or not present
-  [[nodiscard]] const model::NodeState* find(std::string_view name) const;
-  void replace(model::NodeState node);
+  [[nodiscard]] const model::ClusterSnapshot& cluster() const { return *cluster_; }
 
- private:
+  /// @returns null for a node that is seen as it stands in the snapshot
   [[nodiscard]] const model::NodeState* replacement(std::string_view name) const {
     if (replaced_.empty()) return nullptr;
     const auto found = replaced_.find(name);
@@ -45,7 +32,16 @@ class PodView {
   static model::ClusterSnapshot::Found made_up(const model::NodeState& node) {
     return {.index = 0, .version = 0, .node = &node};
   }
+  /// @returns nothing for a node that is not known or not present
+  [[nodiscard]] std::optional<model::ClusterSnapshot::Found> lookup(std::string_view name) const {
+    const auto* replaced = replacement(name);
+    return replaced ? made_up(*replaced) : cluster_->lookup(name);
+  }
+  /// @returns null for a node that is not known or not present
+  [[nodiscard]] const model::NodeState* find(std::string_view name) const;
+  void replace(model::NodeState node);
 
+ private:
   const model::ClusterSnapshot* cluster_;
   std::map<std::string, model::NodeState, std::less<>> replaced_;
 };

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <iostream>
-#include <memory>
 #include <random>
 #include <string>
 #include <vector>
@@ -30,16 +29,16 @@ class NodeWalkTest : public ::testing::Test {
   void walk(const std::vector<std::string>& names) {
     const auto cluster = ledger_.snapshot();
     const PodView view(*cluster);
-    NodeWalk walk(view, *order_);
+    NodeWalk walk(view, order_);
     for (const std::string& name : names) ASSERT_TRUE(walk.find(name)) << name;
   }
   [[nodiscard]] bool follows(const std::string& name, const std::string& other) {
-    return order_->after(index_of(name)) == index_of(other);
+    return order_.after(index_of(name)) == index_of(other);
   }
 
   testing::ManualClock clock_;
   model::Ledger ledger_{clock_};
-  std::unique_ptr<NodeOrder> order_ = std::make_unique<NodeOrder>();
+  NodeOrder order_;
 };
 
 TEST_F(NodeWalkTest, BeginsWithTheOrderOfTheBooks) {
@@ -114,7 +113,7 @@ TEST_F(NodeWalkPropertyTest, FindsWhatIsThereWhateverWasLearned) {
     const auto cluster = ledger_.snapshot();
     PodView view(*cluster);
     replace_some(view);
-    NodeWalk walk(view, *order_);
+    NodeWalk walk(view, order_);
     for (const std::string& name : names_) {
       if (!dice_.chance(20)) expect_what_is_there(view, walk, name);
     }

@@ -243,8 +243,10 @@ TEST_F(SnapshotTest, FindsNodesByAGuessWhateverTheLengthOfTheirNames) {
       EXPECT_EQ(found->node->name, name);
       EXPECT_EQ(found->version, found->node->version);
       EXPECT_EQ(found->node, sought->node);
+      EXPECT_EQ(snapshot->at(found->index), found->node);
     }
     EXPECT_FALSE(snapshot->lookup(name.substr(1) + "c"));
+    EXPECT_FALSE(snapshot->lookup_at(0, name.substr(1) + "c"));
   }
 }
 
@@ -261,6 +263,8 @@ TEST_F(SnapshotTest, FindsNoNodeByAGuessThatIsGone) {
     for (NodeIndex guess = 0; guess < 2; ++guess) {
       EXPECT_FALSE(after->lookup_at(guess, name)) << name;
     }
+    EXPECT_FALSE(after->lookup(name)) << name;
+    ASSERT_TRUE(before->lookup(name)) << name;
     EXPECT_TRUE(before->lookup_at(before->lookup(name)->index, name)) << name;
   }
   put("a");

@@ -1,7 +1,7 @@
 #include "bench/extender_client.hpp"
 
 #include "base/json.hpp"
-#include "extender/http_client.hpp"
+#include "http/client.hpp"
 
 #include <utility>
 

@@ -2,11 +2,11 @@
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
-#include "extender/books.hpp"
-#include "extender/cluster_feed.hpp"
-#include "extender/findings.hpp"
-#include "extender/pending_pods.hpp"
-#include "extender/policy_source.hpp"
+#include "cluster/books.hpp"
+#include "cluster/cluster_feed.hpp"
+#include "cluster/findings.hpp"
+#include "cluster/pending_pods.hpp"
+#include "cluster/policy_source.hpp"
 #include "kube/api.hpp"
 #include "node/publish/own_node.hpp"
 

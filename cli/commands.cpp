@@ -2,12 +2,11 @@
 
 #include "base/file.hpp"
 #include "base/json.hpp"
-#include "bench/demo/cluster_view.hpp"
 #include "cli/cluster.hpp"
 #include "cli/cluster_settings.hpp"
-#include "cli/completion.hpp"
+#include "cli/completion/completion.hpp"
 #include "cli/cordon.hpp"
-#include "cli/doctor.hpp"
+#include "cli/doctor/doctor.hpp"
 #include "cli/document.hpp"
 #include "cli/explain.hpp"
 #include "cli/manifests.hpp"
@@ -16,6 +15,7 @@
 #include "cli/top.hpp"
 #include "cli/whatif.hpp"
 #include "cli/words.hpp"
+#include "drawing/cluster_view.hpp"
 
 #include <iostream>
 #include <iterator>

@@ -8,7 +8,7 @@
 #include "cli/pages.hpp"
 #include "cli/screen.hpp"
 #include "kube/api.hpp"
-#include "kube/rest_config.hpp"
+#include "kube/rest/rest_config.hpp"
 
 #include <memory>
 #include <optional>

@@ -1,6 +1,6 @@
 #include "cli/connection.hpp"
 
-#include "kube/rest_api.hpp"
+#include "kube/rest/rest_api.hpp"
 #include "tangram_version.hpp"
 
 #include <filesystem>

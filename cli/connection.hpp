@@ -3,7 +3,7 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "kube/api.hpp"
-#include "kube/rest_config.hpp"
+#include "kube/rest/rest_config.hpp"
 
 #include <memory>
 #include <string>

@@ -1,10 +1,10 @@
 // kubectl-tangram: wiring only.
 
 #include "base/clock.hpp"
+#include "base/sleeper.hpp"
 #include "cli/commands.hpp"
-#include "cli/completion.hpp"
+#include "cli/completion/completion.hpp"
 #include "cli/options.hpp"
-#include "kube/sleeper.hpp"
 
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>

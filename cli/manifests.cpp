@@ -3,7 +3,7 @@
 #include "base/json.hpp"
 #include "cli/words.hpp"
 #include "kube/json_doc.hpp"
-#include "kube/yaml_to_json.hpp"
+#include "kube/local/yaml_to_json.hpp"
 #include "model/request.hpp"
 
 #include <algorithm>

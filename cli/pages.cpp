@@ -3,7 +3,7 @@
 #include "base/json.hpp"
 #include "cli/api_reading.hpp"
 #include "cli/cluster_settings.hpp"
-#include "extender/views.hpp"
+#include "cluster/views.hpp"
 #include "kube/url.hpp"
 
 namespace tangram::cli {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "bench/demo/terminal.hpp"
+#include "drawing/terminal.hpp"
 
 #include <cstddef>
 #include <string>

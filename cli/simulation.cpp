@@ -1,6 +1,6 @@
 #include "cli/simulation.hpp"
 
-#include "extender/holdings.hpp"
+#include "cluster/holdings.hpp"
 #include "model/fit.hpp"
 
 #include <optional>

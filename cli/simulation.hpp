@@ -1,6 +1,6 @@
 #pragma once
 
-#include "extender/policy_source.hpp"
+#include "cluster/policy_source.hpp"
 #include "kube/objects.hpp"
 #include "model/snapshot.hpp"
 

@@ -1,8 +1,8 @@
 #include "cli/top.hpp"
 
-#include "bench/demo/card_map.hpp"
 #include "cli/table.hpp"
 #include "cli/words.hpp"
+#include "drawing/card_map.hpp"
 
 #include <algorithm>
 #include <array>

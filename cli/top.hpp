@@ -1,7 +1,7 @@
 #pragma once
 
-#include "bench/demo/cluster_view.hpp"
 #include "cli/screen.hpp"
+#include "drawing/cluster_view.hpp"
 
 #include <cstddef>
 #include <string>

@@ -1,6 +1,6 @@
 #include "cli/words.hpp"
 
-#include "bench/demo/terminal.hpp"
+#include "drawing/terminal.hpp"
 
 #include <algorithm>
 #include <cstddef>

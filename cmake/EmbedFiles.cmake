@@ -1,5 +1,5 @@
 # cmake -DOUTPUT=FILE.cpp -DFOLDER=DIR -DFILES="a.js;b.css" -P EmbedFiles.cmake
-# Writes a table of text files as C++, for extender/page_files.hpp.
+# Writes a table of text files as C++, for extender/page/page_files.hpp.
 
 set(kinds_html "text/html; charset=utf-8")
 set(kinds_css "text/css; charset=utf-8")
@@ -24,7 +24,7 @@ foreach(name ${FILES})
 endforeach()
 
 file(WRITE ${OUTPUT} "// Made by cmake/EmbedFiles.cmake.
-#include \"extender/page_files.hpp\"
+#include \"extender/page/page_files.hpp\"
 
 #include <array>
 

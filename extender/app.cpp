@@ -1,11 +1,11 @@
 #include "extender/app.hpp"
 
+#include "cluster/card_metrics.hpp"
+#include "cluster/idle.hpp"
 #include "extender/admission/routes.hpp"
-#include "extender/api_routes.hpp"
-#include "extender/card_metrics.hpp"
-#include "extender/idle.hpp"
-#include "extender/page_routes.hpp"
-#include "extender/router.hpp"
+#include "extender/page/api_routes.hpp"
+#include "extender/page/page_routes.hpp"
+#include "http/router.hpp"
 #include "policies/trace_pods.hpp"
 
 #include <spdlog/spdlog.h>

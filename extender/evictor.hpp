@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/clock.hpp"
-#include "extender/unstarted_pods.hpp"
+#include "cluster/unstarted_pods.hpp"
 #include "kube/api.hpp"
 #include "kube/client.hpp"
 #include "kube/rate_limiter.hpp"

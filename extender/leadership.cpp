@@ -1,8 +1,8 @@
 #include "extender/leadership.hpp"
 
 #include "base/json.hpp"
+#include "base/sleeper.hpp"
 #include "kube/client.hpp"
-#include "kube/sleeper.hpp"
 #include "kube/url.hpp"
 
 #include <spdlog/spdlog.h>

@@ -1,8 +1,8 @@
 #include "extender/listeners.hpp"
 
-#include "extender/host_guard.hpp"
-#include "extender/router.hpp"
-#include "extender/tls/client_guard.hpp"
+#include "http/host_guard.hpp"
+#include "http/router.hpp"
+#include "http/tls/client_guard.hpp"
 
 #include <spdlog/spdlog.h>
 

@@ -3,8 +3,8 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "config/config.hpp"
-#include "extender/http_server.hpp"
-#include "extender/tls/identity.hpp"
+#include "http/server.hpp"
+#include "http/tls/identity.hpp"
 
 #include <cstdint>
 #include <memory>

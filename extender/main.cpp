@@ -6,11 +6,11 @@
 #include "base/signals.hpp"
 #include "config/config.hpp"
 #include "extender/app.hpp"
-#include "extender/grant_key_command.hpp"
-#include "extender/tls/certificates_command.hpp"
-#include "kube/local_api.hpp"
-#include "kube/rest_api.hpp"
-#include "kube/rest_config.hpp"
+#include "extender/setup/certificates_command.hpp"
+#include "extender/setup/grant_key_command.hpp"
+#include "kube/local/api.hpp"
+#include "kube/rest/rest_api.hpp"
+#include "kube/rest/rest_config.hpp"
 #include "tangram_version.hpp"
 
 #include <CLI/CLI.hpp>

@@ -1,13 +1,13 @@
 #pragma once
 
 #include "base/clock.hpp"
+#include "cluster/findings.hpp"
 #include "extender/admission/service.hpp"
-#include "extender/binder.hpp"
-#include "extender/broadcast.hpp"
 #include "extender/evictor.hpp"
-#include "extender/findings.hpp"
-#include "extender/http_server.hpp"
-#include "extender/waiting_pods.hpp"
+#include "extender/page/broadcast.hpp"
+#include "extender/scheduling/binder.hpp"
+#include "extender/scheduling/waiting_pods.hpp"
+#include "http/server.hpp"
 
 #include <chrono>
 #include <cstddef>

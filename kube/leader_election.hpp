@@ -2,9 +2,9 @@
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
+#include "base/sleeper.hpp"
 #include "kube/api.hpp"
 #include "kube/lease.hpp"
-#include "kube/sleeper.hpp"
 
 #include <atomic>
 #include <chrono>

@@ -1,9 +1,9 @@
 #pragma once
 
 #include "base/clock.hpp"
+#include "base/sleeper.hpp"
 #include "kube/api.hpp"
 #include "kube/list_watch_codec.hpp"
-#include "kube/sleeper.hpp"
 
 #include <chrono>
 #include <cstddef>

@@ -1,6 +1,6 @@
 #include "base/signals.hpp"
-#include "kube/rest_api.hpp"
-#include "kube/rest_config.hpp"
+#include "kube/rest/rest_api.hpp"
+#include "kube/rest/rest_config.hpp"
 #include "node/agent.hpp"
 
 #include <spdlog/spdlog.h>

@@ -2,7 +2,7 @@
 
 #include "base/json.hpp"
 #include "base/result.hpp"
-#include "bench/demo/cluster_view.hpp"
+#include "drawing/cluster_view.hpp"
 
 #include <cstdint>
 #include <map>

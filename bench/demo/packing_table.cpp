@@ -1,6 +1,6 @@
 #include "bench/demo/packing_table.hpp"
 
-#include "bench/demo/palette.hpp"
+#include "drawing/palette.hpp"
 
 #include <algorithm>
 #include <array>

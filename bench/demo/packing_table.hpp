@@ -1,7 +1,7 @@
 #pragma once
 
-#include "bench/demo/cluster_view.hpp"
-#include "bench/demo/terminal.hpp"
+#include "drawing/cluster_view.hpp"
+#include "drawing/terminal.hpp"
 
 #include <string>
 

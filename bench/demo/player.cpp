@@ -1,7 +1,7 @@
 #include "bench/demo/player.hpp"
 
 #include "bench/demo/cluster_calls.hpp"
-#include "bench/demo/terminal.hpp"
+#include "drawing/terminal.hpp"
 #include "kube/client.hpp"
 #include "model/grant.hpp"
 

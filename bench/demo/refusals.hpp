@@ -1,7 +1,7 @@
 #pragma once
 
-#include "bench/demo/terminal.hpp"
 #include "bench/extender_client.hpp"
+#include "drawing/terminal.hpp"
 
 #include <cstddef>
 #include <map>

@@ -1,9 +1,9 @@
 #pragma once
 
 #include "bench/demo/audit.hpp"
-#include "bench/demo/cluster_view.hpp"
 #include "bench/demo/player.hpp"
-#include "bench/demo/terminal.hpp"
+#include "drawing/cluster_view.hpp"
+#include "drawing/terminal.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -2,7 +2,7 @@
 
 #include "base/json.hpp"
 #include "base/quote.hpp"
-#include "kube/yaml_to_json.hpp"
+#include "kube/local/yaml_to_json.hpp"
 
 #include <algorithm>
 #include <charconv>

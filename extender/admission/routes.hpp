@@ -1,7 +1,7 @@
 #pragma once
 
 #include "extender/admission/service.hpp"
-#include "extender/router.hpp"
+#include "http/router.hpp"
 
 namespace tangram::extender {
 

@@ -2,7 +2,7 @@
 
 #include "base/clock.hpp"
 #include "extender/admission/settings.hpp"
-#include "extender/http_types.hpp"
+#include "http/types.hpp"
 
 #include <chrono>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kube/sleeper.hpp"
+#include "base/sleeper.hpp"
 #include "node/cards/cards_now.hpp"
 #include "node/cards/health.hpp"
 

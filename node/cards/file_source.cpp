@@ -3,7 +3,7 @@
 #include "base/file.hpp"
 #include "base/json.hpp"
 #include "base/quote.hpp"
-#include "kube/yaml_to_json.hpp"
+#include "kube/local/yaml_to_json.hpp"
 #include "model/cards.hpp"
 
 #include <spdlog/spdlog.h>

@@ -2,7 +2,7 @@
 
 #include "model/request.hpp"
 #include "node/container/container_edits.hpp"
-#include "node/container/nvidia_cdi.hpp"
+#include "node/vendor/nvidia/cdi.hpp"
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>

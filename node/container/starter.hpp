@@ -2,8 +2,8 @@
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
+#include "base/sleeper.hpp"
 #include "kube/event_series.hpp"
-#include "kube/sleeper.hpp"
 #include "node/cards/cards_now.hpp"
 #include "node/container/cdi_spec.hpp"
 #include "node/container/claims.hpp"

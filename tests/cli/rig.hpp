@@ -2,7 +2,7 @@
 
 #include "cli/cluster.hpp"
 #include "cli/screen.hpp"
-#include "kube/local_api.hpp"
+#include "kube/local/api.hpp"
 #include "model/cards.hpp"
 #include "model/grant.hpp"
 #include "tests/testing/builders.hpp"

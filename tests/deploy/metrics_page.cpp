@@ -1,6 +1,6 @@
 #include "tests/deploy/metrics_page.hpp"
 
-#include "extender/card_metrics.hpp"
+#include "cluster/card_metrics.hpp"
 #include "extender/metrics.hpp"
 #include "node/metrics.hpp"
 #include "tests/testing/builders.hpp"

@@ -9,8 +9,8 @@ ROOT = blocks.ROOT
 
 # Where a program's options are written down.
 SOURCES = {
-    "tangram-extender": ["extender", "kube", "config"], "tangram-node": ["node"],
-    "kubectl-tangram": ["cli"], "tangram-replay": ["bench"], "tangram-bench": ["bench"],
+    "tangram-extender": ["extender", "http", "kube", "config"], "tangram-node": ["node"],
+    "kubectl-tangram": ["cli"], "tangram-replay": ["bench/replay"], "tangram-bench": ["bench/measure"],
     "tangram-demo": ["bench"], "tangram-fault-api": ["tests/tools"],
 }
 FOLDERS = sorted({path.name for folder in (ROOT, ROOT / "tests") for path in folder.iterdir()

@@ -1,7 +1,7 @@
 #include "tests/e2e/environment.hpp"
 
 #include "base/clock.hpp"
-#include "kube/rest_api.hpp"
+#include "kube/rest/rest_api.hpp"
 
 #include <cstdlib>
 #include <fstream>

@@ -2,7 +2,7 @@
 
 #include "base/base64.hpp"
 #include "base/file.hpp"
-#include "extender/tls/identity.hpp"
+#include "http/tls/identity.hpp"
 #include "tests/e2e/raw_json.hpp"
 #include "tests/e2e/webhook.hpp"
 

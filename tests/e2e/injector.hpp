@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/clock.hpp"
-#include "extender/http_server.hpp"
+#include "http/server.hpp"
 #include "tests/e2e/cluster.hpp"
 
 #include <atomic>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "extender/http_server.hpp"
+#include "http/server.hpp"
 #include "kube/api.hpp"
 
 #include <atomic>

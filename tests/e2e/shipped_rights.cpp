@@ -1,7 +1,7 @@
 #include "tests/e2e/shipped_rights.hpp"
 
 #include "base/file.hpp"
-#include "kube/yaml_to_json.hpp"
+#include "kube/local/yaml_to_json.hpp"
 #include "tests/e2e/raw_json.hpp"
 
 #include <rapidjson/stringbuffer.h>

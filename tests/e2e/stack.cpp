@@ -1,7 +1,7 @@
 #include "tests/e2e/stack.hpp"
 
 #include "base/file.hpp"
-#include "extender/http_client.hpp"
+#include "http/client.hpp"
 #include "tests/e2e/environment.hpp"
 
 #include <fstream>

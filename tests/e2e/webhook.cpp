@@ -2,7 +2,7 @@
 
 #include "base/base64.hpp"
 #include "base/file.hpp"
-#include "kube/yaml_to_json.hpp"
+#include "kube/local/yaml_to_json.hpp"
 #include "tests/e2e/environment.hpp"
 #include "tests/e2e/raw_json.hpp"
 

@@ -1,8 +1,8 @@
 // What the service listens on, and who may do what there.
 
-#include "extender/page_queue.hpp"
+#include "extender/page/page_queue.hpp"
 #include "tests/extender/app_rig.hpp"
-#include "tests/extender/tls_fixture.hpp"
+#include "tests/http/tls/fixture.hpp"
 #include "tests/testing/exposition.hpp"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // The packing page and what it reads, from the whole service.
 
 #include "tests/extender/app_rig.hpp"
-#include "tests/extender/line_tap.hpp"
+#include "tests/http/line_tap.hpp"
 #include "tests/testing/exposition.hpp"
 
 #include <gtest/gtest.h>

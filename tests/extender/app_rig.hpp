@@ -1,9 +1,9 @@
 #pragma once
 
 #include "extender/app.hpp"
-#include "extender/http_client.hpp"
-#include "extender/http_types.hpp"
-#include "kube/local_api.hpp"
+#include "http/client.hpp"
+#include "http/types.hpp"
+#include "kube/local/api.hpp"
 #include "model/cards.hpp"
 #include "tests/testing/books_picture.hpp"
 #include "tests/testing/builders.hpp"

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "extender/binder.hpp"
-#include "extender/cluster_feed.hpp"
-#include "kube/local_api.hpp"
+#include "cluster/cluster_feed.hpp"
+#include "extender/scheduling/binder.hpp"
+#include "kube/local/api.hpp"
 #include "model/cards.hpp"
 #include "tests/testing/books_picture.hpp"
 #include "tests/testing/builders.hpp"

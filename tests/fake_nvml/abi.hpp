@@ -4,7 +4,7 @@
 #include <cstdint>
 
 /// NVML's binary interface as the fake serves it: NVIDIA's nvml.h 13, x86-64. Declared apart from
-/// node/cards/nvml_api.hpp on purpose, so that a slip in either shows as a difference.
+/// node/vendor/nvidia/nvml_api.hpp on purpose, so that a slip in either shows as a difference.
 namespace fake_nvml {
 
 // NOLINTBEGIN(readability-identifier-naming): the members and values carry NVIDIA's names

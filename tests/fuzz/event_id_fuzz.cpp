@@ -1,4 +1,4 @@
-#include "extender/event_id.hpp"
+#include "extender/page/event_id.hpp"
 #include "tests/fuzz/fuzzing.hpp"
 
 /// Whatever a client sends as the last event it has seen: it is taken only as it was given out.

@@ -2,7 +2,7 @@
 // byte chooses. Whatever it is, the connection ends, no request is larger than allowed, and every
 // request that reached the handler was answered.
 
-#include "extender/http_session.hpp"
+#include "http/session.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>

@@ -1,5 +1,5 @@
-#include "kube/curl_line.hpp"
-#include "kube/rest_config.hpp"
+#include "kube/rest/curl_line.hpp"
+#include "kube/rest/rest_config.hpp"
 #include "tests/fuzz/fuzzing.hpp"
 
 /// Any text: is refused with the file's name, or says where the server is.

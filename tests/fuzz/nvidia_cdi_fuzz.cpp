@@ -1,6 +1,6 @@
 #include "base/json.hpp"
-#include "node/container/nvidia_cdi.hpp"
 #include "node/kubelet/allocation.hpp"
+#include "node/vendor/nvidia/cdi.hpp"
 #include "tests/fuzz/fuzzing.hpp"
 #include "tests/testing/temp_folder.hpp"
 

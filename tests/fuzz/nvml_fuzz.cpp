@@ -1,4 +1,4 @@
-#include "node/cards/nvml_source.hpp"
+#include "node/vendor/nvidia/nvml_source.hpp"
 #include "tests/fuzz/fuzzing.hpp"
 
 #include <fuzzer/FuzzedDataProvider.h>

@@ -1,4 +1,4 @@
-#include "extender/unstarted_pods.hpp"
+#include "cluster/unstarted_pods.hpp"
 #include "node/pods/local_pods.hpp"
 #include "tests/fuzz/fuzzing.hpp"
 

@@ -1,10 +1,10 @@
 #include "base/quote.hpp"
 #include "base/utf8.hpp"
-#include "node/cards/nvml_inventory.hpp"
 #include "node/container/cdi_spec.hpp"
 #include "node/container/processes.hpp"
 #include "node/kubelet/allocation.hpp"
 #include "node/publish/node_record.hpp"
+#include "node/vendor/nvidia/nvml_inventory.hpp"
 #include "tests/fuzz/fuzzing.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#include "bench/replay_trace.hpp"
+#include "bench/replay/trace.hpp"
 #include "tests/fuzz/fuzzing.hpp"
 
 #include <fuzzer/FuzzedDataProvider.h>

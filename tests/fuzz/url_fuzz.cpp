@@ -1,4 +1,4 @@
-#include "extender/http_target.hpp"
+#include "http/target.hpp"
 #include "kube/url.hpp"
 #include "tests/fuzz/fuzzing.hpp"
 

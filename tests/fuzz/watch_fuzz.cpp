@@ -1,5 +1,5 @@
-#include "kube/frame_splitter.hpp"
 #include "kube/list_watch_codec.hpp"
+#include "kube/rest/frame_splitter.hpp"
 #include "tests/fuzz/fuzzing.hpp"
 
 #include <fuzzer/FuzzedDataProvider.h>

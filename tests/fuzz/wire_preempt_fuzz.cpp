@@ -1,5 +1,5 @@
 #include "base/json.hpp"
-#include "extender/wire.hpp"
+#include "extender/scheduling/wire.hpp"
 #include "tests/fuzz/fuzzing.hpp"
 
 /// Any text: is refused, or names victims that read back from the answer as they were asked.

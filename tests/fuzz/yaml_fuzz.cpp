@@ -1,5 +1,5 @@
 #include "base/json.hpp"
-#include "kube/yaml_to_json.hpp"
+#include "kube/local/yaml_to_json.hpp"
 #include "tests/fuzz/fuzzing.hpp"
 
 /// Any text: is refused, or gives JSON objects of bounded size, each at a line of the text.

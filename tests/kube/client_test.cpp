@@ -1,6 +1,6 @@
 #include "kube/client.hpp"
 
-#include "kube/local_api.hpp"
+#include "kube/local/api.hpp"
 #include "kube/url.hpp"
 #include "tests/testing/kube_builders.hpp"
 #include "tests/testing/kube_scripted_api.hpp"

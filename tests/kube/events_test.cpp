@@ -1,6 +1,6 @@
 #include "kube/events.hpp"
 
-#include "kube/local_api.hpp"
+#include "kube/local/api.hpp"
 #include "tests/testing/fault_api.hpp"
 #include "tests/testing/kube_builders.hpp"
 #include "tests/testing/manual_clock.hpp"

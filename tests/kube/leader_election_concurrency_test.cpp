@@ -1,6 +1,6 @@
 // The elector asked from other threads while it wins, renews and loses.
 #include "kube/leader_election.hpp"
-#include "kube/local_api.hpp"
+#include "kube/local/api.hpp"
 #include "tests/testing/manual_clock.hpp"
 
 #include <gtest/gtest.h>

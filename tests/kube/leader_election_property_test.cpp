@@ -1,7 +1,7 @@
 // Never two leaders: candidates with clocks that disagree, over a network that delays, loses and
 // delivers late, are held up, crash and resign, for hours of made-up time.
 #include "kube/leader_election.hpp"
-#include "kube/local_api.hpp"
+#include "kube/local/api.hpp"
 #include "tests/testing/manual_clock.hpp"
 
 #include <gtest/gtest.h>

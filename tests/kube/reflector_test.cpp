@@ -1,6 +1,6 @@
 #include "kube/reflector.hpp"
 
-#include "kube/local_api.hpp"
+#include "kube/local/api.hpp"
 #include "tests/testing/eventually.hpp"
 #include "tests/testing/kube_builders.hpp"
 #include "tests/testing/kube_scripted_api.hpp"

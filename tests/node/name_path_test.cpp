@@ -1,6 +1,6 @@
 #include "node/name_path.hpp"
 
-#include "kube/local_api.hpp"
+#include "kube/local/api.hpp"
 #include "tests/testing/manual_clock.hpp"
 
 #include <gtest/gtest.h>

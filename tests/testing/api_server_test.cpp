@@ -1,7 +1,7 @@
 #include "tests/testing/api_server.hpp"
 
-#include "extender/http_client.hpp"
-#include "kube/local_api.hpp"
+#include "http/client.hpp"
+#include "kube/local/api.hpp"
 #include "tests/testing/api_connection.hpp"
 #include "tests/testing/eventually.hpp"
 #include "tests/testing/fault_api.hpp"

@@ -1,7 +1,7 @@
 #include "tests/testing/fault_control.hpp"
 
-#include "extender/http_client.hpp"
-#include "kube/local_api.hpp"
+#include "http/client.hpp"
+#include "kube/local/api.hpp"
 #include "tests/testing/eventually.hpp"
 #include "tests/testing/manual_clock.hpp"
 

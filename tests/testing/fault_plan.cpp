@@ -1,7 +1,7 @@
 #include "tests/testing/fault_plan.hpp"
 
 #include "base/json.hpp"
-#include "kube/yaml_to_json.hpp"
+#include "kube/local/yaml_to_json.hpp"
 
 #include <algorithm>
 #include <array>

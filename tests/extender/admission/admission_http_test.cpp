@@ -2,7 +2,7 @@
 
 #include "extender/admission/routes.hpp"
 #include "tests/extender/admission/reviews.hpp"
-#include "tests/extender/http_fixture.hpp"
+#include "tests/http/fixture.hpp"
 #include "tests/testing/manual_clock.hpp"
 
 #include <gtest/gtest.h>

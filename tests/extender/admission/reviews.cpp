@@ -3,7 +3,7 @@
 #include "base/base64.hpp"
 #include "base/json.hpp"
 #include "extender/admission/service.hpp"
-#include "kube/yaml_to_json.hpp"
+#include "kube/local/yaml_to_json.hpp"
 #include "tests/extender/admission/json_patch_applier.hpp"
 #include "tests/testing/manual_clock.hpp"
 

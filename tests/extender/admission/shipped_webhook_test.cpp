@@ -1,7 +1,7 @@
 // What deploy/webhook registers, against what the webhook serves.
 
 #include "extender/admission/routes.hpp"
-#include "kube/yaml_to_json.hpp"
+#include "kube/local/yaml_to_json.hpp"
 #include "tests/extender/admission/reviews.hpp"
 #include "tests/testing/manual_clock.hpp"
 

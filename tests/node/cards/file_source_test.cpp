@@ -1,6 +1,6 @@
 #include "node/cards/file_source.hpp"
 
-#include "tests/node/cards/fake_machine.hpp"
+#include "tests/node/vendor/nvidia/fake_machine.hpp"
 
 #include <thread>
 

@@ -1,6 +1,6 @@
 #include "node/pods/local_pods.hpp"
 
-#include "kube/local_api.hpp"
+#include "kube/local/api.hpp"
 #include "tests/testing/kube_builders.hpp"
 #include "tests/testing/manual_clock.hpp"
 

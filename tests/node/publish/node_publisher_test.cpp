@@ -1,6 +1,6 @@
 #include "node/publish/node_publisher.hpp"
 
-#include "kube/local_api.hpp"
+#include "kube/local/api.hpp"
 #include "model/cards.hpp"
 #include "tests/testing/builders.hpp"
 #include "tests/testing/eventually.hpp"

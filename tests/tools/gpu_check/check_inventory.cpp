@@ -1,4 +1,4 @@
-#include "node/cards/nvml_inventory.hpp"
+#include "node/vendor/nvidia/nvml_inventory.hpp"
 #include "tests/tools/gpu_check/checks.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "base/file.hpp"
-#include "node/isolation/mps_enforcer.hpp"
 #include "node/isolation/plain_enforcers.hpp"
+#include "node/vendor/nvidia/mps_enforcer.hpp"
 #include "tests/tools/gpu_check/checks.hpp"
 #include "tests/tools/gpu_check/worker.hpp"
 

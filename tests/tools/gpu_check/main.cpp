@@ -1,7 +1,7 @@
 // tangram-gpu-check: does on a machine with an NVIDIA GPU what the agent does on its node, without
 // Kubernetes, and looks whether the shares hold. Wiring only.
 
-#include "node/cards/nvml_source.hpp"
+#include "node/vendor/nvidia/nvml_source.hpp"
 #include "tests/tools/gpu_check/checks.hpp"
 #include "tests/tools/gpu_check/worker.hpp"
 

@@ -1,0 +1,110 @@
+#include "base/file.hpp"
+#include "base/json.hpp"
+#include "bench/bench_app.hpp"
+#include "bench/measure/measure.hpp"
+#include "kube/objects.hpp"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <thread>
+
+namespace tangram::bench {
+
+namespace {
+
+using Seconds = std::chrono::duration<double>;
+
+Seconds since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::steady_clock::now() - start;
+}
+
+/// A field of /proc/self/status in MiB: "VmRSS", "VmHWM" (the highest so far).
+double memory_mib(std::string_view field) {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with(field)) return std::stod(line.substr(field.size() + 1)) / 1024;
+  }
+  return 0;
+}
+
+/// How long `count` pods take to make and decode, one after the other.
+Result<Seconds> decoding(const SyntheticApi& api, int count) {
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < count; ++i) {
+    if (auto pod = kube::decode_pod(api.running_pod(i % api.size().pods)); !pod) return pod.error();
+  }
+  return since(start);
+}
+
+Result<void> scrape(BenchApp& bench, int times) {
+  for (int i = 0; i < times; ++i) {
+    const auto page = bench.client().get("/metrics/cards");
+    if (!page) return page.error();
+  }
+  return {};
+}
+
+/// Rows of "name  value" and the same as JSON.
+class Figures {
+ public:
+  void add(std::string_view name, double value) { rows_.emplace_back(name, value); }
+  [[nodiscard]] Report report() const {
+    Report report;
+    json::Writer out(report.json);
+    out.begin_object();
+    for (const auto& [name, value] : rows_) {
+      report.text += fmt::format("{:<24} {:>10.3f}\n", name, value);
+      out.key(name).number(value);
+    }
+    out.end_object();
+    return report;
+  }
+
+ private:
+  std::vector<std::pair<std::string, double>> rows_;
+};
+
+}  // namespace
+
+Result<Report> measure(const RebuildRun& run) {
+  Figures figures;
+  const auto start = std::chrono::steady_clock::now();
+  auto bench = BenchApp::start({.size = run.size, .policy = std::string(policies::kDefaultPolicy)});
+  if (!bench) return bench.error();
+  const Seconds rebuilt = since(start);
+  figures.add("rss_mib", memory_mib("VmRSS:"));
+  constexpr int kScrapes = 3;
+  if (auto scraped = scrape(**bench, kScrapes); !scraped) return scraped.error();
+  figures.add("rss_after_scrapes_mib", memory_mib("VmRSS:"));
+  figures.add("rss_highest_mib", memory_mib("VmHWM:"));
+  auto decoded = decoding((*bench)->api(), run.size.pods);
+  if (!decoded) return decoded.error();
+  figures.add("rebuild_s", rebuilt.count());
+  figures.add("decode_s", decoded->count());
+  figures.add("ratio", rebuilt / *decoded);
+  return figures.report();
+}
+
+Result<Report> measure(const IngestRun& run) {
+  auto bench = BenchApp::start({.size = run.size, .policy = std::string(policies::kDefaultPolicy)});
+  if (!bench) return bench.error();
+  SyntheticApi& api = (*bench)->api();
+  const PendingPod last = pending_pod(0, 1, false);
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < run.events; ++i) {
+    api.pod_event("MODIFIED", api.running_pod(i % run.size.pods));
+  }
+  (*bench)->arrive(last);
+  const Seconds told = since(start);
+  auto decoded = decoding(api, run.events);
+  if (!decoded) return decoded.error();
+  Figures figures;
+  figures.add("events_per_s", run.events / told.count());
+  figures.add("ingest_s", told.count());
+  figures.add("decode_s", decoded->count());
+  figures.add("ratio", told / *decoded);
+  return figures.report();
+}
+
+}  // namespace tangram::bench

@@ -1,0 +1,79 @@
+#include "bench/measure/latency.hpp"
+
+#include "base/json.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+namespace tangram::bench {
+
+namespace {
+
+double micros(std::chrono::nanoseconds time) { return static_cast<double>(time.count()) / 1000.0; }
+
+double ratio(std::chrono::nanoseconds a, std::chrono::nanoseconds b) {
+  return b.count() == 0 ? 0 : static_cast<double>(a.count()) / static_cast<double>(b.count());
+}
+
+}  // namespace
+
+std::chrono::nanoseconds Latencies::percentile(int percent) const {
+  if (took_.empty()) return {};
+  std::vector<std::chrono::nanoseconds> sorted = took_;
+  std::sort(sorted.begin(), sorted.end());
+  const std::size_t rank = (sorted.size() * static_cast<std::size_t>(percent) + 99) / 100;
+  return sorted[std::max<std::size_t>(rank, 1) - 1];
+}
+
+double VerbTimes::paired_ratio() const {
+  std::vector<double> ratios(std::min(real.count(), null.count()));
+  if (ratios.empty()) return 0;
+  std::transform(real.all().begin(),
+                 real.all().begin() + static_cast<std::ptrdiff_t>(ratios.size()),
+                 null.all().begin(), ratios.begin(), ratio);
+  const auto middle = ratios.begin() + static_cast<std::ptrdiff_t>((ratios.size() - 1) / 2);
+  std::nth_element(ratios.begin(), middle, ratios.end());
+  return *middle;
+}
+
+std::string latency_table(const std::vector<VerbTimes>& verbs) {
+  std::string table =
+      "verb         requests    p50 us   null us   ratio  paired    p99 us   null us   ratio\n";
+  for (const VerbTimes& verb : verbs) {
+    std::array<char, 176> line{};
+    const auto p50 = verb.real.percentile(50);
+    const auto p99 = verb.real.percentile(99);
+    const auto null50 = verb.null.percentile(50);
+    const auto null99 = verb.null.percentile(99);
+    std::snprintf(line.data(), line.size(),
+                  "%-12s %8zu %9.1f %9.1f %7.2f %7.2f %9.1f %9.1f %7.2f\n", verb.verb.c_str(),
+                  verb.real.count(), micros(p50), micros(null50), ratio(p50, null50),
+                  verb.paired_ratio(), micros(p99), micros(null99), ratio(p99, null99));
+    table += line.data();
+  }
+  return table;
+}
+
+std::string latency_json(const std::vector<VerbTimes>& verbs) {
+  std::string text;
+  json::Writer out(text);
+  out.begin_array();
+  for (const VerbTimes& verb : verbs) {
+    out.begin_object().member("verb", verb.verb);
+    out.member("requests", static_cast<std::int64_t>(verb.real.count()));
+    out.member("paired_ratio", verb.paired_ratio());
+    for (const int percent : {50, 99}) {
+      const std::string p = "p" + std::to_string(percent);
+      const auto real = verb.real.percentile(percent);
+      const auto null = verb.null.percentile(percent);
+      out.member(p + "_us", micros(real)).member("null_" + p + "_us", micros(null));
+      out.member(p + "_ratio", ratio(real, null));
+    }
+    out.end_object();
+  }
+  out.end_array();
+  return text;
+}
+
+}  // namespace tangram::bench

@@ -1,0 +1,71 @@
+#include "bench/bench_app.hpp"
+#include "bench/measure/latency.hpp"
+#include "bench/measure/measure.hpp"
+#include "http/router.hpp"
+#include "http/types.hpp"
+
+#include <rapidjson/reader.h>
+
+#include <cstring>
+
+namespace tangram::bench {
+
+namespace {
+
+/// {"Pod":...,"Nodes":{"items":[...]}} with every node of the cluster, as nodeCacheCapable: false
+/// has it.
+std::string full_nodes_body(const SyntheticApi& api, const PendingPod& pod, int node_bytes) {
+  std::string text = R"({"Pod":)" + pod.json + R"(,"Nodes":{"metadata":{},"items":[)";
+  for (int i = 0; i < api.size().nodes; ++i) {
+    std::string node = api.node(i);
+    const auto wanted = static_cast<std::size_t>(node_bytes);
+    if (node.size() < wanted) node.insert(1, managed_fields(wanted - node.size()) + ",");
+    if (i > 0) text += ',';
+    text += node;
+  }
+  return text + "]},\"NodeNames\":null}";
+}
+
+}  // namespace
+
+Result<Report> measure(const FullNodesRun& run) {
+  std::string floor_reply;
+  const auto add_floor = [&](extender::Router& router) {
+    router.add(
+        "POST", "/null/filter",
+        [&](const extender::HttpRequest& request, extender::Responder responder) {
+          std::string copy(request.body.size(), '\0');
+          std::memcpy(copy.data(), request.body.data(), copy.size());
+          rapidjson::InsituStringStream stream(copy.data());
+          rapidjson::BaseReaderHandler<> nobody;
+          const bool good =
+              !rapidjson::Reader().Parse<rapidjson::kParseInsituFlag>(stream, nobody).IsError();
+          responder.send(extender::json_response(good ? floor_reply : ""));
+        });
+  };
+  auto bench = BenchApp::start({.size = run.size,
+                                .policy = std::string(policies::kDefaultPolicy),
+                                .more_routes = add_floor});
+  if (!bench) return bench.error();
+  const PendingPod pod = pending_pod(0, 1, false);
+  (*bench)->arrive(pod);
+  const std::string body = full_nodes_body((*bench)->api(), pod, run.node_bytes);
+  VerbTimes times{.verb = "full nodes", .real = {}, .null = {}};
+  const auto timed = [&](const char* path, Latencies& latencies) {
+    const auto start = std::chrono::steady_clock::now();
+    auto reply = (*bench)->client().post(path, body);
+    latencies.add(std::chrono::steady_clock::now() - start);
+    return reply;
+  };
+  for (int i = 0; i < run.rounds; ++i) {
+    auto reply = timed("/filter", times.real);
+    if (!reply) return reply.error();
+    floor_reply = *reply;
+    auto same = timed("/null/filter", times.null);
+    if (!same) return same.error();
+    if (*same != *reply) return fail(Errc::kConflict, "the floor could not scan the request");
+  }
+  return Report{.text = latency_table({times}), .json = latency_json({times})};
+}
+
+}  // namespace tangram::bench

@@ -1,0 +1,174 @@
+#include "bench/extender_client.hpp"
+#include "bench/measure/measure.hpp"
+#include "bench/objects.hpp"
+#include "bench/synthetic_api.hpp"
+#include "cluster/cluster_feed.hpp"
+#include "cluster/policy_source.hpp"
+#include "extender/scheduling/decide.hpp"
+#include "extender/scheduling/wire.hpp"
+
+#include <fmt/format.h>
+
+#include <numeric>
+
+// Each step is a function of its own that the compiler does not take apart, so that a profiler can
+// tell what each one costs: scripts/bench-check counts the instructions that they take.
+#if defined(__clang__)
+#define TANGRAM_STEP __attribute__((noinline))
+#else
+#define TANGRAM_STEP __attribute__((noinline, no_icf))  // two of them are alike
+#endif
+
+namespace tangram::bench {
+
+namespace {
+
+using extender::Body;
+using extender::FilterArgs;
+using extender::FilterResult;
+
+/// Books of the synthetic cluster, filled as the extender fills them, without threads.
+class Bench {
+ public:
+  explicit Bench(const ClusterSize& size) : api_(size) {
+    nodes_.begin_list();
+    for (int i = 0; i < size.nodes; ++i) nodes_.listed(api_.node(i));
+    nodes_.end_list();
+    pods_.begin_list();
+    for (int i = 0; i < size.pods; ++i) pods_.listed(api_.running_pod(i));
+    pods_.end_list();
+  }
+
+  [[nodiscard]] std::string request(int number) const {
+    return filter_body(pending_pod(number, 1, number > 0).json, api_.node_names());
+  }
+  [[nodiscard]] std::string event(int number) const { return api_.running_pod(number, 1); }
+
+  TANGRAM_STEP Result<FilterArgs> step_decode(Body& body) const {
+    return extender::decode_filter_args(body);
+  }
+  TANGRAM_STEP FilterResult step_filter_unseen(const FilterArgs& args,
+                                               const extender::PodPlan& plan) const {
+    return decide(args, plan);
+  }
+  TANGRAM_STEP FilterResult step_filter_known(const FilterArgs& args,
+                                              const extender::PodPlan& plan) const {
+    return decide(args, plan);
+  }
+  TANGRAM_STEP std::string step_encode(const FilterArgs& args, const FilterResult& result) const {
+    return extender::encode(args, result);
+  }
+  TANGRAM_STEP void step_watch_event(std::string object) {
+    pods_.change(kube::EventType::kAdded, std::move(object));
+  }
+  TANGRAM_STEP Result<void> step_book(const FilterArgs& args, const extender::PodPlan& plan,
+                                      std::string_view node_name) {
+    return books_.apply([&](model::Ledger& ledger) -> Result<void> {
+      const model::NodeState& node = *ledger.snapshot()->find(node_name);
+      const auto choice = plan.policy->choose(plan.demand, node);
+      if (!choice) return fail(Errc::kStale, "no room");
+      return ledger.assume(
+          extender::holding_for(args.pod, node_name, plan.demand,
+                                model::grants_of(plan.demand.gpu, node, choice->placement)),
+          std::chrono::seconds(70));
+    });
+  }
+  [[nodiscard]] Result<extender::PodPlan> plan(const FilterArgs& args) const {
+    return policies_.plan(args.pod);
+  }
+
+ private:
+  [[nodiscard]] FilterResult decide(const FilterArgs& args, const extender::PodPlan& plan) const {
+    const auto cluster = books_.snapshot();
+    auto pass = plan.policies->cache.open(*plan.policy, plan.demand, *cluster);
+    constexpr std::size_t kShortList = 8;
+    return extender::filter(
+        args.node_names, plan.demand, {*cluster, order_},
+        [&](const auto& node) { return pass.judge(node); }, {}, kShortList);
+  }
+
+  mutable extender::NodeOrder order_;
+  SystemClock clock_;
+  SyntheticApi api_;
+  extender::Books books_{clock_};
+  extender::PendingPods pending_;
+  extender::FeedCounters counters_;
+  extender::PolicySource policies_{{}, [this] { return books_.snapshot(); }};
+  extender::NodeFeed nodes_{books_, counters_};
+  extender::PodFeed pods_{books_,
+                          pending_,
+                          counters_,
+                          {.listing = [this](bool begins) { policies_.listing(begins); },
+                           .arrived = [this](const kube::Pod& pod) { policies_.arrived(pod); }}};
+};
+
+/// What each step took, added up.
+class Steps {
+ public:
+  template <class Work>
+  auto time(const char* name, Work&& work) {
+    const auto start = std::chrono::steady_clock::now();
+    auto result = work();
+    add(name, std::chrono::steady_clock::now() - start);
+    return result;
+  }
+  [[nodiscard]] Report report(int rounds) const {
+    Report report;
+    report.text = fmt::format("{:<14} {:>12} {:>10}\n", "step", "us", "/ decode");
+    json::Writer out(report.json);
+    out.begin_object();
+    for (const auto& [name, took] : steps_) {
+      const double us = static_cast<double>(took.count()) / 1000 / rounds;
+      const double ratio =
+          static_cast<double>(took.count()) / static_cast<double>(steps_.front().second.count());
+      report.text += fmt::format("{:<14} {:>12.1f} {:>10.3f}\n", name, us, ratio);
+      out.key(name).number(ratio);
+    }
+    out.end_object();
+    return report;
+  }
+
+ private:
+  void add(const char* name, std::chrono::nanoseconds took) {
+    for (auto& [known, sum] : steps_) {
+      if (known == name) {
+        sum += took;
+        return;
+      }
+    }
+    steps_.emplace_back(name, took);
+  }
+  std::vector<std::pair<std::string, std::chrono::nanoseconds>> steps_;
+};
+
+}  // namespace
+
+Result<Report> measure(const StepsRun& run) {
+  Bench bench(run.size);
+  Steps steps;
+  for (int round = 0; round < run.rounds; ++round) {
+    Body body(bench.request(round));
+    const auto args = steps.time("decode", [&] { return bench.step_decode(body); });
+    if (!args) return args.error();
+    const auto plan = bench.plan(*args);
+    if (!plan) return plan.error();
+    (void)steps.time("filter_unseen", [&] { return bench.step_filter_unseen(*args, *plan); });
+    const auto result =
+        steps.time("filter_known", [&] { return bench.step_filter_known(*args, *plan); });
+    if (result.kept.empty())
+      return fail(Errc::kConflict, "the cluster is full; ask for fewer pods");
+    (void)steps.time("encode", [&] { return bench.step_encode(*args, result); });
+    const auto booked = steps.time("book", [&] {
+      return bench.step_book(*args, *plan, args->node_names[result.kept.front()]);
+    });
+    if (!booked) return booked.error();
+    std::string event = bench.event(round);
+    steps.time("watch_event", [&] {
+      bench.step_watch_event(std::move(event));
+      return 0;
+    });
+  }
+  return steps.report(run.rounds);
+}
+
+}  // namespace tangram::bench

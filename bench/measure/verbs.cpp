@@ -1,0 +1,170 @@
+#include "bench/bench_app.hpp"
+#include "bench/measure/latency.hpp"
+#include "bench/measure/measure.hpp"
+#include "extender/scheduling/wire.hpp"
+#include "http/router.hpp"
+#include "http/types.hpp"
+
+#include <fmt/format.h>
+
+#include <random>
+#include <thread>
+
+namespace tangram::bench {
+
+namespace {
+
+using extender::HttpRequest;
+using extender::Responder;
+
+/// What the floor answers: the reply of the verb that was asked last.
+struct Floor {
+  std::string reply;
+
+  void add_routes(extender::Router& router) {
+    router.add("POST", "/null/filter", [this](HttpRequest request, Responder responder) {
+      extender::Body body(std::move(request.body));
+      const bool good = extender::decode_filter_args(body).has_value();
+      responder.send(extender::json_response(good ? reply : ""));
+    });
+    router.add("POST", "/null/bind", [this](HttpRequest request, Responder responder) {
+      extender::Body body(std::move(request.body));
+      const bool good = extender::decode_bind_args(body).has_value();
+      responder.send(extender::json_response(good ? reply : ""));
+    });
+  }
+};
+
+/// Ends running pods and begins others in their place, at an even rate, while it lives.
+class Churn {
+ public:
+  Churn(SyntheticApi& api, int per_second) {
+    if (per_second == 0 || api.size().pods == 0) return;
+    thread_ = std::jthread([&api, per_second](const std::stop_token& stop) {
+      std::minstd_rand dice(1);
+      std::map<int, int> generations;
+      const auto pause = std::chrono::nanoseconds(std::chrono::seconds(1)) / per_second;
+      auto next = std::chrono::steady_clock::now();
+      while (!stop.stop_requested()) {
+        const int pod = static_cast<int>(dice() % static_cast<unsigned>(api.size().pods));
+        int& generation = generations[pod];
+        api.pod_event("DELETED", api.running_pod(pod, generation));
+        std::this_thread::sleep_until(next += pause);
+        api.pod_event("ADDED", api.running_pod(pod, ++generation));
+        std::this_thread::sleep_until(next += pause);
+      }
+    });
+  }
+
+ private:
+  std::jthread thread_;
+};
+
+class VerbBench {
+ public:
+  VerbBench(const VerbRun& run, BenchApp& bench, Floor& floor)
+      : run_(run), bench_(bench), floor_(floor) {}
+
+  Result<void> round(int number, bool counts) {
+    const bool unseen = number % 100 < run_.unseen_percent;
+    const PendingPod pod = pending_pod(number, run_.shapes, unseen);
+    bench_.arrive(pod);
+    auto done = schedule(pod, counts, unseen ? new_filter_ : seen_filter_);
+    bench_.api().pod_event("DELETED", pod.json);
+    return done;
+  }
+
+  [[nodiscard]] std::vector<VerbTimes> times() const {
+    return {filter_, seen_filter_, new_filter_, prioritize_, bind_};
+  }
+  [[nodiscard]] int unplaced() const { return unplaced_; }
+  [[nodiscard]] int refused() const { return refused_; }
+
+ private:
+  /// @param kind  times of filters of this kind alone
+  Result<void> schedule(const PendingPod& pod, bool counts, VerbTimes& kind) {
+    auto filtered = ask("/filter", "/null/filter", filter_body(pod.json, bench_.api().node_names()),
+                        counts, filter_);
+    if (!filtered) return filtered.error();
+    if (counts) {
+      kind.real.add(filter_.real.all().back());
+      kind.null.add(filter_.null.all().back());
+    }
+    const auto kept = kept_of(*filtered);
+    if (!kept) return kept.error();
+    if (kept->empty()) {
+      ++unplaced_;
+      return {};
+    }
+    auto scores =
+        ask("/prioritize", "/null/filter", filter_body(pod.json, *kept), counts, prioritize_);
+    if (!scores) return scores.error();
+    const ExtenderClient::PodName name{std::string(kBenchNamespace), pod.name, pod.uid};
+    auto bound = ask("/bind", "/null/bind", bind_body(name, kept->front()), counts, bind_);
+    if (!bound) return bound.error();
+    if (*bound != R"({"Error":""})") ++refused_;  // a pod that began meanwhile took the room
+    return {};
+  }
+
+  /// One request to the verb and the same one to the floor.
+  Result<std::string> ask(const char* verb, const char* null, const std::string& body, bool counts,
+                          VerbTimes& times) {
+    auto reply = timed(verb, body, counts ? &times.real : nullptr);
+    if (!reply) return reply;
+    floor_.reply = *reply;
+    auto same = timed(null, body, counts ? &times.null : nullptr);
+    if (!same) return same;
+    if (*same != *reply) return fail(Errc::kConflict, "the floor could not decode " + body);
+    return reply;
+  }
+
+  Result<std::string> timed(const char* path, const std::string& body, Latencies* latencies) {
+    const auto start = std::chrono::steady_clock::now();
+    auto reply = bench_.client().post(path, body);
+    if (latencies != nullptr) latencies->add(std::chrono::steady_clock::now() - start);
+    return reply;
+  }
+
+  static Result<std::vector<std::string>> kept_of(const std::string& reply) {
+    auto filtered = decode_filter_reply(reply);
+    if (!filtered) return filtered.error();
+    if (!filtered->error.empty()) return fail(Errc::kConflict, filtered->error);
+    return std::move(filtered->nodes);
+  }
+
+  const VerbRun& run_;
+  BenchApp& bench_;
+  Floor& floor_;
+  VerbTimes filter_{.verb = "filter", .real = {}, .null = {}};
+  VerbTimes seen_filter_{.verb = "filter seen", .real = {}, .null = {}};
+  VerbTimes new_filter_{.verb = "filter new", .real = {}, .null = {}};
+  VerbTimes prioritize_{.verb = "prioritize", .real = {}, .null = {}};
+  VerbTimes bind_{.verb = "bind", .real = {}, .null = {}};
+  int unplaced_ = 0;
+  int refused_ = 0;
+};
+
+}  // namespace
+
+Result<Report> measure(const VerbRun& run) {
+  Floor floor;
+  auto bench =
+      BenchApp::start({.size = run.size,
+                       .policy = run.policy,
+                       .short_list = run.short_list,
+                       .more_routes = [&](extender::Router& router) { floor.add_routes(router); }});
+  if (!bench) return bench.error();
+  VerbBench verbs(run, **bench, floor);
+  const Churn churn((*bench)->api(), run.churn);
+  const int warm_up = std::max(run.warm_up, run.shapes);
+  for (int i = 0; i < warm_up + run.rounds; ++i) {
+    if (auto done = verbs.round(i, i >= warm_up); !done) return done.error();
+  }
+  Report report{.text = latency_table(verbs.times()), .json = latency_json(verbs.times())};
+  report.text +=
+      fmt::format("of {} pods {} fitted nowhere, {} binds came too late for their room\n",
+                  warm_up + run.rounds, verbs.unplaced(), verbs.refused());
+  return report;
+}
+
+}  // namespace tangram::bench

@@ -1,0 +1,164 @@
+#include "base/clock.hpp"
+#include "base/file.hpp"
+#include "bench/measure/latency.hpp"
+#include "bench/measure/measure.hpp"
+#include "config/config.hpp"
+#include "extender/admission/routes.hpp"
+#include "extender/setup/certificates_command.hpp"
+#include "http/client.hpp"
+#include "http/router.hpp"
+#include "http/server.hpp"
+#include "http/tls/identity.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+namespace tangram::bench {
+namespace {
+
+using extender::HttpRequest;
+using extender::Responder;
+
+/// A folder that is gone at the end.
+class Folder {
+ public:
+  Folder() {
+    if (mkdtemp(path_.data()) == nullptr) path_.clear();
+  }
+  ~Folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  [[nodiscard]] std::string file(const char* name) const { return path_ + "/" + name; }
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_ = std::filesystem::temp_directory_path().string() + "/tangram-webhook-XXXXXX";
+};
+
+/// An ordinary container as the API server shows it at admission: defaults filled in.
+std::string container(const std::string& name) {
+  return fmt::format(
+      R"({{"name":"{0}","image":"registry.example.com/team/{0}:1.2.3","command":["/bin/{0}","--serve"],)"
+      R"("ports":[{{"name":"http","containerPort":8080,"protocol":"TCP"}}],)"
+      R"("env":[{{"name":"LEVEL","value":"info"}},{{"name":"POD","valueFrom":{{"fieldRef":)"
+      R"({{"apiVersion":"v1","fieldPath":"metadata.name"}}}}}}],)"
+      R"("resources":{{"limits":{{"cpu":"2","memory":"4Gi"}},"requests":{{"cpu":"1","memory":"2Gi"}}}},)"
+      R"("volumeMounts":[{{"name":"token","readOnly":true,"mountPath":"/var/run/secrets"}}],)"
+      R"("terminationMessagePath":"/dev/termination-log","imagePullPolicy":"IfNotPresent"}})",
+      name);
+}
+
+std::string review(int sidecars) {
+  std::string containers = container("main");
+  for (int i = 0; i < sidecars; ++i) containers += "," + container("sidecar-" + std::to_string(i));
+  return fmt::format(
+      R"({{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{{)"
+      R"("uid":"705ab4f5-6393-11e8-b7cc-42010a800002","kind":{{"group":"","version":"v1","kind":"Pod"}},)"
+      R"("resource":{{"group":"","version":"v1","resource":"pods"}},"namespace":"ml","operation":"CREATE",)"
+      R"("userInfo":{{"username":"system:serviceaccount:ml:default"}},"dryRun":false,)"
+      R"("object":{{"kind":"Pod","apiVersion":"v1","metadata":{{"generateName":"train-","namespace":"ml",)"
+      R"("labels":{{"app":"train"}},"annotations":{{"tangram.dev/gpu-fraction":"0.5"}}}},)"
+      R"("spec":{{"containers":[{0}],"restartPolicy":"Always","schedulerName":"default-scheduler",)"
+      R"("serviceAccountName":"default","securityContext":{{}}}},"status":{{}}}},"oldObject":null}}}})",
+      containers);
+}
+
+/// Takes a body and answers with that many bytes.
+extender::HttpHandler null_handler(std::size_t size) {
+  return [size](const HttpRequest&, Responder responder) {
+    responder.send(extender::json_response(std::string(size, ' ')));
+  };
+}
+
+/// A call and what it answers, to make a null handler of the same size.
+struct Call {
+  std::string path;
+  std::string null_path;
+  std::string body;
+};
+
+Result<std::string> post(extender::HttpClient& client, const std::string& path,
+                         const std::string& body) {
+  auto reply = client.request("POST", path, body);
+  if (!reply) return reply.error();
+  if (reply->status != 200) {
+    return fail(Errc::kInvalidArgument,
+                path + ": " + std::to_string(reply->status) + " " + reply->body);
+  }
+  return std::move(reply->body);
+}
+
+Result<void> time_once(extender::HttpClient& client, const std::string& path,
+                       const std::string& body, Latencies* latencies) {
+  const auto start = std::chrono::steady_clock::now();
+  auto answer = post(client, path, body);
+  const auto took = std::chrono::steady_clock::now() - start;
+  if (!answer) return answer.error();
+  if (latencies != nullptr) latencies->add(took);
+  return {};
+}
+
+Result<VerbTimes> time_call(extender::HttpClient& client, const Call& call, const WebhookRun& run) {
+  VerbTimes times{.verb = call.path.substr(call.path.rfind('/') + 1), .real = {}, .null = {}};
+  for (int i = 0; i < run.warm_up + run.rounds; ++i) {
+    const bool counts = i >= run.warm_up;
+    auto done = time_once(client, call.null_path, call.body, counts ? &times.null : nullptr);
+    if (done) done = time_once(client, call.path, call.body, counts ? &times.real : nullptr);
+    if (!done) return done.error();
+  }
+  return times;
+}
+
+}  // namespace
+
+Result<Report> measure(const WebhookRun& run) {
+  const SystemClock clock;
+  const Folder folder;
+  auto made = extender::tls::make_certificates({.folder = folder.path()}, clock);
+  if (!made) return made.error();
+  auto identity = extender::tls::Identity::load(
+      "webhook", {folder.file("tls.crt"), folder.file("tls.key"), ""}, clock);
+  if (!identity) return identity.error();
+  const auto ca = read_file(folder.file("ca.crt"));
+  if (!ca) return ca.error();
+
+  const extender::AdmissionService service(extender::admission_settings(config::Config()), clock,
+                                           nullptr);
+  const std::string body = review(run.sidecars);
+  const std::array calls{Call{"/admission/mutate", "/null/mutate", body},
+                         Call{"/admission/validate", "/null/validate", body}};
+  extender::Router router;
+  add_admission_routes(router, service);
+  router.add("POST", calls[0].null_path, null_handler(service.mutate(body).body.size()));
+  router.add("POST", calls[1].null_path, null_handler(service.validate(body, {}).body.size()));
+
+  extender::HttpOptions options;
+  options.address = "127.0.0.1";
+  options.tls = *identity;
+  auto server =
+      extender::HttpServer::create(options, [&router](HttpRequest request, Responder responder) {
+        router(std::move(request), std::move(responder));
+      });
+  if (!server) return server.error();
+  extender::HttpClient client({.ca = *ca, .server_name = "localhost"});
+  if (auto connected = client.connect("127.0.0.1", (*server)->port()); !connected) {
+    return connected.error();
+  }
+  std::vector<VerbTimes> all;
+  for (const Call& call : calls) {
+    auto times = time_call(client, call, run);
+    if (!times) return times.error();
+    all.push_back(std::move(*times));
+  }
+  return Report{.text = latency_table(all), .json = latency_json(all)};
+}
+
+}  // namespace tangram::bench

@@ -1,0 +1,233 @@
+#include "bench/replay/http.hpp"
+
+#include "bench/objects.hpp"
+#include "bench/replay/audit.hpp"
+#include "bench/replay/inprocess.hpp"
+#include "kube/client.hpp"
+#include "model/grant.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+
+namespace tangram::bench {
+
+namespace {
+
+constexpr const char* kNamespace = "replay";
+constexpr std::chrono::milliseconds kTimeout{10'000};
+
+config::Config config_for(const HttpReplayOptions& options) {
+  config::Config config;
+  config.server.listen = {"127.0.0.1", 0};
+  config.scheduler.policy = options.policy;
+  config.scheduler.short_list = options.short_list;
+  config.scheduler.default_isolation = model::Isolation::kNone;  // the traces know no modes
+  config.kube.source = config::KubeSource::kLocal;
+  return config;
+}
+
+/// "0.810", from milli.
+std::string fraction_text(std::int64_t milli) {
+  std::array<char, 16> text{};
+  std::snprintf(text.data(), text.size(), "0.%03d", static_cast<int>(milli));
+  return text.data();
+}
+
+/// The annotations a user would write for the pod of the trace.
+std::map<std::string, std::string> annotations_of(const TracePod& pod) {
+  std::map<std::string, std::string> annotations;
+  if (pod.gpus == 0) return annotations;
+  if (pod.gpu_milli < policies::kDeviceMilli) {
+    annotations["tangram.dev/gpu-fraction"] = fraction_text(pod.gpu_milli);
+  } else {
+    annotations["tangram.dev/gpu-count"] = std::to_string(pod.gpus);
+  }
+  std::string models;
+  for (const std::string& model : pod.models) models += (models.empty() ? "" : ",") + model;
+  if (!models.empty()) annotations["tangram.dev/gpu-model"] = models;
+  return annotations;
+}
+
+/// kube-scheduler's default scores for the pod's CPU and memory on the node, 0..200:
+/// NodeResourcesFit (LeastAllocated) + NodeResourcesBalancedAllocation, both of weight 1.
+std::int64_t in_tree_score(const model::NodeState& node, const TracePod& pod) {
+  const auto share_after = [](std::int64_t free, std::int64_t ask, std::int64_t capacity) {
+    return capacity == 0
+               ? 1.0
+               : static_cast<double>(capacity - free + ask) / static_cast<double>(capacity);
+  };
+  const double cpu =
+      share_after(node.free_cpu().count(), pod.cpu_milli, node.inventory->cpu.count());
+  const double memory =
+      share_after(node.free_memory().count(), pod.memory_mib, node.inventory->memory.count());
+  const double least_allocated = ((1 - cpu) + (1 - memory)) / 2;
+  const double balanced = 1 - std::abs(cpu - memory) / 2;
+  return static_cast<std::int64_t>(100 * least_allocated) +
+         static_cast<std::int64_t>(100 * balanced);
+}
+
+}  // namespace
+
+HttpPlacer::HttpPlacer(const Trace& trace, HttpReplayOptions options)
+    : trace_(trace), options_(std::move(options)), api_(clock_) {
+  for (std::size_t i = 0; i < trace.nodes.size(); ++i) node_index_[trace.nodes[i].name] = i;
+  std::mt19937_64 random(options_.audit_seed);
+  while (audit_at_.size() <
+         std::min(static_cast<std::size_t>(options_.audits), trace.arrivals.size())) {
+    audit_at_.insert(random() % trace.arrivals.size());
+  }
+}
+
+Result<std::unique_ptr<HttpPlacer>> HttpPlacer::create(const Trace& trace,
+                                                       HttpReplayOptions options) {
+  std::unique_ptr<HttpPlacer> placer(new HttpPlacer(trace, std::move(options)));
+  if (auto started = placer->start(); !started) return started.error();
+  return placer;
+}
+
+Result<void> HttpPlacer::start() {
+  for (const TraceNode& node : trace_.nodes) {
+    const auto made = api_.call(create_request("/api/v1/nodes", node_json(inventory_of(node))));
+    if (!made || made->status != 201)
+      return fail(Errc::kConflict, "node " + node.name + " not made");
+  }
+  auto app = extender::App::create(
+      config_for(options_), {.api = api_,
+                             .clock = clock_,
+                             .workload = std::make_shared<policies::Workload>(
+                                 policies::workload_of(trace_.workload, model::Isolation::kNone)),
+                             .learn_at_once = true});
+  if (!app) return app.error();
+  app_ = std::move(*app);
+  while (!app_->synced()) std::this_thread::yield();
+  auto client = ExtenderClient::connect("127.0.0.1", app_->port());
+  if (!client) return client.error();
+  client_.emplace(std::move(*client));
+  return {};
+}
+
+Result<ExtenderClient::PodName> HttpPlacer::create_pod(std::size_t arrival, const TracePod& pod,
+                                                       std::string& json) {
+  ExtenderClient::PodName name{kNamespace, name_of(arrival), ""};
+  const auto made =
+      api_.call(create_request(pods_path(kNamespace), pod_json({.ns = kNamespace,
+                                                                .name = name.name,
+                                                                .annotations = annotations_of(pod),
+                                                                .cpu = MilliCpu(pod.cpu_milli),
+                                                                .memory = Mebibytes(pod.memory_mib),
+                                                                .slot = pod.gpus > 0,
+                                                                .node = ""})));
+  if (!made || made->status != 201) return fail(Errc::kConflict, "pod " + name.name + " not made");
+  json = made->body;
+  auto decoded = kube::decode_pod(made->body);
+  if (!decoded) return decoded.error();
+  name.uid = decoded->uid;
+  return name;
+}
+
+/// kube-scheduler learns of a pod by a watch as Tangram does, and takes a moment to ask. So the
+/// extender has counted the arrival before it is asked, and learns the same in every replay.
+void HttpPlacer::wait_until_seen(const ExtenderClient::PodName& pod) const {
+  while (!app_->pending().find(pod.uid)) std::this_thread::yield();
+}
+
+Result<void> HttpPlacer::delete_pod(const ExtenderClient::PodName& pod) {
+  const auto gone = api_.call(delete_request(pods_path(pod.ns) + "/" + pod.name));
+  if (!gone || gone->status != 200)
+    return fail(Errc::kConflict, "pod " + pod.name + " not deleted");
+  return {};
+}
+
+std::string HttpPlacer::name_of(std::size_t arrival) { return "pod-" + std::to_string(arrival); }
+
+Result<void> HttpPlacer::leave(std::size_t arrival) {
+  return delete_pod({kNamespace, name_of(arrival), ""});
+}
+
+Result<std::string> HttpPlacer::choose_node(const TracePod& pod, std::string_view json,
+                                            const std::vector<std::string>& short_list) {
+  auto scores = client_->prioritize(json, short_list);
+  if (!scores) return scores.error();
+  const auto cluster = app_->books().snapshot();
+  const std::string* best = nullptr;
+  std::int64_t best_score = -1;
+  for (const auto& [host, score] : *scores) {
+    const model::NodeState* node = cluster->find(host);
+    if (node == nullptr) return fail(Errc::kConflict, "prioritize scored unknown node " + host);
+    const std::int64_t total = score * options_.weight * 10 + in_tree_score(*node, pod);
+    if (total <= best_score) continue;
+    best = &host;
+    best_score = total;
+  }
+  if (best == nullptr) return fail(Errc::kConflict, "prioritize scored no node");
+  return *best;
+}
+
+Result<Placed> HttpPlacer::read_grant(const ExtenderClient::PodName& pod, const std::string& node) {
+  const auto bound = kube::read_pod(api_, pod.ns, pod.name, kTimeout);
+  if (!bound) return bound.error();
+  if (bound->node != node) return fail(Errc::kConflict, "pod " + pod.name + " is not on " + node);
+  Placed placed{.node = node_index_.at(node), .gpus = {}};
+  const auto text = bound->annotations.find(model::kGrantKey);
+  if (text == bound->annotations.end()) return placed;
+  const auto grant = model::decode_grant(text->second);
+  if (!grant) return grant.error();
+  for (const auto& container : grant->containers) {
+    for (const auto& card : container.cards) {
+      // Cards are called "<node>-<index>".
+      placed.gpus.push_back(
+          static_cast<std::uint32_t>(std::stoul(card.uuid.substr(node.size() + 1))));
+    }
+  }
+  return placed;
+}
+
+Result<void> HttpPlacer::audit_if_due(std::size_t arrival) {
+  if (!audit_at_.contains(arrival)) return {};
+  auto passed = audit(api_, clock_, *app_->books().snapshot());
+  if (!passed) return passed;
+  ++audits_passed_;
+  return {};
+}
+
+std::string HttpPlacer::remarks() const {
+  if (options_.audits == 0) return {};
+  return "audits      " + std::to_string(audits_passed_) +
+         " times the books equalled those rebuilt from the API server\n";
+}
+
+Result<std::optional<Placed>> HttpPlacer::place(std::size_t arrival, const TracePod& pod,
+                                                const std::vector<std::size_t>& feasible) {
+  if (auto audited = audit_if_due(arrival); !audited) return audited.error();
+  std::string json;
+  const auto name = create_pod(arrival, pod, json);
+  if (!name) return name.error();
+  wait_until_seen(*name);
+  if (feasible.empty()) {  // the extender is not asked
+    if (auto deleted = delete_pod(*name); !deleted) return deleted.error();
+    return std::optional<Placed>{};
+  }
+  std::vector<std::string> names;
+  names.reserve(feasible.size());
+  for (const std::size_t node : feasible) names.push_back(trace_.nodes[node].name);
+  const auto answer = client_->filter(json, names);
+  if (!answer) return answer.error();
+  if (!answer->error.empty()) return fail(Errc::kConflict, "filter: " + answer->error);
+  if (answer->nodes.empty()) {
+    if (auto deleted = delete_pod(*name); !deleted) return deleted.error();
+    return std::optional<Placed>{};
+  }
+  const auto node = choose_node(pod, json, answer->nodes);
+  if (!node) return node.error();
+  const auto refused = client_->bind(*name, *node);
+  if (!refused) return refused.error();
+  if (!refused->empty()) return fail(Errc::kConflict, "bind: " + *refused);
+  auto placed = read_grant(*name, *node);
+  if (!placed) return placed.error();
+  return std::optional(std::move(*placed));
+}
+
+}  // namespace tangram::bench

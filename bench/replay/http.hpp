@@ -1,0 +1,75 @@
+#pragma once
+
+#include "base/clock.hpp"
+#include "bench/extender_client.hpp"
+#include "bench/replay/placer.hpp"
+#include "extender/app.hpp"
+#include "kube/local/api.hpp"
+#include "policies/workload.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace tangram::bench {
+
+/// How kube-scheduler is set up in the replay.
+struct HttpReplayOptions {
+  std::string policy;
+  /// The short-list; 1 leaves nothing for quantised scores to change.
+  int short_list = 1;
+  /// The extender's weight in kube-scheduler: one point of its 0..10 counts 10 x weight, beside
+  /// the in-tree scores for resources, which the replay adds.
+  int weight = 121;
+  /// How many times, at random moments, the books are rebuilt from the API server and compared.
+  int audits = 0;
+  std::uint64_t audit_seed = 1;
+};
+
+/// Replays through the real extender, over HTTP, on a LocalApi of the trace's nodes: for every
+/// pod, CPU-only ones too, it makes the pod, asks filter and prioritize, chooses as
+/// kube-scheduler would, binds, and reads from the pod what it was granted.
+class HttpPlacer final : public Placer {
+ public:
+  /// @param trace  outlives the placer
+  static Result<std::unique_ptr<HttpPlacer>> create(const Trace& trace, HttpReplayOptions options);
+
+  Result<std::optional<Placed>> place(std::size_t arrival, const TracePod& pod,
+                                      const std::vector<std::size_t>& feasible) override;
+  /// The pod is deleted at the API server.
+  Result<void> leave(std::size_t arrival) override;
+
+  /// How many audits there were; all of them passed, for a failed one ends the replay.
+  [[nodiscard]] std::string remarks() const override;
+
+ private:
+  HttpPlacer(const Trace& trace, HttpReplayOptions options);
+  [[nodiscard]] static std::string name_of(std::size_t arrival);
+  Result<void> start();
+  Result<ExtenderClient::PodName> create_pod(std::size_t arrival, const TracePod& pod,
+                                             std::string& json);
+  void wait_until_seen(const ExtenderClient::PodName& pod) const;
+  Result<void> delete_pod(const ExtenderClient::PodName& pod);
+  Result<std::string> choose_node(const TracePod& pod, std::string_view json,
+                                  const std::vector<std::string>& short_list);
+  Result<Placed> read_grant(const ExtenderClient::PodName& pod, const std::string& node);
+  Result<void> audit_if_due(std::size_t arrival);
+
+  const Trace& trace_;
+  HttpReplayOptions options_;
+  SystemClock clock_;
+  kube::LocalApi api_;
+  std::unique_ptr<extender::App> app_;
+  std::optional<ExtenderClient> client_;
+  std::map<std::string, std::size_t, std::less<>> node_index_;
+  std::set<std::size_t> audit_at_;
+  int audits_passed_ = 0;
+};
+
+}  // namespace tangram::bench

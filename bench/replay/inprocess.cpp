@@ -1,0 +1,122 @@
+#include "bench/replay/inprocess.hpp"
+
+#include "model/placement.hpp"
+
+#include <chrono>
+#include <string>
+
+namespace tangram::bench {
+
+namespace {
+
+/// A share's memory is in proportion to its milli here, so any size decides alike.
+constexpr Mebibytes kDeviceMemory{16'384};
+/// The traces know no limit on sharers; a device has 1000 milli and a pod asks at least one.
+constexpr int kMostSharers = 1000;
+/// The traces have a few hundred different pods; 1024 shapes x 1213 nodes are about 100 MB.
+constexpr std::size_t kRememberedShapes = 1024;
+constexpr std::chrono::minutes kBindTime{1};
+
+}  // namespace
+
+model::NodeInventory inventory_of(const TraceNode& node) {
+  model::NodeInventory inventory{.name = node.name,
+                                 .cards = {},
+                                 .cpu = MilliCpu(node.cpu_milli),
+                                 .memory = Mebibytes(node.memory_mib)};
+  for (int i = 0; i < node.gpus; ++i) {
+    model::Card card;
+    card.id = node.name + "-" + std::to_string(i);
+    card.model = node.model;
+    card.memory = kDeviceMemory;
+    card.max_sharers = kMostSharers;
+    inventory.cards.push_back(std::move(card));
+  }
+  return inventory;
+}
+
+InProcessPlacer::InProcessPlacer(const std::vector<TraceNode>& nodes, std::string policy,
+                                 policies::PolicyOptions options)
+    : nodes_(nodes), name_(std::move(policy)), options_(std::move(options)), ledger_(clock_) {
+  for (const TraceNode& node : nodes_) ledger_.put_node(inventory_of(node));
+  const auto books = ledger_.snapshot();
+  for (const TraceNode& node : nodes_) index_.push_back(books->lookup(node.name)->index);
+}
+
+Result<std::unique_ptr<InProcessPlacer>> InProcessPlacer::create(
+    const std::vector<TraceNode>& nodes, std::string policy, policies::PolicyOptions options) {
+  auto made = policies::make_policy(policy, options);
+  if (!made) return made.error();
+  std::unique_ptr<InProcessPlacer> placer(
+      new InProcessPlacer(nodes, std::move(policy), std::move(options)));
+  placer->use(std::move(*made));
+  return placer;
+}
+
+void InProcessPlacer::use(std::unique_ptr<const policies::Policy> policy) {
+  policy_ = std::move(policy);
+  cache_ = std::make_unique<policies::ChoiceCache>(kRememberedShapes);
+}
+
+void InProcessPlacer::learn(const model::PodDemand& demand) {
+  if (!arrivals_.add(demand)) return;
+  auto prices =
+      policies::learn_prices(arrivals_.count().top(policies::kAllPods), *ledger_.snapshot());
+  if (policies::nearly_equal(prices, *options_.prices)) return;
+  options_.prices = std::make_shared<const policies::Prices>(std::move(prices));
+  use(*policies::make_policy(name_, options_));
+}
+
+std::optional<InProcessPlacer::Decision> InProcessPlacer::decide(
+    const model::PodDemand& demand, const std::vector<std::size_t>& feasible) {
+  const auto books = ledger_.snapshot();
+  auto pass = cache_->open(*policy_, demand, *books);
+  std::optional<std::size_t> best;
+  std::int64_t best_score = 0;
+  for (const std::size_t node : feasible) {
+    const auto verdict = pass.judge(*books->found_at(index_[node]));
+    if (!verdict.fits() || (best && verdict.score <= best_score)) continue;
+    best = node;
+    best_score = verdict.score;
+  }
+  if (!best) return std::nullopt;
+  return Decision{*best, *policy_->choose(demand, *books->at(index_[*best]))};
+}
+
+Result<void> InProcessPlacer::book(std::size_t arrival, const TracePod& pod,
+                                   const model::PodDemand& demand, const Decision& decision) {
+  const auto books = ledger_.snapshot();
+  const model::NodeState& node = *books->at(index_[decision.node]);
+  model::Holding holding;
+  holding.pod_uid = std::to_string(arrival);
+  holding.pod_name = pod.name;
+  holding.node = node.name;
+  holding.footprint = demand.footprint;
+  holding.isolation = demand.gpu.isolation;
+  holding.containers = model::grants_of(demand.gpu, node, decision.choice.placement);
+  const std::string uid = holding.pod_uid;
+  if (auto assumed = ledger_.assume(std::move(holding), kBindTime); !assumed) return assumed;
+  return ledger_.confirm(uid);
+}
+
+Result<std::optional<Placed>> InProcessPlacer::place(std::size_t arrival, const TracePod& pod,
+                                                     const std::vector<std::size_t>& feasible) {
+  const model::PodDemand demand = policies::demand_of(pod, model::Isolation::kNone);
+  if (arrival >= arrived_) {
+    learn(demand);
+    arrived_ = arrival + 1;
+  }
+  const auto decision = decide(demand, feasible);
+  if (!decision) return std::optional<Placed>{};
+  if (auto booked = book(arrival, pod, demand, *decision); !booked) return booked.error();
+  const auto& cards = decision->choice.placement;
+  return std::optional(Placed{.node = decision->node, .gpus = {cards.begin(), cards.end()}});
+}
+
+Result<void> InProcessPlacer::leave(std::size_t arrival) {
+  const std::string uid = std::to_string(arrival);
+  if (!ledger_.release(uid)) return fail(Errc::kNotFound, "pod " + uid + " is not booked");
+  return {};
+}
+
+}  // namespace tangram::bench

@@ -1,0 +1,62 @@
+#pragma once
+
+#include "base/clock.hpp"
+#include "bench/replay/placer.hpp"
+#include "model/ledger.hpp"
+#include "policies/arrival_log.hpp"
+#include "policies/choice_cache.hpp"
+#include "policies/registry.hpp"
+#include "policies/workload.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tangram::bench {
+
+/// A device as the agent of such a node would report it: its id is "<node>-<index>".
+[[nodiscard]] model::NodeInventory inventory_of(const TraceNode& node);
+
+/// Replays against the books and a policy directly: no HTTP, no API server. The highest score
+/// wins, on a tie the node that comes first. Learns prices from the arrivals as the extender does.
+class InProcessPlacer final : public Placer {
+ public:
+  /// @param policy   a name that there is
+  /// @param options  what is fixed for the replay: the workload to expect, weights
+  static Result<std::unique_ptr<InProcessPlacer>> create(const std::vector<TraceNode>& nodes,
+                                                         std::string policy,
+                                                         policies::PolicyOptions options);
+
+  Result<std::optional<Placed>> place(std::size_t arrival, const TracePod& pod,
+                                      const std::vector<std::size_t>& feasible) override;
+  Result<void> leave(std::size_t arrival) override;
+
+ private:
+  InProcessPlacer(const std::vector<TraceNode>& nodes, std::string policy,
+                  policies::PolicyOptions options);
+  void learn(const model::PodDemand& demand);
+  void use(std::unique_ptr<const policies::Policy> policy);
+
+  /// The best node, and what to do there.
+  struct Decision {
+    std::size_t node = 0;
+    policies::Choice choice;
+  };
+  [[nodiscard]] std::optional<Decision> decide(const model::PodDemand& demand,
+                                               const std::vector<std::size_t>& feasible);
+  Result<void> book(std::size_t arrival, const TracePod& pod, const model::PodDemand& demand,
+                    const Decision& decision);
+
+  const std::vector<TraceNode>& nodes_;
+  const std::string name_;
+  policies::PolicyOptions options_;
+  policies::ArrivalLog arrivals_{{}};
+  std::size_t arrived_ = 0;  ///< arrivals that were learned from
+  std::unique_ptr<const policies::Policy> policy_;
+  SystemClock clock_;
+  model::Ledger ledger_;
+  std::vector<model::NodeIndex> index_;           ///< of each trace node, in the books
+  std::unique_ptr<policies::ChoiceCache> cache_;  ///< of policy_
+};
+
+}  // namespace tangram::bench

@@ -1,0 +1,111 @@
+#include "bench/replay/judge.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace tangram::bench {
+
+namespace {
+
+bool accepts(const TracePod& pod, const std::string& model) {
+  return pod.models.empty() ||
+         std::find(pod.models.begin(), pod.models.end(), model) != pod.models.end();
+}
+
+/// A pod that asks a whole device finds room only where all of it is left.
+bool device_fits(const TracePod& pod, std::int64_t free) { return free >= pod.gpu_milli; }
+
+}  // namespace
+
+Judge::Judge(const std::vector<TraceNode>& nodes) {
+  for (const TraceNode& node : nodes) {
+    rooms_.push_back({.node = &node,
+                      .cpu = node.cpu_milli,
+                      .memory = node.memory_mib,
+                      .milli = std::vector<std::int64_t>(static_cast<std::size_t>(node.gpus),
+                                                         policies::kDeviceMilli)});
+  }
+}
+
+bool Judge::host_fits(const Room& room, const TracePod& pod) {
+  return room.cpu >= pod.cpu_milli && room.memory >= pod.memory_mib;
+}
+
+bool Judge::fits(const Room& room, const TracePod& pod) {
+  if (!host_fits(room, pod)) return false;
+  if (pod.gpus == 0) return true;
+  if (!accepts(pod, room.node->model)) return false;
+  const auto devices = std::count_if(room.milli.begin(), room.milli.end(),
+                                     [&](std::int64_t free) { return device_fits(pod, free); });
+  return devices >= pod.gpus;
+}
+
+std::vector<std::size_t> Judge::feasible(const TracePod& pod) const {
+  std::vector<std::size_t> nodes;
+  for (std::size_t i = 0; i < rooms_.size(); ++i) {
+    if (host_fits(rooms_[i], pod)) nodes.push_back(i);
+  }
+  return nodes;
+}
+
+std::optional<std::string> Judge::devices_wrong(const Room& room, const TracePod& pod,
+                                                const std::vector<std::uint32_t>& gpus) {
+  if (gpus.size() != static_cast<std::size_t>(pod.gpus)) {
+    return "got " + std::to_string(gpus.size()) + " devices, asked " + std::to_string(pod.gpus);
+  }
+  if (!gpus.empty() && !accepts(pod, room.node->model)) {
+    return "does not accept model " + room.node->model;
+  }
+  std::set<std::uint32_t> seen;
+  for (const std::uint32_t gpu : gpus) {
+    if (gpu >= room.milli.size()) return "device " + std::to_string(gpu) + " does not exist";
+    if (!seen.insert(gpu).second) return "got device " + std::to_string(gpu) + " twice";
+    if (!device_fits(pod, room.milli[gpu])) {
+      return "asked " + std::to_string(pod.gpu_milli) + " milli of device " + std::to_string(gpu) +
+             ", " + std::to_string(room.milli[gpu]) + " are free";
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> Judge::wrong(const TracePod& pod, const Placed& placed) const {
+  if (placed.node >= rooms_.size()) return "went to a node that does not exist";
+  const Room& room = rooms_[placed.node];
+  const std::string where = "on node " + room.node->name + ": ";
+  if (room.cpu < pod.cpu_milli) {
+    return where + "asked " + std::to_string(pod.cpu_milli) + " milli-CPU, " +
+           std::to_string(room.cpu) + " are free";
+  }
+  if (room.memory < pod.memory_mib) {
+    return where + "asked " + std::to_string(pod.memory_mib) + " MiB, " +
+           std::to_string(room.memory) + " are free";
+  }
+  if (const auto devices = devices_wrong(room, pod, placed.gpus)) return where + *devices;
+  return std::nullopt;
+}
+
+std::optional<std::string> Judge::judge(const TracePod& pod, const std::optional<Placed>& placed) {
+  if (!placed) {
+    const auto room = std::find_if(rooms_.begin(), rooms_.end(),
+                                   [&](const Room& candidate) { return fits(candidate, pod); });
+    if (room == rooms_.end()) return std::nullopt;
+    return "was left out but fits node " + room->node->name;
+  }
+  if (auto complaint = wrong(pod, *placed)) return complaint;
+  Room& room = rooms_[placed->node];
+  room.cpu -= pod.cpu_milli;
+  room.memory -= pod.memory_mib;
+  for (const std::uint32_t gpu : placed->gpus) room.milli[gpu] -= pod.gpu_milli;
+  allocated_ += pod.total_milli();
+  return std::nullopt;
+}
+
+void Judge::leave(const TracePod& pod, const Placed& placed) {
+  Room& room = rooms_[placed.node];
+  room.cpu += pod.cpu_milli;
+  room.memory += pod.memory_mib;
+  for (const std::uint32_t gpu : placed.gpus) room.milli[gpu] += pod.gpu_milli;
+  allocated_ -= pod.total_milli();
+}
+
+}  // namespace tangram::bench

@@ -1,0 +1,114 @@
+#include "bench/replay/report.hpp"
+
+#include "base/json.hpp"
+
+#include <cmath>
+#include <fstream>
+#include <iomanip>
+#include <sstream>
+
+namespace tangram::bench {
+
+namespace {
+
+/// 9514 -> "95.14"
+std::string percent(std::int64_t hundredths) {
+  std::string text = std::to_string(hundredths);
+  while (text.size() < 3) text.insert(text.begin(), '0');
+  return text.insert(text.size() - 2, ".");
+}
+
+std::string rounded_percent(double mean) {
+  return percent(static_cast<std::int64_t>(std::llround(mean * 100)));
+}
+
+/// The marks worth showing: every ten percent.
+std::map<int, double> round_marks(const Outcome& outcome) {
+  std::map<int, double> shown = marks(outcome);
+  std::erase_if(shown, [](const auto& mark) { return mark.first == 0 || mark.first % 10 != 0; });
+  return shown;
+}
+
+std::string joined(const std::vector<std::uint32_t>& gpus) {
+  std::string text;
+  for (const std::uint32_t gpu : gpus) {
+    if (!text.empty()) text += '-';
+    text += std::to_string(gpu);
+  }
+  return text;
+}
+
+std::int64_t count(std::size_t size) { return static_cast<std::int64_t>(size); }
+
+}  // namespace
+
+std::string placement_log(const Trace& trace, const Outcome& outcome) {
+  std::string log = "order,pod,node,gpus\n";
+  for (std::size_t i = 0; i < outcome.steps.size(); ++i) {
+    log += std::to_string(i) + "," + trace.arrivals[i].name + ",";
+    if (const auto& placed = outcome.steps[i].placed) {
+      log += trace.nodes[placed->node].name + "," + joined(placed->gpus) + "\n";
+    } else {
+      log += ",\n";
+    }
+  }
+  return log;
+}
+
+std::string curve(const Outcome& outcome) {
+  std::string rows = "order,arrived_percent,allocated_percent\n";
+  for (std::size_t i = 0; i < outcome.steps.size(); ++i) {
+    const Step& step = outcome.steps[i];
+    rows += std::to_string(i) + "," +
+            percent(hundredths_of_percent(step.arrived_milli, outcome.capacity_milli)) + "," +
+            percent(hundredths_of_percent(step.allocated_milli, outcome.capacity_milli)) + "\n";
+  }
+  return rows;
+}
+
+std::string summary_json(const Trace& trace, const Outcome& outcome, const RunLabel& label) {
+  std::string text;
+  json::Writer out(text);
+  out.begin_object()
+      .member("policy", label.policy)
+      .member("via", label.via)
+      .member("workload", trace.workload_origin)
+      .member("arrivals", count(outcome.steps.size()))
+      .member("placed", count(outcome.placed()))
+      .member("dropped", count(outcome.steps.size() - outcome.placed()))
+      .key("allocated_percent")
+      .begin_object();
+  for (const auto& [k, mean] : round_marks(outcome)) {
+    out.key(std::to_string(k)).raw(rounded_percent(mean));
+  }
+  out.end_object()
+      .member("seconds", std::round(outcome.seconds * 1000) / 1000)
+      .member("valid", !outcome.violation.has_value());
+  if (outcome.violation) out.member("violation", *outcome.violation);
+  out.end_object();
+  return text + "\n";
+}
+
+std::string summary_text(const Trace& trace, const Outcome& outcome, const RunLabel& label) {
+  std::ostringstream out;
+  out << "policy      " << label.policy << ", via " << label.via << "\n"
+      << "workload    " << trace.workload_origin << "\n"
+      << "arrivals    " << outcome.steps.size() << ", placed " << outcome.placed() << ", left out "
+      << outcome.steps.size() - outcome.placed() << "\n";
+  for (const auto& [k, mean] : round_marks(outcome)) {
+    out << "allocated   " << rounded_percent(mean) << " % at " << k << " % arrived\n";
+  }
+  out << "placing     " << std::fixed << std::setprecision(1) << outcome.seconds << " s\n"
+      << "rules       " << (outcome.violation ? "BROKEN: " + *outcome.violation : "kept") << "\n";
+  return out.str();
+}
+
+Result<void> write_file(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << text;
+  file.close();
+  if (!file) return fail(Errc::kUnavailable, "cannot write " + path);
+  return {};
+}
+
+}  // namespace tangram::bench

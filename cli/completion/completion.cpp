@@ -1,0 +1,279 @@
+#include "cli/completion/completion.hpp"
+
+#include "cli/options.hpp"
+#include "policies/registry.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+namespace tangram::cli {
+
+namespace {
+
+constexpr std::string_view kBash = R"(# kubectl-tangram's completion for bash
+_kubectl_tangram() {
+  local word
+  COMPREPLY=()
+  while IFS= read -r word; do
+    case $word in
+      :0) compopt -o default ;;
+      :*) ;;
+      *) COMPREPLY+=("$word") ;;
+    esac
+  done < <(kubectl-tangram __complete "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+}
+complete -F _kubectl_tangram kubectl-tangram
+)";
+
+constexpr std::string_view kZsh = R"(#compdef kubectl-tangram
+# kubectl-tangram's completion for zsh, to be sourced, or as _kubectl-tangram in a folder of $fpath
+_kubectl_tangram() {
+  local -a found
+  local word
+  for word in "${(@f)$(kubectl-tangram __complete "${(@)words[2,CURRENT]}" 2>/dev/null)}"; do
+    case $word in
+      :0) _files ;;
+      :*) ;;
+      *) found+=("$word") ;;
+    esac
+  done
+  compadd -a found
+}
+if [[ ${funcstack[1]} == _kubectl-tangram ]]; then
+  _kubectl_tangram "$@"
+else
+  compdef _kubectl_tangram kubectl-tangram
+fi
+)";
+
+constexpr std::string_view kFish = R"(# kubectl-tangram's completion for fish
+function __kubectl_tangram
+  set -l words (commandline -opc) (commandline -ct)
+  for word in (kubectl-tangram __complete $words[2..-1] 2>/dev/null)
+    switch $word
+      case ':0'
+        __fish_complete_path (commandline -ct)
+      case ':*'
+      case '*'
+        echo $word
+    end
+  end
+end
+complete -c kubectl-tangram -f -a '(__kubectl_tangram)'
+)";
+
+/// Values of options, and of the words that commands want.
+const std::map<std::string, std::vector<std::string>, std::less<>>& known_values() {
+  static const std::map<std::string, std::vector<std::string>, std::less<>> kValues = [] {
+    const auto& policies = policies::policy_names();
+    return std::map<std::string, std::vector<std::string>, std::less<>>{
+        {"--output", {"wide", "json", "yaml"}},
+        {"--gpu-isolation", {"mps", "time-slice", "none"}},
+        {"--gpu-policy", {policies.begin(), policies.end()}},
+        {"--extender", {kByProxy}},
+        {"SHELL", {"bash", "zsh", "fish"}}};
+  }();
+  return kValues;
+}
+
+constexpr std::array<std::string_view, 3> kTakeFiles{"--kubeconfig", "--extender-ca", "--filename"};
+
+/// What only a cluster knows: values of options, and the words that commands want.
+Names names_for(std::string_view option) {
+  if (option == "NODE") return Names::kNodes;
+  if (option == "POD") return Names::kPods;
+  if (option == "UUID") return Names::kCards;
+  if (option == "--namespace" || option == "--system-namespace") return Names::kNamespaces;
+  return Names::kNone;
+}
+
+/// Where the last word of a command line stands.
+struct Place {
+  const CLI::App* parser = nullptr;
+  const CLI::App* command = nullptr;      ///< null = none yet
+  const CLI::Option* value_of = nullptr;  ///< an option that wants it as its value
+  std::size_t given = 0;                  ///< words that the command has got
+  std::map<std::string, std::string, std::less<>> values = {};  ///< of options, by long name
+  std::string head = {};   ///< of the word, which stays: "--output="
+  std::string typed = {};  ///< the rest of it
+};
+
+/// The name by which an option is known here: its long one.
+std::string name_of(const CLI::Option& option) {
+  const auto& longs = option.get_lnames();
+  return longs.empty() ? option.get_name() : "--" + longs.front();
+}
+
+const CLI::Option* option_of(const Place& place, const std::string& word) {
+  for (const CLI::App* app : {place.command, place.parser}) {
+    if (app == nullptr) continue;
+    if (const CLI::Option* const option = app->get_option_no_throw(word)) return option;
+  }
+  return nullptr;
+}
+
+/// "--output=json", "--output json" and bash's "--output = json" alike, all but the last word.
+std::vector<std::string> plain(const std::vector<std::string>& words) {
+  std::vector<std::string> all;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    const std::size_t equals = word.starts_with("--") ? word.find('=') : std::string::npos;
+    const bool is_last = i + 1 == words.size();
+    if (word == "=" && i > 0 && words[i - 1].starts_with("--")) {
+      if (is_last) all.emplace_back();
+    } else if (equals != std::string::npos && !is_last) {
+      all.push_back(word.substr(0, equals));
+      all.push_back(word.substr(equals + 1));
+    } else {
+      all.push_back(word);
+    }
+  }
+  if (all.empty()) all.emplace_back();
+  return all;
+}
+
+void pass(Place& place, const std::string& word) {
+  if (place.value_of != nullptr) {
+    place.values[name_of(*place.value_of)] = word;
+    place.value_of = nullptr;
+  } else if (word.starts_with('-')) {
+    const CLI::Option* const option = option_of(place, word);
+    if (option != nullptr && option->get_items_expected_max() > 0) place.value_of = option;
+  } else if (place.command != nullptr) {
+    ++place.given;
+  } else {
+    for (const CLI::App* command :
+         place.parser->get_subcommands([](const CLI::App*) { return true; })) {
+      if (command->get_name() == word) place.command = command;
+    }
+  }
+}
+
+Place place_of(const CLI::App& parser, const std::vector<std::string>& typed) {
+  Place place{.parser = &parser};
+  const std::vector<std::string> words = plain(typed);
+  for (std::size_t i = 0; i + 1 < words.size(); ++i) pass(place, words[i]);
+  place.typed = words.back();
+  const std::size_t equals = place.typed.find('=');
+  if (place.value_of == nullptr && place.typed.starts_with("--") && equals != std::string::npos) {
+    place.value_of = option_of(place, place.typed.substr(0, equals));
+    place.head = place.typed.substr(0, equals + 1);
+    place.typed.erase(0, equals + 1);
+  }
+  return place;
+}
+
+/// The word that the command wants here; null = none, or none any more.
+const CLI::Option* wanted_at(const Place& place) {
+  if (place.command == nullptr) return nullptr;
+  for (const CLI::Option* option : place.command->get_options()) {
+    const auto most = static_cast<std::size_t>(option->get_items_expected_max());
+    if (option->get_positional() && place.given < most) return option;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> options_at(const Place& place) {
+  std::vector<std::string> names;
+  for (const CLI::App* app : {place.command, place.parser}) {
+    if (app == nullptr) continue;
+    for (const CLI::Option* option : app->get_options()) {
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    }
+  }
+  return names;
+}
+
+/// Names of commands, or the values of what the command wants.
+std::vector<std::string> words_at(const Place& place) {
+  std::vector<std::string> names;
+  if (place.command == nullptr) {
+    for (const CLI::App* command :
+         place.parser->get_subcommands([](const CLI::App*) { return true; })) {
+      names.push_back(command->get_name());
+    }
+    return names;
+  }
+  if (const CLI::Option* const option = wanted_at(place)) {
+    const auto known = known_values().find(option->get_name());
+    if (known != known_values().end()) names = known->second;
+  }
+  return names;
+}
+
+std::vector<std::string> candidates_at(const Place& place) {
+  if (place.value_of != nullptr) {
+    const auto known = known_values().find(name_of(*place.value_of));
+    return known == known_values().end() ? std::vector<std::string>() : known->second;
+  }
+  return place.typed.starts_with('-') ? options_at(place) : words_at(place);
+}
+
+/// Those of the candidates that go on as the word begins.
+std::vector<std::string> matching(const Place& place, std::vector<std::string> found) {
+  std::erase_if(found, [&](const std::string& word) { return !word.starts_with(place.typed); });
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  for (std::string& word : found) word.insert(0, place.head);
+  return found;
+}
+
+std::string value_at(const Place& place, std::string_view option) {
+  const auto found = place.values.find(option);
+  return found == place.values.end() ? "" : found->second;
+}
+
+/// What a cluster is asked for, if anything.
+AskedNames asked_at(const Place& place) {
+  AskedNames asked;
+  if (place.value_of != nullptr) {
+    asked.names = names_for(name_of(*place.value_of));
+  } else if (const CLI::Option* const wanted = wanted_at(place);
+             wanted != nullptr && !place.typed.starts_with('-')) {
+    asked.names = names_for(wanted->get_name());
+  }
+  asked.target = {.kubeconfig = value_at(place, "--kubeconfig"),
+                  .context = value_at(place, "--context"),
+                  .server = value_at(place, "--server")};
+  asked.ns = value_at(place, "--namespace");
+  const std::size_t slash = place.typed.find('/');
+  if (asked.names == Names::kPods && slash != std::string::npos) {
+    asked.ns = place.typed.substr(0, slash);
+    asked.with_namespace = true;
+  }
+  return asked;
+}
+
+}  // namespace
+
+std::vector<std::string> complete(const std::vector<std::string>& words) {
+  Options options;
+  const auto parser = make_parser(options);
+  const Place place = place_of(*parser, words);
+  return matching(place, candidates_at(place));
+}
+
+std::string completion_answer(const std::vector<std::string>& words, const NamesSource& source) {
+  Options options;
+  const auto parser = make_parser(options);
+  const Place place = place_of(*parser, words);
+  std::string text;
+  for (const std::string& word : matching(place, candidates_at(place))) text += word + "\n";
+  if (const AskedNames asked = asked_at(place); source && asked.names != Names::kNone) {
+    for (const std::string& word : matching(place, source(asked))) text += word + "\n";
+  }
+  const bool files =
+      place.value_of != nullptr &&
+      std::find(kTakeFiles.begin(), kTakeFiles.end(), name_of(*place.value_of)) != kTakeFiles.end();
+  return text + (files ? ":0\n" : ":4\n");
+}
+
+std::string_view completion_script(std::string_view shell) {
+  if (shell == "bash") return kBash;
+  return shell == "zsh" ? kZsh : kFish;
+}
+
+}  // namespace tangram::cli

@@ -1,0 +1,60 @@
+#include "base/json.hpp"
+#include "cli/api_reading.hpp"
+#include "cli/completion/completion.hpp"
+#include "cli/json_path.hpp"
+#include "kube/url.hpp"
+
+#include <string_view>
+
+namespace tangram::cli {
+
+namespace {
+
+constexpr const char* kMostObjects = "500";
+constexpr std::string_view kCards = "tangram.dev/cards";
+
+std::string path_of(Names names, const std::string& ns) {
+  if (names == Names::kPods) return "/api/v1/namespaces/" + kube::percent_encode(ns) + "/pods";
+  return names == Names::kNamespaces ? "/api/v1/namespaces" : "/api/v1/nodes";
+}
+
+/// The annotation is JSON in a string of JSON.
+void add_cards(std::string_view node, std::vector<std::string>& names) {
+  std::string quoted{value_at(node, {"metadata", "annotations", kCards})};
+  if (quoted.empty()) return;
+  json::Reader in(quoted);
+  const std::string cards{in.string_or_null()};
+  for_each_at(cards, {"cards"},
+              [&](std::string_view card) { names.push_back(text_at(card, {"id"})); });
+}
+
+bool is_of_interest(Names names, std::string_view object) {
+  if (names == Names::kNamespaces) return true;
+  if (names == Names::kNodes) return !value_at(object, {"metadata", "annotations", kCards}).empty();
+  return value_at(object, {"metadata", "annotations"}).find("\"tangram.dev/gpu-") !=
+         std::string_view::npos;
+}
+
+}  // namespace
+
+std::vector<std::string> names_in_cluster(const AskedNames& asked, kube::KubeApi& api,
+                                          const std::string& ns) {
+  std::vector<std::string> names;
+  const Reading read = look(api, path_of(asked.names, ns), {{"limit", kMostObjects}});
+  for_each_at(read.text, {"items"}, [&](std::string_view object) {
+    if (asked.names == Names::kCards) return add_cards(object, names);
+    if (!is_of_interest(asked.names, object)) return;
+    names.push_back((asked.with_namespace ? ns + "/" : "") + text_at(object, {"metadata", "name"}));
+  });
+  return names;
+}
+
+std::vector<std::string> names_in_cluster(const AskedNames& asked,
+                                          const kube::Environment& environment,
+                                          const Clock& clock) {
+  const auto connection = connect(asked.target, environment, clock);
+  if (!connection) return {};
+  return names_in_cluster(asked, *connection->api, asked.ns.empty() ? connection->ns : asked.ns);
+}
+
+}  // namespace tangram::cli

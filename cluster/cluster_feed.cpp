@@ -1,0 +1,218 @@
+#include "cluster/cluster_feed.hpp"
+
+#include "base/json.hpp"
+#include "model/cards.hpp"
+
+#include <spdlog/spdlog.h>
+
+namespace tangram::extender {
+
+namespace {
+
+/// "name" or "uid" of an object that cannot be read as a whole; "" if not even that can be read.
+std::string metadata_member(std::string object, std::string_view member) {
+  std::string value;
+  json::Reader in(object);
+  in.object([&](std::string_view key) {
+    if (key != "metadata") return in.skip();
+    in.object([&](std::string_view name) {
+      if (name != member) return in.skip();
+      value = in.string_or_null();
+    });
+  });
+  return in.finish() ? value : "";
+}
+
+}  // namespace
+
+std::optional<model::NodeInventory> NodeFeed::read(std::string object) {
+  auto node = kube::decode_node(std::move(object));
+  if (!node) {
+    ++counters_.bad_objects;
+    spdlog::warn("a node could not be read and is left as it was: {}", node.error().message);
+    return std::nullopt;
+  }
+  model::NodeInventory inventory{.name = node->name,
+                                 .cards = {},
+                                 .cpu = node->cpu,
+                                 .memory = node->memory,
+                                 .slots = node->slots};
+  const auto annotation = node->annotations.find("cards");
+  if (annotation == node->annotations.end()) return inventory;
+  auto cards = model::decode_cards(annotation->second);
+  if (cards) {
+    inventory.cards = std::move(*cards);
+  } else {
+    // Without a readable list no card can be promised to anyone.
+    ++counters_.bad_cards;
+    spdlog::warn(
+        "node {}: annotation tangram.dev/cards is not valid, so its cards take no pods: {}",
+        node->name, cards.error().message);
+  }
+  return inventory;
+}
+
+void NodeFeed::begin_list() { listed_.clear(); }
+
+void NodeFeed::listed(std::string object) {
+  if (auto node = read(object)) {
+    std::string name = node->name;
+    listed_.insert_or_assign(std::move(name), std::move(*node));
+  } else if (auto name = metadata_member(std::move(object), "name"); known_.contains(name)) {
+    listed_.try_emplace(std::move(name), std::nullopt);
+  }
+}
+
+void NodeFeed::unlisted(std::string object) {
+  listed_.erase(metadata_member(std::move(object), "name"));
+}
+
+void NodeFeed::end_list() {
+  books_.apply([&](model::Ledger& ledger) {
+    for (const std::string& name : known_) {
+      if (!listed_.contains(name)) ledger.remove_node(name);
+    }
+    for (auto& [name, node] : listed_) {
+      if (node) ledger.put_node(std::move(*node));
+    }
+  });
+  known_.clear();
+  for (const auto& [name, node] : listed_) known_.insert(name);
+  listed_.clear();
+}
+
+void NodeFeed::change(kube::EventType type, std::string object) {
+  if (type == kube::EventType::kDeleted) {
+    const std::string name = metadata_member(std::move(object), "name");
+    known_.erase(name);
+    books_.apply([&](model::Ledger& ledger) { ledger.remove_node(name); });
+    return;
+  }
+  auto node = read(std::move(object));
+  if (!node) return;
+  known_.insert(node->name);
+  books_.apply([&](model::Ledger& ledger) { ledger.put_node(std::move(*node)); });
+}
+
+void PodFeed::begin_list() {
+  listed_.clear();
+  observer_.listing(true);
+}
+
+void PodFeed::listed(std::string object) {
+  auto pod = kube::decode_pod(object);
+  if (!pod) {
+    ++counters_.bad_objects;
+    spdlog::warn("a pod could not be read and is left as it was: {}", pod.error().message);
+    std::string uid = metadata_member(std::move(object), "uid");
+    // Told again, it counts as it was told before.
+    if (seen_.contains(uid)) listed_.try_emplace(std::move(uid));
+    return;
+  }
+  if (pod->finished) {
+    listed_.erase(pod->uid);
+    return;
+  }
+  Noted noted = note(*pod);
+  ListedPod& listed = listed_[pod->uid];
+  listed = {};
+  if (pod->node.empty()) {
+    listed.pending = std::make_unique<kube::Pod>(std::move(*pod));
+  } else {
+    listed.bound = std::move(noted);
+  }
+}
+
+void PodFeed::unlisted(std::string object) {
+  listed_.erase(metadata_member(std::move(object), "uid"));
+}
+
+void PodFeed::end_list() {
+  std::vector<std::string> gone;
+  for (auto uid = seen_.begin(); uid != seen_.end();) {
+    if (listed_.contains(*uid)) {
+      ++uid;
+    } else {
+      observer_.ended(*uid);
+      gone.push_back(std::move(seen_.extract(uid++).value()));
+    }
+  }
+  const auto unread = [](const ListedPod& pod) { return !pod.bound && !pod.pending; };
+  pending_.retain([&](const std::string& uid) {
+    const auto found = listed_.find(uid);
+    return found != listed_.end() && (found->second.pending || unread(found->second));
+  });
+  books_.apply([&](model::Ledger& ledger) {
+    for (auto& [uid, pod] : listed_) {
+      if (pod.bound) observe(ledger, *pod.bound);
+    }
+    ledger.retain_observed([&](const std::string& uid) {
+      const auto found = listed_.find(uid);
+      return found != listed_.end() && (found->second.bound || unread(found->second));
+    });
+    for (const std::string& uid : gone) ledger.hurry(uid);
+  });
+  for (auto& [uid, pod] : listed_) {
+    if (pod.pending) pending_.put(std::move(*pod.pending));
+  }
+  listed_ = decltype(listed_)();  // the memory, too
+  observer_.listing(false);
+}
+
+void PodFeed::change(kube::EventType type, std::string object) {
+  if (type == kube::EventType::kDeleted) return ended(metadata_member(std::move(object), "uid"));
+  auto pod = kube::decode_pod(std::move(object));
+  if (!pod) {
+    ++counters_.bad_objects;
+    spdlog::warn("a pod could not be read and is left as it was: {}", pod.error().message);
+    return;
+  }
+  if (pod->finished) return ended(pod->uid);
+  Noted noted = note(*pod);
+  if (pod->node.empty()) {
+    pending_.put(std::move(*pod));
+    return;
+  }
+  books_.apply([&](model::Ledger& ledger) { observe(ledger, noted); });
+  pending_.erase(pod->uid);
+}
+
+void PodFeed::ended(const std::string& uid) {
+  seen_.erase(uid);
+  pending_.erase(uid);
+  observer_.ended(uid);
+  books_.apply([&](model::Ledger& ledger) { ledger.release(uid); });
+}
+
+PodFeed::Noted PodFeed::note(const kube::Pod& pod) {
+  if (seen_.insert(pod.uid).second) observer_.arrived(pod);
+  Recorded recorded = pod.node.empty() ? Recorded{} : recorded_holding(pod, check_);
+  observer_.seen(pod, recorded);
+  if (!recorded.grant_problem.empty()) {
+    ++counters_.bad_grants;
+    spdlog::warn("pod {}: annotation {} {}, so it grants nothing", pod.full_name(),
+                 model::kGrantAnnotation, recorded.grant_problem);
+  }
+  const bool proven = !recorded.holding.containers.empty() && !recorded.by_start;
+  return {.holding = std::make_shared<const model::Holding>(std::move(recorded.holding)),
+          .proven = proven};
+}
+
+/// A grant never changes once its pod is bound, so whoever breaks it, or writes another one,
+/// changes nothing: what the watch showed first stays, unless only a signature could tell which is
+/// the true one, and this one has it.
+void PodFeed::observe(model::Ledger& ledger, const Noted& noted) const {
+  const model::Holding& shown = *noted.holding;
+  const auto* before = ledger.find(shown.pod_uid);
+  const bool held = before != nullptr && before->phase == model::Phase::kConfirmed &&
+                    before->holding->node == shown.node && !before->holding->containers.empty();
+  const bool believed = noted.proven && (check_ || !before || !before->observed);
+  if (!held || believed) return ledger.observe(noted.holding);
+  model::Holding kept = shown;
+  kept.isolation = before->holding->isolation;
+  kept.containers = before->holding->containers;
+  kept.labels = before->holding->labels;
+  ledger.observe(std::move(kept));
+}
+
+}  // namespace tangram::extender

@@ -1,0 +1,285 @@
+#include "cluster/findings.hpp"
+
+#include "base/quote.hpp"
+#include "model/request.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace tangram::extender {
+
+namespace {
+
+using model::ContainerInfo;
+using model::ContainerRequest;
+using model::GrantedCard;
+using model::Holding;
+using model::NodeState;
+
+constexpr std::string_view kPlaceAnew =
+    "delete the pod and create it again, so that kube-scheduler and Tangram place it";
+
+const ContainerInfo* container_of(const kube::Pod& pod, std::string_view name) {
+  const auto found = std::find_if(pod.containers.begin(), pod.containers.end(),
+                                  [&](const ContainerInfo& info) { return info.name == name; });
+  return found == pod.containers.end() ? nullptr : &*found;
+}
+
+bool has_slots(const kube::Pod& pod) {
+  return std::any_of(pod.containers.begin(), pod.containers.end(),
+                     [](const ContainerInfo& info) { return info.slots > 0; });
+}
+
+void look_at_slots(const kube::Pod& pod, std::vector<Note>& notes) {
+  for (const ContainerInfo& info : pod.containers) {
+    if (info.slots <= 1) continue;
+    notes.push_back({Finding::kTooManySlots,
+                     "container " + quote(info.name) + " has more than one " +
+                         std::string(model::kSlotResource) +
+                         "; write 1, and ask for several cards with tangram.dev/gpu-count"});
+  }
+}
+
+void look_at_request(const kube::Pod& pod, const Result<PodPlan>& plan, std::vector<Note>& notes) {
+  if (!plan) {
+    notes.push_back({Finding::kRequestInvalid, plan.error().message});
+    return;
+  }
+  for (const ContainerRequest& request : plan->demand.gpu.containers) {
+    const ContainerInfo* info = container_of(pod, request.container);
+    if (info == nullptr || info->slots > 0) continue;
+    notes.push_back({Finding::kSlotMissing,
+                     "container " + quote(request.container) +
+                         " asks for a GPU and has no slot, so kube-scheduler does not ask Tangram "
+                         "about the pod; write " +
+                         std::string(model::kSlotResource) + ": 1 in its resources.limits"});
+  }
+}
+
+/// Memory follows the card where a share is of the card, and the card may have changed since; so
+/// only what was asked for in so many words is compared.
+bool as_asked(const ContainerRequest& asked, const GrantedCard& granted) {
+  switch (asked.share.form) {
+    case model::ShareForm::kWhole:
+      return granted.compute == kWholeGpu;
+    case model::ShareForm::kFraction:
+      return granted.compute == asked.share.fraction;
+    case model::ShareForm::kMemory:
+      return granted.memory == asked.share.memory &&
+             (!asked.share.compute || granted.compute == *asked.share.compute);
+  }
+  return false;
+}
+
+bool as_asked(const model::GpuRequest& asked, const Holding& granted) {
+  const auto& requests = asked.containers;
+  return std::equal(requests.begin(), requests.end(), granted.containers.begin(),
+                    granted.containers.end(), [](const auto& request, const auto& grant) {
+                      return request.container == grant.container &&
+                             static_cast<std::size_t>(request.count) == grant.cards.size() &&
+                             std::all_of(
+                                 grant.cards.begin(), grant.cards.end(),
+                                 [&](const GrantedCard& card) { return as_asked(request, card); });
+                    });
+}
+
+bool suspicious(const NodeState& node) {
+  bool over = false;
+  for (std::size_t i = 0; i < node.use.size(); ++i) {
+    over = over || over_granted(node.cards()[i], node.use[i]);
+  }
+  // A node without any card has lost its annotation, most likely; its agent writes it again.
+  return node.present && !node.cards().empty() && (over || node.stray_grants > 0);
+}
+
+std::vector<Note> look_at_cards(const Holding& holding, const NodeState& node) {
+  bool missing = false;
+  bool over = false;
+  for (const auto& container : holding.containers) {
+    for (const GrantedCard& granted : container.cards) {
+      const auto index = node.card_index(granted.uuid);
+      missing = missing || !index;
+      over = over || (index && over_granted(node.cards()[*index], node.use[*index]));
+    }
+  }
+  std::vector<Note> notes;
+  if (missing) {
+    notes.push_back({Finding::kCardMissing,
+                     "the grant names a card that node " + node.name +
+                         " does not list; while it is away, a container that does not run yet does "
+                         "not start. If the card does not come back, " +
+                         std::string(kPlaceAnew)});
+  }
+  if (over) {
+    notes.push_back({Finding::kCardOverGranted,
+                     "the grants on one of the pod's cards exceed the card, so the pod that was "
+                     "bound last does not start; to have that one placed elsewhere, " +
+                         std::string(kPlaceAnew)});
+  }
+  return notes;
+}
+
+void look_at_grant(const kube::Pod& pod, const Result<PodPlan>& plan, const Recorded& recorded,
+                   std::vector<Note>& notes) {
+  const bool granted = !recorded.holding.containers.empty();
+  const bool asks = plan && plan->demand.gpu.asks_gpu();
+  if (!recorded.grant_problem.empty()) {
+    notes.push_back({Finding::kGrantInvalid, "annotation " + std::string(model::kGrantAnnotation) +
+                                                 " " + recorded.grant_problem +
+                                                 ", so it grants nothing; " +
+                                                 std::string(kPlaceAnew)});
+  } else if (!granted && (asks || has_slots(pod))) {
+    notes.push_back({Finding::kGrantMissing,
+                     "the pod was bound without a grant, so no card is kept for it and none is "
+                     "given to it; leave spec.nodeName out, and " +
+                         std::string(kPlaceAnew)});
+  } else if (granted && plan && !as_asked(plan->demand.gpu, recorded.holding)) {
+    notes.push_back({Finding::kGrantDiffers,
+                     "the grant is not what the pod's annotations ask for; the grant counts; to "
+                     "have something else, " +
+                         std::string(kPlaceAnew)});
+  }
+}
+
+}  // namespace
+
+std::string_view to_string(Finding finding) {
+  switch (finding) {
+    case Finding::kRequestInvalid:
+      return "RequestInvalid";
+    case Finding::kSlotMissing:
+      return "SlotMissing";
+    case Finding::kTooManySlots:
+      return "TooManySlots";
+    case Finding::kGrantInvalid:
+      return "GrantInvalid";
+    case Finding::kGrantMissing:
+      return "GrantMissing";
+    case Finding::kGrantDiffers:
+      return "GrantDiffers";
+    case Finding::kCardMissing:
+      return "CardMissing";
+    case Finding::kCardOverGranted:
+      return "CardOverGranted";
+  }
+  return "Unknown";
+}
+
+std::vector<Note> examine(const kube::Pod& pod, const Result<PodPlan>& plan,
+                          const Recorded& recorded) {
+  std::vector<Note> notes;
+  look_at_slots(pod, notes);
+  if (pod.node.empty()) {
+    look_at_request(pod, plan, notes);
+  } else {
+    look_at_grant(pod, plan, recorded, notes);
+  }
+  return notes;
+}
+
+NotedPods examine_cards(const model::ClusterSnapshot& cluster) {
+  NotedPods pods;
+  cluster.for_each([&](const NodeState& node) {
+    if (!suspicious(node)) return;
+    for (const model::HoldingPtr& holding : node.holdings) {
+      if (holding->tentative) continue;
+      auto notes = look_at_cards(*holding, node);
+      if (notes.empty()) continue;
+      pods.emplace(holding->pod_uid,
+                   NotedPod{{holding->pod_uid, holding->pod_namespace, holding->pod_name},
+                            std::move(notes)});
+    }
+  });
+  return pods;
+}
+
+namespace {
+
+/// What `pod` has now and did not have before.
+std::vector<Note> news(const NotedPod& pod, const NotedPods& before) {
+  const auto known = before.find(pod.pod.uid);
+  if (known == before.end()) return pod.notes;
+  std::vector<Note> fresh;
+  const std::vector<Note>& old = known->second.notes;
+  std::copy_if(
+      pod.notes.begin(), pod.notes.end(), std::back_inserter(fresh),
+      [&](const Note& note) { return std::find(old.begin(), old.end(), note) == old.end(); });
+  return fresh;
+}
+
+}  // namespace
+
+void Findings::set(const kube::Pod& pod, std::vector<Note> notes) {
+  NotedPod noted{{pod.uid, pod.ns, pod.name}, std::move(notes)};
+  std::vector<Note> fresh;
+  {
+    const std::scoped_lock lock(mutex_);
+    fresh = news(noted, by_text_);
+    if (noted.notes.empty()) {
+      by_text_.erase(pod.uid);
+    } else {
+      by_text_.insert_or_assign(pod.uid, noted);
+    }
+  }
+  for (const Note& note : fresh) tell_(noted.pod, note);
+}
+
+void Findings::forget(std::string_view pod_uid) {
+  const std::scoped_lock lock(mutex_);
+  for (NotedPods* pods : {&by_text_, &by_cards_}) {
+    const auto known = pods->find(pod_uid);
+    if (known != pods->end()) pods->erase(known);
+  }
+}
+
+void Findings::set_cards(NotedPods pods) {
+  std::vector<std::pair<PodName, Note>> fresh;
+  {
+    const std::scoped_lock lock(mutex_);
+    for (const auto& [uid, noted] : pods) {
+      for (Note& note : news(noted, by_cards_)) fresh.emplace_back(noted.pod, std::move(note));
+    }
+    by_cards_ = std::move(pods);
+  }
+  for (const auto& [pod, note] : fresh) tell_(pod, note);
+}
+
+void Findings::tell_all() const {
+  NotedPods text;
+  NotedPods cards;
+  {
+    const std::scoped_lock lock(mutex_);
+    text = by_text_;
+    cards = by_cards_;
+  }
+  for (const NotedPods* pods : {&text, &cards}) {
+    for (const auto& [uid, noted] : *pods) {
+      for (const Note& note : noted.notes) tell_(noted.pod, note);
+    }
+  }
+}
+
+std::vector<Note> Findings::of(std::string_view pod_uid) const {
+  std::vector<Note> notes;
+  const std::scoped_lock lock(mutex_);
+  for (const NotedPods* pods : {&by_text_, &by_cards_}) {
+    const auto known = pods->find(pod_uid);
+    if (known == pods->end()) continue;
+    notes.insert(notes.end(), known->second.notes.begin(), known->second.notes.end());
+  }
+  return notes;
+}
+
+std::map<Finding, std::size_t> Findings::counts() const {
+  std::map<Finding, std::size_t> counts;
+  for (const Finding finding : kAllFindings) counts[finding] = 0;
+  const std::scoped_lock lock(mutex_);
+  for (const NotedPods* pods : {&by_text_, &by_cards_}) {
+    for (const auto& [uid, noted] : *pods) {
+      for (const Note& note : noted.notes) ++counts[note.finding];
+    }
+  }
+  return counts;
+}
+
+}  // namespace tangram::extender

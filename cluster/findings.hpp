@@ -1,0 +1,94 @@
+#pragma once
+
+#include "cluster/holdings.hpp"
+#include "cluster/policy_source.hpp"
+#include "kube/objects.hpp"
+#include "model/snapshot.hpp"
+
+#include <array>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// Pods that came another way than through filter and bind, or cannot come that way: what is
+/// wrong with each, and what to write instead.
+namespace tangram::extender {
+
+enum class Finding {
+  kRequestInvalid,  ///< waits, and its annotations cannot be read
+  kSlotMissing,     ///< waits, and kube-scheduler will never ask about it
+  kTooManySlots,    ///< a container with more than one slot
+  kGrantInvalid,    ///< a grant that is not JSON, another pod's or node's, or not signed as it must
+                    ///< be
+  kGrantMissing,    ///< bound, with a slot or a request, and without a grant
+  kGrantDiffers,    ///< the grant is not what the annotations ask for
+  kCardMissing,     ///< the grant names a card that the node does not list
+  kCardOverGranted  ///< all grants on one of its cards together exceed the card
+};
+inline constexpr std::size_t kFindings = 8;
+inline constexpr std::array<Finding, kFindings> kAllFindings{
+    Finding::kRequestInvalid, Finding::kSlotMissing,    Finding::kTooManySlots,
+    Finding::kGrantInvalid,   Finding::kGrantMissing,   Finding::kGrantDiffers,
+    Finding::kCardMissing,    Finding::kCardOverGranted};
+/// "GrantMissing": the reason of the event and the label of tangram_pod_findings.
+[[nodiscard]] std::string_view to_string(Finding finding);
+
+struct Note {
+  Finding finding;
+  std::string sentence;  ///< what is wrong and what to do; the same at every look
+  friend bool operator==(const Note&, const Note&) = default;
+};
+
+/// Whom a note is about.
+struct PodName {
+  std::string uid;
+  std::string ns;
+  std::string name;
+};
+struct NotedPod {
+  PodName pod;
+  std::vector<Note> notes;
+};
+using NotedPods = std::map<std::string, NotedPod, std::less<>>;  ///< by UID; none without notes
+
+/// Looks at what the pod itself says. Pure.
+/// @param plan      what its annotations ask for, or what is wrong with them
+/// @param recorded  of a bound pod: what its grant says
+[[nodiscard]] std::vector<Note> examine(const kube::Pod& pod, const Result<PodPlan>& plan,
+                                        const Recorded& recorded);
+
+/// Looks at the cards that pods were granted. Pure; skips nodes where all is well.
+[[nodiscard]] NotedPods examine_cards(const model::ClusterSnapshot& cluster);
+
+/// What is found about the pods that exist, each told once. Threads: safe.
+class Findings {
+ public:
+  using Tell = std::function<void(const PodName&, const Note&)>;
+  /// @param tell  called for every new finding, on the caller's thread; must not block
+  explicit Findings(Tell tell) : tell_(std::move(tell)) {}
+
+  /// Replaces what the pod itself says; tells what is new.
+  void set(const kube::Pod& pod, std::vector<Note> notes);
+  /// The pod is gone.
+  void forget(std::string_view pod_uid);
+  /// Replaces what the cards say of all pods; tells what is new.
+  void set_cards(NotedPods pods);
+
+  /// Tells everything once more: to an audience that was not there.
+  void tell_all() const;
+
+  [[nodiscard]] std::vector<Note> of(std::string_view pod_uid) const;
+  /// Pods by finding.
+  [[nodiscard]] std::map<Finding, std::size_t> counts() const;
+
+ private:
+  const Tell tell_;
+  mutable std::mutex mutex_;
+  NotedPods by_text_;
+  NotedPods by_cards_;
+};
+
+}  // namespace tangram::extender

@@ -1,0 +1,116 @@
+#include "cluster/policy_source.hpp"
+
+namespace tangram::extender {
+
+namespace {
+
+std::string unknown_policy(std::string_view name) {
+  std::string message = "annotation tangram.dev/gpu-policy: there is no policy \"" +
+                        std::string(name) + "\"; write one of";
+  for (const std::string_view known : policies::policy_names()) {
+    message += ' ';
+    message += known;
+  }
+  return message;
+}
+
+}  // namespace
+
+PolicySource::PolicySource(PolicySettings settings, ClusterNow cluster)
+    : settings_(std::move(settings)),
+      cluster_(std::move(cluster)),
+      in_force_(std::make_shared<const PoliciesInForce>(settings_.options)),
+      arrivals_(settings_.learning) {}
+
+Result<PodPlan> PolicySource::plan(const kube::Pod& pod) const {
+  auto request = model::parse_request(pod.annotations, pod.containers, settings_.default_isolation);
+  if (!request) return request.error();
+  PodPlan plan{.demand = {.gpu = std::move(*request), .footprint = pod.footprint},
+               .policies = in_force_.load()};
+  const std::string& wanted = plan.demand.gpu.policy;
+  plan.policy = plan.policies->set.find(wanted.empty() ? settings_.default_policy : wanted);
+  if (plan.policy == nullptr) return fail(Errc::kInvalidArgument, unknown_policy(wanted));
+  return plan;
+}
+
+void PolicySource::arrived(const kube::Pod& pod) {
+  auto request = model::parse_request(pod.annotations, pod.containers, settings_.default_isolation);
+  if (!request) return;
+  const std::scoped_lock lock(learning_);
+  due_ = arrivals_.add({.gpu = std::move(*request), .footprint = pod.footprint}) || due_;
+  learn_at_once();
+}
+
+void PolicySource::listing(bool begins) {
+  const std::scoped_lock lock(learning_);
+  listing_ = begins;
+  learn_at_once();
+}
+
+void PolicySource::keep_learning(const std::stop_token& stop) {
+  std::unique_lock lock(learning_);
+  while (time_has_come_.wait(lock, stop, [this] { return time_to_learn(); })) {
+    const policies::WorkloadCounter counter = take_due();
+    lock.unlock();
+    learn(counter);
+    lock.lock();
+  }
+}
+
+std::shared_ptr<const policies::Workload> PolicySource::workload() const {
+  return in_force_.load()->workload;
+}
+
+std::shared_ptr<const policies::Prices> PolicySource::prices() const {
+  return in_force_.load()->prices;
+}
+
+policies::WorkloadCounter PolicySource::take_due() {
+  due_ = false;
+  return arrivals_.count();
+}
+
+void PolicySource::learn_at_once() {
+  if (!time_to_learn()) return;
+  if (settings_.learn_at_once) {
+    learn(take_due());
+  } else {
+    time_has_come_.notify_one();
+  }
+}
+
+void PolicySource::learn(const policies::WorkloadCounter& counter) {
+  const auto now = in_force_.load();
+  policies::PolicyOptions options = settings_.options;
+  options.workload = now->workload;
+  options.prices = now->prices;
+  if (settings_.learn_workload) {
+    auto workload = counter.top(settings_.coverage_percent);
+    if (policies::distance_percent(workload, *now->workload) >= kSameWorkload) {
+      options.workload = std::make_shared<const policies::Workload>(std::move(workload));
+    }
+  }
+  if (cluster_) {
+    auto prices = policies::learn_prices(counter.top(policies::kAllPods), *cluster_());
+    if (!policies::nearly_equal(prices, *now->prices)) {
+      options.prices = std::make_shared<const policies::Prices>(std::move(prices));
+    }
+  }
+  if (options.workload == now->workload && options.prices == now->prices) return;
+  const auto next = std::make_shared<const PoliciesInForce>(options);
+  score_anew(*now, *next);
+  in_force_.store(next);
+}
+
+void PolicySource::score_anew(const PoliciesInForce& now, const PoliciesInForce& next) const {
+  if (!cluster_) return;
+  const ClusterPtr cluster = cluster_();
+  for (const auto& [policy, demand] : now.cache.shapes()) {
+    const policies::Policy* const same = next.set.find(policy->name());
+    if (same == nullptr) continue;
+    auto pass = next.cache.open(*same, demand, *cluster);
+    cluster->for_each_present([&](const auto& node) { (void)pass.judge(node); });
+  }
+}
+
+}  // namespace tangram::extender

@@ -1,0 +1,168 @@
+#include "cluster/unstarted_pods.hpp"
+
+#include "model/request.hpp"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+namespace tangram::extender {
+
+namespace {
+
+using model::Holding;
+using model::HoldingPtr;
+using model::NodeState;
+
+bool has_slots(const kube::Pod& pod) {
+  return std::any_of(pod.containers.begin(), pod.containers.end(),
+                     [](const model::ContainerInfo& info) { return info.slots > 0; });
+}
+
+/// What the agent says, without what kubelet puts before it; empty = nothing, or not for good.
+std::string agents_word(const kube::Pod& pod) {
+  for (const std::string& message : pod.waiting) {
+    const std::size_t mark = message.find(model::kCannotStart);
+    if (mark != std::string::npos) return "its node's agent says \"" + message.substr(mark) + "\"";
+  }
+  return "";
+}
+
+std::string refusal(const kube::Pod& pod, const Recorded& recorded) {
+  if (!recorded.grant_problem.empty()) {
+    return "its annotation " + std::string(model::kGrantAnnotation) + " " + recorded.grant_problem;
+  }
+  if (recorded.holding.containers.empty()) return "it was bound without a grant";
+  return agents_word(pod);
+}
+
+HoldingPtr holding_of(const NodeState& node, const std::string& uid) {
+  const auto found = std::find_if(
+      node.holdings.begin(), node.holdings.end(),
+      [&](const HoldingPtr& holding) { return holding->pod_uid == uid && !holding->tentative; });
+  return found == node.holdings.end() ? nullptr : *found;
+}
+
+template <class Holds>
+bool any_card(const Holding& holding, const NodeState& node, const Holds& holds) {
+  for (const model::ContainerGrant& container : holding.containers) {
+    for (const model::GrantedCard& card : container.cards) {
+      if (holds(node.card_index(card.uuid))) return true;
+    }
+  }
+  return false;
+}
+
+bool misses_card(const Holding& holding, const NodeState& node) {
+  return any_card(holding, node, [](const auto& index) { return !index.has_value(); });
+}
+
+bool exceeds_card(const Holding& holding, const NodeState& node) {
+  return any_card(holding, node, [&](const auto& index) {
+    return index && model::over_granted(node.cards()[*index], node.use[*index]);
+  });
+}
+
+/// A pod of one node, with what it holds there.
+struct Claim {
+  const UnstartedPod* pod;
+  HoldingPtr holding;
+};
+
+/// Lets the claims onto the node one after the other. @returns those for which there is no room
+std::vector<Claim> too_late(const NodeState& node, std::vector<Claim> claims) {
+  std::sort(claims.begin(), claims.end(), [](const Claim& a, const Claim& b) {
+    return std::tie(a.pod->issued_at, a.pod->pod.uid) < std::tie(b.pod->issued_at, b.pod->pod.uid);
+  });
+  std::vector<std::string> uids;
+  uids.reserve(claims.size());
+  for (const Claim& claim : claims) uids.push_back(claim.pod->pod.uid);
+  NodeState filled = model::without_pods(model::granted_only(node), uids);
+  std::vector<Claim> late;
+  for (const Claim& claim : claims) {
+    NodeState fuller = model::with_pod(filled, *claim.holding);
+    if (exceeds_card(*claim.holding, fuller)) {
+      late.push_back(claim);
+    } else {
+      filled = std::move(fuller);
+    }
+  }
+  return late;
+}
+
+/// Adds the pods of one node whose cards keep them from starting.
+void judge_by_cards(const NodeState& node, std::vector<Claim> claims,
+                    std::vector<StuckPod>& stuck) {
+  // Without any card the node has lost its annotation, most likely; its agent writes it again.
+  if (node.cards().empty()) return;
+  for (const Claim& claim : claims) {
+    if (!misses_card(*claim.holding, node)) continue;
+    stuck.push_back(
+        {*claim.pod, "its grant names a card that node " + node.name + " does not list"});
+  }
+  std::erase_if(claims, [&](const Claim& claim) { return misses_card(*claim.holding, node); });
+  const bool any_over = std::any_of(claims.begin(), claims.end(), [&](const Claim& claim) {
+    return exceeds_card(*claim.holding, node);
+  });
+  if (!any_over) return;
+  for (const Claim& claim : too_late(node, std::move(claims))) {
+    stuck.push_back(
+        {*claim.pod, "the grants on one of its cards exceed the card, and its own came last"});
+  }
+}
+
+}  // namespace
+
+std::optional<UnstartedPod> unstarted(const kube::Pod& pod, const Recorded& recorded) {
+  const bool waits = !pod.node.empty() && !pod.started && !pod.finished && !pod.deleting;
+  if (!waits || !has_slots(pod)) return std::nullopt;
+  return UnstartedPod{.pod = {pod.uid, pod.ns, pod.name},
+                      .node = pod.node,
+                      .controller = pod.controller,
+                      .issued_at = recorded.issued_at,
+                      .refusal = refusal(pod, recorded)};
+}
+
+void UnstartedPods::set(const kube::Pod& pod, const Recorded& recorded) {
+  auto waits = unstarted(pod, recorded);
+  if (!waits) return forget(pod.uid);
+  const std::scoped_lock lock(mutex_);
+  pods_.insert_or_assign(pod.uid, *std::move(waits));
+}
+
+void UnstartedPods::forget(std::string_view pod_uid) {
+  const std::scoped_lock lock(mutex_);
+  const auto known = pods_.find(pod_uid);
+  if (known != pods_.end()) pods_.erase(known);
+}
+
+std::vector<UnstartedPod> UnstartedPods::all() const {
+  std::vector<UnstartedPod> pods;
+  const std::scoped_lock lock(mutex_);
+  pods.reserve(pods_.size());
+  for (const auto& [uid, pod] : pods_) pods.push_back(pod);
+  return pods;
+}
+
+std::vector<StuckPod> stuck_pods(const model::ClusterSnapshot& cluster,
+                                 const std::vector<UnstartedPod>& pods) {
+  std::vector<StuckPod> stuck;
+  std::map<const NodeState*, std::vector<Claim>> by_node;
+  for (const UnstartedPod& pod : pods) {
+    if (!pod.refusal.empty()) {
+      stuck.push_back({pod, pod.refusal});
+      continue;
+    }
+    const NodeState* node = cluster.find(pod.node);
+    if (node == nullptr) continue;
+    if (auto holding = holding_of(*node, pod.pod.uid)) {
+      by_node[node].push_back({&pod, std::move(holding)});
+    }
+  }
+  for (auto& [node, claims] : by_node) judge_by_cards(*node, std::move(claims), stuck);
+  std::sort(stuck.begin(), stuck.end(),
+            [](const StuckPod& a, const StuckPod& b) { return a.pod.pod.uid < b.pod.pod.uid; });
+  return stuck;
+}
+
+}  // namespace tangram::extender

@@ -1,0 +1,39 @@
+#include "drawing/palette.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace tangram::bench::demo {
+
+namespace {
+
+/// Two shades each, far from each other and from the greys and reds of cards that take no pods.
+constexpr std::array<std::array<Colour, 2>, 8> kShades{{
+    {39, 32},    // blue
+    {214, 172},  // orange
+    {78, 35},    // green
+    {177, 134},  // violet
+    {227, 185},  // yellow
+    {51, 37},    // cyan
+    {211, 168},  // pink
+    {180, 137},  // sand
+}};
+
+}  // namespace
+
+std::size_t Palette::index(std::string_view ns) const {
+  const auto found = std::find(namespaces_.begin(), namespaces_.end(), ns);
+  return static_cast<std::size_t>(found - namespaces_.begin());
+}
+
+Colour Palette::colour(std::string_view ns, std::size_t shade) const {
+  return kShades[index(ns) % kShades.size()][shade % 2];
+}
+
+char Palette::letter(std::string_view ns, std::size_t shade) const {
+  constexpr std::string_view kUpper = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  constexpr std::string_view kLower = "abcdefghijklmnopqrstuvwxyz";
+  return (shade % 2 == 0 ? kUpper : kLower)[index(ns) % kUpper.size()];
+}
+
+}  // namespace tangram::bench::demo

@@ -1,0 +1,29 @@
+#pragma once
+
+#include "drawing/terminal.hpp"
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tangram::bench::demo {
+
+/// A colour and a letter per namespace. Neighbouring pods of one namespace differ in shade (and
+/// case), so that one can be told from the next.
+class Palette {
+ public:
+  explicit Palette(std::vector<std::string> namespaces) : namespaces_(std::move(namespaces)) {}
+
+  /// @param shade  any number: even and odd ones differ
+  [[nodiscard]] Colour colour(std::string_view ns, std::size_t shade) const;
+  [[nodiscard]] char letter(std::string_view ns, std::size_t shade) const;
+  [[nodiscard]] const std::vector<std::string>& namespaces() const { return namespaces_; }
+
+ private:
+  [[nodiscard]] std::size_t index(std::string_view ns) const;
+
+  std::vector<std::string> namespaces_;
+};
+
+}  // namespace tangram::bench::demo

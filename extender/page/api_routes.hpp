@@ -1,0 +1,30 @@
+#pragma once
+
+#include "cluster/books.hpp"
+#include "cluster/findings.hpp"
+#include "cluster/pending_pods.hpp"
+#include "cluster/policy_source.hpp"
+#include "extender/page/packing_news.hpp"
+#include "extender/page/page_queue.hpp"
+
+#include <functional>
+
+namespace tangram::extender {
+
+class Router;
+
+/// What the views of people and tools are made of. Outlives the routes.
+struct ApiParts {
+  const Books& books;
+  const PendingPods& pending;
+  const PolicySource& policies;
+  const Findings& findings;
+  PackingNews& news;
+  PageQueue& queue;              ///< where they are made, one after the other
+  std::function<bool()> synced;  ///< the books hold what the API server has
+};
+
+/// GET /api/v1/cluster, /explain, /packing and /events: docs/protocol.md.
+void add_api_routes(Router& router, const ApiParts& parts);
+
+}  // namespace tangram::extender

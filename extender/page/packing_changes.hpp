@@ -1,0 +1,64 @@
+#pragma once
+
+#include "base/json.hpp"
+#include "cluster/pending_pods.hpp"
+#include "model/snapshot.hpp"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace tangram::extender {
+
+/// What has been told of the packing, and what has not: makes texts that say what changed.
+///
+/// What does not go into one text goes into the next ones, in turn; a node that changed several
+/// times meanwhile is told once, as it is. Whoever applies the texts made since to what told()
+/// was, has what told() is now. (Applied to a newer state they may lead astray: of what came and
+/// went between two texts they say nothing.)
+/// Threads: one at a time.
+class PackingChanges {
+ public:
+  /// Two texts a second of this size are 512 KiB/s for each client; 300 cards that change in half
+  /// a second fit, which is beyond what kube-scheduler binds.
+  static constexpr std::size_t kTextBytes = std::size_t{256} << 10;
+  /// Pods that begin to wait, in one text: 1,000 names are some 100 KiB.
+  static constexpr std::size_t kWaitingPods = 1'000;
+
+  /// @param text_bytes  nodes are left for the next text from here on; the last one goes beyond it
+  explicit PackingChanges(std::size_t text_bytes = kTextBytes) : text_bytes_(text_bytes) {}
+
+  struct Told {
+    std::vector<model::NodePtr> nodes;  ///< by name
+    std::vector<PodPtr> waiting;
+  };
+  [[nodiscard]] Told told() const;
+
+  /// Takes all that is so now for told.
+  void catch_up(const model::ClusterSnapshot& cluster, const PendingPods& pending);
+
+  /// {"version", "nodes": [...], "gone": [names], "waiting": [...], "settled": [UIDs]}: nodes as in
+  /// packing_json(), but with `"partial": true` for those of which only the cards told have
+  /// changed. `gone` comes before `nodes`, `settled` before `waiting`.
+  /// @returns "" if nothing has changed
+  [[nodiscard]] std::string next(const model::ClusterSnapshot& cluster, const PendingPods& pending);
+
+  /// Gives back what it holds. To be followed by catch_up().
+  void forget();
+
+ private:
+  void tell_nodes(json::Writer& out, const std::string& text,
+                  const model::ClusterSnapshot& cluster);
+  void tell_node(json::Writer& out, model::NodeIndex index, const model::ClusterSnapshot& cluster);
+  void forget_elsewhere(model::NodeIndex index);
+  void tell_waiting(json::Writer& out, const PendingPods& pending);
+
+  const std::size_t text_bytes_;
+  std::vector<model::NodePtr> told_;  ///< by index in the snapshot
+  model::NodeIndex turn_ = 0;         ///< where the next text begins
+  std::vector<PodPtr> waiting_;       ///< by UID
+  std::vector<std::string> gone_;     ///< for the text in the making
+  bool news_ = false;                 ///< in the text in the making
+};
+
+}  // namespace tangram::extender

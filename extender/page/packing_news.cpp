@@ -1,0 +1,102 @@
+#include "extender/page/packing_news.hpp"
+
+#include "base/sleeper.hpp"
+#include "cluster/packing_json.hpp"
+
+#include <utility>
+
+namespace tangram::extender {
+
+namespace {
+
+/// Browsers send the header when they come back by themselves, and cannot be told to send it on a
+/// first visit: so a page that opens its stream anew says it in the target.
+std::optional<EventId> last_seen(const HttpRequest& request) {
+  const std::string_view header = request.header("Last-Event-ID");
+  if (!header.empty()) return parse_event_id(header);
+  const auto after = request.query.find("after");
+  return after == request.query.end() ? std::nullopt : parse_event_id(after->second);
+}
+
+HttpResponse too_many_streams() {
+  auto response = text_response(
+      503, "as many pages follow the packing as this service tells of it; retry later");
+  response.headers.push_back({"Retry-After", "10"});
+  return response;
+}
+
+/// The moment the process began, which no other life of it shares.
+std::uint64_t life_of(const Clock& clock) {
+  return static_cast<std::uint64_t>(clock.wall().time_since_epoch().count());
+}
+
+}  // namespace
+
+PackingNews::PackingNews(Parts parts, BroadcastLimits limits)
+    : parts_(parts), broadcast_(life_of(parts.clock), parts.clock, limits) {}
+
+std::string PackingNews::packing() {
+  PackingChanges::Told told;
+  EventId event;
+  {
+    const std::scoped_lock lock(mutex_);
+    be_needed();
+    told = changes_.told();
+    event = broadcast_.newest();
+  }
+  return packing_json(to_string(event), told.nodes, told.waiting);
+}
+
+HttpResponse PackingNews::open(const HttpRequest& request) {
+  const std::scoped_lock lock(mutex_);
+  HttpResponse response;
+  response.stream = broadcast_.open(last_seen(request));
+  if (!response.stream) return too_many_streams();
+  be_needed();
+  response.content_type = "text/event-stream";
+  response.headers.push_back({"Cache-Control", "no-store"});
+  response.headers.push_back({"X-Accel-Buffering", "no"});  // nginx and its kin would hold it back
+  return response;
+}
+
+void PackingNews::look() {
+  const std::scoped_lock lock(mutex_);
+  if (!looking_) return;
+  const TimePoint now = parts_.clock.now();
+  if (broadcast_.counts().streams > 0) {
+    needed_ = now;
+  } else if (now - needed_ > kQuiet) {
+    return rest();
+  }
+  const std::string text = changes_.next(*parts_.books.snapshot(), parts_.pending);
+  if (!text.empty()) {
+    broadcast_.publish("change", text);
+  } else if (now - beat_ < kBeat) {
+    return;
+  } else {
+    broadcast_.beat();
+  }
+  beat_ = now;
+}
+
+void PackingNews::run(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    look();
+    kube::sleep_until_stopped(kInterval, stop);
+  }
+}
+
+void PackingNews::be_needed() {
+  needed_ = parts_.clock.now();
+  if (looking_) return;
+  changes_.catch_up(*parts_.books.snapshot(), parts_.pending);
+  looking_ = true;
+}
+
+void PackingNews::rest() {
+  broadcast_.forget();
+  changes_.forget();
+  looking_ = false;
+}
+
+}  // namespace tangram::extender

@@ -1,0 +1,66 @@
+#pragma once
+
+#include "base/clock.hpp"
+#include "cluster/books.hpp"
+#include "cluster/pending_pods.hpp"
+#include "extender/page/broadcast.hpp"
+#include "extender/page/packing_changes.hpp"
+#include "http/types.hpp"
+
+#include <chrono>
+#include <mutex>
+#include <stop_token>
+#include <string>
+
+namespace tangram::extender {
+
+/// GET /api/v1/packing and /api/v1/events: the packing as of an event, and the events since. Nobody
+/// who reads the one and then the other misses a change or sees one twice.
+///
+/// Costs nothing while nobody looks: the first reader starts the comparing, and kQuiet after the
+/// last one has gone it stops. Threads: safe.
+class PackingNews {
+ public:
+  /// People do not see faster; what changes more often is told once.
+  static constexpr std::chrono::milliseconds kInterval{500};
+  /// A client that is gone is noticed by the second beat that does not reach it.
+  static constexpr std::chrono::seconds kBeat{5};
+  /// A client that comes back within this finds what it missed.
+  static constexpr std::chrono::seconds kQuiet{30};
+
+  struct Parts {
+    const Books& books;
+    const PendingPods& pending;
+    const Clock& clock;
+  };
+  /// The parts outlive it.
+  explicit PackingNews(Parts parts, BroadcastLimits limits = {});
+
+  /// {"event", "nodes", "pending"}. Takes a moment: to be asked in turn.
+  [[nodiscard]] std::string packing();
+  /// A stream that resumes behind the event which the request names; 503 if there are too many.
+  [[nodiscard]] HttpResponse open(const HttpRequest& request);
+
+  /// Tells what has changed since the last time.
+  void look();
+  /// Looks every kInterval until told to stop. To be called once.
+  void run(const std::stop_token& stop);
+
+  /// Ends all streams.
+  void close() { broadcast_.close(); }
+  [[nodiscard]] Broadcast::Counts counts() const { return broadcast_.counts(); }
+
+ private:
+  void be_needed();
+  void rest();
+
+  const Parts parts_;
+  Broadcast broadcast_;
+  std::mutex mutex_;  ///< guards all below
+  PackingChanges changes_;
+  bool looking_ = false;  ///< changes_ knows what has been told
+  TimePoint needed_;      ///< when there was a reader last
+  TimePoint beat_;        ///< when somebody was told something last
+};
+
+}  // namespace tangram::extender

@@ -1,0 +1,99 @@
+#pragma once
+
+#include "base/clock.hpp"
+#include "cluster/books.hpp"
+#include "cluster/pending_pods.hpp"
+#include "cluster/policy_source.hpp"
+#include "extender/scheduling/offers.hpp"
+#include "extender/scheduling/wire.hpp"
+#include "kube/client.hpp"
+#include "model/grant_reading.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <utility>
+
+namespace tangram::extender {
+
+/// How binds ended; the labels of tangram_binds_total.
+enum class BindOutcome {
+  kBound,
+  kAlreadyBound,  ///< a repeated request for a pod that is bound there
+  kNoRoom,        ///< the node cannot take the pod (any more)
+  kRefused,       ///< the API server said no: 4xx
+  kUnknown,       ///< no answer, and the pod was not seen bound; the booking stays
+  kInvalid,       ///< the request or the pod's annotations are wrong
+  kUnavailable,   ///< nothing was tried: API server or queue
+};
+inline constexpr std::size_t kBindOutcomes = 7;
+[[nodiscard]] std::string_view to_string(BindOutcome outcome);
+
+struct BindSettings {
+  std::chrono::milliseconds api_timeout{4'000};
+  std::chrono::milliseconds assume_ttl{70'000};
+};
+
+/// Binds pods: chooses the cards, books them, tells the API server in one write, and settles
+/// the books by what it answers. No lock is held while the API server is asked, so any number
+/// of binds run at once. Blocks; call it on a worker thread. Threads: safe.
+///
+/// A write whose outcome is unknown may take effect late. Its booking stays until the pod is
+/// seen bound, sent again to the same node with the same cards, or read unbound after assume_ttl,
+/// which is longer than the API server works on a request.
+class Binder {
+ public:
+  struct Parts {
+    kube::KubeApi& api;
+    Books& books;
+    const PendingPods& pending;
+    Offers& offers;
+    const PolicySource& policies;
+    const Clock& clock;
+    /// May a write be sent that takes this long at most? Only a leader may, and only while its
+    /// lease outlives the write.
+    std::function<bool(std::chrono::milliseconds)> may_write = [](std::chrono::milliseconds) {
+      return true;
+    };
+    model::Signer sign = {};           ///< of grants
+    model::SignatureCheck check = {};  ///< the same: of those that are read
+  };
+  Binder(Parts parts, BindSettings settings) : parts_(std::move(parts)), settings_(settings) {}
+
+  struct Answer {
+    BindOutcome outcome;
+    std::string error;  ///< empty = bound; stable: no numbers that change between attempts
+  };
+  /// Safe to repeat: a pod that is bound to that node already is answered as bound.
+  Answer bind(const BindArgs& args);
+
+  /// Looks after pods whose bind was never confirmed or shown by the watch in time: reads each
+  /// and confirms or releases it. @returns how many were looked at
+  /// A few at a time, for each may take as long as the API server likes.
+  std::size_t settle_overdue(const std::stop_token& stop = {});
+
+ private:
+  [[nodiscard]] Result<PodPtr> find_pod(const BindArgs& args);
+  [[nodiscard]] Result<model::Holding> book(const BindArgs& args, const kube::Pod& pod,
+                                            const model::PodDemand& demand,
+                                            const policies::Policy& policy);
+  Answer bind_again(const BindArgs& args, const model::Ledger::Entry& entry);
+  [[nodiscard]] std::string grant_text(const model::Holding& holding) const;
+  /// Until when an earlier write of the same may still take effect; nothing = none was sent.
+  using InDoubtUntil = std::optional<TimePoint>;
+  Answer send(const BindArgs& args, const model::Holding& holding, InDoubtUntil before);
+  void give_up(const BindArgs& args, InDoubtUntil before);
+  Answer confirmed(const BindArgs& args);
+  Answer settle(const BindArgs& args, const model::Holding& holding, const Error& error);
+  void settle_late(const model::Ledger::Late& late);
+  Answer refuse(const BindArgs& args, BindOutcome outcome, std::string why);
+
+  Parts parts_;
+  BindSettings settings_;
+};
+
+}  // namespace tangram::extender

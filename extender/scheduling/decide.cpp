@@ -1,0 +1,120 @@
+#include "extender/scheduling/decide.hpp"
+
+#include "model/fit.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <tuple>
+
+namespace tangram::extender {
+
+namespace {
+
+constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t kMaxHostScore = 10;  // extender/v1 MaxExtenderPriority
+
+struct Ranked {
+  std::uint32_t index;  ///< in the order asked
+  std::int64_t score;
+  bool refused;
+};
+
+bool better(const Ranked& a, const Ranked& b) {
+  return std::tuple(a.refused, -a.score, a.index) < std::tuple(b.refused, -b.score, b.index);
+}
+
+/// A pod without cards is none of Tangram's business on a node that it does not know.
+bool takes_unknown(const model::PodDemand& demand) { return !demand.gpu.asks_gpu(); }
+
+void keep_best(std::vector<Ranked>& ranked, std::size_t short_list) {
+  if (short_list == 0 || short_list >= ranked.size()) {
+    std::sort(ranked.begin(), ranked.end(), better);
+    return;
+  }
+  const auto end = ranked.begin() + static_cast<std::ptrdiff_t>(short_list);
+  std::partial_sort(ranked.begin(), end, ranked.end(), better);
+  ranked.erase(end, ranked.end());
+}
+
+}  // namespace
+
+FilterResult filter(std::span<const std::string_view> names, const model::PodDemand& demand,
+                    NodeWalk walk, const Judge& judge, const NodeSet& refused,
+                    std::size_t short_list) {
+  FilterResult result;
+  std::vector<Ranked> fitting;
+  fitting.reserve(names.size());
+  const auto reject = [&](std::string_view name, model::Misfit misfit) {
+    auto& list = model::resolvable(misfit) ? result.failed : result.unresolvable;
+    list.push_back({name, model::reason(misfit)});
+    result.nearest = std::max(result.nearest, std::optional(misfit));
+  };
+  for (std::uint32_t i = 0; i < names.size(); ++i) {
+    const auto found = walk.find(names[i]);
+    const bool is_refused = !refused.empty() && refused.contains(names[i]);
+    if (!found) {
+      if (takes_unknown(demand)) {
+        fitting.push_back({i, kLowest + 1, is_refused});
+      } else {
+        reject(names[i], model::Misfit::kUnknownNode);
+      }
+      continue;
+    }
+    const policies::Verdict verdict = judge(*found);
+    if (verdict.fits()) {
+      fitting.push_back({i, verdict.score, is_refused});
+    } else {
+      reject(names[i], *verdict.misfit);
+    }
+  }
+  keep_best(fitting, short_list);
+  result.kept.reserve(fitting.size());
+  for (const Ranked& node : fitting) result.kept.push_back(node.index);
+  return result;
+}
+
+std::vector<HostScore> prioritize(std::span<const std::string_view> names, const PodView& cluster,
+                                  const Judge& judge, const NodeSet& refused) {
+  std::vector<Ranked> fitting;
+  for (std::uint32_t i = 0; i < names.size(); ++i) {
+    const auto found = cluster.lookup(names[i]);
+    if (!found || refused.contains(names[i])) continue;
+    const policies::Verdict verdict = judge(*found);
+    if (verdict.fits()) fitting.push_back({i, verdict.score, false});
+  }
+  std::vector<HostScore> scores(names.size());
+  for (std::size_t i = 0; i < names.size(); ++i) scores[i].host = names[i];
+  if (fitting.empty()) return scores;
+  std::sort(fitting.begin(), fitting.end(), better);
+  const std::int64_t best = fitting.front().score;
+  const std::int64_t worst = fitting.back().score;
+  for (const Ranked& node : fitting) {
+    // Nobody but the best reaches 10; equals of the best get 9.
+    scores[node.index].score =
+        best == worst ? kMaxHostScore - 1
+                      : static_cast<std::int64_t>(static_cast<double>(kMaxHostScore - 1) *
+                                                  static_cast<double>(node.score - worst) /
+                                                  static_cast<double>(best - worst));
+  }
+  scores[fitting.front().index].score = kMaxHostScore;
+  return scores;
+}
+
+bool fits_without(const std::vector<model::HoldingPtr>& unsettled,
+                  std::span<const std::string_view> names, const model::PodDemand& demand,
+                  const PodView& cluster, const policies::Policy& policy) {
+  std::map<std::string_view, std::vector<std::string>> leaving;  // by node
+  for (const model::HoldingPtr& holding : unsettled) {
+    leaving[holding->node].push_back(holding->pod_uid);
+  }
+  if (leaving.empty()) return false;
+  return std::any_of(names.begin(), names.end(), [&](std::string_view name) {
+    const auto pods = leaving.find(name);
+    if (pods == leaving.end()) return false;
+    const model::NodeState* node = cluster.find(name);
+    return node != nullptr && policy.choose(demand, model::without_pods(*node, pods->second));
+  });
+}
+
+}  // namespace tangram::extender

@@ -1,0 +1,91 @@
+#include "extender/scheduling/pod_view.hpp"
+
+#include "cluster/holdings.hpp"
+#include "model/placement.hpp"
+
+#include <algorithm>
+
+namespace tangram::extender {
+
+const model::NodeState* PodView::find(std::string_view name) const {
+  const auto found = lookup(name);
+  return found ? found->node : nullptr;
+}
+
+void PodView::replace(model::NodeState node) {
+  std::string name = node.name;
+  replaced_.insert_or_assign(std::move(name), std::move(node));
+}
+
+namespace {
+
+std::vector<std::string> terminating_pods(const model::NodeState& node) {
+  std::vector<std::string> uids;
+  for (const model::HoldingPtr& holding : node.holdings) {
+    if (holding->terminating) uids.push_back(holding->pod_uid);
+  }
+  return uids;
+}
+
+/// What the nominated pod gets, now or when the node's terminating pods are gone.
+std::optional<model::Holding> future_of(const kube::Pod& pod, const model::NodeState& node,
+                                        const PolicySource& policies) {
+  const auto plan = policies.plan(pod);
+  if (!plan || !plan->demand.gpu.asks_gpu()) return std::nullopt;
+  const auto on = [&](const model::NodeState& state) -> std::optional<model::Holding> {
+    const auto choice = plan->policy->choose(plan->demand, state);
+    if (!choice) return std::nullopt;
+    return holding_for(pod, node.name, plan->demand,
+                       model::grants_of(plan->demand.gpu, state, choice->placement));
+  };
+  if (auto now = on(node)) return now;
+  const auto leaving = terminating_pods(node);
+  return leaving.empty() ? std::nullopt : on(model::without_pods(node, leaving));
+}
+
+}  // namespace
+
+model::NodeState keep_room(const model::NodeState& node, const std::vector<PodPtr>& nominated,
+                           const PolicySource& policies) {
+  model::NodeState state = node;
+  for (const PodPtr& pod : nominated) {
+    // What is held for it already is in the books.
+    const bool counted =
+        std::any_of(node.holdings.begin(), node.holdings.end(),
+                    [&](const model::HoldingPtr& holding) { return holding->pod_uid == pod->uid; });
+    if (counted) continue;
+    if (const auto holding = future_of(*pod, state, policies)) {
+      state = model::with_pod(state, *holding);
+    }
+  }
+  return state;
+}
+
+std::map<std::string, std::vector<PodPtr>, std::less<>> nominated_above(const PendingPods& pending,
+                                                                        std::string_view pod_uid,
+                                                                        int priority) {
+  std::map<std::string, std::vector<PodPtr>, std::less<>> by_node;
+  for (PodPtr& pod : pending.nominated()) {
+    if (pod->uid == pod_uid || pod->priority < priority) continue;
+    by_node[pod->nominated_node].push_back(std::move(pod));
+  }
+  for (auto& [node, pods] : by_node) {
+    std::stable_sort(pods.begin(), pods.end(),
+                     [](const PodPtr& a, const PodPtr& b) { return a->priority > b->priority; });
+  }
+  return by_node;
+}
+
+void fit_to_pod(PodView& view, const kube::Pod& pod, std::string_view held_on,
+                const PendingPods& pending, const PolicySource& policies) {
+  if (!held_on.empty()) {
+    if (const auto* node = view.find(held_on)) {
+      view.replace(model::without_pods(*node, {pod.uid}));
+    }
+  }
+  for (const auto& [name, pods] : nominated_above(pending, pod.uid, pod.priority)) {
+    if (const auto* node = view.find(name)) view.replace(keep_room(*node, pods, policies));
+  }
+}
+
+}  // namespace tangram::extender

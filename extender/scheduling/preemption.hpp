@@ -1,0 +1,57 @@
+#pragma once
+
+#include "cluster/disruption_budgets.hpp"
+#include "extender/scheduling/pod_view.hpp"
+#include "extender/scheduling/wire.hpp"
+#include "kube/objects.hpp"
+#include "model/ledger.hpp"
+#include "policies/policy.hpp"
+
+#include <map>
+#include <optional>
+#include <string>
+
+/// Which pods leave a node for one of higher priority. Pure.
+///
+/// kube-scheduler proposes nodes and victims by what it counts itself (CPU, memory, slots,
+/// aggregates) and asks to narrow or change that. It proposes nothing where only one card's room
+/// is short and the aggregates are free; choose_victims() needs no proposal, so a preemptor of
+/// Tangram's own could ask it for every node.
+namespace tangram::extender {
+
+/// A pod that may evict others.
+struct Preemptor {
+  const kube::Pod& pod;
+  const model::PodDemand& demand;
+  const policies::Policy& policy;
+  /// Null = not known: then no pod dies that kube-scheduler did not name.
+  const BudgetList* budgets = nullptr;
+  /// Pods that must not be named, because kube-scheduler may not have them on the node, and takes
+  /// no answer that names such a pod. Null = none.
+  const model::Ledger::Uids* spared = nullptr;
+};
+
+/// Chooses the pods to evict so that the preemptor fits the node's cards, CPU, memory and slots.
+///
+///  1. what is proposed, where it makes room on a card;
+///  2. else, where the shortage is one that the books can see, the cheapest set on one card (for a
+///     pod that takes several cards: on the node), proposed or not;
+///  3. else what is proposed (it mends a shortage that only kube-scheduler sees) and the cheapest
+///     set beside it.
+///
+/// Victims are of lower priority, granted and not terminating. Of each set as many as possible are
+/// spared: first those whose disruption budget is spent, then by priority, then the smaller ones.
+/// Of several sets the cheapest is kube-scheduler's: fewest broken budgets, lowest highest
+/// priority, lowest sum of priorities, fewest pods.
+/// @param node  with the room kept that is others' (PodView)
+/// @returns nothing if the pod does not fit, or needs no victim
+[[nodiscard]] std::optional<Victims> choose_victims(const Preemptor& preemptor,
+                                                    const model::NodeState& node,
+                                                    const Victims& proposed);
+
+/// Keeps the nodes where the pod fits a card once its victims are gone, with their victims.
+[[nodiscard]] std::map<std::string, Victims, std::less<>> preempt(
+    const std::map<std::string, Victims, std::less<>>& nodes, const Preemptor& preemptor,
+    const PodView& cluster);
+
+}  // namespace tangram::extender

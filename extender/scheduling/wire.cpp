@@ -1,0 +1,278 @@
+#include "extender/scheduling/wire.hpp"
+
+#include "base/json.hpp"
+#include "base/json_scan.hpp"
+
+#include <algorithm>
+
+namespace tangram::extender {
+
+namespace {
+
+void read_node_names(json::Reader& in, FilterArgs& args) {
+  in.array([&] { args.node_names.push_back(in.string()); });
+}
+
+/// Whether the text may have a member "items". False positives cost a scan: volumes have items too.
+bool may_hold_items(std::string_view text) {
+  return text.find("\"items\"") != std::string_view::npos;
+}
+
+/// Nodes are many and large, go back as they came, and say nothing here but their names: so they
+/// are cut from the text, and not read.
+Result<void> cut_nodes(std::string_view list, FilterArgs& args) {
+  args.full_nodes = true;
+  std::size_t lists = 0;
+  bool whole = true;
+  const bool good = json::for_each_member(list, [&](std::string_view key, std::string_view value) {
+    if (key != "items") return;
+    ++lists;
+    whole = whole && json::for_each_element(
+                         value, [&](std::string_view node) { args.node_texts.push_back(node); });
+  });
+  if (!good) return fail(Errc::kInvalidArgument, "Nodes: not valid JSON");
+  if (!whole) return fail(Errc::kInvalidArgument, "Nodes.items: expected an array");
+  if (lists > 1) return fail(Errc::kInvalidArgument, "Nodes.items stands twice");
+  for (const std::string_view node : args.node_texts) {
+    const std::string_view name = json::raw_string(json::find(node, {"metadata", "name"}));
+    if (name.empty() || name.find('\\') != std::string_view::npos) {
+      return fail(Errc::kInvalidArgument,
+                  "Nodes.items.metadata.name: expected a string, the name of a node");
+    }
+    args.node_names.push_back(name);
+  }
+  return {};
+}
+
+/// Without its UID a victim could not be told from the others, and would silently be spared.
+void add_victim(json::Reader& in, Victims& victims, std::string uid) {
+  if (uid.empty()) in.fail("a victim has no UID");
+  victims.uids.push_back(std::move(uid));
+}
+
+std::string read_meta_pod(json::Reader& in) {
+  std::string uid;
+  in.object([&](std::string_view key) {
+    if (key == "UID") {
+      uid = in.string();
+    } else {
+      in.skip();
+    }
+  });
+  return uid;
+}
+
+Victims read_meta_victims(json::Reader& in) {
+  Victims victims;
+  in.object([&](std::string_view key) {
+    if (key == "Pods") {
+      in.array([&] { add_victim(in, victims, read_meta_pod(in)); });
+    } else if (key == "NumPDBViolations") {
+      victims.pdb_violations = in.integer();
+    } else {
+      in.skip();
+    }
+  });
+  return victims;
+}
+
+Victims read_victims(json::Reader& in) {
+  Victims victims;
+  in.object([&](std::string_view key) {
+    if (key == "Pods") {
+      in.array([&] { add_victim(in, victims, kube::read_pod(in).uid); });
+    } else if (key == "NumPDBViolations") {
+      victims.pdb_violations = in.integer();
+    } else {
+      in.skip();
+    }
+  });
+  return victims;
+}
+
+void write_failed(json::Writer& out, std::string_view name, const std::vector<FailedNode>& nodes) {
+  out.key(name).begin_object();
+  for (const FailedNode& node : nodes) out.member(node.name, node.reason);
+  out.end_object();
+}
+
+/// Room for the names asked, the failed ones with their reasons, and the brackets.
+std::size_t reply_size(const FilterArgs& args, const FilterResult& result) {
+  constexpr std::size_t kPerName = 48;
+  constexpr std::size_t kPerFailure = 112;
+  std::size_t size = 256 + kPerFailure * (result.failed.size() + result.unresolvable.size());
+  if (!args.full_nodes) return size + kPerName * result.kept.size();
+  for (const std::uint32_t kept : result.kept) size += args.node_texts[kept].size() + 1;
+  return size;
+}
+
+/// All but whole Nodes; overwrites the text.
+Result<void> read_filter_args(std::string& text, FilterArgs& args) {
+  json::Reader in(text);
+  bool has_pod = false;
+  in.object([&](std::string_view key) {
+    if (key == "Pod") {
+      has_pod = in.kind() == json::Kind::kObject;
+      args.pod = kube::read_pod(in);
+    } else if (key == "NodeNames") {
+      read_node_names(in, args);
+    } else if (key == "Nodes" && in.kind() != json::Kind::kNull) {
+      args.full_nodes = true;
+      in.object([&](std::string_view member) {
+        if (member == "items") in.fail("expected once, in plain letters");
+        in.skip();
+      });
+    } else {
+      in.skip();
+    }
+  });
+  if (!in.failed() && !has_pod) in.fail("Pod is missing");
+  return in.finish();
+}
+
+}  // namespace
+
+Result<FilterArgs> decode_filter_args(Body& body) {
+  FilterArgs args;
+  const std::string_view text = body.text();
+  const auto nodes = may_hold_items(text) ? json::find(text, {"Nodes"}) : std::string_view{};
+  if (!nodes.starts_with('{')) {
+    if (auto read = read_filter_args(body.text(), args); !read) return read.error();
+  } else {
+    const auto begin = static_cast<std::size_t>(nodes.data() - text.data());
+    std::string rest(text.substr(0, begin));
+    rest.append("null").append(text.substr(begin + nodes.size()));
+    if (auto read = read_filter_args(rest, args); !read) return read.error();
+    if (auto cut = cut_nodes(nodes, args); !cut) return cut.error();
+  }
+  if (args.full_nodes && args.node_texts.size() != args.node_names.size()) {
+    return fail(Errc::kInvalidArgument, "both Nodes and NodeNames are set; send one of them");
+  }
+  return args;
+}
+
+std::string encode(const FilterArgs& args, const FilterResult& result) {
+  std::string text;
+  text.reserve(reply_size(args, result));
+  json::Writer out(text);
+  out.begin_object();
+  if (args.full_nodes) {
+    out.key("NodeNames").null();
+    out.key("Nodes").begin_object().member("kind", "NodeList").member("apiVersion", "v1");
+    out.key("metadata").begin_object().end_object().key("items").begin_array();
+    for (const std::uint32_t kept : result.kept) out.raw(args.node_texts[kept]);
+    out.end_array().end_object();
+  } else {
+    out.key("Nodes").null().key("NodeNames").begin_array();
+    for (const std::uint32_t kept : result.kept) out.string(args.node_names[kept]);
+    out.end_array();
+  }
+  write_failed(out, "FailedNodes", result.failed);
+  write_failed(out, "FailedAndUnresolvableNodes", result.unresolvable);
+  out.member("Error", "").end_object();
+  return text;
+}
+
+std::string encode_filter_error(std::string_view message) {
+  std::string text;
+  json::Writer out(text);
+  out.begin_object().key("Nodes").null().key("NodeNames").null();
+  out.key("FailedNodes").null().key("FailedAndUnresolvableNodes").null();
+  out.member("Error", message).end_object();
+  return text;
+}
+
+std::string encode(const std::vector<HostScore>& scores) {
+  std::string text;
+  json::Writer out(text);
+  out.begin_array();
+  for (const HostScore& score : scores) {
+    out.begin_object().member("Host", score.host).member("Score", score.score).end_object();
+  }
+  out.end_array();
+  return text;
+}
+
+namespace {
+
+/// What Kubernetes takes for a name, a little more loosely. Such a text can stand in a path and in
+/// a log as it is.
+bool is_name(std::string_view text) {
+  constexpr std::size_t kLongest = 253;
+  const auto allowed = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
+  };
+  return !text.empty() && text.size() <= kLongest && text.front() != '.' &&
+         std::all_of(text.begin(), text.end(), allowed);
+}
+
+}  // namespace
+
+Result<BindArgs> decode_bind_args(Body& body) {
+  BindArgs args;
+  json::Reader in(body.text());
+  in.object([&](std::string_view key) {
+    if (key == "PodName") {
+      args.name = in.string();
+    } else if (key == "PodNamespace") {
+      args.ns = in.string();
+    } else if (key == "PodUID") {
+      args.uid = in.string();
+    } else if (key == "Node") {
+      args.node = in.string();
+    } else {
+      in.skip();
+    }
+  });
+  if (!in.failed() &&
+      (args.name.empty() || args.ns.empty() || args.uid.empty() || args.node.empty())) {
+    in.fail("PodName, PodNamespace, PodUID and Node must all be set");
+  }
+  if (!in.failed() && !(is_name(args.name) && is_name(args.ns) && is_name(args.node))) {
+    in.fail("PodName, PodNamespace and Node must be names that Kubernetes allows");
+  }
+  if (auto done = in.finish(); !done) return done.error();
+  return args;
+}
+
+std::string encode_bind_result(std::string_view message) {
+  std::string text;
+  json::Writer(text).begin_object().member("Error", message).end_object();
+  return text;
+}
+
+Result<PreemptArgs> decode_preempt_args(Body& body) {
+  PreemptArgs args;
+  bool has_pod = false;
+  json::Reader in(body.text());
+  in.object([&](std::string_view key) {
+    if (key == "Pod") {
+      has_pod = in.kind() == json::Kind::kObject;
+      args.pod = kube::read_pod(in);
+    } else if (key == "NodeNameToMetaVictims") {
+      in.object([&](std::string_view node) { args.nodes.emplace(node, read_meta_victims(in)); });
+    } else if (key == "NodeNameToVictims") {
+      in.object([&](std::string_view node) { args.nodes.emplace(node, read_victims(in)); });
+    } else {
+      in.skip();
+    }
+  });
+  if (!in.failed() && !has_pod) in.fail("Pod is missing");
+  if (auto done = in.finish(); !done) return done.error();
+  return args;
+}
+
+std::string encode_preempt_result(const std::map<std::string, Victims, std::less<>>& nodes) {
+  std::string text;
+  json::Writer out(text);
+  out.begin_object().key("NodeNameToMetaVictims").begin_object();
+  for (const auto& [node, victims] : nodes) {
+    out.key(node).begin_object().key("Pods").begin_array();
+    for (const std::string& uid : victims.uids) out.begin_object().member("UID", uid).end_object();
+    out.end_array().member("NumPDBViolations", victims.pdb_violations).end_object();
+  }
+  out.end_object().end_object();
+  return text;
+}
+
+}  // namespace tangram::extender

@@ -1,0 +1,127 @@
+#include "http/connections.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <tuple>
+
+namespace tangram::extender {
+namespace {
+
+/// Connections above the limit that may be told so at one time; further ones are
+/// closed without a word. Small: each costs a buffer, and the limit is there to bound memory.
+constexpr std::size_t kMaxTurnedAway = 64;
+
+constexpr auto kNotWaiting = HttpConnection::Instant::max();
+
+bool is_waiting_stranger(const HttpConnection& connection) {
+  return connection.standing() != HttpConnection::Standing::kVerified &&
+         connection.waits_since() != kNotWaiting;
+}
+
+/// When it has to go, least first.
+constexpr int kNoTurn = 4;
+int turn_of(const HttpConnection& connection, HttpConnection::Instant now) {
+  switch (connection.standing()) {
+    case HttpConnection::Standing::kUnproven:
+      return now - connection.waits_since() > HttpConnections::kGrace ? 0 : 2;
+    case HttpConnection::Standing::kServed:
+      return 1;
+    case HttpConnection::Standing::kVerified:
+      return 3;
+  }
+  return kNoTurn;
+}
+
+}  // namespace
+
+std::size_t HttpConnections::count(State state) const {
+  return by_state_.at(static_cast<std::size_t>(state));
+}
+
+HttpConnections::Place HttpConnections::reserve(Instant now) {
+  const std::scoped_lock lock(mutex_);
+  if (closed_) return Place::kNone;
+  if (count(State::kServed) < most_) return Place::kServe;
+  // Those that were evicted end at once; should they pile up all the same, they count.
+  if (count(State::kEvicted) < most_ && evict_one(now)) return Place::kServe;
+  ++turned_away_;
+  return count(State::kTurnedAway) < kMaxTurnedAway ? Place::kTurnAway : Place::kNone;
+}
+
+/// Of the strangers that can be cut; "" if there are none.
+std::string HttpConnections::largest_origin() const {
+  std::map<std::string_view, std::size_t> strangers;
+  for (const auto& [connection, state] : all_) {
+    if (state != State::kServed || !is_waiting_stranger(*connection)) continue;
+    ++strangers[connection->origin()];
+  }
+  const auto largest = std::max_element(
+      strangers.begin(), strangers.end(),
+      [](const auto& one, const auto& other) { return one.second < other.second; });
+  return largest == strangers.end() ? std::string() : std::string(largest->first);
+}
+
+bool HttpConnections::evict_one(Instant now) {
+  const std::string origin = largest_origin();
+  auto victim = all_.end();
+  std::tuple victims{kNoTurn, kNotWaiting};
+  for (auto at = all_.begin(); at != all_.end(); ++at) {
+    const HttpConnection& here = *at->first;
+    const bool competes = origin.empty() || here.origin() == origin;
+    if (at->second != State::kServed || here.waits_since() == kNotWaiting || !competes) continue;
+    const std::tuple its{turn_of(here, now), here.waits_since()};
+    if (its >= victims) continue;
+    victim = at;
+    victims = its;
+  }
+  if (victim == all_.end()) return false;
+  victim->second = State::kEvicted;
+  --by_state_.at(static_cast<std::size_t>(State::kServed));
+  ++by_state_.at(static_cast<std::size_t>(State::kEvicted));
+  ++evicted_;
+  victim->first->cut();
+  return true;
+}
+
+bool HttpConnections::add(const Pointer& connection, Place place) {
+  const std::scoped_lock lock(mutex_);
+  if (closed_) return false;
+  const State state = place == Place::kServe ? State::kServed : State::kTurnedAway;
+  all_.emplace(connection, state);
+  ++by_state_.at(static_cast<std::size_t>(state));
+  return true;
+}
+
+void HttpConnections::remove(const Pointer& connection) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = all_.find(connection);
+  --by_state_.at(static_cast<std::size_t>(found->second));
+  all_.erase(found);
+  ended_.notify_all();
+}
+
+void HttpConnections::close() {
+  const std::scoped_lock lock(mutex_);
+  closed_ = true;
+  for (const auto& [connection, state] : all_) connection->drain();
+}
+
+bool HttpConnections::all_ended_within(std::chrono::milliseconds time) {
+  std::unique_lock lock(mutex_);
+  return ended_.wait_for(lock, time, [this] { return all_.empty(); });
+}
+
+std::size_t HttpConnections::cut_all() {
+  std::unique_lock lock(mutex_);
+  const std::size_t left = all_.size();
+  for (const auto& [connection, state] : all_) connection->cut();
+  ended_.wait(lock, [this] { return all_.empty(); });
+  return left;
+}
+
+HttpConnections::Counts HttpConnections::counts() const {
+  const std::scoped_lock lock(mutex_);
+  return {count(State::kServed), turned_away_, evicted_};
+}
+
+}  // namespace tangram::extender

@@ -1,0 +1,46 @@
+#pragma once
+
+#include "http/types.hpp"
+
+#include <functional>
+#include <mutex>
+#include <optional>
+
+namespace tangram::extender {
+
+/// Carries one response from whatever thread gives it to the session that waits.
+///
+/// The Responder may outlive session and server, so the box knows nothing of
+/// them but `wake`, and close() makes it forget that. Threads: any.
+class ReplyBox {
+ public:
+  /// Keeps the response and wakes the session; drops it after close().
+  void put(HttpResponse response);
+
+  /// The response if it is there. If not, put() will call `wake`, once, with the
+  /// box locked: it must only post.
+  std::optional<HttpResponse> take_or_wake(std::function<void()> wake);
+
+  /// From here on put() does nothing. When this returns, no `wake` is running.
+  void close();
+
+  /// Closes a box at the end of a scope.
+  class Closing {
+   public:
+    explicit Closing(ReplyBox& box) : box_(box) {}
+    ~Closing() { box_.close(); }
+    Closing(const Closing&) = delete;
+    Closing& operator=(const Closing&) = delete;
+
+   private:
+    ReplyBox& box_;
+  };
+
+ private:
+  std::mutex mutex_;
+  std::optional<HttpResponse> response_;
+  std::function<void()> wake_;
+  bool closed_ = false;
+};
+
+}  // namespace tangram::extender

@@ -1,0 +1,61 @@
+#include "http/router.hpp"
+
+#include <stdexcept>
+#include <utility>
+
+namespace tangram::extender {
+namespace {
+
+/// A path may be as long as the header limit; a message should not be.
+constexpr std::size_t kLongestQuotedPath = 120;
+
+HttpResponse not_found(std::string_view path) {
+  std::string sentence = "nothing is served at \"";
+  sentence.append(path.substr(0, kLongestQuotedPath));
+  sentence.append(path.size() > kLongestQuotedPath ? "...\"" : "\"");
+  return text_response(404, sentence);
+}
+
+HttpResponse method_not_allowed(const std::string& method, const std::string& path,
+                                const std::string& allowed) {
+  auto response = text_response(405, path + " does not take " + method + "; use " + allowed);
+  response.headers.push_back({"Allow", allowed});
+  return response;
+}
+
+/// Browsers name the page that makes them post, and nobody else does: a page somewhere must not
+/// have whoever looks at it bind pods on his own machine's address.
+bool posted_by_a_page(const HttpRequest& request) {
+  return request.method == "POST" && !request.header("Origin").empty();
+}
+
+}  // namespace
+
+void Router::add(std::string method, std::string path, HttpHandler handler) {
+  const std::string name = method + " " + path;
+  const bool added = paths_[std::move(path)].emplace(std::move(method), std::move(handler)).second;
+  if (!added) throw std::logic_error("two handlers for " + name);
+}
+
+void Router::operator()(HttpRequest request, Responder responder) const {
+  const auto methods = paths_.find(request.path);
+  if (methods == paths_.end()) return responder.send(not_found(request.path));
+  const std::string_view asked = request.method;
+  const std::string_view wanted = asked == "HEAD" ? "GET" : asked;
+  const auto handler = methods->second.find(wanted);
+  if (handler != methods->second.end()) {
+    if (posted_by_a_page(request)) {
+      return responder.send(
+          text_response(403, "web pages may not post here; ask without a browser"));
+    }
+    return handler->second(std::move(request), std::move(responder));
+  }
+  std::string allowed;
+  for (const auto& [method, unused] : methods->second) {
+    allowed.append(allowed.empty() ? "" : ", ").append(method);
+    if (method == "GET") allowed.append(", HEAD");
+  }
+  responder.send(method_not_allowed(request.method, request.path, allowed));
+}
+
+}  // namespace tangram::extender

@@ -1,0 +1,67 @@
+#include "http/types.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+namespace tangram::extender {
+namespace {
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+bool equal_names(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](char x, char y) { return lower(x) == lower(y); });
+}
+
+}  // namespace
+
+std::string_view HttpRequest::header(std::string_view name) const {
+  const auto found = std::find_if(headers.begin(), headers.end(),
+                                  [&](const HttpHeader& h) { return equal_names(h.name, name); });
+  return found == headers.end() ? std::string_view() : std::string_view(found->value);
+}
+
+HttpResponse json_response(std::string body) {
+  HttpResponse response;
+  response.body = std::move(body);
+  return response;
+}
+
+HttpResponse text_response(int status, std::string_view sentence) {
+  HttpResponse response;
+  response.status = status;
+  response.content_type = "text/plain; charset=utf-8";
+  response.body.append(sentence).append("\n");
+  return response;
+}
+
+Responder::Responder(std::function<void(HttpResponse)> reply) : reply_(std::move(reply)) {}
+
+Responder::~Responder() { answer_unanswered(); }
+
+Responder::Responder(Responder&& other) noexcept : reply_(std::exchange(other.reply_, nullptr)) {}
+
+Responder& Responder::operator=(Responder&& other) noexcept {
+  if (this != &other) {
+    answer_unanswered();
+    reply_ = std::exchange(other.reply_, nullptr);
+  }
+  return *this;
+}
+
+void Responder::send(HttpResponse response) {
+  if (const auto reply = std::exchange(reply_, nullptr)) reply(std::move(response));
+}
+
+void Responder::answer_unanswered() noexcept {
+  if (!reply_) return;
+  try {
+    send(text_response(500, "internal error: the request was not answered; see the server's log"));
+  } catch (const std::exception&) {
+    // No memory for the answer: the server cuts the connection when it stops, at the latest.
+    reply_ = nullptr;
+  }
+}
+
+}  // namespace tangram::extender

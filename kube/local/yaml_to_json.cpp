@@ -1,0 +1,208 @@
+#include "kube/local/yaml_to_json.hpp"
+
+#include "base/json.hpp"
+
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+
+namespace tangram::kube {
+
+namespace {
+
+// Aliases let a short text stand for a huge one. Written out, JSON is some three times its YAML;
+// the rest is room for pods that share one aliased spec.
+constexpr std::size_t kMaxGrowth = 64;
+constexpr std::size_t kSmallText = std::size_t{1} << 20;  // never too large
+// Less than json::Reader::kMaxDepth, which reads the outcome.
+constexpr int kMaxDepth = 64;
+
+constexpr std::array<std::string_view, 7> kStringMaps{
+    "annotations", "labels", "requests", "limits", "capacity", "allocatable", "overhead"};
+
+bool holds_strings(std::string_view key) {
+  return std::find(kStringMaps.begin(), kStringMaps.end(), key) != kStringMaps.end();
+}
+
+/// Thrown and caught in this file: yaml-cpp throws anyway.
+struct Mistake {
+  int line;  ///< of the document, from 0
+  std::string message;
+};
+
+[[noreturn]] void refuse(const YAML::Mark& at, const std::string& what) {
+  throw Mistake{at.line, what};
+}
+
+template <class Number>
+std::optional<Number> number_in(std::string_view text) {
+  Number value{};
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (read.ec != std::errc{} || read.ptr != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+/// from_chars also takes "inf" and "nan", which JSON has no form for.
+bool looks_like_number(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("+-.0123456789eE") == std::string_view::npos;
+}
+
+class Converter {
+ public:
+  Converter(std::string& out, std::size_t limit) : out_(out), limit_(limit), writer_(out) {}
+
+  void value(const YAML::Node& node, bool strings, int depth) {
+    if (depth > kMaxDepth) {
+      refuse(node.Mark(), "nested deeper than " + std::to_string(kMaxDepth) + " levels");
+    }
+    if (out_.size() > limit_) refuse(node.Mark(), "the text is too large with its aliases");
+    if (node.IsMap()) return map(node, strings, depth);
+    if (node.IsSequence()) return sequence(node, strings, depth);
+    if (node.IsScalar() && (strings || node.Tag() != "?")) {
+      writer_.string(node.Scalar());
+    } else if (node.IsScalar()) {
+      plain(node.Scalar());
+    } else {
+      writer_.null();
+    }
+  }
+
+ private:
+  void map(const YAML::Node& node, bool strings, int depth) {
+    std::set<std::string_view> keys;
+    writer_.begin_object();
+    for (const auto& entry : node) {
+      if (!entry.first.IsScalar()) refuse(entry.first.Mark(), "a key must be a word");
+      const std::string& key = entry.first.Scalar();
+      if (!keys.insert(key).second) refuse(entry.first.Mark(), "key \"" + key + "\" stands twice");
+      writer_.key(key);
+      value(entry.second, strings || holds_strings(key), depth + 1);
+    }
+    writer_.end_object();
+  }
+
+  void sequence(const YAML::Node& node, bool strings, int depth) {
+    writer_.begin_array();
+    for (const auto& element : node) value(element, strings, depth + 1);
+    writer_.end_array();
+  }
+
+  void plain(const std::string& text) {
+    if (text == "true" || text == "false") {
+      writer_.boolean(text == "true");
+    } else if (text.empty() || text == "null" || text == "~") {
+      writer_.null();
+    } else if (const auto integer = number_in<std::int64_t>(text)) {
+      writer_.integer(*integer);
+    } else if (const auto real = number_in<double>(text); real && looks_like_number(text)) {
+      writer_.number(*real);
+    } else {
+      writer_.string(text);
+    }
+  }
+
+  std::string& out_;
+  const std::size_t limit_;
+  json::Writer writer_;
+};
+
+/// The objects of a text, and what all of them together may grow to.
+struct Objects {
+  std::vector<YamlObject> list;
+  std::size_t room = 0;
+};
+
+void append_object(Objects& objects, const YAML::Node& node) {
+  if (!node.IsMap()) refuse(node.Mark(), "expected an object with apiVersion, kind and metadata");
+  YamlObject object;
+  object.line = node.Mark().line;  // of the document, from 0; read_document() makes it the file's
+  Converter(object.json, objects.room).value(node, false, 0);
+  objects.room -= std::min(objects.room, object.json.size());
+  objects.list.push_back(std::move(object));
+}
+
+void append_document(Objects& objects, const YAML::Node& document) {
+  const YAML::Node kind = document.IsMap() ? document["kind"] : YAML::Node();
+  if (!kind.IsDefined() || !kind.IsScalar() || kind.Scalar() != "List") {
+    return append_object(objects, document);
+  }
+  const YAML::Node items = document["items"];
+  if (!items.IsDefined() || !items.IsSequence()) {
+    refuse(document.Mark(), "a List needs items: a sequence of objects");
+  }
+  for (const auto& item : items) append_object(objects, item);
+}
+
+/// Nothing but empty lines and comments.
+bool is_empty(std::string_view document) {
+  bool comment = false;
+  return std::all_of(document.begin(), document.end(), [&](char c) {
+    comment = c != '\n' && (comment || c == '#');
+    return comment || c == ' ' || c == '\t' || c == '\r' || c == '\n';
+  });
+}
+
+bool is_separator(std::string_view line) {
+  return line.substr(0, 3) == "---" && line.find_first_not_of(" \t\r", 3) == std::string_view::npos;
+}
+
+struct Document {
+  std::string text;
+  int first_line = 1;  ///< in the file, from 1
+};
+
+/// The documents between lines of "---". Not YAML::LoadAll: on a stray comma it never ends.
+std::vector<Document> split_documents(std::string_view text) {
+  std::vector<Document> documents(1);
+  int line_number = 1;
+  for (std::size_t begin = 0; begin < text.size(); ++line_number) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string_view line = text.substr(begin, end - begin);
+    if (is_separator(line)) {
+      documents.push_back({.text = {}, .first_line = line_number + 1});
+    } else {
+      documents.back().text.append(line).push_back('\n');
+    }
+    begin = end + 1;
+  }
+  return documents;
+}
+
+Error mistake_at(int line, const std::string& what) {
+  return fail(Errc::kInvalidArgument, "line " + std::to_string(line) + ": " + what);
+}
+
+/// Appends the document's objects. @returns what is wrong with it, at its line of the file
+Result<void> read_document(const Document& document, Objects& objects) {
+  const std::size_t before = objects.list.size();
+  try {
+    append_document(objects, YAML::Load(document.text));
+  } catch (const Mistake& mistake) {
+    return mistake_at(document.first_line + mistake.line, mistake.message);
+  } catch (const YAML::Exception& e) {
+    return mistake_at(document.first_line + e.mark.line, "not valid YAML: " + e.msg);
+  }
+  for (std::size_t i = before; i < objects.list.size(); ++i) {
+    objects.list[i].line += document.first_line;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<YamlObject>> yaml_to_json(const std::string& text) {
+  Objects objects{{}, kSmallText + kMaxGrowth * text.size()};
+  for (const Document& document : split_documents(text)) {
+    if (is_empty(document.text)) continue;
+    if (auto read = read_document(document, objects); !read) return read.error();
+  }
+  return std::move(objects.list);
+}
+
+}  // namespace tangram::kube

@@ -1,0 +1,275 @@
+#include "kube/rest/rest_api.hpp"
+
+#include "kube/rate_limiter.hpp"
+#include "kube/rest/credentials.hpp"
+#include "kube/rest/curl_line.hpp"
+#include "kube/rest/frame_splitter.hpp"
+#include "kube/url.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace tangram::kube {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr int kOk = 200;
+constexpr int kUnauthorized = 401;
+constexpr int kTooMany = 429;
+// client-go's: a server that says "later" that often will not say anything else within the
+// deadline.
+constexpr int kMaxSends = 10;
+
+bool is_loopback(const std::string& host) {
+  const bool is_number = host.find_first_not_of("0123456789.") == std::string::npos;
+  return host == "localhost" || host == "[::1]" || (is_number && host.starts_with("127."));
+}
+
+Result<ServerUrl> check(const RestConfig& config) {
+  auto server = parse_server_url(config.server);
+  if (!server) return server.error();
+  const auto wrong = [&](const std::string& what) {
+    return fail(Errc::kInvalidArgument, config.server + ": " + what);
+  };
+  if (config.insecure_skip_tls_verify && config.ca.is_set()) {
+    return wrong("has an authority and is not to be verified; drop insecure-skip-tls-verify");
+  }
+  if (config.client_certificate.is_set() != config.client_key.is_set()) {
+    return wrong("a client certificate and its key come together; give both or none");
+  }
+  if (server->scheme == "http" && config.token.is_set() && !is_loopback(server->host)) {
+    return wrong("a token would be sent for all to read; write https");
+  }
+  return server;
+}
+
+std::string query_text(const Request& request, bool watching) {
+  std::string text;
+  const auto add = [&](const std::string& name, const std::string& value) {
+    text += text.empty() ? '?' : '&';
+    text.append(percent_encode(name)).append("=").append(percent_encode(value));
+  };
+  for (const auto& [name, value] : request.query) add(name, value);
+  if (watching && !request.query.contains("watch")) add("watch", "1");
+  return text;
+}
+
+bool asks_for_bookmarks(const Request& request) {
+  const auto asked = request.query.find("allowWatchBookmarks");
+  return asked != request.query.end() && (asked->second == "true" || asked->second == "1");
+}
+
+std::string limit_text(std::size_t bytes) { return std::to_string(bytes) + " bytes"; }
+
+}  // namespace
+
+struct RestApi::Impl {
+  RestConfig config;
+  RestOptions options;
+  ServerUrl server;
+  const Clock& clock;
+  Sleeper sleep;
+  std::unique_ptr<CredentialSource> credentials;
+  RateLimiter limiter;
+  LinePool lines;
+
+  /// Where a request stands: what is the same for all its sends.
+  struct Errand {
+    const Request& request;
+    bool watching = false;
+    TimePoint deadline;
+    std::stop_token stop;
+  };
+
+  [[nodiscard]] std::string name(const Request& request) const {
+    return std::string(to_string(request.method)).append(" ").append(request.path);
+  }
+  [[nodiscard]] milliseconds left(const Errand& errand) const {
+    return std::chrono::duration_cast<milliseconds>(errand.deadline - clock.now());
+  }
+
+  Result<void> wait_for_turn(const Errand& errand);
+  HttpOrder order_for(const Errand& errand, const CredentialsPtr& with) const;
+  [[nodiscard]] std::optional<milliseconds> time_to_retry(const Errand& errand,
+                                                          const Response& response) const;
+  [[nodiscard]] Error broken(const Errand& errand, const HttpEnd& end) const;
+  Result<Response> call_once(const Errand& errand, const CredentialsPtr& with);
+  Result<Response> watch_once(const Errand& errand, const CredentialsPtr& with,
+                              const WatchFrame& frame);
+
+  /// Sends until there is an answer for the caller. `send` makes one exchange.
+  template <class Send>
+  Result<Response> carry_out(const Errand& errand, const Send& send) {
+    CredentialsPtr with = credentials->current();
+    bool renewed = false;
+    for (int sends = 1;; ++sends) {
+      auto response = send(with);
+      if (!response || sends == kMaxSends) return response;
+      if (response->status == kUnauthorized && !renewed) {
+        renewed = true;
+        CredentialsPtr fresh = credentials->after_refusal(with);
+        if (!fresh) return response;
+        with = std::move(fresh);
+        continue;
+      }
+      const auto wait = time_to_retry(errand, *response);
+      if (!wait) return response;
+      sleep(*wait, errand.stop);
+      if (errand.stop.stop_requested()) return response;
+    }
+  }
+};
+
+Result<void> RestApi::Impl::wait_for_turn(const Errand& errand) {
+  if (errand.request.urgent) return {};
+  const auto wait = limiter.reserve(left(errand));
+  if (!wait) {
+    return fail(Errc::kUnavailable, name(errand.request) +
+                                        ": not sent: the client's own rate limit would hold it "
+                                        "longer than its deadline; raise kube.qps");
+  }
+  if (wait->count() > 0) sleep(std::chrono::ceil<milliseconds>(*wait), errand.stop);
+  return {};
+}
+
+HttpOrder RestApi::Impl::order_for(const Errand& errand, const CredentialsPtr& with) const {
+  const Request& request = errand.request;
+  HttpOrder order;
+  order.method = request.method;
+  const std::string address = server.host + ":" + server.port;
+  // A certificate of another name is asked for, and checked, as if the URL had that name.
+  const bool renamed = !config.tls_server_name.empty();
+  order.url =
+      server.scheme + "://" + (renamed ? config.tls_server_name + ":" + server.port : address);
+  order.url.append(server.path).append(request.path).append(query_text(request, errand.watching));
+  if (renamed) order.connect_to = address;
+  order.headers = {"Host: " + address, "User-Agent: " + options.user_agent,
+                   "Accept: application/json", "Expect:"};
+  if (!request.body.empty()) order.headers.push_back("Content-Type: " + request.content_type);
+  if (!with->token.empty()) order.headers.push_back("Authorization: Bearer " + with->token);
+  order.body = request.body;
+  order.credentials = with;
+  order.verify = !config.insecure_skip_tls_verify;
+  // The server compresses what is large, which lists are. Frames would wait in its compressor.
+  order.gzip = request.method == Method::kGet && !errand.watching;
+  order.timeout = left(errand);
+  if (errand.watching && asks_for_bookmarks(request)) order.silence = options.watch_silence;
+  return order;
+}
+
+std::optional<milliseconds> RestApi::Impl::time_to_retry(const Errand& errand,
+                                                         const Response& response) const {
+  const bool unharmed = response.status == kTooMany ||
+                        (response.status >= 500 && errand.request.method == Method::kGet);
+  if (!unharmed || !response.retry_after) return std::nullopt;
+  const milliseconds wait = *response.retry_after;
+  if (wait >= left(errand)) return std::nullopt;
+  return wait;
+}
+
+Error RestApi::Impl::broken(const Errand& errand, const HttpEnd& end) const {
+  const std::string what = name(errand.request) + " at " + config.server + ": ";
+  if (!end.sent) return fail(Errc::kUnavailable, what + "nothing was sent: " + end.reason);
+  return fail(Errc::kTimeout, what + "no full answer: " + end.reason);
+}
+
+Result<Response> RestApi::Impl::call_once(const Errand& errand, const CredentialsPtr& with) {
+  Response response;
+  std::size_t most = 0;
+  const auto receive = [&](int status, std::string_view bytes) {
+    const bool may_be_list = errand.request.method == Method::kGet && status == kOk;
+    most = may_be_list ? options.max_body : options.max_object;
+    if (bytes.size() > most - response.body.size()) return false;
+    response.body.append(bytes);
+    return true;
+  };
+  HttpEnd end = lines.lend()->run(order_for(errand, with), receive, errand.stop);
+  if (end.why == HttpEnd::Why::kEnough) {
+    end.reason =
+        "the answer is longer than " + limit_text(most) + "; lower kube.page_size if it is a list";
+  }
+  if (end.why != HttpEnd::Why::kAnswered) return broken(errand, end);
+  response.status = end.status;
+  response.retry_after = end.retry_after;
+  return response;
+}
+
+Result<Response> RestApi::Impl::watch_once(const Errand& errand, const CredentialsPtr& with,
+                                           const WatchFrame& frame) {
+  Response response;
+  FrameSplitter frames;
+  bool had_enough = false;
+  const auto receive = [&](int status, std::string_view bytes) {
+    if (status != kOk) {
+      if (bytes.size() > options.max_object - response.body.size()) return false;
+      response.body.append(bytes);
+      return true;
+    }
+    frames.add(bytes);
+    while (auto next = frames.next()) {
+      had_enough = errand.stop.stop_requested() || !frame(std::move(*next));
+      if (had_enough) return false;
+    }
+    return frames.unfinished() <= options.max_object;
+  };
+  HttpEnd end = lines.lend()->run(order_for(errand, with), receive, errand.stop);
+  response.status = end.status;
+  response.retry_after = end.retry_after;
+  const bool stopped = end.why == HttpEnd::Why::kStopped && end.status == kOk;
+  if (had_enough || stopped) return response;
+  if (end.why == HttpEnd::Why::kAnswered) {
+    if (frames.unfinished() == 0) return response;
+    end.reason = "the stream ended within a frame";
+  } else if (end.why == HttpEnd::Why::kStopped) {
+    end.reason = "stopped before the server had answered";
+  } else if (end.why == HttpEnd::Why::kEnough) {
+    end.reason = "a frame is longer than " + limit_text(options.max_object);
+  }
+  return broken(errand, end);
+}
+
+RestApi::RestApi(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+RestApi::~RestApi() = default;
+
+Result<std::unique_ptr<RestApi>> RestApi::create(const RestConfig& config, RestOptions options,
+                                                 const Clock& clock, Sleeper sleeper) {
+  auto server = check(config);
+  if (!server) return server.error();
+  auto credentials = CredentialSource::create(config, clock);
+  if (!credentials) return credentials.error();
+  const int qps = options.qps;
+  const int burst = options.burst;
+  return std::unique_ptr<RestApi>(
+      new RestApi(std::unique_ptr<Impl>(new Impl{.config = config,
+                                                 .options = std::move(options),
+                                                 .server = std::move(*server),
+                                                 .clock = clock,
+                                                 .sleep = std::move(sleeper),
+                                                 .credentials = std::move(*credentials),
+                                                 .limiter = {qps, burst, clock},
+                                                 .lines = {}})));
+}
+
+Result<Response> RestApi::call(const Request& request) {
+  const Impl::Errand errand{.request = request,
+                            .watching = false,
+                            .deadline = impl_->clock.now() + request.timeout,
+                            .stop = {}};
+  if (auto turn = impl_->wait_for_turn(errand); !turn) return turn.error();
+  return impl_->carry_out(
+      errand, [&](const CredentialsPtr& with) { return impl_->call_once(errand, with); });
+}
+
+Result<Response> RestApi::watch(const Request& request, const WatchFrame& frame,
+                                std::stop_token stop) {
+  const Impl::Errand errand{.request = request,
+                            .watching = true,
+                            .deadline = impl_->clock.now() + request.timeout,
+                            .stop = std::move(stop)};
+  return impl_->carry_out(
+      errand, [&](const CredentialsPtr& with) { return impl_->watch_once(errand, with, frame); });
+}
+
+}  // namespace tangram::kube

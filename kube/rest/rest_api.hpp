@@ -1,0 +1,70 @@
+#pragma once
+
+#include "base/clock.hpp"
+#include "base/sleeper.hpp"
+#include "kube/api.hpp"
+#include "kube/rest/rest_config.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string>
+
+namespace tangram::kube {
+
+/// How RestApi goes about it.
+struct RestOptions {
+  std::string user_agent = "tangram";  ///< "tangram-extender/0.1.0"
+  // kube-scheduler's 50 and 100 are for one bind at a time; Tangram binds several hundred pods a
+  // second, and the server's own priority-and-fairness filter protects it better than we can.
+  int qps = 500;
+  int burst = 1000;
+  /// Of a watch that asked for bookmarks: they come about every minute, so three are missing.
+  std::chrono::milliseconds watch_silence{180'000};
+  /// Of what a GET is answered with: the largest page that can be set, 10,000 objects of 20 KiB, is
+  /// 200 MiB.
+  std::size_t max_body = std::size_t{256} << 20U;
+  /// Of everything else, which is one object: a frame of a watch, the answer to a write, an error.
+  /// An object has at most 3 MiB as a request and may be twice that as JSON, managed fields and
+  /// escapes included.
+  std::size_t max_object = std::size_t{8} << 20U;
+};
+
+/// A real API server, over HTTP/1.1 and TLS 1.2 or newer.
+///
+/// Each exchange has a connection of its own, from a pool that keeps them alive. So calls never
+/// wait for each other, and what happens to a connection happens to one request.
+///
+/// * The rate limit holds back calls, in the order they come; not watches, nor urgent calls.
+/// * 401: credentials are read again, and if they changed the request is sent once more.
+/// * 429 with a Retry-After that fits the deadline: sent again after it, at most ten times; the
+/// same
+///   for a 5xx to a GET or to the start of a watch. A write that met a 5xx may have been applied,
+///   so it is the caller's. Otherwise the Response, with its retry_after, is handed back.
+/// * A GET whose kept connection turns out dead is sent again at once; a write only if nothing of
+/// it
+///   was sent (else kTimeout).
+/// * A watch that breaks, is silent for too long or sends too long a frame: kTimeout.
+/// Redirects are answers, and the environment's proxies are not used.
+/// Threads: safe. Destroy it after the last call has returned.
+class RestApi final : public KubeApi {
+ public:
+  /// Reads the credentials' files; talks to nobody.
+  /// @returns kInvalidArgument, kNotFound: what is wrong with the configuration
+  static Result<std::unique_ptr<RestApi>> create(const RestConfig& config, RestOptions options,
+                                                 const Clock& clock,
+                                                 Sleeper sleeper = sleep_until_stopped);
+  ~RestApi() override;
+
+  Result<Response> call(const Request& request) override;
+  /// Ends within a tenth of a second of stop, whatever the server does.
+  Result<Response> watch(const Request& request, const WatchFrame& frame,
+                         std::stop_token stop) override;
+
+ private:
+  struct Impl;
+  explicit RestApi(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tangram::kube

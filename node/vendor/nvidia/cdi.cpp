@@ -1,0 +1,181 @@
+#include "node/vendor/nvidia/cdi.hpp"
+
+#include "base/file.hpp"
+#include "base/json.hpp"
+#include "kube/local/yaml_to_json.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <system_error>
+#include <utility>
+
+namespace tangram::node {
+namespace {
+
+constexpr std::string_view kKind = "nvidia.com/gpu";
+
+using Lists = std::map<std::string, std::vector<std::string>, std::less<>>;
+
+struct Spec {
+  std::string kind;
+  std::string version;
+  Lists common;
+  std::map<std::string, Lists, std::less<>> devices;
+};
+
+/// Copies the value that comes next, whatever it is.
+void copy(json::Reader& in, json::Writer& out) {
+  switch (in.kind()) {
+    case json::Kind::kObject:
+      out.begin_object();
+      in.object([&](std::string_view key) {
+        out.key(key);
+        copy(in, out);
+      });
+      out.end_object();
+      return;
+    case json::Kind::kArray:
+      out.begin_array();
+      in.array([&] { copy(in, out); });
+      out.end_array();
+      return;
+    case json::Kind::kString:
+      out.string(in.string());
+      return;
+    case json::Kind::kNumber:
+      out.raw(in.scalar_text());
+      return;
+    case json::Kind::kBool:
+      out.boolean(in.boolean());
+      return;
+    case json::Kind::kNull:
+    case json::Kind::kNone:
+      break;
+  }
+  in.skip();
+  out.null();
+}
+
+Lists read_edits(json::Reader& in) {
+  Lists lists;
+  in.object([&](std::string_view key) {
+    // Objects (intelRdt) cannot be put together; NVIDIA writes none.
+    if (in.kind() != json::Kind::kArray) return in.skip();
+    std::vector<std::string>& list = lists[std::string(key)];
+    in.array([&] {
+      std::string text;
+      json::Writer out(text);
+      copy(in, out);
+      list.push_back(std::move(text));
+    });
+  });
+  return lists;
+}
+
+void read_device(json::Reader& in, Spec& spec) {
+  std::string name;
+  Lists edits;
+  in.object([&](std::string_view key) {
+    if (key == "name") {
+      name = in.string();
+    } else if (key == "containerEdits") {
+      edits = read_edits(in);
+    } else {
+      in.skip();
+    }
+  });
+  spec.devices[name] = std::move(edits);
+}
+
+Result<Spec> decode(std::string text) {
+  Spec spec;
+  json::Reader in(text);
+  in.object([&](std::string_view key) {
+    if (key == "kind") {
+      spec.kind = in.string();
+    } else if (key == "cdiVersion") {
+      spec.version = in.scalar_text();
+    } else if (key == "containerEdits") {
+      spec.common = read_edits(in);
+    } else if (key == "devices") {
+      in.array([&] { read_device(in, spec); });
+    } else {
+      in.skip();
+    }
+  });
+  if (auto done = in.finish(); !done) return done.error();
+  return spec;
+}
+
+/// The spec files of a folder that speak of NVIDIA's cards, by name.
+std::vector<std::string> files(const std::string& folder) {
+  std::set<std::string> paths;
+  std::error_code missing;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, missing)) {
+    const auto extension = entry.path().extension();
+    if (extension == ".json" || extension == ".yaml") paths.insert(entry.path());
+  }
+  std::vector<std::string> relevant;
+  for (const std::string& path : paths) {
+    const auto text = read_file(path);
+    if (text && text->find(kKind) != std::string::npos) relevant.push_back(path);
+  }
+  return relevant;
+}
+
+Result<Spec> read_spec(const std::string& path) {
+  auto text = read_file(path);
+  if (!text) return text.error();
+  if (path.ends_with(".yaml")) {
+    auto documents = kube::yaml_to_json(*text);
+    if (!documents) return fail(Errc::kInvalidArgument, path + ": " + documents.error().message);
+    if (documents->size() != 1) {
+      return fail(Errc::kInvalidArgument, path + ": holds not one CDI spec");
+    }
+    *text = std::move(documents->front().json);
+  }
+  auto spec = decode(std::move(*text));
+  if (!spec) return fail(Errc::kInvalidArgument, path + ": " + spec.error().message);
+  return spec;
+}
+
+/// Elements that stand there already, as those common to all cards do, are not added again.
+void add(Lists& to, const Lists& from) {
+  for (const auto& [list, elements] : from) {
+    std::vector<std::string>& all = to[list];
+    for (const std::string& element : elements) {
+      if (std::find(all.begin(), all.end(), element) == all.end()) all.push_back(element);
+    }
+  }
+}
+
+}  // namespace
+
+bool has_nvidia_specs(const std::vector<std::string>& folders) {
+  return std::any_of(folders.begin(), folders.end(),
+                     [](const std::string& folder) { return !files(folder).empty(); });
+}
+
+Result<DrawnEdits> draw_nvidia_edits(const std::vector<std::string>& folders,
+                                     const std::vector<std::string>& cards) {
+  DrawnEdits drawn;
+  std::set<std::string, std::less<>> missing(cards.begin(), cards.end());
+  for (auto folder = folders.rbegin(); folder != folders.rend(); ++folder) {
+    for (const std::string& path : files(*folder)) {
+      const auto spec = read_spec(path);
+      if (!spec) return spec.error();
+      if (spec->kind != kKind) continue;
+      for (const auto& [device, edits] : spec->devices) {
+        if (missing.erase(device) == 0) continue;
+        add(drawn.lists, spec->common);
+        add(drawn.lists, edits);
+        if (older_version(drawn.cdi_version, spec->version)) drawn.cdi_version = spec->version;
+      }
+    }
+  }
+  return missing.empty() ? drawn : DrawnEdits{};
+}
+
+}  // namespace tangram::node

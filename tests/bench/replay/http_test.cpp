@@ -1,0 +1,156 @@
+#include "bench/replay/http.hpp"
+
+#include "bench/objects.hpp"
+#include "bench/replay/audit.hpp"
+#include "bench/replay/inprocess.hpp"
+#include "bench/replay/replay.hpp"
+#include "bench/replay/report.hpp"
+#include "bench/synthetic_api.hpp"
+#include "cluster/holdings.hpp"
+#include "policies/registry.hpp"
+#include "tests/testing/manual_clock.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tangram::bench {
+namespace {
+
+/// The first pods of the example trace: enough to fill some nodes, few enough for sanitizers.
+Trace example() {
+  const std::string data = std::string(TANGRAM_SOURCE_DIR) + "/bench/data/";
+  auto trace = read_trace({.nodes = data + "nodes.csv",
+                           .arrivals = data + "example-7.csv",
+                           .order = data + "example-7.order.csv",
+                           .workload = {}});
+  EXPECT_TRUE(trace);
+  return std::move(*trace);
+}
+
+std::string log_of(const Trace& trace, Placer& placer) {
+  const auto outcome = replay(trace, placer, {});
+  EXPECT_TRUE(outcome) << outcome.error().message;
+  EXPECT_FALSE(outcome->violation) << *outcome->violation;
+  return placement_log(trace, *outcome);
+}
+
+class ReplayViaHttpTest : public ::testing::TestWithParam<std::string_view> {};
+
+TEST_P(ReplayViaHttpTest, PlacesExactlyAsInProcess) {
+  const Trace trace = example();
+  policies::PolicyOptions options;
+  options.workload = std::make_shared<policies::Workload>(
+      policies::workload_of(trace.workload, model::Isolation::kNone));
+  auto direct = InProcessPlacer::create(trace.nodes, std::string(GetParam()), options);
+  ASSERT_TRUE(direct) << direct.error().message;
+  auto http = HttpPlacer::create(trace, {.policy = std::string(GetParam()), .audits = 5});
+  ASSERT_TRUE(http) << http.error().message;
+  EXPECT_EQ(log_of(trace, **http), log_of(trace, **direct));
+  EXPECT_NE((*http)->remarks().find("5 times"), std::string::npos);
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies, ReplayViaHttpTest,
+                         ::testing::Values("least-waste", "fragmentation", "bestfit", "binpack",
+                                           "spread"),
+                         [](const auto& test) {
+                           std::string name(test.param);
+                           std::erase(name, '-');
+                           return name;
+                         });
+
+TEST(ReplayViaHttpTest, AWeightThatTheInTreeScoresCannotReachChangesNothing) {
+  const Trace trace = example();
+  auto one = HttpPlacer::create(trace, {.policy = "bestfit", .short_list = 1});
+  auto eight = HttpPlacer::create(trace, {.policy = "bestfit", .short_list = 8, .weight = 121});
+  ASSERT_TRUE(one && eight);
+  EXPECT_EQ(log_of(trace, **eight), log_of(trace, **one));
+}
+
+class AuditTest : public ::testing::Test {
+ protected:
+  AuditTest() : api_(clock_) {
+    model::Card card;
+    card.id = "GPU-0";
+    card.model = "T4";
+    card.memory = Mebibytes(1000);
+    inventory_ = {.name = "n0", .cards = {card}, .cpu = MilliCpu(1000), .memory = Mebibytes(1000)};
+    EXPECT_EQ(api_.call(create_request("/api/v1/nodes", node_json(inventory_)))->status, 201);
+  }
+  void run_pod(bool slot) {
+    const auto made = api_.call(create_request(pods_path("ml"), pod_json({.ns = "ml",
+                                                                          .name = "p",
+                                                                          .annotations = {},
+                                                                          .cpu = {},
+                                                                          .memory = {},
+                                                                          .slot = slot,
+                                                                          .node = "n0"})));
+    EXPECT_EQ(made->status, 201);
+  }
+
+  testing::ManualClock clock_;
+  kube::LocalApi api_;
+  model::NodeInventory inventory_;
+};
+
+TEST_F(AuditTest, PassesWhenTheBooksSayWhatTheServerSays) {
+  model::Ledger ledger(clock_);
+  ledger.put_node(inventory_);
+  EXPECT_TRUE(audit(api_, clock_, *ledger.snapshot()));
+}
+
+TEST_F(AuditTest, FindsABookingThatTheServerDoesNotKnow) {
+  model::Ledger ledger(clock_);
+  ledger.put_node(inventory_);
+  model::Holding lost;
+  lost.pod_uid = "u1";
+  lost.node = "n0";
+  ledger.observe(lost);
+  const auto audited = audit(api_, clock_, *ledger.snapshot());
+  ASSERT_FALSE(audited);
+  EXPECT_NE(audited.error().message.find("node n0 differs"), std::string::npos);
+}
+
+TEST_F(AuditTest, FindsAPodThatIsBoundWithoutItsGrant) {
+  run_pod(true);
+  model::Ledger ledger(clock_);
+  ledger.put_node(inventory_);
+  const auto pod = kube::decode_pod(api_.call({.method = kube::Method::kGet,
+                                               .path = pods_path("ml") + "/p",
+                                               .query = {},
+                                               .body = {}})
+                                        ->body);
+  ASSERT_TRUE(pod);
+  ledger.observe(extender::recorded_holding(*pod).holding);
+  const auto audited = audit(api_, clock_, *ledger.snapshot());
+  ASSERT_FALSE(audited);
+  EXPECT_EQ(audited.error().message, "pod ml/p is bound without a grant");
+}
+
+TEST(SyntheticApiTest, RefusesMorePodsThanThereIsRoomFor) {
+  const ClusterSize full{
+      .nodes = 20, .cards_per_node = 2, .pods = 190, .pod_milli = 200, .used_nodes = 0.95};
+  EXPECT_EQ(full.room(), 190);
+  EXPECT_NO_THROW(SyntheticApi{full});
+  ClusterSize over = full;
+  over.pods = 191;
+  EXPECT_THROW(SyntheticApi{over}, std::invalid_argument);
+  over.pod_milli = 0;  // without cards
+  EXPECT_NO_THROW(SyntheticApi{over});
+}
+
+TEST(SyntheticApiTest, PodsAreReadAsTheyWereMeant) {
+  const SyntheticApi api({.nodes = 2, .cards_per_node = 2, .pods = 6, .pod_bytes = 5'000});
+  const std::string text = api.running_pod(5);
+  EXPECT_NEAR(static_cast<double>(text.size()), 5'000, 100);
+  const auto pod = kube::decode_pod(text);
+  ASSERT_TRUE(pod) << pod.error().message;
+  const auto recorded = extender::recorded_holding(*pod);
+  EXPECT_EQ(recorded.grant_problem, "");
+  EXPECT_EQ(recorded.holding.node, "gpu-node-00001");
+  ASSERT_EQ(recorded.holding.containers.size(), 1U);
+  EXPECT_EQ(recorded.holding.containers[0].cards[0].uuid, "GPU-1-0");
+  EXPECT_EQ(recorded.holding.containers[0].cards[0].compute, MilliGpu(200));
+  EXPECT_TRUE(kube::decode_pod(pending_pod(7, 200, true).json));
+}
+
+}  // namespace
+}  // namespace tangram::bench

@@ -1,0 +1,127 @@
+#include "cli/completion/completion.hpp"
+
+#include "tests/cli/rig.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace tangram::cli {
+namespace {
+
+using Words = std::vector<std::string>;
+
+bool contains(const Words& words, const std::string& word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+TEST(CompletionTest, NamesTheCommands) {
+  EXPECT_EQ(complete({""}), (Words{"completion", "cordon-card", "doctor", "explain", "fit", "pods",
+                                   "top", "uncordon-card", "whatif"}));
+  EXPECT_EQ(complete({"do"}), Words{"doctor"});
+  EXPECT_EQ(complete({"-n", "ml", "e"}), Words{"explain"}) << "options may come first";
+  EXPECT_TRUE(complete({"xyz"}).empty());
+  EXPECT_FALSE(complete({}).empty());
+}
+
+TEST(CompletionTest, NamesTheOptionsOfTheCommandAndOfAll) {
+  EXPECT_EQ(complete({"fit", "--gpu-m"}), (Words{"--gpu-mem", "--gpu-model"}));
+  EXPECT_EQ(complete({"fit", "--out"}), Words{"--output"});
+  EXPECT_TRUE(contains(complete({"top", "--"}), "--kubeconfig"));
+  EXPECT_FALSE(contains(complete({"top", "--"}), "--gpu-mem"));
+}
+
+TEST(CompletionTest, NamesTheValuesThatThereAre) {
+  EXPECT_EQ(complete({"top", "-o", ""}), (Words{"json", "wide", "yaml"}));
+  EXPECT_EQ(complete({"top", "--output", "y"}), Words{"yaml"});
+  EXPECT_EQ(complete({"fit", "--gpu-isolation", ""}), (Words{"mps", "none", "time-slice"}));
+  EXPECT_TRUE(contains(complete({"fit", "--gpu-policy", ""}), "least-waste"));
+  EXPECT_EQ(complete({"completion", ""}), (Words{"bash", "fish", "zsh"}));
+  EXPECT_TRUE(complete({"fit", ""}).empty()) << "it takes options only";
+  EXPECT_TRUE(complete({"top", "-n", ""}).empty()) << "asks no cluster";
+  EXPECT_TRUE(complete({"top", "--watch", "-o", "x"}).empty()) << "a flag takes no value";
+}
+
+TEST(CompletionTest, AnswersAsKubectlWantsIt) {
+  EXPECT_EQ(completion_answer({"top", "-o", "j"}), "json\n:4\n");
+  EXPECT_EQ(completion_answer({"whatif", "-f", ""}), ":0\n") << "names of files";
+  EXPECT_EQ(completion_answer({"explain", ""}), ":4\n");
+}
+
+TEST(CompletionTest, TakesValuesBehindAnEqualsSign) {
+  EXPECT_EQ(complete({"top", "--output=y"}), Words{"--output=yaml"});
+  EXPECT_EQ(complete({"fit", "--gpu-isolation="}),
+            (Words{"--gpu-isolation=mps", "--gpu-isolation=none", "--gpu-isolation=time-slice"}));
+  EXPECT_EQ(complete({"top", "--output", "=", "y"}), Words{"yaml"}) << "as bash cuts words";
+  EXPECT_EQ(complete({"fit", "--gpu-isolation", "="}), (Words{"mps", "none", "time-slice"}));
+  EXPECT_EQ(complete({"--output=wide", "do"}), Words{"doctor"});
+  EXPECT_TRUE(complete({"top", "--nothing=y"}).empty());
+}
+
+/// What a cluster would be asked for behind these words.
+AskedNames asked_behind(const Words& words) {
+  AskedNames seen;
+  const std::string text = completion_answer(words, [&](const AskedNames& asked) {
+    seen = asked;
+    return Words{"one", "two"};
+  });
+  EXPECT_TRUE(seen.names != Names::kNone || text.find("two") == std::string::npos) << text;
+  return seen;
+}
+
+TEST(CompletionTest, AsksAClusterForWhatOnlyItKnows) {
+  EXPECT_EQ(asked_behind({"top", ""}).names, Names::kNodes);
+  EXPECT_EQ(asked_behind({"top", "a", ""}).names, Names::kNodes) << "as many as one likes";
+  EXPECT_EQ(asked_behind({"explain", "t"}).names, Names::kPods);
+  EXPECT_EQ(asked_behind({"explain", "train", ""}).names, Names::kNone) << "it takes one";
+  EXPECT_EQ(asked_behind({"cordon-card", ""}).names, Names::kCards);
+  EXPECT_EQ(asked_behind({"pods", "-n", ""}).names, Names::kNamespaces);
+  EXPECT_EQ(asked_behind({"fit", "--namespace=m"}).names, Names::kNamespaces);
+  EXPECT_EQ(asked_behind({"top", "-"}).names, Names::kNone);
+  EXPECT_EQ(asked_behind({""}).names, Names::kNone);
+}
+
+TEST(CompletionTest, AsksTheClusterThatTheLineIsAbout) {
+  const AskedNames asked = asked_behind({"--context=far", "-n", "ml", "explain", ""});
+  EXPECT_EQ(asked.target.context, "far");
+  EXPECT_EQ(asked.ns, "ml");
+  EXPECT_FALSE(asked.with_namespace);
+  const AskedNames qualified = asked_behind({"explain", "serving/l"});
+  EXPECT_EQ(qualified.ns, "serving");
+  EXPECT_TRUE(qualified.with_namespace);
+  EXPECT_EQ(completion_answer({"top", "t"},
+                              [](const AskedNames&) {
+                                return Words{"one", "two"};
+                              }),
+            "two\n:4\n");
+}
+
+TEST(CompletionTest, FindsNamesInACluster) {
+  Rig rig;
+  rig.fill();
+  rig.ask(testing::write_request(kube::Method::kPost, "/api/v1/nodes", testing::node_json("cpu")));
+  const auto names = [&](Names what) {
+    Words found = names_in_cluster({.names = what}, rig.api, "ml");
+    std::sort(found.begin(), found.end());
+    return found;
+  };
+  EXPECT_EQ(names(Names::kNodes), (Words{"a", "b"})) << "those with cards";
+  EXPECT_EQ(names(Names::kPods), (Words{"half", "large"}));
+  EXPECT_EQ(names(Names::kCards), (Words{"GPU-a0", "GPU-a1", "GPU-b0"}));
+  EXPECT_EQ(names_in_cluster({.names = Names::kPods, .with_namespace = true}, rig.api, "ml").size(),
+            2U);
+  rig.api.answer("/api/v1/nodes", 403, "{}");
+  EXPECT_TRUE(names(Names::kNodes).empty()) << "who may not see it gets no names, and no error";
+}
+
+TEST(CompletionTest, HasAScriptForEachShell) {
+  for (const char* shell : {"bash", "zsh", "fish"}) {
+    EXPECT_NE(completion_script(shell).find("kubectl-tangram __complete"), std::string::npos)
+        << shell;
+  }
+}
+
+}  // namespace
+}  // namespace tangram::cli

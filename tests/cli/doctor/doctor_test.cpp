@@ -1,0 +1,322 @@
+#include "cli/doctor/doctor.hpp"
+
+#include "base/base64.hpp"
+#include "cli/certificates.hpp"
+#include "tests/cli/rig.hpp"
+#include "tests/testing/tls.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace tangram::cli {
+namespace {
+
+constexpr const char* kSystem = "/namespaces/tangram-system";
+
+/// An installation in which all is well, to be broken one thing at a time.
+class DoctorTest : public ::testing::Test {
+ protected:
+  DoctorTest() {
+    rig_.fill();
+    rig_.api.answer("/version", R"({"major":"1","minor":"36","gitVersion":"v1.36.3"})");
+    rig_.api.answer(apps("daemonsets/tangram-node"),
+                    R"({"status":{"desiredNumberScheduled":2,"numberReady":2}})");
+    rig_.api.answer(apps("deployments/tangram-extender"),
+                    R"({"spec":{"replicas":2},"status":{"readyReplicas":2}})");
+    rig_.api.answer(core("services/tangram-extender"), R"({"spec":{"clusterIP":"10.96.0.42"}})");
+    endpoints(1);
+    lease("pod-1_0a", "2026-01-01T00:00:00.000000Z");
+    registrations(authority_.certificate_pem());
+    metrics(3);
+    rig_.api.answer("/apis/authorization.k8s.io/v1/subjectaccessreviews", 201,
+                    R"({"status":{"allowed":true}})");
+    const auto loaded = rig_.server.load_yaml(
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: pod-1, namespace: tangram-system, labels: "
+        "{app.kubernetes.io/name: tangram-extender, tangram.dev/role: leader}}\nspec: {nodeName: "
+        "a, "
+        "containers: [{name: extender, image: x}]}\n");
+    EXPECT_TRUE(loaded) << loaded.error().message;
+  }
+
+  static std::string core(const std::string& what) {
+    return "/api/v1" + std::string(kSystem) + "/" + what;
+  }
+  static std::string apps(const std::string& what) {
+    return "/apis/apps/v1" + std::string(kSystem) + "/" + what;
+  }
+  void endpoints(int ready) {
+    std::string list = R"({"conditions":{"ready":false}})";
+    for (int i = 0; i < ready; ++i) list += R"(,{"conditions":{"ready":true}})";
+    rig_.api.answer("/apis/discovery.k8s.io/v1" + std::string(kSystem) + "/endpointslices",
+                    R"({"items":[{"endpoints":[)" + list + "]}]}");
+  }
+  void lease(const std::string& holder, const std::string& renewed) {
+    rig_.api.answer(
+        "/apis/coordination.k8s.io/v1" + std::string(kSystem) + "/leases/tangram-extender",
+        R"({"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{},"spec":{"holderIdentity":")" +
+            holder + R"(","renewTime":")" + renewed + R"(","leaseDurationSeconds":15}})");
+  }
+  void registrations(const std::string& pem) {
+    const std::string bundle = base64_encode(pem);
+    for (const char* kind : {"mutating", "validating"}) {
+      rig_.api.answer(
+          "/apis/admissionregistration.k8s.io/v1/" + std::string(kind) + "webhookconfigurations",
+          R"({"items":[{"metadata":{"name":"00-tangram"},"webhooks":[{"clientConfig":{"caBundle":")" +
+              bundle +
+              R"(","service":{"namespace":"tangram-system","name":"tangram-webhook"}}}]}]})");
+    }
+  }
+  void metrics(int asked, const std::string& more = "") {
+    rig_.api.answer(
+        core("services/tangram-extender:metrics/proxy/metrics"),
+        "# HELP x y\ntangram_extender_request_duration_seconds_count{verb=\"filter\"} " +
+            std::to_string(asked) +
+            "\ntangram_watch_lag_seconds{resource=\"nodes\"} 2.5\n"
+            "tangram_tls_certificate_expiry_timestamp_seconds{listener=\"server\"} "
+            "1800000000\n" +
+            more);
+  }
+
+  Report report() { return examine({rig_.api, "https://api", "tangram-system", rig_.clock}); }
+  /// All lines of the level, "subject: finding → next".
+  std::vector<std::string> lines(Level level) {
+    std::vector<std::string> texts;
+    for (const Check& check : report()) {
+      if (check.level != level) continue;
+      texts.push_back(check.subject + ": " + check.finding +
+                      (check.next.empty() ? "" : " → " + check.next));
+    }
+    return texts;
+  }
+  void expect_failure(const std::string& words) { expect(Level::kFail, words); }
+  void expect_warning(const std::string& words) { expect(Level::kWarn, words); }
+
+  Rig rig_;
+  const testing::Identity authority_ = testing::make_identity("authority", "", nullptr);
+
+ private:
+  void expect(Level level, const std::string& words) {
+    const auto found = lines(level);
+    const bool said = std::any_of(found.begin(), found.end(), [&](const std::string& line) {
+      return line.find(words) != std::string::npos;
+    });
+    std::string all;
+    for (const std::string& line : found) all += line + "\n";
+    EXPECT_TRUE(said) << words << " is not in:\n" << all;
+    for (const Check& check : report()) {
+      EXPECT_EQ(check.next.empty(), check.level == Level::kOk) << check.finding;
+    }
+  }
+};
+
+TEST_F(DoctorTest, FindsAHealthyInstallationWell) {
+  const Report found = report();
+  EXPECT_TRUE(is_well(found));
+  // The CA is of today, whenever that is.
+  std::string text = draw_report(file_screen(), found);
+  for (const char* kind : {"mutating", "validating"}) {
+    const std::size_t begin =
+        text.find("is valid until", text.find("the CA in " + std::string(kind)));
+    text.replace(begin, text.find('\n', begin) - begin, "is valid");
+  }
+  EXPECT_EQ(text, R"(ok    API server                v1.36.3 at https://api
+ok    nodes                     3 cards on 2 of 2 nodes
+ok    agents                    2 of 2 are ready
+ok    extender                  2 of 2 replicas ready
+ok    extender                  pod-1 leads
+ok    Service tangram-extender  10.96.0.42, 1 endpoint; urlPrefix in kube-scheduler's configuration must name that address
+ok    Lease                     held by pod-1_0a
+ok    scheduler                 kube-scheduler has asked the leader 3 times
+ok    certificates              the extender's certificate {listener="server"} is valid until 2027-01-15T08:00:00Z
+ok    webhook                   the CA in mutating 00-tangram is valid
+ok    webhook                   the CA in validating 00-tangram is valid
+ok    webhook                   its Service has 1 ready endpoint
+ok    rights                    tangram-extender has the 13 that it needs
+ok    rights                    tangram-node has the 10 that it needs
+ok    pods                      2 GPU pods, nothing wrong with them
+
+15 ok, 0 warnings, 0 failures
+)");
+}
+
+TEST_F(DoctorTest, WrapsLongLinesAtATerminal) {
+  const Report report{{Level::kOk, "a", "fine", ""},
+                      {Level::kFail, "Lease", "nobody holds it and nobody has for a long while now",
+                       "no replica leads, so look at the log of each of them"}};
+  EXPECT_EQ(draw_report(terminal(60), report),
+            "ok    a      fine\n"
+            "fail  Lease  nobody holds it and nobody has for a long while\n"
+            "             now\n"
+            "             → no replica leads, so look at the log of each\n"
+            "               of them\n"
+            "\n"
+            "1 ok, 0 warnings, 1 failure\n");
+}
+
+TEST_F(DoctorTest, OnlyReads) {
+  (void)report();
+  for (const kube::Request& request : rig_.api.calls()) {
+    const bool review = request.path.find("subjectaccessreviews") != std::string::npos;
+    EXPECT_TRUE(request.method == kube::Method::kGet || review) << request.path;
+  }
+}
+
+TEST_F(DoctorTest, StopsWhereThereIsNoServer) {
+  rig_.api.answer("/version", 503, "not now");
+  const Report found = report();
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].level, Level::kFail);
+  EXPECT_NE(found[0].next.find("kubectl cluster-info"), std::string::npos);
+  rig_.api.answer("/version", R"({"minor":"21+","gitVersion":"v1.21.0"})");
+  expect_failure("Tangram needs Kubernetes 1.22");
+}
+
+TEST_F(DoctorTest, SeesWhatIsWrongWithNodes) {
+  rig_.add_node("slotless", {testing::card("GPU-s")}, "", "{}", "tangram.dev/gpu-slot: \"0\"");
+  rig_.add_node("shared", {testing::card("GPU-n")}, "", "{}",
+                "tangram.dev/gpu-slot: \"16\", nvidia.com/gpu: \"1\"");
+  model::Card sick = testing::card("GPU-x");
+  sick.healthy = false;
+  sick.unavailable_reason = "XID 79";
+  rig_.add_node("sick", {sick});
+  EXPECT_TRUE(rig_.server.load_yaml(
+      "apiVersion: v1\nkind: Node\nmetadata: {name: torn, annotations: {tangram.dev/cards: "
+      "'{\"version\":9}'}}\n---\napiVersion: v1\nkind: Node\nmetadata: {name: silent, labels: "
+      "{tangram.dev/gpu: \"true\"}}\n"));
+  expect_failure("nodes: cards, and no tangram.dev/gpu-slot in allocatable: slotless → ");
+  expect_failure("nodes: annotation tangram.dev/cards cannot be read: torn (");
+  expect_warning("nodes: label tangram.dev/gpu, and no cards annotation: silent → ");
+  expect_warning("nodes: another device plugin gives out cards there too: shared (nvidia.com/gpu)");
+  expect_warning("nodes: cards that are not healthy: GPU-x of sick (XID 79)");
+  rig_.api.answer(apps("daemonsets/tangram-node"),
+                  R"({"status":{"desiredNumberScheduled":2,"numberReady":1}})");
+  expect_failure("agents: 1 of 2 are ready");
+}
+
+TEST_F(DoctorTest, SeesThatNothingIsInstalled) {
+  rig_.api.answer("/api/v1/nodes", R"({"metadata":{"resourceVersion":"1"},"items":[]})");
+  rig_.api.answer(apps("daemonsets/tangram-node"), 404, "");
+  rig_.api.answer(apps("deployments/tangram-extender"), 404, "");
+  for (const char* kind : {"mutating", "validating"}) {
+    rig_.api.answer(
+        "/apis/admissionregistration.k8s.io/v1/" + std::string(kind) + "webhookconfigurations",
+        R"({"items":[]})");
+  }
+  expect_failure("nodes: none of 0 nodes lists GPU cards");
+  expect_failure("extender: no Deployment tangram-extender in tangram-system");
+  expect_warning("agents: no DaemonSet tangram-node");
+  expect_warning("webhook: no configuration calls it");
+}
+
+TEST_F(DoctorTest, SeesWhatIsWrongWithTheExtender) {
+  rig_.api.answer(apps("deployments/tangram-extender"), R"({"spec":{"replicas":2},"status":{}})");
+  expect_failure("extender: 0 of 2 replicas ready");
+  rig_.api.answer(apps("deployments/tangram-extender"),
+                  R"({"spec":{"replicas":2},"status":{"readyReplicas":1}})");
+  expect_warning("extender: 1 of 2 replicas ready");
+  lease("pod-1_0a", "2025-12-31T23:58:59.000000Z");
+  expect_failure("Lease: pod-1_0a renewed it last at 2025-12-31T23:58:59.000000Z");
+  lease("", "2026-01-01T00:00:00.000000Z");
+  expect_failure("Lease: nobody holds it");
+  endpoints(0);
+  expect_failure("Service tangram-extender: 10.96.0.42, and no endpoint is ready");
+  expect_failure("webhook: its Service has 0 ready endpoints");
+  rig_.api.answer(core("pods"), R"({"items":[]})");
+  expect_failure("no pod has the label tangram.dev/role: leader");
+  rig_.api.answer(core("pods"),
+                  R"({"items":[{"metadata":{"name":"x"}},{"metadata":{"name":"y"}}]})");
+  expect_failure("several pods are labelled leader: x, y");
+  rig_.api.answer(core("services/tangram-extender"), 404, "");
+  expect_failure("Service tangram-extender: is not there");
+}
+
+TEST_F(DoctorTest, ReadsTheLeadersMetrics) {
+  metrics(0,
+          "tangram_watch_lag_seconds{resource=\"pods\"} 300\n"
+          "tangram_tls_certificate_expiry_timestamp_seconds{listener=\"webhook\"} 1767225000\n"
+          "tangram_tls_certificate_expiry_timestamp_seconds{listener=\"other\"} 1767312000\n"
+          "tangram_tls_reload_failures_total{listener=\"server\"} 2\n");
+  expect_warning("scheduler: nobody has asked the leader about a pod");
+  expect_failure("has not heard of the API server for 300 s {resource=\"pods\"}");
+  expect_failure("certificate {listener=\"webhook\"} expired at 2025-12-31T23:50:00Z");
+  expect_warning("certificate {listener=\"other\"} expires at 2026-01-02T00:00:00Z");
+  expect_warning("changed files could not be used {listener=\"server\"}");
+}
+
+TEST_F(DoctorTest, SeesWhatIsWrongWithTheWebhook) {
+  registrations("no PEM at all");
+  expect_failure("caBundle of mutating 00-tangram: holds no certificate in PEM");
+  registrations("");
+  expect_failure("mutating 00-tangram has no caBundle");
+  registrations(authority_.certificate_pem());
+  rig_.api.answer("/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
+                  R"({"items":[]})");
+  expect_failure("there is no validating configuration");
+  rig_.clock.advance(std::chrono::hours(24 * 365 * 30));
+  expect_failure("the CA in mutating 00-tangram expired at ");
+}
+
+TEST_F(DoctorTest, SeesWhichRightsAreMissing) {
+  rig_.api.answer("/apis/authorization.k8s.io/v1/subjectaccessreviews", 201,
+                  R"({"status":{"allowed":false}})");
+  expect_failure("rights: tangram-extender may not: list nodes, watch nodes, get pods");
+  expect_failure("rights: tangram-node may not: get nodes");
+}
+
+TEST_F(DoctorTest, SeesPodsThatNobodyLooksAt) {
+  const std::string waits = rig_.add_pod("lost", {{"gpu-fraction", "0.1"}}, "tangrm");
+  EXPECT_TRUE(is_well(report())) << "a scheduler may need a moment";
+  rig_.clock.advance(std::chrono::minutes(1));
+  lease("pod-1_0a", "2026-01-01T00:01:00.000000Z");
+  expect_failure("scheduler: no scheduler looks at pods with schedulerName tangrm: ml/lost");
+  expect_failure("schedulerName tangram: ml/large");
+}
+
+TEST_F(DoctorTest, SeesPodsWithFindings) {
+  rig_.add_pod("wrong", {{"gpu-fraction", "0.3333"}});
+  expect_warning("pods: RequestInvalid: ml/wrong → kubectl tangram explain wrong --namespace ml");
+}
+
+TEST_F(DoctorTest, WarnsOfWhatItMayNotSee) {
+  const std::string forbidden = R"({"kind":"Status","message":"not for you"})";
+  for (const std::string& path :
+       {apps("daemonsets/tangram-node"), apps("deployments/tangram-extender"), core("pods"),
+        core("services/tangram-extender"), core("services/tangram-extender:metrics/proxy/metrics"),
+        std::string("/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"),
+        std::string("/apis/authorization.k8s.io/v1/subjectaccessreviews")}) {
+    rig_.api.answer(path, 403, forbidden);
+  }
+  const auto warnings = lines(Level::kWarn);
+  EXPECT_EQ(warnings.size(), 8U);
+  for (const std::string& warning : warnings) {
+    EXPECT_NE(warning.find("could not be looked at: 403: not for you → ask for the ClusterRole "
+                           "tangram-doctor"),
+              std::string::npos)
+        << warning;
+  }
+  EXPECT_TRUE(is_well(report()));
+  rig_.api.answer(core("services/tangram-extender:metrics/proxy/metrics"), 503, "no endpoints");
+  expect_warning("metrics: the leader's are out of reach: 503: no endpoints");
+  rig_.api.answer("/api/v1/pods", 403, forbidden);
+  expect_failure("GET /api/v1/pods: 403: not for you; ask for the ClusterRole tangram-viewer");
+}
+
+TEST_F(DoctorTest, AnswersPrograms) {
+  const Report two{{Level::kOk, "nodes", "fine", ""}, {Level::kFail, "Lease", "gone", "look"}};
+  EXPECT_EQ(report_json(two),
+            R"({"checks":[{"level":"ok","subject":"nodes","finding":"fine","next":""},)"
+            R"({"level":"fail","subject":"Lease","finding":"gone","next":"look"}],"well":false})");
+}
+
+TEST(CertificatesTest, FindsTheLastExpiryOfABundle) {
+  const auto one = testing::make_identity("one", "", nullptr);
+  const auto expires = last_expiry("junk\n" + one.certificate_pem() + one.certificate_pem());
+  ASSERT_TRUE(expires);
+  EXPECT_GT(*expires, SystemClock().wall());
+  EXPECT_EQ(last_expiry("").error().code, Errc::kInvalidArgument);
+  EXPECT_EQ(last_expiry("CA_BUNDLE").error().code, Errc::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace tangram::cli

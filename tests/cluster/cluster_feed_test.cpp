@@ -1,0 +1,360 @@
+#include "cluster/cluster_feed.hpp"
+
+#include "model/grant.hpp"
+#include "tests/extender/rig.hpp"
+#include "tests/testing/tell_list.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tangram::extender {
+namespace {
+
+using testing::granted;
+using testing::node_json;
+using testing::pod_json;
+using testing::PodText;
+using testing::tell_list;
+
+std::string grant_text(const std::string& uid, const std::string& node,
+                       const model::GrantedCard& card) {
+  return model::encode(model::Grant{.pod_uid = uid,
+                                    .node = node,
+                                    .issued_at = "2026-01-01T00:00:00Z",
+                                    .isolation = model::Isolation::kMps,
+                                    .containers = {{.container = "main", .cards = {card}}},
+                                    .signature = {}});
+}
+
+/// A running pod on n1 that holds `milli` of card n1-0, by a grant of its own.
+PodText running(const std::string& uid, std::int64_t milli = 500) {
+  PodText pod;
+  pod.name = "pod-" + uid;
+  pod.uid = uid;
+  pod.node = "n1";
+  pod.annotations = {
+      {"tangram.dev/gpu-fraction", "0.5"},
+      {"tangram.dev/gpu-grant", grant_text(uid, "n1", granted("n1-0", 4'096, milli))}};
+  return pod;
+}
+
+std::string pending_pod(const std::string& uid, const std::string& name = "waiting") {
+  PodText pod;
+  pod.name = name;
+  pod.uid = uid;
+  pod.annotations = {{"tangram.dev/gpu-fraction", "0.5"}};
+  return pod_json(pod);
+}
+
+/// A Pod text with a member that cannot be read.
+std::string unreadable(const PodText& pod) {
+  PodText bad = pod;
+  bad.requests = {{"memory", "lots"}};
+  return pod_json(bad);
+}
+
+class ClusterFeedTest : public ::testing::Test {
+ protected:
+  ClusterFeedTest() { tell_list(rig_.nodes, {Rig::node_text("n1", 2), Rig::node_text("n2", 1)}); }
+  const model::NodeState& node(const std::string& name) {
+    snapshot_ = rig_.books.snapshot();
+    const model::NodeState* found = snapshot_->find(name);
+    if (found == nullptr) throw std::runtime_error("no node " + name);
+    return *found;
+  }
+  Rig rig_;
+  ClusterPtr snapshot_;
+};
+
+// ---- Nodes
+
+TEST_F(ClusterFeedTest, PutsListedNodesIntoTheBooks) {
+  EXPECT_EQ(node("n1").cards().size(), 2U);
+  EXPECT_EQ(node("n1").cards()[1].id, "n1-1");
+  EXPECT_EQ(node("n1").inventory->cpu, MilliCpu(7'900));
+  EXPECT_EQ(node("n1").inventory->memory, Mebibytes(31'744));
+  EXPECT_EQ(rig_.books.snapshot()->node_count(), 2U);
+}
+
+TEST_F(ClusterFeedTest, RemovesNodesThatTheNextListLacks) {
+  tell_list(rig_.nodes, {Rig::node_text("n2", 1), Rig::node_text("n3", 1)});
+  EXPECT_EQ(rig_.books.snapshot()->find("n1"), nullptr);
+  EXPECT_NE(rig_.books.snapshot()->find("n2"), nullptr);
+  EXPECT_NE(rig_.books.snapshot()->find("n3"), nullptr);
+}
+
+TEST_F(ClusterFeedTest, FollowsNodesAsTheyComeChangeAndGo) {
+  rig_.nodes.change(kube::EventType::kAdded, Rig::node_text("n3", 1));
+  EXPECT_EQ(node("n3").cards().size(), 1U);
+  rig_.nodes.change(kube::EventType::kModified, Rig::node_text("n3", 4));
+  EXPECT_EQ(node("n3").cards().size(), 4U);
+  rig_.nodes.change(kube::EventType::kDeleted, Rig::node_text("n3", 4));
+  EXPECT_EQ(rig_.books.snapshot()->find("n3"), nullptr);
+}
+
+TEST_F(ClusterFeedTest, RemovesAWatchedNodeThatTheNextListLacks) {
+  rig_.nodes.change(kube::EventType::kAdded, Rig::node_text("n3", 1));
+  tell_list(rig_.nodes, {Rig::node_text("n1", 2), Rig::node_text("n2", 1)});
+  EXPECT_EQ(rig_.books.snapshot()->find("n3"), nullptr);
+}
+
+TEST_F(ClusterFeedTest, KnowsANodeWithoutCardsAnnotationByItsCpuAlone) {
+  rig_.nodes.change(kube::EventType::kAdded, node_json("cpu-only"));
+  EXPECT_TRUE(node("cpu-only").cards().empty());
+  EXPECT_EQ(node("cpu-only").inventory->cpu, MilliCpu(7'900));
+  EXPECT_EQ(rig_.counters.bad_cards, 0U);
+}
+
+TEST_F(ClusterFeedTest, PromisesNoCardOfANodeWhoseCardsAnnotationIsNotValid) {
+  rig_.nodes.change(kube::EventType::kModified,
+                    node_json("n1", {{"tangram.dev/cards", R"({"version":1,"cards":[{}]})"}}));
+  EXPECT_TRUE(node("n1").cards().empty());
+  EXPECT_EQ(rig_.counters.bad_cards, 1U);
+}
+
+TEST_F(ClusterFeedTest, LeavesTheBooksAsTheyWereWhenAChangedNodeCannotBeRead) {
+  const std::string before = rig_.picture();
+  for (const char* text : {"", "[]", "{\"metadata\":{\"name\":\"n1\"", "{\"metadata\":{}}"}) {
+    rig_.nodes.change(kube::EventType::kModified, text);
+  }
+  EXPECT_EQ(rig_.picture(), before);
+  EXPECT_EQ(rig_.counters.bad_objects, 4U);
+}
+
+TEST_F(ClusterFeedTest, KeepsAListedNodeThatCannotBeReadAsItWas) {
+  const std::string before = rig_.picture();
+  tell_list(rig_.nodes, {R"({"metadata":{"name":"n1"},"status":{"allocatable":{"cpu":"lots"}}})",
+                         Rig::node_text("n2", 1), "not JSON"});
+  EXPECT_EQ(rig_.picture(), before);
+  EXPECT_EQ(rig_.counters.bad_objects, 2U);
+  tell_list(rig_.nodes, {Rig::node_text("n2", 1)});  // and still knows that it must go some day
+  EXPECT_EQ(rig_.books.snapshot()->find("n1"), nullptr);
+}
+
+// ---- Pods
+
+TEST_F(ClusterFeedTest, BooksABoundPodByItsGrant) {
+  rig_.pods.change(kube::EventType::kAdded, pod_json(running("u1")));
+  EXPECT_EQ(node("n1").use[0].compute, MilliGpu(500));
+  EXPECT_EQ(node("n1").use[0].memory, Mebibytes(4'096));
+  EXPECT_EQ(node("n1").use[1], model::CardUse{});
+  EXPECT_EQ(node("n1").requested.cpu, MilliCpu(1'000));
+  EXPECT_TRUE(rig_.entry("u1").observed);
+  EXPECT_EQ(rig_.pending.size(), 0U);
+}
+
+TEST_F(ClusterFeedTest, BooksABoundPodWithoutGrantByItsCpuAlone) {
+  PodText pod = running("u1");
+  pod.annotations = {};
+  rig_.pods.change(kube::EventType::kAdded, pod_json(pod));
+  EXPECT_TRUE(node("n1").use[0].idle());
+  EXPECT_EQ(node("n1").requested.cpu, MilliCpu(1'000));
+  EXPECT_EQ(rig_.counters.bad_grants, 0U);
+}
+
+struct BadGrant {
+  std::string name;
+  std::string grant;
+};
+void PrintTo(const BadGrant& row, std::ostream* out) { *out << row.name; }
+
+class BadGrantTest : public ClusterFeedTest, public ::testing::WithParamInterface<BadGrant> {};
+
+TEST_P(BadGrantTest, GrantsNothingAndIsCounted) {
+  PodText pod = running("u1");
+  pod.annotations["tangram.dev/gpu-grant"] = GetParam().grant;
+  rig_.pods.change(kube::EventType::kAdded, pod_json(pod));
+  EXPECT_TRUE(node("n1").use[0].idle());
+  EXPECT_EQ(node("n1").stray_grants, 0);
+  EXPECT_EQ(node("n1").requested.cpu, MilliCpu(1'000));  // it runs there all the same
+  EXPECT_EQ(rig_.counters.bad_grants, 1U);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Grants, BadGrantTest,
+    ::testing::Values(
+        BadGrant{"NotJson", "half a card"}, BadGrant{"Empty", ""},
+        BadGrant{
+            "OfANewerVersion",
+            R"({"version":2,"podUID":"u1","node":"n1","issuedAt":"","isolation":"mps","containers":[]})"},
+        BadGrant{"OfAnotherUid", grant_text("u2", "n1", granted("n1-0", 4'096, 500))},
+        BadGrant{"OfAnotherNode", grant_text("u1", "n2", granted("n1-0", 4'096, 500))},
+        BadGrant{
+            "WithoutContainers",
+            R"({"version":1,"podUID":"u1","node":"n1","issuedAt":"","isolation":"mps","containers":[]})"}),
+    [](const auto& row) { return row.param.name; });
+
+TEST_F(ClusterFeedTest, KeepsAGrantThatItsOwnerBreaks) {
+  const auto held = [&] { return node("n1").use[0].compute; };
+  rig_.pods.change(kube::EventType::kAdded, pod_json(running("u1")));
+  for (const char* broken : {"", "{", R"({"version":1})"}) {
+    PodText pod = running("u1");
+    pod.annotations["tangram.dev/gpu-grant"] = broken;
+    rig_.pods.change(kube::EventType::kModified, pod_json(pod));
+    EXPECT_EQ(held(), MilliGpu(500)) << broken;
+    tell_list(rig_.pods, {pod_json(pod)});
+    EXPECT_EQ(held(), MilliGpu(500)) << broken << ", listed";
+  }
+  PodText without = running("u1");
+  without.annotations = {};
+  rig_.pods.change(kube::EventType::kModified, pod_json(without));
+  EXPECT_EQ(held(), MilliGpu(500));
+  rig_.pods.change(kube::EventType::kModified, pod_json(running("u1", 250)));
+  EXPECT_EQ(held(), MilliGpu(500)) << "another one changes nothing: the container has the first";
+  rig_.pods.change(kube::EventType::kDeleted, pod_json(without));
+  EXPECT_EQ(held(), MilliGpu(0));
+}
+
+TEST_F(ClusterFeedTest, CountsACardThatTheNodeDoesNotListAsStray) {
+  PodText pod = running("u1");
+  pod.annotations["tangram.dev/gpu-grant"] = grant_text("u1", "n1", granted("elsewhere", 1, 1));
+  rig_.pods.change(kube::EventType::kAdded, pod_json(pod));
+  EXPECT_EQ(node("n1").stray_grants, 1);
+  EXPECT_EQ(rig_.counters.bad_grants, 0U);
+}
+
+TEST_F(ClusterFeedTest, CountsAnOvergrantedCardAsItIs) {
+  rig_.pods.change(kube::EventType::kAdded, pod_json(running("u1", 800)));
+  rig_.pods.change(kube::EventType::kAdded, pod_json(running("u2", 800)));
+  EXPECT_EQ(node("n1").use[0].compute, MilliGpu(1'600));
+}
+
+class EndedPodTest : public ClusterFeedTest, public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(EndedPodTest, ReleasesWhatItHeld) {
+  const std::string before = rig_.picture();
+  rig_.pods.change(kube::EventType::kAdded, pod_json(running("u1")));
+  PodText pod = running("u1");
+  pod.phase = GetParam();
+  rig_.pods.change(kube::EventType::kModified, pod_json(pod));
+  EXPECT_EQ(rig_.picture(), before);
+  rig_.pods.change(kube::EventType::kDeleted, pod_json(pod));  // once more, for the same pod
+  EXPECT_EQ(rig_.picture(), before);
+}
+
+INSTANTIATE_TEST_SUITE_P(Phases, EndedPodTest, ::testing::Values("Succeeded", "Failed"));
+
+TEST_F(ClusterFeedTest, CountsATerminatingPodUntilItIsGone) {
+  std::string text = pod_json(running("u1"));
+  text.replace(text.find(R"("uid":)"), 0, R"("deletionTimestamp":"2026-01-01T00:00:30Z",)");
+  rig_.pods.change(kube::EventType::kAdded, text);
+  EXPECT_EQ(rig_.used("n1"), MilliGpu(500));
+  rig_.pods.change(kube::EventType::kDeleted, text);
+  EXPECT_EQ(rig_.used("n1"), MilliGpu(0));
+}
+
+TEST_F(ClusterFeedTest, MovesAPodFromPendingToBound) {
+  rig_.pods.change(kube::EventType::kAdded, pending_pod("u1"));
+  ASSERT_NE(rig_.pending.find("u1"), nullptr);
+  EXPECT_EQ(rig_.used("n1"), MilliGpu(0));
+  PodText bound = running("u1");
+  bound.name = "waiting";
+  rig_.pods.change(kube::EventType::kModified, pod_json(bound));
+  EXPECT_EQ(rig_.pending.find("u1"), nullptr);
+  EXPECT_EQ(rig_.used("n1"), MilliGpu(500));
+}
+
+TEST_F(ClusterFeedTest, ForgetsAPendingPodThatIsDeleted) {
+  rig_.pods.change(kube::EventType::kAdded, pending_pod("u1"));
+  rig_.pods.change(kube::EventType::kDeleted, pending_pod("u1"));
+  EXPECT_EQ(rig_.pending.size(), 0U);
+}
+
+TEST_F(ClusterFeedTest, TellsPodsOfOneNameApart) {
+  PodText old_pod = running("u1");
+  old_pod.name = "web";
+  PodText new_pod = running("u2", 300);
+  new_pod.name = "web";
+  rig_.pods.change(kube::EventType::kAdded, pod_json(old_pod));
+  rig_.pods.change(kube::EventType::kAdded, pod_json(new_pod));
+  EXPECT_EQ(rig_.used("n1"), MilliGpu(800));
+  rig_.pods.change(kube::EventType::kDeleted, pod_json(old_pod));  // late
+  EXPECT_EQ(rig_.used("n1"), MilliGpu(300));
+}
+
+TEST_F(ClusterFeedTest, TellsOfEveryPodOnceInOrder) {
+  tell_list(rig_.pods, {pending_pod("u1", "a"), pod_json(running("u2"))});
+  rig_.pods.change(kube::EventType::kAdded, pending_pod("u3", "c"));
+  rig_.pods.change(kube::EventType::kModified, pending_pod("u1", "a"));
+  tell_list(rig_.pods, {pending_pod("u1", "a"), pod_json(running("u2")), pending_pod("u4", "d")});
+  EXPECT_EQ(rig_.arrivals, (std::vector<std::string>{"u1", "u2", "u3", "u4"}));
+}
+
+TEST_F(ClusterFeedTest, ReleasesPodsThatTheNextListLacks) {
+  tell_list(rig_.pods, {pod_json(running("u1")), pod_json(running("u2", 300)), pending_pod("u3")});
+  EXPECT_EQ(rig_.used("n1"), MilliGpu(800));
+  tell_list(rig_.pods, {pod_json(running("u2", 300))});
+  EXPECT_EQ(rig_.used("n1"), MilliGpu(300));
+  EXPECT_EQ(rig_.pending.size(), 0U);
+}
+
+TEST_F(ClusterFeedTest, LeavesOutFinishedPodsOfAList) {
+  PodText done = running("u1");
+  done.phase = "Succeeded";
+  tell_list(rig_.pods, {pod_json(running("u1"))});
+  tell_list(rig_.pods, {pod_json(done)});
+  EXPECT_EQ(rig_.used("n1"), MilliGpu(0));
+  EXPECT_TRUE(node("n1").holdings.empty());
+}
+
+TEST_F(ClusterFeedTest, KeepsWhatIsAssumedThoughAListLacksIt) {
+  const auto assumed = rig_.books.apply([](model::Ledger& ledger) {
+    return ledger.assume(testing::holding("u9", "n1", {granted("n1-0", 100, 200)}),
+                         std::chrono::seconds(30));
+  });
+  ASSERT_TRUE(assumed);
+  tell_list(rig_.pods, {pod_json(running("u1"))});
+  EXPECT_EQ(rig_.used("n1"), MilliGpu(700));
+  tell_list(rig_.pods, {});
+  EXPECT_EQ(rig_.used("n1"), MilliGpu(200));
+}
+
+TEST_F(ClusterFeedTest, LeavesTheBooksAsTheyWereWhenAChangedPodCannotBeRead) {
+  tell_list(rig_.pods, {pod_json(running("u1")), pending_pod("u2")});
+  const std::string before = rig_.picture();
+  for (const std::string& text :
+       {std::string(), std::string("[1]"), std::string("{\"metadata\":{}}"),
+        unreadable(running("u1")), std::string("{\"metadata\":\"\xff\"}")}) {
+    rig_.pods.change(kube::EventType::kModified, text);
+  }
+  EXPECT_EQ(rig_.picture(), before);
+  EXPECT_EQ(rig_.pending.size(), 1U);
+  EXPECT_EQ(rig_.counters.bad_objects, 5U);
+}
+
+TEST_F(ClusterFeedTest, TakesTheEndOfAnObjectThatCannotBeReadOtherwise) {
+  rig_.pods.change(kube::EventType::kAdded, pod_json(running("u1")));
+  rig_.pods.change(kube::EventType::kDeleted, unreadable(running("u1")));
+  EXPECT_EQ(rig_.used("n1"), MilliGpu(0));
+  rig_.nodes.change(kube::EventType::kDeleted,
+                    R"({"metadata":{"name":"n1"},"status":{"allocatable":{"cpu":"lots"}}})");
+  EXPECT_EQ(rig_.books.snapshot()->find("n1"), nullptr);
+  const std::string before = rig_.picture();
+  rig_.pods.change(kube::EventType::kDeleted, "not JSON");
+  rig_.nodes.change(kube::EventType::kDeleted, "not JSON");
+  EXPECT_EQ(rig_.picture(), before);
+}
+
+TEST_F(ClusterFeedTest, KeepsAListedPodThatCannotBeReadAsItWas) {
+  PodText waiting;
+  waiting.uid = "u2";
+  tell_list(rig_.pods, {pod_json(running("u1")), pod_json(waiting)});
+  const std::string before = rig_.picture();
+  tell_list(rig_.pods, {unreadable(running("u1")), unreadable(waiting), "not JSON"});
+  EXPECT_EQ(rig_.picture(), before);
+  EXPECT_NE(rig_.pending.find("u2"), nullptr);
+  EXPECT_EQ(rig_.counters.bad_objects, 3U);
+  tell_list(rig_.pods, {});
+  EXPECT_EQ(rig_.used("n1"), MilliGpu(0));
+  EXPECT_EQ(rig_.pending.size(), 0U);
+}
+
+TEST_F(ClusterFeedTest, KeepsCountingPodsOfANodeThatLeftAndCameBack) {
+  rig_.pods.change(kube::EventType::kAdded, pod_json(running("u1")));
+  rig_.nodes.change(kube::EventType::kDeleted, Rig::node_text("n1", 2));
+  EXPECT_EQ(rig_.books.snapshot()->find("n1"), nullptr);
+  rig_.nodes.change(kube::EventType::kAdded, Rig::node_text("n1", 2));
+  EXPECT_EQ(rig_.used("n1"), MilliGpu(500));
+}
+
+}  // namespace
+}  // namespace tangram::extender

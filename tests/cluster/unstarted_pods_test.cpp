@@ -1,0 +1,209 @@
+#include "cluster/unstarted_pods.hpp"
+
+#include "model/ledger.hpp"
+#include "tests/testing/builders.hpp"
+#include "tests/testing/manual_clock.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tangram::extender {
+namespace {
+
+using testing::card;
+using testing::granted;
+using testing::holding;
+using testing::inventory;
+
+model::Grant grant(const std::string& uid) {
+  return {.pod_uid = uid,
+          .node = "n",
+          .issued_at = "2026-01-01T00:00:00Z",
+          .isolation = model::Isolation::kMps,
+          .containers = {{.container = "main", .cards = {granted("A", 100, 100)}}},
+          .signature = {}};
+}
+
+/// Bound with a slot and a good grant, waiting for its start.
+kube::Pod waiting_pod() {
+  kube::Pod pod;
+  pod.uid = "u";
+  pod.ns = "ml";
+  pod.name = "p";
+  pod.node = "n";
+  pod.containers = {{.name = "main", .slots = 1}};
+  pod.annotations["gpu-grant"] = model::encode(grant("u"));
+  pod.controller = {"ReplicaSet", "p-7"};
+  return pod;
+}
+std::optional<UnstartedPod> seen(const kube::Pod& pod) {
+  return unstarted(pod, recorded_holding(pod));
+}
+
+TEST(UnstartedTest, PodThatWaitsForItsStartIsNotRefusedYet) {
+  const auto pod = seen(waiting_pod());
+  ASSERT_TRUE(pod.has_value());
+  EXPECT_EQ(pod->pod.uid, "u");
+  EXPECT_EQ(pod->node, "n");
+  EXPECT_EQ(pod->controller, (kube::Controller{"ReplicaSet", "p-7"}));
+  EXPECT_EQ(pod->issued_at, "2026-01-01T00:00:00Z");
+  EXPECT_EQ(pod->refusal, "");
+}
+
+struct Elsewhere {
+  std::string name;
+  std::function<void(kube::Pod&)> change;
+  friend void PrintTo(const Elsewhere& c, std::ostream* out) { *out << c.name; }
+};
+class NotUnstarted : public ::testing::TestWithParam<Elsewhere> {};
+
+TEST_P(NotUnstarted, IsNotLookedAt) {
+  kube::Pod pod = waiting_pod();
+  pod.annotations.clear();
+  ASSERT_TRUE(seen(pod).has_value());
+  GetParam().change(pod);
+  EXPECT_EQ(seen(pod), std::nullopt);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Pods, NotUnstarted,
+    ::testing::Values(Elsewhere{"Unbound", [](kube::Pod& pod) { pod.node.clear(); }},
+                      Elsewhere{"Started", [](kube::Pod& pod) { pod.started = true; }},
+                      Elsewhere{"Finished", [](kube::Pod& pod) { pod.finished = true; }},
+                      Elsewhere{"Deleting", [](kube::Pod& pod) { pod.deleting = true; }},
+                      Elsewhere{"WithoutSlot",
+                                [](kube::Pod& pod) { pod.containers[0].slots = 0; }}),
+    [](const auto& c) { return c.param.name; });
+
+TEST(UnstartedTest, RefusedByWhatItsGrantSays) {
+  kube::Pod pod = waiting_pod();
+  pod.annotations.clear();
+  EXPECT_EQ(seen(pod)->refusal, "it was bound without a grant");
+  pod.annotations["gpu-grant"] = "nonsense";
+  EXPECT_NE(seen(pod)->refusal.find("annotation tangram.dev/gpu-grant is not valid"),
+            std::string::npos);
+  pod.annotations["gpu-grant"] = model::encode(grant("another"));
+  EXPECT_EQ(seen(pod)->refusal,
+            "its annotation tangram.dev/gpu-grant was issued to another pod, of UID \"another\"");
+  EXPECT_EQ(seen(pod)->issued_at, "");
+}
+
+TEST(UnstartedTest, RefusedByItsAgentForGood) {
+  kube::Pod pod = waiting_pod();
+  pod.waiting = {"back-off pulling image",
+                 "device plugin PreStartContainer rpc failed with err: rpc error: code = "
+                 "FailedPrecondition desc = tangram: cannot start: the card is too small"};
+  EXPECT_EQ(seen(pod)->refusal,
+            "its node's agent says \"tangram: cannot start: the card is too small\"");
+  pod.waiting = {"rpc error: code = Unavailable desc = tangram: not yet: memory is still in use"};
+  EXPECT_EQ(seen(pod)->refusal, "");
+}
+
+TEST(UnstartedPodsTest, ForgetsPodsThatStartOrGo) {
+  UnstartedPods pods;
+  kube::Pod pod = waiting_pod();
+  pods.set(pod, recorded_holding(pod));
+  EXPECT_EQ(pods.all().size(), 1U);
+  pod.started = true;
+  pods.set(pod, recorded_holding(pod));
+  EXPECT_TRUE(pods.all().empty());
+  pod.started = false;
+  pods.set(pod, recorded_holding(pod));
+  pods.forget("u");
+  pods.forget("u");
+  EXPECT_TRUE(pods.all().empty());
+}
+
+/// Node "n" with cards A and B of 80 GiB, and what pods hold there.
+class StuckPodsTest : public ::testing::Test {
+ protected:
+  StuckPodsTest() { ledger_.put_node(inventory("n", {card("A"), card("B")})); }
+
+  void holds(const std::string& uid, const std::string& card_id, std::int64_t milli) {
+    ledger_.observe(holding(uid, "n", {granted(card_id, 1'024, milli)}));
+  }
+  static UnstartedPod waits(const std::string& uid, const std::string& issued_at = "") {
+    return {.pod = {uid, "ml", uid},
+            .node = "n",
+            .controller = {},
+            .issued_at = issued_at,
+            .refusal = ""};
+  }
+  std::vector<std::string> stuck(const std::vector<UnstartedPod>& pods) {
+    std::vector<std::string> uids;
+    for (const StuckPod& pod : stuck_pods(*ledger_.snapshot(), pods)) {
+      uids.push_back(pod.pod.pod.uid);
+      last_why_ = pod.why;
+    }
+    return uids;
+  }
+  using Uids = std::vector<std::string>;
+
+  testing::ManualClock clock_;
+  model::Ledger ledger_{clock_};
+  std::string last_why_;
+};
+
+TEST_F(StuckPodsTest, NobodyWhereAllFits) {
+  holds("a", "A", 500);
+  holds("b", "A", 500);
+  EXPECT_EQ(stuck({waits("a"), waits("b")}), Uids{});
+}
+
+TEST_F(StuckPodsTest, RefusedPodsAreStuckWhereverTheyAre) {
+  UnstartedPod pod = waits("a");
+  pod.node = "unknown";
+  pod.refusal = "it was bound without a grant";
+  EXPECT_EQ(stuck({pod}), Uids{"a"});
+  EXPECT_EQ(last_why_, "it was bound without a grant");
+}
+
+TEST_F(StuckPodsTest, CardThatTheNodeDoesNotList) {
+  holds("a", "A", 500);
+  holds("b", "gone", 500);
+  EXPECT_EQ(stuck({waits("a"), waits("b")}), Uids{"b"});
+  EXPECT_EQ(last_why_, "its grant names a card that node n does not list");
+}
+
+TEST_F(StuckPodsTest, NodeThatLostItsListKeepsItsPods) {
+  holds("a", "A", 500);
+  ledger_.put_node(inventory("n", {}));
+  EXPECT_EQ(stuck({waits("a")}), Uids{});
+  ledger_.remove_node("n");
+  EXPECT_EQ(stuck({waits("a")}), Uids{});
+}
+
+TEST_F(StuckPodsTest, LaterOfTwoGrantsForOneRoom) {
+  holds("a", "A", 600);
+  holds("b", "A", 600);
+  EXPECT_EQ(stuck({waits("a", "2026-01-01T00:00:02Z"), waits("b", "2026-01-01T00:00:01Z")}),
+            Uids{"a"});
+  EXPECT_EQ(last_why_, "the grants on one of its cards exceed the card, and its own came last");
+  // At the same second the UID decides.
+  EXPECT_EQ(stuck({waits("a", "2026-01-01T00:00:01Z"), waits("b", "2026-01-01T00:00:01Z")}),
+            Uids{"b"});
+}
+
+TEST_F(StuckPodsTest, StartedPodsComeFirst) {
+  holds("early", "A", 600);
+  holds("runs", "A", 600);
+  EXPECT_EQ(stuck({waits("early", "2026-01-01T00:00:01Z")}), Uids{"early"});
+  EXPECT_EQ(stuck({}), Uids{}) << "both run: nobody is stuck";
+}
+
+TEST_F(StuckPodsTest, SmallerPodBehindOneThatIsTooLargeMayStart) {
+  holds("runs", "A", 600);
+  holds("large", "A", 500);
+  holds("small", "A", 400);
+  EXPECT_EQ(stuck({waits("large", "2026-01-01T00:00:01Z"), waits("small", "2026-01-01T00:00:02Z")}),
+            Uids{"large"});
+}
+
+TEST_F(StuckPodsTest, OtherCardsOfTheNodeAreNotTouched) {
+  holds("a", "A", 600);
+  holds("b", "A", 600);
+  holds("c", "B", 1'000);
+  EXPECT_EQ(stuck({waits("a", "1"), waits("b", "2"), waits("c", "3")}), Uids{"b"});
+}
+
+}  // namespace
+}  // namespace tangram::extender

@@ -1,0 +1,248 @@
+#include "cluster/views.hpp"
+
+#include "tests/extender/rig.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidjson/document.h>
+#include <rapidjson/pointer.h>
+
+namespace tangram::extender {
+namespace {
+
+/// A view, parsed by another reader than the one of the project.
+class Json {
+ public:
+  explicit Json(const std::string& text) {
+    document_.Parse(text.c_str());
+    if (document_.HasParseError()) throw std::runtime_error("not JSON: " + text);
+  }
+  [[nodiscard]] const rapidjson::Value& at(const char* pointer) const {
+    const auto* value = rapidjson::Pointer(pointer).Get(document_);
+    if (value == nullptr) throw std::runtime_error(std::string("no ") + pointer);
+    return *value;
+  }
+  [[nodiscard]] bool has(const char* pointer) const {
+    return rapidjson::Pointer(pointer).Get(document_) != nullptr;
+  }
+  [[nodiscard]] std::int64_t number(const char* pointer) const { return at(pointer).GetInt64(); }
+  [[nodiscard]] std::string text(const char* pointer) const { return at(pointer).GetString(); }
+  [[nodiscard]] bool truth(const char* pointer) const { return at(pointer).GetBool(); }
+  [[nodiscard]] std::size_t size(const char* pointer) const { return at(pointer).Size(); }
+
+ private:
+  rapidjson::Document document_;
+};
+
+/// Node a with two cards, b with one.
+class ViewsTest : public ::testing::Test {
+ protected:
+  ViewsTest() {
+    rig_.add_node("a", 2);
+    rig_.add_node("b", 1);
+    rig_.sync();
+  }
+  std::string wait(const std::string& name, const std::map<std::string, std::string>& annotations) {
+    std::string uid = rig_.add_pod(name, annotations);
+    rig_.show(name);
+    return uid;
+  }
+  std::string bound(const std::string& name, const std::string& fraction, const std::string& node) {
+    std::string uid = wait(name, {{"tangram.dev/gpu-fraction", fraction}});
+    EXPECT_EQ(rig_.bind(name, uid, node).outcome, BindOutcome::kBound);
+    rig_.show(name);
+    return uid;
+  }
+  Json cluster() { return Json(cluster_json(*rig_.books.snapshot(), rig_.pending)); }
+  Result<std::string> explain(const std::string& name, const std::string& ns = "ml") {
+    return explain_json(ns, name, *rig_.books.snapshot(), rig_.pending, rig_.policies, findings_);
+  }
+  Rig rig_;
+  Findings findings_{[](const PodName&, const Note&) {}};
+};
+
+TEST_F(ViewsTest, ShowsEveryNodeCardAndShare) {
+  const std::string uid = bound("p", "0.25", "a");
+  const Json view = cluster();
+  ASSERT_EQ(view.size("/nodes"), 2U);
+  EXPECT_EQ(view.text("/nodes/0/name"), "a");
+  EXPECT_TRUE(view.truth("/nodes/0/present"));
+  EXPECT_EQ(view.number("/nodes/0/cpuMilli"), 7'900);
+  EXPECT_EQ(view.number("/nodes/0/freeCpuMilli"), 6'900);
+  EXPECT_EQ(view.number("/nodes/0/memMiB"), 31 * 1'024);
+  EXPECT_EQ(view.number("/nodes/0/freeMemMiB"), 30 * 1'024);
+  EXPECT_EQ(view.number("/nodes/0/pods"), 1);
+  ASSERT_EQ(view.size("/nodes/0/cards"), 2U);
+  EXPECT_EQ(view.text("/nodes/0/cards/0/uuid"), "a-0");
+  EXPECT_EQ(view.text("/nodes/0/cards/0/model"), "A100");
+  EXPECT_EQ(view.number("/nodes/0/cards/0/memMiB"), 81'920);
+  EXPECT_EQ(view.number("/nodes/0/cards/0/grantedMemMiB"), 20'480);
+  EXPECT_EQ(view.number("/nodes/0/cards/0/freeMemMiB"), 61'440);
+  EXPECT_EQ(view.number("/nodes/0/cards/0/grantedMilli"), 250);
+  EXPECT_EQ(view.number("/nodes/0/cards/0/freeMilli"), 750);
+  EXPECT_EQ(view.number("/nodes/0/cards/0/sharers"), 1);
+  EXPECT_EQ(view.text("/nodes/0/cards/0/isolation"), "mps");
+  EXPECT_EQ(view.text("/nodes/0/cards/0/pods/0/uid"), uid);
+  EXPECT_EQ(view.text("/nodes/0/cards/0/pods/0/name"), "p");
+  EXPECT_EQ(view.text("/nodes/0/cards/0/pods/0/container"), "main");
+  EXPECT_EQ(view.number("/nodes/0/cards/0/pods/0/milli"), 250);
+  EXPECT_TRUE(view.at("/nodes/0/cards/1/isolation").IsNull());
+  EXPECT_EQ(view.size("/nodes/0/cards/1/pods"), 0U);
+  EXPECT_EQ(view.size("/pending"), 0U);
+}
+
+TEST_F(ViewsTest, ShowsThePodsThatWait) {
+  const std::string uid = wait("p", {{"tangram.dev/gpu-fraction", "1"}});
+  const Json view = cluster();
+  ASSERT_EQ(view.size("/pending"), 1U);
+  EXPECT_EQ(view.text("/pending/0/namespace"), "ml");
+  EXPECT_EQ(view.text("/pending/0/name"), "p");
+  EXPECT_EQ(view.text("/pending/0/uid"), uid);
+}
+
+TEST_F(ViewsTest, ShowsAnEmptyCluster) {
+  const Rig empty;
+  const Json view(cluster_json(*empty.books.snapshot(), empty.pending));
+  EXPECT_EQ(view.size("/nodes"), 0U);
+  EXPECT_EQ(view.size("/pending"), 0U);
+}
+
+TEST_F(ViewsTest, ShowsANodeThatLeftAndItsStrayGrants) {
+  bound("p", "0.25", "a");
+  rig_.nodes.change(kube::EventType::kDeleted, Rig::node_text("a", 2));
+  const Json view = cluster();
+  EXPECT_FALSE(view.truth("/nodes/0/present"));
+  EXPECT_EQ(view.number("/nodes/0/strayGrants"), 1);
+  EXPECT_EQ(view.size("/nodes/0/cards"), 0U);
+  EXPECT_FALSE(view.has("/nodes/1/strayGrants"));
+}
+
+TEST_F(ViewsTest, StaysJsonWhateverNamesSay) {
+  model::Card odd = testing::card("GPU-\"1\"\n", "T4 \\ \x01 \xe5\x8d\xa1");
+  odd.healthy = false;
+  odd.unavailable_reason = "fell off the \"bus\"";
+  rig_.books.apply([&](model::Ledger& ledger) { ledger.put_node(testing::inventory("a", {odd})); });
+  const Json view = cluster();
+  EXPECT_EQ(view.text("/nodes/0/cards/0/uuid"), "GPU-\"1\"\n");
+  EXPECT_EQ(view.text("/nodes/0/cards/0/reason"), "fell off the \"bus\"");
+  EXPECT_FALSE(view.truth("/nodes/0/cards/0/healthy"));
+}
+
+TEST_F(ViewsTest, ExplainsWhereAWaitingPodWouldGoAndWhyNotElsewhere) {
+  bound("full", "1", "b");
+  bound("some", "0.75", "a");
+  wait("p", {{"tangram.dev/gpu-fraction", "0.5"}});
+  const auto text = explain("p");
+  ASSERT_TRUE(text) << text.error().message;
+  const Json view(*text);
+  EXPECT_EQ(view.text("/state"), "pending");
+  EXPECT_EQ(view.text("/policy"), "binpack");
+  EXPECT_EQ(view.text("/request/containers/0/share"), "fraction");
+  EXPECT_EQ(view.number("/request/containers/0/milli"), 500);
+  EXPECT_EQ(view.number("/fittingNodes"), 1);
+  EXPECT_TRUE(view.truth("/nodes/0/fits"));
+  EXPECT_EQ(view.size("/nodes/0/wouldGet"), 1U);
+  EXPECT_EQ(view.text("/nodes/0/wouldGet/0"), "a-1");
+  EXPECT_FALSE(view.truth("/nodes/0/cards/0/containers/0/fits"));
+  EXPECT_EQ(view.number("/nodes/0/cards/0/containers/0/needMilli"), 500);
+  EXPECT_EQ(view.number("/nodes/0/cards/0/freeMilli"), 250);
+  EXPECT_EQ(view.text("/nodes/0/cards/0/containers/0/why"),
+            "no GPU card has enough free memory and compute");
+  EXPECT_TRUE(view.truth("/nodes/0/cards/1/containers/0/fits"));
+  EXPECT_FALSE(view.truth("/nodes/1/fits"));
+  EXPECT_EQ(view.text("/nodes/1/why"), "no GPU card has enough free memory and compute");
+}
+
+TEST_F(ViewsTest, ExplainsOnlyTheNodesThatFitBest) {
+  bound("some", "0.25", "b");
+  bound("full", "1", "a");
+  rig_.add_node("c", 1);
+  rig_.add_node("d", 0);
+  rig_.sync();
+  wait("p", {{"tangram.dev/gpu-fraction", "0.5"}});
+  const auto explained = [&](std::size_t most) {
+    const auto text = explain_json("ml", "p", *rig_.books.snapshot(), rig_.pending, rig_.policies,
+                                   findings_, most);
+    EXPECT_TRUE(text) << text.error().message;
+    return Json(*text);
+  };
+  const Json all = explained(10);
+  ASSERT_EQ(all.size("/nodes"), 3U) << "d does not fit";
+  EXPECT_GE(all.number("/nodes/0/score"), all.number("/nodes/1/score"));
+  EXPECT_GE(all.number("/nodes/1/score"), all.number("/nodes/2/score"));
+  EXPECT_EQ(all.number("/fittingNodes"), 3);
+  ASSERT_EQ(all.size("/reasons"), 1U);
+  EXPECT_EQ(all.number("/reasons/0/nodes"), 1);
+  for (const std::size_t most : {0U, 1U, 2U}) {
+    const Json few = explained(most);
+    ASSERT_EQ(few.size("/nodes"), most);
+    EXPECT_EQ(few.number("/fittingNodes"), 3);
+    if (most > 0) {
+      EXPECT_EQ(few.text("/nodes/0/name"), all.text("/nodes/0/name"));
+    }
+  }
+}
+
+TEST_F(ViewsTest, ExplainsWhatItWouldDoAsBindThenDoesIt) {
+  bound("some", "0.5", "a");
+  const std::string uid =
+      wait("p", {{"tangram.dev/gpu-mem", "8Gi"}, {"tangram.dev/gpu-compute", "0.3"}});
+  const auto text = explain("p");
+  ASSERT_TRUE(text);
+  const std::string card = Json(*text).text("/nodes/0/wouldGet/0");
+  ASSERT_EQ(rig_.bind("p", uid, "a").outcome, BindOutcome::kBound);
+  EXPECT_EQ(rig_.grant_of("p")->containers.at(0).cards.at(0).uuid, card);
+}
+
+TEST_F(ViewsTest, ExplainsWhatABoundPodHolds) {
+  const std::string uid = bound("p", "0.25", "a");
+  const auto text = explain("p");
+  ASSERT_TRUE(text) << text.error().message;
+  const Json view(*text);
+  EXPECT_EQ(view.text("/state"), "bound");
+  EXPECT_EQ(view.text("/uid"), uid);
+  EXPECT_EQ(view.text("/node"), "a");
+  EXPECT_EQ(view.text("/containers/0/name"), "main");
+  EXPECT_EQ(view.text("/containers/0/cards/0/uuid"), "a-0");
+  EXPECT_EQ(view.number("/containers/0/cards/0/milli"), 250);
+  EXPECT_EQ(view.number("/containers/0/cards/0/memMiB"), 20'480);
+  EXPECT_EQ(view.number("/containers/0/cards/0/memLimitMiB"), 20'480);
+}
+
+TEST_F(ViewsTest, SaysThatThereIsNoSuchPod) {
+  bound("p", "0.25", "a");
+  for (const auto& unknown : {explain("q"), explain("p", "other"), explain("", "")}) {
+    ASSERT_FALSE(unknown);
+    EXPECT_EQ(unknown.error().code, Errc::kNotFound);
+  }
+}
+
+TEST_F(ViewsTest, SaysWhatIsWrongWithAPodsAnnotations) {
+  wait("bad", {{"tangram.dev/gpu-fraction", "1.5"}});
+  const auto text = explain("bad");
+  ASSERT_FALSE(text);
+  EXPECT_EQ(text.error().code, Errc::kInvalidArgument);
+  EXPECT_NE(text.error().message.find("gpu-fraction"), std::string::npos);
+}
+
+TEST_F(ViewsTest, ExplainsThatAPodWaitsForACardItNames) {
+  wait("p", {{"tangram.dev/gpu-fraction", "0.5"}, {"tangram.dev/gpu-uuid", "a-1"}});
+  const auto text = explain("p");
+  ASSERT_TRUE(text) << text.error().message;
+  const Json view(*text);
+  EXPECT_EQ(view.text("/request/uuids/0"), "a-1");
+  EXPECT_EQ(view.number("/fittingNodes"), 1);
+  EXPECT_EQ(view.text("/nodes/0/wouldGet/0"), "a-1");
+  EXPECT_EQ(view.text("/nodes/1/why"), "node has too few of the GPU cards that the pod names");
+}
+
+TEST_F(ViewsTest, ExplainsAPodThatAsksForNoCard) {
+  wait("cpu", {});
+  const auto text = explain("cpu");
+  ASSERT_TRUE(text) << text.error().message;
+  const Json view(*text);
+  EXPECT_EQ(view.number("/fittingNodes"), 2);
+  EXPECT_EQ(view.size("/request/containers"), 0U);
+}
+
+}  // namespace
+}  // namespace tangram::extender

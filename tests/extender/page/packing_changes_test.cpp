@@ -1,0 +1,326 @@
+#include "extender/page/packing_changes.hpp"
+
+#include "cluster/packing_json.hpp"
+#include "tests/extender/rig.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidjson/document.h>
+#include <rapidjson/stringbuffer.h>
+#include <rapidjson/writer.h>
+
+#include <map>
+#include <random>
+#include <set>
+
+namespace tangram::extender {
+namespace {
+
+using rapidjson::Document;
+using rapidjson::Value;
+
+std::string text_of(const Value& value) {
+  rapidjson::StringBuffer buffer;
+  rapidjson::Writer<rapidjson::StringBuffer> writer(buffer);
+  value.Accept(writer);
+  return buffer.GetString();
+}
+
+Document parse(const std::string& text) {
+  Document document;
+  document.Parse(text.c_str());
+  if (document.HasParseError()) throw std::runtime_error("not JSON: " + text);
+  return document;
+}
+
+/// What a page makes of what it is told: texts, by names. Another one than the page's own, by the
+/// rules that the header states.
+struct Picture {
+  struct Node {
+    std::map<std::string, std::string> facts;  ///< members but for the cards
+    std::vector<std::pair<std::string, std::string>> cards;
+    friend bool operator==(const Node&, const Node&) = default;
+  };
+  std::map<std::string, Node> nodes;
+  std::map<std::string, std::string> waiting;  ///< by UID
+  friend bool operator==(const Picture&, const Picture&) = default;
+
+  void take_node(const Value& told) {
+    const bool partial = told.HasMember("partial");
+    Node& node = nodes[told["name"].GetString()];
+    const auto before = std::exchange(node.facts, {});
+    for (const auto& member : told.GetObject()) {
+      const std::string name = member.name.GetString();
+      if (name != "cards" && name != "partial") node.facts[name] = text_of(member.value);
+    }
+    ASSERT_TRUE(!partial || !before.empty()) << "only a part of a node that is not known";
+    if (!partial) node.cards.clear();
+    for (const Value& card : told["cards"].GetArray()) {
+      const std::string uuid = card["uuid"].GetString();
+      const auto known =
+          std::ranges::find(node.cards, uuid, &std::pair<std::string, std::string>::first);
+      if (known != node.cards.end()) {
+        known->second = text_of(card);
+      } else {
+        ASSERT_FALSE(partial) << "a card that is not known";
+        node.cards.emplace_back(uuid, text_of(card));
+      }
+    }
+  }
+  void take_waiting(const Value& pods) {
+    for (const Value& pod : pods.GetArray()) waiting[pod["uid"].GetString()] = text_of(pod);
+  }
+  void apply(const std::string& text) {
+    const Document told = parse(text);
+    for (const Value& name : told["gone"].GetArray()) nodes.erase(name.GetString());
+    for (const Value& node : told["nodes"].GetArray()) take_node(node);
+    for (const Value& uid : told["settled"].GetArray()) waiting.erase(uid.GetString());
+    take_waiting(told["waiting"]);
+  }
+  static Picture of(const PackingChanges::Told& told) {
+    Picture picture;
+    const Document all = parse(packing_json("x", told.nodes, told.waiting));
+    for (const Value& node : all["nodes"].GetArray()) picture.take_node(node);
+    picture.take_waiting(all["pending"]);
+    return picture;
+  }
+};
+
+kube::Pod waiting_pod(const std::string& name) {
+  kube::Pod pod;
+  pod.uid = name;
+  pod.ns = "ml";
+  pod.name = name;
+  return pod;
+}
+
+class PackingChangesTest : public ::testing::Test {
+ protected:
+  PackingChangesTest() {
+    put_node("a", 2);
+    put_node("b", 1);
+    changes_.catch_up(*rig_.books.snapshot(), rig_.pending);
+  }
+  void put_node(const std::string& name, int cards, std::int64_t mib = 81'920) {
+    std::vector<model::Card> all;
+    for (int i = 0; i < cards; ++i) {
+      all.push_back(testing::card(name + "-" + std::to_string(i), "A100", Mebibytes(mib)));
+    }
+    rig_.books.apply(
+        [&](model::Ledger& ledger) { ledger.put_node(testing::inventory(name, std::move(all))); });
+  }
+  void remove_node(const std::string& name) {
+    rig_.books.apply([&](model::Ledger& ledger) { ledger.remove_node(name); });
+  }
+  void bind(const std::string& uid, const std::string& node, const std::string& card) {
+    rig_.books.apply([&](model::Ledger& ledger) {
+      ledger.observe(testing::holding(uid, node, {testing::granted(card, 1'024, 100)}));
+    });
+  }
+  void end(const std::string& uid) {
+    rig_.books.apply([&](model::Ledger& ledger) { ledger.release(uid); });
+  }
+  std::string next() { return changes_.next(*rig_.books.snapshot(), rig_.pending); }
+  Document told() {
+    const std::string text = next();
+    EXPECT_NE(text, "");
+    return parse(text);
+  }
+
+  Rig rig_;
+  PackingChanges changes_;
+};
+
+TEST_F(PackingChangesTest, SayNothingWhereNothingChanged) { EXPECT_EQ(next(), ""); }
+
+TEST_F(PackingChangesTest, TellOnlyTheCardThatChanged) {
+  bind("p", "a", "a-1");
+  const Document text = told();
+  ASSERT_EQ(text["nodes"].Size(), 1U);
+  const Value& node = text["nodes"][0];
+  EXPECT_STREQ(node["name"].GetString(), "a");
+  EXPECT_TRUE(node["partial"].GetBool());
+  EXPECT_EQ(node["pods"].GetInt(), 1);
+  ASSERT_EQ(node["cards"].Size(), 1U);
+  EXPECT_STREQ(node["cards"][0]["uuid"].GetString(), "a-1");
+  EXPECT_EQ(node["cards"][0]["pods"].Size(), 1U);
+  EXPECT_EQ(next(), "");
+  end("p");
+  EXPECT_EQ(told()["nodes"][0]["cards"][0]["pods"].Size(), 0U);
+}
+
+TEST_F(PackingChangesTest, TellWhatCameAndWentAsItIsNow) {
+  bind("p", "a", "a-0");
+  bind("q", "a", "a-0");
+  end("p");
+  const Document text = told();
+  ASSERT_EQ(text["nodes"][0]["cards"].Size(), 1U);
+  EXPECT_STREQ(text["nodes"][0]["cards"][0]["pods"][0]["uid"].GetString(), "q");
+}
+
+TEST_F(PackingChangesTest, TellAPodThatTakesTheExactPlaceOfAnother) {
+  bind("p", "a", "a-0");
+  (void)next();
+  end("p");
+  bind("q", "a", "a-0");
+  EXPECT_STREQ(told()["nodes"][0]["cards"][0]["pods"][0]["uid"].GetString(), "q");
+}
+
+TEST_F(PackingChangesTest, SayNothingOfRoomThatIsMerelyHeld) {
+  const auto hold = [&](model::Ledger& ledger) {
+    auto holding = testing::holding("p", "a", {testing::granted("a-0", 1'024, 100)});
+    return ledger.hold(std::move(holding), std::chrono::seconds(5));
+  };
+  ASSERT_TRUE(rig_.books.apply(hold));
+  EXPECT_EQ(next(), "");
+  rig_.books.apply([](model::Ledger& ledger) { ledger.drop_hold("p"); });
+  EXPECT_EQ(next(), "");
+}
+
+TEST_F(PackingChangesTest, TellAPodWithoutCardsByItsNodeAlone) {
+  rig_.books.apply([](model::Ledger& ledger) {
+    auto holding = testing::holding("cpu", "a", {});
+    holding.footprint.cpu = MilliCpu(1'000);
+    ledger.observe(std::move(holding));
+  });
+  const Document text = told();
+  EXPECT_EQ(text["nodes"][0]["cards"].Size(), 0U);
+  EXPECT_EQ(text["nodes"][0]["freeCpuMilli"].GetInt(), 63'000);
+}
+
+TEST_F(PackingChangesTest, TellNodesThatComeChangeAndGo) {
+  put_node("c", 1);
+  put_node("b", 1, 40'960);
+  const Document text = told();
+  ASSERT_EQ(text["nodes"].Size(), 2U);
+  for (const Value& node : text["nodes"].GetArray()) EXPECT_FALSE(node.HasMember("partial"));
+  remove_node("c");
+  const Document later = told();
+  EXPECT_EQ(later["nodes"].Size(), 0U);
+  ASSERT_EQ(later["gone"].Size(), 1U);
+  EXPECT_STREQ(later["gone"][0].GetString(), "c");
+}
+
+TEST_F(PackingChangesTest, TellANodeThatLeftButStillHoldsPods) {
+  bind("p", "a", "a-0");
+  (void)next();
+  remove_node("a");
+  const Document text = told();
+  EXPECT_EQ(text["gone"].Size(), 0U);
+  EXPECT_FALSE(text["nodes"][0]["present"].GetBool());
+  EXPECT_EQ(text["nodes"][0]["strayGrants"].GetInt(), 1);
+}
+
+TEST_F(PackingChangesTest, TellWhoBeginsAndWhoCeasesToWait) {
+  rig_.pending.put(waiting_pod("p"));
+  const Document text = told();
+  ASSERT_EQ(text["waiting"].Size(), 1U);
+  EXPECT_STREQ(text["waiting"][0]["name"].GetString(), "p");
+  EXPECT_EQ(next(), "");
+  rig_.pending.erase("p");
+  const Document later = told();
+  EXPECT_STREQ(later["settled"][0].GetString(), "p");
+  EXPECT_EQ(later["waiting"].Size(), 0U);
+}
+
+TEST_F(PackingChangesTest, LeaveWhatIsTooMuchForTheNextTexts) {
+  PackingChanges few(1'000);  // a node takes some 500 bytes
+  few.catch_up(*rig_.books.snapshot(), rig_.pending);
+  for (int i = 0; i < 20; ++i) put_node("n" + std::to_string(i), 1);
+  std::set<std::string> seen;
+  int texts = 0;
+  for (std::string text = few.next(*rig_.books.snapshot(), rig_.pending); !text.empty();
+       text = few.next(*rig_.books.snapshot(), rig_.pending)) {
+    ++texts;
+    EXPECT_LT(text.size(), 2'500U);
+    const Document document = parse(text);
+    for (const Value& node : document["nodes"].GetArray()) {
+      EXPECT_TRUE(seen.insert(node["name"].GetString()).second) << "told twice";
+    }
+  }
+  EXPECT_EQ(seen.size(), 20U);
+  EXPECT_GE(texts, 5);
+}
+
+TEST_F(PackingChangesTest, StarveNobodyWhereOneNodeAlwaysChanges) {
+  PackingChanges few(100);  // one node in a text
+  few.catch_up(*rig_.books.snapshot(), rig_.pending);
+  bind("p", "b", "b-0");
+  std::set<std::string> seen;
+  for (int i = 0; i < 4; ++i) {
+    bind("q" + std::to_string(i), "a", "a-0");
+    const Document text = parse(few.next(*rig_.books.snapshot(), rig_.pending));
+    for (const Value& node : text["nodes"].GetArray()) seen.insert(node["name"].GetString());
+  }
+  EXPECT_EQ(seen.size(), 2U);
+}
+
+TEST_F(PackingChangesTest, LeaveManyWaitingPodsForTheNextText) {
+  const auto pods = PackingChanges::kWaitingPods + 5;
+  for (std::size_t i = 0; i < pods; ++i) rig_.pending.put(waiting_pod("p" + std::to_string(i)));
+  EXPECT_EQ(told()["waiting"].Size(), PackingChanges::kWaitingPods);
+  EXPECT_EQ(told()["waiting"].Size(), 5U);
+  EXPECT_EQ(next(), "");
+}
+
+/// Whatever happens, and however much goes into a text: who reads them all sees what was told.
+TEST(PackingChangesPropertyTest, ReadersSeeWhatWasTold) {
+  const auto seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  const auto below = [&](int bound) {
+    return static_cast<int>(random() % static_cast<unsigned>(bound));
+  };
+  for (int run = 0; run < 20; ++run) {
+    Rig rig;
+    PackingChanges changes(static_cast<std::size_t>(100 + below(3'000)));
+    const auto step = [&] {
+      const std::string node = "n" + std::to_string(below(6));
+      const std::string uid = "p" + std::to_string(below(12));
+      switch (below(7)) {
+        case 0:
+          rig.books.apply([&](model::Ledger& ledger) {
+            std::vector<model::Card> cards;
+            for (int i = below(4); i > 0; --i)
+              cards.push_back(testing::card(node + "-" + std::to_string(i)));
+            ledger.put_node(testing::inventory(node, std::move(cards)));
+          });
+          break;
+        case 1:
+          rig.books.apply([&](model::Ledger& ledger) { ledger.remove_node(node); });
+          break;
+        case 2:
+          rig.pending.put(waiting_pod(uid));
+          break;
+        case 3:
+          rig.pending.erase(uid);
+          rig.books.apply([&](model::Ledger& ledger) { ledger.release(uid); });
+          break;
+        default:
+          rig.books.apply([&](model::Ledger& ledger) {
+            const std::string card = node + "-" + std::to_string(1 + below(3));
+            ledger.observe(
+                testing::holding(uid, node, {testing::granted(card, 1 + below(50), 10)}));
+          });
+      }
+    };
+    for (int i = 0; i < 20; ++i) step();
+    changes.catch_up(*rig.books.snapshot(), rig.pending);
+    Picture picture = Picture::of(changes.told());
+    for (int i = 0; i < 60; ++i) {
+      for (int steps = below(5); steps > 0; --steps) step();
+      const std::string text = changes.next(*rig.books.snapshot(), rig.pending);
+      if (!text.empty()) picture.apply(text);
+      ASSERT_EQ(picture, Picture::of(changes.told())) << "run " << run << ", text " << i;
+    }
+    // In the end all has been told.
+    for (std::string text = "x"; !text.empty();) {
+      text = changes.next(*rig.books.snapshot(), rig.pending);
+      if (!text.empty()) picture.apply(text);
+    }
+    changes.catch_up(*rig.books.snapshot(), rig.pending);
+    ASSERT_EQ(picture, Picture::of(changes.told())) << "run " << run;
+  }
+}
+
+}  // namespace
+}  // namespace tangram::extender

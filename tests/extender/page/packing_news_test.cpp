@@ -1,0 +1,129 @@
+#include "extender/page/packing_news.hpp"
+
+#include "tests/extender/rig.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tangram::extender {
+namespace {
+
+class PackingNewsTest : public ::testing::Test {
+ protected:
+  PackingNewsTest() {
+    rig_.add_node("a", 2);
+    rig_.sync();
+  }
+  static HttpRequest request(const std::string& header, const std::string& after = "") {
+    HttpRequest request;
+    if (!header.empty()) request.headers.push_back({"Last-Event-ID", header});
+    if (!after.empty()) request.query["after"] = after;
+    return request;
+  }
+  static std::string take(const HttpResponse& response) {
+    std::string text;
+    for (auto step = response.stream->take_or_wake([] {}); step.piece;
+         step = response.stream->take_or_wake([] {})) {
+      text += *step.piece;
+    }
+    return text;
+  }
+  /// The event that the packing is of.
+  std::string read() { return testing::json_at(news_.packing(), "event"); }
+  void bind(const std::string& name) {
+    const std::string uid = rig_.add_half(name);
+    rig_.show(name);
+    EXPECT_EQ(rig_.bind(name, uid, "a").outcome, BindOutcome::kBound);
+    rig_.show(name);
+  }
+
+  Rig rig_;
+  PackingNews news_{{.books = rig_.books, .pending = rig_.pending, .clock = rig_.clock},
+                    BroadcastLimits{.streams = 2}};
+};
+
+TEST_F(PackingNewsTest, TellWhatChangedSinceThePackingWasRead) {
+  const std::string event = read();
+  bind("p");
+  news_.look();
+  const auto stream = news_.open(request("", event));
+  EXPECT_EQ(stream.content_type, "text/event-stream");
+  const std::string told = take(stream);
+  EXPECT_NE(told.find("{\"resumed\":true}"), std::string::npos) << told;
+  EXPECT_NE(told.find("event: change"), std::string::npos) << told;
+  EXPECT_NE(told.find("\"name\":\"p\""), std::string::npos) << told;
+  news_.look();
+  EXPECT_EQ(take(stream), "") << "told once";
+}
+
+TEST_F(PackingNewsTest, MakeThePackingOfWhatWasTold) {
+  const std::string before = news_.packing();
+  bind("p");
+  EXPECT_EQ(news_.packing(), before) << "no event tells of p yet";
+  news_.look();
+  EXPECT_NE(news_.packing().find("\"name\":\"p\""), std::string::npos);
+}
+
+TEST_F(PackingNewsTest, PreferTheHeaderOfABrowserThatComesBack) {
+  const std::string first = read();
+  bind("p");
+  news_.look();
+  const std::string second = read();
+  const std::string told = take(news_.open(request(second, first)));
+  EXPECT_NE(told.find("{\"resumed\":true}"), std::string::npos) << told;
+  EXPECT_EQ(told.find("event: change"), std::string::npos) << told;
+}
+
+TEST_F(PackingNewsTest, TellWhoHasSeenNothingToReadAnew) {
+  read();
+  for (const std::string seen : {"", "rubbish", "0000000000000001-0"}) {
+    const std::string told = take(news_.open(request(seen)));
+    EXPECT_NE(told.find("{\"resumed\":false}"), std::string::npos) << seen << ": " << told;
+  }
+}
+
+TEST_F(PackingNewsTest, RestWhenNobodyLooksAndForgetWhatTheyHadTold) {
+  const std::string event = read();
+  rig_.clock.advance(PackingNews::kQuiet + std::chrono::seconds(1));
+  news_.look();
+  bind("p");
+  news_.look();
+  EXPECT_NE(take(news_.open(request(event))).find("{\"resumed\":false}"), std::string::npos);
+  EXPECT_NE(news_.packing().find("\"name\":\"p\""), std::string::npos);
+}
+
+TEST_F(PackingNewsTest, GoOnForWhoIsAwayForAMoment) {
+  const std::string event = read();
+  rig_.clock.advance(PackingNews::kQuiet - std::chrono::seconds(1));
+  bind("p");
+  news_.look();
+  EXPECT_NE(take(news_.open(request(event))).find("event: change"), std::string::npos);
+}
+
+TEST_F(PackingNewsTest, GoOnAsLongAsSomebodyListens) {
+  const auto stream = news_.open(request("", read()));
+  take(stream);
+  for (int i = 0; i < 3; ++i) {
+    rig_.clock.advance(PackingNews::kQuiet + std::chrono::seconds(1));
+    news_.look();
+    EXPECT_EQ(take(stream), "event: beat\ndata: {}\n\n");
+  }
+}
+
+TEST_F(PackingNewsTest, TurnAwayWhoIsTooMany) {
+  const auto one = news_.open(request(""));
+  const auto other = news_.open(request(""));
+  const auto refused = news_.open(request(""));
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_EQ(refused.stream, nullptr);
+  EXPECT_EQ(news_.counts().streams, 2U);
+  EXPECT_EQ(news_.counts().refused, 1U);
+}
+
+TEST_F(PackingNewsTest, CompareNothingWhileNobodyHasAsked) {
+  bind("p");
+  news_.look();
+  EXPECT_TRUE(read().ends_with("-0"));
+}
+
+}  // namespace
+}  // namespace tangram::extender

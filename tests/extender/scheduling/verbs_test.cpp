@@ -1,0 +1,325 @@
+#include "extender/scheduling/verbs.hpp"
+
+#include "tests/extender/rig.hpp"
+#include "tests/testing/golden.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tangram::extender {
+namespace {
+
+using testing::any_binding;
+using testing::json_at;
+
+/// Nodes a, b and c with one card each; verbs that keep `short_list` nodes.
+class VerbsTest : public ::testing::Test {
+ protected:
+  VerbsTest() {
+    for (const char* name : {"a", "b", "c"}) rig_.add_node(name);
+    rig_.sync();
+  }
+  Verbs verbs(std::size_t short_list = 0) {
+    return Verbs({.books = rig_.books,
+                  .policies = rig_.policies,
+                  .offers = rig_.offers,
+                  .binder = rig_.binder,
+                  .pending = rig_.pending,
+                  .budgets = [this] { return budgets_.all(); },
+                  .not_ready = [this]() -> std::string_view {
+                    return synced_ ? "" : "still reading the cluster; try again";
+                  },
+                  .told = [this](std::string_view uid,
+                                 Wait wait) { told_.emplace_back(uid, to_string(wait)); }},
+                 {.short_list = short_list, .hold_ttl = hold_ttl_});
+  }
+  /// A pod that waits, known to the API server and the books. @returns its UID
+  std::string wait(const std::string& name, const std::string& fraction = "0.5") {
+    std::string uid = rig_.add_pod(name, {{"tangram.dev/gpu-fraction", fraction}});
+    rig_.show(name);
+    return uid;
+  }
+  std::string ask(const std::string& pod, const std::string& names = R"(["a","b","c"])") {
+    return R"({"Pod":)" + rig_.read(pod) + R"(,"Nodes":null,"NodeNames":)" + names + "}";
+  }
+  static std::string bind_body(const std::string& pod, const std::string& uid,
+                               const std::string& node) {
+    return R"({"PodName":")" + pod + R"(","PodNamespace":"ml","PodUID":")" + uid + R"(","Node":")" +
+           node + R"("})";
+  }
+
+  Rig rig_;
+  bool synced_ = true;
+  std::vector<std::pair<std::string, std::string>> told_;  ///< UID and outcome of each filter
+  std::chrono::milliseconds hold_ttl_{3'000};
+  DisruptionBudgets budgets_;
+};
+
+TEST_F(VerbsTest, FiltersByTheBooks) {
+  ASSERT_EQ(rig_.bind("full", wait("full", "1"), "b").outcome, BindOutcome::kBound);
+  wait("p");
+  const std::string reply = verbs().filter(ask("p", R"(["a","b","c","elsewhere"])"));
+  EXPECT_EQ(reply,
+            R"({"Nodes":null,"NodeNames":["a","c"],)"
+            R"("FailedNodes":{"b":"no GPU card has enough free memory and compute"},)"
+            R"("FailedAndUnresolvableNodes":{"elsewhere":"node has not reported its GPU cards"},)"
+            R"("Error":""})");
+}
+
+TEST_F(VerbsTest, TellsWhatEachFilterCameTo) {
+  const std::string taker = wait("taker", "1");
+  const std::string large = wait("large", "0.7");
+  const std::string many = rig_.add_pod("many", {{"tangram.dev/gpu-count", "2"}});
+  rig_.show("many");
+  Verbs all = verbs();
+  (void)all.filter(ask("taker", R"(["a"])"));
+  (void)all.filter(ask("large", R"(["a"])"));  // while a is held
+  ASSERT_EQ(all.bind(bind_body("taker", taker, "a")).outcome, BindOutcome::kBound);
+  (void)all.filter(ask("large", R"(["elsewhere","a"])"));
+  (void)all.filter(ask("many"));
+  synced_ = false;
+  (void)all.filter(ask("many"));
+  const std::vector<std::pair<std::string, std::string>> wanted{
+      {taker, "offered"}, {large, "settling"}, {large, "room"}, {many, "no_such_card"}};
+  EXPECT_EQ(told_, wanted);
+}
+
+// ---- Room held between filter and bind.
+
+TEST_F(VerbsTest, DoesNotOfferTheRoomOfThePodBefore) {
+  const std::string first = wait("first", "0.7");
+  wait("second", "0.7");
+  Verbs both = verbs(1);
+  EXPECT_EQ(json_at(both.filter(ask("first")), "NodeNames"), R"(["a"])");
+  EXPECT_EQ(json_at(both.filter(ask("second")), "NodeNames"), R"(["b"])");
+  EXPECT_EQ(both.bind(bind_body("first", first, "a")).outcome, BindOutcome::kBound);
+  EXPECT_EQ(both.bind(bind_body("second", rig_.pending.find("ml", "second")->uid, "b")).outcome,
+            BindOutcome::kBound);
+}
+
+TEST_F(VerbsTest, HoldsNothingIfSoConfigured) {
+  hold_ttl_ = std::chrono::milliseconds(0);
+  wait("first", "0.7");
+  wait("second", "0.7");
+  EXPECT_EQ(json_at(verbs(1).filter(ask("first")), "NodeNames"), R"(["a"])");
+  EXPECT_EQ(json_at(verbs(1).filter(ask("second")), "NodeNames"), R"(["a"])");
+}
+
+TEST_F(VerbsTest, AsksForAnotherTryWhileTheLastRoomIsHeld) {
+  wait("first", "0.7");
+  wait("second", "0.7");
+  (void)verbs(1).filter(ask("first", R"(["a"])"));
+  const std::string reply = verbs(1).filter(ask("second", R"(["a"])"));
+  EXPECT_NE(json_at(reply, "Error").find("being given to another"), std::string::npos) << reply;
+  rig_.clock.advance(std::chrono::seconds(3));
+  rig_.binder.settle_overdue();
+  EXPECT_EQ(json_at(verbs(1).filter(ask("second", R"(["a"])")), "NodeNames"), R"(["a"])");
+}
+
+TEST_F(VerbsTest, SaysThatAPodDoesNotFitWhateverBecomesOfTheHeldRoom) {
+  wait("first", "0.7");
+  rig_.books.apply([](model::Ledger& ledger) {
+    ledger.observe(testing::holding("there", "a", {testing::granted("a-0", 100, 600)}));
+  });
+  wait("second", "0.7");
+  (void)verbs(1).filter(ask("first", R"(["a"])"));  // nothing is held: it does not fit
+  const std::string reply = verbs(1).filter(ask("second", R"(["a"])"));
+  EXPECT_EQ(json_at(reply, "Error"), "");
+  EXPECT_NE(json_at(reply, "FailedNodes"), "{}");
+}
+
+TEST_F(VerbsTest, MovesWhatIsHeldWithThePodsLastFilter) {
+  wait("first", "0.7");
+  wait("second", "0.7");
+  (void)verbs(1).filter(ask("first", R"(["a"])"));
+  (void)verbs(1).filter(ask("first", R"(["b"])"));
+  EXPECT_EQ(json_at(verbs(1).filter(ask("second", R"(["a","b"])")), "NodeNames"), R"(["a"])");
+}
+
+TEST_F(VerbsTest, ScoresTheHeldNodeAsThePodsOwn) {
+  wait("p", "0.7");
+  (void)verbs(0).filter(ask("p"));
+  EXPECT_EQ(verbs(0).prioritize(ask("p")),
+            R"([{"Host":"a","Score":10},{"Host":"b","Score":9},{"Host":"c","Score":9}])");
+}
+
+TEST_F(VerbsTest, OffersOnlyTheNodeThatAnUncertainBindWasSentTo) {
+  const std::string uid = wait("p");
+  rig_.api.will(testing::binding_of("p"), testing::Fault::Kind::kLoseBefore);
+  ASSERT_EQ(verbs().bind(bind_body("p", uid, "b")).outcome, BindOutcome::kUnknown);
+  EXPECT_EQ(json_at(verbs(2).filter(ask("p")), "NodeNames"), R"(["b"])");
+  const std::string elsewhere = verbs(2).filter(ask("p", R"(["a","c"])"));
+  EXPECT_NE(json_at(elsewhere, "Error").find("may still take effect"), std::string::npos);
+  EXPECT_EQ(verbs().bind(bind_body("p", uid, "b")).outcome, BindOutcome::kBound);
+}
+
+TEST_F(VerbsTest, MakesNoApiCallInFilterPrioritizeOrPreempt) {
+  wait("p");
+  hold_ttl_ = std::chrono::milliseconds(0);
+  const std::string before = rig_.picture();
+  EXPECT_EQ(json_at(verbs(1).filter(ask("p")), "Error"), "");
+  EXPECT_NE(verbs().prioritize(ask("p")), "[]");
+  EXPECT_NE(verbs().preempt(
+                R"({"Pod":)" + rig_.read("p") +
+                R"(,"NodeNameToMetaVictims":{"a":{"Pods":[{"UID":"x"}],"NumPDBViolations":0}}})"),
+            R"({"NodeNameToMetaVictims":{}})");
+  EXPECT_TRUE(rig_.api.calls().empty());
+  EXPECT_EQ(rig_.picture(), before);
+}
+
+TEST_F(VerbsTest, OffersAShortListAndNothingElse) {
+  wait("p");
+  EXPECT_EQ(json_at(verbs(2).filter(ask("p", R"(["c","a","b"])")), "NodeNames"), R"(["c","a"])");
+  const std::string reply = verbs(1).filter(ask("p"));
+  EXPECT_EQ(json_at(reply, "FailedNodes"), "{}");
+  EXPECT_EQ(json_at(reply, "FailedAndUnresolvableNodes"), "{}");
+}
+
+TEST_F(VerbsTest, PutsThePolicysChoiceFirstAndScoresItTen) {
+  ASSERT_EQ(rig_.bind("started", wait("started", "0.25"), "b").outcome, BindOutcome::kBound);
+  wait("p");
+  // Binpack: b is fuller.
+  EXPECT_EQ(json_at(verbs().filter(ask("p")), "NodeNames"), R"(["b","a","c"])");
+  EXPECT_EQ(verbs().prioritize(ask("p")),
+            R"([{"Host":"a","Score":0},{"Host":"b","Score":10},{"Host":"c","Score":0}])");
+}
+
+TEST_F(VerbsTest, RefusesVerbsUntilTheClusterIsRead) {
+  const std::string uid = wait("p");
+  synced_ = false;
+  const std::string filtered = verbs().filter(ask("p"));
+  EXPECT_NE(json_at(filtered, "Error").find("try again"), std::string::npos) << filtered;
+  EXPECT_NE(filtered.find(R"("NodeNames":null)"), std::string::npos) << filtered;
+  const auto bound = verbs().bind(bind_body("p", uid, "a"));
+  EXPECT_EQ(bound.outcome, BindOutcome::kUnavailable);
+  EXPECT_NE(json_at(bound.body, "Error").find("try again"), std::string::npos);
+  EXPECT_EQ(verbs().preempt("{}"), R"({"NodeNameToMetaVictims":{}})");
+  EXPECT_TRUE(rig_.api.calls().empty());
+  EXPECT_EQ(rig_.offers.pods(), 0U);
+}
+
+TEST_F(VerbsTest, SaysWhatIsWrongWithThePodsAnnotations) {
+  rig_.add_pod("bad", {{"tangram.dev/gpu-mem", "8"}});
+  const std::string error = json_at(verbs().filter(ask("bad")), "Error");
+  EXPECT_NE(error.find("tangram.dev/gpu-mem"), std::string::npos) << error;
+  EXPECT_NE(error.find("8Gi"), std::string::npos) << error;
+  EXPECT_EQ(verbs().prioritize(ask("bad")), "[]");
+  EXPECT_EQ(verbs().preempt(R"({"Pod":)" + rig_.read("bad") + "}"),
+            R"({"NodeNameToMetaVictims":{}})");
+}
+
+TEST_F(VerbsTest, SaysTheSameAtEveryAttempt) {
+  for (const char* node : {"a", "b", "c"}) {
+    ASSERT_EQ(rig_.bind(std::string("full-") + node, wait(std::string("full-") + node, "1"), node)
+                  .outcome,
+              BindOutcome::kBound);
+  }
+  wait("p");
+  const std::string first = verbs(8).filter(ask("p"));
+  EXPECT_EQ(json_at(first, "NodeNames"), "[]");
+  rig_.clock.advance(std::chrono::hours(1));
+  EXPECT_EQ(verbs(8).filter(ask("p")), first);
+}
+
+TEST_F(VerbsTest, RanksANodeLastWhoseBindFailed) {
+  const std::string uid = wait("p");
+  Verbs some = verbs(2);
+  EXPECT_EQ(json_at(some.filter(ask("p")), "NodeNames"), R"(["a","b"])");
+  rig_.api.will_answer(any_binding(), 409);
+  const auto reply = some.bind(bind_body("p", uid, "a"));
+  EXPECT_EQ(reply.outcome, BindOutcome::kRefused);
+  EXPECT_NE(json_at(reply.body, "Error"), "");
+  EXPECT_EQ(json_at(some.filter(ask("p")), "NodeNames"), R"(["b"])");
+  EXPECT_EQ(some.prioritize(ask("p", R"(["a","c"])")),
+            R"([{"Host":"a","Score":0},{"Host":"c","Score":10}])");
+}
+
+TEST_F(VerbsTest, RanksNodesLastThatWereOfferedInVain) {
+  wait("p");
+  Verbs one = verbs(1);
+  EXPECT_EQ(json_at(one.filter(ask("p")), "NodeNames"), R"(["a"])");
+  EXPECT_EQ(json_at(one.filter(ask("p")), "NodeNames"), R"(["b"])");
+  EXPECT_EQ(json_at(one.filter(ask("p")), "NodeNames"), R"(["c"])");
+  EXPECT_EQ(json_at(one.filter(ask("p")), "NodeNames"), R"(["a"])");  // nothing else is left
+  rig_.clock.advance(std::chrono::seconds(61));
+  EXPECT_EQ(json_at(one.filter(ask("p")), "NodeNames"), R"(["b"])");  // a was offered just now
+}
+
+TEST_F(VerbsTest, OffersOneNodeAtATimeOnceOneWasTriedInVain) {
+  wait("p");
+  Verbs all = verbs(0);
+  EXPECT_EQ(json_at(all.filter(ask("p")), "NodeNames"), R"(["a","b","c"])");
+  EXPECT_EQ(json_at(all.filter(ask("p")), "NodeNames"), R"(["b"])");
+  EXPECT_EQ(json_at(all.filter(ask("p")), "NodeNames"), R"(["c"])");
+}
+
+TEST_F(VerbsTest, BindsAndForgetsTheOffers) {
+  const std::string uid = wait("p");
+  Verbs one = verbs(1);
+  (void)one.filter(ask("p"));
+  const auto reply = one.bind(bind_body("p", uid, "a"));
+  EXPECT_EQ(reply.outcome, BindOutcome::kBound);
+  EXPECT_EQ(reply.body, R"({"Error":""})");
+  EXPECT_EQ(rig_.offers.pods(), 0U);
+  EXPECT_EQ(rig_.node_of("p"), "a");
+}
+
+TEST_F(VerbsTest, KeepsNodesWhereEvictionMakesRoom) {
+  const std::string low = wait("low", "1");
+  ASSERT_EQ(rig_.bind("low", low, "a").outcome, BindOutcome::kBound);
+  ASSERT_EQ(rig_.bind("stays", wait("stays", "1"), "b").outcome, BindOutcome::kBound);
+  wait("p");
+  const std::string body =
+      R"({"Pod":)" + rig_.read("p") + R"(,"NodeNameToVictims":null,)" +
+      R"("NodeNameToMetaVictims":{"a":{"Pods":[{"UID":")" + low +
+      R"("}],"NumPDBViolations":2},"b":{"Pods":[{"UID":"x"}],"NumPDBViolations":0}}})";
+  EXPECT_EQ(verbs().preempt(body), R"({"NodeNameToMetaVictims":{"a":{"Pods":[{"UID":")" + low +
+                                       R"("}],"NumPDBViolations":2}}})");
+}
+
+TEST_F(VerbsTest, AnswersKubeSchedulersOwnRequests) {
+  using testing::golden;
+  EXPECT_EQ(json_at(verbs().filter(golden("extender/filter_node_names.json")), "Error"), "");
+  EXPECT_EQ(json_at(verbs().filter(golden("extender/filter_full_nodes.json")), "Nodes.items"),
+            "[]");
+  EXPECT_EQ(verbs().prioritize(golden("extender/prioritize_node_names.json")),
+            R"([{"Host":"gpu-c-03","Score":0},{"Host":"gpu-a-01","Score":0}])");
+  const auto bound = verbs().bind(golden("extender/bind.json"));
+  EXPECT_EQ(bound.outcome, BindOutcome::kRefused);  // there is no such pod here
+  EXPECT_EQ(verbs().preempt(golden("extender/preempt_victims.json")),
+            R"({"NodeNameToMetaVictims":{}})");
+}
+
+class HostileBodyTest : public VerbsTest, public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(HostileBodyTest, IsAnsweredWithAnErrorAndChangesNothing) {
+  wait("p");
+  const std::string before = rig_.picture();
+  EXPECT_EQ(json_at(verbs().filter(GetParam()), "Error").substr(0, 16), "filter request: ");
+  EXPECT_EQ(verbs().prioritize(GetParam()), "[]");
+  EXPECT_EQ(verbs().preempt(GetParam()), R"({"NodeNameToMetaVictims":{}})");
+  const auto bound = verbs().bind(GetParam());
+  EXPECT_EQ(bound.outcome, BindOutcome::kInvalid);
+  EXPECT_EQ(json_at(bound.body, "Error").substr(0, 14), "bind request: ");
+  EXPECT_EQ(rig_.picture(), before);
+  EXPECT_EQ(rig_.offers.pods(), 0U);
+  EXPECT_TRUE(rig_.api.calls().empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Bodies, HostileBodyTest,
+                         ::testing::Values("", " ", "null", "[]", "{}", "7", "{\"Pod\":[]}",
+                                           "{\"Pod\":null}", "\xff\xfe", "{\"Pod\":{},\"Pod\":{}}",
+                                           "{\"Pod\":{\"metadata\":{\"uid\":7}}}", "{\"Pod\":"));
+
+TEST_F(VerbsTest, TreatsHostileNamesAsNamesOnly) {
+  const std::string before = rig_.picture();
+  for (const std::string name :
+       {"../../nodes/a", "p/binding", "p?x=y", "%2e%2e", "a b", "\\u0000"}) {
+    const auto reply = verbs().bind(bind_body(name, "u", "a"));
+    EXPECT_NE(reply.outcome, BindOutcome::kBound);
+    EXPECT_NE(json_at(reply.body, "Error"), "");
+  }
+  EXPECT_EQ(rig_.picture(), before);
+}
+
+}  // namespace
+}  // namespace tangram::extender

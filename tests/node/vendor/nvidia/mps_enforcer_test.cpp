@@ -1,0 +1,302 @@
+#include "node/vendor/nvidia/mps_enforcer.hpp"
+
+#include "tests/node/cards/scripted_source.hpp"
+#include "tests/node/isolation/fake_programs.hpp"
+#include "tests/testing/manual_clock.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+namespace tangram::node {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace tangram::literals;
+
+model::GrantedCard granted(std::int64_t limit_mib, std::int64_t limit_milli) {
+  model::GrantedCard card;
+  card.uuid = "GPU-a";
+  card.memory_limit = Mebibytes(limit_mib);
+  card.compute_limit = MilliGpu(limit_milli);
+  return card;
+}
+
+bool has(const std::vector<std::string>& list, const std::string& text) {
+  return std::find(list.begin(), list.end(), text) != list.end();
+}
+
+class MpsEnforcerTest : public ::testing::Test {
+ protected:
+  MpsEnforcerTest() {
+    std::string pattern = ::testing::TempDir() + "mps_XXXXXX";
+    EXPECT_NE(::mkdtemp(pattern.data()), nullptr);
+    settings_.run_dir = pattern;
+    renew();
+  }
+  ~MpsEnforcerTest() override { std::filesystem::remove_all(settings_.run_dir); }
+
+  /// As when the agent is restarted.
+  void renew() {
+    enforcer_ = std::make_unique<MpsEnforcer>(
+        source_, programs_, clock_, settings_,
+        [this](std::chrono::milliseconds wait, const std::stop_token&) { clock_.advance(wait); });
+  }
+  [[nodiscard]] std::string pipe(const std::string& card) const {
+    return settings_.run_dir + "/mps/" + card + "/pipe";
+  }
+  [[nodiscard]] bool enforced(const std::string& card) const {
+    const Enforcement now = enforcer_->enforcement(card);
+    EXPECT_EQ(now.memory, now.compute);
+    EXPECT_EQ(now.memory, now.note.empty());
+    return now.memory;
+  }
+
+  ScriptedSource source_;
+  FakePrograms programs_;
+  testing::ManualClock clock_;
+  MpsSettings settings_;
+  std::unique_ptr<MpsEnforcer> enforcer_;
+};
+
+TEST_F(MpsEnforcerTest, StartsADaemonOfTheCardsOwn) {
+  EXPECT_FALSE(enforced("GPU-a"));
+  const auto prepared = enforcer_->prepare("GPU-a");
+  ASSERT_TRUE(prepared) << prepared.error().message;
+  EXPECT_TRUE(enforced("GPU-a"));
+  EXPECT_EQ(programs_.daemons(), (std::set<std::string>{pipe("GPU-a")}));
+  EXPECT_EQ(source_.exclusive(), (std::map<std::string, bool>{{"GPU-a", true}}));
+  ASSERT_EQ(programs_.starts().size(), 1U);
+  const Command start = programs_.starts()[0];
+  const std::string shm = settings_.run_dir + "/shm";
+  ASSERT_EQ(start.arguments.size(), 9U);
+  EXPECT_EQ(start.arguments[0], "unshare");
+  EXPECT_EQ(std::vector<std::string>(start.arguments.begin() + 5, start.arguments.end()),
+            (std::vector<std::string>{shm, "nvidia-cuda-mps-control", "-d", "-multiuser-server"}));
+  EXPECT_EQ(std::filesystem::status(shm).permissions(),
+            std::filesystem::perms::all | std::filesystem::perms::sticky_bit);
+  EXPECT_TRUE(has(start.env, "CUDA_VISIBLE_DEVICES=GPU-a"));
+  EXPECT_TRUE(has(start.env, "CUDA_MPS_LOG_DIRECTORY=" + settings_.run_dir + "/mps/GPU-a/log"));
+  EXPECT_TRUE(std::filesystem::is_directory(pipe("GPU-a")));
+  EXPECT_LT(programs_.longest(), 10s);
+}
+
+TEST_F(MpsEnforcerTest, PreparingAgainCostsNothing) {
+  ASSERT_TRUE(enforcer_->prepare("GPU-a"));
+  const std::size_t before = programs_.commands().size();
+  ASSERT_TRUE(enforcer_->prepare("GPU-a"));
+  EXPECT_EQ(programs_.commands().size(), before);
+}
+
+TEST_F(MpsEnforcerTest, StartsItElsewhereIfSoTold) {
+  settings_.launcher = {"nsenter", "--target", "1"};
+  settings_.multiuser = false;
+  settings_.own_shm = false;
+  renew();
+  ASSERT_TRUE(enforcer_->prepare("GPU-a"));
+  EXPECT_EQ(
+      programs_.starts().at(0).arguments,
+      (std::vector<std::string>{"nsenter", "--target", "1", "nvidia-cuda-mps-control", "-d"}));
+}
+
+TEST_F(MpsEnforcerTest, TellsAContainerItsLimits) {
+  const auto edits = enforcer_->edits({granted(8192, 250)});
+  ASSERT_TRUE(edits);
+  EXPECT_EQ(edits->env, (std::vector<std::string>{"CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0=8192M",
+                                                  "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=25",
+                                                  "CUDA_MPS_PIPE_DIRECTORY=/run/tangram/mps"}));
+  EXPECT_EQ(edits->mounts,
+            (std::vector<BindMount>{{pipe("GPU-a"), "/run/tangram/mps", false},
+                                    {settings_.run_dir + "/shm", "/dev/shm", false}}));
+}
+
+struct PercentCase {
+  std::int64_t milli;
+  const char* percent;
+};
+
+class MpsPercentTest : public MpsEnforcerTest, public ::testing::WithParamInterface<PercentCase> {};
+
+TEST_P(MpsPercentTest, IsNeverAboveTheShareUnlessBelowOne) {
+  const auto edits = enforcer_->edits({granted(100, GetParam().milli)});
+  ASSERT_TRUE(edits);
+  EXPECT_EQ(edits->env[1], std::string("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=") + GetParam().percent);
+}
+
+INSTANTIATE_TEST_SUITE_P(Shares, MpsPercentTest,
+                         ::testing::Values(PercentCase{1000, "100"}, PercentCase{999, "99"},
+                                           PercentCase{15, "1"}, PercentCase{10, "1"},
+                                           PercentCase{1, "1"}));
+
+TEST_F(MpsEnforcerTest, RefusesSharesOfSeveralCards) {
+  model::GrantedCard other = granted(100, 100);
+  other.uuid = "GPU-b";
+  const auto edits = enforcer_->edits({granted(100, 100), other});
+  ASSERT_FALSE(edits);
+  EXPECT_EQ(edits.error().code, Errc::kInvalidArgument);
+  EXPECT_NE(edits.error().message.find("gpu-isolation: time-slice"), std::string::npos);
+}
+
+TEST_F(MpsEnforcerTest, RefusesWhatMpsCannotServe) {
+  for (const char* card : {"MIG-a", "", "..", "a/b"}) {
+    const auto prepared = enforcer_->prepare(card);
+    ASSERT_FALSE(prepared) << card;
+    EXPECT_EQ(prepared.error().code, Errc::kInvalidArgument);
+  }
+  source_.refuse_modes(fail(Errc::kInvalidArgument, "not supported"));
+  EXPECT_EQ(enforcer_->prepare("GPU-a").error().code, Errc::kInvalidArgument);
+  EXPECT_TRUE(programs_.commands().empty());
+}
+
+TEST_F(MpsEnforcerTest, KeepsADaemonOfAnEarlierAgent) {
+  ASSERT_TRUE(enforcer_->prepare("GPU-a"));
+  renew();
+  enforcer_->keep({"GPU-a"});
+  EXPECT_FALSE(enforced("GPU-a"));
+  enforcer_->look_after();
+  EXPECT_TRUE(enforced("GPU-a"));
+  EXPECT_EQ(programs_.starts().size(), 1U);
+}
+
+TEST_F(MpsEnforcerTest, EndsWhatAnEarlierAgentLeftForNobody) {
+  ASSERT_TRUE(enforcer_->prepare("GPU-a"));
+  renew();
+  enforcer_->keep({"GPU-b"});
+  EXPECT_TRUE(programs_.daemons().empty());
+  EXPECT_EQ(source_.exclusive().at("GPU-a"), false);
+  EXPECT_FALSE(std::filesystem::exists(pipe("GPU-a")));
+}
+
+TEST_F(MpsEnforcerTest, EndsADaemonThatNobodyUses) {
+  ASSERT_TRUE(enforcer_->prepare("GPU-a"));
+  enforcer_->keep({});
+  EXPECT_TRUE(enforced("GPU-a"));  // a container may be about to start
+  clock_.advance(60s);
+  enforcer_->keep({"GPU-a"});
+  EXPECT_TRUE(enforced("GPU-a"));
+  enforcer_->keep({});
+  EXPECT_FALSE(enforced("GPU-a"));
+  EXPECT_TRUE(programs_.daemons().empty());
+  EXPECT_EQ(source_.exclusive(), (std::map<std::string, bool>{{"GPU-a", false}}));
+  ASSERT_TRUE(enforcer_->prepare("GPU-a"));
+  EXPECT_TRUE(enforced("GPU-a"));
+}
+
+TEST_F(MpsEnforcerTest, AReleasedCardIsGivenBackAtOnce) {
+  ASSERT_TRUE(enforcer_->release("GPU-a")) << "nothing was set up";
+  ASSERT_TRUE(enforcer_->prepare("GPU-a"));
+  source_.refuse_modes(fail(Errc::kUnavailable, "no driver"));
+  EXPECT_EQ(enforcer_->release("GPU-a").error().code, Errc::kUnavailable);
+  source_.refuse_modes({});
+  ASSERT_TRUE(enforcer_->release("GPU-a"));
+  EXPECT_TRUE(programs_.daemons().empty());
+  EXPECT_EQ(source_.exclusive().at("GPU-a"), false);
+}
+
+TEST_F(MpsEnforcerTest, TriesAgainToGiveACardBack) {
+  ASSERT_TRUE(enforcer_->prepare("GPU-a"));
+  clock_.advance(60s);
+  source_.refuse_modes(fail(Errc::kUnavailable, "no driver"));
+  enforcer_->keep({});
+  EXPECT_EQ(source_.exclusive().at("GPU-a"), true);
+  source_.refuse_modes({});
+  enforcer_->keep({});
+  EXPECT_EQ(source_.exclusive().at("GPU-a"), false);
+}
+
+TEST_F(MpsEnforcerTest, StartsADeadDaemonAgain) {
+  ASSERT_TRUE(enforcer_->prepare("GPU-a"));
+  programs_.crash(pipe("GPU-a"));
+  enforcer_->look_after();
+  EXPECT_TRUE(enforced("GPU-a"));  // one missed answer is none
+  enforcer_->look_after();
+  EXPECT_TRUE(enforced("GPU-a"));
+  EXPECT_EQ(programs_.starts().size(), 2U);
+}
+
+TEST_F(MpsEnforcerTest, KillsADaemonThatHangs) {
+  ASSERT_TRUE(enforcer_->prepare("GPU-a"));
+  std::ofstream(pipe("GPU-a") + "/nvidia-cuda-mps-control.pid") << "4711\n";
+  programs_.hang(pipe("GPU-a"));
+  for (int look = 0; look < 11; ++look) enforcer_->look_after();
+  EXPECT_TRUE(programs_.killed().empty()) << "a slow machine is no reason to end all clients' work";
+  enforcer_->look_after();
+  EXPECT_EQ(programs_.killed(), (std::vector<std::string>{"nvidia-cuda-mps-control 4711"}));
+  EXPECT_TRUE(enforced("GPU-a"));
+}
+
+TEST_F(MpsEnforcerTest, ReadsNoPidFromWhatAClientPutThere) {
+  ASSERT_TRUE(enforcer_->prepare("GPU-a"));
+  const std::string file = pipe("GPU-a") + "/nvidia-cuda-mps-control.pid";
+  ASSERT_EQ(mkfifo(file.c_str(), 0600), 0);  // to open it as a file would wait for ever
+  programs_.hang(pipe("GPU-a"));
+  for (int look = 0; look < 12; ++look) enforcer_->look_after();
+  EXPECT_TRUE(programs_.killed().empty());
+  EXPECT_FALSE(std::filesystem::exists(file)) << "it is removed before a new daemon starts";
+}
+
+TEST_F(MpsEnforcerTest, KnowsAtOnceWhatAnEarlierAgentLeft) {
+  ASSERT_TRUE(enforcer_->prepare("GPU-a"));
+  renew();
+  ASSERT_TRUE(enforcer_->release("GPU-a"));
+  EXPECT_TRUE(programs_.daemons().empty());
+  EXPECT_EQ(source_.exclusive().at("GPU-a"), false);
+}
+
+TEST_F(MpsEnforcerTest, StartsWithGrowingPauses) {
+  programs_.refuse_starts(true);
+  const auto first = enforcer_->prepare("GPU-a");
+  ASSERT_FALSE(first);
+  EXPECT_EQ(first.error().code, Errc::kUnavailable);
+  EXPECT_NE(first.error().message.find("\"no device\""), std::string::npos);
+  EXPECT_FALSE(enforced("GPU-a"));
+  ASSERT_FALSE(enforcer_->prepare("GPU-a"));
+  EXPECT_EQ(programs_.starts().size(), 1U);  // within the first pause, 1 s
+  std::vector<std::int64_t> pauses;
+  for (std::int64_t waited = 1; pauses.size() < 8; ++waited) {
+    const std::size_t before = programs_.starts().size();
+    clock_.advance(1s);
+    enforcer_->look_after();
+    if (programs_.starts().size() == before) continue;
+    pauses.push_back(waited);
+    waited = 0;
+  }
+  EXPECT_EQ(pauses, (std::vector<std::int64_t>{1, 2, 4, 8, 16, 32, 64, 64}));
+  programs_.refuse_starts(false);
+  clock_.advance(64s);
+  ASSERT_TRUE(enforcer_->prepare("GPU-a"));
+  EXPECT_TRUE(enforced("GPU-a"));
+}
+
+TEST_F(MpsEnforcerTest, SaysWhatIsNotInstalled) {
+  programs_.break_with(fail(Errc::kNotFound, "nvidia-cuda-mps-control cannot be started"));
+  EXPECT_EQ(enforcer_->prepare("GPU-a").error().code, Errc::kInvalidArgument);
+}
+
+TEST_F(MpsEnforcerTest, CardsDoNotDisturbEachOtherFromManyThreads) {
+  const std::vector<std::string> cards{"GPU-a", "GPU-b", "GPU-c"};
+  {
+    std::vector<std::jthread> threads;
+    for (const std::string& card : cards) {
+      for (int twice = 0; twice < 2; ++twice) {
+        threads.emplace_back([&, card] {
+          for (int round = 0; round < 20; ++round) EXPECT_TRUE(enforcer_->prepare(card));
+        });
+      }
+    }
+    threads.emplace_back([&] {
+      for (int round = 0; round < 20; ++round) enforcer_->look_after();
+    });
+    threads.emplace_back([&] {
+      for (int round = 0; round < 20; ++round) enforcer_->keep({"GPU-a"});
+    });
+  }
+  for (const std::string& card : cards) EXPECT_TRUE(enforced(card)) << card;
+}
+
+}  // namespace
+}  // namespace tangram::node

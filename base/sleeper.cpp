@@ -4,7 +4,7 @@
 #include <mutex>
 #include <utility>
 
-namespace tangram::kube {
+namespace tangram {
 
 void sleep_until_stopped(std::chrono::milliseconds wait, std::stop_token stop) {
   std::mutex mutex;
@@ -13,4 +13,4 @@ void sleep_until_stopped(std::chrono::milliseconds wait, std::stop_token stop) {
   never.wait_for(lock, std::move(stop), wait, [] { return false; });
 }
 
-}  // namespace tangram::kube
+}  // namespace tangram

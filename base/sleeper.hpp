@@ -4,7 +4,7 @@
 #include <functional>
 #include <stop_token>
 
-namespace tangram::kube {
+namespace tangram {
 
 /// Waits, cut short by stop. Injected so that tests do not sleep.
 using Sleeper = std::function<void(std::chrono::milliseconds, std::stop_token)>;
@@ -12,4 +12,4 @@ using Sleeper = std::function<void(std::chrono::milliseconds, std::stop_token)>;
 /// Sleeps for real.
 void sleep_until_stopped(std::chrono::milliseconds wait, std::stop_token stop);
 
-}  // namespace tangram::kube
+}  // namespace tangram

@@ -5,7 +5,7 @@
 
 #include <exception>
 
-namespace tangram::extender {
+namespace tangram {
 
 bool WorkQueue::try_post(std::function<void()> task) {
   if (drained_) return false;
@@ -38,4 +38,4 @@ void WorkQueue::drain() {
   pool_.join();
 }
 
-}  // namespace tangram::extender
+}  // namespace tangram

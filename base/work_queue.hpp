@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <functional>
 
-namespace tangram::extender {
+namespace tangram {
 
 /// A pool of threads for work that blocks, with a bounded queue before it: more than workers +
 /// queue tasks at once are refused, so that a slow API server is felt by the caller and not as
@@ -35,4 +35,4 @@ class WorkQueue {
   boost::asio::thread_pool pool_;
 };
 
-}  // namespace tangram::extender
+}  // namespace tangram

@@ -9,9 +9,11 @@
 #include <memory>
 #include <string>
 
-namespace tangram::extender {
+namespace tangram::http {
 class Router;
-}
+}  // namespace tangram::http
+
+namespace tangram::extender {}
 
 namespace tangram::bench {
 
@@ -22,7 +24,7 @@ class BenchApp {
     ClusterSize size;
     std::string policy;
     int short_list = 8;
-    std::function<void(extender::Router&)> more_routes = nullptr;
+    std::function<void(http::Router&)> more_routes = nullptr;
   };
   /// Returns when the books are complete.
   static Result<std::unique_ptr<BenchApp>> start(const Options& options);

@@ -18,7 +18,7 @@ ExtenderClient::Reasons read_reasons(json::Reader& in) {
 }  // namespace
 
 struct ExtenderClient::Connection {
-  extender::HttpClient http;
+  http::Client http;
 };
 
 ExtenderClient::ExtenderClient(std::unique_ptr<Connection> connection)

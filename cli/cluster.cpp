@@ -32,21 +32,20 @@ bool has_slot(const kube::Pod& pod) {
 
 }  // namespace
 
-Cluster::Cluster(extender::PolicySettings settings, const Clock& clock)
+Cluster::Cluster(cluster::PolicySettings settings, const Clock& clock)
     : books_(clock), policies_(std::move(settings), [this] { return books_.snapshot(); }) {}
 
-Result<std::unique_ptr<Cluster>> Cluster::read(kube::KubeApi& api,
-                                               extender::PolicySettings settings,
+Result<std::unique_ptr<Cluster>> Cluster::read(kube::KubeApi& api, cluster::PolicySettings settings,
                                                const Clock& clock) {
   std::unique_ptr<Cluster> cluster(new Cluster(std::move(settings), clock));
   if (auto nodes = cluster->read_nodes(api); !nodes) return nodes.error();
   if (auto pods = cluster->read_pods(api); !pods) return pods.error();
-  cluster->findings_.set_cards(extender::examine_cards(*cluster->snapshot()));
+  cluster->findings_.set_cards(cluster::examine_cards(*cluster->snapshot()));
   return cluster;
 }
 
 Result<void> Cluster::read_nodes(kube::KubeApi& api) {
-  extender::NodeFeed feed(books_, counters_);
+  cluster::NodeFeed feed(books_, counters_);
   feed.begin_list();
   auto listed = list(api, "/api/v1/nodes", {}, [&](std::string object) {
     take_node(object);
@@ -67,13 +66,13 @@ void Cluster::take_node(std::string object) {
 }
 
 Result<void> Cluster::read_pods(kube::KubeApi& api) {
-  extender::PodFeed feed(
+  cluster::PodFeed feed(
       books_, pending_, counters_,
       // Prices are learned of what is granted, so not before all of it is in the books.
       {.listing = [this](bool begins) { policies_.listing(begins); },
        .arrived = [this](const kube::Pod& pod) { policies_.arrived(pod); },
        .seen = [this](const kube::Pod& pod,
-                      const extender::Recorded& recorded) { seen(pod, recorded); }});
+                      const cluster::Recorded& recorded) { seen(pod, recorded); }});
   feed.begin_list();
   auto listed =
       list(api, "/api/v1/pods", {{"fieldSelector", kNotFinished}}, [&](const std::string& object) {
@@ -90,9 +89,9 @@ Result<void> Cluster::read_pods(kube::KubeApi& api) {
   return {};
 }
 
-void Cluster::seen(const kube::Pod& pod, const extender::Recorded& recorded) {
+void Cluster::seen(const kube::Pod& pod, const cluster::Recorded& recorded) {
   auto plan = policies_.plan(pod);
-  findings_.set(pod, extender::examine(pod, plan, recorded));
+  findings_.set(pod, cluster::examine(pod, plan, recorded));
   const bool asks = !plan || plan->demand.gpu.asks_gpu();
   if (!asks && !has_slot(pod) && !pod.annotations.contains(model::kGrantKey)) return;
   pods_.push_back({pod, std::move(plan), recorded, std::nullopt});

@@ -33,8 +33,8 @@ struct Waiting {
 /// A pod that asks for cards, has a slot, or was granted cards.
 struct GpuPod {
   kube::Pod pod;
-  Result<extender::PodPlan> plan;  ///< what it asks for, or what is wrong with it
-  extender::Recorded recorded;     ///< of a bound pod: what it was granted
+  Result<cluster::PodPlan> plan;   ///< what it asks for, or what is wrong with it
+  cluster::Recorded recorded;      ///< of a bound pod: what it was granted
   std::optional<Waiting> waiting;  ///< of one that has no node
 };
 
@@ -46,31 +46,30 @@ class Cluster {
  public:
   /// @param clock  outlives the cluster
   /// @returns as list() in api_reading.hpp
-  static Result<std::unique_ptr<Cluster>> read(kube::KubeApi& api,
-                                               extender::PolicySettings settings,
+  static Result<std::unique_ptr<Cluster>> read(kube::KubeApi& api, cluster::PolicySettings settings,
                                                const Clock& clock);
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
 
-  [[nodiscard]] extender::ClusterPtr snapshot() const { return books_.snapshot(); }
-  [[nodiscard]] const extender::PendingPods& pending() const { return pending_; }
-  [[nodiscard]] const extender::PolicySource& policies() const { return policies_; }
-  [[nodiscard]] const extender::Findings& findings() const { return findings_; }
+  [[nodiscard]] cluster::ClusterPtr snapshot() const { return books_.snapshot(); }
+  [[nodiscard]] const cluster::PendingPods& pending() const { return pending_; }
+  [[nodiscard]] const cluster::PolicySource& policies() const { return policies_; }
+  [[nodiscard]] const cluster::Findings& findings() const { return findings_; }
   [[nodiscard]] const std::vector<ListedNode>& nodes() const { return nodes_; }  ///< by name
   [[nodiscard]] const std::vector<GpuPod>& pods() const { return pods_; }  ///< by namespace, name
 
  private:
-  Cluster(extender::PolicySettings settings, const Clock& clock);
+  Cluster(cluster::PolicySettings settings, const Clock& clock);
   Result<void> read_nodes(kube::KubeApi& api);
   Result<void> read_pods(kube::KubeApi& api);
   void take_node(std::string object);
-  void seen(const kube::Pod& pod, const extender::Recorded& recorded);
+  void seen(const kube::Pod& pod, const cluster::Recorded& recorded);
 
-  extender::Books books_;
-  extender::PolicySource policies_;
-  extender::PendingPods pending_;
-  extender::Findings findings_{[](const extender::PodName&, const extender::Note&) {}};
-  extender::FeedCounters counters_;
+  cluster::Books books_;
+  cluster::PolicySource policies_;
+  cluster::PendingPods pending_;
+  cluster::Findings findings_{[](const cluster::PodName&, const cluster::Note&) {}};
+  cluster::FeedCounters counters_;
   std::vector<ListedNode> nodes_;
   std::vector<GpuPod> pods_;
 };

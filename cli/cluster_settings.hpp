@@ -9,7 +9,7 @@ namespace tangram::cli {
 
 /// How this cluster's extender decides, as far as it can be known.
 struct ClusterSettings {
-  extender::PolicySettings policy;
+  cluster::PolicySettings policy;
   std::string assumed;  ///< why the defaults are taken, for people; empty = they are the extender's
 };
 

@@ -139,7 +139,7 @@ Result<Answer> Commands::top() {
   }
   if (!text) return text.error();
   if (for_programs(options_.output)) return document(options_.output, std::move(*text));
-  auto view = bench::demo::read_cluster_view(std::move(*text));
+  auto view = drawing::read_cluster_view(std::move(*text));
   if (!view) return view.error();
   if (const auto unknown = keep_nodes(*view, options_.nodes); !unknown.empty()) {
     return fail(Errc::kNotFound, "there is no node " + joined(unknown) + "; see kubectl get nodes");

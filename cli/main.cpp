@@ -51,7 +51,7 @@ int run(const cli::Options& options) {
   for (;;) {
     const int ended = print(commands.run(), screen, screen.is_terminal);
     if (ended == cli::kFailed || ended == cli::kBadUsage) return ended;
-    kube::sleep_until_stopped(kWatchInterval, std::stop_token());
+    tangram::sleep_until_stopped(kWatchInterval, std::stop_token());
   }
 }
 

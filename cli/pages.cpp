@@ -19,7 +19,7 @@ std::string explained_mistake(const std::string& ns, const std::string& pod,
   json::Writer out(text);
   out.begin_object().member("namespace", ns).member("name", pod).member("state", "pending");
   out.key("findings").begin_array().begin_object();
-  out.member("finding", to_string(extender::Finding::kRequestInvalid)).member("message", mistake);
+  out.member("finding", to_string(cluster::Finding::kRequestInvalid)).member("message", mistake);
   out.end_object().end_array();
   out.member("summary", "its annotations cannot be read, so it goes nowhere").end_object();
   return text;
@@ -57,7 +57,7 @@ Result<std::string> cluster_page(const ExtenderAt& extender) {
 }
 
 std::string cluster_page(const Cluster& cluster) {
-  return extender::cluster_json(*cluster.snapshot(), cluster.pending());
+  return cluster::cluster_json(*cluster.snapshot(), cluster.pending());
 }
 
 Result<std::string> explain_page(const ExtenderAt& extender, const std::string& ns,
@@ -68,8 +68,8 @@ Result<std::string> explain_page(const ExtenderAt& extender, const std::string& 
 
 Result<std::string> explain_page(const Cluster& cluster, const std::string& ns,
                                  const std::string& pod) {
-  return with_mistake(extender::explain_json(ns, pod, *cluster.snapshot(), cluster.pending(),
-                                             cluster.policies(), cluster.findings()),
+  return with_mistake(cluster::explain_json(ns, pod, *cluster.snapshot(), cluster.pending(),
+                                            cluster.policies(), cluster.findings()),
                       ns, pod);
 }
 

@@ -44,7 +44,7 @@ std::string cards_text(const PodLine& pod, bool wide) {
 
 std::string findings_text(const PodLine& pod) {
   std::vector<std::string> names;
-  for (const extender::Note& note : pod.findings) names.emplace_back(to_string(note.finding));
+  for (const cluster::Note& note : pod.findings) names.emplace_back(to_string(note.finding));
   return or_dash(joined(names, ","));
 }
 
@@ -107,7 +107,7 @@ std::string pods_json(const std::vector<PodLine>& pods) {
     out.end_array().member("request", pod.request).member("grant", pod.grant);
     out.member("isolation", pod.isolation).member("state", pod.state);
     out.key("findings").begin_array();
-    for (const extender::Note& note : pod.findings) {
+    for (const cluster::Note& note : pod.findings) {
       out.begin_object().member("finding", to_string(note.finding));
       out.member("message", note.sentence).end_object();
     }

@@ -19,7 +19,7 @@ struct PodLine {
   std::string grant = {};               ///< "40Gi, 0.5"; empty = none
   std::string isolation = {};           ///< of the grant; empty = none
   std::string state = {};               ///< "Pending", "Running", ...: see state_of()
-  std::vector<extender::Note> findings = {};
+  std::vector<cluster::Note> findings = {};
 };
 
 /// Gated, Pending, Starting, NotYet, CannotStart, Running or Terminating. The agent's words on a

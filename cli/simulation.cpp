@@ -21,9 +21,9 @@ std::string in_tree_misfit(const model::Footprint& needs, const model::NodeState
 }
 
 /// Books the choice on the node.
-Placed book(const kube::Pod& pod, const extender::PodPlan& plan, const policies::Choice& choice,
+Placed book(const kube::Pod& pod, const cluster::PodPlan& plan, const policies::Choice& choice,
             model::NodeState& node) {
-  const model::Holding holding = extender::holding_for(
+  const model::Holding holding = cluster::holding_for(
       pod, node.name, plan.demand, model::grants_of(plan.demand.gpu, node, choice.placement));
   model::apply_holding(node, holding, 1);
   return {holding.node, holding.isolation, holding.containers};
@@ -51,7 +51,7 @@ Simulation::Simulation(const model::ClusterSnapshot& cluster, const std::set<std
   }
 }
 
-Simulation::Look Simulation::look_at(const extender::PodPlan& plan, const model::NodeState& node,
+Simulation::Look Simulation::look_at(const cluster::PodPlan& plan, const model::NodeState& node,
                                      bool closed) {
   if (closed) return {std::nullopt, "node is cordoned (kubectl uncordon)"};
   if (auto why = in_tree_misfit(plan.demand.footprint, node); !why.empty()) {
@@ -62,7 +62,7 @@ Simulation::Look Simulation::look_at(const extender::PodPlan& plan, const model:
   return {std::nullopt, std::string(model::reason(model::why_not(plan.demand.gpu, node)))};
 }
 
-void Simulation::forget_others(const extender::PodPlan& plan) {
+void Simulation::forget_others(const cluster::PodPlan& plan) {
   if (looked_for_ && looked_for_->demand == plan.demand && looked_for_->policy == plan.policy) {
     return;
   }
@@ -70,7 +70,7 @@ void Simulation::forget_others(const extender::PodPlan& plan) {
   for (Site& site : nodes_) site.look.reset();
 }
 
-Outcome Simulation::place(const kube::Pod& pod, const extender::PodPlan& plan) {
+Outcome Simulation::place(const kube::Pod& pod, const cluster::PodPlan& plan) {
   forget_others(plan);
   Unplaced unplaced;
   Site* best = nullptr;
@@ -88,7 +88,7 @@ Outcome Simulation::place(const kube::Pod& pod, const extender::PodPlan& plan) {
   return book(pod, plan, choice, best->state);
 }
 
-Simulation::Capacity Simulation::capacity(const kube::Pod& pod, const extender::PodPlan& plan,
+Simulation::Capacity Simulation::capacity(const kube::Pod& pod, const cluster::PodPlan& plan,
                                           std::size_t most) const {
   Capacity capacity;
   for (const Site& site : nodes_) {

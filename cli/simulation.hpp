@@ -39,7 +39,7 @@ class Simulation {
   Simulation(const model::ClusterSnapshot& cluster, const std::set<std::string>& closed);
 
   /// Books the pod where its policy likes it best; on a tie the first node by name.
-  Outcome place(const kube::Pod& pod, const extender::PodPlan& plan);
+  Outcome place(const kube::Pod& pod, const cluster::PodPlan& plan);
 
   /// How many pods of one kind go onto each node, each node filled by itself. Changes nothing.
   struct Room {
@@ -52,7 +52,7 @@ class Simulation {
     bool more = false;   ///< counting stopped at `most`
     Unplaced none = {};  ///< why the others take none
   };
-  [[nodiscard]] Capacity capacity(const kube::Pod& pod, const extender::PodPlan& plan,
+  [[nodiscard]] Capacity capacity(const kube::Pod& pod, const cluster::PodPlan& plan,
                                   std::size_t most) const;
 
   [[nodiscard]] std::size_t node_count() const { return nodes_.size(); }
@@ -68,14 +68,14 @@ class Simulation {
     bool closed = false;
     std::optional<Look> look = std::nullopt;  ///< of the pod placed last, unless it came here
   };
-  [[nodiscard]] static Look look_at(const extender::PodPlan& plan, const model::NodeState& node,
+  [[nodiscard]] static Look look_at(const cluster::PodPlan& plan, const model::NodeState& node,
                                     bool closed);
-  void forget_others(const extender::PodPlan& plan);
+  void forget_others(const cluster::PodPlan& plan);
 
   std::vector<Site> nodes_;  ///< present ones with cards, by name
   /// Whose looks the sites have: pods that come in hundreds are alike, and of all nodes one
   /// changes.
-  std::optional<extender::PodPlan> looked_for_;
+  std::optional<cluster::PodPlan> looked_for_;
 };
 
 }  // namespace tangram::cli

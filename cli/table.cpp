@@ -17,8 +17,8 @@ constexpr std::size_t kReadable = 16;
 Table::Layout Table::whole() const {
   Layout layout;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
-    std::size_t width = columns_of(columns_[i].name);
-    for (const auto& cells : rows_) width = std::max(width, columns_of(cells[i]));
+    std::size_t width = drawing::columns_of(columns_[i].name);
+    for (const auto& cells : rows_) width = std::max(width, drawing::columns_of(cells[i]));
     layout.push_back({i, width});
   }
   return layout;
@@ -48,7 +48,7 @@ void Table::shrink(Layout& layout, std::size_t room) const {
     Shown* widest = nullptr;
     for (Shown& shown : layout) {
       const Column& column = columns_[shown.column];
-      const std::size_t least = std::max(kLeast, columns_of(column.name));
+      const std::size_t least = std::max(kLeast, drawing::columns_of(column.name));
       if (!column.may_shrink || shown.width <= least) continue;
       if (widest == nullptr || shown.width > widest->width) widest = &shown;
     }
@@ -64,11 +64,12 @@ std::string Table::line(const std::vector<std::string>& cells, const Layout& lay
   for (const auto& [index, width] : layout) {
     const Column& column = columns_[index];
     std::string cell = cells[index];
-    if (columns_of(cell) > width) {
-      cell = column.prose ? shortened(cell, width) : shortened_inside(cell, width);
+    if (drawing::columns_of(cell) > width) {
+      cell =
+          column.prose ? drawing::shortened(cell, width) : drawing::shortened_inside(cell, width);
     }
     if (index != layout.front().column) text.append(kGap, ' ');
-    text += column.right ? right_in(cell, width) : left_in(cell, width);
+    text += column.right ? drawing::right_in(cell, width) : drawing::left_in(cell, width);
   }
   return text.substr(0, text.find_last_not_of(' ') + 1) + "\n";
 }

@@ -14,9 +14,9 @@ namespace tangram::cli {
 
 namespace {
 
-using bench::demo::CardView;
-using bench::demo::gib;
-using bench::demo::NodeView;
+using drawing::CardView;
+using drawing::gib;
+using drawing::NodeView;
 
 /// What all cards have, and what of it is granted.
 struct Sums {
@@ -30,7 +30,7 @@ struct Sums {
   std::int64_t granted_milli = 0;
   std::set<std::pair<std::string_view, std::string_view>> pods;
 
-  void add(const CardView& card) {
+  void add(const drawing::CardView& card) {
     ++cards;
     if (!card.healthy || card.cordoned) ++closed;
     if (card.granted_mem_mib > card.mem_mib || card.granted_milli > card.milli) ++over;
@@ -42,11 +42,11 @@ struct Sums {
   }
 };
 
-Sums sums_of(const ClusterView& cluster) {
+Sums sums_of(const drawing::ClusterView& cluster) {
   Sums sums;
-  for (const NodeView& node : cluster.nodes) {
+  for (const drawing::NodeView& node : cluster.nodes) {
     if (!node.cards.empty()) ++sums.nodes;
-    for (const CardView& card : node.cards) sums.add(card);
+    for (const drawing::CardView& card : node.cards) sums.add(card);
   }
   return sums;
 }
@@ -55,7 +55,7 @@ std::string of_whole(const std::string& part, const std::string& whole, const st
   return part + " of " + whole + " (" + ratio + ")";
 }
 
-std::string sums_text(const Screen& screen, const ClusterView& cluster) {
+std::string sums_text(const Screen& screen, const drawing::ClusterView& cluster) {
   const Sums sums = sums_of(cluster);
   if (sums.cards == 0) {
     return "no node lists GPU cards; `kubectl tangram doctor` says why and what to do\n";
@@ -70,12 +70,13 @@ std::string sums_text(const Screen& screen, const ClusterView& cluster) {
           std::to_string(cluster.pending.size()) + " pending";
   text = paint(screen.look, kBold, in_lines(screen, text)) + "\n";
   text += in_lines(screen, "memory " +
-                               of_whole(gib(sums.granted_mem_mib), gib(sums.mem_mib) + " GiB",
-                                        percent(sums.granted_mem_mib, sums.mem_mib)) +
+                               of_whole(drawing::gib(sums.granted_mem_mib),
+                                        drawing::gib(sums.mem_mib) + " GiB",
+                                        drawing::percent(sums.granted_mem_mib, sums.mem_mib)) +
                                ", compute " +
                                of_whole(share_text(MilliGpu(sums.granted_milli)),
                                         share_text(MilliGpu(sums.milli)) + " cards",
-                                        percent(sums.granted_milli, sums.milli)) +
+                                        drawing::percent(sums.granted_milli, sums.milli)) +
                                " granted") +
           "\n";
   if (sums.over > 0) {
@@ -88,27 +89,28 @@ std::string sums_text(const Screen& screen, const ClusterView& cluster) {
   return text + "\n";
 }
 
-std::int64_t granted_milli(const NodeView& node) {
+std::int64_t granted_milli(const drawing::NodeView& node) {
   std::int64_t sum = 0;
-  for (const CardView& card : node.cards) sum += card.granted_milli;
+  for (const drawing::CardView& card : node.cards) sum += card.granted_milli;
   return sum;
 }
 
 /// The `most` nodes on which most is granted, by name.
-ClusterView fullest(const ClusterView& cluster, std::size_t most) {
-  ClusterView shown = cluster;
+drawing::ClusterView fullest(const drawing::ClusterView& cluster, std::size_t most) {
+  drawing::ClusterView shown = cluster;
   if (shown.nodes.size() <= most) return shown;
-  std::stable_sort(
-      shown.nodes.begin(), shown.nodes.end(),
-      [](const NodeView& a, const NodeView& b) { return granted_milli(a) > granted_milli(b); });
+  std::stable_sort(shown.nodes.begin(), shown.nodes.end(),
+                   [](const drawing::NodeView& a, const drawing::NodeView& b) {
+                     return granted_milli(a) > granted_milli(b);
+                   });
   shown.nodes.resize(most);
   std::sort(shown.nodes.begin(), shown.nodes.end(),
-            [](const NodeView& a, const NodeView& b) { return a.name < b.name; });
+            [](const drawing::NodeView& a, const drawing::NodeView& b) { return a.name < b.name; });
   return shown;
 }
 
 /// Ten cells of memory; a card is shown empty or full only if it is.
-std::string memory_bar(const Screen& screen, const CardView& card) {
+std::string memory_bar(const Screen& screen, const drawing::CardView& card) {
   constexpr std::int64_t kCells = 10;
   const std::int64_t whole = std::max<std::int64_t>(card.mem_mib, 1);
   const bool some = card.granted_mem_mib > 0 && card.granted_mem_mib < whole;
@@ -116,14 +118,14 @@ std::string memory_bar(const Screen& screen, const CardView& card) {
       std::clamp<std::int64_t>((card.granted_mem_mib * kCells + whole / 2) / whole, some ? 1 : 0,
                                some ? kCells - 1 : kCells);
   const auto cells = [](std::string_view cell, std::int64_t count) {
-    return bench::demo::repeated(cell, static_cast<std::size_t>(count));
+    return drawing::repeated(cell, static_cast<std::size_t>(count));
   };
   if (!screen.look.colour) return "[" + cells("#", full) + cells(".", kCells - full) + "]";
-  return paint(screen.look, {.text = 75, .ground = bench::demo::free_colour(screen.look)},
+  return paint(screen.look, {.text = 75, .ground = drawing::free_colour(screen.look)},
                cells("█", full) + cells(" ", kCells - full));
 }
 
-std::string state_of(const CardView& card) {
+std::string state_of(const drawing::CardView& card) {
   if (!card.reason.empty()) return card.reason;
   if (!card.healthy) return "not healthy";
   return card.cordoned ? "cordoned" : "ok";
@@ -131,24 +133,26 @@ std::string state_of(const CardView& card) {
 
 }  // namespace
 
-std::vector<std::string> keep_nodes(ClusterView& cluster, const std::vector<std::string>& names) {
+std::vector<std::string> keep_nodes(drawing::ClusterView& cluster,
+                                    const std::vector<std::string>& names) {
   const std::set<std::string> wanted(names.begin(), names.end());
-  std::erase_if(cluster.nodes, [&](const NodeView& node) {
+  std::erase_if(cluster.nodes, [&](const drawing::NodeView& node) {
     return wanted.empty() ? node.cards.empty() : !wanted.contains(node.name);
   });
   std::vector<std::string> unknown;
   for (const std::string& name : wanted) {
-    const bool known = std::any_of(cluster.nodes.begin(), cluster.nodes.end(),
-                                   [&](const NodeView& node) { return node.name == name; });
+    const bool known =
+        std::any_of(cluster.nodes.begin(), cluster.nodes.end(),
+                    [&](const drawing::NodeView& node) { return node.name == name; });
     if (!known) unknown.push_back(name);
   }
   return unknown;
 }
 
-std::string draw_top(const Screen& screen, const ClusterView& cluster, std::size_t most) {
+std::string draw_top(const Screen& screen, const drawing::ClusterView& cluster, std::size_t most) {
   std::string text = sums_text(screen, cluster);
   if (cluster.nodes.empty()) return text;
-  text += bench::demo::draw_card_map(screen.look, fullest(cluster, most));
+  text += drawing::draw_card_map(screen.look, fullest(cluster, most));
   if (cluster.nodes.size() > most) {
     text += in_lines(screen, "the " + std::to_string(most) + " fullest of " +
                                  std::to_string(cluster.nodes.size()) +
@@ -158,7 +162,7 @@ std::string draw_top(const Screen& screen, const ClusterView& cluster, std::size
   return text;
 }
 
-std::string draw_top_wide(const Screen& screen, const ClusterView& cluster) {
+std::string draw_top_wide(const Screen& screen, const drawing::ClusterView& cluster) {
   Table table({{.name = "NODE", .may_shrink = true},
                {.name = "#", .right = true},
                {.name = "UUID", .may_shrink = true},
@@ -169,15 +173,15 @@ std::string draw_top_wide(const Screen& screen, const ClusterView& cluster) {
                {.name = "PODS", .right = true},
                {.name = "MODE", .dispensable = 1},
                {.name = "STATE", .may_shrink = true, .prose = true}});
-  for (const NodeView& node : cluster.nodes) {
+  for (const drawing::NodeView& node : cluster.nodes) {
     for (std::size_t i = 0; i < node.cards.size(); ++i) {
-      const CardView& card = node.cards[i];
+      const drawing::CardView& card = node.cards[i];
       std::set<std::pair<std::string_view, std::string_view>> pods;
       for (const auto& share : card.shares) pods.emplace(share.ns, share.pod);
       table.add({node.name, std::to_string(i), card.uuid, card.model,
-                 gib(card.granted_mem_mib) + "/" + gib(card.mem_mib), memory_bar(screen, card),
-                 percent(card.granted_milli, card.milli), std::to_string(pods.size()),
-                 card.mode.empty() ? "-" : card.mode, state_of(card)});
+                 drawing::gib(card.granted_mem_mib) + "/" + drawing::gib(card.mem_mib),
+                 memory_bar(screen, card), drawing::percent(card.granted_milli, card.milli),
+                 std::to_string(pods.size()), card.mode.empty() ? "-" : card.mode, state_of(card)});
     }
   }
   std::string text = sums_text(screen, cluster);

@@ -81,7 +81,7 @@ std::string grant_text(const std::vector<model::ContainerGrant>& containers) {
 
 std::string short_uuid(const std::string& uuid) {
   constexpr std::size_t kColumns = 13;
-  return bench::demo::shortened(uuid, kColumns);
+  return drawing::shortened(uuid, kColumns);
 }
 
 std::string counted(std::size_t count, std::string_view what) {

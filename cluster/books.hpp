@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace tangram::extender {
+namespace tangram::cluster {
 
 /// Holds the latest version of an immutable value. Readers copy a pointer; no code of ours runs
 /// while the mutex is held. (std::atomic<std::shared_ptr> of libstdc++ 12 is a race to TSan.)
@@ -64,4 +64,4 @@ class Books {
   Published<model::ClusterSnapshot> published_;
 };
 
-}  // namespace tangram::extender
+}  // namespace tangram::cluster

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <map>
 
-namespace tangram::extender {
+namespace tangram::cluster {
 
 namespace {
 
@@ -120,4 +120,4 @@ bool CardMetrics::next(std::string& out) {
   return true;
 }
 
-}  // namespace tangram::extender
+}  // namespace tangram::cluster

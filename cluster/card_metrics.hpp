@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace tangram::extender {
+namespace tangram::cluster {
 
 /// The text of GET /metrics/cards: per-card series in the Prometheus exposition format, made
 /// piece by piece from one snapshot, so that 40,000 cards never stand in memory as text. The label
@@ -29,4 +29,4 @@ class CardMetrics {
 /// A label value between quotes: backslash, quote and newline escaped.
 [[nodiscard]] std::string escape_label(std::string_view value);
 
-}  // namespace tangram::extender
+}  // namespace tangram::cluster

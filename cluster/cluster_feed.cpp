@@ -5,7 +5,7 @@
 
 #include <spdlog/spdlog.h>
 
-namespace tangram::extender {
+namespace tangram::cluster {
 
 namespace {
 
@@ -215,4 +215,4 @@ void PodFeed::observe(model::Ledger& ledger, const Noted& noted) const {
   ledger.observe(std::move(kept));
 }
 
-}  // namespace tangram::extender
+}  // namespace tangram::cluster

@@ -15,7 +15,7 @@
 #include <string>
 #include <unordered_map>
 
-namespace tangram::extender {
+namespace tangram::cluster {
 
 /// What the API server showed that could not be taken as it stands. Counted for metrics; the
 /// sentence goes to the log.
@@ -105,4 +105,4 @@ class PodFeed final : public kube::ObjectSink {
   std::unordered_map<std::string, ListedPod> listed_;  ///< by UID
 };
 
-}  // namespace tangram::extender
+}  // namespace tangram::cluster

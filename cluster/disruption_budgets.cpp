@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-namespace tangram::extender {
+namespace tangram::cluster {
 
 namespace {
 
@@ -57,4 +57,4 @@ void DisruptionBudgets::publish() {
   published_.store(std::move(list));
 }
 
-}  // namespace tangram::extender
+}  // namespace tangram::cluster

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace tangram::extender {
+namespace tangram::cluster {
 
 using BudgetList = std::vector<kube::DisruptionBudget>;
 
@@ -30,4 +30,4 @@ class DisruptionBudgets final : public kube::WholeListSink {
   Published<BudgetList> published_{std::make_shared<const BudgetList>()};
 };
 
-}  // namespace tangram::extender
+}  // namespace tangram::cluster

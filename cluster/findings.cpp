@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace tangram::extender {
+namespace tangram::cluster {
 
 namespace {
 
@@ -282,4 +282,4 @@ std::map<Finding, std::size_t> Findings::counts() const {
   return counts;
 }
 
-}  // namespace tangram::extender
+}  // namespace tangram::cluster

@@ -15,7 +15,7 @@
 
 /// Pods that came another way than through filter and bind, or cannot come that way: what is
 /// wrong with each, and what to write instead.
-namespace tangram::extender {
+namespace tangram::cluster {
 
 enum class Finding {
   kRequestInvalid,  ///< waits, and its annotations cannot be read
@@ -91,4 +91,4 @@ class Findings {
   NotedPods by_cards_;
 };
 
-}  // namespace tangram::extender
+}  // namespace tangram::cluster

@@ -1,6 +1,6 @@
 #include "cluster/grant_key_use.hpp"
 
-namespace tangram::extender {
+namespace tangram::cluster {
 
 void GrantKeyUse::set(std::string_view pod_uid, const std::string& key) {
   if (key.empty()) return forget(pod_uid);
@@ -20,4 +20,4 @@ std::map<std::string, std::size_t> GrantKeyUse::counts() const {
   return counts;
 }
 
-}  // namespace tangram::extender
+}  // namespace tangram::cluster

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace tangram::extender {
+namespace tangram::cluster {
 
 /// Which keys signed the grants of the pods that exist: so that people see when the last grant of
 /// an old key, or the last unsigned one, is gone. Threads: safe.
@@ -24,4 +24,4 @@ class GrantKeyUse {
   std::map<std::string, std::string, std::less<>> keys_;  ///< by the pod's UID
 };
 
-}  // namespace tangram::extender
+}  // namespace tangram::cluster

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace tangram::extender {
+namespace tangram::cluster {
 
 namespace {
 
@@ -66,4 +66,4 @@ Recorded recorded_holding(const kube::Pod& pod, const model::SignatureCheck& che
   return recorded;
 }
 
-}  // namespace tangram::extender
+}  // namespace tangram::cluster

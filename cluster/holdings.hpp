@@ -9,7 +9,7 @@
 #include <vector>
 
 /// Between pods as the API server has them and holdings as the books have them.
-namespace tangram::extender {
+namespace tangram::cluster {
 
 /// What the pod will hold on the node with these cards. Says what its grant will say, so that
 /// the watch shows exactly what was booked.
@@ -31,4 +31,4 @@ struct Recorded {
 [[nodiscard]] Recorded recorded_holding(const kube::Pod& pod,
                                         const model::SignatureCheck& check = {});
 
-}  // namespace tangram::extender
+}  // namespace tangram::cluster

@@ -2,7 +2,7 @@
 
 #include "policies/fragmentation_measure.hpp"
 
-namespace tangram::extender {
+namespace tangram::cluster {
 
 Idle measure_idle(const model::ClusterSnapshot& cluster, const policies::Workload& workload) {
   const policies::FragmentationMeasure measure(workload);
@@ -23,4 +23,4 @@ Idle measure_idle(const model::ClusterSnapshot& cluster, const policies::Workloa
   return sum;
 }
 
-}  // namespace tangram::extender
+}  // namespace tangram::cluster

@@ -6,7 +6,7 @@
 
 #include <cstddef>
 
-namespace tangram::extender {
+namespace tangram::cluster {
 
 /// What the cluster's idle cards are worth to the pods that come, and what is more than there.
 struct Idle {
@@ -22,4 +22,4 @@ struct Idle {
 [[nodiscard]] Idle measure_idle(const model::ClusterSnapshot& cluster,
                                 const policies::Workload& workload);
 
-}  // namespace tangram::extender
+}  // namespace tangram::cluster

@@ -1,6 +1,6 @@
 #include "cluster/packing_json.hpp"
 
-namespace tangram::extender {
+namespace tangram::cluster {
 
 namespace {
 
@@ -92,4 +92,4 @@ std::string packing_json(std::string_view event, const std::vector<model::NodePt
   return text;
 }
 
-}  // namespace tangram::extender
+}  // namespace tangram::cluster

@@ -14,7 +14,7 @@
 
 /// How nodes, cards and pods look in the JSON that people and the page read. One form, wherever
 /// they are told of: docs/protocol.md.
-namespace tangram::extender {
+namespace tangram::cluster {
 
 /// What a card is and how much of it is free.
 void write_card_facts(json::Writer& out, const model::Card& card, const model::CardUse& use);
@@ -39,4 +39,4 @@ void write_waiting_pod(json::Writer& out, const kube::Pod& pod);
                                        const std::vector<model::NodePtr>& nodes,
                                        const std::vector<PodPtr>& waiting);
 
-}  // namespace tangram::extender
+}  // namespace tangram::cluster

@@ -1,6 +1,6 @@
 #include "cluster/pending_pods.hpp"
 
-namespace tangram::extender {
+namespace tangram::cluster {
 
 void PendingPods::put(kube::Pod pod) {
   auto shared = std::make_shared<const kube::Pod>(std::move(pod));
@@ -67,4 +67,4 @@ std::size_t PendingPods::size() const {
   return by_uid_.size();
 }
 
-}  // namespace tangram::extender
+}  // namespace tangram::cluster

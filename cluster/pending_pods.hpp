@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tangram::extender {
+namespace tangram::cluster {
 
 using PodPtr = std::shared_ptr<const kube::Pod>;
 
@@ -40,4 +40,4 @@ class PendingPods {
   std::set<std::string, std::less<>> nominated_;                 ///< UIDs; nearly always none
 };
 
-}  // namespace tangram::extender
+}  // namespace tangram::cluster

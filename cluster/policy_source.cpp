@@ -1,6 +1,6 @@
 #include "cluster/policy_source.hpp"
 
-namespace tangram::extender {
+namespace tangram::cluster {
 
 namespace {
 
@@ -113,4 +113,4 @@ void PolicySource::score_anew(const PoliciesInForce& now, const PoliciesInForce&
   }
 }
 
-}  // namespace tangram::extender
+}  // namespace tangram::cluster

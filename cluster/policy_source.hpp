@@ -15,7 +15,7 @@
 #include <stop_token>
 #include <string>
 
-namespace tangram::extender {
+namespace tangram::cluster {
 
 struct PolicySettings {
   std::string default_policy{policies::kDefaultPolicy};
@@ -102,4 +102,4 @@ class PolicySource {
   bool due_ = false;  ///< it is time to learn, and a list has not ended
 };
 
-}  // namespace tangram::extender
+}  // namespace tangram::cluster

@@ -6,7 +6,7 @@
 #include <tuple>
 #include <utility>
 
-namespace tangram::extender {
+namespace tangram::cluster {
 
 namespace {
 
@@ -165,4 +165,4 @@ std::vector<StuckPod> stuck_pods(const model::ClusterSnapshot& cluster,
   return stuck;
 }
 
-}  // namespace tangram::extender
+}  // namespace tangram::cluster

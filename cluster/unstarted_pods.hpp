@@ -13,7 +13,7 @@
 #include <vector>
 
 /// Pods that are bound and can never start: which ones, and why.
-namespace tangram::extender {
+namespace tangram::cluster {
 
 /// A pod that is bound, holds a slot, and none of whose containers has run.
 struct UnstartedPod {
@@ -55,4 +55,4 @@ struct StuckPod {
 [[nodiscard]] std::vector<StuckPod> stuck_pods(const model::ClusterSnapshot& cluster,
                                                const std::vector<UnstartedPod>& pods);
 
-}  // namespace tangram::extender
+}  // namespace tangram::cluster

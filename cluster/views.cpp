@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace tangram::extender {
+namespace tangram::cluster {
 
 namespace {
 
@@ -311,4 +311,4 @@ Result<std::string> explain_json(std::string_view ns, std::string_view name,
                                    " waits for a node or is bound to one");
 }
 
-}  // namespace tangram::extender
+}  // namespace tangram::cluster

@@ -12,7 +12,7 @@
 #include <string_view>
 
 /// What people and tools ask of the books, as JSON. Pure readers of snapshots.
-namespace tangram::extender {
+namespace tangram::cluster {
 
 /// GET /api/v1/cluster: every node and card, what each pod holds of it, and the pods that wait.
 [[nodiscard]] std::string cluster_json(const model::ClusterSnapshot& cluster,
@@ -29,4 +29,4 @@ Result<std::string> explain_json(std::string_view ns, std::string_view name,
                                  const PolicySource& policies, const Findings& findings,
                                  std::optional<std::size_t> most_nodes = std::nullopt);
 
-}  // namespace tangram::extender
+}  // namespace tangram::cluster

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <map>
 
-namespace tangram::bench::demo {
+namespace tangram::drawing {
 
 namespace {
 
@@ -257,4 +257,4 @@ std::string draw_card_map(const Look& look, const ClusterView& cluster) {
   return out + painter.legend(cluster);
 }
 
-}  // namespace tangram::bench::demo
+}  // namespace tangram::drawing

@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace tangram::bench::demo {
+namespace tangram::drawing {
 
 /// Every card as a bar, node by node; a larger card has a longer bar. With colour, the upper half
 /// of a bar is the card's memory and the lower half its compute; without, each has a line and a
@@ -25,4 +25,4 @@ namespace tangram::bench::demo {
                                                std::int64_t ShareView::*amount,
                                                std::int64_t capacity);
 
-}  // namespace tangram::bench::demo
+}  // namespace tangram::drawing

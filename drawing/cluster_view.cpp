@@ -5,7 +5,7 @@
 #include <set>
 #include <string_view>
 
-namespace tangram::bench::demo {
+namespace tangram::drawing {
 
 namespace {
 
@@ -146,4 +146,4 @@ Result<ClusterView> read_cluster_view(std::string json) {
   return view;
 }
 
-}  // namespace tangram::bench::demo
+}  // namespace tangram::drawing

@@ -8,7 +8,7 @@
 
 /// GET /api/v1/cluster as a reader outside of Tangram sees it. Shares no code with the program
 /// that writes it: whoever draws or checks the packing has this text and nothing else.
-namespace tangram::bench::demo {
+namespace tangram::drawing {
 
 /// What one container of a pod holds of a card.
 struct ShareView {
@@ -55,4 +55,4 @@ struct ClusterView {
 /// @returns kInvalidArgument, with the path of what is not as expected
 Result<ClusterView> read_cluster_view(std::string json);
 
-}  // namespace tangram::bench::demo
+}  // namespace tangram::drawing

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace tangram::bench::demo {
+namespace tangram::drawing {
 
 namespace {
 
@@ -36,4 +36,4 @@ char Palette::letter(std::string_view ns, std::size_t shade) const {
   return (shade % 2 == 0 ? kUpper : kLower)[index(ns) % kUpper.size()];
 }
 
-}  // namespace tangram::bench::demo
+}  // namespace tangram::drawing

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tangram::bench::demo {
+namespace tangram::drawing {
 
 /// A colour and a letter per namespace. Neighbouring pods of one namespace differ in shade (and
 /// case), so that one can be told from the next.
@@ -26,4 +26,4 @@ class Palette {
   std::vector<std::string> namespaces_;
 };
 
-}  // namespace tangram::bench::demo
+}  // namespace tangram::drawing

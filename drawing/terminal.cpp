@@ -7,7 +7,7 @@
 #include <array>
 #include <cstdlib>
 
-namespace tangram::bench::demo {
+namespace tangram::drawing {
 
 namespace {
 
@@ -175,4 +175,4 @@ std::string sparkline(const std::vector<double>& values, std::size_t columns) {
   return line;
 }
 
-}  // namespace tangram::bench::demo
+}  // namespace tangram::drawing

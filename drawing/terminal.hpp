@@ -8,7 +8,7 @@
 
 /// Text for people at a terminal: colours that can be left out, and widths that count what is
 /// seen, not bytes. Pure, but for look_of_stdout().
-namespace tangram::bench::demo {
+namespace tangram::drawing {
 
 /// How to draw.
 struct Look {
@@ -85,4 +85,4 @@ inline constexpr char kNoBreak = '\x01';
 /// "▁▃▆█": one character per value of 0..1, averaged down to at most `columns`.
 [[nodiscard]] std::string sparkline(const std::vector<double>& values, std::size_t columns);
 
-}  // namespace tangram::bench::demo
+}  // namespace tangram::drawing

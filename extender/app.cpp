@@ -32,9 +32,9 @@ constexpr milliseconds kLastWords{2'000};
 constexpr std::string_view kTooManyBinds =
     "too many binds are under way; the API server may be slow; try again";
 
-Result<PolicySettings> policy_settings(const config::Config& config,
-                                       std::shared_ptr<const policies::Workload> workload) {
-  PolicySettings settings{
+Result<cluster::PolicySettings> policy_settings(
+    const config::Config& config, std::shared_ptr<const policies::Workload> workload) {
+  cluster::PolicySettings settings{
       .default_policy = config.scheduler.policy,
       .default_isolation = config.scheduler.default_isolation,
       .options = {},
@@ -82,14 +82,14 @@ kube::ReflectorOptions budgets_to_watch(const config::Config& config) {
 }
 
 /// For a page of a listener whose threads do nothing else.
-HttpHandler at_once(PageQueue::Page page) {
-  return [page = std::move(page)](const HttpRequest& request, Responder responder) {
+http::Handler at_once(PageQueue::Page page) {
+  return [page = std::move(page)](const http::Request& request, http::Responder responder) {
     responder.send(page(request));
   };
 }
 
-HttpResponse exposition_page() {
-  HttpResponse page;
+http::Response exposition_page() {
+  http::Response page;
   page.content_type = "text/plain; version=0.0.4; charset=utf-8";
   page.gzip = true;
   return page;
@@ -136,7 +136,7 @@ Result<std::unique_ptr<App>> App::create(const config::Config& config, const Par
       self->waiting_.forget_strangers();
       self->tell_as_new_leader();
       self->evict_stuck_pods();
-      kube::sleep_until_stopped(kSettleInterval, stop);
+      sleep_until_stopped(kSettleInterval, stop);
     }
   });
   app->news_thread_ = std::jthread([self](const std::stop_token& stop) { self->news_.run(stop); });
@@ -158,7 +158,7 @@ Result<void> App::join_election(const config::Config& config) {
   return {};
 }
 
-App::App(const config::Config& config, const Parts& parts, PolicySettings policy_settings,
+App::App(const config::Config& config, const Parts& parts, cluster::PolicySettings policy_settings,
          GrantKeysPtr grant_keys)
     : parts_(parts),
       grant_keys_(std::move(grant_keys)),
@@ -202,7 +202,7 @@ App::App(const config::Config& config, const Parts& parts, PolicySettings policy
            .clock = parts.clock,
            .may_write = [this](milliseconds takes) { return serving() && may_write(takes); },
            .tell =
-               [this](const PodName& pod, const std::string& sentence) {
+               [this](const cluster::PodName& pod, const std::string& sentence) {
                  tell(pod, "CannotStart", "Evict", sentence);
                },
            .done = [this](kube::EvictionOutcome outcome) { metrics_.eviction_done(outcome); }}),
@@ -211,9 +211,9 @@ App::App(const config::Config& config, const Parts& parts, PolicySettings policy
                 {.listing = [this](bool begins) { policies_.listing(begins); },
                  .arrived = [this](const kube::Pod& pod) { policies_.arrived(pod); },
                  .seen =
-                     [this](const kube::Pod& pod, const Recorded& recorded) {
+                     [this](const kube::Pod& pod, const cluster::Recorded& recorded) {
                        const auto plan = policies_.plan(pod);
-                       findings_.set(pod, examine(pod, plan, recorded));
+                       findings_.set(pod, cluster::examine(pod, plan, recorded));
                        waiting_.seen(pod, plan);
                        unstarted_.set(pod, recorded);
                        grant_key_use_.set(pod.uid, recorded.grant_key);
@@ -241,9 +241,9 @@ App::App(const config::Config& config, const Parts& parts, PolicySettings policy
 App::~App() { stop(); }
 
 Result<void> App::listen(const config::Config& config) {
-  const auto server = std::make_shared<Router>();
-  const auto webhook = std::make_shared<Router>();
-  const auto metrics = std::make_shared<Router>();
+  const auto server = std::make_shared<http::Router>();
+  const auto webhook = std::make_shared<http::Router>();
+  const auto metrics = std::make_shared<http::Router>();
   serve_verbs(*server);
   serve_pages(*server);
   serve_webhook(*webhook);
@@ -268,10 +268,10 @@ bool App::synced() const {
 }
 
 void App::look_at_cards() {
-  const ClusterPtr cluster = books_.snapshot();
+  const cluster::ClusterPtr cluster = books_.snapshot();
   if (!synced() || cluster->version() == looked_at_) return;
   looked_at_ = cluster->version();
-  findings_.set_cards(examine_cards(*cluster));
+  findings_.set_cards(cluster::examine_cards(*cluster));
 }
 
 /// Other keys: grants that did not count may count now, and the other way round.
@@ -286,17 +286,17 @@ void App::tell_as_new_leader() {
   findings_.tell_all();
 }
 
-void App::tell(const PodName& pod, const Note& note) {
+void App::tell(const cluster::PodName& pod, const cluster::Note& note) {
   // Followers see the same; one voice is enough.
   if (!serving()) return;
   tell(pod, to_string(note.finding), "Examine", note.sentence);
 }
 
 void App::evict_stuck_pods() {
-  if (synced()) evictor_.look(stuck_pods(*books_.snapshot(), unstarted_.all()));
+  if (synced()) evictor_.look(cluster::stuck_pods(*books_.snapshot(), unstarted_.all()));
 }
 
-void App::tell(const PodName& pod, std::string_view reason, std::string_view action,
+void App::tell(const cluster::PodName& pod, std::string_view reason, std::string_view action,
                const std::string& sentence) {
   spdlog::warn("pod {}/{}: {}: {}", pod.ns, pod.name, reason, sentence);
   if (!events_) return;
@@ -341,13 +341,14 @@ void App::stop() {
   }
 }
 
-void App::serve_verbs(Router& router) {
+void App::serve_verbs(http::Router& router) {
   const auto timed = [this, &router](const char* path, Verb verb, auto answer) {
-    router.add("POST", path, [this, verb, answer](HttpRequest request, Responder responder) {
-      const TimePoint start = parts_.clock.now();
-      responder.send(verb_response(answer(std::move(request.body))));
-      metrics_.request_done(verb, parts_.clock.now() - start);
-    });
+    router.add("POST", path,
+               [this, verb, answer](http::Request request, http::Responder responder) {
+                 const TimePoint start = parts_.clock.now();
+                 responder.send(verb_response(answer(std::move(request.body))));
+                 metrics_.request_done(verb, parts_.clock.now() - start);
+               });
   };
   timed("/filter", Verb::kFilter,
         [this](std::string body) { return verbs_.filter(std::move(body)); });
@@ -355,16 +356,16 @@ void App::serve_verbs(Router& router) {
         [this](std::string body) { return verbs_.prioritize(std::move(body)); });
   timed("/preempt", Verb::kPreempt,
         [this](std::string body) { return verbs_.preempt(std::move(body)); });
-  router.add("POST", "/bind", [this](HttpRequest request, Responder responder) {
+  router.add("POST", "/bind", [this](http::Request request, http::Responder responder) {
     bind(std::move(request), std::move(responder));
   });
 }
 
 /// Binds wait for the API server, so they leave the io thread to others.
-void App::bind(HttpRequest request, Responder responder) {
+void App::bind(http::Request request, http::Responder responder) {
   struct Task {
     std::string body;
-    Responder responder;
+    http::Responder responder;
     TimePoint start;
   };
   // Shared, because the queue's tasks are copyable.
@@ -385,45 +386,45 @@ void App::bind(HttpRequest request, Responder responder) {
   task->responder.send(verb_response(encode_bind_result(kTooManyBinds)));
 }
 
-HttpResponse App::verb_response(std::string body) const {
-  HttpResponse response = json_response(std::move(body));
+http::Response App::verb_response(std::string body) const {
+  http::Response response = http::json_response(std::move(body));
   // So that a scheduler's open connection does not keep it with a replica that leads no more.
   response.close = !leads();
   return response;
 }
 
 /// What the API server asks of the admission webhook.
-void App::serve_webhook(Router& router) {
+void App::serve_webhook(http::Router& router) {
   serve_health(router);
   add_admission_routes(router, admission_);
 }
 
-void App::serve_health(Router& router) {
-  router.add("GET", "/healthz", [](const HttpRequest&, Responder responder) {
-    responder.send(text_response(200, "ok"));
+void App::serve_health(http::Router& router) {
+  router.add("GET", "/healthz", [](const http::Request&, http::Responder responder) {
+    responder.send(http::text_response(200, "ok"));
   });
-  router.add("GET", "/readyz", [this](const HttpRequest&, Responder responder) {
-    if (stopping_) return responder.send(text_response(503, "stopping"));
-    if (!synced()) return responder.send(text_response(503, "still reading the cluster"));
-    responder.send(text_response(200, "ok"));
+  router.add("GET", "/readyz", [this](const http::Request&, http::Responder responder) {
+    if (stopping_) return responder.send(http::text_response(503, "stopping"));
+    if (!synced()) return responder.send(http::text_response(503, "still reading the cluster"));
+    responder.send(http::text_response(200, "ok"));
   });
 }
 
-void App::serve_metrics(Router& router, const Serving& serving) {
-  router.add("GET", "/metrics", serving([this](const HttpRequest&) {
-               HttpResponse page = exposition_page();
+void App::serve_metrics(http::Router& router, const Serving& serving) {
+  router.add("GET", "/metrics", serving([this](const http::Request&) {
+               http::Response page = exposition_page();
                page.body = metrics_.text(gauges());
                return page;
              }));
-  router.add("GET", "/metrics/cards", serving([this](const HttpRequest&) {
-               auto cards = std::make_shared<CardMetrics>(books_.snapshot());
-               HttpResponse page = exposition_page();
+  router.add("GET", "/metrics/cards", serving([this](const http::Request&) {
+               auto cards = std::make_shared<cluster::CardMetrics>(books_.snapshot());
+               http::Response page = exposition_page();
                page.producer = [cards](std::string& out) { return cards->next(out); };
                return page;
              }));
 }
 
-void App::serve_pages(Router& router) {
+void App::serve_pages(http::Router& router) {
   add_page_routes(router);
   add_api_routes(router, {.books = books_,
                           .pending = pending_,
@@ -435,8 +436,8 @@ void App::serve_pages(Router& router) {
 }
 
 Gauges App::gauges() {
-  const ClusterPtr cluster = books_.snapshot();
-  const Idle idle = measure_idle(*cluster, *policies_.workload());
+  const cluster::ClusterPtr cluster = books_.snapshot();
+  const cluster::Idle idle = cluster::measure_idle(*cluster, *policies_.workload());
   const TimePoint now = parts_.clock.now();
   Gauges gauges;
   gauges.nodes = cluster->node_count();

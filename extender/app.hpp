@@ -34,12 +34,14 @@
 #include <optional>
 #include <thread>
 
-namespace tangram::extender {
-
+namespace tangram::http {
 class Router;
-struct HttpRequest;
-struct HttpResponse;
+struct Request;
+struct Response;
 class Responder;
+}  // namespace tangram::http
+
+namespace tangram::extender {
 
 /// The extender service, whole: feeds the books from the API server and answers over HTTP.
 /// Wiring only. Starts with create() and stops with stop() or its end.
@@ -60,7 +62,7 @@ class App {
     /// equal runs place alike; else a thread of its own learns.
     bool learn_at_once = false;
     /// For embedding: routes beside the service's own.
-    std::function<void(Router&)> more_routes = nullptr;
+    std::function<void(http::Router&)> more_routes = nullptr;
   };
 
   /// Listens and begins to read the cluster. @returns kInvalidArgument, kNotFound if a file or
@@ -82,15 +84,15 @@ class App {
   [[nodiscard]] bool serving() const { return not_ready().empty(); }
 
   /// For embedding (replay, tests): the books themselves.
-  [[nodiscard]] Books& books() { return books_; }
-  [[nodiscard]] const PendingPods& pending() const { return pending_; }
+  [[nodiscard]] cluster::Books& books() { return books_; }
+  [[nodiscard]] const cluster::PendingPods& pending() const { return pending_; }
 
   /// Stops accepting, answers what is under way, then stops everything. Blocks; safe to repeat.
   void stop();
 
  private:
   using GrantKeysPtr = std::unique_ptr<kube::GrantKeys>;
-  App(const config::Config& config, const Parts& parts, PolicySettings policy_settings,
+  App(const config::Config& config, const Parts& parts, cluster::PolicySettings policy_settings,
       GrantKeysPtr grant_keys);
 
   Result<void> listen(const config::Config& config);
@@ -104,44 +106,45 @@ class App {
   void look_at_grant_keys();
   void tell_as_new_leader();
   void evict_stuck_pods();
-  void tell(const PodName& pod, const Note& note);
-  void tell(const PodName& pod, std::string_view reason, std::string_view action,
+  void tell(const cluster::PodName& pod, const cluster::Note& note);
+  void tell(const cluster::PodName& pod, std::string_view reason, std::string_view action,
             const std::string& sentence);
-  void serve_verbs(Router& router);
-  void serve_pages(Router& router);
-  void serve_webhook(Router& router);
-  void serve_health(Router& router);
+  void serve_verbs(http::Router& router);
+  void serve_pages(http::Router& router);
+  void serve_webhook(http::Router& router);
+  void serve_health(http::Router& router);
   /// How a page becomes a handler.
-  using Serving = std::function<HttpHandler(PageQueue::Page)>;
-  void serve_metrics(Router& router, const Serving& serving);
-  void bind(HttpRequest request, Responder responder);
-  [[nodiscard]] HttpResponse verb_response(std::string body) const;
+  using Serving = std::function<http::Handler(PageQueue::Page)>;
+  void serve_metrics(http::Router& router, const Serving& serving);
+  void bind(http::Request request, http::Responder responder);
+  [[nodiscard]] http::Response verb_response(std::string body) const;
   [[nodiscard]] Gauges gauges();
 
   Parts parts_;
   GrantKeysPtr grant_keys_;  ///< null = grants are neither signed nor checked
   const model::SignatureCheck check_;
-  Books books_;
-  PendingPods pending_;
-  FeedCounters counters_;
-  PolicySource policies_;
+  cluster::Books books_;
+  cluster::PendingPods pending_;
+  cluster::FeedCounters counters_;
+  cluster::PolicySource policies_;
   Offers offers_;
   Binder binder_;
   Metrics metrics_;
   AdmissionService admission_;
   Verbs verbs_;
-  DisruptionBudgets budgets_;
+  cluster::DisruptionBudgets budgets_;
   std::unique_ptr<kube::EventRecorder> events_;  ///< null = none are written
-  Findings findings_{[this](const PodName& pod, const Note& note) { tell(pod, note); }};
-  UnstartedPods unstarted_;
+  cluster::Findings findings_{
+      [this](const cluster::PodName& pod, const cluster::Note& note) { tell(pod, note); }};
+  cluster::UnstartedPods unstarted_;
   WaitingPods waiting_;
-  GrantKeyUse grant_key_use_;
+  cluster::GrantKeyUse grant_key_use_;
   // Of the settling thread.
   Evictor evictor_;
   std::uint64_t looked_at_ = 0;  ///< version of the books
   std::uint64_t told_in_term_ = 0;
-  NodeFeed node_feed_;
-  PodFeed pod_feed_;
+  cluster::NodeFeed node_feed_;
+  cluster::PodFeed pod_feed_;
   kube::Reflector node_reflector_;
   kube::Reflector pod_reflector_;
   kube::Reflector budget_reflector_;

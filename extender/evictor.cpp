@@ -47,12 +47,12 @@ Evictor::Evictor(EvictorSettings settings, Parts parts)
       parts_(std::move(parts)),
       limiter_(nanoseconds(std::chrono::minutes(1)) / settings_.per_minute, 1, parts_.clock) {}
 
-void Evictor::look(const std::vector<StuckPod>& stuck) {
+void Evictor::look(const std::vector<cluster::StuckPod>& stuck) {
   follow(stuck);
   if (!parts_.may_write(settings_.api_timeout)) return;
   const TimePoint now = parts_.clock.now();
-  const StuckPod* next = nullptr;
-  for (const StuckPod& pod : stuck) {
+  const cluster::StuckPod* next = nullptr;
+  for (const cluster::StuckPod& pod : stuck) {
     Case& its = cases_.at(pod.pod.pod.uid);
     if (now - its.since < settings_.after) continue;
     if (!may_evict(pod.pod)) {
@@ -68,10 +68,10 @@ void Evictor::look(const std::vector<StuckPod>& stuck) {
 }
 
 /// A pod that is not stuck any more begins anew when it is again.
-void Evictor::follow(const std::vector<StuckPod>& stuck) {
+void Evictor::follow(const std::vector<cluster::StuckPod>& stuck) {
   const TimePoint now = parts_.clock.now();
   std::set<std::string_view> uids;
-  for (const StuckPod& pod : stuck) {
+  for (const cluster::StuckPod& pod : stuck) {
     uids.insert(pod.pod.pod.uid);
     cases_.try_emplace(pod.pod.pod.uid,
                        Case{.since = now, .next_try = now, .backoff = kFirstBackoff});
@@ -79,11 +79,11 @@ void Evictor::follow(const std::vector<StuckPod>& stuck) {
   std::erase_if(cases_, [&](const auto& known) { return !uids.contains(known.first); });
 }
 
-bool Evictor::may_evict(const UnstartedPod& pod) const {
+bool Evictor::may_evict(const cluster::UnstartedPod& pod) const {
   return settings_.enabled && is_replaced(pod.controller);
 }
 
-void Evictor::tell(const StuckPod& stuck, Case& its) {
+void Evictor::tell(const cluster::StuckPod& stuck, Case& its) {
   if (std::exchange(its.told, true)) return;
   const kube::Controller& controller = stuck.pod.controller;
   std::string what_next;
@@ -102,9 +102,9 @@ void Evictor::tell(const StuckPod& stuck, Case& its) {
   parts_.tell(stuck.pod.pod, "the pod cannot start: " + stuck.why + "; " + what_next);
 }
 
-void Evictor::evict(const StuckPod& stuck, Case& its) {
+void Evictor::evict(const cluster::StuckPod& stuck, Case& its) {
   tell(stuck, its);
-  const PodName& pod = stuck.pod.pod;
+  const cluster::PodName& pod = stuck.pod.pod;
   const kube::EvictionAnswer answer = kube::evict_pod(
       parts_.api, {.ns = pod.ns, .name = pod.name, .uid = pod.uid}, settings_.api_timeout);
   parts_.done(answer.outcome);

@@ -40,14 +40,14 @@ class Evictor {
     /// May a write that takes so long be sent now? Until then nobody is told anything, either.
     std::function<bool(std::chrono::milliseconds)> may_write;
     /// Tells people about a pod; must not block.
-    std::function<void(const PodName&, const std::string& sentence)> tell;
+    std::function<void(const cluster::PodName&, const std::string& sentence)> tell;
     std::function<void(kube::EvictionOutcome)> done;  ///< counts
   };
   Evictor(EvictorSettings settings, Parts parts);
 
   /// Takes note of who is stuck now, and evicts the one whose turn it is, if any. Blocks for as
   /// long as that write takes.
-  void look(const std::vector<StuckPod>& stuck);
+  void look(const std::vector<cluster::StuckPod>& stuck);
 
  private:
   struct Case {
@@ -57,10 +57,10 @@ class Evictor {
     bool told = false;
   };
 
-  void follow(const std::vector<StuckPod>& stuck);
-  [[nodiscard]] bool may_evict(const UnstartedPod& pod) const;
-  void tell(const StuckPod& stuck, Case& its);
-  void evict(const StuckPod& stuck, Case& its);
+  void follow(const std::vector<cluster::StuckPod>& stuck);
+  [[nodiscard]] bool may_evict(const cluster::UnstartedPod& pod) const;
+  void tell(const cluster::StuckPod& stuck, Case& its);
+  void evict(const cluster::StuckPod& stuck, Case& its);
 
   const EvictorSettings settings_;
   const Parts parts_;

@@ -128,7 +128,7 @@ void Leadership::keep_label(const std::stop_token& stop) {
       if (done) labelled = leader;
       looked = parts_.clock.now();
     }
-    kube::sleep_until_stopped(done ? kLabelInterval : kLabelRetry, stop);
+    sleep_until_stopped(done ? kLabelInterval : kLabelRetry, stop);
   }
   if (labelled != false) label_self(false);
 }

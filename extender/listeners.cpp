@@ -42,10 +42,10 @@ constexpr std::chrono::milliseconds kMetricsRequest{10'000};
 /// listeners' drains one after the other.
 constexpr std::chrono::milliseconds kShortDrain{2'000};
 
-HttpOptions server_options(const config::Config& config) {
+http::Options server_options(const config::Config& config) {
   const auto& server = config.server;
   const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
-  HttpOptions options;
+  http::Options options;
   options.address = server.listen.address;
   options.port = server.listen.port;
   options.threads = server.threads == 0 ? cores : static_cast<std::size_t>(server.threads);
@@ -58,17 +58,17 @@ HttpOptions server_options(const config::Config& config) {
   options.drain_timeout = server.drain_timeout;
   options.handshake_timeout = config.tls.handshake_timeout;
   if (config.tls.certificate.empty()) {
-    options.gate = local_pages_by_name(server.host_names);
+    options.gate = http::local_pages_by_name(server.host_names);
   } else if (!config.tls.client_ca.empty()) {
     options.connects_per_second = server.connects_per_s;
     options.connects_burst = server.connects_burst;
-    options.gate = tls::verified_clients(tls::split_names(config.tls.client_names));
+    options.gate = http::tls::verified_clients(http::tls::split_names(config.tls.client_names));
   }
   return options;
 }
 
-HttpOptions webhook_options(const config::Config& config) {
-  HttpOptions options = server_options(config);
+http::Options webhook_options(const config::Config& config) {
+  http::Options options = server_options(config);
   options.address = config.webhook.listen->address;
   options.port = config.webhook.listen->port;
   options.max_body_bytes = kLargestReview;
@@ -82,8 +82,8 @@ HttpOptions webhook_options(const config::Config& config) {
   return options;
 }
 
-HttpOptions metrics_options(const config::Config& config) {
-  HttpOptions options;
+http::Options metrics_options(const config::Config& config) {
+  http::Options options;
   options.address = config.metrics.listen->address;
   options.port = config.metrics.listen->port;
   options.threads = kMetricsThreads;
@@ -93,7 +93,7 @@ HttpOptions metrics_options(const config::Config& config) {
   options.idle_timeout = kMetricsIdle;
   options.request_timeout = kMetricsRequest;
   options.drain_timeout = kShortDrain;
-  options.gate = local_pages_by_name(config.server.host_names);
+  options.gate = http::local_pages_by_name(config.server.host_names);
   return options;
 }
 
@@ -108,12 +108,13 @@ void warn_of_open_verbs(const config::Config& config) {
 
 }  // namespace
 
-Result<void> Listeners::open(Listener& listener, HttpOptions options, const Clock& clock,
+Result<void> Listeners::open(Listener& listener, http::Options options, const Clock& clock,
                              Routes routes) {
   options.clock = &clock;
   options.tls = listener.identity;
-  auto server = HttpServer::create(
-      std::move(options), [routes = std::move(routes)](HttpRequest request, Responder responder) {
+  auto server = http::Server::create(
+      std::move(options),
+      [routes = std::move(routes)](http::Request request, http::Responder responder) {
         (*routes)(std::move(request), std::move(responder));
       });
   if (!server) {
@@ -130,12 +131,12 @@ Result<void> Listeners::open(const config::Config& config, const Clock& clock, R
   const auto& files = config.tls;
   if (!files.certificate.empty()) {
     auto own =
-        tls::Identity::load("server", {files.certificate, files.key, files.client_ca}, clock);
+        http::tls::Identity::load("server", {files.certificate, files.key, files.client_ca}, clock);
     if (!own) return own.error();
     server_.identity = std::move(*own);
   }
   if (config.webhook.listen) {
-    auto own = tls::Identity::load("webhook", {files.certificate, files.key, ""}, clock);
+    auto own = http::tls::Identity::load("webhook", {files.certificate, files.key, ""}, clock);
     if (!own) return own.error();
     webhook_.identity = std::move(*own);
   }

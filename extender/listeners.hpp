@@ -13,9 +13,11 @@
 #include <string_view>
 #include <vector>
 
-namespace tangram::extender {
-
+namespace tangram::http {
 class Router;
+}  // namespace tangram::http
+
+namespace tangram::extender {
 
 /// What the service listens on: for kube-scheduler and people, for the API server's webhook calls,
 /// and for probes and scrapes. Each has its own threads, connections and memory, so that none can
@@ -23,7 +25,7 @@ class Router;
 /// Threads: safe; the routes may ask status() while further listeners are being opened.
 class Listeners {
  public:
-  using Routes = std::shared_ptr<const Router>;
+  using Routes = std::shared_ptr<const http::Router>;
 
   Listeners() = default;
   Listeners(const Listeners&) = delete;
@@ -44,8 +46,8 @@ class Listeners {
 
   struct Status {
     std::string_view name;
-    HttpCounters http;
-    std::optional<tls::Identity::Health> tls;  ///< nothing = plain HTTP
+    http::Counters http;
+    std::optional<http::tls::Identity::Health> tls;  ///< nothing = plain HTTP
   };
   [[nodiscard]] std::vector<Status> status() const;
 
@@ -55,12 +57,12 @@ class Listeners {
  private:
   struct Listener {
     std::string_view name;
-    std::shared_ptr<tls::Identity> identity;  ///< null = plain HTTP
-    std::unique_ptr<HttpServer> server;       ///< null = none is configured
+    std::shared_ptr<http::tls::Identity> identity;  ///< null = plain HTTP
+    std::unique_ptr<http::Server> server;           ///< null = none is configured
   };
 
   [[nodiscard]] std::uint16_t port_of(const Listener& listener) const;
-  Result<void> open(Listener& listener, HttpOptions options, const Clock& clock, Routes routes);
+  Result<void> open(Listener& listener, http::Options options, const Clock& clock, Routes routes);
 
   mutable std::mutex mutex_;  ///< guards the servers' pointers
   Listener server_{"server", nullptr, nullptr};

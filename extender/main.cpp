@@ -199,7 +199,7 @@ int print(const Result<std::string>& made) {
 }
 
 /// Certificates of one's own, for a trial.
-CLI::App* add_certificates(CLI::App& cli, extender::tls::CertificatesOrder& order) {
+CLI::App* add_certificates(CLI::App& cli, tangram::extender::CertificatesOrder& order) {
   CLI::App* const command = cli.add_subcommand(
       "certificates",
       "Make a CA, a certificate for the server and one for kube-scheduler, for a trial, and say\n"
@@ -238,14 +238,15 @@ int main(int argc, char** argv) try {
       "grant-key", "Makes a key that grants are signed with, and says what to do with it");
   grant_key->add_option("--out", key_folder, "A folder, for grant.key and grant.pub")->required();
   cli.set_version_flag("--version", std::string("tangram-extender ") + kVersion);
-  extender::tls::CertificatesOrder certificates;
+  tangram::extender::CertificatesOrder certificates;
   const CLI::App* const make = add_certificates(cli, certificates);
   try {
     cli.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return cli.exit(error) == 0 ? 0 : kBadUsage;
   }
-  if (make->parsed()) return print(extender::tls::make_certificates(certificates, SystemClock()));
+  if (make->parsed())
+    return print(tangram::extender::make_certificates(certificates, SystemClock()));
   if (*grant_key) return print(extender::make_grant_key(key_folder));
   return run(options);
 } catch (const std::exception& error) {

@@ -25,7 +25,7 @@ inline constexpr std::size_t kVerbs = 4;
 [[nodiscard]] std::string_view to_string(Verb verb);
 
 struct ListenerGauges {
-  HttpCounters http;
+  http::Counters http;
   std::optional<WallTime> certificate_expires;  ///< nothing = plain HTTP
   std::uint64_t reload_failures = 0;
 };
@@ -44,7 +44,7 @@ struct Gauges {
   double pods_watch_lag_seconds = 0;
   bool leader = false;
   std::map<Wait, std::size_t> waiting;
-  std::map<Finding, std::size_t> findings;
+  std::map<cluster::Finding, std::size_t> findings;
   std::size_t over_granted_cards = 0;
   std::size_t stray_grants = 0;
   std::uint64_t bad_objects = 0;

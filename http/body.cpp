@@ -9,7 +9,7 @@
 #include <new>
 #include <utility>
 
-namespace tangram::extender {
+namespace tangram::http {
 
 struct GzipEncoder::Impl {
   z_stream stream{};
@@ -91,4 +91,4 @@ void BodyPieces::compress(std::string& piece) {
   if (!more_) encoder_->finish(piece);
 }
 
-}  // namespace tangram::extender
+}  // namespace tangram::http

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace tangram::extender {
+namespace tangram::http {
 
 /// Compresses a text piece by piece into one gzip stream.
 /// Fast before small: a metrics page shrinks some ten times either way, and an io
@@ -49,4 +49,4 @@ class BodyPieces {
   bool more_ = true;
 };
 
-}  // namespace tangram::extender
+}  // namespace tangram::http

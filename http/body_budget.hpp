@@ -15,7 +15,7 @@
 #include <utility>
 
 /// How much memory the bodies of all connections of a server take. Internal to the server.
-namespace tangram::extender {
+namespace tangram::http {
 
 /// Of each share, not counted, so that a bind, a filter of some hundred nodes and every refusal
 /// pass while large bodies fill the budget. 1,024 connections hold 64 MiB of that at most.
@@ -128,4 +128,4 @@ struct CountedBody {
   };
 };
 
-}  // namespace tangram::extender
+}  // namespace tangram::http

@@ -21,11 +21,11 @@
 #include <optional>
 #include <variant>
 
-namespace tangram::extender {
+namespace tangram::http {
 namespace {
 
 namespace beast = boost::beast;
-namespace http = beast::http;
+namespace beast_http = beast::http;
 namespace net = boost::asio;
 namespace ssl = net::ssl;
 using boost::system::error_code;
@@ -38,8 +38,9 @@ beast::string_view view(std::string_view text) { return {text.data(), text.size(
 Error failure(const std::string& doing, const error_code& error) {
   const std::string message = doing + ": " + error.message();
   if (error == beast::error::timeout) return fail(Errc::kTimeout, message);
-  const bool closed = error == http::error::end_of_stream || error == http::error::partial_message;
-  const auto& protocol = http::make_error_code(http::error::bad_method).category();
+  const bool closed =
+      error == beast_http::error::end_of_stream || error == beast_http::error::partial_message;
+  const auto& protocol = beast_http::make_error_code(beast_http::error::bad_method).category();
   if (!closed && error.category() == protocol) return fail(Errc::kInvalidArgument, message);
   return fail(Errc::kUnavailable, message);
 }
@@ -60,7 +61,7 @@ std::string alpn(std::string_view names) {
 }
 
 /// Null, and `error`, if a text cannot be used.
-std::unique_ptr<ssl::context> make_context(const HttpClientTls& tls, error_code& error) {
+std::unique_ptr<ssl::context> make_context(const ClientTls& tls, error_code& error) {
   auto context = std::make_unique<ssl::context>(ssl::context::tls_client);
   context->set_verify_mode(ssl::verify_peer, error);
   if (!error) context->add_certificate_authority(net::buffer(tls.ca), error);
@@ -80,19 +81,19 @@ std::unique_ptr<ssl::context> make_context(const HttpClientTls& tls, error_code&
 
 }  // namespace
 
-std::string_view HttpReply::header(std::string_view name) const {
+std::string_view Reply::header(std::string_view name) const {
   const auto found = std::find_if(headers.begin(), headers.end(), [&](const auto& field) {
     return beast::iequals(field.first, view(name));
   });
   return found == headers.end() ? std::string_view() : std::string_view(found->second);
 }
 
-struct HttpClient::Impl {
+struct Client::Impl {
   std::chrono::milliseconds timeout{};
   std::string host;
   std::uint16_t port = 0;
   net::io_context io;
-  std::optional<HttpClientTls> tls;
+  std::optional<ClientTls> tls;
   std::unique_ptr<ssl::context> context;
   std::variant<std::monostate, Plain, Tls> stream;  // the first: not connected
   beast::flat_buffer buffer;
@@ -138,7 +139,7 @@ struct HttpClient::Impl {
   error_code shake_hands();
 };
 
-error_code HttpClient::Impl::open(const tcp::resolver::results_type& endpoints) {
+error_code Client::Impl::open(const tcp::resolver::results_type& endpoints) {
   if (tls) {
     stream.emplace<Tls>(Plain(io), *context);
   } else {
@@ -151,7 +152,7 @@ error_code HttpClient::Impl::open(const tcp::resolver::results_type& endpoints) 
   return tls ? shake_hands() : error;
 }
 
-error_code HttpClient::Impl::shake_hands() {
+error_code Client::Impl::shake_hands() {
   auto& over = std::get<Tls>(stream);
   const std::string& name = tls->server_name.empty() ? host : tls->server_name;
   // SSL_set_tlsext_host_name() is a macro with a cast of C's.
@@ -161,17 +162,17 @@ error_code HttpClient::Impl::shake_hands() {
   return wait_for([&](auto done) { over.async_handshake(ssl::stream_base::client, done); });
 }
 
-HttpClient::HttpClient(std::chrono::milliseconds timeout) : impl_(std::make_unique<Impl>()) {
+Client::Client(std::chrono::milliseconds timeout) : impl_(std::make_unique<Impl>()) {
   impl_->timeout = timeout;
 }
-HttpClient::HttpClient(HttpClientTls tls, std::chrono::milliseconds timeout) : HttpClient(timeout) {
+Client::Client(ClientTls tls, std::chrono::milliseconds timeout) : Client(timeout) {
   impl_->tls = std::move(tls);
 }
-HttpClient::~HttpClient() = default;
-HttpClient::HttpClient(HttpClient&&) noexcept = default;
-HttpClient& HttpClient::operator=(HttpClient&&) noexcept = default;
+Client::~Client() = default;
+Client::Client(Client&&) noexcept = default;
+Client& Client::operator=(Client&&) noexcept = default;
 
-Result<void> HttpClient::connect(const std::string& host, std::uint16_t port) {
+Result<void> Client::connect(const std::string& host, std::uint16_t port) {
   impl_->host = host;
   impl_->port = port;
   impl_->buffer.clear();
@@ -194,7 +195,7 @@ Result<void> HttpClient::connect(const std::string& host, std::uint16_t port) {
   return {};
 }
 
-std::string HttpClient::protocol() const {
+std::string Client::protocol() const {
   const auto* const over = std::get_if<Tls>(&impl_->stream);
   if (over == nullptr) return {};
   const unsigned char* name = nullptr;
@@ -204,27 +205,26 @@ std::string HttpClient::protocol() const {
   return {reinterpret_cast<const char*>(name), size};
 }
 
-Result<HttpReply> HttpClient::request(std::string_view method, std::string_view target,
-                                      std::string body, std::string_view content_type,
-                                      const HttpFields& headers) {
+Result<Reply> Client::request(std::string_view method, std::string_view target, std::string body,
+                              std::string_view content_type, const Fields& headers) {
   if (impl_->lowest() == nullptr || impl_->last) {
     if (auto connected = connect(impl_->host, impl_->port); !connected) return connected.error();
   }
-  http::request<http::string_body> message;
+  beast_http::request<beast_http::string_body> message;
   message.method_string(view(method));
   message.target(view(target));
-  message.set(http::field::host, impl_->host);
-  if (!body.empty()) message.set(http::field::content_type, view(content_type));
+  message.set(beast_http::field::host, impl_->host);
+  if (!body.empty()) message.set(beast_http::field::content_type, view(content_type));
   for (const auto& [name, value] : headers) message.set(name, value);
   message.body() = std::move(body);
   message.prepare_payload();
   const error_code error =
-      impl_->run([&](auto& stream, auto done) { http::async_write(stream, message, done); });
+      impl_->run([&](auto& stream, auto done) { beast_http::async_write(stream, message, done); });
   if (error) return impl_->give_up("send a request", error);
   return receive(method == "HEAD");
 }
 
-Result<void> HttpClient::send(std::string_view bytes) {
+Result<void> Client::send(std::string_view bytes) {
   const error_code error = impl_->run([&](auto& stream, auto done) {
     net::async_write(stream, net::buffer(bytes.data(), bytes.size()), done);
   });
@@ -232,15 +232,16 @@ Result<void> HttpClient::send(std::string_view bytes) {
   return {};
 }
 
-Result<HttpReply> HttpClient::receive(bool to_head) {
-  http::response_parser<http::string_body> parser;
+Result<Reply> Client::receive(bool to_head) {
+  beast_http::response_parser<beast_http::string_body> parser;
   parser.skip(to_head);
   parser.body_limit(std::numeric_limits<std::uint64_t>::max());
-  const error_code error = impl_->run(
-      [&](auto& stream, auto done) { http::async_read(stream, impl_->buffer, parser, done); });
+  const error_code error = impl_->run([&](auto& stream, auto done) {
+    beast_http::async_read(stream, impl_->buffer, parser, done);
+  });
   if (error) return impl_->give_up("receive", error);
   auto message = parser.release();
-  HttpReply reply;
+  Reply reply;
   reply.status = static_cast<int>(message.result_int());
   for (const auto& field : message) {
     reply.headers.emplace_back(text(field.name_string()), text(field.value()));
@@ -250,7 +251,7 @@ Result<HttpReply> HttpClient::receive(bool to_head) {
   return reply;
 }
 
-Result<void> HttpClient::wait_for_close() {
+Result<void> Client::wait_for_close() {
   if (impl_->buffer.size() > 0) return fail(Errc::kConflict, "the server sent more");
   char byte = 0;
   const error_code error = impl_->run(
@@ -261,4 +262,4 @@ Result<void> HttpClient::wait_for_close() {
   return {};
 }
 
-}  // namespace tangram::extender
+}  // namespace tangram::http

@@ -10,13 +10,13 @@
 #include <utility>
 #include <vector>
 
-namespace tangram::extender {
+namespace tangram::http {
 
-using HttpFields = std::vector<std::pair<std::string, std::string>>;
+using Fields = std::vector<std::pair<std::string, std::string>>;
 
-struct HttpReply {
+struct Reply {
   int status = 0;
-  HttpFields headers;
+  Fields headers;
   std::string body;  ///< chunks joined; still compressed if the server compressed it
 
   /// The first header of that name, letter case ignored; "" if there is none.
@@ -24,7 +24,7 @@ struct HttpReply {
 };
 
 /// How to speak TLS. All texts are PEM.
-struct HttpClientTls {
+struct ClientTls {
   std::string ca;                ///< who vouches for the server
   std::string server_name;       ///< in its certificate; "" = the host that is connected to
   std::string certificate = {};  ///< to be shown when asked; "" = none
@@ -37,29 +37,28 @@ struct HttpClientTls {
 /// Every call ends after `timeout`. Errors: kUnavailable, the server cannot be
 /// reached or closed the connection; kTimeout; kInvalidArgument, the answer is not HTTP.
 /// Threads: one at a time.
-class HttpClient {
+class Client {
  public:
-  explicit HttpClient(std::chrono::milliseconds timeout = std::chrono::seconds(30));
+  explicit Client(std::chrono::milliseconds timeout = std::chrono::seconds(30));
   /// Over TLS. Texts that cannot be used make connect() fail with kInvalidArgument.
-  explicit HttpClient(HttpClientTls tls,
-                      std::chrono::milliseconds timeout = std::chrono::seconds(30));
-  ~HttpClient();
-  HttpClient(HttpClient&&) noexcept;
-  HttpClient& operator=(HttpClient&&) noexcept;
+  explicit Client(ClientTls tls, std::chrono::milliseconds timeout = std::chrono::seconds(30));
+  ~Client();
+  Client(Client&&) noexcept;
+  Client& operator=(Client&&) noexcept;
 
   /// `host` is a name or an address. A connection that was open is closed first.
   Result<void> connect(const std::string& host, std::uint16_t port);
 
   /// Sends a request and waits for its answer. Connects anew if the last answer, or a failure,
   /// ended the connection; does not repeat a request.
-  Result<HttpReply> request(std::string_view method, std::string_view target, std::string body = {},
-                            std::string_view content_type = "application/json",
-                            const HttpFields& headers = {});
+  Result<Reply> request(std::string_view method, std::string_view target, std::string body = {},
+                        std::string_view content_type = "application/json",
+                        const Fields& headers = {});
 
   /// Sends bytes as they are.
   Result<void> send(std::string_view bytes);
   /// Waits for one answer, interim ones ("100 Continue") included. `to_head`: it has no body.
-  Result<HttpReply> receive(bool to_head = false);
+  Result<Reply> receive(bool to_head = false);
   /// Waits until the server ends the connection.
   /// @returns kConflict if it sends something first.
   Result<void> wait_for_close();
@@ -72,4 +71,4 @@ class HttpClient {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace tangram::extender
+}  // namespace tangram::http

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tangram::extender {
+namespace tangram::http {
 namespace {
 
 std::chrono::nanoseconds interval_of(int per_second) {
@@ -12,10 +12,10 @@ std::chrono::nanoseconds interval_of(int per_second) {
 
 }  // namespace
 
-HttpConnectRate::HttpConnectRate(int per_second, int burst)
+ConnectRate::ConnectRate(int per_second, int burst)
     : interval_(interval_of(per_second)), credit_(interval_ * (burst - 1)) {}
 
-bool HttpConnectRate::admit(std::string_view origin, TimePoint now) {
+bool ConnectRate::admit(std::string_view origin, TimePoint now) {
   if (interval_.count() == 0) return true;
   const std::scoped_lock lock(mutex_);
   Origin& known = find_or_add(origin);
@@ -29,14 +29,14 @@ bool HttpConnectRate::admit(std::string_view origin, TimePoint now) {
   return true;
 }
 
-void HttpConnectRate::vouch_for(std::string_view origin, TimePoint now) {
+void ConnectRate::vouch_for(std::string_view origin, TimePoint now) {
   if (interval_.count() == 0) return;
   const std::scoped_lock lock(mutex_);
   find_or_add(origin).vouched_to = now + kVouchedFor;
 }
 
 /// It is the one that came last from then on.
-HttpConnectRate::Origin& HttpConnectRate::find_or_add(std::string_view name) {
+ConnectRate::Origin& ConnectRate::find_or_add(std::string_view name) {
   const auto known = by_name_.find(name);
   if (known != by_name_.end()) {
     origins_.splice(origins_.begin(), origins_, known->second);
@@ -51,4 +51,4 @@ HttpConnectRate::Origin& HttpConnectRate::find_or_add(std::string_view name) {
   return origins_.front();
 }
 
-}  // namespace tangram::extender
+}  // namespace tangram::http

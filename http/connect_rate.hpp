@@ -13,9 +13,9 @@
 #include <unordered_map>
 
 /// How fast connections may be opened, and by whom. Internal to the server.
-namespace tangram::extender {
+namespace tangram::http {
 
-/// A token bucket for each origin (see HttpConnection): so many new connections per second in the
+/// A token bucket for each origin (see Connection): so many new connections per second in the
 /// long run, and a burst of them at once after a pause.
 ///
 /// There is no telling before the handshake whose connection it is, so an origin from which a
@@ -24,7 +24,7 @@ namespace tangram::extender {
 /// connections and opens one for each bind beyond those.
 ///
 /// Threads: safe. What is known of an origin already costs no memory to ask.
-class HttpConnectRate {
+class ConnectRate {
  public:
   /// Of more, the one that came longest ago is forgotten, and has a full bucket when it comes
   /// again: who has more addresses than this is not held up by a limit for each of them anyway.
@@ -36,7 +36,7 @@ class HttpConnectRate {
 
   /// @param per_second  0 = any number; at most 1'000'000'000
   /// @param burst       at least 1, unless any number may come
-  HttpConnectRate(int per_second, int burst);
+  ConnectRate(int per_second, int burst);
 
   /// @returns false if the connection that just came is one too many
   bool admit(std::string_view origin, TimePoint now);
@@ -63,4 +63,4 @@ class HttpConnectRate {
   std::atomic<std::uint64_t> refused_ = 0;
 };
 
-}  // namespace tangram::extender
+}  // namespace tangram::http

@@ -4,29 +4,29 @@
 #include <string_view>
 #include <tuple>
 
-namespace tangram::extender {
+namespace tangram::http {
 namespace {
 
 /// Connections above the limit that may be told so at one time; further ones are
 /// closed without a word. Small: each costs a buffer, and the limit is there to bound memory.
 constexpr std::size_t kMaxTurnedAway = 64;
 
-constexpr auto kNotWaiting = HttpConnection::Instant::max();
+constexpr auto kNotWaiting = Connection::Instant::max();
 
-bool is_waiting_stranger(const HttpConnection& connection) {
-  return connection.standing() != HttpConnection::Standing::kVerified &&
+bool is_waiting_stranger(const Connection& connection) {
+  return connection.standing() != Connection::Standing::kVerified &&
          connection.waits_since() != kNotWaiting;
 }
 
 /// When it has to go, least first.
 constexpr int kNoTurn = 4;
-int turn_of(const HttpConnection& connection, HttpConnection::Instant now) {
+int turn_of(const Connection& connection, Connection::Instant now) {
   switch (connection.standing()) {
-    case HttpConnection::Standing::kUnproven:
-      return now - connection.waits_since() > HttpConnections::kGrace ? 0 : 2;
-    case HttpConnection::Standing::kServed:
+    case Connection::Standing::kUnproven:
+      return now - connection.waits_since() > Connections::kGrace ? 0 : 2;
+    case Connection::Standing::kServed:
       return 1;
-    case HttpConnection::Standing::kVerified:
+    case Connection::Standing::kVerified:
       return 3;
   }
   return kNoTurn;
@@ -34,11 +34,11 @@ int turn_of(const HttpConnection& connection, HttpConnection::Instant now) {
 
 }  // namespace
 
-std::size_t HttpConnections::count(State state) const {
+std::size_t Connections::count(State state) const {
   return by_state_.at(static_cast<std::size_t>(state));
 }
 
-HttpConnections::Place HttpConnections::reserve(Instant now) {
+Connections::Place Connections::reserve(Instant now) {
   const std::scoped_lock lock(mutex_);
   if (closed_) return Place::kNone;
   if (count(State::kServed) < most_) return Place::kServe;
@@ -49,7 +49,7 @@ HttpConnections::Place HttpConnections::reserve(Instant now) {
 }
 
 /// Of the strangers that can be cut; "" if there are none.
-std::string HttpConnections::largest_origin() const {
+std::string Connections::largest_origin() const {
   std::map<std::string_view, std::size_t> strangers;
   for (const auto& [connection, state] : all_) {
     if (state != State::kServed || !is_waiting_stranger(*connection)) continue;
@@ -61,12 +61,12 @@ std::string HttpConnections::largest_origin() const {
   return largest == strangers.end() ? std::string() : std::string(largest->first);
 }
 
-bool HttpConnections::evict_one(Instant now) {
+bool Connections::evict_one(Instant now) {
   const std::string origin = largest_origin();
   auto victim = all_.end();
   std::tuple victims{kNoTurn, kNotWaiting};
   for (auto at = all_.begin(); at != all_.end(); ++at) {
-    const HttpConnection& here = *at->first;
+    const Connection& here = *at->first;
     const bool competes = origin.empty() || here.origin() == origin;
     if (at->second != State::kServed || here.waits_since() == kNotWaiting || !competes) continue;
     const std::tuple its{turn_of(here, now), here.waits_since()};
@@ -83,7 +83,7 @@ bool HttpConnections::evict_one(Instant now) {
   return true;
 }
 
-bool HttpConnections::add(const Pointer& connection, Place place) {
+bool Connections::add(const Pointer& connection, Place place) {
   const std::scoped_lock lock(mutex_);
   if (closed_) return false;
   const State state = place == Place::kServe ? State::kServed : State::kTurnedAway;
@@ -92,7 +92,7 @@ bool HttpConnections::add(const Pointer& connection, Place place) {
   return true;
 }
 
-void HttpConnections::remove(const Pointer& connection) {
+void Connections::remove(const Pointer& connection) {
   const std::scoped_lock lock(mutex_);
   const auto found = all_.find(connection);
   --by_state_.at(static_cast<std::size_t>(found->second));
@@ -100,18 +100,18 @@ void HttpConnections::remove(const Pointer& connection) {
   ended_.notify_all();
 }
 
-void HttpConnections::close() {
+void Connections::close() {
   const std::scoped_lock lock(mutex_);
   closed_ = true;
   for (const auto& [connection, state] : all_) connection->drain();
 }
 
-bool HttpConnections::all_ended_within(std::chrono::milliseconds time) {
+bool Connections::all_ended_within(std::chrono::milliseconds time) {
   std::unique_lock lock(mutex_);
   return ended_.wait_for(lock, time, [this] { return all_.empty(); });
 }
 
-std::size_t HttpConnections::cut_all() {
+std::size_t Connections::cut_all() {
   std::unique_lock lock(mutex_);
   const std::size_t left = all_.size();
   for (const auto& [connection, state] : all_) connection->cut();
@@ -119,9 +119,9 @@ std::size_t HttpConnections::cut_all() {
   return left;
 }
 
-HttpConnections::Counts HttpConnections::counts() const {
+Connections::Counts Connections::counts() const {
   const std::scoped_lock lock(mutex_);
   return {count(State::kServed), turned_away_, evicted_};
 }
 
-}  // namespace tangram::extender
+}  // namespace tangram::http

@@ -14,11 +14,11 @@
 
 /// The connections of one server, and which of them must go where there are too many. Internal to
 /// the server.
-namespace tangram::extender {
+namespace tangram::http {
 
 /// What the server needs of a connection, whatever its stream. drain() and cut() may be called
 /// from any thread.
-class HttpConnection {
+class Connection {
  public:
   using Instant = std::chrono::steady_clock::time_point;
 
@@ -30,10 +30,10 @@ class HttpConnection {
   };
 
   /// @param origin  whose it is: connections of one origin compete with each other first
-  explicit HttpConnection(std::string origin) : origin_(std::move(origin)) {}
-  virtual ~HttpConnection() = default;
-  HttpConnection(const HttpConnection&) = delete;
-  HttpConnection& operator=(const HttpConnection&) = delete;
+  explicit Connection(std::string origin) : origin_(std::move(origin)) {}
+  virtual ~Connection() = default;
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
 
   /// Ends the connection if it is idle; else the answer in the making is its last.
   virtual void drain() = 0;
@@ -57,16 +57,16 @@ class HttpConnection {
 };
 
 /// Threads: safe; but reserve() and add() belong together, on one thread.
-class HttpConnections {
+class Connections {
  public:
-  using Pointer = std::shared_ptr<HttpConnection>;
-  using Instant = HttpConnection::Instant;
+  using Pointer = std::shared_ptr<Connection>;
+  using Instant = Connection::Instant;
 
   /// A newcomer has so long to get its first answer before it counts as one that stalls: a
   /// handshake and a request take a few round trips.
   static constexpr std::chrono::seconds kGrace{2};
 
-  explicit HttpConnections(std::size_t most) : most_(most) {}
+  explicit Connections(std::size_t most) : most_(most) {}
 
   enum class Place : std::uint8_t {
     kServe,
@@ -116,4 +116,4 @@ class HttpConnections {
   std::uint64_t evicted_ = 0;
 };
 
-}  // namespace tangram::extender
+}  // namespace tangram::http

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace tangram::extender {
+namespace tangram::http {
 namespace {
 
 /// "name:80" is "name", "[::1]:80" is "::1", and "name." is "name".
@@ -36,8 +36,8 @@ bool names_no_other(std::string_view host) {
   return host.empty() || same_name(last, "localhost") || is_address(name);
 }
 
-HttpGate local_pages_by_name(std::vector<std::string> names) {
-  return [names = std::move(names)](const HttpHead& head) -> std::optional<HttpResponse> {
+Gate local_pages_by_name(std::vector<std::string> names) {
+  return [names = std::move(names)](const Head& head) -> std::optional<Response> {
     const bool reads = head.method == "GET" || head.method == "HEAD";
     if (!reads || !head.local || names_no_other(head.host)) return std::nullopt;
     const std::string_view asked = without_port(head.host);
@@ -50,4 +50,4 @@ HttpGate local_pages_by_name(std::vector<std::string> names) {
   };
 }
 
-}  // namespace tangram::extender
+}  // namespace tangram::http

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tangram::extender {
+namespace tangram::http {
 
 /// True for what only this machine, or whoever has its address, is asked by: "localhost" and names
 /// below it, and IP addresses, each with or without a port. Also for "", which no browser sends.
@@ -19,6 +19,6 @@ namespace tangram::extender {
 ///
 /// What else there is passes: pages cannot post (see Router), and kube-scheduler says the name in
 /// its urlPrefix, whatever a proxy beside the server makes of it.
-[[nodiscard]] HttpGate local_pages_by_name(std::vector<std::string> names);
+[[nodiscard]] Gate local_pages_by_name(std::vector<std::string> names);
 
-}  // namespace tangram::extender
+}  // namespace tangram::http

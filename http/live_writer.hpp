@@ -15,7 +15,7 @@
 #include <utility>
 
 /// How a response goes out whose body waits for news. Internal to the server.
-namespace tangram::extender {
+namespace tangram::http {
 
 namespace net = boost::asio;
 
@@ -31,17 +31,16 @@ struct LiveSession {
 /// Writes a BodyStream piece by piece until it ends or the session is over.
 /// Threads: on the stream's executor.
 template <class Stream>
-class HttpLiveWriter {
+class LiveWriter {
  public:
-  HttpLiveWriter(Stream& stream, LiveSession session)
-      : stream_(stream), session_(std::move(session)) {}
+  LiveWriter(Stream& stream, LiveSession session) : stream_(stream), session_(std::move(session)) {}
 
   /// @returns false if the connection broke, or is to end after this
-  net::awaitable<bool> write(HttpResponse response, ReplyForm form);
+  net::awaitable<bool> write(Response response, ReplyForm form);
 
  private:
   using Piece = std::shared_ptr<const std::string>;
-  using Head = http::response<http::empty_body>;
+  using Head = beast_http::response<beast_http::empty_body>;
 
   net::awaitable<Piece> next_piece(BodyStream& source);
 
@@ -52,7 +51,7 @@ class HttpLiveWriter {
 // Operands of co_await that own memory have names: GCC 12 destroys some temporaries twice.
 
 template <class Stream>
-net::awaitable<bool> HttpLiveWriter<Stream>::write(HttpResponse response, ReplyForm form) {
+net::awaitable<bool> LiveWriter<Stream>::write(Response response, ReplyForm form) {
   const bool chunked = form.version >= 11;
   form.keep_alive = form.keep_alive && chunked;  // no chunks: the end is the end of the body
   Head head;
@@ -78,7 +77,7 @@ net::awaitable<bool> HttpLiveWriter<Stream>::write(HttpResponse response, ReplyF
 
 /// @returns null at the end
 template <class Stream>
-net::awaitable<typename HttpLiveWriter<Stream>::Piece> HttpLiveWriter<Stream>::next_piece(
+net::awaitable<typename LiveWriter<Stream>::Piece> LiveWriter<Stream>::next_piece(
     BodyStream& source) {
   session_.rest();
   while (!session_.over()) {
@@ -90,4 +89,4 @@ net::awaitable<typename HttpLiveWriter<Stream>::Piece> HttpLiveWriter<Stream>::n
   co_return nullptr;
 }
 
-}  // namespace tangram::extender
+}  // namespace tangram::http

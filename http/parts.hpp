@@ -15,16 +15,17 @@
 
 /// The parts of a response whose body goes out piece by piece. Internal to the server. Each is
 /// written on the stream's executor, and says whether the connection held.
-namespace tangram::extender {
+namespace tangram::http {
 
 namespace net = boost::asio;
 
 template <class Stream>
-net::awaitable<bool> write_head(Stream& stream, http::response<http::empty_body>& head) {
+net::awaitable<bool> write_head(Stream& stream,
+                                beast_http::response<beast_http::empty_body>& head) {
   boost::system::error_code error;
-  http::response_serializer<http::empty_body> serializer(head);
-  co_await http::async_write_header(stream, serializer,
-                                    net::redirect_error(net::use_awaitable, error));
+  beast_http::response_serializer<beast_http::empty_body> serializer(head);
+  co_await beast_http::async_write_header(stream, serializer,
+                                          net::redirect_error(net::use_awaitable, error));
   co_return !error;
 }
 
@@ -33,7 +34,7 @@ net::awaitable<bool> write_piece(Stream& stream, const std::string& piece, bool 
   boost::system::error_code error;
   const auto bytes = net::buffer(piece);
   if (chunked) {
-    const auto chunk = http::make_chunk(bytes);
+    const auto chunk = beast_http::make_chunk(bytes);
     co_await net::async_write(stream, chunk, net::redirect_error(net::use_awaitable, error));
   } else {
     co_await net::async_write(stream, bytes, net::redirect_error(net::use_awaitable, error));
@@ -45,11 +46,11 @@ net::awaitable<bool> write_piece(Stream& stream, const std::string& piece, bool 
 template <class Stream>
 net::awaitable<bool> write_end(Stream& stream, bool chunked) {
   boost::system::error_code error;
-  const auto last = http::make_chunk_last();
+  const auto last = beast_http::make_chunk_last();
   if (chunked) {
     co_await net::async_write(stream, last, net::redirect_error(net::use_awaitable, error));
   }
   co_return !error;
 }
 
-}  // namespace tangram::extender
+}  // namespace tangram::http

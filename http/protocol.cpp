@@ -12,35 +12,33 @@
 #include <string>
 #include <utility>
 
-namespace tangram::extender {
+namespace tangram::http {
 namespace {
 
 namespace beast = boost::beast;
 std::string_view view(beast::string_view text) { return {text.data(), text.size()}; }
 
 /// A body whose length the parser cannot know would be read as the next request.
-bool has_unreadable_coding(const HttpMessage& message) {
-  return message.count(http::field::transfer_encoding) > 0 && !message.chunked();
+bool has_unreadable_coding(const Message& message) {
+  return message.count(beast_http::field::transfer_encoding) > 0 && !message.chunked();
 }
 
 /// RFC 7230 5.4: exactly one Host from HTTP/1.1 on.
-bool lacks_host(const HttpMessage& message) {
-  return message.version() >= 11 && message.count(http::field::host) != 1;
+bool lacks_host(const Message& message) {
+  return message.version() >= 11 && message.count(beast_http::field::host) != 1;
 }
 
-std::vector<HttpHeader> copy_headers(const HttpMessage& message) {
-  std::vector<HttpHeader> headers;
+std::vector<Header> copy_headers(const Message& message) {
+  std::vector<Header> headers;
   for (const auto& field : message) {
     headers.push_back({std::string(view(field.name_string())), std::string(view(field.value()))});
   }
   return headers;
 }
 
-HttpResponse bad_request(const std::string& why) {
-  return text_response(400, "bad request: " + why);
-}
+Response bad_request(const std::string& why) { return text_response(400, "bad request: " + why); }
 
-HttpResponse come_back(std::string_view sentence) {
+Response come_back(std::string_view sentence) {
   auto response = text_response(503, sentence);
   response.headers.push_back({"Retry-After", "1"});
   return response;
@@ -48,21 +46,21 @@ HttpResponse come_back(std::string_view sentence) {
 
 }  // namespace
 
-ReplyForm reply_form(const HttpMessage& request) {
+ReplyForm reply_form(const Message& request) {
   return {.version = request.version(),
-          .head = request.method() == http::verb::head,
+          .head = request.method() == beast_http::verb::head,
           .keep_alive = request.keep_alive(),
-          .accepts_gzip = accepts_gzip(view(request[http::field::accept_encoding]))};
+          .accepts_gzip = accepts_gzip(view(request[beast_http::field::accept_encoding]))};
 }
 
-Result<HttpRequest> decode_request(HttpMessage message) {
+Result<Request> decode_request(Message message) {
   if (lacks_host(message)) return fail(Errc::kInvalidArgument, "send exactly one Host header");
   if (has_unreadable_coding(message)) {
     return fail(Errc::kInvalidArgument, "the only Transfer-Encoding taken is chunked");
   }
   auto target = parse_target(view(message.target()));
   if (!target) return target.error();
-  HttpRequest request;
+  Request request;
   request.method = std::string(view(message.method_string()));
   request.path = std::move(target->path);
   request.query = std::move(target->query);
@@ -71,45 +69,46 @@ Result<HttpRequest> decode_request(HttpMessage message) {
   return request;
 }
 
-bool wants_continue(const HttpMessage& head) {
-  return head.version() >= 11 && beast::iequals(head[http::field::expect], "100-continue");
+bool wants_continue(const Message& head) {
+  return head.version() >= 11 && beast::iequals(head[beast_http::field::expect], "100-continue");
 }
 
-std::optional<HttpResponse> refusal(const boost::system::error_code& error,
-                                    const HttpOptions& options) {
-  if (error == http::error::body_limit) {
+std::optional<Response> refusal(const boost::system::error_code& error, const Options& options) {
+  if (error == beast_http::error::body_limit) {
     return text_response(413, "the request body is larger than the " +
                                   std::to_string(options.max_body_bytes) +
                                   " bytes this server takes");
   }
-  if (error == http::error::header_limit || error == http::error::buffer_overflow) {
+  if (error == beast_http::error::header_limit || error == beast_http::error::buffer_overflow) {
     return text_response(431, "the request header is larger than the " +
                                   std::to_string(options.max_header_bytes) +
                                   " bytes this server takes");
   }
   if (error == no_room_for_body()) return too_many_bodies();
-  const bool broken = error == http::error::end_of_stream || error == http::error::partial_message;
-  const auto& protocol = http::make_error_code(http::error::bad_method).category();
+  const bool broken =
+      error == beast_http::error::end_of_stream || error == beast_http::error::partial_message;
+  const auto& protocol = beast_http::make_error_code(beast_http::error::bad_method).category();
   if (broken || error.category() != protocol) return std::nullopt;
   return bad_request("this is not HTTP/1.1 (" + error.message() + ")");
 }
 
-std::optional<HttpResponse> too_many_connections() {
+std::optional<Response> too_many_connections() {
   return come_back("the server has as many connections as it takes; retry later");
 }
 
-HttpResponse too_many_bodies() {
+Response too_many_bodies() {
   return come_back("the server holds as many requests and answers as it takes; retry later");
 }
 
-void set_head(http::response_header<>& head, const HttpResponse& response) {
+void set_head(beast_http::response_header<>& head, const Response& response) {
   head.result(static_cast<unsigned>(response.status));
-  if (!response.content_type.empty()) head.set(http::field::content_type, response.content_type);
+  if (!response.content_type.empty())
+    head.set(beast_http::field::content_type, response.content_type);
   for (const auto& [name, value] : response.headers) head.insert(name, value);
-  if (response.gzip) head.set(http::field::vary, "Accept-Encoding");
+  if (response.gzip) head.set(beast_http::field::vary, "Accept-Encoding");
 }
 
-void call_handler(const HttpHandler& handler, HttpRequest request, Responder responder) {
+void call_handler(const Handler& handler, Request request, Responder responder) {
   const std::string what = request.method + " " + request.path;
   try {
     handler(std::move(request), std::move(responder));
@@ -132,4 +131,4 @@ bool next_piece(BodyPieces& pieces, std::string& piece) {
   return false;
 }
 
-}  // namespace tangram::extender
+}  // namespace tangram::http

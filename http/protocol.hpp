@@ -13,9 +13,9 @@
 #include <string>
 
 /// The rules of HTTP that need no I/O. Internal to the server.
-namespace tangram::extender {
+namespace tangram::http {
 
-namespace http = boost::beast::http;
+namespace beast_http = boost::beast::http;
 
 /// How the answer to one request must look, whatever the handler says.
 struct ReplyForm {
@@ -26,36 +26,36 @@ struct ReplyForm {
 };
 
 /// A request as the parser makes it.
-using HttpMessage = http::request<CountedBody>;
+using Message = beast_http::request<CountedBody>;
 
-[[nodiscard]] ReplyForm reply_form(const HttpMessage& request);
+[[nodiscard]] ReplyForm reply_form(const Message& request);
 
 /// Checks what the parser does not, and takes the message apart.
 /// @returns kInvalidArgument, to be answered with 400 and the end of the connection.
-Result<HttpRequest> decode_request(HttpMessage message);
+Result<Request> decode_request(Message message);
 
 /// True if the client waits for "100 Continue" before it sends the body.
-[[nodiscard]] bool wants_continue(const HttpMessage& head);
+[[nodiscard]] bool wants_continue(const Message& head);
 
 /// The answer to a request that could not be read: 400, 413, 431 or 503. Nothing if
 /// the connection broke, so that there is nobody to answer.
-[[nodiscard]] std::optional<HttpResponse> refusal(const boost::system::error_code& error,
-                                                  const HttpOptions& options);
+[[nodiscard]] std::optional<Response> refusal(const boost::system::error_code& error,
+                                              const Options& options);
 
 /// 503 for a connection above the limit.
-[[nodiscard]] std::optional<HttpResponse> too_many_connections();
+[[nodiscard]] std::optional<Response> too_many_connections();
 
 /// 503 where max_bodies_bytes are held already.
-[[nodiscard]] HttpResponse too_many_bodies();
+[[nodiscard]] Response too_many_bodies();
 
 /// Status line and header fields of `response`, but for the body's length or coding.
-void set_head(http::response_header<>& head, const HttpResponse& response);
+void set_head(beast_http::response_header<>& head, const Response& response);
 
 /// Calls the handler; what it throws is logged, and answered by its Responder.
-void call_handler(const HttpHandler& handler, HttpRequest request, Responder responder);
+void call_handler(const Handler& handler, Request request, Responder responder);
 
 /// Makes the next piece of a body; it is empty at the end.
 /// @returns false if the producer threw, which is logged.
 [[nodiscard]] bool next_piece(BodyPieces& pieces, std::string& piece);
 
-}  // namespace tangram::extender
+}  // namespace tangram::http

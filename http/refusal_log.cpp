@@ -4,9 +4,9 @@
 
 #include <utility>
 
-namespace tangram::extender {
+namespace tangram::http {
 
-void HttpRefusalLog::tell(const std::string& peer, const std::string& why) {
+void RefusalLog::tell(const std::string& peer, const std::string& why) {
   const auto now = std::chrono::steady_clock::now();
   std::uint64_t untold = 0;
   {
@@ -24,4 +24,4 @@ void HttpRefusalLog::tell(const std::string& peer, const std::string& why) {
                why, others);
 }
 
-}  // namespace tangram::extender
+}  // namespace tangram::http

@@ -5,11 +5,11 @@
 #include <mutex>
 #include <string>
 
-namespace tangram::extender {
+namespace tangram::http {
 
 /// Says in the log why clients get no connection: one line now and then, whatever is sent.
 /// Threads: safe.
-class HttpRefusalLog {
+class RefusalLog {
  public:
   /// Often enough for who sets things up and looks, too seldom to fill a disk.
   static constexpr std::chrono::seconds kInterval{10};
@@ -22,4 +22,4 @@ class HttpRefusalLog {
   std::uint64_t untold_ = 0;
 };
 
-}  // namespace tangram::extender
+}  // namespace tangram::http

@@ -2,16 +2,16 @@
 
 #include <utility>
 
-namespace tangram::extender {
+namespace tangram::http {
 
-void ReplyBox::put(HttpResponse response) {
+void ReplyBox::put(Response response) {
   const std::scoped_lock lock(mutex_);
   if (closed_) return;
   response_ = std::move(response);
   if (const auto wake = std::exchange(wake_, nullptr)) wake();
 }
 
-std::optional<HttpResponse> ReplyBox::take_or_wake(std::function<void()> wake) {
+std::optional<Response> ReplyBox::take_or_wake(std::function<void()> wake) {
   const std::scoped_lock lock(mutex_);
   if (!response_) wake_ = std::move(wake);
   return std::exchange(response_, std::nullopt);
@@ -24,4 +24,4 @@ void ReplyBox::close() {
   response_.reset();
 }
 
-}  // namespace tangram::extender
+}  // namespace tangram::http

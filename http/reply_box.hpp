@@ -6,7 +6,7 @@
 #include <mutex>
 #include <optional>
 
-namespace tangram::extender {
+namespace tangram::http {
 
 /// Carries one response from whatever thread gives it to the session that waits.
 ///
@@ -15,11 +15,11 @@ namespace tangram::extender {
 class ReplyBox {
  public:
   /// Keeps the response and wakes the session; drops it after close().
-  void put(HttpResponse response);
+  void put(Response response);
 
   /// The response if it is there. If not, put() will call `wake`, once, with the
   /// box locked: it must only post.
-  std::optional<HttpResponse> take_or_wake(std::function<void()> wake);
+  std::optional<Response> take_or_wake(std::function<void()> wake);
 
   /// From here on put() does nothing. When this returns, no `wake` is running.
   void close();
@@ -38,9 +38,9 @@ class ReplyBox {
 
  private:
   std::mutex mutex_;
-  std::optional<HttpResponse> response_;
+  std::optional<Response> response_;
   std::function<void()> wake_;
   bool closed_ = false;
 };
 
-}  // namespace tangram::extender
+}  // namespace tangram::http

@@ -3,21 +3,21 @@
 #include <stdexcept>
 #include <utility>
 
-namespace tangram::extender {
+namespace tangram::http {
 namespace {
 
 /// A path may be as long as the header limit; a message should not be.
 constexpr std::size_t kLongestQuotedPath = 120;
 
-HttpResponse not_found(std::string_view path) {
+Response not_found(std::string_view path) {
   std::string sentence = "nothing is served at \"";
   sentence.append(path.substr(0, kLongestQuotedPath));
   sentence.append(path.size() > kLongestQuotedPath ? "...\"" : "\"");
   return text_response(404, sentence);
 }
 
-HttpResponse method_not_allowed(const std::string& method, const std::string& path,
-                                const std::string& allowed) {
+Response method_not_allowed(const std::string& method, const std::string& path,
+                            const std::string& allowed) {
   auto response = text_response(405, path + " does not take " + method + "; use " + allowed);
   response.headers.push_back({"Allow", allowed});
   return response;
@@ -25,19 +25,19 @@ HttpResponse method_not_allowed(const std::string& method, const std::string& pa
 
 /// Browsers name the page that makes them post, and nobody else does: a page somewhere must not
 /// have whoever looks at it bind pods on his own machine's address.
-bool posted_by_a_page(const HttpRequest& request) {
+bool posted_by_a_page(const Request& request) {
   return request.method == "POST" && !request.header("Origin").empty();
 }
 
 }  // namespace
 
-void Router::add(std::string method, std::string path, HttpHandler handler) {
+void Router::add(std::string method, std::string path, Handler handler) {
   const std::string name = method + " " + path;
   const bool added = paths_[std::move(path)].emplace(std::move(method), std::move(handler)).second;
   if (!added) throw std::logic_error("two handlers for " + name);
 }
 
-void Router::operator()(HttpRequest request, Responder responder) const {
+void Router::operator()(Request request, Responder responder) const {
   const auto methods = paths_.find(request.path);
   if (methods == paths_.end()) return responder.send(not_found(request.path));
   const std::string_view asked = request.method;
@@ -58,4 +58,4 @@ void Router::operator()(HttpRequest request, Responder responder) const {
   responder.send(method_not_allowed(request.method, request.path, allowed));
 }
 
-}  // namespace tangram::extender
+}  // namespace tangram::http

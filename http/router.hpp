@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace tangram::extender {
+namespace tangram::http {
 
 /// Hands a request to the handler of its exact path and method.
 ///
@@ -17,15 +17,15 @@ namespace tangram::extender {
 class Router {
  public:
   /// A second handler for the same method and path is a programming mistake: std::logic_error.
-  void add(std::string method, std::string path, HttpHandler handler);
+  void add(std::string method, std::string path, Handler handler);
 
-  /// Has the shape of an HttpHandler.
-  void operator()(HttpRequest request, Responder responder) const;
+  /// Has the shape of an Handler.
+  void operator()(Request request, Responder responder) const;
 
  private:
-  using Methods = std::map<std::string, HttpHandler, std::less<>>;
+  using Methods = std::map<std::string, Handler, std::less<>>;
 
   std::map<std::string, Methods, std::less<>> paths_;
 };
 
-}  // namespace tangram::extender
+}  // namespace tangram::http

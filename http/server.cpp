@@ -21,13 +21,13 @@
 #include <thread>
 #include <vector>
 
-namespace tangram::extender {
+namespace tangram::http {
 namespace {
 
 using boost::system::error_code;
 using net::ip::tcp;
-using PlainSession = HttpSession<tcp::socket>;
-using TlsSession = HttpSession<net::ssl::stream<tcp::socket>>;
+using PlainSession = Session<tcp::socket>;
+using TlsSession = Session<net::ssl::stream<tcp::socket>>;
 
 /// Waits after a failed accept. Out of descriptors, accept fails at once and for
 /// as long as connections stay open: without a wait the loop would take a whole core.
@@ -47,7 +47,7 @@ void log_exception(std::string_view where, const std::exception_ptr& thrown) {
 
 /// Whom a connection belongs to: an IPv4 address, or the half of an IPv6 one that says which
 /// network, for a host may have the other half as it likes.
-HttpPeer peer_of(const tcp::socket& socket) {
+Peer peer_of(const tcp::socket& socket) {
   error_code error;
   const auto endpoint = socket.remote_endpoint(error);
   if (error) return {};
@@ -55,7 +55,7 @@ HttpPeer peer_of(const tcp::socket& socket) {
   if (address.is_v6() && address.to_v6().is_v4_mapped()) {
     address = net::ip::make_address_v4(net::ip::v4_mapped, address.to_v6());
   }
-  HttpPeer peer{.origin = address.to_string(), .local = address.is_loopback()};
+  Peer peer{.origin = address.to_string(), .local = address.is_loopback()};
   if (address.is_v6() && !peer.local) {
     auto bytes = address.to_v6().to_bytes();
     std::fill(bytes.begin() + bytes.size() / 2, bytes.end(), std::uint8_t{0});
@@ -65,7 +65,7 @@ HttpPeer peer_of(const tcp::socket& socket) {
 }
 
 /// The first thing wrong with the options; "" if nothing is.
-std::string find_fault(const HttpOptions& options) {
+std::string find_fault(const Options& options) {
   if (options.threads == 0) return "threads is 0; give at least 1";
   if (options.max_connections == 0) return "max_connections is 0; give at least 1";
   if (options.max_body_bytes == 0) return "max_body_bytes is 0; give at least 1";
@@ -91,8 +91,8 @@ std::string find_fault(const HttpOptions& options) {
 
 }  // namespace
 
-struct HttpServer::Impl {
-  explicit Impl(HttpOptions options, HttpHandler handler)
+struct Server::Impl {
+  explicit Impl(Options options, Handler handler)
       : context(std::move(options), std::move(handler)),
         connections(context.options.max_connections),
         accepting(net::make_strand(io)),
@@ -117,12 +117,12 @@ struct HttpServer::Impl {
   void admit(tcp::socket socket);
   void refuse(tcp::socket socket, const std::string& origin);
   template <class Session>
-  void serve(const std::shared_ptr<Session>& session, HttpConnections::Place place);
+  void serve(const std::shared_ptr<Session>& session, Connections::Place place);
   void stop_accepting();
   void cut_all();
 
-  HttpSessionContext context;  // before `io`: coroutines that die with `io` refer to it
-  HttpConnections connections;
+  SessionContext context;  // before `io`: coroutines that die with `io` refer to it
+  Connections connections;
   std::atomic<std::uint64_t> accepted = 0;
   const std::string too_fast = "it opens more than " +
                                std::to_string(context.options.connects_per_second) +
@@ -138,7 +138,7 @@ struct HttpServer::Impl {
   std::once_flag stopped;
 };
 
-error_code HttpServer::Impl::listen(const tcp::endpoint& endpoint) {
+error_code Server::Impl::listen(const tcp::endpoint& endpoint) {
   error_code error;
   acceptor.open(endpoint.protocol(), error);
   if (!error) acceptor.set_option(net::socket_base::reuse_address(true), error);
@@ -148,7 +148,7 @@ error_code HttpServer::Impl::listen(const tcp::endpoint& endpoint) {
   return error;
 }
 
-void HttpServer::Impl::start() {
+void Server::Impl::start() {
   net::co_spawn(accepting, accept_loop(), [](const std::exception_ptr& thrown) {
     log_exception("accepting connections was", thrown);
   });
@@ -157,7 +157,7 @@ void HttpServer::Impl::start() {
   }
 }
 
-net::awaitable<void> HttpServer::Impl::accept_loop() {
+net::awaitable<void> Server::Impl::accept_loop() {
   auto wait = kFirstBackoff;
   while (!context.stopping) {
     error_code error;
@@ -177,7 +177,7 @@ net::awaitable<void> HttpServer::Impl::accept_loop() {
 }
 
 /// One connection that cannot be served, for want of memory for instance, must not be the last.
-void HttpServer::Impl::try_to_admit(tcp::socket socket) {
+void Server::Impl::try_to_admit(tcp::socket socket) {
   try {
     admit(std::move(socket));
   } catch (...) {
@@ -185,17 +185,17 @@ void HttpServer::Impl::try_to_admit(tcp::socket socket) {
   }
 }
 
-void HttpServer::Impl::admit(tcp::socket socket) {
+void Server::Impl::admit(tcp::socket socket) {
   ++accepted;
-  HttpPeer peer = peer_of(socket);
+  Peer peer = peer_of(socket);
   if (!context.connect_rate.admit(peer.origin, context.now())) {
     return refuse(std::move(socket), peer.origin);
   }
   error_code ignored;
   socket.set_option(tcp::no_delay(true), ignored);  // a response is one write: nothing to collect
   const auto place = connections.reserve(std::chrono::steady_clock::now());
-  if (place == HttpConnections::Place::kNone) return;
-  const bool turn_away = place == HttpConnections::Place::kTurnAway;
+  if (place == Connections::Place::kNone) return;
+  const bool turn_away = place == Connections::Place::kTurnAway;
   if (!context.options.tls) {
     return serve(
         std::make_shared<PlainSession>(std::move(socket), context, turn_away, std::move(peer)),
@@ -210,7 +210,7 @@ void HttpServer::Impl::admit(tcp::socket socket) {
 
 /// At once and by a reset, so that the kernel keeps nothing of it: an end in good order would leave
 /// a minute of TIME_WAIT for each.
-void HttpServer::Impl::refuse(tcp::socket socket, const std::string& origin) {
+void Server::Impl::refuse(tcp::socket socket, const std::string& origin) {
   error_code ignored;
   socket.set_option(net::socket_base::linger(true, 0), ignored);
   socket.close(ignored);
@@ -218,8 +218,7 @@ void HttpServer::Impl::refuse(tcp::socket socket, const std::string& origin) {
 }
 
 template <class Session>
-void HttpServer::Impl::serve(const std::shared_ptr<Session>& session,
-                             HttpConnections::Place place) {
+void Server::Impl::serve(const std::shared_ptr<Session>& session, Connections::Place place) {
   if (!connections.add(session, place)) return;
   net::co_spawn(session->executor(), session->run(),
                 [this, session](const std::exception_ptr& thrown) {
@@ -228,7 +227,7 @@ void HttpServer::Impl::serve(const std::shared_ptr<Session>& session,
                 });
 }
 
-void HttpServer::Impl::stop_accepting() {
+void Server::Impl::stop_accepting() {
   net::post(accepting, [this] {
     error_code ignored;
     acceptor.close(ignored);
@@ -237,13 +236,13 @@ void HttpServer::Impl::stop_accepting() {
   connections.close();
 }
 
-void HttpServer::Impl::cut_all() {
+void Server::Impl::cut_all() {
   const std::size_t left = connections.cut_all();
   spdlog::warn("{} connections did not end within the drain timeout of {} ms and were cut", left,
                context.options.drain_timeout.count());
 }
 
-void HttpServer::Impl::stop() {
+void Server::Impl::stop() {
   std::call_once(stopped, [this] {
     context.stopping = true;
     stop_accepting();
@@ -253,7 +252,7 @@ void HttpServer::Impl::stop() {
   });
 }
 
-Result<std::unique_ptr<HttpServer>> HttpServer::create(HttpOptions options, HttpHandler handler) {
+Result<std::unique_ptr<Server>> Server::create(Options options, Handler handler) {
   if (auto fault = find_fault(options); !fault.empty()) {
     return fail(Errc::kInvalidArgument, std::move(fault));
   }
@@ -272,15 +271,15 @@ Result<std::unique_ptr<HttpServer>> HttpServer::create(HttpOptions options, Http
                                         std::to_string(endpoint.port()) + ": " + error.message());
   }
   impl->start();
-  return std::unique_ptr<HttpServer>(new HttpServer(std::move(impl)));
+  return std::unique_ptr<Server>(new Server(std::move(impl)));
 }
 
-HttpServer::HttpServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-HttpServer::~HttpServer() = default;
+Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Server::~Server() = default;
 
-std::uint16_t HttpServer::port() const { return impl_->port; }
+std::uint16_t Server::port() const { return impl_->port; }
 
-HttpCounters HttpServer::counters() const {
+Counters Server::counters() const {
   const auto connections = impl_->connections.counts();
   return {.open = connections.open,
           .accepted = impl_->accepted,
@@ -292,6 +291,6 @@ HttpCounters HttpServer::counters() const {
           .requests = impl_->context.requests};
 }
 
-void HttpServer::stop() { impl_->stop(); }
+void Server::stop() { impl_->stop(); }
 
-}  // namespace tangram::extender
+}  // namespace tangram::http

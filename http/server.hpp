@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <memory>
 
-namespace tangram::extender {
+namespace tangram::http {
 
 /// Since the start, but for `open`.
-struct HttpCounters {
+struct Counters {
   std::uint64_t open = 0;               ///< connections being served now
   std::uint64_t accepted = 0;           ///< connections, those turned away included
   std::uint64_t rejected = 0;           ///< found all places taken: answered 503, or just closed
@@ -30,19 +30,19 @@ struct HttpCounters {
 ///
 /// Threads: every call from any thread, except that stop() and the destructor
 /// must not be called by a handler: they would wait for themselves.
-class HttpServer {
+class Server {
  public:
   /// Listens and serves from here on.
   /// @returns kInvalidArgument for options that cannot be served, an address that
   ///          is none included; kUnavailable if the port is taken or may not be used.
-  static Result<std::unique_ptr<HttpServer>> create(HttpOptions options, HttpHandler handler);
+  static Result<std::unique_ptr<Server>> create(Options options, Handler handler);
 
-  ~HttpServer();
-  HttpServer(const HttpServer&) = delete;
-  HttpServer& operator=(const HttpServer&) = delete;
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
 
   [[nodiscard]] std::uint16_t port() const;
-  [[nodiscard]] HttpCounters counters() const;
+  [[nodiscard]] Counters counters() const;
 
   /// Stops accepting, closes idle connections, lets requests in flight be answered
   /// with `Connection: close` for drain_timeout at most, cuts the rest and ends the
@@ -51,9 +51,9 @@ class HttpServer {
 
  private:
   struct Impl;
-  explicit HttpServer(std::unique_ptr<Impl> impl);
+  explicit Server(std::unique_ptr<Impl> impl);
 
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace tangram::extender
+}  // namespace tangram::http

@@ -30,7 +30,7 @@
 #include <utility>
 
 /// One connection. Internal: only the server and its tests include this heavy header.
-namespace tangram::extender {
+namespace tangram::http {
 
 /// Serves the requests of one connection, one after the other.
 ///
@@ -42,11 +42,10 @@ namespace tangram::extender {
 /// thread); drain() and cut() may be called from any thread.
 /// `Stream` is any asynchronous stream of Asio: a socket, TLS over one, a test's.
 template <class Stream>
-class HttpSession final : public HttpConnection,
-                          public std::enable_shared_from_this<HttpSession<Stream>> {
+class Session final : public Connection, public std::enable_shared_from_this<Session<Stream>> {
  public:
   /// @param turn_away  answer the first request with 503, whatever it asks
-  HttpSession(Stream stream, HttpSessionContext& context, bool turn_away, HttpPeer peer = {});
+  Session(Stream stream, SessionContext& context, bool turn_away, Peer peer = {});
 
   [[nodiscard]] net::any_io_executor executor() { return stream_.get_executor(); }
 
@@ -57,33 +56,33 @@ class HttpSession final : public HttpConnection,
   void cut() override;
 
  private:
-  using Parser = http::request_parser<CountedBody>;
-  using Head = http::response<http::empty_body>;
+  using Parser = beast_http::request_parser<CountedBody>;
+  using Head = beast_http::response<beast_http::empty_body>;
 
   // The verbs of run(), in their order. Each returns false if the connection is to end.
   net::awaitable<bool> meet();
   net::awaitable<bool> request_begins();
   net::awaitable<bool> exchange();
-  net::awaitable<bool> answer(HttpMessage message);
-  net::awaitable<bool> respond(HttpResponse response, ReplyForm form, BodyShare share);
+  net::awaitable<bool> answer(Message message);
+  net::awaitable<bool> respond(Response response, ReplyForm form, BodyShare share);
   net::awaitable<void> part();
 
   void look_at_client();
   net::awaitable<boost::system::error_code> receive_body(Parser& parser);
-  std::optional<HttpResponse> explain(const boost::system::error_code& error);
-  std::optional<HttpResponse> ask_gate(const HttpMessage& head) const;
-  net::awaitable<bool> refuse(HttpResponse response);
-  net::awaitable<std::optional<HttpResponse>> ask_handler(HttpRequest request);
+  std::optional<Response> explain(const boost::system::error_code& error);
+  std::optional<Response> ask_gate(const Message& head) const;
+  net::awaitable<bool> refuse(Response response);
+  net::awaitable<std::optional<Response>> ask_handler(Request request);
   [[nodiscard]] std::function<void()> wake();
   [[nodiscard]] LiveSession live();
 
   void give_up_after(std::chrono::milliseconds time);
   void no_deadline();
 
-  static std::size_t buffer_limit(const HttpOptions& options);
+  static std::size_t buffer_limit(const Options& options);
 
   Stream stream_;
-  HttpSessionContext& context_;
+  SessionContext& context_;
   const bool turn_away_;
   const bool local_;
   tls::Identity::Trust trust_;               // in which client_ was verified
@@ -100,9 +99,8 @@ class HttpSession final : public HttpConnection,
 // Operands of co_await that own memory have names: GCC 12 destroys some temporaries twice.
 
 template <class Stream>
-HttpSession<Stream>::HttpSession(Stream stream, HttpSessionContext& context, bool turn_away,
-                                 HttpPeer peer)
-    : HttpConnection(std::move(peer.origin)),
+Session<Stream>::Session(Stream stream, SessionContext& context, bool turn_away, Peer peer)
+    : Connection(std::move(peer.origin)),
       stream_(std::move(stream)),
       context_(context),
       turn_away_(turn_away),
@@ -114,12 +112,12 @@ HttpSession<Stream>::HttpSession(Stream stream, HttpSessionContext& context, boo
 
 /// The parser counts the header within the buffer, so the buffer must not be the tighter limit.
 template <class Stream>
-std::size_t HttpSession<Stream>::buffer_limit(const HttpOptions& options) {
+std::size_t Session<Stream>::buffer_limit(const Options& options) {
   return options.max_header_bytes + 2 * kReadBytes;
 }
 
 template <class Stream>
-net::awaitable<void> HttpSession<Stream>::run() {
+net::awaitable<void> Session<Stream>::run() {
   const auto self = this->shared_from_this();
   const bool met = co_await meet();
   bool goes_on = met;
@@ -133,7 +131,7 @@ net::awaitable<void> HttpSession<Stream>::run() {
 }
 
 template <class Stream>
-net::awaitable<bool> HttpSession<Stream>::meet() {
+net::awaitable<bool> Session<Stream>::meet() {
   if (!kIsTls<Stream>) co_return true;
   idle_ = true;  // a drain need not wait for it
   give_up_after(context_.options.handshake_timeout);
@@ -157,21 +155,21 @@ net::awaitable<bool> HttpSession<Stream>::meet() {
 /// A certificate is judged again when it expires and when those who vouch have changed: a
 /// connection may live for ever.
 template <class Stream>
-void HttpSession<Stream>::look_at_client() {
+void Session<Stream>::look_at_client() {
   if (!client_ || !context_.options.tls) return;
   tls::Identity& identity = *context_.options.tls;
   const tls::Identity::Trust trust = identity.trust();
   const bool expired = std::chrono::system_clock::now() >= client_->expires;
   if (trust == trust_ && !expired) return;
   trust_ = trust;
-  if (!expired && is_vouched_for(stream_, identity)) return;
+  if (!expired && tls::is_vouched_for(stream_, identity)) return;
   client_ = nullptr;
   last_ = true;  // a new connection may show a new certificate
   this->stand(Standing::kServed);
 }
 
 template <class Stream>
-void HttpSession<Stream>::drain() {
+void Session<Stream>::drain() {
   net::post(stream_.get_executor(), [self = this->shared_from_this()] {
     if (self->idle_) shutdown_stream(self->stream_, net::socket_base::shutdown_receive);
     self->bell_.cancel();  // who waits for news gets none any more
@@ -179,7 +177,7 @@ void HttpSession<Stream>::drain() {
 }
 
 template <class Stream>
-void HttpSession<Stream>::cut() {
+void Session<Stream>::cut() {
   net::post(stream_.get_executor(), [self = this->shared_from_this()] {
     self->cut_ = true;
     self->bell_.cancel();
@@ -189,11 +187,11 @@ void HttpSession<Stream>::cut() {
 
 /// Waits for the first byte, so that idling and a slow request are told apart.
 template <class Stream>
-net::awaitable<bool> HttpSession<Stream>::request_begins() {
+net::awaitable<bool> Session<Stream>::request_begins() {
   if (buffer_.size() > 0) co_return true;  // pipelined
   idle_ = true;
   // A connection that is turned away holds one of few places: it may not idle.
-  const HttpOptions& options = context_.options;
+  const Options& options = context_.options;
   give_up_after(turn_away_ ? options.request_timeout : options.idle_timeout);
   if (context_.stopping) shutdown_stream(stream_, net::socket_base::shutdown_receive);
   boost::system::error_code error;
@@ -206,15 +204,15 @@ net::awaitable<bool> HttpSession<Stream>::request_begins() {
 }
 
 template <class Stream>
-net::awaitable<bool> HttpSession<Stream>::exchange() {
+net::awaitable<bool> Session<Stream>::exchange() {
   give_up_after(context_.options.request_timeout);
   Parser parser;
   parser.get().body().share = BodyShare(context_.bodies);
   parser.header_limit(static_cast<std::uint32_t>(context_.options.max_header_bytes));
   parser.body_limit(context_.options.max_body_bytes);
   boost::system::error_code error;
-  co_await http::async_read_header(stream_, buffer_, parser,
-                                   net::redirect_error(net::use_awaitable, error));
+  co_await beast_http::async_read_header(stream_, buffer_, parser,
+                                         net::redirect_error(net::use_awaitable, error));
   if (!error) {
     look_at_client();
     auto no = turn_away_ ? too_many_connections() : ask_gate(parser.get());
@@ -233,11 +231,11 @@ net::awaitable<bool> HttpSession<Stream>::exchange() {
 
 /// Nothing = the request may pass.
 template <class Stream>
-std::optional<HttpResponse> HttpSession<Stream>::ask_gate(const HttpMessage& head) const {
+std::optional<Response> Session<Stream>::ask_gate(const Message& head) const {
   if (!context_.options.gate) return std::nullopt;
   const auto method = head.method_string();
   const auto target = head.target();
-  const auto host = head[http::field::host];
+  const auto host = head[beast_http::field::host];
   return context_.options.gate({.method = {method.data(), method.size()},
                                 .target = {target.data(), target.size()},
                                 .host = {host.data(), host.size()},
@@ -247,7 +245,7 @@ std::optional<HttpResponse> HttpSession<Stream>::ask_gate(const HttpMessage& hea
 
 /// Nothing = the connection broke, and nobody is there to be told.
 template <class Stream>
-std::optional<HttpResponse> HttpSession<Stream>::explain(const boost::system::error_code& error) {
+std::optional<Response> Session<Stream>::explain(const boost::system::error_code& error) {
   if (error == no_room_for_body()) {
     context_.bodies_refused.fetch_add(1, std::memory_order_relaxed);
   }
@@ -255,22 +253,23 @@ std::optional<HttpResponse> HttpSession<Stream>::explain(const boost::system::er
 }
 
 template <class Stream>
-net::awaitable<boost::system::error_code> HttpSession<Stream>::receive_body(Parser& parser) {
+net::awaitable<boost::system::error_code> Session<Stream>::receive_body(Parser& parser) {
   boost::system::error_code error;
   if (parser.is_done()) co_return error;
   if (wants_continue(parser.get())) {
-    Head go_on{http::status::continue_, parser.get().version()};
-    co_await http::async_write(stream_, go_on, net::redirect_error(net::use_awaitable, error));
+    Head go_on{beast_http::status::continue_, parser.get().version()};
+    co_await beast_http::async_write(stream_, go_on,
+                                     net::redirect_error(net::use_awaitable, error));
     if (error) co_return error;
   }
-  co_await http::async_read(stream_, buffer_, parser,
-                            net::redirect_error(net::use_awaitable, error));
+  co_await beast_http::async_read(stream_, buffer_, parser,
+                                  net::redirect_error(net::use_awaitable, error));
   co_return error;
 }
 
 /// The last response on a connection whose input is not read to its end.
 template <class Stream>
-net::awaitable<bool> HttpSession<Stream>::refuse(HttpResponse response) {
+net::awaitable<bool> Session<Stream>::refuse(Response response) {
   unread_ = true;
   const ReplyForm last;
   BodyShare nothing;
@@ -278,7 +277,7 @@ net::awaitable<bool> HttpSession<Stream>::refuse(HttpResponse response) {
 }
 
 template <class Stream>
-net::awaitable<bool> HttpSession<Stream>::answer(HttpMessage message) {
+net::awaitable<bool> Session<Stream>::answer(Message message) {
   const ReplyForm form = reply_form(message);
   BodyShare share = std::move(message.body().share);
   auto request = decode_request(std::move(message));
@@ -300,13 +299,13 @@ net::awaitable<bool> HttpSession<Stream>::answer(HttpMessage message) {
 
 /// @returns nothing if the connection was cut first.
 template <class Stream>
-net::awaitable<std::optional<HttpResponse>> HttpSession<Stream>::ask_handler(HttpRequest request) {
+net::awaitable<std::optional<Response>> Session<Stream>::ask_handler(Request request) {
   no_deadline();  // the handler has its own
   const auto box = std::make_shared<ReplyBox>();
   const ReplyBox::Closing closing(*box);
   context_.requests.fetch_add(1, std::memory_order_relaxed);
   call_handler(context_.handler, std::move(request),
-               Responder([box](HttpResponse response) { box->put(std::move(response)); }));
+               Responder([box](Response response) { box->put(std::move(response)); }));
 
   const std::function<void()> ring = wake();
   auto response = box->take_or_wake(ring);
@@ -320,7 +319,7 @@ net::awaitable<std::optional<HttpResponse>> HttpSession<Stream>::ask_handler(Htt
 
 /// Rings the bell, from any thread.
 template <class Stream>
-std::function<void()> HttpSession<Stream>::wake() {
+std::function<void()> Session<Stream>::wake() {
   return [weak = this->weak_from_this()] {
     const auto self = weak.lock();
     if (self) net::post(self->stream_.get_executor(), [self] { self->bell_.cancel(); });
@@ -328,7 +327,7 @@ std::function<void()> HttpSession<Stream>::wake() {
 }
 
 template <class Stream>
-LiveSession HttpSession<Stream>::live() {
+LiveSession Session<Stream>::live() {
   return {.bell = bell_,
           .over = [this] { return cut_ || context_.stopping; },
           .wake = wake(),
@@ -338,17 +337,16 @@ LiveSession HttpSession<Stream>::live() {
 
 /// @param share  what the request and the response take of the memory for bodies, until it is out
 template <class Stream>
-net::awaitable<bool> HttpSession<Stream>::respond(HttpResponse response, ReplyForm form,
-                                                  BodyShare share) {
+net::awaitable<bool> Session<Stream>::respond(Response response, ReplyForm form, BodyShare share) {
   const BodyShare held = std::move(share);
   give_up_after(context_.options.request_timeout);
   if (response.close || last_ || context_.stopping) form.keep_alive = false;
   if (response.stream) {
-    HttpLiveWriter<Stream> live_writer(stream_, live());
+    LiveWriter<Stream> live_writer(stream_, live());
     const bool open = co_await live_writer.write(std::move(response), form);
     co_return open;
   }
-  HttpWriter<Stream> writer(stream_, [this] { give_up_after(context_.options.request_timeout); });
+  Writer<Stream> writer(stream_, [this] { give_up_after(context_.options.request_timeout); });
   const bool open = co_await writer.write(std::move(response), form);
   co_return open;
 }
@@ -356,7 +354,7 @@ net::awaitable<bool> HttpSession<Stream>::respond(HttpResponse response, ReplyFo
 /// So that the last response arrives: a socket that is closed with unread data resets the
 /// connection. What comes is not looked at any more, not even decrypted.
 template <class Stream>
-net::awaitable<void> HttpSession<Stream>::part() {
+net::awaitable<void> Session<Stream>::part() {
   const bool unread = unread_ || buffer_.size() > 0;
   if (!unread && !kIsTls<Stream>) co_return;
   idle_ = true;  // a drain need not wait for it
@@ -375,14 +373,14 @@ net::awaitable<void> HttpSession<Stream>::part() {
 }
 
 template <class Stream>
-void HttpSession<Stream>::no_deadline() {
-  this->waits_from(HttpConnection::Instant::max());
-  deadline_.expires_at(HttpConnection::Instant::max());
+void Session<Stream>::no_deadline() {
+  this->waits_from(Connection::Instant::max());
+  deadline_.expires_at(Connection::Instant::max());
 }
 
 /// Closes the connection unless another deadline, or none, is set in time.
 template <class Stream>
-void HttpSession<Stream>::give_up_after(std::chrono::milliseconds time) {
+void Session<Stream>::give_up_after(std::chrono::milliseconds time) {
   this->waits_from(std::chrono::steady_clock::now());
   deadline_.expires_after(time);
   deadline_.async_wait([weak = this->weak_from_this()](const boost::system::error_code& error) {
@@ -393,4 +391,4 @@ void HttpSession<Stream>::give_up_after(std::chrono::milliseconds time) {
   });
 }
 
-}  // namespace tangram::extender
+}  // namespace tangram::http

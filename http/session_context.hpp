@@ -15,11 +15,11 @@
 #include <utility>
 
 /// What a connection knows of its server and of its client. Internal to the server.
-namespace tangram::extender {
+namespace tangram::http {
 
 /// What all sessions of a server share. Outlives them.
-struct HttpSessionContext {
-  HttpSessionContext(HttpOptions with, HttpHandler answers)
+struct SessionContext {
+  SessionContext(Options with, Handler answers)
       : options(std::move(with)),
         handler(std::move(answers)),
         bodies(options.max_bodies_bytes),
@@ -30,16 +30,16 @@ struct HttpSessionContext {
     return options.clock != nullptr ? options.clock->now() : TimePoint::clock::now();
   }
 
-  const HttpOptions options;
-  const HttpHandler handler;
+  const Options options;
+  const Handler handler;
   BodyBudget bodies;
-  HttpConnectRate connect_rate;
+  ConnectRate connect_rate;
   std::atomic<bool> stopping = false;
   std::atomic<std::uint64_t> requests = 0;           ///< handed to the handler
   std::atomic<std::uint64_t> bodies_refused = 0;     ///< answered 503 for want of memory
   std::atomic<std::uint64_t> handshakes_failed = 0;  ///< or not ended in time
-  HttpRefusalLog handshake_log;
-  HttpRefusalLog connect_log;  ///< its own, so that neither hides the other
+  RefusalLog handshake_log;
+  RefusalLog connect_log;  ///< its own, so that neither hides the other
 };
 
 /// Per read. Large enough for a name-only filter call in one go.
@@ -50,10 +50,10 @@ inline constexpr std::size_t kReadBytes = 16'384;
 inline constexpr std::chrono::milliseconds kLingerTime{2'000};
 
 /// Who is at the other end, as far as the network knows.
-struct HttpPeer {
-  std::string origin;              ///< see HttpConnection
+struct Peer {
+  std::string origin;              ///< see Connection
   bool local = false;              ///< on this machine, or in this pod
   tls::Identity::Trust trust = 0;  ///< not newer than the one that the handshake goes by
 };
 
-}  // namespace tangram::extender
+}  // namespace tangram::http

@@ -19,7 +19,7 @@
 
 /// What differs between plain TCP, TLS over it and a test's stream in memory. Internal to the
 /// server.
-namespace tangram::extender {
+namespace tangram::http {
 
 namespace net = boost::asio;
 
@@ -98,7 +98,7 @@ std::shared_ptr<const TlsClient> client_of(Stream& stream) {
 
 /// Whether the authorities now in force vouch for the client that the handshake has verified.
 template <class Stream>
-bool is_vouched_for(Stream& stream, tls::Identity& identity) {
+bool tls::is_vouched_for(Stream& stream, tls::Identity& identity) {
   if constexpr (kIsTls<Stream>) {
     return tls::is_vouched_for(stream.native_handle(), *identity.context());
   }
@@ -112,4 +112,4 @@ std::string handshake_failure(Stream& stream, const boost::system::error_code& e
   return error.message();
 }
 
-}  // namespace tangram::extender
+}  // namespace tangram::http

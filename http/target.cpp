@@ -3,7 +3,7 @@
 #include <optional>
 #include <utility>
 
-namespace tangram::extender {
+namespace tangram::http {
 namespace {
 
 std::optional<int> hex_digit(char c) {
@@ -52,7 +52,7 @@ std::string_view take_until(std::string_view& text, char mark) {
   return head;
 }
 
-Result<void> add_pair(std::string_view pair, HttpTarget& target) {
+Result<void> add_pair(std::string_view pair, Target& target) {
   const std::string_view name_text = take_until(pair, '=');
   auto name = decode(name_text, Plus::kSpace);
   if (!name) return name.error();
@@ -88,7 +88,7 @@ bool refused(std::string_view parameters) {
 
 }  // namespace
 
-Result<HttpTarget> parse_target(std::string_view target) {
+Result<Target> parse_target(std::string_view target) {
   target = without_authority(target);
   if (target.empty() || target.front() != '/') {
     return fail(Errc::kInvalidArgument, "the target must be a path that begins with \"/\"");
@@ -96,7 +96,7 @@ Result<HttpTarget> parse_target(std::string_view target) {
   const std::string_view path_text = take_until(target, '?');
   auto path = decode(path_text, Plus::kPlus);
   if (!path) return path.error();
-  HttpTarget result;
+  Target result;
   result.path = std::move(*path);
   while (!target.empty()) {
     const std::string_view pair = take_until(target, '&');
@@ -117,4 +117,4 @@ bool accepts_gzip(std::string_view accept_encoding) {
   return any.value_or(false);
 }
 
-}  // namespace tangram::extender
+}  // namespace tangram::http

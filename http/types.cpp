@@ -4,7 +4,7 @@
 #include <exception>
 #include <utility>
 
-namespace tangram::extender {
+namespace tangram::http {
 namespace {
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
@@ -16,27 +16,27 @@ bool equal_names(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::string_view HttpRequest::header(std::string_view name) const {
+std::string_view Request::header(std::string_view name) const {
   const auto found = std::find_if(headers.begin(), headers.end(),
-                                  [&](const HttpHeader& h) { return equal_names(h.name, name); });
+                                  [&](const Header& h) { return equal_names(h.name, name); });
   return found == headers.end() ? std::string_view() : std::string_view(found->value);
 }
 
-HttpResponse json_response(std::string body) {
-  HttpResponse response;
+Response json_response(std::string body) {
+  Response response;
   response.body = std::move(body);
   return response;
 }
 
-HttpResponse text_response(int status, std::string_view sentence) {
-  HttpResponse response;
+Response text_response(int status, std::string_view sentence) {
+  Response response;
   response.status = status;
   response.content_type = "text/plain; charset=utf-8";
   response.body.append(sentence).append("\n");
   return response;
 }
 
-Responder::Responder(std::function<void(HttpResponse)> reply) : reply_(std::move(reply)) {}
+Responder::Responder(std::function<void(Response)> reply) : reply_(std::move(reply)) {}
 
 Responder::~Responder() { answer_unanswered(); }
 
@@ -50,7 +50,7 @@ Responder& Responder::operator=(Responder&& other) noexcept {
   return *this;
 }
 
-void Responder::send(HttpResponse response) {
+void Responder::send(Response response) {
   if (const auto reply = std::exchange(reply_, nullptr)) reply(std::move(response));
 }
 
@@ -64,4 +64,4 @@ void Responder::answer_unanswered() noexcept {
   }
 }
 
-}  // namespace tangram::extender
+}  // namespace tangram::http

@@ -15,7 +15,7 @@
 
 /// What passes between the HTTP server and the code that answers. No header of
 /// the HTTP library is needed to write or test a handler.
-namespace tangram::extender {
+namespace tangram::http {
 
 namespace tls {
 class Identity;
@@ -28,17 +28,17 @@ struct TlsClient {
   std::chrono::system_clock::time_point expires;
 };
 
-struct HttpHeader {
+struct Header {
   std::string name;
   std::string value;
 };
 
 /// One request, read completely. The handler owns it, so JSON may be parsed in place.
-struct HttpRequest {
+struct Request {
   std::string method;  ///< "GET", "POST", ...; HEAD stays HEAD, its body is dropped on the way out
   std::string path;    ///< decoded, without the query: "/api/v1/explain"
   std::map<std::string, std::string, std::less<>> query;  ///< decoded; of equal names the first
-  std::vector<HttpHeader> headers;                        ///< as sent, in order
+  std::vector<Header> headers;                            ///< as sent, in order
   std::string body;
   std::shared_ptr<const TlsClient> client = {};  ///< null = a stranger
 
@@ -73,11 +73,11 @@ class BodyStream {
   virtual Step take_or_wake(std::function<void()> wake) = 0;
 };
 
-struct HttpResponse {
+struct Response {
   int status = 200;
   std::string content_type = "application/json";
   std::string body;
-  std::vector<HttpHeader> headers = {};     ///< further ones; length, type and connection are set
+  std::vector<Header> headers = {};         ///< further ones; length, type and connection are set
   BodyProducer producer = {};               ///< if set, the body comes from it and `body` is unused
   std::shared_ptr<BodyStream> stream = {};  ///< if set, the same; it is sent as it is, never gzip
   bool gzip = false;                        ///< worth compressing for a client that accepts it
@@ -85,9 +85,9 @@ struct HttpResponse {
 };
 
 /// 200 with JSON.
-[[nodiscard]] HttpResponse json_response(std::string body);
+[[nodiscard]] Response json_response(std::string body);
 /// A sentence for people; a line end is added.
-[[nodiscard]] HttpResponse text_response(int status, std::string_view sentence);
+[[nodiscard]] Response text_response(int status, std::string_view sentence);
 
 /// The obligation to answer one request. It can be moved to any thread and kept
 /// for as long as the work takes, even beyond the life of the server: an answer
@@ -97,7 +97,7 @@ struct HttpResponse {
 /// Threads: one at a time.
 class Responder {
  public:
-  explicit Responder(std::function<void(HttpResponse)> reply);
+  explicit Responder(std::function<void(Response)> reply);
   ~Responder();
   Responder(Responder&& other) noexcept;
   Responder& operator=(Responder&& other) noexcept;
@@ -105,12 +105,12 @@ class Responder {
   Responder& operator=(const Responder&) = delete;
 
   /// The first answer counts; the Responder is spent after it.
-  void send(HttpResponse response);
+  void send(Response response);
 
  private:
   void answer_unanswered() noexcept;
 
-  std::function<void(HttpResponse)> reply_;
+  std::function<void(Response)> reply_;
 };
 
 /// Answers a request now or later.
@@ -118,10 +118,10 @@ class Responder {
 /// Called on an io thread, from many at once: whatever waits or works for long
 /// belongs on another thread, with the Responder. What it throws is logged and
 /// answered with 500.
-using HttpHandler = std::function<void(HttpRequest request, Responder responder)>;
+using Handler = std::function<void(Request request, Responder responder)>;
 
 /// What is known of a request before its body is read.
-struct HttpHead {
+struct Head {
   std::string_view method;
   std::string_view target;            ///< as sent: path and query, still encoded
   std::string_view host = {};         ///< by which name it asks, perhaps with a port; "" = none
@@ -131,11 +131,11 @@ struct HttpHead {
 
 /// Says no to a request before its body is read: the answer, after which the connection ends, or
 /// nothing to let it pass. Called on io threads, from many at once; must not wait.
-using HttpGate = std::function<std::optional<HttpResponse>(const HttpHead& head)>;
+using Gate = std::function<std::optional<Response>(const Head& head)>;
 
-struct HttpOptions {
+struct Options {
   std::string address = "0.0.0.0";  ///< an IP address of this machine; "::" is every one
-  std::uint16_t port = 0;           ///< 0: any free one, see HttpServer::port()
+  std::uint16_t port = 0;           ///< 0: any free one, see Server::port()
   std::size_t threads = 2;
 
   /// Larger bodies get 413. 32 MiB hold some 3,000 whole Node objects of 10 KiB,
@@ -144,11 +144,11 @@ struct HttpOptions {
   /// Larger heads get 431. Go's and most servers' own limit is of this order.
   std::size_t max_header_bytes = std::size_t{16} << 10;
   /// Where there are more, one that waits for its client is cut to make room for a newcomer: see
-  /// HttpConnections. Only where all are being answered the newcomer gets 503. Each holds at most
+  /// Connections. Only where all are being answered the newcomer gets 503. Each holds at most
   /// max_header_bytes and some 100 KiB, TLS included.
   std::size_t max_connections = 1024;
   /// Connections that one origin may open each second in the long run, and at once after a pause;
-  /// more are closed before a handshake. Not for origins of verified clients: see HttpConnectRate.
+  /// more are closed before a handshake. Not for origins of verified clients: see ConnectRate.
   /// 0 a second = any number.
   int connects_per_second = 0;
   int connects_burst = 0;
@@ -172,9 +172,9 @@ struct HttpOptions {
   /// From the connection's first byte to the end of the TLS handshake, which takes two round trips.
   std::chrono::milliseconds handshake_timeout{10'000};
   /// Empty = everything passes.
-  HttpGate gate = {};
+  Gate gate = {};
   /// By which new connections are counted; outlives the server. Null = the machine's.
   const Clock* clock = nullptr;
 };
 
-}  // namespace tangram::extender
+}  // namespace tangram::http

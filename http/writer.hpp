@@ -16,28 +16,27 @@
 #include <utility>
 
 /// How a response goes out. Internal to the server.
-namespace tangram::extender {
+namespace tangram::http {
 
 namespace net = boost::asio;
 
 /// Writes one response: whole, as a head alone, or piece by piece from its producer.
 /// Threads: on the stream's executor.
 template <class Stream>
-class HttpWriter {
+class Writer {
  public:
-  using Head = http::response<http::empty_body>;
+  using Head = beast_http::response<beast_http::empty_body>;
 
   /// @param stream  outlives it
   /// @param renew  called before each piece: a large page may take long, a stalled client may not
-  HttpWriter(Stream& stream, std::function<void()> renew)
-      : stream_(stream), renew_(std::move(renew)) {}
+  Writer(Stream& stream, std::function<void()> renew) : stream_(stream), renew_(std::move(renew)) {}
 
   /// @returns false if the connection broke, or is to end after this
-  net::awaitable<bool> write(HttpResponse response, ReplyForm form);
+  net::awaitable<bool> write(Response response, ReplyForm form);
 
  private:
-  net::awaitable<bool> write_whole(HttpResponse response, ReplyForm form);
-  net::awaitable<bool> write_pieces(HttpResponse response, ReplyForm form);
+  net::awaitable<bool> write_whole(Response response, ReplyForm form);
+  net::awaitable<bool> write_pieces(Response response, ReplyForm form);
 
   Stream& stream_;
   std::function<void()> renew_;
@@ -46,7 +45,7 @@ class HttpWriter {
 // Operands of co_await that own memory have names: GCC 12 destroys some temporaries twice.
 
 template <class Stream>
-net::awaitable<bool> HttpWriter<Stream>::write(HttpResponse response, ReplyForm form) {
+net::awaitable<bool> Writer<Stream>::write(Response response, ReplyForm form) {
   bool written = false;
   if (response.producer) {
     if (form.version < 11) form.keep_alive = false;  // no chunks: the end is the end of the body
@@ -58,13 +57,13 @@ net::awaitable<bool> HttpWriter<Stream>::write(HttpResponse response, ReplyForm 
 }
 
 template <class Stream>
-net::awaitable<bool> HttpWriter<Stream>::write_whole(HttpResponse response, ReplyForm form) {
-  http::response<http::string_body> message;
+net::awaitable<bool> Writer<Stream>::write_whole(Response response, ReplyForm form) {
+  beast_http::response<beast_http::string_body> message;
   message.version(form.version);
   set_head(message.base(), response);
   message.keep_alive(form.keep_alive);
   if (response.gzip && form.accepts_gzip) {
-    message.set(http::field::content_encoding, "gzip");
+    message.set(beast_http::field::content_encoding, "gzip");
     response.body = gzip(response.body);
   }
   message.body() = std::move(response.body);
@@ -74,20 +73,21 @@ net::awaitable<bool> HttpWriter<Stream>::write_whole(HttpResponse response, Repl
     co_return co_await write_head(stream_, head);
   }
   boost::system::error_code error;
-  co_await http::async_write(stream_, message, net::redirect_error(net::use_awaitable, error));
+  co_await beast_http::async_write(stream_, message,
+                                   net::redirect_error(net::use_awaitable, error));
   co_return !error;
 }
 
 /// The first piece is made before the head goes out, so that a producer that
 /// fails at once still gives an honest 500.
 template <class Stream>
-net::awaitable<bool> HttpWriter<Stream>::write_pieces(HttpResponse response, ReplyForm form) {
+net::awaitable<bool> Writer<Stream>::write_pieces(Response response, ReplyForm form) {
   const bool compressed = response.gzip && form.accepts_gzip;
   const bool chunked = form.version >= 11;
   Head head;
   head.version(form.version);
   set_head(head.base(), response);
-  if (compressed) head.set(http::field::content_encoding, "gzip");
+  if (compressed) head.set(beast_http::field::content_encoding, "gzip");
   if (chunked) head.chunked(true);
   head.keep_alive(form.keep_alive);
   if (form.head) co_return co_await write_head(stream_, head);
@@ -108,4 +108,4 @@ net::awaitable<bool> HttpWriter<Stream>::write_pieces(HttpResponse response, Rep
   co_return co_await write_end(stream_, chunked);
 }
 
-}  // namespace tangram::extender
+}  // namespace tangram::http

@@ -343,7 +343,7 @@ struct Agent::Impl {
       }
       forget_lost_cards();
       look_at_grant_keys();
-      kube::sleep_until_stopped(kEnforceEvery, stop);
+      sleep_until_stopped(kEnforceEvery, stop);
     }
   }
 
@@ -354,7 +354,7 @@ struct Agent::Impl {
     for (int looks = 0; !stop.stop_requested(); ++looks) {
       const auto pause =
           looks < 2 ? std::min(kSoon, settings.audit_interval) : settings.audit_interval;
-      kube::sleep_until_stopped(pause, stop);
+      sleep_until_stopped(pause, stop);
       if (stop.stop_requested()) return;
       if (const auto looked = auditor.look(); !looked) {
         spdlog::warn("no audit: {}", looked.error().message);

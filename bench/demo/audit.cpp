@@ -156,10 +156,10 @@ void Audit::gone(const std::string& uid) {
   granted_.erase(grant);
 }
 
-void Audit::compare(const ClusterView& shown) {
+void Audit::compare(const drawing::ClusterView& shown) {
   std::set<std::string> seen;
-  for (const NodeView& node : shown.nodes) {
-    for (const CardView& card : node.cards) {
+  for (const drawing::NodeView& node : shown.nodes) {
+    for (const drawing::CardView& card : node.cards) {
       seen.insert(card.uuid);
       const auto ours = cards_.find(card.uuid);
       check(ours != cards_.end() && ours->second.node == node.name,

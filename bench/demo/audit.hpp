@@ -26,7 +26,7 @@ class Audit {
   void gone(const std::string& uid);
 
   /// Notes every difference between these books and what the extender shows.
-  void compare(const ClusterView& shown);
+  void compare(const drawing::ClusterView& shown);
 
   struct Part {
     std::string uuid;

@@ -71,10 +71,10 @@ Result<void> wait_until_ready(ExtenderClient& extender, std::chrono::seconds pat
                                   std::to_string(patience.count()) + " s; GET /readyz says why");
 }
 
-Result<ClusterView> read_cluster(ExtenderClient& extender) {
+Result<tangram::drawing::ClusterView> read_cluster(ExtenderClient& extender) {
   auto page = extender.get("/api/v1/cluster");
   if (!page) return page.error();
-  return read_cluster_view(std::move(page->body));
+  return tangram::drawing::read_cluster_view(std::move(page->body));
 }
 
 /// Holds what the extender shows against the pods' grants.
@@ -88,7 +88,7 @@ Result<void> compare(Player& player, ExtenderClient& extender) {
 /// A line that a terminal overwrites; elsewhere a line for every tenth.
 class Progress {
  public:
-  explicit Progress(const Look& look) : look_(look) {}
+  explicit Progress(const tangram::drawing::Look& look) : look_(look) {}
 
   void show(const Player& player, const std::vector<Player::Story>& stories) {
     if (live_) std::cout << "\r\x1b[K";
@@ -102,14 +102,14 @@ class Progress {
   }
 
  private:
-  const Look& look_;
-  bool live_ = stdout_is_terminal();
+  const tangram::drawing::Look& look_;
+  bool live_ = tangram::drawing::stdout_is_terminal();
   std::size_t tenth_ = 0;
 };
 
 /// Rounds until every pod has arrived, with stories and progress on the way.
 /// @returns false if the user wants to stop
-Result<bool> play(Player& player, ExtenderClient& extender, const Look& look,
+Result<bool> play(Player& player, ExtenderClient& extender, const tangram::drawing::Look& look,
                   const sigset_t& signals) {
   constexpr std::size_t kComparedEvery = 10;  // rounds; often enough to name the round, and cheap
   Progress progress(look);
@@ -124,19 +124,22 @@ Result<bool> play(Player& player, ExtenderClient& extender, const Look& look,
   return true;
 }
 
-Result<void> report(Player& player, ExtenderClient& extender, const Look& look,
+Result<void> report(Player& player, ExtenderClient& extender, const tangram::drawing::Look& look,
                     const std::string& address) {
   const auto cluster = read_cluster(extender);
   if (!cluster) return cluster.error();
   const auto metrics = extender.get("/metrics");
   if (!metrics) return metrics.error();
-  std::cout << heading(look, "card by card") << draw_packing_table(look, *cluster);
-  std::cout << heading(look, "the cards, larger ones longer") << draw_card_map(look, *cluster);
-  std::cout << heading(look, "pods without a place, and why") << player.refusals().draw(look);
-  std::cout << heading(look, "numbers")
+  std::cout << tangram::drawing::heading(look, "card by card")
+            << draw_packing_table(look, *cluster);
+  std::cout << tangram::drawing::heading(look, "the cards, larger ones longer")
+            << tangram::drawing::draw_card_map(look, *cluster);
+  std::cout << tangram::drawing::heading(look, "pods without a place, and why")
+            << player.refusals().draw(look);
+  std::cout << tangram::drawing::heading(look, "numbers")
             << draw_numbers(look, metrics->body, player.counts(), player.history());
-  std::cout << heading(look, "checks") << draw_checks(look, player.audit());
-  std::cout << heading(look, "look further")
+  std::cout << tangram::drawing::heading(look, "checks") << draw_checks(look, player.audit());
+  std::cout << tangram::drawing::heading(look, "look further")
             << draw_next_steps(look, address, player.example_running(), player.example_waiting());
   std::cout << std::flush;
   return {};
@@ -144,12 +147,13 @@ Result<void> report(Player& player, ExtenderClient& extender, const Look& look,
 
 struct Stage {
   const Options& options;
-  const Look& look;
+  const tangram::drawing::Look& look;
   const sigset_t& signals;
 };
 
-std::string page_line(const Look& look, const std::string& address) {
-  return "the packing page: " + paint(look, kBold, "http://" + address + "/") + "\n";
+std::string page_line(const tangram::drawing::Look& look, const std::string& address) {
+  return "the packing page: " +
+         tangram::drawing::paint(look, drawing::kBold, "http://" + address + "/") + "\n";
 }
 
 /// Further rounds, slow enough to watch, until the user wants to stop.
@@ -179,7 +183,8 @@ Result<int> perform(const Stage& stage, kube::KubeApi& api, extender::App& app,
   std::cout << draw_cluster_line(stage.look, *cluster) << "extender on http://" << address
             << ", policy " << stage.options.policy << ", seed " << stage.options.seed << "\n"
             << page_line(stage.look, address)
-            << heading(stage.look, "each kind's first pod: tangram.dev/gpu-… → where");
+            << tangram::drawing::heading(stage.look,
+                                         "each kind's first pod: tangram.dev/gpu-… → where");
   const auto played = play(*player, *extender, stage.look, stage.signals);
   if (!played) return played.error();
   if (!*played) return kInterrupted;
@@ -196,7 +201,8 @@ Result<int> perform(const Stage& stage, kube::KubeApi& api, extender::App& app,
     int signal = 0;
     sigwait(&stage.signals, &signal);
   } else {
-    std::cout << paint(stage.look, kDim, "(these answer while it runs: add --serve, or --live)")
+    std::cout << tangram::drawing::paint(stage.look, drawing::kDim,
+                                         "(these answer while it runs: add --serve, or --live)")
               << "\n";
   }
   return player->audit().broken().empty() ? 0 : kBroken;
@@ -300,7 +306,7 @@ int main(int argc, char** argv) try {
   const sigset_t signals = block_stop_signals();
   spdlog::set_default_logger(spdlog::stderr_color_mt("tangram"));
   spdlog::set_level(spdlog::level::err);  // refused pods are part of the play
-  const Look look = look_of_stdout();
+  const tangram::drawing::Look look = tangram::drawing::look_of_stdout();
   const auto outcome = run({.options = options, .look = look, .signals = signals});
   if (outcome) return *outcome;
   std::cerr << "tangram-demo: " << outcome.error().message << "\n";

@@ -24,13 +24,13 @@ constexpr int kWithBar = 76;
 constexpr int kWithLongModel = 96;
 
 /// Eighths of a cell, so that a short bar still tells 12 % from 20 %.
-std::string level_bar(const Look& look, std::int64_t part, std::int64_t whole) {
+std::string level_bar(const drawing::Look& look, std::int64_t part, std::int64_t whole) {
   static constexpr std::array<std::string_view, 8> kParts{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
   const auto cells = static_cast<std::int64_t>(kBar);
   const std::int64_t eighths = whole == 0 ? 0 : std::min(8 * cells, 8 * cells * part / whole);
-  std::string bar = repeated("█", static_cast<std::size_t>(eighths / 8));
+  std::string bar = drawing::repeated("█", static_cast<std::size_t>(eighths / 8));
   bar += kParts[static_cast<std::size_t>(eighths % 8)];
-  return paint(look, {.text = 75, .ground = 237}, left_in(bar, kBar));
+  return drawing::paint(look, {.text = 75, .ground = 237}, drawing::left_in(bar, kBar));
 }
 
 /// Shares of one kind of pod on one card.
@@ -40,10 +40,10 @@ struct Family {
   int count = 0;
 };
 
-std::vector<Family> families_on(const CardView& card) {
+std::vector<Family> families_on(const drawing::CardView& card) {
   std::vector<Family> families;
-  for (const ShareView& share : card.shares) {
-    const std::string name = family_of(share.pod);
+  for (const drawing::ShareView& share : card.shares) {
+    const std::string name = drawing::family_of(share.pod);
     const auto known = std::find_if(families.begin(), families.end(), [&](const Family& family) {
       return family.ns == share.ns && family.name == name;
     });
@@ -57,9 +57,10 @@ std::vector<Family> families_on(const CardView& card) {
 }
 
 /// The pods' names, each in its namespace's colour, as many as there is room for.
-std::string holders(const Look& look, const Palette& palette, const CardView& card,
-                    std::size_t columns) {
-  if (!card.reason.empty()) return paint(look, kBad, shortened(card.reason, columns));
+std::string holders(const drawing::Look& look, const drawing::Palette& palette,
+                    const drawing::CardView& card, std::size_t columns) {
+  if (!card.reason.empty())
+    return drawing::paint(look, drawing::kBad, drawing::shortened(card.reason, columns));
   constexpr std::size_t kMore = 4;  // " +12"
   const std::vector<Family> families = families_on(card);
   std::string text;
@@ -71,20 +72,21 @@ std::string holders(const Look& look, const Palette& palette, const CardView& ca
     const std::size_t gap = i == 0 ? 0 : 1;
     const std::size_t kept = used + (i + 1 == families.size() ? 0 : kMore);
     const std::size_t room = columns - std::min(columns, kept);
-    if (i == 0) name = shortened(name, room);
-    if (gap + columns_of(name) > room) {
-      return text + paint(look, kDim, " +" + std::to_string(families.size() - i));
+    if (i == 0) name = drawing::shortened(name, room);
+    if (gap + drawing::columns_of(name) > room) {
+      return text + drawing::paint(look, drawing::kDim, " +" + std::to_string(families.size() - i));
     }
-    text += std::string(gap, ' ') + paint(look, {.text = palette.colour(family.ns, 0)}, name);
-    used += gap + columns_of(name);
+    text +=
+        std::string(gap, ' ') + drawing::paint(look, {.text = palette.colour(family.ns, 0)}, name);
+    used += gap + drawing::columns_of(name);
   }
   return text;
 }
 
 /// How the card is shared.
-std::string mode_of(const CardView& card) {
+std::string mode_of(const drawing::CardView& card) {
   if (card.shares.empty()) return "-";
-  const ShareView& first = card.shares.front();
+  const drawing::ShareView& first = card.shares.front();
   const bool alone = card.shares.size() == 1 && first.mem_mib == card.mem_mib;
   return alone && first.milli == card.milli ? "whole" : card.mode;
 }
@@ -92,7 +94,7 @@ std::string mode_of(const CardView& card) {
 /// One line, column by column. What is written last gets the rest of the width.
 class Line {
  public:
-  Line(const Look& look, std::string& out) : look_(look), out_(out) {}
+  Line(const drawing::Look& look, std::string& out) : look_(look), out_(out) {}
 
   Line& cell(const std::string& text, std::size_t columns) {
     out_ += text + " ";
@@ -100,10 +102,10 @@ class Line {
     return *this;
   }
   Line& left(std::string_view text, std::size_t columns) {
-    return cell(left_in(shortened(text, columns), columns), columns);
+    return cell(drawing::left_in(drawing::shortened(text, columns), columns), columns);
   }
   Line& right(std::string_view text, std::size_t columns) {
-    return cell(right_in(shortened(text, columns), columns), columns);
+    return cell(drawing::right_in(drawing::shortened(text, columns), columns), columns);
   }
   [[nodiscard]] std::size_t room() const {
     const auto width = static_cast<std::size_t>(look_.width);
@@ -111,14 +113,14 @@ class Line {
   }
 
  private:
-  const Look& look_;
+  const drawing::Look& look_;
   std::string& out_;
   std::size_t used_ = 0;
 };
 
 class TablePainter {
  public:
-  TablePainter(const Look& look, const ClusterView& cluster)
+  TablePainter(const drawing::Look& look, const drawing::ClusterView& cluster)
       : look_(look),
         palette_(cluster.namespaces()),
         model_(look.width >= kWithLongModel ? kModel : kShortModel) {}
@@ -131,40 +133,45 @@ class TablePainter {
     line.right("gpu", kCompute);
     if (look_.width >= kWithBar) line.right("pods", kPods);
     line.left("mode", kMode);
-    return paint(look_, kDim, out + shortened("who", line.room())) + "\n";
+    return drawing::paint(look_, drawing::kDim, out + drawing::shortened("who", line.room())) +
+           "\n";
   }
 
-  [[nodiscard]] std::string card(const NodeView& node, std::size_t index) const {
-    const CardView& card = node.cards[index];
+  [[nodiscard]] std::string card(const drawing::NodeView& node, std::size_t index) const {
+    const drawing::CardView& card = node.cards[index];
     std::set<std::string> pods;
-    for (const ShareView& share : card.shares) pods.insert(share.ns + "/" + share.pod);
-    const std::string name = left_in(shortened(index == 0 ? node.name : "", kNode), kNode);
+    for (const drawing::ShareView& share : card.shares) pods.insert(share.ns + "/" + share.pod);
+    const std::string name =
+        drawing::left_in(drawing::shortened(index == 0 ? node.name : "", kNode), kNode);
     std::string out;
     Line line(look_, out);
-    line.cell(paint(look_, kBold, name), kNode).right(std::to_string(index), kIndex);
-    line.left(shortened_inside(card.model, model_), model_);
-    line.right(gib(card.granted_mem_mib) + "/" + right_in(gib(card.mem_mib), 5), kMemory);
+    line.cell(drawing::paint(look_, drawing::kBold, name), kNode)
+        .right(std::to_string(index), kIndex);
+    line.left(drawing::shortened_inside(card.model, model_), model_);
+    line.right(
+        drawing::gib(card.granted_mem_mib) + "/" + drawing::right_in(drawing::gib(card.mem_mib), 5),
+        kMemory);
     if (look_.width >= kWithBar) {
       line.cell(level_bar(look_, card.granted_mem_mib, card.mem_mib), kBar);
     }
-    line.right(percent(card.granted_milli, card.milli), kCompute);
+    line.right(drawing::percent(card.granted_milli, card.milli), kCompute);
     if (look_.width >= kWithBar) line.right(std::to_string(pods.size()), kPods);
     line.left(mode_of(card), kMode);
     return out + holders(look_, palette_, card, line.room()) + "\n";
   }
 
  private:
-  const Look& look_;
-  Palette palette_;
+  const drawing::Look& look_;
+  drawing::Palette palette_;
   std::size_t model_;
 };
 
 }  // namespace
 
-std::string draw_packing_table(const Look& look, const ClusterView& cluster) {
+std::string draw_packing_table(const drawing::Look& look, const drawing::ClusterView& cluster) {
   const TablePainter painter(look, cluster);
   std::string out = painter.head();
-  for (const NodeView& node : cluster.nodes) {
+  for (const drawing::NodeView& node : cluster.nodes) {
     for (std::size_t i = 0; i < node.cards.size(); ++i) out += painter.card(node, i);
   }
   return out;

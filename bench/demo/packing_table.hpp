@@ -9,6 +9,7 @@ namespace tangram::bench::demo {
 
 /// A line per card: how much of its memory and compute is granted, in which mode, and to whom.
 /// No line is wider than the look.
-[[nodiscard]] std::string draw_packing_table(const Look& look, const ClusterView& cluster);
+[[nodiscard]] std::string draw_packing_table(const drawing::Look& look,
+                                             const drawing::ClusterView& cluster);
 
 }  // namespace tangram::bench::demo

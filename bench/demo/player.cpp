@@ -242,7 +242,8 @@ std::string Player::cards_text(const PlayedPod& pod) const {
   std::string amount;
   for (const Audit::Part& part : audit_.parts_of(pod.pod.uid)) {
     const auto number = numbers.find(part.uuid);
-    const std::string this_amount = " " + gib(part.mem_mib) + " GiB " + percent(part.milli, 1000);
+    const std::string this_amount =
+        " " + drawing::gib(part.mem_mib) + " GiB " + drawing::percent(part.milli, 1000);
     if (this_amount != amount) text += std::exchange(amount, this_amount);
     text += " #" + (number == numbers.end() ? part.uuid : std::to_string(number->second));
   }

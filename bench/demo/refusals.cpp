@@ -36,17 +36,18 @@ std::vector<Refusals::Group> Refusals::groups() const {
   return sorted;
 }
 
-std::string Refusals::draw(const Look& look) const {
+std::string Refusals::draw(const drawing::Look& look) const {
   constexpr std::size_t kIndent = 5;
   const auto width = static_cast<std::size_t>(look.width);
   std::string out;
   for (const Group& group : groups()) {
-    out += paint(look, kBad, right_in(std::to_string(group.pods), kIndent - 2)) + "  " +
-           wrapped(group.sentence, width, kIndent) + "\n";
+    out += drawing::paint(look, drawing::kBad,
+                          drawing::right_in(std::to_string(group.pods), kIndent - 2)) +
+           "  " + drawing::wrapped(group.sentence, width, kIndent) + "\n";
     const std::string example =
         "e.g. " + group.example + (group.asks.empty() ? "" : ": ") + group.asks;
-    out +=
-        std::string(kIndent, ' ') + paint(look, kDim, shortened(example, width - kIndent)) + "\n";
+    out += std::string(kIndent, ' ') +
+           drawing::paint(look, drawing::kDim, drawing::shortened(example, width - kIndent)) + "\n";
   }
   return out;
 }

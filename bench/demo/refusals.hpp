@@ -31,7 +31,7 @@ class Refusals {
   };
   /// The commonest first; equals by sentence.
   [[nodiscard]] std::vector<Group> groups() const;
-  [[nodiscard]] std::string draw(const Look& look) const;
+  [[nodiscard]] std::string draw(const drawing::Look& look) const;
 
  private:
   std::map<std::string, Group> groups_;

@@ -10,7 +10,7 @@ namespace tangram::bench::demo {
 
 namespace {
 
-constexpr Ink kFilled{.text = 75, .ground = 237};
+constexpr drawing::Ink kFilled{.text = 75, .ground = 237};
 constexpr double kBytesPerGib = 1024.0 * 1024 * 1024;
 
 std::string fixed(double value, int decimals) {
@@ -22,11 +22,11 @@ std::string fixed(double value, int decimals) {
 std::string rounded_percent(double share) { return fixed(100 * share, 0) + " %"; }
 
 /// "name    value": the value behind its name, in a column.
-std::string fact(const Look& look, std::string_view name, const std::string& value) {
+std::string fact(const drawing::Look& look, std::string_view name, const std::string& value) {
   constexpr std::size_t kName = 30;
   constexpr std::size_t kIndent = 2;
-  return std::string(kIndent, ' ') + left_in(name, kName) +
-         wrapped(value, static_cast<std::size_t>(look.width), kName + kIndent) + "\n";
+  return std::string(kIndent, ' ') + drawing::left_in(name, kName) +
+         drawing::wrapped(value, static_cast<std::size_t>(look.width), kName + kIndent) + "\n";
 }
 
 std::string amount(std::optional<double> value, double unit, int decimals,
@@ -51,10 +51,10 @@ std::pair<std::string, std::string> split_name(const std::string& full_name) {
 
 }  // namespace
 
-std::string draw_cluster_line(const Look& look, const ClusterView& cluster) {
+std::string draw_cluster_line(const drawing::Look& look, const drawing::ClusterView& cluster) {
   std::map<std::string, int> models;
-  for (const NodeView& node : cluster.nodes) {
-    for (const CardView& card : node.cards) ++models[card.model];
+  for (const drawing::NodeView& node : cluster.nodes) {
+    for (const drawing::CardView& card : node.cards) ++models[card.model];
   }
   std::vector<std::pair<std::string, int>> sorted(models.begin(), models.end());
   std::stable_sort(sorted.begin(), sorted.end(),
@@ -62,44 +62,48 @@ std::string draw_cluster_line(const Look& look, const ClusterView& cluster) {
   std::string text = std::to_string(cluster.nodes.size()) + " nodes with " +
                      std::to_string(cluster.card_count()) + " cards:";
   for (const auto& [model, count] : sorted) {
-    text += (text.back() == ':' ? " " : ", ") + std::to_string(count) + kNoBreak + "×" + kNoBreak +
-            model;
+    text += (text.back() == ':' ? " " : ", ") + std::to_string(count) + drawing::kNoBreak + "×" +
+            drawing::kNoBreak + model;
   }
-  return wrapped(text, static_cast<std::size_t>(look.width), 0) + "\n";
+  return drawing::wrapped(text, static_cast<std::size_t>(look.width), 0) + "\n";
 }
 
-std::string draw_story(const Look& look, const Player::Story& story) {
+std::string draw_story(const drawing::Look& look, const Player::Story& story) {
   constexpr std::size_t kPod = 25;
   constexpr std::size_t kAsks = 42;
   const auto width = static_cast<std::size_t>(look.width);
   const bool placed = !story.node.empty();
-  const std::string pod = left_in(shortened(story.pod, kPod), kPod);
+  const std::string pod = drawing::left_in(drawing::shortened(story.pod, kPod), kPod);
   const std::string asks = story.asks.empty() ? "-" : story.asks;
   const std::string outcome = placed ? story.node + story.outcome : story.outcome;
-  std::string line = placed ? paint(look, kGood, "✔ ") : paint(look, kBad, "✘ ");
-  line += paint(look, kBold, pod) + " ";
+  std::string line = placed ? drawing::paint(look, drawing::kGood, "✔ ")
+                            : drawing::paint(look, drawing::kBad, "✘ ");
+  line += drawing::paint(look, drawing::kBold, pod) + " ";
   const std::size_t begin = kPod + 3;
   const std::size_t asks_room = std::min(kAsks, width - begin);
-  if (placed && begin + kAsks + 3 + columns_of(outcome) <= width) {
-    return line + left_in(shortened(asks, asks_room), asks_room) + paint(look, kDim, " → ") +
-           outcome + "\n";
+  if (placed && begin + kAsks + 3 + drawing::columns_of(outcome) <= width) {
+    return line + drawing::left_in(drawing::shortened(asks, asks_room), asks_room) +
+           drawing::paint(look, drawing::kDim, " → ") + outcome + "\n";
   }
   // Too long for one line: the outcome goes below.
-  line += shortened(asks, width - begin) + "\n" + std::string(begin, ' ') + paint(look, kDim, "→ ");
-  return line + wrapped(outcome, width, begin + 2) + "\n";
+  line += drawing::shortened(asks, width - begin) + "\n" + std::string(begin, ' ') +
+          drawing::paint(look, drawing::kDim, "→ ");
+  return line + drawing::wrapped(outcome, width, begin + 2) + "\n";
 }
 
-std::string draw_progress(const Look& look, const Player::Counts& counts, std::size_t total,
-                          double filled) {
+std::string draw_progress(const drawing::Look& look, const Player::Counts& counts,
+                          std::size_t total, double filled) {
   constexpr std::size_t kCells = 20;
   const auto done = std::min(kCells, kCells * counts.arrived / std::max<std::size_t>(1, total));
-  const std::string bar = look.colour ? paint(look, kFilled, left_in(repeated("█", done), kCells))
-                                      : "[" + left_in(repeated("#", done), kCells) + "]";
+  const std::string bar =
+      look.colour
+          ? drawing::paint(look, kFilled, drawing::left_in(drawing::repeated("█", done), kCells))
+          : "[" + drawing::left_in(drawing::repeated("#", done), kCells) + "]";
   const std::string words = std::to_string(counts.arrived) + "/" + std::to_string(total) +
                             " arrived, " + std::to_string(counts.running) + " run, " +
                             std::to_string(counts.waiting) + " wait, " +
                             std::to_string(counts.ended) + " ended, GPU " + rounded_percent(filled);
-  return bar + " " + shortened(words, static_cast<std::size_t>(look.width) - kCells - 3);
+  return bar + " " + drawing::shortened(words, static_cast<std::size_t>(look.width) - kCells - 3);
 }
 
 std::optional<double> series_value(std::string_view page, std::string_view series) {
@@ -116,15 +120,15 @@ std::optional<double> series_value(std::string_view page, std::string_view serie
   return std::nullopt;
 }
 
-std::string draw_numbers(const Look& look, std::string_view metrics, const Player::Counts& counts,
-                         const std::vector<double>& history) {
+std::string draw_numbers(const drawing::Look& look, std::string_view metrics,
+                         const Player::Counts& counts, const std::vector<double>& history) {
   constexpr std::size_t kMostCells = 48;
   constexpr std::size_t kTaken = 38;  // the name before it, the percentage behind it
   const std::size_t cells = std::min(kMostCells, static_cast<std::size_t>(look.width) - kTaken);
   std::string out;
   const auto shown = [&](std::string_view series) { return series_value(metrics, series); };
   out += fact(look, "GPU granted over time",
-              paint(look, {.text = 75}, sparkline(history, cells)) + " " +
+              drawing::paint(look, {.text = 75}, drawing::sparkline(history, cells)) + " " +
                   rounded_percent(history.empty() ? 0 : history.back()));
   out += fact(look, "pods",
               std::to_string(counts.placed) + " placed, " +
@@ -146,31 +150,32 @@ std::string draw_numbers(const Look& look, std::string_view metrics, const Playe
   return out;
 }
 
-std::string draw_checks(const Look& look, const Audit& audit) {
+std::string draw_checks(const drawing::Look& look, const Audit& audit) {
   const std::string count = std::to_string(audit.checks());
   if (audit.broken().empty()) {
-    return paint(look, kGood, "✔ ") +
-           wrapped(count +
-                       " checks from the pods' grants alone: no card over its memory, compute "
-                       "or sharers, none in two modes, none that is closed; every bound GPU "
-                       "pod has its grant; /api/v1/cluster shows the same sums",
-                   static_cast<std::size_t>(look.width), 2) +
+    return drawing::paint(look, drawing::kGood, "✔ ") +
+           drawing::wrapped(
+               count +
+                   " checks from the pods' grants alone: no card over its memory, compute "
+                   "or sharers, none in two modes, none that is closed; every bound GPU "
+                   "pod has its grant; /api/v1/cluster shows the same sums",
+               static_cast<std::size_t>(look.width), 2) +
            "\n";
   }
   constexpr std::size_t kShown = 20;
-  std::string out = paint(look, kBad, "✘ ") + std::to_string(audit.broken().size()) + " of " +
-                    count + " checks failed:\n";
+  std::string out = drawing::paint(look, drawing::kBad, "✘ ") +
+                    std::to_string(audit.broken().size()) + " of " + count + " checks failed:\n";
   for (std::size_t i = 0; i < std::min(kShown, audit.broken().size()); ++i) {
     out += "  " + audit.broken()[i] + "\n";
   }
   return out;
 }
 
-std::string draw_next_steps(const Look& look, const std::string& address,
+std::string draw_next_steps(const drawing::Look& look, const std::string& address,
                             const std::string& running, const std::string& waiting) {
   std::string out;
   const auto step = [&](std::string_view what, const std::string& command) {
-    out += paint(look, kDim, "# " + std::string(what)) + "\n" + command + "\n";
+    out += drawing::paint(look, drawing::kDim, "# " + std::string(what)) + "\n" + command + "\n";
   };
   const std::string curl = "curl -s " + address;
   const auto explain = [&](const std::string& pod) {

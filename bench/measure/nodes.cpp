@@ -30,17 +30,16 @@ std::string full_nodes_body(const SyntheticApi& api, const PendingPod& pod, int 
 
 Result<Report> measure(const FullNodesRun& run) {
   std::string floor_reply;
-  const auto add_floor = [&](extender::Router& router) {
+  const auto add_floor = [&](http::Router& router) {
     router.add(
-        "POST", "/null/filter",
-        [&](const extender::HttpRequest& request, extender::Responder responder) {
+        "POST", "/null/filter", [&](const http::Request& request, http::Responder responder) {
           std::string copy(request.body.size(), '\0');
           std::memcpy(copy.data(), request.body.data(), copy.size());
           rapidjson::InsituStringStream stream(copy.data());
           rapidjson::BaseReaderHandler<> nobody;
           const bool good =
               !rapidjson::Reader().Parse<rapidjson::kParseInsituFlag>(stream, nobody).IsError();
-          responder.send(extender::json_response(good ? floor_reply : ""));
+          responder.send(http::json_response(good ? floor_reply : ""));
         });
   };
   auto bench = BenchApp::start({.size = run.size,

@@ -48,11 +48,11 @@ class Bench {
     return extender::decode_filter_args(body);
   }
   TANGRAM_STEP FilterResult step_filter_unseen(const FilterArgs& args,
-                                               const extender::PodPlan& plan) const {
+                                               const cluster::PodPlan& plan) const {
     return decide(args, plan);
   }
   TANGRAM_STEP FilterResult step_filter_known(const FilterArgs& args,
-                                              const extender::PodPlan& plan) const {
+                                              const cluster::PodPlan& plan) const {
     return decide(args, plan);
   }
   TANGRAM_STEP std::string step_encode(const FilterArgs& args, const FilterResult& result) const {
@@ -61,24 +61,24 @@ class Bench {
   TANGRAM_STEP void step_watch_event(std::string object) {
     pods_.change(kube::EventType::kAdded, std::move(object));
   }
-  TANGRAM_STEP Result<void> step_book(const FilterArgs& args, const extender::PodPlan& plan,
+  TANGRAM_STEP Result<void> step_book(const FilterArgs& args, const cluster::PodPlan& plan,
                                       std::string_view node_name) {
     return books_.apply([&](model::Ledger& ledger) -> Result<void> {
       const model::NodeState& node = *ledger.snapshot()->find(node_name);
       const auto choice = plan.policy->choose(plan.demand, node);
       if (!choice) return fail(Errc::kStale, "no room");
       return ledger.assume(
-          extender::holding_for(args.pod, node_name, plan.demand,
-                                model::grants_of(plan.demand.gpu, node, choice->placement)),
+          cluster::holding_for(args.pod, node_name, plan.demand,
+                               model::grants_of(plan.demand.gpu, node, choice->placement)),
           std::chrono::seconds(70));
     });
   }
-  [[nodiscard]] Result<extender::PodPlan> plan(const FilterArgs& args) const {
+  [[nodiscard]] Result<cluster::PodPlan> plan(const FilterArgs& args) const {
     return policies_.plan(args.pod);
   }
 
  private:
-  [[nodiscard]] FilterResult decide(const FilterArgs& args, const extender::PodPlan& plan) const {
+  [[nodiscard]] FilterResult decide(const FilterArgs& args, const cluster::PodPlan& plan) const {
     const auto cluster = books_.snapshot();
     auto pass = plan.policies->cache.open(*plan.policy, plan.demand, *cluster);
     constexpr std::size_t kShortList = 8;
@@ -90,16 +90,16 @@ class Bench {
   mutable extender::NodeOrder order_;
   SystemClock clock_;
   SyntheticApi api_;
-  extender::Books books_{clock_};
-  extender::PendingPods pending_;
-  extender::FeedCounters counters_;
-  extender::PolicySource policies_{{}, [this] { return books_.snapshot(); }};
-  extender::NodeFeed nodes_{books_, counters_};
-  extender::PodFeed pods_{books_,
-                          pending_,
-                          counters_,
-                          {.listing = [this](bool begins) { policies_.listing(begins); },
-                           .arrived = [this](const kube::Pod& pod) { policies_.arrived(pod); }}};
+  cluster::Books books_{clock_};
+  cluster::PendingPods pending_;
+  cluster::FeedCounters counters_;
+  cluster::PolicySource policies_{{}, [this] { return books_.snapshot(); }};
+  cluster::NodeFeed nodes_{books_, counters_};
+  cluster::PodFeed pods_{books_,
+                         pending_,
+                         counters_,
+                         {.listing = [this](bool begins) { policies_.listing(begins); },
+                          .arrived = [this](const kube::Pod& pod) { policies_.arrived(pod); }}};
 };
 
 /// What each step took, added up.

@@ -14,23 +14,23 @@ namespace tangram::bench {
 
 namespace {
 
-using extender::HttpRequest;
-using extender::Responder;
+using http::Request;
+using http::Responder;
 
 /// What the floor answers: the reply of the verb that was asked last.
 struct Floor {
   std::string reply;
 
-  void add_routes(extender::Router& router) {
-    router.add("POST", "/null/filter", [this](HttpRequest request, Responder responder) {
+  void add_routes(http::Router& router) {
+    router.add("POST", "/null/filter", [this](http::Request request, http::Responder responder) {
       extender::Body body(std::move(request.body));
       const bool good = extender::decode_filter_args(body).has_value();
-      responder.send(extender::json_response(good ? reply : ""));
+      responder.send(http::json_response(good ? reply : ""));
     });
-    router.add("POST", "/null/bind", [this](HttpRequest request, Responder responder) {
+    router.add("POST", "/null/bind", [this](http::Request request, http::Responder responder) {
       extender::Body body(std::move(request.body));
       const bool good = extender::decode_bind_args(body).has_value();
-      responder.send(extender::json_response(good ? reply : ""));
+      responder.send(http::json_response(good ? reply : ""));
     });
   }
 };
@@ -152,7 +152,7 @@ Result<Report> measure(const VerbRun& run) {
       BenchApp::start({.size = run.size,
                        .policy = run.policy,
                        .short_list = run.short_list,
-                       .more_routes = [&](extender::Router& router) { floor.add_routes(router); }});
+                       .more_routes = [&](http::Router& router) { floor.add_routes(router); }});
   if (!bench) return bench.error();
   VerbBench verbs(run, **bench, floor);
   const Churn churn((*bench)->api(), run.churn);

@@ -20,8 +20,8 @@
 namespace tangram::bench {
 namespace {
 
-using extender::HttpRequest;
-using extender::Responder;
+using http::Request;
+using http::Responder;
 
 /// A folder that is gone at the end.
 class Folder {
@@ -72,9 +72,9 @@ std::string review(int sidecars) {
 }
 
 /// Takes a body and answers with that many bytes.
-extender::HttpHandler null_handler(std::size_t size) {
-  return [size](const HttpRequest&, Responder responder) {
-    responder.send(extender::json_response(std::string(size, ' ')));
+http::Handler null_handler(std::size_t size) {
+  return [size](const http::Request&, http::Responder responder) {
+    responder.send(http::json_response(std::string(size, ' ')));
   };
 }
 
@@ -85,8 +85,7 @@ struct Call {
   std::string body;
 };
 
-Result<std::string> post(extender::HttpClient& client, const std::string& path,
-                         const std::string& body) {
+Result<std::string> post(http::Client& client, const std::string& path, const std::string& body) {
   auto reply = client.request("POST", path, body);
   if (!reply) return reply.error();
   if (reply->status != 200) {
@@ -96,8 +95,8 @@ Result<std::string> post(extender::HttpClient& client, const std::string& path,
   return std::move(reply->body);
 }
 
-Result<void> time_once(extender::HttpClient& client, const std::string& path,
-                       const std::string& body, Latencies* latencies) {
+Result<void> time_once(http::Client& client, const std::string& path, const std::string& body,
+                       Latencies* latencies) {
   const auto start = std::chrono::steady_clock::now();
   auto answer = post(client, path, body);
   const auto took = std::chrono::steady_clock::now() - start;
@@ -106,7 +105,7 @@ Result<void> time_once(extender::HttpClient& client, const std::string& path,
   return {};
 }
 
-Result<VerbTimes> time_call(extender::HttpClient& client, const Call& call, const WebhookRun& run) {
+Result<VerbTimes> time_call(http::Client& client, const Call& call, const WebhookRun& run) {
   VerbTimes times{.verb = call.path.substr(call.path.rfind('/') + 1), .real = {}, .null = {}};
   for (int i = 0; i < run.warm_up + run.rounds; ++i) {
     const bool counts = i >= run.warm_up;
@@ -122,9 +121,9 @@ Result<VerbTimes> time_call(extender::HttpClient& client, const Call& call, cons
 Result<Report> measure(const WebhookRun& run) {
   const SystemClock clock;
   const Folder folder;
-  auto made = extender::tls::make_certificates({.folder = folder.path()}, clock);
+  auto made = extender::make_certificates({.folder = folder.path()}, clock);
   if (!made) return made.error();
-  auto identity = extender::tls::Identity::load(
+  auto identity = http::tls::Identity::load(
       "webhook", {folder.file("tls.crt"), folder.file("tls.key"), ""}, clock);
   if (!identity) return identity.error();
   const auto ca = read_file(folder.file("ca.crt"));
@@ -135,20 +134,20 @@ Result<Report> measure(const WebhookRun& run) {
   const std::string body = review(run.sidecars);
   const std::array calls{Call{"/admission/mutate", "/null/mutate", body},
                          Call{"/admission/validate", "/null/validate", body}};
-  extender::Router router;
+  http::Router router;
   add_admission_routes(router, service);
   router.add("POST", calls[0].null_path, null_handler(service.mutate(body).body.size()));
   router.add("POST", calls[1].null_path, null_handler(service.validate(body, {}).body.size()));
 
-  extender::HttpOptions options;
+  http::Options options;
   options.address = "127.0.0.1";
   options.tls = *identity;
   auto server =
-      extender::HttpServer::create(options, [&router](HttpRequest request, Responder responder) {
+      http::Server::create(options, [&router](http::Request request, http::Responder responder) {
         router(std::move(request), std::move(responder));
       });
   if (!server) return server.error();
-  extender::HttpClient client({.ca = *ca, .server_name = "localhost"});
+  http::Client client({.ca = *ca, .server_name = "localhost"});
   if (auto connected = client.connect("127.0.0.1", (*server)->port()); !connected) {
     return connected.error();
   }

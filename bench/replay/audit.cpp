@@ -94,11 +94,11 @@ class GrantCheck final : public kube::WholeListSink {
 }  // namespace
 
 Result<void> audit(kube::KubeApi& api, const Clock& clock, const ClusterSnapshot& running) {
-  extender::Books books(clock);
-  extender::PendingPods pending;
-  extender::FeedCounters counters;
-  extender::NodeFeed nodes(books, counters);
-  extender::PodFeed pods(books, pending, counters, {});
+  cluster::Books books(clock);
+  cluster::PendingPods pending;
+  cluster::FeedCounters counters;
+  cluster::NodeFeed nodes(books, counters);
+  cluster::PodFeed pods(books, pending, counters, {});
   list_into(api, clock, "/api/v1/nodes", nodes);
   list_into(api, clock, "/api/v1/pods", pods);
   const auto rebuilt = books.snapshot();

@@ -34,7 +34,7 @@ std::string_view to_string(Level level) {
   return "";
 }
 
-Ink ink_of(Level level) {
+drawing::Ink ink_of(Level level) {
   switch (level) {
     case Level::kOk:
       return kGood;
@@ -108,15 +108,16 @@ std::string draw_report(const Screen& screen, const Report& report) {
   std::size_t subject = 0;
   std::array<std::size_t, 3> counts{};
   for (const Check& check : report) {
-    subject = std::max(subject, columns_of(check.subject));
+    subject = std::max(subject, drawing::columns_of(check.subject));
     ++counts[static_cast<std::size_t>(check.level)];
   }
   const std::size_t indent = kLevel + 2 + subject + 2;
   std::string text;
   for (const Check& check : report) {
-    text += paint(screen.look, ink_of(check.level), left_in(to_string(check.level), kLevel)) +
-            "  " + left_in(check.subject, subject) + "  " +
-            in_lines(screen, check.finding, indent) + "\n";
+    text +=
+        paint(screen.look, ink_of(check.level), drawing::left_in(to_string(check.level), kLevel)) +
+        "  " + drawing::left_in(check.subject, subject) + "  " +
+        in_lines(screen, check.finding, indent) + "\n";
     if (check.next.empty()) continue;
     text += std::string(indent, ' ') + "→ " + in_lines(screen, check.next, indent + 2) + "\n";
   }

@@ -158,7 +158,7 @@ void check_pods(const Patient& patient, const Cluster& cluster, Report& report) 
   check_schedulers(patient, cluster, report);
   std::map<std::string, std::vector<std::string>> by_finding;
   for (const GpuPod& gpu : cluster.pods()) {
-    for (const extender::Note& note : cluster.findings().of(gpu.pod.uid)) {
+    for (const cluster::Note& note : cluster.findings().of(gpu.pod.uid)) {
       by_finding[std::string(to_string(note.finding))].push_back(gpu.pod.full_name());
     }
   }

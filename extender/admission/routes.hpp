@@ -9,6 +9,6 @@ namespace tangram::extender {
 /// aggregate resources, counted/gpu-milli, counted/gpu-mem-mib and counted/gpu-milli/gpu-mem-mib.
 /// (Paths, because a webhook's address cannot have a query.)
 /// @param service  outlives the router
-void add_admission_routes(Router& router, const AdmissionService& service);
+void add_admission_routes(http::Router& router, const AdmissionService& service);
 
 }  // namespace tangram::extender

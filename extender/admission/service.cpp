@@ -57,30 +57,30 @@ AdmissionService::AdmissionService(AdmissionSettings settings, const Clock& cloc
     : settings_(std::move(settings)), clock_(clock), done_(std::move(done)) {}
 
 template <class Answer>
-HttpResponse AdmissionService::answer(AdmissionCall call, std::string body,
-                                      const Answer& answer) const {
+http::Response AdmissionService::answer(AdmissionCall call, std::string body,
+                                        const Answer& answer) const {
   const TimePoint start = clock_.now();
-  HttpResponse response;
+  http::Response response;
   AdmissionOutcome outcome = AdmissionOutcome::kUnreadable;
   if (const auto request = decode_review(std::move(body)); !request) {
     response =
-        text_response(400, "no AdmissionReview that can be read: " + request.error().message);
+        http::text_response(400, "no AdmissionReview that can be read: " + request.error().message);
   } else {
     const AdmissionAnswer answered = answer(*request);
     outcome = outcome_of(answered);
-    response = json_response(encode_review(request->uid, answered));
+    response = http::json_response(encode_review(request->uid, answered));
   }
   if (done_) done_({.call = call, .outcome = outcome, .took = clock_.now() - start});
   return response;
 }
 
-HttpResponse AdmissionService::mutate(std::string body) const {
+http::Response AdmissionService::mutate(std::string body) const {
   return answer(AdmissionCall::kMutate, std::move(body),
                 [&](const AdmissionRequest& request) { return mutated(request, settings_); });
 }
 
-HttpResponse AdmissionService::validate(std::string body,
-                                        const std::vector<std::string_view>& counted) const {
+http::Response AdmissionService::validate(std::string body,
+                                          const std::vector<std::string_view>& counted) const {
   return answer(AdmissionCall::kValidate, std::move(body), [&](const AdmissionRequest& request) {
     return extender::validate(request, settings_, counted);
   });

@@ -41,14 +41,14 @@ class AdmissionService {
   AdmissionService(AdmissionSettings settings, const Clock& clock,
                    std::function<void(const Done&)> done);
 
-  [[nodiscard]] HttpResponse mutate(std::string body) const;
+  [[nodiscard]] http::Response mutate(std::string body) const;
   /// @param counted  see validate(); views of static storage
-  [[nodiscard]] HttpResponse validate(std::string body,
-                                      const std::vector<std::string_view>& counted) const;
+  [[nodiscard]] http::Response validate(std::string body,
+                                        const std::vector<std::string_view>& counted) const;
 
  private:
   template <class Answer>
-  HttpResponse answer(AdmissionCall call, std::string body, const Answer& answer) const;
+  http::Response answer(AdmissionCall call, std::string body, const Answer& answer) const;
 
   AdmissionSettings settings_;
   const Clock& clock_;

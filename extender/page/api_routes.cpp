@@ -13,18 +13,19 @@ constexpr std::string_view kHowToExplain =
     "write /api/v1/explain?namespace=NAMESPACE&pod=NAME, and with &nodes=N of the nodes only the N "
     "that fit best";
 
-HttpResponse error_response(const Error& error) {
-  return text_response(error.code == Errc::kNotFound ? 404 : 400, error.message);
+http::Response error_response(const Error& error) {
+  return http::text_response(error.code == Errc::kNotFound ? 404 : 400, error.message);
 }
 
-HttpResponse large_page(std::string json) {
-  HttpResponse page = json_response(std::move(json));
+http::Response large_page(std::string json) {
+  http::Response page = http::json_response(std::move(json));
   page.gzip = true;
   return page;
 }
 
-HttpResponse still_reading() {
-  auto response = text_response(503, "still reading the cluster from the API server; try again");
+http::Response still_reading() {
+  auto response =
+      http::text_response(503, "still reading the cluster from the API server; try again");
   response.headers.push_back({"Retry-After", "1"});
   return response;
 }
@@ -38,39 +39,40 @@ std::optional<std::size_t> number(std::string_view text) {
   return value;
 }
 
-HttpResponse explain(const ApiParts& parts, const HttpRequest& request) {
+http::Response explain(const ApiParts& parts, const http::Request& request) {
   const auto ns = request.query.find("namespace");
   const auto pod = request.query.find("pod");
   const auto nodes = request.query.find("nodes");
   if (ns == request.query.end() || pod == request.query.end()) {
-    return text_response(400, kHowToExplain);
+    return http::text_response(400, kHowToExplain);
   }
   std::optional<std::size_t> most;
   if (nodes != request.query.end()) {
     most = number(nodes->second);
-    if (!most) return text_response(400, kHowToExplain);
+    if (!most) return http::text_response(400, kHowToExplain);
   }
-  auto explained = explain_json(ns->second, pod->second, *parts.books.snapshot(), parts.pending,
-                                parts.policies, parts.findings, most);
+  auto explained = cluster::explain_json(ns->second, pod->second, *parts.books.snapshot(),
+                                         parts.pending, parts.policies, parts.findings, most);
   return explained ? large_page(std::move(*explained)) : error_response(explained.error());
 }
 
 }  // namespace
 
-void add_api_routes(Router& router, const ApiParts& parts) {
+void add_api_routes(http::Router& router, const ApiParts& parts) {
   PageQueue& queue = parts.queue;
-  router.add("GET", "/api/v1/cluster", queue.in_turn([parts](const HttpRequest&) {
-    return large_page(cluster_json(*parts.books.snapshot(), parts.pending));
+  router.add("GET", "/api/v1/cluster", queue.in_turn([parts](const http::Request&) {
+    return large_page(cluster::cluster_json(*parts.books.snapshot(), parts.pending));
   }));
-  router.add("GET", "/api/v1/explain", queue.in_turn([parts](const HttpRequest& request) {
+  router.add("GET", "/api/v1/explain", queue.in_turn([parts](const http::Request& request) {
     return explain(parts, request);
   }));
-  router.add("GET", "/api/v1/packing", queue.in_turn([parts](const HttpRequest&) {
+  router.add("GET", "/api/v1/packing", queue.in_turn([parts](const http::Request&) {
     return parts.synced() ? large_page(parts.news.packing()) : still_reading();
   }));
-  router.add("GET", "/api/v1/events", [parts](const HttpRequest& request, Responder responder) {
-    responder.send(parts.synced() ? parts.news.open(request) : still_reading());
-  });
+  router.add("GET", "/api/v1/events",
+             [parts](const http::Request& request, http::Responder responder) {
+               responder.send(parts.synced() ? parts.news.open(request) : still_reading());
+             });
 }
 
 }  // namespace tangram::extender

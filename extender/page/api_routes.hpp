@@ -9,22 +9,24 @@
 
 #include <functional>
 
-namespace tangram::extender {
-
+namespace tangram::http {
 class Router;
+}  // namespace tangram::http
+
+namespace tangram::extender {
 
 /// What the views of people and tools are made of. Outlives the routes.
 struct ApiParts {
-  const Books& books;
-  const PendingPods& pending;
-  const PolicySource& policies;
-  const Findings& findings;
+  const cluster::Books& books;
+  const cluster::PendingPods& pending;
+  const cluster::PolicySource& policies;
+  const cluster::Findings& findings;
   PackingNews& news;
   PageQueue& queue;              ///< where they are made, one after the other
   std::function<bool()> synced;  ///< the books hold what the API server has
 };
 
 /// GET /api/v1/cluster, /explain, /packing and /events: docs/protocol.md.
-void add_api_routes(Router& router, const ApiParts& parts);
+void add_api_routes(http::Router& router, const ApiParts& parts);
 
 }  // namespace tangram::extender

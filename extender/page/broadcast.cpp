@@ -72,7 +72,7 @@ struct Broadcast::State {
   void wake_all();
 };
 
-class Broadcast::Stream final : public BodyStream {
+class Broadcast::Stream final : public http::BodyStream {
  public:
   /// With the state locked.
   Stream(std::shared_ptr<State> state, std::optional<EventId> after)
@@ -131,7 +131,7 @@ Broadcast::Broadcast(std::uint64_t life, const Clock& clock, BroadcastLimits lim
 
 Broadcast::~Broadcast() { close(); }
 
-std::shared_ptr<BodyStream> Broadcast::open(std::optional<EventId> after) {
+std::shared_ptr<http::BodyStream> Broadcast::open(std::optional<EventId> after) {
   const std::scoped_lock lock(state_->mutex);
   if (state_->closed || state_->streams.size() >= state_->limits.streams) {
     ++state_->refused;

@@ -44,7 +44,7 @@ class Broadcast {
 
   /// @param after  the last event that the client has seen
   /// @returns null if there are as many as may be
-  [[nodiscard]] std::shared_ptr<BodyStream> open(std::optional<EventId> after);
+  [[nodiscard]] std::shared_ptr<http::BodyStream> open(std::optional<EventId> after);
 
   /// @param data  one line
   void publish(std::string_view event, std::string_view data);

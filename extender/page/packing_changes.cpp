@@ -50,7 +50,7 @@ std::set<std::uint32_t> cards_of(const NodeState& node, const std::vector<const 
 
 }  // namespace
 
-void PackingChanges::catch_up(const ClusterSnapshot& cluster, const PendingPods& pending) {
+void PackingChanges::catch_up(const ClusterSnapshot& cluster, const cluster::PendingPods& pending) {
   told_.assign(cluster.slots(), nullptr);
   for (model::NodeIndex index = 0; index < told_.size(); ++index) {
     told_[index] = cluster.share(index);
@@ -72,7 +72,8 @@ void PackingChanges::forget() {
   waiting_ = {};
 }
 
-std::string PackingChanges::next(const ClusterSnapshot& cluster, const PendingPods& pending) {
+std::string PackingChanges::next(const ClusterSnapshot& cluster,
+                                 const cluster::PendingPods& pending) {
   std::string text;
   Writer out(text);
   news_ = false;
@@ -117,15 +118,15 @@ void PackingChanges::tell_node(Writer& out, model::NodeIndex index,
   if (!now) return;
   if (!same_node) forget_elsewhere(index);
   if (!same_node || before->inventory != now->inventory || before->present != now->present) {
-    write_packed_node(out, granted_only(*now));
+    cluster::write_packed_node(out, granted_only(*now));
     news_ = true;
     return;
   }
   const auto changed = changed_holdings(*before, *now);
   if (changed.empty()) return;  // what is merely held has changed
   const auto cards = cards_of(*now, changed);
-  write_packed_node(out, granted_only(*now),
-                    [&cards](std::uint32_t card) { return cards.contains(card); });
+  cluster::write_packed_node(out, granted_only(*now),
+                             [&cards](std::uint32_t card) { return cards.contains(card); });
   news_ = true;
 }
 
@@ -138,23 +139,23 @@ void PackingChanges::forget_elsewhere(model::NodeIndex index) {
   }
 }
 
-void PackingChanges::tell_waiting(Writer& out, const PendingPods& pending) {
-  constexpr auto kUid = [](const PodPtr& pod) -> const std::string& { return pod->uid; };
-  std::vector<PodPtr> told;
+void PackingChanges::tell_waiting(Writer& out, const cluster::PendingPods& pending) {
+  constexpr auto kUid = [](const cluster::PodPtr& pod) -> const std::string& { return pod->uid; };
+  std::vector<cluster::PodPtr> told;
   std::size_t added = 0;
   out.key("waiting").begin_array();
-  for (const PodPtr& pod : pending.all()) {
+  for (const cluster::PodPtr& pod : pending.all()) {
     if (!std::ranges::binary_search(waiting_, pod->uid, {}, kUid)) {
       if (added == kWaitingPods) continue;
       ++added;
-      write_waiting_pod(out, *pod);
+      cluster::write_waiting_pod(out, *pod);
     }
     told.push_back(pod);
   }
-  std::vector<PodPtr> settled;
+  std::vector<cluster::PodPtr> settled;
   std::ranges::set_difference(waiting_, told, std::back_inserter(settled), {}, kUid, kUid);
   out.end_array().key("settled").begin_array();
-  for (const PodPtr& pod : settled) out.string(pod->uid);
+  for (const cluster::PodPtr& pod : settled) out.string(pod->uid);
   out.end_array();
   news_ = news_ || added > 0 || !settled.empty();
   waiting_ = std::move(told);

@@ -30,18 +30,19 @@ class PackingChanges {
 
   struct Told {
     std::vector<model::NodePtr> nodes;  ///< by name
-    std::vector<PodPtr> waiting;
+    std::vector<cluster::PodPtr> waiting;
   };
   [[nodiscard]] Told told() const;
 
   /// Takes all that is so now for told.
-  void catch_up(const model::ClusterSnapshot& cluster, const PendingPods& pending);
+  void catch_up(const model::ClusterSnapshot& cluster, const cluster::PendingPods& pending);
 
   /// {"version", "nodes": [...], "gone": [names], "waiting": [...], "settled": [UIDs]}: nodes as in
   /// packing_json(), but with `"partial": true` for those of which only the cards told have
   /// changed. `gone` comes before `nodes`, `settled` before `waiting`.
   /// @returns "" if nothing has changed
-  [[nodiscard]] std::string next(const model::ClusterSnapshot& cluster, const PendingPods& pending);
+  [[nodiscard]] std::string next(const model::ClusterSnapshot& cluster,
+                                 const cluster::PendingPods& pending);
 
   /// Gives back what it holds. To be followed by catch_up().
   void forget();
@@ -51,14 +52,14 @@ class PackingChanges {
                   const model::ClusterSnapshot& cluster);
   void tell_node(json::Writer& out, model::NodeIndex index, const model::ClusterSnapshot& cluster);
   void forget_elsewhere(model::NodeIndex index);
-  void tell_waiting(json::Writer& out, const PendingPods& pending);
+  void tell_waiting(json::Writer& out, const cluster::PendingPods& pending);
 
   const std::size_t text_bytes_;
-  std::vector<model::NodePtr> told_;  ///< by index in the snapshot
-  model::NodeIndex turn_ = 0;         ///< where the next text begins
-  std::vector<PodPtr> waiting_;       ///< by UID
-  std::vector<std::string> gone_;     ///< for the text in the making
-  bool news_ = false;                 ///< in the text in the making
+  std::vector<model::NodePtr> told_;      ///< by index in the snapshot
+  model::NodeIndex turn_ = 0;             ///< where the next text begins
+  std::vector<cluster::PodPtr> waiting_;  ///< by UID
+  std::vector<std::string> gone_;         ///< for the text in the making
+  bool news_ = false;                     ///< in the text in the making
 };
 
 }  // namespace tangram::extender

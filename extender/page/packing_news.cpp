@@ -11,15 +11,15 @@ namespace {
 
 /// Browsers send the header when they come back by themselves, and cannot be told to send it on a
 /// first visit: so a page that opens its stream anew says it in the target.
-std::optional<EventId> last_seen(const HttpRequest& request) {
+std::optional<EventId> last_seen(const http::Request& request) {
   const std::string_view header = request.header("Last-Event-ID");
   if (!header.empty()) return parse_event_id(header);
   const auto after = request.query.find("after");
   return after == request.query.end() ? std::nullopt : parse_event_id(after->second);
 }
 
-HttpResponse too_many_streams() {
-  auto response = text_response(
+http::Response too_many_streams() {
+  auto response = http::text_response(
       503, "as many pages follow the packing as this service tells of it; retry later");
   response.headers.push_back({"Retry-After", "10"});
   return response;
@@ -44,12 +44,12 @@ std::string PackingNews::packing() {
     told = changes_.told();
     event = broadcast_.newest();
   }
-  return packing_json(to_string(event), told.nodes, told.waiting);
+  return cluster::packing_json(to_string(event), told.nodes, told.waiting);
 }
 
-HttpResponse PackingNews::open(const HttpRequest& request) {
+http::Response PackingNews::open(const http::Request& request) {
   const std::scoped_lock lock(mutex_);
-  HttpResponse response;
+  http::Response response;
   response.stream = broadcast_.open(last_seen(request));
   if (!response.stream) return too_many_streams();
   be_needed();
@@ -82,7 +82,7 @@ void PackingNews::look() {
 void PackingNews::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     look();
-    kube::sleep_until_stopped(kInterval, stop);
+    sleep_until_stopped(kInterval, stop);
   }
 }
 

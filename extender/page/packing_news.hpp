@@ -29,8 +29,8 @@ class PackingNews {
   static constexpr std::chrono::seconds kQuiet{30};
 
   struct Parts {
-    const Books& books;
-    const PendingPods& pending;
+    const cluster::Books& books;
+    const cluster::PendingPods& pending;
     const Clock& clock;
   };
   /// The parts outlive it.
@@ -39,7 +39,7 @@ class PackingNews {
   /// {"event", "nodes", "pending"}. Takes a moment: to be asked in turn.
   [[nodiscard]] std::string packing();
   /// A stream that resumes behind the event which the request names; 503 if there are too many.
-  [[nodiscard]] HttpResponse open(const HttpRequest& request);
+  [[nodiscard]] http::Response open(const http::Request& request);
 
   /// Tells what has changed since the last time.
   void look();

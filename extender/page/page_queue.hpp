@@ -13,13 +13,13 @@ namespace tangram::extender {
 /// Threads: safe.
 class PageQueue {
  public:
-  using Page = std::function<HttpResponse(const HttpRequest&)>;
+  using Page = std::function<http::Response(const http::Request&)>;
 
   /// A few people and scrapers may wait for their page.
   static constexpr std::size_t kWaiting = 16;
 
   /// Has the shape that a Router takes. Outlived by this queue.
-  [[nodiscard]] HttpHandler in_turn(Page page);
+  [[nodiscard]] http::Handler in_turn(Page page);
 
   /// Waits until all pages are made; makes no more afterwards.
   void drain() { queue_.drain(); }

@@ -15,12 +15,12 @@ constexpr std::string_view kIndex = "index.html";
 std::string tag_of(const PageFile& file) { return "W/\"" + std::string(file.hash) + "\""; }
 
 /// Of a list of tags it is enough that ours is among them; hashes do not occur by chance.
-bool has_it(const HttpRequest& request, const PageFile& file) {
+bool has_it(const http::Request& request, const PageFile& file) {
   return request.header("If-None-Match").find(file.hash) != std::string_view::npos;
 }
 
-HttpResponse page_response(const PageFile& file, const HttpRequest& request) {
-  HttpResponse response;
+http::Response page_response(const PageFile& file, const http::Request& request) {
+  http::Response response;
   response.headers = {
       // To be asked for each time, so that a page never mixes files of two versions.
       {"Cache-Control", "no-cache"},
@@ -44,10 +44,10 @@ HttpResponse page_response(const PageFile& file, const HttpRequest& request) {
 
 }  // namespace
 
-void add_page_routes(Router& router) {
+void add_page_routes(http::Router& router) {
   for (const PageFile& file : page_files()) {
     const std::string path = file.name == kIndex ? "/" : "/page/" + std::string(file.name);
-    router.add("GET", path, [&file](const HttpRequest& request, Responder responder) {
+    router.add("GET", path, [&file](const http::Request& request, http::Responder responder) {
       responder.send(page_response(file, request));
     });
   }

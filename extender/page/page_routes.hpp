@@ -2,9 +2,11 @@
 
 #include <string_view>
 
-namespace tangram::extender {
-
+namespace tangram::http {
 class Router;
+}  // namespace tangram::http
+
+namespace tangram::extender {
 
 /// What the page may do, by the browser's own hand: load what this server sends and ask this
 /// server, nothing else. No script or style stands in its HTML, and none can be put there: names
@@ -16,6 +18,6 @@ inline constexpr std::string_view kPagePolicy =
 
 /// GET / and /page/…: the packing page and its parts. They tell nothing of the cluster; what the
 /// page shows it asks for at /api/v1/….
-void add_page_routes(Router& router);
+void add_page_routes(http::Router& router);
 
 }  // namespace tangram::extender

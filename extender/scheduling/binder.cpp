@@ -82,7 +82,7 @@ Binder::Answer Binder::bind_again(const BindArgs& args, const model::Ledger::Ent
   return send(args, *entry.holding, entry.deadline);
 }
 
-Result<PodPtr> Binder::find_pod(const BindArgs& args) {
+Result<cluster::PodPtr> Binder::find_pod(const BindArgs& args) {
   if (auto pod = parts_.pending.find(args.uid)) return pod;
   auto read = kube::read_pod(parts_.api, args.ns, args.name, settings_.api_timeout);
   if (!read) return read.error();
@@ -105,7 +105,7 @@ Result<model::Holding> Binder::book(const BindArgs& args, const kube::Pod& pod,
     if (known == nullptr) {
       // filter lets it pass: where no card is asked, the node need not be Tangram's. The watch
       // books the pod.
-      if (!demand.gpu.asks_gpu()) return holding_for(pod, args.node, demand, {});
+      if (!demand.gpu.asks_gpu()) return cluster::holding_for(pod, args.node, demand, {});
       return fail(Errc::kStale, std::string(model::reason(model::Misfit::kUnknownNode)));
     }
     model::NodeState node = model::without_pods(*known, {pod.uid});  // what is held for it
@@ -116,8 +116,8 @@ Result<model::Holding> Binder::book(const BindArgs& args, const kube::Pod& pod,
     if (!choice) {
       return fail(Errc::kStale, std::string(model::reason(model::why_not(demand.gpu, node))));
     }
-    model::Holding holding =
-        holding_for(pod, args.node, demand, model::grants_of(demand.gpu, node, choice->placement));
+    model::Holding holding = cluster::holding_for(
+        pod, args.node, demand, model::grants_of(demand.gpu, node, choice->placement));
     if (auto assumed = ledger.assume(holding, settings_.assume_ttl); !assumed) {
       return assumed.error();
     }
@@ -181,7 +181,7 @@ Binder::Answer Binder::settle(const BindArgs& args, const model::Holding& holdin
   const auto pod = kube::read_pod(parts_.api, args.ns, args.name, settings_.api_timeout);
   const bool gone = pod ? pod->uid != args.uid : pod.error().code == Errc::kNotFound;
   if (pod && !gone && pod->node == args.node) {
-    const model::Holding recorded = recorded_holding(*pod, parts_.check).holding;
+    const model::Holding recorded = cluster::recorded_holding(*pod, parts_.check).holding;
     if (recorded.isolation == holding.isolation && recorded.containers == holding.containers) {
       return confirmed(args);
     }

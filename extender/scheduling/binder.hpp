@@ -49,10 +49,10 @@ class Binder {
  public:
   struct Parts {
     kube::KubeApi& api;
-    Books& books;
-    const PendingPods& pending;
+    cluster::Books& books;
+    const cluster::PendingPods& pending;
     Offers& offers;
-    const PolicySource& policies;
+    const cluster::PolicySource& policies;
     const Clock& clock;
     /// May a write be sent that takes this long at most? Only a leader may, and only while its
     /// lease outlives the write.
@@ -77,7 +77,7 @@ class Binder {
   std::size_t settle_overdue(const std::stop_token& stop = {});
 
  private:
-  [[nodiscard]] Result<PodPtr> find_pod(const BindArgs& args);
+  [[nodiscard]] Result<cluster::PodPtr> find_pod(const BindArgs& args);
   [[nodiscard]] Result<model::Holding> book(const BindArgs& args, const kube::Pod& pod,
                                             const model::PodDemand& demand,
                                             const policies::Policy& policy);

@@ -29,14 +29,14 @@ std::vector<std::string> terminating_pods(const model::NodeState& node) {
 
 /// What the nominated pod gets, now or when the node's terminating pods are gone.
 std::optional<model::Holding> future_of(const kube::Pod& pod, const model::NodeState& node,
-                                        const PolicySource& policies) {
+                                        const cluster::PolicySource& policies) {
   const auto plan = policies.plan(pod);
   if (!plan || !plan->demand.gpu.asks_gpu()) return std::nullopt;
   const auto on = [&](const model::NodeState& state) -> std::optional<model::Holding> {
     const auto choice = plan->policy->choose(plan->demand, state);
     if (!choice) return std::nullopt;
-    return holding_for(pod, node.name, plan->demand,
-                       model::grants_of(plan->demand.gpu, state, choice->placement));
+    return cluster::holding_for(pod, node.name, plan->demand,
+                                model::grants_of(plan->demand.gpu, state, choice->placement));
   };
   if (auto now = on(node)) return now;
   const auto leaving = terminating_pods(node);
@@ -45,10 +45,11 @@ std::optional<model::Holding> future_of(const kube::Pod& pod, const model::NodeS
 
 }  // namespace
 
-model::NodeState keep_room(const model::NodeState& node, const std::vector<PodPtr>& nominated,
-                           const PolicySource& policies) {
+model::NodeState keep_room(const model::NodeState& node,
+                           const std::vector<cluster::PodPtr>& nominated,
+                           const cluster::PolicySource& policies) {
   model::NodeState state = node;
-  for (const PodPtr& pod : nominated) {
+  for (const cluster::PodPtr& pod : nominated) {
     // What is held for it already is in the books.
     const bool counted =
         std::any_of(node.holdings.begin(), node.holdings.end(),
@@ -61,23 +62,24 @@ model::NodeState keep_room(const model::NodeState& node, const std::vector<PodPt
   return state;
 }
 
-std::map<std::string, std::vector<PodPtr>, std::less<>> nominated_above(const PendingPods& pending,
-                                                                        std::string_view pod_uid,
-                                                                        int priority) {
-  std::map<std::string, std::vector<PodPtr>, std::less<>> by_node;
-  for (PodPtr& pod : pending.nominated()) {
+std::map<std::string, std::vector<cluster::PodPtr>, std::less<>> nominated_above(
+    const cluster::PendingPods& pending, std::string_view pod_uid, int priority) {
+  std::map<std::string, std::vector<cluster::PodPtr>, std::less<>> by_node;
+  for (cluster::PodPtr& pod : pending.nominated()) {
     if (pod->uid == pod_uid || pod->priority < priority) continue;
     by_node[pod->nominated_node].push_back(std::move(pod));
   }
   for (auto& [node, pods] : by_node) {
     std::stable_sort(pods.begin(), pods.end(),
-                     [](const PodPtr& a, const PodPtr& b) { return a->priority > b->priority; });
+                     [](const cluster::PodPtr& a, const cluster::PodPtr& b) {
+                       return a->priority > b->priority;
+                     });
   }
   return by_node;
 }
 
 void fit_to_pod(PodView& view, const kube::Pod& pod, std::string_view held_on,
-                const PendingPods& pending, const PolicySource& policies) {
+                const cluster::PendingPods& pending, const cluster::PolicySource& policies) {
   if (!held_on.empty()) {
     if (const auto* node = view.find(held_on)) {
       view.replace(model::without_pods(*node, {pod.uid}));

@@ -52,18 +52,18 @@ class PodView {
 /// gone keeps the cards that it would get then.
 /// @param nominated  pods nominated to this node, the most important first
 [[nodiscard]] model::NodeState keep_room(const model::NodeState& node,
-                                         const std::vector<PodPtr>& nominated,
-                                         const PolicySource& policies);
+                                         const std::vector<cluster::PodPtr>& nominated,
+                                         const cluster::PolicySource& policies);
 
 /// Those of the pending pods that are nominated to a node and whose room `pod` must respect:
 /// kube-scheduler's rule, of equal or higher priority, and not itself. By node, the most
 /// important first.
-[[nodiscard]] std::map<std::string, std::vector<PodPtr>, std::less<>> nominated_above(
-    const PendingPods& pending, std::string_view pod_uid, int priority);
+[[nodiscard]] std::map<std::string, std::vector<cluster::PodPtr>, std::less<>> nominated_above(
+    const cluster::PendingPods& pending, std::string_view pod_uid, int priority);
 
 /// Replaces in the view what `pod` must see otherwise.
 /// @param held_on  the node on which room is held for the pod; empty = none
 void fit_to_pod(PodView& view, const kube::Pod& pod, std::string_view held_on,
-                const PendingPods& pending, const PolicySource& policies);
+                const cluster::PendingPods& pending, const cluster::PolicySource& policies);
 
 }  // namespace tangram::extender

@@ -84,7 +84,7 @@ std::vector<std::string> uids_of(const std::vector<HoldingPtr>& holdings) {
 }
 
 /// What the budgets allow once some pods of the node are gone.
-std::vector<int> allowed_after(const BudgetList& budgets, const NodeState& node,
+std::vector<int> allowed_after(const cluster::BudgetList& budgets, const NodeState& node,
                                const std::vector<std::string>& gone) {
   std::vector<int> allowed;
   allowed.reserve(budgets.size());
@@ -100,7 +100,7 @@ std::vector<int> allowed_after(const BudgetList& budgets, const NodeState& node,
 
 /// Which of the pods, evicted in this order, would break a budget: kube-scheduler's rule.
 std::set<const model::Holding*> budget_breakers(const std::vector<HoldingPtr>& pods,
-                                                const BudgetList& budgets,
+                                                const cluster::BudgetList& budgets,
                                                 std::vector<int> allowed) {
   std::set<const model::Holding*> breakers;
   for (const HoldingPtr& pod : pods) {

@@ -25,7 +25,7 @@ struct Preemptor {
   const model::PodDemand& demand;
   const policies::Policy& policy;
   /// Null = not known: then no pod dies that kube-scheduler did not name.
-  const BudgetList* budgets = nullptr;
+  const cluster::BudgetList* budgets = nullptr;
   /// Pods that must not be named, because kube-scheduler may not have them on the node, and takes
   /// no answer that names such a pod. Null = none.
   const model::Ledger::Uids* spared = nullptr;

@@ -76,12 +76,12 @@ std::string Verbs::repeat_offer(const FilterArgs& args, const std::string& node)
   return encode(args, only);
 }
 
-void Verbs::hold(const kube::Pod& pod, const PodPlan& plan, const model::NodeState& node) {
+void Verbs::hold(const kube::Pod& pod, const cluster::PodPlan& plan, const model::NodeState& node) {
   if (settings_.hold_ttl == std::chrono::milliseconds{0}) return;
   const auto choice = plan.policy->choose(plan.demand, node);
   if (!choice) return;
-  model::Holding holding = holding_for(pod, node.name, plan.demand,
-                                       model::grants_of(plan.demand.gpu, node, choice->placement));
+  model::Holding holding = cluster::holding_for(
+      pod, node.name, plan.demand, model::grants_of(plan.demand.gpu, node, choice->placement));
   parts_.books.apply([&](model::Ledger& ledger) {
     // Refused if the node changed meanwhile: then nothing is held, and bind decides.
     return ledger.hold(std::move(holding), settings_.hold_ttl).has_value();
@@ -112,7 +112,7 @@ std::string Verbs::prioritize(std::string text) const {
   const auto plan = parts_.policies.plan(args->pod);
   if (!plan) return encode(std::vector<HostScore>{});
   std::string held_on;
-  const ClusterPtr snapshot = parts_.books.apply([&](model::Ledger& ledger) {
+  const cluster::ClusterPtr snapshot = parts_.books.apply([&](model::Ledger& ledger) {
     if (const auto* entry = ledger.find(args->pod.uid)) held_on = entry->holding->node;
     return ledger.snapshot();
   });
@@ -135,7 +135,7 @@ std::string Verbs::preempt(std::string text) const {
   const auto plan = parts_.policies.plan(args->pod);
   if (!plan) return encode_preempt_result({});
   model::Ledger::Uids unsure;
-  const ClusterPtr snapshot = parts_.books.apply([&](model::Ledger& ledger) {
+  const cluster::ClusterPtr snapshot = parts_.books.apply([&](model::Ledger& ledger) {
     unsure = ledger.unsure();
     return ledger.snapshot();
   });

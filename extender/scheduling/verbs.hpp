@@ -32,13 +32,13 @@ namespace tangram::extender {
 class Verbs {
  public:
   struct Parts {
-    Books& books;
-    const PolicySource& policies;
+    cluster::Books& books;
+    const cluster::PolicySource& policies;
     Offers& offers;
     Binder& binder;
-    const PendingPods& pending;
+    const cluster::PendingPods& pending;
     /// The disruption budgets; null while they are not known.
-    std::function<std::shared_ptr<const BudgetList>()> budgets;
+    std::function<std::shared_ptr<const cluster::BudgetList>()> budgets;
     /// Why no verb can be answered now, for another try later; empty = all is well.
     std::function<std::string_view()> not_ready;
     /// Told what a filter came to.
@@ -64,13 +64,13 @@ class Verbs {
  private:
   /// What the books say of a pod when its filter begins.
   struct Standing {
-    ClusterPtr cluster;     ///< without what was held for the pod
-    std::string bound_for;  ///< the node that a bind of it was sent for; empty = none
+    cluster::ClusterPtr cluster;  ///< without what was held for the pod
+    std::string bound_for;        ///< the node that a bind of it was sent for; empty = none
     std::vector<model::HoldingPtr> unsettled;  ///< of other pods; of the same moment
   };
   [[nodiscard]] Standing stand(const std::string& uid);
   [[nodiscard]] std::string repeat_offer(const FilterArgs& args, const std::string& node) const;
-  void hold(const kube::Pod& pod, const PodPlan& plan, const model::NodeState& node);
+  void hold(const kube::Pod& pod, const cluster::PodPlan& plan, const model::NodeState& node);
   /// The pod waits for something that passes by itself.
   [[nodiscard]] std::string try_again(std::string_view pod_uid, std::string_view why) const;
   void remember_outcome(const FilterArgs& args, const FilterResult& result);

@@ -32,7 +32,7 @@ Wait wait_for(model::Misfit nearest) {
   return Wait::kRoom;
 }
 
-void WaitingPods::seen(const kube::Pod& pod, const Result<PodPlan>& plan) {
+void WaitingPods::seen(const kube::Pod& pod, const Result<cluster::PodPlan>& plan) {
   if (!pod.node.empty() || (plan && !plan->demand.gpu.asks_gpu())) return forget(pod.uid);
   const std::scoped_lock lock(mutex_);
   Waiting& waiting = pods_[pod.uid];

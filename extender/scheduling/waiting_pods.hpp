@@ -43,7 +43,7 @@ class WaitingPods {
  public:
   /// The watch shows the pod; one that is bound or asks for no GPU is forgotten.
   /// @param plan  what its annotations ask for, or what is wrong with them
-  void seen(const kube::Pod& pod, const Result<PodPlan>& plan);
+  void seen(const kube::Pod& pod, const Result<cluster::PodPlan>& plan);
   /// kube-scheduler was told so.
   void told(std::string_view pod_uid, Wait wait);
   /// The pod is gone.

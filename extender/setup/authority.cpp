@@ -13,22 +13,22 @@
 #include <cctype>
 #include <chrono>
 
-namespace tangram::extender::tls {
+namespace tangram::extender {
 namespace {
 
-using BignumPtr = std::unique_ptr<BIGNUM, Freed<BN_free>>;
-using ExtensionPtr = std::unique_ptr<X509_EXTENSION, Freed<X509_EXTENSION_free>>;
+using BignumPtr = std::unique_ptr<BIGNUM, http::tls::Freed<BN_free>>;
+using ExtensionPtr = std::unique_ptr<X509_EXTENSION, http::tls::Freed<X509_EXTENSION_free>>;
 
 /// Of a serial number: unguessable, and positive within the 20 bytes that RFC 5280 allows.
 constexpr int kSerialBits = 127;
 
 struct Identity {
-  KeyPtr key;
-  CertificatePtr certificate;
+  http::tls::KeyPtr key;
+  http::tls::CertificatePtr certificate;
 };
 
 Error cannot(const std::string& what) {
-  return fail(Errc::kUnavailable, "OpenSSL cannot make " + what + ": " + last_error());
+  return fail(Errc::kUnavailable, "OpenSSL cannot make " + what + ": " + http::tls::last_error());
 }
 
 bool is_address(const std::string& host) {
@@ -96,7 +96,7 @@ bool add_extensions(X509* certificate, X509* issuer, const std::vector<Extension
 /// @param issuer  null = it signs itself
 Result<Identity> make_identity(const std::string& name, const Validity& validity,
                                const std::vector<Extension>& extensions, const Identity* issuer) {
-  Identity made{KeyPtr(EVP_EC_gen("P-256")), CertificatePtr(X509_new())};
+  Identity made{http::tls::KeyPtr(EVP_EC_gen("P-256")), http::tls::CertificatePtr(X509_new())};
   if (!made.key || !made.certificate) return cannot("a key");
   X509* const own = made.certificate.get();
   const Identity& signer = issuer == nullptr ? made : *issuer;
@@ -117,8 +117,8 @@ std::string text_of(BIO* memory) {
 }
 
 Result<CertificateAndKey> pem_of(const Identity& identity) {
-  const BioPtr certificate(BIO_new(BIO_s_mem()));
-  const BioPtr key(BIO_new(BIO_s_secmem()));
+  const http::tls::BioPtr certificate(BIO_new(BIO_s_mem()));
+  const http::tls::BioPtr key(BIO_new(BIO_s_secmem()));
   if (PEM_write_bio_X509(certificate.get(), identity.certificate.get()) != 1 ||
       PEM_write_bio_PrivateKey(key.get(), identity.key.get(), nullptr, nullptr, 0, nullptr,
                                nullptr) != 1) {
@@ -170,4 +170,4 @@ Result<CertificateAndKey> Authority::issue(const Order& order) const {
   return pem_of(*made);
 }
 
-}  // namespace tangram::extender::tls
+}  // namespace tangram::extender

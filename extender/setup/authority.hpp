@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace tangram::extender::tls {
+namespace tangram::extender {
 
 /// PEM.
 struct CertificateAndKey {
@@ -50,4 +50,4 @@ class Authority {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace tangram::extender::tls
+}  // namespace tangram::extender

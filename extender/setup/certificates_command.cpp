@@ -9,7 +9,7 @@
 #include <chrono>
 #include <filesystem>
 
-namespace tangram::extender::tls {
+namespace tangram::extender {
 namespace {
 
 /// The machine's clock may be behind the one that made the certificate.
@@ -71,7 +71,7 @@ Or on this machine:
   tangram-extender --set tls.certificate={0}/tls.crt --set tls.key={0}/tls.key \
     --set tls.client_ca={0}/ca.crt --set tls.client_names={4} ...
 )",
-      folder, rfc3339(validity.to), base64_of(ca),
+      folder, rfc3339(validity.to), http::tls::base64_of(ca),
       kept ? " (its key: ca.key; keep it off the cluster)" : "; its key was not kept",
       kSchedulerName);
 }
@@ -107,4 +107,4 @@ Result<std::string> make_certificates(const CertificatesOrder& order, const Cloc
   return next_steps(order.folder, own.certificate, validity, order.keep_ca_key);
 }
 
-}  // namespace tangram::extender::tls
+}  // namespace tangram::extender

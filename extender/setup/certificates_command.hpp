@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace tangram::extender::tls {
+namespace tangram::extender {
 
 /// What `tangram-extender certificates` was asked for.
 struct CertificatesOrder {
@@ -24,4 +24,4 @@ inline constexpr int kMostCertificateDays = 3650;
 ///          file is there already, kUnavailable if one cannot be written
 Result<std::string> make_certificates(const CertificatesOrder& order, const Clock& clock);
 
-}  // namespace tangram::extender::tls
+}  // namespace tangram::extender

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-namespace tangram::extender::tls {
+namespace tangram::http::tls {
 namespace {
 
 constexpr std::string_view kNoCertificate =
@@ -46,8 +46,8 @@ std::vector<std::string> split_names(std::string_view list) {
   return names;
 }
 
-HttpGate verified_clients(std::vector<std::string> names) {
-  return [names = std::move(names)](const HttpHead& head) -> std::optional<HttpResponse> {
+Gate verified_clients(std::vector<std::string> names) {
+  return [names = std::move(names)](const Head& head) -> std::optional<Response> {
     if (head.method == "GET" || head.method == "HEAD") {
       const std::string_view path = head.target.substr(0, head.target.find('?'));
       const bool open = std::ranges::find(kForEverybody, path) != kForEverybody.end();
@@ -62,4 +62,4 @@ HttpGate verified_clients(std::vector<std::string> names) {
   };
 }
 
-}  // namespace tangram::extender::tls
+}  // namespace tangram::http::tls

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tangram::extender::tls {
+namespace tangram::http::tls {
 
 /// "a, b c" is "a" and "b c": commas separate, blanks around a name do not count, nor does nothing.
 [[nodiscard]] std::vector<std::string> split_names(std::string_view list);
@@ -17,6 +17,6 @@ namespace tangram::extender::tls {
 ///   or pod: `kubectl port-forward` does, and the API server has asked who it is,
 /// * everything else for verified clients whose certificate carries one of `names`.
 /// @param names  empty = any that is vouched for
-[[nodiscard]] HttpGate verified_clients(std::vector<std::string> names);
+[[nodiscard]] Gate verified_clients(std::vector<std::string> names);
 
-}  // namespace tangram::extender::tls
+}  // namespace tangram::http::tls

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <utility>
 
-namespace tangram::extender::tls {
+namespace tangram::http::tls {
 namespace {
 
 Result<ServerTexts> read_files(const ServerFiles& files) {
@@ -155,4 +155,4 @@ Identity::Health Identity::health() {
   return {current_.expires, reloads_, failures_};
 }
 
-}  // namespace tangram::extender::tls
+}  // namespace tangram::http::tls

@@ -11,7 +11,7 @@
 #include <mutex>
 #include <string>
 
-namespace tangram::extender::tls {
+namespace tangram::http::tls {
 
 /// Paths of PEM files.
 struct ServerFiles {
@@ -83,4 +83,4 @@ class Identity {
   std::uint64_t failures_ = 0;
 };
 
-}  // namespace tangram::extender::tls
+}  // namespace tangram::http::tls

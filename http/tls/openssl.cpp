@@ -4,7 +4,7 @@
 
 #include <ctime>
 
-namespace tangram::extender::tls {
+namespace tangram::http::tls {
 
 std::string last_error() {
   unsigned long last = 0;  // NOLINT(google-runtime-int): OpenSSL's own type
@@ -32,4 +32,4 @@ std::string base64_of(std::string_view text) {
   return encoded;
 }
 
-}  // namespace tangram::extender::tls
+}  // namespace tangram::http::tls

@@ -11,7 +11,7 @@
 #include <string_view>
 
 /// OpenSSL's objects with owners, and its errors as sentences. Internal to this folder.
-namespace tangram::extender::tls {
+namespace tangram::http::tls {
 
 template <auto Free>
 struct Freed {
@@ -37,4 +37,4 @@ using CertificatePtr = std::unique_ptr<X509, Freed<X509_free>>;
 /// With padding, on one line.
 [[nodiscard]] std::string base64_of(std::string_view text);
 
-}  // namespace tangram::extender::tls
+}  // namespace tangram::http::tls

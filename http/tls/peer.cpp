@@ -10,7 +10,7 @@
 
 #include <string>
 
-namespace tangram::extender::tls {
+namespace tangram::http::tls {
 namespace {
 
 using StoreContextPtr = std::unique_ptr<X509_STORE_CTX, Freed<X509_STORE_CTX_free>>;
@@ -93,4 +93,4 @@ bool was_plain_http(const boost::system::error_code& error) {
              SSL_R_HTTP_REQUEST;
 }
 
-}  // namespace tangram::extender::tls
+}  // namespace tangram::http::tls

@@ -14,7 +14,7 @@ class context;
 }
 
 /// What a TLS handshake says about the client.
-namespace tangram::extender::tls {
+namespace tangram::http::tls {
 
 /// @returns null if the client showed no certificate, or the server did not ask for one
 [[nodiscard]] std::shared_ptr<const TlsClient> verified_client(SSL* connection);
@@ -28,4 +28,4 @@ namespace tangram::extender::tls {
 /// True if the handshake failed because the client spoke plain HTTP.
 [[nodiscard]] bool was_plain_http(const boost::system::error_code& error);
 
-}  // namespace tangram::extender::tls
+}  // namespace tangram::http::tls

@@ -11,7 +11,7 @@
 #include <array>
 #include <vector>
 
-namespace tangram::extender::tls {
+namespace tangram::http::tls {
 namespace {
 
 namespace ssl = boost::asio::ssl;
@@ -131,4 +131,4 @@ Result<ServerContext> make_server_context(const ServerTexts& texts) {
                        wall_time(X509_get0_notAfter(own))};
 }
 
-}  // namespace tangram::extender::tls
+}  // namespace tangram::http::tls

@@ -10,7 +10,7 @@ namespace boost::asio::ssl {
 class context;
 }
 
-namespace tangram::extender::tls {
+namespace tangram::http::tls {
 
 /// What a TLS server is made of, all of it PEM.
 struct ServerTexts {
@@ -33,4 +33,4 @@ struct ServerContext {
 /// @returns kInvalidArgument with what is wrong; no secret stands in the message
 Result<ServerContext> make_server_context(const ServerTexts& texts);
 
-}  // namespace tangram::extender::tls
+}  // namespace tangram::http::tls

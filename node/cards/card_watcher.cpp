@@ -37,7 +37,7 @@ InstalledCard from_before(const model::Card& card) {
 }  // namespace
 
 CardWatcher::CardWatcher(CardSource& source, CardWatcherOptions options, const Clock& clock,
-                         std::function<void()> on_change, kube::Sleeper sleeper)
+                         std::function<void()> on_change, Sleeper sleeper)
     : source_(source),
       options_(std::move(options)),
       clock_(clock),

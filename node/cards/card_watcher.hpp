@@ -46,7 +46,7 @@ class CardWatcher {
   /// @param on_change called on run()'s thread after now() changed, the first time with the first
   ///                  answer of the source, whatever it is
   CardWatcher(CardSource& source, CardWatcherOptions options, const Clock& clock,
-              std::function<void()> on_change, kube::Sleeper sleeper = kube::sleep_until_stopped);
+              std::function<void()> on_change, Sleeper sleeper = sleep_until_stopped);
 
   /// Watches until stop.
   void run(const std::stop_token& stop);
@@ -74,7 +74,7 @@ class CardWatcher {
   const CardWatcherOptions options_;
   const Clock& clock_;
   const std::function<void()> on_change_;
-  const kube::Sleeper sleeper_;
+  const Sleeper sleeper_;
 
   // Of run()'s thread.
   std::optional<TimePoint> last_poll_;

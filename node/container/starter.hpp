@@ -48,7 +48,7 @@ class ContainerStarter final : public SlotKeeper {
     std::function<void(kube::EventNote)> tell;
     std::function<std::uint64_t()> random;  ///< called on many threads, under a lock
     const Clock& clock;
-    kube::Sleeper sleeper = kube::sleep_until_stopped;
+    Sleeper sleeper = sleep_until_stopped;
   };
   struct Settings {
     std::string node;

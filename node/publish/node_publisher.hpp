@@ -45,7 +45,7 @@ class NodePublisher final : private kube::WholeListSink {
     std::function<std::optional<CardRequests>()> requested;
     /// Takes an event about the Node; must not block.
     std::function<void(kube::EventNote)> tell = [](const kube::EventNote&) {};
-    kube::Sleeper sleeper = kube::sleep_until_stopped;
+    Sleeper sleeper = sleep_until_stopped;
   };
   NodePublisher(PublisherSettings settings, Parts parts);
   ~NodePublisher() override { stop(); }

@@ -6,7 +6,7 @@
 #include <memory>
 #include <stdexcept>
 
-namespace tangram::extender {
+namespace tangram {
 namespace {
 
 TEST(WorkQueueTest, RunsEveryTaskItTook) {
@@ -83,4 +83,4 @@ TEST(WorkQueueTest, DropsWhatATaskHoldsWhenItIsDone) {
 }
 
 }  // namespace
-}  // namespace tangram::extender
+}  // namespace tangram

@@ -86,7 +86,7 @@ TEST(ExplainTest, EndsLinesOfATerminalBetweenWords) {
   const std::string text = draw_explain(terminal(60), *view, false);
   std::size_t begin = 0;
   for (std::size_t end = 0; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
-    EXPECT_LE(columns_of(text.substr(begin, end - begin)), 60U) << text;
+    EXPECT_LE(drawing::columns_of(text.substr(begin, end - begin)), 60U) << text;
   }
   const std::string file = draw_explain(file_screen(), *view, false);
   EXPECT_NE(file.find("note: " + view->note + "\n"), std::string::npos) << "one line: " << file;

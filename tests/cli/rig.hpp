@@ -127,7 +127,7 @@ struct Rig {
   }
 
   [[nodiscard]] std::unique_ptr<Cluster> cluster() {
-    extender::PolicySettings settings;
+    cluster::PolicySettings settings;
     settings.default_policy = "binpack";
     auto read = Cluster::read(api, settings, clock);
     if (!read) throw std::runtime_error(read.error().message);

@@ -10,8 +10,8 @@
 namespace tangram::cli {
 namespace {
 
-ClusterView view_of(const Cluster& cluster) {
-  auto view = bench::demo::read_cluster_view(cluster_page(cluster));
+drawing::ClusterView view_of(const Cluster& cluster) {
+  auto view = drawing::read_cluster_view(cluster_page(cluster));
   if (!view) throw std::runtime_error(view.error().message);
   keep_nodes(*view, {});
   return std::move(*view);
@@ -56,7 +56,7 @@ TEST(TopTest, SaysWhatIsWrongWithCards) {
   rig.add_node("a", {sick, testing::card("GPU-o")});
   rig.add_bound("p", "1", "a", {testing::granted("GPU-o", 81'920, 1'000)});
   rig.add_bound("q", "0.5", "a", {testing::granted("GPU-o", 40'960, 500)});
-  const ClusterView view = view_of(*rig.cluster());
+  const drawing::ClusterView view = view_of(*rig.cluster());
   const std::string text = draw_top_wide(file_screen(), view);
   EXPECT_NE(text.find("2 cards (1 takes no new pods) on 1 node"), std::string::npos) << text;
   EXPECT_NE(text.find("the driver does not answer"), std::string::npos) << text;
@@ -77,7 +77,7 @@ TEST(TopTest, SaysWhereThereIsNothing) {
 TEST(TopTest, KeepsTheNamedNodes) {
   Rig rig;
   rig.fill();
-  auto view = bench::demo::read_cluster_view(cluster_page(*rig.cluster()));
+  auto view = drawing::read_cluster_view(cluster_page(*rig.cluster()));
   ASSERT_TRUE(view);
   EXPECT_EQ(keep_nodes(*view, {"b", "zebra"}), std::vector<std::string>{"zebra"});
   ASSERT_EQ(view->nodes.size(), 1U);
@@ -85,15 +85,15 @@ TEST(TopTest, KeepsTheNamedNodes) {
 }
 
 TEST(TopTest, DrawsTheFullestOfFiveThousandNodes) {
-  ClusterView cluster;
+  drawing::ClusterView cluster;
   for (int i = 0; i < 5'000; ++i) {
-    bench::demo::CardView card;
+    drawing::CardView card;
     card.uuid = "GPU-" + std::to_string(i);
     card.model = "A100";
     card.mem_mib = 81'920;
     card.milli = 1'000;
     card.granted_milli = i;  // the last ones are the fullest
-    bench::demo::NodeView node;
+    drawing::NodeView node;
     node.name = "n" + std::to_string(10'000 + i);
     node.cards = {card};
     cluster.nodes.push_back(node);
@@ -109,7 +109,7 @@ TEST(TopTest, DrawsTheFullestOfFiveThousandNodes) {
 TEST(TopTest, ColoursOnlyWhereTheLookHasThem) {
   Rig rig;
   rig.fill();
-  const ClusterView view = view_of(*rig.cluster());
+  const drawing::ClusterView view = view_of(*rig.cluster());
   EXPECT_EQ(draw_top(file_screen(), view).find('\x1b'), std::string::npos);
   EXPECT_EQ(draw_top_wide(file_screen(), view).find('\x1b'), std::string::npos);
   const Screen coloured{{.colour = true, .width = 100}, true, 100};
@@ -120,7 +120,7 @@ TEST(TopTest, ColoursOnlyWhereTheLookHasThem) {
 TEST(TopTest, DrawsFreeRoomInTheTerminalsOwnLight) {
   Rig rig;
   rig.fill();
-  const ClusterView view = view_of(*rig.cluster());
+  const drawing::ClusterView view = view_of(*rig.cluster());
   const Screen light{{.colour = true, .width = 100, .light = true}, true, 100};
   const Screen dark{{.colour = true, .width = 100}, true, 100};
   EXPECT_NE(draw_top(light, view).find("48;5;252"), std::string::npos);
@@ -129,8 +129,8 @@ TEST(TopTest, DrawsFreeRoomInTheTerminalsOwnLight) {
 }
 
 TEST(TopTest, ShowsACardFullOnlyIfItIs) {
-  ClusterView cluster;
-  bench::demo::CardView card;
+  drawing::ClusterView cluster;
+  drawing::CardView card;
   card.uuid = "GPU-x";
   card.mem_mib = 81'920;
   card.granted_mem_mib = 81'000;
@@ -148,7 +148,7 @@ TEST(TopTest, KeepsToANarrowTerminal) {
   const std::string text = draw_top(terminal(60), view_of(*rig.cluster()));
   std::size_t begin = 0;
   for (std::size_t end = 0; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
-    EXPECT_LE(columns_of(text.substr(begin, end - begin)), 60U);
+    EXPECT_LE(drawing::columns_of(text.substr(begin, end - begin)), 60U);
   }
 }
 

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tangram::extender {
+namespace tangram::cluster {
 namespace {
 
 using testing::card;
@@ -128,4 +128,4 @@ TEST_F(CardMetricsTest, ShowsOneMomentThoughTheBooksGoOn) {
 }
 
 }  // namespace
-}  // namespace tangram::extender
+}  // namespace tangram::cluster

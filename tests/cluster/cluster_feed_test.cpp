@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tangram::extender {
+namespace tangram::cluster {
 namespace {
 
 using testing::granted;
@@ -54,14 +54,16 @@ std::string unreadable(const PodText& pod) {
 
 class ClusterFeedTest : public ::testing::Test {
  protected:
-  ClusterFeedTest() { tell_list(rig_.nodes, {Rig::node_text("n1", 2), Rig::node_text("n2", 1)}); }
+  ClusterFeedTest() {
+    tell_list(rig_.nodes, {extender::Rig::node_text("n1", 2), extender::Rig::node_text("n2", 1)});
+  }
   const model::NodeState& node(const std::string& name) {
     snapshot_ = rig_.books.snapshot();
     const model::NodeState* found = snapshot_->find(name);
     if (found == nullptr) throw std::runtime_error("no node " + name);
     return *found;
   }
-  Rig rig_;
+  extender::Rig rig_;
   ClusterPtr snapshot_;
 };
 
@@ -76,24 +78,24 @@ TEST_F(ClusterFeedTest, PutsListedNodesIntoTheBooks) {
 }
 
 TEST_F(ClusterFeedTest, RemovesNodesThatTheNextListLacks) {
-  tell_list(rig_.nodes, {Rig::node_text("n2", 1), Rig::node_text("n3", 1)});
+  tell_list(rig_.nodes, {extender::Rig::node_text("n2", 1), extender::Rig::node_text("n3", 1)});
   EXPECT_EQ(rig_.books.snapshot()->find("n1"), nullptr);
   EXPECT_NE(rig_.books.snapshot()->find("n2"), nullptr);
   EXPECT_NE(rig_.books.snapshot()->find("n3"), nullptr);
 }
 
 TEST_F(ClusterFeedTest, FollowsNodesAsTheyComeChangeAndGo) {
-  rig_.nodes.change(kube::EventType::kAdded, Rig::node_text("n3", 1));
+  rig_.nodes.change(kube::EventType::kAdded, extender::Rig::node_text("n3", 1));
   EXPECT_EQ(node("n3").cards().size(), 1U);
-  rig_.nodes.change(kube::EventType::kModified, Rig::node_text("n3", 4));
+  rig_.nodes.change(kube::EventType::kModified, extender::Rig::node_text("n3", 4));
   EXPECT_EQ(node("n3").cards().size(), 4U);
-  rig_.nodes.change(kube::EventType::kDeleted, Rig::node_text("n3", 4));
+  rig_.nodes.change(kube::EventType::kDeleted, extender::Rig::node_text("n3", 4));
   EXPECT_EQ(rig_.books.snapshot()->find("n3"), nullptr);
 }
 
 TEST_F(ClusterFeedTest, RemovesAWatchedNodeThatTheNextListLacks) {
-  rig_.nodes.change(kube::EventType::kAdded, Rig::node_text("n3", 1));
-  tell_list(rig_.nodes, {Rig::node_text("n1", 2), Rig::node_text("n2", 1)});
+  rig_.nodes.change(kube::EventType::kAdded, extender::Rig::node_text("n3", 1));
+  tell_list(rig_.nodes, {extender::Rig::node_text("n1", 2), extender::Rig::node_text("n2", 1)});
   EXPECT_EQ(rig_.books.snapshot()->find("n3"), nullptr);
 }
 
@@ -123,10 +125,11 @@ TEST_F(ClusterFeedTest, LeavesTheBooksAsTheyWereWhenAChangedNodeCannotBeRead) {
 TEST_F(ClusterFeedTest, KeepsAListedNodeThatCannotBeReadAsItWas) {
   const std::string before = rig_.picture();
   tell_list(rig_.nodes, {R"({"metadata":{"name":"n1"},"status":{"allocatable":{"cpu":"lots"}}})",
-                         Rig::node_text("n2", 1), "not JSON"});
+                         extender::Rig::node_text("n2", 1), "not JSON"});
   EXPECT_EQ(rig_.picture(), before);
   EXPECT_EQ(rig_.counters.bad_objects, 2U);
-  tell_list(rig_.nodes, {Rig::node_text("n2", 1)});  // and still knows that it must go some day
+  tell_list(rig_.nodes,
+            {extender::Rig::node_text("n2", 1)});  // and still knows that it must go some day
   EXPECT_EQ(rig_.books.snapshot()->find("n1"), nullptr);
 }
 
@@ -350,11 +353,11 @@ TEST_F(ClusterFeedTest, KeepsAListedPodThatCannotBeReadAsItWas) {
 
 TEST_F(ClusterFeedTest, KeepsCountingPodsOfANodeThatLeftAndCameBack) {
   rig_.pods.change(kube::EventType::kAdded, pod_json(running("u1")));
-  rig_.nodes.change(kube::EventType::kDeleted, Rig::node_text("n1", 2));
+  rig_.nodes.change(kube::EventType::kDeleted, extender::Rig::node_text("n1", 2));
   EXPECT_EQ(rig_.books.snapshot()->find("n1"), nullptr);
-  rig_.nodes.change(kube::EventType::kAdded, Rig::node_text("n1", 2));
+  rig_.nodes.change(kube::EventType::kAdded, extender::Rig::node_text("n1", 2));
   EXPECT_EQ(rig_.used("n1"), MilliGpu(500));
 }
 
 }  // namespace
-}  // namespace tangram::extender
+}  // namespace tangram::cluster

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tangram::extender {
+namespace tangram::cluster {
 namespace {
 
 using testing::card;
@@ -41,7 +41,7 @@ model::Grant grant_of(std::int64_t mib, std::int64_t milli) {
 }
 
 std::vector<Note> notes(const kube::Pod& pod) {
-  const PolicySource policies(Rig::binpack());
+  const PolicySource policies(extender::Rig::binpack());
   return examine(pod, policies.plan(pod), recorded_holding(pod));
 }
 
@@ -175,4 +175,4 @@ TEST(FindingsTest, TellsEachThingOnceAndCountsWhatIsThere) {
 }
 
 }  // namespace
-}  // namespace tangram::extender
+}  // namespace tangram::cluster

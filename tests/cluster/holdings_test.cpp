@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tangram::extender {
+namespace tangram::cluster {
 namespace {
 
 /// A bound pod of two containers, of which "main" holds a slot.
@@ -68,4 +68,4 @@ TEST(RecordedHoldingTest, WhatTheAgentHasStartedCountsWhoeverSignedIt) {
 }
 
 }  // namespace
-}  // namespace tangram::extender
+}  // namespace tangram::cluster

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tangram::extender {
+namespace tangram::cluster {
 namespace {
 
 kube::Pod pod(const std::string& uid, const std::string& name, const std::string& version = "1") {
@@ -68,4 +68,4 @@ TEST(PendingPodsTest, RetainsOnlyThePodsNamed) {
 }
 
 }  // namespace
-}  // namespace tangram::extender
+}  // namespace tangram::cluster

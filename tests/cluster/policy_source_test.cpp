@@ -9,7 +9,7 @@
 #include <atomic>
 #include <thread>
 
-namespace tangram::extender {
+namespace tangram::cluster {
 namespace {
 
 kube::Pod pod(const std::map<std::string, std::string>& annotations) {
@@ -218,4 +218,4 @@ TEST(PolicySourceTest, KeepsAPlansPolicyAliveWhileItLearnsAnew) {
 }
 
 }  // namespace
-}  // namespace tangram::extender
+}  // namespace tangram::cluster

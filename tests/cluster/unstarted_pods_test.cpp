@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tangram::extender {
+namespace tangram::cluster {
 namespace {
 
 using testing::card;
@@ -206,4 +206,4 @@ TEST_F(StuckPodsTest, OtherCardsOfTheNodeAreNotTouched) {
 }
 
 }  // namespace
-}  // namespace tangram::extender
+}  // namespace tangram::cluster

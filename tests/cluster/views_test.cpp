@@ -6,7 +6,7 @@
 #include <rapidjson/document.h>
 #include <rapidjson/pointer.h>
 
-namespace tangram::extender {
+namespace tangram::cluster {
 namespace {
 
 /// A view, parsed by another reader than the one of the project.
@@ -48,7 +48,7 @@ class ViewsTest : public ::testing::Test {
   }
   std::string bound(const std::string& name, const std::string& fraction, const std::string& node) {
     std::string uid = wait(name, {{"tangram.dev/gpu-fraction", fraction}});
-    EXPECT_EQ(rig_.bind(name, uid, node).outcome, BindOutcome::kBound);
+    EXPECT_EQ(rig_.bind(name, uid, node).outcome, extender::BindOutcome::kBound);
     rig_.show(name);
     return uid;
   }
@@ -56,7 +56,7 @@ class ViewsTest : public ::testing::Test {
   Result<std::string> explain(const std::string& name, const std::string& ns = "ml") {
     return explain_json(ns, name, *rig_.books.snapshot(), rig_.pending, rig_.policies, findings_);
   }
-  Rig rig_;
+  extender::Rig rig_;
   Findings findings_{[](const PodName&, const Note&) {}};
 };
 
@@ -100,7 +100,7 @@ TEST_F(ViewsTest, ShowsThePodsThatWait) {
 }
 
 TEST_F(ViewsTest, ShowsAnEmptyCluster) {
-  const Rig empty;
+  const extender::Rig empty;
   const Json view(cluster_json(*empty.books.snapshot(), empty.pending));
   EXPECT_EQ(view.size("/nodes"), 0U);
   EXPECT_EQ(view.size("/pending"), 0U);
@@ -108,7 +108,7 @@ TEST_F(ViewsTest, ShowsAnEmptyCluster) {
 
 TEST_F(ViewsTest, ShowsANodeThatLeftAndItsStrayGrants) {
   bound("p", "0.25", "a");
-  rig_.nodes.change(kube::EventType::kDeleted, Rig::node_text("a", 2));
+  rig_.nodes.change(kube::EventType::kDeleted, extender::Rig::node_text("a", 2));
   const Json view = cluster();
   EXPECT_FALSE(view.truth("/nodes/0/present"));
   EXPECT_EQ(view.number("/nodes/0/strayGrants"), 1);
@@ -189,7 +189,7 @@ TEST_F(ViewsTest, ExplainsWhatItWouldDoAsBindThenDoesIt) {
   const auto text = explain("p");
   ASSERT_TRUE(text);
   const std::string card = Json(*text).text("/nodes/0/wouldGet/0");
-  ASSERT_EQ(rig_.bind("p", uid, "a").outcome, BindOutcome::kBound);
+  ASSERT_EQ(rig_.bind("p", uid, "a").outcome, extender::BindOutcome::kBound);
   EXPECT_EQ(rig_.grant_of("p")->containers.at(0).cards.at(0).uuid, card);
 }
 
@@ -245,4 +245,4 @@ TEST_F(ViewsTest, ExplainsAPodThatAsksForNoCard) {
 }
 
 }  // namespace
-}  // namespace tangram::extender
+}  // namespace tangram::cluster

@@ -76,7 +76,7 @@ std::vector<Metric> read_exposition(const std::string& page) {
 std::string extender_text() {
   extender::Gauges gauges;
   for (const auto wait : extender::kAllWaits) gauges.waiting[wait] = 0;
-  for (const auto finding : extender::kAllFindings) gauges.findings[finding] = 0;
+  for (const auto finding : cluster::kAllFindings) gauges.findings[finding] = 0;
   gauges.grants_by_key = {{"3fa9c201", 1}};
   gauges.grant_keys_known = {"3fa9c201"};
   gauges.listeners["metrics"] = {};  // plain HTTP
@@ -90,7 +90,7 @@ std::string cards_text() {
   const ManualClock clock;
   model::Ledger ledger(clock);
   ledger.put_node(inventory("n1", {card("GPU-1")}));
-  extender::CardMetrics metrics(ledger.snapshot());
+  cluster::CardMetrics metrics(ledger.snapshot());
   std::string text;
   while (metrics.next(text)) {}
   return text;

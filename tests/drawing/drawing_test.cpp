@@ -1,13 +1,12 @@
-#include "bench/demo/packing_table.hpp"
 #include "drawing/card_map.hpp"
 #include "drawing/palette.hpp"
-#include "tests/bench/demo/builders.hpp"
+#include "tests/drawing/builders.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-namespace tangram::bench::demo {
+namespace tangram::drawing {
 namespace {
 
 constexpr Look kPlainLook{.colour = false, .width = 100};
@@ -85,31 +84,11 @@ TEST(PaletteTest, TellsNeighboursApart) {
   EXPECT_EQ(palette.letter("b", 3), 'b');
 }
 
-TEST(PackingTableTest, HasALinePerCardWithWhoHoldsIt) {
-  const std::vector<std::string> lines =
-      lines_of(draw_packing_table({.colour = false, .width = 120}, small_cluster()));
-  ASSERT_EQ(lines.size(), 5U);
-  EXPECT_EQ(lines[1].substr(0, lines[1].find("██")), "node-a     0 A100-80GB          60.0/ 80.0 ");
-  EXPECT_NE(lines[1].find("50%"), std::string::npos);
-  EXPECT_NE(lines[1].find("mps        serve-1 detect-1"), std::string::npos);
-  EXPECT_NE(lines[2].find("0%    0 -"), std::string::npos);
-  EXPECT_NE(lines[3].find("XID 79"), std::string::npos);
-  EXPECT_NE(lines[4].find("kept free"), std::string::npos);
-}
-
-TEST(PackingTableTest, CountsThePodsThatItHasNoRoomFor) {
-  const std::vector<std::string> lines =
-      lines_of(draw_packing_table({.colour = false, .width = 120}, crowded_cluster(1)));
-  EXPECT_NE(lines[1].find("a-pod-with-a-rather-long-name-0 +9"), std::string::npos) << lines[1];
-}
-
 class WidthTest : public testing::TestWithParam<Look> {};
 
 TEST_P(WidthTest, NoLineIsWiderThanTheLook) {
   for (const ClusterView& cluster : {small_cluster(), crowded_cluster(2)}) {
-    const std::string drawn =
-        draw_card_map(GetParam(), cluster) + draw_packing_table(GetParam(), cluster);
-    for (const std::string& line : lines_of(drawn)) {
+    for (const std::string& line : lines_of(draw_card_map(GetParam(), cluster))) {
       EXPECT_LE(columns_of(line), static_cast<std::size_t>(GetParam().width)) << line;
     }
   }
@@ -126,4 +105,4 @@ INSTANTIATE_TEST_SUITE_P(
     });
 
 }  // namespace
-}  // namespace tangram::bench::demo
+}  // namespace tangram::drawing

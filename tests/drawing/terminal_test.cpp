@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tangram::bench::demo {
+namespace tangram::drawing {
 namespace {
 
 constexpr Look kPlainLook{.colour = false, .width = 80};
@@ -80,4 +80,4 @@ TEST(TerminalTest, HeadingIsAsWideAsTheLook) {
 }
 
 }  // namespace
-}  // namespace tangram::bench::demo
+}  // namespace tangram::drawing

@@ -55,19 +55,19 @@ std::string registration(int port) {
 
 Injector::Injector(Cluster& cluster) : cluster_(cluster) {
   const auto& files = webhook_certificates();
-  auto identity = extender::tls::Identity::load("injector",
-                                                {.certificate = (files / "tls.crt").string(),
-                                                 .key = (files / "tls.key").string(),
-                                                 .client_ca = ""},
-                                                clock_);
+  auto identity = http::tls::Identity::load("injector",
+                                            {.certificate = (files / "tls.crt").string(),
+                                             .key = (files / "tls.key").string(),
+                                             .client_ca = ""},
+                                            clock_);
   if (!identity) throw std::runtime_error(identity.error().message);
-  extender::HttpOptions options;
+  http::Options options;
   options.address = "127.0.0.1";
   options.tls = *identity;
-  auto server = extender::HttpServer::create(
-      options, [this](extender::HttpRequest request, extender::Responder responder) {
+  auto server =
+      http::Server::create(options, [this](http::Request request, http::Responder responder) {
         ++asked_;
-        extender::HttpResponse response;
+        http::Response response;
         response.body = answer(request.body);
         responder.send(std::move(response));
       });

@@ -25,7 +25,7 @@ class Injector {
   Cluster& cluster_;
   SystemClock clock_;
   std::atomic<int> asked_ = 0;
-  std::unique_ptr<extender::HttpServer> server_;
+  std::unique_ptr<http::Server> server_;
 };
 
 }  // namespace tangram::e2e

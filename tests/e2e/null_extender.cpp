@@ -28,13 +28,13 @@ std::string prioritize(const std::string& body) {
 
 NullExtender::NullExtender(kube::KubeApi& api, int short_list)
     : api_(api), short_list_(static_cast<std::size_t>(short_list)) {
-  extender::HttpOptions options;
+  http::Options options;
   options.address = "127.0.0.1";
   // Binds block a thread each; kube-scheduler has about as many under way as the API server serves
   // at this machine's pace.
   options.threads = 32;
-  auto server = extender::HttpServer::create(
-      options, [this](extender::HttpRequest request, extender::Responder responder) {
+  auto server =
+      http::Server::create(options, [this](http::Request request, http::Responder responder) {
         responder.send(answer(request));
       });
   if (!server) throw std::runtime_error(server.error().message);
@@ -45,11 +45,11 @@ std::string NullExtender::url() const {
   return "http://127.0.0.1:" + std::to_string(server_->port());
 }
 
-extender::HttpResponse NullExtender::answer(extender::HttpRequest& request) {
-  if (request.path == "/filter") return extender::json_response(filter(request.body));
-  if (request.path == "/prioritize") return extender::json_response(prioritize(request.body));
-  if (request.path == "/bind") return extender::json_response(bind(request.body));
-  return extender::text_response(404, "no such verb");
+http::Response NullExtender::answer(http::Request& request) {
+  if (request.path == "/filter") return http::json_response(filter(request.body));
+  if (request.path == "/prioritize") return http::json_response(prioritize(request.body));
+  if (request.path == "/bind") return http::json_response(bind(request.body));
+  return http::text_response(404, "no such verb");
 }
 
 std::string NullExtender::filter(std::string& body) {

@@ -18,14 +18,14 @@ class NullExtender {
   [[nodiscard]] std::string url() const;
 
  private:
-  extender::HttpResponse answer(extender::HttpRequest& request);
+  http::Response answer(http::Request& request);
   std::string filter(std::string& body);
   std::string bind(const std::string& body);
 
   kube::KubeApi& api_;
   std::size_t short_list_;
   std::atomic<std::size_t> turn_{0};
-  std::unique_ptr<extender::HttpServer> server_;
+  std::unique_ptr<http::Server> server_;
 };
 
 }  // namespace tangram::e2e

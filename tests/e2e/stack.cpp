@@ -127,10 +127,10 @@ std::string ExtenderProcess::url() const {
 
 std::string ExtenderProcess::get(const std::string& target) const {
   const bool page = target.starts_with("/api/");
-  extender::HttpClient client;
+  http::Client client;
   if (page && !options_.certificates.empty()) {
     const auto ca = read_file((options_.certificates / "ca.crt").string()).value();
-    client = extender::HttpClient({.ca = ca, .server_name = "127.0.0.1"});
+    client = http::Client({.ca = ca, .server_name = "127.0.0.1"});
   }
   const int port = page ? port_ : metrics_port_;
   if (!client.connect("127.0.0.1", static_cast<std::uint16_t>(port))) return {};

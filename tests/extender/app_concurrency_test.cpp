@@ -110,7 +110,7 @@ TEST_F(AppConcurrencyTest, FillsEveryCardAndNoneTwice) {
   EXPECT_EQ(schedule_all(*app), kRoom);
   EXPECT_EQ(check_api_server(), kRoom);
   for (const char* node : {"a", "b"}) {
-    const ClusterPtr books = app->books().snapshot();
+    const cluster::ClusterPtr books = app->books().snapshot();
     for (const model::CardUse& use : books->find(node)->use) {
       EXPECT_EQ(use.compute, MilliGpu(1'000));
       EXPECT_EQ(use.sharer_count(), 10);

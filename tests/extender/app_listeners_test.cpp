@@ -28,18 +28,19 @@ class AppListenersTest : public ::testing::Test {
     config.tls.client_names = "system:kube-scheduler";
     return config;
   }
-  HttpReply ask(const std::string& client, std::uint16_t port, std::string_view method,
-                const std::string& target, std::string body = "") const {
-    auto connection = client.empty() ? tls_client(ca_) : tls_client(ca_, client_of(ca_, client));
+  http::Reply ask(const std::string& client, std::uint16_t port, std::string_view method,
+                  const std::string& target, std::string body = "") const {
+    auto connection = client.empty() ? http::tls_client(ca_)
+                                     : http::tls_client(ca_, http::client_of(ca_, client));
     if (auto connected = connection.connect("127.0.0.1", port); !connected) {
       return {.status = 0, .headers = {}, .body = connected.error().message};
     }
-    return reply_of(connection.request(method, target, std::move(body)));
+    return http::reply_of(connection.request(method, target, std::move(body)));
   }
 
   Cluster cluster_;
-  Authority ca_ = make_authority();
-  TlsFiles files_{server_of(ca_), ca_.own().certificate};
+  Authority ca_ = http::make_authority();
+  http::TlsFiles files_{http::server_of(ca_), ca_.own().certificate};
 };
 
 TEST_F(AppListenersTest, LetOnlyTheNamedClientBind) {
@@ -125,10 +126,10 @@ TEST_F(AppListenersTest, ShowPlainPagesOnLoopbackByKnownNamesAlone) {
   config.server.host_names = {"gpu.example.com"};
   const auto app = start_synced(cluster_, config);
   const auto status = [&](std::uint16_t port, const std::string& path, const std::string& host) {
-    HttpClient client;
+    http::Client client;
     EXPECT_TRUE(client.connect("127.0.0.1", port));
     EXPECT_TRUE(client.send("GET " + path + " HTTP/1.1\r\nHost: " + host + "\r\n\r\n"));
-    return reply_of(client.receive()).status;
+    return http::reply_of(client.receive()).status;
   };
   for (const auto& [port, path] : {std::pair(app->port(), "/api/v1/cluster"),
                                    std::pair(app->metrics_port(), "/metrics/cards")}) {
@@ -139,7 +140,7 @@ TEST_F(AppListenersTest, ShowPlainPagesOnLoopbackByKnownNamesAlone) {
 }
 
 TEST_F(AppListenersTest, RefuseToStartWithTlsFilesThatCannotBeUsed) {
-  files_.write("tls.key", server_of(ca_).key);
+  files_.write("tls.key", http::server_of(ca_).key);
   const auto app = App::create(with_tls(), {.api = cluster_.api, .clock = cluster_.clock});
   ASSERT_FALSE(app);
   EXPECT_NE(app.error().message.find(files_.path("tls.key")), std::string::npos);
@@ -180,15 +181,15 @@ TEST(PageQueueTest, MakesOnePageAtATimeAndShedsWhatIsTooMuch) {
   auto gate = go_on.get_future().share();
   PageQueue queue;
   const auto slow =
-      queue.in_turn([&, first = std::make_shared<std::atomic<bool>>(true)](const HttpRequest&) {
+      queue.in_turn([&, first = std::make_shared<std::atomic<bool>>(true)](const http::Request&) {
         if (first->exchange(false)) begun.set_value();
         gate.wait();
-        return text_response(200, "page");
+        return http::text_response(200, "page");
       });
   std::mutex mutex;
-  std::vector<HttpResponse> answers;
+  std::vector<http::Response> answers;
   const auto ask = [&] {
-    slow({}, Responder([&](HttpResponse response) {
+    slow({}, http::Responder([&](http::Response response) {
            const std::scoped_lock lock(mutex);
            answers.push_back(std::move(response));
          }));

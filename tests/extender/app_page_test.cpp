@@ -34,7 +34,7 @@ TEST_F(AppPageTest, TellsWhoFollowsThatAPodIsBoundAndThatItEnds) {
   const auto app = start_synced(cluster_);
   Caller caller(app->port());
   const std::string event = json_at(caller.get("/api/v1/packing").body, "event");
-  LineTap tap(app->port());
+  http::LineTap tap(app->port());
   tap.get("/api/v1/events?after=" + event);
   tap.read_until("{\"resumed\":true}");
   const std::string uid = cluster_.add_pod("p", "0.5");
@@ -57,14 +57,14 @@ TEST_F(AppPageTest, TellsWhoFollowedAnotherLifeOfItToReadAnew) {
   }
   cluster_.clock.advance(std::chrono::seconds(1));
   const auto app = start_synced(cluster_);
-  LineTap tap(app->port());
+  http::LineTap tap(app->port());
   tap.get("/api/v1/events", "Last-Event-ID: " + event + "\r\n");
   tap.read_until("{\"resumed\":false}");
 }
 
 TEST_F(AppPageTest, StopsWhilePagesFollowIt) {
   const auto app = start_synced(cluster_);
-  LineTap tap(app->port());
+  http::LineTap tap(app->port());
   tap.get("/api/v1/events");
   tap.read_until("event: hello");
   app->stop();

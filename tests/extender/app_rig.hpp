@@ -68,13 +68,13 @@ class Caller {
   /// If nobody listens, every request says so.
   explicit Caller(std::uint16_t port) { (void)client_.connect("127.0.0.1", port); }
   /// @returns status 0 and what went wrong as body if there is no answer
-  HttpReply ask(std::string_view method, const std::string& target, std::string body = "") {
+  http::Reply ask(std::string_view method, const std::string& target, std::string body = "") {
     auto reply = client_.request(method, target, std::move(body));
     if (reply) return std::move(*reply);
     return {.status = 0, .headers = {}, .body = reply.error().message};
   }
-  HttpReply get(const std::string& target) { return ask("GET", target); }
-  HttpReply post(const std::string& target, std::string body) {
+  http::Reply get(const std::string& target) { return ask("GET", target); }
+  http::Reply post(const std::string& target, std::string body) {
     return ask("POST", target, std::move(body));
   }
   /// The Error of a bind; "" = bound.
@@ -87,7 +87,7 @@ class Caller {
   }
 
  private:
-  HttpClient client_;
+  http::Client client_;
 };
 
 inline config::Config test_config() {

@@ -303,7 +303,7 @@ TEST_F(AppTest, AnswersABindThatIsUnderWayBeforeItStops) {
   const std::uint16_t port = app->port();
   auto stopped = std::async(std::launch::async, [&] { app->stop(); });
   EXPECT_TRUE(eventually([&] {
-    HttpClient probe;
+    http::Client probe;
     return !probe.connect("127.0.0.1", port).has_value();
   }));
   cluster_.api.release();

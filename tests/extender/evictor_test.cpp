@@ -25,13 +25,14 @@ class EvictorTest : public ::testing::Test {
             .api = api_,
             .clock = clock_,
             .may_write = [this](auto) { return leads_; },
-            .tell = [this](const PodName& pod,
+            .tell = [this](const cluster::PodName& pod,
                            const std::string& s) { told_.push_back(pod.name + ": " + s); },
             .done =
                 [this](EvictionOutcome outcome) { results_.emplace_back(to_string(outcome)); }});
   }
   /// A pod that the API server has.
-  StuckPod pod(const std::string& name, kube::Controller controller = {"ReplicaSet", "train-7"}) {
+  cluster::StuckPod pod(const std::string& name,
+                        kube::Controller controller = {"ReplicaSet", "train-7"}) {
     const auto made =
         server_.call(testing::write_request(kube::Method::kPost, "/api/v1/namespaces/ml/pods",
                                             testing::pod_json({.name = name, .node = "n"})));
@@ -44,7 +45,7 @@ class EvictorTest : public ::testing::Test {
             .why = "it was bound without a grant"};
   }
   /// Looks once a second, as the service does.
-  void look_for(std::chrono::seconds time, const std::vector<StuckPod>& stuck) {
+  void look_for(std::chrono::seconds time, const std::vector<cluster::StuckPod>& stuck) {
     for (auto second = 0s; second < time; second += 1s) {
       evictor_->look(stuck);
       clock_.advance(1s);
@@ -68,7 +69,7 @@ class EvictorTest : public ::testing::Test {
 
 TEST_F(EvictorTest, EvictsAPodThatStaysStuckAndSaysSoBefore) {
   make();
-  const StuckPod stuck = pod("train-7-x");
+  const cluster::StuckPod stuck = pod("train-7-x");
   look_for(60s, {stuck});
   EXPECT_EQ(evictions(), 0U);
   look_for(1s, {stuck});
@@ -82,7 +83,7 @@ TEST_F(EvictorTest, EvictsAPodThatStaysStuckAndSaysSoBefore) {
 
 TEST_F(EvictorTest, PodThatWasNotStuckForAMomentBeginsAnew) {
   make();
-  const StuckPod stuck = pod("a");
+  const cluster::StuckPod stuck = pod("a");
   look_for(50s, {stuck});
   look_for(1s, {});
   look_for(59s, {stuck});
@@ -93,7 +94,7 @@ TEST_F(EvictorTest, PodThatWasNotStuckForAMomentBeginsAnew) {
 TEST_F(EvictorTest, ActsOnlyWhileItLeadsAndKnowsTheAgeThen) {
   make();
   leads_ = false;
-  const StuckPod stuck = pod("a");
+  const cluster::StuckPod stuck = pod("a");
   look_for(120s, {stuck});
   EXPECT_EQ(evictions(), 0U);
   EXPECT_TRUE(told_.empty());
@@ -104,7 +105,7 @@ TEST_F(EvictorTest, ActsOnlyWhileItLeadsAndKnowsTheAgeThen) {
 
 TEST_F(EvictorTest, NeverTheNextPodThatHasTheName) {
   make();
-  StuckPod stuck = pod("a");
+  cluster::StuckPod stuck = pod("a");
   stuck.pod.pod.uid = "of-an-earlier-pod";
   look_for(61s, {stuck});
   EXPECT_EQ(results_, Lines{"gone"});
@@ -113,15 +114,15 @@ TEST_F(EvictorTest, NeverTheNextPodThatHasTheName) {
 
 TEST_F(EvictorTest, SpreadsEvictionsEvenlyTheLongestStuckFirst) {
   make({.per_minute = 10});
-  const StuckPod late = pod("a");
-  const StuckPod early = pod("b");
-  const StuckPod middle = pod("c");
+  const cluster::StuckPod late = pod("a");
+  const cluster::StuckPod early = pod("b");
+  const cluster::StuckPod middle = pod("c");
   look_for(1s, {early});
   look_for(1s, {early, middle});
   // Pods that are being deleted are not stuck any more.
   const auto still_stuck = [&] {
-    std::vector<StuckPod> stuck;
-    for (const StuckPod& one : {late, early, middle}) {
+    std::vector<cluster::StuckPod> stuck;
+    for (const cluster::StuckPod& one : {late, early, middle}) {
       if (!deleting(one.pod.pod.name)) stuck.push_back(one);
     }
     return stuck;
@@ -138,7 +139,7 @@ TEST_F(EvictorTest, SpreadsEvictionsEvenlyTheLongestStuckFirst) {
 
 TEST_F(EvictorTest, BacksOffWhileABudgetRefuses) {
   make();
-  const StuckPod stuck = pod("a");
+  const cluster::StuckPod stuck = pod("a");
   api_.plan().add({.match = kAnyEviction,
                    .fault = {.kind = testing::Fault::Kind::kAnswer, .status = 429},
                    .times = 3});
@@ -159,7 +160,7 @@ TEST_F(EvictorTest, BacksOffWhileABudgetRefuses) {
 
 TEST_F(EvictorTest, WaitsForAsLongAsTheServerSays) {
   make();
-  const StuckPod stuck = pod("a");
+  const cluster::StuckPod stuck = pod("a");
   api_.will(kAnyEviction,
             {.kind = testing::Fault::Kind::kAnswer, .status = 429, .retry_after = 100s});
   look_for(161s - 1s, {stuck});
@@ -170,7 +171,7 @@ TEST_F(EvictorTest, WaitsForAsLongAsTheServerSays) {
 
 TEST_F(EvictorTest, TriesAgainAfterALostAnswer) {
   make();
-  const StuckPod stuck = pod("a");
+  const cluster::StuckPod stuck = pod("a");
   api_.will(kAnyEviction, testing::Fault::Kind::kLoseBefore);
   look_for(71s, {stuck});
   EXPECT_EQ(results_, (Lines{"failed", "evicted"}));

@@ -25,28 +25,28 @@ struct Rig {
   // The logger is made here, before any thread of a test: ThreadSanitizer cannot see into the
   // shared logging library, so making it on a worker reads as a race.
   Rig() { (void)spdlog::default_logger(); }
-  explicit Rig(PolicySettings settings) : policies(std::move(settings)) {
+  explicit Rig(cluster::PolicySettings settings) : policies(std::move(settings)) {
     (void)spdlog::default_logger();
   }
 
   testing::ManualClock clock;
   kube::LocalApi server{clock};
   testing::FaultApi api{server};
-  Books books{clock};
-  PendingPods pending;
+  cluster::Books books{clock};
+  cluster::PendingPods pending;
   Offers offers{clock, 100, std::chrono::seconds(60)};
-  PolicySource policies{binpack()};
+  cluster::PolicySource policies{binpack()};
   bool may_write = true;
-  FeedCounters counters;
+  cluster::FeedCounters counters;
   std::vector<std::string> arrivals;  ///< UIDs
   std::vector<std::string> ends;      ///< UIDs
-  NodeFeed nodes{books, counters};
-  PodFeed pods{books,
-               pending,
-               counters,
-               {.arrived = [this](const kube::Pod& pod) { arrivals.push_back(pod.uid); },
-                .seen = [](const kube::Pod&, const Recorded&) {},
-                .ended = [this](std::string_view uid) { ends.emplace_back(uid); }}};
+  cluster::NodeFeed nodes{books, counters};
+  cluster::PodFeed pods{books,
+                        pending,
+                        counters,
+                        {.arrived = [this](const kube::Pod& pod) { arrivals.push_back(pod.uid); },
+                         .seen = [](const kube::Pod&, const cluster::Recorded&) {},
+                         .ended = [this](std::string_view uid) { ends.emplace_back(uid); }}};
   Binder binder{{.api = api,
                  .books = books,
                  .pending = pending,
@@ -57,8 +57,8 @@ struct Rig {
                 {.api_timeout = std::chrono::milliseconds(4'000),
                  .assume_ttl = std::chrono::milliseconds(70'000)}};
 
-  static PolicySettings binpack() {
-    PolicySettings settings;
+  static cluster::PolicySettings binpack() {
+    cluster::PolicySettings settings;
     settings.default_policy = "binpack";
     settings.learn_workload = false;
     return settings;

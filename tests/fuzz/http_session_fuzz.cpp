@@ -27,7 +27,7 @@ void demand(bool condition) {
 }
 
 /// Pieces that come after a wait each.
-class News final : public BodyStream {
+class News final : public tangram::http::BodyStream {
  public:
   explicit News(net::io_context& io) : io_(io) {}
   Step take_or_wake(std::function<void()> wake) override {
@@ -53,18 +53,18 @@ struct Handler {
   net::io_context& io;
   std::size_t& answered;
 
-  void operator()(HttpRequest request, Responder responder) const {
+  void operator()(tangram::http::Request request, tangram::http::Responder responder) const {
     demand(request.body.size() <= kMaxBody);
     demand(request.path.size() <= kMaxHeader);
     ++answered;
     if (request.path == "/forget") return;
     if (request.path == "/news") {
-      HttpResponse response;
+      tangram::http::Response response;
       response.stream = std::make_shared<News>(io);
       return responder.send(std::move(response));
     }
     if (request.path == "/stream") {
-      HttpResponse response;
+      tangram::http::Response response;
       response.gzip = true;
       response.producer = [left = 3](std::string& out) mutable {
         out += "piece";
@@ -72,16 +72,17 @@ struct Handler {
       };
       return responder.send(std::move(response));
     }
-    auto echo = text_response(200, request.method + request.path + request.body);
+    auto echo = tangram::http::text_response(200, request.method + request.path + request.body);
     if (request.path != "/later") return responder.send(std::move(echo));
     const auto kept =
-        std::make_shared<std::pair<Responder, HttpResponse>>(std::move(responder), std::move(echo));
+        std::make_shared<std::pair<tangram::http::Responder, tangram::http::Response>>(
+            std::move(responder), std::move(echo));
     net::post(io, [kept] { kept->first.send(std::move(kept->second)); });
   }
 };
 
-HttpOptions small_options() {
-  HttpOptions options;
+tangram::http::Options small_options() {
+  tangram::http::Options options;
   options.max_body_bytes = kMaxBody;
   options.max_header_bytes = kMaxHeader;
   return options;
@@ -93,7 +94,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size == 0) return 0;
   net::io_context io;
   std::size_t answered = 0;
-  HttpSessionContext context(small_options(), Handler{io, answered});
+  tangram::http::SessionContext context(small_options(), Handler{io, answered});
   memory::stream stream(io);
   const memory::stream client = memory::connect(stream);
   stream.read_size(1U + data[0]);
@@ -101,7 +102,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   stream.close_remote();
   bool ended = false;
   const auto session =
-      std::make_shared<HttpSession<memory::stream>>(std::move(stream), context, false);
+      std::make_shared<tangram::http::Session<memory::stream>>(std::move(stream), context, false);
   net::co_spawn(io, session->run(), [&](const std::exception_ptr& thrown) {
     demand(thrown == nullptr);
     ended = true;

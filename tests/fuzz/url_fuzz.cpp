@@ -10,15 +10,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (const auto bytes = kube::percent_decode(text)) {
     fuzz::require(bytes->size() <= text.size());
   }
-  static_cast<void>(extender::accepts_gzip(text));
+  static_cast<void>(tangram::http::accepts_gzip(text));
 
-  const auto target = extender::parse_target(text);
+  const auto target = tangram::http::parse_target(text);
   if (!target) return 0;
   std::string written = "/" + kube::percent_encode(target->path.substr(1)) + "?";
   for (const auto& [name, value] : target->query) {
     written += kube::percent_encode(name) + "=" + kube::percent_encode(value) + "&";
   }
-  const auto again = extender::parse_target(written);
+  const auto again = tangram::http::parse_target(written);
   fuzz::require(again && again->path == target->path && again->query == target->query);
   return 0;
 }

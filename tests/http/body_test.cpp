@@ -10,7 +10,7 @@
 #include <random>
 #include <stdexcept>
 
-namespace tangram::extender {
+namespace tangram::http {
 namespace {
 
 /// What `compressed` unpacks to; the text of zlib's error if it is no whole gzip stream.
@@ -49,9 +49,9 @@ BodyProducer line_producer(int count) {
   };
 }
 
-HttpHandler streams(bool compressible, int count) {
-  return [=](const HttpRequest&, Responder responder) {
-    HttpResponse response;
+Handler streams(bool compressible, int count) {
+  return [=](const Request&, Responder responder) {
+    Response response;
     response.content_type = "text/plain; version=0.0.4";
     response.producer = line_producer(count);
     response.gzip = compressible;
@@ -59,7 +59,7 @@ HttpHandler streams(bool compressible, int count) {
   };
 }
 
-const HttpFields kTakesGzip = {{"Accept-Encoding", "gzip"}};
+const Fields kTakesGzip = {{"Accept-Encoding", "gzip"}};
 
 TEST(GzipTest, UnpacksToTheSameText) {
   std::mt19937 random(7);  // fixed: the lengths matter, not the bytes
@@ -113,8 +113,8 @@ TEST(HttpStreamTest, DoesNotCompressWhatTheHandlerDidNotMarkForIt) {
 }
 
 TEST(HttpStreamTest, CompressesAWholeBodyWithItsLength) {
-  const auto server = serve([](const HttpRequest&, Responder responder) {
-    HttpResponse response = text_response(200, lines(100));
+  const auto server = serve([](const Request&, Responder responder) {
+    Response response = text_response(200, lines(100));
     response.gzip = true;
     responder.send(std::move(response));
   });
@@ -127,8 +127,8 @@ TEST(HttpStreamTest, CompressesAWholeBodyWithItsLength) {
 }
 
 TEST(HttpStreamTest, SendsAnEmptyPage) {
-  const auto server = serve([](const HttpRequest&, Responder responder) {
-    HttpResponse response;
+  const auto server = serve([](const Request&, Responder responder) {
+    Response response;
     response.producer = [](std::string&) { return false; };
     responder.send(std::move(response));
   });
@@ -139,8 +139,8 @@ TEST(HttpStreamTest, SendsAnEmptyPage) {
 
 TEST(HttpStreamTest, DoesNotProduceForHead) {
   std::atomic<int> calls = 0;
-  const auto server = serve([&](const HttpRequest&, Responder responder) {
-    HttpResponse response;
+  const auto server = serve([&](const Request&, Responder responder) {
+    Response response;
     response.producer = [&](std::string& out) {
       ++calls;
       out += "x";
@@ -164,8 +164,8 @@ TEST(HttpStreamTest, EndsAnHttp10BodyWithTheConnection) {
 }
 
 TEST(HttpStreamTest, AnswersAProducerThatFailsAtOnceWith500) {
-  const auto server = serve([](const HttpRequest&, Responder responder) {
-    HttpResponse response;
+  const auto server = serve([](const Request&, Responder responder) {
+    Response response;
     response.producer = [](std::string&) -> bool { throw std::runtime_error("no page"); };
     responder.send(std::move(response));
   });
@@ -176,8 +176,8 @@ TEST(HttpStreamTest, AnswersAProducerThatFailsAtOnceWith500) {
 }
 
 TEST(HttpStreamTest, CutsAPageWhoseProducerFailsLater) {
-  const auto server = serve([](const HttpRequest&, Responder responder) {
-    HttpResponse response;
+  const auto server = serve([](const Request&, Responder responder) {
+    Response response;
     response.producer = [first = true](std::string& out) mutable {
       if (!std::exchange(first, false)) throw std::runtime_error("no more");
       out += "half";
@@ -192,4 +192,4 @@ TEST(HttpStreamTest, CutsAPageWhoseProducerFailsLater) {
 }
 
 }  // namespace
-}  // namespace tangram::extender
+}  // namespace tangram::http

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-namespace tangram::extender {
+namespace tangram::http {
 namespace {
 
 /// Threads that answer away from the io threads, as the slow verbs do.
@@ -61,16 +61,16 @@ class Workers {
 };
 
 /// Every third request is answered at once, by another thread, and in pieces.
-HttpHandler mixed(Workers& workers, std::atomic<int>& turn) {
-  return [&workers, &turn](HttpRequest request, Responder responder) {
+Handler mixed(Workers& workers, std::atomic<int>& turn) {
+  return [&workers, &turn](Request request, Responder responder) {
     const int kind = turn++ % 3;
     if (kind == 0) return echo(std::move(request), std::move(responder));
     if (kind == 1) {
-      const auto kept = std::make_shared<std::pair<HttpRequest, Responder>>(std::move(request),
-                                                                            std::move(responder));
+      const auto kept =
+          std::make_shared<std::pair<Request, Responder>>(std::move(request), std::move(responder));
       return workers.run([kept] { echo(std::move(kept->first), std::move(kept->second)); });
     }
-    HttpResponse response;
+    Response response;
     response.producer = [text = request.method + " " + request.path + "|" + request.body,
                          at = std::size_t{0}](std::string& out) mutable {
       out += text.substr(at, 5);
@@ -94,12 +94,12 @@ TEST(HttpConcurrencyTest, AnswersAThousandRequestsOfEightClientsEachWithItsOwn) 
   std::vector<std::thread> clients;
   for (int c = 0; c < kClients; ++c) {
     clients.emplace_back([&, c] {
-      HttpClient client;
+      Client client;
       if (!client.connect("127.0.0.1", server->port())) return;
       for (int r = 0; r < kRequests; ++r) {
         const std::string path = "/" + std::to_string(c) + "/" + std::to_string(r);
         const std::string body(static_cast<std::size_t>(r * 7), 'x');
-        const HttpFields closing = {{"Connection", r % 25 == 24 ? "close" : "keep-alive"}};
+        const Fields closing = {{"Connection", r % 25 == 24 ? "close" : "keep-alive"}};
         const auto reply = reply_of(client.request("POST", path, body, "text/plain", closing));
         if (reply.body == "POST " + path + "|" + body) ++right;
       }
@@ -107,7 +107,7 @@ TEST(HttpConcurrencyTest, AnswersAThousandRequestsOfEightClientsEachWithItsOwn) 
   }
   for (auto& client : clients) client.join();
   EXPECT_EQ(right, kClients * kRequests);
-  const HttpCounters counters = server->counters();
+  const Counters counters = server->counters();
   EXPECT_EQ(counters.requests, static_cast<std::uint64_t>(kClients * kRequests));
   EXPECT_EQ(counters.accepted, static_cast<std::uint64_t>(kClients * (kRequests / 25)));
   EXPECT_EQ(counters.rejected, 0U);
@@ -122,7 +122,7 @@ TEST(HttpConcurrencyTest, StopsWhileClientsKeepAsking) {
   std::vector<std::thread> clients;
   for (int c = 0; c < 4; ++c) {
     clients.emplace_back([&] {
-      HttpClient client;
+      Client client;
       if (!client.connect("127.0.0.1", server->port())) return;
       while (true) {
         const auto reply = client.request("GET", "/x");
@@ -141,4 +141,4 @@ TEST(HttpConcurrencyTest, StopsWhileClientsKeepAsking) {
 }
 
 }  // namespace
-}  // namespace tangram::extender
+}  // namespace tangram::http

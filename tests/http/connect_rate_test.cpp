@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-namespace tangram::extender {
+namespace tangram::http {
 namespace {
 
 using namespace std::chrono_literals;
@@ -15,14 +15,14 @@ using namespace std::chrono_literals;
 constexpr TimePoint kStart{};
 
 /// Takes what the bucket holds, and no more than any of these tests puts into it.
-int drain(HttpConnectRate& rate, std::string_view origin, TimePoint now) {
+int drain(ConnectRate& rate, std::string_view origin, TimePoint now) {
   int taken = 0;
   while (taken < 100 && rate.admit(origin, now)) ++taken;
   return taken;
 }
 
 TEST(HttpConnectRateTest, GivesABurstAtOnceThenSoManyASecond) {
-  HttpConnectRate rate(20, 5);
+  ConnectRate rate(20, 5);
   EXPECT_EQ(drain(rate, "a", kStart), 5);
   EXPECT_FALSE(rate.admit("a", kStart + 49ms));
   EXPECT_TRUE(rate.admit("a", kStart + 50ms));
@@ -31,29 +31,29 @@ TEST(HttpConnectRateTest, GivesABurstAtOnceThenSoManyASecond) {
 }
 
 TEST(HttpConnectRateTest, CountsWhatItRefused) {
-  HttpConnectRate rate(1, 1);
+  ConnectRate rate(1, 1);
   drain(rate, "a", kStart);
   drain(rate, "b", kStart);
   EXPECT_EQ(rate.refused(), 2U);
 }
 
 TEST(HttpConnectRateTest, LetsNobodyUseUpAnothersShare) {
-  HttpConnectRate rate(1, 3);
+  ConnectRate rate(1, 3);
   drain(rate, "a", kStart);
   EXPECT_EQ(drain(rate, "b", kStart), 3);
 }
 
 TEST(HttpConnectRateTest, HasNoLimitWhereNoneIsGiven) {
-  HttpConnectRate rate(0, 0);
+  ConnectRate rate(0, 0);
   for (int i = 0; i < 10'000; ++i) ASSERT_TRUE(rate.admit("a", kStart));
   EXPECT_EQ(rate.refused(), 0U);
 }
 
 TEST(HttpConnectRateTest, LetsAVouchedForOriginOpenAnyNumberForAWhile) {
-  HttpConnectRate rate(1, 3);
+  ConnectRate rate(1, 3);
   drain(rate, "a", kStart);
   rate.vouch_for("a", kStart);
-  const TimePoint late = kStart + HttpConnectRate::kVouchedFor - 1ms;
+  const TimePoint late = kStart + ConnectRate::kVouchedFor - 1ms;
   for (int i = 0; i < 1'000; ++i) ASSERT_TRUE(rate.admit("a", late));
   EXPECT_EQ(drain(rate, "a", late + 1ms), 3);
   EXPECT_EQ(drain(rate, "b", kStart), 3);
@@ -67,18 +67,18 @@ std::vector<std::string> others(std::size_t count) {
 }
 
 TEST(HttpConnectRateTest, RemembersAsManyOriginsAsItSays) {
-  HttpConnectRate rate(1, 1);
+  ConnectRate rate(1, 1);
   EXPECT_TRUE(rate.admit("a", kStart));
-  for (const auto& other : others(HttpConnectRate::kMostOrigins - 1)) rate.admit(other, kStart);
+  for (const auto& other : others(ConnectRate::kMostOrigins - 1)) rate.admit(other, kStart);
   EXPECT_FALSE(rate.admit("a", kStart));
 }
 
 TEST(HttpConnectRateTest, ForgetsTheOriginThatCameLongestAgo) {
-  HttpConnectRate rate(1, 1);
+  ConnectRate rate(1, 1);
   rate.admit("a", kStart);
   rate.admit("b", kStart);
   rate.admit("a", kStart);
-  for (const auto& other : others(HttpConnectRate::kMostOrigins - 1)) rate.admit(other, kStart);
+  for (const auto& other : others(ConnectRate::kMostOrigins - 1)) rate.admit(other, kStart);
   EXPECT_FALSE(rate.admit("a", kStart));
   EXPECT_TRUE(rate.admit("b", kStart));
 }
@@ -114,7 +114,7 @@ TEST(HttpConnectRateTest, AdmitsWhatATokenBucketWould) {
   for (int history = 0; history < 100; ++history) {
     const int per_second = between(1, 40);
     const int burst = between(1, 10);
-    HttpConnectRate rate(per_second, burst);
+    ConnectRate rate(per_second, burst);
     std::vector<NaiveRate> naive(3, NaiveRate(per_second, burst));
     TimePoint now = kStart + std::chrono::seconds(between(0, 1'000));
     for (int step = 0; step < 200; ++step) {
@@ -128,4 +128,4 @@ TEST(HttpConnectRateTest, AdmitsWhatATokenBucketWould) {
 }
 
 }  // namespace
-}  // namespace tangram::extender
+}  // namespace tangram::http

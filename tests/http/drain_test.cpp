@@ -7,15 +7,15 @@
 #include <optional>
 #include <thread>
 
-namespace tangram::extender {
+namespace tangram::http {
 namespace {
 
 using std::chrono_literals::operator""ms;
 
 /// A server whose one request stays in flight until the test answers it.
 struct InFlight {
-  explicit InFlight(HttpOptions options = local_options())
-      : server(serve([this](const HttpRequest&, Responder r) { arrived.set_value(std::move(r)); },
+  explicit InFlight(Options options = local_options())
+      : server(serve([this](const Request&, Responder r) { arrived.set_value(std::move(r)); },
                      std::move(options))),
         client(client_of(*server)) {
     if (!client.send("GET /x HTTP/1.1\r\nHost: h\r\n\r\n")) throw std::runtime_error("cannot send");
@@ -23,14 +23,14 @@ struct InFlight {
   }
 
   std::promise<Responder> arrived;
-  std::unique_ptr<HttpServer> server;
-  HttpClient client;
+  std::unique_ptr<Server> server;
+  Client client;
   std::optional<Responder> responder;
 };
 
 /// Returns once nobody listens on the port any more: stop() has begun.
 void wait_until_refused(std::uint16_t port) {
-  HttpClient client;
+  Client client;
   while (client.connect("127.0.0.1", port)) {}
 }
 
@@ -66,9 +66,9 @@ TEST(HttpDrainTest, FinishesARequestOfWhichAPartHasArrived) {
 TEST(HttpDrainTest, AnswersAFurtherRequestOnAnOpenConnectionWithClose) {
   std::promise<void> begun;
   std::promise<void> go_on;
-  const auto server = serve([&](HttpRequest request, Responder responder) {
+  const auto server = serve([&](Request request, Responder responder) {
     if (request.path != "/page") return echo(std::move(request), std::move(responder));
-    HttpResponse page;
+    Response page;
     page.producer = [&, pieces = 0](std::string& out) mutable {
       out += "x";
       if (++pieces == 2) {  // the head is out by now, and says keep-alive
@@ -122,8 +122,8 @@ TEST(HttpDrainTest, CutsAClientThatNeverReads) {
   options.drain_timeout = 1ms;
   std::promise<void> begun;
   const auto server = serve(
-      [&](const HttpRequest&, Responder responder) {
-        HttpResponse endless;
+      [&](const Request&, Responder responder) {
+        Response endless;
         endless.producer = [&, first = true](std::string& out) mutable {
           if (std::exchange(first, false)) begun.set_value();
           out.append(65'536, 'x');
@@ -159,8 +159,8 @@ TEST(HttpDrainTest, IsStoppedByItsDestructor) {
   const auto port = server->port();
   server.reset();
   EXPECT_TRUE(client.wait_for_close());
-  EXPECT_FALSE(HttpClient().connect("127.0.0.1", port));
+  EXPECT_FALSE(Client().connect("127.0.0.1", port));
 }
 
 }  // namespace
-}  // namespace tangram::extender
+}  // namespace tangram::http

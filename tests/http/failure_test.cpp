@@ -18,14 +18,14 @@
 #include <stdexcept>
 #include <vector>
 
-namespace tangram::extender {
+namespace tangram::http {
 namespace {
 
 using testing::LogProbe;
 
 TEST(HttpFailureTest, LogsAndAnswersForAHandlerThatThrows) {
   LogProbe log("the handler of GET /standard failed: secret");
-  const auto server = serve([](HttpRequest request, Responder responder) {
+  const auto server = serve([](Request request, Responder responder) {
     if (request.path == "/standard") throw std::runtime_error("secret");
     if (request.path == "/other") throw 7;
     echo(std::move(request), std::move(responder));
@@ -42,7 +42,7 @@ TEST(HttpFailureTest, LogsAndAnswersForAHandlerThatThrows) {
 }
 
 TEST(HttpFailureTest, AnswersForAHandlerThatForgets) {
-  const auto server = serve([](const HttpRequest&, const Responder&) {});
+  const auto server = serve([](const Request&, const Responder&) {});
   auto client = client_of(*server);
   EXPECT_EQ(reply_of(client.request("GET", "/")).status, 500);
 }
@@ -61,7 +61,7 @@ TEST(HttpClientTest, NeverWaitsOnAConnectionThatFailed) {
 
 TEST(ResponderTest, AnswersOnceWithTheFirstResponse) {
   std::vector<int> sent;
-  const auto record = [&](const HttpResponse& response) { sent.push_back(response.status); };
+  const auto record = [&](const Response& response) { sent.push_back(response.status); };
   {
     Responder responder(record);
     responder.send(text_response(201, "first"));
@@ -73,7 +73,7 @@ TEST(ResponderTest, AnswersOnceWithTheFirstResponse) {
 TEST(ResponderTest, AnswersForWhatIsOverwrittenOrDestroyedUnanswered) {
   std::vector<std::pair<char, int>> sent;
   const auto record = [&](char who) {
-    return Responder([&sent, who](const HttpResponse& r) { sent.emplace_back(who, r.status); });
+    return Responder([&sent, who](const Response& r) { sent.emplace_back(who, r.status); });
   };
   {
     Responder a = record('a');
@@ -176,4 +176,4 @@ TEST(HttpFailureTest, SurvivesGarbage) {
 }
 
 }  // namespace
-}  // namespace tangram::extender
+}  // namespace tangram::http

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tangram::extender {
+namespace tangram::http {
 namespace {
 
 struct HostCase {
@@ -50,14 +50,14 @@ class HostGuardTest : public ::testing::Test {
     options.gate = local_pages_by_name({"gpu.example.com"});
     server_ = serve(echo, std::move(options));
   }
-  HttpReply ask(const std::string& method, const std::string& host) {
+  Reply ask(const std::string& method, const std::string& host) {
     auto client = client_of(*server_);
     EXPECT_TRUE(client.send(method + " /api/v1/cluster HTTP/1.1\r\nHost: " + host +
                             "\r\nContent-Length: 0\r\n\r\n"));
     return reply_of(client.receive(method == "HEAD"));
   }
 
-  std::unique_ptr<HttpServer> server_;
+  std::unique_ptr<Server> server_;
 };
 
 TEST_F(HostGuardTest, ShowsNothingToPagesThatCallTheServerByTheirOwnName) {
@@ -82,10 +82,10 @@ TEST_F(HostGuardTest, LetsVerbsPassByAnyName) {
 
 TEST(HostGuardGateTest, IsForWhatComesFromThisMachine) {
   const auto gate = local_pages_by_name({});
-  const HttpHead from_afar{.method = "GET", .target = "/", .host = "tangram.example.com"};
+  const Head from_afar{.method = "GET", .target = "/", .host = "tangram.example.com"};
   EXPECT_FALSE(gate(from_afar));
   EXPECT_TRUE(gate({.method = "GET", .target = "/", .host = "tangram.example.com", .local = true}));
 }
 
 }  // namespace
-}  // namespace tangram::extender
+}  // namespace tangram::http

@@ -14,14 +14,14 @@
 #include <optional>
 #include <vector>
 
-namespace tangram::extender {
+namespace tangram::http {
 namespace {
 
 using testing::eventually;
 using namespace std::chrono_literals;
 
 /// One thread: what it did for one client is done when it answers the next.
-HttpOptions with_connections(std::size_t most) {
+Options with_connections(std::size_t most) {
   auto options = local_options();  // its timeouts are beyond the test's patience
   options.threads = 1;
   options.max_connections = most;
@@ -29,7 +29,7 @@ HttpOptions with_connections(std::size_t most) {
 }
 
 /// A client that is being served: it got an answer.
-HttpClient served_client(const HttpServer& server) {
+Client served_client(const Server& server) {
   auto client = client_of(server);
   EXPECT_EQ(reply_of(client.request("GET", "/")).status, 200);
   return client;
@@ -38,8 +38,8 @@ HttpClient served_client(const HttpServer& server) {
 /// A handler that keeps what it is asked until it is told to answer.
 class Holding {
  public:
-  HttpHandler handler() {
-    return [this](HttpRequest request, Responder responder) {
+  Handler handler() {
+    return [this](Request request, Responder responder) {
       if (request.path != "/hold") return echo(std::move(request), std::move(responder));
       const std::scoped_lock lock(mutex_);
       held_.push_back(std::move(responder));
@@ -65,10 +65,10 @@ class Holding {
 const std::string kHold = "GET /hold HTTP/1.1\r\nHost: h\r\n\r\n";
 
 /// A connection of which a test says how it stands.
-class FakeConnection final : public HttpConnection {
+class FakeConnection final : public Connection {
  public:
   FakeConnection(std::string origin, Standing standing, Instant since)
-      : HttpConnection(std::move(origin)) {
+      : Connection(std::move(origin)) {
     stand(standing);
     waits_from(since);
   }
@@ -79,13 +79,13 @@ class FakeConnection final : public HttpConnection {
 
 class HttpConnectionsTest : public ::testing::Test {
  protected:
-  using Standing = HttpConnection::Standing;
-  using Place = HttpConnections::Place;
+  using Standing = Connection::Standing;
+  using Place = Connections::Place;
 
   /// @param age  how long it has waited for its client; nothing = it is being answered
   std::shared_ptr<FakeConnection> add(const std::string& origin, Standing standing,
                                       std::optional<std::chrono::milliseconds> age) {
-    const auto since = age ? now_ - *age : HttpConnection::Instant::max();
+    const auto since = age ? now_ - *age : Connection::Instant::max();
     auto made = std::make_shared<FakeConnection>(origin, standing, since);
     EXPECT_TRUE(connections_.add(made, Place::kServe));
     all_.push_back(made);
@@ -99,8 +99,8 @@ class HttpConnectionsTest : public ::testing::Test {
     }
   }
 
-  const HttpConnection::Instant now_ = HttpConnection::Instant() + 1h;
-  HttpConnections connections_{3};
+  const Connection::Instant now_ = Connection::Instant() + 1h;
+  Connections connections_{3};
   std::vector<std::shared_ptr<FakeConnection>> all_;
 };
 
@@ -173,7 +173,7 @@ TEST(HttpEvictionTest, CutsTheLongestIdleOfThoseThatGotOne) {
 
 TEST(HttpEvictionTest, CutsAClientThatDoesNotTakeItsAnswer) {
   const auto server = serve(
-      [](const HttpRequest& request, Responder responder) {
+      [](const Request& request, Responder responder) {
         const std::size_t size = request.path == "/large" ? std::size_t{64} << 20 : 1;
         responder.send(json_response(std::string(size, 'x')));
       },
@@ -197,7 +197,7 @@ TEST(HttpEvictionTest, LeavesVerifiedClientsTheirPlaces) {
   const auto server = serve(echo, options);
   auto scheduler = tls_client(ca, client_of(ca, "system:kube-scheduler"));
   ASSERT_EQ(connect_error(scheduler, server->port()), "");
-  std::vector<HttpClient> strangers;
+  std::vector<Client> strangers;
   for (int i = 0; i < 5; ++i) {
     strangers.push_back(tls_client(ca));
     EXPECT_EQ(connect_error(strangers.back(), server->port()), "");
@@ -285,7 +285,7 @@ TEST(HttpBodyBudgetTest, CountsWhatHasArrivedAndNotWhatIsAnnounced) {
   options.max_body_bytes = 1'000'000;
   options.max_bodies_bytes = 1'000'000;
   const auto server = serve(echo, options);
-  std::vector<HttpClient> announcing;
+  std::vector<Client> announcing;
   for (int i = 0; i < 20; ++i) {
     announcing.push_back(client_of(*server));
     ASSERT_TRUE(
@@ -303,7 +303,7 @@ TEST(HttpBodyBudgetTest, CountsAnswersThatNobodyTakes) {
   options.max_bodies_bytes = kPage;
   options.threads = 1;  // so that the first answer is made before the second request is read
   const auto server =
-      serve([](const HttpRequest&,
+      serve([](const Request&,
                Responder responder) { responder.send(json_response(std::string(kPage, 'x'))); },
             options);
   auto lazy = client_of(*server);
@@ -336,4 +336,4 @@ TEST(BodyShareTest, GivesBackExactlyWhatItTook) {
 }
 
 }  // namespace
-}  // namespace tangram::extender
+}  // namespace tangram::http

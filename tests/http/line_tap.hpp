@@ -13,7 +13,7 @@
 #include <string_view>
 #include <utility>
 
-namespace tangram::extender {
+namespace tangram::http {
 
 /// A connection whose bytes are read as they come, for answers that have no end.
 class LineTap {
@@ -62,4 +62,4 @@ class LineTap {
   std::string buffer_;
 };
 
-}  // namespace tangram::extender
+}  // namespace tangram::http

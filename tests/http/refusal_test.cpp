@@ -6,7 +6,7 @@
 #include <atomic>
 #include <vector>
 
-namespace tangram::extender {
+namespace tangram::http {
 namespace {
 
 struct RefusalCase {
@@ -95,4 +95,4 @@ TEST(HttpRefusalTest, TakesABodyAndAHeaderOfExactlyTheLimit) {
 }
 
 }  // namespace
-}  // namespace tangram::extender
+}  // namespace tangram::http

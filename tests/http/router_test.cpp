@@ -5,11 +5,11 @@
 #include <stdexcept>
 #include <vector>
 
-namespace tangram::extender {
+namespace tangram::http {
 namespace {
 
-HttpHandler says(std::string text) {
-  return [text = std::move(text)](const HttpRequest&, Responder responder) {
+Handler says(std::string text) {
+  return [text = std::move(text)](const Request&, Responder responder) {
     responder.send(text_response(200, text));
   };
 }
@@ -37,12 +37,12 @@ class RouterTest : public ::testing::TestWithParam<RouteCase> {};
 
 TEST_P(RouterTest, FindsTheHandlerOrSaysWhatToAsk) {
   const RouteCase& c = GetParam();
-  HttpRequest request;
+  Request request;
   request.method = c.method;
   request.path = c.path;
-  std::vector<HttpResponse> sent;
+  std::vector<Response> sent;
   example()(std::move(request),
-            Responder([&](HttpResponse response) { sent.push_back(std::move(response)); }));
+            Responder([&](Response response) { sent.push_back(std::move(response)); }));
   ASSERT_EQ(sent.size(), 1U);
   EXPECT_EQ(sent[0].status, c.want_status);
   EXPECT_EQ(sent[0].body, c.want_body + "\n");
@@ -73,13 +73,12 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(RouterTest, TakesNoPostsOfWebPages) {
   const auto ask = [](const char* method) {
-    HttpRequest request;
+    Request request;
     request.method = method;
     request.path = "/state";
     request.headers = {{"Host", "localhost:9898"}, {"origin", "http://localhost:9898"}};
     int status = 0;
-    example()(std::move(request),
-              Responder([&](const HttpResponse& sent) { status = sent.status; }));
+    example()(std::move(request), Responder([&](const Response& sent) { status = sent.status; }));
     return status;
   };
   EXPECT_EQ(ask("POST"), 403);
@@ -92,4 +91,4 @@ TEST(RouterTest, RefusesASecondHandlerForTheSameRoute) {
 }
 
 }  // namespace
-}  // namespace tangram::extender
+}  // namespace tangram::http

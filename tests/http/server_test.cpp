@@ -8,12 +8,12 @@
 #include <future>
 #include <vector>
 
-namespace tangram::extender {
+namespace tangram::http {
 namespace {
 
 TEST(HttpServerTest, HandsTheWholeRequestOverDecoded) {
-  HttpRequest seen;
-  const auto server = serve([&](HttpRequest request, Responder responder) {
+  Request seen;
+  const auto server = serve([&](Request request, Responder responder) {
     seen = std::move(request);
     responder.send(json_response("{}"));
   });
@@ -37,7 +37,7 @@ TEST(HttpServerTest, KeepsTheConnectionForFurtherRequests) {
   auto client = client_of(*server);
   EXPECT_EQ(reply_of(client.request("GET", "/1")).body, "GET /1|");
   EXPECT_EQ(reply_of(client.request("POST", "/2", "x")).body, "POST /2|x");
-  const HttpCounters counters = server->counters();
+  const Counters counters = server->counters();
   EXPECT_EQ(counters.accepted, 1U);
   EXPECT_EQ(counters.open, 1U);
   EXPECT_EQ(counters.requests, 2U);
@@ -65,7 +65,7 @@ TEST(HttpServerTest, ReadsAChunkedBody) {
 
 TEST(HttpServerTest, AnswersPipelinedRequestsInOrderThoughTheFirstTakesLonger) {
   std::promise<Responder> slow;
-  const auto server = serve([&](HttpRequest request, Responder responder) {
+  const auto server = serve([&](Request request, Responder responder) {
     if (request.path == "/slow") return slow.set_value(std::move(responder));
     echo(std::move(request), std::move(responder));
   });
@@ -98,8 +98,8 @@ TEST(HttpServerTest, SendsContinueToAClientThatWaitsForIt) {
 }
 
 TEST(HttpServerTest, AnswersAResponseWithoutABody) {
-  const auto server = serve([](const HttpRequest&, Responder responder) {
-    HttpResponse response;
+  const auto server = serve([](const Request&, Responder responder) {
+    Response response;
     response.status = 204;
     response.content_type = "";
     responder.send(std::move(response));
@@ -123,8 +123,8 @@ class HttpKeepAliveTest : public ::testing::TestWithParam<KeepAliveCase> {};
 
 TEST_P(HttpKeepAliveTest, EndsTheConnectionWhenAsked) {
   const KeepAliveCase& c = GetParam();
-  const auto server = serve([&](const HttpRequest&, Responder responder) {
-    HttpResponse response = text_response(200, "yes");
+  const auto server = serve([&](const Request&, Responder responder) {
+    Response response = text_response(200, "yes");
     response.close = c.close_by_handler;
     responder.send(std::move(response));
   });
@@ -157,7 +157,7 @@ TEST(HttpServerTest, RefusesAPortThatIsTaken) {
   const auto server = serve(echo);
   auto options = local_options();
   options.port = server->port();
-  const auto second = HttpServer::create(options, echo);
+  const auto second = Server::create(options, echo);
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code, Errc::kUnavailable);
   EXPECT_NE(second.error().message.find(std::to_string(server->port())), std::string::npos);
@@ -166,7 +166,7 @@ TEST(HttpServerTest, RefusesAPortThatIsTaken) {
 
 struct OptionsCase {
   std::string name;
-  std::function<void(HttpOptions&)> spoil;
+  std::function<void(Options&)> spoil;
   std::string want;  // in the message
 
   friend void PrintTo(const OptionsCase& c, std::ostream* out) { *out << c.name; }
@@ -177,7 +177,7 @@ class HttpOptionsTest : public ::testing::TestWithParam<OptionsCase> {};
 TEST_P(HttpOptionsTest, RefusesWhatCannotBeServed) {
   auto options = local_options();
   GetParam().spoil(options);
-  const auto server = HttpServer::create(options, echo);
+  const auto server = Server::create(options, echo);
   ASSERT_FALSE(server);
   EXPECT_EQ(server.error().code, Errc::kInvalidArgument);
   EXPECT_NE(server.error().message.find(GetParam().want), std::string::npos)
@@ -204,4 +204,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) { return test.param.name; });
 
 }  // namespace
-}  // namespace tangram::extender
+}  // namespace tangram::http

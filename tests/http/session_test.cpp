@@ -12,7 +12,7 @@
 #include <vector>
 
 // The session on a stream in memory, which fails at its n-th operation: for every n.
-namespace tangram::extender {
+namespace tangram::http {
 namespace {
 
 namespace memory = boost::beast::test;
@@ -51,9 +51,9 @@ class News final : public BodyStream {
 struct Answers {
   net::io_context& io;
 
-  void operator()(HttpRequest request, Responder responder) const {
+  void operator()(Request request, Responder responder) const {
     if (request.path == "/stream") {
-      HttpResponse response;
+      Response response;
       response.gzip = request.query.count("gzip") > 0;
       response.producer = [i = 0](std::string& out) mutable {
         out += "piece" + std::to_string(i);
@@ -62,7 +62,7 @@ struct Answers {
       return responder.send(std::move(response));
     }
     if (request.path == "/news") {
-      HttpResponse response;
+      Response response;
       response.stream = std::make_shared<News>(io);
       return responder.send(std::move(response));
     }
@@ -82,17 +82,16 @@ struct Outcome {
 Outcome play(const ScriptCase& script, std::optional<std::size_t> fail_at) {
   Outcome outcome;
   net::io_context io;
-  HttpOptions options;
+  Options options;
   options.max_body_bytes = 100;
-  HttpSessionContext context(options, Answers{io});
+  SessionContext context(options, Answers{io});
   memory::fail_count failure(fail_at.value_or(1'000'000));
   memory::stream stream(io, failure);
   memory::stream client = memory::connect(stream);
   stream.read_size(script.read_max);
   stream.append(script.input);
   stream.close_remote();
-  const auto session =
-      std::make_shared<HttpSession<memory::stream>>(std::move(stream), context, false);
+  const auto session = std::make_shared<Session<memory::stream>>(std::move(stream), context, false);
   net::co_spawn(io, session->run(), [&](const std::exception_ptr& thrown) {
     outcome.ended = true;
     outcome.threw = thrown != nullptr;
@@ -203,17 +202,16 @@ class ReadCounter {
 TEST(HttpSessionLimitTest, ReadsLittleAheadOfWhatItAnswers) {
   net::io_context io;
   std::optional<Responder> held;
-  HttpSessionContext context(HttpOptions(), [&](const HttpRequest&, Responder responder) {
-    held.emplace(std::move(responder));
-  });
+  SessionContext context(
+      Options(), [&](const Request&, Responder responder) { held.emplace(std::move(responder)); });
   memory::stream stream(io);
   const memory::stream client = memory::connect(stream);
   std::string pipelined;
   while (pipelined.size() < 5'000'000) pipelined += "GET /a" + kHost + "\r\n";
   stream.append(pipelined);
   std::size_t asked = 0;
-  const auto session = std::make_shared<HttpSession<ReadCounter>>(
-      ReadCounter(std::move(stream), asked), context, false);
+  const auto session =
+      std::make_shared<Session<ReadCounter>>(ReadCounter(std::move(stream), asked), context, false);
   net::co_spawn(io, session->run(), net::detached);
   io.poll();
   EXPECT_TRUE(held);
@@ -224,4 +222,4 @@ TEST(HttpSessionLimitTest, ReadsLittleAheadOfWhatItAnswers) {
 }
 
 }  // namespace
-}  // namespace tangram::extender
+}  // namespace tangram::http

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-namespace tangram::extender {
+namespace tangram::http {
 namespace {
 
 using Query = std::map<std::string, std::string, std::less<>>;
@@ -88,4 +88,4 @@ INSTANTIATE_TEST_SUITE_P(Table, AcceptsGzipTest,
                          [](const auto& test) { return test.param.name; });
 
 }  // namespace
-}  // namespace tangram::extender
+}  // namespace tangram::http

@@ -8,18 +8,18 @@
 #include <vector>
 
 // Here a timeout is the subject: short ones are set, and the end of a connection is waited for.
-namespace tangram::extender {
+namespace tangram::http {
 namespace {
 
 constexpr std::chrono::milliseconds kShort{40};
 
-HttpOptions with_idle(std::chrono::milliseconds time) {
+Options with_idle(std::chrono::milliseconds time) {
   auto options = local_options();
   options.idle_timeout = time;
   return options;
 }
 
-HttpOptions with_request(std::chrono::milliseconds time) {
+Options with_request(std::chrono::milliseconds time) {
   auto options = local_options();
   options.request_timeout = time;
   return options;
@@ -36,7 +36,7 @@ TEST(HttpTimeoutTest, ClosesAnIdleConnection) {
 }
 
 TEST(HttpTimeoutTest, KeepsIdleConnectionsLongerThanGosClientByDefault) {
-  EXPECT_GT(HttpOptions{}.idle_timeout, std::chrono::seconds(90));
+  EXPECT_GT(Options{}.idle_timeout, std::chrono::seconds(90));
 }
 
 struct SlowCase {
@@ -91,8 +91,8 @@ TEST(HttpTimeoutTest, GivesUpOnAClientThatDoesNotReadAStream) {
   GoneSignal gone;
   auto ended = gone.told->get_future();
   const auto server = serve(
-      [&](const HttpRequest&, Responder responder) {
-        HttpResponse endless;
+      [&](const Request&, Responder responder) {
+        Response endless;
         endless.producer = [owner = std::move(gone.owner)](std::string& out) {
           out.append(65'536, 'x');
           return true;
@@ -107,7 +107,7 @@ TEST(HttpTimeoutTest, GivesUpOnAClientThatDoesNotReadAStream) {
 
 TEST(HttpTimeoutTest, GivesUpOnAClientThatDoesNotReadABody) {
   const auto server = serve(
-      [](const HttpRequest&, Responder responder) {
+      [](const Request&, Responder responder) {
         responder.send(json_response(std::string(std::size_t{64} << 20, 'x')));
       },
       with_request(kShort));
@@ -120,9 +120,9 @@ TEST(HttpTimeoutTest, GivesUpOnAClientThatDoesNotReadABody) {
 
 TEST(HttpTimeoutTest, DoesNotLimitTheHandler) {
   std::promise<Responder> pending;
-  const auto server = serve(
-      [&](const HttpRequest&, Responder responder) { pending.set_value(std::move(responder)); },
-      with_request(kShort));
+  const auto server =
+      serve([&](const Request&, Responder responder) { pending.set_value(std::move(responder)); },
+            with_request(kShort));
   auto client = client_of(*server);
   ASSERT_TRUE(client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n"));
   Responder responder = pending.get_future().get();
@@ -134,4 +134,4 @@ TEST(HttpTimeoutTest, DoesNotLimitTheHandler) {
 }
 
 }  // namespace
-}  // namespace tangram::extender
+}  // namespace tangram::http

@@ -26,7 +26,8 @@ struct Books {
   std::shared_ptr<const ClusterSnapshot> snapshot;
   std::size_t pods = 0;
   std::size_t assumed = 0;
-  friend bool operator==(const Books&, const Books&) = default;  // the same pointer, not a copy
+  friend bool operator==(const Books&,
+                         const Books&) = default;  // the same pointer, not a copy
 };
 
 /// One node "n" with two cards of 1000 MiB, so that a thousandth of a card is 1 MiB.

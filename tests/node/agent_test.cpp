@@ -108,7 +108,7 @@ status:
     return text ? *text : "";
   }
   std::string metrics() {
-    extender::HttpClient client;
+    http::Client client;
     if (!client.connect("127.0.0.1", agent->port())) return "";
     const auto page = client.request("GET", "/metrics");
     return page ? page->body : "";
@@ -131,11 +131,11 @@ status:
 
 TEST_F(AgentTest, ConnectionsThatSayNothingDoNotHoldUpAScrape) {
   start();
-  std::array<extender::HttpClient, 3> silent;
-  for (extender::HttpClient& client : silent) {
+  std::array<http::Client, 3> silent;
+  for (http::Client& client : silent) {
     ASSERT_TRUE(client.connect("127.0.0.1", agent->port()));
   }
-  extender::HttpClient client(std::chrono::seconds(4));  // sooner than a silent one is sent away
+  http::Client client(std::chrono::seconds(4));  // sooner than a silent one is sent away
   ASSERT_TRUE(client.connect("127.0.0.1", agent->port()));
   const auto page = client.request("GET", "/metrics");
   ASSERT_TRUE(page) << page.error().message;

@@ -98,7 +98,7 @@ status:
     return static_cast<std::uint16_t>(std::stoi(text.substr(at + words.size())));
   }
   static std::string page(std::uint16_t port, const std::string& path) {
-    extender::HttpClient client;
+    http::Client client;
     if (!client.connect("127.0.0.1", port)) return "";
     const auto reply = client.request("GET", path);
     return reply ? reply->body : "";
@@ -160,7 +160,7 @@ TEST_F(SecretsTest, TheExtenderSaysNone) {
   ASSERT_TRUE(says("listens on 127.0.0.1:")) << said();
   const auto port = port_behind("listens on 127.0.0.1:");
   ASSERT_TRUE(eventually([&] { return page(port, "/readyz") == "ok\n"; })) << said();
-  extender::HttpClient scheduler;
+  http::Client scheduler;
   ASSERT_TRUE(scheduler.connect("127.0.0.1", port));
   const auto bound = scheduler.request(
       "POST", "/bind",

@@ -23,7 +23,7 @@ namespace tangram::testing {
 
 namespace {
 
-namespace http = boost::beast::http;
+namespace beast_http = boost::beast::http;
 namespace net = boost::asio;
 using boost::system::error_code;
 
@@ -74,14 +74,15 @@ kube::Response refusal(int status, const std::string& reason, const std::string&
           .retry_after = {}};
 }
 
-http::response<http::string_body> message_of(kube::Response response, bool keep_alive) {
-  http::response<http::string_body> message;
+beast_http::response<beast_http::string_body> message_of(kube::Response response, bool keep_alive) {
+  beast_http::response<beast_http::string_body> message;
   message.version(11);
   message.result(static_cast<unsigned>(response.status));
   const bool json = response.body.starts_with('{');
-  message.set(http::field::content_type, json ? "application/json" : "text/plain; charset=utf-8");
+  message.set(beast_http::field::content_type,
+              json ? "application/json" : "text/plain; charset=utf-8");
   if (response.retry_after) {
-    message.set(http::field::retry_after, std::to_string(response.retry_after->count()));
+    message.set(beast_http::field::retry_after, std::to_string(response.retry_after->count()));
   }
   message.keep_alive(keep_alive);
   message.body() = std::move(response.body);
@@ -111,27 +112,27 @@ class WatchWriter {
     const std::scoped_lock lock(mutex_);
     if (!end) return;  // broken: no last chunk
     if (end->status != 200 && !opened_) {
-      http::write(stream_, message_of(std::move(*end), false), error_);
+      beast_http::write(stream_, message_of(std::move(*end), false), error_);
       return;
     }
     open_locked();
     if (end->status != 200) chunk(R"({"type":"ERROR","object":)" + end->body + "}");
-    if (!error_) net::write(stream_, http::make_chunk_last(), error_);
+    if (!error_) net::write(stream_, beast_http::make_chunk_last(), error_);
   }
 
  private:
   void open_locked() {
     if (std::exchange(opened_, true)) return;
-    http::response<http::empty_body> head{http::status::ok, 11};
-    head.set(http::field::content_type, "application/json");
+    beast_http::response<beast_http::empty_body> head{beast_http::status::ok, 11};
+    head.set(beast_http::field::content_type, "application/json");
     head.chunked(true);
     head.keep_alive(false);  // the thread that looks after the client would take what comes next
-    http::response_serializer<http::empty_body> serializer{head};
-    http::write_header(stream_, serializer, error_);
+    beast_http::response_serializer<beast_http::empty_body> serializer{head};
+    beast_http::write_header(stream_, serializer, error_);
   }
   void chunk(std::string frame) {
     frame += '\n';
-    if (!error_) net::write(stream_, http::make_chunk(net::buffer(frame)), error_);
+    if (!error_) net::write(stream_, beast_http::make_chunk(net::buffer(frame)), error_);
   }
 
   Stream& stream_;
@@ -204,22 +205,22 @@ template <class Stream>
 void ApiConnection::serve(Stream& stream) {
   boost::beast::flat_buffer buffer;
   for (;;) {
-    http::request_parser<http::string_body> parser;
+    beast_http::request_parser<beast_http::string_body> parser;
     parser.body_limit(kMaxBody);
     error_code error;
-    http::read(stream, buffer, parser, error);
+    beast_http::read(stream, buffer, parser, error);
     if (error) return;
     auto& message = parser.get();
     auto request = read_request(text(message.method_string()), text(message.target()));
     const std::string token = context_.token();
     const bool known =
-        token.empty() || text(message[http::field::authorization]) == "Bearer " + token;
+        token.empty() || text(message[beast_http::field::authorization]) == "Bearer " + token;
     if (!known || !request) {
       auto refused = known ? refusal(400, "BadRequest", "the request line cannot be understood")
                            : refusal(401, "Unauthorized", "Unauthorized");
-      http::write(stream, message_of(std::move(refused), message.keep_alive()), error);
+      beast_http::write(stream, message_of(std::move(refused), message.keep_alive()), error);
     } else {
-      request->content_type = text(message[http::field::content_type]);
+      request->content_type = text(message[beast_http::field::content_type]);
       request->body = std::move(message.body());
       // How long the client waits is its own matter; it leaves when it has waited enough.
       request->timeout = asks_to_watch(*request) ? kLongestWatch : kLongestCall;
@@ -235,7 +236,7 @@ bool ApiConnection::answer(Stream& stream, const kube::Request& request, bool ke
   auto response = context_.api.call(request);
   if (!response) return false;
   error_code error;
-  http::write(stream, message_of(std::move(*response), keep_alive), error);
+  beast_http::write(stream, message_of(std::move(*response), keep_alive), error);
   return !error;
 }
 

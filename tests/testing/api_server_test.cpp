@@ -17,7 +17,7 @@
 namespace tangram::testing {
 namespace {
 
-using extender::HttpClient;
+using http::Client;
 using Names = std::vector<std::string>;
 
 constexpr const char* kPods = "/api/v1/namespaces/ml/pods";
@@ -83,7 +83,7 @@ class ApiServerTest : public ::testing::Test {
   kube::LocalApi local{clock};
   FaultApi api{local};
   std::unique_ptr<ApiServer> server = *ApiServer::start(api);
-  HttpClient client;
+  http::Client client;
   bool connected = true;
 };
 

@@ -21,7 +21,7 @@ class FaultApi final : public kube::KubeApi {
   enum class Record { kCalls, kNothing };
 
   explicit FaultApi(kube::KubeApi& server, Record record = Record::kCalls,
-                    kube::Sleeper sleeper = kube::sleep_until_stopped)
+                    Sleeper sleeper = sleep_until_stopped)
       : server_(server), record_(record), sleeper_(std::move(sleeper)) {}
   ~FaultApi() override { release(); }
   FaultApi(const FaultApi&) = delete;
@@ -61,7 +61,7 @@ class FaultApi final : public kube::KubeApi {
 
   kube::KubeApi& server_;
   const Record record_;
-  const kube::Sleeper sleeper_;
+  const Sleeper sleeper_;
   FaultPlan plan_;
   std::stop_source ending_;
   mutable std::mutex mutex_;

@@ -28,7 +28,7 @@ class FaultControlTest : public ::testing::Test {
   }
   /// 0: the connection was refused, or ended without an answer.
   int get(const std::string& path) {
-    extender::HttpClient client;
+    http::Client client;
     if (!client.connect("127.0.0.1", server->port())) return 0;
     const auto reply = client.request("GET", path);
     return reply ? reply->status : 0;
@@ -40,7 +40,7 @@ class FaultControlTest : public ::testing::Test {
   std::unique_ptr<ApiServer> server = *ApiServer::start(faults);
   FaultControl control{faults, *server};
   std::unique_ptr<ApiServer> desk = *ApiServer::start(control);
-  extender::HttpClient steering;
+  http::Client steering;
 };
 
 TEST_F(FaultControlTest, ChangesThePlanAndCountsHits) {
@@ -72,7 +72,7 @@ TEST_F(FaultControlTest, PausesAndResumesTheOtherServerAlone) {
 
 TEST_F(FaultControlTest, CutsWatchesAndConnections) {
   for (const char* action : {"/_faults/cut-watches", "/_faults/drop-connections"}) {
-    extender::HttpClient client;
+    http::Client client;
     ASSERT_TRUE(client.connect("127.0.0.1", server->port()).has_value());
     const auto sent = client.send("GET /api/v1/pods?watch=1 HTTP/1.1\r\nHost: api\r\n\r\n");
     ASSERT_TRUE(sent.has_value());

@@ -56,7 +56,7 @@ std::set<std::string> folders_in(const std::string& path) {
 }  // namespace
 
 MpsEnforcer::MpsEnforcer(CardSource& source, Programs& programs, const Clock& clock,
-                         MpsSettings settings, kube::Sleeper sleeper)
+                         MpsSettings settings, Sleeper sleeper)
     : source_(source),
       programs_(programs),
       clock_(clock),

@@ -29,7 +29,7 @@ namespace tangram::node {
 class MpsEnforcer final : public Enforcer {
  public:
   MpsEnforcer(CardSource& source, Programs& programs, const Clock& clock, MpsSettings settings = {},
-              kube::Sleeper sleeper = kube::sleep_until_stopped);
+              Sleeper sleeper = sleep_until_stopped);
 
   Result<void> prepare(const std::string& card) override;
 
@@ -74,7 +74,7 @@ class MpsEnforcer final : public Enforcer {
   Programs& programs_;
   const Clock& clock_;
   const MpsSettings settings_;
-  const kube::Sleeper sleeper_;
+  const Sleeper sleeper_;
 
   mutable std::mutex mutex_;  ///< of the map and the flag
   std::map<std::string, StatePtr> states_;

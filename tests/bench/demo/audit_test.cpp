@@ -1,6 +1,6 @@
 #include "bench/demo/audit.hpp"
 
-#include "tests/bench/demo/builders.hpp"
+#include "tests/drawing/builders.hpp"
 
 #include <gtest/gtest.h>
 
@@ -115,10 +115,11 @@ TEST_F(AuditTest, FindsMissingGrantsAndSecondBinds) {
 
 TEST_F(AuditTest, ComparesWhatIsShownWithTheGrants) {
   bind({.mem = 300, .milli = 200});
-  ClusterView shown;
+  drawing::ClusterView shown;
   shown.nodes.push_back({.name = "n", .cards = {}});
-  shown.nodes[0].cards = {shown_card("GPU-0", "T4", 1000, {{"a", "x", 300, 200}}),
-                          shown_card("GPU-1", "T4", 1000, {}), shown_card("GPU-2", "T4", 1000, {})};
+  shown.nodes[0].cards = {drawing::shown_card("GPU-0", "T4", 1000, {{"a", "x", 300, 200}}),
+                          drawing::shown_card("GPU-1", "T4", 1000, {}),
+                          drawing::shown_card("GPU-2", "T4", 1000, {})};
   audit.compare(shown);
   EXPECT_TRUE(audit.broken().empty());
 

@@ -2,17 +2,17 @@
 
 #include "bench/demo/refusals.hpp"
 #include "model/fit.hpp"
-#include "tests/bench/demo/builders.hpp"
+#include "tests/drawing/builders.hpp"
 
 #include <gtest/gtest.h>
 
 namespace tangram::bench::demo {
 namespace {
 
-constexpr Look kPlainLook{.colour = false, .width = 100};
+constexpr drawing::Look kPlainLook{.colour = false, .width = 100};
 
 TEST(ClusterViewTest, ReadsWhatTheExtenderShows) {
-  const auto view = read_cluster_view(
+  const auto view = drawing::read_cluster_view(
       R"({"version":7,"nodes":[{"name":"n","present":true,"cpuMilli":4000,"freeCpuMilli":1000,)"
       R"("memMiB":5,"pods":2,"cards":[{"uuid":"GPU-0","kind":"physical","model":"T4",)"
       R"("healthy":false,"cordoned":true,"reason":"why","memMiB":100,"milli":1000,)"
@@ -23,7 +23,7 @@ TEST(ClusterViewTest, ReadsWhatTheExtenderShows) {
   ASSERT_EQ(view->nodes.size(), 1U);
   EXPECT_EQ(view->nodes[0].free_cpu_milli, 1000);
   ASSERT_EQ(view->card_count(), 1U);
-  const CardView& card = view->nodes[0].cards[0];
+  const drawing::CardView& card = view->nodes[0].cards[0];
   EXPECT_FALSE(card.healthy);
   EXPECT_TRUE(card.cordoned);
   EXPECT_EQ(card.reason, "why");
@@ -36,16 +36,16 @@ TEST(ClusterViewTest, ReadsWhatTheExtenderShows) {
 }
 
 TEST(ClusterViewTest, KnowsThePodsOfOneFamily) {
-  EXPECT_EQ(family_of("serve-7b-6rbbb"), "serve-7b");
-  EXPECT_EQ(family_of("hello-pair"), "hello-pair");
-  EXPECT_EQ(family_of("hello-third"), "hello-third");  // five letters, but a word
-  EXPECT_EQ(family_of("-bbbbb"), "-bbbbb");
-  EXPECT_EQ(family_of(""), "");
+  EXPECT_EQ(drawing::family_of("serve-7b-6rbbb"), "serve-7b");
+  EXPECT_EQ(drawing::family_of("hello-pair"), "hello-pair");
+  EXPECT_EQ(drawing::family_of("hello-third"), "hello-third");  // five letters, but a word
+  EXPECT_EQ(drawing::family_of("-bbbbb"), "-bbbbb");
+  EXPECT_EQ(drawing::family_of(""), "");
 }
 
 TEST(ClusterViewTest, RefusesWhatIsNotSuchAText) {
-  EXPECT_FALSE(read_cluster_view("[1]"));
-  EXPECT_FALSE(read_cluster_view(R"({"nodes":[{"name":3}]})"));
+  EXPECT_FALSE(drawing::read_cluster_view("[1]"));
+  EXPECT_FALSE(drawing::read_cluster_view(R"({"nodes":[{"name":3}]})"));
 }
 
 TEST(SeriesTest, FindsTheSeriesThatIsWrittenExactlySo) {
@@ -90,7 +90,7 @@ TEST(ReportTest, TellsWhatAPodGot) {
   EXPECT_EQ(draw_story(kPlainLook,
                        {.pod = "llm/a", .asks = "gpu-count=2", .node = "n1", .outcome = " #0 #1"}),
             "✔ llm/a                     gpu-count=2                                → n1 #0 #1\n");
-  const auto lines = lines_of(draw_story(
+  const auto lines = drawing::lines_of(draw_story(
       kPlainLook, {.pod = "x/bad", .asks = "gpu-mem=8", .node = "", .outcome = "write 8Gi"}));
   ASSERT_EQ(lines.size(), 2U);
   EXPECT_EQ(lines[0], "✘ x/bad                     gpu-mem=8");
@@ -98,11 +98,11 @@ TEST(ReportTest, TellsWhatAPodGot) {
 }
 
 TEST(ReportTest, ProgressFitsTheLook) {
-  const Look narrow{.colour = false, .width = kMinWidth};
+  const drawing::Look narrow{.colour = false, .width = drawing::kMinWidth};
   const Player::Counts counts{.arrived = 180, .running = 100, .waiting = 20, .ended = 60};
   const std::string line = draw_progress(narrow, counts, 360, 0.5);
   EXPECT_EQ(line.substr(0, 22), "[##########          ]");
-  EXPECT_LE(columns_of(line), static_cast<std::size_t>(kMinWidth));
+  EXPECT_LE(drawing::columns_of(line), static_cast<std::size_t>(drawing::kMinWidth));
 }
 
 TEST(ReportTest, ShowsEveryBrokenRule) {

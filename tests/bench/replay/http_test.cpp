@@ -119,7 +119,7 @@ TEST_F(AuditTest, FindsAPodThatIsBoundWithoutItsGrant) {
                                                .body = {}})
                                         ->body);
   ASSERT_TRUE(pod);
-  ledger.observe(extender::recorded_holding(*pod).holding);
+  ledger.observe(cluster::recorded_holding(*pod).holding);
   const auto audited = audit(api_, clock_, *ledger.snapshot());
   ASSERT_FALSE(audited);
   EXPECT_EQ(audited.error().message, "pod ml/p is bound without a grant");
@@ -143,7 +143,7 @@ TEST(SyntheticApiTest, PodsAreReadAsTheyWereMeant) {
   EXPECT_NEAR(static_cast<double>(text.size()), 5'000, 100);
   const auto pod = kube::decode_pod(text);
   ASSERT_TRUE(pod) << pod.error().message;
-  const auto recorded = extender::recorded_holding(*pod);
+  const auto recorded = cluster::recorded_holding(*pod);
   EXPECT_EQ(recorded.grant_problem, "");
   EXPECT_EQ(recorded.holding.node, "gpu-node-00001");
   ASSERT_EQ(recorded.holding.containers.size(), 1U);

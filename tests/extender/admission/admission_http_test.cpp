@@ -20,15 +20,15 @@ using testing::told_by;
 class AdmissionHttpTest : public ::testing::Test {
  protected:
   AdmissionHttpTest() {
-    auto router = std::make_shared<Router>();
+    auto router = std::make_shared<http::Router>();
     add_admission_routes(*router, service_);
-    server_ = serve([router](HttpRequest request, Responder responder) {
+    server_ = http::serve([router](http::Request request, http::Responder responder) {
       (*router)(std::move(request), std::move(responder));
     });
   }
 
-  HttpReply post(const std::string& path, const std::string& body) {
-    return reply_of(client_of(*server_).request("POST", path, body));
+  http::Reply post(const std::string& path, const std::string& body) {
+    return http::reply_of(http::client_of(*server_).request("POST", path, body));
   }
 
   std::vector<std::string> done() {
@@ -47,7 +47,7 @@ class AdmissionHttpTest : public ::testing::Test {
   testing::ManualClock clock_;
   AdmissionService service_{shipped_settings(), clock_,
                             [this](const AdmissionService::Done& done) { note(done); }};
-  std::unique_ptr<HttpServer> server_;
+  std::unique_ptr<http::Server> server_;
 };
 
 std::string pod(const std::string& fraction) {

@@ -26,7 +26,7 @@ std::string text_of(const rapidjson::Value& value) {
   return out.GetString();
 }
 
-std::string body_of(const extender::HttpResponse& response) {
+std::string body_of(const http::Response& response) {
   if (response.status != 200) throw std::runtime_error(response.body);
   return response.body;
 }

@@ -34,13 +34,13 @@ std::vector<std::string> webhooks_of(const std::string& file) {
   return webhooks;
 }
 
-int status_of(const Router& router, const std::string& path) {
+int status_of(const http::Router& router, const std::string& path) {
   int status = 0;
-  HttpRequest request;
+  http::Request request;
   request.method = "POST";
   request.path = path;
   router(std::move(request),
-         Responder([&](const HttpResponse& response) { status = response.status; }));
+         http::Responder([&](const http::Response& response) { status = response.status; }));
   return status;
 }
 
@@ -49,7 +49,7 @@ class ShippedWebhookTest : public ::testing::TestWithParam<const char*> {};
 TEST_P(ShippedWebhookTest, CallsWhatIsServedAndNothingOfTheClustersOwn) {
   const testing::ManualClock clock;
   const AdmissionService service(testing::shipped_settings(), clock, nullptr);
-  Router router;
+  http::Router router;
   add_admission_routes(router, service);
   const auto webhooks = webhooks_of(GetParam());
   EXPECT_FALSE(webhooks.empty());

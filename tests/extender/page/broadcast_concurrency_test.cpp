@@ -14,7 +14,7 @@ namespace {
 
 /// Reads a stream, waiting as a session does, until it has told so many events or ends.
 /// @returns their data, one after the other
-std::vector<int> read_events(BodyStream& stream, std::size_t count) {
+std::vector<int> read_events(http::BodyStream& stream, std::size_t count) {
   const auto bell = std::make_shared<std::counting_semaphore<>>(0);
   std::vector<int> events;
   while (events.size() < count) {

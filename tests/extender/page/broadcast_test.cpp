@@ -51,7 +51,7 @@ INSTANTIATE_TEST_SUITE_P(Table, EventIdTest,
 
 class BroadcastTest : public ::testing::Test {
  protected:
-  using Stream = std::shared_ptr<BodyStream>;
+  using Stream = std::shared_ptr<http::BodyStream>;
 
   /// All that the stream has to say now.
   std::string take(const Stream& stream) {
@@ -59,7 +59,7 @@ class BroadcastTest : public ::testing::Test {
     for (auto step = next(stream); step.piece; step = next(stream)) text += *step.piece;
     return text;
   }
-  BodyStream::Step next(const Stream& stream) {
+  http::BodyStream::Step next(const Stream& stream) {
     return stream->take_or_wake([this] { ++wakes_; });
   }
   static std::string event(int number, const std::string& data) {
@@ -211,7 +211,7 @@ TEST_F(BroadcastTest, EndsAllStreamsWhenItCloses) {
 
 TEST(BroadcastLifeTest, IsOutlivedByItsStreams) {
   const testing::ManualClock clock;
-  std::shared_ptr<BodyStream> stream;
+  std::shared_ptr<http::BodyStream> stream;
   {
     Broadcast cast(kLife, clock);
     stream = cast.open(std::nullopt);

@@ -78,7 +78,7 @@ struct Picture {
   }
   static Picture of(const PackingChanges::Told& told) {
     Picture picture;
-    const Document all = parse(packing_json("x", told.nodes, told.waiting));
+    const Document all = parse(cluster::packing_json("x", told.nodes, told.waiting));
     for (const Value& node : all["nodes"].GetArray()) picture.take_node(node);
     picture.take_waiting(all["pending"]);
     return picture;

@@ -13,13 +13,13 @@ class PackingNewsTest : public ::testing::Test {
     rig_.add_node("a", 2);
     rig_.sync();
   }
-  static HttpRequest request(const std::string& header, const std::string& after = "") {
-    HttpRequest request;
+  static http::Request request(const std::string& header, const std::string& after = "") {
+    http::Request request;
     if (!header.empty()) request.headers.push_back({"Last-Event-ID", header});
     if (!after.empty()) request.query["after"] = after;
     return request;
   }
-  static std::string take(const HttpResponse& response) {
+  static std::string take(const http::Response& response) {
     std::string text;
     for (auto step = response.stream->take_or_wake([] {}); step.piece;
          step = response.stream->take_or_wake([] {})) {

@@ -14,21 +14,21 @@
 namespace tangram::extender {
 namespace {
 
-HttpResponse ask(const std::string& path, std::vector<HttpHeader> headers = {}) {
-  Router router;
+http::Response ask(const std::string& path, std::vector<http::Header> headers = {}) {
+  http::Router router;
   add_page_routes(router);
-  HttpResponse answer;
-  HttpRequest request;
+  http::Response answer;
+  http::Request request;
   request.method = "GET";
   request.path = path;
   request.headers = std::move(headers);
   router(std::move(request),
-         Responder([&](HttpResponse response) { answer = std::move(response); }));
+         http::Responder([&](http::Response response) { answer = std::move(response); }));
   return answer;
 }
 
-std::string header(const HttpResponse& response, std::string_view name) {
-  const auto found = std::ranges::find(response.headers, name, &HttpHeader::name);
+std::string header(const http::Response& response, std::string_view name) {
+  const auto found = std::ranges::find(response.headers, name, &http::Header::name);
   return found == response.headers.end() ? "" : found->value;
 }
 
@@ -79,8 +79,8 @@ TEST(PageRoutesTest, SendNothingTwice) {
 }
 
 TEST(PageRoutesTest, AreAskedForOnlyByWhoMayReadThem) {
-  const HttpGate gate = tls::verified_clients({"system:kube-scheduler"});
-  const TlsClient someone;
+  const http::Gate gate = http::tls::verified_clients({"system:kube-scheduler"});
+  const http::TlsClient someone;
   for (const std::string target :
        {"/", "/page/main.js", "/api/v1/packing", "/api/v1/events?after=x", "/api/v1/cluster"}) {
     EXPECT_TRUE(gate({.method = "GET", .target = target}).has_value()) << target;

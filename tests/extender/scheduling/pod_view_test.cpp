@@ -50,8 +50,8 @@ class PodViewTest : public ::testing::Test {
 
   testing::ManualClock clock_;
   model::Ledger ledger_{clock_};
-  PendingPods pending_;
-  PolicySource policies_{Rig::binpack()};
+  cluster::PendingPods pending_;
+  cluster::PolicySource policies_{Rig::binpack()};
 };
 
 TEST_F(PodViewTest, IsTheSnapshotWhereNothingIsSpecial) {

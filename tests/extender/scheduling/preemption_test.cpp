@@ -67,7 +67,7 @@ class PreemptionTest : public ::testing::Test {
   model::Ledger ledger_{clock_};
   kube::Pod pod_;
   model::PodDemand demand_{.gpu = request(fraction(500)), .footprint = {}};
-  BudgetList budgets_;
+  cluster::BudgetList budgets_;
   bool budgets_known_ = true;
 };
 

@@ -51,7 +51,7 @@ class VerbsTest : public ::testing::Test {
   bool synced_ = true;
   std::vector<std::pair<std::string, std::string>> told_;  ///< UID and outcome of each filter
   std::chrono::milliseconds hold_ttl_{3'000};
-  DisruptionBudgets budgets_;
+  cluster::DisruptionBudgets budgets_;
 };
 
 TEST_F(VerbsTest, FiltersByTheBooks) {

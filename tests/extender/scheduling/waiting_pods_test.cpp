@@ -14,8 +14,8 @@ kube::Pod pod(const std::string& uid, const std::string& node = "") {
   return pod;
 }
 
-Result<PodPlan> asks(bool gpu) {
-  PodPlan plan;
+Result<cluster::PodPlan> asks(bool gpu) {
+  cluster::PodPlan plan;
   if (gpu) plan.demand.gpu.containers.emplace_back();
   return plan;
 }

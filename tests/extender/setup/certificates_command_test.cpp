@@ -14,9 +14,6 @@
 namespace tangram::extender {
 namespace {
 
-using tls::CertificatesOrder;
-using tls::make_certificates;
-
 std::shared_ptr<X509> read_certificate(const std::string& path) {
   const auto text = read_file(path);
   if (!text) return nullptr;
@@ -80,20 +77,20 @@ TEST_F(CertificatesCommandTest, MakesCertificatesThatOpenSslVerifies) {
 
 TEST_F(CertificatesCommandTest, MakesWhatServerAndSchedulerCanUse) {
   ASSERT_TRUE(make_certificates(order(), clock_));
-  auto identity =
-      tls::Identity::load("server", {path("tls.crt"), path("tls.key"), path("ca.crt")}, clock_);
+  auto identity = http::tls::Identity::load(
+      "server", {path("tls.crt"), path("tls.key"), path("ca.crt")}, clock_);
   ASSERT_TRUE(identity) << identity.error().message;
-  const auto server = serve(
-      [](const HttpRequest& request, Responder responder) {
-        responder.send(text_response(200, request.client ? request.client->names.at(0) : ""));
+  const auto server = http::serve(
+      [](const http::Request& request, http::Responder responder) {
+        responder.send(http::text_response(200, request.client ? request.client->names.at(0) : ""));
       },
-      tls_options(*identity));
-  HttpClient scheduler({.ca = *read_file(path("ca.crt")),
-                        .server_name = "tangram-extender.tangram-system.svc",
-                        .certificate = *read_file(path("scheduler.crt")),
-                        .key = *read_file(path("scheduler.key"))});
+      http::tls_options(*identity));
+  http::Client scheduler({.ca = *read_file(path("ca.crt")),
+                          .server_name = "tangram-extender.tangram-system.svc",
+                          .certificate = *read_file(path("scheduler.crt")),
+                          .key = *read_file(path("scheduler.key"))});
   ASSERT_TRUE(scheduler.connect("127.0.0.1", server->port()));
-  EXPECT_EQ(reply_of(scheduler.request("GET", "/")).body, "system:kube-scheduler\n");
+  EXPECT_EQ(http::reply_of(scheduler.request("GET", "/")).body, "system:kube-scheduler\n");
 }
 
 TEST_F(CertificatesCommandTest, LetsOnlyTheOwnerReadAndThrowsTheCaKeyAway) {

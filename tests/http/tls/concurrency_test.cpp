@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-namespace tangram::extender {
+namespace tangram::http {
 namespace {
 
 constexpr int kClients = 6;
@@ -23,14 +23,14 @@ void in_parallel(int count, const Work& work) {
 
 class TlsConcurrencyTest : public ::testing::Test {
  protected:
-  void rotate(const CertificateAndKey& pair) {
+  void rotate(const extender::CertificateAndKey& pair) {
     files_.write("tls.crt", pair.certificate);
     files_.write("tls.key", pair.key);
     clock_.advance(tls::kLookInterval);
   }
 
   HalfManualClock clock_;
-  Authority ca_ = make_authority();
+  extender::Authority ca_ = make_authority();
   TlsFiles files_{server_of(ca_), ca_.own().certificate};
 };
 
@@ -65,7 +65,7 @@ TEST_F(TlsConcurrencyTest, EvictsAndCountsWhileManyConnect) {
   options.max_connections = 2;
   const auto server = serve(echo, options);
   in_parallel(kClients, [&](int number) {
-    std::vector<HttpClient> kept;
+    std::vector<Client> kept;
     for (int i = 0; i < kRounds; ++i) {
       kept.push_back(number % 2 == 0 ? client_of(*server) : tls_client(ca_));
       if (number % 2 == 1) (void)connect_error(kept.back(), server->port());
@@ -97,4 +97,4 @@ TEST_F(TlsConcurrencyTest, StopsWhileClientsConnectAndAsk) {
 }
 
 }  // namespace
-}  // namespace tangram::extender
+}  // namespace tangram::http

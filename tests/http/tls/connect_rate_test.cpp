@@ -11,7 +11,7 @@
 #include <memory>
 #include <string>
 
-namespace tangram::extender {
+namespace tangram::http {
 namespace {
 
 using testing::TlsLine;
@@ -39,9 +39,9 @@ class TlsConnectRateTest : public ::testing::Test {
 
   testing::LogProbe log_{"127.0.0.2 got no connection: it opens more than 10 a second"};
   HalfManualClock clock_;
-  Authority ca_ = make_authority();
+  extender::Authority ca_ = make_authority();
   TlsFiles files_{server_of(ca_), ca_.own().certificate};
-  std::unique_ptr<HttpServer> server_;
+  std::unique_ptr<Server> server_;
 };
 
 TEST_F(TlsConnectRateTest, EndsOneTooManyBeforeTheHandshake) {
@@ -66,7 +66,7 @@ TEST_F(TlsConnectRateTest, HoldsUpNoVerifiedClientThatOpensManyConnections) {
     auto scheduler = tls_client(ca_, certificate);
     ASSERT_EQ(connect_error(scheduler, server_->port()), "") << i;
   }
-  clock_.advance(HttpConnectRate::kVouchedFor);
+  clock_.advance(ConnectRate::kVouchedFor);
   expect_met(kBurst, "127.0.0.1");
 }
 
@@ -78,4 +78,4 @@ TEST_F(TlsConnectRateTest, IsNotForOpenConnections) {
 }
 
 }  // namespace
-}  // namespace tangram::extender
+}  // namespace tangram::http

@@ -13,17 +13,17 @@
 #include <string>
 
 /// Certificates, and servers and clients that use them.
-namespace tangram::extender {
+namespace tangram::http {
 
-using tls::Authority;
-using tls::CertificateAndKey;
+using extender::Authority;
+using extender::CertificateAndKey;
 
 /// From an hour ago for two hours: OpenSSL judges by the machine's clock.
-inline tls::Validity valid_now() {
+inline extender::Validity valid_now() {
   const auto now = std::chrono::system_clock::now();
   return {now - std::chrono::hours(1), now + std::chrono::hours(1)};
 }
-inline tls::Validity expired() {
+inline extender::Validity expired() {
   const auto now = std::chrono::system_clock::now();
   return {now - std::chrono::hours(2), now - std::chrono::hours(1)};
 }
@@ -39,34 +39,37 @@ class HalfManualClock final : public Clock {
   testing::ManualClock manual_;
 };
 
-inline Authority make_authority(const std::string& name = "a CA") {
-  auto made = Authority::create(name, valid_now());
+inline extender::Authority make_authority(const std::string& name = "a CA") {
+  auto made = extender::Authority::create(name, valid_now());
   if (!made) throw std::runtime_error(made.error().message);
   return std::move(*made);
 }
 
-inline CertificateAndKey issue(const Authority& authority, const Authority::Order& order) {
+inline extender::CertificateAndKey issue(const extender::Authority& authority,
+                                         const extender::Authority::Order& order) {
   auto issued = authority.issue(order);
   if (!issued) throw std::runtime_error(issued.error().message);
   return std::move(*issued);
 }
 
-inline CertificateAndKey server_of(const Authority& authority,
-                                   const std::string& host = "127.0.0.1",
-                                   tls::Validity validity = valid_now()) {
+inline extender::CertificateAndKey server_of(const extender::Authority& authority,
+                                             const std::string& host = "127.0.0.1",
+                                             extender::Validity validity = valid_now()) {
   return issue(authority, {.name = host, .hosts = {host}, .validity = validity});
 }
 
-inline CertificateAndKey client_of(const Authority& authority, const std::string& name,
-                                   tls::Validity validity = valid_now()) {
-  return issue(authority,
-               {.name = name, .hosts = {}, .use = Authority::Use::kClient, .validity = validity});
+inline extender::CertificateAndKey client_of(const extender::Authority& authority,
+                                             const std::string& name,
+                                             extender::Validity validity = valid_now()) {
+  return issue(
+      authority,
+      {.name = name, .hosts = {}, .use = extender::Authority::Use::kClient, .validity = validity});
 }
 
 /// A server's three files in a folder of the test's own.
 class TlsFiles {
  public:
-  explicit TlsFiles(const CertificateAndKey& server, const std::string& client_ca = "") {
+  explicit TlsFiles(const extender::CertificateAndKey& server, const std::string& client_ca = "") {
     write("tls.crt", server.certificate);
     write("tls.key", server.key);
     if (!client_ca.empty()) write("ca.crt", client_ca);
@@ -92,23 +95,24 @@ class TlsFiles {
   bool has_ca_ = false;
 };
 
-inline HttpOptions tls_options(std::shared_ptr<tls::Identity> identity) {
+inline Options tls_options(std::shared_ptr<tls::Identity> identity) {
   auto options = local_options();
   options.tls = std::move(identity);
   return options;
 }
 
 /// Not connected yet.
-inline HttpClient tls_client(const Authority& trusted, const CertificateAndKey& own = {},
-                             const std::string& server_name = "") {
-  return HttpClient({.ca = trusted.own().certificate,
-                     .server_name = server_name,
-                     .certificate = own.certificate,
-                     .key = own.key});
+inline Client tls_client(const extender::Authority& trusted,
+                         const extender::CertificateAndKey& own = {},
+                         const std::string& server_name = "") {
+  return Client({.ca = trusted.own().certificate,
+                 .server_name = server_name,
+                 .certificate = own.certificate,
+                 .key = own.key});
 }
 
 /// Why a client could not connect, or the answer to its first GET; "" = the answer came.
-inline std::string connect_error(HttpClient& client, std::uint16_t port) {
+inline std::string connect_error(Client& client, std::uint16_t port) {
   if (auto connected = client.connect("127.0.0.1", port); !connected) {
     return connected.error().message;
   }
@@ -117,4 +121,4 @@ inline std::string connect_error(HttpClient& client, std::uint16_t port) {
   return reply ? "" : reply.error().message;
 }
 
-}  // namespace tangram::extender
+}  // namespace tangram::http

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tangram::extender {
+namespace tangram::http {
 namespace {
 
 using testing::TlsLine;
@@ -17,23 +17,23 @@ using tls::kLookInterval;
 class TlsIdentityTest : public ::testing::Test {
  protected:
   /// Of the certificate that a new connection is shown.
-  static std::string shown(const HttpServer& server) {
+  static std::string shown(const Server& server) {
     TlsLine line(server.port());
     return line.shake_hands() ? line.server_name() : TlsLine::error();
   }
-  void write(const CertificateAndKey& pair) const {
+  void write(const extender::CertificateAndKey& pair) const {
     files_.write("tls.crt", pair.certificate);
     files_.write("tls.key", pair.key);
   }
   std::string load_error() const {
-    const auto identity = Identity::load("server", files_.files(), clock_);
+    const auto identity = tls::Identity::load("server", files_.files(), clock_);
     return identity ? "" : identity.error().message;
   }
 
   HalfManualClock clock_;
-  Authority ca_ = make_authority();
-  CertificateAndKey first_ = server_of(ca_, "first.example.com");
-  CertificateAndKey second_ = server_of(ca_, "second.example.com");
+  extender::Authority ca_ = make_authority();
+  extender::CertificateAndKey first_ = server_of(ca_, "first.example.com");
+  extender::CertificateAndKey second_ = server_of(ca_, "second.example.com");
   TlsFiles files_{first_, ca_.own().certificate};
 };
 
@@ -54,7 +54,7 @@ TEST_F(TlsIdentityTest, ShowsANewCertificateToNewConnectionsAndKeepsTheOpenOnes)
 TEST_F(TlsIdentityTest, FollowsASecretsVolumeWhoseFolderChangesBehindALink) {
   namespace fs = std::filesystem;
   const testing::TempFolder volume;
-  const auto put = [&](const std::string& version, const CertificateAndKey& pair) {
+  const auto put = [&](const std::string& version, const extender::CertificateAndKey& pair) {
     const auto folder = volume.path() + "/" + version;
     fs::create_directory(folder);
     std::ofstream(folder + "/tls.crt") << pair.certificate;
@@ -65,7 +65,7 @@ TEST_F(TlsIdentityTest, FollowsASecretsVolumeWhoseFolderChangesBehindALink) {
   put("..2026_1", first_);
   fs::create_symlink("..data/tls.crt", volume.path() + "/tls.crt");
   fs::create_symlink("..data/tls.key", volume.path() + "/tls.key");
-  auto identity = Identity::load(
+  auto identity = tls::Identity::load(
       "server", {volume.path() + "/tls.crt", volume.path() + "/tls.key", ""}, clock_);
   ASSERT_TRUE(identity) << identity.error().message;
   const auto server = serve(echo, tls_options(*identity));
@@ -170,4 +170,4 @@ TEST_F(TlsIdentityTest, DoesNotAskForThePasswordOfAKey) {
 }
 
 }  // namespace
-}  // namespace tangram::extender
+}  // namespace tangram::http

@@ -11,7 +11,7 @@
 
 #include <vector>
 
-namespace tangram::extender {
+namespace tangram::http {
 namespace {
 
 using testing::TlsLine;
@@ -19,7 +19,7 @@ using testing::TlsLine;
 constexpr std::chrono::milliseconds kShort{40};
 
 /// Answers "METHOD path|body|names of the client".
-void echo_client(HttpRequest request, Responder responder) {
+void echo_client(Request request, Responder responder) {
   std::string text = request.method + " " + request.path + "|" + request.body + "|";
   if (!request.client) text += "stranger";
   if (request.client) {
@@ -30,7 +30,7 @@ void echo_client(HttpRequest request, Responder responder) {
 
 class TlsServerTest : public ::testing::Test {
  protected:
-  void start(HttpOptions options) { server_ = serve(echo_client, std::move(options)); }
+  void start(Options options) { server_ = serve(echo_client, std::move(options)); }
   /// Asks clients for a certificate of the same CA.
   void start_asking() {
     files_.emplace(server_of(ca_), ca_.own().certificate);
@@ -40,7 +40,7 @@ class TlsServerTest : public ::testing::Test {
     files_.emplace(server_of(ca_));
     start(tls_options(files_->load(clock_)));
   }
-  std::string get(HttpClient& client) {
+  std::string get(Client& client) {
     if (auto connected = client.connect("127.0.0.1", server_->port()); !connected) {
       return connected.error().message;
     }
@@ -53,9 +53,9 @@ class TlsServerTest : public ::testing::Test {
   }
 
   HalfManualClock clock_;
-  Authority ca_ = make_authority();
+  extender::Authority ca_ = make_authority();
   std::optional<TlsFiles> files_;
-  std::unique_ptr<HttpServer> server_;
+  std::unique_ptr<Server> server_;
 };
 
 TEST_F(TlsServerTest, AnswersOverTlsAndKeepsTheConnection) {
@@ -162,7 +162,7 @@ TEST_F(TlsServerTest, DoesNotAskForCertificatesWithoutAClientCa) {
 TEST_F(TlsServerTest, RefusesCertificatesThatNobodyVouchesFor) {
   start_asking();
   const auto other = make_authority("another CA");
-  const std::vector<std::pair<std::string, CertificateAndKey>> cases{
+  const std::vector<std::pair<std::string, extender::CertificateAndKey>> cases{
       {"another CA's", client_of(other, "system:kube-scheduler")},
       {"expired", client_of(ca_, "system:kube-scheduler", expired())},
       {"a server's", server_of(ca_)},
@@ -218,7 +218,7 @@ TEST_F(TlsServerTest, LetsOnlyNamedClientsWrite) {
   auto options = tls_options(files_->load(clock_));
   options.gate = tls::verified_clients({"system:kube-scheduler"});
   start(options);
-  const auto post = [&](const CertificateAndKey& certificate) {
+  const auto post = [&](const extender::CertificateAndKey& certificate) {
     auto client = tls_client(ca_, certificate);
     EXPECT_TRUE(client.connect("127.0.0.1", server_->port()));
     return reply_of(client.request("POST", "/bind", "x"));
@@ -235,7 +235,7 @@ TEST_F(TlsServerTest, LetsOnlyNamedClientsWrite) {
 
 struct GateCase {
   std::string name;
-  HttpHead head;
+  Head head;
   bool want_pass = false;
 
   friend void PrintTo(const GateCase& c, std::ostream* out) { *out << c.name; }
@@ -371,4 +371,4 @@ TEST(ClientNamesTest, AreSplitAtCommas) {
 }
 
 }  // namespace
-}  // namespace tangram::extender
+}  // namespace tangram::http

@@ -16,16 +16,16 @@ using testing::eventually;
 
 class HttpLiveTest : public ::testing::Test {
  protected:
-  HttpOptions options() const {
-    auto all = local_options();
+  http::Options options() const {
+    auto all = http::local_options();
     all.request_timeout = std::chrono::milliseconds(300);
     return all;
   }
-  std::unique_ptr<HttpServer> start(HttpOptions with) {
-    return serve(
-        [this](const HttpRequest& request, Responder responder) {
-          if (request.path != "/news") return responder.send(text_response(200, "other"));
-          HttpResponse response;
+  std::unique_ptr<http::Server> start(http::Options with) {
+    return http::serve(
+        [this](const http::Request& request, http::Responder responder) {
+          if (request.path != "/news") return responder.send(http::text_response(200, "other"));
+          http::Response response;
           response.content_type = "text/event-stream";
           response.stream = cast_.open(std::nullopt);
           responder.send(std::move(response));
@@ -35,11 +35,11 @@ class HttpLiveTest : public ::testing::Test {
 
   testing::ManualClock clock_;
   Broadcast cast_{1, clock_};
-  std::unique_ptr<HttpServer> server_ = start(options());
+  std::unique_ptr<http::Server> server_ = start(options());
 };
 
 TEST_F(HttpLiveTest, SendsEachPieceWhenItIsThere) {
-  LineTap tap(server_->port());
+  http::LineTap tap(server_->port());
   tap.get("/news");
   const std::string head = tap.read_until("\r\n\r\n");
   EXPECT_NE(head.find("Transfer-Encoding: chunked"), std::string::npos) << head;
@@ -54,11 +54,11 @@ TEST_F(HttpLiveTest, OutlastsEveryTimeoutOfARequest) {
   auto brief = options();
   brief.request_timeout = brief.idle_timeout = std::chrono::milliseconds(20);
   const auto server = start(brief);
-  LineTap tap(server->port());
+  http::LineTap tap(server->port());
   tap.get("/news");
   tap.read_until("event: hello");
   // Another connection is closed for idling: at least as much time has passed.
-  LineTap other(server->port());
+  http::LineTap other(server->port());
   EXPECT_EQ(other.read_to_end(), "");
   cast_.publish("change", "late");
   tap.read_until("data: late\n\n");
@@ -66,7 +66,7 @@ TEST_F(HttpLiveTest, OutlastsEveryTimeoutOfARequest) {
 
 TEST_F(HttpLiveTest, EndsAStreamWhoseClientHasGone) {
   {
-    LineTap tap(server_->port());
+    http::LineTap tap(server_->port());
     tap.get("/news");
     tap.read_until("event: hello");
     EXPECT_EQ(cast_.counts().streams, 1U);
@@ -78,7 +78,7 @@ TEST_F(HttpLiveTest, EndsAStreamWhoseClientHasGone) {
 }
 
 TEST_F(HttpLiveTest, CutsAClientThatReadsNothing) {
-  LineTap tap(server_->port());
+  http::LineTap tap(server_->port());
   tap.get("/news");
   tap.read_until("event: hello");
   // More than the sockets' buffers take: the write of a piece does not end, and its time does.
@@ -89,7 +89,7 @@ TEST_F(HttpLiveTest, CutsAClientThatReadsNothing) {
 }
 
 TEST_F(HttpLiveTest, EndsTheBodyAndKeepsTheConnectionWhenTheStreamEnds) {
-  LineTap tap(server_->port());
+  http::LineTap tap(server_->port());
   tap.get("/news");
   tap.read_until("event: hello");
   cast_.close();
@@ -99,18 +99,18 @@ TEST_F(HttpLiveTest, EndsTheBodyAndKeepsTheConnectionWhenTheStreamEnds) {
 }
 
 TEST_F(HttpLiveTest, EndsStreamsWhenTheServerStops) {
-  LineTap tap(server_->port());
+  http::LineTap tap(server_->port());
   tap.get("/news");
   tap.read_until("event: hello");
   const auto begin = std::chrono::steady_clock::now();
   server_->stop();
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, local_options().drain_timeout / 2);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, http::local_options().drain_timeout / 2);
   EXPECT_NE(tap.read_to_end().find("\r\n0\r\n\r\n"), std::string::npos);
   EXPECT_EQ(cast_.counts().streams, 0U);
 }
 
 TEST_F(HttpLiveTest, SendsAHeadWithoutAStream) {
-  LineTap tap(server_->port());
+  http::LineTap tap(server_->port());
   tap.send("HEAD /news HTTP/1.1\r\nHost: h\r\n\r\n");
   const std::string head = tap.read_until("\r\n\r\n");
   EXPECT_NE(head.find("text/event-stream"), std::string::npos) << head;
@@ -120,7 +120,7 @@ TEST_F(HttpLiveTest, SendsAHeadWithoutAStream) {
 }
 
 TEST_F(HttpLiveTest, ServesClientsThatKnowNoChunks) {
-  LineTap tap(server_->port());
+  http::LineTap tap(server_->port());
   tap.send("GET /news HTTP/1.0\r\n\r\n");
   const std::string head = tap.read_until("\r\n\r\n");
   EXPECT_EQ(head.find("chunked"), std::string::npos) << head;
@@ -135,11 +135,11 @@ TEST_F(HttpLiveTest, ServesOthersOnTheSameThread) {
   auto narrow = options();
   narrow.threads = 1;
   const auto server = start(narrow);
-  LineTap tap(server->port());
+  http::LineTap tap(server->port());
   tap.get("/news");
   tap.read_until("event: hello");
-  auto client = client_of(*server);
-  EXPECT_EQ(reply_of(client.request("GET", "/other")).status, 200);
+  auto client = http::client_of(*server);
+  EXPECT_EQ(http::reply_of(client.request("GET", "/other")).status, 200);
 }
 
 }  // namespace

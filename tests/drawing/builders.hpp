@@ -7,7 +7,7 @@
 #include <vector>
 
 /// Clusters to draw and check.
-namespace tangram::bench::demo {
+namespace tangram::drawing {
 
 inline CardView shown_card(std::string uuid, std::string model, std::int64_t mem_mib,
                            std::vector<ShareView> shares) {
@@ -75,4 +75,4 @@ inline std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-}  // namespace tangram::bench::demo
+}  // namespace tangram::drawing

@@ -26,7 +26,7 @@ class BenchApp {
     int short_list = 8;
     std::function<void(http::Router&)> more_routes = nullptr;
   };
-  /// Returns when the books are complete.
+  /// Returns when the ledger is complete.
   static Result<std::unique_ptr<BenchApp>> start(const Options& options);
 
   [[nodiscard]] SyntheticApi& api() { return api_; }

@@ -33,7 +33,7 @@ bool has_slot(const kube::Pod& pod) {
 }  // namespace
 
 Cluster::Cluster(cluster::PolicySettings settings, const Clock& clock)
-    : books_(clock), policies_(std::move(settings), [this] { return books_.snapshot(); }) {}
+    : ledger_(clock), policies_(std::move(settings), [this] { return ledger_.snapshot(); }) {}
 
 Result<std::unique_ptr<Cluster>> Cluster::read(kube::KubeApi& api, cluster::PolicySettings settings,
                                                const Clock& clock) {
@@ -45,7 +45,7 @@ Result<std::unique_ptr<Cluster>> Cluster::read(kube::KubeApi& api, cluster::Poli
 }
 
 Result<void> Cluster::read_nodes(kube::KubeApi& api) {
-  cluster::NodeFeed feed(books_, counters_);
+  cluster::NodeFeed feed(ledger_, counters_);
   feed.begin_list();
   auto listed = list(api, "/api/v1/nodes", {}, [&](std::string object) {
     take_node(object);
@@ -67,8 +67,8 @@ void Cluster::take_node(std::string object) {
 
 Result<void> Cluster::read_pods(kube::KubeApi& api) {
   cluster::PodFeed feed(
-      books_, pending_, counters_,
-      // Prices are learned of what is granted, so not before all of it is in the books.
+      ledger_, pending_, counters_,
+      // Prices are learned of what is granted, so not before all of it is in the ledger.
       {.listing = [this](bool begins) { policies_.listing(begins); },
        .arrived = [this](const kube::Pod& pod) { policies_.arrived(pod); },
        .seen = [this](const kube::Pod& pod,

@@ -2,11 +2,11 @@
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
-#include "cluster/books.hpp"
 #include "cluster/cluster_feed.hpp"
 #include "cluster/findings.hpp"
 #include "cluster/pending_pods.hpp"
 #include "cluster/policy_source.hpp"
+#include "cluster/shared_ledger.hpp"
 #include "kube/api.hpp"
 #include "node/publish/own_node.hpp"
 
@@ -17,7 +17,7 @@
 
 namespace tangram::cli {
 
-/// A Node, as far as the books do not say it.
+/// A Node, as far as the ledger does not say it.
 struct ListedNode {
   node::OwnNode own;           ///< its annotations, and what other device plugins have there
   bool unschedulable = false;  ///< `kubectl cordon`: takes no new pods of any kind
@@ -38,7 +38,7 @@ struct GpuPod {
   std::optional<Waiting> waiting;  ///< of one that has no node
 };
 
-/// The cluster as one list of its nodes and one of its pods show it, in the same books as the
+/// The cluster as one list of its nodes and one of its pods show it, in the same ledger as the
 /// extender's: what the extender holds in memory alone (room that it has offered) is not in it, and
 /// signatures of grants are not checked.
 /// Never changes after it is made.
@@ -51,7 +51,7 @@ class Cluster {
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
 
-  [[nodiscard]] cluster::ClusterPtr snapshot() const { return books_.snapshot(); }
+  [[nodiscard]] cluster::ClusterPtr snapshot() const { return ledger_.snapshot(); }
   [[nodiscard]] const cluster::PendingPods& pending() const { return pending_; }
   [[nodiscard]] const cluster::PolicySource& policies() const { return policies_; }
   [[nodiscard]] const cluster::Findings& findings() const { return findings_; }
@@ -65,7 +65,7 @@ class Cluster {
   void take_node(std::string object);
   void seen(const kube::Pod& pod, const cluster::Recorded& recorded);
 
-  cluster::Books books_;
+  cluster::SharedLedger ledger_;
   cluster::PolicySource policies_;
   cluster::PendingPods pending_;
   cluster::Findings findings_{[](const cluster::PodName&, const cluster::Note&) {}};

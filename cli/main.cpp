@@ -25,7 +25,7 @@ constexpr std::chrono::seconds kWatchInterval{2};
 /// To the top left, and nothing below.
 constexpr const char* kClear = "\x1b[H\x1b[2J";
 
-/// What the books have to say about objects goes beside the answer, not into it.
+/// What the ledger has to say about objects goes beside the answer, not into it.
 void log_to_stderr() {
   auto logger = spdlog::stderr_logger_st("kubectl-tangram");
   logger->set_pattern("kubectl-tangram: %l: %v");

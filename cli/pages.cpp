@@ -41,7 +41,7 @@ Result<std::string> page(const ExtenderAt& extender, const std::string& path, co
     return fail(Errc::kInvalidArgument, read.problem.substr(read.problem.find(' ') + 1));
   }
   return fail(Errc::kUnavailable, "extender: " + read.problem +
-                                      "; without --extender the books are made from the "
+                                      "; without --extender the ledger is made from the "
                                       "cluster's objects");
 }
 

@@ -20,13 +20,13 @@ bool says(const kube::Pod& pod, std::string_view words) {
 
 PodLine line_of(const GpuPod& gpu, const Cluster& cluster) {
   PodLine line{.ns = gpu.pod.ns, .name = gpu.pod.name, .node = gpu.pod.node};
-  const model::Holding& holding = gpu.recorded.holding;
-  for (const model::ContainerGrant& container : holding.containers) {
+  const model::Allocation& allocation = gpu.recorded.allocation;
+  for (const model::ContainerGrant& container : allocation.containers) {
     for (const model::GrantedCard& card : container.cards) line.cards.push_back(card.uuid);
   }
   if (gpu.plan) line.request = request_text(gpu.plan->demand.gpu);
-  line.grant = grant_text(holding.containers);
-  if (!line.cards.empty()) line.isolation = to_string(holding.isolation);
+  line.grant = grant_text(allocation.containers);
+  if (!line.cards.empty()) line.isolation = to_string(allocation.isolation);
   line.state = state_of(gpu.pod);
   line.findings = cluster.findings().of(gpu.pod.uid);
   return line;

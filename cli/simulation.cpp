@@ -1,6 +1,6 @@
 #include "cli/simulation.hpp"
 
-#include "cluster/holdings.hpp"
+#include "cluster/allocations.hpp"
 #include "model/fit.hpp"
 
 #include <optional>
@@ -23,10 +23,10 @@ std::string in_tree_misfit(const model::Footprint& needs, const model::NodeState
 /// Books the choice on the node.
 Placed book(const kube::Pod& pod, const cluster::PodPlan& plan, const policies::Choice& choice,
             model::NodeState& node) {
-  const model::Holding holding = cluster::holding_for(
+  const model::Allocation allocation = cluster::allocation_for(
       pod, node.name, plan.demand, model::grants_of(plan.demand.gpu, node, choice.placement));
-  model::apply_holding(node, holding, 1);
-  return {holding.node, holding.isolation, holding.containers};
+  model::apply_allocation(node, allocation, 1);
+  return {allocation.node, allocation.isolation, allocation.containers};
 }
 
 }  // namespace

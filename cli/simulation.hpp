@@ -29,9 +29,9 @@ struct Unplaced {
 };
 using Outcome = std::variant<Placed, Unplaced>;
 
-/// The cluster's books to play with: places pods one after the other as extender and kube-scheduler
-/// would, and writes nothing anywhere. What kube-scheduler looks at besides (taints, affinity,
-/// volumes, quotas) is left out, except for cordoned nodes, slots, CPU and memory.
+/// The cluster's ledger to play with: places pods one after the other as extender and
+/// kube-scheduler would, and writes nothing anywhere. What kube-scheduler looks at besides (taints,
+/// affinity, volumes, quotas) is left out, except for cordoned nodes, slots, CPU and memory.
 /// Threads: one at a time.
 class Simulation {
  public:

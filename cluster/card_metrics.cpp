@@ -29,9 +29,9 @@ std::string ratio(MilliGpu amount) {
 /// Pods with a part of each card: a pod counts once, however many of its containers share it.
 std::map<std::string_view, int> pods_per_card(const NodeState& node) {
   std::map<std::string_view, int> pods;
-  for (const model::HoldingPtr& holding : node.holdings) {
+  for (const model::AllocationPtr& allocation : node.allocations) {
     std::map<std::string_view, bool> mine;
-    for (const auto& container : holding->containers) {
+    for (const auto& container : allocation->containers) {
       for (const auto& card : container.cards) mine[card.uuid] = true;
     }
     for (const auto& [uuid, held] : mine) ++pods[uuid];

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cluster/books.hpp"
+#include "cluster/shared_ledger.hpp"
 
 #include <cstddef>
 #include <string>

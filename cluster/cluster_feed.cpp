@@ -68,7 +68,7 @@ void NodeFeed::unlisted(std::string object) {
 }
 
 void NodeFeed::end_list() {
-  books_.apply([&](model::Ledger& ledger) {
+  ledger_.apply([&](model::Ledger& ledger) {
     for (const std::string& name : known_) {
       if (!listed_.contains(name)) ledger.remove_node(name);
     }
@@ -85,13 +85,13 @@ void NodeFeed::change(kube::EventType type, std::string object) {
   if (type == kube::EventType::kDeleted) {
     const std::string name = metadata_member(std::move(object), "name");
     known_.erase(name);
-    books_.apply([&](model::Ledger& ledger) { ledger.remove_node(name); });
+    ledger_.apply([&](model::Ledger& ledger) { ledger.remove_node(name); });
     return;
   }
   auto node = read(std::move(object));
   if (!node) return;
   known_.insert(node->name);
-  books_.apply([&](model::Ledger& ledger) { ledger.put_node(std::move(*node)); });
+  ledger_.apply([&](model::Ledger& ledger) { ledger.put_node(std::move(*node)); });
 }
 
 void PodFeed::begin_list() {
@@ -142,7 +142,7 @@ void PodFeed::end_list() {
     const auto found = listed_.find(uid);
     return found != listed_.end() && (found->second.pending || unread(found->second));
   });
-  books_.apply([&](model::Ledger& ledger) {
+  ledger_.apply([&](model::Ledger& ledger) {
     for (auto& [uid, pod] : listed_) {
       if (pod.bound) observe(ledger, *pod.bound);
     }
@@ -150,7 +150,7 @@ void PodFeed::end_list() {
       const auto found = listed_.find(uid);
       return found != listed_.end() && (found->second.bound || unread(found->second));
     });
-    for (const std::string& uid : gone) ledger.hurry(uid);
+    for (const std::string& uid : gone) ledger.expedite(uid);
   });
   for (auto& [uid, pod] : listed_) {
     if (pod.pending) pending_.put(std::move(*pod.pending));
@@ -173,7 +173,7 @@ void PodFeed::change(kube::EventType type, std::string object) {
     pending_.put(std::move(*pod));
     return;
   }
-  books_.apply([&](model::Ledger& ledger) { observe(ledger, noted); });
+  ledger_.apply([&](model::Ledger& ledger) { observe(ledger, noted); });
   pending_.erase(pod->uid);
 }
 
@@ -181,20 +181,20 @@ void PodFeed::ended(const std::string& uid) {
   seen_.erase(uid);
   pending_.erase(uid);
   observer_.ended(uid);
-  books_.apply([&](model::Ledger& ledger) { ledger.release(uid); });
+  ledger_.apply([&](model::Ledger& ledger) { ledger.release(uid); });
 }
 
 PodFeed::Noted PodFeed::note(const kube::Pod& pod) {
   if (seen_.insert(pod.uid).second) observer_.arrived(pod);
-  Recorded recorded = pod.node.empty() ? Recorded{} : recorded_holding(pod, check_);
+  Recorded recorded = pod.node.empty() ? Recorded{} : recorded_allocation(pod, check_);
   observer_.seen(pod, recorded);
   if (!recorded.grant_problem.empty()) {
     ++counters_.bad_grants;
     spdlog::warn("pod {}: annotation {} {}, so it grants nothing", pod.full_name(),
                  model::kGrantAnnotation, recorded.grant_problem);
   }
-  const bool proven = !recorded.holding.containers.empty() && !recorded.by_start;
-  return {.holding = std::make_shared<const model::Holding>(std::move(recorded.holding)),
+  const bool proven = !recorded.allocation.containers.empty() && !recorded.by_start;
+  return {.allocation = std::make_shared<const model::Allocation>(std::move(recorded.allocation)),
           .proven = proven};
 }
 
@@ -202,16 +202,17 @@ PodFeed::Noted PodFeed::note(const kube::Pod& pod) {
 /// changes nothing: what the watch showed first stays, unless only a signature could tell which is
 /// the true one, and this one has it.
 void PodFeed::observe(model::Ledger& ledger, const Noted& noted) const {
-  const model::Holding& shown = *noted.holding;
+  const model::Allocation& shown = *noted.allocation;
   const auto* before = ledger.find(shown.pod_uid);
   const bool held = before != nullptr && before->phase == model::Phase::kConfirmed &&
-                    before->holding->node == shown.node && !before->holding->containers.empty();
+                    before->allocation->node == shown.node &&
+                    !before->allocation->containers.empty();
   const bool believed = noted.proven && (check_ || !before || !before->observed);
-  if (!held || believed) return ledger.observe(noted.holding);
-  model::Holding kept = shown;
-  kept.isolation = before->holding->isolation;
-  kept.containers = before->holding->containers;
-  kept.labels = before->holding->labels;
+  if (!held || believed) return ledger.observe(noted.allocation);
+  model::Allocation kept = shown;
+  kept.isolation = before->allocation->isolation;
+  kept.containers = before->allocation->containers;
+  kept.labels = before->allocation->labels;
   ledger.observe(std::move(kept));
 }
 

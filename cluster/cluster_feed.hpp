@@ -1,8 +1,8 @@
 #pragma once
 
-#include "cluster/books.hpp"
-#include "cluster/holdings.hpp"
+#include "cluster/allocations.hpp"
 #include "cluster/pending_pods.hpp"
+#include "cluster/shared_ledger.hpp"
 #include "kube/reflector.hpp"
 #include "model/card.hpp"
 
@@ -25,10 +25,10 @@ struct FeedCounters {
   std::atomic<std::uint64_t> bad_grants{0};   ///< a grant that is not valid, or another pod's
 };
 
-/// Puts nodes and their cards into the books. One reflector thread.
+/// Puts nodes and their cards into the ledger. One reflector thread.
 class NodeFeed final : public kube::ObjectSink {
  public:
-  NodeFeed(Books& books, FeedCounters& counters) : books_(books), counters_(counters) {}
+  NodeFeed(SharedLedger& ledger, FeedCounters& counters) : ledger_(ledger), counters_(counters) {}
   void begin_list() override;
   void listed(std::string object) override;
   void unlisted(std::string object) override;
@@ -38,7 +38,7 @@ class NodeFeed final : public kube::ObjectSink {
  private:
   [[nodiscard]] std::optional<model::NodeInventory> read(std::string object);
 
-  Books& books_;
+  SharedLedger& ledger_;
   FeedCounters& counters_;
   std::set<std::string, std::less<>> known_;  ///< nodes that the API server has
   /// Of the list that is being told; nothing = it exists, but cannot be read.
@@ -58,15 +58,15 @@ struct PodObserver {
   std::function<void(std::string_view uid)> ended = [](std::string_view) {};
 };
 
-/// Puts bound pods into the books and pending ones where bind finds them. A grant that counted once
-/// counts until its pod ends: whoever breaks the annotation afterwards gives no card back, for the
-/// container still has it. One reflector thread.
+/// Puts bound pods into the ledger and pending ones where bind finds them. A grant that counted
+/// once counts until its pod ends: whoever breaks the annotation afterwards gives no card back, for
+/// the container still has it. One reflector thread.
 class PodFeed final : public kube::ObjectSink {
  public:
   /// @param check  of grants, as of model::read_grant()
-  PodFeed(Books& books, PendingPods& pending, FeedCounters& counters, PodObserver observer,
+  PodFeed(SharedLedger& ledger, PendingPods& pending, FeedCounters& counters, PodObserver observer,
           model::SignatureCheck check = {})
-      : books_(books),
+      : ledger_(ledger),
         pending_(pending),
         counters_(counters),
         observer_(std::move(observer)),
@@ -81,7 +81,7 @@ class PodFeed final : public kube::ObjectSink {
   using Uids = std::set<std::string, std::less<>>;
   /// What a bound pod holds, by its own record; a waiting one holds nothing.
   struct Noted {
-    model::HoldingPtr holding;
+    model::AllocationPtr allocation;
     bool proven = false;  ///< it has a grant that counts by itself: not only Recorded::by_start
   };
 
@@ -96,7 +96,7 @@ class PodFeed final : public kube::ObjectSink {
   Noted note(const kube::Pod& pod);
   void observe(model::Ledger& ledger, const Noted& noted) const;
 
-  Books& books_;
+  SharedLedger& ledger_;
   PendingPods& pending_;
   FeedCounters& counters_;
   PodObserver observer_;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cluster/books.hpp"
+#include "cluster/shared_ledger.hpp"
 #include "kube/disruption_budget.hpp"
 #include "kube/reflector.hpp"
 

@@ -10,10 +10,10 @@ namespace tangram::cluster {
 
 namespace {
 
+using model::Allocation;
 using model::ContainerInfo;
 using model::ContainerRequest;
 using model::GrantedCard;
-using model::Holding;
 using model::NodeState;
 
 constexpr std::string_view kPlaceAnew =
@@ -71,7 +71,7 @@ bool as_asked(const ContainerRequest& asked, const GrantedCard& granted) {
   return false;
 }
 
-bool as_asked(const model::GpuRequest& asked, const Holding& granted) {
+bool as_asked(const model::GpuRequest& asked, const Allocation& granted) {
   const auto& requests = asked.containers;
   return std::equal(requests.begin(), requests.end(), granted.containers.begin(),
                     granted.containers.end(), [](const auto& request, const auto& grant) {
@@ -92,10 +92,10 @@ bool suspicious(const NodeState& node) {
   return node.present && !node.cards().empty() && (over || node.stray_grants > 0);
 }
 
-std::vector<Note> look_at_cards(const Holding& holding, const NodeState& node) {
+std::vector<Note> look_at_cards(const Allocation& allocation, const NodeState& node) {
   bool missing = false;
   bool over = false;
-  for (const auto& container : holding.containers) {
+  for (const auto& container : allocation.containers) {
     for (const GrantedCard& granted : container.cards) {
       const auto index = node.card_index(granted.uuid);
       missing = missing || !index;
@@ -121,7 +121,7 @@ std::vector<Note> look_at_cards(const Holding& holding, const NodeState& node) {
 
 void look_at_grant(const kube::Pod& pod, const Result<PodPlan>& plan, const Recorded& recorded,
                    std::vector<Note>& notes) {
-  const bool granted = !recorded.holding.containers.empty();
+  const bool granted = !recorded.allocation.containers.empty();
   const bool asks = plan && plan->demand.gpu.asks_gpu();
   if (!recorded.grant_problem.empty()) {
     notes.push_back({Finding::kGrantInvalid, "annotation " + std::string(model::kGrantAnnotation) +
@@ -133,7 +133,7 @@ void look_at_grant(const kube::Pod& pod, const Result<PodPlan>& plan, const Reco
                      "the pod was bound without a grant, so no card is kept for it and none is "
                      "given to it; leave spec.nodeName out, and " +
                          std::string(kPlaceAnew)});
-  } else if (granted && plan && !as_asked(plan->demand.gpu, recorded.holding)) {
+  } else if (granted && plan && !as_asked(plan->demand.gpu, recorded.allocation)) {
     notes.push_back({Finding::kGrantDiffers,
                      "the grant is not what the pod's annotations ask for; the grant counts; to "
                      "have something else, " +
@@ -181,12 +181,12 @@ NotedPods examine_cards(const model::ClusterSnapshot& cluster) {
   NotedPods pods;
   cluster.for_each([&](const NodeState& node) {
     if (!suspicious(node)) return;
-    for (const model::HoldingPtr& holding : node.holdings) {
-      if (holding->tentative) continue;
-      auto notes = look_at_cards(*holding, node);
+    for (const model::AllocationPtr& allocation : node.allocations) {
+      if (allocation->tentative) continue;
+      auto notes = look_at_cards(*allocation, node);
       if (notes.empty()) continue;
-      pods.emplace(holding->pod_uid,
-                   NotedPod{{holding->pod_uid, holding->pod_namespace, holding->pod_name},
+      pods.emplace(allocation->pod_uid,
+                   NotedPod{{allocation->pod_uid, allocation->pod_namespace, allocation->pod_name},
                             std::move(notes)});
     }
   });

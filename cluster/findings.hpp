@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cluster/holdings.hpp"
+#include "cluster/allocations.hpp"
 #include "cluster/policy_source.hpp"
 #include "kube/objects.hpp"
 #include "model/snapshot.hpp"

@@ -11,13 +11,13 @@ using model::NodeState;
 
 void write_shares(Writer& out, const NodeState& node, const Card& card) {
   out.key("pods").begin_array();
-  for (const model::HoldingPtr& holding : node.holdings) {
-    for (const auto& container : holding->containers) {
+  for (const model::AllocationPtr& allocation : node.allocations) {
+    for (const auto& container : allocation->containers) {
       for (const auto& granted : container.cards) {
         if (granted.uuid != card.id) continue;
         out.begin_object();
-        out.member("namespace", holding->pod_namespace).member("name", holding->pod_name);
-        out.member("uid", holding->pod_uid).member("container", container.container);
+        out.member("namespace", allocation->pod_namespace).member("name", allocation->pod_name);
+        out.member("uid", allocation->pod_uid).member("container", container.container);
         out.member("memMiB", granted.memory.count()).member("milli", granted.compute.count());
         out.end_object();
       }
@@ -65,7 +65,7 @@ void write_packed_node(Writer& out, const NodeState& node, const CardChoice& car
   out.member("freeCpuMilli", node.free_cpu().count());
   out.member("memMiB", node.inventory->memory.count());
   out.member("freeMemMiB", node.free_memory().count());
-  out.member("pods", static_cast<std::int64_t>(node.holdings.size()));
+  out.member("pods", static_cast<std::int64_t>(node.allocations.size()));
   if (node.stray_grants > 0) out.member("strayGrants", node.stray_grants);
   if (cards) out.member("partial", true);
   out.key("cards").begin_array();

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/result.hpp"
-#include "cluster/books.hpp"
+#include "cluster/shared_ledger.hpp"
 #include "kube/objects.hpp"
 #include "policies/arrival_log.hpp"
 #include "policies/choice_cache.hpp"

@@ -10,8 +10,8 @@ namespace tangram::cluster {
 
 namespace {
 
-using model::Holding;
-using model::HoldingPtr;
+using model::Allocation;
+using model::AllocationPtr;
 using model::NodeState;
 
 bool has_slots(const kube::Pod& pod) {
@@ -32,20 +32,21 @@ std::string refusal(const kube::Pod& pod, const Recorded& recorded) {
   if (!recorded.grant_problem.empty()) {
     return "its annotation " + std::string(model::kGrantAnnotation) + " " + recorded.grant_problem;
   }
-  if (recorded.holding.containers.empty()) return "it was bound without a grant";
+  if (recorded.allocation.containers.empty()) return "it was bound without a grant";
   return agents_word(pod);
 }
 
-HoldingPtr holding_of(const NodeState& node, const std::string& uid) {
-  const auto found = std::find_if(
-      node.holdings.begin(), node.holdings.end(),
-      [&](const HoldingPtr& holding) { return holding->pod_uid == uid && !holding->tentative; });
-  return found == node.holdings.end() ? nullptr : *found;
+AllocationPtr allocation_of(const NodeState& node, const std::string& uid) {
+  const auto found = std::find_if(node.allocations.begin(), node.allocations.end(),
+                                  [&](const AllocationPtr& allocation) {
+                                    return allocation->pod_uid == uid && !allocation->tentative;
+                                  });
+  return found == node.allocations.end() ? nullptr : *found;
 }
 
 template <class Holds>
-bool any_card(const Holding& holding, const NodeState& node, const Holds& holds) {
-  for (const model::ContainerGrant& container : holding.containers) {
+bool any_card(const Allocation& allocation, const NodeState& node, const Holds& holds) {
+  for (const model::ContainerGrant& container : allocation.containers) {
     for (const model::GrantedCard& card : container.cards) {
       if (holds(node.card_index(card.uuid))) return true;
     }
@@ -53,12 +54,12 @@ bool any_card(const Holding& holding, const NodeState& node, const Holds& holds)
   return false;
 }
 
-bool misses_card(const Holding& holding, const NodeState& node) {
-  return any_card(holding, node, [](const auto& index) { return !index.has_value(); });
+bool misses_card(const Allocation& allocation, const NodeState& node) {
+  return any_card(allocation, node, [](const auto& index) { return !index.has_value(); });
 }
 
-bool exceeds_card(const Holding& holding, const NodeState& node) {
-  return any_card(holding, node, [&](const auto& index) {
+bool exceeds_card(const Allocation& allocation, const NodeState& node) {
+  return any_card(allocation, node, [&](const auto& index) {
     return index && model::over_granted(node.cards()[*index], node.use[*index]);
   });
 }
@@ -66,7 +67,7 @@ bool exceeds_card(const Holding& holding, const NodeState& node) {
 /// A pod of one node, with what it holds there.
 struct Claim {
   const UnstartedPod* pod;
-  HoldingPtr holding;
+  AllocationPtr allocation;
 };
 
 /// Lets the claims onto the node one after the other. @returns those for which there is no room
@@ -80,8 +81,8 @@ std::vector<Claim> too_late(const NodeState& node, std::vector<Claim> claims) {
   NodeState filled = model::without_pods(model::granted_only(node), uids);
   std::vector<Claim> late;
   for (const Claim& claim : claims) {
-    NodeState fuller = model::with_pod(filled, *claim.holding);
-    if (exceeds_card(*claim.holding, fuller)) {
+    NodeState fuller = model::with_pod(filled, *claim.allocation);
+    if (exceeds_card(*claim.allocation, fuller)) {
       late.push_back(claim);
     } else {
       filled = std::move(fuller);
@@ -96,13 +97,13 @@ void judge_by_cards(const NodeState& node, std::vector<Claim> claims,
   // Without any card the node has lost its annotation, most likely; its agent writes it again.
   if (node.cards().empty()) return;
   for (const Claim& claim : claims) {
-    if (!misses_card(*claim.holding, node)) continue;
+    if (!misses_card(*claim.allocation, node)) continue;
     stuck.push_back(
         {*claim.pod, "its grant names a card that node " + node.name + " does not list"});
   }
-  std::erase_if(claims, [&](const Claim& claim) { return misses_card(*claim.holding, node); });
+  std::erase_if(claims, [&](const Claim& claim) { return misses_card(*claim.allocation, node); });
   const bool any_over = std::any_of(claims.begin(), claims.end(), [&](const Claim& claim) {
-    return exceeds_card(*claim.holding, node);
+    return exceeds_card(*claim.allocation, node);
   });
   if (!any_over) return;
   for (const Claim& claim : too_late(node, std::move(claims))) {
@@ -155,8 +156,8 @@ std::vector<StuckPod> stuck_pods(const model::ClusterSnapshot& cluster,
     }
     const NodeState* node = cluster.find(pod.node);
     if (node == nullptr) continue;
-    if (auto holding = holding_of(*node, pod.pod.uid)) {
-      by_node[node].push_back({&pod, std::move(holding)});
+    if (auto allocation = allocation_of(*node, pod.pod.uid)) {
+      by_node[node].push_back({&pod, std::move(allocation)});
     }
   }
   for (auto& [node, claims] : by_node) judge_by_cards(*node, std::move(claims), stuck);

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "cluster/allocations.hpp"
 #include "cluster/findings.hpp"
-#include "cluster/holdings.hpp"
 #include "kube/objects.hpp"
 #include "model/snapshot.hpp"
 

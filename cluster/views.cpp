@@ -15,8 +15,8 @@ namespace tangram::cluster {
 namespace {
 
 using json::Writer;
+using model::Allocation;
 using model::Card;
-using model::Holding;
 using model::NodeState;
 
 void write_request(Writer& out, const model::GpuRequest& request) {
@@ -245,15 +245,17 @@ std::string explain_pending(const kube::Pod& pod, const PodPlan& plan,
   return text;
 }
 
-std::string explain_bound(const Holding& holding, const std::vector<Note>& findings) {
+std::string explain_bound(const Allocation& allocation, const std::vector<Note>& findings) {
   std::string text;
   Writer out(text);
-  out.begin_object().member("namespace", holding.pod_namespace).member("name", holding.pod_name);
-  out.member("uid", holding.pod_uid).member("state", "bound").member("node", holding.node);
-  out.member("isolation", to_string(holding.isolation));
+  out.begin_object()
+      .member("namespace", allocation.pod_namespace)
+      .member("name", allocation.pod_name);
+  out.member("uid", allocation.pod_uid).member("state", "bound").member("node", allocation.node);
+  out.member("isolation", to_string(allocation.isolation));
   write_findings(out, findings);
   out.key("containers").begin_array();
-  for (const auto& container : holding.containers) {
+  for (const auto& container : allocation.containers) {
     out.begin_object().member("name", container.container).key("cards").begin_array();
     for (const auto& card : container.cards) {
       out.begin_object().member("uuid", card.uuid).member("memMiB", card.memory.count());
@@ -266,13 +268,13 @@ std::string explain_bound(const Holding& holding, const std::vector<Note>& findi
   return text;
 }
 
-model::HoldingPtr find_bound(const model::ClusterSnapshot& cluster, std::string_view ns,
-                             std::string_view name) {
-  model::HoldingPtr found;
+model::AllocationPtr find_bound(const model::ClusterSnapshot& cluster, std::string_view ns,
+                                std::string_view name) {
+  model::AllocationPtr found;
   cluster.for_each([&](const NodeState& node) {
-    for (const model::HoldingPtr& holding : node.holdings) {
-      if (!holding->tentative && holding->pod_name == name && holding->pod_namespace == ns)
-        found = holding;
+    for (const model::AllocationPtr& allocation : node.allocations) {
+      if (!allocation->tentative && allocation->pod_name == name && allocation->pod_namespace == ns)
+        found = allocation;
     }
   });
   return found;
@@ -304,8 +306,8 @@ Result<std::string> explain_json(std::string_view ns, std::string_view name,
     if (!plan) return plan.error();
     return explain_pending(*pod, *plan, cluster, findings.of(pod->uid), most_nodes);
   }
-  if (const auto holding = find_bound(cluster, ns, name)) {
-    return explain_bound(*holding, findings.of(holding->pod_uid));
+  if (const auto allocation = find_bound(cluster, ns, name)) {
+    return explain_bound(*allocation, findings.of(allocation->pod_uid));
   }
   return fail(Errc::kNotFound, "no pod " + std::string(ns) + "/" + std::string(name) +
                                    " waits for a node or is bound to one");

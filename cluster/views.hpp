@@ -1,17 +1,17 @@
 #pragma once
 
 #include "base/result.hpp"
-#include "cluster/books.hpp"
 #include "cluster/findings.hpp"
 #include "cluster/pending_pods.hpp"
 #include "cluster/policy_source.hpp"
+#include "cluster/shared_ledger.hpp"
 
 #include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
 
-/// What people and tools ask of the books, as JSON. Pure readers of snapshots.
+/// What people and tools ask of the ledger, as JSON. Pure readers of snapshots.
 namespace tangram::cluster {
 
 /// GET /api/v1/cluster: every node and card, what each pod holds of it, and the pods that wait.

@@ -523,7 +523,7 @@ Section grants_section() {
         "folder of files. The same that the agents have.",
         free_text<kPart, &Part::public_keys, true>("a path, or \"\" if nothing is signed")},
        {"required",
-        "Whether a grant that none of these keys signed grants nothing in the books. Write true "
+        "Whether a grant that none of these keys signed grants nothing in the ledger. Write true "
         "only after every agent runs with --require-signed-grants: an agent without it may start "
         "what is not counted here.",
         yes_or_no<kPart, &Part::required>()}}};

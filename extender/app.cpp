@@ -20,7 +20,7 @@ namespace {
 using std::chrono::milliseconds;
 
 /// How often bookings that were never confirmed are looked for; their time-outs are seconds.
-constexpr milliseconds kSettleInterval{1'000};
+constexpr milliseconds kResolveInterval{1'000};
 
 /// client-go waits up to 30 s for a server that was away; here no pod gets its card meanwhile, and
 /// three watches of a replica or two are little load.
@@ -128,15 +128,15 @@ Result<std::unique_ptr<App>> App::create(const config::Config& config, const Par
     app->learn_thread_ =
         std::jthread([self](const std::stop_token& stop) { self->policies_.keep_learning(stop); });
   }
-  app->settle_thread_ = std::jthread([self](const std::stop_token& stop) {
+  app->resolve_thread_ = std::jthread([self](const std::stop_token& stop) {
     while (!stop.stop_requested()) {
       self->look_at_grant_keys();  // first: settling waits for the API server
-      self->binder_.settle_overdue(stop);
+      self->binder_.resolve_overdue(stop);
       self->look_at_cards();
       self->waiting_.forget_strangers();
       self->tell_as_new_leader();
       self->evict_stuck_pods();
-      sleep_until_stopped(kSettleInterval, stop);
+      sleep_until_stopped(kResolveInterval, stop);
     }
   });
   app->news_thread_ = std::jthread([self](const std::stop_token& stop) { self->news_.run(stop); });
@@ -164,13 +164,13 @@ App::App(const config::Config& config, const Parts& parts, cluster::PolicySettin
       grant_keys_(std::move(grant_keys)),
       check_(grant_keys_ ? kube::signature_check(*grant_keys_, config.grants.required)
                          : model::SignatureCheck()),
-      books_(parts.clock),
-      policies_(std::move(policy_settings), [this] { return books_.snapshot(); }),
+      ledger_(parts.clock),
+      policies_(std::move(policy_settings), [this] { return ledger_.snapshot(); }),
       offers_(parts.clock, static_cast<std::size_t>(config.scheduler.offer_memory_pods),
               config.scheduler.offer_penalty),
       binder_(
           {.api = parts.api,
-           .books = books_,
+           .ledger = ledger_,
            .pending = pending_,
            .offers = offers_,
            .policies = policies_,
@@ -182,7 +182,7 @@ App::App(const config::Config& config, const Parts& parts, cluster::PolicySettin
           {.api_timeout = config.bind.timeout, .assume_ttl = config.scheduler.assume_ttl}),
       admission_(admission_settings(config), parts.clock,
                  [this](const AdmissionService::Done& done) { metrics_.admission_done(done); }),
-      verbs_({.books = books_,
+      verbs_({.ledger = ledger_,
               .policies = policies_,
               .offers = offers_,
               .binder = binder_,
@@ -206,8 +206,8 @@ App::App(const config::Config& config, const Parts& parts, cluster::PolicySettin
                  tell(pod, "CannotStart", "Evict", sentence);
                },
            .done = [this](kube::EvictionOutcome outcome) { metrics_.eviction_done(outcome); }}),
-      node_feed_(books_, counters_),
-      pod_feed_(books_, pending_, counters_,
+      node_feed_(ledger_, counters_),
+      pod_feed_(ledger_, pending_, counters_,
                 {.listing = [this](bool begins) { policies_.listing(begins); },
                  .arrived = [this](const kube::Pod& pod) { policies_.arrived(pod); },
                  .seen =
@@ -232,7 +232,7 @@ App::App(const config::Config& config, const Parts& parts, cluster::PolicySettin
       bind_timeout_(config.bind.timeout),
       bind_queue_(static_cast<std::size_t>(config.bind.workers),
                   static_cast<std::size_t>(config.bind.queue)),
-      news_({.books = books_, .pending = pending_, .clock = parts.clock}) {
+      news_({.ledger = ledger_, .pending = pending_, .clock = parts.clock}) {
   if (parts.reporter) {
     events_ = std::make_unique<kube::EventRecorder>(parts.api, *parts.reporter, parts.clock);
   }
@@ -268,7 +268,7 @@ bool App::synced() const {
 }
 
 void App::look_at_cards() {
-  const cluster::ClusterPtr cluster = books_.snapshot();
+  const cluster::ClusterPtr cluster = ledger_.snapshot();
   if (!synced() || cluster->version() == looked_at_) return;
   looked_at_ = cluster->version();
   findings_.set_cards(cluster::examine_cards(*cluster));
@@ -293,7 +293,7 @@ void App::tell(const cluster::PodName& pod, const cluster::Note& note) {
 }
 
 void App::evict_stuck_pods() {
-  if (synced()) evictor_.look(cluster::stuck_pods(*books_.snapshot(), unstarted_.all()));
+  if (synced()) evictor_.look(cluster::stuck_pods(*ledger_.snapshot(), unstarted_.all()));
 }
 
 void App::tell(const cluster::PodName& pod, std::string_view reason, std::string_view action,
@@ -333,8 +333,8 @@ void App::stop() {
   pages_.drain();
   scrapes_.drain();
   if (events_) events_->flush(kLastWords);
-  const std::array threads{&node_thread_,   &pod_thread_,   &budget_thread_,
-                           &settle_thread_, &learn_thread_, &news_thread_};
+  const std::array threads{&node_thread_,    &pod_thread_,   &budget_thread_,
+                           &resolve_thread_, &learn_thread_, &news_thread_};
   for (std::jthread* thread : threads) thread->request_stop();
   for (std::jthread* thread : threads) {
     if (thread->joinable()) thread->join();
@@ -417,7 +417,7 @@ void App::serve_metrics(http::Router& router, const Serving& serving) {
                return page;
              }));
   router.add("GET", "/metrics/cards", serving([this](const http::Request&) {
-               auto cards = std::make_shared<cluster::CardMetrics>(books_.snapshot());
+               auto cards = std::make_shared<cluster::CardMetrics>(ledger_.snapshot());
                http::Response page = exposition_page();
                page.producer = [cards](std::string& out) { return cards->next(out); };
                return page;
@@ -426,7 +426,7 @@ void App::serve_metrics(http::Router& router, const Serving& serving) {
 
 void App::serve_pages(http::Router& router) {
   add_page_routes(router);
-  add_api_routes(router, {.books = books_,
+  add_api_routes(router, {.ledger = ledger_,
                           .pending = pending_,
                           .policies = policies_,
                           .findings = findings_,
@@ -436,17 +436,17 @@ void App::serve_pages(http::Router& router) {
 }
 
 Gauges App::gauges() {
-  const cluster::ClusterPtr cluster = books_.snapshot();
+  const cluster::ClusterPtr cluster = ledger_.snapshot();
   const cluster::Idle idle = cluster::measure_idle(*cluster, *policies_.workload());
   const TimePoint now = parts_.clock.now();
   Gauges gauges;
   gauges.nodes = cluster->node_count();
   gauges.cards = idle.cards;
   gauges.pending_pods = pending_.size();
-  books_.apply([&](model::Ledger& ledger) {
+  ledger_.apply([&](model::Ledger& ledger) {
     gauges.bound_pods = ledger.pod_count();
     gauges.assumed_pods = ledger.assumed_count();
-    gauges.held_pods = ledger.held_count();
+    gauges.held_pods = ledger.reserved_count();
   });
   gauges.fragmentation_ratio = idle.idle > 0 ? idle.fragmented / idle.idle : 0;
   gauges.stranded_memory = idle.stranded;

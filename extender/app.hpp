@@ -3,13 +3,13 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "base/work_queue.hpp"
-#include "cluster/books.hpp"
 #include "cluster/cluster_feed.hpp"
 #include "cluster/disruption_budgets.hpp"
 #include "cluster/findings.hpp"
 #include "cluster/grant_key_use.hpp"
 #include "cluster/pending_pods.hpp"
 #include "cluster/policy_source.hpp"
+#include "cluster/shared_ledger.hpp"
 #include "cluster/unstarted_pods.hpp"
 #include "config/config.hpp"
 #include "extender/admission/service.hpp"
@@ -43,7 +43,7 @@ class Responder;
 
 namespace tangram::extender {
 
-/// The extender service, whole: feeds the books from the API server and answers over HTTP.
+/// The extender service, whole: feeds the ledger from the API server and answers over HTTP.
 /// Wiring only. Starts with create() and stops with stop() or its end.
 /// Threads: its own; the public calls are safe from any.
 class App {
@@ -78,13 +78,13 @@ class App {
   [[nodiscard]] std::uint16_t webhook_port() const;
   [[nodiscard]] std::uint16_t metrics_port() const;
 
-  /// The books hold what the API server has; until then verbs answer with a retryable error.
+  /// The ledger hold what the API server has; until then verbs answer with a retryable error.
   [[nodiscard]] bool synced() const;
   /// Verbs are answered: synced, and leading where there is an election.
   [[nodiscard]] bool serving() const { return not_ready().empty(); }
 
-  /// For embedding (replay, tests): the books themselves.
-  [[nodiscard]] cluster::Books& books() { return books_; }
+  /// For embedding (replay, tests): the ledger themselves.
+  [[nodiscard]] cluster::SharedLedger& ledger() { return ledger_; }
   [[nodiscard]] const cluster::PendingPods& pending() const { return pending_; }
 
   /// Stops accepting, answers what is under way, then stops everything. Blocks; safe to repeat.
@@ -123,7 +123,7 @@ class App {
   Parts parts_;
   GrantKeysPtr grant_keys_;  ///< null = grants are neither signed nor checked
   const model::SignatureCheck check_;
-  cluster::Books books_;
+  cluster::SharedLedger ledger_;
   cluster::PendingPods pending_;
   cluster::FeedCounters counters_;
   cluster::PolicySource policies_;
@@ -141,7 +141,7 @@ class App {
   cluster::GrantKeyUse grant_key_use_;
   // Of the settling thread.
   Evictor evictor_;
-  std::uint64_t looked_at_ = 0;  ///< version of the books
+  std::uint64_t looked_at_ = 0;  ///< version of the ledger
   std::uint64_t told_in_term_ = 0;
   cluster::NodeFeed node_feed_;
   cluster::PodFeed pod_feed_;
@@ -160,7 +160,7 @@ class App {
   std::jthread node_thread_;
   std::jthread pod_thread_;
   std::jthread budget_thread_;
-  std::jthread settle_thread_;
+  std::jthread resolve_thread_;
   std::jthread learn_thread_;
   std::jthread news_thread_;
 };

@@ -82,7 +82,7 @@ Result<std::unique_ptr<kube::KubeApi>> open_cluster(const config::Config::Kube& 
   return std::unique_ptr<kube::KubeApi>(std::move(*api));
 }
 
-std::function<double()> dice() {
+std::function<double()> random() {
   auto engine = std::make_shared<std::mt19937_64>(std::random_device{}());
   return [engine] { return std::uniform_real_distribution<double>(0, 1)(*engine); };
 }
@@ -159,7 +159,7 @@ Result<void> serve(const config::Config& config) {
   auto app = extender::App::create(config, {.api = **api,
                                             .clock = clock,
                                             .replica = this_replica(config),
-                                            .random = dice(),
+                                            .random = random(),
                                             .reporter = reporter()});
   if (!app) return app.error();
   spdlog::info("tangram-extender {} listens on {}", kVersion, where_it_listens(config, **app));
@@ -222,7 +222,7 @@ int main(int argc, char** argv) try {
   Options options;
   CLI::App cli(
       "Answers kube-scheduler's extender protocol (filter, prioritize, bind, preempt) and keeps\n"
-      "the books of every GPU card.\n\n"
+      "the ledger of every GPU card.\n\n"
       "Try it without a cluster:\n"
       "  tangram-extender --set kube.source=local --set "
       "kube.cluster_file=deploy/demo/cluster.yaml\n"

@@ -136,8 +136,8 @@ struct Metrics::Families {
   std::array<prometheus::Histogram*, kAdmissionCalls> admission_duration{};
   std::array<std::array<prometheus::Counter*, kAdmissionOutcomes>, kAdmissionCalls> admissions{};
 
-  prometheus::Gauge& nodes = gauge(registry, "tangram_nodes", "Nodes in the books.").Add({});
-  prometheus::Gauge& cards = gauge(registry, "tangram_cards", "Cards in the books.").Add({});
+  prometheus::Gauge& nodes = gauge(registry, "tangram_nodes", "Nodes in the ledger.").Add({});
+  prometheus::Gauge& cards = gauge(registry, "tangram_cards", "Cards in the ledger.").Add({});
   prometheus::Gauge& bound =
       gauge(registry, "tangram_bound_pods", "Pods that hold something on a node, cards or not.")
           .Add({});

@@ -9,34 +9,37 @@ namespace tangram::model {
 
 namespace {
 
-bool by_uid(const HoldingPtr& holding, std::string_view uid) { return holding->pod_uid < uid; }
-
-void insert_holding(NodeState& node, const HoldingPtr& holding) {
-  const auto place =
-      std::lower_bound(node.holdings.begin(), node.holdings.end(), holding->pod_uid, by_uid);
-  node.holdings.insert(place, holding);
-  apply_holding(node, *holding, 1);
+bool by_uid(const AllocationPtr& allocation, std::string_view uid) {
+  return allocation->pod_uid < uid;
 }
 
-void remove_holding(NodeState& node, const Holding& holding) {
-  const auto place =
-      std::lower_bound(node.holdings.begin(), node.holdings.end(), holding.pod_uid, by_uid);
-  apply_holding(node, holding, -1);
-  node.holdings.erase(place);
+void insert_allocation(NodeState& node, const AllocationPtr& allocation) {
+  const auto place = std::lower_bound(node.allocations.begin(), node.allocations.end(),
+                                      allocation->pod_uid, by_uid);
+  node.allocations.insert(place, allocation);
+  apply_allocation(node, *allocation, 1);
 }
 
-/// Counts all holdings of the node anew, over the inventory it has now.
+void remove_allocation(NodeState& node, const Allocation& allocation) {
+  const auto place = std::lower_bound(node.allocations.begin(), node.allocations.end(),
+                                      allocation.pod_uid, by_uid);
+  apply_allocation(node, allocation, -1);
+  node.allocations.erase(place);
+}
+
+/// Counts all allocations of the node anew, over the inventory it has now.
 void recount(NodeState& node) {
   node.use.assign(node.cards().size(), CardUse{});
   node.requested = {};
   node.stray_grants = 0;
-  for (const HoldingPtr& holding : node.holdings) apply_holding(node, *holding, 1);
+  for (const AllocationPtr& allocation : node.allocations) apply_allocation(node, *allocation, 1);
 }
 
-/// The first card of the holding that cannot take its part, given the parts before it.
-std::optional<std::string> first_refusing_card(const NodeState& node, const Holding& holding) {
+/// The first card of the allocation that cannot take its part, given the parts before it.
+std::optional<std::string> first_refusing_card(const NodeState& node,
+                                               const Allocation& allocation) {
   std::vector<CardUse> use = node.use;
-  for (const ContainerGrant& container : holding.containers) {
+  for (const ContainerGrant& container : allocation.containers) {
     for (const GrantedCard& granted : container.cards) {
       const auto index = node.card_index(granted.uuid);
       if (!index) return granted.uuid;
@@ -46,12 +49,12 @@ std::optional<std::string> first_refusing_card(const NodeState& node, const Hold
                         .memory_limit = granted.memory_limit,
                         .compute_limit = granted.compute_limit,
                         .whole = granted.memory == card.memory && granted.compute == card.compute};
-      const bool can_keep_apart = slice.whole || card.isolation.has(holding.isolation);
+      const bool can_keep_apart = slice.whole || card.isolation.has(allocation.isolation);
       if (!card.available() || !can_keep_apart ||
-          room_misfit(slice, holding.isolation, card, use[*index])) {
+          room_misfit(slice, allocation.isolation, card, use[*index])) {
         return granted.uuid;
       }
-      charge(use[*index], granted.memory, granted.compute, holding.isolation);
+      charge(use[*index], granted.memory, granted.compute, allocation.isolation);
     }
   }
   return std::nullopt;
@@ -78,54 +81,54 @@ void Ledger::remove_node(std::string_view name) {
   nodes_.put(std::move(node));
 }
 
-Result<void> Ledger::hold(Holding holding, std::chrono::milliseconds ttl) {
-  const auto found = entries_.find(holding.pod_uid);
-  if (found != entries_.end() && found->second.phase != Phase::kHeld) {
-    return fail(Errc::kConflict, "pod " + holding.pod_uid + " holds a place already");
+Result<void> Ledger::reserve(Allocation allocation, std::chrono::milliseconds ttl) {
+  const auto found = entries_.find(allocation.pod_uid);
+  if (found != entries_.end() && found->second.phase != Phase::kReserved) {
+    return fail(Errc::kConflict, "pod " + allocation.pod_uid + " holds a place already");
   }
-  holding.tentative = true;
-  return book(std::move(holding), Phase::kHeld, ttl);
+  allocation.tentative = true;
+  return book(std::move(allocation), Phase::kReserved, ttl);
 }
 
-void Ledger::drop_hold(std::string_view pod_uid) {
+void Ledger::release_reservation(std::string_view pod_uid) {
   const auto found = entries_.find(pod_uid);
-  if (found != entries_.end() && found->second.phase == Phase::kHeld) erase(found);
+  if (found != entries_.end() && found->second.phase == Phase::kReserved) erase(found);
 }
 
-Result<void> Ledger::assume(Holding holding, std::chrono::milliseconds ttl) {
-  const auto found = entries_.find(holding.pod_uid);
+Result<void> Ledger::assume(Allocation allocation, std::chrono::milliseconds ttl) {
+  const auto found = entries_.find(allocation.pod_uid);
   if (found != entries_.end()) {
     Entry& entry = found->second;
-    if (entry.phase == Phase::kUnsure && *entry.holding == holding) {
+    if (entry.phase == Phase::kUnknown && *entry.allocation == allocation) {
       set_phase(entry, Phase::kAssumed);
       entry.ttl = ttl;
       set_deadline(entry, clock_->now() + ttl);
       return {};
     }
-    if (entry.phase != Phase::kHeld) {
-      return fail(Errc::kConflict, "pod " + holding.pod_uid + " holds a place already");
+    if (entry.phase != Phase::kReserved) {
+      return fail(Errc::kConflict, "pod " + allocation.pod_uid + " holds a place already");
     }
   }
-  return book(std::move(holding), Phase::kAssumed, ttl);
+  return book(std::move(allocation), Phase::kAssumed, ttl);
 }
 
-Result<void> Ledger::book(Holding holding, Phase phase, std::chrono::milliseconds ttl) {
+Result<void> Ledger::book(Allocation allocation, Phase phase, std::chrono::milliseconds ttl) {
   assert(ttl > std::chrono::milliseconds{0});
-  const NodeState* node = nodes_.find(holding.node);
+  const NodeState* node = nodes_.find(allocation.node);
   if (node == nullptr || !node->present) {
-    return fail(Errc::kNotFound, "node " + holding.node + " is not known");
+    return fail(Errc::kNotFound, "node " + allocation.node + " is not known");
   }
-  const auto held = entries_.find(holding.pod_uid);
-  const bool held_here = held != entries_.end() && held->second.holding->node == holding.node;
-  const auto refusing = held_here
-                            ? first_refusing_card(without_pods(*node, {holding.pod_uid}), holding)
-                            : first_refusing_card(*node, holding);
+  const auto held = entries_.find(allocation.pod_uid);
+  const bool held_here = held != entries_.end() && held->second.allocation->node == allocation.node;
+  const auto refusing =
+      held_here ? first_refusing_card(without_pods(*node, {allocation.pod_uid}), allocation)
+                : first_refusing_card(*node, allocation);
   if (refusing) {
     return fail(Errc::kStale,
-                "card " + *refusing + " of node " + holding.node + " has no room any more");
+                "card " + *refusing + " of node " + allocation.node + " has no room any more");
   }
   if (held != entries_.end()) erase(held);
-  add({.holding = std::make_shared<const Holding>(std::move(holding)),
+  add({.allocation = std::make_shared<const Allocation>(std::move(allocation)),
        .phase = phase,
        .observed = false,
        .deadline = clock_->now() + ttl,
@@ -133,39 +136,39 @@ Result<void> Ledger::book(Holding holding, Phase phase, std::chrono::millisecond
   return {};
 }
 
-void Ledger::doubt(std::string_view pod_uid, TimePoint until) {
+void Ledger::outcome_unknown(std::string_view pod_uid, TimePoint until) {
   const auto found = entries_.find(pod_uid);
   if (found == entries_.end() || found->second.phase != Phase::kAssumed) return;
-  set_phase(found->second, Phase::kUnsure);
+  set_phase(found->second, Phase::kUnknown);
   set_deadline(found->second, until);
 }
 
-void Ledger::hurry(std::string_view pod_uid) {
+void Ledger::expedite(std::string_view pod_uid) {
   const auto found = entries_.find(pod_uid);
-  if (found == entries_.end() || found->second.phase != Phase::kUnsure) return;
+  if (found == entries_.end() || found->second.phase != Phase::kUnknown) return;
   set_deadline(found->second, clock_->now());
 }
 
 Result<void> Ledger::confirm(std::string_view pod_uid) {
   const auto found = entries_.find(pod_uid);
-  if (found == entries_.end() || found->second.phase == Phase::kHeld) {
+  if (found == entries_.end() || found->second.phase == Phase::kReserved) {
     return fail(Errc::kNotFound, "pod " + std::string(pod_uid) + " is not booked any more");
   }
   set_phase(found->second, Phase::kConfirmed);
   return {};
 }
 
-void Ledger::observe(HoldingPtr holding) {
-  const auto found = entries_.find(holding->pod_uid);
+void Ledger::observe(AllocationPtr allocation) {
+  const auto found = entries_.find(allocation->pod_uid);
   if (found != entries_.end()) {
-    if (*found->second.holding == *holding) {
+    if (*found->second.allocation == *allocation) {
       set_phase(found->second, Phase::kConfirmed);
       found->second.observed = true;
       return;
     }
     erase(found);
   }
-  add({.holding = std::move(holding), .phase = Phase::kConfirmed, .observed = true});
+  add({.allocation = std::move(allocation), .phase = Phase::kConfirmed, .observed = true});
 }
 
 bool Ledger::release(std::string_view pod_uid) {
@@ -182,14 +185,14 @@ bool Ledger::forget(std::string_view pod_uid) {
   return true;
 }
 
-std::vector<HoldingPtr> Ledger::retain_observed(
+std::vector<AllocationPtr> Ledger::retain_observed(
     const std::function<bool(const std::string& uid)>& listed) {
-  std::vector<HoldingPtr> ended;
+  std::vector<AllocationPtr> ended;
   for (auto entry = entries_.begin(); entry != entries_.end();) {
     const auto next = std::next(entry);
     if (!listed(entry->first)) {
       if (entry->second.observed) {
-        ended.push_back(entry->second.holding);
+        ended.push_back(entry->second.allocation);
         erase(entry);
       } else if (entry->second.phase == Phase::kConfirmed) {
         set_deadline(entry->second, clock_->now());
@@ -198,13 +201,13 @@ std::vector<HoldingPtr> Ledger::retain_observed(
     entry = next;
   }
   std::sort(ended.begin(), ended.end(),
-            [](const HoldingPtr& a, const HoldingPtr& b) { return a->pod_uid < b->pod_uid; });
+            [](const AllocationPtr& a, const AllocationPtr& b) { return a->pod_uid < b->pod_uid; });
   return ended;
 }
 
-std::vector<Ledger::Late> Ledger::overdue(std::size_t most) {
-  expire_holds();
-  std::vector<Late> late;
+std::vector<Ledger::Overdue> Ledger::overdue(std::size_t most) {
+  expire_reservations();
+  std::vector<Overdue> late;
   const TimePoint now = clock_->now();
   while (late.size() < most && !deadlines_.empty() && deadlines_.begin()->first <= now) {
     auto node = deadlines_.extract(deadlines_.begin());
@@ -216,23 +219,23 @@ std::vector<Ledger::Late> Ledger::overdue(std::size_t most) {
     entry.deadline = now + entry.ttl;
     node.key() = entry.deadline;
     deadlines_.insert(std::move(node));
-    late.push_back({entry.holding, entry.phase, entry.deadline});
+    late.push_back({entry.allocation, entry.phase, entry.deadline});
   }
   return late;
 }
 
-bool Ledger::still(const Late& late) const {
-  const auto found = entries_.find(late.holding->pod_uid);
-  return found != entries_.end() && found->second.holding == late.holding &&
+bool Ledger::is_unchanged(const Overdue& late) const {
+  const auto found = entries_.find(late.allocation->pod_uid);
+  return found != entries_.end() && found->second.allocation == late.allocation &&
          found->second.phase == late.phase && found->second.deadline == late.deadline &&
          !found->second.observed;
 }
 
-void Ledger::expire_holds() {
+void Ledger::expire_reservations() {
   const TimePoint now = clock_->now();
   for (auto due = deadlines_.begin(); due != deadlines_.end() && due->first <= now;) {
     const auto found = entries_.find(due->second);
-    const bool held = found != entries_.end() && found->second.phase == Phase::kHeld;
+    const bool held = found != entries_.end() && found->second.phase == Phase::kReserved;
     if (held && found->second.deadline == due->first) {
       erase(found);
       due = deadlines_.erase(due);
@@ -247,18 +250,19 @@ const Ledger::Entry* Ledger::find(std::string_view pod_uid) const {
   return found == entries_.end() ? nullptr : &found->second;
 }
 
-std::vector<HoldingPtr> Ledger::unsettled() const {
-  std::vector<HoldingPtr> holdings;
-  for (const Uids* list : {&held_, &assumed_}) {
-    for (const std::string& uid : *list) holdings.push_back(entries_.find(uid)->second.holding);
+std::vector<AllocationPtr> Ledger::unconfirmed() const {
+  std::vector<AllocationPtr> allocations;
+  for (const Uids* list : {&reserved_, &assumed_}) {
+    for (const std::string& uid : *list)
+      allocations.push_back(entries_.find(uid)->second.allocation);
   }
-  return holdings;
+  return allocations;
 }
 
-Ledger::Uids Ledger::unsure() const {
+Ledger::Uids Ledger::unknown_outcomes() const {
   Uids uids;
   for (const std::string& uid : assumed_) {
-    if (entries_.find(uid)->second.phase == Phase::kUnsure) uids.insert(uid);
+    if (entries_.find(uid)->second.phase == Phase::kUnknown) uids.insert(uid);
   }
   return uids;
 }
@@ -266,26 +270,26 @@ Ledger::Uids Ledger::unsure() const {
 std::shared_ptr<const ClusterSnapshot> Ledger::snapshot() { return nodes_.publish(); }
 
 void Ledger::add(Entry entry) {
-  NodeState node = nodes_.checkout(entry.holding->node);
-  insert_holding(node, entry.holding);
+  NodeState node = nodes_.checkout(entry.allocation->node);
+  insert_allocation(node, entry.allocation);
   nodes_.put(std::move(node));
-  if (!entry.observed) deadlines_.emplace(entry.deadline, entry.holding->pod_uid);
-  const std::string uid = entry.holding->pod_uid;
+  if (!entry.observed) deadlines_.emplace(entry.deadline, entry.allocation->pod_uid);
+  const std::string uid = entry.allocation->pod_uid;
   if (Uids* list = list_of(entry.phase)) list->insert(uid);
   entries_.emplace(uid, std::move(entry));
 }
 
 void Ledger::erase(Entries::iterator entry) {
-  const Holding& holding = *entry->second.holding;
-  NodeState node = nodes_.checkout(holding.node);
-  remove_holding(node, holding);
+  const Allocation& allocation = *entry->second.allocation;
+  NodeState node = nodes_.checkout(allocation.node);
+  remove_allocation(node, allocation);
   nodes_.put(std::move(node));
   if (Uids* list = list_of(entry->second.phase)) list->erase(entry->first);
   entries_.erase(entry);
 }
 
 void Ledger::set_phase(Entry& entry, Phase phase) {
-  const std::string& uid = entry.holding->pod_uid;
+  const std::string& uid = entry.allocation->pod_uid;
   if (Uids* list = list_of(entry.phase)) list->erase(uid);
   entry.phase = phase;
   if (Uids* list = list_of(phase)) list->insert(uid);
@@ -293,15 +297,15 @@ void Ledger::set_phase(Entry& entry, Phase phase) {
 
 void Ledger::set_deadline(Entry& entry, TimePoint deadline) {
   entry.deadline = deadline;
-  deadlines_.emplace(deadline, entry.holding->pod_uid);
+  deadlines_.emplace(deadline, entry.allocation->pod_uid);
 }
 
 Ledger::Uids* Ledger::list_of(Phase phase) {
   switch (phase) {
-    case Phase::kHeld:
-      return &held_;
+    case Phase::kReserved:
+      return &reserved_;
     case Phase::kAssumed:
-    case Phase::kUnsure:
+    case Phase::kUnknown:
       return &assumed_;
     case Phase::kConfirmed:
       return nullptr;

@@ -18,13 +18,13 @@
 namespace tangram::model {
 
 enum class Phase {
-  kHeld,       ///< room set aside for a pod that was offered the node; nothing is written anywhere
+  kReserved,   ///< room set aside for a pod that was offered the node; nothing is written anywhere
   kAssumed,    ///< its bind is under way
-  kUnsure,     ///< its bind was sent, and nobody knows whether it took effect or still will
+  kUnknown,    ///< its bind was sent, and nobody knows whether it took effect or still will
   kConfirmed,  ///< bound
 };
 
-/// The books: which pod holds which slice of which card, on every node.
+/// The ledger: which pod holds which slice of which card, on every node.
 ///
 ///              .---------- expires ---------> (none)
 ///     hold-> Held
@@ -41,7 +41,7 @@ enum class Phase {
 /// when it passes, overdue() names the pod, and the caller reads it and then confirms or
 /// releases. Nothing that was sent is ever released for being late alone; what is merely held is.
 ///
-/// Any refused operation leaves the books as they were.
+/// Any refused operation leaves the ledger as they were.
 /// Threads: not safe; extender::Books is its only user.
 class Ledger {
  public:
@@ -60,10 +60,10 @@ class Ledger {
   /// Ends when the pod is assumed, with release() or forget(), or after `ttl` (> 0).
   /// @returns kNotFound, kStale  as assume(); the earlier hold stays
   ///          kConflict  its bind is under way, or it is bound
-  Result<void> hold(Holding holding, std::chrono::milliseconds ttl);
+  Result<void> reserve(Allocation allocation, std::chrono::milliseconds ttl);
 
   /// Drops what is held for the pod, and nothing else. Safe to repeat.
-  void drop_hold(std::string_view pod_uid);
+  void release_reservation(std::string_view pod_uid);
 
   /// Books a pod that is about to be bound, in place of what was held for it. A pod whose
   /// outcome is unsure is booked again only as it was: the first bind may still take effect.
@@ -72,22 +72,24 @@ class Ledger {
   /// @returns kNotFound  the node is unknown or has left the cluster
   ///          kConflict  this pod holds a place already
   ///          kStale     a card is gone or has no room any more: decide again
-  Result<void> assume(Holding holding, std::chrono::milliseconds ttl);
+  Result<void> assume(Allocation allocation, std::chrono::milliseconds ttl);
 
   /// The pod's bind was sent, and nobody knows what came of it: keeps the booking.
   /// @param until  when overdue() names the pod
-  void doubt(std::string_view pod_uid, TimePoint until);
+  void outcome_unknown(std::string_view pod_uid, TimePoint until);
 
   /// The pod seems to have ended: if its bind is in doubt, overdue() names it at once.
-  void hurry(std::string_view pod_uid);
+  void expedite(std::string_view pod_uid);
 
   /// The API server said that the pod is bound.
   /// @returns kNotFound if the pod is not booked: it ended meanwhile, and stays ended
   Result<void> confirm(std::string_view pod_uid);
 
   /// The watch shows the pod bound, holding this. Safe to repeat.
-  void observe(HoldingPtr holding);
-  void observe(Holding holding) { observe(std::make_shared<const Holding>(std::move(holding))); }
+  void observe(AllocationPtr allocation);
+  void observe(Allocation allocation) {
+    observe(std::make_shared<const Allocation>(std::move(allocation)));
+  }
 
   /// The pod ended. Safe to repeat. @returns whether it held anything
   bool release(std::string_view pod_uid);
@@ -101,25 +103,25 @@ class Ledger {
   /// ended or was bound since the list was made: it is overdue at once.
   /// @param listed  was this UID in the list?
   /// @returns what was released, by pod UID
-  std::vector<HoldingPtr> retain_observed(
+  std::vector<AllocationPtr> retain_observed(
       const std::function<bool(const std::string& uid)>& listed);
 
-  struct Late {
-    HoldingPtr holding;
+  struct Overdue {
+    AllocationPtr allocation;
     Phase phase = Phase::kAssumed;
     TimePoint deadline{};  ///< the next one
   };
   /// Bookings whose deadline has passed, `most` of them; each is named again after another ttl.
   /// Ends what was held for too long, too.
-  std::vector<Late> overdue(std::size_t most);
+  std::vector<Overdue> overdue(std::size_t most);
   /// Is the pod still exactly as overdue() named it? Whoever asked about it took a while.
-  [[nodiscard]] bool still(const Late& late) const;
+  [[nodiscard]] bool is_unchanged(const Overdue& late) const;
 
   /// Ends what was held for too long.
-  void expire_holds();
+  void expire_reservations();
 
   struct Entry {
-    HoldingPtr holding;
+    AllocationPtr allocation;
     Phase phase = Phase::kAssumed;
     bool observed = false;  ///< the watch has shown it
     TimePoint deadline{};   ///< unless observed
@@ -129,17 +131,17 @@ class Ledger {
   [[nodiscard]] const Entry* find(std::string_view pod_uid) const;
 
   /// What is held, assumed or unsure: room that may come back without any pod ending.
-  [[nodiscard]] std::vector<HoldingPtr> unsettled() const;
+  [[nodiscard]] std::vector<AllocationPtr> unconfirmed() const;
   /// Pods that are unsure: kube-scheduler may not know of them.
-  [[nodiscard]] Uids unsure() const;
+  [[nodiscard]] Uids unknown_outcomes() const;
 
-  [[nodiscard]] std::size_t held_count() const { return held_.size(); }
+  [[nodiscard]] std::size_t reserved_count() const { return reserved_.size(); }
   /// Pods whose bind is under way or unsure.
   [[nodiscard]] std::size_t assumed_count() const { return assumed_.size(); }
   /// Without those that are merely held.
-  [[nodiscard]] std::size_t pod_count() const { return entries_.size() - held_.size(); }
+  [[nodiscard]] std::size_t pod_count() const { return entries_.size() - reserved_.size(); }
 
-  /// The books as they stand. Nodes that did not change are shared with earlier snapshots.
+  /// The ledger as they stand. Nodes that did not change are shared with earlier snapshots.
   [[nodiscard]] std::shared_ptr<const ClusterSnapshot> snapshot();
 
  private:
@@ -155,7 +157,7 @@ class Ledger {
   void erase(Entries::iterator entry);
   void set_phase(Entry& entry, Phase phase);
   void set_deadline(Entry& entry, TimePoint deadline);
-  Result<void> book(Holding holding, Phase phase, std::chrono::milliseconds ttl);
+  Result<void> book(Allocation allocation, Phase phase, std::chrono::milliseconds ttl);
   /// The pods in that phase; null for those that are settled.
   [[nodiscard]] Uids* list_of(Phase phase);
 
@@ -163,7 +165,7 @@ class Ledger {
   NodeTable nodes_;
   Entries entries_;
   std::multimap<TimePoint, std::string> deadlines_;  ///< may name pods that are no longer late
-  Uids held_;
+  Uids reserved_;
   Uids assumed_;  ///< kAssumed and kUnsure
 };
 

@@ -21,14 +21,14 @@ std::optional<std::uint32_t> NodeState::card_index(std::string_view uuid) const 
   return std::nullopt;
 }
 
-void apply_holding(NodeState& node, const Holding& holding, int sign) {
-  node.requested.cpu += MilliCpu(sign * holding.footprint.cpu.count());
-  node.requested.memory += Mebibytes(sign * holding.footprint.memory.count());
-  node.requested.slots += sign * holding.footprint.slots;
-  for (const ContainerGrant& container : holding.containers) {
+void apply_allocation(NodeState& node, const Allocation& allocation, int sign) {
+  node.requested.cpu += MilliCpu(sign * allocation.footprint.cpu.count());
+  node.requested.memory += Mebibytes(sign * allocation.footprint.memory.count());
+  node.requested.slots += sign * allocation.footprint.slots;
+  for (const ContainerGrant& container : allocation.containers) {
     for (const GrantedCard& card : container.cards) {
       if (const auto index = node.card_index(card.uuid)) {
-        charge(node.use[*index], card.memory, card.compute, holding.isolation, sign);
+        charge(node.use[*index], card.memory, card.compute, allocation.isolation, sign);
       } else {
         node.stray_grants += sign;
       }
@@ -41,9 +41,9 @@ namespace {
 template <class Leaves>
 NodeState without(const NodeState& node, Leaves&& leaves) {
   NodeState rest = node;
-  std::erase_if(rest.holdings, [&](const HoldingPtr& holding) {
-    if (!leaves(*holding)) return false;
-    apply_holding(rest, *holding, -1);
+  std::erase_if(rest.allocations, [&](const AllocationPtr& allocation) {
+    if (!leaves(*allocation)) return false;
+    apply_allocation(rest, *allocation, -1);
     return true;
   });
   return rest;
@@ -52,24 +52,24 @@ NodeState without(const NodeState& node, Leaves&& leaves) {
 }  // namespace
 
 NodeState without_pods(const NodeState& node, const std::vector<std::string>& pod_uids) {
-  return without(node, [&](const Holding& holding) {
-    return std::find(pod_uids.begin(), pod_uids.end(), holding.pod_uid) != pod_uids.end();
+  return without(node, [&](const Allocation& allocation) {
+    return std::find(pod_uids.begin(), pod_uids.end(), allocation.pod_uid) != pod_uids.end();
   });
 }
 
 bool has_tentative(const NodeState& node) {
-  return std::any_of(node.holdings.begin(), node.holdings.end(),
-                     [](const HoldingPtr& holding) { return holding->tentative; });
+  return std::any_of(node.allocations.begin(), node.allocations.end(),
+                     [](const AllocationPtr& allocation) { return allocation->tentative; });
 }
 
 NodeState granted_only(const NodeState& node) {
-  return without(node, [](const Holding& holding) { return holding.tentative; });
+  return without(node, [](const Allocation& allocation) { return allocation.tentative; });
 }
 
-NodeState with_pod(const NodeState& node, const Holding& holding) {
+NodeState with_pod(const NodeState& node, const Allocation& allocation) {
   NodeState more = node;
-  apply_holding(more, holding, 1);
-  more.holdings.push_back(std::make_shared<const Holding>(holding));
+  apply_allocation(more, allocation, 1);
+  more.allocations.push_back(std::make_shared<const Allocation>(allocation));
   return more;
 }
 

@@ -35,7 +35,7 @@ struct PodDemand {
 using Labels = std::map<std::string, std::string, std::less<>>;
 
 /// What one pod holds on one node. GPU or not: a pod without cards still takes CPU and memory.
-struct Holding {
+struct Allocation {
   std::string pod_uid;
   std::string pod_namespace;
   std::string pod_name;
@@ -45,13 +45,13 @@ struct Holding {
   Isolation isolation = Isolation::kNone;
   std::vector<ContainerGrant> containers;  ///< empty = no card
   Labels labels = {};        ///< of pods with cards: disruption budgets select by them
-  bool tentative = false;    ///< room set aside, not granted: Ledger::hold()
+  bool tentative = false;    ///< room set aside, not granted: Ledger::reserve()
   bool terminating = false;  ///< has a deletionTimestamp; holds what it holds until it is gone
-  friend bool operator==(const Holding&, const Holding&) = default;
+  friend bool operator==(const Allocation&, const Allocation&) = default;
 };
-using HoldingPtr = std::shared_ptr<const Holding>;
+using AllocationPtr = std::shared_ptr<const Allocation>;
 
-/// What all holdings together take of one card. May exceed the card: grants that another
+/// What all allocations together take of one card. May exceed the card: grants that another
 /// writer made, or a card that shrank, are counted as they are.
 struct CardUse {
   Mebibytes memory;
@@ -95,7 +95,7 @@ struct MadeCard : CardTraits {
 };
 using CardMake = std::vector<MadeCard>;
 
-/// One node of the books at one moment. Immutable once published.
+/// One node of the ledger at one moment. Immutable once published.
 struct NodeState {
   std::string name;
   std::uint64_t version = 0;  ///< grows with every change of any node; equal = unchanged
@@ -103,9 +103,9 @@ struct NodeState {
   std::shared_ptr<const NodeInventory> inventory;  ///< never null; empty while not present
   std::shared_ptr<const CardMake> make;            ///< never null; of inventory->cards
   std::vector<CardUse> use;                        ///< one per inventory->cards
-  Footprint requested;                             ///< of all holdings
-  int stray_grants = 0;              ///< granted cards that the inventory does not list
-  std::vector<HoldingPtr> holdings;  ///< by pod UID
+  Footprint requested;                             ///< of all allocations
+  int stray_grants = 0;                    ///< granted cards that the inventory does not list
+  std::vector<AllocationPtr> allocations;  ///< by pod UID
 
   /// Sets inventory and make, and nothing else.
   void equip(NodeInventory what);
@@ -133,9 +133,9 @@ struct NodeState {
 [[nodiscard]] bool has_tentative(const NodeState& node);
 
 /// The same node with one more pod on it: for "what if this one had come".
-[[nodiscard]] NodeState with_pod(const NodeState& node, const Holding& holding);
+[[nodiscard]] NodeState with_pod(const NodeState& node, const Allocation& allocation);
 
-/// Adds (sign = 1) or takes away (sign = -1) everything a holding charges to the node.
-void apply_holding(NodeState& node, const Holding& holding, int sign);
+/// Adds (sign = 1) or takes away (sign = -1) everything an allocation charges to the node.
+void apply_allocation(NodeState& node, const Allocation& allocation, int sign);
 
 }  // namespace tangram::model

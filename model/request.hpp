@@ -110,7 +110,7 @@ Result<GpuRequest> parse_request(const Annotations& annotations,
 /// Does a card's model or id satisfy the request's globs? '*' any text, '?' one character.
 [[nodiscard]] bool globs_match(const std::vector<std::string>& globs, std::string_view text);
 
-/// An exact part of one card: what the books charge.
+/// An exact part of one card: what the ledger charges.
 struct Slice {
   Mebibytes memory;
   MilliGpu compute;

@@ -34,7 +34,7 @@ const NodeState* NodeTable::find(std::string_view name) const {
 }
 
 void NodeTable::put(NodeState node) {
-  if (!node.present && node.holdings.empty()) return erase(node.name);
+  if (!node.present && node.allocations.empty()) return erase(node.name);
   const auto found = names_.find(node.name);
   NodeIndex index = 0;
   if (found != names_.end()) {

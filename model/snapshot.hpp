@@ -78,7 +78,7 @@ class ClusterSnapshot {
     return found ? found->node : nullptr;
   }
 
-  /// A present node and where it stands, for caches beside the books.
+  /// A present node and where it stands, for caches beside the ledger.
   struct Found {
     NodeIndex index;
     std::uint64_t version;  ///< the node's; 0 = of a node made up for a question: not to be cached

@@ -54,7 +54,7 @@ class ChoiceCache {
     /// Scores are far from the ends of their range: they are millionths of cards.
     static constexpr std::int64_t kMisfitWords = std::numeric_limits<std::int64_t>::min();
 
-    std::uint64_t version_ = 0;  ///< of the node; 0 = nothing remembered: the books begin at 1
+    std::uint64_t version_ = 0;  ///< of the node; 0 = nothing remembered: the ledger begins at 1
     std::int64_t word_ = 0;      ///< the score, or which misfit it is: lower than any score
   };
   struct Shape {

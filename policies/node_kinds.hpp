@@ -44,7 +44,7 @@ struct KindPressure {
 /// use such that the most loaded ones have as little as possible (water-filling).
 ///
 /// @param workload  footprints with memory or without; classes are counts of pods
-/// @param nodes     by name, so that equal books give equal results
+/// @param nodes     by name, so that equal ledger give equal results
 /// @returns in order of the first node of a kind; nothing while no demand is restricted
 [[nodiscard]] std::vector<KindPressure> pressures(
     const Workload& workload, const std::vector<const model::NodeState*>& nodes);

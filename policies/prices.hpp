@@ -12,8 +12,8 @@
 namespace tangram::policies {
 
 /// What the least-waste policy knows of the pods to come and of the cluster they come to: made
-/// from past arrivals and one snapshot of the books, then fixed. Immutable; shared between threads.
-/// Without any (cold start) the policy is a best fit.
+/// from past arrivals and one snapshot of the ledger, then fixed. Immutable; shared between
+/// threads. Without any (cold start) the policy is a best fit.
 struct Prices {
   /// CPU that a card needs beside it to be of use, in milli; 0 = not known, or none.
   std::int64_t cpu_per_card = 0;

@@ -11,7 +11,7 @@
 
 namespace tangram::bench::demo {
 
-/// Books of every card kept from the grants on the pods alone, as an auditor would: from what the
+/// ledger of every card kept from the grants on the pods alone, as an auditor would: from what the
 /// API server holds, with nothing of the scheduler's code. Whatever breaks a rule is noted.
 /// Threads: one at a time.
 class Audit {
@@ -25,7 +25,7 @@ class Audit {
   void bound_without_grant(const std::string& pod);
   void gone(const std::string& uid);
 
-  /// Notes every difference between these books and what the extender shows.
+  /// Notes every difference between these ledger and what the extender shows.
   void compare(const drawing::ClusterView& shown);
 
   struct Part {

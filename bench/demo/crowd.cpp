@@ -65,11 +65,11 @@ Result<void> Crowd::add_node(std::size_t number) {
     card.id = fmt::format("GPU-{:05}-{}", number, i);
     card.model = kind.name;
     card.memory = Mebibytes(kind.mib);
-    const std::size_t dice = below(250);
-    card.healthy = dice != 0;
-    card.cordoned = dice == 1;
-    if (dice == 0) card.unavailable_reason = "XID 79: GPU has fallen off the bus";
-    if (dice == 1) card.unavailable_reason = "withheld by an operator";
+    const std::size_t random = below(250);
+    card.healthy = random != 0;
+    card.cordoned = random == 1;
+    if (random == 0) card.unavailable_reason = "XID 79: GPU has fallen off the bus";
+    if (random == 1) card.unavailable_reason = "withheld by an operator";
     cards_.push_back({.node = number,
                       .uuid = card.id,
                       .free_memory = card.memory,

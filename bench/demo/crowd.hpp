@@ -51,7 +51,7 @@ class Crowd {
 
   Result<void> add_node(std::size_t number);
   Result<void> add_waiting_pods();
-  /// Pods until the dice, or the card, say that it is enough.
+  /// Pods until the random numbers, or the card, say that it is enough.
   Result<void> fill_card(Place& place);
   Result<void> admit(Place& place, std::string_view ns, Mebibytes memory, MilliGpu compute);
   Result<void> end_one(Place& place);

@@ -293,7 +293,7 @@ int main(int argc, char** argv) try {
       "GPU requests that arrive and end. Every decision goes over HTTP, as kube-scheduler would\n"
       "ask: filter, prioritize, bind. Then draws what every card holds, tells what was refused "
       "and\n"
-      "why, and checks the books against the pods' grants.\n\n"
+      "why, and checks the ledger against the pods' grants.\n\n"
       "Ends with 0 if every check held, 1 if one did not or the demo could not go on.\n"
       "NO_COLOR=1 leaves out the colours.\n");
   add_options(cli, options);

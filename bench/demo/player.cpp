@@ -18,7 +18,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Far beyond what a watch in one process takes; past it the books have lost an event.
+/// Far beyond what a watch in one process takes; past it the ledger has lost an event.
 constexpr milliseconds kWatchDeadline{10'000};
 constexpr std::string_view kAsks = "gpu-";
 

@@ -38,7 +38,7 @@ struct FullNodesRun {
 };
 Result<Report> measure(const FullNodesRun& run);
 
-/// From the start to books that are complete. The floor decodes the same pods, one by one. Also
+/// From the start to ledger that are complete. The floor decodes the same pods, one by one. Also
 /// this process's memory, which holds nothing but the extender, before and after scrapes of
 /// /metrics/cards.
 struct RebuildRun {

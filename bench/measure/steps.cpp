@@ -27,7 +27,7 @@ using extender::Body;
 using extender::FilterArgs;
 using extender::FilterResult;
 
-/// Books of the synthetic cluster, filled as the extender fills them, without threads.
+/// ledger of the synthetic cluster, filled as the extender fills them, without threads.
 class Bench {
  public:
   explicit Bench(const ClusterSize& size) : api_(size) {
@@ -63,13 +63,13 @@ class Bench {
   }
   TANGRAM_STEP Result<void> step_book(const FilterArgs& args, const cluster::PodPlan& plan,
                                       std::string_view node_name) {
-    return books_.apply([&](model::Ledger& ledger) -> Result<void> {
+    return ledger_.apply([&](model::Ledger& ledger) -> Result<void> {
       const model::NodeState& node = *ledger.snapshot()->find(node_name);
       const auto choice = plan.policy->choose(plan.demand, node);
       if (!choice) return fail(Errc::kStale, "no room");
       return ledger.assume(
-          cluster::holding_for(args.pod, node_name, plan.demand,
-                               model::grants_of(plan.demand.gpu, node, choice->placement)),
+          cluster::allocation_for(args.pod, node_name, plan.demand,
+                                  model::grants_of(plan.demand.gpu, node, choice->placement)),
           std::chrono::seconds(70));
     });
   }
@@ -79,7 +79,7 @@ class Bench {
 
  private:
   [[nodiscard]] FilterResult decide(const FilterArgs& args, const cluster::PodPlan& plan) const {
-    const auto cluster = books_.snapshot();
+    const auto cluster = ledger_.snapshot();
     auto pass = plan.policies->cache.open(*plan.policy, plan.demand, *cluster);
     constexpr std::size_t kShortList = 8;
     return extender::filter(
@@ -90,12 +90,12 @@ class Bench {
   mutable extender::NodeOrder order_;
   SystemClock clock_;
   SyntheticApi api_;
-  cluster::Books books_{clock_};
+  cluster::SharedLedger ledger_{clock_};
   cluster::PendingPods pending_;
   cluster::FeedCounters counters_;
-  cluster::PolicySource policies_{{}, [this] { return books_.snapshot(); }};
-  cluster::NodeFeed nodes_{books_, counters_};
-  cluster::PodFeed pods_{books_,
+  cluster::PolicySource policies_{{}, [this] { return ledger_.snapshot(); }};
+  cluster::NodeFeed nodes_{ledger_, counters_};
+  cluster::PodFeed pods_{ledger_,
                          pending_,
                          counters_,
                          {.listing = [this](bool begins) { policies_.listing(begins); },

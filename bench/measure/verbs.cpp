@@ -41,12 +41,12 @@ class Churn {
   Churn(SyntheticApi& api, int per_second) {
     if (per_second == 0 || api.size().pods == 0) return;
     thread_ = std::jthread([&api, per_second](const std::stop_token& stop) {
-      std::minstd_rand dice(1);
+      std::minstd_rand random(1);
       std::map<int, int> generations;
       const auto pause = std::chrono::nanoseconds(std::chrono::seconds(1)) / per_second;
       auto next = std::chrono::steady_clock::now();
       while (!stop.stop_requested()) {
-        const int pod = static_cast<int>(dice() % static_cast<unsigned>(api.size().pods));
+        const int pod = static_cast<int>(random() % static_cast<unsigned>(api.size().pods));
         int& generation = generations[pod];
         api.pod_event("DELETED", api.running_pod(pod, generation));
         std::this_thread::sleep_until(next += pause);

@@ -1,7 +1,7 @@
 #include "bench/replay/audit.hpp"
 
-#include "cluster/books.hpp"
 #include "cluster/cluster_feed.hpp"
+#include "cluster/shared_ledger.hpp"
 #include "kube/reflector.hpp"
 #include "model/grant.hpp"
 
@@ -41,9 +41,9 @@ void list_into(kube::KubeApi& api, const Clock& clock, const std::string& path,
   reflector.run(stop.get_token());
 }
 
-bool same_holdings(const NodeState& a, const NodeState& b) {
-  return std::equal(a.holdings.begin(), a.holdings.end(), b.holdings.begin(), b.holdings.end(),
-                    [](const auto& x, const auto& y) { return *x == *y; });
+bool same_allocations(const NodeState& a, const NodeState& b) {
+  return std::equal(a.allocations.begin(), a.allocations.end(), b.allocations.begin(),
+                    b.allocations.end(), [](const auto& x, const auto& y) { return *x == *y; });
 }
 
 std::optional<std::string> first_difference(const ClusterSnapshot& running,
@@ -56,7 +56,7 @@ std::optional<std::string> first_difference(const ClusterSnapshot& running,
     if (other == nullptr) {
       difference = "node " + node.name + " is missing";
     } else if (node.use != other->use || !(node.requested == other->requested) ||
-               !(*node.inventory == *other->inventory) || !same_holdings(node, *other)) {
+               !(*node.inventory == *other->inventory) || !same_allocations(node, *other)) {
       difference = "node " + node.name + " differs";
     }
   });
@@ -94,16 +94,16 @@ class GrantCheck final : public kube::WholeListSink {
 }  // namespace
 
 Result<void> audit(kube::KubeApi& api, const Clock& clock, const ClusterSnapshot& running) {
-  cluster::Books books(clock);
+  cluster::SharedLedger ledger(clock);
   cluster::PendingPods pending;
   cluster::FeedCounters counters;
-  cluster::NodeFeed nodes(books, counters);
-  cluster::PodFeed pods(books, pending, counters, {});
+  cluster::NodeFeed nodes(ledger, counters);
+  cluster::PodFeed pods(ledger, pending, counters, {});
   list_into(api, clock, "/api/v1/nodes", nodes);
   list_into(api, clock, "/api/v1/pods", pods);
-  const auto rebuilt = books.snapshot();
+  const auto rebuilt = ledger.snapshot();
   if (const auto difference = first_difference(running, *rebuilt)) {
-    return fail(Errc::kConflict, "books rebuilt from the API server: " + *difference);
+    return fail(Errc::kConflict, "ledger rebuilt from the API server: " + *difference);
   }
   if (const auto card = first_overgranted_card(*rebuilt)) {
     return fail(Errc::kConflict, "card " + *card + " is over capacity");

@@ -7,7 +7,7 @@
 
 namespace tangram::bench {
 
-/// Checks that the API server alone says what the running books say: rebuilds the books from a
+/// Checks that the API server alone says what the running ledger say: rebuilds the ledger from a
 /// LIST of nodes and pods, compares them with `running` node by node, and looks for cards over
 /// capacity and for pods that hold a slot and a node but no grant.
 /// @returns kConflict with the first difference

@@ -151,7 +151,7 @@ Result<std::string> HttpPlacer::choose_node(const TracePod& pod, std::string_vie
                                             const std::vector<std::string>& short_list) {
   auto scores = client_->prioritize(json, short_list);
   if (!scores) return scores.error();
-  const auto cluster = app_->books().snapshot();
+  const auto cluster = app_->ledger().snapshot();
   const std::string* best = nullptr;
   std::int64_t best_score = -1;
   for (const auto& [host, score] : *scores) {
@@ -187,7 +187,7 @@ Result<Placed> HttpPlacer::read_grant(const ExtenderClient::PodName& pod, const 
 
 Result<void> HttpPlacer::audit_if_due(std::size_t arrival) {
   if (!audit_at_.contains(arrival)) return {};
-  auto passed = audit(api_, clock_, *app_->books().snapshot());
+  auto passed = audit(api_, clock_, *app_->ledger().snapshot());
   if (!passed) return passed;
   ++audits_passed_;
   return {};
@@ -196,7 +196,7 @@ Result<void> HttpPlacer::audit_if_due(std::size_t arrival) {
 std::string HttpPlacer::remarks() const {
   if (options_.audits == 0) return {};
   return "audits      " + std::to_string(audits_passed_) +
-         " times the books equalled those rebuilt from the API server\n";
+         " times the ledger equalled those rebuilt from the API server\n";
 }
 
 Result<std::optional<Placed>> HttpPlacer::place(std::size_t arrival, const TracePod& pod,

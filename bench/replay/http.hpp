@@ -27,7 +27,7 @@ struct HttpReplayOptions {
   /// The extender's weight in kube-scheduler: one point of its 0..10 counts 10 x weight, beside
   /// the in-tree scores for resources, which the replay adds.
   int weight = 121;
-  /// How many times, at random moments, the books are rebuilt from the API server and compared.
+  /// How many times, at random moments, the ledger is rebuilt from the API server and compared.
   int audits = 0;
   std::uint64_t audit_seed = 1;
 };

@@ -39,8 +39,8 @@ InProcessPlacer::InProcessPlacer(const std::vector<TraceNode>& nodes, std::strin
                                  policies::PolicyOptions options)
     : nodes_(nodes), name_(std::move(policy)), options_(std::move(options)), ledger_(clock_) {
   for (const TraceNode& node : nodes_) ledger_.put_node(inventory_of(node));
-  const auto books = ledger_.snapshot();
-  for (const TraceNode& node : nodes_) index_.push_back(books->lookup(node.name)->index);
+  const auto ledger = ledger_.snapshot();
+  for (const TraceNode& node : nodes_) index_.push_back(ledger->lookup(node.name)->index);
 }
 
 Result<std::unique_ptr<InProcessPlacer>> InProcessPlacer::create(
@@ -69,33 +69,33 @@ void InProcessPlacer::learn(const model::PodDemand& demand) {
 
 std::optional<InProcessPlacer::Decision> InProcessPlacer::decide(
     const model::PodDemand& demand, const std::vector<std::size_t>& feasible) {
-  const auto books = ledger_.snapshot();
-  auto pass = cache_->open(*policy_, demand, *books);
+  const auto ledger = ledger_.snapshot();
+  auto pass = cache_->open(*policy_, demand, *ledger);
   std::optional<std::size_t> best;
   std::int64_t best_score = 0;
   for (const std::size_t node : feasible) {
-    const auto verdict = pass.judge(*books->found_at(index_[node]));
+    const auto verdict = pass.judge(*ledger->found_at(index_[node]));
     if (!verdict.fits() || (best && verdict.score <= best_score)) continue;
     best = node;
     best_score = verdict.score;
   }
   if (!best) return std::nullopt;
-  return Decision{*best, *policy_->choose(demand, *books->at(index_[*best]))};
+  return Decision{*best, *policy_->choose(demand, *ledger->at(index_[*best]))};
 }
 
 Result<void> InProcessPlacer::book(std::size_t arrival, const TracePod& pod,
                                    const model::PodDemand& demand, const Decision& decision) {
-  const auto books = ledger_.snapshot();
-  const model::NodeState& node = *books->at(index_[decision.node]);
-  model::Holding holding;
-  holding.pod_uid = std::to_string(arrival);
-  holding.pod_name = pod.name;
-  holding.node = node.name;
-  holding.footprint = demand.footprint;
-  holding.isolation = demand.gpu.isolation;
-  holding.containers = model::grants_of(demand.gpu, node, decision.choice.placement);
-  const std::string uid = holding.pod_uid;
-  if (auto assumed = ledger_.assume(std::move(holding), kBindTime); !assumed) return assumed;
+  const auto ledger = ledger_.snapshot();
+  const model::NodeState& node = *ledger->at(index_[decision.node]);
+  model::Allocation allocation;
+  allocation.pod_uid = std::to_string(arrival);
+  allocation.pod_name = pod.name;
+  allocation.node = node.name;
+  allocation.footprint = demand.footprint;
+  allocation.isolation = demand.gpu.isolation;
+  allocation.containers = model::grants_of(demand.gpu, node, decision.choice.placement);
+  const std::string uid = allocation.pod_uid;
+  if (auto assumed = ledger_.assume(std::move(allocation), kBindTime); !assumed) return assumed;
   return ledger_.confirm(uid);
 }
 

@@ -17,7 +17,7 @@ namespace tangram::bench {
 /// A device as the agent of such a node would report it: its id is "<node>-<index>".
 [[nodiscard]] model::NodeInventory inventory_of(const TraceNode& node);
 
-/// Replays against the books and a policy directly: no HTTP, no API server. The highest score
+/// Replays against the ledger and a policy directly: no HTTP, no API server. The highest score
 /// wins, on a tie the node that comes first. Learns prices from the arrivals as the extender does.
 class InProcessPlacer final : public Placer {
  public:
@@ -55,7 +55,7 @@ class InProcessPlacer final : public Placer {
   std::unique_ptr<const policies::Policy> policy_;
   SystemClock clock_;
   model::Ledger ledger_;
-  std::vector<model::NodeIndex> index_;           ///< of each trace node, in the books
+  std::vector<model::NodeIndex> index_;           ///< of each trace node, in the ledger
   std::unique_ptr<policies::ChoiceCache> cache_;  ///< of policy_
 };
 

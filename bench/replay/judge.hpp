@@ -11,7 +11,7 @@
 namespace tangram::bench {
 
 /// Keeps its own count of what is free, from the trace alone, and says whether each placement
-/// obeys the rules of the replay. Shares no code with the books or the policies it judges.
+/// obeys the rules of the replay. Shares no code with the ledger or the policies it judges.
 ///
 /// Rules: a node's CPU and memory; devices of a model the pod accepts; a sharing pod on one
 /// device with enough milli left; any other GPU pod on that many different, wholly idle devices

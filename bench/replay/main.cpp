@@ -1,4 +1,4 @@
-// Replays a trace of pods against the scheduler's books and one policy, and says how much of the
+// Replays a trace of pods against the scheduler's ledger and one policy, and says how much of the
 // cluster's GPU it managed to allocate.
 
 #include "bench/replay/churn.hpp"
@@ -63,7 +63,7 @@ void declare(CLI::App& app, Options& options) {
   app.add_option("--weight-balance", options.weights.balance)->capture_default_str();
   app.add_option("--weight-opening", options.weights.opening)->capture_default_str();
   app.add_option("--via", options.via,
-                 "inproc: the books and the policy, called directly; http: the extender itself, "
+                 "inproc: the ledger and the policy, called directly; http: the extender itself, "
                  "asked over HTTP as kube-scheduler would")
       ->check(CLI::IsMember({"inproc", "http"}))
       ->capture_default_str();
@@ -74,7 +74,7 @@ void declare(CLI::App& app, Options& options) {
                  "via http: the extender's weight beside kube-scheduler's own scores")
       ->capture_default_str();
   app.add_option("--audits", options.http.audits,
-                 "via http: how many times, at random moments, the books are rebuilt from the API "
+                 "via http: how many times, at random moments, the ledger is rebuilt from the API "
                  "server's lists and compared")
       ->capture_default_str();
   app.add_option("--audit-seed", options.http.audit_seed, "via http: of the random moments")

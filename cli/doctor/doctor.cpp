@@ -55,10 +55,11 @@ int minor_of(const std::string& version) {
 }
 
 /// @returns whether it is worth going on
-bool check_server(const Patient& patient, Report& report) {
-  const Reading version = look(patient.api, "/version");
+bool check_server(const Installation& installation, Report& report) {
+  const Reading version = look(installation.api, "/version");
   if (version.outcome == Reading::Outcome::kMissing) {
-    report.push_back({Level::kWarn, "API server", patient.server + " does not tell its version",
+    report.push_back({Level::kWarn, "API server",
+                      installation.server + " does not tell its version",
                       "is it one of Kubernetes?"});
     return true;
   }
@@ -67,7 +68,7 @@ bool check_server(const Patient& patient, Report& report) {
                       "see with `kubectl cluster-info` whether it is up and the context is right"});
     return false;
   }
-  const std::string name = text_at(version.text, {"gitVersion"}) + " at " + patient.server;
+  const std::string name = text_at(version.text, {"gitVersion"}) + " at " + installation.server;
   if (minor_of(version.text) < kOldestMinor) {
     report.push_back({Level::kFail, "API server", name,
                       "Tangram needs Kubernetes 1." + std::to_string(kOldestMinor) + " or newer"});
@@ -79,22 +80,23 @@ bool check_server(const Patient& patient, Report& report) {
 
 }  // namespace
 
-Report examine(const Patient& patient) {
+Report examine(const Installation& installation) {
   Report report;
-  if (!check_server(patient, report)) return report;
-  const ClusterSettings settings = read_cluster_settings(patient.api, patient.system_namespace);
-  const auto cluster = Cluster::read(patient.api, settings.policy, patient.clock);
+  if (!check_server(installation, report)) return report;
+  const ClusterSettings settings =
+      read_cluster_settings(installation.api, installation.system_namespace);
+  const auto cluster = Cluster::read(installation.api, settings.policy, installation.clock);
   if (cluster) {
-    check_nodes(patient, **cluster, report);
+    check_nodes(installation, **cluster, report);
   } else {
     report.push_back({Level::kFail, "nodes and pods", cluster.error().message,
                       "without the right to list both nothing more can be said of them"});
   }
-  check_agents(patient, report);
-  check_extender(patient, report);
-  check_webhook(patient, report);
-  check_rights(patient, report);
-  if (cluster) check_pods(patient, **cluster, report);
+  check_agents(installation, report);
+  check_extender(installation, report);
+  check_webhook(installation, report);
+  check_rights(installation, report);
+  if (cluster) check_pods(installation, **cluster, report);
   return report;
 }
 
@@ -138,8 +140,8 @@ std::string report_json(const Report& report) {
   return text;
 }
 
-std::string system_path(const Patient& patient, const std::string& group) {
-  return group + "/namespaces/" + kube::percent_encode(patient.system_namespace);
+std::string system_path(const Installation& installation, const std::string& group) {
+  return group + "/namespaces/" + kube::percent_encode(installation.system_namespace);
 }
 
 std::string some_of(const std::vector<std::string>& names) {
@@ -160,11 +162,11 @@ void add_unseen(Report& report, const std::string& subject, const Reading& readi
       {Level::kWarn, subject, "could not be looked at: " + reading.problem, std::move(next)});
 }
 
-std::optional<std::size_t> ready_endpoints(const Patient& patient, const std::string& service,
-                                           Report& report) {
-  const Reading slices =
-      look(patient.api, system_path(patient, "/apis/discovery.k8s.io/v1") + "/endpointslices",
-           {{"labelSelector", "kubernetes.io/service-name=" + service}});
+std::optional<std::size_t> ready_endpoints(const Installation& installation,
+                                           const std::string& service, Report& report) {
+  const Reading slices = look(
+      installation.api, system_path(installation, "/apis/discovery.k8s.io/v1") + "/endpointslices",
+      {{"labelSelector", "kubernetes.io/service-name=" + service}});
   if (!slices.found()) {
     add_unseen(report, "Service " + service, slices);
     return std::nullopt;
@@ -178,8 +180,8 @@ std::optional<std::size_t> ready_endpoints(const Patient& patient, const std::st
   return ready;
 }
 
-void check_expiry(const Patient& patient, Check check, WallTime expires, Report& report) {
-  const WallTime now = patient.clock.wall();
+void check_expiry(const Installation& installation, Check check, WallTime expires, Report& report) {
+  const WallTime now = installation.clock.wall();
   if (now + kExpiresSoon < expires) {
     check.level = Level::kOk;
     check.finding += " is valid until " + rfc3339(expires);

@@ -27,7 +27,7 @@ struct Check {
 using Report = std::vector<Check>;
 
 /// Where to look.
-struct Patient {
+struct Installation {
   kube::KubeApi& api;
   std::string server;            ///< its URL, for the report
   std::string system_namespace;  ///< where Tangram is installed
@@ -36,7 +36,7 @@ struct Patient {
 
 /// Asks the API server alone, and writes nothing: reviews of rights are stored nowhere. What the
 /// user may not see is a warning that names the right.
-[[nodiscard]] Report examine(const Patient& patient);
+[[nodiscard]] Report examine(const Installation& installation);
 
 /// Nothing failed.
 [[nodiscard]] bool is_well(const Report& report);

@@ -16,24 +16,24 @@ namespace {
 constexpr const char* kSubject = "extender";
 /// leader_election's longest usual duration twice, and as much for clocks that differ.
 constexpr std::chrono::seconds kLeaseIsOld{60};
-/// Beyond it docs/why-pending.md calls the books old.
+/// Beyond it docs/why-pending.md calls the ledger old.
 constexpr double kMostLagSeconds = 120;
 /// Through the API server to the leader's plain listener; the other one wants a client certificate.
 constexpr const char* kMetricsPath = "/services/tangram-extender:metrics/proxy/metrics";
 
-std::string logs(const Patient& patient) {
-  return "kubectl --namespace " + patient.system_namespace +
+std::string logs(const Installation& installation) {
+  return "kubectl --namespace " + installation.system_namespace +
          " logs -l app.kubernetes.io/name=tangram-extender --tail=50";
 }
 
 /// @returns whether there is one
-bool check_deployment(const Patient& patient, Report& report) {
-  const Reading read =
-      look(patient.api, system_path(patient, "/apis/apps/v1") + "/deployments/" + kExtenderName);
+bool check_deployment(const Installation& installation, Report& report) {
+  const Reading read = look(installation.api, system_path(installation, "/apis/apps/v1") +
+                                                  "/deployments/" + kExtenderName);
   if (read.outcome == Reading::Outcome::kMissing) {
     report.push_back(
         {Level::kFail, kSubject,
-         std::string("no Deployment ") + kExtenderName + " in " + patient.system_namespace,
+         std::string("no Deployment ") + kExtenderName + " in " + installation.system_namespace,
          "install it: deploy/scheduler/README.md; if it is elsewhere, say so with "
          "--system-namespace"});
     return false;
@@ -47,14 +47,14 @@ bool check_deployment(const Patient& patient, Report& report) {
   const Level level = ready == 0 ? Level::kFail : ready < wanted ? Level::kWarn : Level::kOk;
   report.push_back({level, kSubject,
                     std::to_string(ready) + " of " + std::to_string(wanted) + " replicas ready",
-                    level == Level::kOk ? "" : logs(patient)});
+                    level == Level::kOk ? "" : logs(installation)});
   return true;
 }
 
-void check_leader_label(const Patient& patient, Report& report) {
+void check_leader_label(const Installation& installation, Report& report) {
   std::vector<std::string> leaders;
   const Reading read =
-      look(patient.api, system_path(patient, "/api/v1") + "/pods",
+      look(installation.api, system_path(installation, "/api/v1") + "/pods",
            {{"labelSelector", "app.kubernetes.io/name=tangram-extender,tangram.dev/role=leader"}});
   if (!read.found()) return add_unseen(report, kSubject, read);
   for_each_at(read.text, {"items"}, [&](std::string_view pod) {
@@ -63,21 +63,21 @@ void check_leader_label(const Patient& patient, Report& report) {
   if (leaders.size() == 1) {
     report.push_back({Level::kOk, kSubject, leaders.front() + " leads", ""});
   } else if (leaders.empty()) {
-    report.push_back(
-        {Level::kFail, kSubject, "no pod has the label tangram.dev/role: leader",
-         "a leader is elected within half a minute; if not, the log says why: " + logs(patient)});
+    report.push_back({Level::kFail, kSubject, "no pod has the label tangram.dev/role: leader",
+                      "a leader is elected within half a minute; if not, the log says why: " +
+                          logs(installation)});
   } else {
     report.push_back({Level::kFail, kSubject,
                       "several pods are labelled leader: " + joined(leaders),
                       "a replica that leads no more takes the label off; one that cannot lacks the "
                       "right to patch its pod: " +
-                          logs(patient)});
+                          logs(installation)});
   }
 }
 
-void check_service(const Patient& patient, Report& report) {
+void check_service(const Installation& installation, Report& report) {
   const Reading read =
-      look(patient.api, system_path(patient, "/api/v1") + "/services/" + kExtenderName);
+      look(installation.api, system_path(installation, "/api/v1") + "/services/" + kExtenderName);
   const std::string subject = std::string("Service ") + kExtenderName;
   if (read.outcome == Reading::Outcome::kMissing) {
     report.push_back({Level::kFail, subject, "is not there, so kube-scheduler finds no extender",
@@ -85,7 +85,7 @@ void check_service(const Patient& patient, Report& report) {
     return;
   }
   if (!read.found()) return add_unseen(report, subject, read);
-  const auto ready = ready_endpoints(patient, kExtenderName, report);
+  const auto ready = ready_endpoints(installation, kExtenderName, report);
   if (!ready) return;
   const std::string address = text_at(read.text, {"spec", "clusterIP"});
   if (*ready == 0) {
@@ -101,13 +101,14 @@ void check_service(const Patient& patient, Report& report) {
   }
 }
 
-void check_lease(const Patient& patient, Report& report) {
+void check_lease(const Installation& installation, Report& report) {
   constexpr const char* kLease = "Lease";
-  const Reading read = look(patient.api, system_path(patient, "/apis/coordination.k8s.io/v1") +
-                                             "/leases/" + kExtenderName);
+  const Reading read =
+      look(installation.api,
+           system_path(installation, "/apis/coordination.k8s.io/v1") + "/leases/" + kExtenderName);
   if (read.outcome == Reading::Outcome::kMissing) {
     report.push_back({Level::kFail, kLease, "nobody has ever held it",
-                      "no replica leads, so no pod gets cards: " + logs(patient)});
+                      "no replica leads, so no pod gets cards: " + logs(installation)});
     return;
   }
   if (!read.found()) return add_unseen(report, kLease, read);
@@ -117,7 +118,7 @@ void check_lease(const Patient& patient, Report& report) {
     return;
   }
   // Both are UTC in one form, so that texts compare as times.
-  const bool old = lease->renew_time < rfc3339_micro(patient.clock.wall() - kLeaseIsOld);
+  const bool old = lease->renew_time < rfc3339_micro(installation.clock.wall() - kLeaseIsOld);
   if (!lease->holder.empty() && !old) {
     report.push_back({Level::kOk, kLease, "held by " + lease->holder, ""});
     return;
@@ -126,7 +127,7 @@ void check_lease(const Patient& patient, Report& report) {
                     lease->holder.empty() ? "nobody holds it"
                                           : lease->holder + " renewed it last at " +
                                                 lease->renew_time + " by its own clock",
-                    "no replica leads, or this machine's clock is wrong: " + logs(patient)});
+                    "no replica leads, or this machine's clock is wrong: " + logs(installation)});
 }
 
 /// Calls `take(labels, value)` for every series of the name; labels as they stand, with braces.
@@ -165,8 +166,8 @@ void check_asked(std::string_view page, Report& report) {
                     "extender, or does not reach it: its log, and deploy/scheduler/README.md"});
 }
 
-void check_metrics(const Patient& patient, Report& report) {
-  const Reading read = look(patient.api, system_path(patient, "/api/v1") + kMetricsPath);
+void check_metrics(const Installation& installation, Report& report) {
+  const Reading read = look(installation.api, system_path(installation, "/api/v1") + kMetricsPath);
   if (read.outcome == Reading::Outcome::kFailed) {
     report.push_back(
         {Level::kWarn, "metrics", "the leader's are out of reach: " + read.problem,
@@ -174,7 +175,7 @@ void check_metrics(const Patient& patient, Report& report) {
          "deploy/scheduler/network-policy.yaml or the chart's networkPolicy.controlPlane, must "
          "name "
          "the API server's addresses; or look yourself: kubectl --namespace " +
-             patient.system_namespace +
+             installation.system_namespace +
              " port-forward service/tangram-extender 9090, and curl -s localhost:9090/metrics"});
     return;
   }
@@ -187,37 +188,37 @@ void check_metrics(const Patient& patient, Report& report) {
                                       "has not heard of the API server for " +
                                           std::to_string(static_cast<long>(value)) + " s " +
                                           std::string(labels),
-                                      "the books are old: " + logs(patient)});
+                                      "the ledger is old: " + logs(installation)});
                   });
   for_each_series(
       read.text, "tangram_tls_certificate_expiry_timestamp_seconds",
       [&](std::string_view labels, double value) {
         const WallTime expires{std::chrono::seconds(static_cast<std::int64_t>(value))};
         check_expiry(
-            patient,
+            installation,
             {.subject = "certificates",
              .finding = "the extender's certificate " + std::string(labels),
              .next = "put a new one into the Secret tangram-tls, or see why its issuer does "
                      "not: docs/tls.md"},
             expires, report);
       });
-  for_each_series(read.text, "tangram_tls_reload_failures_total",
-                  [&](std::string_view labels, double value) {
-                    if (value <= 0) return;
-                    report.push_back({Level::kWarn, "certificates",
-                                      "changed files could not be used " + std::string(labels),
-                                      "the log says what is wrong with them: " + logs(patient)});
-                  });
+  for_each_series(
+      read.text, "tangram_tls_reload_failures_total", [&](std::string_view labels, double value) {
+        if (value <= 0) return;
+        report.push_back({Level::kWarn, "certificates",
+                          "changed files could not be used " + std::string(labels),
+                          "the log says what is wrong with them: " + logs(installation)});
+      });
 }
 
 }  // namespace
 
-void check_extender(const Patient& patient, Report& report) {
-  if (!check_deployment(patient, report)) return;
-  check_leader_label(patient, report);
-  check_service(patient, report);
-  check_lease(patient, report);
-  check_metrics(patient, report);
+void check_extender(const Installation& installation, Report& report) {
+  if (!check_deployment(installation, report)) return;
+  check_leader_label(installation, report);
+  check_service(installation, report);
+  check_lease(installation, report);
+  check_metrics(installation, report);
 }
 
 }  // namespace tangram::cli

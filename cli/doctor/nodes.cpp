@@ -15,8 +15,8 @@ constexpr const char* kSubject = "nodes";
 /// A scheduler that runs has looked at every pod by then.
 constexpr std::chrono::seconds kLookedAtWithin{30};
 
-std::string logs_of_agents(const Patient& patient) {
-  return "kubectl --namespace " + patient.system_namespace +
+std::string logs_of_agents(const Installation& installation) {
+  return "kubectl --namespace " + installation.system_namespace +
          " logs -l app.kubernetes.io/name=tangram-node";
 }
 
@@ -42,7 +42,7 @@ void add_cards(const ListedNode& node, const std::vector<model::Card>& cards, No
   }
 }
 
-void add_node(const ListedNode& node, const model::ClusterSnapshot& books, NodeNews& news) {
+void add_node(const ListedNode& node, const model::ClusterSnapshot& ledger, NodeNews& news) {
   const std::string& name = node.own.name;
   if (!node.own.cards) {
     if (node.own.gpu_label == "true") news.silent.push_back(name);
@@ -56,27 +56,27 @@ void add_node(const ListedNode& node, const model::ClusterSnapshot& books, NodeN
   if (cards->empty()) return;
   news.with_cards.push_back(name);
   add_cards(node, *cards, news);
-  const model::NodeState* state = books.find(name);
+  const model::NodeState* state = ledger.find(name);
   if (state != nullptr && state->inventory->slots == 0) news.without_slots.push_back(name);
   if (!node.own.foreign.empty()) {
     news.shared.push_back(name + " (" + *node.own.foreign.begin() + ")");
   }
 }
 
-void tell(const Patient& patient, const NodeNews& news, Report& report) {
+void tell(const Installation& installation, const NodeNews& news, Report& report) {
   const auto tell_if = [&](const std::vector<std::string>& names, Level level,
                            const std::string& what, const std::string& next) {
     if (!names.empty()) report.push_back({level, kSubject, what + ": " + some_of(names), next});
   };
   tell_if(news.unreadable, Level::kFail, "annotation tangram.dev/cards cannot be read",
           "the node's agent writes it anew when it starts; its log says more: " +
-              logs_of_agents(patient));
+              logs_of_agents(installation));
   tell_if(news.without_slots, Level::kFail, "cards, and no tangram.dev/gpu-slot in allocatable",
           "the agent's device plugin is not registered with kubelet, which takes some seconds "
           "after its start: " +
-              logs_of_agents(patient));
+              logs_of_agents(installation));
   tell_if(news.silent, Level::kWarn, "label tangram.dev/gpu, and no cards annotation",
-          "the agent has not reported there: " + logs_of_agents(patient));
+          "the agent has not reported there: " + logs_of_agents(installation));
   tell_if(news.sick_cards, Level::kWarn, "cards that are not healthy",
           "docs/node.md, \"Health and cordon\", says for each reason what to do");
   tell_if(
@@ -91,8 +91,8 @@ bool holds_slot(const kube::Pod& pod) {
 }
 
 /// Pods that no scheduler has looked at, by the scheduler that they name.
-void check_schedulers(const Patient& patient, const Cluster& cluster, Report& report) {
-  const std::string latest = rfc3339(patient.clock.wall() - kLookedAtWithin);
+void check_schedulers(const Installation& installation, const Cluster& cluster, Report& report) {
+  const std::string latest = rfc3339(installation.clock.wall() - kLookedAtWithin);
   std::map<std::string, std::vector<std::string>> unseen;
   for (const GpuPod& gpu : cluster.pods()) {
     if (!gpu.waiting || gpu.waiting->looked_at || gpu.pod.gated || !holds_slot(gpu.pod)) continue;
@@ -113,10 +113,10 @@ void check_schedulers(const Patient& patient, const Cluster& cluster, Report& re
 
 }  // namespace
 
-void check_nodes(const Patient& patient, const Cluster& cluster, Report& report) {
+void check_nodes(const Installation& installation, const Cluster& cluster, Report& report) {
   NodeNews news;
-  const auto books = cluster.snapshot();
-  for (const ListedNode& node : cluster.nodes()) add_node(node, *books, news);
+  const auto ledger = cluster.snapshot();
+  for (const ListedNode& node : cluster.nodes()) add_node(node, *ledger, news);
   if (news.with_cards.empty()) {
     report.push_back({Level::kFail, kSubject,
                       "none of " + counted(cluster.nodes().size(), "node") + " lists GPU cards",
@@ -128,16 +128,16 @@ void check_nodes(const Patient& patient, const Cluster& cluster, Report& report)
     if (news.cordoned > 0) text += ", " + std::to_string(news.cordoned) + " cordoned";
     report.push_back({Level::kOk, kSubject, std::move(text), ""});
   }
-  tell(patient, news, report);
+  tell(installation, news, report);
 }
 
-void check_agents(const Patient& patient, Report& report) {
+void check_agents(const Installation& installation, Report& report) {
   constexpr const char* kName = "agents";
-  const Reading read =
-      look(patient.api, system_path(patient, "/apis/apps/v1") + "/daemonsets/tangram-node");
+  const Reading read = look(
+      installation.api, system_path(installation, "/apis/apps/v1") + "/daemonsets/tangram-node");
   if (read.outcome == Reading::Outcome::kMissing) {
     report.push_back({Level::kWarn, kName,
-                      "no DaemonSet tangram-node in " + patient.system_namespace,
+                      "no DaemonSet tangram-node in " + installation.system_namespace,
                       "install the agent: deploy/node/README.md; if it is elsewhere or otherwise "
                       "named, say so with --system-namespace, or go by the lines of nodes"});
     return;
@@ -149,13 +149,13 @@ void check_agents(const Patient& patient, Report& report) {
   report.push_back({all ? Level::kOk : Level::kFail, kName,
                     std::to_string(ready) + " of " + std::to_string(wanted) + " are ready",
                     all ? ""
-                        : "kubectl --namespace " + patient.system_namespace +
+                        : "kubectl --namespace " + installation.system_namespace +
                               " get pods -l app.kubernetes.io/name=tangram-node -o wide; the "
                               "DaemonSet's node selector decides where there should be one"});
 }
 
-void check_pods(const Patient& patient, const Cluster& cluster, Report& report) {
-  check_schedulers(patient, cluster, report);
+void check_pods(const Installation& installation, const Cluster& cluster, Report& report) {
+  check_schedulers(installation, cluster, report);
   std::map<std::string, std::vector<std::string>> by_finding;
   for (const GpuPod& gpu : cluster.pods()) {
     for (const cluster::Note& note : cluster.findings().of(gpu.pod.uid)) {

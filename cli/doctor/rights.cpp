@@ -51,19 +51,20 @@ constexpr std::array kAgent{
     Right{"patch", "events.k8s.io", "events"},
 };
 
-std::string review_of(const Patient& patient, const std::string& account, const Right& right) {
-  const std::string group = "system:serviceaccounts:" + patient.system_namespace;
+std::string review_of(const Installation& installation, const std::string& account,
+                      const Right& right) {
+  const std::string group = "system:serviceaccounts:" + installation.system_namespace;
   std::string text;
   json::Writer out(text);
   out.begin_object().member("apiVersion", "authorization.k8s.io/v1");
   out.member("kind", "SubjectAccessReview").key("spec").begin_object();
-  out.member("user", "system:serviceaccount:" + patient.system_namespace + ":" + account);
+  out.member("user", "system:serviceaccount:" + installation.system_namespace + ":" + account);
   out.key("groups").begin_array().string("system:serviceaccounts").string(group);
   out.string("system:authenticated").end_array();
   out.key("resourceAttributes").begin_object().member("verb", right.verb);
   out.member("group", right.group).member("resource", right.resource);
   if (!right.subresource.empty()) out.member("subresource", right.subresource);
-  if (right.own_namespace) out.member("namespace", patient.system_namespace);
+  if (right.own_namespace) out.member("namespace", installation.system_namespace);
   out.end_object().end_object().end_object();
   return text;
 }
@@ -74,12 +75,12 @@ std::string name_of(const Right& right) {
   return text;
 }
 
-void check_account(const Patient& patient, const std::string& account,
+void check_account(const Installation& installation, const std::string& account,
                    std::span<const Right> rights, const std::string& file, Report& report) {
   const std::string subject = "rights";
   std::vector<std::string> missing;
   for (const Right& right : rights) {
-    const Reading review = ask(patient.api, kReviews, review_of(patient, account, right));
+    const Reading review = ask(installation.api, kReviews, review_of(installation, account, right));
     if (!review.found()) return add_unseen(report, subject, review);
     if (value_at(review.text, {"status", "allowed"}) != "true") missing.push_back(name_of(right));
   }
@@ -95,9 +96,9 @@ void check_account(const Patient& patient, const std::string& account,
 
 }  // namespace
 
-void check_rights(const Patient& patient, Report& report) {
-  check_account(patient, "tangram-extender", kExtender, "deploy/scheduler/rbac.yaml", report);
-  check_account(patient, "tangram-node", kAgent, "deploy/node/rbac.yaml", report);
+void check_rights(const Installation& installation, Report& report) {
+  check_account(installation, "tangram-extender", kExtender, "deploy/scheduler/rbac.yaml", report);
+  check_account(installation, "tangram-node", kAgent, "deploy/node/rbac.yaml", report);
 }
 
 }  // namespace tangram::cli

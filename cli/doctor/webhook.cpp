@@ -24,10 +24,10 @@ struct Registrations {
 };
 
 /// @returns false if they could not be seen
-bool find_registrations(const Patient& patient, const std::string& kind, bool& there,
+bool find_registrations(const Installation& installation, const std::string& kind, bool& there,
                         Registrations& found, Report& report) {
-  const Reading read =
-      look(patient.api, "/apis/admissionregistration.k8s.io/v1/" + kind + "webhookconfigurations");
+  const Reading read = look(
+      installation.api, "/apis/admissionregistration.k8s.io/v1/" + kind + "webhookconfigurations");
   if (!read.found()) {
     add_unseen(report, kSubject, read);
     return false;
@@ -35,7 +35,8 @@ bool find_registrations(const Patient& patient, const std::string& kind, bool& t
   for_each_at(read.text, {"items"}, [&](std::string_view configuration) {
     for_each_at(configuration, {"webhooks"}, [&](std::string_view webhook) {
       if (text_at(webhook, {"clientConfig", "service", "name"}) != kService ||
-          text_at(webhook, {"clientConfig", "service", "namespace"}) != patient.system_namespace) {
+          text_at(webhook, {"clientConfig", "service", "namespace"}) !=
+              installation.system_namespace) {
         return;
       }
       there = true;
@@ -46,7 +47,8 @@ bool find_registrations(const Patient& patient, const std::string& kind, bool& t
   return true;
 }
 
-void check_authorities(const Patient& patient, const Registrations& found, Report& report) {
+void check_authorities(const Installation& installation, const Registrations& found,
+                       Report& report) {
   for (const auto& [name, bundle] : found.ca_by_name) {
     if (bundle.empty()) {
       report.push_back({Level::kFail, kSubject, name + " has no caBundle", kNext});
@@ -60,7 +62,7 @@ void check_authorities(const Patient& patient, const Registrations& found, Repor
           {Level::kFail, kSubject, "caBundle of " + name + ": " + expires.error().message, kNext});
       continue;
     }
-    check_expiry(patient,
+    check_expiry(installation,
                  {.subject = kSubject,
                   .finding = "the CA in " + name,
                   .next = "put a certificate of a new one into the Secret tangram-tls, and it into "
@@ -71,10 +73,10 @@ void check_authorities(const Patient& patient, const Registrations& found, Repor
 
 }  // namespace
 
-void check_webhook(const Patient& patient, Report& report) {
+void check_webhook(const Installation& installation, Report& report) {
   Registrations found;
-  if (!find_registrations(patient, "mutating", found.mutating, found, report) ||
-      !find_registrations(patient, "validating", found.validating, found, report)) {
+  if (!find_registrations(installation, "mutating", found.mutating, found, report) ||
+      !find_registrations(installation, "validating", found.validating, found, report)) {
     return;
   }
   if (!found.mutating && !found.validating) {
@@ -89,8 +91,8 @@ void check_webhook(const Patient& patient, Report& report) {
                           " configuration",
                       kNext});
   }
-  check_authorities(patient, found, report);
-  const auto ready = ready_endpoints(patient, kService, report);
+  check_authorities(installation, found, report);
+  const auto ready = ready_endpoints(installation, kService, report);
   if (!ready) return;
   report.push_back({*ready == 0 ? Level::kFail : Level::kOk, kSubject,
                     "its Service has " + counted(*ready, "ready endpoint"),

@@ -1,9 +1,9 @@
 #pragma once
 
-#include "cluster/books.hpp"
 #include "cluster/findings.hpp"
 #include "cluster/pending_pods.hpp"
 #include "cluster/policy_source.hpp"
+#include "cluster/shared_ledger.hpp"
 #include "extender/page/packing_news.hpp"
 #include "extender/page/page_queue.hpp"
 
@@ -17,13 +17,13 @@ namespace tangram::extender {
 
 /// What the views of people and tools are made of. Outlives the routes.
 struct ApiParts {
-  const cluster::Books& books;
+  const cluster::SharedLedger& ledger;
   const cluster::PendingPods& pending;
   const cluster::PolicySource& policies;
   const cluster::Findings& findings;
   PackingNews& news;
   PageQueue& queue;              ///< where they are made, one after the other
-  std::function<bool()> synced;  ///< the books hold what the API server has
+  std::function<bool()> synced;  ///< the ledger holds what the API server has
 };
 
 /// GET /api/v1/cluster, /explain, /packing and /events: docs/protocol.md.

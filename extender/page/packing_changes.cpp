@@ -12,34 +12,35 @@ namespace tangram::extender {
 namespace {
 
 using json::Writer;
+using model::Allocation;
 using model::ClusterSnapshot;
-using model::Holding;
 using model::NodeState;
 
 /// Of a node: what is granted, not merely held. By UID, as the node has them.
-std::vector<const Holding*> granted(const NodeState& node) {
-  std::vector<const Holding*> all;
-  for (const model::HoldingPtr& holding : node.holdings) {
-    if (!holding->tentative) all.push_back(holding.get());
+std::vector<const Allocation*> granted(const NodeState& node) {
+  std::vector<const Allocation*> all;
+  for (const model::AllocationPtr& allocation : node.allocations) {
+    if (!allocation->tentative) all.push_back(allocation.get());
   }
   return all;
 }
 
-/// Holdings of one of the nodes and not of the other: immutable, so an address is enough.
-std::vector<const Holding*> changed_holdings(const NodeState& before, const NodeState& now) {
+/// Allocations of one of the nodes and not of the other: immutable, so an address is enough.
+std::vector<const Allocation*> changed_allocations(const NodeState& before, const NodeState& now) {
   auto old = granted(before);
   auto fresh = granted(now);
   std::ranges::sort(old);
   std::ranges::sort(fresh);
-  std::vector<const Holding*> changed;
+  std::vector<const Allocation*> changed;
   std::ranges::set_symmetric_difference(old, fresh, std::back_inserter(changed));
   return changed;
 }
 
-std::set<std::uint32_t> cards_of(const NodeState& node, const std::vector<const Holding*>& pods) {
+std::set<std::uint32_t> cards_of(const NodeState& node,
+                                 const std::vector<const Allocation*>& pods) {
   std::set<std::uint32_t> cards;
-  for (const Holding* holding : pods) {
-    for (const auto& container : holding->containers) {
+  for (const Allocation* allocation : pods) {
+    for (const auto& container : allocation->containers) {
       for (const auto& granted_card : container.cards) {
         if (const auto index = node.card_index(granted_card.uuid)) cards.insert(*index);
       }
@@ -122,7 +123,7 @@ void PackingChanges::tell_node(Writer& out, model::NodeIndex index,
     news_ = true;
     return;
   }
-  const auto changed = changed_holdings(*before, *now);
+  const auto changed = changed_allocations(*before, *now);
   if (changed.empty()) return;  // what is merely held has changed
   const auto cards = cards_of(*now, changed);
   cluster::write_packed_node(out, granted_only(*now),
@@ -130,7 +131,7 @@ void PackingChanges::tell_node(Writer& out, model::NodeIndex index,
   news_ = true;
 }
 
-/// A node that left and came back stands elsewhere in the books; what was told of it counts no
+/// A node that left and came back stands elsewhere in the ledger; what was told of it counts no
 /// more.
 void PackingChanges::forget_elsewhere(model::NodeIndex index) {
   for (model::NodeIndex other = 0; other < told_.size(); ++other) {

@@ -68,7 +68,7 @@ void PackingNews::look() {
   } else if (now - needed_ > kQuiet) {
     return rest();
   }
-  const std::string text = changes_.next(*parts_.books.snapshot(), parts_.pending);
+  const std::string text = changes_.next(*parts_.ledger.snapshot(), parts_.pending);
   if (!text.empty()) {
     broadcast_.publish("change", text);
   } else if (now - beat_ < kBeat) {
@@ -89,7 +89,7 @@ void PackingNews::run(const std::stop_token& stop) {
 void PackingNews::be_needed() {
   needed_ = parts_.clock.now();
   if (looking_) return;
-  changes_.catch_up(*parts_.books.snapshot(), parts_.pending);
+  changes_.catch_up(*parts_.ledger.snapshot(), parts_.pending);
   looking_ = true;
 }
 

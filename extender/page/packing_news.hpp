@@ -1,8 +1,8 @@
 #pragma once
 
 #include "base/clock.hpp"
-#include "cluster/books.hpp"
 #include "cluster/pending_pods.hpp"
+#include "cluster/shared_ledger.hpp"
 #include "extender/page/broadcast.hpp"
 #include "extender/page/packing_changes.hpp"
 #include "http/types.hpp"
@@ -29,7 +29,7 @@ class PackingNews {
   static constexpr std::chrono::seconds kQuiet{30};
 
   struct Parts {
-    const cluster::Books& books;
+    const cluster::SharedLedger& ledger;
     const cluster::PendingPods& pending;
     const Clock& clock;
   };

@@ -1,6 +1,6 @@
 #include "extender/scheduling/binder.hpp"
 
-#include "cluster/holdings.hpp"
+#include "cluster/allocations.hpp"
 #include "extender/scheduling/pod_view.hpp"
 #include "model/fit.hpp"
 #include "model/grant.hpp"
@@ -55,11 +55,11 @@ std::string_view to_string(BindOutcome outcome) {
 
 Binder::Answer Binder::bind(const BindArgs& args) {
   if (!parts_.may_write(settings_.api_timeout)) return kNotLeading;
-  const auto held = parts_.books.apply([&](model::Ledger& ledger) {
+  const auto held = parts_.ledger.apply([&](model::Ledger& ledger) {
     const auto* entry = ledger.find(args.uid);
     return entry == nullptr ? model::Ledger::Entry{} : *entry;
   });
-  if (held.holding && held.phase != model::Phase::kHeld) return bind_again(args, held);
+  if (held.allocation && held.phase != model::Phase::kReserved) return bind_again(args, held);
   const auto pod = find_pod(args);
   if (!pod) return refuse(args, outcome_of(pod.error().code), pod.error().message);
   if ((*pod)->node == args.node) return {BindOutcome::kAlreadyBound, ""};
@@ -71,15 +71,17 @@ Binder::Answer Binder::bind(const BindArgs& args) {
 }
 
 Binder::Answer Binder::bind_again(const BindArgs& args, const model::Ledger::Entry& entry) {
-  if (entry.holding->node != args.node) {
-    return {BindOutcome::kRefused, "pod holds a place on node " + entry.holding->node + " already"};
+  if (entry.allocation->node != args.node) {
+    return {BindOutcome::kRefused,
+            "pod holds a place on node " + entry.allocation->node + " already"};
   }
   if (entry.phase == model::Phase::kConfirmed) return {BindOutcome::kAlreadyBound, ""};
-  const auto taken = parts_.books.apply(
-      [&](model::Ledger& ledger) { return ledger.assume(*entry.holding, settings_.assume_ttl); });
+  const auto taken = parts_.ledger.apply([&](model::Ledger& ledger) {
+    return ledger.assume(*entry.allocation, settings_.assume_ttl);
+  });
   // Taken by one caller only: a bind that is under way cannot be assumed again.
   if (!taken) return {BindOutcome::kUnavailable, "an earlier bind of this pod is still under way"};
-  return send(args, *entry.holding, entry.deadline);
+  return send(args, *entry.allocation, entry.deadline);
 }
 
 Result<cluster::PodPtr> Binder::find_pod(const BindArgs& args) {
@@ -95,17 +97,17 @@ Result<cluster::PodPtr> Binder::find_pod(const BindArgs& args) {
   return std::make_shared<const kube::Pod>(std::move(*read));
 }
 
-Result<model::Holding> Binder::book(const BindArgs& args, const kube::Pod& pod,
-                                    const model::PodDemand& demand,
-                                    const policies::Policy& policy) {
+Result<model::Allocation> Binder::book(const BindArgs& args, const kube::Pod& pod,
+                                       const model::PodDemand& demand,
+                                       const policies::Policy& policy) {
   const auto nominated = nominated_above(parts_.pending, pod.uid, pod.priority);
-  return parts_.books.apply([&](model::Ledger& ledger) -> Result<model::Holding> {
+  return parts_.ledger.apply([&](model::Ledger& ledger) -> Result<model::Allocation> {
     const auto cluster = ledger.snapshot();
     const model::NodeState* known = cluster->find(args.node);
     if (known == nullptr) {
       // filter lets it pass: where no card is asked, the node need not be Tangram's. The watch
       // books the pod.
-      if (!demand.gpu.asks_gpu()) return cluster::holding_for(pod, args.node, demand, {});
+      if (!demand.gpu.asks_gpu()) return cluster::allocation_for(pod, args.node, demand, {});
       return fail(Errc::kStale, std::string(model::reason(model::Misfit::kUnknownNode)));
     }
     model::NodeState node = model::without_pods(*known, {pod.uid});  // what is held for it
@@ -116,26 +118,26 @@ Result<model::Holding> Binder::book(const BindArgs& args, const kube::Pod& pod,
     if (!choice) {
       return fail(Errc::kStale, std::string(model::reason(model::why_not(demand.gpu, node))));
     }
-    model::Holding holding = cluster::holding_for(
+    model::Allocation allocation = cluster::allocation_for(
         pod, args.node, demand, model::grants_of(demand.gpu, node, choice->placement));
-    if (auto assumed = ledger.assume(holding, settings_.assume_ttl); !assumed) {
+    if (auto assumed = ledger.assume(allocation, settings_.assume_ttl); !assumed) {
       return assumed.error();
     }
-    return holding;
+    return allocation;
   });
 }
 
-std::string Binder::grant_text(const model::Holding& holding) const {
-  return model::encode_signed({.pod_uid = holding.pod_uid,
-                               .node = holding.node,
+std::string Binder::grant_text(const model::Allocation& allocation) const {
+  return model::encode_signed({.pod_uid = allocation.pod_uid,
+                               .node = allocation.node,
                                .issued_at = rfc3339(parts_.clock.wall()),
-                               .isolation = holding.isolation,
-                               .containers = holding.containers,
+                               .isolation = allocation.isolation,
+                               .containers = allocation.containers,
                                .signature = {}},
                               parts_.sign);
 }
 
-Binder::Answer Binder::send(const BindArgs& args, const model::Holding& holding,
+Binder::Answer Binder::send(const BindArgs& args, const model::Allocation& allocation,
                             InDoubtUntil before) {
   // Once more: reading the pod may have taken its time.
   if (!parts_.may_write(settings_.api_timeout)) {
@@ -144,15 +146,15 @@ Binder::Answer Binder::send(const BindArgs& args, const model::Holding& holding,
   }
   kube::Binding binding{
       .ns = args.ns, .name = args.name, .uid = args.uid, .node = args.node, .annotations = {}};
-  if (!holding.containers.empty()) {
-    binding.annotations.emplace(model::kGrantAnnotation, grant_text(holding));
+  if (!allocation.containers.empty()) {
+    binding.annotations.emplace(model::kGrantAnnotation, grant_text(allocation));
   }
   const auto bound = kube::bind_pod(parts_.api, binding, settings_.api_timeout);
   if (bound) return confirmed(args);
   const Errc code = bound.error().code;
   // A conflict: somebody bound the pod; an earlier bind of ours, perhaps.
   if (code == Errc::kTimeout || code == Errc::kConflict) {
-    return settle(args, holding, bound.error());
+    return settle(args, allocation, bound.error());
   }
   give_up(args, code == Errc::kNotFound ? std::nullopt : before);
   return refuse(args, outcome_of(code), bound.error().message);
@@ -160,9 +162,9 @@ Binder::Answer Binder::send(const BindArgs& args, const model::Holding& holding,
 
 /// This write had no effect, so it prolongs no doubt; one that was sent before may still have some.
 void Binder::give_up(const BindArgs& args, InDoubtUntil before) {
-  parts_.books.apply([&](model::Ledger& ledger) {
+  parts_.ledger.apply([&](model::Ledger& ledger) {
     if (before) {
-      ledger.doubt(args.uid, *before);
+      ledger.outcome_unknown(args.uid, *before);
     } else {
       ledger.forget(args.uid);
     }
@@ -172,29 +174,30 @@ void Binder::give_up(const BindArgs& args, InDoubtUntil before) {
 Binder::Answer Binder::confirmed(const BindArgs& args) {
   parts_.offers.forget(args.uid);
   // Not there any more: the pod ended while the answer was on its way. It was bound all the same.
-  parts_.books.apply([&](model::Ledger& ledger) { return ledger.confirm(args.uid).has_value(); });
+  parts_.ledger.apply([&](model::Ledger& ledger) { return ledger.confirm(args.uid).has_value(); });
   return {BindOutcome::kBound, ""};
 }
 
-Binder::Answer Binder::settle(const BindArgs& args, const model::Holding& holding,
+Binder::Answer Binder::settle(const BindArgs& args, const model::Allocation& allocation,
                               const Error& error) {
   const auto pod = kube::read_pod(parts_.api, args.ns, args.name, settings_.api_timeout);
   const bool gone = pod ? pod->uid != args.uid : pod.error().code == Errc::kNotFound;
   if (pod && !gone && pod->node == args.node) {
-    const model::Holding recorded = cluster::recorded_holding(*pod, parts_.check).holding;
-    if (recorded.isolation == holding.isolation && recorded.containers == holding.containers) {
+    const model::Allocation recorded = cluster::recorded_allocation(*pod, parts_.check).allocation;
+    if (recorded.isolation == allocation.isolation &&
+        recorded.containers == allocation.containers) {
       return confirmed(args);
     }
   }
   const bool decided = gone || (pod && (!pod->node.empty() || error.code == Errc::kConflict));
   if (decided) {
-    parts_.books.apply([&](model::Ledger& ledger) { ledger.forget(args.uid); });
+    parts_.ledger.apply([&](model::Ledger& ledger) { ledger.forget(args.uid); });
     return refuse(args, BindOutcome::kRefused, error.message);
   }
   // Not bound, or nobody knows: the write may still come through. The booking stays, and the next
   // try sends the same again; settle_overdue() ends it if there is none.
-  parts_.books.apply([&](model::Ledger& ledger) {
-    ledger.doubt(args.uid, parts_.clock.now() + settings_.assume_ttl);
+  parts_.ledger.apply([&](model::Ledger& ledger) {
+    ledger.outcome_unknown(args.uid, parts_.clock.now() + settings_.assume_ttl);
   });
   return refuse(args, BindOutcome::kUnknown,
                 "the outcome of the bind is not known yet: " + error.message);
@@ -207,33 +210,33 @@ Binder::Answer Binder::refuse(const BindArgs& args, BindOutcome outcome, std::st
   return {outcome, std::move(why)};
 }
 
-std::size_t Binder::settle_overdue(const std::stop_token& stop) {
+std::size_t Binder::resolve_overdue(const std::stop_token& stop) {
   // At a few seconds each, the others' turn comes soon.
   constexpr std::size_t kAtATime = 8;
   const auto late =
-      parts_.books.apply([](model::Ledger& ledger) { return ledger.overdue(kAtATime); });
-  for (const model::Ledger::Late& booking : late) {
+      parts_.ledger.apply([](model::Ledger& ledger) { return ledger.overdue(kAtATime); });
+  for (const model::Ledger::Overdue& booking : late) {
     if (stop.stop_requested()) break;
-    settle_late(booking);
+    resolve(booking);
   }
   return late.size();
 }
 
-void Binder::settle_late(const model::Ledger::Late& late) {
-  const model::Holding& holding = *late.holding;
-  const auto pod =
-      kube::read_pod(parts_.api, holding.pod_namespace, holding.pod_name, settings_.api_timeout);
+void Binder::resolve(const model::Ledger::Overdue& late) {
+  const model::Allocation& allocation = *late.allocation;
+  const auto pod = kube::read_pod(parts_.api, allocation.pod_namespace, allocation.pod_name,
+                                  settings_.api_timeout);
   if (!pod && pod.error().code != Errc::kNotFound) return;  // asked again after another ttl
   const bool bound_here =
-      pod && pod->uid == holding.pod_uid && pod->node == holding.node && !pod->finished;
-  const bool settled = parts_.books.apply([&](model::Ledger& ledger) {
-    if (!ledger.still(late)) return false;  // its bind was sent again, or ended, meanwhile
-    if (bound_here) return ledger.confirm(holding.pod_uid).has_value();
-    return ledger.forget(holding.pod_uid);
+      pod && pod->uid == allocation.pod_uid && pod->node == allocation.node && !pod->finished;
+  const bool settled = parts_.ledger.apply([&](model::Ledger& ledger) {
+    if (!ledger.is_unchanged(late)) return false;  // its bind was sent again, or ended, meanwhile
+    if (bound_here) return ledger.confirm(allocation.pod_uid).has_value();
+    return ledger.forget(allocation.pod_uid);
   });
   if (!settled) return;
   spdlog::warn("pod {}/{} on node {} was booked and not seen bound in time: {}",
-               holding.pod_namespace, holding.pod_name, holding.node,
+               allocation.pod_namespace, allocation.pod_name, allocation.node,
                bound_here ? "it is bound" : "released");
 }
 

@@ -1,9 +1,9 @@
 #pragma once
 
 #include "base/clock.hpp"
-#include "cluster/books.hpp"
 #include "cluster/pending_pods.hpp"
 #include "cluster/policy_source.hpp"
+#include "cluster/shared_ledger.hpp"
 #include "extender/scheduling/offers.hpp"
 #include "extender/scheduling/wire.hpp"
 #include "kube/client.hpp"
@@ -39,7 +39,7 @@ struct BindSettings {
 };
 
 /// Binds pods: chooses the cards, books them, tells the API server in one write, and settles
-/// the books by what it answers. No lock is held while the API server is asked, so any number
+/// the ledger by what it answers. No lock is held while the API server is asked, so any number
 /// of binds run at once. Blocks; call it on a worker thread. Threads: safe.
 ///
 /// A write whose outcome is unknown may take effect late. Its booking stays until the pod is
@@ -49,7 +49,7 @@ class Binder {
  public:
   struct Parts {
     kube::KubeApi& api;
-    cluster::Books& books;
+    cluster::SharedLedger& ledger;
     const cluster::PendingPods& pending;
     Offers& offers;
     const cluster::PolicySource& policies;
@@ -74,22 +74,22 @@ class Binder {
   /// Looks after pods whose bind was never confirmed or shown by the watch in time: reads each
   /// and confirms or releases it. @returns how many were looked at
   /// A few at a time, for each may take as long as the API server likes.
-  std::size_t settle_overdue(const std::stop_token& stop = {});
+  std::size_t resolve_overdue(const std::stop_token& stop = {});
 
  private:
   [[nodiscard]] Result<cluster::PodPtr> find_pod(const BindArgs& args);
-  [[nodiscard]] Result<model::Holding> book(const BindArgs& args, const kube::Pod& pod,
-                                            const model::PodDemand& demand,
-                                            const policies::Policy& policy);
+  [[nodiscard]] Result<model::Allocation> book(const BindArgs& args, const kube::Pod& pod,
+                                               const model::PodDemand& demand,
+                                               const policies::Policy& policy);
   Answer bind_again(const BindArgs& args, const model::Ledger::Entry& entry);
-  [[nodiscard]] std::string grant_text(const model::Holding& holding) const;
+  [[nodiscard]] std::string grant_text(const model::Allocation& allocation) const;
   /// Until when an earlier write of the same may still take effect; nothing = none was sent.
   using InDoubtUntil = std::optional<TimePoint>;
-  Answer send(const BindArgs& args, const model::Holding& holding, InDoubtUntil before);
+  Answer send(const BindArgs& args, const model::Allocation& allocation, InDoubtUntil before);
   void give_up(const BindArgs& args, InDoubtUntil before);
   Answer confirmed(const BindArgs& args);
-  Answer settle(const BindArgs& args, const model::Holding& holding, const Error& error);
-  void settle_late(const model::Ledger::Late& late);
+  Answer settle(const BindArgs& args, const model::Allocation& allocation, const Error& error);
+  void resolve(const model::Ledger::Overdue& late);
   Answer refuse(const BindArgs& args, BindOutcome outcome, std::string why);
 
   Parts parts_;

@@ -101,12 +101,12 @@ std::vector<HostScore> prioritize(std::span<const std::string_view> names, const
   return scores;
 }
 
-bool fits_without(const std::vector<model::HoldingPtr>& unsettled,
+bool fits_without(const std::vector<model::AllocationPtr>& unconfirmed,
                   std::span<const std::string_view> names, const model::PodDemand& demand,
                   const PodView& cluster, const policies::Policy& policy) {
   std::map<std::string_view, std::vector<std::string>> leaving;  // by node
-  for (const model::HoldingPtr& holding : unsettled) {
-    leaving[holding->node].push_back(holding->pod_uid);
+  for (const model::AllocationPtr& allocation : unconfirmed) {
+    leaving[allocation->node].push_back(allocation->pod_uid);
   }
   if (leaving.empty()) return false;
   return std::any_of(names.begin(), names.end(), [&](std::string_view name) {

@@ -31,7 +31,7 @@ using Judge = std::function<policies::Verdict(const model::ClusterSnapshot::Foun
 /// @param refused     nodes that rank after all others
 /// @param short_list  how many to keep; 0 = all that fit
 /// @returns kept: best first; a node that fits but is not on the short-list appears nowhere.
-///          A node the books do not know takes only pods that ask for no card.
+///          A node the ledger does not know takes only pods that ask for no card.
 FilterResult filter(std::span<const std::string_view> names, const model::PodDemand& demand,
                     NodeWalk walk, const Judge& judge, const NodeSet& refused,
                     std::size_t short_list);
@@ -44,7 +44,7 @@ std::vector<HostScore> prioritize(std::span<const std::string_view> names, const
 /// Would the pod fit one of the nodes if what is merely held or under way came to nothing? Then
 /// it does not fit yet, rather than not at all.
 /// @param unsettled  as Ledger::unsettled(), of the same moment as the cluster
-bool fits_without(const std::vector<model::HoldingPtr>& unsettled,
+bool fits_without(const std::vector<model::AllocationPtr>& unconfirmed,
                   std::span<const std::string_view> names, const model::PodDemand& demand,
                   const PodView& cluster, const policies::Policy& policy);
 

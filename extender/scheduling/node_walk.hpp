@@ -18,7 +18,7 @@ namespace tangram::extender {
 /// Threads: safe.
 class NodeOrder {
  public:
-  /// Before anything is learned, what stands behind it in the books.
+  /// Before anything is learned, what stands behind it in the ledger.
   [[nodiscard]] model::NodeIndex after(model::NodeIndex index) const {
     return index + 1 + steps_[index % kPlaces].load(std::memory_order_relaxed);
   }

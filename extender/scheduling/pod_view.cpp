@@ -1,6 +1,6 @@
 #include "extender/scheduling/pod_view.hpp"
 
-#include "cluster/holdings.hpp"
+#include "cluster/allocations.hpp"
 #include "model/placement.hpp"
 
 #include <algorithm>
@@ -21,22 +21,22 @@ namespace {
 
 std::vector<std::string> terminating_pods(const model::NodeState& node) {
   std::vector<std::string> uids;
-  for (const model::HoldingPtr& holding : node.holdings) {
-    if (holding->terminating) uids.push_back(holding->pod_uid);
+  for (const model::AllocationPtr& allocation : node.allocations) {
+    if (allocation->terminating) uids.push_back(allocation->pod_uid);
   }
   return uids;
 }
 
 /// What the nominated pod gets, now or when the node's terminating pods are gone.
-std::optional<model::Holding> future_of(const kube::Pod& pod, const model::NodeState& node,
-                                        const cluster::PolicySource& policies) {
+std::optional<model::Allocation> future_of(const kube::Pod& pod, const model::NodeState& node,
+                                           const cluster::PolicySource& policies) {
   const auto plan = policies.plan(pod);
   if (!plan || !plan->demand.gpu.asks_gpu()) return std::nullopt;
-  const auto on = [&](const model::NodeState& state) -> std::optional<model::Holding> {
+  const auto on = [&](const model::NodeState& state) -> std::optional<model::Allocation> {
     const auto choice = plan->policy->choose(plan->demand, state);
     if (!choice) return std::nullopt;
-    return cluster::holding_for(pod, node.name, plan->demand,
-                                model::grants_of(plan->demand.gpu, state, choice->placement));
+    return cluster::allocation_for(pod, node.name, plan->demand,
+                                   model::grants_of(plan->demand.gpu, state, choice->placement));
   };
   if (auto now = on(node)) return now;
   const auto leaving = terminating_pods(node);
@@ -50,13 +50,13 @@ model::NodeState keep_room(const model::NodeState& node,
                            const cluster::PolicySource& policies) {
   model::NodeState state = node;
   for (const cluster::PodPtr& pod : nominated) {
-    // What is held for it already is in the books.
-    const bool counted =
-        std::any_of(node.holdings.begin(), node.holdings.end(),
-                    [&](const model::HoldingPtr& holding) { return holding->pod_uid == pod->uid; });
+    // What is held for it already is in the ledger.
+    const bool counted = std::any_of(
+        node.allocations.begin(), node.allocations.end(),
+        [&](const model::AllocationPtr& allocation) { return allocation->pod_uid == pod->uid; });
     if (counted) continue;
-    if (const auto holding = future_of(*pod, state, policies)) {
-      state = model::with_pod(state, *holding);
+    if (const auto allocation = future_of(*pod, state, policies)) {
+      state = model::with_pod(state, *allocation);
     }
   }
   return state;

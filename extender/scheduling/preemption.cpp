@@ -13,14 +13,14 @@ namespace tangram::extender {
 
 namespace {
 
-using model::HoldingPtr;
+using model::AllocationPtr;
 using model::NodeState;
 
 bool takes_one_card(const model::GpuRequest& request) {
   return request.containers.size() == 1 && request.containers.front().count == 1;
 }
 
-/// What kube-scheduler's own fit looks at, as far as the books know it. Zero = not known.
+/// What kube-scheduler's own fit looks at, as far as the ledger know it. Zero = not known.
 bool fits_in_tree(const model::PodDemand& demand, const NodeState& node) {
   const model::Footprint& pod = demand.footprint;
   return pod.cpu <= node.free_cpu() && pod.memory <= node.free_memory() &&
@@ -60,26 +60,27 @@ bool fits(const Preemptor& preemptor, const NodeState& node) {
          preemptor.policy.choose(preemptor.demand, node).has_value();
 }
 
-bool on_card(const model::Holding& holding, std::string_view card) {
-  return std::any_of(holding.containers.begin(), holding.containers.end(), [&](const auto& part) {
-    return std::any_of(part.cards.begin(), part.cards.end(),
-                       [&](const auto& granted) { return granted.uuid == card; });
-  });
+bool on_card(const model::Allocation& allocation, std::string_view card) {
+  return std::any_of(
+      allocation.containers.begin(), allocation.containers.end(), [&](const auto& part) {
+        return std::any_of(part.cards.begin(), part.cards.end(),
+                           [&](const auto& granted) { return granted.uuid == card; });
+      });
 }
 
 /// How much of any card the pod holds, for "the smaller ones are spared first".
-std::int64_t size_of(const model::Holding& holding) {
+std::int64_t size_of(const model::Allocation& allocation) {
   std::int64_t milli = 0;
-  for (const auto& part : holding.containers) {
+  for (const auto& part : allocation.containers) {
     for (const auto& card : part.cards) milli += card.compute.count();
   }
   return milli;
 }
 
-std::vector<std::string> uids_of(const std::vector<HoldingPtr>& holdings) {
+std::vector<std::string> uids_of(const std::vector<AllocationPtr>& allocations) {
   std::vector<std::string> uids;
-  uids.reserve(holdings.size());
-  for (const HoldingPtr& holding : holdings) uids.push_back(holding->pod_uid);
+  uids.reserve(allocations.size());
+  for (const AllocationPtr& allocation : allocations) uids.push_back(allocation->pod_uid);
   return uids;
 }
 
@@ -89,7 +90,7 @@ std::vector<int> allowed_after(const cluster::BudgetList& budgets, const NodeSta
   std::vector<int> allowed;
   allowed.reserve(budgets.size());
   for (const auto& budget : budgets) allowed.push_back(budget.allowed);
-  for (const HoldingPtr& pod : node.holdings) {
+  for (const AllocationPtr& pod : node.allocations) {
     if (std::find(gone.begin(), gone.end(), pod->pod_uid) == gone.end()) continue;
     for (std::size_t i = 0; i < budgets.size(); ++i) {
       if (budgets[i].covers(pod->pod_namespace, pod->pod_name, pod->labels)) --allowed[i];
@@ -99,11 +100,11 @@ std::vector<int> allowed_after(const cluster::BudgetList& budgets, const NodeSta
 }
 
 /// Which of the pods, evicted in this order, would break a budget: kube-scheduler's rule.
-std::set<const model::Holding*> budget_breakers(const std::vector<HoldingPtr>& pods,
-                                                const cluster::BudgetList& budgets,
-                                                std::vector<int> allowed) {
-  std::set<const model::Holding*> breakers;
-  for (const HoldingPtr& pod : pods) {
+std::set<const model::Allocation*> budget_breakers(const std::vector<AllocationPtr>& pods,
+                                                   const cluster::BudgetList& budgets,
+                                                   std::vector<int> allowed) {
+  std::set<const model::Allocation*> breakers;
+  for (const AllocationPtr& pod : pods) {
     for (std::size_t i = 0; i < budgets.size(); ++i) {
       if (!budgets[i].covers(pod->pod_namespace, pod->pod_name, pod->labels)) continue;
       if (--allowed[i] < 0) breakers.insert(pod.get());
@@ -112,20 +113,20 @@ std::set<const model::Holding*> budget_breakers(const std::vector<HoldingPtr>& p
   return breakers;
 }
 
-bool more_important(const HoldingPtr& a, const HoldingPtr& b) {
+bool more_important(const AllocationPtr& a, const AllocationPtr& b) {
   return std::tuple(-a->priority, size_of(*a), std::string_view(a->pod_uid)) <
          std::tuple(-b->priority, size_of(*b), std::string_view(b->pod_uid));
 }
 
 /// Pods that leave, and what that costs.
 struct Sacrifice {
-  std::vector<HoldingPtr> pods;
+  std::vector<AllocationPtr> pods;
   std::int64_t broken_budgets = 0;
 
   [[nodiscard]] auto cost() const {
     std::int64_t highest = INT64_MIN;
     std::int64_t sum = 0;
-    for (const HoldingPtr& pod : pods) {
+    for (const AllocationPtr& pod : pods) {
       highest = std::max<std::int64_t>(highest, pod->priority);
       // As kube-scheduler: shifted, so that a negative priority does not make more pods cheaper.
       sum += std::int64_t{pod->priority} + INT32_MAX + 1;
@@ -137,16 +138,16 @@ struct Sacrifice {
 /// All candidates leave, then as many as possible come back.
 /// @returns nothing if the pod does not fit even without all of them
 std::optional<Sacrifice> spare(const Preemptor& preemptor, const NodeState& node,
-                               std::vector<HoldingPtr> candidates,
+                               std::vector<AllocationPtr> candidates,
                                const std::vector<int>& allowed) {
   NodeState state = model::without_pods(node, uids_of(candidates));
   if (candidates.empty() || !fits(preemptor, state)) return std::nullopt;
   std::sort(candidates.begin(), candidates.end(), more_important);
   const auto breakers = budget_breakers(candidates, *preemptor.budgets, allowed);
   std::stable_partition(candidates.begin(), candidates.end(),
-                        [&](const HoldingPtr& pod) { return breakers.contains(pod.get()); });
+                        [&](const AllocationPtr& pod) { return breakers.contains(pod.get()); });
   Sacrifice sacrifice;
-  for (const HoldingPtr& pod : candidates) {
+  for (const AllocationPtr& pod : candidates) {
     NodeState with = model::with_pod(state, *pod);
     if (fits(preemptor, with)) {
       state = std::move(with);
@@ -159,13 +160,14 @@ std::optional<Sacrifice> spare(const Preemptor& preemptor, const NodeState& node
   return sacrifice;
 }
 
-std::vector<HoldingPtr> evictable(const Preemptor& preemptor, const NodeState& node) {
-  std::vector<HoldingPtr> pods;
-  for (const HoldingPtr& holding : node.holdings) {
-    const bool spared = preemptor.spared != nullptr && preemptor.spared->contains(holding->pod_uid);
-    if (holding->priority < preemptor.pod.priority && !holding->tentative &&
-        !holding->terminating && !holding->containers.empty() && !spared) {
-      pods.push_back(holding);
+std::vector<AllocationPtr> evictable(const Preemptor& preemptor, const NodeState& node) {
+  std::vector<AllocationPtr> pods;
+  for (const AllocationPtr& allocation : node.allocations) {
+    const bool spared =
+        preemptor.spared != nullptr && preemptor.spared->contains(allocation->pod_uid);
+    if (allocation->priority < preemptor.pod.priority && !allocation->tentative &&
+        !allocation->terminating && !allocation->containers.empty() && !spared) {
+      pods.push_back(allocation);
     }
   }
   return pods;
@@ -178,9 +180,9 @@ std::optional<Sacrifice> cheapest(const Preemptor& preemptor, const NodeState& n
   std::optional<Sacrifice> best;
   if (takes_one_card(preemptor.demand.gpu)) {
     for (const model::Card& card : node.cards()) {
-      std::vector<HoldingPtr> here;
+      std::vector<AllocationPtr> here;
       std::copy_if(all.begin(), all.end(), std::back_inserter(here),
-                   [&](const HoldingPtr& pod) { return on_card(*pod, card.id); });
+                   [&](const AllocationPtr& pod) { return on_card(*pod, card.id); });
       auto sacrifice = spare(preemptor, node, std::move(here), allowed);
       if (sacrifice && (!best || sacrifice->cost() < best->cost())) best = std::move(sacrifice);
     }

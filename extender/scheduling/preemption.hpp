@@ -34,7 +34,7 @@ struct Preemptor {
 /// Chooses the pods to evict so that the preemptor fits the node's cards, CPU, memory and slots.
 ///
 ///  1. what is proposed, where it makes room on a card;
-///  2. else, where the shortage is one that the books can see, the cheapest set on one card (for a
+///  2. else, where the shortage is one that the ledger can see, the cheapest set on one card (for a
 ///     pod that takes several cards: on the node), proposed or not;
 ///  3. else what is proposed (it mends a shortage that only kube-scheduler sees) and the cheapest
 ///     set beside it.

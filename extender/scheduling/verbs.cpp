@@ -1,6 +1,6 @@
 #include "extender/scheduling/verbs.hpp"
 
-#include "cluster/holdings.hpp"
+#include "cluster/allocations.hpp"
 #include "extender/scheduling/pod_view.hpp"
 #include "extender/scheduling/preemption.hpp"
 #include "model/placement.hpp"
@@ -47,7 +47,7 @@ std::string Verbs::filter(std::string text) {
     hold(args->pod, *plan, *cluster.find(args->node_names[result.kept.front()]));
   }
   if (result.kept.empty() &&
-      fits_without(standing.unsettled, args->node_names, plan->demand, cluster, *plan->policy)) {
+      fits_without(standing.unconfirmed, args->node_names, plan->demand, cluster, *plan->policy)) {
     return try_again(args->pod.uid, kSettling);
   }
   remember_outcome(*args, result);
@@ -55,12 +55,12 @@ std::string Verbs::filter(std::string text) {
 }
 
 Verbs::Standing Verbs::stand(const std::string& uid) {
-  return parts_.books.apply([&](model::Ledger& ledger) {
+  return parts_.ledger.apply([&](model::Ledger& ledger) {
     Standing standing;
-    ledger.expire_holds();
-    ledger.drop_hold(uid);
-    if (const auto* entry = ledger.find(uid)) standing.bound_for = entry->holding->node;
-    standing.unsettled = ledger.unsettled();
+    ledger.expire_reservations();
+    ledger.release_reservation(uid);
+    if (const auto* entry = ledger.find(uid)) standing.bound_for = entry->allocation->node;
+    standing.unconfirmed = ledger.unconfirmed();
     standing.cluster = ledger.snapshot();
     return standing;
   });
@@ -80,11 +80,11 @@ void Verbs::hold(const kube::Pod& pod, const cluster::PodPlan& plan, const model
   if (settings_.hold_ttl == std::chrono::milliseconds{0}) return;
   const auto choice = plan.policy->choose(plan.demand, node);
   if (!choice) return;
-  model::Holding holding = cluster::holding_for(
+  model::Allocation allocation = cluster::allocation_for(
       pod, node.name, plan.demand, model::grants_of(plan.demand.gpu, node, choice->placement));
-  parts_.books.apply([&](model::Ledger& ledger) {
+  parts_.ledger.apply([&](model::Ledger& ledger) {
     // Refused if the node changed meanwhile: then nothing is held, and bind decides.
-    return ledger.hold(std::move(holding), settings_.hold_ttl).has_value();
+    return ledger.reserve(std::move(allocation), settings_.hold_ttl).has_value();
   });
 }
 
@@ -112,8 +112,8 @@ std::string Verbs::prioritize(std::string text) const {
   const auto plan = parts_.policies.plan(args->pod);
   if (!plan) return encode(std::vector<HostScore>{});
   std::string held_on;
-  const cluster::ClusterPtr snapshot = parts_.books.apply([&](model::Ledger& ledger) {
-    if (const auto* entry = ledger.find(args->pod.uid)) held_on = entry->holding->node;
+  const cluster::ClusterPtr snapshot = parts_.ledger.apply([&](model::Ledger& ledger) {
+    if (const auto* entry = ledger.find(args->pod.uid)) held_on = entry->allocation->node;
     return ledger.snapshot();
   });
   PodView cluster(*snapshot);
@@ -134,9 +134,9 @@ std::string Verbs::preempt(std::string text) const {
   }
   const auto plan = parts_.policies.plan(args->pod);
   if (!plan) return encode_preempt_result({});
-  model::Ledger::Uids unsure;
-  const cluster::ClusterPtr snapshot = parts_.books.apply([&](model::Ledger& ledger) {
-    unsure = ledger.unsure();
+  model::Ledger::Uids unknown_outcomes;
+  const cluster::ClusterPtr snapshot = parts_.ledger.apply([&](model::Ledger& ledger) {
+    unknown_outcomes = ledger.unknown_outcomes();
     return ledger.snapshot();
   });
   PodView cluster(*snapshot);

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "cluster/books.hpp"
 #include "cluster/disruption_budgets.hpp"
 #include "cluster/policy_source.hpp"
+#include "cluster/shared_ledger.hpp"
 #include "extender/scheduling/binder.hpp"
 #include "extender/scheduling/decide.hpp"
 #include "extender/scheduling/offers.hpp"
@@ -32,7 +32,7 @@ namespace tangram::extender {
 class Verbs {
  public:
   struct Parts {
-    cluster::Books& books;
+    cluster::SharedLedger& ledger;
     const cluster::PolicySource& policies;
     Offers& offers;
     Binder& binder;
@@ -62,11 +62,11 @@ class Verbs {
   [[nodiscard]] BindReply bind(std::string body);
 
  private:
-  /// What the books say of a pod when its filter begins.
+  /// What the ledger says of a pod when its filter begins.
   struct Standing {
     cluster::ClusterPtr cluster;  ///< without what was held for the pod
     std::string bound_for;        ///< the node that a bind of it was sent for; empty = none
-    std::vector<model::HoldingPtr> unsettled;  ///< of other pods; of the same moment
+    std::vector<model::AllocationPtr> unconfirmed;  ///< of other pods; of the same moment
   };
   [[nodiscard]] Standing stand(const std::string& uid);
   [[nodiscard]] std::string repeat_offer(const FilterArgs& args, const std::string& node) const;

@@ -9,10 +9,10 @@
 namespace tangram::cluster {
 namespace {
 
+using testing::allocation;
 using testing::card;
 using testing::Exposition;
 using testing::granted;
-using testing::holding;
 using testing::inventory;
 
 class CardMetricsTest : public ::testing::Test {
@@ -40,8 +40,8 @@ class CardMetricsTest : public ::testing::Test {
 
 TEST_F(CardMetricsTest, ShowsWhatACardHasAndWhatIsGranted) {
   ledger_.put_node(inventory("n1", {card("GPU-1")}));
-  ledger_.observe(holding("u1", "n1", {granted("GPU-1", 4'096, 125)}));
-  ledger_.observe(holding("u2", "n1", {granted("GPU-1", 1'024, 500)}));
+  ledger_.observe(allocation("u1", "n1", {granted("GPU-1", 4'096, 125)}));
+  ledger_.observe(allocation("u2", "n1", {granted("GPU-1", 1'024, 500)}));
   const Exposition all(page());
   const std::string labels = "{node=\"n1\",uuid=\"GPU-1\",model=\"A100\",card=\"0\"}";
   EXPECT_EQ(all.samples().at("tangram_card_memory_capacity_bytes" + labels), "85899345920");
@@ -56,7 +56,7 @@ TEST_F(CardMetricsTest, ShowsWhatACardHasAndWhatIsGranted) {
 
 TEST_F(CardMetricsTest, CountsAPodOnceHoweverManyContainersShareTheCard) {
   ledger_.put_node(inventory("n1", {card("GPU-1")}));
-  model::Holding two = holding("u1", "n1", {granted("GPU-1", 100, 100)});
+  model::Allocation two = allocation("u1", "n1", {granted("GPU-1", 100, 100)});
   two.containers.push_back({.container = "second", .cards = {granted("GPU-1", 100, 100)}});
   ledger_.observe(two);
   EXPECT_EQ(Exposition(page()).value(
@@ -67,7 +67,7 @@ TEST_F(CardMetricsTest, CountsAPodOnceHoweverManyContainersShareTheCard) {
 TEST_F(CardMetricsTest, ShowsAnOvergrantAsItIs) {
   ledger_.put_node(inventory("n1", {card("GPU-1")}));
   for (const char* uid : {"u1", "u2"}) {
-    ledger_.observe(holding(uid, "n1", {granted("GPU-1", 1, 1'000)}));
+    ledger_.observe(allocation(uid, "n1", {granted("GPU-1", 1, 1'000)}));
   }
   EXPECT_EQ(Exposition(page()).value("tangram_card_compute_granted_ratio{node=\"n1\",uuid=\"GPU-"
                                      "1\",model=\"A100\",card=\"0\"}"),
@@ -118,7 +118,7 @@ TEST_F(CardMetricsTest, ShowsOneMomentThoughTheBooksGoOn) {
   CardMetrics metrics(ledger_.snapshot());
   std::string text;
   ASSERT_TRUE(metrics.next(text));
-  ledger_.observe(holding("u1", "n1", {granted("GPU-1", 4'096, 500)}));
+  ledger_.observe(allocation("u1", "n1", {granted("GPU-1", 4'096, 500)}));
   ledger_.put_node(inventory("n2", {card("GPU-2")}));
   while (metrics.next(text)) {}
   const Exposition all(text);

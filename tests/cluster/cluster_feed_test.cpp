@@ -58,7 +58,7 @@ class ClusterFeedTest : public ::testing::Test {
     tell_list(rig_.nodes, {extender::Rig::node_text("n1", 2), extender::Rig::node_text("n2", 1)});
   }
   const model::NodeState& node(const std::string& name) {
-    snapshot_ = rig_.books.snapshot();
+    snapshot_ = rig_.ledger.snapshot();
     const model::NodeState* found = snapshot_->find(name);
     if (found == nullptr) throw std::runtime_error("no node " + name);
     return *found;
@@ -74,14 +74,14 @@ TEST_F(ClusterFeedTest, PutsListedNodesIntoTheBooks) {
   EXPECT_EQ(node("n1").cards()[1].id, "n1-1");
   EXPECT_EQ(node("n1").inventory->cpu, MilliCpu(7'900));
   EXPECT_EQ(node("n1").inventory->memory, Mebibytes(31'744));
-  EXPECT_EQ(rig_.books.snapshot()->node_count(), 2U);
+  EXPECT_EQ(rig_.ledger.snapshot()->node_count(), 2U);
 }
 
 TEST_F(ClusterFeedTest, RemovesNodesThatTheNextListLacks) {
   tell_list(rig_.nodes, {extender::Rig::node_text("n2", 1), extender::Rig::node_text("n3", 1)});
-  EXPECT_EQ(rig_.books.snapshot()->find("n1"), nullptr);
-  EXPECT_NE(rig_.books.snapshot()->find("n2"), nullptr);
-  EXPECT_NE(rig_.books.snapshot()->find("n3"), nullptr);
+  EXPECT_EQ(rig_.ledger.snapshot()->find("n1"), nullptr);
+  EXPECT_NE(rig_.ledger.snapshot()->find("n2"), nullptr);
+  EXPECT_NE(rig_.ledger.snapshot()->find("n3"), nullptr);
 }
 
 TEST_F(ClusterFeedTest, FollowsNodesAsTheyComeChangeAndGo) {
@@ -90,13 +90,13 @@ TEST_F(ClusterFeedTest, FollowsNodesAsTheyComeChangeAndGo) {
   rig_.nodes.change(kube::EventType::kModified, extender::Rig::node_text("n3", 4));
   EXPECT_EQ(node("n3").cards().size(), 4U);
   rig_.nodes.change(kube::EventType::kDeleted, extender::Rig::node_text("n3", 4));
-  EXPECT_EQ(rig_.books.snapshot()->find("n3"), nullptr);
+  EXPECT_EQ(rig_.ledger.snapshot()->find("n3"), nullptr);
 }
 
 TEST_F(ClusterFeedTest, RemovesAWatchedNodeThatTheNextListLacks) {
   rig_.nodes.change(kube::EventType::kAdded, extender::Rig::node_text("n3", 1));
   tell_list(rig_.nodes, {extender::Rig::node_text("n1", 2), extender::Rig::node_text("n2", 1)});
-  EXPECT_EQ(rig_.books.snapshot()->find("n3"), nullptr);
+  EXPECT_EQ(rig_.ledger.snapshot()->find("n3"), nullptr);
 }
 
 TEST_F(ClusterFeedTest, KnowsANodeWithoutCardsAnnotationByItsCpuAlone) {
@@ -130,7 +130,7 @@ TEST_F(ClusterFeedTest, KeepsAListedNodeThatCannotBeReadAsItWas) {
   EXPECT_EQ(rig_.counters.bad_objects, 2U);
   tell_list(rig_.nodes,
             {extender::Rig::node_text("n2", 1)});  // and still knows that it must go some day
-  EXPECT_EQ(rig_.books.snapshot()->find("n1"), nullptr);
+  EXPECT_EQ(rig_.ledger.snapshot()->find("n1"), nullptr);
 }
 
 // ---- Pods
@@ -296,12 +296,12 @@ TEST_F(ClusterFeedTest, LeavesOutFinishedPodsOfAList) {
   tell_list(rig_.pods, {pod_json(running("u1"))});
   tell_list(rig_.pods, {pod_json(done)});
   EXPECT_EQ(rig_.used("n1"), MilliGpu(0));
-  EXPECT_TRUE(node("n1").holdings.empty());
+  EXPECT_TRUE(node("n1").allocations.empty());
 }
 
 TEST_F(ClusterFeedTest, KeepsWhatIsAssumedThoughAListLacksIt) {
-  const auto assumed = rig_.books.apply([](model::Ledger& ledger) {
-    return ledger.assume(testing::holding("u9", "n1", {granted("n1-0", 100, 200)}),
+  const auto assumed = rig_.ledger.apply([](model::Ledger& ledger) {
+    return ledger.assume(testing::allocation("u9", "n1", {granted("n1-0", 100, 200)}),
                          std::chrono::seconds(30));
   });
   ASSERT_TRUE(assumed);
@@ -330,7 +330,7 @@ TEST_F(ClusterFeedTest, TakesTheEndOfAnObjectThatCannotBeReadOtherwise) {
   EXPECT_EQ(rig_.used("n1"), MilliGpu(0));
   rig_.nodes.change(kube::EventType::kDeleted,
                     R"({"metadata":{"name":"n1"},"status":{"allocatable":{"cpu":"lots"}}})");
-  EXPECT_EQ(rig_.books.snapshot()->find("n1"), nullptr);
+  EXPECT_EQ(rig_.ledger.snapshot()->find("n1"), nullptr);
   const std::string before = rig_.picture();
   rig_.pods.change(kube::EventType::kDeleted, "not JSON");
   rig_.nodes.change(kube::EventType::kDeleted, "not JSON");
@@ -354,7 +354,7 @@ TEST_F(ClusterFeedTest, KeepsAListedPodThatCannotBeReadAsItWas) {
 TEST_F(ClusterFeedTest, KeepsCountingPodsOfANodeThatLeftAndCameBack) {
   rig_.pods.change(kube::EventType::kAdded, pod_json(running("u1")));
   rig_.nodes.change(kube::EventType::kDeleted, extender::Rig::node_text("n1", 2));
-  EXPECT_EQ(rig_.books.snapshot()->find("n1"), nullptr);
+  EXPECT_EQ(rig_.ledger.snapshot()->find("n1"), nullptr);
   rig_.nodes.change(kube::EventType::kAdded, extender::Rig::node_text("n1", 2));
   EXPECT_EQ(rig_.used("n1"), MilliGpu(500));
 }

@@ -10,9 +10,9 @@
 namespace tangram::cluster {
 namespace {
 
+using testing::allocation;
 using testing::card;
 using testing::granted;
-using testing::holding;
 using testing::inventory;
 
 kube::Pod pod_asking(model::Annotations annotations, std::int64_t slots = 1) {
@@ -42,7 +42,7 @@ model::Grant grant_of(std::int64_t mib, std::int64_t milli) {
 
 std::vector<Note> notes(const kube::Pod& pod) {
   const PolicySource policies(extender::Rig::binpack());
-  return examine(pod, policies.plan(pod), recorded_holding(pod));
+  return examine(pod, policies.plan(pod), recorded_allocation(pod));
 }
 
 /// The findings, and all sentences in one.
@@ -130,21 +130,21 @@ class ExamineCardsTest : public ::testing::Test {
 };
 
 TEST_F(ExamineCardsTest, FindsNothingWhereAllIsWithinCapacity) {
-  ledger_.observe(holding("p", "n", {granted("A", 1000, 1000)}));
+  ledger_.observe(allocation("p", "n", {granted("A", 1000, 1000)}));
   EXPECT_TRUE(found().empty());
 }
 
 TEST_F(ExamineCardsTest, NamesThePodsOfAnOverGrantedCard) {
-  ledger_.observe(holding("p", "n", {granted("A", 600, 100)}));
-  ledger_.observe(holding("q", "n", {granted("A", 600, 100)}));
-  ledger_.observe(holding("cpu", "n", {}));
+  ledger_.observe(allocation("p", "n", {granted("A", 600, 100)}));
+  ledger_.observe(allocation("q", "n", {granted("A", 600, 100)}));
+  ledger_.observe(allocation("cpu", "n", {}));
   EXPECT_EQ(found(), (std::map<std::string, Found>{{"p", {Finding::kCardOverGranted}},
                                                    {"q", {Finding::kCardOverGranted}}}));
 }
 
 TEST_F(ExamineCardsTest, NamesThePodsWhoseCardIsNotThere) {
-  ledger_.observe(holding("p", "n", {granted("A", 100, 100)}));
-  ledger_.observe(holding("q", "n", {granted("Z", 100, 100)}));
+  ledger_.observe(allocation("p", "n", {granted("A", 100, 100)}));
+  ledger_.observe(allocation("q", "n", {granted("Z", 100, 100)}));
   EXPECT_EQ(found(), (std::map<std::string, Found>{{"q", {Finding::kCardMissing}}}));
   ledger_.remove_node("n");  // nothing is known of its cards then
   EXPECT_TRUE(found().empty());

@@ -9,9 +9,9 @@
 namespace tangram::cluster {
 namespace {
 
+using testing::allocation;
 using testing::card;
 using testing::granted;
-using testing::holding;
 using testing::inventory;
 
 model::Grant grant(const std::string& uid) {
@@ -36,7 +36,7 @@ kube::Pod waiting_pod() {
   return pod;
 }
 std::optional<UnstartedPod> seen(const kube::Pod& pod) {
-  return unstarted(pod, recorded_holding(pod));
+  return unstarted(pod, recorded_allocation(pod));
 }
 
 TEST(UnstartedTest, PodThatWaitsForItsStartIsNotRefusedYet) {
@@ -101,13 +101,13 @@ TEST(UnstartedTest, RefusedByItsAgentForGood) {
 TEST(UnstartedPodsTest, ForgetsPodsThatStartOrGo) {
   UnstartedPods pods;
   kube::Pod pod = waiting_pod();
-  pods.set(pod, recorded_holding(pod));
+  pods.set(pod, recorded_allocation(pod));
   EXPECT_EQ(pods.all().size(), 1U);
   pod.started = true;
-  pods.set(pod, recorded_holding(pod));
+  pods.set(pod, recorded_allocation(pod));
   EXPECT_TRUE(pods.all().empty());
   pod.started = false;
-  pods.set(pod, recorded_holding(pod));
+  pods.set(pod, recorded_allocation(pod));
   pods.forget("u");
   pods.forget("u");
   EXPECT_TRUE(pods.all().empty());
@@ -119,7 +119,7 @@ class StuckPodsTest : public ::testing::Test {
   StuckPodsTest() { ledger_.put_node(inventory("n", {card("A"), card("B")})); }
 
   void holds(const std::string& uid, const std::string& card_id, std::int64_t milli) {
-    ledger_.observe(holding(uid, "n", {granted(card_id, 1'024, milli)}));
+    ledger_.observe(allocation(uid, "n", {granted(card_id, 1'024, milli)}));
   }
   static UnstartedPod waits(const std::string& uid, const std::string& issued_at = "") {
     return {.pod = {uid, "ml", uid},

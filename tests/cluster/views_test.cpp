@@ -52,9 +52,9 @@ class ViewsTest : public ::testing::Test {
     rig_.show(name);
     return uid;
   }
-  Json cluster() { return Json(cluster_json(*rig_.books.snapshot(), rig_.pending)); }
+  Json cluster() { return Json(cluster_json(*rig_.ledger.snapshot(), rig_.pending)); }
   Result<std::string> explain(const std::string& name, const std::string& ns = "ml") {
-    return explain_json(ns, name, *rig_.books.snapshot(), rig_.pending, rig_.policies, findings_);
+    return explain_json(ns, name, *rig_.ledger.snapshot(), rig_.pending, rig_.policies, findings_);
   }
   extender::Rig rig_;
   Findings findings_{[](const PodName&, const Note&) {}};
@@ -101,7 +101,7 @@ TEST_F(ViewsTest, ShowsThePodsThatWait) {
 
 TEST_F(ViewsTest, ShowsAnEmptyCluster) {
   const extender::Rig empty;
-  const Json view(cluster_json(*empty.books.snapshot(), empty.pending));
+  const Json view(cluster_json(*empty.ledger.snapshot(), empty.pending));
   EXPECT_EQ(view.size("/nodes"), 0U);
   EXPECT_EQ(view.size("/pending"), 0U);
 }
@@ -120,7 +120,8 @@ TEST_F(ViewsTest, StaysJsonWhateverNamesSay) {
   model::Card odd = testing::card("GPU-\"1\"\n", "T4 \\ \x01 \xe5\x8d\xa1");
   odd.healthy = false;
   odd.unavailable_reason = "fell off the \"bus\"";
-  rig_.books.apply([&](model::Ledger& ledger) { ledger.put_node(testing::inventory("a", {odd})); });
+  rig_.ledger.apply(
+      [&](model::Ledger& ledger) { ledger.put_node(testing::inventory("a", {odd})); });
   const Json view = cluster();
   EXPECT_EQ(view.text("/nodes/0/cards/0/uuid"), "GPU-\"1\"\n");
   EXPECT_EQ(view.text("/nodes/0/cards/0/reason"), "fell off the \"bus\"");
@@ -160,7 +161,7 @@ TEST_F(ViewsTest, ExplainsOnlyTheNodesThatFitBest) {
   rig_.sync();
   wait("p", {{"tangram.dev/gpu-fraction", "0.5"}});
   const auto explained = [&](std::size_t most) {
-    const auto text = explain_json("ml", "p", *rig_.books.snapshot(), rig_.pending, rig_.policies,
+    const auto text = explain_json("ml", "p", *rig_.ledger.snapshot(), rig_.pending, rig_.policies,
                                    findings_, most);
     EXPECT_TRUE(text) << text.error().message;
     return Json(*text);

@@ -1,6 +1,7 @@
 #include "config/reference.hpp"
 
 #include "config/settings.hpp"
+#include "source_dir.hpp"
 
 #include <gtest/gtest.h>
 

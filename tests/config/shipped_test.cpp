@@ -2,6 +2,7 @@
 // kube-scheduler is told to call what it makes.
 
 #include "config/config.hpp"
+#include "source_dir.hpp"
 
 #include <gtest/gtest.h>
 #include <yaml-cpp/yaml.h>

@@ -1,6 +1,7 @@
 #include "tests/deploy/metrics_page.hpp"
 
 #include "base/file.hpp"
+#include "source_dir.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,7 @@
 // Pods before a real API server with the shipped registrations of the webhook.
 
 #include "base/file.hpp"
+#include "source_dir.hpp"
 #include "tests/e2e/fixture.hpp"
 #include "tests/e2e/injector.hpp"
 #include "tests/e2e/kubectl.hpp"

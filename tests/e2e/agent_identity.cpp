@@ -1,5 +1,6 @@
 #include "tests/e2e/agent_identity.hpp"
 
+#include "source_dir.hpp"
 #include "tests/e2e/environment.hpp"
 #include "tests/e2e/kubectl.hpp"
 #include "tests/e2e/raw_json.hpp"

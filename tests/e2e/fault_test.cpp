@@ -1,4 +1,4 @@
-// Parts fail while pods come and go. Afterwards the books are right and nobody waits.
+// Parts fail while pods come and go. Afterwards the ledger is right and nobody waits.
 
 #include "tests/e2e/api_proxy.hpp"
 #include "tests/e2e/survival.hpp"

@@ -2,6 +2,7 @@
 
 #include "base/file.hpp"
 #include "kube/local/yaml_to_json.hpp"
+#include "source_dir.hpp"
 #include "tests/e2e/raw_json.hpp"
 
 #include <rapidjson/stringbuffer.h>

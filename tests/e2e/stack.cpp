@@ -2,6 +2,7 @@
 
 #include "base/file.hpp"
 #include "http/client.hpp"
+#include "source_dir.hpp"
 #include "tests/e2e/environment.hpp"
 
 #include <fstream>

@@ -10,11 +10,11 @@ class SurvivalTest : public E2eTest {
  protected:
   SurvivalTest() { cluster_.add_nodes(mixed_nodes(kNodes)); }
 
-  /// The extender whose books are compared with the API server's.
+  /// The extender whose ledger are compared with the API server's.
   virtual ExtenderProcess& witness() = 0;
 
   /// Again and again: load, the fault in its midst, quiet; then every pod must be bound and the
-  /// books must be right. Reports how long after the fault's end the last pod was bound.
+  /// ledger must be right. Reports how long after the fault's end the last pod was bound.
   void survive(const std::string& name, int times, const std::function<void()>& fault);
 
   /// Time passes while the load runs: nothing tells when enough has gone wrong.

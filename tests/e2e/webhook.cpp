@@ -3,6 +3,7 @@
 #include "base/base64.hpp"
 #include "base/file.hpp"
 #include "kube/local/yaml_to_json.hpp"
+#include "source_dir.hpp"
 #include "tests/e2e/environment.hpp"
 #include "tests/e2e/raw_json.hpp"
 

@@ -71,7 +71,7 @@ class AppConcurrencyTest : public ::testing::Test {
     if (count == stop_after_) stop_now_ = true;
   }
 
-  /// What the API server says, added up without the books. @returns pods with a node
+  /// What the API server says, added up without the ledger. @returns pods with a node
   int check_api_server() {
     int bound = 0;
     std::map<std::string, std::int64_t> milli;
@@ -110,8 +110,8 @@ TEST_F(AppConcurrencyTest, FillsEveryCardAndNoneTwice) {
   EXPECT_EQ(schedule_all(*app), kRoom);
   EXPECT_EQ(check_api_server(), kRoom);
   for (const char* node : {"a", "b"}) {
-    const cluster::ClusterPtr books = app->books().snapshot();
-    for (const model::CardUse& use : books->find(node)->use) {
+    const cluster::ClusterPtr ledger = app->ledger().snapshot();
+    for (const model::CardUse& use : ledger->find(node)->use) {
       EXPECT_EQ(use.compute, MilliGpu(1'000));
       EXPECT_EQ(use.sharer_count(), 10);
     }
@@ -122,12 +122,12 @@ TEST_F(AppConcurrencyTest, HasTheSameBooksInAServiceStartedAnew) {
   const auto app = start_synced(cluster_);
   EXPECT_EQ(schedule_all(*app), kRoom);
   const auto second = start_synced(cluster_);
-  EXPECT_EQ(testing::picture_of(*second->books().snapshot()),
-            testing::picture_of(*app->books().snapshot()));
+  EXPECT_EQ(testing::picture_of(*second->ledger().snapshot()),
+            testing::picture_of(*app->ledger().snapshot()));
   // Once its own watch has shown every bind, the first one still has the same.
   ASSERT_TRUE(eventually([&] { return app->pending().size() == kPods - kRoom; }));
-  EXPECT_EQ(testing::picture_of(*second->books().snapshot()),
-            testing::picture_of(*app->books().snapshot()));
+  EXPECT_EQ(testing::picture_of(*second->ledger().snapshot()),
+            testing::picture_of(*app->ledger().snapshot()));
 }
 
 TEST_F(AppConcurrencyTest, LosesNothingWhenItIsStoppedAmidBinds) {
@@ -138,14 +138,14 @@ TEST_F(AppConcurrencyTest, LosesNothingWhenItIsStoppedAmidBinds) {
   });
   EXPECT_GE(schedule_all(*app), stop_after_);
   stopper.join();
-  const std::string last_books = testing::picture_of(*app->books().snapshot());
+  const std::string last_ledger = testing::picture_of(*app->ledger().snapshot());
   app.reset();
   const int bound = check_api_server();
   EXPECT_GE(bound, stop_after_);
   EXPECT_LE(bound, kRoom);
   stop_after_ = 0;
   const auto second = start_synced(cluster_);
-  EXPECT_EQ(testing::picture_of(*second->books().snapshot()), last_books);
+  EXPECT_EQ(testing::picture_of(*second->ledger().snapshot()), last_ledger);
   // Pods that are bound already are answered so; the rest fills the cards.
   schedule_all(*second);
   EXPECT_EQ(check_api_server(), kRoom);

@@ -5,11 +5,11 @@
 #include "http/types.hpp"
 #include "kube/local/api.hpp"
 #include "model/cards.hpp"
-#include "tests/testing/books_picture.hpp"
 #include "tests/testing/builders.hpp"
 #include "tests/testing/eventually.hpp"
 #include "tests/testing/fault_api.hpp"
 #include "tests/testing/kube_builders.hpp"
+#include "tests/testing/ledger_picture.hpp"
 #include "tests/testing/manual_clock.hpp"
 
 #include <memory>

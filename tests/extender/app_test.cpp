@@ -127,9 +127,9 @@ TEST_F(AppTest, RefusesABodyThatIsTooLarge) {
   config.server.max_body_mib = 1;
   const auto app = start_synced(cluster_, config);
   Caller caller(app->port());
-  const std::string before = testing::picture_of(*app->books().snapshot());
+  const std::string before = testing::picture_of(*app->ledger().snapshot());
   EXPECT_EQ(caller.post("/filter", std::string((std::size_t{1} << 20U) + 1, ' ')).status, 413);
-  EXPECT_EQ(testing::picture_of(*app->books().snapshot()), before);
+  EXPECT_EQ(testing::picture_of(*app->ledger().snapshot()), before);
 }
 
 TEST_F(AppTest, ExplainsAPodThatWaitsAndOneThatIsBound) {
@@ -217,10 +217,10 @@ TEST_F(AppTest, MeasuresMemoryThatIsStrandedBesideFullCompute) {
 TEST_F(AppTest, FollowsTheClusterAsItChanges) {
   const auto app = start_synced(cluster_);
   cluster_.add_node("late", 1);
-  EXPECT_TRUE(eventually([&] { return app->books().snapshot()->find("late") != nullptr; }));
+  EXPECT_TRUE(eventually([&] { return app->ledger().snapshot()->find("late") != nullptr; }));
   cluster_.server.compact();  // the watch must list again
   cluster_.add_node("later", 1);
-  EXPECT_TRUE(eventually([&] { return app->books().snapshot()->find("later") != nullptr; }));
+  EXPECT_TRUE(eventually([&] { return app->ledger().snapshot()->find("later") != nullptr; }));
 }
 
 TEST_F(AppTest, EvictsAPodOfAControllerThatCanNeverStart) {

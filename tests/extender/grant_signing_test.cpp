@@ -96,7 +96,7 @@ class GrantSigningTest : public ::testing::Test {
         R"("state":{"running":{}}}]}})"));
   }
   [[nodiscard]] MilliGpu granted(std::size_t card = 0) const {
-    return app_->books().snapshot()->find("a")->use.at(card).compute;
+    return app_->ledger().snapshot()->find("a")->use.at(card).compute;
   }
   bool shows(const std::string& series, double value) {
     return eventually([&] {

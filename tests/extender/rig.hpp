@@ -4,10 +4,10 @@
 #include "extender/scheduling/binder.hpp"
 #include "kube/local/api.hpp"
 #include "model/cards.hpp"
-#include "tests/testing/books_picture.hpp"
 #include "tests/testing/builders.hpp"
 #include "tests/testing/fault_api.hpp"
 #include "tests/testing/kube_builders.hpp"
+#include "tests/testing/ledger_picture.hpp"
 #include "tests/testing/manual_clock.hpp"
 #include "tests/testing/tell_list.hpp"
 
@@ -20,7 +20,7 @@
 namespace tangram::extender {
 
 /// The parts behind the verbs, put together by hand: an API server in memory, a faulty network
-/// before it, and no watch but sync() and show(), so that a test decides what the books have seen.
+/// before it, and no watch but sync() and show(), so that a test decides what the ledger has seen.
 struct Rig {
   // The logger is made here, before any thread of a test: ThreadSanitizer cannot see into the
   // shared logging library, so making it on a worker reads as a race.
@@ -32,7 +32,7 @@ struct Rig {
   testing::ManualClock clock;
   kube::LocalApi server{clock};
   testing::FaultApi api{server};
-  cluster::Books books{clock};
+  cluster::SharedLedger ledger{clock};
   cluster::PendingPods pending;
   Offers offers{clock, 100, std::chrono::seconds(60)};
   cluster::PolicySource policies{binpack()};
@@ -40,15 +40,15 @@ struct Rig {
   cluster::FeedCounters counters;
   std::vector<std::string> arrivals;  ///< UIDs
   std::vector<std::string> ends;      ///< UIDs
-  cluster::NodeFeed nodes{books, counters};
-  cluster::PodFeed pods{books,
+  cluster::NodeFeed nodes{ledger, counters};
+  cluster::PodFeed pods{ledger,
                         pending,
                         counters,
                         {.arrived = [this](const kube::Pod& pod) { arrivals.push_back(pod.uid); },
                          .seen = [](const kube::Pod&, const cluster::Recorded&) {},
                          .ended = [this](std::string_view uid) { ends.emplace_back(uid); }}};
   Binder binder{{.api = api,
-                 .books = books,
+                 .ledger = ledger,
                  .pending = pending,
                  .offers = offers,
                  .policies = policies,
@@ -122,7 +122,7 @@ struct Rig {
     ask(request);
   }
 
-  /// What a list of both kinds shows goes into the books.
+  /// What a list of both kinds shows goes into the ledger.
   void sync() {
     testing::tell_list(nodes, list("/api/v1/nodes"));
     testing::tell_list(pods, list("/api/v1/pods"));
@@ -147,15 +147,15 @@ struct Rig {
     return items;
   }
 
-  [[nodiscard]] std::string picture() const { return testing::picture_of(*books.snapshot()); }
+  [[nodiscard]] std::string picture() const { return testing::picture_of(*ledger.snapshot()); }
   [[nodiscard]] model::Ledger::Entry entry(const std::string& uid) {
-    return books.apply([&](model::Ledger& ledger) {
+    return ledger.apply([&](model::Ledger& ledger) {
       const auto* found = ledger.find(uid);
       return found == nullptr ? model::Ledger::Entry{} : *found;
     });
   }
   [[nodiscard]] MilliGpu used(const std::string& node, std::size_t card = 0) const {
-    return books.snapshot()->find(node)->use.at(card).compute;
+    return ledger.snapshot()->find(node)->use.at(card).compute;
   }
   Binder::Answer bind(const std::string& pod, const std::string& uid, const std::string& node) {
     return binder.bind({.ns = "ml", .name = pod, .uid = uid, .node = node});

@@ -13,9 +13,9 @@ void check(const kube::Pod& pod) {
   require(pod.footprint.cpu.count() >= 0 && pod.footprint.memory.count() >= 0);
   require(pod.footprint.slots >= 0);
   for (const model::ContainerInfo& container : pod.containers) require(container.slots >= 0);
-  const tangram::cluster::Recorded recorded = tangram::cluster::recorded_holding(pod);
-  require(recorded.holding.pod_uid == pod.uid);
-  require(recorded.holding.containers.empty() || recorded.grant_problem.empty());
+  const tangram::cluster::Recorded recorded = tangram::cluster::recorded_allocation(pod);
+  require(recorded.allocation.pod_uid == pod.uid);
+  require(recorded.allocation.containers.empty() || recorded.grant_problem.empty());
   const auto waits = tangram::cluster::unstarted(pod, recorded);
   require(!waits || (!pod.node.empty() && !pod.started && waits->node == pod.node));
 }

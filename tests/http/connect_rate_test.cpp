@@ -107,9 +107,9 @@ class NaiveRate {
 TEST(HttpConnectRateTest, AdmitsWhatATokenBucketWould) {
   const auto seed = std::random_device()();
   SCOPED_TRACE("seed " + std::to_string(seed));
-  std::mt19937 dice(seed);
+  std::mt19937 random(seed);
   const auto between = [&](int low, int high) {
-    return std::uniform_int_distribution(low, high)(dice);
+    return std::uniform_int_distribution(low, high)(random);
   };
   for (int history = 0; history < 100; ++history) {
     const int per_second = between(1, 40);

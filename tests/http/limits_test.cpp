@@ -36,7 +36,7 @@ Client served_client(const Server& server) {
 }
 
 /// A handler that keeps what it is asked until it is told to answer.
-class Holding {
+class Allocation {
  public:
   Handler handler() {
     return [this](Request request, Responder responder) {
@@ -210,11 +210,11 @@ TEST(HttpEvictionTest, LeavesVerifiedClientsTheirPlaces) {
 }
 
 TEST(HttpEvictionTest, TurnsNewcomersAwayWhereAllAreBeingAnswered) {
-  Holding holding;
-  const auto server = serve(holding.handler(), with_connections(1));
+  Allocation allocation;
+  const auto server = serve(allocation.handler(), with_connections(1));
   auto first = client_of(*server);
   ASSERT_TRUE(first.send(kHold));
-  holding.await(1);
+  allocation.await(1);
 
   auto second = client_of(*server);
   const auto reply = reply_of(second.request("POST", "/filter", std::string(100'000, 'x')));
@@ -225,35 +225,35 @@ TEST(HttpEvictionTest, TurnsNewcomersAwayWhereAllAreBeingAnswered) {
   EXPECT_EQ(server->counters().requests, 1U);
   EXPECT_EQ(server->counters().evicted, 0U);
 
-  holding.answer_all();
+  allocation.answer_all();
   EXPECT_EQ(reply_of(first.receive()).body, "done\n");
   served_client(*server);  // the first is idle now
   EXPECT_TRUE(first.wait_for_close());
 }
 
 TEST(HttpEvictionTest, DoesNotLetAConnectionAboveTheLimitIdle) {
-  Holding holding;
+  Allocation allocation;
   auto options = with_connections(1);
   options.request_timeout = std::chrono::milliseconds(40);  // idle_timeout stays at two minutes
-  const auto server = serve(holding.handler(), options);
+  const auto server = serve(allocation.handler(), options);
   auto first = client_of(*server);
   ASSERT_TRUE(first.send(kHold));
-  holding.await(1);
+  allocation.await(1);
   auto second = client_of(*server);
   EXPECT_TRUE(second.wait_for_close());
   EXPECT_EQ(server->counters().rejected, 1U);
   EXPECT_EQ(server->counters().open, 1U);
-  holding.answer_all();
+  allocation.answer_all();
 }
 
 /// Of the budget, by ones that hold it until they are answered.
 TEST(HttpBodyBudgetTest, RefusesALargeBodyWhileOthersHoldTheMemory) {
   constexpr std::size_t kLarge = 400'000;
-  Holding holding;
+  Allocation allocation;
   auto options = local_options();
   options.max_body_bytes = kLarge;
   options.max_bodies_bytes = 2 * kLarge;
-  const auto server = serve(holding.handler(), options);
+  const auto server = serve(allocation.handler(), options);
   const std::string body(kLarge, 'x');
   const std::string held =
       "POST /hold HTTP/1.1\r\nHost: h\r\nContent-Length: 400000\r\n\r\n" + body;
@@ -261,7 +261,7 @@ TEST(HttpBodyBudgetTest, RefusesALargeBodyWhileOthersHoldTheMemory) {
   auto second = client_of(*server);
   ASSERT_TRUE(first.send(held));
   ASSERT_TRUE(second.send(held));
-  holding.await(2);
+  allocation.await(2);
 
   auto third = client_of(*server);
   const auto refused = reply_of(third.request("POST", "/", body));
@@ -274,7 +274,7 @@ TEST(HttpBodyBudgetTest, RefusesALargeBodyWhileOthersHoldTheMemory) {
       reply_of(small.request("POST", "/bind", std::string(kUncountedBodyBytes / 2, 'x'))).status,
       200);
 
-  holding.answer_all();
+  allocation.answer_all();
   EXPECT_EQ(reply_of(first.receive()).status, 200);
   EXPECT_EQ(reply_of(second.receive()).status, 200);
   EXPECT_EQ(reply_of(client_of(*server).request("POST", "/", body)).status, 200);

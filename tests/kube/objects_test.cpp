@@ -38,7 +38,7 @@ std::string container(const std::string& cpu, const std::string& memory,
 }
 const std::string kAlways = R"(,"restartPolicy":"Always")";
 
-/// A running pod may be resized to anything, and must not vanish from the books for that.
+/// A running pod may be resized to anything, and must not vanish from the ledger for that.
 TEST(ObjectsTest, AbsurdAmountsCountAsMoreThanAnyNodeHas) {
   const auto pod = decode_pod(with_spec(R"({"containers":[)" + container("1E", "2Pi") + "," +
                                         container("1E", "7E") + "," + container("1", "1") + "]}"));

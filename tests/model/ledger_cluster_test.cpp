@@ -8,9 +8,9 @@
 namespace tangram::model {
 namespace {
 
+using testing::allocation;
 using testing::card;
 using testing::granted;
-using testing::holding;
 using testing::inventory;
 
 // ---- what the API server shows ----
@@ -27,17 +27,17 @@ TEST_F(LedgerTest, AnObservedGrantReplacesADifferentAssumedOne) {
 TEST_F(LedgerTest, AnObservedGrantOnAnotherNodeMovesThePod) {
   ledger_.put_node(inventory("m", {card("z")}));
   ASSERT_TRUE(ledger_.assume(pod("p"), kTtl));
-  ledger_.observe(holding("p", "m", {granted("z", 7, 7)}));
+  ledger_.observe(allocation("p", "m", {granted("z", 7, 7)}));
   EXPECT_EQ(node("n").use[0], CardUse{});
-  EXPECT_TRUE(node("n").holdings.empty());
+  EXPECT_TRUE(node("n").allocations.empty());
   EXPECT_EQ(node("m").use[0].memory, Mebibytes(7));
 }
 
 TEST_F(LedgerTest, ADuplicateEventChangesNothing) {
   ledger_.observe(pod("p"));
-  const Books before = books();
+  const SharedLedger before = ledger();
   ledger_.observe(pod("p"));
-  EXPECT_EQ(books(), before);
+  EXPECT_EQ(ledger(), before);
 }
 
 TEST_F(LedgerTest, OverGrantedCardsAreCountedAsTheyAre) {
@@ -51,8 +51,8 @@ TEST_F(LedgerTest, OverGrantedCardsAreCountedAsTheyAre) {
 }
 
 TEST_F(LedgerTest, ARecreatedPodOfTheSameNameIsAnotherPod) {
-  Holding first = pod("uid-1", 600);
-  Holding second = pod("uid-2", 300);
+  Allocation first = pod("uid-1", 600);
+  Allocation second = pod("uid-2", 300);
   first.pod_name = second.pod_name = "train";
   ledger_.observe(first);
   ASSERT_TRUE(ledger_.assume(second, kTtl));
@@ -81,7 +81,7 @@ TEST_F(LedgerTest, RetainReleasesWhatEndedUnseenAndNothingElse) {
 }
 
 TEST_F(LedgerTest, PodsWithoutCardsTakeCpuAndMemory) {
-  Holding plain = holding("p", "n", {});
+  Allocation plain = allocation("p", "n", {});
   plain.footprint = {.cpu = MilliCpu(63'000), .memory = Mebibytes(1024)};
   ASSERT_TRUE(ledger_.assume(plain, kTtl));
   EXPECT_EQ(node().free_cpu(), MilliCpu(1000));
@@ -98,7 +98,7 @@ TEST_F(LedgerTest, HoldingsStandByUid) {
   for (const char* uid : {"m", "z", "a", "k"}) ledger_.observe(pod(uid, 1));
   ledger_.release("k");
   std::string uids;
-  for (const HoldingPtr& held : node().holdings) uids += held->pod_uid;
+  for (const AllocationPtr& held : node().allocations) uids += held->pod_uid;
   EXPECT_EQ(uids, "amz");
 }
 
@@ -116,7 +116,7 @@ TEST_F(LedgerTest, ANodeThatLeftKeepsItsPodsUntilTheyEnd) {
 }
 
 TEST_F(LedgerTest, ANodeThatComesBackStillHasItsPods) {
-  Holding held = pod("p");
+  Allocation held = pod("p");
   held.footprint = {.cpu = MilliCpu(500), .memory = Mebibytes(64)};
   ledger_.observe(held);
   ledger_.remove_node("n");
@@ -138,7 +138,7 @@ TEST_F(LedgerTest, ANodeThatComesBackWithOtherCardsHasStrayGrants) {
 }
 
 TEST_F(LedgerTest, APodSeenBeforeItsNodeCountsOnceTheNodeCame) {
-  ledger_.observe(holding("p", "late", {granted("z", 7, 7)}));
+  ledger_.observe(allocation("p", "late", {granted("z", 7, 7)}));
   EXPECT_EQ(ledger_.snapshot()->find("late"), nullptr);
   EXPECT_EQ(node("late").stray_grants, 1);
   ledger_.put_node(inventory("late", {card("y"), card("z")}));
@@ -149,16 +149,16 @@ TEST_F(LedgerTest, APodSeenBeforeItsNodeCountsOnceTheNodeCame) {
 TEST_F(LedgerTest, AnUnknownOrGoneNodeIsRemovedForNothing) {
   ledger_.observe(pod("p"));
   ledger_.remove_node("n");
-  const Books before = books();
+  const SharedLedger before = ledger();
   ledger_.remove_node("n");
   ledger_.remove_node("elsewhere");
-  EXPECT_EQ(books(), before);
+  EXPECT_EQ(ledger(), before);
 }
 
 TEST_F(LedgerTest, TheSameInventoryAgainChangesNothing) {
-  const Books before = books();
+  const SharedLedger before = ledger();
   ledger_.put_node(two_cards());
-  EXPECT_EQ(books(), before);
+  EXPECT_EQ(ledger(), before);
 }
 
 TEST_F(LedgerTest, ACardThatVanishedComesBackWithItsPods) {
@@ -183,9 +183,9 @@ TEST_F(LedgerTest, ACardThatShrankBelowItsGrantsHasNothingFree) {
   EXPECT_EQ(use(0).memory, Mebibytes(400));
   EXPECT_EQ(free_memory(node().cards()[0], use(0)), Mebibytes{});
   EXPECT_EQ(free_compute(node().cards()[0], use(0)), MilliGpu(600));
-  const Books before = books();
+  const SharedLedger before = ledger();
   EXPECT_FALSE(ledger_.assume(pod("q", 1), kTtl));
-  EXPECT_EQ(books(), before);
+  EXPECT_EQ(ledger(), before);
 }
 
 TEST_F(LedgerTest, RunningPodsStayOnASickCard) {
@@ -205,7 +205,7 @@ TEST_F(LedgerTest, MigInstancesAreCardsBesidePhysicalOnes) {
   instance.isolation = {Isolation::kNone};
   ledger_.put_node(inventory("mig", {card("GPU-1"), instance}));
   ASSERT_TRUE(ledger_.assume(
-      holding("p", "mig", {granted("GPU-1", 40'960, 500), granted("MIG-1", 9728, 1000)}), kTtl));
+      allocation("p", "mig", {granted("GPU-1", 40'960, 500), granted("MIG-1", 9728, 1000)}), kTtl));
   EXPECT_EQ(node("mig").use[0].compute, MilliGpu(500));
   EXPECT_EQ(node("mig").use[1].compute, kWholeGpu);
   EXPECT_EQ(free_memory(node("mig").cards()[1], node("mig").use[1]), Mebibytes{});
@@ -236,9 +236,9 @@ TEST_F(LedgerTest, ACardTakesExactlyMaxSharers) {
   three.cards[0].max_sharers = 3;
   ledger_.put_node(three);
   for (const char* uid : {"1", "2", "3"}) EXPECT_TRUE(ledger_.assume(pod(uid, 1), kTtl)) << uid;
-  const Books before = books();
+  const SharedLedger before = ledger();
   EXPECT_FALSE(ledger_.assume(pod("4", 1), kTtl));
-  EXPECT_EQ(books(), before);
+  EXPECT_EQ(ledger(), before);
   ledger_.release("2");
   EXPECT_TRUE(ledger_.assume(pod("4", 1), kTtl));
 }

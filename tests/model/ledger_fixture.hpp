@@ -16,18 +16,18 @@ namespace tangram::model {
 
 inline constexpr std::chrono::seconds kTtl{30};
 
-inline Holding in_mode(Isolation mode, Holding pod) {
+inline Allocation in_mode(Isolation mode, Allocation pod) {
   pod.isolation = mode;
   return pod;
 }
 
-/// What the books say, apart from version numbers: equal before and after a refused operation.
-struct Books {
+/// What the ledger says, apart from version numbers: equal before and after a refused operation.
+struct SharedLedger {
   std::shared_ptr<const ClusterSnapshot> snapshot;
   std::size_t pods = 0;
   std::size_t assumed = 0;
-  friend bool operator==(const Books&,
-                         const Books&) = default;  // the same pointer, not a copy
+  friend bool operator==(const SharedLedger&,
+                         const SharedLedger&) = default;  // the same pointer, not a copy
 };
 
 /// One node "n" with two cards of 1000 MiB, so that a thousandth of a card is 1 MiB.
@@ -41,12 +41,12 @@ class LedgerTest : public ::testing::Test {
   }
 
   /// A pod that holds `milli` thousandths of a card of node "n".
-  static Holding pod(const std::string& uid, std::int64_t milli = 400,
-                     const std::string& on = "a") {
-    return testing::holding(uid, "n", {testing::granted(on, milli, milli)});
+  static Allocation pod(const std::string& uid, std::int64_t milli = 400,
+                        const std::string& on = "a") {
+    return testing::allocation(uid, "n", {testing::granted(on, milli, milli)});
   }
 
-  Books books() {
+  SharedLedger ledger() {
     return {.snapshot = ledger_.snapshot(),
             .pods = ledger_.pod_count(),
             .assumed = ledger_.assumed_count()};
@@ -65,8 +65,8 @@ class LedgerTest : public ::testing::Test {
   /// "a b": the pods that overdue() names now.
   std::string overdue() {
     std::string uids;
-    for (const Ledger::Late& late : ledger_.overdue(100)) {
-      uids += (uids.empty() ? "" : " ") + late.holding->pod_uid;
+    for (const Ledger::Overdue& late : ledger_.overdue(100)) {
+      uids += (uids.empty() ? "" : " ") + late.allocation->pod_uid;
     }
     return uids;
   }

@@ -1,12 +1,12 @@
 #include "model/fit.hpp"
 #include "model/ledger.hpp"
 #include "model/placement.hpp"
-#include "tests/model/naive_books.hpp"
+#include "tests/model/naive_ledger.hpp"
 #include "tests/model/naive_values.hpp"
 #include "tests/model/random_cluster.hpp"
 #include "tests/testing/builders.hpp"
-#include "tests/testing/dice.hpp"
 #include "tests/testing/manual_clock.hpp"
+#include "tests/testing/random.hpp"
 
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@
 #include <utility>
 #include <vector>
 
-/// Random histories of the Ledger beside the naive books: after every step both say the same.
+/// Random histories of the Ledger beside the naive ledger: after every step both say the same.
 ///
 /// TANGRAM_SEED=n begins with another seed (History1 runs n, History2 n + 1, ...), TANGRAM_STEPS=n
 /// makes the histories longer or shorter. A failure prints what to set to see it again.
@@ -39,7 +39,7 @@ std::int64_t number_from_environment(const char* name, std::int64_t otherwise) {
   return text == nullptr ? otherwise : std::stoll(text);
 }
 
-using testing::Dice;
+using testing::Random;
 
 constexpr int kUids = 48;
 constexpr std::size_t kCrowd = 28;  // from so many pods on, more end than come
@@ -48,8 +48,8 @@ std::string uid_of(std::int64_t i) { return "uid-" + std::to_string(i); }
 
 // ---- two sets of books compared ----
 
-std::vector<const NodeState*> nodes_of(const ClusterSnapshot& books) {
-  return books.sorted_nodes();
+std::vector<const NodeState*> nodes_of(const ClusterSnapshot& ledger) {
+  return ledger.sorted_nodes();
 }
 
 void expect_same_node(const NodeState& a, const NodeState& b) {
@@ -59,13 +59,14 @@ void expect_same_node(const NodeState& a, const NodeState& b) {
   EXPECT_TRUE(a.use == b.use) << a.name;
   EXPECT_TRUE(a.requested == b.requested) << a.name;
   EXPECT_EQ(a.stray_grants, b.stray_grants) << a.name;
-  ASSERT_EQ(a.holdings.size(), b.holdings.size()) << a.name;
-  for (std::size_t i = 0; i < a.holdings.size(); ++i) {
-    EXPECT_TRUE(*a.holdings[i] == *b.holdings[i]) << a.name << ' ' << a.holdings[i]->pod_uid;
+  ASSERT_EQ(a.allocations.size(), b.allocations.size()) << a.name;
+  for (std::size_t i = 0; i < a.allocations.size(); ++i) {
+    EXPECT_TRUE(*a.allocations[i] == *b.allocations[i])
+        << a.name << ' ' << a.allocations[i]->pod_uid;
   }
 }
 
-void expect_same_books(const ClusterSnapshot& a, const ClusterSnapshot& b) {
+void expect_same_ledger(const ClusterSnapshot& a, const ClusterSnapshot& b) {
   const auto in_a = nodes_of(a);
   const auto in_b = nodes_of(b);
   ASSERT_EQ(in_a.size(), in_b.size());
@@ -76,16 +77,16 @@ void expect_same_books(const ClusterSnapshot& a, const ClusterSnapshot& b) {
 
 class History {
  public:
-  explicit History(std::uint64_t seed) : dice_(seed) {}
+  explicit History(std::uint64_t seed) : random_(seed) {}
 
-  /// Does one random thing to both books. @returns what it was
+  /// Does one random thing to both ledger. @returns what it was
   const char* step() {
     using Deed = const char* (History::*)();
     static constexpr std::array<std::pair<std::int64_t, Deed>, 14> kPercent{
         {{45, &History::go_on},
          {4, &History::submit_pending},
          {4, &History::assume_anything},
-         {1, &History::drop_hold},
+         {1, &History::release_reservation},
          {2, &History::doubt},
          {2, &History::repeat},
          {5, &History::confirm},
@@ -96,7 +97,7 @@ class History {
          {3, &History::overdue},
          {7, &History::put_node},
          {1, &History::remove_node}}};
-    std::int64_t roll = dice_.below(100);
+    std::int64_t roll = random_.below(100);
     for (const auto& [percent, deed] : kPercent) {
       roll -= percent;
       if (roll < 0) return (this->*deed)();
@@ -105,50 +106,50 @@ class History {
   }
 
   void check() {
-    const auto books = ledger_.snapshot();
-    for (const NodeState* node : nodes_of(*books)) check_node(*node);
-    for (const auto& [name, node] : naive_.nodes) EXPECT_NE(books->find(name), nullptr) << name;
+    const auto ledger = ledger_.snapshot();
+    for (const NodeState* node : nodes_of(*ledger)) check_node(*node);
+    for (const auto& [name, node] : naive_.nodes) EXPECT_NE(ledger->find(name), nullptr) << name;
     std::size_t assumed = 0;
     std::size_t held = 0;
-    std::set<std::string> unsettled;
+    std::set<std::string> unconfirmed;
     for (const auto& [uid, pod] : naive_.pods) {
       check_pod(uid, pod);
       if (pod.held) ++held;
       if (!pod.confirmed && !pod.held) ++assumed;
-      if (!pod.confirmed) unsettled.insert(uid);
+      if (!pod.confirmed) unconfirmed.insert(uid);
     }
-    EXPECT_EQ(ledger_.held_count(), held);
+    EXPECT_EQ(ledger_.reserved_count(), held);
     EXPECT_EQ(ledger_.assumed_count(), assumed);
     EXPECT_EQ(ledger_.pod_count(), naive_.pods.size() - held);
     std::set<std::string> said;
-    for (const HoldingPtr& holding : ledger_.unsettled()) said.insert(holding->pod_uid);
-    EXPECT_EQ(said, unsettled);
+    for (const AllocationPtr& allocation : ledger_.unconfirmed()) said.insert(allocation->pod_uid);
+    EXPECT_EQ(said, unconfirmed);
   }
 
-  /// A restart: books made only from nodes and bound pods, in any order, equal the running ones.
+  /// A restart: ledger made only from nodes and bound pods, in any order, equal the running ones.
   void check_restart() {
     for (const auto& [uid, pod] : naive_.pods) {
-      if (pod.held) ledger_.drop_hold(uid);  // a restart knows nothing of those
+      if (pod.held) ledger_.release_reservation(uid);  // a restart knows nothing of those
     }
     std::erase_if(naive_.pods, [](const auto& entry) { return entry.second.held; });
     Ledger restarted(clock_);
-    std::vector<std::pair<std::int64_t, const Holding*>> events;
-    for (const auto& [uid, holding] : held_) {
-      if (naive_.pods.contains(uid)) events.emplace_back(dice_.below(1000), &holding);
+    std::vector<std::pair<std::int64_t, const Allocation*>> events;
+    for (const auto& [uid, allocation] : held_) {
+      if (naive_.pods.contains(uid)) events.emplace_back(random_.below(1000), &allocation);
     }
     for (std::size_t i = 0; i < inventories_.size(); ++i) {
-      events.emplace_back(dice_.below(1000), nullptr);
+      events.emplace_back(random_.below(1000), nullptr);
     }
     std::sort(events.begin(), events.end());
     auto next_node = inventories_.begin();
-    for (const auto& [order, holding] : events) {
-      if (holding != nullptr) {
-        restarted.observe(*holding);
+    for (const auto& [order, allocation] : events) {
+      if (allocation != nullptr) {
+        restarted.observe(*allocation);
       } else {
         restarted.put_node((next_node++)->second);
       }
     }
-    expect_same_books(*restarted.snapshot(), *ledger_.snapshot());
+    expect_same_ledger(*restarted.snapshot(), *ledger_.snapshot());
     EXPECT_EQ(restarted.assumed_count(), 0U);
   }
 
@@ -174,7 +175,7 @@ class History {
                 std::max(known->second.memory - memory, std::int64_t{0}));
     }
     std::set<std::string> held;
-    for (const HoldingPtr& holding : node.holdings) held.insert(holding->pod_uid);
+    for (const AllocationPtr& allocation : node.allocations) held.insert(allocation->pod_uid);
     EXPECT_EQ(held, pods) << node.name;
     check_cards(node, {});
   }
@@ -201,10 +202,10 @@ class History {
   void check_pod(const std::string& uid, const naive::Pod& pod) {
     const Ledger::Entry* entry = ledger_.find(uid);
     ASSERT_NE(entry, nullptr) << uid;
-    EXPECT_TRUE(*entry->holding == held_.at(uid)) << uid;
+    EXPECT_TRUE(*entry->allocation == held_.at(uid)) << uid;
     EXPECT_EQ(entry->phase == Phase::kConfirmed, pod.confirmed) << uid;
-    EXPECT_EQ(entry->phase == Phase::kHeld, pod.held) << uid;
-    EXPECT_EQ(entry->phase == Phase::kUnsure, pod.unsure) << uid;
+    EXPECT_EQ(entry->phase == Phase::kReserved, pod.held) << uid;
+    EXPECT_EQ(entry->phase == Phase::kUnknown, pod.unknown) << uid;
     EXPECT_EQ(entry->observed, pod.observed) << uid;
   }
 
@@ -237,29 +238,29 @@ class History {
   const char* go_on() { return naive_.pods.size() >= kCrowd ? release() : schedule(); }
 
   const char* schedule() {
-    const std::string& name = dice_.one_of(kNodeNames);
-    const auto books = ledger_.snapshot();
-    const NodeState* node = books->find(name);
+    const std::string& name = random_.one_of(kNodeNames);
+    const auto ledger = ledger_.snapshot();
+    const NodeState* node = ledger->find(name);
     if (node == nullptr) return "schedule on a node that is not there";
-    const GpuRequest request = random_request(dice_);
-    const std::int64_t salt = dice_.below(1000);
+    const GpuRequest request = random_request(random_);
+    const std::int64_t salt = random_.below(1000);
     const auto placement =
         place(request, *node, [&](const Slice& /*slice*/, std::uint32_t card, const CardUse& use) {
           return (std::int64_t{card} * 7 + salt + use.sharer_count()) % 3;  // with ties
         });
     check_place(request, *node, placement);
     if (!placement) return "schedule what does not fit";
-    const std::string uid = uid_of(dice_.below(kUids));
-    Holding pod = testing::holding(uid, name, {});
+    const std::string uid = uid_of(random_.below(kUids));
+    Allocation pod = testing::allocation(uid, name, {});
     pod.isolation = request.isolation;
     pod.containers = grants_of(request, *node, *placement);
-    if (dice_.chance(20)) {
+    if (random_.chance(20)) {
       pending_.push_back(pod);
       return "decide for later";
     }
     const auto expected_use = use_after(request, *node, *placement);
     const bool was_there = naive_.pods.contains(uid);
-    if (book(pod, dice_.chance(25))) {
+    if (book(pod, random_.chance(25))) {
       EXPECT_TRUE(was_there || ledger_.snapshot()->find(name)->use == expected_use) << name;
     } else {
       EXPECT_TRUE(was_there) << "a fresh decision was refused";
@@ -267,69 +268,70 @@ class History {
     return "schedule";
   }
 
-  /// Books what was decided on older books: the cards may be gone, full, sick or in another mode.
+  /// Books what was decided on older ledger: the cards may be gone, full, sick or in another mode.
   const char* submit_pending() {
     if (pending_.size() < 3) return "nothing decided";
-    const Holding pod = pending_.front();
+    const Allocation pod = pending_.front();
     pending_.pop_front();
-    book(pod, dice_.chance(25));
+    book(pod, random_.chance(25));
     return "submit an older decision";
   }
 
   const char* assume_anything() {
-    book(random_grant(dice_, uid_of(dice_.below(kUids))), dice_.chance(25));
+    book(random_grant(random_, uid_of(random_.below(kUids))), random_.chance(25));
     return "assume anything";
   }
 
-  const char* drop_hold() {
-    const std::string uid = uid_of(dice_.below(kUids));
-    ledger_.drop_hold(uid);
+  const char* release_reservation() {
+    const std::string uid = uid_of(random_.below(kUids));
+    ledger_.release_reservation(uid);
     const auto known = naive_.pods.find(uid);
     if (known != naive_.pods.end() && known->second.held) naive_.pods.erase(known);
     return "drop a hold";
   }
 
   const char* doubt() {
-    const std::string uid = uid_of(dice_.below(kUids));
-    const std::int64_t ttl = dice_.between(1, 60);
-    ledger_.doubt(uid, clock_.now() + std::chrono::milliseconds(ttl));
+    const std::string uid = uid_of(random_.below(kUids));
+    const std::int64_t ttl = random_.between(1, 60);
+    ledger_.outcome_unknown(uid, clock_.now() + std::chrono::milliseconds(ttl));
     const auto known = naive_.pods.find(uid);
     if (known == naive_.pods.end()) return "doubt nothing";
     naive::Pod& pod = known->second;
-    if (pod.held || pod.unsure || pod.confirmed) return "doubt what is certain";
-    pod.unsure = true;
+    if (pod.held || pod.unknown || pod.confirmed) return "doubt what is certain";
+    pod.unknown = true;
     pod.deadline = now_ + ttl;
     return "doubt";
   }
 
   /// Sends the same again where the outcome is unsure.
   const char* repeat() {
-    const std::string uid = uid_of(dice_.below(kUids));
+    const std::string uid = uid_of(random_.below(kUids));
     const auto known = naive_.pods.find(uid);
     if (known == naive_.pods.end() || known->second.held) return "repeat nothing";
     naive::Pod& pod = known->second;
-    const std::int64_t ttl = dice_.between(1, 60);
+    const std::int64_t ttl = random_.between(1, 60);
     const auto answer = ledger_.assume(held_.at(uid), std::chrono::milliseconds(ttl));
-    EXPECT_EQ(answer.has_value(), pod.unsure) << uid;
-    if (!pod.unsure) return "repeat what is certain";
-    pod.unsure = false;
+    EXPECT_EQ(answer.has_value(), pod.unknown) << uid;
+    if (!pod.unknown) return "repeat what is certain";
+    pod.unknown = false;
     pod.ttl = ttl;
     pod.deadline = now_ + ttl;
     return "repeat";
   }
 
   /// Holds room, or books.
-  bool book(Holding pod, bool only_hold) {
-    pod.pod_name = "train-" + std::to_string(dice_.below(3));  // names recur, UIDs do not
-    pod.footprint = {.cpu = MilliCpu(dice_.below(5000)), .memory = Mebibytes(dice_.below(5000))};
+  bool book(Allocation pod, bool only_hold) {
+    pod.pod_name = "train-" + std::to_string(random_.below(3));  // names recur, UIDs do not
+    pod.footprint = {.cpu = MilliCpu(random_.below(5000)),
+                     .memory = Mebibytes(random_.below(5000))};
     naive::Pod plain = naive_pod(pod);
-    plain.ttl = dice_.between(1, 60);
+    plain.ttl = random_.between(1, 60);
     plain.deadline = now_ + plain.ttl;
     plain.held = only_hold;
     const naive::Answer expected = naive_.may_book(pod.pod_uid, plain);
     const auto before = ledger_.snapshot();
     const std::chrono::milliseconds ttl(plain.ttl);
-    const auto answer = only_hold ? ledger_.hold(pod, ttl) : ledger_.assume(pod, ttl);
+    const auto answer = only_hold ? ledger_.reserve(pod, ttl) : ledger_.assume(pod, ttl);
     EXPECT_EQ(answer.has_value(), expected == naive::Answer::kYes) << pod.pod_uid;
     if (!answer) {
       EXPECT_EQ(answer.error().code, code_of(expected));
@@ -345,11 +347,11 @@ class History {
 
   static Errc code_of(naive::Answer answer) {
     if (answer == naive::Answer::kNoNode) return Errc::kNotFound;
-    return answer == naive::Answer::kHeldAlready ? Errc::kConflict : Errc::kStale;
+    return answer == naive::Answer::kAlreadyAllocated ? Errc::kConflict : Errc::kStale;
   }
 
   const char* confirm() {
-    const std::string uid = uid_of(dice_.below(kUids));
+    const std::string uid = uid_of(random_.below(kUids));
     const auto before = ledger_.snapshot();
     const auto held = naive_.pods.find(uid);
     if (held != naive_.pods.end() && held->second.held) return "confirm nothing";  // was not sent
@@ -357,18 +359,18 @@ class History {
     EXPECT_EQ(ledger_.snapshot(), before);
     if (held != naive_.pods.end()) {
       held->second.confirmed = true;
-      held->second.unsure = false;
+      held->second.unknown = false;
     }
     return "confirm";
   }
 
   const char* observe() {
-    std::string uid = uid_of(dice_.below(kUids));
+    std::string uid = uid_of(random_.below(kUids));
     const auto held = held_.find(uid);
     const bool booked = naive_.pods.contains(uid) && !naive_.pods.at(uid).held;
-    const bool as_held = booked && !dice_.chance(10);
-    if (!booked && dice_.chance(60)) return "observe nothing";
-    const Holding pod = as_held ? held->second : random_grant(dice_, uid);
+    const bool as_held = booked && !random_.chance(10);
+    if (!booked && random_.chance(60)) return "observe nothing";
+    const Allocation pod = as_held ? held->second : random_grant(random_, uid);
     const auto before = ledger_.snapshot();
     ledger_.observe(pod);
     EXPECT_TRUE(!as_held || ledger_.snapshot() == before) << uid;
@@ -379,9 +381,9 @@ class History {
   }
 
   const char* release() {
-    const std::string uid = naive_.pods.empty() || dice_.chance(20)
-                                ? uid_of(dice_.below(kUids))
-                                : dice_.one_of(naive_.pods).first;
+    const std::string uid = naive_.pods.empty() || random_.chance(20)
+                                ? uid_of(random_.below(kUids))
+                                : random_.one_of(naive_.pods).first;
     EXPECT_EQ(ledger_.release(uid), naive_.pods.erase(uid) == 1) << uid;
     held_.erase(uid);
     return "release";
@@ -391,7 +393,7 @@ class History {
     std::set<std::string, std::less<>> bound;
     std::set<std::string> expected;
     for (const auto& [uid, pod] : naive_.pods) {
-      if (dice_.chance(60)) {
+      if (random_.chance(60)) {
         bound.insert(uid);
       } else if (pod.observed) {
         expected.insert(uid);
@@ -400,9 +402,9 @@ class History {
       }
     }
     std::set<std::string> ended;
-    for (const HoldingPtr& holding :
+    for (const AllocationPtr& allocation :
          ledger_.retain_observed([&](const std::string& uid) { return bound.contains(uid); }))
-      ended.insert(holding->pod_uid);
+      ended.insert(allocation->pod_uid);
     EXPECT_EQ(ended, expected);
     for (const std::string& uid : expected) {
       naive_.pods.erase(uid);
@@ -412,7 +414,7 @@ class History {
   }
 
   const char* advance() {
-    const std::int64_t millis = dice_.between(1, 40);
+    const std::int64_t millis = random_.between(1, 40);
     clock_.advance(std::chrono::milliseconds(millis));
     now_ += millis;
     return "advance the clock";
@@ -421,11 +423,11 @@ class History {
   const char* overdue() {
     std::multiset<std::string> late;  // a pod named twice is a mistake
     const auto before = ledger_.snapshot();
-    for (const Ledger::Late& booking : ledger_.overdue(kUids)) {
-      late.insert(booking.holding->pod_uid);
-      EXPECT_TRUE(ledger_.still(booking));
+    for (const Ledger::Overdue& booking : ledger_.overdue(kUids)) {
+      late.insert(booking.allocation->pod_uid);
+      EXPECT_TRUE(ledger_.is_unchanged(booking));
     }
-    ledger_.expire_holds();
+    ledger_.expire_reservations();
     const std::size_t pods = naive_.pods.size();
     const auto expected = naive_.overdue(now_);
     EXPECT_EQ(late, std::multiset<std::string>(expected.begin(), expected.end()));
@@ -435,15 +437,15 @@ class History {
 
   /// A new node, the same again, other cards, or one card changed.
   const char* put_node() {
-    const std::string& name = dice_.one_of(kNodeNames);
+    const std::string& name = random_.one_of(kNodeNames);
     const auto known = inventories_.find(name);
-    NodeInventory what = random_inventory(dice_, name);
-    if (known != inventories_.end() && dice_.chance(70)) {
+    NodeInventory what = random_inventory(random_, name);
+    if (known != inventories_.end() && random_.chance(70)) {
       what = known->second;
-      if (!what.cards.empty() && dice_.chance(80)) {
+      if (!what.cards.empty() && random_.chance(80)) {
         Card& changed = what.cards[static_cast<std::size_t>(
-            dice_.below(static_cast<std::int64_t>(what.cards.size())))];
-        changed = random_card(dice_, changed.id);
+            random_.below(static_cast<std::int64_t>(what.cards.size())))];
+        changed = random_card(random_, changed.id);
       }
     }
     ledger_.put_node(what);
@@ -453,7 +455,7 @@ class History {
   }
 
   const char* remove_node() {
-    const std::string& name = dice_.one_of(kNodeNames);
+    const std::string& name = random_.one_of(kNodeNames);
     ledger_.remove_node(name);
     naive_.nodes.erase(name);
     inventories_.erase(name);
@@ -462,26 +464,26 @@ class History {
 
   /// Only thinks about it: the node without some pods.
   const char* evict() {
-    const std::string& name = dice_.one_of(kNodeNames);
-    const auto books = ledger_.snapshot();
-    const NodeState* node = books->find(name);
+    const std::string& name = random_.one_of(kNodeNames);
+    const auto ledger = ledger_.snapshot();
+    const NodeState* node = ledger->find(name);
     if (node == nullptr) return "evict from a node that is not there";
     std::set<std::string> evicted;
     for (const std::string& uid : naive_.pods_of(name)) {
-      if (dice_.chance(50)) evicted.insert(uid);
+      if (random_.chance(50)) evicted.insert(uid);
     }
     check_cards(without_pods(*node, {evicted.begin(), evicted.end()}), evicted);
     return "evict";
   }
 
-  Dice dice_;
+  Random random_;
   testing::ManualClock clock_;
   std::int64_t now_ = 0;  ///< the oracle's own clock
   Ledger ledger_{clock_};
-  naive::Books naive_;
-  std::map<std::string, Holding> held_;               ///< as the Ledger was given them
+  naive::SharedLedger naive_;
+  std::map<std::string, Allocation> held_;            ///< as the Ledger was given them
   std::map<std::string, NodeInventory> inventories_;  ///< of the nodes present
-  std::deque<Holding> pending_;                       ///< decided, not booked yet
+  std::deque<Allocation> pending_;                    ///< decided, not booked yet
 };
 
 class LedgerPropertyTest : public ::testing::TestWithParam<int> {};

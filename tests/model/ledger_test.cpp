@@ -8,8 +8,8 @@ namespace tangram::model {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::allocation;
 using testing::granted;
-using testing::holding;
 
 // ---- the drawn state machine ----
 
@@ -57,25 +57,25 @@ TEST_F(LedgerTest, ObserveConfirmsWhatWasAssumedAndChargesItOnce) {
 TEST_F(LedgerTest, ConfirmAfterObserveChangesNothing) {
   ASSERT_TRUE(ledger_.assume(pod("p"), kTtl));
   ledger_.observe(pod("p"));
-  const Books before = books();
+  const SharedLedger before = ledger();
   EXPECT_TRUE(ledger_.confirm("p"));
-  EXPECT_EQ(books(), before);
+  EXPECT_EQ(ledger(), before);
   EXPECT_TRUE(ledger_.find("p")->observed);
 }
 
 struct EndCase {
   std::string name;
-  std::function<void(Ledger&, const Holding&)> begin;
+  std::function<void(Ledger&, const Allocation&)> begin;
 };
 void PrintTo(const EndCase& row, std::ostream* out) { *out << row.name; }
 
-void assume_it(Ledger& ledger, const Holding& pod) { EXPECT_TRUE(ledger.assume(pod, kTtl)); }
-void confirm_it(Ledger& ledger, const Holding& pod) {
+void assume_it(Ledger& ledger, const Allocation& pod) { EXPECT_TRUE(ledger.assume(pod, kTtl)); }
+void confirm_it(Ledger& ledger, const Allocation& pod) {
   assume_it(ledger, pod);
   EXPECT_TRUE(ledger.confirm(pod.pod_uid));
 }
-void observe_it(Ledger& ledger, const Holding& pod) { ledger.observe(pod); }
-void assume_and_observe_it(Ledger& ledger, const Holding& pod) {
+void observe_it(Ledger& ledger, const Allocation& pod) { ledger.observe(pod); }
+void assume_and_observe_it(Ledger& ledger, const Allocation& pod) {
   assume_it(ledger, pod);
   ledger.observe(pod);
 }
@@ -86,24 +86,24 @@ TEST_P(LedgerReleaseTest, GivesEverythingBackExactlyOnce) {
   GetParam().begin(ledger_, pod("p"));
   EXPECT_TRUE(ledger_.release("p"));
   EXPECT_EQ(use(0), CardUse{});
-  EXPECT_TRUE(node().holdings.empty());
+  EXPECT_TRUE(node().allocations.empty());
   EXPECT_EQ(ledger_.find("p"), nullptr);
-  const Books before = books();
+  const SharedLedger before = ledger();
   EXPECT_EQ(before.assumed, 0U);
   EXPECT_EQ(before.pods, 0U);
   EXPECT_FALSE(ledger_.release("p"));
-  EXPECT_EQ(books(), before);
+  EXPECT_EQ(ledger(), before);
 }
 
 // A bind that was answered late must not bring back a pod that ended meanwhile.
 TEST_P(LedgerReleaseTest, ConfirmAfterwardsIsRefused) {
   GetParam().begin(ledger_, pod("p"));
   ASSERT_TRUE(ledger_.release("p"));
-  const Books before = books();
+  const SharedLedger before = ledger();
   const auto late = ledger_.confirm("p");
   ASSERT_FALSE(late);
   EXPECT_EQ(late.error().code, Errc::kNotFound);
-  EXPECT_EQ(books(), before);
+  EXPECT_EQ(ledger(), before);
   EXPECT_EQ(ledger_.find("p"), nullptr);
 }
 
@@ -123,9 +123,9 @@ INSTANTIATE_TEST_SUITE_P(FromEveryPhase, LedgerReleaseTest,
                          [](const auto& row) { return row.param.name; });
 
 TEST_F(LedgerTest, ReleaseOfAnUnknownPodDoesNothing) {
-  const Books before = books();
+  const SharedLedger before = ledger();
   EXPECT_FALSE(ledger_.release("nobody"));
-  EXPECT_EQ(books(), before);
+  EXPECT_EQ(ledger(), before);
 }
 
 // ---- refused bookings ----
@@ -133,7 +133,7 @@ TEST_F(LedgerTest, ReleaseOfAnUnknownPodDoesNothing) {
 struct RefusedCase {
   std::string name;
   std::function<void(Ledger&)> before = [](Ledger& /*ledger*/) {};
-  Holding wanted;
+  Allocation wanted;
   Errc expected = Errc::kStale;
 };
 void PrintTo(const RefusedCase& row, std::ostream* out) { *out << row.name; }
@@ -146,15 +146,15 @@ class LedgerRefusalTest : public LedgerTest, public ::testing::WithParamInterfac
 
 TEST_P(LedgerRefusalTest, LeavesTheBooksAsTheyWere) {
   GetParam().before(ledger_);
-  const Books before = books();
+  const SharedLedger before = ledger();
   const auto refused = ledger_.assume(GetParam().wanted, kTtl);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, GetParam().expected) << refused.error().message;
   EXPECT_FALSE(refused.error().message.empty());
-  EXPECT_EQ(books(), before);
+  EXPECT_EQ(ledger(), before);
 }
 
-std::function<void(Ledger&)> observing(const Holding& pod) {
+std::function<void(Ledger&)> observing(const Allocation& pod) {
   return [pod](Ledger& ledger) { ledger.observe(pod); };
 }
 
@@ -170,7 +170,7 @@ INSTANTIATE_TEST_SUITE_P(
     Assume, LedgerRefusalTest,
     ::testing::Values(
         RefusedCase{.name = "NodeNeverSeen",
-                    .wanted = holding("p", "elsewhere", {}),
+                    .wanted = allocation("p", "elsewhere", {}),
                     .expected = Errc::kNotFound},
         RefusedCase{.name = "NodeLeft",
                     .before = [](Ledger& ledger) { ledger.remove_node("n"); },
@@ -193,15 +193,16 @@ INSTANTIATE_TEST_SUITE_P(
                     .before = observing(LedgerRefusalTest::pod("q", 600)),
                     .wanted = LedgerRefusalTest::pod("p", 401)},
         RefusedCase{.name = "LargerThanTheCard",
-                    .wanted = holding("p", "n", {granted("a", 1001, 1)})},
+                    .wanted = allocation("p", "n", {granted("a", 1001, 1)})},
         RefusedCase{.name = "WholeCardInUse",
-                    .before = observing(holding("q", "n", {granted("a", 0, 0)})),
+                    .before = observing(allocation("q", "n", {granted("a", 0, 0)})),
                     .wanted = LedgerRefusalTest::pod("p", 1000)},
         RefusedCase{.name = "SecondCardIsFull",
                     .before = observing(LedgerRefusalTest::pod("q", 1000, "b")),
-                    .wanted = holding("p", "n", {granted("a", 1, 1), granted("b", 1, 1)})},
-        RefusedCase{.name = "ItsOwnPartsDoNotFitTogether",
-                    .wanted = holding("p", "n", {granted("a", 600, 600), granted("a", 600, 600)})},
+                    .wanted = allocation("p", "n", {granted("a", 1, 1), granted("b", 1, 1)})},
+        RefusedCase{
+            .name = "ItsOwnPartsDoNotFitTogether",
+            .wanted = allocation("p", "n", {granted("a", 600, 600), granted("a", 600, 600)})},
         RefusedCase{.name = "CardIsSick",
                     .before = with_first_card([](Card& c) { c.healthy = false; }),
                     .wanted = LedgerRefusalTest::pod("p")},
@@ -224,11 +225,11 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 TEST_F(LedgerTest, ConfirmOfAnUnknownPodIsRefused) {
-  const Books before = books();
+  const SharedLedger before = ledger();
   const auto refused = ledger_.confirm("nobody");
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Errc::kNotFound);
-  EXPECT_EQ(books(), before);
+  EXPECT_EQ(ledger(), before);
 }
 
 // ---- deadlines ----
@@ -238,7 +239,7 @@ TEST_F(LedgerTest, OverdueNamesALatePodOnceEachTtlAndNeverReleasesIt) {
   clock_.advance(kTtl - 1ms);
   EXPECT_EQ(overdue(), "");
   clock_.advance(1ms);
-  const Books before = books();
+  const SharedLedger before = ledger();
   EXPECT_EQ(overdue(), "p");
   EXPECT_EQ(overdue(), "");
   clock_.advance(kTtl - 1ms);
@@ -247,7 +248,7 @@ TEST_F(LedgerTest, OverdueNamesALatePodOnceEachTtlAndNeverReleasesIt) {
   EXPECT_EQ(overdue(), "p");
   clock_.advance(100 * kTtl);
   EXPECT_EQ(overdue(), "p");  // however many deadlines went by
-  EXPECT_EQ(books(), before);
+  EXPECT_EQ(ledger(), before);
 }
 
 TEST_F(LedgerTest, APodThatIsConfirmedButNotObservedIsStillAskedAfter) {

@@ -62,13 +62,13 @@ naive::Node naive_node(const NodeInventory& what) {
   return plain;
 }
 
-naive::Pod naive_pod(const Holding& holding) {
-  naive::Pod plain{.node = holding.node,
-                   .cpu = holding.footprint.cpu.count(),
-                   .memory = holding.footprint.memory.count(),
-                   .mode = static_cast<int>(holding.isolation),
+naive::Pod naive_pod(const Allocation& allocation) {
+  naive::Pod plain{.node = allocation.node,
+                   .cpu = allocation.footprint.cpu.count(),
+                   .memory = allocation.footprint.memory.count(),
+                   .mode = static_cast<int>(allocation.isolation),
                    .parts = {}};
-  for (const ContainerGrant& container : holding.containers) {
+  for (const ContainerGrant& container : allocation.containers) {
     for (const GrantedCard& card : container.cards) {
       plain.parts.push_back({card.uuid, card.memory.count(), card.compute.count()});
     }

@@ -12,20 +12,20 @@
 namespace tangram::model {
 namespace {
 
+using testing::allocation;
 using testing::card;
 using testing::granted;
-using testing::holding;
 using testing::inventory;
 
 constexpr auto kMps = static_cast<std::size_t>(Isolation::kMps);
 constexpr auto kNone = static_cast<std::size_t>(Isolation::kNone);
 
 /// A node with the cards "a" and "b" that holds these pods.
-NodeState node_with(const std::vector<Holding>& pods) {
+NodeState node_with(const std::vector<Allocation>& pods) {
   NodeState node = testing::node(inventory("n", {card("a"), card("b")}));
-  for (const Holding& pod : pods) {
-    node.holdings.push_back(std::make_shared<const Holding>(pod));
-    apply_holding(node, pod, 1);
+  for (const Allocation& pod : pods) {
+    node.allocations.push_back(std::make_shared<const Allocation>(pod));
+    apply_allocation(node, pod, 1);
   }
   return node;
 }
@@ -74,11 +74,11 @@ TEST(NodeStateTest, FindsACardByItsId) {
 }
 
 TEST(NodeStateTest, WithoutPodsShowsTheNodeAfterAnEviction) {
-  Holding leaves = holding("p", "n", {granted("a", 400, 400)});
+  Allocation leaves = allocation("p", "n", {granted("a", 400, 400)});
   leaves.footprint = {.cpu = MilliCpu(2000), .memory = Mebibytes(100)};
-  Holding stays = holding("q", "n", {granted("a", 300, 300)});
+  Allocation stays = allocation("q", "n", {granted("a", 300, 300)});
   stays.footprint = {.cpu = MilliCpu(1000), .memory = Mebibytes(50)};
-  const NodeState node = node_with({leaves, stays, holding("r", "n", {granted("gone", 1, 1)})});
+  const NodeState node = node_with({leaves, stays, allocation("r", "n", {granted("gone", 1, 1)})});
   ASSERT_EQ(node.stray_grants, 1);
 
   const NodeState rest = without_pods(node, {"p", "r", "nobody"});
@@ -86,10 +86,10 @@ TEST(NodeStateTest, WithoutPodsShowsTheNodeAfterAnEviction) {
   EXPECT_EQ(rest.use[0].sharer_count(), 1);
   EXPECT_EQ(rest.stray_grants, 0);
   EXPECT_EQ(rest.requested, stays.footprint);
-  ASSERT_EQ(rest.holdings.size(), 1U);
-  EXPECT_EQ(rest.holdings[0]->pod_uid, "q");
+  ASSERT_EQ(rest.allocations.size(), 1U);
+  EXPECT_EQ(rest.allocations[0]->pod_uid, "q");
   EXPECT_EQ(node.use[0].compute, MilliGpu(700));  // the node itself is untouched
-  EXPECT_EQ(node.holdings.size(), 3U);
+  EXPECT_EQ(node.allocations.size(), 3U);
 }
 
 }  // namespace

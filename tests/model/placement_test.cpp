@@ -309,11 +309,11 @@ int book_equal_shares(Mebibytes card_memory, const Share& share, int n) {
   ledger.put_node(inventory("n", {only}));
   int booked = 0;
   for (int i = 0; i <= n; ++i) {
-    const auto books = ledger.snapshot();
-    const NodeState& node = *books->find("n");
+    const auto ledger = ledger.snapshot();
+    const NodeState& node = *ledger->find("n");
     const auto placement = place(request(share), node, no_preference);
     if (!placement) continue;
-    Holding pod = testing::holding("pod-" + std::to_string(i), "n", {});
+    Allocation pod = testing::allocation("pod-" + std::to_string(i), "n", {});
     pod.containers = grants_of(request(share), node, *placement);
     if (ledger.assume(pod, std::chrono::seconds(1))) ++booked;
   }

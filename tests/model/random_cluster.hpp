@@ -3,7 +3,7 @@
 #include "model/card.hpp"
 #include "model/node_state.hpp"
 #include "model/request.hpp"
-#include "tests/testing/dice.hpp"
+#include "tests/testing/random.hpp"
 
 #include <array>
 #include <cstdint>
@@ -20,11 +20,11 @@ inline constexpr int kMaxCards = 4;  // what brute force can try in every way
 /// @param i  from 0, on the node
 [[nodiscard]] std::string card_id(const std::string& node, std::int64_t i);
 
-[[nodiscard]] Card random_card(testing::Dice& dice, const std::string& id);
-[[nodiscard]] NodeInventory random_inventory(testing::Dice& dice, const std::string& name);
-[[nodiscard]] GpuRequest random_request(testing::Dice& dice);
+[[nodiscard]] Card random_card(testing::Random& random, const std::string& id);
+[[nodiscard]] NodeInventory random_inventory(testing::Random& random, const std::string& name);
+[[nodiscard]] GpuRequest random_request(testing::Random& random);
 
 /// What another writer might have granted: any amount of any card, also of none that there is.
-[[nodiscard]] Holding random_grant(testing::Dice& dice, const std::string& uid);
+[[nodiscard]] Allocation random_grant(testing::Random& random, const std::string& uid);
 
 }  // namespace tangram::model

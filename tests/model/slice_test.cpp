@@ -1,6 +1,6 @@
 #include "model/request.hpp"
 #include "tests/testing/builders.hpp"
-#include "tests/testing/dice.hpp"
+#include "tests/testing/random.hpp"
 
 #include <gtest/gtest.h>
 
@@ -102,17 +102,17 @@ INSTANTIATE_TEST_SUITE_P(
 /// Random cards from 1 GiB to 1 TiB, of any odd size.
 class SlicePropertyTest : public ::testing::Test {
  protected:
-  Card random_card() { return card("GPU-1", "A100", Mebibytes(dice_.between(1024, 1 << 20))); }
+  Card random_card() { return card("GPU-1", "A100", Mebibytes(random_.between(1024, 1 << 20))); }
 
   const std::random_device::result_type seed_ = std::random_device{}();
-  testing::Dice dice_{seed_};
+  testing::Random random_{seed_};
 };
 
 TEST_F(SlicePropertyTest, EqualMemorySharesThatDivideACardFitItByCompute) {
   SCOPED_TRACE("seed " + std::to_string(seed_));
   for (int i = 0; i < 5000; ++i) {
     const Card c = random_card();
-    const std::int64_t sharers = dice_.between(1, 1000);
+    const std::int64_t sharers = random_.between(1, 1000);
     const Slice slice = slice_of(memory(c.memory.count() / sharers), c);
     EXPECT_LE(sharers * slice.memory.count(), c.memory.count()) << sharers << " on " << c.memory;
     EXPECT_LE(sharers * slice.compute.count(), c.compute.count()) << sharers << " on " << c.memory;
@@ -125,7 +125,8 @@ TEST_F(SlicePropertyTest, UnequalMemorySharesThatFitByMemoryFitByCompute) {
     const Card c = random_card();
     std::int64_t compute = 0;
     for (std::int64_t left = c.memory.count(); left > 0;) {
-      const std::int64_t mib = dice_.between(1, std::min<std::int64_t>(left, c.memory.count() / 4));
+      const std::int64_t mib =
+          random_.between(1, std::min<std::int64_t>(left, c.memory.count() / 4));
       compute += slice_of(memory(mib), c).compute.count();
       left -= mib;
     }
@@ -139,7 +140,7 @@ TEST_F(SlicePropertyTest, FractionsThatAddUpToOneFitByMemory) {
     const Card c = random_card();
     Mebibytes used;
     for (std::int64_t left = 1000; left > 0;) {
-      const std::int64_t milli = dice_.between(1, left);
+      const std::int64_t milli = random_.between(1, left);
       used += slice_of(fraction(milli), c).memory;
       left -= milli;
     }
@@ -152,9 +153,10 @@ TEST_F(SlicePropertyTest, LimitsLieBetweenTheShareAndTheCard) {
   SCOPED_TRACE("seed " + std::to_string(seed_));
   for (int i = 0; i < 5000; ++i) {
     const Card c = random_card();
-    const Share share = limited(
-        i % 2 == 0 ? fraction(dice_.between(1, 1000)) : memory(dice_.between(1, c.memory.count())),
-        Mebibytes(dice_.between(1, 2 << 20)), MilliGpu(dice_.between(1, 1000)));
+    const Share share =
+        limited(i % 2 == 0 ? fraction(random_.between(1, 1000))
+                           : memory(random_.between(1, c.memory.count())),
+                Mebibytes(random_.between(1, 2 << 20)), MilliGpu(random_.between(1, 1000)));
     const Slice slice = slice_of(share, c);
     EXPECT_LE(slice.memory, slice.memory_limit);
     EXPECT_LE(slice.memory_limit, c.memory);

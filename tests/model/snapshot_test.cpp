@@ -17,9 +17,9 @@
 namespace tangram::model {
 namespace {
 
+using testing::allocation;
 using testing::card;
 using testing::granted;
-using testing::holding;
 using testing::inventory;
 
 /// "node-007": sorts as it counts.
@@ -32,7 +32,7 @@ class SnapshotTest : public ::testing::Test {
  protected:
   void put(const std::string& name) { ledger_.put_node(inventory(name, {card("GPU-" + name)})); }
   void observe(const std::string& uid, const std::string& node) {
-    ledger_.observe(holding(uid, node, {granted("GPU-" + node, 10, 10)}));
+    ledger_.observe(allocation(uid, node, {granted("GPU-" + node, 10, 10)}));
   }
   std::vector<std::string> names(const ClusterSnapshot& snapshot) const {
     std::vector<std::string> all;
@@ -65,14 +65,14 @@ TEST_F(SnapshotTest, WithoutAChangeItIsTheSameSnapshot) {
 TEST_F(SnapshotTest, FindsANodeByNameAndByIndex) {
   put("a");
   put("b");
-  const auto books = ledger_.snapshot();
-  ASSERT_NE(books->find("b"), nullptr);
-  EXPECT_EQ(books->find("b")->name, "b");
-  const auto found = books->lookup("b");
+  const auto ledger = ledger_.snapshot();
+  ASSERT_NE(ledger->find("b"), nullptr);
+  EXPECT_EQ(ledger->find("b")->name, "b");
+  const auto found = ledger->lookup("b");
   ASSERT_TRUE(found.has_value());
-  EXPECT_EQ(found->node, books->find("b"));
-  EXPECT_EQ(books->at(found->index), found->node);
-  EXPECT_EQ(books->find("c"), nullptr);
+  EXPECT_EQ(found->node, ledger->find("b"));
+  EXPECT_EQ(ledger->at(found->index), found->node);
+  EXPECT_EQ(ledger->find("c"), nullptr);
 }
 
 TEST_F(SnapshotTest, ANodeThatLeftIsNotFoundButIsStillListed) {
@@ -80,11 +80,11 @@ TEST_F(SnapshotTest, ANodeThatLeftIsNotFoundButIsStillListed) {
   put("b");
   observe("p", "a");
   ledger_.remove_node("a");
-  const auto books = ledger_.snapshot();
-  EXPECT_EQ(books->find("a"), nullptr);
-  EXPECT_FALSE(books->lookup("a").has_value());
-  EXPECT_EQ(books->node_count(), 2U);
-  EXPECT_EQ(names(*books), (Names{"a", "b"}));
+  const auto ledger = ledger_.snapshot();
+  EXPECT_EQ(ledger->find("a"), nullptr);
+  EXPECT_FALSE(ledger->lookup("a").has_value());
+  EXPECT_EQ(ledger->node_count(), 2U);
+  EXPECT_EQ(names(*ledger), (Names{"a", "b"}));
 }
 
 TEST_F(SnapshotTest, OldSnapshotsNeverChange) {
@@ -108,7 +108,7 @@ TEST_F(SnapshotTest, OldSnapshotsNeverChange) {
   EXPECT_EQ(old->find("a"), node);
   EXPECT_EQ(node->version, copy.version);
   EXPECT_EQ(node->use, copy.use);
-  EXPECT_EQ(node->holdings, copy.holdings);
+  EXPECT_EQ(node->allocations, copy.allocations);
   EXPECT_EQ(node->inventory, copy.inventory);
   EXPECT_TRUE(node->present);
 }
@@ -166,16 +166,16 @@ class LargeSnapshotTest : public SnapshotTest {
 };
 
 TEST_F(LargeSnapshotTest, HoldsEveryNodeOnce) {
-  const auto books = ledger_.snapshot();
+  const auto ledger = ledger_.snapshot();
   std::set<std::string> seen;
   std::set<NodeIndex> indices;
-  books->for_each([&](const NodeState& node) {
+  ledger->for_each([&](const NodeState& node) {
     EXPECT_TRUE(seen.insert(node.name).second) << node.name;
-    EXPECT_TRUE(indices.insert(books->lookup(node.name).value().index).second) << node.name;
-    EXPECT_EQ(books->find(node.name), &node);
+    EXPECT_TRUE(indices.insert(ledger->lookup(node.name).value().index).second) << node.name;
+    EXPECT_EQ(ledger->find(node.name), &node);
   });
   EXPECT_EQ(seen.size(), static_cast<std::size_t>(kNodes));
-  EXPECT_EQ(books->node_count(), static_cast<std::size_t>(kNodes));
+  EXPECT_EQ(ledger->node_count(), static_cast<std::size_t>(kNodes));
 }
 
 TEST_F(LargeSnapshotTest, SortsByName) {
@@ -255,7 +255,7 @@ TEST_F(SnapshotTest, FindsNoNodeByAGuessThatIsGone) {
   put("b");
   observe("pod", "a");
   const auto before = ledger_.snapshot();
-  ledger_.remove_node("a");  // its pod stays in the books
+  ledger_.remove_node("a");  // its pod stays in the ledger
   ledger_.remove_node("b");
   const auto after = ledger_.snapshot();
   ASSERT_NE(after->at(0), nullptr);

@@ -7,7 +7,7 @@
 #include "policies/choice_cache.hpp"
 #include "policies/registry.hpp"
 #include "tests/policies/cluster.hpp"
-#include "tests/testing/dice.hpp"
+#include "tests/testing/random.hpp"
 
 #include <gtest/gtest.h>
 
@@ -20,46 +20,46 @@ using namespace testing;  // NOLINT(google-build-using-namespace)
 
 constexpr int kRounds = 3000;
 
-model::Share random_share(Dice& dice) {
-  switch (dice.between(0, 3)) {
+model::Share random_share(Random& random) {
+  switch (random.between(0, 3)) {
     case 0:
       return whole();
     case 1:
-      return memory(dice.between(1, 90'000));
+      return memory(random.between(1, 90'000));
     default:
-      return fraction(dice.between(1, 10) * 100);
+      return fraction(random.between(1, 10) * 100);
   }
 }
 
-model::PodDemand random_pod(Dice& dice) {
+model::PodDemand random_pod(Random& random) {
   model::GpuRequest gpu;
-  const auto containers = dice.between(0, 3);
+  const auto containers = random.between(0, 3);
   for (std::int64_t i = 0; i < containers; ++i) {
     gpu.containers.push_back({.container = "c" + std::to_string(i),
-                              .count = static_cast<int>(dice.between(1, 2)),
-                              .share = random_share(dice)});
+                              .count = static_cast<int>(random.between(1, 2)),
+                              .share = random_share(random)});
   }
-  if (dice.one_in(4)) gpu.models = {dice.one_in(2) ? "A100*" : "!T4"};
-  if (dice.one_in(6)) gpu.card_ids = {dice.one_in(2) ? "g1" : "!g?"};
-  gpu.isolation = dice.one_in(3) ? model::Isolation::kNone : model::Isolation::kMps;
-  return pod(gpu, dice.between(0, 20) * 1000, dice.between(0, 1000));
+  if (random.one_in(4)) gpu.models = {random.one_in(2) ? "A100*" : "!T4"};
+  if (random.one_in(6)) gpu.card_ids = {random.one_in(2) ? "g1" : "!g?"};
+  gpu.isolation = random.one_in(3) ? model::Isolation::kNone : model::Isolation::kMps;
+  return pod(gpu, random.between(0, 20) * 1000, random.between(0, 1000));
 }
 
-model::NodeState random_node(Dice& dice) {
+model::NodeState random_node(Random& random) {
   std::vector<model::Card> cards;
-  const auto count = dice.between(0, 4);
+  const auto count = random.between(0, 4);
   for (std::int64_t i = 0; i < count; ++i) {
-    cards.push_back(card("g" + std::to_string(i), dice.one_in(3) ? "T4" : "A100",
-                         Mebibytes(dice.one_in(3) ? 16'384 : 81'920)));
-    cards.back().healthy = !dice.one_in(10);
-    cards.back().max_sharers = static_cast<int>(dice.between(1, 4));
+    cards.push_back(card("g" + std::to_string(i), random.one_in(3) ? "T4" : "A100",
+                         Mebibytes(random.one_in(3) ? 16'384 : 81'920)));
+    cards.back().healthy = !random.one_in(10);
+    cards.back().max_sharers = static_cast<int>(random.between(1, 4));
   }
   model::NodeState state = node(inventory("n", std::move(cards)));
   for (std::size_t i = 0; i < state.use.size(); ++i) {
-    state.use[i] = used(state.cards()[i], {dice.between(0, 10) * 100, 1});
+    state.use[i] = used(state.cards()[i], {random.between(0, 10) * 100, 1});
   }
-  state.requested.cpu = MilliCpu(dice.between(0, 70) * 1000);
-  state.present = !dice.one_in(20);
+  state.requested.cpu = MilliCpu(random.between(0, 70) * 1000);
+  state.present = !random.one_in(20);
   return state;
 }
 
@@ -69,11 +69,11 @@ class PoliciesPropertyTest : public ::testing::Test {
     RecordProperty("seed", static_cast<int>(seed_));
     std::cout << "seed " << seed_ << std::endl;  // at once: a sanitizer ends the program
     WorkloadCounter counter;
-    for (int i = 0; i < 50; ++i) counter.add(random_pod(dice_));
+    for (int i = 0; i < 50; ++i) counter.add(random_pod(random_));
     options_.workload = std::make_shared<const Workload>(counter.top(kCoveragePercent));
     model::Ledger ledger(clock_);
     for (int i = 0; i < 10; ++i) {
-      model::NodeInventory what = *random_node(dice_).inventory;
+      model::NodeInventory what = *random_node(random_).inventory;
       what.name = "n" + std::to_string(i);
       ledger.put_node(std::move(what));
     }
@@ -83,7 +83,7 @@ class PoliciesPropertyTest : public ::testing::Test {
 
   SystemClock clock_;
   unsigned seed_ = std::random_device{}();
-  Dice dice_{seed_};
+  Random random_{seed_};
   PolicyOptions options_;
 };
 
@@ -112,8 +112,8 @@ TEST_F(PoliciesPropertyTest, ChooseExactlyWhereThePodFits) {
   const PolicySet set(options_);
   int fitting = 0;
   for (int round = 0; round < kRounds; ++round) {
-    const auto demand = random_pod(dice_);
-    const auto state = random_node(dice_);
+    const auto demand = random_pod(random_);
+    const auto state = random_node(random_);
     const bool fits =
         model::place(demand.gpu, state, [](auto&&...) { return std::int64_t{0}; }).has_value();
     fitting += fits ? 1 : 0;
@@ -136,20 +136,20 @@ TEST_F(PoliciesPropertyTest, AnswerTheSameThroughTheCache) {
   const model::ClusterSnapshot nowhere;
   std::vector<model::PodDemand> demands;
   demands.reserve(12);
-  for (int i = 0; i < 12; ++i) demands.push_back(random_pod(dice_));
+  for (int i = 0; i < 12; ++i) demands.push_back(random_pod(random_));
   std::vector<model::NodeState> nodes;
   nodes.reserve(kNodes);
   for (model::NodeIndex i = 0; i < kNodes; ++i) {
-    nodes.push_back(random_node(dice_));
+    nodes.push_back(random_node(random_));
     nodes.back().version = i + 1;
   }
   std::uint64_t version = kNodes;
   for (int round = 0; round < kRounds; ++round) {
-    auto& changed = nodes[static_cast<std::size_t>(dice_.between(0, kNodes - 1))];
-    changed = random_node(dice_);
+    auto& changed = nodes[static_cast<std::size_t>(random_.between(0, kNodes - 1))];
+    changed = random_node(random_);
     changed.version = ++version;
-    const auto& demand = demands[static_cast<std::size_t>(dice_.between(0, 11))];
-    const auto name = policy_names()[static_cast<std::size_t>(dice_.between(0, 3))];
+    const auto& demand = demands[static_cast<std::size_t>(random_.between(0, 11))];
+    const auto name = policy_names()[static_cast<std::size_t>(random_.between(0, 3))];
     auto pass = cache.open(*set.find(name), demand, nowhere);
     for (model::NodeIndex i = 0; i < kNodes; ++i) {
       const auto fresh = set.find(name)->choose(demand, nodes[i]);

@@ -64,9 +64,9 @@ inline model::Share memory(std::int64_t mib) {
 inline model::Share whole() { return {}; }
 
 /// What a pod would hold if it got these cards, named by their ids.
-inline model::Holding holding(std::string uid, std::string node_name,
-                              std::vector<model::GrantedCard> cards) {
-  model::Holding h;
+inline model::Allocation allocation(std::string uid, std::string node_name,
+                                    std::vector<model::GrantedCard> cards) {
+  model::Allocation h;
   h.pod_uid = uid;
   h.pod_namespace = "ml";
   h.pod_name = std::move(uid);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "source_dir.hpp"
+
 #include <fstream>
 #include <iterator>
 #include <string>

@@ -8,8 +8,8 @@ namespace tangram::bench::demo {
 namespace {
 
 TEST(PackingTableTest, HasALinePerCardWithWhoHoldsIt) {
-  const std::vector<std::string> lines =
-      drawing::lines_of(draw_packing_table({.colour = false, .width = 120}, drawing::small_cluster()));
+  const std::vector<std::string> lines = drawing::lines_of(
+      draw_packing_table({.colour = false, .width = 120}, drawing::small_cluster()));
   ASSERT_EQ(lines.size(), 5U);
   EXPECT_EQ(lines[1].substr(0, lines[1].find("██")), "node-a     0 A100-80GB          60.0/ 80.0 ");
   EXPECT_NE(lines[1].find("50%"), std::string::npos);
@@ -20,8 +20,8 @@ TEST(PackingTableTest, HasALinePerCardWithWhoHoldsIt) {
 }
 
 TEST(PackingTableTest, CountsThePodsThatItHasNoRoomFor) {
-  const std::vector<std::string> lines =
-      drawing::lines_of(draw_packing_table({.colour = false, .width = 120}, drawing::crowded_cluster(1)));
+  const std::vector<std::string> lines = drawing::lines_of(
+      draw_packing_table({.colour = false, .width = 120}, drawing::crowded_cluster(1)));
   EXPECT_NE(lines[1].find("a-pod-with-a-rather-long-name-0 +9"), std::string::npos) << lines[1];
 }
 

@@ -1,5 +1,7 @@
 #include "bench/demo/workload.hpp"
 
+#include "source_dir.hpp"
+
 #include <gtest/gtest.h>
 
 #include <fstream>

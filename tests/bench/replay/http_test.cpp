@@ -6,8 +6,9 @@
 #include "bench/replay/replay.hpp"
 #include "bench/replay/report.hpp"
 #include "bench/synthetic_api.hpp"
-#include "cluster/holdings.hpp"
+#include "cluster/allocations.hpp"
 #include "policies/registry.hpp"
+#include "source_dir.hpp"
 #include "tests/testing/manual_clock.hpp"
 
 #include <gtest/gtest.h>
@@ -100,7 +101,7 @@ TEST_F(AuditTest, PassesWhenTheBooksSayWhatTheServerSays) {
 TEST_F(AuditTest, FindsABookingThatTheServerDoesNotKnow) {
   model::Ledger ledger(clock_);
   ledger.put_node(inventory_);
-  model::Holding lost;
+  model::Allocation lost;
   lost.pod_uid = "u1";
   lost.node = "n0";
   ledger.observe(lost);
@@ -119,7 +120,7 @@ TEST_F(AuditTest, FindsAPodThatIsBoundWithoutItsGrant) {
                                                .body = {}})
                                         ->body);
   ASSERT_TRUE(pod);
-  ledger.observe(cluster::recorded_holding(*pod).holding);
+  ledger.observe(cluster::recorded_allocation(*pod).allocation);
   const auto audited = audit(api_, clock_, *ledger.snapshot());
   ASSERT_FALSE(audited);
   EXPECT_EQ(audited.error().message, "pod ml/p is bound without a grant");
@@ -143,12 +144,12 @@ TEST(SyntheticApiTest, PodsAreReadAsTheyWereMeant) {
   EXPECT_NEAR(static_cast<double>(text.size()), 5'000, 100);
   const auto pod = kube::decode_pod(text);
   ASSERT_TRUE(pod) << pod.error().message;
-  const auto recorded = cluster::recorded_holding(*pod);
+  const auto recorded = cluster::recorded_allocation(*pod);
   EXPECT_EQ(recorded.grant_problem, "");
-  EXPECT_EQ(recorded.holding.node, "gpu-node-00001");
-  ASSERT_EQ(recorded.holding.containers.size(), 1U);
-  EXPECT_EQ(recorded.holding.containers[0].cards[0].uuid, "GPU-1-0");
-  EXPECT_EQ(recorded.holding.containers[0].cards[0].compute, MilliGpu(200));
+  EXPECT_EQ(recorded.allocation.node, "gpu-node-00001");
+  ASSERT_EQ(recorded.allocation.containers.size(), 1U);
+  EXPECT_EQ(recorded.allocation.containers[0].cards[0].uuid, "GPU-1-0");
+  EXPECT_EQ(recorded.allocation.containers[0].cards[0].compute, MilliGpu(200));
   EXPECT_TRUE(kube::decode_pod(pending_pod(7, 200, true).json));
 }
 

@@ -3,7 +3,7 @@
 
 #include "extender/admission/foreign.hpp"
 #include "model/request.hpp"
-#include "tests/testing/dice.hpp"
+#include "tests/testing/random.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 namespace tangram::extender {
 namespace {
 
-using testing::Dice;
+using testing::Random;
 
 constexpr int kRounds = 5000;
 constexpr std::int64_t kCardMib = 40'960;
@@ -25,25 +25,25 @@ struct Asked {
   std::map<std::string, std::int64_t> cards;
 };
 
-void ask_in_hamis_words(Dice& dice, AdmittedContainer& container, Asked& asked) {
-  asked.cards[container.name] = dice.between(1, 3);
+void ask_in_hamis_words(Random& random, AdmittedContainer& container, Asked& asked) {
+  asked.cards[container.name] = random.between(1, 3);
   std::int64_t& mib = asked.mib[container.name];
   container.limits["nvidia.com/gpu"] = std::to_string(asked.cards[container.name]);
   mib = kCardMib;
-  if (dice.chance(40)) {
-    mib = dice.between(1, kCardMib);
+  if (random.chance(40)) {
+    mib = random.between(1, kCardMib);
     container.limits["nvidia.com/gpumem"] = std::to_string(mib);
-  } else if (dice.chance(50)) {
-    const auto percent = dice.between(1, 100);
+  } else if (random.chance(50)) {
+    const auto percent = random.between(1, 100);
     mib = percent * kCardMib / 100;
     container.limits["nvidia.com/gpumem-percentage"] = std::to_string(percent);
   }
-  if (dice.chance(40))
-    container.limits["nvidia.com/gpucores"] = std::to_string(dice.between(0, 100));
+  if (random.chance(40))
+    container.limits["nvidia.com/gpucores"] = std::to_string(random.between(0, 100));
 }
 
-void ask_in_gpushares_words(Dice& dice, AdmittedContainer& container, Asked& asked) {
-  const auto gib = dice.between(1, 80);
+void ask_in_gpushares_words(Random& random, AdmittedContainer& container, Asked& asked) {
+  const auto gib = random.between(1, 80);
   container.limits["aliyun.com/gpu-mem"] = std::to_string(gib);
   std::int64_t cards = 1;
   if (const auto label = asked.pod.labels.find("aliyun.com/gpu-count");
@@ -54,54 +54,54 @@ void ask_in_gpushares_words(Dice& dice, AdmittedContainer& container, Asked& ask
   asked.mib[container.name] = gib * 1024 / cards;
 }
 
-void ask_in_kais_words(Dice& dice, Asked& asked) {
+void ask_in_kais_words(Random& random, Asked& asked) {
   const AdmittedContainer& container =
-      asked.pod.containers[static_cast<std::size_t>(dice.between(0, 1))];
+      asked.pod.containers[static_cast<std::size_t>(random.between(0, 1))];
   if (container.index > 0) asked.pod.annotations["gpu-fraction-container-name"] = container.name;
-  asked.cards[container.name] = dice.between(1, 3);
+  asked.cards[container.name] = random.between(1, 3);
   asked.pod.annotations["gpu-fraction-num-devices"] = std::to_string(asked.cards[container.name]);
-  if (dice.chance(50)) {
-    const auto tenthousandths = dice.between(1, 9999);
+  if (random.chance(50)) {
+    const auto tenthousandths = random.between(1, 9999);
     asked.mib[container.name] = tenthousandths * kCardMib / 10'000;
     std::string text = std::to_string(10'000 + tenthousandths);
     asked.pod.annotations["gpu-fraction"] = text.replace(0, 1, "0.");
   } else {
-    asked.mib[container.name] = dice.between(1, kCardMib);
+    asked.mib[container.name] = random.between(1, kCardMib);
     asked.pod.annotations["gpu-memory"] = std::to_string(asked.mib[container.name]);
   }
 }
 
-AdmittedPod two_containers(Dice& dice) {
+AdmittedPod two_containers(Random& random) {
   AdmittedPod pod;
   for (std::size_t i = 0; i < 2; ++i) {
     AdmittedContainer container;
     container.index = i;
-    container.name = (i == 0 ? "a" : "b") + std::string(dice.chance(10) ? 50 : 0, 'x');
+    container.name = (i == 0 ? "a" : "b") + std::string(random.chance(10) ? 50 : 0, 'x');
     pod.containers.push_back(container);
   }
   return pod;
 }
 
-using AskInWords = void (*)(Dice&, AdmittedContainer&, Asked&);
+using AskInWords = void (*)(Random&, AdmittedContainer&, Asked&);
 
 /// Each container more often than not.
-void ask_of_containers(Dice& dice, AskInWords ask, Asked& asked) {
+void ask_of_containers(Random& random, AskInWords ask, Asked& asked) {
   for (AdmittedContainer& container : asked.pod.containers) {
-    if (!dice.chance(30)) ask(dice, container, asked);
+    if (!random.chance(30)) ask(random, container, asked);
   }
 }
 
-Asked random_pod(Dice& dice) {
+Asked random_pod(Random& random) {
   Asked asked;
-  asked.pod = two_containers(dice);
-  const auto system = dice.between(0, 2);
-  if (system == 0) ask_of_containers(dice, ask_in_hamis_words, asked);
+  asked.pod = two_containers(random);
+  const auto system = random.between(0, 2);
+  if (system == 0) ask_of_containers(random, ask_in_hamis_words, asked);
   if (system == 1) {
-    if (dice.chance(30))
-      asked.pod.labels["aliyun.com/gpu-count"] = std::to_string(dice.between(1, 4));
-    ask_of_containers(dice, ask_in_gpushares_words, asked);
+    if (random.chance(30))
+      asked.pod.labels["aliyun.com/gpu-count"] = std::to_string(random.between(1, 4));
+    ask_of_containers(random, ask_in_gpushares_words, asked);
   }
-  if (system == 2) ask_in_kais_words(dice, asked);
+  if (system == 2) ask_in_kais_words(random, asked);
   return asked;
 }
 
@@ -120,14 +120,14 @@ Result<model::GpuRequest> read(const AdmittedPod& pod) {
 TEST(TranslatePropertyTest, AsksForNoLessAndOnlyOnce) {
   const unsigned seed = std::random_device{}();
   std::cout << "seed " << seed << std::endl;  // at once: a sanitizer ends the program
-  Dice dice(seed);
+  Random random(seed);
   const ForeignWords words{.nvidia = true, .hami = true, .gpushare = true, .kai = true};
   model::Card card;
   card.memory = Mebibytes(kCardMib);
   card.compute = kWholeGpu;
   int translated = 0;
   for (int round = 0; round < kRounds; ++round) {
-    Asked asked = random_pod(dice);
+    Asked asked = random_pod(random);
     const Translation made = translate(asked.pod, words);
     if (!made.mistakes.empty()) {  // the only one that these pods can have
       ASSERT_NE(made.mistakes[0].find("too long"), std::string::npos) << made.mistakes[0];

@@ -2,6 +2,7 @@
 
 #include "extender/admission/routes.hpp"
 #include "kube/local/yaml_to_json.hpp"
+#include "source_dir.hpp"
 #include "tests/extender/admission/reviews.hpp"
 #include "tests/testing/manual_clock.hpp"
 

@@ -98,28 +98,28 @@ class PackingChangesTest : public ::testing::Test {
   PackingChangesTest() {
     put_node("a", 2);
     put_node("b", 1);
-    changes_.catch_up(*rig_.books.snapshot(), rig_.pending);
+    changes_.catch_up(*rig_.ledger.snapshot(), rig_.pending);
   }
   void put_node(const std::string& name, int cards, std::int64_t mib = 81'920) {
     std::vector<model::Card> all;
     for (int i = 0; i < cards; ++i) {
       all.push_back(testing::card(name + "-" + std::to_string(i), "A100", Mebibytes(mib)));
     }
-    rig_.books.apply(
+    rig_.ledger.apply(
         [&](model::Ledger& ledger) { ledger.put_node(testing::inventory(name, std::move(all))); });
   }
   void remove_node(const std::string& name) {
-    rig_.books.apply([&](model::Ledger& ledger) { ledger.remove_node(name); });
+    rig_.ledger.apply([&](model::Ledger& ledger) { ledger.remove_node(name); });
   }
   void bind(const std::string& uid, const std::string& node, const std::string& card) {
-    rig_.books.apply([&](model::Ledger& ledger) {
-      ledger.observe(testing::holding(uid, node, {testing::granted(card, 1'024, 100)}));
+    rig_.ledger.apply([&](model::Ledger& ledger) {
+      ledger.observe(testing::allocation(uid, node, {testing::granted(card, 1'024, 100)}));
     });
   }
   void end(const std::string& uid) {
-    rig_.books.apply([&](model::Ledger& ledger) { ledger.release(uid); });
+    rig_.ledger.apply([&](model::Ledger& ledger) { ledger.release(uid); });
   }
-  std::string next() { return changes_.next(*rig_.books.snapshot(), rig_.pending); }
+  std::string next() { return changes_.next(*rig_.ledger.snapshot(), rig_.pending); }
   Document told() {
     const std::string text = next();
     EXPECT_NE(text, "");
@@ -167,20 +167,20 @@ TEST_F(PackingChangesTest, TellAPodThatTakesTheExactPlaceOfAnother) {
 
 TEST_F(PackingChangesTest, SayNothingOfRoomThatIsMerelyHeld) {
   const auto hold = [&](model::Ledger& ledger) {
-    auto holding = testing::holding("p", "a", {testing::granted("a-0", 1'024, 100)});
-    return ledger.hold(std::move(holding), std::chrono::seconds(5));
+    auto allocation = testing::allocation("p", "a", {testing::granted("a-0", 1'024, 100)});
+    return ledger.reserve(std::move(allocation), std::chrono::seconds(5));
   };
-  ASSERT_TRUE(rig_.books.apply(hold));
+  ASSERT_TRUE(rig_.ledger.apply(hold));
   EXPECT_EQ(next(), "");
-  rig_.books.apply([](model::Ledger& ledger) { ledger.drop_hold("p"); });
+  rig_.ledger.apply([](model::Ledger& ledger) { ledger.release_reservation("p"); });
   EXPECT_EQ(next(), "");
 }
 
 TEST_F(PackingChangesTest, TellAPodWithoutCardsByItsNodeAlone) {
-  rig_.books.apply([](model::Ledger& ledger) {
-    auto holding = testing::holding("cpu", "a", {});
-    holding.footprint.cpu = MilliCpu(1'000);
-    ledger.observe(std::move(holding));
+  rig_.ledger.apply([](model::Ledger& ledger) {
+    auto allocation = testing::allocation("cpu", "a", {});
+    allocation.footprint.cpu = MilliCpu(1'000);
+    ledger.observe(std::move(allocation));
   });
   const Document text = told();
   EXPECT_EQ(text["nodes"][0]["cards"].Size(), 0U);
@@ -224,12 +224,12 @@ TEST_F(PackingChangesTest, TellWhoBeginsAndWhoCeasesToWait) {
 
 TEST_F(PackingChangesTest, LeaveWhatIsTooMuchForTheNextTexts) {
   PackingChanges few(1'000);  // a node takes some 500 bytes
-  few.catch_up(*rig_.books.snapshot(), rig_.pending);
+  few.catch_up(*rig_.ledger.snapshot(), rig_.pending);
   for (int i = 0; i < 20; ++i) put_node("n" + std::to_string(i), 1);
   std::set<std::string> seen;
   int texts = 0;
-  for (std::string text = few.next(*rig_.books.snapshot(), rig_.pending); !text.empty();
-       text = few.next(*rig_.books.snapshot(), rig_.pending)) {
+  for (std::string text = few.next(*rig_.ledger.snapshot(), rig_.pending); !text.empty();
+       text = few.next(*rig_.ledger.snapshot(), rig_.pending)) {
     ++texts;
     EXPECT_LT(text.size(), 2'500U);
     const Document document = parse(text);
@@ -243,12 +243,12 @@ TEST_F(PackingChangesTest, LeaveWhatIsTooMuchForTheNextTexts) {
 
 TEST_F(PackingChangesTest, StarveNobodyWhereOneNodeAlwaysChanges) {
   PackingChanges few(100);  // one node in a text
-  few.catch_up(*rig_.books.snapshot(), rig_.pending);
+  few.catch_up(*rig_.ledger.snapshot(), rig_.pending);
   bind("p", "b", "b-0");
   std::set<std::string> seen;
   for (int i = 0; i < 4; ++i) {
     bind("q" + std::to_string(i), "a", "a-0");
-    const Document text = parse(few.next(*rig_.books.snapshot(), rig_.pending));
+    const Document text = parse(few.next(*rig_.ledger.snapshot(), rig_.pending));
     for (const Value& node : text["nodes"].GetArray()) seen.insert(node["name"].GetString());
   }
   EXPECT_EQ(seen.size(), 2U);
@@ -278,7 +278,7 @@ TEST(PackingChangesPropertyTest, ReadersSeeWhatWasTold) {
       const std::string uid = "p" + std::to_string(below(12));
       switch (below(7)) {
         case 0:
-          rig.books.apply([&](model::Ledger& ledger) {
+          rig.ledger.apply([&](model::Ledger& ledger) {
             std::vector<model::Card> cards;
             for (int i = below(4); i > 0; --i)
               cards.push_back(testing::card(node + "-" + std::to_string(i)));
@@ -286,38 +286,38 @@ TEST(PackingChangesPropertyTest, ReadersSeeWhatWasTold) {
           });
           break;
         case 1:
-          rig.books.apply([&](model::Ledger& ledger) { ledger.remove_node(node); });
+          rig.ledger.apply([&](model::Ledger& ledger) { ledger.remove_node(node); });
           break;
         case 2:
           rig.pending.put(waiting_pod(uid));
           break;
         case 3:
           rig.pending.erase(uid);
-          rig.books.apply([&](model::Ledger& ledger) { ledger.release(uid); });
+          rig.ledger.apply([&](model::Ledger& ledger) { ledger.release(uid); });
           break;
         default:
-          rig.books.apply([&](model::Ledger& ledger) {
+          rig.ledger.apply([&](model::Ledger& ledger) {
             const std::string card = node + "-" + std::to_string(1 + below(3));
             ledger.observe(
-                testing::holding(uid, node, {testing::granted(card, 1 + below(50), 10)}));
+                testing::allocation(uid, node, {testing::granted(card, 1 + below(50), 10)}));
           });
       }
     };
     for (int i = 0; i < 20; ++i) step();
-    changes.catch_up(*rig.books.snapshot(), rig.pending);
+    changes.catch_up(*rig.ledger.snapshot(), rig.pending);
     Picture picture = Picture::of(changes.told());
     for (int i = 0; i < 60; ++i) {
       for (int steps = below(5); steps > 0; --steps) step();
-      const std::string text = changes.next(*rig.books.snapshot(), rig.pending);
+      const std::string text = changes.next(*rig.ledger.snapshot(), rig.pending);
       if (!text.empty()) picture.apply(text);
       ASSERT_EQ(picture, Picture::of(changes.told())) << "run " << run << ", text " << i;
     }
     // In the end all has been told.
     for (std::string text = "x"; !text.empty();) {
-      text = changes.next(*rig.books.snapshot(), rig.pending);
+      text = changes.next(*rig.ledger.snapshot(), rig.pending);
       if (!text.empty()) picture.apply(text);
     }
-    changes.catch_up(*rig.books.snapshot(), rig.pending);
+    changes.catch_up(*rig.ledger.snapshot(), rig.pending);
     ASSERT_EQ(picture, Picture::of(changes.told())) << "run " << run;
   }
 }

@@ -37,7 +37,7 @@ class PackingNewsTest : public ::testing::Test {
   }
 
   Rig rig_;
-  PackingNews news_{{.books = rig_.books, .pending = rig_.pending, .clock = rig_.clock},
+  PackingNews news_{{.ledger = rig_.ledger, .pending = rig_.pending, .clock = rig_.clock},
                     BroadcastLimits{.streams = 2}};
 };
 

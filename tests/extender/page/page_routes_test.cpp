@@ -3,6 +3,7 @@
 #include "extender/page/page_files.hpp"
 #include "http/router.hpp"
 #include "http/tls/client_guard.hpp"
+#include "source_dir.hpp"
 
 #include <gtest/gtest.h>
 

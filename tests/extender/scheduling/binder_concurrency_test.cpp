@@ -46,7 +46,7 @@ TEST_F(BinderConcurrencyTest, GoesOnWhileAnotherBindWaitsForTheApiServer) {
   const auto plan = rig_.policies.plan(*rig_.pending.find(slow_uid));
   ASSERT_TRUE(plan);
   const std::vector<std::string_view> names{"a"};
-  const auto cluster = rig_.books.snapshot();
+  const auto cluster = rig_.ledger.snapshot();
   auto pass = plan->policies->cache.open(*plan->policy, plan->demand, *cluster);
   NodeOrder order;
   const auto result = filter(

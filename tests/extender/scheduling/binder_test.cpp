@@ -65,9 +65,9 @@ TEST_F(BinderTest, WritesAGrantThatIsWhatTheBooksSay) {
   EXPECT_EQ(grant->containers[0].cards,
             std::vector{testing::granted("a-0", 40'960, 500)});  // half of 81,920 MiB
   const auto entry = rig_.entry(uid);
-  ASSERT_NE(entry.holding, nullptr);
+  ASSERT_NE(entry.allocation, nullptr);
   EXPECT_EQ(entry.phase, model::Phase::kConfirmed);
-  EXPECT_EQ(entry.holding->containers, grant->containers);
+  EXPECT_EQ(entry.allocation->containers, grant->containers);
 }
 
 TEST_F(BinderTest, BooksWhatTheWatchWillShow) {
@@ -103,11 +103,11 @@ TEST_F(BinderTest, BindsAPodWithoutCardsWithoutAGrant) {
 TEST_F(BinderTest, BindsAPodWithoutCardsToANodeItDoesNotKnow) {
   const std::string uid = rig_.add_pod("cpu", {});
   rig_.show("cpu");
-  rig_.add_node("new");  // not in the books yet
+  rig_.add_node("new");  // not in the ledger yet
   EXPECT_EQ(rig_.bind("cpu", uid, "new").outcome, BindOutcome::kBound);
   EXPECT_EQ(rig_.node_of("cpu"), "new");
   rig_.show("cpu");
-  EXPECT_NE(rig_.entry(uid).holding, nullptr);
+  EXPECT_NE(rig_.entry(uid).allocation, nullptr);
 }
 
 TEST_F(BinderTest, ReplacesAGrantThatThePodBroughtAlong) {
@@ -138,7 +138,7 @@ TEST_F(BinderTest, AnswersARepeatAsBoundWithoutAskingAgain) {
 TEST_F(BinderTest, AnswersARepeatAsBoundThoughTheBooksAreNew) {
   const std::string uid = waiting_half("p");
   ASSERT_EQ(rig_.bind("p", uid, "a").outcome, BindOutcome::kBound);
-  rig_.books.apply([&](model::Ledger& ledger) { ledger.release(uid); });
+  rig_.ledger.apply([&](model::Ledger& ledger) { ledger.release(uid); });
   rig_.pending.erase(uid);
   EXPECT_EQ(rig_.bind("p", uid, "a").outcome, BindOutcome::kAlreadyBound);
   EXPECT_EQ(rig_.api.calls(any_binding()).size(), 1U);
@@ -275,7 +275,7 @@ TEST_P(ApiSaysNoTest, KeepsABookingOnlyInDoubtAndCanBindLater) {
   EXPECT_NE(answer.error.find(GetParam().says), std::string::npos) << answer.error;
   const bool in_doubt = GetParam().outcome == BindOutcome::kUnknown;
   EXPECT_EQ(rig_.picture() != before, in_doubt);
-  EXPECT_EQ(rig_.entry(uid).holding != nullptr, in_doubt);
+  EXPECT_EQ(rig_.entry(uid).allocation != nullptr, in_doubt);
   EXPECT_TRUE(rig_.offers.refused(uid).contains("a"));
   EXPECT_EQ(rig_.bind("p", uid, "a").outcome, BindOutcome::kBound);
   EXPECT_TRUE(rig_.offers.refused(uid).empty());
@@ -347,7 +347,7 @@ TEST_F(BinderTest, KeepsTheBookingWhileNothingIsKnown) {
   EXPECT_EQ(answer.outcome, BindOutcome::kUnknown);
   EXPECT_NE(answer.error.find("not known yet"), std::string::npos) << answer.error;
   EXPECT_EQ(rig_.used("a"), kHalf);
-  EXPECT_EQ(rig_.entry(uid).phase, model::Phase::kUnsure);
+  EXPECT_EQ(rig_.entry(uid).phase, model::Phase::kUnknown);
   EXPECT_EQ(rig_.bind("p", uid, "b").outcome, BindOutcome::kRefused);
   EXPECT_EQ(rig_.api.calls(any_binding()).size(), 1U);
 }
@@ -380,10 +380,10 @@ TEST_F(BinderTest, StaysInDoubtWhenASecondTryIsTurnedAway) {
   ASSERT_EQ(rig_.bind("p", uid, "a").outcome, BindOutcome::kUnknown);
   rig_.api.will_answer(binding_of("p"), 429);
   EXPECT_EQ(rig_.bind("p", uid, "a").outcome, BindOutcome::kUnavailable);
-  EXPECT_EQ(rig_.entry(uid).phase, model::Phase::kUnsure);  // the first may come through yet
+  EXPECT_EQ(rig_.entry(uid).phase, model::Phase::kUnknown);  // the first may come through yet
   rig_.may_write = false;
   EXPECT_EQ(rig_.bind("p", uid, "a").outcome, BindOutcome::kUnavailable);
-  EXPECT_EQ(rig_.entry(uid).phase, model::Phase::kUnsure);
+  EXPECT_EQ(rig_.entry(uid).phase, model::Phase::kUnknown);
   rig_.may_write = true;
   rig_.api.will_answer(binding_of("p"), 404);
   EXPECT_EQ(rig_.bind("p", uid, "a").outcome, BindOutcome::kRefused);
@@ -413,9 +413,9 @@ TEST_F(BinderTest, ConfirmsLaterWhatTurnsOutToBeBound) {
   rig_.api.will_answer(read_of("p"), 500);
   ASSERT_EQ(rig_.bind("p", uid, "a").outcome, BindOutcome::kUnknown);
   rig_.clock.advance(69'999ms);
-  EXPECT_EQ(rig_.binder.settle_overdue(), 0U);
+  EXPECT_EQ(rig_.binder.resolve_overdue(), 0U);
   rig_.clock.advance(1ms);
-  EXPECT_EQ(rig_.binder.settle_overdue(), 1U);
+  EXPECT_EQ(rig_.binder.resolve_overdue(), 1U);
   EXPECT_EQ(rig_.entry(uid).phase, model::Phase::kConfirmed);
   EXPECT_EQ(rig_.used("a"), kHalf);
   EXPECT_EQ(rig_.bind("p", uid, "a").outcome, BindOutcome::kAlreadyBound);
@@ -427,8 +427,8 @@ TEST_F(BinderTest, ReleasesLaterWhatTurnsOutNotToBeBound) {
   rig_.api.will_answer(read_of("p"), 503);
   ASSERT_EQ(rig_.bind("p", uid, "a").outcome, BindOutcome::kUnknown);
   rig_.clock.advance(70s);
-  EXPECT_EQ(rig_.binder.settle_overdue(), 1U);
-  EXPECT_EQ(rig_.entry(uid).holding, nullptr);
+  EXPECT_EQ(rig_.binder.resolve_overdue(), 1U);
+  EXPECT_EQ(rig_.entry(uid).allocation, nullptr);
   EXPECT_EQ(rig_.used("a"), kNothing);
   EXPECT_EQ(rig_.bind("p", uid, "b").outcome, BindOutcome::kBound);
 }
@@ -439,11 +439,11 @@ TEST_F(BinderTest, AsksAgainAfterAnotherTtlWhileThePodCannotBeRead) {
   for (int i = 0; i < 2; ++i) rig_.api.will(read_of("p"), Fault::Kind::kRefuseBefore);
   ASSERT_EQ(rig_.bind("p", uid, "a").outcome, BindOutcome::kUnknown);
   rig_.clock.advance(70s);
-  EXPECT_EQ(rig_.binder.settle_overdue(), 1U);
-  EXPECT_EQ(rig_.entry(uid).phase, model::Phase::kUnsure);
-  EXPECT_EQ(rig_.binder.settle_overdue(), 0U);
+  EXPECT_EQ(rig_.binder.resolve_overdue(), 1U);
+  EXPECT_EQ(rig_.entry(uid).phase, model::Phase::kUnknown);
+  EXPECT_EQ(rig_.binder.resolve_overdue(), 0U);
   rig_.clock.advance(70s);
-  EXPECT_EQ(rig_.binder.settle_overdue(), 1U);
+  EXPECT_EQ(rig_.binder.resolve_overdue(), 1U);
   EXPECT_EQ(rig_.entry(uid).phase, model::Phase::kConfirmed);
 }
 
@@ -451,10 +451,10 @@ TEST_F(BinderTest, ReleasesABoundPodThatVanishedBeforeTheWatchShowedIt) {
   const std::string uid = waiting_half("p");
   ASSERT_EQ(rig_.bind("p", uid, "a").outcome, BindOutcome::kBound);
   rig_.remove_pod("p");
-  EXPECT_EQ(rig_.binder.settle_overdue(), 0U);
+  EXPECT_EQ(rig_.binder.resolve_overdue(), 0U);
   rig_.sync();  // a list that never had it: ended, or bound since
   EXPECT_EQ(rig_.used("a"), kHalf);
-  EXPECT_EQ(rig_.binder.settle_overdue(), 1U);
+  EXPECT_EQ(rig_.binder.resolve_overdue(), 1U);
   EXPECT_EQ(rig_.used("a"), kNothing);
 }
 
@@ -464,11 +464,11 @@ TEST_F(BinderTest, ReleasesAPodInDoubtThatEndedUnseen) {
   rig_.api.will_answer(read_of("p"), 503);
   ASSERT_EQ(rig_.bind("p", uid, "a").outcome, BindOutcome::kUnknown);
   rig_.sync();  // it is there, and waits
-  EXPECT_EQ(rig_.binder.settle_overdue(), 0U) << "the write may come through yet";
+  EXPECT_EQ(rig_.binder.resolve_overdue(), 0U) << "the write may come through yet";
   rig_.remove_pod("p");
   rig_.sync();
   EXPECT_EQ(rig_.used("a"), kHalf) << "a list may be older than the pod";
-  EXPECT_EQ(rig_.binder.settle_overdue(), 1U);
+  EXPECT_EQ(rig_.binder.resolve_overdue(), 1U);
   EXPECT_EQ(rig_.used("a"), kNothing);
 }
 
@@ -477,7 +477,7 @@ TEST_F(BinderTest, LeavesPodsAloneThatTheWatchHasShown) {
   ASSERT_EQ(rig_.bind("p", uid, "a").outcome, BindOutcome::kBound);
   rig_.show("p");
   rig_.clock.advance(1h);
-  EXPECT_EQ(rig_.binder.settle_overdue(), 0U);
+  EXPECT_EQ(rig_.binder.resolve_overdue(), 0U);
   EXPECT_EQ(reads("p"), 0U);
   EXPECT_EQ(rig_.used("a"), kHalf);
 }

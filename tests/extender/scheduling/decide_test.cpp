@@ -14,10 +14,10 @@
 namespace tangram::extender {
 namespace {
 
+using testing::allocation;
 using testing::card;
 using testing::fraction;
 using testing::granted;
-using testing::holding;
 using testing::inventory;
 using testing::request;
 
@@ -48,7 +48,7 @@ class DecideTest : public ::testing::Test {
   void add_free(const std::string& name) { add_node(name, {card("GPU-" + name)}); }
   void add_full(const std::string& name) {
     add_free(name);
-    ledger_.observe(holding("on-" + name, name, {granted("GPU-" + name, 81'920, 1000)}));
+    ledger_.observe(allocation("on-" + name, name, {granted("GPU-" + name, 81'920, 1000)}));
   }
 
   FilterResult filter_all(std::size_t short_list = 0) {

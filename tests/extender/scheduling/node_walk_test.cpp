@@ -2,8 +2,8 @@
 
 #include "model/ledger.hpp"
 #include "tests/testing/builders.hpp"
-#include "tests/testing/dice.hpp"
 #include "tests/testing/manual_clock.hpp"
+#include "tests/testing/random.hpp"
 
 #include <gtest/gtest.h>
 
@@ -74,10 +74,10 @@ class NodeWalkPropertyTest : public NodeWalkTest {
     names_.reserve(kNames);
     for (int i = 0; i < kNames; ++i) names_.push_back("node-" + std::to_string(i));
   }
-  std::string& any_name() { return names_.at(static_cast<std::size_t>(dice_.below(kNames))); }
+  std::string& any_name() { return names_.at(static_cast<std::size_t>(random_.below(kNames))); }
   void change_cluster() {
     for (int i = 0; i < 10; ++i) {
-      if (dice_.chance(70)) {
+      if (random_.chance(70)) {
         put(any_name());
       } else {
         ledger_.remove_node(any_name());
@@ -101,7 +101,7 @@ class NodeWalkPropertyTest : public NodeWalkTest {
   }
 
   const unsigned seed_ = std::random_device{}();
-  testing::Dice dice_{seed_};
+  testing::Random random_{seed_};
   std::vector<std::string> names_;
 };
 
@@ -115,7 +115,7 @@ TEST_F(NodeWalkPropertyTest, FindsWhatIsThereWhateverWasLearned) {
     replace_some(view);
     NodeWalk walk(view, order_);
     for (const std::string& name : names_) {
-      if (!dice_.chance(20)) expect_what_is_there(view, walk, name);
+      if (!random_.chance(20)) expect_what_is_there(view, walk, name);
     }
   }
 }

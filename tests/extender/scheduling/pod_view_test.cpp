@@ -9,10 +9,10 @@
 namespace tangram::extender {
 namespace {
 
+using testing::allocation;
 using testing::card;
 using testing::fraction;
 using testing::granted;
-using testing::holding;
 using testing::inventory;
 
 /// A node "n" with two cards, and pods that wait.
@@ -62,7 +62,8 @@ TEST_F(PodViewTest, IsTheSnapshotWhereNothingIsSpecial) {
 }
 
 TEST_F(PodViewTest, DoesNotCountWhatIsHeldForThePodItself) {
-  ASSERT_TRUE(ledger_.hold(holding("p", "n", {granted("A", 100, 700)}), std::chrono::seconds(1)));
+  ASSERT_TRUE(
+      ledger_.reserve(allocation("p", "n", {granted("A", 100, 700)}), std::chrono::seconds(1)));
   EXPECT_EQ(seen_by(asking("q", "0.5")), (Free{300, 1000}));
   EXPECT_EQ(seen_by(asking("p", "0.7"), "n"), (Free{1000, 1000}));
 }
@@ -76,18 +77,18 @@ TEST_F(PodViewTest, KeepsTheRoomOfAPodNominatedThere) {
 }
 
 TEST_F(PodViewTest, KeepsTheCardThatTerminatingPodsStillHold) {
-  model::Holding leaving = holding("leaving", "n", {granted("B", 100, 800)});
+  model::Allocation leaving = allocation("leaving", "n", {granted("B", 100, 800)});
   leaving.terminating = true;
   ledger_.observe(std::move(leaving));
-  ledger_.observe(holding("stays", "n", {granted("A", 100, 600)}));
+  ledger_.observe(allocation("stays", "n", {granted("A", 100, 600)}));
   nominate(asking("first", "0.6", 10));
   // B has 200 free and 800 on the way: they are spoken for, the rest of A is not.
   EXPECT_EQ(seen_by(asking("lower", "0.1")), (Free{400, 0}));
 }
 
 TEST_F(PodViewTest, KeepsNothingForAPodThatWouldNotFit) {
-  ledger_.observe(holding("stays", "n", {granted("A", 100, 600)}));
-  ledger_.observe(holding("too", "n", {granted("B", 100, 600)}));
+  ledger_.observe(allocation("stays", "n", {granted("A", 100, 600)}));
+  ledger_.observe(allocation("too", "n", {granted("B", 100, 600)}));
   nominate(asking("first", "0.6", 10));
   EXPECT_EQ(seen_by(asking("lower", "0.1")), (Free{400, 400}));
 }
@@ -95,7 +96,7 @@ TEST_F(PodViewTest, KeepsNothingForAPodThatWouldNotFit) {
 TEST_F(PodViewTest, CountsANominatedPodOnceWhenItIsBooked) {
   nominate(asking("first", "0.5", 10));
   ASSERT_TRUE(
-      ledger_.assume(holding("first", "n", {granted("A", 100, 500)}), std::chrono::seconds(1)));
+      ledger_.assume(allocation("first", "n", {granted("A", 100, 500)}), std::chrono::seconds(1)));
   EXPECT_EQ(seen_by(asking("lower", "0.1")), (Free{500, 1000}));
 }
 

@@ -10,10 +10,10 @@
 namespace tangram::extender {
 namespace {
 
+using testing::allocation;
 using testing::card;
 using testing::fraction;
 using testing::granted;
-using testing::holding;
 using testing::inventory;
 using testing::request;
 
@@ -40,7 +40,7 @@ class PreemptionTest : public ::testing::Test {
     bool terminating = false;
   };
   void add(const Resident& what) {
-    model::Holding pod = holding(what.uid, "n", {granted(what.on, what.milli, what.milli)});
+    model::Allocation pod = allocation(what.uid, "n", {granted(what.on, what.milli, what.milli)});
     pod.priority = what.priority;
     pod.labels = what.labels;
     pod.footprint.cpu = MilliCpu(what.cpu);
@@ -168,7 +168,8 @@ TEST_F(PreemptionTest, TakesSeveralCardsFromTheNode) {
 TEST_F(PreemptionTest, LeavesTerminatingAndHeldPodsAlone) {
   add({.uid = "a1", .on = "A", .milli = 1000, .terminating = true});
   add({.uid = "b1", .on = "B", .milli = 600});
-  ASSERT_TRUE(ledger_.hold(holding("b2", "n", {granted("B", 400, 400)}), std::chrono::seconds(1)));
+  ASSERT_TRUE(
+      ledger_.reserve(allocation("b2", "n", {granted("B", 400, 400)}), std::chrono::seconds(1)));
   EXPECT_EQ(uids(victims()), Uids{"b1"});
 }
 

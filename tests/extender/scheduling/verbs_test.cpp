@@ -19,7 +19,7 @@ class VerbsTest : public ::testing::Test {
     rig_.sync();
   }
   Verbs verbs(std::size_t short_list = 0) {
-    return Verbs({.books = rig_.books,
+    return Verbs({.ledger = rig_.ledger,
                   .policies = rig_.policies,
                   .offers = rig_.offers,
                   .binder = rig_.binder,
@@ -32,7 +32,7 @@ class VerbsTest : public ::testing::Test {
                                  Wait wait) { told_.emplace_back(uid, to_string(wait)); }},
                  {.short_list = short_list, .hold_ttl = hold_ttl_});
   }
-  /// A pod that waits, known to the API server and the books. @returns its UID
+  /// A pod that waits, known to the API server and the ledger. @returns its UID
   std::string wait(const std::string& name, const std::string& fraction = "0.5") {
     std::string uid = rig_.add_pod(name, {{"tangram.dev/gpu-fraction", fraction}});
     rig_.show(name);
@@ -111,14 +111,14 @@ TEST_F(VerbsTest, AsksForAnotherTryWhileTheLastRoomIsHeld) {
   const std::string reply = verbs(1).filter(ask("second", R"(["a"])"));
   EXPECT_NE(json_at(reply, "Error").find("being given to another"), std::string::npos) << reply;
   rig_.clock.advance(std::chrono::seconds(3));
-  rig_.binder.settle_overdue();
+  rig_.binder.resolve_overdue();
   EXPECT_EQ(json_at(verbs(1).filter(ask("second", R"(["a"])")), "NodeNames"), R"(["a"])");
 }
 
 TEST_F(VerbsTest, SaysThatAPodDoesNotFitWhateverBecomesOfTheHeldRoom) {
   wait("first", "0.7");
-  rig_.books.apply([](model::Ledger& ledger) {
-    ledger.observe(testing::holding("there", "a", {testing::granted("a-0", 100, 600)}));
+  rig_.ledger.apply([](model::Ledger& ledger) {
+    ledger.observe(testing::allocation("there", "a", {testing::granted("a-0", 100, 600)}));
   });
   wait("second", "0.7");
   (void)verbs(1).filter(ask("first", R"(["a"])"));  // nothing is held: it does not fit

@@ -16,7 +16,7 @@ class StartStormTest : public ::testing::TestWithParam<std::uint64_t> {};
 TEST_P(StartStormTest, EveryContainerSeesItsOwnGrant) {
   constexpr int kPods = 40;
   StartRig rig(GetParam(), 64);
-  std::mt19937_64 dice(GetParam());
+  std::mt19937_64 random(GetParam());
   std::vector<StartRig::Owner> owners;
   std::map<std::pair<std::string, std::string>, std::string> expected;
   for (int i = 0; i < kPods; ++i) {
@@ -40,13 +40,13 @@ TEST_P(StartStormTest, EveryContainerSeesItsOwnGrant) {
     }
     rig.put_pod(name, encode(grant), infos);
   }
-  std::shuffle(owners.begin(), owners.end(), dice);
+  std::shuffle(owners.begin(), owners.end(), random);
   for (const auto& owner : owners) ASSERT_EQ(rig.kubelet.admit(owner), "");
   if (GetParam() % 2 == 0) {
     rig.kill_agent();
     rig.boot_agent();
   }
-  std::shuffle(owners.begin(), owners.end(), dice);
+  std::shuffle(owners.begin(), owners.end(), random);
   std::atomic<int> refused = 0;
   std::vector<std::thread> workers;
   for (const auto& owner : owners) {

@@ -40,7 +40,7 @@ struct Held {
 }  // namespace
 
 struct FakeKubelet::Impl final : v1beta1::Registration::Service, v1::PodResourcesLister::Service {
-  Impl(std::string folder, std::uint64_t seed) : root(std::move(folder)), dice(seed) {
+  Impl(std::string folder, std::uint64_t seed) : root(std::move(folder)), random(seed) {
     fs::create_directories(root + "/device-plugins");
     fs::create_directories(root + "/pod-resources");
   }
@@ -152,7 +152,7 @@ struct FakeKubelet::Impl final : v1beta1::Registration::Service, v1::PodResource
   std::unique_ptr<grpc::Server> registration;
   std::unique_ptr<grpc::Server> pod_resources;
   std::mutex mutex;
-  std::mt19937_64 dice;
+  std::mt19937_64 random;
   std::shared_ptr<v1beta1::DevicePlugin::Stub> stub;
   std::shared_ptr<grpc::ClientContext> stream_context;
   std::thread stream;
@@ -236,8 +236,8 @@ std::string FakeKubelet::admit(const Owner& owner, int count, std::vector<std::s
       if (!taken) free.push_back(slot);
     }
     if (free.size() < static_cast<std::size_t>(count)) return "OutOftangram.dev/gpu-slot";
-    std::sample(free.begin(), free.end(), std::back_inserter(slots), count, impl_->dice);
-    std::shuffle(slots.begin(), slots.end(), impl_->dice);
+    std::sample(free.begin(), free.end(), std::back_inserter(slots), count, impl_->random);
+    std::shuffle(slots.begin(), slots.end(), impl_->random);
   }
   const auto stub = impl_->stub;
   lock.unlock();

@@ -1,4 +1,4 @@
-#include "cluster/holdings.hpp"
+#include "cluster/allocations.hpp"
 
 #include "tests/extender/rig.hpp"
 
@@ -32,39 +32,39 @@ model::SignatureVerdict judge(std::string_view text) {
   return {.key = "unknown", .problem = "is not signed by a key that counts here"};
 }
 
-TEST(RecordedHoldingTest, WithoutACheckEveryGrantOfItsOwnCounts) {
-  const Recorded recorded = recorded_holding(bound(500));
-  EXPECT_EQ(recorded.holding.containers.size(), 1U);
+TEST(RecordedAllocationTest, WithoutACheckEveryGrantOfItsOwnCounts) {
+  const Recorded recorded = recorded_allocation(bound(500));
+  EXPECT_EQ(recorded.allocation.containers.size(), 1U);
   EXPECT_EQ(recorded.grant_key, "unsigned");
   EXPECT_EQ(recorded.issued_at, "2026-01-01T00:00:00Z");
   EXPECT_FALSE(recorded.by_start);
 }
 
-TEST(RecordedHoldingTest, WithOneTheSignatureDecides) {
-  const Recorded good = recorded_holding(bound(500, "good"), judge);
-  EXPECT_EQ(good.holding.containers.size(), 1U);
+TEST(RecordedAllocationTest, WithOneTheSignatureDecides) {
+  const Recorded good = recorded_allocation(bound(500, "good"), judge);
+  EXPECT_EQ(good.allocation.containers.size(), 1U);
   EXPECT_EQ(good.grant_key, "3fa9c201");
-  const Recorded bad = recorded_holding(bound(500, "bad"), judge);
-  EXPECT_TRUE(bad.holding.containers.empty());
+  const Recorded bad = recorded_allocation(bound(500, "bad"), judge);
+  EXPECT_TRUE(bad.allocation.containers.empty());
   EXPECT_EQ(bad.grant_problem, "is not signed by a key that counts here");
   EXPECT_EQ(bad.grant_key, "unknown");
   EXPECT_EQ(bad.issued_at, "");
 }
 
-TEST(RecordedHoldingTest, WhatTheAgentHasStartedCountsWhoeverSignedIt) {
+TEST(RecordedAllocationTest, WhatTheAgentHasStartedCountsWhoeverSignedIt) {
   kube::Pod pod = bound(500, "of-a-retired-key");
   pod.started = true;
   pod.ran = {"side"};
-  EXPECT_TRUE(recorded_holding(pod, judge).holding.containers.empty())
+  EXPECT_TRUE(recorded_allocation(pod, judge).allocation.containers.empty())
       << "a container without a slot asks no agent";
   pod.ran = {"side", "main"};
-  const Recorded recorded = recorded_holding(pod, judge);
-  EXPECT_EQ(recorded.holding.containers.size(), 1U);
+  const Recorded recorded = recorded_allocation(pod, judge);
+  EXPECT_EQ(recorded.allocation.containers.size(), 1U);
   EXPECT_EQ(recorded.grant_problem, "");
   EXPECT_EQ(recorded.grant_key, "unknown") << "people wait for the last of them to end";
   EXPECT_TRUE(recorded.by_start);
   pod.uid = "another";
-  EXPECT_TRUE(recorded_holding(pod, judge).holding.containers.empty()) << "it is not its own";
+  EXPECT_TRUE(recorded_allocation(pod, judge).allocation.containers.empty()) << "it is not its own";
 }
 
 }  // namespace

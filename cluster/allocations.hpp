@@ -8,18 +8,18 @@
 #include <string_view>
 #include <vector>
 
-/// Between pods as the API server has them and holdings as the books have them.
+/// Between pods as the API server has them and allocations as the ledger has them.
 namespace tangram::cluster {
 
 /// What the pod will hold on the node with these cards. Says what its grant will say, so that
 /// the watch shows exactly what was booked.
-[[nodiscard]] model::Holding holding_for(const kube::Pod& pod, std::string_view node,
-                                         const model::PodDemand& demand,
-                                         std::vector<model::ContainerGrant> containers);
+[[nodiscard]] model::Allocation allocation_for(const kube::Pod& pod, std::string_view node,
+                                               const model::PodDemand& demand,
+                                               std::vector<model::ContainerGrant> containers);
 
 /// What a bound pod holds, by its own record.
 struct Recorded {
-  model::Holding holding;          ///< without cards if there is no valid grant of its own
+  model::Allocation allocation;    ///< without cards if there is no valid grant of its own
   std::string grant_problem = {};  ///< "is not valid: ..."; empty = a good grant, or none
   std::string grant_key = {};      ///< model::GrantReading::key; empty = it has no grant
   std::string issued_at = {};      ///< RFC 3339, of a good grant; empty = none
@@ -28,7 +28,7 @@ struct Recorded {
   bool by_start = false;
 };
 /// @param check  as of model::read_grant()
-[[nodiscard]] Recorded recorded_holding(const kube::Pod& pod,
-                                        const model::SignatureCheck& check = {});
+[[nodiscard]] Recorded recorded_allocation(const kube::Pod& pod,
+                                           const model::SignatureCheck& check = {});
 
 }  // namespace tangram::cluster

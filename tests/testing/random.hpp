@@ -8,9 +8,9 @@ namespace tangram::testing {
 
 /// Random numbers of a seed, the same ones on every platform: the standard's distributions are not.
 /// What takes part of 2^64 is a little more often low, by less than any test could see.
-class Dice {
+class Random {
  public:
-  explicit Dice(std::uint64_t seed) : engine_(seed) {}
+  explicit Random(std::uint64_t seed) : engine_(seed) {}
 
   /// 0 to n - 1. @param n  1 or more
   std::int64_t below(std::int64_t n) {

@@ -1,4 +1,4 @@
-#include "cluster/holdings.hpp"
+#include "cluster/allocations.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -7,7 +7,7 @@ namespace tangram::cluster {
 
 namespace {
 
-model::Holding bare_holding(const kube::Pod& pod, std::string_view node) {
+model::Allocation bare_allocation(const kube::Pod& pod, std::string_view node) {
   return {.pod_uid = pod.uid,
           .pod_namespace = pod.ns,
           .pod_name = pod.name,
@@ -37,18 +37,18 @@ model::SignatureCheck whoever_signed(const model::SignatureCheck& check) {
 
 }  // namespace
 
-model::Holding holding_for(const kube::Pod& pod, std::string_view node,
-                           const model::PodDemand& demand,
-                           std::vector<model::ContainerGrant> containers) {
-  model::Holding holding = bare_holding(pod, node);
-  if (demand.gpu.asks_gpu()) holding.isolation = demand.gpu.isolation;
-  holding.containers = std::move(containers);
-  if (!holding.containers.empty()) holding.labels = pod.labels;
-  return holding;
+model::Allocation allocation_for(const kube::Pod& pod, std::string_view node,
+                                 const model::PodDemand& demand,
+                                 std::vector<model::ContainerGrant> containers) {
+  model::Allocation allocation = bare_allocation(pod, node);
+  if (demand.gpu.asks_gpu()) allocation.isolation = demand.gpu.isolation;
+  allocation.containers = std::move(containers);
+  if (!allocation.containers.empty()) allocation.labels = pod.labels;
+  return allocation;
 }
 
-Recorded recorded_holding(const kube::Pod& pod, const model::SignatureCheck& check) {
-  Recorded recorded{.holding = bare_holding(pod, pod.node)};
+Recorded recorded_allocation(const kube::Pod& pod, const model::SignatureCheck& check) {
+  Recorded recorded{.allocation = bare_allocation(pod, pod.node)};
   const auto annotation = pod.annotations.find(model::kGrantKey);
   if (annotation == pod.annotations.end()) return recorded;
   auto reading = model::read_grant(annotation->second, pod.uid, pod.node, check);
@@ -60,9 +60,9 @@ Recorded recorded_holding(const kube::Pod& pod, const model::SignatureCheck& che
   recorded.grant_key = std::move(reading.key);
   if (!reading.grant) return recorded;
   recorded.issued_at = std::move(reading.grant->issued_at);
-  recorded.holding.isolation = reading.grant->isolation;
-  recorded.holding.containers = std::move(reading.grant->containers);
-  recorded.holding.labels = pod.labels;
+  recorded.allocation.isolation = reading.grant->isolation;
+  recorded.allocation.containers = std::move(reading.grant->containers);
+  recorded.allocation.labels = pod.labels;
   return recorded;
 }
 

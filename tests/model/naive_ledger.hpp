@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-/// The books kept in the simplest way that can be right: a list of pods, from which every
+/// The ledger kept in the simplest way that can be right: a list of pods, from which every
 /// answer is added up anew. The oracle of the Ledger's and the placement's property tests, so it
 /// shares nothing with model/: own types, plain 64-bit MiB and thousandths, own rule of what fits.
 namespace tangram::testing::naive {
@@ -42,8 +42,8 @@ struct Pod {
   std::int64_t memory = 0;
   int mode = 0;
   std::vector<Part> parts;
-  bool held = false;    ///< room set aside, no more
-  bool unsure = false;  ///< sent, outcome unknown
+  bool held = false;     ///< room set aside, no more
+  bool unknown = false;  ///< sent, outcome unknown
   bool confirmed = false;
   bool observed = false;
   std::int64_t deadline = 0;
@@ -116,9 +116,9 @@ inline bool holds(const Card& card, const Load& there, const std::vector<Need>& 
          (sum.milli == 0 || there.milli + sum.milli <= 1000);
 }
 
-enum class Answer { kYes, kNoNode, kHeldAlready, kNoRoom };
+enum class Answer { kYes, kNoNode, kAlreadyAllocated, kNoRoom };
 
-class Books {
+class SharedLedger {
  public:
   std::map<std::string, Node> nodes;  ///< those present
   std::map<std::string, Pod> pods;    ///< by UID
@@ -159,7 +159,7 @@ class Books {
   /// May this pod be held or booked now? What is held for itself is in nobody's way.
   Answer may_book(const std::string& uid, const Pod& pod) const {
     const auto known = pods.find(uid);
-    if (known != pods.end() && !known->second.held) return Answer::kHeldAlready;
+    if (known != pods.end() && !known->second.held) return Answer::kAlreadyAllocated;
     if (!nodes.contains(pod.node)) return Answer::kNoNode;
     const auto there = loads(pod.node, {uid});
     std::map<std::string, std::vector<Need>> wanted;

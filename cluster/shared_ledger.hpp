@@ -38,9 +38,9 @@ using ClusterPtr = std::shared_ptr<const model::ClusterSnapshot>;
 /// The one owner of the Ledger. Readers take a snapshot and never wait for a writer; writers
 /// hand in a change. Changes run one at a time, take microseconds, and are published before
 /// apply() returns, so a caller always sees its own. A change must not block or do I/O.
-class Books {
+class SharedLedger {
  public:
-  explicit Books(const Clock& clock)
+  explicit SharedLedger(const Clock& clock)
       : ledger_(clock), published_(std::make_shared<const model::ClusterSnapshot>()) {}
 
   [[nodiscard]] ClusterPtr snapshot() const { return published_.load(); }
@@ -55,8 +55,8 @@ class Books {
 
  private:
   struct PublishAtExit {
-    Books& books;
-    ~PublishAtExit() { books.published_.store(books.ledger_.snapshot()); }
+    SharedLedger& ledger;
+    ~PublishAtExit() { ledger.published_.store(ledger.ledger_.snapshot()); }
   };
 
   std::mutex writer_;

@@ -7,11 +7,11 @@
 
 namespace tangram::testing {
 
-inline void draw(std::ostream& out, const model::Holding& holding) {
-  out << "  pod " << holding.pod_uid << ' ' << holding.pod_namespace << '/' << holding.pod_name
-      << " prio " << holding.priority << ' ' << holding.footprint.cpu << ' '
-      << holding.footprint.memory << ' ' << to_string(holding.isolation);
-  for (const auto& container : holding.containers) {
+inline void draw(std::ostream& out, const model::Allocation& allocation) {
+  out << "  pod " << allocation.pod_uid << ' ' << allocation.pod_namespace << '/'
+      << allocation.pod_name << " prio " << allocation.priority << ' ' << allocation.footprint.cpu
+      << ' ' << allocation.footprint.memory << ' ' << to_string(allocation.isolation);
+  for (const auto& container : allocation.containers) {
     out << " [" << container.container;
     for (const auto& card : container.cards) {
       out << ' ' << card.uuid << ' ' << card.memory << '/' << card.memory_limit << ' '
@@ -22,8 +22,8 @@ inline void draw(std::ostream& out, const model::Holding& holding) {
   out << '\n';
 }
 
-/// All that the books say, as text: equal pictures are equal books. Versions are left out, since
-/// they count changes; two ways to the same books may differ in them.
+/// All that the ledger says, as text: equal pictures are equal ledger. Versions are left out, since
+/// they count changes; two ways to the same ledger may differ in them.
 inline std::string picture_of(const model::ClusterSnapshot& cluster) {
   std::ostringstream out;
   for (const model::NodeState* as_is : cluster.sorted_nodes()) {
@@ -37,7 +37,7 @@ inline std::string picture_of(const model::ClusterSnapshot& cluster) {
       out << "  card " << node->cards()[i].id << ' ' << use.memory << ' ' << use.compute << " by "
           << use.sharers[0] << ',' << use.sharers[1] << ',' << use.sharers[2] << '\n';
     }
-    for (const model::HoldingPtr& holding : node->holdings) draw(out, *holding);
+    for (const model::AllocationPtr& allocation : node->allocations) draw(out, *allocation);
   }
   return out.str();
 }

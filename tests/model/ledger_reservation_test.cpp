@@ -1,0 +1,215 @@
+#include "model/ledger.hpp"
+#include "tests/testing/builders.hpp"
+#include "tests/testing/manual_clock.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace tangram::model {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::allocation;
+using testing::card;
+using testing::granted;
+using testing::inventory;
+
+/// One node "n" with one card of 1000 MiB, so that a thousandth of it is 1 MiB.
+class LedgerReservationTest : public ::testing::Test {
+ protected:
+  LedgerReservationTest() { ledger_.put_node(inventory("n", {card("a", "T4", Mebibytes(1000))})); }
+
+  static Allocation pod(const std::string& uid, std::int64_t milli) {
+    return allocation(uid, "n", {granted("a", milli, milli)});
+  }
+  std::int64_t used() { return ledger_.snapshot()->find("n")->use.front().compute.count(); }
+
+  std::vector<Ledger::Overdue> late() {
+    ledger_.expire_reservations();
+    return ledger_.overdue(100);
+  }
+
+  testing::ManualClock clock_;
+  Ledger ledger_{clock_};
+};
+class LedgerUnknownOutcomeTest : public LedgerReservationTest {};
+
+TEST_F(LedgerReservationTest, KeepsOthersOut) {
+  ASSERT_TRUE(ledger_.reserve(pod("p", 700), 3s));
+  EXPECT_EQ(used(), 700);
+  EXPECT_EQ(ledger_.reserved_count(), 1U);
+  EXPECT_EQ(ledger_.pod_count(), 0U);
+  EXPECT_EQ(ledger_.assumed_count(), 0U);
+  EXPECT_EQ(ledger_.assume(pod("q", 400), 30s).error().code, Errc::kStale);
+  EXPECT_EQ(ledger_.reserve(pod("q", 400), 3s).error().code, Errc::kStale);
+  EXPECT_TRUE(ledger_.assume(pod("q", 300), 30s));
+}
+
+TEST_F(LedgerReservationTest, BecomesTheBooking) {
+  ASSERT_TRUE(ledger_.reserve(pod("p", 700), 3s));
+  ASSERT_TRUE(ledger_.assume(pod("p", 700), 30s));
+  EXPECT_EQ(used(), 700);
+  EXPECT_EQ(ledger_.reserved_count(), 0U);
+  EXPECT_EQ(ledger_.find("p")->phase, Phase::kAssumed);
+  EXPECT_FALSE(ledger_.find("p")->allocation->tentative);
+  clock_.advance(3s);
+  EXPECT_TRUE(late().empty());
+  EXPECT_EQ(used(), 700);
+}
+
+TEST_F(LedgerReservationTest, IsReplacedByTheNextOne) {
+  ASSERT_TRUE(ledger_.reserve(pod("p", 700), 3s));
+  ASSERT_TRUE(ledger_.reserve(pod("p", 800), 3s));
+  EXPECT_EQ(used(), 800);
+  clock_.advance(2s);
+  ASSERT_TRUE(ledger_.reserve(pod("p", 900), 3s));
+  clock_.advance(2s);  // the first ones' time is up, not this one's
+  EXPECT_TRUE(late().empty());
+  EXPECT_EQ(used(), 900);
+}
+
+TEST_F(LedgerReservationTest, StaysWhenTheNextOneIsRefused) {
+  ASSERT_TRUE(ledger_.reserve(pod("p", 700), 3s));
+  ASSERT_TRUE(ledger_.assume(pod("q", 200), 30s));
+  EXPECT_EQ(ledger_.reserve(pod("p", 900), 3s).error().code, Errc::kStale);
+  EXPECT_EQ(ledger_.reserve(allocation("p", "elsewhere", {}), 3s).error().code, Errc::kNotFound);
+  EXPECT_EQ(ledger_.assume(pod("p", 900), 3s).error().code, Errc::kStale);
+  EXPECT_EQ(used(), 900);
+  EXPECT_EQ(ledger_.find("p")->phase, Phase::kReserved);
+}
+
+TEST_F(LedgerReservationTest, EndsWithItsTime) {
+  ASSERT_TRUE(ledger_.reserve(pod("p", 700), 3s));
+  clock_.advance(2'999ms);
+  EXPECT_TRUE(late().empty());
+  EXPECT_EQ(used(), 700);
+  clock_.advance(1ms);
+  EXPECT_TRUE(late().empty());  // nobody need be asked
+  EXPECT_EQ(used(), 0);
+  EXPECT_EQ(ledger_.find("p"), nullptr);
+}
+
+TEST_F(LedgerReservationTest, EndsWithThePodOrWhenDropped) {
+  ASSERT_TRUE(ledger_.reserve(pod("p", 700), 3s));
+  EXPECT_TRUE(ledger_.release("p"));
+  EXPECT_EQ(used(), 0);
+  ASSERT_TRUE(ledger_.reserve(pod("p", 700), 3s));
+  ledger_.release_reservation("p");
+  ledger_.release_reservation("p");
+  EXPECT_EQ(used(), 0);
+  EXPECT_EQ(ledger_.reserved_count(), 0U);
+}
+
+TEST_F(LedgerReservationTest, IsRefusedForAPodThatIsBooked) {
+  ASSERT_TRUE(ledger_.assume(pod("p", 700), 30s));
+  EXPECT_EQ(ledger_.reserve(pod("p", 700), 3s).error().code, Errc::kConflict);
+  ledger_.release_reservation("p");
+  EXPECT_EQ(used(), 700);
+}
+
+TEST_F(LedgerReservationTest, GivesWayToWhatTheWatchShows) {
+  ASSERT_TRUE(ledger_.reserve(pod("p", 700), 3s));
+  ledger_.observe(pod("p", 700));
+  EXPECT_EQ(ledger_.find("p")->phase, Phase::kConfirmed);
+  EXPECT_FALSE(ledger_.find("p")->allocation->tentative);
+  EXPECT_EQ(ledger_.reserved_count(), 0U);
+  clock_.advance(3s);
+  EXPECT_TRUE(late().empty());
+  EXPECT_EQ(used(), 700);
+}
+
+TEST_F(LedgerReservationTest, IsNotCountedAsGranted) {
+  ledger_.observe(pod("bound", 200));
+  ASSERT_TRUE(ledger_.reserve(pod("p", 700), 3s));
+  const auto ledger = ledger_.snapshot();
+  EXPECT_TRUE(has_tentative(*ledger->find("n")));
+  const NodeState granted = granted_only(*ledger->find("n"));
+  EXPECT_FALSE(has_tentative(granted));
+  EXPECT_EQ(granted.use.front().compute.count(), 200);
+  EXPECT_EQ(granted.allocations.size(), 1U);
+}
+
+TEST_F(LedgerUnknownOutcomeTest, KeepsTheBookingUntilSomebodyKnows) {
+  ASSERT_TRUE(ledger_.assume(pod("p", 700), 5s));
+  ledger_.outcome_unknown("p", clock_.now() + 70s);
+  ASSERT_NE(ledger_.find("p"), nullptr);
+  EXPECT_EQ(ledger_.find("p")->phase, Phase::kUnknown);
+  EXPECT_EQ(used(), 700);
+  EXPECT_EQ(ledger_.assumed_count(), 1U);
+  clock_.advance(69s);
+  EXPECT_TRUE(late().empty());
+  clock_.advance(1s);
+  ASSERT_EQ(late().size(), 1U);  // named, not released
+  EXPECT_EQ(used(), 700);
+  ASSERT_TRUE(ledger_.confirm("p"));
+  EXPECT_EQ(ledger_.assumed_count(), 0U);
+}
+
+TEST_F(LedgerUnknownOutcomeTest, IsStillWhatOverdueNamedOnlyUntilSomethingHappens) {
+  ASSERT_TRUE(ledger_.assume(pod("p", 700), 5s));
+  ledger_.outcome_unknown("p", clock_.now() + 70s);
+  clock_.advance(70s);
+  const auto named = late();
+  ASSERT_EQ(named.size(), 1U);
+  EXPECT_TRUE(ledger_.is_unchanged(named.front()));
+  ASSERT_TRUE(ledger_.assume(pod("p", 700), 5s));  // sent again
+  EXPECT_FALSE(ledger_.is_unchanged(named.front()));
+  ledger_.outcome_unknown("p", clock_.now() + 80s);  // and in doubt again
+  EXPECT_FALSE(ledger_.is_unchanged(named.front()));
+  ASSERT_TRUE(ledger_.confirm("p"));
+  EXPECT_FALSE(ledger_.is_unchanged(named.front()));
+}
+
+TEST_F(LedgerReservationTest, IsNoBookingThatCouldBeConfirmed) {
+  ASSERT_TRUE(ledger_.reserve(pod("p", 700), 3s));
+  EXPECT_EQ(ledger_.confirm("p").error().code, Errc::kNotFound);
+  EXPECT_EQ(ledger_.find("p")->phase, Phase::kReserved);
+}
+
+TEST_F(LedgerUnknownOutcomeTest, OverdueNamesAFewAtATime) {
+  for (const char* uid : {"p", "q", "r"}) ASSERT_TRUE(ledger_.assume(pod(uid, 100), 5s));
+  clock_.advance(5s);
+  EXPECT_EQ(ledger_.overdue(2).size(), 2U);
+  EXPECT_EQ(ledger_.overdue(2).size(), 1U);
+  EXPECT_EQ(ledger_.overdue(2).size(), 0U);
+}
+
+TEST_F(LedgerUnknownOutcomeTest, MayBeSentAgainOnlyAsItWas) {
+  ASSERT_TRUE(ledger_.assume(pod("p", 700), 5s));
+  EXPECT_EQ(ledger_.assume(pod("p", 700), 5s).error().code, Errc::kConflict);  // under way
+  ledger_.outcome_unknown("p", clock_.now() + 70s);
+  EXPECT_EQ(ledger_.assume(pod("p", 600), 5s).error().code, Errc::kConflict);
+  EXPECT_EQ(ledger_.reserve(pod("p", 700), 5s).error().code, Errc::kConflict);
+  ASSERT_TRUE(ledger_.assume(pod("p", 700), 5s));
+  EXPECT_EQ(ledger_.find("p")->phase, Phase::kAssumed);
+  EXPECT_EQ(used(), 700);
+}
+
+TEST_F(LedgerUnknownOutcomeTest, IsForPodsWhoseBindIsUnderWay) {
+  ledger_.outcome_unknown("nobody", clock_.now() + 70s);
+  ASSERT_TRUE(ledger_.reserve(pod("p", 300), 3s));
+  ledger_.outcome_unknown("p", clock_.now() + 70s);
+  EXPECT_EQ(ledger_.find("p")->phase, Phase::kReserved);
+  ledger_.observe(pod("q", 300));
+  ledger_.outcome_unknown("q", clock_.now() + 70s);
+  EXPECT_EQ(ledger_.find("q")->phase, Phase::kConfirmed);
+}
+
+TEST_F(LedgerUnknownOutcomeTest, UnsettledIsWhatMayComeBackWithoutAPodEnding) {
+  ASSERT_TRUE(ledger_.reserve(pod("held", 100), 3s));
+  ASSERT_TRUE(ledger_.assume(pod("assumed", 100), 5s));
+  ASSERT_TRUE(ledger_.assume(pod("unsure", 100), 5s));
+  ledger_.outcome_unknown("unsure", clock_.now() + 70s);
+  ASSERT_TRUE(ledger_.assume(pod("bound", 100), 5s));
+  ASSERT_TRUE(ledger_.confirm("bound"));
+  std::set<std::string> uids;
+  for (const AllocationPtr& allocation : ledger_.unconfirmed()) uids.insert(allocation->pod_uid);
+  EXPECT_EQ(uids, (std::set<std::string>{"assumed", "held", "unsure"}));
+}
+
+}  // namespace
+}  // namespace tangram::model

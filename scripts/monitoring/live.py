@@ -130,13 +130,13 @@ def panel_expectations(stack, cards, waiting):
            {(node, place): card["grantedMilli"] / card["milli"] for node, place, card in cards})
     yield (panel("Pods", "table"), ("node", "card"),
            {(node, place): len({pod["uid"] for pod in card["pods"]}) for node, place, card in cards})
-    yield (panel("Memory really used", "table"), ("node", "card"),
+    yield (panel("Memory used", "table"), ("node", "card"),
            {(AGENT_NODE, str(i)): stack.cards.used.get(uuid, 0) / CARD_MIB
             for i, uuid in enumerate(CARDS)})
     yield (panel("Memory granted", "stat"), (),
            {(): sum(card["grantedMemMiB"] for _, _, card in cards)
             / sum(card["memMiB"] for _, _, card in cards)})
-    yield panel("Wait for room", "stat"), (), {(): waiting["room"]}
+    yield panel("Waiting for room", "stat"), (), {(): waiting["room"]}
 
 
 def agent_expectations(stack, load, cards):

@@ -77,10 +77,11 @@ class AgentPolicyTest : public E2eTest {
 
 TEST_F(AgentPolicyTest, ItsOwnNodeAndNoOther) {
   const std::string before = node("b");
-  expect(*api_of_a_, "b", cards("an agent may write its own Node only; this token is of node a"));
+  expect(*api_of_a_, "b",
+         cards("an agent may write only its own Node; this token belongs to node a"));
   expect(*api_of_a_, "b",
          {"capacity", R"({"status":{"capacity":{"tangram.dev/gpu-milli":"9000"}}})",
-          "this token is of node a", "/status"});
+          "this token belongs to node a", "/status"});
   EXPECT_EQ(node("b"), before);
   expect(*api_of_a_, "a", cards());
 }
@@ -105,12 +106,14 @@ TEST_F(AgentPolicyTest, AllThatTheAgentWrites) {
 }
 
 TEST_F(AgentPolicyTest, NothingElseOfItsOwnNode) {
-  const std::string labels = "of labels an agent may change tangram.dev/gpu and";
-  const std::string annotations = "of annotations an agent may change tangram.dev/cards only";
-  const std::string capacities = "of capacities an agent may change tangram.dev/gpu-milli and";
-  const std::string status = "of a Node's status an agent may change capacities only";
-  const std::string spec = "an agent may not change a Node's spec, where its taints are";
-  const std::string metadata = "of a Node's metadata an agent may change labels and annotations";
+  const std::string labels = "an agent may change only the labels tangram.dev/gpu and";
+  const std::string annotations = "an agent may change only the annotation tangram.dev/cards";
+  const std::string capacities =
+      "an agent may change only the capacities tangram.dev/gpu-milli and";
+  const std::string status = "an agent may change only capacities in a Node's status";
+  const std::string spec = "an agent may not change a Node's spec, which contains its taints";
+  const std::string metadata =
+      "an agent may change only labels and annotations in a Node's metadata";
   const std::vector<Write> writes = {
       {"a label", R"({"metadata":{"labels":{"pool":"mine"}}})", labels},
       {"another's label", R"({"metadata":{"labels":{"zone":"z2"}}})", labels},
@@ -146,7 +149,8 @@ TEST_F(AgentPolicyTest, NothingElseOfItsOwnNode) {
 TEST_F(AgentPolicyTest, ATokenOfNoNodeWritesNone) {
   const auto api = open_api(agent_without_node());
   for (const char* node : {"a", "b"}) {
-    expect(*api, node, cards("an agent may write its own Node only; this token is of no node"));
+    expect(*api, node,
+           cards("an agent may write only its own Node; this token belongs to no node"));
   }
 }
 

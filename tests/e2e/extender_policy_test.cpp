@@ -55,16 +55,19 @@ class ExtenderPolicyTest : public E2eTest {
 TEST_F(ExtenderPolicyTest, ItsRoleAndNothingElse) {
   EXPECT_TRUE(patch("own", R"({"metadata":{"labels":{"tangram.dev/role":"leader"}}})").done());
   EXPECT_TRUE(patch("own", R"({"metadata":{"labels":{"tangram.dev/role":null}}})").done());
-  expect_refused("own", R"({"metadata":{"labels":{"app":"x"}}})", "tangram.dev/role only");
-  expect_refused("own", R"({"metadata":{"annotations":{"x":"y"}}})", "a label only");
-  expect_refused("own", R"({"metadata":{"finalizers":["example.com/x"]}})", "a label only");
-  expect_refused("own", kOtherImage, "may not change what a pod runs");
+  expect_refused("own", R"({"metadata":{"labels":{"app":"x"}}})",
+                 "only the label tangram.dev/role");
+  expect_refused("own", R"({"metadata":{"annotations":{"x":"y"}}})",
+                 "only labels in a pod's metadata");
+  expect_refused("own", R"({"metadata":{"finalizers":["example.com/x"]}})",
+                 "only labels in a pod's metadata");
+  expect_refused("own", kOtherImage, "may not change a pod's spec or status");
 }
 
 TEST_F(ExtenderPolicyTest, NoPodButItsOwn) {
   const std::string before = cluster_.get(kPods + "/agent");
   expect_refused("agent", R"({"metadata":{"labels":{"tangram.dev/role":"leader"}}})",
-                 "no pod but its own");
+                 "only its own pod");
   expect_refused("agent", kOtherImage, "denied");
   EXPECT_EQ(cluster_.get(kPods + "/agent"), before);
 }

@@ -1,4 +1,4 @@
-{{/* The extender's configuration: what the chart decides, and over it extender.config. YAML. */}}
+{{/* The extender's configuration as YAML: the chart's settings, overridden by extender.config. */}}
 {{- define "tangram.extender.config" -}}
 {{- $signing := include "tangram.signing" . | int -}}
 {{- $made := dict
@@ -31,7 +31,7 @@
 {{- toYaml (mergeOverwrite $made (deepCopy .Values.extender.config)) -}}
 {{- end -}}
 
-{{/* The agent's flags: a list, as JSON. A flag of agent.settings wins over the chart's. */}}
+{{/* The agent's flags as a JSON list. agent.settings overrides the chart's flags. */}}
 {{- define "tangram.agent.args" -}}
 {{- $signing := include "tangram.signing" . | int -}}
 {{- $flags := dict "listen" "0.0.0.0:9899" -}}
@@ -66,28 +66,28 @@
 {{- toJson $args -}}
 {{- end -}}
 
-{{/* Values that contradict each other: says which, and what to write. */}}
+{{/* Rejects contradictory values, and says what to write. */}}
 {{- define "tangram.check" -}}
 {{- $config := include "tangram.extender.config" . | fromYaml -}}
 {{- if ne (get $config.admission "aggregates") .Values.aggregates -}}
-  {{- fail "extender.config.admission.aggregates: the agents must do the same, or no node fits; set the value aggregates instead, which sets both" -}}
+  {{- fail "extender.config.admission.aggregates: the agents need the same value, or no node fits; set the value aggregates instead, which sets both" -}}
 {{- end -}}
 {{- if ne (dig "aggregates" .Values.aggregates .Values.agent.settings) .Values.aggregates -}}
-  {{- fail "agent.settings.aggregates: the extender must do the same, or no node fits; set the value aggregates instead, which sets both" -}}
+  {{- fail "agent.settings.aggregates: the extender needs the same value, or no node fits; set the value aggregates instead, which sets both" -}}
 {{- end -}}
 {{- if and (eq .Values.scheduler.mode "own") (not .Values.extender.service.clusterIP) -}}
-  {{- fail "extender.service.clusterIP: kube-scheduler on the host network resolves no cluster names, so the Service needs an address that you choose; write a free one of the cluster's service range, such as 10.96.0.42 where that is 10.96.0.0/12" -}}
+  {{- fail "extender.service.clusterIP: kube-scheduler on the host network cannot resolve cluster names, so the Service needs a fixed address; write a free one of the cluster's service range, such as 10.96.0.42 if the range is 10.96.0.0/12" -}}
 {{- end -}}
 {{- if and (eq .Values.scheduler.mode "second") (eq .Values.scheduler.name "default-scheduler") -}}
-  {{- fail "scheduler.name: default-scheduler is the cluster's own; name the second one differently, such as tangram" -}}
+  {{- fail "scheduler.name: default-scheduler is the cluster's own scheduler; choose another name, such as tangram" -}}
 {{- end -}}
 {{- if and .Values.signing.generate (eq .Values.signing.level "none") -}}
-  {{- fail "signing.generate: a key is made and nobody would sign with it; set signing.level to sign, agents or all" -}}
+  {{- fail "signing.generate: with signing.level none, the key would not be used; set signing.level to sign, agents or all" -}}
 {{- end -}}
 {{- if and .Values.agent.driverFolder .Values.agent.runtimeClassName -}}
-  {{- fail "agent.driverFolder: is for nodes without NVIDIA's runtime, which brings the driver itself; set agent.runtimeClassName to \"\", or leave the folder out" -}}
+  {{- fail "agent.driverFolder: is for nodes without NVIDIA's runtime, which mounts the driver itself; set agent.runtimeClassName to \"\", or omit agent.driverFolder" -}}
 {{- end -}}
 {{- if and .Values.networkPolicy.enabled (not .Values.networkPolicy.controlPlane) -}}
-  {{- fail "networkPolicy.controlPlane: without the addresses of the API server's machines it could not reach the webhook; write them as CIDRs, as kubectl get nodes -o wide shows them" -}}
+  {{- fail "networkPolicy.controlPlane: without the addresses of its machines, the API server cannot reach the webhook; write them as CIDRs; kubectl get nodes -o wide shows the addresses" -}}
 {{- end -}}
 {{- end -}}

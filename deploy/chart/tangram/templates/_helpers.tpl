@@ -1,4 +1,4 @@
-{{/* Labels of every object. Called with (dict "root" $ "name" NAME), and "more" for further ones.
+{{/* Labels of every object. Called with (dict "root" $ "name" NAME), and "more" for additional labels.
 Helm adds its own. */}}
 {{- define "tangram.labels" -}}
 {app.kubernetes.io/name: {{ .name }}, app.kubernetes.io/part-of: tangram
@@ -6,8 +6,8 @@ Helm adds its own. */}}
 }
 {{- end -}}
 
-{{/* An image's name. Called with (dict "root" $ "image" IMAGE): the registry of the image itself, else
-the common one; a digest wins over a tag. */}}
+{{/* An image's name. Called with (dict "root" $ "image" IMAGE). Uses the image's own registry, or else the
+common one; a digest overrides a tag. */}}
 {{- define "tangram.image" -}}
 {{- $registry := .image.registry | default .root.Values.image.registry -}}
 {{- with $registry }}{{ . }}/{{ end -}}
@@ -15,7 +15,7 @@ the common one; a digest wins over a tag. */}}
 {{- if .image.digest }}@{{ .image.digest }}{{ else }}:{{ .image.tag | default .root.Chart.AppVersion }}{{ end -}}
 {{- end -}}
 
-{{/* An image of Kubernetes itself: of the API server's version unless a tag is given. */}}
+{{/* An image of Kubernetes itself, by default with the API server's version. */}}
 {{- define "tangram.image.kubernetes" -}}
 {{- $image := deepCopy .image -}}
 {{- if not $image.tag -}}
@@ -29,7 +29,7 @@ the common one; a digest wins over a tag. */}}
 {{- regexFind "[0-9]+$" . -}}
 {{- end -}}
 
-{{/* Some fields of a pod's spec that every workload has. Called with (dict "root" $ "workload" VALUES). */}}
+{{/* Common fields of every workload's pod spec. Called with (dict "root" $ "workload" VALUES). */}}
 {{- define "tangram.placement" -}}
 {{- with .root.Values.image.pullSecrets }}
 imagePullSecrets:
@@ -44,19 +44,19 @@ nodeSelector:
 {{- end }}
 {{- end -}}
 
-{{/* Whether the API server applies policies itself: "true" or nothing. */}}
+{{/* Whether to create policies that the API server evaluates: "true" or nothing. */}}
 {{- define "tangram.policies" -}}
 {{- $wanted := toString .Values.policies.enabled -}}
 {{- $known := semverCompare ">=1.30.0-0" .Capabilities.KubeVersion.Version -}}
 {{- if or (eq $wanted "true") (and (eq $wanted "auto") $known) }}true{{ end -}}
 {{- end -}}
 
-{{/* Whom the API server believes to be the extender. */}}
+{{/* The extender's user name. */}}
 {{- define "tangram.extender.user" -}}
 system:serviceaccount:{{ .Release.Namespace }}:tangram-extender
 {{- end -}}
 
-{{/* Whether grants are signed, and who insists: a number that grows with signing.level. */}}
+{{/* signing.level as a number that grows with the level. */}}
 {{- define "tangram.signing" -}}
 {{- get (dict "none" "0" "sign" "1" "agents" "2" "all" "3") .Values.signing.level -}}
 {{- end -}}

@@ -1,10 +1,10 @@
-{{/* When the objects that make the key are made, in which order, and that they go afterwards. */}}
+{{/* Hook annotations: when Helm creates the objects that make the key, in which order, and that it deletes them. */}}
 {{- define "tangram.signing.hook" -}}
 {{- dict "helm.sh/hook" "pre-install,pre-upgrade" "helm.sh/hook-weight" .
   "helm.sh/hook-delete-policy" "before-hook-creation,hook-succeeded" | toJson -}}
 {{- end -}}
 
-{{/* What the containers that make the key have in common. */}}
+{{/* Common fields of the containers that make the key. */}}
 {{- define "tangram.signing.container" -}}
 securityContext:
   allowPrivilegeEscalation: false

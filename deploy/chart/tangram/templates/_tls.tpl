@@ -1,6 +1,5 @@
-{{/* Certificates that Helm makes: into .Values.tls.made, once for all templates of a rendering. What
-the cluster has already is kept, so an upgrade changes nothing; a Secret that is missing is made
-anew under the same authority. */}}
+{{/* Creates certificates in .Values.tls.made, once for all templates of a rendering. Existing ones are
+kept, so an upgrade changes nothing; a missing Secret is created again with the same CA. */}}
 {{- define "tangram.tls.generate" -}}
 {{- if not (hasKey .Values.tls "made") -}}
   {{- $namespace := .Release.Namespace -}}
@@ -31,7 +30,7 @@ anew under the same authority. */}}
 {{- end -}}
 {{- end -}}
 
-{{/* The server's names: those of its Services. A JSON list. */}}
+{{/* The server's names, from its Services. A JSON list. */}}
 {{- define "tangram.tls.names" -}}
 {{- $names := list -}}
 {{- range $service := list "tangram-extender" "tangram-webhook" -}}

@@ -1,5 +1,5 @@
-{{/* Whether the registrations tell pods apart by what they ask (matchConditions), or by their
-namespaces: "true" or nothing. */}}
+{{/* Whether the registrations select pods by their requests (matchConditions), or by their namespaces:
+"true" or nothing. */}}
 {{- define "tangram.webhook.by-requests" -}}
 {{- $able := semverCompare ">=1.28.0-0" .Capabilities.KubeVersion.Version -}}
 {{- $way := .Values.webhook.selectBy -}}
@@ -9,7 +9,7 @@ namespaces: "true" or nothing. */}}
 {{- if and .Values.webhook.enabled (not (include "tangram.webhook.by-requests" .)) }}true{{ end -}}
 {{- end -}}
 
-{{/* Beside a registration's name. */}}
+{{/* Metadata of a registration, without its name. */}}
 {{- define "tangram.webhook.metadata" -}}
 labels: {{ include "tangram.labels" (dict "root" . "name" "tangram-webhook") }}
 {{- if eq .Values.tls.source "cert-manager" }}
@@ -17,7 +17,7 @@ annotations: {cert-manager.io/inject-ca-from: {{ .Release.Namespace }}/{{ .Value
 {{- end }}
 {{- end -}}
 
-{{/* Whom the API server calls. Called with (dict "root" $ "path" PATH). */}}
+{{/* The client configuration of a webhook. Called with (dict "root" $ "path" PATH). */}}
 {{- define "tangram.webhook.client" -}}
 {{- with include "tangram.webhook.ca" .root -}}
 caBundle: {{ . }}
@@ -25,7 +25,7 @@ caBundle: {{ . }}
 service: {namespace: {{ .root.Release.Namespace }}, name: tangram-webhook, path: {{ .path }}}
 {{- end -}}
 
-{{/* The authority of the webhook's certificate, in base64; nothing where cert-manager writes it. */}}
+{{/* The CA of the webhook's certificate, in base64; nothing if cert-manager writes it. */}}
 {{- define "tangram.webhook.ca" -}}
 {{- if .Values.webhook.caBundle -}}
   {{- .Values.webhook.caBundle -}}
@@ -35,17 +35,17 @@ service: {namespace: {{ .root.Release.Namespace }}, name: tangram-webhook, path:
 {{- else if eq .Values.tls.source "secret" -}}
   {{- $secret := lookup "v1" "Secret" .Release.Namespace .Values.tls.secret -}}
   {{- $ca := dig "data" "ca.crt" "" $secret -}}
-  {{- required (printf "webhook.caBundle: no Secret %s with ca.crt can be read in namespace %s; make it first, or write the webhook's authority here, in base64" .Values.tls.secret .Release.Namespace) $ca -}}
+  {{- required (printf "webhook.caBundle: no Secret %s with ca.crt can be read in namespace %s; create it first, or write the webhook's CA here, in base64" .Values.tls.secret .Release.Namespace) $ca -}}
 {{- end -}}
 {{- end -}}
 
-{{/* What a cluster needs to get up must not wait for Tangram. */}}
+{{/* Cluster components must start without Tangram. */}}
 {{- define "tangram.webhook.namespaces" -}}
 {{- $names := concat (list "kube-system" .Release.Namespace) .Values.webhook.excludedNamespaces | uniq -}}
 - {key: kubernetes.io/metadata.name, operator: NotIn, values: [{{ join ", " $names }}]}
 {{- end -}}
 
-{{/* A condition: the pod asks for a GPU, by annotation or by a resource of Tangram's. */}}
+{{/* A condition: the pod requests a GPU, by annotation or by a resource of Tangram. */}}
 {{- define "tangram.webhook.asks" -}}
 (has(object.metadata.annotations) &&
   object.metadata.annotations
@@ -58,13 +58,13 @@ service: {namespace: {{ .root.Release.Namespace }}, name: tangram-webhook, path:
     .exists(name, name.startsWith("tangram.dev/gpu-")))))
 {{- end -}}
 
-{{/* Whether words of other systems are translated: "true" or nothing. */}}
+{{/* Whether requests of other systems are translated: "true" or nothing. */}}
 {{- define "tangram.webhook.foreign" -}}
 {{- $words := dig "foreign" dict .Values.extender.config -}}
 {{- if or $words.nvidia $words.hami $words.gpushare $words.kai }}true{{ end -}}
 {{- end -}}
 
-{{/* A condition: the pod asks in those words that are translated. */}}
+{{/* A condition: the pod has a request of another system that is translated. */}}
 {{- define "tangram.webhook.asks-otherwise" -}}
 {{- $words := dig "foreign" dict .Values.extender.config -}}
 {{- $starts := list -}}

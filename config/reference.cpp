@@ -59,7 +59,7 @@ std::string reference_yaml() {
       "Every setting of Tangram with its default. Keep the lines that you change; the rest may go. "
       "Only kube.source must stand. A value from here gives way to --set section.key=value.",
       "# ");
-  out += "# Written by scripts/update-reference; do not edit.\n";
+  out += "# Written by scripts/generate/reference; do not edit.\n";
   for (const Section& section : sections()) {
     out += "\n" + wrapped(section.description, "# ");
     out.append(section.name).append(":\n");
@@ -77,7 +77,7 @@ std::string reference_markdown() {
   const Config defaults;
   std::string out =
       "# Configuration\n\n"
-      "<!-- Written by scripts/update-reference; do not edit. -->\n\n"
+      "<!-- Written by scripts/generate/reference; do not edit. -->\n\n"
       "One YAML file holds every setting; `config/tangram.yaml` is that file with the defaults.\n"
       "What the file leaves out keeps its default, except `kube.source`, which has none.\n"
       "`--set section.key=value` on the command line replaces a value of the file.\n\n"

@@ -3,7 +3,7 @@
 #include <iostream>
 #include <string_view>
 
-/// Prints the table of settings: for scripts/update-reference, and for a terminal.
+/// Prints the table of settings: for scripts/generate/reference, and for a terminal.
 int main(int argc, char** argv) {
   const std::string_view form = argc == 2 ? argv[1] : "";
   if (form == "yaml") {

@@ -1,16 +1,18 @@
 # shellcheck shell=bash
-# Shared by the scripts in this folder; sourced, not run. Leaves the shell in the repository's root.
+# Shared by the scripts in this folder and below; sourced, not run. Leaves the shell in the repository's root.
 set -euo pipefail
 
 script_path=$(cd "$(dirname "$0")" && pwd)/${0##*/}
 repo_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+script_name=${script_path#"$repo_root"/}
+script_name=${script_name#scripts/}
 cd "$repo_root"
 
 # A script's help is the comment at its top.
 show_help() { sed -n '2,/^[^#]/{s/^# \{0,1\}//p}' "$script_path"; }
 
 die() {
-  echo "${0##*/}: $*" >&2
+  echo "$script_name: $*" >&2
   exit 1
 }
 

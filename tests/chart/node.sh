@@ -7,7 +7,7 @@
 source tests/e2e/node.sh
 script_path=$repo_root/scripts/e2e # which node.sh starts programs of the node through
 
-images=build/images # of scripts/check-image
+images=build/images # of scripts/release/check-image
 
 # --- images --------------------------------------------------------------------------------------
 
@@ -137,7 +137,7 @@ check_on_node() {
     echo "check-chart: no node was tried: $why"
     exit 77 # skipped, as scripts/stages.sh has it
   fi
-  [ -d "$images/node" ] || die "there are no images in $images; scripts/check-image makes them"
+  [ -d "$images/node" ] || die "there are no images in $images; scripts/release/check-image makes them"
   build_programs "${control_plane[@]}" "${node_programs[@]}"
   clear_state
   # The agent's pod makes this folder, where there is none; it is the machine's own.

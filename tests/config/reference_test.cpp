@@ -27,9 +27,9 @@ TEST(ReferenceTest, FileHoldsTheDefaults) {
 }
 
 TEST(ReferenceTest, FilesAreWhatTheTableSays) {
-  EXPECT_EQ(content("config/tangram.yaml"), reference_yaml()) << "run scripts/update-reference";
+  EXPECT_EQ(content("config/tangram.yaml"), reference_yaml()) << "run scripts/generate/reference";
   EXPECT_EQ(content("docs/configuration.md"), reference_markdown())
-      << "run scripts/update-reference";
+      << "run scripts/generate/reference";
 }
 
 TEST(ReferenceTest, HelpNamesEverySettingWithItsDefault) {

@@ -136,7 +136,7 @@ std::string table(const std::string& exposition) {
 
 std::string metrics_page() {
   return "# Metrics\n\n"
-         "<!-- Written by scripts/update-reference; do not edit. -->\n\n"
+         "<!-- Written by scripts/generate/reference; do not edit. -->\n\n"
          "Every metric, as the programs describe them themselves. How to scrape them, what to look "
          "at and what to do\nabout an alert: [monitoring.md](monitoring.md).\n\n"
          "## The extender: `GET /metrics`\n\n"

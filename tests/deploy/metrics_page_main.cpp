@@ -2,5 +2,5 @@
 
 #include <iostream>
 
-/// Prints docs/metrics.md: for scripts/update-reference.
+/// Prints docs/metrics.md: for scripts/generate/reference.
 int main() { std::cout << tangram::testing::metrics_page(); }

@@ -11,7 +11,7 @@ namespace {
 TEST(MetricsPageTest, IsWhatTheProgramsSayOfThemselves) {
   const auto page = read_file(TANGRAM_SOURCE_DIR "/docs/metrics.md");
   ASSERT_TRUE(page) << page.error().message;
-  EXPECT_EQ(*page, metrics_page()) << "run scripts/update-reference";
+  EXPECT_EQ(*page, metrics_page()) << "run scripts/generate/reference";
 }
 
 TEST(MetricsPageTest, ShowsLabelsWithTheValuesThatTangramGivesThem) {

@@ -19,7 +19,7 @@ FOLDERS = sorted({path.name for folder in (ROOT, ROOT / "tests") for path in fol
 TREE_PATH = re.compile(rf"(?<![\w./:$@=<-])(?:\./)?((?:{'|'.join(map(re.escape, FOLDERS))})/[\w./*+-]*\w\*?)(?![\w/…$<{{])")
 FLAG = re.compile(r"(?<![\w-])--([a-z][a-z0-9-]+)")
 PROGRAM = re.compile(r"kubectl[ -]tangram(?![\w-])|(?<![\w/-])(?:build/\w+/bin/)?(tangram-[a-z-]+)(?![\w-])"
-                     r"|(?<![\w/-])(?:\./)?(scripts/[a-z0-9-]+|\.ci/run)(?![\w./-])")
+                     r"|(?<![\w/-])(?:\./)?(scripts/(?:[a-z]+/)?[a-z0-9-]+|\.ci/run)(?![\w./-])")
 INLINE = re.compile(r"`([^`\n]+)`")
 # In running text: what could be typed as it stands. Shorter ones name a command.
 WHOLE = re.compile(r"(kubectl|helm|openssl|docker|ctr|tangram-(extender|node|replay|bench)) (\S+ \S+ \S+.*|.*(?<=\s)-.*)"

@@ -193,7 +193,7 @@ def compare(prometheus, stack, load):
 # ---- Every query of every panel.
 
 def dashboards():
-    for path in sorted((REPOSITORY / "deploy" / "grafana").glob("*.json")):
+    for path in sorted((REPOSITORY / "deploy/chart/tangram/files/dashboards").glob("*.json")):
         yield json.loads(path.read_text(encoding="utf-8"))
 
 

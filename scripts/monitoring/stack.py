@@ -195,7 +195,7 @@ class Stack:
                     "static_configs": [{"targets": [f"127.0.0.1:{port}" for port in ports],
                                         "labels": {"cluster": "demo"} | labels}]}
         # As they are, but as often as the rest.
-        rules = (self.repository / "deploy" / "prometheus" / "rules.yaml").read_text("utf-8")
+        rules = (self.repository / "deploy/chart/tangram/files/rules.yaml").read_text("utf-8")
         (self.folder / "rules.yaml").write_text(
             re.sub(r"^  interval: .*$", "  interval: 1s", rules, flags=re.M), encoding="utf-8")
         # Both replicas are scraped for cards, which is more than anybody should do: the rules must

@@ -6,7 +6,7 @@ import test from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { problems, versions } from './types.mjs';
 
-const folder = `${dirname(fileURLToPath(import.meta.url))}/../../deploy/grafana`;
+const folder = `${dirname(fileURLToPath(import.meta.url))}/../../deploy/chart/tangram/files/dashboards`;
 const ours = readdirSync(folder)
   .filter((name) => name.endsWith('.json'))
   .map((name) => readFileSync(`${folder}/${name}`, 'utf8'));

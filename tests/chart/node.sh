@@ -7,33 +7,28 @@
 source tests/e2e/node.sh
 script_path=$repo_root/scripts/e2e # which node.sh starts programs of the node through
 
-images=build/images # of scripts/release/check-image
+images=$repo_root/build/images # of scripts/release/check-image
 
 # --- images --------------------------------------------------------------------------------------
 
-load_image() { # NAME FOLDER CONFIG
-  ctr_node images import --local "$(pack_image "$@")" >/dev/null
-  rm "$node_root/image.tar"
+load_image() { # ARCHIVE
+  ctr_node images import --local "$1" >/dev/null
 }
 
 # The program alone, for those that link everything.
 load_program() { # NAME PROGRAM
   mkdir -p "$work/program/bin"
   cp "$2" "$work/program/bin/"
-  load_image "$1" "$work/program" '{"Env": ["PATH=/bin"]}'
-  rm -r "$work/program"
+  load_image "$(pack_image "$1" "$work/program" '{"Env": ["PATH=/bin"]}')"
+  rm -r "$work/program" "$node_root/image.tar"
 }
 
 # v1.36.3, as the API server has it.
 kubernetes_version() { kubectl_admin version --output json | jq -r .serverVersion.gitVersion; }
 
 load_images() {
-  local part version
-  version=$(sed -n 's/^appVersion: //p' "$chart/Chart.yaml")
-  for part in extender node; do
-    load_image "e2e.tangram.dev/tangram-$part:$version" "$images/$part" \
-      "{\"Entrypoint\": [\"/usr/bin/tangram-$part\"], \"Env\": [\"PATH=/usr/sbin:/usr/bin:/sbin:/bin\"]}"
-  done
+  local part
+  for part in extender node; do load_image "$images/tangram-$part.tar"; done
   for part in kube-scheduler kubectl; do
     load_program "registry.k8s.io/$part:$(kubernetes_version)" "$(program "$part")"
   done
@@ -65,7 +60,7 @@ start_default_scheduler() {
 node_values() {
   local listen=0.0.0.0 # probes come by the node's own address
   cat <<END
-image: {registry: e2e.tangram.dev}
+image: {registry: localhost} # as the archives name them
 signing: {generate: true, level: all}
 extender:
   config:
@@ -137,7 +132,7 @@ check_on_node() {
     echo "check-chart: no node was tried: $why"
     exit 77 # skipped, as scripts/stages.sh has it
   fi
-  [ -d "$images/node" ] || die "there are no images in $images; scripts/release/check-image makes them"
+  [ -f "$images/tangram-node.tar" ] || die "there are no images in $images; scripts/release/check-image makes them"
   build_programs "${control_plane[@]}" "${node_programs[@]}"
   clear_state
   # The agent's pod makes this folder, where there is none; it is the machine's own.

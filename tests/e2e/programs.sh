@@ -63,7 +63,14 @@ declare -Ar own_go_sums=(
   [amd64]=30c2b1bf7dcc88d3eb0a1364e47ddd9128edb3110a30e8a0ef61cd5856b31de7
   [arm64]=02b36b6787b3ac767668f630e2998df45a3b1f9ffee08d1bf3ef6487cd658d99
 )
-go_proxy=https://proxy.golang.org
+
+# The module proxy that Go asks first; nothing where that is a module's own host, or GOPROXY is off.
+go_proxy() {
+  local first
+  first=$(go env GOPROXY)
+  first=${first%%[,|]*}
+  case $first in direct | off) ;; *) echo "${first%/}" ;; esac
+}
 
 go_is_enough() { # GO
   local has wants
@@ -73,16 +80,18 @@ go_is_enough() { # GO
 }
 
 fetch_go() { # prints the path of the go command
-  local arch=amd64 folder name zip
+  local arch=amd64 folder name zip proxy
   [ "$(uname -m)" = x86_64 ] || arch=arm64
   folder=$e2e_cache/go-$own_go
   if [ ! -x "$folder/bin/go" ]; then
     echo "e2e: fetching Go $own_go, because this machine's is missing or older" >&2
+    proxy=$(go_proxy)
+    [ -n "$proxy" ] || die "cannot fetch Go $own_go: go env GOPROXY names no proxy; install a newer Go"
     mkdir -p "$e2e_cache"
     name=v0.0.1-go$own_go.linux-$arch
     zip=$e2e_cache/$name.zip
     curl --fail --silent --show-error --location --retry 3 --output "$zip" \
-      "$go_proxy/golang.org/toolchain/@v/$name.zip" || die "cannot fetch Go from $go_proxy"
+      "$proxy/golang.org/toolchain/@v/$name.zip" || die "cannot fetch Go from the proxy of go env GOPROXY"
     echo "${own_go_sums[$arch]}  $zip" | sha256sum --check --quiet >&2 ||
       die "$zip is not the file that it should be; remove it and try again"
     rm -rf "$folder.part" "$folder"

@@ -16,7 +16,7 @@ die() {
   exit 1
 }
 
-# git refuses a tree that another user owns, as containers often mount it; here that is no danger.
+# git refuses a tree that another user owns, which is common in containers.
 repo_git() { git -c safe.directory="$repo_root" "$@"; }
 
 # Our own C++ files, tracked or new.
@@ -25,8 +25,8 @@ cpp_files() {
     while read -r file; do [ ! -e "$file" ] || echo "$file"; done
 }
 
-# As many jobs as cores, but no more than memory allows: a sanitized file with Beast in it takes the
-# compiler about 1.5 GiB.
+# As many jobs as cores, limited by memory: the compiler takes about 1.5 GiB for a sanitized file that
+# includes Beast.
 build_jobs() {
   local cores by_memory
   cores=$(nproc)
@@ -35,7 +35,7 @@ build_jobs() {
   echo $((cores < by_memory ? cores : by_memory))
 }
 
-# Clang 14's thread sanitizer cannot live with the address randomisation of recent kernels, and CMake
+# Clang 14's thread sanitizer does not work with the address randomisation of recent kernels, and CMake
 # runs the tests at build time to list them.
 without_randomisation() {
   if setarch -R true 2>/dev/null; then setarch -R "$@"; else "$@"; fi
@@ -55,11 +55,11 @@ configure() {
   local log
   if ! log=$(cmake --preset "$1" 2>&1); then
     echo "$log" >&2
-    die "cmake --preset $1 failed; are all packages there? scripts/install-deps --dev"
+    die "cmake --preset $1 failed; if packages are missing, run scripts/install-deps --dev"
   fi
 }
 
-# build PRESET [TARGET...]: everything, or those targets.
+# build PRESET [TARGET...]: builds all targets, or these.
 build() {
   local preset=$1
   shift
@@ -69,7 +69,7 @@ build() {
   in_preset "$preset" cmake --build --preset "$preset" --parallel "$(build_jobs)" "${targets[@]}"
 }
 
-# run_ctest PRESET [ARGUMENT...]: every test of the preset that needs neither cluster nor GPU.
+# run_ctest PRESET [ARGUMENT...]: runs every test of the preset that needs neither a cluster nor a GPU.
 run_ctest() {
   local preset=$1
   shift
@@ -77,7 +77,7 @@ run_ctest() {
     --parallel "$(nproc)" "$@"
 }
 
-# npm_packages FOLDER: what its package-lock.json pins, by checksum; none of their scripts are run.
+# npm_packages FOLDER: fetches the packages that its package-lock.json pins by checksum; runs none of their scripts.
 npm_packages() {
   local fetched=$1/node_modules/.lock
   cmp --silent "$1/package-lock.json" "$fetched" && return

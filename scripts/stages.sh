@@ -1,12 +1,12 @@
 # shellcheck shell=bash
-# Runs a list of stages and sums them up; sourced, after lib.sh, by .ci/run and check-all.
+# Runs a list of stages and counts their results; sourced, after lib.sh, by .ci/run and check-all.
 #
-#   stage NAME COMMAND...   runs the command, a program or a function, into build/logs/NAME.log.
-#                           Exit 77: skipped; the last line it wrote is the reason.
-#   finish                  prints what was skipped and "N passed, N failed, N skipped", and exits;
+#   stage NAME COMMAND...   runs the command, a program or a function, with output to build/logs/NAME.log.
+#                           Exit 77 means skipped; the last line of the output is the reason.
+#   finish                  prints the skipped stages and "N passed, N failed, N skipped", and exits,
 #                           with 1 if a stage failed.
 #
-# A failed stage does not stop the ones after it: one run names everything that is wrong.
+# Stages after a failed one still run, so that one run reports every failure.
 
 readonly skipped_status=77
 stages_passed=0
@@ -14,7 +14,7 @@ stages_failed=()
 stages_skipped=()
 mkdir -p build/logs
 
-# skip REASON: for the functions that stages run.
+# skip REASON: ends a stage that is a function as skipped.
 skip() {
   echo "$*"
   exit "$skipped_status"
@@ -25,7 +25,7 @@ stage() {
   shift
   echo "==> $name"
   local start=$SECONDS status=0
-  # Not in a condition: bash would ignore set -e inside.
+  # Not in a condition, where bash ignores set -e.
   set +e
   (
     set -e
@@ -48,19 +48,19 @@ stage() {
     *)
       stages_failed+=("$name")
       tail -n 150 "$log"
-      echo "$name: FAILED in $took s, exit $status; all of it is in $log"
+      echo "$name: FAILED in $took s, exit $status; its output is in $log"
       ;;
   esac
 }
 
 finish() {
   echo
-  echo "$SECONDS s in all"
+  echo "$SECONDS s in total"
   [ ${#stages_failed[@]} -eq 0 ] || printf 'failed: %s\n' "${stages_failed[@]}"
   if [ ${#stages_skipped[@]} -gt 0 ]; then
     printf '%s\n' "${stages_skipped[@]}"
   else
-    echo "nothing was left out"
+    echo "no stage was skipped"
   fi
   echo "$stages_passed passed, ${#stages_failed[@]} failed, ${#stages_skipped[@]} skipped"
   [ ${#stages_failed[@]} -eq 0 ] || exit 1

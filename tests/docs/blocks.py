@@ -1,21 +1,22 @@
-"""Finds the commands in the documentation, and who runs them.
+"""Finds the commands in the documentation, and how each is tested.
 
-A block of commands is an indented one, or a fenced one of "sh". A comment that readers do not see says what
-becomes of the blocks after it, until the next such comment:
+A block of commands is an indented block, or a fenced block of "sh". A hidden comment says how the blocks after
+it are tested, until the next such comment:
 
     <!-- run: tree -->                      run in this tree, with its programs built
-    <!-- run: tree, goes on -->             each line starts something that listens and goes on
-    <!-- run: cluster -->                   run on a real control plane that has no Tangram yet
-    <!-- run: another cluster -->           likewise, on one that this file's earlier blocks did not see
-    <!-- run: cluster after FILE#HEADING --> run where the commands of that section, or file, have run
-    <!-- run by: SCRIPT, SCRIPT -->         those scripts, or what they call, run the same programs
-    <!-- not run: needs a container engine --> nobody does, and why
+    <!-- run: tree, goes on -->             each line starts a program that listens and keeps running
+    <!-- run: cluster -->                   run on a real control plane without Tangram
+    <!-- run: another cluster -->           the same, on a new one instead of that of the file's earlier blocks
+    <!-- run: cluster after FILE#HEADING --> run after the commands of that section, or file
+    <!-- run by: SCRIPT, SCRIPT -->         these scripts, or scripts that they call, run the same programs
+    <!-- not run: needs a container engine --> not tested, with the reason
 
-One holds for the next block alone, which is what a command prints in this tree, or a part of it:
+This comment applies only to the next block, which is the output of the command in this tree, or a part of it:
 
     <!-- printed by: scripts/demo -->
 
-Between blocks, <!-- by hand: NAME --> does what the text tells people to do without a command: tests/docs/hands.sh.
+Between blocks, <!-- by hand: NAME --> runs a function of tests/docs/manual_steps.sh, which does what the text
+describes without a command.
 """
 import dataclasses
 import pathlib
@@ -27,23 +28,23 @@ PAGES = ["README.md", "SECURITY.md", "CONTRIBUTING.md", "docs/*.md", "deploy/**/
 INLINE_PAGE = "tests/docs/inline.md"  # commands in running text
 
 COMMENT = re.compile(r"^\s*<!-- (run|run by|not run|by hand|printed by): (.+?) -->$")
-RUN = re.compile(r"(?P<world>tree|cluster|another cluster)(?P<goes_on>, goes on)?(?: after (?P<after>\S+))?")
+RUN = re.compile(r"(?P<environment>tree|cluster|another cluster)(?P<goes_on>, goes on)?(?: after (?P<after>\S+))?")
 
-# What the first word of a block of commands may be, beside a program of this tree and NAME=VALUE.
+# Possible first words of a block of commands, besides programs of this tree and NAME=VALUE.
 COMMAND_WORDS = set("""cd cmake cp ctr curl docker export for git go helm if jq kind kubectl ls mkdir mv
     nvidia-ctk nvidia-smi openssl printf promtool rm sed source ssh sudo systemctl tar test wget while""".split())
 OWN_WORD = re.compile(r"(\./|\.ci/|scripts/|build/\w+/(bin|tests)/|tangram-|kubectl-tangram)\S+|\w+=\S*")
 
 
 class Malformed(Exception):
-    """A comment that is none of those above."""
+    """A comment of none of the forms above."""
 
 
 @dataclasses.dataclass
 class Mark:
     kind: str  # run, run by, not run, printed by
     text: str  # after the colon
-    world: str = ""  # of run
+    environment: str = ""  # of run
     goes_on: bool = False
     after: str = ""
 
@@ -52,7 +53,7 @@ class Mark:
 class Block:
     file: str
     line: int  # of its first line, from 1
-    text: str  # without the indentation that all lines share
+    text: str  # without the indentation common to all lines
     section: str  # the anchor of the heading above it
     mark: Mark | None
 
@@ -66,7 +67,7 @@ class Block:
 
     @property
     def commands(self):
-        """What a reader types: of a transcript the lines with a prompt."""
+        """What the reader types: in a transcript, the lines with a prompt."""
         if self.mark and self.mark.kind == "printed by":
             return self.mark.text
         if not self.is_transcript:
@@ -75,7 +76,7 @@ class Block:
 
 
 @dataclasses.dataclass
-class Hand:
+class ManualStep:
     file: str
     line: int
     name: str
@@ -95,7 +96,7 @@ def pages():
 
 
 def anchor(heading):
-    """As GitHub makes it of a heading."""
+    """The anchor that GitHub derives from a heading."""
     plain = re.sub(r"\[([^]]*)\]\([^)]*\)|`", lambda m: m[1] or "", heading.strip().lower())
     return re.sub(r"[^\w\- ]", "", plain).replace(" ", "-")
 
@@ -105,8 +106,8 @@ def read_mark(kind, text, place):
         return Mark(kind, text)
     match = RUN.fullmatch(text)
     if not match:
-        raise Malformed(f"{place}: \"run: {text}\" names no world; tests/docs/blocks.py has them")
-    return Mark(kind, text, match["world"], bool(match["goes_on"]), match["after"] or "")
+        raise Malformed(f"{place}: \"run: {text}\" names no environment; tests/docs/blocks.py lists them")
+    return Mark(kind, text, match["environment"], bool(match["goes_on"]), match["after"] or "")
 
 
 def looks_like_commands(text):
@@ -124,23 +125,23 @@ def is_indented(lines, i):
 
 
 def read(file):
-    """The blocks of commands and what is done by hand, in the order of the file."""
+    """The blocks of commands and the manual steps, in the order of the file."""
     return parse(file, (ROOT / file).read_text())
 
 
 def parse(file, text):
     lines = text.splitlines()
     found, mark, section, i = [], None, "", 0
-    announced = False  # whether a mark stands directly above
+    announced = False  # whether a mark is directly above
     printed = None  # the command that prints the next block
     while i < len(lines):
         line = lines[i]
         comment = COMMENT.match(line)
         fence = re.match(r"\s*```(\w*)$", line)
         if comment and comment[1] == "by hand":
-            found.append(Hand(file, i + 1, comment[2], section, mark))
+            found.append(ManualStep(file, i + 1, comment[2], section, mark))
         elif comment and comment[1] == "printed by":
-            printed = Mark(comment[1], comment[2], world="tree")
+            printed = Mark(comment[1], comment[2], environment="tree")
         elif comment:
             mark, announced = read_mark(comment[1], comment[2], f"{file}:{i + 1}"), True
         elif fence or is_indented(lines, i):
@@ -165,10 +166,10 @@ def parse(file, text):
 
 
 @dataclasses.dataclass
-class World:
+class Environment:
     kind: str  # tree or cluster
     name: str
-    before: list  # steps that make it what it is; they are counted where they stand
+    before: list  # steps that prepare it; they are counted at their own place
     steps: list
 
 
@@ -176,21 +177,21 @@ def section_of(target):
     """The steps of FILE or FILE#HEADING that run on a cluster."""
     file, _, heading = target.partition("#")
     return [step for step in read(file) if step.mark and step.mark.kind == "run"
-            and step.mark.world == "cluster" and not step.mark.after
+            and step.mark.environment == "cluster" and not step.mark.after
             and (not heading or step.section == heading)]
 
 
-def worlds(steps):
-    """Where the steps are to run, each world with its own in their order."""
+def environments(steps):
+    """The environments that the steps run in, each with its steps in order."""
     made, another = {}, {}
     for step in steps:
         mark = step.mark
         if mark is None or mark.kind not in ("run", "printed by"):
             continue
         number = another.setdefault(step.file, {})
-        if mark.world == "another cluster":
+        if mark.environment == "another cluster":
             number.setdefault(id(mark), len(number) + 2)
-        if mark.world == "tree":
+        if mark.environment == "tree":
             kind, name = "tree", f"the tree for {step.file}"
         elif mark.after:
             kind, name = "cluster", f"a cluster after {mark.after}"
@@ -198,5 +199,5 @@ def worlds(steps):
             which = number.get(id(mark), 1)
             kind, name = "cluster", f"cluster {which} of {step.file}"
         before = section_of(mark.after) if mark.after else []
-        made.setdefault(name, World(kind, name, before, [])).steps.append(step)
+        made.setdefault(name, Environment(kind, name, before, [])).steps.append(step)
     return list(made.values())

@@ -1,4 +1,4 @@
-"""What can be said of the documentation without running it; prints each fault with its place."""
+"""Checks the documentation without running its commands; prints each fault with its place."""
 import re
 import subprocess
 import sys
@@ -7,7 +7,7 @@ import blocks
 
 ROOT = blocks.ROOT
 
-# Where a program's options are written down.
+# The folders whose sources define a program's options.
 SOURCES = {
     "tangram-extender": ["extender", "http", "kube", "config"], "tangram-node": ["node"],
     "kubectl-tangram": ["cli"], "tangram-replay": ["bench/replay"], "tangram-bench": ["bench/measure"],
@@ -15,13 +15,13 @@ SOURCES = {
 }
 FOLDERS = sorted({path.name for folder in (ROOT, ROOT / "tests") for path in folder.iterdir()
                   if path.is_dir() and path.name not in (".git", "build")})
-# A path of this tree; what follows a placeholder or an ellipsis is nobody's.
+# A path of this tree, without a placeholder or an ellipsis in it.
 TREE_PATH = re.compile(rf"(?<![\w./:$@=<-])(?:\./)?((?:{'|'.join(map(re.escape, FOLDERS))})/[\w./*+-]*\w\*?)(?![\w/…$<{{])")
 FLAG = re.compile(r"(?<![\w-])--([a-z][a-z0-9-]+)")
 PROGRAM = re.compile(r"kubectl[ -]tangram(?![\w-])|(?<![\w/-])(?:build/\w+/bin/)?(tangram-[a-z-]+)(?![\w-])"
                      r"|(?<![\w/-])(?:\./)?(scripts/(?:[a-z]+/)?[a-z0-9-]+|\.ci/run)(?![\w./-])")
 INLINE = re.compile(r"`([^`\n]+)`")
-# In running text: what could be typed as it stands. Shorter ones name a command.
+# In running text: commands that can be typed as they are. Shorter ones only name a command.
 WHOLE = re.compile(r"(kubectl|helm|openssl|docker|ctr|tangram-(extender|node|replay|bench)) (\S+ \S+ \S+.*|.*(?<=\s)-.*)"
                    r"|scripts/\S+ .+")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
@@ -33,7 +33,7 @@ def bash_fault(commands):
 
 
 def source_text(program, cache={}):
-    """Everything in which an option of that program or script may be written."""
+    """All sources that can define an option of that program or script."""
     if program not in cache:
         if program in SOURCES:
             paths = [p for folder in SOURCES[program] for p in (ROOT / folder).rglob("*.cpp")]
@@ -44,7 +44,7 @@ def source_text(program, cache={}):
 
 
 def demo_options(program):
-    # It hands its options on.
+    # scripts/demo passes its options on.
     return ["tangram-demo"] if program == "scripts/demo" else []
 
 
@@ -54,7 +54,7 @@ def knows(program, flag):
 
 
 def command_parts(text):
-    """Commands one by one, so that an option belongs to the program in front of it."""
+    """The single commands, so that an option belongs to the program in front of it."""
     joined = text.replace("\\\n", " ")
     return re.split(r"\n|&&|\|\|?|;|(?<=\s)-- | #", joined)
 
@@ -72,7 +72,7 @@ def option_faults(text):
 
 
 def exists(path):
-    """Tests are named without their folder and ending: e2e/quota_test."""
+    """Pages name tests without tests/ and the file ending: e2e/quota_test."""
     return any(next(ROOT.glob(form), None) for form in (path, f"{path}.cpp", f"tests/{path}", f"tests/{path}.cpp"))
 
 
@@ -90,7 +90,7 @@ def is_shell(path):
 
 
 def mentions(script, cache={}):
-    """The text of a script and of all that it calls or sources."""
+    """The text of a script and of all scripts that it calls or sources."""
     if script not in cache:
         cache[script] = ""
         text = (ROOT / script).read_text()
@@ -103,7 +103,7 @@ def mentions(script, cache={}):
 
 
 def run_by_faults(block):
-    """A block that scripts are said to run names nothing that they do not."""
+    """The scripts of a "run by" comment must run every program of the block."""
     scripts = [name.strip() for name in block.mark.text.split(",")]
     for name in scripts:
         if not (ROOT / name).is_file():
@@ -120,11 +120,12 @@ def run_by_faults(block):
 
 def block_faults(block):
     if block.mark is None:
-        yield "nobody says who runs these commands: put <!-- run: … --> above; tests/docs/blocks.py has the forms"
+        yield ("no comment says how these commands are tested: put <!-- run: … --> above them; "
+               "tests/docs/blocks.py lists the forms")
         return
     fault = bash_fault(block.commands)
     if fault:
-        yield f"is no shell: {fault}"
+        yield f"is not valid shell: {fault}"
     if block.mark.kind == "run by":
         yield from run_by_faults(block)
     if block.mark.after and not blocks.section_of(block.mark.after):
@@ -149,14 +150,14 @@ def link_fault(file, target):
     name, _, heading = target.partition("#")
     path = (ROOT / file).parent / name if name else ROOT / file
     if not path.exists():
-        return f"links to {target}, which is not there"
+        return f"links to {target}, which does not exist"
     if heading and path.suffix == ".md" and heading not in anchors(path):
-        return f"links to {target}, and there is no such heading"
+        return f"links to {target}, but the page has no such heading"
     return ""
 
 
 def line_faults(file, text):
-    """Links, and what stands in running text between backticks."""
+    """Faults of links, and of code in running text."""
     for number, line in enumerate(text.splitlines(), 1):
         for target in LINK.findall(line):
             fault = link_fault(file, target)
@@ -176,7 +177,7 @@ def inline_commands(text):
 
 
 def inline_faults(files):
-    """blocks.INLINE_PAGE has every command of running text, and no block without one."""
+    """blocks.INLINE_PAGE must have a line for each command in running text, and no block without one."""
     spoken = {code: file for file in files for code in inline_commands((ROOT / file).read_text())}
     listed = [block for block in blocks.read(blocks.INLINE_PAGE)]
     lines = {line.removesuffix(" &") for block in listed for line in block.commands.splitlines()}
@@ -185,7 +186,7 @@ def inline_faults(files):
             yield f"{file}: `{code}` has no line in {blocks.INLINE_PAGE}"
     for block in listed:
         if not any(line.removesuffix(" &") in spoken for line in block.commands.splitlines()[-2:]):
-            yield f"{block.place}: no page has this command any more"
+            yield f"{block.place}: no page has this command"
 
 
 def main():
@@ -201,12 +202,12 @@ def main():
         faults += [f"{block.place}: {fault}" for block in found for fault in block_faults(block)]
         faults += [f"{file}:{number}: {fault}" for number, fault in line_faults(file, (ROOT / file).read_text())]
     if not count:
-        faults.append(f"no commands in {len(files)} pages: something is wrong with this check")
+        faults.append(f"no commands in {len(files)} pages: this check is broken")
     for fault in faults:
         print(fault, file=sys.stderr)
     if faults:
         sys.exit(f"check-docs: {len(faults)} faults")
-    print(f"check-docs: {len(files)} pages; each of {count} blocks of commands says who runs it")
+    print(f"check-docs: {len(files)} pages; each of {count} blocks of commands names its test")
 
 
 if __name__ == "__main__":

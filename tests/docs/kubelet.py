@@ -1,11 +1,11 @@
-"""Stands in for the kubelets of nodes that no machine stands behind, so that the commands of the documentation
-find what they speak of: pods become Running and Ready, `kubectl logs` answers, and the extender and the second
-kube-scheduler really run, one pod of each, with the files, arguments and identity that their pod has.
+"""Stands in for the kubelets of nodes without a machine, so that the commands of the documentation work: pods
+become Running and Ready, and `kubectl logs` answers. One pod each of the extender and the second kube-scheduler
+really runs, with the files, arguments and identity of that pod.
 
-    kubelet.py STATE PROGRAMS      the control plane's folder, and one with the programs by their images' names
+    kubelet.py STATE PROGRAMS      STATE: the control plane's folder; PROGRAMS: a folder of programs, named as images
 
-Containers are processes of this machine in a mount namespace of their own, as root and on its network: images,
-users and limits are checked by scripts/check-chart --node, on a real kubelet. Agents are not run: there are no cards.
+Containers are processes of this machine in their own mount namespace, as root and on its network.
+scripts/check-chart --node checks images, users and limits on a real kubelet. Agents do not run: there are no cards.
 """
 import base64
 import http.client
@@ -21,7 +21,7 @@ import time
 import urllib.request
 
 STATE, PROGRAMS = (pathlib.Path(argument) for argument in sys.argv[1:3])
-ADDRESS = "10.244.0.1"  # every pod's; endpoints may not lie on loopback
+ADDRESS = "10.244.0.1"  # of every pod; endpoints on loopback are not allowed
 LOGS_PORT = 10250
 ROUND_SECONDS = 0.3
 API_PORT = int((STATE / "apiserver-port").read_text())
@@ -52,7 +52,7 @@ def path_of(pod):
     return f"/api/v1/namespaces/{pod['metadata']['namespace']}/pods/{pod['metadata']['name']}"
 
 
-# ---- Files. None where a Secret or ConfigMap is missing that must be there.
+# ---- Files. None if a required Secret or ConfigMap is missing.
 
 def files_of(volume, namespace):
     if "configMap" in volume:
@@ -69,7 +69,7 @@ def files_of(volume, namespace):
 
 
 def identity(pod):
-    """What kubelet projects into every pod."""
+    """The files that kubelet projects into every pod."""
     meta, account = pod["metadata"], pod["spec"]["serviceAccountName"]
     wanted = {"spec": {"boundObjectRef": {"kind": "Pod", "apiVersion": "v1", "name": meta["name"], "uid": meta["uid"]}}}
     token = api("POST", f"/api/v1/namespaces/{meta['namespace']}/serviceaccounts/{account}/token", wanted)
@@ -78,7 +78,7 @@ def identity(pod):
 
 
 def write_volumes(pod, container):
-    """Where each volume lies, by its path in the container; None while one is missing."""
+    """The folder of each volume, by its path in the container; None while one is missing."""
     volumes = {volume["name"]: volume for volume in pod["spec"]["volumes"]}
     places = {}
     for mount in container.get("volumeMounts", []):
@@ -111,7 +111,7 @@ def environment(pod, container):
 
 
 def start(pod, container):
-    """False while it cannot start."""
+    """Returns False while the container cannot start."""
     places = write_volumes(pod, container)
     if places is None:
         return False
@@ -143,11 +143,11 @@ def is_ready(pod):
         return True
     uid, process = running.get(name, (None, None))
     if process is not None and process.poll() is not None:
-        del running[name]  # kubelet starts it anew
+        del running[name]  # the next round starts it again
         return False
     if process is None:
         return start(pod, container) and False
-    return answers(container)  # another replica is ready with the one that runs
+    return answers(container)  # other replicas are ready if the running one is
 
 
 def end(pod):
@@ -159,7 +159,7 @@ def end(pod):
     api("DELETE", path_of(pod) + "?gracePeriodSeconds=0")
 
 
-def tell_ready(pod):
+def publish_ready(pod):
     now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     condition = {"status": "True", "lastTransitionTime": now}
     kept = [c for c in pod["status"].get("conditions", []) if c["type"] == "PodScheduled"]
@@ -171,21 +171,21 @@ def tell_ready(pod):
                               for c in pod["spec"]["containers"]]}})
 
 
-def look_once():
+def sync_pods():
     for pod in (api("GET", "/api/v1/pods") or {"items": []})["items"]:
         if pod["metadata"].get("deletionTimestamp"):
             end(pod)
         elif pod["spec"].get("nodeName") and pod["status"].get("phase") == "Pending" and is_ready(pod):
-            tell_ready(pod)
+            publish_ready(pod)
 
 
-# ---- kubectl logs: the API server asks kubelet.
+# ---- kubectl logs, which the API server forwards to kubelet.
 
 class Logs(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         pod = self.path.split("?")[0].split("/")[3]
         log = PODS / f"{pod}.log"
-        text = log.read_bytes() if log.exists() else b"no machine stands behind this node\n"
+        text = log.read_bytes() if log.exists() else b"this node has no machine\n"
         self.send_response(200)
         self.send_header("Content-Length", str(len(text)))
         self.end_headers()
@@ -213,9 +213,9 @@ def main():
             "conditions": [{"type": "Ready", "status": "True", "reason": "StandsIn", "message": "no machine"}]}})
     while True:
         try:
-            look_once()
+            sync_pods()
         except (OSError, http.client.HTTPException) as problem:
-            print(problem, flush=True)  # the API server is away for a moment
+            print(problem, flush=True)  # the API server may be restarting
         time.sleep(ROUND_SECONDS)
 
 

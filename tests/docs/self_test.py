@@ -1,22 +1,22 @@
-"""Shows that the check of the documentation finds what it must: a page for each fault."""
+"""Shows that the check of the documentation finds each kind of fault."""
 import subprocess
 import sys
 
 import blocks
 import check
-import play
+import run_blocks
 
-# What stands in the page; a part of the only fault, or nothing.
+# The text of a page; a part of its only fault, or nothing.
 PAGES = [
-    ("    kubectl get nodes", "nobody says who runs"),
-    ("```sh\nls\n```", "nobody says who runs"),
-    ("    $ whatever", "nobody says who runs"),
-    ("    X=1 scripts/test", "nobody says who runs"),
+    ("    kubectl get nodes", "no comment says how"),
+    ("```sh\nls\n```", "no comment says how"),
+    ("    $ whatever", "no comment says how"),
+    ("    X=1 scripts/test", "no comment says how"),
     ("<!-- not run: needs a GPU -->\n\n    nvidia-smi", ""),
     ("<!-- not run: needs a GPU -->\n\n    a-program-that-nobody-knows --x", ""),
-    ("<!-- run: tree -->\n\n    for a in b; do ls", "is no shell"),
-    ("<!-- run: tree -->\n\n    cat <<END\n    text", "is no shell"),
-    ("<!-- run: tree -->\n\n    $ ls 'a\n    what ls prints isn't read", "is no shell"),
+    ("<!-- run: tree -->\n\n    for a in b; do ls", "is not valid shell"),
+    ("<!-- run: tree -->\n\n    cat <<END\n    text", "is not valid shell"),
+    ("<!-- run: tree -->\n\n    $ ls 'a\n    what ls prints isn't read", "is not valid shell"),
     ("<!-- run: tree -->\n\n    build/release/bin/tangram-extender --confg x", "has no option --confg"),
     ("<!-- run: tree -->\n\n    kubectl tangram fit --gpu-share 1", "has no option --gpu-share"),
     ("<!-- run: tree -->\n\n    scripts/test --presets x -- --repeat 3", "has no option --presets"),
@@ -30,7 +30,7 @@ PAGES = [
 ]
 LINES = [
     ("[a](docs/install.md#on-a-cluster) `docs/install.md` `e2e/quota_test`", ""),
-    ("[a](docs/nothing.md)", "which is not there"),
+    ("[a](docs/nothing.md)", "which does not exist"),
     ("[a](docs/install.md#on-the-moon)", "no such heading"),
     ("see `docs/nothing.md`", "there is no docs/nothing.md"),
     ("run `scripts/nothing`", "there is no scripts/nothing"),
@@ -38,7 +38,7 @@ LINES = [
 ]
 
 
-# What could be typed as it stands in running text.
+# Commands in running text that can be typed as they are.
 INLINE = [
     ("`kubectl get nodes -o yaml`, `helm list` and `kubectl delete pod half`",
      ["kubectl get nodes -o yaml", "kubectl delete pod half"]),
@@ -48,7 +48,7 @@ INLINE = [
 
 
 # Whether a block of these commands passes.
-PLAYED = [
+SCRIPTS = [
     ("true && true\nX=1\necho $X", True),
     ("false && true\ntrue", False),
     ("false | true\ntrue", False),
@@ -74,22 +74,22 @@ def wrong_faults():
             yield f"{text!r}: found {check.inline_commands(text)}"
     try:
         blocks.parse("page.md", "<!-- run: moon -->")
-        yield "a world that there is not passes"
+        yield "an unknown environment is accepted"
     except blocks.Malformed:
         pass
 
 
-def wrong_plays():
+def wrong_scripts():
     commands = "a |\n  b\nfor x in y; do\n  c\ndone\ncat <<END\nd\nEND\ne 'f\n g' \\\n  h"
-    if play.split(commands) != ["a |\n  b", "for x in y; do\n  c\ndone", "cat <<END\nd\nEND", "e 'f\n g' \\\n  h"]:
-        yield f"commands are taken apart as {play.split(commands)}"
-    for text, good in PLAYED:
+    if run_blocks.split(commands) != ["a |\n  b", "for x in y; do\n  c\ndone", "cat <<END\nd\nEND", "e 'f\n g' \\\n  h"]:
+        yield f"commands are split into {run_blocks.split(commands)}"
+    for text, good in SCRIPTS:
         block = blocks.Block("page.md", 1, text, "", blocks.Mark("run", "tree", "tree"))
-        status = subprocess.run(["bash", "-c", play.script_of(block)], capture_output=True).returncode
+        status = subprocess.run(["bash", "-c", run_blocks.script_of(block)], capture_output=True).returncode
         if (status == 0) != good:
             yield f"{text!r} ends with {status}"
 
 
-wrong = [*wrong_faults(), *wrong_plays()]
+wrong = [*wrong_faults(), *wrong_scripts()]
 if wrong:
-    sys.exit("\n".join(["check-docs: its own test failed", *wrong]))
+    sys.exit("\n".join(["check-docs: its self-test failed", *wrong]))

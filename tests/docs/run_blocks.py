@@ -1,9 +1,9 @@
-"""Runs commands of the documentation in the world that world.sh has made.
+"""Runs commands of the documentation in the environment that environment.sh has prepared.
 
-    play.py NAME RESULTS FILE...    the world's name, a folder, the pages
+    run_blocks.py NAME RESULTS PAGE...    NAME: of the environment; RESULTS: a folder
 
-Writes a line for each block as it ends, its output to RESULTS/PAGE:LINE.log, and the outcome to
-RESULTS/outcomes. Fails if a block did.
+Prints a line for each block, and writes its output to RESULTS/PAGE:LINE.log and the outcome to
+RESULTS/outcomes. Fails if a block fails.
 """
 import pathlib
 import re
@@ -13,7 +13,7 @@ import time
 
 import blocks
 
-# What stands in the documentation for something of the reader's.
+# Placeholders in the documentation, and their values here.
 PLACEHOLDERS = [
     (r"\bbuild/dev/", "build/release/"),  # the preset that is built here
     (r"\bNODE\b", "a100-a"),
@@ -31,9 +31,9 @@ PLACEHOLDERS = [
 ]
 
 BLOCK_SECONDS = 300
-# Commands that only look. A reader looks again until something is there.
-LOOKS = re.compile(r"(kubectl( --?n(amespace)? ?\S+)* (get (?!events)|describe|logs|tangram (top|pods|explain|doctor))|curl -sk? )")
-# Table headings in what a transcript shows.
+# Commands that only read. They are repeated until they print something, as a reader would.
+READS = re.compile(r"(kubectl( --?n(amespace)? ?\S+)* (get (?!events)|describe|logs|tangram (top|pods|explain|doctor))|curl -sk? )")
+# Table headings in a transcript.
 HEADING = re.compile(r"[A-Z#]+(\s+([A-Z#]+|GiB))+")
 
 PRELUDE = r"""
@@ -41,8 +41,8 @@ set -eo pipefail
 export FORWARDED=$(mktemp -u)
 listening() { cat /proc/net/tcp /proc/net/tcp6 | awk '$4 == "0A"' | wc -l; }
 listeners=$(listening)
-# After a command that goes on: until it listens.
-settle() {
+# Waits until a command in the background listens.
+await_listening() {
   for ((tries = 0; tries < 600; tries++)); do
     if [ -e "$FORWARDED" ] || [ "$(listening)" -gt "$listeners" ]; then
       rm -f "$FORWARDED"
@@ -52,27 +52,27 @@ settle() {
     kill -0 $! 2>/dev/null || break
     sleep 0.1
   done
-  echo "play: it does not listen" >&2
+  echo "run_blocks: the command does not listen" >&2
   return 1
 }
-look() { # COMMAND
-  local said status
+retry() { # COMMAND
+  local output status
   for ((tries = 0; tries < 60; tries++)); do
     status=0
-    said=$(eval "$1" 2>"$FORWARDED.errors") || status=$?
-    if [ "$status" -eq 0 ] && [ -n "$said" ]; then break; fi
+    output=$(eval "$1" 2>"$FORWARDED.errors") || status=$?
+    if [ "$status" -eq 0 ] && [ -n "$output" ]; then break; fi
     sleep 0.5
   done
-  printf '%s\n' "$said"
+  printf '%s\n' "$output"
   cat "$FORWARDED.errors" >&2 && rm "$FORWARDED.errors"
-  if [ -z "$said" ]; then echo "play: it prints nothing" >&2 && return 1; fi
+  if [ -z "$output" ]; then echo "run_blocks: the command prints nothing" >&2 && return 1; fi
   return "$status"
 }
 """
 
 
 def split(text):
-    """Command by command: lines, until bash has all of one."""
+    """The single commands: collects lines until bash accepts them as complete."""
     found, pending = [], []
     for line in text.splitlines():
         pending.append(line)
@@ -87,17 +87,17 @@ def quoted(text):
     return "'" + text.replace("'", "'\\''") + "'"
 
 
-def as_played(command, block):
+def prepared(command, block):
     if block.mark.goes_on:
-        return "{ " + command + "\n} &\nsettle"
+        return "{ " + command + "\n} &\nawait_listening"
     if command.rstrip().endswith("&"):
-        return command + "\nsettle"
+        return command + "\nawait_listening"
     if block.is_transcript:
-        # An answer "no" is one, too: docs/cli.md.
+        # Exit 3 is the answer "no": docs/cli.md.
         return "{ " + command + "\n} || [ $? -eq 3 ]"
-    if LOOKS.match(command):
-        return "look " + quoted(command)
-    return command + "\n[ $? -eq 0 ]"  # "false && b" would not end the block
+    if READS.match(command):
+        return "retry " + quoted(command)
+    return command + "\n[ $? -eq 0 ]"  # because "false && b" does not end the block
 
 
 def script_of(block):
@@ -107,13 +107,13 @@ def script_of(block):
     lines = [PRELUDE]
     for command in split(text):
         if command.strip():
-            lines += ["printf '$ %s\\n' " + quoted(command), as_played(command, block)]
+            lines += ["printf '$ %s\\n' " + quoted(command), prepared(command, block)]
     return "\n".join(lines)
 
 
-def missing_heading(block, said):
-    """A transcript's table has the headings that the program prints."""
-    printed = {" ".join(line.split()) for line in said.splitlines()}
+def missing_heading(block, output):
+    """A heading of the transcript's table that the program does not print."""
+    printed = {" ".join(line.split()) for line in output.splitlines()}
     for line in block.text.splitlines():
         words = " ".join(line.split())
         if HEADING.fullmatch(words) and words not in printed:
@@ -121,10 +121,10 @@ def missing_heading(block, said):
     return ""
 
 
-def missing_line(block, said):
-    """What stands there is a part of what the command prints."""
+def missing_line(block, output):
+    """A line of the page that the command does not print."""
     lines = [line.rstrip() for line in block.text.splitlines()]
-    printed = [line.rstrip() for line in said.splitlines()]
+    printed = [line.rstrip() for line in output.splitlines()]
     if any(printed[i:i + len(lines)] == lines for i in range(len(printed))):
         return ""
     return next((line for line in lines if line not in printed), lines[0])
@@ -138,37 +138,37 @@ def run(script, log):
             return process.wait(BLOCK_SECONDS)
         except subprocess.TimeoutExpired:
             process.kill()
-            out.write(f"play: not through after {BLOCK_SECONDS} s\n".encode())
+            out.write(f"run_blocks: not finished after {BLOCK_SECONDS} s\n".encode())
             return 124
 
 
-def play(step, log):
-    """What is wrong; nothing if it went well."""
-    if isinstance(step, blocks.Hand):
-        status = run(f"source tests/docs/hands.sh; {step.name}", log)
+def fault_of(step, log):
+    """Runs the step; returns what failed, or nothing."""
+    if isinstance(step, blocks.ManualStep):
+        status = run(f"source tests/docs/manual_steps.sh; {step.name}", log)
         return f"exit {status}" if status else ""
     status = run(script_of(step), log)
     if status:
         return f"exit {status}"
-    said, missing = log.read_text(errors="replace"), ""
+    output, missing = log.read_text(errors="replace"), ""
     if step.mark.kind == "printed by":
-        missing = missing_line(step, said)
+        missing = missing_line(step, output)
     elif step.is_transcript:
-        missing = missing_heading(step, said)
-    return f"prints no such line: {missing}" if missing else ""
+        missing = missing_heading(step, output)
+    return f"does not print: {missing}" if missing else ""
 
 
 def main():
     name, results = sys.argv[1], pathlib.Path(sys.argv[2])
     steps = [step for file in sys.argv[3:] for step in blocks.read(file)]
-    world = next(world for world in blocks.worlds(steps) if world.name == name)
+    environment = next(one for one in blocks.environments(steps) if one.name == name)
     failed = False
-    for step in [*world.before, *world.steps]:
-        counted = step in world.steps and isinstance(step, blocks.Block)
+    for step in [*environment.before, *environment.steps]:
+        counted = step in environment.steps and isinstance(step, blocks.Block)
         place = f"{step.file}:{step.line}"
         log = results / (place.replace("/", "_") + ".log")
         start = time.monotonic()
-        fault = play(step, log)
+        fault = fault_of(step, log)
         took = f"{time.monotonic() - start:.1f} s"
         if fault:
             failed = True
@@ -179,7 +179,7 @@ def main():
             with open(results / "outcomes", "a") as outcomes:
                 outcomes.write(f"{'failed' if fault else 'passed'} {place}\n")
         elif fault:
-            break  # what comes after it has nothing to stand on
+            break  # the steps after it depend on it
     sys.exit(failed)
 
 

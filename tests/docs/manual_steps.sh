@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What the documentation tells people to do by hand, between its commands; sourced by play.py on a cluster.
+# Steps that the documentation describes without commands; sourced by run_blocks.py on a cluster.
 
 source scripts/lib.sh
 TANGRAM_E2E_DIR=$(dirname "$KUBECONFIG")

@@ -6,14 +6,14 @@ option(TANGRAM_COVERAGE "Instrument for gcov" OFF)
 option(TANGRAM_FUZZ "Build the libFuzzer targets (needs clang++)" OFF)
 option(TANGRAM_FUZZ_COVERAGE "Build them to measure what their inputs reach, without sanitizers" OFF)
 
-# Flags for our code only: third-party headers stay SYSTEM and unchecked.
+# Warnings for our code only; third-party headers are SYSTEM.
 add_library(tangram_options INTERFACE)
 target_compile_options(tangram_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor -Wold-style-cast
   -Woverloaded-virtual -Wimplicit-fallthrough -Wswitch-enum)
-# Undefined behaviour ends the program: else it is one line on stderr of a test that passes. Not so
-# "vptr", which probes memory through a pipe and finds fault with everything where there are no
-# descriptors left, as in the test that uses them up.
+# Undefined behaviour ends the program; otherwise it is a line on stderr of a test that passes. "vptr" is
+# excepted: it probes memory through a pipe and reports false faults when no descriptors are left, as in the
+# test that uses them up.
 set(stop_at_findings -fno-sanitize-recover=all -fsanitize-recover=vptr)
 if(TANGRAM_SANITIZE)
   add_compile_options(-fsanitize=${TANGRAM_SANITIZE} ${stop_at_findings} -fno-omit-frame-pointer)
@@ -24,7 +24,7 @@ if(TANGRAM_FUZZ_COVERAGE)
   add_link_options(-fprofile-instr-generate)
 elseif(TANGRAM_FUZZ)
   set(fuzz_sanitizers address,undefined)
-  # Without "function", of which clang 14 makes code for coroutines that it cannot assemble.
+  # Without "function": clang 14 cannot assemble the code that it generates for it in coroutines.
   add_compile_options(-fsanitize=fuzzer-no-link,${fuzz_sanitizers} -fno-sanitize=function
     ${stop_at_findings} -fno-omit-frame-pointer)
   add_compile_definitions(_GLIBCXX_ASSERTIONS)
@@ -35,7 +35,7 @@ if(TANGRAM_COVERAGE)
   add_link_options(--coverage)
 endif()
 
-# `programs`, `fuzzers` and, for every test label, `tests_<label>` build all of that kind.
+# Targets of groups: `programs`, `fuzzers`, and `tests_<label>` for every test label.
 function(tangram_group group member)
   if(NOT TARGET ${group})
     add_custom_target(${group})
@@ -63,7 +63,7 @@ function(tangram_binary name)
   tangram_group(programs ${name})
 endfunction()
 
-# tangram_test(<name> SOURCES ... DEPS ... LABELS ... [TIMEOUT seconds]): one binary, every case known to ctest.
+# tangram_test(<name> SOURCES ... DEPS ... LABELS ... [TIMEOUT seconds]): one binary; ctest knows each of its cases.
 function(tangram_test name)
   cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPS;LABELS" ${ARGN})
   if(NOT ARG_TIMEOUT)
@@ -75,7 +75,7 @@ function(tangram_test name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   gtest_discover_tests(${name} NO_PRETTY_VALUES DISCOVERY_TIMEOUT 60
     PROPERTIES TIMEOUT ${ARG_TIMEOUT})
-  # gtest_discover_tests() takes one label only: of a list it makes further properties.
+  # gtest_discover_tests() accepts only one label: it takes the rest of a list for properties.
   set(labels_file ${CMAKE_CURRENT_BINARY_DIR}/${name}_labels.cmake)
   file(CONFIGURE OUTPUT ${labels_file} @ONLY CONTENT
     "if(DEFINED @name@_TESTS)

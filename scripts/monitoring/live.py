@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Asks a real Prometheus, which scrapes a running Tangram under load, everything that dashboards
-and rules ask, and holds what it answers against /api/v1/cluster. Run by scripts/check-dashboards.
+"""Runs every query of the dashboards and rules on a real Prometheus, which scrapes a running Tangram
+under load, and compares the results with /api/v1/cluster. scripts/check-dashboards runs it.
 
     live.py BUILD        BUILD: the folder of a build, with bin/ and tests/fake_nvml/
 """
@@ -14,19 +14,19 @@ import urllib.error
 import urllib.parse
 
 from load import Load
-from node import AGENT_NODE, BUSY_PERCENT, CARD_MIB, CARDS, SICK, USED_MIB, XID
+from node import AGENT_NODE, BUSY_PERCENT, CARD_MIB, CARDS, UNHEALTHY, USED_MIB, XID
 from stack import Stack, fetch, wait_for
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 LOAD_SECONDS = 15
 MIB = 1 << 20
-# What Grafana would fill in: everything, and the agent's node.
+# Values of Grafana's variables: all of them, and the agent's node.
 CHOICES = {"cluster": ["demo", ".*"], "model": [".*"], "node": [".*"], "namespace": [".*"],
            "pod": [".*"], "order": ["topk", "bottomk"], "limit": ["50"],
            "__rate_interval": ["1m"]}
-# Alerts that this cluster gives cause for, sooner or later: one node alone has an agent, two have
-# sick cards, pods come that are wrong or too many, kubelet has no records before its first pod, and a
-# machine on which a whole cluster runs beside other things may be slow.
+# Alerts with a cause in this cluster: only one node has an agent, two nodes have unhealthy cards, some
+# pods are invalid and others do not fit, kubelet has no records before its first pod, and the machine may
+# be slow because it runs other things, too.
 EXPECTED_ALERTS = {
     "TangramAgentMissing", "TangramAuditsFail", "TangramBooksAreOld", "TangramCardsUnavailable",
     "TangramFragmented", "TangramGpusShort", "TangramPodsNeedAttention", "TangramSlow",
@@ -36,10 +36,10 @@ EXPECTED_ALERTS = {
 class Prometheus:
     def __init__(self, url):
         self.url = url
-        self.asked = 0
+        self.queries = 0
 
     def ask(self, path, **arguments):
-        self.asked += 1
+        self.queries += 1
         query = urllib.parse.urlencode(arguments, doseq=True)
         try:
             return fetch(f"{self.url}/api/v1/{path}?{query}")["data"]
@@ -51,12 +51,12 @@ class Prometheus:
                 for sample in self.ask("query", query=expression)["result"]]
 
     def values(self, expression, *labels):
-        """By the labels' values; each must come once."""
+        """The values by labels; each combination of labels must occur once."""
         found = {}
         for metric, value in self.query(expression):
             key = tuple(metric.get(label, "") for label in labels)
             if key in found:
-                raise SystemExit(f"check-dashboards: {expression}: {key} comes twice")
+                raise SystemExit(f"check-dashboards: {expression}: {key} occurs twice")
             found[key] = value
         return found
 
@@ -65,7 +65,7 @@ class Prometheus:
         return found[0][1] if len(found) == 1 else None
 
 
-# ---- What must be true of the numbers.
+# ---- Expected values.
 
 def cards_of(cluster):
     for node in cluster["nodes"]:
@@ -74,7 +74,7 @@ def cards_of(cluster):
 
 
 def expectations(stack, load):
-    """Pairs of a query with its labels, and what it must answer. Of what stands still."""
+    """Queries with their labels and expected values; only of values that no longer change."""
     cluster = stack.cluster()
     cards = list(cards_of(cluster))
 
@@ -109,7 +109,7 @@ def expectations(stack, load):
     yield "max(tangram_bound_pods)", (), {(): sum(node["pods"] for node in cluster["nodes"])}
     yield "max(tangram_pending_pods)", (), {(): len(cluster["pending"])}
     yield "max(tangram_assumed_pods)", (), {(): 0}
-    # deploy/demo has three pods that wait; the annotations of one are wrong.
+    # deploy/demo has three pending pods; the annotations of one are invalid.
     waiting = collections.Counter(load.outcomes.values()) + collections.Counter(
         {"not_asked": 2, "invalid": 1})
     yield ("reason:tangram_waiting_pods:max > 0", ("reason",),
@@ -119,7 +119,7 @@ def expectations(stack, load):
 
 
 def panel_expectations(stack, cards, waiting):
-    """What the panels themselves show, of some that matter most."""
+    """Expected values of the most important panels."""
     def panel(title, kind):
         packing = next(d for d in dashboards() if d["uid"] == "tangram-packing")
         found = next(p for p in packing["panels"] if (p["title"], p["type"]) == (title, kind))
@@ -147,11 +147,11 @@ def agent_expectations(stack, load, cards):
            {(AGENT_NODE, uuid): CARD_MIB * MIB for uuid in CARDS})
     yield ("tangram_node_card_utilization_ratio", ("uuid",),
            {(uuid,): BUSY_PERCENT / 100 if uuid in used else 0 for uuid in CARDS})
-    yield "tangram_node_xid_errors_total", ("uuid", "xid"), {(SICK, str(XID)): 1}
+    yield "tangram_node_xid_errors_total", ("uuid", "xid"), {(UNHEALTHY, str(XID)): 1}
     yield "tangram_node_registered", ("node",), {(AGENT_NODE,): 1}
     yield ('tangram_node_container_starts_total{result="prepared"}', (),
            {(): len(load.on_agent)})
-    # No pod has a limit beyond its request here, so limits are what the extender granted.
+    # No pod here has a limit above its request, so limits equal the grants.
     limits = collections.Counter()
     for node, _, card in cards:
         for pod in card["pods"] if node == AGENT_NODE else []:
@@ -171,10 +171,10 @@ def differs(got, wanted):
 
 
 def compare(prometheus, stack, load):
-    """Scrapes come once a second, so the truth may take a moment to arrive."""
+    """Waits until the values match, because Prometheus scrapes only once a second."""
     wrong = []
 
-    def settled():
+    def all_match():
         wrong.clear()
         for query, labels, wanted in expectations(stack, load):
             got = prometheus.values(query, *labels)
@@ -182,7 +182,7 @@ def compare(prometheus, stack, load):
                 wrong.append(f"{query}\n  Prometheus: {got}\n  Tangram:    {wanted}")
         return not wrong
     try:
-        wait_for("Prometheus to say what Tangram says", settled)
+        wait_for("Prometheus to show the values of Tangram", all_match)
     except SystemExit:
         for difference in wrong:
             print(difference, file=sys.stderr)
@@ -198,7 +198,7 @@ def dashboards():
 
 
 def filled(expression, own):
-    """The expression with its variables, in every combination of choices."""
+    """The expression with every combination of values of its variables."""
     done = [expression]
     for name, choices in (CHOICES | own).items():
         variable = re.compile(r"\$" + name + r"\b|\$\{" + name + r"\}")
@@ -208,7 +208,7 @@ def filled(expression, own):
 
 
 def empty_panels(prometheus):
-    """Panels that show nothing, though the cluster gives cause for each."""
+    """Panels without data; the cluster has data for each."""
     for dashboard in dashboards():
         variables = dashboard["templating"]["list"]
         own = {"node": [AGENT_NODE]} if dashboard["uid"] == "tangram-node" else {}
@@ -227,11 +227,11 @@ def empty_panels(prometheus):
             for target in panel.get("targets", []):
                 for text in filled(target["expr"], own):
                     if not prometheus.query(text):
-                        yield f"{dashboard['title']}, {panel['title']}: nothing for {text}"
+                        yield f"{dashboard['title']}, {panel['title']}: no data for {text}"
 
 
 def rule_problems(prometheus):
-    """Rules that fail, record nothing, or alert without a cause."""
+    """Rules that fail, record nothing, or raise an unexpected alert."""
     count = 0
     for group in prometheus.ask("rules")["groups"]:
         for rule in group["rules"]:
@@ -242,7 +242,7 @@ def rule_problems(prometheus):
             if rule["type"] == "recording" and not (found and prometheus.query(rule["name"])):
                 yield f"rule {rule['name']} records nothing"
             if rule["type"] == "alerting" and found and rule["name"] not in EXPECTED_ALERTS:
-                yield f"alert {rule['name']} has a cause: {found}"
+                yield f"alert {rule['name']} is unexpected: {found}"
             for alert in rule.get("alerts", []):
                 for key, text in alert["annotations"].items():
                     if "<error" in text or "<no value>" in text or not text:
@@ -263,18 +263,18 @@ def main():
             load.play(LOAD_SECONDS)
             stack.processes_have_pods = stack.run_pods(load.on_agent)
             if not stack.processes_have_pods:
-                print("NOT SHOWN: no control group may be made here, so no process is a pod's: what "
-                      "pods use\n  is there, and zero. Run as root.")
+                print("NOT CHECKED: what pods use. Control groups cannot be made here, so no process "
+                      "belongs to a pod.\n  Run as root.")
             prometheus = Prometheus(stack.prometheus)
             compared = compare(prometheus, stack, load)
-            print(f"compared: {compared} queries answer what /api/v1/cluster, the load and the fake "
-                  f"NVML say; {len(load.bound)} pods of the load are bound, {len(load.outcomes)} wait")
+            print(f"compared: {compared} queries match /api/v1/cluster, the load and the fake NVML; "
+                  f"{len(load.bound)} pods of the load are bound, {len(load.outcomes)} are pending")
             wrong = list(rule_problems(prometheus)) + list(empty_panels(prometheus))
     for problem in wrong:
         print(problem, file=sys.stderr)
     if wrong:
         return 1
-    print(f"live: {prometheus.asked} questions to Prometheus, nothing found")
+    print(f"live: {prometheus.queries} queries to Prometheus, no faults")
     return 0
 
 

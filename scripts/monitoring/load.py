@@ -1,6 +1,5 @@
-"""The users and the kube-scheduler of a small cluster: pods come, pass the webhook, are filtered
-and bound, and some end. What they leave behind is known, so that it can be compared with what
-Prometheus shows."""
+"""The users and the kube-scheduler of a small cluster: pods arrive, pass the webhook, are filtered
+and bound, and some end. The results are known, to be compared with those of Prometheus."""
 import itertools
 import random
 import time
@@ -9,7 +8,7 @@ import urllib.error
 from node import AGENT_NODE
 from stack import fetch, wait_for
 
-# Annotations by kind, with how many come of each. The last two fit nothing there is.
+# Annotations and the number of pods with them. The last two kinds do not fit any card.
 KINDS = [
     ({"gpu-fraction": "0.25"}, 40),
     ({"gpu-mem": "8Gi"}, 40),
@@ -24,20 +23,20 @@ ON_AGENT = 4  # quarters of cards, on the node with an agent
 
 
 class Load:
-    """Deterministic but for time."""
+    """Deterministic, except for its timing."""
 
     def __init__(self, stack):
         self.stack = stack
         self.random = random.Random(1)
         self.bound = {}  # uid -> (namespace, name)
-        self.on_agent = []  # (namespace, name, uid) of those that stay on the agent's node
-        self.outcomes = {}  # uid of a pod that waits -> what kube-scheduler was told
+        self.on_agent = []  # (namespace, name, uid) of pods that stay on the agent's node
+        self.outcomes = {}  # uid of a pending pod -> the reason given to kube-scheduler
         nodes = fetch(f"{stack.api}/api/v1/nodes")["items"]
         self.nodes = [node["metadata"]["name"] for node in nodes]
         self.numbers = itertools.count()
 
     def play(self, seconds):
-        """All kinds of pods, spread over the time; and ends once in a while."""
+        """Pods of all kinds arrive, spread over the time; some end."""
         arrivals = [kind for kind, count in KINDS for _ in range(count)]
         self.random.shuffle(arrivals)
         for _ in range(ON_AGENT):
@@ -48,9 +47,9 @@ class Load:
             self.arrive(annotations, self.nodes)
             if i % 10 == 9:
                 self.end_one()
-            # Not in order to synchronise: rates need a while to be of.
+            # Not to synchronise: rates need samples over some time.
             time.sleep(max(0.0, began + seconds * (i + 1) / len(arrivals) - time.monotonic()))
-        # One that nobody asks about: without a slot kube-scheduler would not.
+        # kube-scheduler does not ask about a pod without a slot.
         self.create({"gpu-fraction": "0.1"}, slots={})
 
     def create(self, annotations, slots=None):
@@ -66,7 +65,7 @@ class Load:
         return made
 
     def review(self, pod):
-        """As the API server would ask; a refusal is the webhook's own matter here."""
+        """Calls the webhook as the API server would, and ignores its answer."""
         fetch(f"https://127.0.0.1:{self.stack.leader['webhook']}/admission/mutate", {
             "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {
                 "uid": pod["metadata"]["name"], "operation": "CREATE", "namespace": "load",
@@ -75,13 +74,13 @@ class Load:
                 "userInfo": {"username": "load"}, "object": pod}}, self.stack.tls)
 
     def arrive(self, annotations, nodes):
-        """A pod that comes, and is tried until it is bound or fits nowhere."""
+        """Creates a pod and schedules it until it is bound or fits nowhere."""
         pod = self.create(annotations)
         self.await_watch(pod["metadata"])
         wait_for(f"an outcome for {pod['metadata']['name']}", lambda: self.schedule(pod, nodes))
 
     def schedule(self, pod, nodes):
-        """As kube-scheduler does. False: something was in the way that passes by itself."""
+        """Acts as kube-scheduler. False: a temporary obstacle, so try again."""
         meta = pod["metadata"]
         answer = self.stack.verb("/filter", {"Pod": pod, "Nodes": None, "NodeNames": nodes})
         if "try again" in answer["Error"] or "trying again" in answer["Error"]:
@@ -100,20 +99,20 @@ class Load:
         return True
 
     def await_watch(self, meta):
-        """Until the leader has been shown the pod: what it is asked before that counts for nobody."""
+        """Waits until the leader has seen the pod; it does not count requests for unknown pods."""
         page = f"/api/v1/explain?namespace={meta['namespace']}&pod={meta['name']}"
 
         def known():
             try:
                 self.stack.verb(page, None)
             except urllib.error.HTTPError as error:
-                return error.code != 404  # 400: its annotations are wrong
+                return error.code != 404  # 400: its annotations are invalid
             return True
         wait_for(f"the watch to show {meta['name']}", known, pause=0.01)
 
     @staticmethod
     def outcome(answer):
-        """By the sentences of docs/protocol.md, from the nearest to a fit to the farthest."""
+        """The reason, by the sentences of docs/protocol.md; the one closest to a fit comes first."""
         if answer["Error"]:
             return "invalid"
         reasons = set((answer["FailedNodes"] or {}).values())
@@ -121,7 +120,7 @@ class Load:
                                  ("no GPU card has enough free", "room"),
                                  ("no place for another sharer", "sharers"),
                                  ("in use with another isolation", "isolation_busy")):
-            if any(sentence in told for told in reasons):
+            if any(sentence in one for one in reasons):
                 return reason
         return "no_such_card"
 

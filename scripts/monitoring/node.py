@@ -1,5 +1,5 @@
-"""What a GPU node has beside its agent: cards of the fake NVML, a kubelet, and a process of a pod
-that holds memory of a card."""
+"""The parts of a GPU node besides its agent: cards of the fake NVML, a kubelet, and a process of a
+pod that uses memory of a card."""
 import glob
 import json
 import os
@@ -8,11 +8,11 @@ import subprocess
 
 AGENT_NODE = "agent-a"
 CARD_MIB = 80 * 1024
-USED_MIB = 10 * 1024  # by the one process that uses a card
+USED_MIB = 10 * 1024  # by the only process that uses a card
 BUSY_PERCENT = 37
 XID = 79  # a fault of the card, not of an application
 CARDS = [f"GPU-agent-{i}" for i in range(3)]
-SICK = CARDS[2]
+UNHEALTHY = CARDS[2]
 MODEL = "NVIDIA A100-SXM4-80GB"
 
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": AGENT_NODE}, "status": {
@@ -22,15 +22,15 @@ NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": AGENT_NODE}, "s
 
 
 class Cards:
-    """The script that the fake NVML plays (tests/fake_nvml): one card is busy, one falls ill."""
+    """The script of the fake NVML (tests/fake_nvml): one card is busy, one becomes unhealthy."""
 
     def __init__(self, path):
         self.path = path
-        self.events = [{"atMs": 1000, "card": SICK, "xid": XID}]
+        self.events = [{"atMs": 1000, "card": UNHEALTHY, "xid": XID}]
         self.used = {}  # by card, MiB
 
     def write(self, card, pid):
-        """The process `pid` holds memory of the card. Events happen once, with the first script."""
+        """Process `pid` uses memory of the card. Events happen once, with the first script."""
         self.used = {card: USED_MIB}
         cards = [{"uuid": uuid, "model": MODEL, "memMiB": CARD_MIB, "pci": f"0000:{i + 1:02x}:00.0",
                   "utilization": BUSY_PERCENT if uuid == card else 0,
@@ -44,14 +44,14 @@ class Cards:
 
 
 class Kubelet:
-    """tangram-fake-kubelet: admits containers, and has the agent prepare their starts."""
+    """tangram-fake-kubelet: admits containers and lets the agent prepare their starts."""
 
     def __init__(self, binary, folder):
         self.process = subprocess.Popen([binary, folder], text=True, stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE)
 
     def start(self, namespace, pod, uid):
-        """True once the container may start; else another try may succeed."""
+        """True when the container can start; otherwise try again."""
         print(namespace, pod, uid, "main", file=self.process.stdin, flush=True)
         return self.process.stdout.readline().strip() == "started"
 
@@ -65,8 +65,8 @@ class Kubelet:
 
 
 class PodProcess:
-    """A process in a control group named as a pod's, which is how the agent knows whose it is.
-    `pid` is None where no group may be made; that needs root."""
+    """A process in a control group with the name of a pod's, by which the agent finds its pod.
+    `pid` is None if the group cannot be made, which needs root."""
 
     def __init__(self, pod_uid):
         self.process = subprocess.Popen(["sleep", "infinity"])

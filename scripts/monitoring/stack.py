@@ -1,6 +1,6 @@
-"""Everything that scripts/check-dashboards looks at, running on loopback: an API server in memory,
-two replicas of the extender, an agent with a kubelet and cards that are played, and Prometheus.
-Every port is chosen by the system; every process ends with the stack."""
+"""The programs that scripts/check-dashboards observes, on loopback: an API server in memory, two
+replicas of the extender, an agent with a simulated kubelet and cards, and Prometheus. The system
+assigns every port; every process ends with the stack."""
 import json
 import os
 import pathlib
@@ -11,35 +11,35 @@ import subprocess
 import time
 import urllib.request
 
-from node import AGENT_NODE, Cards, Kubelet, NODE, PodProcess, SICK
+from node import AGENT_NODE, Cards, Kubelet, NODE, PodProcess, UNHEALTHY
 
-PATIENCE = 120  # seconds for anything to happen; on a machine with nothing else to do it takes one
+WAIT_SECONDS = 120  # for any single condition; on an idle machine each takes about a second
 REPLICAS = ("tangram-extender-0", "tangram-extender-1")
 
 
 def wait_for(what, probe, pause=0.1):
-    """What the probe returns, as soon as that is something."""
-    deadline = time.monotonic() + PATIENCE
+    """Waits until the probe returns a value that is true, and returns it."""
+    deadline = time.monotonic() + WAIT_SECONDS
     while time.monotonic() < deadline:
         found = probe()
         if found:
             return found
         time.sleep(pause)
-    raise SystemExit(f"check-dashboards: waited {PATIENCE} s for {what}")
+    raise SystemExit(f"check-dashboards: waited {WAIT_SECONDS} s for {what}")
 
 
 def fetch(url, body=None, context=None, method=None):
-    """The answer, as JSON where it is JSON."""
+    """The response, parsed if it is JSON."""
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(url, data, {"Content-Type": "application/json"}, method=method)
-    with urllib.request.urlopen(request, timeout=30, context=context) as answer:
-        text = answer.read().decode()
-        is_json = "json" in answer.headers.get("Content-Type", "")
+    with urllib.request.urlopen(request, timeout=30, context=context) as response:
+        text = response.read().decode()
+        is_json = "json" in response.headers.get("Content-Type", "")
     return json.loads(text) if is_json else text
 
 
 class Program:
-    """A process whose log says where it listens."""
+    """A process whose log contains the port that it listens on."""
 
     def __init__(self, folder, name, command, environment=None):
         self.name = name
@@ -49,14 +49,14 @@ class Program:
                 [str(word) for word in command], stdout=log, stderr=subprocess.STDOUT,
                 stdin=subprocess.DEVNULL, env=os.environ | (environment or {}), cwd=folder)
 
-    def said(self):
+    def output(self):
         return self.log.read_text(encoding="utf-8", errors="replace")
 
     def port_behind(self, words):
         def look():
             if self.process.poll() is not None:
-                raise SystemExit(f"check-dashboards: {self.name} has ended:\n{self.said()}")
-            found = re.search(re.escape(words) + r"\D*?(?:127\.0\.0\.1:)?(\d+)", self.said())
+                raise SystemExit(f"check-dashboards: {self.name} has ended:\n{self.output()}")
+            found = re.search(re.escape(words) + r"\D*?(?:127\.0\.0\.1:)?(\d+)", self.output())
             return found and int(found[1])
         return wait_for(f"{self.name} to say \"{words}\"", look)
 
@@ -71,7 +71,7 @@ class Program:
 
 
 class Stack:
-    """Started by `with`, stopped at its end, whatever happens."""
+    """`with` starts the stack; its end stops it in every case."""
 
     def __init__(self, repository, build, folder):
         self.repository = pathlib.Path(repository)
@@ -103,7 +103,7 @@ class Stack:
         self.start_agent()
         self.leader = wait_for("a leader", self.find_leader)
         self.start_prometheus()
-        wait_for(f"{SICK} to fall ill", lambda: not self.card(SICK).get("healthy", True))
+        wait_for(f"{UNHEALTHY} to become unhealthy", lambda: not self.card(UNHEALTHY).get("healthy", True))
 
     def card(self, uuid):
         for node in self.cluster()["nodes"]:
@@ -118,7 +118,7 @@ class Stack:
                            stdout=subprocess.DEVNULL)
         tls = self.folder / "tls"
         self.tls = ssl.create_default_context(cafile=tls / "ca.crt")
-        self.tls.check_hostname = False  # its names are those of Services
+        self.tls.check_hostname = False  # the certificate has the names of Services
         self.tls.load_cert_chain(tls / "scheduler.crt", tls / "scheduler.key")
 
     def start_api(self):
@@ -127,7 +127,7 @@ class Stack:
             self.repository / "deploy" / "demo" / "cluster.yaml"])
         self.api = f"http://127.0.0.1:{api.port_behind('ready: http://')}"
         fetch(f"{self.api}/api/v1/nodes", NODE)
-        for pod in REPLICAS:  # the leader labels its own
+        for pod in REPLICAS:  # the leader labels its own pod
             fetch(f"{self.api}/api/v1/namespaces/tangram-system/pods",
                   {"metadata": {"name": pod}, "spec": {"containers": [{"name": "extender"}]}})
         (self.folder / "kubeconfig").write_text(json.dumps({
@@ -143,9 +143,9 @@ class Stack:
             "metrics.listen": "127.0.0.1:0", "tls.certificate": "tls/tls.crt",
             "tls.key": "tls/tls.key", "tls.client_ca": "tls/ca.crt",
             "grants.signing_key": "keys/grant.key", "grants.public_keys": "keys/grant.pub",
-            # This machine may be busier than any control plane: nobody is to lose the Lease.
+            # The leader must keep its Lease even on a very busy machine.
             "leader_election.lease_duration_s": 120, "leader_election.renew_deadline_ms": 100000,
-            # Of the modes that need no daemon on the agent's node.
+            # An isolation mode that needs no daemon on the agent's node.
             "scheduler.default_isolation": "none"}
         command = [self.bin / "tangram-extender"]
         for key, value in settings.items():
@@ -157,7 +157,7 @@ class Stack:
 
     def start_agent(self):
         self.cards = Cards(self.folder / "nvml.json")
-        self.cards.write(SICK, os.getpid())
+        self.cards.write(UNHEALTHY, os.getpid())
         self.kubelet = Kubelet(self.bin / "tangram-fake-kubelet", self.folder / "kubelet")
         self.programs.append(self.kubelet)
         agent = self.run("agent", [
@@ -170,8 +170,8 @@ class Stack:
         self.agent_port = agent.port_behind("metrics on port")
 
     def run_pods(self, pods):
-        """Starts the containers of pods on the agent's node, and lets the first use its card.
-        @returns whether that process could be made the pod's"""
+        """Starts the containers of pods on the agent's node; the first uses its card.
+        @returns whether its process is in a control group of the pod"""
         for namespace, name, uid in pods:
             wait_for(f"{name} to start", lambda pod=(namespace, name, uid): self.kubelet.start(*pod))
         namespace, name, uid = pods[0]
@@ -194,12 +194,11 @@ class Stack:
             return {"job_name": name, "metrics_path": path, "honor_labels": True,
                     "static_configs": [{"targets": [f"127.0.0.1:{port}" for port in ports],
                                         "labels": {"cluster": "demo"} | labels}]}
-        # As they are, but as often as the rest.
+        # Unchanged except for the interval.
         rules = (self.repository / "deploy/chart/tangram/files/rules.yaml").read_text("utf-8")
         (self.folder / "rules.yaml").write_text(
             re.sub(r"^  interval: .*$", "  interval: 1s", rules, flags=re.M), encoding="utf-8")
-        # Both replicas are scraped for cards, which is more than anybody should do: the rules must
-        # count every card once all the same.
+        # Scrapes the cards of both replicas, although one is enough: the rules must count every card once.
         metrics = [extender["metrics"] for extender in self.extenders]
         config = {
             "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
@@ -218,5 +217,5 @@ class Stack:
         return fetch(f"https://127.0.0.1:{self.leader['server']}{path}", body, self.tls)
 
     def cluster(self):
-        """/api/v1/cluster, as the leader sees it now."""
+        """/api/v1/cluster of the leader."""
         return self.verb("/api/v1/cluster", None)

@@ -1,8 +1,7 @@
 # shellcheck shell=bash
 # The chart on a real API server; sourced by scripts/check-chart. The control plane is that of the
-# end-to-end tests, with nodes that no machine stands behind; so the chart's pods are made and never
-# start. The programs that they name are run here instead, with the chart's configurations, certificates and
-# identities.
+# end-to-end tests, with nodes without a machine, so the chart's pods never start. Their programs run here
+# instead, with the chart's configurations, certificates and identities.
 
 export TANGRAM_E2E_DIR=${TANGRAM_E2E_DIR:-$repo_root/build/check-chart}
 source tests/e2e/certificates.sh
@@ -15,26 +14,26 @@ kubectl_here() { kubectl_admin --namespace "$namespace" "$@"; }
 
 # --- every rendering -----------------------------------------------------------------------------
 
-# Objects of the Prometheus operator and of cert-manager need definitions that are not here.
-foreign_kinds='monitoring.coreos.com/|cert-manager.io/'
+# Objects of the Prometheus operator and of cert-manager need CRDs that this cluster does not have.
+operator_kinds='monitoring.coreos.com/|cert-manager.io/'
 
 check_dry_run() { # SET
-  yq -y --arg foreign "^($foreign_kinds)" 'select(. != null and (.apiVersion | test($foreign) | not))' \
+  yq -y --arg kinds "^($operator_kinds)" 'select(. != null and (.apiVersion | test($kinds) | not))' \
     "$work/$1.yaml" | sed 's/CA_BUNDLE/Cg==/' >"$work/dry.yaml"
   kubectl_admin apply --dry-run=server --filename "$work/dry.yaml" >"$work/dry.log" 2>&1 || {
     cat "$work/dry.log" >&2
-    die "the API server refuses the objects of $1"
+    die "the API server rejects the objects of $1"
   }
 }
 
-# check_notes SET WORDS...: what people read after an installation has these words.
+# check_notes SET WORDS...: the notes that helm prints after an installation contain these words.
 check_notes() {
   local values words
   values=$(values_of "$1")
   # shellcheck disable=SC2086 # words
   helm_on_cluster install tangram "$chart" $values --dry-run=server | sed '1,/^NOTES:/d' >"$work/$1.notes"
   for words in "${@:2}"; do
-    grep -q -F -e "$words" "$work/$1.notes" || die "the notes of $1 do not say \"$words\""
+    grep -q -F -e "$words" "$work/$1.notes" || die "the notes of $1 do not contain \"$words\""
   done
 }
 
@@ -48,7 +47,7 @@ check_all_notes() {
 
 # --- an installation -----------------------------------------------------------------------------
 
-# Without the webhook: the API server here reaches no Services. Its registrations were tried above.
+# Without the webhook: the API server here reaches no Services. The dry run covers its registration.
 install_values=(--values deploy/chart/examples/policies-only.yaml --values deploy/chart/examples/kind.yaml)
 
 secret_file() { # SECRET KEY FILE
@@ -73,17 +72,17 @@ check_certificates() {
   openssl verify -CAfile "$work/server/ca.crt" -purpose sslclient "$work/scheduler/tls.crt" >/dev/null
 }
 
-# account ACCOUNT ARGUMENT...: a kubeconfig with its token, as $state/ACCOUNT.kubeconfig.
+# account ACCOUNT ARGUMENT...: writes $state/ACCOUNT.kubeconfig with a token of that service account.
 account() {
   kubectl_here create token "$@" --duration 1h >"$state/$1.token"
   write_kubeconfig "$1" "tokenFile: $state/$1.token"
 }
 
-pod_of() { # NAME: of a workload of the chart
+pod_of() { # NAME of a workload of the chart
   kubectl_here get pods --selector "app.kubernetes.io/name=$1" --output jsonpath='{.items[0].metadata.name}'
 }
 
-# It leads, so it labels its own pod, which is one that waits for a kubelet.
+# The leader labels its own pod, so this process uses the name of one of the chart's pods.
 run_extender() {
   local pod
   pod=$(pod_of tangram-extender)
@@ -102,7 +101,7 @@ run_extender() {
 
 leader_is() { [ "$(kubectl_here get pods --selector tangram.dev/role=leader --output name)" = "pod/$1" ]; }
 
-# The chart's second scheduler, by its own rights.
+# The chart's second scheduler, with its own rights.
 run_scheduler() {
   account tangram-scheduler
   kubectl_here get configmap tangram-scheduler --output json | jq -r '.data["scheduler-config.yaml"]' |
@@ -128,11 +127,11 @@ granted() {
     jq --exit-status '.spec.nodeName and .metadata.annotations["tangram.dev/gpu-grant"]'
 }
 
-# The agent's flags and rights: it tells of the trial's cards. No kubelet is here to register with.
+# The agent with its flags and rights publishes the trial's cards. There is no kubelet to register with.
 run_agent() {
   local flags
-  # With amounts, as kubelet writes them: the API server would make up allocatable otherwise, which the
-  # agent's policy takes for the agent's doing.
+  # With amounts, as kubelet writes them. Otherwise the API server sets allocatable itself, and the agent's
+  # policy rejects that as a change by the agent.
   kubectl_admin create --filename - >/dev/null <<END
 {apiVersion: v1, kind: Node, metadata: {name: trial}, status: {capacity: {cpu: 4}, allocatable: {cpu: 4}}}
 END
@@ -155,7 +154,7 @@ trial_cards_published() {
     [ "$(kubectl_admin get node trial --output jsonpath='{.status.capacity.tangram\.dev/gpu-milli}')" = 2k ]
 }
 
-# The job that makes the signing key runs nowhere here; what it does is done by its rights.
+# No kubelet runs the job that makes the signing key, so this does the same with the job's rights.
 make_key_as_the_job() {
   chart_template --values deploy/chart/examples/signed.yaml --show-only templates/signing/generate.yaml |
     kubectl_here apply --filename - >/dev/null
@@ -187,7 +186,7 @@ check_on_cluster() {
   local set
   for set in "${sets[@]}"; do check_dry_run "$set"; done
   check_all_notes
-  echo "check-chart: the API server takes every object of ${#sets[@]} sets of values"
+  echo "check-chart: the API server accepts every object of ${#sets[@]} sets of values"
 
   helm_on_cluster install tangram "$chart" "${install_values[@]}" >"$work/notes.txt"
   fetch_certificates
@@ -196,19 +195,19 @@ check_on_cluster() {
   run_scheduler
   bind_a_pod
   run_agent
-  echo "check-chart: installed; a pod was bound by the second scheduler, and the agent tells of its cards"
+  echo "check-chart: installed; the second scheduler bound a pod, and the agent published its cards"
 
   make_key_as_the_job
-  # A certificate that is missing is made anew, under the same authority.
+  # A missing certificate is made again, under the same authority.
   kubectl_here delete secret tangram-tls >/dev/null
   cp "$work/server/ca.crt" "$work/authority.crt"
   cp "$work/server/tls.crt" "$work/former.crt"
   helm_on_cluster upgrade tangram "$chart" "${install_values[@]}" >/dev/null
   fetch_certificates
   check_certificates
-  cmp --silent "$work/authority.crt" "$work/server/ca.crt" || die "a missing certificate brought another authority"
-  if cmp --silent "$work/former.crt" "$work/server/tls.crt"; then die "the certificate that was deleted is back"; fi
-  # With a key there, no job is needed, and certificates stay what they are.
+  cmp --silent "$work/authority.crt" "$work/server/ca.crt" || die "a missing certificate changed the authority"
+  if cmp --silent "$work/former.crt" "$work/server/tls.crt"; then die "the upgrade restored the deleted certificate instead of making one"; fi
+  # With a signing key, no job is needed, and certificates stay the same.
   local before
   before=$(cat "$work"/server/* "$work"/scheduler/* | sha256sum)
   helm_on_cluster upgrade tangram "$chart" "${install_values[@]}" --values deploy/chart/examples/signed.yaml >/dev/null
@@ -220,7 +219,7 @@ check_on_cluster() {
   helm_on_cluster uninstall tangram --wait >/dev/null
   local left
   left=$(release_objects)
-  [ -z "$left" ] || die "uninstalled, and still there: $left"
-  kubectl_here get secret tangram-grant-key >/dev/null || die "the signing key went with the release"
-  echo "check-chart: upgraded with the same certificates, and uninstalled without a rest"
+  [ -z "$left" ] || die "the uninstallation left: $left"
+  kubectl_here get secret tangram-grant-key >/dev/null || die "the uninstallation removed the signing key"
+  echo "check-chart: upgraded with the same certificates, and uninstalled without leftovers"
 }

@@ -1,13 +1,13 @@
 # shellcheck shell=bash
-# The chart on a real node, as its own pods; sourced by scripts/check-chart after cluster.sh. kubelet and
-# containerd are those of the end-to-end tests. There is neither a network of pods nor anything that carries
-# out Services, so the chart's pods use the machine's network and are told where things are; all else is as
-# the chart has it: images, users, volumes, probes, rights, webhook, the order of things.
+# The chart's own pods on a real node; sourced by scripts/check-chart after cluster.sh. kubelet and containerd
+# are those of the end-to-end tests. There is no pod network and no kube-proxy, so the chart's pods use the
+# machine's network, with the addresses of API server and extender in their environment. All else is as in the
+# chart: images, users, volumes, probes, rights, webhook, order of installation.
 
 source tests/e2e/node.sh
-script_path=$repo_root/scripts/e2e # which node.sh starts programs of the node through
+script_path=$repo_root/scripts/e2e # node.sh starts programs of the node through it
 
-images=$repo_root/build/images # of scripts/release/check-image
+images=$repo_root/build/images # from scripts/release/check-image
 
 # --- images --------------------------------------------------------------------------------------
 
@@ -15,7 +15,7 @@ load_image() { # ARCHIVE
   ctr_node images import --local "$1" >/dev/null
 }
 
-# The program alone, for those that link everything.
+# An image with only the program, for statically linked programs.
 load_program() { # NAME PROGRAM
   mkdir -p "$work/program/bin"
   cp "$2" "$work/program/bin/"
@@ -23,7 +23,7 @@ load_program() { # NAME PROGRAM
   rm -r "$work/program" "$node_root/image.tar"
 }
 
-# v1.36.3, as the API server has it.
+# The API server's version, such as v1.36.3.
 kubernetes_version() { kubectl_admin version --output json | jq -r .serverVersion.gitVersion; }
 
 load_images() {
@@ -34,10 +34,10 @@ load_images() {
   done
 }
 
-# --- on the machine's network --------------------------------------------------------------------
+# --- the machine's network -----------------------------------------------------------------------
 
-# Reads manifests, and has their pods use the machine's network; where API server and extender are stands
-# in their environment and their hosts file.
+# A post-renderer: pods use the machine's network, with the API server in their environment and the extender
+# in their hosts file.
 write_renderer() {
   cat >"$work/on-the-host" <<END
 #!/usr/bin/env bash
@@ -56,9 +56,9 @@ start_default_scheduler() {
     --leader-elect=false --secure-port 0
 }
 
-# Ports of the machine that nobody else has. Signed grants are asked for by everybody, as on a new cluster.
+# Values with free ports of the machine, and with signed grants required by all parts, as on a new cluster.
 node_values() {
-  local listen=0.0.0.0 # probes come by the node's own address
+  local listen=0.0.0.0 # probes use the node's own address
   cat <<END
 image: {registry: localhost} # as the archives name them
 signing: {generate: true, level: all}
@@ -72,9 +72,9 @@ agent:
 END
 }
 
-# --- what is seen --------------------------------------------------------------------------------
+# --- checks --------------------------------------------------------------------------------------
 
-# pod_with FRACTION ARGUMENT...: a pod that says no more than its annotation.
+# pod_with FRACTION ARGUMENT...: a pod whose only request is its annotation.
 pod_with() {
   kubectl_admin --namespace default create --filename - "${@:2}" <<END
 apiVersion: v1
@@ -93,15 +93,15 @@ spec:
 END
 }
 
-# The webhook is called by its Service's name and with the chart's certificates.
-webhook_refuses() {
-  local said
-  if said=$(pod_with 2 --dry-run=server 2>&1); then return 1; fi
-  [[ $said == *"denied the request: pod half: tangram.dev/gpu-fraction"* ]]
+# The API server calls the webhook by its Service's name and verifies the chart's certificates.
+webhook_rejects() {
+  local message
+  if message=$(pod_with 2 --dry-run=server 2>&1); then return 1; fi
+  [[ $message == *"denied the request: pod half: tangram.dev/gpu-fraction"* ]]
 }
 
 half_a_card() {
-  wait_for kube-apiserver webhook_refuses
+  wait_for kube-apiserver webhook_rejects
   pod_with 0.5 >/dev/null
   kubectl_admin --namespace default wait --for=condition=Ready pod/half --timeout 120s >/dev/null || {
     kubectl_admin --namespace default describe pod half >&2
@@ -113,7 +113,7 @@ half_a_card() {
     jq -r '.metadata.annotations["tangram.dev/gpu-grant"] | fromjson
       | if .sig then .containers[0].cards[0].uuid else "unsigned" end')
   grep -h -r '^TANGRAM_' "$node_root/records" | grep -q -x "TANGRAM_CARD_UUIDS=$granted" ||
-    die "the container does not see the card that was granted, $granted: $(cat "$node_root"/records/*)"
+    die "the container does not see the granted card $granted: $(cat "$node_root"/records/*)"
 }
 
 explain_pods() {
@@ -129,19 +129,19 @@ check_on_node() {
   local why
   why=$(no_node_because)
   if [ -n "$why" ]; then
-    echo "check-chart: no node was tried: $why"
-    exit 77 # skipped, as scripts/stages.sh has it
+    echo "check-chart: the node checks did not run: $why"
+    exit 77 # skipped, as in scripts/stages.sh
   fi
-  [ -f "$images/tangram-node.tar" ] || die "there are no images in $images; scripts/release/check-image makes them"
+  [ -f "$images/tangram-node.tar" ] || die "there are no images in $images; run scripts/release/check-image"
   build_programs "${control_plane[@]}" "${node_programs[@]}"
   clear_state
-  # The agent's pod makes this folder, where there is none; it is the machine's own.
+  # The agent's pod creates this folder of the machine if it does not exist.
   local made=
   [ -d /etc/cdi ] || made=/etc/cdi
-  # shellcheck disable=SC2064 # its value now: the variable is gone when the trap runs
+  # shellcheck disable=SC2064 # expands now, because the variable does not exist when the trap runs
   trap "stop_node; stop_cluster; rm -rf '$work'; [ -z '$made' ] || rmdir '$made' 2>/dev/null || true" EXIT
   trap 'exit 130' INT TERM
-  # To webhooks it goes by their Services' endpoints, which are addresses of this machine.
+  # The API server calls webhooks at the endpoints of their Services, which are addresses of this machine.
   apiserver_flags=(--enable-aggregator-routing)
   start_control_plane '*'
   start_default_scheduler
@@ -153,7 +153,7 @@ check_on_node() {
   node_values >"$work/node.yaml"
   local values=(--values deploy/chart/examples/kind.yaml --values "$work/node.yaml")
 
-  # Helm gives its hooks to no renderer, so the job goes first and by hand.
+  # Helm does not pass hooks to the post-renderer, so this applies the job before the installation.
   chart_template "${values[@]}" --set "signing.kubectl.tag=$(kubernetes_version)" \
     --show-only templates/signing/generate.yaml | "$work/on-the-host" |
     kubectl_here apply --filename - >/dev/null
@@ -168,5 +168,5 @@ check_on_node() {
     die "the chart's pods do not become ready"
   }
   half_a_card
-  echo "check-chart: on a node the chart's pods run, and a pod with an annotation sees the half card that it was granted"
+  echo "check-chart: the chart's pods run on a node, and a pod with an annotation sees its granted half card"
 }

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # Keys, certificates and kubeconfigs of a control plane on loopback; sourced by scripts/e2e.
-# Made with openssl into $state/pki; good for a day, because no cluster here lives longer.
+# openssl writes them to $state/pki; they are valid for a day, longer than any cluster here runs.
 
 readonly certificate_days=1
 
@@ -25,7 +25,7 @@ make_certificate() {
     ) 2>/dev/null
 }
 
-# The names are Kubernetes' own: its built-in roles are bound to them.
+# Kubernetes binds its built-in roles to these names.
 make_certificates() {
   local names="IP:127.0.0.1,DNS:localhost,DNS:kubernetes.default.svc"
   make_ca

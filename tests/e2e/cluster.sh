@@ -1,17 +1,17 @@
 # shellcheck shell=bash
 # Starts and stops a control plane on loopback; sourced by scripts/e2e after programs.sh and
-# certificates.sh. All its state is under $state; $state/env is what other programs need to know.
+# certificates.sh. All its state is under $state.
 
 state=${TANGRAM_E2E_DIR:-$repo_root/build/e2e}
 mkdir -p "$state"
 state=$(cd "$state" && pwd)
 apiserver_port=
-apiserver_flags=() # further ones
+apiserver_flags=() # additional flags
 
 # --- processes -----------------------------------------------------------------------------------
 
-# pid_of NAME: nothing unless the process that was started under that name still runs. The start
-# time guards against another process that was given the same number.
+# pid_of NAME: the process that was started under that name, if it still runs. The start time detects
+# another process with the same number.
 pid_of() {
   local pid started
   read -r pid started 2>/dev/null <"$state/run/$1" || return 1
@@ -19,12 +19,12 @@ pid_of() {
   echo "$pid"
 }
 
-# Nothing for a process that has ended, also if nobody has collected its status yet (Z).
+# Nothing for a process that has ended, even if its status is not collected yet (Z).
 start_time() {
   awk '{ sub(/^.*\) /, ""); if ($1 != "Z") print $20 }' "/proc/$1/stat" 2>/dev/null || true
 }
 
-# start NAME COMMAND...: in a session of its own, so that Ctrl-C reaches only this script.
+# start NAME COMMAND...: runs it in its own session, so that Ctrl-C reaches only this script.
 start() {
   local name=$1
   shift
@@ -51,7 +51,7 @@ stop() { # NAME
 
 running() { [ ! -d "$state/run" ] || ls "$state/run"; }
 
-# wait_for NAME COMMAND...: until the command succeeds; NAME is the program it waits for.
+# wait_for NAME COMMAND...: waits until the command succeeds; NAME is the program that must run meanwhile.
 readonly start_limit_seconds=60 # kube-apiserver takes 5 s on two idle cores
 wait_for() {
   local name=$1 deadline=$((SECONDS + start_limit_seconds))
@@ -59,7 +59,7 @@ wait_for() {
   until "$@" >/dev/null 2>&1; do
     if ! pid_of "$name" >/dev/null || [ "$SECONDS" -ge "$deadline" ]; then
       tail -n 20 "$state/logs/$name.log" >&2
-      die "$name did not start; all it wrote is in $state/logs/$name.log"
+      die "$name did not start; its output is in $state/logs/$name.log"
     fi
     sleep 0.2
   done
@@ -67,7 +67,7 @@ wait_for() {
 
 answers() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; } # PORT
 
-# Below the range from which the system gives out ports, and not listened on now.
+# Below the range of ports that the system assigns, and unused now.
 free_port() {
   local port
   while port=$((20000 + RANDOM % 12000)); do
@@ -79,7 +79,7 @@ free_port() {
 # --- the control plane ---------------------------------------------------------------------------
 
 start_etcd() {
-  # Sockets in our own folder need neither ports nor certificates. Durability is of no use here.
+  # Sockets in our own folder need neither ports nor certificates. Tests do not need durability.
   start etcd "$(program etcd)" --name e2e --data-dir "$state/etcd" --unsafe-no-fsync \
     --listen-client-urls "unix://etcd.sock:0" \
     --advertise-client-urls "unix://etcd.sock:0" \
@@ -105,7 +105,7 @@ start_apiserver() {
   wait_for kube-apiserver kubectl_admin get --raw /readyz
 }
 
-# As after a crash: at once, and on the same port. Where a test has killed it, it comes back.
+# Restarts it as after a crash: at once, and on the same port. Also starts it after a test has killed it.
 restart_apiserver() {
   local pid
   apiserver_port=$(cat "$state/apiserver-port")
@@ -114,8 +114,8 @@ restart_apiserver() {
   start_apiserver
 }
 
-# With fake nodes, without node-lifecycle, taint-eviction and pod-garbage-collector: no kubelet's
-# heartbeats keep those nodes ready, so these controllers would taint them and delete their pods.
+# For fake nodes, without node-lifecycle, taint-eviction and pod-garbage-collector: those nodes have no
+# heartbeats, so these controllers would taint them and delete their pods.
 readonly fake_node_controllers='*,-node-lifecycle-controller,-taint-eviction-controller,-pod-garbage-collector-controller'
 
 start_controller_manager() { # CONTROLLERS
@@ -130,9 +130,9 @@ start_controller_manager() { # CONTROLLERS
 
 kubectl_admin() { "$(program kubectl)" --kubeconfig "$state/admin.kubeconfig" "$@"; }
 
-# What an earlier run left in $state, its logs too.
+# Removes the state of an earlier run, including its logs.
 clear_state() {
-  [ -z "$(running)" ] || die "a cluster is up in $state already; scripts/e2e down ends it"
+  [ -z "$(running)" ] || die "a cluster already runs in $state; scripts/e2e down stops it"
   rm -rf "$state"
   mkdir -p "$state"
   chmod 700 "$state"
@@ -155,7 +155,7 @@ start_control_plane() { # CONTROLLERS
 
 stop_cluster() {
   local name
-  # What asks others first, so that nothing fails and logs on the way.
+  # Clients first, so that they log no failures.
   for name in $(running | grep -v -x -e etcd -e kube-apiserver) kube-apiserver etcd; do
     stop "$name"
   done
@@ -163,7 +163,7 @@ stop_cluster() {
 
 # --- Tangram -------------------------------------------------------------------------------------
 
-# The identity of deploy/scheduler/rbac.yaml, with a token as a pod would have it.
+# The identity of deploy/scheduler/rbac.yaml, with a token like a pod's.
 make_extender_identity() {
   kubectl_admin apply -f "$repo_root/deploy/scheduler/rbac.yaml" \
     -f "$repo_root/deploy/scheduler/policy.yaml" >/dev/null
@@ -174,7 +174,7 @@ make_extender_identity() {
   make_grant_keys
 }
 
-# As docs/signing.md has it: the extender signs, and everybody asks for it.
+# As in docs/signing.md: the extender signs grants, and all parts require signatures.
 make_grant_keys() {
   rm -rf "$state/grant-key" "$state/grant-keys"
   "$extender_program" grant-key --out "$state/grant-key" >/dev/null
@@ -187,7 +187,7 @@ start_extender() { # PORT
     --set "grants.signing_key=$state/grant-key/grant.key" \
     --set "grants.public_keys=$state/grant-keys" --set grants.required=true \
     --set kube.source=kubeconfig --set "kube.kubeconfig=$state/tangram-extender.kubeconfig" \
-    --set leader_election.enabled=false # there is one, and no pod to label
+    --set leader_election.enabled=false # there is one replica, and no pod to label
   wait_for tangram-extender curl --fail --silent "http://127.0.0.1:$1/readyz"
 }
 
@@ -200,7 +200,7 @@ write_scheduler_config() { # EXTENDER_PORT
     "$repo_root/deploy/scheduler/scheduler-config.yaml" >"$state/scheduler-config.yaml"
 }
 
-# Nodes that no machine stands behind, of 8 cards each.
+# Nodes without a machine, with 8 cards each.
 make_nodes() { # COUNT
   local number
   for ((number = 1; number <= $1; number++)); do
@@ -214,7 +214,7 @@ make_nodes() { # COUNT
        status: {capacity: $amounts, allocatable: $amounts,
                 conditions: [{type: "Ready", status: "True", reason: "Example", message: "no machine"}]}}'
   done | kubectl_admin create -f - >/dev/null
-  # Admission taints every new node until a controller that does not run here sees it ready.
+  # Admission taints every new node, and the controller that removes the taint does not run here.
   kubectl_admin taint nodes --all node.kubernetes.io/not-ready:NoSchedule- >/dev/null
 }
 

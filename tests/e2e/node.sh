@@ -1,27 +1,27 @@
 # shellcheck shell=bash
-# A real node on this machine, as root: containerd, kubelet, and Tangram's agent before a fake NVML;
+# A real node on this machine, as root: containerd, kubelet, and Tangram's agent with a fake NVML;
 # sourced by scripts/e2e after cluster.sh.
 #
-# Kubelet and others have fixed paths (/var/lib/kubelet/device-plugins, /run/containerd/s,
-# /var/run/cdi). So that clusters can run side by side and leave nothing behind, the node's programs
-# live in a mount namespace of their own, in which /run, /var/lib and /var/log are folders under
-# $state/node. They end with their control group, whatever became of this script.
+# Kubelet and others use fixed paths (/var/lib/kubelet/device-plugins, /run/containerd/s, /var/run/cdi).
+# To let clusters run side by side and leave no files behind, the node's programs run in their own mount
+# namespace, in which /run, /var/lib and /var/log are folders under $state/node. Killing their control
+# group ends them, even if this script has failed.
 
 node_name=gpu-node
-node_image=e2e.tangram.dev/program:1 # of every container, sandboxes too
+node_image=e2e.tangram.dev/program:1 # of every container, including sandboxes
 node_root=$state/node
 node_group=tangram-e2e-$(cksum <<<"$state" | cut -d ' ' -f 1)
 declare -Ar node_folders=([/run]=run [/var/lib]=lib [/var/log]=log)
 
-# --- can this machine bear a node? ---------------------------------------------------------------
+# --- requirements --------------------------------------------------------------------------------
 
-# Prints why not, and nothing if it can.
+# Prints why this machine cannot run a node; nothing if it can.
 no_node_because() {
   local node_group=$node_group-probe
   if [ "$(id -u)" -ne 0 ]; then
     echo "kubelet needs root"
   elif ! command -v runc >/dev/null; then
-    echo "there is no runc; scripts/install-deps --dev installs it"
+    echo "runc is missing; run scripts/install-deps --dev"
   elif ! unshare --mount --propagation private true 2>/dev/null; then
     echo "mount namespaces are not permitted here"
   elif ! { make_groups && remove_groups; } 2>/dev/null; then
@@ -35,9 +35,9 @@ no_node_because() {
 
 # --- control groups ------------------------------------------------------------------------------
 
-unified_groups() { [ -f /sys/fs/cgroup/cgroup.controllers ]; } # cgroup v2 alone
+unified_groups() { [ -f /sys/fs/cgroup/cgroup.controllers ]; } # only cgroup v2
 
-# The folder of our group in every hierarchy; v1 has one for each controller.
+# The folder of our group in every hierarchy; v1 has a hierarchy for each controller.
 group_folders() {
   if unified_groups; then
     echo "/sys/fs/cgroup/$node_group"
@@ -46,7 +46,7 @@ group_folders() {
   fi
 }
 
-# programs/ holds the node's programs, with the shims that they start; kubelet makes kubepods/.
+# programs/ contains the node's programs and their shims; kubelet makes kubepods/.
 make_groups() {
   local folder controllers
   for folder in $(group_folders); do
@@ -56,7 +56,7 @@ make_groups() {
       echo "$controllers" >/sys/fs/cgroup/cgroup.subtree_control
       echo "$controllers" >"$folder/cgroup.subtree_control"
     elif [ -f "$folder/cgroup.clone_children" ]; then
-      # Without it a new cpuset has no processors, and no process may enter.
+      # Without this a new cpuset has no processors, and no process can enter it.
       echo 1 >"$folder/cgroup.clone_children"
       if [ -f "$folder/cpuset.cpus" ]; then
         cat "${folder%/*}/cpuset.cpus" >"$folder/cpuset.cpus"
@@ -74,8 +74,8 @@ group_processes() {
   done | sort -un
 }
 
-# Everything that was ever started in the groups, containers and shims included.
-kill_groups() { # [PROCESS]: this one stays
+# Kills all processes in the groups, including containers and shims.
+kill_groups() { # [PROCESS]: not this one
   local waited processes
   for ((waited = 0; waited < 100; waited++)); do
     processes=$(group_processes | grep -v -x -e "${1:-none}" || true)
@@ -96,14 +96,14 @@ remove_groups() {
 
 # --- the namespace -------------------------------------------------------------------------------
 
-# The mounts of the namespace are made by its first process, which then only holds it.
+# The first process of the namespace makes its mounts, and then only keeps it alive.
 hold_namespace() {
   enter_groups
   local target
   for target in "${!node_folders[@]}"; do
     mount --bind "$node_root/${node_folders[$target]}" "$target"
   done
-  # Kubelet sets some of the whole machine's settings. It finds them as it wants them, on paper.
+  # Kubelet sets some settings of the whole machine. These files show it the values that it wants.
   local setting
   for setting in vm/overcommit_memory=1 vm/panic_on_oom=0 kernel/panic=10 kernel/panic_on_oops=1 \
     kernel/keys/root_maxkeys=1000000 kernel/keys/root_maxbytes=25000000; do
@@ -137,7 +137,7 @@ start_in_node() { # NAME COMMAND...
   start "$name" "$script_path" node-exec "$(pid_of node)" "$@"
 }
 
-# The way into groups and namespace for a program, which keeps its process id.
+# Runs a program in the groups and the namespace, with the process id of this shell.
 node_exec() { # PID COMMAND...
   local pid=$1
   shift
@@ -149,7 +149,7 @@ node_exec() { # PID COMMAND...
 
 digest() { sha256sum "$1" | cut -d ' ' -f 1; }
 
-# add_blob FILE MEDIATYPE: into the image layout; prints its descriptor.
+# add_blob FILE MEDIATYPE: adds the file to the image layout; prints its descriptor.
 add_blob() {
   local sum
   sum=$(digest "$1")
@@ -158,8 +158,8 @@ add_blob() {
     --argjson size "$(stat --format %s "$1")" '{mediaType: $type, digest: $sum, size: $size}'
 }
 
-# pack_image NAME FOLDER CONFIG: an OCI image of one layer, which is the folder, made without a registry; CONFIG
-# says in JSON how it is run. Prints the archive's path.
+# pack_image NAME FOLDER CONFIG: makes an OCI image whose only layer is the folder; CONFIG is its configuration in
+# JSON. Prints the archive's path.
 pack_image() {
   local image=$node_root/image layer config manifest type=application/vnd.oci.image
   rm -rf "$image"
@@ -197,7 +197,7 @@ make_image() {
 
 write_containerd_config() {
   mkdir -p "$node_root/cni"
-  # The node is not ready without a network; its pods use the machine's, so that none is needed.
+  # The node is not ready without a network; its pods use the machine's.
   echo '{"cniVersion": "1.0.0", "name": "none", "plugins": [{"type": "loopback"}]}' \
     >"$node_root/cni/10-none.conflist"
   cat >"$node_root/containerd.toml" <<END
@@ -209,7 +209,7 @@ address = "/run/containerd/containerd.sock"
 [plugins."io.containerd.cri.v1.images".pinned_images]
 sandbox = "$node_image"
 [plugins."io.containerd.cri.v1.runtime"]
-# Else runc fails where root may not lower the score.
+# Otherwise runc fails where root cannot lower the score.
 restrict_oom_score_adj = true
 enable_cdi = true
 cdi_spec_dirs = ["$node_root/cdi", "/var/run/cdi"]
@@ -258,12 +258,12 @@ protectKernelDefaults: true
 makeIPTablesUtilChains: false
 oomScoreAdj: 0
 maxPods: 250
-# Tests wait until the node says that slots came or went; by default that takes up to 10 s.
+# Tests wait until the node reports a change of slots; by default that takes up to 10 s.
 nodeStatusUpdateFrequency: 1s
 serializeImagePulls: false
 evictionHard: {memory.available: "0%", nodefs.available: "0%", nodefs.inodesFree: "0%", imagefs.available: "0%", imagefs.inodesFree: "0%"}
 imageGCHighThresholdPercent: 100
-# The shortest that is allowed: tests let containers crash often.
+# The shortest allowed, because containers crash often in tests.
 crashLoopBackOff: {maxContainerRestartPeriod: 1s}
 END
 }
@@ -278,8 +278,8 @@ start_kubelet() {
 
 agent_program=$repo_root/build/release/bin/tangram-node
 
-# The identity of deploy/node/rbac.yaml, with a token that names the node, as a pod's does: without
-# that deploy/node/policy.yaml lets nothing be written.
+# The identity of deploy/node/rbac.yaml, with a token that names the node, like a pod's: without it
+# deploy/node/policy.yaml rejects every write.
 make_agent_identity() {
   kubectl_admin apply -f "$repo_root/deploy/node/rbac.yaml" -f "$repo_root/deploy/node/policy.yaml" \
     >/dev/null
@@ -290,14 +290,14 @@ make_agent_identity() {
   free_port >"$node_root/agent-port"
 }
 
-# Eight cards, for the fake NVML; tests put another file there.
+# Eight cards for the fake NVML; tests replace this file.
 write_cards() {
   jq --null-input '{driverVersion: "550.54.15", cudaVersion: "12.4", cards: [range(8) | {
       uuid: "GPU-e2e-\(.)", model: "NVIDIA A100-SXM4-80GB", memMiB: 81920, minor: .,
       pci: "0000:\(. + 10):00.0"}]}' >"$node_root/cards.json"
 }
 
-# The MPS daemons' launcher says that they run on the host, where their /dev/shm is.
+# The launcher runs the MPS daemons on the host, where their /dev/shm is.
 start_agent() { # ARGUMENT...
   PATH=$repo_root/tests/e2e/nvidia:$PATH TANGRAM_FAKE_NVML=$node_root/cards.json \
     start_in_node tangram-node "$agent_program" \
@@ -308,7 +308,7 @@ start_agent() { # ARGUMENT...
   wait_for tangram-node answers "$(cat "$node_root/agent-port")"
 }
 
-# --- all of it -----------------------------------------------------------------------------------
+# --- the whole node ------------------------------------------------------------------------------
 
 start_node() {
   start_namespace
@@ -322,17 +322,17 @@ start_node() {
   wait_for kubelet kubectl_admin wait --for=condition=Ready "node/$node_name" --timeout 5s
 }
 
-# One of the node's programs, after a test has ended it.
+# Starts one of the node's programs after a test has stopped it.
 start_node_program() { # NAME ARGUMENT...
   case $1 in
     containerd) start_containerd ;;
     kubelet) start_kubelet ;;
     tangram-node) start_agent "${@:2}" ;;
-    *) die "no program \"$1\" of the node" ;;
+    *) die "the node has no program \"$1\"" ;;
   esac
 }
 
-# What is left when the power fails: the disk. For a test.
+# Simulates a power failure: only the disk remains.
 lose_power() {
   kill_groups "$(pid_of node)"
   # shellcheck disable=SC2016 # awk's variable
@@ -350,7 +350,7 @@ start_gpu_node() {
 demand_node() {
   local why
   why=$(no_node_because)
-  [ -z "$why" ] || die "this machine bears no node: $why"
+  [ -z "$why" ] || die "this machine cannot run a node: $why"
 }
 
 stop_node() {

@@ -1,11 +1,11 @@
 # shellcheck shell=bash
-# Compiles the programs of a Kubernetes from pinned Go modules; sourced by scripts/e2e.
+# Compiles the programs of Kubernetes from pinned Go modules; sourced by scripts/e2e.
 #
-#   program NAME            prints where the program lies
-#   build_programs NAME...  compiles those that are missing
+#   program NAME            prints the path of the program
+#   build_programs NAME...  compiles the missing programs
 #
-# They lie in a cache outside the tree, in a folder for each version of a module's files, so every
-# checkout of the same versions shares them. A cold build of all takes two cores about 15 minutes.
+# The programs are in a cache outside the tree, with a folder for each version of a module's files, so all
+# checkouts of the same versions share them. Compiling all programs takes about 15 minutes on two cores.
 
 e2e_cache=${TANGRAM_E2E_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/tangram-e2e}
 go_modules=$repo_root/tests/e2e/go
@@ -29,7 +29,7 @@ source_of() {
   esac
 }
 
-# MODULE -> its folder in the cache, named by what it is built from.
+# MODULE -> its folder in the cache, named by a hash of its sources.
 module_cache() {
   local hash
   hash=$(cat "$go_modules/$1/go.mod" "$go_modules/$1/go.sum" | sha256sum | cut -c1-12)
@@ -43,7 +43,7 @@ program() {
   echo "$(module_cache "$module")/bin/$1"
 }
 
-# Kubernetes reports its version from these variables, which its own build sets.
+# Kubernetes reports its version from these variables, which its own build system sets.
 link_flags() { # MODULE
   local version rest
   version=$(sed -n 's#^.*k8s.io/kubernetes \(v[0-9.]*\)$#\1#p' "$go_modules/$1/go.mod" | head -n 1)
@@ -57,7 +57,7 @@ link_flags() { # MODULE
 
 # --- Go itself -----------------------------------------------------------------------------------
 
-# New enough for every module here; the sums are those of the files that the proxy serves.
+# New enough for every module here. The sums are those of the archives that module proxies serve.
 readonly own_go=1.26.8
 declare -Ar own_go_sums=(
   [amd64]=30c2b1bf7dcc88d3eb0a1364e47ddd9128edb3110a30e8a0ef61cd5856b31de7
@@ -93,10 +93,10 @@ fetch_go() { # prints the path of the go command
     curl --fail --silent --show-error --location --retry 3 --output "$zip" \
       "$proxy/golang.org/toolchain/@v/$name.zip" || die "cannot fetch Go from the proxy of go env GOPROXY"
     echo "${own_go_sums[$arch]}  $zip" | sha256sum --check --quiet >&2 ||
-      die "$zip is not the file that it should be; remove it and try again"
+      die "$zip has another checksum; remove it and try again"
     rm -rf "$folder.part" "$folder"
     unzip -q "$zip" -d "$folder.part"
-    # Module archives carry no file modes.
+    # Module archives have no file modes.
     chmod +x "$folder.part/golang.org/toolchain@$name"/{bin/*,pkg/tool/*/*}
     mv "$folder.part/golang.org/toolchain@$name" "$folder"
     rm -r "$folder.part" "$zip"
@@ -121,7 +121,7 @@ build_programs() {
   [ ${#missing[@]} -gt 0 ] || return 0
 
   mkdir -p "$e2e_cache"
-  # One builder at a time: the second one would do the same work beside the first.
+  # One builder at a time, because a second one would do the same work.
   exec {lock}>"$e2e_cache/lock"
   flock --nonblock "$lock" || {
     echo "e2e: waiting for another build in $e2e_cache" >&2
@@ -150,7 +150,7 @@ build_program() { # GO NAME
       "$go" build -trimpath -ldflags "$(link_flags "$module")" -o "$target.part" "$package"
   ) >"$log" 2>&1 || {
     tail -n 30 "$log" >&2
-    die "$name does not compile; all of it is in $log"
+    die "$name does not compile; the output is in $log"
   }
   mv "$target.part" "$target"
   echo "e2e: compiled $name in $((SECONDS - start)) s"

@@ -1,4 +1,4 @@
-// Says what is wrong in dashboards, a line each: node tests/grafana/check.mjs deploy/chart/tangram/files/dashboards/*.json
+// Prints the faults of dashboards, one per line: node tests/grafana/check.mjs deploy/chart/tangram/files/dashboards/*.json
 import { readFileSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import { problems, versions } from './types.mjs';

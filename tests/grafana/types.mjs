@@ -1,6 +1,6 @@
-// Checks dashboards against the types that Grafana publishes, of the oldest version that we promise and
-// of the newest: an option that does not exist, a value that is none, a thing that is missing. Each JSON
-// is given to the TypeScript compiler as one literal, so what it finds has the JSON's own line.
+// Checks dashboards against the types that Grafana publishes, of the oldest supported and the newest version:
+// unknown options, invalid values, missing members. The TypeScript compiler reads each JSON as one literal, so
+// the lines of its errors are those of the JSON.
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -14,7 +14,7 @@ const packages = ['grafana-schema-oldest', 'grafana-schema-newest'].map((name) =
 
 export const versions = packages.map(({ version }) => version);
 
-// A host whose disk also has `texts`, by path.
+// A compiler host that also finds `texts`, by path.
 function hostWith(texts, options) {
   const host = ts.createCompilerHost(options);
   const { fileExists, readFile, getSourceFile } = host;
@@ -47,7 +47,7 @@ function problemsOf(texts, { path, version, types }) {
   }));
 }
 
-// Of each dashboard, {path, json}: what is wrong with it, as {file, line, version, text}.
+// The faults of dashboards {path, json}, as {file, line, version, text}.
 export function problems(dashboards) {
   const texts = new Map(
     dashboards.map(({ path, json }) => [

@@ -1,4 +1,4 @@
-// What is wrong in a dashboard is found, on its line; else the check of ours says nothing.
+// Shows that the check finds each mistake, on its line.
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -11,7 +11,7 @@ const ours = readdirSync(folder)
   .filter((name) => name.endsWith('.json'))
   .map((name) => readFileSync(`${folder}/${name}`, 'utf8'));
 
-// What stands in one of our dashboards, and what is written there instead.
+// A text of one of our dashboards, and the mistake that replaces it.
 const mistakes = [
   ['"textMode": "name"', '"textMode": "nome"'],
   ['"showUnfilled"', '"showUnfiled"'],

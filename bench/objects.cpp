@@ -1,6 +1,7 @@
 #include "bench/objects.hpp"
 
 #include "base/json.hpp"
+#include "model/annotations.hpp"
 #include "model/cards.hpp"
 
 namespace tangram::bench {
@@ -19,9 +20,9 @@ void write_container(Writer& out, const PodSpec& pod) {
   out.key("resources").begin_object();
   out.key("requests").begin_object();
   write_amounts(out, pod.cpu, pod.memory);
-  if (pod.slot) out.member("tangram.dev/gpu-slot", "1");
+  if (pod.slot) out.member(model::kSlotResource, "1");
   out.end_object();
-  if (pod.slot) out.key("limits").begin_object().member("tangram.dev/gpu-slot", "1").end_object();
+  if (pod.slot) out.key("limits").begin_object().member(model::kSlotResource, "1").end_object();
   out.end_object().end_object();
 }
 
@@ -33,7 +34,7 @@ std::string node_json(const model::NodeInventory& node) {
   out.begin_object().member("apiVersion", "v1").member("kind", "Node");
   out.key("metadata").begin_object().member("name", node.name);
   out.key("annotations").begin_object();
-  out.member("tangram.dev/cards", model::encode_cards(node.cards)).end_object().end_object();
+  out.member(model::kCardsAnnotation, model::encode_cards(node.cards)).end_object().end_object();
   out.key("status").begin_object().key("allocatable").begin_object();
   write_amounts(out, node.cpu, node.memory);
   out.end_object().end_object().end_object();

@@ -5,6 +5,7 @@
 #include "cli/api_reading.hpp"
 #include "cli/words.hpp"
 #include "kube/url.hpp"
+#include "model/annotations.hpp"
 #include "model/cards.hpp"
 #include "node/publish/node_record.hpp"
 #include "node/publish/own_node.hpp"
@@ -70,7 +71,7 @@ std::string patch_of(const node::OwnNode& node, const std::string& cordon) {
   out.begin_object().key("metadata").begin_object();
   // Refused if anybody has written since: what others cordoned meanwhile must not be lost.
   out.member("resourceVersion", node.version).key("annotations").begin_object();
-  out.key(node::kCordonAnnotation);
+  out.key(model::kCordonAnnotation);
   if (cordon.empty()) {
     out.null();
   } else {

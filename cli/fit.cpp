@@ -5,6 +5,7 @@
 #include "base/quote.hpp"
 #include "cli/table.hpp"
 #include "cli/words.hpp"
+#include "model/annotations.hpp"
 
 #include <algorithm>
 #include <string_view>
@@ -99,9 +100,9 @@ std::set<std::string> closed_nodes(const Cluster& cluster) {
 }
 
 Result<kube::Pod> pod_of(const FitQuestion& question) {
-  const bool asks = question.annotations.contains("gpu-fraction") ||
-                    question.annotations.contains("gpu-mem") ||
-                    question.annotations.contains("gpu-count");
+  const bool asks = question.annotations.contains(model::kFractionKey) ||
+                    question.annotations.contains(model::kMemoryKey) ||
+                    question.annotations.contains(model::kCountKey);
   if (!asks) {
     return fail(Errc::kInvalidArgument,
                 "nothing is asked for; write --gpu-fraction 0.5, --gpu-mem 8Gi or --gpu-count 2");

@@ -1,5 +1,7 @@
 #include "cli/options.hpp"
 
+#include "model/annotations.hpp"
+#include "model/isolation.hpp"
 #include "policies/registry.hpp"
 #include "tangram_version.hpp"
 
@@ -15,11 +17,6 @@ namespace {
 Output output_of(const std::string& name) {
   if (name == "json") return Output::kJson;
   return name == "yaml" ? Output::kYaml : Output::kWide;
-}
-
-std::vector<std::string> policy_names() {
-  const auto& names = policies::policy_names();
-  return {names.begin(), names.end()};
 }
 
 /// A subcommand with examples under its help.
@@ -107,25 +104,22 @@ void add_fit(CLI::App& parser, Options& options) {
       "  kubectl tangram fit --gpu-fraction 0.5\n"
       "  kubectl tangram fit --gpu-mem 8Gi --gpu-compute 0.2 --gpu-model 'A100*,H100*'\n"
       "  kubectl tangram fit --gpu-count 2 --count 4 && helm install ...\n");
-  const auto add = [&](const std::string& key, const std::string& type, const std::string& what) {
+  const auto add = [&](const model::RequestAnnotation& annotation) {
+    const std::string key(annotation.key);
     return fit
         ->add_option_function<std::string>(
             "--" + key,
             [&options, key](const std::string& value) { options.fit.annotations[key] = value; },
-            what)
-        ->type_name(type);
+            std::string(annotation.option_help))
+        ->type_name(std::string(annotation.option_type));
   };
   // In the annotations' words, and read by the annotations' parser.
-  add("gpu-fraction", "SHARE", "That share of one card's memory and compute: 0.5");
-  add("gpu-mem", "QUANTITY", "Memory of one card: 8Gi");
-  add("gpu-compute", "SHARE", "With --gpu-mem, the share of compute: 0.3; 0 = best effort");
-  add("gpu-count", "NUMBER", "So many different cards of one node");
-  add("gpu-model", "GLOBS", "Globs: 'A100*,H100*', '!T4'");
-  add("gpu-uuid", "GLOBS", "Globs of card UUIDs");
-  add("gpu-isolation", "MODE", "Another than the cluster's default")
-      ->check(CLI::IsMember({"mps", "time-slice", "none"}));
-  add("gpu-policy", "NAME", "Another policy than the cluster's")
-      ->check(CLI::IsMember(policy_names()));
+  for (const model::RequestAnnotation& annotation : model::kRequestAnnotations) {
+    if (annotation.option_type.empty()) continue;
+    CLI::Option* const option = add(annotation);
+    const auto names = request_values(annotation.key);
+    if (!names.empty()) option->check(CLI::IsMember(names));
+  }
   fit->add_option("--cpu", options.fit.cpu, "What the pod requests besides: 4, 500m")
       ->type_name("QUANTITY");
   fit->add_option("--memory", options.fit.memory, "The same of the node's memory: 16Gi")
@@ -193,6 +187,14 @@ std::string first_contradiction(const Options& options) {
 }
 
 }  // namespace
+
+std::vector<std::string> request_values(std::string_view key) {
+  if (key == model::kIsolationKey) {
+    return {model::kIsolationNames.begin(), model::kIsolationNames.end()};
+  }
+  if (key != model::kPolicyKey) return {};
+  return {policies::policy_names().begin(), policies::policy_names().end()};
+}
 
 std::unique_ptr<CLI::App> make_parser(Options& options) {
   auto parser = std::make_unique<CLI::App>(

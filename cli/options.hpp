@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace CLI {
@@ -54,6 +55,9 @@ struct Options {
 
 /// The parser with its texts, writing into `options`, which must outlive it.
 [[nodiscard]] std::unique_ptr<CLI::App> make_parser(Options& options);
+
+/// What the value of that request annotation, or of its option, may be; empty = not a closed set.
+[[nodiscard]] std::vector<std::string> request_values(std::string_view key);
 
 struct Parsed {
   Options options;

@@ -2,20 +2,6 @@
 
 namespace tangram::cluster {
 
-namespace {
-
-std::string unknown_policy(std::string_view name) {
-  std::string message = "annotation tangram.dev/gpu-policy: there is no policy \"" +
-                        std::string(name) + "\"; write one of";
-  for (const std::string_view known : policies::policy_names()) {
-    message += ' ';
-    message += known;
-  }
-  return message;
-}
-
-}  // namespace
-
 PolicySource::PolicySource(PolicySettings settings, ClusterNow cluster)
     : settings_(std::move(settings)),
       cluster_(std::move(cluster)),
@@ -29,7 +15,9 @@ Result<PodPlan> PolicySource::plan(const kube::Pod& pod) const {
                .policies = in_force_.load()};
   const std::string& wanted = plan.demand.gpu.policy;
   plan.policy = plan.policies->set.find(wanted.empty() ? settings_.default_policy : wanted);
-  if (plan.policy == nullptr) return fail(Errc::kInvalidArgument, unknown_policy(wanted));
+  if (plan.policy == nullptr)
+    return fail(Errc::kInvalidArgument, "annotation " + model::full_name(model::kPolicyKey) + ": " +
+                                            policies::no_such_policy(wanted));
   return plan;
 }
 

@@ -4,6 +4,7 @@
 #include "base/sleeper.hpp"
 #include "kube/client.hpp"
 #include "kube/url.hpp"
+#include "model/annotations.hpp"
 
 #include <spdlog/spdlog.h>
 
@@ -18,7 +19,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::string_view kRoleLabel = "tangram.dev/role";
 constexpr std::string_view kLeaderRole = "leader";
 
 /// How soon a change of role shows in the label: well below what a Service takes to follow it.
@@ -35,9 +35,9 @@ std::string label_patch(bool leader) {
   json::Writer out(body);
   out.begin_object().key("metadata").begin_object().key("labels").begin_object();
   if (leader) {
-    out.member(kRoleLabel, kLeaderRole);
+    out.member(model::kRoleLabel, kLeaderRole);
   } else {
-    out.key(kRoleLabel).null();
+    out.key(model::kRoleLabel).null();
   }
   out.end_object().end_object().end_object();
   return body;
@@ -136,7 +136,7 @@ void Leadership::keep_label(const std::stop_token& stop) {
 bool Leadership::label_self(bool leader) {
   const auto labelled = label(replica_.pod, leader);
   if (!labelled) {
-    spdlog::warn("label {} of pod {}/{}: {}", kRoleLabel, replica_.ns, replica_.pod,
+    spdlog::warn("label {} of pod {}/{}: {}", model::kRoleLabel, replica_.ns, replica_.pod,
                  labelled.error().message);
   }
   return labelled.has_value();
@@ -145,15 +145,16 @@ bool Leadership::label_self(bool leader) {
 bool Leadership::unlabel_others() {
   kube::Request request;
   request.path = "/api/v1/namespaces/" + kube::percent_encode(replica_.ns) + "/pods";
-  request.query = {{"labelSelector", std::string(kRoleLabel) + "=" + std::string(kLeaderRole)}};
+  request.query = {
+      {"labelSelector", std::string(model::kRoleLabel) + "=" + std::string(kLeaderRole)}};
   request.timeout = kLabelTimeout;
   auto response = parts_.api.call(request);
   if (!response || response->status != 200) return false;
   bool all = true;
   for (const std::string& pod : names_in(std::move(response->body))) {
     if (pod == replica_.pod) continue;
-    spdlog::info("taking the label {} off pod {}/{}, which leads no more", kRoleLabel, replica_.ns,
-                 pod);
+    spdlog::info("taking the label {} off pod {}/{}, which leads no more", model::kRoleLabel,
+                 replica_.ns, pod);
     const auto unlabelled = label(pod, false);
     all = all && (unlabelled || unlabelled.error().code == Errc::kNotFound);
   }

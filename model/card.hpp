@@ -1,10 +1,8 @@
 #pragma once
 
 #include "base/units.hpp"
+#include "model/isolation.hpp"
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,37 +13,8 @@ namespace tangram::model {
 /// What a card is. The model treats both alike: a MIG instance is a card.
 enum class CardKind { kPhysical, kMig };
 
-/// How pods that share a card are kept apart. A card runs one mode at a time.
-enum class Isolation : std::uint8_t {
-  kMps,        ///< NVIDIA MPS: memory and compute limits per client process
-  kTimeSlice,  ///< the driver's time slices: no memory limit
-  kNone,       ///< nothing but trust
-};
-inline constexpr std::size_t kIsolationModes = 3;
-inline constexpr std::array<Isolation, kIsolationModes> kAllIsolationModes{
-    Isolation::kMps, Isolation::kTimeSlice, Isolation::kNone};
-
-/// The names that annotations, grants and card lists use: "mps", "time-slice", "none".
-[[nodiscard]] std::string_view to_string(Isolation mode);
-[[nodiscard]] std::optional<Isolation> parse_isolation(std::string_view text);
 [[nodiscard]] std::string_view to_string(CardKind kind);
 [[nodiscard]] std::optional<CardKind> parse_card_kind(std::string_view text);
-
-/// A set of isolation modes.
-class IsolationSet {
- public:
-  constexpr IsolationSet() = default;
-  constexpr IsolationSet(std::initializer_list<Isolation> modes) {
-    for (const Isolation mode : modes) add(mode);
-  }
-  constexpr void add(Isolation mode) { bits_ |= bit(mode); }
-  [[nodiscard]] constexpr bool has(Isolation mode) const { return (bits_ & bit(mode)) != 0; }
-  friend constexpr bool operator==(IsolationSet, IsolationSet) = default;
-
- private:
-  static constexpr unsigned bit(Isolation mode) { return 1U << static_cast<unsigned>(mode); }
-  unsigned bits_ = 0;
-};
 
 /// A direct connection from one card to another of the same node.
 struct Link {
@@ -66,7 +35,7 @@ struct CardTraits {
       kWholeGpu;  ///< 1000 for every card, MIG instances too: a share is of this card
   bool healthy = true;
   bool cordoned = false;  ///< withheld by an operator, or owned by another device plugin
-  IsolationSet isolation{Isolation::kMps, Isolation::kTimeSlice, Isolation::kNone};
+  IsolationSet isolation = IsolationSet::all();
   int max_sharers = kDefaultMaxSharers;
 
   /// May take new pods. Running ones stay whatever this says.

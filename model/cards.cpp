@@ -91,8 +91,8 @@ IsolationSet read_isolation(json::Reader& in) {
 
 /// NVIDIA's MPS does not run on MIG instances, so they do not offer it unless their agent says so.
 IsolationSet usual_isolation(CardKind kind) {
-  if (kind == CardKind::kMig) return {Isolation::kTimeSlice, Isolation::kNone};
-  return {Isolation::kMps, Isolation::kTimeSlice, Isolation::kNone};
+  const auto all = IsolationSet::all();
+  return kind == CardKind::kMig ? all.without(Isolation::kMps) : all;
 }
 
 /// What decides where a pod fits.

@@ -111,7 +111,7 @@ void add_container(json::Reader& in, std::vector<ContainerGrant>& containers,
 Isolation read_isolation(json::Reader& in) {
   const std::string_view text = in.string();
   const auto mode = parse_isolation(text);
-  if (!mode) in.fail(quote(text) + " is not an isolation; write mps, time-slice or none");
+  if (!mode) in.fail(not_an_isolation(text));
   return mode.value_or(Isolation::kNone);
 }
 

@@ -2,17 +2,14 @@
 
 #include "base/result.hpp"
 #include "base/units.hpp"
-#include "model/card.hpp"
+#include "model/annotations.hpp"
+#include "model/isolation.hpp"
 
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace tangram::model {
-
-/// The annotation in full, and as decoded pods list it.
-inline constexpr std::string_view kGrantAnnotation = "tangram.dev/gpu-grant";
-inline constexpr std::string_view kGrantKey = "gpu-grant";
 
 /// One card as granted to one container.
 struct GrantedCard {

@@ -46,8 +46,8 @@ struct GrantReading {
   std::string key;      ///< as in SignatureVerdict; kUnknownKey if the text is no grant
 };
 
-/// Judges the text of kGrantAnnotation on a pod that is bound to the node. Whoever counts cards and
-/// whoever starts containers both go by this, so that they agree.
+/// Judges the text of kGrantAnnotation on a pod that is bound to the node. The extender counts
+/// cards and the agent starts containers by this one rule, so that they agree.
 /// @param check  empty = a signature is neither asked for nor looked at
 [[nodiscard]] GrantReading read_grant(const std::string& text, std::string_view pod_uid,
                                       std::string_view node, const SignatureCheck& check = {});

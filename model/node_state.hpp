@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,7 +35,7 @@ struct PodDemand {
 
 using Labels = std::map<std::string, std::string, std::less<>>;
 
-/// What one pod holds on one node. GPU or not: a pod without cards still takes CPU and memory.
+/// What one pod has on one node. A pod without cards takes CPU and memory, too.
 struct Allocation {
   std::string pod_uid;
   std::string pod_namespace;
@@ -46,7 +47,7 @@ struct Allocation {
   std::vector<ContainerGrant> containers;  ///< empty = no card
   Labels labels = {};        ///< of pods with cards: disruption budgets select by them
   bool tentative = false;    ///< room set aside, not granted: Ledger::reserve()
-  bool terminating = false;  ///< has a deletionTimestamp; holds what it holds until it is gone
+  bool terminating = false;  ///< has a deletionTimestamp; keeps its allocation until it is gone
   friend bool operator==(const Allocation&, const Allocation&) = default;
 };
 using AllocationPtr = std::shared_ptr<const Allocation>;
@@ -58,9 +59,11 @@ struct CardUse {
   MilliGpu compute;
   std::array<std::int32_t, kIsolationModes> sharers{};  ///< container grants, by isolation mode
 
-  [[nodiscard]] int sharer_count() const { return sharers[0] + sharers[1] + sharers[2]; }
+  [[nodiscard]] int sharer_count() const {
+    return std::accumulate(sharers.begin(), sharers.end(), 0);
+  }
   [[nodiscard]] bool idle() const { return sharer_count() == 0; }
-  /// True unless somebody is on the card in another mode.
+  /// True unless the card has a sharer in another mode.
   [[nodiscard]] bool mode_free_for(Isolation mode) const {
     return sharer_count() == sharers[static_cast<std::size_t>(mode)];
   }
@@ -99,7 +102,7 @@ using CardMake = std::vector<MadeCard>;
 struct NodeState {
   std::string name;
   std::uint64_t version = 0;  ///< grows with every change of any node; equal = unchanged
-  bool present = false;       ///< false: pods hold something here but the Node object is gone
+  bool present = false;       ///< false: pods have allocations here but the Node object is gone
   std::shared_ptr<const NodeInventory> inventory;  ///< never null; empty while not present
   std::shared_ptr<const CardMake> make;            ///< never null; of inventory->cards
   std::vector<CardUse> use;                        ///< one per inventory->cards
@@ -111,7 +114,7 @@ struct NodeState {
   void equip(NodeInventory what);
 
   [[nodiscard]] const std::vector<Card>& cards() const { return inventory->cards; }
-  /// The same cards; enough to tell what fits.
+  /// The same cards; enough to decide what fits.
   [[nodiscard]] const CardMake& traits() const { return *make; }
   /// @returns nothing if the node does not list the card
   [[nodiscard]] std::optional<std::uint32_t> card_index(std::string_view uuid) const;
@@ -127,9 +130,9 @@ struct NodeState {
 [[nodiscard]] NodeState without_pods(const NodeState& node,
                                      const std::vector<std::string>& pod_uids);
 
-/// The same node without what is merely held: what its pods have been granted, or are about to be.
+/// The same node without reservations: what its pods were granted, or are about to be.
 [[nodiscard]] NodeState granted_only(const NodeState& node);
-/// Is anything merely held on the node?
+/// Does the node have reservations?
 [[nodiscard]] bool has_tentative(const NodeState& node);
 
 /// The same node with one more pod on it: for "what if this one had come".

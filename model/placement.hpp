@@ -18,7 +18,7 @@ using Placement = boost::container::small_vector<std::uint32_t, 8>;
 
 /// How much a policy wants a slice on a card that can take it; higher is better.
 /// `use` is the card's load including what this request has put there already. For part of a card
-/// it must not tell apart cards of one model, with the same traits and use: it is not asked for
+/// it must not distinguish cards of one model, with the same traits and use: it is not asked for
 /// each of them.
 using CardPreference =
     std::function<std::int64_t(const Slice& slice, std::uint32_t card, const CardUse& use)>;

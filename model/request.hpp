@@ -2,10 +2,9 @@
 
 #include "base/result.hpp"
 #include "base/units.hpp"
+#include "model/annotations.hpp"
 #include "model/card.hpp"
 
-#include <array>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,19 +12,8 @@
 
 namespace tangram::model {
 
-/// The prefix of every annotation, label and resource that is Tangram's.
-inline constexpr std::string_view kPrefix = "tangram.dev/";
-/// One per GPU container in its limits: the token by which kubelet calls the device plugin.
-inline constexpr std::string_view kSlotResource = "tangram.dev/gpu-slot";
-
-/// The cards of a node as Kubernetes itself counts them: two numbers that in-tree fit, quotas and
-/// `kubectl describe node` see.
-inline constexpr std::string_view kMilliResource = "tangram.dev/gpu-milli";
-inline constexpr std::string_view kMemoryResource = "tangram.dev/gpu-mem-mib";
-inline constexpr std::array kAggregateResources{kMilliResource, kMemoryResource};
-
-/// How the node agent's word on a container's start begins, where kubelet shows it in the pod's
-/// status: it can never start as things are, or another try may succeed.
+/// How the node agent's message about a container that does not start begins, where kubelet shows
+/// it in the pod's status: it can never start as things are, or another attempt may succeed.
 inline constexpr std::string_view kCannotStart = "tangram: cannot start";
 inline constexpr std::string_view kNotYet = "tangram: not yet";
 
@@ -83,9 +71,6 @@ struct ContainerInfo {
 /// it: the first one with a slot, else the first; never an ordinary init container.
 /// @returns its place, or containers.size() if there is none
 [[nodiscard]] std::size_t default_container(const std::vector<ContainerInfo>& containers);
-
-/// A pod's annotations under kPrefix, without the prefix: {"gpu-fraction": "0.5"}.
-using Annotations = std::map<std::string, std::string, std::less<>>;
 
 /// Limits on what a pod may write; they bound the work that one pod can cause.
 inline constexpr int kMaxCardsPerContainer = 64;  // no node known has more

@@ -1,4 +1,5 @@
 #include "base/quote.hpp"
+#include "base/spelling.hpp"
 #include "model/grant.hpp"
 #include "model/request.hpp"
 #include "model/request_texts.hpp"
@@ -12,50 +13,51 @@ namespace tangram::model {
 
 namespace {
 
-constexpr std::array<std::string_view, 6> kShareKeys{
-    "gpu-fraction", "gpu-mem", "gpu-compute", "gpu-count", "gpu-mem-limit", "gpu-compute-limit"};
-constexpr std::array<std::string_view, 5> kPodKeys{"gpu-model", "gpu-uuid", "gpu-policy",
-                                                   "gpu-isolation", "gpu-container"};
 constexpr std::string_view kHowMuch =
     R"(write tangram.dev/gpu-fraction: "0.5", tangram.dev/gpu-mem: "8Gi" or )"
     R"(tangram.dev/gpu-count: "1")";
 
 struct PodTexts {
-  Texts pod;                                 ///< for the pod as a whole
-  std::map<std::string_view, Texts> shares;  ///< by the container named in the key; "" = in none
+  WrittenByKey pod;  ///< for the pod as a whole
+  std::map<std::string_view, WrittenByKey>
+      shares;  ///< by the container named in the key; "" = in none
 };
 
-template <class Keys>
-bool holds(const Keys& keys, std::string_view key) {
-  return std::find(keys.begin(), keys.end(), key) != keys.end();
+/// Null for a key that is none of a request's.
+const RequestAnnotation* known(std::string_view key) {
+  const auto found = std::find_if(kRequestAnnotations.begin(), kRequestAnnotations.end(),
+                                  [&](const RequestAnnotation& each) { return each.key == key; });
+  return found == kRequestAnnotations.end() ? nullptr : &*found;
 }
 
-std::string full_name(std::string_view key) { return std::string(kPrefix) + quote_if_needed(key); }
+/// "gpu-mem" of "gpu-mem.NAME".
+std::string_view without_container(std::string_view key) { return key.substr(0, key.find('.')); }
+
+std::string shown(std::string_view key) { return std::string(kPrefix) + quote_if_needed(key); }
 
 // ---- From the pod's annotations to texts per container.
 
-std::vector<std::string_view> known_keys() {
-  std::vector<std::string_view> known(kShareKeys.begin(), kShareKeys.end());
-  known.insert(known.end(), kPodKeys.begin(), kPodKeys.end());
-  return known;
-}
+constexpr auto kKnownKeys = [] {
+  std::array<std::string_view, kRequestAnnotations.size()> keys;
+  for (std::size_t i = 0; i < keys.size(); ++i) keys.at(i) = kRequestAnnotations.at(i).key;
+  return keys;
+}();
 
 void refuse_unknown(std::string_view key, Mistakes& mistakes) {
   if (mistakes.full()) return mistakes.add({});  // the search below is not cheap
-  const std::string_view base = key.substr(0, key.find('.'));
-  if (holds(kPodKeys, base)) {
-    mistakes.add(full_name(key) + ": is for the whole pod, not for one container; write " +
-                 full_name(base));
+  const std::string_view base = without_container(key);
+  if (known(base) != nullptr) {  // of the whole pod, or it would be known with a name
+    mistakes.add(shown(key) + ": is for the whole pod, not for one container; write " +
+                 shown(base));
     return;
   }
-  const auto known = known_keys();
-  const std::string_view meant = values::nearest(base, known);
-  std::string mistake = full_name(key) + ": there is no such annotation; ";
+  const std::string_view meant = nearest_request_key(key);
+  std::string mistake = shown(key) + ": there is no such annotation; ";
   if (!meant.empty()) {
-    mistake += "write " + full_name(meant);
+    mistake += "write " + shown(meant);
   } else {
     mistake += "there are";
-    for (const std::string_view name : known) mistake += " " + std::string(name);
+    for (const std::string_view name : kKnownKeys) mistake += " " + std::string(name);
   }
   mistakes.add(mistake);
 }
@@ -64,18 +66,19 @@ PodTexts sort_out(const Annotations& annotations, Mistakes& mistakes) {
   PodTexts texts;
   for (const auto& [name, value] : annotations) {
     const std::string_view key = name;
-    const std::string_view base = key.substr(0, key.find('.'));
-    if (!key.starts_with("gpu-") || key == kGrantKey) continue;
-    if (holds(kPodKeys, key)) {
-      texts.pod[key] = {full_name(key), value};
-    } else if (!holds(kShareKeys, base)) {
+    if (!key.starts_with(kRequestPrefix) || key == kGrantKey) continue;
+    const std::string_view base = without_container(key);
+    const RequestAnnotation* const meant = known(base);
+    if (meant != nullptr && !meant->per_container && key == base) {
+      texts.pod[key] = {shown(key), value};
+    } else if (!is_share_key(key)) {
       refuse_unknown(key, mistakes);
     } else if (key.size() == base.size() + 1) {
-      mistakes.add(full_name(key) + ": names no container after the '.'; write " + full_name(base) +
+      mistakes.add(shown(key) + ": names no container after the '.'; write " + shown(base) +
                    ".NAME");
     } else {
       const std::string_view container = key.substr(std::min(base.size() + 1, key.size()));
-      texts.shares[container][base] = {full_name(key), value};
+      texts.shares[container][base] = {shown(key), value};
     }
   }
   return texts;
@@ -95,7 +98,7 @@ class Containers {
     for (const auto& [container, texts] : pod.shares) {
       if (!container.empty()) all = assign_named(container, texts) && all;
     }
-    const Written* chosen = find(pod.pod, "gpu-container");
+    const Written* chosen = find(pod.pod, kContainerKey);
     const auto plain = pod.shares.find("");
     if (chosen != nullptr) {
       const auto index = named(chosen->value, *chosen);
@@ -110,7 +113,7 @@ class Containers {
     return index && assign_plain(*index, plain->second) && all;
   }
 
-  [[nodiscard]] const Texts& texts(std::size_t index) const { return texts_[index]; }
+  [[nodiscard]] const WrittenByKey& texts(std::size_t index) const { return texts_[index]; }
 
  private:
   using Index = std::optional<std::size_t>;
@@ -160,13 +163,13 @@ class Containers {
     return names.empty() ? " the app containers" : names;
   }
 
-  bool assign_named(std::string_view name, const Texts& texts) {
+  bool assign_named(std::string_view name, const WrittenByKey& texts) {
     const Index index = named(name, texts.begin()->second);
     if (index) texts_[*index] = texts;
     return index.has_value();
   }
 
-  bool assign_plain(std::size_t index, const Texts& texts) {
+  bool assign_plain(std::size_t index, const WrittenByKey& texts) {
     if (texts_[index].empty()) {
       texts_[index] = texts;
       return true;
@@ -181,30 +184,29 @@ class Containers {
 
   const std::vector<ContainerInfo>& infos_;
   Mistakes& mistakes_;
-  std::vector<Texts> texts_;  ///< per container; empty = it asks nothing
+  std::vector<WrittenByKey> texts_;  ///< per container; empty = it asks nothing
 };
 
 // ---- The pod as a whole.
 
 Result<Isolation> isolation_of(std::string_view text) {
   if (const auto mode = parse_isolation(text)) return *mode;
-  return fail(Errc::kInvalidArgument,
-              quote(text) + " is not an isolation; write mps, time-slice or none");
+  return fail(Errc::kInvalidArgument, not_an_isolation(text));
 }
 
-void read_preferences(const Texts& pod, GpuRequest& request, Mistakes& mistakes) {
-  if (const Written* models = find(pod, "gpu-model")) {
+void read_preferences(const WrittenByKey& pod, GpuRequest& request, Mistakes& mistakes) {
+  if (const Written* models = find(pod, kModelKey)) {
     request.models = value_of(values::parse_models(models->value), *models, mistakes)
                          .value_or(std::vector<std::string>{});
   }
-  if (const Written* ids = find(pod, "gpu-uuid")) {
+  if (const Written* ids = find(pod, kUuidKey)) {
     request.card_ids = value_of(values::parse_card_ids(ids->value), *ids, mistakes)
                            .value_or(std::vector<std::string>{});
   }
-  if (const Written* policy = find(pod, "gpu-policy")) {
+  if (const Written* policy = find(pod, kPolicyKey)) {
     request.policy = value_of(values::parse_policy(policy->value), *policy, mistakes).value_or("");
   }
-  if (const Written* isolation = find(pod, "gpu-isolation")) {
+  if (const Written* isolation = find(pod, kIsolationKey)) {
     request.isolation =
         value_of(isolation_of(isolation->value), *isolation, mistakes).value_or(request.isolation);
   }
@@ -254,10 +256,14 @@ bool every_slot_has_a_request(const std::vector<ContainerInfo>& infos, const Con
 }  // namespace
 
 std::string_view nearest_request_key(std::string_view key) {
-  return values::nearest(key.substr(0, key.find('.')), known_keys());
+  constexpr std::size_t kMostEdits = 3;  // "gpu-memory" is three letters from "gpu-mem"
+  return nearest(without_container(key), kKnownKeys, kMostEdits);
 }
 
-bool is_share_key(std::string_view key) { return holds(kShareKeys, key.substr(0, key.find('.'))); }
+bool is_share_key(std::string_view key) {
+  const RequestAnnotation* const meant = known(without_container(key));
+  return meant != nullptr && meant->per_container;
+}
 
 Result<GpuRequest> parse_request(const Annotations& annotations,
                                  const std::vector<ContainerInfo>& infos,

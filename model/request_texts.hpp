@@ -41,7 +41,7 @@ struct Written {
   std::string_view value;
 };
 /// Annotations by key: "gpu-fraction", without a container's name.
-using Texts = std::map<std::string_view, Written>;
+using WrittenByKey = std::map<std::string_view, Written>;
 
 /// The value if it could be read; the mistake is noted otherwise.
 template <class T>
@@ -55,7 +55,7 @@ std::optional<T> value_of(Result<T> read, const Written& written, Mistakes& mist
 /// near.
 [[nodiscard]] std::string_view nearest_request_key(std::string_view key);
 
-[[nodiscard]] inline const Written* find(const Texts& texts, std::string_view key) {
+[[nodiscard]] inline const Written* find(const WrittenByKey& texts, std::string_view key) {
   const auto found = texts.find(key);
   return found == texts.end() ? nullptr : &found->second;
 }

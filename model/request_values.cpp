@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <numeric>
 
 namespace tangram::model::values {
 
@@ -128,21 +127,6 @@ Result<std::vector<std::string>> parse_globs(std::string_view text, const GlobLi
   return globs;
 }
 
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row.back();
-}
-
 }  // namespace
 
 Result<MilliGpu> parse_ratio(std::string_view text, MilliGpu least, std::string_view over) {
@@ -206,22 +190,6 @@ Result<std::string> parse_policy(std::string_view text) {
                  "beginning with a letter, such as binpack");
   }
   return std::string(text);
-}
-
-std::string_view nearest(std::string_view name, const std::vector<std::string_view>& known) {
-  constexpr std::size_t kNear = 4;      // "gpu-memory" is three letters from "gpu-mem"
-  constexpr std::size_t kLongest = 64;  // bounds the work; no known name is near a longer one
-  std::string_view best;
-  std::size_t least = kNear;
-  if (name.size() > kLongest) return best;
-  for (const std::string_view candidate : known) {
-    const std::size_t distance = edit_distance(name, candidate);
-    if (distance < least) {
-      least = distance;
-      best = candidate;
-    }
-  }
-  return best;
 }
 
 }  // namespace tangram::model::values

@@ -30,8 +30,4 @@ Result<std::vector<std::string>> parse_card_ids(std::string_view text);
 /// A policy's name as far as spelling goes; whether there is one of that name is not looked at.
 Result<std::string> parse_policy(std::string_view text);
 
-/// The name of `known` that `name` was most likely meant to be; empty if none is near.
-[[nodiscard]] std::string_view nearest(std::string_view name,
-                                       const std::vector<std::string_view>& known);
-
 }  // namespace tangram::model::values

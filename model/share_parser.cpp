@@ -13,12 +13,12 @@ constexpr std::string_view kWholeCompute = "write 1, which is all of the card";
 /// What one container asks, rule by rule.
 class ShareParser {
  public:
-  ShareParser(const Texts& texts, Mistakes& mistakes) : texts_(texts), mistakes_(mistakes) {}
+  ShareParser(const WrittenByKey& texts, Mistakes& mistakes) : texts_(texts), mistakes_(mistakes) {}
 
   ContainerRequest parse(std::string_view container) {
     ContainerRequest request;
     request.container = container;
-    request.count = read("gpu-count", values::parse_count).value_or(1);
+    request.count = read(kCountKey, values::parse_count).value_or(1);
     request.share = parse_share();
     return request;
   }
@@ -48,44 +48,44 @@ class ShareParser {
     one_form_only();
     compute_needs_memory();
     limits_need_a_share();
-    if (has("gpu-fraction")) {
+    if (has(kFractionKey)) {
       share.form = ShareForm::kFraction;
-      share.fraction = read_ratio("gpu-fraction", MilliGpu(1), kMoreCards).value_or(MilliGpu{});
+      share.fraction = read_ratio(kFractionKey, MilliGpu(1), kMoreCards).value_or(MilliGpu{});
     }
-    if (has("gpu-mem")) {
+    if (has(kMemoryKey)) {
       share.form = ShareForm::kMemory;
-      share.memory = read("gpu-mem", values::parse_memory).value_or(Mebibytes{});
+      share.memory = read(kMemoryKey, values::parse_memory).value_or(Mebibytes{});
     }
-    share.compute = read_ratio("gpu-compute", MilliGpu(0), kWholeCompute);
-    share.memory_limit = read("gpu-mem-limit", values::parse_memory);
+    share.compute = read_ratio(kComputeKey, MilliGpu(0), kWholeCompute);
+    share.memory_limit = read(kMemoryLimitKey, values::parse_memory);
     // A container held to nothing could not run at all.
-    share.compute_limit = read_ratio("gpu-compute-limit", MilliGpu(1), kWholeCompute);
+    share.compute_limit = read_ratio(kComputeLimitKey, MilliGpu(1), kWholeCompute);
     limits_reach_the_share(share);
     return share;
   }
 
   void one_form_only() {
-    if (!has("gpu-fraction") || !has("gpu-mem")) return;
-    refuse("gpu-fraction", "and " + find(texts_, "gpu-mem")->name + " " +
-                               quote(find(texts_, "gpu-mem")->value) +
-                               " both say how much memory; write only one of them");
+    if (!has(kFractionKey) || !has(kMemoryKey)) return;
+    refuse(kFractionKey, "and " + find(texts_, kMemoryKey)->name + " " +
+                             quote(find(texts_, kMemoryKey)->value) +
+                             " both say how much memory; write only one of them");
   }
 
   void compute_needs_memory() {
-    if (!has("gpu-compute") || has("gpu-mem")) return;
-    refuse("gpu-compute", has("gpu-fraction")
-                              ? "has no meaning beside tangram.dev/gpu-fraction, which is a share "
-                                "of compute too; remove it, or write tangram.dev/gpu-mem instead "
-                                "of the fraction"
-                              : "needs a tangram.dev/gpu-mem beside it; write that too, or "
-                                "tangram.dev/gpu-fraction instead");
+    if (!has(kComputeKey) || has(kMemoryKey)) return;
+    refuse(kComputeKey, has(kFractionKey)
+                            ? "has no meaning beside tangram.dev/gpu-fraction, which is a share "
+                              "of compute too; remove it, or write tangram.dev/gpu-mem instead "
+                              "of the fraction"
+                            : "needs a tangram.dev/gpu-mem beside it; write that too, or "
+                              "tangram.dev/gpu-fraction instead");
   }
 
   void limits_need_a_share() {
-    if (has("gpu-fraction") || has("gpu-mem")) return;
-    for (const std::string_view key : {"gpu-mem-limit", "gpu-compute-limit"}) {
+    if (has(kFractionKey) || has(kMemoryKey)) return;
+    for (const std::string_view key : {kMemoryLimitKey, kComputeLimitKey}) {
       if (!has(key)) continue;
-      refuse(key, has("gpu-count")
+      refuse(key, has(kCountKey)
                       ? "has no meaning for whole cards; remove it, or write "
                         "tangram.dev/gpu-fraction or tangram.dev/gpu-mem too"
                       : "limits a share that is not there; write tangram.dev/gpu-fraction or "
@@ -95,25 +95,25 @@ class ShareParser {
 
   void limits_reach_the_share(const Share& share) {
     if (share.memory_limit && *share.memory_limit < share.memory) {
-      refuse("gpu-mem-limit", "is less than the request; write at least the same as " +
-                                  find(texts_, "gpu-mem")->name);
+      refuse(kMemoryLimitKey, "is less than the request; write at least the same as " +
+                                  find(texts_, kMemoryKey)->name);
     }
     const bool by_fraction = share.form == ShareForm::kFraction;
     const MilliGpu compute = by_fraction ? share.fraction : share.compute.value_or(MilliGpu{});
     if (share.compute_limit && *share.compute_limit < compute) {
-      refuse("gpu-compute-limit",
-             "is less than the request; write at least the same as " +
-                 find(texts_, by_fraction ? "gpu-fraction" : "gpu-compute")->name);
+      refuse(kComputeLimitKey, "is less than the request; write at least the same as " +
+                                   find(texts_, by_fraction ? kFractionKey : kComputeKey)->name);
     }
   }
 
-  const Texts& texts_;
+  const WrittenByKey& texts_;
   Mistakes& mistakes_;
 };
 
 }  // namespace
 
-ContainerRequest parse_share(std::string_view container, const Texts& texts, Mistakes& mistakes) {
+ContainerRequest parse_share(std::string_view container, const WrittenByKey& texts,
+                             Mistakes& mistakes) {
   return ShareParser(texts, mistakes).parse(container);
 }
 

@@ -10,7 +10,7 @@ namespace tangram::model {
 /// Reads what one container's annotations ask of each of its cards. For parse_request().
 /// What is wrong is noted in `mistakes`, and the result is then of no use.
 /// @param texts  not empty
-[[nodiscard]] ContainerRequest parse_share(std::string_view container, const Texts& texts,
+[[nodiscard]] ContainerRequest parse_share(std::string_view container, const WrittenByKey& texts,
                                            Mistakes& mistakes);
 
 }  // namespace tangram::model

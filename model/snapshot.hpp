@@ -111,13 +111,13 @@ class ClusterSnapshot {
   }
   /// Every index lies below.
   [[nodiscard]] std::size_t slots() const { return runs_.size() * kNodesPerRun; }
-  /// Also of nodes that are gone but still hold pods.
+  /// Also of nodes that are gone but still have pods.
   [[nodiscard]] std::optional<NodeIndex> index_of(std::string_view name) const {
     const auto found = names_->find(name);
     return found == names_->end() ? std::nullopt : std::optional(found->second);
   }
 
-  /// Every node, also those that are gone but still hold pods. In no particular order.
+  /// Every node, also those that are gone but still have pods. In no particular order.
   template <class Visit>
   void for_each(Visit&& visit) const {
     for (const auto& run : runs_) {
@@ -177,7 +177,7 @@ class ClusterSnapshot {
 /// Threads: not safe; the snapshots it hands out are.
 class NodeTable {
  public:
-  /// A copy to change and hand to put(); made anew (not present, empty) if the name is new.
+  /// A copy to change and hand to put(); a new one (not present, empty) if the name is new.
   [[nodiscard]] NodeState checkout(std::string_view name) const;
   [[nodiscard]] const NodeState* find(std::string_view name) const;
 

@@ -8,7 +8,7 @@
 
 namespace tangram::policies {
 
-/// The latest pods that arrived, and when it is time to learn from them anew: at 25, 50, 100, ...
+/// The latest pods that arrived, and when it is time to learn from them again: at 25, 50, 100, ...
 /// pods, then every so many. Memory: the window. Not safe to share between threads.
 class ArrivalLog {
  public:
@@ -18,7 +18,7 @@ class ArrivalLog {
   };
   explicit ArrivalLog(Limits limits) : limits_(limits) {}
 
-  /// @returns whether it is time to learn anew
+  /// @returns whether it is time to learn again
   bool add(model::PodDemand demand);
 
   /// The pods of the window, by class.

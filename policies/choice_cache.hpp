@@ -31,7 +31,7 @@ struct Verdict {
 /// filter of the same shape still hold. An answer is used only for exactly the node version it
 /// was made from: readers of older and newer snapshots may share a cache.
 ///
-/// It belongs to one set of policies, which must outlive it; policies made anew (another
+/// It belongs to one set of policies, which must outlive it; new policies (another
 /// workload) need a new cache. Memory: 16 bytes x shapes x nodes.
 /// Threads: safe. One pass of a shape goes on at a time; the next one waits and finds its work
 /// done.

@@ -74,7 +74,7 @@ class FragmentationMeasure {
 /// costs that card only. Refers to the measure and to the cards it was made with.
 class NodeFragmentation {
  public:
-  /// @param use  one per card; may differ from what the node's books say ("what if")
+  /// @param use  one per card; may differ from the node's own ("what if")
   NodeFragmentation(const FragmentationMeasure& measure, const std::vector<model::Card>& cards,
                     const std::vector<model::CardUse>& use);
 

@@ -56,7 +56,7 @@ class CardWaste {
     // A whole card is asked for as such: there is no rest, and no other card would do better.
     if (slice.whole) return 0;
     if (card.memory != memory_) {
-      rests_ = prices_.rests_on(card.memory);
+      rests_ = prices_.rests_for(card.memory);
       memory_ = card.memory;
     }
     model::CardUse after = before;

@@ -72,7 +72,7 @@ double offered_by(const model::NodeState& node) {
   return static_cast<double>(compute.count()) / 1000;
 }
 
-/// Nodes that offer nothing, because all their cards are sick or withheld, are of no kind.
+/// Nodes that offer nothing, because all their cards are unhealthy or cordoned, are of no kind.
 std::vector<Kind> kinds_of(const std::vector<const model::NodeState*>& nodes) {
   std::vector<Kind> kinds;
   for (const model::NodeState* node : nodes) {

@@ -10,7 +10,7 @@
 
 namespace tangram::policies {
 
-/// What nodes are told apart by where demand for them is concerned. CPU and memory count by their
+/// What distinguishes nodes where demand for them is concerned. CPU and memory count by their
 /// power of two, so that a few reserved cores make no kind of their own; a node of several card
 /// models goes by its first card.
 struct NodeKind {
@@ -26,7 +26,7 @@ struct NodeKind {
 /// As kind_of(inventory) == kind, without making one.
 [[nodiscard]] bool is_of_kind(const model::NodeInventory& inventory, const NodeKind& kind);
 
-/// More kinds are not told apart: their nodes have no price.
+/// More kinds are not distinguished: their nodes have no price.
 inline constexpr std::size_t kMostKinds = 128;
 
 /// How much demand competes for a kind of node.

@@ -15,7 +15,7 @@ struct Choice {
   model::Placement placement;
 };
 
-/// Scores a node and picks its cards in one go, so that what was scored is what is booked.
+/// Scores a node and picks its cards in one go, so that the allocation is what was scored.
 ///
 /// A policy chooses among places; what fits is model's rule, and the same for every policy:
 /// choose() answers nothing if and only if the request does not fit the node's cards. A pod

@@ -18,7 +18,7 @@ namespace {
 constexpr double kMargin = 0.95;
 /// CPU beyond so many times the average need of a card reaches no pod that asks for a card.
 constexpr double kUsefulCpu = 3;
-/// Where CPU is short in the whole cluster, cards without enough of it are nobody's fault: the
+/// Where CPU is short in the whole cluster, cards without enough of it are no policy's fault: the
 /// need falls with the square of the shortage, but not below this part.
 constexpr double kLeastNeed = 0.5;
 
@@ -88,7 +88,7 @@ std::int64_t opening(const Needs& needs) {
   return std::llround(static_cast<double>(kFull) * std::pow(needs.together / needs.cards, 3));
 }
 
-RestValues rests_on(const Workload& workload, const model::Card& card) {
+RestValues rest_values_for(const Workload& workload, const model::Card& card) {
   std::map<std::int64_t, std::int64_t> pieces;
   for (const WorkloadClass& pods : workload.classes) {
     for (const model::ContainerRequest& container : pods.demand.gpu.containers) {
@@ -121,7 +121,7 @@ bool near(std::int64_t a, std::int64_t b, std::int64_t tolerance) {
 
 }  // namespace
 
-const Prices::CardRests* Prices::rests_on(Mebibytes card_memory) const {
+const Prices::CardRests* Prices::rests_for(Mebibytes card_memory) const {
   if (rests.empty()) return nullptr;
   auto own = std::lower_bound(
       rests.begin(), rests.end(), card_memory.count(),
@@ -148,7 +148,7 @@ Prices learn_prices(const Workload& workload, const model::ClusterSnapshot& clus
   prices.opening = opening(needs);
   for (const model::Card& card : sizes) {
     prices.rests.push_back(
-        {.card_memory = card.memory.count(), .values = rests_on(workload, card)});
+        {.card_memory = card.memory.count(), .values = rest_values_for(workload, card)});
   }
   prices.kinds = pressures(workload, nodes);
   return prices;

@@ -35,28 +35,28 @@ struct Prices {
 
   /// Of cards with this memory, else of the next larger ones that are known.
   /// @returns null if a rest is worth its size
-  [[nodiscard]] const CardRests* rests_on(Mebibytes card_memory) const;
+  [[nodiscard]] const CardRests* rests_for(Mebibytes card_memory) const;
   /// Thousandths; 0 for a kind that is not known.
   [[nodiscard]] std::int64_t pressure_on(const model::NodeInventory& inventory) const;
 
   friend bool operator==(const Prices&, const Prices&) = default;
 };
 
-/// @param rests  as of Prices::rests_on()
+/// @param rests  as of Prices::rests_for()
 /// @param room   thousandths of the card, 0..1000
 /// @returns 0..kFull
 [[nodiscard]] inline std::int64_t rest_value(const Prices::CardRests* rests, std::int64_t room) {
   return rests == nullptr ? kFull / 1000 * room : rests->values[static_cast<std::size_t>(room)];
 }
 
-/// More memory sizes of cards are not told apart; a cluster has a handful.
+/// More memory sizes are not distinguished; a cluster has a handful.
 inline constexpr std::size_t kMostCardSizes = 16;
 
 /// Cost: some milliseconds for 200 classes and 20 kinds of nodes, and one look at every node.
 /// Equal arguments give equal prices.
 [[nodiscard]] Prices learn_prices(const Workload& workload, const model::ClusterSnapshot& cluster);
 
-/// So little apart that going over to the others is not worth scoring every node anew.
+/// Differences so small that scoring every node again is not worth it.
 [[nodiscard]] bool nearly_equal(const Prices& a, const Prices& b);
 
 }  // namespace tangram::policies

@@ -1,74 +1,61 @@
 #include "policies/registry.hpp"
 
+#include "base/quote.hpp"
+#include "base/spelling.hpp"
 #include "policies/bestfit.hpp"
-#include "policies/binpack.hpp"
 #include "policies/fragmentation.hpp"
 #include "policies/least_waste.hpp"
-#include "policies/spread.hpp"
 
 #include <array>
 #include <string>
 
 namespace tangram::policies {
 
+// Policies that only the registry makes have no header.
+PolicyPtr make_binpack(const PolicyOptions& options);
+PolicyPtr make_spread(const PolicyOptions& options);
+
 namespace {
 
-using Made = std::unique_ptr<const Policy>;
-
-struct Maker {
-  std::string_view name;
-  Made (*make)(const PolicyOptions& options);
+/// The list of policies. Their names are what name() says.
+constexpr std::array<PolicyPtr (*)(const PolicyOptions&), 5> kMakers{
+    [](const PolicyOptions& options) -> PolicyPtr {
+      return std::make_unique<const LeastWaste>(options.prices, options.waste);
+    },
+    [](const PolicyOptions& options) -> PolicyPtr {
+      return std::make_unique<const Fragmentation>(*options.workload);
+    },
+    make_binpack,
+    [](const PolicyOptions& options) -> PolicyPtr {
+      return std::make_unique<const BestFit>(options.bestfit_cpu, options.bestfit_gpu);
+    },
+    make_spread,
 };
-
-constexpr std::array<Maker, 5> kMakers{{
-    {"least-waste",
-     [](const PolicyOptions& options) -> Made {
-       return std::make_unique<const LeastWaste>(options.prices, options.waste);
-     }},
-    {"fragmentation",
-     [](const PolicyOptions& options) -> Made {
-       return std::make_unique<const Fragmentation>(*options.workload);
-     }},
-    {"binpack", [](const PolicyOptions&) -> Made { return std::make_unique<const Binpack>(); }},
-    {"bestfit",
-     [](const PolicyOptions& options) -> Made {
-       return std::make_unique<const BestFit>(options.bestfit_cpu, options.bestfit_gpu);
-     }},
-    {"spread", [](const PolicyOptions&) -> Made { return std::make_unique<const Spread>(); }},
-}};
-
-std::string all_names() {
-  std::string names;
-  for (const std::string_view name : policy_names()) {
-    if (!names.empty()) names += ", ";
-    names += name;
-  }
-  return names;
-}
 
 }  // namespace
 
 const std::vector<std::string_view>& policy_names() {
   static const std::vector<std::string_view> kNames = [] {
     std::vector<std::string_view> names;
-    names.reserve(kMakers.size());
-    for (const Maker& maker : kMakers) names.push_back(maker.name);
+    for (const auto make : kMakers) names.push_back(make({})->name());
     return names;
   }();
   return kNames;
 }
 
-Result<std::unique_ptr<const Policy>> make_policy(std::string_view name,
-                                                  const PolicyOptions& options) {
-  for (const Maker& maker : kMakers) {
-    if (maker.name == name) return maker.make(options);
+std::string no_such_policy(std::string_view name) {
+  return "there is no policy " + quote(name) + "; write one of " + alternatives(policy_names());
+}
+
+Result<PolicyPtr> make_policy(std::string_view name, const PolicyOptions& options) {
+  for (const auto make : kMakers) {
+    if (auto policy = make(options); policy->name() == name) return policy;
   }
-  return fail(Errc::kInvalidArgument,
-              "there is no policy \"" + std::string(name) + "\"; write one of: " + all_names());
+  return fail(Errc::kInvalidArgument, no_such_policy(name));
 }
 
 PolicySet::PolicySet(const PolicyOptions& options) {
-  for (const Maker& maker : kMakers) policies_.push_back(maker.make(options));
+  for (const auto make : kMakers) policies_.push_back(make(options));
 }
 
 const Policy* PolicySet::find(std::string_view name) const {

@@ -6,10 +6,13 @@
 #include "policies/workload.hpp"
 
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
 namespace tangram::policies {
+
+using PolicyPtr = std::unique_ptr<const Policy>;
 
 /// What policies need besides the pod and the node.
 struct PolicyOptions {
@@ -27,12 +30,13 @@ struct PolicyOptions {
 /// The policy that is used where neither the pod nor the configuration names one.
 inline constexpr std::string_view kDefaultPolicy = "least-waste";
 
-/// Every policy's name, for messages and help.
+/// Every policy\'s name, for messages, options and help.
 [[nodiscard]] const std::vector<std::string_view>& policy_names();
+/// The message for a name that no policy has, with those there are.
+[[nodiscard]] std::string no_such_policy(std::string_view name);
 
 /// @returns kInvalidArgument, naming the policies there are, if there is none of that name
-Result<std::unique_ptr<const Policy>> make_policy(std::string_view name,
-                                                  const PolicyOptions& options);
+Result<PolicyPtr> make_policy(std::string_view name, const PolicyOptions& options);
 
 /// All policies, made with the same options. Immutable.
 class PolicySet {
@@ -42,7 +46,7 @@ class PolicySet {
   [[nodiscard]] const Policy* find(std::string_view name) const;
 
  private:
-  std::vector<std::unique_ptr<const Policy>> policies_;
+  std::vector<PolicyPtr> policies_;
 };
 
 }  // namespace tangram::policies

@@ -3,6 +3,7 @@
 #include "base/clock.hpp"
 #include "base/file.hpp"
 #include "base/signals.hpp"
+#include "base/spelling.hpp"
 #include "bench/demo/crowd.hpp"
 #include "bench/demo/packing_table.hpp"
 #include "bench/demo/player.hpp"
@@ -11,6 +12,7 @@
 #include "drawing/card_map.hpp"
 #include "extender/app.hpp"
 #include "kube/local/api.hpp"
+#include "policies/registry.hpp"
 
 #include <CLI/CLI.hpp>
 #include <spdlog/sinks/stdout_color_sinks.h>
@@ -36,7 +38,7 @@ struct Options {
   std::string cluster_file = "deploy/demo/cluster.yaml";
   std::string workload_file = "deploy/demo/workload.yaml";
   std::string listen = "127.0.0.1:0";
-  std::string policy = "least-waste";
+  std::string policy{policies::kDefaultPolicy};
   std::size_t pods = 360;
   std::uint64_t seed = 1;
   std::size_t nodes = 0;  ///< of a crowd; 0 = the cluster of the file is played
@@ -271,8 +273,7 @@ void add_options(CLI::App& cli, Options& options) {
       ->capture_default_str();
   cli.add_option("--seed", options.seed, "Another one, other arrivals; the same, the same outcome")
       ->capture_default_str();
-  cli.add_option("--policy", options.policy,
-                 "least-waste, fragmentation, bestfit, binpack or spread")
+  cli.add_option("--policy", options.policy, alternatives(policies::policy_names()))
       ->capture_default_str();
   cli.add_option("--listen", options.listen, "Address and port; port 0 = any free one")
       ->capture_default_str();

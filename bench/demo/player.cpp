@@ -20,14 +20,10 @@ using std::chrono::milliseconds;
 
 /// Far beyond what a watch in one process takes; past it the ledger has lost an event.
 constexpr milliseconds kWatchDeadline{10'000};
-constexpr std::string_view kAsks = "gpu-";
 
 bool asks_for_cards(const kube::Pod& pod) {
-  return std::any_of(pod.annotations.begin(), pod.annotations.end(), [](const auto& annotation) {
-    const std::string& key = annotation.first;
-    return key.starts_with("gpu-fraction") || key.starts_with("gpu-mem") ||
-           key.starts_with("gpu-count");
-  });
+  return std::any_of(pod.annotations.begin(), pod.annotations.end(),
+                     [](const auto& annotation) { return model::is_share_key(annotation.first); });
 }
 
 }  // namespace
@@ -64,8 +60,8 @@ Result<void> Player::read_nodes() {
 std::string Player::asks_of(const kube::Pod& pod) {
   std::string asks;
   for (const auto& [name, value] : pod.annotations) {
-    if (!name.starts_with(kAsks)) continue;
-    asks += (asks.empty() ? "" : " ") + name.substr(kAsks.size()) + "=" + value;
+    if (!name.starts_with(model::kRequestPrefix)) continue;
+    asks += (asks.empty() ? "" : " ") + name.substr(model::kRequestPrefix.size()) + "=" + value;
   }
   return asks;
 }

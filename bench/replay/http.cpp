@@ -41,13 +41,13 @@ std::map<std::string, std::string> annotations_of(const TracePod& pod) {
   std::map<std::string, std::string> annotations;
   if (pod.gpus == 0) return annotations;
   if (pod.gpu_milli < policies::kDeviceMilli) {
-    annotations["tangram.dev/gpu-fraction"] = fraction_text(pod.gpu_milli);
+    annotations[model::full_name(model::kFractionKey)] = fraction_text(pod.gpu_milli);
   } else {
-    annotations["tangram.dev/gpu-count"] = std::to_string(pod.gpus);
+    annotations[model::full_name(model::kCountKey)] = std::to_string(pod.gpus);
   }
   std::string models;
   for (const std::string& model : pod.models) models += (models.empty() ? "" : ",") + model;
-  if (!models.empty()) annotations["tangram.dev/gpu-model"] = models;
+  if (!models.empty()) annotations[model::full_name(model::kModelKey)] = models;
   return annotations;
 }
 

@@ -1,7 +1,7 @@
 #include "cli/completion/completion.hpp"
 
 #include "cli/options.hpp"
-#include "policies/registry.hpp"
+#include "model/annotations.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -68,13 +68,16 @@ complete -c kubectl-tangram -f -a '(__kubectl_tangram)'
 /// Values of options, and of the words that commands want.
 const std::map<std::string, std::vector<std::string>, std::less<>>& known_values() {
   static const std::map<std::string, std::vector<std::string>, std::less<>> kValues = [] {
-    const auto& policies = policies::policy_names();
-    return std::map<std::string, std::vector<std::string>, std::less<>>{
+    std::map<std::string, std::vector<std::string>, std::less<>> values{
         {"--output", {"wide", "json", "yaml"}},
-        {"--gpu-isolation", {"mps", "time-slice", "none"}},
-        {"--gpu-policy", {policies.begin(), policies.end()}},
         {"--extender", {kByProxy}},
         {"SHELL", {"bash", "zsh", "fish"}}};
+    for (const model::RequestAnnotation& annotation : model::kRequestAnnotations) {
+      auto names = request_values(annotation.key);
+      if (!names.empty())
+        values.emplace(std::string("--").append(annotation.key), std::move(names));
+    }
+    return values;
   }();
   return kValues;
 }

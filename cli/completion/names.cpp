@@ -3,6 +3,7 @@
 #include "cli/completion/completion.hpp"
 #include "cli/json_path.hpp"
 #include "kube/url.hpp"
+#include "model/annotations.hpp"
 
 #include <string_view>
 
@@ -11,7 +12,7 @@ namespace tangram::cli {
 namespace {
 
 constexpr const char* kMostObjects = "500";
-constexpr std::string_view kCards = "tangram.dev/cards";
+constexpr std::string_view kCards = model::kCardsAnnotation;
 
 std::string path_of(Names names, const std::string& ns) {
   if (names == Names::kPods) return "/api/v1/namespaces/" + kube::percent_encode(ns) + "/pods";

@@ -69,9 +69,9 @@ void find_askers(Asked& asked) {
 }  // namespace
 
 std::string_view request_key(std::string_view annotation) {
-  if (!annotation.starts_with(model::kPrefix) || annotation == model::kGrantAnnotation) return {};
-  const std::string_view key = annotation.substr(model::kPrefix.size());
-  return key.starts_with("gpu-") ? key : std::string_view();
+  if (annotation == model::kGrantAnnotation) return {};
+  const std::string_view key = model::key_of(annotation);
+  return key.starts_with(model::kRequestPrefix) ? key : std::string_view();
 }
 
 const std::string* quantity_of(const AdmittedContainer& container, std::string_view resource) {

@@ -16,13 +16,6 @@ using foreign::Reading;
 
 constexpr std::size_t kMaxKey = 63;  // Kubernetes: of an annotation's name behind the slash
 
-std::string full(std::string_view key) { return std::string(model::kPrefix) + std::string(key); }
-
-/// "gpu-mem" of "tangram.dev/gpu-mem"; empty if it is not Tangram's.
-std::string_view own_key(std::string_view name) {
-  return name.starts_with(model::kPrefix) ? name.substr(model::kPrefix.size()) : "";
-}
-
 void refuse_several_peers(Reading& reading) {
   const auto other = std::find_if(reading.asks.begin(), reading.asks.end(), [&](const Ask& ask) {
     return ask.peer != reading.asks.front().peer;
@@ -36,7 +29,7 @@ void refuse_several_peers(Reading& reading) {
 /// The six keys that a container's request is made of, without its name.
 Texts keys_of(const Ask& ask) {
   Texts keys = ask.shares;
-  if (ask.count > 1 || ask.shares.empty()) keys["gpu-count"] = std::to_string(ask.count);
+  if (ask.count > 1 || ask.shares.empty()) keys[model::kCountKey] = std::to_string(ask.count);
   return keys;
 }
 
@@ -71,10 +64,10 @@ Texts shares_of(Reading& reading) {
   const Ask* plain = plain_one(reading);
   for (const Ask& ask : reading.asks) {
     const std::string behind = &ask == plain ? "" : "." + ask.container->name;
-    for (const auto& [key, value] : keys_of(ask)) shares[full(key + behind)] = value;
+    for (const auto& [key, value] : keys_of(ask)) shares[model::full_name(key + behind)] = value;
   }
   if (plain != nullptr) {
-    reading.preferences["gpu-container"] = {plain->container->name, plain->word, false};
+    reading.preferences[model::kContainerKey] = {plain->container->name, plain->word, false};
   }
   return shares;
 }
@@ -84,7 +77,8 @@ Texts shares_of(Reading& reading) {
 void slice_time_of_several_cards(Reading& reading) {
   for (const Ask& ask : reading.asks) {
     if (ask.count == 1 || ask.shares.empty()) continue;
-    reading.preferences["gpu-isolation"] = {"time-slice", ask.word, true};
+    reading.preferences[model::kIsolationKey] = {
+        std::string(to_string(model::Isolation::kTimeSlice)), ask.word, true};
     reading.warnings.push_back(ask.word + " is a part of each of " + std::to_string(ask.count) +
                                " cards: its memory is counted, but not enforced");
   }
@@ -94,7 +88,7 @@ void slice_time_of_several_cards(Reading& reading) {
 /// translated before.
 void refuse_other_shares(const AdmittedPod& pod, const Texts& shares, Reading& reading) {
   for (const auto& [name, value] : pod.annotations) {
-    if (!model::is_share_key(own_key(name))) continue;
+    if (!model::is_share_key(model::key_of(name))) continue;
     const std::string* same = foreign::find(shares, name);
     if (same != nullptr && *same == value) continue;
     reading.mistakes.push_back(reading.asks.front().word + " and " +
@@ -106,12 +100,12 @@ void refuse_other_shares(const AdmittedPod& pod, const Texts& shares, Reading& r
 
 void add_preferences(const AdmittedPod& pod, Reading& reading, Texts& annotations) {
   for (const auto& [key, preference] : reading.preferences) {
-    const std::string* own = foreign::find(pod.annotations, full(key));
+    const std::string* own = foreign::find(pod.annotations, model::full_name(key));
     if (own == nullptr) {
-      annotations[full(key)] = preference.value;
+      annotations[model::full_name(key)] = preference.value;
     } else if (*own != preference.value && !preference.gives_way) {
       reading.mistakes.push_back(preference.word + " and " +
-                                 foreign::annotation_text(full(key), *own) +
+                                 foreign::annotation_text(model::full_name(key), *own) +
                                  " say different things; write only one of them");
     }
   }

@@ -70,11 +70,12 @@ void read_gpushare(const AdmittedPod& pod, const ForeignWords& words, Reading& r
             .word = word,
             .count = *count,
             .shares = {}};
-    ask.shares["gpu-mem"] = std::to_string((*memory + *count - 1) / *count) + "Mi";
-    ask.shares["gpu-compute"] = "0";
+    ask.shares[model::kMemoryKey] = std::to_string((*memory + *count - 1) / *count) + "Mi";
+    ask.shares[model::kComputeKey] = "0";
     reading.asks.push_back(std::move(ask));
   }
-  if (any) reading.preferences.try_emplace("gpu-model", Preference{std::string(kNoMig), "", true});
+  if (any)
+    reading.preferences.try_emplace(model::kModelKey, Preference{std::string(kNoMig), "", true});
 }
 
 }  // namespace tangram::extender::foreign

@@ -49,8 +49,8 @@ void tell_whole_cards(const AdmittedContainer& container, std::int64_t cores, bo
 void share_of_all(const AdmittedContainer& container, std::int64_t percent, std::int64_t cores,
                   Ask& ask, Reading& reading) {
   const std::int64_t share = std::max(percent, cores);
-  ask.shares["gpu-fraction"] = ratio_text(share * 10);
-  if (cores == 0) ask.shares["gpu-compute-limit"] = "1";  // HAMi would not limit it either
+  ask.shares[model::kFractionKey] = ratio_text(share * 10);
+  if (cores == 0) ask.shares[model::kComputeLimitKey] = "1";  // HAMi would not limit it either
   if (percent == cores) return;
   reading.warnings.push_back(resource_text(container, kMemoryPercent) + " counts as " +
                              std::to_string(share) +
@@ -143,14 +143,14 @@ class AnnotationReader {
         word = annotation_text(name, *find(pod_.annotations, name));
       });
     }
-    if (!globs.empty()) reading_.preferences["gpu-uuid"] = {globs, word, false};
+    if (!globs.empty()) reading_.preferences[model::kUuidKey] = {globs, word, false};
   }
 
   void read_policies() {
     if (const std::string* policy = find(pod_.annotations, kCardPolicy)) {
       const std::string word = annotation_text(kCardPolicy, *policy);
       if (*policy == "binpack" || *policy == "spread") {
-        reading_.preferences["gpu-policy"] = {*policy, word, false};
+        reading_.preferences[model::kPolicyKey] = {*policy, word, false};
       } else if (*policy == "topology-aware") {
         reading_.warnings.push_back(word + " has no counterpart in Tangram and is left out");
       } else {
@@ -228,8 +228,8 @@ bool read_hami_share(const AdmittedContainer& container, Ask& ask, Reading& read
     tell_whole_cards(container, cores, memory.value_or(0) > 0 || percent.value_or(100) < 100,
                      reading);
   } else if (memory.value_or(0) > 0) {
-    ask.shares["gpu-mem"] = std::to_string(*memory) + "Mi";
-    ask.shares["gpu-compute"] = ratio_text(cores * 10);
+    ask.shares[model::kMemoryKey] = std::to_string(*memory) + "Mi";
+    ask.shares[model::kComputeKey] = ratio_text(cores * 10);
   } else {
     share_of_all(container, *percent, cores, ask, reading);
   }

@@ -18,7 +18,6 @@ constexpr std::string_view kDevices = "gpu-fraction-num-devices";
 constexpr std::string_view kContainer = "gpu-fraction-container-name";
 constexpr std::array<std::string_view, 4> kKnown{kFraction, kMemory, kDevices, kContainer};
 constexpr std::string_view kQueueLabel = "kai.scheduler/queue";
-constexpr std::string_view kPinned = "tangram.dev/gpu-container";
 
 /// "0.3333" -> 334: what is asked, in thousandths, rounded up. Nothing unless 0 < it < 1.
 struct Fraction {
@@ -60,9 +59,9 @@ class KaiReader {
     const bool whole = read_share(ask) && read_devices(ask);
     if (container == nullptr || !can_hold_cards(*container, holder_, reading_) || !whole) return;
     // KAI holds nobody to a part of the compute.
-    ask.shares["gpu-compute-limit"] = "1";
+    ask.shares[model::kComputeLimitKey] = "1";
     reading_.asks.push_back(std::move(ask));
-    reading_.preferences.try_emplace("gpu-model", Preference{std::string(kNoMig), "", true});
+    reading_.preferences.try_emplace(model::kModelKey, Preference{std::string(kNoMig), "", true});
   }
 
  private:
@@ -96,7 +95,7 @@ class KaiReader {
     if (name != nullptr) {
       holder_ = text(kContainer);
     } else {
-      name = find(pod_.annotations, kPinned);
+      name = find(pod_.annotations, model::full_name(model::kContainerKey));
     }
     for (const AdmittedContainer& container : pod_.containers) {
       if (container.kind == AdmittedContainer::Kind::kEphemeral) continue;
@@ -123,7 +122,7 @@ class KaiReader {
                "is not a number of MiB; write a whole number without a unit, such as 8192");
         return false;
       }
-      ask.shares["gpu-mem"] = std::to_string(*memory) + "Mi";
+      ask.shares[model::kMemoryKey] = std::to_string(*memory) + "Mi";
       return true;
     }
     const auto fraction = fraction_of(*find(pod_.annotations, kFraction));
@@ -133,7 +132,7 @@ class KaiReader {
              "whole card");
       return false;
     }
-    ask.shares["gpu-fraction"] = ratio_text(fraction->milli);
+    ask.shares[model::kFractionKey] = ratio_text(fraction->milli);
     if (fraction->rounded) {
       reading_.warnings.push_back(ask.word + " counts as " + ratio_text(fraction->milli) +
                                   ": Tangram counts thousandths of a card");

@@ -171,7 +171,8 @@ class NvidiaReader {
       for (const std::string& glob : models.excluded) add(glob);
     }
     const bool said = !physical || !models.word.empty();
-    reading_.preferences["gpu-model"] = {globs, models.word.empty() ? word : models.word, !said};
+    reading_.preferences[model::kModelKey] = {globs, models.word.empty() ? word : models.word,
+                                              !said};
   }
 
   const AdmittedPod& pod_;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "extender/admission/foreign.hpp"
+#include "model/annotations.hpp"
 
 #include <cstdint>
 #include <map>

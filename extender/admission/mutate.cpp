@@ -6,6 +6,7 @@
 #include "extender/admission/json_patch.hpp"
 #include "extender/admission/limit_range.hpp"
 #include "extender/admission/visible_devices.hpp"
+#include "model/annotations.hpp"
 
 #include <algorithm>
 #include <set>
@@ -16,8 +17,6 @@ namespace {
 
 using Kind = AdmittedContainer::Kind;
 
-constexpr std::string_view kPin = "tangram.dev/gpu-container";
-constexpr std::string_view kNodeLabel = "tangram.dev/gpu";
 constexpr std::string_view kDefaultScheduler = "default-scheduler";
 
 std::string path_of(const AdmittedContainer& container) {
@@ -49,9 +48,9 @@ void patch_annotations(const AdmittedPod& pod, const Asked& asked, JsonPatch& pa
   for (const auto& [name, value] : asked.translation.annotations) {
     if (!pod.annotations.contains(name)) more.emplace(name, value);
   }
-  if (!asked.annotations.contains("gpu-container")) {
+  if (!asked.annotations.contains(model::kContainerKey)) {
     const auto* meant = meant_by_plain_annotations(asked);
-    if (meant != nullptr) more.emplace(kPin, meant->name);
+    if (meant != nullptr) more.emplace(model::full_name(model::kContainerKey), meant->name);
   }
   patch.edit_map("/metadata/annotations", pod.annotations, more);
 }
@@ -75,8 +74,9 @@ void patch_pod(const AdmittedPod& pod, const Asked& asked, const AdmissionSettin
   if (!settings.runtime_class.empty() && pod.runtime_class.empty()) {
     patch.add("/spec/runtimeClassName", settings.runtime_class);
   }
-  if (settings.node_selector && !pod.node_selector.contains(kNodeLabel)) {
-    patch.edit_map("/spec/nodeSelector", pod.node_selector, {{std::string(kNodeLabel), "true"}});
+  if (settings.node_selector && !pod.node_selector.contains(model::kGpuLabel)) {
+    patch.edit_map("/spec/nodeSelector", pod.node_selector,
+                   {{std::string(model::kGpuLabel), "true"}});
   }
 }
 

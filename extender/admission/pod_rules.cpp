@@ -5,6 +5,7 @@
 #include "extender/admission/aggregates.hpp"
 #include "extender/admission/visible_devices.hpp"
 #include "model/grant.hpp"
+#include "policies/registry.hpp"
 
 #include <algorithm>
 
@@ -108,14 +109,10 @@ void check_counted(const AdmittedContainer& container, const model::ContainerReq
 
 // ---- The request.
 
-void check_policy(const std::string& policy, const AdmissionSettings& settings,
-                  Mistakes& mistakes) {
-  const auto& known = settings.policies;
+void check_policy(const std::string& policy, Mistakes& mistakes) {
+  const auto& known = policies::policy_names();
   if (policy.empty() || std::find(known.begin(), known.end(), policy) != known.end()) return;
-  std::string mistake =
-      "tangram.dev/gpu-policy: there is no policy " + quote(policy) + "; write one of";
-  for (const std::string& name : known) mistake += " " + name;
-  mistakes.add(mistake);
+  mistakes.add(model::full_name(model::kPolicyKey) + ": " + policies::no_such_policy(policy));
 }
 
 void check_node(const AdmittedPod& pod, Mistakes& mistakes) {
@@ -181,10 +178,11 @@ void check_spelling(const AdmittedPod& pod, Mistakes& mistakes) {
 
 bool says_anything(const Asked& asked) {
   return !asked.translation.empty() ||
-         std::any_of(
-             asked.annotations.begin(), asked.annotations.end(), [](const auto& annotation) {
-               return annotation.first.starts_with("gpu-") && annotation.first != model::kGrantKey;
-             });
+         std::any_of(asked.annotations.begin(), asked.annotations.end(),
+                     [](const auto& annotation) {
+                       return annotation.first.starts_with(model::kRequestPrefix) &&
+                              annotation.first != model::kGrantKey;
+                     });
 }
 
 }  // namespace
@@ -195,7 +193,7 @@ void check_request(const AdmittedPod& pod, const Asked& asked, const AdmissionSe
   if (!asked.request) {
     mistakes.add(asked.request.error().message);
   } else {
-    check_policy(asked.request->policy, settings, mistakes);
+    check_policy(asked.request->policy, mistakes);
   }
   check_spelling(pod, mistakes);
   if (says_anything(asked)) check_node(pod, mistakes);

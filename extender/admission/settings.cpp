@@ -1,14 +1,11 @@
 #include "extender/admission/settings.hpp"
 
-#include "policies/registry.hpp"
-
 namespace tangram::extender {
 
 AdmissionSettings admission_settings(const config::Config& config) {
   const auto& admission = config.admission;
   AdmissionSettings settings;
   settings.default_isolation = config.scheduler.default_isolation;
-  settings.policies.assign(policies::policy_names().begin(), policies::policy_names().end());
   const auto& foreign = config.foreign;
   settings.foreign = {.nvidia = foreign.nvidia,
                       .hami = foreign.hami,

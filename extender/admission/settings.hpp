@@ -12,7 +12,6 @@ namespace tangram::extender {
 /// How pods are admitted. The meaning of each stands in docs/configuration.md, section admission.
 struct AdmissionSettings {
   model::Isolation default_isolation = model::Isolation::kMps;  ///< of pods that choose none
-  std::vector<std::string> policies;                            ///< what gpu-policy may name
   ForeignWords foreign;
   std::string scheduler_name;
   std::vector<std::string> replaced_schedulers;

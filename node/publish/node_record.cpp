@@ -3,6 +3,7 @@
 #include "base/json.hpp"
 #include "base/quote.hpp"
 #include "base/utf8.hpp"
+#include "model/annotations.hpp"
 #include "model/cards.hpp"
 
 #include <algorithm>
@@ -243,8 +244,8 @@ std::optional<std::string> metadata_patch(const OwnNode& node, const NodeRecord&
   using Text = std::optional<std::string>;
   const bool any = !record.cards.empty();
   Changes labels;
-  labels.set(kGpuLabel, node.gpu_label, any ? Text("true") : std::nullopt);
-  labels.set(kModelLabel, node.model_label, any ? Text(record.model_label) : std::nullopt);
+  labels.set(model::kGpuLabel, node.gpu_label, any ? Text("true") : std::nullopt);
+  labels.set(model::kModelLabel, node.model_label, any ? Text(record.model_label) : std::nullopt);
   const bool same_cards = lists(node.cards, record.cards);
   if (same_cards && !labels.any()) return std::nullopt;
   std::string patch;
@@ -252,7 +253,7 @@ std::optional<std::string> metadata_patch(const OwnNode& node, const NodeRecord&
   out.begin_object().key("metadata").begin_object().member("uid", node.uid);
   if (!same_cards) {
     out.key("annotations").begin_object();
-    out.member(kCardsAnnotation, model::encode_cards(record.cards)).end_object();
+    out.member(model::kCardsAnnotation, model::encode_cards(record.cards)).end_object();
   }
   if (labels.any()) {
     out.key("labels").begin_object();

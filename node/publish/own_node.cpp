@@ -3,6 +3,7 @@
 #include "base/json.hpp"
 #include "kube/client.hpp"
 #include "kube/url.hpp"
+#include "model/annotations.hpp"
 #include "node/pods/pod_requests.hpp"
 
 #include <utility>
@@ -13,9 +14,9 @@ namespace {
 
 void read_annotations(json::Reader& in, OwnNode& node) {
   in.object([&](std::string_view key) {
-    if (key == kCardsAnnotation) {
+    if (key == model::kCardsAnnotation) {
       node.cards = in.string_or_null();
-    } else if (key == kCordonAnnotation) {
+    } else if (key == model::kCordonAnnotation) {
       node.cordon = in.string_or_null();
     } else {
       in.skip();
@@ -25,9 +26,9 @@ void read_annotations(json::Reader& in, OwnNode& node) {
 
 void read_labels(json::Reader& in, OwnNode& node) {
   in.object([&](std::string_view key) {
-    if (key == kGpuLabel) {
+    if (key == model::kGpuLabel) {
       node.gpu_label = in.string_or_null();
-    } else if (key == kModelLabel) {
+    } else if (key == model::kModelLabel) {
       node.model_label = in.string_or_null();
     } else {
       in.skip();

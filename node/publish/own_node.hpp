@@ -13,10 +13,6 @@
 namespace tangram::node {
 
 /// Annotations and labels of the agent's own Node; people write the cordon, the agent the rest.
-inline constexpr std::string_view kCardsAnnotation = "tangram.dev/cards";
-inline constexpr std::string_view kCordonAnnotation = "tangram.dev/cordon";
-inline constexpr std::string_view kGpuLabel = "tangram.dev/gpu";
-inline constexpr std::string_view kModelLabel = "tangram.dev/gpu-model";
 
 /// The agent's own v1.Node, as far as its record is concerned.
 struct OwnNode {

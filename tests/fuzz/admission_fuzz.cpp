@@ -26,7 +26,6 @@ bool is_json(std::string text) {
 
 AdmissionSettings settings_with_everything() {
   AdmissionSettings settings;
-  settings.policies = {"binpack"};
   settings.foreign = {.nvidia = true, .hami = true, .gpushare = true, .kai = true};
   settings.scheduler_name = "tangram";
   settings.replaced_schedulers = {"default-scheduler"};

@@ -1,6 +1,5 @@
-#include "policies/binpack.hpp"
 #include "policies/fill.hpp"
-#include "policies/spread.hpp"
+#include "policies/registry.hpp"
 #include "tests/policies/cluster.hpp"
 
 #include <gtest/gtest.h>
@@ -11,6 +10,8 @@ namespace tangram::policies {
 namespace {
 
 using namespace testing;  // NOLINT(google-build-using-namespace)
+
+PolicyPtr made(std::string_view name) { return make_policy(name, {}).value(); }
 
 struct Row {
   std::string name;
@@ -27,8 +28,8 @@ class FillPoliciesTest : public ::testing::TestWithParam<Row> {};
 
 TEST_P(FillPoliciesTest, PreferOppositeEnds) {
   const Row& row = GetParam();
-  const auto packed = Binpack().choose(row.demand, row.node);
-  const auto spread = Spread().choose(row.demand, row.node);
+  const auto packed = made("binpack")->choose(row.demand, row.node);
+  const auto spread = made("spread")->choose(row.demand, row.node);
   ASSERT_TRUE(packed && spread);
   EXPECT_EQ(packed->score, row.binpack_score);
   EXPECT_EQ(packed->placement, row.binpack);
@@ -92,8 +93,8 @@ TEST(FillPoliciesTest, ContainersOfOnePodPackOrSpread) {
   model::GpuRequest two = request(fraction(300));
   two.containers.push_back({.container = "side", .count = 1, .share = fraction(300)});
   const auto state = loaded_node({{0}, {0}});
-  EXPECT_EQ(Binpack().choose(pod(two), state)->placement, (model::Placement{0, 0}));
-  EXPECT_EQ(Spread().choose(pod(two), state)->placement, (model::Placement{0, 1}));
+  EXPECT_EQ(made("binpack")->choose(pod(two), state)->placement, (model::Placement{0, 0}));
+  EXPECT_EQ(made("spread")->choose(pod(two), state)->placement, (model::Placement{0, 1}));
 }
 
 TEST(FillTest, CountsAnOverGrantedCardAsFullNotFuller) {

@@ -97,10 +97,10 @@ TEST(LeastWasteTest, TheSameMebibytesAreAnotherPartOfAnotherCard) {
   what.rests.push_back({.card_memory = 81'920, .values = rest_values({{.size = 100, .count = 1}})});
   const auto small = card("s", "T4", Mebibytes(16'384));
   const auto large = card("l");
-  EXPECT_EQ(rest_value(what.rests_on(small.memory), 499), 0);
-  EXPECT_EQ(rest_value(what.rests_on(large.memory), 500), kFull / 2);
-  EXPECT_EQ(rest_value(what.rests_on(Mebibytes(24'576)), 100), kFull / 10);
-  EXPECT_EQ(rest_value(what.rests_on(Mebibytes(144'384)), 100), kFull / 10);
+  EXPECT_EQ(rest_value(what.rests_for(small.memory), 499), 0);
+  EXPECT_EQ(rest_value(what.rests_for(large.memory), 500), kFull / 2);
+  EXPECT_EQ(rest_value(what.rests_for(Mebibytes(24'576)), 100), kFull / 10);
+  EXPECT_EQ(rest_value(what.rests_for(Mebibytes(144'384)), 100), kFull / 10);
 }
 
 TEST(LeastWasteTest, AWeightOfNoneLeavesATermOut) {

@@ -2,7 +2,7 @@
 
 #include "base/result.hpp"
 #include "base/units.hpp"
-#include "model/card.hpp"
+#include "model/isolation.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -27,8 +27,8 @@ enum class KubeSource : std::uint8_t {
 };
 
 /// Everything an operator can set. The initialisers here are the defaults; bounds and reasons
-/// stand in settings.cpp, and config/tangram.yaml and docs/configuration.md are written from both.
-/// A value, made once at start-up by load_config() and not changed afterwards.
+/// stand in config/sections, and config/tangram.yaml and docs/configuration.md are written from
+/// both. A value, made once at start-up by load_config() and not changed afterwards.
 struct Config {
   struct Server {
     Endpoint listen{"127.0.0.1", 9898};

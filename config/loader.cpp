@@ -1,6 +1,6 @@
 #include "base/quote.hpp"
+#include "base/spelling.hpp"
 #include "config/settings.hpp"
-#include "config/suggest.hpp"
 
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
@@ -15,6 +15,9 @@ namespace tangram::config {
 namespace {
 
 constexpr std::string_view kOverridePlace = "--set ";
+
+/// A misspelt name has at most one letter in three wrong.
+std::size_t most_edits(std::string_view name) { return name.size() / 3; }
 
 /// Notes where a document starts and passes over all that is in it.
 class StartFinder final : public YAML::EventHandler {
@@ -189,7 +192,7 @@ class Loader {
       if (section.name == name) return &section;
       names.push_back(section.name);
     }
-    const auto near = nearest(name, names);
+    const auto near = nearest(name, names, most_edits(name));
     report(where, "there is no section " + quote(name) + "; " +
                       (near.empty() ? "write " + alternatives(names)
                                     : "did you mean " + std::string(near) + "?"));
@@ -215,7 +218,7 @@ class Loader {
         if (setting.key == key) return "did you mean " + full_name(section, setting) + "?";
       }
     }
-    const auto near = nearest(key, keys);
+    const auto near = nearest(key, keys, most_edits(key));
     return near.empty() ? "write " + alternatives(keys) : "did you mean " + std::string(near) + "?";
   }
 

@@ -1,12 +1,34 @@
 #include "config/settings.hpp"
 
 #include "base/quote.hpp"
+#include "base/spelling.hpp"
+#include "config/sections/sections.hpp"
 
 #include <boost/asio/ip/address.hpp>
 
+#include <array>
 #include <charconv>
 
 namespace tangram::config {
+
+std::span<const Section> sections() {
+  static const std::array kSections{kServerSection,
+                                    kTlsSection,
+                                    kWebhookSection,
+                                    kMetricsSection,
+                                    kSchedulerSection,
+                                    kBindSection,
+                                    kKubeSection,
+                                    kLeaderElectionSection,
+                                    kEvictionSection,
+                                    kGrantsSection,
+                                    kFragmentationSection,
+                                    kBestfitSection,
+                                    kAdmissionSection,
+                                    kForeignSection,
+                                    kLogSection};
+  return kSections;
+}
 
 std::optional<std::int64_t> whole_number(std::string_view text) {
   std::int64_t value = 0;
@@ -31,7 +53,8 @@ std::string allowed_text(const Setting& setting) {
   if (const auto* integer = std::get_if<IntegerRule>(&setting.rule)) {
     return std::to_string(integer->min.value) + ".." + std::to_string(integer->max.value);
   }
-  return std::get<TextRule>(setting.rule).form;
+  const auto& rule = std::get<TextRule>(setting.rule);
+  return rule.form.empty() ? alternatives(rule.choices) : std::string(rule.form);
 }
 
 std::string remedy(const Setting& setting) {
@@ -42,7 +65,7 @@ std::string remedy(const Setting& setting) {
 std::optional<std::string> assign(const Setting& setting, std::string_view text, Config& config) {
   if (const auto* rule = std::get_if<TextRule>(&setting.rule)) {
     if (rule->set(config, text)) return std::nullopt;
-    return quote(text) + " is not allowed; write " + rule->form;
+    return quote(text) + " is not allowed; write " + allowed_text(setting);
   }
   const auto& rule = std::get<IntegerRule>(setting.rule);
   const std::string advice = "; write " + remedy(setting);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -27,7 +28,8 @@ struct IntegerRule {
 };
 
 struct TextRule {
-  std::string form;  ///< completes "write ...": "one of mps, time-slice, none"
+  std::string_view form;  ///< completes "write ..."; empty where there are choices
+  std::span<const std::string_view> choices;  ///< a closed set
   std::string (*get)(const Config&) = nullptr;
   /// @returns false, and leaves the Config alone, if the text does not have that form
   bool (*set)(Config&, std::string_view) = nullptr;
@@ -44,7 +46,7 @@ struct Setting {
 struct Section {
   std::string_view name;
   std::string_view description;
-  std::vector<Setting> settings;
+  std::span<const Setting> settings;
 };
 
 /// Two settings of which one limits the other.
@@ -57,7 +59,7 @@ struct Relation {
 };
 
 /// All sections, in the order in which people should read them.
-[[nodiscard]] const std::vector<Section>& sections();
+[[nodiscard]] std::span<const Section> sections();
 [[nodiscard]] const std::vector<Relation>& relations();
 
 /// @returns nothing unless the text is a decimal number and nothing else
@@ -69,7 +71,7 @@ struct Relation {
 /// The value as it is written in YAML, without quotes.
 [[nodiscard]] std::string value_text(const Setting& setting, const Config& config);
 
-/// What may be written: "1..256", "one of mps, time-slice, none".
+/// What may be written: "1..256", "GiB or MiB".
 [[nodiscard]] std::string allowed_text(const Setting& setting);
 
 /// What to write, after "write ": "a whole number in 1..256".

@@ -136,7 +136,7 @@ struct Client::Impl {
   }
 
   error_code open(const tcp::resolver::results_type& endpoints);
-  error_code shake_hands();
+  error_code handshake();
 };
 
 error_code Client::Impl::open(const tcp::resolver::results_type& endpoints) {
@@ -149,10 +149,10 @@ error_code Client::Impl::open(const tcp::resolver::results_type& endpoints) {
   if (error) return error;
   error_code ignored;
   lowest()->socket().set_option(tcp::no_delay(true), ignored);
-  return tls ? shake_hands() : error;
+  return tls ? handshake() : error;
 }
 
-error_code Client::Impl::shake_hands() {
+error_code Client::Impl::handshake() {
   auto& over = std::get<Tls>(stream);
   const std::string& name = tls->server_name.empty() ? host : tls->server_name;
   // SSL_set_tlsext_host_name() is a macro with a cast of C's.

@@ -20,14 +20,14 @@ namespace tangram::http {
 ///
 /// There is no telling before the handshake whose connection it is, so an origin from which a
 /// client has come whose certificate is vouched for opens as many as it likes for a while. Else
-/// strangers behind the same address could use up what that client needs: kube-scheduler keeps two
-/// connections and opens one for each bind beyond those.
+/// unauthenticated clients behind the same address could use up what that client needs:
+/// kube-scheduler keeps two connections and opens one for each bind beyond those.
 ///
 /// Threads: safe. What is known of an origin already costs no memory to ask.
 class ConnectRate {
  public:
   /// Of more, the one that came longest ago is forgotten, and has a full bucket when it comes
-  /// again: who has more addresses than this is not held up by a limit for each of them anyway.
+  /// again: a client with more addresses than this is not limited by a limit per address anyway.
   /// 4,096 take less than 1 MiB, and no cluster has as many clients.
   static constexpr std::size_t kMostOrigins = 4'096;
   /// Longer than kube-scheduler keeps a connection on which nothing happens, 90 s, and than most

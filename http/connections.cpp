@@ -7,26 +7,26 @@
 namespace tangram::http {
 namespace {
 
-/// Connections above the limit that may be told so at one time; further ones are
-/// closed without a word. Small: each costs a buffer, and the limit is there to bound memory.
+/// Connections above the limit that are answered 503 at one time; further ones are closed without
+/// an answer. Small: each costs a buffer, and the limit is there to bound memory.
 constexpr std::size_t kMaxTurnedAway = 64;
 
 constexpr auto kNotWaiting = Connection::Instant::max();
 
-bool is_waiting_stranger(const Connection& connection) {
-  return connection.standing() != Connection::Standing::kVerified &&
+bool is_evictable(const Connection& connection) {
+  return connection.trust() != Connection::Trust::kVerified &&
          connection.waits_since() != kNotWaiting;
 }
 
-/// When it has to go, least first.
+/// The order of eviction, least first.
 constexpr int kNoTurn = 4;
 int turn_of(const Connection& connection, Connection::Instant now) {
-  switch (connection.standing()) {
-    case Connection::Standing::kUnproven:
+  switch (connection.trust()) {
+    case Connection::Trust::kUnproven:
       return now - connection.waits_since() > Connections::kGrace ? 0 : 2;
-    case Connection::Standing::kServed:
+    case Connection::Trust::kServed:
       return 1;
-    case Connection::Standing::kVerified:
+    case Connection::Trust::kVerified:
       return 3;
   }
   return kNoTurn;
@@ -38,27 +38,27 @@ std::size_t Connections::count(State state) const {
   return by_state_.at(static_cast<std::size_t>(state));
 }
 
-Connections::Place Connections::reserve(Instant now) {
+Connections::Decision Connections::reserve(Instant now) {
   const std::scoped_lock lock(mutex_);
-  if (closed_) return Place::kNone;
-  if (count(State::kServed) < most_) return Place::kServe;
-  // Those that were evicted end at once; should they pile up all the same, they count.
-  if (count(State::kEvicted) < most_ && evict_one(now)) return Place::kServe;
+  if (closed_) return Decision::kClose;
+  if (count(State::kServed) < most_) return Decision::kServe;
+  // Evicted connections end at once; those that have not ended yet are limited, too.
+  if (count(State::kEvicted) < most_ && evict_one(now)) return Decision::kServe;
   ++turned_away_;
-  return count(State::kTurnedAway) < kMaxTurnedAway ? Place::kTurnAway : Place::kNone;
+  return count(State::kTurnedAway) < kMaxTurnedAway ? Decision::kReject : Decision::kClose;
 }
 
-/// Of the strangers that can be cut; "" if there are none.
+/// The origin with the most connections that can be cut and are not authenticated; "" = none.
 std::string Connections::largest_origin() const {
-  std::map<std::string_view, std::size_t> strangers;
+  std::map<std::string_view, std::size_t> by_origin;
   for (const auto& [connection, state] : all_) {
-    if (state != State::kServed || !is_waiting_stranger(*connection)) continue;
-    ++strangers[connection->origin()];
+    if (state != State::kServed || !is_evictable(*connection)) continue;
+    ++by_origin[connection->origin()];
   }
   const auto largest = std::max_element(
-      strangers.begin(), strangers.end(),
+      by_origin.begin(), by_origin.end(),
       [](const auto& one, const auto& other) { return one.second < other.second; });
-  return largest == strangers.end() ? std::string() : std::string(largest->first);
+  return largest == by_origin.end() ? std::string() : std::string(largest->first);
 }
 
 bool Connections::evict_one(Instant now) {
@@ -83,10 +83,10 @@ bool Connections::evict_one(Instant now) {
   return true;
 }
 
-bool Connections::add(const Pointer& connection, Place place) {
+bool Connections::add(const Pointer& connection, Decision decision) {
   const std::scoped_lock lock(mutex_);
   if (closed_) return false;
-  const State state = place == Place::kServe ? State::kServed : State::kTurnedAway;
+  const State state = decision == Decision::kServe ? State::kServed : State::kTurnedAway;
   all_.emplace(connection, state);
   ++by_state_.at(static_cast<std::size_t>(state));
   return true;

@@ -12,7 +12,7 @@
 #include <string>
 #include <utility>
 
-/// The connections of one server, and which of them must go where there are too many. Internal to
+/// The connections of one server, and which of them are cut at the limit. Internal to
 /// the server.
 namespace tangram::http {
 
@@ -22,37 +22,37 @@ class Connection {
  public:
   using Instant = std::chrono::steady_clock::time_point;
 
-  /// How much a client has shown.
-  enum class Standing : std::uint8_t {
-    kUnproven,  ///< it never got an answer
-    kServed,    ///< it did
-    kVerified,  ///< its certificate is vouched for
+  /// What is known of the client.
+  enum class Trust : std::uint8_t {
+    kUnproven,  ///< it got no answer yet
+    kServed,    ///< it got one
+    kVerified,  ///< its certificate is verified
   };
 
-  /// @param origin  whose it is: connections of one origin compete with each other first
+  /// @param origin  the client's address: connections of one origin compete with each other first
   explicit Connection(std::string origin) : origin_(std::move(origin)) {}
   virtual ~Connection() = default;
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  /// Ends the connection if it is idle; else the answer in the making is its last.
+  /// Ends the connection if it is idle; otherwise after the current answer.
   virtual void drain() = 0;
   /// Ends the connection at once.
   virtual void cut() = 0;
 
   [[nodiscard]] const std::string& origin() const { return origin_; }
-  [[nodiscard]] Standing standing() const { return standing_; }
+  [[nodiscard]] Trust trust() const { return trust_; }
   /// Since when it waits for its client, to send or to take something; Instant::max() = it does
   /// not.
   [[nodiscard]] Instant waits_since() const { return Instant(Instant::duration(waits_since_)); }
 
  protected:
-  void stand(Standing standing) { standing_ = standing; }
+  void set_trust(Trust trust) { trust_ = trust; }
   void waits_from(Instant since) { waits_since_ = since.time_since_epoch().count(); }
 
  private:
   const std::string origin_;
-  std::atomic<Standing> standing_ = Standing::kUnproven;
+  std::atomic<Trust> trust_ = Trust::kUnproven;
   std::atomic<Instant::rep> waits_since_ = Instant::max().time_since_epoch().count();
 };
 
@@ -62,30 +62,29 @@ class Connections {
   using Pointer = std::shared_ptr<Connection>;
   using Instant = Connection::Instant;
 
-  /// A newcomer has so long to get its first answer before it counts as one that stalls: a
-  /// handshake and a request take a few round trips.
+  /// A new connection counts as stalled if it has no answer after this time: a handshake and a
+  /// request take a few round trips.
   static constexpr std::chrono::seconds kGrace{2};
 
   explicit Connections(std::size_t most) : most_(most) {}
 
-  enum class Place : std::uint8_t {
+  enum class Decision : std::uint8_t {
     kServe,
-    kTurnAway,  ///< answer 503
-    kNone,      ///< close without a word
+    kReject,  ///< answer 503
+    kClose,   ///< close without an answer
   };
-  /// What becomes of a newcomer. Where all places are taken, one of the strangers that wait for
-  /// their clients is cut, of the origin that has most of them: first one that has got no answer
-  /// within kGrace, then one that has got one, then any; of equals, the one that has waited
-  /// longest. A verified client is cut only where there are no strangers. So one host cannot take
-  /// the places of others, and, among clients of one origin, those that stall lose theirs to those
-  /// that talk.
-  Place reserve(Instant now);
+  /// Decides about a new connection. At the limit, cuts one that waits for its client and is not
+  /// authenticated, of the origin with the most of these: first one without an answer within
+  /// kGrace, then one with an answer, then any; of equals, the one that has waited longest. A
+  /// verified client is cut only if there are no others. So one host cannot use up all connections,
+  /// and of one origin's clients the stalled ones are cut first.
+  Decision reserve(Instant now);
 
   /// @returns false if close() came first: the connection must not begin
-  bool add(const Pointer& connection, Place place);
+  bool add(const Pointer& connection, Decision decision);
   void remove(const Pointer& connection);
 
-  /// Takes no more, and drains those that are there.
+  /// Accepts no more, and drains the open ones.
   void close();
   bool all_ended_within(std::chrono::milliseconds time);
   /// Cuts all and waits for their end. @returns how many there were

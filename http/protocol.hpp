@@ -38,7 +38,7 @@ Result<Request> decode_request(Message message);
 [[nodiscard]] bool wants_continue(const Message& head);
 
 /// The answer to a request that could not be read: 400, 413, 431 or 503. Nothing if
-/// the connection broke, so that there is nobody to answer.
+/// the connection broke, so no answer can be sent.
 [[nodiscard]] std::optional<Response> refusal(const boost::system::error_code& error,
                                               const Options& options);
 

@@ -6,7 +6,7 @@
 
 namespace tangram::http {
 
-void RefusalLog::tell(const std::string& peer, const std::string& why) {
+void RefusalLog::report(const std::string& peer, const std::string& why) {
   const auto now = std::chrono::steady_clock::now();
   std::uint64_t untold = 0;
   {

@@ -14,7 +14,7 @@ class RefusalLog {
   /// Often enough for who sets things up and looks, too seldom to fill a disk.
   static constexpr std::chrono::seconds kInterval{10};
 
-  void tell(const std::string& peer, const std::string& why);
+  void report(const std::string& peer, const std::string& why);
 
  private:
   std::mutex mutex_;

@@ -117,7 +117,7 @@ struct Server::Impl {
   void admit(tcp::socket socket);
   void refuse(tcp::socket socket, const std::string& origin);
   template <class Session>
-  void serve(const std::shared_ptr<Session>& session, Connections::Place place);
+  void serve(const std::shared_ptr<Session>& session, Connections::Decision decision);
   void stop_accepting();
   void cut_all();
 
@@ -193,19 +193,19 @@ void Server::Impl::admit(tcp::socket socket) {
   }
   error_code ignored;
   socket.set_option(tcp::no_delay(true), ignored);  // a response is one write: nothing to collect
-  const auto place = connections.reserve(std::chrono::steady_clock::now());
-  if (place == Connections::Place::kNone) return;
-  const bool turn_away = place == Connections::Place::kTurnAway;
+  const auto decision = connections.reserve(std::chrono::steady_clock::now());
+  if (decision == Connections::Decision::kClose) return;
+  const bool turn_away = decision == Connections::Decision::kReject;
   if (!context.options.tls) {
     return serve(
         std::make_shared<PlainSession>(std::move(socket), context, turn_away, std::move(peer)),
-        place);
+        decision);
   }
   peer.trust = context.options.tls->trust();  // before the context, so that a change is seen
   const auto identity = context.options.tls->context();
   net::ssl::stream<tcp::socket> stream(std::move(socket), *identity);
   serve(std::make_shared<TlsSession>(std::move(stream), context, turn_away, std::move(peer)),
-        place);
+        decision);
 }
 
 /// At once and by a reset, so that the kernel keeps nothing of it: an end in good order would leave
@@ -214,12 +214,12 @@ void Server::Impl::refuse(tcp::socket socket, const std::string& origin) {
   error_code ignored;
   socket.set_option(net::socket_base::linger(true, 0), ignored);
   socket.close(ignored);
-  context.connect_log.tell(origin, too_fast);
+  context.connect_log.report(origin, too_fast);
 }
 
 template <class Session>
-void Server::Impl::serve(const std::shared_ptr<Session>& session, Connections::Place place) {
-  if (!connections.add(session, place)) return;
+void Server::Impl::serve(const std::shared_ptr<Session>& session, Connections::Decision decision) {
+  if (!connections.add(session, decision)) return;
   net::co_spawn(session->executor(), session->run(),
                 [this, session](const std::exception_ptr& thrown) {
                   log_exception("a connection was", thrown);

@@ -10,11 +10,11 @@ namespace tangram::http {
 
 /// Since the start, but for `open`.
 struct Counters {
-  std::uint64_t open = 0;               ///< connections being served now
-  std::uint64_t accepted = 0;           ///< connections, those turned away included
-  std::uint64_t rejected = 0;           ///< found all places taken: answered 503, or just closed
-  std::uint64_t evicted = 0;            ///< cut while they waited for their client, for a newcomer
-  std::uint64_t too_fast = 0;           ///< closed at once: their origin opens too many a second
+  std::uint64_t open = 0;      ///< connections being served now
+  std::uint64_t accepted = 0;  ///< connections, those turned away included
+  std::uint64_t rejected = 0;  ///< found all places taken: answered 503, or just closed
+  std::uint64_t evicted = 0;   ///< cut while they waited for their client, for a new connection
+  std::uint64_t too_fast = 0;  ///< closed at once: their origin opens too many a second
   std::uint64_t handshakes_failed = 0;  ///< TLS that was none, not accepted, or not ended in time
   std::uint64_t bodies_refused = 0;     ///< answered 503: the bodies held took all their memory
   std::uint64_t requests = 0;           ///< handed to the handler

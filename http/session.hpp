@@ -60,12 +60,12 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   using Head = beast_http::response<beast_http::empty_body>;
 
   // The verbs of run(), in their order. Each returns false if the connection is to end.
-  net::awaitable<bool> meet();
+  net::awaitable<bool> accept_client();
   net::awaitable<bool> request_begins();
   net::awaitable<bool> exchange();
   net::awaitable<bool> answer(Message message);
   net::awaitable<bool> respond(Response response, ReplyForm form, BodyShare share);
-  net::awaitable<void> part();
+  net::awaitable<void> linger();
 
   void look_at_client();
   net::awaitable<boost::system::error_code> receive_body(Parser& parser);
@@ -86,12 +86,12 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   const bool turn_away_;
   const bool local_;
   tls::Identity::Trust trust_;               // in which client_ was verified
-  std::shared_ptr<const TlsClient> client_;  // null = a stranger
+  std::shared_ptr<const TlsClient> client_;  // null = not authenticated
   boost::beast::flat_buffer buffer_;
   net::steady_timer deadline_;
   net::steady_timer bell_;  // never expires; cancelled to say "look again"
   bool idle_ = false;       // nothing of a request has arrived
-  bool unread_ = false;     // the client may be sending what nobody will read
+  bool unread_ = false;     // the client may be sending what will not be read
   bool last_ = false;       // the answer in the making is the last
   bool cut_ = false;
 };
@@ -119,34 +119,34 @@ std::size_t Session<Stream>::buffer_limit(const Options& options) {
 template <class Stream>
 net::awaitable<void> Session<Stream>::run() {
   const auto self = this->shared_from_this();
-  const bool met = co_await meet();
-  bool goes_on = met;
+  const bool accepted = co_await accept_client();
+  bool goes_on = accepted;
   while (goes_on) {
     goes_on = co_await request_begins();
     if (goes_on) goes_on = co_await exchange();
   }
-  if (met) co_await part();
+  if (accepted) co_await linger();
   no_deadline();
   close_stream(stream_);
 }
 
 template <class Stream>
-net::awaitable<bool> Session<Stream>::meet() {
+net::awaitable<bool> Session<Stream>::accept_client() {
   if (!kIsTls<Stream>) co_return true;
   idle_ = true;  // a drain need not wait for it
   give_up_after(context_.options.handshake_timeout);
   if (context_.stopping) shutdown_stream(stream_, net::socket_base::shutdown_receive);
-  const boost::system::error_code error = co_await shake_hands(stream_);
+  const boost::system::error_code error = co_await handshake(stream_);
   idle_ = false;
   if (error) {
     context_.handshakes_failed.fetch_add(1, std::memory_order_relaxed);
     const std::string why = handshake_failure(stream_, error);
-    context_.handshake_log.tell(this->origin(), why);
+    context_.handshake_log.report(this->origin(), why);
     co_return false;
   }
   client_ = client_of(stream_);
   if (client_) {
-    this->stand(Standing::kVerified);
+    this->set_trust(Trust::kVerified);
     context_.connect_rate.vouch_for(this->origin(), context_.now());
   }
   co_return true;
@@ -165,7 +165,7 @@ void Session<Stream>::look_at_client() {
   if (!expired && tls::is_vouched_for(stream_, identity)) return;
   client_ = nullptr;
   last_ = true;  // a new connection may show a new certificate
-  this->stand(Standing::kServed);
+  this->set_trust(Trust::kServed);
 }
 
 template <class Stream>
@@ -185,7 +185,7 @@ void Session<Stream>::cut() {
   });
 }
 
-/// Waits for the first byte, so that idling and a slow request are told apart.
+/// Waits for the first byte, to distinguish an idle connection from a slow request.
 template <class Stream>
 net::awaitable<bool> Session<Stream>::request_begins() {
   if (buffer_.size() > 0) co_return true;  // pipelined
@@ -243,7 +243,7 @@ std::optional<Response> Session<Stream>::ask_gate(const Message& head) const {
                                 .local = local_});
 }
 
-/// Nothing = the connection broke, and nobody is there to be told.
+/// Nothing = the connection broke, so no answer can be sent.
 template <class Stream>
 std::optional<Response> Session<Stream>::explain(const boost::system::error_code& error) {
   if (error == no_room_for_body()) {
@@ -293,7 +293,7 @@ net::awaitable<bool> Session<Stream>::answer(Message message) {
     response = too_many_bodies();
   }
   const bool goes_on = co_await respond(std::move(*response), form, std::move(share));
-  if (goes_on && !client_) this->stand(Standing::kServed);
+  if (goes_on && !client_) this->set_trust(Trust::kServed);
   co_return goes_on;
 }
 
@@ -354,13 +354,13 @@ net::awaitable<bool> Session<Stream>::respond(Response response, ReplyForm form,
 /// So that the last response arrives: a socket that is closed with unread data resets the
 /// connection. What comes is not looked at any more, not even decrypted.
 template <class Stream>
-net::awaitable<void> Session<Stream>::part() {
+net::awaitable<void> Session<Stream>::linger() {
   const bool unread = unread_ || buffer_.size() > 0;
   if (!unread && !kIsTls<Stream>) co_return;
   idle_ = true;  // a drain need not wait for it
   give_up_after(std::min(kLingerTime, context_.options.request_timeout));
   if (context_.stopping) shutdown_stream(stream_, net::socket_base::shutdown_receive);
-  co_await say_goodbye(stream_);
+  co_await close_tls(stream_);
   if (!unread) co_return;
   shutdown_stream(stream_, net::socket_base::shutdown_send);
   boost::system::error_code error;

@@ -51,7 +51,7 @@ void shutdown_stream(Stream& stream, net::socket_base::shutdown_type direction) 
   }
 }
 
-/// For whoever writes http:// where https:// belongs, as servers in Go answer.
+/// For clients that use http:// instead of https://, as servers in Go answer.
 inline constexpr std::string_view kSpeakTls =
     "HTTP/1.0 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\n"
     "Connection: close\r\n\r\nthis port speaks TLS; write https:// instead of http://\n";
@@ -60,11 +60,11 @@ inline constexpr std::string_view kSpeakTls =
 
 /// The TLS handshake, where there is one.
 template <class Stream>
-net::awaitable<boost::system::error_code> shake_hands(Stream& /*plain*/) {
+net::awaitable<boost::system::error_code> handshake(Stream& /*plain*/) {
   co_return boost::system::error_code();
 }
 template <class Lower>
-net::awaitable<boost::system::error_code> shake_hands(net::ssl::stream<Lower>& stream) {
+net::awaitable<boost::system::error_code> handshake(net::ssl::stream<Lower>& stream) {
   boost::system::error_code error;
   co_await stream.async_handshake(net::ssl::stream_base::server,
                                   net::redirect_error(net::use_awaitable, error));
@@ -80,16 +80,16 @@ net::awaitable<boost::system::error_code> shake_hands(net::ssl::stream<Lower>& s
 /// Tells a TLS client that nothing more comes, so that it can tell an end from a cut, and waits
 /// for it to agree. Plain TCP has no such word.
 template <class Stream>
-net::awaitable<void> say_goodbye(Stream& /*plain*/) {
+net::awaitable<void> close_tls(Stream& /*plain*/) {
   co_return;
 }
 template <class Lower>
-net::awaitable<void> say_goodbye(net::ssl::stream<Lower>& stream) {
+net::awaitable<void> close_tls(net::ssl::stream<Lower>& stream) {
   boost::system::error_code ignored;
   co_await stream.async_shutdown(net::redirect_error(net::use_awaitable, ignored));
 }
 
-/// Whom the handshake has verified; null = nobody, or plain HTTP.
+/// The client that the handshake verified; null = none, or plain HTTP.
 template <class Stream>
 std::shared_ptr<const TlsClient> client_of(Stream& stream) {
   if constexpr (kIsTls<Stream>) return tls::verified_client(stream.native_handle());

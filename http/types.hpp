@@ -40,7 +40,7 @@ struct Request {
   std::map<std::string, std::string, std::less<>> query;  ///< decoded; of equal names the first
   std::vector<Header> headers;                            ///< as sent, in order
   std::string body;
-  std::shared_ptr<const TlsClient> client = {};  ///< null = a stranger
+  std::shared_ptr<const TlsClient> client = {};  ///< null = not authenticated
 
   /// The first header of that name, letter case ignored; "" if there is none.
   [[nodiscard]] std::string_view header(std::string_view name) const;
@@ -125,7 +125,7 @@ struct Head {
   std::string_view method;
   std::string_view target;            ///< as sent: path and query, still encoded
   std::string_view host = {};         ///< by which name it asks, perhaps with a port; "" = none
-  const TlsClient* client = nullptr;  ///< null = a stranger
+  const TlsClient* client = nullptr;  ///< null = not authenticated
   bool local = false;                 ///< from this machine, or this pod
 };
 
@@ -143,8 +143,8 @@ struct Options {
   std::size_t max_body_bytes = std::size_t{32} << 20;
   /// Larger heads get 431. Go's and most servers' own limit is of this order.
   std::size_t max_header_bytes = std::size_t{16} << 10;
-  /// Where there are more, one that waits for its client is cut to make room for a newcomer: see
-  /// Connections. Only where all are being answered the newcomer gets 503. Each holds at most
+  /// Where there are more, one that waits for its client is cut to make room for a new one: see
+  /// Connections. If all are being answered, the new one gets 503. Each holds at most
   /// max_header_bytes and some 100 KiB, TLS included.
   std::size_t max_connections = 1024;
   /// Connections that one origin may open each second in the long run, and at once after a pause;

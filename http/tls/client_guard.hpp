@@ -13,7 +13,7 @@ namespace tangram::http::tls {
 
 /// A gate of a server whose clients are asked for a certificate:
 /// * probes and scrapes (GET /healthz, /readyz, /metrics, /metrics/cards) are for everybody,
-/// * other GETs, which tell of pods, for verified clients, and for whoever comes from this machine
+/// * other GETs, which show pods, for verified clients and for clients on this machine
 ///   or pod: `kubectl port-forward` does, and the API server has asked who it is,
 /// * everything else for verified clients whose certificate carries one of `names`.
 /// @param names  empty = any that is vouched for

@@ -124,13 +124,13 @@ void Identity::look() {
 }
 
 /// What could not be used is tried again at each look, for the reason may have been this process's,
-/// and told once.
+/// and reported once.
 void Identity::reload(const Result<ServerTexts>& texts, std::string digest) {
   auto made = texts ? make_server_context(*texts) : Result<ServerContext>(texts.error());
   if (made) {
     put_in_force(std::move(*made), std::move(digest));
     ++reloads_;
-    spdlog::info("the TLS certificate of {} was read anew; it expires at {}", name_,
+    spdlog::info("the TLS certificate of {} was reloaded; it expires at {}", name_,
                  rfc3339(current_.expires));
     return;
   }

@@ -43,7 +43,7 @@ class Identity {
   static Result<std::shared_ptr<Identity>> load(std::string name, ServerFiles files,
                                                 const Clock& clock);
 
-  /// Counts up with each change of who vouches for clients: whoever verified one looks again.
+  /// Increases with each change of the client authorities: verified clients are checked again.
   using Trust = std::uint64_t;
   [[nodiscard]] Trust trust() const { return trust_; }
 

@@ -29,7 +29,7 @@ struct ServerContext {
 /// ciphers alone, HTTP/1.1 by ALPN, no resumption, no renegotiation.
 ///
 /// With `client_ca` a client may show a certificate, and one that is not vouched for ends the
-/// handshake; one that shows none is a stranger, and what those may do is decided per request.
+/// handshake; a client without one is unauthenticated, and each request decides what it may do.
 /// @returns kInvalidArgument with what is wrong; no secret stands in the message
 Result<ServerContext> make_server_context(const ServerTexts& texts);
 

@@ -67,9 +67,8 @@ const std::string kHold = "GET /hold HTTP/1.1\r\nHost: h\r\n\r\n";
 /// A connection of which a test says how it stands.
 class FakeConnection final : public Connection {
  public:
-  FakeConnection(std::string origin, Standing standing, Instant since)
-      : Connection(std::move(origin)) {
-    stand(standing);
+  FakeConnection(std::string origin, Trust trust, Instant since) : Connection(std::move(origin)) {
+    set_trust(trust);
     waits_from(since);
   }
   void drain() override {}
@@ -79,21 +78,21 @@ class FakeConnection final : public Connection {
 
 class HttpConnectionsTest : public ::testing::Test {
  protected:
-  using Standing = Connection::Standing;
-  using Place = Connections::Place;
+  using Trust = Connection::Trust;
+  using Decision = Connections::Decision;
 
   /// @param age  how long it has waited for its client; nothing = it is being answered
-  std::shared_ptr<FakeConnection> add(const std::string& origin, Standing standing,
+  std::shared_ptr<FakeConnection> add(const std::string& origin, Trust trust,
                                       std::optional<std::chrono::milliseconds> age) {
     const auto since = age ? now_ - *age : Connection::Instant::max();
-    auto made = std::make_shared<FakeConnection>(origin, standing, since);
-    EXPECT_TRUE(connections_.add(made, Place::kServe));
+    auto made = std::make_shared<FakeConnection>(origin, trust, since);
+    EXPECT_TRUE(connections_.add(made, Decision::kServe));
     all_.push_back(made);
     return made;
   }
   /// Full; who goes for a newcomer?
   void expect_evicted(const std::shared_ptr<FakeConnection>& victim) {
-    EXPECT_EQ(connections_.reserve(now_), Place::kServe);
+    EXPECT_EQ(connections_.reserve(now_), Decision::kServe);
     for (const auto& connection : all_) {
       EXPECT_EQ(connection->was_cut, connection == victim);
     }
@@ -105,44 +104,44 @@ class HttpConnectionsTest : public ::testing::Test {
 };
 
 TEST_F(HttpConnectionsTest, CutsFirstWhoGotNoAnswerForAWhile) {
-  add("a", Standing::kServed, 100s);
-  add("a", Standing::kUnproven, 3s);
-  expect_evicted(add("a", Standing::kUnproven, 4s));
+  add("a", Trust::kServed, 100s);
+  add("a", Trust::kUnproven, 3s);
+  expect_evicted(add("a", Trust::kUnproven, 4s));
 }
 
 TEST_F(HttpConnectionsTest, GivesANewcomerTimeWhileOthersIdle) {
-  add("a", Standing::kUnproven, 1s);
-  add("a", Standing::kServed, 10ms);
-  expect_evicted(add("a", Standing::kServed, 20ms));
+  add("a", Trust::kUnproven, 1s);
+  add("a", Trust::kServed, 10ms);
+  expect_evicted(add("a", Trust::kServed, 20ms));
 }
 
 TEST_F(HttpConnectionsTest, CutsTheOldestNewcomerWhereThereAreOnlyThose) {
-  add("a", Standing::kUnproven, 10ms);
-  add("a", Standing::kUnproven, 20ms);
-  expect_evicted(add("a", Standing::kUnproven, 30ms));
+  add("a", Trust::kUnproven, 10ms);
+  add("a", Trust::kUnproven, 20ms);
+  expect_evicted(add("a", Trust::kUnproven, 30ms));
 }
 
 TEST_F(HttpConnectionsTest, CutsOneOfTheAddressThatHasMost) {
-  add("scheduler", Standing::kUnproven, 60s);
-  add("attacker", Standing::kServed, 10ms);
-  expect_evicted(add("attacker", Standing::kServed, 20ms));
+  add("scheduler", Trust::kUnproven, 60s);
+  add("attacker", Trust::kServed, 10ms);
+  expect_evicted(add("attacker", Trust::kServed, 20ms));
 }
 
 TEST_F(HttpConnectionsTest, LeavesVerifiedClientsAloneWhileThereAreOthers) {
-  add("a", Standing::kVerified, 60s);
-  add("a", Standing::kVerified, 60s);
-  expect_evicted(add("b", Standing::kServed, 10ms));
+  add("a", Trust::kVerified, 60s);
+  add("a", Trust::kVerified, 60s);
+  expect_evicted(add("b", Trust::kServed, 10ms));
 }
 
 TEST_F(HttpConnectionsTest, CutsTheLongestIdleOfVerifiedClients) {
-  add("a", Standing::kVerified, 1s);
-  add("b", Standing::kVerified, std::nullopt);
-  expect_evicted(add("c", Standing::kVerified, 2s));
+  add("a", Trust::kVerified, 1s);
+  add("b", Trust::kVerified, std::nullopt);
+  expect_evicted(add("c", Trust::kVerified, 2s));
 }
 
 TEST_F(HttpConnectionsTest, CutsNobodyWhoIsBeingAnswered) {
-  for (int i = 0; i < 3; ++i) add("a", Standing::kServed, std::nullopt);
-  EXPECT_EQ(connections_.reserve(now_), Place::kTurnAway);
+  for (int i = 0; i < 3; ++i) add("a", Trust::kServed, std::nullopt);
+  EXPECT_EQ(connections_.reserve(now_), Decision::kReject);
   for (const auto& connection : all_) EXPECT_FALSE(connection->was_cut);
   EXPECT_EQ(connections_.counts().turned_away, 1U);
 }
@@ -197,16 +196,16 @@ TEST(HttpEvictionTest, LeavesVerifiedClientsTheirPlaces) {
   const auto server = serve(echo, options);
   auto scheduler = tls_client(ca, client_of(ca, "system:kube-scheduler"));
   ASSERT_EQ(connect_error(scheduler, server->port()), "");
-  std::vector<Client> strangers;
+  std::vector<Client> unauthenticated;
   for (int i = 0; i < 5; ++i) {
-    strangers.push_back(tls_client(ca));
-    EXPECT_EQ(connect_error(strangers.back(), server->port()), "");
-    strangers.push_back(client_of(*server));  // says nothing
+    unauthenticated.push_back(tls_client(ca));
+    EXPECT_EQ(connect_error(unauthenticated.back(), server->port()), "");
+    unauthenticated.push_back(client_of(*server));  // says nothing
   }
   auto last = tls_client(ca);
   EXPECT_EQ(connect_error(last, server->port()), "");
   EXPECT_EQ(reply_of(scheduler.request("GET", "/still")).body, "GET /still|");
-  EXPECT_EQ(server->counters().evicted, strangers.size());
+  EXPECT_EQ(server->counters().evicted, unauthenticated.size());
 }
 
 TEST(HttpEvictionTest, TurnsNewcomersAwayWhereAllAreBeingAnswered) {

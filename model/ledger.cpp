@@ -14,20 +14,20 @@ bool by_uid(const AllocationPtr& allocation, std::string_view uid) {
 }
 
 void insert_allocation(NodeState& node, const AllocationPtr& allocation) {
-  const auto place = std::lower_bound(node.allocations.begin(), node.allocations.end(),
-                                      allocation->pod_uid, by_uid);
-  node.allocations.insert(place, allocation);
+  const auto position = std::lower_bound(node.allocations.begin(), node.allocations.end(),
+                                         allocation->pod_uid, by_uid);
+  node.allocations.insert(position, allocation);
   apply_allocation(node, *allocation, 1);
 }
 
 void remove_allocation(NodeState& node, const Allocation& allocation) {
-  const auto place = std::lower_bound(node.allocations.begin(), node.allocations.end(),
-                                      allocation.pod_uid, by_uid);
+  const auto position = std::lower_bound(node.allocations.begin(), node.allocations.end(),
+                                         allocation.pod_uid, by_uid);
   apply_allocation(node, allocation, -1);
-  node.allocations.erase(place);
+  node.allocations.erase(position);
 }
 
-/// Counts all allocations of the node anew, over the inventory it has now.
+/// Recomputes what all allocations of the node use, for its current inventory.
 void recount(NodeState& node) {
   node.use.assign(node.cards().size(), CardUse{});
   node.requested = {};
@@ -49,8 +49,8 @@ std::optional<std::string> first_refusing_card(const NodeState& node,
                         .memory_limit = granted.memory_limit,
                         .compute_limit = granted.compute_limit,
                         .whole = granted.memory == card.memory && granted.compute == card.compute};
-      const bool can_keep_apart = slice.whole || card.isolation.has(allocation.isolation);
-      if (!card.available() || !can_keep_apart ||
+      const bool can_isolate = slice.whole || card.isolation.has(allocation.isolation);
+      if (!card.available() || !can_isolate ||
           room_misfit(slice, allocation.isolation, card, use[*index])) {
         return granted.uuid;
       }
@@ -84,10 +84,10 @@ void Ledger::remove_node(std::string_view name) {
 Result<void> Ledger::reserve(Allocation allocation, std::chrono::milliseconds ttl) {
   const auto found = entries_.find(allocation.pod_uid);
   if (found != entries_.end() && found->second.phase != Phase::kReserved) {
-    return fail(Errc::kConflict, "pod " + allocation.pod_uid + " holds a place already");
+    return fail(Errc::kConflict, "pod " + allocation.pod_uid + " has an allocation already");
   }
   allocation.tentative = true;
-  return book(std::move(allocation), Phase::kReserved, ttl);
+  return allocate(std::move(allocation), Phase::kReserved, ttl);
 }
 
 void Ledger::release_reservation(std::string_view pod_uid) {
@@ -106,28 +106,29 @@ Result<void> Ledger::assume(Allocation allocation, std::chrono::milliseconds ttl
       return {};
     }
     if (entry.phase != Phase::kReserved) {
-      return fail(Errc::kConflict, "pod " + allocation.pod_uid + " holds a place already");
+      return fail(Errc::kConflict, "pod " + allocation.pod_uid + " has an allocation already");
     }
   }
-  return book(std::move(allocation), Phase::kAssumed, ttl);
+  return allocate(std::move(allocation), Phase::kAssumed, ttl);
 }
 
-Result<void> Ledger::book(Allocation allocation, Phase phase, std::chrono::milliseconds ttl) {
+Result<void> Ledger::allocate(Allocation allocation, Phase phase, std::chrono::milliseconds ttl) {
   assert(ttl > std::chrono::milliseconds{0});
   const NodeState* node = nodes_.find(allocation.node);
   if (node == nullptr || !node->present) {
     return fail(Errc::kNotFound, "node " + allocation.node + " is not known");
   }
-  const auto held = entries_.find(allocation.pod_uid);
-  const bool held_here = held != entries_.end() && held->second.allocation->node == allocation.node;
+  const auto earlier = entries_.find(allocation.pod_uid);
+  const bool reserved_here =
+      earlier != entries_.end() && earlier->second.allocation->node == allocation.node;
   const auto refusing =
-      held_here ? first_refusing_card(without_pods(*node, {allocation.pod_uid}), allocation)
-                : first_refusing_card(*node, allocation);
+      reserved_here ? first_refusing_card(without_pods(*node, {allocation.pod_uid}), allocation)
+                    : first_refusing_card(*node, allocation);
   if (refusing) {
     return fail(Errc::kStale,
                 "card " + *refusing + " of node " + allocation.node + " has no room any more");
   }
-  if (held != entries_.end()) erase(held);
+  if (earlier != entries_.end()) erase(earlier);
   add({.allocation = std::make_shared<const Allocation>(std::move(allocation)),
        .phase = phase,
        .observed = false,
@@ -152,7 +153,7 @@ void Ledger::expedite(std::string_view pod_uid) {
 Result<void> Ledger::confirm(std::string_view pod_uid) {
   const auto found = entries_.find(pod_uid);
   if (found == entries_.end() || found->second.phase == Phase::kReserved) {
-    return fail(Errc::kNotFound, "pod " + std::string(pod_uid) + " is not booked any more");
+    return fail(Errc::kNotFound, "pod " + std::string(pod_uid) + " has no allocation any more");
   }
   set_phase(found->second, Phase::kConfirmed);
   return {};
@@ -207,27 +208,27 @@ std::vector<AllocationPtr> Ledger::retain_observed(
 
 std::vector<Ledger::Overdue> Ledger::overdue(std::size_t most) {
   expire_reservations();
-  std::vector<Overdue> late;
+  std::vector<Overdue> due;
   const TimePoint now = clock_->now();
-  while (late.size() < most && !deadlines_.empty() && deadlines_.begin()->first <= now) {
+  while (due.size() < most && !deadlines_.empty() && deadlines_.begin()->first <= now) {
     auto node = deadlines_.extract(deadlines_.begin());
     const auto found = entries_.find(node.mapped());
-    // The pod may have been released, shown by the watch, or assumed anew since.
+    // The pod may have been released, shown by the watch, or assumed again since.
     if (found == entries_.end() || found->second.observed) continue;
     Entry& entry = found->second;
     if (entry.deadline != node.key()) continue;
     entry.deadline = now + entry.ttl;
     node.key() = entry.deadline;
     deadlines_.insert(std::move(node));
-    late.push_back({entry.allocation, entry.phase, entry.deadline});
+    due.push_back({entry.allocation, entry.phase, entry.deadline});
   }
-  return late;
+  return due;
 }
 
-bool Ledger::is_unchanged(const Overdue& late) const {
-  const auto found = entries_.find(late.allocation->pod_uid);
-  return found != entries_.end() && found->second.allocation == late.allocation &&
-         found->second.phase == late.phase && found->second.deadline == late.deadline &&
+bool Ledger::is_unchanged(const Overdue& named) const {
+  const auto found = entries_.find(named.allocation->pod_uid);
+  return found != entries_.end() && found->second.allocation == named.allocation &&
+         found->second.phase == named.phase && found->second.deadline == named.deadline &&
          !found->second.observed;
 }
 
@@ -235,8 +236,8 @@ void Ledger::expire_reservations() {
   const TimePoint now = clock_->now();
   for (auto due = deadlines_.begin(); due != deadlines_.end() && due->first <= now;) {
     const auto found = entries_.find(due->second);
-    const bool held = found != entries_.end() && found->second.phase == Phase::kReserved;
-    if (held && found->second.deadline == due->first) {
+    const bool reserved = found != entries_.end() && found->second.phase == Phase::kReserved;
+    if (reserved && found->second.deadline == due->first) {
       erase(found);
       due = deadlines_.erase(due);
     } else {

@@ -18,89 +18,87 @@
 namespace tangram::model {
 
 enum class Phase {
-  kReserved,   ///< room set aside for a pod that was offered the node; nothing is written anywhere
+  kReserved,   ///< room set aside for a pod that was offered the node; nothing is written
   kAssumed,    ///< its bind is under way
-  kUnknown,    ///< its bind was sent, and nobody knows whether it took effect or still will
+  kUnknown,    ///< its bind was sent, and the outcome is not known
   kConfirmed,  ///< bound
 };
 
-/// The ledger: which pod holds which slice of which card, on every node.
+/// Which pod has which slice of which card, on every node. The states of a pod's allocation are
+/// those of kube-scheduler's cache:
 ///
-///              .---------- expires ---------> (none)
-///     hold-> Held
-///              '--assume--> Assumed --confirm--> Confirmed --release--> (none)
-///     (none) -----assume--->  |  |  ^                ^
-///                       doubt |  |  | assume again   |
-///                             v  |  |                |
-///                           Unsure -----confirm------+
-///     Assumed, Unsure --forget, release--> (none);  any --observe--> Confirmed
+///     (none) --reserve--> Reserved --expire, release--> (none)
+///     (none), Reserved --assume--> Assumed --confirm--> Confirmed --release--> (none)
+///     Assumed --outcome_unknown--> Unknown --confirm--> Confirmed
+///     Unknown --assume again--> Assumed
+///     Assumed, Unknown --forget, release--> (none);  any --observe--> Confirmed
 ///
-/// Keyed by pod UID, so a pod that was deleted and made again under its name is another pod.
-/// What the API server shows (observe) is the truth and replaces what was assumed, even where it
-/// over-grants a card. A booking that the API server's watch has not shown yet has a deadline;
-/// when it passes, overdue() names the pod, and the caller reads it and then confirms or
-/// releases. Nothing that was sent is ever released for being late alone; what is merely held is.
+/// Allocations are keyed by pod UID: a pod that was deleted and created again under its name is
+/// another pod. What the API server shows (observe) replaces what was assumed, even where it grants
+/// more than a card has. An allocation that the watch has not shown yet has a deadline. When it
+/// passes, overdue() names the pod; the caller reads the pod and then confirms or releases. No
+/// allocation whose bind was sent is released because its deadline passed; reservations are.
 ///
-/// Any refused operation leaves the ledger as they were.
-/// Threads: not safe; extender::Books is its only user.
+/// A refused operation leaves the ledger unchanged.
+/// Threads: not safe; cluster::SharedLedger is its only user.
 class Ledger {
  public:
   using Uids = std::set<std::string, std::less<>>;
 
   explicit Ledger(const Clock& clock) : clock_(&clock) {}
 
-  /// Sets what a node has. What its pods hold stays, on cards that are gone too: they count
-  /// again if the card comes back.
+  /// Sets a node's inventory. Allocations stay, also on cards that are gone: they count again if
+  /// the card comes back.
   void put_node(NodeInventory inventory);
 
-  /// The Node object is gone. Its pods hold what they hold until they end themselves.
+  /// The Node object is gone. Its pods keep their allocations until they end.
   void remove_node(std::string_view name);
 
-  /// Sets room aside for a pod that is offered a node, in place of what was held for it before.
+  /// Reserves room for a pod that is offered a node, in place of an earlier reservation.
   /// Ends when the pod is assumed, with release() or forget(), or after `ttl` (> 0).
-  /// @returns kNotFound, kStale  as assume(); the earlier hold stays
+  /// @returns kNotFound, kStale  as assume(); the earlier reservation stays
   ///          kConflict  its bind is under way, or it is bound
   Result<void> reserve(Allocation allocation, std::chrono::milliseconds ttl);
 
-  /// Drops what is held for the pod, and nothing else. Safe to repeat.
+  /// Drops the pod's reservation, and nothing else. Safe to repeat.
   void release_reservation(std::string_view pod_uid);
 
-  /// Books a pod that is about to be bound, in place of what was held for it. A pod whose
-  /// outcome is unsure is booked again only as it was: the first bind may still take effect.
+  /// Allocates to a pod that is about to be bound, in place of its reservation. A pod whose outcome
+  /// is unknown gets only the same allocation again: the first bind may still take effect.
   ///
   /// @param ttl  how long until overdue() names the pod, unless the watch shows it bound; > 0
   /// @returns kNotFound  the node is unknown or has left the cluster
-  ///          kConflict  this pod holds a place already
+  ///          kConflict  this pod has an allocation already
   ///          kStale     a card is gone or has no room any more: decide again
   Result<void> assume(Allocation allocation, std::chrono::milliseconds ttl);
 
-  /// The pod's bind was sent, and nobody knows what came of it: keeps the booking.
+  /// The pod's bind was sent, and its outcome is not known: keeps the allocation.
   /// @param until  when overdue() names the pod
   void outcome_unknown(std::string_view pod_uid, TimePoint until);
 
-  /// The pod seems to have ended: if its bind is in doubt, overdue() names it at once.
+  /// The pod seems to have ended: if the outcome of its bind is unknown, it is overdue now.
   void expedite(std::string_view pod_uid);
 
   /// The API server said that the pod is bound.
-  /// @returns kNotFound if the pod is not booked: it ended meanwhile, and stays ended
+  /// @returns kNotFound if the pod has no allocation: it ended meanwhile, and stays ended
   Result<void> confirm(std::string_view pod_uid);
 
-  /// The watch shows the pod bound, holding this. Safe to repeat.
+  /// The watch shows the pod bound with this allocation. Safe to repeat.
   void observe(AllocationPtr allocation);
   void observe(Allocation allocation) {
     observe(std::make_shared<const Allocation>(std::move(allocation)));
   }
 
-  /// The pod ended. Safe to repeat. @returns whether it held anything
+  /// The pod ended. Safe to repeat. @returns whether it had an allocation
   bool release(std::string_view pod_uid);
 
   /// The pod's bind failed: drops what was assumed. What the watch has shown stays, because then
-  /// somebody else bound the pod. Safe to repeat. @returns whether anything was dropped
+  /// another client bound the pod. Safe to repeat. @returns whether anything was dropped
   bool forget(std::string_view pod_uid);
 
-  /// A full list of the API server's bound pods has been observed: what was observed before and
-  /// is not in it has ended unseen, and is released. What was confirmed and is not in it either
-  /// ended or was bound since the list was made: it is overdue at once.
+  /// A full list of the API server's bound pods has been observed. Releases what was observed
+  /// before and is not in the list: those pods ended. What was confirmed but not observed, and is
+  /// not in the list, is overdue now: it ended, or was bound after the list was made.
   /// @param listed  was this UID in the list?
   /// @returns what was released, by pod UID
   std::vector<AllocationPtr> retain_observed(
@@ -111,13 +109,13 @@ class Ledger {
     Phase phase = Phase::kAssumed;
     TimePoint deadline{};  ///< the next one
   };
-  /// Bookings whose deadline has passed, `most` of them; each is named again after another ttl.
-  /// Ends what was held for too long, too.
+  /// At most `most` allocations whose deadline has passed; each is named again after another ttl.
+  /// Expires reservations, too.
   std::vector<Overdue> overdue(std::size_t most);
-  /// Is the pod still exactly as overdue() named it? Whoever asked about it took a while.
-  [[nodiscard]] bool is_unchanged(const Overdue& late) const;
+  /// Is the allocation unchanged since overdue() named it? Reading the pod takes a while.
+  [[nodiscard]] bool is_unchanged(const Overdue& named) const;
 
-  /// Ends what was held for too long.
+  /// Drops reservations whose time has passed.
   void expire_reservations();
 
   struct Entry {
@@ -127,21 +125,21 @@ class Ledger {
     TimePoint deadline{};   ///< unless observed
     std::chrono::milliseconds ttl{};
   };
-  /// @returns null if the pod holds nothing; valid until the next change
+  /// @returns null if the pod has no allocation; valid until the next change
   [[nodiscard]] const Entry* find(std::string_view pod_uid) const;
 
-  /// What is held, assumed or unsure: room that may come back without any pod ending.
+  /// Reserved, assumed or unknown: room that may come back without the end of a pod.
   [[nodiscard]] std::vector<AllocationPtr> unconfirmed() const;
-  /// Pods that are unsure: kube-scheduler may not know of them.
+  /// Pods whose outcome is unknown: kube-scheduler may not know of them.
   [[nodiscard]] Uids unknown_outcomes() const;
 
   [[nodiscard]] std::size_t reserved_count() const { return reserved_.size(); }
-  /// Pods whose bind is under way or unsure.
+  /// Pods whose bind is under way, or whose outcome is unknown.
   [[nodiscard]] std::size_t assumed_count() const { return assumed_.size(); }
-  /// Without those that are merely held.
+  /// Without reservations.
   [[nodiscard]] std::size_t pod_count() const { return entries_.size() - reserved_.size(); }
 
-  /// The ledger as they stand. Nodes that did not change are shared with earlier snapshots.
+  /// The current state. Nodes that did not change are shared with earlier snapshots.
   [[nodiscard]] std::shared_ptr<const ClusterSnapshot> snapshot();
 
  private:
@@ -157,16 +155,17 @@ class Ledger {
   void erase(Entries::iterator entry);
   void set_phase(Entry& entry, Phase phase);
   void set_deadline(Entry& entry, TimePoint deadline);
-  Result<void> book(Allocation allocation, Phase phase, std::chrono::milliseconds ttl);
-  /// The pods in that phase; null for those that are settled.
+  Result<void> allocate(Allocation allocation, Phase phase, std::chrono::milliseconds ttl);
+  /// The pods in that phase; null for kConfirmed.
   [[nodiscard]] Uids* list_of(Phase phase);
 
   const Clock* clock_;
   NodeTable nodes_;
   Entries entries_;
-  std::multimap<TimePoint, std::string> deadlines_;  ///< may name pods that are no longer late
+  std::multimap<TimePoint, std::string>
+      deadlines_;  ///< may name pods that are not overdue any more
   Uids reserved_;
-  Uids assumed_;  ///< kAssumed and kUnsure
+  Uids assumed_;  ///< kAssumed and kUnknown
 };
 
 }  // namespace tangram::model

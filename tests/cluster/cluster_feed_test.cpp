@@ -113,7 +113,7 @@ TEST_F(ClusterFeedTest, PromisesNoCardOfANodeWhoseCardsAnnotationIsNotValid) {
   EXPECT_EQ(rig_.counters.bad_cards, 1U);
 }
 
-TEST_F(ClusterFeedTest, LeavesTheBooksAsTheyWereWhenAChangedNodeCannotBeRead) {
+TEST_F(ClusterFeedTest, LeavesTheLedgerAsItWasWhenAChangedNodeCannotBeRead) {
   const std::string before = rig_.picture();
   for (const char* text : {"", "[]", "{\"metadata\":{\"name\":\"n1\"", "{\"metadata\":{}}"}) {
     rig_.nodes.change(kube::EventType::kModified, text);
@@ -311,7 +311,7 @@ TEST_F(ClusterFeedTest, KeepsWhatIsAssumedThoughAListLacksIt) {
   EXPECT_EQ(rig_.used("n1"), MilliGpu(200));
 }
 
-TEST_F(ClusterFeedTest, LeavesTheBooksAsTheyWereWhenAChangedPodCannotBeRead) {
+TEST_F(ClusterFeedTest, LeavesTheLedgerAsItWasWhenAChangedPodCannotBeRead) {
   tell_list(rig_.pods, {pod_json(running("u1")), pending_pod("u2")});
   const std::string before = rig_.picture();
   for (const std::string& text :

@@ -488,7 +488,7 @@ class History {
 
 class LedgerPropertyTest : public ::testing::TestWithParam<int> {};
 
-TEST_P(LedgerPropertyTest, AgreesWithTheNaiveBooks) {
+TEST_P(LedgerPropertyTest, AgreesWithTheReferenceModel) {
   const std::int64_t seed = number_from_environment("TANGRAM_SEED", kDefaultSeed) + GetParam() - 1;
   const std::int64_t steps = number_from_environment("TANGRAM_STEPS", kDefaultSteps);
   History history(static_cast<std::uint64_t>(seed));

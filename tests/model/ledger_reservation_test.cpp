@@ -49,7 +49,7 @@ TEST_F(LedgerReservationTest, KeepsOthersOut) {
   EXPECT_TRUE(ledger_.assume(pod("q", 300), 30s));
 }
 
-TEST_F(LedgerReservationTest, BecomesTheBooking) {
+TEST_F(LedgerReservationTest, BecomesTheAllocation) {
   ASSERT_TRUE(ledger_.reserve(pod("p", 700), 3s));
   ASSERT_TRUE(ledger_.assume(pod("p", 700), 30s));
   EXPECT_EQ(used(), 700);
@@ -133,7 +133,7 @@ TEST_F(LedgerReservationTest, IsNotCountedAsGranted) {
   EXPECT_EQ(granted.allocations.size(), 1U);
 }
 
-TEST_F(LedgerUnknownOutcomeTest, KeepsTheBookingUntilSomebodyKnows) {
+TEST_F(LedgerUnknownOutcomeTest, KeepsTheAllocationUntilTheOutcomeIsKnown) {
   ASSERT_TRUE(ledger_.assume(pod("p", 700), 5s));
   ledger_.outcome_unknown("p", clock_.now() + 70s);
   ASSERT_NE(ledger_.find("p"), nullptr);
@@ -149,7 +149,7 @@ TEST_F(LedgerUnknownOutcomeTest, KeepsTheBookingUntilSomebodyKnows) {
   EXPECT_EQ(ledger_.assumed_count(), 0U);
 }
 
-TEST_F(LedgerUnknownOutcomeTest, IsStillWhatOverdueNamedOnlyUntilSomethingHappens) {
+TEST_F(LedgerUnknownOutcomeTest, IsUnchangedOnlyUntilSomethingHappens) {
   ASSERT_TRUE(ledger_.assume(pod("p", 700), 5s));
   ledger_.outcome_unknown("p", clock_.now() + 70s);
   clock_.advance(70s);

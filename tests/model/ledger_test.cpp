@@ -144,7 +144,7 @@ class LedgerRefusalTest : public LedgerTest, public ::testing::WithParamInterfac
   using LedgerTest::two_cards;
 };
 
-TEST_P(LedgerRefusalTest, LeavesTheBooksAsTheyWere) {
+TEST_P(LedgerRefusalTest, LeavesTheLedgerAsItWas) {
   GetParam().before(ledger_);
   const SharedLedger before = ledger();
   const auto refused = ledger_.assume(GetParam().wanted, kTtl);
@@ -234,7 +234,7 @@ TEST_F(LedgerTest, ConfirmOfAnUnknownPodIsRefused) {
 
 // ---- deadlines ----
 
-TEST_F(LedgerTest, OverdueNamesALatePodOnceEachTtlAndNeverReleasesIt) {
+TEST_F(LedgerTest, NamesAnOverduePodOnceEachTtlAndNeverReleasesIt) {
   ASSERT_TRUE(ledger_.assume(pod("p"), kTtl));
   clock_.advance(kTtl - 1ms);
   EXPECT_EQ(overdue(), "");
@@ -258,7 +258,7 @@ TEST_F(LedgerTest, APodThatIsConfirmedButNotObservedIsStillAskedAfter) {
   EXPECT_EQ(overdue(), "p");
 }
 
-TEST_F(LedgerTest, ObservedAndReleasedPodsAreNeverLate) {
+TEST_F(LedgerTest, ObservedAndReleasedPodsAreNeverOverdue) {
   ASSERT_TRUE(ledger_.assume(pod("seen", 100), kTtl));
   ASSERT_TRUE(ledger_.assume(pod("ended", 100), kTtl));
   ASSERT_TRUE(ledger_.assume(pod("replaced", 100), kTtl));
@@ -270,7 +270,7 @@ TEST_F(LedgerTest, ObservedAndReleasedPodsAreNeverLate) {
   EXPECT_EQ(overdue(), "");
 }
 
-TEST_F(LedgerTest, APodBookedAnewHasANewDeadline) {
+TEST_F(LedgerTest, APodAssumedAgainHasANewDeadline) {
   ASSERT_TRUE(ledger_.assume(pod("p"), kTtl));
   clock_.advance(10s);
   ledger_.release("p");

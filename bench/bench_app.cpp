@@ -19,9 +19,10 @@ config::Config config_for(const BenchApp::Options& options) {
 
 Result<std::unique_ptr<BenchApp>> BenchApp::start(const Options& options) {
   std::unique_ptr<BenchApp> bench(new BenchApp(options.size));
-  auto app = extender::App::create(
-      config_for(options),
-      {.api = bench->api_, .clock = bench->clock_, .more_routes = options.more_routes});
+  auto app = extender::App::create(config_for(options), {.api = bench->api_,
+                                                         .clock = bench->clock_,
+                                                         .replica = std::nullopt,
+                                                         .more_routes = options.more_routes});
   if (!app) return app.error();
   bench->app_ = std::move(*app);
   while (!bench->app_->synced()) std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -72,7 +72,8 @@ Result<void> Cluster::read_pods(kube::KubeApi& api) {
       {.listing = [this](bool begins) { policies_.listing(begins); },
        .arrived = [this](const kube::Pod& pod) { policies_.arrived(pod); },
        .seen = [this](const kube::Pod& pod,
-                      const cluster::Recorded& recorded) { seen(pod, recorded); }});
+                      const cluster::Recorded& recorded) { seen(pod, recorded); }},
+      {});
   feed.begin_list();
   auto listed =
       list(api, "/api/v1/pods", {{"fieldSelector", kNotFinished}}, [&](const std::string& object) {

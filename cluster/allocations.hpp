@@ -27,8 +27,8 @@ struct Recorded {
   /// node's agent has let it, by a grant that counted then. Who has signed it may be known no more.
   bool by_start = false;
 };
-/// @param check  as of model::read_grant()
+/// @param check  as of model::read_grant(); empty = signatures are not looked at
 [[nodiscard]] Recorded recorded_allocation(const kube::Pod& pod,
-                                           const model::SignatureCheck& check = {});
+                                           const model::SignatureCheck& check);
 
 }  // namespace tangram::cluster

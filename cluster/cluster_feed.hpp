@@ -63,9 +63,9 @@ struct PodObserver {
 /// the container still has it. One reflector thread.
 class PodFeed final : public kube::ObjectSink {
  public:
-  /// @param check  of grants, as of model::read_grant()
+  /// @param check  of grants, as of model::read_grant(); empty = signatures are not looked at
   PodFeed(SharedLedger& ledger, PendingPods& pending, FeedCounters& counters, PodObserver observer,
-          model::SignatureCheck check = {})
+          model::SignatureCheck check)
       : ledger_(ledger),
         pending_(pending),
         counters_(counters),

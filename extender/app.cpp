@@ -145,8 +145,8 @@ Result<std::unique_ptr<App>> App::create(const config::Config& config, const Par
 }
 
 Result<void> App::join_election(const config::Config& config) {
-  if (!parts_.replica) return {};
-  auto leadership = Leadership::create(config.leader_election, *parts_.replica,
+  if (!*parts_.replica) return {};
+  auto leadership = Leadership::create(config.leader_election, **parts_.replica,
                                        {.api = parts_.api,
                                         .clock = parts_.clock,
                                         .nodes = node_reflector_,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/clock.hpp"
+#include "base/required.hpp"
 #include "base/result.hpp"
 #include "base/work_queue.hpp"
 #include "cluster/cluster_feed.hpp"
@@ -51,8 +52,8 @@ class App {
   struct Parts {
     kube::KubeApi& api;  ///< outlives the app
     const Clock& clock;  ///< outlives the app
-    /// Who this is among several replicas; nothing = it is the only one.
-    std::optional<Replica> replica = std::nullopt;
+    /// This replica among several; nothing = the only one, which binds without an election.
+    Required<std::optional<Replica>> replica;
     std::function<double()> random = nullptr;  ///< 0 <= x < 1; needed among several
     /// Who writes events about pods; nothing = nobody does.
     std::optional<kube::EventReporter> reporter = std::nullopt;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/clock.hpp"
+#include "base/required.hpp"
 #include "cluster/unstarted_pods.hpp"
 #include "kube/api.hpp"
 #include "kube/client.hpp"
@@ -38,7 +39,7 @@ class Evictor {
     kube::KubeApi& api;  ///< this and the clock outlive the evictor
     const Clock& clock;
     /// May a write that takes so long be sent now? Until then nobody is told anything, either.
-    std::function<bool(std::chrono::milliseconds)> may_write;
+    Required<std::function<bool(std::chrono::milliseconds)>> may_write;
     /// Tells people about a pod; must not block.
     std::function<void(const cluster::PodName&, const std::string& sentence)> tell;
     std::function<void(kube::EvictionOutcome)> done;  ///< counts

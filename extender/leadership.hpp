@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/clock.hpp"
+#include "base/required.hpp"
 #include "base/result.hpp"
 #include "config/config.hpp"
 #include "kube/api.hpp"
@@ -48,7 +49,7 @@ class Leadership {
     kube::Reflector& pods;
     /// Waits until nothing that was begun as the leader is under way; called before the Lease is
     /// given back.
-    std::function<void()> finish;
+    Required<std::function<void()>> finish;
     std::function<double()> random;  ///< 0 <= x < 1
   };
 

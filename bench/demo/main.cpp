@@ -219,7 +219,8 @@ Result<int> show_crowd(const Stage& stage, const config::Config& config) {
   kube::LocalApi api(clock);
   Crowd crowd(api, stage.options.nodes, stage.options.seed);
   if (auto filled = crowd.fill(); !filled) return filled.error();
-  auto app = extender::App::create(config, {.api = api, .clock = clock, .learn_at_once = true});
+  auto app = extender::App::create(
+      config, {.api = api, .clock = clock, .replica = std::nullopt, .learn_at_once = true});
   if (!app) return app.error();
   auto extender = ExtenderClient::connect(config.server.listen.address, (*app)->port());
   if (!extender) return extender.error();
@@ -253,7 +254,8 @@ Result<int> run(const Stage& stage) {
   if (auto loaded = api.load_yaml(*cluster_text); !loaded) {
     return fail(loaded.error().code, stage.options.cluster_file + ": " + loaded.error().message);
   }
-  auto app = extender::App::create(*config, {.api = api, .clock = clock, .learn_at_once = true});
+  auto app = extender::App::create(
+      *config, {.api = api, .clock = clock, .replica = std::nullopt, .learn_at_once = true});
   if (!app) return app.error();
   auto outcome = perform(stage, api, **app, *kinds, config->server.listen);
   (*app)->stop();

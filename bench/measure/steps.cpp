@@ -99,7 +99,8 @@ class Bench {
                          pending_,
                          counters_,
                          {.listing = [this](bool begins) { policies_.listing(begins); },
-                          .arrived = [this](const kube::Pod& pod) { policies_.arrived(pod); }}};
+                          .arrived = [this](const kube::Pod& pod) { policies_.arrived(pod); }},
+                         {}};
 };
 
 /// What each step took, added up.

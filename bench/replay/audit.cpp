@@ -98,7 +98,7 @@ Result<void> audit(kube::KubeApi& api, const Clock& clock, const ClusterSnapshot
   cluster::PendingPods pending;
   cluster::FeedCounters counters;
   cluster::NodeFeed nodes(ledger, counters);
-  cluster::PodFeed pods(ledger, pending, counters, {});
+  cluster::PodFeed pods(ledger, pending, counters, {}, {});
   list_into(api, clock, "/api/v1/nodes", nodes);
   list_into(api, clock, "/api/v1/pods", pods);
   const auto rebuilt = ledger.snapshot();

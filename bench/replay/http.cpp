@@ -97,6 +97,7 @@ Result<void> HttpPlacer::start() {
   auto app = extender::App::create(
       config_for(options_), {.api = api_,
                              .clock = clock_,
+                             .replica = std::nullopt,
                              .workload = std::make_shared<policies::Workload>(
                                  policies::workload_of(trace_.workload, model::Isolation::kNone)),
                              .learn_at_once = true});

@@ -134,7 +134,7 @@ std::string Binder::grant_text(const model::Allocation& allocation) const {
                                .isolation = allocation.isolation,
                                .containers = allocation.containers,
                                .signature = {}},
-                              parts_.sign);
+                              *parts_.sign);
 }
 
 Binder::Answer Binder::send(const BindArgs& args, const model::Allocation& allocation,
@@ -183,7 +183,7 @@ Binder::Answer Binder::settle(const BindArgs& args, const model::Allocation& all
   const auto pod = kube::read_pod(parts_.api, args.ns, args.name, settings_.api_timeout);
   const bool gone = pod ? pod->uid != args.uid : pod.error().code == Errc::kNotFound;
   if (pod && !gone && pod->node == args.node) {
-    const model::Allocation recorded = cluster::recorded_allocation(*pod, parts_.check).allocation;
+    const model::Allocation recorded = cluster::recorded_allocation(*pod, *parts_.check).allocation;
     if (recorded.isolation == allocation.isolation &&
         recorded.containers == allocation.containers) {
       return confirmed(args);

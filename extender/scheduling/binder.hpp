@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/clock.hpp"
+#include "base/required.hpp"
 #include "cluster/pending_pods.hpp"
 #include "cluster/policy_source.hpp"
 #include "cluster/shared_ledger.hpp"
@@ -56,11 +57,9 @@ class Binder {
     const Clock& clock;
     /// May a write be sent that takes this long at most? Only a leader may, and only while its
     /// lease outlives the write.
-    std::function<bool(std::chrono::milliseconds)> may_write = [](std::chrono::milliseconds) {
-      return true;
-    };
-    model::Signer sign = {};           ///< of grants
-    model::SignatureCheck check = {};  ///< the same: of those that are read
+    Required<std::function<bool(std::chrono::milliseconds)>> may_write;
+    Required<model::Signer> sign;           ///< of grants
+    Required<model::SignatureCheck> check;  ///< of grants that are read
   };
   Binder(Parts parts, BindSettings settings) : parts_(std::move(parts)), settings_(settings) {}
 

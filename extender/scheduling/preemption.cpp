@@ -163,10 +163,9 @@ std::optional<Sacrifice> spare(const Preemptor& preemptor, const NodeState& node
 std::vector<AllocationPtr> evictable(const Preemptor& preemptor, const NodeState& node) {
   std::vector<AllocationPtr> pods;
   for (const AllocationPtr& allocation : node.allocations) {
-    const bool spared =
-        preemptor.spared != nullptr && preemptor.spared->contains(allocation->pod_uid);
     if (allocation->priority < preemptor.pod.priority && !allocation->tentative &&
-        !allocation->terminating && !allocation->containers.empty() && !spared) {
+        !allocation->terminating && !allocation->containers.empty() &&
+        !preemptor.spared.contains(allocation->pod_uid)) {
       pods.push_back(allocation);
     }
   }

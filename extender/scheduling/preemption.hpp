@@ -24,11 +24,11 @@ struct Preemptor {
   const kube::Pod& pod;
   const model::PodDemand& demand;
   const policies::Policy& policy;
+  /// Pods that must not be named: kube-scheduler may not have them on the node, and it rejects an
+  /// answer that names such a pod.
+  const model::Ledger::Uids& spared;
   /// Null = not known: then no pod dies that kube-scheduler did not name.
-  const cluster::BudgetList* budgets = nullptr;
-  /// Pods that must not be named, because kube-scheduler may not have them on the node, and takes
-  /// no answer that names such a pod. Null = none.
-  const model::Ledger::Uids* spared = nullptr;
+  const cluster::BudgetList* budgets;
 };
 
 /// Chooses the pods to evict so that the preemptor fits the node's cards, CPU, memory and slots.

@@ -142,10 +142,13 @@ std::string Verbs::preempt(std::string text) const {
   PodView cluster(*snapshot);
   fit_to_pod(cluster, args->pod, "", parts_.pending, parts_.policies);
   const auto budgets = parts_.budgets();
-  return encode_preempt_result(extender::preempt(
-      args->nodes,
-      {.pod = args->pod, .demand = plan->demand, .policy = *plan->policy, .budgets = budgets.get()},
-      cluster));
+  return encode_preempt_result(extender::preempt(args->nodes,
+                                                 {.pod = args->pod,
+                                                  .demand = plan->demand,
+                                                  .policy = *plan->policy,
+                                                  .spared = unknown_outcomes,
+                                                  .budgets = budgets.get()},
+                                                 cluster));
 }
 
 Verbs::BindReply Verbs::bind(std::string text) {

@@ -38,9 +38,9 @@ class Verbs {
     Binder& binder;
     const cluster::PendingPods& pending;
     /// The disruption budgets; null while they are not known.
-    std::function<std::shared_ptr<const cluster::BudgetList>()> budgets;
+    Required<std::function<std::shared_ptr<const cluster::BudgetList>()>> budgets;
     /// Why no verb can be answered now, for another try later; empty = all is well.
-    std::function<std::string_view()> not_ready;
+    Required<std::function<std::string_view()>> not_ready;
     /// Told what a filter came to.
     std::function<void(std::string_view uid, Wait wait)> told = [](std::string_view, Wait) {};
   };

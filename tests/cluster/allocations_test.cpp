@@ -33,7 +33,7 @@ model::SignatureVerdict judge(std::string_view text) {
 }
 
 TEST(RecordedAllocationTest, WithoutACheckEveryGrantOfItsOwnCounts) {
-  const Recorded recorded = recorded_allocation(bound(500));
+  const Recorded recorded = recorded_allocation(bound(500), {});
   EXPECT_EQ(recorded.allocation.containers.size(), 1U);
   EXPECT_EQ(recorded.grant_key, "unsigned");
   EXPECT_EQ(recorded.issued_at, "2026-01-01T00:00:00Z");

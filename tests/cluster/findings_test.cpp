@@ -42,7 +42,7 @@ model::Grant grant_of(std::int64_t mib, std::int64_t milli) {
 
 std::vector<Note> notes(const kube::Pod& pod) {
   const PolicySource policies(extender::Rig::binpack());
-  return examine(pod, policies.plan(pod), recorded_allocation(pod));
+  return examine(pod, policies.plan(pod), recorded_allocation(pod, {}));
 }
 
 /// The findings, and all sentences in one.

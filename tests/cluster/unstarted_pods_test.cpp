@@ -36,7 +36,7 @@ kube::Pod waiting_pod() {
   return pod;
 }
 std::optional<UnstartedPod> seen(const kube::Pod& pod) {
-  return unstarted(pod, recorded_allocation(pod));
+  return unstarted(pod, recorded_allocation(pod, {}));
 }
 
 TEST(UnstartedTest, PodThatWaitsForItsStartIsNotRefusedYet) {
@@ -101,13 +101,13 @@ TEST(UnstartedTest, RefusedByItsAgentForGood) {
 TEST(UnstartedPodsTest, ForgetsPodsThatStartOrGo) {
   UnstartedPods pods;
   kube::Pod pod = waiting_pod();
-  pods.set(pod, recorded_allocation(pod));
+  pods.set(pod, recorded_allocation(pod, {}));
   EXPECT_EQ(pods.all().size(), 1U);
   pod.started = true;
-  pods.set(pod, recorded_allocation(pod));
+  pods.set(pod, recorded_allocation(pod, {}));
   EXPECT_TRUE(pods.all().empty());
   pod.started = false;
-  pods.set(pod, recorded_allocation(pod));
+  pods.set(pod, recorded_allocation(pod, {}));
   pods.forget("u");
   pods.forget("u");
   EXPECT_TRUE(pods.all().empty());

@@ -141,7 +141,8 @@ TEST_F(AppListenersTest, ShowPlainPagesOnLoopbackByKnownNamesAlone) {
 
 TEST_F(AppListenersTest, RefuseToStartWithTlsFilesThatCannotBeUsed) {
   files_.write("tls.key", http::server_of(ca_).key);
-  const auto app = App::create(with_tls(), {.api = cluster_.api, .clock = cluster_.clock});
+  const auto app = App::create(
+      with_tls(), {.api = cluster_.api, .clock = cluster_.clock, .replica = std::nullopt});
   ASSERT_FALSE(app);
   EXPECT_NE(app.error().message.find(files_.path("tls.key")), std::string::npos);
 }

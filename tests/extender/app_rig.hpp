@@ -100,7 +100,8 @@ inline config::Config test_config() {
 }
 
 inline std::unique_ptr<App> start(Cluster& cluster, const config::Config& config = test_config()) {
-  auto app = App::create(config, {.api = cluster.api, .clock = cluster.clock});
+  auto app =
+      App::create(config, {.api = cluster.api, .clock = cluster.clock, .replica = std::nullopt});
   if (!app) throw std::runtime_error(app.error().message);
   return std::move(*app);
 }

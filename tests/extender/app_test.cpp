@@ -227,6 +227,7 @@ TEST_F(AppTest, EvictsAPodOfAControllerThatCanNeverStart) {
   const auto app =
       App::create(test_config(), {.api = cluster_.api,
                                   .clock = cluster_.clock,
+                                  .replica = std::nullopt,
                                   .reporter = kube::EventReporter{.instance = "test"}});
   ASSERT_TRUE(app.has_value()) << app.error().message;
   for (const std::string owners :
@@ -314,7 +315,7 @@ TEST_F(AppTest, AnswersABindThatIsUnderWayBeforeItStops) {
 }
 
 TEST_F(AppTest, SaysWhyItCannotStart) {
-  const App::Parts parts{.api = cluster_.api, .clock = cluster_.clock};
+  const App::Parts parts{.api = cluster_.api, .clock = cluster_.clock, .replica = std::nullopt};
   config::Config config = test_config();
   config.scheduler.policy = "luck";
   const auto no_policy = App::create(config, parts);

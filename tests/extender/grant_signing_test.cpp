@@ -223,7 +223,8 @@ TEST_F(GrantSigningTest, ABrokenKeyFileIsToldAndChangesNothing) {
 
 TEST_F(GrantSigningTest, WithoutItsKeysItDoesNotStart) {
   std::filesystem::remove(private_file());
-  const auto app = App::create(config_, {.api = cluster_.api, .clock = cluster_.clock});
+  const auto app =
+      App::create(config_, {.api = cluster_.api, .clock = cluster_.clock, .replica = std::nullopt});
   ASSERT_FALSE(app);
   EXPECT_NE(app.error().message.find(private_file()), std::string::npos) << app.error().message;
 }

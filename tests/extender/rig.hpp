@@ -46,14 +46,17 @@ struct Rig {
                         counters,
                         {.arrived = [this](const kube::Pod& pod) { arrivals.push_back(pod.uid); },
                          .seen = [](const kube::Pod&, const cluster::Recorded&) {},
-                         .ended = [this](std::string_view uid) { ends.emplace_back(uid); }}};
+                         .ended = [this](std::string_view uid) { ends.emplace_back(uid); }},
+                        {}};
   Binder binder{{.api = api,
                  .ledger = ledger,
                  .pending = pending,
                  .offers = offers,
                  .policies = policies,
                  .clock = clock,
-                 .may_write = [this](std::chrono::milliseconds) { return may_write; }},
+                 .may_write = [this](std::chrono::milliseconds) { return may_write; },
+                 .sign = model::Signer(),
+                 .check = model::SignatureCheck()},
                 {.api_timeout = std::chrono::milliseconds(4'000),
                  .assume_ttl = std::chrono::milliseconds(70'000)}};
 
@@ -149,8 +152,8 @@ struct Rig {
 
   [[nodiscard]] std::string picture() const { return testing::picture_of(*ledger.snapshot()); }
   [[nodiscard]] model::Ledger::Entry entry(const std::string& uid) {
-    return ledger.apply([&](model::Ledger& ledger) {
-      const auto* found = ledger.find(uid);
+    return ledger.apply([&](const model::Ledger& now) {
+      const auto* found = now.find(uid);
       return found == nullptr ? model::Ledger::Entry{} : *found;
     });
   }

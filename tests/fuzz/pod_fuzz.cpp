@@ -13,7 +13,7 @@ void check(const kube::Pod& pod) {
   require(pod.footprint.cpu.count() >= 0 && pod.footprint.memory.count() >= 0);
   require(pod.footprint.slots >= 0);
   for (const model::ContainerInfo& container : pod.containers) require(container.slots >= 0);
-  const tangram::cluster::Recorded recorded = tangram::cluster::recorded_allocation(pod);
+  const tangram::cluster::Recorded recorded = tangram::cluster::recorded_allocation(pod, {});
   require(recorded.allocation.pod_uid == pod.uid);
   require(recorded.allocation.containers.empty() || recorded.grant_problem.empty());
   const auto waits = tangram::cluster::unstarted(pod, recorded);

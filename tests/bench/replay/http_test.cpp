@@ -120,7 +120,7 @@ TEST_F(AuditTest, FindsAPodThatIsBoundWithoutItsGrant) {
                                                .body = {}})
                                         ->body);
   ASSERT_TRUE(pod);
-  ledger.observe(cluster::recorded_allocation(*pod).allocation);
+  ledger.observe(cluster::recorded_allocation(*pod, {}).allocation);
   const auto audited = audit(api_, clock_, *ledger.snapshot());
   ASSERT_FALSE(audited);
   EXPECT_EQ(audited.error().message, "pod ml/p is bound without a grant");
@@ -144,7 +144,7 @@ TEST(SyntheticApiTest, PodsAreReadAsTheyWereMeant) {
   EXPECT_NEAR(static_cast<double>(text.size()), 5'000, 100);
   const auto pod = kube::decode_pod(text);
   ASSERT_TRUE(pod) << pod.error().message;
-  const auto recorded = cluster::recorded_allocation(*pod);
+  const auto recorded = cluster::recorded_allocation(*pod, {});
   EXPECT_EQ(recorded.grant_problem, "");
   EXPECT_EQ(recorded.allocation.node, "gpu-node-00001");
   ASSERT_EQ(recorded.allocation.containers.size(), 1U);

@@ -55,6 +55,7 @@ class PreemptionTest : public ::testing::Test {
     return choose_victims({.pod = pod_,
                            .demand = demand_,
                            .policy = **policy,
+                           .spared = spared_,
                            .budgets = budgets_known_ ? &budgets_ : nullptr},
                           *cluster->find("n"), proposed);
   }
@@ -67,6 +68,7 @@ class PreemptionTest : public ::testing::Test {
   model::Ledger ledger_{clock_};
   kube::Pod pod_;
   model::PodDemand demand_{.gpu = request(fraction(500)), .footprint = {}};
+  model::Ledger::Uids spared_;
   cluster::BudgetList budgets_;
   bool budgets_known_ = true;
 };
@@ -90,6 +92,15 @@ TEST_F(PreemptionTest, ReplacesAProposalThatIsSpreadOverCards) {
 TEST_F(PreemptionTest, SparesPodsOfEqualOrHigherPriority) {
   add({.uid = "a1", .on = "A", .milli = 1000, .priority = 100});
   add({.uid = "b1", .on = "B", .milli = 1000, .priority = 101});
+  EXPECT_EQ(uids(victims()), Uids{"(none)"});
+}
+
+TEST_F(PreemptionTest, NamesNoPodThatKubeSchedulerMayNotHaveThere) {
+  add({.uid = "a1", .on = "A", .milli = 1000});
+  add({.uid = "b1", .on = "B", .milli = 1000, .priority = 50});
+  spared_ = {"a1"};
+  EXPECT_EQ(uids(victims()), Uids{"b1"});
+  spared_ = {"a1", "b1"};
   EXPECT_EQ(uids(victims()), Uids{"(none)"});
 }
 
@@ -182,7 +193,8 @@ TEST_F(PreemptionTest, DropsNodesThatNoVictimHelps) {
   const auto snapshot = ledger_.snapshot();
   const auto possible = preempt(
       {{"n", {{"b1"}, 0}}, {"unknown", {{"x"}, 0}}},
-      {.pod = pod_, .demand = demand_, .policy = **policy, .budgets = &budgets_}, *snapshot);
+      {.pod = pod_, .demand = demand_, .policy = **policy, .spared = spared_, .budgets = &budgets_},
+      *snapshot);
   ASSERT_EQ(possible.size(), 1U);
   EXPECT_EQ(possible.at("n").uids, Uids{"b1"});
 }
@@ -191,11 +203,15 @@ TEST_F(PreemptionTest, PassesNodesItDoesNotKnowForPodsWithoutCards) {
   const auto policy = policies::make_policy("binpack", {});
   demand_.gpu = {};
   const auto snapshot = ledger_.snapshot();
-  EXPECT_EQ(
-      preempt({{"unknown", {{"x"}, 0}}},
-              {.pod = pod_, .demand = demand_, .policy = **policy, .budgets = &budgets_}, *snapshot)
-          .size(),
-      1U);
+  EXPECT_EQ(preempt({{"unknown", {{"x"}, 0}}},
+                    {.pod = pod_,
+                     .demand = demand_,
+                     .policy = **policy,
+                     .spared = spared_,
+                     .budgets = &budgets_},
+                    *snapshot)
+                .size(),
+            1U);
 }
 
 }  // namespace

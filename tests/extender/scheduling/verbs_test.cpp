@@ -276,6 +276,25 @@ TEST_F(VerbsTest, KeepsNodesWhereEvictionMakesRoom) {
                                        R"("}],"NumPDBViolations":2}}})");
 }
 
+TEST_F(VerbsTest, NeverNamesAVictimWhoseBindHasAnUnknownOutcome) {
+  ASSERT_EQ(rig_.bind("sure", wait("sure", "1"), "a").outcome, BindOutcome::kBound);
+  const std::string unsure = wait("unsure", "1");
+  rig_.api.will(testing::binding_of("unsure"), testing::Fault::Kind::kLoseBefore);
+  ASSERT_EQ(rig_.bind("unsure", unsure, "b").outcome, BindOutcome::kUnknown);
+  wait("p");
+  const std::string pod = rig_.read("p");
+  const std::string spec = "\"spec\":{";
+  const std::size_t at = pod.find(spec) + spec.size();
+  const std::string body = R"({"Pod":)" + pod.substr(0, at) + R"("priority":100,)" +
+                           pod.substr(at) + R"(,"NodeNameToMetaVictims":{)" +
+                           R"("a":{"Pods":[],"NumPDBViolations":0},)" +
+                           R"("b":{"Pods":[],"NumPDBViolations":0}}})";
+  const std::string reply = verbs().preempt(body);
+  EXPECT_NE(reply.find(R"("a":{)"), std::string::npos) << reply;
+  EXPECT_EQ(reply.find(unsure), std::string::npos) << reply;
+  EXPECT_EQ(reply.find(R"("b":{)"), std::string::npos) << reply;
+}
+
 TEST_F(VerbsTest, AnswersKubeSchedulersOwnRequests) {
   using testing::golden;
   EXPECT_EQ(json_at(verbs().filter(golden("extender/filter_node_names.json")), "Error"), "");

@@ -1,7 +1,5 @@
 #include "extender/app.hpp"
 
-#include "cluster/card_metrics.hpp"
-#include "cluster/idle.hpp"
 #include "extender/admission/routes.hpp"
 #include "extender/page/api_routes.hpp"
 #include "extender/page/page_routes.hpp"
@@ -10,7 +8,6 @@
 
 #include <spdlog/spdlog.h>
 
-#include <array>
 #include <chrono>
 
 namespace tangram::extender {
@@ -19,18 +16,15 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// How often bookings that were never confirmed are looked for; their time-outs are seconds.
-constexpr milliseconds kResolveInterval{1'000};
+/// Of the tasks that look for something to do: what they wait for takes seconds.
+constexpr milliseconds kTaskInterval{1'000};
 
 /// client-go waits up to 30 s for a server that was away; here no pod gets its card meanwhile, and
 /// three watches of a replica or two are little load.
 constexpr milliseconds kLongestWatchBackoff{5'000};
 
 /// For events that are still to be written when the service stops.
-constexpr milliseconds kLastWords{2'000};
-
-constexpr std::string_view kTooManyBinds =
-    "too many binds are under way; the API server may be slow; try again";
+constexpr milliseconds kFlushTimeout{2'000};
 
 Result<cluster::PolicySettings> policy_settings(
     const config::Config& config, std::shared_ptr<const policies::Workload> workload) {
@@ -59,49 +53,20 @@ Result<cluster::PolicySettings> policy_settings(
   return settings;
 }
 
-kube::ReflectorOptions pods_to_watch(const config::Config& config) {
-  return {.path = "/api/v1/pods",
-          // kube-scheduler's own rule of which pods take up room.
-          .field_selector = "status.phase!=Succeeded,status.phase!=Failed",
+kube::ReflectorOptions watch(const config::Config& config, const char* path,
+                             const char* field_selector = "") {
+  return {.path = path,
+          .field_selector = field_selector,
           .page_size = config.kube.page_size,
           .max_backoff = kLongestWatchBackoff};
 }
 
-kube::ReflectorOptions nodes_to_watch(const config::Config& config) {
-  return {.path = "/api/v1/nodes",
-          .field_selector = "",
-          .page_size = config.kube.page_size,
-          .max_backoff = kLongestWatchBackoff};
-}
-
-kube::ReflectorOptions budgets_to_watch(const config::Config& config) {
-  return {.path = "/apis/policy/v1/poddisruptionbudgets",
-          .field_selector = "",
-          .page_size = config.kube.page_size,
-          .max_backoff = kLongestWatchBackoff};
-}
-
-/// For a page of a listener whose threads do nothing else.
-http::Handler at_once(PageQueue::Page page) {
-  return [page = std::move(page)](const http::Request& request, http::Responder responder) {
-    responder.send(page(request));
-  };
-}
-
-http::Response exposition_page() {
-  http::Response page;
-  page.content_type = "text/plain; version=0.0.4; charset=utf-8";
-  page.gzip = true;
-  return page;
-}
+/// kube-scheduler's own rule of which pods take up room.
+constexpr const char* kNotFinished = "status.phase!=Succeeded,status.phase!=Failed";
 
 Result<std::unique_ptr<kube::GrantKeys>> open_grant_keys(const config::Config::Grants& settings) {
   if (settings.public_keys.empty()) return std::unique_ptr<kube::GrantKeys>();
   return kube::GrantKeys::open({.signing = settings.signing_key, .known = settings.public_keys});
-}
-
-double seconds_since(TimePoint then, TimePoint now) {
-  return std::chrono::duration<double>(now - then).count();
 }
 
 }  // namespace
@@ -117,31 +82,38 @@ Result<std::unique_ptr<App>> App::create(const config::Config& config, const Par
   std::unique_ptr<App> app(new App(config, parts, std::move(*settings), std::move(*keys)));
   if (auto joined = app->join_election(config); !joined) return joined.error();
   if (auto listening = app->listen(config); !listening) return listening.error();
-  App* const self = app.get();
-  app->node_thread_ =
-      std::jthread([self](const std::stop_token& stop) { self->node_reflector_.run(stop); });
-  app->pod_thread_ =
-      std::jthread([self](const std::stop_token& stop) { self->pod_reflector_.run(stop); });
-  app->budget_thread_ =
-      std::jthread([self](const std::stop_token& stop) { self->budget_reflector_.run(stop); });
-  if (!parts.learn_at_once) {
-    app->learn_thread_ =
-        std::jthread([self](const std::stop_token& stop) { self->policies_.keep_learning(stop); });
-  }
-  app->resolve_thread_ = std::jthread([self](const std::stop_token& stop) {
-    while (!stop.stop_requested()) {
-      self->look_at_grant_keys();  // first: settling waits for the API server
-      self->binder_.resolve_overdue(stop);
-      self->look_at_cards();
-      self->waiting_.forget_strangers();
-      self->tell_as_new_leader();
-      self->evict_stuck_pods();
-      sleep_until_stopped(kResolveInterval, stop);
-    }
-  });
-  app->news_thread_ = std::jthread([self](const std::stop_token& stop) { self->news_.run(stop); });
+  app->background_.start(app->tasks());
   if (app->leadership_) app->leadership_->start();
   return app;
+}
+
+std::vector<Task> App::tasks() {
+  constexpr milliseconds kUntilStopped{0};
+  const auto until_stopped = [](auto& part) {
+    return [&part](const std::stop_token& stop) { part.run(stop); };
+  };
+  const auto repeated = [this](void (App::*step)()) {
+    return [this, step](const std::stop_token& /*stop*/) { (this->*step)(); };
+  };
+  std::vector<Task> tasks{
+      {"watch nodes", kUntilStopped, until_stopped(node_reflector_)},
+      {"watch pods", kUntilStopped, until_stopped(pod_reflector_)},
+      {"watch disruption budgets", kUntilStopped, until_stopped(budget_reflector_)},
+      {"publish the packing", kUntilStopped, until_stopped(news_)},
+      // First of those that take turns: the next one waits for the API server.
+      {"reload grant keys", kTaskInterval, repeated(&App::reload_grant_keys)},
+      {"resolve overdue binds", kTaskInterval,
+       [this](const std::stop_token& stop) { binder_.resolve_overdue(stop); }},
+      {"examine cards", kTaskInterval, repeated(&App::examine_cards)},
+      {"drop outcomes of unknown pods", kTaskInterval,
+       [this](const std::stop_token& /*stop*/) { waiting_.forget_strangers(); }},
+      {"report as a new leader", kTaskInterval, repeated(&App::report_as_new_leader)},
+      {"evict stuck pods", kTaskInterval, repeated(&App::evict_stuck_pods)}};
+  if (!parts_.learn_at_once) {
+    tasks.push_back({"learn from arrivals", kUntilStopped,
+                     [this](const std::stop_token& stop) { policies_.keep_learning(stop); }});
+  }
+  return tasks;
 }
 
 Result<void> App::join_election(const config::Config& config) {
@@ -151,7 +123,7 @@ Result<void> App::join_election(const config::Config& config) {
                                         .clock = parts_.clock,
                                         .nodes = node_reflector_,
                                         .pods = pod_reflector_,
-                                        .finish = [this] { bind_queue_.wait_until_idle(); },
+                                        .finish = [this] { verb_routes_.finish_binds(); },
                                         .random = parts_.random});
   if (!leadership) return leadership.error();
   leadership_ = std::move(*leadership);
@@ -168,74 +140,113 @@ App::App(const config::Config& config, const Parts& parts, cluster::PolicySettin
       policies_(std::move(policy_settings), [this] { return ledger_.snapshot(); }),
       offers_(parts.clock, static_cast<std::size_t>(config.scheduler.offer_memory_pods),
               config.scheduler.offer_penalty),
-      binder_(
-          {.api = parts.api,
-           .ledger = ledger_,
-           .pending = pending_,
-           .offers = offers_,
-           .policies = policies_,
-           .clock = parts.clock,
-           .may_write = [this](milliseconds takes) { return may_write(takes); },
-           .sign = grant_keys_ ? [this](std::string_view text) { return grant_keys_->sign(text); }
-                               : model::Signer(),
-           .check = check_},
-          {.api_timeout = config.bind.timeout, .assume_ttl = config.scheduler.assume_ttl}),
+      binder_(binder_parts(),
+              {.api_timeout = config.bind.timeout, .assume_ttl = config.scheduler.assume_ttl}),
       admission_(admission_settings(config), parts.clock,
-                 [this](const AdmissionService::Done& done) { metrics_.admission_done(done); }),
-      verbs_({.ledger = ledger_,
-              .policies = policies_,
-              .offers = offers_,
-              .binder = binder_,
-              .pending = pending_,
-              .budgets =
-                  [this] { return budget_reflector_.health().synced ? budgets_.all() : nullptr; },
-              .not_ready = [this] { return not_ready(); },
-              .told = [this](std::string_view uid, Wait wait) { waiting_.told(uid, wait); }},
-             {.short_list = static_cast<std::size_t>(config.scheduler.short_list),
-              .hold_ttl = config.scheduler.hold_ttl}),
-      evictor_(
-          {.enabled = config.eviction.enabled,
-           .after = config.eviction.after,
-           .per_minute = config.eviction.per_minute,
-           .api_timeout = config.bind.timeout},
-          {.api = parts.api,
-           .clock = parts.clock,
-           .may_write = [this](milliseconds takes) { return serving() && may_write(takes); },
-           .tell =
-               [this](const cluster::PodName& pod, const std::string& sentence) {
-                 tell(pod, "CannotStart", "Evict", sentence);
-               },
-           .done = [this](kube::EvictionOutcome outcome) { metrics_.eviction_done(outcome); }}),
+                 [this](const AdmissionService::Done& done) { admission_metrics_.count(done); }),
+      verbs_(verb_parts(), {.short_list = static_cast<std::size_t>(config.scheduler.short_list),
+                            .hold_ttl = config.scheduler.hold_ttl}),
+      verb_routes_({.bind_workers = static_cast<std::size_t>(config.bind.workers),
+                    .bind_queue = static_cast<std::size_t>(config.bind.queue),
+                    .bind_timeout = config.bind.timeout},
+                   verbs_, parts.clock, [this] { return leads(); }),
+      evictor_({.enabled = config.eviction.enabled,
+                .after = config.eviction.after,
+                .per_minute = config.eviction.per_minute,
+                .api_timeout = config.bind.timeout},
+               evictor_parts()),
       node_feed_(ledger_, counters_),
-      pod_feed_(ledger_, pending_, counters_,
-                {.listing = [this](bool begins) { policies_.listing(begins); },
-                 .arrived = [this](const kube::Pod& pod) { policies_.arrived(pod); },
-                 .seen =
-                     [this](const kube::Pod& pod, const cluster::Recorded& recorded) {
-                       const auto plan = policies_.plan(pod);
-                       findings_.set(pod, cluster::examine(pod, plan, recorded));
-                       waiting_.seen(pod, plan);
-                       unstarted_.set(pod, recorded);
-                       grant_key_use_.set(pod.uid, recorded.grant_key);
-                     },
-                 .ended =
-                     [this](std::string_view uid) {
-                       findings_.forget(uid);
-                       unstarted_.forget(uid);
-                       waiting_.forget(uid);
-                       grant_key_use_.forget(uid);
-                     }},
-                check_),
-      node_reflector_(parts.api, nodes_to_watch(config), node_feed_, parts.clock),
-      pod_reflector_(parts.api, pods_to_watch(config), pod_feed_, parts.clock),
-      budget_reflector_(parts.api, budgets_to_watch(config), budgets_, parts.clock),
-      bind_timeout_(config.bind.timeout),
-      bind_queue_(static_cast<std::size_t>(config.bind.workers),
-                  static_cast<std::size_t>(config.bind.queue)),
+      pod_feed_(ledger_, pending_, counters_, pod_observer(), check_),
+      node_reflector_(parts.api, watch(config, "/api/v1/nodes"), node_feed_, parts.clock),
+      pod_reflector_(parts.api, watch(config, "/api/v1/pods", kNotFinished), pod_feed_,
+                     parts.clock),
+      budget_reflector_(parts.api, watch(config, "/apis/policy/v1/poddisruptionbudgets"), budgets_,
+                        parts.clock),
+      cluster_metrics_(metrics_parts()),
       news_({.ledger = ledger_, .pending = pending_, .clock = parts.clock}) {
   if (parts.reporter) {
     events_ = std::make_unique<kube::EventRecorder>(parts.api, *parts.reporter, parts.clock);
   }
+}
+
+Binder::Parts App::binder_parts() {
+  return {.api = parts_.api,
+          .ledger = ledger_,
+          .pending = pending_,
+          .offers = offers_,
+          .policies = policies_,
+          .clock = parts_.clock,
+          .may_write = [this](milliseconds takes) { return may_write(takes); },
+          .sign = grant_keys_ ? [this](std::string_view text) { return grant_keys_->sign(text); }
+                              : model::Signer(),
+          .check = check_};
+}
+
+Verbs::Parts App::verb_parts() {
+  return {
+      .ledger = ledger_,
+      .policies = policies_,
+      .offers = offers_,
+      .binder = binder_,
+      .pending = pending_,
+      .budgets = [this] { return budget_reflector_.health().synced ? budgets_.all() : nullptr; },
+      .not_ready = [this] { return not_ready(); },
+      .told = [this](std::string_view uid, Wait wait) { waiting_.told(uid, wait); }};
+}
+
+Evictor::Parts App::evictor_parts() {
+  return {.api = parts_.api,
+          .clock = parts_.clock,
+          .may_write = [this](milliseconds takes) { return serving() && may_write(takes); },
+          .tell =
+              [this](const cluster::PodName& pod, const std::string& sentence) {
+                report(pod, "CannotStart", "Evict", sentence);
+              }};
+}
+
+ClusterMetrics::Parts App::metrics_parts() {
+  return {.ledger = ledger_,
+          .pending = pending_,
+          .policies = policies_,
+          .findings = findings_,
+          .grant_key_use = grant_key_use_,
+          .feed_counters = counters_,
+          .clock = parts_.clock,
+          .nodes_watch = [this] { return node_reflector_.health(); },
+          .pods_watch = [this] { return pod_reflector_.health(); },
+          .grant_keys =
+              [this] { return grant_keys_ ? grant_keys_->state() : kube::GrantKeys::State(); },
+          .serving = [this] { return serving(); }};
+}
+
+cluster::PodObserver App::pod_observer() {
+  return {.listing = [this](bool begins) { policies_.listing(begins); },
+          .arrived = [this](const kube::Pod& pod) { policies_.arrived(pod); },
+          .seen =
+              [this](const kube::Pod& pod, const cluster::Recorded& recorded) {
+                const auto plan = policies_.plan(pod);
+                findings_.set(pod, cluster::examine(pod, plan, recorded));
+                waiting_.seen(pod, plan);
+                unstarted_.set(pod, recorded);
+                grant_key_use_.set(pod.uid, recorded.grant_key);
+              },
+          .ended =
+              [this](std::string_view uid) {
+                findings_.forget(uid);
+                unstarted_.forget(uid);
+                waiting_.forget(uid);
+                grant_key_use_.forget(uid);
+              }};
+}
+
+Collectables App::collectables() const {
+  return {&verb_routes_.metrics(),
+          &waiting_,
+          &admission_metrics_,
+          &evictor_,
+          &cluster_metrics_,
+          &listeners_,
+          &news_};
 }
 
 App::~App() { stop(); }
@@ -244,17 +255,27 @@ Result<void> App::listen(const config::Config& config) {
   const auto server = std::make_shared<http::Router>();
   const auto webhook = std::make_shared<http::Router>();
   const auto metrics = std::make_shared<http::Router>();
-  serve_verbs(*server);
-  serve_pages(*server);
-  serve_webhook(*webhook);
+  const auto not_ready = [this]() -> std::string_view {
+    return stopping_ ? "stopping" : synced() ? "" : "still reading the cluster";
+  };
+  verb_routes_.add_to(*server);
+  add_page_routes(*server);
+  add_api_routes(*server, {.ledger = ledger_,
+                           .pending = pending_,
+                           .policies = policies_,
+                           .findings = findings_,
+                           .news = news_,
+                           .queue = pages_,
+                           .synced = [this] { return synced(); }});
+  add_admission_routes(*webhook, admission_);
+  add_health_routes(*webhook, not_ready);
   const bool aside = config.metrics.listen.has_value();
-  serve_health(aside ? *metrics : *server);
-  if (aside) {
-    serve_metrics(*metrics, at_once);
-  } else {
-    serve_metrics(*server,
-                  [this](PageQueue::Page page) { return scrapes_.in_turn(std::move(page)); });
-  }
+  add_health_routes(aside ? *metrics : *server, not_ready);
+  const Serving in_turn = [this](PageQueue::Page page) {
+    return scrapes_.in_turn(std::move(page));
+  };
+  add_metrics_routes(aside ? *metrics : *server, ledger_, collectables(),
+                     aside ? Serving(at_once) : in_turn);
   if (parts_.more_routes) parts_.more_routes(*server);
   return listeners_.open(config, parts_.clock, server, webhook, metrics);
 }
@@ -267,37 +288,37 @@ bool App::synced() const {
   return node_reflector_.health().synced && pod_reflector_.health().synced;
 }
 
-void App::look_at_cards() {
+void App::examine_cards() {
   const cluster::ClusterPtr cluster = ledger_.snapshot();
-  if (!synced() || cluster->version() == looked_at_) return;
-  looked_at_ = cluster->version();
+  if (!synced() || cluster->version() == examined_version_) return;
+  examined_version_ = cluster->version();
   findings_.set_cards(cluster::examine_cards(*cluster));
 }
 
 /// Other keys: grants that did not count may count now, and the other way round.
-void App::look_at_grant_keys() {
+void App::reload_grant_keys() {
   if (grant_keys_ && grant_keys_->look()) pod_reflector_.relist();
 }
 
-void App::tell_as_new_leader() {
+void App::report_as_new_leader() {
   const std::uint64_t term = leadership_ ? leadership_->term() : 1;
-  if (!serving() || term == told_in_term_) return;
-  told_in_term_ = term;
+  if (!serving() || term == reported_term_) return;
+  reported_term_ = term;
   findings_.tell_all();
 }
 
-void App::tell(const cluster::PodName& pod, const cluster::Note& note) {
-  // Followers see the same; one voice is enough.
+void App::report(const cluster::PodName& pod, const cluster::Note& note) {
+  // Followers find the same; one report is enough.
   if (!serving()) return;
-  tell(pod, to_string(note.finding), "Examine", note.sentence);
+  report(pod, to_string(note.finding), "Examine", note.sentence);
 }
 
 void App::evict_stuck_pods() {
   if (synced()) evictor_.look(cluster::stuck_pods(*ledger_.snapshot(), unstarted_.all()));
 }
 
-void App::tell(const cluster::PodName& pod, std::string_view reason, std::string_view action,
-               const std::string& sentence) {
+void App::report(const cluster::PodName& pod, std::string_view reason, std::string_view action,
+                 const std::string& sentence) {
   spdlog::warn("pod {}/{}: {}: {}", pod.ns, pod.name, reason, sentence);
   if (!events_) return;
   events_->record({.kind = "Pod",
@@ -329,151 +350,11 @@ void App::stop() {
   news_.close();
   listeners_.stop();  // answers what is under way, binds included
   if (leadership_) leadership_->stop();
-  bind_queue_.drain();
+  verb_routes_.drain();
   pages_.drain();
   scrapes_.drain();
-  if (events_) events_->flush(kLastWords);
-  const std::array threads{&node_thread_,    &pod_thread_,   &budget_thread_,
-                           &resolve_thread_, &learn_thread_, &news_thread_};
-  for (std::jthread* thread : threads) thread->request_stop();
-  for (std::jthread* thread : threads) {
-    if (thread->joinable()) thread->join();
-  }
-}
-
-void App::serve_verbs(http::Router& router) {
-  const auto timed = [this, &router](const char* path, Verb verb, auto answer) {
-    router.add("POST", path,
-               [this, verb, answer](http::Request request, http::Responder responder) {
-                 const TimePoint start = parts_.clock.now();
-                 responder.send(verb_response(answer(std::move(request.body))));
-                 metrics_.request_done(verb, parts_.clock.now() - start);
-               });
-  };
-  timed("/filter", Verb::kFilter,
-        [this](std::string body) { return verbs_.filter(std::move(body)); });
-  timed("/prioritize", Verb::kPrioritize,
-        [this](std::string body) { return verbs_.prioritize(std::move(body)); });
-  timed("/preempt", Verb::kPreempt,
-        [this](std::string body) { return verbs_.preempt(std::move(body)); });
-  router.add("POST", "/bind", [this](http::Request request, http::Responder responder) {
-    bind(std::move(request), std::move(responder));
-  });
-}
-
-/// Binds wait for the API server, so they leave the io thread to others.
-void App::bind(http::Request request, http::Responder responder) {
-  struct Task {
-    std::string body;
-    http::Responder responder;
-    TimePoint start;
-  };
-  // Shared, because the queue's tasks are copyable.
-  auto task = std::make_shared<Task>(
-      Task{std::move(request.body), std::move(responder), parts_.clock.now()});
-  const bool taken = bind_queue_.try_post([this, task] {
-    // kube-scheduler has given up on a bind that waited so long for a worker.
-    const bool stale = parts_.clock.now() - task->start > bind_timeout_;
-    Verbs::BindReply reply =
-        stale ? Verbs::BindReply{encode_bind_result(kTooManyBinds), BindOutcome::kUnavailable}
-              : verbs_.bind(std::move(task->body));
-    metrics_.bind_done(reply.outcome);
-    task->responder.send(verb_response(std::move(reply.body)));
-    metrics_.request_done(Verb::kBind, parts_.clock.now() - task->start);
-  });
-  if (taken) return;
-  metrics_.bind_done(BindOutcome::kUnavailable);
-  task->responder.send(verb_response(encode_bind_result(kTooManyBinds)));
-}
-
-http::Response App::verb_response(std::string body) const {
-  http::Response response = http::json_response(std::move(body));
-  // So that a scheduler's open connection does not keep it with a replica that leads no more.
-  response.close = !leads();
-  return response;
-}
-
-/// What the API server asks of the admission webhook.
-void App::serve_webhook(http::Router& router) {
-  serve_health(router);
-  add_admission_routes(router, admission_);
-}
-
-void App::serve_health(http::Router& router) {
-  router.add("GET", "/healthz", [](const http::Request&, http::Responder responder) {
-    responder.send(http::text_response(200, "ok"));
-  });
-  router.add("GET", "/readyz", [this](const http::Request&, http::Responder responder) {
-    if (stopping_) return responder.send(http::text_response(503, "stopping"));
-    if (!synced()) return responder.send(http::text_response(503, "still reading the cluster"));
-    responder.send(http::text_response(200, "ok"));
-  });
-}
-
-void App::serve_metrics(http::Router& router, const Serving& serving) {
-  router.add("GET", "/metrics", serving([this](const http::Request&) {
-               http::Response page = exposition_page();
-               page.body = metrics_.text(gauges());
-               return page;
-             }));
-  router.add("GET", "/metrics/cards", serving([this](const http::Request&) {
-               auto cards = std::make_shared<cluster::CardMetrics>(ledger_.snapshot());
-               http::Response page = exposition_page();
-               page.producer = [cards](std::string& out) { return cards->next(out); };
-               return page;
-             }));
-}
-
-void App::serve_pages(http::Router& router) {
-  add_page_routes(router);
-  add_api_routes(router, {.ledger = ledger_,
-                          .pending = pending_,
-                          .policies = policies_,
-                          .findings = findings_,
-                          .news = news_,
-                          .queue = pages_,
-                          .synced = [this] { return synced(); }});
-}
-
-Gauges App::gauges() {
-  const cluster::ClusterPtr cluster = ledger_.snapshot();
-  const cluster::Idle idle = cluster::measure_idle(*cluster, *policies_.workload());
-  const TimePoint now = parts_.clock.now();
-  Gauges gauges;
-  gauges.nodes = cluster->node_count();
-  gauges.cards = idle.cards;
-  gauges.pending_pods = pending_.size();
-  ledger_.apply([&](model::Ledger& ledger) {
-    gauges.bound_pods = ledger.pod_count();
-    gauges.assumed_pods = ledger.assumed_count();
-    gauges.held_pods = ledger.reserved_count();
-  });
-  gauges.fragmentation_ratio = idle.idle > 0 ? idle.fragmented / idle.idle : 0;
-  gauges.stranded_memory = idle.stranded;
-  gauges.over_granted_cards = idle.over_granted;
-  gauges.stray_grants = idle.stray_grants;
-  gauges.waiting = waiting_.counts();
-  gauges.findings = findings_.counts();
-  gauges.nodes_watch_lag_seconds = seconds_since(node_reflector_.health().last_heard, now);
-  gauges.pods_watch_lag_seconds = seconds_since(pod_reflector_.health().last_heard, now);
-  gauges.leader = synced() && leads();
-  gauges.streams = news_.counts();
-  gauges.bad_objects = counters_.bad_objects;
-  gauges.bad_cards = counters_.bad_cards;
-  gauges.bad_grants = counters_.bad_grants;
-  gauges.grants_by_key = grant_key_use_.counts();
-  if (grant_keys_) {
-    auto keys = grant_keys_->state();
-    gauges.grant_keys_known = std::move(keys.known);
-    gauges.grant_keys_stale = keys.stale;
-  }
-  for (const auto& [name, http, tls] : listeners_.status()) {
-    ListenerGauges& listener = gauges.listeners[std::string(name)];
-    listener.http = http;
-    if (tls) listener.certificate_expires = tls->expires;
-    if (tls) listener.reload_failures = tls->failures;
-  }
-  return gauges;
+  if (events_) events_->flush(kFlushTimeout);
+  background_.stop();
 }
 
 }  // namespace tangram::extender

@@ -3,7 +3,6 @@
 #include "base/clock.hpp"
 #include "base/required.hpp"
 #include "base/result.hpp"
-#include "base/work_queue.hpp"
 #include "cluster/cluster_feed.hpp"
 #include "cluster/disruption_budgets.hpp"
 #include "cluster/findings.hpp"
@@ -13,15 +12,19 @@
 #include "cluster/shared_ledger.hpp"
 #include "cluster/unstarted_pods.hpp"
 #include "config/config.hpp"
+#include "extender/admission/admission_metrics.hpp"
 #include "extender/admission/service.hpp"
+#include "extender/background.hpp"
+#include "extender/cluster_metrics.hpp"
 #include "extender/evictor.hpp"
+#include "extender/health_routes.hpp"
 #include "extender/leadership.hpp"
 #include "extender/listeners.hpp"
-#include "extender/metrics.hpp"
 #include "extender/page/packing_news.hpp"
 #include "extender/page/page_queue.hpp"
 #include "extender/scheduling/binder.hpp"
 #include "extender/scheduling/offers.hpp"
+#include "extender/scheduling/routes.hpp"
 #include "extender/scheduling/verbs.hpp"
 #include "extender/scheduling/waiting_pods.hpp"
 #include "kube/events.hpp"
@@ -33,14 +36,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <thread>
-
-namespace tangram::http {
-class Router;
-struct Request;
-struct Response;
-class Responder;
-}  // namespace tangram::http
+#include <vector>
 
 namespace tangram::extender {
 
@@ -96,30 +92,29 @@ class App {
   App(const config::Config& config, const Parts& parts, cluster::PolicySettings policy_settings,
       GrantKeysPtr grant_keys);
 
+  // How the parts are connected.
+  [[nodiscard]] Binder::Parts binder_parts();
+  [[nodiscard]] Verbs::Parts verb_parts();
+  [[nodiscard]] Evictor::Parts evictor_parts();
+  [[nodiscard]] ClusterMetrics::Parts metrics_parts();
+  [[nodiscard]] cluster::PodObserver pod_observer();
+  [[nodiscard]] Collectables collectables() const;
+  [[nodiscard]] std::vector<Task> tasks();
   Result<void> listen(const config::Config& config);
   Result<void> join_election(const config::Config& config);
+
   /// May a write that takes so long be sent now?
   [[nodiscard]] bool may_write(std::chrono::milliseconds takes) const;
   [[nodiscard]] bool leads() const;
   /// Why no verb can be answered now; empty = all is well.
   [[nodiscard]] std::string_view not_ready() const;
-  void look_at_cards();
-  void look_at_grant_keys();
-  void tell_as_new_leader();
+  void examine_cards();
+  void reload_grant_keys();
+  void report_as_new_leader();
   void evict_stuck_pods();
-  void tell(const cluster::PodName& pod, const cluster::Note& note);
-  void tell(const cluster::PodName& pod, std::string_view reason, std::string_view action,
-            const std::string& sentence);
-  void serve_verbs(http::Router& router);
-  void serve_pages(http::Router& router);
-  void serve_webhook(http::Router& router);
-  void serve_health(http::Router& router);
-  /// How a page becomes a handler.
-  using Serving = std::function<http::Handler(PageQueue::Page)>;
-  void serve_metrics(http::Router& router, const Serving& serving);
-  void bind(http::Request request, http::Responder responder);
-  [[nodiscard]] http::Response verb_response(std::string body) const;
-  [[nodiscard]] Gauges gauges();
+  void report(const cluster::PodName& pod, const cluster::Note& note);
+  void report(const cluster::PodName& pod, std::string_view reason, std::string_view action,
+              const std::string& sentence);
 
   Parts parts_;
   GrantKeysPtr grant_keys_;  ///< null = grants are neither signed nor checked
@@ -130,40 +125,34 @@ class App {
   cluster::PolicySource policies_;
   Offers offers_;
   Binder binder_;
-  Metrics metrics_;
+  AdmissionMetrics admission_metrics_;
   AdmissionService admission_;
   Verbs verbs_;
+  VerbRoutes verb_routes_;
   cluster::DisruptionBudgets budgets_;
   std::unique_ptr<kube::EventRecorder> events_;  ///< null = none are written
   cluster::Findings findings_{
-      [this](const cluster::PodName& pod, const cluster::Note& note) { tell(pod, note); }};
+      [this](const cluster::PodName& pod, const cluster::Note& note) { report(pod, note); }};
   cluster::UnstartedPods unstarted_;
   WaitingPods waiting_;
   cluster::GrantKeyUse grant_key_use_;
-  // Of the settling thread.
+  // Of the thread of the repeated tasks.
   Evictor evictor_;
-  std::uint64_t looked_at_ = 0;  ///< version of the ledger
-  std::uint64_t told_in_term_ = 0;
+  std::uint64_t examined_version_ = 0;  ///< of the ledger
+  std::uint64_t reported_term_ = 0;
   cluster::NodeFeed node_feed_;
   cluster::PodFeed pod_feed_;
   kube::Reflector node_reflector_;
   kube::Reflector pod_reflector_;
   kube::Reflector budget_reflector_;
-  const std::chrono::milliseconds bind_timeout_;
-  WorkQueue bind_queue_;
+  ClusterMetrics cluster_metrics_;
   PackingNews news_;
   PageQueue pages_;
-  PageQueue scrapes_;  ///< so that who asks for pages does not keep metrics away
+  PageQueue scrapes_;                       ///< its own, so that pages do not delay metrics
   std::unique_ptr<Leadership> leadership_;  ///< null = the only replica
   Listeners listeners_;
   std::atomic<bool> stopping_{false};
-  // Last, so that they end first.
-  std::jthread node_thread_;
-  std::jthread pod_thread_;
-  std::jthread budget_thread_;
-  std::jthread resolve_thread_;
-  std::jthread learn_thread_;
-  std::jthread news_thread_;
+  Background background_;  ///< last, so that it ends first
 };
 
 }  // namespace tangram::extender

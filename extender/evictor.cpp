@@ -1,5 +1,7 @@
 #include "extender/evictor.hpp"
 
+#include "base/metric_family.hpp"
+
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -46,6 +48,18 @@ Evictor::Evictor(EvictorSettings settings, Parts parts)
     : settings_(settings),
       parts_(std::move(parts)),
       limiter_(nanoseconds(std::chrono::minutes(1)) / settings_.per_minute, 1, parts_.clock) {}
+
+std::vector<prometheus::MetricFamily> Evictor::Collect() const {
+  MetricFamilies all;
+  auto family = MetricFamily::counter(
+      "tangram_evictions_total", "Evictions asked for of pods that can never start, by result.");
+  for (std::size_t i = 0; i < kEvictionOutcomes; ++i) {
+    family.add({{"result", std::string(to_string(static_cast<EvictionOutcome>(i)))}},
+               results_.at(i).load());
+  }
+  family.into(all);
+  return all;
+}
 
 void Evictor::look(const std::vector<cluster::StuckPod>& stuck) {
   follow(stuck);
@@ -107,7 +121,7 @@ void Evictor::evict(const cluster::StuckPod& stuck, Case& its) {
   const cluster::PodName& pod = stuck.pod.pod;
   const kube::EvictionAnswer answer = kube::evict_pod(
       parts_.api, {.ns = pod.ns, .name = pod.name, .uid = pod.uid}, settings_.api_timeout);
-  parts_.done(answer.outcome);
+  ++results_.at(static_cast<std::size_t>(answer.outcome));
   if (answer.outcome == EvictionOutcome::kEvicted) {
     spdlog::info("pod {}/{} was evicted", pod.ns, pod.name);
   } else {

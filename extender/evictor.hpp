@@ -7,7 +7,13 @@
 #include "kube/client.hpp"
 #include "kube/rate_limiter.hpp"
 
+#include <prometheus/collectable.h>
+
+#include <array>
+#include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
@@ -15,6 +21,10 @@
 #include <vector>
 
 namespace tangram::extender {
+
+inline constexpr std::size_t kEvictionOutcomes = 4;
+/// "evicted": the label of tangram_evictions_total.
+[[nodiscard]] std::string_view to_string(kube::EvictionOutcome outcome);
 
 struct EvictorSettings {
   bool enabled = true;
@@ -32,8 +42,8 @@ struct EvictorSettings {
 /// many a minute, evenly: should a whole node's pods be stuck by mistake, people have time to see
 /// it. A refused or failed one is tried again after 10 s, doubling up to 5 minutes, or when the
 /// server says. Each pod is told of once.
-/// Threads: one at a time.
-class Evictor {
+/// Threads: look() one at a time, Collect() from any.
+class Evictor final : public prometheus::Collectable {
  public:
   struct Parts {
     kube::KubeApi& api;  ///< this and the clock outlive the evictor
@@ -42,13 +52,13 @@ class Evictor {
     Required<std::function<bool(std::chrono::milliseconds)>> may_write;
     /// Tells people about a pod; must not block.
     std::function<void(const cluster::PodName&, const std::string& sentence)> tell;
-    std::function<void(kube::EvictionOutcome)> done;  ///< counts
   };
   Evictor(EvictorSettings settings, Parts parts);
 
   /// Takes note of who is stuck now, and evicts the one whose turn it is, if any. Blocks for as
   /// long as that write takes.
   void look(const std::vector<cluster::StuckPod>& stuck);
+  [[nodiscard]] std::vector<prometheus::MetricFamily> Collect() const override;
 
  private:
   struct Case {
@@ -67,9 +77,7 @@ class Evictor {
   const Parts parts_;
   kube::RateLimiter limiter_;
   std::map<std::string, Case, std::less<>> cases_;  ///< by UID
+  std::array<std::atomic<std::uint64_t>, kEvictionOutcomes> results_{};
 };
-
-/// "evicted": the label of tangram_evictions_total.
-[[nodiscard]] std::string_view to_string(kube::EvictionOutcome outcome);
 
 }  // namespace tangram::extender

@@ -1,5 +1,6 @@
 #include "extender/listeners.hpp"
 
+#include "base/metric_family.hpp"
 #include "http/host_guard.hpp"
 #include "http/router.hpp"
 #include "http/tls/client_guard.hpp"
@@ -169,6 +170,43 @@ std::vector<Listeners::Status> Listeners::status() const {
     if (listener->identity) status.tls = listener->identity->health();
     all.push_back(status);
   }
+  return all;
+}
+
+std::vector<prometheus::MetricFamily> Listeners::Collect() const { return metrics_of(status()); }
+
+std::vector<prometheus::MetricFamily> Listeners::metrics_of(const std::vector<Status>& listeners) {
+  auto connections =
+      MetricFamily::gauge("tangram_http_connections", "Connections being served, by listener.");
+  auto shed = MetricFamily::counter(
+      "tangram_http_shed_total",
+      "What was turned away or cut to stay within limits, by listener and what: connection "
+      "(all were busy), evicted (one that waited for its client), rate (its address opens "
+      "too many a second), body (no memory for it), handshake (TLS that failed).");
+  auto expiry = MetricFamily::gauge("tangram_tls_certificate_expiry_timestamp_seconds",
+                                    "When the certificate in force expires, by listener.");
+  auto failures = MetricFamily::counter(
+      "tangram_tls_reload_failures_total",
+      "Changes of the TLS files that could not be used, so that the former certificate "
+      "stayed in force, by listener.");
+  for (const Status& listener : listeners) {
+    const std::string name(listener.name);
+    const auto shed_by = [&](const char* what, std::uint64_t count) {
+      shed.add({{"listener", name}, {"what", what}}, count);
+    };
+    connections.add({{"listener", name}}, listener.http.open);
+    shed_by("connection", listener.http.rejected);
+    shed_by("evicted", listener.http.evicted);
+    shed_by("rate", listener.http.too_fast);
+    shed_by("body", listener.http.bodies_refused);
+    if (!listener.tls) continue;
+    shed_by("handshake", listener.http.handshakes_failed);
+    failures.add({{"listener", name}}, listener.tls->failures);
+    expiry.add({{"listener", name}},
+               std::chrono::duration<double>(listener.tls->expires.time_since_epoch()).count());
+  }
+  MetricFamilies all;
+  for (MetricFamily* family : {&connections, &shed, &expiry, &failures}) family->into(all);
   return all;
 }
 

@@ -6,6 +6,8 @@
 #include "http/server.hpp"
 #include "http/tls/identity.hpp"
 
+#include <prometheus/collectable.h>
+
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -22,8 +24,8 @@ namespace tangram::extender {
 /// What the service listens on: for kube-scheduler and people, for the API server's webhook calls,
 /// and for probes and scrapes. Each has its own threads, connections and memory, so that none can
 /// be starved through another.
-/// Threads: safe; the routes may ask status() while further listeners are being opened.
-class Listeners {
+/// Threads: safe; the routes may ask Collect() while further listeners are being opened.
+class Listeners final : public prometheus::Collectable {
  public:
   using Routes = std::shared_ptr<const http::Router>;
 
@@ -49,7 +51,10 @@ class Listeners {
     http::Counters http;
     std::optional<http::tls::Identity::Health> tls;  ///< nothing = plain HTTP
   };
-  [[nodiscard]] std::vector<Status> status() const;
+  [[nodiscard]] std::vector<prometheus::MetricFamily> Collect() const override;
+  /// @param listeners  in any order
+  [[nodiscard]] static std::vector<prometheus::MetricFamily> metrics_of(
+      const std::vector<Status>& listeners);
 
   /// Answers what is under way and listens no more: health last. Blocks; safe to repeat.
   void stop();
@@ -61,6 +66,7 @@ class Listeners {
     std::unique_ptr<http::Server> server;           ///< null = none is configured
   };
 
+  [[nodiscard]] std::vector<Status> status() const;
   [[nodiscard]] std::uint16_t port_of(const Listener& listener) const;
   Result<void> open(Listener& listener, http::Options options, const Clock& clock, Routes routes);
 

@@ -1,5 +1,6 @@
 #include "extender/page/packing_news.hpp"
 
+#include "base/metric_family.hpp"
 #include "base/sleeper.hpp"
 #include "cluster/packing_json.hpp"
 
@@ -97,6 +98,21 @@ void PackingNews::rest() {
   broadcast_.forget();
   changes_.forget();
   looking_ = false;
+}
+
+std::vector<prometheus::MetricFamily> PackingNews::Collect() const {
+  const Broadcast::Counts streams = counts();
+  MetricFamilies all;
+  MetricFamily::gauge("tangram_event_streams", "Pages that follow the packing.")
+      .add({}, streams.streams)
+      .into(all);
+  MetricFamily::counter("tangram_event_streams_shed_total",
+                        "Streams of events that were not served to stay within limits, by what: "
+                        "refused (there were as many as may be), dropped (read too slowly).")
+      .add({{"what", "refused"}}, streams.refused)
+      .add({{"what", "dropped"}}, streams.dropped)
+      .into(all);
+  return all;
 }
 
 }  // namespace tangram::extender

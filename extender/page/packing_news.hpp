@@ -7,6 +7,8 @@
 #include "extender/page/packing_changes.hpp"
 #include "http/types.hpp"
 
+#include <prometheus/collectable.h>
+
 #include <chrono>
 #include <mutex>
 #include <stop_token>
@@ -19,7 +21,7 @@ namespace tangram::extender {
 ///
 /// Costs nothing while nobody looks: the first reader starts the comparing, and kQuiet after the
 /// last one has gone it stops. Threads: safe.
-class PackingNews {
+class PackingNews final : public prometheus::Collectable {
  public:
   /// People do not see faster; what changes more often is told once.
   static constexpr std::chrono::milliseconds kInterval{500};
@@ -49,6 +51,7 @@ class PackingNews {
   /// Ends all streams.
   void close() { broadcast_.close(); }
   [[nodiscard]] Broadcast::Counts counts() const { return broadcast_.counts(); }
+  [[nodiscard]] std::vector<prometheus::MetricFamily> Collect() const override;
 
  private:
   void be_needed();

@@ -1,5 +1,7 @@
 #include "extender/scheduling/waiting_pods.hpp"
 
+#include "base/metric_family.hpp"
+
 namespace tangram::extender {
 
 std::string_view to_string(Wait wait) {
@@ -65,6 +67,19 @@ std::map<Wait, std::size_t> WaitingPods::counts() const {
   const std::scoped_lock lock(mutex_);
   for (const auto& [uid, waiting] : pods_) ++counts[waiting.wait];
   return counts;
+}
+
+std::vector<prometheus::MetricFamily> WaitingPods::Collect() const {
+  MetricFamilies all;
+  auto family = MetricFamily::gauge(
+      "tangram_waiting_pods",
+      "Pods that ask for a GPU and have no node, by what kube-scheduler was last told of "
+      "each; the leader alone is asked.");
+  for (const auto& [wait, pods] : counts()) {
+    family.add({{"reason", std::string(to_string(wait))}}, pods);
+  }
+  family.into(all);
+  return all;
 }
 
 }  // namespace tangram::extender

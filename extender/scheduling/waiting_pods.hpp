@@ -4,12 +4,15 @@
 #include "kube/objects.hpp"
 #include "model/fit.hpp"
 
+#include <prometheus/collectable.h>
+
 #include <array>
 #include <cstddef>
 #include <map>
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tangram::extender {
 
@@ -39,7 +42,7 @@ inline constexpr std::array<Wait, kWaits> kAllWaits{
 /// The pods that ask for a GPU and wait, with the reason of each. kube-scheduler may ask about a
 /// pod before the watch shows it, or after its end: forget_strangers() bounds what is remembered.
 /// Threads: safe.
-class WaitingPods {
+class WaitingPods final : public prometheus::Collectable {
  public:
   /// The watch shows the pod; one that is bound or asks for no GPU is forgotten.
   /// @param plan  what its annotations ask for, or what is wrong with them
@@ -52,6 +55,7 @@ class WaitingPods {
   void forget_strangers();
 
   [[nodiscard]] std::map<Wait, std::size_t> counts() const;  ///< of every reason
+  [[nodiscard]] std::vector<prometheus::MetricFamily> Collect() const override;
 
  private:
   struct Waiting {

@@ -1,7 +1,14 @@
 #include "tests/deploy/metrics_page.hpp"
 
 #include "cluster/card_metrics.hpp"
-#include "extender/metrics.hpp"
+#include "extender/admission/admission_metrics.hpp"
+#include "extender/cluster_metrics.hpp"
+#include "extender/evictor.hpp"
+#include "extender/health_routes.hpp"
+#include "extender/listeners.hpp"
+#include "extender/page/packing_news.hpp"
+#include "extender/scheduling/routes.hpp"
+#include "kube/local/api.hpp"
 #include "node/metrics.hpp"
 #include "tests/testing/builders.hpp"
 #include "tests/testing/manual_clock.hpp"
@@ -74,16 +81,40 @@ std::vector<Metric> read_exposition(const std::string& page) {
 }
 
 std::string extender_text() {
-  extender::Gauges gauges;
-  for (const auto wait : extender::kAllWaits) gauges.waiting[wait] = 0;
-  for (const auto finding : cluster::kAllFindings) gauges.findings[finding] = 0;
-  gauges.grants_by_key = {{"3fa9c201", 1}};
-  gauges.grant_keys_known = {"3fa9c201"};
-  gauges.listeners["metrics"] = {};  // plain HTTP
-  for (const char* listener : {"server", "webhook"}) {
-    gauges.listeners[listener].certificate_expires = WallTime{};
+  const ManualClock clock;
+  kube::LocalApi api(clock);
+  cluster::SharedLedger ledger(clock);
+  const cluster::PendingPods pending;
+  const cluster::PolicySource policies{{}};
+  const cluster::Findings findings([](const auto&, const auto&) {});
+  cluster::GrantKeyUse grant_key_use;
+  grant_key_use.set("uid", "3fa9c201");
+  const cluster::FeedCounters counters;
+  const auto watch = [] { return kube::Reflector::Health(); };
+  const extender::ClusterMetrics cluster(
+      {.ledger = ledger,
+       .pending = pending,
+       .policies = policies,
+       .findings = findings,
+       .grant_key_use = grant_key_use,
+       .feed_counters = counters,
+       .clock = clock,
+       .nodes_watch = watch,
+       .pods_watch = watch,
+       .grant_keys = [] { return kube::GrantKeys::State{.signing = "", .known = {"3fa9c201"}}; },
+       .serving = [] { return true; }});
+  const extender::VerbMetrics verbs;
+  const extender::WaitingPods waiting;
+  const extender::AdmissionMetrics admission;
+  const extender::Evictor evictor(
+      {}, {.api = api, .clock = clock, .may_write = [](auto) { return false; }, .tell = nullptr});
+  const extender::PackingNews news({.ledger = ledger, .pending = pending, .clock = clock});
+  std::vector<extender::Listeners::Status> listeners{{"metrics", {}, std::nullopt}};
+  for (const char* with_tls : {"server", "webhook"}) {
+    listeners.push_back({with_tls, {}, http::tls::Identity::Health{}});
   }
-  return extender::Metrics().text(gauges);
+  return extender::exposition({&verbs, &waiting, &admission, &evictor, &cluster, &news}) +
+         prometheus::TextSerializer().Serialize(extender::Listeners::metrics_of(listeners));
 }
 
 std::string cards_text() {

@@ -1,6 +1,8 @@
 #include "extender/evictor.hpp"
 
+#include "extender/health_routes.hpp"
 #include "kube/local/api.hpp"
+#include "tests/testing/exposition.hpp"
 #include "tests/testing/fault_api.hpp"
 #include "tests/testing/kube_builders.hpp"
 #include "tests/testing/manual_clock.hpp"
@@ -10,7 +12,6 @@
 namespace tangram::extender {
 namespace {
 
-using kube::EvictionOutcome;
 using testing::json_at;
 using namespace std::chrono_literals;
 
@@ -19,16 +20,14 @@ const testing::CallMatch kAnyEviction{.method = kube::Method::kPost, .path_ends 
 class EvictorTest : public ::testing::Test {
  protected:
   void make(EvictorSettings settings = {}) {
-    evictor_.emplace(
-        settings,
-        Evictor::Parts{
-            .api = api_,
-            .clock = clock_,
-            .may_write = [this](auto) { return leads_; },
-            .tell = [this](const cluster::PodName& pod,
-                           const std::string& s) { told_.push_back(pod.name + ": " + s); },
-            .done =
-                [this](EvictionOutcome outcome) { results_.emplace_back(to_string(outcome)); }});
+    evictor_.emplace(settings,
+                     Evictor::Parts{.api = api_,
+                                    .clock = clock_,
+                                    .may_write = [this](auto) { return leads_; },
+                                    .tell =
+                                        [this](const cluster::PodName& pod, const std::string& s) {
+                                          told_.push_back(pod.name + ": " + s);
+                                        }});
   }
   /// A pod that the API server has.
   cluster::StuckPod pod(const std::string& name,
@@ -48,7 +47,19 @@ class EvictorTest : public ::testing::Test {
   void look_for(std::chrono::seconds time, const std::vector<cluster::StuckPod>& stuck) {
     for (auto second = 0s; second < time; second += 1s) {
       evictor_->look(stuck);
+      note_results();
       clock_.advance(1s);
+    }
+  }
+  /// Appends what the metrics have counted since the last time.
+  void note_results() {
+    const testing::Exposition page(exposition({&*evictor_}));
+    for (const char* result : {"evicted", "gone", "refused", "failed"}) {
+      const double now =
+          page.value(std::string("tangram_evictions_total{result=\"") + result + "\"}");
+      for (double& counted = counts_[result]; counted < now; ++counted) {
+        results_.emplace_back(result);
+      }
     }
   }
   std::size_t evictions() { return api_.calls(kAnyEviction).size(); }
@@ -63,7 +74,8 @@ class EvictorTest : public ::testing::Test {
   testing::FaultApi api_{server_};
   bool leads_ = true;
   Lines told_;
-  Lines results_;
+  Lines results_;  ///< of the evictions, in order
+  std::map<std::string, double> counts_;
   std::optional<Evictor> evictor_;
 };
 

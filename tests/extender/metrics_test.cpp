@@ -1,6 +1,10 @@
-#include "extender/metrics.hpp"
-
+#include "extender/admission/admission_metrics.hpp"
+#include "extender/cluster_metrics.hpp"
+#include "extender/health_routes.hpp"
+#include "extender/scheduling/routes.hpp"
+#include "tests/testing/builders.hpp"
 #include "tests/testing/exposition.hpp"
+#include "tests/testing/manual_clock.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,9 +14,49 @@ namespace {
 using namespace std::chrono_literals;
 using testing::Exposition;
 
+/// Pods are expected to ask for whole cards.
+cluster::PolicySettings whole_cards() {
+  cluster::PolicySettings settings;
+  policies::Workload workload;
+  workload.classes.push_back(
+      {.demand = {.gpu = testing::request(testing::whole()), .footprint = {}}, .count = 1});
+  workload.total = 1;
+  settings.options.workload = std::make_shared<const policies::Workload>(std::move(workload));
+  return settings;
+}
+
+/// What ClusterMetrics reads, put together by hand.
+struct Parts {
+  testing::ManualClock clock;
+  cluster::SharedLedger ledger{clock};
+  cluster::PendingPods pending;
+  cluster::PolicySource policies{whole_cards()};
+  cluster::Findings findings{[](const auto&, const auto&) {}};
+  cluster::GrantKeyUse grant_key_use;
+  cluster::FeedCounters counters;
+  kube::Reflector::Health nodes_watch;
+  kube::Reflector::Health pods_watch;
+  kube::GrantKeys::State grant_keys;
+  bool serving = false;
+  ClusterMetrics metrics{{.ledger = ledger,
+                          .pending = pending,
+                          .policies = policies,
+                          .findings = findings,
+                          .grant_key_use = grant_key_use,
+                          .feed_counters = counters,
+                          .clock = clock,
+                          .nodes_watch = [this] { return nodes_watch; },
+                          .pods_watch = [this] { return pods_watch; },
+                          .grant_keys = [this] { return grant_keys; },
+                          .serving = [this] { return serving; }}};
+
+  [[nodiscard]] std::string text() const { return exposition({&metrics}); }
+};
+
 TEST(MetricsTest, HasEveryNameThatDashboardsUse) {
-  Metrics metrics;
-  const Exposition page(metrics.text({}));
+  const Parts parts;
+  const VerbMetrics verbs;
+  const Exposition page(exposition({&verbs, &parts.metrics}));
   const std::map<std::string, std::string> wanted{
       {"tangram_fragmentation_ratio", "gauge"},
       {"tangram_stranded_memory_bytes", "gauge"},
@@ -28,8 +72,8 @@ TEST(MetricsTest, HasEveryNameThatDashboardsUse) {
 }
 
 TEST(MetricsTest, HasEverySeriesBeforeAnythingHappened) {
-  Metrics metrics;
-  const Exposition page(metrics.text({}));
+  const VerbMetrics metrics;
+  const Exposition page(exposition({&metrics}));
   for (const char* result :
        {"bound", "already_bound", "no_room", "refused", "unknown", "invalid", "unavailable"}) {
     EXPECT_EQ(page.value(std::string("tangram_binds_total{result=\"") + result + "\"}"), 0);
@@ -41,15 +85,14 @@ TEST(MetricsTest, HasEverySeriesBeforeAnythingHappened) {
   }
 }
 
-TEST(MetricsTest, CountsRequestsBindsAndEvictions) {
-  Metrics metrics;
-  metrics.eviction_done(kube::EvictionOutcome::kRefused);
+TEST(MetricsTest, CountsRequestsAndBinds) {
+  VerbMetrics metrics;
   metrics.request_done(Verb::kFilter, 3ms);
   metrics.request_done(Verb::kFilter, 700ms);
   metrics.bind_done(BindOutcome::kBound);
   metrics.bind_done(BindOutcome::kBound);
   metrics.bind_done(BindOutcome::kNoRoom);
-  const Exposition page(metrics.text({}));
+  const Exposition page(exposition({&metrics}));
   const std::string family = "tangram_extender_request_duration_seconds";
   EXPECT_EQ(page.value(family + "_count{verb=\"filter\"}"), 2);
   EXPECT_NEAR(page.value(family + "_sum{verb=\"filter\"}"), 0.703, 1e-9);
@@ -58,19 +101,15 @@ TEST(MetricsTest, CountsRequestsBindsAndEvictions) {
   EXPECT_EQ(page.value(family + "_count{verb=\"bind\"}"), 0);
   EXPECT_EQ(page.value("tangram_binds_total{result=\"bound\"}"), 2);
   EXPECT_EQ(page.value("tangram_binds_total{result=\"no_room\"}"), 1);
-  EXPECT_EQ(page.value("tangram_evictions_total{result=\"refused\"}"), 1);
-  for (const char* result : {"evicted", "gone", "failed"}) {
-    EXPECT_EQ(page.value(std::string("tangram_evictions_total{result=\"") + result + "\"}"), 0);
-  }
 }
 
 TEST(MetricsTest, CountsWhatTheAdmissionWebhookAnswers) {
-  Metrics metrics;
-  metrics.admission_done(
+  AdmissionMetrics metrics;
+  metrics.count(
       {.call = AdmissionCall::kMutate, .outcome = AdmissionOutcome::kPatched, .took = 2ms});
-  metrics.admission_done(
+  metrics.count(
       {.call = AdmissionCall::kValidate, .outcome = AdmissionOutcome::kRefused, .took = 1ms});
-  const Exposition page(metrics.text({}));
+  const Exposition page(exposition({&metrics}));
   for (const std::string operation : {"mutate", "validate"}) {
     for (const std::string result : {"allowed", "patched", "refused", "unreadable"}) {
       const bool counted =
@@ -85,75 +124,92 @@ TEST(MetricsTest, CountsWhatTheAdmissionWebhookAnswers) {
   }
 }
 
-TEST(MetricsTest, ShowsWhatTheGaugesSay) {
-  Metrics metrics;
-  Gauges gauges;
-  gauges.nodes = 3;
-  gauges.cards = 24;
-  gauges.bound_pods = 7;
-  gauges.pending_pods = 5;
-  gauges.assumed_pods = 2;
-  gauges.fragmentation_ratio = 0.25;
-  gauges.stranded_memory = Mebibytes(2);
-  gauges.nodes_watch_lag_seconds = 1.5;
-  gauges.pods_watch_lag_seconds = 2.5;
-  gauges.leader = true;
-  gauges.waiting = {{Wait::kRoom, 4}, {Wait::kOffered, 0}};
-  const Exposition page(metrics.text(gauges));
+TEST(MetricsTest, ShowsWhatIsKnownOfTheCluster) {
+  Parts parts;
+  parts.clock.advance(10s);
+  parts.nodes_watch.last_heard = parts.clock.now() - 1500ms;
+  parts.pods_watch.last_heard = parts.clock.now() - 2500ms;
+  parts.serving = true;
+  parts.ledger.apply([](model::Ledger& ledger) {
+    for (const char* node : {"n1", "n2", "n3"}) {
+      const std::string name(node);
+      ledger.put_node(
+          testing::inventory(name, {testing::card(name + "-A"), testing::card(name + "-B")}));
+    }
+    // All compute of a card and not all of its memory.
+    ledger.observe(testing::allocation("p1", "n1", {testing::granted("n1-A", 500, 500)}));
+    ledger.observe(testing::allocation("p2", "n1", {testing::granted("n1-A", 500, 500)}));
+    if (!ledger.assume(testing::allocation("p3", "n2", {testing::granted("n2-A", 500, 500)}),
+                       1min)) {
+      throw std::runtime_error("not assumed");
+    }
+    if (!ledger.reserve(testing::allocation("p4", "n3", {testing::granted("n3-A", 500, 500)}),
+                        1min)) {
+      throw std::runtime_error("not reserved");
+    }
+  });
+  kube::Pod waits;
+  waits.uid = "w";
+  waits.name = "w";
+  parts.pending.put(waits);
+  const Exposition page(parts.text());
   EXPECT_EQ(page.value("tangram_nodes"), 3);
-  EXPECT_EQ(page.value("tangram_cards"), 24);
-  EXPECT_EQ(page.value("tangram_bound_pods"), 7);
-  EXPECT_EQ(page.value("tangram_pending_pods"), 5);
-  EXPECT_EQ(page.value("tangram_assumed_pods"), 2);
-  EXPECT_EQ(page.value("tangram_waiting_pods{reason=\"room\"}"), 4);
-  EXPECT_EQ(page.value("tangram_waiting_pods{reason=\"offered\"}"), 0);
+  EXPECT_EQ(page.value("tangram_cards"), 6);
+  EXPECT_EQ(page.value("tangram_bound_pods"), 3);
+  EXPECT_EQ(page.value("tangram_assumed_pods"), 1);
+  EXPECT_EQ(page.value("tangram_held_pods"), 1);
+  EXPECT_EQ(page.value("tangram_pending_pods"), 1);
+  const auto free = model::free_memory(parts.ledger.snapshot()->find("n1")->cards()[0],
+                                       parts.ledger.snapshot()->find("n1")->use[0]);
+  EXPECT_GT(free.count(), 0);
+  EXPECT_EQ(page.value("tangram_stranded_memory_bytes"),
+            static_cast<double>(free.count()) * 1'048'576);
+  // Of 4,000 idle thousandths, the halves of two cards fit no whole card.
   EXPECT_EQ(page.value("tangram_fragmentation_ratio"), 0.25);
-  EXPECT_EQ(page.value("tangram_stranded_memory_bytes"), 2'097'152);
   EXPECT_EQ(page.value("tangram_watch_lag_seconds{resource=\"nodes\"}"), 1.5);
   EXPECT_EQ(page.value("tangram_watch_lag_seconds{resource=\"pods\"}"), 2.5);
   EXPECT_EQ(page.value("tangram_leader"), 1);
 }
 
 TEST(MetricsTest, ShowsTheKeysOfGrantsAndForgetsThoseThatAreGone) {
-  Metrics metrics;
-  Gauges gauges;
-  gauges.grants_by_key = {{"3fa9c201", 5}, {"unsigned", 2}};
-  gauges.grant_keys_known = {"3fa9c201", "77c1a0b2"};
-  gauges.grant_keys_stale = true;
-  const Exposition page(metrics.text(gauges));
-  EXPECT_EQ(page.value(R"(tangram_grants_by_key{key="3fa9c201"})"), 5);
+  Parts parts;
+  for (const char* pod : {"a", "b", "c"}) parts.grant_key_use.set(pod, "3fa9c201");
+  for (const char* pod : {"d", "e"}) parts.grant_key_use.set(pod, "unsigned");
+  parts.grant_keys = {.signing = "", .known = {"3fa9c201", "77c1a0b2"}, .stale = true};
+  const Exposition page(parts.text());
+  EXPECT_EQ(page.value(R"(tangram_grants_by_key{key="3fa9c201"})"), 3);
   EXPECT_EQ(page.value(R"(tangram_grants_by_key{key="unsigned"})"), 2);
   EXPECT_EQ(page.value(R"(tangram_grant_key_known{key="77c1a0b2"})"), 1);
   EXPECT_EQ(page.value("tangram_grant_keys_stale"), 1);
-  gauges.grants_by_key = {{"77c1a0b2", 1}};
-  gauges.grant_keys_known = {"77c1a0b2"};
-  const std::string later = metrics.text(gauges);
+  for (const char* pod : {"a", "b", "c", "d", "e"}) parts.grant_key_use.forget(pod);
+  parts.grant_key_use.set("f", "77c1a0b2");
+  parts.grant_keys.known = {"77c1a0b2"};
+  const std::string later = parts.text();
   EXPECT_EQ(later.find("3fa9c201"), std::string::npos);
   EXPECT_EQ(later.find("unsigned\""), std::string::npos);
 }
 
-TEST(MetricsTest, RaisesTheFeedsCountersAndNeverLowersThem) {
-  Metrics metrics;
-  Gauges gauges;
-  gauges.bad_objects = 2;
-  gauges.bad_cards = 3;
-  gauges.bad_grants = 4;
-  (void)metrics.text(gauges);
-  gauges.bad_grants = 6;
-  (void)metrics.text({});
-  const Exposition page(metrics.text(gauges));
+TEST(MetricsTest, ShowsTheFeedsCounters) {
+  Parts parts;
+  parts.counters.bad_objects = 2;
+  parts.counters.bad_cards = 3;
+  parts.counters.bad_grants = 6;
+  const Exposition page(parts.text());
   EXPECT_EQ(page.value("tangram_rejected_objects_total{what=\"object\"}"), 2);
   EXPECT_EQ(page.value("tangram_rejected_objects_total{what=\"cards\"}"), 3);
   EXPECT_EQ(page.value("tangram_rejected_objects_total{what=\"grant\"}"), 6);
 }
 
 TEST(MetricsTest, DoesNotGrowWithTheCluster) {
-  Metrics metrics;
-  Gauges large;
-  large.nodes = 5'000;
-  large.cards = 40'000;
-  EXPECT_EQ(Exposition(metrics.text({})).samples().size(),
-            Exposition(metrics.text(large)).samples().size());
+  Parts parts;
+  const std::size_t before = Exposition(parts.text()).samples().size();
+  parts.ledger.apply([](model::Ledger& ledger) {
+    for (int i = 0; i < 100; ++i) {
+      const std::string name = "n" + std::to_string(i);
+      ledger.put_node(testing::inventory(name, {testing::card(name + "-A")}));
+    }
+  });
+  EXPECT_EQ(Exposition(parts.text()).samples().size(), before);
 }
 
 }  // namespace

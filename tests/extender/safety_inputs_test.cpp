@@ -61,11 +61,11 @@ static_assert(!BindsWithoutSignatures<Binder::Parts>);
 
 template <class Parts>
 concept EvictsWith = requires(kube::KubeApi& api, const Clock& clock, MayWrite may_write) {
-  Parts{.api = api, .clock = clock, .may_write = may_write, .tell = nullptr, .done = nullptr};
+  Parts{.api = api, .clock = clock, .may_write = may_write, .tell = nullptr};
 };
 template <class Parts>
 concept EvictsWithoutPermission = requires(kube::KubeApi& api, const Clock& clock) {
-  Parts{.api = api, .clock = clock, .tell = nullptr, .done = nullptr};
+  Parts{.api = api, .clock = clock, .tell = nullptr};
 };
 static_assert(EvictsWith<Evictor::Parts>);
 static_assert(!EvictsWithoutPermission<Evictor::Parts>);

@@ -1,6 +1,7 @@
 #include "extender/scheduling/waiting_pods.hpp"
 
 #include <gtest/gtest.h>
+#include <prometheus/metric_family.h>
 
 namespace tangram::extender {
 namespace {
@@ -78,6 +79,23 @@ TEST(WaitingPodsTest, AMistakeOfThePodCountsUntilItIsMended) {
   EXPECT_EQ(seen(waiting), (Counts{{Wait::kInvalid, 1}}));
   waiting.seen(pod("a"), asks(true));
   EXPECT_EQ(seen(waiting), (Counts{{Wait::kNotAsked, 1}}));
+}
+
+TEST(WaitingPodsTest, ShowsEveryReasonAsAMetric) {
+  WaitingPods waiting;
+  for (const char* uid : {"a", "b"}) waiting.told(uid, Wait::kRoom);
+  const auto families = waiting.Collect();
+  ASSERT_EQ(families.size(), 1U);
+  EXPECT_EQ(families[0].name, "tangram_waiting_pods");
+  std::map<std::string, double> shown;
+  for (const auto& metric : families[0].metric) {
+    ASSERT_EQ(metric.label.size(), 1U);
+    EXPECT_EQ(metric.label[0].name, "reason");
+    shown[metric.label[0].value] = metric.gauge.value;
+  }
+  EXPECT_EQ(shown.size(), kWaits);
+  EXPECT_EQ(shown["room"], 2);
+  EXPECT_EQ(shown["offered"], 0);
 }
 
 TEST(WaitingPodsTest, NamesEveryReasonOnce) {

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace tangram::extender {
+
+/// A piece of the service's own work.
+struct Task {
+  std::string name;                      ///< for logs
+  std::chrono::milliseconds interval{};  ///< between two runs; 0 = one run, until it is stopped
+  std::function<void(const std::stop_token&)> run;
+};
+
+/// Runs tasks: each without an interval on a thread of its own, all others on one, one after the
+/// other in the order of the list.
+class Background {
+ public:
+  ~Background() { stop(); }
+  /// To be called once.
+  void start(std::vector<Task> tasks);
+  /// Stops all, then waits for them. Safe to repeat.
+  void stop();
+
+ private:
+  std::vector<std::jthread> threads_;
+};
+
+}  // namespace tangram::extender

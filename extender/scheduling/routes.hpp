@@ -1,0 +1,78 @@
+#pragma once
+
+#include "base/clock.hpp"
+#include "base/required.hpp"
+#include "base/work_queue.hpp"
+#include "extender/scheduling/verbs.hpp"
+#include "http/router.hpp"
+
+#include <prometheus/counter.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tangram::extender {
+
+enum class Verb { kFilter, kPrioritize, kBind, kPreempt };
+inline constexpr std::size_t kVerbs = 4;
+[[nodiscard]] std::string_view to_string(Verb verb);
+
+/// How often and how fast the verbs were answered, as metrics. Threads: safe.
+class VerbMetrics final : public prometheus::Collectable {
+ public:
+  VerbMetrics();
+  void request_done(Verb verb, std::chrono::nanoseconds took);
+  void bind_done(BindOutcome outcome);
+  [[nodiscard]] std::vector<prometheus::MetricFamily> Collect() const override {
+    return registry_.Collect();
+  }
+
+ private:
+  prometheus::Registry registry_;
+  std::array<prometheus::Histogram*, kVerbs> durations_{};
+  std::array<prometheus::Counter*, kBindOutcomes> binds_{};
+};
+
+/// POST /filter, /prioritize, /preempt and /bind. Binds wait for the API server, so they run on
+/// threads of their own. Outlives the router. Threads: safe.
+class VerbRoutes {
+ public:
+  struct Settings {
+    std::size_t bind_workers = 1;
+    std::size_t bind_queue = 0;                ///< further binds are refused
+    std::chrono::milliseconds bind_timeout{};  ///< a bind that waited so long is refused
+  };
+  /// @param verbs, clock  outlive it
+  /// @param leads  whether this replica binds pods; if not, connections are closed, so that a
+  ///               scheduler's open one does not keep it here
+  VerbRoutes(Settings settings, Verbs& verbs, const Clock& clock,
+             Required<std::function<bool()>> leads);
+
+  void add_to(http::Router& router);
+  [[nodiscard]] const VerbMetrics& metrics() const { return metrics_; }
+
+  /// Waits until all binds that were taken are done.
+  void finish_binds() { binds_.wait_until_idle(); }
+  /// The same, and takes no more afterwards.
+  void drain() { binds_.drain(); }
+
+ private:
+  void bind(http::Request request, http::Responder responder);
+  [[nodiscard]] http::Response response(std::string body) const;
+
+  const Settings settings_;
+  Verbs& verbs_;
+  const Clock& clock_;
+  const Required<std::function<bool()>> leads_;
+  VerbMetrics metrics_;
+  WorkQueue binds_;
+};
+
+}  // namespace tangram::extender

@@ -196,7 +196,7 @@ NotedPods examine_cards(const model::ClusterSnapshot& cluster) {
 namespace {
 
 /// What `pod` has now and did not have before.
-std::vector<Note> news(const NotedPod& pod, const NotedPods& before) {
+std::vector<Note> new_notes(const NotedPod& pod, const NotedPods& before) {
   const auto known = before.find(pod.pod.uid);
   if (known == before.end()) return pod.notes;
   std::vector<Note> fresh;
@@ -214,14 +214,14 @@ void Findings::set(const kube::Pod& pod, std::vector<Note> notes) {
   std::vector<Note> fresh;
   {
     const std::scoped_lock lock(mutex_);
-    fresh = news(noted, by_text_);
+    fresh = new_notes(noted, by_text_);
     if (noted.notes.empty()) {
       by_text_.erase(pod.uid);
     } else {
       by_text_.insert_or_assign(pod.uid, noted);
     }
   }
-  for (const Note& note : fresh) tell_(noted.pod, note);
+  for (const Note& note : fresh) report_(noted.pod, note);
 }
 
 void Findings::forget(std::string_view pod_uid) {
@@ -237,14 +237,14 @@ void Findings::set_cards(NotedPods pods) {
   {
     const std::scoped_lock lock(mutex_);
     for (const auto& [uid, noted] : pods) {
-      for (Note& note : news(noted, by_cards_)) fresh.emplace_back(noted.pod, std::move(note));
+      for (Note& note : new_notes(noted, by_cards_)) fresh.emplace_back(noted.pod, std::move(note));
     }
     by_cards_ = std::move(pods);
   }
-  for (const auto& [pod, note] : fresh) tell_(pod, note);
+  for (const auto& [pod, note] : fresh) report_(pod, note);
 }
 
-void Findings::tell_all() const {
+void Findings::report_all() const {
   NotedPods text;
   NotedPods cards;
   {
@@ -254,7 +254,7 @@ void Findings::tell_all() const {
   }
   for (const NotedPods* pods : {&text, &cards}) {
     for (const auto& [uid, noted] : *pods) {
-      for (const Note& note : noted.notes) tell_(noted.pod, note);
+      for (const Note& note : noted.notes) report_(noted.pod, note);
     }
   }
 }

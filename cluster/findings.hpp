@@ -66,9 +66,9 @@ using NotedPods = std::map<std::string, NotedPod, std::less<>>;  ///< by UID; no
 /// What is found about the pods that exist, each told once. Threads: safe.
 class Findings {
  public:
-  using Tell = std::function<void(const PodName&, const Note&)>;
-  /// @param tell  called for every new finding, on the caller's thread; must not block
-  explicit Findings(Tell tell) : tell_(std::move(tell)) {}
+  using Report = std::function<void(const PodName&, const Note&)>;
+  /// @param report  called for every new finding, on the caller's thread; must not block
+  explicit Findings(Report report) : report_(std::move(report)) {}
 
   /// Replaces what the pod itself says; tells what is new.
   void set(const kube::Pod& pod, std::vector<Note> notes);
@@ -78,14 +78,14 @@ class Findings {
   void set_cards(NotedPods pods);
 
   /// Tells everything once more: to an audience that was not there.
-  void tell_all() const;
+  void report_all() const;
 
   [[nodiscard]] std::vector<Note> of(std::string_view pod_uid) const;
   /// Pods by finding.
   [[nodiscard]] std::map<Finding, std::size_t> counts() const;
 
  private:
-  const Tell tell_;
+  const Report report_;
   mutable std::mutex mutex_;
   NotedPods by_text_;
   NotedPods by_cards_;

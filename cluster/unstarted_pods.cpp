@@ -20,7 +20,7 @@ bool has_slots(const kube::Pod& pod) {
 }
 
 /// What the agent says, without what kubelet puts before it; empty = nothing, or not for good.
-std::string agents_word(const kube::Pod& pod) {
+std::string agent_message(const kube::Pod& pod) {
   for (const std::string& message : pod.waiting) {
     const std::size_t mark = message.find(model::kCannotStart);
     if (mark != std::string::npos) return "its node's agent says \"" + message.substr(mark) + "\"";
@@ -33,7 +33,7 @@ std::string refusal(const kube::Pod& pod, const Recorded& recorded) {
     return "its annotation " + std::string(model::kGrantAnnotation) + " " + recorded.grant_problem;
   }
   if (recorded.allocation.containers.empty()) return "it was bound without a grant";
-  return agents_word(pod);
+  return agent_message(pod);
 }
 
 AllocationPtr allocation_of(const NodeState& node, const std::string& uid) {
@@ -92,8 +92,8 @@ std::vector<Claim> too_late(const NodeState& node, std::vector<Claim> claims) {
 }
 
 /// Adds the pods of one node whose cards keep them from starting.
-void judge_by_cards(const NodeState& node, std::vector<Claim> claims,
-                    std::vector<StuckPod>& stuck) {
+void add_stuck_by_cards(const NodeState& node, std::vector<Claim> claims,
+                        std::vector<StuckPod>& stuck) {
   // Without any card the node has lost its annotation, most likely; its agent writes it again.
   if (node.cards().empty()) return;
   for (const Claim& claim : claims) {
@@ -160,7 +160,7 @@ std::vector<StuckPod> stuck_pods(const model::ClusterSnapshot& cluster,
       by_node[node].push_back({&pod, std::move(allocation)});
     }
   }
-  for (auto& [node, claims] : by_node) judge_by_cards(*node, std::move(claims), stuck);
+  for (auto& [node, claims] : by_node) add_stuck_by_cards(*node, std::move(claims), stuck);
   std::sort(stuck.begin(), stuck.end(),
             [](const StuckPod& a, const StuckPod& b) { return a.pod.pod.uid < b.pod.pod.uid; });
   return stuck;

@@ -51,7 +51,7 @@ void write_request(Writer& out, const model::GpuRequest& request) {
 }
 
 /// Whether each card could take each container's share, by itself.
-void write_card_verdicts(Writer& out, const model::GpuRequest& request, const NodeState& node) {
+void write_card_fits(Writer& out, const model::GpuRequest& request, const NodeState& node) {
   out.key("cards").begin_array();
   for (std::size_t i = 0; i < node.cards().size(); ++i) {
     const Card& card = node.cards()[i];
@@ -107,7 +107,7 @@ bool fits_in_sum(const model::GpuRequest& request, const NodeState& node) {
 }
 
 /// How one node looks to a pod.
-struct NodeVerdict {
+struct NodeFit {
   const NodeState& node;
   std::optional<policies::Choice> choice;
   model::Misfit misfit = model::Misfit::kRoom;  ///< where there is no choice
@@ -118,17 +118,17 @@ struct NodeVerdict {
 
 /// The nodes that an explanation tells, each as JSON: all in the order they come, or those that
 /// fit best.
-class ToldNodes {
+class ExplainedNodes {
  public:
-  explicit ToldNodes(std::optional<std::size_t> most) : most_(most) {}
+  explicit ExplainedNodes(std::optional<std::size_t> most) : most_(most) {}
 
-  [[nodiscard]] bool wants(const NodeVerdict& verdict) const {
+  [[nodiscard]] bool wants(const NodeFit& fit) const {
     if (!most_) return true;
-    if (!verdict.choice || *most_ == 0) return false;
-    return nodes_.size() < *most_ || verdict.score() > nodes_.back().score;
+    if (!fit.choice || *most_ == 0) return false;
+    return nodes_.size() < *most_ || fit.score() > nodes_.back().score;
   }
-  void add(const NodeVerdict& verdict, std::string json) {
-    Node node{verdict.score(), std::move(json)};
+  void add(const NodeFit& fit, std::string json) {
+    Node node{fit.score(), std::move(json)};
     if (!most_) return nodes_.push_back(std::move(node));
     const auto place = std::ranges::upper_bound(nodes_, node.score, std::greater(), &Node::score);
     nodes_.insert(place, std::move(node));
@@ -149,19 +149,19 @@ class ToldNodes {
   std::vector<Node> nodes_;
 };
 
-std::string verdict_json(const model::GpuRequest& request, const NodeVerdict& verdict) {
+std::string node_json(const model::GpuRequest& request, const NodeFit& fit) {
   std::string text;
   Writer out(text);
-  const NodeState& node = verdict.node;
-  out.begin_object().member("name", node.name).member("fits", verdict.choice.has_value());
-  if (verdict.choice) {
-    out.member("score", verdict.choice->score).key("wouldGet").begin_array();
-    for (const std::uint32_t card : verdict.choice->placement) out.string(node.cards()[card].id);
+  const NodeState& node = fit.node;
+  out.begin_object().member("name", node.name).member("fits", fit.choice.has_value());
+  if (fit.choice) {
+    out.member("score", fit.choice->score).key("wouldGet").begin_array();
+    for (const std::uint32_t card : fit.choice->placement) out.string(node.cards()[card].id);
     out.end_array();
   } else {
-    out.member("why", reason(verdict.misfit)).member("fragmented", verdict.fragmented);
+    out.member("why", reason(fit.misfit)).member("fragmented", fit.fragmented);
   }
-  write_card_verdicts(out, request, node);
+  write_card_fits(out, request, node);
   out.end_object();
   return text;
 }
@@ -173,18 +173,17 @@ struct Summary {
   std::size_t fragmented = 0;  ///< the room is there in sum, but on no card
   std::map<model::Misfit, std::size_t> reasons;
 
-  /// Completes the verdict with why the node does not fit.
-  void add(const model::GpuRequest& request, NodeVerdict& verdict) {
+  /// Completes the fit with why the node does not fit.
+  void add(const model::GpuRequest& request, NodeFit& fit) {
     ++nodes;
-    if (verdict.choice) {
+    if (fit.choice) {
       ++fitting;
       return;
     }
-    verdict.misfit = why_not(request, verdict.node);
-    verdict.fragmented =
-        verdict.misfit == model::Misfit::kRoom && fits_in_sum(request, verdict.node);
-    ++reasons[verdict.misfit];
-    if (verdict.fragmented) ++fragmented;
+    fit.misfit = why_not(request, fit.node);
+    fit.fragmented = fit.misfit == model::Misfit::kRoom && fits_in_sum(request, fit.node);
+    ++reasons[fit.misfit];
+    if (fit.fragmented) ++fragmented;
   }
 
   void write(Writer& out) const {
@@ -227,12 +226,12 @@ std::string explain_pending(const kube::Pod& pod, const PodPlan& plan,
   write_request(out, plan.demand.gpu);
   write_findings(out, findings);
   Summary summary;
-  ToldNodes nodes(most_nodes);
+  ExplainedNodes nodes(most_nodes);
   for (const NodeState* as_is : cluster.sorted_nodes()) {
     const NodeState node = model::without_pods(*as_is, {pod.uid});  // without its own hold
-    NodeVerdict verdict{.node = node, .choice = plan.policy->choose(plan.demand, node)};
-    summary.add(plan.demand.gpu, verdict);
-    if (nodes.wants(verdict)) nodes.add(verdict, verdict_json(plan.demand.gpu, verdict));
+    NodeFit fit{.node = node, .choice = plan.policy->choose(plan.demand, node)};
+    summary.add(plan.demand.gpu, fit);
+    if (nodes.wants(fit)) nodes.add(fit, node_json(plan.demand.gpu, fit));
   }
   nodes.write(out.key("nodes"));
   summary.write(out);

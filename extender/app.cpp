@@ -106,7 +106,7 @@ std::vector<Task> App::tasks() {
        [this](const std::stop_token& stop) { binder_.resolve_overdue(stop); }},
       {"examine cards", kTaskInterval, repeated(&App::examine_cards)},
       {"drop outcomes of unknown pods", kTaskInterval,
-       [this](const std::stop_token& /*stop*/) { waiting_.forget_strangers(); }},
+       [this](const std::stop_token& /*stop*/) { waiting_.forget_unseen(); }},
       {"report as a new leader", kTaskInterval, repeated(&App::report_as_new_leader)},
       {"evict stuck pods", kTaskInterval, repeated(&App::evict_stuck_pods)}};
   if (!parts_.learn_at_once) {
@@ -191,14 +191,14 @@ Verbs::Parts App::verb_parts() {
       .pending = pending_,
       .budgets = [this] { return budget_reflector_.health().synced ? budgets_.all() : nullptr; },
       .not_ready = [this] { return not_ready(); },
-      .told = [this](std::string_view uid, Wait wait) { waiting_.told(uid, wait); }};
+      .answered = [this](std::string_view uid, Wait wait) { waiting_.answered(uid, wait); }};
 }
 
 Evictor::Parts App::evictor_parts() {
   return {.api = parts_.api,
           .clock = parts_.clock,
           .may_write = [this](milliseconds takes) { return serving() && may_write(takes); },
-          .tell =
+          .report =
               [this](const cluster::PodName& pod, const std::string& sentence) {
                 report(pod, "CannotStart", "Evict", sentence);
               }};
@@ -304,7 +304,7 @@ void App::report_as_new_leader() {
   const std::uint64_t term = leadership_ ? leadership_->term() : 1;
   if (!serving() || term == reported_term_) return;
   reported_term_ = term;
-  findings_.tell_all();
+  findings_.report_all();
 }
 
 void App::report(const cluster::PodName& pod, const cluster::Note& note) {
@@ -341,7 +341,8 @@ std::string_view App::not_ready() const {
   if (!synced()) return "tangram is still reading the cluster from the API server; try again";
   if (leads()) return "";
   return leadership_->role() == Leadership::Role::kTakingOver
-             ? "this replica of tangram leads since a moment and reads the cluster anew; try again"
+             ? "this replica of tangram has just become the leader and is still reading the "
+               "cluster; try again"
              : "this replica of tangram does not lead; try again, to reach the one that does";
 }
 

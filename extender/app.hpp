@@ -20,7 +20,7 @@
 #include "extender/health_routes.hpp"
 #include "extender/leadership.hpp"
 #include "extender/listeners.hpp"
-#include "extender/page/packing_news.hpp"
+#include "extender/page/packing_stream.hpp"
 #include "extender/page/page_queue.hpp"
 #include "extender/scheduling/binder.hpp"
 #include "extender/scheduling/offers.hpp"
@@ -146,7 +146,7 @@ class App {
   kube::Reflector pod_reflector_;
   kube::Reflector budget_reflector_;
   ClusterMetrics cluster_metrics_;
-  PackingNews news_;
+  PackingStream news_;
   PageQueue pages_;
   PageQueue scrapes_;                       ///< its own, so that pages do not delay metrics
   std::unique_ptr<Leadership> leadership_;  ///< null = the only replica

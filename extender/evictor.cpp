@@ -70,7 +70,7 @@ void Evictor::look(const std::vector<cluster::StuckPod>& stuck) {
     Case& its = cases_.at(pod.pod.pod.uid);
     if (now - its.since < settings_.after) continue;
     if (!may_evict(pod.pod)) {
-      tell(pod, its);
+      report(pod, its);
     } else if (its.next_try <= now &&
                (next == nullptr || its.since < cases_.at(next->pod.pod.uid).since)) {
       next = &pod;
@@ -97,8 +97,8 @@ bool Evictor::may_evict(const cluster::UnstartedPod& pod) const {
   return settings_.enabled && is_replaced(pod.controller);
 }
 
-void Evictor::tell(const cluster::StuckPod& stuck, Case& its) {
-  if (std::exchange(its.told, true)) return;
+void Evictor::report(const cluster::StuckPod& stuck, Case& its) {
+  if (std::exchange(its.reported, true)) return;
   const kube::Controller& controller = stuck.pod.controller;
   std::string what_next;
   if (may_evict(stuck.pod)) {
@@ -113,11 +113,11 @@ void Evictor::tell(const cluster::StuckPod& stuck, Case& its) {
   } else {
     what_next = "delete the pod, so that " + in_words(controller) + " makes another one";
   }
-  parts_.tell(stuck.pod.pod, "the pod cannot start: " + stuck.why + "; " + what_next);
+  parts_.report(stuck.pod.pod, "the pod cannot start: " + stuck.why + "; " + what_next);
 }
 
 void Evictor::evict(const cluster::StuckPod& stuck, Case& its) {
-  tell(stuck, its);
+  report(stuck, its);
   const cluster::PodName& pod = stuck.pod.pod;
   const kube::EvictionAnswer answer = kube::evict_pod(
       parts_.api, {.ns = pod.ns, .name = pod.name, .uid = pod.uid}, settings_.api_timeout);

@@ -38,20 +38,19 @@ struct EvictorSettings {
 ///
 /// Only pods of a controller, but not a DaemonSet's, whose next pod would come to the same node,
 /// nor mirrors of static pods, which kubelet makes again whatever happens. Of the others, and of
-/// all where eviction is switched off, people are told what to do. One eviction at a look and so
-/// many a minute, evenly: should a whole node's pods be stuck by mistake, people have time to see
-/// it. A refused or failed one is tried again after 10 s, doubling up to 5 minutes, or when the
-/// server says. Each pod is told of once.
-/// Threads: look() one at a time, Collect() from any.
+/// all where eviction is switched off, people are told by event what to do. One eviction at a look
+/// and so many a minute, evenly: should a whole node's pods be stuck by mistake, people have time
+/// to see it. A refused or failed one is tried again after 10 s, doubling up to 5 minutes, or when
+/// the server says. Each pod is reported once. Threads: look() one at a time, Collect() from any.
 class Evictor final : public prometheus::Collectable {
  public:
   struct Parts {
     kube::KubeApi& api;  ///< this and the clock outlive the evictor
     const Clock& clock;
-    /// May a write that takes so long be sent now? Until then nobody is told anything, either.
+    /// May a write that takes so long be sent now? Until then nothing is reported, either.
     Required<std::function<bool(std::chrono::milliseconds)>> may_write;
-    /// Tells people about a pod; must not block.
-    std::function<void(const cluster::PodName&, const std::string& sentence)> tell;
+    /// Reports to people about a pod; must not block.
+    std::function<void(const cluster::PodName&, const std::string& sentence)> report;
   };
   Evictor(EvictorSettings settings, Parts parts);
 
@@ -65,12 +64,12 @@ class Evictor final : public prometheus::Collectable {
     TimePoint since;
     TimePoint next_try;
     std::chrono::seconds backoff;
-    bool told = false;
+    bool reported = false;
   };
 
   void follow(const std::vector<cluster::StuckPod>& stuck);
   [[nodiscard]] bool may_evict(const cluster::UnstartedPod& pod) const;
-  void tell(const cluster::StuckPod& stuck, Case& its);
+  void report(const cluster::StuckPod& stuck, Case& its);
   void evict(const cluster::StuckPod& stuck, Case& its);
 
   const EvictorSettings settings_;

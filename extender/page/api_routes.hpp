@@ -4,7 +4,7 @@
 #include "cluster/pending_pods.hpp"
 #include "cluster/policy_source.hpp"
 #include "cluster/shared_ledger.hpp"
-#include "extender/page/packing_news.hpp"
+#include "extender/page/packing_stream.hpp"
 #include "extender/page/page_queue.hpp"
 
 #include <functional>
@@ -21,7 +21,7 @@ struct ApiParts {
   const cluster::PendingPods& pending;
   const cluster::PolicySource& policies;
   const cluster::Findings& findings;
-  PackingNews& news;
+  PackingStream& news;
   PageQueue& queue;              ///< where they are made, one after the other
   std::function<bool()> synced;  ///< the ledger holds what the API server has
 };

@@ -12,8 +12,8 @@ namespace tangram::extender {
 
 namespace {
 
-const Binder::Answer kNotLeading{BindOutcome::kUnavailable,
-                                 "this replica does not lead any more; try again"};
+const Binder::BindResult kNotLeading{BindOutcome::kUnavailable,
+                                     "this replica does not lead any more; try again"};
 
 BindOutcome outcome_of(Errc code) {
   switch (code) {
@@ -53,7 +53,7 @@ std::string_view to_string(BindOutcome outcome) {
   return "unknown";
 }
 
-Binder::Answer Binder::bind(const BindArgs& args) {
+Binder::BindResult Binder::bind(const BindArgs& args) {
   if (!parts_.may_write(settings_.api_timeout)) return kNotLeading;
   const auto held = parts_.ledger.apply([&](model::Ledger& ledger) {
     const auto* entry = ledger.find(args.uid);
@@ -65,12 +65,12 @@ Binder::Answer Binder::bind(const BindArgs& args) {
   if ((*pod)->node == args.node) return {BindOutcome::kAlreadyBound, ""};
   const auto plan = parts_.policies.plan(**pod);
   if (!plan) return refuse(args, BindOutcome::kInvalid, plan.error().message);
-  const auto booked = book(args, **pod, plan->demand, *plan->policy);
-  if (!booked) return refuse(args, outcome_of(booked.error().code), booked.error().message);
-  return send(args, *booked, std::nullopt);
+  const auto assumed = assume(args, **pod, plan->demand, *plan->policy);
+  if (!assumed) return refuse(args, outcome_of(assumed.error().code), assumed.error().message);
+  return send(args, *assumed, std::nullopt);
 }
 
-Binder::Answer Binder::bind_again(const BindArgs& args, const model::Ledger::Entry& entry) {
+Binder::BindResult Binder::bind_again(const BindArgs& args, const model::Ledger::Entry& entry) {
   if (entry.allocation->node != args.node) {
     return {BindOutcome::kRefused,
             "pod holds a place on node " + entry.allocation->node + " already"};
@@ -97,9 +97,9 @@ Result<cluster::PodPtr> Binder::find_pod(const BindArgs& args) {
   return std::make_shared<const kube::Pod>(std::move(*read));
 }
 
-Result<model::Allocation> Binder::book(const BindArgs& args, const kube::Pod& pod,
-                                       const model::PodDemand& demand,
-                                       const policies::Policy& policy) {
+Result<model::Allocation> Binder::assume(const BindArgs& args, const kube::Pod& pod,
+                                         const model::PodDemand& demand,
+                                         const policies::Policy& policy) {
   const auto nominated = nominated_above(parts_.pending, pod.uid, pod.priority);
   return parts_.ledger.apply([&](model::Ledger& ledger) -> Result<model::Allocation> {
     const auto cluster = ledger.snapshot();
@@ -137,8 +137,8 @@ std::string Binder::grant_text(const model::Allocation& allocation) const {
                               *parts_.sign);
 }
 
-Binder::Answer Binder::send(const BindArgs& args, const model::Allocation& allocation,
-                            InDoubtUntil before) {
+Binder::BindResult Binder::send(const BindArgs& args, const model::Allocation& allocation,
+                                UnknownUntil before) {
   // Once more: reading the pod may have taken its time.
   if (!parts_.may_write(settings_.api_timeout)) {
     give_up(args, before);
@@ -154,14 +154,14 @@ Binder::Answer Binder::send(const BindArgs& args, const model::Allocation& alloc
   const Errc code = bound.error().code;
   // A conflict: somebody bound the pod; an earlier bind of ours, perhaps.
   if (code == Errc::kTimeout || code == Errc::kConflict) {
-    return settle(args, allocation, bound.error());
+    return check_bind(args, allocation, bound.error());
   }
   give_up(args, code == Errc::kNotFound ? std::nullopt : before);
   return refuse(args, outcome_of(code), bound.error().message);
 }
 
 /// This write had no effect, so it prolongs no doubt; one that was sent before may still have some.
-void Binder::give_up(const BindArgs& args, InDoubtUntil before) {
+void Binder::give_up(const BindArgs& args, UnknownUntil before) {
   parts_.ledger.apply([&](model::Ledger& ledger) {
     if (before) {
       ledger.outcome_unknown(args.uid, *before);
@@ -171,15 +171,15 @@ void Binder::give_up(const BindArgs& args, InDoubtUntil before) {
   });
 }
 
-Binder::Answer Binder::confirmed(const BindArgs& args) {
+Binder::BindResult Binder::confirmed(const BindArgs& args) {
   parts_.offers.forget(args.uid);
   // Not there any more: the pod ended while the answer was on its way. It was bound all the same.
   parts_.ledger.apply([&](model::Ledger& ledger) { return ledger.confirm(args.uid).has_value(); });
   return {BindOutcome::kBound, ""};
 }
 
-Binder::Answer Binder::settle(const BindArgs& args, const model::Allocation& allocation,
-                              const Error& error) {
+Binder::BindResult Binder::check_bind(const BindArgs& args, const model::Allocation& allocation,
+                                      const Error& error) {
   const auto pod = kube::read_pod(parts_.api, args.ns, args.name, settings_.api_timeout);
   const bool gone = pod ? pod->uid != args.uid : pod.error().code == Errc::kNotFound;
   if (pod && !gone && pod->node == args.node) {
@@ -194,8 +194,8 @@ Binder::Answer Binder::settle(const BindArgs& args, const model::Allocation& all
     parts_.ledger.apply([&](model::Ledger& ledger) { ledger.forget(args.uid); });
     return refuse(args, BindOutcome::kRefused, error.message);
   }
-  // Not bound, or nobody knows: the write may still come through. The booking stays, and the next
-  // try sends the same again; settle_overdue() ends it if there is none.
+  // Not bound, or nobody knows: the write may still come through. The allocation stays, and the
+  // next try sends the same again; resolve_overdue() ends it if there is none.
   parts_.ledger.apply([&](model::Ledger& ledger) {
     ledger.outcome_unknown(args.uid, parts_.clock.now() + settings_.assume_ttl);
   });
@@ -203,7 +203,7 @@ Binder::Answer Binder::settle(const BindArgs& args, const model::Allocation& all
                 "the outcome of the bind is not known yet: " + error.message);
 }
 
-Binder::Answer Binder::refuse(const BindArgs& args, BindOutcome outcome, std::string why) {
+Binder::BindResult Binder::refuse(const BindArgs& args, BindOutcome outcome, std::string why) {
   parts_.offers.bind_failed(args.uid, args.node);
   spdlog::info("bind of pod {}/{} to node {} failed ({}): {}", args.ns, args.name, args.node,
                to_string(outcome), why);
@@ -215,9 +215,9 @@ std::size_t Binder::resolve_overdue(const std::stop_token& stop) {
   constexpr std::size_t kAtATime = 8;
   const auto late =
       parts_.ledger.apply([](model::Ledger& ledger) { return ledger.overdue(kAtATime); });
-  for (const model::Ledger::Overdue& booking : late) {
+  for (const model::Ledger::Overdue& overdue : late) {
     if (stop.stop_requested()) break;
-    resolve(booking);
+    resolve(overdue);
   }
   return late.size();
 }
@@ -229,13 +229,13 @@ void Binder::resolve(const model::Ledger::Overdue& late) {
   if (!pod && pod.error().code != Errc::kNotFound) return;  // asked again after another ttl
   const bool bound_here =
       pod && pod->uid == allocation.pod_uid && pod->node == allocation.node && !pod->finished;
-  const bool settled = parts_.ledger.apply([&](model::Ledger& ledger) {
+  const bool resolved = parts_.ledger.apply([&](model::Ledger& ledger) {
     if (!ledger.is_unchanged(late)) return false;  // its bind was sent again, or ended, meanwhile
     if (bound_here) return ledger.confirm(allocation.pod_uid).has_value();
     return ledger.forget(allocation.pod_uid);
   });
-  if (!settled) return;
-  spdlog::warn("pod {}/{} on node {} was booked and not seen bound in time: {}",
+  if (!resolved) return;
+  spdlog::warn("pod {}/{} on node {} was assumed and not seen bound in time: {}",
                allocation.pod_namespace, allocation.pod_name, allocation.node,
                bound_here ? "it is bound" : "released");
 }

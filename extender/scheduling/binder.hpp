@@ -27,7 +27,7 @@ enum class BindOutcome {
   kAlreadyBound,  ///< a repeated request for a pod that is bound there
   kNoRoom,        ///< the node cannot take the pod (any more)
   kRefused,       ///< the API server said no: 4xx
-  kUnknown,       ///< no answer, and the pod was not seen bound; the booking stays
+  kUnknown,       ///< no answer, and the pod was not seen bound; the allocation stays
   kInvalid,       ///< the request or the pod's annotations are wrong
   kUnavailable,   ///< nothing was tried: API server or queue
 };
@@ -43,7 +43,7 @@ struct BindSettings {
 /// the ledger by what it answers. No lock is held while the API server is asked, so any number
 /// of binds run at once. Blocks; call it on a worker thread. Threads: safe.
 ///
-/// A write whose outcome is unknown may take effect late. Its booking stays until the pod is
+/// A write whose outcome is unknown may take effect late. Its allocation stays until the pod is
 /// seen bound, sent again to the same node with the same cards, or read unbound after assume_ttl,
 /// which is longer than the API server works on a request.
 class Binder {
@@ -63,12 +63,12 @@ class Binder {
   };
   Binder(Parts parts, BindSettings settings) : parts_(std::move(parts)), settings_(settings) {}
 
-  struct Answer {
+  struct BindResult {
     BindOutcome outcome;
     std::string error;  ///< empty = bound; stable: no numbers that change between attempts
   };
   /// Safe to repeat: a pod that is bound to that node already is answered as bound.
-  Answer bind(const BindArgs& args);
+  BindResult bind(const BindArgs& args);
 
   /// Looks after pods whose bind was never confirmed or shown by the watch in time: reads each
   /// and confirms or releases it. @returns how many were looked at
@@ -77,19 +77,20 @@ class Binder {
 
  private:
   [[nodiscard]] Result<cluster::PodPtr> find_pod(const BindArgs& args);
-  [[nodiscard]] Result<model::Allocation> book(const BindArgs& args, const kube::Pod& pod,
-                                               const model::PodDemand& demand,
-                                               const policies::Policy& policy);
-  Answer bind_again(const BindArgs& args, const model::Ledger::Entry& entry);
+  [[nodiscard]] Result<model::Allocation> assume(const BindArgs& args, const kube::Pod& pod,
+                                                 const model::PodDemand& demand,
+                                                 const policies::Policy& policy);
+  BindResult bind_again(const BindArgs& args, const model::Ledger::Entry& entry);
   [[nodiscard]] std::string grant_text(const model::Allocation& allocation) const;
   /// Until when an earlier write of the same may still take effect; nothing = none was sent.
-  using InDoubtUntil = std::optional<TimePoint>;
-  Answer send(const BindArgs& args, const model::Allocation& allocation, InDoubtUntil before);
-  void give_up(const BindArgs& args, InDoubtUntil before);
-  Answer confirmed(const BindArgs& args);
-  Answer settle(const BindArgs& args, const model::Allocation& allocation, const Error& error);
+  using UnknownUntil = std::optional<TimePoint>;
+  BindResult send(const BindArgs& args, const model::Allocation& allocation, UnknownUntil before);
+  void give_up(const BindArgs& args, UnknownUntil before);
+  BindResult confirmed(const BindArgs& args);
+  BindResult check_bind(const BindArgs& args, const model::Allocation& allocation,
+                        const Error& error);
   void resolve(const model::Ledger::Overdue& late);
-  Answer refuse(const BindArgs& args, BindOutcome outcome, std::string why);
+  BindResult refuse(const BindArgs& args, BindOutcome outcome, std::string why);
 
   Parts parts_;
   BindSettings settings_;

@@ -70,7 +70,7 @@ Verbs::Standing Verbs::stand(const std::string& uid) {
 std::string Verbs::repeat_offer(const FilterArgs& args, const std::string& node) const {
   const auto asked = std::find(args.node_names.begin(), args.node_names.end(), node);
   if (asked == args.node_names.end()) return try_again(args.pod.uid, kBoundElsewhere);
-  parts_.told(args.pod.uid, Wait::kSettling);
+  parts_.answered(args.pod.uid, Wait::kSettling);
   FilterResult only;
   only.kept.push_back(static_cast<std::uint32_t>(asked - args.node_names.begin()));
   return encode(args, only);
@@ -89,16 +89,16 @@ void Verbs::hold(const kube::Pod& pod, const cluster::PodPlan& plan, const model
 }
 
 std::string Verbs::try_again(std::string_view pod_uid, std::string_view why) const {
-  parts_.told(pod_uid, Wait::kSettling);
+  parts_.answered(pod_uid, Wait::kSettling);
   return encode_filter_error(why);
 }
 
 void Verbs::remember_outcome(const FilterArgs& args, const FilterResult& result) {
   if (result.kept.empty()) {
-    if (result.nearest) parts_.told(args.pod.uid, wait_for(*result.nearest));
+    if (result.nearest) parts_.answered(args.pod.uid, wait_for(*result.nearest));
     return;
   }
-  parts_.told(args.pod.uid, Wait::kOffered);
+  parts_.answered(args.pod.uid, Wait::kOffered);
   parts_.offers.offered(args.pod.uid, args.node_names[result.kept.front()]);
 }
 
@@ -160,7 +160,7 @@ Verbs::BindReply Verbs::bind(std::string text) {
   if (!args) {
     return {encode_bind_result("bind request: " + args.error().message), BindOutcome::kInvalid};
   }
-  Binder::Answer answer = parts_.binder.bind(*args);
+  Binder::BindResult answer = parts_.binder.bind(*args);
   return {encode_bind_result(answer.error), answer.outcome};
 }
 

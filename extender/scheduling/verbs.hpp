@@ -41,8 +41,8 @@ class Verbs {
     Required<std::function<std::shared_ptr<const cluster::BudgetList>()>> budgets;
     /// Why no verb can be answered now, for another try later; empty = all is well.
     Required<std::function<std::string_view()>> not_ready;
-    /// Told what a filter came to.
-    std::function<void(std::string_view uid, Wait wait)> told = [](std::string_view, Wait) {};
+    /// Called with the outcome of each filter.
+    std::function<void(std::string_view uid, Wait wait)> answered = [](std::string_view, Wait) {};
   };
   struct Settings {
     std::size_t short_list = 8;  ///< 0 = all nodes that fit

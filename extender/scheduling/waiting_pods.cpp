@@ -46,7 +46,7 @@ void WaitingPods::seen(const kube::Pod& pod, const Result<cluster::PodPlan>& pla
   }
 }
 
-void WaitingPods::told(std::string_view pod_uid, Wait wait) {
+void WaitingPods::answered(std::string_view pod_uid, Wait wait) {
   const std::scoped_lock lock(mutex_);
   pods_[std::string(pod_uid)].wait = wait;
 }
@@ -56,7 +56,7 @@ void WaitingPods::forget(std::string_view pod_uid) {
   if (const auto known = pods_.find(pod_uid); known != pods_.end()) pods_.erase(known);
 }
 
-void WaitingPods::forget_strangers() {
+void WaitingPods::forget_unseen() {
   const std::scoped_lock lock(mutex_);
   std::erase_if(pods_, [](const auto& entry) { return !entry.second.shown; });
 }

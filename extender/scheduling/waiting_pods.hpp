@@ -40,19 +40,19 @@ inline constexpr std::array<Wait, kWaits> kAllWaits{
 [[nodiscard]] Wait wait_for(model::Misfit nearest);
 
 /// The pods that ask for a GPU and wait, with the reason of each. kube-scheduler may ask about a
-/// pod before the watch shows it, or after its end: forget_strangers() bounds what is remembered.
+/// pod before the watch shows it, or after its end: forget_unseen() bounds what is remembered.
 /// Threads: safe.
 class WaitingPods final : public prometheus::Collectable {
  public:
   /// The watch shows the pod; one that is bound or asks for no GPU is forgotten.
   /// @param plan  what its annotations ask for, or what is wrong with them
   void seen(const kube::Pod& pod, const Result<cluster::PodPlan>& plan);
-  /// kube-scheduler was told so.
-  void told(std::string_view pod_uid, Wait wait);
+  /// kube-scheduler got this answer.
+  void answered(std::string_view pod_uid, Wait wait);
   /// The pod is gone.
   void forget(std::string_view pod_uid);
   /// Drops the pods that the watch has not shown.
-  void forget_strangers();
+  void forget_unseen();
 
   [[nodiscard]] std::map<Wait, std::size_t> counts() const;  ///< of every reason
   [[nodiscard]] std::vector<prometheus::MetricFamily> Collect() const override;

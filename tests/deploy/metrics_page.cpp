@@ -6,7 +6,7 @@
 #include "extender/evictor.hpp"
 #include "extender/health_routes.hpp"
 #include "extender/listeners.hpp"
-#include "extender/page/packing_news.hpp"
+#include "extender/page/packing_stream.hpp"
 #include "extender/scheduling/routes.hpp"
 #include "kube/local/api.hpp"
 #include "node/metrics.hpp"
@@ -107,8 +107,8 @@ std::string extender_text() {
   const extender::WaitingPods waiting;
   const extender::AdmissionMetrics admission;
   const extender::Evictor evictor(
-      {}, {.api = api, .clock = clock, .may_write = [](auto) { return false; }, .tell = nullptr});
-  const extender::PackingNews news({.ledger = ledger, .pending = pending, .clock = clock});
+      {}, {.api = api, .clock = clock, .may_write = [](auto) { return false; }, .report = nullptr});
+  const extender::PackingStream news({.ledger = ledger, .pending = pending, .clock = clock});
   std::vector<extender::Listeners::Status> listeners{{"metrics", {}, std::nullopt}};
   for (const char* with_tls : {"server", "webhook"}) {
     listeners.push_back({with_tls, {}, http::tls::Identity::Health{}});

@@ -24,7 +24,7 @@ class EvictorTest : public ::testing::Test {
                      Evictor::Parts{.api = api_,
                                     .clock = clock_,
                                     .may_write = [this](auto) { return leads_; },
-                                    .tell =
+                                    .report =
                                         [this](const cluster::PodName& pod, const std::string& s) {
                                           told_.push_back(pod.name + ": " + s);
                                         }});

@@ -160,7 +160,7 @@ struct Rig {
   [[nodiscard]] MilliGpu used(const std::string& node, std::size_t card = 0) const {
     return ledger.snapshot()->find(node)->use.at(card).compute;
   }
-  Binder::Answer bind(const std::string& pod, const std::string& uid, const std::string& node) {
+  Binder::BindResult bind(const std::string& pod, const std::string& uid, const std::string& node) {
     return binder.bind({.ns = "ml", .name = pod, .uid = uid, .node = node});
   }
 };

@@ -61,11 +61,11 @@ static_assert(!BindsWithoutSignatures<Binder::Parts>);
 
 template <class Parts>
 concept EvictsWith = requires(kube::KubeApi& api, const Clock& clock, MayWrite may_write) {
-  Parts{.api = api, .clock = clock, .may_write = may_write, .tell = nullptr};
+  Parts{.api = api, .clock = clock, .may_write = may_write, .report = nullptr};
 };
 template <class Parts>
 concept EvictsWithoutPermission = requires(kube::KubeApi& api, const Clock& clock) {
-  Parts{.api = api, .clock = clock, .tell = nullptr};
+  Parts{.api = api, .clock = clock, .report = nullptr};
 };
 static_assert(EvictsWith<Evictor::Parts>);
 static_assert(!EvictsWithoutPermission<Evictor::Parts>);

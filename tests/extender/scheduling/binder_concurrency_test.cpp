@@ -27,7 +27,7 @@ class BinderConcurrencyTest : public ::testing::Test {
     return uid;
   }
   /// Binds on a thread of its own, and returns once the request is held at the API server.
-  std::future<Binder::Answer> held_bind(const std::string& pod, const std::string& uid) {
+  std::future<Binder::BindResult> held_bind(const std::string& pod, const std::string& uid) {
     rig_.api.will(binding_of(pod), Fault::Kind::kHold);
     auto answer = std::async(std::launch::async, [=, this] { return rig_.bind(pod, uid, "a"); });
     rig_.api.await_held(++held_);

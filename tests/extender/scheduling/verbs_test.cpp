@@ -28,8 +28,8 @@ class VerbsTest : public ::testing::Test {
                   .not_ready = [this]() -> std::string_view {
                     return synced_ ? "" : "still reading the cluster; try again";
                   },
-                  .told = [this](std::string_view uid,
-                                 Wait wait) { told_.emplace_back(uid, to_string(wait)); }},
+                  .answered = [this](std::string_view uid,
+                                     Wait wait) { told_.emplace_back(uid, to_string(wait)); }},
                  {.short_list = short_list, .hold_ttl = hold_ttl_});
   }
   /// A pod that waits, known to the API server and the ledger. @returns its UID

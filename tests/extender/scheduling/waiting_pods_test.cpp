@@ -33,10 +33,10 @@ TEST(WaitingPodsTest, FollowsAPodFromItsCreationToItsNode) {
   WaitingPods waiting;
   waiting.seen(pod("a"), asks(true));
   EXPECT_EQ(seen(waiting), (Counts{{Wait::kNotAsked, 1}}));
-  waiting.told("a", Wait::kRoom);
+  waiting.answered("a", Wait::kRoom);
   waiting.seen(pod("a"), asks(true));  // kube-scheduler writes its condition
   EXPECT_EQ(seen(waiting), (Counts{{Wait::kRoom, 1}}));
-  waiting.told("a", Wait::kOffered);
+  waiting.answered("a", Wait::kOffered);
   EXPECT_EQ(seen(waiting), (Counts{{Wait::kOffered, 1}}));
   waiting.seen(pod("a", "n1"), asks(true));
   EXPECT_EQ(seen(waiting), Counts{});
@@ -51,7 +51,7 @@ TEST(WaitingPodsTest, CountsPodsThatAskForAGpuAlone) {
 
 TEST(WaitingPodsTest, KeepsWhatWasToldBeforeTheWatchShowsThePod) {
   WaitingPods waiting;
-  waiting.told("a", Wait::kRoom);
+  waiting.answered("a", Wait::kRoom);
   waiting.seen(pod("a"), asks(true));
   EXPECT_EQ(seen(waiting), (Counts{{Wait::kRoom, 1}}));
 }
@@ -59,8 +59,8 @@ TEST(WaitingPodsTest, KeepsWhatWasToldBeforeTheWatchShowsThePod) {
 TEST(WaitingPodsTest, DropsWhatIsToldOfPodsThatAreNotThere) {
   WaitingPods waiting;
   waiting.seen(pod("a"), asks(true));
-  waiting.told("never shown", Wait::kRoom);
-  waiting.forget_strangers();
+  waiting.answered("never shown", Wait::kRoom);
+  waiting.forget_unseen();
   EXPECT_EQ(seen(waiting), (Counts{{Wait::kNotAsked, 1}}));
 }
 
@@ -83,7 +83,7 @@ TEST(WaitingPodsTest, AMistakeOfThePodCountsUntilItIsMended) {
 
 TEST(WaitingPodsTest, ShowsEveryReasonAsAMetric) {
   WaitingPods waiting;
-  for (const char* uid : {"a", "b"}) waiting.told(uid, Wait::kRoom);
+  for (const char* uid : {"a", "b"}) waiting.answered(uid, Wait::kRoom);
   const auto families = waiting.Collect();
   ASSERT_EQ(families.size(), 1U);
   EXPECT_EQ(families[0].name, "tangram_waiting_pods");

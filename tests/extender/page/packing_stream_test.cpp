@@ -1,4 +1,4 @@
-#include "extender/page/packing_news.hpp"
+#include "extender/page/packing_stream.hpp"
 
 #include "tests/extender/rig.hpp"
 
@@ -7,9 +7,9 @@
 namespace tangram::extender {
 namespace {
 
-class PackingNewsTest : public ::testing::Test {
+class PackingStreamTest : public ::testing::Test {
  protected:
-  PackingNewsTest() {
+  PackingStreamTest() {
     rig_.add_node("a", 2);
     rig_.sync();
   }
@@ -37,11 +37,11 @@ class PackingNewsTest : public ::testing::Test {
   }
 
   Rig rig_;
-  PackingNews news_{{.ledger = rig_.ledger, .pending = rig_.pending, .clock = rig_.clock},
-                    BroadcastLimits{.streams = 2}};
+  PackingStream news_{{.ledger = rig_.ledger, .pending = rig_.pending, .clock = rig_.clock},
+                      BroadcastLimits{.streams = 2}};
 };
 
-TEST_F(PackingNewsTest, TellWhatChangedSinceThePackingWasRead) {
+TEST_F(PackingStreamTest, TellWhatChangedSinceThePackingWasRead) {
   const std::string event = read();
   bind("p");
   news_.look();
@@ -55,7 +55,7 @@ TEST_F(PackingNewsTest, TellWhatChangedSinceThePackingWasRead) {
   EXPECT_EQ(take(stream), "") << "told once";
 }
 
-TEST_F(PackingNewsTest, MakeThePackingOfWhatWasTold) {
+TEST_F(PackingStreamTest, MakeThePackingOfWhatWasTold) {
   const std::string before = news_.packing();
   bind("p");
   EXPECT_EQ(news_.packing(), before) << "no event tells of p yet";
@@ -63,7 +63,7 @@ TEST_F(PackingNewsTest, MakeThePackingOfWhatWasTold) {
   EXPECT_NE(news_.packing().find("\"name\":\"p\""), std::string::npos);
 }
 
-TEST_F(PackingNewsTest, PreferTheHeaderOfABrowserThatComesBack) {
+TEST_F(PackingStreamTest, PreferTheHeaderOfABrowserThatComesBack) {
   const std::string first = read();
   bind("p");
   news_.look();
@@ -73,7 +73,7 @@ TEST_F(PackingNewsTest, PreferTheHeaderOfABrowserThatComesBack) {
   EXPECT_EQ(told.find("event: change"), std::string::npos) << told;
 }
 
-TEST_F(PackingNewsTest, TellWhoHasSeenNothingToReadAnew) {
+TEST_F(PackingStreamTest, TellWhoHasSeenNothingToReadAnew) {
   read();
   for (const std::string seen : {"", "rubbish", "0000000000000001-0"}) {
     const std::string told = take(news_.open(request(seen)));
@@ -81,9 +81,9 @@ TEST_F(PackingNewsTest, TellWhoHasSeenNothingToReadAnew) {
   }
 }
 
-TEST_F(PackingNewsTest, RestWhenNobodyLooksAndForgetWhatTheyHadTold) {
+TEST_F(PackingStreamTest, RestWhenNobodyLooksAndForgetWhatTheyHadTold) {
   const std::string event = read();
-  rig_.clock.advance(PackingNews::kQuiet + std::chrono::seconds(1));
+  rig_.clock.advance(PackingStream::kQuiet + std::chrono::seconds(1));
   news_.look();
   bind("p");
   news_.look();
@@ -91,25 +91,25 @@ TEST_F(PackingNewsTest, RestWhenNobodyLooksAndForgetWhatTheyHadTold) {
   EXPECT_NE(news_.packing().find("\"name\":\"p\""), std::string::npos);
 }
 
-TEST_F(PackingNewsTest, GoOnForWhoIsAwayForAMoment) {
+TEST_F(PackingStreamTest, GoOnForWhoIsAwayForAMoment) {
   const std::string event = read();
-  rig_.clock.advance(PackingNews::kQuiet - std::chrono::seconds(1));
+  rig_.clock.advance(PackingStream::kQuiet - std::chrono::seconds(1));
   bind("p");
   news_.look();
   EXPECT_NE(take(news_.open(request(event))).find("event: change"), std::string::npos);
 }
 
-TEST_F(PackingNewsTest, GoOnAsLongAsSomebodyListens) {
+TEST_F(PackingStreamTest, GoOnAsLongAsSomebodyListens) {
   const auto stream = news_.open(request("", read()));
   take(stream);
   for (int i = 0; i < 3; ++i) {
-    rig_.clock.advance(PackingNews::kQuiet + std::chrono::seconds(1));
+    rig_.clock.advance(PackingStream::kQuiet + std::chrono::seconds(1));
     news_.look();
     EXPECT_EQ(take(stream), "event: beat\ndata: {}\n\n");
   }
 }
 
-TEST_F(PackingNewsTest, TurnAwayWhoIsTooMany) {
+TEST_F(PackingStreamTest, TurnAwayWhoIsTooMany) {
   const auto one = news_.open(request(""));
   const auto other = news_.open(request(""));
   const auto refused = news_.open(request(""));
@@ -119,7 +119,7 @@ TEST_F(PackingNewsTest, TurnAwayWhoIsTooMany) {
   EXPECT_EQ(news_.counts().refused, 1U);
 }
 
-TEST_F(PackingNewsTest, CompareNothingWhileNobodyHasAsked) {
+TEST_F(PackingStreamTest, CompareNothingWhileNobodyHasAsked) {
   bind("p");
   news_.look();
   EXPECT_TRUE(read().ends_with("-0"));

@@ -21,7 +21,7 @@ namespace tangram::extender {
 ///
 /// Costs nothing while nobody looks: the first reader starts the comparing, and kQuiet after the
 /// last one has gone it stops. Threads: safe.
-class PackingNews final : public prometheus::Collectable {
+class PackingStream final : public prometheus::Collectable {
  public:
   /// People do not see faster; what changes more often is told once.
   static constexpr std::chrono::milliseconds kInterval{500};
@@ -36,7 +36,7 @@ class PackingNews final : public prometheus::Collectable {
     const Clock& clock;
   };
   /// The parts outlive it.
-  explicit PackingNews(Parts parts, BroadcastLimits limits = {});
+  explicit PackingStream(Parts parts, BroadcastLimits limits = {});
 
   /// {"event", "nodes", "pending"}. Takes a moment: to be asked in turn.
   [[nodiscard]] std::string packing();

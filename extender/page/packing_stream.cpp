@@ -1,4 +1,4 @@
-#include "extender/page/packing_news.hpp"
+#include "extender/page/packing_stream.hpp"
 
 #include "base/metric_family.hpp"
 #include "base/sleeper.hpp"
@@ -33,10 +33,10 @@ std::uint64_t life_of(const Clock& clock) {
 
 }  // namespace
 
-PackingNews::PackingNews(Parts parts, BroadcastLimits limits)
+PackingStream::PackingStream(Parts parts, BroadcastLimits limits)
     : parts_(parts), broadcast_(life_of(parts.clock), parts.clock, limits) {}
 
-std::string PackingNews::packing() {
+std::string PackingStream::packing() {
   PackingChanges::Told told;
   EventId event;
   {
@@ -48,7 +48,7 @@ std::string PackingNews::packing() {
   return cluster::packing_json(to_string(event), told.nodes, told.waiting);
 }
 
-http::Response PackingNews::open(const http::Request& request) {
+http::Response PackingStream::open(const http::Request& request) {
   const std::scoped_lock lock(mutex_);
   http::Response response;
   response.stream = broadcast_.open(last_seen(request));
@@ -60,7 +60,7 @@ http::Response PackingNews::open(const http::Request& request) {
   return response;
 }
 
-void PackingNews::look() {
+void PackingStream::look() {
   const std::scoped_lock lock(mutex_);
   if (!looking_) return;
   const TimePoint now = parts_.clock.now();
@@ -80,27 +80,27 @@ void PackingNews::look() {
   beat_ = now;
 }
 
-void PackingNews::run(const std::stop_token& stop) {
+void PackingStream::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     look();
     sleep_until_stopped(kInterval, stop);
   }
 }
 
-void PackingNews::be_needed() {
+void PackingStream::be_needed() {
   needed_ = parts_.clock.now();
   if (looking_) return;
   changes_.catch_up(*parts_.ledger.snapshot(), parts_.pending);
   looking_ = true;
 }
 
-void PackingNews::rest() {
+void PackingStream::rest() {
   broadcast_.forget();
   changes_.forget();
   looking_ = false;
 }
 
-std::vector<prometheus::MetricFamily> PackingNews::Collect() const {
+std::vector<prometheus::MetricFamily> PackingStream::Collect() const {
   const Broadcast::Counts streams = counts();
   MetricFamilies all;
   MetricFamily::gauge("tangram_event_streams", "Pages that follow the packing.")

@@ -1,0 +1,60 @@
+#pragma once
+
+#include "base/json.hpp"
+
+#include <concepts>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+/// Decodes objects of which a few members are of interest.
+///
+///     json::read_members(in, "name", node.name, "slots", node.slots,
+///                        "cards", json::each(node.cards, read_card));
+///
+/// A member goes into a string (null = ""), a bool, an integer or a list of strings, or to a
+/// function of the Reader. Other members are skipped.
+namespace tangram::json {
+
+inline void read_into(Reader& in, std::string& into) { into = in.string_or_null(); }
+inline void read_into(Reader& in, bool& into) { into = in.boolean(); }
+template <std::integral Integer>
+void read_into(Reader& in, Integer& into) {
+  into = static_cast<Integer>(in.integer());
+}
+inline void read_into(Reader& in, std::vector<std::string>& into) {
+  in.array([&] { into.emplace_back(in.string()); });
+}
+
+/// An array whose elements `read(in)` returns.
+template <class Item, class Read>
+auto each(std::vector<Item>& into, const Read& read) {
+  return [&into, &read](Reader& in) { in.array([&] { into.push_back(read(in)); }); };
+}
+
+/// @returns false if no name is `key`; then nothing is read
+template <class Target, class... More>
+bool read_member(Reader& in, std::string_view key, std::string_view name, Target& target,
+                 More&... more) {
+  if (key != name) {
+    if constexpr (sizeof...(More) > 0) return read_member(in, key, more...);
+    return false;
+  }
+  if constexpr (std::is_invocable_v<Target&, Reader&>) {
+    target(in);
+  } else {
+    read_into(in, target);
+  }
+  return true;
+}
+
+/// @param members  pairs of a name and a target, as above
+template <class... Members>
+void read_members(Reader& in, Members&&... members) {
+  in.object([&](std::string_view key) {
+    if (!read_member(in, key, members...)) in.skip();
+  });
+}
+
+}  // namespace tangram::json

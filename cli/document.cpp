@@ -2,11 +2,14 @@
 
 #include "base/json.hpp"
 
+#include <yaml-cpp/yaml.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <cstddef>
 #include <string_view>
+#include <utility>
 
 namespace tangram::cli {
 
@@ -71,7 +74,7 @@ class Indenter {
   json::Reader& in_;
 };
 
-/// Certainly a string to every reader of YAML 1.1 or 1.2.
+/// A string to every reader of YAML 1.1 and 1.2, without quotes.
 bool is_plain(std::string_view text) {
   constexpr std::array<std::string_view, 11> kWords{"true", "false", "yes", "no",  "on", "off",
                                                     "null", "y",     "n",   "nan", "inf"};
@@ -86,58 +89,47 @@ bool is_plain(std::string_view text) {
   return safe && std::find(kWords.begin(), kWords.end(), lower) == kWords.end();
 }
 
-std::string yaml_string(std::string_view text) {
-  // A JSON string is a YAML string in double quotes.
-  return is_plain(text) ? std::string(text) : json_string(text);
+void emit_string(YAML::Emitter& out, std::string_view text) {
+  // The emitter itself leaves words of YAML 1.1 such as "No" unquoted, which kubectl reads as
+  // false.
+  if (!is_plain(text)) out << YAML::DoubleQuoted;
+  out << std::string(text);
 }
 
-class YamlWriter {
- public:
-  explicit YamlWriter(json::Reader& in) : in_(in) {}
-
-  std::string document() {
-    const std::string text = value(0);
-    return text.starts_with('\n') ? text.substr(1) : text.substr(1) + "\n";
-  }
-
- private:
-  /// What stands behind "key:" or "-": a blank and a scalar, or lines of their own.
-  std::string value(std::size_t depth) {
-    if (in_.kind() == Kind::kString) return " " + yaml_string(in_.string());
-    if (!is_nested(in_.kind())) return " " + json_scalar(in_);
-    const bool object = in_.kind() == Kind::kObject;
-    std::string lines;
-    const auto begin_line = [&] {
-      if (lines.empty()) lines = "\n";
-      lines += std::string(depth, ' ');
-    };
-    if (object) {
-      in_.object([&](std::string_view key) {
-        begin_line();
-        add(lines, yaml_string(key) + ":", value(depth + kStep));
-      });
-      return lines.empty() ? " {}" : lines;
-    }
-    in_.array([&] {
-      begin_line();
-      add_item(lines, value(depth + kStep), depth);
+void emit(YAML::Emitter& out, json::Reader& in) {
+  const Kind kind = in.kind();
+  if (kind == Kind::kString) return emit_string(out, in.string());
+  bool empty = true;
+  const auto begin = [&](YAML::EMITTER_MANIP what) {
+    if (std::exchange(empty, false)) out << what;
+  };
+  const auto begin_empty = [&](YAML::EMITTER_MANIP what) {
+    if (empty) out << YAML::Flow << what;  // "{}" behind the key, as kubectl writes it
+  };
+  if (kind == Kind::kObject) {
+    in.object([&](std::string_view key) {
+      begin(YAML::BeginMap);
+      out << YAML::Key;
+      emit_string(out, key);
+      out << YAML::Value;
+      emit(out, in);
     });
-    return lines.empty() ? " []" : lines;
+    begin_empty(YAML::BeginMap);
+    out << YAML::EndMap;
+  } else if (kind == Kind::kArray) {
+    in.array([&] {
+      begin(YAML::BeginSeq);
+      emit(out, in);
+    });
+    begin_empty(YAML::BeginSeq);
+    out << YAML::EndSeq;
+  } else if (kind == Kind::kNumber || kind == Kind::kBool) {
+    out << json_scalar(in);  // written alike in JSON and YAML
+  } else {
+    in.skip();
+    out << YAML::Null;
   }
-
-  static void add(std::string& lines, const std::string& name, const std::string& of) {
-    lines += name + of;
-    if (!of.starts_with('\n')) lines += "\n";
-  }
-  /// The first line of what is nested stands behind the dash.
-  static void add_item(std::string& lines, const std::string& of, std::size_t depth) {
-    if (!of.starts_with('\n')) return add(lines, "-", of);
-    lines += "- " + of.substr(1 + depth + kStep);
-  }
-
-  static constexpr std::size_t kStep = 2;
-  json::Reader& in_;
-};
+}
 
 }  // namespace
 
@@ -150,9 +142,11 @@ Result<std::string> indented(std::string json) {
 
 Result<std::string> to_yaml(std::string json) {
   json::Reader in(json);
-  std::string text = YamlWriter(in).document();
+  YAML::Emitter out;
+  out.SetNullFormat(YAML::LowerNull);
+  emit(out, in);
   if (auto done = in.finish(); !done) return done.error();
-  return text;
+  return std::string(out.c_str()) + "\n";
 }
 
 }  // namespace tangram::cli

@@ -218,9 +218,9 @@ TEST_F(AdmissionTest, AnInjectedContainerTakesNothingFromTheOneThatAsked) {
     EXPECT_EQ(limit(made, 0, kSlot), "");
     EXPECT_EQ(limit(made, 1, kSlot), "1");
   }
-  EXPECT_GE(injector.asked(), 2);
+  EXPECT_GE(injector.calls(), 2);
   expect_granted(2);
-  // Tangram was asked again after the injector, so the container that came late sees no card.
+  // Tangram was called again after the injector, so the added container sees no card.
   const auto& injected = pod("ours")["spec"]["containers"][0];
   ASSERT_TRUE(injected.HasMember("env"));
   EXPECT_EQ(text_of(injected["env"][0], "name"), "NVIDIA_VISIBLE_DEVICES");

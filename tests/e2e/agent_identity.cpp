@@ -15,7 +15,7 @@ namespace {
 
 const std::string kPods = "/api/v1/namespaces/tangram-system/pods";
 
-std::string asked(const std::vector<std::string>& arguments) {
+std::string kubectl_output(const std::vector<std::string>& arguments) {
   auto answer = kubectl(arguments);
   if (!answer.done()) throw std::runtime_error(answer.text);
   answer.text.erase(answer.text.find_last_not_of('\n') + 1);
@@ -26,7 +26,7 @@ std::string token(const std::vector<std::string>& further = {}) {
   std::vector<std::string> arguments = {"--namespace", "tangram-system", "create", "token",
                                         "tangram-node"};
   arguments.insert(arguments.end(), further.begin(), further.end());
-  return asked(arguments);
+  return kubectl_output(arguments);
 }
 
 /// As write_kubeconfig of certificates.sh.
@@ -67,7 +67,7 @@ void AgentIdentity::remove() const {
 
 void AgentIdentity::apply_rights() {
   for (const char* file : {"rbac.yaml", "policy.yaml"}) {
-    asked({"apply", "-f", std::string(TANGRAM_SOURCE_DIR "/deploy/node/") + file});
+    kubectl_output({"apply", "-f", std::string(TANGRAM_SOURCE_DIR "/deploy/node/") + file});
   }
 }
 

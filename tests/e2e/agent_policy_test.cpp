@@ -60,7 +60,7 @@ class AgentPolicyTest : public E2eTest {
     return {"cards", R"({"metadata":{"annotations":{"tangram.dev/cards":"{}"}}})", refusal};
   }
 
-  /// The API server tells nobody when it has read a policy.
+  /// The API server does not report when it has read a policy.
   void wait_until_in_force() {
     const auto deadline = TimePoint::clock::now() + 30s;
     while (patch(*api_of_a_, "b", cards()).status == 200) {

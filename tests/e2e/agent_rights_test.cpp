@@ -22,7 +22,7 @@ constexpr const char* kEvents = "/apis/events.k8s.io/v1/namespaces/default/event
 
 /// What breaks without a right; "resource verb" is its name.
 const std::map<std::string, std::string> kBreaks = {
-    {"nodes get", "finds out how the runtime is told of devices"},
+    {"nodes get", "finds out how the runtime gets devices"},
     {"nodes list", "publishes cards"},
     {"nodes watch", "hears of changes"},
     {"nodes patch", "publishes cards"},
@@ -112,7 +112,7 @@ class AgentRightsTest : public E2eTest {
     AgentAtWork agent(proxy.kubeconfig());
     if (!eventually([&] { return agent.kubelet().slots() > 0 || !agent.running(); }) ||
         !agent.running()) {
-      return "finds out how the runtime is told of devices";
+      return "finds out how the runtime gets devices";
     }
     const auto shows = [&](const char* text) {
       return cluster_.get(kNode).find(text) != std::string::npos;
@@ -130,7 +130,7 @@ class AgentRightsTest : public E2eTest {
   std::string first_failure_of_starts(ApiProxy& proxy, AgentAtWork& agent) {
     const auto wrong = bound("wrong");
     EXPECT_EQ(agent.kubelet().admit(wrong), "");
-    // The watch brings it, or it is asked for; either way it is refused for good.
+    // It comes by watch or by GET; either way it is rejected for good.
     const auto refused = [&] {
       return agent.kubelet().start_container(wrong).find("no grant") != std::string::npos;
     };
@@ -148,15 +148,15 @@ class AgentRightsTest : public E2eTest {
     proxy.server().cut_watches();
     const auto unseen = bound("unseen");
     EXPECT_EQ(agent.kubelet().admit(unseen), "");
-    const std::string told = agent.kubelet().start_container(unseen);
-    if (told.find("cannot get resource") != std::string::npos) {
+    const std::string message = agent.kubelet().start_container(unseen);
+    if (message.find("cannot get resource") != std::string::npos) {
       return "starts pods that the watch does not show yet";
     }
-    EXPECT_NE(told.find("no grant"), std::string::npos) << told;
+    EXPECT_NE(message.find("no grant"), std::string::npos) << message;
     return "";
   }
 
-  /// A pod that was bound past Tangram: it can never start, and is told so.
+  /// A pod that was bound past Tangram: it never starts, and an event says so.
   testing::FakeKubelet::Owner bound(const std::string& name) {
     PodSpec pod = fraction_pod(name, "0.5");
     pod.node = "node";
@@ -165,7 +165,7 @@ class AgentRightsTest : public E2eTest {
     return {.uid = text_of(made["metadata"], "uid"), .ns = "default", .pod = name};
   }
 
-  /// Without the right to get pods only the watch tells of one.
+  /// Without the right to get pods only the watch reports one.
   static bool knows_of(AgentAtWork& agent, const testing::FakeKubelet::Owner& owner) {
     return agent.kubelet().start_container(owner).find("not yet") == std::string::npos;
   }
@@ -180,11 +180,11 @@ class AgentRightsTest : public E2eTest {
     return found;
   }
 
-  static bool eventually(const std::function<bool()>& holds) {
+  static bool eventually(const std::function<bool()>& condition) {
     const auto deadline = TimePoint::clock::now() + kPatience;
-    while (!holds()) {
+    while (!condition()) {
       if (TimePoint::clock::now() > deadline) return false;
-      std::this_thread::sleep_for(50ms);  // it is asked over HTTP, which wakes nobody
+      std::this_thread::sleep_for(50ms);  // an HTTP response wakes no thread here
     }
     return true;
   }

@@ -10,7 +10,7 @@
 namespace tangram::e2e {
 
 /// Stands between one extender, or agent, and the API server, with its rights, and breaks what a
-/// test tells it to break. Threads: safe.
+/// test breaks. Threads: safe.
 class ApiProxy {
  public:
   /// @param name    of its kubeconfig

@@ -29,7 +29,7 @@ using namespace std::chrono_literals;
 using TlsStream = net::ssl::stream<tcp::socket>;
 
 const net::ip::address_v4 kOwnAddress({127, 0, 0, 2});
-/// Connections a second, of all clients together: whoever is cut comes again, but not at once.
+/// Connections a second, of all clients together: a disconnected client returns, but not at once.
 constexpr auto kPace = 5ms;
 /// For one connection, whatever it does.
 constexpr auto kLongest = 60s;

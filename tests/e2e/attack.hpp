@@ -8,7 +8,7 @@
 namespace tangram::e2e {
 
 /// Clients that mean ill, against one server on loopback that speaks TLS: bounded in number, in
-/// rate and in bytes, and gone with this object. They come from 127.0.0.2, an address that nobody
+/// rate and in bytes, and end with this object. They come from 127.0.0.2, an address that nobody
 /// else in these tests has.
 ///
 /// | who | does |
@@ -18,7 +18,7 @@ namespace tangram::e2e {
 /// | garbled | bytes that are no TLS, records that are none, plain HTTP |
 /// | oversized | announces, and sends, more than the server takes |
 /// | pipelining | many requests at once, and rubbish after them |
-/// | lazy | asks for the largest page and does not read it |
+/// | lazy | requests the largest page and does not read it |
 ///
 /// Threads: its own, one.
 class Attack {

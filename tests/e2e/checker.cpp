@@ -1,7 +1,7 @@
 #include "tests/e2e/checker.hpp"
 
-#include "tests/e2e/asked.hpp"
 #include "tests/e2e/raw_json.hpp"
+#include "tests/e2e/requested_shares.hpp"
 
 #include <algorithm>
 
@@ -30,7 +30,7 @@ class Check {
     const std::string node = text_of(pod["spec"], "nodeName");
     const std::string phase = pod.HasMember("status") ? text_of(pod["status"], "phase") : "";
     if (phase == "Succeeded" || phase == "Failed") return;
-    const Texts annotations = annotations_of(pod);
+    const StringMap annotations = annotations_of(pod);
     const auto grant = annotations.find("gpu-grant");
     const bool granted = grant != annotations.end();
     if (node.empty()) {
@@ -48,7 +48,7 @@ class Check {
 
   void cards() {
     for (const auto& [node, cards] : verdict.nodes) {
-      for (const auto& [id, card] : cards) judge(node + " " + id, card);
+      for (const auto& [id, card] : cards) check_card(node + " " + id, card);
     }
   }
 
@@ -67,7 +67,7 @@ class Check {
     verdict.problems.push_back("pod " + text_of(pod["metadata"], "name") + " " + what);
   }
 
-  void take_grant(const Value& pod, const Texts& annotations, const Document& grant) {
+  void take_grant(const Value& pod, const StringMap& annotations, const Document& grant) {
     const std::string node = text_of(pod["spec"], "nodeName");
     if (text_of(grant, "podUID") != text_of(pod["metadata"], "uid")) {
       problem(pod, "has the grant of another pod");
@@ -77,18 +77,18 @@ class Check {
     std::set<std::string> given;
     for (const Value& container : grant["containers"].GetArray()) {
       const std::string name = text_of(container, "name");
-      const Asked asked(annotations, name);
-      const std::string wanted = asked.isolation();
+      const RequestedShares requested(annotations, name);
+      const std::string wanted = requested.isolation();
       if (!wanted.empty() && isolation != wanted) {
-        problem(pod, "asked for " + wanted + " and got " + isolation);
+        problem(pod, "requested " + wanted + " and got " + isolation);
       }
-      take_container(pod, asked, container, isolation);
+      take_container(pod, requested, container, isolation);
       given.insert(name);
     }
     if (given != containers_with_slot(pod)) problem(pod, "has a grant for other containers");
   }
 
-  void take_container(const Value& pod, const Asked& asked, const Value& container,
+  void take_container(const Value& pod, const RequestedShares& requested, const Value& container,
                       const std::string& isolation) {
     std::set<std::string> ids;
     auto& cards = verdict.nodes[text_of(pod["spec"], "nodeName")];
@@ -103,24 +103,25 @@ class Check {
       const Due given{
           .share = {.mib = part["memMiB"].GetInt64(), .milli = part["milli"].GetInt64()},
           .limit = {.mib = part["memLimitMiB"].GetInt64(), .milli = part["milliLimit"].GetInt64()}};
-      const Due due = asked.on(card->second.memory_mib);
+      const Due due = requested.on(card->second.memory_mib);
       if (given != due) {
-        problem(pod, "was given " + to_string(given) + " and asked for " + to_string(due));
+        problem(pod, "was given " + to_string(given) + " and requested " + to_string(due));
       }
-      if (!asked.takes_model(card->second.model)) problem(pod, "was given a " + card->second.model);
-      if (!asked.takes_card(id)) problem(pod, "was given " + id + ", which it does not take");
+      if (!requested.takes_model(card->second.model))
+        problem(pod, "was given a " + card->second.model);
+      if (!requested.takes_card(id)) problem(pod, "was given " + id + ", which it does not take");
       card->second.granted_mib += given.share.mib;
       card->second.granted_milli += given.share.milli;
       card->second.sharers.push_back(text_of(pod["metadata"], "uid"));
-      if (!asked.whole_cards()) card->second.isolations.insert(isolation);
+      if (!requested.whole_cards()) card->second.isolations.insert(isolation);
     }
-    if (ids.size() != asked.cards()) {
-      problem(pod, "was given " + std::to_string(ids.size()) + " cards and asked for " +
-                       std::to_string(asked.cards()));
+    if (ids.size() != requested.cards()) {
+      problem(pod, "was given " + std::to_string(ids.size()) + " cards and requested " +
+                       std::to_string(requested.cards()));
     }
   }
 
-  void judge(const std::string& name, const CardUse& card) {
+  void check_card(const std::string& name, const CardUse& card) {
     const auto over = [&](const char* what, long used, long has) {
       if (used <= has) return;
       verdict.problems.push_back("card " + name + ": " + what + " " + std::to_string(used) +

@@ -9,7 +9,7 @@
 
 namespace tangram::e2e {
 
-/// What the API server alone says about the cards: the judge of every end-to-end test.
+/// Checks the cards by the objects of the API server alone, for every end-to-end test.
 ///
 /// Reads Nodes and Pods as JSON by a parser and rules of its own and shares nothing with `model`,
 /// so that a mistake there cannot hide itself.
@@ -37,8 +37,8 @@ struct Verdict {
 };
 
 /// Looks for: a card over its memory, compute, sharers or with two isolation modes; a bound pod
-/// that asked for GPU without a grant, or with one that names another pod or node, a missing card,
-/// or other amounts than it asked; a waiting pod with a grant.
+/// that requested GPUs without a grant, or with one that names another pod or node, a missing card,
+/// or other amounts than requested; a waiting pod with a grant.
 [[nodiscard]] Verdict check_cluster(kube::KubeApi& api);
 /// The same on texts: a v1.NodeList and a v1.PodList.
 [[nodiscard]] Verdict check_lists(const std::string& nodes, const std::string& pods);

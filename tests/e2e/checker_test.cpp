@@ -1,4 +1,4 @@
-// The judge itself: it must see each thing that it looks for.
+// The checker itself: it must find each fault.
 
 #include "tests/e2e/checker.hpp"
 
@@ -19,7 +19,7 @@ constexpr const char* kNodes = R"({"items":[{"metadata":{"name":"n","annotations
 
 struct Pod {
   std::string uid = "u";
-  std::string asked = R"("tangram.dev/gpu-fraction":"0.5")";
+  std::string request = R"("tangram.dev/gpu-fraction":"0.5")";
   std::string grant_uid = "u";
   std::string grant_node = "n";
   std::string card = "c";
@@ -45,7 +45,7 @@ std::string list_of(const std::vector<Pod>& pods) {
   for (const auto& pod : pods) {
     if (!text.empty()) text += ",";
     text += R"({"metadata":{"name":"p-)" + pod.uid + R"(","uid":")" + pod.uid +
-            R"(","annotations":{)" + pod.asked;
+            R"(","annotations":{)" + pod.request;
     if (pod.granted) text += R"(,"tangram.dev/gpu-grant":")" + grant_of(pod) + "\"";
     text += R"(}},"spec":{"containers":[{"name":"main","resources":{"limits":)"
             R"({"tangram.dev/gpu-slot":"1"}}}])";
@@ -101,25 +101,25 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"AnothersGrant", {.grant_uid = "x"}, "has the grant of another pod"},
         Wrong{"AnotherNode", {.grant_node = "m"}, "has a grant for another node"},
         Wrong{"MissingCard", {.card = "d"}, "which its node does not have"},
-        Wrong{"TooMuchMemory", {.mib = 501}, "501 MiB and 500 milli and asked for 500 MiB and"},
+        Wrong{"TooMuchMemory", {.mib = 501}, "501 MiB and 500 milli and requested 500 MiB and"},
         Wrong{"TooLittleCompute", {.milli = 499}, "500 MiB and 499 milli"},
         Wrong{"AnotherModel",
-              {.asked = R"("tangram.dev/gpu-fraction":"0.5","tangram.dev/gpu-model":"!A*")"},
+              {.request = R"("tangram.dev/gpu-fraction":"0.5","tangram.dev/gpu-model":"!A*")"},
               "was given a A100"},
         Wrong{"AnotherCard",
-              {.asked = R"("tangram.dev/gpu-fraction":"0.5","tangram.dev/gpu-uuid":"*,!c")"},
+              {.request = R"("tangram.dev/gpu-fraction":"0.5","tangram.dev/gpu-uuid":"*,!c")"},
               "was given c, which it does not take"},
         Wrong{"TooFewCards",
-              {.asked = R"("tangram.dev/gpu-fraction":"0.5","tangram.dev/gpu-count":"2")"},
-              "was given 1 cards and asked for 2"},
+              {.request = R"("tangram.dev/gpu-fraction":"0.5","tangram.dev/gpu-count":"2")"},
+              "was given 1 cards and requested 2"},
         Wrong{"AnotherIsolation",
-              {.asked = R"("tangram.dev/gpu-fraction":"0.5","tangram.dev/gpu-isolation":"none")"},
-              "asked for none and got mps"}),
+              {.request = R"("tangram.dev/gpu-fraction":"0.5","tangram.dev/gpu-isolation":"none")"},
+              "requested none and got mps"}),
     [](const auto& row) { return row.param.name; });
 
 TEST(CheckerTest, ReadsMemoryRequestsWithTheirShareOfCompute) {
   Pod pod;
-  pod.asked = R"("tangram.dev/gpu-mem":"333Mi")";
+  pod.request = R"("tangram.dev/gpu-mem":"333Mi")";
   pod.mib = 333;
   pod.milli = 333;  // floor(1000 × 333 / 1000)
   EXPECT_THAT(problems({pod}), IsEmpty());

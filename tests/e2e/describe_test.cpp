@@ -1,4 +1,4 @@
-// What the owner of a waiting pod is told.
+// The events of a pending pod.
 
 #include "tests/e2e/fixture.hpp"
 
@@ -40,11 +40,11 @@ class DescribeTest : public E2eTest {
 
 TEST_F(DescribeTest, SaysWhyAPodDoesNotFit) {
   // Four nodes, four reasons, and one node without GPU.
-  auto sick = node_with_cards("sick", 1);
-  sick.cards.front().healthy = false;
+  auto unhealthy = node_with_cards("sick", 1);
+  unhealthy.cards.front().healthy = false;
   NodeSpec bare{.name = "bare", .cards = {}, .slots = 0, .labels = {}};
   cluster_.add_nodes({node_with_cards("full", 1), node_with_cards("small", 1, "Tesla-T4", 15'360),
-                      node_with_cards("other", 1, "L40S", 46'068), sick, bare});
+                      node_with_cards("other", 1, "L40S", 46'068), unhealthy, bare});
   PodWatcher watcher(*api_);
   ExtenderProcess extender({});
   extender.start_ready();

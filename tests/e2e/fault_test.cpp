@@ -1,4 +1,4 @@
-// Parts fail while pods come and go. Afterwards the ledger is right and nobody waits.
+// Parts fail while pods come and go. Afterwards the ledger is right and no pod waits.
 
 #include "tests/e2e/api_proxy.hpp"
 #include "tests/e2e/survival.hpp"
@@ -13,7 +13,7 @@ using testing::CallMatch;
 using testing::Fault;
 using testing::FaultRule;
 
-/// The extender reaches the API server through a proxy that breaks what a test tells it to.
+/// The extender reaches the API server through a proxy that a test can break.
 class FaultTest : public SurvivalTest {
  protected:
   FaultTest() {

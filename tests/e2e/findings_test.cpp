@@ -1,4 +1,4 @@
-// Pods that came another way: counted, told, and in nobody's way.
+// Pods that were bound by others: counted, reported, and no obstacle for other pods.
 
 #include "tests/e2e/fixture.hpp"
 #include "tests/testing/eventually.hpp"
@@ -20,7 +20,7 @@ class FindingsTest : public E2eTest {
     return extender_.get("/api/v1/explain?namespace=default&pod=" + pod);
   }
   /// Whether the pod has an event with that reason, and that text in it.
-  bool told(const std::string& pod, const std::string& reason, const std::string& text = "") {
+  bool reported(const std::string& pod, const std::string& reason, const std::string& text = "") {
     const std::string events =
         "/api/v1/namespaces/default/events?fieldSelector=involvedObject.name=" + pod +
         ",reason=" + reason;
@@ -70,11 +70,11 @@ TEST_F(FindingsTest, PodsThatCameAnotherWayAreCountedAndTold) {
       {"preset", "GrantMissing"},   {"forged", "GrantInvalid"},
       {"nonsense", "GrantInvalid"}, {"unasked", "RequestInvalid"},
       {"wrong", "RequestInvalid"}};
-  for (const auto& [pod, finding] : expected) EXPECT_TRUE(told(pod, finding)) << pod;
+  for (const auto& [pod, finding] : expected) EXPECT_TRUE(reported(pod, finding)) << pod;
   for (const char* pod : {"no-slot", "preset", "forged", "nonsense"}) {
     EXPECT_NE(explain(pod).find("\"findings\":[{"), std::string::npos) << explain(pod);
   }
-  EXPECT_TRUE(told("wrong", "RequestInvalid", "write 8Gi"));
+  EXPECT_TRUE(reported("wrong", "RequestInvalid", "write 8Gi"));
   EXPECT_EQ(counted("GrantInvalid"), 2);
   EXPECT_EQ(counted("GrantMissing"), 2);
   EXPECT_EQ(counted("SlotMissing"), 1);

@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
   return std::chrono::duration<double>(to - from).count();
 }
 
-/// A cluster without nodes and pods, and a judge.
+/// A cluster without nodes and pods, and a checker.
 class E2eTest : public ::testing::Test {
  protected:
   E2eTest() { cluster_.clear(); }
@@ -39,7 +39,8 @@ class E2eTest : public ::testing::Test {
     const auto agrees = [&] {
       return differences(verdict, extender.get("/api/v1/cluster")).empty();
     };
-    const auto deadline = TimePoint::clock::now() + 80s;  // assume_ttl_ms, for binds in doubt
+    const auto deadline =
+        TimePoint::clock::now() + 80s;  // assume_ttl_ms, for binds with an unknown outcome
     while (!agrees() && TimePoint::clock::now() < deadline) std::this_thread::sleep_for(20ms);
     expect_books_right(extender);
   }

@@ -29,12 +29,12 @@ bool has_injected(const rapidjson::Value& pod) {
 }
 
 std::string answer(const std::string& review) {
-  const auto asked = parse_json(review);
-  const std::string uid = text_of(asked["request"], "uid");
+  const auto call = parse_json(review);
+  const std::string uid = text_of(call["request"], "uid");
   std::string reply = R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview",)"
                       R"("response":{"uid":")" +
                       uid + R"(","allowed":true)";
-  if (!has_injected(asked["request"]["object"])) {
+  if (!has_injected(call["request"]["object"])) {
     reply += R"(,"patchType":"JSONPatch","patch":")" + base64_encode(kPatch) + "\"";
   }
   return reply + "}}";
@@ -66,7 +66,7 @@ Injector::Injector(Cluster& cluster) : cluster_(cluster) {
   options.tls = *identity;
   auto server =
       http::Server::create(options, [this](http::Request request, http::Responder responder) {
-        ++asked_;
+        ++calls_;
         http::Response response;
         response.body = answer(request.body);
         responder.send(std::move(response));

@@ -11,7 +11,7 @@
 namespace tangram::e2e {
 
 /// A mutating webhook as service meshes have one: puts a container "injected" in front of those of
-/// every pod of the tests' namespace. It is asked after Tangram's, by its name.
+/// every pod of the tests' namespace. The API server calls it after Tangram's, by its name.
 class Injector {
  public:
   explicit Injector(Cluster& cluster);
@@ -19,12 +19,12 @@ class Injector {
   Injector(const Injector&) = delete;
   Injector& operator=(const Injector&) = delete;
 
-  [[nodiscard]] int asked() const { return asked_; }
+  [[nodiscard]] int calls() const { return calls_; }
 
  private:
   Cluster& cluster_;
   SystemClock clock_;
-  std::atomic<int> asked_ = 0;
+  std::atomic<int> calls_ = 0;
   std::unique_ptr<http::Server> server_;
 };
 

@@ -64,8 +64,8 @@ TEST_F(NodeBurstTest, EveryContainerSeesItsOwnCard) {
       ++stuck;
       ADD_FAILURE() << "round " << round << ": " << name << " is stuck: " << describe(pod);
     }
-    judge_.learn(*api_);
-    const auto verdict = judge_.judge(starts_.look());
+    checker_.learn(*api_);
+    const auto verdict = checker_.check(starts_.read());
     EXPECT_TRUE(verdict.problems.empty()) << "round " << round << ": " << verdict.summary();
     wrong += static_cast<int>(verdict.problems.size());
     starts += verdict.with_gpu;

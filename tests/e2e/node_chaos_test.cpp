@@ -58,7 +58,7 @@ class NodeChaosTest : public NodeTest {
   /// (UnexpectedAdmissionError). As a controller would, makes it anew. @returns how many
   int replace_refused() {
     int count = 0;
-    judge_.learn(*api_);
+    checker_.learn(*api_);
     for (const auto& [name, pod] : states()) {
       if (pod.phase != "Failed" || pod.reason != "UnexpectedAdmissionError") continue;
       cluster_.delete_pod(name);
@@ -95,7 +95,7 @@ TEST_F(NodeChaosTest, NoContainerSeesAWrongCardWhileProgramsDie) {
     ASSERT_TRUE(wait_node_offers_slots(60s));
     for (bool settled = false; !settled;) {
       wait_all_settled(180s);
-      judge_.learn(*api_);
+      checker_.learn(*api_);
       const int again = replace_refused();
       replaced += again;
       settled = again == 0;
@@ -106,8 +106,8 @@ TEST_F(NodeChaosTest, NoContainerSeesAWrongCardWhileProgramsDie) {
       ++stuck;
       ADD_FAILURE() << "round " << round << ": " << name << " is stuck: " << describe(pod);
     }
-    judge_.learn(*api_);
-    const auto verdict = judge_.judge(starts_.look());
+    checker_.learn(*api_);
+    const auto verdict = checker_.check(starts_.read());
     EXPECT_TRUE(verdict.problems.empty()) << "round " << round << ": " << verdict.summary();
     wrong += static_cast<int>(verdict.problems.size());
     starts += verdict.with_gpu;
@@ -150,7 +150,7 @@ TEST_F(NodeChaosTest, AnAgentKilledBetweenAllocateAndPreStartLosesNothing) {
       }
       node_.kill("tangram-node");
     }
-    if (starts_.look(); starts_.of(uid).empty()) ++before_start;
+    if (starts_.read(); starts_.of(uid).empty()) ++before_start;
     start_agent();
     EXPECT_TRUE(eventually(90s, [&] { return states()[name].all_running(); })) << name;
     expect_all_starts_right();

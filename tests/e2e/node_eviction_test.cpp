@@ -52,7 +52,7 @@ TEST_F(NodeEvictionTest, AReplacementStartsForAPodThatNeverCan) {
              return !first.contains(entry.first) && entry.second.all_running();
            }) == 3;
   }));
-  starts_.look();
+  starts_.read();
   for (const auto& [name, state] : first) EXPECT_TRUE(starts_.of(state.uid).empty()) << name;
   expect_all_starts_right();
   Figures("node_eviction")

@@ -36,7 +36,7 @@ NodeTest::NodeTest(std::vector<CardSpec> cards, int sharers)
     if (node_.pid(program) == 0) node_.start(program);  // an earlier test ended too early
   }
   remove_pods();
-  starts_.forget();  // those of earlier tests, which judge_ does not know
+  starts_.forget();  // those of earlier tests, which checker_ does not know
   node_.kill("tangram-node");
   if (!eventually(kRegistrationLimit, [&] { return slots_offered() == 0; })) {
     throw std::runtime_error("kubelet does not see that the agent is gone");
@@ -101,7 +101,7 @@ bool NodeTest::wait_all_settled(std::chrono::seconds limit) {
 bool NodeTest::wait_starts(const std::string& uid, const std::string& container, int count,
                            std::chrono::seconds limit) {
   return eventually(limit, [&] {
-    starts_.look();
+    starts_.read();
     return static_cast<int>(starts_.of(uid, container).size()) >= count;
   });
 }
@@ -156,8 +156,8 @@ void NodeTest::expect_books_right() {
 }
 
 void NodeTest::expect_all_starts_right() {
-  judge_.learn(*api_);
-  const auto verdict = judge_.judge(starts_.look());
+  checker_.learn(*api_);
+  const auto verdict = checker_.check(starts_.read());
   EXPECT_TRUE(verdict.problems.empty()) << verdict.summary();
 }
 

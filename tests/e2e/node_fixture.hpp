@@ -1,7 +1,7 @@
 #pragma once
 
 #include "tests/e2e/fixture.hpp"
-#include "tests/e2e/node_judge.hpp"
+#include "tests/e2e/node_checker.hpp"
 #include "tests/e2e/node_pods.hpp"
 #include "tests/e2e/pod_states.hpp"
 #include "tests/e2e/real_node.hpp"
@@ -15,7 +15,7 @@
 namespace tangram::e2e {
 
 /// A real node without pods, with its agent running, kube-scheduler and the extender before it, and
-/// the judge of what containers see.
+/// the checker of what containers see.
 class NodeTest : public ::testing::Test {
  protected:
   static constexpr int kUsualSharers = 16;
@@ -31,7 +31,7 @@ class NodeTest : public ::testing::Test {
 
   void create(const NodePod& pod);
   void create(const std::vector<NodePod>& pods);  ///< many at a time
-  /// As their owners would, and waits until the last is gone.
+  /// As their owners would, and waits until the last has ended.
   void remove_pods();
   [[nodiscard]] PodStates states() { return pod_states(*api_); }
   [[nodiscard]] std::string uid_of(const std::string& pod) { return states()[pod].uid; }
@@ -65,7 +65,7 @@ class NodeTest : public ::testing::Test {
   RealNode node_;
   std::vector<CardSpec> cards_;
   int sharers_;
-  NodeJudge judge_;
+  NodeChecker checker_;
   Starts starts_{node_.records()};
   ExtenderProcess extender_{{}};
   std::optional<Process> scheduler_;

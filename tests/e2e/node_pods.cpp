@@ -8,7 +8,7 @@ namespace tangram::e2e {
 namespace {
 
 using json::Writer;
-using Texts = std::map<std::string, std::string>;
+using StringMap = std::map<std::string, std::string>;
 
 constexpr const char* kImage = "e2e.tangram.dev/program:1";  // node.sh imports it
 
@@ -16,7 +16,7 @@ void write_variable(Writer& out, std::string_view name, std::string_view value) 
   out.begin_object().member("name", name).member("value", value).end_object();
 }
 
-void write_container(Writer& out, const ContainerSpec& container, Texts limits) {
+void write_container(Writer& out, const ContainerSpec& container, StringMap limits) {
   if (container.slot) limits["tangram.dev/gpu-slot"] = "1";
   out.begin_object().member("name", container.name).member("image", kImage);
   out.key("args").begin_array();
@@ -42,7 +42,7 @@ void write_containers(Writer& out, std::string_view key, const NodePod& pod, boo
   for (const auto& container : pod.containers) {
     if (container.sidecar != sidecars) continue;
     const bool first = &container == &pod.containers.front();
-    write_container(out, container, first ? pod.resources : Texts());
+    write_container(out, container, first ? pod.resources : StringMap());
   }
   out.end_array();
 }
@@ -65,7 +65,7 @@ void write_metadata(Writer& out, const NodePod& pod) {
 void write_spec(Writer& out, const NodePod& pod) {
   out.member("schedulerName", pod.scheduler).member("restartPolicy", pod.restart);
   if (!pod.node.empty()) out.member("nodeName", pod.node);
-  // There is no network of pods, no service, and nobody to ask for a token.
+  // There is no network of pods, no service, and no issuer of tokens.
   out.member("hostNetwork", true).member("enableServiceLinks", false);
   out.member("automountServiceAccountToken", false);
   out.member("terminationGracePeriodSeconds", 1);  // the program ends at once
@@ -90,7 +90,7 @@ int one_of(std::mt19937& random, int low, int high) {
 }
 
 /// At most 100 thousandths of a card, so that 40 pods of two such containers always fit.
-Texts random_share(std::mt19937& random, int gibibytes_of_card) {
+StringMap random_share(std::mt19937& random, int gibibytes_of_card) {
   const auto thousandths = [&](int high) {
     std::string digits = std::to_string(one_of(random, 1, high));
     return "0." + std::string(3 - digits.size(), '0') + digits;

@@ -38,7 +38,7 @@ struct NodePod {
 [[nodiscard]] NodePod plain_pod(const std::string& name,
                                 const std::vector<std::string>& program = {"hold"});
 
-/// Pods of one to three containers, of which one or two ask for random shares in every way, and
+/// Pods of one to three containers, one or two of which request random shares in every form, and
 /// some have none. 40 of them fill at most 6 of 8 cards of 80 GiB.
 [[nodiscard]] std::vector<NodePod> random_pods(int count, const std::string& prefix,
                                                std::mt19937& random);

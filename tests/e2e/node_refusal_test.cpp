@@ -1,4 +1,4 @@
-// Pods whose grant is not theirs: never started, and told why.
+// Pods whose grant is not theirs: never started, and an event says why.
 
 #include "base/base64.hpp"
 #include "base/ed25519.hpp"
@@ -73,13 +73,13 @@ class NodeRefusalTest : public NodeTest {
 
   /// The pod waits, its container's status says why, and so does an event.
   void expect_told(const std::string& pod, const std::string& why) {
-    const auto told = [&] {
+    const auto reported = [&] {
       const auto state = states()[pod];
       const auto container = state.containers.find("main");
       return container != state.containers.end() &&
              container->second.message.find(why) != std::string::npos;
     };
-    EXPECT_TRUE(eventually(60s, told)) << pod << " is not told " << why;
+    EXPECT_TRUE(eventually(60s, reported)) << pod << " has no event " << why;
     std::string lines;
     EXPECT_TRUE(eventually(30s,
                            [&] {
@@ -121,8 +121,8 @@ TEST_F(NodeRefusalTest, NeverStartsAPodWithoutAGrantOfItsOwn) {
   bind("too-much", grant(uid("too-much"), RealNode::kName, full, 8192));
   // Right in every point but who made them.
   bind("not-signed", unsigned_grant(uid("not-signed"), RealNode::kName, card, 8192));
-  const std::string foreign = unsigned_grant(uid("by-a-stranger"), RealNode::kName, card, 8192);
-  bind("by-a-stranger", signed_by(SigningKey::generate(), foreign));
+  const std::string other = unsigned_grant(uid("by-another-key"), RealNode::kName, card, 8192);
+  bind("by-another-key", signed_by(SigningKey::generate(), other));
   std::string changed = grant(uid("changed"), RealNode::kName, card, 8192);
   changed.replace(changed.find("8192"), 4, "9192");
   changed.replace(changed.find("8192"), 4, "9192");
@@ -130,17 +130,17 @@ TEST_F(NodeRefusalTest, NeverStartsAPodWithoutAGrantOfItsOwn) {
 
   std::vector<std::string> refused = {"stolen",    "none",         "nonsense",
                                       "elsewhere", "no-such-card", "too-much"};
-  const std::vector<std::string> forged = {"not-signed", "by-a-stranger", "changed"};
+  const std::vector<std::string> forged = {"not-signed", "by-another-key", "changed"};
   for (const auto& pod : refused) expect_told(pod, "tangram: ");
   for (const auto& pod : forged) expect_told(pod, "is not signed");
   refused.insert(refused.end(), forged.begin(), forged.end());
-  // A restarted agent, which kubelet asks again, says the same.
+  // A restarted agent, which kubelet calls again, gives the same answer.
   node_.kill("tangram-node");
   node_.start("tangram-node", agent_arguments());
   create(gpu_pod("later", {{"gpu-fraction", "0.1"}}));
   EXPECT_TRUE(eventually(90s, [&] { return states()["later"].all_running(); }));
 
-  starts_.look();
+  starts_.read();
   const auto now = states();
   for (const auto& pod : refused) {
     EXPECT_TRUE(starts_.of(now.at(pod).uid).empty()) << pod << " was started";

@@ -30,7 +30,7 @@ class NodeRestartTest : public NodeTest {
 
   /// Blocks until each of them has started that many times more.
   bool wait_more_starts(int more, std::chrono::seconds limit) {
-    starts_.look();
+    starts_.read();
     std::vector<int> wanted;
     for (const auto& uid : uids_) wanted.push_back(static_cast<int>(starts_.of(uid).size()) + more);
     for (std::size_t i = 0; i < uids_.size(); ++i) {
@@ -54,7 +54,7 @@ TEST_F(NodeRestartTest, CrashingContainersKeepTheirCard) {
   Figures("node_crash_loop")
       .add("pods", pods)
       .add("restarts_each_at_least", restarts)
-      .add("starts", static_cast<int>(starts_.look().size()));
+      .add("starts", static_cast<int>(starts_.read().size()));
 }
 
 TEST_F(NodeRestartTest, RecoversFromALostCdiFolder) {
@@ -75,15 +75,15 @@ TEST_F(NodeRestartTest, RecoversFromALostCdiFolder) {
   Figures("node_cdi_lost")
       .add("times", 2 * rounds)
       .add("pods", 4)
-      .add("starts", static_cast<int>(starts_.look().size()));
+      .add("starts", static_cast<int>(starts_.read().size()));
 }
 
 TEST_F(NodeRestartTest, RestartsWhatItKnowsWhileTheApiServerIsDown) {
   start_crashing(sized(8, 4), kCrashSoon);
-  judge_.learn(*api_);
+  checker_.learn(*api_);
   ::kill(apiserver_pid(), SIGKILL);
   EXPECT_TRUE(wait_more_starts(sized(10, 5), 90s));
-  const auto verdict = judge_.judge(starts_.look());
+  const auto verdict = checker_.check(starts_.read());
   EXPECT_TRUE(verdict.problems.empty()) << verdict.summary();
   Figures("node_without_apiserver")
       .add("starts", verdict.starts)
@@ -97,12 +97,12 @@ TEST_F(NodeRestartTest, RestartsWhatItKnowsWhileTheApiServerIsDown) {
 
 TEST_F(NodeRestartTest, KnowsItsGrantsAfterItsOwnRestartWithoutTheApiServer) {
   start_crashing(4, kCrashSoon);
-  judge_.learn(*api_);
+  checker_.learn(*api_);
   ::kill(apiserver_pid(), SIGKILL);
   node_.kill("tangram-node");
   node_.start("tangram-node", agent_arguments());
   EXPECT_TRUE(wait_more_starts(3, 90s));
-  const auto verdict = judge_.judge(starts_.look());
+  const auto verdict = checker_.check(starts_.read());
   EXPECT_TRUE(verdict.problems.empty()) << verdict.summary();
   Figures("node_restarted_without_apiserver")
       .add("starts", verdict.starts)

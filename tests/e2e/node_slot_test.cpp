@@ -20,7 +20,7 @@ TEST_F(NodeSlotTest, AReusedSlotNeverShowsTheFormerPodsCard) {
   auto random = seeded_random();
   std::vector<NodePod> short_ones;
   for (int i = 0; i < pods; ++i) {
-    // Half a card or less, each another amount: whose card and share it was can be told.
+    // Half a card or less, each a different amount, so that its card and share can be identified.
     const int thousandths = std::uniform_int_distribution(100, 499)(random);
     auto pod = gpu_pod("short-" + std::to_string(i),
                        {{"gpu-fraction", "0." + std::to_string(thousandths)}}, {"run", "100"});
@@ -36,7 +36,7 @@ TEST_F(NodeSlotTest, AReusedSlotNeverShowsTheFormerPodsCard) {
   for (const auto& [name, pod] : states()) failed += pod.phase == "Failed" ? 1 : 0;
   expect_all_starts_right();
   EXPECT_EQ(failed, 0);
-  EXPECT_EQ(starts_.look().size(), static_cast<std::size_t>(pods));
+  EXPECT_EQ(starts_.read().size(), static_cast<std::size_t>(pods));
   Figures("node_slot_reuse").add("slots", slots_offered()).add("pods", pods).add("failed", failed);
 }
 

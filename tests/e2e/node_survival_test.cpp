@@ -14,7 +14,7 @@ class NodeSurvivalTest : public NodeTest {
  protected:
   struct Count {
     int running = 0;    ///< with the same container as before
-    int restarted = 0;  ///< runs, its container was started anew
+    int restarted = 0;  ///< runs, its container was restarted
     int ended = 0;      ///< Failed, or no longer there
   };
 
@@ -29,7 +29,7 @@ class NodeSurvivalTest : public NodeTest {
       create(pod);
     }
     ASSERT_TRUE(eventually(90s, [&] {
-      starts_.look();
+      starts_.read();
       return std::ranges::all_of(
           states(), [&](const auto& pod) { return !starts_.of(pod.second.uid).empty(); });
     }));
@@ -37,7 +37,7 @@ class NodeSurvivalTest : public NodeTest {
     for (const auto& [name, pod] : before_) starts_before_[pod.uid] = starts_.of(pod.uid).size();
   }
 
-  /// Kubelet comes back, and looks at every pod anew.
+  /// Kubelet restarts, and examines every pod again.
   void restart_kubelet() {
     node_.stop("kubelet");
     node_.start("kubelet");
@@ -55,7 +55,7 @@ class NodeSurvivalTest : public NodeTest {
   Count count() {
     Count count;
     const auto now = states();
-    starts_.look();
+    starts_.read();
     for (const auto& [name, was] : before_) {
       const auto found = now.find(name);
       if (found == now.end() || found->second.phase == "Failed") {
@@ -65,14 +65,14 @@ class NodeSurvivalTest : public NodeTest {
                     << "\n";
         }
       } else {
-        const bool anew = starts_.of(was.uid).size() > starts_before_[was.uid];
-        ++(anew ? count.restarted : count.running);
+        const bool restarted = starts_.of(was.uid).size() > starts_before_[was.uid];
+        ++(restarted ? count.restarted : count.running);
       }
     }
     return count;
   }
 
-  /// The pods whose program crashes, and so runs anew, are still started.
+  /// The pods whose program crashes, and so restarts, are still started.
   void expect_crashing_pods_go_on(int allocation) {
     for (const auto& [name, pod] : before_) {
       if (std::stoi(name.substr(4)) < allocation) continue;
@@ -117,7 +117,7 @@ TEST_F(NodeSurvivalTest, CountsWhoSurvivesKubeletAfterTheAggregatesWereZeroed) {
     return cluster_.get(kStatus).find("tangram.dev/gpu-milli") != std::string::npos;
   })) << "the agent publishes no aggregates";
   start_pods(allocation, sized(4, 1));
-  // Stopped, the agent cannot mend it before kubelet looks.
+  // Stopped, the agent cannot repair it before kubelet reads it.
   node_.signal("tangram-node", SIGSTOP);
   const std::string zero = R"({"tangram.dev/gpu-milli":"0","tangram.dev/gpu-mem-mib":"0"})";
   cluster_.patch(kStatus, R"({"status":{"capacity":)" + zero + R"(,"allocatable":)" + zero + "}}");
@@ -140,9 +140,9 @@ TEST_F(NodeSurvivalTest, NoContainerSeesAWrongCardAfterThePowerFailed) {
   node_.start("containerd");
   node_.start("kubelet");
   start_agent();
-  // Kubelet starts each of them anew, or ends it; until then the API server shows the past.
+  // Kubelet restarts or ends each of them; until then the API server shows the old state.
   EXPECT_TRUE(eventually(180s, [&] {
-    starts_.look();
+    starts_.read();
     return std::ranges::all_of(states(), [&](const auto& pod) {
       return pod.second.phase == "Failed" || starts_.of(pod.second.uid).size() > 1;
     });

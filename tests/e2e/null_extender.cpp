@@ -12,12 +12,12 @@ namespace tangram::e2e {
 namespace {
 
 std::string prioritize(const std::string& body) {
-  rapidjson::Document asked;
-  asked.Parse(body.c_str());
+  rapidjson::Document request;
+  request.Parse(body.c_str());
   std::string text;
   json::Writer out(text);
   out.begin_array();
-  for (const auto& name : asked["NodeNames"].GetArray()) {
+  for (const auto& name : request["NodeNames"].GetArray()) {
     out.begin_object().member("Host", name.GetString()).member("Score", 0).end_object();
   }
   out.end_array();
@@ -53,9 +53,9 @@ http::Response NullExtender::answer(http::Request& request) {
 }
 
 std::string NullExtender::filter(std::string& body) {
-  rapidjson::Document asked;
-  asked.ParseInsitu(body.data());
-  const auto names = asked["NodeNames"].GetArray();
+  rapidjson::Document request;
+  request.ParseInsitu(body.data());
+  const auto names = request["NodeNames"].GetArray();
   const std::size_t count = names.Size();
   const std::size_t kept = short_list_ == 0 ? count : std::min(short_list_, count);
   const std::size_t first = kept == count ? 0 : turn_.fetch_add(kept);
@@ -70,13 +70,13 @@ std::string NullExtender::filter(std::string& body) {
 }
 
 std::string NullExtender::bind(const std::string& body) {
-  rapidjson::Document asked;
-  asked.Parse(body.c_str());
+  rapidjson::Document request;
+  request.Parse(body.c_str());
   const auto bound = kube::bind_pod(api_,
-                                    {.ns = asked["PodNamespace"].GetString(),
-                                     .name = asked["PodName"].GetString(),
-                                     .uid = asked["PodUID"].GetString(),
-                                     .node = asked["Node"].GetString(),
+                                    {.ns = request["PodNamespace"].GetString(),
+                                     .name = request["PodName"].GetString(),
+                                     .uid = request["PodUID"].GetString(),
+                                     .node = request["Node"].GetString(),
                                      .annotations = {}},
                                     std::chrono::seconds(4));
   std::string text;

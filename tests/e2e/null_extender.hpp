@@ -10,7 +10,7 @@
 namespace tangram::e2e {
 
 /// The least that an extender can do: filter returns the first so many names, prioritize has no
-/// opinion, bind binds without a grant. What Tangram's throughput is held against.
+/// opinion, bind binds without a grant. The baseline of Tangram's throughput.
 class NullExtender {
  public:
   /// @param short_list  names that filter returns; 0 = all

@@ -7,9 +7,9 @@ namespace tangram::e2e {
 namespace {
 
 using json::Writer;
-using Texts = std::map<std::string, std::string>;
+using StringMap = std::map<std::string, std::string>;
 
-void write_texts(Writer& out, std::string_view key, const Texts& texts,
+void write_texts(Writer& out, std::string_view key, const StringMap& texts,
                  const std::string& prefix = "") {
   out.key(key).begin_object();
   for (const auto& [name, value] : texts) out.member(prefix + name, value);
@@ -17,10 +17,10 @@ void write_texts(Writer& out, std::string_view key, const Texts& texts,
 }
 
 void write_amounts(Writer& out, std::string_view key, const NodeSpec& node) {
-  Texts amounts = {{"cpu", "128"},
-                   {"memory", "1024Gi"},
-                   {"pods", "250"},
-                   {"tangram.dev/gpu-slot", std::to_string(node.slots)}};
+  StringMap amounts = {{"cpu", "128"},
+                       {"memory", "1024Gi"},
+                       {"pods", "250"},
+                       {"tangram.dev/gpu-slot", std::to_string(node.slots)}};
   if (node.aggregates) {
     int memory = 0;
     for (const auto& card : node.cards) memory += card.memory_mib;
@@ -38,10 +38,10 @@ void write_ready(Writer& out) {
 }
 
 void write_resources(Writer& out, const PodSpec& pod) {
-  Texts requests = {{"cpu", "100m"}, {"memory", "64Mi"}};
+  StringMap requests = {{"cpu", "100m"}, {"memory", "64Mi"}};
   requests.insert(pod.requests.begin(), pod.requests.end());
   if (pod.slot) requests["tangram.dev/gpu-slot"] = "1";
-  Texts limits;
+  StringMap limits;
   for (const auto& [name, amount] : requests) {
     if (name.starts_with("tangram.dev/")) limits[name] = amount;
   }
@@ -83,7 +83,7 @@ std::string cards_json(const std::vector<CardSpec>& cards) {
 }
 
 std::string node_json(const NodeSpec& node) {
-  Texts labels = {{"tangram.dev/gpu", "true"}, {"kubernetes.io/hostname", node.name}};
+  StringMap labels = {{"tangram.dev/gpu", "true"}, {"kubernetes.io/hostname", node.name}};
   labels.insert(node.labels.begin(), node.labels.end());
   std::string text;
   Writer out(text);

@@ -30,7 +30,7 @@ struct NodeSpec {
 /// The value of the annotation tangram.dev/cards.
 [[nodiscard]] std::string cards_json(const std::vector<CardSpec>& cards);
 
-/// One container, "main", that asks for `gpu` and holds a slot.
+/// One container, "main", that requests `gpu` and a slot.
 struct PodSpec {
   std::string name;
   std::map<std::string, std::string> gpu;  ///< annotations without the prefix tangram.dev/

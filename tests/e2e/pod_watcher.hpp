@@ -29,7 +29,7 @@ using SeenPods = std::map<std::string, SeenPod>;  ///< by UID
 
 /// Watches the pods of the tests' namespace, straight from the API server.
 /// A watch that ends is taken up where it ended; where that is not possible, all pods are listed
-/// anew, and what changed between has not `bind_was_seen`.
+/// again, and what changed between has not `bind_was_seen`.
 /// Threads: safe.
 class PodWatcher {
  public:

@@ -68,9 +68,9 @@ void Process::kill() {
   pid_ = 0;
 }
 
-bool Process::terminate(std::chrono::seconds patience) {
+bool Process::terminate(std::chrono::seconds timeout) {
   signal(SIGTERM);
-  if (wait(patience)) return true;
+  if (wait(timeout)) return true;
   kill();
   return false;
 }

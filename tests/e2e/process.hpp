@@ -32,8 +32,8 @@ class Process {
   void signal(int number) const;
   /// SIGKILL: nothing is said, nothing is finished.
   void kill();
-  /// SIGTERM, and SIGKILL for what still runs after `patience`. @returns whether it ended by itself
-  bool terminate(std::chrono::seconds patience = std::chrono::seconds(30));
+  /// SIGTERM, and SIGKILL for what still runs after `timeout`. @returns whether it ended by itself
+  bool terminate(std::chrono::seconds timeout = std::chrono::seconds(30));
 
  private:
   explicit Process(pid_t pid) : pid_(pid) {}

@@ -60,9 +60,9 @@ TEST_F(TlsProfileTest, BindsForTheSchedulerWithTheCertificateAlone) {
   extender.start_ready();
   SchedulerOptions options{.extender_url = extender.url(), .certificates = certificates_};
   {
-    options.name = "kube-scheduler-stranger";
+    options.name = "kube-scheduler-unauthenticated";
     options.own_certificate = false;
-    const Process stranger = start_scheduler(options);
+    const Process unauthenticated = start_scheduler(options);
     cluster_.add_pods({fraction_pod("gpu", "0.5")});
     EXPECT_FALSE(watcher.wait_pod_bound("gpu", 5s)) << "bound by a scheduler without certificate";
   }

@@ -18,7 +18,7 @@ constexpr const char* kMemory = "requests.tangram.dev/gpu-mem-mib";
 
 struct Counted {
   const char* name;
-  Texts gpu;  ///< annotations
+  StringMap gpu;  ///< annotations
   int milli;
   int mib;
 };
@@ -104,7 +104,7 @@ class QuotaTest : public E2eTest {
     EXPECT_TRUE(applied.done()) << applied.text;
   }
 
-  KubectlAnswer create(const std::string& name, const Texts& gpu) {
+  KubectlAnswer create(const std::string& name, const StringMap& gpu) {
     PodSpec pod;
     pod.name = name;
     pod.gpu = gpu;
@@ -199,7 +199,7 @@ TEST_F(QuotaTest, ALimitRangeBoundsOnePod) {
   std::cout << "--- more\n" << more.text << std::flush;
   EXPECT_FALSE(more.done());
   EXPECT_THAT(more.text, HasSubstr("maximum tangram.dev/gpu-milli usage per Pod is 500"));
-  // Kubernetes' rule, which docs/quota.md tells: with a maximum, every pod needs a limit.
+  // Kubernetes' rule, see docs/quota.md: with a maximum, every pod needs a limit.
   const auto plain = create("plain", {});
   std::cout << "--- plain\n" << plain.text << std::flush;
   EXPECT_FALSE(plain.done());

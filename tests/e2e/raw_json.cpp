@@ -40,8 +40,8 @@ std::string text_of(const Value& object, const char* key) {
   return found == object.MemberEnd() ? "" : found->value.GetString();
 }
 
-Texts annotations_of(const Value& object) {
-  Texts found;
+StringMap annotations_of(const Value& object) {
+  StringMap found;
   const Value& metadata = object["metadata"];
   const auto all = metadata.FindMember("annotations");
   if (all == metadata.MemberEnd()) return found;

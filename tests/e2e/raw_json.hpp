@@ -8,11 +8,11 @@
 #include <set>
 #include <string>
 
-/// How the judges read Kubernetes objects: by a parser of their own, so that a mistake of the
-/// product's cannot hide itself. For .cpp files of the judges only.
+/// Reads Kubernetes objects for the checkers, by a parser of their own, so that a mistake of the
+/// product cannot hide itself. For .cpp files of the checkers only.
 namespace tangram::e2e {
 
-using Texts = std::map<std::string, std::string>;
+using StringMap = std::map<std::string, std::string>;
 
 /// @throws std::runtime_error with the text
 [[nodiscard]] rapidjson::Document parse_json(const std::string& text);
@@ -24,9 +24,9 @@ using Texts = std::map<std::string, std::string>;
 [[nodiscard]] std::string text_of(const rapidjson::Value& object, const char* key);
 
 /// Annotations under tangram.dev/, without the prefix.
-[[nodiscard]] Texts annotations_of(const rapidjson::Value& object);
+[[nodiscard]] StringMap annotations_of(const rapidjson::Value& object);
 
-/// The containers that hold a slot: those of spec.containers and sidecars.
+/// The containers with a slot: those of spec.containers and sidecars.
 [[nodiscard]] std::set<std::string> containers_with_slot(const rapidjson::Value& pod);
 
 }  // namespace tangram::e2e

@@ -19,7 +19,7 @@ namespace {
 // Kubelet saves its state before it ends; containerd takes 10 s of its own where shims hang.
 constexpr auto kEndLimit = 20s;
 
-/// A process that has ended is no longer there, or nobody has collected its status (Z).
+/// A process that has ended is no longer there, or its status has not been collected (Z).
 bool alive(pid_t pid) {
   std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
   std::string line;
@@ -53,7 +53,7 @@ void RealNode::wait_gone(const std::string& program, pid_t pid) const {
     if (std::chrono::steady_clock::now() > deadline) {
       throw std::runtime_error(program + " does not end");
     }
-    std::this_thread::sleep_for(2ms);  // it is nobody's child here that could be waited for
+    std::this_thread::sleep_for(2ms);  // it is not a child process that could be waited for
   }
 }
 

@@ -19,9 +19,9 @@ class RealNode {
 
   /// 0 = it does not run.
   [[nodiscard]] pid_t pid(const std::string& program) const;
-  /// SIGKILL; returns when it is gone. Containers and their shims live on.
+  /// SIGKILL; returns when it has ended. Containers and their shims live on.
   void kill(const std::string& program) const;
-  /// SIGTERM; returns when it is gone.
+  /// SIGTERM; returns when it has ended.
   void stop(const std::string& program) const;
   /// SIGSTOP, SIGCONT …; nothing if it does not run.
   void signal(const std::string& program, int number) const;
@@ -29,7 +29,7 @@ class RealNode {
   /// Returns when containerd or tangram-node answers, for kubelet at once.
   void start(const std::string& program, const std::vector<std::string>& arguments = {}) const;
 
-  /// As the power failing would: every program and container is gone, and what is under /run.
+  /// Like a power failure: ends every program and container, and empties /run.
   void lose_power() const;
 
   /// What the fake NVML shows, from now on; a card that is not healthy has an XID error.

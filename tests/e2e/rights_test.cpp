@@ -160,11 +160,11 @@ class RightsTest : public E2eTest {
                       .times = kReflectors});
   }
 
-  bool eventually(const std::function<bool()>& holds) {
+  bool eventually(const std::function<bool()>& condition) {
     const auto deadline = TimePoint::clock::now() + kPatience;
-    while (!holds()) {
+    while (!condition()) {
       if (TimePoint::clock::now() > deadline) return false;
-      std::this_thread::sleep_for(50ms);  // it is asked over HTTP, which wakes nobody
+      std::this_thread::sleep_for(50ms);  // an HTTP response wakes no thread here
     }
     return true;
   }

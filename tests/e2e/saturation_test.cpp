@@ -1,4 +1,4 @@
-// More pods than room: few vain binds, and nobody waits long when room appears.
+// More pods than room: few failed binds, and no long wait when room appears.
 
 #include "tests/e2e/fixture.hpp"
 
@@ -16,10 +16,10 @@ class SaturationTest : public E2eTest {
 
   /// All that fit are bound: of those that wait, none has a node left to go to.
   void expect_nobody_fits(const SeenPods& pods) {
-    constexpr int kAsked = 50;  // an answer names every node; more would take minutes
-    int asked = 0;
+    constexpr int kExamined = 50;  // an answer names every node; more would take minutes
+    int examined = 0;
     for (const auto& [uid, pod] : pods) {
-      if (pod.deleted || !pod.node.empty() || ++asked > kAsked) continue;
+      if (pod.deleted || !pod.node.empty() || ++examined > kExamined) continue;
       EXPECT_THAT(extender_.get("/api/v1/explain?namespace=default&pod=" + pod.name),
                   ::testing::HasSubstr("\"fittingNodes\":0"))
           << pod.name;
@@ -40,7 +40,7 @@ class RefusalTest : public E2eTest {
     PodWatcher watcher(*api_);
     extender.start_ready();
     const Process scheduler = start_scheduler({.extender_url = extender.url()});
-    // A twelfth of them asks for four whole cards; the cards hold about 10 pods a node.
+    // A twelfth of them requests four whole cards; the cards hold about 10 pods a node.
     const int pods = 15 * nodes;
     cluster_.add_pods(mixed_pods(pods));
     EXPECT_TRUE(watcher.wait_bound(6 * nodes, 5min));
@@ -65,7 +65,7 @@ TEST_F(RefusalTest, SaturationRefusesFewBinds) {
   EXPECT_LT(refused_per_bound("refused_binds", {}), 0.01);
 }
 
-// What it would be if no room were held between filter and bind: a figure to compare with.
+// The same without reservations between filter and bind, for comparison.
 TEST_F(RefusalTest, SaturationWithoutHoldsIsExactToo) {
   refused_per_bound("refused_binds_without_holds", {"scheduler.hold_ttl_ms=0"});
 }
@@ -110,7 +110,7 @@ class RoomTest : public SaturationTest {
       step.make_room(i);
       const auto taken = [&](const SeenPods& seen) { return bound_since(seen, begin) > 0; };
       if (!watcher_->wait(taken, 1min)) {
-        ADD_FAILURE() << "nobody took the room";
+        ADD_FAILURE() << "no pod took the room";
         break;
       }
       found.push_back(seconds_between(begin, last_bound(watcher_->pods())));
@@ -171,7 +171,7 @@ TEST_F(RoomTest, IsTakenWithinTwoSeconds) {
   report("pod_deleted", backlog, waits(times, {.make_room = [&](int) { delete_a_bound_pod(); }}),
          kLimitSeconds);
 
-  // A sick card takes no new pod; the one on it ends, and later the card is well again.
+  // An unhealthy card takes no new pod; the one on it ends, and later the card is healthy again.
   auto& node = nodes_.front();
   auto& card = node.cards.front();
   const auto set_health = [&](bool healthy) {

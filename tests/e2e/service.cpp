@@ -14,7 +14,7 @@ namespace {
 namespace net = boost::asio;
 using net::ip::tcp;
 
-/// Everything that one end says, until it ends; then the other end is told that there is no more.
+/// Copies everything from one end to the other, and then closes the other for writing.
 void copy(tcp::socket& from, tcp::socket& to) {
   std::array<char, 16'384> bytes{};
   boost::system::error_code error;
@@ -75,7 +75,7 @@ void LeaderService::accept() {
 
 void LeaderService::carry(const std::shared_ptr<Socket>& client) {
   const auto found = ports_.find(leader());
-  if (found == ports_.end()) return;  // nobody is behind the Service: the connection ends
+  if (found == ports_.end()) return;  // the Service has no endpoint: the connection ends
   const auto backend = std::make_shared<Socket>(io_);
   boost::system::error_code error;
   backend->connect({net::ip::address_v4::loopback(), static_cast<std::uint16_t>(found->second)},

@@ -41,7 +41,7 @@ class Probe {
         }) {}
   /// To be read after its end.
   struct Result {
-    int asked = 0;
+    int requests = 0;
     int failed = 0;
     double slowest_s = 0;
   };
@@ -54,7 +54,7 @@ class Probe {
  private:
   void ask(const ExtenderProcess& extender) {
     const auto begin = TimePoint::clock::now();
-    ++result_.asked;
+    ++result_.requests;
     if (!extender.get("/healthz").starts_with("ok")) ++result_.failed;
     result_.slowest_s =
         std::max(result_.slowest_s, seconds_between(begin, TimePoint::clock::now()));
@@ -110,8 +110,8 @@ TEST_F(SoakTest, SchedulesAsFastBesideHostileClients) {
       std::optional<Attack> attack;
       if (turn == 1) {
         attack.emplace(static_cast<std::uint16_t>(extender.port()));
-        const auto patience = TimePoint::clock::now() + 30s;
-        while (attack->begun() < Attack::kClients / 2 && TimePoint::clock::now() < patience) {
+        const auto deadline = TimePoint::clock::now() + 30s;
+        while (attack->begun() < Attack::kClients / 2 && TimePoint::clock::now() < deadline) {
           std::this_thread::sleep_for(50ms);
         }
       }
@@ -143,8 +143,8 @@ TEST_F(SoakTest, SchedulesAsFastBesideHostileClients) {
   const auto calm = [&] {
     return usage_of(extender.process().pid()).descriptors <= before.descriptors + kComingAndGoing;
   };
-  const auto patience = TimePoint::clock::now() + 60s;  // lingering connections end within seconds
-  while (!calm() && TimePoint::clock::now() < patience) std::this_thread::sleep_for(100ms);
+  const auto deadline = TimePoint::clock::now() + 60s;  // lingering connections end within seconds
+  while (!calm() && TimePoint::clock::now() < deadline) std::this_thread::sleep_for(100ms);
   const Usage after = usage_of(extender.process().pid());
   EXPECT_LE(after.descriptors, before.descriptors + kComingAndGoing);
   // What the first attack takes is kept for the next ones; none may take more.
@@ -166,7 +166,7 @@ TEST_F(SoakTest, SchedulesAsFastBesideHostileClients) {
       .add("descriptors_after", after.descriptors)
       .add("shed", static_cast<int>(shed))
       .add("too_fast", static_cast<int>(too_fast))
-      .add("health_asked", health.asked)
+      .add("health_asked", health.requests)
       .add("health_slowest_s", health.slowest_s);
 }
 

@@ -115,7 +115,7 @@ std::chrono::milliseconds ExtenderProcess::wait_ready() {
     if (!process_->running() || waited > 1min) {
       throw std::runtime_error(options_.name + " is not ready:\n" + tail(log()));
     }
-    std::this_thread::sleep_for(10ms);  // it is asked over HTTP, which wakes nobody
+    std::this_thread::sleep_for(10ms);  // an HTTP response wakes no thread here
   }
   return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() -
                                                                begin);

@@ -32,7 +32,7 @@ Start read_record(const fs::path& file) {
 
 }  // namespace
 
-const std::vector<Start>& Starts::look() {
+const std::vector<Start>& Starts::read() {
   for (const auto& entry : fs::directory_iterator(folder_)) {
     const std::string name = entry.path().filename();
     if (name.starts_with('.') || !seen_.insert(name).second) continue;
@@ -42,7 +42,7 @@ const std::vector<Start>& Starts::look() {
 }
 
 void Starts::forget() {
-  look();
+  read();
   starts_.clear();
 }
 

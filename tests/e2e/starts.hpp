@@ -27,7 +27,7 @@ class Starts {
   explicit Starts(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
   /// Looks for new ones. A record is there for good once it is seen.
-  const std::vector<Start>& look();
+  const std::vector<Start>& read();
 
   /// From now on only what comes after this.
   void forget();

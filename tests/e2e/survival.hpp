@@ -17,7 +17,7 @@ class SurvivalTest : public E2eTest {
   /// ledger must be right. Reports how long after the fault's end the last pod was bound.
   void survive(const std::string& name, int times, const std::function<void()>& fault);
 
-  /// Time passes while the load runs: nothing tells when enough has gone wrong.
+  /// Time passes while the load runs: no event says when enough has failed.
   void go_on(std::chrono::milliseconds time) {
     watcher_.wait([](const SeenPods&) { return false; }, time);
   }

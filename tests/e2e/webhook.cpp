@@ -119,20 +119,20 @@ Process Webhook::scheduler() const {
 }
 
 void wait_until_refused(kube::KubeApi& api, const std::string& pod_json) {
-  kube::Request asked;
-  asked.method = kube::Method::kPost;
-  asked.path = "/api/v1/namespaces/default/pods";
-  asked.query["dryRun"] = "All";
-  asked.body = pod_json;
-  asked.timeout = 30s;
+  kube::Request request;
+  request.method = kube::Method::kPost;
+  request.path = "/api/v1/namespaces/default/pods";
+  request.query["dryRun"] = "All";
+  request.body = pod_json;
+  request.timeout = 30s;
   const auto deadline = std::chrono::steady_clock::now() + 30s;
   std::string last;
   while (std::chrono::steady_clock::now() < deadline) {
-    const auto answer = api.call(asked);
+    const auto answer = api.call(request);
     // 500 is a webhook that could not be called.
     if (answer && answer->status >= 400 && answer->status < 500) return;
     last = answer ? std::to_string(answer->status) + " " + answer->body : answer.error().message;
-    std::this_thread::sleep_for(50ms);  // the API server tells nobody when it has read them
+    std::this_thread::sleep_for(50ms);  // the API server does not report when it has read them
   }
   throw std::runtime_error("still not refused: " + last);
 }

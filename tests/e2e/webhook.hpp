@@ -12,7 +12,7 @@
 namespace tangram::e2e {
 
 /// A folder with ca.crt, tls.crt and tls.key, also for 127.0.0.1, made by `tangram-extender
-/// certificates` when it is first asked for.
+/// certificates` on first use.
 [[nodiscard]] const std::filesystem::path& webhook_certificates();
 
 /// A file of ours in the cluster, from its objects' creation to their end.

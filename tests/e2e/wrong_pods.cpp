@@ -11,8 +11,8 @@ std::string pod(const std::string& name, const std::vector<std::string>& annotat
   std::string text = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: " + name + "\n";
   if (!annotations.empty()) text += "  annotations:\n";
   for (const auto& line : annotations) {
-    const bool foreign = line.find('/') < line.find(':');
-    text += "    " + std::string(foreign ? "" : "tangram.dev/") + line + "\n";
+    const bool prefixed = line.find('/') < line.find(':');
+    text += "    " + std::string(prefixed ? "" : "tangram.dev/") + line + "\n";
   }
   return text + "spec: " + spec + "\n";
 }

@@ -19,18 +19,18 @@ struct StartVerdict {
   [[nodiscard]] std::string summary() const;
 };
 
-/// Judges what containers saw by what stands in the API server: the amounts are worked out anew
+/// Compares what containers saw with the objects of the API server: amounts are computed again
 /// from the pod's annotations and the card's size, the cards are those of the pod's grant. Shares
 /// no code with the agent or `model`. Remembers pods, since starts are judged after their end.
 /// Threads: one at a time.
-class NodeJudge {
+class NodeChecker {
  public:
   /// Takes in all nodes and pods there are; to be called before pods are deleted.
   void learn(kube::KubeApi& api);
   /// The same from texts: a v1.NodeList and a v1.PodList.
   void learn(const std::string& nodes, const std::string& pods);
 
-  [[nodiscard]] StartVerdict judge(const std::vector<Start>& starts) const;
+  [[nodiscard]] StartVerdict check(const std::vector<Start>& starts) const;
 
  private:
   struct Pod {

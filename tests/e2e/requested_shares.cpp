@@ -1,4 +1,4 @@
-#include "tests/e2e/asked.hpp"
+#include "tests/e2e/requested_shares.hpp"
 
 #include <fnmatch.h>
 
@@ -33,7 +33,7 @@ long mebibytes(const std::string& text) {
   if (unit == "G") return (number * 1'000'000'000 + kMib - 1) / kMib;
   if (unit == "M") return (number * 1'000'000 + kMib - 1) / kMib;
   if (unit.empty()) return (number + kMib - 1) / kMib;
-  throw std::runtime_error("the judges do not know the unit of " + text);
+  throw std::runtime_error("the checkers do not know the unit of " + text);
 }
 
 std::string to_string(const Amount& amount) {
@@ -48,7 +48,8 @@ std::string to_string(const Due& due) {
   return text;
 }
 
-Asked::Asked(const std::map<std::string, std::string>& annotations, std::string container)
+RequestedShares::RequestedShares(const std::map<std::string, std::string>& annotations,
+                                 std::string container)
     : annotations_(annotations), suffix_("." + std::move(container)) {
   const bool named = std::ranges::any_of(kRequests, [&](const auto request) {
     return annotations_.contains(std::string(request) + suffix_);
@@ -56,20 +57,22 @@ Asked::Asked(const std::map<std::string, std::string>& annotations, std::string 
   if (!named) suffix_.clear();
 }
 
-bool Asked::has(const std::string& share) const { return annotations_.contains(share + suffix_); }
+bool RequestedShares::has(const std::string& share) const {
+  return annotations_.contains(share + suffix_);
+}
 
-std::string Asked::get(const std::string& share, const std::string& otherwise) const {
+std::string RequestedShares::get(const std::string& share, const std::string& otherwise) const {
   const auto found = annotations_.find(share + suffix_);
   return found == annotations_.end() ? otherwise : found->second;
 }
 
-std::size_t Asked::cards() const { return std::stoul(get("gpu-count", "1")); }
+std::size_t RequestedShares::cards() const { return std::stoul(get("gpu-count", "1")); }
 
-bool Asked::whole_cards() const {
+bool RequestedShares::whole_cards() const {
   return !has("gpu-mem") && thousandths(get("gpu-fraction", "1")) == 1000;
 }
 
-Amount Asked::share_of(long card_mib) const {
+Amount RequestedShares::share_of(long card_mib) const {
   if (!has("gpu-mem")) {
     const long milli = thousandths(get("gpu-fraction", "1"));
     return {.mib = card_mib * milli / 1000, .milli = milli};
@@ -80,7 +83,7 @@ Amount Asked::share_of(long card_mib) const {
           .milli = has("gpu-compute") ? thousandths(get("gpu-compute", "")) : proportional};
 }
 
-Due Asked::on(long card_mib) const {
+Due RequestedShares::on(long card_mib) const {
   Due due;
   due.share = share_of(card_mib);
   due.limit = due.share;
@@ -94,11 +97,15 @@ Due Asked::on(long card_mib) const {
   return due;
 }
 
-bool Asked::takes_model(const std::string& model) const { return globs_take("gpu-model", model); }
+bool RequestedShares::takes_model(const std::string& model) const {
+  return globs_take("gpu-model", model);
+}
 
-bool Asked::takes_card(const std::string& uuid) const { return globs_take("gpu-uuid", uuid); }
+bool RequestedShares::takes_card(const std::string& uuid) const {
+  return globs_take("gpu-uuid", uuid);
+}
 
-bool Asked::globs_take(const std::string& annotation, const std::string& text) const {
+bool RequestedShares::globs_take(const std::string& annotation, const std::string& text) const {
   const auto found = annotations_.find(annotation);
   std::string rest = found == annotations_.end() ? "" : found->second;
   bool included = true;
@@ -118,7 +125,7 @@ bool Asked::globs_take(const std::string& annotation, const std::string& text) c
   return included && (matched || !any_including);
 }
 
-std::string Asked::isolation() const {
+std::string RequestedShares::isolation() const {
   const auto found = annotations_.find("gpu-isolation");
   return found == annotations_.end() ? "" : found->second;
 }

@@ -14,17 +14,17 @@ struct Amount {
 /// What a container is due on one card.
 struct Due {
   Amount share;  ///< what is counted
-  Amount limit;  ///< what it is held to
+  Amount limit;  ///< its limit
   friend bool operator==(const Due&, const Due&) = default;
 };
 [[nodiscard]] std::string to_string(const Due& due);
 
-/// What one container asks by its pod's annotations, read by rules of the judges' own: those of
-/// docs/annotations.md, as far as the tests write such pods.
-class Asked {
+/// The request of one container by its pod's annotations, read by rules of the checkers' own: those
+/// of docs/annotations.md, as far as the tests write such pods.
+class RequestedShares {
  public:
   /// @param annotations  of the pod, without the prefix tangram.dev/
-  Asked(const std::map<std::string, std::string>& annotations, std::string container);
+  RequestedShares(const std::map<std::string, std::string>& annotations, std::string container);
 
   [[nodiscard]] std::size_t cards() const;
   [[nodiscard]] bool whole_cards() const;
@@ -41,10 +41,10 @@ class Asked {
   [[nodiscard]] bool globs_take(const std::string& annotation, const std::string& text) const;
 
   const std::map<std::string, std::string>& annotations_;
-  std::string suffix_;  ///< of its own annotations; "" where the plain ones are meant for it
+  std::string suffix_;  ///< of its own annotations; "" if the plain ones apply to it
 };
 
-/// Whether any container of the pod asks for something.
+/// Whether any container of the pod requests GPUs.
 [[nodiscard]] bool asks_for_gpu(const std::map<std::string, std::string>& annotations);
 
 }  // namespace tangram::e2e

@@ -1,7 +1,7 @@
-#include "tests/e2e/node_judge.hpp"
+#include "tests/e2e/node_checker.hpp"
 
-#include "tests/e2e/asked.hpp"
 #include "tests/e2e/raw_json.hpp"
+#include "tests/e2e/requested_shares.hpp"
 
 #include <algorithm>
 #include <array>
@@ -22,8 +22,8 @@ bool is_of_cards(const std::string& variable) {
   return variable.starts_with("CUDA_MPS_") || std::ranges::find(kNames, variable) != kNames.end();
 }
 
-Texts seen_of_cards(const Start& start) {
-  Texts found;
+StringMap seen_of_cards(const Start& start) {
+  StringMap found;
   for (const auto& [name, value] : start.environment) {
     if (is_of_cards(name)) found[name] = value;
   }
@@ -38,7 +38,7 @@ void append(std::string& list, const std::string& value) {
   list += (list.empty() ? "" : ",") + value;
 }
 
-std::string to_string(const Texts& texts) {
+std::string to_string(const StringMap& texts) {
   std::string text;
   for (const auto& [name, value] : texts) text += " " + name + "=" + value;
   return text.empty() ? " nothing" : text;
@@ -61,15 +61,15 @@ std::string StartVerdict::summary() const {
   return text;
 }
 
-void NodeJudge::learn(kube::KubeApi& api) {
+void NodeChecker::learn(kube::KubeApi& api) {
   const std::string nodes = list_all(api, "/api/v1/nodes");
   learn(nodes, list_all(api, "/api/v1/pods"));
 }
 
-void NodeJudge::learn(const std::string& nodes, const std::string& pods) {
+void NodeChecker::learn(const std::string& nodes, const std::string& pods) {
   const Document node_list = parse_json(nodes);
   for (const Value& node : node_list["items"].GetArray()) {
-    const Texts annotations = annotations_of(node);
+    const StringMap annotations = annotations_of(node);
     const auto cards = annotations.find("cards");
     if (cards == annotations.end()) continue;
     const Document card_list = parse_json(cards->second);
@@ -86,13 +86,13 @@ void NodeJudge::learn(const std::string& nodes, const std::string& pods) {
   }
 }
 
-Texts NodeJudge::due(const Pod& pod, const std::string& name) const {
+StringMap NodeChecker::due(const Pod& pod, const std::string& name) const {
   const auto text = pod.annotations.find("gpu-grant");
   if (text == pod.annotations.end()) throw std::runtime_error("started without a grant");
   const Document grant = parse_json(text->second);
   const Value* container = container_of(grant, name);
   if (container == nullptr) throw std::runtime_error("started without a grant of its own");
-  const Asked asked(pod.annotations, name);
+  const RequestedShares requested(pod.annotations, name);
   std::string uuids;
   std::string bytes;
   std::string millis;
@@ -102,19 +102,19 @@ Texts NodeJudge::due(const Pod& pod, const std::string& name) const {
     const std::string uuid = text_of(part, "uuid");
     const auto mib = card_mib_.find(uuid);
     if (mib == card_mib_.end()) throw std::runtime_error("started with unknown card " + uuid);
-    const Amount limit = asked.on(mib->second).limit;
+    const Amount limit = requested.on(mib->second).limit;
     append(uuids, uuid);
     append(bytes, std::to_string(limit.mib << 20));
     append(millis, std::to_string(limit.milli));
     last_mib = limit.mib;
     last_milli = limit.milli;
   }
-  Texts due = {{"NVIDIA_VISIBLE_DEVICES", uuids},
-               {"TANGRAM_CARD_UUIDS", uuids},
-               {"TANGRAM_MEMORY_LIMIT_BYTES", bytes},
-               {"TANGRAM_COMPUTE_LIMIT_MILLI", millis}};
+  StringMap due = {{"NVIDIA_VISIBLE_DEVICES", uuids},
+                   {"TANGRAM_CARD_UUIDS", uuids},
+                   {"TANGRAM_MEMORY_LIMIT_BYTES", bytes},
+                   {"TANGRAM_COMPUTE_LIMIT_MILLI", millis}};
   // A share by MPS is of one card.
-  if (text_of(grant, "isolation") == "mps" && !asked.whole_cards()) {
+  if (text_of(grant, "isolation") == "mps" && !requested.whole_cards()) {
     due["CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"] = "0=" + std::to_string(last_mib) + "M";
     // Whole percents, at most the share, at least one.
     due["CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"] = std::to_string(std::max(last_milli / 10, 1L));
@@ -123,17 +123,17 @@ Texts NodeJudge::due(const Pod& pod, const std::string& name) const {
   return due;
 }
 
-std::string NodeJudge::problem(const Pod& pod, const Start& start) const {
+std::string NodeChecker::problem(const Pod& pod, const Start& start) const {
   if (!start.clean) return "has a variable twice";
-  const Texts seen = seen_of_cards(start);
+  const StringMap seen = seen_of_cards(start);
   if (!pod.with_slot.contains(start.container)) {
     return seen.empty() ? "" : "has no slot, and saw" + to_string(seen);
   }
-  const Texts expected = due(pod, start.container);
+  const StringMap expected = due(pod, start.container);
   return seen == expected ? "" : "saw" + to_string(seen) + ", and is due" + to_string(expected);
 }
 
-StartVerdict NodeJudge::judge(const std::vector<Start>& starts) const {
+StartVerdict NodeChecker::check(const std::vector<Start>& starts) const {
   StartVerdict verdict;
   for (const auto& start : starts) {
     ++verdict.starts;

@@ -1,6 +1,6 @@
-// The judge of the real node: it must see each thing that it looks for.
+// The checker of the real node: it must find each fault.
 
-#include "tests/e2e/node_judge.hpp"
+#include "tests/e2e/node_checker.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -48,17 +48,17 @@ Start start_of(const std::string& container, Variables variables) {
 }
 
 std::vector<std::string> problems(const std::string& pod_list, const Start& start) {
-  NodeJudge judge;
-  judge.learn(kNodes, pod_list);
-  return judge.judge({start}).problems;
+  NodeChecker checker;
+  checker.learn(kNodes, pod_list);
+  return checker.check({start}).problems;
 }
 
-TEST(NodeJudgeTest, FindsNothingWhereAContainerSawItsShare) {
+TEST(NodeCheckerTest, FindsNothingWhereAContainerSawItsShare) {
   EXPECT_THAT(problems(pods(kHalf, grant("none", kCard)), start_of("main", half_of_c())),
               IsEmpty());
 }
 
-TEST(NodeJudgeTest, SeesEachWrongValue) {
+TEST(NodeCheckerTest, SeesEachWrongValue) {
   for (const auto& [name, value] : half_of_c()) {
     Variables wrong = half_of_c();
     wrong[name] += "1";
@@ -71,7 +71,7 @@ TEST(NodeJudgeTest, SeesEachWrongValue) {
   }
 }
 
-TEST(NodeJudgeTest, ListsSeveralCardsInTheGrantsOrder) {
+TEST(NodeCheckerTest, ListsSeveralCardsInTheGrantsOrder) {
   EXPECT_THAT(problems(pods(R"("tangram.dev/gpu-count":"2","tangram.dev/gpu-fraction":"0.25")",
                             grant("time-slice", kBothCards)),
                        start_of("main", {{"NVIDIA_VISIBLE_DEVICES", "d,c"},
@@ -81,7 +81,7 @@ TEST(NodeJudgeTest, ListsSeveralCardsInTheGrantsOrder) {
               IsEmpty());
 }
 
-TEST(NodeJudgeTest, HoldsContainersToTheirLimits) {
+TEST(NodeCheckerTest, HoldsContainersToTheirLimits) {
   Variables seen = half_of_c();
   seen["TANGRAM_MEMORY_LIMIT_BYTES"] = "734003200";  // 700 MiB
   seen["TANGRAM_COMPUTE_LIMIT_MILLI"] = "1000";
@@ -92,7 +92,7 @@ TEST(NodeJudgeTest, HoldsContainersToTheirLimits) {
               IsEmpty());
 }
 
-TEST(NodeJudgeTest, WantsTheVariablesOfMps) {
+TEST(NodeCheckerTest, WantsTheVariablesOfMps) {
   const std::string list = pods(kHalf, grant("mps", kCard));
   EXPECT_THAT(problems(list, start_of("main", half_of_c())),
               ElementsAre(HasSubstr("due CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=50")));
@@ -103,24 +103,24 @@ TEST(NodeJudgeTest, WantsTheVariablesOfMps) {
   EXPECT_THAT(problems(list, start_of("main", seen)), IsEmpty());
 }
 
-TEST(NodeJudgeTest, SeesAContainerThatHadNoRightToStart) {
+TEST(NodeCheckerTest, SeesAContainerThatHadNoRightToStart) {
   EXPECT_THAT(problems(pods(kHalf, ""), start_of("main", half_of_c())),
               ElementsAre(HasSubstr("without a grant")));
   EXPECT_THAT(problems(pods(kHalf, grant("none", kCard)), start_of("side", half_of_c())),
               ElementsAre(HasSubstr("without a grant of its own")));
-  NodeJudge knows_nothing;
-  EXPECT_THAT(knows_nothing.judge({start_of("main", {})}).problems,
+  NodeChecker knows_nothing;
+  EXPECT_THAT(knows_nothing.check({start_of("main", {})}).problems,
               ElementsAre(HasSubstr("unknown pod u")));
 }
 
-TEST(NodeJudgeTest, SeesACardInAContainerWithoutSlot) {
+TEST(NodeCheckerTest, SeesACardInAContainerWithoutSlot) {
   const std::string list = pods(kHalf, grant("none", kCard));
   EXPECT_THAT(problems(list, start_of("plain", {})), IsEmpty());
   EXPECT_THAT(problems(list, start_of("plain", {{"NVIDIA_VISIBLE_DEVICES", "c"}})),
               ElementsAre(HasSubstr("has no slot, and saw NVIDIA_VISIBLE_DEVICES=c")));
 }
 
-TEST(NodeJudgeTest, SeesAVariableThatStandsTwice) {
+TEST(NodeCheckerTest, SeesAVariableThatStandsTwice) {
   Start start = start_of("main", half_of_c());
   start.clean = false;
   EXPECT_THAT(problems(pods(kHalf, grant("none", kCard)), start), ElementsAre(HasSubstr("twice")));

@@ -28,7 +28,7 @@ using testing::eventually;
 constexpr const char* kToken = "eyJhbGciOiJSUzI1NiJ9.known-token-of-the-test.c2lnbmF0dXJl";
 constexpr const char* kNewToken = "eyJhbGciOiJSUzI1NiJ9.another-token-of-it.c2lnbmF0dXJl";
 
-/// An API server with TLS that asks for a certificate and a token, and the files of a client's
+/// An API server with TLS that requires a certificate and a token, and the files of a client's
 /// secrets.
 class SecretsTest : public ::testing::Test {
  protected:
@@ -78,7 +78,7 @@ status:
     const auto text = read_file(file("log"));
     return text ? *text : "";
   }
-  bool says(const std::string& words) {
+  bool prints(const std::string& words) {
     return eventually([&] { return said().find(words) != std::string::npos; });
   }
   void run(const std::vector<std::string>& command) {
@@ -90,7 +90,7 @@ status:
     EXPECT_TRUE(process_->terminate());
     process_.reset();
   }
-  /// The number behind the words, a port.
+  /// The port number behind the text.
   [[nodiscard]] std::uint16_t port_behind(const std::string& words) const {
     const std::string text = said();
     const auto at = text.find(words);
@@ -108,7 +108,7 @@ status:
   void replace_token() {
     server_->require_token(kNewToken);
     server_->cut_watches();
-    EXPECT_TRUE(says("401")) << said();
+    EXPECT_TRUE(prints("401")) << said();
     write("token", kNewToken);
   }
 
@@ -157,7 +157,7 @@ TEST_F(SecretsTest, TheExtenderSaysNone) {
        "kube.source=kubeconfig", "--set", "kube.kubeconfig=" + file("kubeconfig"), "--set",
        "leader_election.enabled=false", "--set", "grants.signing_key=" + file("grant.key"), "--set",
        "grants.public_keys=" + file("grant.pub"), "--set", "grants.required=true"});
-  ASSERT_TRUE(says("listens on 127.0.0.1:")) << said();
+  ASSERT_TRUE(prints("listens on 127.0.0.1:")) << said();
   const auto port = port_behind("listens on 127.0.0.1:");
   ASSERT_TRUE(eventually([&] { return page(port, "/readyz") == "ok\n"; })) << said();
   http::Client scheduler;
@@ -169,7 +169,7 @@ TEST_F(SecretsTest, TheExtenderSaysNone) {
   EXPECT_EQ(bound->body.find("Error\":\"e"), std::string::npos) << bound->body;
   EXPECT_NE(all_of("/api/v1/namespaces/ml/pods/p").find(R"(\"sig\":\")"), std::string::npos);
   write("grant.key", "nonsense");
-  EXPECT_TRUE(says("the keys of grants stay as they were"));
+  EXPECT_TRUE(prints("the keys of grants stay as they were"));
   replace_token();
   for (const char* path :
        {"/metrics", "/metrics/cards", "/api/v1/cluster", "/api/v1/explain?namespace=ml&pod=p"}) {
@@ -187,7 +187,7 @@ TEST_F(SecretsTest, NorDoesItWhenItCannotStart) {
        "kube.source=kubeconfig", "--set", "kube.kubeconfig=" + file("kubeconfig"), "--set",
        "leader_election.enabled=false", "--set", "grants.signing_key=" + file("grant.key"), "--set",
        "grants.public_keys=" + file("grant.pub")});
-  EXPECT_TRUE(says("holds a private key"));
+  EXPECT_TRUE(prints("holds a private key"));
   EXPECT_TRUE(eventually([&] { return !process_->running(); }));
   expect_no_secret("the log", said());
   write("log", "");
@@ -229,7 +229,7 @@ TEST_F(SecretsTest, TheAgentSaysNone) {
        "--require-signed-grants",
        "--listen",
        "127.0.0.1:0"});
-  ASSERT_TRUE(says("metrics on port ")) << said();
+  ASSERT_TRUE(prints("metrics on port ")) << said();
   const auto port = port_behind("metrics on port ");
   ASSERT_TRUE(eventually([&] { return kubelet.slots() > 0; })) << said();
   const auto made = local_.call(testing::write_request(
@@ -241,7 +241,7 @@ TEST_F(SecretsTest, TheAgentSaysNone) {
   EXPECT_TRUE(eventually(
       [&] { return kubelet.start_container(owner).find("no grant") != std::string::npos; }));
   write("grant.pub", signing_.to_pem());  // the private half, by mistake
-  EXPECT_TRUE(says("holds a private key"));
+  EXPECT_TRUE(prints("holds a private key"));
   replace_token();
   expect_no_secret("/metrics", page(port, "/metrics"));
   end();

@@ -30,7 +30,7 @@ using boost::system::error_code;
 // A real server's limit is 3 MiB, which the server behind says itself; this one only stops floods.
 constexpr std::uint64_t kMaxBody = std::uint64_t{8} << 20U;
 
-// How long a watch may say nothing before its client is told that it has been opened. KubeApi says
+// How long a watch may say nothing before its client learns that it is open. KubeApi says
 // so only with the first frame, while a real server says so at once; a refusal comes much sooner.
 constexpr std::chrono::milliseconds kOpeningGrace{100};
 
@@ -100,7 +100,7 @@ class WatchWriter {
     const std::scoped_lock lock(mutex_);
     open_locked();
   }
-  /// @returns false if the client is gone
+  /// @returns false if the client has disconnected
   bool frame(std::string frame) {
     const std::scoped_lock lock(mutex_);
     open_locked();

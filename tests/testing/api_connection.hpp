@@ -20,7 +20,7 @@ namespace tangram::testing {
 /// @returns nothing for a method or a target that no API server knows
 [[nodiscard]] std::optional<kube::Request> read_request(std::string_view method,
                                                         std::string_view target);
-/// Whether a request asks for a watch, and not for a list.
+/// Whether a request is a watch, not a list.
 [[nodiscard]] bool asks_to_watch(const kube::Request& request);
 
 /// Answers the requests of one connection, one after the other, on the thread that calls run().
@@ -56,7 +56,7 @@ class ApiConnection {
   std::stop_source stop_;  ///< ends the watch
   std::atomic<bool> watching_ = false;
   std::atomic<bool> over_ = false;
-  std::mutex closing_;  ///< so that nobody cuts a socket that has been closed
+  std::mutex closing_;  ///< a closed socket must not be shut down
   bool closed_ = false;
 };
 

@@ -73,7 +73,7 @@ struct ApiServer::Impl {
   kube::KubeApi& api;
   const TlsContext tls;
   net::io_context io;
-  // Bound and never listening: keeps the port ours while nobody listens on it.
+  // Bound but not listening: reserves the port while the server is down.
   tcp::acceptor reserved{io};
   std::uint16_t port = 0;
 

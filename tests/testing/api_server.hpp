@@ -42,7 +42,7 @@ class ApiServer {
   [[nodiscard]] std::uint16_t port() const;
   [[nodiscard]] std::string url() const;  ///< "http://127.0.0.1:40123"
 
-  /// From now on another token is asked for, on open connections too.
+  /// From now on requires another token, also on open connections.
   void require_token(std::string token);
   /// Cuts every connection at once, as a server that dies does. New ones are welcome.
   void drop_connections();
@@ -52,7 +52,7 @@ class ApiServer {
   void pause();
   /// @returns kUnavailable  the port cannot be listened on again
   Result<void> resume();
-  /// Cuts every connection, ends every watch, waits for all threads. A call that the KubeApi holds
+  /// Cuts every connection, ends every watch, waits for all threads. A call that the KubeApi delays
   /// is waited for.
   void stop();
 

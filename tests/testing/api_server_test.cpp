@@ -67,7 +67,7 @@ class ApiServerTest : public ::testing::Test {
     ASSERT_EQ(made->status, 201) << made->body;
   }
   /// 0: no answer, or no connection.
-  int ask(const char* method, const std::string& target, std::string body = {}) {
+  int send(const char* method, const std::string& target, std::string body = {}) {
     if (!connected) connected = client.connect("127.0.0.1", server->port()).has_value();
     const auto reply = client.request(method, target, std::move(body));
     connected = reply.has_value();
@@ -93,8 +93,8 @@ TEST_F(ApiServerTest, AnswersAsItsApiDoesOnOneConnection) {
   EXPECT_EQ(read->status, 200);
   EXPECT_EQ(read->header("Content-Type"), "application/json");
   EXPECT_EQ(read->body, local.call(get_request(std::string(kPods) + "/train-0"))->body);
-  EXPECT_EQ(ask("POST", kPods, pod_json({.name = "b"})), 201);
-  EXPECT_EQ(ask("GET", std::string(kPods) + "/nobody"), 404);
+  EXPECT_EQ(send("POST", kPods, pod_json({.name = "b"})), 201);
+  EXPECT_EQ(send("GET", std::string(kPods) + "/nobody"), 404);
   const auto selected = client.request(
       "GET", std::string(kPods) + "?fieldSelector=metadata.name%3Db%2Cspec.nodeName%21%3Dn1");
   EXPECT_NE(selected->body.find(R"("name":"b")"), std::string::npos) << selected->body;
@@ -115,14 +115,14 @@ TEST_F(ApiServerTest, PassesOnPlainTextAndRetryAfter) {
 
 TEST_F(ApiServerTest, LostAnswerEndsTheConnectionAfterTheDeed) {
   api.will({kube::Method::kPost, "/pods"}, Fault::Kind::kLoseAnswer);
-  EXPECT_EQ(ask("POST", kPods, pod_json({.name = "b"})), 0);
-  EXPECT_EQ(ask("GET", std::string(kPods) + "/b"), 200);
+  EXPECT_EQ(send("POST", kPods, pod_json({.name = "b"})), 0);
+  EXPECT_EQ(send("GET", std::string(kPods) + "/b"), 200);
 }
 
 TEST_F(ApiServerTest, LostRequestEndsTheConnectionBeforeTheDeed) {
   api.will({kube::Method::kPost, "/pods"}, Fault::Kind::kLoseBefore);
-  EXPECT_EQ(ask("POST", kPods, pod_json({.name = "b"})), 0);
-  EXPECT_EQ(ask("GET", std::string(kPods) + "/b"), 404);
+  EXPECT_EQ(send("POST", kPods, pod_json({.name = "b"})), 0);
+  EXPECT_EQ(send("GET", std::string(kPods) + "/b"), 404);
 }
 
 TEST_F(ApiServerTest, StreamsAWatchFrameByFrame) {
@@ -161,7 +161,7 @@ TEST_F(ApiServerTest, CutsAWatchWithoutALastChunk) {
 
 TEST_F(ApiServerTest, CutsOpenWatchesAndNothingElse) {
   OpenWatch watch(server->port(), std::string(kPods) + "?watch=1");
-  ASSERT_EQ(ask("GET", kPods), 200);
+  ASSERT_EQ(send("GET", kPods), 200);
   EXPECT_EQ(watch.next(), "ADDED train-0");
   EXPECT_EQ(server->watches(), 1U);
   server->cut_watches();
@@ -179,29 +179,29 @@ TEST_F(ApiServerTest, EndsTheWatchOfAClientThatLeft) {
 }
 
 TEST_F(ApiServerTest, DropsConnectionsAndTakesNewOnes) {
-  ASSERT_EQ(ask("GET", kPods), 200);
+  ASSERT_EQ(send("GET", kPods), 200);
   OpenWatch watch(server->port(), watch_from_now());
   server->drop_connections();
   EXPECT_EQ(watch.next(), "cut");
   EXPECT_TRUE(client.wait_for_close().has_value());
   connected = false;
-  EXPECT_EQ(ask("GET", kPods), 200);
+  EXPECT_EQ(send("GET", kPods), 200);
 }
 
 TEST_F(ApiServerTest, PausedServerRefusesConnectionsUntilItResumes) {
-  ASSERT_EQ(ask("GET", kPods), 200);
+  ASSERT_EQ(send("GET", kPods), 200);
   for (int round = 0; round < 3; ++round) {
     server->pause();
     EXPECT_TRUE(client.wait_for_close().has_value());
     EXPECT_FALSE(client.connect("127.0.0.1", server->port()).has_value());
     connected = false;
     ASSERT_TRUE(server->resume().has_value());
-    EXPECT_EQ(ask("GET", kPods), 200);
+    EXPECT_EQ(send("GET", kPods), 200);
   }
 }
 
 TEST_F(ApiServerTest, StopEndsEverything) {
-  ASSERT_EQ(ask("GET", kPods), 200);
+  ASSERT_EQ(send("GET", kPods), 200);
   OpenWatch watch(server->port(), watch_from_now());
   server->stop();
   EXPECT_EQ(watch.next(), "cut");

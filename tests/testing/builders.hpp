@@ -39,7 +39,7 @@ inline model::NodeState node(model::NodeInventory what) {
   return state;
 }
 
-/// One container "main" that asks `share` of each of `count` cards.
+/// One container "main" that requests `share` of each of `count` cards.
 inline model::GpuRequest request(model::Share share, int count = 1) {
   model::GpuRequest r;
   r.containers.push_back({.container = "main", .count = count, .share = share});

@@ -125,7 +125,7 @@ Result<kube::Response> FaultApi::watch(const kube::Request& request, const kube:
 Result<kube::Response> FaultApi::watch_until(const kube::Request& request,
                                              const kube::WatchFrame& frame,
                                              const std::stop_token& stop, const Fault& fault) {
-  std::uint64_t told = 0;
+  std::uint64_t sent = 0;
   bool cut = fault.frames == 0;
   bool wanted = true;
   Result<kube::Response> end = kube::Response{.status = 200, .body = {}, .retry_after = {}};
@@ -134,7 +134,7 @@ Result<kube::Response> FaultApi::watch_until(const kube::Request& request,
         request,
         [&](std::string text) {
           wanted = frame(std::move(text));
-          cut = ++told == fault.frames;
+          cut = ++sent == fault.frames;
           return wanted && !cut;
         },
         stop);

@@ -14,7 +14,7 @@
 namespace tangram::testing {
 
 /// An API server before which the network misbehaves as the plan says; everything else passes.
-/// Records every call that is no watch. Threads: safe; a held call holds nobody else.
+/// Records every call that is no watch. Threads: safe; a blocked call blocks no other.
 class FaultApi final : public kube::KubeApi {
  public:
   /// Recording keeps every request in memory: for a test, not for a server that runs for hours.
@@ -38,11 +38,11 @@ class FaultApi final : public kube::KubeApi {
     will(std::move(match), Fault{.kind = Fault::Kind::kAnswer, .status = status});
   }
 
-  /// Waits until `count` calls have been held.
+  /// Waits until `count` calls are blocked.
   void await_held(std::size_t count);
-  /// Lets all held calls go on. Those to come are held again.
+  /// Lets all blocked calls continue. Later ones are blocked again.
   void release_held();
-  /// Lets all held calls go on, those to come too, and ends all delays: for the end.
+  /// Lets all blocked calls continue, also later ones, and ends all delays.
   void release();
 
   [[nodiscard]] std::vector<kube::Request> calls() const;

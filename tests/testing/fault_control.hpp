@@ -11,7 +11,7 @@ namespace tangram::testing {
 ///
 ///     GET  /_faults                   the plan, and how often every rule has been met
 ///     PUT  /_faults                   another plan (parse_faults); counting begins anew
-///     POST /_faults/release           lets the calls go on that are held
+///     POST /_faults/release           lets blocked calls continue
 ///     POST /_faults/cut-watches       cuts the open watches
 ///     POST /_faults/drop-connections  cuts every connection
 ///     POST /_faults/pause             cuts every connection and refuses new ones

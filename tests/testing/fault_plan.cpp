@@ -209,7 +209,7 @@ bool FaultPlan::is_due(Entry& entry) {
   if (rule.times != 0 && entry.hits >= rule.times) return false;
   if (++entry.seen % rule.every != 0) return false;
   // Not std::bernoulli_distribution: what that draws differs between libraries.
-  constexpr double kSteps = 9007199254740992.0;  // 2^53, all that a double can tell apart
+  constexpr double kSteps = 9007199254740992.0;  // 2^53, the precision of a double
   const double drawn = static_cast<double>(random_() >> 11U) / kSteps;
   if (drawn >= rule.probability) return false;
   ++entry.hits;

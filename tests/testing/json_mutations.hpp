@@ -18,7 +18,7 @@ inline std::size_t json_string_end(std::string_view text, std::size_t at) {
   return at + 1;
 }
 
-/// Where the string, number or word that begins at `at` ends.
+/// The end of the string, number or literal that begins at `at`.
 inline std::size_t json_scalar_end(std::string_view text, std::size_t at) {
   if (text[at] == '"') return json_string_end(text, at);
   return std::min(text.find_first_of(",]} \n", at), text.size());

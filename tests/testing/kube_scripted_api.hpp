@@ -12,7 +12,7 @@
 
 namespace tangram::testing {
 
-/// An API server that answers what the test wrote down, in order, and records what it was asked.
+/// An API server with scripted responses, in order. Records the requests.
 /// When a script runs out it calls `finished` (a test stops its reflector there) and answers
 /// kUnavailable. Threads: safe.
 class ScriptedApi final : public kube::KubeApi {

@@ -22,12 +22,12 @@ inline void draw(std::ostream& out, const model::Allocation& allocation) {
   out << '\n';
 }
 
-/// All that the ledger says, as text: equal pictures are equal ledger. Versions are left out, since
-/// they count changes; two ways to the same ledger may differ in them.
+/// All that the ledger says, as text: equal pictures are equal ledgers. Versions are left out,
+/// since they count changes; two ways to the same ledger may differ in them.
 inline std::string picture_of(const model::ClusterSnapshot& cluster) {
   std::ostringstream out;
   for (const model::NodeState* as_is : cluster.sorted_nodes()) {
-    const model::NodeState granted = model::granted_only(*as_is);  // what is held comes and goes
+    const model::NodeState granted = model::granted_only(*as_is);  // reservations come and go
     const model::NodeState* node = &granted;
     out << node->name << (node->present ? "" : " (left)") << ' ' << node->requested.cpu << '/'
         << node->inventory->cpu << ' ' << node->requested.memory << '/' << node->inventory->memory

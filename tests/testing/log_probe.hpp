@@ -12,7 +12,7 @@
 
 namespace tangram::testing {
 
-/// Takes the log while it lives, and tells of the first line that holds a text.
+/// Captures the log during its lifetime, and signals the first line that contains a text.
 /// To be made before and destroyed after the server: the logger is not swapped under its threads.
 class LogProbe {
  public:
@@ -31,15 +31,15 @@ class LogProbe {
     explicit Sink(std::string text) : wanted(std::move(text)) {}
     void sink_it_(const spdlog::details::log_msg& message) override {
       const std::string_view line(message.payload.data(), message.payload.size());
-      if (told || line.find(wanted) == std::string_view::npos) return;
-      told = true;
+      if (signalled || line.find(wanted) == std::string_view::npos) return;
+      signalled = true;
       seen.set_value();
     }
     void flush_() override {}
 
     std::string wanted;
     std::promise<void> seen;
-    bool told = false;
+    bool signalled = false;
   };
 
   std::shared_ptr<Sink> sink_;

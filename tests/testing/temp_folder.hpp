@@ -8,7 +8,7 @@
 
 namespace tangram::testing {
 
-/// A folder of the test's own, gone with it. Its path is short: a Unix socket's has 107 bytes.
+/// A temporary folder of the test. Its path is short: a Unix socket's has 107 bytes.
 class TempFolder {
  public:
   TempFolder() : path_("/tmp/tangram-XXXXXX") {

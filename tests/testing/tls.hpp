@@ -106,7 +106,7 @@ class TlsPeer final : public Peer {
     SSL_set_fd(ssl_.get(), socket);
     SSL_set_accept_state(ssl_.get());  // the handshake happens at the first read
   }
-  /// The name the client asked for; "" if none.
+  /// The server name that the client sent; "" if none.
   [[nodiscard]] std::string server_name() const {
     const char* name = SSL_get_servername(ssl_.get(), TLSEXT_NAMETYPE_host_name);
     return name == nullptr ? "" : name;

@@ -17,7 +17,7 @@
 
 namespace tangram::testing {
 
-/// A client on OpenSSL alone, which offers what it is told and verifies nothing: for what a
+/// A client on OpenSSL alone, which offers the given parameters and verifies nothing: for what a
 /// well-behaved client does not do. Every wait ends after some seconds.
 class TlsLine {
  public:
@@ -58,7 +58,7 @@ class TlsLine {
   TlsLine& operator=(const TlsLine&) = delete;
 
   bool shake_hands() { return SSL_connect(ssl_.get()) == 1; }
-  /// To ask for new keys in the way of TLS 1.2. @returns false if the server does not want to
+  /// Starts a TLS 1.2 renegotiation. @returns false if the server refuses
   bool renegotiate() {
     SSL_set_options(ssl_.get(), SSL_OP_LEGACY_SERVER_CONNECT);
     return SSL_renegotiate(ssl_.get()) == 1 && SSL_do_handshake(ssl_.get()) == 1;

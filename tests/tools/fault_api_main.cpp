@@ -1,4 +1,4 @@
-// tangram-fault-api: an API server over HTTP whose network misbehaves as it is told. Wiring only.
+// tangram-fault-api: an API server over HTTP with injected network faults. Wiring only.
 
 #include "base/clock.hpp"
 #include "base/file.hpp"
@@ -103,7 +103,7 @@ Result<void> serve(const Options& options) {
             << std::endl;
   int signal = 0;
   sigwait(&signals, &signal);
-  faults.release();  // what is held would be waited for
+  faults.release();  // else the stop would wait for blocked calls
   return {};
 }
 
@@ -112,7 +112,7 @@ Result<void> serve(const Options& options) {
 int main(int argc, char** argv) try {
   Options options;
   CLI::App cli(
-      "An API server over HTTP whose network misbehaves as it is told: one in memory, or a real "
+      "An API server over HTTP with injected network faults: one in memory, or a real "
       "one.\n\n"
       "  tangram-fault-api --local deploy/demo/cluster.yaml --port 8001 --control-port 8002\n"
       "  curl -X PUT localhost:8002/_faults -d 'rules: [{path-ends: /binding, fault: "

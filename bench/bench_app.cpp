@@ -4,37 +4,40 @@
 
 namespace tangram::bench {
 
-namespace {
-
-config::Config config_for(const BenchApp::Options& options) {
+config::Config local_config(const std::string& policy, int short_list) {
   config::Config config;
   config.server.listen = {"127.0.0.1", 0};
-  config.scheduler.policy = options.policy;
-  config.scheduler.short_list = options.short_list;
+  config.scheduler.policy = policy;
+  config.scheduler.short_list = short_list;
   config.kube.source = config::KubeSource::kLocal;
   return config;
 }
 
-}  // namespace
+Result<LocalExtender> start_extender(const config::Config& config,
+                                     const extender::App::Parts& parts) {
+  auto app = extender::App::create(config, parts);
+  if (!app) return app.error();
+  while (!(*app)->synced()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  auto client = ExtenderClient::connect("127.0.0.1", (*app)->port());
+  if (!client) return client.error();
+  return LocalExtender{std::move(*app), std::move(*client)};
+}
 
 Result<std::unique_ptr<BenchApp>> BenchApp::start(const Options& options) {
   std::unique_ptr<BenchApp> bench(new BenchApp(options.size));
-  auto app = extender::App::create(config_for(options), {.api = bench->api_,
-                                                         .clock = bench->clock_,
-                                                         .replica = std::nullopt,
-                                                         .more_routes = options.more_routes});
-  if (!app) return app.error();
-  bench->app_ = std::move(*app);
-  while (!bench->app_->synced()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  auto client = ExtenderClient::connect("127.0.0.1", bench->app_->port());
-  if (!client) return client.error();
-  bench->client_.emplace(std::move(*client));
+  auto extender = start_extender(local_config(options.policy, options.short_list),
+                                 {.api = bench->api_,
+                                  .clock = bench->clock_,
+                                  .replica = std::nullopt,
+                                  .more_routes = options.more_routes});
+  if (!extender) return extender.error();
+  bench->extender_.emplace(std::move(*extender));
   return bench;
 }
 
 void BenchApp::arrive(const PendingPod& pod) {
   api_.pod_event("ADDED", pod.json);
-  while (!app_->pending().find(pod.uid)) std::this_thread::yield();
+  while (!extender_->app->pending().find(pod.uid)) std::this_thread::yield();
 }
 
 }  // namespace tangram::bench

@@ -7,17 +7,28 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace tangram::http {
 class Router;
 }  // namespace tangram::http
 
-namespace tangram::extender {}
-
 namespace tangram::bench {
 
-/// An extender on a synthetic cluster, and a connection to it.
+/// The configuration of an extender in this process, on any free port.
+[[nodiscard]] config::Config local_config(const std::string& policy, int short_list);
+
+/// An extender in this process, and a connection to it.
+struct LocalExtender {
+  std::unique_ptr<extender::App> app;
+  ExtenderClient client;
+};
+/// Returns when the ledger is complete. What `parts` refers to outlives the extender.
+Result<LocalExtender> start_extender(const config::Config& config,
+                                     const extender::App::Parts& parts);
+
+/// An extender on a synthetic cluster.
 class BenchApp {
  public:
   struct Options {
@@ -30,10 +41,9 @@ class BenchApp {
   static Result<std::unique_ptr<BenchApp>> start(const Options& options);
 
   [[nodiscard]] SyntheticApi& api() { return api_; }
-  [[nodiscard]] extender::App& app() { return *app_; }
-  [[nodiscard]] ExtenderClient& client() { return *client_; }
+  [[nodiscard]] ExtenderClient& client() { return extender_->client; }
 
-  /// Tells the extender of a pod that waits, and returns when it knows.
+  /// Creates a pending pod, and returns when the extender knows it.
   void arrive(const PendingPod& pod);
 
  private:
@@ -41,8 +51,7 @@ class BenchApp {
 
   SystemClock clock_;
   SyntheticApi api_;
-  std::unique_ptr<extender::App> app_;
-  std::optional<ExtenderClient> client_;
+  std::optional<LocalExtender> extender_;
 };
 
 }  // namespace tangram::bench

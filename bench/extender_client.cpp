@@ -1,7 +1,6 @@
 #include "bench/extender_client.hpp"
 
-#include "base/json.hpp"
-#include "http/client.hpp"
+#include "base/json_members.hpp"
 
 #include <utility>
 
@@ -9,35 +8,25 @@ namespace tangram::bench {
 
 namespace {
 
-ExtenderClient::Reasons read_reasons(json::Reader& in) {
-  ExtenderClient::Reasons reasons;
-  in.object([&](std::string_view node) { reasons.emplace(node, in.string()); });
-  return reasons;
+auto read_reasons(ExtenderClient::Reasons& reasons) {
+  return [&reasons](json::Reader& in) {
+    in.object([&](std::string_view node) { reasons.emplace(node, in.string()); });
+  };
 }
 
 }  // namespace
 
-struct ExtenderClient::Connection {
-  http::Client http;
-};
-
-ExtenderClient::ExtenderClient(std::unique_ptr<Connection> connection)
-    : connection_(std::move(connection)) {}
-ExtenderClient::~ExtenderClient() = default;
-ExtenderClient::ExtenderClient(ExtenderClient&&) noexcept = default;
-ExtenderClient& ExtenderClient::operator=(ExtenderClient&&) noexcept = default;
-
 Result<ExtenderClient> ExtenderClient::connect(const std::string& host, std::uint16_t port) {
-  auto connection = std::make_unique<Connection>();
-  if (auto connected = connection->http.connect(host, port); !connected) return connected.error();
-  return ExtenderClient(std::move(connection));
+  ExtenderClient client;
+  if (auto connected = client.http_.connect(host, port); !connected) return connected.error();
+  return client;
 }
 
 Result<std::string> ExtenderClient::post(std::string_view path, std::string body) {
-  auto reply = connection_->http.request("POST", path, std::move(body));
+  auto reply = http_.request("POST", path, std::move(body));
   if (!reply) return reply.error();
   if (reply->status != 200) {
-    return fail(Errc::kInvalidArgument, "POST " + std::string(path) + " was answered with " +
+    return fail(Errc::kInvalidArgument, "POST " + std::string(path) + " returned " +
                                             std::to_string(reply->status) + ": " + reply->body);
   }
   return std::move(reply->body);
@@ -53,19 +42,9 @@ Result<ExtenderClient::Filtered> ExtenderClient::filter(std::string_view pod,
 Result<ExtenderClient::Filtered> decode_filter_reply(std::string reply) {
   ExtenderClient::Filtered filtered;
   json::Reader in(reply);
-  in.object([&](std::string_view key) {
-    if (key == "NodeNames") {
-      in.array([&] { filtered.nodes.emplace_back(in.string()); });
-    } else if (key == "FailedNodes") {
-      filtered.failed = read_reasons(in);
-    } else if (key == "FailedAndUnresolvableNodes") {
-      filtered.unresolvable = read_reasons(in);
-    } else if (key == "Error") {
-      filtered.error = in.string_or_null();
-    } else {
-      in.skip();
-    }
-  });
+  json::read_members(in, "NodeNames", filtered.nodes, "FailedNodes", read_reasons(filtered.failed),
+                     "FailedAndUnresolvableNodes", read_reasons(filtered.unresolvable), "Error",
+                     filtered.error);
   if (auto done = in.finish(); !done) return done.error();
   return filtered;
 }
@@ -78,15 +57,7 @@ Result<std::vector<ExtenderClient::Score>> ExtenderClient::prioritize(
   json::Reader in(*body);
   in.array([&] {
     Score score;
-    in.object([&](std::string_view key) {
-      if (key == "Host") {
-        score.host = in.string();
-      } else if (key == "Score") {
-        score.score = in.integer();
-      } else {
-        in.skip();
-      }
-    });
+    json::read_members(in, "Host", score.host, "Score", score.score);
     scores.push_back(std::move(score));
   });
   if (auto done = in.finish(); !done) return done.error();
@@ -98,19 +69,13 @@ Result<std::string> ExtenderClient::bind(const PodName& pod, const std::string& 
   if (!body) return body.error();
   std::string error;
   json::Reader in(*body);
-  in.object([&](std::string_view key) {
-    if (key == "Error") {
-      error = in.string_or_null();
-    } else {
-      in.skip();
-    }
-  });
+  json::read_members(in, "Error", error);
   if (auto done = in.finish(); !done) return done.error();
   return error;
 }
 
 Result<ExtenderClient::Page> ExtenderClient::get(const std::string& target) {
-  auto reply = connection_->http.request("GET", target);
+  auto reply = http_.request("GET", target);
   if (!reply) return reply.error();
   return Page{reply->status, std::move(reply->body)};
 }

@@ -1,33 +1,30 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "http/client.hpp"
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace tangram::bench {
 
-/// The extender as kube-scheduler and people reach it: over HTTP, and by nothing else.
-/// Every call blocks, on one connection. @returns kUnavailable or kTimeout if there is no answer,
-/// kInvalidArgument if it is not what the protocol says
+/// A client of the extender's HTTP API, as kube-scheduler and people use it. Every call blocks, on
+/// one connection. @returns kUnavailable or kTimeout without a reply, kInvalidArgument for a reply
+/// against the protocol
 /// Threads: one at a time.
 class ExtenderClient {
  public:
   static Result<ExtenderClient> connect(const std::string& host, std::uint16_t port);
-  ~ExtenderClient();
-  ExtenderClient(ExtenderClient&&) noexcept;
-  ExtenderClient& operator=(ExtenderClient&&) noexcept;
 
   using Reasons = std::map<std::string, std::string>;  ///< by node
   struct Filtered {
-    std::vector<std::string> nodes;  ///< that can take the pod, best first
-    Reasons failed;                  ///< cannot now; evicting pods might help
-    Reasons unresolvable;            ///< cannot, whoever leaves
-    std::string error;               ///< the pod itself is wrong
+    std::vector<std::string> nodes;  ///< that fit the pod, best first
+    Reasons failed;                  ///< evicting pods might help
+    Reasons unresolvable;            ///< evicting pods does not help
+    std::string error;               ///< the pod is invalid
   };
   /// @param pod  the v1.Pod as JSON
   Result<Filtered> filter(std::string_view pod, const std::vector<std::string>& nodes);
@@ -44,7 +41,7 @@ class ExtenderClient {
     std::string name;
     std::string uid;
   };
-  /// @returns why it was refused; empty = bound
+  /// @returns why it was rejected; empty = bound
   Result<std::string> bind(const PodName& pod, const std::string& node);
 
   struct Page {
@@ -57,13 +54,12 @@ class ExtenderClient {
   Result<std::string> post(std::string_view path, std::string body);
 
  private:
-  struct Connection;
-  explicit ExtenderClient(std::unique_ptr<Connection> connection);
+  ExtenderClient() = default;
 
-  std::unique_ptr<Connection> connection_;
+  http::Client http_;
 };
 
-/// What /filter answers. @returns kInvalidArgument if it is not what the protocol says
+/// Decodes a reply of /filter. @returns kInvalidArgument for a reply against the protocol
 Result<ExtenderClient::Filtered> decode_filter_reply(std::string reply);
 
 /// {"Pod":...,"Nodes":null,"NodeNames":[...]}, as Go writes it.

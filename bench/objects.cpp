@@ -58,22 +58,4 @@ std::string pod_json(const PodSpec& pod) {
   return text;
 }
 
-kube::Request create_request(std::string path, std::string body) {
-  kube::Request request;
-  request.method = kube::Method::kPost;
-  request.path = std::move(path);
-  request.body = std::move(body);
-  return request;
-}
-
-kube::Request delete_request(std::string path) {
-  kube::Request request;
-  request.method = kube::Method::kDelete;
-  request.path = std::move(path);
-  request.query = {{"gracePeriodSeconds", "0"}};
-  return request;
-}
-
-std::string pods_path(const std::string& ns) { return "/api/v1/namespaces/" + ns + "/pods"; }
-
 }  // namespace tangram::bench

@@ -1,13 +1,12 @@
 #pragma once
 
 #include "base/units.hpp"
-#include "kube/api.hpp"
 #include "model/card.hpp"
 
 #include <map>
 #include <string>
 
-/// Kubernetes objects as JSON, for programs that play a cluster on a LocalApi.
+/// Kubernetes objects as JSON, for programs that play a cluster on an API server in memory.
 namespace tangram::bench {
 
 /// A v1.Node with its cards annotation.
@@ -19,17 +18,10 @@ struct PodSpec {
   std::map<std::string, std::string> annotations;  ///< full names
   MilliCpu cpu;
   Mebibytes memory;
-  bool slot = false;  ///< its container "main" holds a tangram.dev/gpu-slot
+  bool slot = false;  ///< its container "main" requests a tangram.dev/gpu-slot
   std::string node;   ///< bound from the start; empty = pending
 };
 /// A v1.Pod with one container, "main".
 [[nodiscard]] std::string pod_json(const PodSpec& pod);
-
-/// "/api/v1/namespaces/NS/pods".
-[[nodiscard]] std::string pods_path(const std::string& ns);
-
-/// Requests as kubectl would send them; a delete is at once.
-[[nodiscard]] kube::Request create_request(std::string path, std::string body);
-[[nodiscard]] kube::Request delete_request(std::string path);
 
 }  // namespace tangram::bench

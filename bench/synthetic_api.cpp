@@ -56,8 +56,9 @@ std::int64_t ClusterSize::room() const {
 SyntheticApi::SyntheticApi(ClusterSize size) : size_(size) {
   if (size_.pod_milli > 0 && size_.pods > size_.room()) {
     throw std::invalid_argument(fmt::format(
-        "{} pods with {} thousandths of a card each do not fit on {} nodes of {} cards; ask for {} "
-        "pods at most, or for more nodes",
+        "{} pods with {} thousandths of a card each do not fit {} nodes of {} cards; give at most "
+        "{} "
+        "pods, or more nodes",
         size_.pods, size_.pod_milli, size_.nodes_in_use(), size_.cards_per_node, size_.room()));
   }
   for (int i = 0; i < size_.nodes; ++i) names_.push_back(fmt::format("gpu-node-{:05}", i));
@@ -159,7 +160,7 @@ Result<kube::Response> SyntheticApi::watch(const kube::Request& request,
   std::unique_lock lock(mutex_);
   while (!stop.stop_requested()) {
     if (!of_pods || frames_.empty()) {
-      news_.wait(lock, stop, [&] { return of_pods && !frames_.empty(); });
+      frame_added_.wait(lock, stop, [&] { return of_pods && !frames_.empty(); });
       continue;
     }
     std::string next = std::move(frames_.front());
@@ -176,13 +177,12 @@ void SyntheticApi::pod_event(std::string_view type, std::string_view object) {
     const std::lock_guard lock(mutex_);
     frames_.push_back(fmt::format(R"({{"type":"{}","object":{}}})", type, object));
   }
-  news_.notify_all();
+  frame_added_.notify_all();
 }
 
 namespace {
 
-/// Annotations of one of the shapes that are asked for again and again, all in the mode of the
-/// running pods.
+/// The annotations of a repeated request, in the isolation mode of the running pods.
 std::string known_shape(int shape) {
   switch (shape % 5) {
     case 0:

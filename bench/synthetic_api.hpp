@@ -15,25 +15,25 @@ namespace tangram::bench {
 struct ClusterSize {
   int nodes = 5'000;
   int cards_per_node = 8;
-  int pods = 160'000;     ///< running already
+  int pods = 160'000;     ///< running
   int pod_milli = 200;    ///< of one card, each; 0 = none of them has a card
-  double used_nodes = 1;  ///< the share of the nodes on which they run: the first ones
-  int pod_bytes = 0;      ///< their least size as JSON, filled up with managedFields
+  double used_nodes = 1;  ///< the share of the nodes with pods: the first ones
+  int pod_bytes = 0;      ///< minimum size as JSON, filled with managedFields
 
   [[nodiscard]] int nodes_in_use() const;
-  /// How many of the pods have a card's part there, where they have any.
+  /// How many pods with a share of a card fit.
   [[nodiscard]] std::int64_t room() const;
 };
 
-/// An API server of a cluster that runs already, for measurements: makes its objects when it is
-/// asked for them and keeps none, so that what a process takes is the extender's own.
+/// An API server of a cluster in use, for measurements. It generates objects on request and stores
+/// none, so that the process's memory is the extender's own.
 ///
-/// It lists nodes and pods page by page, tells by watch what pod_event() is given, and takes every
-/// binding. The nodes are alike but for two card models; the pods stand on them in turn.
+/// It lists nodes and pods page by page, sends the events of pod_event() to watches, and accepts
+/// every binding. The nodes differ only in two card models; the pods are spread over them in turn.
 /// Threads: safe.
 class SyntheticApi final : public kube::KubeApi {
  public:
-  /// @throws std::invalid_argument  more pods than there is room for
+  /// @throws std::invalid_argument  more pods than fit
   explicit SyntheticApi(ClusterSize size);
 
   Result<kube::Response> call(const kube::Request& request) override;
@@ -42,11 +42,11 @@ class SyntheticApi final : public kube::KubeApi {
 
   [[nodiscard]] const ClusterSize& size() const { return size_; }
   [[nodiscard]] const std::vector<std::string>& node_names() const { return names_; }
-  /// One of the running pods. @param generation  another one makes another pod in its place
+  /// One of the running pods. @param generation  another generation is another pod in its place
   [[nodiscard]] std::string running_pod(int number, int generation = 0) const;
   [[nodiscard]] std::string node(int number) const;
 
-  /// What the watch of pods tells next.
+  /// Sends an event to the watch of pods.
   void pod_event(std::string_view type, std::string_view object);
 
  private:
@@ -58,12 +58,12 @@ class SyntheticApi final : public kube::KubeApi {
   std::vector<std::string> names_;
   std::string managed_fields_;  ///< with a comma behind it; empty = none
   std::mutex mutex_;
-  std::condition_variable_any news_;
-  std::deque<std::string> frames_;  ///< not told yet
+  std::condition_variable_any frame_added_;
+  std::deque<std::string> frames_;  ///< not sent yet
 };
 
-/// What other writers leave on every object of a real cluster, a member of its metadata of about
-/// that many bytes: `"managedFields":[…]`.
+/// The metadata member that other writers leave on every object of a real cluster, of about that
+/// many bytes: `"managedFields":[…]`.
 [[nodiscard]] std::string managed_fields(std::size_t bytes);
 
 inline constexpr std::string_view kBenchNamespace = "bench";
@@ -74,8 +74,8 @@ struct PendingPod {
   std::string json;
 };
 
-/// A pod that waits. Shapes take turns: `shapes` of them, and others that were never seen before.
-/// @param unseen  make it one of those
+/// A pending pod. Its request is one of `shapes`, in turn.
+/// @param unseen  give it a new request instead
 [[nodiscard]] PendingPod pending_pod(int number, int shapes, bool unseen);
 
 }  // namespace tangram::bench

@@ -12,9 +12,9 @@ namespace tangram::cli {
 namespace {
 
 /// A page of 500 pods of 20 KiB, over a slow line.
-constexpr std::chrono::milliseconds kPatience{30'000};
-/// One small object; what a proxy cannot reach must not hold up everything else for long.
-constexpr std::chrono::milliseconds kShortPatience{10'000};
+constexpr std::chrono::milliseconds kListTimeout{30'000};
+/// One small object: what a proxy cannot reach must not delay the rest for long.
+constexpr std::chrono::milliseconds kObjectTimeout{10'000};
 constexpr const char* kPageSize = "500";  // client-go's
 
 constexpr int kUnauthorized = 401;
@@ -26,7 +26,7 @@ kube::Request get_request(const std::string& path, const Query& query) {
   kube::Request request;
   request.path = path;
   request.query = query;
-  request.timeout = kPatience;
+  request.timeout = kListTimeout;
   return request;
 }
 
@@ -48,24 +48,25 @@ Reading send(kube::KubeApi& api, const kube::Request& request) {
 Result<kube::Response> call(kube::KubeApi& api, const kube::Request& request) {
   auto response = api.call(request);
   if (response) return response;
-  return fail(Errc::kUnavailable, response.error().message +
-                                      "; see with `kubectl cluster-info` whether the server is up "
-                                      "and the context is the right one");
+  return fail(Errc::kUnavailable,
+              response.error().message +
+                  "; check with `kubectl cluster-info` that the server is up and "
+                  "the context is right");
 }
 
 }  // namespace
 
-Reading look(kube::KubeApi& api, const std::string& path, const Query& query) {
+Reading try_get(kube::KubeApi& api, const std::string& path, const Query& query) {
   kube::Request request = get_request(path, query);
-  request.timeout = kShortPatience;
+  request.timeout = kObjectTimeout;
   return send(api, request);
 }
 
-Reading ask(kube::KubeApi& api, const std::string& path, const std::string& body) {
+Reading try_post(kube::KubeApi& api, const std::string& path, const std::string& body) {
   kube::Request request = get_request(path, {});
   request.method = kube::Method::kPost;
   request.body = body;
-  request.timeout = kShortPatience;
+  request.timeout = kObjectTimeout;
   return send(api, request);
 }
 
@@ -78,11 +79,11 @@ Error refused(const kube::Request& request, const kube::Response& response,
     case kUnauthorized:
       return fail(Errc::kUnavailable,
                   what +
-                      "; the server does not know who you are: log in again, or see `kubectl "
-                      "config view --minify` for what is sent");
+                      "; the server does not accept your credentials: log in again, or check "
+                      "`kubectl config view --minify`");
     case kForbidden:
       return fail(Errc::kConflict,
-                  what + "; ask for the ClusterRole " + role + ", which deploy/cli/rbac.yaml has");
+                  what + "; ask for the ClusterRole " + role + " of deploy/cli/rbac.yaml");
     case kNotFound:
       return fail(Errc::kNotFound, what);
     default:
@@ -106,9 +107,8 @@ Result<void> list(kube::KubeApi& api, const std::string& path, const Query& quer
     const auto response = call(api, request);
     if (!response) return response.error();
     if (response->status == kGone) {
-      return fail(Errc::kStale, path +
-                                    " changed faster than it could be read; run the same once "
-                                    "more");
+      return fail(Errc::kStale,
+                  path + " changed faster than it could be read; run the command again");
     }
     if (response->status != 200) return refused(request, *response, kViewerRole);
     const auto page = kube::read_list(response->body,
@@ -117,8 +117,8 @@ Result<void> list(kube::KubeApi& api, const std::string& path, const Query& quer
     if (page->more.empty()) return {};
     if (page->more == request.query["continue"]) {
       return fail(Errc::kUnavailable, path +
-                                          ": the server gives one page again and again; is a "
-                                          "caching proxy before it?");
+                                          ": the server returns the same page again; check for a "
+                                          "caching proxy in front of it");
     }
     request.query["continue"] = page->more;
   }

@@ -12,34 +12,35 @@ namespace tangram::cli {
 
 using Query = std::map<std::string, std::string>;
 
-/// How a GET, or a question that is POSTed, went.
+/// The outcome of a GET, or of a review that is POSTed.
 struct Reading {
   enum class Outcome {
     kFound,
     kMissing,    ///< 404
     kForbidden,  ///< 403
-    kFailed,     ///< anything else, no answer included
+    kFailed,     ///< anything else, also no reply
   };
   Outcome outcome = Outcome::kFailed;
-  int status = 0;       ///< HTTP's; 0 = no answer
+  int status = 0;       ///< of HTTP; 0 = no reply
   std::string text;     ///< the body; empty unless found
   std::string problem;  ///< "403: ..."; empty if found
 
   [[nodiscard]] bool found() const { return outcome == Outcome::kFound; }
 };
 
-/// For who can go on without.
-[[nodiscard]] Reading look(kube::KubeApi& api, const std::string& path, const Query& query = {});
-/// The same of a review: an object that is asked by POST and stored nowhere.
-[[nodiscard]] Reading ask(kube::KubeApi& api, const std::string& path, const std::string& body);
+/// For callers that can go on without the object.
+[[nodiscard]] Reading try_get(kube::KubeApi& api, const std::string& path, const Query& query = {});
+/// The same for a review: an object that is POSTed and not stored.
+[[nodiscard]] Reading try_post(kube::KubeApi& api, const std::string& path,
+                               const std::string& body);
 
-/// For who cannot.
+/// For callers that need the object.
 /// @returns kNotFound     404
 ///          kConflict     403, with the ClusterRole of deploy/cli/rbac.yaml that allows it
 ///          kUnavailable  anything else
 Result<std::string> get(kube::KubeApi& api, const std::string& path, const Query& query = {});
 
-/// What an answer that is no success means, as get() says it.
+/// The error of get() for a response that is no success.
 /// @param role  the ClusterRole that has the right
 [[nodiscard]] Error refused(const kube::Request& request, const kube::Response& response,
                             const std::string& role);

@@ -41,7 +41,7 @@ Result<WallTime> last_expiry(std::string_view pem) {
   }
   ERR_clear_error();  // the end of the text is an error to OpenSSL
   if (last) return *last;
-  return fail(Errc::kInvalidArgument, "holds no certificate in PEM");
+  return fail(Errc::kInvalidArgument, "has no PEM certificate");
 }
 
 }  // namespace tangram::cli

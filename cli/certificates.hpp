@@ -7,8 +7,8 @@
 
 namespace tangram::cli {
 
-/// When the last of the certificates in a PEM text ends to be valid: of a bundle of authorities one
-/// good one is enough.
+/// When the last of the certificates in a PEM text expires: a bundle of CAs is valid as long as one
+/// of them is.
 /// @returns kInvalidArgument if there is none
 Result<WallTime> last_expiry(std::string_view pem);
 

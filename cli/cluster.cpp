@@ -12,7 +12,7 @@ namespace tangram::cli {
 
 namespace {
 
-/// kube-scheduler's own rule of which pods take up room.
+/// Pods that use resources, by kube-scheduler's own rule.
 constexpr const char* kNotFinished = "status.phase!=Succeeded,status.phase!=Failed";
 
 Waiting waiting_of(std::string_view pod) {
@@ -20,17 +20,18 @@ Waiting waiting_of(std::string_view pod) {
   waiting.scheduler = text_at(pod, {"spec", "schedulerName"});
   waiting.created = text_at(pod, {"metadata", "creationTimestamp"});
   for_each_at(pod, {"status", "conditions"}, [&](std::string_view condition) {
-    waiting.looked_at = waiting.looked_at || text_at(condition, {"type"}) == "PodScheduled";
+    waiting.seen_by_scheduler =
+        waiting.seen_by_scheduler || text_at(condition, {"type"}) == "PodScheduled";
   });
   return waiting;
 }
+
+}  // namespace
 
 bool has_slot(const kube::Pod& pod) {
   return std::any_of(pod.containers.begin(), pod.containers.end(),
                      [](const model::ContainerInfo& info) { return info.slots > 0; });
 }
-
-}  // namespace
 
 Cluster::Cluster(cluster::PolicySettings settings, const Clock& clock)
     : ledger_(clock), policies_(std::move(settings), [this] { return ledger_.snapshot(); }) {}
@@ -58,7 +59,7 @@ Result<void> Cluster::read_nodes(kube::KubeApi& api) {
   return {};
 }
 
-/// A node that cannot be read is told of by the feed, which reads more of it.
+/// The feed, which decodes more of the node, logs a node that cannot be decoded.
 void Cluster::take_node(std::string object) {
   const bool unschedulable = value_at(object, {"spec", "unschedulable"}) == "true";
   auto own = node::decode_own_node(std::move(object));
@@ -93,8 +94,8 @@ Result<void> Cluster::read_pods(kube::KubeApi& api) {
 void Cluster::seen(const kube::Pod& pod, const cluster::Recorded& recorded) {
   auto plan = policies_.plan(pod);
   findings_.set(pod, cluster::examine(pod, plan, recorded));
-  const bool asks = !plan || plan->demand.gpu.asks_gpu();
-  if (!asks && !has_slot(pod) && !pod.annotations.contains(model::kGrantKey)) return;
+  const bool requests_gpu = !plan || plan->demand.gpu.asks_gpu();
+  if (!requests_gpu && !has_slot(pod) && !pod.annotations.contains(model::kGrantKey)) return;
   pods_.push_back({pod, std::move(plan), recorded, std::nullopt});
 }
 

@@ -17,31 +17,33 @@
 
 namespace tangram::cli {
 
-/// A Node, as far as the ledger does not say it.
+/// What the ledger does not know of a Node.
 struct ListedNode {
-  node::OwnNode own;           ///< its annotations, and what other device plugins have there
+  node::OwnNode own;           ///< its annotations, and the resources of other device plugins
   bool unschedulable = false;  ///< `kubectl cordon`: takes no new pods of any kind
 };
 
-/// What kube-scheduler has made of a pod that waits.
+/// A pending pod's state at kube-scheduler.
 struct Waiting {
-  std::string scheduler;   ///< spec.schedulerName
-  std::string created;     ///< RFC 3339
-  bool looked_at = false;  ///< has a PodScheduled condition: a profile of that name is served
+  std::string scheduler;           ///< spec.schedulerName
+  std::string created;             ///< RFC 3339
+  bool seen_by_scheduler = false;  ///< has a PodScheduled condition: a profile of that name exists
 };
 
-/// A pod that asks for cards, has a slot, or was granted cards.
+/// A pod that requests cards, has a slot, or has a grant.
 struct GpuPod {
   kube::Pod pod;
-  Result<cluster::PodPlan> plan;   ///< what it asks for, or what is wrong with it
-  cluster::Recorded recorded;      ///< of a bound pod: what it was granted
-  std::optional<Waiting> waiting;  ///< of one that has no node
+  Result<cluster::PodPlan> plan;   ///< its request, or what is wrong with it
+  cluster::Recorded recorded;      ///< of a bound pod: its grant
+  std::optional<Waiting> waiting;  ///< of a pod without a node
 };
 
-/// The cluster as one list of its nodes and one of its pods show it, in the same ledger as the
-/// extender's: what the extender holds in memory alone (room that it has offered) is not in it, and
-/// signatures of grants are not checked.
-/// Never changes after it is made.
+/// A container requests tangram.dev/gpu-slot.
+[[nodiscard]] bool has_slot(const kube::Pod& pod);
+
+/// The cluster, built from one list of its nodes and one of its pods with the extender's ledger.
+/// Reservations, which the extender keeps only in memory, are not included, and signatures of
+/// grants are not checked. Never changes after it is made.
 class Cluster {
  public:
   /// @param clock  outlives the cluster

@@ -34,8 +34,8 @@ ClusterSettings defaults(const std::string& why) {
 
 ClusterSettings read_cluster_settings(kube::KubeApi& api, const std::string& system_namespace) {
   const std::string name = system_namespace + "/" + kExtenderName;
-  const Reading read = look(api, "/api/v1/namespaces/" + kube::percent_encode(system_namespace) +
-                                     "/configmaps/" + kExtenderName);
+  const Reading read = try_get(api, "/api/v1/namespaces/" + kube::percent_encode(system_namespace) +
+                                        "/configmaps/" + kExtenderName);
   if (read.outcome == Reading::Outcome::kMissing) return defaults("there is no ConfigMap " + name);
   if (!read.found()) return defaults("ConfigMap " + name + ": " + read.problem);
   const auto text = configuration_in(read.text);

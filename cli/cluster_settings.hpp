@@ -7,10 +7,10 @@
 
 namespace tangram::cli {
 
-/// How this cluster's extender decides, as far as it can be known.
+/// The extender's settings that decide where pods go.
 struct ClusterSettings {
   cluster::PolicySettings policy;
-  std::string assumed;  ///< why the defaults are taken, for people; empty = they are the extender's
+  std::string assumed;  ///< why the defaults are used; empty = read from the extender's ConfigMap
 };
 
 /// The ConfigMap of deploy/scheduler and its key.
@@ -18,8 +18,8 @@ inline constexpr const char* kExtenderName = "tangram-extender";
 inline constexpr const char* kConfigKey = "tangram.yaml";
 inline constexpr const char* kSystemNamespace = "tangram-system";
 
-/// Reads the extender's ConfigMap. Without it, or the right to read it, the defaults: they are
-/// what most clusters have.
+/// Reads the extender's ConfigMap. Without it, or without the right to read it, returns the
+/// defaults, which most clusters have.
 [[nodiscard]] ClusterSettings read_cluster_settings(kube::KubeApi& api,
                                                     const std::string& system_namespace);
 

@@ -9,12 +9,12 @@
 #include "cli/doctor/doctor.hpp"
 #include "cli/document.hpp"
 #include "cli/explain.hpp"
+#include "cli/format.hpp"
 #include "cli/manifests.hpp"
 #include "cli/pages.hpp"
 #include "cli/pods.hpp"
 #include "cli/top.hpp"
 #include "cli/whatif.hpp"
-#include "cli/words.hpp"
 #include "drawing/cluster_view.hpp"
 
 #include <iostream>
@@ -30,10 +30,10 @@ constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
 
 bool for_programs(Output output) { return output == Output::kJson || output == Output::kYaml; }
 
-Result<Answer> document(Output output, std::string json, int exit = kDone) {
+Result<CommandResult> document(Output output, std::string json, int exit = kDone) {
   auto text = output == Output::kYaml ? to_yaml(std::move(json)) : indented(std::move(json));
   if (!text) return text.error();
-  return Answer{std::move(*text), exit};
+  return CommandResult{std::move(*text), exit};
 }
 
 Result<std::string> read_manifest_text(const std::string& file) {
@@ -41,11 +41,11 @@ Result<std::string> read_manifest_text(const std::string& file) {
   return std::string(std::istreambuf_iterator<char>(std::cin), {});
 }
 
-/// For those who wonder at a simulation.
+/// Adds why the defaults are used, if they are.
 std::string with_assumption(std::string text, const ClusterSettings& settings,
                             const Screen& screen) {
   if (settings.assumed.empty()) return text;
-  text += paint(screen.look, kDim, in_lines(screen, "note: " + settings.assumed)) + "\n";
+  text += paint(screen.style, kDim, in_lines(screen, "note: " + settings.assumed)) + "\n";
   return text;
 }
 
@@ -60,7 +60,7 @@ Commands::Commands(Options options, const Screen& screen, kube::Environment envi
 
 Commands::~Commands() = default;
 
-Result<Answer> Commands::run() {
+Result<CommandResult> Commands::run() {
   switch (options_.command) {
     case Command::kTop:
       return top();
@@ -78,9 +78,9 @@ Result<Answer> Commands::run() {
     case Command::kDoctor:
       return doctor();
     case Command::kCompletion:
-      return Answer{std::string(completion_script(options_.shell))};
+      return CommandResult{std::string(completion_script(options_.shell))};
   }
-  return Answer{};
+  return CommandResult{};
 }
 
 Result<kube::KubeApi*> Commands::api() {
@@ -126,7 +126,7 @@ Result<std::unique_ptr<Cluster>> Commands::cluster_as_configured(ClusterSettings
   return Cluster::read(**server, settings.policy, clock_);
 }
 
-Result<Answer> Commands::top() {
+Result<CommandResult> Commands::top() {
   const auto extender = running_extender();
   if (!extender) return extender.error();
   Result<std::string> text = "";
@@ -142,13 +142,14 @@ Result<Answer> Commands::top() {
   auto view = drawing::read_cluster_view(std::move(*text));
   if (!view) return view.error();
   if (const auto unknown = keep_nodes(*view, options_.nodes); !unknown.empty()) {
-    return fail(Errc::kNotFound, "there is no node " + joined(unknown) + "; see kubectl get nodes");
+    return fail(Errc::kNotFound,
+                "there is no node " + joined(unknown) + "; see `kubectl get nodes`");
   }
-  if (options_.output == Output::kWide) return Answer{draw_top_wide(screen_, *view)};
-  return Answer{draw_top(screen_, *view, options_.nodes.empty() ? kMostDrawn : kAll)};
+  if (options_.output == Output::kWide) return CommandResult{draw_top_wide(screen_, *view)};
+  return CommandResult{draw_top(screen_, *view, options_.nodes.empty() ? kMostDrawn : kAll)};
 }
 
-Result<Answer> Commands::pods() {
+Result<CommandResult> Commands::pods() {
   const auto read = cluster();
   if (!read) return read.error();
   const auto ns = options_.all_namespaces ? Result<std::string>("") : namespace_of_pods();
@@ -157,15 +158,15 @@ Result<Answer> Commands::pods() {
   if (for_programs(options_.output)) return document(options_.output, pods_json(lines));
   if (lines.empty()) {
     const std::string where = ns->empty() ? "any namespace" : "namespace " + *ns;
-    return Answer{"no pod of " + where + " asks for a GPU" + (ns->empty() ? "" : "; all: -A") +
-                  "\n"};
+    return CommandResult{"no pod of " + where + " requests a GPU" +
+                         (ns->empty() ? "" : "; all: -A") + "\n"};
   }
-  return Answer{
+  return CommandResult{
       draw_pods(screen_, lines,
                 {.namespaces = options_.all_namespaces, .wide = options_.output == Output::kWide})};
 }
 
-Result<Answer> Commands::explain() {
+Result<CommandResult> Commands::explain() {
   std::string name = options_.pod;
   std::string ns;
   if (const std::size_t slash = name.find('/'); slash != std::string::npos) {
@@ -189,30 +190,30 @@ Result<Answer> Commands::explain() {
   }
   if (!text && text.error().code == Errc::kNotFound) {
     return fail(Errc::kNotFound,
-                text.error().message + "; `kubectl tangram pods -A` lists those with GPUs");
+                text.error().message + "; `kubectl tangram pods -A` lists pods with GPUs");
   }
   if (!text) return text.error();
   if (for_programs(options_.output)) return document(options_.output, std::move(*text));
   const auto view = read_explain_view(std::move(*text));
   if (!view) return view.error();
   std::string drawn = draw_explain(screen_, *view, options_.output == Output::kWide);
-  if (view->bound()) return Answer{std::move(drawn)};
-  return Answer{with_assumption(std::move(drawn), settings, screen_)};
+  if (view->bound()) return CommandResult{std::move(drawn)};
+  return CommandResult{with_assumption(std::move(drawn), settings, screen_)};
 }
 
-Result<Answer> Commands::fit() {
+Result<CommandResult> Commands::fit() {
   ClusterSettings settings;
   const auto read = cluster_as_configured(settings);
   if (!read) return read.error();
-  const auto answer = answer_fit(**read, options_.fit);
+  const auto answer = compute_fit(**read, options_.fit);
   if (!answer) return answer.error();
   const int exit = answer->fits() ? kDone : kNo;
   if (for_programs(options_.output)) return document(options_.output, fit_json(*answer), exit);
   std::string text = draw_fit(screen_, *answer, options_.output == Output::kWide);
-  return Answer{with_assumption(std::move(text), settings, screen_), exit};
+  return CommandResult{with_assumption(std::move(text), settings, screen_), exit};
 }
 
-Result<Answer> Commands::whatif() {
+Result<CommandResult> Commands::whatif() {
   const auto text = read_manifest_text(options_.file);
   if (!text) return text.error();
   const auto ns = namespace_of_pods();
@@ -227,20 +228,20 @@ Result<Answer> Commands::whatif() {
   const int exit = all_placed(pods) ? kDone : kNo;
   if (for_programs(options_.output)) return document(options_.output, whatif_json(pods), exit);
   std::string drawn = draw_whatif(screen_, pods, options_.output == Output::kWide);
-  if (!manifests->passed_over.empty()) {
-    drawn += "passed over, as they make no pods here: " + joined(manifests->passed_over) + "\n";
+  if (!manifests->skipped.empty()) {
+    drawn += "skipped, because they create no pods: " + joined(manifests->skipped) + "\n";
   }
-  return Answer{with_assumption(std::move(drawn), settings, screen_), exit};
+  return CommandResult{with_assumption(std::move(drawn), settings, screen_), exit};
 }
 
-Result<Answer> Commands::cordon() {
+Result<CommandResult> Commands::cordon() {
   const auto server = api();
   if (!server) return server.error();
   auto done = options_.command == Command::kCordonCard
                   ? cordon_card(**server, options_.card, options_.reason)
                   : uncordon_card(**server, options_.card);
   if (!done) return done.error();
-  if (!for_programs(options_.output)) return Answer{*done + "\n"};
+  if (!for_programs(options_.output)) return CommandResult{*done + "\n"};
   std::string json;
   json::Writer(json)
       .begin_object()
@@ -250,13 +251,13 @@ Result<Answer> Commands::cordon() {
   return document(options_.output, std::move(json));
 }
 
-Result<Answer> Commands::doctor() {
+Result<CommandResult> Commands::doctor() {
   const auto server = api();
   if (!server) return server.error();
   const Report report = examine({**server, connection_->server, options_.system_namespace, clock_});
-  const int exit = is_well(report) ? kDone : kNo;
+  const int exit = passed(report) ? kDone : kNo;
   if (for_programs(options_.output)) return document(options_.output, report_json(report), exit);
-  return Answer{draw_report(screen_, report), exit};
+  return CommandResult{draw_report(screen_, report), exit};
 }
 
 }  // namespace tangram::cli

@@ -16,13 +16,13 @@
 
 namespace tangram::cli {
 
-/// What a command prints and ends with.
-struct Answer {
+/// What a command prints, and its exit code.
+struct CommandResult {
   std::string text;
   int exit = kDone;
 };
 
-/// Carries out commands, as often as asked. Threads: one at a time.
+/// Runs a command, once or repeatedly. Threads: one at a time.
 class Commands {
  public:
   /// @param clock  outlives the commands
@@ -30,33 +30,33 @@ class Commands {
            const Clock& clock);
   ~Commands();
 
-  /// @returns what is wrong, and what to do next
-  Result<Answer> run();
+  /// @returns an error that says what is wrong and what to do next
+  Result<CommandResult> run();
 
  private:
-  Result<Answer> top();
-  Result<Answer> pods();
-  Result<Answer> explain();
-  Result<Answer> fit();
-  Result<Answer> whatif();
-  Result<Answer> cordon();
-  Result<Answer> doctor();
+  Result<CommandResult> top();
+  Result<CommandResult> pods();
+  Result<CommandResult> explain();
+  Result<CommandResult> fit();
+  Result<CommandResult> whatif();
+  Result<CommandResult> cordon();
+  Result<CommandResult> doctor();
 
   Result<kube::KubeApi*> api();
   Result<std::string> namespace_of_pods();
-  /// Nothing if none is to be asked.
+  /// Nothing without --extender.
   Result<std::optional<ExtenderAt>> running_extender();
-  /// For who only wants to see what there is.
+  /// For commands that show the current state.
   Result<std::unique_ptr<Cluster>> cluster();
-  /// With the policy and isolation of its extender, for who decides.
+  /// With the extender's policy and isolation, for commands that simulate.
   Result<std::unique_ptr<Cluster>> cluster_as_configured(ClusterSettings& settings);
 
   const Options options_;
   const Screen screen_;
   const kube::Environment environment_;
   const Clock& clock_;
-  std::optional<Connection> connection_;     ///< once it is needed
-  std::unique_ptr<kube::KubeApi> extender_;  ///< once it is needed
+  std::optional<Connection> connection_;     ///< created on first use
+  std::unique_ptr<kube::KubeApi> extender_;  ///< created on first use
 };
 
 }  // namespace tangram::cli

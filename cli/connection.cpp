@@ -23,10 +23,10 @@ bool is_file(const std::string& path) {
   return std::filesystem::exists(path, ignored);
 }
 
-Error with_way_out(const Error& error) {
+Error with_remedy(const Error& error) {
   return fail(error.code, error.message +
-                              "; --kubeconfig and --context name others, and `kubectl proxy` with "
-                              "--server http://127.0.0.1:8001 works with whatever kubectl takes");
+                              "; give --kubeconfig or --context, or run `kubectl proxy` and give "
+                              "--server http://127.0.0.1:8001");
 }
 
 /// The service account of this pod, where there is no kubeconfig.
@@ -47,9 +47,9 @@ Result<kube::RestConfig> find_server(const Target& target, const kube::Environme
   const bool nothing_named = target.kubeconfig.empty() && environment("KUBECONFIG").empty();
   const bool in_pod = !environment("KUBERNETES_SERVICE_HOST").empty();
   if (nothing_named && in_pod && (!path || !is_file(*path))) return own_account(environment);
-  if (!path) return with_way_out(path.error());
+  if (!path) return with_remedy(path.error());
   auto config = kube::read_kubeconfig(*path, target.context);
-  if (!config) return with_way_out(config.error());
+  if (!config) return with_remedy(config.error());
   return config;
 }
 
@@ -60,7 +60,7 @@ Result<Connection> connect(const Target& target, const kube::Environment& enviro
   auto config = find_server(target, environment);
   if (!config) return config.error();
   auto api = kube::RestApi::create(*config, rest_options(), clock);
-  if (!api) return with_way_out(api.error());
+  if (!api) return with_remedy(api.error());
   return Connection{.api = std::move(*api),
                     .server = config->server,
                     .ns = config->ns.empty() ? kDefaultNamespace : config->ns};

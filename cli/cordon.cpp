@@ -3,7 +3,7 @@
 #include "base/json.hpp"
 #include "base/quote.hpp"
 #include "cli/api_reading.hpp"
-#include "cli/words.hpp"
+#include "cli/format.hpp"
 #include "kube/url.hpp"
 #include "model/annotations.hpp"
 #include "model/cards.hpp"
@@ -26,7 +26,7 @@ constexpr int kMaxTries = 5;
 constexpr std::chrono::milliseconds kPatience{10'000};
 constexpr int kConflict = 409;
 
-/// A node and the card of it that is meant.
+/// A node and one of its cards.
 struct Found {
   node::OwnNode node;
   model::Card card;
@@ -51,7 +51,7 @@ Result<Found> find_card(kube::KubeApi& api, const std::string& uuid) {
   std::vector<std::string> near;
   auto listed = list(api, "/api/v1/nodes", {}, [&](std::string object) {
     auto node = node::decode_own_node(std::move(object));
-    if (!node) return;  // what cannot be read lists no card
+    if (!node) return;  // an unreadable node lists no card
     for (model::Card& card : cards_of(*node)) {
       if (card.id == uuid) {
         found = Found{*node, std::move(card)};
@@ -69,7 +69,7 @@ std::string patch_of(const node::OwnNode& node, const std::string& cordon) {
   std::string patch;
   json::Writer out(patch);
   out.begin_object().key("metadata").begin_object();
-  // Refused if anybody has written since: what others cordoned meanwhile must not be lost.
+  // Rejected if the node has changed since: cordons that others set meanwhile must not be lost.
   out.member("resourceVersion", node.version).key("annotations").begin_object();
   out.key(model::kCordonAnnotation);
   if (cordon.empty()) {
@@ -81,13 +81,13 @@ std::string patch_of(const node::OwnNode& node, const std::string& cordon) {
   return patch;
 }
 
-/// What one look at the card leads to: a sentence, or an annotation to write and then the sentence.
+/// What to do with the card: an annotation to write, if any, and the sentence to print then.
 struct Step {
   std::string sentence;
   std::optional<std::string> annotation = std::nullopt;
 };
 
-/// Looks and writes until nobody has come between.
+/// Reads and writes until no other write comes between.
 Result<std::string> change(kube::KubeApi& api, const std::string& uuid,
                            const std::function<Result<Step>(const Found&)>& decide) {
   for (int tries = 0; tries < kMaxTries; ++tries) {
@@ -108,7 +108,7 @@ Result<std::string> change(kube::KubeApi& api, const std::string& uuid,
     if (response->status != kConflict) return refused(request, *response, kCordonRole);
   }
   return fail(Errc::kConflict, "others changed the node " + std::to_string(kMaxTries) +
-                                   " times meanwhile; run the same once more");
+                                   " times meanwhile; run the command again");
 }
 
 std::string card_name(const Found& found) {
@@ -130,7 +130,7 @@ Result<Step> uncordon_step(const Found& found) {
   if (named.ids.contains(found.card.id)) {
     std::string left = without_card(found.node.cordon, found.card.id);
     if (!node::parse_card_names(left).include(found.card)) {
-      return Step{name + " uncordoned; its agent offers it again within seconds", std::move(left)};
+      return Step{name + " uncordoned: within seconds it takes new pods", std::move(left)};
     }
   }
   if (named.all) {
@@ -191,7 +191,7 @@ Result<std::string> cordon_card(kube::KubeApi& api, const std::string& uuid,
       return Step{card_name(found) + " is cordoned already"};
     }
     return Step{card_name(found) +
-                    " cordoned: it takes no new pods within seconds; those on it go on. Undo: "
+                    " cordoned: within seconds it takes no new pods; its pods keep running. Undo: "
                     "kubectl tangram uncordon-card " +
                     uuid,
                 std::move(annotation)};

@@ -14,22 +14,22 @@ namespace tangram::cli {
 /// Longer reasons do not fit into the cards annotation beside another one.
 inline constexpr std::size_t kMaxReason = 256;
 
-/// The annotation with one more card; what is there stays as it is written. A card that is there
-/// gets the new reason.
+/// The annotation with one more card; other items stay as they are written. A card that is listed
+/// already gets the new reason.
 /// @param reason  may be empty
 [[nodiscard]] std::string with_card(std::string_view annotation, std::string_view uuid,
                                     std::string_view reason);
 /// The annotation without the card; "" if it was the last one.
 [[nodiscard]] std::string without_card(std::string_view annotation, std::string_view uuid);
 
-/// What was done, or was so already, as a sentence for people.
-/// @returns kInvalidArgument  a reason that the annotation cannot hold
-///          kNotFound         no node lists the card; cards that begin so are named
-///          kConflict         forbidden, or others changed the node again and again meanwhile
-///          kUnavailable      the API server does not do it
+/// @returns a sentence that says what was done, or that nothing was to be done;
+///          kInvalidArgument  a reason that the annotation cannot hold
+///          kNotFound         no node lists the card; the message names cards with this prefix
+///          kConflict         forbidden, or others kept changing the node
+///          kUnavailable      the API server rejects it
 Result<std::string> cordon_card(kube::KubeApi& api, const std::string& uuid,
                                 const std::string& reason);
-/// @returns as above; kConflict also if the card is cordoned otherwise than by its own name
+/// @returns as above; also kConflict if the card is not cordoned by its own name
 Result<std::string> uncordon_card(kube::KubeApi& api, const std::string& uuid);
 
 }  // namespace tangram::cli

@@ -4,14 +4,14 @@
 
 #include <string>
 
-/// JSON in the forms that people and programs ask for.
+/// JSON in the formats of --output.
 namespace tangram::cli {
 
-/// The same JSON with a member a line, as kubectl writes it.
+/// The same JSON with one member per line, as kubectl writes it.
 /// @returns kInvalidArgument if it is no JSON
 Result<std::string> indented(std::string json);
 
-/// The same values as YAML. Strings that YAML would take for something else are quoted.
+/// The same values as YAML. Strings that YAML 1.1 or 1.2 reads as another type are quoted.
 /// @returns kInvalidArgument if it is no JSON
 Result<std::string> to_yaml(std::string json);
 

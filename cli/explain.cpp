@@ -1,7 +1,7 @@
 #include "cli/explain.hpp"
 
+#include "cli/format.hpp"
 #include "cli/table.hpp"
-#include "cli/words.hpp"
 #include "model/fit.hpp"
 
 #include <algorithm>
@@ -16,17 +16,12 @@ namespace {
 constexpr std::size_t kIndent = 2;
 
 std::string request_of(const ExplainedContainer& container) {
-  std::string each;
-  if (container.share == "whole") return counted(static_cast<std::size_t>(container.count), "card");
-  if (container.share == "fraction") {
-    each = share_text(MilliGpu(container.milli));
-  } else {
-    each = memory_text(Mebibytes(container.mem_mib));
-    if (container.milli >= 0) each += ", " + share_text(MilliGpu(container.milli));
-  }
-  if (container.count == 1) return each;
-  const bool compound = each.find(' ') != std::string::npos;
-  return std::to_string(container.count) + " × " + (compound ? "(" + each + ")" : each);
+  const auto count = static_cast<std::size_t>(container.count);
+  if (container.share == "whole") return counted(count, "card");
+  if (container.share == "fraction") return times(count, share_text(MilliGpu(container.milli)));
+  std::string each = memory_text(Mebibytes(container.mem_mib));
+  if (container.milli >= 0) each += ", " + share_text(MilliGpu(container.milli));
+  return times(count, each);
 }
 
 std::string request_of(const ExplainView& view) {
@@ -43,14 +38,14 @@ std::string request_of(const ExplainView& view) {
 std::string findings_text(const Screen& screen, const ExplainView& view) {
   std::string text;
   for (const ExplainedFinding& finding : view.findings) {
-    text += paint(screen.look, kBad, finding.finding) + ": " + finding.message + "\n";
+    text += paint(screen.style, kBad, finding.finding) + ": " + finding.message + "\n";
   }
   return text;
 }
 
 std::string draw_bound(const Screen& screen, const ExplainView& view) {
   std::string text =
-      paint(screen.look, kBold, view.ns + "/" + view.name) + " is bound to node " + view.node;
+      paint(screen.style, kBold, view.ns + "/" + view.name) + " is bound to node " + view.node;
   Table table({{.name = "CONTAINER", .may_shrink = true},
                {.name = "CARD", .may_shrink = true},
                {.name = "MEMORY", .right = true},
@@ -58,18 +53,18 @@ std::string draw_bound(const Screen& screen, const ExplainView& view) {
                {.name = "MEMORY LIMIT", .right = true},
                {.name = "GPU LIMIT", .right = true}});
   for (const ExplainedContainer& container : view.containers) {
-    for (const ExplainedContainer::Held& held : container.cards) {
-      table.add({container.name, held.uuid, memory_text(Mebibytes(held.mem_mib)),
-                 share_text(MilliGpu(held.milli)), memory_text(Mebibytes(held.mem_limit_mib)),
-                 share_text(MilliGpu(held.milli_limit))});
+    for (const ExplainedContainer::Granted& granted : container.cards) {
+      table.add({container.name, granted.uuid, memory_text(Mebibytes(granted.mem_mib)),
+                 share_text(MilliGpu(granted.milli)), memory_text(Mebibytes(granted.mem_limit_mib)),
+                 share_text(MilliGpu(granted.milli_limit))});
     }
   }
-  if (table.empty()) return text + " and holds no GPU card\n" + findings_text(screen, view);
+  if (table.empty()) return text + " and has no GPU card\n" + findings_text(screen, view);
   return text + ", isolation " + view.isolation + "\n" + findings_text(screen, view) + "\n" +
          table.text(screen);
 }
 
-/// @returns nothing for a sentence that is not known: a newer extender's
+/// @returns nothing for an unknown sentence, of a newer extender
 std::optional<model::Misfit> misfit_of(std::string_view why) {
   for (std::size_t i = 0; i < model::kMisfits; ++i) {
     const auto misfit = static_cast<model::Misfit>(i);
@@ -78,21 +73,21 @@ std::optional<model::Misfit> misfit_of(std::string_view why) {
   return std::nullopt;
 }
 
-/// How far a node is from a fit: reasons that are looked for last come nearest to it.
+/// How far a node is from a fit: the reasons that are checked last come nearest.
 std::size_t distance_of(const ExplainedNode& node) {
   if (node.fits) return 0;
   const auto misfit = misfit_of(node.why);
   return misfit ? model::kMisfits - static_cast<std::size_t>(*misfit) : model::kMisfits + 1;
 }
 
-/// Whether it may be one card or the other, so that their numbers are of use.
+/// Whether the reason depends on single cards, so that their numbers help.
 bool depends_on_cards(const ExplainedNode& node) {
   const auto misfit = misfit_of(node.why);
   return !misfit || *misfit >= model::Misfit::kIsolationBusy ||
          *misfit == model::Misfit::kUnavailable;
 }
 
-/// What the card has too little of.
+/// What the card lacks.
 std::string lacking(const ExplainedCard& card, const ExplainedCard::Verdict& needs) {
   const std::int64_t memory = needs.need_mem_mib - card.free_mem_mib;
   const std::int64_t milli = needs.need_milli - card.free_milli;
@@ -102,7 +97,7 @@ std::string lacking(const ExplainedCard& card, const ExplainedCard::Verdict& nee
   return lacks.empty() ? "is not idle" : "lacks " + joined(lacks);
 }
 
-/// Of one card what model::reason() says of a whole node.
+/// The same as model::reason(), about one card.
 std::string card_reason(const ExplainedCard& card, const ExplainedCard::Verdict& verdict) {
   if (verdict.why.empty()) return "fits";
   const auto misfit = misfit_of(verdict.why);
@@ -112,7 +107,7 @@ std::string card_reason(const ExplainedCard& card, const ExplainedCard::Verdict&
   if (misfit == model::Misfit::kIsolationUnsupported) return "does not support the isolation";
   if (misfit == model::Misfit::kTooLarge) return "is too small, even idle";
   if (misfit == model::Misfit::kIsolationBusy) return "is in use with another isolation";
-  if (misfit == model::Misfit::kSharers) return "has no place for another sharer";
+  if (misfit == model::Misfit::kSharers) return "has its maximum of sharers";
   return misfit == model::Misfit::kRoom ? lacking(card, verdict) : verdict.why;
 }
 
@@ -128,13 +123,13 @@ std::vector<ExplainedNode> nearest(std::vector<ExplainedNode> nodes, std::size_t
 }
 
 std::string headline(const Screen& screen, const ExplainedNode& node) {
-  const std::string name = paint(screen.look, kBold, node.name);
+  const std::string name = paint(screen.style, kBold, node.name);
   if (node.fits) {
-    return name + ": " + paint(screen.look, kGood, "fits") + ", would get " +
+    return name + ": " + paint(screen.style, kGood, "fits") + ", would get " +
            joined(node.would_get) + "\n";
   }
   std::string text = name + ": " + node.why;
-  if (node.fragmented) text += " (the free parts of its cards would do together)";
+  if (node.fragmented) text += " (the free parts of its cards would suffice together)";
   return in_lines(screen, text) + "\n";
 }
 
@@ -161,26 +156,26 @@ std::string cards_text(const Screen& screen, const ExplainedNode& node) {
 }
 
 std::string draw_pending(const Screen& screen, const ExplainView& view, bool all) {
-  std::string text = in_lines(screen, paint(screen.look, kBold, view.ns + "/" + view.name) +
-                                          " waits: " + view.summary) +
+  std::string text = in_lines(screen, paint(screen.style, kBold, view.ns + "/" + view.name) +
+                                          " is pending: " + view.summary) +
                      "\n";
-  if (!view.policy.empty()) text += "asks for " + request_of(view) + "\n";
+  if (!view.policy.empty()) text += "requests " + request_of(view) + "\n";
   text += findings_text(screen, view);
   const std::size_t most = all ? view.nodes.size() : kMostExplained;
-  bool apart = true;  // a node with its cards, from those before and behind
+  bool separate = true;  // a blank line around a node with its cards
   for (const ExplainedNode& node : nearest(view.nodes, most)) {
     const bool shown = all || (!node.fits && depends_on_cards(node));
     const std::string cards = shown ? cards_text(screen, node) : "";
-    if (apart || !cards.empty()) text += "\n";
-    apart = !cards.empty();
+    if (separate || !cards.empty()) text += "\n";
+    separate = !cards.empty();
     text += headline(screen, node) + cards;
   }
   if (view.nodes.size() > most) {
     text += "\nthe nearest " + std::to_string(most) + " of " + std::to_string(view.nodes.size()) +
-            " nodes; all, with all their cards: -o wide\n";
+            " nodes; all nodes and cards: -o wide\n";
   }
   if (!view.note.empty())
-    text += "\n" + paint(screen.look, kDim, in_lines(screen, "note: " + view.note)) + "\n";
+    text += "\n" + paint(screen.style, kDim, in_lines(screen, "note: " + view.note)) + "\n";
   return text;
 }
 

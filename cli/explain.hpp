@@ -6,14 +6,14 @@
 #include <cstddef>
 #include <string>
 
-/// `explain`: why a pod waits, or what it holds.
+/// `explain`: why a pod is pending, or what it was granted.
 namespace tangram::cli {
 
-/// Nodes that are shown unless all are: those that fit, the best first, then those that come
-/// nearest to it.
+/// Nodes shown without `all`: those that fit, the best first, then those that come nearest to a
+/// fit.
 inline constexpr std::size_t kMostExplained = 8;
 
-/// @param all  every node, and the cards of those that fit, too
+/// @param all  every node, also with the cards of nodes that fit
 [[nodiscard]] std::string draw_explain(const Screen& screen, const ExplainView& view, bool all);
 
 }  // namespace tangram::cli

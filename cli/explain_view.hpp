@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-/// GET /api/v1/explain as its readers see it.
+/// The page /api/v1/explain, decoded.
 namespace tangram::cli {
 
 struct ExplainedFinding {
@@ -14,21 +14,21 @@ struct ExplainedFinding {
   std::string message;
 };
 
-/// What one container of a waiting pod asks of each card, or a bound one's holds of one.
+/// What a container of a pending pod requests of each card, or what a bound pod's container has.
 struct ExplainedContainer {
   std::string name;
   std::int64_t count = 1;
   std::string share;  ///< "whole", "fraction", "memory"
   std::int64_t mem_mib = 0;
-  std::int64_t milli = -1;  ///< -1 = not said
-  struct Held {
+  std::int64_t milli = -1;  ///< -1 = not given
+  struct Granted {
     std::string uuid;
     std::int64_t mem_mib = 0;
     std::int64_t milli = 0;
     std::int64_t mem_limit_mib = 0;
     std::int64_t milli_limit = 0;
   };
-  std::vector<Held> cards;  ///< of a bound pod
+  std::vector<Granted> cards;  ///< of a bound pod
 };
 
 /// One card, and whether it alone could take each container's share.

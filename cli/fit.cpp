@@ -3,8 +3,8 @@
 #include "base/json.hpp"
 #include "base/quantity.hpp"
 #include "base/quote.hpp"
+#include "cli/format.hpp"
 #include "cli/table.hpp"
-#include "cli/words.hpp"
 #include "model/annotations.hpp"
 
 #include <algorithm>
@@ -24,20 +24,17 @@ Result<KubeQuantity> amount_of(const std::string& text, const std::string& flag)
   return amount;
 }
 
-/// How many of the pods have a part of each card, in the order of the first one that does.
-std::vector<std::pair<std::string, std::size_t>> cards_of(const std::vector<Placed>& pods) {
+/// How many of the pods share each card, in order of first use.
+std::vector<std::pair<std::string, std::size_t>> card_counts(const std::vector<Placed>& pods) {
   std::vector<std::pair<std::string, std::size_t>> cards;
   for (const Placed& pod : pods) {
-    for (const model::ContainerGrant& container : pod.containers) {
-      for (const model::GrantedCard& card : container.cards) {
-        const auto known = std::find_if(cards.begin(), cards.end(), [&](const auto& entry) {
-          return entry.first == card.uuid;
-        });
-        if (known != cards.end()) {
-          ++known->second;
-        } else {
-          cards.emplace_back(card.uuid, 1);
-        }
+    for (const std::string& uuid : cards_of(pod.containers)) {
+      const auto known = std::find_if(cards.begin(), cards.end(),
+                                      [&](const auto& card) { return card.first == uuid; });
+      if (known == cards.end()) {
+        cards.emplace_back(uuid, 1);
+      } else {
+        ++known->second;
       }
     }
   }
@@ -46,150 +43,153 @@ std::vector<std::pair<std::string, std::size_t>> cards_of(const std::vector<Plac
 
 std::string cards_text(const std::vector<Placed>& pods, bool wide) {
   std::vector<std::string> texts;
-  for (const auto& [uuid, count] : cards_of(pods)) {
+  for (const auto& [uuid, count] : card_counts(pods)) {
     texts.push_back((wide ? uuid : short_uuid(uuid)) +
                     (count == 1 ? "" : " ×" + std::to_string(count)));
   }
   return joined(texts);
 }
 
-/// Who takes the pods: of the counted ones, or of the asked ones.
-std::vector<Simulation::Room> rooms_of(const FitAnswer& answer) {
-  if (answer.asked == 0) return answer.capacity.rooms;
-  std::vector<Simulation::Room> rooms;
-  for (const Placed& place : answer.places) {
-    const auto known = std::find_if(rooms.begin(), rooms.end(),
-                                    [&](const auto& room) { return room.node == place.node; });
-    if (known != rooms.end()) {
+/// The nodes of the requested pods, or of all that fit.
+std::vector<Simulation::NodeCapacity> nodes_of(const FitResult& result) {
+  if (result.requested == 0) return result.capacity.nodes;
+  std::vector<Simulation::NodeCapacity> nodes;
+  for (const Placed& place : result.places) {
+    const auto known = std::find_if(nodes.begin(), nodes.end(),
+                                    [&](const auto& node) { return node.node == place.node; });
+    if (known != nodes.end()) {
       known->pods.push_back(place);
     } else {
-      rooms.push_back({place.node, {place}});
+      nodes.push_back({place.node, {place}});
     }
   }
-  return rooms;
+  return nodes;
 }
 
-std::string headline(const Screen& screen, const FitAnswer& answer) {
+std::string headline(const Screen& screen, const FitResult& result) {
   const auto pods = [&](std::size_t count) {
-    return counted(count, "more pod") + " of " + answer.request;
+    return counted(count, "more pod") + " of " + result.request;
   };
   const std::string most =
-      (answer.capacity.more ? "at least " : "") + std::to_string(answer.capacity.pods);
-  if (answer.asked == 0) {
+      (result.capacity.more ? "at least " : "") + std::to_string(result.capacity.pods);
+  if (result.requested == 0) {
     const std::string number =
-        (answer.capacity.more ? "at least " : "") + pods(answer.capacity.pods);
-    return paint(screen.look, kBold, number + (answer.capacity.pods == 1 ? " fits" : " fit"));
+        (result.capacity.more ? "at least " : "") + pods(result.capacity.pods);
+    return paint(screen.style, kBold, number + (result.capacity.pods == 1 ? " fits" : " fit"));
   }
-  if (answer.fits()) {
-    return paint(screen.look, kGood, pods(answer.asked) + (answer.asked == 1 ? " fits" : " fit")) +
+  if (result.fits()) {
+    return paint(screen.style, kGood,
+                 pods(result.requested) + (result.requested == 1 ? " fits" : " fit")) +
            ", and up to " + most + " would";
   }
-  return paint(screen.look, kBad, pods(answer.asked) + " do not fit") + ", " + most + " would";
+  return paint(screen.style, kBad, pods(result.requested) + " do not fit") + ", " + most + " would";
 }
 
 }  // namespace
 
-bool FitAnswer::fits() const { return asked == 0 ? capacity.pods > 0 : places.size() >= asked; }
-
-std::set<std::string> closed_nodes(const Cluster& cluster) {
-  std::set<std::string> closed;
-  for (const ListedNode& node : cluster.nodes()) {
-    if (node.unschedulable) closed.insert(node.own.name);
-  }
-  return closed;
+bool FitResult::fits() const {
+  return requested == 0 ? capacity.pods > 0 : places.size() >= requested;
 }
 
-Result<kube::Pod> pod_of(const FitQuestion& question) {
-  const bool asks = question.annotations.contains(model::kFractionKey) ||
-                    question.annotations.contains(model::kMemoryKey) ||
-                    question.annotations.contains(model::kCountKey);
-  if (!asks) {
-    return fail(Errc::kInvalidArgument,
-                "nothing is asked for; write --gpu-fraction 0.5, --gpu-mem 8Gi or --gpu-count 2");
+std::set<std::string> cordoned_nodes(const Cluster& cluster) {
+  std::set<std::string> cordoned;
+  for (const ListedNode& node : cluster.nodes()) {
+    if (node.unschedulable) cordoned.insert(node.own.name);
   }
-  const auto cpu = amount_of(question.cpu, "--cpu");
+  return cordoned;
+}
+
+Result<kube::Pod> pod_of(const FitRequest& request) {
+  const bool requests_gpu = request.annotations.contains(model::kFractionKey) ||
+                            request.annotations.contains(model::kMemoryKey) ||
+                            request.annotations.contains(model::kCountKey);
+  if (!requests_gpu) {
+    return fail(Errc::kInvalidArgument,
+                "no GPU is requested; give --gpu-fraction 0.5, --gpu-mem 8Gi or --gpu-count 2");
+  }
+  const auto cpu = amount_of(request.cpu, "--cpu");
   if (!cpu) return cpu.error();
-  const auto memory = amount_of(question.memory, "--memory");
+  const auto memory = amount_of(request.memory, "--memory");
   if (!memory) return memory.error();
   kube::Pod pod;
   pod.uid = "fit";
   pod.name = "fit";
-  for (const auto& [key, value] : question.annotations) pod.annotations[key] = value;
+  for (const auto& [key, value] : request.annotations) pod.annotations[key] = value;
   pod.containers.push_back({.name = "main", .slots = 1});
   pod.footprint = {
       .cpu = MilliCpu(cpu->milli_ceil()), .memory = memory->mebibytes_ceil(), .slots = 1};
   return pod;
 }
 
-Result<FitAnswer> answer_fit(const Cluster& cluster, const FitQuestion& question) {
-  const auto pod = pod_of(question);
+Result<FitResult> compute_fit(const Cluster& cluster, const FitRequest& request) {
+  const auto pod = pod_of(request);
   if (!pod) return pod.error();
   const auto plan = cluster.policies().plan(*pod);
   if (!plan) return plan.error();
-  Simulation simulation(*cluster.snapshot(), closed_nodes(cluster));
-  FitAnswer answer{.request = request_text(plan->demand.gpu),
+  Simulation simulation(*cluster.snapshot(), cordoned_nodes(cluster));
+  FitResult result{.request = request_text(plan->demand.gpu),
                    .policy = std::string(plan->policy->name()),
                    .isolation = plan->demand.gpu.isolation,
-                   .asked = question.count,
+                   .requested = request.count,
                    .capacity = simulation.capacity(*pod, *plan, kMostCounted)};
-  while (answer.places.size() < question.count) {
+  while (result.places.size() < request.count) {
     Outcome outcome = simulation.place(*pod, *plan);
     auto* const placed = std::get_if<Placed>(&outcome);
     if (placed == nullptr) break;
-    answer.places.push_back(std::move(*placed));
+    result.places.push_back(std::move(*placed));
   }
-  return answer;
+  return result;
 }
 
-std::string draw_fit(const Screen& screen, const FitAnswer& answer, bool wide) {
-  std::string text = headline(screen, answer) + " (isolation " +
-                     std::string(to_string(answer.isolation)) + ", policy " + answer.policy + ")\n";
-  const auto rooms = rooms_of(answer);
+std::string draw_fit(const Screen& screen, const FitResult& result, bool wide) {
+  std::string text = headline(screen, result) + " (isolation " +
+                     std::string(to_string(result.isolation)) + ", policy " + result.policy + ")\n";
+  const auto nodes = nodes_of(result);
   Table table({{.name = "NODE", .may_shrink = true},
                {.name = "PODS", .right = true},
                {.name = "CARDS", .may_shrink = true, .prose = true}});
-  const std::size_t shown = wide ? rooms.size() : std::min(rooms.size(), kMostNodes);
+  const std::size_t shown = wide ? nodes.size() : std::min(nodes.size(), kMostNodes);
   for (std::size_t i = 0; i < shown; ++i) {
     table.add(
-        {rooms[i].node, std::to_string(rooms[i].pods.size()), cards_text(rooms[i].pods, wide)});
+        {nodes[i].node, std::to_string(nodes[i].pods.size()), cards_text(nodes[i].pods, wide)});
   }
   if (!table.empty()) text += "\n" + table.text(screen);
-  if (shown < rooms.size()) {
-    text += "and " + counted(rooms.size() - shown, "more node") + "; all: -o wide\n";
+  if (shown < nodes.size()) {
+    text += "and " + counted(nodes.size() - shown, "more node") + "; all: -o wide\n";
   }
-  if (!answer.capacity.none.reasons.empty()) {
-    text += "\nnodes that take none:\n";
-    for (const auto& [reason, count] : answer.capacity.none.reasons) {
+  if (!result.capacity.none.reasons.empty()) {
+    text += "\nnodes without room:\n";
+    for (const auto& [reason, count] : result.capacity.none.reasons) {
       text += "  " + std::to_string(count) + " × " + reason + "\n";
     }
   }
   return text;
 }
 
-std::string fit_json(const FitAnswer& answer) {
+std::string fit_json(const FitResult& result) {
   std::string text;
   json::Writer out(text);
-  out.begin_object().member("request", answer.request).member("policy", answer.policy);
-  out.member("isolation", to_string(answer.isolation)).member("fits", answer.fits());
-  out.member("pods", static_cast<std::int64_t>(answer.capacity.pods));
-  out.member("atLeast", answer.capacity.more).key("nodes").begin_array();
-  for (const Simulation::Room& room : answer.capacity.rooms) {
-    out.begin_object().member("node", room.node);
-    out.member("pods", static_cast<std::int64_t>(room.pods.size())).key("cards").begin_array();
-    for (const auto& [uuid, count] : cards_of(room.pods)) {
+  out.begin_object().member("request", result.request).member("policy", result.policy);
+  out.member("isolation", to_string(result.isolation)).member("fits", result.fits());
+  out.member("pods", static_cast<std::int64_t>(result.capacity.pods));
+  out.member("atLeast", result.capacity.more).key("nodes").begin_array();
+  for (const Simulation::NodeCapacity& node : result.capacity.nodes) {
+    out.begin_object().member("node", node.node);
+    out.member("pods", static_cast<std::int64_t>(node.pods.size())).key("cards").begin_array();
+    for (const auto& [uuid, count] : card_counts(node.pods)) {
       out.begin_object().member("uuid", uuid).member("pods", static_cast<std::int64_t>(count));
       out.end_object();
     }
     out.end_array().end_object();
   }
   out.end_array().key("reasons").begin_object();
-  for (const auto& [reason, count] : answer.capacity.none.reasons) {
+  for (const auto& [reason, count] : result.capacity.none.reasons) {
     out.member(reason, static_cast<std::int64_t>(count));
   }
   out.end_object().key("places").begin_array();
-  for (const Placed& place : answer.places) {
+  for (const Placed& place : result.places) {
     out.begin_object().member("node", place.node).key("cards").begin_array();
-    for (const auto& [uuid, count] : cards_of({place})) out.string(uuid);
+    for (const auto& [uuid, count] : card_counts({place})) out.string(uuid);
     out.end_array().end_object();
   }
   out.end_array().end_object();

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-/// Single values of API objects that nobody decodes as a whole. Names, times, numbers and base64
-/// have no escapes, so they are taken as they stand.
+/// Single values of API objects, without decoding the whole. Names, times, numbers and base64 have
+/// no escapes, so their text is taken as it is.
 namespace tangram::cli {
 
 using JsonPath = std::initializer_list<std::string_view>;

@@ -22,10 +22,10 @@ namespace {
 using namespace tangram;
 
 constexpr std::chrono::seconds kWatchInterval{2};
-/// To the top left, and nothing below.
+/// Moves to the top left and clears the screen.
 constexpr const char* kClear = "\x1b[H\x1b[2J";
 
-/// What the ledger has to say about objects goes beside the answer, not into it.
+/// Warnings of the ledger go to standard error, apart from the output.
 void log_to_stderr() {
   auto logger = spdlog::stderr_logger_st("kubectl-tangram");
   logger->set_pattern("kubectl-tangram: %l: %v");
@@ -33,14 +33,14 @@ void log_to_stderr() {
   spdlog::set_default_logger(std::move(logger));
 }
 
-int print(const Result<cli::Answer>& answer, const cli::Screen& screen, bool clear) {
-  if (!answer) {
-    std::cerr << cli::harmless("kubectl-tangram: " + answer.error().message + "\n", false);
-    return answer.error().code == Errc::kInvalidArgument ? cli::kBadUsage : cli::kFailed;
+int print(const Result<cli::CommandResult>& result, const cli::Screen& screen, bool clear) {
+  if (!result) {
+    std::cerr << cli::without_controls("kubectl-tangram: " + result.error().message + "\n", false);
+    return result.error().code == Errc::kInvalidArgument ? cli::kBadUsage : cli::kFailed;
   }
-  std::cout << (clear ? kClear : "") << cli::harmless(answer->text, screen.look.colour)
+  std::cout << (clear ? kClear : "") << cli::without_controls(result->text, screen.style.colour)
             << std::flush;
-  return answer->exit;
+  return result->exit;
 }
 
 int run(const cli::Options& options) {
@@ -63,14 +63,14 @@ int main(int argc, char** argv) try {
   if (!arguments.empty() && arguments.front() == cli::kCompleteCommand) {
     const SystemClock clock;
     std::cout << cli::completion_answer(
-        {arguments.begin() + 1, arguments.end()}, [&](const cli::AskedNames& asked) {
-          return cli::names_in_cluster(asked, kube::process_environment, clock);
+        {arguments.begin() + 1, arguments.end()}, [&](const cli::NamesQuery& query) {
+          return cli::names_in_cluster(query, kube::process_environment, clock);
         });
     return cli::kDone;
   }
   const cli::Parsed parsed = cli::parse_options(arguments);
   if (parsed.exit == -1) return run(parsed.options);
-  (parsed.exit == cli::kDone ? std::cout : std::cerr) << parsed.says;
+  (parsed.exit == cli::kDone ? std::cout : std::cerr) << parsed.message;
   return parsed.exit;
 } catch (const std::exception& error) {
   std::cerr << "kubectl-tangram: " << error.what() << "\n";

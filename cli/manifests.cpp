@@ -1,7 +1,7 @@
 #include "cli/manifests.hpp"
 
-#include "base/json.hpp"
-#include "cli/words.hpp"
+#include "base/json_members.hpp"
+#include "cli/format.hpp"
 #include "kube/json_doc.hpp"
 #include "kube/local/yaml_to_json.hpp"
 #include "model/request.hpp"
@@ -17,7 +17,7 @@ namespace tangram::cli {
 
 namespace {
 
-/// What of an object says how many pods it makes.
+/// The members that say how many pods an object creates.
 struct Head {
   std::string kind;
   std::string name;
@@ -27,48 +27,23 @@ struct Head {
   std::int64_t parallelism = 1;  ///< Job
 };
 
-void read_metadata(json::Reader& in, Head& head) {
-  in.object([&](std::string_view key) {
-    if (key == "name") {
-      head.name = in.string_or_null();
-    } else if (key == "generateName") {
-      head.generate_name = in.string_or_null();
-    } else if (key == "namespace") {
-      head.ns = in.string_or_null();
-    } else {
-      in.skip();
-    }
-  });
-}
-
 Result<Head> read_head(std::string object) {
   Head head;
   json::Reader in(object);
-  in.object([&](std::string_view key) {
-    if (key == "kind") {
-      head.kind = in.string();
-    } else if (key == "metadata") {
-      read_metadata(in, head);
-    } else if (key == "spec") {
-      in.object([&](std::string_view member) {
-        if (member == "replicas") {
-          head.replicas = in.integer();
-        } else if (member == "parallelism") {
-          head.parallelism = in.integer();
-        } else {
-          in.skip();
-        }
-      });
-    } else {
-      in.skip();
-    }
-  });
+  const auto read_metadata = [&](json::Reader& metadata) {
+    json::read_members(metadata, "name", head.name, "generateName", head.generate_name, "namespace",
+                       head.ns);
+  };
+  const auto read_spec = [&](json::Reader& spec) {
+    json::read_members(spec, "replicas", head.replicas, "parallelism", head.parallelism);
+  };
+  json::read_members(in, "kind", head.kind, "metadata", read_metadata, "spec", read_spec);
   if (auto done = in.finish(); !done) return done.error();
   if (head.name.empty()) head.name = head.generate_name;
   return head;
 }
 
-/// How many pods an object of the kind makes; nothing = none, ever.
+/// How many pods the object creates; nothing = its kind creates none.
 std::optional<std::int64_t> pods_of(const Head& head) {
   constexpr std::array<std::string_view, 3> kReplicated{"Deployment", "ReplicaSet", "StatefulSet"};
   if (head.kind == "Pod") return 1;
@@ -78,14 +53,14 @@ std::optional<std::int64_t> pods_of(const Head& head) {
   return replicated ? std::optional(head.replicas) : std::nullopt;
 }
 
-/// The container that the request is for has a slot, whoever put it there.
+/// Gives each container that requests cards a slot, as the webhook does.
 void add_slots(kube::Pod& pod) {
   const auto request =
       model::parse_request(pod.annotations, pod.containers, model::Isolation::kMps);
-  if (!request) return;  // whoever plans the pod will say what is wrong
-  for (const model::ContainerRequest& asks : request->containers) {
+  if (!request) return;  // planning the pod reports the mistake
+  for (const model::ContainerRequest& container : request->containers) {
     for (model::ContainerInfo& info : pod.containers) {
-      if (info.name != asks.container || info.slots > 0) continue;
+      if (info.name != container.container || info.slots > 0) continue;
       info.slots = 1;
       ++pod.footprint.slots;
     }
@@ -113,12 +88,12 @@ Result<void> add(const kube::YamlObject& object, const std::string& ns, Manifest
   if (!head) return head.error();
   const auto count = pods_of(*head);
   if (!count) {
-    manifests.passed_over.push_back(head->kind + " " + head->name);
+    manifests.skipped.push_back(head->kind + " " + head->name);
     return {};
   }
   if (*count < 0 || manifests.pods.size() + static_cast<std::size_t>(*count) > kMostPods) {
-    return fail(Errc::kInvalidArgument, "makes " + std::to_string(*count) +
-                                            " pods; a file may make 0 to " +
+    return fail(Errc::kInvalidArgument, "creates " + std::to_string(*count) +
+                                            " pods; a file may create 0 to " +
                                             std::to_string(kMostPods) + " in all");
   }
   auto pod = pod_in(object.json, *head, ns);

@@ -8,19 +8,19 @@
 
 namespace tangram::cli {
 
-/// The pods that a file of manifests would make.
+/// The pods that a file of manifests would create.
 struct Manifests {
-  std::vector<kube::Pod> pods;           ///< in the file's order; each with a slot where it asks
-  std::vector<std::string> passed_over;  ///< "ConfigMap settings": makes no pods
+  std::vector<kube::Pod> pods;       ///< in the file's order; each with a slot if it requests cards
+  std::vector<std::string> skipped;  ///< "ConfigMap settings": creates no pods
 };
 
-/// Pods that one file may make: a simulation of more takes minutes.
+/// Pods that one file may create: a simulation of more takes minutes.
 inline constexpr std::size_t kMostPods = 10'000;
 
-/// Reads Pods, and the pods of Deployments, ReplicaSets, StatefulSets and Jobs: as many as they
-/// say, of DaemonSets none. YAML or JSON; `kind: List` too. A container that asks for cards without
-/// a slot gets one, as from the webhook.
-/// @param ns  of objects that name none
+/// Reads Pods, and the pods of Deployments, ReplicaSets, StatefulSets and Jobs, one per replica.
+/// YAML or JSON, also `kind: List`. A container that requests cards without a slot gets one, as
+/// from the webhook.
+/// @param ns  of objects without a namespace
 /// @returns kInvalidArgument, with the line
 Result<Manifests> read_manifests(const std::string& text, const std::string& ns);
 

@@ -13,7 +13,7 @@ namespace CLI {
 class App;
 }
 
-/// What the command line says.
+/// The options of the command line.
 namespace tangram::cli {
 
 enum class Command {
@@ -30,7 +30,7 @@ enum class Command {
 
 enum class Output { kText, kWide, kJson, kYaml };
 
-/// `--extender proxy`: through the API server, by the Service.
+/// `--extender proxy`: the extender's Service, through the API server.
 inline constexpr const char* kByProxy = "proxy";
 
 struct Options {
@@ -46,14 +46,14 @@ struct Options {
 
   std::vector<std::string> nodes;  ///< top
   std::string pod;                 ///< explain; "NAME", or "NAMESPACE/NAME"
-  FitQuestion fit;
+  FitRequest fit;
   std::string file;    ///< whatif; "-" = standard input
   std::string card;    ///< cordon-card, uncordon-card
   std::string reason;  ///< cordon-card
   std::string shell;   ///< completion
 };
 
-/// The parser with its texts, writing into `options`, which must outlive it.
+/// The parser with its help texts. It writes into `options`, which must outlive it.
 [[nodiscard]] std::unique_ptr<CLI::App> make_parser(Options& options);
 
 /// What the value of that request annotation, or of its option, may be; empty = not a closed set.
@@ -61,15 +61,15 @@ struct Options {
 
 struct Parsed {
   Options options;
-  int exit = -1;     ///< not -1: nothing is left to do, and `says` is all
-  std::string says;  ///< help, version, or what is wrong
+  int exit = -1;        ///< not -1: print `message` and exit with it
+  std::string message;  ///< help, version, or what is wrong
 };
 [[nodiscard]] Parsed parse_options(const std::vector<std::string>& arguments);
 
-// What the program ends with.
+// Exit codes.
 inline constexpr int kDone = 0;
-inline constexpr int kFailed = 1;    ///< it could not be done
-inline constexpr int kBadUsage = 2;  ///< the command line is wrong
-inline constexpr int kNo = 3;  ///< it was done, and the answer is no: it does not fit, is not well
+inline constexpr int kFailed = 1;
+inline constexpr int kBadUsage = 2;  ///< the command line is invalid
+inline constexpr int kNo = 3;        ///< done, and the answer is no: does not fit, a check failed
 
 }  // namespace tangram::cli

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kBadRequest = 400;
 
-/// Of a pod whose annotations cannot be read the extender says no more than that.
+/// For a pod with invalid annotations the extender returns no more than an error.
 std::string explained_mistake(const std::string& ns, const std::string& pod,
                               const std::string& mistake) {
   std::string text;
@@ -21,7 +21,7 @@ std::string explained_mistake(const std::string& ns, const std::string& pod,
   out.key("findings").begin_array().begin_object();
   out.member("finding", to_string(cluster::Finding::kRequestInvalid)).member("message", mistake);
   out.end_object().end_array();
-  out.member("summary", "its annotations cannot be read, so it goes nowhere").end_object();
+  out.member("summary", "its annotations are invalid, so no node can take it").end_object();
   return text;
 }
 
@@ -32,7 +32,7 @@ Result<std::string> with_mistake(Result<std::string> page, const std::string& ns
 }
 
 Result<std::string> page(const ExtenderAt& extender, const std::string& path, const Query& query) {
-  Reading read = look(extender.api, extender.prefix + path, query);
+  Reading read = try_get(extender.api, extender.prefix + path, query);
   if (read.found()) return std::move(read.text);
   if (read.outcome == Reading::Outcome::kMissing) {
     return fail(Errc::kNotFound, "extender: " + read.problem);
@@ -41,7 +41,7 @@ Result<std::string> page(const ExtenderAt& extender, const std::string& path, co
     return fail(Errc::kInvalidArgument, read.problem.substr(read.problem.find(' ') + 1));
   }
   return fail(Errc::kUnavailable, "extender: " + read.problem +
-                                      "; without --extender the ledger is made from the "
+                                      "; without --extender the ledger is built from the "
                                       "cluster's objects");
 }
 

@@ -1,8 +1,8 @@
 #include "cli/pods.hpp"
 
 #include "base/json.hpp"
+#include "cli/format.hpp"
 #include "cli/table.hpp"
-#include "cli/words.hpp"
 #include "model/request.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace tangram::cli {
 
 namespace {
 
-bool says(const kube::Pod& pod, std::string_view words) {
+bool has_message(const kube::Pod& pod, std::string_view words) {
   return std::any_of(pod.waiting.begin(), pod.waiting.end(), [&](const std::string& message) {
     return message.find(words) != std::string::npos;
   });
@@ -21,9 +21,7 @@ bool says(const kube::Pod& pod, std::string_view words) {
 PodLine line_of(const GpuPod& gpu, const Cluster& cluster) {
   PodLine line{.ns = gpu.pod.ns, .name = gpu.pod.name, .node = gpu.pod.node};
   const model::Allocation& allocation = gpu.recorded.allocation;
-  for (const model::ContainerGrant& container : allocation.containers) {
-    for (const model::GrantedCard& card : container.cards) line.cards.push_back(card.uuid);
-  }
+  line.cards = cards_of(allocation.containers);
   if (gpu.plan) line.request = request_text(gpu.plan->demand.gpu);
   line.grant = grant_text(allocation.containers);
   if (!line.cards.empty()) line.isolation = to_string(allocation.isolation);
@@ -33,14 +31,6 @@ PodLine line_of(const GpuPod& gpu, const Cluster& cluster) {
 }
 
 std::string or_dash(const std::string& text) { return text.empty() ? "-" : text; }
-
-std::string cards_text(const PodLine& pod, bool wide) {
-  std::vector<std::string> names = pod.cards;
-  if (!wide) {
-    for (std::string& name : names) name = short_uuid(name);
-  }
-  return or_dash(joined(names, ","));
-}
 
 std::string findings_text(const PodLine& pod) {
   std::vector<std::string> names;
@@ -53,8 +43,8 @@ std::string findings_text(const PodLine& pod) {
 std::string state_of(const kube::Pod& pod) {
   if (pod.deleting) return "Terminating";
   if (pod.node.empty()) return pod.gated ? "Gated" : "Pending";
-  if (says(pod, model::kCannotStart)) return "CannotStart";
-  if (says(pod, model::kNotYet)) return "NotYet";
+  if (has_message(pod, model::kCannotStart)) return "CannotStart";
+  if (has_message(pod, model::kNotYet)) return "NotYet";
   return pod.started ? "Running" : "Starting";
 }
 
@@ -85,8 +75,9 @@ std::string draw_pods(const Screen& screen, const std::vector<PodLine>& pods,
   for (const PodLine& pod : pods) {
     std::vector<std::string> cells;
     if (style.namespaces) cells.push_back(pod.ns);
-    cells.insert(cells.end(), {pod.name, or_dash(pod.node), cards_text(pod, style.wide),
-                               or_dash(pod.request), or_dash(pod.grant)});
+    cells.insert(cells.end(),
+                 {pod.name, or_dash(pod.node), or_dash(card_names(pod.cards, style.wide)),
+                  or_dash(pod.request), or_dash(pod.grant)});
     if (style.wide) cells.push_back(or_dash(pod.isolation));
     const bool flawed = !style.wide && !pod.findings.empty();
     cells.push_back(pod.state + (flawed ? " (" + findings_text(pod) + ")" : ""));

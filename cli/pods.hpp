@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-/// `pods`: who asks for cards, and who has which.
+/// `pods`: the pods that request cards, what they were granted, and their state.
 namespace tangram::cli {
 
 /// One line of the list.
@@ -15,15 +15,15 @@ struct PodLine {
   std::string name;
   std::string node = {};                ///< empty = none yet
   std::vector<std::string> cards = {};  ///< UUIDs, container by container
-  std::string request = {};             ///< "0.5"; empty = cannot be read, or it asks for nothing
+  std::string request = {};             ///< "0.5"; empty = invalid, or no cards
   std::string grant = {};               ///< "40Gi, 0.5"; empty = none
   std::string isolation = {};           ///< of the grant; empty = none
   std::string state = {};               ///< "Pending", "Running", ...: see state_of()
   std::vector<cluster::Note> findings = {};
 };
 
-/// Gated, Pending, Starting, NotYet, CannotStart, Running or Terminating. The agent's words on a
-/// container that does not start are in the pod's status.
+/// Gated, Pending, Starting, NotYet, CannotStart, Running or Terminating. The pod's status has the
+/// agent's message on a container that does not start.
 [[nodiscard]] std::string state_of(const kube::Pod& pod);
 
 /// @param ns  empty = of all namespaces

@@ -23,7 +23,7 @@ bool is_control(char c) {
 
 }  // namespace
 
-std::string harmless(std::string_view text, bool colours) {
+std::string without_controls(std::string_view text, bool colours) {
   std::string plain;
   plain.reserve(text.size());
   while (!text.empty()) {

@@ -10,7 +10,7 @@ namespace tangram::cli {
 
 namespace {
 
-/// What kube-scheduler itself finds wrong with the node; "" if nothing.
+/// kube-scheduler's own reason against the node; empty if none.
 std::string in_tree_misfit(const model::Footprint& needs, const model::NodeState& node) {
   if (needs.cpu > node.free_cpu()) return "node has too little free CPU";
   if (needs.memory > node.free_memory()) return "node has too little free memory";
@@ -20,9 +20,9 @@ std::string in_tree_misfit(const model::Footprint& needs, const model::NodeState
   return "";
 }
 
-/// Books the choice on the node.
-Placed book(const kube::Pod& pod, const cluster::PodPlan& plan, const policies::Choice& choice,
-            model::NodeState& node) {
+/// Assumes the choice on the node.
+Placed assume_on(const kube::Pod& pod, const cluster::PodPlan& plan, const policies::Choice& choice,
+                 model::NodeState& node) {
   const model::Allocation allocation = cluster::allocation_for(
       pod, node.name, plan.demand, model::grants_of(plan.demand.gpu, node, choice.placement));
   model::apply_allocation(node, allocation, 1);
@@ -43,17 +43,18 @@ std::string Unplaced::sentence() const {
   return "fits none of " + std::to_string(nodes) + " nodes: " + text;
 }
 
-Simulation::Simulation(const model::ClusterSnapshot& cluster, const std::set<std::string>& closed) {
+Simulation::Simulation(const model::ClusterSnapshot& cluster,
+                       const std::set<std::string>& cordoned) {
   for (const model::NodeState* node : cluster.sorted_nodes()) {
     if (node->present && !node->cards().empty()) {
-      nodes_.push_back({.state = *node, .closed = closed.contains(node->name)});
+      nodes_.push_back({.state = *node, .cordoned = cordoned.contains(node->name)});
     }
   }
 }
 
-Simulation::Look Simulation::look_at(const cluster::PodPlan& plan, const model::NodeState& node,
-                                     bool closed) {
-  if (closed) return {std::nullopt, "node is cordoned (kubectl uncordon)"};
+Simulation::Evaluation Simulation::evaluate(const cluster::PodPlan& plan,
+                                            const model::NodeState& node, bool cordoned) {
+  if (cordoned) return {std::nullopt, "node is cordoned (kubectl uncordon)"};
   if (auto why = in_tree_misfit(plan.demand.footprint, node); !why.empty()) {
     return {std::nullopt, std::move(why)};
   }
@@ -62,46 +63,49 @@ Simulation::Look Simulation::look_at(const cluster::PodPlan& plan, const model::
   return {std::nullopt, std::string(model::reason(model::why_not(plan.demand.gpu, node)))};
 }
 
-void Simulation::forget_others(const cluster::PodPlan& plan) {
-  if (looked_for_ && looked_for_->demand == plan.demand && looked_for_->policy == plan.policy) {
+void Simulation::forget_other_pods(const cluster::PodPlan& plan) {
+  if (evaluated_for_ && evaluated_for_->demand == plan.demand &&
+      evaluated_for_->policy == plan.policy) {
     return;
   }
-  looked_for_ = plan;
-  for (Site& site : nodes_) site.look.reset();
+  evaluated_for_ = plan;
+  for (Candidate& candidate : nodes_) candidate.evaluation.reset();
 }
 
 Outcome Simulation::place(const kube::Pod& pod, const cluster::PodPlan& plan) {
-  forget_others(plan);
+  forget_other_pods(plan);
   Unplaced unplaced;
-  Site* best = nullptr;
-  for (Site& site : nodes_) {
-    if (!site.look) site.look = look_at(plan, site.state, site.closed);
-    if (!site.look->choice) {
-      ++unplaced.reasons[site.look->why_not];
-    } else if (best == nullptr || site.look->choice->score > best->look->choice->score) {
-      best = &site;
+  Candidate* best = nullptr;
+  for (Candidate& candidate : nodes_) {
+    if (!candidate.evaluation)
+      candidate.evaluation = evaluate(plan, candidate.state, candidate.cordoned);
+    if (!candidate.evaluation->choice) {
+      ++unplaced.reasons[candidate.evaluation->why_not];
+    } else if (best == nullptr ||
+               candidate.evaluation->choice->score > best->evaluation->choice->score) {
+      best = &candidate;
     }
   }
   if (best == nullptr) return unplaced;
-  const policies::Choice choice = std::move(*best->look->choice);
-  best->look.reset();
-  return book(pod, plan, choice, best->state);
+  const policies::Choice choice = std::move(*best->evaluation->choice);
+  best->evaluation.reset();
+  return assume_on(pod, plan, choice, best->state);
 }
 
 Simulation::Capacity Simulation::capacity(const kube::Pod& pod, const cluster::PodPlan& plan,
                                           std::size_t most) const {
   Capacity capacity;
-  for (const Site& site : nodes_) {
-    model::NodeState state = site.state;
-    Room room{.node = state.name, .pods = {}};
-    Look look = look_at(plan, state, site.closed);
-    if (!look.choice) ++capacity.none.reasons[look.why_not];
-    for (; look.choice && capacity.pods < most; ++capacity.pods) {
-      room.pods.push_back(book(pod, plan, *look.choice, state));
-      look = look_at(plan, state, site.closed);
+  for (const Candidate& candidate : nodes_) {
+    model::NodeState state = candidate.state;
+    NodeCapacity node{.node = state.name, .pods = {}};
+    Evaluation evaluation = evaluate(plan, state, candidate.cordoned);
+    if (!evaluation.choice) ++capacity.none.reasons[evaluation.why_not];
+    for (; evaluation.choice && capacity.pods < most; ++capacity.pods) {
+      node.pods.push_back(assume_on(pod, plan, *evaluation.choice, state));
+      evaluation = evaluate(plan, state, candidate.cordoned);
     }
-    capacity.more = capacity.more || look.choice.has_value();
-    if (!room.pods.empty()) capacity.rooms.push_back(std::move(room));
+    capacity.more = capacity.more || evaluation.choice.has_value();
+    if (!node.pods.empty()) capacity.nodes.push_back(std::move(node));
   }
   return capacity;
 }

@@ -20,7 +20,7 @@ struct Placed {
   model::Isolation isolation{};
   std::vector<model::ContainerGrant> containers;
 };
-/// It would wait: how many nodes give which reason.
+/// The pod would wait: how many nodes have which reason.
 struct Unplaced {
   std::map<std::string, std::size_t> reasons;
 
@@ -29,28 +29,28 @@ struct Unplaced {
 };
 using Outcome = std::variant<Placed, Unplaced>;
 
-/// The cluster's ledger to play with: places pods one after the other as extender and
-/// kube-scheduler would, and writes nothing anywhere. What kube-scheduler looks at besides (taints,
-/// affinity, volumes, quotas) is left out, except for cordoned nodes, slots, CPU and memory.
+/// A copy of the cluster's ledger in which pods are placed one after the other, as extender and
+/// kube-scheduler would. Writes nothing to the cluster. Of kube-scheduler's own checks it has
+/// cordoned nodes, slots, CPU and memory; not taints, affinity, volumes and quotas.
 /// Threads: one at a time.
 class Simulation {
  public:
-  /// @param closed  names of nodes that take no pods at all
-  Simulation(const model::ClusterSnapshot& cluster, const std::set<std::string>& closed);
+  /// @param cordoned  names of nodes that take no pods
+  Simulation(const model::ClusterSnapshot& cluster, const std::set<std::string>& cordoned);
 
-  /// Books the pod where its policy likes it best; on a tie the first node by name.
+  /// Assumes the pod where its policy scores highest; on a tie on the first node by name.
   Outcome place(const kube::Pod& pod, const cluster::PodPlan& plan);
 
-  /// How many pods of one kind go onto each node, each node filled by itself. Changes nothing.
-  struct Room {
+  /// How many pods of one kind fit each node, each node filled by itself. Changes nothing.
+  struct NodeCapacity {
     std::string node;
-    std::vector<Placed> pods;  ///< in the order in which their places would be taken
+    std::vector<Placed> pods;  ///< in order of placement
   };
   struct Capacity {
-    std::vector<Room> rooms;  ///< of nodes that take some, by name
+    std::vector<NodeCapacity> nodes;  ///< with room, by name
     std::size_t pods = 0;
     bool more = false;   ///< counting stopped at `most`
-    Unplaced none = {};  ///< why the others take none
+    Unplaced none = {};  ///< reasons of the others
   };
   [[nodiscard]] Capacity capacity(const kube::Pod& pod, const cluster::PodPlan& plan,
                                   std::size_t most) const;
@@ -58,24 +58,24 @@ class Simulation {
   [[nodiscard]] std::size_t node_count() const { return nodes_.size(); }
 
  private:
-  /// What a pod can expect of a node.
-  struct Look {
+  /// Whether a pod fits a node, and how.
+  struct Evaluation {
     std::optional<policies::Choice> choice;
     std::string why_not;  ///< if there is none
   };
-  struct Site {
+  struct Candidate {
     model::NodeState state;
-    bool closed = false;
-    std::optional<Look> look = std::nullopt;  ///< of the pod placed last, unless it came here
+    bool cordoned = false;
+    std::optional<Evaluation> evaluation = std::nullopt;  ///< of evaluated_for_
   };
-  [[nodiscard]] static Look look_at(const cluster::PodPlan& plan, const model::NodeState& node,
-                                    bool closed);
-  void forget_others(const cluster::PodPlan& plan);
+  [[nodiscard]] static Evaluation evaluate(const cluster::PodPlan& plan,
+                                           const model::NodeState& node, bool cordoned);
+  void forget_other_pods(const cluster::PodPlan& plan);
 
-  std::vector<Site> nodes_;  ///< present ones with cards, by name
-  /// Whose looks the sites have: pods that come in hundreds are alike, and of all nodes one
-  /// changes.
-  std::optional<cluster::PodPlan> looked_for_;
+  std::vector<Candidate> nodes_;  ///< present ones with cards, by name
+  /// The pod of the candidates' evaluations: in a series of equal pods only one node changes with
+  /// each.
+  std::optional<cluster::PodPlan> evaluated_for_;
 };
 
 }  // namespace tangram::cli

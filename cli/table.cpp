@@ -7,9 +7,9 @@ namespace tangram::cli {
 namespace {
 
 constexpr std::size_t kGap = 2;
-/// Shorter than this nobody tells one name from another.
+/// Shorter names cannot be distinguished.
 constexpr std::size_t kLeast = 8;
-/// As much of a name, or of a sentence, as is read with ease: "train-bert-large".
+/// Enough of a name or sentence to read it with ease: "train-bert-large".
 constexpr std::size_t kReadable = 16;
 
 }  // namespace

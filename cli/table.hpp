@@ -8,17 +8,16 @@
 
 namespace tangram::cli {
 
-/// Lines of cells under a head, as kubectl writes them. Where lines are longer than the terminal,
-/// first the columns that can be spared are left out, as long as others would be cut to less than a
-/// name that can be read; then the columns that may are cut, the widest first, each with "…" for
-/// what is missing.
+/// Lines of cells under a head, as kubectl writes them. If lines are longer than the terminal,
+/// first dispensable columns are left out as long as others would be cut below a readable width.
+/// Then the columns that may shrink are cut, the widest first, with "…" for what is missing.
 class Table {
  public:
   struct Column {
     std::string name;
     bool right = false;  ///< for numbers
     bool may_shrink = false;
-    bool prose = false;   ///< a sentence or a list: cut at its end, not in the middle as a name is
+    bool prose = false;   ///< a sentence or a list: cut at its end, a name in its middle
     int dispensable = 0;  ///< left out at narrow terminals, the highest first; 0 = never
   };
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}

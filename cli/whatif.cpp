@@ -2,8 +2,8 @@
 
 #include "base/json.hpp"
 #include "cli/fit.hpp"
+#include "cli/format.hpp"
 #include "cli/table.hpp"
-#include "cli/words.hpp"
 
 #include <algorithm>
 #include <string_view>
@@ -36,7 +36,7 @@ WhatIf try_out(const Cluster& cluster, Simulation& simulation, const kube::Pod& 
     return result;
   }
   if (!plan->demand.gpu.asks_gpu()) {
-    result.why = "asks for no GPU: kube-scheduler places it alone";
+    result.why = "requests no GPU: kube-scheduler places it alone";
     return result;
   }
   result.request = request_text(plan->demand.gpu);
@@ -51,16 +51,6 @@ WhatIf try_out(const Cluster& cluster, Simulation& simulation, const kube::Pod& 
   return result;
 }
 
-std::string cards_text(const Placed& place, bool wide) {
-  std::vector<std::string> names;
-  for (const model::ContainerGrant& container : place.containers) {
-    for (const model::GrantedCard& card : container.cards) {
-      names.push_back(wide ? card.uuid : short_uuid(card.uuid));
-    }
-  }
-  return joined(names, ",");
-}
-
 std::size_t count_of(const std::vector<WhatIf>& pods, WhatIf::Fate fate) {
   return static_cast<std::size_t>(
       std::count_if(pods.begin(), pods.end(), [&](const WhatIf& pod) { return pod.fate == fate; }));
@@ -69,7 +59,7 @@ std::size_t count_of(const std::vector<WhatIf>& pods, WhatIf::Fate fate) {
 }  // namespace
 
 std::vector<WhatIf> what_if(const Cluster& cluster, const std::vector<kube::Pod>& pods) {
-  Simulation simulation(*cluster.snapshot(), closed_nodes(cluster));
+  Simulation simulation(*cluster.snapshot(), cordoned_nodes(cluster));
   std::vector<WhatIf> results;
   for (const kube::Pod& pod : pods) results.push_back(try_out(cluster, simulation, pod));
   return results;
@@ -92,9 +82,9 @@ std::string draw_whatif(const Screen& screen, const std::vector<WhatIf>& pods, b
                pod.place.node.empty() ? "-" : pod.place.node,
                pod.place.node.empty() ? std::string(to_string(pod.fate))
                                       : grant_text(pod.place.containers),
-               pod.place.node.empty() ? "-" : cards_text(pod.place, wide)});
+               pod.place.node.empty() ? "-" : card_names(cards_of(pod.place.containers), wide)});
     if (!pod.why.empty()) {
-      reasons += in_lines(screen, paint(screen.look, kBold, name) + " " +
+      reasons += in_lines(screen, paint(screen.style, kBold, name) + " " +
                                       std::string(to_string(pod.fate)) + ": " + pod.why) +
                  "\n";
     }
@@ -104,7 +94,7 @@ std::string draw_whatif(const Screen& screen, const std::vector<WhatIf>& pods, b
   std::string text = table.empty() ? "" : table.text(screen) + "\n";
   if (!reasons.empty()) text += reasons + "\n";
   return text +
-         paint(screen.look, all_placed(pods) ? kGood : kBad,
+         paint(screen.style, all_placed(pods) ? kGood : kBad,
                std::to_string(placed) + " of " + counted(asking, "GPU pod") + " would be placed") +
          "; nothing was written\n";
 }

@@ -7,16 +7,16 @@
 #include <string>
 #include <vector>
 
-/// `whatif`: where pods would go that nobody has made yet.
+/// `whatif`: where pods would go that do not exist yet.
 namespace tangram::cli {
 
-/// What would become of one of them.
+/// The result for one pod.
 struct WhatIf {
   enum class Fate {
     kPlaced,
     kWaits,
-    kRefused,  ///< its annotations are wrong: the webhook would not let it in
-    kNoGpu,    ///< kube-scheduler's alone
+    kRefused,  ///< invalid annotations: the webhook would reject it
+    kNoGpu,    ///< kube-scheduler places it alone
   };
   std::string ns;
   std::string name;
@@ -26,11 +26,11 @@ struct WhatIf {
   std::string why;  ///< why not, otherwise
 };
 
-/// Places the pods in their order, each on top of those before it.
+/// Places the pods in their order, each after those before it.
 [[nodiscard]] std::vector<WhatIf> what_if(const Cluster& cluster,
                                           const std::vector<kube::Pod>& pods);
 
-/// Every pod that asks for a card would get one.
+/// Every pod that requests a card would get one.
 [[nodiscard]] bool all_placed(const std::vector<WhatIf>& pods);
 
 /// @param wide  whole UUIDs

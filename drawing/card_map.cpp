@@ -10,26 +10,26 @@ namespace tangram::drawing {
 
 namespace {
 
-constexpr Ink kBrokenInk{.text = 203, .ground = 52};
+constexpr Ink kUnhealthyInk{.text = 203, .ground = 52};
 constexpr std::size_t kIndent = 2;
 constexpr std::size_t kColourIndent = 1;  // eight cards of 80 GiB then fill 120 columns, not 121
 constexpr std::size_t kRowName = 5;       // "mem ", "gpu " and the indent, where there is no colour
 
-/// A bar that says why the card takes no pods; those that run on it stay, but are not drawn.
-std::string closed_bar(const Look& look, const CardView& card, std::size_t cells) {
-  if (!look.colour) return std::string(cells, card.healthy ? '/' : 'x');
-  const Ink withheld{.text = 244, .ground = free_colour(look)};
-  return card.healthy ? paint(look, withheld, repeated("▒", cells))
-                      : paint(look, kBrokenInk, repeated("╳", cells));
+/// The bar of a card that takes no pods. Its running pods are not drawn.
+std::string unavailable_bar(const Style& style, const CardView& card, std::size_t cells) {
+  if (!style.colour) return std::string(cells, card.healthy ? '/' : 'x');
+  const Ink cordoned{.text = 244, .ground = free_colour(style)};
+  return card.healthy ? paint(style, cordoned, repeated("▒", cells))
+                      : paint(style, kUnhealthyInk, repeated("╳", cells));
 }
 
 /// Memory above, compute below, in one line of half blocks.
-std::string half_block_bar(const Look& look, const CardView& card, const Palette& palette,
+std::string half_block_bar(const Style& style, const CardView& card, const Palette& palette,
                            std::size_t cells) {
   const auto mem = owners_of_cells(card, cells, &ShareView::mem_mib, card.mem_mib);
   const auto milli = owners_of_cells(card, cells, &ShareView::milli, card.milli);
   const auto colour_of = [&](int owner) {
-    if (owner < 0) return free_colour(look);
+    if (owner < 0) return free_colour(style);
     const auto share = static_cast<std::size_t>(owner);
     return palette.colour(card.shares[share].ns, share);
   };
@@ -37,7 +37,7 @@ std::string half_block_bar(const Look& look, const CardView& card, const Palette
   for (std::size_t i = 0; i < cells;) {
     std::size_t end = i + 1;
     while (end < cells && mem[end] == mem[i] && milli[end] == milli[i]) ++end;
-    bar += paint(look, {.text = colour_of(mem[i]), .ground = colour_of(milli[i])},
+    bar += paint(style, {.text = colour_of(mem[i]), .ground = colour_of(milli[i])},
                  repeated("▀", end - i));
     i = end;
   }
@@ -57,9 +57,9 @@ std::string letter_bar(const CardView& card, const Palette& palette, std::size_t
 std::string label_of(const CardView& card, std::size_t index, std::size_t cells) {
   std::string label = "#" + std::to_string(index) + " ";
   if (!card.healthy) {
-    label += "broken";
+    label += "unhealthy";
   } else if (card.cordoned) {
-    label += "withheld";
+    label += "cordoned";
   } else {
     label += percent(card.granted_milli, card.milli);
   }
@@ -77,8 +77,8 @@ struct Row {
 
 class MapPainter {
  public:
-  MapPainter(const Look& look, const ClusterView& cluster)
-      : look_(look), palette_(cluster.namespaces()) {}
+  MapPainter(const Style& style, const ClusterView& cluster)
+      : style_(style), palette_(cluster.namespaces()) {}
 
   [[nodiscard]] std::string node(const NodeView& node) const {
     std::string out = header(node);
@@ -103,34 +103,36 @@ class MapPainter {
       }
     }
     if (milli.empty()) return "";
-    std::string text = look_.colour ? "upper half memory, lower half compute; " : "";
-    text += "cards held by";
-    for (const auto& [ns, held] : milli) {
+    std::string text = style_.colour ? "upper half memory, lower half compute; " : "";
+    text += "cards granted to";
+    for (const auto& [ns, granted] : milli) {
       text.append(" ").append(mark_of(ns)).append(ns).append(1, kNoBreak);
-      text.append(std::to_string(held / 1000)).append(".").append(std::to_string(held / 100 % 10));
+      text.append(std::to_string(granted / 1000))
+          .append(".")
+          .append(std::to_string(granted / 100 % 10));
     }
-    return wrapped(text, static_cast<std::size_t>(look_.width), 0) + "\n";
+    return wrapped(text, static_cast<std::size_t>(style_.width), 0) + "\n";
   }
 
  private:
-  /// What stands for a namespace: both shades, or its letter.
+  /// The mark of a namespace: both shades, or its letter.
   [[nodiscard]] std::string mark_of(const std::string& ns) const {
-    if (!look_.colour) return {palette_.letter(ns, 0), '='};
-    std::string mark = paint(look_, {.text = palette_.colour(ns, 0)}, "█");
-    mark += paint(look_, {.text = palette_.colour(ns, 1)}, "█");
+    if (!style_.colour) return {palette_.letter(ns, 0), '='};
+    std::string mark = paint(style_, {.text = palette_.colour(ns, 0)}, "█");
+    mark += paint(style_, {.text = palette_.colour(ns, 1)}, "█");
     return mark + kNoBreak;
   }
 
   [[nodiscard]] std::size_t lead() const {
-    return look_.colour ? kColourIndent : kIndent + kRowName;
+    return style_.colour ? kColourIndent : kIndent + kRowName;
   }
-  /// With the space behind the last card, which nobody sees.
+  /// With the space behind the last card, which is invisible.
   [[nodiscard]] std::size_t room() const {
-    return static_cast<std::size_t>(look_.width) + 1 - lead();
+    return static_cast<std::size_t>(style_.width) + 1 - lead();
   }
-  /// With the space behind it, and the brackets where there is no colour.
+  /// With the space behind it, and without colour the brackets.
   [[nodiscard]] std::size_t wide(const CardView& card) const {
-    return bar_cells(card.mem_mib) + (look_.colour ? 1 : 3);
+    return bar_cells(card.mem_mib) + (style_.colour ? 1 : 3);
   }
 
   [[nodiscard]] std::size_t rows_needed(const NodeView& node, std::size_t cards) const {
@@ -148,17 +150,17 @@ class MapPainter {
 
   void add(Row& row, const CardView& card, std::size_t index) const {
     const std::size_t cells = bar_cells(card.mem_mib);
-    const bool closed = !card.healthy || card.cordoned;
-    if (look_.colour) {
-      row.bars +=
-          (closed ? closed_bar(look_, card, cells) : half_block_bar(look_, card, palette_, cells)) +
-          " ";
+    const bool unavailable = !card.healthy || card.cordoned;
+    if (style_.colour) {
+      row.bars += (unavailable ? unavailable_bar(style_, card, cells)
+                               : half_block_bar(style_, card, palette_, cells)) +
+                  " ";
       row.labels += label_of(card, index, cells) + " ";
     } else {
       const auto letters = [&](std::int64_t ShareView::*amount, std::int64_t capacity) {
         return "[" +
-               (closed ? closed_bar(look_, card, cells)
-                       : letter_bar(card, palette_, cells, amount, capacity)) +
+               (unavailable ? unavailable_bar(style_, card, cells)
+                            : letter_bar(card, palette_, cells, amount, capacity)) +
                "] ";
       };
       row.bars += letters(&ShareView::mem_mib, card.mem_mib);
@@ -174,10 +176,10 @@ class MapPainter {
     for (std::string* const line : {&row.bars, &row.compute}) {
       if (line->ends_with(' ')) line->pop_back();
     }
-    const std::string indent(look_.colour ? kColourIndent : kIndent, ' ');
+    const std::string indent(style_.colour ? kColourIndent : kIndent, ' ');
     const std::string labels = row.labels.substr(0, row.labels.find_last_not_of(' ') + 1);
-    if (look_.colour) {
-      return indent + row.bars + "\n" + indent + paint(look_, kDim, labels) + "\n";
+    if (style_.colour) {
+      return indent + row.bars + "\n" + indent + paint(style_, kDim, labels) + "\n";
     }
     return indent + "mem  " + row.bars + "\n" + indent + "gpu  " + row.compute + "\n" +
            std::string(lead(), ' ') + labels + "\n";
@@ -196,11 +198,11 @@ class MapPainter {
              std::to_string(node.free_cpu_milli / 1000) + " of " +
              std::to_string(node.cpu_milli / 1000) + " CPUs free: " + models_of(node);
     const std::string name = left_in(node.name, 9);
-    const std::size_t left = static_cast<std::size_t>(look_.width) - columns_of(name) - 1;
-    return paint(look_, kBold, name) + " " + paint(look_, kDim, shortened(facts, left)) + "\n";
+    const std::size_t left = static_cast<std::size_t>(style_.width) - columns_of(name) - 1;
+    return paint(style_, kBold, name) + " " + paint(style_, kDim, shortened(facts, left)) + "\n";
   }
 
-  const Look& look_;
+  const Style& style_;
   Palette palette_;
 };
 
@@ -250,8 +252,8 @@ std::vector<int> owners_of_cells(const CardView& card, std::size_t cells,
   return owners;
 }
 
-std::string draw_card_map(const Look& look, const ClusterView& cluster) {
-  const MapPainter painter(look, cluster);
+std::string draw_card_map(const Style& style, const ClusterView& cluster) {
+  const MapPainter painter(style, cluster);
   std::string out;
   for (const NodeView& node : cluster.nodes) out += painter.node(node);
   return out + painter.legend(cluster);

@@ -1,6 +1,6 @@
 #include "drawing/cluster_view.hpp"
 
-#include "base/json.hpp"
+#include "base/json_members.hpp"
 
 #include <set>
 #include <string_view>
@@ -11,95 +11,33 @@ namespace {
 
 ShareView read_share(json::Reader& in) {
   ShareView share;
-  in.object([&](std::string_view key) {
-    if (key == "namespace") {
-      share.ns = in.string();
-    } else if (key == "name") {
-      share.pod = in.string();
-    } else if (key == "memMiB") {
-      share.mem_mib = in.integer();
-    } else if (key == "milli") {
-      share.milli = in.integer();
-    } else {
-      in.skip();
-    }
-  });
+  json::read_members(in, "namespace", share.ns, "name", share.pod, "memMiB", share.mem_mib, "milli",
+                     share.milli);
   return share;
-}
-
-/// @returns false if the member is not a text or a switch
-bool read_card_state(json::Reader& in, CardView& card, std::string_view key) {
-  if (key == "uuid") {
-    card.uuid = in.string();
-  } else if (key == "model") {
-    card.model = in.string();
-  } else if (key == "reason") {
-    card.reason = in.string();
-  } else if (key == "isolation") {
-    card.mode = in.string_or_null();
-  } else if (key == "healthy") {
-    card.healthy = in.boolean();
-  } else if (key == "cordoned") {
-    card.cordoned = in.boolean();
-  } else {
-    return false;
-  }
-  return true;
 }
 
 CardView read_card(json::Reader& in) {
   CardView card;
-  in.object([&](std::string_view key) {
-    if (read_card_state(in, card, key)) return;
-    if (key == "memMiB") {
-      card.mem_mib = in.integer();
-    } else if (key == "milli") {
-      card.milli = in.integer();
-    } else if (key == "grantedMemMiB") {
-      card.granted_mem_mib = in.integer();
-    } else if (key == "grantedMilli") {
-      card.granted_milli = in.integer();
-    } else if (key == "pods") {
-      in.array([&] { card.shares.push_back(read_share(in)); });
-    } else {
-      in.skip();
-    }
-  });
+  json::read_members(in, "uuid", card.uuid, "model", card.model, "reason", card.reason, "isolation",
+                     card.mode, "healthy", card.healthy, "cordoned", card.cordoned, "memMiB",
+                     card.mem_mib, "milli", card.milli, "grantedMemMiB", card.granted_mem_mib,
+                     "grantedMilli", card.granted_milli, "pods",
+                     json::each(card.shares, read_share));
   return card;
 }
 
 NodeView read_node(json::Reader& in) {
   NodeView node;
-  in.object([&](std::string_view key) {
-    if (key == "name") {
-      node.name = in.string();
-    } else if (key == "cpuMilli") {
-      node.cpu_milli = in.integer();
-    } else if (key == "freeCpuMilli") {
-      node.free_cpu_milli = in.integer();
-    } else if (key == "pods") {
-      node.pods = in.integer();
-    } else if (key == "cards") {
-      in.array([&] { node.cards.push_back(read_card(in)); });
-    } else {
-      in.skip();
-    }
-  });
+  json::read_members(in, "name", node.name, "cpuMilli", node.cpu_milli, "freeCpuMilli",
+                     node.free_cpu_milli, "pods", node.pods, "cards",
+                     json::each(node.cards, read_card));
   return node;
 }
 
 std::string read_pending(json::Reader& in) {
   std::string ns;
   std::string name;
-  in.object([&](std::string_view key) {
-    if (key == "namespace") {
-      ns = in.string();
-    } else if (key == "name") {
-      name = in.string();
-    } else {
-      in.skip();
-    }
-  });
+  json::read_members(in, "namespace", ns, "name", name);
   return ns + "/" + name;
 }
 
@@ -133,15 +71,8 @@ std::string family_of(const std::string& pod) {
 Result<ClusterView> read_cluster_view(std::string json) {
   ClusterView view;
   json::Reader in(json);
-  in.object([&](std::string_view key) {
-    if (key == "nodes") {
-      in.array([&] { view.nodes.push_back(read_node(in)); });
-    } else if (key == "pending") {
-      in.array([&] { view.pending.push_back(read_pending(in)); });
-    } else {
-      in.skip();
-    }
-  });
+  json::read_members(in, "nodes", json::each(view.nodes, read_node), "pending",
+                     json::each(view.pending, read_pending));
   if (auto done = in.finish(); !done) return done.error();
   return view;
 }

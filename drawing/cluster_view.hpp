@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-/// GET /api/v1/cluster as a reader outside of Tangram sees it. Shares no code with the program
-/// that writes it: whoever draws or checks the packing has this text and nothing else.
+/// The page /api/v1/cluster, decoded. Shares no code with the extender, which writes it: drawings
+/// and checks use this text alone.
 namespace tangram::drawing {
 
-/// What one container of a pod holds of a card.
+/// The share of a card that one container of a pod has.
 struct ShareView {
   std::string ns;
   std::string pod;
@@ -22,7 +22,7 @@ struct CardView {
   std::string uuid;
   std::string model;
   std::string reason;  ///< why it takes no pods; empty = it does
-  std::string mode;    ///< of those who share it; empty = idle
+  std::string mode;    ///< isolation mode; empty = idle
   bool healthy = true;
   bool cordoned = false;
   std::int64_t mem_mib = 0;
@@ -49,7 +49,7 @@ struct ClusterView {
   [[nodiscard]] std::vector<std::string> namespaces() const;
 };
 
-/// A pod's name without the "-x7k2p" that Kubernetes puts behind a generateName: what it is one of.
+/// A pod's name without the "-x7k2p" that Kubernetes appends to a generateName.
 [[nodiscard]] std::string family_of(const std::string& pod);
 
 /// @returns kInvalidArgument, with the path of what is not as expected

@@ -9,8 +9,8 @@
 
 namespace tangram::drawing {
 
-/// A colour and a letter per namespace. Neighbouring pods of one namespace differ in shade (and
-/// case), so that one can be told from the next.
+/// A colour and a letter for each namespace. Neighbouring pods of one namespace differ in shade, or
+/// in case.
 class Palette {
  public:
   explicit Palette(std::vector<std::string> namespaces) : namespaces_(std::move(namespaces)) {}

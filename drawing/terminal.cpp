@@ -14,7 +14,7 @@ namespace {
 constexpr int kUsualWidth = 100;
 
 std::string_view environment(const char* name) {
-  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nobody here writes it
+  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): no thread writes it
   return value == nullptr ? std::string_view() : value;
 }
 
@@ -23,16 +23,14 @@ bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0U
 int terminal_width() {
   winsize size{};
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
-  const int told = std::atoi(std::string(environment("COLUMNS")).c_str());
-  return told > 0 ? told : kUsualWidth;
+  const int columns = std::atoi(std::string(environment("COLUMNS")).c_str());
+  return columns > 0 ? columns : kUsualWidth;
 }
 
-/// "15;0" or "0;default;15": the last is the ground, one of the first 16 colours, of which two are
-/// light.
-bool light_ground(std::string_view foreground_and_ground) {
-  const std::string_view ground =
-      foreground_and_ground.substr(foreground_and_ground.find_last_of(';') + 1);
-  return ground == "7" || ground == "15";
+/// "15;0" or "0;default;15": the last is the background, one of 16 colours. Two of them are light.
+bool light_background(std::string_view colours) {
+  const std::string_view background = colours.substr(colours.find_last_of(';') + 1);
+  return background == "7" || background == "15";
 }
 
 /// Bytes of `text` that make up its first `columns` characters.
@@ -48,23 +46,23 @@ std::size_t bytes_of(std::string_view text, std::size_t columns) {
 
 bool stdout_is_terminal() { return isatty(STDOUT_FILENO) == 1; }
 
-Look look_of_stdout() {
+Style style_of_stdout() {
   const bool can = stdout_is_terminal() && environment("TERM") != "dumb";
   return {.colour = can && environment("NO_COLOR").empty(),
           .width = std::clamp(terminal_width(), kMinWidth, kMaxWidth),
-          .light = light_ground(environment("COLORFGBG"))};
+          .light = light_background(environment("COLORFGBG"))};
 }
 
 int columns_of_stdout() { return std::max(terminal_width(), kMinWidth); }
 
-std::string paint(const Look& look, const Ink& ink, std::string_view text) {
+std::string paint(const Style& style, const Ink& ink, std::string_view text) {
   std::string codes;
   const auto add = [&](const std::string& code) { codes += (codes.empty() ? "" : ";") + code; };
   if (ink.bold) add("1");
   if (ink.dim) add("2");
   if (ink.text != kPlain) add("38;5;" + std::to_string(ink.text));
   if (ink.ground != kPlain) add("48;5;" + std::to_string(ink.ground));
-  if (!look.colour || codes.empty() || text.empty()) return std::string(text);
+  if (!style.colour || codes.empty() || text.empty()) return std::string(text);
   return "\x1b[" + codes + "m" + std::string(text) + "\x1b[0m";
 }
 
@@ -118,11 +116,11 @@ std::string repeated(std::string_view text, std::size_t count) {
   return all;
 }
 
-std::string heading(const Look& look, std::string_view title) {
+std::string heading(const Style& style, std::string_view title) {
   const std::size_t used = columns_of(title) + 4;
-  const std::size_t width = static_cast<std::size_t>(look.width);
-  return "\n" + paint(look, kDim, "──") + " " + paint(look, kBold, title) + " " +
-         paint(look, kDim, repeated("─", width - std::min(width, used))) + "\n";
+  const std::size_t width = static_cast<std::size_t>(style.width);
+  return "\n" + paint(style, kDim, "──") + " " + paint(style, kBold, title) + " " +
+         paint(style, kDim, repeated("─", width - std::min(width, used))) + "\n";
 }
 
 std::string wrapped(std::string_view text, std::size_t columns, std::size_t indent) {

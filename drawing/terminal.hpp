@@ -6,26 +6,26 @@
 #include <string_view>
 #include <vector>
 
-/// Text for people at a terminal: colours that can be left out, and widths that count what is
-/// seen, not bytes. Pure, but for look_of_stdout().
+/// Text for a terminal: optional colours, and widths in visible columns instead of bytes. Pure,
+/// except for the functions of standard output.
 namespace tangram::drawing {
 
-/// How to draw.
-struct Look {
+/// How to draw: with colours or without, and how wide.
+struct Style {
   bool colour = false;
   int width = 80;      ///< columns that a line may fill
-  bool light = false;  ///< dark text on a light ground, as far as the terminal says
+  bool light = false;  ///< dark text on a light background, as far as the terminal says
 };
 
-/// Narrower than this nothing is drawn well; a terminal that says so is taken to be this wide.
+/// Less is too narrow for tables; a narrower terminal counts as this wide.
 inline constexpr int kMinWidth = 60;
-/// Wider lines are hard to follow with the eye.
+/// Wider lines are hard to follow.
 inline constexpr int kMaxWidth = 150;
 
-/// Colour if standard output is a terminal that can, and NO_COLOR is not set; its width, else
-/// that of $COLUMNS, else 100. Light where $COLORFGBG says so, as rxvt, Konsole and iTerm2 set it.
-[[nodiscard]] Look look_of_stdout();
-/// Of the terminal, kMinWidth at least: for tables, which are read line by line.
+/// Colour if standard output is a terminal with colours and NO_COLOR is not set; the terminal's
+/// width, else $COLUMNS, else 100. Light if $COLORFGBG says so, as rxvt, Konsole and iTerm2 set it.
+[[nodiscard]] Style style_of_stdout();
+/// The terminal's, at least kMinWidth: for tables, which may be wider than kMaxWidth.
 [[nodiscard]] int columns_of_stdout();
 [[nodiscard]] bool stdout_is_terminal();
 
@@ -40,25 +40,25 @@ struct Ink {
   bool dim = false;
 };
 
-/// What nobody has: close to the terminal's ground.
-[[nodiscard]] constexpr Colour free_colour(const Look& look) { return look.light ? 252 : 237; }
+/// Free capacity: close to the terminal's background.
+[[nodiscard]] constexpr Colour free_colour(const Style& style) { return style.light ? 252 : 237; }
 
 inline constexpr Ink kBold{.bold = true};
 inline constexpr Ink kDim{.dim = true};
 inline constexpr Ink kGood{.text = 42, .bold = true};
 inline constexpr Ink kBad{.text = 203, .bold = true};
 
-/// The text in that ink; the text itself where `look` has no colour.
-[[nodiscard]] std::string paint(const Look& look, const Ink& ink, std::string_view text);
+/// The text in that ink; unchanged if `style` has no colour.
+[[nodiscard]] std::string paint(const Style& style, const Ink& ink, std::string_view text);
 
-/// Columns that UTF-8 text takes; colours take none. Every character here is one column wide.
+/// Columns of UTF-8 text; colours take none. Every character counts as one column.
 [[nodiscard]] std::size_t columns_of(std::string_view text);
 
 /// Cut to `columns`, with "…" where something is missing. For text without colours.
 [[nodiscard]] std::string shortened(std::string_view text, std::size_t columns);
 /// The same, with the middle missing: for names that differ at their ends.
 [[nodiscard]] std::string shortened_inside(std::string_view text, std::size_t columns);
-/// Filled up with spaces on the right, or the left.
+/// Filled with spaces on the right, or on the left.
 [[nodiscard]] std::string left_in(std::string_view text, std::size_t columns);
 [[nodiscard]] std::string right_in(std::string_view text, std::size_t columns);
 [[nodiscard]] std::string centred_in(std::string_view text, std::size_t columns);
@@ -66,14 +66,14 @@ inline constexpr Ink kBad{.text = 203, .bold = true};
 /// `text` `count` times.
 [[nodiscard]] std::string repeated(std::string_view text, std::size_t count);
 
-/// A line with a title in it, as wide as the look.
-[[nodiscard]] std::string heading(const Look& look, std::string_view title);
+/// A line with a title in it, of the style's width.
+[[nodiscard]] std::string heading(const Style& style, std::string_view title);
 
-/// Stands for a space at which no line may end; wrapped() makes a space of it.
+/// A space at which no line may end; wrapped() replaces it with a space.
 inline constexpr char kNoBreak = '\x01';
 
-/// Words in lines of at most `columns`. Each line begins at `indent`; the first one's spaces are
-/// the caller's.
+/// Words in lines of at most `columns`. Each line begins at `indent`; the caller
+/// writes the spaces of the first one.
 [[nodiscard]] std::string wrapped(std::string_view text, std::size_t columns, std::size_t indent);
 
 /// "79.6" GiB.

@@ -9,7 +9,6 @@ namespace tangram::bench::demo {
 namespace {
 
 constexpr std::int64_t kMilliPerCard = 1000;
-constexpr int kUsualMaxSharers = 48;  // what the annotation means where it does not say
 
 std::string not_there(const std::string& uid, const std::string& card, const std::string& node) {
   return "pod " + uid + ": card " + card + " is not on node " + node;
@@ -22,30 +21,18 @@ Result<void> Audit::add_node(const std::string& node, std::string cards) {
   json::Reader in(cards);
   const auto read_card = [&] {
     std::string uuid;
+    bool healthy = true;
+    bool cordoned = false;
     Card card;
     card.node = node;
-    card.max_sharers = kUsualMaxSharers;
-    in.object([&](std::string_view key) {
-      if (key == "id") {
-        uuid = in.string();
-      } else if (key == "memMiB") {
-        card.mem_mib = in.integer();
-      } else if (key == "maxSharers") {
-        card.max_sharers = static_cast<int>(in.integer());
-      } else if (key == "healthy") {
-        card.closed = !in.boolean() || card.closed;
-      } else if (key == "cordoned") {
-        card.closed = in.boolean() || card.closed;
-      } else {
-        in.skip();
-      }
-    });
+    card.number = read.size();
+    json::read_members(in, "id", uuid, "memMiB", card.mem_mib, "maxSharers", card.max_sharers,
+                       "healthy", healthy, "cordoned", cordoned);
+    card.available = healthy && !cordoned;
     read.emplace(uuid, card);
   };
-  in.object([&](std::string_view key) {
-    if (key != "cards") return in.skip();
-    in.array(read_card);
-  });
+  const auto read_cards = [&](json::Reader& cards_in) { cards_in.array(read_card); };
+  json::read_members(in, "cards", read_cards);
   if (auto done = in.finish(); !done) return done.error();
   cards_.merge(read);
   return {};
@@ -53,17 +40,7 @@ Result<void> Audit::add_node(const std::string& node, std::string cards) {
 
 Audit::Part Audit::read_part(json::Reader& in) {
   Part part;
-  in.object([&](std::string_view key) {
-    if (key == "uuid") {
-      part.uuid = in.string();
-    } else if (key == "memMiB") {
-      part.mem_mib = in.integer();
-    } else if (key == "milli") {
-      part.milli = in.integer();
-    } else {
-      in.skip();
-    }
-  });
+  json::read_members(in, "uuid", part.uuid, "memMiB", part.mem_mib, "milli", part.milli);
   return part;
 }
 
@@ -71,24 +48,11 @@ Result<Audit::Grant> Audit::read_grant(std::string text) {
   Grant grant;
   json::Reader in(text);
   const auto read_container = [&] {
-    in.object([&](std::string_view key) {
-      if (key != "cards") return in.skip();
-      in.array([&] { grant.parts.push_back(read_part(in)); });
-    });
+    json::read_members(in, "cards", json::each(grant.parts, read_part));
   };
-  in.object([&](std::string_view key) {
-    if (key == "podUID") {
-      grant.pod_uid = in.string();
-    } else if (key == "node") {
-      grant.node = in.string();
-    } else if (key == "isolation") {
-      grant.isolation = in.string();
-    } else if (key == "containers") {
-      in.array(read_container);
-    } else {
-      in.skip();
-    }
-  });
+  const auto read_containers = [&](json::Reader& containers) { containers.array(read_container); };
+  json::read_members(in, "podUID", grant.pod_uid, "node", grant.node, "isolation", grant.isolation,
+                     "containers", read_containers);
   if (auto done = in.finish(); !done) return done.error();
   return grant;
 }
@@ -105,9 +69,9 @@ void Audit::bound(const std::string& uid, const std::string& node, std::string t
   check(grant->pod_uid == uid, "pod " + uid + ": its grant was issued to " + grant->pod_uid);
   check(grant->node == node,
         "pod " + uid + " is bound to node " + node + ", but its grant is for node " + grant->node);
-  check(!grant->parts.empty(), "pod " + uid + ": its grant holds no card");
+  check(!grant->parts.empty(), "pod " + uid + ": its grant has no card");
   check(!granted_.contains(uid), "pod " + uid + " was bound twice");
-  charge(*grant, 1);
+  add_grant(*grant, 1);
   for (const Part& part : grant->parts) {
     const auto card = cards_.find(part.uuid);
     check(card != cards_.end() && card->second.node == node, not_there(uid, part.uuid, node));
@@ -117,7 +81,7 @@ void Audit::bound(const std::string& uid, const std::string& node, std::string t
 }
 
 void Audit::bound_without_grant(const std::string& pod) {
-  check(false, "pod " + pod + " asks for a card and is bound without a grant");
+  check(false, "pod " + pod + " requests a card and is bound without a grant");
 }
 
 void Audit::check_card(const std::string& uuid, const Card& card, const std::string& uid) {
@@ -128,7 +92,7 @@ void Audit::check_card(const std::string& uuid, const Card& card, const std::str
     modes += count > 0 ? 1 : 0;
   }
   const std::string with = "card " + uuid + ", with pod " + uid + ": ";
-  check(!card.closed, with + "it is unhealthy or cordoned");
+  check(card.available, with + "it is unhealthy or cordoned");
   check(card.granted_mem_mib <= card.mem_mib, with + std::to_string(card.granted_mem_mib) +
                                                   " MiB granted of " +
                                                   std::to_string(card.mem_mib));
@@ -139,7 +103,7 @@ void Audit::check_card(const std::string& uuid, const Card& card, const std::str
   check(modes <= 1, with + "shared in two isolation modes at one time");
 }
 
-void Audit::charge(const Grant& grant, int sign) {
+void Audit::add_grant(const Grant& grant, int sign) {
   for (const Part& part : grant.parts) {
     const auto card = cards_.find(part.uuid);
     if (card == cards_.end()) continue;
@@ -149,10 +113,10 @@ void Audit::charge(const Grant& grant, int sign) {
   }
 }
 
-void Audit::gone(const std::string& uid) {
+void Audit::removed(const std::string& uid) {
   const auto grant = granted_.find(uid);
   if (grant == granted_.end()) return;
-  charge(grant->second, -1);
+  add_grant(grant->second, -1);
   granted_.erase(grant);
 }
 
@@ -181,6 +145,11 @@ void Audit::compare(const drawing::ClusterView& shown) {
 std::vector<Audit::Part> Audit::parts_of(const std::string& uid) const {
   const auto grant = granted_.find(uid);
   return grant == granted_.end() ? std::vector<Part>{} : grant->second.parts;
+}
+
+std::string Audit::name_on_node(const std::string& uuid) const {
+  const auto card = cards_.find(uuid);
+  return "#" + (card == cards_.end() ? uuid : std::to_string(card->second.number));
 }
 
 std::int64_t Audit::granted_milli() const {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "base/json.hpp"
+#include "base/json_members.hpp"
 #include "base/result.hpp"
 #include "drawing/cluster_view.hpp"
 
@@ -11,21 +11,21 @@
 
 namespace tangram::bench::demo {
 
-/// ledger of every card kept from the grants on the pods alone, as an auditor would: from what the
-/// API server holds, with nothing of the scheduler's code. Whatever breaks a rule is noted.
+/// An independent ledger of every card, built from the pods' grants alone: it reads what the API
+/// server stores and shares no code with the scheduler. Records every broken rule.
 /// Threads: one at a time.
 class Audit {
  public:
   /// Learns a node's cards. @param cards  the annotation tangram.dev/cards
   Result<void> add_node(const std::string& node, std::string cards);
 
-  /// Notes what a bound pod was granted. @param grant  the annotation tangram.dev/gpu-grant
+  /// Records the grant of a bound pod. @param grant  the annotation tangram.dev/gpu-grant
   void bound(const std::string& uid, const std::string& node, std::string grant);
-  /// A bound pod that asked for a card and carries no grant.
+  /// A bound pod that requests a card and has no grant.
   void bound_without_grant(const std::string& pod);
-  void gone(const std::string& uid);
+  void removed(const std::string& uid);
 
-  /// Notes every difference between these ledger and what the extender shows.
+  /// Records every difference between this ledger and what the extender shows.
   void compare(const drawing::ClusterView& shown);
 
   struct Part {
@@ -33,7 +33,9 @@ class Audit {
     std::int64_t mem_mib = 0;
     std::int64_t milli = 0;
   };
-  /// What a bound pod holds; empty = no card.
+  /// "#3", the third card of its node; the UUID if no node lists it.
+  [[nodiscard]] std::string name_on_node(const std::string& uuid) const;
+  /// The allocation of a bound pod; empty = no card.
   [[nodiscard]] std::vector<Part> parts_of(const std::string& uid) const;
 
   /// One sentence per broken rule.
@@ -47,9 +49,10 @@ class Audit {
  private:
   struct Card {
     std::string node;
+    std::size_t number = 0;  ///< among the node's cards, as the node lists them
     std::int64_t mem_mib = 0;
-    int max_sharers = 0;
-    bool closed = false;  ///< unhealthy or cordoned: takes no new pods
+    int max_sharers = 48;   ///< the annotation's default
+    bool available = true;  ///< healthy and not cordoned
     std::int64_t granted_mem_mib = 0;
     std::int64_t granted_milli = 0;
     std::map<std::string, int> sharers;  ///< by isolation mode
@@ -64,7 +67,7 @@ class Audit {
   static Result<Grant> read_grant(std::string text);
 
   void check(bool holds, const std::string& otherwise);
-  void charge(const Grant& grant, int sign);
+  void add_grant(const Grant& grant, int sign);
   void check_card(const std::string& uuid, const Card& card, const std::string& uid);
 
   std::map<std::string, Card> cards_;     ///< by UUID

@@ -1,12 +1,12 @@
-// tangram-demo: the extender, a small API server and the player in one process. Wiring only.
+// tangram-demo: the extender, an API server in memory and the driver in one process. Wiring only.
 
 #include "base/clock.hpp"
 #include "base/file.hpp"
 #include "base/signals.hpp"
 #include "base/spelling.hpp"
-#include "bench/demo/crowd.hpp"
+#include "bench/demo/busy_cluster.hpp"
+#include "bench/demo/driver.hpp"
 #include "bench/demo/packing_table.hpp"
-#include "bench/demo/player.hpp"
 #include "bench/demo/report.hpp"
 #include "config/config.hpp"
 #include "drawing/card_map.hpp"
@@ -41,7 +41,7 @@ struct Options {
   std::string policy{policies::kDefaultPolicy};
   std::size_t pods = 360;
   std::uint64_t seed = 1;
-  std::size_t nodes = 0;  ///< of a crowd; 0 = the cluster of the file is played
+  std::size_t nodes = 0;  ///< of a busy cluster; 0 = the cluster of the file
   bool quick = false;
   bool serve = false;
   bool live = false;
@@ -61,177 +61,174 @@ Result<config::Config> configuration(const Options& options) {
        "server.listen=" + options.listen, "scheduler.policy=" + options.policy});
 }
 
-Result<void> wait_until_ready(ExtenderClient& extender, std::chrono::seconds patience) {
-  const auto deadline = std::chrono::steady_clock::now() + patience;
+Result<void> wait_until_ready(ExtenderClient& extender, std::chrono::seconds timeout) {
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
   while (std::chrono::steady_clock::now() < deadline) {
     const auto page = extender.get("/readyz");
     if (!page) return page.error();
     if (page->status == 200) return {};
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
-  return fail(Errc::kTimeout, "the extender is not ready after " +
-                                  std::to_string(patience.count()) + " s; GET /readyz says why");
+  return fail(Errc::kTimeout, "the extender is not ready after " + std::to_string(timeout.count()) +
+                                  " s; GET /readyz says why");
 }
 
-Result<tangram::drawing::ClusterView> read_cluster(ExtenderClient& extender) {
+Result<drawing::ClusterView> read_cluster(ExtenderClient& extender) {
   auto page = extender.get("/api/v1/cluster");
   if (!page) return page.error();
-  return tangram::drawing::read_cluster_view(std::move(page->body));
+  return drawing::read_cluster_view(std::move(page->body));
 }
 
-/// Holds what the extender shows against the pods' grants.
-Result<void> compare(Player& player, ExtenderClient& extender) {
+/// Compares what the extender shows with the pods' grants.
+Result<void> compare(Driver& driver, ExtenderClient& extender) {
   const auto shown = read_cluster(extender);
   if (!shown) return shown.error();
-  player.audit().compare(*shown);
+  driver.audit().compare(*shown);
   return {};
 }
 
 /// A line that a terminal overwrites; elsewhere a line for every tenth.
 class Progress {
  public:
-  explicit Progress(const tangram::drawing::Look& look) : look_(look) {}
+  explicit Progress(const drawing::Style& style) : style_(style) {}
 
-  void show(const Player& player, const std::vector<Player::Story>& stories) {
+  void show(const Driver& driver, const std::vector<Driver::Highlight>& highlights) {
     if (live_) std::cout << "\r\x1b[K";
-    for (const Player::Story& story : stories) std::cout << draw_story(look_, story);
+    for (const Driver::Highlight& highlight : highlights)
+      std::cout << draw_highlight(style_, highlight);
     const std::string line =
-        draw_progress(look_, player.counts(), player.total_pods(), player.history().back());
-    const std::size_t tenth = 10 * player.counts().arrived / player.total_pods();
+        draw_progress(style_, driver.counts(), driver.total_pods(), driver.history().back());
+    const std::size_t tenth = 10 * driver.counts().arrived / driver.total_pods();
     const bool another = tenth != std::exchange(tenth_, tenth);
-    if (live_) std::cout << line << (player.done() ? "\n" : "") << std::flush;
+    if (live_) std::cout << line << (driver.done() ? "\n" : "") << std::flush;
     if (!live_ && another) std::cout << line << "\n";
   }
 
  private:
-  const tangram::drawing::Look& look_;
-  bool live_ = tangram::drawing::stdout_is_terminal();
+  const drawing::Style& style_;
+  bool live_ = drawing::stdout_is_terminal();
   std::size_t tenth_ = 0;
 };
 
-/// Rounds until every pod has arrived, with stories and progress on the way.
-/// @returns false if the user wants to stop
-Result<bool> play(Player& player, ExtenderClient& extender, const tangram::drawing::Look& look,
-                  const sigset_t& signals) {
+/// Runs rounds until every pod has arrived, and prints highlights and progress.
+/// @returns false if the user stops the demo
+Result<bool> run_rounds(Driver& driver, ExtenderClient& extender, const drawing::Style& style,
+                        const sigset_t& signals) {
   constexpr std::size_t kComparedEvery = 10;  // rounds; often enough to name the round, and cheap
-  Progress progress(look);
-  while (!player.done()) {
+  Progress progress(style);
+  while (!driver.done()) {
     if (interrupted(signals)) return false;
-    const auto stories = player.play_round();
-    if (!stories) return stories.error();
-    progress.show(player, *stories);
-    if (player.history().size() % kComparedEvery != 0 && !player.done()) continue;
-    if (auto compared = compare(player, extender); !compared) return compared.error();
+    const auto highlights = driver.run_round();
+    if (!highlights) return highlights.error();
+    progress.show(driver, *highlights);
+    if (driver.history().size() % kComparedEvery != 0 && !driver.done()) continue;
+    if (auto compared = compare(driver, extender); !compared) return compared.error();
   }
   return true;
 }
 
-Result<void> report(Player& player, ExtenderClient& extender, const tangram::drawing::Look& look,
+Result<void> report(Driver& driver, ExtenderClient& extender, const drawing::Style& style,
                     const std::string& address) {
   const auto cluster = read_cluster(extender);
   if (!cluster) return cluster.error();
   const auto metrics = extender.get("/metrics");
   if (!metrics) return metrics.error();
-  std::cout << tangram::drawing::heading(look, "card by card")
-            << draw_packing_table(look, *cluster);
-  std::cout << tangram::drawing::heading(look, "the cards, larger ones longer")
-            << tangram::drawing::draw_card_map(look, *cluster);
-  std::cout << tangram::drawing::heading(look, "pods without a place, and why")
-            << player.refusals().draw(look);
-  std::cout << tangram::drawing::heading(look, "numbers")
-            << draw_numbers(look, metrics->body, player.counts(), player.history());
-  std::cout << tangram::drawing::heading(look, "checks") << draw_checks(look, player.audit());
-  std::cout << tangram::drawing::heading(look, "look further")
-            << draw_next_steps(look, address, player.example_running(), player.example_waiting());
+  std::cout << heading(style, "cards") << draw_packing_table(style, *cluster);
+  std::cout << heading(style, "card map") << draw_card_map(style, *cluster);
+  std::cout << heading(style, "pods without a node, and why") << driver.refusals().draw(style);
+  std::cout << heading(style, "numbers")
+            << draw_numbers(style, metrics->body, driver.counts(), driver.history());
+  std::cout << heading(style, "checks") << draw_checks(style, driver.audit());
+  std::cout << heading(style, "next steps")
+            << draw_next_steps(style, address, driver.example_running(), driver.example_waiting());
   std::cout << std::flush;
   return {};
 }
 
 struct Stage {
   const Options& options;
-  const tangram::drawing::Look& look;
+  const drawing::Style& style;
   const sigset_t& signals;
 };
 
-std::string page_line(const tangram::drawing::Look& look, const std::string& address) {
-  return "the packing page: " +
-         tangram::drawing::paint(look, drawing::kBold, "http://" + address + "/") + "\n";
+std::string page_line(const drawing::Style& style, const std::string& address) {
+  return "packing page: " + paint(style, drawing::kBold, "http://" + address + "/") + "\n";
 }
 
-/// Further rounds, slow enough to watch, until the user wants to stop.
-Result<void> go_on(Player& player, ExtenderClient& extender, const Stage& stage) {
+/// Further rounds, slow enough to watch, until the user stops the demo.
+Result<void> keep_running(Driver& driver, ExtenderClient& extender, const Stage& stage) {
   constexpr auto kPace = std::chrono::milliseconds(1'000);
   while (!interrupted(stage.signals, kPace)) {
-    player.go_on(Player::Plan().per_round);
-    if (const auto played = player.play_round(); !played) return played.error();
-    if (auto compared = compare(player, extender); !compared) return compared.error();
+    driver.extend(Driver::Plan().per_round);
+    if (const auto ran = driver.run_round(); !ran) return ran.error();
+    if (auto compared = compare(driver, extender); !compared) return compared.error();
   }
   return {};
 }
 
-Result<int> perform(const Stage& stage, kube::KubeApi& api, extender::App& app,
-                    const std::vector<PodKind>& kinds, const config::Endpoint& listen) {
-  constexpr auto kPatience = std::chrono::seconds(10);
+Result<int> run_demo(const Stage& stage, kube::KubeApi& api, extender::App& app,
+                     const std::vector<PodKind>& kinds, const config::Endpoint& listen) {
+  constexpr auto kReadyTimeout = std::chrono::seconds(10);
   const config::Endpoint endpoint{listen.address, app.port()};
   const std::string address = config::to_string(endpoint);
   auto extender = ExtenderClient::connect(listen.address, app.port());
   if (!extender) return extender.error();
-  if (auto ready = wait_until_ready(*extender, kPatience); !ready) return ready.error();
+  if (auto ready = wait_until_ready(*extender, kReadyTimeout); !ready) return ready.error();
   const auto cluster = read_cluster(*extender);
   if (!cluster) return cluster.error();
-  auto player = Player::create({.api = api, .extender = *extender, .kinds = kinds},
+  auto driver = Driver::create({.api = api, .extender = *extender, .kinds = kinds},
                                {.pods = stage.options.pods, .seed = stage.options.seed});
-  if (!player) return player.error();
-  std::cout << draw_cluster_line(stage.look, *cluster) << "extender on http://" << address
+  if (!driver) return driver.error();
+  std::cout << draw_cluster_line(stage.style, *cluster) << "extender on http://" << address
             << ", policy " << stage.options.policy << ", seed " << stage.options.seed << "\n"
-            << page_line(stage.look, address)
-            << tangram::drawing::heading(stage.look,
-                                         "each kind's first pod: tangram.dev/gpu-… → where");
-  const auto played = play(*player, *extender, stage.look, stage.signals);
-  if (!played) return played.error();
-  if (!*played) return kInterrupted;
-  if (auto reported = report(*player, *extender, stage.look, address); !reported) {
+            << page_line(stage.style, address)
+            << heading(stage.style, "first pod of each kind: tangram.dev/gpu-… → node");
+  const auto finished = run_rounds(*driver, *extender, stage.style, stage.signals);
+  if (!finished) return finished.error();
+  if (!*finished) return kInterrupted;
+  if (auto reported = report(*driver, *extender, stage.style, address); !reported) {
     return reported.error();
   }
   if (stage.options.live) {
     std::cout << "\n"
-              << page_line(stage.look, address) << "pods come and go until Ctrl-C\n"
+              << page_line(stage.style, address) << "pods start and end until Ctrl-C\n"
               << std::flush;
-    if (auto gone_on = go_on(*player, *extender, stage); !gone_on) return gone_on.error();
+    if (auto ended = keep_running(*driver, *extender, stage); !ended) return ended.error();
   } else if (stage.options.serve) {
-    std::cout << "\n" << page_line(stage.look, address) << "serving until Ctrl-C\n" << std::flush;
+    std::cout << "\n" << page_line(stage.style, address) << "serving until Ctrl-C\n" << std::flush;
     int signal = 0;
     sigwait(&stage.signals, &signal);
   } else {
-    std::cout << tangram::drawing::paint(stage.look, drawing::kDim,
-                                         "(these answer while it runs: add --serve, or --live)")
+    std::cout << paint(stage.style, drawing::kDim,
+                       "(to keep the extender running, add --serve or --live)")
               << "\n";
   }
-  return player->audit().broken().empty() ? 0 : kBroken;
+  return driver->audit().broken().empty() ? 0 : kBroken;
 }
 
-/// A large cluster to look at, which nobody plays.
-Result<int> show_crowd(const Stage& stage, const config::Config& config) {
+/// A large cluster with pods that no scheduler places.
+Result<int> show_busy_cluster(const Stage& stage, const config::Config& config) {
   constexpr auto kPace = std::chrono::milliseconds(500);
   constexpr std::size_t kChangesPerThousandCards = 1;
-  constexpr auto kPatience = std::chrono::seconds(300);  // 100,000 pods on a machine that is busy
+  constexpr auto kReadyTimeout =
+      std::chrono::seconds(300);  // 100,000 pods on a machine that is busy
   const SystemClock clock;
   kube::LocalApi api(clock);
-  Crowd crowd(api, stage.options.nodes, stage.options.seed);
-  if (auto filled = crowd.fill(); !filled) return filled.error();
+  BusyCluster cluster(api, stage.options.nodes, stage.options.seed);
+  if (auto filled = cluster.fill(); !filled) return filled.error();
   auto app = extender::App::create(
       config, {.api = api, .clock = clock, .replica = std::nullopt, .learn_at_once = true});
   if (!app) return app.error();
   auto extender = ExtenderClient::connect(config.server.listen.address, (*app)->port());
   if (!extender) return extender.error();
-  if (auto ready = wait_until_ready(*extender, kPatience); !ready) return ready.error();
+  if (auto ready = wait_until_ready(*extender, kReadyTimeout); !ready) return ready.error();
   const config::Endpoint endpoint{config.server.listen.address, (*app)->port()};
-  std::cout << stage.options.nodes << " nodes, " << crowd.cards() << " cards, " << crowd.pods()
-            << " pods that come and go until Ctrl-C\n"
-            << page_line(stage.look, config::to_string(endpoint)) << std::flush;
+  std::cout << stage.options.nodes << " nodes, " << cluster.cards() << " cards, " << cluster.pods()
+            << " pods that start and end until Ctrl-C\n"
+            << page_line(stage.style, config::to_string(endpoint)) << std::flush;
   while (!interrupted(stage.signals, kPace)) {
-    const auto changes = 1 + crowd.cards() * kChangesPerThousandCards / 1'000;
-    if (auto changed = crowd.change(changes); !changed) return changed.error();
+    const auto changes = 1 + cluster.cards() * kChangesPerThousandCards / 1'000;
+    if (auto changed = cluster.change(changes); !changed) return changed.error();
   }
   (*app)->stop();
   return 0;
@@ -240,7 +237,7 @@ Result<int> show_crowd(const Stage& stage, const config::Config& config) {
 Result<int> run(const Stage& stage) {
   const auto config = configuration(stage.options);
   if (!config) return config.error();
-  if (stage.options.nodes > 0) return show_crowd(stage, *config);
+  if (stage.options.nodes > 0) return show_busy_cluster(stage, *config);
   const auto cluster_text = read_file(stage.options.cluster_file);
   if (!cluster_text) return cluster_text.error();
   const auto workload_text = read_file(stage.options.workload_file);
@@ -257,34 +254,29 @@ Result<int> run(const Stage& stage) {
   auto app = extender::App::create(
       *config, {.api = api, .clock = clock, .replica = std::nullopt, .learn_at_once = true});
   if (!app) return app.error();
-  auto outcome = perform(stage, api, **app, *kinds, config->server.listen);
+  auto outcome = run_demo(stage, api, **app, *kinds, config->server.listen);
   (*app)->stop();
   return outcome;
 }
 
 void add_options(CLI::App& cli, Options& options) {
-  cli.add_flag("--serve", options.serve, "Keep answering over HTTP at the end, until Ctrl-C");
-  cli.add_flag("--live", options.live, "Play on at the end, a round a second, until Ctrl-C");
-  cli.add_option("--nodes", options.nodes,
-                 "Play nothing; show a busy cluster of so many nodes of 8 cards, until Ctrl-C")
+  cli.add_flag("--serve", options.serve, "At the end, keep the extender running until Ctrl-C");
+  cli.add_flag("--live", options.live,
+               "At the end, continue with one round per second until Ctrl-C");
+  cli.add_option(
+         "--nodes", options.nodes,
+         "Instead of the demo, show a cluster in use with this many nodes of 8 cards, until Ctrl-C")
       ->check(CLI::Range(std::size_t{1}, std::size_t{10'000}));
   cli.add_flag("--quick", options.quick,
-               "Only " + std::to_string(kQuickPods) + " pods; all checks all the same");
-  cli.add_option("--pods", options.pods, "How many pods arrive")
-      ->check(CLI::Range(std::size_t{1}, std::size_t{100'000}))
-      ->capture_default_str();
-  cli.add_option("--seed", options.seed, "Another one, other arrivals; the same, the same outcome")
-      ->capture_default_str();
-  cli.add_option("--policy", options.policy, alternatives(policies::policy_names()))
-      ->capture_default_str();
-  cli.add_option("--listen", options.listen, "Address and port; port 0 = any free one")
-      ->capture_default_str();
-  cli.add_option("--cluster", options.cluster_file, "YAML with Nodes")
-      ->take_last()
-      ->capture_default_str();
-  cli.add_option("--workload", options.workload_file, "YAML with the kinds of Pods that arrive")
-      ->take_last()
-      ->capture_default_str();
+               "At most " + std::to_string(kQuickPods) + " pods, with all checks");
+  cli.add_option("--pods", options.pods, "Number of pods that arrive")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{100'000}));
+  cli.add_option("--seed", options.seed,
+                 "Seed of the arrivals; the same seed gives the same result");
+  cli.add_option("--policy", options.policy, alternatives(policies::policy_names()));
+  cli.add_option("--listen", options.listen, "Address and port; port 0 = any free port");
+  cli.add_option("--cluster", options.cluster_file, "YAML with Nodes")->take_last();
+  cli.add_option("--workload", options.workload_file, "YAML with the kinds of Pods")->take_last();
 }
 
 }  // namespace
@@ -292,13 +284,14 @@ void add_options(CLI::App& cli, Options& options) {
 int main(int argc, char** argv) try {
   Options options;
   CLI::App cli(
-      "Plays a small cluster: the extender on an API server in memory, and pods with all kinds of\n"
-      "GPU requests that arrive and end. Every decision goes over HTTP, as kube-scheduler would\n"
-      "ask: filter, prioritize, bind. Then draws what every card holds, tells what was refused "
-      "and\n"
-      "why, and checks the ledger against the pods' grants.\n\n"
-      "Ends with 0 if every check held, 1 if one did not or the demo could not go on.\n"
-      "NO_COLOR=1 leaves out the colours.\n");
+      "Runs the extender on a small cluster in memory, with pods that arrive and end and have all\n"
+      "kinds of GPU requests. Every decision uses the extender's HTTP API like kube-scheduler:\n"
+      "filter, prioritize, bind. Then draws the cards, lists the pods that were not placed and "
+      "why,\n"
+      "and checks the ledger against the pods' grants.\n\n"
+      "Exit codes: 0 = all checks passed, 1 = a check or the demo failed.\n"
+      "NO_COLOR=1 turns colours off.\n");
+  cli.option_defaults()->always_capture_default();
   add_options(cli, options);
   try {
     cli.parse(argc, argv);
@@ -308,9 +301,9 @@ int main(int argc, char** argv) try {
   if (options.quick) options.pods = std::min(options.pods, kQuickPods);
   const sigset_t signals = block_stop_signals();
   spdlog::set_default_logger(spdlog::stderr_color_mt("tangram"));
-  spdlog::set_level(spdlog::level::err);  // refused pods are part of the play
-  const tangram::drawing::Look look = tangram::drawing::look_of_stdout();
-  const auto outcome = run({.options = options, .look = look, .signals = signals});
+  spdlog::set_level(spdlog::level::err);  // rejected pods are part of the demo
+  const drawing::Style style = drawing::style_of_stdout();
+  const auto outcome = run({.options = options, .style = style, .signals = signals});
   if (outcome) return *outcome;
   std::cerr << "tangram-demo: " << outcome.error().message << "\n";
   return kBroken;

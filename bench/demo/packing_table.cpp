@@ -23,14 +23,14 @@ constexpr std::size_t kMode = 10;
 constexpr int kWithBar = 76;
 constexpr int kWithLongModel = 96;
 
-/// Eighths of a cell, so that a short bar still tells 12 % from 20 %.
-std::string level_bar(const drawing::Look& look, std::int64_t part, std::int64_t whole) {
+/// Eighths of a cell, so that a short bar shows 12 % and 20 % differently.
+std::string level_bar(const drawing::Style& style, std::int64_t part, std::int64_t whole) {
   static constexpr std::array<std::string_view, 8> kParts{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
   const auto cells = static_cast<std::int64_t>(kBar);
   const std::int64_t eighths = whole == 0 ? 0 : std::min(8 * cells, 8 * cells * part / whole);
   std::string bar = drawing::repeated("█", static_cast<std::size_t>(eighths / 8));
   bar += kParts[static_cast<std::size_t>(eighths % 8)];
-  return drawing::paint(look, {.text = 75, .ground = 237}, drawing::left_in(bar, kBar));
+  return paint(style, {.text = 75, .ground = 237}, drawing::left_in(bar, kBar));
 }
 
 /// Shares of one kind of pod on one card.
@@ -56,11 +56,11 @@ std::vector<Family> families_on(const drawing::CardView& card) {
   return families;
 }
 
-/// The pods' names, each in its namespace's colour, as many as there is room for.
-std::string holders(const drawing::Look& look, const drawing::Palette& palette,
-                    const drawing::CardView& card, std::size_t columns) {
+/// The pods' names, each in its namespace's colour, as many as fit.
+std::string pod_names(const drawing::Style& style, const drawing::Palette& palette,
+                      const drawing::CardView& card, std::size_t columns) {
   if (!card.reason.empty())
-    return drawing::paint(look, drawing::kBad, drawing::shortened(card.reason, columns));
+    return paint(style, drawing::kBad, drawing::shortened(card.reason, columns));
   constexpr std::size_t kMore = 4;  // " +12"
   const std::vector<Family> families = families_on(card);
   std::string text;
@@ -74,10 +74,9 @@ std::string holders(const drawing::Look& look, const drawing::Palette& palette,
     const std::size_t room = columns - std::min(columns, kept);
     if (i == 0) name = drawing::shortened(name, room);
     if (gap + drawing::columns_of(name) > room) {
-      return text + drawing::paint(look, drawing::kDim, " +" + std::to_string(families.size() - i));
+      return text + paint(style, drawing::kDim, " +" + std::to_string(families.size() - i));
     }
-    text +=
-        std::string(gap, ' ') + drawing::paint(look, {.text = palette.colour(family.ns, 0)}, name);
+    text += std::string(gap, ' ') + paint(style, {.text = palette.colour(family.ns, 0)}, name);
     used += gap + drawing::columns_of(name);
   }
   return text;
@@ -94,7 +93,7 @@ std::string mode_of(const drawing::CardView& card) {
 /// One line, column by column. What is written last gets the rest of the width.
 class Line {
  public:
-  Line(const drawing::Look& look, std::string& out) : look_(look), out_(out) {}
+  Line(const drawing::Style& style, std::string& out) : style_(style), out_(out) {}
 
   Line& cell(const std::string& text, std::size_t columns) {
     out_ += text + " ";
@@ -108,33 +107,32 @@ class Line {
     return cell(drawing::right_in(drawing::shortened(text, columns), columns), columns);
   }
   [[nodiscard]] std::size_t room() const {
-    const auto width = static_cast<std::size_t>(look_.width);
+    const auto width = static_cast<std::size_t>(style_.width);
     return width - std::min(width, used_);
   }
 
  private:
-  const drawing::Look& look_;
+  const drawing::Style& style_;
   std::string& out_;
   std::size_t used_ = 0;
 };
 
 class TablePainter {
  public:
-  TablePainter(const drawing::Look& look, const drawing::ClusterView& cluster)
-      : look_(look),
+  TablePainter(const drawing::Style& style, const drawing::ClusterView& cluster)
+      : style_(style),
         palette_(cluster.namespaces()),
-        model_(look.width >= kWithLongModel ? kModel : kShortModel) {}
+        model_(style.width >= kWithLongModel ? kModel : kShortModel) {}
 
   [[nodiscard]] std::string head() const {
     std::string out;
-    Line line(look_, out);
+    Line line(style_, out);
     line.left("node", kNode).right("#", kIndex).left("card", model_).right("memory GiB", kMemory);
-    if (look_.width >= kWithBar) line.left("", kBar);
+    if (style_.width >= kWithBar) line.left("", kBar);
     line.right("gpu", kCompute);
-    if (look_.width >= kWithBar) line.right("pods", kPods);
+    if (style_.width >= kWithBar) line.right("pods", kPods);
     line.left("mode", kMode);
-    return drawing::paint(look_, drawing::kDim, out + drawing::shortened("who", line.room())) +
-           "\n";
+    return paint(style_, drawing::kDim, out + drawing::shortened("pod names", line.room())) + "\n";
   }
 
   [[nodiscard]] std::string card(const drawing::NodeView& node, std::size_t index) const {
@@ -144,32 +142,31 @@ class TablePainter {
     const std::string name =
         drawing::left_in(drawing::shortened(index == 0 ? node.name : "", kNode), kNode);
     std::string out;
-    Line line(look_, out);
-    line.cell(drawing::paint(look_, drawing::kBold, name), kNode)
-        .right(std::to_string(index), kIndex);
+    Line line(style_, out);
+    line.cell(paint(style_, drawing::kBold, name), kNode).right(std::to_string(index), kIndex);
     line.left(drawing::shortened_inside(card.model, model_), model_);
     line.right(
         drawing::gib(card.granted_mem_mib) + "/" + drawing::right_in(drawing::gib(card.mem_mib), 5),
         kMemory);
-    if (look_.width >= kWithBar) {
-      line.cell(level_bar(look_, card.granted_mem_mib, card.mem_mib), kBar);
+    if (style_.width >= kWithBar) {
+      line.cell(level_bar(style_, card.granted_mem_mib, card.mem_mib), kBar);
     }
     line.right(drawing::percent(card.granted_milli, card.milli), kCompute);
-    if (look_.width >= kWithBar) line.right(std::to_string(pods.size()), kPods);
+    if (style_.width >= kWithBar) line.right(std::to_string(pods.size()), kPods);
     line.left(mode_of(card), kMode);
-    return out + holders(look_, palette_, card, line.room()) + "\n";
+    return out + pod_names(style_, palette_, card, line.room()) + "\n";
   }
 
  private:
-  const drawing::Look& look_;
+  const drawing::Style& style_;
   drawing::Palette palette_;
   std::size_t model_;
 };
 
 }  // namespace
 
-std::string draw_packing_table(const drawing::Look& look, const drawing::ClusterView& cluster) {
-  const TablePainter painter(look, cluster);
+std::string draw_packing_table(const drawing::Style& style, const drawing::ClusterView& cluster) {
+  const TablePainter painter(style, cluster);
   std::string out = painter.head();
   for (const drawing::NodeView& node : cluster.nodes) {
     for (std::size_t i = 0; i < node.cards.size(); ++i) out += painter.card(node, i);

@@ -7,9 +7,9 @@
 
 namespace tangram::bench::demo {
 
-/// A line per card: how much of its memory and compute is granted, in which mode, and to whom.
-/// No line is wider than the look.
-[[nodiscard]] std::string draw_packing_table(const drawing::Look& look,
+/// One line for each card: its granted memory and compute, its mode, and its pods.
+/// No line is wider than the style.
+[[nodiscard]] std::string draw_packing_table(const drawing::Style& style,
                                              const drawing::ClusterView& cluster);
 
 }  // namespace tangram::bench::demo

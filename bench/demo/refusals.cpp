@@ -8,7 +8,7 @@ namespace tangram::bench::demo {
 
 std::string first_sentence(const ExtenderClient::Filtered& answer) {
   if (!answer.error.empty()) return answer.error;
-  // Reasons stand in the order in which they are looked for.
+  // Misfits are in the order in which they are checked.
   for (std::size_t i = model::kMisfits; i > 0; --i) {
     const std::string_view sentence = model::reason(static_cast<model::Misfit>(i - 1));
     for (const auto* reasons : {&answer.failed, &answer.unresolvable}) {
@@ -20,12 +20,13 @@ std::string first_sentence(const ExtenderClient::Filtered& answer) {
   return "";
 }
 
-void Refusals::add(const std::string& sentence, const std::string& pod, const std::string& asks) {
+void Refusals::add(const std::string& sentence, const std::string& pod,
+                   const std::string& request) {
   Group& group = groups_[sentence];
   if (group.pods++ > 0) return;
   group.sentence = sentence;
   group.example = pod;
-  group.asks = asks;
+  group.request = request;
 }
 
 std::vector<Refusals::Group> Refusals::groups() const {
@@ -36,18 +37,17 @@ std::vector<Refusals::Group> Refusals::groups() const {
   return sorted;
 }
 
-std::string Refusals::draw(const drawing::Look& look) const {
+std::string Refusals::draw(const drawing::Style& style) const {
   constexpr std::size_t kIndent = 5;
-  const auto width = static_cast<std::size_t>(look.width);
+  const auto width = static_cast<std::size_t>(style.width);
   std::string out;
   for (const Group& group : groups()) {
-    out += drawing::paint(look, drawing::kBad,
-                          drawing::right_in(std::to_string(group.pods), kIndent - 2)) +
+    out += paint(style, drawing::kBad, drawing::right_in(std::to_string(group.pods), kIndent - 2)) +
            "  " + drawing::wrapped(group.sentence, width, kIndent) + "\n";
     const std::string example =
-        "e.g. " + group.example + (group.asks.empty() ? "" : ": ") + group.asks;
+        "e.g. " + group.example + (group.request.empty() ? "" : ": ") + group.request;
     out += std::string(kIndent, ' ') +
-           drawing::paint(look, drawing::kDim, drawing::shortened(example, width - kIndent)) + "\n";
+           paint(style, drawing::kDim, drawing::shortened(example, width - kIndent)) + "\n";
   }
   return out;
 }

@@ -11,27 +11,27 @@
 
 namespace tangram::bench::demo {
 
-/// What in-tree fit says where no node has the CPU and memory, before the extender is asked.
+/// The reason of the in-tree checks, which come before the extender.
 inline constexpr std::string_view kNoCpu = "no node has enough free CPU and memory";
 
-/// The sentence that a pod's owner should read first: that of the node which came nearest to taking
-/// the pod. (That most nodes have another model helps nobody who asked for a rare one.)
+/// The most helpful reason for the pod's owner: that of the node which came nearest to taking the
+/// pod. (For a pod that requests a rare model, it does not help that most nodes have another.)
 [[nodiscard]] std::string first_sentence(const ExtenderClient::Filtered& answer);
 
-/// Sentences with how many pods they were said to, and one of those.
+/// Reasons with the number of their pods, and one of these pods.
 class Refusals {
  public:
-  void add(const std::string& sentence, const std::string& pod, const std::string& asks);
+  void add(const std::string& sentence, const std::string& pod, const std::string& request);
 
   struct Group {
     std::string sentence;
     std::size_t pods = 0;
     std::string example;
-    std::string asks;
+    std::string request;
   };
-  /// The commonest first; equals by sentence.
+  /// The most common first; equal ones by sentence.
   [[nodiscard]] std::vector<Group> groups() const;
-  [[nodiscard]] std::string draw(const drawing::Look& look) const;
+  [[nodiscard]] std::string draw(const drawing::Style& style) const;
 
  private:
   std::map<std::string, Group> groups_;

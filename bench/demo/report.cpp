@@ -22,16 +22,16 @@ std::string fixed(double value, int decimals) {
 std::string rounded_percent(double share) { return fixed(100 * share, 0) + " %"; }
 
 /// "name    value": the value behind its name, in a column.
-std::string fact(const drawing::Look& look, std::string_view name, const std::string& value) {
+std::string fact(const drawing::Style& style, std::string_view name, const std::string& value) {
   constexpr std::size_t kName = 30;
   constexpr std::size_t kIndent = 2;
   return std::string(kIndent, ' ') + drawing::left_in(name, kName) +
-         drawing::wrapped(value, static_cast<std::size_t>(look.width), kName + kIndent) + "\n";
+         drawing::wrapped(value, static_cast<std::size_t>(style.width), kName + kIndent) + "\n";
 }
 
 std::string amount(std::optional<double> value, double unit, int decimals,
                    std::string_view suffix) {
-  if (!value) return "not shown";
+  if (!value) return "not available";
   return fixed(*value / unit, decimals) + std::string(suffix);
 }
 
@@ -51,7 +51,7 @@ std::pair<std::string, std::string> split_name(const std::string& full_name) {
 
 }  // namespace
 
-std::string draw_cluster_line(const drawing::Look& look, const drawing::ClusterView& cluster) {
+std::string draw_cluster_line(const drawing::Style& style, const drawing::ClusterView& cluster) {
   std::map<std::string, int> models;
   for (const drawing::NodeView& node : cluster.nodes) {
     for (const drawing::CardView& card : node.cards) ++models[card.model];
@@ -65,45 +65,44 @@ std::string draw_cluster_line(const drawing::Look& look, const drawing::ClusterV
     text += (text.back() == ':' ? " " : ", ") + std::to_string(count) + drawing::kNoBreak + "×" +
             drawing::kNoBreak + model;
   }
-  return drawing::wrapped(text, static_cast<std::size_t>(look.width), 0) + "\n";
+  return drawing::wrapped(text, static_cast<std::size_t>(style.width), 0) + "\n";
 }
 
-std::string draw_story(const drawing::Look& look, const Player::Story& story) {
+std::string draw_highlight(const drawing::Style& style, const Driver::Highlight& highlight) {
   constexpr std::size_t kPod = 25;
-  constexpr std::size_t kAsks = 42;
-  const auto width = static_cast<std::size_t>(look.width);
-  const bool placed = !story.node.empty();
-  const std::string pod = drawing::left_in(drawing::shortened(story.pod, kPod), kPod);
-  const std::string asks = story.asks.empty() ? "-" : story.asks;
-  const std::string outcome = placed ? story.node + story.outcome : story.outcome;
-  std::string line = placed ? drawing::paint(look, drawing::kGood, "✔ ")
-                            : drawing::paint(look, drawing::kBad, "✘ ");
-  line += drawing::paint(look, drawing::kBold, pod) + " ";
+  constexpr std::size_t kRequestPrefix = 42;
+  const auto width = static_cast<std::size_t>(style.width);
+  const bool placed = !highlight.node.empty();
+  const std::string pod = drawing::left_in(drawing::shortened(highlight.pod, kPod), kPod);
+  const std::string request = highlight.request.empty() ? "-" : highlight.request;
+  const std::string outcome = placed ? highlight.node + highlight.outcome : highlight.outcome;
+  std::string line =
+      placed ? paint(style, drawing::kGood, "✔ ") : paint(style, drawing::kBad, "✘ ");
+  line += paint(style, drawing::kBold, pod) + " ";
   const std::size_t begin = kPod + 3;
-  const std::size_t asks_room = std::min(kAsks, width - begin);
-  if (placed && begin + kAsks + 3 + drawing::columns_of(outcome) <= width) {
-    return line + drawing::left_in(drawing::shortened(asks, asks_room), asks_room) +
-           drawing::paint(look, drawing::kDim, " → ") + outcome + "\n";
+  const std::size_t asks_room = std::min(kRequestPrefix, width - begin);
+  if (placed && begin + kRequestPrefix + 3 + drawing::columns_of(outcome) <= width) {
+    return line + drawing::left_in(drawing::shortened(request, asks_room), asks_room) +
+           paint(style, drawing::kDim, " → ") + outcome + "\n";
   }
   // Too long for one line: the outcome goes below.
-  line += drawing::shortened(asks, width - begin) + "\n" + std::string(begin, ' ') +
-          drawing::paint(look, drawing::kDim, "→ ");
+  line += drawing::shortened(request, width - begin) + "\n" + std::string(begin, ' ') +
+          paint(style, drawing::kDim, "→ ");
   return line + drawing::wrapped(outcome, width, begin + 2) + "\n";
 }
 
-std::string draw_progress(const drawing::Look& look, const Player::Counts& counts,
+std::string draw_progress(const drawing::Style& style, const Driver::Counts& counts,
                           std::size_t total, double filled) {
   constexpr std::size_t kCells = 20;
   const auto done = std::min(kCells, kCells * counts.arrived / std::max<std::size_t>(1, total));
   const std::string bar =
-      look.colour
-          ? drawing::paint(look, kFilled, drawing::left_in(drawing::repeated("█", done), kCells))
-          : "[" + drawing::left_in(drawing::repeated("#", done), kCells) + "]";
+      style.colour ? paint(style, kFilled, drawing::left_in(drawing::repeated("█", done), kCells))
+                   : "[" + drawing::left_in(drawing::repeated("#", done), kCells) + "]";
   const std::string words = std::to_string(counts.arrived) + "/" + std::to_string(total) +
                             " arrived, " + std::to_string(counts.running) + " run, " +
                             std::to_string(counts.waiting) + " wait, " +
                             std::to_string(counts.ended) + " ended, GPU " + rounded_percent(filled);
-  return bar + " " + drawing::shortened(words, static_cast<std::size_t>(look.width) - kCells - 3);
+  return bar + " " + drawing::shortened(words, static_cast<std::size_t>(style.width) - kCells - 3);
 }
 
 std::optional<double> series_value(std::string_view page, std::string_view series) {
@@ -120,81 +119,81 @@ std::optional<double> series_value(std::string_view page, std::string_view serie
   return std::nullopt;
 }
 
-std::string draw_numbers(const drawing::Look& look, std::string_view metrics,
-                         const Player::Counts& counts, const std::vector<double>& history) {
+std::string draw_numbers(const drawing::Style& style, std::string_view metrics,
+                         const Driver::Counts& counts, const std::vector<double>& history) {
   constexpr std::size_t kMostCells = 48;
   constexpr std::size_t kTaken = 38;  // the name before it, the percentage behind it
-  const std::size_t cells = std::min(kMostCells, static_cast<std::size_t>(look.width) - kTaken);
+  const std::size_t cells = std::min(kMostCells, static_cast<std::size_t>(style.width) - kTaken);
   std::string out;
   const auto shown = [&](std::string_view series) { return series_value(metrics, series); };
-  out += fact(look, "GPU granted over time",
-              drawing::paint(look, {.text = 75}, drawing::sparkline(history, cells)) + " " +
+  out += fact(style, "GPU granted over time",
+              paint(style, {.text = 75}, drawing::sparkline(history, cells)) + " " +
                   rounded_percent(history.empty() ? 0 : history.back()));
-  out += fact(look, "pods",
+  out += fact(style, "pods",
               std::to_string(counts.placed) + " placed, " +
-                  std::to_string(counts.placed_after_waiting) + " of them after " + "waiting; " +
+                  std::to_string(counts.placed_after_waiting) + " of them after waiting; " +
                   std::to_string(counts.ended) + " ended, " + std::to_string(counts.running) +
                   " run, " + std::to_string(counts.waiting) + " wait, " +
-                  std::to_string(counts.refused) + " refused as written");
-  out += fact(look, "fragmentation",
+                  std::to_string(counts.refused) + " rejected as invalid");
+  out += fact(style, "fragmentation",
               amount(shown("tangram_fragmentation_ratio"), 0.01, 1,
-                     " % of the idle GPU is of no use to the pods that came"));
-  out += fact(look, "stranded memory",
+                     " % of the idle GPU does not fit the pods that arrived"));
+  out += fact(style, "stranded memory",
               amount(shown("tangram_stranded_memory_bytes"), kBytesPerGib, 1,
                      " GiB free on cards without compute left"));
   for (const char* verb : {"filter", "prioritize", "bind"})
-    out += fact(look, verb, verb_line(metrics, verb));
-  out += fact(look, "binds",
+    out += fact(style, verb, verb_line(metrics, verb));
+  out += fact(style, "binds",
               amount(shown("tangram_binds_total{result=\"bound\"}"), 1, 0, " bound, ") +
                   amount(shown("tangram_binds_total{result=\"no_room\"}"), 1, 0, " without room"));
   return out;
 }
 
-std::string draw_checks(const drawing::Look& look, const Audit& audit) {
+std::string draw_checks(const drawing::Style& style, const Audit& audit) {
   const std::string count = std::to_string(audit.checks());
   if (audit.broken().empty()) {
-    return drawing::paint(look, drawing::kGood, "✔ ") +
+    return paint(style, drawing::kGood, "✔ ") +
            drawing::wrapped(
                count +
-                   " checks from the pods' grants alone: no card over its memory, compute "
-                   "or sharers, none in two modes, none that is closed; every bound GPU "
-                   "pod has its grant; /api/v1/cluster shows the same sums",
-               static_cast<std::size_t>(look.width), 2) +
+                   " checks of the pods' grants passed: no card exceeds its memory, compute or "
+                   "sharers, is shared in two modes, or is unavailable; every bound GPU pod has "
+                   "a grant; /api/v1/cluster shows the same sums",
+               static_cast<std::size_t>(style.width), 2) +
            "\n";
   }
   constexpr std::size_t kShown = 20;
-  std::string out = drawing::paint(look, drawing::kBad, "✘ ") +
-                    std::to_string(audit.broken().size()) + " of " + count + " checks failed:\n";
+  std::string out = paint(style, drawing::kBad, "✘ ") + std::to_string(audit.broken().size()) +
+                    " of " + count + " checks failed:\n";
   for (std::size_t i = 0; i < std::min(kShown, audit.broken().size()); ++i) {
     out += "  " + audit.broken()[i] + "\n";
   }
   return out;
 }
 
-std::string draw_next_steps(const drawing::Look& look, const std::string& address,
+std::string draw_next_steps(const drawing::Style& style, const std::string& address,
                             const std::string& running, const std::string& waiting) {
   std::string out;
   const auto step = [&](std::string_view what, const std::string& command) {
-    out += drawing::paint(look, drawing::kDim, "# " + std::string(what)) + "\n" + command + "\n";
+    out += paint(style, drawing::kDim, "# " + std::string(what)) + "\n" + command + "\n";
   };
   const std::string curl = "curl -s " + address;
   const auto explain = [&](const std::string& pod) {
     const auto [ns, name] = split_name(pod);
     return "curl -s '" + address + "/api/v1/explain?namespace=" + ns + "&pod=" + name + "'";
   };
-  step("the packing, card by card",
+  step("grants, card by card",
        curl + "/api/v1/cluster | jq -c '.nodes[].cards[] | [.model, .grantedMilli, .pods[].name]'");
   if (!waiting.empty()) {
-    step("why a pod waits, node by node",
+    step("why a pod is pending, node by node",
          explain(waiting) + " | jq -c '.nodes[] | [.name, .fits, .why]'");
   }
-  if (!running.empty()) step("what a pod holds", explain(running) + " | jq .");
+  if (!running.empty()) step("the allocation of a pod", explain(running) + " | jq .");
   step(
-      "where would a pod go?",
+      "nodes for a new pod",
       curl + R"(/filter -d '{"Pod":{"metadata":{"name":"me","namespace":"default","uid":"1",)" +
           R"("annotations":{"tangram.dev/gpu-mem":"4Gi"}},"spec":{"containers":[{"name":"main"}]}},)" +
           R"("NodeNames":["a100-a","l40s-a","t4-b"]}' | jq .)");
-  step("metrics of the service, and of every card",
+  step("metrics of the extender, and of each card",
        curl + "/metrics | grep -v '^#'\n" + curl + "/metrics/cards | grep compute_granted");
   return out;
 }

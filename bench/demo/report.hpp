@@ -1,7 +1,7 @@
 #pragma once
 
 #include "bench/demo/audit.hpp"
-#include "bench/demo/player.hpp"
+#include "bench/demo/driver.hpp"
 #include "drawing/cluster_view.hpp"
 #include "drawing/terminal.hpp"
 
@@ -11,33 +11,34 @@
 #include <string_view>
 #include <vector>
 
-/// What the demo says, as text. Pure.
+/// The demo's report, as text. Pure.
 namespace tangram::bench::demo {
 
 /// "12 nodes with 59 cards: 11 × H100-SXM5-80GB, …"
-[[nodiscard]] std::string draw_cluster_line(const drawing::Look& look,
+[[nodiscard]] std::string draw_cluster_line(const drawing::Style& style,
                                             const drawing::ClusterView& cluster);
 
-/// What one kind of pod asked for and what it got.
-[[nodiscard]] std::string draw_story(const drawing::Look& look, const Player::Story& story);
+/// The request of one kind of pod, and its node or the reason against it.
+[[nodiscard]] std::string draw_highlight(const drawing::Style& style,
+                                         const Driver::Highlight& highlight);
 
 /// One line; `filled` of 0..1 is granted.
-[[nodiscard]] std::string draw_progress(const drawing::Look& look, const Player::Counts& counts,
+[[nodiscard]] std::string draw_progress(const drawing::Style& style, const Driver::Counts& counts,
                                         std::size_t total, double filled);
 
-/// The value of one series, written exactly as the page does: `name` or `name{label="value"}`.
+/// The value of one series, written as on the page: `name` or `name{label="value"}`.
 [[nodiscard]] std::optional<double> series_value(std::string_view page, std::string_view series);
 
-/// What GET /metrics says about the packing and about the service.
-[[nodiscard]] std::string draw_numbers(const drawing::Look& look, std::string_view metrics,
-                                       const Player::Counts& counts,
+/// The packing and the extender, by GET /metrics.
+[[nodiscard]] std::string draw_numbers(const drawing::Style& style, std::string_view metrics,
+                                       const Driver::Counts& counts,
                                        const std::vector<double>& history);
 
-/// What was checked, and every rule that was broken.
-[[nodiscard]] std::string draw_checks(const drawing::Look& look, const Audit& audit);
+/// The number of checks, and every broken rule.
+[[nodiscard]] std::string draw_checks(const drawing::Style& style, const Audit& audit);
 
-/// Commands for somebody who wants to see more; the pods are "namespace/name", or empty.
-[[nodiscard]] std::string draw_next_steps(const drawing::Look& look, const std::string& address,
+/// Commands to try next; the pods are "namespace/name", or empty.
+[[nodiscard]] std::string draw_next_steps(const drawing::Style& style, const std::string& address,
                                           const std::string& running, const std::string& waiting);
 
 }  // namespace tangram::bench::demo

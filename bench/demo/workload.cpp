@@ -1,6 +1,6 @@
 #include "bench/demo/workload.hpp"
 
-#include "base/json.hpp"
+#include "base/json_members.hpp"
 #include "base/quote.hpp"
 #include "kube/local/yaml_to_json.hpp"
 
@@ -24,33 +24,19 @@ struct Metadata {
   std::vector<std::pair<std::string, std::string>> annotations;  ///< as written
 };
 
-void read_metadata(json::Reader& in, Metadata& metadata) {
-  in.object([&](std::string_view key) {
-    if (key == "namespace") {
-      metadata.ns = in.string();
-    } else if (key == "generateName") {
-      metadata.generate_name = in.string();
-    } else if (key == "annotations") {
-      in.object(
-          [&](std::string_view name) { metadata.annotations.emplace_back(name, in.string()); });
-    } else {
-      in.skip();
-    }
-  });
-}
-
 Result<Metadata> read_object(std::string json) {
   Metadata metadata;
   json::Reader in(json);
-  in.object([&](std::string_view key) {
-    if (key == "kind") {
-      metadata.kind = in.string();
-    } else if (key == "metadata") {
-      read_metadata(in, metadata);
-    } else {
-      in.skip();
-    }
-  });
+  const auto read_annotations = [&](json::Reader& annotations) {
+    annotations.object([&](std::string_view name) {
+      metadata.annotations.emplace_back(name, annotations.string());
+    });
+  };
+  const auto read_metadata = [&](json::Reader& object) {
+    json::read_members(object, "namespace", metadata.ns, "generateName", metadata.generate_name,
+                       "annotations", read_annotations);
+  };
+  json::read_members(in, "kind", metadata.kind, "metadata", read_metadata);
   if (auto done = in.finish(); !done) return done.error();
   return metadata;
 }
@@ -62,13 +48,13 @@ Result<std::uint64_t> read_note(const Metadata& metadata, std::string_view name,
   const std::string remedy = "; write annotation " + std::string(name) +
                              " with a whole number from 1 to " + std::to_string(most);
   if (found == metadata.annotations.end()) {
-    return fail(Errc::kInvalidArgument, "the pod does not say " + std::string(name) + remedy);
+    return fail(Errc::kInvalidArgument, "the pod has no annotation " + std::string(name) + remedy);
   }
   std::uint64_t value = 0;
   const std::string& text = found->second;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size() || value < 1 || value > most) {
-    return fail(Errc::kInvalidArgument, quote(text) + " is not such a number" + remedy);
+    return fail(Errc::kInvalidArgument, quote(text) + " is not a valid value" + remedy);
   }
   return value;
 }
@@ -82,7 +68,7 @@ Result<PodKind> pod_kind(const std::string& json) {
   }
   if (metadata->generate_name.size() < 2 || metadata->generate_name.back() != '-') {
     return fail(Errc::kInvalidArgument,
-                "many pods are made of this one; write a generateName that ends in '-'");
+                "the pod is a template for many; write a generateName that ends in '-'");
   }
   const auto weight = read_note(*metadata, kWeight, kMaxWeight);
   if (!weight) return weight.error();
@@ -91,12 +77,12 @@ Result<PodKind> pod_kind(const std::string& json) {
   PodKind kind{.ns = metadata->ns,
                .name = metadata->generate_name.substr(0, metadata->generate_name.size() - 1),
                .json = json,
-               .asks = {},
+               .request = {},
                .weight = *weight,
                .lifetime = static_cast<int>(*lifetime)};
   for (const auto& [name, value] : metadata->annotations) {
     if (!name.starts_with(kOurs)) continue;
-    kind.asks += (kind.asks.empty() ? "" : " ") + name.substr(kOurs.size()) + "=" + value;
+    kind.request += (kind.request.empty() ? "" : " ") + name.substr(kOurs.size()) + "=" + value;
   }
   return kind;
 }
@@ -115,7 +101,7 @@ Result<std::vector<PodKind>> read_pod_kinds(const std::string& yaml) {
     }
     kinds.push_back(std::move(*kind));
   }
-  if (kinds.empty()) return fail(Errc::kInvalidArgument, "there is no Pod; write at least one");
+  if (kinds.empty()) return fail(Errc::kInvalidArgument, "the file has no Pod; write at least one");
   return kinds;
 }
 
@@ -129,7 +115,7 @@ Arrivals::Arrivals(const std::vector<PodKind>& kinds, std::uint64_t seed)
 }
 
 std::uint64_t Arrivals::below(std::uint64_t bound) {
-  return random_() % bound;  // the bounds are tiny beside 2^64: no bias that anyone could see
+  return random_() % bound;  // the bounds are tiny beside 2^64: the bias is negligible
 }
 
 Arrivals::Arrival Arrivals::next() {

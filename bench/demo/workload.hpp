@@ -10,13 +10,13 @@
 
 namespace tangram::bench::demo {
 
-/// One kind of pod that arrives: a Pod as kubectl create takes it.
+/// A kind of pod: a manifest for kubectl create.
 struct PodKind {
   std::string ns;
   std::string name;  ///< generateName without the dash at its end
   std::string json;
-  std::string asks;          ///< its tangram.dev/gpu-… annotations: "mem=8Gi compute=0.4"
-  std::uint64_t weight = 1;  ///< how often it comes, beside the others
+  std::string request;       ///< its tangram.dev/gpu-… annotations: "mem=8Gi compute=0.4"
+  std::uint64_t weight = 1;  ///< how often it arrives, relative to other kinds
   int lifetime = 1;          ///< rounds that such a pod runs, on average
 };
 
@@ -27,8 +27,8 @@ inline constexpr int kMaxLifetime = 1'000'000;
 /// @returns kInvalidArgument, with the line and what to write
 Result<std::vector<PodKind>> read_pod_kinds(const std::string& yaml);
 
-/// Which kinds come, in which order, and for how long. The same seed gives the same arrivals on
-/// every machine: nothing of the standard library's distributions is used.
+/// Which kinds arrive, in which order, and for how long. The same seed gives the same arrivals on
+/// every machine, because the standard library's distributions are not used.
 class Arrivals {
  public:
   /// @param kinds  outlives it; not empty
@@ -46,7 +46,7 @@ class Arrivals {
 
   const std::vector<PodKind>& kinds_;
   std::mt19937_64 random_;
-  std::vector<std::size_t> first_;  ///< kinds that have not come yet
+  std::vector<std::size_t> first_;  ///< kinds that have not arrived yet
   std::uint64_t weights_ = 0;
 };
 

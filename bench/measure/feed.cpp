@@ -96,14 +96,14 @@ Result<Report> measure(const IngestRun& run) {
     api.pod_event("MODIFIED", api.running_pod(i % run.size.pods));
   }
   (*bench)->arrive(last);
-  const Seconds told = since(start);
+  const Seconds ingested = since(start);
   auto decoded = decoding(api, run.events);
   if (!decoded) return decoded.error();
   Figures figures;
-  figures.add("events_per_s", run.events / told.count());
-  figures.add("ingest_s", told.count());
+  figures.add("events_per_s", run.events / ingested.count());
+  figures.add("ingest_s", ingested.count());
   figures.add("decode_s", decoded->count());
-  figures.add("ratio", told / *decoded);
+  figures.add("ratio", ingested / *decoded);
   return figures.report();
 }
 

@@ -1,4 +1,4 @@
-// Measures what the extender does beside a floor in the same run: each figure is a ratio.
+// Measures what the extender does beside a baseline in the same run: each figure is a ratio.
 
 #include "bench/measure/measure.hpp"
 
@@ -13,28 +13,23 @@ namespace {
 using namespace tangram;
 
 void add_size(CLI::App& command, bench::ClusterSize& size) {
-  command.add_option("--nodes", size.nodes, "Nodes")->capture_default_str();
-  command.add_option("--cards", size.cards_per_node, "Cards of a node")->capture_default_str();
-  command.add_option("--pods", size.pods, "Pods that run already")->capture_default_str();
-  command.add_option("--pod-milli", size.pod_milli, "Of one card, each of them; 0 = no card")
-      ->capture_default_str();
-  command.add_option("--used-nodes", size.used_nodes, "Share of the nodes on which they run")
-      ->capture_default_str();
+  command.add_option("--nodes", size.nodes, "Nodes");
+  command.add_option("--cards", size.cards_per_node, "Cards of a node");
+  command.add_option("--pods", size.pods, "Pods that run already");
+  command.add_option("--pod-milli", size.pod_milli, "Of one card, each of them; 0 = no card");
+  command.add_option("--used-nodes", size.used_nodes, "Share of the nodes on which they run");
 }
 
 void add_verbs(CLI::App& cli, bench::VerbRun& run) {
   CLI::App& command = *cli.add_subcommand(
       "verbs", "filter, prioritize and bind over HTTP, beside handlers that only decode");
   add_size(command, run.size);
-  command.add_option("--rounds", run.rounds, "Pods to schedule and time")->capture_default_str();
-  command.add_option("--shapes", run.shapes, "Different requests that take turns")
-      ->capture_default_str();
-  command.add_option("--unseen-percent", run.unseen_percent, "Pods of a shape never seen before")
-      ->capture_default_str();
-  command.add_option("--churn", run.churn, "Pods that end or begin in a second, meanwhile")
-      ->capture_default_str();
-  command.add_option("--short-list", run.short_list, "K; 0 = all")->capture_default_str();
-  command.add_option("--policy", run.policy, "Policy")->capture_default_str();
+  command.add_option("--rounds", run.rounds, "Pods to schedule and time");
+  command.add_option("--shapes", run.shapes, "Different requests that take turns");
+  command.add_option("--unseen-percent", run.unseen_percent, "Pods of a shape never seen before");
+  command.add_option("--churn", run.churn, "Pods that end or begin in a second, meanwhile");
+  command.add_option("--short-list", run.short_list, "K; 0 = all");
+  command.add_option("--policy", run.policy, "Policy");
 }
 
 void add_full_nodes(CLI::App& cli, bench::FullNodesRun& run) {
@@ -43,8 +38,8 @@ void add_full_nodes(CLI::App& cli, bench::FullNodesRun& run) {
   run.size.nodes = 1'000;
   run.size.pods = 10'000;
   add_size(command, run.size);
-  command.add_option("--node-bytes", run.node_bytes, "Size of one Node")->capture_default_str();
-  command.add_option("--rounds", run.rounds, "Requests to time")->capture_default_str();
+  command.add_option("--node-bytes", run.node_bytes, "Size of one Node");
+  command.add_option("--rounds", run.rounds, "Requests to time");
 }
 
 void add_rebuild(CLI::App& cli, bench::RebuildRun& run) {
@@ -52,8 +47,7 @@ void add_rebuild(CLI::App& cli, bench::RebuildRun& run) {
       "rebuild", "reading the cluster at start, beside decoding the same pods; and memory");
   run.size.pod_bytes = 5'120;
   add_size(command, run.size);
-  command.add_option("--pod-bytes", run.size.pod_bytes, "Least size of one pod")
-      ->capture_default_str();
+  command.add_option("--pod-bytes", run.size.pod_bytes, "Least size of one pod");
 }
 
 void add_ingest(CLI::App& cli, bench::IngestRun& run) {
@@ -61,22 +55,21 @@ void add_ingest(CLI::App& cli, bench::IngestRun& run) {
       *cli.add_subcommand("ingest", "events of a watch, beside decoding the same pods");
   run.size.pod_bytes = 5'120;
   add_size(command, run.size);
-  command.add_option("--events", run.events, "Events to time")->capture_default_str();
+  command.add_option("--events", run.events, "Events to time");
 }
 
 void add_steps(CLI::App& cli, bench::StepsRun& run) {
   CLI::App& command = *cli.add_subcommand(
       "steps", "what a decision consists of, in process; scripts/bench-check counts instructions");
   add_size(command, run.size);
-  command.add_option("--rounds", run.rounds, "Pods to place")->capture_default_str();
+  command.add_option("--rounds", run.rounds, "Pods to place");
 }
 
 void add_webhook(CLI::App& cli, bench::WebhookRun& run) {
   CLI::App& command = *cli.add_subcommand(
       "webhook", "the admission calls over TLS, beside a handler that only answers");
-  command.add_option("--rounds", run.rounds, "Calls of each kind to time")->capture_default_str();
-  command.add_option("--sidecars", run.sidecars, "Containers beside the one with a GPU")
-      ->capture_default_str();
+  command.add_option("--rounds", run.rounds, "Calls of each kind to time");
+  command.add_option("--sidecars", run.sidecars, "Containers beside the one with a GPU");
 }
 
 }  // namespace
@@ -89,8 +82,9 @@ int main(int argc, char** argv) try {
   bench::StepsRun steps;
   bench::WebhookRun webhook;
   std::string summary;
-  CLI::App cli("Times the extender beside a floor in the same run.");
+  CLI::App cli("Times the extender beside a baseline in the same run.");
   cli.require_subcommand(1);
+  cli.option_defaults()->always_capture_default();
   cli.add_option("--summary", summary, "Write the figures as JSON");
   cli.fallthrough();
   add_verbs(cli, verbs);

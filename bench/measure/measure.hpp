@@ -7,7 +7,7 @@
 #include <string>
 
 /// The measurements of tangram-bench. Each runs the extender on a SyntheticApi in this process and
-/// compares it with a floor, in turns, so that the machine's noise meets both.
+/// compares it with a baseline, in turns, so that noise of the machine affects both.
 namespace tangram::bench {
 
 struct Report {
@@ -16,7 +16,7 @@ struct Report {
 };
 
 /// One pod after the other through filter, prioritize and bind over HTTP on one connection. The
-/// floor is a handler in the same server that decodes the same request and sends a reply of the
+/// baseline is a handler in the same server that decodes the same request and sends a reply of the
 /// same bytes.
 struct VerbRun {
   ClusterSize size;
@@ -30,7 +30,7 @@ struct VerbRun {
 };
 Result<Report> measure(const VerbRun& run);
 
-/// filter with whole Nodes. The floor copies the body, scans it once and sends the same reply.
+/// filter with whole Nodes. The baseline copies the body, scans it once and sends the same reply.
 struct FullNodesRun {
   ClusterSize size;
   int node_bytes = 10'240;
@@ -38,15 +38,15 @@ struct FullNodesRun {
 };
 Result<Report> measure(const FullNodesRun& run);
 
-/// From the start to ledger that are complete. The floor decodes the same pods, one by one. Also
-/// this process's memory, which holds nothing but the extender, before and after scrapes of
+/// From the start to a complete ledger. The baseline decodes the same pods, one by one. Also
+/// this process's memory, which has nothing but the extender, before and after scrapes of
 /// /metrics/cards.
 struct RebuildRun {
   ClusterSize size;
 };
 Result<Report> measure(const RebuildRun& run);
 
-/// Pods that change, told by a watch. The floor decodes the same pods.
+/// Pods that change, reported by a watch. The baseline decodes the same pods.
 struct IngestRun {
   ClusterSize size;
   int events = 50'000;
@@ -54,15 +54,16 @@ struct IngestRun {
 Result<Report> measure(const IngestRun& run);
 
 /// The steps of a decision one by one, in this process and thread: what a profiler can take apart.
-/// The floor of all of them is decoding the request.
+/// The baseline of all of them is decoding the request.
 struct StepsRun {
   ClusterSize size;
   int rounds = 200;
 };
 Result<Report> measure(const StepsRun& run);
 
-/// The admission calls of a pod over TLS, on one connection as the API server keeps it. The floor
-/// is a handler in the same server that takes the same body and sends a reply of the same size.
+/// The admission calls of a pod over TLS, on one connection as the API server keeps it. The
+/// baseline is a handler in the same server that takes the same body and sends a reply of the same
+/// size.
 struct WebhookRun {
   int rounds = 2'000;  ///< of each call
   int warm_up = 100;

@@ -29,22 +29,22 @@ std::string full_nodes_body(const SyntheticApi& api, const PendingPod& pod, int 
 }  // namespace
 
 Result<Report> measure(const FullNodesRun& run) {
-  std::string floor_reply;
-  const auto add_floor = [&](http::Router& router) {
+  std::string baseline_reply;
+  const auto add_baseline = [&](http::Router& router) {
     router.add(
         "POST", "/null/filter", [&](const http::Request& request, http::Responder responder) {
           std::string copy(request.body.size(), '\0');
           std::memcpy(copy.data(), request.body.data(), copy.size());
           rapidjson::InsituStringStream stream(copy.data());
-          rapidjson::BaseReaderHandler<> nobody;
+          rapidjson::BaseReaderHandler<> discard;
           const bool good =
-              !rapidjson::Reader().Parse<rapidjson::kParseInsituFlag>(stream, nobody).IsError();
-          responder.send(http::json_response(good ? floor_reply : ""));
+              !rapidjson::Reader().Parse<rapidjson::kParseInsituFlag>(stream, discard).IsError();
+          responder.send(http::json_response(good ? baseline_reply : ""));
         });
   };
   auto bench = BenchApp::start({.size = run.size,
                                 .policy = std::string(policies::kDefaultPolicy),
-                                .more_routes = add_floor});
+                                .more_routes = add_baseline});
   if (!bench) return bench.error();
   const PendingPod pod = pending_pod(0, 1, false);
   (*bench)->arrive(pod);
@@ -59,10 +59,10 @@ Result<Report> measure(const FullNodesRun& run) {
   for (int i = 0; i < run.rounds; ++i) {
     auto reply = timed("/filter", times.real);
     if (!reply) return reply.error();
-    floor_reply = *reply;
+    baseline_reply = *reply;
     auto same = timed("/null/filter", times.null);
     if (!same) return same.error();
-    if (*same != *reply) return fail(Errc::kConflict, "the floor could not scan the request");
+    if (*same != *reply) return fail(Errc::kConflict, "the baseline could not scan the request");
   }
   return Report{.text = latency_table({times}), .json = latency_json({times})};
 }

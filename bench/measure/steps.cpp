@@ -27,7 +27,7 @@ using extender::Body;
 using extender::FilterArgs;
 using extender::FilterResult;
 
-/// ledger of the synthetic cluster, filled as the extender fills them, without threads.
+/// The ledger of the synthetic cluster, filled as the extender fills it, without threads.
 class Bench {
  public:
   explicit Bench(const ClusterSize& size) : api_(size) {
@@ -61,8 +61,8 @@ class Bench {
   TANGRAM_STEP void step_watch_event(std::string object) {
     pods_.change(kube::EventType::kAdded, std::move(object));
   }
-  TANGRAM_STEP Result<void> step_book(const FilterArgs& args, const cluster::PodPlan& plan,
-                                      std::string_view node_name) {
+  TANGRAM_STEP Result<void> step_assume(const FilterArgs& args, const cluster::PodPlan& plan,
+                                        std::string_view node_name) {
     return ledger_.apply([&](model::Ledger& ledger) -> Result<void> {
       const model::NodeState& node = *ledger.snapshot()->find(node_name);
       const auto choice = plan.policy->choose(plan.demand, node);
@@ -159,10 +159,10 @@ Result<Report> measure(const StepsRun& run) {
     if (result.kept.empty())
       return fail(Errc::kConflict, "the cluster is full; ask for fewer pods");
     (void)steps.time("encode", [&] { return bench.step_encode(*args, result); });
-    const auto booked = steps.time("book", [&] {
-      return bench.step_book(*args, *plan, args->node_names[result.kept.front()]);
+    const auto assumed = steps.time("assume", [&] {
+      return bench.step_assume(*args, *plan, args->node_names[result.kept.front()]);
     });
-    if (!booked) return booked.error();
+    if (!assumed) return assumed.error();
     std::string event = bench.event(round);
     steps.time("watch_event", [&] {
       bench.step_watch_event(std::move(event));

@@ -17,8 +17,8 @@ namespace {
 using http::Request;
 using http::Responder;
 
-/// What the floor answers: the reply of the verb that was asked last.
-struct Floor {
+/// Handlers that decode a request and send the last reply of the verb.
+struct Baseline {
   std::string reply;
 
   void add_routes(http::Router& router) {
@@ -62,20 +62,20 @@ class Churn {
 
 class VerbBench {
  public:
-  VerbBench(const VerbRun& run, BenchApp& bench, Floor& floor)
-      : run_(run), bench_(bench), floor_(floor) {}
+  VerbBench(const VerbRun& run, BenchApp& bench, Baseline& baseline)
+      : run_(run), bench_(bench), baseline_(baseline) {}
 
   Result<void> round(int number, bool counts) {
     const bool unseen = number % 100 < run_.unseen_percent;
     const PendingPod pod = pending_pod(number, run_.shapes, unseen);
     bench_.arrive(pod);
-    auto done = schedule(pod, counts, unseen ? new_filter_ : seen_filter_);
+    auto done = schedule(pod, counts, unseen ? new_filter_ : known_filter_);
     bench_.api().pod_event("DELETED", pod.json);
     return done;
   }
 
   [[nodiscard]] std::vector<VerbTimes> times() const {
-    return {filter_, seen_filter_, new_filter_, prioritize_, bind_};
+    return {filter_, known_filter_, new_filter_, prioritize_, bind_};
   }
   [[nodiscard]] int unplaced() const { return unplaced_; }
   [[nodiscard]] int refused() const { return refused_; }
@@ -106,15 +106,15 @@ class VerbBench {
     return {};
   }
 
-  /// One request to the verb and the same one to the floor.
+  /// One request to the verb and the same one to the baseline.
   Result<std::string> ask(const char* verb, const char* null, const std::string& body, bool counts,
                           VerbTimes& times) {
     auto reply = timed(verb, body, counts ? &times.real : nullptr);
     if (!reply) return reply;
-    floor_.reply = *reply;
+    baseline_.reply = *reply;
     auto same = timed(null, body, counts ? &times.null : nullptr);
     if (!same) return same;
-    if (*same != *reply) return fail(Errc::kConflict, "the floor could not decode " + body);
+    if (*same != *reply) return fail(Errc::kConflict, "the baseline could not decode " + body);
     return reply;
   }
 
@@ -134,9 +134,9 @@ class VerbBench {
 
   const VerbRun& run_;
   BenchApp& bench_;
-  Floor& floor_;
+  Baseline& baseline_;
   VerbTimes filter_{.verb = "filter", .real = {}, .null = {}};
-  VerbTimes seen_filter_{.verb = "filter seen", .real = {}, .null = {}};
+  VerbTimes known_filter_{.verb = "filter seen", .real = {}, .null = {}};
   VerbTimes new_filter_{.verb = "filter new", .real = {}, .null = {}};
   VerbTimes prioritize_{.verb = "prioritize", .real = {}, .null = {}};
   VerbTimes bind_{.verb = "bind", .real = {}, .null = {}};
@@ -147,14 +147,14 @@ class VerbBench {
 }  // namespace
 
 Result<Report> measure(const VerbRun& run) {
-  Floor floor;
+  Baseline baseline;
   auto bench =
       BenchApp::start({.size = run.size,
                        .policy = run.policy,
                        .short_list = run.short_list,
-                       .more_routes = [&](http::Router& router) { floor.add_routes(router); }});
+                       .more_routes = [&](http::Router& router) { baseline.add_routes(router); }});
   if (!bench) return bench.error();
-  VerbBench verbs(run, **bench, floor);
+  VerbBench verbs(run, **bench, baseline);
   const Churn churn((*bench)->api(), run.churn);
   const int warm_up = std::max(run.warm_up, run.shapes);
   for (int i = 0; i < warm_up + run.rounds; ++i) {
@@ -162,7 +162,7 @@ Result<Report> measure(const VerbRun& run) {
   }
   Report report{.text = latency_table(verbs.times()), .json = latency_json(verbs.times())};
   report.text +=
-      fmt::format("of {} pods {} fitted nowhere, {} binds came too late for their room\n",
+      fmt::format("of {} pods {} fitted no node, {} binds lost their room to another pod\n",
                   warm_up + run.rounds, verbs.unplaced(), verbs.refused());
   return report;
 }

@@ -15,6 +15,7 @@
 #include <array>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <string>
 
 namespace tangram::bench {
@@ -23,7 +24,7 @@ namespace {
 using http::Request;
 using http::Responder;
 
-/// A folder that is gone at the end.
+/// A temporary folder.
 class Folder {
  public:
   Folder() {
@@ -98,9 +99,9 @@ Result<std::string> post(http::Client& client, const std::string& path, const st
 Result<void> time_once(http::Client& client, const std::string& path, const std::string& body,
                        Latencies* latencies) {
   const auto start = std::chrono::steady_clock::now();
-  auto answer = post(client, path, body);
+  auto reply = post(client, path, body);
   const auto took = std::chrono::steady_clock::now() - start;
-  if (!answer) return answer.error();
+  if (!reply) return reply.error();
   if (latencies != nullptr) latencies->add(took);
   return {};
 }
@@ -142,10 +143,7 @@ Result<Report> measure(const WebhookRun& run) {
   http::Options options;
   options.address = "127.0.0.1";
   options.tls = *identity;
-  auto server =
-      http::Server::create(options, [&router](http::Request request, http::Responder responder) {
-        router(std::move(request), std::move(responder));
-      });
+  auto server = http::Server::create(options, std::ref(router));
   if (!server) return server.error();
   http::Client client({.ca = *ca, .server_name = "localhost"});
   if (auto connected = client.connect("127.0.0.1", (*server)->port()); !connected) {

@@ -1,10 +1,11 @@
 #include "bench/replay/audit.hpp"
 
+#include "bench/cluster_calls.hpp"
 #include "cluster/cluster_feed.hpp"
 #include "cluster/shared_ledger.hpp"
-#include "kube/reflector.hpp"
 #include "model/grant.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 
@@ -15,30 +16,10 @@ namespace {
 using model::ClusterSnapshot;
 using model::NodeState;
 
-/// Passes the first full list on, counts pods without the grant they need, and stops the reflector.
-class FirstList final : public kube::ObjectSink {
- public:
-  FirstList(kube::ObjectSink& sink, std::stop_source stop) : sink_(sink), stop_(std::move(stop)) {}
-  void begin_list() override { sink_.begin_list(); }
-  void listed(std::string object) override { sink_.listed(std::move(object)); }
-  void unlisted(std::string object) override { sink_.unlisted(std::move(object)); }
-  void end_list() override {
-    sink_.end_list();
-    stop_.request_stop();
-  }
-  void change(kube::EventType /*type*/, std::string /*object*/) override {}
-
- private:
-  kube::ObjectSink& sink_;
-  std::stop_source stop_;
-};
-
-void list_into(kube::KubeApi& api, const Clock& clock, const std::string& path,
-               kube::ObjectSink& sink) {
-  const std::stop_source stop;
-  FirstList first(sink, stop);
-  kube::Reflector reflector(api, {.path = path, .field_selector = ""}, first, clock);
-  reflector.run(stop.get_token());
+void feed(kube::ObjectSink& sink, const std::vector<std::string>& objects) {
+  sink.begin_list();
+  for (const std::string& object : objects) sink.listed(object);
+  sink.end_list();
 }
 
 bool same_allocations(const NodeState& a, const NodeState& b) {
@@ -74,33 +55,30 @@ std::optional<std::string> first_overgranted_card(const ClusterSnapshot& cluster
   return card;
 }
 
-/// Reads the pods by itself: a pod with a slot and a node must carry a grant.
-class GrantCheck final : public kube::WholeListSink {
- public:
-  void replace(std::vector<std::string> objects) override {
-    for (std::string& object : objects) {
-      const auto pod = kube::decode_pod(std::move(object));
-      if (!pod || pod->node.empty()) continue;
-      bool slot = false;
-      for (const auto& container : pod->containers) slot = slot || container.slots > 0;
-      if (slot && !pod->annotations.contains(model::kGrantKey)) without_grant = pod->full_name();
-    }
-  }
-  void change(kube::EventType /*type*/, std::string /*object*/) override {}
-
-  std::string without_grant;
-};
+/// A pod with a slot and a node must have a grant.
+Result<void> check_grant(const std::string& object) {
+  const auto pod = kube::decode_pod(object);
+  if (!pod || pod->node.empty() || pod->annotations.contains(model::kGrantKey)) return {};
+  const bool slot = std::any_of(pod->containers.begin(), pod->containers.end(),
+                                [](const auto& container) { return container.slots > 0; });
+  if (!slot) return {};
+  return fail(Errc::kConflict, "pod " + pod->full_name() + " is bound without a grant");
+}
 
 }  // namespace
 
 Result<void> audit(kube::KubeApi& api, const Clock& clock, const ClusterSnapshot& running) {
+  const auto nodes = list(api, "/api/v1/nodes");
+  if (!nodes) return nodes.error();
+  const auto pods = list(api, "/api/v1/pods");
+  if (!pods) return pods.error();
   cluster::SharedLedger ledger(clock);
   cluster::PendingPods pending;
   cluster::FeedCounters counters;
-  cluster::NodeFeed nodes(ledger, counters);
-  cluster::PodFeed pods(ledger, pending, counters, {}, {});
-  list_into(api, clock, "/api/v1/nodes", nodes);
-  list_into(api, clock, "/api/v1/pods", pods);
+  cluster::NodeFeed node_feed(ledger, counters);
+  cluster::PodFeed pod_feed(ledger, pending, counters, {}, {});
+  feed(node_feed, *nodes);
+  feed(pod_feed, *pods);
   const auto rebuilt = ledger.snapshot();
   if (const auto difference = first_difference(running, *rebuilt)) {
     return fail(Errc::kConflict, "ledger rebuilt from the API server: " + *difference);
@@ -108,10 +86,8 @@ Result<void> audit(kube::KubeApi& api, const Clock& clock, const ClusterSnapshot
   if (const auto card = first_overgranted_card(*rebuilt)) {
     return fail(Errc::kConflict, "card " + *card + " is over capacity");
   }
-  GrantCheck grants;
-  list_into(api, clock, "/api/v1/pods", grants);
-  if (!grants.without_grant.empty()) {
-    return fail(Errc::kConflict, "pod " + grants.without_grant + " is bound without a grant");
+  for (const std::string& pod : *pods) {
+    if (auto checked = check_grant(pod); !checked) return checked;
   }
   return {};
 }

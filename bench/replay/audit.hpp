@@ -7,9 +7,9 @@
 
 namespace tangram::bench {
 
-/// Checks that the API server alone says what the running ledger say: rebuilds the ledger from a
-/// LIST of nodes and pods, compares them with `running` node by node, and looks for cards over
-/// capacity and for pods that hold a slot and a node but no grant.
+/// Compares the running ledger with the API server: rebuilds the ledger from a LIST of nodes and
+/// pods, compares it with `running` node by node, and looks for cards over capacity and for bound
+/// pods that have a slot but no grant.
 /// @returns kConflict with the first difference
 Result<void> audit(kube::KubeApi& api, const Clock& clock, const model::ClusterSnapshot& running);
 

@@ -1,7 +1,7 @@
 #include "bench/replay/churn.hpp"
 
 #include "base/json.hpp"
-#include "bench/replay/judge.hpp"
+#include "bench/replay/checker.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr double kMeanLifeMs = 3'600'000;
 constexpr std::size_t kRounds = 4;
-constexpr double kLate = 0.95;
+constexpr double kP95 = 0.95;
 
 /// Written out, because the standard's distributions differ between libraries.
 double exponential(std::mt19937_64& random, double mean) {
@@ -27,27 +27,28 @@ double exponential(std::mt19937_64& random, double mean) {
   return -mean * std::log(uniform);
 }
 
-/// What is going on in the cluster, from one event to the next.
+/// The cluster's state, from one event to the next.
 class Churn {
  public:
-  Churn(const Trace& trace, const std::vector<Stay>& stays, Placer& placer)
-      : stays_(stays),
-        placer_(placer),
-        judge_(trace.nodes),
+  Churn(const Trace& trace, const std::vector<PodLifetime>& lifetimes, Scheduler& scheduler)
+      : lifetimes_(lifetimes),
+        scheduler_(scheduler),
+        checker_(trace.nodes),
         capacity_(trace.capacity_milli()),
-        ends_(stays.empty() ? 0 : stays.back().arrives),
+        ends_(lifetimes.empty() ? 0 : lifetimes.back().arrives),
         measured_from_(ends_ / 4) {}
 
   Result<ChurnOutcome> run() {
-    for (std::size_t i = 0; i < stays_.size() && !outcome_.violation; ++i) {
-      while (!leaving_.empty() && leaving_.top().at <= stays_[i].arrives && !outcome_.violation) {
-        if (auto left = next_leaves(); !left) return left.error();
+    for (std::size_t i = 0; i < lifetimes_.size() && !outcome_.violation; ++i) {
+      while (!departures_.empty() && departures_.top().at <= lifetimes_[i].arrives &&
+             !outcome_.violation) {
+        if (auto left = depart_next(); !left) return left.error();
       }
-      pass_time(stays_[i].arrives);
-      auto placed = place(i, judge_.feasible(stays_[i].pod));
+      pass_time(lifetimes_[i].arrives);
+      auto placed = place(i, checker_.feasible(lifetimes_[i].pod));
       if (!placed) return placed.error();
       if (*placed) continue;
-      if (const auto wrong = judge_.judge(stays_[i].pod, std::nullopt)) {
+      if (const auto wrong = checker_.record(lifetimes_[i].pod, std::nullopt)) {
         outcome_.violation = "arrival " + std::to_string(i) + " " + *wrong;
       }
       waiting_.push_back(i);
@@ -57,11 +58,11 @@ class Churn {
   }
 
  private:
-  struct Leaving {
+  struct Departure {
     std::int64_t at = 0;
     std::size_t pod = 0;
     Placed placed = {};
-    bool operator>(const Leaving& other) const {
+    bool operator>(const Departure& other) const {
       return std::pair(at, pod) > std::pair(other.at, other.pod);
     }
   };
@@ -70,7 +71,7 @@ class Churn {
     const std::int64_t from = std::max(now_, measured_from_);
     if (until > from) {
       const auto time = static_cast<double>(until - from);
-      allocated_time_ += static_cast<double>(judge_.allocated_milli()) * time;
+      allocated_time_ += static_cast<double>(checker_.allocated_milli()) * time;
       waiting_time_ += static_cast<double>(waiting_.size()) * time;
     }
     now_ = until;
@@ -78,35 +79,35 @@ class Churn {
 
   /// @returns whether it fits
   Result<bool> place(std::size_t i, const std::vector<std::size_t>& feasible) {
-    const TracePod& pod = stays_[i].pod;
+    const TracePod& pod = lifetimes_[i].pod;
     const auto asked_at = std::chrono::steady_clock::now();
-    auto placed = placer_.place(i, pod, feasible);
+    auto placed = scheduler_.place(i, pod, feasible);
     placing_ += std::chrono::steady_clock::now() - asked_at;
     if (!placed) return placed.error();
     if (!*placed) return false;
-    if (const auto wrong = judge_.judge(pod, *placed)) {
+    if (const auto wrong = checker_.record(pod, *placed)) {
       outcome_.violation = "arrival " + std::to_string(i) + ", pod " + pod.name + " " + *wrong;
       return true;
     }
-    waits_.push_back(now_ - stays_[i].arrives);
-    leaving_.push({.at = now_ + stays_[i].lasts, .pod = i, .placed = std::move(**placed)});
+    waits_.push_back(now_ - lifetimes_[i].arrives);
+    departures_.push({.at = now_ + lifetimes_[i].lasts, .pod = i, .placed = std::move(**placed)});
     return true;
   }
 
-  Result<void> next_leaves() {
-    const Leaving next = leaving_.top();
-    leaving_.pop();
+  Result<void> depart_next() {
+    const Departure next = departures_.top();
+    departures_.pop();
     pass_time(next.at);
-    judge_.leave(stays_[next.pod].pod, next.placed);
-    if (auto left = placer_.leave(next.pod); !left) return left;
+    checker_.remove(lifetimes_[next.pod].pod, next.placed);
+    if (auto left = scheduler_.remove(next.pod); !left) return left;
     return try_again_on(next.placed.node);
   }
 
-  /// Nothing else changed since the waiting pods were refused, so nowhere else can they fit.
+  /// The waiting pods fitted no node, and only this node has changed since.
   Result<void> try_again_on(std::size_t node) {
     for (auto pod = waiting_.begin(); pod != waiting_.end();) {
       bool fits = false;
-      if (judge_.host_fits(node, stays_[*pod].pod)) {
+      if (checker_.host_fits(node, lifetimes_[*pod].pod)) {
         auto placed = place(*pod, {node});
         if (!placed) return placed.error();
         fits = *placed;
@@ -128,18 +129,18 @@ class Churn {
     for (const std::int64_t wait : waits_) sum += static_cast<double>(wait);
     outcome_.mean_wait_s = sum / static_cast<double>(waits_.size()) / 1000;
     std::sort(waits_.begin(), waits_.end());
-    const auto late = static_cast<std::size_t>(kLate * static_cast<double>(waits_.size() - 1));
-    outcome_.late_wait_s = static_cast<double>(waits_[late]) / 1000;
+    const auto late = static_cast<std::size_t>(kP95 * static_cast<double>(waits_.size() - 1));
+    outcome_.p95_wait_s = static_cast<double>(waits_[late]) / 1000;
   }
 
-  const std::vector<Stay>& stays_;
-  Placer& placer_;
-  Judge judge_;
+  const std::vector<PodLifetime>& lifetimes_;
+  Scheduler& scheduler_;
+  PlacementChecker checker_;
   const std::int64_t capacity_;
   const std::int64_t ends_;
   const std::int64_t measured_from_;
   std::int64_t now_ = 0;
-  std::priority_queue<Leaving, std::vector<Leaving>, std::greater<>> leaving_;
+  std::priority_queue<Departure, std::vector<Departure>, std::greater<>> departures_;
   std::list<std::size_t> waiting_;  ///< the oldest first
   std::vector<std::int64_t> waits_;
   double allocated_time_ = 0;  ///< milli x milliseconds
@@ -150,16 +151,17 @@ class Churn {
 
 }  // namespace
 
-std::vector<Stay> stays_of(const Trace& trace, const ChurnOptions& options) {
-  std::vector<Stay> stays;
-  if (trace.arrivals.empty()) return stays;
-  std::int64_t asked = 0;
-  for (const TracePod& pod : trace.arrivals) asked += pod.total_milli();
-  const double mean_milli = static_cast<double>(asked) / static_cast<double>(trace.arrivals.size());
+std::vector<PodLifetime> lifetimes_of(const Trace& trace, const ChurnOptions& options) {
+  std::vector<PodLifetime> lifetimes;
+  if (trace.arrivals.empty()) return lifetimes;
+  std::int64_t requested = 0;
+  for (const TracePod& pod : trace.arrivals) requested += pod.total_milli();
+  const double mean_milli =
+      static_cast<double>(requested) / static_cast<double>(trace.arrivals.size());
   const double gap = 100 * mean_milli * kMeanLifeMs /
                      (options.load_percent * static_cast<double>(trace.capacity_milli()));
   std::mt19937_64 random(options.seed);
-  // Over and over makes no sense of pods that come at a time of their own.
+  // Pods with their own arrival times arrive once.
   const bool timed = trace.arrivals.front().arrives_s.has_value();
   const std::size_t count = timed               ? trace.arrivals.size()
                             : options.pods == 0 ? kRounds * trace.arrivals.size()
@@ -169,25 +171,27 @@ std::vector<Stay> stays_of(const Trace& trace, const ChurnOptions& options) {
     const TracePod& pod = trace.arrivals[i % trace.arrivals.size()];
     now += exponential(random, gap);
     const double lasts = exponential(random, kMeanLifeMs);
-    stays.push_back({.pod = pod,
-                     .arrives = pod.arrives_s ? 1000 * *pod.arrives_s : std::llround(now),
-                     .lasts = std::max<std::int64_t>(
-                         1, pod.lasts_s ? 1000 * *pod.lasts_s : std::llround(lasts))});
+    lifetimes.push_back({.pod = pod,
+                         .arrives = pod.arrives_s ? 1000 * *pod.arrives_s : std::llround(now),
+                         .lasts = std::max<std::int64_t>(
+                             1, pod.lasts_s ? 1000 * *pod.lasts_s : std::llround(lasts))});
   }
-  std::stable_sort(stays.begin(), stays.end(),
-                   [](const Stay& a, const Stay& b) { return a.arrives < b.arrives; });
-  return stays;
+  std::stable_sort(
+      lifetimes.begin(), lifetimes.end(),
+      [](const PodLifetime& a, const PodLifetime& b) { return a.arrives < b.arrives; });
+  return lifetimes;
 }
 
-Result<ChurnOutcome> churn(const Trace& trace, const std::vector<Stay>& stays, Placer& placer) {
-  return Churn(trace, stays, placer).run();
+Result<ChurnOutcome> churn(const Trace& trace, const std::vector<PodLifetime>& lifetimes,
+                           Scheduler& scheduler) {
+  return Churn(trace, lifetimes, scheduler).run();
 }
 
 std::string churn_text(const ChurnOutcome& outcome) {
   std::ostringstream out;
   out << std::fixed << std::setprecision(2) << "allocated   " << outcome.allocated_percent
       << " % of GPU time\nwaiting     " << outcome.waiting_pods << " pods on average; a pod "
-      << outcome.mean_wait_s << " s, 95 % of them less than " << outcome.late_wait_s
+      << outcome.mean_wait_s << " s, 95 % of them less than " << outcome.p95_wait_s
       << " s\nplaced      " << outcome.placed << ", still waiting " << outcome.never_placed
       << "\nplacing     " << outcome.seconds << " s\nrules       "
       << (outcome.violation ? "BROKEN: " + *outcome.violation : "kept") << "\n";
@@ -206,7 +210,7 @@ std::string churn_json(const ChurnOutcome& outcome) {
   out.key("allocated_percent").raw(number(outcome.allocated_percent));
   out.key("waiting_pods").raw(number(outcome.waiting_pods));
   out.key("mean_wait_seconds").raw(number(outcome.mean_wait_s));
-  out.key("late_wait_seconds").raw(number(outcome.late_wait_s));
+  out.key("late_wait_seconds").raw(number(outcome.p95_wait_s));
   out.member("placed", static_cast<std::int64_t>(outcome.placed))
       .member("never_placed", static_cast<std::int64_t>(outcome.never_placed))
       .member("valid", !outcome.violation.has_value())

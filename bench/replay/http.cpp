@@ -1,6 +1,6 @@
 #include "bench/replay/http.hpp"
 
-#include "bench/objects.hpp"
+#include "bench/cluster_calls.hpp"
 #include "bench/replay/audit.hpp"
 #include "bench/replay/inprocess.hpp"
 #include "kube/client.hpp"
@@ -19,16 +19,6 @@ namespace {
 constexpr const char* kNamespace = "replay";
 constexpr std::chrono::milliseconds kTimeout{10'000};
 
-config::Config config_for(const HttpReplayOptions& options) {
-  config::Config config;
-  config.server.listen = {"127.0.0.1", 0};
-  config.scheduler.policy = options.policy;
-  config.scheduler.short_list = options.short_list;
-  config.scheduler.default_isolation = model::Isolation::kNone;  // the traces know no modes
-  config.kube.source = config::KubeSource::kLocal;
-  return config;
-}
-
 /// "0.810", from milli.
 std::string fraction_text(std::int64_t milli) {
   std::array<char, 16> text{};
@@ -36,7 +26,7 @@ std::string fraction_text(std::int64_t milli) {
   return text.data();
 }
 
-/// The annotations a user would write for the pod of the trace.
+/// The annotations of the trace's pod.
 std::map<std::string, std::string> annotations_of(const TracePod& pod) {
   std::map<std::string, std::string> annotations;
   if (pod.gpus == 0) return annotations;
@@ -71,7 +61,7 @@ std::int64_t in_tree_score(const model::NodeState& node, const TracePod& pod) {
 
 }  // namespace
 
-HttpPlacer::HttpPlacer(const Trace& trace, HttpReplayOptions options)
+HttpScheduler::HttpScheduler(const Trace& trace, HttpReplayOptions options)
     : trace_(trace), options_(std::move(options)), api_(clock_) {
   for (std::size_t i = 0; i < trace.nodes.size(); ++i) node_index_[trace.nodes[i].name] = i;
   std::mt19937_64 random(options_.audit_seed);
@@ -81,78 +71,67 @@ HttpPlacer::HttpPlacer(const Trace& trace, HttpReplayOptions options)
   }
 }
 
-Result<std::unique_ptr<HttpPlacer>> HttpPlacer::create(const Trace& trace,
-                                                       HttpReplayOptions options) {
-  std::unique_ptr<HttpPlacer> placer(new HttpPlacer(trace, std::move(options)));
-  if (auto started = placer->start(); !started) return started.error();
-  return placer;
+Result<std::unique_ptr<HttpScheduler>> HttpScheduler::create(const Trace& trace,
+                                                             HttpReplayOptions options) {
+  std::unique_ptr<HttpScheduler> scheduler(new HttpScheduler(trace, std::move(options)));
+  if (auto started = scheduler->start(); !started) return started.error();
+  return scheduler;
 }
 
-Result<void> HttpPlacer::start() {
+Result<void> HttpScheduler::start() {
   for (const TraceNode& node : trace_.nodes) {
-    const auto made = api_.call(create_request("/api/v1/nodes", node_json(inventory_of(node))));
-    if (!made || made->status != 201)
-      return fail(Errc::kConflict, "node " + node.name + " not made");
+    if (auto created = create_node(api_, inventory_of(node)); !created) return created;
   }
-  auto app = extender::App::create(
-      config_for(options_), {.api = api_,
-                             .clock = clock_,
-                             .replica = std::nullopt,
-                             .workload = std::make_shared<policies::Workload>(
-                                 policies::workload_of(trace_.workload, model::Isolation::kNone)),
-                             .learn_at_once = true});
-  if (!app) return app.error();
-  app_ = std::move(*app);
-  while (!app_->synced()) std::this_thread::yield();
-  auto client = ExtenderClient::connect("127.0.0.1", app_->port());
-  if (!client) return client.error();
-  client_.emplace(std::move(*client));
+  config::Config config = local_config(options_.policy, options_.short_list);
+  config.scheduler.default_isolation = model::Isolation::kNone;  // the traces have no modes
+  auto extender =
+      start_extender(config, {.api = api_,
+                              .clock = clock_,
+                              .replica = std::nullopt,
+                              .workload = std::make_shared<policies::Workload>(
+                                  policies::workload_of(trace_.workload, model::Isolation::kNone)),
+                              .learn_at_once = true});
+  if (!extender) return extender.error();
+  extender_.emplace(std::move(*extender));
   return {};
 }
 
-Result<ExtenderClient::PodName> HttpPlacer::create_pod(std::size_t arrival, const TracePod& pod,
-                                                       std::string& json) {
+Result<ExtenderClient::PodName> HttpScheduler::create_pod(std::size_t arrival, const TracePod& pod,
+                                                          std::string& json) {
   ExtenderClient::PodName name{kNamespace, name_of(arrival), ""};
-  const auto made =
-      api_.call(create_request(pods_path(kNamespace), pod_json({.ns = kNamespace,
-                                                                .name = name.name,
-                                                                .annotations = annotations_of(pod),
-                                                                .cpu = MilliCpu(pod.cpu_milli),
-                                                                .memory = Mebibytes(pod.memory_mib),
-                                                                .slot = pod.gpus > 0,
-                                                                .node = ""})));
-  if (!made || made->status != 201) return fail(Errc::kConflict, "pod " + name.name + " not made");
-  json = made->body;
-  auto decoded = kube::decode_pod(made->body);
+  auto created = bench::create_pod(api_, kNamespace,
+                                   pod_json({.ns = kNamespace,
+                                             .name = name.name,
+                                             .annotations = annotations_of(pod),
+                                             .cpu = MilliCpu(pod.cpu_milli),
+                                             .memory = Mebibytes(pod.memory_mib),
+                                             .slot = pod.gpus > 0,
+                                             .node = ""}));
+  if (!created) return created.error();
+  json = *created;
+  auto decoded = kube::decode_pod(std::move(*created));
   if (!decoded) return decoded.error();
   name.uid = decoded->uid;
   return name;
 }
 
-/// kube-scheduler learns of a pod by a watch as Tangram does, and takes a moment to ask. So the
-/// extender has counted the arrival before it is asked, and learns the same in every replay.
-void HttpPlacer::wait_until_seen(const ExtenderClient::PodName& pod) const {
-  while (!app_->pending().find(pod.uid)) std::this_thread::yield();
+/// Like Tangram, kube-scheduler gets the pod from a watch, and calls the extender some time later.
+/// So the extender has counted the arrival before the call, and learns the same in every replay.
+void HttpScheduler::wait_until_seen(const ExtenderClient::PodName& pod) const {
+  while (!extender_->app->pending().find(pod.uid)) std::this_thread::yield();
 }
 
-Result<void> HttpPlacer::delete_pod(const ExtenderClient::PodName& pod) {
-  const auto gone = api_.call(delete_request(pods_path(pod.ns) + "/" + pod.name));
-  if (!gone || gone->status != 200)
-    return fail(Errc::kConflict, "pod " + pod.name + " not deleted");
-  return {};
+std::string HttpScheduler::name_of(std::size_t arrival) { return "pod-" + std::to_string(arrival); }
+
+Result<void> HttpScheduler::remove(std::size_t arrival) {
+  return delete_pod(api_, kNamespace, name_of(arrival));
 }
 
-std::string HttpPlacer::name_of(std::size_t arrival) { return "pod-" + std::to_string(arrival); }
-
-Result<void> HttpPlacer::leave(std::size_t arrival) {
-  return delete_pod({kNamespace, name_of(arrival), ""});
-}
-
-Result<std::string> HttpPlacer::choose_node(const TracePod& pod, std::string_view json,
-                                            const std::vector<std::string>& short_list) {
-  auto scores = client_->prioritize(json, short_list);
+Result<std::string> HttpScheduler::choose_node(const TracePod& pod, std::string_view json,
+                                               const std::vector<std::string>& short_list) {
+  auto scores = extender_->client.prioritize(json, short_list);
   if (!scores) return scores.error();
-  const auto cluster = app_->ledger().snapshot();
+  const auto cluster = extender_->app->ledger().snapshot();
   const std::string* best = nullptr;
   std::int64_t best_score = -1;
   for (const auto& [host, score] : *scores) {
@@ -167,7 +146,8 @@ Result<std::string> HttpPlacer::choose_node(const TracePod& pod, std::string_vie
   return *best;
 }
 
-Result<Placed> HttpPlacer::read_grant(const ExtenderClient::PodName& pod, const std::string& node) {
+Result<Placed> HttpScheduler::read_grant(const ExtenderClient::PodName& pod,
+                                         const std::string& node) {
   const auto bound = kube::read_pod(api_, pod.ns, pod.name, kTimeout);
   if (!bound) return bound.error();
   if (bound->node != node) return fail(Errc::kConflict, "pod " + pod.name + " is not on " + node);
@@ -186,44 +166,44 @@ Result<Placed> HttpPlacer::read_grant(const ExtenderClient::PodName& pod, const 
   return placed;
 }
 
-Result<void> HttpPlacer::audit_if_due(std::size_t arrival) {
+Result<void> HttpScheduler::audit_if_due(std::size_t arrival) {
   if (!audit_at_.contains(arrival)) return {};
-  auto passed = audit(api_, clock_, *app_->ledger().snapshot());
+  auto passed = audit(api_, clock_, *extender_->app->ledger().snapshot());
   if (!passed) return passed;
   ++audits_passed_;
   return {};
 }
 
-std::string HttpPlacer::remarks() const {
+std::string HttpScheduler::remarks() const {
   if (options_.audits == 0) return {};
   return "audits      " + std::to_string(audits_passed_) +
-         " times the ledger equalled those rebuilt from the API server\n";
+         " rebuilds from the API server gave the same ledger\n";
 }
 
-Result<std::optional<Placed>> HttpPlacer::place(std::size_t arrival, const TracePod& pod,
-                                                const std::vector<std::size_t>& feasible) {
+Result<std::optional<Placed>> HttpScheduler::place(std::size_t arrival, const TracePod& pod,
+                                                   const std::vector<std::size_t>& feasible) {
   if (auto audited = audit_if_due(arrival); !audited) return audited.error();
   std::string json;
   const auto name = create_pod(arrival, pod, json);
   if (!name) return name.error();
   wait_until_seen(*name);
-  if (feasible.empty()) {  // the extender is not asked
-    if (auto deleted = delete_pod(*name); !deleted) return deleted.error();
-    return std::optional<Placed>{};
-  }
   std::vector<std::string> names;
   names.reserve(feasible.size());
   for (const std::size_t node : feasible) names.push_back(trace_.nodes[node].name);
-  const auto answer = client_->filter(json, names);
-  if (!answer) return answer.error();
-  if (!answer->error.empty()) return fail(Errc::kConflict, "filter: " + answer->error);
-  if (answer->nodes.empty()) {
-    if (auto deleted = delete_pod(*name); !deleted) return deleted.error();
+  ExtenderClient::Filtered filtered;
+  if (!names.empty()) {  // kube-scheduler calls no extender for a pod without a feasible node
+    auto reply = extender_->client.filter(json, names);
+    if (!reply) return reply.error();
+    filtered = std::move(*reply);
+  }
+  if (!filtered.error.empty()) return fail(Errc::kConflict, "filter: " + filtered.error);
+  if (filtered.nodes.empty()) {
+    if (auto deleted = remove(arrival); !deleted) return deleted.error();
     return std::optional<Placed>{};
   }
-  const auto node = choose_node(pod, json, answer->nodes);
+  const auto node = choose_node(pod, json, filtered.nodes);
   if (!node) return node.error();
-  const auto refused = client_->bind(*name, *node);
+  const auto refused = extender_->client.bind(*name, *node);
   if (!refused) return refused.error();
   if (!refused->empty()) return fail(Errc::kConflict, "bind: " + *refused);
   auto placed = read_grant(*name, *node);

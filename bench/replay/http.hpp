@@ -1,9 +1,8 @@
 #pragma once
 
 #include "base/clock.hpp"
-#include "bench/extender_client.hpp"
-#include "bench/replay/placer.hpp"
-#include "extender/app.hpp"
+#include "bench/bench_app.hpp"
+#include "bench/replay/scheduler.hpp"
 #include "kube/local/api.hpp"
 #include "policies/workload.hpp"
 
@@ -32,30 +31,30 @@ struct HttpReplayOptions {
   std::uint64_t audit_seed = 1;
 };
 
-/// Replays through the real extender, over HTTP, on a LocalApi of the trace's nodes: for every
-/// pod, CPU-only ones too, it makes the pod, asks filter and prioritize, chooses as
-/// kube-scheduler would, binds, and reads from the pod what it was granted.
-class HttpPlacer final : public Placer {
+/// Replays through the real extender, over HTTP, on a LocalApi of the trace's nodes. It creates
+/// every pod, also CPU-only ones, calls filter and prioritize, chooses as kube-scheduler would,
+/// binds, and reads the grant from the pod.
+class HttpScheduler final : public Scheduler {
  public:
-  /// @param trace  outlives the placer
-  static Result<std::unique_ptr<HttpPlacer>> create(const Trace& trace, HttpReplayOptions options);
+  /// @param trace  outlives the scheduler
+  static Result<std::unique_ptr<HttpScheduler>> create(const Trace& trace,
+                                                       HttpReplayOptions options);
 
   Result<std::optional<Placed>> place(std::size_t arrival, const TracePod& pod,
                                       const std::vector<std::size_t>& feasible) override;
   /// The pod is deleted at the API server.
-  Result<void> leave(std::size_t arrival) override;
+  Result<void> remove(std::size_t arrival) override;
 
-  /// How many audits there were; all of them passed, for a failed one ends the replay.
+  /// The number of audits. All passed, because a failed one ends the replay.
   [[nodiscard]] std::string remarks() const override;
 
  private:
-  HttpPlacer(const Trace& trace, HttpReplayOptions options);
+  HttpScheduler(const Trace& trace, HttpReplayOptions options);
   [[nodiscard]] static std::string name_of(std::size_t arrival);
   Result<void> start();
   Result<ExtenderClient::PodName> create_pod(std::size_t arrival, const TracePod& pod,
                                              std::string& json);
   void wait_until_seen(const ExtenderClient::PodName& pod) const;
-  Result<void> delete_pod(const ExtenderClient::PodName& pod);
   Result<std::string> choose_node(const TracePod& pod, std::string_view json,
                                   const std::vector<std::string>& short_list);
   Result<Placed> read_grant(const ExtenderClient::PodName& pod, const std::string& node);
@@ -65,8 +64,7 @@ class HttpPlacer final : public Placer {
   HttpReplayOptions options_;
   SystemClock clock_;
   kube::LocalApi api_;
-  std::unique_ptr<extender::App> app_;
-  std::optional<ExtenderClient> client_;
+  std::optional<LocalExtender> extender_;
   std::map<std::string, std::size_t, std::less<>> node_index_;
   std::set<std::size_t> audit_at_;
   int audits_passed_ = 0;

@@ -11,7 +11,7 @@ namespace {
 
 /// A share's memory is in proportion to its milli here, so any size decides alike.
 constexpr Mebibytes kDeviceMemory{16'384};
-/// The traces know no limit on sharers; a device has 1000 milli and a pod asks at least one.
+/// The traces have no limit on sharers; a device has 1000 milli and a pod requests at least one.
 constexpr int kMostSharers = 1000;
 /// The traces have a few hundred different pods; 1024 shapes x 1213 nodes are about 100 MB.
 constexpr std::size_t kRememberedShapes = 1024;
@@ -35,30 +35,30 @@ model::NodeInventory inventory_of(const TraceNode& node) {
   return inventory;
 }
 
-InProcessPlacer::InProcessPlacer(const std::vector<TraceNode>& nodes, std::string policy,
-                                 policies::PolicyOptions options)
+InProcessScheduler::InProcessScheduler(const std::vector<TraceNode>& nodes, std::string policy,
+                                       policies::PolicyOptions options)
     : nodes_(nodes), name_(std::move(policy)), options_(std::move(options)), ledger_(clock_) {
   for (const TraceNode& node : nodes_) ledger_.put_node(inventory_of(node));
   const auto ledger = ledger_.snapshot();
   for (const TraceNode& node : nodes_) index_.push_back(ledger->lookup(node.name)->index);
 }
 
-Result<std::unique_ptr<InProcessPlacer>> InProcessPlacer::create(
+Result<std::unique_ptr<InProcessScheduler>> InProcessScheduler::create(
     const std::vector<TraceNode>& nodes, std::string policy, policies::PolicyOptions options) {
   auto made = policies::make_policy(policy, options);
   if (!made) return made.error();
-  std::unique_ptr<InProcessPlacer> placer(
-      new InProcessPlacer(nodes, std::move(policy), std::move(options)));
-  placer->use(std::move(*made));
-  return placer;
+  std::unique_ptr<InProcessScheduler> scheduler(
+      new InProcessScheduler(nodes, std::move(policy), std::move(options)));
+  scheduler->use(std::move(*made));
+  return scheduler;
 }
 
-void InProcessPlacer::use(std::unique_ptr<const policies::Policy> policy) {
+void InProcessScheduler::use(std::unique_ptr<const policies::Policy> policy) {
   policy_ = std::move(policy);
   cache_ = std::make_unique<policies::ChoiceCache>(kRememberedShapes);
 }
 
-void InProcessPlacer::learn(const model::PodDemand& demand) {
+void InProcessScheduler::learn(const model::PodDemand& demand) {
   if (!arrivals_.add(demand)) return;
   auto prices =
       policies::learn_prices(arrivals_.count().top(policies::kAllPods), *ledger_.snapshot());
@@ -67,7 +67,7 @@ void InProcessPlacer::learn(const model::PodDemand& demand) {
   use(*policies::make_policy(name_, options_));
 }
 
-std::optional<InProcessPlacer::Decision> InProcessPlacer::decide(
+std::optional<InProcessScheduler::Decision> InProcessScheduler::decide(
     const model::PodDemand& demand, const std::vector<std::size_t>& feasible) {
   const auto ledger = ledger_.snapshot();
   auto pass = cache_->open(*policy_, demand, *ledger);
@@ -83,8 +83,8 @@ std::optional<InProcessPlacer::Decision> InProcessPlacer::decide(
   return Decision{*best, *policy_->choose(demand, *ledger->at(index_[*best]))};
 }
 
-Result<void> InProcessPlacer::book(std::size_t arrival, const TracePod& pod,
-                                   const model::PodDemand& demand, const Decision& decision) {
+Result<void> InProcessScheduler::assume(std::size_t arrival, const TracePod& pod,
+                                        const model::PodDemand& demand, const Decision& decision) {
   const auto ledger = ledger_.snapshot();
   const model::NodeState& node = *ledger->at(index_[decision.node]);
   model::Allocation allocation;
@@ -99,8 +99,8 @@ Result<void> InProcessPlacer::book(std::size_t arrival, const TracePod& pod,
   return ledger_.confirm(uid);
 }
 
-Result<std::optional<Placed>> InProcessPlacer::place(std::size_t arrival, const TracePod& pod,
-                                                     const std::vector<std::size_t>& feasible) {
+Result<std::optional<Placed>> InProcessScheduler::place(std::size_t arrival, const TracePod& pod,
+                                                        const std::vector<std::size_t>& feasible) {
   const model::PodDemand demand = policies::demand_of(pod, model::Isolation::kNone);
   if (arrival >= arrived_) {
     learn(demand);
@@ -108,14 +108,14 @@ Result<std::optional<Placed>> InProcessPlacer::place(std::size_t arrival, const 
   }
   const auto decision = decide(demand, feasible);
   if (!decision) return std::optional<Placed>{};
-  if (auto booked = book(arrival, pod, demand, *decision); !booked) return booked.error();
+  if (auto assumed = assume(arrival, pod, demand, *decision); !assumed) return assumed.error();
   const auto& cards = decision->choice.placement;
   return std::optional(Placed{.node = decision->node, .gpus = {cards.begin(), cards.end()}});
 }
 
-Result<void> InProcessPlacer::leave(std::size_t arrival) {
+Result<void> InProcessScheduler::remove(std::size_t arrival) {
   const std::string uid = std::to_string(arrival);
-  if (!ledger_.release(uid)) return fail(Errc::kNotFound, "pod " + uid + " is not booked");
+  if (!ledger_.release(uid)) return fail(Errc::kNotFound, "pod " + uid + " is not assumed");
   return {};
 }
 

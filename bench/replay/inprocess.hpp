@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/clock.hpp"
-#include "bench/replay/placer.hpp"
+#include "bench/replay/scheduler.hpp"
 #include "model/ledger.hpp"
 #include "policies/arrival_log.hpp"
 #include "policies/choice_cache.hpp"
@@ -19,21 +19,21 @@ namespace tangram::bench {
 
 /// Replays against the ledger and a policy directly: no HTTP, no API server. The highest score
 /// wins, on a tie the node that comes first. Learns prices from the arrivals as the extender does.
-class InProcessPlacer final : public Placer {
+class InProcessScheduler final : public Scheduler {
  public:
-  /// @param policy   a name that there is
-  /// @param options  what is fixed for the replay: the workload to expect, weights
-  static Result<std::unique_ptr<InProcessPlacer>> create(const std::vector<TraceNode>& nodes,
-                                                         std::string policy,
-                                                         policies::PolicyOptions options);
+  /// @param policy   a known name
+  /// @param options  fixed for the replay: the expected workload, weights
+  static Result<std::unique_ptr<InProcessScheduler>> create(const std::vector<TraceNode>& nodes,
+                                                            std::string policy,
+                                                            policies::PolicyOptions options);
 
   Result<std::optional<Placed>> place(std::size_t arrival, const TracePod& pod,
                                       const std::vector<std::size_t>& feasible) override;
-  Result<void> leave(std::size_t arrival) override;
+  Result<void> remove(std::size_t arrival) override;
 
  private:
-  InProcessPlacer(const std::vector<TraceNode>& nodes, std::string policy,
-                  policies::PolicyOptions options);
+  InProcessScheduler(const std::vector<TraceNode>& nodes, std::string policy,
+                     policies::PolicyOptions options);
   void learn(const model::PodDemand& demand);
   void use(std::unique_ptr<const policies::Policy> policy);
 
@@ -44,8 +44,8 @@ class InProcessPlacer final : public Placer {
   };
   [[nodiscard]] std::optional<Decision> decide(const model::PodDemand& demand,
                                                const std::vector<std::size_t>& feasible);
-  Result<void> book(std::size_t arrival, const TracePod& pod, const model::PodDemand& demand,
-                    const Decision& decision);
+  Result<void> assume(std::size_t arrival, const TracePod& pod, const model::PodDemand& demand,
+                      const Decision& decision);
 
   const std::vector<TraceNode>& nodes_;
   const std::string name_;

@@ -1,5 +1,5 @@
-// Replays a trace of pods against the scheduler's ledger and one policy, and says how much of the
-// cluster's GPU it managed to allocate.
+// tangram-replay: replays a trace of pods with one policy, and reports how much of the cluster's
+// GPU it allocates.
 
 #include "bench/replay/churn.hpp"
 #include "bench/replay/http.hpp"
@@ -38,7 +38,7 @@ struct Options {
   bench::HttpReplayOptions http;
 };
 
-void declare(CLI::App& app, Options& options) {
+void add_trace(CLI::App& app, Options& options) {
   auto* trace = app.add_option("--trace", options.trace_seed,
                                "A trace and seed in the folder $OPENB_DIR, such as default-42; "
                                "instead of --nodes, --arrivals and --order");
@@ -51,51 +51,58 @@ void declare(CLI::App& app, Options& options) {
                  "CSV: rank,node; on equal scores the lowest rank wins")
       ->excludes(trace);
   app.add_option("--workload", options.paths.workload,
-                 "CSV of the pods that policies are told to expect: name,cpu_milli,memory_mib,"
-                 "num_gpu,gpu_milli,gpu_spec; else ../pods/NAME.csv beside the arrivals "
-                 "NAME-SEED.csv, else the arrivals themselves");
-  app.add_option("--policy", options.policy, "A policy's name, or default")->capture_default_str();
-  app.add_option("--weight-cpu-deficit", options.weights.cpu_deficit,
-                 "least-waste, inproc: percent, to see what the term brings; so for the others")
-      ->capture_default_str();
-  app.add_option("--weight-cutting", options.weights.cutting)->capture_default_str();
-  app.add_option("--weight-scarcity", options.weights.scarcity)->capture_default_str();
-  app.add_option("--weight-balance", options.weights.balance)->capture_default_str();
-  app.add_option("--weight-opening", options.weights.opening)->capture_default_str();
-  app.add_option("--via", options.via,
-                 "inproc: the ledger and the policy, called directly; http: the extender itself, "
-                 "asked over HTTP as kube-scheduler would")
-      ->check(CLI::IsMember({"inproc", "http"}))
-      ->capture_default_str();
+                 "CSV of the pods that policies expect: name,cpu_milli,memory_mib,"
+                 "num_gpu,gpu_milli,gpu_spec; default: ../pods/NAME.csv beside the arrivals "
+                 "NAME-SEED.csv, else the arrivals");
+}
+
+void add_policy(CLI::App& app, Options& options) {
+  app.add_option("--policy", options.policy, "A policy's name, or default");
+  app.add_option(
+      "--weight-cpu-deficit", options.weights.cpu_deficit,
+      "least-waste with inproc: the weight of the term in percent, to measure its effect; "
+      "likewise the other weights");
+  app.add_option("--weight-cutting", options.weights.cutting);
+  app.add_option("--weight-scarcity", options.weights.scarcity);
+  app.add_option("--weight-balance", options.weights.balance);
+  app.add_option("--weight-opening", options.weights.opening);
+}
+
+void add_via(CLI::App& app, Options& options) {
+  app.add_option(
+         "--via", options.via,
+         "inproc: call the ledger and the policy directly; http: call the extender over HTTP, "
+         "as kube-scheduler does")
+      ->check(CLI::IsMember({"inproc", "http"}));
   app.add_option("--short-list", options.http.short_list,
-                 "via http: K, the nodes that filter returns; 0 = all that fit")
-      ->capture_default_str();
+                 "via http: K, the nodes that filter returns; 0 = all that fit");
   app.add_option("--weight", options.http.weight,
-                 "via http: the extender's weight beside kube-scheduler's own scores")
-      ->capture_default_str();
+                 "via http: the extender's weight beside kube-scheduler's own scores");
   app.add_option("--audits", options.http.audits,
                  "via http: how many times, at random moments, the ledger is rebuilt from the API "
-                 "server's lists and compared")
-      ->capture_default_str();
-  app.add_option("--audit-seed", options.http.audit_seed, "via http: of the random moments")
-      ->capture_default_str();
+                 "server's lists and compared");
+  app.add_option("--audit-seed", options.http.audit_seed, "via http: seed of the random moments");
+}
+
+void add_churn(CLI::App& app, Options& options) {
   app.add_flag("--churn", options.churn,
-               "Pods also leave, and those that fit nowhere wait: at the columns arrives_s and "
-               "lasts_s of the arrivals, else at random");
+               "Pods also end, and pods without room wait. Times are in the columns arrives_s and "
+               "lasts_s of the arrivals, else random");
   app.add_option("--churn-load", options.churning.load_percent,
-                 "GPU time asked for, in percent of what there is")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
+                 "Requested GPU time in percent of the capacity")
+      ->check(CLI::Range(1, 1000));
   app.add_option("--churn-pods", options.churning.pods,
-                 "How many pods come; 0 = four times those of the trace");
-  app.add_option("--churn-seed", options.churning.seed, "Of the random moments")
-      ->capture_default_str();
+                 "Number of pods; 0 = four times those of the trace");
+  app.add_option("--churn-seed", options.churning.seed, "Seed of the random times");
+}
+
+void add_outputs(CLI::App& app, Options& options) {
   app.add_option("--log", options.log, "Write every placement: order,pod,node,gpus");
   app.add_option("--curve", options.curve,
                  "Write arrived and allocated percent after every arrival");
   app.add_option("--summary", options.summary, "Write the summary as JSON");
   app.add_flag("--progress", options.progress,
-               "Show progress on stderr also where that is not a terminal");
+               "Show progress on stderr even if it is not a terminal");
 }
 
 Result<bench::TracePaths> paths_of(const Options& options) {
@@ -116,22 +123,23 @@ Result<bench::TracePaths> paths_of(const Options& options) {
   return paths;
 }
 
-Result<std::unique_ptr<bench::Placer>> make_placer(const Options& options,
-                                                   const bench::Trace& trace) {
+Result<std::unique_ptr<bench::Scheduler>> make_scheduler(const Options& options,
+                                                         const bench::Trace& trace) {
   if (options.via == "http") {
     bench::HttpReplayOptions http = options.http;
     http.policy = options.policy;
-    auto placer = bench::HttpPlacer::create(trace, std::move(http));
-    if (!placer) return placer.error();
-    return std::unique_ptr<bench::Placer>(std::move(*placer));
+    auto scheduler = bench::HttpScheduler::create(trace, std::move(http));
+    if (!scheduler) return scheduler.error();
+    return std::unique_ptr<bench::Scheduler>(std::move(*scheduler));
   }
   policies::PolicyOptions expected;
   expected.workload = std::make_shared<policies::Workload>(
       policies::workload_of(trace.workload, model::Isolation::kNone));
   expected.waste = options.weights;
-  auto placer = bench::InProcessPlacer::create(trace.nodes, options.policy, std::move(expected));
-  if (!placer) return placer.error();
-  return std::unique_ptr<bench::Placer>(std::move(*placer));
+  auto scheduler =
+      bench::InProcessScheduler::create(trace.nodes, options.policy, std::move(expected));
+  if (!scheduler) return scheduler.error();
+  return std::unique_ptr<bench::Scheduler>(std::move(*scheduler));
 }
 
 bench::Progress progress_bar(const Options& options, std::size_t total) {
@@ -163,8 +171,9 @@ Result<void> write_reports(const Options& options, const bench::Trace& trace,
 }
 
 /// @returns whether all rules were kept
-Result<bool> run_churn(const Options& options, const bench::Trace& trace, bench::Placer& placer) {
-  const auto outcome = bench::churn(trace, bench::stays_of(trace, options.churning), placer);
+Result<bool> run_churn(const Options& options, const bench::Trace& trace,
+                       bench::Scheduler& scheduler) {
+  const auto outcome = bench::churn(trace, bench::lifetimes_of(trace, options.churning), scheduler);
   if (!outcome) return outcome.error();
   std::cout << "policy      " << options.policy << ", via " << options.via << "\n"
             << bench::churn_text(*outcome);
@@ -181,14 +190,14 @@ Result<bool> run(const Options& options) {
   if (!paths) return paths.error();
   const auto trace = bench::read_trace(*paths);
   if (!trace) return trace.error();
-  auto placer = make_placer(options, *trace);
-  if (!placer) return placer.error();
-  if (options.churn) return run_churn(options, *trace, **placer);
+  auto scheduler = make_scheduler(options, *trace);
+  if (!scheduler) return scheduler.error();
+  if (options.churn) return run_churn(options, *trace, **scheduler);
   const auto outcome =
-      bench::replay(*trace, **placer, progress_bar(options, trace->arrivals.size()));
+      bench::replay(*trace, **scheduler, progress_bar(options, trace->arrivals.size()));
   if (!outcome) return outcome.error();
   if (auto written = write_reports(options, *trace, *outcome); !written) return written.error();
-  std::cout << (*placer)->remarks();
+  std::cout << (*scheduler)->remarks();
   return !outcome->violation.has_value();
 }
 
@@ -197,7 +206,8 @@ Result<bool> run(const Options& options) {
 int main(int argc, char** argv) try {
   Options options;
   CLI::App app("Replays a trace of pods and reports how much GPU a policy allocates.");
-  declare(app, options);
+  app.option_defaults()->always_capture_default();
+  for (const auto add : {add_trace, add_policy, add_via, add_churn, add_outputs}) add(app, options);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

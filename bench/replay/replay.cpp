@@ -1,6 +1,6 @@
 #include "bench/replay/replay.hpp"
 
-#include "bench/replay/judge.hpp"
+#include "bench/replay/checker.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -21,8 +21,8 @@ std::size_t Outcome::placed() const {
       steps.begin(), steps.end(), [](const Step& step) { return step.placed.has_value(); }));
 }
 
-Result<Outcome> replay(const Trace& trace, Placer& placer, const Progress& progress) {
-  Judge judge(trace.nodes);
+Result<Outcome> replay(const Trace& trace, Scheduler& scheduler, const Progress& progress) {
+  PlacementChecker checker(trace.nodes);
   Outcome outcome;
   outcome.capacity_milli = trace.capacity_milli();
   outcome.steps.reserve(trace.arrivals.size());
@@ -30,18 +30,18 @@ Result<Outcome> replay(const Trace& trace, Placer& placer, const Progress& progr
   std::chrono::steady_clock::duration placing{};
   for (std::size_t i = 0; i < trace.arrivals.size() && !outcome.violation; ++i) {
     const TracePod& pod = trace.arrivals[i];
-    const auto feasible = judge.feasible(pod);
+    const auto feasible = checker.feasible(pod);
     const auto asked_at = std::chrono::steady_clock::now();
-    auto placed = placer.place(i, pod, feasible);
+    auto placed = scheduler.place(i, pod, feasible);
     placing += std::chrono::steady_clock::now() - asked_at;
     if (!placed) return placed.error();
-    if (const auto wrong = judge.judge(pod, *placed)) {
+    if (const auto wrong = checker.record(pod, *placed)) {
       outcome.violation = "arrival " + std::to_string(i) + ", pod " + pod.name + " " + *wrong;
     }
     arrived += pod.total_milli();
     outcome.steps.push_back({.placed = std::move(*placed),
                              .arrived_milli = arrived,
-                             .allocated_milli = judge.allocated_milli()});
+                             .allocated_milli = checker.allocated_milli()});
     if (progress) progress(i + 1);
   }
   outcome.seconds = std::chrono::duration<double>(placing).count();

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/result.hpp"
-#include "bench/replay/placer.hpp"
+#include "bench/replay/scheduler.hpp"
 #include "bench/replay/trace.hpp"
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace tangram::bench {
 /// One arrival and what stood afterwards.
 struct Step {
   std::optional<Placed> placed;      ///< nothing = left out
-  std::int64_t arrived_milli = 0;    ///< GPU asked by all arrivals so far
+  std::int64_t arrived_milli = 0;    ///< GPU requested by all arrivals so far
   std::int64_t allocated_milli = 0;  ///< GPU of all pods placed so far
 };
 
@@ -34,9 +34,9 @@ struct Outcome {
 /// Called after each arrival with the number done.
 using Progress = std::function<void(std::size_t done)>;
 
-/// Gives the placer one pod at a time, none of which ever leaves, and checks every answer.
-/// @returns the placer's error, if it could not answer
-Result<Outcome> replay(const Trace& trace, Placer& placer, const Progress& progress);
+/// Gives the scheduler one pod at a time, none of which ever leaves, and checks every answer.
+/// @returns the scheduler's error, if it could not answer
+Result<Outcome> replay(const Trace& trace, Scheduler& scheduler, const Progress& progress);
 
 /// `part` of `whole` in hundredths of a percent, rounded half up.
 [[nodiscard]] std::int64_t hundredths_of_percent(std::int64_t part, std::int64_t whole);

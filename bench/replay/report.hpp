@@ -7,8 +7,8 @@
 
 namespace tangram::bench {
 
-/// Header "order,pod,node,gpus", one row per arrival; `node` empty = left out; `gpus` = device
-/// indices joined by '-'. The form in which replays are compared and judged.
+/// Header "order,pod,node,gpus", one row per arrival; `node` empty = not placed; `gpus` = device
+/// indices joined by '-'. For comparing replays.
 [[nodiscard]] std::string placement_log(const Trace& trace, const Outcome& outcome);
 
 /// Header "order,arrived_percent,allocated_percent", two decimals, one row per arrival.
@@ -26,7 +26,7 @@ struct RunLabel {
 [[nodiscard]] std::string summary_json(const Trace& trace, const Outcome& outcome,
                                        const RunLabel& label);
 
-/// The same for people, some lines.
+/// The same as lines of text.
 [[nodiscard]] std::string summary_text(const Trace& trace, const Outcome& outcome,
                                        const RunLabel& label);
 

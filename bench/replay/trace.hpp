@@ -25,7 +25,7 @@ struct TraceNode {
 struct Trace {
   std::vector<TraceNode> nodes;    ///< in the order that breaks ties: the first wins
   std::vector<TracePod> arrivals;  ///< in order of arrival
-  std::vector<TracePod> workload;  ///< the pods that policies are told to expect
+  std::vector<TracePod> workload;  ///< the pods that policies expect
   std::string workload_origin;     ///< where they come from, for people
 
   [[nodiscard]] std::int64_t capacity_milli() const;

@@ -65,7 +65,7 @@ end
 complete -c kubectl-tangram -f -a '(__kubectl_tangram)'
 )";
 
-/// Values of options, and of the words that commands want.
+/// Fixed values of options and positional arguments.
 const std::map<std::string, std::vector<std::string>, std::less<>>& known_values() {
   static const std::map<std::string, std::vector<std::string>, std::less<>> kValues = [] {
     std::map<std::string, std::vector<std::string>, std::less<>> values{
@@ -84,7 +84,7 @@ const std::map<std::string, std::vector<std::string>, std::less<>>& known_values
 
 constexpr std::array<std::string_view, 3> kTakeFiles{"--kubeconfig", "--extender-ca", "--filename"};
 
-/// What only a cluster knows: values of options, and the words that commands want.
+/// Values of options and positional arguments that only a cluster knows.
 Names names_for(std::string_view option) {
   if (option == "NODE") return Names::kNodes;
   if (option == "POD") return Names::kPods;
@@ -93,18 +93,18 @@ Names names_for(std::string_view option) {
   return Names::kNone;
 }
 
-/// Where the last word of a command line stands.
+/// The position of the last word of a command line.
 struct Place {
   const CLI::App* parser = nullptr;
-  const CLI::App* command = nullptr;      ///< null = none yet
-  const CLI::Option* value_of = nullptr;  ///< an option that wants it as its value
-  std::size_t given = 0;                  ///< words that the command has got
+  const CLI::App* command = nullptr;                            ///< null = none yet
+  const CLI::Option* value_of = nullptr;                        ///< the option whose value it is
+  std::size_t given = 0;                                        ///< positional arguments before it
   std::map<std::string, std::string, std::less<>> values = {};  ///< of options, by long name
-  std::string head = {};   ///< of the word, which stays: "--output="
+  std::string head = {};   ///< the part of the word that stays: "--output="
   std::string typed = {};  ///< the rest of it
 };
 
-/// The name by which an option is known here: its long one.
+/// The option's long name.
 std::string name_of(const CLI::Option& option) {
   const auto& longs = option.get_lnames();
   return longs.empty() ? option.get_name() : "--" + longs.front();
@@ -138,7 +138,7 @@ std::vector<std::string> plain(const std::vector<std::string>& words) {
   return all;
 }
 
-void pass(Place& place, const std::string& word) {
+void advance(Place& place, const std::string& word) {
   if (place.value_of != nullptr) {
     place.values[name_of(*place.value_of)] = word;
     place.value_of = nullptr;
@@ -158,7 +158,7 @@ void pass(Place& place, const std::string& word) {
 Place place_of(const CLI::App& parser, const std::vector<std::string>& typed) {
   Place place{.parser = &parser};
   const std::vector<std::string> words = plain(typed);
-  for (std::size_t i = 0; i + 1 < words.size(); ++i) pass(place, words[i]);
+  for (std::size_t i = 0; i + 1 < words.size(); ++i) advance(place, words[i]);
   place.typed = words.back();
   const std::size_t equals = place.typed.find('=');
   if (place.value_of == nullptr && place.typed.starts_with("--") && equals != std::string::npos) {
@@ -169,7 +169,7 @@ Place place_of(const CLI::App& parser, const std::vector<std::string>& typed) {
   return place;
 }
 
-/// The word that the command wants here; null = none, or none any more.
+/// The positional argument at the place; null = none.
 const CLI::Option* wanted_at(const Place& place) {
   if (place.command == nullptr) return nullptr;
   for (const CLI::Option* option : place.command->get_options()) {
@@ -190,7 +190,7 @@ std::vector<std::string> options_at(const Place& place) {
   return names;
 }
 
-/// Names of commands, or the values of what the command wants.
+/// Names of commands, or fixed values of the positional argument.
 std::vector<std::string> words_at(const Place& place) {
   std::vector<std::string> names;
   if (place.command == nullptr) {
@@ -215,7 +215,7 @@ std::vector<std::string> candidates_at(const Place& place) {
   return place.typed.starts_with('-') ? options_at(place) : words_at(place);
 }
 
-/// Those of the candidates that go on as the word begins.
+/// The candidates with the typed prefix.
 std::vector<std::string> matching(const Place& place, std::vector<std::string> found) {
   std::erase_if(found, [&](const std::string& word) { return !word.starts_with(place.typed); });
   std::sort(found.begin(), found.end());
@@ -229,25 +229,25 @@ std::string value_at(const Place& place, std::string_view option) {
   return found == place.values.end() ? "" : found->second;
 }
 
-/// What a cluster is asked for, if anything.
-AskedNames asked_at(const Place& place) {
-  AskedNames asked;
+/// The names to ask a cluster for, if any.
+NamesQuery query_at(const Place& place) {
+  NamesQuery query;
   if (place.value_of != nullptr) {
-    asked.names = names_for(name_of(*place.value_of));
+    query.names = names_for(name_of(*place.value_of));
   } else if (const CLI::Option* const wanted = wanted_at(place);
              wanted != nullptr && !place.typed.starts_with('-')) {
-    asked.names = names_for(wanted->get_name());
+    query.names = names_for(wanted->get_name());
   }
-  asked.target = {.kubeconfig = value_at(place, "--kubeconfig"),
+  query.target = {.kubeconfig = value_at(place, "--kubeconfig"),
                   .context = value_at(place, "--context"),
                   .server = value_at(place, "--server")};
-  asked.ns = value_at(place, "--namespace");
+  query.ns = value_at(place, "--namespace");
   const std::size_t slash = place.typed.find('/');
-  if (asked.names == Names::kPods && slash != std::string::npos) {
-    asked.ns = place.typed.substr(0, slash);
-    asked.with_namespace = true;
+  if (query.names == Names::kPods && slash != std::string::npos) {
+    query.ns = place.typed.substr(0, slash);
+    query.with_namespace = true;
   }
-  return asked;
+  return query;
 }
 
 }  // namespace
@@ -265,8 +265,8 @@ std::string completion_answer(const std::vector<std::string>& words, const Names
   const Place place = place_of(*parser, words);
   std::string text;
   for (const std::string& word : matching(place, candidates_at(place))) text += word + "\n";
-  if (const AskedNames asked = asked_at(place); source && asked.names != Names::kNone) {
-    for (const std::string& word : matching(place, source(asked))) text += word + "\n";
+  if (const NamesQuery query = query_at(place); source && query.names != Names::kNone) {
+    for (const std::string& word : matching(place, source(query))) text += word + "\n";
   }
   const bool files =
       place.value_of != nullptr &&

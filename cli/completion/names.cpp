@@ -38,24 +38,24 @@ bool is_of_interest(Names names, std::string_view object) {
 
 }  // namespace
 
-std::vector<std::string> names_in_cluster(const AskedNames& asked, kube::KubeApi& api,
+std::vector<std::string> names_in_cluster(const NamesQuery& query, kube::KubeApi& api,
                                           const std::string& ns) {
   std::vector<std::string> names;
-  const Reading read = look(api, path_of(asked.names, ns), {{"limit", kMostObjects}});
+  const Reading read = try_get(api, path_of(query.names, ns), {{"limit", kMostObjects}});
   for_each_at(read.text, {"items"}, [&](std::string_view object) {
-    if (asked.names == Names::kCards) return add_cards(object, names);
-    if (!is_of_interest(asked.names, object)) return;
-    names.push_back((asked.with_namespace ? ns + "/" : "") + text_at(object, {"metadata", "name"}));
+    if (query.names == Names::kCards) return add_cards(object, names);
+    if (!is_of_interest(query.names, object)) return;
+    names.push_back((query.with_namespace ? ns + "/" : "") + text_at(object, {"metadata", "name"}));
   });
   return names;
 }
 
-std::vector<std::string> names_in_cluster(const AskedNames& asked,
+std::vector<std::string> names_in_cluster(const NamesQuery& query,
                                           const kube::Environment& environment,
                                           const Clock& clock) {
-  const auto connection = connect(asked.target, environment, clock);
+  const auto connection = connect(query.target, environment, clock);
   if (!connection) return {};
-  return names_in_cluster(asked, *connection->api, asked.ns.empty() ? connection->ns : asked.ns);
+  return names_in_cluster(query, *connection->api, query.ns.empty() ? connection->ns : query.ns);
 }
 
 }  // namespace tangram::cli

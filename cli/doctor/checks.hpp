@@ -4,39 +4,48 @@
 #include "cli/cluster.hpp"
 #include "cli/doctor/doctor.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
-/// The parts of the examination, each adding its lines to the report. For doctor.cpp.
+/// The parts of the examination. For doctor.cpp.
 namespace tangram::cli {
 
-void check_nodes(const Installation& installation, const Cluster& cluster, Report& report);
-void check_agents(const Installation& installation, Report& report);
-/// Pods that wait although no scheduler looks at them, and pods with findings.
-void check_pods(const Installation& installation, const Cluster& cluster, Report& report);
-void check_extender(const Installation& installation, Report& report);
-void check_webhook(const Installation& installation, Report& report);
-void check_rights(const Installation& installation, Report& report);
+/// What is examined, and the report to which each part adds its lines.
+struct Examination {
+  const Installation& installation;
+  Report& report;
 
-// What they share.
+  void ok(const std::string& subject, const std::string& finding) const;
+  void warn(const std::string& subject, const std::string& finding, const std::string& next) const;
+  void fail(const std::string& subject, const std::string& finding, const std::string& next) const;
+  /// Warns that something cannot be read; for 403 with the role that allows it.
+  void unreadable(const std::string& subject, const Reading& reading) const;
 
-/// "/api/v1/namespaces/tangram-system", or with another group's prefix for "/apis/apps/v1".
-[[nodiscard]] std::string system_path(const Installation& installation, const std::string& group);
+  /// GETs objects of Tangram's namespace.
+  /// @param group  the API's path: "/api/v1", "/apis/apps/v1"
+  /// @param what   "/pods", "/services/tangram-extender"
+  [[nodiscard]] Reading get(const std::string& group, const std::string& what,
+                            const Query& query = {}) const;
+  /// How many endpoints of a Service are ready.
+  /// @returns nothing if that cannot be read; the report says why
+  [[nodiscard]] std::optional<std::size_t> ready_endpoints(const std::string& service) const;
+  /// Warns of a certificate that expires within two weeks, and fails for one that has expired.
+  void check_expiry(const std::string& subject, const std::string& certificate, WallTime expires,
+                    const std::string& next) const;
+  /// "kubectl --namespace tangram-system"
+  [[nodiscard]] std::string kubectl() const;
+};
+
+void check_nodes(const Examination& examination, const Cluster& cluster);
+void check_agents(const Examination& examination);
+/// Pending pods that no scheduler handles, and pods with findings.
+void check_pods(const Examination& examination, const Cluster& cluster);
+void check_extender(const Examination& examination);
+void check_webhook(const Examination& examination);
+void check_rights(const Examination& examination);
 
 /// "a, b, c and 4 more".
 [[nodiscard]] std::string some_of(const std::vector<std::string>& names);
-
-/// Adds a warning that something could not be looked at; for 403 with the role that may.
-void add_unseen(Report& report, const std::string& subject, const Reading& reading);
-
-/// How many endpoints of a Service take requests.
-/// @returns nothing if that cannot be seen; the report says why
-[[nodiscard]] std::optional<std::size_t> ready_endpoints(const Installation& installation,
-                                                         const std::string& service,
-                                                         Report& report);
-
-/// Warns of a certificate that expires within two weeks, and fails for one that has.
-/// @param check  subject, what the certificate is, and what to do about it; the rest is filled in
-void check_expiry(const Installation& installation, Check check, WallTime expires, Report& report);
 
 }  // namespace tangram::cli

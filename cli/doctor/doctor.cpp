@@ -3,8 +3,8 @@
 #include "base/json.hpp"
 #include "cli/cluster_settings.hpp"
 #include "cli/doctor/checks.hpp"
+#include "cli/format.hpp"
 #include "cli/json_path.hpp"
-#include "cli/words.hpp"
 #include "kube/url.hpp"
 
 #include <algorithm>
@@ -54,26 +54,27 @@ int minor_of(const std::string& version) {
   return minor;
 }
 
-/// @returns whether it is worth going on
-bool check_server(const Installation& installation, Report& report) {
-  const Reading version = look(installation.api, "/version");
+/// @returns false if the API server cannot be reached
+bool check_server(const Examination& examination) {
+  constexpr const char* kSubject = "API server";
+  const Installation& installation = examination.installation;
+  const Reading version = try_get(installation.api, "/version");
   if (version.outcome == Reading::Outcome::kMissing) {
-    report.push_back({Level::kWarn, "API server",
-                      installation.server + " does not tell its version",
-                      "is it one of Kubernetes?"});
+    examination.warn(kSubject, installation.server + " does not report its version",
+                     "check that it is a Kubernetes API server");
     return true;
   }
   if (!version.found()) {
-    report.push_back({Level::kFail, "API server", version.problem,
-                      "see with `kubectl cluster-info` whether it is up and the context is right"});
+    examination.fail(kSubject, version.problem,
+                     "check with `kubectl cluster-info` that it is up and the context is right");
     return false;
   }
   const std::string name = text_at(version.text, {"gitVersion"}) + " at " + installation.server;
-  if (minor_of(version.text) < kOldestMinor) {
-    report.push_back({Level::kFail, "API server", name,
-                      "Tangram needs Kubernetes 1." + std::to_string(kOldestMinor) + " or newer"});
+  if (minor_of(version.text) >= kOldestMinor) {
+    examination.ok(kSubject, name);
   } else {
-    report.push_back({Level::kOk, "API server", name, ""});
+    examination.fail(kSubject, name,
+                     "Tangram needs Kubernetes 1." + std::to_string(kOldestMinor) + " or newer");
   }
   return true;
 }
@@ -82,25 +83,26 @@ bool check_server(const Installation& installation, Report& report) {
 
 Report examine(const Installation& installation) {
   Report report;
-  if (!check_server(installation, report)) return report;
+  const Examination examination{installation, report};
+  if (!check_server(examination)) return report;
   const ClusterSettings settings =
       read_cluster_settings(installation.api, installation.system_namespace);
   const auto cluster = Cluster::read(installation.api, settings.policy, installation.clock);
   if (cluster) {
-    check_nodes(installation, **cluster, report);
+    check_nodes(examination, **cluster);
   } else {
-    report.push_back({Level::kFail, "nodes and pods", cluster.error().message,
-                      "without the right to list both nothing more can be said of them"});
+    examination.fail("nodes and pods", cluster.error().message,
+                     "the checks of nodes and pods need the right to list both");
   }
-  check_agents(installation, report);
-  check_extender(installation, report);
-  check_webhook(installation, report);
-  check_rights(installation, report);
-  if (cluster) check_pods(installation, **cluster, report);
+  check_agents(examination);
+  check_extender(examination);
+  check_webhook(examination);
+  check_rights(examination);
+  if (cluster) check_pods(examination, **cluster);
   return report;
 }
 
-bool is_well(const Report& report) {
+bool passed(const Report& report) {
   return std::none_of(report.begin(), report.end(),
                       [](const Check& check) { return check.level == Level::kFail; });
 }
@@ -117,7 +119,7 @@ std::string draw_report(const Screen& screen, const Report& report) {
   std::string text;
   for (const Check& check : report) {
     text +=
-        paint(screen.look, ink_of(check.level), drawing::left_in(to_string(check.level), kLevel)) +
+        paint(screen.style, ink_of(check.level), drawing::left_in(to_string(check.level), kLevel)) +
         "  " + drawing::left_in(check.subject, subject) + "  " +
         in_lines(screen, check.finding, indent) + "\n";
     if (check.next.empty()) continue;
@@ -136,12 +138,8 @@ std::string report_json(const Report& report) {
     out.member("subject", check.subject).member("finding", check.finding);
     out.member("next", check.next).end_object();
   }
-  out.end_array().member("well", is_well(report)).end_object();
+  out.end_array().member("well", passed(report)).end_object();
   return text;
-}
-
-std::string system_path(const Installation& installation, const std::string& group) {
-  return group + "/namespaces/" + kube::percent_encode(installation.system_namespace);
 }
 
 std::string some_of(const std::vector<std::string>& names) {
@@ -150,25 +148,42 @@ std::string some_of(const std::vector<std::string>& names) {
   return joined(first) + " and " + std::to_string(names.size() - kNamed) + " more";
 }
 
-void add_unseen(Report& report, const std::string& subject, const Reading& reading) {
-  std::string next = "run the same once more";
-  if (reading.outcome == Reading::Outcome::kForbidden) {
-    next =
-        "ask for the ClusterRole " + std::string(kDoctorRole) + ", which deploy/cli/rbac.yaml has";
-  } else if (reading.outcome == Reading::Outcome::kMissing) {
-    next = "this API server does not have that kind of object; is it too old for Tangram?";
-  }
-  report.push_back(
-      {Level::kWarn, subject, "could not be looked at: " + reading.problem, std::move(next)});
+void Examination::ok(const std::string& subject, const std::string& finding) const {
+  report.push_back({Level::kOk, subject, finding, ""});
 }
 
-std::optional<std::size_t> ready_endpoints(const Installation& installation,
-                                           const std::string& service, Report& report) {
-  const Reading slices = look(
-      installation.api, system_path(installation, "/apis/discovery.k8s.io/v1") + "/endpointslices",
-      {{"labelSelector", "kubernetes.io/service-name=" + service}});
+void Examination::warn(const std::string& subject, const std::string& finding,
+                       const std::string& next) const {
+  report.push_back({Level::kWarn, subject, finding, next});
+}
+
+void Examination::fail(const std::string& subject, const std::string& finding,
+                       const std::string& next) const {
+  report.push_back({Level::kFail, subject, finding, next});
+}
+
+void Examination::unreadable(const std::string& subject, const Reading& reading) const {
+  std::string next = "run the command again";
+  if (reading.outcome == Reading::Outcome::kForbidden) {
+    next = "ask for the ClusterRole " + std::string(kDoctorRole) + " of deploy/cli/rbac.yaml";
+  } else if (reading.outcome == Reading::Outcome::kMissing) {
+    next = "this API server does not have that kind of object; check its version";
+  }
+  warn(subject, "cannot be read: " + reading.problem, next);
+}
+
+Reading Examination::get(const std::string& group, const std::string& what,
+                         const Query& query) const {
+  return try_get(
+      installation.api,
+      group + "/namespaces/" + kube::percent_encode(installation.system_namespace) + what, query);
+}
+
+std::optional<std::size_t> Examination::ready_endpoints(const std::string& service) const {
+  const Reading slices = get("/apis/discovery.k8s.io/v1", "/endpointslices",
+                             {{"labelSelector", "kubernetes.io/service-name=" + service}});
   if (!slices.found()) {
-    add_unseen(report, "Service " + service, slices);
+    unreadable("Service " + service, slices);
     return std::nullopt;
   }
   std::size_t ready = 0;
@@ -180,18 +195,17 @@ std::optional<std::size_t> ready_endpoints(const Installation& installation,
   return ready;
 }
 
-void check_expiry(const Installation& installation, Check check, WallTime expires, Report& report) {
+void Examination::check_expiry(const std::string& subject, const std::string& certificate,
+                               WallTime expires, const std::string& next) const {
   const WallTime now = installation.clock.wall();
-  if (now + kExpiresSoon < expires) {
-    check.level = Level::kOk;
-    check.finding += " is valid until " + rfc3339(expires);
-    check.next.clear();
-  } else {
-    const bool expired = expires <= now;
-    check.level = expired ? Level::kFail : Level::kWarn;
-    check.finding += (expired ? " expired at " : " expires at ") + rfc3339(expires);
-  }
-  report.push_back(std::move(check));
+  const std::string time = rfc3339(expires);
+  if (now + kExpiresSoon < expires) return ok(subject, certificate + " is valid until " + time);
+  if (now < expires) return warn(subject, certificate + " expires at " + time, next);
+  fail(subject, certificate + " expired at " + time, next);
+}
+
+std::string Examination::kubectl() const {
+  return "kubectl --namespace " + installation.system_namespace;
 }
 
 }  // namespace tangram::cli

@@ -7,13 +7,12 @@
 #include <string>
 #include <vector>
 
-/// `doctor`: goes through an installation from end to end, and says of everything that is not as it
-/// should be what to do next.
+/// `doctor`: examines an installation from end to end, and says for each problem what to do next.
 namespace tangram::cli {
 
 enum class Level {
   kOk,
-  kWarn,  ///< works, or could not be looked at
+  kWarn,  ///< works, or cannot be read
   kFail,  ///< some pods do not get their cards
 };
 
@@ -21,8 +20,8 @@ enum class Level {
 struct Check {
   Level level = Level::kOk;
   std::string subject = {};  ///< "nodes", "webhook"
-  std::string finding = {};  ///< what is so
-  std::string next = {};     ///< what to do; empty where all is well
+  std::string finding = {};  ///< what was found
+  std::string next = {};     ///< what to do; empty if kOk
 };
 using Report = std::vector<Check>;
 
@@ -34,12 +33,12 @@ struct Installation {
   const Clock& clock;
 };
 
-/// Asks the API server alone, and writes nothing: reviews of rights are stored nowhere. What the
-/// user may not see is a warning that names the right.
+/// Reads from the API server alone and writes nothing: reviews of rights are not stored. What the
+/// user may not read becomes a warning that names the right.
 [[nodiscard]] Report examine(const Installation& installation);
 
 /// Nothing failed.
-[[nodiscard]] bool is_well(const Report& report);
+[[nodiscard]] bool passed(const Report& report);
 
 [[nodiscard]] std::string draw_report(const Screen& screen, const Report& report);
 /// {"checks": [{"level", "subject", "finding", "next"}], "well"}

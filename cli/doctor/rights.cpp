@@ -1,7 +1,7 @@
 #include "base/json.hpp"
 #include "cli/doctor/checks.hpp"
+#include "cli/format.hpp"
 #include "cli/json_path.hpp"
-#include "cli/words.hpp"
 
 #include <array>
 #include <optional>
@@ -75,30 +75,29 @@ std::string name_of(const Right& right) {
   return text;
 }
 
-void check_account(const Installation& installation, const std::string& account,
-                   std::span<const Right> rights, const std::string& file, Report& report) {
-  const std::string subject = "rights";
+void check_account(const Examination& examination, const std::string& account,
+                   std::span<const Right> rights, const std::string& file) {
+  constexpr const char* kSubject = "rights";
+  const Installation& installation = examination.installation;
   std::vector<std::string> missing;
   for (const Right& right : rights) {
-    const Reading review = ask(installation.api, kReviews, review_of(installation, account, right));
-    if (!review.found()) return add_unseen(report, subject, review);
+    const Reading review =
+        try_post(installation.api, kReviews, review_of(installation, account, right));
+    if (!review.found()) return examination.unreadable(kSubject, review);
     if (value_at(review.text, {"status", "allowed"}) != "true") missing.push_back(name_of(right));
   }
   if (missing.empty()) {
-    report.push_back({Level::kOk, subject,
-                      account + " has the " + std::to_string(rights.size()) + " that it needs",
-                      ""});
-  } else {
-    report.push_back({Level::kFail, subject, account + " may not: " + joined(missing),
-                      "kubectl apply -f " + file});
+    return examination.ok(
+        kSubject, account + " has the " + std::to_string(rights.size()) + " rights that it needs");
   }
+  examination.fail(kSubject, account + " may not: " + joined(missing), "kubectl apply -f " + file);
 }
 
 }  // namespace
 
-void check_rights(const Installation& installation, Report& report) {
-  check_account(installation, "tangram-extender", kExtender, "deploy/scheduler/rbac.yaml", report);
-  check_account(installation, "tangram-node", kAgent, "deploy/node/rbac.yaml", report);
+void check_rights(const Examination& examination) {
+  check_account(examination, "tangram-extender", kExtender, "deploy/scheduler/rbac.yaml");
+  check_account(examination, "tangram-node", kAgent, "deploy/node/rbac.yaml");
 }
 
 }  // namespace tangram::cli

@@ -1,8 +1,8 @@
 #include "base/base64.hpp"
 #include "cli/certificates.hpp"
 #include "cli/doctor/checks.hpp"
+#include "cli/format.hpp"
 #include "cli/json_path.hpp"
-#include "cli/words.hpp"
 
 #include <map>
 #include <string_view>
@@ -16,89 +16,77 @@ constexpr const char* kService = "tangram-webhook";
 constexpr const char* kNext =
     "kubectl apply the file of deploy/webhook with the CA in it: deploy/webhook/README.md";
 
-/// Configurations that call Tangram's webhook, with the authorities that they trust it by.
-struct Registrations {
-  std::map<std::string, std::string> ca_by_name;  ///< base64; "" = the system's
-  bool mutating = false;
-  bool validating = false;
-};
-
-/// @returns false if they could not be seen
-bool find_registrations(const Installation& installation, const std::string& kind, bool& there,
-                        Registrations& found, Report& report) {
-  const Reading read = look(
-      installation.api, "/apis/admissionregistration.k8s.io/v1/" + kind + "webhookconfigurations");
+/// The CA bundles, in base64, of the webhooks of one kind that call Tangram, by the name of their
+/// configuration.
+/// @param kind  "mutating" or "validating"
+/// @returns nothing if the configurations cannot be read; the report says why
+std::optional<std::map<std::string, std::string>> find_bundles(const Examination& examination,
+                                                               const std::string& kind) {
+  const Reading read =
+      try_get(examination.installation.api,
+              "/apis/admissionregistration.k8s.io/v1/" + kind + "webhookconfigurations");
   if (!read.found()) {
-    add_unseen(report, kSubject, read);
-    return false;
+    examination.unreadable(kSubject, read);
+    return std::nullopt;
   }
+  std::map<std::string, std::string> bundles;
   for_each_at(read.text, {"items"}, [&](std::string_view configuration) {
     for_each_at(configuration, {"webhooks"}, [&](std::string_view webhook) {
       if (text_at(webhook, {"clientConfig", "service", "name"}) != kService ||
           text_at(webhook, {"clientConfig", "service", "namespace"}) !=
-              installation.system_namespace) {
+              examination.installation.system_namespace) {
         return;
       }
-      there = true;
-      found.ca_by_name[kind + " " + text_at(configuration, {"metadata", "name"})] =
+      bundles[kind + " " + text_at(configuration, {"metadata", "name"})] =
           text_at(webhook, {"clientConfig", "caBundle"});
     });
   });
-  return true;
+  return bundles;
 }
 
-void check_authorities(const Installation& installation, const Registrations& found,
-                       Report& report) {
-  for (const auto& [name, bundle] : found.ca_by_name) {
-    if (bundle.empty()) {
-      report.push_back({Level::kFail, kSubject, name + " has no caBundle", kNext});
-      continue;
-    }
-    const auto pem = base64_decode(bundle);
-    const auto expires =
-        pem ? last_expiry(*pem) : Result<WallTime>(fail(Errc::kInvalidArgument, "is no base64"));
-    if (!expires) {
-      report.push_back(
-          {Level::kFail, kSubject, "caBundle of " + name + ": " + expires.error().message, kNext});
-      continue;
-    }
-    check_expiry(installation,
-                 {.subject = kSubject,
-                  .finding = "the CA in " + name,
-                  .next = "put a certificate of a new one into the Secret tangram-tls, and it into "
-                          "the configurations: deploy/webhook/README.md"},
-                 *expires, report);
+void check_authority(const Examination& examination, const std::string& name,
+                     const std::string& bundle) {
+  if (bundle.empty()) return examination.fail(kSubject, name + " has no caBundle", kNext);
+  const auto pem = base64_decode(bundle);
+  const auto expires =
+      pem ? last_expiry(*pem) : Result<WallTime>(fail(Errc::kInvalidArgument, "is not base64"));
+  if (!expires) {
+    return examination.fail(kSubject, "caBundle of " + name + ": " + expires.error().message,
+                            kNext);
   }
+  examination.check_expiry(kSubject, "the CA in " + name, *expires,
+                           "put a certificate of a new CA into the Secret tangram-tls, and the CA "
+                           "into the configurations: deploy/webhook/README.md");
 }
 
 }  // namespace
 
-void check_webhook(const Installation& installation, Report& report) {
-  Registrations found;
-  if (!find_registrations(installation, "mutating", found.mutating, found, report) ||
-      !find_registrations(installation, "validating", found.validating, found, report)) {
-    return;
+void check_webhook(const Examination& examination) {
+  auto mutating = find_bundles(examination, "mutating");
+  if (!mutating) return;
+  auto validating = find_bundles(examination, "validating");
+  if (!validating) return;
+  if (mutating->empty() && validating->empty()) {
+    return examination.warn(kSubject, "no webhook configuration refers to it",
+                            "without it pods must request tangram.dev/gpu-slot themselves, and "
+                            "mistakes are found late; install it: deploy/webhook/README.md");
   }
-  if (!found.mutating && !found.validating) {
-    report.push_back({Level::kWarn, kSubject, "no configuration calls it",
-                      "pods must bring tangram.dev/gpu-slot themselves, and mistakes show late; "
-                      "install it: deploy/webhook/README.md"});
-    return;
+  if (mutating->empty() || validating->empty()) {
+    examination.fail(kSubject,
+                     std::string("there is no ") + (mutating->empty() ? "mutating" : "validating") +
+                         " configuration",
+                     kNext);
   }
-  if (!found.mutating || !found.validating) {
-    report.push_back({Level::kFail, kSubject,
-                      std::string("there is no ") + (found.mutating ? "validating" : "mutating") +
-                          " configuration",
-                      kNext});
+  for (const auto* bundles : {&*mutating, &*validating}) {
+    for (const auto& [name, bundle] : *bundles) check_authority(examination, name, bundle);
   }
-  check_authorities(installation, found, report);
-  const auto ready = ready_endpoints(installation, kService, report);
+  const auto ready = examination.ready_endpoints(kService);
   if (!ready) return;
-  report.push_back({*ready == 0 ? Level::kFail : Level::kOk, kSubject,
-                    "its Service has " + counted(*ready, "ready endpoint"),
-                    *ready == 0 ? "GPU pods are refused meanwhile (failurePolicy: Fail); see the "
-                                  "lines of the extender"
-                                : ""});
+  const std::string text = "its Service has " + counted(*ready, "ready endpoint");
+  if (*ready > 0) return examination.ok(kSubject, text);
+  examination.fail(kSubject, text,
+                   "GPU pods are rejected meanwhile (failurePolicy: Fail); see the lines of the "
+                   "extender");
 }
 
 }  // namespace tangram::cli

@@ -39,7 +39,7 @@ TEST(ApiReadingTest, DoesNotReadOnePageForEver) {
   EXPECT_NE(read.error().message.find("caching proxy"), std::string::npos);
 }
 
-TEST(ApiReadingTest, SaysOfEachRefusalWhatToDo) {
+TEST(ApiReadingTest, SaysForEachRefusalWhatToDo) {
   const auto refusal = [](int status) {
     testing::ScriptedApi api;
     api.will_answer(status, R"({"kind":"Status","message":"no luck"})");
@@ -48,25 +48,25 @@ TEST(ApiReadingTest, SaysOfEachRefusalWhatToDo) {
   };
   EXPECT_EQ(refusal(403).code, Errc::kConflict);
   EXPECT_EQ(refusal(403).message,
-            "GET /api/v1/pods: 403: no luck; ask for the ClusterRole tangram-viewer, which "
-            "deploy/cli/rbac.yaml has");
+            "GET /api/v1/pods: 403: no luck; ask for the ClusterRole tangram-viewer of "
+            "deploy/cli/rbac.yaml");
   EXPECT_NE(refusal(401).message.find("log in again"), std::string::npos);
   EXPECT_EQ(refusal(404).code, Errc::kNotFound);
   EXPECT_EQ(refusal(410).code, Errc::kStale);
   EXPECT_EQ(refusal(500).code, Errc::kUnavailable);
-  testing::ScriptedApi nobody;
-  const auto read = list(nobody, "/api/v1/pods", {}, [](const std::string&) {});
+  testing::ScriptedApi unreachable;
+  const auto read = list(unreachable, "/api/v1/pods", {}, [](const std::string&) {});
   EXPECT_NE(read.error().message.find("kubectl cluster-info"), std::string::npos);
 }
 
-TEST(ApiReadingTest, LooksWithoutFailing) {
+TEST(ApiReadingTest, TryGetReportsTheOutcome) {
   testing::ScriptedApi api;
   for (const int status : {200, 404, 403, 500}) api.will_answer(status, "text");
-  EXPECT_EQ(look(api, "/x").text, "text");
-  EXPECT_EQ(look(api, "/x").outcome, Reading::Outcome::kMissing);
-  EXPECT_EQ(look(api, "/x").outcome, Reading::Outcome::kForbidden);
-  EXPECT_EQ(look(api, "/x").outcome, Reading::Outcome::kFailed);
-  EXPECT_EQ(look(api, "/x").outcome, Reading::Outcome::kFailed) << "no answer";
+  EXPECT_EQ(try_get(api, "/x").text, "text");
+  EXPECT_EQ(try_get(api, "/x").outcome, Reading::Outcome::kMissing);
+  EXPECT_EQ(try_get(api, "/x").outcome, Reading::Outcome::kForbidden);
+  EXPECT_EQ(try_get(api, "/x").outcome, Reading::Outcome::kFailed);
+  EXPECT_EQ(try_get(api, "/x").outcome, Reading::Outcome::kFailed) << "no answer";
 }
 
 // ---- How the extender is set.

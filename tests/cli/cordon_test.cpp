@@ -44,8 +44,8 @@ TEST(CordonTextTest, KeepsWhatStandsThere) {
 
 TEST_F(CordonTest, WritesTheCardAndWhy) {
   EXPECT_EQ(done(cordon_card(rig_.api, "GPU-a1", "its fan is loud")),
-            "card GPU-a1 (A100) of node a cordoned: it takes no new pods within seconds; those on "
-            "it go on. Undo: kubectl tangram uncordon-card GPU-a1");
+            "card GPU-a1 (A100) of node a cordoned: within seconds it takes no new pods; its pods "
+            "keep running. Undo: kubectl tangram uncordon-card GPU-a1");
   EXPECT_EQ(annotation(), "GPU-a1=its fan is loud");
   EXPECT_EQ(done(cordon_card(rig_.api, "GPU-a0", "")).substr(0, 11), "card GPU-a0");
   EXPECT_EQ(annotation(), "GPU-a1=its fan is loud,GPU-a0");
@@ -76,7 +76,7 @@ TEST_F(CordonTest, WritesOnceOnly) {
 TEST_F(CordonTest, UncordonsWhatItsNameCordons) {
   ASSERT_TRUE(cordon_card(rig_.api, "GPU-a0", ""));
   EXPECT_EQ(done(uncordon_card(rig_.api, "GPU-a0")),
-            "card GPU-a0 (A100) of node a uncordoned; its agent offers it again within seconds");
+            "card GPU-a0 (A100) of node a uncordoned: within seconds it takes new pods");
   EXPECT_EQ(annotation(), "");
   EXPECT_EQ(done(uncordon_card(rig_.api, "GPU-a0")),
             "card GPU-a0 (A100) of node a is not cordoned");
@@ -148,7 +148,7 @@ TEST_F(CordonTest, GivesUpWhereOthersNeverStop) {
   Meddler meddler(rig_.api, 1'000);
   const auto result = cordon_card(meddler, "GPU-a0", "");
   EXPECT_EQ(result.error().code, Errc::kConflict);
-  EXPECT_NE(result.error().message.find("once more"), std::string::npos);
+  EXPECT_NE(result.error().message.find("run the command again"), std::string::npos);
 }
 
 TEST_F(CordonTest, SaysWhichRightIsMissing) {

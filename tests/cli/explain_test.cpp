@@ -22,22 +22,23 @@ TEST(ExplainTest, SaysWithTheNumbersWhyAPodWaits) {
   Rig rig;
   rig.fill();
   rig.add_pod("pair", {{"gpu-count", "2"}, {"gpu-mem", "60Gi"}, {"gpu-isolation", "none"}});
-  EXPECT_EQ(explained(rig, "pair"),
-            "ml/pair waits: fits none of 2 nodes: 1 x node has fewer GPU cards than the pod asks "
-            "for; 1 x GPU cards are in use with another isolation\n"
-            "asks for main 2 × 60Gi; isolation none, policy binpack\n"
-            "\n"
-            "a: GPU cards are in use with another isolation\n"
-            "  CARD    MODEL       FREE      NEEDED  SHARERS  MODE  THIS CARD\n"
-            "  GPU-a0  A100   40Gi, 0.5  60Gi, 0.75     1/48  mps   is in use with another "
-            "isolation\n"
-            "  GPU-a1  A100     80Gi, 1  60Gi, 0.75     0/48  -     fits\n"
-            "\n"
-            "b: node has fewer GPU cards than the pod asks for\n"
-            "\n"
-            "note: kube-scheduler also looks at CPU, memory, taints, affinity and volumes; and it "
-            "evicts pods for a higher priority only where slots or aggregates are short, not for "
-            "room on one card\n");
+  EXPECT_EQ(
+      explained(rig, "pair"),
+      "ml/pair is pending: fits none of 2 nodes: 1 x node has fewer GPU cards than the pod asks "
+      "for; 1 x GPU cards are in use with another isolation\n"
+      "requests main 2 × 60Gi; isolation none, policy binpack\n"
+      "\n"
+      "a: GPU cards are in use with another isolation\n"
+      "  CARD    MODEL       FREE      NEEDED  SHARERS  MODE  THIS CARD\n"
+      "  GPU-a0  A100   40Gi, 0.5  60Gi, 0.75     1/48  mps   is in use with another "
+      "isolation\n"
+      "  GPU-a1  A100     80Gi, 1  60Gi, 0.75     0/48  -     fits\n"
+      "\n"
+      "b: node has fewer GPU cards than the pod asks for\n"
+      "\n"
+      "note: kube-scheduler also looks at CPU, memory, taints, affinity and volumes; and it "
+      "evicts pods for a higher priority only where slots or aggregates are short, not for "
+      "room on one card\n");
 }
 
 TEST(ExplainTest, ShowsWhatItWouldGetWhereItFits) {
@@ -46,9 +47,9 @@ TEST(ExplainTest, ShowsWhatItWouldGetWhereItFits) {
   rig.add_pod("small", {{"gpu-fraction", "0.25"}});
   EXPECT_EQ(
       explained(rig, "small"),
-      "ml/small waits: fits 2 of 2 nodes by their cards; if it still waits, `kubectl describe "
+      "ml/small is pending: fits 2 of 2 nodes by their cards; if it still waits, `kubectl describe "
       "pod` names what else kube-scheduler lacks\n"
-      "asks for main 0.25; isolation mps, policy binpack\n"
+      "requests main 0.25; isolation mps, policy binpack\n"
       "\n"
       "a: fits, would get GPU-a0\n"
       "b: fits, would get GPU-b0\n"
@@ -73,7 +74,7 @@ TEST(ExplainTest, SaysWhatEachCardLacks) {
   ASSERT_TRUE(view) << view.error().message;
   const std::string text = draw_explain(file_screen(), *view, false);
   for (const char* words : {"lacks 2Gi, 0.4\n", "is not idle\n", "XID 79\n", "the moon is full\n",
-                            "asks for main 1 card; isolation mps"}) {
+                            "requests main 1 card; isolation mps"}) {
     EXPECT_NE(text.find(words), std::string::npos) << text;
   }
 }
@@ -112,7 +113,7 @@ TEST(ExplainTest, ShowsTheNearestOfManyNodes) {
   const std::string text = explained(rig, "p");
   EXPECT_NE(text.find("\nn17: fits, would get GPU-17\n"), std::string::npos) << text;
   EXPECT_LT(text.find("n17: fits"), text.find("n10: ")) << "what fits comes first";
-  EXPECT_NE(text.find("the nearest 8 of 20 nodes; all, with all their cards: -o wide"),
+  EXPECT_NE(text.find("the nearest 8 of 20 nodes; all nodes and cards: -o wide"),
             std::string::npos);
   const std::string all = explained(rig, "p", true);
   EXPECT_NE(all.find("\nn29: "), std::string::npos);
@@ -135,7 +136,7 @@ TEST(ExplainTest, ReadsWhatItKnowsOfAPageAndPassesOverTheRest) {
       R"({"namespace":"ml","name":"p","state":"bound","node":"a","new":{"x":[1]},"containers":[]})");
   ASSERT_TRUE(view);
   EXPECT_EQ(draw_explain(file_screen(), *view, false),
-            "ml/p is bound to node a and holds no GPU card\n");
+            "ml/p is bound to node a and has no GPU card\n");
   EXPECT_EQ(read_explain_view(R"({"nodes":5})").error().code, Errc::kInvalidArgument);
 }
 

@@ -10,14 +10,14 @@ namespace {
 
 Options parsed(const std::vector<std::string>& arguments) {
   const Parsed parsed = parse_options(arguments);
-  EXPECT_EQ(parsed.exit, -1) << parsed.says;
+  EXPECT_EQ(parsed.exit, -1) << parsed.message;
   return parsed.options;
 }
 
 std::string refused(const std::vector<std::string>& arguments) {
   const Parsed parsed = parse_options(arguments);
   EXPECT_EQ(parsed.exit, kBadUsage);
-  return parsed.says;
+  return parsed.message;
 }
 
 TEST(OptionsTest, TakesOptionsOfAllCommandsBeforeAndBehind) {
@@ -78,15 +78,15 @@ TEST(OptionsTest, SaysWhatIsWrong) {
 TEST(OptionsTest, HelpTeachesWithExamples) {
   const Parsed help = parse_options({"--help"});
   EXPECT_EQ(help.exit, kDone);
-  EXPECT_NE(help.says.find("kubectl tangram explain train-0 -n ml"), std::string::npos);
+  EXPECT_NE(help.message.find("kubectl tangram explain train-0 -n ml"), std::string::npos);
   for (const char* command : {"top", "pods", "explain", "fit", "whatif", "cordon-card",
                               "uncordon-card", "doctor", "completion"}) {
-    EXPECT_NE(help.says.find(command), std::string::npos) << command;
+    EXPECT_NE(help.message.find(command), std::string::npos) << command;
     const Parsed own = parse_options({command, "--help"});
     EXPECT_EQ(own.exit, kDone) << command;
-    EXPECT_NE(own.says.find("Examples:\n  "), std::string::npos) << command;
+    EXPECT_NE(own.message.find("Examples:\n  "), std::string::npos) << command;
   }
-  EXPECT_EQ(parse_options({"--version"}).says.rfind("kubectl-tangram ", 0), 0U);
+  EXPECT_EQ(parse_options({"--version"}).message.rfind("kubectl-tangram ", 0), 0U);
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ TEST_F(ProgramTest, ListsThePodsOfTheContextsNamespace) {
             "NAME   NODE  CARDS   REQUEST  GRANT      STATE\n"
             "half   a     GPU-a0  0.5      40Gi, 0.5  Starting\n"
             "large  -     -       100Gi    -          Pending\n");
-  EXPECT_EQ(run("pods -n other").out, "no pod of namespace other asks for a GPU; all: -A\n");
+  EXPECT_EQ(run("pods -n other").out, "no pod of namespace other requests a GPU; all: -A\n");
   EXPECT_NE(run("pods -A").out.find("\nml         half "), std::string::npos);
 }
 
@@ -129,7 +129,7 @@ TEST_F(ProgramTest, AsksTheExtenderThroughTheApiServer) {
                   R"({"namespace":"ml","name":"p","state":"bound","node":"far","containers":[]})");
   EXPECT_NE(run("top --extender proxy").out.find("no node lists GPU cards"), std::string::npos);
   EXPECT_EQ(run("explain p --extender proxy").out,
-            "ml/p is bound to node far and holds no GPU card\n");
+            "ml/p is bound to node far and has no GPU card\n");
   rig_.api.answer(proxy + "cluster", 403, "show a client certificate");
   const Ended refused = run("top --extender proxy");
   EXPECT_EQ(refused.exit, 1);

@@ -22,9 +22,9 @@
 
 namespace tangram::cli {
 
-/// An API server in memory, with answers that a test writes down for paths that it does not serve.
+/// An API server in memory, with scripted responses for paths that it does not serve.
 /// Threads: safe.
-class AnsweringApi final : public testing::PassingApi {
+class ScriptedApi final : public testing::PassingApi {
  public:
   using PassingApi::PassingApi;
 
@@ -52,13 +52,13 @@ class AnsweringApi final : public testing::PassingApi {
   std::vector<kube::Request> calls_;
 };
 
-/// A small cluster: what a test puts into it, read as the program reads it.
+/// A small cluster that a test fills, and that is read as the program reads it.
 struct Rig {
   Rig() { spdlog::default_logger()->set_level(spdlog::level::off); }
 
   testing::ManualClock clock;
   kube::LocalApi server{clock};
-  AnsweringApi api{server};
+  ScriptedApi api{server};
 
   kube::Response ask(const kube::Request& request) {
     auto response = server.call(request);
@@ -86,7 +86,7 @@ struct Rig {
     if (!loaded) throw std::runtime_error(loaded.error().message);
   }
 
-  /// A pod in namespace ml that asks this and holds a slot. @returns its UID
+  /// A pod in namespace ml with these annotations and a slot. @returns its UID
   std::string add_pod(const std::string& name,
                       const std::map<std::string, std::string>& annotations,
                       const std::string& scheduler = "tangram") {
@@ -118,7 +118,7 @@ struct Rig {
     bind(name, add_pod(name, {{"gpu-fraction", fraction}}), node, std::move(cards));
   }
 
-  /// Node "a" with two A100, of which the first is half taken; "b" with a T4; and a pod that waits.
+  /// Node "a" with two A100, the first one half granted; "b" with a T4; and a pending pod.
   void fill() {
     add_node("a", {testing::card("GPU-a0"), testing::card("GPU-a1")});
     add_node("b", {testing::card("GPU-b0", "T4", Mebibytes(15'360))});

@@ -73,18 +73,19 @@ TEST(TableTest, IndentsEveryLine) {
 }
 
 TEST(HarmlessTest, TakesCommandsForTerminalsAway) {
-  EXPECT_EQ(harmless("a\x1b[2Jb\x1b]0;title\x07\r\tc\x7f\n", true), "a?[2Jb?]0;title???c?\n");
-  EXPECT_EQ(harmless("\xc2\x9b"
-                     "2J caf\xc3\xa9 \xc2\xa0",
-                     true),
+  EXPECT_EQ(without_controls("a\x1b[2Jb\x1b]0;title\x07\r\tc\x7f\n", true),
+            "a?[2Jb?]0;title???c?\n");
+  EXPECT_EQ(without_controls("\xc2\x9b"
+                             "2J caf\xc3\xa9 \xc2\xa0",
+                             true),
             "?2J caf\xc3\xa9 \xc2\xa0");
 }
 
 TEST(HarmlessTest, KeepsColoursWhereThereAreSome) {
-  EXPECT_EQ(harmless("\x1b[1;38;5;42mok\x1b[0m", true), "\x1b[1;38;5;42mok\x1b[0m");
-  EXPECT_EQ(harmless("\x1b[1mok\x1b[0m", false), "?[1mok?[0m");
-  EXPECT_EQ(harmless("\x1b[1", true), "?[1");
-  EXPECT_EQ(harmless("\x1b", true), "?");
+  EXPECT_EQ(without_controls("\x1b[1;38;5;42mok\x1b[0m", true), "\x1b[1;38;5;42mok\x1b[0m");
+  EXPECT_EQ(without_controls("\x1b[1mok\x1b[0m", false), "?[1mok?[0m");
+  EXPECT_EQ(without_controls("\x1b[1", true), "?[1");
+  EXPECT_EQ(without_controls("\x1b", true), "?");
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ TEST(TopTest, ShowsSumsAndEveryCardAsBars) {
             "  mem  [.......]\n"
             "  gpu  [.......]\n"
             "         #0 0%\n"
-            "cards held by A=ml 0.5\n");
+            "cards granted to A=ml 0.5\n");
 }
 
 TEST(TopTest, ShowsALineForEveryCard) {
@@ -50,24 +50,23 @@ TEST(TopTest, ShowsALineForEveryCard) {
 
 TEST(TopTest, SaysWhatIsWrongWithCards) {
   Rig rig;
-  model::Card sick = testing::card("GPU-s");
-  sick.healthy = false;
-  sick.unavailable_reason = "the driver does not answer";
-  rig.add_node("a", {sick, testing::card("GPU-o")});
+  model::Card unhealthy = testing::card("GPU-s");
+  unhealthy.healthy = false;
+  unhealthy.unavailable_reason = "the driver does not answer";
+  rig.add_node("a", {unhealthy, testing::card("GPU-o")});
   rig.add_bound("p", "1", "a", {testing::granted("GPU-o", 81'920, 1'000)});
   rig.add_bound("q", "0.5", "a", {testing::granted("GPU-o", 40'960, 500)});
   const drawing::ClusterView view = view_of(*rig.cluster());
   const std::string text = draw_top_wide(file_screen(), view);
   EXPECT_NE(text.find("2 cards (1 takes no new pods) on 1 node"), std::string::npos) << text;
   EXPECT_NE(text.find("the driver does not answer"), std::string::npos) << text;
-  EXPECT_NE(text.find("1 card with more granted than there is"), std::string::npos) << text;
+  EXPECT_NE(text.find("1 card granted beyond capacity"), std::string::npos) << text;
   EXPECT_NE(text.find("150%"), std::string::npos) << text;
 }
 
 TEST(TopTest, SaysWhereThereIsNothing) {
   Rig rig;
-  const std::string nothing =
-      "no node lists GPU cards; `kubectl tangram doctor` says why and what to do\n";
+  const std::string nothing = "no node lists GPU cards; `kubectl tangram doctor` says why\n";
   EXPECT_EQ(draw_top(file_screen(), view_of(*rig.cluster())), nothing);
   rig.ask(testing::write_request(kube::Method::kPost, "/api/v1/nodes", testing::node_json("cpu")));
   EXPECT_EQ(draw_top(file_screen(), view_of(*rig.cluster())), nothing) << "no GPU node";

@@ -51,7 +51,7 @@ TEST(ManifestsTest, MakesThePodsOfWorkloads) {
   for (const kube::Pod& pod : manifests->pods) names.push_back(pod.full_name());
   EXPECT_EQ(names, (std::vector<std::string>{"ml/first", "prod/web-0", "prod/web-1", "ml/wrong",
                                              "ml/batch-"}));
-  EXPECT_EQ(manifests->passed_over, std::vector<std::string>{"ConfigMap settings"});
+  EXPECT_EQ(manifests->skipped, std::vector<std::string>{"ConfigMap settings"});
   EXPECT_EQ(manifests->pods[0].footprint.slots, 1) << "as from the webhook";
   EXPECT_EQ(manifests->pods[0].footprint.cpu, MilliCpu(1'000));
   EXPECT_EQ(manifests->pods[4].footprint.slots, 0);
@@ -80,7 +80,7 @@ TEST(ManifestsTest, SaysOnWhichLineWhatIsWrong) {
   EXPECT_NE(message("apiVersion: v1\nkind: Pod\nmetadata: {name: ok}\nspec: {containers: []}\n---\n"
                     "apiVersion: apps/v1\nkind: ReplicaSet\nmetadata: {name: r}\n"
                     "spec: {replicas: 100000}\n")
-                .find("line 6: makes 100000 pods; a file may make 0 to 10000 in all"),
+                .find("line 6: creates 100000 pods; a file may create 0 to 10000 in all"),
             std::string::npos);
   EXPECT_NE(message("a: [").find("line"), std::string::npos);
 }
@@ -138,13 +138,13 @@ ml/batch-   -        -     no-gpu      -
 
 prod/web-1 waits: fits none of 2 nodes: 1 × no GPU card has enough free memory and compute; 1 × request is larger than the node's GPU cards
 ml/wrong refused: tangram.dev/gpu-fraction: "0.3333" has more than three decimals; write 0.333
-ml/batch- no-gpu: asks for no GPU: kube-scheduler places it alone
+ml/batch- no-gpu: requests no GPU: kube-scheduler places it alone
 
 2 of 4 GPU pods would be placed; nothing was written
 )");
 }
 
-TEST(WhatIfTest, AnswersPrograms) {
+TEST(WhatIfTest, WritesJson) {
   Rig rig;
   rig.add_node("a", {testing::card("GPU-a0")});
   const auto pods = tried(rig,

@@ -25,7 +25,7 @@ inline CardView shown_card(std::string uuid, std::string model, std::int64_t mem
   return card;
 }
 
-/// A node with an A100 that two pods share, an idle T4, a broken and a withheld L40S.
+/// A node with an A100 that two pods share, an idle T4, an unhealthy and a cordoned L40S.
 inline ClusterView small_cluster() {
   NodeView node;
   node.name = "node-a";

@@ -9,7 +9,7 @@
 namespace tangram::drawing {
 namespace {
 
-constexpr Look kPlainLook{.colour = false, .width = 100};
+constexpr Style kPlainStyle{.colour = false, .width = 100};
 
 TEST(CardMapTest, CellsBelongToTheShareThatCoversTheirMiddle) {
   const CardView card =
@@ -53,7 +53,7 @@ TEST(CardMapTest, CountsModelsInTheOrderOfTheCards) {
 }
 
 TEST(CardMapTest, DrawsLettersWithoutColour) {
-  const std::vector<std::string> lines = lines_of(draw_card_map(kPlainLook, small_cluster()));
+  const std::vector<std::string> lines = lines_of(draw_card_map(kPlainStyle, small_cluster()));
   ASSERT_EQ(lines.size(), 5U);
   EXPECT_EQ(
       lines[0],
@@ -62,13 +62,13 @@ TEST(CardMapTest, DrawsLettersWithoutColour) {
   // covered; of the compute a quarter each, cells 3.5 and 7. The second pod has the other case.
   EXPECT_EQ(lines[1], "  mem  [AAAAAAAbbb....] [.......] [xxxxxxxxxx] [//////////]");
   EXPECT_EQ(lines[2], "  gpu  [AAAbbbb.......] [.......] [xxxxxxxxxx] [//////////]");
-  EXPECT_EQ(lines[3], "            #0 50%        #1 0%    #2 broken    #3 withhe…");
-  EXPECT_EQ(lines[4], "cards held by A=llm 0.2 B=vision 0.2");
+  EXPECT_EQ(lines[3], "            #0 50%        #1 0%    #2 unheal…   #3 cordon…");
+  EXPECT_EQ(lines[4], "cards granted to A=llm 0.2 B=vision 0.2");
 }
 
 TEST(CardMapTest, DrawsHalfBlocksWithColour) {
-  const Look look{.colour = true, .width = 100};
-  const std::string map = draw_card_map(look, small_cluster());
+  const Style style{.colour = true, .width = 100};
+  const std::string map = draw_card_map(style, small_cluster());
   EXPECT_NE(map.find("▀"), std::string::npos);
   EXPECT_NE(map.find("╳"), std::string::npos);
   EXPECT_NE(map.find("▒"), std::string::npos);
@@ -76,7 +76,7 @@ TEST(CardMapTest, DrawsHalfBlocksWithColour) {
   EXPECT_NE(map.find("38;5;" + std::to_string(palette.colour("llm", 0))), std::string::npos);
 }
 
-TEST(PaletteTest, TellsNeighboursApart) {
+TEST(PaletteTest, GivesNeighboursDifferentShades) {
   const Palette palette({"a", "b"});
   EXPECT_NE(palette.colour("a", 0), palette.colour("a", 1));
   EXPECT_NE(palette.colour("a", 0), palette.colour("b", 0));
@@ -84,9 +84,9 @@ TEST(PaletteTest, TellsNeighboursApart) {
   EXPECT_EQ(palette.letter("b", 3), 'b');
 }
 
-class WidthTest : public testing::TestWithParam<Look> {};
+class WidthTest : public testing::TestWithParam<Style> {};
 
-TEST_P(WidthTest, NoLineIsWiderThanTheLook) {
+TEST_P(WidthTest, NoLineIsWiderThanTheStyle) {
   for (const ClusterView& cluster : {small_cluster(), crowded_cluster(2)}) {
     for (const std::string& line : lines_of(draw_card_map(GetParam(), cluster))) {
       EXPECT_LE(columns_of(line), static_cast<std::size_t>(GetParam().width)) << line;
@@ -95,11 +95,11 @@ TEST_P(WidthTest, NoLineIsWiderThanTheLook) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Looks, WidthTest,
-    testing::Values(Look{.colour = false, .width = kMinWidth},
-                    Look{.colour = true, .width = kMinWidth}, Look{.colour = false, .width = 80},
-                    Look{.colour = true, .width = 80}, Look{.colour = true, .width = 121},
-                    Look{.colour = false, .width = kMaxWidth}),
+    Styles, WidthTest,
+    testing::Values(Style{.colour = false, .width = kMinWidth},
+                    Style{.colour = true, .width = kMinWidth}, Style{.colour = false, .width = 80},
+                    Style{.colour = true, .width = 80}, Style{.colour = true, .width = 121},
+                    Style{.colour = false, .width = kMaxWidth}),
     [](const auto& row) {
       return (row.param.colour ? "Colour" : "Plain") + std::to_string(row.param.width);
     });

@@ -5,8 +5,8 @@
 namespace tangram::drawing {
 namespace {
 
-constexpr Look kPlainLook{.colour = false, .width = 80};
-constexpr Look kColourLook{.colour = true, .width = 80};
+constexpr Style kPlainStyle{.colour = false, .width = 80};
+constexpr Style kColourStyle{.colour = true, .width = 80};
 
 TEST(TerminalTest, SaysOnceThatSomethingIsMissing) {
   EXPECT_EQ(shortened("GPU-1…, GPU-2…", 7), "GPU-1…");
@@ -14,18 +14,18 @@ TEST(TerminalTest, SaysOnceThatSomethingIsMissing) {
 }
 
 TEST(TerminalTest, PaintsNothingWithoutColour) {
-  EXPECT_EQ(paint(kPlainLook, {.text = 42, .bold = true}, "yes"), "yes");
+  EXPECT_EQ(paint(kPlainStyle, {.text = 42, .bold = true}, "yes"), "yes");
 }
 
 TEST(TerminalTest, PaintsAndEndsThePaintWithColour) {
-  EXPECT_EQ(paint(kColourLook, {.text = 42, .ground = 7, .bold = true}, "yes"),
+  EXPECT_EQ(paint(kColourStyle, {.text = 42, .ground = 7, .bold = true}, "yes"),
             "\x1b[1;38;5;42;48;5;7myes\x1b[0m");
 }
 
 TEST(TerminalTest, CountsCharactersAndNoColours) {
   EXPECT_EQ(columns_of("abc"), 3U);
   EXPECT_EQ(columns_of("▀▀ ×"), 4U);
-  EXPECT_EQ(columns_of(paint(kColourLook, kBold, "▀a")), 2U);
+  EXPECT_EQ(columns_of(paint(kColourStyle, kBold, "▀a")), 2U);
 }
 
 TEST(TerminalTest, ShortensAtCharactersNotBytes) {
@@ -74,8 +74,8 @@ TEST(TerminalTest, SparklineAveragesDownToItsColumns) {
   EXPECT_EQ(sparkline({}, 10), "");
 }
 
-TEST(TerminalTest, HeadingIsAsWideAsTheLook) {
-  const std::string line = heading(kColourLook, "checks");
+TEST(TerminalTest, HeadingIsAsWideAsTheStyle) {
+  const std::string line = heading(kColourStyle, "checks");
   EXPECT_EQ(columns_of(line), 80U + 2U);  // and the two line ends
 }
 

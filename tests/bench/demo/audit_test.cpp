@@ -12,7 +12,7 @@ constexpr const char* kCards =
     R"({"id":"GPU-1","model":"T4","memMiB":1000,"cordoned":true},)"
     R"({"id":"GPU-2","model":"T4","memMiB":1000,"healthy":false}]})";
 
-struct Asked {
+struct Granted {
   std::string uid = "u1";
   std::string node = "n";
   std::string mode = "mps";
@@ -21,18 +21,18 @@ struct Asked {
   int milli = 100;
 };
 
-std::string grant(const Asked& asked) {
-  return R"({"version":1,"podUID":")" + asked.uid + R"(","node":")" + asked.node +
-         R"(","issuedAt":"2026-01-01T00:00:00Z","isolation":")" + asked.mode +
-         R"(","containers":[{"name":"c","cards":[{"uuid":")" + asked.uuid + R"(","memMiB":)" +
-         std::to_string(asked.mem) + R"(,"milli":)" + std::to_string(asked.milli) +
+std::string grant(const Granted& granted) {
+  return R"({"version":1,"podUID":")" + granted.uid + R"(","node":")" + granted.node +
+         R"(","issuedAt":"2026-01-01T00:00:00Z","isolation":")" + granted.mode +
+         R"(","containers":[{"name":"c","cards":[{"uuid":")" + granted.uuid + R"(","memMiB":)" +
+         std::to_string(granted.mem) + R"(,"milli":)" + std::to_string(granted.milli) +
          R"(,"memLimitMiB":1000,"milliLimit":1000}]}]})";
 }
 
 class AuditTest : public testing::Test {
  protected:
   AuditTest() { EXPECT_TRUE(audit.add_node("n", kCards)); }
-  void bind(const Asked& asked) { audit.bound(asked.uid, "n", grant(asked)); }
+  void bind(const Granted& granted) { audit.bound(granted.uid, "n", grant(granted)); }
   [[nodiscard]] std::string only_break() const {
     EXPECT_EQ(audit.broken().size(), 1U);
     return audit.broken().empty() ? "" : audit.broken().front();
@@ -74,7 +74,7 @@ TEST_F(AuditTest, FindsTwoModesOnOneCard) {
 
 TEST_F(AuditTest, ForgivesAnotherModeAfterTheFirstIsGone) {
   bind({.uid = "u1", .mode = "mps"});
-  audit.gone("u1");
+  audit.removed("u1");
   bind({.uid = "u2", .mode = "time-slice"});
   EXPECT_TRUE(audit.broken().empty());
 }
@@ -107,7 +107,7 @@ TEST_F(AuditTest, FindsGrantsThatCannotBeReadOrHoldNothing) {
 
 TEST_F(AuditTest, FindsMissingGrantsAndSecondBinds) {
   audit.bound_without_grant("a/b");
-  EXPECT_EQ(only_break(), "pod a/b asks for a card and is bound without a grant");
+  EXPECT_EQ(only_break(), "pod a/b requests a card and is bound without a grant");
   bind({});
   bind({});
   EXPECT_EQ(audit.broken().size(), 2U);

@@ -9,7 +9,7 @@
 namespace tangram::bench::demo {
 namespace {
 
-constexpr drawing::Look kPlainLook{.colour = false, .width = 100};
+constexpr drawing::Style kPlainStyle{.colour = false, .width = 100};
 
 TEST(ClusterViewTest, ReadsWhatTheExtenderShows) {
   const auto view = drawing::read_cluster_view(
@@ -82,24 +82,25 @@ TEST(RefusalsTest, GroupsBySentenceTheCommonestFirst) {
   EXPECT_EQ(groups[0].pods, 2U);
   EXPECT_EQ(groups[0].example, "b/y");
   EXPECT_EQ(
-      refusals.draw(kPlainLook),
+      refusals.draw(kPlainStyle),
       "  2  no room\n     e.g. b/y: gpu-fraction=1\n  1  too large\n     e.g. a/x: gpu-mem=96Gi\n");
 }
 
 TEST(ReportTest, TellsWhatAPodGot) {
-  EXPECT_EQ(draw_story(kPlainLook,
-                       {.pod = "llm/a", .asks = "gpu-count=2", .node = "n1", .outcome = " #0 #1"}),
-            "✔ llm/a                     gpu-count=2                                → n1 #0 #1\n");
-  const auto lines = drawing::lines_of(draw_story(
-      kPlainLook, {.pod = "x/bad", .asks = "gpu-mem=8", .node = "", .outcome = "write 8Gi"}));
+  EXPECT_EQ(
+      draw_highlight(kPlainStyle,
+                     {.pod = "llm/a", .request = "gpu-count=2", .node = "n1", .outcome = " #0 #1"}),
+      "✔ llm/a                     gpu-count=2                                → n1 #0 #1\n");
+  const auto lines = drawing::lines_of(draw_highlight(
+      kPlainStyle, {.pod = "x/bad", .request = "gpu-mem=8", .node = "", .outcome = "write 8Gi"}));
   ASSERT_EQ(lines.size(), 2U);
   EXPECT_EQ(lines[0], "✘ x/bad                     gpu-mem=8");
   EXPECT_EQ(lines[1], std::string(28, ' ') + "→ write 8Gi");
 }
 
 TEST(ReportTest, ProgressFitsTheLook) {
-  const drawing::Look narrow{.colour = false, .width = drawing::kMinWidth};
-  const Player::Counts counts{.arrived = 180, .running = 100, .waiting = 20, .ended = 60};
+  const drawing::Style narrow{.colour = false, .width = drawing::kMinWidth};
+  const Driver::Counts counts{.arrived = 180, .running = 100, .waiting = 20, .ended = 60};
   const std::string line = draw_progress(narrow, counts, 360, 0.5);
   EXPECT_EQ(line.substr(0, 22), "[##########          ]");
   EXPECT_LE(drawing::columns_of(line), static_cast<std::size_t>(drawing::kMinWidth));
@@ -107,16 +108,16 @@ TEST(ReportTest, ProgressFitsTheLook) {
 
 TEST(ReportTest, ShowsEveryBrokenRule) {
   Audit audit;
-  EXPECT_NE(draw_checks(kPlainLook, audit).find("✔"), std::string::npos);
+  EXPECT_NE(draw_checks(kPlainStyle, audit).find("✔"), std::string::npos);
   audit.bound_without_grant("a/b");
-  const std::string drawn = draw_checks(kPlainLook, audit);
+  const std::string drawn = draw_checks(kPlainStyle, audit);
   EXPECT_NE(drawn.find("✘ 1 of 1 checks failed"), std::string::npos);
-  EXPECT_NE(drawn.find("pod a/b asks for a card"), std::string::npos);
+  EXPECT_NE(drawn.find("pod a/b requests a card"), std::string::npos);
 }
 
 TEST(ReportTest, NumbersComeFromTheMetricsPage) {
   const std::string drawn =
-      draw_numbers(kPlainLook,
+      draw_numbers(kPlainStyle,
                    "tangram_fragmentation_ratio 0.25\ntangram_stranded_memory_bytes 2147483648\n"
                    "tangram_extender_request_duration_seconds_count{verb=\"filter\"} 4\n"
                    "tangram_extender_request_duration_seconds_sum{verb=\"filter\"} 0.002\n",
@@ -124,14 +125,14 @@ TEST(ReportTest, NumbersComeFromTheMetricsPage) {
   EXPECT_NE(drawn.find("25.0 % of the idle GPU"), std::string::npos) << drawn;
   EXPECT_NE(drawn.find("2.0 GiB free"), std::string::npos) << drawn;
   EXPECT_NE(drawn.find("4 requests, 500 µs"), std::string::npos) << drawn;
-  EXPECT_NE(drawn.find("not shown"), std::string::npos) << drawn;  // binds are not on this page
+  EXPECT_NE(drawn.find("not available"), std::string::npos) << drawn;  // binds are not on this page
 }
 
 TEST(ReportTest, NextStepsLeaveOutPodsThatAreNotThere) {
-  const std::string with = draw_next_steps(kPlainLook, "127.0.0.1:1", "a/run", "b/wait");
+  const std::string with = draw_next_steps(kPlainStyle, "127.0.0.1:1", "a/run", "b/wait");
   EXPECT_NE(with.find("explain?namespace=b&pod=wait"), std::string::npos);
   EXPECT_NE(with.find("explain?namespace=a&pod=run"), std::string::npos);
-  EXPECT_EQ(draw_next_steps(kPlainLook, "127.0.0.1:1", "", "").find("explain"), std::string::npos);
+  EXPECT_EQ(draw_next_steps(kPlainStyle, "127.0.0.1:1", "", "").find("explain"), std::string::npos);
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ TEST(PodKindsTest, ReadsWhatAPodAsksForAndHowOftenItComes) {
   ASSERT_EQ(kinds->size(), 1U);
   EXPECT_EQ(kinds->front().ns, "ml");
   EXPECT_EQ(kinds->front().name, "train");
-  EXPECT_EQ(kinds->front().asks, "mem=8Gi compute=0.4");
+  EXPECT_EQ(kinds->front().request, "mem=8Gi compute=0.4");
   EXPECT_EQ(kinds->front().weight, 3U);
   EXPECT_EQ(kinds->front().lifetime, 10);
 }
@@ -45,7 +45,7 @@ struct BadCase {
 };
 class BadPodKindsTest : public testing::TestWithParam<BadCase> {};
 
-TEST_P(BadPodKindsTest, AreRefusedWithWhatToWrite) {
+TEST_P(BadPodKindsTest, AreRejectedWithWhatToWrite) {
   const auto kinds = read_pod_kinds(GetParam().yaml);
   ASSERT_FALSE(kinds);
   EXPECT_EQ(kinds.error().code, Errc::kInvalidArgument);
@@ -60,11 +60,13 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{"AnotherKind", "kind: Node\nmetadata: {generateName: n-}\n",
                 "write only objects of kind Pod"},
         BadCase{"FixedName", pod("{name: one}"), "write a generateName that ends in '-'"},
-        BadCase{"NoWeight", pod("{generateName: a-}"), "does not say demo.tangram.dev/weight"},
+        BadCase{"NoWeight", pod("{generateName: a-}"),
+                "the pod has no annotation demo.tangram.dev/weight"},
         BadCase{"ZeroWeight",
                 pod(R"({generateName: a-, annotations: {demo.tangram.dev/weight: "0"}})"),
                 "a whole number from 1 to 1000000"},
-        BadCase{"SecondPod", pod(kGood) + "---\n" + pod("{name: one}"), "line 6: many pods"}),
+        BadCase{"SecondPod", pod(kGood) + "---\n" + pod("{name: one}"),
+                "line 6: the pod is a template for many"}),
     [](const auto& row) { return row.param.name; });
 
 std::vector<PodKind> three_kinds() {

@@ -33,25 +33,25 @@ TracePod half(const std::string& name) {
   return pod;
 }
 
-std::unique_ptr<InProcessPlacer> placer_for(const Trace& trace) {
-  return std::move(*InProcessPlacer::create(trace.nodes, "least-waste", {}));
+std::unique_ptr<InProcessScheduler> placer_for(const Trace& trace) {
+  return std::move(*InProcessScheduler::create(trace.nodes, "least-waste", {}));
 }
 
 /// Leaves every pod out.
-class RefusingPlacer final : public Placer {
+class RefusingScheduler final : public Scheduler {
  public:
   Result<std::optional<Placed>> place(std::size_t /*arrival*/, const TracePod& /*pod*/,
                                       const std::vector<std::size_t>& /*feasible*/) override {
     return std::optional<Placed>{};
   }
-  Result<void> leave(std::size_t /*arrival*/) override { return {}; }
+  Result<void> remove(std::size_t /*arrival*/) override { return {}; }
 };
 
 TEST(ChurnTest, APodThatFitsNowhereWaitsUntilAnotherLeaves) {
   Trace trace = one_device();
   trace.arrivals = {whole("first", 0, 20), whole("second", 4, 100), whole("third", 40, 1)};
-  const auto placer = placer_for(trace);
-  const auto outcome = churn(trace, stays_of(trace, {}), *placer);
+  const auto scheduler = placer_for(trace);
+  const auto outcome = churn(trace, lifetimes_of(trace, {}), *scheduler);
   ASSERT_TRUE(outcome) << outcome.error().message;
   EXPECT_FALSE(outcome->violation) << *outcome->violation;
   EXPECT_EQ(outcome->placed, 2U);
@@ -64,8 +64,8 @@ TEST(ChurnTest, APodThatFitsNowhereWaitsUntilAnotherLeaves) {
 TEST(ChurnTest, RefusingAPodThatFitsBreaksTheRules) {
   Trace trace = one_device();
   trace.arrivals = {whole("first", 0, 20)};
-  RefusingPlacer placer;
-  const auto outcome = churn(trace, stays_of(trace, {}), placer);
+  RefusingScheduler scheduler;
+  const auto outcome = churn(trace, lifetimes_of(trace, {}), scheduler);
   ASSERT_TRUE(outcome);
   ASSERT_TRUE(outcome->violation);
   EXPECT_NE(outcome->violation->find("fits node n0"), std::string::npos);
@@ -74,19 +74,20 @@ TEST(ChurnTest, RefusingAPodThatFitsBreaksTheRules) {
 TEST(ChurnTest, AsksForTheLoadThatWasWished) {
   Trace trace = one_device();
   trace.arrivals = {half("a"), half("b")};
-  const auto stays = stays_of(trace, {.load_percent = 80, .pods = 200'000, .seed = 5});
-  ASSERT_EQ(stays.size(), 200'000U);
-  double asked = 0;
-  for (const Stay& stay : stays) asked += 0.5 * static_cast<double>(stay.lasts);
-  EXPECT_NEAR(asked / static_cast<double>(stays.back().arrives), 0.8, 0.01);
+  const auto lifetimes = lifetimes_of(trace, {.load_percent = 80, .pods = 200'000, .seed = 5});
+  ASSERT_EQ(lifetimes.size(), 200'000U);
+  double requested = 0;
+  for (const PodLifetime& lifetime : lifetimes)
+    requested += 0.5 * static_cast<double>(lifetime.lasts);
+  EXPECT_NEAR(requested / static_cast<double>(lifetimes.back().arrives), 0.8, 0.01);
 }
 
 TEST(ChurnTest, EqualSeedsGiveEqualStays) {
   Trace trace = one_device();
   trace.arrivals = {half("a"), half("b")};
-  const auto once = stays_of(trace, {.seed = 3});
-  const auto again = stays_of(trace, {.seed = 3});
-  const auto other = stays_of(trace, {.seed = 4});
+  const auto once = lifetimes_of(trace, {.seed = 3});
+  const auto again = lifetimes_of(trace, {.seed = 3});
+  const auto other = lifetimes_of(trace, {.seed = 4});
   ASSERT_EQ(once.size(), 8U);
   EXPECT_EQ(once[5].arrives, again[5].arrives);
   EXPECT_EQ(once[5].lasts, again[5].lasts);
@@ -96,8 +97,8 @@ TEST(ChurnTest, EqualSeedsGiveEqualStays) {
 TEST(ChurnTest, ReportsInTextAndJson) {
   Trace trace = one_device();
   trace.arrivals = {whole("first", 0, 20), whole("second", 4, 100), whole("third", 40, 1)};
-  const auto placer = placer_for(trace);
-  const auto outcome = churn(trace, stays_of(trace, {}), *placer);
+  const auto scheduler = placer_for(trace);
+  const auto outcome = churn(trace, lifetimes_of(trace, {}), *scheduler);
   ASSERT_TRUE(outcome);
   EXPECT_NE(churn_text(*outcome).find("allocated   100.00 % of GPU time"), std::string::npos);
   EXPECT_NE(churn_json(*outcome).find("\"mean_wait_seconds\":8.00"), std::string::npos);

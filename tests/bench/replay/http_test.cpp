@@ -1,12 +1,13 @@
 #include "bench/replay/http.hpp"
 
-#include "bench/objects.hpp"
+#include "bench/cluster_calls.hpp"
 #include "bench/replay/audit.hpp"
 #include "bench/replay/inprocess.hpp"
 #include "bench/replay/replay.hpp"
 #include "bench/replay/report.hpp"
 #include "bench/synthetic_api.hpp"
 #include "cluster/allocations.hpp"
+#include "kube/client.hpp"
 #include "policies/registry.hpp"
 #include "source_dir.hpp"
 #include "tests/testing/manual_clock.hpp"
@@ -27,8 +28,8 @@ Trace example() {
   return std::move(*trace);
 }
 
-std::string log_of(const Trace& trace, Placer& placer) {
-  const auto outcome = replay(trace, placer, {});
+std::string log_of(const Trace& trace, Scheduler& scheduler) {
+  const auto outcome = replay(trace, scheduler, {});
   EXPECT_TRUE(outcome) << outcome.error().message;
   EXPECT_FALSE(outcome->violation) << *outcome->violation;
   return placement_log(trace, *outcome);
@@ -41,9 +42,9 @@ TEST_P(ReplayViaHttpTest, PlacesExactlyAsInProcess) {
   policies::PolicyOptions options;
   options.workload = std::make_shared<policies::Workload>(
       policies::workload_of(trace.workload, model::Isolation::kNone));
-  auto direct = InProcessPlacer::create(trace.nodes, std::string(GetParam()), options);
+  auto direct = InProcessScheduler::create(trace.nodes, std::string(GetParam()), options);
   ASSERT_TRUE(direct) << direct.error().message;
-  auto http = HttpPlacer::create(trace, {.policy = std::string(GetParam()), .audits = 5});
+  auto http = HttpScheduler::create(trace, {.policy = std::string(GetParam()), .audits = 5});
   ASSERT_TRUE(http) << http.error().message;
   EXPECT_EQ(log_of(trace, **http), log_of(trace, **direct));
   EXPECT_NE((*http)->remarks().find("5 times"), std::string::npos);
@@ -60,8 +61,8 @@ INSTANTIATE_TEST_SUITE_P(Policies, ReplayViaHttpTest,
 
 TEST(ReplayViaHttpTest, AWeightThatTheInTreeScoresCannotReachChangesNothing) {
   const Trace trace = example();
-  auto one = HttpPlacer::create(trace, {.policy = "bestfit", .short_list = 1});
-  auto eight = HttpPlacer::create(trace, {.policy = "bestfit", .short_list = 8, .weight = 121});
+  auto one = HttpScheduler::create(trace, {.policy = "bestfit", .short_list = 1});
+  auto eight = HttpScheduler::create(trace, {.policy = "bestfit", .short_list = 8, .weight = 121});
   ASSERT_TRUE(one && eight);
   EXPECT_EQ(log_of(trace, **eight), log_of(trace, **one));
 }
@@ -74,17 +75,17 @@ class AuditTest : public ::testing::Test {
     card.model = "T4";
     card.memory = Mebibytes(1000);
     inventory_ = {.name = "n0", .cards = {card}, .cpu = MilliCpu(1000), .memory = Mebibytes(1000)};
-    EXPECT_EQ(api_.call(create_request("/api/v1/nodes", node_json(inventory_)))->status, 201);
+    EXPECT_TRUE(create_node(api_, inventory_));
   }
   void run_pod(bool slot) {
-    const auto made = api_.call(create_request(pods_path("ml"), pod_json({.ns = "ml",
-                                                                          .name = "p",
-                                                                          .annotations = {},
-                                                                          .cpu = {},
-                                                                          .memory = {},
-                                                                          .slot = slot,
-                                                                          .node = "n0"})));
-    EXPECT_EQ(made->status, 201);
+    EXPECT_TRUE(create_pod(api_, "ml",
+                           pod_json({.ns = "ml",
+                                     .name = "p",
+                                     .annotations = {},
+                                     .cpu = {},
+                                     .memory = {},
+                                     .slot = slot,
+                                     .node = "n0"})));
   }
 
   testing::ManualClock clock_;
@@ -92,13 +93,13 @@ class AuditTest : public ::testing::Test {
   model::NodeInventory inventory_;
 };
 
-TEST_F(AuditTest, PassesWhenTheBooksSayWhatTheServerSays) {
+TEST_F(AuditTest, PassesWhenTheLedgerMatchesTheServer) {
   model::Ledger ledger(clock_);
   ledger.put_node(inventory_);
   EXPECT_TRUE(audit(api_, clock_, *ledger.snapshot()));
 }
 
-TEST_F(AuditTest, FindsABookingThatTheServerDoesNotKnow) {
+TEST_F(AuditTest, FindsAnAllocationThatTheServerDoesNotHave) {
   model::Ledger ledger(clock_);
   ledger.put_node(inventory_);
   model::Allocation lost;
@@ -115,7 +116,7 @@ TEST_F(AuditTest, FindsAPodThatIsBoundWithoutItsGrant) {
   model::Ledger ledger(clock_);
   ledger.put_node(inventory_);
   const auto pod = kube::decode_pod(api_.call({.method = kube::Method::kGet,
-                                               .path = pods_path("ml") + "/p",
+                                               .path = kube::pod_path("ml", "p"),
                                                .query = {},
                                                .body = {}})
                                         ->body);

@@ -35,10 +35,10 @@ Trace tiny() {
   return trace;
 }
 
-/// Gives the answers it was told to give.
-class ScriptedPlacer final : public Placer {
+/// Returns the given placements.
+class ScriptedScheduler final : public Scheduler {
  public:
-  explicit ScriptedPlacer(std::deque<std::optional<Placed>> answers)
+  explicit ScriptedScheduler(std::deque<std::optional<Placed>> answers)
       : answers_(std::move(answers)) {}
   Result<std::optional<Placed>> place(std::size_t /*arrival*/, const TracePod& /*pod*/,
                                       const std::vector<std::size_t>& /*feasible*/) override {
@@ -47,23 +47,23 @@ class ScriptedPlacer final : public Placer {
     answers_.pop_front();
     return next;
   }
-  Result<void> leave(std::size_t /*arrival*/) override { return {}; }
+  Result<void> remove(std::size_t /*arrival*/) override { return {}; }
 
  private:
   std::deque<std::optional<Placed>> answers_;
 };
 
-std::unique_ptr<InProcessPlacer> in_process(const Trace& trace, std::string_view policy) {
+std::unique_ptr<InProcessScheduler> in_process(const Trace& trace, std::string_view policy) {
   policies::PolicyOptions options;
   options.workload = std::make_shared<policies::Workload>(
       policies::workload_of(trace.workload, model::Isolation::kNone));
-  return std::move(*InProcessPlacer::create(trace.nodes, std::string(policy), options));
+  return std::move(*InProcessScheduler::create(trace.nodes, std::string(policy), options));
 }
 
 TEST(ReplayTest, StopsAtTheFirstBrokenRule) {
   const Trace trace = tiny();
-  ScriptedPlacer placer({Placed{.node = 0, .gpus = {0}}, Placed{.node = 0, .gpus = {0, 1}}});
-  const auto outcome = replay(trace, placer, {});
+  ScriptedScheduler scheduler({Placed{.node = 0, .gpus = {0}}, Placed{.node = 0, .gpus = {0, 1}}});
+  const auto outcome = replay(trace, scheduler, {});
   ASSERT_TRUE(outcome);
   ASSERT_TRUE(outcome->violation.has_value());
   EXPECT_NE(outcome->violation->find("arrival 1, pod two"), std::string::npos);
@@ -73,25 +73,25 @@ TEST(ReplayTest, StopsAtTheFirstBrokenRule) {
 
 TEST(ReplayTest, EndsWithThePlacersError) {
   const Trace trace = tiny();
-  ScriptedPlacer placer({Placed{.node = 0, .gpus = {0}}});
-  const auto outcome = replay(trace, placer, {});
+  ScriptedScheduler scheduler({Placed{.node = 0, .gpus = {0}}});
+  const auto outcome = replay(trace, scheduler, {});
   ASSERT_FALSE(outcome);
   EXPECT_EQ(outcome.error().message, "nothing more to say");
 }
 
 TEST(ReplayTest, ReportsProgressAfterEveryArrival) {
   const Trace trace = tiny();
-  auto placer = in_process(trace, "bestfit");
+  auto scheduler = in_process(trace, "bestfit");
   std::vector<std::size_t> seen;
-  ASSERT_TRUE(replay(trace, *placer, [&](std::size_t done) { seen.push_back(done); }));
+  ASSERT_TRUE(replay(trace, *scheduler, [&](std::size_t done) { seen.push_back(done); }));
   EXPECT_EQ(seen, (std::vector<std::size_t>{1, 2, 3, 4, 5}));
 }
 
 TEST(ReplayTest, PlacesEveryPodThatFitsUnderEveryPolicy) {
   const Trace trace = tiny();
   for (const std::string_view policy : policies::policy_names()) {
-    auto placer = in_process(trace, policy);
-    const auto outcome = replay(trace, *placer, {});
+    auto scheduler = in_process(trace, policy);
+    const auto outcome = replay(trace, *scheduler, {});
     ASSERT_TRUE(outcome) << policy;
     EXPECT_FALSE(outcome->violation.has_value()) << policy << ": " << *outcome->violation;
     EXPECT_EQ(outcome->placed(), 4U) << policy;  // the last two whole devices are not there
@@ -102,8 +102,8 @@ TEST(ReplayTest, PlacesEveryPodThatFitsUnderEveryPolicy) {
 
 TEST(ReplayTest, GivesEqualScoresToTheFirstNodeAndWritesTheLog) {
   const Trace trace = tiny();
-  auto placer = in_process(trace, "binpack");
-  const auto outcome = replay(trace, *placer, {});
+  auto scheduler = in_process(trace, "binpack");
+  const auto outcome = replay(trace, *scheduler, {});
   ASSERT_TRUE(outcome);
   // half: both nodes alike, n0. two: only n1. cpu: n0 and n1 have the same CPU left, n0.
   // large: device 1 of n0. again: nowhere.
@@ -113,8 +113,8 @@ TEST(ReplayTest, GivesEqualScoresToTheFirstNodeAndWritesTheLog) {
 
 TEST(ReplayTest, ChoosesTheFirstOfTheNodesGiven) {
   const Trace trace = tiny();
-  auto placer = in_process(trace, "spread");
-  const auto placed = placer->place(0, trace.arrivals[0], {1, 0});
+  auto scheduler = in_process(trace, "spread");
+  const auto placed = scheduler->place(0, trace.arrivals[0], {1, 0});
   ASSERT_TRUE(placed && *placed);
   EXPECT_EQ((*placed)->node, 1U);
 }

@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A folder of trace files that is gone when the test is.
+/// A temporary folder of trace files.
 class TraceFilesTest : public ::testing::Test {
  protected:
   TraceFilesTest() {

@@ -40,7 +40,7 @@ TEST(CompletionTest, NamesTheValuesThatThereAre) {
   EXPECT_TRUE(contains(complete({"fit", "--gpu-policy", ""}), "least-waste"));
   EXPECT_EQ(complete({"completion", ""}), (Words{"bash", "fish", "zsh"}));
   EXPECT_TRUE(complete({"fit", ""}).empty()) << "it takes options only";
-  EXPECT_TRUE(complete({"top", "-n", ""}).empty()) << "asks no cluster";
+  EXPECT_TRUE(complete({"top", "-n", ""}).empty()) << "queries no cluster";
   EXPECT_TRUE(complete({"top", "--watch", "-o", "x"}).empty()) << "a flag takes no value";
 }
 
@@ -60,39 +60,39 @@ TEST(CompletionTest, TakesValuesBehindAnEqualsSign) {
   EXPECT_TRUE(complete({"top", "--nothing=y"}).empty());
 }
 
-/// What a cluster would be asked for behind these words.
-AskedNames asked_behind(const Words& words) {
-  AskedNames seen;
-  const std::string text = completion_answer(words, [&](const AskedNames& asked) {
-    seen = asked;
+/// The query to a cluster after these words.
+NamesQuery query_after(const Words& words) {
+  NamesQuery seen;
+  const std::string text = completion_answer(words, [&](const NamesQuery& query) {
+    seen = query;
     return Words{"one", "two"};
   });
   EXPECT_TRUE(seen.names != Names::kNone || text.find("two") == std::string::npos) << text;
   return seen;
 }
 
-TEST(CompletionTest, AsksAClusterForWhatOnlyItKnows) {
-  EXPECT_EQ(asked_behind({"top", ""}).names, Names::kNodes);
-  EXPECT_EQ(asked_behind({"top", "a", ""}).names, Names::kNodes) << "as many as one likes";
-  EXPECT_EQ(asked_behind({"explain", "t"}).names, Names::kPods);
-  EXPECT_EQ(asked_behind({"explain", "train", ""}).names, Names::kNone) << "it takes one";
-  EXPECT_EQ(asked_behind({"cordon-card", ""}).names, Names::kCards);
-  EXPECT_EQ(asked_behind({"pods", "-n", ""}).names, Names::kNamespaces);
-  EXPECT_EQ(asked_behind({"fit", "--namespace=m"}).names, Names::kNamespaces);
-  EXPECT_EQ(asked_behind({"top", "-"}).names, Names::kNone);
-  EXPECT_EQ(asked_behind({""}).names, Names::kNone);
+TEST(CompletionTest, QueriesAClusterForItsNames) {
+  EXPECT_EQ(query_after({"top", ""}).names, Names::kNodes);
+  EXPECT_EQ(query_after({"top", "a", ""}).names, Names::kNodes) << "as many as one likes";
+  EXPECT_EQ(query_after({"explain", "t"}).names, Names::kPods);
+  EXPECT_EQ(query_after({"explain", "train", ""}).names, Names::kNone) << "it takes one";
+  EXPECT_EQ(query_after({"cordon-card", ""}).names, Names::kCards);
+  EXPECT_EQ(query_after({"pods", "-n", ""}).names, Names::kNamespaces);
+  EXPECT_EQ(query_after({"fit", "--namespace=m"}).names, Names::kNamespaces);
+  EXPECT_EQ(query_after({"top", "-"}).names, Names::kNone);
+  EXPECT_EQ(query_after({""}).names, Names::kNone);
 }
 
-TEST(CompletionTest, AsksTheClusterThatTheLineIsAbout) {
-  const AskedNames asked = asked_behind({"--context=far", "-n", "ml", "explain", ""});
-  EXPECT_EQ(asked.target.context, "far");
-  EXPECT_EQ(asked.ns, "ml");
-  EXPECT_FALSE(asked.with_namespace);
-  const AskedNames qualified = asked_behind({"explain", "serving/l"});
+TEST(CompletionTest, QueriesTheClusterOfTheLine) {
+  const NamesQuery query = query_after({"--context=far", "-n", "ml", "explain", ""});
+  EXPECT_EQ(query.target.context, "far");
+  EXPECT_EQ(query.ns, "ml");
+  EXPECT_FALSE(query.with_namespace);
+  const NamesQuery qualified = query_after({"explain", "serving/l"});
   EXPECT_EQ(qualified.ns, "serving");
   EXPECT_TRUE(qualified.with_namespace);
   EXPECT_EQ(completion_answer({"top", "t"},
-                              [](const AskedNames&) {
+                              [](const NamesQuery&) {
                                 return Words{"one", "two"};
                               }),
             "two\n:4\n");

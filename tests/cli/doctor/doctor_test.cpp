@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kSystem = "/namespaces/tangram-system";
 
-/// An installation in which all is well, to be broken one thing at a time.
+/// A healthy installation, in which each test breaks one thing.
 class DoctorTest : public ::testing::Test {
  protected:
   DoctorTest() {
@@ -67,11 +67,11 @@ class DoctorTest : public ::testing::Test {
               R"(","service":{"namespace":"tangram-system","name":"tangram-webhook"}}}]}]})");
     }
   }
-  void metrics(int asked, const std::string& more = "") {
+  void metrics(int calls, const std::string& more = "") {
     rig_.api.answer(
         core("services/tangram-extender:metrics/proxy/metrics"),
         "# HELP x y\ntangram_extender_request_duration_seconds_count{verb=\"filter\"} " +
-            std::to_string(asked) +
+            std::to_string(calls) +
             "\ntangram_watch_lag_seconds{resource=\"nodes\"} 2.5\n"
             "tangram_tls_certificate_expiry_timestamp_seconds{listener=\"server\"} "
             "1800000000\n" +
@@ -110,9 +110,9 @@ class DoctorTest : public ::testing::Test {
   }
 };
 
-TEST_F(DoctorTest, FindsAHealthyInstallationWell) {
+TEST_F(DoctorTest, ReportsNoProblemOfAHealthyInstallation) {
   const Report found = report();
-  EXPECT_TRUE(is_well(found));
+  EXPECT_TRUE(passed(found));
   // The CA is of today, whenever that is.
   std::string text = draw_report(file_screen(), found);
   for (const char* kind : {"mutating", "validating"}) {
@@ -124,17 +124,17 @@ TEST_F(DoctorTest, FindsAHealthyInstallationWell) {
 ok    nodes                     3 cards on 2 of 2 nodes
 ok    agents                    2 of 2 are ready
 ok    extender                  2 of 2 replicas ready
-ok    extender                  pod-1 leads
+ok    extender                  pod-1 is the leader
 ok    Service tangram-extender  10.96.0.42, 1 endpoint; urlPrefix in kube-scheduler's configuration must name that address
 ok    Lease                     held by pod-1_0a
-ok    scheduler                 kube-scheduler has asked the leader 3 times
+ok    scheduler                 kube-scheduler has called the leader 3 times
 ok    certificates              the extender's certificate {listener="server"} is valid until 2027-01-15T08:00:00Z
 ok    webhook                   the CA in mutating 00-tangram is valid
 ok    webhook                   the CA in validating 00-tangram is valid
 ok    webhook                   its Service has 1 ready endpoint
-ok    rights                    tangram-extender has the 13 that it needs
-ok    rights                    tangram-node has the 10 that it needs
-ok    pods                      2 GPU pods, nothing wrong with them
+ok    rights                    tangram-extender has the 13 rights that it needs
+ok    rights                    tangram-node has the 10 rights that it needs
+ok    pods                      2 GPU pods, no findings
 
 15 ok, 0 warnings, 0 failures
 )");
@@ -172,29 +172,30 @@ TEST_F(DoctorTest, StopsWhereThereIsNoServer) {
   expect_failure("Tangram needs Kubernetes 1.22");
 }
 
-TEST_F(DoctorTest, SeesWhatIsWrongWithNodes) {
+TEST_F(DoctorTest, ReportsFaultsOfNodes) {
   rig_.add_node("slotless", {testing::card("GPU-s")}, "", "{}", "tangram.dev/gpu-slot: \"0\"");
   rig_.add_node("shared", {testing::card("GPU-n")}, "", "{}",
                 "tangram.dev/gpu-slot: \"16\", nvidia.com/gpu: \"1\"");
-  model::Card sick = testing::card("GPU-x");
-  sick.healthy = false;
-  sick.unavailable_reason = "XID 79";
-  rig_.add_node("sick", {sick});
+  model::Card unhealthy = testing::card("GPU-x");
+  unhealthy.healthy = false;
+  unhealthy.unavailable_reason = "XID 79";
+  rig_.add_node("sick", {unhealthy});
   EXPECT_TRUE(rig_.server.load_yaml(
       "apiVersion: v1\nkind: Node\nmetadata: {name: torn, annotations: {tangram.dev/cards: "
       "'{\"version\":9}'}}\n---\napiVersion: v1\nkind: Node\nmetadata: {name: silent, labels: "
       "{tangram.dev/gpu: \"true\"}}\n"));
-  expect_failure("nodes: cards, and no tangram.dev/gpu-slot in allocatable: slotless → ");
+  expect_failure("nodes: cards, but no tangram.dev/gpu-slot in allocatable: slotless → ");
   expect_failure("nodes: annotation tangram.dev/cards cannot be read: torn (");
-  expect_warning("nodes: label tangram.dev/gpu, and no cards annotation: silent → ");
-  expect_warning("nodes: another device plugin gives out cards there too: shared (nvidia.com/gpu)");
-  expect_warning("nodes: cards that are not healthy: GPU-x of sick (XID 79)");
+  expect_warning("nodes: label tangram.dev/gpu, but no cards annotation: silent → ");
+  expect_warning(
+      "nodes: another device plugin advertises GPUs of the node: shared (nvidia.com/gpu)");
+  expect_warning("nodes: unhealthy cards: GPU-x of sick (XID 79)");
   rig_.api.answer(apps("daemonsets/tangram-node"),
                   R"({"status":{"desiredNumberScheduled":2,"numberReady":1}})");
   expect_failure("agents: 1 of 2 are ready");
 }
 
-TEST_F(DoctorTest, SeesThatNothingIsInstalled) {
+TEST_F(DoctorTest, ReportsThatNothingIsInstalled) {
   rig_.api.answer("/api/v1/nodes", R"({"metadata":{"resourceVersion":"1"},"items":[]})");
   rig_.api.answer(apps("daemonsets/tangram-node"), 404, "");
   rig_.api.answer(apps("deployments/tangram-extender"), 404, "");
@@ -206,29 +207,29 @@ TEST_F(DoctorTest, SeesThatNothingIsInstalled) {
   expect_failure("nodes: none of 0 nodes lists GPU cards");
   expect_failure("extender: no Deployment tangram-extender in tangram-system");
   expect_warning("agents: no DaemonSet tangram-node");
-  expect_warning("webhook: no configuration calls it");
+  expect_warning("webhook: no webhook configuration refers to it");
 }
 
-TEST_F(DoctorTest, SeesWhatIsWrongWithTheExtender) {
+TEST_F(DoctorTest, ReportsFaultsOfTheExtender) {
   rig_.api.answer(apps("deployments/tangram-extender"), R"({"spec":{"replicas":2},"status":{}})");
   expect_failure("extender: 0 of 2 replicas ready");
   rig_.api.answer(apps("deployments/tangram-extender"),
                   R"({"spec":{"replicas":2},"status":{"readyReplicas":1}})");
   expect_warning("extender: 1 of 2 replicas ready");
   lease("pod-1_0a", "2025-12-31T23:58:59.000000Z");
-  expect_failure("Lease: pod-1_0a renewed it last at 2025-12-31T23:58:59.000000Z");
+  expect_failure("Lease: pod-1_0a last renewed it at 2025-12-31T23:58:59.000000Z");
   lease("", "2026-01-01T00:00:00.000000Z");
-  expect_failure("Lease: nobody holds it");
+  expect_failure("Lease: has no holder");
   endpoints(0);
-  expect_failure("Service tangram-extender: 10.96.0.42, and no endpoint is ready");
+  expect_failure("Service tangram-extender: 10.96.0.42, no endpoint is ready");
   expect_failure("webhook: its Service has 0 ready endpoints");
   rig_.api.answer(core("pods"), R"({"items":[]})");
   expect_failure("no pod has the label tangram.dev/role: leader");
   rig_.api.answer(core("pods"),
                   R"({"items":[{"metadata":{"name":"x"}},{"metadata":{"name":"y"}}]})");
-  expect_failure("several pods are labelled leader: x, y");
+  expect_failure("several pods have the label tangram.dev/role: leader: x, y");
   rig_.api.answer(core("services/tangram-extender"), 404, "");
-  expect_failure("Service tangram-extender: is not there");
+  expect_failure("Service tangram-extender: does not exist");
 }
 
 TEST_F(DoctorTest, ReadsTheLeadersMetrics) {
@@ -237,16 +238,16 @@ TEST_F(DoctorTest, ReadsTheLeadersMetrics) {
           "tangram_tls_certificate_expiry_timestamp_seconds{listener=\"webhook\"} 1767225000\n"
           "tangram_tls_certificate_expiry_timestamp_seconds{listener=\"other\"} 1767312000\n"
           "tangram_tls_reload_failures_total{listener=\"server\"} 2\n");
-  expect_warning("scheduler: nobody has asked the leader about a pod");
-  expect_failure("has not heard of the API server for 300 s {resource=\"pods\"}");
+  expect_warning("scheduler: the leader has received no filter request");
+  expect_failure("the last watch event is 300 s old {resource=\"pods\"}");
   expect_failure("certificate {listener=\"webhook\"} expired at 2025-12-31T23:50:00Z");
   expect_warning("certificate {listener=\"other\"} expires at 2026-01-02T00:00:00Z");
-  expect_warning("changed files could not be used {listener=\"server\"}");
+  expect_warning("changed files could not be loaded {listener=\"server\"}");
 }
 
-TEST_F(DoctorTest, SeesWhatIsWrongWithTheWebhook) {
+TEST_F(DoctorTest, ReportsFaultsOfTheWebhook) {
   registrations("no PEM at all");
-  expect_failure("caBundle of mutating 00-tangram: holds no certificate in PEM");
+  expect_failure("caBundle of mutating 00-tangram: has no PEM certificate");
   registrations("");
   expect_failure("mutating 00-tangram has no caBundle");
   registrations(authority_.certificate_pem());
@@ -257,28 +258,28 @@ TEST_F(DoctorTest, SeesWhatIsWrongWithTheWebhook) {
   expect_failure("the CA in mutating 00-tangram expired at ");
 }
 
-TEST_F(DoctorTest, SeesWhichRightsAreMissing) {
+TEST_F(DoctorTest, ReportsMissingRights) {
   rig_.api.answer("/apis/authorization.k8s.io/v1/subjectaccessreviews", 201,
                   R"({"status":{"allowed":false}})");
   expect_failure("rights: tangram-extender may not: list nodes, watch nodes, get pods");
   expect_failure("rights: tangram-node may not: get nodes");
 }
 
-TEST_F(DoctorTest, SeesPodsThatNobodyLooksAt) {
+TEST_F(DoctorTest, ReportsPodsThatNoSchedulerHandles) {
   const std::string waits = rig_.add_pod("lost", {{"gpu-fraction", "0.1"}}, "tangrm");
-  EXPECT_TRUE(is_well(report())) << "a scheduler may need a moment";
+  EXPECT_TRUE(passed(report())) << "a scheduler may need a moment";
   rig_.clock.advance(std::chrono::minutes(1));
   lease("pod-1_0a", "2026-01-01T00:01:00.000000Z");
-  expect_failure("scheduler: no scheduler looks at pods with schedulerName tangrm: ml/lost");
+  expect_failure("scheduler: no scheduler handles pods with schedulerName tangrm: ml/lost");
   expect_failure("schedulerName tangram: ml/large");
 }
 
-TEST_F(DoctorTest, SeesPodsWithFindings) {
+TEST_F(DoctorTest, ReportsPodsWithFindings) {
   rig_.add_pod("wrong", {{"gpu-fraction", "0.3333"}});
   expect_warning("pods: RequestInvalid: ml/wrong → kubectl tangram explain wrong --namespace ml");
 }
 
-TEST_F(DoctorTest, WarnsOfWhatItMayNotSee) {
+TEST_F(DoctorTest, WarnsOfWhatItMayNotRead) {
   const std::string forbidden = R"({"kind":"Status","message":"not for you"})";
   for (const std::string& path :
        {apps("daemonsets/tangram-node"), apps("deployments/tangram-extender"), core("pods"),
@@ -290,19 +291,19 @@ TEST_F(DoctorTest, WarnsOfWhatItMayNotSee) {
   const auto warnings = lines(Level::kWarn);
   EXPECT_EQ(warnings.size(), 8U);
   for (const std::string& warning : warnings) {
-    EXPECT_NE(warning.find("could not be looked at: 403: not for you → ask for the ClusterRole "
+    EXPECT_NE(warning.find("cannot be read: 403: not for you → ask for the ClusterRole "
                            "tangram-doctor"),
               std::string::npos)
         << warning;
   }
-  EXPECT_TRUE(is_well(report()));
+  EXPECT_TRUE(passed(report()));
   rig_.api.answer(core("services/tangram-extender:metrics/proxy/metrics"), 503, "no endpoints");
-  expect_warning("metrics: the leader's are out of reach: 503: no endpoints");
+  expect_warning("metrics: cannot reach the leader's metrics: 503: no endpoints");
   rig_.api.answer("/api/v1/pods", 403, forbidden);
   expect_failure("GET /api/v1/pods: 403: not for you; ask for the ClusterRole tangram-viewer");
 }
 
-TEST_F(DoctorTest, AnswersPrograms) {
+TEST_F(DoctorTest, WritesJson) {
   const Report two{{Level::kOk, "nodes", "fine", ""}, {Level::kFail, "Lease", "gone", "look"}};
   EXPECT_EQ(report_json(two),
             R"({"checks":[{"level":"ok","subject":"nodes","finding":"fine","next":""},)"

@@ -1,4 +1,4 @@
-#include "bench/replay/judge.hpp"
+#include "bench/replay/checker.hpp"
 
 #include <algorithm>
 #include <set>
@@ -12,12 +12,12 @@ bool accepts(const TracePod& pod, const std::string& model) {
          std::find(pod.models.begin(), pod.models.end(), model) != pod.models.end();
 }
 
-/// A pod that asks a whole device finds room only where all of it is left.
+/// A pod that requests a whole device fits only an idle one.
 bool device_fits(const TracePod& pod, std::int64_t free) { return free >= pod.gpu_milli; }
 
 }  // namespace
 
-Judge::Judge(const std::vector<TraceNode>& nodes) {
+PlacementChecker::PlacementChecker(const std::vector<TraceNode>& nodes) {
   for (const TraceNode& node : nodes) {
     rooms_.push_back({.node = &node,
                       .cpu = node.cpu_milli,
@@ -27,11 +27,11 @@ Judge::Judge(const std::vector<TraceNode>& nodes) {
   }
 }
 
-bool Judge::host_fits(const Room& room, const TracePod& pod) {
+bool PlacementChecker::host_fits(const Room& room, const TracePod& pod) {
   return room.cpu >= pod.cpu_milli && room.memory >= pod.memory_mib;
 }
 
-bool Judge::fits(const Room& room, const TracePod& pod) {
+bool PlacementChecker::fits(const Room& room, const TracePod& pod) {
   if (!host_fits(room, pod)) return false;
   if (pod.gpus == 0) return true;
   if (!accepts(pod, room.node->model)) return false;
@@ -40,7 +40,7 @@ bool Judge::fits(const Room& room, const TracePod& pod) {
   return devices >= pod.gpus;
 }
 
-std::vector<std::size_t> Judge::feasible(const TracePod& pod) const {
+std::vector<std::size_t> PlacementChecker::feasible(const TracePod& pod) const {
   std::vector<std::size_t> nodes;
   for (std::size_t i = 0; i < rooms_.size(); ++i) {
     if (host_fits(rooms_[i], pod)) nodes.push_back(i);
@@ -48,10 +48,10 @@ std::vector<std::size_t> Judge::feasible(const TracePod& pod) const {
   return nodes;
 }
 
-std::optional<std::string> Judge::devices_wrong(const Room& room, const TracePod& pod,
-                                                const std::vector<std::uint32_t>& gpus) {
+std::optional<std::string> PlacementChecker::devices_wrong(const Room& room, const TracePod& pod,
+                                                           const std::vector<std::uint32_t>& gpus) {
   if (gpus.size() != static_cast<std::size_t>(pod.gpus)) {
-    return "got " + std::to_string(gpus.size()) + " devices, asked " + std::to_string(pod.gpus);
+    return "got " + std::to_string(gpus.size()) + " devices, requested " + std::to_string(pod.gpus);
   }
   if (!gpus.empty() && !accepts(pod, room.node->model)) {
     return "does not accept model " + room.node->model;
@@ -61,30 +61,32 @@ std::optional<std::string> Judge::devices_wrong(const Room& room, const TracePod
     if (gpu >= room.milli.size()) return "device " + std::to_string(gpu) + " does not exist";
     if (!seen.insert(gpu).second) return "got device " + std::to_string(gpu) + " twice";
     if (!device_fits(pod, room.milli[gpu])) {
-      return "asked " + std::to_string(pod.gpu_milli) + " milli of device " + std::to_string(gpu) +
-             ", " + std::to_string(room.milli[gpu]) + " are free";
+      return "requested " + std::to_string(pod.gpu_milli) + " milli of device " +
+             std::to_string(gpu) + ", " + std::to_string(room.milli[gpu]) + " are free";
     }
   }
   return std::nullopt;
 }
 
-std::optional<std::string> Judge::wrong(const TracePod& pod, const Placed& placed) const {
+std::optional<std::string> PlacementChecker::wrong(const TracePod& pod,
+                                                   const Placed& placed) const {
   if (placed.node >= rooms_.size()) return "went to a node that does not exist";
   const Room& room = rooms_[placed.node];
   const std::string where = "on node " + room.node->name + ": ";
   if (room.cpu < pod.cpu_milli) {
-    return where + "asked " + std::to_string(pod.cpu_milli) + " milli-CPU, " +
+    return where + "requested " + std::to_string(pod.cpu_milli) + " milli-CPU, " +
            std::to_string(room.cpu) + " are free";
   }
   if (room.memory < pod.memory_mib) {
-    return where + "asked " + std::to_string(pod.memory_mib) + " MiB, " +
+    return where + "requested " + std::to_string(pod.memory_mib) + " MiB, " +
            std::to_string(room.memory) + " are free";
   }
   if (const auto devices = devices_wrong(room, pod, placed.gpus)) return where + *devices;
   return std::nullopt;
 }
 
-std::optional<std::string> Judge::judge(const TracePod& pod, const std::optional<Placed>& placed) {
+std::optional<std::string> PlacementChecker::record(const TracePod& pod,
+                                                    const std::optional<Placed>& placed) {
   if (!placed) {
     const auto room = std::find_if(rooms_.begin(), rooms_.end(),
                                    [&](const Room& candidate) { return fits(candidate, pod); });
@@ -100,7 +102,7 @@ std::optional<std::string> Judge::judge(const TracePod& pod, const std::optional
   return std::nullopt;
 }
 
-void Judge::leave(const TracePod& pod, const Placed& placed) {
+void PlacementChecker::remove(const TracePod& pod, const Placed& placed) {
   Room& room = rooms_[placed.node];
   room.cpu += pod.cpu_milli;
   room.memory += pod.memory_mib;

@@ -1,4 +1,4 @@
-#include "bench/replay/judge.hpp"
+#include "bench/replay/checker.hpp"
 
 #include <gtest/gtest.h>
 
@@ -37,20 +37,20 @@ struct Row {
 };
 std::ostream& operator<<(std::ostream& out, const Row& row) { return out << row.name; }
 
-class JudgeTest : public ::testing::TestWithParam<Row> {
+class PlacementCheckerTest : public ::testing::TestWithParam<Row> {
  protected:
   /// A cluster on which device 0 of node 0 has 400 milli left.
-  JudgeTest() : nodes_(nodes()), judge_(nodes_) {
-    EXPECT_FALSE(judge_.judge(pod(1, 600), Placed{.node = 0, .gpus = {0}}));
+  PlacementCheckerTest() : nodes_(nodes()), checker_(nodes_) {
+    EXPECT_FALSE(checker_.record(pod(1, 600), Placed{.node = 0, .gpus = {0}}));
   }
 
   std::vector<TraceNode> nodes_;
-  Judge judge_;
+  PlacementChecker checker_;
 };
 
-TEST_P(JudgeTest, AllowsWhatTheRulesAllowAndNothingElse) {
+TEST_P(PlacementCheckerTest, AllowsWhatTheRulesAllowAndNothingElse) {
   const Row& row = GetParam();
-  const auto complaint = judge_.judge(row.pod, row.placed);
+  const auto complaint = checker_.record(row.pod, row.placed);
   if (row.complaint.empty()) {
     EXPECT_FALSE(complaint.has_value()) << *complaint;
     return;
@@ -58,13 +58,13 @@ TEST_P(JudgeTest, AllowsWhatTheRulesAllowAndNothingElse) {
   ASSERT_TRUE(complaint.has_value());
   EXPECT_NE(complaint->find(row.complaint), std::string::npos) << *complaint;
   // Nothing of it was counted: what fitted before still does.
-  EXPECT_EQ(judge_.allocated_milli(), 600);
-  EXPECT_FALSE(judge_.judge(pod(1, 400), Placed{.node = 0, .gpus = {0}}));
-  EXPECT_FALSE(judge_.judge(pod(1, 1000), Placed{.node = 1, .gpus = {0}}));
+  EXPECT_EQ(checker_.allocated_milli(), 600);
+  EXPECT_FALSE(checker_.record(pod(1, 400), Placed{.node = 0, .gpus = {0}}));
+  EXPECT_FALSE(checker_.record(pod(1, 1000), Placed{.node = 1, .gpus = {0}}));
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Placements, JudgeTest,
+    Placements, PlacementCheckerTest,
     ::testing::Values(
         Row{"ExactRemainder", pod(1, 400), Placed{.node = 0, .gpus = {0}}, ""},
         Row{"OneMilliTooMany", pod(1, 401), Placed{.node = 0, .gpus = {0}}, "400 are free"},
@@ -74,9 +74,9 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"TwoDevicesOneShared", pod(2, 1000), Placed{.node = 0, .gpus = {0, 1}}, "device 0"},
         Row{"SameDeviceTwice", pod(2, 1000), Placed{.node = 0, .gpus = {1, 1}}, "twice"},
         Row{"TooFewDevices", pod(2, 1000), Placed{.node = 0, .gpus = {1}},
-            "got 1 devices, asked 2"},
+            "got 1 devices, requested 2"},
         Row{"DeviceForACpuPod", pod(0, 0), Placed{.node = 0, .gpus = {1}},
-            "got 1 devices, asked 0"},
+            "got 1 devices, requested 0"},
         Row{"UnknownDevice", pod(1, 500), Placed{.node = 0, .gpus = {2}}, "does not exist"},
         Row{"UnknownNode", pod(1, 500), Placed{.node = 3, .gpus = {0}}, "does not exist"},
         Row{"AcceptedModel", picky({"V100", "T4"}), Placed{.node = 0, .gpus = {1}}, ""},
@@ -92,10 +92,10 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(JudgeFeasibleTest, NamesNodesWithCpuAndMemoryInOrderAndLooksAtNoDevice) {
   const auto all = nodes();
-  const Judge judge(all);
-  EXPECT_EQ(judge.feasible(pod(8, 1000, 1000, 2000)), (std::vector<std::size_t>{0, 1, 2}));
-  EXPECT_EQ(judge.feasible(pod(0, 0, 4000, 4001)), (std::vector<std::size_t>{2}));
-  EXPECT_TRUE(judge.feasible(pod(0, 0, 8001)).empty());
+  const PlacementChecker checker(all);
+  EXPECT_EQ(checker.feasible(pod(8, 1000, 1000, 2000)), (std::vector<std::size_t>{0, 1, 2}));
+  EXPECT_EQ(checker.feasible(pod(0, 0, 4000, 4001)), (std::vector<std::size_t>{2}));
+  EXPECT_TRUE(checker.feasible(pod(0, 0, 8001)).empty());
 }
 
 }  // namespace

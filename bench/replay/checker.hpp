@@ -1,6 +1,6 @@
 #pragma once
 
-#include "bench/replay/placer.hpp"
+#include "bench/replay/scheduler.hpp"
 #include "bench/replay/trace.hpp"
 
 #include <cstdint>
@@ -10,30 +10,30 @@
 
 namespace tangram::bench {
 
-/// Keeps its own count of what is free, from the trace alone, and says whether each placement
-/// obeys the rules of the replay. Shares no code with the ledger or the policies it judges.
+/// Checks each placement against the rules of the replay. Keeps its own count of free resources,
+/// from the trace alone, and shares no code with the ledger and the policies.
 ///
 /// Rules: a node's CPU and memory; devices of a model the pod accepts; a sharing pod on one
 /// device with enough milli left; any other GPU pod on that many different, wholly idle devices
-/// of one node; and a pod that is left out must fit nowhere.
-class Judge {
+/// of one node; and a pod that is not placed must fit nowhere.
+class PlacementChecker {
  public:
-  explicit Judge(const std::vector<TraceNode>& nodes);
+  explicit PlacementChecker(const std::vector<TraceNode>& nodes);
 
-  /// Nodes with enough CPU and memory: what kube-scheduler would have left over.
+  /// Nodes with enough CPU and memory: those for which kube-scheduler calls the extender.
   [[nodiscard]] std::vector<std::size_t> feasible(const TracePod& pod) const;
 
-  /// Has this node enough CPU and memory?
+  /// Whether the node has enough CPU and memory.
   [[nodiscard]] bool host_fits(std::size_t node, const TracePod& pod) const {
     return host_fits(rooms_[node], pod);
   }
 
-  /// Books what was decided for the pod, if the rules allow it.
-  /// @returns what is wrong with it, and counts nothing then
-  std::optional<std::string> judge(const TracePod& pod, const std::optional<Placed>& placed);
+  /// Records the placement if it obeys the rules.
+  /// @returns the broken rule; then nothing is recorded
+  std::optional<std::string> record(const TracePod& pod, const std::optional<Placed>& placed);
 
-  /// Gives back what judge() booked.
-  void leave(const TracePod& pod, const Placed& placed);
+  /// Removes a recorded placement.
+  void remove(const TracePod& pod, const Placed& placed);
 
   /// GPU milli of all pods that are placed.
   [[nodiscard]] std::int64_t allocated_milli() const { return allocated_; }

@@ -18,13 +18,13 @@
 
 namespace tangram::bench::demo {
 
-/// Plays the users and kube-scheduler of a small cluster, round by round: pods end, pods arrive,
-/// pods that wait are tried again. Users talk to the API server; the scheduler asks the extender
-/// over HTTP for every decision, after its own fit of CPU and memory.
+/// Acts as the users and kube-scheduler of a small cluster, round by round: pods end, pods arrive,
+/// waiting pods are tried again. Users call the API server. The scheduler checks CPU and memory
+/// itself, and then calls the extender over HTTP for every decision.
 ///
 /// Deterministic: the same cluster, kinds, seed and policy give the same placements.
 /// Threads: one at a time.
-class Player {
+class Driver {
  public:
   struct Parts {
     kube::KubeApi& api;
@@ -32,43 +32,43 @@ class Player {
     const std::vector<PodKind>& kinds;
   };
   struct Plan {
-    std::size_t pods = 0;  ///< that arrive, besides those that the cluster begins with
+    std::size_t pods = 0;  ///< that arrive, besides the initial ones
     std::size_t per_round = 3;
     std::uint64_t seed = 1;
   };
   /// The parts outlive it. Reads the cluster; its pods without a node arrive first, and stay.
-  static Result<Player> create(Parts parts, Plan plan);
+  static Result<Driver> create(Parts parts, Plan plan);
 
-  /// What is worth telling: the first of its kind that got a place, or was turned away for good.
-  struct Story {
+  /// The first pod of a kind that was placed, or rejected as invalid.
+  struct Highlight {
     std::string pod;  ///< "namespace/kind"
-    std::string asks;
-    std::string node;     ///< empty = turned away
-    std::string outcome;  ///< the sentence, or what it got: " #3 #4 10.0 GiB 25%"
+    std::string request;
+    std::string node;     ///< empty = rejected
+    std::string outcome;  ///< the reason, or its allocation: " #3 #4 10.0 GiB 25%"
   };
 
   struct Counts {
     std::size_t arrived = 0;
     std::size_t running = 0;
     std::size_t waiting = 0;
-    std::size_t refused = 0;  ///< that are wrong in themselves; nobody tries them again
+    std::size_t refused = 0;  ///< as invalid; not tried again
     std::size_t ended = 0;
     std::size_t placed = 0;
     std::size_t placed_after_waiting = 0;
   };
 
   [[nodiscard]] bool done() const { return counts_.arrived >= plan_.pods + initial_; }
-  /// So many more pods arrive than planned.
-  void go_on(std::size_t pods) { plan_.pods += pods; }
-  /// One round. @returns the stories of the round, or why nothing can go on
-  Result<std::vector<Story>> play_round();
+  /// Adds pods to the plan.
+  void extend(std::size_t pods) { plan_.pods += pods; }
+  /// One round. @returns the highlights of the round, or why the demo cannot continue
+  Result<std::vector<Highlight>> run_round();
 
   [[nodiscard]] const Counts& counts() const { return counts_; }
   [[nodiscard]] std::size_t total_pods() const { return plan_.pods + initial_; }
   [[nodiscard]] Audit& audit() { return audit_; }
   /// Granted compute of all cards after each round, 0..1.
   [[nodiscard]] const std::vector<double>& history() const { return history_; }
-  /// Of the pods that have no place now.
+  /// Of the pods without a node.
   [[nodiscard]] Refusals refusals() const;
   /// The pod with the most cards, and one that waits for room: "namespace/name"; empty = none.
   [[nodiscard]] std::string example_running() const;
@@ -78,37 +78,37 @@ class Player {
   struct Room {
     MilliCpu cpu;
     Mebibytes memory;
-    std::map<std::string, std::size_t> card_number;  ///< by UUID, as the node lists them
+    bool has_cards = false;
   };
-  struct PlayedPod {
+  struct TrackedPod {
     kube::Pod pod;
     std::string json;
     std::string kind;
-    std::string asks;
+    std::string request;
     int lifetime = 0;  ///< rounds; 0 = stays
     bool tried = false;
     std::string node;
-    std::string sentence;  ///< why it has no place
-    bool wrong = false;    ///< in itself: trying again is of no use
-    bool hopeful = false;  ///< a node could take it if others left
+    std::string sentence;            ///< why it has no node
+    bool invalid = false;            ///< the request itself: it is not tried again
+    bool others_in_the_way = false;  ///< a node could take it if other pods ended
   };
-  using Pods = std::map<std::string, PlayedPod>;  ///< by UID
+  using Pods = std::map<std::string, TrackedPod>;  ///< by UID
 
-  Player(Parts parts, Plan plan);
+  Driver(Parts parts, Plan plan);
   Result<void> read_nodes();
-  [[nodiscard]] static std::string asks_of(const kube::Pod& pod);
+  [[nodiscard]] static std::string request_of(const kube::Pod& pod);
   Result<void> read_pods();
   Result<void> end_pods();
   Result<void> let_arrive();
-  Result<void> admit(std::string json, std::string kind, std::string asks, int lifetime);
-  Result<void> schedule(const std::string& uid, std::vector<Story>& stories);
-  Result<void> place(PlayedPod& pod, const std::vector<std::string>& nodes);
-  Result<void> learn_grant(PlayedPod& pod);
-  void release(const PlayedPod& pod);
-  void tell(const PlayedPod& pod, std::vector<Story>& stories);
-  [[nodiscard]] std::vector<std::string> nodes_with_cpu(const PlayedPod& pod) const;
-  [[nodiscard]] std::string cards_text(const PlayedPod& pod) const;
-  /// Waits until the extender's watch shows the pod, or shows it no more.
+  Result<void> admit(std::string json, std::string kind, std::string request, int lifetime);
+  Result<void> schedule(const std::string& uid, std::vector<Highlight>& highlights);
+  Result<void> place(TrackedPod& pod, const std::vector<std::string>& nodes);
+  Result<void> learn_grant(TrackedPod& pod);
+  void release(const TrackedPod& pod);
+  void report_first(const TrackedPod& pod, std::vector<Highlight>& highlights);
+  [[nodiscard]] std::vector<std::string> nodes_with_cpu(const TrackedPod& pod) const;
+  [[nodiscard]] std::string cards_text(const TrackedPod& pod) const;
+  /// Waits until the extender's watch shows the pod, or no longer shows it.
   Result<void> wait_until_seen(const kube::Pod& pod, bool there);
 
   Parts parts_;
@@ -117,11 +117,11 @@ class Player {
   std::size_t initial_ = 0;
   std::map<std::string, Room> rooms_;  ///< by node
   Pods pods_;
-  std::deque<std::string> queue_;  ///< UIDs of pods that wait, the longest-waiting first
+  std::deque<std::string> queue_;                 ///< UIDs of waiting pods, the oldest first
   std::map<int, std::vector<std::string>> ends_;  ///< UIDs by the round in which they end
-  std::set<std::string> told_;
+  std::set<std::string> reported_;
   int round_ = 0;
-  bool room_was_made_ = true;
+  bool room_was_freed_ = true;
   Counts counts_;
   Audit audit_;
   std::vector<double> history_;

@@ -1,4 +1,4 @@
-#include "cli/words.hpp"
+#include "cli/format.hpp"
 
 #include "drawing/terminal.hpp"
 
@@ -10,12 +10,6 @@ namespace tangram::cli {
 namespace {
 
 constexpr std::int64_t kMebibytesPerGibibyte = 1024;
-
-std::string times(std::size_t count, const std::string& what) {
-  if (count == 1) return what;
-  const bool compound = what.find(' ') != std::string::npos;
-  return std::to_string(count) + " × " + (compound ? "(" + what + ")" : what);
-}
 
 std::string of_each_card(const model::Share& share) {
   if (share.form == model::ShareForm::kFraction) return share_text(share.fraction);
@@ -84,10 +78,31 @@ std::string short_uuid(const std::string& uuid) {
   return drawing::shortened(uuid, kColumns);
 }
 
+std::vector<std::string> cards_of(const std::vector<model::ContainerGrant>& containers) {
+  std::vector<std::string> uuids;
+  for (const model::ContainerGrant& container : containers) {
+    for (const model::GrantedCard& card : container.cards) uuids.push_back(card.uuid);
+  }
+  return uuids;
+}
+
+std::string card_names(std::vector<std::string> uuids, bool wide) {
+  for (std::string& uuid : uuids) {
+    if (!wide) uuid = short_uuid(uuid);
+  }
+  return joined(uuids, ",");
+}
+
 std::string counted(std::size_t count, std::string_view what) {
   std::string text = std::to_string(count) + " ";
   text += what;
   return count == 1 ? text : text + "s";
+}
+
+std::string times(std::size_t count, const std::string& what) {
+  if (count == 1) return what;
+  const bool compound = what.find(' ') != std::string::npos;
+  return std::to_string(count) + " × " + (compound ? "(" + what + ")" : what);
 }
 
 std::string joined(const std::vector<std::string>& texts, std::string_view between) {

@@ -1,6 +1,6 @@
-#include "bench/demo/player.hpp"
+#include "bench/demo/driver.hpp"
 
-#include "bench/demo/cluster_calls.hpp"
+#include "bench/cluster_calls.hpp"
 #include "drawing/terminal.hpp"
 #include "kube/client.hpp"
 #include "model/grant.hpp"
@@ -18,55 +18,53 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Far beyond what a watch in one process takes; past it the ledger has lost an event.
+/// Far more than a watch in one process takes: after it, an event was lost.
 constexpr milliseconds kWatchDeadline{10'000};
 
-bool asks_for_cards(const kube::Pod& pod) {
+bool requests_cards(const kube::Pod& pod) {
   return std::any_of(pod.annotations.begin(), pod.annotations.end(),
                      [](const auto& annotation) { return model::is_share_key(annotation.first); });
 }
 
 }  // namespace
 
-Player::Player(Parts parts, Plan plan)
+Driver::Driver(Parts parts, Plan plan)
     : parts_(parts), plan_(plan), arrivals_(parts.kinds, plan.seed) {}
 
-Result<Player> Player::create(Parts parts, Plan plan) {
-  Player player(parts, plan);
-  if (auto nodes = player.read_nodes(); !nodes) return nodes.error();
-  if (auto pods = player.read_pods(); !pods) return pods.error();
-  return player;
+Result<Driver> Driver::create(Parts parts, Plan plan) {
+  Driver driver(parts, plan);
+  if (auto nodes = driver.read_nodes(); !nodes) return nodes.error();
+  if (auto pods = driver.read_pods(); !pods) return pods.error();
+  return driver;
 }
 
-Result<void> Player::read_nodes() {
+Result<void> Driver::read_nodes() {
   const auto objects = list(parts_.api, "/api/v1/nodes");
   if (!objects) return objects.error();
   for (const std::string& object : *objects) {
     const auto node = kube::decode_node(object);
     if (!node) return node.error();
-    Room room{.cpu = node->cpu, .memory = node->memory, .card_number = {}};
     const auto cards = node->annotations.find("cards");
-    if (cards != node->annotations.end()) {
+    const bool has_cards = cards != node->annotations.end();
+    if (has_cards) {
       if (auto added = audit_.add_node(node->name, cards->second); !added) return added.error();
-      const auto ids = card_ids(cards->second);
-      if (!ids) return ids.error();
-      for (const std::string& id : *ids) room.card_number.emplace(id, room.card_number.size());
     }
-    rooms_.emplace(node->name, std::move(room));
+    rooms_.emplace(node->name, Room{node->cpu, node->memory, has_cards});
   }
   return {};
 }
 
-std::string Player::asks_of(const kube::Pod& pod) {
-  std::string asks;
+std::string Driver::request_of(const kube::Pod& pod) {
+  std::string request;
   for (const auto& [name, value] : pod.annotations) {
     if (!name.starts_with(model::kRequestPrefix)) continue;
-    asks += (asks.empty() ? "" : " ") + name.substr(model::kRequestPrefix.size()) + "=" + value;
+    request +=
+        (request.empty() ? "" : " ") + name.substr(model::kRequestPrefix.size()) + "=" + value;
   }
-  return asks;
+  return request;
 }
 
-Result<void> Player::read_pods() {
+Result<void> Driver::read_pods() {
   auto objects = list(parts_.api, "/api/v1/pods");
   if (!objects) return objects.error();
   for (std::string& object : *objects) {
@@ -74,33 +72,34 @@ Result<void> Player::read_pods() {
     if (!pod) return pod.error();
     if (!pod->node.empty()) {
       return fail(Errc::kInvalidArgument,
-                  "pod " + pod->full_name() + " is bound already; begin with pods that wait");
+                  "pod " + pod->full_name() +
+                      " is already bound; the cluster file may contain only pending pods");
     }
-    if (auto in = admit(std::move(object), pod->full_name(), asks_of(*pod), 0); !in)
+    if (auto in = admit(std::move(object), pod->full_name(), request_of(*pod), 0); !in)
       return in.error();
     ++initial_;
   }
   return {};
 }
 
-Result<void> Player::admit(std::string json, std::string kind, std::string asks, int lifetime) {
+Result<void> Driver::admit(std::string json, std::string kind, std::string request, int lifetime) {
   auto pod = kube::decode_pod(json);
   if (!pod) return pod.error();
   if (auto seen = wait_until_seen(*pod, true); !seen) return seen.error();
   queue_.push_back(pod->uid);
   ++counts_.arrived;
   const std::string uid = pod->uid;
-  pods_.emplace(uid, PlayedPod{.pod = std::move(*pod),
-                               .json = std::move(json),
-                               .kind = std::move(kind),
-                               .asks = std::move(asks),
-                               .lifetime = lifetime,
-                               .node = {},
-                               .sentence = {}});
+  pods_.emplace(uid, TrackedPod{.pod = std::move(*pod),
+                                .json = std::move(json),
+                                .kind = std::move(kind),
+                                .request = std::move(request),
+                                .lifetime = lifetime,
+                                .node = {},
+                                .sentence = {}});
   return {};
 }
 
-Result<void> Player::wait_until_seen(const kube::Pod& pod, bool there) {
+Result<void> Driver::wait_until_seen(const kube::Pod& pod, bool there) {
   const std::string target = "/api/v1/explain?namespace=" + pod.ns + "&pod=" + pod.name;
   const auto deadline = std::chrono::steady_clock::now() + kWatchDeadline;
   while (std::chrono::steady_clock::now() < deadline) {
@@ -111,63 +110,62 @@ Result<void> Player::wait_until_seen(const kube::Pod& pod, bool there) {
   }
   return fail(Errc::kTimeout, "pod " + pod.full_name() + " was " + (there ? "created" : "deleted") +
                                   " " + std::to_string(kWatchDeadline.count() / 1000) +
-                                  " s ago, and the extender has not noticed");
+                                  " s ago, but the extender does not know it");
 }
 
-Result<void> Player::end_pods() {
+Result<void> Driver::end_pods() {
   const auto due = ends_.extract(round_);
   if (due.empty()) return {};
   for (const std::string& uid : due.mapped()) {
     const auto pod = pods_.extract(uid);
-    const PlayedPod& played = pod.mapped();
-    auto deleted = delete_pod(parts_.api, played.pod.ns, played.pod.name);
+    const TrackedPod& ended = pod.mapped();
+    auto deleted = delete_pod(parts_.api, ended.pod.ns, ended.pod.name);
     if (!deleted) return deleted.error();
-    if (auto seen = wait_until_seen(played.pod, false); !seen) return seen.error();
-    release(played);
+    if (auto seen = wait_until_seen(ended.pod, false); !seen) return seen.error();
+    release(ended);
     ++counts_.ended;
     --counts_.running;
-    room_was_made_ = true;
+    room_was_freed_ = true;
   }
   return {};
 }
 
-void Player::release(const PlayedPod& pod) {
+void Driver::release(const TrackedPod& pod) {
   Room& room = rooms_.at(pod.node);
   room.cpu += pod.pod.footprint.cpu;
   room.memory += pod.pod.footprint.memory;
-  audit_.gone(pod.pod.uid);
+  audit_.removed(pod.pod.uid);
 }
 
-Result<void> Player::let_arrive() {
+Result<void> Driver::let_arrive() {
   for (std::size_t i = 0; i < plan_.per_round && !done(); ++i) {
     const Arrivals::Arrival arrival = arrivals_.next();
     const PodKind& kind = parts_.kinds[arrival.kind];
     auto created = create_pod(parts_.api, kind.ns, kind.json);
     if (!created) return created.error();
-    auto in = admit(std::move(*created), kind.ns + "/" + kind.name, kind.asks, arrival.lifetime);
+    auto in = admit(std::move(*created), kind.ns + "/" + kind.name, kind.request, arrival.lifetime);
     if (!in) return in.error();
   }
   return {};
 }
 
-/// Pods without a card see the nodes without one first, as with a PreferNoSchedule taint on the
-/// others: of nodes that the policy holds equal, the extender prefers the one asked first.
-std::vector<std::string> Player::nodes_with_cpu(const PlayedPod& pod) const {
+/// Pods without a card request get the nodes without cards first, as with a PreferNoSchedule taint
+/// on the others: of nodes with equal scores the extender prefers the first one.
+std::vector<std::string> Driver::nodes_with_cpu(const TrackedPod& pod) const {
   std::vector<std::string> nodes;
   for (const auto& [name, room] : rooms_) {
     const model::Footprint& needs = pod.pod.footprint;
     if (needs.cpu <= room.cpu && needs.memory <= room.memory) nodes.push_back(name);
   }
-  if (!asks_for_cards(pod.pod)) {
-    std::stable_partition(nodes.begin(), nodes.end(), [&](const std::string& name) {
-      return rooms_.at(name).card_number.empty();
-    });
+  if (!requests_cards(pod.pod)) {
+    std::stable_partition(nodes.begin(), nodes.end(),
+                          [&](const std::string& name) { return !rooms_.at(name).has_cards; });
   }
   return nodes;
 }
 
-Result<void> Player::schedule(const std::string& uid, std::vector<Story>& stories) {
-  PlayedPod& pod = pods_.at(uid);
+Result<void> Driver::schedule(const std::string& uid, std::vector<Highlight>& highlights) {
+  TrackedPod& pod = pods_.at(uid);
   const std::vector<std::string> nodes = nodes_with_cpu(pod);
   if (nodes.empty()) {
     pod.sentence = kNoCpu;
@@ -180,16 +178,16 @@ Result<void> Player::schedule(const std::string& uid, std::vector<Story>& storie
     if (pod.tried) ++counts_.placed_after_waiting;
     if (pod.lifetime > 0) ends_[round_ + pod.lifetime].push_back(uid);
   }
-  tell(pod, stories);
+  report_first(pod, highlights);
   pod.tried = true;
   return {};
 }
 
-Result<void> Player::place(PlayedPod& pod, const std::vector<std::string>& nodes) {
+Result<void> Driver::place(TrackedPod& pod, const std::vector<std::string>& nodes) {
   const auto filtered = parts_.extender.filter(pod.json, nodes);
   if (!filtered) return filtered.error();
-  pod.wrong = !filtered->error.empty();
-  pod.hopeful = !filtered->failed.empty();
+  pod.invalid = !filtered->error.empty();
+  pod.others_in_the_way = !filtered->failed.empty();
   pod.sentence = first_sentence(*filtered);
   if (filtered->nodes.empty()) return {};
   const auto scores = parts_.extender.prioritize(pod.json, filtered->nodes);
@@ -211,8 +209,8 @@ Result<void> Player::place(PlayedPod& pod, const std::vector<std::string>& nodes
   return learn_grant(pod);
 }
 
-/// What counts is what the API server holds, not what the extender answered.
-Result<void> Player::learn_grant(PlayedPod& pod) {
+/// Reads the grant from the API server, not from the extender.
+Result<void> Driver::learn_grant(TrackedPod& pod) {
   auto text = call(
       parts_.api, {.path = kube::pod_path(pod.pod.ns, pod.pod.name), .query = {}, .body = {}}, 200);
   if (!text) return text.error();
@@ -225,74 +223,72 @@ Result<void> Player::learn_grant(PlayedPod& pod) {
   const auto grant = read->annotations.find(model::kGrantKey);
   if (grant != read->annotations.end()) {
     audit_.bound(pod.pod.uid, pod.node, grant->second);
-  } else if (asks_for_cards(pod.pod)) {
+  } else if (requests_cards(pod.pod)) {
     audit_.bound_without_grant(pod.pod.full_name());
   }
   return {};
 }
 
-/// "#3 #4 10.0 GiB 25%": the cards' numbers on their node, and what is held of each.
-std::string Player::cards_text(const PlayedPod& pod) const {
-  const auto& numbers = rooms_.at(pod.node).card_number;
+/// "#3 #4 10.0 GiB 25%": the cards' numbers on their node, and the share of each.
+std::string Driver::cards_text(const TrackedPod& pod) const {
   std::string text;
   std::string amount;
   for (const Audit::Part& part : audit_.parts_of(pod.pod.uid)) {
-    const auto number = numbers.find(part.uuid);
     const std::string this_amount =
         " " + drawing::gib(part.mem_mib) + " GiB " + drawing::percent(part.milli, 1000);
     if (this_amount != amount) text += std::exchange(amount, this_amount);
-    text += " #" + (number == numbers.end() ? part.uuid : std::to_string(number->second));
+    text += " " + audit_.name_on_node(part.uuid);
   }
   return text + amount;
 }
 
-void Player::tell(const PlayedPod& pod, std::vector<Story>& stories) {
+void Driver::report_first(const TrackedPod& pod, std::vector<Highlight>& highlights) {
   const bool placed = !pod.node.empty();
-  if (!placed && !pod.wrong) return;
-  if (!told_.insert(pod.kind).second) return;
-  stories.push_back({.pod = pod.kind,
-                     .asks = pod.asks,
-                     .node = pod.node,
-                     .outcome = placed ? cards_text(pod) : pod.sentence});
+  if (!placed && !pod.invalid) return;
+  if (!reported_.insert(pod.kind).second) return;
+  highlights.push_back({.pod = pod.kind,
+                        .request = pod.request,
+                        .node = pod.node,
+                        .outcome = placed ? cards_text(pod) : pod.sentence});
 }
 
-Result<std::vector<Player::Story>> Player::play_round() {
+Result<std::vector<Driver::Highlight>> Driver::run_round() {
   ++round_;
   if (auto ended = end_pods(); !ended) return ended.error();
   const std::size_t waited = queue_.size();
   if (auto arrived = let_arrive(); !arrived) return arrived.error();
-  std::vector<Story> stories;
+  std::vector<Highlight> highlights;
   std::deque<std::string> still_waiting;
   for (std::size_t i = 0; i < queue_.size(); ++i) {
     const std::string& uid = queue_[i];
     // As kube-scheduler: a pod that fitted nowhere is tried again when room was made.
-    const bool worth_it = i >= waited || room_was_made_ || !pods_.at(uid).tried;
-    if (worth_it) {
-      if (auto scheduled = schedule(uid, stories); !scheduled) return scheduled.error();
+    const bool try_again = i >= waited || room_was_freed_ || !pods_.at(uid).tried;
+    if (try_again) {
+      if (auto scheduled = schedule(uid, highlights); !scheduled) return scheduled.error();
     }
-    const PlayedPod& pod = pods_.at(uid);
-    if (pod.wrong) ++counts_.refused;
-    if (pod.node.empty() && !pod.wrong) still_waiting.push_back(uid);
+    const TrackedPod& pod = pods_.at(uid);
+    if (pod.invalid) ++counts_.refused;
+    if (pod.node.empty() && !pod.invalid) still_waiting.push_back(uid);
   }
   queue_ = std::move(still_waiting);
-  room_was_made_ = false;
+  room_was_freed_ = false;
   counts_.waiting = queue_.size();
   const std::int64_t capacity = std::max<std::int64_t>(1, audit_.capacity_milli());
   history_.push_back(static_cast<double>(audit_.granted_milli()) / static_cast<double>(capacity));
-  return stories;
+  return highlights;
 }
 
-Refusals Player::refusals() const {
+Refusals Driver::refusals() const {
   Refusals refusals;
   for (const auto& [uid, pod] : pods_) {
     if (pod.node.empty() && !pod.sentence.empty()) {
-      refusals.add(pod.sentence, pod.pod.full_name(), pod.asks);
+      refusals.add(pod.sentence, pod.pod.full_name(), pod.request);
     }
   }
   return refusals;
 }
 
-std::string Player::example_running() const {
+std::string Driver::example_running() const {
   std::string running;
   std::size_t most = 0;
   for (const auto& [uid, pod] : pods_) {
@@ -302,11 +298,11 @@ std::string Player::example_running() const {
   return running;
 }
 
-std::string Player::example_waiting() const {
+std::string Driver::example_waiting() const {
   std::string waiting;
   for (const std::string& uid : queue_) {
-    const PlayedPod& pod = pods_.at(uid);
-    if (waiting.empty() || pod.hopeful) waiting = pod.pod.full_name();
+    const TrackedPod& pod = pods_.at(uid);
+    if (waiting.empty() || pod.others_in_the_way) waiting = pod.pod.full_name();
   }
   return waiting;
 }

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-/// Amounts and requests as people write them.
+/// Formats amounts, requests and lists for people.
 namespace tangram::cli {
 
 /// "0.25", "1": as in the annotation gpu-fraction.
@@ -16,20 +16,29 @@ namespace tangram::cli {
 /// "8Gi", "81559Mi": as in the annotation gpu-mem.
 [[nodiscard]] std::string memory_text(Mebibytes memory);
 
-/// "0.5", "2 × 8Gi", "8Gi, 0.3", "2 cards": what a container asks for.
+/// "0.5", "2 × 8Gi", "8Gi, 0.3", "2 cards": what a container requests.
 [[nodiscard]] std::string request_text(const model::ContainerRequest& request);
-/// Of all containers: "main 0.5 + side 8Gi"; of one without its name.
+/// All containers: "main 0.5 + side 8Gi"; a single one without its name.
 [[nodiscard]] std::string request_text(const model::GpuRequest& request);
 
-/// "40Gi, 0.5": what a pod was granted on one card.
+/// "40Gi, 0.5": a grant of one card.
 [[nodiscard]] std::string grant_text(Mebibytes memory, MilliGpu compute);
-/// Of all containers: "40Gi, 0.5"; "2 × (40Gi, 0.5) + 8Gi, 0.1"; "" of nothing.
+/// All containers: "40Gi, 0.5"; "2 × (40Gi, 0.5) + 8Gi, 0.1"; "" for none.
 [[nodiscard]] std::string grant_text(const std::vector<model::ContainerGrant>& containers);
 
-/// "GPU-5f2a81c3…": enough to tell the cards of a node apart by eye.
+/// "GPU-5f2a81c3…": enough to distinguish the cards of a node.
 [[nodiscard]] std::string short_uuid(const std::string& uuid);
 
-/// "1 pod", "3 pods": the second word is the first with an s.
+/// The UUIDs of all containers, in their order.
+[[nodiscard]] std::vector<std::string> cards_of(
+    const std::vector<model::ContainerGrant>& containers);
+/// "GPU-5f2a81c3…,GPU-0b1e…": the UUIDs, short unless `wide`.
+[[nodiscard]] std::string card_names(std::vector<std::string> uuids, bool wide);
+
+/// "0.5", "2 × 0.5", "2 × (8Gi, 0.3)".
+[[nodiscard]] std::string times(std::size_t count, const std::string& what);
+
+/// "1 pod", "3 pods": the plural adds an s.
 [[nodiscard]] std::string counted(std::size_t count, std::string_view what);
 
 /// "a, b, c".

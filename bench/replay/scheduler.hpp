@@ -18,13 +18,13 @@ struct Placed {
   friend bool operator==(const Placed&, const Placed&) = default;
 };
 
-/// What is replayed against: decides where a pod goes, and books it there.
-class Placer {
+/// The scheduler under test: decides where a pod goes, and assumes it there.
+class Scheduler {
  public:
-  virtual ~Placer() = default;
+  virtual ~Scheduler() = default;
 
-  /// @param arrival   the pod's place among the arrivals: its identity. One that is given again
-  ///                  was left out and is tried anew; it arrived once
+  /// @param arrival   the pod's number among the arrivals: its identity. The same number again
+  ///                  means that a waiting pod is tried again
   /// @param feasible  the nodes that have CPU and memory for it, into Trace::nodes, in the
   ///                  order that breaks ties
   /// @returns nothing if it fits no node; an error ends the replay
@@ -32,9 +32,9 @@ class Placer {
                                               const std::vector<std::size_t>& feasible) = 0;
 
   /// The pod that was placed as this arrival ends.
-  virtual Result<void> leave(std::size_t arrival) = 0;
+  virtual Result<void> remove(std::size_t arrival) = 0;
 
-  /// What there is to say at the end besides the placements, a line each; mostly nothing.
+  /// Lines for the end of the report; usually none.
   [[nodiscard]] virtual std::string remarks() const { return {}; }
 };
 

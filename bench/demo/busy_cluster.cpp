@@ -1,6 +1,6 @@
-#include "bench/demo/crowd.hpp"
+#include "bench/demo/busy_cluster.hpp"
 
-#include "bench/demo/cluster_calls.hpp"
+#include "bench/cluster_calls.hpp"
 #include "kube/client.hpp"
 #include "kube/objects.hpp"
 
@@ -41,20 +41,20 @@ std::string node_name(std::size_t number) { return fmt::format("gpu-node-{:05}",
 
 }  // namespace
 
-Crowd::Crowd(kube::KubeApi& api, std::size_t nodes, std::uint64_t seed)
+BusyCluster::BusyCluster(kube::KubeApi& api, std::size_t nodes, std::uint64_t seed)
     : api_(api), nodes_(nodes), random_(seed) {}
 
-Result<void> Crowd::fill() {
+Result<void> BusyCluster::fill() {
   for (std::size_t i = 0; i < nodes_; ++i) {
     if (auto added = add_node(i); !added) return added.error();
   }
-  for (Place& place : cards_) {
-    if (auto filled = fill_card(place); !filled) return filled.error();
+  for (CardInUse& card : cards_) {
+    if (auto filled = fill_card(card); !filled) return filled.error();
   }
   return add_waiting_pods();
 }
 
-Result<void> Crowd::add_node(std::size_t number) {
+Result<void> BusyCluster::add_node(std::size_t number) {
   const Model& kind = kModels.at(below(kModels.size()));
   model::NodeInventory node{.name = node_name(number),
                             .cards = {},
@@ -69,64 +69,47 @@ Result<void> Crowd::add_node(std::size_t number) {
     card.healthy = random != 0;
     card.cordoned = random == 1;
     if (random == 0) card.unavailable_reason = "XID 79: GPU has fallen off the bus";
-    if (random == 1) card.unavailable_reason = "withheld by an operator";
+    if (random == 1) card.unavailable_reason = "reserved for maintenance";
     cards_.push_back({.node = number,
                       .uuid = card.id,
                       .free_memory = card.memory,
                       .free_compute = card.compute,
                       .open = card.available(),
-                      .guests = {}});
+                      .pods = {}});
     node.cards.push_back(std::move(card));
   }
-  const auto made = call(api_, create_request("/api/v1/nodes", node_json(node)), 201);
-  if (!made) return made.error();
-  return {};
+  return create_node(api_, node);
 }
 
-Result<void> Crowd::fill_card(Place& place) {
-  if (!place.open || below(9) == 0) return {};
+Result<void> BusyCluster::fill_card(CardInUse& card) {
+  if (!card.open || below(9) == 0) return {};
   while (below(7) != 0) {
     const MilliGpu compute(kMilli.at(below(kMilli.size())));
     // Some want more memory than their part of the compute, some less.
     const auto whole =
-        place.free_memory.count() * 1'000 / std::max<std::int64_t>(1, place.free_compute.count());
+        card.free_memory.count() * 1'000 / std::max<std::int64_t>(1, card.free_compute.count());
     const auto part = whole * compute.count() / 1'000;
     const Mebibytes memory(part - part * static_cast<std::int64_t>(below(3)) / 6);
     if (memory < Mebibytes(64)) break;
-    if (compute > place.free_compute || memory > place.free_memory) continue;
-    auto admitted = admit(place, kNamespaces.at(below(kNamespaces.size())), memory, compute);
+    if (compute > card.free_compute || memory > card.free_memory) continue;
+    auto admitted = admit(card, kNamespaces.at(below(kNamespaces.size())), memory, compute);
     if (!admitted) return admitted.error();
-    if (place.free_compute < MilliGpu(100)) break;
+    if (card.free_compute < MilliGpu(100)) break;
   }
   return {};
 }
 
-Result<void> Crowd::admit(Place& place, std::string_view ns, Mebibytes memory, MilliGpu compute) {
-  const std::string_view role = kRoles.at(below(kRoles.size()));
-  Guest guest{.ns = ns,
-              .name = fmt::format("{}-{}", role, ++named_),
-              .share = {.uuid = place.uuid,
-                        .memory = memory,
-                        .compute = compute,
-                        .memory_limit = memory,
-                        .compute_limit = compute}};
-  PodSpec spec{.ns = std::string(ns),
-               .name = guest.name,
-               .annotations = {{"tangram.dev/gpu-mem", fmt::format("{}Mi", memory.count())}},
-               .cpu = MilliCpu(1'000),
-               .memory = Mebibytes(4'096),
-               .slot = true,
-               .node = {}};
+Result<void> BusyCluster::create_bound(const PodSpec& spec, const std::string& node,
+                                       const model::GrantedCard& share) {
   auto made = create_pod(api_, spec.ns, pod_json(spec));
   if (!made) return made.error();
   auto pod = kube::decode_pod(std::move(*made));
   if (!pod) return pod.error();
-  const std::string node = node_name(place.node);
   const model::Grant grant{.pod_uid = pod->uid,
                            .node = node,
                            .issued_at = "2026-01-01T00:00:00Z",
                            .isolation = model::Isolation::kMps,
-                           .containers = {{.container = "main", .cards = {guest.share}}},
+                           .containers = {{.container = "main", .cards = {share}}},
                            .signature = {}};
   auto bound =
       kube::bind_pod(api_,
@@ -137,35 +120,56 @@ Result<void> Crowd::admit(Place& place, std::string_view ns, Mebibytes memory, M
                       .annotations = {{std::string(model::kGrantAnnotation), encode(grant)}}},
                      kBindTime);
   if (!bound) return bound.error();
-  place.free_memory = place.free_memory - memory;
-  place.free_compute = place.free_compute - compute;
-  place.guests.push_back(std::move(guest));
+  return {};
+}
+
+Result<void> BusyCluster::admit(CardInUse& card, std::string_view ns, Mebibytes memory,
+                                MilliGpu compute) {
+  const std::string_view role = kRoles.at(below(kRoles.size()));
+  RunningPod running{.ns = ns,
+                     .name = fmt::format("{}-{}", role, ++named_),
+                     .share = {.uuid = card.uuid,
+                               .memory = memory,
+                               .compute = compute,
+                               .memory_limit = memory,
+                               .compute_limit = compute}};
+  PodSpec spec{.ns = std::string(ns),
+               .name = running.name,
+               .annotations = {{"tangram.dev/gpu-mem", fmt::format("{}Mi", memory.count())}},
+               .cpu = MilliCpu(1'000),
+               .memory = Mebibytes(4'096),
+               .slot = true,
+               .node = {}};
+  if (auto bound = create_bound(spec, node_name(card.node), running.share); !bound) return bound;
+  card.free_memory = card.free_memory - memory;
+  card.free_compute = card.free_compute - compute;
+  card.pods.push_back(std::move(running));
   ++pods_;
   return {};
 }
 
-Result<void> Crowd::end_one(Place& place) {
-  const auto at = place.guests.begin() + static_cast<std::ptrdiff_t>(below(place.guests.size()));
-  const Guest guest = std::move(*at);
-  place.guests.erase(at);
-  place.free_memory += guest.share.memory;
-  place.free_compute += guest.share.compute;
+Result<void> BusyCluster::end_one(CardInUse& card) {
+  const auto at = card.pods.begin() + static_cast<std::ptrdiff_t>(below(card.pods.size()));
+  const RunningPod running = std::move(*at);
+  card.pods.erase(at);
+  card.free_memory += running.share.memory;
+  card.free_compute += running.share.compute;
   --pods_;
-  return delete_pod(api_, std::string(guest.ns), guest.name);
+  return delete_pod(api_, std::string(running.ns), running.name);
 }
 
-Result<void> Crowd::change(std::size_t cards) {
+Result<void> BusyCluster::change(std::size_t cards) {
   for (std::size_t i = 0; i < cards; ++i) {
-    Place& place = cards_.at(below(cards_.size()));
-    if (!place.guests.empty()) {
-      if (auto ended = end_one(place); !ended) return ended.error();
+    CardInUse& card = cards_.at(below(cards_.size()));
+    if (!card.pods.empty()) {
+      if (auto ended = end_one(card); !ended) return ended.error();
     }
-    if (auto filled = fill_card(place); !filled) return filled.error();
+    if (auto filled = fill_card(card); !filled) return filled.error();
   }
   return {};
 }
 
-Result<void> Crowd::add_waiting_pods() {
+Result<void> BusyCluster::add_waiting_pods() {
   static const std::map<std::string, std::string> kWhole{{"tangram.dev/gpu-count", "8"}};
   static const std::map<std::string, std::string> kBig{{"tangram.dev/gpu-mem", "70Gi"},
                                                        {"tangram.dev/gpu-model", "L40S,T4"}};

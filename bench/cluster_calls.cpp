@@ -1,4 +1,4 @@
-#include "bench/demo/cluster_calls.hpp"
+#include "bench/cluster_calls.hpp"
 
 #include "base/json.hpp"
 #include "kube/client.hpp"
@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-namespace tangram::bench::demo {
+namespace tangram::bench {
 
 Result<std::string> call(kube::KubeApi& api, const kube::Request& request, int expected) {
   auto response = api.call(request);
@@ -36,6 +36,17 @@ Result<std::vector<std::string>> list(kube::KubeApi& api, const std::string& pat
   return objects;
 }
 
+Result<void> create_node(kube::KubeApi& api, const model::NodeInventory& node) {
+  const auto created = call(api,
+                            {.method = kube::Method::kPost,
+                             .path = "/api/v1/nodes",
+                             .query = {},
+                             .body = node_json(node)},
+                            201);
+  if (!created) return created.error();
+  return {};
+}
+
 Result<std::string> create_pod(kube::KubeApi& api, const std::string& ns, const std::string& json) {
   return call(api,
               {.method = kube::Method::kPost,
@@ -56,21 +67,4 @@ Result<void> delete_pod(kube::KubeApi& api, const std::string& ns, const std::st
   return {};
 }
 
-Result<std::vector<std::string>> card_ids(std::string cards) {
-  std::vector<std::string> ids;
-  json::Reader in(cards);
-  const auto read_card = [&] {
-    in.object([&](std::string_view key) {
-      if (key != "id") return in.skip();
-      ids.emplace_back(in.string());
-    });
-  };
-  in.object([&](std::string_view key) {
-    if (key != "cards") return in.skip();
-    in.array(read_card);
-  });
-  if (auto done = in.finish(); !done) return done.error();
-  return ids;
-}
-
-}  // namespace tangram::bench::demo
+}  // namespace tangram::bench

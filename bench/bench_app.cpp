@@ -18,9 +18,14 @@ Result<LocalExtender> start_extender(const config::Config& config,
   auto app = extender::App::create(config, parts);
   if (!app) return app.error();
   while (!(*app)->synced()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  auto client = ExtenderClient::connect("127.0.0.1", (*app)->port());
+  const std::string& host = config.server.listen.address;
+  auto client = ExtenderClient::connect(host, (*app)->port());
   if (!client) return client.error();
-  return LocalExtender{std::move(*app), std::move(*client)};
+  return LocalExtender{std::move(*app), std::move(*client), host};
+}
+
+std::string LocalExtender::address() const {
+  return config::to_string(config::Endpoint{host, app->port()});
 }
 
 Result<std::unique_ptr<BenchApp>> BenchApp::start(const Options& options) {

@@ -23,6 +23,10 @@ namespace tangram::bench {
 struct LocalExtender {
   std::unique_ptr<extender::App> app;
   ExtenderClient client;
+  std::string host;
+
+  /// "127.0.0.1:8080"
+  [[nodiscard]] std::string address() const;
 };
 /// Returns when the ledger is complete. What `parts` refers to outlives the extender.
 Result<LocalExtender> start_extender(const config::Config& config,

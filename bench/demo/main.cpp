@@ -4,13 +4,13 @@
 #include "base/file.hpp"
 #include "base/signals.hpp"
 #include "base/spelling.hpp"
+#include "bench/bench_app.hpp"
 #include "bench/demo/busy_cluster.hpp"
 #include "bench/demo/driver.hpp"
 #include "bench/demo/packing_table.hpp"
 #include "bench/demo/report.hpp"
 #include "config/config.hpp"
 #include "drawing/card_map.hpp"
-#include "extender/app.hpp"
 #include "kube/local/api.hpp"
 #include "policies/registry.hpp"
 
@@ -21,7 +21,6 @@
 #include <chrono>
 #include <csignal>
 #include <iostream>
-#include <thread>
 
 namespace {
 
@@ -59,18 +58,6 @@ Result<config::Config> configuration(const Options& options) {
       "", "tangram-demo",
       {"kube.source=local", "kube.cluster_file=" + options.cluster_file,
        "server.listen=" + options.listen, "scheduler.policy=" + options.policy});
-}
-
-Result<void> wait_until_ready(ExtenderClient& extender, std::chrono::seconds timeout) {
-  const auto deadline = std::chrono::steady_clock::now() + timeout;
-  while (std::chrono::steady_clock::now() < deadline) {
-    const auto page = extender.get("/readyz");
-    if (!page) return page.error();
-    if (page->status == 200) return {};
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  }
-  return fail(Errc::kTimeout, "the extender is not ready after " + std::to_string(timeout.count()) +
-                                  " s; GET /readyz says why");
 }
 
 Result<drawing::ClusterView> read_cluster(ExtenderClient& extender) {
@@ -166,34 +153,30 @@ Result<void> keep_running(Driver& driver, ExtenderClient& extender, const Stage&
   return {};
 }
 
-Result<int> run_demo(const Stage& stage, kube::KubeApi& api, extender::App& app,
-                     const std::vector<PodKind>& kinds, const config::Endpoint& listen) {
-  constexpr auto kReadyTimeout = std::chrono::seconds(10);
-  const config::Endpoint endpoint{listen.address, app.port()};
-  const std::string address = config::to_string(endpoint);
-  auto extender = ExtenderClient::connect(listen.address, app.port());
-  if (!extender) return extender.error();
-  if (auto ready = wait_until_ready(*extender, kReadyTimeout); !ready) return ready.error();
-  const auto cluster = read_cluster(*extender);
+Result<int> run_demo(const Stage& stage, kube::KubeApi& api, bench::LocalExtender& extender,
+                     const std::vector<PodKind>& kinds) {
+  const std::string address = extender.address();
+  ExtenderClient& client = extender.client;
+  const auto cluster = read_cluster(client);
   if (!cluster) return cluster.error();
-  auto driver = Driver::create({.api = api, .extender = *extender, .kinds = kinds},
+  auto driver = Driver::create({.api = api, .extender = client, .kinds = kinds},
                                {.pods = stage.options.pods, .seed = stage.options.seed});
   if (!driver) return driver.error();
   std::cout << draw_cluster_line(stage.style, *cluster) << "extender on http://" << address
             << ", policy " << stage.options.policy << ", seed " << stage.options.seed << "\n"
             << page_line(stage.style, address)
             << heading(stage.style, "first pod of each kind: tangram.dev/gpu-… → node");
-  const auto finished = run_rounds(*driver, *extender, stage.style, stage.signals);
+  const auto finished = run_rounds(*driver, client, stage.style, stage.signals);
   if (!finished) return finished.error();
   if (!*finished) return kInterrupted;
-  if (auto reported = report(*driver, *extender, stage.style, address); !reported) {
+  if (auto reported = report(*driver, client, stage.style, address); !reported) {
     return reported.error();
   }
   if (stage.options.live) {
     std::cout << "\n"
               << page_line(stage.style, address) << "pods start and end until Ctrl-C\n"
               << std::flush;
-    if (auto ended = keep_running(*driver, *extender, stage); !ended) return ended.error();
+    if (auto ended = keep_running(*driver, client, stage); !ended) return ended.error();
   } else if (stage.options.serve) {
     std::cout << "\n" << page_line(stage.style, address) << "serving until Ctrl-C\n" << std::flush;
     int signal = 0;
@@ -210,27 +193,21 @@ Result<int> run_demo(const Stage& stage, kube::KubeApi& api, extender::App& app,
 Result<int> show_busy_cluster(const Stage& stage, const config::Config& config) {
   constexpr auto kPace = std::chrono::milliseconds(500);
   constexpr std::size_t kChangesPerThousandCards = 1;
-  constexpr auto kReadyTimeout =
-      std::chrono::seconds(300);  // 100,000 pods on a machine that is busy
   const SystemClock clock;
   kube::LocalApi api(clock);
   BusyCluster cluster(api, stage.options.nodes, stage.options.seed);
   if (auto filled = cluster.fill(); !filled) return filled.error();
-  auto app = extender::App::create(
+  const auto extender = bench::start_extender(
       config, {.api = api, .clock = clock, .replica = std::nullopt, .learn_at_once = true});
-  if (!app) return app.error();
-  auto extender = ExtenderClient::connect(config.server.listen.address, (*app)->port());
   if (!extender) return extender.error();
-  if (auto ready = wait_until_ready(*extender, kReadyTimeout); !ready) return ready.error();
-  const config::Endpoint endpoint{config.server.listen.address, (*app)->port()};
   std::cout << stage.options.nodes << " nodes, " << cluster.cards() << " cards, " << cluster.pods()
             << " pods that start and end until Ctrl-C\n"
-            << page_line(stage.style, config::to_string(endpoint)) << std::flush;
+            << page_line(stage.style, extender->address()) << std::flush;
   while (!interrupted(stage.signals, kPace)) {
     const auto changes = 1 + cluster.cards() * kChangesPerThousandCards / 1'000;
     if (auto changed = cluster.change(changes); !changed) return changed.error();
   }
-  (*app)->stop();
+  extender->app->stop();
   return 0;
 }
 
@@ -251,11 +228,11 @@ Result<int> run(const Stage& stage) {
   if (auto loaded = api.load_yaml(*cluster_text); !loaded) {
     return fail(loaded.error().code, stage.options.cluster_file + ": " + loaded.error().message);
   }
-  auto app = extender::App::create(
+  auto extender = bench::start_extender(
       *config, {.api = api, .clock = clock, .replica = std::nullopt, .learn_at_once = true});
-  if (!app) return app.error();
-  auto outcome = run_demo(stage, api, **app, *kinds, config->server.listen);
-  (*app)->stop();
+  if (!extender) return extender.error();
+  auto outcome = run_demo(stage, api, *extender, *kinds);
+  extender->app->stop();
   return outcome;
 }
 

@@ -1,8 +1,8 @@
 #include "bench/demo/report.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <cstdlib>
 #include <map>
 
@@ -13,11 +13,7 @@ namespace {
 constexpr drawing::Ink kFilled{.text = 75, .ground = 237};
 constexpr double kBytesPerGib = 1024.0 * 1024 * 1024;
 
-std::string fixed(double value, int decimals) {
-  std::array<char, 48> text{};
-  std::snprintf(text.data(), text.size(), "%.*f", decimals, value);
-  return text.data();
-}
+std::string fixed(double value, int decimals) { return fmt::format("{:.{}f}", value, decimals); }
 
 std::string rounded_percent(double share) { return fixed(100 * share, 0) + " %"; }
 

@@ -2,9 +2,9 @@
 
 #include "base/json.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <array>
-#include <cstdio>
 
 namespace tangram::bench {
 
@@ -41,16 +41,14 @@ std::string latency_table(const std::vector<VerbTimes>& verbs) {
   std::string table =
       "verb         requests    p50 us   null us   ratio  paired    p99 us   null us   ratio\n";
   for (const VerbTimes& verb : verbs) {
-    std::array<char, 176> line{};
     const auto p50 = verb.real.percentile(50);
     const auto p99 = verb.real.percentile(99);
     const auto null50 = verb.null.percentile(50);
     const auto null99 = verb.null.percentile(99);
-    std::snprintf(line.data(), line.size(),
-                  "%-12s %8zu %9.1f %9.1f %7.2f %7.2f %9.1f %9.1f %7.2f\n", verb.verb.c_str(),
-                  verb.real.count(), micros(p50), micros(null50), ratio(p50, null50),
-                  verb.paired_ratio(), micros(p99), micros(null99), ratio(p99, null99));
-    table += line.data();
+    table +=
+        fmt::format("{:<12} {:>8} {:>9.1f} {:>9.1f} {:>7.2f} {:>7.2f} {:>9.1f} {:>9.1f} {:>7.2f}\n",
+                    verb.verb, verb.real.count(), micros(p50), micros(null50), ratio(p50, null50),
+                    verb.paired_ratio(), micros(p99), micros(null99), ratio(p99, null99));
   }
   return table;
 }

@@ -3,14 +3,14 @@
 #include "base/json.hpp"
 #include "bench/replay/checker.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <iomanip>
 #include <list>
 #include <queue>
 #include <random>
-#include <sstream>
 
 namespace tangram::bench {
 
@@ -188,22 +188,19 @@ Result<ChurnOutcome> churn(const Trace& trace, const std::vector<PodLifetime>& l
 }
 
 std::string churn_text(const ChurnOutcome& outcome) {
-  std::ostringstream out;
-  out << std::fixed << std::setprecision(2) << "allocated   " << outcome.allocated_percent
-      << " % of GPU time\nwaiting     " << outcome.waiting_pods << " pods on average; a pod "
-      << outcome.mean_wait_s << " s, 95 % of them less than " << outcome.p95_wait_s
-      << " s\nplaced      " << outcome.placed << ", still waiting " << outcome.never_placed
-      << "\nplacing     " << outcome.seconds << " s\nrules       "
-      << (outcome.violation ? "BROKEN: " + *outcome.violation : "kept") << "\n";
-  return out.str();
+  return fmt::format(
+      "allocated   {:.2f} % of GPU time\n"
+      "waiting     {:.2f} pods on average; a pod {:.2f} s, 95 % of them less than {:.2f} s\n"
+      "placed      {}, still waiting {}\n"
+      "placing     {:.2f} s\n"
+      "rules       {}\n",
+      outcome.allocated_percent, outcome.waiting_pods, outcome.mean_wait_s, outcome.p95_wait_s,
+      outcome.placed, outcome.never_placed, outcome.seconds,
+      outcome.violation ? "BROKEN: " + *outcome.violation : "kept");
 }
 
 std::string churn_json(const ChurnOutcome& outcome) {
-  const auto number = [](double value) {
-    std::ostringstream text;
-    text << std::fixed << std::setprecision(2) << value;
-    return text.str();
-  };
+  const auto number = [](double value) { return fmt::format("{:.2f}", value); };
   std::string text;
   json::Writer out(text);
   out.begin_object();

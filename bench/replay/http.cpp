@@ -6,9 +6,9 @@
 #include "kube/client.hpp"
 #include "model/grant.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <cstdlib>
 #include <thread>
 
@@ -19,19 +19,12 @@ namespace {
 constexpr const char* kNamespace = "replay";
 constexpr std::chrono::milliseconds kTimeout{10'000};
 
-/// "0.810", from milli.
-std::string fraction_text(std::int64_t milli) {
-  std::array<char, 16> text{};
-  std::snprintf(text.data(), text.size(), "0.%03d", static_cast<int>(milli));
-  return text.data();
-}
-
 /// The annotations of the trace's pod.
 std::map<std::string, std::string> annotations_of(const TracePod& pod) {
   std::map<std::string, std::string> annotations;
   if (pod.gpus == 0) return annotations;
   if (pod.gpu_milli < policies::kDeviceMilli) {
-    annotations[model::full_name(model::kFractionKey)] = fraction_text(pod.gpu_milli);
+    annotations[model::full_name(model::kFractionKey)] = fmt::format("0.{:03}", pod.gpu_milli);
   } else {
     annotations[model::full_name(model::kCountKey)] = std::to_string(pod.gpus);
   }

@@ -2,6 +2,8 @@
 
 #include "base/json.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <fstream>
 #include <iomanip>
@@ -13,9 +15,7 @@ namespace {
 
 /// 9514 -> "95.14"
 std::string percent(std::int64_t hundredths) {
-  std::string text = std::to_string(hundredths);
-  while (text.size() < 3) text.insert(text.begin(), '0');
-  return text.insert(text.size() - 2, ".");
+  return fmt::format("{}.{:02}", hundredths / 100, hundredths % 100);
 }
 
 std::string rounded_percent(double mean) {
@@ -29,15 +29,6 @@ std::map<int, double> round_marks(const Outcome& outcome) {
   return shown;
 }
 
-std::string joined(const std::vector<std::uint32_t>& gpus) {
-  std::string text;
-  for (const std::uint32_t gpu : gpus) {
-    if (!text.empty()) text += '-';
-    text += std::to_string(gpu);
-  }
-  return text;
-}
-
 std::int64_t count(std::size_t size) { return static_cast<std::int64_t>(size); }
 
 }  // namespace
@@ -47,7 +38,8 @@ std::string placement_log(const Trace& trace, const Outcome& outcome) {
   for (std::size_t i = 0; i < outcome.steps.size(); ++i) {
     log += std::to_string(i) + "," + trace.arrivals[i].name + ",";
     if (const auto& placed = outcome.steps[i].placed) {
-      log += trace.nodes[placed->node].name + "," + joined(placed->gpus) + "\n";
+      log += trace.nodes[placed->node].name + "," +
+             fmt::format("{}", fmt::join(placed->gpus, "-")) + "\n";
     } else {
       log += ",\n";
     }
@@ -93,8 +85,8 @@ std::string summary_text(const Trace& trace, const Outcome& outcome, const RunLa
   std::ostringstream out;
   out << "policy      " << label.policy << ", via " << label.via << "\n"
       << "workload    " << trace.workload_origin << "\n"
-      << "arrivals    " << outcome.steps.size() << ", placed " << outcome.placed() << ", left out "
-      << outcome.steps.size() - outcome.placed() << "\n";
+      << "arrivals    " << outcome.steps.size() << ", placed " << outcome.placed()
+      << ", not placed " << outcome.steps.size() - outcome.placed() << "\n";
   for (const auto& [k, mean] : round_marks(outcome)) {
     out << "allocated   " << rounded_percent(mean) << " % at " << k << " % arrived\n";
   }

@@ -25,7 +25,7 @@ void check_pages(const std::string& text) {
   const auto view = cli::read_explain_view(text);
   if (!view) return;
   const cli::Screen narrow{{.colour = false, .width = 60}, true};
-  const std::string drawn = cli::harmless(cli::draw_explain(narrow, *view, true), false);
+  const std::string drawn = cli::without_controls(cli::draw_explain(narrow, *view, true), false);
   require(std::none_of(drawn.begin(), drawn.end(),
                        [](char c) { return c != '\n' && static_cast<unsigned char>(c) < ' '; }));
 }

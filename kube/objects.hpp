@@ -10,6 +10,8 @@
 
 namespace tangram::kube {
 
+struct PodManifest;
+
 /// The object that keeps a pod there: the owner reference with controller: true.
 struct Controller {
   std::string kind;  ///< "ReplicaSet"; of a static pod's mirror "Node"; empty = nobody's pod
@@ -27,7 +29,7 @@ struct Pod {
   model::Labels labels;            ///< all of them
   std::vector<model::ContainerInfo>
       containers;               ///< app containers, then sidecars, then ordinary init containers
-  model::Footprint footprint;   ///< Kubernetes' rule: see pod_footprint() in objects.cpp
+  model::Footprint footprint;   ///< Kubernetes' rule: see pod_footprint() in pod_decoder.cpp
   std::string node;             ///< spec.nodeName; empty = not bound
   std::string nominated_node;   ///< status.nominatedNodeName
   int priority = 0;             ///< spec.priority
@@ -57,15 +59,18 @@ struct Node {
 
 /// Read one object where the reader stands. Members that are not needed are skipped, unknown ones
 /// included; a member of the wrong type makes the reader fail.
-[[nodiscard]] Pod read_pod(json::Reader& in);
+/// @param manifest  if not null, filled in the same pass; it costs time and memory
+[[nodiscard]] Pod read_pod(json::Reader& in, PodManifest* manifest = nullptr);
 [[nodiscard]] Node read_node(json::Reader& in);
+/// Annotations under model::kPrefix, without the prefix.
+[[nodiscard]] model::Annotations read_own_annotations(json::Reader& in);
 /// The name alone, of any object: cheap for long lists of full objects.
 [[nodiscard]] std::string_view read_object_name(json::Reader& in);
 
 /// Whole texts, as the API server holds them: a pod must have uid, namespace and name, a node a
 /// name.
 /// @returns kInvalidArgument, with the path of what is wrong
-Result<Pod> decode_pod(std::string text);
+Result<Pod> decode_pod(std::string text, PodManifest* manifest = nullptr);
 Result<Node> decode_node(std::string text);
 
 }  // namespace tangram::kube

@@ -12,19 +12,20 @@ namespace {
 
 constexpr std::int64_t kMaxSlots = 4'096;  // kubelet: 48 sharers x 64 cards
 
-std::optional<KubeQuantity> read_quantity(json::Reader& in) {
-  if (in.kind() == json::Kind::kNull) {
-    in.skip();
-    return std::nullopt;
-  }
-  const std::string text = in.scalar_text();
+/// A number or a string, as text; null says nothing.
+std::optional<std::string> read_quantity_text(json::Reader& in) {
+  if (in.kind() != json::Kind::kNull) return in.scalar_text();
+  in.skip();
+  return std::nullopt;
+}
+
+/// @returns nothing after a mistake
+std::optional<KubeQuantity> parse_quantity(json::Reader& in, const std::string& text) {
   if (in.failed()) return std::nullopt;
   const auto quantity = KubeQuantity::parse(text);
-  if (!quantity) {
-    in.fail(quantity.error().message);
-    return std::nullopt;
-  }
-  return *quantity;
+  if (quantity) return *quantity;
+  in.fail(quantity.error().message);
+  return std::nullopt;
 }
 
 /// Makes too many a mistake.
@@ -34,9 +35,10 @@ void check_slots(json::Reader& in, std::int64_t slots, std::string_view unit) {
           std::to_string(kMaxSlots).append(unit));
 }
 
-std::optional<std::int64_t> units(const std::optional<KubeQuantity>& q) {
-  if (!q) return std::nullopt;
-  return q->units_ceil();
+std::int64_t checked_slots(json::Reader& in, const KubeQuantity& quantity) {
+  const std::int64_t slots = quantity.units_ceil();
+  check_slots(in, slots, " slots");
+  return slots;
 }
 
 std::int64_t milli(const std::optional<KubeQuantity>& q) {
@@ -48,36 +50,33 @@ std::int64_t bytes(const std::optional<KubeQuantity>& q) {
 
 }  // namespace
 
-ResourceMap read_resources(json::Reader& in) {
+ResourceMap read_resources(json::Reader& in, StringMap* texts) {
   ResourceMap map;
+  std::optional<KubeQuantity> slots;
+  const auto counted = [&](std::string_view name) -> std::optional<KubeQuantity>* {
+    if (name == "cpu") return &map.cpu;
+    if (name == "memory") return &map.memory;
+    return name == model::kSlotResource ? &slots : nullptr;
+  };
   in.object([&](std::string_view name) {
-    if (name == "cpu") {
-      map.cpu = read_quantity(in);
-    } else if (name == "memory") {
-      map.memory = read_quantity(in);
-    } else if (name == model::kSlotResource) {
-      map.slots = units(read_quantity(in));
-      check_slots(in, map.slots.value_or(0), " slots");
-    } else {
-      in.skip();
-    }
+    auto* const quantity = counted(name);
+    if (quantity == nullptr && texts == nullptr) return in.skip();
+    const auto text = read_quantity_text(in);
+    if (!text) return;
+    if (texts != nullptr) texts->emplace(name, *text);
+    if (quantity != nullptr) *quantity = parse_quantity(in, *text);
+    if (quantity == &slots && slots) map.slots = checked_slots(in, *slots);
   });
   // What was too large must not be added up.
   return in.failed() ? ResourceMap{} : map;
 }
 
-Resources read_requirements(json::Reader& in) {
-  Resources resources;
-  in.object([&](std::string_view key) {
-    if (key == "requests") {
-      resources.requests = read_resources(in);
-    } else if (key == "limits") {
-      resources.limits = read_resources(in);
-    } else {
-      in.skip();
-    }
+StringMap read_resource_texts(json::Reader& in) {
+  StringMap texts;
+  in.object([&](std::string_view name) {
+    if (auto text = read_quantity_text(in)) texts.emplace(name, *std::move(text));
   });
-  return resources;
+  return texts;
 }
 
 Amount larger_of(Amount a, Amount b) {
@@ -87,6 +86,10 @@ Amount larger_of(Amount a, Amount b) {
 Amount requested(const Resources& r) {
   return {milli(r.requests.cpu ? r.requests.cpu : r.limits.cpu),
           bytes(r.requests.memory ? r.requests.memory : r.limits.memory)};
+}
+
+std::int64_t requested_slots(const Resources& r) {
+  return r.limits.slots.value_or(r.requests.slots.value_or(0));
 }
 
 Amount with_pod_level(Amount of_containers, const Resources& pod) {

@@ -2,6 +2,7 @@
 
 #include "base/json.hpp"
 #include "base/quantity.hpp"
+#include "kube/pod_manifest.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -19,15 +20,16 @@ struct ResourceMap {
 
 /// Reads one; a quantity that is none makes the reader fail, and so do more slots than any node
 /// has.
-[[nodiscard]] ResourceMap read_resources(json::Reader& in);
+/// @param texts  if not null, receives every quantity as written
+[[nodiscard]] ResourceMap read_resources(json::Reader& in, StringMap* texts = nullptr);
+/// The texts alone, of whatever form.
+[[nodiscard]] StringMap read_resource_texts(json::Reader& in);
 
 /// requests and limits of a container, or of the pod as a whole.
 struct Resources {
   ResourceMap requests;
   ResourceMap limits;
 };
-
-[[nodiscard]] Resources read_requirements(json::Reader& in);
 
 /// CPU and memory as Kubernetes adds them up: exact bytes, so that only the sum rounds to MiB.
 /// What is more than any node has counts as kMost: such a pod is still read, because a bound one
@@ -47,40 +49,43 @@ inline Amount operator+(Amount a, Amount b) {
 /// The larger of each.
 [[nodiscard]] Amount larger_of(Amount a, Amount b);
 
-/// What a container requests. A missing request is the limit: the API server's default, for texts
-/// that have not been there.
+/// What a container requests. A missing request is the limit: the API server's default, for objects
+/// that it has not seen.
 [[nodiscard]] Amount requested(const Resources& resources);
+
+/// The slots a container holds: its limit, else its request.
+[[nodiscard]] std::int64_t requested_slots(const Resources& resources);
 
 /// What a pod requests whose containers need `of_containers`. A pod-level request replaces what the
 /// containers add up to; a pod-level limit stands in where nobody requests anything. That is how
 /// the API server defaults it.
 [[nodiscard]] Amount with_pod_level(Amount of_containers, const Resources& pod);
 
-/// The whole map, where something is asked by it alone: a pod's overhead.
+/// The whole map, where it stands alone: a pod's overhead.
 [[nodiscard]] Amount amount_of(const ResourceMap& map);
 
 /// What all containers of a pod need at their worst moment, as Kubernetes adds it up
 /// (resource.PodRequests in k8s.io/component-helpers): sidecars, once started, stay; an ordinary
 /// init container runs alone beside the sidecars declared before it.
-/// `Need` has operator+ and larger_of().
-template <class Need>
-class WorstMoment {
- public:
-  /// The next one of spec.initContainers. @param always_restarts  a sidecar
-  void add_init(const Need& need, bool always_restarts) {
-    starting_ = larger_of(starting_, sidecars_ + need);
-    if (always_restarts) sidecars_ = sidecars_ + need;
+/// @param containers  init containers in their order; they have a `kind`
+/// @param need_of     what one of them needs; `Need` has operator+ and larger_of()
+template <class Need, class Containers, class NeedOf>
+[[nodiscard]] Need at_worst_moment(const Containers& containers, NeedOf&& need_of) {
+  Need apps{};
+  Need sidecars{};
+  Need starting{};  // the most while one init container after the other starts
+  for (const auto& container : containers) {
+    if (container.kind == ContainerKind::kEphemeral) continue;
+    const Need need = need_of(container);
+    if (container.kind == ContainerKind::kApp) {
+      apps = apps + need;
+      continue;
+    }
+    starting = larger_of(starting, sidecars + need);
+    if (container.kind == ContainerKind::kSidecar) sidecars = sidecars + need;
   }
-  /// One of spec.containers.
-  void add_app(const Need& need) { apps_ = apps_ + need; }
-
-  [[nodiscard]] Need need() const { return larger_of(starting_, sidecars_ + apps_); }
-
- private:
-  Need apps_{};
-  Need sidecars_{};
-  Need starting_{};  ///< the most while one init container after the other starts
-};
+  return larger_of(starting, sidecars + apps);
+}
 
 /// Makes the reader fail if a sum is more than any node has.
 void check_total_slots(json::Reader& in, std::int64_t total);

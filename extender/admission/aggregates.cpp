@@ -24,8 +24,8 @@ std::int64_t amount_of(const Aggregates& aggregates, std::string_view resource) 
   return resource == model::kMilliResource ? aggregates.milli : aggregates.mebibytes;
 }
 
-Texts to_resources(const Aggregates& aggregates) {
-  Texts resources;
+kube::StringMap to_resources(const Aggregates& aggregates) {
+  kube::StringMap resources;
   for (const std::string_view name : model::kAggregateResources) {
     const std::int64_t amount = amount_of(aggregates, name);
     if (amount > 0) resources.emplace(name, std::to_string(amount));

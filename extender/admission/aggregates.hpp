@@ -1,6 +1,6 @@
 #pragma once
 
-#include "extender/admission/pod.hpp"
+#include "kube/pod_manifest.hpp"
 #include "model/request.hpp"
 
 #include <cstdint>
@@ -31,6 +31,6 @@ struct Aggregates {
 [[nodiscard]] std::int64_t amount_of(const Aggregates& aggregates, std::string_view resource);
 
 /// As resources of a container: those that are not 0.
-[[nodiscard]] Texts to_resources(const Aggregates& aggregates);
+[[nodiscard]] kube::StringMap to_resources(const Aggregates& aggregates);
 
 }  // namespace tangram::extender

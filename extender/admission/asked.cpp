@@ -9,37 +9,15 @@ namespace tangram::extender {
 
 namespace {
 
-using Kind = AdmittedContainer::Kind;
-
-model::Annotations annotations_of(const Texts& texts) {
-  model::Annotations annotations;
-  for (const auto& [name, value] : texts) {
-    if (!name.starts_with(model::kPrefix)) continue;
-    annotations.emplace(name.substr(model::kPrefix.size()), value);
-  }
-  return annotations;
-}
-
-std::int64_t slots_of(const AdmittedContainer& container) {
-  const std::string* written = quantity_of(container, model::kSlotResource);
+std::int64_t slots_of(const kube::ContainerManifest& container) {
+  const std::string* written = container.quantity(model::kSlotResource);
   if (written == nullptr) return 0;
   const auto quantity = KubeQuantity::parse(*written);
   return quantity ? quantity->units_ceil() : 0;
 }
 
-/// Appends those of one kind, in the pod's order.
-void append(Asked& asked, const AdmittedPod& pod, Kind kind) {
-  for (const AdmittedContainer& container : pod.containers) {
-    if (container.kind != kind) continue;
-    asked.containers.push_back(&container);
-    asked.infos.push_back({.name = container.name,
-                           .slots = slots_of(container),
-                           .ordinary_init = kind == Kind::kInit});
-  }
-}
-
 /// A request for nothing, or why the pod is not looked into.
-Result<model::GpuRequest> too_large(const AdmittedPod& pod) {
+Result<model::GpuRequest> too_large(const kube::PodManifest& pod) {
   const auto wrong = [](std::size_t count, std::string_view what, std::size_t most) {
     return fail(Errc::kInvalidArgument, "the pod has " + std::to_string(count) + std::string(what) +
                                             "; write at most " + std::to_string(most));
@@ -74,27 +52,19 @@ std::string_view request_key(std::string_view annotation) {
   return key.starts_with(model::kRequestPrefix) ? key : std::string_view();
 }
 
-const std::string* quantity_of(const AdmittedContainer& container, std::string_view resource) {
-  for (const Texts* list : {&container.limits, &container.requests}) {
-    const auto found = list->find(resource);
-    if (found != list->end()) return &found->second;
-  }
-  return nullptr;
-}
-
 bool same_quantity(const std::string& a, const std::string& b) {
   const auto first = KubeQuantity::parse(a);
   const auto second = KubeQuantity::parse(b);
   return first && second ? *first == *second : a == b;
 }
 
-const model::ContainerRequest* Asked::of(const AdmittedContainer& container) const {
+const model::ContainerRequest* Asked::of(const kube::ContainerManifest& container) const {
   const auto found = std::find(askers.begin(), askers.end(), &container);
   if (found == askers.end()) return nullptr;
   return &request->containers[static_cast<std::size_t>(found - askers.begin())];
 }
 
-Asked read_asked(const AdmittedPod& pod, const AdmissionSettings& settings) {
+Asked read_asked(const kube::PodManifest& pod, const AdmissionSettings& settings) {
   Asked asked{.translation = {},
               .annotations = {},
               .containers = {},
@@ -103,10 +73,15 @@ Asked read_asked(const AdmittedPod& pod, const AdmissionSettings& settings) {
               .askers = {}};
   if (!asked.request) return asked;
   asked.translation = translate(pod, settings.foreign);
-  asked.annotations = annotations_of(pod.annotations);
-  asked.annotations.merge(annotations_of(asked.translation.annotations));
-  // In the order in which the extender sees them: kube::Pod::containers.
-  for (const Kind kind : {Kind::kApp, Kind::kSidecar, Kind::kInit}) append(asked, pod, kind);
+  asked.annotations = kube::own_annotations(pod.annotations);
+  asked.annotations.merge(kube::own_annotations(asked.translation.annotations));
+  // In the order of kube::Pod::containers.
+  kube::visit_started(pod.containers, [&](const kube::ContainerManifest& container) {
+    asked.containers.push_back(&container);
+    asked.infos.push_back({.name = container.name,
+                           .slots = slots_of(container),
+                           .ordinary_init = container.kind == kube::ContainerKind::kInit});
+  });
   asked.request = model::parse_request(asked.annotations, asked.infos, settings.default_isolation);
   if (asked.request) find_askers(asked);
   return asked;

@@ -2,8 +2,8 @@
 
 #include "base/result.hpp"
 #include "extender/admission/foreign.hpp"
-#include "extender/admission/pod.hpp"
 #include "extender/admission/settings.hpp"
+#include "kube/pod_manifest.hpp"
 #include "model/request.hpp"
 
 #include <string_view>
@@ -24,27 +24,23 @@ struct Asked {
   /// Tangram's annotations without the prefix, the translated ones included.
   model::Annotations annotations;
   /// The containers that kubelet will start with the pod, and what the parser was told of each.
-  std::vector<const AdmittedContainer*> containers;
+  std::vector<const kube::ContainerManifest*> containers;
   std::vector<model::ContainerInfo> infos;
   Result<model::GpuRequest> request;
   /// Whose part of the request each is; as many as the request has.
-  std::vector<const AdmittedContainer*> askers;
+  std::vector<const kube::ContainerManifest*> askers;
 
   [[nodiscard]] bool wrong() const { return !translation.mistakes.empty() || !request; }
   /// The container's part of the request; null if it has none, or if the request is wrong.
-  [[nodiscard]] const model::ContainerRequest* of(const AdmittedContainer& container) const;
+  [[nodiscard]] const model::ContainerRequest* of(const kube::ContainerManifest& container) const;
 };
 
 /// @param pod  outlives the result
-[[nodiscard]] Asked read_asked(const AdmittedPod& pod, const AdmissionSettings& settings);
+[[nodiscard]] Asked read_asked(const kube::PodManifest& pod, const AdmissionSettings& settings);
 
 /// "tangram.dev/gpu-..." without the prefix, for annotations that say what a pod asks; empty for
 /// all others, and for the grant.
 [[nodiscard]] std::string_view request_key(std::string_view annotation);
-
-/// The quantity of that name in the limits, else in the requests; null if there is none.
-[[nodiscard]] const std::string* quantity_of(const AdmittedContainer& container,
-                                             std::string_view resource);
 
 /// "1e3" and "1k" are the same; texts that are no quantities are so where they are equal.
 [[nodiscard]] bool same_quantity(const std::string& a, const std::string& b);

@@ -27,14 +27,14 @@ void refuse_several_peers(Reading& reading) {
 }
 
 /// The six keys that a container's request is made of, without its name.
-Texts keys_of(const Ask& ask) {
-  Texts keys = ask.shares;
+kube::StringMap keys_of(const Ask& ask) {
+  kube::StringMap keys = ask.shares;
   if (ask.count > 1 || ask.shares.empty()) keys[model::kCountKey] = std::to_string(ask.count);
   return keys;
 }
 
 bool fits_behind_a_dot(const Ask& ask) {
-  const Texts keys = keys_of(ask);
+  const kube::StringMap keys = keys_of(ask);
   return std::all_of(keys.begin(), keys.end(), [&](const auto& item) {
     return item.first.size() + 1 + ask.container->name.size() <= kMaxKey;
   });
@@ -59,8 +59,8 @@ const Ask* plain_one(Reading& reading) {
   return plain;
 }
 
-Texts shares_of(Reading& reading) {
-  Texts shares;
+kube::StringMap shares_of(Reading& reading) {
+  kube::StringMap shares;
   const Ask* plain = plain_one(reading);
   for (const Ask& ask : reading.asks) {
     const std::string behind = &ask == plain ? "" : "." + ask.container->name;
@@ -86,10 +86,11 @@ void slice_time_of_several_cards(Reading& reading) {
 
 /// Tangram's own words beside the others': fine if they say the same, as they do when this pod was
 /// translated before.
-void refuse_other_shares(const AdmittedPod& pod, const Texts& shares, Reading& reading) {
+void refuse_other_shares(const kube::PodManifest& pod, const kube::StringMap& shares,
+                         Reading& reading) {
   for (const auto& [name, value] : pod.annotations) {
     if (!model::is_share_key(model::key_of(name))) continue;
-    const std::string* same = foreign::find(shares, name);
+    const std::string* same = kube::find(shares, name);
     if (same != nullptr && *same == value) continue;
     reading.mistakes.push_back(reading.asks.front().word + " and " +
                                foreign::annotation_text(name, value) +
@@ -98,9 +99,9 @@ void refuse_other_shares(const AdmittedPod& pod, const Texts& shares, Reading& r
   }
 }
 
-void add_preferences(const AdmittedPod& pod, Reading& reading, Texts& annotations) {
+void add_preferences(const kube::PodManifest& pod, Reading& reading, kube::StringMap& annotations) {
   for (const auto& [key, preference] : reading.preferences) {
-    const std::string* own = foreign::find(pod.annotations, model::full_name(key));
+    const std::string* own = kube::find(pod.annotations, model::full_name(key));
     if (own == nullptr) {
       annotations[model::full_name(key)] = preference.value;
     } else if (*own != preference.value && !preference.gives_way) {
@@ -113,7 +114,7 @@ void add_preferences(const AdmittedPod& pod, Reading& reading, Texts& annotation
 
 }  // namespace
 
-Translation translate(const AdmittedPod& pod, const ForeignWords& words) {
+Translation translate(const kube::PodManifest& pod, const ForeignWords& words) {
   Reading reading;
   foreign::read_nvidia(pod, words, reading);
   foreign::read_gpushare(pod, words, reading);

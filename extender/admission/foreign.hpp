@@ -1,6 +1,6 @@
 #pragma once
 
-#include "extender/admission/pod.hpp"
+#include "kube/pod_manifest.hpp"
 
 #include <string>
 #include <vector>
@@ -20,7 +20,7 @@ struct ForeignWords {
 
 /// What becomes of a pod's words.
 struct Translation {
-  Texts annotations;  ///< to add, by full name: Tangram's own
+  kube::StringMap annotations;  ///< to add, by full name: Tangram's own
   std::vector<std::string>
       resources;  ///< names to take out of every container's limits and requests
   std::vector<std::string> mistakes;  ///< why it cannot be translated, each with what to write
@@ -36,6 +36,6 @@ struct Translation {
 /// ones of Tangram's that were made from them.
 ///
 /// With mistakes, nothing is added or taken out.
-[[nodiscard]] Translation translate(const AdmittedPod& pod, const ForeignWords& words);
+[[nodiscard]] Translation translate(const kube::PodManifest& pod, const ForeignWords& words);
 
 }  // namespace tangram::extender

@@ -14,7 +14,7 @@ constexpr std::string_view kFamily = "aliyun.com/gpu";
 constexpr std::string_view kCountLabel = "aliyun.com/gpu-count";
 constexpr std::int64_t kMostGibibytes = 1024;  // no card has that much: it must be MiB
 
-void refuse_relatives(const AdmittedContainer& container, Reading& reading) {
+void refuse_relatives(const kube::ContainerManifest& container, Reading& reading) {
   for (const auto& [name, value] : container.limits) {
     if (!name.starts_with(kFamily) || name == kMemory) continue;
     reading.mistakes.push_back(
@@ -25,8 +25,8 @@ void refuse_relatives(const AdmittedContainer& container, Reading& reading) {
 }
 
 /// How many cards the memory is spread over; nothing after a mistake.
-std::optional<std::int64_t> cards_of(const AdmittedPod& pod, Reading& reading) {
-  const std::string* label = find(pod.labels, kCountLabel);
+std::optional<std::int64_t> cards_of(const kube::PodManifest& pod, Reading& reading) {
+  const std::string* label = kube::find(pod.labels, kCountLabel);
   if (label == nullptr) return 1;
   const auto count = whole_number(*label, 1, model::kMaxCardsPerContainer);
   if (!count) {
@@ -38,7 +38,7 @@ std::optional<std::int64_t> cards_of(const AdmittedPod& pod, Reading& reading) {
 }
 
 /// In MiB; nothing after a mistake, 0 if none is asked.
-std::optional<std::int64_t> memory_of(const AdmittedContainer& container, bool in_mib,
+std::optional<std::int64_t> memory_of(const kube::ContainerManifest& container, bool in_mib,
                                       Reading& reading) {
   const auto memory = amount(container, kMemory, 0, kMostMebibytes, reading);
   if (!memory || in_mib) return memory;
@@ -52,12 +52,12 @@ std::optional<std::int64_t> memory_of(const AdmittedContainer& container, bool i
 
 }  // namespace
 
-void read_gpushare(const AdmittedPod& pod, const ForeignWords& words, Reading& reading) {
+void read_gpushare(const kube::PodManifest& pod, const ForeignWords& words, Reading& reading) {
   if (!words.gpushare) return;
   bool any = false;
-  for (const AdmittedContainer& container : pod.containers) {
+  for (const kube::ContainerManifest& container : pod.containers) {
     refuse_relatives(container, reading);
-    if (written(container, kMemory) == nullptr) continue;
+    if (container.quantity(kMemory) == nullptr) continue;
     reading.resources.insert(std::string(kMemory));
     const std::string word = resource_text(container, kMemory);
     const auto memory = memory_of(container, words.gpushare_in_mib, reading);

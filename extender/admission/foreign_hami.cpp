@@ -34,8 +34,8 @@ constexpr std::array<std::string_view, 8> kHamiAnnotations{
     kUseType, kNoType, kUseUuid, kNoUuid, kCardPolicy, kNodePolicy, kNuma, kMode};
 constexpr std::string_view kHamiScheduler = "hami-scheduler";
 
-void tell_whole_cards(const AdmittedContainer& container, std::int64_t cores, bool less_memory,
-                      Reading& reading) {
+void tell_whole_cards(const kube::ContainerManifest& container, std::int64_t cores,
+                      bool less_memory, Reading& reading) {
   if (cores == 100 && less_memory) {
     reading.warnings.push_back(resource_text(container, kCores) +
                                " has the card alone, so it gets all of its memory");
@@ -46,8 +46,8 @@ void tell_whole_cards(const AdmittedContainer& container, std::int64_t cores, bo
 }
 
 /// A fraction is of memory and compute: of two different percentages the larger one counts.
-void share_of_all(const AdmittedContainer& container, std::int64_t percent, std::int64_t cores,
-                  Ask& ask, Reading& reading) {
+void share_of_all(const kube::ContainerManifest& container, std::int64_t percent,
+                  std::int64_t cores, Ask& ask, Reading& reading) {
   const std::int64_t share = std::max(percent, cores);
   ask.shares[model::kFractionKey] = ratio_text(share * 10);
   if (cores == 0) ask.shares[model::kComputeLimitKey] = "1";  // HAMi would not limit it either
@@ -60,7 +60,7 @@ void share_of_all(const AdmittedContainer& container, std::int64_t percent, std:
 
 class AnnotationReader {
  public:
-  AnnotationReader(const AdmittedPod& pod, Reading& reading) : pod_(pod), reading_(reading) {}
+  AnnotationReader(const kube::PodManifest& pod, Reading& reading) : pod_(pod), reading_(reading) {}
 
   ModelGlobs read() {
     ModelGlobs models;
@@ -74,7 +74,7 @@ class AnnotationReader {
             models.excluded.push_back("!" + glob);
           }
         }
-        models.word = annotation_text(name, *find(pod_.annotations, name));
+        models.word = annotation_text(name, *kube::find(pod_.annotations, name));
       });
     }
     read_uuids();
@@ -90,7 +90,7 @@ class AnnotationReader {
   /// not stand in a glob, or is empty.
   template <class Take>
   void for_each_item(std::string_view name, Take&& take) {
-    const std::string* value = find(pod_.annotations, name);
+    const std::string* value = kube::find(pod_.annotations, name);
     if (value == nullptr) return;
     std::string_view rest = *value;
     for (bool more = true; more;) {
@@ -140,14 +140,14 @@ class AnnotationReader {
       const std::string_view sign = name == kUseUuid ? "" : "!";
       for_each_item(name, [&](const std::string& uuid) {
         globs += (globs.empty() ? "" : ",") + std::string(sign) + uuid;
-        word = annotation_text(name, *find(pod_.annotations, name));
+        word = annotation_text(name, *kube::find(pod_.annotations, name));
       });
     }
     if (!globs.empty()) reading_.preferences[model::kUuidKey] = {globs, word, false};
   }
 
   void read_policies() {
-    if (const std::string* policy = find(pod_.annotations, kCardPolicy)) {
+    if (const std::string* policy = kube::find(pod_.annotations, kCardPolicy)) {
       const std::string word = annotation_text(kCardPolicy, *policy);
       if (*policy == "binpack" || *policy == "spread") {
         reading_.preferences[model::kPolicyKey] = {*policy, word, false};
@@ -160,7 +160,7 @@ class AnnotationReader {
       }
     }
     for (const std::string_view name : {kNodePolicy, kNuma}) {
-      if (const std::string* value = find(pod_.annotations, name)) {
+      if (const std::string* value = kube::find(pod_.annotations, name)) {
         reading_.warnings.push_back(annotation_text(name, *value) +
                                     " has no counterpart in Tangram and is left out");
       }
@@ -169,13 +169,13 @@ class AnnotationReader {
 
   void refuse_what_cannot_be() {
     for (const std::string_view name : kIndices) {
-      if (const std::string* value = find(pod_.annotations, name)) {
+      if (const std::string* value = kube::find(pod_.annotations, name)) {
         refuse(annotation_text(name, *value) +
                " names cards by an index, which changes when cards do; write their UUIDs in "
                "tangram.dev/gpu-uuid");
       }
     }
-    const std::string* mode = find(pod_.annotations, kMode);
+    const std::string* mode = kube::find(pod_.annotations, kMode);
     if (mode != nullptr && mode->find("mig") != std::string::npos) {
       refuse(annotation_text(kMode, *mode) +
              " asks for MIG instances made to measure; Tangram takes those that are there: write "
@@ -183,36 +183,36 @@ class AnnotationReader {
     }
   }
 
-  const AdmittedPod& pod_;
+  const kube::PodManifest& pod_;
   Reading& reading_;
 };
 
 }  // namespace
 
-bool speaks_hami(const AdmittedPod& pod) {
+bool speaks_hami(const kube::PodManifest& pod) {
   const auto annotated = [&](std::string_view name) { return pod.annotations.contains(name); };
-  const auto asks = [](const AdmittedContainer& c) { return !hami_amount(c).empty(); };
+  const auto asks = [](const kube::ContainerManifest& c) { return !hami_amount(c).empty(); };
   return pod.scheduler_name == kHamiScheduler ||
          std::any_of(kHamiAnnotations.begin(), kHamiAnnotations.end(), annotated) ||
          std::any_of(kIndices.begin(), kIndices.end(), annotated) ||
          std::any_of(pod.containers.begin(), pod.containers.end(), asks);
 }
 
-std::string_view hami_amount(const AdmittedContainer& container) {
+std::string_view hami_amount(const kube::ContainerManifest& container) {
   const auto found = std::find_if(kHamiAmounts.begin(), kHamiAmounts.end(),
-                                  [&](auto name) { return written(container, name) != nullptr; });
+                                  [&](auto name) { return container.quantity(name) != nullptr; });
   return found == kHamiAmounts.end() ? std::string_view() : *found;
 }
 
-void take_out_hami_amounts(const AdmittedContainer& container, Reading& reading) {
+void take_out_hami_amounts(const kube::ContainerManifest& container, Reading& reading) {
   for (const std::string_view name : kHamiAmounts) reading.resources.emplace(name);
-  if (written(container, kPriority) == nullptr) return;
+  if (container.quantity(kPriority) == nullptr) return;
   reading.resources.emplace(kPriority);
   reading.warnings.push_back(resource_text(container, kPriority) +
                              " has no counterpart in Tangram and is left out");
 }
 
-bool read_hami_share(const AdmittedContainer& container, Ask& ask, Reading& reading) {
+bool read_hami_share(const kube::ContainerManifest& container, Ask& ask, Reading& reading) {
   const std::size_t mistakes = reading.mistakes.size();
   const auto memory = amount(container, kMemory, 0, kMostMebibytes, reading);
   const auto percent = amount(container, kMemoryPercent, 1, 100, reading);
@@ -236,7 +236,7 @@ bool read_hami_share(const AdmittedContainer& container, Ask& ask, Reading& read
   return true;
 }
 
-ModelGlobs read_hami_annotations(const AdmittedPod& pod, Reading& reading) {
+ModelGlobs read_hami_annotations(const kube::PodManifest& pod, Reading& reading) {
   return AnnotationReader(pod, reading).read();
 }
 

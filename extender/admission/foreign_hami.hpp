@@ -11,15 +11,15 @@
 namespace tangram::extender::foreign {
 
 /// Does the pod say anything the way HAMi alone does? Its nvidia.com/gpu is HAMi's then, too.
-[[nodiscard]] bool speaks_hami(const AdmittedPod& pod);
+[[nodiscard]] bool speaks_hami(const kube::PodManifest& pod);
 
 /// The first of the container's resources that only HAMi has; empty = none.
-[[nodiscard]] std::string_view hami_amount(const AdmittedContainer& container);
+[[nodiscard]] std::string_view hami_amount(const kube::ContainerManifest& container);
 
-void take_out_hami_amounts(const AdmittedContainer& container, Reading& reading);
+void take_out_hami_amounts(const kube::ContainerManifest& container, Reading& reading);
 
 /// HAMi's amounts as a share of each card. @returns false after a mistake
-bool read_hami_share(const AdmittedContainer& container, Ask& ask, Reading& reading);
+bool read_hami_share(const kube::ContainerManifest& container, Ask& ask, Reading& reading);
 
 /// What the annotations say about models, as globs on Tangram's.
 struct ModelGlobs {
@@ -28,6 +28,6 @@ struct ModelGlobs {
   std::string word;                   ///< for messages; empty = they say nothing
 };
 /// Reads HAMi's annotations; those about other things than models become preferences.
-ModelGlobs read_hami_annotations(const AdmittedPod& pod, Reading& reading);
+ModelGlobs read_hami_annotations(const kube::PodManifest& pod, Reading& reading);
 
 }  // namespace tangram::extender::foreign

@@ -43,7 +43,7 @@ std::optional<Fraction> fraction_of(std::string_view text) {
 
 class KaiReader {
  public:
-  KaiReader(const AdmittedPod& pod, Reading& reading) : pod_(pod), reading_(reading) {}
+  KaiReader(const kube::PodManifest& pod, Reading& reading) : pod_(pod), reading_(reading) {}
 
   void read() {
     if (!has(kFraction) && !has(kMemory)) {
@@ -54,7 +54,7 @@ class KaiReader {
       return;
     }
     refuse_unknown();
-    const AdmittedContainer* container = container_of();
+    const kube::ContainerManifest* container = container_of();
     Ask ask{.container = container, .peer = Peer::kKai, .word = {}, .count = 1, .shares = {}};
     const bool whole = read_share(ask) && read_devices(ask);
     if (container == nullptr || !can_hold_cards(*container, holder_, reading_) || !whole) return;
@@ -68,7 +68,7 @@ class KaiReader {
   [[nodiscard]] bool has(std::string_view name) const { return pod_.annotations.contains(name); }
 
   [[nodiscard]] std::string text(std::string_view name) const {
-    return annotation_text(name, *find(pod_.annotations, name));
+    return annotation_text(name, *kube::find(pod_.annotations, name));
   }
 
   void refuse(std::string_view name, std::string_view why) {
@@ -89,16 +89,16 @@ class KaiReader {
 
   /// The one named, else the first; after an injector has put another one first, the one that was
   /// the first when the pod came.
-  const AdmittedContainer* container_of() {
-    const std::string* name = find(pod_.annotations, kContainer);
+  const kube::ContainerManifest* container_of() {
+    const std::string* name = kube::find(pod_.annotations, kContainer);
     holder_ = has(kFraction) ? text(kFraction) : text(kMemory);
     if (name != nullptr) {
       holder_ = text(kContainer);
     } else {
-      name = find(pod_.annotations, model::full_name(model::kContainerKey));
+      name = kube::find(pod_.annotations, model::full_name(model::kContainerKey));
     }
-    for (const AdmittedContainer& container : pod_.containers) {
-      if (container.kind == AdmittedContainer::Kind::kEphemeral) continue;
+    for (const kube::ContainerManifest& container : pod_.containers) {
+      if (container.kind == kube::ContainerKind::kEphemeral) continue;
       if (name == nullptr || container.name == *name) return &container;
     }
     reading_.mistakes.push_back(holder_ + (name == nullptr
@@ -116,7 +116,7 @@ class KaiReader {
     }
     ask.word = text(has(kFraction) ? kFraction : kMemory);
     if (has(kMemory)) {
-      const auto memory = whole_number(*find(pod_.annotations, kMemory), 1, kMostMebibytes);
+      const auto memory = whole_number(*kube::find(pod_.annotations, kMemory), 1, kMostMebibytes);
       if (!memory) {
         refuse(kMemory,
                "is not a number of MiB; write a whole number without a unit, such as 8192");
@@ -125,7 +125,7 @@ class KaiReader {
       ask.shares[model::kMemoryKey] = std::to_string(*memory) + "Mi";
       return true;
     }
-    const auto fraction = fraction_of(*find(pod_.annotations, kFraction));
+    const auto fraction = fraction_of(*kube::find(pod_.annotations, kFraction));
     if (!fraction) {
       refuse(kFraction,
              "is not a number between 0 and 1; write one such as 0.5, or nvidia.com/gpu: 1 for a "
@@ -143,7 +143,7 @@ class KaiReader {
   bool read_devices(Ask& ask) {
     if (!has(kDevices)) return true;
     const auto count =
-        whole_number(*find(pod_.annotations, kDevices), 1, model::kMaxCardsPerContainer);
+        whole_number(*kube::find(pod_.annotations, kDevices), 1, model::kMaxCardsPerContainer);
     if (!count) {
       refuse(kDevices, "is not a number of cards; write a whole number from 1 to " +
                            std::to_string(model::kMaxCardsPerContainer));
@@ -153,19 +153,19 @@ class KaiReader {
     return true;
   }
 
-  const AdmittedPod& pod_;
+  const kube::PodManifest& pod_;
   Reading& reading_;
   std::string holder_;  ///< the word that names the container
 };
 
 }  // namespace
 
-void read_kai(const AdmittedPod& pod, const ForeignWords& words, Reading& reading) {
+void read_kai(const kube::PodManifest& pod, const ForeignWords& words, Reading& reading) {
   if (!words.kai) return;
   KaiReader(pod, reading).read();
   const bool is_kais = !reading.asks.empty() && (pod.scheduler_name == kKaiScheduler ||
                                                  reading.asks.back().peer == Peer::kKai);
-  const std::string* queue = find(pod.labels, kQueueLabel);
+  const std::string* queue = kube::find(pod.labels, kQueueLabel);
   if (is_kais && queue != nullptr) {
     reading.warnings.push_back("the label " + annotation_text(kQueueLabel, *queue) +
                                " has no counterpart in Tangram: there are no queues; a "

@@ -40,7 +40,7 @@ bool is_mig_profile(std::string_view profile) {
 
 class NvidiaReader {
  public:
-  NvidiaReader(const AdmittedPod& pod, const ForeignWords& words, Reading& reading)
+  NvidiaReader(const kube::PodManifest& pod, const ForeignWords& words, Reading& reading)
       : pod_(pod),
         reading_(reading),
         hami_(words.hami && speaks_hami(pod)),
@@ -49,7 +49,7 @@ class NvidiaReader {
 
   void read() {
     const std::size_t asks_before = reading_.asks.size();
-    for (const AdmittedContainer& container : pod_.containers) {
+    for (const kube::ContainerManifest& container : pod_.containers) {
       read_cards(container);
       if (mig_) read_mig(container);
     }
@@ -64,10 +64,10 @@ class NvidiaReader {
 
   // ---- nvidia.com/gpu, alone and with HAMi's amounts.
 
-  void read_cards(const AdmittedContainer& container) {
+  void read_cards(const kube::ContainerManifest& container) {
     if (!cards_) return;
     const std::string_view part = hami_amount(container);
-    const bool gpus = written(container, kGpu) != nullptr;
+    const bool gpus = container.quantity(kGpu) != nullptr;
     refuse_replicas(container);
     if (part.empty() && !gpus) return;
     if (!part.empty() && !hami_) {
@@ -96,16 +96,16 @@ class NvidiaReader {
   }
 
   /// A replica of a time-sliced card is some unknown share of it.
-  void refuse_replicas(const AdmittedContainer& container) {
+  void refuse_replicas(const kube::ContainerManifest& container) {
     const std::string name = std::string(kGpu) + std::string(kShared);
-    if (written(container, name) == nullptr) return;
+    if (container.quantity(name) == nullptr) return;
     refuse(
         resource_text(container, name) +
         " does not say how much of a card; write tangram.dev/gpu-fraction or tangram.dev/gpu-mem "
         "instead");
   }
 
-  void refuse_hami_amount(const AdmittedContainer& container, std::string_view name) {
+  void refuse_hami_amount(const kube::ContainerManifest& container, std::string_view name) {
     refuse(resource_text(container, name) +
            " is HAMi's, whose words this cluster does not translate; write tangram.dev/gpu-mem or "
            "tangram.dev/gpu-fraction instead, or ask for foreign.hami: true in Tangram's "
@@ -114,8 +114,8 @@ class NvidiaReader {
 
   // ---- nvidia.com/mig-PROFILE.
 
-  void read_mig(const AdmittedContainer& container) {
-    for (const Texts* texts : {&container.limits, &container.requests}) {
+  void read_mig(const kube::ContainerManifest& container) {
+    for (const kube::StringMap* texts : {&container.limits, &container.requests}) {
       for (const auto& [name, value] : *texts) {
         const bool seen = texts == &container.requests && container.limits.contains(name);
         if (name.starts_with(kMig) && !seen) read_mig(container, name);
@@ -123,7 +123,7 @@ class NvidiaReader {
     }
   }
 
-  void read_mig(const AdmittedContainer& container, const std::string& name) {
+  void read_mig(const kube::ContainerManifest& container, const std::string& name) {
     const std::string word = resource_text(container, name);
     std::string profile = name.substr(kMig.size());
     if (!is_mig_profile(profile)) {
@@ -175,17 +175,17 @@ class NvidiaReader {
                                               !said};
   }
 
-  const AdmittedPod& pod_;
+  const kube::PodManifest& pod_;
   Reading& reading_;
-  const bool hami_;   ///< the pod speaks HAMi's words, and they are translated
-  const bool mig_;    ///< nvidia.com/mig-PROFILE is translated
-  const bool cards_;  ///< nvidia.com/gpu is translated
-  Texts wanted_;      ///< the word by the sort of cards that it wants
+  const bool hami_;         ///< the pod speaks HAMi's words, and they are translated
+  const bool mig_;          ///< nvidia.com/mig-PROFILE is translated
+  const bool cards_;        ///< nvidia.com/gpu is translated
+  kube::StringMap wanted_;  ///< the word by the sort of cards that it wants
 };
 
 }  // namespace
 
-void read_nvidia(const AdmittedPod& pod, const ForeignWords& words, Reading& reading) {
+void read_nvidia(const kube::PodManifest& pod, const ForeignWords& words, Reading& reading) {
   NvidiaReader(pod, words, reading).read();
 }
 

@@ -21,18 +21,8 @@ std::optional<std::int64_t> whole_quantity(std::string_view text) {
 
 }  // namespace
 
-const std::string* find(const Texts& texts, std::string_view name) {
-  const auto found = texts.find(name);
-  return found == texts.end() ? nullptr : &found->second;
-}
-
-const std::string* written(const AdmittedContainer& container, std::string_view name) {
-  const std::string* limit = find(container.limits, name);
-  return limit != nullptr ? limit : find(container.requests, name);
-}
-
-std::string resource_text(const AdmittedContainer& container, std::string_view name) {
-  const std::string* value = written(container, name);
+std::string resource_text(const kube::ContainerManifest& container, std::string_view name) {
+  const std::string* value = container.quantity(name);
   return std::string(name) + " " + quote(value == nullptr ? "" : *value) + " of container " +
          quote(container.name);
 }
@@ -41,9 +31,9 @@ std::string annotation_text(std::string_view name, std::string_view value) {
   return std::string(name) + " " + quote(value);
 }
 
-std::optional<std::int64_t> amount(const AdmittedContainer& container, std::string_view name,
+std::optional<std::int64_t> amount(const kube::ContainerManifest& container, std::string_view name,
                                    std::int64_t least, std::int64_t most, Reading& reading) {
-  const std::string* text = written(container, name);
+  const std::string* text = container.quantity(name);
   if (text == nullptr) return std::nullopt;
   const auto value = whole_quantity(*text);
   if (!value || *value < least || *value > most) {
@@ -52,7 +42,7 @@ std::optional<std::int64_t> amount(const AdmittedContainer& container, std::stri
                                "; write such a number");
     return std::nullopt;
   }
-  const std::string* request = find(container.requests, name);
+  const std::string* request = kube::find(container.requests, name);
   if (request != nullptr && whole_quantity(*request) != value) {
     reading.mistakes.push_back(resource_text(container, name) +
                                " is its limit, and its request is " + quote(*request) +
@@ -78,8 +68,9 @@ std::string ratio_text(std::int64_t milli) {
   return std::to_string(milli / 1000) + "." + decimals;
 }
 
-bool can_hold_cards(const AdmittedContainer& container, const std::string& word, Reading& reading) {
-  if (container.kind != AdmittedContainer::Kind::kInit) return true;
+bool can_hold_cards(const kube::ContainerManifest& container, const std::string& word,
+                    Reading& reading) {
+  if (container.kind != kube::ContainerKind::kInit) return true;
   reading.mistakes.push_back(
       word +
       " is for an init container, and those cannot hold a card after they end; do that work "

@@ -18,11 +18,12 @@ enum class Peer : std::uint8_t { kNvidia, kGpushare, kKai };  ///< HAMi's words 
 
 /// One container's request.
 struct Ask {
-  const AdmittedContainer* container = nullptr;
+  const kube::ContainerManifest* container = nullptr;
   Peer peer = Peer::kNvidia;
   std::string word;  ///< what it is made from, for messages: nvidia.com/gpu "2" of container "main"
   std::int64_t count = 1;
-  Texts shares;  ///< Tangram's keys without prefix: {"gpu-mem": "3000Mi"}; empty = whole cards
+  kube::StringMap
+      shares;  ///< Tangram's keys without prefix: {"gpu-mem": "3000Mi"}; empty = whole cards
 };
 
 /// What the pod as a whole wishes, in Tangram's words.
@@ -48,28 +49,24 @@ inline constexpr std::int64_t kMostMebibytes = std::int64_t{1} << 40;  // the co
 
 // ---- The readers. Each does nothing for a pod without its words.
 
-void read_nvidia(const AdmittedPod& pod, const ForeignWords& words, Reading& reading);
-void read_gpushare(const AdmittedPod& pod, const ForeignWords& words, Reading& reading);
-void read_kai(const AdmittedPod& pod, const ForeignWords& words, Reading& reading);
+void read_nvidia(const kube::PodManifest& pod, const ForeignWords& words, Reading& reading);
+void read_gpushare(const kube::PodManifest& pod, const ForeignWords& words, Reading& reading);
+void read_kai(const kube::PodManifest& pod, const ForeignWords& words, Reading& reading);
 
 /// schedulerName of pods that are KAI's.
 inline constexpr std::string_view kKaiScheduler = "kai-scheduler";
 
 // ---- What they share.
 
-[[nodiscard]] const std::string* find(const Texts& texts, std::string_view name);
-
-/// The resource as written: in the limits, else in the requests.
-[[nodiscard]] const std::string* written(const AdmittedContainer& container, std::string_view name);
-
 /// 'nvidia.com/gpu "2" of container "main"'.
-[[nodiscard]] std::string resource_text(const AdmittedContainer& container, std::string_view name);
+[[nodiscard]] std::string resource_text(const kube::ContainerManifest& container,
+                                        std::string_view name);
 /// 'gpu-fraction "0.5"'.
 [[nodiscard]] std::string annotation_text(std::string_view name, std::string_view value);
 
 /// The resource's amount; nothing if the container has none, or if it is a mistake, which is noted:
 /// not a whole number from `least` to `most`, or another one in the requests than in the limits.
-[[nodiscard]] std::optional<std::int64_t> amount(const AdmittedContainer& container,
+[[nodiscard]] std::optional<std::int64_t> amount(const kube::ContainerManifest& container,
                                                  std::string_view name, std::int64_t least,
                                                  std::int64_t most, Reading& reading);
 
@@ -82,6 +79,7 @@ inline constexpr std::string_view kKaiScheduler = "kai-scheduler";
 [[nodiscard]] std::string ratio_text(std::int64_t milli);
 
 /// May the container hold a card? If not, that is noted as a mistake of `word`.
-bool can_hold_cards(const AdmittedContainer& container, const std::string& word, Reading& reading);
+bool can_hold_cards(const kube::ContainerManifest& container, const std::string& word,
+                    Reading& reading);
 
 }  // namespace tangram::extender::foreign

@@ -14,11 +14,6 @@ namespace {
 constexpr std::string_view kOneRecord =
     "is Tangram's record of the card that the pod was given; leave it as it is";
 
-const std::string* find(const Texts& texts, std::string_view name) {
-  const auto found = texts.find(name);
-  return found == texts.end() ? nullptr : &found->second;
-}
-
 bool equal(const std::string* a, const std::string* b) {
   return a == nullptr || b == nullptr ? a == b : *a == *b;
 }
@@ -27,7 +22,7 @@ std::string shown(const std::string* value) { return value != nullptr ? quote(*v
 
 }  // namespace
 
-std::optional<std::string> grant_on_new_pod(const AdmittedPod& pod) {
+std::optional<std::string> grant_on_new_pod(const kube::PodManifest& pod) {
   if (!pod.annotations.contains(model::kGrantAnnotation)) return std::nullopt;
   return std::string(model::kGrantAnnotation) +
          ": is written by Tangram when it places the pod, and one copied from another pod, as by "
@@ -35,9 +30,10 @@ std::optional<std::string> grant_on_new_pod(const AdmittedPod& pod) {
          "debug --copy-to or a restored backup, is worth nothing; remove it";
 }
 
-std::optional<std::string> grant_changed(const AdmittedPod& pod, const AdmittedPod& old_pod) {
-  const std::string* now = find(pod.annotations, model::kGrantAnnotation);
-  const std::string* before = find(old_pod.annotations, model::kGrantAnnotation);
+std::optional<std::string> grant_changed(const kube::PodManifest& pod,
+                                         const kube::PodManifest& old_pod) {
+  const std::string* now = kube::find(pod.annotations, model::kGrantAnnotation);
+  const std::string* before = kube::find(old_pod.annotations, model::kGrantAnnotation);
   if (equal(now, before)) return std::nullopt;
   const std::string name(model::kGrantAnnotation);
   if (before == nullptr) return name + ": is written by Tangram when it places the pod; remove it";
@@ -45,7 +41,7 @@ std::optional<std::string> grant_changed(const AdmittedPod& pod, const AdmittedP
   return name + ": " + what + ": it " + std::string(kOneRecord);
 }
 
-std::optional<std::string> binding_speaks_for_tangram(const Texts& annotations) {
+std::optional<std::string> binding_speaks_for_tangram(const kube::StringMap& annotations) {
   const auto found = annotations.lower_bound("tangram.dev/gpu-");
   if (found == annotations.end() || !found->first.starts_with("tangram.dev/gpu-")) {
     return std::nullopt;
@@ -55,17 +51,17 @@ std::optional<std::string> binding_speaks_for_tangram(const Texts& annotations) 
          "the binding to kube-scheduler with Tangram as its extender";
 }
 
-std::string changed_requests(const AdmittedPod& pod, const AdmittedPod& old_pod) {
+std::string changed_requests(const kube::PodManifest& pod, const kube::PodManifest& old_pod) {
   std::set<std::string_view> names;
-  for (const AdmittedPod* each : {&pod, &old_pod}) {
+  for (const kube::PodManifest* each : {&pod, &old_pod}) {
     for (const auto& [name, value] : each->annotations) {
       if (!request_key(name).empty()) names.insert(name);
     }
   }
   model::Mistakes changes;
   for (const std::string_view name : names) {
-    const std::string* now = find(pod.annotations, name);
-    const std::string* before = find(old_pod.annotations, name);
+    const std::string* now = kube::find(pod.annotations, name);
+    const std::string* before = kube::find(old_pod.annotations, name);
     if (equal(now, before)) continue;
     changes.add(quote_if_needed(name) + " from " + shown(before) + " to " + shown(now));
   }

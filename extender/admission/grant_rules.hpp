@@ -1,7 +1,7 @@
 #pragma once
 
-#include "extender/admission/pod.hpp"
 #include "extender/admission/review.hpp"
+#include "kube/pod_manifest.hpp"
 
 #include <optional>
 #include <string>
@@ -11,18 +11,20 @@
 namespace tangram::extender {
 
 /// Why a new pod cannot carry the grant that it carries; nothing = it carries none.
-[[nodiscard]] std::optional<std::string> grant_on_new_pod(const AdmittedPod& pod);
+[[nodiscard]] std::optional<std::string> grant_on_new_pod(const kube::PodManifest& pod);
 
 /// Why the grant cannot become what it is to be; nothing = it stays as it was.
-[[nodiscard]] std::optional<std::string> grant_changed(const AdmittedPod& pod,
-                                                       const AdmittedPod& old_pod);
+[[nodiscard]] std::optional<std::string> grant_changed(const kube::PodManifest& pod,
+                                                       const kube::PodManifest& old_pod);
 
 /// Why a Binding by anybody but the extender cannot carry the annotations it carries; nothing =
 /// none of them is Tangram's.
-[[nodiscard]] std::optional<std::string> binding_speaks_for_tangram(const Texts& annotations);
+[[nodiscard]] std::optional<std::string> binding_speaks_for_tangram(
+    const kube::StringMap& annotations);
 
 /// The annotations that say what the pod asks and that differ, one message for all of them; empty
 /// = none differs.
-[[nodiscard]] std::string changed_requests(const AdmittedPod& pod, const AdmittedPod& old_pod);
+[[nodiscard]] std::string changed_requests(const kube::PodManifest& pod,
+                                           const kube::PodManifest& old_pod);
 
 }  // namespace tangram::extender

@@ -40,8 +40,8 @@ void JsonPatch::remove(std::string_view path) {
   json::Writer(operations_).begin_object().member("op", "remove").member("path", path).end_object();
 }
 
-void JsonPatch::edit_map(const std::string& path, const Texts& current, const Texts& more,
-                         const std::vector<std::string>& without) {
+void JsonPatch::edit_map(const std::string& path, const kube::StringMap& current,
+                         const kube::StringMap& more, const std::vector<std::string>& without) {
   for (const std::string& name : without) {
     if (current.contains(name)) remove(path + step(name));
   }
@@ -52,7 +52,7 @@ void JsonPatch::edit_map(const std::string& path, const Texts& current, const Te
 
 std::string JsonPatch::text() const { return empty() ? "" : "[" + operations_ + "]"; }
 
-std::string to_json(const Texts& texts) {
+std::string to_json(const kube::StringMap& texts) {
   std::string json;
   json::Writer out(json);
   out.begin_object();

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "extender/admission/pod.hpp"
+#include "kube/pod_manifest.hpp"
 
 #include <string>
 #include <string_view>
@@ -26,8 +26,8 @@ class JsonPatch {
   /// @param current  what stands there
   /// @param more     to add; names that stand there are replaced
   /// @param without  to remove; names that do not stand there are passed over
-  void edit_map(const std::string& path, const Texts& current, const Texts& more,
-                const std::vector<std::string>& without = {});
+  void edit_map(const std::string& path, const kube::StringMap& current,
+                const kube::StringMap& more, const std::vector<std::string>& without = {});
 
   [[nodiscard]] bool empty() const { return operations_.empty(); }
   /// The whole patch as a JSON list; "" if there is nothing to do.
@@ -38,6 +38,6 @@ class JsonPatch {
 };
 
 /// A map of texts as JSON.
-[[nodiscard]] std::string to_json(const Texts& texts);
+[[nodiscard]] std::string to_json(const kube::StringMap& texts);
 
 }  // namespace tangram::extender

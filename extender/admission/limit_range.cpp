@@ -28,7 +28,7 @@ bool names(std::string_view part, std::string_view resource, std::string_view co
 
 }  // namespace
 
-bool limit_range_gave(const AdmittedPod& pod, const AdmittedContainer& container,
+bool limit_range_gave(const kube::PodManifest& pod, const kube::ContainerManifest& container,
                       std::string_view resource) {
   const auto found = pod.annotations.find(kAnnotation);
   if (found == pod.annotations.end() || !found->second.starts_with(kBegin)) return false;

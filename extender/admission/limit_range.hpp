@@ -1,6 +1,6 @@
 #pragma once
 
-#include "extender/admission/pod.hpp"
+#include "kube/pod_manifest.hpp"
 
 #include <string_view>
 
@@ -15,7 +15,8 @@ namespace tangram::extender {
 ///
 /// Source: kubernetes, plugin/pkg/admission/limitranger. Authors could write it as well, and would
 /// lose by it what they wrote beside.
-[[nodiscard]] bool limit_range_gave(const AdmittedPod& pod, const AdmittedContainer& container,
+[[nodiscard]] bool limit_range_gave(const kube::PodManifest& pod,
+                                    const kube::ContainerManifest& container,
                                     std::string_view resource);
 
 }  // namespace tangram::extender

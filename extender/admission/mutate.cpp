@@ -15,11 +15,11 @@ namespace tangram::extender {
 
 namespace {
 
-using Kind = AdmittedContainer::Kind;
+using Kind = kube::ContainerKind;
 
 constexpr std::string_view kDefaultScheduler = "default-scheduler";
 
-std::string path_of(const AdmittedContainer& container) {
+std::string path_of(const kube::ContainerManifest& container) {
   std::string list = "/spec/initContainers/";
   if (container.kind == Kind::kApp) list = "/spec/containers/";
   if (container.kind == Kind::kEphemeral) list = "/spec/ephemeralContainers/";
@@ -43,8 +43,8 @@ const model::ContainerInfo* meant_by_plain_annotations(const Asked& asked) {
   return named ? nullptr : &info;
 }
 
-void patch_annotations(const AdmittedPod& pod, const Asked& asked, JsonPatch& patch) {
-  Texts more;
+void patch_annotations(const kube::PodManifest& pod, const Asked& asked, JsonPatch& patch) {
+  kube::StringMap more;
   for (const auto& [name, value] : asked.translation.annotations) {
     if (!pod.annotations.contains(name)) more.emplace(name, value);
   }
@@ -55,8 +55,8 @@ void patch_annotations(const AdmittedPod& pod, const Asked& asked, JsonPatch& pa
   patch.edit_map("/metadata/annotations", pod.annotations, more);
 }
 
-void patch_scheduler(const AdmittedPod& pod, const Asked& asked, const AdmissionSettings& settings,
-                     JsonPatch& patch) {
+void patch_scheduler(const kube::PodManifest& pod, const Asked& asked,
+                     const AdmissionSettings& settings, JsonPatch& patch) {
   std::string_view wanted = settings.scheduler_name;
   // A peer's scheduler may not be there any more.
   if (wanted.empty() && !asked.translation.annotations.empty()) wanted = kDefaultScheduler;
@@ -67,7 +67,7 @@ void patch_scheduler(const AdmittedPod& pod, const Asked& asked, const Admission
   patch.add("/spec/schedulerName", wanted);
 }
 
-void patch_pod(const AdmittedPod& pod, const Asked& asked, const AdmissionSettings& settings,
+void patch_pod(const kube::PodManifest& pod, const Asked& asked, const AdmissionSettings& settings,
                JsonPatch& patch) {
   patch_annotations(pod, asked, patch);
   patch_scheduler(pod, asked, settings, patch);
@@ -84,8 +84,8 @@ void patch_pod(const AdmittedPod& pod, const Asked& asked, const AdmissionSettin
 
 /// What is to become of a container's limits and requests alike.
 struct ResourceEdit {
-  Texts complete;                    ///< to add where it is missing
-  Texts set;                         ///< to hold, whatever stands there
+  kube::StringMap complete;          ///< to add where it is missing
+  kube::StringMap set;               ///< to hold, whatever stands there
   std::vector<std::string> without;  ///< to take out
 };
 
@@ -104,7 +104,7 @@ void add_request(const model::ContainerRequest& request, const AdmissionSettings
 
 /// For a container without a request, to which a LimitRange gave aggregates: none of them. Not
 /// taken out, since a LimitRange with a maximum insists on some number.
-void add_none_of_limit_range(const AdmittedPod& pod, const AdmittedContainer& container,
+void add_none_of_limit_range(const kube::PodManifest& pod, const kube::ContainerManifest& container,
                              ResourceEdit& edit) {
   for (const std::string_view name : model::kAggregateResources) {
     if (limit_range_gave(pod, container, name)) edit.set.emplace(name, "0");
@@ -113,11 +113,12 @@ void add_none_of_limit_range(const AdmittedPod& pod, const AdmittedContainer& co
 
 /// What `list` lacks or has otherwise. A quantity to complete that stands in the other list is
 /// taken from there: they must be equal, and validate() judges the one that was written.
-Texts changes_of(const Texts& list, const AdmittedContainer& container, const ResourceEdit& edit) {
-  Texts changes;
+kube::StringMap changes_of(const kube::StringMap& list, const kube::ContainerManifest& container,
+                           const ResourceEdit& edit) {
+  kube::StringMap changes;
   for (const auto& [name, quantity] : edit.complete) {
     if (list.contains(name)) continue;
-    const std::string* written = quantity_of(container, name);
+    const std::string* written = container.quantity(name);
     changes.emplace(name, written != nullptr ? *written : quantity);
   }
   for (const auto& [name, quantity] : edit.set) {
@@ -129,11 +130,11 @@ Texts changes_of(const Texts& list, const AdmittedContainer& container, const Re
   return changes;
 }
 
-void patch_resources(const AdmittedContainer& container, const ResourceEdit& edit,
+void patch_resources(const kube::ContainerManifest& container, const ResourceEdit& edit,
                      JsonPatch& patch) {
   const std::string path = path_of(container) + "/resources";
-  const Texts limits = changes_of(container.limits, container, edit);
-  const Texts requests = changes_of(container.requests, container, edit);
+  const kube::StringMap limits = changes_of(container.limits, container, edit);
+  const kube::StringMap requests = changes_of(container.requests, container, edit);
   if (!container.has_resources) {
     if (limits.empty() && requests.empty()) return;
     const std::string both =
@@ -144,7 +145,7 @@ void patch_resources(const AdmittedContainer& container, const ResourceEdit& edi
   patch.edit_map(path + "/requests", container.requests, requests, edit.without);
 }
 
-void hide_devices(const AdmittedContainer& container, JsonPatch& patch) {
+void hide_devices(const kube::ContainerManifest& container, JsonPatch& patch) {
   std::string variable;
   json::Writer(variable)
       .begin_object()
@@ -152,21 +153,21 @@ void hide_devices(const AdmittedContainer& container, JsonPatch& patch) {
       .member("value", kNoDevices)
       .end_object();
   const std::string path = path_of(container) + "/env";
-  if (container.has_env) return patch.add_json(path + "/-", variable);
+  if (!container.env.empty()) return patch.add_json(path + "/-", variable);
   patch.add_json(path, "[" + variable + "]");
 }
 
 /// Takes entries out of a container with a request, which the agent of its node tells what it sees:
 /// "void", since this webhook may have written it before another one made the pod ask.
 /// @param all  every value, beside a peer's words: it goes with those in many manifests
-void drop_devices(const AdmittedContainer& container, bool all, Mutation& mutation,
+void drop_devices(const kube::ContainerManifest& container, bool all, Mutation& mutation,
                   JsonPatch& patch) {
-  const auto& entries = container.visible_devices;
-  // From the last one on, so that the places of the others stay.
-  for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
-    const bool ours = entry->value == kNoDevices;
+  // From the last one on, so that the indices of the others stay.
+  for (std::size_t i = container.env.size(); i-- > 0;) {
+    if (!sets_visible_devices(container.env[i])) continue;
+    const bool ours = container.env[i].value == kNoDevices;
     if (!ours && !all) continue;
-    patch.remove(path_of(container) + "/env/" + std::to_string(entry->index));
+    patch.remove(path_of(container) + "/env/" + std::to_string(i));
     if (ours) continue;
     mutation.warnings.push_back("container " + quote(container.name) + ": the variable " +
                                 std::string(kVisibleDevices) +
@@ -177,7 +178,7 @@ void drop_devices(const AdmittedContainer& container, bool all, Mutation& mutati
 
 /// Where the runtime goes by the variable, the node's agent refuses to start such a container: what
 /// it sees would be in the hands of whoever writes the map.
-void warn_of_env_from(const AdmittedContainer& container, Mutation& mutation) {
+void warn_of_env_from(const kube::ContainerManifest& container, Mutation& mutation) {
   if (!container.has_env_from) return;
   mutation.warnings.push_back("container " + quote(container.name) +
                               ": nodes without CDI will not start it, since envFrom could bring "
@@ -186,7 +187,8 @@ void warn_of_env_from(const AdmittedContainer& container, Mutation& mutation) {
 }
 
 /// The container without what is taken out of it.
-AdmittedContainer without(AdmittedContainer container, const std::vector<std::string>& resources) {
+kube::ContainerManifest without(kube::ContainerManifest container,
+                                const std::vector<std::string>& resources) {
   for (const std::string& name : resources) {
     container.limits.erase(name);
     container.requests.erase(name);
@@ -196,7 +198,7 @@ AdmittedContainer without(AdmittedContainer container, const std::vector<std::st
 
 }  // namespace
 
-Mutation mutate(const AdmittedPod& pod, const AdmissionSettings& settings) {
+Mutation mutate(const kube::PodManifest& pod, const AdmissionSettings& settings) {
   const Asked asked = read_asked(pod, settings);
   if (asked.wrong()) return {};
   Mutation mutation{.patch = {}, .warnings = asked.translation.warnings};
@@ -206,7 +208,7 @@ Mutation mutate(const AdmittedPod& pod, const AdmissionSettings& settings) {
                                     asked.translation.resources.end());
   const std::vector<std::string> taken_out(names.begin(), names.end());
   const bool all_devices = !asked.translation.empty() && !settings.allow_visible_devices;
-  for (const AdmittedContainer& container : pod.containers) {
+  for (const kube::ContainerManifest& container : pod.containers) {
     ResourceEdit edit{.complete = {}, .set = {}, .without = taken_out};
     if (const auto* request = asked.of(container); request != nullptr) {
       add_request(*request, settings, edit);
@@ -216,7 +218,7 @@ Mutation mutate(const AdmittedPod& pod, const AdmissionSettings& settings) {
     } else {
       add_none_of_limit_range(pod, container, edit);
       patch_resources(container, edit, patch);
-      const AdmittedContainer left = without(container, taken_out);
+      const kube::ContainerManifest left = without(container, taken_out);
       if (wants_no_devices(left, settings.card_resources)) hide_devices(container, patch);
     }
   }
@@ -224,23 +226,23 @@ Mutation mutate(const AdmittedPod& pod, const AdmissionSettings& settings) {
   return mutation;
 }
 
-Mutation mutate_ephemeral(const AdmittedPod& pod, const AdmittedPod& old_pod,
+Mutation mutate_ephemeral(const kube::PodManifest& pod, const kube::PodManifest& old_pod,
                           const AdmissionSettings& settings) {
   JsonPatch patch;
-  for (const AdmittedContainer* container : added_ephemerals(pod, old_pod)) {
+  for (const kube::ContainerManifest* container : added_ephemerals(pod, old_pod)) {
     if (wants_no_devices(*container, settings.card_resources)) hide_devices(*container, patch);
   }
   return {.patch = patch.text(), .warnings = {}};
 }
 
-std::vector<const AdmittedContainer*> added_ephemerals(const AdmittedPod& pod,
-                                                       const AdmittedPod& old_pod) {
+std::vector<const kube::ContainerManifest*> added_ephemerals(const kube::PodManifest& pod,
+                                                             const kube::PodManifest& old_pod) {
   std::set<std::string_view> before;
-  for (const AdmittedContainer& old : old_pod.containers) {
+  for (const kube::ContainerManifest& old : old_pod.containers) {
     if (old.kind == Kind::kEphemeral) before.insert(old.name);
   }
-  std::vector<const AdmittedContainer*> added;
-  for (const AdmittedContainer& container : pod.containers) {
+  std::vector<const kube::ContainerManifest*> added;
+  for (const kube::ContainerManifest& container : pod.containers) {
     if (container.kind == Kind::kEphemeral && !before.contains(container.name)) {
       added.push_back(&container);
     }

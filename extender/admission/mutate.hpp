@@ -1,8 +1,8 @@
 #pragma once
 
 #include "extender/admission/asked.hpp"
-#include "extender/admission/pod.hpp"
 #include "extender/admission/settings.hpp"
+#include "kube/pod_manifest.hpp"
 
 #include <string>
 #include <vector>
@@ -29,14 +29,15 @@ struct Mutation {
 ///                             the aggregates that a LimitRange gave it
 ///
 /// A pod whose request is wrong stays as it is: validate() says why. Pure.
-[[nodiscard]] Mutation mutate(const AdmittedPod& pod, const AdmissionSettings& settings);
+[[nodiscard]] Mutation mutate(const kube::PodManifest& pod, const AdmissionSettings& settings);
 
 /// For ephemeral containers added to a running pod: they get no card, and should see none.
-[[nodiscard]] Mutation mutate_ephemeral(const AdmittedPod& pod, const AdmittedPod& old_pod,
+[[nodiscard]] Mutation mutate_ephemeral(const kube::PodManifest& pod,
+                                        const kube::PodManifest& old_pod,
                                         const AdmissionSettings& settings);
 
 /// The ephemeral containers that are new; those that were there cannot change any more.
-[[nodiscard]] std::vector<const AdmittedContainer*> added_ephemerals(const AdmittedPod& pod,
-                                                                     const AdmittedPod& old_pod);
+[[nodiscard]] std::vector<const kube::ContainerManifest*> added_ephemerals(
+    const kube::PodManifest& pod, const kube::PodManifest& old_pod);
 
 }  // namespace tangram::extender

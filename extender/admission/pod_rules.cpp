@@ -15,7 +15,7 @@ namespace {
 
 using model::Mistakes;
 
-std::string of(const AdmittedContainer& container) {
+std::string of(const kube::ContainerManifest& container) {
   return "container " + quote(container.name) + ": ";
 }
 
@@ -31,8 +31,8 @@ bool is_number(const std::string& quantity, std::int64_t number) {
 
 // ---- Slots.
 
-void check_slot(const AdmittedContainer& container, bool asks, Mistakes& mistakes) {
-  const std::string* slots = quantity_of(container, model::kSlotResource);
+void check_slot(const kube::ContainerManifest& container, bool asks, Mistakes& mistakes) {
+  const std::string* slots = container.quantity(model::kSlotResource);
   if (slots == nullptr) {
     if (!asks) return;
     return mistakes.add(of(container) +
@@ -50,7 +50,7 @@ void check_slot(const AdmittedContainer& container, bool asks, Mistakes& mistake
 
 /// An update can make the request count in a resource that its container never got: that one would
 /// take cards past quotas.
-void check_held(const AdmittedContainer& container, std::string_view resource,
+void check_held(const kube::ContainerManifest& container, std::string_view resource,
                 const model::ContainerRequest* request, Mistakes& mistakes) {
   const std::int64_t asked = request ? amount_of(aggregates_of(*request), resource) : 0;
   if (asked == 0) return;
@@ -59,9 +59,9 @@ void check_held(const AdmittedContainer& container, std::string_view resource,
                std::string(resource) + ": " + quote(std::to_string(asked)) + " to its limits");
 }
 
-void check_aggregate(const AdmittedContainer& container, std::string_view resource,
+void check_aggregate(const kube::ContainerManifest& container, std::string_view resource,
                      const model::ContainerRequest* request, bool needed, Mistakes& mistakes) {
-  const std::string* quantity = quantity_of(container, resource);
+  const std::string* quantity = container.quantity(resource);
   if (quantity == nullptr) {
     if (needed) check_held(container, resource, request, mistakes);
     return;
@@ -93,7 +93,7 @@ std::string form_of(const model::Share& share) {
   return share.compute ? R"(tangram.dev/gpu-compute "0")" : "tangram.dev/gpu-mem alone";
 }
 
-void check_counted(const AdmittedContainer& container, const model::ContainerRequest& request,
+void check_counted(const kube::ContainerManifest& container, const model::ContainerRequest& request,
                    std::string_view resource, bool needed, Mistakes& mistakes) {
   if (amount_of(aggregates_of(request), resource) == 0) {
     return mistakes.add(of(container) + form_of(request.share) + " does not count in " +
@@ -101,7 +101,7 @@ void check_counted(const AdmittedContainer& container, const model::ContainerReq
                         counting_form(resource, request.share));
   }
   // Where every container needs its aggregates, check_aggregate says this.
-  if (needed || quantity_of(container, resource) != nullptr) return;
+  if (needed || container.quantity(resource) != nullptr) return;
   mistakes.add(of(container) + "holds no " + std::string(resource) +
                ", and this namespace has a quota on that; write it to its limits: " +
                quote(std::to_string(amount_of(aggregates_of(request), resource))));
@@ -115,7 +115,7 @@ void check_policy(const std::string& policy, Mistakes& mistakes) {
   mistakes.add(model::full_name(model::kPolicyKey) + ": " + policies::no_such_policy(policy));
 }
 
-void check_node(const AdmittedPod& pod, Mistakes& mistakes) {
+void check_node(const kube::PodManifest& pod, Mistakes& mistakes) {
   if (pod.node.empty()) return;
   mistakes.add(
       "spec.nodeName " + quote(pod.node) +
@@ -124,7 +124,7 @@ void check_node(const AdmittedPod& pod, Mistakes& mistakes) {
       quote_if_needed(pod.node) + "}");
 }
 
-void check_other_system(const AdmittedContainer& container, const AdmissionSettings& settings,
+void check_other_system(const kube::ContainerManifest& container, const AdmissionSettings& settings,
                         Mistakes& mistakes) {
   const auto* other = other_cards(container, settings.card_resources);
   if (other == nullptr) return;
@@ -133,9 +133,10 @@ void check_other_system(const AdmittedContainer& container, const AdmissionSetti
                "one of them");
 }
 
-void check_containers(const AdmittedPod& pod, const Asked& asked, const AdmissionSettings& settings,
+void check_containers(const kube::PodManifest& pod, const Asked& asked,
+                      const AdmissionSettings& settings,
                       const std::vector<std::string_view>& counted, Mistakes& mistakes) {
-  for (const AdmittedContainer& container : pod.containers) {
+  for (const kube::ContainerManifest& container : pod.containers) {
     // Of a pod that cannot be translated nothing else is known: it was not mutated either.
     const model::ContainerRequest* request = asked.wrong() ? nullptr : asked.of(container);
     // A request that cannot be read may be this container's.
@@ -162,7 +163,7 @@ std::string lower_case(std::string text) {
 
 /// Those that nobody would read, and that look as if they asked: tangram.dev/gpufraction,
 /// Tangram.dev/gpu-mem. The parser of requests names misspelt ones that begin with "gpu-".
-void check_spelling(const AdmittedPod& pod, Mistakes& mistakes) {
+void check_spelling(const kube::PodManifest& pod, Mistakes& mistakes) {
   for (const auto& [name, value] : pod.annotations) {
     if (name.starts_with("tangram.dev/gpu-")) continue;
     const std::string lower = lower_case(name);
@@ -187,8 +188,9 @@ bool says_anything(const Asked& asked) {
 
 }  // namespace
 
-void check_request(const AdmittedPod& pod, const Asked& asked, const AdmissionSettings& settings,
-                   const std::vector<std::string_view>& counted, Mistakes& mistakes) {
+void check_request(const kube::PodManifest& pod, const Asked& asked,
+                   const AdmissionSettings& settings, const std::vector<std::string_view>& counted,
+                   Mistakes& mistakes) {
   for (const std::string& mistake : asked.translation.mistakes) mistakes.add(mistake);
   if (!asked.request) {
     mistakes.add(asked.request.error().message);
@@ -201,8 +203,8 @@ void check_request(const AdmittedPod& pod, const Asked& asked, const AdmissionSe
   check_containers(pod, asked, settings, counted, mistakes);
 }
 
-void check_visible_devices(const AdmittedPod& pod, const Asked& asked, Mistakes& mistakes) {
-  for (const AdmittedContainer& container : pod.containers) {
+void check_visible_devices(const kube::PodManifest& pod, const Asked& asked, Mistakes& mistakes) {
+  for (const kube::ContainerManifest& container : pod.containers) {
     const bool asks = asked.of(container) != nullptr;
     if (const auto mistake = wrong_visible_devices(container, asks)) mistakes.add(*mistake);
   }

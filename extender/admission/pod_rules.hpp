@@ -1,8 +1,8 @@
 #pragma once
 
 #include "extender/admission/asked.hpp"
-#include "extender/admission/pod.hpp"
 #include "extender/admission/settings.hpp"
+#include "kube/pod_manifest.hpp"
 #include "model/request_texts.hpp"
 
 #include <string_view>
@@ -14,10 +14,12 @@ namespace tangram::extender {
 /// hold for it.
 /// @param asked  what read_asked() says of the pod
 /// @param counted  see validate()
-void check_request(const AdmittedPod& pod, const Asked& asked, const AdmissionSettings& settings,
-                   const std::vector<std::string_view>& counted, model::Mistakes& mistakes);
+void check_request(const kube::PodManifest& pod, const Asked& asked,
+                   const AdmissionSettings& settings, const std::vector<std::string_view>& counted,
+                   model::Mistakes& mistakes);
 
 /// Notes the variables that show containers cards which nobody gave them.
-void check_visible_devices(const AdmittedPod& pod, const Asked& asked, model::Mistakes& mistakes);
+void check_visible_devices(const kube::PodManifest& pod, const Asked& asked,
+                           model::Mistakes& mistakes);
 
 }  // namespace tangram::extender

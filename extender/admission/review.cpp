@@ -3,7 +3,7 @@
 #include "base/base64.hpp"
 #include "base/json.hpp"
 #include "base/quote.hpp"
-#include "extender/admission/pod_reader.hpp"
+#include "kube/pod_manifest.hpp"
 
 #include <utility>
 
@@ -127,8 +127,8 @@ Subject subject_of(const Head& head) {
   return Subject::kOther;
 }
 
-std::optional<AdmittedPod> read_pod(json::Reader& in, const Head& head) {
-  AdmittedPod pod = read_admitted_pod(in);
+std::optional<kube::PodManifest> read_pod(json::Reader& in, const Head& head) {
+  kube::PodManifest pod = kube::read_manifest(in);
   pod.ns = head.ns;
   if (pod.name.empty()) pod.name = head.name;
   return pod;
@@ -165,7 +165,7 @@ Result<void> read_binding(std::string text, const Head& head, AdmissionRequest& 
     if (key != "request") return in.skip();
     in.object([&](std::string_view member) {
       if (member != "object") return in.skip();
-      request.binding_annotations = read_object_annotations(in);
+      request.binding_annotations = kube::read_object_annotations(in);
     });
   });
   return in.finish();

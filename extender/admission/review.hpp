@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/result.hpp"
-#include "extender/admission/pod.hpp"
+#include "kube/pod_manifest.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -28,12 +28,12 @@ struct AdmissionRequest {
   Subject subject = Subject::kOther;
   std::string user;  ///< "system:serviceaccount:NAMESPACE:NAME" of a service account
   /// The pod as it is to be; nothing on DELETE and for other subjects.
-  std::optional<AdmittedPod> pod;
+  std::optional<kube::PodManifest> pod;
   /// The pod as it was; on UPDATE alone.
-  std::optional<AdmittedPod> old_pod;
+  std::optional<kube::PodManifest> old_pod;
   /// Of a Binding: its name is the pod's.
   std::string binding_name;
-  Texts binding_annotations;
+  kube::StringMap binding_annotations;
 };
 
 /// @returns kInvalidArgument, with what is wrong with the text

@@ -22,13 +22,13 @@ AdmissionAnswer refuse(std::string_view pod, std::string_view what, Why why) {
   return answer;
 }
 
-AdmissionAnswer answer_of(const AdmittedPod& pod, const model::Mistakes& mistakes) {
+AdmissionAnswer answer_of(const kube::PodManifest& pod, const model::Mistakes& mistakes) {
   return mistakes.any() ? refuse(pod.name, mistakes.message(), Why::kMistake) : AdmissionAnswer{};
 }
 
 AdmissionAnswer judge_new(const AdmissionRequest& request, const AdmissionSettings& settings,
                           const std::vector<std::string_view>& counted) {
-  const AdmittedPod& pod = *request.pod;
+  const kube::PodManifest& pod = *request.pod;
   model::Mistakes mistakes;
   const auto grant = grant_on_new_pod(pod);
   if (grant && request.user != settings.extender_user) mistakes.add(*grant);
@@ -38,7 +38,7 @@ AdmissionAnswer judge_new(const AdmissionRequest& request, const AdmissionSettin
   return answer_of(pod, mistakes);
 }
 
-AdmissionAnswer judge_new_request(const AdmittedPod& pod, const AdmissionSettings& settings,
+AdmissionAnswer judge_new_request(const kube::PodManifest& pod, const AdmissionSettings& settings,
                                   const std::vector<std::string_view>& counted) {
   model::Mistakes mistakes;
   check_request(pod, read_asked(pod, settings), settings, counted, mistakes);
@@ -50,11 +50,12 @@ AdmissionAnswer judge_new_request(const AdmittedPod& pod, const AdmissionSetting
                 Why::kMistake);
 }
 
-AdmissionAnswer judge_added_containers(const AdmittedPod& pod, const AdmittedPod& old_pod,
+AdmissionAnswer judge_added_containers(const kube::PodManifest& pod,
+                                       const kube::PodManifest& old_pod,
                                        const AdmissionSettings& settings) {
   if (settings.allow_visible_devices) return {};
   model::Mistakes mistakes;
-  for (const AdmittedContainer* container : added_ephemerals(pod, old_pod)) {
+  for (const kube::ContainerManifest* container : added_ephemerals(pod, old_pod)) {
     if (const auto mistake = wrong_visible_devices(*container, false)) mistakes.add(*mistake);
   }
   return answer_of(pod, mistakes);
@@ -62,8 +63,8 @@ AdmissionAnswer judge_added_containers(const AdmittedPod& pod, const AdmittedPod
 
 AdmissionAnswer judge_change(const AdmissionRequest& request, const AdmissionSettings& settings,
                              const std::vector<std::string_view>& counted) {
-  const AdmittedPod& pod = *request.pod;
-  const AdmittedPod& old_pod = *request.old_pod;
+  const kube::PodManifest& pod = *request.pod;
+  const kube::PodManifest& old_pod = *request.old_pod;
   const auto grant = grant_changed(pod, old_pod);
   if (grant && request.user != settings.extender_user) {
     return refuse(pod.name, *grant, Why::kForbidden);

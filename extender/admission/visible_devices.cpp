@@ -27,13 +27,13 @@ bool harmless(std::string_view value) {
 
 }  // namespace
 
-const Texts::value_type* other_cards(const AdmittedContainer& container,
-                                     const std::vector<std::string>& card_resources) {
-  const auto is_card = [&](const Texts::value_type& resource) {
+const kube::StringMap::value_type* other_cards(const kube::ContainerManifest& container,
+                                               const std::vector<std::string>& card_resources) {
+  const auto is_card = [&](const kube::StringMap::value_type& resource) {
     return std::any_of(card_resources.begin(), card_resources.end(),
                        [&](const auto& pattern) { return matches(resource.first, pattern); });
   };
-  for (const Texts* list : {&container.limits, &container.requests}) {
+  for (const kube::StringMap* list : {&container.limits, &container.requests}) {
     for (const auto& resource : *list) {
       if (is_card(resource) && !is_zero(resource.second)) return &resource;
     }
@@ -41,13 +41,17 @@ const Texts::value_type* other_cards(const AdmittedContainer& container,
   return nullptr;
 }
 
-bool wants_no_devices(const AdmittedContainer& container,
+bool wants_no_devices(const kube::ContainerManifest& container,
                       const std::vector<std::string>& card_resources) {
-  return container.visible_devices.empty() && other_cards(container, card_resources) == nullptr;
+  return std::none_of(container.env.begin(), container.env.end(), sets_visible_devices) &&
+         other_cards(container, card_resources) == nullptr;
 }
 
-std::optional<std::string> wrong_visible_devices(const AdmittedContainer& container, bool asks) {
-  for (const auto& [index, value] : container.visible_devices) {
+std::optional<std::string> wrong_visible_devices(const kube::ContainerManifest& container,
+                                                 bool asks) {
+  for (const kube::Variable& variable : container.env) {
+    if (!sets_visible_devices(variable)) continue;
+    const auto& value = variable.value;
     const std::string what = "container " + quote(container.name) + ": the variable " +
                              std::string(kVisibleDevices) + " " +
                              (value ? quote(*value) : "by valueFrom") + " ";
@@ -56,7 +60,7 @@ std::optional<std::string> wrong_visible_devices(const AdmittedContainer& contai
     }
     if (!value) return what + R"(cannot be looked into; remove it, or write value: "void")";
     if (harmless(*value)) continue;
-    const bool debugs = container.kind == AdmittedContainer::Kind::kEphemeral;
+    const bool debugs = container.kind == kube::ContainerKind::kEphemeral;
     return what + "would show the container cards that it was not given; remove it" +
            (debugs ? ", since containers for debugging cannot have a card"
                    : R"(, and ask for a share, as in tangram.dev/gpu-fraction: "0.5")");

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "extender/admission/pod.hpp"
+#include "kube/pod_manifest.hpp"
 
 #include <optional>
 #include <string>
@@ -19,20 +19,24 @@ inline constexpr std::string_view kVisibleDevices = "NVIDIA_VISIBLE_DEVICES";
 /// No card, and none of the driver's files.
 inline constexpr std::string_view kNoDevices = "void";
 
+[[nodiscard]] inline bool sets_visible_devices(const kube::Variable& variable) {
+  return variable.name == kVisibleDevices;
+}
+
 /// Should the container be told that it sees no card? Not if it says something itself, and not if
 /// it holds a resource of another GPU system, whose plugin says it.
-[[nodiscard]] bool wants_no_devices(const AdmittedContainer& container,
+[[nodiscard]] bool wants_no_devices(const kube::ContainerManifest& container,
                                     const std::vector<std::string>& card_resources);
 
 /// The first resource with its quantity by which the container holds cards of another GPU system;
 /// null if there is none. A quantity of 0 holds nothing.
 /// @param card_resources  see AdmissionSettings
-[[nodiscard]] const Texts::value_type* other_cards(const AdmittedContainer& container,
-                                                   const std::vector<std::string>& card_resources);
+[[nodiscard]] const kube::StringMap::value_type* other_cards(
+    const kube::ContainerManifest& container, const std::vector<std::string>& card_resources);
 
 /// Why what the container says of the variable cannot stay, with what to do; nothing = it can.
 /// @param asks  it has a request, so that the agent of its node decides what it sees
-[[nodiscard]] std::optional<std::string> wrong_visible_devices(const AdmittedContainer& container,
-                                                               bool asks);
+[[nodiscard]] std::optional<std::string> wrong_visible_devices(
+    const kube::ContainerManifest& container, bool asks);
 
 }  // namespace tangram::extender

@@ -1,10 +1,11 @@
 #include "node/pods/local_pods.hpp"
 
-#include "base/json.hpp"
 #include "kube/client.hpp"
+#include "kube/pod_manifest.hpp"
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -12,68 +13,15 @@ namespace tangram::node {
 namespace {
 
 constexpr std::string_view kDevices = "NVIDIA_VISIBLE_DEVICES";
+constexpr std::string_view kMirror = "kubernetes.io/config.mirror";
 // A container's start waits for it, and kubelet waits 30 s for that.
 constexpr std::chrono::milliseconds kReadLimit{5'000};
 
-bool sets_devices(json::Reader& in) {
-  bool found = false;
-  in.array([&] {
-    in.object([&](std::string_view key) {
-      if (key == "name") {
-        found = in.string() == kDevices || found;
-      } else {
-        in.skip();
-      }
-    });
-  });
-  return found;
-}
-
-bool has_elements(json::Reader& in) {
-  bool any = false;
-  in.array([&] {
-    any = true;
-    in.skip();
-  });
-  return any;
-}
-
-void read_containers(json::Reader& in, std::set<std::string, std::less<>>& choosers) {
-  in.array([&] {
-    std::string name;
-    bool chooses = false;
-    in.object([&](std::string_view key) {
-      if (key == "name") {
-        name = in.string();
-      } else if (key == "env") {
-        chooses = sets_devices(in) || chooses;
-      } else if (key == "envFrom") {
-        // What is in the ConfigMap or Secret is not ours to read.
-        chooses = has_elements(in) || chooses;
-      } else {
-        in.skip();
-      }
-    });
-    if (chooses) choosers.insert(std::move(name));
-  });
-}
-
-/// What kube::Pod leaves out.
-void read_rest(std::string text, LocalPod& pod) {
-  json::Reader in(text);
-  in.object([&](std::string_view key) {
-    if (key != "spec" && key != "metadata") return in.skip();
-    in.object([&](std::string_view member) {
-      if (member == "containers" || member == "initContainers") {
-        return read_containers(in, pod.choose_devices);
-      }
-      if (member != "annotations") return in.skip();
-      in.object([&](std::string_view name) {
-        const std::string value(in.string_or_null());
-        if (name == "kubernetes.io/config.mirror") pod.kubelet_uid = value;
-      });
-    });
-  });
+/// What is in the ConfigMap or Secret of envFrom is not ours to read.
+bool may_set_devices(const kube::ContainerManifest& container) {
+  return container.has_env_from ||
+         std::any_of(container.env.begin(), container.env.end(),
+                     [](const kube::Variable& variable) { return variable.name == kDevices; });
 }
 
 }  // namespace
@@ -90,13 +38,17 @@ void judge_grant(LocalPod& pod, std::string_view node, const model::SignatureChe
 Result<LocalPod> decode_local_pod(std::string text, std::string_view node,
                                   const model::SignatureCheck& check) {
   LocalPod local;
-  read_rest(text, local);
-  auto requests = read_card_requests(text);
-  if (!requests) return requests.error();
-  local.requests = *requests;
-  auto pod = kube::decode_pod(std::move(text));
+  kube::PodManifest manifest;
+  auto pod = kube::decode_pod(std::move(text), &manifest);
   if (!pod) return pod.error();
   local.pod = std::move(*pod);
+  auto requests = card_requests(manifest);
+  if (!requests) return requests.error();
+  local.requests = *requests;
+  kube::visit_started(manifest.containers, [&](const kube::ContainerManifest& container) {
+    if (may_set_devices(container)) local.choose_devices.insert(container.name);
+  });
+  if (const auto* uid = kube::find(manifest.annotations, kMirror)) local.kubelet_uid = *uid;
   if (const auto found = local.pod.annotations.find(model::kGrantKey);
       found != local.pod.annotations.end()) {
     local.grant_text = found->second;

@@ -2,6 +2,7 @@
 
 #include "base/result.hpp"
 #include "base/units.hpp"
+#include "kube/pod_manifest.hpp"
 #include "model/request.hpp"
 
 #include <string>
@@ -28,8 +29,8 @@ struct CardRequests {
 /// The larger of each.
 [[nodiscard]] CardRequests larger_of(const CardRequests& a, const CardRequests& b);
 
-/// Reads what one v1.Pod requests, by Kubernetes' rule for pod requests.
-/// @returns kInvalidArgument for what is no pod, or requests more than any node has
-Result<CardRequests> read_card_requests(std::string pod);
+/// What a pod requests, by Kubernetes' rule for pod requests.
+/// @returns kInvalidArgument for a quantity that is none, or more than any node has
+Result<CardRequests> card_requests(const kube::PodManifest& pod);
 
 }  // namespace tangram::node

@@ -1,5 +1,6 @@
 #include "kube/objects.hpp"
 
+#include "kube/pod_manifest.hpp"
 #include "tests/testing/kube_builders.hpp"
 
 #include <gtest/gtest.h>
@@ -202,6 +203,44 @@ TEST(PodTest, OrdersContainersAppsSidecarsInits) {
   EXPECT_FALSE(pod->containers[2].ordinary_init);
   EXPECT_EQ(pod->containers[3].name, "fetch");
   EXPECT_TRUE(pod->containers[3].ordinary_init);
+}
+
+TEST(PodTest, AManifestComesInTheSamePassAndHoldsWhatItsAuthorWrote) {
+  PodManifest manifest;
+  const auto pod = decode_pod(realistic_pod(), &manifest);
+  ASSERT_TRUE(pod.has_value()) << pod.error().message;
+  const auto alone = decode_pod(realistic_pod());
+  EXPECT_EQ(pod->annotations, alone->annotations);
+  EXPECT_EQ(pod->footprint, alone->footprint);
+  EXPECT_EQ(pod->containers.size(), alone->containers.size());
+  EXPECT_EQ(manifest.name, "train-0");
+  EXPECT_EQ(manifest.node, "n1");
+  EXPECT_EQ(manifest.labels, pod->labels);
+  EXPECT_EQ(manifest.annotations.at("example.com/other"), "\"quoted\" é");
+  EXPECT_EQ(manifest.annotations.at("tangram.dev/gpu-fraction"), "0.5");
+  ASSERT_EQ(manifest.containers.size(), 4U);
+  EXPECT_EQ(manifest.containers[0].limits,
+            (StringMap{{"memory", "8Gi"}, {"tangram.dev/gpu-slot", "1"}}));
+  EXPECT_EQ(manifest.containers[0].requests, (StringMap{{"cpu", "1500m"}, {"memory", "4Gi"}}));
+  EXPECT_TRUE(manifest.containers[1].has_resources);
+  // App containers first, whatever comes first in the text; sidecars stay in their list.
+  EXPECT_EQ(manifest.containers[2].name, "fetch");
+  EXPECT_EQ(manifest.containers[2].kind, ContainerKind::kInit);
+  EXPECT_EQ(manifest.containers[3].kind, ContainerKind::kSidecar);
+  EXPECT_EQ(manifest.containers[3].index, 1U);
+}
+
+/// The webhook has its own words for a wrong quantity, and must not fail on one.
+TEST(PodTest, AManifestTakesQuantitiesAsTheyAre) {
+  std::string text =
+      with_spec(R"({"containers":[{"name":"c","resources":{"limits":{"tangram.dev/gpu-slot":"5k"},)"
+                R"("requests":{"cpu":"lots"}}}],"priority":1.5})");
+  EXPECT_FALSE(decode_pod(text).has_value());
+  json::Reader in(text);
+  const PodManifest manifest = read_manifest(in);
+  ASSERT_TRUE(in.finish().has_value());
+  EXPECT_EQ(*manifest.containers.at(0).quantity("tangram.dev/gpu-slot"), "5k");
+  EXPECT_EQ(*manifest.containers.at(0).quantity("cpu"), "lots");
 }
 
 TEST(PodTest, EveryTruncationIsAnError) {

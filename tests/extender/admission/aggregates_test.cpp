@@ -51,10 +51,10 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 TEST(AggregatesTest, BecomeResourcesWhereTheyAreNotZero) {
-  EXPECT_EQ(to_resources({300, 8192}),
-            (Texts{{"tangram.dev/gpu-mem-mib", "8192"}, {"tangram.dev/gpu-milli", "300"}}));
-  EXPECT_EQ(to_resources({0, 8192}), (Texts{{"tangram.dev/gpu-mem-mib", "8192"}}));
-  EXPECT_EQ(to_resources({}), Texts{});
+  EXPECT_EQ(to_resources({300, 8192}), (kube::StringMap{{"tangram.dev/gpu-mem-mib", "8192"},
+                                                        {"tangram.dev/gpu-milli", "300"}}));
+  EXPECT_EQ(to_resources({0, 8192}), (kube::StringMap{{"tangram.dev/gpu-mem-mib", "8192"}}));
+  EXPECT_EQ(to_resources({}), kube::StringMap{});
 }
 
 }  // namespace

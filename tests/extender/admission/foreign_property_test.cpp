@@ -20,12 +20,12 @@ constexpr std::int64_t kCardMib = 40'960;
 
 /// A pod, and by container how much memory of each card it asks for, at least.
 struct Asked {
-  AdmittedPod pod;
+  kube::PodManifest pod;
   std::map<std::string, std::int64_t> mib;
   std::map<std::string, std::int64_t> cards;
 };
 
-void ask_in_hamis_words(Random& random, AdmittedContainer& container, Asked& asked) {
+void ask_in_hamis_words(Random& random, kube::ContainerManifest& container, Asked& asked) {
   asked.cards[container.name] = random.between(1, 3);
   std::int64_t& mib = asked.mib[container.name];
   container.limits["nvidia.com/gpu"] = std::to_string(asked.cards[container.name]);
@@ -42,7 +42,7 @@ void ask_in_hamis_words(Random& random, AdmittedContainer& container, Asked& ask
     container.limits["nvidia.com/gpucores"] = std::to_string(random.between(0, 100));
 }
 
-void ask_in_gpushares_words(Random& random, AdmittedContainer& container, Asked& asked) {
+void ask_in_gpushares_words(Random& random, kube::ContainerManifest& container, Asked& asked) {
   const auto gib = random.between(1, 80);
   container.limits["aliyun.com/gpu-mem"] = std::to_string(gib);
   std::int64_t cards = 1;
@@ -55,7 +55,7 @@ void ask_in_gpushares_words(Random& random, AdmittedContainer& container, Asked&
 }
 
 void ask_in_kais_words(Random& random, Asked& asked) {
-  const AdmittedContainer& container =
+  const kube::ContainerManifest& container =
       asked.pod.containers[static_cast<std::size_t>(random.between(0, 1))];
   if (container.index > 0) asked.pod.annotations["gpu-fraction-container-name"] = container.name;
   asked.cards[container.name] = random.between(1, 3);
@@ -71,10 +71,10 @@ void ask_in_kais_words(Random& random, Asked& asked) {
   }
 }
 
-AdmittedPod two_containers(Random& random) {
-  AdmittedPod pod;
+kube::PodManifest two_containers(Random& random) {
+  kube::PodManifest pod;
   for (std::size_t i = 0; i < 2; ++i) {
-    AdmittedContainer container;
+    kube::ContainerManifest container;
     container.index = i;
     container.name = (i == 0 ? "a" : "b") + std::string(random.chance(10) ? 50 : 0, 'x');
     pod.containers.push_back(container);
@@ -82,11 +82,11 @@ AdmittedPod two_containers(Random& random) {
   return pod;
 }
 
-using AskInWords = void (*)(Random&, AdmittedContainer&, Asked&);
+using AskInWords = void (*)(Random&, kube::ContainerManifest&, Asked&);
 
 /// Each container more often than not.
 void ask_of_containers(Random& random, AskInWords ask, Asked& asked) {
-  for (AdmittedContainer& container : asked.pod.containers) {
+  for (kube::ContainerManifest& container : asked.pod.containers) {
     if (!random.chance(30)) ask(random, container, asked);
   }
 }
@@ -105,13 +105,13 @@ Asked random_pod(Random& random) {
   return asked;
 }
 
-Result<model::GpuRequest> read(const AdmittedPod& pod) {
+Result<model::GpuRequest> read(const kube::PodManifest& pod) {
   model::Annotations annotations;
   for (const auto& [name, value] : pod.annotations) {
     if (name.starts_with(model::kPrefix)) annotations[name.substr(model::kPrefix.size())] = value;
   }
   std::vector<model::ContainerInfo> containers;
-  for (const AdmittedContainer& container : pod.containers) {
+  for (const kube::ContainerManifest& container : pod.containers) {
     containers.push_back({.name = container.name, .slots = 0, .ordinary_init = false});
   }
   return model::parse_request(annotations, containers, model::Isolation::kMps);
@@ -134,7 +134,7 @@ TEST(TranslatePropertyTest, AsksForNoLessAndOnlyOnce) {
       continue;
     }
     for (const auto& [name, value] : made.annotations) asked.pod.annotations[name] = value;
-    for (AdmittedContainer& container : asked.pod.containers) {
+    for (kube::ContainerManifest& container : asked.pod.containers) {
       for (const std::string& name : made.resources) container.limits.erase(name);
       ASSERT_TRUE(container.limits.empty());
     }

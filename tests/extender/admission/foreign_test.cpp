@@ -19,17 +19,18 @@ constexpr ForeignWords kAll{.nvidia = true, .hami = true, .gpushare = true, .kai
 const std::string kPhysical = "!* MIG *";
 const std::string kOne = "tangram.dev/gpu-container";
 
-AdmittedContainer container(const std::string& name, Texts limits,
-                            AdmittedContainer::Kind kind = AdmittedContainer::Kind::kApp) {
-  AdmittedContainer made;
+kube::ContainerManifest container(const std::string& name, kube::StringMap limits,
+                                  kube::ContainerKind kind = kube::ContainerKind::kApp) {
+  kube::ContainerManifest made;
   made.kind = kind;
   made.name = name;
   made.limits = std::move(limits);
   return made;
 }
 
-AdmittedPod pod(std::vector<AdmittedContainer> containers, Texts annotations = {}) {
-  AdmittedPod pod;
+kube::PodManifest pod(std::vector<kube::ContainerManifest> containers,
+                      kube::StringMap annotations = {}) {
+  kube::PodManifest pod;
   pod.ns = "ml";
   pod.name = "p";
   pod.annotations = std::move(annotations);
@@ -38,14 +39,15 @@ AdmittedPod pod(std::vector<AdmittedContainer> containers, Texts annotations = {
 }
 
 /// A pod of one container, with these limits and annotations.
-AdmittedPod one(Texts limits, Texts annotations = {}) {
+kube::PodManifest one(kube::StringMap limits, kube::StringMap annotations = {}) {
   return pod({container("main", std::move(limits))}, std::move(annotations));
 }
 
 struct Row {
   std::string name;
-  AdmittedPod asked;
-  Texts expected;  ///< keys without prefix; gpu-container main and gpu-model !* MIG * unless named
+  kube::PodManifest asked;
+  kube::StringMap
+      expected;  ///< keys without prefix; gpu-container main and gpu-model !* MIG * unless named
   std::size_t warnings = 0;
   ForeignWords words = kAll;
 };
@@ -56,7 +58,7 @@ class TranslateTest : public ::testing::TestWithParam<Row> {};
 TEST_P(TranslateTest, SaysItInTangramsWords) {
   const Row& row = GetParam();
   const Translation made = translate(row.asked, row.words);
-  Texts expected;
+  kube::StringMap expected;
   for (const auto& [key, value] : row.expected) expected["tangram.dev/" + key] = value;
   if (!row.asked.annotations.contains("tangram.dev/gpu-model")) {
     expected.try_emplace("tangram.dev/gpu-model", kPhysical);
@@ -175,7 +177,7 @@ INSTANTIATE_TEST_SUITE_P(
             {.hami = true}}),
     [](const auto& row) { return row.param.name; });
 
-AdmittedPod labelled(AdmittedPod made, Texts labels) {
+kube::PodManifest labelled(kube::PodManifest made, kube::StringMap labels) {
   made.labels = std::move(labels);
   return made;
 }
@@ -249,7 +251,7 @@ INSTANTIATE_TEST_SUITE_P(
             {{"gpu-count.a", "1"}, {"gpu-mem.c", "100Mi"}, {"gpu-compute.c", "0.1"}}},
         Row{"ASidecar",
             pod({container("a", {}),
-                 container("b", {{"nvidia.com/gpu", "1"}}, AdmittedContainer::Kind::kSidecar)}),
+                 container("b", {{"nvidia.com/gpu", "1"}}, kube::ContainerKind::kSidecar)}),
             {{"gpu-count", "1"}, {"gpu-container", "b"}}},
         Row{"ANameTooLongForTheDottedForm",
             pod({container("a", {{"nvidia.com/gpu", "1"}}),
@@ -276,14 +278,14 @@ TEST(TranslateResourcesTest, TakesOutWhatItTranslated) {
 }
 
 TEST(TranslateResourcesTest, ReadsWhatStandsInTheRequestsAlone) {
-  AdmittedPod asked = one({});
+  kube::PodManifest asked = one({});
   asked.containers[0].requests = {{"nvidia.com/gpu", "2"}};
   EXPECT_EQ(translate(asked, kAll).annotations.at("tangram.dev/gpu-count"), "2");
 }
 
 struct Refused {
   std::string name;
-  AdmittedPod asked;
+  kube::PodManifest asked;
   std::vector<std::string> expected;  ///< parts of the one mistake
   ForeignWords words = kAll;
 };
@@ -301,8 +303,8 @@ TEST_P(TranslateRefusedTest, NamesTheWordTheValueAndWhatToWrite) {
   EXPECT_THAT(made.mistakes[0], ::testing::ContainsRegex("write|ask for|do that|name "));
 }
 
-AdmittedPod differing() {
-  AdmittedPod asked = one({{"nvidia.com/gpu", "1"}});
+kube::PodManifest differing() {
+  kube::PodManifest asked = one({{"nvidia.com/gpu", "1"}});
   asked.containers[0].requests = {{"nvidia.com/gpu", "2"}};
   return asked;
 }
@@ -366,7 +368,7 @@ INSTANTIATE_TEST_SUITE_P(
                 one({}, {{"gpu-fraction", "0.5"}, {"gpu-fraction-container-name", "x"}}),
                 {R"(gpu-fraction-container-name "x")"}},
         Refused{"InitContainerOfKais",
-                pod({container("main", {}), container("i", {}, AdmittedContainer::Kind::kInit)},
+                pod({container("main", {}), container("i", {}, kube::ContainerKind::kInit)},
                     {{"gpu-fraction", "0.5"}, {"gpu-fraction-container-name", "i"}}),
                 {R"(gpu-fraction-container-name "i")", "init container", "restartPolicy: Always"}},
         Refused{"CardsByIndex",
@@ -420,7 +422,7 @@ INSTANTIATE_TEST_SUITE_P(
                 {"nvidia.com/gpu", "nvidia.com/mig-1g.10gb", "one sort"}},
         Refused{"InitContainer",
                 pod({container("main", {}),
-                     container("i", {{"nvidia.com/gpu", "1"}}, AdmittedContainer::Kind::kInit)}),
+                     container("i", {{"nvidia.com/gpu", "1"}}, kube::ContainerKind::kInit)}),
                 {R"(nvidia.com/gpu "1" of container "i")", "init container"}},
         Refused{"TwoNamesTooLong",
                 pod({container(std::string(60, 'x'), {{"nvidia.com/gpu", "1"}}),
@@ -429,13 +431,14 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 TEST(TranslateSwitchesTest, LeaveWordsAloneThatAreOff) {
-  const AdmittedPod speaks_all = one({{"nvidia.com/gpu", "1"},
-                                      {"nvidia.com/gpu.shared", "1"},
-                                      {"nvidia.com/gpumem", "bad"},
-                                      {"nvidia.com/mig-1g.10gb", "1"},
-                                      {"aliyun.com/gpu-mem", "1"},
-                                      {"aliyun.com/gpu-count", "1"}},
-                                     {{"gpu-fraction", "0.5"}, {"nvidia.com/use-gputype", "T4"}});
+  const kube::PodManifest speaks_all =
+      one({{"nvidia.com/gpu", "1"},
+           {"nvidia.com/gpu.shared", "1"},
+           {"nvidia.com/gpumem", "bad"},
+           {"nvidia.com/mig-1g.10gb", "1"},
+           {"aliyun.com/gpu-mem", "1"},
+           {"aliyun.com/gpu-count", "1"}},
+          {{"gpu-fraction", "0.5"}, {"nvidia.com/use-gputype", "T4"}});
   const Translation made = translate(speaks_all, {});
   EXPECT_TRUE(made.empty());
   EXPECT_THAT(made.warnings, IsEmpty());
@@ -446,7 +449,7 @@ TEST(TranslateSwitchesTest, LeaveCountsAloneWhereOnlyHamisWordsAreOn) {
 }
 
 TEST(TranslateSwitchesTest, TakeCountsOfPodsThatNameAPeersScheduler) {
-  AdmittedPod asked = one({{"nvidia.com/gpu", "1"}});
+  kube::PodManifest asked = one({{"nvidia.com/gpu", "1"}});
   asked.scheduler_name = "kai-scheduler";
   EXPECT_FALSE(translate(asked, {.kai = true}).empty());
   EXPECT_TRUE(translate(asked, {.hami = true}).empty());
@@ -456,7 +459,8 @@ TEST(TranslateSwitchesTest, TakeCountsOfPodsThatNameAPeersScheduler) {
 }
 
 TEST(TranslateTwiceTest, LeavesAPodOfKaisAloneThatWasTranslatedBefore) {
-  AdmittedPod asked = one({}, {{"gpu-fraction", "0.3333"}, {"gpu-fraction-num-devices", "2"}});
+  kube::PodManifest asked =
+      one({}, {{"gpu-fraction", "0.3333"}, {"gpu-fraction-num-devices", "2"}});
   asked.labels["kai.scheduler/queue"] = "q";
   for (const auto& [name, value] : translate(asked, kAll).annotations)
     asked.annotations[name] = value;
@@ -466,7 +470,7 @@ TEST(TranslateTwiceTest, LeavesAPodOfKaisAloneThatWasTranslatedBefore) {
 }
 
 TEST(TranslateTwiceTest, KeepsToTheContainerThatWasFirstBeforeAnInjectorCame) {
-  AdmittedPod asked = one({}, {{"gpu-memory", "100"}});
+  kube::PodManifest asked = one({}, {{"gpu-memory", "100"}});
   for (const auto& [name, value] : translate(asked, kAll).annotations)
     asked.annotations[name] = value;
   asked.containers.insert(asked.containers.begin(), container("injected", {}));
@@ -474,9 +478,10 @@ TEST(TranslateTwiceTest, KeepsToTheContainerThatWasFirstBeforeAnInjectorCame) {
 }
 
 TEST(TranslateTwiceTest, TakesOutResourcesThatSayWhatTheAnnotationsSay) {
-  const AdmittedPod asked = one({{"nvidia.com/gpu", "1"}}, {{"tangram.dev/gpu-count", "1"},
-                                                            {"tangram.dev/gpu-container", "main"},
-                                                            {"tangram.dev/gpu-model", kPhysical}});
+  const kube::PodManifest asked =
+      one({{"nvidia.com/gpu", "1"}}, {{"tangram.dev/gpu-count", "1"},
+                                      {"tangram.dev/gpu-container", "main"},
+                                      {"tangram.dev/gpu-model", kPhysical}});
   const Translation made = translate(asked, kAll);
   EXPECT_THAT(made.annotations, IsEmpty());
   EXPECT_THAT(made.resources, ElementsAre("nvidia.com/gpu"));

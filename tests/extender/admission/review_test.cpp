@@ -12,7 +12,7 @@ using testing::Asking;
 using testing::json_of;
 using testing::review_text;
 using testing::told_by;
-using Kind = AdmittedContainer::Kind;
+using Kind = kube::ContainerKind;
 using Operation = AdmissionRequest::Operation;
 using Subject = AdmissionRequest::Subject;
 
@@ -62,15 +62,16 @@ TEST(ReviewTest, ReadsANewPod) {
   EXPECT_EQ(request.subject, Subject::kPod);
   EXPECT_FALSE(request.old_pod);
   ASSERT_TRUE(request.pod);
-  const AdmittedPod& pod = *request.pod;
+  const kube::PodManifest& pod = *request.pod;
   EXPECT_EQ(pod.ns, "ml");
   EXPECT_EQ(pod.name, "train-*");
-  EXPECT_EQ(pod.annotations, (Texts{{"other", "1"}, {"tangram.dev/gpu-fraction", "0.5"}}));
-  EXPECT_EQ(pod.labels, (Texts{{"app", "train"}}));
+  EXPECT_EQ(pod.annotations,
+            (kube::StringMap{{"other", "1"}, {"tangram.dev/gpu-fraction", "0.5"}}));
+  EXPECT_EQ(pod.labels, (kube::StringMap{{"app", "train"}}));
   EXPECT_EQ(pod.scheduler_name, "default-scheduler");
   EXPECT_EQ(pod.runtime_class, "nvidia");
   EXPECT_EQ(pod.node, "gpu-1");
-  EXPECT_EQ(pod.node_selector, (Texts{{"zone", "a"}}));
+  EXPECT_EQ(pod.node_selector, (kube::StringMap{{"zone", "a"}}));
 }
 
 TEST(ReviewTest, ReadsThePodsContainers) {
@@ -85,15 +86,19 @@ TEST(ReviewTest, ReadsThePodsContainers) {
   EXPECT_TRUE(is(2, "fetch", Kind::kInit, 0));
   EXPECT_TRUE(is(3, "proxy", Kind::kSidecar, 1));
   EXPECT_TRUE(is(4, "debug", Kind::kEphemeral, 0));
-  EXPECT_EQ(containers[0].limits, (Texts{{"cpu", "2"}, {"tangram.dev/gpu-slot", "1"}}));
-  EXPECT_EQ(containers[0].requests, (Texts{{"cpu", "500m"}}));
-  EXPECT_TRUE(containers[0].has_env);
-  EXPECT_EQ(containers[0].visible_devices,
-            (std::vector<VisibleDevices>{{.index = 1, .value = "all"},
-                                         {.index = 2, .value = std::nullopt}}));
+  EXPECT_EQ(containers[0].limits, (kube::StringMap{{"cpu", "2"}, {"tangram.dev/gpu-slot", "1"}}));
+  EXPECT_EQ(containers[0].requests, (kube::StringMap{{"cpu", "500m"}}));
+  const auto& env = containers[0].env;
+  ASSERT_EQ(env.size(), 3U);
+  EXPECT_EQ(env[0].name, "MODE");
+  EXPECT_EQ(env[0].value, "fast");
+  EXPECT_EQ(env[1].name, "NVIDIA_VISIBLE_DEVICES");
+  EXPECT_EQ(env[1].value, "all");
+  EXPECT_EQ(env[2].name, "NVIDIA_VISIBLE_DEVICES");
+  EXPECT_EQ(env[2].value, std::nullopt);
   EXPECT_TRUE(containers[2].has_resources) << "an empty object is there";
   EXPECT_FALSE(containers[3].has_resources);
-  EXPECT_FALSE(containers[4].has_env) << "an empty list is as good as none";
+  EXPECT_TRUE(containers[4].env.empty()) << "an empty list is as good as none";
 }
 
 TEST(ReviewTest, TakesNullForWhatIsNotThere) {
@@ -101,11 +106,11 @@ TEST(ReviewTest, TakesNullForWhatIsNotThere) {
       decoded({.object = R"({"metadata":{"creationTimestamp":null,"annotations":null},"spec":{)"
                          R"("containers":[{"name":"main","env":null,"resources":null}],)"
                          R"("initContainers":null,"nodeSelector":null}})"});
-  const AdmittedPod& pod = request.pod.value();
+  const kube::PodManifest& pod = request.pod.value();
   EXPECT_EQ(pod.name, "train-0") << "of the request";
   ASSERT_EQ(pod.containers.size(), 1U);
   EXPECT_FALSE(pod.containers[0].has_resources);
-  EXPECT_FALSE(pod.containers[0].has_env);
+  EXPECT_TRUE(pod.containers[0].env.empty());
 }
 
 TEST(ReviewTest, ReadsAChangedPodWithWhatItWas) {
@@ -135,7 +140,7 @@ TEST(ReviewTest, ReadsABindingInBothItsForms) {
                                Asking{.resource = "bindings", .object = binding}}) {
     const AdmissionRequest request = decoded(asking);
     EXPECT_EQ(request.subject, Subject::kBinding);
-    EXPECT_EQ(request.binding_annotations, (Texts{{"tangram.dev/gpu-grant", "{}"}}));
+    EXPECT_EQ(request.binding_annotations, (kube::StringMap{{"tangram.dev/gpu-grant", "{}"}}));
     EXPECT_EQ(request.binding_name, "train-0");
   }
 }

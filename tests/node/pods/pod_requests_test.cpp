@@ -12,6 +12,12 @@ std::string milli(int count) {
 std::string pod(const std::string& spec) {
   return R"({"metadata":{"name":"train-0"},"spec":{)" + spec + "}}";
 }
+Result<CardRequests> read_card_requests(std::string text) {
+  json::Reader in(text);
+  const auto pod = kube::read_manifest(in);
+  if (auto done = in.finish(); !done) return done.error();
+  return card_requests(pod);
+}
 CardRequests read(const std::string& text) {
   const auto read = read_card_requests(text);
   EXPECT_TRUE(read.has_value()) << read.error().message;

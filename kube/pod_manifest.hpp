@@ -1,0 +1,91 @@
+#pragma once
+
+#include "base/json.hpp"
+#include "model/request.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// A v1.Pod as its author wrote it: annotations by full name, quantities as text, variables.
+/// kube::Pod is what scheduling makes of the same text.
+namespace tangram::kube {
+
+/// By full name: "tangram.dev/gpu-fraction", "nvidia.com/gpu".
+using StringMap = std::map<std::string, std::string, std::less<>>;
+
+/// @returns null if there is no such name
+[[nodiscard]] inline const std::string* find(const StringMap& map, std::string_view name) {
+  const auto found = map.find(name);
+  return found == map.end() ? nullptr : &found->second;
+}
+
+enum class ContainerKind : std::uint8_t {
+  kApp,
+  kSidecar,    ///< an init container with restartPolicy: Always
+  kInit,       ///< an ordinary init container: ends before the app starts
+  kEphemeral,  ///< added for debugging; cannot have resources
+};
+
+/// Visits containers in the order in which kubelet and the annotations' parser number those that
+/// start with the pod: app containers, then sidecars, then ordinary init containers.
+template <class Containers, class Visit>
+void visit_started(Containers& containers, Visit&& visit) {
+  for (const auto kind : {ContainerKind::kApp, ContainerKind::kSidecar, ContainerKind::kInit}) {
+    for (auto& container : containers) {
+      if (container.kind == kind) visit(container);
+    }
+  }
+}
+
+/// An entry of a container's env.
+struct Variable {
+  std::string name;
+  std::optional<std::string> value;  ///< nothing = it comes from elsewhere (valueFrom)
+};
+
+struct ContainerManifest {
+  ContainerKind kind = ContainerKind::kApp;
+  std::size_t index = 0;  ///< in its own list: spec.containers, initContainers, ephemeralContainers
+  std::string name;
+  StringMap limits;            ///< quantities as written, numbers included
+  StringMap requests;          ///< the same
+  bool has_resources = false;  ///< there is an object, be it empty
+  std::vector<Variable> env;   ///< in order; a later entry of the same name wins
+  bool has_env_from = false;   ///< more variables come from a ConfigMap or Secret
+
+  /// The quantity of that name in the limits, else in the requests; null if there is none.
+  [[nodiscard]] const std::string* quantity(std::string_view resource) const {
+    const std::string* limit = find(limits, resource);
+    return limit != nullptr ? limit : find(requests, resource);
+  }
+};
+
+struct PodManifest {
+  std::string ns;    ///< as the object says it, which may leave it out
+  std::string name;  ///< or generateName with a star
+  StringMap annotations;
+  StringMap labels;
+  std::string scheduler_name;
+  std::string node;  ///< spec.nodeName; empty = not bound
+  std::string runtime_class;
+  StringMap node_selector;
+  std::vector<ContainerManifest>
+      containers;  ///< app containers, then init containers, then ephemeral
+};
+
+/// Reads a pod where the reader stands. Members that are not needed are skipped; one of the wrong
+/// type, and a pod without metadata or spec, make the reader fail. Quantities are not looked into.
+[[nodiscard]] PodManifest read_manifest(json::Reader& in);
+
+/// Those under model::kPrefix, without the prefix.
+[[nodiscard]] model::Annotations own_annotations(const StringMap& all);
+
+/// The annotations of any object where the reader stands.
+[[nodiscard]] StringMap read_object_annotations(json::Reader& in);
+
+}  // namespace tangram::kube

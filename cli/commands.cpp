@@ -51,7 +51,7 @@ std::string with_assumption(std::string text, const ClusterSettings& settings,
 
 }  // namespace
 
-Commands::Commands(Options options, const Screen& screen, kube::Environment environment,
+Commands::Commands(Options options, const Screen& screen, Environment environment,
                    const Clock& clock)
     : options_(std::move(options)),
       screen_(screen),

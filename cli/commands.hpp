@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/clock.hpp"
+#include "base/environment.hpp"
 #include "base/result.hpp"
 #include "cli/cluster.hpp"
 #include "cli/cluster_settings.hpp"
@@ -8,7 +9,6 @@
 #include "cli/pages.hpp"
 #include "cli/screen.hpp"
 #include "kube/api.hpp"
-#include "kube/rest/rest_config.hpp"
 
 #include <memory>
 #include <optional>
@@ -26,8 +26,7 @@ struct CommandResult {
 class Commands {
  public:
   /// @param clock  outlives the commands
-  Commands(Options options, const Screen& screen, kube::Environment environment,
-           const Clock& clock);
+  Commands(Options options, const Screen& screen, Environment environment, const Clock& clock);
   ~Commands();
 
   /// @returns an error that says what is wrong and what to do next
@@ -53,7 +52,7 @@ class Commands {
 
   const Options options_;
   const Screen screen_;
-  const kube::Environment environment_;
+  const Environment environment_;
   const Clock& clock_;
   std::optional<Connection> connection_;     ///< created on first use
   std::unique_ptr<kube::KubeApi> extender_;  ///< created on first use

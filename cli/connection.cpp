@@ -30,14 +30,14 @@ Error with_remedy(const Error& error) {
 }
 
 /// The service account of this pod, where there is no kubeconfig.
-Result<kube::RestConfig> own_account(const kube::Environment& environment) {
+Result<kube::RestConfig> own_account(const Environment& environment) {
   auto config = kube::in_cluster_config(environment);
   if (!config) return config.error();
   if (auto ns = kube::account_namespace()) config->ns = std::move(*ns);
   return config;
 }
 
-Result<kube::RestConfig> find_server(const Target& target, const kube::Environment& environment) {
+Result<kube::RestConfig> find_server(const Target& target, const Environment& environment) {
   if (!target.server.empty()) {
     kube::RestConfig config;
     config.server = target.server;
@@ -55,7 +55,7 @@ Result<kube::RestConfig> find_server(const Target& target, const kube::Environme
 
 }  // namespace
 
-Result<Connection> connect(const Target& target, const kube::Environment& environment,
+Result<Connection> connect(const Target& target, const Environment& environment,
                            const Clock& clock) {
   auto config = find_server(target, environment);
   if (!config) return config.error();

@@ -27,7 +27,7 @@ struct Connection {
 /// Reads the kubeconfig, or without one the service account of this pod. Sends no request.
 /// @param clock  outlives the connection
 /// @returns kNotFound, kInvalidArgument  what is wrong, and which flag helps
-Result<Connection> connect(const Target& target, const kube::Environment& environment,
+Result<Connection> connect(const Target& target, const Environment& environment,
                            const Clock& clock);
 
 /// An extender's own URL.

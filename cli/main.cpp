@@ -46,7 +46,7 @@ int print(const Result<cli::CommandResult>& result, const cli::Screen& screen, b
 int run(const cli::Options& options) {
   const SystemClock clock;
   const cli::Screen screen = cli::screen_of_stdout();
-  cli::Commands commands(options, screen, kube::process_environment, clock);
+  cli::Commands commands(options, screen, process_environment, clock);
   if (!options.watch) return print(commands.run(), screen, false);
   for (;;) {
     const int ended = print(commands.run(), screen, screen.is_terminal);
@@ -64,7 +64,7 @@ int main(int argc, char** argv) try {
     const SystemClock clock;
     std::cout << cli::completion_answer(
         {arguments.begin() + 1, arguments.end()}, [&](const cli::NamesQuery& query) {
-          return cli::names_in_cluster(query, kube::process_environment, clock);
+          return cli::names_in_cluster(query, process_environment, clock);
         });
     return cli::kDone;
   }

@@ -95,12 +95,12 @@ std::optional<extender::Replica> this_replica(const config::Config& config) {
   extender::Replica replica;
   if (!settings.ns.empty()) {
     replica.ns = settings.ns;
-  } else if (const auto ns = kube::process_environment("POD_NAMESPACE"); !ns.empty()) {
+  } else if (const auto ns = process_environment("POD_NAMESPACE"); !ns.empty()) {
     replica.ns = ns;
   } else if (const auto own = kube::account_namespace(); own && !own->empty()) {
     replica.ns = *own;
   }
-  replica.pod = kube::process_environment("POD_NAME");
+  replica.pod = process_environment("POD_NAME");
   std::random_device random;
   replica.identity =
       fmt::format("{}_{:08x}{:08x}", replica.pod.empty() ? "tangram-extender" : replica.pod,
@@ -111,7 +111,7 @@ std::optional<extender::Replica> this_replica(const config::Config& config) {
 /// The pod's name, or the host's: whom to ask for the log.
 kube::EventReporter reporter() {
   kube::EventReporter reporter;
-  reporter.instance = kube::process_environment("POD_NAME");
+  reporter.instance = process_environment("POD_NAME");
   if (!reporter.instance.empty()) return reporter;
   std::array<char, HOST_NAME_MAX + 1> host{};
   reporter.instance = gethostname(host.data(), HOST_NAME_MAX) == 0 ? host.data() : "unknown";

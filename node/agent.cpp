@@ -1,10 +1,10 @@
 #include "node/agent.hpp"
 
+#include "base/environment.hpp"
 #include "base/file.hpp"
 #include "base/quote.hpp"
 #include "kube/grant_keys.hpp"
 #include "kube/reflector.hpp"
-#include "kube/rest/rest_config.hpp"
 #include "model/request.hpp"
 #include "node/audit/auditor.hpp"
 #include "node/cards/card_watcher.hpp"
@@ -52,7 +52,7 @@ std::unique_ptr<CardSource> open_cards(const Settings& settings) {
     source = std::make_unique<NvmlSource>(settings.nvml_library);
   }
   return std::make_unique<OfferedModes>(std::move(source), [from_file] {
-    return find_means(!from_file, kube::process_environment("PATH"));
+    return find_means(!from_file, process_environment("PATH"));
   });
 }
 

@@ -30,7 +30,7 @@ using NamesSource = std::function<std::vector<std::string>(const NamesQuery&)>;
 /// None if the API server does not answer or refuses.
 /// @param clock  outlives the call
 [[nodiscard]] std::vector<std::string> names_in_cluster(const NamesQuery& query,
-                                                        const kube::Environment& environment,
+                                                        const Environment& environment,
                                                         const Clock& clock);
 /// The same, from an API server.
 [[nodiscard]] std::vector<std::string> names_in_cluster(const NamesQuery& query, kube::KubeApi& api,

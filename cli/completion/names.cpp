@@ -50,8 +50,7 @@ std::vector<std::string> names_in_cluster(const NamesQuery& query, kube::KubeApi
   return names;
 }
 
-std::vector<std::string> names_in_cluster(const NamesQuery& query,
-                                          const kube::Environment& environment,
+std::vector<std::string> names_in_cluster(const NamesQuery& query, const Environment& environment,
                                           const Clock& clock) {
   const auto connection = connect(query.target, environment, clock);
   if (!connection) return {};

@@ -2,7 +2,6 @@
 
 #include "base/file.hpp"
 
-#include <cstdlib>
 #include <string_view>
 
 namespace tangram::kube {
@@ -12,11 +11,6 @@ namespace {
 constexpr std::string_view kAccountFolder = "var/run/secrets/kubernetes.io/serviceaccount/";
 
 }  // namespace
-
-std::string process_environment(const std::string& name) {
-  const char* value = std::getenv(name.c_str());  // NOLINT(concurrency-mt-unsafe): nobody sets any
-  return value == nullptr ? "" : value;
-}
 
 Result<RestConfig> in_cluster_config(const Environment& environment, const std::string& root) {
   const std::string host = environment("KUBERNETES_SERVICE_HOST");

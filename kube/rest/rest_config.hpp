@@ -1,8 +1,8 @@
 #pragma once
 
+#include "base/environment.hpp"
 #include "base/result.hpp"
 
-#include <functional>
 #include <string>
 
 /// Where an API server is and how to show who we are.
@@ -27,11 +27,6 @@ struct RestConfig {
   bool insecure_skip_tls_verify = false;
   std::string ns = {};  ///< the context's namespace, for people's requests; empty = it names none
 };
-
-/// Reads an environment variable; "" where it is not set. Injected so that tests set none.
-using Environment = std::function<std::string(const std::string& name)>;
-/// Of this process.
-[[nodiscard]] std::string process_environment(const std::string& name);
 
 /// The service account of the pod that this process runs in.
 /// @param root  where its files are mounted, with a slash at the end

@@ -1,7 +1,7 @@
 #include "extender/admission/grant_rules.hpp"
 
 #include "base/quote.hpp"
-#include "extender/admission/asked.hpp"
+#include "extender/admission/pod_request.hpp"
 #include "model/grant.hpp"
 #include "model/request_texts.hpp"
 
@@ -41,7 +41,7 @@ std::optional<std::string> grant_changed(const kube::PodManifest& pod,
   return name + ": " + what + ": it " + std::string(kOneRecord);
 }
 
-std::optional<std::string> binding_speaks_for_tangram(const kube::StringMap& annotations) {
+std::optional<std::string> tangram_annotation_of_binding(const kube::StringMap& annotations) {
   const auto found = annotations.lower_bound("tangram.dev/gpu-");
   if (found == annotations.end() || !found->first.starts_with("tangram.dev/gpu-")) {
     return std::nullopt;

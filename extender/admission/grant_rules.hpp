@@ -17,12 +17,12 @@ namespace tangram::extender {
 [[nodiscard]] std::optional<std::string> grant_changed(const kube::PodManifest& pod,
                                                        const kube::PodManifest& old_pod);
 
-/// Why a Binding by anybody but the extender cannot carry the annotations it carries; nothing =
+/// Why a Binding that the extender did not make cannot carry the annotations it carries; nothing =
 /// none of them is Tangram's.
-[[nodiscard]] std::optional<std::string> binding_speaks_for_tangram(
+[[nodiscard]] std::optional<std::string> tangram_annotation_of_binding(
     const kube::StringMap& annotations);
 
-/// The annotations that say what the pod asks and that differ, one message for all of them; empty
+/// The annotations of the pod's request that differ, one message for all of them; empty
 /// = none differs.
 [[nodiscard]] std::string changed_requests(const kube::PodManifest& pod,
                                            const kube::PodManifest& old_pod);

@@ -8,8 +8,8 @@
 
 namespace tangram::extender {
 
-/// Operations on a JSON document, in the form of RFC 6902. Nothing is added twice: whoever builds
-/// it looks at the document first.
+/// Operations on a JSON document, in the form of RFC 6902. Nothing is added twice: the caller
+/// looks at the document first.
 class JsonPatch {
  public:
   /// "nvidia.com/gpu" -> "/nvidia.com~1gpu": one more step of a path.

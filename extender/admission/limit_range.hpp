@@ -8,7 +8,7 @@
 /// of a namespace, before any webhook is called.
 namespace tangram::extender {
 
-/// Did a LimitRange give the container the resource? The API server's LimitRanger says so in the
+/// Did a LimitRange give the container the resource? The API server's LimitRanger records it in the
 /// pod's annotation kubernetes.io/limit-ranger, as in
 ///
 ///     LimitRanger plugin set: tangram.dev/gpu-milli limit for container side; ...

@@ -29,37 +29,38 @@ std::string path_of(const kube::ContainerManifest& container) {
 // ---- The pod as a whole.
 
 /// The container that the annotations without a name are for, if there are such; null otherwise.
-const model::ContainerInfo* meant_by_plain_annotations(const Asked& asked) {
-  const std::size_t place = model::default_container(asked.infos);
-  if (place == asked.infos.size()) return nullptr;
-  const model::ContainerInfo& info = asked.infos[place];
-  if (asked.of(*asked.containers[place]) == nullptr) return nullptr;
+const model::ContainerInfo* meant_by_plain_annotations(const PodRequest& requested) {
+  const std::size_t place = model::default_container(requested.infos);
+  if (place == requested.infos.size()) return nullptr;
+  const model::ContainerInfo& info = requested.infos[place];
+  if (requested.of(*requested.containers[place]) == nullptr) return nullptr;
   // A container has either plain annotations or named ones.
-  const bool named =
-      std::any_of(asked.annotations.begin(), asked.annotations.end(), [&](const auto& annotation) {
+  const bool named = std::any_of(
+      requested.annotations.begin(), requested.annotations.end(), [&](const auto& annotation) {
         const std::size_t dot = annotation.first.find('.');
         return dot != std::string::npos && annotation.first.substr(dot + 1) == info.name;
       });
   return named ? nullptr : &info;
 }
 
-void patch_annotations(const kube::PodManifest& pod, const Asked& asked, JsonPatch& patch) {
+void patch_annotations(const kube::PodManifest& pod, const PodRequest& requested,
+                       JsonPatch& patch) {
   kube::StringMap more;
-  for (const auto& [name, value] : asked.translation.annotations) {
+  for (const auto& [name, value] : requested.translation.annotations) {
     if (!pod.annotations.contains(name)) more.emplace(name, value);
   }
-  if (!asked.annotations.contains(model::kContainerKey)) {
-    const auto* meant = meant_by_plain_annotations(asked);
+  if (!requested.annotations.contains(model::kContainerKey)) {
+    const auto* meant = meant_by_plain_annotations(requested);
     if (meant != nullptr) more.emplace(model::full_name(model::kContainerKey), meant->name);
   }
   patch.edit_map("/metadata/annotations", pod.annotations, more);
 }
 
-void patch_scheduler(const kube::PodManifest& pod, const Asked& asked,
+void patch_scheduler(const kube::PodManifest& pod, const PodRequest& requested,
                      const AdmissionSettings& settings, JsonPatch& patch) {
   std::string_view wanted = settings.scheduler_name;
-  // A peer's scheduler may not be there any more.
-  if (wanted.empty() && !asked.translation.annotations.empty()) wanted = kDefaultScheduler;
+  // Another system's scheduler may not be there any more.
+  if (wanted.empty() && !requested.translation.annotations.empty()) wanted = kDefaultScheduler;
   const auto& replaced = settings.replaced_schedulers;
   const bool may = pod.scheduler_name.empty() || std::find(replaced.begin(), replaced.end(),
                                                            pod.scheduler_name) != replaced.end();
@@ -67,10 +68,10 @@ void patch_scheduler(const kube::PodManifest& pod, const Asked& asked,
   patch.add("/spec/schedulerName", wanted);
 }
 
-void patch_pod(const kube::PodManifest& pod, const Asked& asked, const AdmissionSettings& settings,
-               JsonPatch& patch) {
-  patch_annotations(pod, asked, patch);
-  patch_scheduler(pod, asked, settings, patch);
+void patch_pod(const kube::PodManifest& pod, const PodRequest& requested,
+               const AdmissionSettings& settings, JsonPatch& patch) {
+  patch_annotations(pod, requested, patch);
+  patch_scheduler(pod, requested, settings, patch);
   if (!settings.runtime_class.empty() && pod.runtime_class.empty()) {
     patch.add("/spec/runtimeClassName", settings.runtime_class);
   }
@@ -91,7 +92,7 @@ struct ResourceEdit {
 
 /// For a container with a request. Its aggregates follow from that, so those that stand there give
 /// way: a LimitRange writes its default, or else its maximum, into containers before webhooks see
-/// them, and judges them after.
+/// them, and checks them after.
 void add_request(const model::ContainerRequest& request, const AdmissionSettings& settings,
                  ResourceEdit& edit) {
   edit.complete.emplace(model::kSlotResource, "1");
@@ -112,7 +113,7 @@ void add_none_of_limit_range(const kube::PodManifest& pod, const kube::Container
 }
 
 /// What `list` lacks or has otherwise. A quantity to complete that stands in the other list is
-/// taken from there: they must be equal, and validate() judges the one that was written.
+/// taken from there: they must be equal, and validate() checks the one that was written.
 kube::StringMap changes_of(const kube::StringMap& list, const kube::ContainerManifest& container,
                            const ResourceEdit& edit) {
   kube::StringMap changes;
@@ -157,9 +158,9 @@ void hide_devices(const kube::ContainerManifest& container, JsonPatch& patch) {
   patch.add_json(path, "[" + variable + "]");
 }
 
-/// Takes entries out of a container with a request, which the agent of its node tells what it sees:
-/// "void", since this webhook may have written it before another one made the pod ask.
-/// @param all  every value, beside a peer's words: it goes with those in many manifests
+/// Takes entries out of a container with a request, for which the agent of its node sets it:
+/// "void", since this webhook may have written it before another one added the request.
+/// @param all  every value: many manifests set it beside another system's request
 void drop_devices(const kube::ContainerManifest& container, bool all, Mutation& mutation,
                   JsonPatch& patch) {
   // From the last one on, so that the indices of the others stay.
@@ -176,8 +177,8 @@ void drop_devices(const kube::ContainerManifest& container, bool all, Mutation& 
   }
 }
 
-/// Where the runtime goes by the variable, the node's agent refuses to start such a container: what
-/// it sees would be in the hands of whoever writes the map.
+/// Where the runtime goes by the variable, the node's agent refuses to start such a container: the
+/// author of the map would choose its cards.
 void warn_of_env_from(const kube::ContainerManifest& container, Mutation& mutation) {
   if (!container.has_env_from) return;
   mutation.warnings.push_back("container " + quote(container.name) +
@@ -199,18 +200,18 @@ kube::ContainerManifest without(kube::ContainerManifest container,
 }  // namespace
 
 Mutation mutate(const kube::PodManifest& pod, const AdmissionSettings& settings) {
-  const Asked asked = read_asked(pod, settings);
-  if (asked.wrong()) return {};
-  Mutation mutation{.patch = {}, .warnings = asked.translation.warnings};
+  const PodRequest requested = read_pod_request(pod, settings);
+  if (requested.is_wrong()) return {};
+  Mutation mutation{.patch = {}, .warnings = requested.translation.warnings};
   JsonPatch patch;
-  if (asked.request->asks_gpu()) patch_pod(pod, asked, settings, patch);
-  const std::set<std::string> names(asked.translation.resources.begin(),
-                                    asked.translation.resources.end());
+  if (requested.request->asks_gpu()) patch_pod(pod, requested, settings, patch);
+  const std::set<std::string> names(requested.translation.resources.begin(),
+                                    requested.translation.resources.end());
   const std::vector<std::string> taken_out(names.begin(), names.end());
-  const bool all_devices = !asked.translation.empty() && !settings.allow_visible_devices;
+  const bool all_devices = !requested.translation.empty() && !settings.allow_visible_devices;
   for (const kube::ContainerManifest& container : pod.containers) {
     ResourceEdit edit{.complete = {}, .set = {}, .without = taken_out};
-    if (const auto* request = asked.of(container); request != nullptr) {
+    if (const auto* request = requested.of(container); request != nullptr) {
       add_request(*request, settings, edit);
       patch_resources(container, edit, patch);
       drop_devices(container, all_devices, mutation, patch);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "extender/admission/asked.hpp"
+#include "extender/admission/pod_request.hpp"
 #include "extender/admission/settings.hpp"
 #include "kube/pod_manifest.hpp"
 
@@ -9,26 +9,27 @@
 
 namespace tangram::extender {
 
-/// What a pod needs to become what its annotations say.
+/// What a pod needs to get what its annotations request.
 struct Mutation {
   std::string patch;                  ///< a JSON list of operations; empty = nothing
   std::vector<std::string> warnings;  ///< for the pod's author
 };
 
 /// Makes a new pod schedulable. Adds what is missing, and changes what was written only where the
-/// request says what it must be, so that the patched pod, asked about again, needs nothing,
+/// request says what it must be, so that the patched pod, reviewed again, needs nothing,
 /// whatever another webhook put into it:
 ///
 ///     pod with a request      its default container pinned in gpu-container; scheduler, runtime
-///                             class and node selector as configured; a peer's words translated
+///                             class and node selector as configured; another system's request
+///                             translated
 ///     container with a request  one slot and the aggregates, in limits and requests; aggregates
 ///                             that stand there otherwise, as from a LimitRange, give way;
-///                             no NVIDIA_VISIBLE_DEVICES=void, and none at all where the words
-///                             of a peer were translated
-///     every other container     NVIDIA_VISIBLE_DEVICES=void, unless it says something itself; 0 of
+///                             no NVIDIA_VISIBLE_DEVICES=void, and none at all where another
+///                             system's request was translated
+///     every other container     NVIDIA_VISIBLE_DEVICES=void, unless it sets it itself; 0 of
 ///                             the aggregates that a LimitRange gave it
 ///
-/// A pod whose request is wrong stays as it is: validate() says why. Pure.
+/// A pod whose request is wrong stays as it is: validate() reports why. Pure.
 [[nodiscard]] Mutation mutate(const kube::PodManifest& pod, const AdmissionSettings& settings);
 
 /// For ephemeral containers added to a running pod: they get no card, and should see none.

@@ -31,16 +31,16 @@ bool is_number(const std::string& quantity, std::int64_t number) {
 
 // ---- Slots.
 
-void check_slot(const kube::ContainerManifest& container, bool asks, Mistakes& mistakes) {
+void check_slot(const kube::ContainerManifest& container, bool has_request, Mistakes& mistakes) {
   const std::string* slots = container.quantity(model::kSlotResource);
   if (slots == nullptr) {
-    if (!asks) return;
+    if (!has_request) return;
     return mistakes.add(of(container) +
                         "holds no tangram.dev/gpu-slot, which Tangram's mutating webhook adds to a "
                         "new pod: another webhook took it out, or the request came after; write "
                         R"(tangram.dev/gpu-slot: "1" to its limits)");
   }
-  if (is_number(*slots, 1) || (!asks && is_number(*slots, 0))) return;
+  if (is_number(*slots, 1) || (!has_request && is_number(*slots, 0))) return;
   mistakes.add(of(container) + written(model::kSlotResource, *slots) +
                ": one slot stands for all cards of a container; write \"1\", and the number of "
                "cards in tangram.dev/gpu-count");
@@ -50,33 +50,33 @@ void check_slot(const kube::ContainerManifest& container, bool asks, Mistakes& m
 
 /// An update can make the request count in a resource that its container never got: that one would
 /// take cards past quotas.
-void check_held(const kube::ContainerManifest& container, std::string_view resource,
-                const model::ContainerRequest* request, Mistakes& mistakes) {
-  const std::int64_t asked = request ? amount_of(aggregates_of(*request), resource) : 0;
-  if (asked == 0) return;
+void check_missing(const kube::ContainerManifest& container, std::string_view resource,
+                   const model::ContainerRequest* request, Mistakes& mistakes) {
+  const std::int64_t requested = request ? amount_of(aggregates_of(*request), resource) : 0;
+  if (requested == 0) return;
   mistakes.add(of(container) + "holds no " + std::string(resource) +
                ", which Tangram's mutating webhook adds to a new pod; write " +
-               std::string(resource) + ": " + quote(std::to_string(asked)) + " to its limits");
+               std::string(resource) + ": " + quote(std::to_string(requested)) + " to its limits");
 }
 
 void check_aggregate(const kube::ContainerManifest& container, std::string_view resource,
                      const model::ContainerRequest* request, bool needed, Mistakes& mistakes) {
   const std::string* quantity = container.quantity(resource);
   if (quantity == nullptr) {
-    if (needed) check_held(container, resource, request, mistakes);
+    if (needed) check_missing(container, resource, request, mistakes);
     return;
   }
   const std::string what = of(container) + written(resource, *quantity);
   if (request == nullptr) {
     if (is_number(*quantity, 0)) return;
     return mistakes.add(what +
-                        " without a request; ask by annotation, as in "
+                        " without a request; request it by annotation, as in "
                         R"(tangram.dev/gpu-fraction: "0.5", and remove it)");
   }
-  const std::int64_t asked = amount_of(aggregates_of(*request), resource);
-  if (is_number(*quantity, asked)) return;
-  mistakes.add(what + " is not what the annotations ask for, " +
-               (asked > 0 ? quote(std::to_string(asked)) : "which do not count in it") +
+  const std::int64_t requested = amount_of(aggregates_of(*request), resource);
+  if (is_number(*quantity, requested)) return;
+  mistakes.add(what + " is not what the annotations request, " +
+               (requested > 0 ? quote(std::to_string(requested)) : "which do not count in it") +
                "; remove it, and Tangram writes what is right");
 }
 
@@ -100,7 +100,7 @@ void check_counted(const kube::ContainerManifest& container, const model::Contai
                         std::string(resource) + ", and this namespace has a quota on that; " +
                         counting_form(resource, request.share));
   }
-  // Where every container needs its aggregates, check_aggregate says this.
+  // Where every container needs its aggregates, check_aggregate reports this.
   if (needed || container.quantity(resource) != nullptr) return;
   mistakes.add(of(container) + "holds no " + std::string(resource) +
                ", and this namespace has a quota on that; write it to its limits: " +
@@ -119,8 +119,8 @@ void check_node(const kube::PodManifest& pod, Mistakes& mistakes) {
   if (pod.node.empty()) return;
   mistakes.add(
       "spec.nodeName " + quote(pod.node) +
-      ": a pod that asks for a GPU cannot choose its node this way, past the scheduler "
-      "that gives it a card; remove it, and write nodeSelector: {kubernetes.io/hostname: " +
+      ": a pod that requests a GPU cannot choose its node this way, past the scheduler "
+      "that allocates its card; remove it, and write nodeSelector: {kubernetes.io/hostname: " +
       quote_if_needed(pod.node) + "}");
 }
 
@@ -133,15 +133,16 @@ void check_other_system(const kube::ContainerManifest& container, const Admissio
                "one of them");
 }
 
-void check_containers(const kube::PodManifest& pod, const Asked& asked,
+void check_containers(const kube::PodManifest& pod, const PodRequest& requested,
                       const AdmissionSettings& settings,
                       const std::vector<std::string_view>& counted, Mistakes& mistakes) {
   for (const kube::ContainerManifest& container : pod.containers) {
     // Of a pod that cannot be translated nothing else is known: it was not mutated either.
-    const model::ContainerRequest* request = asked.wrong() ? nullptr : asked.of(container);
+    const model::ContainerRequest* request =
+        requested.is_wrong() ? nullptr : requested.of(container);
     // A request that cannot be read may be this container's.
     check_slot(container, request != nullptr, mistakes);
-    if (!asked.wrong()) {
+    if (!requested.is_wrong()) {
       for (const std::string_view resource : model::kAggregateResources) {
         check_aggregate(container, resource, request, settings.aggregates, mistakes);
       }
@@ -161,7 +162,7 @@ std::string lower_case(std::string text) {
   return text;
 }
 
-/// Those that nobody would read, and that look as if they asked: tangram.dev/gpufraction,
+/// Those that no component reads, and that look like requests: tangram.dev/gpufraction,
 /// Tangram.dev/gpu-mem. The parser of requests names misspelt ones that begin with "gpu-".
 void check_spelling(const kube::PodManifest& pod, Mistakes& mistakes) {
   for (const auto& [name, value] : pod.annotations) {
@@ -177,9 +178,9 @@ void check_spelling(const kube::PodManifest& pod, Mistakes& mistakes) {
   }
 }
 
-bool says_anything(const Asked& asked) {
-  return !asked.translation.empty() ||
-         std::any_of(asked.annotations.begin(), asked.annotations.end(),
+bool requests_anything(const PodRequest& requested) {
+  return !requested.translation.empty() ||
+         std::any_of(requested.annotations.begin(), requested.annotations.end(),
                      [](const auto& annotation) {
                        return annotation.first.starts_with(model::kRequestPrefix) &&
                               annotation.first != model::kGrantKey;
@@ -188,25 +189,26 @@ bool says_anything(const Asked& asked) {
 
 }  // namespace
 
-void check_request(const kube::PodManifest& pod, const Asked& asked,
+void check_request(const kube::PodManifest& pod, const PodRequest& requested,
                    const AdmissionSettings& settings, const std::vector<std::string_view>& counted,
                    Mistakes& mistakes) {
-  for (const std::string& mistake : asked.translation.mistakes) mistakes.add(mistake);
-  if (!asked.request) {
-    mistakes.add(asked.request.error().message);
+  for (const std::string& mistake : requested.translation.mistakes) mistakes.add(mistake);
+  if (!requested.request) {
+    mistakes.add(requested.request.error().message);
   } else {
-    check_policy(asked.request->policy, mistakes);
+    check_policy(requested.request->policy, mistakes);
   }
   check_spelling(pod, mistakes);
-  if (says_anything(asked)) check_node(pod, mistakes);
+  if (requests_anything(requested)) check_node(pod, mistakes);
   if (pod.containers.size() > kMaxContainers) return;
-  check_containers(pod, asked, settings, counted, mistakes);
+  check_containers(pod, requested, settings, counted, mistakes);
 }
 
-void check_visible_devices(const kube::PodManifest& pod, const Asked& asked, Mistakes& mistakes) {
+void check_visible_devices(const kube::PodManifest& pod, const PodRequest& requested,
+                           Mistakes& mistakes) {
   for (const kube::ContainerManifest& container : pod.containers) {
-    const bool asks = asked.of(container) != nullptr;
-    if (const auto mistake = wrong_visible_devices(container, asks)) mistakes.add(*mistake);
+    const bool has_request = requested.of(container) != nullptr;
+    if (const auto mistake = wrong_visible_devices(container, has_request)) mistakes.add(*mistake);
   }
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "extender/admission/asked.hpp"
+#include "extender/admission/pod_request.hpp"
 #include "extender/admission/settings.hpp"
 #include "kube/pod_manifest.hpp"
 #include "model/request_texts.hpp"
@@ -12,14 +12,14 @@ namespace tangram::extender {
 
 /// Notes all that is wrong with a pod which mutate() has seen: its request, and what its containers
 /// hold for it.
-/// @param asked  what read_asked() says of the pod
+/// @param requested  read_pod_request() of the pod
 /// @param counted  see validate()
-void check_request(const kube::PodManifest& pod, const Asked& asked,
+void check_request(const kube::PodManifest& pod, const PodRequest& requested,
                    const AdmissionSettings& settings, const std::vector<std::string_view>& counted,
                    model::Mistakes& mistakes);
 
-/// Notes the variables that show containers cards which nobody gave them.
-void check_visible_devices(const kube::PodManifest& pod, const Asked& asked,
+/// Notes the variables that show containers cards that they do not have.
+void check_visible_devices(const kube::PodManifest& pod, const PodRequest& requested,
                            model::Mistakes& mistakes);
 
 }  // namespace tangram::extender

@@ -174,8 +174,7 @@ Result<void> read_binding(std::string text, const Head& head, AdmissionRequest& 
 }  // namespace
 
 Result<AdmissionRequest> decode_review(std::string text) {
-  // Twice over the text: what kind of object comes is said anywhere in it, and it is parsed in
-  // place.
+  // Two passes: the kind of the object may follow the object, and parsing changes the text.
   const auto head = read_head(text);
   if (!head) return head.error();
   if (auto fine = check(*head); !fine) return fine.error();
@@ -197,13 +196,13 @@ Result<AdmissionRequest> decode_review(std::string text) {
   return request;
 }
 
-std::string encode_review(std::string_view uid, const AdmissionAnswer& answer) {
+std::string encode_review(std::string_view uid, const AdmissionResponse& answer) {
   std::string text;
   json::Writer out(text);
   out.begin_object().member("apiVersion", kApiVersion).member("kind", kKind);
   out.key("response").begin_object().member("uid", uid).member("allowed", answer.refusal.empty());
   if (!answer.refusal.empty()) {
-    const bool forbidden = answer.why == AdmissionAnswer::Why::kForbidden;
+    const bool forbidden = answer.why == AdmissionResponse::Why::kForbidden;
     out.key("status").begin_object();
     out.member("status", "Failure").member("message", answer.refusal);
     out.member("reason", forbidden ? "Forbidden" : "BadRequest");

@@ -13,7 +13,7 @@
 /// that knows its JSON. Source of the types: k8s.io/api/admission/v1/types.go.
 namespace tangram::extender {
 
-/// What the API server asks about.
+/// What the API server submits for review.
 struct AdmissionRequest {
   enum class Operation : std::uint8_t { kCreate, kUpdate, kDelete, kConnect };
   enum class Subject : std::uint8_t {
@@ -39,8 +39,8 @@ struct AdmissionRequest {
 /// @returns kInvalidArgument, with what is wrong with the text
 Result<AdmissionRequest> decode_review(std::string text);
 
-/// What the API server is told.
-struct AdmissionAnswer {
+/// The response to the API server.
+struct AdmissionResponse {
   enum class Why : std::uint8_t {
     kMistake,    ///< what was written cannot be: 400 BadRequest
     kForbidden,  ///< it could be, but not by this user or not now: 403 Forbidden
@@ -52,6 +52,6 @@ struct AdmissionAnswer {
 };
 
 /// The AdmissionReview that carries the answer.
-[[nodiscard]] std::string encode_review(std::string_view uid, const AdmissionAnswer& answer);
+[[nodiscard]] std::string encode_review(std::string_view uid, const AdmissionResponse& answer);
 
 }  // namespace tangram::extender

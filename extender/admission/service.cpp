@@ -13,7 +13,7 @@ namespace {
 using Operation = AdmissionRequest::Operation;
 using Subject = AdmissionRequest::Subject;
 
-AdmissionAnswer mutated(const AdmissionRequest& request, const AdmissionSettings& settings) {
+AdmissionResponse mutated(const AdmissionRequest& request, const AdmissionSettings& settings) {
   const bool create = request.operation == Operation::kCreate;
   Mutation mutation;
   if (request.pod && request.subject == Subject::kPod && create) {
@@ -21,13 +21,13 @@ AdmissionAnswer mutated(const AdmissionRequest& request, const AdmissionSettings
   } else if (request.old_pod && request.subject == Subject::kEphemeralContainers) {
     mutation = mutate_ephemeral(*request.pod, *request.old_pod, settings);
   }
-  AdmissionAnswer answer;
+  AdmissionResponse answer;
   answer.patch = std::move(mutation.patch);
   answer.warnings = std::move(mutation.warnings);
   return answer;
 }
 
-AdmissionOutcome outcome_of(const AdmissionAnswer& answer) {
+AdmissionOutcome outcome_of(const AdmissionResponse& answer) {
   if (!answer.refusal.empty()) return AdmissionOutcome::kRefused;
   return answer.patch.empty() ? AdmissionOutcome::kAllowed : AdmissionOutcome::kPatched;
 }
@@ -56,9 +56,9 @@ AdmissionService::AdmissionService(AdmissionSettings settings, const Clock& cloc
                                    std::function<void(const Done&)> done)
     : settings_(std::move(settings)), clock_(clock), done_(std::move(done)) {}
 
-template <class Answer>
+template <class Handle>
 http::Response AdmissionService::answer(AdmissionCall call, std::string body,
-                                        const Answer& answer) const {
+                                        const Handle& handle) const {
   const TimePoint start = clock_.now();
   http::Response response;
   AdmissionOutcome outcome = AdmissionOutcome::kUnreadable;
@@ -66,7 +66,7 @@ http::Response AdmissionService::answer(AdmissionCall call, std::string body,
     response =
         http::text_response(400, "no AdmissionReview that can be read: " + request.error().message);
   } else {
-    const AdmissionAnswer answered = answer(*request);
+    const AdmissionResponse answered = handle(*request);
     outcome = outcome_of(answered);
     response = http::json_response(encode_review(request->uid, answered));
   }

@@ -37,7 +37,7 @@ class AdmissionService {
     std::chrono::nanoseconds took;
   };
   /// @param clock  outlives the service
-  /// @param done  told of every call, from any thread; null = nobody is
+  /// @param done  called after every call, on any thread; may be null
   AdmissionService(AdmissionSettings settings, const Clock& clock,
                    std::function<void(const Done&)> done);
 
@@ -47,8 +47,8 @@ class AdmissionService {
                                         const std::vector<std::string_view>& counted) const;
 
  private:
-  template <class Answer>
-  http::Response answer(AdmissionCall call, std::string body, const Answer& answer) const;
+  template <class Handle>
+  http::Response answer(AdmissionCall call, std::string body, const Handle& handle) const;
 
   AdmissionSettings settings_;
   const Clock& clock_;

@@ -7,11 +7,11 @@ AdmissionSettings admission_settings(const config::Config& config) {
   AdmissionSettings settings;
   settings.default_isolation = config.scheduler.default_isolation;
   const auto& foreign = config.foreign;
-  settings.foreign = {.nvidia = foreign.nvidia,
-                      .hami = foreign.hami,
-                      .gpushare = foreign.gpushare,
-                      .kai = foreign.kai,
-                      .gpushare_in_mib = foreign.gpushare_in_mib};
+  settings.other_systems = {.nvidia = foreign.nvidia,
+                            .hami = foreign.hami,
+                            .gpushare = foreign.gpushare,
+                            .kai = foreign.kai,
+                            .gpushare_in_mib = foreign.gpushare_in_mib};
   settings.scheduler_name = admission.scheduler_name;
   settings.replaced_schedulers = admission.replaced_schedulers;
   settings.runtime_class = admission.runtime_class;

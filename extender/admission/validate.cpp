@@ -12,36 +12,36 @@ namespace {
 
 using Operation = AdmissionRequest::Operation;
 using Subject = AdmissionRequest::Subject;
-using Why = AdmissionAnswer::Why;
+using Why = AdmissionResponse::Why;
 
-AdmissionAnswer refuse(std::string_view pod, std::string_view what, Why why) {
-  AdmissionAnswer answer;
+AdmissionResponse refuse(std::string_view pod, std::string_view what, Why why) {
+  AdmissionResponse answer;
   answer.refusal = "pod " + (pod.empty() ? "without a name" : quote_if_needed(pod)) + ": ";
   answer.refusal += what;
   answer.why = why;
   return answer;
 }
 
-AdmissionAnswer answer_of(const kube::PodManifest& pod, const model::Mistakes& mistakes) {
-  return mistakes.any() ? refuse(pod.name, mistakes.message(), Why::kMistake) : AdmissionAnswer{};
+AdmissionResponse answer_of(const kube::PodManifest& pod, const model::Mistakes& mistakes) {
+  return mistakes.any() ? refuse(pod.name, mistakes.message(), Why::kMistake) : AdmissionResponse{};
 }
 
-AdmissionAnswer judge_new(const AdmissionRequest& request, const AdmissionSettings& settings,
-                          const std::vector<std::string_view>& counted) {
+AdmissionResponse check_new_pod(const AdmissionRequest& request, const AdmissionSettings& settings,
+                                const std::vector<std::string_view>& counted) {
   const kube::PodManifest& pod = *request.pod;
   model::Mistakes mistakes;
   const auto grant = grant_on_new_pod(pod);
   if (grant && request.user != settings.extender_user) mistakes.add(*grant);
-  const Asked asked = read_asked(pod, settings);
-  check_request(pod, asked, settings, counted, mistakes);
-  if (!settings.allow_visible_devices) check_visible_devices(pod, asked, mistakes);
+  const PodRequest requested = read_pod_request(pod, settings);
+  check_request(pod, requested, settings, counted, mistakes);
+  if (!settings.allow_visible_devices) check_visible_devices(pod, requested, mistakes);
   return answer_of(pod, mistakes);
 }
 
-AdmissionAnswer judge_new_request(const kube::PodManifest& pod, const AdmissionSettings& settings,
-                                  const std::vector<std::string_view>& counted) {
+AdmissionResponse check_new_request(const kube::PodManifest& pod, const AdmissionSettings& settings,
+                                    const std::vector<std::string_view>& counted) {
   model::Mistakes mistakes;
-  check_request(pod, read_asked(pod, settings), settings, counted, mistakes);
+  check_request(pod, read_pod_request(pod, settings), settings, counted, mistakes);
   if (!mistakes.any()) return {};
   return refuse(pod.name,
                 mistakes.message() +
@@ -50,9 +50,9 @@ AdmissionAnswer judge_new_request(const kube::PodManifest& pod, const AdmissionS
                 Why::kMistake);
 }
 
-AdmissionAnswer judge_added_containers(const kube::PodManifest& pod,
-                                       const kube::PodManifest& old_pod,
-                                       const AdmissionSettings& settings) {
+AdmissionResponse check_added_containers(const kube::PodManifest& pod,
+                                         const kube::PodManifest& old_pod,
+                                         const AdmissionSettings& settings) {
   if (settings.allow_visible_devices) return {};
   model::Mistakes mistakes;
   for (const kube::ContainerManifest* container : added_ephemerals(pod, old_pod)) {
@@ -61,8 +61,8 @@ AdmissionAnswer judge_added_containers(const kube::PodManifest& pod,
   return answer_of(pod, mistakes);
 }
 
-AdmissionAnswer judge_change(const AdmissionRequest& request, const AdmissionSettings& settings,
-                             const std::vector<std::string_view>& counted) {
+AdmissionResponse check_change(const AdmissionRequest& request, const AdmissionSettings& settings,
+                               const std::vector<std::string_view>& counted) {
   const kube::PodManifest& pod = *request.pod;
   const kube::PodManifest& old_pod = *request.old_pod;
   const auto grant = grant_changed(pod, old_pod);
@@ -73,28 +73,28 @@ AdmissionAnswer judge_change(const AdmissionRequest& request, const AdmissionSet
   const std::string& node = old_pod.node.empty() ? pod.node : old_pod.node;
   if (!changes.empty() && !node.empty()) {
     return refuse(pod.name,
-                  changes + ": what a pod asks for cannot change once it is bound, here to node " +
+                  changes + ": a pod's request cannot change once it is bound, here to node " +
                       quote_if_needed(node) + "; delete it and create it with the new request",
                   Why::kForbidden);
   }
-  if (!changes.empty()) return judge_new_request(pod, settings, counted);
+  if (!changes.empty()) return check_new_request(pod, settings, counted);
   if (request.subject != Subject::kEphemeralContainers) return {};
-  return judge_added_containers(pod, old_pod, settings);
+  return check_added_containers(pod, old_pod, settings);
 }
 
 }  // namespace
 
-AdmissionAnswer validate(const AdmissionRequest& request, const AdmissionSettings& settings,
-                         const std::vector<std::string_view>& counted) {
+AdmissionResponse validate(const AdmissionRequest& request, const AdmissionSettings& settings,
+                           const std::vector<std::string_view>& counted) {
   if (request.subject == Subject::kBinding) {
     if (request.user == settings.extender_user) return {};
-    const auto wrong = binding_speaks_for_tangram(request.binding_annotations);
-    return wrong ? refuse(request.binding_name, *wrong, Why::kForbidden) : AdmissionAnswer{};
+    const auto wrong = tangram_annotation_of_binding(request.binding_annotations);
+    return wrong ? refuse(request.binding_name, *wrong, Why::kForbidden) : AdmissionResponse{};
   }
   if (!request.pod) return {};
-  if (request.operation == Operation::kUpdate) return judge_change(request, settings, counted);
+  if (request.operation == Operation::kUpdate) return check_change(request, settings, counted);
   const bool new_pod = request.operation == Operation::kCreate && request.subject == Subject::kPod;
-  return new_pod ? judge_new(request, settings, counted) : AdmissionAnswer{};
+  return new_pod ? check_new_pod(request, settings, counted) : AdmissionResponse{};
 }
 
 }  // namespace tangram::extender

@@ -8,11 +8,11 @@
 
 namespace tangram::extender {
 
-/// Judges what the API server asks about:
+/// Checks what the API server submits:
 ///
 ///     a new pod        the request can be read, and the pod has what mutate() gives it; no grant
 ///     a changed pod    the grant stays as it was; the request too, once the pod is bound, and
-///                      before that a changed one is judged like a new pod's
+///                      before that a changed one is checked like a new pod's
 ///     a new ephemeral container   does not show itself cards
 ///     a Binding        carries nothing of Tangram's, unless the extender made it
 ///
@@ -20,8 +20,8 @@ namespace tangram::extender {
 /// that was there before the webhook, however wrong, can be changed otherwise. Pure.
 /// @param counted  aggregate resources that every request must count in, since quotas of the pod's
 ///                 namespace are on them
-[[nodiscard]] AdmissionAnswer validate(const AdmissionRequest& request,
-                                       const AdmissionSettings& settings,
-                                       const std::vector<std::string_view>& counted = {});
+[[nodiscard]] AdmissionResponse validate(const AdmissionRequest& request,
+                                         const AdmissionSettings& settings,
+                                         const std::vector<std::string_view>& counted = {});
 
 }  // namespace tangram::extender

@@ -48,22 +48,22 @@ bool wants_no_devices(const kube::ContainerManifest& container,
 }
 
 std::optional<std::string> wrong_visible_devices(const kube::ContainerManifest& container,
-                                                 bool asks) {
+                                                 bool has_request) {
   for (const kube::Variable& variable : container.env) {
     if (!sets_visible_devices(variable)) continue;
     const auto& value = variable.value;
     const std::string what = "container " + quote(container.name) + ": the variable " +
                              std::string(kVisibleDevices) + " " +
                              (value ? quote(*value) : "by valueFrom") + " ";
-    if (asks) {
-      return what + "would hide the card that the container asks for, or show it others; remove it";
+    if (has_request) {
+      return what + "would hide the card that the container requests, or show it others; remove it";
     }
     if (!value) return what + R"(cannot be looked into; remove it, or write value: "void")";
     if (harmless(*value)) continue;
     const bool debugs = container.kind == kube::ContainerKind::kEphemeral;
     return what + "would show the container cards that it was not given; remove it" +
            (debugs ? ", since containers for debugging cannot have a card"
-                   : R"(, and ask for a share, as in tangram.dev/gpu-fraction: "0.5")");
+                   : R"(, and request a share, as in tangram.dev/gpu-fraction: "0.5")");
   }
   return std::nullopt;
 }

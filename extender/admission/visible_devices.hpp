@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
-/// The variable by which NVIDIA's container runtime is told which cards a container sees.
+/// The variable that tells NVIDIA's container runtime which cards a container sees.
 ///
-/// CUDA images carry "all", so on a node with that runtime a container that asks for nothing sees
-/// every card, unless its pod says otherwise: an entry of the pod's own wins over the image's and
+/// CUDA images carry "all", so on a node with that runtime a container without a request sees
+/// every card, unless its pod sets it: an entry of the pod's own wins over the image's and
 /// over what a device plugin sets. In a list with equal names the later entry wins (kubelet hands
 /// all of them on in order, the runtime keeps the last).
 namespace tangram::extender {
@@ -23,8 +23,8 @@ inline constexpr std::string_view kNoDevices = "void";
   return variable.name == kVisibleDevices;
 }
 
-/// Should the container be told that it sees no card? Not if it says something itself, and not if
-/// it holds a resource of another GPU system, whose plugin says it.
+/// Must the variable hide all cards from the container? Not if it sets it itself, and not if
+/// it holds a resource of another GPU system, whose plugin sets it.
 [[nodiscard]] bool wants_no_devices(const kube::ContainerManifest& container,
                                     const std::vector<std::string>& card_resources);
 
@@ -34,9 +34,9 @@ inline constexpr std::string_view kNoDevices = "void";
 [[nodiscard]] const kube::StringMap::value_type* other_cards(
     const kube::ContainerManifest& container, const std::vector<std::string>& card_resources);
 
-/// Why what the container says of the variable cannot stay, with what to do; nothing = it can.
-/// @param asks  it has a request, so that the agent of its node decides what it sees
+/// Why the value of the variable cannot stay, with what to do; nothing = it can.
+/// @param has_request  the container has one, so that the agent of its node decides what it sees
 [[nodiscard]] std::optional<std::string> wrong_visible_devices(
-    const kube::ContainerManifest& container, bool asks);
+    const kube::ContainerManifest& container, bool has_request);
 
 }  // namespace tangram::extender

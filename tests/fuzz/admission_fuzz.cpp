@@ -26,7 +26,7 @@ bool is_json(std::string text) {
 
 AdmissionSettings settings_with_everything() {
   AdmissionSettings settings;
-  settings.foreign = {.nvidia = true, .hami = true, .gpushare = true, .kai = true};
+  settings.other_systems = {.nvidia = true, .hami = true, .gpushare = true, .kai = true};
   settings.scheduler_name = "tangram";
   settings.replaced_schedulers = {"default-scheduler"};
   settings.runtime_class = "nvidia";
@@ -46,7 +46,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(!request.error().message.empty());
     return 0;
   }
-  AdmissionAnswer answer;
+  AdmissionResponse answer;
   if (request->pod) {
     Mutation mutation = mutate(*request->pod, kSettings);
     require(mutation.patch.empty() || is_json(mutation.patch));

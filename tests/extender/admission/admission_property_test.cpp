@@ -113,7 +113,7 @@ AdmissionSettings busy_settings() {
 /// Everything in the peers' words is translated.
 AdmissionSettings translating_settings() {
   auto settings = shipped_settings();
-  settings.foreign = {.nvidia = true, .hami = true, .gpushare = true, .kai = true};
+  settings.other_systems = {.nvidia = true, .hami = true, .gpushare = true, .kai = true};
   return settings;
 }
 

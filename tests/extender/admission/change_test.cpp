@@ -90,7 +90,7 @@ TEST(ChangeTest, ARequestThatChangesBeforeThePodIsBoundMustBeRight) {
     const char* says;
   } rows[] = {{R"(tangram.dev/gpu-fraction: "50%")", "is not a decimal number"},
               // The aggregates of its container cannot follow.
-              {kQuarter, R"(is not what the annotations ask for, "250")"},
+              {kQuarter, R"(is not what the annotations request, "250")"},
               {"tangram.dev/gpu-mem: 8Gi, tangram.dev/gpu-compute: \"0.5\"",
                "holds no tangram.dev/gpu-mem-mib"},
               {"x: y", "no annotation says how much GPU"}};

@@ -178,7 +178,7 @@ spec: {containers: [{name: main, env: [{name: NVIDIA_VISIBLE_DEVICES, value: non
 
 TEST(MutateTest, TakesOutTheDevicesThatGoWithAPeersWords) {
   auto settings = shipped_settings();
-  settings.foreign.nvidia = true;
+  settings.other_systems.nvidia = true;
   const Webhook webhook(settings);
   const std::string pod = json_of(R"(
 metadata: {name: a}
@@ -344,7 +344,7 @@ TEST(MutateTest, ReplacesTheSchedulersThatAreListed) {
 
 TEST(MutateTest, PutsAPeersWordsIntoTangrams) {
   auto settings = shipped_settings();
-  settings.foreign = {.nvidia = true, .hami = true, .gpushare = true, .kai = true};
+  settings.other_systems = {.nvidia = true, .hami = true, .gpushare = true, .kai = true};
   const Webhook webhook(settings);
   const std::string hami = json_of(R"(
 metadata: {name: hami}
@@ -379,7 +379,7 @@ spec: {schedulerName: kai-scheduler, containers: [{name: main}]}
 
 TEST(MutateTest, LeavesWhatCannotBeTranslatedForValidateToRefuse) {
   auto settings = shipped_settings();
-  settings.foreign.kai = true;
+  settings.other_systems.kai = true;
   const Webhook webhook(settings);
   const std::string pod = json_of(
       "metadata: {name: kai, annotations: {gpu-fraction: half}}\nspec: {containers: [{name: a}]}");

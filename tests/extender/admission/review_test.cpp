@@ -207,7 +207,7 @@ TEST(ReviewTest, WritesWhatIsAllowed) {
 }
 
 TEST(ReviewTest, WritesPatchAndWarnings) {
-  AdmissionAnswer answer;
+  AdmissionResponse answer;
   answer.patch = R"([{"op":"remove","path":"/x"}])";
   answer.warnings = {"one", "two"};
   const auto told = told_by(encode_review("u", answer));
@@ -217,7 +217,7 @@ TEST(ReviewTest, WritesPatchAndWarnings) {
 }
 
 TEST(ReviewTest, WritesARefusalAndNoPatchBesideIt) {
-  AdmissionAnswer answer;
+  AdmissionResponse answer;
   answer.refusal = "pod a: \"quoted\"";
   answer.patch = "[]";
   auto told = told_by(encode_review("u", answer));
@@ -226,7 +226,7 @@ TEST(ReviewTest, WritesARefusalAndNoPatchBesideIt) {
   EXPECT_EQ(told.reason, "BadRequest");
   EXPECT_EQ(told.code, 400);
   EXPECT_EQ(told.patch, "");
-  answer.why = AdmissionAnswer::Why::kForbidden;
+  answer.why = AdmissionResponse::Why::kForbidden;
   told = told_by(encode_review("u", answer));
   EXPECT_EQ(told.reason, "Forbidden");
   EXPECT_EQ(told.code, 403);

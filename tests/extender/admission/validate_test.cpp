@@ -262,7 +262,7 @@ TEST(ValidateTest, RefusesAggregatesThatAreNotWhatTheRequestCounts) {
   EXPECT_TRUE(told("tangram.dev/gpu-milli: 500").allowed);
   EXPECT_NE(told("tangram.dev/gpu-milli: 100")
                 .message.find(R"(container "main": tangram.dev/gpu-milli "100" is not what the )"
-                              R"(annotations ask for, "500"; remove it)"),
+                              R"(annotations request, "500"; remove it)"),
             std::string::npos);
   EXPECT_NE(told("tangram.dev/gpu-milli: 500, tangram.dev/gpu-mem-mib: 100")
                 .message.find("which do not count in it; remove it"),

@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
-/// Requests in the words of other GPU sharing systems, put into Tangram's. docs/migration.md says
-/// what becomes of each word, and what cannot be translated.
+/// Translates requests to other GPU sharing systems into Tangram's annotations. docs/migration.md
+/// lists what each request becomes, and what cannot be translated.
 namespace tangram::extender {
 
-/// Which words are translated; the others are left alone.
-struct ForeignWords {
+/// The systems whose requests are translated; others' are left alone.
+struct OtherSystems {
   bool nvidia = false;           ///< nvidia.com/gpu: N, nvidia.com/mig-PROFILE: N
   bool hami = false;             ///< nvidia.com/gpumem, gpumem-percentage, gpucores and annotations
   bool gpushare = false;         ///< aliyun.com/gpu-mem
@@ -18,24 +18,24 @@ struct ForeignWords {
   bool gpushare_in_mib = false;  ///< aliyun.com/gpu-mem counts MiB instead of GiB
 };
 
-/// What becomes of a pod's words.
+/// The translation of a pod's requests.
 struct Translation {
   kube::StringMap annotations;  ///< to add, by full name: Tangram's own
   std::vector<std::string>
       resources;  ///< names to take out of every container's limits and requests
   std::vector<std::string> mistakes;  ///< why it cannot be translated, each with what to write
-  std::vector<std::string> warnings;  ///< what differs from what the words mean elsewhere
+  std::vector<std::string> warnings;  ///< what differs from the other system
 
   [[nodiscard]] bool empty() const {
     return annotations.empty() && resources.empty() && mistakes.empty();
   }
 };
 
-/// Pure. A pod without such words, or whose words are switched off, gives an empty translation.
-/// So does a pod that was translated before: peers' annotations stay where they are, beside the
-/// ones of Tangram's that were made from them.
+/// Pure. A pod without such requests, or only of systems that are switched off, gives an empty
+/// translation. So does a pod that was translated before: other systems' annotations stay where
+/// they are, beside the ones of Tangram's that were made from them.
 ///
 /// With mistakes, nothing is added or taken out.
-[[nodiscard]] Translation translate(const kube::PodManifest& pod, const ForeignWords& words);
+[[nodiscard]] Translation translate(const kube::PodManifest& pod, const OtherSystems& systems);
 
 }  // namespace tangram::extender

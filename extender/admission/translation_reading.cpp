@@ -1,11 +1,11 @@
-#include "extender/admission/foreign_reading.hpp"
+#include "extender/admission/translation_reading.hpp"
 
 #include "base/quantity.hpp"
 #include "base/quote.hpp"
 
 #include <charconv>
 
-namespace tangram::extender::foreign {
+namespace tangram::extender::translation {
 
 namespace {
 
@@ -68,14 +68,14 @@ std::string ratio_text(std::int64_t milli) {
   return std::to_string(milli / 1000) + "." + decimals;
 }
 
-bool can_hold_cards(const kube::ContainerManifest& container, const std::string& word,
+bool can_hold_cards(const kube::ContainerManifest& container, const std::string& source,
                     Reading& reading) {
   if (container.kind != kube::ContainerKind::kInit) return true;
   reading.mistakes.push_back(
-      word +
+      source +
       " is for an init container, and those cannot hold a card after they end; do that work "
       "in an app container, or make it a sidecar with restartPolicy: Always");
   return false;
 }
 
-}  // namespace tangram::extender::foreign
+}  // namespace tangram::extender::translation

@@ -1,7 +1,7 @@
 // Random pods in the peers' words: whatever is translated can be read, asks for no less memory than
 // was asked, and is left alone when it comes again.
 
-#include "extender/admission/foreign.hpp"
+#include "extender/admission/translation.hpp"
 #include "model/request.hpp"
 #include "tests/testing/random.hpp"
 
@@ -19,13 +19,13 @@ constexpr int kRounds = 5000;
 constexpr std::int64_t kCardMib = 40'960;
 
 /// A pod, and by container how much memory of each card it asks for, at least.
-struct Asked {
+struct Expected {
   kube::PodManifest pod;
   std::map<std::string, std::int64_t> mib;
   std::map<std::string, std::int64_t> cards;
 };
 
-void ask_in_hamis_words(Random& random, kube::ContainerManifest& container, Asked& asked) {
+void ask_in_hamis_words(Random& random, kube::ContainerManifest& container, Expected& asked) {
   asked.cards[container.name] = random.between(1, 3);
   std::int64_t& mib = asked.mib[container.name];
   container.limits["nvidia.com/gpu"] = std::to_string(asked.cards[container.name]);
@@ -42,7 +42,7 @@ void ask_in_hamis_words(Random& random, kube::ContainerManifest& container, Aske
     container.limits["nvidia.com/gpucores"] = std::to_string(random.between(0, 100));
 }
 
-void ask_in_gpushares_words(Random& random, kube::ContainerManifest& container, Asked& asked) {
+void ask_in_gpushares_words(Random& random, kube::ContainerManifest& container, Expected& asked) {
   const auto gib = random.between(1, 80);
   container.limits["aliyun.com/gpu-mem"] = std::to_string(gib);
   std::int64_t cards = 1;
@@ -54,7 +54,7 @@ void ask_in_gpushares_words(Random& random, kube::ContainerManifest& container, 
   asked.mib[container.name] = gib * 1024 / cards;
 }
 
-void ask_in_kais_words(Random& random, Asked& asked) {
+void ask_in_kais_words(Random& random, Expected& asked) {
   const kube::ContainerManifest& container =
       asked.pod.containers[static_cast<std::size_t>(random.between(0, 1))];
   if (container.index > 0) asked.pod.annotations["gpu-fraction-container-name"] = container.name;
@@ -82,17 +82,17 @@ kube::PodManifest two_containers(Random& random) {
   return pod;
 }
 
-using AskInWords = void (*)(Random&, kube::ContainerManifest&, Asked&);
+using AskInWords = void (*)(Random&, kube::ContainerManifest&, Expected&);
 
 /// Each container more often than not.
-void ask_of_containers(Random& random, AskInWords ask, Asked& asked) {
+void ask_of_containers(Random& random, AskInWords ask, Expected& asked) {
   for (kube::ContainerManifest& container : asked.pod.containers) {
     if (!random.chance(30)) ask(random, container, asked);
   }
 }
 
-Asked random_pod(Random& random) {
-  Asked asked;
+Expected random_pod(Random& random) {
+  Expected asked;
   asked.pod = two_containers(random);
   const auto system = random.between(0, 2);
   if (system == 0) ask_of_containers(random, ask_in_hamis_words, asked);
@@ -121,13 +121,13 @@ TEST(TranslatePropertyTest, AsksForNoLessAndOnlyOnce) {
   const unsigned seed = std::random_device{}();
   std::cout << "seed " << seed << std::endl;  // at once: a sanitizer ends the program
   Random random(seed);
-  const ForeignWords words{.nvidia = true, .hami = true, .gpushare = true, .kai = true};
+  const OtherSystems words{.nvidia = true, .hami = true, .gpushare = true, .kai = true};
   model::Card card;
   card.memory = Mebibytes(kCardMib);
   card.compute = kWholeGpu;
   int translated = 0;
   for (int round = 0; round < kRounds; ++round) {
-    Asked asked = random_pod(random);
+    Expected asked = random_pod(random);
     const Translation made = translate(asked.pod, words);
     if (!made.mistakes.empty()) {  // the only one that these pods can have
       ASSERT_NE(made.mistakes[0].find("too long"), std::string::npos) << made.mistakes[0];

@@ -1,4 +1,4 @@
-#include "extender/admission/foreign.hpp"
+#include "extender/admission/translation.hpp"
 
 #include "model/request.hpp"
 
@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-constexpr ForeignWords kAll{.nvidia = true, .hami = true, .gpushare = true, .kai = true};
+constexpr OtherSystems kAll{.nvidia = true, .hami = true, .gpushare = true, .kai = true};
 const std::string kPhysical = "!* MIG *";
 const std::string kOne = "tangram.dev/gpu-container";
 
@@ -49,7 +49,7 @@ struct Row {
   kube::StringMap
       expected;  ///< keys without prefix; gpu-container main and gpu-model !* MIG * unless named
   std::size_t warnings = 0;
-  ForeignWords words = kAll;
+  OtherSystems words = kAll;
 };
 void PrintTo(const Row& row, std::ostream* out) { *out << row.name; }
 
@@ -287,7 +287,7 @@ struct Refused {
   std::string name;
   kube::PodManifest asked;
   std::vector<std::string> expected;  ///< parts of the one mistake
-  ForeignWords words = kAll;
+  OtherSystems words = kAll;
 };
 void PrintTo(const Refused& row, std::ostream* out) { *out << row.name; }
 
@@ -300,7 +300,7 @@ TEST_P(TranslateRefusedTest, NamesTheWordTheValueAndWhatToWrite) {
   EXPECT_THAT(made.resources, IsEmpty());
   ASSERT_THAT(made.mistakes, SizeIs(1)) << ::testing::PrintToString(made.mistakes);
   for (const std::string& part : row.expected) EXPECT_THAT(made.mistakes[0], HasSubstr(part));
-  EXPECT_THAT(made.mistakes[0], ::testing::ContainsRegex("write|ask for|do that|name "));
+  EXPECT_THAT(made.mistakes[0], ::testing::ContainsRegex("write|do that|name "));
 }
 
 kube::PodManifest differing() {

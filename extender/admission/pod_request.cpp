@@ -1,4 +1,4 @@
-#include "extender/admission/asked.hpp"
+#include "extender/admission/pod_request.hpp"
 
 #include "base/quantity.hpp"
 #include "model/grant.hpp"
@@ -36,11 +36,12 @@ Result<model::GpuRequest> too_large(const kube::PodManifest& pod) {
 }
 
 /// By place, not by name: names are not yet known to be different.
-void find_askers(Asked& asked) {
-  for (const model::ContainerRequest& part : asked.request->containers) {
-    const auto named = std::find_if(asked.infos.begin(), asked.infos.end(),
+void find_requesters(PodRequest& requested) {
+  for (const model::ContainerRequest& part : requested.request->containers) {
+    const auto named = std::find_if(requested.infos.begin(), requested.infos.end(),
                                     [&](const auto& info) { return info.name == part.container; });
-    asked.askers.push_back(asked.containers[static_cast<std::size_t>(named - asked.infos.begin())]);
+    requested.requesters.push_back(
+        requested.containers[static_cast<std::size_t>(named - requested.infos.begin())]);
   }
 }
 
@@ -58,33 +59,34 @@ bool same_quantity(const std::string& a, const std::string& b) {
   return first && second ? *first == *second : a == b;
 }
 
-const model::ContainerRequest* Asked::of(const kube::ContainerManifest& container) const {
-  const auto found = std::find(askers.begin(), askers.end(), &container);
-  if (found == askers.end()) return nullptr;
-  return &request->containers[static_cast<std::size_t>(found - askers.begin())];
+const model::ContainerRequest* PodRequest::of(const kube::ContainerManifest& container) const {
+  const auto found = std::find(requesters.begin(), requesters.end(), &container);
+  if (found == requesters.end()) return nullptr;
+  return &request->containers[static_cast<std::size_t>(found - requesters.begin())];
 }
 
-Asked read_asked(const kube::PodManifest& pod, const AdmissionSettings& settings) {
-  Asked asked{.translation = {},
-              .annotations = {},
-              .containers = {},
-              .infos = {},
-              .request = too_large(pod),
-              .askers = {}};
-  if (!asked.request) return asked;
-  asked.translation = translate(pod, settings.foreign);
-  asked.annotations = kube::own_annotations(pod.annotations);
-  asked.annotations.merge(kube::own_annotations(asked.translation.annotations));
+PodRequest read_pod_request(const kube::PodManifest& pod, const AdmissionSettings& settings) {
+  PodRequest requested{.translation = {},
+                       .annotations = {},
+                       .containers = {},
+                       .infos = {},
+                       .request = too_large(pod),
+                       .requesters = {}};
+  if (!requested.request) return requested;
+  requested.translation = translate(pod, settings.other_systems);
+  requested.annotations = kube::own_annotations(pod.annotations);
+  requested.annotations.merge(kube::own_annotations(requested.translation.annotations));
   // In the order of kube::Pod::containers.
   kube::visit_started(pod.containers, [&](const kube::ContainerManifest& container) {
-    asked.containers.push_back(&container);
-    asked.infos.push_back({.name = container.name,
-                           .slots = slots_of(container),
-                           .ordinary_init = container.kind == kube::ContainerKind::kInit});
+    requested.containers.push_back(&container);
+    requested.infos.push_back({.name = container.name,
+                               .slots = slots_of(container),
+                               .ordinary_init = container.kind == kube::ContainerKind::kInit});
   });
-  asked.request = model::parse_request(asked.annotations, asked.infos, settings.default_isolation);
-  if (asked.request) find_askers(asked);
-  return asked;
+  requested.request =
+      model::parse_request(requested.annotations, requested.infos, settings.default_isolation);
+  if (requested.request) find_requesters(requested);
+  return requested;
 }
 
 }  // namespace tangram::extender

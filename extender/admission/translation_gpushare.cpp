@@ -1,11 +1,11 @@
-// gpushare's words: memory of one card in GiB, or in MiB by a flag of the cluster; compute is not
-// limited. The label that spreads it over several cards is that of Alibaba Cloud's successor.
+// gpushare's requests: memory of one card in GiB, or in MiB by a flag of the cluster; compute is
+// not limited. The label that spreads it over several cards is that of Alibaba Cloud's successor.
 
 #include "base/quote.hpp"
-#include "extender/admission/foreign_reading.hpp"
+#include "extender/admission/translation_reading.hpp"
 #include "model/request.hpp"
 
-namespace tangram::extender::foreign {
+namespace tangram::extender::translation {
 
 namespace {
 
@@ -37,7 +37,7 @@ std::optional<std::int64_t> cards_of(const kube::PodManifest& pod, Reading& read
   return count;
 }
 
-/// In MiB; nothing after a mistake, 0 if none is asked.
+/// In MiB; nothing after a mistake, 0 if none is requested.
 std::optional<std::int64_t> memory_of(const kube::ContainerManifest& container, bool in_mib,
                                       Reading& reading) {
   const auto memory = amount(container, kMemory, 0, kMostMebibytes, reading);
@@ -45,37 +45,37 @@ std::optional<std::int64_t> memory_of(const kube::ContainerManifest& container, 
   if (*memory <= kMostGibibytes) return *memory * 1024;
   reading.mistakes.push_back(
       resource_text(container, kMemory) +
-      " counts GiB here, and no card has so many; write a number of GiB, or ask for "
+      " counts GiB here, and no card has so many; write a number of GiB, or set "
       "foreign.gpushare_unit: MiB in Tangram's configuration");
   return std::nullopt;
 }
 
 }  // namespace
 
-void read_gpushare(const kube::PodManifest& pod, const ForeignWords& words, Reading& reading) {
-  if (!words.gpushare) return;
+void read_gpushare(const kube::PodManifest& pod, const OtherSystems& systems, Reading& reading) {
+  if (!systems.gpushare) return;
   bool any = false;
   for (const kube::ContainerManifest& container : pod.containers) {
     refuse_relatives(container, reading);
     if (container.quantity(kMemory) == nullptr) continue;
     reading.resources.insert(std::string(kMemory));
-    const std::string word = resource_text(container, kMemory);
-    const auto memory = memory_of(container, words.gpushare_in_mib, reading);
-    if (memory.value_or(0) == 0 || !can_hold_cards(container, word, reading)) continue;
+    const std::string source = resource_text(container, kMemory);
+    const auto memory = memory_of(container, systems.gpushare_in_mib, reading);
+    if (memory.value_or(0) == 0 || !can_hold_cards(container, source, reading)) continue;
     const auto count = cards_of(pod, reading);
     if (!count) return;
     any = true;
-    Ask ask{.container = &container,
-            .peer = Peer::kGpushare,
-            .word = word,
-            .count = *count,
-            .shares = {}};
-    ask.shares[model::kMemoryKey] = std::to_string((*memory + *count - 1) / *count) + "Mi";
-    ask.shares[model::kComputeKey] = "0";
-    reading.asks.push_back(std::move(ask));
+    TranslatedRequest request{.container = &container,
+                              .system = System::kGpushare,
+                              .source = source,
+                              .count = *count,
+                              .shares = {}};
+    request.shares[model::kMemoryKey] = std::to_string((*memory + *count - 1) / *count) + "Mi";
+    request.shares[model::kComputeKey] = "0";
+    reading.requests.push_back(std::move(request));
   }
   if (any)
     reading.preferences.try_emplace(model::kModelKey, Preference{std::string(kNoMig), "", true});
 }
 
-}  // namespace tangram::extender::foreign
+}  // namespace tangram::extender::translation

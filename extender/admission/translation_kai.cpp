@@ -1,14 +1,15 @@
-// KAI's words: annotations, for one container of the pod. Sources: KAI-Scheduler, docs/gpu-sharing
-// and pkg/common/constants. It limits neither memory nor compute, and counts compute by memory.
+// KAI's requests: annotations, for one container of the pod. Sources: KAI-Scheduler,
+// docs/gpu-sharing and pkg/common/constants. It limits neither memory nor compute, and counts
+// compute by memory.
 
 #include "base/quote.hpp"
-#include "extender/admission/foreign_reading.hpp"
+#include "extender/admission/translation_reading.hpp"
 #include "model/request.hpp"
 
 #include <algorithm>
 #include <array>
 
-namespace tangram::extender::foreign {
+namespace tangram::extender::translation {
 
 namespace {
 
@@ -19,7 +20,7 @@ constexpr std::string_view kContainer = "gpu-fraction-container-name";
 constexpr std::array<std::string_view, 4> kKnown{kFraction, kMemory, kDevices, kContainer};
 constexpr std::string_view kQueueLabel = "kai.scheduler/queue";
 
-/// "0.3333" -> 334: what is asked, in thousandths, rounded up. Nothing unless 0 < it < 1.
+/// "0.3333" -> 334: in thousandths, rounded up. Nothing unless 0 < it < 1.
 struct Fraction {
   std::int64_t milli = 0;
   bool rounded = false;
@@ -49,18 +50,19 @@ class KaiReader {
     if (!has(kFraction) && !has(kMemory)) {
       if (has(kDevices)) {
         refuse(kDevices,
-               "does not say how much of each card; write gpu-fraction or gpu-memory beside it");
+               "does not set an amount of each card; write gpu-fraction or gpu-memory beside it");
       }
       return;
     }
     refuse_unknown();
     const kube::ContainerManifest* container = container_of();
-    Ask ask{.container = container, .peer = Peer::kKai, .word = {}, .count = 1, .shares = {}};
-    const bool whole = read_share(ask) && read_devices(ask);
+    TranslatedRequest request{
+        .container = container, .system = System::kKai, .source = {}, .count = 1, .shares = {}};
+    const bool whole = read_share(request) && read_devices(request);
     if (container == nullptr || !can_hold_cards(*container, holder_, reading_) || !whole) return;
-    // KAI holds nobody to a part of the compute.
-    ask.shares[model::kComputeLimitKey] = "1";
-    reading_.asks.push_back(std::move(ask));
+    // KAI limits no container to a part of the compute.
+    request.shares[model::kComputeLimitKey] = "1";
+    reading_.requests.push_back(std::move(request));
     reading_.preferences.try_emplace(model::kModelKey, Preference{std::string(kNoMig), "", true});
   }
 
@@ -75,14 +77,14 @@ class KaiReader {
     reading_.mistakes.push_back(text(name) + " " + std::string(why));
   }
 
-  /// Newer words, such as gpu-memory.limit: better refused than lost.
+  /// Newer annotations, such as gpu-memory.limit: better refused than lost.
   void refuse_unknown() {
     for (const auto& [name, value] : pod_.annotations) {
       const bool family =
           name.starts_with(kFraction) || name.starts_with(kMemory) || name.starts_with("gpu-sm-");
       if (!family || std::find(kKnown.begin(), kKnown.end(), name) != kKnown.end()) continue;
       refuse(name,
-             "cannot be translated; write the request in Tangram's words, where "
+             "cannot be translated; write the request in Tangram's annotations, where "
              "tangram.dev/gpu-mem-limit and tangram.dev/gpu-compute-limit are limits");
     }
   }
@@ -108,13 +110,13 @@ class KaiReader {
     return nullptr;
   }
 
-  bool read_share(Ask& ask) {
+  bool read_share(TranslatedRequest& request) {
     if (has(kFraction) && has(kMemory)) {
       refuse(kFraction,
-             "and " + text(kMemory) + " both say how much memory; write only one of them");
+             "and " + text(kMemory) + " both set an amount of memory; write only one of them");
       return false;
     }
-    ask.word = text(has(kFraction) ? kFraction : kMemory);
+    request.source = text(has(kFraction) ? kFraction : kMemory);
     if (has(kMemory)) {
       const auto memory = whole_number(*kube::find(pod_.annotations, kMemory), 1, kMostMebibytes);
       if (!memory) {
@@ -122,7 +124,7 @@ class KaiReader {
                "is not a number of MiB; write a whole number without a unit, such as 8192");
         return false;
       }
-      ask.shares[model::kMemoryKey] = std::to_string(*memory) + "Mi";
+      request.shares[model::kMemoryKey] = std::to_string(*memory) + "Mi";
       return true;
     }
     const auto fraction = fraction_of(*kube::find(pod_.annotations, kFraction));
@@ -132,15 +134,15 @@ class KaiReader {
              "whole card");
       return false;
     }
-    ask.shares[model::kFractionKey] = ratio_text(fraction->milli);
+    request.shares[model::kFractionKey] = ratio_text(fraction->milli);
     if (fraction->rounded) {
-      reading_.warnings.push_back(ask.word + " counts as " + ratio_text(fraction->milli) +
+      reading_.warnings.push_back(request.source + " counts as " + ratio_text(fraction->milli) +
                                   ": Tangram counts thousandths of a card");
     }
     return true;
   }
 
-  bool read_devices(Ask& ask) {
+  bool read_devices(TranslatedRequest& request) {
     if (!has(kDevices)) return true;
     const auto count =
         whole_number(*kube::find(pod_.annotations, kDevices), 1, model::kMaxCardsPerContainer);
@@ -149,22 +151,23 @@ class KaiReader {
                            std::to_string(model::kMaxCardsPerContainer));
       return false;
     }
-    ask.count = *count;
+    request.count = *count;
     return true;
   }
 
   const kube::PodManifest& pod_;
   Reading& reading_;
-  std::string holder_;  ///< the word that names the container
+  std::string holder_;  ///< what names the container
 };
 
 }  // namespace
 
-void read_kai(const kube::PodManifest& pod, const ForeignWords& words, Reading& reading) {
-  if (!words.kai) return;
+void read_kai(const kube::PodManifest& pod, const OtherSystems& systems, Reading& reading) {
+  if (!systems.kai) return;
   KaiReader(pod, reading).read();
-  const bool is_kais = !reading.asks.empty() && (pod.scheduler_name == kKaiScheduler ||
-                                                 reading.asks.back().peer == Peer::kKai);
+  const bool is_kais =
+      !reading.requests.empty() &&
+      (pod.scheduler_name == kKaiScheduler || reading.requests.back().system == System::kKai);
   const std::string* queue = kube::find(pod.labels, kQueueLabel);
   if (is_kais && queue != nullptr) {
     reading.warnings.push_back("the label " + annotation_text(kQueueLabel, *queue) +
@@ -173,4 +176,4 @@ void read_kai(const kube::PodManifest& pod, const ForeignWords& words, Reading& 
   }
 }
 
-}  // namespace tangram::extender::foreign
+}  // namespace tangram::extender::translation

@@ -2,7 +2,7 @@
 // in percent, 100 = the card alone, none written = not limited; types match if they contain the
 // text, in any case.
 
-#include "extender/admission/foreign_hami.hpp"
+#include "extender/admission/translation_hami.hpp"
 
 #include "base/quote.hpp"
 
@@ -10,7 +10,7 @@
 #include <array>
 #include <cctype>
 
-namespace tangram::extender::foreign {
+namespace tangram::extender::translation {
 
 namespace {
 
@@ -34,8 +34,8 @@ constexpr std::array<std::string_view, 8> kHamiAnnotations{
     kUseType, kNoType, kUseUuid, kNoUuid, kCardPolicy, kNodePolicy, kNuma, kMode};
 constexpr std::string_view kHamiScheduler = "hami-scheduler";
 
-void tell_whole_cards(const kube::ContainerManifest& container, std::int64_t cores,
-                      bool less_memory, Reading& reading) {
+void warn_of_whole_cards(const kube::ContainerManifest& container, std::int64_t cores,
+                         bool less_memory, Reading& reading) {
   if (cores == 100 && less_memory) {
     reading.warnings.push_back(resource_text(container, kCores) +
                                " has the card alone, so it gets all of its memory");
@@ -47,15 +47,15 @@ void tell_whole_cards(const kube::ContainerManifest& container, std::int64_t cor
 
 /// A fraction is of memory and compute: of two different percentages the larger one counts.
 void share_of_all(const kube::ContainerManifest& container, std::int64_t percent,
-                  std::int64_t cores, Ask& ask, Reading& reading) {
+                  std::int64_t cores, TranslatedRequest& request, Reading& reading) {
   const std::int64_t share = std::max(percent, cores);
-  ask.shares[model::kFractionKey] = ratio_text(share * 10);
-  if (cores == 0) ask.shares[model::kComputeLimitKey] = "1";  // HAMi would not limit it either
+  request.shares[model::kFractionKey] = ratio_text(share * 10);
+  if (cores == 0) request.shares[model::kComputeLimitKey] = "1";  // HAMi would not limit it either
   if (percent == cores) return;
   reading.warnings.push_back(resource_text(container, kMemoryPercent) + " counts as " +
                              std::to_string(share) +
                              " % of memory and of compute; tangram.dev/gpu-mem with "
-                             "tangram.dev/gpu-compute tells them apart");
+                             "tangram.dev/gpu-compute separates them");
 }
 
 class AnnotationReader {
@@ -74,7 +74,7 @@ class AnnotationReader {
             models.excluded.push_back("!" + glob);
           }
         }
-        models.word = annotation_text(name, *kube::find(pod_.annotations, name));
+        models.source = annotation_text(name, *kube::find(pod_.annotations, name));
       });
     }
     read_uuids();
@@ -128,33 +128,33 @@ class AnnotationReader {
     if (upper.empty()) return {"*"};
     if (upper == type) return {"*" + upper + "*"};
     reading_.warnings.push_back(std::string(name) + " " + quote(type) +
-                                ": Tangram minds the case; models match it as written, or in "
+                                ": Tangram matches case; models match it as written, or in "
                                 "capitals");
     return {"*" + type + "*", "*" + upper + "*"};
   }
 
   void read_uuids() {
     std::string globs;
-    std::string word;
+    std::string source;
     for (const std::string_view name : {kUseUuid, kNoUuid}) {
       const std::string_view sign = name == kUseUuid ? "" : "!";
       for_each_item(name, [&](const std::string& uuid) {
         globs += (globs.empty() ? "" : ",") + std::string(sign) + uuid;
-        word = annotation_text(name, *kube::find(pod_.annotations, name));
+        source = annotation_text(name, *kube::find(pod_.annotations, name));
       });
     }
-    if (!globs.empty()) reading_.preferences[model::kUuidKey] = {globs, word, false};
+    if (!globs.empty()) reading_.preferences[model::kUuidKey] = {globs, source, false};
   }
 
   void read_policies() {
     if (const std::string* policy = kube::find(pod_.annotations, kCardPolicy)) {
-      const std::string word = annotation_text(kCardPolicy, *policy);
+      const std::string source = annotation_text(kCardPolicy, *policy);
       if (*policy == "binpack" || *policy == "spread") {
-        reading_.preferences[model::kPolicyKey] = {*policy, word, false};
+        reading_.preferences[model::kPolicyKey] = {*policy, source, false};
       } else if (*policy == "topology-aware") {
-        reading_.warnings.push_back(word + " has no counterpart in Tangram and is left out");
+        reading_.warnings.push_back(source + " has no counterpart in Tangram and is left out");
       } else {
-        refuse(word +
+        refuse(source +
                " is not a policy of HAMi's; write binpack or spread, or a policy of "
                "Tangram's in tangram.dev/gpu-policy");
       }
@@ -178,7 +178,7 @@ class AnnotationReader {
     const std::string* mode = kube::find(pod_.annotations, kMode);
     if (mode != nullptr && mode->find("mig") != std::string::npos) {
       refuse(annotation_text(kMode, *mode) +
-             " asks for MIG instances made to measure; Tangram takes those that are there: write "
+             " requests MIG instances made on demand; Tangram uses existing ones: write "
              "tangram.dev/gpu-model: \"* MIG 1g.10gb\"");
     }
   }
@@ -189,13 +189,13 @@ class AnnotationReader {
 
 }  // namespace
 
-bool speaks_hami(const kube::PodManifest& pod) {
+bool uses_hami(const kube::PodManifest& pod) {
   const auto annotated = [&](std::string_view name) { return pod.annotations.contains(name); };
-  const auto asks = [](const kube::ContainerManifest& c) { return !hami_amount(c).empty(); };
+  const auto requests = [](const kube::ContainerManifest& c) { return !hami_amount(c).empty(); };
   return pod.scheduler_name == kHamiScheduler ||
          std::any_of(kHamiAnnotations.begin(), kHamiAnnotations.end(), annotated) ||
          std::any_of(kIndices.begin(), kIndices.end(), annotated) ||
-         std::any_of(pod.containers.begin(), pod.containers.end(), asks);
+         std::any_of(pod.containers.begin(), pod.containers.end(), requests);
 }
 
 std::string_view hami_amount(const kube::ContainerManifest& container) {
@@ -212,7 +212,8 @@ void take_out_hami_amounts(const kube::ContainerManifest& container, Reading& re
                              " has no counterpart in Tangram and is left out");
 }
 
-bool read_hami_share(const kube::ContainerManifest& container, Ask& ask, Reading& reading) {
+bool read_hami_share(const kube::ContainerManifest& container, TranslatedRequest& request,
+                     Reading& reading) {
   const std::size_t mistakes = reading.mistakes.size();
   const auto memory = amount(container, kMemory, 0, kMostMebibytes, reading);
   const auto percent = amount(container, kMemoryPercent, 1, 100, reading);
@@ -221,17 +222,17 @@ bool read_hami_share(const kube::ContainerManifest& container, Ask& ask, Reading
   if (memory.value_or(0) > 0 && percent) {
     reading.mistakes.push_back(resource_text(container, kMemory) + " and " +
                                resource_text(container, kMemoryPercent) +
-                               " both say how much memory; write only one of them");
+                               " both set an amount of memory; write only one of them");
     return false;
   }
   if (cores == 100 || (memory.value_or(0) == 0 && percent.value_or(100) == 100)) {
-    tell_whole_cards(container, cores, memory.value_or(0) > 0 || percent.value_or(100) < 100,
-                     reading);
+    warn_of_whole_cards(container, cores, memory.value_or(0) > 0 || percent.value_or(100) < 100,
+                        reading);
   } else if (memory.value_or(0) > 0) {
-    ask.shares[model::kMemoryKey] = std::to_string(*memory) + "Mi";
-    ask.shares[model::kComputeKey] = ratio_text(cores * 10);
+    request.shares[model::kMemoryKey] = std::to_string(*memory) + "Mi";
+    request.shares[model::kComputeKey] = ratio_text(cores * 10);
   } else {
-    share_of_all(container, *percent, cores, ask, reading);
+    share_of_all(container, *percent, cores, request, reading);
   }
   return true;
 }
@@ -240,4 +241,4 @@ ModelGlobs read_hami_annotations(const kube::PodManifest& pod, Reading& reading)
   return AnnotationReader(pod, reading).read();
 }
 
-}  // namespace tangram::extender::foreign
+}  // namespace tangram::extender::translation

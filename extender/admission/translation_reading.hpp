@@ -1,6 +1,6 @@
 #pragma once
 
-#include "extender/admission/foreign.hpp"
+#include "extender/admission/translation.hpp"
 #include "model/annotations.hpp"
 
 #include <cstdint>
@@ -11,47 +11,48 @@
 #include <string_view>
 #include <vector>
 
-/// What the readers of the peers' words hand to translate(); others use that.
-namespace tangram::extender::foreign {
+/// What the readers of other systems' requests pass to translate(); others use that.
+namespace tangram::extender::translation {
 
-enum class Peer : std::uint8_t { kNvidia, kGpushare, kKai };  ///< HAMi's words extend NVIDIA's
+enum class System : std::uint8_t { kNvidia, kGpushare, kKai };  ///< HAMi extends NVIDIA's
 
 /// One container's request.
-struct Ask {
+struct TranslatedRequest {
   const kube::ContainerManifest* container = nullptr;
-  Peer peer = Peer::kNvidia;
-  std::string word;  ///< what it is made from, for messages: nvidia.com/gpu "2" of container "main"
+  System system = System::kNvidia;
+  std::string
+      source;  ///< what it is made from, for messages: nvidia.com/gpu "2" of container "main"
   std::int64_t count = 1;
   kube::StringMap
       shares;  ///< Tangram's keys without prefix: {"gpu-mem": "3000Mi"}; empty = whole cards
 };
 
-/// What the pod as a whole wishes, in Tangram's words.
+/// What the pod as a whole requests, as an annotation of Tangram's.
 struct Preference {
   std::string value;
-  std::string word;       ///< what it is made from, for messages
-  bool gives_way = true;  ///< to what the pod itself says in Tangram's words
+  std::string source;     ///< what it is made from, for messages
+  bool gives_way = true;  ///< to the pod's own annotation
 };
 
 struct Reading {
-  std::vector<Ask> asks;
+  std::vector<TranslatedRequest> requests;
   std::map<std::string, Preference, std::less<>> preferences;  ///< by key without prefix
   std::set<std::string, std::less<>> resources;                ///< to take out
   std::vector<std::string> mistakes;
   std::vector<std::string> warnings;
 };
 
-/// MIG instances' models end like this; see node/cards. The peers' words mean physical cards.
+/// MIG instances' models end like this; see node/cards. Other systems mean physical cards.
 inline constexpr std::string_view kNoMig = "!* MIG *";
 
 /// Beyond every card: catches a wrong unit, and keeps what follows from overflowing.
 inline constexpr std::int64_t kMostMebibytes = std::int64_t{1} << 40;  // the codec of cards' bound
 
-// ---- The readers. Each does nothing for a pod without its words.
+// ---- The readers. Each does nothing for a pod without its systems.
 
-void read_nvidia(const kube::PodManifest& pod, const ForeignWords& words, Reading& reading);
-void read_gpushare(const kube::PodManifest& pod, const ForeignWords& words, Reading& reading);
-void read_kai(const kube::PodManifest& pod, const ForeignWords& words, Reading& reading);
+void read_nvidia(const kube::PodManifest& pod, const OtherSystems& systems, Reading& reading);
+void read_gpushare(const kube::PodManifest& pod, const OtherSystems& systems, Reading& reading);
+void read_kai(const kube::PodManifest& pod, const OtherSystems& systems, Reading& reading);
 
 /// schedulerName of pods that are KAI's.
 inline constexpr std::string_view kKaiScheduler = "kai-scheduler";
@@ -78,8 +79,8 @@ inline constexpr std::string_view kKaiScheduler = "kai-scheduler";
 /// 300 -> "0.3", 1000 -> "1".
 [[nodiscard]] std::string ratio_text(std::int64_t milli);
 
-/// May the container hold a card? If not, that is noted as a mistake of `word`.
-bool can_hold_cards(const kube::ContainerManifest& container, const std::string& word,
+/// May the container hold a card? If not, that is noted as a mistake of `source`.
+bool can_hold_cards(const kube::ContainerManifest& container, const std::string& source,
                     Reading& reading);
 
-}  // namespace tangram::extender::foreign
+}  // namespace tangram::extender::translation

@@ -1,13 +1,13 @@
-// NVIDIA's words: whole cards and MIG instances, counted. Source: k8s-device-plugin (a profile's
+// NVIDIA's requests: whole cards and MIG instances, counted. Source: k8s-device-plugin (a profile's
 // '+' becomes '.').
 
-#include "extender/admission/foreign_hami.hpp"
-#include "extender/admission/foreign_reading.hpp"
+#include "extender/admission/translation_hami.hpp"
+#include "extender/admission/translation_reading.hpp"
 #include "model/request.hpp"
 
 #include <algorithm>
 
-namespace tangram::extender::foreign {
+namespace tangram::extender::translation {
 
 namespace {
 
@@ -40,20 +40,20 @@ bool is_mig_profile(std::string_view profile) {
 
 class NvidiaReader {
  public:
-  NvidiaReader(const kube::PodManifest& pod, const ForeignWords& words, Reading& reading)
+  NvidiaReader(const kube::PodManifest& pod, const OtherSystems& systems, Reading& reading)
       : pod_(pod),
         reading_(reading),
-        hami_(words.hami && speaks_hami(pod)),
-        mig_(words.nvidia),
-        cards_(words.nvidia || hami_ || (words.kai && pod.scheduler_name == kKaiScheduler)) {}
+        hami_(systems.hami && uses_hami(pod)),
+        mig_(systems.nvidia),
+        cards_(systems.nvidia || hami_ || (systems.kai && pod.scheduler_name == kKaiScheduler)) {}
 
   void read() {
-    const std::size_t asks_before = reading_.asks.size();
+    const std::size_t asks_before = reading_.requests.size();
     for (const kube::ContainerManifest& container : pod_.containers) {
       read_cards(container);
       if (mig_) read_mig(container);
     }
-    if (reading_.asks.size() == asks_before) return;
+    if (reading_.requests.size() == asks_before) return;
     ModelGlobs models;
     if (hami_) models = read_hami_annotations(pod_, reading_);
     prefer_models(models);
@@ -74,25 +74,25 @@ class NvidiaReader {
       if (gpus) refuse_hami_amount(container, part);
       return;
     }
-    const std::string word = resource_text(container, gpus ? kGpu : part);
+    const std::string source = resource_text(container, gpus ? kGpu : part);
     reading_.resources.insert(std::string(kGpu));
     if (hami_) take_out_hami_amounts(container, reading_);
     const auto count = gpus ? amount(container, kGpu, 0, kMostCards, reading_) : 1;
     if (!count) return;
     if (*count == 0) {
       if (part.empty()) return;
-      return refuse(word + " asks for no card, and " + resource_text(container, part) +
+      return refuse(source + " requests no card, and " + resource_text(container, part) +
                     " for a part of one; write nvidia.com/gpu: 1, or remove both");
     }
-    if (!can_hold_cards(container, word, reading_)) return;
-    Ask ask{.container = &container,
-            .peer = Peer::kNvidia,
-            .word = word,
-            .count = *count,
-            .shares = {}};
-    if (!part.empty() && !read_hami_share(container, ask, reading_)) return;
-    wanted_[std::string(kNoMig)] = word;
-    reading_.asks.push_back(std::move(ask));
+    if (!can_hold_cards(container, source, reading_)) return;
+    TranslatedRequest request{.container = &container,
+                              .system = System::kNvidia,
+                              .source = source,
+                              .count = *count,
+                              .shares = {}};
+    if (!part.empty() && !read_hami_share(container, request, reading_)) return;
+    wanted_[std::string(kNoMig)] = source;
+    reading_.requests.push_back(std::move(request));
   }
 
   /// A replica of a time-sliced card is some unknown share of it.
@@ -101,15 +101,16 @@ class NvidiaReader {
     if (container.quantity(name) == nullptr) return;
     refuse(
         resource_text(container, name) +
-        " does not say how much of a card; write tangram.dev/gpu-fraction or tangram.dev/gpu-mem "
+        " does not set an amount of a card; write tangram.dev/gpu-fraction or tangram.dev/gpu-mem "
         "instead");
   }
 
   void refuse_hami_amount(const kube::ContainerManifest& container, std::string_view name) {
-    refuse(resource_text(container, name) +
-           " is HAMi's, whose words this cluster does not translate; write tangram.dev/gpu-mem or "
-           "tangram.dev/gpu-fraction instead, or ask for foreign.hami: true in Tangram's "
-           "configuration");
+    refuse(
+        resource_text(container, name) +
+        " is HAMi's, whose requests this cluster does not translate; write tangram.dev/gpu-mem or "
+        "tangram.dev/gpu-fraction instead, or set foreign.hami: true in Tangram's "
+        "configuration");
   }
 
   // ---- nvidia.com/mig-PROFILE.
@@ -124,29 +125,29 @@ class NvidiaReader {
   }
 
   void read_mig(const kube::ContainerManifest& container, const std::string& name) {
-    const std::string word = resource_text(container, name);
+    const std::string source = resource_text(container, name);
     std::string profile = name.substr(kMig.size());
     if (!is_mig_profile(profile)) {
-      return refuse(word +
+      return refuse(source +
                     " is not a MIG profile that Tangram knows; write tangram.dev/gpu-count: "
                     "\"1\" and tangram.dev/gpu-model: \"* MIG 1g.10gb\"");
     }
     const auto count = amount(container, name, 0, kMostCards, reading_);
     reading_.resources.insert(name);
-    if (!count || *count == 0 || !can_hold_cards(container, word, reading_)) return;
+    if (!count || *count == 0 || !can_hold_cards(container, source, reading_)) return;
     // "1g.10gb.me" is the driver's "1g.10gb+me".
     const auto attribute = profile.find('.', profile.find("gb"));
     if (attribute != std::string::npos) profile[attribute] = '+';
-    wanted_["* MIG " + profile] = word;
-    if (!reading_.asks.empty() && reading_.asks.back().container == &container) {
-      return refuse(word + " and " + reading_.asks.back().word +
+    wanted_["* MIG " + profile] = source;
+    if (!reading_.requests.empty() && reading_.requests.back().container == &container) {
+      return refuse(source + " and " + reading_.requests.back().source +
                     " are for one container; write only one of them");
     }
-    reading_.asks.push_back({.container = &container,
-                             .peer = Peer::kNvidia,
-                             .word = word,
-                             .count = *count,
-                             .shares = {}});
+    reading_.requests.push_back({.container = &container,
+                                 .system = System::kNvidia,
+                                 .source = source,
+                                 .count = *count,
+                                 .shares = {}});
   }
 
   // ---- Models, for the pod as a whole.
@@ -157,7 +158,7 @@ class NvidiaReader {
                     " want different cards, and a pod gets cards of one sort; write only one of "
                     "them");
     }
-    const auto& [sort, word] = *wanted_.begin();
+    const auto& [sort, source] = *wanted_.begin();
     std::string globs;
     const auto add = [&](const std::string& glob) { globs += (globs.empty() ? "" : ",") + glob; };
     const bool physical = sort == kNoMig;
@@ -170,23 +171,23 @@ class NvidiaReader {
       for (const std::string& glob : models.included) add(glob + sort.substr(1));
       for (const std::string& glob : models.excluded) add(glob);
     }
-    const bool said = !physical || !models.word.empty();
-    reading_.preferences[model::kModelKey] = {globs, models.word.empty() ? word : models.word,
-                                              !said};
+    const bool required = !physical || !models.source.empty();
+    reading_.preferences[model::kModelKey] = {globs, models.source.empty() ? source : models.source,
+                                              !required};
   }
 
   const kube::PodManifest& pod_;
   Reading& reading_;
-  const bool hami_;         ///< the pod speaks HAMi's words, and they are translated
+  const bool hami_;         ///< the pod uses HAMi, whose requests are translated
   const bool mig_;          ///< nvidia.com/mig-PROFILE is translated
   const bool cards_;        ///< nvidia.com/gpu is translated
-  kube::StringMap wanted_;  ///< the word by the sort of cards that it wants
+  kube::StringMap wanted_;  ///< what requests each sort of cards
 };
 
 }  // namespace
 
-void read_nvidia(const kube::PodManifest& pod, const ForeignWords& words, Reading& reading) {
-  NvidiaReader(pod, words, reading).read();
+void read_nvidia(const kube::PodManifest& pod, const OtherSystems& systems, Reading& reading) {
+  NvidiaReader(pod, systems, reading).read();
 }
 
-}  // namespace tangram::extender::foreign
+}  // namespace tangram::extender::translation

@@ -29,7 +29,7 @@ struct Continue {
   std::string after;
 };
 
-Answer<Continue> parse_continue(const std::string& token, std::uint64_t current) {
+ApiResult<Continue> parse_continue(const std::string& token, std::uint64_t current) {
   const std::size_t dot = token.find('.');
   const auto at = parse_version(token.substr(0, dot), current);
   if (dot == std::string::npos || !at) return bad_request("continue key is not valid: " + token);
@@ -86,7 +86,7 @@ struct LocalApi::State {
     for (;;) {
       const ObjectPtr before = store.get(route.kind, object_key(route.ns, route.name));
       if (before == nullptr) return response(not_found(route.kind, route.name));
-      Answer<Content> after = change(*before);
+      ApiResult<Content> after = change(*before);
       if (!after) return response(after.error());
       // As a real server: a write that changes nothing makes no version and no event.
       if (after->tail == before->content.tail) return reply(*before);
@@ -211,7 +211,7 @@ Response LocalApi::State::put(const Route& route, const Request& request) {
   if (route.is_collection() || !route.subresource.empty()) return response(method_not_allowed());
   return update(
       route,
-      [&](const StoredObject& before) -> Answer<Content> {
+      [&](const StoredObject& before) -> ApiResult<Content> {
         auto body = read_body(route, request.body);
         if (!body) return body.error();
         return replaced_object(route, before, std::move(*body));
@@ -267,10 +267,10 @@ Response LocalApi::State::erase(const Route& route, const Request& request) {
   const auto options =
       read_delete_options(request.body, query_value(request, "gracePeriodSeconds"));
   if (!options) return response(options.error());
-  return remove(route, *options, [](const StoredObject&) { return Answer<void>(); });
+  return remove(route, *options, [](const StoredObject&) { return ApiResult<void>(); });
 }
 
-/// The creation that one loaded object asks for; the error names its line.
+/// The creation of one loaded object; the error names its line.
 Result<LocalStore::Creation> LocalApi::State::loaded(const YamlObject& object) {
   const auto wrong = [&](const std::string& why) {
     return tangram::fail(Errc::kInvalidArgument,

@@ -34,7 +34,7 @@ class LocalApi final : public KubeApi {
   ~LocalApi() override;
 
   Result<Response> call(const Request& request) override;
-  /// A bookmark follows whenever the stream has nothing more to say, so that readers can tell
+  /// A bookmark follows whenever the stream is up to date, so that readers know
   /// that they are up to date without waiting for a minute.
   Result<Response> watch(const Request& request, const WatchFrame& frame,
                          std::stop_token stop) override;

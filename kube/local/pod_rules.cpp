@@ -52,8 +52,8 @@ JsonDoc annotations_of(const JsonDoc& body) {
   return only;
 }
 
-Answer<void> check_binding(const StoredObject& before, const ObjectHead& pod,
-                           const BindingOrder& order) {
+ApiResult<void> check_binding(const StoredObject& before, const ObjectHead& pod,
+                              const BindingOrder& order) {
   const std::string& name = before.fields().name;
   const auto refuse = [&](const std::string& why) { return conflict("pods/binding", name, why); };
   if (!order.uid.empty() && order.uid != pod.uid) {
@@ -109,7 +109,7 @@ void read_delete_body(json::Reader& in, DeleteOptions& options) {
 
 }  // namespace
 
-Answer<BindingOrder> read_binding(const Route& route, const std::string& body) {
+ApiResult<BindingOrder> read_binding(const Route& route, const std::string& body) {
   auto doc = JsonDoc::parse(body);
   if (!doc) return bad_request(doc.error().message);
   auto head = read_head(body);
@@ -137,8 +137,8 @@ Answer<BindingOrder> read_binding(const Route& route, const std::string& body) {
   return order;
 }
 
-Answer<Content> bound_pod(const StoredObject& before, const BindingOrder& order,
-                          const std::string& now) {
+ApiResult<Content> bound_pod(const StoredObject& before, const BindingOrder& order,
+                             const std::string& now) {
   const std::string text = object_text(ResourceKind::kPods, before);
   if (auto good = check_binding(before, *read_head(text), order); !good) return good.error();
   JsonDoc doc = *JsonDoc::parse(text);
@@ -152,7 +152,7 @@ Answer<Content> bound_pod(const StoredObject& before, const BindingOrder& order,
   return Content{tail_of(std::move(doc)), std::move(fields)};
 }
 
-Answer<DeleteOptions> read_delete_options(const std::string& body, const std::string* grace) {
+ApiResult<DeleteOptions> read_delete_options(const std::string& body, const std::string* grace) {
   DeleteOptions options;
   if (grace != nullptr) {
     options.grace = parse_seconds(*grace);
@@ -166,7 +166,7 @@ Answer<DeleteOptions> read_delete_options(const std::string& body, const std::st
   return options;
 }
 
-Answer<DeleteOptions> read_eviction(const Route& route, const std::string& body) {
+ApiResult<DeleteOptions> read_eviction(const Route& route, const std::string& body) {
   const auto head = read_head(body);
   if (!head) return bad_request(head.error().message);
   const bool is_eviction = head->kind.empty() || head->kind == "Eviction";
@@ -192,14 +192,14 @@ Answer<DeleteOptions> read_eviction(const Route& route, const std::string& body)
   return options;
 }
 
-Answer<void> check_eviction(const StoredObject& before) {
+ApiResult<void> check_eviction(const StoredObject& before) {
   if (before.fields().phase == "Pending") return {};
   return invalid("Pod", before.fields().name,
                  "status.phase: this server evicts pods that are Pending only; delete it");
 }
 
-Answer<std::int64_t> grace_of(ResourceKind kind, const StoredObject& before,
-                              const DeleteOptions& options) {
+ApiResult<std::int64_t> grace_of(ResourceKind kind, const StoredObject& before,
+                                 const DeleteOptions& options) {
   const auto head = *read_head(object_text(kind, before));
   const std::string& name = before.fields().name;
   if (!options.uid.empty() && options.uid != head.uid) {

@@ -21,8 +21,8 @@ const std::string* query_value(const Request& request, const std::string& name) 
   return found == request.query.end() || found->second.empty() ? nullptr : &found->second;
 }
 
-Answer<std::uint64_t> query_count(const Request& request, const std::string& name,
-                                  std::uint64_t otherwise) {
+ApiResult<std::uint64_t> query_count(const Request& request, const std::string& name,
+                                     std::uint64_t otherwise) {
   const std::string* text = query_value(request, name);
   if (text == nullptr) return otherwise;
   const auto count = parse_count(*text);
@@ -35,7 +35,7 @@ bool query_flag(const Request& request, const std::string& name) {
   return value != nullptr && (*value == "true" || *value == "1");
 }
 
-Answer<Selector> query_selector(const Request& request, ResourceKind kind) {
+ApiResult<Selector> query_selector(const Request& request, ResourceKind kind) {
   const std::string* fields = query_value(request, "fieldSelector");
   const std::string* labels = query_value(request, "labelSelector");
   auto selector =
@@ -44,14 +44,14 @@ Answer<Selector> query_selector(const Request& request, ResourceKind kind) {
   return std::move(*selector);
 }
 
-Answer<std::uint64_t> parse_version(const std::string& text, std::uint64_t current) {
+ApiResult<std::uint64_t> parse_version(const std::string& text, std::uint64_t current) {
   const auto version = parse_count(text);
   if (!version) return bad_request("resourceVersion: Invalid value: \"" + text + "\"");
   if (*version > current) return too_large_version(*version, current);
   return *version;
 }
 
-Answer<void> check_query(const Request& request) {
+ApiResult<void> check_query(const Request& request) {
   for (const char* name : {"dryRun", "resourceVersionMatch"}) {
     if (query_value(request, name) != nullptr) {
       return bad_request(std::string(name) + " is not something that this in-memory server knows");

@@ -14,16 +14,17 @@ namespace tangram::kube {
 /// @returns null if it is not there or empty, which mean the same
 [[nodiscard]] const std::string* query_value(const Request& request, const std::string& name);
 /// A count, `otherwise` if there is none.
-[[nodiscard]] Answer<std::uint64_t> query_count(const Request& request, const std::string& name,
-                                                std::uint64_t otherwise);
+[[nodiscard]] ApiResult<std::uint64_t> query_count(const Request& request, const std::string& name,
+                                                   std::uint64_t otherwise);
 [[nodiscard]] bool query_flag(const Request& request, const std::string& name);
-[[nodiscard]] Answer<Selector> query_selector(const Request& request, ResourceKind kind);
+[[nodiscard]] ApiResult<Selector> query_selector(const Request& request, ResourceKind kind);
 
 /// A resourceVersion. Refuses what is not a number, or no version yet.
-[[nodiscard]] Answer<std::uint64_t> parse_version(const std::string& text, std::uint64_t current);
+[[nodiscard]] ApiResult<std::uint64_t> parse_version(const std::string& text,
+                                                     std::uint64_t current);
 
 /// Refuses what this server would otherwise silently ignore.
-[[nodiscard]] Answer<void> check_query(const Request& request);
+[[nodiscard]] ApiResult<void> check_query(const Request& request);
 
 /// The beginning of the keys that a collection holds: "ns/", or empty for all.
 [[nodiscard]] std::string key_prefix(const Route& route);

@@ -36,7 +36,7 @@ Result<void> check_kind(ResourceKind kind, std::string text) {
 }
 
 /// What is needed of an Event, as the server validates it (core/validation/events.go).
-Answer<void> check_event(const std::string& name, std::string text) {
+ApiResult<void> check_event(const std::string& name, std::string text) {
   constexpr std::array<std::string_view, 5> kRequired{"action", "eventTime", "reason",
                                                       "reportingController", "reportingInstance"};
   std::array<bool, kRequired.size()> present{};
@@ -62,7 +62,7 @@ Answer<void> check_event(const std::string& name, std::string text) {
 }
 
 /// Last step of every write: the text must be a good object of its kind.
-Answer<Content> finish(const Route& route, JsonDoc doc) {
+ApiResult<Content> finish(const Route& route, JsonDoc doc) {
   const std::string text = doc.text();
   auto head = read_head(text);
   if (!head) return bad_request(head.error().message);
@@ -87,8 +87,8 @@ void keep_identity(JsonDoc& doc, const JsonDoc& before) {
 }
 
 /// Preconditions that the new text carries itself.
-Answer<void> check_update(const Route& route, const StoredObject& before, const JsonDoc& old,
-                          const ObjectHead& head) {
+ApiResult<void> check_update(const Route& route, const StoredObject& before, const JsonDoc& old,
+                             const ObjectHead& head) {
   const std::string& name = before.fields().name;
   if (!head.fields.name.empty() && head.fields.name != name) {
     return bad_request("the name of the object (" + head.fields.name +
@@ -106,8 +106,8 @@ Answer<void> check_update(const Route& route, const StoredObject& before, const 
 
 /// Writes outside the status subresource leave the status alone, and the other way round. A pod's
 /// node is set by its binding alone.
-Answer<Content> finish_update(const Route& route, const StoredObject& before, JsonDoc doc,
-                              const JsonDoc& old) {
+ApiResult<Content> finish_update(const Route& route, const StoredObject& before, JsonDoc doc,
+                                 const JsonDoc& old) {
   keep_identity(doc, old);
   if (route.subresource == "status") {
     doc.copy_from(old, {"spec"});
@@ -133,7 +133,7 @@ void begin_status(ResourceKind kind, JsonDoc& doc, bool keep_status) {
 
 }  // namespace
 
-Answer<Body> read_body(const Route& route, const std::string& text) {
+ApiResult<Body> read_body(const Route& route, const std::string& text) {
   auto doc = JsonDoc::parse(text);
   if (!doc) return bad_request(doc.error().message);
   auto head = read_head(text);
@@ -152,8 +152,8 @@ Answer<Body> read_body(const Route& route, const std::string& text) {
   return Body{std::move(*doc), std::move(*head)};
 }
 
-Answer<Content> created_object(const Route& route, Body body, const Stamp& stamp,
-                               bool keep_status) {
+ApiResult<Content> created_object(const Route& route, Body body, const Stamp& stamp,
+                                  bool keep_status) {
   const KindInfo& kind = info(route.kind);
   std::string name = body.head.fields.name;
   if (name.empty() && !body.head.generate_name.empty())
@@ -178,14 +178,14 @@ Answer<Content> created_object(const Route& route, Body body, const Stamp& stamp
   return finish(route, std::move(doc));
 }
 
-Answer<Content> replaced_object(const Route& route, const StoredObject& before, Body body) {
+ApiResult<Content> replaced_object(const Route& route, const StoredObject& before, Body body) {
   const JsonDoc old = document(route, before);
   if (auto good = check_update(route, before, old, body.head); !good) return good.error();
   return finish_update(route, before, std::move(body.doc), old);
 }
 
-Answer<Content> patched_object(const Route& route, const StoredObject& before,
-                               const JsonDoc& patch) {
+ApiResult<Content> patched_object(const Route& route, const StoredObject& before,
+                                  const JsonDoc& patch) {
   const JsonDoc old = document(route, before);
   JsonDoc doc = document(route, before);
   doc.erase({"metadata", "resourceVersion"});

@@ -23,51 +23,51 @@ struct Body {
   JsonDoc doc;
   ObjectHead head;
 };
-[[nodiscard]] Answer<Body> read_body(const Route& route, const std::string& text);
+[[nodiscard]] ApiResult<Body> read_body(const Route& route, const std::string& text);
 
 /// A new object as it will be stored. A pod begins as Pending, whatever status was sent, unless
 /// `keep_status`.
-[[nodiscard]] Answer<Content> created_object(const Route& route, Body body, const Stamp& stamp,
-                                             bool keep_status);
+[[nodiscard]] ApiResult<Content> created_object(const Route& route, Body body, const Stamp& stamp,
+                                                bool keep_status);
 
 /// An object as a PUT of `body` makes it.
-[[nodiscard]] Answer<Content> replaced_object(const Route& route, const StoredObject& before,
-                                              Body body);
+[[nodiscard]] ApiResult<Content> replaced_object(const Route& route, const StoredObject& before,
+                                                 Body body);
 
 /// An object as a merge-patch makes it; of the status subresource where the route says so.
-[[nodiscard]] Answer<Content> patched_object(const Route& route, const StoredObject& before,
-                                             const JsonDoc& patch);
+[[nodiscard]] ApiResult<Content> patched_object(const Route& route, const StoredObject& before,
+                                                const JsonDoc& patch);
 
-/// What a POST to a pod's binding subresource asks for.
+/// A POST to a pod's binding subresource.
 struct BindingOrder {
   std::string uid;               ///< precondition; empty = none
   std::string resource_version;  ///< precondition; empty = none
   std::string node;
   std::optional<JsonDoc> annotations;  ///< {"metadata": {"annotations": {...}}}
 };
-[[nodiscard]] Answer<BindingOrder> read_binding(const Route& route, const std::string& body);
+[[nodiscard]] ApiResult<BindingOrder> read_binding(const Route& route, const std::string& body);
 /// The pod as the binding makes it: node, annotations and condition in one write.
 /// @param now  for the condition's transition time
-[[nodiscard]] Answer<Content> bound_pod(const StoredObject& before, const BindingOrder& order,
-                                        const std::string& now);
+[[nodiscard]] ApiResult<Content> bound_pod(const StoredObject& before, const BindingOrder& order,
+                                           const std::string& now);
 
-/// What a DELETE asks for.
+/// A DELETE.
 struct DeleteOptions {
   std::optional<std::int64_t> grace;
   std::string uid;               ///< precondition; empty = none
   std::string resource_version;  ///< precondition; empty = none
 };
 /// @param grace  the query's gracePeriodSeconds; the body's wins
-[[nodiscard]] Answer<DeleteOptions> read_delete_options(const std::string& body,
-                                                        const std::string* grace);
-/// What a POST to a pod's eviction subresource asks for.
-[[nodiscard]] Answer<DeleteOptions> read_eviction(const Route& route, const std::string& body);
+[[nodiscard]] ApiResult<DeleteOptions> read_delete_options(const std::string& body,
+                                                           const std::string* grace);
+/// A POST to a pod's eviction subresource.
+[[nodiscard]] ApiResult<DeleteOptions> read_eviction(const Route& route, const std::string& body);
 /// Pods that wait for their start are evicted, whatever budget they are under: so does a real
 /// server (canIgnorePDB in pkg/registry/core/pod/storage/eviction.go). Of others it knows nothing.
-[[nodiscard]] Answer<void> check_eviction(const StoredObject& before);
+[[nodiscard]] ApiResult<void> check_eviction(const StoredObject& before);
 /// Seconds the object still has. 0 = it goes at once: all but a pod that may be running.
-[[nodiscard]] Answer<std::int64_t> grace_of(ResourceKind kind, const StoredObject& before,
-                                            const DeleteOptions& options);
+[[nodiscard]] ApiResult<std::int64_t> grace_of(ResourceKind kind, const StoredObject& before,
+                                               const DeleteOptions& options);
 /// The pod with its deletion time set; unchanged if that is due sooner already.
 [[nodiscard]] Content deleting_pod(const StoredObject& before, const std::string& when,
                                    std::int64_t grace);

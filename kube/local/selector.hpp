@@ -9,8 +9,8 @@
 
 namespace tangram::kube {
 
-/// What a list or watch asks for: field selectors ("spec.nodeName=n1,status.phase!=Failed") that a
-/// real server knows for the kind, and label selectors by equality and existence
+/// The selectors of a list or watch: field selectors ("spec.nodeName=n1,status.phase!=Failed") that
+/// a real server knows for the kind, and label selectors by equality and existence
 /// ("app=train,tier!=test,gpu,!spot").
 class Selector {
  public:

@@ -59,9 +59,9 @@ Refusal unsupported_media_type(std::string_view what) {
 
 Refusal expired(std::string_view why) { return {410, "Expired", std::string(why), "", ""}; }
 
-Refusal too_large_version(std::uint64_t asked, std::uint64_t current) {
+Refusal too_large_version(std::uint64_t requested, std::uint64_t current) {
   return {504, "Timeout",
-          "Too large resource version: " + std::to_string(asked) +
+          "Too large resource version: " + std::to_string(requested) +
               ", current: " + std::to_string(current),
           "", ""};
 }

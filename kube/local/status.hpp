@@ -33,7 +33,7 @@ struct Refusal {
 
 /// A value, or the refusal to answer with.
 template <class T>
-using Answer = boost::system::result<T, Refusal>;
+using ApiResult = boost::system::result<T, Refusal>;
 
 [[nodiscard]] Refusal bad_request(std::string message);
 [[nodiscard]] Refusal not_found(ResourceKind kind, std::string_view name);
@@ -47,7 +47,7 @@ using Answer = boost::system::result<T, Refusal>;
 [[nodiscard]] Refusal method_not_allowed();
 [[nodiscard]] Refusal unsupported_media_type(std::string_view what);
 [[nodiscard]] Refusal expired(std::string_view why);
-[[nodiscard]] Refusal too_large_version(std::uint64_t asked, std::uint64_t current);
+[[nodiscard]] Refusal too_large_version(std::uint64_t requested, std::uint64_t current);
 [[nodiscard]] Refusal too_large_body(std::size_t limit);
 
 /// The metav1.Status of a refusal.

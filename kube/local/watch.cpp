@@ -8,14 +8,14 @@ namespace tangram::kube {
 
 namespace {
 
-// A real server's --min-request-timeout: how long a watch lasts if nobody says otherwise.
+// A real server's --min-request-timeout: how long a watch lasts by default.
 constexpr std::chrono::seconds kDefaultTimeout{1'800};
 
 /// 0 means the default; a longer one is cut, as sums with it must not overflow.
-std::chrono::seconds timeout_of(std::uint64_t asked) {
+std::chrono::seconds timeout_of(std::uint64_t requested) {
   const auto longest = static_cast<std::uint64_t>(kDefaultTimeout.count());
-  if (asked == 0 || asked > longest) return kDefaultTimeout;
-  return std::chrono::seconds(asked);
+  if (requested == 0 || requested > longest) return kDefaultTimeout;
+  return std::chrono::seconds(requested);
 }
 
 std::string_view type_name(bool before, bool after) {
@@ -38,15 +38,15 @@ class Stream {
 
   void run() {
     if (order_.from_now && !send_everything()) return;
-    bool news = true;  // of being up to date, at first
+    bool progress = true;  // the first is that it is up to date
     while (!over()) {
       const LocalStore::Batch batch = store_.events_after(kind(), position_, epoch_);
       if (batch.expired) return send_expired();
       if (!send(batch)) return;
-      news = news || !batch.events.empty();
+      progress = progress || !batch.events.empty();
       if (!batch.drained) continue;
-      if (news && !say_up_to_date()) return;
-      news = false;
+      if (progress && !say_up_to_date()) return;
+      progress = false;
       if (!store_.wait(kind(), position_, epoch_, deadline_, stop_)) return;
     }
   }
@@ -129,7 +129,8 @@ class Stream {
 
 }  // namespace
 
-Answer<WatchOrder> read_watch(const Route& route, const Request& request, std::uint64_t current) {
+ApiResult<WatchOrder> read_watch(const Route& route, const Request& request,
+                                 std::uint64_t current) {
   if (query_value(request, "sendInitialEvents") != nullptr) {
     return invalid("ListOptions.meta.k8s.io", "",
                    "sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch unless "

@@ -11,15 +11,15 @@
 
 namespace tangram::kube {
 
-/// What a watch request asks for.
+/// A watch request.
 struct WatchOrder {
   LocalStore::Range range;  ///< range.at: the version to start after
   bool from_now = false;    ///< no version: first what there is, as ADDED
   bool bookmarks = false;
   std::chrono::seconds timeout{0};
 };
-[[nodiscard]] Answer<WatchOrder> read_watch(const Route& route, const Request& request,
-                                            std::uint64_t current);
+[[nodiscard]] ApiResult<WatchOrder> read_watch(const Route& route, const Request& request,
+                                               std::uint64_t current);
 
 /// Hands over frames until the stream ends: by its timeout, `frame`, `stop`, or an ERROR frame 410.
 void run_watch(const LocalStore& store, const WatchOrder& order, const WatchFrame& frame,

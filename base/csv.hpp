@@ -10,7 +10,7 @@
 namespace tangram {
 
 /// A small CSV table: comma-separated, a header row, no quotes, as the traces are written.
-/// Columns are found by name; columns nobody asks for are ignored.
+/// Columns are found by name; other columns are ignored.
 class CsvTable {
  public:
   /// @returns kNotFound if the file cannot be read; kInvalidArgument, with file and line, if a

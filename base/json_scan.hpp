@@ -6,7 +6,7 @@
 
 /// Cuts a JSON text into its parts without decoding them: several times as fast as json::Reader,
 /// for passing parts on whole. Where a part begins and ends is found by quotes and brackets alone,
-/// so a part may be no JSON inside; whoever decodes it will see.
+/// so a part may be no JSON inside; its decoder will see.
 ///
 /// For every text that json::Reader accepts the parts are exactly its values.
 namespace tangram::json {

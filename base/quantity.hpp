@@ -11,7 +11,7 @@ namespace tangram {
 ///
 /// Held exactly, in thousand-millionths, as Kubernetes does: the smallest step
 /// it knows is 1n. The direction of every rounding is in the name of the call,
-/// because what a pod asks must round up and what a machine has must round down.
+/// because what a pod requests must round up and what a machine has must round down.
 /// Source of the grammar: k8s.io/apimachinery/pkg/api/resource/quantity.go.
 class KubeQuantity {
  public:

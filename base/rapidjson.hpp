@@ -3,7 +3,7 @@
 // RapidJSON for the sources that use it; no other header of ours shows it.
 //
 // RapidJSON 1.1 adds to a null pointer before its stack's first growth: harmless, but it would
-// drown what the sanitizer has to say of our own code.
+// drown the sanitizer's reports of our own code.
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((no_sanitize("pointer-overflow"))), apply_to = function)
 #endif

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-/// The Kubernetes API server as Tangram sees it, and what it says, decoded.
+/// The Kubernetes API server as Tangram sees it.
 namespace tangram::kube {
 
 enum class Method { kGet, kPost, kPut, kPatch, kDelete };
@@ -24,7 +24,7 @@ struct Request {
   std::string body;
   std::string content_type = "application/json";
   std::chrono::milliseconds timeout{5'000};  ///< of the whole exchange; a watch's is its stream's
-  /// Not held back by the client's own rate limit: renewals of a lease, which must not queue behind
+  /// Not delayed by the client's own rate limit: renewals of a lease, which must not queue behind
   /// a burst of binds.
   bool urgent = false;
 };

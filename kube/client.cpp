@@ -55,7 +55,7 @@ Error answered(Errc code, std::string_view what, const Response& response) {
                         status_message(response));
 }
 
-/// What the status of a write that should give 201 says about whether it was applied.
+/// Was a write that should give 201 applied? By its status.
 Errc meaning_of(int status) {
   switch (status) {
     case 404:
@@ -67,7 +67,7 @@ Errc meaning_of(int status) {
     default:
       break;
   }
-  // A proxy's redirect or a 5xx says nothing about what the server behind it did.
+  // A proxy's redirect or a 5xx does not show what the server behind it did.
   return status >= 400 && status < 500 ? Errc::kInvalidArgument : Errc::kTimeout;
 }
 

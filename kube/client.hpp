@@ -39,7 +39,7 @@ struct Eviction {
 enum class EvictionOutcome {
   kEvicted,
   kGone,     ///< 404, or 409: there is no such pod any more. For another UID kube-apiserver 1.36
-             ///< says so after 10 s only; whoever waits for less sees kFailed
+             ///< says so after 10 s only; a caller with a shorter timeout sees kFailed
   kRefused,  ///< 429: a disruption budget does not allow it now, or the server is busy
   kFailed    ///< anything else, no answer included
 };

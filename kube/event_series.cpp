@@ -43,7 +43,7 @@ std::optional<EventSeries::Write> EventSeries::take(const EventNote& note) {
   const TimePoint now = clock_.now();
   if (now - series.last_seen > kSeriesEnds) series = {};
   series.last_seen = now;
-  ++series.count;  // also if it is not written: the next one tells how many there were
+  ++series.count;  // also if it is not written: the next one has the count
   if (!may_write(note)) return std::nullopt;
   if (series.event.empty()) {
     series.event = event_name(note);

@@ -96,7 +96,7 @@ EventRecorder::Fate EventRecorder::write(const Entry& entry) {
   const bool repeats = event->count > 1;
   auto response = api_.call(repeats ? count_request(entry, *event) : create_request(entry, *event));
   if (repeats && response && response->status == 404) {
-    // Events expire after an hour, or somebody has deleted it.
+    // Events expire after an hour, or it was deleted.
     series_.forget(entry.note);
     event = series_.take(entry.note);
     if (!event) return Fate::kLimited;

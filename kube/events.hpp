@@ -23,8 +23,8 @@ struct EventReporter {
 
 /// Writes events (events.k8s.io/v1) about pods and nodes, from a thread of its own.
 ///
-/// Events are a courtesy: nobody waits for one, and one that cannot be written is counted and
-/// forgotten. Notes that say the same of the same object within ten minutes are one event with a
+/// Events are a courtesy: no caller waits for one, and one that cannot be written is counted and
+/// forgotten. Equal notes about one object within ten minutes are one event with a
 /// count. One object gets 25 of them at once and then one in five minutes, all objects together 100
 /// and then 10 a second; so memory, queue and series, is bounded too.
 /// Threads: safe.

@@ -40,7 +40,7 @@ class GrantKeys {
   /// @returns base64; "" without a signing key
   [[nodiscard]] std::string sign(std::string_view text) const;
 
-  /// Whose signature is it? For a wrong one or none, `problem` says so.
+  /// Whose signature is it? For a wrong one or none, `problem` is why.
   [[nodiscard]] model::SignatureVerdict check(std::string_view grant_text) const;
 
   struct State {

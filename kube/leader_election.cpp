@@ -90,7 +90,7 @@ void LeaderElector::create_lease() {
   seen_.reset();
   LeaseRecord record =
       claimed({}, settings_.identity, settings_.lease_duration, around_.clock.wall());
-  record.transitions = 0;  // nobody had it before
+  record.transitions = 0;  // it had no holder before
   const TimePoint sent = around_.clock.now();
   const auto response =
       send(Method::kPost, collection_, new_lease(settings_.ns, settings_.name, record));
@@ -110,7 +110,7 @@ void LeaderElector::claim() {
   if (leading_ && lost) lose("another one has written it");
 }
 
-/// A write is there: ours from the moment before it was sent, whatever the answer says besides.
+/// A write is there: ours from the moment before it was sent, whatever else the response contains.
 void LeaderElector::confirm(TimePoint sent, const std::string& body) {
   renewed_ = sent;
   see(body);
@@ -149,9 +149,9 @@ void LeaderElector::lose_if_late() {
 }
 
 void LeaderElector::resign() {
-  if (leading_) lose("it was told to stop");
+  if (leading_) lose("it was stopped");
   if (!seen_ || seen_->record.holder != settings_.identity) return;
-  // A renewal of which we heard nothing may have made a newer version.
+  // A renewal without a response may have made a newer version.
   if (!see_answer(send(Method::kGet, path_, ""))) return;
   if (seen_->record.holder != settings_.identity) return;
   const auto body = with_record(lease_, given_back(seen_->record, around_.clock.wall()));

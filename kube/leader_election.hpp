@@ -39,7 +39,7 @@ struct LeaderSettings {
 /// A write whose outcome is unknown counts for nothing: the leader leads as long as the last
 /// confirmed one says, and reads the Lease before it writes again.
 ///
-/// A Lease by itself does not stop a leader that was held up. leads_past() does: a leader begins
+/// A Lease by itself does not stop a leader that was suspended. leads_past() does: a leader begins
 /// nothing that could still take effect after its lease may be another's.
 /// Threads: run(), step() and resign() on one thread, the rest from any.
 class LeaderElector {
@@ -71,8 +71,8 @@ class LeaderElector {
   /// Stops leading and gives the Lease back, so that another one need not wait for it to expire.
   void resign();
 
-  /// Until when nobody else can lead, by the monotonic clock; nothing if we do not lead. It counts
-  /// from before the renewal was sent, so it is never later than what others wait for.
+  /// Until when no other replica can lead, by the monotonic clock; nothing if we do not lead. It
+  /// counts from before the renewal was sent, so it is never later than what others wait for.
   [[nodiscard]] std::optional<TimePoint> leads_until() const;
   /// Whether we lead and still will at `deadline`: ask this before sending anything only the leader
   /// may send, with the time by which that will have taken effect or not.
@@ -80,7 +80,7 @@ class LeaderElector {
 
   struct Status {
     bool leading = false;
-    std::string holder;  ///< as last seen; empty: nobody, or not known yet
+    std::string holder;  ///< as last seen; empty: none, or not known yet
     std::int64_t transitions = 0;
   };
   [[nodiscard]] Status status() const;

@@ -13,10 +13,10 @@
 /// leaderelection.go over it, as pure functions.
 namespace tangram::kube {
 
-/// What the candidates tell each other: the spec of the Lease.
+/// What the candidates share: the spec of the Lease.
 struct LeaseRecord {
   std::string holder;  ///< empty: given back
-  /// How long the holder's word is good for; nothing if it does not say.
+  /// How long a renewal is valid; nothing if it is not set.
   std::optional<std::chrono::seconds> duration = {};
   std::string acquire_time =
       {};  ///< MicroTime. Times of other clocks: compared, never computed with
@@ -43,16 +43,16 @@ struct LeaseSighting {
   TimePoint since{};
 };
 /// What is known after `record` has been read at `now`: only a change begins a new age. What the
-/// holder's clock says plays no part.
+/// holder's clock shows plays no part.
 [[nodiscard]] LeaseSighting sighted(const std::optional<LeaseSighting>& before, LeaseRecord record,
                                     TimePoint now);
 
 enum class LeaseMove {
   kWait,      ///< another one holds it
-  kTakeOver,  ///< nobody does, or its holder has not renewed it for as long as it said
+  kTakeOver,  ///< it has no holder, or has not been renewed within its duration
   kRenew,     ///< we hold it
 };
-/// @param otherwise  the duration of a record that does not say one
+/// @param otherwise  the duration of a record without one
 [[nodiscard]] LeaseMove next_move(const LeaseSighting& seen, std::string_view identity,
                                   std::chrono::seconds otherwise, TimePoint now);
 
@@ -60,7 +60,7 @@ enum class LeaseMove {
 /// taking over counts one transition.
 [[nodiscard]] LeaseRecord claimed(const LeaseRecord& before, const std::string& identity,
                                   std::chrono::seconds duration, WallTime now);
-/// The record that gives the lease back: nobody's, for a second.
+/// The record that releases the lease: without a holder, for a second.
 [[nodiscard]] LeaseRecord given_back(const LeaseRecord& before, WallTime now);
 
 }  // namespace tangram::kube

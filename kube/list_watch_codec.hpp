@@ -19,7 +19,7 @@ struct WatchEvent {
   bool is_error = false;
   std::string object;
   std::string version;     ///< metadata.resourceVersion; not of errors
-  bool ends_list = false;  ///< of a bookmark: a streaming list has been told in full
+  bool ends_list = false;  ///< of a bookmark: a streaming list is complete
   std::int64_t code = 0;   ///< of an error
   std::string message;     ///< of an error
 };
@@ -28,10 +28,10 @@ struct WatchEvent {
 /// @returns kInvalidArgument if it is not one
 [[nodiscard]] Result<WatchEvent> read_watch_event(std::string_view frame);
 
-/// What a page of a list says beside its items.
+/// What a page of a list has beside its items.
 struct ListPage {
   std::string version;
-  std::string more;  ///< the token that asks for the next page; "" = this is the last one
+  std::string more;  ///< the token of the next page; "" = this is the last one
 };
 
 /// Calls `item` with the text of each, unread. @returns kInvalidArgument if it is no list; some

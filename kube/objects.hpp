@@ -12,9 +12,9 @@ namespace tangram::kube {
 
 struct PodManifest;
 
-/// The object that keeps a pod there: the owner reference with controller: true.
+/// The object that keeps a pod running: the owner reference with controller: true.
 struct Controller {
-  std::string kind;  ///< "ReplicaSet"; of a static pod's mirror "Node"; empty = nobody's pod
+  std::string kind;  ///< "ReplicaSet"; of a static pod's mirror "Node"; empty = no controller
   std::string name;
   friend bool operator==(const Controller&, const Controller&) = default;
 };
@@ -29,17 +29,17 @@ struct Pod {
   model::Labels labels;            ///< all of them
   std::vector<model::ContainerInfo>
       containers;               ///< app containers, then sidecars, then ordinary init containers
-  model::Footprint footprint;   ///< Kubernetes' rule: see pod_footprint() in pod_decoder.cpp
+  model::Footprint footprint;   ///< Kubernetes' rule: see pod_footprint() in resources.hpp
   std::string node;             ///< spec.nodeName; empty = not bound
   std::string nominated_node;   ///< status.nominatedNodeName
   int priority = 0;             ///< spec.priority
   bool never_preempts = false;  ///< spec.preemptionPolicy: Never
   bool deleting = false;        ///< has a deletionTimestamp
-  bool finished = false;        ///< phase Succeeded or Failed: holds nothing any more
+  bool finished = false;        ///< phase Succeeded or Failed: has no allocation any more
   bool gated = false;           ///< has scheduling gates
   bool started = false;         ///< one of its containers runs, or has run
   Controller controller;
-  /// Names of the containers that run or have run, as only kubelet can say.
+  /// Names of the containers that run or have run, as only kubelet knows.
   std::vector<std::string> ran;
   /// status.*.state.waiting.message of the containers that have one
   std::vector<std::string> waiting;
@@ -67,7 +67,7 @@ struct Node {
 /// The name alone, of any object: cheap for long lists of full objects.
 [[nodiscard]] std::string_view read_object_name(json::Reader& in);
 
-/// Whole texts, as the API server holds them: a pod must have uid, namespace and name, a node a
+/// Whole texts, as the API server returns them: a pod must have uid, namespace and name, a node a
 /// name.
 /// @returns kInvalidArgument, with the path of what is wrong
 Result<Pod> decode_pod(std::string text, PodManifest* manifest = nullptr);

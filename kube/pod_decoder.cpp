@@ -18,12 +18,6 @@ void skip_null_or(json::Reader& in, auto&& read) {
   read();
 }
 
-StringMap read_string_map(json::Reader& in) {
-  StringMap map;
-  in.object([&](std::string_view key) { map.emplace(key, in.string_or_null()); });
-  return map;
-}
-
 bool read_any_element(json::Reader& in) {
   bool any = false;
   in.array([&] {
@@ -59,17 +53,6 @@ int read_priority(json::Reader& in) {
     return 0;
   }
   return static_cast<int>(priority);
-}
-
-/// Kubernetes' rule for what a pod requests of its node (resource.PodRequests in
-/// k8s.io/component-helpers): the containers' worst moment, or what the pod as a whole says,
-/// plus the runtime's overhead. Rounds up once, at the end.
-model::Footprint pod_footprint(Amount of_containers, const Resources& pod_level,
-                               const ResourceMap& overhead) {
-  const Amount amount = with_pod_level(of_containers, pod_level) + amount_of(overhead);
-  constexpr std::int64_t kMebibyte = 1 << 20;
-  return {.cpu = MilliCpu(amount.milli_cpu),
-          .memory = Mebibytes((amount.bytes + kMebibyte - 1) / kMebibyte)};
 }
 
 /// Reads a v1.Pod once, for scheduling, as a manifest, or both. What only a manifest has is skipped
@@ -409,27 +392,6 @@ Result<Pod> decode_pod(std::string text, PodManifest* manifest) {
     if (value->empty()) return fail(Errc::kInvalidArgument, std::string(member) + ": missing");
   }
   return pod;
-}
-
-model::Annotations own_annotations(const StringMap& all) {
-  model::Annotations own;
-  for (auto at = all.lower_bound(model::kPrefix); at != all.end(); ++at) {
-    if (!at->first.starts_with(model::kPrefix)) break;
-    own.emplace_hint(own.end(), at->first.substr(model::kPrefix.size()), at->second);
-  }
-  return own;
-}
-
-StringMap read_object_annotations(json::Reader& in) {
-  StringMap annotations;
-  in.object([&](std::string_view key) {
-    if (key != "metadata") return in.skip();
-    in.object([&](std::string_view member) {
-      if (member != "annotations") return in.skip();
-      annotations = read_string_map(in);
-    });
-  });
-  return annotations;
 }
 
 }  // namespace tangram::kube

@@ -24,6 +24,9 @@ using StringMap = std::map<std::string, std::string, std::less<>>;
   return found == map.end() ? nullptr : &found->second;
 }
 
+/// An object of strings; null is an empty string.
+[[nodiscard]] StringMap read_string_map(json::Reader& in);
+
 enum class ContainerKind : std::uint8_t {
   kApp,
   kSidecar,    ///< an init container with restartPolicy: Always
@@ -66,7 +69,7 @@ struct ContainerManifest {
 };
 
 struct PodManifest {
-  std::string ns;    ///< as the object says it, which may leave it out
+  std::string ns;    ///< as in the object, which may leave it out
   std::string name;  ///< or generateName with a star
   StringMap annotations;
   StringMap labels;

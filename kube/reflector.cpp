@@ -27,7 +27,7 @@ constexpr seconds kShortWatch{1};
 
 constexpr int kGone = 410;
 
-/// How servers say that they have no streaming lists, by their age.
+/// How servers of each age report that they have no streaming lists.
 bool refuses_streams(const Result<Response>& response) {
   return response &&
          (response->status == 400 || response->status == 403 || response->status == 422);
@@ -143,8 +143,8 @@ void Reflector::recover(const Trouble& trouble, const std::stop_token& stop) {
     spdlog::info("{}: {}; listing again", options_.path, trouble.message);
     return;
   }
-  const milliseconds asked = trouble.retry_after.value_or(seconds(0));
-  const milliseconds wait = std::max(spread(backoff_), asked);
+  const milliseconds requested = trouble.retry_after.value_or(seconds(0));
+  const milliseconds wait = std::max(spread(backoff_), requested);
   spdlog::warn("{}: {}; trying again in {} ms", options_.path, trouble.message, wait.count());
   backoff_ = std::min(backoff_ * 2, options_.max_backoff);
   sleeper_(wait, stop);
@@ -155,7 +155,7 @@ Reflector::Health Reflector::health() const {
   return health_;
 }
 
-void Reflector::heard() {
+void Reflector::watch_responded() {
   const std::lock_guard lock(mutex_);
   health_.last_heard = clock_.now();
 }
@@ -166,7 +166,8 @@ Reflector::Outcome Reflector::take_page(const Response& response, std::string& m
                    "list: " + std::to_string(response.status) + ": " + status_message(response),
                    response.retry_after};
   }
-  auto page = read_list(response.body, [&](std::string_view object) { tell(std::string(object)); });
+  auto page =
+      read_list(response.body, [&](std::string_view object) { deliver(std::string(object)); });
   if (!page) return Trouble{false, "list: " + page.error().message, {}};
   if (!more.empty() && page->more == more) {
     return Trouble{false, "list: the server hands out the same page again and again", {}};
@@ -181,7 +182,7 @@ void Reflector::begin_list() {
   sink_.begin_list();
 }
 
-void Reflector::tell(std::string object) {
+void Reflector::deliver(std::string object) {
   listed_bytes_ += object.size();
   sink_.listed(std::move(object));
 }
@@ -228,7 +229,7 @@ Reflector::Outcome Reflector::take(const std::string& text) {
   version_ = std::move(frame->version);
   backoff_ = options_.first_backoff;
   expired_before_ = false;
-  heard();
+  watch_responded();
   return std::nullopt;
 }
 
@@ -239,11 +240,11 @@ Reflector::Outcome Reflector::take_listed(WatchEvent frame) {
       sink_.unlisted(std::move(frame.object));
       return std::nullopt;
     }
-    tell(std::move(frame.object));
+    deliver(std::move(frame.object));
     return too_long();
   }
   if (!frame.ends_list) {
-    // A server that does not know what it was asked for never ends its list, but it sends this.
+    // A server that does not know the parameter never ends its list, but it sends this.
     streams_ = false;
     return std::nullopt;
   }

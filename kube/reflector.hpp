@@ -18,16 +18,16 @@
 
 namespace tangram::kube {
 
-/// Receives what the API server holds of one kind of object, in order, on the reflector's thread.
+/// Receives what the API server has of one kind of object, in order, on the reflector's thread.
 /// The texts may be parsed in place.
 ///
-/// A list is told object by object, so that nobody has to hold it as text. It counts once it has
-/// ended: one that breaks off is followed by the beginning of another.
+/// A list is delivered object by object, so that it is never in memory as text. It counts once it
+/// has ended: one that breaks off is followed by the beginning of another.
 class ObjectSink {
  public:
   virtual ~ObjectSink() = default;
   virtual void begin_list() = 0;
-  /// An object of the list; told again, it has changed meanwhile.
+  /// An object of the list; delivered again, it has changed meanwhile.
   virtual void listed(std::string object) = 0;
   /// An object of the list was deleted before the list had ended.
   virtual void unlisted(std::string object) = 0;
@@ -65,7 +65,7 @@ struct ReflectorOptions {
 
 /// Keeps a sink in step with the API server: a list, then WATCH from the list's resourceVersion.
 ///
-/// The list is a streaming one (the same stream first tells what there is, then what changes) from
+/// The list is a streaming one (the same stream first has what exists, then what changes) from
 /// servers that have it: Kubernetes 1.34 and newer, unless switched off. Others refuse the first
 /// one with 400, 403 or 422, or answer with a bookmark before its end; from then on it is LIST,
 /// page by page. A streaming list that fails otherwise is followed by one such LIST.
@@ -74,11 +74,11 @@ struct ReflectorOptions {
 ///      ^             |----410, or an ERROR frame with that code----> list
 ///      '--error------'--other errors, after a back-off--> the same again
 ///
-/// The back-off doubles up to the maximum and starts anew once a watch has said something or has
-/// lasted a second: a list that succeeds is no sign yet that its watch will. It is at least the
+/// The back-off doubles up to the maximum and starts anew once a watch has delivered an event or
+/// has lasted a second: a list that succeeds is no sign yet that its watch will. It is at least the
 /// server's Retry-After. A 410 is answered at once the first time, and after a back-off when it
 /// follows another one. A list that expires half-way (410) starts over. One that is too long, or
-/// whose next page is asked for by the token of the last one, is an error too: a proxy that takes
+/// whose next page has the token of the last one, is an error too: a proxy that takes
 /// the question for one it has answered would have pages without end.
 class Reflector {
  public:
@@ -123,13 +123,13 @@ class Reflector {
   Outcome take_listed(WatchEvent frame);
   Outcome take_page(const Response& response, std::string& more);
   void begin_list();
-  void tell(std::string object);
+  void deliver(std::string object);
   [[nodiscard]] Outcome too_long() const;
   Outcome judge_end(const Result<Response>& response, bool worked);
   [[nodiscard]] Request watch_request() const;
   void end_list();
   void count_watch();
-  void heard();
+  void watch_responded();
   void recover(const Trouble& trouble, const std::stop_token& stop);
   [[nodiscard]] std::chrono::milliseconds spread(std::chrono::milliseconds wait) const;
 
@@ -142,10 +142,10 @@ class Reflector {
   // Of run()'s thread.
   std::string version_;  ///< last one seen; empty = must list
   std::chrono::milliseconds backoff_;
-  bool expired_before_ = false;   ///< a 410, and no word from a watch since
+  bool expired_before_ = false;   ///< a 410, and no event of a watch since
   bool streams_ = true;           ///< the server has not refused a streaming list
   bool by_pages_ = false;         ///< the last streaming list failed: the next one is not
-  bool listing_ = false;          ///< a streaming list is being told
+  bool listing_ = false;          ///< a streaming list is being delivered
   std::size_t listed_bytes_ = 0;  ///< of the list so far, replaced or not
   std::uint64_t serving_ = 0;     ///< newest ticket from before this turn
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kMaxSlots = 4'096;  // kubelet: 48 sharers x 64 cards
 
-/// A number or a string, as text; null says nothing.
+/// A number or a string, as text; null is as good as no entry.
 std::optional<std::string> read_quantity_text(json::Reader& in) {
   if (in.kind() != json::Kind::kNull) return in.scalar_text();
   in.skip();
@@ -46,6 +46,15 @@ std::int64_t milli(const std::optional<KubeQuantity>& q) {
 }
 std::int64_t bytes(const std::optional<KubeQuantity>& q) {
   return q ? std::min(q->units_ceil(), Amount::kMostBytes) : 0;
+}
+
+/// A pod-level request replaces what the containers add up to; a pod-level limit stands in where no
+/// container requests anything. That is how the API server defaults it.
+Amount with_pod_level(Amount of_containers, const Resources& pod) {
+  Amount amount = of_containers;
+  if (pod.requests.cpu || amount.milli_cpu == 0) amount.milli_cpu = requested(pod).milli_cpu;
+  if (pod.requests.memory || amount.bytes == 0) amount.bytes = requested(pod).bytes;
+  return amount;
 }
 
 }  // namespace
@@ -92,14 +101,14 @@ std::int64_t requested_slots(const Resources& r) {
   return r.limits.slots.value_or(r.requests.slots.value_or(0));
 }
 
-Amount with_pod_level(Amount of_containers, const Resources& pod) {
-  Amount amount = of_containers;
-  if (pod.requests.cpu || amount.milli_cpu == 0) amount.milli_cpu = requested(pod).milli_cpu;
-  if (pod.requests.memory || amount.bytes == 0) amount.bytes = requested(pod).bytes;
-  return amount;
+model::Footprint pod_footprint(Amount of_containers, const Resources& pod_level,
+                               const ResourceMap& overhead) {
+  const Amount amount = with_pod_level(of_containers, pod_level) +
+                        Amount{.milli_cpu = milli(overhead.cpu), .bytes = bytes(overhead.memory)};
+  constexpr std::int64_t kMebibyte = 1 << 20;
+  return {.cpu = MilliCpu(amount.milli_cpu),
+          .memory = Mebibytes((amount.bytes + kMebibyte - 1) / kMebibyte)};
 }
-
-Amount amount_of(const ResourceMap& map) { return {milli(map.cpu), bytes(map.memory)}; }
 
 void check_total_slots(json::Reader& in, std::int64_t total) {
   check_slots(in, total, " slots in all");

@@ -3,6 +3,7 @@
 #include "base/json.hpp"
 #include "base/quantity.hpp"
 #include "kube/pod_manifest.hpp"
+#include "model/node_state.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -11,7 +12,7 @@
 /// The resource maps of pods and nodes, and how Kubernetes adds them up.
 namespace tangram::kube {
 
-/// What one resource map (requests, limits, overhead, allocatable) says; nothing = not named there.
+/// What one resource map (requests, limits, overhead, allocatable) contains; nothing = no entry.
 struct ResourceMap {
   std::optional<KubeQuantity> cpu;
   std::optional<KubeQuantity> memory;
@@ -33,7 +34,7 @@ struct Resources {
 
 /// CPU and memory as Kubernetes adds them up: exact bytes, so that only the sum rounds to MiB.
 /// What is more than any node has counts as kMost: such a pod is still read, because a bound one
-/// may be resized to anything, and what it holds must not be forgotten for that.
+/// may be resized to anything, and its allocation must not be lost.
 struct Amount {
   static constexpr std::int64_t kMostMilliCpu = 1'000'000'000;       // a million cores
   static constexpr std::int64_t kMostBytes = std::int64_t{1} << 50;  // 1 PiB
@@ -56,13 +57,12 @@ inline Amount operator+(Amount a, Amount b) {
 /// The slots a container holds: its limit, else its request.
 [[nodiscard]] std::int64_t requested_slots(const Resources& resources);
 
-/// What a pod requests whose containers need `of_containers`. A pod-level request replaces what the
-/// containers add up to; a pod-level limit stands in where nobody requests anything. That is how
-/// the API server defaults it.
-[[nodiscard]] Amount with_pod_level(Amount of_containers, const Resources& pod);
-
-/// The whole map, where it stands alone: a pod's overhead.
-[[nodiscard]] Amount amount_of(const ResourceMap& map);
+/// Kubernetes' rule for what a pod requests of its node (resource.PodRequests in
+/// k8s.io/component-helpers): the containers' worst moment, or what the pod as a whole requests,
+/// plus the runtime's overhead. Rounds up once, at the end. Slots are not counted here.
+/// @param of_containers  at_worst_moment()
+[[nodiscard]] model::Footprint pod_footprint(Amount of_containers, const Resources& pod_level,
+                                             const ResourceMap& overhead);
 
 /// What all containers of a pod need at their worst moment, as Kubernetes adds it up
 /// (resource.PodRequests in k8s.io/component-helpers): sidecars, once started, stay; an ordinary

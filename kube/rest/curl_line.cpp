@@ -28,7 +28,7 @@ constexpr long kKeepAliveSeconds = 15;
 constexpr long kReadBuffer = 65'536;
 // The loop looks after itself at least this often; everything urgent wakes it.
 constexpr milliseconds kLongestPoll{1'000};
-// Of lines that nobody uses: 32 binds at a time by default, two watches, leases and events.
+// Of idle lines: 32 binds at a time by default, two watches, leases and events.
 constexpr std::size_t kMaxIdleLines = 64;
 
 /// curl_global_init() is not to be called twice at the same time.
@@ -144,7 +144,7 @@ CurlLine::Impl::Impl() {
   // Do not wait for a name server that does not answer when the time is up.
   set(CURLOPT_QUICK_EXIT, 1L);
   set(CURLOPT_PROTOCOLS_STR, "http,https");
-  set(CURLOPT_PROXY, "");  // none, whatever the environment says
+  set(CURLOPT_PROXY, "");  // none, whatever the environment sets
   // One exchange at a time per connection: a lost packet, or a server that drains, then concerns
   // one request and not all of them, as it would with HTTP/2.
   set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
@@ -241,7 +241,7 @@ HttpEnd::Why CurlLine::Impl::result_of(std::string& reason) {
 HttpEnd::Why CurlLine::Impl::drive(const HttpOrder& order, const BodyReceiver& receive,
                                    const std::stop_token& stop, std::string& reason) {
   const std::stop_callback wake(stop, [this] { curl_multi_wakeup(multi.get()); });
-  auto heard = Steady::now();
+  auto last_arrival = Steady::now();
   for (;;) {
     int running = 0;
     const CURLMcode performed = curl_multi_perform(multi.get(), &running);
@@ -251,12 +251,13 @@ HttpEnd::Why CurlLine::Impl::drive(const HttpOrder& order, const BodyReceiver& r
     }
     const bool has_arrived = !arrived.empty();
     if (!pass_on(receive)) return HttpEnd::Why::kEnough;
-    if (has_arrived) heard = Steady::now();  // not before: the receiver may have taken its time
+    if (has_arrived)
+      last_arrival = Steady::now();  // not before: the receiver may have taken its time
     if (running == 0) return result_of(reason);
     if (stop.stop_requested()) return HttpEnd::Why::kStopped;
     milliseconds wait = kLongestPoll;
     if (order.silence.count() > 0) {
-      const auto left = order.silence - (Steady::now() - heard);
+      const auto left = order.silence - (Steady::now() - last_arrival);
       if (left.count() <= 0) {
         reason = "silent for " + std::to_string(order.silence.count()) + " ms";
         return HttpEnd::Why::kBroken;

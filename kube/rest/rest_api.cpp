@@ -57,8 +57,9 @@ std::string query_text(const Request& request, bool watching) {
 }
 
 bool asks_for_bookmarks(const Request& request) {
-  const auto asked = request.query.find("allowWatchBookmarks");
-  return asked != request.query.end() && (asked->second == "true" || asked->second == "1");
+  const auto bookmarks = request.query.find("allowWatchBookmarks");
+  return bookmarks != request.query.end() &&
+         (bookmarks->second == "true" || bookmarks->second == "1");
 }
 
 std::string limit_text(std::size_t bytes) { return std::to_string(bytes) + " bytes"; }
@@ -139,7 +140,7 @@ HttpOrder RestApi::Impl::order_for(const Errand& errand, const CredentialsPtr& w
   HttpOrder order;
   order.method = request.method;
   const std::string address = server.host + ":" + server.port;
-  // A certificate of another name is asked for, and checked, as if the URL had that name.
+  // A certificate of another name is requested, and checked, as if the URL had that name.
   const bool renamed = !config.tls_server_name.empty();
   order.url =
       server.scheme + "://" + (renamed ? config.tls_server_name + ":" + server.port : address);

@@ -19,7 +19,7 @@ struct RestOptions {
   // second, and the server's own priority-and-fairness filter protects it better than we can.
   int qps = 500;
   int burst = 1000;
-  /// Of a watch that asked for bookmarks: they come about every minute, so three are missing.
+  /// Of a watch that requests bookmarks: they come about every minute, so three are missing.
   std::chrono::milliseconds watch_silence{180'000};
   /// Of what a GET is answered with: the largest page that can be set, 10,000 objects of 20 KiB, is
   /// 200 MiB.
@@ -49,7 +49,7 @@ struct RestOptions {
 /// Threads: safe. Destroy it after the last call has returned.
 class RestApi final : public KubeApi {
  public:
-  /// Reads the credentials' files; talks to nobody.
+  /// Reads the credentials' files; sends nothing.
   /// @returns kInvalidArgument, kNotFound: what is wrong with the configuration
   static Result<std::unique_ptr<RestApi>> create(const RestConfig& config, RestOptions options,
                                                  const Clock& clock,

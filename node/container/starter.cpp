@@ -50,7 +50,7 @@ LocalPodPtr remembered(const Claim& claim, std::string_view node) {
   pod.pod.name = claim.pod;
   pod.pod.node = node;
   pod.grant_text = claim.grant;
-  judge_grant(pod, node);
+  read_pod_grant(pod, node);
   return std::make_shared<const LocalPod>(std::move(pod));
 }
 
@@ -247,7 +247,7 @@ Result<ContainerStarter::Admission> ContainerStarter::admit(const Start& start) 
     }
     // Whose signature it has was looked at then; its key may have been retired since.
     pod.grant_text = allocation->claim->grant;
-    judge_grant(pod, settings_.node);
+    read_pod_grant(pod, settings_.node);
   }
   std::vector<CardClaim> others = claims();
   std::erase_if(others, [&](const CardClaim& other) {

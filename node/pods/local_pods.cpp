@@ -26,7 +26,7 @@ bool may_set_devices(const kube::ContainerManifest& container) {
 
 }  // namespace
 
-void judge_grant(LocalPod& pod, std::string_view node, const model::SignatureCheck& check) {
+void read_pod_grant(LocalPod& pod, std::string_view node, const model::SignatureCheck& check) {
   pod.grant.reset();
   pod.grant_problem.clear();
   if (pod.grant_text.empty()) return;
@@ -53,7 +53,7 @@ Result<LocalPod> decode_local_pod(std::string text, std::string_view node,
       found != local.pod.annotations.end()) {
     local.grant_text = found->second;
   }
-  judge_grant(local, node, check);
+  read_pod_grant(local, node, check);
   return local;
 }
 

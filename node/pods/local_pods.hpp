@@ -28,7 +28,7 @@ struct LocalPod {
   std::string grant_problem;  ///< why not, if there is an annotation
   /// Containers whose own environment may set NVIDIA_VISIBLE_DEVICES (env or envFrom).
   std::set<std::string, std::less<>> choose_devices;
-  CardRequests requests;  ///< what Kubernetes counts it as
+  CardRequests requests;  ///< what Kubernetes counts for it
   /// Of a static pod: the UID by which kubelet knows it. The API server's is that of its mirror.
   std::string kubelet_uid;
 };
@@ -39,19 +39,19 @@ using LocalPodPtr = std::shared_ptr<const LocalPod>;
 Result<LocalPod> decode_local_pod(std::string text, std::string_view node,
                                   const model::SignatureCheck& check = {});
 
-/// Judges a grant's text for a pod on a node: sets grant or grant_problem.
+/// Reads a pod's grant for a node: sets grant or grant_problem.
 /// @param check  as of model::read_grant()
-void judge_grant(LocalPod& pod, std::string_view node, const model::SignatureCheck& check = {});
+void read_pod_grant(LocalPod& pod, std::string_view node, const model::SignatureCheck& check = {});
 
 /// Where a container's start looks for its pod.
 class PodSource {
  public:
   virtual ~PodSource() = default;
-  /// As last heard, by either UID; nothing if not heard of, finished or gone. Asks nobody.
+  /// As last seen, by either UID; nothing if unknown, finished or gone. Makes no request.
   [[nodiscard]] virtual LocalPodPtr find(std::string_view uid) const = 0;
   /// All that find() finds.
   [[nodiscard]] virtual std::vector<LocalPodPtr> all() const = 0;
-  /// All pods of the node have been heard of.
+  /// All pods of the node are known.
   [[nodiscard]] virtual bool synced() const = 0;
   /// From the API server.
   /// @returns kNotFound     there is no such pod, or not on this node
@@ -67,14 +67,14 @@ class LocalPods final : public PodSource, public kube::WholeListSink {
   LocalPods(kube::KubeApi& api, std::string node, std::function<void()> changed,
             model::SignatureCheck check = {});
 
-  /// What a Reflector must be asked for.
+  /// The options of its Reflector.
   [[nodiscard]] static kube::ReflectorOptions to_watch(std::string_view node);
 
   [[nodiscard]] LocalPodPtr find(std::string_view uid) const override;
   [[nodiscard]] std::vector<LocalPodPtr> all() const override;
   [[nodiscard]] bool synced() const override;
   Result<LocalPodPtr> fetch(std::string_view ns, std::string_view name) override;
-  /// Of all pods together; nothing until all have been heard of.
+  /// Of all pods together; nothing until all are known.
   [[nodiscard]] std::optional<CardRequests> requested() const;
 
   void replace(std::vector<std::string> objects) override;

@@ -33,28 +33,29 @@ std::int64_t requested(const kube::ContainerManifest& container, std::string_vie
   return 0;
 }
 
-bool holds_foreign(const kube::StringMap& resources) {
+bool has_other_plugins_gpu(const kube::StringMap& resources) {
   return std::any_of(resources.begin(), resources.end(), [](const auto& resource) {
-    return is_foreign_gpu(resource.first) && resource.second != "0";
+    return is_other_plugins_gpu(resource.first) && resource.second != "0";
   });
 }
 
 }  // namespace
 
-bool is_foreign_gpu(std::string_view resource) {
+bool is_other_plugins_gpu(std::string_view resource) {
   return resource == "nvidia.com/gpu" || resource == "nvidia.com/gpu.shared" ||
          resource.starts_with("nvidia.com/mig-");
 }
 
 CardRequests operator+(const CardRequests& a, const CardRequests& b) {
-  return {
-      .milli = a.milli + b.milli, .memory = a.memory + b.memory, .foreign = a.foreign || b.foreign};
+  return {.milli = a.milli + b.milli,
+          .memory = a.memory + b.memory,
+          .other_plugin = a.other_plugin || b.other_plugin};
 }
 
 CardRequests larger_of(const CardRequests& a, const CardRequests& b) {
   return {.milli = std::max(a.milli, b.milli),
           .memory = std::max(a.memory, b.memory),
-          .foreign = a.foreign || b.foreign};
+          .other_plugin = a.other_plugin || b.other_plugin};
 }
 
 Result<CardRequests> card_requests(const kube::PodManifest& pod) {
@@ -63,7 +64,8 @@ Result<CardRequests> card_requests(const kube::PodManifest& pod) {
     return {
         .milli = MilliGpu(requested(container, kMilliResource, kMostMilli, mistake)),
         .memory = Mebibytes(requested(container, kMemoryResource, kMostMebibytes, mistake)),
-        .foreign = holds_foreign(container.requests) || holds_foreign(container.limits),
+        .other_plugin =
+            has_other_plugins_gpu(container.requests) || has_other_plugins_gpu(container.limits),
     };
   };
   const auto need = kube::at_worst_moment<CardRequests>(pod.containers, need_of);

@@ -13,15 +13,15 @@ namespace tangram::node {
 using model::kMemoryResource;
 using model::kMilliResource;
 
-/// Is this a resource by which NVIDIA's own device plugin gives out cards: nvidia.com/gpu, its
+/// Is this a resource of NVIDIA's own device plugin: nvidia.com/gpu, its
 /// time-sliced form nvidia.com/gpu.shared, or MIG instances, nvidia.com/mig-1g.10gb?
-[[nodiscard]] bool is_foreign_gpu(std::string_view resource);
+[[nodiscard]] bool is_other_plugins_gpu(std::string_view resource);
 
 /// What pods request of their node's cards, by names that are not the slot.
 struct CardRequests {
-  MilliGpu milli = {};    ///< kMilliResource
-  Mebibytes memory = {};  ///< kMemoryResource
-  bool foreign = false;   ///< somebody holds cards through another device plugin
+  MilliGpu milli = {};        ///< kMilliResource
+  Mebibytes memory = {};      ///< kMemoryResource
+  bool other_plugin = false;  ///< a container has cards of another device plugin
   friend bool operator==(const CardRequests&, const CardRequests&) = default;
 };
 

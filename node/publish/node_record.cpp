@@ -89,7 +89,7 @@ Ownership ownership(const OwnNode& node, const CardRequests& requested,
                     const std::optional<CardNames>& own) {
   if (!node.foreign.empty()) return {own, true, join(node.foreign)};
   // Its plugin is gone, and what it gave out is still held.
-  if (requested.foreign) return {own, true, "nvidia.com/gpu or nvidia.com/mig-* for its pods"};
+  if (requested.other_plugin) return {own, true, "nvidia.com/gpu or nvidia.com/mig-* for its pods"};
   return {own, false, ""};
 }
 

@@ -69,7 +69,7 @@ void read_capacity(json::Reader& in, OwnNode& node) {
       node.milli = read_quantity(in);
     } else if (name == kMemoryResource) {
       node.memory = read_quantity(in);
-    } else if (is_foreign_gpu(name)) {
+    } else if (is_other_plugins_gpu(name)) {
       const auto count = read_quantity(in);
       if (count && !count->is_zero()) node.foreign.emplace(name);
     } else {

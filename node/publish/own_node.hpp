@@ -25,7 +25,7 @@ struct OwnNode {
   std::optional<std::string> model_label;
   std::optional<KubeQuantity> milli;   ///< status.capacity of kMilliResource
   std::optional<KubeQuantity> memory;  ///< status.capacity of kMemoryResource
-  std::set<std::string> foreign;       ///< is_foreign_gpu() resources with a capacity above 0
+  std::set<std::string> foreign;       ///< is_other_plugins_gpu() resources with a capacity above 0
 };
 
 /// @returns kInvalidArgument, with the path of what is wrong

@@ -125,7 +125,7 @@ struct StartRig {
     pod.pod.node = "n1";
     pod.pod.containers = std::move(containers);
     pod.grant_text = grant;
-    judge_grant(pod, "n1", check);
+    read_pod_grant(pod, "n1", check);
     pods.put(std::move(pod));
   }
 

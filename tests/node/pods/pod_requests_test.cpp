@@ -54,7 +54,7 @@ TEST(CardRequestsTest, TellsOfCardsHeldThroughAnotherPlugin) {
   const auto holds = [](const std::string& resource, const std::string& count) {
     return read(pod(R"("containers":[{"resources":{"limits":{")" + resource + R"(":")" + count +
                     R"("}}}])"))
-        .foreign;
+        .other_plugin;
   };
   EXPECT_TRUE(holds("nvidia.com/gpu", "1"));
   EXPECT_TRUE(holds("nvidia.com/gpu.shared", "2"));

@@ -172,7 +172,7 @@ TEST(NodeRecordTest, CardsOfANodeWithAnotherPluginAreWithheld) {
 
 TEST(NodeRecordTest, CardsStayWithheldWhileAPodHoldsOneOfTheOtherPlugin) {
   const NodeRecord made =
-      record(installed({card("GPU-1")}), bare_node(), CardRequests{.foreign = true});
+      record(installed({card("GPU-1")}), bare_node(), CardRequests{.other_plugin = true});
   EXPECT_TRUE(made.cards[0].cordoned);
   EXPECT_EQ(made.notices.size(), 1U);
 }

@@ -110,7 +110,7 @@ AdmissionSettings busy_settings() {
   return settings;
 }
 
-/// Everything in the peers' words is translated.
+/// Every request to another system is translated.
 AdmissionSettings translating_settings() {
   auto settings = shipped_settings();
   settings.other_systems = {.nvidia = true, .hami = true, .gpushare = true, .kai = true};

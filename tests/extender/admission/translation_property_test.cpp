@@ -1,4 +1,4 @@
-// Random pods in the peers' words: whatever is translated can be read, asks for no less memory than
+// Random pods of other systems: whatever is translated can be read, asks for no less memory than
 // was asked, and is left alone when it comes again.
 
 #include "extender/admission/translation.hpp"
@@ -25,7 +25,7 @@ struct Expected {
   std::map<std::string, std::int64_t> cards;
 };
 
-void ask_in_hamis_words(Random& random, kube::ContainerManifest& container, Expected& asked) {
+void request_from_hami(Random& random, kube::ContainerManifest& container, Expected& asked) {
   asked.cards[container.name] = random.between(1, 3);
   std::int64_t& mib = asked.mib[container.name];
   container.limits["nvidia.com/gpu"] = std::to_string(asked.cards[container.name]);
@@ -42,7 +42,7 @@ void ask_in_hamis_words(Random& random, kube::ContainerManifest& container, Expe
     container.limits["nvidia.com/gpucores"] = std::to_string(random.between(0, 100));
 }
 
-void ask_in_gpushares_words(Random& random, kube::ContainerManifest& container, Expected& asked) {
+void request_from_gpushare(Random& random, kube::ContainerManifest& container, Expected& asked) {
   const auto gib = random.between(1, 80);
   container.limits["aliyun.com/gpu-mem"] = std::to_string(gib);
   std::int64_t cards = 1;
@@ -54,7 +54,7 @@ void ask_in_gpushares_words(Random& random, kube::ContainerManifest& container, 
   asked.mib[container.name] = gib * 1024 / cards;
 }
 
-void ask_in_kais_words(Random& random, Expected& asked) {
+void request_from_kai(Random& random, Expected& asked) {
   const kube::ContainerManifest& container =
       asked.pod.containers[static_cast<std::size_t>(random.between(0, 1))];
   if (container.index > 0) asked.pod.annotations["gpu-fraction-container-name"] = container.name;
@@ -82,10 +82,10 @@ kube::PodManifest two_containers(Random& random) {
   return pod;
 }
 
-using AskInWords = void (*)(Random&, kube::ContainerManifest&, Expected&);
+using RequestFrom = void (*)(Random&, kube::ContainerManifest&, Expected&);
 
 /// Each container more often than not.
-void ask_of_containers(Random& random, AskInWords ask, Expected& asked) {
+void ask_of_containers(Random& random, RequestFrom ask, Expected& asked) {
   for (kube::ContainerManifest& container : asked.pod.containers) {
     if (!random.chance(30)) ask(random, container, asked);
   }
@@ -95,13 +95,13 @@ Expected random_pod(Random& random) {
   Expected asked;
   asked.pod = two_containers(random);
   const auto system = random.between(0, 2);
-  if (system == 0) ask_of_containers(random, ask_in_hamis_words, asked);
+  if (system == 0) ask_of_containers(random, request_from_hami, asked);
   if (system == 1) {
     if (random.chance(30))
       asked.pod.labels["aliyun.com/gpu-count"] = std::to_string(random.between(1, 4));
-    ask_of_containers(random, ask_in_gpushares_words, asked);
+    ask_of_containers(random, request_from_gpushare, asked);
   }
-  if (system == 2) ask_in_kais_words(random, asked);
+  if (system == 2) request_from_kai(random, asked);
   return asked;
 }
 
@@ -121,14 +121,14 @@ TEST(TranslatePropertyTest, AsksForNoLessAndOnlyOnce) {
   const unsigned seed = std::random_device{}();
   std::cout << "seed " << seed << std::endl;  // at once: a sanitizer ends the program
   Random random(seed);
-  const OtherSystems words{.nvidia = true, .hami = true, .gpushare = true, .kai = true};
+  const OtherSystems systems{.nvidia = true, .hami = true, .gpushare = true, .kai = true};
   model::Card card;
   card.memory = Mebibytes(kCardMib);
   card.compute = kWholeGpu;
   int translated = 0;
   for (int round = 0; round < kRounds; ++round) {
     Expected asked = random_pod(random);
-    const Translation made = translate(asked.pod, words);
+    const Translation made = translate(asked.pod, systems);
     if (!made.mistakes.empty()) {  // the only one that these pods can have
       ASSERT_NE(made.mistakes[0].find("too long"), std::string::npos) << made.mistakes[0];
       continue;
@@ -145,7 +145,7 @@ TEST(TranslatePropertyTest, AsksForNoLessAndOnlyOnce) {
       EXPECT_EQ(container.count, asked.cards.at(container.container));
       EXPECT_GE(slice_of(container.share, card).memory.count(), asked.mib.at(container.container));
     }
-    ASSERT_TRUE(translate(asked.pod, words).empty());
+    ASSERT_TRUE(translate(asked.pod, systems).empty());
     ++translated;
   }
   EXPECT_GT(translated, kRounds / 2);

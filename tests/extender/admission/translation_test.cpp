@@ -49,7 +49,7 @@ struct Row {
   kube::StringMap
       expected;  ///< keys without prefix; gpu-container main and gpu-model !* MIG * unless named
   std::size_t warnings = 0;
-  OtherSystems words = kAll;
+  OtherSystems systems = kAll;
 };
 void PrintTo(const Row& row, std::ostream* out) { *out << row.name; }
 
@@ -57,7 +57,7 @@ class TranslateTest : public ::testing::TestWithParam<Row> {};
 
 TEST_P(TranslateTest, SaysItInTangramsWords) {
   const Row& row = GetParam();
-  const Translation made = translate(row.asked, row.words);
+  const Translation made = translate(row.asked, row.systems);
   kube::StringMap expected;
   for (const auto& [key, value] : row.expected) expected["tangram.dev/" + key] = value;
   if (!row.asked.annotations.contains("tangram.dev/gpu-model")) {
@@ -287,7 +287,7 @@ struct Refused {
   std::string name;
   kube::PodManifest asked;
   std::vector<std::string> expected;  ///< parts of the one mistake
-  OtherSystems words = kAll;
+  OtherSystems systems = kAll;
 };
 void PrintTo(const Refused& row, std::ostream* out) { *out << row.name; }
 
@@ -295,7 +295,7 @@ class TranslateRefusedTest : public ::testing::TestWithParam<Refused> {};
 
 TEST_P(TranslateRefusedTest, NamesTheWordTheValueAndWhatToWrite) {
   const Refused& row = GetParam();
-  const Translation made = translate(row.asked, row.words);
+  const Translation made = translate(row.asked, row.systems);
   EXPECT_THAT(made.annotations, IsEmpty());
   EXPECT_THAT(made.resources, IsEmpty());
   ASSERT_THAT(made.mistakes, SizeIs(1)) << ::testing::PrintToString(made.mistakes);

@@ -12,13 +12,12 @@
 
 namespace tangram::node {
 
-/// The node agent, whole: knows the cards and the pods of one node, publishes the ones and starts
-/// the others.
+/// The node agent: watches the cards and the pods of one node, publishes the cards in the Node, and
+/// prepares the start of containers.
 ///
 ///     cards ──► publisher ──► Node object          kubelet ──► device plugin ──► starter ──► CDI
-///     spec
-///       ▲                        │ watch                                           │ reads
-///     NVML, faults               ▼                            API server ──► pods ─┘
+///       ▲                        │ watch                                           │ reads   spec
+///     driver, faults             ▼                            API server ──► pods ─┘
 ///
 /// Threads: start() and stop() on one.
 class Agent {
@@ -30,15 +29,16 @@ class Agent {
     std::function<std::uint64_t()> random;
   };
 
-  /// Reads the journal, and asks the API server about the node.
-  /// @returns kUnavailable  the API server does not answer, or a folder cannot be used: try again
-  ///          kInvalidArgument  this node cannot do it, with what to enable
+  /// Reads the journal and the Node, and starts.
+  /// @returns kUnavailable     the API server does not answer, or a folder cannot be used: try
+  /// again
+  ///          kInvalidArgument  this node lacks what the agent needs, with what to enable
   static Result<std::unique_ptr<Agent>> create(Settings settings, Parts parts);
   ~Agent();
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
 
-  /// Until stop() or the destructor: containers go on as they are.
+  /// Ends the agent's work; containers continue. The destructor does the same.
   void stop();
 
   /// Of GET /metrics.

@@ -41,7 +41,7 @@ Family counter(const char* name, const char* help) { return {name, help, MetricT
 void add_cards(const Readings& now, std::vector<MetricFamily>& all) {
   Family capacity = gauge("tangram_node_card_memory_capacity_bytes", "Memory that pods can have.");
   Family used = gauge("tangram_node_card_memory_used_bytes",
-                      "Memory in use as the driver counts it, without its own.");
+                      "Memory in use by the driver's count, without the driver's own.");
   Family busy = gauge("tangram_node_card_utilization_ratio",
                       "Share of the last sample period in which a kernel ran.");
   Family healthy = gauge("tangram_node_card_healthy", "1 if the card takes new pods.");
@@ -55,22 +55,23 @@ void add_cards(const Readings& now, std::vector<MetricFamily>& all) {
   }
   for (Family* family : {&capacity, &used, &busy, &healthy}) family->into(all);
 
-  Family xids = counter("tangram_node_xid_errors_total",
-                        "Errors that the driver reported, by NVIDIA's number.");
-  for (const auto& [which, count] : now.xids) {
-    xids.add({{"uuid", which.first}, {"xid", std::to_string(which.second)}},
-             static_cast<double>(count));
+  // Named for the first vendor's errors; "xid" has every vendor's number.
+  Family errors =
+      counter("tangram_node_xid_errors_total", "Errors that the driver reported, by its number.");
+  for (const auto& [card_and_code, count] : now.driver_errors) {
+    errors.add({{"uuid", card_and_code.first}, {"xid", std::to_string(card_and_code.second)}},
+               static_cast<double>(count));
   }
-  xids.into(all);
+  errors.into(all);
 }
 
 void add_pods(const Readings& now, std::vector<MetricFamily>& all) {
   Family used =
-      gauge("tangram_node_pod_memory_used_bytes", "Memory that a pod's processes hold on a card.");
+      gauge("tangram_node_pod_memory_used_bytes", "Memory of a card that a pod's processes use.");
   Family limit =
-      gauge("tangram_node_pod_memory_limit_bytes", "Memory that a pod may hold on a card.");
-  Family enforced = gauge("tangram_node_pod_limit_enforced",
-                          "1 if something holds the pod to its limit on the card.");
+      gauge("tangram_node_pod_memory_limit_bytes", "Memory of a card that a pod may use.");
+  Family enforced =
+      gauge("tangram_node_pod_limit_enforced", "1 if the pod's limit on the card is enforced.");
   for (const auto& pod : now.pods) {
     const Labels labels{{"namespace", pod.ns}, {"pod", pod.pod}, {"uuid", pod.card}};
     used.add(labels, static_cast<double>(pod.memory_used_bytes));
@@ -87,21 +88,22 @@ void add_pods(const Readings& now, std::vector<MetricFamily>& all) {
 }
 
 void add_grant_keys(const Readings& now, std::vector<MetricFamily>& all) {
-  Family known = gauge("tangram_node_grant_key_known",
-                       "1 for every public key whose signature a grant may carry.");
+  Family known =
+      gauge("tangram_node_grant_key_known", "1 for every public key that is trusted for grants.");
   for (const std::string& key : now.grant_keys.known) known.add({{"key", key}}, 1);
   known.into(all);
   gauge("tangram_node_grant_keys_stale",
-        "1 if the files of keys cannot be used, and those from before count; see the log.")
+        "1 if the key files cannot be used, so the previous keys stay in force; see the log.")
       .add({}, now.grant_keys.stale ? 1 : 0)
       .into(all);
-  gauge("tangram_node_signed_grants_required", "1 if no container starts without a signed grant.")
+  gauge("tangram_node_signed_grants_required", "1 if containers start only with a signed grant.")
       .add({}, now.signed_grants_required ? 1 : 0)
       .into(all);
 }
 
 void add_agent(const Readings& now, std::vector<MetricFamily>& all) {
-  counter("tangram_node_container_starts_total", "Starts that kubelet asked to prepare.")
+  counter("tangram_node_container_starts_total",
+          "Container starts that kubelet requested, by result.")
       .add({{"result", "prepared"}}, static_cast<double>(now.starts.prepared))
       .add({{"result", "refused"}}, static_cast<double>(now.starts.refused))
       .add({{"result", "postponed"}}, static_cast<double>(now.starts.postponed))
@@ -112,7 +114,7 @@ void add_agent(const Readings& now, std::vector<MetricFamily>& all) {
   gauge("tangram_node_registered", "1 if kubelet uses the device plugin.")
       .add({}, now.registered ? 1 : 0)
       .into(all);
-  gauge("tangram_node_slots", "Slots that kubelet is told of.").add({}, now.slots).into(all);
+  gauge("tangram_node_slots", "Slots that are published to kubelet.").add({}, now.slots).into(all);
   counter("tangram_node_registrations_total", "Registrations with kubelet.")
       .add({}, static_cast<double>(now.registrations))
       .into(all);
@@ -121,7 +123,7 @@ void add_agent(const Readings& now, std::vector<MetricFamily>& all) {
       .add({{"result", "failed"}}, static_cast<double>(now.node_write_failures))
       .into(all);
   Family drifts = gauge("tangram_node_drifts",
-                        "Differences between grants, slots, specs and processes that stand now.");
+                        "Differences between grants, slots, specs and processes that persist now.");
   for (std::size_t kind = 0; kind < kDriftKinds; ++kind) {
     drifts.add({{"kind", std::string(to_string(static_cast<Drift::Kind>(kind)))}},
                static_cast<double>(now.audits.drifts.at(kind)));
@@ -131,7 +133,7 @@ void add_agent(const Readings& now, std::vector<MetricFamily>& all) {
       .add({{"result", "done"}}, static_cast<double>(now.audits.audits))
       .add({{"result", "failed"}}, static_cast<double>(now.audits.failed))
       .into(all);
-  counter("tangram_node_repairs_total", "What audits mended.")
+  counter("tangram_node_repairs_total", "Repairs by audits.")
       .add({{"repair", "spec_restored"}}, static_cast<double>(now.audits.restored))
       .add({{"repair", "leftover_removed"}}, static_cast<double>(now.audits.removed))
       .into(all);

@@ -2,33 +2,39 @@
 
 #include "base/result.hpp"
 #include "kube/api.hpp"
-#include "node/kubelet/allocation.hpp"
+#include "node/kubelet/allocate_response.hpp"
+#include "node/settings.hpp"
 
 #include <string>
 #include <string_view>
 
 namespace tangram::node {
 
-/// What a Node's status.nodeInfo says of the programs that start its containers.
+/// The programs that start a node's containers, by status.nodeInfo.
 struct NodeSoftware {
   std::string kubelet;  ///< "v1.31.2"
   std::string runtime;  ///< "containerd://2.1.9", "cri-o://1.30.0"
 };
 
-/// @returns kUnavailable if the API server does not say
+/// @returns kUnavailable if the API server does not answer, or the Node has no such status yet
 Result<NodeSoftware> read_node_software(kube::KubeApi& api, std::string_view node);
 
-/// How this node's runtime can be told of a CDI device: the first of the three ways that works
-/// there.
+/// How the name of a CDI device can be passed to this node's runtime: the first of three ways that
+/// works there.
 ///
-///     cdi-devices     kubelet 1.29, since when plugins may name CDI devices, with containerd 1.7
-///     or
-///                     CRI-O 1.23, the first that know CDI (containerd 1.7 has it switched off:
-///                     enable_cdi = true; 2.0 has it on)
+///     cdi-devices     kubelet 1.29, in which device plugins may name CDI devices, with containerd
+///                     1.7 or CRI-O 1.23, the first with CDI (off by default in containerd 1.7:
+///                     enable_cdi = true; on in 2.0)
 ///     cdi-annotation  an older kubelet with such a runtime
-///     env             NVIDIA's runtime alone, where its own CDI specs are
+///     env             the vendor's runtime, where the vendor's own CDI specs are
 ///
 /// @returns kInvalidArgument if none does, with what to enable
-Result<NamePath> choose_name_path(const NodeSoftware& software, bool has_nvidia_specs);
+Result<NamePath> choose_name_path(const NodeSoftware& software, const VendorRuntime& vendor,
+                                  bool has_vendor_specs);
+
+/// The setting, or the choice for this node, which is stored in the state folder. While the API
+/// server does not answer, the stored choice: a wrong one would let containers start without cards.
+/// @param reachable  the API server answered just now
+Result<NamePath> find_name_path(const Settings& settings, kube::KubeApi& api, bool reachable);
 
 }  // namespace tangram::node

@@ -1,49 +1,72 @@
 #include "node/settings.hpp"
 
+#include "node/vendor/vendors.hpp"
+
 #include <CLI/CLI.hpp>
 #include <tangram_version.hpp>
 
-#include <map>
+#include <algorithm>
 #include <string>
+#include <vector>
 
 namespace tangram::node {
 namespace {
 
 constexpr int kBadUsage = 2;
-// NVIDIA documents 48 MPS clients for a card, the smallest limit of all modes.
-constexpr int kMostSharers = 48;
 constexpr const char* kAuto = "auto";
+constexpr std::string_view kFile = "file:";
 
-void add_what(CLI::App& cli, Settings& settings, std::string& name_path) {
+using Vendors = std::vector<std::shared_ptr<Vendor>>;
+
+/// What --cards accepts: "nvml or file:PATH".
+std::string card_sources(const Vendors& vendors) {
+  std::string text;
+  for (const auto& vendor : vendors) text += std::string(vendor->facts().source) + " or ";
+  return text + "file:PATH";
+}
+
+/// @returns null if --cards names neither a vendor nor a file
+std::shared_ptr<const Vendor> vendor_of(const Vendors& vendors, std::string_view cards) {
+  if (cards.starts_with(kFile) && cards.size() > kFile.size()) return vendors.front();
+  const auto found = std::find_if(vendors.begin(), vendors.end(), [&](const auto& vendor) {
+    return vendor->facts().source == cards;
+  });
+  return found == vendors.end() ? nullptr : *found;
+}
+
+void add_cards(CLI::App& cli, Settings& settings, const Vendors& vendors, std::string& cards) {
+  const std::string sources = card_sources(vendors);
+  cli.add_option("--cards", cards,
+                 "Where cards come from: " + sources + " (docs/node.md has an example)")
+      ->envname("TANGRAM_NODE_CARDS")
+      ->check([&vendors, sources](const std::string& text) -> std::string {
+        return vendor_of(vendors, text) ? "" : "write " + sources;
+      });
+  cli.add_option("--own-cards", settings.own_cards,
+                 "Where another device plugin also allocates cards of this node: the UUIDs of "
+                 "Tangram's cards, comma-separated, or all. Default: none")
+      ->envname("TANGRAM_NODE_OWN_CARDS");
+  cli.add_option("--sharers-per-card", settings.sharers_per_card,
+                 "Containers that may share a card: the number of slots for each card")
+      ->envname("TANGRAM_NODE_SHARERS_PER_CARD")
+      ->check(CLI::Range(1, model::CardTraits::kDefaultMaxSharers));
+  cli.add_option("--aggregates", settings.aggregates,
+                 "Publish tangram.dev/gpu-milli and gpu-mem-mib in the Node's capacity, so that "
+                 "quotas and preemption see GPUs")
+      ->envname("TANGRAM_NODE_AGGREGATES");
+}
+
+void add_cluster(CLI::App& cli, Settings& settings, std::string& name_path) {
   cli.add_option("--node-name", settings.node, "This machine's Node object")
       ->envname("TANGRAM_NODE_NODE_NAME")
       ->required();
   cli.add_option("--kubeconfig", settings.kubeconfig,
                  "How to reach the API server; default: the service account of this pod")
       ->envname("TANGRAM_NODE_KUBECONFIG");
-  cli.add_option("--cards", settings.cards,
-                 "Where cards come from: nvml, or file:PATH (docs/node.md shows one)")
-      ->envname("TANGRAM_NODE_CARDS")
-      ->check([](const std::string& text) -> std::string {
-        const bool known = text == "nvml" || (text.starts_with("file:") && text.size() > 5);
-        return known ? "" : "write nvml or file:PATH";
-      });
-  cli.add_option("--own-cards", settings.own_cards,
-                 "Where another device plugin gives out cards of this node too: the UUIDs of those "
-                 "that are Tangram's, comma-separated, or all. Without it none is")
-      ->envname("TANGRAM_NODE_OWN_CARDS");
-  cli.add_option("--sharers-per-card", settings.sharers_per_card,
-                 "Containers that may share a card: so many slots are told to kubelet for each")
-      ->envname("TANGRAM_NODE_SHARERS_PER_CARD")
-      ->check(CLI::Range(1, kMostSharers));
-  cli.add_option("--aggregates", settings.aggregates,
-                 "Publish tangram.dev/gpu-milli and gpu-mem-mib in the Node's capacity, so that "
-                 "quotas and preemption see GPUs")
-      ->envname("TANGRAM_NODE_AGGREGATES");
   cli.add_option("--device-ids-by", name_path,
                  "How the CDI device reaches the runtime: cdi-devices (kubelet 1.29 and newer), "
-                 "cdi-annotation (older; containerd 1.7 with enable_cdi), env (NVIDIA's runtime "
-                 "alone), or auto")
+                 "cdi-annotation (older; containerd 1.7 with enable_cdi), env (only the vendor's "
+                 "own runtime), or auto")
       ->envname("TANGRAM_NODE_DEVICE_IDS_BY")
       ->check([](const std::string& text) -> std::string {
         return text == kAuto || parse_name_path(text)
@@ -52,60 +75,38 @@ void add_what(CLI::App& cli, Settings& settings, std::string& name_path) {
       });
 }
 
-void add_trust(CLI::App& cli, Settings& settings) {
+void add_signatures(CLI::App& cli, Settings& settings) {
   CLI::Option* const keys =
-      cli.add_option(
-             "--grant-keys", settings.grant_keys,
-             "Public keys of the extender, in PEM: a file, or a folder of files; read again "
-             "when they change (docs/signing.md)")
+      cli.add_option("--grant-keys", settings.grant_keys,
+                     "Public keys of the extender, in PEM: a file, or a folder of files; read "
+                     "again when they change (docs/signing.md)")
           ->envname("TANGRAM_NODE_GRANT_KEYS")
           ->check([](const std::string& path) -> std::string {
-            return path.empty() ? "is empty; write where the public keys lie, or leave it out" : "";
+            return path.empty() ? "is empty; write the path of the public keys, or leave it out"
+                                : "";
           });
   cli.add_flag("--require-signed-grants", settings.require_signed_grants,
-               "Start no container whose grant none of those keys signed. Not so by default: first "
-               "somebody has to make a key, and the extender has to sign")
+               "Start containers only with a grant that one of those keys signed. Off by default: "
+               "it needs a key with which the extender signs")
       ->envname("TANGRAM_NODE_REQUIRE_SIGNED_GRANTS")
       ->needs(keys);
 }
 
-void add_where(CLI::App& cli, Settings& settings) {
+void add_folders(CLI::App& cli, Settings& settings) {
   cli.add_option("--kubelet-dir", settings.kubelet_dir, "Kubelet's --root-dir")
       ->envname("TANGRAM_NODE_KUBELET_DIR");
   cli.add_option("--plugin-dir", settings.plugin_dir,
-                 "Kubelet's folder of device plugins, the same whatever its root is")
+                 "Kubelet's folder of device plugins, the same for every --root-dir")
       ->envname("TANGRAM_NODE_PLUGIN_DIR");
   cli.add_option("--cdi-dir", settings.cdi_dir, "Where CDI specs of containers are written")
       ->envname("TANGRAM_NODE_CDI_DIR");
-  cli.add_option("--nvidia-cdi-dirs", settings.nvidia_cdi_dirs,
-                 "Where NVIDIA's own CDI specs may be, comma-separated")
-      ->envname("TANGRAM_NODE_NVIDIA_CDI_DIRS")
-      ->delimiter(',');
   cli.add_option("--state-dir", settings.state_dir, "The agent's journal; survives reboots")
       ->envname("TANGRAM_NODE_STATE_DIR");
-  cli.add_option("--run-dir", settings.run_dir, "Pipes of MPS daemons; mounted into containers")
-      ->envname("TANGRAM_NODE_RUN_DIR");
-  cli.add_option("--nvml-library", settings.nvml_library, "NVIDIA's management library")
-      ->envname("TANGRAM_NODE_NVML_LIBRARY");
-  cli.add_option(
-         "--mps-launcher", settings.mps_launcher,
-         "Put before the command that starts an MPS daemon, so that it outlives the agent's "
-         "container: nsenter --target 1 --mount -- systemd-run --scope --quiet --collect --")
-      ->envname("TANGRAM_NODE_MPS_LAUNCHER");
-  cli.add_option("--mps-multiuser", settings.mps_multiuser,
-                 "One MPS server for the processes of all users; a driver that does not know "
-                 "-multiuser-server needs false, and pods that share a card one runAsUser")
-      ->envname("TANGRAM_NODE_MPS_MULTIUSER");
-  cli.add_option("--time-slice", settings.time_slice,
-                 "Turns under gpu-isolation time-slice: 0 the driver's default, 1 short, 2 medium, "
-                 "3 long")
-      ->envname("TANGRAM_NODE_TIME_SLICE")
-      ->check(CLI::Range(0, 3));
-  cli.add_option("--listen", settings.listen, "ADDRESS:PORT of GET /metrics, plain HTTP")
-      ->envname("TANGRAM_NODE_LISTEN");
 }
 
-void add_how(CLI::App& cli, Settings& settings, int& audit_seconds) {
+void add_operation(CLI::App& cli, Settings& settings, int& audit_seconds) {
+  cli.add_option("--listen", settings.listen, "ADDRESS:PORT of GET /metrics, plain HTTP")
+      ->envname("TANGRAM_NODE_LISTEN");
   cli.add_option("--audit-interval", audit_seconds,
                  "Seconds from one comparison of grants, slots, specs and processes to the next")
       ->envname("TANGRAM_NODE_AUDIT_INTERVAL")
@@ -120,24 +121,29 @@ void add_how(CLI::App& cli, Settings& settings, int& audit_seconds) {
 ParsedSettings parse_settings(int argc, const char* const* argv) {
   ParsedSettings parsed;
   Settings& settings = parsed.settings;
+  const Vendors vendors = make_vendors();
+  std::string cards(vendors.front()->facts().source);
   std::string name_path = kAuto;
   auto audit_seconds = static_cast<int>(settings.audit_interval.count());
   CLI::App cli(
-      "Reports this node's GPU cards, and makes every container see its share of its card.\n\n"
-      "Runs on every GPU node, as root; deploy/node holds the DaemonSet. Every flag can also be "
-      "set\n"
-      "in the environment, --node-name as TANGRAM_NODE_NODE_NAME.\n");
+      "Publishes this node's GPU cards, and gives each container its share of its card.\n\n"
+      "Runs on every GPU node, as root; deploy/node has the DaemonSet. Every flag can also be set\n"
+      "in the environment: --node-name as TANGRAM_NODE_NODE_NAME.\n");
   cli.option_defaults()->always_capture_default();
   cli.set_version_flag("--version", std::string("tangram-node ") + kVersion);
-  add_what(cli, settings, name_path);
-  add_trust(cli, settings);
-  add_where(cli, settings);
-  add_how(cli, settings, audit_seconds);
+  add_cluster(cli, settings, name_path);
+  add_cards(cli, settings, vendors, cards);
+  add_signatures(cli, settings);
+  add_folders(cli, settings);
+  for (const auto& vendor : vendors) vendor->add_options(cli);
+  add_operation(cli, settings, audit_seconds);
   try {
     cli.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     parsed.exit = cli.exit(error) == 0 ? 0 : kBadUsage;
   }
+  settings.vendor = vendor_of(vendors, cards);
+  if (cards.starts_with(kFile)) settings.card_file = cards.substr(kFile.size());
   settings.name_path = parse_name_path(name_path);
   settings.audit_interval = std::chrono::seconds(audit_seconds);
   return parsed;

@@ -20,10 +20,9 @@ void compare_slots(const AuditView& view, const Pods& pods, std::set<Drift>& dri
     holders.emplace(owner.pod_uid, owner.container);
     const auto pod = pods.find(owner.pod_uid);
     if (pod == pods.end() || pod->second->grant) continue;
-    drifts.insert(
-        drift(Drift::Kind::kSlotWithoutGrant, *pod->second, "",
-              "the pod holds a slot and has no valid grant, so it cannot start; delete it "
-              "and create it again through Tangram's scheduler"));
+    drifts.insert(drift(Drift::Kind::kSlotWithoutGrant, *pod->second, "",
+                        "the pod has a slot and no valid grant, so it cannot start; delete it "
+                        "and create it again through Tangram's scheduler"));
   }
   std::set<std::pair<std::string, std::string>> listed;  // pod's full name, container
   for (const ListedContainer& container : view.listed) {
@@ -63,7 +62,7 @@ void compare_processes(const AuditView& view, const Pods& pods, std::set<Drift>&
     if (found == pods.end()) {
       drifts.insert({Drift::Kind::kProcessLeft, use.pod_uid, "", "", use.card,
                      "processes of pod UID " + use.pod_uid +
-                         ", which is gone, still hold memory of " + use.card +
+                         ", which is gone, still use memory of " + use.card +
                          "; end them on the node"});
       continue;
     }
@@ -76,7 +75,7 @@ void compare_processes(const AuditView& view, const Pods& pods, std::set<Drift>&
                               "ignore CDI devices?"));
     } else if (use.bytes > limit) {
       drifts.insert(drift(Drift::Kind::kMemoryOverLimit, pod, use.card,
-                          "the pod holds more memory of card " + use.card +
+                          "the pod uses more memory of card " + use.card +
                               " than its limit; limits are per process under mps, and none under "
                               "time-slice and none"));
     }
@@ -86,26 +85,27 @@ void compare_processes(const AuditView& view, const Pods& pods, std::set<Drift>&
 void plan_repairs(const AuditView& view, const Pods& pods, Repairs& repairs) {
   std::map<std::string, const SlotOwner*, std::less<>> owners;  // by the name of the device
   for (const SlotOwner& owner : view.owners) owners.emplace(owner.name, &owner);
-  const auto owner_lives = [&](const std::string& name) {
+  const auto owner_alive = [&](const std::string& name) {
     const auto owner = owners.find(name);
     return owner != owners.end() &&
-           (pods.contains(owner->second->pod_uid) || view.living.contains(owner->second->pod_uid));
+           (pods.contains(owner->second->pod_uid) || view.running.contains(owner->second->pod_uid));
   };
   std::set<std::string> known;
-  for (const Allocation& allocation : view.allocations) {
-    known.insert(allocation.name);
-    const auto& claim = allocation.claim;
-    const bool lives = claim ? pods.contains(claim->pod_uid) || view.living.contains(claim->pod_uid)
-                             : owner_lives(allocation.name);
-    if (!lives) {
-      repairs.forget.insert(allocation.name);
+  for (const JournalEntry& entry : view.journal) {
+    known.insert(entry.name);
+    const auto& claim = entry.claim;
+    const bool alive = claim
+                           ? pods.contains(claim->pod_uid) || view.running.contains(claim->pod_uid)
+                           : owner_alive(entry.name);
+    if (!alive) {
+      repairs.forget.insert(entry.name);
     } else if (claim && !claim->spec.empty()) {
-      repairs.restore.push_back(allocation);
+      repairs.restore.push_back(entry);
     }
   }
   for (const std::string& name : view.specs) {
-    const bool kept = known.contains(name) ? !repairs.forget.contains(name) : owner_lives(name);
-    if (!kept) repairs.remove.insert(name);
+    const bool keep = known.contains(name) ? !repairs.forget.contains(name) : owner_alive(name);
+    if (!keep) repairs.remove.insert(name);
   }
 }
 

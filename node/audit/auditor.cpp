@@ -1,7 +1,5 @@
 #include "node/audit/auditor.hpp"
 
-#include "model/request.hpp"
-
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -24,9 +22,9 @@ Auditor::Auditor(Parts parts) : parts_(std::move(parts)) {}
 
 std::size_t Auditor::restore() {
   std::size_t restored = 0;
-  for (const Allocation& allocation : parts_.journal.all()) {
-    if (!allocation.claim || allocation.claim->spec.empty()) continue;
-    const auto written = parts_.cdi.put(allocation.name, allocation.claim->spec);
+  for (const JournalEntry& entry : parts_.journal.all()) {
+    if (!entry.claim || entry.claim->spec.empty()) continue;
+    const auto written = parts_.cdi.put(entry.name, entry.claim->spec);
     if (!written) spdlog::error("{}", written.error().message);
     if (written && *written) ++restored;
   }
@@ -37,15 +35,13 @@ std::size_t Auditor::restore() {
 
 Result<AuditView> Auditor::view() const {
   if (!parts_.pods.synced()) {
-    return fail(Errc::kUnavailable, "the API server has not named the node's pods yet");
+    return fail(Errc::kUnavailable, "the node's pods have not been listed yet");
   }
   AuditView view;
-  // The journal first: what is allocated meanwhile must not look superfluous.
-  view.allocations = parts_.journal.all();
+  // The journal first: what is allocated meanwhile must not seem superfluous.
+  view.journal = parts_.journal.all();
   view.specs = parts_.cdi.names();
-  auto text = parts_.checkpoint();
-  if (!text) return text.error();
-  auto owners = decode_checkpoint(std::move(*text), model::kSlotResource);
+  auto owners = parts_.slot_owners();
   if (!owners) return owners.error();
   view.owners = std::move(*owners);
   auto listed = parts_.lister.list();
@@ -54,16 +50,16 @@ Result<AuditView> Auditor::view() const {
   const CardsPtr cards = parts_.cards();
   for (const InstalledCard& card : cards->inventory.cards) {
     const auto activity = parts_.source.activity(card.card.id);
-    // A lost one, or all: what kubelet and the API server say still counts.
+    // A lost card, or all: the other records can still be compared.
     if (!activity) continue;
     add_pod_uses(card.card.id, *activity, parts_.processes, parts_.own_pod, view.uses);
   }
-  for (const auto& [uid, pid] : parts_.processes.pods()) view.living.insert(uid);
+  for (const auto& [uid, pid] : parts_.processes.pods()) view.running.insert(uid);
   view.pods = parts_.pods.all();
   return view;
 }
 
-Result<void> Auditor::look() {
+Result<void> Auditor::audit_once() {
   const auto seen = view();
   if (!seen) {
     const std::lock_guard lock(mutex_);
@@ -71,61 +67,61 @@ Result<void> Auditor::look() {
     return seen.error();
   }
   const Audit result = audit(*seen);
-  mend(result.repairs);
+  repair(result.repairs);
   report(result.drifts);
   return {};
 }
 
-void Auditor::mend(const Repairs& repairs) {
+void Auditor::repair(const Repairs& repairs) {
   std::uint64_t restored = 0;
   std::uint64_t removed = 0;
-  for (const Allocation& seen : repairs.restore) {
-    // As it is now: its container may have been prepared anew since.
-    const auto allocation = parts_.journal.find(seen.name);
-    if (!allocation || !allocation->claim) continue;
-    const auto written = parts_.cdi.put(allocation->name, allocation->claim->spec);
+  for (const JournalEntry& seen : repairs.restore) {
+    // The current entry: its container may have been prepared again since.
+    const auto entry = parts_.journal.find(seen.name);
+    if (!entry || !entry->claim) continue;
+    const auto written = parts_.cdi.put(entry->name, entry->claim->spec);
     if (written && *written) ++restored;
   }
   std::set<std::string> superfluous = repairs.forget;
   superfluous.insert(repairs.remove.begin(), repairs.remove.end());
   for (const std::string& name : superfluous) {
-    if (!forgotten_.contains(name)) continue;
+    if (!last_superfluous_.contains(name)) continue;
     parts_.cdi.remove(name);
     parts_.journal.erase(name);
     ++removed;
   }
-  forgotten_ = std::move(superfluous);
-  if (restored > 0) spdlog::warn("audit: put back {} CDI specs that were missing", restored);
+  last_superfluous_ = std::move(superfluous);
+  if (restored > 0) spdlog::warn("audit: wrote {} missing CDI specs again", restored);
   const std::lock_guard lock(mutex_);
   counts_.restored += restored;
   counts_.removed += removed;
 }
 
 void Auditor::report(const std::set<Drift>& drifts) {
-  std::array<std::uint64_t, kDriftKinds> stand{};
+  std::array<std::uint64_t, kDriftKinds> current{};
   for (const Drift& drift : drifts) {
-    if (!seen_.contains(drift)) continue;
-    ++stand.at(static_cast<std::size_t>(drift.kind));
+    if (!last_drifts_.contains(drift)) continue;
+    ++current.at(static_cast<std::size_t>(drift.kind));
     spdlog::warn("audit: {}: {}{}{}: {}", to_string(drift.kind), drift.ns,
                  drift.ns.empty() ? "" : "/", drift.pod, drift.sentence);
-    tell(drift);
+    report_event(drift);
   }
-  seen_ = drifts;
+  last_drifts_ = drifts;
   const std::lock_guard lock(mutex_);
   ++counts_.audits;
-  counts_.drifts = stand;
+  counts_.drifts = current;
 }
 
-void Auditor::tell(const Drift& drift) const {
+void Auditor::report_event(const Drift& drift) const {
   const bool gone = drift.pod.empty();
-  parts_.tell({.kind = gone ? "Node" : "Pod",
-               .ns = drift.ns,
-               .name = gone ? parts_.node : drift.pod,
-               .uid = gone ? parts_.node : drift.pod_uid,
-               .type = kube::EventNote::Type::kWarning,
-               .reason = "RecordsDiffer",
-               .action = "Auditing",
-               .note = drift.sentence});
+  parts_.report_event({.kind = gone ? "Node" : "Pod",
+                       .ns = drift.ns,
+                       .name = gone ? parts_.node : drift.pod,
+                       .uid = gone ? parts_.node : drift.pod_uid,
+                       .type = kube::EventNote::Type::kWarning,
+                       .reason = "RecordsDiffer",
+                       .action = "Auditing",
+                       .note = drift.sentence});
 }
 
 Auditor::Counts Auditor::counts() const {

@@ -9,15 +9,15 @@
 #include <string_view>
 #include <vector>
 
-/// The agent of one node: reports its cards, and makes each container see its share of them.
+/// The agent of one node: publishes its cards, and gives each container its share of them.
 namespace tangram::node {
 
 /// One allocatable device as the vendor's library shows it: a physical card without MIG, or a MIG
 /// instance.
 struct InstalledCard {
   model::Card card;    ///< healthy unless the source itself says otherwise
-  int index = -1;      ///< the driver's number; it may change over reboots, so for people only
-  Mebibytes total;     ///< what is soldered on; card.memory is that less `reserved`
+  int index = -1;      ///< the driver's number; display only, since reboots may change it
+  Mebibytes total;     ///< installed; card.memory is that less `reserved`
   Mebibytes reserved;  ///< the driver's own
   std::string compute_capability;  ///< "8.0"; empty = unknown
   std::string mig_profile;         ///< "1g.10gb"; empty = no MIG instance
@@ -31,16 +31,16 @@ struct Inventory {
   friend bool operator==(const Inventory&, const Inventory&) = default;
 };
 
-/// Something that the vendor's library reported about a card at a moment.
+/// A fault of a card that the vendor's library reported.
 struct Fault {
   enum class Kind {
-    kXid,   ///< NVIDIA's error number; see `code`
-    kEcc,   ///< an uncorrectable memory error
-    kLost,  ///< the card does not answer any more
+    kDriverError,  ///< numbered by the vendor: `code`
+    kEcc,          ///< an uncorrectable memory error
+    kLost,         ///< the card does not answer any more
   };
   std::string card;  ///< empty = of all cards: the event named none
-  Kind kind = Kind::kXid;
-  std::uint64_t code = 0;  ///< of kXid
+  Kind kind = Kind::kDriverError;
+  std::uint64_t code = 0;  ///< of kDriverError
   friend bool operator==(const Fault&, const Fault&) = default;
 };
 
@@ -52,20 +52,20 @@ struct CardProcess {
   friend bool operator==(const CardProcess&, const CardProcess&) = default;
 };
 
-/// What really happens on a card at a moment.
+/// The use of a card at a moment.
 struct CardActivity {
   std::uint64_t memory_used_bytes = 0;  ///< without the driver's own
   double utilization = 0;               ///< 0 … 1; below 0 = unknown
   std::vector<CardProcess> processes;
 };
 
-/// The cards of this machine: NVML, or a file. Threads: safe.
+/// The cards of this machine: a vendor's library, or a file. Threads: safe.
 class CardSource {
  public:
   virtual ~CardSource() = default;
 
   /// All cards, in the driver's order.
-  /// @returns kUnavailable if the library cannot be asked (no driver, driver restarting),
+  /// @returns kUnavailable if the library does not answer (no driver, driver restarting),
   ///          kInvalidArgument if what it reads is wrong, with what to write
   virtual Result<Inventory> inventory() = 0;
 
@@ -76,7 +76,7 @@ class CardSource {
   /// @returns kNotFound if there is no such card, kUnavailable as above
   virtual Result<CardActivity> activity(std::string_view card) = 0;
 
-  /// Who may open contexts on a card: one process (an MPS server), or any.
+  /// Lets one process open contexts on a card (a server that shares it), or any.
   /// @returns kInvalidArgument if this card or source has no such setting
   virtual Result<void> set_exclusive_process(std::string_view card, bool exclusive) = 0;
 };

@@ -8,13 +8,14 @@ namespace tangram::node {
 
 namespace {
 
-/// Between two polls, however many faults are reported: an application can cause any number.
-constexpr std::chrono::seconds kBreath{1};
+/// Between two polls, however many faults are reported: applications can cause any number.
+constexpr std::chrono::seconds kMinPollInterval{1};
 
-std::string_view name(Fault::Kind kind) {
-  switch (kind) {
-    case Fault::Kind::kXid:
-      return "XID";
+/// "XID 79"
+std::string describe(const Fault& fault, std::string_view error_name) {
+  switch (fault.kind) {
+    case Fault::Kind::kDriverError:
+      return std::string(error_name) + " " + std::to_string(fault.code);
     case Fault::Kind::kEcc:
       return "uncorrectable memory error";
     case Fault::Kind::kLost:
@@ -26,7 +27,7 @@ std::string_view name(Fault::Kind kind) {
 InstalledCard from_before(const model::Card& card) {
   InstalledCard installed;
   installed.card = card;
-  // Cordons and faults are judged anew.
+  // Cordons and faults are determined anew.
   installed.card.healthy = true;
   installed.card.cordoned = false;
   installed.card.unavailable_reason.clear();
@@ -49,7 +50,7 @@ CardWatcher::CardWatcher(CardSource& source, CardWatcherOptions options, const C
     known_.inventory.cards.push_back(from_before(card));
     first.inventory.cards.push_back(known_.inventory.cards.back());
     first.inventory.cards.back().card.healthy = false;
-    first.inventory.cards.back().card.unavailable_reason = kDriverSilent;
+    first.inventory.cards.back().card.unavailable_reason = kDriverNotAnswering;
   }
   now_ = std::make_shared<const CardsNow>(std::move(first));
 }
@@ -60,33 +61,33 @@ void CardWatcher::run(const std::stop_token& stop) {
 
 void CardWatcher::step(const std::stop_token& stop) {
   if (!next_poll_ || clock_.now() >= *next_poll_) {
-    ask();
+    poll();
     last_poll_ = clock_.now();
     next_poll_ = *last_poll_ + options_.poll;
   }
-  // Holds end by time, without a word from the source.
+  // Cards become healthy by time, without an answer of the source.
   publish();
   const auto until_poll = std::chrono::ceil<std::chrono::milliseconds>(*next_poll_ - clock_.now());
   const auto faults = source_.wait_for_faults(std::min(options_.wait, until_poll));
   if (!faults) {
-    // It says so at once; whether that is still so is asked after the time it would have waited.
+    // The error came at once: asks again after the time that the wait would have taken.
     sleeper_(options_.wait, stop);
     next_poll_.reset();
   } else if (!faults->empty()) {
     take(*faults);
-    publish();  // before asking: a driver in trouble may take long to answer
-    next_poll_ = std::max(clock_.now(), *last_poll_ + kBreath);
+    publish();  // before the next poll: a faulty driver may take long to answer
+    next_poll_ = std::max(clock_.now(), *last_poll_ + kMinPollInterval);
   }
 }
 
-void CardWatcher::ask() {
+void CardWatcher::poll() {
   auto found = source_.inventory();
   const std::lock_guard lock(mutex_);
   if (found) {
     adopt(std::move(*found));
   } else {
-    if (known_.answers || !told_) spdlog::error("cards: {}", found.error().message);
-    health_.on_silence();
+    if (known_.answers || !reported_) spdlog::error("cards: {}", found.error().message);
+    health_.on_no_answer();
     known_.answers = false;
   }
 }
@@ -97,8 +98,8 @@ void CardWatcher::adopt(Inventory found) {
   std::set<std::string> lost;
   for (InstalledCard& card : known_.inventory.cards) {
     const std::string id = card.card.id;
-    if (listed.count(id) != 0) continue;
-    if (lost_.count(id) == 0) spdlog::error("card {} is not listed any more", id);
+    if (listed.contains(id)) continue;
+    if (!lost_.contains(id)) spdlog::error("card {} is not listed any more", id);
     lost.insert(id);
     found.cards.push_back(std::move(card));
   }
@@ -110,29 +111,29 @@ void CardWatcher::adopt(Inventory found) {
 void CardWatcher::take(const std::vector<Fault>& faults) {
   const std::lock_guard lock(mutex_);
   for (const Fault& fault : faults) {
-    spdlog::error("card {}: {} {}", fault.card.empty() ? "(all)" : fault.card, name(fault.kind),
-                  fault.kind == Fault::Kind::kXid ? std::to_string(fault.code) : "");
-    if (fault.kind == Fault::Kind::kXid) ++xids_[{fault.card, fault.code}];
+    spdlog::error("card {}: {}", fault.card.empty() ? "(all)" : fault.card,
+                  describe(fault, options_.health.error_name));
+    if (fault.kind == Fault::Kind::kDriverError) ++errors_[{fault.card, fault.code}];
     health_.on_fault(fault, clock_.now());
   }
 }
 
 void CardWatcher::publish() {
-  CardsNow judged;
+  CardsNow current;
   {
     const std::lock_guard lock(mutex_);
-    judged = known_;
-    for (InstalledCard& card : judged.inventory.cards) {
-      const std::string_view trouble = health_.trouble(card.card.id, clock_.now());
-      if (trouble.empty()) continue;
+    current = known_;
+    for (InstalledCard& card : current.inventory.cards) {
+      const std::string_view reason = health_.unhealthy_reason(card.card.id, clock_.now());
+      if (reason.empty()) continue;
       card.card.healthy = false;
-      card.card.unavailable_reason = trouble;
+      card.card.unavailable_reason = reason;
     }
-    const bool same = judged.inventory == now_->inventory && judged.answers == now_->answers;
-    if (same && told_) return;
-    now_ = std::make_shared<const CardsNow>(std::move(judged));
+    const bool same = current.inventory == now_->inventory && current.answers == now_->answers;
+    if (same && reported_) return;
+    now_ = std::make_shared<const CardsNow>(std::move(current));
   }
-  told_ = true;
+  reported_ = true;
   if (on_change_) on_change_();
 }
 
@@ -141,22 +142,22 @@ CardsPtr CardWatcher::now() const {
   return now_;
 }
 
-CardWatcher::XidCounts CardWatcher::xid_counts() const {
+CardWatcher::ErrorCounts CardWatcher::error_counts() const {
   const std::lock_guard lock(mutex_);
-  return xids_;
+  return errors_;
 }
 
 void CardWatcher::forget_lost(const std::set<std::string>& granted) {
   const std::lock_guard lock(mutex_);
   auto& cards = known_.inventory.cards;
-  const auto dropped = [&](const InstalledCard& card) {
-    return lost_.count(card.card.id) != 0 && granted.count(card.card.id) == 0;
+  const auto forgotten = [&](const InstalledCard& card) {
+    return lost_.contains(card.card.id) && !granted.contains(card.card.id);
   };
   for (const InstalledCard& card : cards) {
-    if (!dropped(card)) continue;
-    spdlog::info("card {} is gone and nobody holds it: forgotten", card.card.id);
+    if (!forgotten(card)) continue;
+    spdlog::info("card {} is gone and granted to no pod: forgotten", card.card.id);
   }
-  cards.erase(std::remove_if(cards.begin(), cards.end(), dropped), cards.end());
+  std::erase_if(cards, forgotten);
 }
 
 }  // namespace tangram::node

@@ -19,29 +19,27 @@
 namespace tangram::node {
 
 struct CardWatcherOptions {
-  /// Cards are asked for so often, and at once after a fault. Losing a card shows as a fault first;
-  /// this is for instances made and destroyed, and for drivers that report no events. NVIDIA's
-  /// node labels are refreshed every minute.
+  /// From one inventory to the next; after a fault it follows at once. A lost card shows as a fault
+  /// first: this is for instances made and destroyed, and for drivers that report no events.
   std::chrono::milliseconds poll{30'000};
-  /// The longest stay in the source at a time, as in NVIDIA's plugin: bounds how long a stop takes.
+  /// The longest stay in the source at a time: bounds how long a stop takes.
   std::chrono::milliseconds wait{5'000};
   HealthRules health;
-  /// The cards as they were published before the agent was restarted, read back from the node's
-  /// annotation: what was sick stays so for a while (see HealthTracker), and where the driver does
-  /// not answer at once, the node does not seem to have lost its cards. Empty = the first start.
+  /// The cards as they were published before the agent was restarted, from the node's annotation:
+  /// unhealthy cards stay so for a while (see HealthTracker), and while the driver does not answer
+  /// yet, the node keeps its cards. Empty = the first start.
   std::vector<model::Card> previous;
 };
 
-/// Knows the cards of this machine and how they are: asks the source, listens for its faults, and
-/// judges. A card that the source does not list any more stays in the list, sick, until
-/// forget_lost(): a container may still hold it.
+/// Watches the cards of this machine and their health: polls the source and waits for its faults.
+/// A card that the source does not list any more stays in the list, unhealthy, until forget_lost():
+/// a container may still use it.
 ///
-/// Threads: run() has one of its own, in which the source may hang; the others are safe.
+/// Threads: run() has one of its own, in which the source may block; the others are safe.
 class CardWatcher {
  public:
-  /// The XIDs that were reported, ignored ones too: by card and number. Under "" those that named
-  /// no card.
-  using XidCounts = std::map<std::pair<std::string, std::uint64_t>, std::uint64_t>;
+  /// Driver errors, ignored ones too, by card and number. "" = without a card.
+  using ErrorCounts = std::map<std::pair<std::string, std::uint64_t>, std::uint64_t>;
 
   /// @param on_change called on run()'s thread after now() changed, the first time with the first
   ///                  answer of the source, whatever it is
@@ -51,23 +49,23 @@ class CardWatcher {
   /// Watches until stop.
   void run(const std::stop_token& stop);
 
-  /// One round of it: asks if that is due, then waits for faults.
+  /// One round of it: polls if that is due, then waits for faults.
   void step(const std::stop_token& stop);
 
-  /// Never null. Before the first answer: the previous cards, all of them sick.
+  /// Never null. Before the first answer: the previous cards, all of them unhealthy.
   [[nodiscard]] CardsPtr now() const;
 
-  [[nodiscard]] XidCounts xid_counts() const;
+  [[nodiscard]] ErrorCounts error_counts() const;
 
   /// Drops lost cards but those that are still granted to some pod of this node; now() follows with
   /// the next round.
   void forget_lost(const std::set<std::string>& granted);
 
  private:
-  void ask();
+  void poll();
   void take(const std::vector<Fault>& faults);
   void adopt(Inventory found);
-  /// Judges all cards, and tells if something changed.
+  /// Determines the health of all cards, and calls on_change_ if something changed.
   void publish();
 
   CardSource& source_;
@@ -79,13 +77,13 @@ class CardWatcher {
   // Of run()'s thread.
   std::optional<TimePoint> last_poll_;
   std::optional<TimePoint> next_poll_;  ///< none = at once
-  bool told_ = false;                   ///< on_change_ was called once
+  bool reported_ = false;               ///< on_change_ was called once
 
   mutable std::mutex mutex_;  ///< never held in a call of the source or of on_change_
   HealthTracker health_;
-  CardsNow known_;              ///< cards as listed, those lost at the end; unjudged
+  CardsNow known_;              ///< cards as listed, the lost ones last; without their health
   std::set<std::string> lost_;  ///< of known_
-  XidCounts xids_;
+  ErrorCounts errors_;
   CardsPtr now_;
 };
 

@@ -6,10 +6,10 @@
 
 namespace tangram::node {
 
-/// What is known of the node's cards at a moment; never changed once made.
+/// The node's cards at a moment. Immutable.
 struct CardsNow {
-  Inventory inventory;   ///< each card with `healthy` and `unavailable_reason` as judged
-  bool answers = false;  ///< the source did when last asked; if not, the cards are from before
+  Inventory inventory;   ///< each card with its health
+  bool answers = false;  ///< the source does; if not, the cards are from before
 };
 using CardsPtr = std::shared_ptr<const CardsNow>;
 

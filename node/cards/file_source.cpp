@@ -18,9 +18,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// How often a waiting call looks at the file. A person who changes it does not notice; looking
-/// costs one system call.
-constexpr milliseconds kLook{100};
+/// How often a waiting call checks the file: not noticeable, and one system call.
+constexpr milliseconds kCheckInterval{100};
 
 constexpr const char* kForm =
     "write `version: 1` and `cards:`, a list of cards with at least id, model and memMiB";
@@ -32,7 +31,7 @@ Fault read_fault(json::Reader& in) {
     if (key == "card") {
       fault.card = in.string();
     } else if (key == "xid") {
-      fault.kind = Fault::Kind::kXid;
+      fault.kind = Fault::Kind::kDriverError;
       fault.code = static_cast<std::uint64_t>(in.integer());
       ++kinds;
     } else if ((key == "ecc" || key == "lost") && in.boolean()) {
@@ -46,7 +45,7 @@ Fault read_fault(json::Reader& in) {
   return fault;
 }
 
-/// What the cards' own codec does not know.
+/// The members that are not the cards codec's.
 Result<void> read_extras(std::string text, CardFile& out) {
   json::Reader in(text);
   in.object([&](std::string_view key) {
@@ -82,6 +81,7 @@ Result<CardFile> parse_card_file(const std::string& text) {
   auto cards = model::decode_cards(json);
   if (!cards) return fail(Errc::kInvalidArgument, cards.error().message + "; " + kForm);
   for (model::Card& card : *cards) {
+    card.isolation.remove(model::Isolation::kMps);  // needs a compute mode, which a file has not
     InstalledCard installed;
     installed.total = card.memory;
     installed.index = static_cast<int>(file.inventory.cards.size());
@@ -94,7 +94,7 @@ Result<CardFile> parse_card_file(const std::string& text) {
 
 FileSource::FileSource(std::string path) : path_(std::move(path)) {}
 
-std::string FileSource::stamp() const {
+std::string FileSource::current_stamp() const {
   struct stat status {};
   if (::stat(path_.c_str(), &status) != 0) return {};
   return std::to_string(status.st_ino) + " " + std::to_string(status.st_size) + " " +
@@ -102,10 +102,10 @@ std::string FileSource::stamp() const {
 }
 
 Result<void> FileSource::refresh() {
-  const std::string now = stamp();
-  if (seen_ != now) {
-    seen_ = now;
-    trouble_.reset();
+  const std::string now = current_stamp();
+  if (stamp_ != now) {
+    stamp_ = now;
+    error_.reset();
     const auto text = read_file(path_);
     auto file = text ? parse_card_file(*text)
                      : Result<CardFile>(fail(Errc::kUnavailable, text.error().message));
@@ -113,13 +113,13 @@ Result<void> FileSource::refresh() {
       inventory_ = std::move(file->inventory);
       faults_.insert(faults_.end(), file->faults.begin(), file->faults.end());
     } else {
-      trouble_ = file.error();
-      if (text) trouble_->message = path_ + ": " + trouble_->message;
-      spdlog::error("{}{}", trouble_->message,
-                    inventory_ ? "; the cards that it held before stay in force" : "");
+      error_ = file.error();
+      if (text) error_->message = path_ + ": " + error_->message;
+      spdlog::error("{}{}", error_->message,
+                    inventory_ ? "; the cards of its last good version stay in force" : "");
     }
   }
-  if (!inventory_) return *trouble_;
+  if (!inventory_) return *error_;
   return {};
 }
 
@@ -139,7 +139,7 @@ Result<std::vector<Fault>> FileSource::wait_for_faults(milliseconds limit) {
     }
     const auto left = end - std::chrono::steady_clock::now();
     if (left <= milliseconds(0)) return std::vector<Fault>{};
-    std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(left, kLook));
+    std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(left, kCheckInterval));
   }
 }
 

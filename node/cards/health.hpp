@@ -15,48 +15,40 @@
 
 namespace tangram::node {
 
-/// What faults mean. XIDs are NVIDIA's error numbers; those in neither list make a card sick for
-/// the hold. From NVIDIA's Xid catalog (docs.nvidia.com/deploy/xid-errors) and the list that its
-/// own device plugin ignores.
+/// What faults mean for a card. A driver error in neither list makes it unhealthy for
+/// `unhealthy_time`.
 struct HealthRules {
-  /// The application's own doing, or only a sequel: a graphics exception (13), a page fault (31), a
-  /// channel reset (43), clean-up after another error (45), a decoder exception (68), a context
-  /// switch that timed out (109).
-  std::set<std::uint64_t> ignored_xids{13, 31, 43, 45, 68, 109};
+  std::string_view error_name = "error";   ///< what the vendor calls a driver error, for the log
+  std::set<std::uint64_t> ignored_errors;  ///< leave the card healthy
+  std::set<std::uint64_t> reset_errors;    ///< leave the card unhealthy until it was reset
 
-  /// Those for which the catalog asks for a reset at once, which time does not replace: the card
-  /// stopped processing (46), an uncorrectable memory error (48, 140) that was not contained (95),
-  /// firmware that halted (62, 119, 120), a row that could not be remapped (64), NVLink (74), off
-  /// the bus (79), not initialised (143). A contained memory error (94) only costs its application.
-  std::set<std::uint64_t> reset_xids{46, 48, 62, 64, 74, 79, 95, 119, 120, 140, 143};
-
-  /// Without a further fault for so long a card counts as well again. Long enough that the restart
-  /// of what a fault killed (kubelet backs off for 5 minutes at most) tries the card once more
-  /// before new pods get it, short enough that nobody needs to put it back by hand.
-  std::chrono::minutes hold{10};
+  /// After so long without another fault a card is healthy again. Long enough that the restart of
+  /// a container that a fault killed (kubelet backs off for at most 5 minutes) tries the card
+  /// before new pods get it; short enough that no operator needs to intervene.
+  std::chrono::minutes unhealthy_time{10};
 };
 
-/// Why a card takes no new pods. The whole set: reasons without numbers, which do not change while
-/// the state does not.
-inline constexpr std::string_view kDriverSilent = "the driver does not answer";
+/// Why a card takes no new pods: every reason of the agent's own. They contain no numbers, so that
+/// they change only with the state.
+inline constexpr std::string_view kDriverNotAnswering = "the driver does not answer";
 inline constexpr std::string_view kNotListed = "the driver does not list this card any more";
 inline constexpr std::string_view kNeedsReset =
-    "the card reported a fault that only a reset mends; see its XID in the agent's log";
+    "the card reported a fault that only a reset fixes; see its error in the agent's log";
 inline constexpr std::string_view kRecentFault = "the card reported a fault a short while ago";
 inline constexpr std::string_view kCameBack = "the card came back a short while ago";
 
-/// Judges the cards of one machine from what was seen of them.
+/// Decides which cards of one machine are healthy.
 ///
-///     well --fault--> held --no fault for the hold--> well
-///       |--fault that asks for a reset--> held until a reset --the reset was seen--> held
-///       '--not listed--> lost --listed again--> held
+///     healthy --fault--> unhealthy --no fault for unhealthy_time--> healthy
+///       |--fault that needs a reset--> unhealthy until a reset --reset--> unhealthy (as above)
+///       '--not listed--> lost --listed again--> unhealthy (as above)
 ///
-/// That a card was reset is seen in three ways: it was not listed for a while; the driver did not
-/// answer for a while; the agent was restarted. The last because nvidia-smi resets no card that a
-/// monitoring program has open, as the agent has them all: who resets a card stops the agent first.
-/// A card that was sick before a restart is therefore held, whatever it was sick of, and one that
-/// was not really reset says so at its next use. While the driver is silent all cards are sick;
-/// that alone is no fault of theirs, so they are well as soon as it answers.
+/// A card counts as reset after it was not listed for a while, after the driver did not answer for
+/// a while, or after the agent was restarted. The last because a driver resets no card that a
+/// monitoring program has open, as the agent has all of them: an operator stops the agent first. A
+/// card that was unhealthy before a restart is therefore unhealthy for `unhealthy_time`, whatever
+/// the reason was; one that was not really reset reports its next fault when it is used. While the
+/// driver does not answer all cards are unhealthy, and they are healthy as soon as it answers.
 ///
 /// Pure: time comes with the calls, and never goes back. Threads: one at a time.
 class HealthTracker {
@@ -67,21 +59,20 @@ class HealthTracker {
   void on_fault(const Fault& fault, TimePoint now);
   /// The source answered, with these cards.
   void on_listed(const std::set<std::string>& cards, TimePoint now);
-  void on_silence();
+  void on_no_answer() { answers_ = false; }
 
-  /// @returns why the card takes no new pods; empty = it is well
-  [[nodiscard]] std::string_view trouble(const std::string& card, TimePoint now) const;
+  /// @returns why the card takes no new pods; empty = it is healthy
+  [[nodiscard]] std::string_view unhealthy_reason(const std::string& card, TimePoint now) const;
 
  private:
   struct State {
     bool listed = true;
     bool needs_reset = false;
-    std::optional<TimePoint> held_until;
-    std::string_view held_for;
+    std::optional<TimePoint> unhealthy_until;
+    std::string_view reason;  ///< until then
   };
 
-  void hold(State& state, std::string_view reason, TimePoint now);
-  void on_fault_of(State& state, const Fault& fault, TimePoint now);
+  void make_unhealthy(State& state, std::string_view reason, TimePoint now);
 
   const HealthRules rules_;
   bool answers_ = false;

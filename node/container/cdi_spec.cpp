@@ -2,7 +2,7 @@
 
 #include "base/file.hpp"
 #include "base/json.hpp"
-#include "node/kubelet/allocation.hpp"
+#include "node/kubelet/allocate_response.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace tangram::node {
 namespace {
 
 constexpr std::string_view kSuffix = ".json";
-// Read by both lines of containerd (1.7 refuses above 0.7), and has all that is written here.
+// Supported by containerd 1.7, which rejects versions above 0.7, and sufficient.
 constexpr std::string_view kOwnVersion = "0.6.0";
 
 void write_mount(json::Writer& out, const BindMount& mount) {
@@ -31,12 +31,12 @@ void write_mount(json::Writer& out, const BindMount& mount) {
       .end_object();
 }
 
-/// Ours and theirs under the names of the specification; in the container later entries win.
-void write_edits(json::Writer& out, const ContainerEdits& edits, const DrawnEdits& drawn) {
+/// The vendor's lists first: in the container later entries win.
+void write_edits(json::Writer& out, const ContainerEdits& edits, const CdiEdits& vendor) {
   const auto take = [&](std::string_view list) {
     out.key(list).begin_array();
-    const auto found = drawn.lists.find(list);
-    if (found == drawn.lists.end()) return;
+    const auto found = vendor.lists.find(list);
+    if (found == vendor.lists.end()) return;
     for (const std::string& element : found->second) out.raw(element);
   };
   out.begin_object();
@@ -46,7 +46,7 @@ void write_edits(json::Writer& out, const ContainerEdits& edits, const DrawnEdit
   take("mounts");
   for (const BindMount& mount : edits.mounts) write_mount(out, mount);
   out.end_array();
-  for (const auto& [list, elements] : drawn.lists) {
+  for (const auto& [list, elements] : vendor.lists) {
     if (list == "env" || list == "mounts") continue;
     take(list);
     out.end_array();
@@ -54,8 +54,8 @@ void write_edits(json::Writer& out, const ContainerEdits& edits, const DrawnEdit
   out.end_object();
 }
 
-/// Takes the number up to the next point away. It ends at what is no digit, and at the bound:
-/// versions come from files and programs of others.
+/// Removes and returns the number before the next dot. Versions come from other programs: the
+/// number ends at anything but a digit, and is bounded.
 std::int64_t take_number(std::string_view& version) {
   constexpr std::int64_t kMost = 1'000'000'000;
   const std::string_view digits = version.substr(0, version.find('.'));
@@ -80,19 +80,19 @@ bool older_version(std::string_view a, std::string_view b) {
 }
 
 std::string encode_cdi_spec(std::string_view name, const ContainerEdits& edits,
-                            const DrawnEdits& drawn) {
+                            const CdiEdits& vendor) {
   std::string text;
   json::Writer out(text);
   out.begin_object()
       .member("cdiVersion",
-              older_version(kOwnVersion, drawn.cdi_version) ? drawn.cdi_version : kOwnVersion)
+              older_version(kOwnVersion, vendor.cdi_version) ? vendor.cdi_version : kOwnVersion)
       .member("kind", kCdiKind)
       .key("devices")
       .begin_array()
       .begin_object()
       .member("name", name)
       .key("containerEdits");
-  write_edits(out, edits, drawn);
+  write_edits(out, edits, vendor);
   out.end_object().end_array().end_object();
   return text;
 }
@@ -111,7 +111,7 @@ Result<bool> CdiFolder::put(std::string_view name, const std::string& spec) cons
   const std::lock_guard lock(writing_);
   const std::string path = file(name);
   if (const auto there = read_file(path); there && *there == spec) return false;
-  std::error_code ignored;  // what is wrong with the folder, writing tells
+  std::error_code ignored;  // writing reports what is wrong with the folder
   std::filesystem::create_directories(path_, ignored);
   if (auto written = replace_file(path, spec); !written) return written.error();
   return true;

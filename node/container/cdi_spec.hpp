@@ -12,42 +12,42 @@
 
 namespace tangram::node {
 
-/// containerEdits of other people's CDI specs, put together: by member ("deviceNodes", "mounts",
-/// "hooks", "env" …) the elements, as JSON.
-struct DrawnEdits {
-  std::string cdi_version;  ///< the newest that any of them needs; empty = none
+/// Merged containerEdits of the vendor's CDI specs: the elements of each member ("deviceNodes",
+/// "mounts", "hooks", "env" …), as JSON.
+struct CdiEdits {
+  std::string cdi_version;  ///< the newest of these specs; empty = none
   std::map<std::string, std::vector<std::string>, std::less<>> lists;
-  friend bool operator==(const DrawnEdits&, const DrawnEdits&) = default;
+  friend bool operator==(const CdiEdits&, const CdiEdits&) = default;
 };
 
-/// "0.6.0" is older than "0.10.0". Of each number what stands before anything but digits counts.
+/// "0.6.0" is older than "0.10.0". Of each number the leading digits count.
 [[nodiscard]] bool older_version(std::string_view a, std::string_view b);
 
 /// The CDI spec (Container Device Interface, github.com/cncf-tags/container-device-interface) of
 /// one allocation: a file with one device.
 ///
-/// @param name   of the device: letters, digits, '.', '_', '-', ':'; begins and ends with an
+/// @param name    of the device: letters, digits, '.', '_', '-', ':'; begins and ends with an
 ///               alphanumeric character
 /// @param edits  what every container that is given the device gets
 /// @param drawn  what comes before that
 [[nodiscard]] std::string encode_cdi_spec(std::string_view name, const ContainerEdits& edits,
-                                          const DrawnEdits& drawn);
+                                          const CdiEdits& vendor);
 
 /// The folder from which the container runtime reads CDI specs; of its files only those that begin
 /// with kFilePrefix are ours. Threads: safe.
 ///
-/// containerd does not read the folder when it creates a container: it is told of changes by
-/// inotify, and listens for removal, renaming away and writing only. A file must therefore be made
-/// under another name in this same folder and renamed; one that is moved in from elsewhere is not
-/// seen.
+/// containerd does not read the folder when it creates a container. It watches the folder by
+/// inotify for files that are removed, renamed away or written: a spec must be written under
+/// another name in the same folder and then renamed, because a file from another folder is not
+/// noticed.
 class CdiFolder {
  public:
   static constexpr std::string_view kFilePrefix = "tangram.dev-slot-";
 
-  /// Removes what a killed agent left half written.
+  /// Removes incomplete files of an agent that was killed.
   explicit CdiFolder(std::string path);
 
-  /// Puts a spec in place, unless the file says just that already. Makes the folder if need be.
+  /// Writes a spec unless the file is the same already. Creates the folder if necessary.
   /// @returns whether it was written; kUnavailable if it cannot be
   [[nodiscard]] Result<bool> put(std::string_view name, const std::string& spec) const;
   /// @returns whether there was one

@@ -21,10 +21,10 @@ std::optional<CardClaim> claim_of(const model::Grant& grant, std::string_view co
   return std::nullopt;
 }
 
-/// The pods that have a process, looked for when it is first asked.
-class Living {
+/// The pods that have a process; read at the first call.
+class PodsWithProcess {
  public:
-  explicit Living(const Processes& processes) : processes_(processes) {}
+  explicit PodsWithProcess(const Processes& processes) : processes_(processes) {}
   bool has(const std::string& uid) {
     if (!pods_) pods_ = processes_.pods();
     return pods_->contains(uid);
@@ -41,19 +41,19 @@ std::vector<CardClaim> card_claims(const PodSource& pods, const Journal& journal
                                    const Processes& processes) {
   std::vector<CardClaim> claims;
   std::set<std::pair<std::string, std::string>> admitted;  // UID, container
-  Living living(processes);
+  PodsWithProcess running(processes);
   const bool synced = pods.synced();
-  for (const Allocation& allocation : journal.all()) {
-    if (!allocation.claim) continue;
-    const Claim& noted = *allocation.claim;
-    const bool leaving = synced && !pods.find(noted.pod_uid);
-    if (leaving && !living.has(noted.pod_uid)) continue;
+  for (const JournalEntry& entry : journal.all()) {
+    if (!entry.claim) continue;
+    const Claim& noted = *entry.claim;
+    const bool ending = synced && !pods.find(noted.pod_uid);
+    if (ending && !running.has(noted.pod_uid)) continue;
     const auto grant = model::decode_grant(noted.grant);
     auto claim = grant ? claim_of(*grant, noted.container) : std::nullopt;
     if (!claim || !admitted.emplace(noted.pod_uid, noted.container).second) continue;
     claim->admitted = true;
     claim->whole = noted.whole;
-    claim->leaving = leaving;
+    claim->ending = ending;
     claims.push_back(std::move(*claim));
   }
   for (const LocalPodPtr& pod : pods.all()) {
@@ -66,14 +66,17 @@ std::vector<CardClaim> card_claims(const PodSource& pods, const Journal& journal
   return claims;
 }
 
-Result<std::vector<Leftover>> leftovers(CardSource& source, const std::vector<std::string>& cards,
-                                        const PodSource& pods, const Processes& processes,
-                                        const std::vector<CardClaim>& claims) {
-  std::vector<Leftover> left;
-  if (!pods.synced()) return left;  // nobody knows yet who is gone
+Result<std::vector<OrphanedMemory>> orphaned_memory(CardSource& source,
+                                                    const std::vector<std::string>& cards,
+                                                    const PodSource& pods,
+                                                    const Processes& processes,
+                                                    const std::vector<CardClaim>& claims) {
+  std::vector<OrphanedMemory> orphaned;
+  if (!pods.synced()) return orphaned;  // it is not known yet which pods are gone
   for (const std::string& card : cards) {
     const auto activity = source.activity(card);
-    if (!activity && activity.error().code == Errc::kNotFound) continue;  // check_grant says so
+    if (!activity && activity.error().code == Errc::kNotFound)
+      continue;  // check_grant() reports it
     if (!activity) return activity.error();
     std::map<std::string, std::uint64_t> used;  // by pod UID
     for (const CardProcess& process : activity->processes) {
@@ -84,9 +87,31 @@ Result<std::vector<Leftover>> leftovers(CardSource& source, const std::vector<st
       if (uid.empty() || claimed || pods.find(uid)) continue;
       used[uid] += process.memory_bytes;
     }
-    for (const auto& [uid, bytes] : used) left.push_back({card, uid, bytes});
+    for (const auto& [uid, bytes] : used) orphaned.push_back({card, uid, bytes});
   }
-  return left;
+  return orphaned;
+}
+
+SharedCards shared_cards(const std::vector<CardClaim>& claims) {
+  SharedCards shared;
+  for (const CardClaim& claim : claims) {
+    if (!claim.admitted || claim.whole) continue;
+    for (const model::GrantedCard& part : claim.container.cards) {
+      shared.at(static_cast<std::size_t>(claim.isolation)).insert(part.uuid);
+    }
+  }
+  return shared;
+}
+
+std::set<std::string> granted_cards(const std::vector<LocalPodPtr>& pods) {
+  std::set<std::string> granted;
+  for (const LocalPodPtr& pod : pods) {
+    if (!pod->grant) continue;
+    for (const model::ContainerGrant& container : pod->grant->containers) {
+      for (const model::GrantedCard& part : container.cards) granted.insert(part.uuid);
+    }
+  }
+  return granted;
 }
 
 }  // namespace tangram::node

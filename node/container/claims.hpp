@@ -4,28 +4,39 @@
 #include "node/container/grant_check.hpp"
 #include "node/container/journal.hpp"
 #include "node/container/processes.hpp"
+#include "node/isolation/enforcers.hpp"
 #include "node/pods/local_pods.hpp"
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace tangram::node {
 
-/// What all containers of the node hold of its cards.
+/// The claims of all containers of the node to its cards.
 ///
-/// Containers that were admitted hold what the journal says, whatever has become of their pods'
-/// annotations: as long as the API server names the pod, and then until its last process has ended
-/// (`leaving`); while the API server has not named the pods yet, all of them. Containers that hold
-/// a slot and were not admitted yet hold what their pods' grants say.
+/// An admitted container has the claim in the journal, whatever its pod's annotations are now: as
+/// long as the API server has the pod, and then until its last process has ended (`ending`). Until
+/// the pods have been listed all entries count. A container with a slot that was not admitted yet
+/// has the claim of its pod's grant.
 [[nodiscard]] std::vector<CardClaim> card_claims(const PodSource& pods, const Journal& journal,
                                                  const Processes& processes);
 
-/// Memory that processes hold on these cards whose pods the API server does not name and who have
-/// no claim either: pods that were deleted by force, when the journal was lost.
+/// Memory on these cards of processes whose pods neither the API server has nor a claim: pods that
+/// were deleted by force, after the journal was lost.
 /// @returns kUnavailable if the driver does not answer
-Result<std::vector<Leftover>> leftovers(CardSource& source, const std::vector<std::string>& cards,
-                                        const PodSource& pods, const Processes& processes,
-                                        const std::vector<CardClaim>& claims);
+Result<std::vector<OrphanedMemory>> orphaned_memory(CardSource& source,
+                                                    const std::vector<std::string>& cards,
+                                                    const PodSource& pods,
+                                                    const Processes& processes,
+                                                    const std::vector<CardClaim>& claims);
+
+/// The cards that containers share, by mode. Only of admitted containers: a grant alone is
+/// untrusted.
+[[nodiscard]] SharedCards shared_cards(const std::vector<CardClaim>& claims);
+
+/// The cards in the grants of these pods.
+[[nodiscard]] std::set<std::string> granted_cards(const std::vector<LocalPodPtr>& pods);
 
 }  // namespace tangram::node

@@ -4,7 +4,8 @@
 
 namespace tangram::node {
 
-ContainerEdits plain_facts(const model::ContainerGrant& granted, bool brings_cards) {
+ContainerEdits card_environment(const model::ContainerGrant& granted, const VendorRuntime& runtime,
+                                bool has_devices) {
   std::string cards;
   std::string memory;
   std::string compute;
@@ -15,7 +16,8 @@ ContainerEdits plain_facts(const model::ContainerGrant& granted, bool brings_car
     memory += separator + std::to_string(card.memory_limit.count() * kBytesPerMiB);
     compute += separator + std::to_string(card.compute_limit.count());
   }
-  return {.env = {"NVIDIA_VISIBLE_DEVICES=" + (brings_cards ? std::string("void") : cards),
+  return {.env = {std::string(runtime.variable) + "=" +
+                      (has_devices ? std::string(runtime.no_card) : cards),
                   "TANGRAM_CARD_UUIDS=" + cards, "TANGRAM_MEMORY_LIMIT_BYTES=" + memory,
                   "TANGRAM_COMPUTE_LIMIT_MILLI=" + compute},
           .mounts = {}};

@@ -2,17 +2,18 @@
 
 #include "model/grant.hpp"
 #include "node/isolation/enforcer.hpp"
+#include "node/kubelet/allocate_response.hpp"
 
 namespace tangram::node {
 
-/// What every container with cards is told, whatever keeps it to its share:
+/// The environment of every container with cards, in any isolation mode:
 ///
-///     NVIDIA_VISIBLE_DEVICES       the cards, for NVIDIA's runtime; `void` where the CDI device
-///     brings
-///                                  the cards itself
+///     VendorRuntime::variable      the cards; none where the CDI device itself has the cards'
+///                                  devices
 ///     TANGRAM_CARD_UUIDS           the cards, for the application: "GPU-a,GPU-b"
 ///     TANGRAM_MEMORY_LIMIT_BYTES   of each of them, in the same order
 ///     TANGRAM_COMPUTE_LIMIT_MILLI  of each of them, in thousandths of the card
-[[nodiscard]] ContainerEdits plain_facts(const model::ContainerGrant& granted, bool brings_cards);
+[[nodiscard]] ContainerEdits card_environment(const model::ContainerGrant& granted,
+                                              const VendorRuntime& runtime, bool has_devices);
 
 }  // namespace tangram::node

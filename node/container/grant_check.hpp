@@ -12,15 +12,14 @@
 
 namespace tangram::node {
 
-/// What one container has of the node's cards, by a valid grant.
+/// The claim of one container to the node's cards, by a valid grant.
 struct CardClaim {
   std::string pod_uid;
   std::string issued_at;
   model::Isolation isolation = model::Isolation::kNone;
   bool admitted = false;  ///< by check_grant(), when the container was to start for the first time
-  bool whole = false;     ///< of an admitted one: it has its cards alone
-  bool leaving =
-      false;  ///< the API server does not name the pod any more, but it still has processes
+  bool whole = false;     ///< admitted, and shares none of its cards
+  bool ending = false;    ///< the API server has no such pod any more, but its processes run
   model::ContainerGrant container;
 };
 
@@ -30,40 +29,41 @@ struct StartRequest {
   std::string_view container;
   bool admitted = false;  ///< before, under the same allocation
   bool ran = false;       ///< it was also prepared to the end then
-  /// The pod was asked for, since the watch does not show it yet: then it may also still show pods
+  /// The pod was fetched, since the watch does not have it yet. The watch may also still have pods
   /// that are gone.
   bool watch_lags = false;
-  /// The pod's own environment would win over the name of the device (NamePath::kEnvironment).
-  bool environment_decides = false;
+  /// The variable that passes the name of the device, which one of the pod's own would override;
+  /// empty = none (NamePath::kEnvironment only).
+  std::string_view name_variable = {};
 };
 
-/// What is on a card that no live pod answers for: processes of a pod that was deleted by force.
-struct Leftover {
+/// Memory of a card that processes of a pod use which was deleted by force.
+struct OrphanedMemory {
   std::string card;
   std::string pod_uid;
-  std::uint64_t memory_bytes = 0;
+  std::uint64_t bytes = 0;
 };
 
-/// May this container start with what its grant says? Pure.
+/// Whether this container may start with its grant. Pure.
 ///
-/// The grant must be the pod's own, name the container, and name cards that are here, healthy,
-/// large enough, and able to share in the grant's mode. Together with the claims that come before
-/// it a claim must fit each card: those that were admitted, then by time of issue, then by UID. So
-/// of two grants for the same room the later one is refused, whichever comes first.
+/// The grant must be the pod's own, name the container, and name cards of this node that are
+/// healthy, large enough, and offer the grant's isolation mode. The claim must fit on each card
+/// together with those before it: admitted ones, then by time of issue, then by UID. So the later
+/// of two grants for the same room is refused, whichever container starts first.
 ///
-/// What was admitted stays: it may start again though its card has become sick or smaller since,
-/// since nobody else was given its room.
+/// An admitted container may start again even if its card has become unhealthy or smaller: no other
+/// container was given its room.
 ///
 /// @param others  claims of other containers on this node, in any order
 /// @returns what the container has been granted;
-///          kInvalidArgument  it cannot start as things are, with what to do
-///          kUnavailable      it can once something has left
+///          kInvalidArgument  it cannot start, with what to do
+///          kUnavailable      it can start later, once a card is free
 Result<model::ContainerGrant> check_grant(const StartRequest& request,
                                           std::span<const model::Card> cards,
                                           std::span<const CardClaim> others,
-                                          std::span<const Leftover> leftovers);
+                                          std::span<const OrphanedMemory> orphaned);
 
-/// Has the container the card alone? It needs no enforcer then.
+/// The container shares the card with no other. It needs no enforcer.
 [[nodiscard]] bool is_whole(const model::GrantedCard& granted, const model::Card& card);
 
 }  // namespace tangram::node

@@ -55,46 +55,47 @@ Claim read_claim(json::Reader& in) {
 
 }  // namespace
 
-std::string encode(const Allocation& allocation) {
+std::string encode(const JournalEntry& entry) {
   std::string text;
   json::Writer out(text);
   out.begin_object()
       .member("version", kVersion)
-      .member("name", allocation.name)
-      .member("allocatedAt", allocation.allocated_at)
+      .member("name", entry.name)
+      .member("allocatedAt", entry.allocated_at)
       .key("slots")
       .begin_array();
-  for (const std::string& slot : allocation.slots) out.string(slot);
+  for (const std::string& slot : entry.slots) out.string(slot);
   out.end_array();
-  if (allocation.claim) write_claim(out, *allocation.claim);
+  if (entry.claim) write_claim(out, *entry.claim);
   out.end_object();
   return text;
 }
 
-Result<Allocation> decode_allocation(std::string text) {
-  Allocation allocation;
+Result<JournalEntry> decode_journal_entry(std::string text) {
+  JournalEntry entry;
   std::int64_t version = 0;
   json::Reader in(text);
   in.object([&](std::string_view key) {
     if (key == "version") {
       version = in.integer();
     } else if (key == "name") {
-      allocation.name = in.string();
+      entry.name = in.string();
     } else if (key == "allocatedAt") {
-      allocation.allocated_at = in.string();
+      entry.allocated_at = in.string();
     } else if (key == "slots") {
-      in.array([&] { allocation.slots.emplace_back(in.string()); });
+      in.array([&] { entry.slots.emplace_back(in.string()); });
     } else if (key == "claim") {
-      allocation.claim = read_claim(in);
+      entry.claim = read_claim(in);
     } else {
       in.skip();
     }
   });
   if (auto done = in.finish(); !done) return done.error();
-  if (version != kVersion || allocation.name.empty()) {
-    return fail(Errc::kInvalidArgument, "is no allocation of version " + std::to_string(kVersion));
+  if (version != kVersion || entry.name.empty()) {
+    return fail(Errc::kInvalidArgument,
+                "is no journal entry of version " + std::to_string(kVersion));
   }
-  return allocation;
+  return entry;
 }
 
 Result<Journal> Journal::open(const std::string& folder) {
@@ -106,63 +107,63 @@ Result<Journal> Journal::open(const std::string& folder) {
     return fail(Errc::kUnavailable, folder + ": cannot be made or read: " + problem.message());
   }
   Journal journal(folder);
-  for (const auto& entry : files) {
-    const std::string path = entry.path();
+  for (const auto& found : files) {
+    const std::string path = found.path();
     if (!path.ends_with(kSuffix)) continue;
     auto text = read_file(path);
-    auto allocation = text ? decode_allocation(std::move(*text)) : text.error();
-    if (!allocation || journal.file(allocation->name) != path) {
+    auto entry = text ? decode_journal_entry(std::move(*text)) : text.error();
+    if (!entry || journal.file(entry->name) != path) {
       spdlog::warn("{} is left out, and renamed to end in .bad: {}", path,
-                   allocation ? "it is named otherwise inside" : allocation.error().message);
+                   entry ? "its name differs from the file's" : entry.error().message);
       fs::rename(path, path + ".bad", problem);
       continue;
     }
-    std::string name = allocation->name;
-    journal.allocations_.emplace(std::move(name), std::move(*allocation));
+    std::string name = entry->name;
+    journal.entries_.emplace(std::move(name), std::move(*entry));
   }
   return journal;
 }
 
 Journal::Journal(Journal&& other) noexcept
-    : folder_(std::move(other.folder_)), allocations_(std::move(other.allocations_)) {}
+    : folder_(std::move(other.folder_)), entries_(std::move(other.entries_)) {}
 
-Result<void> Journal::put(const Allocation& allocation) {
+Result<void> Journal::put(const JournalEntry& entry) {
   const std::lock_guard lock(mutex_);
-  if (auto written = replace_file(file(allocation.name), encode(allocation)); !written) {
+  if (auto written = replace_file(file(entry.name), encode(entry)); !written) {
     return written.error();
   }
-  allocations_.insert_or_assign(allocation.name, allocation);
+  entries_.insert_or_assign(entry.name, entry);
   return {};
 }
 
 void Journal::erase(std::string_view name) {
   const std::lock_guard lock(mutex_);
-  const auto found = allocations_.find(name);
-  if (found == allocations_.end()) return;
+  const auto found = entries_.find(name);
+  if (found == entries_.end()) return;
   std::error_code ignored;
   std::filesystem::remove(file(name), ignored);
-  allocations_.erase(found);
+  entries_.erase(found);
 }
 
-std::optional<Allocation> Journal::find(std::string_view name) const {
+std::optional<JournalEntry> Journal::find(std::string_view name) const {
   const std::lock_guard lock(mutex_);
-  const auto found = allocations_.find(name);
-  if (found == allocations_.end()) return std::nullopt;
+  const auto found = entries_.find(name);
+  if (found == entries_.end()) return std::nullopt;
   return found->second;
 }
 
-std::vector<Allocation> Journal::all() const {
+std::vector<JournalEntry> Journal::all() const {
   const std::lock_guard lock(mutex_);
-  std::vector<Allocation> all;
-  all.reserve(allocations_.size());
-  for (const auto& [name, allocation] : allocations_) all.push_back(allocation);
+  std::vector<JournalEntry> all;
+  all.reserve(entries_.size());
+  for (const auto& [name, entry] : entries_) all.push_back(entry);
   return all;
 }
 
 bool Journal::has_admitted(std::string_view grant) const {
   const std::lock_guard lock(mutex_);
-  return std::any_of(allocations_.begin(), allocations_.end(), [&](const auto& entry) {
-    const auto& claim = entry.second.claim;
+  return std::any_of(entries_.begin(), entries_.end(), [&](const auto& named) {
+    const auto& claim = named.second.claim;
     return claim && claim->grant == grant;
   });
 }

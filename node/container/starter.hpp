@@ -27,16 +27,16 @@ namespace tangram::node {
 
 /// Makes every container start with the cards that its pod was granted, and with no others.
 ///
-/// A slot says nothing. allocate() answers with the name of a CDI device that does not exist yet
-/// and is never used again; prepare_start() finds out which container holds the slot, checks the
-/// pod's grant, and only then writes the CDI spec of that name. Whatever goes wrong in between, the
-/// runtime finds no such device and does not start the container.
+/// A slot does not identify a card. allocate() returns the name of a new CDI device that does not
+/// exist yet; prepare_start() finds out which container has the slot, checks the pod's grant, and
+/// only then writes the CDI spec of that name. If anything fails in between, the runtime finds no
+/// such device and does not start the container.
 ///
-/// Threads: safe. No lock is held while others are asked.
+/// Threads: safe. No lock is held during a call to kubelet, the API server or the driver.
 class ContainerStarter final : public SlotKeeper {
  public:
   struct Parts {
-    std::function<Result<std::string>()> checkpoint;  ///< the text of kubelet's file, now
+    std::function<Result<std::vector<SlotOwner>>()> slot_owners;  ///< kubelet's checkpoint, now
     PodLister& lister;
     PodSource& pods;
     CardSource& source;
@@ -45,7 +45,9 @@ class ContainerStarter final : public SlotKeeper {
     std::function<Enforcer&(model::Isolation)> enforcer;
     Journal& journal;
     CdiFolder& cdi;
-    std::function<void(kube::EventNote)> tell;
+    /// Of the vendor's own CDI specs, for these cards: Vendor::cdi_edits().
+    std::function<Result<CdiEdits>(const std::vector<std::string>&)> vendor_edits;
+    std::function<void(kube::EventNote)> report_event;
     std::function<std::uint64_t()> random;  ///< called on many threads, under a lock
     const Clock& clock;
     Sleeper sleeper = sleep_until_stopped;
@@ -53,36 +55,36 @@ class ContainerStarter final : public SlotKeeper {
   struct Settings {
     std::string node;
     NamePath name_path = NamePath::kCdiDevices;
-    std::vector<std::string> nvidia_cdi_folders;
-    /// From writing a spec to answering kubelet. The runtime hears of the file by inotify, on a
-    /// thread that must wake first: within 5 ms in all of 1,200 measured cases on two busy cores,
-    /// and a miss costs a retry of kubelet's, so be generous.
-    std::chrono::milliseconds settle{30};
+    VendorRuntime runtime;
+    /// From writing a spec to answering kubelet. The runtime reads the file after an inotify event,
+    /// within 5 ms in all of 1,200 measured cases on two busy cores; a miss costs a retry of
+    /// kubelet's.
+    std::chrono::milliseconds spec_delay{30};
   };
 
   ContainerStarter(Parts parts, Settings settings);
 
-  Result<AllocationAnswer> allocate(const std::vector<std::string>& slots) override;
+  Result<AllocateResponse> allocate(const std::vector<std::string>& slots) override;
   Result<void> prepare_start(const std::vector<std::string>& slots) override;
 
-  /// What all pods of the node hold of its cards.
+  /// The claims of all pods of the node.
   [[nodiscard]] std::vector<CardClaim> claims() const;
 
   struct Counts {
     std::uint64_t allocated = 0;
     std::uint64_t prepared = 0;
-    std::uint64_t refused = 0;    ///< cannot start as things are
+    std::uint64_t refused = 0;    ///< cannot start
     std::uint64_t postponed = 0;  ///< another try may succeed
   };
   [[nodiscard]] Counts counts() const;
 
  private:
-  /// A container that kubelet may be about to start, with its pod.
+  /// A container that kubelet may start now, with its pod.
   struct Start {
     SlotOwner owner;
     LocalPodPtr pod;
   };
-  /// What a container may have.
+  /// What a container may use.
   struct Admission {
     model::ContainerGrant granted;
     model::Isolation isolation = model::Isolation::kNone;
@@ -92,15 +94,15 @@ class ContainerStarter final : public SlotKeeper {
   Result<std::vector<Start>> identify(const std::vector<std::string>& slots);
   Result<LocalPodPtr> find_pod(const SlotOwner& owner, const ListedContainer* listed);
   Result<bool> prepare(const Start& start);
-  Result<Allocation> noted(const Start& start) const;
+  Result<JournalEntry> journal_entry(const Start& start) const;
   Result<Admission> admit(const Start& start);
   Result<std::string> make_spec(const Start& start, const Admission& admission);
-  void tell(const LocalPod& pod, const Error& error) const;
+  void report(const LocalPod& pod, const Error& error) const;
   Result<void> count(Result<void> outcome);
 
   const Parts parts_;
   const Settings settings_;
-  std::mutex claiming_;  ///< one claim at a time is checked and noted
+  std::mutex claiming_;  ///< one claim at a time is checked and recorded
   std::mutex random_;
   mutable std::mutex mutex_;
   Counts counts_;  ///< under mutex_

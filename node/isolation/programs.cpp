@@ -24,11 +24,11 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Between two looks whether the program has ended; they are short programs that run seldom.
-constexpr milliseconds kLook{5};
+/// Between two checks for the program's end. The programs are short and run seldom.
+constexpr milliseconds kCheckInterval{5};
 
-/// A file in memory. Not a pipe: a daemon that the program leaves behind may keep its ends open, so
-/// that reading would not end, or write when nobody reads, and die of it.
+/// A file in memory. Not a pipe: a daemon that the program starts may keep the pipe open, so that
+/// reading does not end, or may be killed when it writes after the reader has closed it.
 class MemoryFile {
  public:
   explicit MemoryFile(const std::string& content) : fd_(::memfd_create("tangram", MFD_CLOEXEC)) {
@@ -111,7 +111,7 @@ Result<int> wait_for(pid_t pid, milliseconds limit) {
       ::waitpid(pid, &status, 0);
       return fail(Errc::kTimeout, "did not end in " + std::to_string(limit.count()) + " ms");
     }
-    std::this_thread::sleep_for(kLook);
+    std::this_thread::sleep_for(kCheckInterval);
   }
   constexpr int kSignalled = 128;
   return WIFEXITED(status) ? WEXITSTATUS(status) : kSignalled + WTERMSIG(status);

@@ -3,7 +3,7 @@
 #include "base/base64.hpp"
 #include "base/json.hpp"
 #include "kubelet/deviceplugin.pb.h"
-#include "node/kubelet/allocation.hpp"
+#include "node/kubelet/allocate_response.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -18,11 +18,11 @@ PassedName name_in_response(json::Reader& in) {
     in.fail("is no base64 of a ContainerAllocateResponse");
     return {};
   }
-  AllocationAnswer answer;
-  for (const auto& [name, value] : response.envs()) answer.env[name] = value;
-  for (const auto& [name, value] : response.annotations()) answer.annotations[name] = value;
-  for (const auto& device : response.cdi_devices()) answer.cdi_devices.push_back(device.name());
-  return name_in(answer).value_or(PassedName{});
+  AllocateResponse passed;
+  for (const auto& [name, value] : response.envs()) passed.env[name] = value;
+  for (const auto& [name, value] : response.annotations()) passed.annotations[name] = value;
+  for (const auto& device : response.cdi_devices()) passed.cdi_devices.push_back(device.name());
+  return name_in(passed).value_or(PassedName{});
 }
 
 struct Entry {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/result.hpp"
-#include "node/kubelet/allocation.hpp"
+#include "node/kubelet/allocate_response.hpp"
 
 #include <string>
 #include <vector>
@@ -13,19 +13,19 @@ struct SlotOwner {
   std::string pod_uid;
   std::string container;
   std::vector<std::string> slots;  ///< sorted
-  /// Of the CDI device that Allocate answered with; empty = another device plugin's answer.
+  /// Of the CDI device in the response to Allocate; empty = another device plugin's response.
   std::string name = {};
   NamePath path = NamePath::kCdiDevices;  ///< how the name was passed
   friend bool operator==(const SlotOwner&, const SlotOwner&) = default;
 };
 
 /// Reads kubelet's checkpoint of device allocations
-/// (/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint): the only place that says by pod
-/// UID, and for init containers too, who holds a slot. Kubelet writes it, by renaming, after every
+/// (/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint): the only record of slots by
+/// pod UID that includes init containers. Kubelet writes it, by renaming, after every
 /// Allocate, so it is current when it calls PreStartContainer. An entry stays until the first
 /// Allocate after its pod has ended.
 ///
-/// The format is kubelet's own business, the same since Kubernetes 1.20:
+/// The format is internal to kubelet, the same since Kubernetes 1.20:
 ///
 ///     {"Data":{"PodDeviceEntries":[{"PodUID":"…","ContainerName":"…","ResourceName":"…",
 ///       "DeviceIDs":{"-1":["slot-3"]},"AllocResp":"base64 of ContainerAllocateResponse"}],…},…}

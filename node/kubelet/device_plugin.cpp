@@ -23,17 +23,17 @@ std::vector<std::string> ids(const google::protobuf::RepeatedPtrField<std::strin
 }
 
 grpc::Status status_of(const Error& error) {
-  const bool final_word = error.code == Errc::kInvalidArgument;
-  const std::string_view mark = final_word ? model::kCannotStart : model::kNotYet;
-  return {final_word ? grpc::StatusCode::FAILED_PRECONDITION : grpc::StatusCode::UNAVAILABLE,
+  const bool permanent = error.code == Errc::kInvalidArgument;
+  const std::string_view mark = permanent ? model::kCannotStart : model::kNotYet;
+  return {permanent ? grpc::StatusCode::FAILED_PRECONDITION : grpc::StatusCode::UNAVAILABLE,
           std::string(mark) + ": " + error.message};
 }
 
 }  // namespace
 
-/// What all endpoints share.
+/// Shared by all endpoints.
 struct DevicePlugin::Core {
-  explicit Core(SlotKeeper& to_ask) : keeper(to_ask) {}
+  explicit Core(SlotKeeper& slot_keeper) : keeper(slot_keeper) {}
 
   SlotKeeper& keeper;
   mutable std::mutex mutex;
@@ -51,8 +51,8 @@ class DevicePlugin::Endpoint final : public v1beta1::DevicePlugin::Service {
   explicit Endpoint(std::shared_ptr<Core> core) : core_(std::move(core)) {}
   ~Endpoint() override { stop(); }
 
-  /// gRPC removes the path it was bound to when the server ends, be it another server's by then. So
-  /// each has a path of its own, and the socket is renamed into its place.
+  /// When a server ends, gRPC removes the path that it was bound to, even if the path is another
+  /// server's by then. So each server binds a path of its own, which is then renamed.
   Result<void> serve(const std::string& socket) {
     static std::atomic<unsigned> count = 0;
     const std::string own = socket + "." + std::to_string(count++);
@@ -62,14 +62,14 @@ class DevicePlugin::Endpoint final : public v1beta1::DevicePlugin::Service {
     builder.RegisterService(this);
     server_ = builder.BuildAndStart();
     if (!server_) return fail(Errc::kUnavailable, "cannot listen on " + own);
-    // Whoever may connect may take slots: root, as kubelet is.
+    // Any client can allocate slots: only root, as kubelet is.
     if (chmod(own.c_str(), S_IRUSR | S_IWUSR) != 0 || rename(own.c_str(), socket.c_str()) != 0) {
       return fail(Errc::kUnavailable, "cannot move a socket to " + socket);
     }
     return {};
   }
 
-  /// Waits for calls under way, which may wait for a daemon's start, or for a driver that hangs.
+  /// Waits for calls under way, which may wait for a daemon's start or a driver.
   void stop() {
     {
       const std::lock_guard lock(core_->mutex);
@@ -91,23 +91,23 @@ class DevicePlugin::Endpoint final : public v1beta1::DevicePlugin::Service {
 
   grpc::Status ListAndWatch(grpc::ServerContext* context, const v1beta1::Empty* /*request*/,
                             grpc::ServerWriter<v1beta1::ListAndWatchResponse>* stream) override {
-    // This interface has no call-back for "the client went away".
-    constexpr std::chrono::milliseconds kLookWhetherCancelled{200};
+    // This interface has no call-back for a client that disconnects.
+    constexpr std::chrono::milliseconds kCheckCancelled{200};
     std::unique_lock lock(core_->mutex);
     ++core_->watchers;
     core_->changed.notify_all();
-    std::uint64_t told = 0;
+    std::uint64_t sent = 0;
     bool alive = true;
     while (alive && !stopping_ && !context->IsCancelled()) {
-      if (told == core_->version) {
-        core_->changed.wait_for(lock, kLookWhetherCancelled);
+      if (sent == core_->version) {
+        core_->changed.wait_for(lock, kCheckCancelled);
         continue;
       }
-      told = core_->version;
+      sent = core_->version;
       const int count = core_->slots;
       lock.unlock();
       alive = stream->Write(list(count));
-      spdlog::info("told kubelet of {} slots", count);
+      spdlog::info("published {} slots to kubelet", count);
       lock.lock();
     }
     --core_->watchers;
@@ -120,15 +120,15 @@ class DevicePlugin::Endpoint final : public v1beta1::DevicePlugin::Service {
   grpc::Status Allocate(grpc::ServerContext* /*context*/, const v1beta1::AllocateRequest* request,
                         v1beta1::AllocateResponse* response) override {
     for (const auto& container : request->container_requests()) {
-      auto answer = core_->keeper.allocate(ids(container.devices_ids()));
-      if (!answer) {
-        spdlog::error("allocate: {}", answer.error().message);
-        return status_of(answer.error());
+      auto allocated = core_->keeper.allocate(ids(container.devices_ids()));
+      if (!allocated) {
+        spdlog::error("allocate: {}", allocated.error().message);
+        return status_of(allocated.error());
       }
       auto& out = *response->add_container_responses();
-      for (auto& [name, value] : answer->env) (*out.mutable_envs())[name] = value;
-      for (auto& [name, value] : answer->annotations) (*out.mutable_annotations())[name] = value;
-      for (auto& device : answer->cdi_devices) out.add_cdi_devices()->set_name(device);
+      for (auto& [name, value] : allocated->env) (*out.mutable_envs())[name] = value;
+      for (auto& [name, value] : allocated->annotations) (*out.mutable_annotations())[name] = value;
+      for (auto& device : allocated->cdi_devices) out.add_cdi_devices()->set_name(device);
     }
     return grpc::Status::OK;
   }
@@ -151,7 +151,7 @@ class DevicePlugin::Endpoint final : public v1beta1::DevicePlugin::Service {
   }
 
   const std::shared_ptr<Core> core_;
-  std::unique_ptr<grpc::Server> server_;  ///< of the thread that serves, then of the one that stops
+  std::unique_ptr<grpc::Server> server_;  ///< of the serving thread, then of the stopping one
   bool stopping_ = false;                 ///< under the core's mutex
 };
 
@@ -215,7 +215,7 @@ Result<void> register_plugin(const PluginPaths& paths, const std::string& resour
   request.set_version("v1beta1");
   request.set_endpoint(paths.socket_name);
   request.set_resource_name(resource);
-  // Kubelet asks the service itself for its options and does not look at these; older ones do.
+  // Only older kubelets use these: newer ones call GetDevicePluginOptions.
   request.mutable_options()->set_pre_start_required(true);
   v1beta1::Empty response;
   const grpc::Status status = stub->Register(&context, request, &response);

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/result.hpp"
-#include "node/kubelet/allocation.hpp"
+#include "node/kubelet/allocate_response.hpp"
 
 #include <chrono>
 #include <functional>
@@ -12,20 +12,20 @@
 
 namespace tangram::node {
 
-/// What kubelet asks a device plugin for. Called on many threads at once.
+/// Serves kubelet's calls of a device plugin. Called on many threads at once.
 class SlotKeeper {
  public:
   virtual ~SlotKeeper() = default;
 
-  /// A container was admitted with these slots. Kubelet's main loop waits for the answer without
-  /// limit, so this asks nobody and returns within milliseconds.
-  /// @returns an error only if it cannot be noted: the pod fails for good
-  virtual Result<AllocationAnswer> allocate(const std::vector<std::string>& slots) = 0;
+  /// A container was admitted with these slots. Kubelet's main loop waits for the response without
+  /// limit, so this calls no other program and returns within milliseconds.
+  /// @returns an error only for an invalid request: the pod fails permanently
+  virtual Result<AllocateResponse> allocate(const std::vector<std::string>& slots) = 0;
 
-  /// The container that holds these slots is about to start, or to start again. Kubelet waits 30 s,
-  /// and asks again after an error.
-  /// @returns kInvalidArgument  it can never start as things are
-  ///          another           not now
+  /// The container with these slots is about to start, or to start again. Kubelet waits 30 s, and
+  /// calls again after an error.
+  /// @returns kInvalidArgument  it cannot start
+  ///          another           not yet
   virtual Result<void> prepare_start(const std::vector<std::string>& slots) = 0;
 };
 
@@ -39,9 +39,9 @@ struct PluginPaths {
 
 /// The gRPC service DevicePlugin/v1beta1 on a socket in kubelet's folder, for one resource.
 ///
-/// All slots are healthy, always: what is wrong with a card is said elsewhere, because kubelet
-/// Threads: serve() and stop() on one, the rest from any.
-/// kills a pod at its own restart if one of the pod's slots is unhealthy or missing. Threads: safe.
+/// All slots are always healthy: a restarting kubelet kills pods with unhealthy or missing slots.
+/// The health of cards is published with the Node. Threads: serve() and stop() on one, the rest
+/// from any.
 class DevicePlugin {
  public:
   explicit DevicePlugin(SlotKeeper& keeper);
@@ -49,20 +49,20 @@ class DevicePlugin {
   DevicePlugin(const DevicePlugin&) = delete;
   DevicePlugin& operator=(const DevicePlugin&) = delete;
 
-  /// Tells kubelet of so many slots, now and whenever it asks.
+  /// Publishes so many slots to kubelet.
   void set_slots(int count);
 
-  /// Makes the socket, in place of one that is there. Answers calls from then on. Calls that came
-  /// by an older socket end by themselves.
+  /// Serves on a new socket at this path. Calls on an older socket of this object end by
+  /// themselves.
   Result<void> serve(const std::string& socket);
   /// Ends streams and waits for calls under way.
   void stop();
 
-  /// Kubelet is listening to ListAndWatch now.
+  /// Kubelet has a ListAndWatch stream open.
   [[nodiscard]] bool watched() const;
-  /// Waits until that is so.
+  /// Waits for that.
   bool wait_until_watched(std::chrono::milliseconds limit);
-  /// Called on some thread whenever kubelet stops listening though the service goes on.
+  /// Called on some thread when kubelet's last stream ends while the service goes on.
   void on_unwatched(std::function<void()> callback);
 
  private:
@@ -75,7 +75,7 @@ class DevicePlugin {
   std::vector<std::jthread> retired_;  ///< each ends an old endpoint
 };
 
-/// Asks kubelet to use the service: it calls back before it answers.
+/// Registers the service with kubelet, which connects to it before it answers.
 /// @returns kUnavailable if kubelet is not there or refuses
 Result<void> register_plugin(const PluginPaths& paths, const std::string& resource,
                              std::chrono::milliseconds limit);

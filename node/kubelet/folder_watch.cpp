@@ -35,7 +35,7 @@ FolderWatch::~FolderWatch() {
 void FolderWatch::wait(std::chrono::milliseconds limit) {
   std::array<pollfd, 2> files{{{events_, POLLIN, 0}, {bell_, POLLIN, 0}}};
   poll(files.data(), files.size(), static_cast<int>(limit.count()));
-  // What the events say does not matter.
+  // The contents of the events do not matter.
   std::array<char, 4096> drain{};
   for (const pollfd& file : files) {
     while (read(file.fd, drain.data(), drain.size()) > 0) continue;

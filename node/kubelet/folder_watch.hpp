@@ -7,9 +7,9 @@
 
 namespace tangram::node {
 
-/// Says when something in a folder was made, removed or renamed (inotify). It only says "look
-/// again": what there is must be read from the folder itself, so that nothing depends on every
-/// event. Threads: wait() on one at a time, wake() on any.
+/// Waits for files in a folder to be created, removed or renamed (inotify). It does not report the
+/// event: read the folder, so that nothing depends on every event. Threads: wait() on one at a
+/// time, wake() on any.
 class FolderWatch {
  public:
   /// @returns kNotFound if there is no such folder

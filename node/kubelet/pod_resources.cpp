@@ -44,7 +44,7 @@ PodResources::PodResources(const std::string& socket, std::string resource,
   grpc::ChannelArguments arguments;
   // Go's server refuses the socket's path as a name.
   arguments.SetString(GRPC_ARG_DEFAULT_AUTHORITY, "localhost");
-  // A restarted kubelet is there again within a second or two; the default waits up to 120 s.
+  // A restarted kubelet answers within a second or two; the default waits up to 120 s.
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 50);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 500);
@@ -57,19 +57,19 @@ PodResources::~PodResources() = default;
 
 Result<PodList> PodResources::list() {
   std::unique_lock lock(mutex_);
-  // The list under way may have been answered already: only a later one is good enough.
-  const std::uint64_t wanted = begun_ + 1;
+  // The call under way may have been answered before this one: waits for a later one.
+  const std::uint64_t wanted = started_ + 1;
   while (finished_ < wanted) {
-    if (asking_) {
+    if (listing_) {
       done_.wait(lock);
       continue;
     }
-    asking_ = true;
-    const std::uint64_t mine = ++begun_;
+    listing_ = true;
+    const std::uint64_t mine = ++started_;
     lock.unlock();
-    auto answer = std::make_shared<const Result<PodList>>(ask());
+    auto answer = std::make_shared<const Result<PodList>>(list_once());
     lock.lock();
-    asking_ = false;
+    listing_ = false;
     finished_ = mine;
     answer_ = std::move(answer);
     done_.notify_all();
@@ -79,7 +79,7 @@ Result<PodList> PodResources::list() {
   return *answer;
 }
 
-Result<PodList> PodResources::ask() {
+Result<PodList> PodResources::list_once() {
   const auto deadline = std::chrono::system_clock::now() + limit_;
   while (true) {
     grpc::ClientContext context;
@@ -90,8 +90,7 @@ Result<PodList> PodResources::ask() {
     if (status.ok()) return pod_list_of(response, resource_);
     const bool refused = status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED;
     if (!refused || std::chrono::system_clock::now() + kBetweenTries >= deadline) {
-      return fail(Errc::kUnavailable,
-                  "kubelet does not say who holds which slot: " + status.error_message());
+      return fail(Errc::kUnavailable, "kubelet does not list its pods: " + status.error_message());
     }
     std::this_thread::sleep_for(kBetweenTries);
   }

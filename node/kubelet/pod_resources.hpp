@@ -16,7 +16,7 @@ class ListPodResourcesResponse;
 
 namespace tangram::node {
 
-/// A container that kubelet says holds slots. Ordinary init containers are never named.
+/// A container with slots in kubelet's list. Ordinary init containers are never listed.
 struct ListedContainer {
   std::string ns;
   std::string pod;
@@ -26,27 +26,26 @@ struct ListedContainer {
 };
 using PodList = std::vector<ListedContainer>;
 
-/// Who holds slots of the resource, by kubelet's answer.
+/// The containers with slots of the resource in kubelet's response.
 [[nodiscard]] PodList pod_list_of(const v1::ListPodResourcesResponse& response,
                                   const std::string& resource);
 
-/// Kubelet's public list of who holds what.
+/// Kubelet's public list of containers and their devices.
 class PodLister {
  public:
   virtual ~PodLister() = default;
-  /// As it is at some moment after the call.
+  /// The list at some moment after the call.
   /// @returns kUnavailable if kubelet does not answer
   virtual Result<PodList> list() = 0;
 };
 
-/// Asks kubelet's PodResources service (/var/lib/kubelet/pod-resources/kubelet.sock).
+/// Calls kubelet's PodResources service (/var/lib/kubelet/pod-resources/kubelet.sock).
 ///
-/// Kubelet answers 100 lists a second and refuses more, so callers who come while one is under way
-/// share the next one; what is refused all the same is asked again, until the limit. Threads: safe.
+/// Kubelet answers 100 lists a second and refuses more: callers that come during a call share the
+/// next one, and a refused call is repeated until the limit. Threads: safe.
 class PodResources final : public PodLister {
  public:
-  /// @param limit  of one call, tries included: below the 30 s that kubelet waits for
-  /// PreStartContainer
+  /// @param limit  of one call with its retries: below the 30 s of PreStartContainer
   PodResources(const std::string& socket, std::string resource,
                std::chrono::milliseconds limit = std::chrono::seconds(5));
   ~PodResources() override;
@@ -57,7 +56,7 @@ class PodResources final : public PodLister {
 
  private:
   struct Stub;
-  Result<PodList> ask();
+  Result<PodList> list_once();
 
   const std::string resource_;
   const std::chrono::milliseconds limit_;
@@ -66,9 +65,9 @@ class PodResources final : public PodLister {
   std::mutex mutex_;
   std::condition_variable done_;
   // Under mutex_.
-  bool asking_ = false;
-  std::uint64_t begun_ = 0;                        ///< lists asked for so far
-  std::uint64_t finished_ = 0;                     ///< newest one that has its answer
+  bool listing_ = false;
+  std::uint64_t started_ = 0;                      ///< calls so far
+  std::uint64_t finished_ = 0;                     ///< the newest call that has its answer
   std::shared_ptr<const Result<PodList>> answer_;  ///< of that one
 };
 

@@ -14,10 +14,10 @@ namespace {
 using std::chrono::milliseconds;
 using Steady = std::chrono::steady_clock;
 
-constexpr milliseconds kLookAgain{1'000};
-// Kubelet dials our socket, for up to 10 s, before it answers.
+constexpr milliseconds kCheckInterval{1'000};
+// Kubelet connects to the plugin's socket, for up to 10 s, before it answers.
 constexpr milliseconds kRegisterLimit{15'000};
-// From kubelet's answer to its ListAndWatch: it is the next thing that it does.
+// From kubelet's answer to its ListAndWatch, which follows directly.
 constexpr milliseconds kUntilWatched{2'000};
 constexpr milliseconds kFirstBackoff{20};
 constexpr milliseconds kLongestBackoff{1'000};
@@ -41,7 +41,7 @@ void Registrar::run(const std::stop_token& stop) {
     if (!opened) {
       if (opened.error().message != last_problem) spdlog::warn("{}", opened.error().message);
       last_problem = opened.error().message;
-      std::this_thread::sleep_for(kLookAgain);
+      std::this_thread::sleep_for(kCheckInterval);
       continue;
     }
     // Shared with a call-back that may be under way when this loop ends.
@@ -52,7 +52,7 @@ void Registrar::run(const std::stop_token& stop) {
       step();
       const auto now = Steady::now();
       const bool retrying = backoff_ > milliseconds{} && not_before_ > now;
-      watch->wait(retrying ? std::chrono::ceil<milliseconds>(not_before_ - now) : kLookAgain);
+      watch->wait(retrying ? std::chrono::ceil<milliseconds>(not_before_ - now) : kCheckInterval);
     }
     plugin_.on_unwatched(nullptr);
   }
@@ -73,25 +73,25 @@ void Registrar::step() {
   const auto kubelet = file_id(paths_.kubelet_socket());
   if (!kubelet) {
     backoff_ = {};
-    return;  // not running; its start wakes us
+    return;  // not running; its start is a change of the folder
   }
-  // A kubelet that was killed leaves its socket, on which we have waited ever longer: the new one
-  // must not wait, for it admits its pods now.
-  if (kubelet != seen_socket_) backoff_ = {};
-  seen_socket_ = kubelet;
+  // A killed kubelet leaves its socket, so the backoff may be long; a new kubelet admits its pods
+  // now and must not wait.
+  if (kubelet != last_socket_) backoff_ = {};
+  last_socket_ = kubelet;
   const bool fresh = kubelet != kubelet_socket_;
   if (!fresh && plugin_.watched()) {
     backoff_ = {};
     return;
   }
-  // A kubelet that has just started is asked at once; one that dropped us, after a pause: its end
-  // of the old stream may still be on the way, and would take the new one with it.
+  // Registers with a new kubelet at once, and after a pause with one that ended the stream: it may
+  // still be ending the old one, and would end the new one with it.
   const auto now = Steady::now();
   if (fresh && backoff_ == milliseconds{}) {
     not_before_ = now;
     backoff_ = kFirstBackoff;
   } else if (backoff_ == milliseconds{}) {
-    not_before_ = now + kLookAgain;
+    not_before_ = now + kCheckInterval;
     backoff_ = kLongestBackoff;
   }
   if (now < not_before_) return;
@@ -105,8 +105,9 @@ void Registrar::step() {
     spdlog::info("kubelet has registered {}", resource_);
     return;
   }
-  const std::string problem =
-      registered ? "kubelet registered us and does not listen" : registered.error().message;
+  const std::string problem = registered
+                                  ? "kubelet registered the plugin and does not open a stream"
+                                  : registered.error().message;
   if (problem != problem_) spdlog::warn("{}; trying again", problem);
   problem_ = problem;
   not_before_ = Steady::now() + backoff_;

@@ -12,22 +12,21 @@
 
 namespace tangram::node {
 
-/// Which file a path is: inode, and when it was made, for inodes are used again.
+/// Identifies a file: its inode and creation time, because inodes are used again.
 struct FileId {
   std::uint64_t inode = 0;
   std::int64_t made_ns = 0;
   friend bool operator==(const FileId&, const FileId&) = default;
 };
 
-/// Keeps a device plugin registered, whatever kubelet does.
+/// Keeps a device plugin registered with kubelet.
 ///
-/// Kubelet removes all sockets of the folder when it starts, ours too, and makes its own anew; it
-/// forgets a plugin whose ListAndWatch ends, and may by mistake end the new stream in place of the
-/// old one when a plugin registers again too quickly. So this looks, whenever something in the
-/// folder changed and every second: is our socket the one we made? Does kubelet listen? If not it
-/// makes the one, or asks for the other. While kubelet does not know the plugin, containers with
-/// slots cannot start, and those that crash in that time may be failed for good: hence inotify and
-/// no poll.
+/// A starting kubelet removes all sockets of the folder and creates its own. It forgets a plugin
+/// whose ListAndWatch ends, and may end the new stream instead of the old one if a plugin registers
+/// again too quickly. So every change of the folder, and every second, this checks whether the
+/// plugin's socket is still its own and whether kubelet has a stream open; if not, it serves or
+/// registers again. Meanwhile containers with slots cannot start, and those that crash may fail
+/// permanently: hence inotify instead of polling alone.
 class Registrar {
  public:
   Registrar(PluginPaths paths, std::string resource, DevicePlugin& plugin);
@@ -46,11 +45,11 @@ class Registrar {
   const std::string resource_;
   DevicePlugin& plugin_;
   std::optional<FileId> own_socket_;
-  std::optional<FileId> seen_socket_;                   ///< kubelet's, at the last look
-  std::optional<FileId> kubelet_socket_;                ///< at which it was registered last
+  std::optional<FileId> last_socket_;                   ///< kubelet's, at the last check
+  std::optional<FileId> kubelet_socket_;                ///< kubelet's, at the last registration
   std::chrono::steady_clock::time_point not_before_{};  ///< the next registration
   std::chrono::milliseconds backoff_{};
-  std::string problem_;  ///< as logged last
+  std::string problem_;  ///< the last one logged
   std::atomic<std::uint64_t> registrations_ = 0;
 };
 

@@ -15,12 +15,12 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr milliseconds kFirstBackoff{100};  // a conflict: somebody has just written too
+constexpr milliseconds kFirstBackoff{100};  // a conflict with another writer
 constexpr milliseconds kMaxBackoff{30'000};
 constexpr milliseconds kWriteTimeout{5'000};
 
-// A card that fails and recovers, or another writer, must not make a node's every watcher in the
-// cluster busy: each write is sent to all schedulers and kubelets that watch it.
+// A card that fails and recovers, or another writer, must not cause many writes: the API server
+// sends each to all schedulers and kubelets that watch the Node.
 constexpr int kWriteBurst = 10;
 constexpr seconds kWriteInterval{5};
 
@@ -53,7 +53,7 @@ void NodePublisher::stop() {
 
 void NodePublisher::changed() {
   const std::lock_guard lock(mutex_);
-  look_ = true;
+  changed_ = true;
   settled_ = false;
   woken_.notify_all();
 }
@@ -71,7 +71,7 @@ bool NodePublisher::settled() const {
 void NodePublisher::replace(std::vector<std::string> objects) {
   if (objects.empty()) return lose("");
   {
-    // A list says what is so, even if versions began anew: a server restored from a backup.
+    // A list is current even if versions are smaller: the server was restored from a backup.
     const std::lock_guard lock(mutex_);
     newest_.clear();
   }
@@ -84,18 +84,18 @@ void NodePublisher::change(kube::EventType type, std::string object) {
   lose(node ? node->version : "");
 }
 
-/// Takes a state of the Node, from the watch or the answer to a write; whichever is newer counts.
+/// Takes a state of the Node, from the watch or the response to a write, if it is newer.
 void NodePublisher::see(std::string object) {
   auto node = decode_own_node(std::move(object));
   if (!node) {
-    return spdlog::warn("node {} could not be read and is taken to be as it was: {}",
+    return spdlog::warn("node {} could not be read and is assumed to be unchanged: {}",
                         settings_.node, node.error().message);
   }
   const std::lock_guard lock(mutex_);
   if (!is_newer(node->version, newest_)) return;
   newest_ = node->version;
   node_ = std::move(*node);
-  look_ = true;
+  changed_ = true;
   settled_ = false;
   woken_.notify_all();
 }
@@ -130,8 +130,8 @@ void NodePublisher::run(const std::stop_token& stop) {
 
 void NodePublisher::await_turn(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
-  woken_.wait(lock, stop, [&] { return look_; });
-  look_ = false;
+  woken_.wait(lock, stop, [&] { return changed_; });
+  changed_ = false;
 }
 
 NodePublisher::Turn NodePublisher::take_turn() {
@@ -150,7 +150,7 @@ NodePublisher::Turn NodePublisher::take_turn() {
     ++counts_.failures;
     return Turn::kNothingToDo;  // the same again until the cards change
   }
-  tell_news(*node, record->notices);
+  report_notices(*node, record->notices);
   std::string_view subresource;
   auto patch = metadata_patch(*node, *record);
   if (!patch) {
@@ -162,7 +162,7 @@ NodePublisher::Turn NodePublisher::take_turn() {
                                                          : Turn::kTooSoon;
   }
   const std::lock_guard lock(mutex_);
-  settled_ = !look_;
+  settled_ = !changed_;
   return Turn::kNothingToDo;
 }
 
@@ -185,26 +185,26 @@ NodePublisher::Turn NodePublisher::write(std::string_view subresource, std::stri
     see(std::move(response->body));
     return Turn::kWrote;
   }
-  spdlog::warn("node {}: what is published could not be written: {}", settings_.node,
+  spdlog::warn("node {}: cards, labels or capacities could not be written: {}", settings_.node,
                response ? std::to_string(response->status) + ": " + kube::status_message(*response)
                         : response.error().message);
   return Turn::kFailed;
 }
 
-void NodePublisher::tell_news(const OwnNode& node, const std::vector<Notice>& notices) {
+void NodePublisher::report_notices(const OwnNode& node, const std::vector<Notice>& notices) {
   for (const Notice& notice : notices) {
-    if (told_.contains(notice)) continue;
+    if (reported_.contains(notice)) continue;
     spdlog::warn("node {}: {}: {}", node.name, notice.reason, notice.sentence);
-    parts_.tell({.kind = "Node",
-                 .ns = "",
-                 .name = node.name,
-                 .uid = node.uid,
-                 .type = kube::EventNote::Type::kWarning,
-                 .reason = notice.reason,
-                 .action = "Publish",
-                 .note = notice.sentence});
+    parts_.report_event({.kind = "Node",
+                         .ns = "",
+                         .name = node.name,
+                         .uid = node.uid,
+                         .type = kube::EventNote::Type::kWarning,
+                         .reason = notice.reason,
+                         .action = "Publish",
+                         .note = notice.sentence});
   }
-  told_ = {notices.begin(), notices.end()};
+  reported_ = {notices.begin(), notices.end()};
 }
 
 }  // namespace tangram::node

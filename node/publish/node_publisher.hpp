@@ -25,14 +25,13 @@ struct PublisherSettings {
   RecordSettings record;
 };
 
-/// Keeps the agent's own Node saying what is so: its cards, labels and capacities.
+/// Publishes cards, labels and capacities in the agent's own Node.
 ///
-/// Level-triggered: it watches the Node, compares what stands there with what must, and writes the
-/// difference, whoever made it: kubelet, which zeroes capacities, a person, a Node made anew, or
-/// cards that changed. One write at a time; at rest none. After a failure, 409 included, it waits,
-/// 0.1 s and doubling up to 30 s, and compares anew with what stands there then. Against another
-/// writer that does not rest it writes ten times at once and then once in five seconds.
-/// Threads: two of its own, between start() and stop(); the calls are safe from any.
+/// Level-triggered: it watches the Node, compares it with the record, and writes the difference,
+/// whatever caused it: kubelet, which zeroes capacities, an operator, a new Node, or changed cards.
+/// One write at a time. After a failure, including 409, it waits, 0.1 s and doubling up to 30 s,
+/// and compares again. Against another writer it writes at most ten times at once, then once in
+/// five seconds. Threads: two of its own, between start() and stop(); the calls are safe from any.
 class NodePublisher final : private kube::WholeListSink {
  public:
   struct Parts {
@@ -41,10 +40,10 @@ class NodePublisher final : private kube::WholeListSink {
     /// The cards as they are; null = not known yet, and nothing is written. Called on the
     /// publisher's thread, as the next two.
     std::function<CardsPtr()> cards;
-    /// What all pods that are bound to the node request; nothing = not known yet.
+    /// The requests of all pods that are bound to the node; nothing = not known yet.
     std::function<std::optional<CardRequests>()> requested;
     /// Takes an event about the Node; must not block.
-    std::function<void(kube::EventNote)> tell = [](const kube::EventNote&) {};
+    std::function<void(kube::EventNote)> report_event = [](const kube::EventNote&) {};
     Sleeper sleeper = sleep_until_stopped;
   };
   NodePublisher(PublisherSettings settings, Parts parts);
@@ -53,18 +52,18 @@ class NodePublisher final : private kube::WholeListSink {
   NodePublisher& operator=(const NodePublisher&) = delete;
 
   void start();
-  /// Waits for the write that is under way. What is published stays. Safe to repeat.
+  /// Waits for the write under way. The Node stays as it is. Safe to repeat.
   void stop();
 
-  /// Cards or requests may have changed: compares anew.
+  /// Cards or requests may have changed: compares again.
   void changed();
 
   struct Counts {
-    std::uint64_t writes = 0;    ///< that the API server has taken
-    std::uint64_t failures = 0;  ///< that it has not, or whose answer was lost
+    std::uint64_t writes = 0;    ///< that the API server accepted
+    std::uint64_t failures = 0;  ///< that it rejected, or without an answer
   };
   [[nodiscard]] Counts counts() const;
-  /// The Node says what is so, as far as has been heard.
+  /// The Node, as last read, has the contents of the record.
   [[nodiscard]] bool settled() const;
 
  private:
@@ -79,21 +78,21 @@ class NodePublisher final : private kube::WholeListSink {
   Turn write(std::string_view subresource, std::string patch);
   void see(std::string object);
   void lose(std::string_view version);
-  void tell_news(const OwnNode& node, const std::vector<Notice>& notices);
+  void report_notices(const OwnNode& node, const std::vector<Notice>& notices);
 
   const PublisherSettings settings_;
   const Parts parts_;
   const std::string path_;
   kube::Reflector reflector_;
   kube::RateLimiter limiter_;
-  std::set<Notice> told_;  ///< that hold; of run()'s thread
+  std::set<Notice> reported_;  ///< that persist; of run()'s thread
 
   mutable std::mutex mutex_;
   std::condition_variable_any woken_;
   // Under mutex_.
-  std::optional<OwnNode> node_;  ///< nothing = not there, or not seen yet
+  std::optional<OwnNode> node_;  ///< nothing = not there, or not read yet
   std::string newest_;           ///< resourceVersion that node_ or its absence is of
-  bool look_ = false;            ///< something may have changed since the last look
+  bool changed_ = false;         ///< something may have changed since the last comparison
   bool settled_ = false;
   Counts counts_;
 

@@ -17,7 +17,7 @@ namespace tangram::node {
 namespace {
 
 constexpr std::string_view kMixed = "mixed";
-/// How every reason of ours begins, so that it is told from the source's behind which it stands.
+/// Precedes the agent's reason, which follows the source's.
 constexpr std::string_view kCordoned = "cordoned: ";
 constexpr std::string_view kBetween = "; ";
 constexpr std::size_t kMaxLabelValue = 63;  // Kubernetes' limit
@@ -43,7 +43,7 @@ void cordon(model::Card& card, std::string_view why) {
   reason.resize(utf8_prefix(reason, kMaxReason).size());
 }
 
-/// Takes away what cordon() did.
+/// Reverses cordon().
 void uncordon(model::Card& card) {
   card.cordoned = false;
   std::string& reason = card.unavailable_reason;
@@ -53,7 +53,7 @@ void uncordon(model::Card& card) {
   if (reason.ends_with(kBetween)) reason.resize(reason.size() - kBetween.size());
 }
 
-/// Withholds what an operator has named, and tells of names that are no card's.
+/// Cordons the cards that an operator has named, with a notice about unknown names.
 void apply_cordon(std::vector<model::Card>& cards, const OwnNode& node,
                   std::vector<Notice>& notices) {
   CardNames named = parse_card_names(node.cordon);
@@ -68,17 +68,17 @@ void apply_cordon(std::vector<model::Card>& cards, const OwnNode& node,
     named.ids.erase(card.parent);
   }
   if (named.ids.empty()) return;
-  notices.push_back({"CordonUnknownCard",
-                     "annotation tangram.dev/cordon names " + quote(*named.ids.begin()) +
-                         ", which is no card of this node; write UUIDs of its cards as nvidia-smi "
-                         "-L shows them, with commas between, or all"});
+  notices.push_back(
+      {"CordonUnknownCard", "annotation tangram.dev/cordon names " + quote(*named.ids.begin()) +
+                                ", which is no card of this node; write the ids in annotation "
+                                "tangram.dev/cards, separated by commas, or all"});
 }
 
-/// Whom the cards belong to, where more than one may give them out.
+/// Which cards are Tangram's, if another device plugin may allocate them, too.
 struct Ownership {
   const std::optional<CardNames>& own;
-  bool contested = false;  ///< another device plugin gives out cards of this node
-  std::string by;          ///< "nvidia.com/gpu"
+  bool contested = false;  ///< another device plugin allocates cards of this node
+  std::string by;          ///< its resources, or its pods
 
   [[nodiscard]] bool is_ours(const model::Card& card) const {
     return own ? own->include(card) : !contested;
@@ -88,8 +88,8 @@ struct Ownership {
 Ownership ownership(const OwnNode& node, const CardRequests& requested,
                     const std::optional<CardNames>& own) {
   if (!node.foreign.empty()) return {own, true, join(node.foreign)};
-  // Its plugin is gone, and what it gave out is still held.
-  if (requested.other_plugin) return {own, true, "nvidia.com/gpu or nvidia.com/mig-* for its pods"};
+  // The plugin is gone, and pods still use its cards.
+  if (requested.other_plugin) return {own, true, "pods with cards of another device plugin"};
   return {own, false, ""};
 }
 
@@ -98,20 +98,21 @@ void apply_ownership(std::vector<model::Card>& cards, const Ownership& owner,
   const std::string reason =
       owner.contested && !owner.own
           ? "the node also has " + owner.by +
-                ", so NVIDIA's device plugin may give out this card too; stop that plugin on this "
+                ", so another device plugin may also allocate this card; stop that plugin on this "
                 "node, or name Tangram's cards in the agent's --own-cards"
           : "not named in the agent's --own-cards";
-  bool withheld = false;
+  bool cordoned_any = false;
   for (model::Card& card : cards) {
     if (owner.is_ours(card)) continue;
-    withheld = true;
+    cordoned_any = true;
     cordon(card, reason);
   }
-  if (!withheld || owner.own) return;
+  if (!cordoned_any || owner.own) return;
   notices.push_back(
       {"CardsOwnedTwice",
        "the node also has " + owner.by +
-           ", so its cards take no pods of Tangram's: each would be given out twice. Stop NVIDIA's "
+           ", so its cards take no pods of Tangram's: each would be allocated twice. Stop the "
+           "other "
            "device plugin on this node and let its pods end, or name Tangram's cards in the "
            "agent's --own-cards"});
 }
@@ -135,7 +136,7 @@ NodeRecord::Capacity capacity(const std::vector<model::Card>& cards,
 
 bool is_alphanumeric(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
 
-/// Which of the values that are to stand in a map do not, as members of a merge patch.
+/// The values of a map that differ, as members of a merge patch.
 class Changes {
  public:
   void set(std::string_view name, const std::optional<std::string>& now,
@@ -158,14 +159,14 @@ class Changes {
   std::vector<std::pair<std::string, std::optional<std::string>>> changes_;
 };
 
-/// Texts that say the same are the same: a later version of ours may order members otherwise.
+/// Compares decoded values: another version may order members otherwise.
 bool lists(const std::optional<std::string>& annotation, const std::vector<model::Card>& cards) {
   if (!annotation) return false;
   const auto listed = model::decode_cards(*annotation);
   return listed && *listed == cards;
 }
 
-/// What the API server gives back may be written otherwise: "4k" for "4000".
+/// Compares values: the API server may return "4k" for "4000".
 bool is_amount(const std::optional<KubeQuantity>& now, std::int64_t amount) {
   return now && *now == *KubeQuantity::parse(std::to_string(amount));
 }
@@ -227,8 +228,8 @@ Result<NodeRecord> record_of(const CardsNow& now, const OwnNode& node,
   NodeRecord record;
   apply_ownership(cards, ownership(node, requested, settings.own_cards), record.notices);
   apply_cordon(cards, node, record.notices);
-  // As a reader will have it. What no reader takes must not be written: it would be found wrong,
-  // and written again, without end.
+  // As a reader decodes it. What no reader accepts must not be written: it would differ again, and
+  // be written without end.
   auto listed = model::decode_cards(model::encode_cards(cards));
   if (!listed) {
     return fail(Errc::kInvalidArgument,

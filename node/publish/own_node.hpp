@@ -12,14 +12,14 @@
 
 namespace tangram::node {
 
-/// Annotations and labels of the agent's own Node; people write the cordon, the agent the rest.
+/// Annotations and labels of the agent's own Node; operators write the cordon, the agent the rest.
 
-/// The agent's own v1.Node, as far as its record is concerned.
+/// The agent's own v1.Node: the members of its record.
 struct OwnNode {
   std::string name;
   std::string uid;
   std::string version;               ///< metadata.resourceVersion
-  std::optional<std::string> cards;  ///< kCardsAnnotation, as it stands
+  std::optional<std::string> cards;  ///< kCardsAnnotation
   std::string cordon;                ///< kCordonAnnotation; empty = not there
   std::optional<std::string> gpu_label;
   std::optional<std::string> model_label;
@@ -28,16 +28,17 @@ struct OwnNode {
   std::set<std::string> foreign;       ///< is_other_plugins_gpu() resources with a capacity above 0
 };
 
-/// @returns kInvalidArgument, with the path of what is wrong
+/// @returns kInvalidArgument, with the path of the invalid member
 Result<OwnNode> decode_own_node(std::string text);
 
 /// Reads it from the API server.
-/// @returns kNotFound, or kUnavailable for everything else: another try may mend it
+/// @returns kNotFound, or kUnavailable for every other error: try again
 Result<OwnNode> read_own_node(kube::KubeApi& api, std::string_view name,
                               std::chrono::milliseconds timeout);
 
-/// Is one resourceVersion newer than another of the same kind of object? They are decimal numbers
-/// of any length (CompareResourceVersion in k8s.io/apimachinery). "" is older than everything.
+/// Whether one resourceVersion is newer than another of the same kind of object. They are decimal
+/// numbers of any length (CompareResourceVersion in k8s.io/apimachinery). "" is older than
+/// everything.
 [[nodiscard]] bool is_newer(std::string_view version, std::string_view than);
 
 }  // namespace tangram::node

@@ -131,11 +131,11 @@ std::string node_text() {
   node::Readings readings;
   readings.cards.push_back({.card = card("GPU-1"), .activity = node::CardActivity{}});
   for (const char* isolation : {"whole", "mps", "time-slice", "none"}) {
-    node::Readings::PodReading pod;
+    node::PodReading pod;
     pod.isolation = isolation;
     readings.pods.push_back(std::move(pod));
   }
-  readings.xids[{"GPU-1", 79}] = 1;
+  readings.driver_errors[{"GPU-1", 79}] = 1;
   readings.grant_keys.known = {"3fa9c201"};
   const node::NodeMetrics metrics([&] { return readings; });
   return prometheus::TextSerializer().Serialize(metrics.Collect());

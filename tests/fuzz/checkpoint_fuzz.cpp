@@ -16,7 +16,8 @@ void check(const std::vector<node::SlotOwner>& owners) {
   for (const node::SlotOwner& owner : owners) {
     require(std::is_sorted(owner.slots.begin(), owner.slots.end()));
     if (owner.name.empty()) continue;
-    const auto found = node::name_in(node::answer_with(owner.name, owner.path));
+    const auto found = node::name_in(node::allocate_response(
+        owner.name, owner.path, {.variable = "DEVICES", .no_card = "none", .setup = ""}));
     require(found && found->name == owner.name && found->path == owner.path);
   }
 }

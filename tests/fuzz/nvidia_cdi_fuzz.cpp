@@ -1,5 +1,5 @@
 #include "base/json.hpp"
-#include "node/kubelet/allocation.hpp"
+#include "node/kubelet/allocate_response.hpp"
 #include "node/vendor/nvidia/cdi.hpp"
 #include "tests/fuzz/fuzzing.hpp"
 #include "tests/testing/temp_folder.hpp"
@@ -17,9 +17,9 @@ class SpecFolder {
   explicit SpecFolder(const std::string& name) {
     std::filesystem::create_symlink(spec_.path(), folder_.path() + "/" + name);
   }
-  [[nodiscard]] Result<node::DrawnEdits> draw(std::string_view spec) const {
+  [[nodiscard]] Result<node::CdiEdits> draw(std::string_view spec) const {
     spec_.replace(spec);
-    return node::draw_nvidia_edits({folder_.path()}, {"GPU-a"});
+    return node::nvidia::cdi_edits({folder_.path()}, {"GPU-a"});
   }
 
  private:
@@ -28,14 +28,14 @@ class SpecFolder {
 };
 
 /// The device by our own spec, as NVIDIA would have written it: says the same.
-void check(const SpecFolder& folder, const node::DrawnEdits& drawn) {
+void check(const SpecFolder& folder, const node::CdiEdits& drawn) {
   std::string text = node::encode_cdi_spec("GPU-a", {}, drawn);
   const auto kind = text.find(node::kCdiKind);
   require(kind != std::string::npos);
   text.replace(kind, node::kCdiKind.size(), "nvidia.com/gpu");
   const auto again = folder.draw(text);
   require(again.has_value());
-  node::DrawnEdits expected = drawn;
+  node::CdiEdits expected = drawn;
   expected.lists["env"];
   expected.lists["mounts"];
   require(again->lists == expected.lists);

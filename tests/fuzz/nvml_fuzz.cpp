@@ -14,8 +14,8 @@ namespace {
 
 using namespace tangram;
 using fuzz::require;
-using node::nvml::Code;
-using node::nvml::Device;
+using node::nvidia::nvml::Code;
+using node::nvidia::nvml::Device;
 
 FuzzedDataProvider* driver = nullptr;
 
@@ -35,7 +35,7 @@ Code fill(Out* out, std::size_t count = 1) {
   return answer();
 }
 
-Code fill_processes(unsigned* count, node::nvml::ProcessInfo* out) {
+Code fill_processes(unsigned* count, node::nvidia::nvml::ProcessInfo* out) {
   driver->ConsumeData(out, *count * sizeof(*out));
   return fill(count);
 }
@@ -58,15 +58,15 @@ Code nvmlDeviceGetCudaComputeCapability(Device, int* major, int* minor) {
   fill(major);
   return fill(minor);
 }
-Code nvmlDeviceGetMemoryInfo(Device, node::nvml::Memory* out) { return fill(out); }
-Code nvmlDeviceGetMemoryInfo_v2(Device, node::nvml::MemoryV2* out) { return fill(out); }
-Code nvmlDeviceGetPciInfo_v3(Device, node::nvml::PciInfo* out) { return fill(out); }
+Code nvmlDeviceGetMemoryInfo(Device, node::nvidia::nvml::Memory* out) { return fill(out); }
+Code nvmlDeviceGetMemoryInfo_v2(Device, node::nvidia::nvml::MemoryV2* out) { return fill(out); }
+Code nvmlDeviceGetPciInfo_v3(Device, node::nvidia::nvml::PciInfo* out) { return fill(out); }
 Code nvmlDeviceGetMemoryAffinity(Device, unsigned words, unsigned long* out, unsigned) {
   return fill(out, words);
 }
 Code nvmlDeviceGetTopologyCommonAncestor(Device, Device, unsigned* out) { return fill(out); }
 Code nvmlDeviceGetNvLinkState(Device, unsigned, unsigned* out) { return fill(out); }
-Code nvmlDeviceGetNvLinkRemotePciInfo_v2(Device, unsigned, node::nvml::PciInfo* out) {
+Code nvmlDeviceGetNvLinkRemotePciInfo_v2(Device, unsigned, node::nvidia::nvml::PciInfo* out) {
   return fill(out);
 }
 Code nvmlDeviceGetNvLinkRemoteDeviceType(Device, unsigned, unsigned* out) { return fill(out); }
@@ -78,24 +78,31 @@ Code nvmlDeviceGetMaxMigDeviceCount(Device, unsigned* out) { return fill(out); }
 Code nvmlDeviceGetMigDeviceHandleByIndex(Device, unsigned, Device* out) { return fill(out); }
 Code nvmlDeviceGetGpuInstanceId(Device, unsigned* out) { return fill(out); }
 Code nvmlDeviceGetComputeInstanceId(Device, unsigned* out) { return fill(out); }
-Code nvmlDeviceGetAttributes_v2(Device, node::nvml::DeviceAttributes* out) { return fill(out); }
-Code nvmlDeviceGetUtilizationRates(Device, node::nvml::Utilization* out) { return fill(out); }
+Code nvmlDeviceGetAttributes_v2(Device, node::nvidia::nvml::DeviceAttributes* out) {
+  return fill(out);
+}
+Code nvmlDeviceGetUtilizationRates(Device, node::nvidia::nvml::Utilization* out) {
+  return fill(out);
+}
 Code nvmlDeviceGetComputeRunningProcesses_v3(Device, unsigned* count,
-                                             node::nvml::ProcessInfo* out) {
+                                             node::nvidia::nvml::ProcessInfo* out) {
   return fill_processes(count, out);
 }
 Code nvmlDeviceGetMPSComputeRunningProcesses_v3(Device, unsigned* count,
-                                                node::nvml::ProcessInfo* out) {
+                                                node::nvidia::nvml::ProcessInfo* out) {
   return fill_processes(count, out);
 }
 Code nvmlDeviceSetComputeMode(Device, int) { return answer(); }
 Code nvmlDeviceGetSupportedEventTypes(Device, unsigned long long* out) { return fill(out); }
-Code nvmlEventSetCreate(node::nvml::EventSet* out) { return fill(out); }
-Code nvmlDeviceRegisterEvents(Device, unsigned long long, node::nvml::EventSet) { return answer(); }
-Code nvmlEventSetWait_v2(node::nvml::EventSet, node::nvml::EventData* out, unsigned) {
+Code nvmlEventSetCreate(node::nvidia::nvml::EventSet* out) { return fill(out); }
+Code nvmlDeviceRegisterEvents(Device, unsigned long long, node::nvidia::nvml::EventSet) {
+  return answer();
+}
+Code nvmlEventSetWait_v2(node::nvidia::nvml::EventSet, node::nvidia::nvml::EventData* out,
+                         unsigned) {
   return fill(out);
 }
-Code nvmlEventSetFree(node::nvml::EventSet) { return Code::kSuccess; }
+Code nvmlEventSetFree(node::nvidia::nvml::EventSet) { return Code::kSuccess; }
 }
 // NOLINTEND(readability-identifier-naming)
 
@@ -104,12 +111,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   spdlog::set_level(spdlog::level::off);
   FuzzedDataProvider input(data, size);
   driver = &input;
-  node::NvmlSource source("");
+  node::nvidia::NvmlSource source("");
   std::string id = "GPU-a";
   if (const auto inventory = source.inventory()) {
     for (const node::InstalledCard& card : inventory->cards) {
       id = card.card.id;
-      require(!id.empty() && id.size() <= node::nvml::kTextSize);
+      require(!id.empty() && id.size() <= node::nvidia::nvml::kTextSize);
       require(card.card.memory.count() > 0 && card.card.memory <= card.total);
     }
   }

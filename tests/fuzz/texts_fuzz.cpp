@@ -2,7 +2,7 @@
 #include "base/utf8.hpp"
 #include "node/container/cdi_spec.hpp"
 #include "node/container/processes.hpp"
-#include "node/kubelet/allocation.hpp"
+#include "node/kubelet/allocate_response.hpp"
 #include "node/publish/node_record.hpp"
 #include "node/vendor/nvidia/nvml_inventory.hpp"
 #include "tests/fuzz/fuzzing.hpp"
@@ -30,7 +30,7 @@ void check_node(std::string_view text) {
   require(uid.empty() || uid.size() == 32 || uid.size() == 36);
   const std::string label = node::label_value(text);
   require(label.size() <= 63 && node::label_value(label) == label);
-  static_cast<void>(node::model_of(std::string(text)));
+  static_cast<void>(node::nvidia::model_of(std::string(text)));
   for (const std::string& id : node::parse_card_names(text).ids) {
     require(!id.empty() && id.find(',') == std::string::npos);
   }

@@ -9,6 +9,7 @@
 #include "model/grant_reading.hpp"
 #include "node/publish/node_record.hpp"
 #include "node/publish/own_node.hpp"
+#include "node/vendor/nvidia/nvidia.hpp"
 #include "tests/node/kubelet/fake_kubelet.hpp"
 #include "tests/testing/eventually.hpp"
 #include "tests/testing/kube_builders.hpp"
@@ -50,13 +51,13 @@ status:
   void start() {
     Settings settings;
     settings.node = "n1";
-    settings.cards = "file:" + folder.path() + "/cards.yaml";
+    settings.card_file = folder.path() + "/cards.yaml";
+    settings.vendor = std::make_shared<nvidia::Nvidia>(
+        nvidia::Settings{.cdi_dirs = {}, .run_dir = folder.path() + "/run"});
     settings.kubelet_dir = folder.path();
     settings.plugin_dir = kubelet.plugin_folder();
     settings.cdi_dir = folder.path() + "/cdi";
-    settings.nvidia_cdi_dirs = {};
     settings.state_dir = folder.path() + "/state";
-    settings.run_dir = folder.path() + "/run";
     settings.listen = "127.0.0.1:0";
     settings.grant_keys = grant_keys;
     settings.require_signed_grants = !grant_keys.empty();
@@ -159,7 +160,7 @@ TEST_F(AgentTest, FromCardsToAContainer) {
   EXPECT_TRUE(shows("tangram_node_slots 32"));
 }
 
-TEST_F(AgentTest, ASickCardIsPublishedAndTakesNobodyNew) {
+TEST_F(AgentTest, AnUnhealthyCardIsPublishedAndTakesNoNewPod) {
   start();
   ASSERT_TRUE(eventually([&] { return kubelet.slots() == 32; }));
   const auto before = bind("before", "GPU-b");
@@ -174,7 +175,8 @@ TEST_F(AgentTest, ASickCardIsPublishedAndTakesNobodyNew) {
   EXPECT_EQ(kubelet.start_container(before), "") << "what runs, stays";
   const auto after = bind("after", "GPU-b");
   ASSERT_EQ(kubelet.admit(after), "");
-  EXPECT_EQ(kubelet.start_container(after).find("tangram: cannot start: card GPU-b is sick"), 0U);
+  EXPECT_EQ(kubelet.start_container(after).find("tangram: cannot start: card GPU-b is unhealthy"),
+            0U);
 }
 
 TEST_F(AgentTest, AnotherAgentGoesOnWhereThisOneEnded) {

@@ -9,7 +9,8 @@ namespace tangram::node {
 namespace {
 
 std::string chosen(const std::string& kubelet, const std::string& runtime, bool specs = false) {
-  const auto path = choose_name_path({kubelet, runtime}, specs);
+  const VendorRuntime vendor{.variable = "ACME_DEVICES", .no_card = "none", .setup = "set it up"};
+  const auto path = choose_name_path({kubelet, runtime}, vendor, specs);
   return path ? std::string(to_string(*path)) : path.error().message;
 }
 
@@ -27,7 +28,9 @@ TEST(NamePathTest, WithoutAnyItSaysWhatToEnable) {
   for (const char* runtime : {"containerd://1.6.33", "docker://24.0", "", "containerd"}) {
     const auto message = chosen("v1.31.2", runtime);
     EXPECT_NE(message.find("enable_cdi = true"), std::string::npos) << message;
-    EXPECT_NE(message.find("--device-ids-by=env"), std::string::npos) << message;
+    EXPECT_NE(message.find("or set it up, and start the agent with --device-ids-by=env"),
+              std::string::npos)
+        << message;
   }
 }
 

@@ -20,24 +20,26 @@ TEST(SettingsTest, ANodeNameIsEnough) {
   EXPECT_EQ(parsed.settings.sharers_per_card, 16);
   EXPECT_FALSE(parsed.settings.name_path);
   EXPECT_TRUE(parsed.settings.aggregates);
-  EXPECT_EQ(parsed.settings.listen, "127.0.0.1:9899") << "no port beyond this host unless told so";
+  EXPECT_EQ(parsed.settings.card_file, "");
+  ASSERT_TRUE(parsed.settings.vendor);
+  EXPECT_EQ(parsed.settings.vendor->facts().source, "nvml");
+  EXPECT_EQ(parsed.settings.listen, "127.0.0.1:9899") << "no port beyond this host by default";
 }
 
-TEST(SettingsTest, ReadsWhatItIsTold) {
-  const auto parsed = parse({"--node-name=n1", "--cards=file:/etc/cards.yaml", "--aggregates=false",
-                             "--device-ids-by=env", "--nvidia-cdi-dirs=/a,/b", "--audit-interval=5",
-                             "--mps-launcher=nsenter --target 1", "--mps-multiuser=false"});
+TEST(SettingsTest, ReadsFlags) {
+  const auto parsed =
+      parse({"--node-name=n1", "--cards=file:/etc/cards.yaml", "--aggregates=false",
+             "--device-ids-by=env", "--nvidia-cdi-dirs=/nowhere", "--audit-interval=5"});
   ASSERT_FALSE(parsed.exit);
-  EXPECT_EQ(parsed.settings.cards, "file:/etc/cards.yaml");
+  EXPECT_EQ(parsed.settings.card_file, "/etc/cards.yaml");
   EXPECT_FALSE(parsed.settings.aggregates);
   EXPECT_EQ(parsed.settings.name_path, NamePath::kEnvironment);
-  EXPECT_EQ(parsed.settings.nvidia_cdi_dirs, (std::vector<std::string>{"/a", "/b"}));
+  ASSERT_TRUE(parsed.settings.vendor);
+  EXPECT_FALSE(parsed.settings.vendor->has_cdi_specs()) << "the vendor's flags reach it";
   EXPECT_EQ(parsed.settings.audit_interval, std::chrono::seconds(5));
-  EXPECT_EQ(parsed.settings.mps_launcher, "nsenter --target 1");
-  EXPECT_FALSE(parsed.settings.mps_multiuser);
 }
 
-TEST(SettingsTest, TheEnvironmentSaysWhatTheLineDoesNot) {
+TEST(SettingsTest, TheEnvironmentSetsWhatTheCommandLineDoesNot) {
   ASSERT_EQ(setenv("TANGRAM_NODE_NODE_NAME", "of-the-environment", 1), 0);
   EXPECT_EQ(parse({}).settings.node, "of-the-environment");
   EXPECT_EQ(parse({"--node-name=of-the-line"}).settings.node, "of-the-line");
@@ -58,7 +60,7 @@ TEST(SettingsTest, SignedGrantsAreRequiredOnlyWithKeys) {
   ASSERT_EQ(unsetenv("TANGRAM_NODE_REQUIRE_SIGNED_GRANTS"), 0);
 }
 
-TEST(SettingsTest, HelpEndsWellAndMistakesDoNot) {
+TEST(SettingsTest, HelpSucceedsAndMistakesFail) {
   EXPECT_EQ(parse({"--help"}).exit, 0);
   EXPECT_EQ(parse({"--version"}).exit, 0);
   EXPECT_EQ(parse({}).exit, 2) << "no node name";

@@ -11,7 +11,7 @@
 #include <system_error>
 #include <utility>
 
-namespace tangram::node {
+namespace tangram::node::nvidia {
 namespace {
 
 constexpr std::string_view kKind = "nvidia.com/gpu";
@@ -25,7 +25,7 @@ struct Spec {
   std::map<std::string, Lists, std::less<>> devices;
 };
 
-/// Copies the value that comes next, whatever it is.
+/// Copies the next value.
 void copy(json::Reader& in, json::Writer& out) {
   switch (in.kind()) {
     case json::Kind::kObject:
@@ -61,7 +61,7 @@ void copy(json::Reader& in, json::Writer& out) {
 Lists read_edits(json::Reader& in) {
   Lists lists;
   in.object([&](std::string_view key) {
-    // Objects (intelRdt) cannot be put together; NVIDIA writes none.
+    // Objects (intelRdt) cannot be merged; NVIDIA writes none.
     if (in.kind() != json::Kind::kArray) return in.skip();
     std::vector<std::string>& list = lists[std::string(key)];
     in.array([&] {
@@ -109,7 +109,7 @@ Result<Spec> decode(std::string text) {
   return spec;
 }
 
-/// The spec files of a folder that speak of NVIDIA's cards, by name.
+/// The spec files of a folder that contain NVIDIA's kind, by name.
 std::vector<std::string> files(const std::string& folder) {
   std::set<std::string> paths;
   std::error_code missing;
@@ -132,7 +132,7 @@ Result<Spec> read_spec(const std::string& path) {
     auto documents = kube::yaml_to_json(*text);
     if (!documents) return fail(Errc::kInvalidArgument, path + ": " + documents.error().message);
     if (documents->size() != 1) {
-      return fail(Errc::kInvalidArgument, path + ": holds not one CDI spec");
+      return fail(Errc::kInvalidArgument, path + ": contains not one CDI spec");
     }
     *text = std::move(documents->front().json);
   }
@@ -141,7 +141,7 @@ Result<Spec> read_spec(const std::string& path) {
   return spec;
 }
 
-/// Elements that stand there already, as those common to all cards do, are not added again.
+/// Adds elements that are not there already, as those common to all cards may be.
 void add(Lists& to, const Lists& from) {
   for (const auto& [list, elements] : from) {
     std::vector<std::string>& all = to[list];
@@ -153,14 +153,14 @@ void add(Lists& to, const Lists& from) {
 
 }  // namespace
 
-bool has_nvidia_specs(const std::vector<std::string>& folders) {
+bool has_cdi_specs(const std::vector<std::string>& folders) {
   return std::any_of(folders.begin(), folders.end(),
                      [](const std::string& folder) { return !files(folder).empty(); });
 }
 
-Result<DrawnEdits> draw_nvidia_edits(const std::vector<std::string>& folders,
-                                     const std::vector<std::string>& cards) {
-  DrawnEdits drawn;
+Result<CdiEdits> cdi_edits(const std::vector<std::string>& folders,
+                           const std::vector<std::string>& cards) {
+  CdiEdits edits_of_cards;
   std::set<std::string, std::less<>> missing(cards.begin(), cards.end());
   for (auto folder = folders.rbegin(); folder != folders.rend(); ++folder) {
     for (const std::string& path : files(*folder)) {
@@ -169,13 +169,14 @@ Result<DrawnEdits> draw_nvidia_edits(const std::vector<std::string>& folders,
       if (spec->kind != kKind) continue;
       for (const auto& [device, edits] : spec->devices) {
         if (missing.erase(device) == 0) continue;
-        add(drawn.lists, spec->common);
-        add(drawn.lists, edits);
-        if (older_version(drawn.cdi_version, spec->version)) drawn.cdi_version = spec->version;
+        add(edits_of_cards.lists, spec->common);
+        add(edits_of_cards.lists, edits);
+        if (older_version(edits_of_cards.cdi_version, spec->version))
+          edits_of_cards.cdi_version = spec->version;
       }
     }
   }
-  return missing.empty() ? drawn : DrawnEdits{};
+  return missing.empty() ? edits_of_cards : CdiEdits{};
 }
 
-}  // namespace tangram::node
+}  // namespace tangram::node::nvidia

@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <system_error>
 
-namespace tangram::node {
+namespace tangram::node::nvidia {
 
 namespace {
 
@@ -24,8 +24,8 @@ constexpr auto kQuitLimit = 5s;
 constexpr const char* kControl = "nvidia-cuda-mps-control";
 constexpr const char* kServer = "nvidia-cuda-mps-server";
 
-/// The number in a file that the daemon has written. Clients can write in its folder too, so
-/// nothing but a small file of our own user is read, and no link, pipe or device is opened.
+/// The number in a file of the daemon's. Clients can write in its folder, too, so only a small
+/// regular file of our own user is read, and no link, pipe or device is opened.
 std::int64_t pid_in(const std::string& path) {
   const int file = open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (file < 0) return 0;
@@ -40,7 +40,7 @@ std::int64_t pid_in(const std::string& path) {
   return number;
 }
 
-/// A daemon whose /dev/shm is the folder $0, whatever else it shares with the machine.
+/// Runs a program with the folder $0 as its /dev/shm.
 constexpr const char* kWithOwnShm =
     "mount --make-rprivate / && mount --bind \"$0\" /dev/shm && exec \"$@\"";
 
@@ -56,11 +56,11 @@ Command MpsDaemon::control(std::string input) const {
   return {{kControl}, {"CUDA_MPS_PIPE_DIRECTORY=" + pipe_dir()}, std::move(input)};
 }
 
-MpsDaemon::Answer MpsDaemon::ask() {
-  // The front end ends with 0 if it reached a daemon, whether a server runs yet or not.
+MpsDaemon::Liveness MpsDaemon::check() {
+  // The front end exits with 0 if it reached a daemon, even without a server.
   const auto end = programs_.run(control("get_server_list\n"), kAnswerLimit);
-  if (!end) return end.error().code == Errc::kNotFound ? Answer::kNo : Answer::kUnknown;
-  return end->exit_code == 0 ? Answer::kYes : Answer::kNo;
+  if (!end) return end.error().code == Errc::kNotFound ? Liveness::kAbsent : Liveness::kUnknown;
+  return end->exit_code == 0 ? Liveness::kRunning : Liveness::kAbsent;
 }
 
 bool MpsDaemon::has_folders() const {
@@ -75,12 +75,12 @@ Result<void> MpsDaemon::start() {
   for (const std::string& folder : {pipe_dir(), dir_ + "/log", shm}) {
     fs::create_directories(folder, error);
     if (error) {
-      return fail(Errc::kUnavailable, folder + " cannot be made: " + error.message());
+      return fail(Errc::kUnavailable, folder + " cannot be created: " + error.message());
     }
   }
-  // As /dev/shm is: everybody may make files, and remove one's own.
+  // As /dev/shm: every user may create files, and remove the own ones.
   fs::permissions(shm, fs::perms::all | fs::perms::sticky_bit, error);
-  // What a client has put into its place must not be followed.
+  // Clients may have created files here, which the daemon must not open.
   for (const auto& left : fs::directory_iterator(pipe_dir(), error)) fs::remove_all(left, error);
   Command command;
   command.arguments = settings_.launcher;
@@ -98,8 +98,8 @@ Result<void> MpsDaemon::start() {
     return fail(missing ? Errc::kInvalidArgument : Errc::kUnavailable, end.error().message);
   }
   if (end->exit_code == 0) return {};
-  constexpr int kShellFindsNone = 127;
-  const bool missing = end->exit_code == kShellFindsNone;
+  constexpr int kCommandNotFound = 127;  // the exit code of shells
+  const bool missing = end->exit_code == kCommandNotFound;
   return fail(missing ? Errc::kInvalidArgument : Errc::kUnavailable,
               "the MPS daemon of card " + card_ + " does not start: " + describe(command, *end) +
                   "; see " + dir_ + "/log");
@@ -110,7 +110,7 @@ bool MpsDaemon::quit() {
   return end && end->exit_code == 0;
 }
 
-void MpsDaemon::end_by_force(CardSource& source) {
+void MpsDaemon::force_end(CardSource& source) {
   const std::string ours = "CUDA_MPS_PIPE_DIRECTORY=" + pipe_dir();
   if (programs_.kill(pid_in(pipe_dir() + "/nvidia-cuda-mps-control.pid"), kControl, ours)) {
     spdlog::warn("card {}: its MPS daemon did not answer and was killed", card_);
@@ -128,4 +128,4 @@ void MpsDaemon::remove_folders() {
   if (error) spdlog::warn("{} cannot be removed: {}", dir_, error.message());
 }
 
-}  // namespace tangram::node
+}  // namespace tangram::node::nvidia

@@ -7,55 +7,54 @@
 #include <string>
 #include <vector>
 
-namespace tangram::node {
+namespace tangram::node::nvidia {
 
 struct MpsSettings {
-  /// Where the agent keeps what must outlive it but not a reboot, under the same path on the host,
-  /// in the agent and for the runtime that mounts it into containers: a hostPath of /run.
+  /// A folder that outlives the agent, not a reboot, with the same path on the host, in the agent's
+  /// container and for the container runtime: a hostPath of /run.
   std::string run_dir = "/run/tangram";
-  /// Where a container finds its card's pipe directory.
+  /// The card's pipe directory in containers.
   std::string container_dir = "/run/tangram/mps";
-  /// Daemons and their clients have a /dev/shm of their own: MpsDaemon::shm_dir(). If not, they
-  /// have the machine's: for clients that run beside the agent.
+  /// Daemons and clients use MpsDaemon::shm_dir() as /dev/shm. If false, they use the machine's,
+  /// for clients outside of containers.
   bool own_shm = true;
-  /// One server for the processes of all users. Without it, pods with other user ids than the first
-  /// one's wait until that one has ended. Volta and newer; drivers that do not know it: switch it
-  /// off, and give all pods that share a card one runAsUser.
+  /// One server for the processes of all users, from Volta on. Without it, pods with another user
+  /// id than the first one's wait until that one has ended.
   bool multiuser = true;
-  /// Put before the command that starts a daemon. Daemons end with the agent's container, and with
-  /// them what their clients do, unless they are started elsewhere: with hostPID,
+  /// Prefix of the command that starts a daemon. Empty = in the agent's container: daemons and the
+  /// work of their clients end with it. With hostPID,
   ///   nsenter --target 1 --mount -- systemd-run --scope --quiet --collect --
-  /// starts them on the host, in a control group of their own. Empty = in the agent's container.
+  /// starts them on the host, in a control group of their own.
   std::vector<std::string> launcher;
 };
 
-/// NVIDIA's MPS control daemon of one card: `nvidia-cuda-mps-control` with a pipe directory of its
-/// own, by which clients, and later agents, find it. It starts a server for its card when the first
-/// client comes. Every call is bounded. Threads: one at a time.
+/// NVIDIA's MPS control daemon of one card: `nvidia-cuda-mps-control` with its own pipe directory,
+/// which clients and later agents use. It starts a server for its card when the first client
+/// connects. Every call is bounded. Threads: one at a time.
 class MpsDaemon {
  public:
-  /// @param card "GPU-…", fit for a file name
+  /// @param card "GPU-…", valid as a file name
   MpsDaemon(const MpsSettings& settings, std::string card, Programs& programs);
 
-  enum class Answer {
-    kYes,
-    kNo,       ///< there is none
-    kUnknown,  ///< it, or the machine, is too slow, or cannot start the front end now
+  enum class Liveness {
+    kRunning,  ///< and answers
+    kAbsent,
+    kUnknown,  ///< no answer in time, or the front end cannot be started now
   };
-  /// Whether it runs and answers; at most 3 s.
-  [[nodiscard]] Answer ask();
+  /// Takes at most 3 s.
+  [[nodiscard]] Liveness check();
 
-  /// Starts it; at most 6 s. It may take another moment until it answers.
+  /// Starts it; takes at most 6 s. It may take another moment until it answers.
   /// @returns kUnavailable; kInvalidArgument where the program is not installed
   Result<void> start();
 
-  /// Ends it, and its server with it; at most 5 s.
+  /// Ends it and its server; takes at most 5 s.
   /// @returns whether it answered; if not, see end_by_force()
   bool quit();
 
-  /// Kills a daemon that does not answer, and what is left of its servers: these hold the card,
-  /// so that the next daemon's could not.
-  void end_by_force(CardSource& source);
+  /// Kills a daemon that does not answer and its servers, which would keep the next one's off the
+  /// card.
+  void force_end(CardSource& source);
 
   /// Removes its folders. It must have ended.
   void remove_folders();
@@ -63,11 +62,11 @@ class MpsDaemon {
   [[nodiscard]] std::string pipe_dir() const { return dir_ + "/pipe"; }
   [[nodiscard]] bool has_folders() const;
 
-  /// The folder that holds all daemons' folders, each named for its card.
+  /// The folder of all daemons' folders, each with the name of its card.
   static std::string base_dir(const MpsSettings& settings) { return settings.run_dir + "/mps"; }
 
-  /// Clients and servers meet in their /dev/shm, so containers get this folder as theirs, and so do
-  /// the daemons: not the host's own, which holds what others share.
+  /// The /dev/shm of containers and daemons, through which clients and servers communicate: not the
+  /// host's, which other programs use.
   static std::string shm_dir(const MpsSettings& settings) { return settings.run_dir + "/shm"; }
 
  private:
@@ -79,4 +78,4 @@ class MpsDaemon {
   Programs& programs_;
 };
 
-}  // namespace tangram::node
+}  // namespace tangram::node::nvidia

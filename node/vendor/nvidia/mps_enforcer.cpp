@@ -1,6 +1,7 @@
 #include "node/vendor/nvidia/mps_enforcer.hpp"
 
 #include "base/quote.hpp"
+#include "node/vendor/nvidia/mig.hpp"
 
 #include <spdlog/spdlog.h>
 
@@ -8,7 +9,7 @@
 #include <filesystem>
 #include <system_error>
 
-namespace tangram::node {
+namespace tangram::node::nvidia {
 
 namespace {
 
@@ -22,23 +23,23 @@ constexpr auto kGrace = 60s;
 constexpr auto kAnswersAfterStart = 6s;
 constexpr auto kBetweenTries = 200ms;
 
-/// Times in a row that there was no daemon: one may be a daemon that somebody is starting.
-constexpr int kMostMisses = 2;
+/// Times in a row that there was no daemon: once may be a daemon that is being started.
+constexpr int kMaxMisses = 2;
 
-/// Times in a row that nothing could be learnt, every 8 s then. To end a daemon ends the work of
+/// Times in a row that the check timed out, one every 8 s then. Ending a daemon ends the work of
 /// all its clients, so a machine that is slow for a minute is no reason.
-constexpr int kMostSilent = 12;
+constexpr int kMaxUnknown = 12;
 
-constexpr int kMostDoublings = 6;  // of 1 s: a start a minute harms nobody
+constexpr int kMaxDoublings = 6;  // of 1 s: about one start a minute
 
-/// Fit for a file name, and short enough for a socket's path below it, 108 bytes at most.
+/// Valid as a file name, and short enough for the path of a socket below it, at most 108 bytes.
 bool is_plain(const std::string& card) {
   constexpr std::size_t kLongest = 63;  // NVIDIA's have 40
   return !card.empty() && card.size() <= kLongest && card.front() != '.' &&
          card.find('/') == std::string::npos;
 }
 
-Error no_mps(const std::string& card, const std::string& why) {
+Error cannot_use_mps(const std::string& card, const std::string& why) {
   return fail(Errc::kInvalidArgument, "card " + quote_if_needed(card) +
                                           " cannot be shared by MPS: " + why +
                                           "; write tangram.dev/gpu-isolation: time-slice");
@@ -76,51 +77,51 @@ std::map<std::string, MpsEnforcer::StatePtr> MpsEnforcer::states() const {
 }
 
 Result<void> MpsEnforcer::prepare(const std::string& card) {
-  if (card.starts_with("MIG-")) return no_mps(card, "it is a MIG instance");
-  if (!is_plain(card)) return no_mps(card, "its id is no plain name");
+  if (is_mig(card)) return cannot_use_mps(card, "it is a MIG instance");
+  if (!is_plain(card)) return cannot_use_mps(card, "its id is no plain name");
   for (;;) {
     const StatePtr state = state_of(card);
     const std::lock_guard lock(state->mutex);
-    if (state->gone) continue;
+    if (state->released) continue;
     state->prepared = clock_.now();
     if (state->ready) return {};
-    return bring_up(card, *state);
+    return set_up(card, *state);
   }
 }
 
-Result<void> MpsEnforcer::bring_up(const std::string& card, State& state) {
+Result<void> MpsEnforcer::set_up(const std::string& card, State& state) {
   if (clock_.now() < state.next_try) return state.last_error;
-  auto up = set_up(card, state);
+  auto up = start_daemon(card, state);
   if (up) {
     state.failures = 0;
     state.misses = 0;
-    state.silent = 0;
+    state.unknown = 0;
     state.ready = true;
     return up;
   }
-  // One that is slow is asked again soon; one that does not start, ever more seldom.
-  const int doublings = state.silent > 0 ? 0 : std::min(state.failures++, kMostDoublings);
+  // A slow daemon is checked again soon; one that does not start, with a growing delay.
+  const int doublings = state.unknown > 0 ? 0 : std::min(state.failures++, kMaxDoublings);
   state.next_try = clock_.now() + std::chrono::seconds(std::int64_t{1} << doublings);
   state.last_error = up.error();
   return up;
 }
 
-Result<void> MpsEnforcer::set_up(const std::string& card, State& state) {
+Result<void> MpsEnforcer::start_daemon(const std::string& card, State& state) {
   if (auto set = source_.set_exclusive_process(card, true); !set) {
     if (set.error().code != Errc::kInvalidArgument) return set;
-    return no_mps(card, set.error().message);
+    return cannot_use_mps(card, set.error().message);
   }
-  const auto answer = state.daemon.ask();
-  if (answer == MpsDaemon::Answer::kYes) return {};
-  if (answer == MpsDaemon::Answer::kUnknown && ++state.silent < kMostSilent) {
+  const auto liveness = state.daemon.check();
+  if (liveness == MpsDaemon::Liveness::kRunning) return {};
+  if (liveness == MpsDaemon::Liveness::kUnknown && ++state.unknown < kMaxUnknown) {
     return fail(Errc::kUnavailable, "the MPS daemon of card " + card + " is slow to answer");
   }
-  state.silent = 0;
-  state.daemon.end_by_force(source_);
+  state.unknown = 0;
+  state.daemon.force_end(source_);
   if (auto started = state.daemon.start(); !started) return started;
   const TimePoint end = clock_.now() + kAnswersAfterStart;
   while (clock_.now() < end) {
-    if (state.daemon.ask() == MpsDaemon::Answer::kYes) {
+    if (state.daemon.check() == MpsDaemon::Liveness::kRunning) {
       spdlog::info("card {}: MPS daemon started", card);
       return {};
     }
@@ -135,14 +136,14 @@ Result<ContainerEdits> MpsEnforcer::edits(const std::vector<model::GrantedCard>&
   if (cards.size() > 1) {
     return fail(Errc::kInvalidArgument,
                 "shares of " + std::to_string(cards.size()) +
-                    " cards in one container cannot be held by MPS, which has a daemon for each "
-                    "card and a client only one; write tangram.dev/gpu-isolation: time-slice, or "
-                    "ask for whole cards");
+                    " cards in one container cannot be enforced by MPS: each card has a daemon, "
+                    "and a client uses only one; write tangram.dev/gpu-isolation: time-slice, or "
+                    "request whole cards");
   }
   constexpr std::int64_t kMilliPerPercent = 10;
   const std::int64_t percent =
       std::max<std::int64_t>(1, cards[0].compute_limit.count() / kMilliPerPercent);
-  // A limit of 0 would be none.
+  // 0 would mean no limit.
   const std::int64_t mebibytes = std::max<std::int64_t>(1, cards[0].memory_limit.count());
   ContainerEdits edits;
   // The client sees the daemon's one card as its first.
@@ -159,14 +160,14 @@ Result<ContainerEdits> MpsEnforcer::edits(const std::vector<model::GrantedCard>&
 
 void MpsEnforcer::keep(const std::set<std::string>& cards) {
   for (const std::string& card : cards) {
-    if (is_plain(card) && !card.starts_with("MIG-")) state_of(card);
+    if (is_plain(card) && !is_mig(card)) state_of(card);
   }
-  bool look = false;
+  bool first = false;
   {
     const std::lock_guard lock(mutex_);
-    look = !std::exchange(looked_for_leftovers_, true);
+    first = !std::exchange(adopted_folders_, true);
   }
-  if (look) {
+  if (first) {
     for (const std::string& card : folders_in(MpsDaemon::base_dir(settings_))) {
       if (is_plain(card)) state_of(card);
     }
@@ -176,7 +177,7 @@ void MpsEnforcer::keep(const std::set<std::string>& cards) {
     const std::lock_guard lock(state->mutex);
     const bool fresh = state->prepared && clock_.now() - *state->prepared < kGrace;
     if (fresh) continue;
-    // What cannot be given back now, the next call tries again.
+    // After a failure the next call tries again.
     if (auto given = give_back(card, *state); !given) spdlog::warn("{}", given.error().message);
   }
 }
@@ -184,7 +185,7 @@ void MpsEnforcer::keep(const std::set<std::string>& cards) {
 Result<void> MpsEnforcer::release(const std::string& card) {
   const auto all = states();
   const auto found = all.find(card);
-  // An agent that has just started does not know yet what an earlier one left.
+  // A daemon of an earlier agent, which keep() has not adopted yet.
   const bool left =
       found == all.end() && is_plain(card) && MpsDaemon(settings_, card, programs_).has_folders();
   if (found == all.end() && !left) return {};
@@ -194,39 +195,39 @@ Result<void> MpsEnforcer::release(const std::string& card) {
 }
 
 Result<void> MpsEnforcer::give_back(const std::string& card, State& state) {
-  if (state.gone) return {};
+  if (state.released) return {};
   state.ready = false;
-  if (!state.daemon.quit()) state.daemon.end_by_force(source_);
+  if (!state.daemon.quit()) state.daemon.force_end(source_);
   if (auto set = source_.set_exclusive_process(card, false);
       !set && set.error().code == Errc::kUnavailable) {
     return fail(Errc::kUnavailable, "card " + card + " stays in exclusive-process mode for now: " +
                                         set.error().message);
   }
   state.daemon.remove_folders();
-  state.gone = true;
+  state.released = true;
   spdlog::info("card {}: MPS daemon ended", card);
   const std::lock_guard map_lock(mutex_);
   states_.erase(card);
   return {};
 }
 
-void MpsEnforcer::look_after() {
-  for (const auto& [card, state] : states()) look_after(card, *state);
+void MpsEnforcer::maintain() {
+  for (const auto& [card, state] : states()) maintain(card, *state);
 }
 
-void MpsEnforcer::look_after(const std::string& card, State& state) {
+void MpsEnforcer::maintain(const std::string& card, State& state) {
   const std::lock_guard lock(state.mutex);
-  if (state.gone) return;
+  if (state.released) return;
   if (state.ready) {
-    const auto answer = state.daemon.ask();
-    state.misses = answer == MpsDaemon::Answer::kNo ? state.misses + 1 : 0;
-    state.silent = answer == MpsDaemon::Answer::kUnknown ? state.silent + 1 : 0;
-    if (state.misses < kMostMisses && state.silent < kMostSilent) return;
+    const auto liveness = state.daemon.check();
+    state.misses = liveness == MpsDaemon::Liveness::kAbsent ? state.misses + 1 : 0;
+    state.unknown = liveness == MpsDaemon::Liveness::kUnknown ? state.unknown + 1 : 0;
+    if (state.misses < kMaxMisses && state.unknown < kMaxUnknown) return;
     spdlog::error("card {}: its MPS daemon does not answer; starting another", card);
     state.ready = false;
   }
   if (clock_.now() < state.next_try) return;
-  if (auto up = bring_up(card, state); !up) spdlog::error("{}", up.error().message);
+  if (auto up = set_up(card, state); !up) spdlog::error("{}", up.error().message);
 }
 
 Enforcement MpsEnforcer::enforcement(const std::string& card) const {
@@ -240,4 +241,4 @@ Enforcement MpsEnforcer::enforcement(const std::string& card) const {
   return {true, true, ""};
 }
 
-}  // namespace tangram::node
+}  // namespace tangram::node::nvidia

@@ -13,19 +13,19 @@
 #include <set>
 #include <string>
 
-namespace tangram::node {
+namespace tangram::node::nvidia {
 
-/// Mode "mps": one MPS daemon for each card, the card in exclusive-process mode, so that nothing
-/// but its server opens it. The server holds each client to the memory and the compute that the
-/// client's environment says.
+/// Mode "mps": one MPS daemon for each card, which is in exclusive-process mode, so that only the
+/// daemon's server opens it. The server enforces the limits of memory and compute in each client's
+/// environment.
 ///
-/// The limits are of each process, not of the container: one with two processes may use its share
-/// twice (memory: until the card is full). And all clients of a card share its server: a client
-/// that makes the card fault can take the others with it.
+/// The limits apply to each process, not to the container: a container with two processes can use
+/// its share twice (memory: until the card is full). All clients of a card share its server: a
+/// fault that one client causes can end the others.
 ///
-/// A daemon found running from an earlier agent is kept. One that is gone, or does not answer for
-/// more than a minute, is ended and started anew, at once, then after 1 s, 2 s, … 64 s; clients
-/// that it had are lost, their containers restart and find the new one.
+/// A running daemon of an earlier agent is adopted. A daemon that has ended, or does not answer for
+/// more than a minute, is replaced, at once, then after 1 s, 2 s, … 64 s. Its clients end; their
+/// containers restart and connect to the new one.
 class MpsEnforcer final : public Enforcer {
  public:
   MpsEnforcer(CardSource& source, Programs& programs, const Clock& clock, MpsSettings settings = {},
@@ -33,16 +33,16 @@ class MpsEnforcer final : public Enforcer {
 
   Result<void> prepare(const std::string& card) override;
 
-  /// Compute in whole per cent: a share is rounded down, below 1 up to 1. NVIDIA's server gives
-  /// whole multiprocessors, and rounds itself.
+  /// Compute in whole per cent, rounded down, at least 1. NVIDIA's server itself rounds to whole
+  /// multiprocessors.
   [[nodiscard]] Result<ContainerEdits> edits(
       const std::vector<model::GrantedCard>& cards) const override;
 
-  /// A card prepared less than a minute ago stays, named or not: its first container may not have
+  /// Also keeps cards that were prepared less than a minute ago: their first container may not have
   /// started yet.
   void keep(const std::set<std::string>& cards) override;
   Result<void> release(const std::string& card) override;
-  void look_after() override;
+  void maintain() override;
   [[nodiscard]] Enforcement enforcement(const std::string& card) const override;
 
  private:
@@ -50,14 +50,14 @@ class MpsEnforcer final : public Enforcer {
     State(const MpsSettings& settings, const std::string& card, Programs& programs)
         : daemon(settings, card, programs) {}
 
-    std::mutex mutex;  ///< guards all below but `ready`; held while the daemon is dealt with
+    std::mutex mutex;  ///< of all below but `ready`; held during calls of the daemon
     MpsDaemon daemon;
     std::atomic<bool> ready{false};
-    bool gone = false;  ///< given back: not in the map any more
+    bool released = false;  ///< not in the map any more
     std::optional<TimePoint> prepared;
     int misses = 0;    ///< times in a row that there was no daemon
-    int silent = 0;    ///< times in a row that it could not be asked
-    int failures = 0;  ///< starts failed in a row
+    int unknown = 0;   ///< times in a row that the check timed out
+    int failures = 0;  ///< starts that failed in a row
     TimePoint next_try;
     Error last_error;
   };
@@ -65,9 +65,9 @@ class MpsEnforcer final : public Enforcer {
 
   StatePtr state_of(const std::string& card);
   std::map<std::string, StatePtr> states() const;
-  Result<void> bring_up(const std::string& card, State& state);
   Result<void> set_up(const std::string& card, State& state);
-  void look_after(const std::string& card, State& state);
+  Result<void> start_daemon(const std::string& card, State& state);
+  void maintain(const std::string& card, State& state);
   Result<void> give_back(const std::string& card, State& state);
 
   CardSource& source_;
@@ -78,7 +78,7 @@ class MpsEnforcer final : public Enforcer {
 
   mutable std::mutex mutex_;  ///< of the map and the flag
   std::map<std::string, StatePtr> states_;
-  bool looked_for_leftovers_ = false;
+  bool adopted_folders_ = false;
 };
 
-}  // namespace tangram::node
+}  // namespace tangram::node::nvidia

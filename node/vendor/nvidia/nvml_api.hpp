@@ -6,12 +6,12 @@
 /// The part of NVIDIA's management library that the agent calls: layouts and values of nvml.h 13.3
 /// on x86-64, declared here so that neither CUDA nor a driver is needed to build. The layouts have
 /// been the same since the version that each function's name carries.
-namespace tangram::node::nvml {
+namespace tangram::node::nvidia::nvml {
 
 using Device = void*;    ///< valid until shutdown; nothing to free
 using EventSet = void*;  ///< to be freed
 
-/// nvmlReturn_t, as far as the agent tells them apart.
+/// The values of nvmlReturn_t that the agent distinguishes.
 enum class Code : int {
   kSuccess = 0,
   kUninitialized = 1,
@@ -154,4 +154,4 @@ struct Functions {
   Code (*event_set_free)(EventSet);                                       ///< optional
 };
 
-}  // namespace tangram::node::nvml
+}  // namespace tangram::node::nvidia::nvml

@@ -4,15 +4,15 @@
 
 #include <string>
 
-namespace tangram::node {
+namespace tangram::node::nvidia {
 
-/// Asks the library one thing after the other and remembers what went badly wrong on the way, so
-/// that callers need to look once, at the end. Threads: one.
+/// Makes a series of calls to the library and remembers grave errors, so that callers check once,
+/// at the end. Threads: one.
 class NvmlAsk {
  public:
   explicit NvmlAsk(const NvmlLibrary& library) : library_(library) {}
 
-  /// @returns whether the function is there and succeeded; else what it was to fill in is void
+  /// @returns whether the function exists and succeeded; otherwise its output is undefined
   template <class Function, class... Arguments>
   bool operator()(Function* function, Arguments... arguments) {
     last_ = function == nullptr ? nvml::Code::kFunctionNotFound : function(arguments...);
@@ -31,7 +31,7 @@ class NvmlAsk {
   [[nodiscard]] const nvml::Functions& call() const { return library_.call(); }
   [[nodiscard]] nvml::Code last() const { return last_; }
   [[nodiscard]] std::string last_text() const { return library_.error_text(last_); }
-  /// The driver went away: nothing works until the library was shut down and initialised again.
+  /// The driver has gone: the library must be shut down and initialised again.
   [[nodiscard]] bool broken() const { return broken_ != nvml::Code::kSuccess; }
   [[nodiscard]] std::string broken_text() const { return library_.error_text(broken_); }
   [[nodiscard]] bool met_lost_card() const { return met_lost_card_; }
@@ -48,4 +48,4 @@ class NvmlAsk {
   bool met_lost_card_ = false;
 };
 
-}  // namespace tangram::node
+}  // namespace tangram::node::nvidia

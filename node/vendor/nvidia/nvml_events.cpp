@@ -4,17 +4,17 @@
 
 #include <algorithm>
 
-namespace tangram::node {
+namespace tangram::node::nvidia {
 
 namespace {
 
-constexpr std::uint64_t kWanted = nvml::kXidCritical | nvml::kDoubleBitEcc;
+constexpr std::uint64_t kEvents = nvml::kXidCritical | nvml::kDoubleBitEcc;
 
-/// A storm of events is handed on in parts.
-constexpr std::size_t kMostAtOnce = 64;
+/// Many events are returned in parts.
+constexpr std::size_t kMaxAtOnce = 64;
 
-bool names(std::uint32_t asked, std::uint32_t instance) {
-  return asked == nvml::kNoInstance || asked == instance;
+bool matches(std::uint32_t named, std::uint32_t instance) {
+  return named == nvml::kNoInstance || named == instance;
 }
 
 }  // namespace
@@ -43,9 +43,9 @@ void NvmlEvents::add_card(NvmlAsk& ask, const NvmlPhysical& card) {
       !ask(ask.call().supported_events, device, &supported)) {
     return;
   }
-  if ((supported & kWanted) == 0) {
+  if ((supported & kEvents) == 0) {
     spdlog::info("card {} reports neither XIDs nor memory errors", card.uuid);
-  } else if (ask(ask.call().register_events, device, supported & kWanted, set_)) {
+  } else if (ask(ask.call().register_events, device, supported & kEvents, set_)) {
     registered_.push_back({device, card.uuid});
   }
 }
@@ -54,7 +54,7 @@ std::vector<Fault> NvmlEvents::wait(NvmlAsk& ask, std::chrono::milliseconds limi
   std::vector<Fault> faults;
   auto timeout = static_cast<unsigned>(std::max<std::int64_t>(limit.count(), 0));
   nvml::EventData event{};
-  while (faults.size() < kMostAtOnce && ask(ask.call().event_set_wait, set_, &event, timeout)) {
+  while (faults.size() < kMaxAtOnce && ask(ask.call().event_set_wait, set_, &event, timeout)) {
     add_faults(ask, event, faults);
     timeout = 0;
   }
@@ -77,8 +77,9 @@ std::vector<Fault> NvmlEvents::lost_cards(NvmlAsk& ask) const {
 void NvmlEvents::add_faults(NvmlAsk& ask, const nvml::EventData& event,
                             std::vector<Fault>& faults) const {
   Fault fault;
-  fault.kind = (event.type & nvml::kDoubleBitEcc) != 0 ? Fault::Kind::kEcc : Fault::Kind::kXid;
-  if (fault.kind == Fault::Kind::kXid) fault.code = event.data;
+  fault.kind =
+      (event.type & nvml::kDoubleBitEcc) != 0 ? Fault::Kind::kEcc : Fault::Kind::kDriverError;
+  if (fault.kind == Fault::Kind::kDriverError) fault.code = event.data;
   const std::string physical = ask.text(ask.call().uuid, event.device);
   const auto known = std::find_if(
       registered_.begin(), registered_.end(),
@@ -99,12 +100,12 @@ std::vector<std::string> cards_of_event(const std::vector<NvmlPhysical>& layout,
   if (card == layout.end() || !card->mig) return {physical};
   std::vector<std::string> cards;
   for (const auto& instance : card->instances) {
-    if (names(gpu_instance, instance.gpu_instance) &&
-        names(compute_instance, instance.compute_instance)) {
+    if (matches(gpu_instance, instance.gpu_instance) &&
+        matches(compute_instance, instance.compute_instance)) {
       cards.push_back(instance.uuid);
     }
   }
   return cards;
 }
 
-}  // namespace tangram::node
+}  // namespace tangram::node::nvidia

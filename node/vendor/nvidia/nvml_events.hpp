@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
-namespace tangram::node {
+namespace tangram::node::nvidia {
 
-/// The driver's events of a set of cards. Belongs to one session of the library, and is to be gone
-/// before that ends. Threads: one at a time.
+/// The driver's events of a set of cards. Belongs to one session of the library, and must be
+/// destroyed before that ends. Threads: one at a time.
 class NvmlEvents {
  public:
-  /// Asks for events of all these cards. One that has none, or does not answer, is left out.
+  /// Registers for events of all these cards, except those without events or without an answer.
   NvmlEvents(const NvmlLibrary& library, NvmlAsk& ask, std::vector<NvmlPhysical> layout);
   ~NvmlEvents();
   NvmlEvents(const NvmlEvents&) = delete;
@@ -24,8 +24,8 @@ class NvmlEvents {
   [[nodiscard]] bool any() const { return set_ != nullptr && !registered_.empty(); }
   [[nodiscard]] const std::vector<NvmlPhysical>& layout() const { return layout_; }
 
-  /// Waits up to `limit` for the first event, and takes those that came with it. Only if any().
-  /// Where a card was lost, that is the fault, and this object is of no more use.
+  /// Waits up to `limit` for the first event, and returns it with those that came at the same time.
+  /// Only if any(). After a fault kLost this object must be replaced.
   std::vector<Fault> wait(NvmlAsk& ask, std::chrono::milliseconds limit);
 
  private:
@@ -44,10 +44,10 @@ class NvmlEvents {
   std::vector<Registered> registered_;
 };
 
-/// The cards that an event of a physical card is about: the MIG instances that it names, all of
-/// them where it names none, or the card itself.
+/// The cards of an event of a physical card: the MIG instances that it names, all of them if it
+/// names none, or the card itself.
 std::vector<std::string> cards_of_event(const std::vector<NvmlPhysical>& layout,
                                         const std::string& physical, std::uint32_t gpu_instance,
                                         std::uint32_t compute_instance);
 
-}  // namespace tangram::node
+}  // namespace tangram::node::nvidia

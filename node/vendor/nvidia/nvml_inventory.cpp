@@ -10,21 +10,21 @@
 #include <bit>
 #include <string_view>
 
-namespace tangram::node {
+namespace tangram::node::nvidia {
 
 namespace {
 
 constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20U;
 constexpr std::uint64_t kGibibyte = std::uint64_t{1} << 30U;
 
-/// Of a MIG instance: no MPS client limit holds there, but each process that shares it pays a few
-/// hundred MiB for its context, and the smallest instances have some 5 GiB.
+/// MIG instances have no limit of MPS clients, but each process that shares one needs a few hundred
+/// MiB for its context, and the smallest instances have about 5 GiB.
 constexpr int kMaxMigSharers = 16;
 
-/// Each is asked for some dozen times, so that a number from the driver is not just believed. There
-/// are at most 7 instances in a card, and 512 cards in a cards annotation.
-constexpr unsigned kMostInstances = 64;
-constexpr unsigned kMostCards = model::kMaxCardsPerNode;
+/// Bounds of the driver's numbers, since each costs some dozen calls. There are at most 7 instances
+/// in a card, and 512 cards in a cards annotation.
+constexpr unsigned kMaxInstances = 64;
+constexpr unsigned kMaxCards = model::kMaxCardsPerNode;
 
 /// Limits of MPS clients are enforced from Volta on.
 constexpr int kFirstMpsMajor = 7;
@@ -37,7 +37,7 @@ std::string cuda_text(NvmlAsk& ask) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-/// The one NUMA node that is near; -1 if the driver does not know, or there are several.
+/// The nearest NUMA node; -1 if the driver does not report it, or reports several.
 int numa_node_of(NvmlAsk& ask, nvml::Device device) {
   constexpr int kBits = 64;
   std::array<unsigned long, 16> nodes{};  // 1024 of them: Linux allows no more
@@ -54,7 +54,7 @@ int numa_node_of(NvmlAsk& ask, nvml::Device device) {
   return found;
 }
 
-/// What cards and instances have alike. @returns whether it can be given out
+/// The properties that cards and instances have in common. @returns whether pods can use it
 bool describe(NvmlAsk& ask, nvml::Device device, InstalledCard& out) {
   out.card.id = ask.text(ask.call().uuid, device);
   if (out.card.id.empty()) return false;
@@ -62,7 +62,7 @@ bool describe(NvmlAsk& ask, nvml::Device device, InstalledCard& out) {
   NvmlMemory memory;
   if (!read_nvml_memory(ask, device, memory) || out.card.model.empty() ||
       memory.total < memory.reserved || memory.total - memory.reserved < kMebibyte) {
-    spdlog::warn("card {} is left out: the driver says no model or no memory of its own",
+    spdlog::warn("card {} is left out: the driver reports no model or no memory of its own",
                  out.card.id);
     return false;
   }
@@ -92,12 +92,12 @@ std::string profile_of(NvmlAsk& ask, nvml::Device instance, const std::string& n
   return mig_profile_of(attributes, static_cast<std::uint64_t>(card_total.count()) * kMebibyte);
 }
 
-/// One physical card and, in MIG mode, its instances in its place.
-class CardWalk {
+/// Reads one physical card after the other or, in MIG mode, its instances.
+class InventoryReader {
  public:
-  CardWalk(NvmlAsk& ask, NvmlInventory& out) : ask_(ask), out_(out) {}
+  InventoryReader(NvmlAsk& ask, NvmlInventory& out) : ask_(ask), out_(out) {}
 
-  void visit(unsigned index) {
+  void read(unsigned index) {
     nvml::Device device = nullptr;
     InstalledCard card;
     if (!ask_(ask_.call().device_by_index, index, &device) || !describe(ask_, device, card)) return;
@@ -112,7 +112,7 @@ class CardWalk {
     unsigned pending = 0;
     if (ask_(ask_.call().mig_mode, device, &current, &pending) && current != 0) {
       physical.mig = true;
-      visit_instances(device, card, physical);
+      read_instances(device, card, physical);
     } else {
       ends_.push_back({device, card.card.id, card.card.pci_bus});
       places_.push_back(out_.inventory.cards.size());
@@ -121,8 +121,8 @@ class CardWalk {
     out_.layout.push_back(std::move(physical));
   }
 
-  /// Links need all cards. Those in MIG mode have none: peers cannot reach their instances.
-  void link() {
+  /// After all cards were read. Cards in MIG mode have no links: peers cannot reach the instances.
+  void read_links() {
     auto links = read_nvml_links(ask_, ends_);
     for (std::size_t i = 0; i < places_.size(); ++i) {
       out_.inventory.cards[places_[i]].card.links = std::move(links[i]);
@@ -130,18 +130,18 @@ class CardWalk {
   }
 
  private:
-  void visit_instances(nvml::Device device, const InstalledCard& parent, NvmlPhysical& physical) {
+  void read_instances(nvml::Device device, const InstalledCard& parent, NvmlPhysical& physical) {
     unsigned most = 0;
     if (!ask_(ask_.call().max_mig_devices, device, &most)) return;
-    for (unsigned index = 0; index < std::min(most, kMostInstances); ++index) {
+    for (unsigned index = 0; index < std::min(most, kMaxInstances); ++index) {
       nvml::Device instance = nullptr;
-      // The numbers have gaps: "not found" is where no instance is.
+      // The numbers have gaps, which are not found.
       if (!ask_(ask_.call().mig_device_by_index, device, index, &instance)) continue;
-      visit_instance(instance, parent, physical);
+      read_instance(instance, parent, physical);
     }
   }
 
-  void visit_instance(nvml::Device instance, const InstalledCard& parent, NvmlPhysical& physical) {
+  void read_instance(nvml::Device instance, const InstalledCard& parent, NvmlPhysical& physical) {
     InstalledCard card;
     if (!describe(ask_, instance, card)) return;
     NvmlPhysical::Instance place{card.card.id, nvml::kNoInstance, nvml::kNoInstance};
@@ -176,9 +176,9 @@ NvmlInventory read_nvml_inventory(NvmlAsk& ask) {
   out.inventory.cuda = cuda_text(ask);
   unsigned count = 0;
   ask(ask.call().device_count, &count);
-  CardWalk walk(ask, out);
-  for (unsigned index = 0; index < std::min(count, kMostCards); ++index) walk.visit(index);
-  walk.link();
+  InventoryReader reader(ask, out);
+  for (unsigned index = 0; index < std::min(count, kMaxCards); ++index) reader.read(index);
+  reader.read_links();
   return out;
 }
 
@@ -217,4 +217,4 @@ std::string mig_profile_of(const nvml::DeviceAttributes& attributes, std::uint64
   return profile + std::to_string(attributes.gpu_slices) + "g." + std::to_string(gib) + "gb";
 }
 
-}  // namespace tangram::node
+}  // namespace tangram::node::nvidia

@@ -2,11 +2,11 @@
 
 #include <dlfcn.h>
 
-namespace tangram::node {
+namespace tangram::node::nvidia {
 
 namespace {
 
-/// Fills in one function after the other, and keeps the names of those that are missing.
+/// Loads one function after the other, and keeps the names of missing ones.
 class Loader {
  public:
   explicit Loader(void* library) : library_(library) {}
@@ -102,4 +102,4 @@ std::string NvmlLibrary::error_text(nvml::Code code) const {
   return text != nullptr ? text : "error " + std::to_string(static_cast<int>(code));
 }
 
-}  // namespace tangram::node
+}  // namespace tangram::node::nvidia

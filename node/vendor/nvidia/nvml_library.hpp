@@ -6,12 +6,12 @@
 #include <memory>
 #include <string>
 
-namespace tangram::node {
+namespace tangram::node::nvidia {
 
-/// NVIDIA's management library, loaded. Closed when destroyed: nobody may be in a call then.
+/// NVIDIA's management library, loaded. The destructor closes it: no call may be under way then.
 class NvmlLibrary {
  public:
-  /// The name by which every driver installs it; found where the dynamic linker looks.
+  /// The name with which every driver installs it, in the dynamic linker's path.
   static constexpr const char* kName = "libnvidia-ml.so.1";
 
   /// @returns kUnavailable      it cannot be loaded: no driver is installed, or not mounted here
@@ -33,4 +33,4 @@ class NvmlLibrary {
   nvml::Functions functions_{};
 };
 
-}  // namespace tangram::node
+}  // namespace tangram::node::nvidia

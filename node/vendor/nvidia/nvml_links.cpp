@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <map>
 
-namespace tangram::node {
+namespace tangram::node::nvidia {
 
 namespace {
 
@@ -19,7 +19,7 @@ NvLinks read_nvlinks(NvmlAsk& ask, nvml::Device device) {
   for (unsigned link = 0; link < nvml::kMaxNvLinks; ++link) {
     unsigned active = 0;
     if (!ask(ask.call().nvlink_state, device, link, &active)) {
-      // A card without NVLink says so at the first; one beyond its last is another error.
+      // "Not supported" is a card without NVLink; beyond the last link it is another error.
       if (ask.last() == nvml::Code::kNotSupported) break;
       continue;
     }
@@ -65,10 +65,10 @@ std::vector<std::vector<model::Link>> read_nvml_links(NvmlAsk& ask,
 
 std::string pci_text(const nvml::PciInfo& info) {
   std::array<char, 32> text{};
-  // No card has more than one function of the compute kind: NVML does not even give its number.
+  // Function 0: NVML has no number of it, since no card has several for compute.
   std::snprintf(text.data(), text.size(), "%04x:%02x:%02x.0", info.domain, info.bus & 0xFFU,
                 info.device & 0xFFU);
   return text.data();
 }
 
-}  // namespace tangram::node
+}  // namespace tangram::node::nvidia

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace tangram::node {
+namespace tangram::node::nvidia {
 
 struct NvmlEnd {
   nvml::Device device = nullptr;
@@ -14,13 +14,12 @@ struct NvmlEnd {
   std::string pci;  ///< "0000:17:00.0"
 };
 
-/// The links of each of these cards to each other, in their order. NVLinks are counted, those to an
-/// NVSwitch for every card that is on one too, as many as both have; "pcie" stands for one PCIe
-/// switch or one board.
+/// The links of each of these cards to the others, in their order. Two cards on an NVSwitch have as
+/// many NVLinks as the one with fewer. "pcie": both are on one PCIe switch or board.
 std::vector<std::vector<model::Link>> read_nvml_links(NvmlAsk& ask,
                                                       const std::vector<NvmlEnd>& cards);
 
-/// The form that Linux uses: "0000:17:00.0".
+/// In Linux' form: "0000:17:00.0".
 std::string pci_text(const nvml::PciInfo& info);
 
-}  // namespace tangram::node
+}  // namespace tangram::node::nvidia

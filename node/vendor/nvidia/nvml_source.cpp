@@ -7,21 +7,21 @@
 #include <algorithm>
 #include <map>
 
-namespace tangram::node {
+namespace tangram::node::nvidia {
 
 namespace {
 
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-/// How long a wait stays in the library at a time: others may need to close the session.
+/// How long a wait stays in the library at a time: another call may need to close the session.
 constexpr milliseconds kSlice{500};
 
-/// Processes come and go between the two calls that ask for their number and for them.
+/// Processes may start between the call for their number and the one for the list.
 constexpr unsigned kSlack = 32;
 constexpr int kTries = 5;
-/// More than any card can serve; a larger number is nonsense, and not worth the memory.
-constexpr unsigned kMostProcesses = 65'536;
+/// More than any card can serve: a larger number is an error.
+constexpr unsigned kMaxProcesses = 65'536;
 
 using ProcessList = nvml::Code (*)(nvml::Device, unsigned*, nvml::ProcessInfo*);
 
@@ -34,7 +34,7 @@ std::vector<nvml::ProcessInfo> read_processes(NvmlAsk& ask, ProcessList list, nv
       processes.resize(std::min<std::size_t>(count, processes.size()));
       return processes;
     }
-    if (ask.last() != nvml::Code::kInsufficientSize || count > kMostProcesses) break;
+    if (ask.last() != nvml::Code::kInsufficientSize || count > kMaxProcesses) break;
     processes.resize(std::size_t{count} + kSlack);
   }
   return {};
@@ -159,9 +159,9 @@ Result<std::vector<Fault>> NvmlSource::wait_once(milliseconds limit) {
   }
   if (!events_ || events_->layout() != layout) {
     events_.reset();
-    NvmlAsk register_ask(*library_);
-    events_ = std::make_unique<NvmlEvents>(*library_, register_ask, layout);
-    if (auto good = check(register_ask); !good) return good.error();
+    NvmlAsk registration(*library_);
+    events_ = std::make_unique<NvmlEvents>(*library_, registration, layout);
+    if (auto good = check(registration); !good) return good.error();
   }
   if (!events_->any()) {
     session->unlock();
@@ -173,7 +173,8 @@ Result<std::vector<Fault>> NvmlSource::wait_once(milliseconds limit) {
   if (auto good = check(ask); !good) return good.error();
   if (ask.met_lost_card()) {
     over_ = true;  // the next set leaves that card out
-    if (faults.empty()) return fail(Errc::kUnavailable, "a card is lost, and none says which");
+    if (faults.empty())
+      return fail(Errc::kUnavailable, "a card is lost, and the driver does not report which");
   }
   return faults;
 }
@@ -228,4 +229,4 @@ Result<void> NvmlSource::set_exclusive_process(std::string_view card, bool exclu
   return fail(Errc::kUnavailable, what);
 }
 
-}  // namespace tangram::node
+}  // namespace tangram::node::nvidia

@@ -9,19 +9,18 @@
 #include <shared_mutex>
 #include <string>
 
-namespace tangram::node {
+namespace tangram::node::nvidia {
 
-/// The cards of a machine with NVIDIA's driver, as NVML shows them. The instances of a card in MIG
-/// mode stand in its place. Memory is what is installed less what the driver reserves, rounded down
-/// to MiB (drivers before 510 do not say what they reserve: all that is installed then).
+/// The cards of a machine with NVIDIA's driver, by NVML. A card in MIG mode is replaced by its
+/// instances. Memory is the installed memory less what the driver reserves, rounded down to MiB
+/// (drivers before 510 do not report the reserved memory).
 ///
-/// Nothing is asked before the first call: where the driver is missing, comes later, or is replaced
-/// under a running agent (NVML: uninitialised, driver not loaded, version mismatch), calls return
-/// kUnavailable and the next one starts anew, with the library that is installed then. A card that
-/// does not answer (NVML: lost) is left out of the inventory; it does not hide the others.
+/// The first call loads the library. While the driver is missing, or after it was replaced (NVML:
+/// uninitialised, driver not loaded, version mismatch), calls return kUnavailable, and the next one
+/// loads the library again. A card that does not answer (NVML: lost) is left out of the inventory.
 ///
-/// Threads: safe. A sick card or driver can keep a call inside the library for long, even for ever;
-/// calls are made on the caller's thread, so give this work threads of its own.
+/// Threads: safe. A faulty card or driver can block a call in the library for long, even forever:
+/// call this on threads of its own.
 class NvmlSource final : public CardSource {
  public:
   explicit NvmlSource(std::string library = NvmlLibrary::kName);
@@ -29,12 +28,12 @@ class NvmlSource final : public CardSource {
 
   Result<Inventory> inventory() override;
 
-  /// XIDs and uncorrectable memory errors. Events come from physical cards: those in MIG mode
-  /// pass theirs on to the instance that the driver names, or to all of them.
+  /// XIDs and uncorrectable memory errors. Events of a card in MIG mode are faults of the instance
+  /// that the driver names, or of all of them.
   Result<std::vector<Fault>> wait_for_faults(std::chrono::milliseconds limit) override;
 
-  /// Of a MIG instance the utilisation is unknown: the driver has none. Processes are those with
-  /// compute contexts, MPS clients included; none before driver 510.
+  /// The utilisation of MIG instances is unknown. Processes are those with compute contexts,
+  /// including MPS clients; none before driver 510.
   Result<CardActivity> activity(std::string_view card) override;
 
   /// Needs root. Not for MIG instances.
@@ -47,18 +46,18 @@ class NvmlSource final : public CardSource {
   Result<Shared> enter();
   Result<void> open_session();
   void close_session();
-  /// After the asking: notes a session that is over.
+  /// After a series of calls: an error if the session has ended.
   Result<void> check(const NvmlAsk& ask);
   Result<nvml::Device> device_of(NvmlAsk& ask, const std::string& card);
   Result<std::vector<Fault>> wait_once(std::chrono::milliseconds limit);
-  /// Nothing to wait for but another set of cards.
+  /// Waits for another set of cards.
   void wait_for_layout(const std::vector<NvmlPhysical>& known, std::chrono::milliseconds limit);
 
   const std::string path_;
   std::shared_mutex session_mutex_;  ///< shared: inside the library; exclusive: opens and closes it
   std::unique_ptr<NvmlLibrary> library_;
   bool initialized_ = false;
-  std::atomic<bool> over_{false};  ///< the session is of no more use
+  std::atomic<bool> over_{false};  ///< the session must be replaced
 
   std::mutex wait_mutex_;               ///< one waiter at a time
   std::unique_ptr<NvmlEvents> events_;  ///< of this session; by the waiter, or with it closed
@@ -68,4 +67,4 @@ class NvmlSource final : public CardSource {
   std::vector<NvmlPhysical> layout_;  ///< as last listed
 };
 
-}  // namespace tangram::node
+}  // namespace tangram::node::nvidia

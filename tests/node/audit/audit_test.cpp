@@ -27,17 +27,17 @@ LocalPodPtr pod(const std::string& name, bool granted = true) {
   return std::make_shared<const LocalPod>(std::move(pod));
 }
 
-Allocation allocation(const std::string& name, const std::string& pod, bool claimed = true) {
-  Allocation allocation{.name = name, .slots = {"slot-1"}, .allocated_at = {}, .claim = {}};
+JournalEntry entry(const std::string& name, const std::string& pod, bool claimed = true) {
+  JournalEntry entry{.name = name, .slots = {"slot-1"}, .allocated_at = {}, .claim = {}};
   if (claimed) {
-    allocation.claim = Claim{.pod_uid = "uid-" + pod,
-                             .ns = "ml",
-                             .pod = pod,
-                             .container = "main",
-                             .grant = "{}",
-                             .spec = "spec of " + name};
+    entry.claim = Claim{.pod_uid = "uid-" + pod,
+                        .ns = "ml",
+                        .pod = pod,
+                        .container = "main",
+                        .grant = "{}",
+                        .spec = "spec of " + name};
   }
-  return allocation;
+  return entry;
 }
 
 class AuditTest : public ::testing::Test {
@@ -46,10 +46,10 @@ class AuditTest : public ::testing::Test {
     view.pods = {pod("a")};
     view.owners = {{"uid-a", "main", {"slot-1"}, "slot-1.x"}};
     view.listed = {{"ml", "a", "main", {"slot-1"}}};
-    view.allocations = {allocation("slot-1.x", "a")};
+    view.journal = {entry("slot-1.x", "a")};
     view.specs = {"slot-1.x"};
     view.uses = {{"GPU-1", "uid-a", 100U << 20U}};
-    view.living = {"uid-a"};
+    view.running = {"uid-a"};
   }
   /// The kinds, and whom they are about: "slot_without_grant ml/a".
   std::set<std::string> drifts() const {
@@ -65,7 +65,7 @@ class AuditTest : public ::testing::Test {
 
 TEST_F(AuditTest, RecordsThatAgreeNeedNothing) {
   EXPECT_TRUE(drifts().empty());
-  EXPECT_EQ(repairs().restore, std::vector{allocation("slot-1.x", "a")});
+  EXPECT_EQ(repairs().restore, std::vector{entry("slot-1.x", "a")});
   EXPECT_TRUE(repairs().forget.empty());
   EXPECT_TRUE(repairs().remove.empty());
 }
@@ -102,14 +102,14 @@ TEST_F(AuditTest, ProcessesOfPodsThatAreGone) {
 TEST_F(AuditTest, WhatNobodyWillStartAgainIsForgotten) {
   view.pods.clear();
   view.uses.clear();
-  view.living.clear();
+  view.running.clear();
   EXPECT_EQ(repairs().forget, std::set<std::string>{"slot-1.x"});
   EXPECT_EQ(repairs().remove, std::set<std::string>{"slot-1.x"});
   EXPECT_TRUE(repairs().restore.empty());
 }
 
 TEST_F(AuditTest, AnAllocationWithoutAClaimLivesAsLongAsItsOwner) {
-  view.allocations = {allocation("slot-1.x", "a", false)};
+  view.journal = {entry("slot-1.x", "a", false)};
   view.specs.clear();
   EXPECT_TRUE(repairs().forget.empty());
   view.owners.clear();
@@ -117,10 +117,10 @@ TEST_F(AuditTest, AnAllocationWithoutAClaimLivesAsLongAsItsOwner) {
 }
 
 TEST_F(AuditTest, SpecsThatTheJournalLostStayWithTheirPod) {
-  view.allocations.clear();
+  view.journal.clear();
   EXPECT_TRUE(repairs().remove.empty());
   view.pods.clear();
-  view.living.clear();
+  view.running.clear();
   EXPECT_EQ(repairs().remove, std::set<std::string>{"slot-1.x"});
 }
 

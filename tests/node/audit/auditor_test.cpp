@@ -25,7 +25,7 @@ class AuditorTest : public ::testing::Test {
   StartRig::Owner a = rig.bound("a", {part("GPU-1", 100, 100)});
   Auditor auditor{{.node = "n1",
                    .own_pod = "uid-agent",
-                   .checkpoint = [this] { return read_file(rig.kubelet.checkpoint()); },
+                   .slot_owners = [this] { return rig.slot_owners(); },
                    .lister = rig.lister,
                    .pods = rig.pods,
                    .source = rig.source,
@@ -33,14 +33,14 @@ class AuditorTest : public ::testing::Test {
                    .processes = rig.processes,
                    .journal = *rig.journal,
                    .cdi = rig.cdi,
-                   .tell =
+                   .report_event =
                        [this](const kube::EventNote& note) {
                          rig.events.push_back(note.kind + " " + note.name + ": " + note.reason);
                        }}};
 };
 
 TEST_F(AuditorTest, AtRestItChangesAndSaysNothing) {
-  for (int i = 0; i < 3; ++i) ASSERT_TRUE(auditor.look());
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(auditor.audit_once());
   EXPECT_EQ(counts().audits, 3U);
   EXPECT_EQ(counts().restored + counts().removed, 0U);
   EXPECT_TRUE(rig.events.empty());
@@ -52,7 +52,7 @@ TEST_F(AuditorTest, PutsBackSpecsAtOnce) {
   EXPECT_EQ(auditor.restore(), 1U);
   EXPECT_EQ(rig.cards_of(a), "GPU-1");
   std::filesystem::remove_all(rig.folder.path() + "/cdi");
-  ASSERT_TRUE(auditor.look());
+  ASSERT_TRUE(auditor.audit_once());
   EXPECT_EQ(rig.cards_of(a), "GPU-1");
   EXPECT_EQ(counts().restored, 2U);
 }
@@ -61,23 +61,23 @@ TEST_F(AuditorTest, RemovesWhatWasSuperfluousTwice) {
   rig.pods.erase(a.uid);
   rig.processes.by_pid.clear();
   rig.kubelet.end(a.uid);
-  ASSERT_TRUE(auditor.look());
+  ASSERT_TRUE(auditor.audit_once());
   EXPECT_EQ(rig.cards_of(a), "GPU-1");
-  ASSERT_TRUE(auditor.look());
+  ASSERT_TRUE(auditor.audit_once());
   EXPECT_EQ(rig.cards_of(a), "-");
   EXPECT_TRUE(rig.journal->all().empty());
   EXPECT_EQ(counts().removed, 1U);
 }
 
-TEST_F(AuditorTest, TellsOfADifferenceThatStays) {
+TEST_F(AuditorTest, ReportsADifferenceThatPersists) {
   rig.source.processes["GPU-2"] = {{100, 1U << 20U}};
-  ASSERT_TRUE(auditor.look());
+  ASSERT_TRUE(auditor.audit_once());
   EXPECT_EQ(standing(Drift::Kind::kProcessWithoutGrant), 0U);
-  ASSERT_TRUE(auditor.look());
+  ASSERT_TRUE(auditor.audit_once());
   EXPECT_EQ(standing(Drift::Kind::kProcessWithoutGrant), 1U);
   EXPECT_EQ(rig.events, std::vector<std::string>{"Pod a: RecordsDiffer"});
   rig.source.processes.clear();
-  ASSERT_TRUE(auditor.look());
+  ASSERT_TRUE(auditor.audit_once());
   EXPECT_EQ(standing(Drift::Kind::kProcessWithoutGrant), 0U);
 }
 
@@ -85,8 +85,8 @@ TEST_F(AuditorTest, TheAgentsOwnProcessesAreNobodys) {
   rig.processes.by_pid[200] = "uid-agent";
   rig.processes.by_pid[300] = "uid-gone";
   rig.source.processes["GPU-1"] = {{200, 1U << 20U}, {300, 1}, {400, 1}};
-  ASSERT_TRUE(auditor.look());
-  ASSERT_TRUE(auditor.look());
+  ASSERT_TRUE(auditor.audit_once());
+  ASSERT_TRUE(auditor.audit_once());
   EXPECT_EQ(standing(Drift::Kind::kProcessLeft), 1U);
   EXPECT_EQ(rig.events, std::vector<std::string>{"Node n1: RecordsDiffer"});
 }
@@ -94,16 +94,16 @@ TEST_F(AuditorTest, TheAgentsOwnProcessesAreNobodys) {
 TEST_F(AuditorTest, ACardThatDoesNotAnswerStopsNoAudit) {
   rig.source.answers = false;
   std::filesystem::remove_all(rig.folder.path() + "/cdi");
-  EXPECT_TRUE(auditor.look());
+  EXPECT_TRUE(auditor.audit_once());
   EXPECT_EQ(rig.cards_of(a), "GPU-1");
 }
 
 TEST_F(AuditorTest, WithoutOneOfTheRecordsItTouchesNothing) {
   rig.pods.reachable(false, false);
-  EXPECT_FALSE(auditor.look());
+  EXPECT_FALSE(auditor.audit_once());
   rig.pods.reachable(true, true);
   std::filesystem::remove(rig.kubelet.checkpoint());
-  EXPECT_FALSE(auditor.look());
+  EXPECT_FALSE(auditor.audit_once());
   EXPECT_EQ(counts().failed, 2U);
   EXPECT_EQ(counts().audits, 0U);
   EXPECT_EQ(rig.cards_of(a), "GPU-1");

@@ -21,6 +21,7 @@ class CardWatcherTest : public ::testing::Test {
  protected:
   CardWatcher& start(std::vector<model::Card> previous = {}) {
     CardWatcherOptions options;
+    options.health = {.ignored_errors = {31}, .reset_errors = {79}};
     options.previous = std::move(previous);
     watcher_ = std::make_unique<CardWatcher>(
         source_, std::move(options), clock_, [this] { ++changes_; },
@@ -47,9 +48,9 @@ class CardWatcherTest : public ::testing::Test {
   int sleeps_ = 0;
 };
 
-const std::string kWell;
+const std::string kHealthy;
 const std::string kLost(kNotListed);
-const std::string kSilent(kDriverSilent);
+const std::string kNoAnswer(kDriverNotAnswering);
 const std::string kFaulty(kRecentFault);
 const std::string kBroken(kNeedsReset);
 const std::string kBack(kCameBack);
@@ -61,12 +62,12 @@ TEST_F(CardWatcherTest, KnowsNothingBeforeTheFirstAnswer) {
   EXPECT_TRUE(cards().empty());
 }
 
-TEST_F(CardWatcherTest, TellsTheFirstAnswerAndEachChange) {
+TEST_F(CardWatcherTest, ReportsTheFirstAnswerAndEachChange) {
   source_.list({"a"});
   start();
   step();
   EXPECT_TRUE(watcher_->now()->answers);
-  EXPECT_EQ(cards(), (Cards{{"a", kWell}}));
+  EXPECT_EQ(cards(), (Cards{{"a", kHealthy}}));
   EXPECT_EQ(changes_, 1);
   clock_.advance(1h);
   step();
@@ -74,7 +75,7 @@ TEST_F(CardWatcherTest, TellsTheFirstAnswerAndEachChange) {
   source_.list({"a", "b"});
   clock_.advance(1h);
   step();
-  EXPECT_EQ(cards(), (Cards{{"a", kWell}, {"b", kWell}}));
+  EXPECT_EQ(cards(), (Cards{{"a", kHealthy}, {"b", kHealthy}}));
   EXPECT_EQ(changes_, 2);
 }
 
@@ -85,7 +86,7 @@ TEST_F(CardWatcherTest, ANodeWithoutCardsIsAnAnswerToo) {
   EXPECT_EQ(changes_, 1);
 }
 
-TEST_F(CardWatcherTest, AsksEveryHalfMinute) {
+TEST_F(CardWatcherTest, PollsEveryHalfMinute) {
   source_.list({"a"});
   start();
   step();
@@ -99,59 +100,60 @@ TEST_F(CardWatcherTest, AsksEveryHalfMinute) {
   EXPECT_EQ(source_.last_limit(), 5s);
 }
 
-TEST_F(CardWatcherTest, AFaultShowsAtOnceAndIsLookedInto) {
+TEST_F(CardWatcherTest, AFaultShowsAtOnceAndIsFollowedByAPoll) {
   source_.list({"a", "b"});
   start();
   step();
-  source_.add_fault({"a", Kind::kXid, 79});
+  source_.add_fault({"a", Kind::kDriverError, 79});
   clock_.advance(2s);
   step();
-  EXPECT_EQ(cards(), (Cards{{"a", kBroken}, {"b", kWell}}));
+  EXPECT_EQ(cards(), (Cards{{"a", kBroken}, {"b", kHealthy}}));
   EXPECT_EQ(changes_, 2);
   source_.list({"b"});
   step();
   EXPECT_EQ(source_.asked(), 2);
-  EXPECT_EQ(cards(), (Cards{{"b", kWell}, {"a", kLost}}));
+  EXPECT_EQ(cards(), (Cards{{"b", kHealthy}, {"a", kLost}}));
 }
 
-TEST_F(CardWatcherTest, AStormOfFaultsDoesNotMakeAStormOfQuestions) {
+TEST_F(CardWatcherTest, ManyFaultsDoNotCauseManyPolls) {
   source_.list({"a"});
   start();
   for (int i = 0; i < 100; ++i) {
-    source_.add_fault({"a", Kind::kXid, 31});
+    source_.add_fault({"a", Kind::kDriverError, 31});
     step();
   }
   EXPECT_EQ(source_.asked(), 1);
   clock_.advance(1s);
   step();
   EXPECT_EQ(source_.asked(), 2);
-  EXPECT_EQ(cards(), (Cards{{"a", kWell}}));
+  EXPECT_EQ(cards(), (Cards{{"a", kHealthy}}));
 }
 
-TEST_F(CardWatcherTest, CountsXidsByCardAndNumber) {
+TEST_F(CardWatcherTest, CountsErrorsByCardAndNumber) {
   source_.list({"a", "b"});
   start();
   step();
-  for (const std::uint64_t code : {31U, 31U, 79U}) source_.add_fault({"a", Kind::kXid, code});
+  for (const std::uint64_t code : {31U, 31U, 79U})
+    source_.add_fault({"a", Kind::kDriverError, code});
   source_.add_fault({"b", Kind::kEcc, 0});
-  source_.add_fault({"", Kind::kXid, 154});
+  source_.add_fault({"", Kind::kDriverError, 154});
   step();
-  EXPECT_EQ(watcher_->xid_counts(),
-            (CardWatcher::XidCounts{{{"a", 31}, 2}, {{"a", 79}, 1}, {{"", 154}, 1}}));
+  EXPECT_EQ(watcher_->error_counts(),
+            (CardWatcher::ErrorCounts{{{"a", 31}, 2}, {{"a", 79}, 1}, {{"", 154}, 1}}));
 }
 
-TEST_F(CardWatcherTest, AHoldEndsWithoutAWordFromTheSource) {
+TEST_F(CardWatcherTest, ACardBecomesHealthyWithoutAnAnswerOfTheSource) {
   source_.list({"a"});
   start();
-  source_.add_fault({"a", Kind::kXid, 94});
+  source_.add_fault({"a", Kind::kDriverError, 94});
   step();
   EXPECT_EQ(cards(), (Cards{{"a", kFaulty}}));
   clock_.advance(10min);
   step();
-  EXPECT_EQ(cards(), (Cards{{"a", kWell}}));
+  EXPECT_EQ(cards(), (Cards{{"a", kHealthy}}));
 }
 
-TEST_F(CardWatcherTest, KeepsTheCardsOfASilentDriver) {
+TEST_F(CardWatcherTest, KeepsTheCardsOfADriverThatDoesNotAnswer) {
   source_.list({"a"});
   start();
   step();
@@ -159,15 +161,15 @@ TEST_F(CardWatcherTest, KeepsTheCardsOfASilentDriver) {
   clock_.advance(30s);
   step();
   EXPECT_FALSE(watcher_->now()->answers);
-  EXPECT_EQ(cards(), (Cards{{"a", kSilent}}));
+  EXPECT_EQ(cards(), (Cards{{"a", kNoAnswer}}));
   EXPECT_EQ(sleeps_, 1);  // instead of asking again and again
   source_.be_silent(false);
   step();
   EXPECT_TRUE(watcher_->now()->answers);
-  EXPECT_EQ(cards(), (Cards{{"a", kWell}}));
+  EXPECT_EQ(cards(), (Cards{{"a", kHealthy}}));
 }
 
-TEST_F(CardWatcherTest, ALostCardStaysWhileSomebodyHoldsIt) {
+TEST_F(CardWatcherTest, ALostCardStaysWhileItIsGranted) {
   source_.list({"a", "b"});
   start();
   step();
@@ -176,28 +178,28 @@ TEST_F(CardWatcherTest, ALostCardStaysWhileSomebodyHoldsIt) {
   step();
   watcher_->forget_lost({"a"});
   step();
-  EXPECT_EQ(cards(), (Cards{{"b", kWell}, {"a", kLost}}));
+  EXPECT_EQ(cards(), (Cards{{"b", kHealthy}, {"a", kLost}}));
   watcher_->forget_lost({});
   step();
-  EXPECT_EQ(cards(), (Cards{{"b", kWell}}));
+  EXPECT_EQ(cards(), (Cards{{"b", kHealthy}}));
   source_.list({"a", "b"});
   clock_.advance(30s);
   step();
-  EXPECT_EQ(cards(), (Cards{{"a", std::string(kCameBack)}, {"b", kWell}}))
-      << "a card that flaps is held";
+  EXPECT_EQ(cards(), (Cards{{"a", std::string(kCameBack)}, {"b", kHealthy}}))
+      << "a card that flaps is unhealthy";
 }
 
 TEST_F(CardWatcherTest, AListedCardIsNeverForgotten) {
   source_.list({"a"});
   start();
-  source_.add_fault({"a", Kind::kXid, 79});
+  source_.add_fault({"a", Kind::kDriverError, 79});
   step();
   watcher_->forget_lost({});
   step();
   EXPECT_EQ(cards(), (Cards{{"a", kBroken}}));
 }
 
-TEST_F(CardWatcherTest, ALostCardThatComesBackIsHeld) {
+TEST_F(CardWatcherTest, ALostCardThatComesBackIsUnhealthy) {
   source_.list({"a"});
   start();
   step();
@@ -221,17 +223,17 @@ model::Card published(std::string id, std::string_view reason) {
 TEST_F(CardWatcherTest, RemembersWhatWasPublishedBefore) {
   source_.be_silent(true);
   start({published("a", ""), published("b", kNeedsReset)});
-  EXPECT_EQ(cards(), (Cards{{"a", kSilent}, {"b", kSilent}}));
+  EXPECT_EQ(cards(), (Cards{{"a", kNoAnswer}, {"b", kNoAnswer}}));
   step();
-  EXPECT_EQ(cards(), (Cards{{"a", kSilent}, {"b", kSilent}}));
+  EXPECT_EQ(cards(), (Cards{{"a", kNoAnswer}, {"b", kNoAnswer}}));
   source_.be_silent(false);
   source_.list({"b"});
   step();
   EXPECT_EQ(cards(), (Cards{{"b", kFaulty}, {"a", kLost}}));
 }
 
-TEST_F(CardWatcherTest, TheSourcesOwnVerdictStands) {
-  class SickSource final : public CardSource {
+TEST_F(CardWatcherTest, TheSourcesOwnReasonStays) {
+  class UnhealthySource final : public CardSource {
    public:
     Result<Inventory> inventory() override {
       InstalledCard card;
@@ -253,17 +255,17 @@ TEST_F(CardWatcherTest, TheSourcesOwnVerdictStands) {
   EXPECT_EQ(watcher.now()->inventory.cards.at(0).card.unavailable_reason, "smells burnt");
 }
 
-TEST_F(CardWatcherTest, RunsUntilStoppedWhileOthersLook) {
+TEST_F(CardWatcherTest, RunsUntilStoppedWhileOthersRead) {
   source_.list({"a"});
   std::atomic<int> changes{0};
   CardWatcher watcher(source_, {}, clock_, [&] { ++changes; });
   std::jthread runner([&](const std::stop_token& stop) { watcher.run(stop); });
   ASSERT_TRUE(testing::eventually([&] { return watcher.now()->answers; }));
-  source_.add_fault({"a", Kind::kXid, 94});
+  source_.add_fault({"a", Kind::kDriverError, 94});
   EXPECT_TRUE(
       testing::eventually([&] { return !watcher.now()->inventory.cards.at(0).card.healthy; }));
   watcher.forget_lost({});
-  EXPECT_EQ(watcher.xid_counts().size(), 1U);
+  EXPECT_EQ(watcher.error_counts().size(), 1U);
   EXPECT_EQ(changes, 2);
 }
 

@@ -1,7 +1,11 @@
 #include "node/cards/file_source.hpp"
 
-#include "tests/node/vendor/nvidia/fake_machine.hpp"
+#include "base/file.hpp"
+#include "tests/testing/temp_folder.hpp"
 
+#include <gtest/gtest.h>
+
+#include <filesystem>
 #include <thread>
 
 namespace tangram::node {
@@ -19,8 +23,17 @@ cards:
 - {id: CARD-b, model: Acme 1, memMiB: 16384, healthy: false, reason: smells burnt}
 )";
 
-/// A file that a test replaces; FakeMachine's other half is not used.
-using CardsFile = FakeMachine;
+/// A file that a test replaces.
+class CardsFile {
+ public:
+  explicit CardsFile(const std::string& text) { play(text); }
+  void play(const std::string& text) const { EXPECT_TRUE(replace_file(path(), text)); }
+  [[nodiscard]] std::string path() const { return folder_.path() + "/cards.yaml"; }
+  [[nodiscard]] std::string folder() const { return folder_.path(); }
+
+ private:
+  testing::TempFolder folder_;
+};
 
 TEST(CardFileTest, SpeaksTheWordsOfTheAnnotation) {
   const auto file = parse_card_file(kGood);
@@ -39,6 +52,17 @@ TEST(CardFileTest, SpeaksTheWordsOfTheAnnotation) {
   EXPECT_EQ(file->inventory.cards[1].card.unavailable_reason, "smells burnt");
 }
 
+TEST(CardFileTest, CardsOfAFileAreNotSharedByMps) {
+  using model::Isolation;
+  const auto file = parse_card_file(
+      "version: 1\ncards:\n- {id: a, model: m, memMiB: 1}\n"
+      "- {id: b, model: m, memMiB: 1, isolation: [mps, none]}\n");
+  ASSERT_TRUE(file) << file.error().message;
+  EXPECT_EQ(file->inventory.cards.at(0).card.isolation,
+            (model::IsolationSet{Isolation::kTimeSlice, Isolation::kNone}));
+  EXPECT_EQ(file->inventory.cards.at(1).card.isolation, model::IsolationSet{Isolation::kNone});
+}
+
 TEST(CardFileTest, JsonIsYamlToo) {
   EXPECT_TRUE(parse_card_file(R"({"version":1,"cards":[{"id":"a","model":"m","memMiB":1}]})"));
 }
@@ -48,8 +72,9 @@ TEST(CardFileTest, FaultsHaveOneKind) {
       "version: 1\ncards: []\nfaults:\n- {card: a, xid: 79}\n- {ecc: true}\n- {card: b, lost: "
       "true}\n");
   ASSERT_TRUE(file) << file.error().message;
-  EXPECT_EQ(file->faults, (std::vector<Fault>{
-                              {"a", Kind::kXid, 79}, {"", Kind::kEcc, 0}, {"b", Kind::kLost, 0}}));
+  EXPECT_EQ(file->faults,
+            (std::vector<Fault>{
+                {"a", Kind::kDriverError, 79}, {"", Kind::kEcc, 0}, {"b", Kind::kLost, 0}}));
 }
 
 class BadCardFileTest : public ::testing::TestWithParam<const char*> {};
@@ -102,7 +127,7 @@ TEST(FileSourceTest, FaultsHappenOnceForEachFile) {
   const std::string faulty = std::string(kGood) + "faults: [{card: CARD-a, xid: 79}]\n";
   const CardsFile file(faulty);
   FileSource source(file.path());
-  EXPECT_EQ(*source.wait_for_faults(0ms), (std::vector<Fault>{{"CARD-a", Kind::kXid, 79}}));
+  EXPECT_EQ(*source.wait_for_faults(0ms), (std::vector<Fault>{{"CARD-a", Kind::kDriverError, 79}}));
   EXPECT_TRUE(source.wait_for_faults(0ms)->empty());
   file.play(faulty);
   EXPECT_EQ(source.wait_for_faults(0ms)->size(), 1U);

@@ -45,6 +45,10 @@ class ScriptedSource final : public CardSource {
       inventory_.cards.push_back(card);
     }
   }
+  void limit_modes(model::IsolationSet modes) {
+    const std::lock_guard lock(mutex_);
+    for (InstalledCard& card : inventory_.cards) card.card.isolation = modes;
+  }
   void be_silent(bool silent) {
     const std::lock_guard lock(mutex_);
     silent_ = silent;

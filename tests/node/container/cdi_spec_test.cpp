@@ -19,10 +19,10 @@ TEST(CdiSpecTest, HoldsOneDeviceOfTheName) {
 }
 
 TEST(CdiSpecTest, WhatIsDrawnComesBeforeOursAndMayNeedANewerVersion) {
-  const DrawnEdits drawn{.cdi_version = "0.10.0",
-                         .lists = {{"env", {R"("A=0")"}},
-                                   {"deviceNodes", {R"({"path":"/dev/nvidia0"})"}},
-                                   {"hooks", {R"({"hookName":"createContainer"})"}}}};
+  const CdiEdits drawn{.cdi_version = "0.10.0",
+                       .lists = {{"env", {R"("A=0")"}},
+                                 {"deviceNodes", {R"({"path":"/dev/nvidia0"})"}},
+                                 {"hooks", {R"({"hookName":"createContainer"})"}}}};
   EXPECT_EQ(
       encode_cdi_spec("n", {.env = {"A=1"}, .mounts = {}}, drawn),
       R"({"cdiVersion":"0.10.0","kind":"tangram.dev/slot","devices":[{"name":"n",)"

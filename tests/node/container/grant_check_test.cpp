@@ -41,14 +41,14 @@ class GrantCheckTest : public ::testing::Test {
   }
   /// "" = may start; "!…" = never; otherwise not now.
   std::string verdict(bool ran_before = false, std::string_view container = "main",
-                      bool environment_decides = false, bool watch_lags = false) {
+                      bool by_variable = false, bool watch_lags = false) {
     const auto granted = check_grant({.pod = pod,
                                       .container = container,
                                       .admitted = ran_before,
                                       .ran = ran_before,
                                       .watch_lags = watch_lags,
-                                      .environment_decides = environment_decides},
-                                     cards, others, leftovers);
+                                      .name_variable = by_variable ? "ACME_DEVICES" : ""},
+                                     cards, others, orphaned);
     if (granted) return granted->container == container ? "" : "another container's grant";
     return (granted.error().code == Errc::kInvalidArgument ? "!" : "") + granted.error().message;
   }
@@ -59,7 +59,7 @@ class GrantCheckTest : public ::testing::Test {
   LocalPod pod;
   std::vector<model::Card> cards{testing::card("GPU-1"), testing::card("GPU-2")};
   std::vector<CardClaim> others;
-  std::vector<Leftover> leftovers;
+  std::vector<OrphanedMemory> orphaned;
 };
 
 TEST_F(GrantCheckTest, AGoodGrantIsHonoured) { EXPECT_EQ(verdict(), ""); }
@@ -103,7 +103,7 @@ TEST_F(GrantCheckTest, TheCardMustBeHereAndLargeEnough) {
 TEST_F(GrantCheckTest, ASickCardTakesNoNewContainerButKeepsOldOnes) {
   cards[0].healthy = false;
   cards[0].unavailable_reason = "it reported an error";
-  EXPECT_TRUE(says(verdict(), "!card GPU-1 is sick: it reported an error"));
+  EXPECT_TRUE(says(verdict(), "!card GPU-1 is unhealthy: it reported an error"));
   EXPECT_EQ(verdict(true), "");
 }
 
@@ -128,7 +128,7 @@ TEST_F(GrantCheckTest, OfTwoForTheSameRoomTheLaterIsRefused) {
   others = {other(part("GPU-1", 40'961, 100))};
   EXPECT_TRUE(says(verdict(), "!card GPU-1 is granted to others before this pod"));
   others = {other(part("GPU-1", 10, 501))};
-  EXPECT_TRUE(says(verdict(), "has no room for it"));
+  EXPECT_TRUE(says(verdict(), "has no room for this pod"));
   grant(part("GPU-1", 40'960, 500), "2025-12-31T00:00:00Z");
   EXPECT_EQ(verdict(), "") << "now the other one is the later";
   others[0].admitted = true;
@@ -147,10 +147,10 @@ TEST_F(GrantCheckTest, WhatWasAdmittedStartsAgainWhateverBecameOfItsCard) {
 
 TEST_F(GrantCheckTest, RoomThatAPodIsAboutToLeaveIsWaitedFor) {
   others = {other(part("GPU-1", 81'920, 1000))};
-  others[0].leaving = others[0].admitted = true;
+  others[0].ending = others[0].admitted = true;
   EXPECT_TRUE(says(verdict(), "card GPU-1 is still used by a pod that is gone"));
   EXPECT_FALSE(verdict().starts_with("!"));
-  others[0].leaving = false;
+  others[0].ending = false;
   EXPECT_TRUE(verdict().starts_with("!"));
   EXPECT_FALSE(verdict(false, "main", false, true).starts_with("!"))
       << "a watch that lags may still show a pod that is gone";
@@ -172,7 +172,7 @@ TEST_F(GrantCheckTest, ThePodsOwnContainersMustFitTogether) {
 TEST_F(GrantCheckTest, AnotherModeOnTheCardIsRefused) {
   others = {other(part("GPU-1", 10, 10))};
   others[0].isolation = Isolation::kTimeSlice;
-  EXPECT_TRUE(says(verdict(), "!card GPU-1 is shared in another mode than mps"));
+  EXPECT_TRUE(says(verdict(), "!card GPU-1 is shared in another isolation mode than mps"));
 }
 
 TEST_F(GrantCheckTest, NoMoreSharersThanTheCardTakes) {
@@ -185,19 +185,19 @@ TEST_F(GrantCheckTest, NoMoreSharersThanTheCardTakes) {
 
 TEST_F(GrantCheckTest, WaitsForMemoryOfAPodThatWasDeletedByForce) {
   others = {other(part("GPU-1", 20'480, 100))};
-  leftovers = {{"GPU-1", "uid-gone", std::uint64_t{20'480} << 20U}};
+  orphaned = {{"GPU-1", "uid-gone", std::uint64_t{20'480} << 20U}};
   EXPECT_EQ(verdict(), "") << "there is room for both";
-  ++leftovers[0].memory_bytes;
+  ++orphaned[0].bytes;
   EXPECT_TRUE(says(verdict(), "card GPU-1 still holds memory of a pod that was deleted by force"));
   EXPECT_TRUE(says(verdict(), "uid-gone"));
-  leftovers[0].card = "GPU-2";
+  orphaned[0].card = "GPU-2";
   EXPECT_EQ(verdict(), "");
 }
 
 TEST_F(GrantCheckTest, WhereTheEnvironmentDecidesThePodsOwnIsRefused) {
   pod.choose_devices = {"main"};
   EXPECT_EQ(verdict(false, "main", false), "");
-  EXPECT_TRUE(says(verdict(false, "main", true), "sets NVIDIA_VISIBLE_DEVICES itself"));
+  EXPECT_TRUE(says(verdict(false, "main", true), "sets ACME_DEVICES itself"));
 }
 
 }  // namespace

@@ -10,22 +10,22 @@
 namespace tangram::node {
 namespace {
 
-Allocation pending(const std::string& name) {
+JournalEntry pending(const std::string& name) {
   return {.name = name,
           .slots = {"slot-1", "slot-2"},
           .allocated_at = "2026-01-01T00:00:00Z",
           .claim = {}};
 }
 
-Allocation claimed(const std::string& name) {
-  Allocation allocation = pending(name);
-  allocation.claim = Claim{.pod_uid = "uid",
-                           .ns = "ml",
-                           .pod = "train-0",
-                           .container = "main",
-                           .grant = R"({"version":1,"quote":"\""})",
-                           .spec = R"({"cdiVersion":"0.6.0"})"};
-  return allocation;
+JournalEntry claimed(const std::string& name) {
+  JournalEntry entry = pending(name);
+  entry.claim = Claim{.pod_uid = "uid",
+                      .ns = "ml",
+                      .pod = "train-0",
+                      .container = "main",
+                      .grant = R"({"version":1,"quote":"\""})",
+                      .spec = R"({"cdiVersion":"0.6.0"})"};
+  return entry;
 }
 
 class JournalTest : public ::testing::Test {

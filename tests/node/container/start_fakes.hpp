@@ -122,7 +122,7 @@ class FakeEnforcer final : public Enforcer {
     released.insert(card);
     return {};
   }
-  void look_after() override {}
+  void maintain() override {}
   [[nodiscard]] Enforcement enforcement(const std::string& /*card*/) const override { return {}; }
   std::mutex mutex;
   std::set<std::string> prepared;

@@ -85,7 +85,8 @@ TEST(StartRaceTest, NeverMoreThanTheCardHas) {
     const CardsPtr cards = std::make_shared<const CardsNow>(CardsNow{inventory, true});
     std::mt19937_64 engine(seed);
     ContainerStarter starter(
-        {.checkpoint = [&]() -> Result<std::string> { return records.checkpoint(); },
+        {.slot_owners =
+             [&] { return decode_checkpoint(records.checkpoint(), model::kSlotResource); },
          .lister = records,
          .pods = pods,
          .source = source,
@@ -94,22 +95,25 @@ TEST(StartRaceTest, NeverMoreThanTheCardHas) {
          .enforcer = [&](model::Isolation) -> Enforcer& { return enforcer; },
          .journal = *journal,
          .cdi = cdi,
-         .tell = [](const kube::EventNote&) {},
+         .vendor_edits = [](const auto&) { return CdiEdits{}; },
+         .report_event = [](const kube::EventNote&) {},
          .random = [&] { return engine(); },
          .clock = clock,
          .sleeper = [](std::chrono::milliseconds, const std::stop_token&) {}},
-        {.node = "n1", .nvidia_cdi_folders = {}});
-    Auditor auditor({.node = "n1",
-                     .own_pod = "",
-                     .checkpoint = [&]() -> Result<std::string> { return records.checkpoint(); },
-                     .lister = records,
-                     .pods = pods,
-                     .source = source,
-                     .cards = [&] { return cards; },
-                     .processes = processes,
-                     .journal = *journal,
-                     .cdi = cdi,
-                     .tell = [](const kube::EventNote&) {}});
+        {.node = "n1", .runtime = {}});
+    Auditor auditor(
+        {.node = "n1",
+         .own_pod = "",
+         .slot_owners =
+             [&] { return decode_checkpoint(records.checkpoint(), model::kSlotResource); },
+         .lister = records,
+         .pods = pods,
+         .source = source,
+         .cards = [&] { return cards; },
+         .processes = processes,
+         .journal = *journal,
+         .cdi = cdi,
+         .report_event = [](const kube::EventNote&) {}});
     std::vector<int> order;
     for (int i = 0; i < kPods; ++i) {
       const std::string name = "p" + std::to_string(i);
@@ -137,7 +141,7 @@ TEST(StartRaceTest, NeverMoreThanTheCardHas) {
     std::atomic<int> started = 0;
     std::atomic<bool> done = false;
     std::thread auditing([&] {
-      while (!done) EXPECT_TRUE(auditor.look());
+      while (!done) EXPECT_TRUE(auditor.audit_once());
     });
     std::vector<std::thread> starts;
     for (const int i : order) {

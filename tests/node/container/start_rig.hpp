@@ -46,6 +46,11 @@ struct StartRig {
   StartRig(const StartRig&) = delete;
   StartRig& operator=(const StartRig&) = delete;
 
+  Result<std::vector<SlotOwner>> slot_owners() const {
+    auto text = read_file(kubelet.checkpoint());
+    if (!text) return text.error();
+    return decode_checkpoint(std::move(*text), model::kSlotResource);
+  }
   void set_cards(Inventory inventory) {
     cards = std::make_shared<const CardsNow>(CardsNow{std::move(inventory), true});
   }
@@ -64,7 +69,7 @@ struct StartRig {
     if (!opened) throw std::runtime_error(opened.error().message);
     journal = std::make_unique<Journal>(std::move(*opened));
     starter = std::make_unique<ContainerStarter>(
-        ContainerStarter::Parts{.checkpoint = [this] { return read_file(kubelet.checkpoint()); },
+        ContainerStarter::Parts{.slot_owners = [this] { return slot_owners(); },
                                 .lister = lister,
                                 .pods = pods,
                                 .source = source,
@@ -75,7 +80,8 @@ struct StartRig {
                                 },
                                 .journal = *journal,
                                 .cdi = cdi,
-                                .tell =
+                                .vendor_edits = [this](const auto&) { return vendor_edits; },
+                                .report_event =
                                     [this](kube::EventNote note) {
                                       const std::lock_guard lock(mutex);
                                       events.push_back(note.reason + " " + note.name + ": " +
@@ -88,9 +94,10 @@ struct StartRig {
                                       const std::lock_guard lock(mutex);
                                       ++settled;
                                     }},
-        ContainerStarter::Settings{.node = "n1",
-                                   .name_path = NamePath::kCdiDevices,
-                                   .nvidia_cdi_folders = {folder.path() + "/nvidia"}});
+        ContainerStarter::Settings{
+            .node = "n1",
+            .name_path = NamePath::kCdiDevices,
+            .runtime = {.variable = "ACME_DEVICES", .no_card = "none", .setup = "set it up"}});
     plugin = std::make_unique<DevicePlugin>(*starter);
     plugin->set_slots(slot_count);
     PluginPaths paths;
@@ -157,6 +164,7 @@ struct StartRig {
   CdiFolder cdi{folder.path() + "/cdi"};
   PodResources lister{kubelet.pod_resources_socket(), std::string(model::kSlotResource)};
   CardsPtr cards;
+  Result<CdiEdits> vendor_edits = CdiEdits{};
   std::mutex mutex;
   std::vector<std::string> events;
   int settled = 0;

@@ -23,7 +23,7 @@ TEST_F(StarterTest, AContainerGetsItsShareOfItsCard) {
   ASSERT_EQ(rig.kubelet.admit(a), "");
   EXPECT_EQ(rig.cards_of(a), "-") << "before PreStartContainer the name means nothing";
   ASSERT_EQ(rig.kubelet.start_container(a), "");
-  EXPECT_EQ(rig.env(a, "NVIDIA_VISIBLE_DEVICES"), "GPU-2");
+  EXPECT_EQ(rig.env(a, "ACME_DEVICES"), "GPU-2");
   EXPECT_EQ(rig.cards_of(a), "GPU-2");
   EXPECT_EQ(rig.env(a, "TANGRAM_MEMORY_LIMIT_BYTES"), "42949672960");
   EXPECT_EQ(rig.env(a, "TANGRAM_COMPUTE_LIMIT_MILLI"), "500");
@@ -45,17 +45,13 @@ TEST_F(StarterTest, WholeCardsNeedNoEnforcer) {
       << "former sharers' daemons are in its way";
 }
 
-TEST_F(StarterTest, WithNvidiasSpecTheDeviceBringsTheCard) {
-  std::filesystem::create_directories(rig.folder.path() + "/nvidia");
-  ASSERT_TRUE(
-      replace_file(rig.folder.path() + "/nvidia/nvidia.json",
-                   R"({"cdiVersion":"0.5.0","kind":"nvidia.com/gpu","devices":[{"name":"GPU-1",)"
-                   R"("containerEdits":{"env":["FROM_NVIDIA=yes"]}}]})"));
+TEST_F(StarterTest, WithTheVendorsSpecTheDeviceHasTheCard) {
+  rig.vendor_edits = CdiEdits{"0.5.0", {{"env", {R"("FROM_VENDOR=yes")"}}}};
   const Owner a = rig.bound("a", {part("GPU-1", 10, 100)});
   ASSERT_EQ(rig.kubelet.admit(a), "");
   ASSERT_EQ(rig.kubelet.start_container(a), "");
-  EXPECT_EQ(rig.env(a, "FROM_NVIDIA"), "yes");
-  EXPECT_EQ(rig.env(a, "NVIDIA_VISIBLE_DEVICES"), "void");
+  EXPECT_EQ(rig.env(a, "FROM_VENDOR"), "yes");
+  EXPECT_EQ(rig.env(a, "ACME_DEVICES"), "none");
   EXPECT_EQ(rig.cards_of(a), "GPU-1");
 }
 

@@ -1,11 +1,13 @@
 #include "node/kubelet/checkpoint.hpp"
 
-#include "node/kubelet/allocation.hpp"
+#include "node/kubelet/allocate_response.hpp"
 
 #include <gtest/gtest.h>
 
 namespace tangram::node {
 namespace {
+
+constexpr VendorRuntime kRuntime{.variable = "ACME_DEVICES", .no_card = "none", .setup = ""};
 
 TEST(SlotTest, IdsAndNumbersMatch) {
   EXPECT_EQ(slot_id(17), "slot-17");
@@ -15,21 +17,23 @@ TEST(SlotTest, IdsAndNumbersMatch) {
   }
 }
 
-TEST(AllocationAnswerTest, TheNameComesBackFromEveryPath) {
+TEST(AllocateResponseTest, TheNameComesBackFromEveryPath) {
   for (const NamePath path :
        {NamePath::kCdiDevices, NamePath::kCdiAnnotation, NamePath::kEnvironment}) {
-    EXPECT_EQ(name_in(answer_with("slot-3.ab", path)), (PassedName{"slot-3.ab", path}));
+    EXPECT_EQ(name_in(allocate_response("slot-3.ab", path, kRuntime)),
+              (PassedName{"slot-3.ab", path}));
     EXPECT_EQ(parse_name_path(to_string(path)), path);
   }
   EXPECT_FALSE(parse_name_path("cdi"));
 }
 
-TEST(AllocationAnswerTest, ARuntimeWithoutCdiShowsNoCard) {
-  EXPECT_EQ(answer_with("n", NamePath::kCdiDevices).env.at("NVIDIA_VISIBLE_DEVICES"), "void");
-  EXPECT_EQ(answer_with("n", NamePath::kCdiAnnotation).env.at("NVIDIA_VISIBLE_DEVICES"), "void");
+TEST(AllocateResponseTest, ARuntimeWithoutCdiShowsNoCard) {
+  EXPECT_EQ(allocate_response("n", NamePath::kCdiDevices, kRuntime).env.at("ACME_DEVICES"), "none");
+  EXPECT_EQ(allocate_response("n", NamePath::kCdiAnnotation, kRuntime).env.at("ACME_DEVICES"),
+            "none");
 }
 
-TEST(AllocationAnswerTest, OthersAnswersHaveNoName) {
+TEST(AllocateResponseTest, OthersResponsesHaveNoName) {
   EXPECT_FALSE(name_in({}));
   EXPECT_FALSE(name_in({.env = {{"NVIDIA_VISIBLE_DEVICES", "GPU-1"}},
                         .annotations = {{"cdi.k8s.io/tangram", "nvidia.com/gpu=0"}},

@@ -23,10 +23,10 @@ using testing::FakeKubelet;
 /// Answers as told, and remembers what it was asked.
 class ScriptedKeeper final : public SlotKeeper {
  public:
-  Result<AllocationAnswer> allocate(const std::vector<std::string>& slots) override {
+  Result<AllocateResponse> allocate(const std::vector<std::string>& slots) override {
     const std::lock_guard lock(mutex);
     allocated.push_back(slots);
-    return answer_with("name-of-" + slots.front(), NamePath::kCdiDevices);
+    return allocate_response("name-of-" + slots.front(), NamePath::kCdiDevices);
   }
   Result<void> prepare_start(const std::vector<std::string>& slots) override {
     const std::lock_guard lock(mutex);

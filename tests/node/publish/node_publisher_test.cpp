@@ -46,7 +46,7 @@ class NodePublisherTest : public ::testing::Test {
                              .clock = clock,
                              .cards = [this] { return with_lock([&] { return ++asked, cards; }); },
                              .requested = [this] { return with_lock([&] { return requested; }); },
-                             .tell =
+                             .report_event =
                                  [this](const kube::EventNote& note) {
                                    with_lock([&] { return told.push_back(note); });
                                  },

@@ -65,7 +65,7 @@ void compare(const std::string& what, const std::string& ours, const std::string
 
 void compare_card(const InstalledCard& ours, const SmiCard& theirs, Report& report) {
   const std::string prefix = "inventory, card " + std::to_string(ours.index) + ": ";
-  compare(prefix + "model", ours.card.model, node::model_of(theirs.name), report);
+  compare(prefix + "model", ours.card.model, node::nvidia::model_of(theirs.name), report);
   compare(prefix + "memory installed, MiB", std::to_string(ours.total.count()), theirs.total,
           report);
   compare(prefix + "PCI address", ours.card.pci_bus, linux_pci(theirs.pci), report);

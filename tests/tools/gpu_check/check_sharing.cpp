@@ -1,6 +1,6 @@
 #include "base/file.hpp"
-#include "node/isolation/plain_enforcers.hpp"
 #include "node/vendor/nvidia/mps_enforcer.hpp"
+#include "node/vendor/nvidia/time_slice_enforcer.hpp"
 #include "tests/tools/gpu_check/checks.hpp"
 #include "tests/tools/gpu_check/worker.hpp"
 
@@ -114,8 +114,8 @@ class MpsCheck {
   }
 
  private:
-  static node::MpsSettings settings_in(const std::string& work_dir) {
-    node::MpsSettings settings;
+  static node::nvidia::MpsSettings settings_in(const std::string& work_dir) {
+    node::nvidia::MpsSettings settings;
     settings.run_dir = work_dir;
     settings.own_shm = false;
     return settings;
@@ -175,16 +175,16 @@ class MpsCheck {
 
   void check_restart() {
     const std::string what = "MPS: a daemon that was killed is replaced";
-    const auto pid = read_file(node::MpsDaemon::base_dir(settings_) + "/" + card_.card.id +
+    const auto pid = read_file(node::nvidia::MpsDaemon::base_dir(settings_) + "/" + card_.card.id +
                                "/pipe/nvidia-cuda-mps-control.pid");
     if (!pid) return report_.not_checked(what, "it wrote no pid file");
     if (!programs_.kill(std::atoll(pid->c_str()), "nvidia-cuda-mps-control",
-                        "CUDA_MPS_PIPE_DIRECTORY=" + node::MpsDaemon::base_dir(settings_) + "/" +
-                            card_.card.id + "/pipe")) {
+                        "CUDA_MPS_PIPE_DIRECTORY=" + node::nvidia::MpsDaemon::base_dir(settings_) +
+                            "/" + card_.card.id + "/pipe")) {
       return report_.not_checked(what, "its pid file names no daemon: " + *pid);
     }
     for (int look = 0; look < 3; ++look) {
-      enforcer_.look_after();
+      enforcer_.maintain();
       clock_.skip(10s);
     }
     const auto now = enforcer_.enforcement(card_.card.id);
@@ -211,8 +211,8 @@ class MpsCheck {
   node::Programs& programs_;
   Report& report_;
   SkippingClock clock_;
-  const node::MpsSettings settings_;
-  node::MpsEnforcer enforcer_;
+  const node::nvidia::MpsSettings settings_;
+  node::nvidia::MpsEnforcer enforcer_;
 };
 
 }  // namespace
@@ -228,7 +228,8 @@ void check_mps(node::CardSource& source, const InstalledCard& card, node::Progra
 void check_time_slice(node::CardSource& source, const InstalledCard& card, node::Programs& programs,
                       Report& report) {
   SkippingClock clock;
-  node::TimeSliceEnforcer enforcer(source, programs, clock, node::TimeSlice::kMedium);
+  node::nvidia::TimeSliceEnforcer enforcer(source, programs, clock,
+                                           node::nvidia::TimeSlice::kMedium);
   const auto prepared = enforcer.prepare(card.card.id);
   report.expect(prepared.has_value(), "time-slice: the driver takes a length",
                 prepared ? "medium" : prepared.error().message);

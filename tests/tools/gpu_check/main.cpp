@@ -32,7 +32,7 @@ const node::InstalledCard* choose(const node::Inventory& found, const std::strin
 }
 
 int check_all(const std::string& wanted) {
-  node::NvmlSource source;
+  node::nvidia::NvmlSource source;
   const auto found = source.inventory();
   if (!found) {
     std::cout << "nothing was checked: " << found.error().message << '\n';

@@ -7,7 +7,7 @@
 
 #include <filesystem>
 
-namespace tangram::node {
+namespace tangram::node::nvidia {
 namespace {
 
 // The form that `nvidia-ctk cdi generate` writes, shortened.
@@ -54,7 +54,7 @@ class NvidiaCdiTest : public ::testing::Test {
 
 TEST_F(NvidiaCdiTest, DrawsWhatTheCardsAndAllOfThemNeed) {
   write(0, "nvidia.yaml", kGenerated);
-  const auto one = draw_nvidia_edits(folders, {"GPU-2"});
+  const auto one = cdi_edits(folders, {"GPU-2"});
   ASSERT_TRUE(one) << one.error().message;
   EXPECT_EQ(one->cdi_version, "0.5.0");
   EXPECT_EQ(one->lists.at("deviceNodes"), (std::vector<std::string>{R"({"path":"/dev/nvidiactl"})",
@@ -62,16 +62,16 @@ TEST_F(NvidiaCdiTest, DrawsWhatTheCardsAndAllOfThemNeed) {
   EXPECT_EQ(one->lists.at("env"),
             std::vector<std::string>{R"("NVIDIA_CTK_LIBCUDA_DIR=/usr/lib64")"});
   EXPECT_EQ(one->lists.at("hooks").size(), 1U);
-  const auto two = draw_nvidia_edits(folders, {"GPU-1", "GPU-2"});
+  const auto two = cdi_edits(folders, {"GPU-1", "GPU-2"});
   EXPECT_EQ(two->lists.at("deviceNodes").size(), 3U) << "what is common stands there once";
 }
 
 TEST_F(NvidiaCdiTest, WithoutASpecForEveryCardThereIsNothing) {
-  EXPECT_EQ(*draw_nvidia_edits(folders, {"GPU-1"}), DrawnEdits{});
-  EXPECT_FALSE(has_nvidia_specs(folders));
+  EXPECT_EQ(*cdi_edits(folders, {"GPU-1"}), CdiEdits{});
+  EXPECT_FALSE(has_cdi_specs(folders));
   write(0, "nvidia.yaml", kGenerated);
-  EXPECT_TRUE(has_nvidia_specs(folders));
-  EXPECT_EQ(*draw_nvidia_edits(folders, {"GPU-1", "GPU-9"}), DrawnEdits{});
+  EXPECT_TRUE(has_cdi_specs(folders));
+  EXPECT_EQ(*cdi_edits(folders, {"GPU-1", "GPU-9"}), CdiEdits{});
 }
 
 TEST_F(NvidiaCdiTest, TheLaterFolderWins) {
@@ -79,7 +79,7 @@ TEST_F(NvidiaCdiTest, TheLaterFolderWins) {
   write(1, "nvidia.json",
         R"({"cdiVersion":"0.3.0","kind":"nvidia.com/gpu","devices":[{"name":"GPU-1",)"
         R"("containerEdits":{"env":["FROM=run"]}}]})");
-  EXPECT_EQ(draw_nvidia_edits(folders, {"GPU-1"})->lists.at("env"),
+  EXPECT_EQ(cdi_edits(folders, {"GPU-1"})->lists.at("env"),
             std::vector<std::string>{R"("FROM=run")"});
 }
 
@@ -89,17 +89,17 @@ TEST_F(NvidiaCdiTest, OtherVendorsAndOtherFilesDoNotMatter) {
         R"("devices":[{"name":"GPU-1","containerEdits":{}}]})");
   write(0, "broken.json", "{");
   write(0, "notes.txt", "nvidia.com/gpu");
-  const auto drawn = draw_nvidia_edits(folders, {"GPU-1"});
+  const auto drawn = cdi_edits(folders, {"GPU-1"});
   ASSERT_TRUE(drawn) << drawn.error().message;
-  EXPECT_EQ(*drawn, DrawnEdits{});
+  EXPECT_EQ(*drawn, CdiEdits{});
 }
 
 TEST_F(NvidiaCdiTest, ABrokenSpecOfNvidiasIsNamed) {
   write(0, "nvidia.json", R"({"kind":"nvidia.com/gpu")");
-  const auto drawn = draw_nvidia_edits(folders, {"GPU-1"});
+  const auto drawn = cdi_edits(folders, {"GPU-1"});
   ASSERT_FALSE(drawn);
   EXPECT_NE(drawn.error().message.find("/etc/nvidia.json: "), std::string::npos);
 }
 
 }  // namespace
-}  // namespace tangram::node
+}  // namespace tangram::node::nvidia

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <string>
 
-namespace tangram::node {
+namespace tangram::node::nvidia {
 
 /// A machine whose NVML plays what the test writes (tests/fake_nvml/README.md). One at a time in a
 /// process, made before the first thread: it sets the environment.
@@ -40,4 +40,4 @@ class FakeMachine {
 
 inline constexpr const char* kFakeNvml = FAKE_NVML_LIBRARY;
 
-}  // namespace tangram::node
+}  // namespace tangram::node::nvidia

@@ -1,7 +1,7 @@
 #include "node/vendor/nvidia/mps_enforcer.hpp"
 
 #include "tests/node/cards/scripted_source.hpp"
-#include "tests/node/isolation/fake_programs.hpp"
+#include "tests/node/vendor/nvidia/fake_programs.hpp"
 #include "tests/testing/manual_clock.hpp"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 #include <fstream>
 #include <thread>
 
-namespace tangram::node {
+namespace tangram::node::nvidia {
 namespace {
 
 using namespace std::chrono_literals;
@@ -157,7 +157,7 @@ TEST_F(MpsEnforcerTest, KeepsADaemonOfAnEarlierAgent) {
   renew();
   enforcer_->keep({"GPU-a"});
   EXPECT_FALSE(enforced("GPU-a"));
-  enforcer_->look_after();
+  enforcer_->maintain();
   EXPECT_TRUE(enforced("GPU-a"));
   EXPECT_EQ(programs_.starts().size(), 1U);
 }
@@ -211,9 +211,9 @@ TEST_F(MpsEnforcerTest, TriesAgainToGiveACardBack) {
 TEST_F(MpsEnforcerTest, StartsADeadDaemonAgain) {
   ASSERT_TRUE(enforcer_->prepare("GPU-a"));
   programs_.crash(pipe("GPU-a"));
-  enforcer_->look_after();
+  enforcer_->maintain();
   EXPECT_TRUE(enforced("GPU-a"));  // one missed answer is none
-  enforcer_->look_after();
+  enforcer_->maintain();
   EXPECT_TRUE(enforced("GPU-a"));
   EXPECT_EQ(programs_.starts().size(), 2U);
 }
@@ -222,9 +222,9 @@ TEST_F(MpsEnforcerTest, KillsADaemonThatHangs) {
   ASSERT_TRUE(enforcer_->prepare("GPU-a"));
   std::ofstream(pipe("GPU-a") + "/nvidia-cuda-mps-control.pid") << "4711\n";
   programs_.hang(pipe("GPU-a"));
-  for (int look = 0; look < 11; ++look) enforcer_->look_after();
+  for (int look = 0; look < 11; ++look) enforcer_->maintain();
   EXPECT_TRUE(programs_.killed().empty()) << "a slow machine is no reason to end all clients' work";
-  enforcer_->look_after();
+  enforcer_->maintain();
   EXPECT_EQ(programs_.killed(), (std::vector<std::string>{"nvidia-cuda-mps-control 4711"}));
   EXPECT_TRUE(enforced("GPU-a"));
 }
@@ -234,7 +234,7 @@ TEST_F(MpsEnforcerTest, ReadsNoPidFromWhatAClientPutThere) {
   const std::string file = pipe("GPU-a") + "/nvidia-cuda-mps-control.pid";
   ASSERT_EQ(mkfifo(file.c_str(), 0600), 0);  // to open it as a file would wait for ever
   programs_.hang(pipe("GPU-a"));
-  for (int look = 0; look < 12; ++look) enforcer_->look_after();
+  for (int look = 0; look < 12; ++look) enforcer_->maintain();
   EXPECT_TRUE(programs_.killed().empty());
   EXPECT_FALSE(std::filesystem::exists(file)) << "it is removed before a new daemon starts";
 }
@@ -260,7 +260,7 @@ TEST_F(MpsEnforcerTest, StartsWithGrowingPauses) {
   for (std::int64_t waited = 1; pauses.size() < 8; ++waited) {
     const std::size_t before = programs_.starts().size();
     clock_.advance(1s);
-    enforcer_->look_after();
+    enforcer_->maintain();
     if (programs_.starts().size() == before) continue;
     pauses.push_back(waited);
     waited = 0;
@@ -289,7 +289,7 @@ TEST_F(MpsEnforcerTest, CardsDoNotDisturbEachOtherFromManyThreads) {
       }
     }
     threads.emplace_back([&] {
-      for (int round = 0; round < 20; ++round) enforcer_->look_after();
+      for (int round = 0; round < 20; ++round) enforcer_->maintain();
     });
     threads.emplace_back([&] {
       for (int round = 0; round < 20; ++round) enforcer_->keep({"GPU-a"});
@@ -299,4 +299,4 @@ TEST_F(MpsEnforcerTest, CardsDoNotDisturbEachOtherFromManyThreads) {
 }
 
 }  // namespace
-}  // namespace tangram::node
+}  // namespace tangram::node::nvidia

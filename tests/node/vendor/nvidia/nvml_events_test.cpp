@@ -5,7 +5,7 @@
 
 #include <thread>
 
-namespace tangram::node {
+namespace tangram::node::nvidia {
 namespace {
 
 using namespace std::chrono_literals;
@@ -25,9 +25,9 @@ TEST(NvmlEventsTest, TellsXidsAndMemoryErrors) {
   NvmlSource source(kFakeNvml);
   const auto faults = source.wait_for_faults(kLong);
   ASSERT_TRUE(faults) << faults.error().message;
-  EXPECT_EQ(*faults,
-            (std::vector<Fault>{
-                {"GPU-b", Kind::kXid, 79}, {"GPU-a", Kind::kEcc, 0}, {"GPU-a", Kind::kXid, 31}}));
+  EXPECT_EQ(*faults, (std::vector<Fault>{{"GPU-b", Kind::kDriverError, 79},
+                                         {"GPU-a", Kind::kEcc, 0},
+                                         {"GPU-a", Kind::kDriverError, 31}}));
   EXPECT_TRUE(source.wait_for_faults(0ms)->empty());
 }
 
@@ -36,7 +36,7 @@ TEST(NvmlEventsTest, WaitsForWhatHappensLater) {
   NvmlSource source(kFakeNvml);
   const auto faults = source.wait_for_faults(kLong);
   ASSERT_TRUE(faults);
-  EXPECT_EQ(*faults, (std::vector<Fault>{{"GPU-a", Kind::kXid, 48}}));
+  EXPECT_EQ(*faults, (std::vector<Fault>{{"GPU-a", Kind::kDriverError, 48}}));
 }
 
 TEST(NvmlEventsTest, TheWaitEndsWithoutAnEvent) {
@@ -55,7 +55,7 @@ TEST(NvmlEventsTest, ACardThatCameLaterIsListenedToOnceListed) {
   ASSERT_TRUE(source.inventory());
   const auto faults = source.wait_for_faults(kLong);
   ASSERT_TRUE(faults);
-  EXPECT_EQ(*faults, (std::vector<Fault>{{"GPU-b", Kind::kXid, 79}}));
+  EXPECT_EQ(*faults, (std::vector<Fault>{{"GPU-b", Kind::kDriverError, 79}}));
 }
 
 TEST(NvmlEventsTest, NamesALostCardAndListensToTheOthers) {
@@ -68,7 +68,7 @@ TEST(NvmlEventsTest, NamesALostCardAndListensToTheOthers) {
   EXPECT_EQ(*lost, (std::vector<Fault>{{"GPU-a", Kind::kLost, 0}}));
   const auto other = source.wait_for_faults(kLong);
   ASSERT_TRUE(other) << other.error().message;
-  EXPECT_EQ(*other, (std::vector<Fault>{{"GPU-b", Kind::kXid, 43}}));
+  EXPECT_EQ(*other, (std::vector<Fault>{{"GPU-b", Kind::kDriverError, 43}}));
 }
 
 TEST(NvmlEventsTest, GivesMigInstancesWhatTheirCardReports) {
@@ -79,9 +79,9 @@ TEST(NvmlEventsTest, GivesMigInstancesWhatTheirCardReports) {
   NvmlSource source(kFakeNvml);
   const auto faults = source.wait_for_faults(kLong);
   ASSERT_TRUE(faults);
-  EXPECT_EQ(*faults,
-            (std::vector<Fault>{
-                {"MIG-2", Kind::kXid, 31}, {"MIG-1", Kind::kXid, 79}, {"MIG-2", Kind::kXid, 79}}));
+  EXPECT_EQ(*faults, (std::vector<Fault>{{"MIG-2", Kind::kDriverError, 31},
+                                         {"MIG-1", Kind::kDriverError, 79},
+                                         {"MIG-2", Kind::kDriverError, 79}}));
 }
 
 TEST(NvmlEventsTest, WithoutEventsItWaitsForOtherCards) {
@@ -92,7 +92,7 @@ TEST(NvmlEventsTest, WithoutEventsItWaitsForOtherCards) {
   std::jthread waiter([&] {
     const auto faults = source.wait_for_faults(kLong);
     ASSERT_TRUE(faults) << faults.error().message;
-    EXPECT_EQ(*faults, (std::vector<Fault>{{"GPU-a", Kind::kXid, 79}}));
+    EXPECT_EQ(*faults, (std::vector<Fault>{{"GPU-a", Kind::kDriverError, 79}}));
   });
   machine.play(two_cards(R"({"card":"GPU-a","xid":79})"));
   EXPECT_TRUE(source.inventory());
@@ -112,4 +112,4 @@ TEST(NvmlEventsTest, FindsTheInstancesOfAnEvent) {
 }
 
 }  // namespace
-}  // namespace tangram::node
+}  // namespace tangram::node::nvidia

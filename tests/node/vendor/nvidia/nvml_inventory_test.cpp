@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace tangram::node {
+namespace tangram::node::nvidia {
 namespace {
 
 using namespace tangram::literals;
@@ -185,4 +185,4 @@ TEST(NvmlInventoryTest, DropsBrandsFromModels) {
 }
 
 }  // namespace
-}  // namespace tangram::node
+}  // namespace tangram::node::nvidia

@@ -7,7 +7,7 @@
 
 #include <thread>
 
-namespace tangram::node {
+namespace tangram::node::nvidia {
 namespace {
 
 using namespace std::chrono_literals;
@@ -199,4 +199,4 @@ TEST(NvmlSourceTest, ServesManyThreadsWhileTheDriverComesAndGoes) {
 }
 
 }  // namespace
-}  // namespace tangram::node
+}  // namespace tangram::node::nvidia

@@ -1,39 +1,22 @@
-#include "node/isolation/plain_enforcers.hpp"
+#include "node/vendor/nvidia/time_slice_enforcer.hpp"
+
+#include "node/vendor/nvidia/mig.hpp"
 
 #include <spdlog/spdlog.h>
 
-namespace tangram::node {
+namespace tangram::node::nvidia {
 
 namespace {
 
 using namespace std::chrono_literals;
 
-/// nvidia-smi answers in a second; more where many cards wake up first.
+/// nvidia-smi takes about a second, and longer if many cards wake up first.
 constexpr auto kProgramLimit = 15s;
 
-/// A driver restart ends all containers on its cards; those that come back within this time share
-/// with slices of the default length.
+/// After a driver restart cards have slices of the default length for up to this time.
 constexpr auto kRenew = 10min;
 
 }  // namespace
-
-bool is_mig(const std::string& card) { return card.starts_with("MIG-"); }
-
-Result<void> NoneEnforcer::prepare(const std::string&) { return {}; }
-
-Result<ContainerEdits> NoneEnforcer::edits(const std::vector<model::GrantedCard>&) const {
-  return ContainerEdits{};
-}
-
-void NoneEnforcer::keep(const std::set<std::string>&) {}
-
-Result<void> NoneEnforcer::release(const std::string&) { return {}; }
-
-void NoneEnforcer::look_after() {}
-
-Enforcement NoneEnforcer::enforcement(const std::string&) const {
-  return {false, false, "isolation none: nothing holds the pods on this card to their shares"};
-}
 
 TimeSliceEnforcer::TimeSliceEnforcer(CardSource& source, Programs& programs, const Clock& clock,
                                      TimeSlice length)
@@ -55,11 +38,10 @@ Result<void> TimeSliceEnforcer::prepare(const std::string& card) {
 }
 
 Result<void> TimeSliceEnforcer::apply(const std::string& card, State& state) {
-  // Left over from MPS, it would let one process in. A source without the setting has no MPS
-  // either.
+  // After MPS the card may still admit only one process. A source without the setting has no MPS.
   auto shared = source_.set_exclusive_process(card, false);
   if (!shared && shared.error().code != Errc::kInvalidArgument) return shared;
-  // The driver's own length needs no setting, and no nvidia-smi.
+  // The default length needs no setting, and no nvidia-smi.
   if (length_ != TimeSlice::kDefault) {
     if (auto set = set_length(card, length_); !set) return set;
   }
@@ -115,7 +97,7 @@ Result<void> TimeSliceEnforcer::release(const std::string& card) {
   return {};
 }
 
-/// A length that stays harms nobody: a card used by one process has no turns.
+/// A failure does no harm: a card with one process has no turns.
 void TimeSliceEnforcer::reset(const std::string& card, State& state) {
   const std::lock_guard lock(state.mutex);
   if (!state.set || length_ == TimeSlice::kDefault) return;
@@ -124,7 +106,7 @@ void TimeSliceEnforcer::reset(const std::string& card, State& state) {
   }
 }
 
-void TimeSliceEnforcer::look_after() {
+void TimeSliceEnforcer::maintain() {
   std::map<std::string, std::shared_ptr<State>> states;
   {
     const std::lock_guard lock(mutex_);
@@ -142,8 +124,8 @@ void TimeSliceEnforcer::look_after() {
 
 Enforcement TimeSliceEnforcer::enforcement(const std::string&) const {
   return {false, false,
-          "isolation time-slice: the pods on this card take turns of equal length; nothing holds "
-          "them to their shares of memory"};
+          "isolation time-slice: the pods on this card take turns of equal length; memory limits "
+          "are not enforced"};
 }
 
-}  // namespace tangram::node
+}  // namespace tangram::node::nvidia

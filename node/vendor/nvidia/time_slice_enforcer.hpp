@@ -11,29 +11,16 @@
 #include <set>
 #include <string>
 
-namespace tangram::node {
+namespace tangram::node::nvidia {
 
-/// Mode "none": pods share a card on trust. Nothing is set up and nothing held to.
-class NoneEnforcer final : public Enforcer {
- public:
-  Result<void> prepare(const std::string& card) override;
-  [[nodiscard]] Result<ContainerEdits> edits(
-      const std::vector<model::GrantedCard>& cards) const override;
-  void keep(const std::set<std::string>& cards) override;
-  Result<void> release(const std::string& card) override;
-  void look_after() override;
-  [[nodiscard]] Enforcement enforcement(const std::string& card) const override;
-};
-
-/// How long a process may use a card before the next one's turn: the driver's own classes.
+/// How long a process uses a card before the next one: the driver's classes.
 enum class TimeSlice : int { kDefault = 0, kShort = 1, kMedium = 2, kLong = 3 };
 
-/// Mode "time-slice": the driver lets the processes on a card take turns, each as long as the
-/// others, whatever their shares are. It holds nobody to a share of memory.
+/// Mode "time-slice": the processes on a card take turns of equal length, whatever their shares
+/// are. Memory limits are not enforced.
 ///
-/// The length is set by `nvidia-smi compute-policy`, for physical cards only: MIG instances take
-/// turns too, of the driver's default length. The setting is lost when the driver restarts, so it
-/// is made anew now and then.
+/// `nvidia-smi compute-policy` sets the length, for physical cards only: MIG instances have the
+/// driver's default length. The driver loses the setting when it restarts, so it is repeated.
 class TimeSliceEnforcer final : public Enforcer {
  public:
   TimeSliceEnforcer(CardSource& source, Programs& programs, const Clock& clock, TimeSlice length);
@@ -43,11 +30,11 @@ class TimeSliceEnforcer final : public Enforcer {
       const std::vector<model::GrantedCard>& cards) const override;
   void keep(const std::set<std::string>& cards) override;
   Result<void> release(const std::string& card) override;
-  void look_after() override;
+  void maintain() override;
   [[nodiscard]] Enforcement enforcement(const std::string& card) const override;
 
  private:
-  /// One card's; its mutex is held while the driver is told.
+  /// Of one card. The mutex is held while the length is set.
   struct State {
     std::mutex mutex;
     bool set = false;
@@ -68,7 +55,4 @@ class TimeSliceEnforcer final : public Enforcer {
   std::map<std::string, std::shared_ptr<State>> states_;
 };
 
-/// MIG instances are named so by NVIDIA's driver.
-bool is_mig(const std::string& card);
-
-}  // namespace tangram::node
+}  // namespace tangram::node::nvidia

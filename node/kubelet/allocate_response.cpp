@@ -1,4 +1,4 @@
-#include "node/kubelet/allocation.hpp"
+#include "node/kubelet/allocate_response.hpp"
 
 #include <array>
 #include <charconv>
@@ -9,8 +9,6 @@ namespace {
 
 constexpr std::string_view kSlotPrefix = "slot-";
 constexpr std::string_view kAnnotation = "cdi.k8s.io/tangram";
-constexpr std::string_view kVariable = "NVIDIA_VISIBLE_DEVICES";
-constexpr std::string_view kNoCard = "void";
 
 constexpr std::array<std::string_view, 3> kPathNames{"cdi-devices", "cdi-annotation", "env"};
 
@@ -20,12 +18,6 @@ std::optional<std::string> unqualified(std::string_view text) {
     return std::nullopt;
   }
   return std::string(text.substr(kCdiKind.size() + 1));
-}
-
-std::optional<std::string> unqualified_in(const std::map<std::string, std::string>& values,
-                                          std::string_view key) {
-  const auto found = values.find(std::string(key));
-  return found == values.end() ? std::nullopt : unqualified(found->second);
 }
 
 }  // namespace
@@ -54,24 +46,26 @@ std::optional<NamePath> parse_name_path(std::string_view text) {
   return std::nullopt;
 }
 
-AllocationAnswer answer_with(std::string_view name, NamePath path) {
+AllocateResponse allocate_response(std::string_view name, NamePath path,
+                                   const VendorRuntime& runtime) {
   const std::string qualified = qualified_name(name);
-  AllocationAnswer answer;
-  answer.env[std::string(kVariable)] = path == NamePath::kEnvironment ? qualified : kNoCard;
-  if (path == NamePath::kCdiDevices) answer.cdi_devices = {qualified};
-  if (path == NamePath::kCdiAnnotation) answer.annotations[std::string(kAnnotation)] = qualified;
-  return answer;
+  AllocateResponse response;
+  response.env[std::string(runtime.variable)] =
+      path == NamePath::kEnvironment ? qualified : runtime.no_card;
+  if (path == NamePath::kCdiDevices) response.cdi_devices = {qualified};
+  if (path == NamePath::kCdiAnnotation) response.annotations[std::string(kAnnotation)] = qualified;
+  return response;
 }
 
-std::optional<PassedName> name_in(const AllocationAnswer& answer) {
-  for (const std::string& device : answer.cdi_devices) {
+std::optional<PassedName> name_in(const AllocateResponse& response) {
+  for (const std::string& device : response.cdi_devices) {
     if (auto name = unqualified(device)) return PassedName{std::move(*name), NamePath::kCdiDevices};
   }
-  if (auto name = unqualified_in(answer.annotations, kAnnotation)) {
-    return PassedName{std::move(*name), NamePath::kCdiAnnotation};
-  }
-  if (auto name = unqualified_in(answer.env, kVariable)) {
-    return PassedName{std::move(*name), NamePath::kEnvironment};
+  for (const auto& [path, values] : {std::pair{NamePath::kCdiAnnotation, &response.annotations},
+                                     std::pair{NamePath::kEnvironment, &response.env}}) {
+    for (const auto& [key, value] : *values) {
+      if (auto name = unqualified(value)) return PassedName{std::move(*name), path};
+    }
   }
   return std::nullopt;
 }

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace tangram::node {
+namespace tangram::node::nvidia {
 
 /// A machine's programs as far as the enforcers use them: MPS daemons that start, answer and quit,
 /// found by their pipe directory, and an nvidia-smi that takes what it is told. Records everything.
@@ -121,4 +121,4 @@ class FakePrograms final : public Programs {
   std::chrono::milliseconds longest_{};
 };
 
-}  // namespace tangram::node
+}  // namespace tangram::node::nvidia

@@ -1,12 +1,12 @@
-#include "node/isolation/plain_enforcers.hpp"
+#include "node/vendor/nvidia/time_slice_enforcer.hpp"
 
 #include "tests/node/cards/scripted_source.hpp"
-#include "tests/node/isolation/fake_programs.hpp"
+#include "tests/node/vendor/nvidia/fake_programs.hpp"
 #include "tests/testing/manual_clock.hpp"
 
 #include <gtest/gtest.h>
 
-namespace tangram::node {
+namespace tangram::node::nvidia {
 namespace {
 
 using namespace std::chrono_literals;
@@ -26,7 +26,7 @@ Arguments slice_of(const std::string& card, const std::string& length) {
 
 class TimeSliceTest : public ::testing::Test {
  protected:
-  [[nodiscard]] std::vector<Arguments> told() const {
+  [[nodiscard]] std::vector<Arguments> commands() const {
     std::vector<Arguments> all;
     for (const Command& command : programs_.commands()) all.push_back(command.arguments);
     return all;
@@ -38,36 +38,26 @@ class TimeSliceTest : public ::testing::Test {
   TimeSliceEnforcer enforcer_{source_, programs_, clock_, TimeSlice::kMedium};
 };
 
-TEST(NoneEnforcerTest, DoesNothingAndSaysSo) {
-  NoneEnforcer enforcer;
-  EXPECT_TRUE(enforcer.prepare("GPU-a"));
-  EXPECT_EQ(*enforcer.edits(two_cards()), ContainerEdits{});
-  enforcer.keep({"GPU-a"});
-  enforcer.look_after();
-  EXPECT_FALSE(enforcer.enforcement("GPU-a").memory);
-  EXPECT_NE(enforcer.enforcement("GPU-a").note, "");
-}
-
 TEST_F(TimeSliceTest, SetsTheLengthAndLetsManyIn) {
   ASSERT_TRUE(enforcer_.prepare("GPU-a"));
-  EXPECT_EQ(told(), (std::vector<Arguments>{slice_of("GPU-a", "2")}));
+  EXPECT_EQ(commands(), (std::vector<Arguments>{slice_of("GPU-a", "2")}));
   EXPECT_EQ(source_.exclusive(), (std::map<std::string, bool>{{"GPU-a", false}}));
   ASSERT_TRUE(enforcer_.prepare("GPU-a"));
-  EXPECT_EQ(told().size(), 1U);
+  EXPECT_EQ(commands().size(), 1U);
   EXPECT_LE(programs_.longest(), 20s);
 }
 
 TEST_F(TimeSliceTest, TheDriversOwnLengthNeedsNoProgram) {
   TimeSliceEnforcer enforcer(source_, programs_, clock_, TimeSlice::kDefault);
   EXPECT_TRUE(enforcer.prepare("GPU-a"));
-  EXPECT_TRUE(told().empty());
+  EXPECT_TRUE(commands().empty());
 }
 
 TEST_F(TimeSliceTest, MigInstancesTakeTurnsByThemselves) {
   EXPECT_TRUE(enforcer_.prepare("MIG-a"));
   enforcer_.keep({"MIG-a"});
-  enforcer_.look_after();
-  EXPECT_TRUE(told().empty());
+  enforcer_.maintain();
+  EXPECT_TRUE(commands().empty());
 }
 
 TEST_F(TimeSliceTest, SharesOfSeveralCardsNeedNothing) {
@@ -85,32 +75,32 @@ TEST_F(TimeSliceTest, GivesBackWhatItSet) {
   ASSERT_TRUE(enforcer_.prepare("GPU-a"));
   ASSERT_TRUE(enforcer_.prepare("GPU-b"));
   enforcer_.keep({"GPU-b"});
-  EXPECT_EQ(told().back(), slice_of("GPU-a", "0"));
-  EXPECT_EQ(told().size(), 3U);
+  EXPECT_EQ(commands().back(), slice_of("GPU-a", "0"));
+  EXPECT_EQ(commands().size(), 3U);
   ASSERT_TRUE(enforcer_.prepare("GPU-a"));
-  EXPECT_EQ(told().back(), slice_of("GPU-a", "2"));
+  EXPECT_EQ(commands().back(), slice_of("GPU-a", "2"));
 }
 
 TEST_F(TimeSliceTest, AReleasedCardIsGivenBackAtOnce) {
   ASSERT_TRUE(enforcer_.release("GPU-a")) << "nothing was set";
   ASSERT_TRUE(enforcer_.prepare("GPU-a"));
   ASSERT_TRUE(enforcer_.release("GPU-a"));
-  EXPECT_EQ(told(), (std::vector<Arguments>{slice_of("GPU-a", "2"), slice_of("GPU-a", "0")}));
+  EXPECT_EQ(commands(), (std::vector<Arguments>{slice_of("GPU-a", "2"), slice_of("GPU-a", "0")}));
 }
 
 TEST_F(TimeSliceTest, SetsItAnewNowAndThen) {
   ASSERT_TRUE(enforcer_.prepare("GPU-a"));
-  enforcer_.look_after();
-  EXPECT_EQ(told().size(), 1U);
+  enforcer_.maintain();
+  EXPECT_EQ(commands().size(), 1U);
   clock_.advance(10min);
-  enforcer_.look_after();
-  EXPECT_EQ(told().size(), 2U);
+  enforcer_.maintain();
+  EXPECT_EQ(commands().size(), 2U);
 }
 
 TEST_F(TimeSliceTest, TakesUpWhatAnEarlierAgentLeft) {
   enforcer_.keep({"GPU-a"});
-  enforcer_.look_after();
-  EXPECT_EQ(told(), (std::vector<Arguments>{slice_of("GPU-a", "2")}));
+  enforcer_.maintain();
+  EXPECT_EQ(commands(), (std::vector<Arguments>{slice_of("GPU-a", "2")}));
 }
 
 TEST_F(TimeSliceTest, SaysWhatIsMissing) {
@@ -125,4 +115,4 @@ TEST_F(TimeSliceTest, SaysWhatIsMissing) {
 }
 
 }  // namespace
-}  // namespace tangram::node
+}  // namespace tangram::node::nvidia

@@ -1,0 +1,35 @@
+#pragma once
+
+#include "node/isolation/enforcer.hpp"
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+
+namespace tangram::node {
+
+/// Cards by the isolation mode in which containers share them.
+using SharedCards = std::array<std::set<std::string>, model::kIsolationModes>;
+
+/// The enforcer of each isolation mode. Threads: safe.
+class Enforcers {
+ public:
+  using Make = std::function<std::unique_ptr<Enforcer>(model::Isolation)>;
+
+  /// @param make  null for a mode that nothing enforces
+  explicit Enforcers(const Make& make);
+
+  [[nodiscard]] Enforcer& of(model::Isolation mode) const {
+    return *enforcers_.at(static_cast<std::size_t>(mode));
+  }
+
+  /// Keeps these cards prepared, repairs what they need, and gives back all others.
+  void maintain(const SharedCards& shared);
+
+ private:
+  std::array<std::unique_ptr<Enforcer>, model::kIsolationModes> enforcers_;
+};
+
+}  // namespace tangram::node

@@ -1,0 +1,72 @@
+#include "node/readings.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace tangram::node {
+namespace {
+
+using UseByPodAndCard = std::map<std::pair<std::string, std::string>, std::uint64_t>;
+
+UseByPodAndCard read_use(const std::vector<CardReading>& cards, const Processes& processes) {
+  std::vector<PodUse> uses;
+  for (const auto& [card, activity] : cards) {
+    if (activity) add_pod_uses(card.id, *activity, processes, "", uses);
+  }
+  UseByPodAndCard used;
+  for (const PodUse& use : uses) used[{use.pod_uid, use.card}] = use.bytes;
+  return used;
+}
+
+bool has_whole_card(const model::GrantedCard& part, const std::vector<CardReading>& cards) {
+  return std::any_of(cards.begin(), cards.end(), [&](const CardReading& reading) {
+    return reading.card.id == part.uuid && is_whole(part, reading.card);
+  });
+}
+
+}  // namespace
+
+std::vector<CardReading> read_cards(CardSource& source, const CardsNow& now) {
+  std::vector<CardReading> readings;
+  for (const InstalledCard& card : now.inventory.cards) {
+    auto activity = source.activity(card.card.id);
+    readings.push_back({card.card, activity ? std::optional(std::move(*activity)) : std::nullopt});
+  }
+  return readings;
+}
+
+std::vector<PodReading> read_pods(const PodSource& pods, const Enforcers& enforcers,
+                                  const Processes& processes,
+                                  const std::vector<CardReading>& cards) {
+  const UseByPodAndCard used = read_use(cards, processes);
+  std::vector<PodReading> readings;
+  for (const LocalPodPtr& pod : pods.all()) {
+    if (!pod->grant) continue;
+    const model::Isolation mode = pod->grant->isolation;
+    std::map<std::string, PodReading> by_card;
+    for (const auto& container : pod->grant->containers) {
+      for (const auto& part : container.cards) {
+        const bool whole = has_whole_card(part, cards);
+        const Enforcement enforced =
+            whole ? Enforcement{true, true, ""} : enforcers.of(mode).enforcement(part.uuid);
+        PodReading& reading = by_card[part.uuid];
+        reading.memory_limit_bytes += static_cast<std::uint64_t>(part.memory_limit.count()) << 20U;
+        reading.isolation = whole ? "whole" : std::string(to_string(mode));
+        reading.memory_enforced = enforced.memory;
+        reading.compute_enforced = enforced.compute;
+      }
+    }
+    for (auto& [card, reading] : by_card) {
+      const auto use = used.find({pod->pod.uid, card});
+      reading.ns = pod->pod.ns;
+      reading.pod = pod->pod.name;
+      reading.card = card;
+      reading.memory_used_bytes = use == used.end() ? 0 : use->second;
+      readings.push_back(std::move(reading));
+    }
+  }
+  return readings;
+}
+
+}  // namespace tangram::node

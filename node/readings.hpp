@@ -1,0 +1,58 @@
+#pragma once
+
+#include "kube/grant_keys.hpp"
+#include "node/audit/auditor.hpp"
+#include "node/cards/card_watcher.hpp"
+#include "node/container/starter.hpp"
+#include "node/isolation/enforcers.hpp"
+#include "node/pods/local_pods.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tangram::node {
+
+/// A card of the node and its use.
+struct CardReading {
+  model::Card card;
+  std::optional<CardActivity> activity;  ///< nothing = the driver does not answer
+};
+
+/// The share of a pod of a card, its use, and what enforces its limit.
+struct PodReading {
+  std::string ns;
+  std::string pod;
+  std::string card;
+  std::uint64_t memory_used_bytes = 0;
+  std::uint64_t memory_limit_bytes = 0;
+  std::string isolation;  ///< "whole" if it does not share the card
+  bool memory_enforced = false;
+  bool compute_enforced = false;
+};
+
+[[nodiscard]] std::vector<CardReading> read_cards(CardSource& source, const CardsNow& now);
+
+/// @param cards  of the same moment, by read_cards()
+[[nodiscard]] std::vector<PodReading> read_pods(const PodSource& pods, const Enforcers& enforcers,
+                                                const Processes& processes,
+                                                const std::vector<CardReading>& cards);
+
+/// The state of the agent at the moment of a scrape.
+struct Readings {
+  std::vector<CardReading> cards;
+  std::vector<PodReading> pods;
+  CardWatcher::ErrorCounts driver_errors;
+  ContainerStarter::Counts starts;
+  Auditor::Counts audits;
+  kube::GrantKeys::State grant_keys;  ///< no known key = signatures are not checked
+  bool signed_grants_required = false;
+  std::uint64_t registrations = 0;
+  bool registered = false;  ///< kubelet uses the device plugin
+  int slots = 0;
+  std::uint64_t node_writes = 0;
+  std::uint64_t node_write_failures = 0;
+};
+
+}  // namespace tangram::node

@@ -1,0 +1,105 @@
+#include "node/vendor/nvidia/nvidia.hpp"
+
+#include "kube/rest/rest_config.hpp"
+#include "node/vendor/nvidia/cdi.hpp"
+#include "node/vendor/nvidia/mps_enforcer.hpp"
+#include "node/vendor/nvidia/nvml_source.hpp"
+#include "node/vendor/nvidia/offered_modes.hpp"
+#include "node/vendor/nvidia/time_slice_enforcer.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <iterator>
+#include <sstream>
+#include <utility>
+
+namespace tangram::node::nvidia {
+namespace {
+
+MpsSettings mps_settings(const Settings& settings) {
+  MpsSettings mps;
+  mps.run_dir = settings.run_dir;
+  mps.multiuser = settings.mps_multiuser;
+  std::istringstream words(settings.mps_launcher);
+  mps.launcher = {std::istream_iterator<std::string>(words), {}};
+  return mps;
+}
+
+}  // namespace
+
+HealthRules xid_rules() {
+  return {
+      .error_name = "XID",
+      // Caused by the application, or a consequence of another error: a graphics exception (13), a
+      // page fault (31), a channel reset (43), clean-up after another error (45), a decoder
+      // exception (68), a context switch that timed out (109).
+      .ignored_errors = {13, 31, 43, 45, 68, 109},
+      // The catalog asks for a reset at once: the card stopped processing (46), an uncorrectable
+      // memory error (48, 140) that was not contained (95), firmware that halted (62, 119, 120), a
+      // row that could not be remapped (64), NVLink (74), off the bus (79), not initialised (143).
+      // A contained memory error (94) only costs its application.
+      .reset_errors = {46, 48, 62, 64, 74, 79, 95, 119, 120, 140, 143},
+  };
+}
+
+Nvidia::Nvidia(Settings settings)
+    : Vendor({.source = "nvml",
+              .health = xid_rules(),
+              .runtime = {.variable = "NVIDIA_VISIBLE_DEVICES",
+                          .no_card = "void",
+                          .setup = "make NVIDIA's runtime the default and write its CDI specs with "
+                                   "`nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml "
+                                   "--device-name-strategy=uuid`"}}),
+      settings_(std::move(settings)) {}
+
+void Nvidia::add_options(CLI::App& cli) {
+  cli.add_option("--nvidia-cdi-dirs", settings_.cdi_dirs,
+                 "Folders of NVIDIA's own CDI specs, comma-separated")
+      ->envname("TANGRAM_NODE_NVIDIA_CDI_DIRS")
+      ->delimiter(',');
+  cli.add_option("--run-dir", settings_.run_dir, "Pipes of MPS daemons; mounted into containers")
+      ->envname("TANGRAM_NODE_RUN_DIR");
+  cli.add_option("--nvml-library", settings_.nvml_library, "NVIDIA's management library")
+      ->envname("TANGRAM_NODE_NVML_LIBRARY");
+  cli.add_option(
+         "--mps-launcher", settings_.mps_launcher,
+         "Put before the command that starts an MPS daemon, so that it outlives the agent's "
+         "container: nsenter --target 1 --mount -- systemd-run --scope --quiet --collect --")
+      ->envname("TANGRAM_NODE_MPS_LAUNCHER");
+  cli.add_option("--mps-multiuser", settings_.mps_multiuser,
+                 "One MPS server for the processes of all users. For a driver without "
+                 "-multiuser-server, set false and give pods that share a card one runAsUser")
+      ->envname("TANGRAM_NODE_MPS_MULTIUSER");
+  cli.add_option("--time-slice", settings_.time_slice,
+                 "Length of a turn under gpu-isolation time-slice: 0 the driver's default, 1 "
+                 "short, 2 medium, 3 long")
+      ->envname("TANGRAM_NODE_TIME_SLICE")
+      ->check(CLI::Range(0, 3));
+}
+
+std::unique_ptr<CardSource> Nvidia::open_cards() const {
+  return std::make_unique<OfferedModes>(std::make_unique<NvmlSource>(settings_.nvml_library),
+                                        kube::process_environment("PATH"));
+}
+
+std::unique_ptr<Enforcer> Nvidia::enforcer(model::Isolation mode, CardSource& source,
+                                           Programs& programs, const Clock& clock) const {
+  switch (mode) {
+    case model::Isolation::kMps:
+      return std::make_unique<MpsEnforcer>(source, programs, clock, mps_settings(settings_));
+    case model::Isolation::kTimeSlice:
+      return std::make_unique<TimeSliceEnforcer>(source, programs, clock,
+                                                 static_cast<TimeSlice>(settings_.time_slice));
+    case model::Isolation::kNone:
+      break;
+  }
+  return nullptr;
+}
+
+bool Nvidia::has_cdi_specs() const { return nvidia::has_cdi_specs(settings_.cdi_dirs); }
+
+Result<CdiEdits> Nvidia::cdi_edits(const std::vector<std::string>& cards) const {
+  return nvidia::cdi_edits(settings_.cdi_dirs, cards);
+}
+
+}  // namespace tangram::node::nvidia

@@ -1,0 +1,45 @@
+#pragma once
+
+#include "node/vendor/nvidia/nvml_library.hpp"
+#include "node/vendor/vendor.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+/// NVIDIA's cards: NVML, XIDs, MPS, time slices and NVIDIA's CDI specs.
+namespace tangram::node::nvidia {
+
+/// What an operator can set for NVIDIA's cards. The initialisers are the defaults.
+struct Settings {
+  std::string nvml_library = NvmlLibrary::kName;
+  std::vector<std::string> cdi_dirs{"/etc/cdi", "/var/run/cdi"};
+  std::string run_dir = "/run/tangram";
+  std::string mps_launcher = {};  ///< put before the command that starts an MPS daemon
+  bool mps_multiuser = true;      ///< one MPS server for the processes of all users
+  int time_slice = 0;             ///< a TimeSlice
+};
+
+class Nvidia final : public Vendor {
+ public:
+  explicit Nvidia(Settings settings = {});
+
+  void add_options(CLI::App& cli) override;
+  [[nodiscard]] std::unique_ptr<CardSource> open_cards() const override;
+  [[nodiscard]] std::unique_ptr<Enforcer> enforcer(model::Isolation mode, CardSource& source,
+                                                   Programs& programs,
+                                                   const Clock& clock) const override;
+  [[nodiscard]] bool has_cdi_specs() const override;
+  [[nodiscard]] Result<CdiEdits> cdi_edits(const std::vector<std::string>& cards) const override;
+
+  [[nodiscard]] const Settings& settings() const { return settings_; }
+
+ private:
+  Settings settings_;
+};
+
+/// What XIDs, the error numbers of NVIDIA's driver, mean for a card. From NVIDIA's Xid catalog
+/// (docs.nvidia.com/deploy/xid-errors) and the list that NVIDIA's own device plugin ignores.
+[[nodiscard]] HealthRules xid_rules();
+
+}  // namespace tangram::node::nvidia

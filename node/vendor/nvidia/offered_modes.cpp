@@ -1,0 +1,28 @@
+#include "node/vendor/nvidia/offered_modes.hpp"
+
+#include <unistd.h>
+
+#include <sstream>
+
+namespace tangram::node::nvidia {
+
+bool mps_is_installed(const std::string& path) {
+  std::istringstream folders(path);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    if (!folder.empty() && access((folder + "/nvidia-cuda-mps-control").c_str(), X_OK) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+Result<Inventory> OfferedModes::inventory() {
+  auto inventory = source_->inventory();
+  if (!inventory || mps_is_installed(path_)) return inventory;
+  for (InstalledCard& card : inventory->cards) {
+    card.card.isolation.remove(model::Isolation::kMps);
+  }
+  return inventory;
+}
+
+}  // namespace tangram::node::nvidia

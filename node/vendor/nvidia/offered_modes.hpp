@@ -1,0 +1,36 @@
+#pragma once
+
+#include "node/cards/card_source.hpp"
+
+#include <memory>
+#include <string>
+
+namespace tangram::node::nvidia {
+
+/// Whether the program that MPS needs, nvidia-cuda-mps-control, is in a folder of this PATH.
+[[nodiscard]] bool mps_is_installed(const std::string& path);
+
+/// NVIDIA's cards, which offer MPS only where it is installed: a pod must not be sent to a node
+/// that then refuses it. Every inventory checks anew, because a driver container may bring the
+/// program after the agent has started. The other modes need no program.
+class OfferedModes final : public CardSource {
+ public:
+  /// @param path  the agent's PATH
+  OfferedModes(std::unique_ptr<CardSource> source, std::string path)
+      : source_(std::move(source)), path_(std::move(path)) {}
+
+  Result<Inventory> inventory() override;
+  Result<std::vector<Fault>> wait_for_faults(std::chrono::milliseconds limit) override {
+    return source_->wait_for_faults(limit);
+  }
+  Result<CardActivity> activity(std::string_view card) override { return source_->activity(card); }
+  Result<void> set_exclusive_process(std::string_view card, bool exclusive) override {
+    return source_->set_exclusive_process(card, exclusive);
+  }
+
+ private:
+  const std::unique_ptr<CardSource> source_;
+  const std::string path_;
+};
+
+}  // namespace tangram::node::nvidia

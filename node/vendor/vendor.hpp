@@ -1,0 +1,66 @@
+#pragma once
+
+#include "base/clock.hpp"
+#include "node/cards/card_source.hpp"
+#include "node/cards/health.hpp"
+#include "node/container/cdi_spec.hpp"
+#include "node/isolation/enforcer.hpp"
+#include "node/isolation/programs.hpp"
+#include "node/kubelet/allocate_response.hpp"
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace CLI {
+class App;
+}  // namespace CLI
+
+namespace tangram::node {
+
+/// What is the same on every node with a vendor's cards.
+struct VendorFacts {
+  std::string_view source;  ///< what --cards calls the cards that the driver shows: "nvml"
+  HealthRules health;       ///< what the errors of its driver mean
+  VendorRuntime runtime;
+};
+
+/// All that the agent knows of one vendor's cards. A further vendor is a folder beside `nvidia/`
+/// with an implementation, and an entry in vendors.cpp. Threads: add_options() first, the rest from
+/// any.
+class Vendor {
+ public:
+  explicit Vendor(VendorFacts facts) : facts_(std::move(facts)) {}
+  virtual ~Vendor() = default;
+  Vendor(const Vendor&) = delete;
+  Vendor& operator=(const Vendor&) = delete;
+
+  [[nodiscard]] const VendorFacts& facts() const { return facts_; }
+
+  /// Adds the vendor's own flags. Parsing them sets what the other calls go by.
+  virtual void add_options(CLI::App& cli) = 0;
+
+  /// The cards that the driver shows, with the isolation modes that this machine can enforce.
+  [[nodiscard]] virtual std::unique_ptr<CardSource> open_cards() const = 0;
+
+  /// Enforces a mode on cards that pods share. What it is given outlives it.
+  /// @returns null if nothing enforces this mode
+  [[nodiscard]] virtual std::unique_ptr<Enforcer> enforcer(model::Isolation mode,
+                                                           CardSource& source, Programs& programs,
+                                                           const Clock& clock) const = 0;
+
+  /// The vendor's own CDI specs are on this node, so its runtime can be given CDI devices.
+  [[nodiscard]] virtual bool has_cdi_specs() const = 0;
+
+  /// What these specs add to a container with these cards.
+  /// @returns empty lists if they do not name each of the cards;
+  ///          kInvalidArgument if one of them cannot be read
+  [[nodiscard]] virtual Result<CdiEdits> cdi_edits(const std::vector<std::string>& cards) const = 0;
+
+ private:
+  const VendorFacts facts_;
+};
+
+}  // namespace tangram::node

@@ -1,0 +1,9 @@
+#include "node/vendor/vendors.hpp"
+
+#include "node/vendor/nvidia/nvidia.hpp"
+
+namespace tangram::node {
+
+std::vector<std::shared_ptr<Vendor>> make_vendors() { return {std::make_shared<nvidia::Nvidia>()}; }
+
+}  // namespace tangram::node

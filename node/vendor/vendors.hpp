@@ -1,0 +1,14 @@
+#pragma once
+
+#include "node/vendor/vendor.hpp"
+
+#include <memory>
+#include <vector>
+
+namespace tangram::node {
+
+/// Every vendor whose cards the agent knows, with default settings. The first one also serves cards
+/// that come from a file.
+[[nodiscard]] std::vector<std::shared_ptr<Vendor>> make_vendors();
+
+}  // namespace tangram::node

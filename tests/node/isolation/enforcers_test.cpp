@@ -1,0 +1,77 @@
+#include "node/isolation/enforcers.hpp"
+
+#include "node/isolation/none_enforcer.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace tangram::node {
+namespace {
+
+using model::Isolation;
+
+TEST(NoneEnforcerTest, DoesNothingAndSaysSo) {
+  NoneEnforcer enforcer;
+  EXPECT_TRUE(enforcer.prepare("GPU-a"));
+  EXPECT_EQ(*enforcer.edits(std::vector<model::GrantedCard>(2)), ContainerEdits{});
+  enforcer.keep({"GPU-a"});
+  enforcer.maintain();
+  EXPECT_FALSE(enforcer.enforcement("GPU-a").memory);
+  EXPECT_NE(enforcer.enforcement("GPU-a").note, "");
+}
+
+/// Records its calls.
+class RecordingEnforcer final : public Enforcer {
+ public:
+  explicit RecordingEnforcer(std::vector<std::string>& calls) : calls_(calls) {}
+  Result<void> prepare(const std::string&) override { return {}; }
+  [[nodiscard]] Result<ContainerEdits> edits(
+      const std::vector<model::GrantedCard>&) const override {
+    return ContainerEdits{};
+  }
+  void keep(const std::set<std::string>& cards) override {
+    std::string call = "keep";
+    for (const std::string& card : cards) call += " " + card;
+    calls_.push_back(call);
+  }
+  Result<void> release(const std::string&) override { return {}; }
+  void maintain() override { calls_.emplace_back("maintain"); }
+  [[nodiscard]] Enforcement enforcement(const std::string&) const override {
+    return {true, true, ""};
+  }
+
+ private:
+  std::vector<std::string>& calls_;
+};
+
+class EnforcersTest : public ::testing::Test {
+ protected:
+  std::map<Isolation, std::vector<std::string>> calls_;
+  Enforcers enforcers_{[this](Isolation mode) -> std::unique_ptr<Enforcer> {
+    if (mode == Isolation::kNone) return nullptr;
+    return std::make_unique<RecordingEnforcer>(calls_[mode]);
+  }};
+};
+
+TEST_F(EnforcersTest, EachModeHasItsOwn) {
+  EXPECT_TRUE(enforcers_.of(Isolation::kMps).enforcement("GPU-a").memory);
+  EXPECT_NE(&enforcers_.of(Isolation::kMps), &enforcers_.of(Isolation::kTimeSlice));
+}
+
+TEST_F(EnforcersTest, AModeWithoutAnEnforcerEnforcesNothing) {
+  EXPECT_TRUE(enforcers_.of(Isolation::kNone).prepare("GPU-a"));
+  EXPECT_EQ(enforcers_.of(Isolation::kNone).enforcement("GPU-a"),
+            NoneEnforcer().enforcement("GPU-a"));
+}
+
+TEST_F(EnforcersTest, EachModeKeepsTheCardsThatAreSharedInIt) {
+  SharedCards shared;
+  shared.at(static_cast<std::size_t>(Isolation::kMps)) = {"GPU-a", "GPU-b"};
+  enforcers_.maintain(shared);
+  EXPECT_EQ(calls_[Isolation::kMps], (std::vector<std::string>{"keep GPU-a GPU-b", "maintain"}));
+  EXPECT_EQ(calls_[Isolation::kTimeSlice], (std::vector<std::string>{"keep", "maintain"}));
+}
+
+}  // namespace
+}  // namespace tangram::node

@@ -1,0 +1,90 @@
+#include "node/vendor/nvidia/nvidia.hpp"
+
+#include "node/isolation/none_enforcer.hpp"
+#include "tests/node/cards/scripted_source.hpp"
+#include "tests/node/vendor/nvidia/fake_programs.hpp"
+#include "tests/testing/manual_clock.hpp"
+
+#include <CLI/CLI.hpp>
+#include <gtest/gtest.h>
+
+namespace tangram::node::nvidia {
+namespace {
+
+using namespace std::chrono_literals;
+using model::Isolation;
+
+TimePoint at(std::chrono::seconds since_start) { return TimePoint(since_start); }
+
+Fault xid(std::uint64_t code) { return {"a", Fault::Kind::kDriverError, code}; }
+
+HealthTracker one_card() {
+  HealthTracker tracker(xid_rules(), {}, at(0s));
+  tracker.on_listed({"a"}, at(0s));
+  return tracker;
+}
+
+TEST(XidRulesTest, WhatApplicationsDoIsIgnored) {
+  HealthTracker tracker = one_card();
+  for (const std::uint64_t code : {13U, 31U, 43U, 45U, 68U, 109U})
+    tracker.on_fault(xid(code), at(1s));
+  EXPECT_EQ(tracker.unhealthy_reason("a", at(1s)), "");
+}
+
+TEST(XidRulesTest, TimeDoesNotReplaceAReset) {
+  for (const std::uint64_t code : {46U, 48U, 62U, 64U, 74U, 79U, 95U, 119U, 120U, 140U, 143U}) {
+    HealthTracker tracker = one_card();
+    tracker.on_fault(xid(code), at(0s));
+    EXPECT_EQ(tracker.unhealthy_reason("a", at(24h)), kNeedsReset) << code;
+  }
+  HealthTracker tracker = one_card();
+  tracker.on_fault({"a", Fault::Kind::kEcc, 0}, at(0s));
+  EXPECT_EQ(tracker.unhealthy_reason("a", at(24h)), kNeedsReset);
+}
+
+TEST(XidRulesTest, OtherXidsMakeACardUnhealthyForAWhile) {
+  HealthTracker tracker = one_card();
+  tracker.on_fault(xid(94), at(0s));
+  EXPECT_EQ(tracker.unhealthy_reason("a", at(1s)), kRecentFault);
+  EXPECT_EQ(tracker.unhealthy_reason("a", at(10min)), "");
+}
+
+TEST(NvidiaTest, ReadsItsFlags) {
+  Nvidia nvidia;
+  CLI::App cli;
+  nvidia.add_options(cli);
+  cli.parse(
+      "--nvidia-cdi-dirs=/a,/b --mps-launcher='nsenter --target 1' --mps-multiuser=false "
+      "--nvml-library=/lib/x --run-dir=/r --time-slice=2");
+  const Settings& settings = nvidia.settings();
+  EXPECT_EQ(settings.cdi_dirs, (std::vector<std::string>{"/a", "/b"}));
+  EXPECT_EQ(settings.mps_launcher, "nsenter --target 1");
+  EXPECT_FALSE(settings.mps_multiuser);
+  EXPECT_EQ(settings.nvml_library, "/lib/x");
+  EXPECT_EQ(settings.run_dir, "/r");
+  EXPECT_EQ(settings.time_slice, 2);
+}
+
+TEST(NvidiaTest, EnforcesMpsAndTimeSlices) {
+  const Nvidia nvidia({.run_dir = "/r", .time_slice = 3});
+  ScriptedSource source;
+  FakePrograms programs;
+  const testing::ManualClock clock;
+  EXPECT_EQ(nvidia.enforcer(Isolation::kNone, source, programs, clock), nullptr);
+  ASSERT_TRUE(nvidia.enforcer(Isolation::kTimeSlice, source, programs, clock)->prepare("GPU-a"));
+  EXPECT_EQ(programs.commands().back().arguments.back(), "3");
+  const auto mps = nvidia.enforcer(Isolation::kMps, source, programs, clock);
+  model::GrantedCard card;
+  card.uuid = "GPU-a";
+  const auto edits = mps->edits({card});
+  ASSERT_TRUE(edits) << edits.error().message;
+  EXPECT_EQ(edits->mounts.at(0).host_path, "/r/mps/GPU-a/pipe");
+}
+
+TEST(NvidiaTest, WithoutADriverThereAreNoCards) {
+  const Nvidia nvidia({.nvml_library = "/no/such/library"});
+  EXPECT_EQ(nvidia.open_cards()->inventory().error().code, Errc::kUnavailable);
+}
+
+}  // namespace
+}  // namespace tangram::node::nvidia

@@ -88,9 +88,9 @@ TEST_F(GrantCheckTest, AGrantThatCannotBeReadIsRefused) {
   EXPECT_TRUE(says(verdict(), "!the annotation tangram.dev/gpu-grant is not valid")) << verdict();
 }
 
-TEST_F(GrantCheckTest, AContainerWithoutAPartIsToldWhatToWrite) {
+TEST_F(GrantCheckTest, AContainerWithoutAPartGetsAnInstruction) {
   EXPECT_TRUE(says(verdict(false, "sidecar"), "tangram.dev/gpu-fraction.sidecar"));
-  EXPECT_TRUE(says(verdict(false, "setup"), "an init container, which cannot hold a card"));
+  EXPECT_TRUE(says(verdict(false, "setup"), "an init container, which cannot have a card"));
 }
 
 TEST_F(GrantCheckTest, TheCardMustBeHereAndLargeEnough) {
@@ -126,13 +126,13 @@ TEST_F(GrantCheckTest, SharesThatFillTheCardExactlyAllStart) {
 
 TEST_F(GrantCheckTest, OfTwoForTheSameRoomTheLaterIsRefused) {
   others = {other(part("GPU-1", 40'961, 100))};
-  EXPECT_TRUE(says(verdict(), "!card GPU-1 is granted to others before this pod"));
+  EXPECT_TRUE(says(verdict(), "!card GPU-1 has no room for this pod beside earlier grants"));
   others = {other(part("GPU-1", 10, 501))};
   EXPECT_TRUE(says(verdict(), "has no room for this pod"));
   grant(part("GPU-1", 40'960, 500), "2025-12-31T00:00:00Z");
   EXPECT_EQ(verdict(), "") << "now the other one is the later";
   others[0].admitted = true;
-  EXPECT_TRUE(says(verdict(), "granted to others before")) << "what was admitted, stays";
+  EXPECT_TRUE(says(verdict(), "beside earlier grants")) << "what was admitted, stays";
 }
 
 TEST_F(GrantCheckTest, WhatWasAdmittedStartsAgainWhateverBecameOfItsCard) {

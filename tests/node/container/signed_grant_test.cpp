@@ -122,7 +122,7 @@ TEST_F(SignedGrantTest, WhereNoneIsRequiredItWould) {
   const auto whole = part("GPU-1", 81'920, 1000);
   bound("unsigned", {}, "2020-01-01T00:00:00Z", whole);
   const Owner honest = bound("honest", signer(extender), "2026-01-01T00:00:00Z", whole);
-  EXPECT_TRUE(says(start(honest), "granted to others before this pod"));
+  EXPECT_TRUE(says(start(honest), "has no room for this pod beside earlier grants"));
 }
 
 TEST_F(SignedGrantTest, WhatRunsStartsAgainWhateverBecomesOfItsAnnotationOrItsKey) {

@@ -140,11 +140,12 @@ TEST_F(StarterTest, OfTwoThatExcludeEachOtherOneStarts) {
   const Owner late = rig.bound("late", {part("GPU-1", 10, 100)}, "2026-01-01T00:00:01Z");
   ASSERT_EQ(rig.kubelet.admit(early), "");
   ASSERT_EQ(rig.kubelet.admit(late), "");
-  EXPECT_TRUE(says(rig.kubelet.start_container(late), "granted to others before this pod"));
+  EXPECT_TRUE(
+      says(rig.kubelet.start_container(late), "has no room for this pod beside earlier grants"));
   EXPECT_EQ(rig.kubelet.start_container(early), "");
 }
 
-TEST_F(StarterTest, WhoWasAdmittedStaysThoughItsStartTakesLong) {
+TEST_F(StarterTest, AnAdmittedContainerStaysThoughItsStartTakesLong) {
   const Owner late = rig.bound("late", {part("GPU-1", 81'920, 900)}, "2026-01-01T00:00:01Z");
   ASSERT_EQ(rig.kubelet.admit(late), "");
   rig.enforcer.verdict = fail(Errc::kUnavailable, "the MPS daemon starts");
@@ -152,7 +153,8 @@ TEST_F(StarterTest, WhoWasAdmittedStaysThoughItsStartTakesLong) {
   // The grant of a leader that was deposed arrives late, and was issued before.
   const Owner early = rig.bound("early", {part("GPU-1", 10, 100)}, "2026-01-01T00:00:00Z");
   ASSERT_EQ(rig.kubelet.admit(early), "");
-  EXPECT_TRUE(says(rig.kubelet.start_container(early), "granted to others before this pod"));
+  EXPECT_TRUE(
+      says(rig.kubelet.start_container(early), "has no room for this pod beside earlier grants"));
   rig.enforcer.verdict = {};
   EXPECT_EQ(rig.kubelet.start_container(late), "");
 }
@@ -165,7 +167,8 @@ TEST_F(StarterTest, AnAnnotationThatIsChangedAfterTheStartHasNoEffect) {
   ASSERT_EQ(rig.kubelet.admit(b), "");
   for (const std::string& changed : {std::string(), rig.pods.find(b.uid)->grant_text}) {
     rig.put_pod("a", changed);
-    EXPECT_TRUE(says(rig.kubelet.start_container(b), "granted to others before this pod"));
+    EXPECT_TRUE(
+        says(rig.kubelet.start_container(b), "has no room for this pod beside earlier grants"));
     EXPECT_EQ(rig.kubelet.start_container(a), "");
     EXPECT_EQ(rig.env(a, "TANGRAM_MEMORY_LIMIT_BYTES"),
               std::to_string(std::int64_t{81'920} << 20U));
@@ -242,7 +245,7 @@ TEST_F(StarterTest, KubeletsTwoRecordsMustAgree) {
   EXPECT_EQ(rig.cards_of(mixed), "-");
 }
 
-TEST_F(StarterTest, AnInitContainerWithASlotIsToldToLetGo) {
+TEST_F(StarterTest, AnInitContainerWithASlotGetsAnInstruction) {
   const model::Grant grant{.pod_uid = "uid-a",
                            .node = "n1",
                            .issued_at = "2026-01-01T00:00:00Z",
@@ -253,7 +256,7 @@ TEST_F(StarterTest, AnInitContainerWithASlotIsToldToLetGo) {
               {{.name = "main", .slots = 1}, {.name = "setup", .slots = 1, .ordinary_init = true}});
   const Owner setup{.uid = "uid-a", .pod = "a", .container = "setup", .init = true};
   ASSERT_EQ(rig.kubelet.admit(setup, 1, {"slot-1"}), "");
-  EXPECT_TRUE(says(rig.kubelet.start_container(setup), "init container, which cannot hold a card"));
+  EXPECT_TRUE(says(rig.kubelet.start_container(setup), "init container, which cannot have a card"));
 }
 
 TEST_F(StarterTest, TheListIsAskedAgainWhenTheRateLimitRefuses) {

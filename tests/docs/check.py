@@ -10,7 +10,7 @@ ROOT = blocks.ROOT
 # The folders whose sources define a program's options.
 SOURCES = {
     "tangram-extender": ["extender", "http", "kube", "config"], "tangram-node": ["node"],
-    "kubectl-tangram": ["cli"], "tangram-replay": ["bench/replay"], "tangram-bench": ["bench/measure"],
+    "kubectl-tangram": ["cli", "model"], "tangram-replay": ["bench/replay"], "tangram-bench": ["bench/measure"],
     "tangram-demo": ["bench"], "tangram-fault-api": ["tests/tools"],
 }
 FOLDERS = sorted({path.name for folder in (ROOT, ROOT / "tests") for path in folder.iterdir()
@@ -36,7 +36,7 @@ def source_text(program, cache={}):
     """All sources that can define an option of that program or script."""
     if program not in cache:
         if program in SOURCES:
-            paths = [p for folder in SOURCES[program] for p in (ROOT / folder).rglob("*.cpp")]
+            paths = [p for folder in SOURCES[program] for p in (ROOT / folder).rglob("*.[ch]pp")]
         else:
             paths = [ROOT / program]
         cache[program] = "\n".join(p.read_text() for p in paths if p.is_file())

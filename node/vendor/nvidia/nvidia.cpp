@@ -1,6 +1,6 @@
 #include "node/vendor/nvidia/nvidia.hpp"
 
-#include "kube/rest/rest_config.hpp"
+#include "base/environment.hpp"
 #include "node/vendor/nvidia/cdi.hpp"
 #include "node/vendor/nvidia/mps_enforcer.hpp"
 #include "node/vendor/nvidia/nvml_source.hpp"
@@ -79,7 +79,7 @@ void Nvidia::add_options(CLI::App& cli) {
 
 std::unique_ptr<CardSource> Nvidia::open_cards() const {
   return std::make_unique<OfferedModes>(std::make_unique<NvmlSource>(settings_.nvml_library),
-                                        kube::process_environment("PATH"));
+                                        process_environment("PATH"));
 }
 
 std::unique_ptr<Enforcer> Nvidia::enforcer(model::Isolation mode, CardSource& source,

@@ -81,7 +81,8 @@ Result<CardFile> parse_card_file(const std::string& text) {
   auto cards = model::decode_cards(json);
   if (!cards) return fail(Errc::kInvalidArgument, cards.error().message + "; " + kForm);
   for (model::Card& card : *cards) {
-    card.isolation.remove(model::Isolation::kMps);  // needs a compute mode, which a file has not
+    // MPS needs a compute mode, which a file does not have.
+    card.isolation = card.isolation.without(model::Isolation::kMps);
     InstalledCard installed;
     installed.total = card.memory;
     installed.index = static_cast<int>(file.inventory.cards.size());

@@ -117,8 +117,8 @@ TEST(PolicySourceTest, KeepsThePoliciesWhileTheWorkloadHardlyChanges) {
 
 TEST(PolicySourceTest, LearnsPricesFromTheClusterEvenForAFixedWorkload) {
   testing::ManualClock clock;
-  SharedLedger ledger(clock);
-  ledger.apply([](model::Ledger& ledger) {
+  SharedLedger shared(clock);
+  shared.apply([](model::Ledger& ledger) {
     ledger.put_node({.name = "n",
                      .cards = {testing::card("g")},
                      .cpu = MilliCpu(64'000),
@@ -126,7 +126,7 @@ TEST(PolicySourceTest, LearnsPricesFromTheClusterEvenForAFixedWorkload) {
   });
   PolicySettings settings;
   settings.learn_workload = false;
-  PolicySource source(settings, [&] { return ledger.snapshot(); });
+  PolicySource source(settings, [&] { return shared.snapshot(); });
   EXPECT_EQ(*source.prices(), policies::Prices{});
   for (int i = 0; i < 25; ++i) source.arrived(half());
   EXPECT_EQ(source.prices()->cpu_per_card, 1'900);  // 95 % of one core for half a card
@@ -163,17 +163,17 @@ TEST(PolicySourceTest, LearnsOnAThreadThatNobodyWaitsFor) {
 
 TEST(PolicySourceTest, ScoresTheNodesAnewBeforeWhatItLearnedIsInForce) {
   testing::ManualClock clock;
-  SharedLedger ledger(clock);
-  ledger.apply([](model::Ledger& ledger) {
+  SharedLedger shared(clock);
+  shared.apply([](model::Ledger& ledger) {
     ledger.put_node({.name = "n",
                      .cards = {testing::card("GPU-0")},
                      .cpu = MilliCpu(4'000),
                      .memory = Mebibytes(1'024)});
   });
-  PolicySource source(PolicySettings{}, [&] { return ledger.snapshot(); });
+  PolicySource source(PolicySettings{}, [&] { return shared.snapshot(); });
   const auto plan = source.plan(half());
   ASSERT_TRUE(plan);
-  { (void)plan->policies->cache.open(*plan->policy, plan->demand, *ledger.snapshot()); }
+  { (void)plan->policies->cache.open(*plan->policy, plan->demand, *shared.snapshot()); }
   for (int i = 0; i < 25; ++i) source.arrived(half());
   const auto next = source.plan(half());
   ASSERT_TRUE(next);

@@ -300,24 +300,24 @@ TEST(GrantsOfTest, NamesTheCardsPerContainer) {
   EXPECT_EQ(grants[1], (ContainerGrant{.container = "c1", .cards = {burst}}));
 }
 
-/// Books `n` pods of the same request, one after the other. @returns how many fitted
-int book_equal_shares(Mebibytes card_memory, const Share& share, int n) {
+/// Assumes `n` + 1 pods of the same request, one after the other. @returns how many fitted
+int assume_equal_shares(Mebibytes card_memory, const Share& share, int n) {
   const testing::ManualClock clock;
   Ledger ledger(clock);
   Card only = card("GPU-0", "A100", card_memory);
   only.max_sharers = n;
   ledger.put_node(inventory("n", {only}));
-  int booked = 0;
+  int assumed = 0;
   for (int i = 0; i <= n; ++i) {
-    const auto ledger = ledger.snapshot();
-    const NodeState& node = *ledger->find("n");
+    const auto snapshot = ledger.snapshot();
+    const NodeState& node = *snapshot->find("n");
     const auto placement = place(request(share), node, no_preference);
     if (!placement) continue;
     Allocation pod = testing::allocation("pod-" + std::to_string(i), "n", {});
     pod.containers = grants_of(request(share), node, *placement);
-    if (ledger.assume(pod, std::chrono::seconds(1))) ++booked;
+    if (ledger.assume(pod, std::chrono::seconds(1))) ++assumed;
   }
-  return booked;
+  return assumed;
 }
 
 class EqualSharesTest : public ::testing::TestWithParam<std::int64_t> {};
@@ -328,7 +328,7 @@ TEST_P(EqualSharesTest, MemorySharesThatDivideTheCardAllFit) {
   for (int n = 1; n <= Card::kDefaultMaxSharers; ++n) {
     if (card_memory % n != 0) continue;
     ++divisors;
-    EXPECT_EQ(book_equal_shares(Mebibytes(card_memory), memory(card_memory / n), n), n)
+    EXPECT_EQ(assume_equal_shares(Mebibytes(card_memory), memory(card_memory / n), n), n)
         << n << " shares of " << card_memory / n << " MiB";
   }
   EXPECT_GT(divisors, 0);
@@ -336,7 +336,7 @@ TEST_P(EqualSharesTest, MemorySharesThatDivideTheCardAllFit) {
 
 TEST_P(EqualSharesTest, FractionsThatAddUpToOneAllFit) {
   for (const int n : {1, 2, 4, 5, 8, 10, 20, 25, 40}) {
-    EXPECT_EQ(book_equal_shares(Mebibytes(GetParam()), fraction(1000 / n), n), n) << n;
+    EXPECT_EQ(assume_equal_shares(Mebibytes(GetParam()), fraction(1000 / n), n), n) << n;
   }
 }
 

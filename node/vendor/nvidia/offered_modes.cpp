@@ -20,7 +20,7 @@ Result<Inventory> OfferedModes::inventory() {
   auto inventory = source_->inventory();
   if (!inventory || mps_is_installed(path_)) return inventory;
   for (InstalledCard& card : inventory->cards) {
-    card.card.isolation.remove(model::Isolation::kMps);
+    card.card.isolation = card.card.isolation.without(model::Isolation::kMps);
   }
   return inventory;
 }

@@ -38,10 +38,10 @@ check_notes() {
 }
 
 check_all_notes() {
-  check_notes default 'placed by a kube-scheduler of their own' 'kubectl label node NODE tangram.dev/agent=true' \
-    'Certificates were made by Helm' 'Grants are not signed'
+  check_notes default 'A separate kube-scheduler, tangram-scheduler, places GPU pods' \
+    'kubectl label node NODE tangram.dev/agent=true' 'Helm created certificates' 'Grants are not signed'
   check_notes own-scheduler 'get configmap tangram-kube-scheduler' 'urlPrefix: https://10.96.0.42:9898'
-  check_notes policies-only 'they must write schedulerName: tangram themselves' 'tangram.dev/gpu-slot: 1'
+  check_notes policies-only 'pods must set schedulerName: tangram themselves' 'tangram.dev/gpu-slot: 1'
   check_notes signed 'half a card'
 }
 
@@ -206,7 +206,7 @@ check_on_cluster() {
   fetch_certificates
   check_certificates
   cmp --silent "$work/authority.crt" "$work/server/ca.crt" || die "a missing certificate changed the authority"
-  if cmp --silent "$work/former.crt" "$work/server/tls.crt"; then die "the upgrade restored the deleted certificate instead of making one"; fi
+  if cmp --silent "$work/former.crt" "$work/server/tls.crt"; then die "the upgrade restored the deleted certificate"; fi
   # With a signing key, no job is needed, and certificates stay the same.
   local before
   before=$(cat "$work"/server/* "$work"/scheduler/* | sha256sum)

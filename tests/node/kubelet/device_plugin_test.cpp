@@ -20,13 +20,15 @@ namespace {
 using testing::eventually;
 using testing::FakeKubelet;
 
-/// Answers as told, and remembers what it was asked.
+constexpr VendorRuntime kRuntime{.variable = "ACME_DEVICES", .no_card = "none", .setup = ""};
+
+/// Gives scripted answers and records the requests.
 class ScriptedKeeper final : public SlotKeeper {
  public:
   Result<AllocateResponse> allocate(const std::vector<std::string>& slots) override {
     const std::lock_guard lock(mutex);
     allocated.push_back(slots);
-    return allocate_response("name-of-" + slots.front(), NamePath::kCdiDevices);
+    return allocate_response("name-of-" + slots.front(), NamePath::kCdiDevices, kRuntime);
   }
   Result<void> prepare_start(const std::vector<std::string>& slots) override {
     const std::lock_guard lock(mutex);

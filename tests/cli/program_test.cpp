@@ -80,7 +80,7 @@ TEST_F(ProgramTest, ListsThePodsOfTheContextsNamespace) {
 TEST_F(ProgramTest, ExplainsAPod) {
   const Ended waiting = run("explain large");
   EXPECT_EQ(waiting.exit, 0) << waiting.err;
-  EXPECT_NE(waiting.out.find("ml/large waits: fits none of 2 nodes"), std::string::npos);
+  EXPECT_NE(waiting.out.find("ml/large is pending: fits none of 2 nodes"), std::string::npos);
   EXPECT_NE(waiting.out.find("note: the defaults of policy and isolation are assumed"),
             std::string::npos);
   EXPECT_NE(run("explain ml/half").out.find("is bound to node a"), std::string::npos);
@@ -148,7 +148,7 @@ TEST_F(ProgramTest, SaysWhatToDoWhereItCannot) {
   EXPECT_EQ(forbidden.exit, 1);
   EXPECT_EQ(forbidden.err,
             "kubectl-tangram: GET /api/v1/nodes: 403: nodes is forbidden; ask for the ClusterRole "
-            "tangram-viewer, which deploy/cli/rbac.yaml has\n");
+            "tangram-viewer of deploy/cli/rbac.yaml\n");
   const Ended nothing = run("top", "KUBECONFIG=/none");
   EXPECT_NE(nothing.err.find("--kubeconfig"), std::string::npos) << nothing.err;
   server_->stop();

@@ -162,7 +162,7 @@ void Session<Stream>::look_at_client() {
   const bool expired = std::chrono::system_clock::now() >= client_->expires;
   if (trust == trust_ && !expired) return;
   trust_ = trust;
-  if (!expired && tls::is_vouched_for(stream_, identity)) return;
+  if (!expired && is_vouched_for(stream_, identity)) return;
   client_ = nullptr;
   last_ = true;  // a new connection may show a new certificate
   this->set_trust(Trust::kServed);

@@ -98,7 +98,7 @@ std::shared_ptr<const TlsClient> client_of(Stream& stream) {
 
 /// Whether the authorities now in force vouch for the client that the handshake has verified.
 template <class Stream>
-bool tls::is_vouched_for(Stream& stream, tls::Identity& identity) {
+bool is_vouched_for(Stream& stream, tls::Identity& identity) {
   if constexpr (kIsTls<Stream>) {
     return tls::is_vouched_for(stream.native_handle(), *identity.context());
   }

@@ -47,7 +47,8 @@ TEST_P(ReplayViaHttpTest, PlacesExactlyAsInProcess) {
   auto http = HttpScheduler::create(trace, {.policy = std::string(GetParam()), .audits = 5});
   ASSERT_TRUE(http) << http.error().message;
   EXPECT_EQ(log_of(trace, **http), log_of(trace, **direct));
-  EXPECT_NE((*http)->remarks().find("5 rebuilds from the API server gave the same ledger"), std::string::npos);
+  EXPECT_NE((*http)->remarks().find("5 rebuilds from the API server gave the same ledger"),
+            std::string::npos);
 }
 
 INSTANTIATE_TEST_SUITE_P(Policies, ReplayViaHttpTest,

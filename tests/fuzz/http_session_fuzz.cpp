@@ -15,7 +15,7 @@
 
 namespace {
 
-using namespace tangram::extender;
+using namespace tangram::http;
 namespace memory = boost::beast::test;
 
 /// Small, so that inputs reach them.
@@ -49,7 +49,7 @@ class News final : public tangram::http::BodyStream {
 
 /// "/news" in pieces as they come, "/stream" in pieces, "/later" from outside the handler,
 /// "/forget" not at all, else an echo.
-struct Handler {
+struct FuzzHandler {
   net::io_context& io;
   std::size_t& answered;
 
@@ -94,7 +94,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size == 0) return 0;
   net::io_context io;
   std::size_t answered = 0;
-  tangram::http::SessionContext context(small_options(), Handler{io, answered});
+  tangram::http::SessionContext context(small_options(), FuzzHandler{io, answered});
   memory::stream stream(io);
   const memory::stream client = memory::connect(stream);
   stream.read_size(1U + data[0]);

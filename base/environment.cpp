@@ -5,7 +5,8 @@
 namespace tangram {
 
 std::string process_environment(const std::string& name) {
-  const char* value = std::getenv(name.c_str());  // NOLINT(concurrency-mt-unsafe): nobody sets any
+  const char* value =
+      std::getenv(name.c_str());  // NOLINT(concurrency-mt-unsafe): the program sets none
   return value == nullptr ? "" : value;
 }
 

@@ -41,13 +41,13 @@ class NodeFeed final : public kube::ObjectSink {
   SharedLedger& ledger_;
   FeedCounters& counters_;
   std::set<std::string, std::less<>> known_;  ///< nodes that the API server has
-  /// Of the list that is being told; nothing = it exists, but cannot be read.
+  /// Of the list that is being read; nothing = it exists, but cannot be read.
   std::map<std::string, std::optional<model::NodeInventory>> listed_;
 };
 
-/// Told of the pods that the watch shows, on the reflector's thread.
+/// Hears of the pods that the watch shows, on the reflector's thread.
 struct PodObserver {
-  /// A whole list begins to be told (true), or has been (false).
+  /// A full list begins (true) or has ended (false).
   std::function<void(bool)> listing = [](bool) {};
   /// For the first time, in order.
   std::function<void(const kube::Pod&)> arrived = [](const kube::Pod&) {};
@@ -85,7 +85,7 @@ class PodFeed final : public kube::ObjectSink {
     bool proven = false;  ///< it has a grant that counts by itself: not only Recorded::by_start
   };
 
-  /// A pod of the list that is being told: bound or pending, or neither if it cannot be read.
+  /// A pod of the list that is being read: bound or pending, or neither if it cannot be read.
   /// Small, because for a moment there is one for every pod of the cluster.
   struct ListedPod {
     std::optional<Noted> bound;

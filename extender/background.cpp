@@ -2,6 +2,8 @@
 
 #include "base/sleeper.hpp"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -37,11 +39,15 @@ void Background::start(std::vector<Task> tasks) {
     return task.interval == milliseconds(0);
   });
   for (auto task = tasks.begin(); task != repeated; ++task) {
+    spdlog::debug("task \"{}\": runs until it is stopped", task->name);
     threads_.emplace_back([run = std::move(task->run)](const std::stop_token& stop) { run(stop); });
   }
   std::vector<Task> in_turn(std::make_move_iterator(repeated),
                             std::make_move_iterator(tasks.end()));
   if (in_turn.empty()) return;
+  for (const Task& task : in_turn) {
+    spdlog::debug("task \"{}\": runs every {} ms", task.name, task.interval.count());
+  }
   threads_.emplace_back(
       [in_turn = std::move(in_turn)](const std::stop_token& stop) { run_in_turn(in_turn, stop); });
 }

@@ -11,7 +11,7 @@ namespace tangram::extender {
 
 /// A piece of the service's own work.
 struct Task {
-  std::string name;                      ///< for logs
+  std::string name;                      ///< what it does, in the log of debug
   std::chrono::milliseconds interval{};  ///< between two runs; 0 = one run, until it is stopped
   std::function<void(const std::stop_token&)> run;
 };

@@ -1,63 +1,35 @@
 #include "node/metrics.hpp"
 
-#include <prometheus/metric_family.h>
+#include "base/metric_family.hpp"
 
 #include <utility>
 
 namespace tangram::node {
 namespace {
 
-using prometheus::ClientMetric;
-using prometheus::MetricFamily;
-using prometheus::MetricType;
-using Labels = std::vector<ClientMetric::Label>;
-
-class Family {
- public:
-  Family(const char* name, const char* help, MetricType type) : family_{name, help, type, {}} {}
-
-  Family& add(Labels labels, double value) {
-    ClientMetric metric;
-    metric.label = std::move(labels);
-    if (family_.type == MetricType::Counter) {
-      metric.counter.value = value;
-    } else {
-      metric.gauge.value = value;
-    }
-    family_.metric.push_back(std::move(metric));
-    return *this;
-  }
-  void into(std::vector<MetricFamily>& all) {
-    if (!family_.metric.empty()) all.push_back(std::move(family_));
-  }
-
- private:
-  MetricFamily family_;
-};
-
-Family gauge(const char* name, const char* help) { return {name, help, MetricType::Gauge}; }
-Family counter(const char* name, const char* help) { return {name, help, MetricType::Counter}; }
-
-void add_cards(const Readings& now, std::vector<MetricFamily>& all) {
-  Family capacity = gauge("tangram_node_card_memory_capacity_bytes", "Memory that pods can have.");
-  Family used = gauge("tangram_node_card_memory_used_bytes",
-                      "Memory in use by the driver's count, without the driver's own.");
-  Family busy = gauge("tangram_node_card_utilization_ratio",
-                      "Share of the last sample period in which a kernel ran.");
-  Family healthy = gauge("tangram_node_card_healthy", "1 if the card takes new pods.");
+void add_cards(const Readings& now, MetricFamilies& all) {
+  MetricFamily capacity =
+      MetricFamily::gauge("tangram_node_card_memory_capacity_bytes", "Memory that pods can have.");
+  MetricFamily used =
+      MetricFamily::gauge("tangram_node_card_memory_used_bytes",
+                          "Memory in use by the driver's count, without the driver's own.");
+  MetricFamily busy = MetricFamily::gauge("tangram_node_card_utilization_ratio",
+                                          "Share of the last sample period in which a kernel ran.");
+  MetricFamily healthy =
+      MetricFamily::gauge("tangram_node_card_healthy", "1 if the card takes new pods.");
   for (const auto& [card, activity] : now.cards) {
-    const Labels labels{{"uuid", card.id}, {"model", card.model}};
+    const MetricLabels labels{{"uuid", card.id}, {"model", card.model}};
     capacity.add(labels, static_cast<double>(card.memory.count()) * (1 << 20));
     healthy.add(labels, card.healthy ? 1 : 0);
     if (!activity) continue;
     used.add(labels, static_cast<double>(activity->memory_used_bytes));
     if (activity->utilization >= 0) busy.add(labels, activity->utilization);
   }
-  for (Family* family : {&capacity, &used, &busy, &healthy}) family->into(all);
+  for (MetricFamily* family : {&capacity, &used, &busy, &healthy}) family->into(all);
 
   // Named for the first vendor's errors; "xid" has every vendor's number.
-  Family errors =
-      counter("tangram_node_xid_errors_total", "Errors that the driver reported, by its number.");
+  MetricFamily errors = MetricFamily::counter("tangram_node_xid_errors_total",
+                                              "Errors that the driver reported, by its number.");
   for (const auto& [card_and_code, count] : now.driver_errors) {
     errors.add({{"uuid", card_and_code.first}, {"xid", std::to_string(card_and_code.second)}},
                static_cast<double>(count));
@@ -65,75 +37,81 @@ void add_cards(const Readings& now, std::vector<MetricFamily>& all) {
   errors.into(all);
 }
 
-void add_pods(const Readings& now, std::vector<MetricFamily>& all) {
-  Family used =
-      gauge("tangram_node_pod_memory_used_bytes", "Memory of a card that a pod's processes use.");
-  Family limit =
-      gauge("tangram_node_pod_memory_limit_bytes", "Memory of a card that a pod may use.");
-  Family enforced =
-      gauge("tangram_node_pod_limit_enforced", "1 if the pod's limit on the card is enforced.");
+void add_pods(const Readings& now, MetricFamilies& all) {
+  MetricFamily used = MetricFamily::gauge("tangram_node_pod_memory_used_bytes",
+                                          "Memory of a card that a pod's processes use.");
+  MetricFamily limit = MetricFamily::gauge("tangram_node_pod_memory_limit_bytes",
+                                           "Memory of a card that a pod may use.");
+  MetricFamily enforced = MetricFamily::gauge("tangram_node_pod_limit_enforced",
+                                              "1 if the pod's limit on the card is enforced.");
   for (const auto& pod : now.pods) {
-    const Labels labels{{"namespace", pod.ns}, {"pod", pod.pod}, {"uuid", pod.card}};
+    const MetricLabels labels{{"namespace", pod.ns}, {"pod", pod.pod}, {"uuid", pod.card}};
     used.add(labels, static_cast<double>(pod.memory_used_bytes));
     limit.add(labels, static_cast<double>(pod.memory_limit_bytes));
     for (const auto& [what, is] :
          {std::pair{"memory", pod.memory_enforced}, std::pair{"compute", pod.compute_enforced}}) {
-      Labels more = labels;
+      MetricLabels more = labels;
       more.push_back({"isolation", pod.isolation});
       more.push_back({"limit", what});
       enforced.add(std::move(more), is ? 1 : 0);
     }
   }
-  for (Family* family : {&used, &limit, &enforced}) family->into(all);
+  for (MetricFamily* family : {&used, &limit, &enforced}) family->into(all);
 }
 
-void add_grant_keys(const Readings& now, std::vector<MetricFamily>& all) {
-  Family known =
-      gauge("tangram_node_grant_key_known", "1 for every public key that is trusted for grants.");
+void add_grant_keys(const Readings& now, MetricFamilies& all) {
+  MetricFamily known = MetricFamily::gauge("tangram_node_grant_key_known",
+                                           "1 for every public key that is trusted for grants.");
   for (const std::string& key : now.grant_keys.known) known.add({{"key", key}}, 1);
   known.into(all);
-  gauge("tangram_node_grant_keys_stale",
-        "1 if the key files cannot be used, so the previous keys stay in force; see the log.")
+  MetricFamily::gauge(
+      "tangram_node_grant_keys_stale",
+      "1 if the key files cannot be used, so the previous keys stay in force; see the log.")
       .add({}, now.grant_keys.stale ? 1 : 0)
       .into(all);
-  gauge("tangram_node_signed_grants_required", "1 if containers start only with a signed grant.")
+  MetricFamily::gauge("tangram_node_signed_grants_required",
+                      "1 if containers start only with a signed grant.")
       .add({}, now.signed_grants_required ? 1 : 0)
       .into(all);
 }
 
-void add_agent(const Readings& now, std::vector<MetricFamily>& all) {
-  counter("tangram_node_container_starts_total",
-          "Container starts that kubelet requested, by result.")
+void add_agent(const Readings& now, MetricFamilies& all) {
+  MetricFamily::counter("tangram_node_container_starts_total",
+                        "Container starts that kubelet requested, by result.")
       .add({{"result", "prepared"}}, static_cast<double>(now.starts.prepared))
       .add({{"result", "refused"}}, static_cast<double>(now.starts.refused))
       .add({{"result", "postponed"}}, static_cast<double>(now.starts.postponed))
       .into(all);
-  counter("tangram_node_allocations_total", "Containers that kubelet admitted with slots.")
+  MetricFamily::counter("tangram_node_allocations_total",
+                        "Containers that kubelet admitted with slots.")
       .add({}, static_cast<double>(now.starts.allocated))
       .into(all);
-  gauge("tangram_node_registered", "1 if kubelet uses the device plugin.")
+  MetricFamily::gauge("tangram_node_registered", "1 if kubelet uses the device plugin.")
       .add({}, now.registered ? 1 : 0)
       .into(all);
-  gauge("tangram_node_slots", "Slots that are published to kubelet.").add({}, now.slots).into(all);
-  counter("tangram_node_registrations_total", "Registrations with kubelet.")
+  MetricFamily::gauge("tangram_node_slots", "Slots that are published to kubelet.")
+      .add({}, now.slots)
+      .into(all);
+  MetricFamily::counter("tangram_node_registrations_total", "Registrations with kubelet.")
       .add({}, static_cast<double>(now.registrations))
       .into(all);
-  counter("tangram_node_record_writes_total", "Writes to the Node's record of cards.")
+  MetricFamily::counter("tangram_node_record_writes_total", "Writes to the Node's record of cards.")
       .add({{"result", "written"}}, static_cast<double>(now.node_writes))
       .add({{"result", "failed"}}, static_cast<double>(now.node_write_failures))
       .into(all);
-  Family drifts = gauge("tangram_node_drifts",
-                        "Differences between grants, slots, specs and processes that persist now.");
+  MetricFamily drifts = MetricFamily::gauge(
+      "tangram_node_drifts",
+      "Differences between grants, slots, specs and processes that persist now.");
   for (std::size_t kind = 0; kind < kDriftKinds; ++kind) {
     drifts.add({{"kind", std::string(to_string(static_cast<Drift::Kind>(kind)))}},
                static_cast<double>(now.audits.drifts.at(kind)));
   }
   drifts.into(all);
-  counter("tangram_node_audits_total", "Audits.")
+  MetricFamily::counter("tangram_node_audits_total", "Audits.")
       .add({{"result", "done"}}, static_cast<double>(now.audits.audits))
       .add({{"result", "failed"}}, static_cast<double>(now.audits.failed))
       .into(all);
-  counter("tangram_node_repairs_total", "Repairs by audits.")
+  MetricFamily::counter("tangram_node_repairs_total", "Repairs by audits.")
       .add({{"repair", "spec_restored"}}, static_cast<double>(now.audits.restored))
       .add({{"repair", "leftover_removed"}}, static_cast<double>(now.audits.removed))
       .into(all);
@@ -141,9 +119,9 @@ void add_agent(const Readings& now, std::vector<MetricFamily>& all) {
 
 }  // namespace
 
-std::vector<MetricFamily> NodeMetrics::Collect() const {
+MetricFamilies NodeMetrics::Collect() const {
   const Readings now = read_();
-  std::vector<MetricFamily> all;
+  MetricFamilies all;
   add_cards(now, all);
   add_pods(now, all);
   add_agent(now, all);

@@ -13,7 +13,7 @@ class Required {
  public:
   template <std::convertible_to<T> Value>
   requires(!std::same_as<std::remove_cvref_t<Value>, Required>)
-      // NOLINTNEXTLINE(google-explicit-constructor): stands for the value
+      // NOLINTNEXTLINE(bugprone-forwarding-reference-overload): the constraint leaves copies alone
       Required(Value&& value)
       : value_(std::forward<Value>(value)) {}
 

@@ -84,7 +84,7 @@ Result<NamePath> find_name_path(const Settings& settings, kube::KubeApi& api, bo
   if (settings.name_path) return *settings.name_path;
   const std::string file = settings.state_dir + "/device-ids-by";
   const auto text = read_file(file);
-  const auto stored = text ? parse_name_path(*text) : std::nullopt;
+  const auto stored = parse_name_path(text ? std::string_view{*text} : std::string_view{});
   if (!reachable && stored) return *stored;
   const auto software = read_node_software(api, settings.node);
   if (!software && stored) return *stored;

@@ -42,7 +42,7 @@ Result<std::unique_ptr<BenchApp>> BenchApp::start(const Options& options) {
 
 void BenchApp::arrive(const PendingPod& pod) {
   api_.pod_event("ADDED", pod.json);
-  while (!extender_->app->pending().find(pod.uid)) std::this_thread::yield();
+  while (!extender_->app->pods().find(pod.uid)) std::this_thread::yield();
 }
 
 }  // namespace tangram::bench

@@ -34,14 +34,16 @@ bool has_slot(const kube::Pod& pod) {
 }
 
 Cluster::Cluster(cluster::PolicySettings settings, const Clock& clock)
-    : ledger_(clock), policies_(std::move(settings), [this] { return ledger_.snapshot(); }) {}
+    : ledger_(clock),
+      policies_(std::move(settings), [this] { return ledger_.snapshot(); }),
+      table_({&policies_, this}) {}
 
 Result<std::unique_ptr<Cluster>> Cluster::read(kube::KubeApi& api, cluster::PolicySettings settings,
                                                const Clock& clock) {
   std::unique_ptr<Cluster> cluster(new Cluster(std::move(settings), clock));
   if (auto nodes = cluster->read_nodes(api); !nodes) return nodes.error();
   if (auto pods = cluster->read_pods(api); !pods) return pods.error();
-  cluster->findings_.set_cards(cluster::examine_cards(*cluster->snapshot()));
+  cluster->table_.set_card_notes(cluster::examine_cards(*cluster->snapshot()));
   return cluster;
 }
 
@@ -67,14 +69,7 @@ void Cluster::take_node(std::string object) {
 }
 
 Result<void> Cluster::read_pods(kube::KubeApi& api) {
-  cluster::PodFeed feed(
-      ledger_, pending_, counters_,
-      // Prices are learned of what is granted, so not before all of it is in the ledger.
-      {.listing = [this](bool begins) { policies_.listing(begins); },
-       .arrived = [this](const kube::Pod& pod) { policies_.arrived(pod); },
-       .seen = [this](const kube::Pod& pod,
-                      const cluster::Recorded& recorded) { seen(pod, recorded); }},
-      {});
+  cluster::PodFeed feed(ledger_, table_, policies_, counters_, {});
   feed.begin_list();
   auto listed =
       list(api, "/api/v1/pods", {{"fieldSelector", kNotFinished}}, [&](const std::string& object) {
@@ -91,12 +86,11 @@ Result<void> Cluster::read_pods(kube::KubeApi& api) {
   return {};
 }
 
-void Cluster::seen(const kube::Pod& pod, const cluster::Recorded& recorded) {
-  auto plan = policies_.plan(pod);
-  findings_.set(pod, cluster::examine(pod, plan, recorded));
+void Cluster::seen(const kube::Pod& pod, const Result<cluster::PodPlan>& plan,
+                   const cluster::Recorded& recorded) {
   const bool requests_gpu = !plan || plan->demand.gpu.asks_gpu();
   if (!requests_gpu && !has_slot(pod) && !pod.annotations.contains(model::kGrantKey)) return;
-  pods_.push_back({pod, std::move(plan), recorded, std::nullopt});
+  pods_.push_back({pod, plan, recorded, std::nullopt});
 }
 
 }  // namespace tangram::cli

@@ -3,8 +3,7 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "cluster/cluster_feed.hpp"
-#include "cluster/findings.hpp"
-#include "cluster/pending_pods.hpp"
+#include "cluster/pod_table.hpp"
 #include "cluster/policy_source.hpp"
 #include "cluster/shared_ledger.hpp"
 #include "kube/api.hpp"
@@ -44,19 +43,16 @@ struct GpuPod {
 /// The cluster, built from one list of its nodes and one of its pods with the extender's ledger.
 /// Reservations, which the extender keeps only in memory, are not included, and signatures of
 /// grants are not checked. Never changes after it is made.
-class Cluster {
+class Cluster final : private cluster::PodObserver {
  public:
   /// @param clock  outlives the cluster
   /// @returns as list() in api_reading.hpp
   static Result<std::unique_ptr<Cluster>> read(kube::KubeApi& api, cluster::PolicySettings settings,
                                                const Clock& clock);
-  Cluster(const Cluster&) = delete;
-  Cluster& operator=(const Cluster&) = delete;
 
   [[nodiscard]] cluster::ClusterPtr snapshot() const { return ledger_.snapshot(); }
-  [[nodiscard]] const cluster::PendingPods& pending() const { return pending_; }
+  [[nodiscard]] const cluster::PodTable& table() const { return table_; }
   [[nodiscard]] const cluster::PolicySource& policies() const { return policies_; }
-  [[nodiscard]] const cluster::Findings& findings() const { return findings_; }
   [[nodiscard]] const std::vector<ListedNode>& nodes() const { return nodes_; }  ///< by name
   [[nodiscard]] const std::vector<GpuPod>& pods() const { return pods_; }  ///< by namespace, name
 
@@ -65,12 +61,12 @@ class Cluster {
   Result<void> read_nodes(kube::KubeApi& api);
   Result<void> read_pods(kube::KubeApi& api);
   void take_node(std::string object);
-  void seen(const kube::Pod& pod, const cluster::Recorded& recorded);
+  void seen(const kube::Pod& pod, const Result<cluster::PodPlan>& plan,
+            const cluster::Recorded& recorded) override;
 
   cluster::SharedLedger ledger_;
   cluster::PolicySource policies_;
-  cluster::PendingPods pending_;
-  cluster::Findings findings_{[](const cluster::PodName&, const cluster::Note&) {}};
+  cluster::PodTable table_;
   cluster::FeedCounters counters_;
   std::vector<ListedNode> nodes_;
   std::vector<GpuPod> pods_;

@@ -57,7 +57,7 @@ Result<std::string> cluster_page(const ExtenderAt& extender) {
 }
 
 std::string cluster_page(const Cluster& cluster) {
-  return cluster::cluster_json(*cluster.snapshot(), cluster.pending());
+  return cluster::cluster_json(*cluster.snapshot(), cluster.table());
 }
 
 Result<std::string> explain_page(const ExtenderAt& extender, const std::string& ns,
@@ -68,9 +68,9 @@ Result<std::string> explain_page(const ExtenderAt& extender, const std::string& 
 
 Result<std::string> explain_page(const Cluster& cluster, const std::string& ns,
                                  const std::string& pod) {
-  return with_mistake(cluster::explain_json(ns, pod, *cluster.snapshot(), cluster.pending(),
-                                            cluster.policies(), cluster.findings()),
-                      ns, pod);
+  return with_mistake(
+      cluster::explain_json(ns, pod, *cluster.snapshot(), cluster.table(), cluster.policies()), ns,
+      pod);
 }
 
 }  // namespace tangram::cli

@@ -26,7 +26,7 @@ PodLine line_of(const GpuPod& gpu, const Cluster& cluster) {
   line.grant = grant_text(allocation.containers);
   if (!line.cards.empty()) line.isolation = to_string(allocation.isolation);
   line.state = state_of(gpu.pod);
-  line.findings = cluster.findings().of(gpu.pod.uid);
+  line.findings = cluster.table().notes(gpu.pod.uid);
   return line;
 }
 

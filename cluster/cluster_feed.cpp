@@ -94,32 +94,29 @@ void NodeFeed::change(kube::EventType type, std::string object) {
   ledger_.apply([&](model::Ledger& ledger) { ledger.put_node(std::move(*node)); });
 }
 
+std::optional<kube::Pod> PodFeed::read(std::string object) {
+  auto pod = kube::decode_pod(std::move(object));
+  if (pod) return std::move(*pod);
+  ++counters_.bad_objects;
+  spdlog::warn("a pod could not be read and is left as it was: {}", pod.error().message);
+  return std::nullopt;
+}
+
 void PodFeed::begin_list() {
   listed_.clear();
-  observer_.listing(true);
+  pods_.notify([](PodObserver& observer) { observer.listing(true); });
 }
 
 void PodFeed::listed(std::string object) {
-  auto pod = kube::decode_pod(object);
+  auto pod = read(object);
   if (!pod) {
-    ++counters_.bad_objects;
-    spdlog::warn("a pod could not be read and is left as it was: {}", pod.error().message);
     std::string uid = metadata_member(std::move(object), "uid");
-    // Told again, it counts as it was told before.
-    if (seen_.contains(uid)) listed_.try_emplace(std::move(uid));
-    return;
-  }
-  if (pod->finished) {
+    if (pods_.contains(uid)) listed_.try_emplace(std::move(uid));
+  } else if (pod->finished) {
     listed_.erase(pod->uid);
-    return;
-  }
-  Noted noted = note(*pod);
-  ListedPod& listed = listed_[pod->uid];
-  listed = {};
-  if (pod->node.empty()) {
-    listed.pending = std::make_unique<kube::Pod>(std::move(*pod));
   } else {
-    listed.bound = std::move(noted);
+    std::string uid = pod->uid;
+    listed_.insert_or_assign(std::move(uid), seen(*std::move(pod)));
   }
 }
 
@@ -128,87 +125,75 @@ void PodFeed::unlisted(std::string object) {
 }
 
 void PodFeed::end_list() {
-  std::vector<std::string> gone;
-  for (auto uid = seen_.begin(); uid != seen_.end();) {
-    if (listed_.contains(*uid)) {
-      ++uid;
-    } else {
-      observer_.ended(*uid);
-      gone.push_back(std::move(seen_.extract(uid++).value()));
-    }
-  }
-  const auto unread = [](const ListedPod& pod) { return !pod.bound && !pod.pending; };
-  pending_.retain([&](const std::string& uid) {
-    const auto found = listed_.find(uid);
-    return found != listed_.end() && (found->second.pending || unread(found->second));
-  });
+  const auto gone = pods_.retain([&](const std::string& uid) { return listed_.contains(uid); });
   ledger_.apply([&](model::Ledger& ledger) {
-    for (auto& [uid, pod] : listed_) {
+    for (const auto& [uid, pod] : listed_) {
       if (pod.bound) observe(ledger, *pod.bound);
     }
     ledger.retain_observed([&](const std::string& uid) {
       const auto found = listed_.find(uid);
-      return found != listed_.end() && (found->second.bound || unread(found->second));
+      return found != listed_.end() && (found->second.bound || !found->second.readable);
     });
     for (const std::string& uid : gone) ledger.expedite(uid);
   });
   for (auto& [uid, pod] : listed_) {
-    if (pod.pending) pending_.put(std::move(*pod.pending));
+    if (pod.readable) pods_.put(uid, std::move(pod.record));
   }
   listed_ = decltype(listed_)();  // the memory, too
-  observer_.listing(false);
+  pods_.notify([](PodObserver& observer) { observer.listing(false); });
 }
 
 void PodFeed::change(kube::EventType type, std::string object) {
   if (type == kube::EventType::kDeleted) return ended(metadata_member(std::move(object), "uid"));
-  auto pod = kube::decode_pod(std::move(object));
-  if (!pod) {
-    ++counters_.bad_objects;
-    spdlog::warn("a pod could not be read and is left as it was: {}", pod.error().message);
-    return;
-  }
-  if (pod->finished) return ended(pod->uid);
-  Noted noted = note(*pod);
-  if (pod->node.empty()) {
-    pending_.put(std::move(*pod));
-    return;
-  }
-  ledger_.apply([&](model::Ledger& ledger) { observe(ledger, noted); });
-  pending_.erase(pod->uid);
+  auto pod = read(std::move(object));
+  if (!pod) return;
+  const std::string uid = pod->uid;
+  if (pod->finished) return ended(uid);
+  ListedPod now = seen(*std::move(pod));
+  // The ledger first: a pod that is bound is never in neither.
+  if (now.bound) ledger_.apply([&](model::Ledger& ledger) { observe(ledger, *now.bound); });
+  pods_.put(uid, std::move(now.record));
 }
 
 void PodFeed::ended(const std::string& uid) {
-  seen_.erase(uid);
-  pending_.erase(uid);
-  observer_.ended(uid);
+  pods_.erase(uid);
   ledger_.apply([&](model::Ledger& ledger) { ledger.release(uid); });
 }
 
-PodFeed::Noted PodFeed::note(const kube::Pod& pod) {
-  if (seen_.insert(pod.uid).second) observer_.arrived(pod);
+PodFeed::ListedPod PodFeed::seen(kube::Pod pod) {
+  if (pods_.add(pod.uid)) {
+    pods_.notify([&](PodObserver& observer) { observer.arrived(pod); });
+  }
+  const auto plan = policies_.plan(pod);
   Recorded recorded = pod.node.empty() ? Recorded{} : recorded_allocation(pod, check_);
-  observer_.seen(pod, recorded);
+  pods_.notify([&](PodObserver& observer) { observer.seen(pod, plan, recorded); });
   if (!recorded.grant_problem.empty()) {
     ++counters_.bad_grants;
     spdlog::warn("pod {}: annotation {} {}, so it grants nothing", pod.full_name(),
                  model::kGrantAnnotation, recorded.grant_problem);
   }
-  const bool proven = !recorded.allocation.containers.empty() && !recorded.by_start;
-  return {.allocation = std::make_shared<const model::Allocation>(std::move(recorded.allocation)),
-          .proven = proven};
+  const bool is_bound = !pod.node.empty();
+  ListedPod shown{
+      .readable = true, .bound = {}, .record = record_of(std::move(pod), plan, recorded)};
+  if (is_bound) {
+    const bool proven = !recorded.allocation.containers.empty() && !recorded.by_start;
+    shown.bound = {std::make_shared<const model::Allocation>(std::move(recorded.allocation)),
+                   proven};
+  }
+  return shown;
 }
 
 /// A grant never changes once its pod is bound, so whoever breaks it, or writes another one,
 /// changes nothing: what the watch showed first stays, unless only a signature could tell which is
 /// the true one, and this one has it.
-void PodFeed::observe(model::Ledger& ledger, const Noted& noted) const {
-  const model::Allocation& shown = *noted.allocation;
+void PodFeed::observe(model::Ledger& ledger, const Shown& now) const {
+  const model::Allocation& shown = *now.allocation;
   const auto* before = ledger.find(shown.pod_uid);
   const bool held = before != nullptr && before->phase == model::Phase::kConfirmed &&
                     before->allocation->node == shown.node &&
                     !before->allocation->containers.empty();
-  const bool believed = noted.proven && (check_ || !before || !before->observed);
-  if (!held || believed) return ledger.observe(noted.allocation);
+  const bool believed = now.proven && (check_ || !before || !before->observed);
+  if (!held || believed) return ledger.observe(now.allocation);
   model::Allocation kept = shown;
   kept.isolation = before->allocation->isolation;
   kept.containers = before->allocation->containers;

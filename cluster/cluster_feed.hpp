@@ -1,14 +1,14 @@
 #pragma once
 
 #include "cluster/allocations.hpp"
-#include "cluster/pending_pods.hpp"
+#include "cluster/pod_table.hpp"
+#include "cluster/policy_source.hpp"
 #include "cluster/shared_ledger.hpp"
 #include "kube/reflector.hpp"
 #include "model/card.hpp"
 
 #include <atomic>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -45,31 +45,18 @@ class NodeFeed final : public kube::ObjectSink {
   std::map<std::string, std::optional<model::NodeInventory>> listed_;
 };
 
-/// Hears of the pods that the watch shows, on the reflector's thread.
-struct PodObserver {
-  /// A full list begins (true) or has ended (false).
-  std::function<void(bool)> listing = [](bool) {};
-  /// For the first time, in order.
-  std::function<void(const kube::Pod&)> arrived = [](const kube::Pod&) {};
-  /// Every time, also the first; with what a bound pod's own record says.
-  std::function<void(const kube::Pod&, const Recorded&)> seen = [](const kube::Pod&,
-                                                                   const Recorded&) {};
-  /// Gone or finished.
-  std::function<void(std::string_view uid)> ended = [](std::string_view) {};
-};
-
-/// Puts bound pods into the ledger and pending ones where bind finds them. A grant that counted
-/// once counts until its pod ends: whoever breaks the annotation afterwards gives no card back, for
-/// the container still has it. One reflector thread.
+/// Puts pods into the table, and what bound ones hold into the ledger. A grant that counted once
+/// counts until its pod ends: whoever breaks the annotation afterwards gives no card back, for the
+/// container still has it. One reflector thread.
 class PodFeed final : public kube::ObjectSink {
  public:
-  /// @param check  of grants, as of model::read_grant(); empty = signatures are not looked at
-  PodFeed(SharedLedger& ledger, PendingPods& pending, FeedCounters& counters, PodObserver observer,
-          model::SignatureCheck check)
+  /// @param check  of grants, as of model::read_grant(); empty = signatures are not checked
+  PodFeed(SharedLedger& ledger, PodTable& pods, const PolicySource& policies,
+          FeedCounters& counters, model::SignatureCheck check)
       : ledger_(ledger),
-        pending_(pending),
+        pods_(pods),
+        policies_(policies),
         counters_(counters),
-        observer_(std::move(observer)),
         check_(std::move(check)) {}
   void begin_list() override;
   void listed(std::string object) override;
@@ -78,30 +65,28 @@ class PodFeed final : public kube::ObjectSink {
   void change(kube::EventType type, std::string object) override;
 
  private:
-  using Uids = std::set<std::string, std::less<>>;
-  /// What a bound pod holds, by its own record; a waiting one holds nothing.
-  struct Noted {
+  /// What a bound pod holds, by its own record; a pending one holds nothing.
+  struct Shown {
     model::AllocationPtr allocation;
     bool proven = false;  ///< it has a grant that counts by itself: not only Recorded::by_start
   };
-
-  /// A pod of the list that is being read: bound or pending, or neither if it cannot be read.
-  /// Small, because for a moment there is one for every pod of the cluster.
+  /// A pod of the list that is being read.
   struct ListedPod {
-    std::optional<Noted> bound;
-    std::unique_ptr<kube::Pod> pending;
+    bool readable = false;  ///< else it counts as it was shown before
+    std::optional<Shown> bound;
+    PodRecord record;
   };
 
+  [[nodiscard]] std::optional<kube::Pod> read(std::string object);
+  ListedPod seen(kube::Pod pod);
   void ended(const std::string& uid);
-  Noted note(const kube::Pod& pod);
-  void observe(model::Ledger& ledger, const Noted& noted) const;
+  void observe(model::Ledger& ledger, const Shown& now) const;
 
   SharedLedger& ledger_;
-  PendingPods& pending_;
+  PodTable& pods_;
+  const PolicySource& policies_;
   FeedCounters& counters_;
-  PodObserver observer_;
   const model::SignatureCheck check_;
-  Uids seen_;                                          ///< of the pods that exist
   std::unordered_map<std::string, ListedPod> listed_;  ///< by UID
 };
 

@@ -6,9 +6,7 @@
 #include "model/snapshot.hpp"
 
 #include <array>
-#include <functional>
 #include <map>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -62,33 +60,5 @@ using NotedPods = std::map<std::string, NotedPod, std::less<>>;  ///< by UID; no
 
 /// Looks at the cards that pods were granted. Pure; skips nodes where all is well.
 [[nodiscard]] NotedPods examine_cards(const model::ClusterSnapshot& cluster);
-
-/// What is found about the pods that exist, each told once. Threads: safe.
-class Findings {
- public:
-  using Report = std::function<void(const PodName&, const Note&)>;
-  /// @param report  called for every new finding, on the caller's thread; must not block
-  explicit Findings(Report report) : report_(std::move(report)) {}
-
-  /// Replaces what the pod itself says; tells what is new.
-  void set(const kube::Pod& pod, std::vector<Note> notes);
-  /// The pod is gone.
-  void forget(std::string_view pod_uid);
-  /// Replaces what the cards say of all pods; tells what is new.
-  void set_cards(NotedPods pods);
-
-  /// Tells everything once more: to an audience that was not there.
-  void report_all() const;
-
-  [[nodiscard]] std::vector<Note> of(std::string_view pod_uid) const;
-  /// Pods by finding.
-  [[nodiscard]] std::map<Finding, std::size_t> counts() const;
-
- private:
-  const Report report_;
-  mutable std::mutex mutex_;
-  NotedPods by_text_;
-  NotedPods by_cards_;
-};
 
 }  // namespace tangram::cluster

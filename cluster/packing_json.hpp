@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/json.hpp"
-#include "cluster/pending_pods.hpp"
+#include "cluster/pod_table.hpp"
 #include "kube/objects.hpp"
 #include "model/snapshot.hpp"
 

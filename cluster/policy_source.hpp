@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "cluster/pod_observer.hpp"
 #include "cluster/shared_ledger.hpp"
 #include "kube/objects.hpp"
 #include "policies/arrival_log.hpp"
@@ -56,7 +57,7 @@ struct PodPlan {
 /// what the fragmentation policy aims at and the prices of the least-waste policy, when an
 /// ArrivalLog says that it is time. What hardly differs from what is in force is not taken over,
 /// because every node would have to be scored anew. Threads: safe.
-class PolicySource {
+class PolicySource final : public PodObserver {
  public:
   /// Learned workloads this far apart, in percent, are different (see distance_percent()).
   static constexpr int kSameWorkload = 10;
@@ -68,10 +69,10 @@ class PolicySource {
   [[nodiscard]] Result<PodPlan> plan(const kube::Pod& pod) const;
 
   /// A pod was seen for the first time.
-  void arrived(const kube::Pod& pod);
+  void arrived(const kube::Pod& pod) override;
   /// A list of pods begins or ends: nothing is learned before its end, because the pods of a large
   /// cluster would be learned from more than a hundred times over.
-  void listing(bool begins);
+  void listing(bool begins) override;
 
   /// Learns whenever it is time, until stopped; for settings.learn_at_once = false. Nobody waits
   /// for it: what it learns comes into force once the nodes have been scored anew by it.

@@ -124,27 +124,6 @@ std::optional<UnstartedPod> unstarted(const kube::Pod& pod, const Recorded& reco
                       .refusal = refusal(pod, recorded)};
 }
 
-void UnstartedPods::set(const kube::Pod& pod, const Recorded& recorded) {
-  auto waits = unstarted(pod, recorded);
-  if (!waits) return forget(pod.uid);
-  const std::scoped_lock lock(mutex_);
-  pods_.insert_or_assign(pod.uid, *std::move(waits));
-}
-
-void UnstartedPods::forget(std::string_view pod_uid) {
-  const std::scoped_lock lock(mutex_);
-  const auto known = pods_.find(pod_uid);
-  if (known != pods_.end()) pods_.erase(known);
-}
-
-std::vector<UnstartedPod> UnstartedPods::all() const {
-  std::vector<UnstartedPod> pods;
-  const std::scoped_lock lock(mutex_);
-  pods.reserve(pods_.size());
-  for (const auto& [uid, pod] : pods_) pods.push_back(pod);
-  return pods;
-}
-
 std::vector<StuckPod> stuck_pods(const model::ClusterSnapshot& cluster,
                                  const std::vector<UnstartedPod>& pods) {
   std::vector<StuckPod> stuck;

@@ -5,11 +5,8 @@
 #include "kube/objects.hpp"
 #include "model/snapshot.hpp"
 
-#include <map>
-#include <mutex>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 /// Pods that are bound and can never start: which ones, and why.
@@ -27,20 +24,6 @@ struct UnstartedPod {
 
 /// @returns nothing if the pod has started, needs no agent to start, or is being deleted
 [[nodiscard]] std::optional<UnstartedPod> unstarted(const kube::Pod& pod, const Recorded& recorded);
-
-/// The pods of the cluster that unstarted() finds. Threads: safe.
-class UnstartedPods {
- public:
-  void set(const kube::Pod& pod, const Recorded& recorded);
-  /// The pod is gone.
-  void forget(std::string_view pod_uid);
-
-  [[nodiscard]] std::vector<UnstartedPod> all() const;  ///< by UID
-
- private:
-  mutable std::mutex mutex_;
-  std::map<std::string, UnstartedPod, std::less<>> pods_;
-};
 
 /// A pod that can never start where it is.
 struct StuckPod {

@@ -281,7 +281,7 @@ model::AllocationPtr find_bound(const model::ClusterSnapshot& cluster, std::stri
 
 }  // namespace
 
-std::string cluster_json(const model::ClusterSnapshot& cluster, const PendingPods& pending) {
+std::string cluster_json(const model::ClusterSnapshot& cluster, const PodTable& pods) {
   std::string text;
   Writer out(text);
   out.begin_object().member("version", static_cast<std::int64_t>(cluster.version()));
@@ -289,7 +289,7 @@ std::string cluster_json(const model::ClusterSnapshot& cluster, const PendingPod
   for (const NodeState* node : cluster.sorted_nodes())
     write_packed_node(out, model::granted_only(*node));
   out.end_array().key("pending").begin_array();
-  for (const PodPtr& pod : pending.all()) {
+  for (const PodPtr& pod : pods.pending()) {
     write_waiting_pod(out, *pod);
   }
   out.end_array().end_object();
@@ -297,16 +297,16 @@ std::string cluster_json(const model::ClusterSnapshot& cluster, const PendingPod
 }
 
 Result<std::string> explain_json(std::string_view ns, std::string_view name,
-                                 const model::ClusterSnapshot& cluster, const PendingPods& pending,
-                                 const PolicySource& policies, const Findings& findings,
+                                 const model::ClusterSnapshot& cluster, const PodTable& pods,
+                                 const PolicySource& policies,
                                  std::optional<std::size_t> most_nodes) {
-  if (const PodPtr pod = pending.find(ns, name)) {
+  if (const PodPtr pod = pods.find(ns, name)) {
     const auto plan = policies.plan(*pod);
     if (!plan) return plan.error();
-    return explain_pending(*pod, *plan, cluster, findings.of(pod->uid), most_nodes);
+    return explain_pending(*pod, *plan, cluster, pods.notes(pod->uid), most_nodes);
   }
   if (const auto allocation = find_bound(cluster, ns, name)) {
-    return explain_bound(*allocation, findings.of(allocation->pod_uid));
+    return explain_bound(*allocation, pods.notes(allocation->pod_uid));
   }
   return fail(Errc::kNotFound, "no pod " + std::string(ns) + "/" + std::string(name) +
                                    " waits for a node or is bound to one");

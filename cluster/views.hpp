@@ -1,8 +1,7 @@
 #pragma once
 
 #include "base/result.hpp"
-#include "cluster/findings.hpp"
-#include "cluster/pending_pods.hpp"
+#include "cluster/pod_table.hpp"
 #include "cluster/policy_source.hpp"
 #include "cluster/shared_ledger.hpp"
 
@@ -15,8 +14,7 @@
 namespace tangram::cluster {
 
 /// GET /api/v1/cluster: every node and card, what each pod holds of it, and the pods that wait.
-[[nodiscard]] std::string cluster_json(const model::ClusterSnapshot& cluster,
-                                       const PendingPods& pending);
+[[nodiscard]] std::string cluster_json(const model::ClusterSnapshot& cluster, const PodTable& pods);
 
 /// GET /api/v1/explain: for a pod that waits, per node and card whether it fits, and if not why,
 /// with the numbers; for a bound pod what it holds. For both, what was found to be wrong with it.
@@ -25,8 +23,8 @@ namespace tangram::cluster {
 /// @returns kNotFound if no pod of that name waits or is bound;
 ///          kInvalidArgument if its annotations are wrong
 Result<std::string> explain_json(std::string_view ns, std::string_view name,
-                                 const model::ClusterSnapshot& cluster, const PendingPods& pending,
-                                 const PolicySource& policies, const Findings& findings,
+                                 const model::ClusterSnapshot& cluster, const PodTable& pods,
+                                 const PolicySource& policies,
                                  std::optional<std::size_t> most_nodes = std::nullopt);
 
 }  // namespace tangram::cluster

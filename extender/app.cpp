@@ -105,8 +105,8 @@ std::vector<Task> App::tasks() {
       {"resolve overdue binds", kTaskInterval,
        [this](const std::stop_token& stop) { binder_.resolve_overdue(stop); }},
       {"examine cards", kTaskInterval, repeated(&App::examine_cards)},
-      {"drop outcomes of unknown pods", kTaskInterval,
-       [this](const std::stop_token& /*stop*/) { waiting_.forget_unseen(); }},
+      {"forget answers about unknown pods", kTaskInterval,
+       [this](const std::stop_token& /*stop*/) { pods_.forget_unseen(); }},
       {"report as a new leader", kTaskInterval, repeated(&App::report_as_new_leader)},
       {"evict stuck pods", kTaskInterval, repeated(&App::evict_stuck_pods)}};
   if (!parts_.learn_at_once) {
@@ -138,6 +138,11 @@ App::App(const config::Config& config, const Parts& parts, cluster::PolicySettin
                          : model::SignatureCheck()),
       ledger_(parts.clock),
       policies_(std::move(policy_settings), [this] { return ledger_.snapshot(); }),
+      pod_events_({.api = parts.api,
+                   .clock = parts.clock,
+                   .reporter = parts.reporter,
+                   .serving = [this] { return serving(); }}),
+      pods_({&policies_, &pod_events_}),
       offers_(parts.clock, static_cast<std::size_t>(config.scheduler.offer_memory_pods),
               config.scheduler.offer_penalty),
       binder_(binder_parts(),
@@ -156,23 +161,19 @@ App::App(const config::Config& config, const Parts& parts, cluster::PolicySettin
                 .api_timeout = config.bind.timeout},
                evictor_parts()),
       node_feed_(ledger_, counters_),
-      pod_feed_(ledger_, pending_, counters_, pod_observer(), check_),
+      pod_feed_(ledger_, pods_, policies_, counters_, check_),
       node_reflector_(parts.api, watch(config, "/api/v1/nodes"), node_feed_, parts.clock),
       pod_reflector_(parts.api, watch(config, "/api/v1/pods", kNotFinished), pod_feed_,
                      parts.clock),
       budget_reflector_(parts.api, watch(config, "/apis/policy/v1/poddisruptionbudgets"), budgets_,
                         parts.clock),
       cluster_metrics_(metrics_parts()),
-      news_({.ledger = ledger_, .pending = pending_, .clock = parts.clock}) {
-  if (parts.reporter) {
-    events_ = std::make_unique<kube::EventRecorder>(parts.api, *parts.reporter, parts.clock);
-  }
-}
+      news_({.ledger = ledger_, .pods = pods_, .clock = parts.clock}) {}
 
 Binder::Parts App::binder_parts() {
   return {.api = parts_.api,
           .ledger = ledger_,
-          .pending = pending_,
+          .pods = pods_,
           .offers = offers_,
           .policies = policies_,
           .clock = parts_.clock,
@@ -188,10 +189,9 @@ Verbs::Parts App::verb_parts() {
       .policies = policies_,
       .offers = offers_,
       .binder = binder_,
-      .pending = pending_,
+      .pods = pods_,
       .budgets = [this] { return budget_reflector_.health().synced ? budgets_.all() : nullptr; },
-      .not_ready = [this] { return not_ready(); },
-      .answered = [this](std::string_view uid, Wait wait) { waiting_.answered(uid, wait); }};
+      .not_ready = [this] { return not_ready(); }};
 }
 
 Evictor::Parts App::evictor_parts() {
@@ -200,16 +200,14 @@ Evictor::Parts App::evictor_parts() {
           .may_write = [this](milliseconds takes) { return serving() && may_write(takes); },
           .report =
               [this](const cluster::PodName& pod, const std::string& sentence) {
-                report(pod, "CannotStart", "Evict", sentence);
+                pod_events_.report(pod, "CannotStart", "Evict", sentence);
               }};
 }
 
 ClusterMetrics::Parts App::metrics_parts() {
   return {.ledger = ledger_,
-          .pending = pending_,
+          .pods = pods_,
           .policies = policies_,
-          .findings = findings_,
-          .grant_key_use = grant_key_use_,
           .feed_counters = counters_,
           .clock = parts_.clock,
           .nodes_watch = [this] { return node_reflector_.health(); },
@@ -219,34 +217,9 @@ ClusterMetrics::Parts App::metrics_parts() {
           .serving = [this] { return serving(); }};
 }
 
-cluster::PodObserver App::pod_observer() {
-  return {.listing = [this](bool begins) { policies_.listing(begins); },
-          .arrived = [this](const kube::Pod& pod) { policies_.arrived(pod); },
-          .seen =
-              [this](const kube::Pod& pod, const cluster::Recorded& recorded) {
-                const auto plan = policies_.plan(pod);
-                findings_.set(pod, cluster::examine(pod, plan, recorded));
-                waiting_.seen(pod, plan);
-                unstarted_.set(pod, recorded);
-                grant_key_use_.set(pod.uid, recorded.grant_key);
-              },
-          .ended =
-              [this](std::string_view uid) {
-                findings_.forget(uid);
-                unstarted_.forget(uid);
-                waiting_.forget(uid);
-                grant_key_use_.forget(uid);
-              }};
-}
-
 Collectables App::collectables() const {
-  return {&verb_routes_.metrics(),
-          &waiting_,
-          &admission_metrics_,
-          &evictor_,
-          &cluster_metrics_,
-          &listeners_,
-          &news_};
+  return {&verb_routes_.metrics(), &admission_metrics_, &evictor_,
+          &cluster_metrics_,       &listeners_,         &news_};
 }
 
 App::~App() { stop(); }
@@ -261,9 +234,8 @@ Result<void> App::listen(const config::Config& config) {
   verb_routes_.add_to(*server);
   add_page_routes(*server);
   add_api_routes(*server, {.ledger = ledger_,
-                           .pending = pending_,
+                           .pods = pods_,
                            .policies = policies_,
-                           .findings = findings_,
                            .news = news_,
                            .queue = pages_,
                            .synced = [this] { return synced(); }});
@@ -292,7 +264,7 @@ void App::examine_cards() {
   const cluster::ClusterPtr cluster = ledger_.snapshot();
   if (!synced() || cluster->version() == examined_version_) return;
   examined_version_ = cluster->version();
-  findings_.set_cards(cluster::examine_cards(*cluster));
+  pods_.set_card_notes(cluster::examine_cards(*cluster));
 }
 
 /// Other keys: grants that did not count may count now, and the other way round.
@@ -304,31 +276,11 @@ void App::report_as_new_leader() {
   const std::uint64_t term = leadership_ ? leadership_->term() : 1;
   if (!serving() || term == reported_term_) return;
   reported_term_ = term;
-  findings_.report_all();
-}
-
-void App::report(const cluster::PodName& pod, const cluster::Note& note) {
-  // Followers find the same; one report is enough.
-  if (!serving()) return;
-  report(pod, to_string(note.finding), "Examine", note.sentence);
+  pods_.notify_again();
 }
 
 void App::evict_stuck_pods() {
-  if (synced()) evictor_.look(cluster::stuck_pods(*ledger_.snapshot(), unstarted_.all()));
-}
-
-void App::report(const cluster::PodName& pod, std::string_view reason, std::string_view action,
-                 const std::string& sentence) {
-  spdlog::warn("pod {}/{}: {}: {}", pod.ns, pod.name, reason, sentence);
-  if (!events_) return;
-  events_->record({.kind = "Pod",
-                   .ns = pod.ns,
-                   .name = pod.name,
-                   .uid = pod.uid,
-                   .type = kube::EventNote::Type::kWarning,
-                   .reason = std::string(reason),
-                   .action = std::string(action),
-                   .note = sentence});
+  if (synced()) evictor_.look(cluster::stuck_pods(*ledger_.snapshot(), pods_.unstarted()));
 }
 
 bool App::may_write(milliseconds takes) const {
@@ -354,7 +306,7 @@ void App::stop() {
   verb_routes_.drain();
   pages_.drain();
   scrapes_.drain();
-  if (events_) events_->flush(kFlushTimeout);
+  pod_events_.flush(kFlushTimeout);
   background_.stop();
 }
 

@@ -5,12 +5,9 @@
 #include "base/result.hpp"
 #include "cluster/cluster_feed.hpp"
 #include "cluster/disruption_budgets.hpp"
-#include "cluster/findings.hpp"
-#include "cluster/grant_key_use.hpp"
-#include "cluster/pending_pods.hpp"
+#include "cluster/pod_table.hpp"
 #include "cluster/policy_source.hpp"
 #include "cluster/shared_ledger.hpp"
-#include "cluster/unstarted_pods.hpp"
 #include "config/config.hpp"
 #include "extender/admission/admission_metrics.hpp"
 #include "extender/admission/service.hpp"
@@ -22,12 +19,11 @@
 #include "extender/listeners.hpp"
 #include "extender/page/packing_stream.hpp"
 #include "extender/page/page_queue.hpp"
+#include "extender/pod_events.hpp"
 #include "extender/scheduling/binder.hpp"
 #include "extender/scheduling/offers.hpp"
 #include "extender/scheduling/routes.hpp"
 #include "extender/scheduling/verbs.hpp"
-#include "extender/scheduling/waiting_pods.hpp"
-#include "kube/events.hpp"
 #include "kube/grant_keys.hpp"
 #include "kube/reflector.hpp"
 #include "policies/fragmentation_measure.hpp"
@@ -75,14 +71,14 @@ class App {
   [[nodiscard]] std::uint16_t webhook_port() const;
   [[nodiscard]] std::uint16_t metrics_port() const;
 
-  /// The ledger hold what the API server has; until then verbs answer with a retryable error.
+  /// The ledger holds what the API server has; until then verbs answer with a retryable error.
   [[nodiscard]] bool synced() const;
   /// Verbs are answered: synced, and leading where there is an election.
   [[nodiscard]] bool serving() const { return not_ready().empty(); }
 
-  /// For embedding (replay, tests): the ledger themselves.
+  /// For embedding (replay, tests).
   [[nodiscard]] cluster::SharedLedger& ledger() { return ledger_; }
-  [[nodiscard]] const cluster::PendingPods& pending() const { return pending_; }
+  [[nodiscard]] const cluster::PodTable& pods() const { return pods_; }
 
   /// Stops accepting, answers what is under way, then stops everything. Blocks; safe to repeat.
   void stop();
@@ -97,7 +93,6 @@ class App {
   [[nodiscard]] Verbs::Parts verb_parts();
   [[nodiscard]] Evictor::Parts evictor_parts();
   [[nodiscard]] ClusterMetrics::Parts metrics_parts();
-  [[nodiscard]] cluster::PodObserver pod_observer();
   [[nodiscard]] Collectables collectables() const;
   [[nodiscard]] std::vector<Task> tasks();
   Result<void> listen(const config::Config& config);
@@ -112,17 +107,15 @@ class App {
   void reload_grant_keys();
   void report_as_new_leader();
   void evict_stuck_pods();
-  void report(const cluster::PodName& pod, const cluster::Note& note);
-  void report(const cluster::PodName& pod, std::string_view reason, std::string_view action,
-              const std::string& sentence);
 
   Parts parts_;
   GrantKeysPtr grant_keys_;  ///< null = grants are neither signed nor checked
   const model::SignatureCheck check_;
   cluster::SharedLedger ledger_;
-  cluster::PendingPods pending_;
   cluster::FeedCounters counters_;
   cluster::PolicySource policies_;
+  PodEvents pod_events_;
+  cluster::PodTable pods_;
   Offers offers_;
   Binder binder_;
   AdmissionMetrics admission_metrics_;
@@ -130,12 +123,6 @@ class App {
   Verbs verbs_;
   VerbRoutes verb_routes_;
   cluster::DisruptionBudgets budgets_;
-  std::unique_ptr<kube::EventRecorder> events_;  ///< null = none are written
-  cluster::Findings findings_{
-      [this](const cluster::PodName& pod, const cluster::Note& note) { report(pod, note); }};
-  cluster::UnstartedPods unstarted_;
-  WaitingPods waiting_;
-  cluster::GrantKeyUse grant_key_use_;
   // Of the thread of the repeated tasks.
   Evictor evictor_;
   std::uint64_t examined_version_ = 0;  ///< of the ledger

@@ -40,11 +40,22 @@ void add_cards(const model::ClusterSnapshot& cluster, const policies::Workload& 
             "Free memory of cards whose compute is all granted.", idle.stranded.count() << 20);
 }
 
-void add_findings(const cluster::Findings& findings, MetricFamilies& all) {
+void add_waiting(const cluster::PodTable& table, MetricFamilies& all) {
+  auto family = MetricFamily::gauge(
+      "tangram_waiting_pods",
+      "Pods that request a GPU and have no node, by the last answer that kube-scheduler got about "
+      "each; only the leader is asked.");
+  for (const auto& [wait, pods] : table.waits()) {
+    family.add({{"reason", std::string(to_string(wait))}}, pods);
+  }
+  family.into(all);
+}
+
+void add_findings(const cluster::PodTable& table, MetricFamilies& all) {
   auto family = MetricFamily::gauge(
       "tangram_pod_findings",
       "Pods with something wrong, by what; events and /api/v1/explain say what to do.");
-  for (const auto& [finding, pods] : findings.counts()) {
+  for (const auto& [finding, pods] : table.findings()) {
     family.add({{"finding", std::string(to_string(finding))}}, pods);
   }
   family.into(all);
@@ -60,12 +71,12 @@ void add_rejected(const cluster::FeedCounters& counters, MetricFamilies& all) {
       .into(all);
 }
 
-void add_grant_keys(const kube::GrantKeys::State& keys, const cluster::GrantKeyUse& use,
+void add_grant_keys(const kube::GrantKeys::State& keys, const cluster::PodTable& table,
                     MetricFamilies& all) {
   auto by_key = MetricFamily::gauge(
       "tangram_grants_by_key",
       "Bound pods' grants by the id of the key that signed them; unsigned; unknown.");
-  for (const auto& [key, pods] : use.counts()) by_key.add({{"key", key}}, pods);
+  for (const auto& [key, pods] : table.grant_keys()) by_key.add({{"key", key}}, pods);
   by_key.into(all);
   auto known =
       MetricFamily::gauge("tangram_grant_key_known", "1 for every public key whose grants count.");
@@ -83,10 +94,11 @@ std::vector<prometheus::MetricFamily> ClusterMetrics::Collect() const {
   add_ledger(parts_.ledger, all);
   add_cards(*parts_.ledger.snapshot(), *parts_.policies.workload(), all);
   add_gauge(all, "tangram_pending_pods", "Pods without a node, of every scheduler.",
-            parts_.pending.size());
-  add_findings(parts_.findings, all);
+            parts_.pods.pending_count());
+  add_waiting(parts_.pods, all);
+  add_findings(parts_.pods, all);
   add_rejected(parts_.feed_counters, all);
-  add_grant_keys(parts_.grant_keys(), parts_.grant_key_use, all);
+  add_grant_keys(parts_.grant_keys(), parts_.pods, all);
   const auto seconds_since = [now = parts_.clock.now()](const kube::Reflector::Health& watch) {
     return std::chrono::duration<double>(now - watch.last_heard).count();
   };

@@ -2,9 +2,7 @@
 
 #include "base/clock.hpp"
 #include "cluster/cluster_feed.hpp"
-#include "cluster/findings.hpp"
-#include "cluster/grant_key_use.hpp"
-#include "cluster/pending_pods.hpp"
+#include "cluster/pod_table.hpp"
 #include "cluster/policy_source.hpp"
 #include "cluster/shared_ledger.hpp"
 #include "kube/grant_keys.hpp"
@@ -24,10 +22,8 @@ class ClusterMetrics final : public prometheus::Collectable {
  public:
   struct Parts {
     cluster::SharedLedger& ledger;  ///< this and the other references outlive it
-    const cluster::PendingPods& pending;
+    const cluster::PodTable& pods;
     const cluster::PolicySource& policies;
-    const cluster::Findings& findings;
-    const cluster::GrantKeyUse& grant_key_use;
     const cluster::FeedCounters& feed_counters;
     const Clock& clock;
     std::function<kube::Reflector::Health()> nodes_watch;

@@ -91,16 +91,11 @@ class Bench {
   SystemClock clock_;
   SyntheticApi api_;
   cluster::SharedLedger ledger_{clock_};
-  cluster::PendingPods pending_;
   cluster::FeedCounters counters_;
   cluster::PolicySource policies_{{}, [this] { return ledger_.snapshot(); }};
+  cluster::PodTable table_{{&policies_}};
   cluster::NodeFeed nodes_{ledger_, counters_};
-  cluster::PodFeed pods_{ledger_,
-                         pending_,
-                         counters_,
-                         {.listing = [this](bool begins) { policies_.listing(begins); },
-                          .arrived = [this](const kube::Pod& pod) { policies_.arrived(pod); }},
-                         {}};
+  cluster::PodFeed pods_{ledger_, table_, policies_, counters_, {}};
 };
 
 /// What each step took, added up.

@@ -73,10 +73,11 @@ Result<void> audit(kube::KubeApi& api, const Clock& clock, const ClusterSnapshot
   const auto pods = list(api, "/api/v1/pods");
   if (!pods) return pods.error();
   cluster::SharedLedger ledger(clock);
-  cluster::PendingPods pending;
+  cluster::PodTable table;
+  const cluster::PolicySource policies{{}};
   cluster::FeedCounters counters;
   cluster::NodeFeed node_feed(ledger, counters);
-  cluster::PodFeed pod_feed(ledger, pending, counters, {}, {});
+  cluster::PodFeed pod_feed(ledger, table, policies, counters, {});
   feed(node_feed, *nodes);
   feed(pod_feed, *pods);
   const auto rebuilt = ledger.snapshot();

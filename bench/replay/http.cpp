@@ -111,7 +111,7 @@ Result<ExtenderClient::PodName> HttpScheduler::create_pod(std::size_t arrival, c
 /// Like Tangram, kube-scheduler gets the pod from a watch, and calls the extender some time later.
 /// So the extender has counted the arrival before the call, and learns the same in every replay.
 void HttpScheduler::wait_until_seen(const ExtenderClient::PodName& pod) const {
-  while (!extender_->app->pending().find(pod.uid)) std::this_thread::yield();
+  while (!extender_->app->pods().find(pod.uid)) std::this_thread::yield();
 }
 
 std::string HttpScheduler::name_of(std::size_t arrival) { return "pod-" + std::to_string(arrival); }

@@ -146,7 +146,7 @@ void check_pods(const Examination& examination, const Cluster& cluster) {
   check_schedulers(examination, cluster);
   std::map<std::string, std::vector<const kube::Pod*>> by_finding;
   for (const GpuPod& gpu : cluster.pods()) {
-    for (const cluster::Note& note : cluster.findings().of(gpu.pod.uid)) {
+    for (const cluster::Note& note : cluster.table().notes(gpu.pod.uid)) {
       by_finding[std::string(to_string(note.finding))].push_back(&gpu.pod);
     }
   }

@@ -52,7 +52,7 @@ http::Response explain(const ApiParts& parts, const http::Request& request) {
     if (!most) return http::text_response(400, kHowToExplain);
   }
   auto explained = cluster::explain_json(ns->second, pod->second, *parts.ledger.snapshot(),
-                                         parts.pending, parts.policies, parts.findings, most);
+                                         parts.pods, parts.policies, most);
   return explained ? large_page(std::move(*explained)) : error_response(explained.error());
 }
 
@@ -61,7 +61,7 @@ http::Response explain(const ApiParts& parts, const http::Request& request) {
 void add_api_routes(http::Router& router, const ApiParts& parts) {
   PageQueue& queue = parts.queue;
   router.add("GET", "/api/v1/cluster", queue.in_turn([parts](const http::Request&) {
-    return large_page(cluster::cluster_json(*parts.ledger.snapshot(), parts.pending));
+    return large_page(cluster::cluster_json(*parts.ledger.snapshot(), parts.pods));
   }));
   router.add("GET", "/api/v1/explain", queue.in_turn([parts](const http::Request& request) {
     return explain(parts, request);

@@ -1,7 +1,6 @@
 #pragma once
 
-#include "cluster/findings.hpp"
-#include "cluster/pending_pods.hpp"
+#include "cluster/pod_table.hpp"
 #include "cluster/policy_source.hpp"
 #include "cluster/shared_ledger.hpp"
 #include "extender/page/packing_stream.hpp"
@@ -18,9 +17,8 @@ namespace tangram::extender {
 /// What the views of people and tools are made of. Outlives the routes.
 struct ApiParts {
   const cluster::SharedLedger& ledger;
-  const cluster::PendingPods& pending;
+  const cluster::PodTable& pods;
   const cluster::PolicySource& policies;
-  const cluster::Findings& findings;
   PackingStream& news;
   PageQueue& queue;              ///< where they are made, one after the other
   std::function<bool()> synced;  ///< the ledger holds what the API server has

@@ -51,12 +51,12 @@ std::set<std::uint32_t> cards_of(const NodeState& node,
 
 }  // namespace
 
-void PackingChanges::catch_up(const ClusterSnapshot& cluster, const cluster::PendingPods& pending) {
+void PackingChanges::catch_up(const ClusterSnapshot& cluster, const cluster::PodTable& pods) {
   told_.assign(cluster.slots(), nullptr);
   for (model::NodeIndex index = 0; index < told_.size(); ++index) {
     told_[index] = cluster.share(index);
   }
-  waiting_ = pending.all();
+  waiting_ = pods.pending();
 }
 
 PackingChanges::Told PackingChanges::told() const {
@@ -73,8 +73,7 @@ void PackingChanges::forget() {
   waiting_ = {};
 }
 
-std::string PackingChanges::next(const ClusterSnapshot& cluster,
-                                 const cluster::PendingPods& pending) {
+std::string PackingChanges::next(const ClusterSnapshot& cluster, const cluster::PodTable& pods) {
   std::string text;
   Writer out(text);
   news_ = false;
@@ -84,7 +83,7 @@ std::string PackingChanges::next(const ClusterSnapshot& cluster,
   out.key("gone").begin_array();
   for (const std::string& name : gone_) out.string(name);
   out.end_array();
-  tell_waiting(out, pending);
+  tell_waiting(out, pods);
   out.end_object();
   return news_ ? text : std::string();
 }
@@ -140,12 +139,12 @@ void PackingChanges::forget_elsewhere(model::NodeIndex index) {
   }
 }
 
-void PackingChanges::tell_waiting(Writer& out, const cluster::PendingPods& pending) {
+void PackingChanges::tell_waiting(Writer& out, const cluster::PodTable& pods) {
   constexpr auto kUid = [](const cluster::PodPtr& pod) -> const std::string& { return pod->uid; };
   std::vector<cluster::PodPtr> told;
   std::size_t added = 0;
   out.key("waiting").begin_array();
-  for (const cluster::PodPtr& pod : pending.all()) {
+  for (const cluster::PodPtr& pod : pods.pending()) {
     if (!std::ranges::binary_search(waiting_, pod->uid, {}, kUid)) {
       if (added == kWaitingPods) continue;
       ++added;

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/json.hpp"
-#include "cluster/pending_pods.hpp"
+#include "cluster/pod_table.hpp"
 #include "model/snapshot.hpp"
 
 #include <cstddef>
@@ -35,14 +35,14 @@ class PackingChanges {
   [[nodiscard]] Told told() const;
 
   /// Takes all that is so now for told.
-  void catch_up(const model::ClusterSnapshot& cluster, const cluster::PendingPods& pending);
+  void catch_up(const model::ClusterSnapshot& cluster, const cluster::PodTable& pods);
 
   /// {"version", "nodes": [...], "gone": [names], "waiting": [...], "settled": [UIDs]}: nodes as in
   /// packing_json(), but with `"partial": true` for those of which only the cards told have
   /// changed. `gone` comes before `nodes`, `settled` before `waiting`.
   /// @returns "" if nothing has changed
   [[nodiscard]] std::string next(const model::ClusterSnapshot& cluster,
-                                 const cluster::PendingPods& pending);
+                                 const cluster::PodTable& pods);
 
   /// Gives back what it holds. To be followed by catch_up().
   void forget();
@@ -52,7 +52,7 @@ class PackingChanges {
                   const model::ClusterSnapshot& cluster);
   void tell_node(json::Writer& out, model::NodeIndex index, const model::ClusterSnapshot& cluster);
   void forget_elsewhere(model::NodeIndex index);
-  void tell_waiting(json::Writer& out, const cluster::PendingPods& pending);
+  void tell_waiting(json::Writer& out, const cluster::PodTable& pods);
 
   const std::size_t text_bytes_;
   std::vector<model::NodePtr> told_;      ///< by index in the snapshot

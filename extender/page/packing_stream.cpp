@@ -69,7 +69,7 @@ void PackingStream::look() {
   } else if (now - needed_ > kQuiet) {
     return rest();
   }
-  const std::string text = changes_.next(*parts_.ledger.snapshot(), parts_.pending);
+  const std::string text = changes_.next(*parts_.ledger.snapshot(), parts_.pods);
   if (!text.empty()) {
     broadcast_.publish("change", text);
   } else if (now - beat_ < kBeat) {
@@ -90,7 +90,7 @@ void PackingStream::run(const std::stop_token& stop) {
 void PackingStream::be_needed() {
   needed_ = parts_.clock.now();
   if (looking_) return;
-  changes_.catch_up(*parts_.ledger.snapshot(), parts_.pending);
+  changes_.catch_up(*parts_.ledger.snapshot(), parts_.pods);
   looking_ = true;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/clock.hpp"
-#include "cluster/pending_pods.hpp"
+#include "cluster/pod_table.hpp"
 #include "cluster/shared_ledger.hpp"
 #include "extender/page/broadcast.hpp"
 #include "extender/page/packing_changes.hpp"
@@ -32,7 +32,7 @@ class PackingStream final : public prometheus::Collectable {
 
   struct Parts {
     const cluster::SharedLedger& ledger;
-    const cluster::PendingPods& pending;
+    const cluster::PodTable& pods;
     const Clock& clock;
   };
   /// The parts outlive it.

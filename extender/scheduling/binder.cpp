@@ -85,7 +85,7 @@ Binder::BindResult Binder::bind_again(const BindArgs& args, const model::Ledger:
 }
 
 Result<cluster::PodPtr> Binder::find_pod(const BindArgs& args) {
-  if (auto pod = parts_.pending.find(args.uid)) return pod;
+  if (auto pod = parts_.pods.find(args.uid)) return pod;
   auto read = kube::read_pod(parts_.api, args.ns, args.name, settings_.api_timeout);
   if (!read) return read.error();
   if (read->uid != args.uid) {
@@ -100,7 +100,7 @@ Result<cluster::PodPtr> Binder::find_pod(const BindArgs& args) {
 Result<model::Allocation> Binder::assume(const BindArgs& args, const kube::Pod& pod,
                                          const model::PodDemand& demand,
                                          const policies::Policy& policy) {
-  const auto nominated = nominated_above(parts_.pending, pod.uid, pod.priority);
+  const auto nominated = nominated_above(parts_.pods, pod.uid, pod.priority);
   return parts_.ledger.apply([&](model::Ledger& ledger) -> Result<model::Allocation> {
     const auto cluster = ledger.snapshot();
     const model::NodeState* known = cluster->find(args.node);

@@ -2,7 +2,7 @@
 
 #include "base/clock.hpp"
 #include "base/required.hpp"
-#include "cluster/pending_pods.hpp"
+#include "cluster/pod_table.hpp"
 #include "cluster/policy_source.hpp"
 #include "cluster/shared_ledger.hpp"
 #include "extender/scheduling/offers.hpp"
@@ -51,7 +51,7 @@ class Binder {
   struct Parts {
     kube::KubeApi& api;
     cluster::SharedLedger& ledger;
-    const cluster::PendingPods& pending;
+    const cluster::PodTable& pods;
     Offers& offers;
     const cluster::PolicySource& policies;
     const Clock& clock;

@@ -63,9 +63,9 @@ model::NodeState keep_room(const model::NodeState& node,
 }
 
 std::map<std::string, std::vector<cluster::PodPtr>, std::less<>> nominated_above(
-    const cluster::PendingPods& pending, std::string_view pod_uid, int priority) {
+    const cluster::PodTable& table, std::string_view pod_uid, int priority) {
   std::map<std::string, std::vector<cluster::PodPtr>, std::less<>> by_node;
-  for (cluster::PodPtr& pod : pending.nominated()) {
+  for (cluster::PodPtr& pod : table.nominated()) {
     if (pod->uid == pod_uid || pod->priority < priority) continue;
     by_node[pod->nominated_node].push_back(std::move(pod));
   }
@@ -79,13 +79,13 @@ std::map<std::string, std::vector<cluster::PodPtr>, std::less<>> nominated_above
 }
 
 void fit_to_pod(PodView& view, const kube::Pod& pod, std::string_view held_on,
-                const cluster::PendingPods& pending, const cluster::PolicySource& policies) {
+                const cluster::PodTable& table, const cluster::PolicySource& policies) {
   if (!held_on.empty()) {
     if (const auto* node = view.find(held_on)) {
       view.replace(model::without_pods(*node, {pod.uid}));
     }
   }
-  for (const auto& [name, pods] : nominated_above(pending, pod.uid, pod.priority)) {
+  for (const auto& [name, pods] : nominated_above(table, pod.uid, pod.priority)) {
     if (const auto* node = view.find(name)) view.replace(keep_room(*node, pods, policies));
   }
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cluster/pending_pods.hpp"
+#include "cluster/pod_table.hpp"
 #include "cluster/policy_source.hpp"
 #include "model/snapshot.hpp"
 
@@ -59,11 +59,11 @@ class PodView {
 /// kube-scheduler's rule, of equal or higher priority, and not itself. By node, the most
 /// important first.
 [[nodiscard]] std::map<std::string, std::vector<cluster::PodPtr>, std::less<>> nominated_above(
-    const cluster::PendingPods& pending, std::string_view pod_uid, int priority);
+    const cluster::PodTable& table, std::string_view pod_uid, int priority);
 
 /// Replaces in the view what `pod` must see otherwise.
 /// @param held_on  the node on which room is held for the pod; empty = none
 void fit_to_pod(PodView& view, const kube::Pod& pod, std::string_view held_on,
-                const cluster::PendingPods& pending, const cluster::PolicySource& policies);
+                const cluster::PodTable& table, const cluster::PolicySource& policies);
 
 }  // namespace tangram::extender

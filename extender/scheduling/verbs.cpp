@@ -32,7 +32,7 @@ std::string Verbs::filter(std::string text) {
   if (!standing.bound_for.empty()) return repeat_offer(*args, standing.bound_for);
   const NodeSet refused = parts_.offers.begin_filter(args->pod.uid);
   PodView cluster(*standing.cluster);
-  fit_to_pod(cluster, args->pod, "", parts_.pending, parts_.policies);
+  fit_to_pod(cluster, args->pod, "", parts_.pods, parts_.policies);
   FilterResult result;
   {
     auto pass = plan->policies->cache.open(*plan->policy, plan->demand, *standing.cluster);
@@ -70,7 +70,7 @@ Verbs::Standing Verbs::stand(const std::string& uid) {
 std::string Verbs::repeat_offer(const FilterArgs& args, const std::string& node) const {
   const auto asked = std::find(args.node_names.begin(), args.node_names.end(), node);
   if (asked == args.node_names.end()) return try_again(args.pod.uid, kBoundElsewhere);
-  parts_.answered(args.pod.uid, Wait::kSettling);
+  parts_.pods.answered(args.pod.uid, cluster::Wait::kSettling);
   FilterResult only;
   only.kept.push_back(static_cast<std::uint32_t>(asked - args.node_names.begin()));
   return encode(args, only);
@@ -89,16 +89,16 @@ void Verbs::hold(const kube::Pod& pod, const cluster::PodPlan& plan, const model
 }
 
 std::string Verbs::try_again(std::string_view pod_uid, std::string_view why) const {
-  parts_.answered(pod_uid, Wait::kSettling);
+  parts_.pods.answered(pod_uid, cluster::Wait::kSettling);
   return encode_filter_error(why);
 }
 
 void Verbs::remember_outcome(const FilterArgs& args, const FilterResult& result) {
   if (result.kept.empty()) {
-    if (result.nearest) parts_.answered(args.pod.uid, wait_for(*result.nearest));
+    if (result.nearest) parts_.pods.answered(args.pod.uid, cluster::wait_for(*result.nearest));
     return;
   }
-  parts_.answered(args.pod.uid, Wait::kOffered);
+  parts_.pods.answered(args.pod.uid, cluster::Wait::kOffered);
   parts_.offers.offered(args.pod.uid, args.node_names[result.kept.front()]);
 }
 
@@ -117,7 +117,7 @@ std::string Verbs::prioritize(std::string text) const {
     return ledger.snapshot();
   });
   PodView cluster(*snapshot);
-  fit_to_pod(cluster, args->pod, held_on, parts_.pending, parts_.policies);
+  fit_to_pod(cluster, args->pod, held_on, parts_.pods, parts_.policies);
   auto pass = plan->policies->cache.open(*plan->policy, plan->demand, *snapshot);
   return encode(extender::prioritize(
       args->node_names, cluster, [&](const auto& node) { return pass.judge(node); },
@@ -140,7 +140,7 @@ std::string Verbs::preempt(std::string text) const {
     return ledger.snapshot();
   });
   PodView cluster(*snapshot);
-  fit_to_pod(cluster, args->pod, "", parts_.pending, parts_.policies);
+  fit_to_pod(cluster, args->pod, "", parts_.pods, parts_.policies);
   const auto budgets = parts_.budgets();
   return encode_preempt_result(extender::preempt(args->nodes,
                                                  {.pod = args->pod,

@@ -6,7 +6,6 @@
 #include "extender/scheduling/binder.hpp"
 #include "extender/scheduling/decide.hpp"
 #include "extender/scheduling/offers.hpp"
-#include "extender/scheduling/waiting_pods.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -36,13 +35,11 @@ class Verbs {
     const cluster::PolicySource& policies;
     Offers& offers;
     Binder& binder;
-    const cluster::PendingPods& pending;
+    cluster::PodTable& pods;  ///< also gets the outcome of each filter
     /// The disruption budgets; null while they are not known.
     Required<std::function<std::shared_ptr<const cluster::BudgetList>()>> budgets;
     /// Why no verb can be answered now, for another try later; empty = all is well.
     Required<std::function<std::string_view()>> not_ready;
-    /// Called with the outcome of each filter.
-    std::function<void(std::string_view uid, Wait wait)> answered = [](std::string_view, Wait) {};
   };
   struct Settings {
     std::size_t short_list = 8;  ///< 0 = all nodes that fit

@@ -142,7 +142,7 @@ TEST_F(ClusterFeedTest, BooksABoundPodByItsGrant) {
   EXPECT_EQ(node("n1").use[1], model::CardUse{});
   EXPECT_EQ(node("n1").requested.cpu, MilliCpu(1'000));
   EXPECT_TRUE(rig_.entry("u1").observed);
-  EXPECT_EQ(rig_.pending.size(), 0U);
+  EXPECT_EQ(rig_.table.pending_count(), 0U);
 }
 
 TEST_F(ClusterFeedTest, BooksABoundPodWithoutGrantByItsCpuAlone) {
@@ -247,19 +247,19 @@ TEST_F(ClusterFeedTest, CountsATerminatingPodUntilItIsGone) {
 
 TEST_F(ClusterFeedTest, MovesAPodFromPendingToBound) {
   rig_.pods.change(kube::EventType::kAdded, pending_pod("u1"));
-  ASSERT_NE(rig_.pending.find("u1"), nullptr);
+  ASSERT_NE(rig_.table.find("u1"), nullptr);
   EXPECT_EQ(rig_.used("n1"), MilliGpu(0));
   PodText bound = running("u1");
   bound.name = "waiting";
   rig_.pods.change(kube::EventType::kModified, pod_json(bound));
-  EXPECT_EQ(rig_.pending.find("u1"), nullptr);
+  EXPECT_EQ(rig_.table.find("u1"), nullptr);
   EXPECT_EQ(rig_.used("n1"), MilliGpu(500));
 }
 
 TEST_F(ClusterFeedTest, ForgetsAPendingPodThatIsDeleted) {
   rig_.pods.change(kube::EventType::kAdded, pending_pod("u1"));
   rig_.pods.change(kube::EventType::kDeleted, pending_pod("u1"));
-  EXPECT_EQ(rig_.pending.size(), 0U);
+  EXPECT_EQ(rig_.table.pending_count(), 0U);
 }
 
 TEST_F(ClusterFeedTest, TellsPodsOfOneNameApart) {
@@ -279,7 +279,7 @@ TEST_F(ClusterFeedTest, TellsOfEveryPodOnceInOrder) {
   rig_.pods.change(kube::EventType::kAdded, pending_pod("u3", "c"));
   rig_.pods.change(kube::EventType::kModified, pending_pod("u1", "a"));
   tell_list(rig_.pods, {pending_pod("u1", "a"), pod_json(running("u2")), pending_pod("u4", "d")});
-  EXPECT_EQ(rig_.arrivals, (std::vector<std::string>{"u1", "u2", "u3", "u4"}));
+  EXPECT_EQ(rig_.recorder.arrivals, (std::vector<std::string>{"u1", "u2", "u3", "u4"}));
 }
 
 TEST_F(ClusterFeedTest, ReleasesPodsThatTheNextListLacks) {
@@ -287,7 +287,7 @@ TEST_F(ClusterFeedTest, ReleasesPodsThatTheNextListLacks) {
   EXPECT_EQ(rig_.used("n1"), MilliGpu(800));
   tell_list(rig_.pods, {pod_json(running("u2", 300))});
   EXPECT_EQ(rig_.used("n1"), MilliGpu(300));
-  EXPECT_EQ(rig_.pending.size(), 0U);
+  EXPECT_EQ(rig_.table.pending_count(), 0U);
 }
 
 TEST_F(ClusterFeedTest, LeavesOutFinishedPodsOfAList) {
@@ -320,7 +320,7 @@ TEST_F(ClusterFeedTest, LeavesTheLedgerAsItWasWhenAChangedPodCannotBeRead) {
     rig_.pods.change(kube::EventType::kModified, text);
   }
   EXPECT_EQ(rig_.picture(), before);
-  EXPECT_EQ(rig_.pending.size(), 1U);
+  EXPECT_EQ(rig_.table.pending_count(), 1U);
   EXPECT_EQ(rig_.counters.bad_objects, 5U);
 }
 
@@ -344,11 +344,11 @@ TEST_F(ClusterFeedTest, KeepsAListedPodThatCannotBeReadAsItWas) {
   const std::string before = rig_.picture();
   tell_list(rig_.pods, {unreadable(running("u1")), unreadable(waiting), "not JSON"});
   EXPECT_EQ(rig_.picture(), before);
-  EXPECT_NE(rig_.pending.find("u2"), nullptr);
+  EXPECT_NE(rig_.table.find("u2"), nullptr);
   EXPECT_EQ(rig_.counters.bad_objects, 3U);
   tell_list(rig_.pods, {});
   EXPECT_EQ(rig_.used("n1"), MilliGpu(0));
-  EXPECT_EQ(rig_.pending.size(), 0U);
+  EXPECT_EQ(rig_.table.pending_count(), 0U);
 }
 
 TEST_F(ClusterFeedTest, KeepsCountingPodsOfANodeThatLeftAndCameBack) {

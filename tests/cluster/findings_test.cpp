@@ -150,29 +150,5 @@ TEST_F(ExamineCardsTest, NamesThePodsWhoseCardIsNotThere) {
   EXPECT_TRUE(found().empty());
 }
 
-TEST(FindingsTest, TellsEachThingOnceAndCountsWhatIsThere) {
-  std::vector<std::string> told;
-  Findings findings([&](const PodName& pod, const Note& note) {
-    told.push_back(pod.name + " " + std::string(to_string(note.finding)));
-  });
-  const auto pod = pod_asking({});
-  const std::vector<Note> wrong{{Finding::kSlotMissing, "a"}, {Finding::kTooManySlots, "b"}};
-  findings.set(pod, wrong);
-  findings.set(pod, wrong);
-  EXPECT_EQ(told, (std::vector<std::string>{"p SlotMissing", "p TooManySlots"}));
-  EXPECT_EQ(findings.counts().at(Finding::kSlotMissing), 1U);
-  findings.set_cards({{"u", {{"u", "ml", "p"}, {{Finding::kCardMissing, "c"}}}}});
-  EXPECT_EQ(findings.of("u").size(), 3U);
-  findings.set(pod, {wrong[1]});
-  EXPECT_EQ(findings.counts().at(Finding::kSlotMissing), 0U);
-  EXPECT_EQ(findings.counts().at(Finding::kTooManySlots), 1U);
-  EXPECT_EQ(told.size(), 3U);
-  findings.forget("u");
-  EXPECT_TRUE(findings.of("u").empty());
-  EXPECT_EQ(findings.counts().at(Finding::kCardMissing), 0U);
-  findings.set(pod, wrong);  // it came back
-  EXPECT_EQ(told.size(), 5U);
-}
-
 }  // namespace
 }  // namespace tangram::cluster

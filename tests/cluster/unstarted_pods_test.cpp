@@ -98,21 +98,6 @@ TEST(UnstartedTest, RefusedByItsAgentForGood) {
   EXPECT_EQ(seen(pod)->refusal, "");
 }
 
-TEST(UnstartedPodsTest, ForgetsPodsThatStartOrGo) {
-  UnstartedPods pods;
-  kube::Pod pod = waiting_pod();
-  pods.set(pod, recorded_allocation(pod, {}));
-  EXPECT_EQ(pods.all().size(), 1U);
-  pod.started = true;
-  pods.set(pod, recorded_allocation(pod, {}));
-  EXPECT_TRUE(pods.all().empty());
-  pod.started = false;
-  pods.set(pod, recorded_allocation(pod, {}));
-  pods.forget("u");
-  pods.forget("u");
-  EXPECT_TRUE(pods.all().empty());
-}
-
 /// Node "n" with cards A and B of 80 GiB, and what pods hold there.
 class StuckPodsTest : public ::testing::Test {
  protected:

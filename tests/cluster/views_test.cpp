@@ -52,12 +52,11 @@ class ViewsTest : public ::testing::Test {
     rig_.show(name);
     return uid;
   }
-  Json cluster() { return Json(cluster_json(*rig_.ledger.snapshot(), rig_.pending)); }
+  Json cluster() { return Json(cluster_json(*rig_.ledger.snapshot(), rig_.table)); }
   Result<std::string> explain(const std::string& name, const std::string& ns = "ml") {
-    return explain_json(ns, name, *rig_.ledger.snapshot(), rig_.pending, rig_.policies, findings_);
+    return explain_json(ns, name, *rig_.ledger.snapshot(), rig_.table, rig_.policies);
   }
   extender::Rig rig_;
-  Findings findings_{[](const PodName&, const Note&) {}};
 };
 
 TEST_F(ViewsTest, ShowsEveryNodeCardAndShare) {
@@ -101,7 +100,7 @@ TEST_F(ViewsTest, ShowsThePodsThatWait) {
 
 TEST_F(ViewsTest, ShowsAnEmptyCluster) {
   const extender::Rig empty;
-  const Json view(cluster_json(*empty.ledger.snapshot(), empty.pending));
+  const Json view(cluster_json(*empty.ledger.snapshot(), empty.table));
   EXPECT_EQ(view.size("/nodes"), 0U);
   EXPECT_EQ(view.size("/pending"), 0U);
 }
@@ -161,8 +160,8 @@ TEST_F(ViewsTest, ExplainsOnlyTheNodesThatFitBest) {
   rig_.sync();
   wait("p", {{"tangram.dev/gpu-fraction", "0.5"}});
   const auto explained = [&](std::size_t most) {
-    const auto text = explain_json("ml", "p", *rig_.ledger.snapshot(), rig_.pending, rig_.policies,
-                                   findings_, most);
+    const auto text =
+        explain_json("ml", "p", *rig_.ledger.snapshot(), rig_.table, rig_.policies, most);
     EXPECT_TRUE(text) << text.error().message;
     return Json(*text);
   };

@@ -84,19 +84,17 @@ std::string extender_text() {
   const ManualClock clock;
   kube::LocalApi api(clock);
   cluster::SharedLedger ledger(clock);
-  const cluster::PendingPods pending;
   const cluster::PolicySource policies{{}};
-  const cluster::Findings findings([](const auto&, const auto&) {});
-  cluster::GrantKeyUse grant_key_use;
-  grant_key_use.set("uid", "3fa9c201");
+  cluster::PodTable pods;
+  cluster::PodRecord signed_grant;
+  signed_grant.grant_key = "3fa9c201";
+  pods.put("uid", std::move(signed_grant));
   const cluster::FeedCounters counters;
   const auto watch = [] { return kube::Reflector::Health(); };
   const extender::ClusterMetrics cluster(
       {.ledger = ledger,
-       .pending = pending,
+       .pods = pods,
        .policies = policies,
-       .findings = findings,
-       .grant_key_use = grant_key_use,
        .feed_counters = counters,
        .clock = clock,
        .nodes_watch = watch,
@@ -104,16 +102,15 @@ std::string extender_text() {
        .grant_keys = [] { return kube::GrantKeys::State{.signing = "", .known = {"3fa9c201"}}; },
        .serving = [] { return true; }});
   const extender::VerbMetrics verbs;
-  const extender::WaitingPods waiting;
   const extender::AdmissionMetrics admission;
   const extender::Evictor evictor(
       {}, {.api = api, .clock = clock, .may_write = [](auto) { return false; }, .report = nullptr});
-  const extender::PackingStream news({.ledger = ledger, .pending = pending, .clock = clock});
+  const extender::PackingStream news({.ledger = ledger, .pods = pods, .clock = clock});
   std::vector<extender::Listeners::Status> listeners{{"metrics", {}, std::nullopt}};
   for (const char* with_tls : {"server", "webhook"}) {
     listeners.push_back({with_tls, {}, http::tls::Identity::Health{}});
   }
-  return extender::exposition({&verbs, &waiting, &admission, &evictor, &cluster, &news}) +
+  return extender::exposition({&verbs, &admission, &evictor, &cluster, &news}) +
          prometheus::TextSerializer().Serialize(extender::Listeners::metrics_of(listeners));
 }
 

@@ -125,7 +125,7 @@ TEST_F(AppConcurrencyTest, HasTheSameBooksInAServiceStartedAnew) {
   EXPECT_EQ(testing::picture_of(*second->ledger().snapshot()),
             testing::picture_of(*app->ledger().snapshot()));
   // Once its own watch has shown every bind, the first one still has the same.
-  ASSERT_TRUE(eventually([&] { return app->pending().size() == kPods - kRoom; }));
+  ASSERT_TRUE(eventually([&] { return app->pods().pending_count() == kPods - kRoom; }));
   EXPECT_EQ(testing::picture_of(*second->ledger().snapshot()),
             testing::picture_of(*app->ledger().snapshot()));
 }

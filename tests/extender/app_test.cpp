@@ -136,11 +136,11 @@ TEST_F(AppTest, ExplainsAPodThatWaitsAndOneThatIsBound) {
   const auto app = start_synced(cluster_);
   const std::string uid = cluster_.add_pod("p", "0.5");
   Caller caller(app->port());
-  ASSERT_TRUE(eventually([&] { return app->pending().find(uid) != nullptr; }));
+  ASSERT_TRUE(eventually([&] { return app->pods().find(uid) != nullptr; }));
   const std::string target = "/api/v1/explain?namespace=ml&pod=p";
   EXPECT_EQ(json_at(caller.get(target).body, "state"), "pending");
   ASSERT_EQ(caller.bind("p", uid, "b"), "");
-  ASSERT_TRUE(eventually([&] { return app->pending().find(uid) == nullptr; }));
+  ASSERT_TRUE(eventually([&] { return app->pods().find(uid) == nullptr; }));
   const auto bound = caller.get(target);
   EXPECT_EQ(json_at(bound.body, "state"), "bound");
   EXPECT_EQ(json_at(bound.body, "node"), "b");

@@ -55,7 +55,7 @@ class GrantSigningTest : public ::testing::Test {
   void serve() { app_ = start_synced(cluster_, config_); }
   std::string bind(const std::string& pod, const std::string& node) {
     const std::string uid = add_pod(pod, "0.5");
-    if (!eventually([&] { return app_->pending().find(uid) != nullptr; })) return "not seen";
+    if (!eventually([&] { return app_->pods().find(uid) != nullptr; })) return "not seen";
     return Caller(app_->port()).bind(pod, uid, node);
   }
   /// A pod that its author has bound by himself, and then given a grant of all of card a-0.

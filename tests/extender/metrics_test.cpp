@@ -5,6 +5,7 @@
 #include "tests/testing/builders.hpp"
 #include "tests/testing/exposition.hpp"
 #include "tests/testing/manual_clock.hpp"
+#include "tests/testing/pod_recorder.hpp"
 
 #include <gtest/gtest.h>
 
@@ -29,20 +30,16 @@ cluster::PolicySettings whole_cards() {
 struct Parts {
   testing::ManualClock clock;
   cluster::SharedLedger ledger{clock};
-  cluster::PendingPods pending;
+  cluster::PodTable pods;
   cluster::PolicySource policies{whole_cards()};
-  cluster::Findings findings{[](const auto&, const auto&) {}};
-  cluster::GrantKeyUse grant_key_use;
   cluster::FeedCounters counters;
   kube::Reflector::Health nodes_watch;
   kube::Reflector::Health pods_watch;
   kube::GrantKeys::State grant_keys;
   bool serving = false;
   ClusterMetrics metrics{{.ledger = ledger,
-                          .pending = pending,
+                          .pods = pods,
                           .policies = policies,
-                          .findings = findings,
-                          .grant_key_use = grant_key_use,
                           .feed_counters = counters,
                           .clock = clock,
                           .nodes_watch = [this] { return nodes_watch; },
@@ -151,7 +148,7 @@ TEST(MetricsTest, ShowsWhatIsKnownOfTheCluster) {
   kube::Pod waits;
   waits.uid = "w";
   waits.name = "w";
-  parts.pending.put(waits);
+  testing::put_pending(parts.pods, waits);
   const Exposition page(parts.text());
   EXPECT_EQ(page.value("tangram_nodes"), 3);
   EXPECT_EQ(page.value("tangram_cards"), 6);
@@ -173,20 +170,36 @@ TEST(MetricsTest, ShowsWhatIsKnownOfTheCluster) {
 
 TEST(MetricsTest, ShowsTheKeysOfGrantsAndForgetsThoseThatAreGone) {
   Parts parts;
-  for (const char* pod : {"a", "b", "c"}) parts.grant_key_use.set(pod, "3fa9c201");
-  for (const char* pod : {"d", "e"}) parts.grant_key_use.set(pod, "unsigned");
+  const auto sign = [&](const char* pod, const char* key) {
+    cluster::PodRecord record;
+    record.grant_key = key;
+    parts.pods.put(pod, std::move(record));
+  };
+  for (const char* pod : {"a", "b", "c"}) sign(pod, "3fa9c201");
+  for (const char* pod : {"d", "e"}) sign(pod, "unsigned");
   parts.grant_keys = {.signing = "", .known = {"3fa9c201", "77c1a0b2"}, .stale = true};
   const Exposition page(parts.text());
   EXPECT_EQ(page.value(R"(tangram_grants_by_key{key="3fa9c201"})"), 3);
   EXPECT_EQ(page.value(R"(tangram_grants_by_key{key="unsigned"})"), 2);
   EXPECT_EQ(page.value(R"(tangram_grant_key_known{key="77c1a0b2"})"), 1);
   EXPECT_EQ(page.value("tangram_grant_keys_stale"), 1);
-  for (const char* pod : {"a", "b", "c", "d", "e"}) parts.grant_key_use.forget(pod);
-  parts.grant_key_use.set("f", "77c1a0b2");
+  for (const char* pod : {"a", "b", "c", "d", "e"}) parts.pods.erase(pod);
+  sign("f", "77c1a0b2");
   parts.grant_keys.known = {"77c1a0b2"};
   const std::string later = parts.text();
   EXPECT_EQ(later.find("3fa9c201"), std::string::npos);
   EXPECT_EQ(later.find("unsigned\""), std::string::npos);
+}
+
+TEST(MetricsTest, ShowsEveryReasonThatPodsWaitFor) {
+  Parts parts;
+  for (const char* uid : {"a", "b"}) parts.pods.answered(uid, cluster::Wait::kRoom);
+  const Exposition page(parts.text());
+  for (const cluster::Wait wait : cluster::kAllWaits) {
+    const std::string series =
+        "tangram_waiting_pods{reason=\"" + std::string(to_string(wait)) + "\"}";
+    EXPECT_EQ(page.value(series), wait == cluster::Wait::kRoom ? 2 : 0) << series;
+  }
 }
 
 TEST(MetricsTest, ShowsTheFeedsCounters) {

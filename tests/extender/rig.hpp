@@ -9,6 +9,7 @@
 #include "tests/testing/kube_builders.hpp"
 #include "tests/testing/ledger_picture.hpp"
 #include "tests/testing/manual_clock.hpp"
+#include "tests/testing/pod_recorder.hpp"
 #include "tests/testing/tell_list.hpp"
 
 #include <spdlog/spdlog.h>
@@ -33,24 +34,17 @@ struct Rig {
   kube::LocalApi server{clock};
   testing::FaultApi api{server};
   cluster::SharedLedger ledger{clock};
-  cluster::PendingPods pending;
   Offers offers{clock, 100, std::chrono::seconds(60)};
   cluster::PolicySource policies{binpack()};
+  testing::PodRecorder recorder;
+  cluster::PodTable table{{&recorder}};
   bool may_write = true;
   cluster::FeedCounters counters;
-  std::vector<std::string> arrivals;  ///< UIDs
-  std::vector<std::string> ends;      ///< UIDs
   cluster::NodeFeed nodes{ledger, counters};
-  cluster::PodFeed pods{ledger,
-                        pending,
-                        counters,
-                        {.arrived = [this](const kube::Pod& pod) { arrivals.push_back(pod.uid); },
-                         .seen = [](const kube::Pod&, const cluster::Recorded&) {},
-                         .ended = [this](std::string_view uid) { ends.emplace_back(uid); }},
-                        {}};
+  cluster::PodFeed pods{ledger, table, policies, counters, {}};
   Binder binder{{.api = api,
                  .ledger = ledger,
-                 .pending = pending,
+                 .pods = table,
                  .offers = offers,
                  .policies = policies,
                  .clock = clock,

@@ -15,12 +15,12 @@ using MayWrite = bool (*)(std::chrono::milliseconds);
 
 template <class Parts>
 concept BindsWith = requires(kube::KubeApi& api, cluster::SharedLedger& ledger,
-                             const cluster::PendingPods& pending, Offers& offers,
+                             const cluster::PodTable& pods, Offers& offers,
                              const cluster::PolicySource& policies, const Clock& clock,
                              MayWrite may_write) {
   Parts{.api = api,
         .ledger = ledger,
-        .pending = pending,
+        .pods = pods,
         .offers = offers,
         .policies = policies,
         .clock = clock,
@@ -30,12 +30,12 @@ concept BindsWith = requires(kube::KubeApi& api, cluster::SharedLedger& ledger,
 };
 template <class Parts>
 concept BindsWithoutPermission = requires(kube::KubeApi& api, cluster::SharedLedger& ledger,
-                                          const cluster::PendingPods& pending, Offers& offers,
+                                          const cluster::PodTable& pods, Offers& offers,
                                           const cluster::PolicySource& policies,
                                           const Clock& clock) {
   Parts{.api = api,
         .ledger = ledger,
-        .pending = pending,
+        .pods = pods,
         .offers = offers,
         .policies = policies,
         .clock = clock,
@@ -44,12 +44,12 @@ concept BindsWithoutPermission = requires(kube::KubeApi& api, cluster::SharedLed
 };
 template <class Parts>
 concept BindsWithoutSignatures = requires(kube::KubeApi& api, cluster::SharedLedger& ledger,
-                                          const cluster::PendingPods& pending, Offers& offers,
+                                          const cluster::PodTable& pods, Offers& offers,
                                           const cluster::PolicySource& policies, const Clock& clock,
                                           MayWrite may_write) {
   Parts{.api = api,
         .ledger = ledger,
-        .pending = pending,
+        .pods = pods,
         .offers = offers,
         .policies = policies,
         .clock = clock,

@@ -98,7 +98,7 @@ class PackingChangesTest : public ::testing::Test {
   PackingChangesTest() {
     put_node("a", 2);
     put_node("b", 1);
-    changes_.catch_up(*rig_.ledger.snapshot(), rig_.pending);
+    changes_.catch_up(*rig_.ledger.snapshot(), rig_.table);
   }
   void put_node(const std::string& name, int cards, std::int64_t mib = 81'920) {
     std::vector<model::Card> all;
@@ -119,7 +119,7 @@ class PackingChangesTest : public ::testing::Test {
   void end(const std::string& uid) {
     rig_.ledger.apply([&](model::Ledger& ledger) { ledger.release(uid); });
   }
-  std::string next() { return changes_.next(*rig_.ledger.snapshot(), rig_.pending); }
+  std::string next() { return changes_.next(*rig_.ledger.snapshot(), rig_.table); }
   Document told() {
     const std::string text = next();
     EXPECT_NE(text, "");
@@ -211,12 +211,12 @@ TEST_F(PackingChangesTest, TellANodeThatLeftButStillHoldsPods) {
 }
 
 TEST_F(PackingChangesTest, TellWhoBeginsAndWhoCeasesToWait) {
-  rig_.pending.put(waiting_pod("p"));
+  testing::put_pending(rig_.table, waiting_pod("p"));
   const Document text = told();
   ASSERT_EQ(text["waiting"].Size(), 1U);
   EXPECT_STREQ(text["waiting"][0]["name"].GetString(), "p");
   EXPECT_EQ(next(), "");
-  rig_.pending.erase("p");
+  rig_.table.erase("p");
   const Document later = told();
   EXPECT_STREQ(later["settled"][0].GetString(), "p");
   EXPECT_EQ(later["waiting"].Size(), 0U);
@@ -224,12 +224,12 @@ TEST_F(PackingChangesTest, TellWhoBeginsAndWhoCeasesToWait) {
 
 TEST_F(PackingChangesTest, LeaveWhatIsTooMuchForTheNextTexts) {
   PackingChanges few(1'000);  // a node takes some 500 bytes
-  few.catch_up(*rig_.ledger.snapshot(), rig_.pending);
+  few.catch_up(*rig_.ledger.snapshot(), rig_.table);
   for (int i = 0; i < 20; ++i) put_node("n" + std::to_string(i), 1);
   std::set<std::string> seen;
   int texts = 0;
-  for (std::string text = few.next(*rig_.ledger.snapshot(), rig_.pending); !text.empty();
-       text = few.next(*rig_.ledger.snapshot(), rig_.pending)) {
+  for (std::string text = few.next(*rig_.ledger.snapshot(), rig_.table); !text.empty();
+       text = few.next(*rig_.ledger.snapshot(), rig_.table)) {
     ++texts;
     EXPECT_LT(text.size(), 2'500U);
     const Document document = parse(text);
@@ -243,12 +243,12 @@ TEST_F(PackingChangesTest, LeaveWhatIsTooMuchForTheNextTexts) {
 
 TEST_F(PackingChangesTest, StarveNobodyWhereOneNodeAlwaysChanges) {
   PackingChanges few(100);  // one node in a text
-  few.catch_up(*rig_.ledger.snapshot(), rig_.pending);
+  few.catch_up(*rig_.ledger.snapshot(), rig_.table);
   bind("p", "b", "b-0");
   std::set<std::string> seen;
   for (int i = 0; i < 4; ++i) {
     bind("q" + std::to_string(i), "a", "a-0");
-    const Document text = parse(few.next(*rig_.ledger.snapshot(), rig_.pending));
+    const Document text = parse(few.next(*rig_.ledger.snapshot(), rig_.table));
     for (const Value& node : text["nodes"].GetArray()) seen.insert(node["name"].GetString());
   }
   EXPECT_EQ(seen.size(), 2U);
@@ -256,7 +256,8 @@ TEST_F(PackingChangesTest, StarveNobodyWhereOneNodeAlwaysChanges) {
 
 TEST_F(PackingChangesTest, LeaveManyWaitingPodsForTheNextText) {
   const auto pods = PackingChanges::kWaitingPods + 5;
-  for (std::size_t i = 0; i < pods; ++i) rig_.pending.put(waiting_pod("p" + std::to_string(i)));
+  for (std::size_t i = 0; i < pods; ++i)
+    testing::put_pending(rig_.table, waiting_pod("p" + std::to_string(i)));
   EXPECT_EQ(told()["waiting"].Size(), PackingChanges::kWaitingPods);
   EXPECT_EQ(told()["waiting"].Size(), 5U);
   EXPECT_EQ(next(), "");
@@ -289,10 +290,10 @@ TEST(PackingChangesPropertyTest, ReadersSeeWhatWasTold) {
           rig.ledger.apply([&](model::Ledger& ledger) { ledger.remove_node(node); });
           break;
         case 2:
-          rig.pending.put(waiting_pod(uid));
+          testing::put_pending(rig.table, waiting_pod(uid));
           break;
         case 3:
-          rig.pending.erase(uid);
+          rig.table.erase(uid);
           rig.ledger.apply([&](model::Ledger& ledger) { ledger.release(uid); });
           break;
         default:
@@ -304,20 +305,20 @@ TEST(PackingChangesPropertyTest, ReadersSeeWhatWasTold) {
       }
     };
     for (int i = 0; i < 20; ++i) step();
-    changes.catch_up(*rig.ledger.snapshot(), rig.pending);
+    changes.catch_up(*rig.ledger.snapshot(), rig.table);
     Picture picture = Picture::of(changes.told());
     for (int i = 0; i < 60; ++i) {
       for (int steps = below(5); steps > 0; --steps) step();
-      const std::string text = changes.next(*rig.ledger.snapshot(), rig.pending);
+      const std::string text = changes.next(*rig.ledger.snapshot(), rig.table);
       if (!text.empty()) picture.apply(text);
       ASSERT_EQ(picture, Picture::of(changes.told())) << "run " << run << ", text " << i;
     }
     // In the end all has been told.
     for (std::string text = "x"; !text.empty();) {
-      text = changes.next(*rig.ledger.snapshot(), rig.pending);
+      text = changes.next(*rig.ledger.snapshot(), rig.table);
       if (!text.empty()) picture.apply(text);
     }
-    changes.catch_up(*rig.ledger.snapshot(), rig.pending);
+    changes.catch_up(*rig.ledger.snapshot(), rig.table);
     ASSERT_EQ(picture, Picture::of(changes.told())) << "run " << run;
   }
 }

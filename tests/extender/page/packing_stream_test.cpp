@@ -37,7 +37,7 @@ class PackingStreamTest : public ::testing::Test {
   }
 
   Rig rig_;
-  PackingStream news_{{.ledger = rig_.ledger, .pending = rig_.pending, .clock = rig_.clock},
+  PackingStream news_{{.ledger = rig_.ledger, .pods = rig_.table, .clock = rig_.clock},
                       BroadcastLimits{.streams = 2}};
 };
 

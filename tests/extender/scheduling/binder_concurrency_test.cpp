@@ -43,7 +43,7 @@ TEST_F(BinderConcurrencyTest, GoesOnWhileAnotherBindWaitsForTheApiServer) {
   auto slow = held_bind("slow", slow_uid);
   EXPECT_EQ(rig_.entry(slow_uid).phase, model::Phase::kAssumed);
   // On the same node: a filter sees what is booked, and another bind goes through.
-  const auto plan = rig_.policies.plan(*rig_.pending.find(slow_uid));
+  const auto plan = rig_.policies.plan(*rig_.table.find(slow_uid));
   ASSERT_TRUE(plan);
   const std::vector<std::string_view> names{"a"};
   const auto cluster = rig_.ledger.snapshot();

@@ -139,7 +139,7 @@ TEST_F(BinderTest, AnswersARepeatAsBoundThoughTheBooksAreNew) {
   const std::string uid = waiting_half("p");
   ASSERT_EQ(rig_.bind("p", uid, "a").outcome, BindOutcome::kBound);
   rig_.ledger.apply([&](model::Ledger& ledger) { ledger.release(uid); });
-  rig_.pending.erase(uid);
+  rig_.table.erase(uid);
   EXPECT_EQ(rig_.bind("p", uid, "a").outcome, BindOutcome::kAlreadyBound);
   EXPECT_EQ(rig_.api.calls(any_binding()).size(), 1U);
 }
@@ -179,7 +179,7 @@ TEST_P(RefusedBindTest, SaysWhyAndAsksNobody) {
   EXPECT_TRUE(rig_.api.calls().empty());
   EXPECT_EQ(rig_.node_of("p"), "<none>");
   EXPECT_EQ(rig_.offers.refused(uid), (std::set<std::string, std::less<>>{GetParam().node}));
-  EXPECT_NE(rig_.pending.find(uid), nullptr);
+  EXPECT_NE(rig_.table.find(uid), nullptr);
 }
 
 INSTANTIATE_TEST_SUITE_P(

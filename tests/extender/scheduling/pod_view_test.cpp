@@ -32,13 +32,13 @@ class PodViewTest : public ::testing::Test {
   }
   void nominate(kube::Pod pod) {
     pod.nominated_node = "n";
-    pending_.put(std::move(pod));
+    testing::put_pending(table_, std::move(pod));
   }
   /// Free compute of both cards, as the pod sees them.
   std::vector<std::int64_t> seen_by(const kube::Pod& pod, std::string_view held_on = "") {
     const auto snapshot = ledger_.snapshot();
     PodView view(*snapshot);
-    fit_to_pod(view, pod, held_on, pending_, policies_);
+    fit_to_pod(view, pod, held_on, table_, policies_);
     const auto* node = view.find("n");
     std::vector<std::int64_t> free;
     for (std::size_t i = 0; i < node->cards().size(); ++i) {
@@ -50,7 +50,7 @@ class PodViewTest : public ::testing::Test {
 
   testing::ManualClock clock_;
   model::Ledger ledger_{clock_};
-  cluster::PendingPods pending_;
+  cluster::PodTable table_;
   cluster::PolicySource policies_{Rig::binpack()};
 };
 
@@ -108,13 +108,14 @@ TEST_F(PodViewTest, ServesTheMoreImportantNominatedPodFirst) {
 
 TEST_F(PodViewTest, ForgetsANominationThatIsOver) {
   nominate(asking("first", "0.5", 10));
-  pending_.put(asking("first", "0.5", 10));  // no longer nominated
+  testing::put_pending(table_, asking("first", "0.5", 10));  // no longer nominated
   EXPECT_EQ(seen_by(asking("lower", "0.1")), (Free{1000, 1000}));
   nominate(asking("first", "0.5", 10));
-  pending_.erase("first");
+  table_.erase("first");
   EXPECT_EQ(seen_by(asking("lower", "0.1")), (Free{1000, 1000}));
   nominate(asking("first", "0.5", 10));
-  pending_.retain([](const std::string& /*uid*/) { return false; });
+  EXPECT_EQ(table_.retain([](const std::string& /*uid*/) { return false; }),
+            std::vector<std::string>{"first"});
   EXPECT_EQ(seen_by(asking("lower", "0.1")), (Free{1000, 1000}));
 }
 

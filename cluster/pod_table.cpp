@@ -1,0 +1,263 @@
+#include "cluster/pod_table.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace tangram::cluster {
+
+namespace {
+
+const std::vector<Note>& notes_of(const NotedPod* noted) {
+  static const std::vector<Note> kNone;
+  return noted == nullptr ? kNone : noted->notes;
+}
+
+const NotedPod* find_noted(const NotedPods& pods, std::string_view uid) {
+  const auto found = pods.find(uid);
+  return found == pods.end() ? nullptr : &found->second;
+}
+
+/// What there is now and was not before.
+NotedPod new_notes(const NotedPod& now, const NotedPod* before) {
+  NotedPod fresh{now.pod, {}};
+  const std::vector<Note>& known = notes_of(before);
+  std::ranges::copy_if(now.notes, std::back_inserter(fresh.notes), [&](const Note& note) {
+    return std::ranges::find(known, note) == known.end();
+  });
+  return fresh;
+}
+
+/// An answer counts until the watch shows that the annotations have become valid or invalid.
+std::optional<Wait> current_wait(std::optional<Wait> shown, std::optional<Wait> before) {
+  const bool answered = before && *before != Wait::kInvalid;
+  return shown == Wait::kNotAsked && answered ? before : shown;
+}
+
+}  // namespace
+
+PodRecord record_of(kube::Pod pod, const Result<PodPlan>& plan, const Recorded& recorded) {
+  PodRecord record;
+  record.grant_key = recorded.grant_key;
+  if (auto notes = examine(pod, plan, recorded); !notes.empty()) {
+    record.noted = std::make_shared<NotedPod>(PodName{pod.uid, pod.ns, pod.name}, std::move(notes));
+  }
+  if (auto waits = unstarted(pod, recorded)) {
+    record.unstarted = std::make_shared<UnstartedPod>(*std::move(waits));
+  }
+  if (!pod.node.empty()) return record;
+  if (!plan) {
+    record.wait = Wait::kInvalid;
+  } else if (plan->demand.gpu.asks_gpu()) {
+    record.wait = Wait::kNotAsked;
+  }
+  record.pending = std::make_shared<kube::Pod>(std::move(pod));
+  return record;
+}
+
+bool PodTable::add(std::string_view uid) {
+  const std::scoped_lock lock(mutex_);
+  const auto [entry, is_new] = records_.try_emplace(std::string(uid));
+  const bool was_unseen = unseen_.erase(&*entry) > 0;
+  return is_new || was_unseen;
+}
+
+void PodTable::put(std::string_view uid, PodRecord record) {
+  NotedPod fresh;
+  {
+    const std::scoped_lock lock(mutex_);
+    Entry& entry = *records_.try_emplace(std::string(uid)).first;
+    unseen_.erase(&entry);
+    if (record.noted) fresh = new_notes(*record.noted, entry.second.noted.get());
+    record.wait = current_wait(record.wait, entry.second.wait);
+    replace(entry, std::move(record));
+  }
+  for (const Note& note : fresh.notes) {
+    notify([&](PodObserver& observer) { observer.noted(fresh.pod, note); });
+  }
+}
+
+void PodTable::erase(std::string_view uid) {
+  const std::scoped_lock lock(mutex_);
+  if (const auto entry = records_.find(uid); entry != records_.end()) erase(entry);
+}
+
+PodTable::Records::iterator PodTable::erase(Records::iterator entry) {
+  replace(*entry, {});
+  unseen_.erase(&*entry);
+  if (const auto noted = card_notes_.find(entry->first); noted != card_notes_.end()) {
+    card_notes_.erase(noted);
+  }
+  return records_.erase(entry);
+}
+
+std::vector<std::string> PodTable::retain(const std::function<bool(const std::string& uid)>& keep) {
+  std::vector<std::string> gone;
+  const std::scoped_lock lock(mutex_);
+  for (auto entry = records_.begin(); entry != records_.end();) {
+    if (unseen_.contains(&*entry) || keep(entry->first)) {
+      ++entry;
+    } else {
+      gone.push_back(entry->first);
+      entry = erase(entry);
+    }
+  }
+  return gone;
+}
+
+bool PodTable::contains(std::string_view uid) const {
+  const std::scoped_lock lock(mutex_);
+  const auto entry = records_.find(uid);
+  return entry != records_.end() && !unseen_.contains(&*entry);
+}
+
+void PodTable::answered(std::string_view uid, Wait wait) {
+  const std::scoped_lock lock(mutex_);
+  auto entry = records_.find(uid);
+  if (entry == records_.end()) {
+    entry = records_.try_emplace(std::string(uid)).first;
+    unseen_.insert(&*entry);
+  }
+  if (!entry->second.wait && !unseen_.contains(&*entry)) return;
+  count(entry->second, -1);
+  entry->second.wait = wait;
+  count(entry->second, 1);
+}
+
+void PodTable::forget_unseen() {
+  const std::scoped_lock lock(mutex_);
+  while (!unseen_.empty()) erase(records_.find((*unseen_.begin())->first));
+}
+
+void PodTable::set_card_notes(NotedPods pods) {
+  std::vector<NotedPod> fresh;
+  {
+    const std::scoped_lock lock(mutex_);
+    for (const auto& [uid, noted] : pods) {
+      fresh.push_back(new_notes(noted, find_noted(card_notes_, uid)));
+    }
+    card_notes_ = std::move(pods);
+  }
+  for (const NotedPod& noted : fresh) {
+    for (const Note& note : noted.notes) {
+      notify([&](PodObserver& observer) { observer.noted(noted.pod, note); });
+    }
+  }
+}
+
+void PodTable::notify_again() const {
+  std::vector<NotedPod> all;
+  {
+    const std::scoped_lock lock(mutex_);
+    for (const Entry* entry : noted_) all.push_back(*entry->second.noted);
+    for (const auto& [uid, noted] : card_notes_) all.push_back(noted);
+  }
+  for (const NotedPod& noted : all) {
+    for (const Note& note : noted.notes) {
+      notify([&](PodObserver& observer) { observer.noted(noted.pod, note); });
+    }
+  }
+}
+
+PodPtr PodTable::find(std::string_view uid) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = records_.find(uid);
+  return found == records_.end() ? nullptr : found->second.pending;
+}
+
+PodPtr PodTable::find(std::string_view ns, std::string_view name) const {
+  const auto pods = pending();
+  const auto found = std::ranges::find_if(
+      pods, [&](const PodPtr& pod) { return pod->name == name && pod->ns == ns; });
+  return found == pods.end() ? nullptr : *found;
+}
+
+std::vector<PodPtr> PodTable::pending() const {
+  const std::scoped_lock lock(mutex_);
+  std::vector<PodPtr> pods;
+  pods.reserve(pending_.size());
+  for (const Entry* entry : pending_) pods.push_back(entry->second.pending);
+  return pods;
+}
+
+std::size_t PodTable::pending_count() const {
+  const std::scoped_lock lock(mutex_);
+  return pending_.size();
+}
+
+std::vector<PodPtr> PodTable::nominated() const {
+  const std::scoped_lock lock(mutex_);
+  std::vector<PodPtr> pods;
+  for (const Entry* entry : nominated_) pods.push_back(entry->second.pending);
+  return pods;
+}
+
+std::vector<UnstartedPod> PodTable::unstarted() const {
+  const std::scoped_lock lock(mutex_);
+  std::vector<UnstartedPod> pods;
+  pods.reserve(unstarted_.size());
+  for (const Entry* entry : unstarted_) pods.push_back(*entry->second.unstarted);
+  return pods;
+}
+
+std::vector<Note> PodTable::notes(std::string_view uid) const {
+  const std::scoped_lock lock(mutex_);
+  const auto entry = records_.find(uid);
+  std::vector<Note> notes = notes_of(entry == records_.end() ? nullptr : entry->second.noted.get());
+  std::ranges::copy(notes_of(find_noted(card_notes_, uid)), std::back_inserter(notes));
+  return notes;
+}
+
+std::map<Finding, std::int64_t> PodTable::findings() const {
+  std::map<Finding, std::int64_t> counts;
+  for (const Finding finding : kAllFindings) counts[finding] = 0;
+  const std::scoped_lock lock(mutex_);
+  for (const Entry* entry : noted_) {
+    for (const Note& note : entry->second.noted->notes) ++counts[note.finding];
+  }
+  for (const auto& [uid, noted] : card_notes_) {
+    for (const Note& note : noted.notes) ++counts[note.finding];
+  }
+  return counts;
+}
+
+std::map<Wait, std::int64_t> PodTable::waits() const {
+  std::map<Wait, std::int64_t> counts;
+  for (const Wait wait : kAllWaits) counts[wait] = 0;
+  const std::scoped_lock lock(mutex_);
+  for (const auto& [wait, pods] : waits_) counts[wait] = pods;
+  return counts;
+}
+
+std::map<std::string, std::int64_t> PodTable::grant_keys() const {
+  const std::scoped_lock lock(mutex_);
+  return grant_keys_;
+}
+
+void PodTable::place(Index& index, const Entry& entry, bool member) {
+  if (member) {
+    index.insert(&entry);
+  } else {
+    index.erase(&entry);
+  }
+}
+
+void PodTable::replace(Entry& entry, PodRecord record) {
+  count(entry.second, -1);
+  entry.second = std::move(record);
+  count(entry.second, 1);
+  const PodPtr& pod = entry.second.pending;
+  place(pending_, entry, pod != nullptr);
+  place(nominated_, entry, pod != nullptr && !pod->nominated_node.empty());
+  place(noted_, entry, entry.second.noted != nullptr);
+  place(unstarted_, entry, entry.second.unstarted != nullptr);
+}
+
+void PodTable::count(const PodRecord& record, int step) {
+  if (record.wait) waits_[*record.wait] += step;
+  if (record.grant_key.empty()) return;
+  const auto pods = grant_keys_.try_emplace(record.grant_key).first;
+  pods->second += step;
+  if (pods->second == 0) grant_keys_.erase(pods);
+}
+
+}  // namespace tangram::cluster

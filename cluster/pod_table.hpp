@@ -1,0 +1,121 @@
+#pragma once
+
+#include "cluster/findings.hpp"
+#include "cluster/pod_observer.hpp"
+#include "cluster/unstarted_pods.hpp"
+#include "cluster/wait.hpp"
+#include "kube/objects.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tangram::cluster {
+
+using PodPtr = std::shared_ptr<const kube::Pod>;
+
+/// What is remembered of a pod, beside its allocation, which is in the ledger. Small, because there
+/// is one for every pod of the cluster: most pods are bound, run, and have nothing wrong with them.
+struct PodRecord {
+  PodPtr pending;                                 ///< null = it has a node
+  std::shared_ptr<const NotedPod> noted;          ///< null = nothing is wrong with what it says
+  std::shared_ptr<const UnstartedPod> unstarted;  ///< null = as of unstarted()
+  std::string grant_key;                          ///< Recorded::grant_key
+  std::optional<Wait> wait;                       ///< nothing = it has a node, or requests no GPU
+};
+/// Pure.
+/// @param plan      what its annotations request, or what is wrong with them
+/// @param recorded  of a bound pod: what its grant says
+[[nodiscard]] PodRecord record_of(kube::Pod pod, const Result<PodPlan>& plan,
+                                  const Recorded& recorded);
+
+/// The pods that exist and have not finished, by UID: as the watch shows them, with the last answer
+/// that kube-scheduler got about each. Counts are kept up to date, so that reading them does not
+/// take longer in a large cluster. Threads: safe; observers are notified without the lock.
+class PodTable {
+ public:
+  /// @param observers  outlive the table
+  explicit PodTable(std::vector<PodObserver*> observers = {}) : observers_(std::move(observers)) {}
+
+  /// @param call  called with every observer, in order
+  template <class Call>
+  void notify(const Call& call) const {
+    for (PodObserver* observer : observers_) call(*observer);
+  }
+
+  // By the watch.
+
+  /// The pod exists. @returns whether that is new
+  bool add(std::string_view uid);
+  /// Replaces the pod's record, but for an answer about it that still counts; notifies of new
+  /// notes.
+  void put(std::string_view uid, PodRecord record);
+  void erase(std::string_view uid);
+  /// Erases the pods that are not to be kept. @returns their UIDs
+  std::vector<std::string> retain(const std::function<bool(const std::string& uid)>& keep);
+  [[nodiscard]] bool contains(std::string_view uid) const;
+
+  // By the verbs, which may be asked about a pod before the watch shows it, or after its end.
+
+  /// kube-scheduler got this answer.
+  void answered(std::string_view uid, Wait wait);
+  /// Forgets answers about pods that the watch has not shown.
+  void forget_unseen();
+
+  /// Replaces what examine_cards() found; notifies of what is new.
+  void set_card_notes(NotedPods pods);
+  /// Notifies of all notes once more: this replica has become the one that reports.
+  void notify_again() const;
+
+  /// Pods without a node. @returns null if there is none
+  [[nodiscard]] PodPtr find(std::string_view uid) const;
+  [[nodiscard]] PodPtr find(std::string_view ns, std::string_view name) const;
+  [[nodiscard]] std::vector<PodPtr> pending() const;  ///< by UID
+  [[nodiscard]] std::size_t pending_count() const;
+  /// Those that preempted others and wait for room on the node they were nominated to.
+  [[nodiscard]] std::vector<PodPtr> nominated() const;
+  [[nodiscard]] std::vector<UnstartedPod> unstarted() const;  ///< by UID
+  [[nodiscard]] std::vector<Note> notes(std::string_view uid) const;
+
+  // Pods by finding, by answer and by the key that signed their grant. Findings and answers that no
+  // pod has are 0; keys of no pod are left out.
+  [[nodiscard]] std::map<Finding, std::int64_t> findings() const;
+  [[nodiscard]] std::map<Wait, std::int64_t> waits() const;
+  [[nodiscard]] std::map<std::string, std::int64_t> grant_keys() const;
+
+ private:
+  using Records = std::map<std::string, PodRecord, std::less<>>;
+  using Entry = Records::value_type;
+  struct ByUid {
+    bool operator()(const Entry* a, const Entry* b) const { return a->first < b->first; }
+  };
+  using Index = std::set<const Entry*, ByUid>;  ///< of entries of records_
+
+  static void place(Index& index, const Entry& entry, bool member);
+  void replace(Entry& entry, PodRecord record);
+  void count(const PodRecord& record, int step);
+  Records::iterator erase(Records::iterator entry);
+
+  const std::vector<PodObserver*> observers_;
+  mutable std::mutex mutex_;
+  // Under mutex_.
+  Records records_;
+  Index pending_;
+  Index nominated_;  ///< nearly always none
+  Index noted_;
+  Index unstarted_;
+  Index unseen_;          ///< answered about, and not shown by the watch
+  NotedPods card_notes_;  ///< found by examine_cards()
+  std::map<Wait, std::int64_t> waits_;
+  std::map<std::string, std::int64_t> grant_keys_;
+};
+
+}  // namespace tangram::cluster

@@ -1,0 +1,315 @@
+#include "cluster/pod_table.hpp"
+
+#include "tests/testing/pod_recorder.hpp"
+#include "tests/testing/random.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+#include <set>
+
+namespace tangram::cluster {
+namespace {
+
+using testing::PodRecorder;
+
+kube::Pod pod(const std::string& uid, const std::string& name, const std::string& node = "") {
+  kube::Pod made;
+  made.uid = uid;
+  made.ns = "ml";
+  made.name = name;
+  made.node = node;
+  made.containers = {{.name = "main", .slots = 1}};
+  return made;
+}
+
+Result<PodPlan> plan(bool requests_gpu) {
+  PodPlan plan;
+  if (requests_gpu) plan.demand.gpu.containers.emplace_back().container = "main";
+  return plan;
+}
+const Result<PodPlan> kGpu = plan(true);
+const Result<PodPlan> kNoGpu = plan(false);
+const Result<PodPlan> kInvalid = fail(Errc::kInvalidArgument, "write 0.333");
+
+std::vector<std::string> uids(const std::vector<PodPtr>& pods) {
+  std::vector<std::string> uids;
+  for (const PodPtr& pod : pods) uids.push_back(pod->uid);
+  return uids;
+}
+using Uids = std::vector<std::string>;
+
+class PodTableTest : public ::testing::Test {
+ protected:
+  void show(const kube::Pod& pod, const Result<PodPlan>& plan = kGpu,
+            const Recorded& recorded = {}) {
+    pods_.put(pod.uid, record_of(pod, plan, recorded));
+  }
+  /// Of the reasons that some pod has.
+  [[nodiscard]] std::map<Wait, std::int64_t> waits() const {
+    auto counts = pods_.waits();
+    EXPECT_EQ(counts.size(), kWaits) << "every reason has its series";
+    std::erase_if(counts, [](const auto& entry) { return entry.second == 0; });
+    return counts;
+  }
+  using Waits = std::map<Wait, std::int64_t>;
+
+  PodRecorder recorder_;
+  PodTable pods_{{&recorder_}};
+};
+
+// ---- Pods without a node.
+
+TEST_F(PodTableTest, FindsAPendingPodByUidAndByName) {
+  show(pod("u1", "a"));
+  ASSERT_NE(pods_.find("u1"), nullptr);
+  EXPECT_EQ(pods_.find("u1")->name, "a");
+  EXPECT_EQ(pods_.find("ml", "a"), pods_.find("u1"));
+  EXPECT_EQ(pods_.find("ml", "b"), nullptr);
+  EXPECT_EQ(pods_.find("other", "a"), nullptr);
+  EXPECT_EQ(pods_.find("u2"), nullptr);
+}
+
+TEST_F(PodTableTest, KeepsTheLatestOfAPod) {
+  show(pod("u1", "a"));
+  const PodPtr old = pods_.find("u1");
+  kube::Pod later = pod("u1", "a");
+  later.resource_version = "2";
+  show(later);
+  EXPECT_EQ(pods_.find("u1")->resource_version, "2");
+  EXPECT_EQ(old->resource_version, "") << "a reader's copy stays as it was";
+  EXPECT_EQ(pods_.pending_count(), 1U);
+}
+
+TEST_F(PodTableTest, BoundPodIsNotPending) {
+  show(pod("u1", "a"));
+  show(pod("u1", "a", "n"));
+  EXPECT_EQ(pods_.find("u1"), nullptr);
+  EXPECT_EQ(pods_.pending_count(), 0U);
+  EXPECT_TRUE(pods_.contains("u1"));
+}
+
+TEST_F(PodTableTest, ErasesAPodWithAllThatIsKnownOfIt) {
+  Recorded recorded;
+  recorded.grant_key = "key";
+  recorded.grant_problem = "is not valid";
+  show(pod("u1", "a", "n"), kGpu, recorded);
+  pods_.set_card_notes({{"u1", {{"u1", "ml", "a"}, {{Finding::kCardMissing, "c"}}}}});
+  show(pod("u2", "b"));
+  for (const char* uid : {"u1", "u2", "u2", "never-seen"}) pods_.erase(uid);
+  EXPECT_FALSE(pods_.contains("u1"));
+  EXPECT_EQ(pods_.pending_count(), 0U);
+  EXPECT_EQ(waits(), Waits{});
+  EXPECT_TRUE(pods_.notes("u1").empty());
+  EXPECT_TRUE(pods_.unstarted().empty());
+  EXPECT_TRUE(pods_.grant_keys().empty());
+  for (const auto& [finding, count] : pods_.findings()) EXPECT_EQ(count, 0) << to_string(finding);
+}
+
+TEST_F(PodTableTest, FindsThePodThatWasMadeAgainUnderTheName) {
+  show(pod("u1", "a"));
+  show(pod("u2", "a"));
+  pods_.erase("u1");
+  ASSERT_NE(pods_.find("ml", "a"), nullptr);
+  EXPECT_EQ(pods_.find("ml", "a")->uid, "u2");
+}
+
+TEST_F(PodTableTest, RetainsOnlyThePodsToKeep) {
+  for (const char* uid : {"u1", "u2", "u3"}) show(pod(uid, uid));
+  const auto gone =
+      pods_.retain([](const std::string& uid) { return uid == "u2" || uid == "never-seen"; });
+  EXPECT_EQ(gone, (Uids{"u1", "u3"}));
+  EXPECT_EQ(uids(pods_.pending()), Uids{"u2"});
+}
+
+TEST_F(PodTableTest, ListsPendingPodsByUid) {
+  for (const char* uid : {"u3", "u1", "u2"}) show(pod(uid, "p"));
+  EXPECT_EQ(uids(pods_.pending()), (Uids{"u1", "u2", "u3"}));
+}
+
+TEST_F(PodTableTest, KnowsAPodFromTheFirstTimeOn) {
+  EXPECT_TRUE(pods_.add("u1"));
+  EXPECT_FALSE(pods_.add("u1"));
+  EXPECT_TRUE(pods_.contains("u1"));
+  pods_.erase("u1");
+  EXPECT_TRUE(pods_.add("u1"));
+}
+
+// ---- What kube-scheduler was answered.
+
+TEST_F(PodTableTest, FollowsAPodFromItsCreationToItsNode) {
+  show(pod("a", "a"));
+  EXPECT_EQ(waits(), (Waits{{Wait::kNotAsked, 1}}));
+  pods_.answered("a", Wait::kRoom);
+  show(pod("a", "a"));  // kube-scheduler writes its condition
+  EXPECT_EQ(waits(), (Waits{{Wait::kRoom, 1}}));
+  pods_.answered("a", Wait::kOffered);
+  EXPECT_EQ(waits(), (Waits{{Wait::kOffered, 1}}));
+  show(pod("a", "a", "n1"));
+  EXPECT_EQ(waits(), Waits{});
+  pods_.answered("a", Wait::kRoom);  // late
+  EXPECT_EQ(waits(), Waits{});
+}
+
+TEST_F(PodTableTest, CountsPodsThatRequestAGpuAlone) {
+  show(pod("cpu", "cpu"), kNoGpu);
+  show(pod("bound", "bound", "n1"));
+  EXPECT_EQ(waits(), Waits{});
+}
+
+TEST_F(PodTableTest, KeepsAnAnswerFromBeforeTheWatchShowsThePod) {
+  pods_.answered("a", Wait::kRoom);
+  EXPECT_FALSE(pods_.contains("a"));
+  EXPECT_TRUE(pods_.add("a")) << "it has not been shown before";
+  show(pod("a", "a"));
+  EXPECT_EQ(waits(), (Waits{{Wait::kRoom, 1}}));
+}
+
+TEST_F(PodTableTest, ForgetsAnswersAboutPodsThatTheWatchDoesNotShow) {
+  show(pod("a", "a"));
+  pods_.answered("never shown", Wait::kRoom);
+  pods_.answered("late", Wait::kRoom);
+  EXPECT_EQ(pods_.retain([](const std::string& uid) { return uid == "a"; }), Uids{})
+      << "they are not the watch's";
+  show(pod("late", "late"));
+  pods_.forget_unseen();
+  EXPECT_EQ(waits(), (Waits{{Wait::kNotAsked, 1}, {Wait::kRoom, 1}}));
+}
+
+TEST_F(PodTableTest, InvalidAnnotationsCountUntilTheyAreCorrected) {
+  show(pod("a", "a"), kInvalid);
+  EXPECT_EQ(waits(), (Waits{{Wait::kInvalid, 1}}));
+  show(pod("a", "a"));
+  EXPECT_EQ(waits(), (Waits{{Wait::kNotAsked, 1}}));
+  pods_.answered("a", Wait::kRoom);
+  show(pod("a", "a"), kInvalid);
+  EXPECT_EQ(waits(), (Waits{{Wait::kInvalid, 1}}));
+}
+
+// ---- Bound pods.
+
+TEST_F(PodTableTest, ForgetsUnstartedPodsThatStart) {
+  kube::Pod waits = pod("a", "a", "n1");
+  show(waits);
+  ASSERT_EQ(pods_.unstarted().size(), 1U);
+  EXPECT_EQ(pods_.unstarted()[0].pod.uid, "a");
+  waits.started = true;
+  show(waits);
+  EXPECT_TRUE(pods_.unstarted().empty());
+}
+
+TEST_F(PodTableTest, CountsGrantsByKey) {
+  const auto granted = [](const std::string& key) {
+    Recorded recorded;
+    recorded.grant_key = key;
+    return recorded;
+  };
+  show(pod("a", "a", "n1"), kGpu, granted("old"));
+  show(pod("b", "b", "n1"), kGpu, granted("old"));
+  show(pod("b", "b", "n1"), kGpu, granted("new"));
+  show(pod("c", "c", "n1"), kGpu, granted(""));
+  using Keys = std::map<std::string, std::int64_t>;
+  EXPECT_EQ(pods_.grant_keys(), (Keys{{"new", 1}, {"old", 1}}));
+  pods_.erase("a");
+  EXPECT_EQ(pods_.grant_keys(), (Keys{{"new", 1}}));
+}
+
+// ---- What is wrong with pods.
+
+TEST_F(PodTableTest, NotifiesOfEachNoteOnceAndCountsThoseThatHold) {
+  kube::Pod bad = pod("u", "p");
+  bad.containers[0].slots = 0;
+  bad.containers.push_back({.name = "side", .slots = 2});
+  show(bad);
+  show(bad);
+  const Uids both{"p TooManySlots", "p SlotMissing"};
+  EXPECT_EQ(recorder_.notes, both);
+  EXPECT_EQ(pods_.findings().at(Finding::kSlotMissing), 1);
+  const NotedPods cards{{"u", {{"u", "ml", "p"}, {{Finding::kCardMissing, "c"}}}}};
+  pods_.set_card_notes(cards);
+  pods_.set_card_notes(cards);
+  EXPECT_EQ(pods_.notes("u").size(), 3U);
+  EXPECT_EQ(recorder_.notes.size(), 3U);
+  bad.containers[0].slots = 1;
+  show(bad);
+  EXPECT_EQ(pods_.findings().at(Finding::kSlotMissing), 0);
+  EXPECT_EQ(pods_.findings().at(Finding::kTooManySlots), 1);
+  EXPECT_EQ(recorder_.notes.size(), 3U);
+  pods_.notify_again();
+  EXPECT_EQ(recorder_.notes.size(), 5U);
+  pods_.erase("u");
+  EXPECT_EQ(pods_.findings().at(Finding::kCardMissing), 0);
+  show(bad);  // it came back
+  EXPECT_EQ(recorder_.notes.size(), 6U);
+}
+
+TEST_F(PodTableTest, NotifiesWithoutItsLock) {
+  struct Reader final : PodObserver {
+    void noted(const PodName& pod, const Note& /*note*/) override {
+      notes = pods->notes(pod.uid).size();
+    }
+    const PodTable* pods = nullptr;
+    std::size_t notes = 0;
+  };
+  Reader reader;
+  PodTable table({&reader});
+  reader.pods = &table;
+  table.put("u", record_of(pod("u", "p"), kInvalid, {}));
+  EXPECT_EQ(reader.notes, 1U);
+}
+
+/// Counts and lists are kept beside the records; here they are compared with a recount.
+TEST_F(PodTableTest, AgreesWithARecountWhateverHappens) {
+  const auto seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  testing::Random random(seed);
+  std::map<std::string, kube::Pod> shown;
+  std::map<std::string, std::string> keys;
+  for (int step = 0; step < 2'000; ++step) {
+    const std::string uid = "u" + std::to_string(random.below(20));
+    const std::int64_t what = random.below(10);
+    if (what == 0) {
+      pods_.erase(uid);
+      shown.erase(uid);
+      keys.erase(uid);
+    } else if (what == 1) {
+      pods_.answered(uid, random.one_of(kAllWaits));
+    } else if (what == 2) {
+      pods_.forget_unseen();
+    } else {
+      kube::Pod now = pod(uid, uid, random.one_in(2) ? "" : "n");
+      now.started = random.one_in(2);
+      if (random.one_in(3)) now.nominated_node = "n";
+      Recorded recorded;
+      if (!now.node.empty()) recorded.grant_key = random.one_in(2) ? "k1" : "k2";
+      show(now, random.one_in(4) ? kInvalid : kGpu, recorded);
+      keys[uid] = recorded.grant_key;
+      shown[uid] = std::move(now);
+    }
+    Uids pending, nominated, unstarted;
+    std::map<std::string, std::int64_t> by_key;
+    for (const auto& [each, pod] : shown) {
+      if (pod.node.empty()) pending.push_back(each);
+      if (pod.node.empty() && !pod.nominated_node.empty()) nominated.push_back(each);
+      if (!pod.node.empty() && !pod.started) unstarted.push_back(each);
+      if (!keys[each].empty()) ++by_key[keys[each]];
+    }
+    ASSERT_EQ(uids(pods_.pending()), pending);
+    ASSERT_EQ(uids(pods_.nominated()), nominated);
+    ASSERT_EQ(pods_.grant_keys(), by_key);
+    Uids found;
+    for (const UnstartedPod& each : pods_.unstarted()) found.push_back(each.pod.uid);
+    ASSERT_EQ(found, unstarted);
+    pods_.forget_unseen();
+    std::int64_t waiting = 0;
+    for (const auto& [wait, count] : pods_.waits()) {
+      ASSERT_GE(count, 0);
+      waiting += count;
+    }
+    ASSERT_EQ(waiting, static_cast<std::int64_t>(pending.size()));
+  }
+}
+
+}  // namespace
+}  // namespace tangram::cluster

@@ -19,7 +19,7 @@ struct Command {
 struct ProgramEnd {
   int exit_code = 0;   ///< 128 + the signal that ended it
   std::string output;  ///< standard output and errors, at most kMaxOutput of them
-  static constexpr std::size_t kMaxOutput = 16 * 1024;  ///< a message for a log, not data
+  static constexpr std::size_t kMaxOutput = 16'384;  ///< a message for a log, not data
 };
 
 /// Runs other programs. Threads: safe.

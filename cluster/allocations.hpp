@@ -12,7 +12,7 @@
 namespace tangram::cluster {
 
 /// What the pod will hold on the node with these cards. Says what its grant will say, so that
-/// the watch shows exactly what was booked.
+/// the watch shows exactly what the ledger has.
 [[nodiscard]] model::Allocation allocation_for(const kube::Pod& pod, std::string_view node,
                                                const model::PodDemand& demand,
                                                std::vector<model::ContainerGrant> containers);

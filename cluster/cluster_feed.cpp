@@ -43,7 +43,7 @@ std::optional<model::NodeInventory> NodeFeed::read(std::string object) {
   if (cards) {
     inventory.cards = std::move(*cards);
   } else {
-    // Without a readable list no card can be promised to anyone.
+    // Without a readable list no card can be granted.
     ++counters_.bad_cards;
     spdlog::warn(
         "node {}: annotation tangram.dev/cards is not valid, so its cards take no pods: {}",
@@ -183,9 +183,8 @@ PodFeed::ListedPod PodFeed::seen(kube::Pod pod) {
   return shown;
 }
 
-/// A grant never changes once its pod is bound, so whoever breaks it, or writes another one,
-/// changes nothing: what the watch showed first stays, unless only a signature could tell which is
-/// the true one, and this one has it.
+/// A grant never changes once its pod is bound, so a later change of the annotation has no effect:
+/// what the watch showed first stays, unless signatures are checked and this grant has a valid one.
 void PodFeed::observe(model::Ledger& ledger, const Shown& now) const {
   const model::Allocation& shown = *now.allocation;
   const auto* before = ledger.find(shown.pod_uid);

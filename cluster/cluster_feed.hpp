@@ -46,8 +46,8 @@ class NodeFeed final : public kube::ObjectSink {
 };
 
 /// Puts pods into the table, and what bound ones hold into the ledger. A grant that counted once
-/// counts until its pod ends: whoever breaks the annotation afterwards gives no card back, for the
-/// container still has it. One reflector thread.
+/// counts until its pod ends: a change of the annotation releases no card, because the container
+/// still has it. One reflector thread.
 class PodFeed final : public kube::ObjectSink {
  public:
   /// @param check  of grants, as of model::read_grant(); empty = signatures are not checked

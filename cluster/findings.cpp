@@ -50,14 +50,14 @@ void look_at_request(const kube::Pod& pod, const Result<PodPlan>& plan, std::vec
     if (info == nullptr || info->slots > 0) continue;
     notes.push_back({Finding::kSlotMissing,
                      "container " + quote(request.container) +
-                         " asks for a GPU and has no slot, so kube-scheduler does not ask Tangram "
+                         " requests a GPU and has no slot, so kube-scheduler does not ask Tangram "
                          "about the pod; write " +
                          std::string(model::kSlotResource) + ": 1 in its resources.limits"});
   }
 }
 
 /// Memory follows the card where a share is of the card, and the card may have changed since; so
-/// only what was asked for in so many words is compared.
+/// only what is requested in absolute terms is compared.
 bool as_asked(const ContainerRequest& asked, const GrantedCard& granted) {
   switch (asked.share.form) {
     case model::ShareForm::kWhole:

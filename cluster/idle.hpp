@@ -10,7 +10,7 @@ namespace tangram::cluster {
 
 /// What the cluster's idle cards are worth to the pods that come, and what is more than there.
 struct Idle {
-  double idle = 0;        ///< thousandths of a card that nobody holds
+  double idle = 0;        ///< thousandths of a card that no pod has
   double fragmented = 0;  ///< of those, what the recent requests cannot use
   Mebibytes stranded;     ///< free memory of cards without free compute
   std::size_t cards = 0;

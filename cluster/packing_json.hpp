@@ -19,14 +19,14 @@ namespace tangram::cluster {
 /// What a card is and how much of it is free.
 void write_card_facts(json::Writer& out, const model::Card& card, const model::CardUse& use);
 
-/// The mode that the card runs in; null while nobody shares it.
+/// The mode that the card runs in; null while no pod shares it.
 void write_mode(json::Writer& out, const model::CardUse& use);
 
-/// Which cards of a node to tell, by their place in its list; none = all of them.
+/// Which cards of a node to write, by their place in its list; none = all of them.
 using CardChoice = std::optional<std::function<bool(std::uint32_t card)>>;
 
 /// A node with its cards and what each pod has of them.
-/// @param node  without what is merely held: model::granted_only()
+/// @param node  without reservations: model::granted_only()
 /// @param cards  where there is a choice, the node says `"partial": true`
 void write_packed_node(json::Writer& out, const model::NodeState& node,
                        const CardChoice& cards = std::nullopt);

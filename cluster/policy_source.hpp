@@ -28,7 +28,7 @@ struct PolicySettings {
   int coverage_percent = 95;
 };
 
-/// The cluster at this moment, for prices. Called under a lock: asks nobody back.
+/// The cluster at this moment, for prices. Called under a lock, so it must not call back.
 using ClusterNow = std::function<ClusterPtr()>;
 
 /// The policies made for one workload, with what they remember of the nodes.

@@ -116,7 +116,7 @@ struct NodeFit {
   [[nodiscard]] std::int64_t score() const { return choice ? choice->score : 0; }
 };
 
-/// The nodes that an explanation tells, each as JSON: all in the order they come, or those that
+/// The nodes of an explanation, each as JSON: all in the order they come, or those that
 /// fit best.
 class ExplainedNodes {
  public:
@@ -210,7 +210,7 @@ struct Summary {
     if (fragmented == 0) return text;
     return text + ". On " + std::to_string(fragmented) +
            " of them the free parts of cards would do together, but no card has the room; "
-           "kube-scheduler evicts nobody for that, whatever the priority: end or move a pod there, "
+           "kube-scheduler evicts no pod for that, whatever the priority: end or move a pod there, "
            "or ask for smaller parts";
   }
 };

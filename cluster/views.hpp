@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-/// What people and tools ask of the ledger, as JSON. Pure readers of snapshots.
+/// The ledger as JSON, for people and tools. Pure readers of snapshots.
 namespace tangram::cluster {
 
 /// GET /api/v1/cluster: every node and card, what each pod holds of it, and the pods that wait.
@@ -18,7 +18,8 @@ namespace tangram::cluster {
 
 /// GET /api/v1/explain: for a pod that waits, per node and card whether it fits, and if not why,
 /// with the numbers; for a bound pod what it holds. For both, what was found to be wrong with it.
-/// @param most_nodes  tell only so many nodes, those that fit and the best first; nothing = all, by
+/// @param most_nodes  write only so many nodes, those that fit and the best first; nothing = all,
+/// by
 ///                    name
 /// @returns kNotFound if no pod of that name waits or is bound;
 ///          kInvalidArgument if its annotations are wrong

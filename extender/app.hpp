@@ -47,7 +47,7 @@ class App {
     /// This replica among several; nothing = the only one, which binds without an election.
     Required<std::optional<Replica>> replica;
     std::function<double()> random = nullptr;  ///< 0 <= x < 1; needed among several
-    /// Who writes events about pods; nothing = nobody does.
+    /// The name under which events about pods are written; nothing = none are written.
     std::optional<kube::EventReporter> reporter = std::nullopt;
     /// For embedding: what the fragmentation policy aims at, instead of the configured file.
     std::shared_ptr<const policies::Workload> workload = nullptr;

@@ -19,7 +19,7 @@ using std::chrono::seconds;
 constexpr seconds kFirstBackoff{10};  // what servers say themselves when a budget refuses
 constexpr seconds kMaxBackoff{300};
 
-/// Will somebody make another pod in its place, and may it come to another node?
+/// Does a controller replace the pod, and can the new one come to another node?
 bool is_replaced(const kube::Controller& controller) {
   return !controller.kind.empty() && controller.kind != "DaemonSet" && controller.kind != "Node";
 }
@@ -52,7 +52,7 @@ Evictor::Evictor(EvictorSettings settings, Parts parts)
 std::vector<prometheus::MetricFamily> Evictor::Collect() const {
   MetricFamilies all;
   auto family = MetricFamily::counter(
-      "tangram_evictions_total", "Evictions asked for of pods that can never start, by result.");
+      "tangram_evictions_total", "Evictions requested of pods that can never start, by result.");
   for (std::size_t i = 0; i < kEvictionOutcomes; ++i) {
     family.add({{"result", std::string(to_string(static_cast<EvictionOutcome>(i)))}},
                results_.at(i).load());
@@ -109,7 +109,7 @@ void Evictor::report(const cluster::StuckPod& stuck, Case& its) {
         "it is a static pod, which no scheduler places: take what it asks of GPUs out of its "
         "manifest";
   } else if (controller.kind.empty()) {
-    what_next = "nobody makes it again by itself: delete the pod and create it again";
+    what_next = "no controller replaces it: delete the pod and create it again";
   } else {
     what_next = "delete the pod, so that " + in_words(controller) + " makes another one";
   }

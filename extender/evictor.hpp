@@ -38,7 +38,7 @@ struct EvictorSettings {
 ///
 /// Only pods of a controller, but not a DaemonSet's, whose next pod would come to the same node,
 /// nor mirrors of static pods, which kubelet makes again whatever happens. Of the others, and of
-/// all where eviction is switched off, people are told by event what to do. One eviction at a look
+/// all where eviction is disabled, an event says what to do. One eviction at a look
 /// and so many a minute, evenly: should a whole node's pods be stuck by mistake, people have time
 /// to see it. A refused or failed one is tried again after 10 s, doubling up to 5 minutes, or when
 /// the server says. Each pod is reported once. Threads: look() one at a time, Collect() from any.

@@ -26,7 +26,7 @@ constexpr milliseconds kLabelInterval{100};
 /// After a failed attempt: the API server has other worries.
 constexpr milliseconds kLabelRetry{1'000};
 constexpr milliseconds kLabelTimeout{3'000};
-/// A leader says it again now and then: somebody may have taken its label off, or a deposed
+/// A leader says it again now and then: its label may have been removed, or a deposed
 /// leader's late write may have put one on.
 constexpr std::chrono::seconds kLabelLook{30};
 

@@ -24,7 +24,7 @@ constexpr std::size_t kWebhookConnections = 256;
 /// An API server keeps 25 connections and opens more for reviews at the same time, of which it has
 /// 600 at most as shipped (--max-requests-inflight and --max-mutating-requests-inflight): twice
 /// that, for two behind one address. Reviews take a few milliseconds, so beyond a burst it opens
-/// some a second. It shows no certificate that would tell it from others.
+/// some a second. It shows no certificate that would identify it.
 constexpr int kWebhookConnects = 100;
 constexpr int kWebhookConnectsBurst = 1'200;
 constexpr std::size_t kReviewsInMemory = std::size_t{64} << 20;
@@ -101,7 +101,7 @@ http::Options metrics_options(const config::Config& config) {
 void warn_of_open_verbs(const config::Config& config) {
   if (is_loopback(config.server.listen) || !config.tls.client_ca.empty()) return;
   spdlog::warn(
-      "whoever reaches {} can bind pods{}: tls.client_ca lets only those who show a "
+      "any client that reaches {} can bind pods{}: tls.client_ca lets only those who show a "
       "certificate, and a NetworkPolicy keeps others away",
       to_string(config.server.listen),
       config.tls.certificate.empty() ? ", and nothing said there is encrypted" : "");

@@ -14,9 +14,6 @@ namespace tangram::bench {
 
 namespace {
 
-using http::Request;
-using http::Responder;
-
 /// Handlers that decode a request and send the last reply of the verb.
 struct Baseline {
   std::string reply;

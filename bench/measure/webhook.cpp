@@ -21,9 +21,6 @@
 namespace tangram::bench {
 namespace {
 
-using http::Request;
-using http::Responder;
-
 /// A temporary folder.
 class Folder {
  public:

@@ -9,8 +9,6 @@
 namespace tangram::extender {
 
 namespace {
-
-using translation::Preference;
 using translation::Reading;
 using translation::TranslatedRequest;
 

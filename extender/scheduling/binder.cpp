@@ -105,12 +105,12 @@ Result<model::Allocation> Binder::assume(const BindArgs& args, const kube::Pod& 
     const auto cluster = ledger.snapshot();
     const model::NodeState* known = cluster->find(args.node);
     if (known == nullptr) {
-      // filter lets it pass: where no card is asked, the node need not be Tangram's. The watch
-      // books the pod.
+      // filter accepts it: for a pod without cards, the node need not be Tangram's. The watch adds
+      // the pod to the ledger.
       if (!demand.gpu.asks_gpu()) return cluster::allocation_for(pod, args.node, demand, {});
       return fail(Errc::kStale, std::string(model::reason(model::Misfit::kUnknownNode)));
     }
-    model::NodeState node = model::without_pods(*known, {pod.uid});  // what is held for it
+    model::NodeState node = model::without_pods(*known, {pod.uid});  // its reservation
     if (const auto here = nominated.find(args.node); here != nominated.end()) {
       node = keep_room(node, here->second, parts_.policies);
     }
@@ -152,7 +152,7 @@ Binder::BindResult Binder::send(const BindArgs& args, const model::Allocation& a
   const auto bound = kube::bind_pod(parts_.api, binding, settings_.api_timeout);
   if (bound) return confirmed(args);
   const Errc code = bound.error().code;
-  // A conflict: somebody bound the pod; an earlier bind of ours, perhaps.
+  // A conflict: the pod is bound, perhaps by an earlier bind of ours.
   if (code == Errc::kTimeout || code == Errc::kConflict) {
     return check_bind(args, allocation, bound.error());
   }
@@ -194,7 +194,7 @@ Binder::BindResult Binder::check_bind(const BindArgs& args, const model::Allocat
     parts_.ledger.apply([&](model::Ledger& ledger) { ledger.forget(args.uid); });
     return refuse(args, BindOutcome::kRefused, error.message);
   }
-  // Not bound, or nobody knows: the write may still come through. The allocation stays, and the
+  // Not bound, or unknown: the write may still come through. The allocation stays, and the
   // next try sends the same again; resolve_overdue() ends it if there is none.
   parts_.ledger.apply([&](model::Ledger& ledger) {
     ledger.outcome_unknown(args.uid, parts_.clock.now() + settings_.assume_ttl);

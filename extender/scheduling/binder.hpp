@@ -39,9 +39,9 @@ struct BindSettings {
   std::chrono::milliseconds assume_ttl{70'000};
 };
 
-/// Binds pods: chooses the cards, books them, tells the API server in one write, and settles
-/// the ledger by what it answers. No lock is held while the API server is asked, so any number
-/// of binds run at once. Blocks; call it on a worker thread. Threads: safe.
+/// Binds pods: chooses the cards, assumes them in the ledger, sends one write to the API server,
+/// and resolves the assumption by its answer. No lock is held while the API server is asked, so any
+/// number of binds run at once. Blocks; call it on a worker thread. Threads: safe.
 ///
 /// A write whose outcome is unknown may take effect late. Its allocation stays until the pod is
 /// seen bound, sent again to the same node with the same cards, or read unbound after assume_ttl,

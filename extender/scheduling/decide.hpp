@@ -41,7 +41,7 @@ FilterResult filter(std::span<const std::string_view> names, const model::PodDem
 std::vector<HostScore> prioritize(std::span<const std::string_view> names, const PodView& cluster,
                                   const Judge& judge, const NodeSet& refused);
 
-/// Would the pod fit one of the nodes if what is merely held or under way came to nothing? Then
+/// Would the pod fit one of the nodes if reservations and binds under way came to nothing? Then
 /// it does not fit yet, rather than not at all.
 /// @param unsettled  as Ledger::unsettled(), of the same moment as the cluster
 bool fits_without(const std::vector<model::AllocationPtr>& unconfirmed,

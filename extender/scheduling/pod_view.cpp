@@ -50,7 +50,7 @@ model::NodeState keep_room(const model::NodeState& node,
                            const cluster::PolicySource& policies) {
   model::NodeState state = node;
   for (const cluster::PodPtr& pod : nominated) {
-    // What is held for it already is in the ledger.
+    // Its reservation is in the ledger already.
     const bool counted = std::any_of(
         node.allocations.begin(), node.allocations.end(),
         [&](const model::AllocationPtr& allocation) { return allocation->pod_uid == pod->uid; });

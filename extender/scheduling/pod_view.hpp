@@ -13,7 +13,7 @@
 namespace tangram::extender {
 
 /// The cluster as one pod may use it: a snapshot in which single nodes are replaced, because
-/// what is held for the pod itself does not count against it, and what is kept for a pod that
+/// the pod's own reservation does not count against it, and what is kept for a pod that
 /// preempted others does.
 /// Refers to the snapshot, which must outlive it. Threads: one at a time.
 class PodView {
@@ -62,7 +62,7 @@ class PodView {
     const cluster::PodTable& table, std::string_view pod_uid, int priority);
 
 /// Replaces in the view what `pod` must see otherwise.
-/// @param held_on  the node on which room is held for the pod; empty = none
+/// @param held_on  the node on which room is reserved for the pod; empty = none
 void fit_to_pod(PodView& view, const kube::Pod& pod, std::string_view held_on,
                 const cluster::PodTable& table, const cluster::PolicySource& policies);
 

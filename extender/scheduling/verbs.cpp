@@ -44,7 +44,7 @@ std::string Verbs::filter(std::string text) {
         [&](const auto& node) { return pass.judge(node); }, refused, short_list);
   }
   if (!result.kept.empty() && plan->demand.gpu.asks_gpu()) {
-    hold(args->pod, *plan, *cluster.find(args->node_names[result.kept.front()]));
+    reserve(args->pod, *plan, *cluster.find(args->node_names[result.kept.front()]));
   }
   if (result.kept.empty() &&
       fits_without(standing.unconfirmed, args->node_names, plan->demand, cluster, *plan->policy)) {
@@ -76,14 +76,15 @@ std::string Verbs::repeat_offer(const FilterArgs& args, const std::string& node)
   return encode(args, only);
 }
 
-void Verbs::hold(const kube::Pod& pod, const cluster::PodPlan& plan, const model::NodeState& node) {
+void Verbs::reserve(const kube::Pod& pod, const cluster::PodPlan& plan,
+                    const model::NodeState& node) {
   if (settings_.hold_ttl == std::chrono::milliseconds{0}) return;
   const auto choice = plan.policy->choose(plan.demand, node);
   if (!choice) return;
   model::Allocation allocation = cluster::allocation_for(
       pod, node.name, plan.demand, model::grants_of(plan.demand.gpu, node, choice->placement));
   parts_.ledger.apply([&](model::Ledger& ledger) {
-    // Refused if the node changed meanwhile: then nothing is held, and bind decides.
+    // Refused if the node changed meanwhile: then nothing is reserved, and bind decides.
     return ledger.reserve(std::move(allocation), settings_.hold_ttl).has_value();
   });
 }

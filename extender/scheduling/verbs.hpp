@@ -22,12 +22,12 @@ namespace tangram::extender {
 /// field, because kube-scheduler does not read the body of any other status. (prioritize has no
 /// such field: its error is an empty list, which kube-scheduler takes as "no opinion".)
 ///
-/// kube-scheduler filters the next pod while the last one's bind is on its way, so filter holds
+/// kube-scheduler filters the next pod while the last one's bind is on its way, so filter reserves
 /// room for its pod on the node it ranks first, and the next filter does not offer that room. A
-/// pod for which there would be room if holds and binds under way came to nothing is answered
-/// with an Error, which kube-scheduler tries again by time; told "does not fit", the pod would
-/// wait for an event that may never come.
-/// Threads: safe. bind blocks; the others only compute.
+/// pod for which there would be room if reservations and binds under way came to nothing is
+/// answered with an Error, which kube-scheduler tries again by time; after "does not fit", the pod
+/// would wait for an event that may never come. Threads: safe. bind blocks; the others only
+/// compute.
 class Verbs {
  public:
   struct Parts {
@@ -43,7 +43,7 @@ class Verbs {
   };
   struct Settings {
     std::size_t short_list = 8;  ///< 0 = all nodes that fit
-    /// How long room is held for a pod between its filter and its bind; 0 = not at all.
+    /// How long room is reserved for a pod between its filter and its bind; 0 = not at all.
     std::chrono::milliseconds hold_ttl{3'000};
   };
   Verbs(Parts parts, Settings settings) : parts_(std::move(parts)), settings_(settings) {}
@@ -61,13 +61,13 @@ class Verbs {
  private:
   /// What the ledger says of a pod when its filter begins.
   struct Standing {
-    cluster::ClusterPtr cluster;  ///< without what was held for the pod
+    cluster::ClusterPtr cluster;  ///< without the pod's own reservation
     std::string bound_for;        ///< the node that a bind of it was sent for; empty = none
     std::vector<model::AllocationPtr> unconfirmed;  ///< of other pods; of the same moment
   };
   [[nodiscard]] Standing stand(const std::string& uid);
   [[nodiscard]] std::string repeat_offer(const FilterArgs& args, const std::string& node) const;
-  void hold(const kube::Pod& pod, const cluster::PodPlan& plan, const model::NodeState& node);
+  void reserve(const kube::Pod& pod, const cluster::PodPlan& plan, const model::NodeState& node);
   /// The pod waits for something that passes by itself.
   [[nodiscard]] std::string try_again(std::string_view pod_uid, std::string_view why) const;
   void remember_outcome(const FilterArgs& args, const FilterResult& result);

@@ -44,7 +44,7 @@ Result<void> cut_nodes(std::string_view list, FilterArgs& args) {
   return {};
 }
 
-/// Without its UID a victim could not be told from the others, and would silently be spared.
+/// Without its UID a victim could not be identified, and would silently be spared.
 void add_victim(json::Reader& in, Victims& victims, std::string uid) {
   if (uid.empty()) in.fail("a victim has no UID");
   victims.uids.push_back(std::move(uid));

@@ -246,7 +246,7 @@ TEST_F(AppTest, EvictsAPodOfAControllerThatCanNeverStart) {
   };
   EXPECT_TRUE(eventually([&] {
     cluster_.clock.advance(std::chrono::seconds(1));
-    return deleting("owned") && events().find("nobody makes it again") != std::string::npos &&
+    return deleting("owned") && events().find("no controller replaces it") != std::string::npos &&
            events().find("it is evicted") != std::string::npos;
   }));
   EXPECT_FALSE(deleting("bare"));

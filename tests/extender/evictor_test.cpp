@@ -189,13 +189,13 @@ TEST_F(EvictorTest, TriesAgainAfterALostAnswer) {
   EXPECT_EQ(results_, (Lines{"failed", "evicted"}));
 }
 
-TEST_F(EvictorTest, TellsOfPodsThatNobodyMakesAgain) {
+TEST_F(EvictorTest, ReportsPodsThatNoControllerReplaces) {
   make();
   look_for(200s, {pod("bare", {}), pod("mirror", {"Node", "n"}), pod("ds-x", {"DaemonSet", "ds"})});
   EXPECT_EQ(evictions(), 0U);
   EXPECT_EQ(told_,
-            (Lines{"bare: the pod cannot start: it was bound without a grant; nobody makes "
-                   "it again by itself: delete the pod and create it again",
+            (Lines{"bare: the pod cannot start: it was bound without a grant; no controller "
+                   "replaces it: delete the pod and create it again",
                    "mirror: the pod cannot start: it was bound without a grant; it is a static "
                    "pod, which no scheduler places: take what it asks of GPUs out of its "
                    "manifest",

@@ -9,7 +9,6 @@ namespace tangram::kube {
 namespace {
 
 using testing::pod_json;
-using testing::PodText;
 
 std::string with_spec(const std::string& spec) {
   return R"({"metadata":{"name":"p","namespace":"ml","uid":"u"},"spec":)" + spec + "}";

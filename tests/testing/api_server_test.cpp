@@ -17,7 +17,6 @@
 namespace tangram::testing {
 namespace {
 
-using http::Client;
 using Names = std::vector<std::string>;
 
 constexpr const char* kPods = "/api/v1/namespaces/ml/pods";

@@ -11,7 +11,6 @@ namespace {
 
 using testing::allocation;
 using testing::card;
-using testing::fraction;
 using testing::granted;
 using testing::inventory;
 

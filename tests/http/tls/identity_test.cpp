@@ -11,7 +11,6 @@ namespace tangram::http {
 namespace {
 
 using testing::TlsLine;
-using tls::Identity;
 using tls::kLookInterval;
 
 class TlsIdentityTest : public ::testing::Test {

@@ -22,7 +22,6 @@ using std::chrono::seconds;
 using testing::card;
 using testing::eventually;
 using testing::Fault;
-using testing::json_at;
 
 const testing::CallMatch kAnyPatch{.method = Method::kPatch};
 

@@ -3,6 +3,8 @@
 #include "base/json.hpp"
 
 #include <concepts>
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -11,10 +13,12 @@
 /// Decodes objects of which a few members are of interest.
 ///
 ///     json::read_members(in, "name", node.name, "slots", node.slots,
-///                        "cards", json::each(node.cards, read_card));
+///                        "cards", json::each(node.cards, read_card),
+///                        "status", json::members("phase", node.phase));
 ///
-/// A member goes into a string (null = ""), a bool, an integer or a list of strings, or to a
-/// function of the Reader. Other members are skipped.
+/// A member goes into a string (null = ""), a bool, an integer, an optional one of these (null = as
+/// it was), a list or a map of strings, or to a function of the Reader. Other members are skipped.
+/// value(), each() and members() refer to their arguments: write them inside the call.
 namespace tangram::json {
 
 inline void read_into(Reader& in, std::string& into) { into = in.string_or_null(); }
@@ -26,6 +30,21 @@ void read_into(Reader& in, Integer& into) {
 inline void read_into(Reader& in, std::vector<std::string>& into) {
   in.array([&] { into.emplace_back(in.string()); });
 }
+template <class Less>
+void read_into(Reader& in, std::map<std::string, std::string, Less>& into) {
+  in.object([&](std::string_view key) { into.emplace(key, in.string_or_null()); });
+}
+template <class Value>
+void read_into(Reader& in, std::optional<Value>& into) {
+  if (in.kind() == Kind::kNull) return in.skip();
+  read_into(in, into.emplace());
+}
+
+/// A value that `read(in)` returns.
+template <class Value, class Read>
+auto value(Value& into, const Read& read) {
+  return [&into, &read](Reader& in) { into = read(in); };
+}
 
 /// An array whose elements `read(in)` returns.
 template <class Item, class Read>
@@ -35,8 +54,8 @@ auto each(std::vector<Item>& into, const Read& read) {
 
 /// @returns false if no name is `key`; then nothing is read
 template <class Target, class... More>
-bool read_member(Reader& in, std::string_view key, std::string_view name, Target& target,
-                 More&... more) {
+bool read_member(Reader& in, std::string_view key, std::string_view name, Target&& target,
+                 More&&... more) {
   if (key != name) {
     if constexpr (sizeof...(More) > 0) return read_member(in, key, more...);
     return false;
@@ -55,6 +74,12 @@ void read_members(Reader& in, Members&&... members) {
   in.object([&](std::string_view key) {
     if (!read_member(in, key, members...)) in.skip();
   });
+}
+
+/// The same of an object inside an object.
+template <class... Members>
+auto members(Members&&... members) {
+  return [&](Reader& in) { read_members(in, members...); };
 }
 
 }  // namespace tangram::json

@@ -1,6 +1,6 @@
 #include "kube/client.hpp"
 
-#include "base/json.hpp"
+#include "base/json_members.hpp"
 #include "base/utf8.hpp"
 #include "kube/url.hpp"
 
@@ -105,15 +105,7 @@ std::string status_message(const Response& response) {
   json::Reader in(text);
   std::string kind;
   std::string message;
-  in.object([&](std::string_view key) {
-    if (key == "kind") {
-      kind = in.string();
-    } else if (key == "message") {
-      message = in.string_or_null();
-    } else {
-      in.skip();
-    }
-  });
+  json::read_members(in, "kind", kind, "message", message);
   if (in.finish() && kind == "Status" && !message.empty()) return message;
   return shortened(response.body);
 }

@@ -1,6 +1,6 @@
 #include "kube/disruption_budget.hpp"
 
-#include "base/json.hpp"
+#include "base/json_members.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -43,77 +43,29 @@ bool holds(const LabelSelector::Term& term, const Labels& labels) {
 
 LabelSelector::Term read_term(json::Reader& in) {
   LabelSelector::Term term;
-  in.object([&](std::string_view key) {
-    if (key == "key") {
-      term.key = in.string();
-    } else if (key == "operator") {
-      term.op = operator_of(in.string());
-    } else if (key == "values") {
-      in.array([&] { term.values.emplace_back(in.string()); });
-    } else {
-      in.skip();
-    }
-  });
+  const auto read_operator = [](json::Reader& op) { return operator_of(op.string()); };
+  json::read_members(in, "key", term.key, "operator", json::value(term.op, read_operator), "values",
+                     term.values);
   return term;
 }
 
 LabelSelector read_selector(json::Reader& in) {
   LabelSelector selector;
-  in.object([&](std::string_view key) {
-    if (key == "matchLabels") {
-      in.object([&](std::string_view label) {
-        LabelSelector::Term term{.key = std::string(label), .values = {}};
-        term.values.emplace_back(in.string());
-        selector.terms.push_back(std::move(term));
-      });
-    } else if (key == "matchExpressions") {
-      in.array([&] { selector.terms.push_back(read_term(in)); });
-    } else {
-      in.skip();
-    }
-  });
+  const auto read_labels = [&](json::Reader& labels) {
+    labels.object([&](std::string_view label) {
+      selector.terms.push_back(
+          {.key = std::string(label), .values = {std::string(labels.string())}});
+    });
+  };
+  json::read_members(in, "matchLabels", read_labels, "matchExpressions",
+                     json::each(selector.terms, read_term));
   return selector;
 }
 
-void read_metadata(json::Reader& in, DisruptionBudget& budget) {
-  in.object([&](std::string_view key) {
-    if (key == "uid") {
-      budget.uid = in.string_or_null();
-    } else if (key == "namespace") {
-      budget.ns = in.string_or_null();
-    } else if (key == "name") {
-      budget.name = in.string_or_null();
-    } else {
-      in.skip();
-    }
-  });
-}
-
-void read_spec(json::Reader& in, DisruptionBudget& budget) {
-  in.object([&](std::string_view key) {
-    if (key == "selector") {
-      budget.selector = read_selector(in);
-    } else {
-      in.skip();
-    }
-  });
-}
-
-void read_status(json::Reader& in, DisruptionBudget& budget) {
-  in.object([&](std::string_view key) {
-    if (key == "disruptionsAllowed") {
-      // A count of 32 bits; whatever a server says beyond that means none, or all there are.
-      budget.allowed = static_cast<int>(
-          std::clamp<std::int64_t>(in.integer(), 0, std::numeric_limits<std::int32_t>::max()));
-    } else if (key == "disruptedPods") {
-      in.object([&](std::string_view pod) {
-        budget.disrupted.emplace(pod);
-        in.skip();
-      });
-    } else {
-      in.skip();
-    }
-  });
+/// A count of 32 bits; whatever a server writes beyond that means none, or all there are.
+int read_allowed(json::Reader& in) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  return static_cast<int>(std::clamp<std::int64_t>(in.integer(), 0, kMost));
 }
 
 }  // namespace
@@ -132,17 +84,17 @@ bool DisruptionBudget::covers(std::string_view pod_ns, std::string_view pod_name
 Result<DisruptionBudget> decode_disruption_budget(std::string text) {
   DisruptionBudget budget;
   json::Reader in(text);
-  in.object([&](std::string_view key) {
-    if (key == "metadata") {
-      read_metadata(in, budget);
-    } else if (key == "spec") {
-      read_spec(in, budget);
-    } else if (key == "status") {
-      read_status(in, budget);
-    } else {
-      in.skip();
-    }
-  });
+  const auto read_disrupted = [&](json::Reader& pods) {
+    pods.object([&](std::string_view pod) {
+      budget.disrupted.emplace(pod);
+      pods.skip();
+    });
+  };
+  json::read_members(
+      in, "metadata", json::members("uid", budget.uid, "namespace", budget.ns, "name", budget.name),
+      "spec", json::members("selector", json::value(budget.selector, read_selector)), "status",
+      json::members("disruptionsAllowed", json::value(budget.allowed, read_allowed),
+                    "disruptedPods", read_disrupted));
   if (auto done = in.finish(); !done) return done.error();
   if (budget.name.empty()) return fail(Errc::kInvalidArgument, "metadata.name: missing");
   return budget;

@@ -1,6 +1,6 @@
 #include "kube/lease.hpp"
 
-#include "base/json.hpp"
+#include "base/json_members.hpp"
 #include "kube/json_doc.hpp"
 
 #include <algorithm>
@@ -14,30 +14,14 @@ namespace {
 /// What Kubernetes' schema allows, and what no sum overflows with.
 constexpr std::int64_t kMostInt32 = std::numeric_limits<std::int32_t>::max();
 
-std::int64_t read_int32(json::Reader& in) {
-  const std::int64_t number = in.integer();
-  if (number >= 0 && number <= kMostInt32) return number;
-  in.fail(std::to_string(number) + " is no count of 32 bits");
-  return 0;
-}
-
-void read_spec(json::Reader& in, LeaseRecord& record) {
-  in.object([&](std::string_view key) {
-    if (in.kind() == json::Kind::kNull) return in.skip();
-    if (key == "holderIdentity") {
-      record.holder = in.string();
-    } else if (key == "leaseDurationSeconds") {
-      record.duration = std::chrono::seconds(read_int32(in));
-    } else if (key == "acquireTime") {
-      record.acquire_time = in.string();
-    } else if (key == "renewTime") {
-      record.renew_time = in.string();
-    } else if (key == "leaseTransitions") {
-      record.transitions = read_int32(in);
-    } else {
-      in.skip();
-    }
-  });
+/// @returns nothing for null
+std::optional<std::int64_t> read_int32(json::Reader& in) {
+  std::optional<std::int64_t> number;
+  json::read_into(in, number);
+  if (number && (*number < 0 || *number > kMostInt32)) {
+    in.fail(std::to_string(*number) + " is not a count of 32 bits");
+  }
+  return number;
 }
 
 void set_record(JsonDoc& doc, const LeaseRecord& record) {
@@ -54,18 +38,19 @@ Result<LeaseRecord> read_lease(std::string text) {
   json::Reader in(text);
   LeaseRecord record;
   std::string kind;
-  in.object([&](std::string_view key) {
-    if (key == "spec") {
-      read_spec(in, record);
-    } else if (key == "kind") {
-      kind = in.string();
-    } else {
-      in.skip();
-    }
-  });
+  std::optional<std::int64_t> duration;
+  std::optional<std::int64_t> transitions;
+  json::read_members(in, "kind", kind, "spec",
+                     json::members("holderIdentity", record.holder, "acquireTime",
+                                   record.acquire_time, "renewTime", record.renew_time,
+                                   "leaseDurationSeconds", json::value(duration, read_int32),
+                                   "leaseTransitions", json::value(transitions, read_int32)));
   if (auto done = in.finish(); !done) return done.error();
-  if (kind != "Lease")
+  if (kind != "Lease") {
     return fail(Errc::kInvalidArgument, "expected a Lease, not \"" + kind + "\"");
+  }
+  if (duration) record.duration = std::chrono::seconds(*duration);
+  record.transitions = transitions.value_or(0);
   return record;
 }
 

@@ -1,5 +1,6 @@
 #include "kube/objects.hpp"
 
+#include "base/json_members.hpp"
 #include "kube/resources.hpp"
 
 #include <algorithm>
@@ -8,32 +9,12 @@ namespace tangram::kube {
 
 namespace {
 
-void read_node_metadata(json::Reader& in, Node& node) {
-  in.object([&](std::string_view key) {
-    if (key == "name") {
-      node.name = in.string_or_null();
-    } else if (key == "resourceVersion") {
-      node.resource_version = in.string_or_null();
-    } else if (key == "annotations") {
-      node.annotations = read_own_annotations(in);
-    } else {
-      in.skip();
-    }
-  });
-}
-
 void read_node_status(json::Reader& in, Node& node) {
+  const auto read_counted = [](json::Reader& map) { return read_resources(map); };
   ResourceMap allocatable;
   ResourceMap capacity;
-  in.object([&](std::string_view key) {
-    if (key == "allocatable") {
-      allocatable = read_resources(in);
-    } else if (key == "capacity") {
-      capacity = read_resources(in);
-    } else {
-      in.skip();
-    }
-  });
+  json::read_members(in, "allocatable", json::value(allocatable, read_counted), "capacity",
+                     json::value(capacity, read_counted));
   const auto& cpu = allocatable.cpu ? allocatable.cpu : capacity.cpu;
   const auto& memory = allocatable.memory ? allocatable.memory : capacity.memory;
   constexpr Mebibytes kMostMemory(Amount::kMostBytes >> 20U);
@@ -56,27 +37,18 @@ model::Annotations read_own_annotations(json::Reader& in) {
 
 Node read_node(json::Reader& in) {
   Node node;
-  in.object([&](std::string_view key) {
-    if (key == "metadata") {
-      read_node_metadata(in, node);
-    } else if (key == "status") {
-      read_node_status(in, node);
-    } else {
-      in.skip();
-    }
-  });
+  json::read_members(
+      in, "metadata",
+      json::members("name", node.name, "resourceVersion", node.resource_version, "annotations",
+                    json::value(node.annotations, read_own_annotations)),
+      "status", [&](json::Reader& status) { read_node_status(status, node); });
   return node;
 }
 
 std::string_view read_object_name(json::Reader& in) {
   std::string_view name;
-  in.object([&](std::string_view key) {
-    if (key != "metadata") return in.skip();
-    in.object([&](std::string_view member) {
-      if (member != "name") return in.skip();
-      name = in.string();
-    });
-  });
+  const auto read_name = [&](json::Reader& text) { name = text.string(); };
+  json::read_members(in, "metadata", json::members("name", read_name));
   return name;
 }
 

@@ -1,3 +1,4 @@
+#include "base/json_members.hpp"
 #include "kube/objects.hpp"
 #include "kube/pod_manifest.hpp"
 #include "kube/resources.hpp"
@@ -13,11 +14,6 @@ namespace tangram::kube {
 
 namespace {
 
-void skip_null_or(json::Reader& in, auto&& read) {
-  if (in.kind() == json::Kind::kNull) return in.skip();
-  read();
-}
-
 bool read_any_element(json::Reader& in) {
   bool any = false;
   in.array([&] {
@@ -27,26 +23,23 @@ bool read_any_element(json::Reader& in) {
   return any;
 }
 
+/// Its value comes from elsewhere if it has valueFrom, be there a value too.
 Variable read_variable(json::Reader& in) {
   Variable variable{.name = {}, .value = ""};
-  in.object([&](std::string_view key) {
-    if (key == "name") {
-      variable.name = in.string_or_null();
-    } else if (key == "value") {
-      const std::string_view text = in.string_or_null();
-      if (variable.value) variable.value = text;
-    } else if (key == "valueFrom") {
-      if (in.kind() != json::Kind::kNull) variable.value.reset();
-      in.skip();
-    } else {
-      in.skip();
-    }
-  });
+  bool from_elsewhere = false;
+  const auto read_source = [&](json::Reader& source) {
+    from_elsewhere = source.kind() != json::Kind::kNull;
+    source.skip();
+  };
+  json::read_members(in, "name", variable.name, "value", *variable.value, "valueFrom", read_source);
+  if (from_elsewhere) variable.value.reset();
   return variable;
 }
 
 int read_priority(json::Reader& in) {
-  const std::int64_t priority = in.integer();
+  std::optional<std::int64_t> written;
+  json::read_into(in, written);
+  const std::int64_t priority = written.value_or(0);
   if (priority > std::numeric_limits<std::int32_t>::max() ||
       priority < std::numeric_limits<std::int32_t>::min()) {
     in.fail("priority " + std::to_string(priority) + " is not a 32-bit number");
@@ -66,19 +59,19 @@ class PodDecoder {
       : in_(in), scheduling_(scheduling), manifest_(manifest) {}
 
   Pod read() {
-    in_.object([&](std::string_view key) {
-      if (key == "metadata") {
-        has_metadata_ = in_.kind() == json::Kind::kObject;
-        read_metadata();
-      } else if (key == "spec") {
-        has_spec_ = in_.kind() == json::Kind::kObject;
-        read_spec();
-      } else if (key == "status" && scheduling_) {
-        read_status();
-      } else {
-        in_.skip();
-      }
-    });
+    const auto read_metadata_part = [this](json::Reader& in) {
+      has_metadata_ = in.kind() == json::Kind::kObject;
+      read_metadata();
+    };
+    const auto read_spec_part = [this](json::Reader& in) {
+      has_spec_ = in.kind() == json::Kind::kObject;
+      read_spec();
+    };
+    const auto read_status_part = [this](json::Reader& in) {
+      scheduling_ ? read_status() : in.skip();
+    };
+    json::read_members(in_, "metadata", read_metadata_part, "spec", read_spec_part, "status",
+                       read_status_part);
     if (manifest_ != nullptr) complete_manifest();
     return std::move(pod_);
   }
@@ -100,29 +93,17 @@ class PodDecoder {
   // ---- metadata
 
   void read_metadata() {
-    in_.object([&](std::string_view key) {
-      if (key == "uid") {
-        pod_.uid = in_.string_or_null();
-      } else if (key == "namespace") {
-        pod_.ns = in_.string_or_null();
-      } else if (key == "name") {
-        pod_.name = in_.string_or_null();
-      } else if (key == "resourceVersion") {
-        pod_.resource_version = in_.string_or_null();
-      } else if (key == "annotations") {
-        read_annotations();
-      } else if (key == "labels") {
-        pod_.labels = read_string_map(in_);
-      } else if (key == "deletionTimestamp") {
-        pod_.deleting = !in_.string_or_null().empty();
-      } else if (key == "ownerReferences") {
-        in_.array([&] { read_owner(); });
-      } else if (manifest_ != nullptr && key == "generateName") {
-        generate_name_ = in_.string_or_null();
-      } else {
-        in_.skip();
-      }
-    });
+    std::string deleted_at;
+    const auto read_annotations = [this](json::Reader&) { this->read_annotations(); };
+    const auto read_owners = [this](json::Reader& in) { in.array([this] { read_owner(); }); };
+    const auto read_generate_name = [this](json::Reader& in) {
+      manifest_ == nullptr ? in.skip() : json::read_into(in, generate_name_);
+    };
+    json::read_members(in_, "uid", pod_.uid, "namespace", pod_.ns, "name", pod_.name,
+                       "resourceVersion", pod_.resource_version, "annotations", read_annotations,
+                       "labels", pod_.labels, "deletionTimestamp", deleted_at, "ownerReferences",
+                       read_owners, "generateName", read_generate_name);
+    pod_.deleting = !deleted_at.empty();
   }
 
   void read_annotations() {
@@ -130,26 +111,16 @@ class PodDecoder {
       pod_.annotations = read_own_annotations(in_);
       return;
     }
-    manifest_->annotations = read_string_map(in_);
+    json::read_into(in_, manifest_->annotations);
     pod_.annotations = own_annotations(manifest_->annotations);
   }
 
   /// Keeps the one of the owners that controls the pod; there is one at most.
   void read_owner() {
     Controller owner;
-    bool controls = false;
-    in_.object([&](std::string_view key) {
-      if (key == "kind") {
-        owner.kind = in_.string_or_null();
-      } else if (key == "name") {
-        owner.name = in_.string_or_null();
-      } else if (key == "controller") {
-        skip_null_or(in_, [&] { controls = in_.boolean(); });
-      } else {
-        in_.skip();
-      }
-    });
-    if (controls) pod_.controller = std::move(owner);
+    std::optional<bool> controls;
+    json::read_members(in_, "kind", owner.kind, "name", owner.name, "controller", controls);
+    if (controls.value_or(false)) pod_.controller = std::move(owner);
   }
 
   // ---- spec
@@ -172,36 +143,27 @@ class PodDecoder {
 
   /// @returns false if `key` is none of them
   bool read_scheduling_member(std::string_view key) {
-    if (key == "priority") {
-      skip_null_or(in_, [&] { pod_.priority = read_priority(in_); });
-    } else if (key == "preemptionPolicy") {
-      pod_.never_preempts = in_.string_or_null() == "Never";
-    } else if (key == "schedulingGates") {
-      pod_.gated = read_any_element(in_);
-    } else if (key == "overhead") {
-      overhead_ = read_resources(in_);
-    } else if (key == "resources") {
+    const auto read_policy = [this](json::Reader& in) {
+      pod_.never_preempts = in.string_or_null() == "Never";
+    };
+    const auto read_overhead = [this](json::Reader& in) { overhead_ = read_resources(in); };
+    const auto read_resources_of_pod = [this](json::Reader&) {
       pod_level_ = read_requirements(nullptr);
-    } else {
-      return false;
-    }
-    return true;
+    };
+    return json::read_member(in_, key, "priority", json::value(pod_.priority, read_priority),
+                             "preemptionPolicy", read_policy, "schedulingGates",
+                             json::value(pod_.gated, read_any_element), "overhead", read_overhead,
+                             "resources", read_resources_of_pod);
   }
 
   /// @returns false if `key` is none of them
   bool read_manifest_member(std::string_view key) {
-    if (key == "ephemeralContainers") {
+    const auto read_ephemeral = [this](json::Reader&) {
       read_containers(ContainerKind::kEphemeral);
-    } else if (key == "schedulerName") {
-      manifest_->scheduler_name = in_.string_or_null();
-    } else if (key == "runtimeClassName") {
-      manifest_->runtime_class = in_.string_or_null();
-    } else if (key == "nodeSelector") {
-      manifest_->node_selector = read_string_map(in_);
-    } else {
-      return false;
-    }
-    return true;
+    };
+    return json::read_member(in_, key, "ephemeralContainers", read_ephemeral, "schedulerName",
+                             manifest_->scheduler_name, "runtimeClassName",
+                             manifest_->runtime_class, "nodeSelector", manifest_->node_selector);
   }
 
   void read_containers(ContainerKind kind) {
@@ -223,23 +185,25 @@ class PodDecoder {
 
   void read_container(Container& container, ContainerManifest* written) {
     Resources resources;
+    const auto read_resources = [&](json::Reader& in) {
+      if (written != nullptr) written->has_resources = in.kind() == json::Kind::kObject;
+      resources = read_requirements(written);
+    };
+    // It means nothing on an app container.
+    const auto read_restart_policy = [&](json::Reader& in) {
+      const bool always = in.string_or_null() == "Always";
+      if (always && container.kind == ContainerKind::kInit) {
+        container.kind = ContainerKind::kSidecar;
+      }
+    };
     in_.object([&](std::string_view key) {
-      if (key == "name") {
-        container.info.name = in_.string_or_null();
-      } else if (key == "resources") {
-        if (written != nullptr) written->has_resources = in_.kind() == json::Kind::kObject;
-        resources = read_requirements(written);
-      } else if (key == "restartPolicy") {
-        // It means nothing on an app container.
-        const bool always = in_.string_or_null() == "Always";
-        if (always && container.kind == ContainerKind::kInit) {
-          container.kind = ContainerKind::kSidecar;
-        }
-      } else if (written != nullptr && key == "env") {
-        in_.array([&] { written->env.push_back(read_variable(in_)); });
-      } else if (written != nullptr && key == "envFrom") {
-        written->has_env_from = read_any_element(in_);
-      } else {
+      if (json::read_member(in_, key, "name", container.info.name, "resources", read_resources,
+                            "restartPolicy", read_restart_policy)) {
+        return;
+      }
+      if (written == nullptr ||
+          !json::read_member(in_, key, "env", json::each(written->env, read_variable), "envFrom",
+                             json::value(written->has_env_from, read_any_element))) {
         in_.skip();
       }
     });
@@ -250,15 +214,13 @@ class PodDecoder {
   /// What scheduling counts, and the texts if `written` is not null.
   Resources read_requirements(ContainerManifest* written) {
     Resources resources;
-    in_.object([&](std::string_view key) {
-      if (key == "requests") {
-        resources.requests = read_quantities(written == nullptr ? nullptr : &written->requests);
-      } else if (key == "limits") {
-        resources.limits = read_quantities(written == nullptr ? nullptr : &written->limits);
-      } else {
-        in_.skip();
-      }
-    });
+    const auto read_requests = [&](json::Reader&) {
+      resources.requests = read_quantities(written == nullptr ? nullptr : &written->requests);
+    };
+    const auto read_limits = [&](json::Reader&) {
+      resources.limits = read_quantities(written == nullptr ? nullptr : &written->limits);
+    };
+    json::read_members(in_, "requests", read_requests, "limits", read_limits);
     return resources;
   }
 
@@ -286,35 +248,27 @@ class PodDecoder {
   // ---- status
 
   void read_status() {
-    in_.object([&](std::string_view key) {
-      if (key == "phase") {
-        const std::string_view phase = in_.string_or_null();
-        pod_.finished = phase == "Succeeded" || phase == "Failed";
-        pod_.started = pod_.started || phase == "Running";
-      } else if (key == "containerStatuses" || key == "initContainerStatuses") {
-        in_.array([&] { read_container_status(); });
-      } else if (key == "nominatedNodeName") {
-        pod_.nominated_node = in_.string_or_null();
-      } else {
-        in_.skip();
-      }
-    });
+    const auto read_phase = [this](json::Reader& in) {
+      const std::string_view phase = in.string_or_null();
+      pod_.finished = phase == "Succeeded" || phase == "Failed";
+      pod_.started = pod_.started || phase == "Running";
+    };
+    const auto read_containers = [this](json::Reader& in) {
+      in.array([this] { read_container_status(); });
+    };
+    json::read_members(in_, "phase", read_phase, "containerStatuses", read_containers,
+                       "initContainerStatuses", read_containers, "nominatedNodeName",
+                       pod_.nominated_node);
   }
 
   void read_container_status() {
     std::string name;
     bool ran = false;
-    in_.object([&](std::string_view key) {
-      if (key == "name") {
-        name = in_.string_or_null();
-      } else if (key == "state" || key == "lastState") {
-        ran = read_container_state() || ran;
-      } else if (key == "restartCount") {
-        ran = in_.integer() > 0 || ran;
-      } else {
-        in_.skip();
-      }
-    });
+    std::int64_t restarts = 0;
+    const auto read_state = [&](json::Reader&) { ran = read_container_state() || ran; };
+    json::read_members(in_, "name", name, "state", read_state, "lastState", read_state,
+                       "restartCount", restarts);
+    ran = ran || restarts > 0;
     pod_.started = pod_.started || ran;
     if (ran) pod_.ran.push_back(std::move(name));
   }
@@ -333,11 +287,9 @@ class PodDecoder {
   }
 
   void read_waiting() {
-    in_.object([&](std::string_view key) {
-      if (key != "message") return in_.skip();
-      std::string message(in_.string_or_null());
-      if (!message.empty()) pod_.waiting.push_back(std::move(message));
-    });
+    std::string message;
+    json::read_members(in_, "message", message);
+    if (!message.empty()) pod_.waiting.push_back(std::move(message));
   }
 
   // ---- The end.

@@ -1,12 +1,8 @@
 #include "kube/pod_manifest.hpp"
 
-namespace tangram::kube {
+#include "base/json_members.hpp"
 
-StringMap read_string_map(json::Reader& in) {
-  StringMap map;
-  in.object([&](std::string_view key) { map.emplace(key, in.string_or_null()); });
-  return map;
-}
+namespace tangram::kube {
 
 model::Annotations own_annotations(const StringMap& all) {
   model::Annotations own;
@@ -19,13 +15,7 @@ model::Annotations own_annotations(const StringMap& all) {
 
 StringMap read_object_annotations(json::Reader& in) {
   StringMap annotations;
-  in.object([&](std::string_view key) {
-    if (key != "metadata") return in.skip();
-    in.object([&](std::string_view member) {
-      if (member != "annotations") return in.skip();
-      annotations = read_string_map(in);
-    });
-  });
+  json::read_members(in, "metadata", json::members("annotations", annotations));
   return annotations;
 }
 

@@ -24,9 +24,6 @@ using StringMap = std::map<std::string, std::string, std::less<>>;
   return found == map.end() ? nullptr : &found->second;
 }
 
-/// An object of strings; null is an empty string.
-[[nodiscard]] StringMap read_string_map(json::Reader& in);
-
 enum class ContainerKind : std::uint8_t {
   kApp,
   kSidecar,    ///< an init container with restartPolicy: Always

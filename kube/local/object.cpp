@@ -1,10 +1,12 @@
 #include "kube/local/object.hpp"
 
-#include "base/json.hpp"
+#include "base/json_members.hpp"
+
+#include <fmt/format.h>
 
 #include <array>
 #include <cassert>
-#include <tuple>
+#include <iterator>
 #include <utility>
 
 namespace tangram::kube {
@@ -23,76 +25,6 @@ constexpr std::array<KindInfo, kResourceKinds> kInfos{{
     {"/api/v1", "v1", "namespaces", "Namespace", "namespaces", false, true},
 }};
 
-void read_string_map(json::Reader& in) {
-  in.object([&](std::string_view /*key*/) { std::ignore = in.string_or_null(); });
-}
-
-void read_labels(json::Reader& in, ObjectHead& head) {
-  in.object(
-      [&](std::string_view key) { head.fields.labels.emplace_back(key, in.string_or_null()); });
-}
-
-bool read_metadata_name(json::Reader& in, std::string_view key, ObjectHead& head) {
-  if (key == "name") {
-    head.fields.name = in.string_or_null();
-  } else if (key == "namespace") {
-    head.fields.ns = in.string_or_null();
-  } else if (key == "generateName") {
-    head.generate_name = in.string_or_null();
-  } else {
-    return false;
-  }
-  return true;
-}
-
-void read_metadata(json::Reader& in, ObjectHead& head) {
-  in.object([&](std::string_view key) {
-    if (read_metadata_name(in, key, head)) return;
-    if (key == "uid") {
-      head.uid = in.string_or_null();
-    } else if (key == "resourceVersion") {
-      head.resource_version = in.string_or_null();
-    } else if (key == "deletionTimestamp") {
-      head.deleting = !in.string_or_null().empty();
-    } else if (key == "deletionGracePeriodSeconds" && in.kind() != json::Kind::kNull) {
-      head.deletion_grace = in.integer();
-    } else if (key == "annotations") {
-      read_string_map(in);
-    } else if (key == "labels") {
-      read_labels(in, head);
-    } else {
-      in.skip();
-    }
-  });
-}
-
-void read_spec(json::Reader& in, ObjectHead& head) {
-  in.object([&](std::string_view key) {
-    if (key == "nodeName") {
-      head.fields.node = in.string_or_null();
-    } else if (key == "terminationGracePeriodSeconds" && in.kind() != json::Kind::kNull) {
-      head.grace = in.integer();
-    } else if (key == "schedulingGates") {
-      in.array([&] {
-        head.gated = true;
-        in.skip();
-      });
-    } else {
-      in.skip();
-    }
-  });
-}
-
-void read_status(json::Reader& in, ObjectHead& head) {
-  in.object([&](std::string_view key) {
-    if (key == "phase") {
-      head.fields.phase = in.string_or_null();
-    } else {
-      in.skip();
-    }
-  });
-}
-
 }  // namespace
 
 const KindInfo& info(ResourceKind kind) { return kInfos.at(static_cast<std::size_t>(kind)); }
@@ -104,22 +36,16 @@ std::string object_key(std::string_view ns, std::string_view name) {
 }
 
 void append_item(std::string& out, const StoredObject& object, std::uint64_t version) {
-  out.append(R"({"metadata":{"resourceVersion":")")
-      .append(std::to_string(version))
-      .append(R"(",)")
-      .append(object.content.tail);
+  out.append(R"({"metadata":{"resourceVersion":")").append(std::to_string(version));
+  out.append(R"(",)").append(object.content.tail);
 }
 
 void append_object(std::string& out, ResourceKind kind, const StoredObject& object,
                    std::uint64_t version) {
-  out.append(R"({"kind":")")
-      .append(info(kind).kind)
-      .append(R"(","apiVersion":")")
-      .append(info(kind).api_version)
-      .append(R"(","metadata":{"resourceVersion":")")
-      .append(std::to_string(version))
-      .append(R"(",)")
-      .append(object.content.tail);
+  const KindInfo& of = info(kind);
+  fmt::format_to(std::back_inserter(out),
+                 R"({{"kind":"{}","apiVersion":"{}","metadata":{{"resourceVersion":"{}",{})",
+                 of.kind, of.api_version, version, object.content.tail);
 }
 
 std::string object_text(ResourceKind kind, const StoredObject& object) {
@@ -132,21 +58,24 @@ std::string object_text(ResourceKind kind, const StoredObject& object) {
 Result<ObjectHead> read_head(std::string text) {
   json::Reader in(text);
   ObjectHead head;
-  in.object([&](std::string_view key) {
-    if (key == "apiVersion") {
-      head.api_version = in.string_or_null();
-    } else if (key == "kind") {
-      head.kind = in.string_or_null();
-    } else if (key == "metadata") {
-      read_metadata(in, head);
-    } else if (key == "spec") {
-      read_spec(in, head);
-    } else if (key == "status") {
-      read_status(in, head);
-    } else {
-      in.skip();
-    }
-  });
+  Fields& fields = head.fields;
+  StringMap annotations;  // only checked
+  const auto read_gates = [&](json::Reader& gates) {
+    gates.array([&] {
+      head.gated = true;
+      gates.skip();
+    });
+  };
+  json::read_members(
+      in, "apiVersion", head.api_version, "kind", head.kind, "metadata",
+      json::members("name", fields.name, "namespace", fields.ns, "generateName", head.generate_name,
+                    "uid", head.uid, "resourceVersion", head.resource_version, "deletionTimestamp",
+                    head.deleted_at, "deletionGracePeriodSeconds", head.deletion_grace,
+                    "annotations", annotations, "labels", fields.labels),
+      "spec",
+      json::members("nodeName", fields.node, "terminationGracePeriodSeconds", head.grace,
+                    "schedulingGates", read_gates),
+      "status", json::members("phase", fields.phase));
   if (auto done = in.finish(); !done) return done.error();
   return head;
 }

@@ -2,14 +2,13 @@
 
 #include "base/result.hpp"
 #include "kube/json_doc.hpp"
+#include "kube/pod_manifest.hpp"
 
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 /// Objects as the in-memory API server keeps them.
 namespace tangram::kube {
@@ -37,7 +36,7 @@ struct Fields {
   std::string name;
   std::string node;   ///< spec.nodeName of a pod
   std::string phase;  ///< status.phase of a pod
-  std::vector<std::pair<std::string, std::string>> labels;
+  StringMap labels;
 };
 
 /// An object ready to be stored. The text leaves out what every answer adds: kind, apiVersion and
@@ -73,10 +72,10 @@ struct ObjectHead {
   std::string generate_name;
   std::string uid;
   std::string resource_version;
+  std::string deleted_at;  ///< metadata.deletionTimestamp; empty = it is not being deleted
   Fields fields;
   std::optional<std::int64_t> grace;           ///< spec.terminationGracePeriodSeconds
   std::optional<std::int64_t> deletion_grace;  ///< metadata.deletionGracePeriodSeconds
-  bool deleting = false;
   bool gated = false;
 };
 

@@ -1,9 +1,8 @@
 // The pod's own part of the server's rules: binding and graceful deletion.
-#include "base/json.hpp"
+#include "base/json_members.hpp"
+#include "base/number.hpp"
 #include "kube/local/rules.hpp"
 
-#include <charconv>
-#include <tuple>
 #include <utility>
 
 namespace tangram::kube {
@@ -12,39 +11,6 @@ namespace {
 
 constexpr std::int64_t kDefaultGrace = 30;  // spec.terminationGracePeriodSeconds' own default
 
-struct BindingBody {
-  std::string name;
-  std::string ns;
-  std::string target_kind;
-  std::string target;
-};
-
-void read_target(json::Reader& in, BindingBody& body) {
-  in.object([&](std::string_view key) {
-    if (key == "kind") {
-      body.target_kind = in.string_or_null();
-    } else if (key == "name") {
-      body.target = in.string_or_null();
-    } else {
-      in.skip();
-    }
-  });
-}
-
-std::string read_binding_target(const std::string& text, BindingBody& body) {
-  std::string copy = text;
-  json::Reader in(copy);
-  in.object([&](std::string_view key) {
-    if (key == "target") {
-      read_target(in, body);
-    } else {
-      in.skip();
-    }
-  });
-  const auto done = in.finish();
-  return done ? "" : done.error().message;
-}
-
 /// Only the annotations of a body, at their place.
 JsonDoc annotations_of(const JsonDoc& body) {
   JsonDoc only = *JsonDoc::parse("{}");
@@ -52,20 +18,33 @@ JsonDoc annotations_of(const JsonDoc& body) {
   return only;
 }
 
+/// @param resource  as messages name it
+ApiResult<void> check_preconditions(std::string_view resource, const StoredObject& before,
+                                    const ObjectHead& head, const Preconditions& wanted) {
+  const auto refuse = [&](const std::string& why) {
+    return conflict(resource, before.fields().name, "Precondition failed: " + why);
+  };
+  if (!wanted.uid.empty() && wanted.uid != head.uid) {
+    return refuse("UID in precondition: " + wanted.uid + ", UID in object meta: " + head.uid);
+  }
+  if (!wanted.resource_version.empty() &&
+      wanted.resource_version != std::to_string(before.version)) {
+    return refuse("ResourceVersion in precondition: " + wanted.resource_version);
+  }
+  return {};
+}
+
 ApiResult<void> check_binding(const StoredObject& before, const ObjectHead& pod,
                               const BindingOrder& order) {
+  constexpr std::string_view kResource = "pods/binding";
   const std::string& name = before.fields().name;
-  const auto refuse = [&](const std::string& why) { return conflict("pods/binding", name, why); };
-  if (!order.uid.empty() && order.uid != pod.uid) {
-    return refuse("Precondition failed: UID in precondition: " + order.uid +
-                  ", UID in object meta: " + pod.uid);
+  if (auto good = check_preconditions(kResource, before, pod, order.preconditions); !good) {
+    return good;
   }
-  if (!order.resource_version.empty() && order.resource_version != std::to_string(before.version)) {
-    return refuse("Precondition failed: ResourceVersion in precondition: " +
-                  order.resource_version);
-  }
-  if (pod.deleting)
+  const auto refuse = [&](const std::string& why) { return conflict(kResource, name, why); };
+  if (!pod.deleted_at.empty()) {
     return refuse("pod " + name + " is being deleted, cannot be assigned to a host");
+  }
   if (!pod.fields.node.empty()) {
     return refuse("pod " + name + " is already assigned to node \"" + pod.fields.node + "\"");
   }
@@ -73,38 +52,23 @@ ApiResult<void> check_binding(const StoredObject& before, const ObjectHead& pod,
   return {};
 }
 
-std::optional<std::int64_t> parse_seconds(std::string_view text) {
-  std::int64_t seconds = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  if (read.ec != std::errc{} || read.ptr != text.data() + text.size() || seconds < 0) {
-    return std::nullopt;
+/// The object in the body of a POST to a subresource must name the pod of the path.
+ApiResult<void> check_place(const Route& route, const Fields& fields, const std::string& kind) {
+  if (fields.name != route.name) {
+    return bad_request("name in URL does not match name in " + kind + " object");
   }
-  return seconds;
+  if (!fields.ns.empty() && fields.ns != route.ns) {
+    return bad_request("namespace in URL does not match namespace in " + kind + " object");
+  }
+  return {};
 }
 
-void read_preconditions(json::Reader& in, DeleteOptions& options) {
-  in.object([&](std::string_view key) {
-    if (key == "uid") {
-      options.uid = in.string_or_null();
-    } else if (key == "resourceVersion") {
-      options.resource_version = in.string_or_null();
-    } else {
-      in.skip();
-    }
-  });
-}
-
-void read_delete_body(json::Reader& in, DeleteOptions& options) {
-  in.object([&](std::string_view key) {
-    if (key == "gracePeriodSeconds" && in.kind() != json::Kind::kNull) {
-      options.grace = in.integer();
-      if (*options.grace < 0) in.fail("must not be negative");
-    } else if (key == "preconditions") {
-      read_preconditions(in, options);
-    } else {
-      in.skip();
-    }
-  });
+/// Of a DeleteOptions object.
+void read_delete_members(json::Reader& in, DeleteOptions& options) {
+  Preconditions& wanted = options.preconditions;
+  json::read_members(in, "gracePeriodSeconds", options.grace, "preconditions",
+                     json::members("uid", wanted.uid, "resourceVersion", wanted.resource_version));
+  if (options.grace.value_or(0) < 0) in.fail("gracePeriodSeconds: must not be negative");
 }
 
 }  // namespace
@@ -114,25 +78,19 @@ ApiResult<BindingOrder> read_binding(const Route& route, const std::string& body
   if (!doc) return bad_request(doc.error().message);
   auto head = read_head(body);
   if (!head) return bad_request(head.error().message);
-  BindingBody binding;
-  if (const std::string wrong = read_binding_target(body, binding); !wrong.empty()) {
-    return bad_request(wrong);
+  std::string kind;
+  std::string node;
+  std::string copy = body;
+  json::Reader in(copy);
+  json::read_members(in, "target", json::members("kind", kind, "name", node));
+  if (auto done = in.finish(); !done) return bad_request(done.error().message);
+  if (auto good = check_place(route, head->fields, "Binding"); !good) return good.error();
+  if (!kind.empty() && kind != "Node") {
+    return invalid("Binding", route.name, "target.kind: Unsupported value: \"" + kind + "\"");
   }
-  if (head->fields.name != route.name) {
-    return bad_request("name in URL does not match name in Binding object");
-  }
-  if (!head->fields.ns.empty() && head->fields.ns != route.ns) {
-    return bad_request("namespace in URL does not match namespace in Binding object");
-  }
-  if (!binding.target_kind.empty() && binding.target_kind != "Node") {
-    return invalid("Binding", route.name,
-                   "target.kind: Unsupported value: \"" + binding.target_kind + "\"");
-  }
-  if (binding.target.empty()) {
-    return invalid("Binding", route.name, "target.name: Required value");
-  }
-  BindingOrder order{std::move(head->uid), std::move(head->resource_version),
-                     std::move(binding.target), std::nullopt};
+  if (node.empty()) return invalid("Binding", route.name, "target.name: Required value");
+  BindingOrder order{
+      {std::move(head->uid), std::move(head->resource_version)}, std::move(node), {}};
   if (doc->text_at({"metadata", "annotations"})) order.annotations = annotations_of(*doc);
   return order;
 }
@@ -155,13 +113,14 @@ ApiResult<Content> bound_pod(const StoredObject& before, const BindingOrder& ord
 ApiResult<DeleteOptions> read_delete_options(const std::string& body, const std::string* grace) {
   DeleteOptions options;
   if (grace != nullptr) {
-    options.grace = parse_seconds(*grace);
-    if (!options.grace) return bad_request("gracePeriodSeconds: \"" + *grace + "\" is not a count");
+    options.grace = parse_number<std::int64_t>(*grace);
+    if (options.grace.value_or(-1) < 0)
+      return bad_request("gracePeriodSeconds: \"" + *grace + "\" is not a count");
   }
   if (body.empty()) return options;
   std::string copy = body;
   json::Reader in(copy);
-  read_delete_body(in, options);
+  read_delete_members(in, options);
   if (auto done = in.finish(); !done) return bad_request(done.error().message);
   return options;
 }
@@ -175,19 +134,12 @@ ApiResult<DeleteOptions> read_eviction(const Route& route, const std::string& bo
     return bad_request(head->kind + " in version \"" + head->api_version +
                        "\" cannot be handled as an Eviction");
   }
-  if (head->fields.name != route.name) {
-    return bad_request("name in URL does not match name in Eviction object");
-  }
-  if (!head->fields.ns.empty() && head->fields.ns != route.ns) {
-    return bad_request("namespace in URL does not match namespace in Eviction object");
-  }
+  if (auto good = check_place(route, head->fields, "Eviction"); !good) return good.error();
   DeleteOptions options;
   std::string copy = body;
   json::Reader in(copy);
-  in.object([&](std::string_view key) {
-    if (key != "deleteOptions") return in.skip();
-    read_delete_body(in, options);
-  });
+  json::read_members(in, "deleteOptions",
+                     [&](json::Reader& members) { read_delete_members(members, options); });
   if (auto done = in.finish(); !done) return bad_request(done.error().message);
   return options;
 }
@@ -201,18 +153,8 @@ ApiResult<void> check_eviction(const StoredObject& before) {
 ApiResult<std::int64_t> grace_of(ResourceKind kind, const StoredObject& before,
                                  const DeleteOptions& options) {
   const auto head = *read_head(object_text(kind, before));
-  const std::string& name = before.fields().name;
-  if (!options.uid.empty() && options.uid != head.uid) {
-    return conflict(info(kind).qualified, name,
-                    "Precondition failed: UID in precondition: " + options.uid +
-                        ", UID in object meta: " + head.uid);
-  }
-  if (!options.resource_version.empty() &&
-      options.resource_version != std::to_string(before.version)) {
-    return conflict(
-        info(kind).qualified, name,
-        "Precondition failed: ResourceVersion in precondition: " + options.resource_version);
-  }
+  const auto good = check_preconditions(info(kind).qualified, before, head, options.preconditions);
+  if (!good) return good.error();
   const bool may_run = kind == ResourceKind::kPods && !before.fields().node.empty() &&
                        before.fields().phase != "Succeeded" && before.fields().phase != "Failed";
   if (!may_run) return 0;

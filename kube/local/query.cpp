@@ -1,20 +1,8 @@
 #include "kube/local/query.hpp"
 
-#include <charconv>
-#include <optional>
+#include "base/number.hpp"
 
 namespace tangram::kube {
-
-namespace {
-
-std::optional<std::uint64_t> parse_count(const std::string& text) {
-  std::uint64_t count = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), count);
-  if (read.ec != std::errc{} || read.ptr != text.data() + text.size()) return std::nullopt;
-  return count;
-}
-
-}  // namespace
 
 const std::string* query_value(const Request& request, const std::string& name) {
   const auto found = request.query.find(name);
@@ -25,7 +13,7 @@ ApiResult<std::uint64_t> query_count(const Request& request, const std::string& 
                                      std::uint64_t otherwise) {
   const std::string* text = query_value(request, name);
   if (text == nullptr) return otherwise;
-  const auto count = parse_count(*text);
+  const auto count = parse_number<std::uint64_t>(*text);
   if (!count) return bad_request(name + ": Invalid value: \"" + *text + "\"");
   return *count;
 }
@@ -45,7 +33,7 @@ ApiResult<Selector> query_selector(const Request& request, ResourceKind kind) {
 }
 
 ApiResult<std::uint64_t> parse_version(const std::string& text, std::uint64_t current) {
-  const auto version = parse_count(text);
+  const auto version = parse_number<std::uint64_t>(text);
   if (!version) return bad_request("resourceVersion: Invalid value: \"" + text + "\"");
   if (*version > current) return too_large_version(*version, current);
   return *version;

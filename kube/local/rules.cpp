@@ -1,10 +1,10 @@
 #include "kube/local/rules.hpp"
 
-#include "base/json.hpp"
+#include "base/json_members.hpp"
 #include "kube/objects.hpp"
 
 #include <algorithm>
-#include <array>
+#include <map>
 #include <tuple>
 #include <utility>
 
@@ -37,25 +37,15 @@ Result<void> check_kind(ResourceKind kind, std::string text) {
 
 /// What is needed of an Event, as the server validates it (core/validation/events.go).
 ApiResult<void> check_event(const std::string& name, std::string text) {
-  constexpr std::array<std::string_view, 5> kRequired{"action", "eventTime", "reason",
-                                                      "reportingController", "reportingInstance"};
-  std::array<bool, kRequired.size()> present{};
+  std::map<std::string_view, std::string> required;  // in the order of the server's messages
   std::string type;
   json::Reader in(text);
-  in.object([&](std::string_view key) {
-    const auto* const required = std::find(kRequired.begin(), kRequired.end(), key);
-    if (required != kRequired.end()) {
-      present[static_cast<std::size_t>(required - kRequired.begin())] =
-          !in.string_or_null().empty();
-    } else if (key == "type") {
-      type = in.string_or_null();
-    } else {
-      in.skip();
-    }
-  });
+  json::read_members(in, "action", required["action"], "eventTime", required["eventTime"], "reason",
+                     required["reason"], "reportingController", required["reportingController"],
+                     "reportingInstance", required["reportingInstance"], "type", type);
   if (auto done = in.finish(); !done) return bad_request(done.error().message);
-  for (std::size_t i = 0; i < kRequired.size(); ++i) {
-    if (!present[i]) return invalid("Event", name, std::string(kRequired[i]) + ": Required value");
+  for (const auto& [member, value] : required) {
+    if (value.empty()) return invalid("Event", name, std::string(member) + ": Required value");
   }
   if (type == "Normal" || type == "Warning") return {};
   return invalid("Event", name, "type: Invalid value: \"" + type + "\": must be Normal or Warning");

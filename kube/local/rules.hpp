@@ -38,10 +38,15 @@ struct Body {
 [[nodiscard]] ApiResult<Content> patched_object(const Route& route, const StoredObject& before,
                                                 const JsonDoc& patch);
 
+/// Of the stored object; empty = any.
+struct Preconditions {
+  std::string uid;
+  std::string resource_version;
+};
+
 /// A POST to a pod's binding subresource.
 struct BindingOrder {
-  std::string uid;               ///< precondition; empty = none
-  std::string resource_version;  ///< precondition; empty = none
+  Preconditions preconditions;
   std::string node;
   std::optional<JsonDoc> annotations;  ///< {"metadata": {"annotations": {...}}}
 };
@@ -54,8 +59,7 @@ struct BindingOrder {
 /// A DELETE.
 struct DeleteOptions {
   std::optional<std::int64_t> grace;
-  std::string uid;               ///< precondition; empty = none
-  std::string resource_version;  ///< precondition; empty = none
+  Preconditions preconditions;
 };
 /// @param grace  the query's gracePeriodSeconds; the body's wins
 [[nodiscard]] ApiResult<DeleteOptions> read_delete_options(const std::string& body,

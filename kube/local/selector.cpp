@@ -122,10 +122,8 @@ bool Selector::matches(const Fields& fields) const {
 
 /// An object without the label has another value too.
 bool Selector::matches(const LabelTerm& term, const Fields& fields) {
-  const bool found =
-      std::any_of(fields.labels.begin(), fields.labels.end(), [&](const auto& label) {
-        return label.first == term.key && (term.any_value || label.second == term.value);
-      });
+  const std::string* label = find(fields.labels, term.key);
+  const bool found = label != nullptr && (term.any_value || *label == term.value);
   return found != term.negated;
 }
 

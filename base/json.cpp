@@ -222,6 +222,18 @@ struct Reader::Impl {
     report("expected " + std::string(what) + ", found " + std::string(name_of(kind_of(token()))));
   }
 
+  /// Moves behind the next token. @returns null, and an error, if it is another one
+  [[nodiscard]] const Entry* take(Token wanted, std::string_view what) {
+    if (error) return nullptr;
+    const Entry& found = entry();
+    if (found.token == wanted) {
+      ++next;
+      return &found;
+    }
+    expected(what);
+    return nullptr;
+  }
+
   /// A number that no int64 holds; an integer past 2^64 comes as a double.
   [[nodiscard]] bool is_too_large() const {
     return token() == Token::kTooLarge ||
@@ -256,16 +268,13 @@ Kind Reader::kind() const { return kind_of(impl_->token()); }
 
 bool Reader::begin(Kind kind) {
   if (failed()) return false;
-  if (this->kind() == Kind::kNull) {
-    ++impl_->next;
-    return false;
-  }
-  if (this->kind() != kind) {
+  const Kind found = this->kind();
+  if (found != kind && found != Kind::kNull) {
     impl_->expected(name_of(kind));
     return false;
   }
   ++impl_->next;
-  return true;
+  return found == kind;
 }
 
 std::optional<std::string_view> Reader::next_key() {
@@ -274,13 +283,9 @@ std::optional<std::string_view> Reader::next_key() {
     ++impl_->next;
     return std::nullopt;
   }
-  if (impl_->token() != Token::kKey) {
-    impl_->report("the member before this value was not read");
-    return std::nullopt;
-  }
-  const std::string_view key = impl_->entry().view();
-  ++impl_->next;
-  return key;
+  if (impl_->token() == Token::kKey) return impl_->tape.entries[impl_->next++].view();
+  impl_->report("the member before this value was not read");
+  return std::nullopt;
 }
 
 bool Reader::next_element() {
@@ -300,55 +305,31 @@ void Reader::enter(std::string_view key) { impl_->path.push_back(key); }
 void Reader::leave() { impl_->path.pop_back(); }
 
 std::string_view Reader::string() {
-  if (failed()) return {};
-  if (impl_->token() != Token::kString) {
-    impl_->expected("a string");
-    return {};
-  }
-  const std::string_view value = impl_->entry().view();
-  ++impl_->next;
-  return value;
+  const Entry* text = impl_->take(Token::kString, "a string");
+  return text == nullptr ? std::string_view() : text->view();
 }
 
 std::string_view Reader::string_or_null() {
-  if (kind() != Kind::kNull) return string();
+  if (impl_->token() != Token::kNull) return string();
   ++impl_->next;
   return {};
 }
 
 std::int64_t Reader::integer() {
-  if (failed()) return 0;
-  if (impl_->is_too_large()) {
-    impl_->report(kTooLargeMessage);
-    return 0;
-  }
-  if (impl_->token() != Token::kInteger) {
-    impl_->expected("a whole number");
-    return 0;
-  }
-  const std::int64_t value = impl_->entry().integer;
-  ++impl_->next;
-  return value;
+  if (impl_->is_too_large()) impl_->report(kTooLargeMessage);
+  const Entry* number = impl_->take(Token::kInteger, "a whole number");
+  return number == nullptr ? 0 : number->integer;
 }
 
 bool Reader::boolean() {
-  if (failed()) return false;
-  if (impl_->token() != Token::kBool) {
-    impl_->expected("true or false");
-    return false;
-  }
-  const bool value = impl_->entry().truth;
-  ++impl_->next;
-  return value;
+  const Entry* truth = impl_->take(Token::kBool, "true or false");
+  return truth != nullptr && truth->truth;
 }
 
 std::string Reader::scalar_text() {
   if (failed()) return {};
   const Token token = impl_->token();
-  if (token == Token::kTooLarge) {
-    impl_->report(kTooLargeMessage);
-    return {};
-  }
+  if (token == Token::kTooLarge) impl_->report(kTooLargeMessage);
   if (token != Token::kString && token != Token::kInteger && token != Token::kReal) {
     impl_->expected("a string or a number");
     return {};

@@ -158,6 +158,9 @@ class Writer {
   Writer& member(std::string_view name, double value) { return key(name).number(value); }
 
  private:
+  /// What RapidJSON returns; writing to memory does not fail.
+  Writer& wrote(bool /*done*/) { return *this; }
+
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

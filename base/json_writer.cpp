@@ -10,7 +10,7 @@ namespace tangram::json {
 
 namespace {
 
-/// The output stream that RapidJSON's writer asks for, over a caller's string.
+/// The output stream that RapidJSON's writer requires, over a caller's string.
 struct StringSink {
   using Ch = char;
   std::string* out;
@@ -76,55 +76,26 @@ const char* pointer(std::string_view text) { return text.data() != nullptr ? tex
 Writer::Writer(std::string& out) : impl_(std::make_unique<Impl>(out)) {}
 Writer::~Writer() = default;
 
-Writer& Writer::begin_object() {
-  impl_->writer.StartObject();
-  return *this;
-}
-Writer& Writer::end_object() {
-  impl_->writer.EndObject();
-  return *this;
-}
-Writer& Writer::begin_array() {
-  impl_->writer.StartArray();
-  return *this;
-}
-Writer& Writer::end_array() {
-  impl_->writer.EndArray();
-  return *this;
-}
+Writer& Writer::begin_object() { return wrote(impl_->writer.StartObject()); }
+Writer& Writer::end_object() { return wrote(impl_->writer.EndObject()); }
+Writer& Writer::begin_array() { return wrote(impl_->writer.StartArray()); }
+Writer& Writer::end_array() { return wrote(impl_->writer.EndArray()); }
 Writer& Writer::key(std::string_view name) {
-  if (!needs_escape(name)) {
-    impl_->write_string(name);
-    return *this;
-  }
-  impl_->writer.Key(pointer(name), length(name));
+  if (needs_escape(name)) return wrote(impl_->writer.Key(pointer(name), length(name)));
+  impl_->write_string(name);
   return *this;
 }
 Writer& Writer::string(std::string_view value) {
-  if (!needs_escape(value)) {
-    impl_->write_string(value);
-    return *this;
-  }
-  impl_->writer.String(pointer(value), length(value));
+  if (needs_escape(value)) return wrote(impl_->writer.String(pointer(value), length(value)));
+  impl_->write_string(value);
   return *this;
 }
-Writer& Writer::integer(std::int64_t value) {
-  impl_->writer.Int64(value);
-  return *this;
-}
+Writer& Writer::integer(std::int64_t value) { return wrote(impl_->writer.Int64(value)); }
 Writer& Writer::number(double value) {
-  if (!std::isfinite(value)) return null();  // JSON has no other way to say "no number"
-  impl_->writer.Double(value);
-  return *this;
+  return std::isfinite(value) ? wrote(impl_->writer.Double(value)) : null();
 }
-Writer& Writer::boolean(bool value) {
-  impl_->writer.Bool(value);
-  return *this;
-}
-Writer& Writer::null() {
-  impl_->writer.Null();
-  return *this;
-}
+Writer& Writer::boolean(bool value) { return wrote(impl_->writer.Bool(value)); }
+Writer& Writer::null() { return wrote(impl_->writer.Null()); }
 Writer& Writer::raw(std::string_view json) {
   impl_->write_raw(json);
   return *this;

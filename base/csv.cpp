@@ -1,23 +1,17 @@
 #include "base/csv.hpp"
 
 #include "base/file.hpp"
+#include "base/number.hpp"
+
+#include <boost/algorithm/string/classification.hpp>
+#include <boost/algorithm/string/split.hpp>
+#include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 namespace tangram {
 
 namespace {
-
-std::vector<std::string> split(std::string_view line, char separator) {
-  std::vector<std::string> fields;
-  while (true) {
-    const std::size_t end = line.find(separator);
-    fields.emplace_back(line.substr(0, end));
-    if (end == std::string_view::npos) return fields;
-    line.remove_prefix(end + 1);
-  }
-}
 
 const std::string kNoText;
 
@@ -38,16 +32,16 @@ Result<CsvTable> CsvTable::parse(std::string name, std::string_view text) {
     std::string_view line = text.substr(0, end);
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
     if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
-    auto fields = split(line, ',');
+    std::vector<std::string> fields;
+    boost::algorithm::split(fields, line, boost::algorithm::is_any_of(","));
     if (++line_number == 1) {
       table.columns_ = std::move(fields);
     } else if (fields.size() == table.columns_.size()) {
       table.rows_.push_back(std::move(fields));
     } else {
-      return fail(Errc::kInvalidArgument, table.name_ + ":" + std::to_string(line_number) + ": " +
-                                              std::to_string(fields.size()) +
-                                              " fields, the header has " +
-                                              std::to_string(table.columns_.size()));
+      return fail(Errc::kInvalidArgument,
+                  fmt::format("{}:{}: {} fields, the header has {}", table.name_, line_number,
+                              fields.size(), table.columns_.size()));
     }
   }
   if (line_number == 0)
@@ -74,19 +68,16 @@ const std::string& CsvTable::Row::text_if_any(std::string_view column) const {
 
 std::int64_t CsvTable::Row::amount(std::string_view column, std::int64_t largest) {
   const std::string& written = text(column);
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(written.data(), written.data() + written.size(), value);
-  const bool whole = error == std::errc{} && end == written.data() + written.size();
-  if (whole && value >= 0 && value <= largest) return value;
-  refuse(std::string(column) + " is \"" + written + "\"; write a whole number from 0 to " +
-         std::to_string(largest));
+  const auto value = parse_number<std::int64_t>(written);
+  if (value && *value >= 0 && *value <= largest) return *value;
+  refuse(fmt::format("{} is \"{}\"; write a whole number from 0 to {}", column, written, largest));
   return 0;
 }
 
 void CsvTable::Row::refuse(const std::string& message) {
   if (!error_.empty()) return;
   constexpr std::size_t kFirstDataLine = 2;  // lines count from 1, the header is the first
-  error_ = table_.name_ + ":" + std::to_string(row_ + kFirstDataLine) + ": " + message;
+  error_ = fmt::format("{}:{}: {}", table_.name_, row_ + kFirstDataLine, message);
 }
 
 Result<void> CsvTable::Row::finish() const {

@@ -1,12 +1,15 @@
 #include "base/ed25519.hpp"
 
+#include "base/freed.hpp"
 #include "base/sha256.hpp"
 
+#include <fmt/format.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
 
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -25,13 +28,6 @@ namespace {
 
 using Handle = std::shared_ptr<const Ed25519Handle>;
 
-template <auto Free>
-struct Freed {
-  template <class Object>
-  void operator()(Object* object) const {
-    Free(object);
-  }
-};
 using Memory = std::unique_ptr<BIO, Freed<BIO_free>>;
 using Digest = std::unique_ptr<EVP_MD_CTX, Freed<EVP_MD_CTX_free>>;
 
@@ -54,7 +50,7 @@ Memory reading(const std::string& text) {
   return memory;
 }
 
-/// Without it OpenSSL would ask the terminal.
+/// Without it OpenSSL would prompt on the terminal.
 int no_password(char* /*into*/, int /*size*/, int /*writes*/, void* /*data*/) { return -1; }
 
 bool is_ed25519(const EVP_PKEY* key) { return EVP_PKEY_is_a(key, "ED25519") == 1; }
@@ -81,52 +77,44 @@ std::string der_of(const Handle& handle) {
   return text;
 }
 
-std::string hex(std::string_view bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (const char c : bytes) {
-    const auto byte = static_cast<unsigned char>(c);
-    text += kDigits[byte >> 4U];
-    text += kDigits[byte & 0xFU];
-  }
-  return text;
+std::string id_of(std::string_view der) {
+  const std::string digest = sha256(der);
+  return fmt::format("{:02x}", fmt::join(bytes_of(digest), bytes_of(digest) + 4, ""));
 }
 
-/// One "-----BEGIN …-----" of a PEM text.
-class Block {
- public:
-  Block() = default;
-  ~Block() { clear(); }
-  Block(const Block&) = delete;
-  Block& operator=(const Block&) = delete;
-
-  /// @returns false at the end of the text, and at a block that is broken
-  bool read(BIO* from) {
-    clear();
-    return PEM_read_bio(from, &name_, &header_, &data_, &size_) == 1;
-  }
-  /// @returns null if it is none
-  [[nodiscard]] EVP_PKEY* public_key() const {
-    if (std::string_view(name_) != PEM_STRING_PUBLIC) return nullptr;
-    const unsigned char* at = data_;
-    return d2i_PUBKEY(nullptr, &at, size_);
-  }
-
- private:
-  void clear() {
-    for (void* part :
-         {static_cast<void*>(name_), static_cast<void*>(header_), static_cast<void*>(data_)}) {
-      OPENSSL_free(part);
-    }
-    name_ = header_ = nullptr;
-    data_ = nullptr;
-  }
-
-  char* name_ = nullptr;
-  char* header_ = nullptr;
-  unsigned char* data_ = nullptr;
-  long size_ = 0;
+struct FreeMemory {
+  void operator()(void* memory) const { OPENSSL_free(memory); }
 };
+template <class Byte>
+using OpenSslMemory = std::unique_ptr<Byte, FreeMemory>;
+
+/// One "-----BEGIN …-----" of a PEM text.
+struct Block {
+  OpenSslMemory<char> name;
+  OpenSslMemory<char> header;
+  OpenSslMemory<unsigned char> data;
+  long size = 0;
+};
+
+/// @returns nothing at the end of the text, and at a block that is broken
+std::optional<Block> read_block(BIO* from) {
+  char* name = nullptr;
+  char* header = nullptr;
+  unsigned char* data = nullptr;
+  Block block;
+  if (PEM_read_bio(from, &name, &header, &data, &block.size) != 1) return std::nullopt;
+  block.name.reset(name);
+  block.header.reset(header);
+  block.data.reset(data);
+  return block;
+}
+
+/// @returns null if it is not one
+EVP_PKEY* public_key_in(const Block& block) {
+  if (std::string_view(block.name.get()) != PEM_STRING_PUBLIC) return nullptr;
+  const unsigned char* at = block.data.get();
+  return d2i_PUBKEY(nullptr, &at, block.size);
+}
 
 /// After a read that found nothing more.
 bool at_end_of_pem() { return ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE; }
@@ -139,7 +127,7 @@ Error refused(std::string why) {
 }  // namespace
 
 VerifyingKey::VerifyingKey(std::shared_ptr<const Ed25519Handle> key)
-    : key_(std::move(key)), der_(der_of(key_)), id_(hex(sha256(der_).substr(0, 4))) {}
+    : key_(std::move(key)), der_(der_of(key_)), id_(id_of(der_)) {}
 
 Result<std::vector<VerifyingKey>> VerifyingKey::from_pem(const std::string& text) {
   if (text.size() > kMaxPem) return refused("is too long for a file of public keys");
@@ -150,9 +138,8 @@ Result<std::vector<VerifyingKey>> VerifyingKey::from_pem(const std::string& text
   }
   const Memory memory = reading(text);
   std::vector<VerifyingKey> keys;
-  Block block;
-  while (block.read(memory.get())) {
-    EVP_PKEY* const read = block.public_key();
+  while (const auto block = read_block(memory.get())) {
+    EVP_PKEY* const read = public_key_in(*block);
     if (read == nullptr) return refused("holds something that is no public key, or a broken one");
     auto handle = std::make_shared<const Ed25519Handle>(read);
     if (!is_ed25519(read)) return refused("holds a public key that is not Ed25519");

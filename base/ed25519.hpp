@@ -23,7 +23,7 @@ class VerifyingKey {
   /// @param signature  64 bytes; anything else is wrong
   [[nodiscard]] bool verifies(std::string_view text, std::string_view signature) const;
   [[nodiscard]] std::string to_pem() const;
-  /// Eight hexadecimal digits, by which people tell keys apart: the first of
+  /// Eight hexadecimal digits, which identify the key to people: the first of
   /// `openssl pkey -pubin -in FILE -outform DER | sha256sum`.
   [[nodiscard]] const std::string& id() const { return id_; }
 

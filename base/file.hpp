@@ -18,7 +18,7 @@ namespace tangram {
 Result<void> replace_file(const std::string& path, std::string_view text);
 inline constexpr std::string_view kPartSuffix = ".part";
 
-/// Makes a file that nobody but its owner can read, from its first byte on: for secrets.
+/// Makes a file that only its owner can read, from its first byte on: for secrets.
 /// @returns kConflict     something is there already; it is left alone
 ///          kUnavailable  with the system's reason; no file is left
 Result<void> create_private_file(const std::string& path, std::string_view text);

@@ -1,7 +1,9 @@
 #include "base/quantity.hpp"
 
+#include "base/number.hpp"
 #include "base/quote.hpp"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <optional>
@@ -15,8 +17,8 @@ using Nanos = KubeQuantity::Nanos;
 
 constexpr Nanos kNano = 1'000'000'000;
 constexpr Nanos kLargest = Nanos{std::numeric_limits<std::int64_t>::max()} * kNano;
-constexpr int kMaxExponent = 18;  // E, the largest decimal suffix
-constexpr int kDecimals = 9;      // a nano of a unit; more decimals round up
+constexpr unsigned kMaxExponent = 18;  // E, the largest decimal suffix
+constexpr unsigned kDecimals = 9;      // a nano of a unit; more decimals round up
 
 struct Suffix {
   std::string_view text;
@@ -24,7 +26,7 @@ struct Suffix {
 };
 
 constexpr Nanos kKibi = 1024;
-constexpr std::array<Suffix, 15> kSuffixes{{
+constexpr std::array<Suffix, 16> kSuffixes{{
     {"", kNano},
     {"n", 1},
     {"u", 1'000},
@@ -40,14 +42,14 @@ constexpr std::array<Suffix, 15> kSuffixes{{
     {"Gi", kNano* kKibi* kKibi* kKibi},
     {"Ti", kNano* kKibi* kKibi* kKibi* kKibi},
     {"Pi", kNano* kKibi* kKibi* kKibi* kKibi* kKibi},
+    {"Ei", kNano* kKibi* kKibi* kKibi* kKibi* kKibi* kKibi},
 }};
-constexpr Nanos kExbi = kNano * kKibi * kKibi * kKibi * kKibi * kKibi * kKibi;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-Nanos power_of_ten(int exponent) {
+Nanos power_of_ten(unsigned exponent) {
   Nanos power = 1;
-  for (int i = 0; i < exponent; ++i) power *= 10;
+  for (unsigned i = 0; i < exponent; ++i) power *= 10;
   return power;
 }
 
@@ -57,21 +59,16 @@ std::optional<Nanos> exponent_unit(std::string_view text) {
   std::string_view digits = text.substr(1);
   const bool negative = digits[0] == '-';
   if (negative || digits[0] == '+') digits.remove_prefix(1);
-  if (digits.empty() || digits.size() > 2) return std::nullopt;
-  int exponent = 0;
-  for (const char c : digits) {
-    if (!is_digit(c)) return std::nullopt;
-    exponent = exponent * 10 + (c - '0');
-  }
-  if (exponent > (negative ? 9 : kMaxExponent)) return std::nullopt;
-  return negative ? kNano / power_of_ten(exponent) : kNano * power_of_ten(exponent);
+  if (digits.size() > 2) return std::nullopt;
+  const auto exponent = parse_number<unsigned>(digits);
+  if (!exponent || *exponent > (negative ? kDecimals : kMaxExponent)) return std::nullopt;
+  return negative ? kNano / power_of_ten(*exponent) : kNano * power_of_ten(*exponent);
 }
 
 std::optional<Nanos> unit_of(std::string_view suffix) {
   for (const Suffix& known : kSuffixes) {
     if (known.text == suffix) return known.nanos;
   }
-  if (suffix == "Ei") return kExbi;
   return exponent_unit(suffix);
 }
 
@@ -108,17 +105,19 @@ std::size_t read_decimals(std::string_view text, Nanos& billionths) {
 
 Mantissa read_mantissa(std::string_view text) {
   Mantissa m;
-  const std::size_t whole = read_whole(text, m.whole);
-  if (whole == text.size() || text[whole] != '.') {
-    m.size = whole;
-    return m;
-  }
+  const std::size_t whole = m.size = read_whole(text, m.whole);
+  if (whole == text.size() || text[whole] != '.') return m;
   const std::size_t decimals = read_decimals(text.substr(whole + 1), m.billionths);
   m.size = whole + decimals == 0 ? 0 : whole + 1 + decimals;
   return m;
 }
 
 Nanos divide_ceil(Nanos value, Nanos by) { return (value + by - 1) / by; }
+
+std::int64_t saturated(Nanos count) {
+  return static_cast<std::int64_t>(
+      std::min<Nanos>(count, std::numeric_limits<std::int64_t>::max()));
+}
 
 Error not_a_quantity(std::string_view text) {
   return fail(
@@ -154,16 +153,10 @@ Result<KubeQuantity> KubeQuantity::parse(std::string_view text) {
 }
 
 std::int64_t KubeQuantity::milli_ceil() const {
-  const Nanos milli = divide_ceil(nanos_, kNano / 1000);
-  constexpr Nanos kMax = std::numeric_limits<std::int64_t>::max();
-  return static_cast<std::int64_t>(milli > kMax ? kMax : milli);
+  return saturated(divide_ceil(nanos_, kNano / 1000));
 }
 
-std::int64_t KubeQuantity::milli_floor() const {
-  const Nanos milli = nanos_ / (kNano / 1000);
-  constexpr Nanos kMax = std::numeric_limits<std::int64_t>::max();
-  return static_cast<std::int64_t>(milli > kMax ? kMax : milli);
-}
+std::int64_t KubeQuantity::milli_floor() const { return saturated(nanos_ / (kNano / 1000)); }
 
 Mebibytes KubeQuantity::mebibytes_ceil() const {
   return Mebibytes(static_cast<std::int64_t>(divide_ceil(nanos_, kNano * kKibi * kKibi)));

@@ -1,5 +1,7 @@
 #include "base/quote.hpp"
 
+#include <fmt/format.h>
+
 namespace tangram {
 
 namespace {
@@ -7,11 +9,10 @@ namespace {
 constexpr std::string_view kEllipsis = "...";
 
 std::string escaped(char c) {
-  constexpr std::string_view kHex = "0123456789abcdef";
   const auto byte = static_cast<unsigned char>(c);
   if (c == '"' || c == '\\') return {'\\', c};
   if (byte >= 0x20 && byte < 0x7f) return {c};
-  return {'\\', 'x', kHex[byte >> 4U], kHex[byte & 0xfU]};
+  return fmt::format("\\x{:02x}", byte);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "base/file.hpp"
 #include "base/sha256.hpp"
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -49,17 +50,15 @@ Result<std::vector<VerifyingKey>> read_known(const std::string& path) {
     }
   }
   if (known.empty()) {
-    return fail(Errc::kInvalidArgument,
-                path +
-                    ": holds no file; put the public key there that tangram-extender grant-key "
-                    "makes");
+    return fail(Errc::kInvalidArgument, path +
+                                            ": holds no file; put the public key there that "
+                                            "tangram-extender grant-key makes");
   }
   if (known.size() > GrantKeys::kMaxKnown) {
-    return fail(Errc::kInvalidArgument, path + ": holds " + std::to_string(known.size()) +
-                                            " keys; at most " +
-                                            std::to_string(GrantKeys::kMaxKnown) +
-                                            " can be known: remove those that signed no grant "
-                                            "that is left");
+    return fail(Errc::kInvalidArgument,
+                fmt::format("{}: holds {} keys; at most {} can be known: remove those that signed "
+                            "no grant that is left",
+                            path, known.size(), GrantKeys::kMaxKnown));
   }
   return known;
 }
@@ -70,12 +69,6 @@ std::vector<std::string> ids_of(const std::vector<VerifyingKey>& keys) {
   for (const VerifyingKey& key : keys) ids.push_back(key.id());
   std::sort(ids.begin(), ids.end());
   return ids;
-}
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
 }
 
 /// One text for one signature: base64 that a strict writer would not have written does not count.
@@ -111,9 +104,9 @@ Result<GrantKeys::RingPtr> GrantKeys::read(const Files& files) {
   const VerifyingKey half = key->verifying_key();
   if (std::find(ring->known.begin(), ring->known.end(), half) == ring->known.end()) {
     return fail(Errc::kInvalidArgument,
-                files.signing + ": its public half, " + half.id() + ", is not among the keys of " +
-                    files.known + " (" + joined(ring->ids) +
-                    "), so agents would refuse what it signs; add it there first");
+                fmt::format("{}: its public half, {}, is not among the keys of {} ({}), so agents "
+                            "would refuse what it signs; add it there first",
+                            files.signing, half.id(), files.known, fmt::join(ring->ids, ", ")));
   }
   ring->signing = std::move(*key);
   ring->signing_id = half.id();
@@ -123,7 +116,7 @@ Result<GrantKeys::RingPtr> GrantKeys::read(const Files& files) {
 Result<std::unique_ptr<GrantKeys>> GrantKeys::open(Files files) {
   auto ring = read(files);
   if (!ring) return ring.error();
-  spdlog::info("grants are checked by the keys {}{}", joined((*ring)->ids),
+  spdlog::info("grants are checked by the keys {}{}", fmt::join((*ring)->ids, ", "),
                (*ring)->signing ? ", and signed by " + (*ring)->signing_id : "");
   return std::unique_ptr<GrantKeys>(new GrantKeys(std::move(files), std::move(*ring)));
 }
@@ -138,16 +131,16 @@ bool GrantKeys::look() {
   auto fresh = read(files_);
   const std::lock_guard lock(mutex_);
   if (!fresh) {
-    if (fresh.error().message != trouble_) {
+    if (fresh.error().message != problem_) {
       spdlog::error("the keys of grants stay as they were: {}", fresh.error().message);
     }
-    trouble_ = fresh.error().message;
+    problem_ = fresh.error().message;
     return false;
   }
-  trouble_.clear();
+  problem_.clear();
   const bool other_known = (*fresh)->known != ring_->known;
   if (!other_known && (*fresh)->signing_id == ring_->signing_id) return false;
-  spdlog::info("other keys of grants: checked by {}{}", joined((*fresh)->ids),
+  spdlog::info("other keys of grants: checked by {}{}", fmt::join((*fresh)->ids, ", "),
                (*fresh)->signing ? ", and signed by " + (*fresh)->signing_id : "");
   ring_ = std::move(*fresh);
   if (other_known) right_.clear();
@@ -186,8 +179,9 @@ model::SignatureVerdict GrantKeys::check(std::string_view grant_text) const {
     return {.key = key.id(), .problem = {}};
   }
   return {.key = std::string(model::kUnknownKey),
-          .problem = "is not signed by a key that counts here (" +
-                     (keys->ids.empty() ? "none is known" : joined(keys->ids)) + ")"};
+          .problem = fmt::format(
+              "is not signed by a key that counts here ({})",
+              keys->ids.empty() ? "none is known" : fmt::format("{}", fmt::join(keys->ids, ", ")))};
 }
 
 void GrantKeys::remember(const RingPtr& of, std::string digest, const std::string& key) const {
@@ -199,7 +193,7 @@ void GrantKeys::remember(const RingPtr& of, std::string digest, const std::strin
 
 GrantKeys::State GrantKeys::state() const {
   const std::lock_guard lock(mutex_);
-  return {.signing = ring_->signing_id, .known = ring_->ids, .stale = !trouble_.empty()};
+  return {.signing = ring_->signing_id, .known = ring_->ids, .stale = !problem_.empty()};
 }
 
 model::SignatureCheck signature_check(const GrantKeys& keys, bool required) {

@@ -27,10 +27,10 @@ class GrantKeys {
   };
   /// @returns kNotFound         a file cannot be read
   ///          kInvalidArgument  one holds something else, there are no known keys or too many, or
-  ///                            the signing key's public half is not among them: whoever checks
-  ///                            by the same files would refuse what it signs
+  ///                            the signing key's public half is not among them: a checker
+  ///                            with the same files would refuse what it signs
   static Result<std::unique_ptr<GrantKeys>> open(Files files);
-  /// For who must start in any case: until the files can be used no key is known.
+  /// For programs that start in any case: until the files can be used no key is known.
   static std::unique_ptr<GrantKeys> open_when_usable(Files files);
 
   /// Reads the files again. What cannot be used leaves the keys as they are, and is logged once.
@@ -63,7 +63,7 @@ class GrantKeys {
   mutable std::mutex mutex_;
   // Under mutex_.
   RingPtr ring_;
-  std::string trouble_;  ///< why the files cannot be used; empty = they can
+  std::string problem_;  ///< why the files cannot be used; empty = they can
   /// Grants that were found right, by SHA-256 of their text: a new leader reads all of them again
   /// before it binds, and 50,000 signatures would take it 5 s.
   mutable std::map<std::string, std::string, std::less<>> right_;

@@ -1,6 +1,10 @@
 #include "kube/url.hpp"
 
-#include <charconv>
+#include "base/number.hpp"
+
+#include <fmt/format.h>
+
+#include <iterator>
 
 namespace tangram::kube {
 
@@ -11,28 +15,17 @@ bool is_unreserved(char c) {
          c == '.' || c == '_' || c == '~';
 }
 
-std::optional<char> hex_byte(std::string_view digits) {
-  unsigned value = 0;
-  const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
-  if (digits.size() != 2 || read.ptr != digits.data() + 2) return std::nullopt;
-  return static_cast<char>(value);
-}
-
 }  // namespace
 
 std::string percent_encode(std::string_view text) {
-  constexpr std::string_view kHex = "0123456789ABCDEF";
   std::string out;
   out.reserve(text.size());
   for (const char c : text) {
     if (is_unreserved(c)) {
       out += c;
-      continue;
+    } else {
+      fmt::format_to(std::back_inserter(out), "%{:02X}", static_cast<unsigned char>(c));
     }
-    const auto byte = static_cast<unsigned char>(c);
-    out += '%';
-    out += kHex[byte >> 4U];
-    out += kHex[byte & 15U];
   }
   return out;
 }
@@ -45,9 +38,10 @@ std::optional<std::string> percent_decode(std::string_view text) {
       out += text[i];
       continue;
     }
-    const auto byte = hex_byte(text.substr(i + 1, 2));
-    if (!byte) return std::nullopt;
-    out += *byte;
+    const std::string_view digits = text.substr(i + 1, 2);
+    const auto byte = parse_number<unsigned char>(digits, 16);
+    if (digits.size() != 2 || !byte) return std::nullopt;
+    out += static_cast<char>(*byte);
     i += 2;
   }
   return out;

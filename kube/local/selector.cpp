@@ -1,5 +1,8 @@
 #include "kube/local/selector.hpp"
 
+#include <boost/algorithm/string/classification.hpp>
+#include <boost/algorithm/string/split.hpp>
+
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -36,16 +39,12 @@ std::optional<Comparison> read_comparison(std::string_view term) {
                     term.substr(equals + (doubled ? 2 : 1))};
 }
 
-/// Calls `take(term)` for every part between commas, until one fails.
-template <class Take>
-Result<void> for_each_term(std::string_view text, const Take& take) {
-  while (!text.empty()) {
-    const std::string_view term = text.substr(0, text.find(','));
-    text.remove_prefix(std::min(text.size(), term.size() + 1));
-    if (term.empty()) continue;
-    if (auto taken = take(term); !taken) return taken;
-  }
-  return {};
+/// The parts between commas that are not empty.
+std::vector<std::string> terms_of(std::string_view text) {
+  std::vector<std::string> terms;
+  boost::algorithm::split(terms, text, boost::algorithm::is_any_of(","));
+  std::erase(terms, "");
+  return terms;
 }
 
 bool is_label_text(std::string_view text) {
@@ -60,20 +59,16 @@ bool is_label_text(std::string_view text) {
 Result<Selector> Selector::parse(ResourceKind kind, std::string_view fields,
                                  std::string_view labels) {
   Selector selector;
-  auto read = for_each_term(fields, [&](std::string_view text) -> Result<void> {
+  for (const std::string& text : terms_of(fields)) {
     auto term = field_term(kind, text);
     if (!term) return term.error();
     selector.fields_.push_back(std::move(*term));
-    return {};
-  });
-  if (!read) return read.error();
-  read = for_each_term(labels, [&](std::string_view text) -> Result<void> {
+  }
+  for (const std::string& text : terms_of(labels)) {
     auto term = label_term(text);
     if (!term) return term.error();
     selector.labels_.push_back(std::move(*term));
-    return {};
-  });
-  if (!read) return read.error();
+  }
   return selector;
 }
 

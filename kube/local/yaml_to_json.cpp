@@ -1,13 +1,12 @@
 #include "kube/local/yaml_to_json.hpp"
 
 #include "base/json.hpp"
+#include "base/number.hpp"
 
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -38,14 +37,6 @@ struct Mistake {
 
 [[noreturn]] void refuse(const YAML::Mark& at, const std::string& what) {
   throw Mistake{at.line, what};
-}
-
-template <class Number>
-std::optional<Number> number_in(std::string_view text) {
-  Number value{};
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (read.ec != std::errc{} || read.ptr != text.data() + text.size()) return std::nullopt;
-  return value;
 }
 
 /// from_chars also takes "inf" and "nan", which JSON has no form for.
@@ -98,9 +89,9 @@ class Converter {
       writer_.boolean(text == "true");
     } else if (text.empty() || text == "null" || text == "~") {
       writer_.null();
-    } else if (const auto integer = number_in<std::int64_t>(text)) {
+    } else if (const auto integer = parse_number<std::int64_t>(text)) {
       writer_.integer(*integer);
-    } else if (const auto real = number_in<double>(text); real && looks_like_number(text)) {
+    } else if (const auto real = parse_number<double>(text); real && looks_like_number(text)) {
       writer_.number(*real);
     } else {
       writer_.string(text);

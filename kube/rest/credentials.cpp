@@ -25,17 +25,18 @@ Result<std::string> text_of(const TextOrFile& source) {
   return text;
 }
 
+constexpr std::array kParts{
+    std::pair(&RestConfig::ca, &Credentials::ca),
+    std::pair(&RestConfig::client_certificate, &Credentials::client_certificate),
+    std::pair(&RestConfig::client_key, &Credentials::client_key),
+    std::pair(&RestConfig::token, &Credentials::token)};
+
 Result<Credentials> read(const RestConfig& config) {
   Credentials credentials;
-  const std::array<std::pair<const TextOrFile*, std::string*>, 4> parts{
-      {{&config.ca, &credentials.ca},
-       {&config.client_certificate, &credentials.client_certificate},
-       {&config.client_key, &credentials.client_key},
-       {&config.token, &credentials.token}}};
-  for (const auto& [source, into] : parts) {
-    auto text = text_of(*source);
+  for (const auto& [source, part] : kParts) {
+    auto text = text_of(config.*source);
     if (!text) return text.error();
-    *into = std::move(*text);
+    credentials.*part = std::move(*text);
   }
   // Not shown: it is a secret, or at least a part of one.
   const auto is_header_text = [](char c) { return c > ' ' && c < '\x7f'; };
@@ -59,8 +60,8 @@ Result<std::unique_ptr<CredentialSource>> CredentialSource::create(const RestCon
 
 CredentialSource::CredentialSource(const RestConfig& config, const Clock& clock, Credentials first)
     : config_(config),
-      has_files_(!config.ca.file.empty() || !config.client_certificate.file.empty() ||
-                 !config.client_key.file.empty() || !config.token.file.empty()),
+      has_files_(std::any_of(kParts.begin(), kParts.end(),
+                             [&](const auto& part) { return !(config.*part.first).file.empty(); })),
       clock_(clock),
       current_(std::make_shared<const Credentials>(std::move(first))),
       read_at_(clock.now()) {}

@@ -1,10 +1,12 @@
 #include "kube/rest/curl_line.hpp"
 
+#include "base/freed.hpp"
+#include "base/number.hpp"
+
 #include <curl/curl.h>
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <csignal>
 #include <ctime>
 #include <new>
@@ -63,10 +65,7 @@ class NoBrokenPipe {
   bool was_pending_ = false;
 };
 
-struct FreeList {
-  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
-};
-using List = std::unique_ptr<curl_slist, FreeList>;
+using List = std::unique_ptr<curl_slist, Freed<curl_slist_free_all>>;
 
 void append(List& list, const std::string& line) {
   curl_slist* longer = curl_slist_append(list.get(), line.c_str());
@@ -75,22 +74,12 @@ void append(List& list, const std::string& line) {
   list.reset(longer);
 }
 
-struct CloseEasy {
-  void operator()(CURL* easy) const { curl_easy_cleanup(easy); }
-};
-struct CloseMulti {
-  void operator()(CURLM* multi) const { curl_multi_cleanup(multi); }
-};
-struct CloseUrl {
-  void operator()(CURLU* url) const { curl_url_cleanup(url); }
-};
-
 }  // namespace
 
 struct CurlLine::Impl {
   // The multi handle owns the connection, so the easy handle must go first.
-  std::unique_ptr<CURLM, CloseMulti> multi;
-  std::unique_ptr<CURL, CloseEasy> easy;
+  std::unique_ptr<CURLM, Freed<curl_multi_cleanup>> multi;
+  std::unique_ptr<CURL, Freed<curl_easy_cleanup>> easy;
   CredentialsPtr credentials;  ///< set in `easy`
   std::array<char, CURL_ERROR_SIZE> error{};
   // Of one exchange.
@@ -171,11 +160,9 @@ std::optional<std::chrono::seconds> CurlLine::Impl::retry_after() const {
   if (curl_easy_header(easy.get(), "Retry-After", 0, CURLH_HEADER, -1, &header) != CURLHE_OK) {
     return std::nullopt;
   }
-  const std::string_view text = header->value;
-  std::uint32_t seconds = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  if (read.ec != std::errc{} || read.ptr != text.data() + text.size()) return std::nullopt;
-  return std::chrono::seconds(seconds);
+  const auto seconds = parse_number<std::uint32_t>(header->value);
+  if (!seconds) return std::nullopt;
+  return std::chrono::seconds(*seconds);
 }
 
 void CurlLine::Impl::set_credentials(const HttpOrder& order) {
@@ -295,15 +282,16 @@ HttpEnd CurlLine::run(const HttpOrder& order, const BodyReceiver& receive,
 }
 
 LinePool::Loan LinePool::lend() {
+  std::unique_ptr<CurlLine> line;
   {
     const std::lock_guard lock(mutex_);
     if (!idle_.empty()) {
-      auto line = std::move(idle_.back());
+      line = std::move(idle_.back());
       idle_.pop_back();
-      return {*this, std::move(line)};
     }
   }
-  return {*this, std::make_unique<CurlLine>()};
+  if (!line) line = std::make_unique<CurlLine>();
+  return {line.release(), TakeBack{this}};
 }
 
 void LinePool::take_back(std::unique_ptr<CurlLine> line) {
@@ -312,7 +300,7 @@ void LinePool::take_back(std::unique_ptr<CurlLine> line) {
 }
 
 Result<ServerUrl> parse_server_url(const std::string& text) {
-  const std::unique_ptr<CURLU, CloseUrl> url(curl_url());
+  const std::unique_ptr<CURLU, Freed<curl_url_cleanup>> url(curl_url());
   // Not shown: there may be a password in it.
   const auto wrong = [](const std::string& what) {
     return fail(Errc::kInvalidArgument,
@@ -326,7 +314,7 @@ Result<ServerUrl> parse_server_url(const std::string& text) {
     if (curl_url_get(url.get(), which, &value, CURLU_DEFAULT_PORT) != CURLUE_OK) {
       return std::string();
     }
-    const std::unique_ptr<char, decltype(&curl_free)> owner(value, curl_free);
+    const std::unique_ptr<char, Freed<curl_free>> owner(value);
     return std::string(value);
   };
   for (const auto unwanted : {CURLUPART_USER, CURLUPART_QUERY, CURLUPART_FRAGMENT}) {

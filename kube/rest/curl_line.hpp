@@ -72,19 +72,11 @@ class CurlLine {
 /// Lends lines, the one used last first: the others' connections may idle out. Threads: safe.
 class LinePool {
  public:
-  /// Gives its line back.
-  class Loan {
-   public:
-    Loan(LinePool& pool, std::unique_ptr<CurlLine> line) : pool_(pool), line_(std::move(line)) {}
-    ~Loan() { pool_.take_back(std::move(line_)); }
-    Loan(const Loan&) = delete;
-    Loan& operator=(const Loan&) = delete;
-    CurlLine* operator->() const { return line_.get(); }
-
-   private:
-    LinePool& pool_;
-    std::unique_ptr<CurlLine> line_;
+  struct TakeBack {
+    LinePool* pool = nullptr;
+    void operator()(CurlLine* line) const { pool->take_back(std::unique_ptr<CurlLine>(line)); }
   };
+  using Loan = std::unique_ptr<CurlLine, TakeBack>;  ///< gives its line back
 
   [[nodiscard]] Loan lend();
 

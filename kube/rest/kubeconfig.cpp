@@ -3,12 +3,15 @@
 #include "base/quote.hpp"
 #include "kube/rest/rest_config.hpp"
 
+#include <boost/algorithm/string/classification.hpp>
+#include <boost/algorithm/string/split.hpp>
 #include <yaml-cpp/yaml.h>
 
 #include <array>
 #include <filesystem>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace tangram::kube {
 
@@ -69,7 +72,7 @@ class Kubeconfig {
     RestConfig config;
     config.ns = text_of(context, "namespace");
     read_cluster(text_of(context, "cluster"), config);
-    // A server behind a tunnel may ask for nobody's name.
+    // A server behind a tunnel may require no credentials.
     const std::string user = text_of(context, "user");
     if (!user.empty()) read_user(user, config);
     return config;
@@ -142,21 +145,15 @@ class Kubeconfig {
 
 Result<std::string> find_kubeconfig(const std::string& path, const Environment& environment) {
   if (!path.empty()) return path;
-  std::string named;
-  for (std::string rest = environment("KUBECONFIG"); !rest.empty();) {
-    const std::size_t colon = rest.find(':');
-    const std::string file = rest.substr(0, colon);
-    rest = colon == std::string::npos ? "" : rest.substr(colon + 1);
-    if (file.empty()) continue;
-    if (!named.empty()) {
-      return fail(
-          Errc::kInvalidArgument,
-          "$KUBECONFIG names several files, and they are not merged; name one file, or merge "
-          "them with kubectl config view --flatten");
-    }
-    named = file;
+  std::vector<std::string> named;
+  boost::algorithm::split(named, environment("KUBECONFIG"), boost::algorithm::is_any_of(":"));
+  std::erase(named, "");
+  if (named.size() > 1) {
+    return fail(Errc::kInvalidArgument,
+                "$KUBECONFIG names several files, and they are not merged; name one file, or merge "
+                "them with kubectl config view --flatten");
   }
-  if (!named.empty()) return named;
+  if (!named.empty()) return named.front();
   const std::string home = environment("HOME");
   if (!home.empty()) return home + "/.kube/config";
   return fail(Errc::kNotFound, "neither $KUBECONFIG nor $HOME is set; write the kubeconfig's path");

@@ -1,6 +1,6 @@
 #include "bench/cluster_calls.hpp"
 
-#include "base/json.hpp"
+#include "base/json_members.hpp"
 #include "kube/client.hpp"
 
 #include <string_view>
@@ -19,52 +19,46 @@ Result<std::string> call(kube::KubeApi& api, const kube::Request& request, int e
 }
 
 Result<std::vector<std::string>> list(kube::KubeApi& api, const std::string& path) {
-  auto text = call(api, {.path = path, .query = {}, .body = {}}, 200);
+  auto text = call(api, {.path = path}, 200);
   if (!text) return text.error();
   const std::string original = *text;
   std::vector<std::string> objects;
   json::Reader in(*text);
-  in.object([&](std::string_view key) {
-    if (key != "items") return in.skip();
-    in.array([&] {
-      const json::Reader::Span span = in.span();
-      objects.push_back(original.substr(span.begin, span.end - span.begin));
-      in.skip();
-    });
-  });
+  const auto read_item = [&](json::Reader& item) {
+    const json::Reader::Span span = item.span();
+    item.skip();
+    return original.substr(span.begin, span.end - span.begin);
+  };
+  json::read_members(in, "items", json::each(objects, read_item));
   if (auto done = in.finish(); !done) return done.error();
   return objects;
 }
 
-Result<void> create_node(kube::KubeApi& api, const model::NodeInventory& node) {
-  const auto created = call(api,
-                            {.method = kube::Method::kPost,
-                             .path = "/api/v1/nodes",
-                             .query = {},
-                             .body = node_json(node)},
-                            201);
-  if (!created) return created.error();
+namespace {
+
+Result<void> discard(const Result<std::string>& body) {
+  if (!body) return body.error();
   return {};
+}
+
+}  // namespace
+
+Result<void> create_node(kube::KubeApi& api, const model::NodeInventory& node) {
+  return discard(call(
+      api, {.method = kube::Method::kPost, .path = "/api/v1/nodes", .body = node_json(node)}, 201));
 }
 
 Result<std::string> create_pod(kube::KubeApi& api, const std::string& ns, const std::string& json) {
-  return call(api,
-              {.method = kube::Method::kPost,
-               .path = "/api/v1/namespaces/" + ns + "/pods",
-               .query = {},
-               .body = json},
-              201);
+  const std::string path = "/api/v1/namespaces/" + ns + "/pods";
+  return call(api, {.method = kube::Method::kPost, .path = path, .body = json}, 201);
 }
 
 Result<void> delete_pod(kube::KubeApi& api, const std::string& ns, const std::string& name) {
-  const auto deleted = call(api,
-                            {.method = kube::Method::kDelete,
-                             .path = kube::pod_path(ns, name),
-                             .query = {{"gracePeriodSeconds", "0"}},
-                             .body = {}},
-                            200);
-  if (!deleted) return deleted.error();
-  return {};
+  return discard(call(api,
+                      {.method = kube::Method::kDelete,
+                       .path = kube::pod_path(ns, name),
+                       .query = {{"gracePeriodSeconds", "0"}}},
+                      200));
 }
 
 }  // namespace tangram::bench

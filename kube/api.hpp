@@ -20,8 +20,8 @@ enum class Method { kGet, kPost, kPut, kPatch, kDelete };
 struct Request {
   Method method = Method::kGet;
   std::string path;  ///< "/api/v1/namespaces/ml/pods/train-0/binding"; segments percent-encoded
-  std::map<std::string, std::string> query;  ///< not encoded
-  std::string body;
+  std::map<std::string, std::string> query = {};  ///< not encoded
+  std::string body = {};
   std::string content_type = "application/json";
   std::chrono::milliseconds timeout{5'000};  ///< of the whole exchange; a watch's is its stream's
   /// Not delayed by the client's own rate limit: renewals of a lease, which must not queue behind
@@ -33,15 +33,15 @@ struct Request {
 /// except 429 from its priority-and-fairness filter, which is plain text.
 struct Response {
   int status = 0;
-  std::string body;
-  std::optional<std::chrono::seconds> retry_after;
+  std::string body = {};
+  std::optional<std::chrono::seconds> retry_after = {};
 };
 
 /// What a watch delivers: one frame, `{"type":"MODIFIED","object":{...}}`. The text may be parsed
 /// in place. Returning false ends the watch.
 using WatchFrame = std::function<bool(std::string frame)>;
 
-/// The one door to the API server.
+/// The only way to the API server.
 ///
 /// Implementations: LocalApi (in memory), and a client for a real server. Both give the same
 /// answers to the same requests; tests/kube's contract suite holds them to it.

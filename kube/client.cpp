@@ -4,6 +4,7 @@
 #include "base/utf8.hpp"
 #include "kube/url.hpp"
 
+#include <array>
 #include <utility>
 
 namespace tangram::kube {
@@ -36,18 +37,9 @@ std::string eviction_body(const Eviction& eviction) {
 }
 
 EvictionOutcome outcome_of_eviction(int status) {
-  switch (status) {
-    case 200:
-    case 201:
-      return EvictionOutcome::kEvicted;
-    case 404:
-    case 409:
-      return EvictionOutcome::kGone;
-    case 429:
-      return EvictionOutcome::kRefused;
-    default:
-      return EvictionOutcome::kFailed;
-  }
+  if (status == 200 || status == 201) return EvictionOutcome::kEvicted;
+  if (status == 404 || status == 409) return EvictionOutcome::kGone;
+  return status == 429 ? EvictionOutcome::kRefused : EvictionOutcome::kFailed;
 }
 
 Error answered(Errc code, std::string_view what, const Response& response) {
@@ -57,16 +49,9 @@ Error answered(Errc code, std::string_view what, const Response& response) {
 
 /// Was a write that should give 201 applied? By its status.
 Errc meaning_of(int status) {
-  switch (status) {
-    case 404:
-      return Errc::kNotFound;
-    case 409:
-      return Errc::kConflict;
-    case 429:
-      return Errc::kUnavailable;  // refused before it was looked at
-    default:
-      break;
-  }
+  if (status == 404) return Errc::kNotFound;
+  if (status == 409) return Errc::kConflict;
+  if (status == 429) return Errc::kUnavailable;  // refused before it was looked at
   // A proxy's redirect or a 5xx does not show what the server behind it did.
   return status >= 400 && status < 500 ? Errc::kInvalidArgument : Errc::kTimeout;
 }
@@ -81,19 +66,8 @@ std::string shortened(const std::string& body) {
 }  // namespace
 
 std::string_view to_string(Method method) {
-  switch (method) {
-    case Method::kGet:
-      return "GET";
-    case Method::kPost:
-      return "POST";
-    case Method::kPut:
-      return "PUT";
-    case Method::kPatch:
-      return "PATCH";
-    case Method::kDelete:
-      return "DELETE";
-  }
-  return "?";
+  constexpr std::array<std::string_view, 5> kNames{"GET", "POST", "PUT", "PATCH", "DELETE"};
+  return kNames.at(static_cast<std::size_t>(method));
 }
 
 std::string pod_path(std::string_view ns, std::string_view name) {
@@ -111,12 +85,10 @@ std::string status_message(const Response& response) {
 }
 
 Result<void> bind_pod(KubeApi& api, const Binding& binding, std::chrono::milliseconds timeout) {
-  Request request;
-  request.method = Method::kPost;
-  request.path = pod_path(binding.ns, binding.name) + "/binding";
-  request.body = binding_body(binding);
-  request.timeout = timeout;
-  const auto response = api.call(request);
+  const auto response = api.call({.method = Method::kPost,
+                                  .path = pod_path(binding.ns, binding.name) + "/binding",
+                                  .body = binding_body(binding),
+                                  .timeout = timeout});
   if (!response) return response.error();
   if (response->status == 201 || response->status == 200) return {};
   return answered(meaning_of(response->status),
@@ -126,12 +98,10 @@ Result<void> bind_pod(KubeApi& api, const Binding& binding, std::chrono::millise
 
 EvictionAnswer evict_pod(KubeApi& api, const Eviction& eviction,
                          std::chrono::milliseconds timeout) {
-  Request request;
-  request.method = Method::kPost;
-  request.path = pod_path(eviction.ns, eviction.name) + "/eviction";
-  request.body = eviction_body(eviction);
-  request.timeout = timeout;
-  const auto response = api.call(request);
+  const auto response = api.call({.method = Method::kPost,
+                                  .path = pod_path(eviction.ns, eviction.name) + "/eviction",
+                                  .body = eviction_body(eviction),
+                                  .timeout = timeout});
   if (!response) return {.message = response.error().message};
   EvictionAnswer answer{.outcome = outcome_of_eviction(response->status),
                         .message = "",
@@ -144,10 +114,7 @@ EvictionAnswer evict_pod(KubeApi& api, const Eviction& eviction,
 
 Result<Pod> read_pod(KubeApi& api, std::string_view ns, std::string_view name,
                      std::chrono::milliseconds timeout) {
-  Request request;
-  request.path = pod_path(ns, name);
-  request.timeout = timeout;
-  auto response = api.call(request);
+  auto response = api.call({.path = pod_path(ns, name), .timeout = timeout});
   const std::string what = ("read pod " + std::string(ns) + "/").append(name);
   if (!response) return fail(Errc::kUnavailable, what + ": " + response.error().message);
   if (response->status == 404) return answered(Errc::kNotFound, what, *response);

@@ -39,7 +39,7 @@ struct Eviction {
 enum class EvictionOutcome {
   kEvicted,
   kGone,     ///< 404, or 409: there is no such pod any more. For another UID kube-apiserver 1.36
-             ///< says so after 10 s only; a caller with a shorter timeout sees kFailed
+             ///< answers so after 10 s only; a caller with a shorter timeout sees kFailed
   kRefused,  ///< 429: a disruption budget does not allow it now, or the server is busy
   kFailed    ///< anything else, no answer included
 };
@@ -50,7 +50,7 @@ struct EvictionAnswer {
 };
 EvictionAnswer evict_pod(KubeApi& api, const Eviction& eviction, std::chrono::milliseconds timeout);
 
-/// @returns kNotFound, or kUnavailable for everything else: another try may mend it
+/// @returns kNotFound, or kUnavailable for everything else: another try may succeed
 Result<Pod> read_pod(KubeApi& api, std::string_view ns, std::string_view name,
                      std::chrono::milliseconds timeout);
 

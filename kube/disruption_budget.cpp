@@ -26,19 +26,10 @@ bool holds(const LabelSelector::Term& term, const Labels& labels) {
   const bool exists = label != labels.end();
   const bool listed = exists && std::find(term.values.begin(), term.values.end(), label->second) !=
                                     term.values.end();
-  switch (term.op) {
-    case Operator::kIn:
-      return listed;
-    case Operator::kNotIn:
-      return !listed;
-    case Operator::kExists:
-      return exists;
-    case Operator::kDoesNotExist:
-      return !exists;
-    case Operator::kUnknown:
-      return false;
-  }
-  return false;
+  if (term.op == Operator::kIn) return listed;
+  if (term.op == Operator::kNotIn) return !listed;
+  if (term.op == Operator::kExists) return exists;
+  return term.op == Operator::kDoesNotExist && !exists;
 }
 
 LabelSelector::Term read_term(json::Reader& in) {

@@ -11,7 +11,7 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-// client-go's, as are the next three: what repeats within this is one story.
+// client-go's, as are the next three: what repeats within this is one series.
 constexpr std::chrono::minutes kSeriesEnds{10};
 constexpr int kObjectBurst = 25;
 constexpr std::chrono::minutes kObjectInterval{5};

@@ -15,7 +15,7 @@
 
 namespace tangram::kube {
 
-/// Who writes events.
+/// The writer of events.
 struct EventReporter {
   std::string controller = "tangram.dev/extender";
   std::string instance;  ///< this process among its replicas: the pod's or the host's name
@@ -23,7 +23,7 @@ struct EventReporter {
 
 /// Writes events (events.k8s.io/v1) about pods and nodes, from a thread of its own.
 ///
-/// Events are a courtesy: no caller waits for one, and one that cannot be written is counted and
+/// Events are best effort: no caller waits for one, and one that cannot be written is counted and
 /// forgotten. Equal notes about one object within ten minutes are one event with a
 /// count. One object gets 25 of them at once and then one in five minutes, all objects together 100
 /// and then 10 a second; so memory, queue and series, is bounded too.

@@ -164,13 +164,11 @@ void LeaderElector::resign() {
 }
 
 Result<Response> LeaderElector::send(Method method, const std::string& path, std::string body) {
-  Request request;
-  request.method = method;
-  request.path = path;
-  request.body = std::move(body);
-  request.timeout = time_for_a_request();
-  request.urgent = true;
-  return around_.api.call(request);
+  return around_.api.call({.method = method,
+                           .path = path,
+                           .body = std::move(body),
+                           .timeout = time_for_a_request(),
+                           .urgent = true});
 }
 
 /// Half of the deadline, as client-go's clients have it, so that a leader can try twice; but a

@@ -37,7 +37,7 @@ struct LeaderSettings {
 ///        '------------------------------'<-----------------------------------------'
 ///
 /// A write whose outcome is unknown counts for nothing: the leader leads as long as the last
-/// confirmed one says, and reads the Lease before it writes again.
+/// confirmed one allows, and reads the Lease before it writes again.
 ///
 /// A Lease by itself does not stop a leader that was suspended. leads_past() does: a leader begins
 /// nothing that could still take effect after its lease may be another's.
@@ -74,8 +74,8 @@ class LeaderElector {
   /// Until when no other replica can lead, by the monotonic clock; nothing if we do not lead. It
   /// counts from before the renewal was sent, so it is never later than what others wait for.
   [[nodiscard]] std::optional<TimePoint> leads_until() const;
-  /// Whether we lead and still will at `deadline`: ask this before sending anything only the leader
-  /// may send, with the time by which that will have taken effect or not.
+  /// Whether we lead and still will at `deadline`: check this before sending anything only the
+  /// leader may send, with the time by which that will have taken effect or not.
   [[nodiscard]] bool leads_past(TimePoint deadline) const;
 
   struct Status {

@@ -18,8 +18,8 @@ Error not_an_object(std::string_view what) {
 
 bool plain(char c) { return c >= ' ' && c <= '~' && c != '\\'; }
 
-/// What a string says; empty if it is no string of JSON. What servers write here is plain text, so
-/// there is hardly ever an escape.
+/// The text of a string; empty if it is no string of JSON. What servers write here is plain text,
+/// so there is hardly ever an escape.
 std::string text_of(std::string_view value) {
   if (std::all_of(value.begin(), value.end(), plain)) return std::string(json::raw_string(value));
   std::string copy(value);
@@ -73,18 +73,11 @@ Result<void> read_status(std::string text, WatchEvent& event) {
 
 /// @returns false if no frame has that type
 bool set_type(std::string_view type, WatchEvent& event) {
-  if (type == "ADDED") {
-    event.change = EventType::kAdded;
-  } else if (type == "MODIFIED") {
-    event.change = EventType::kModified;
-  } else if (type == "DELETED") {
-    event.change = EventType::kDeleted;
-  } else if (type == "ERROR") {
-    event.is_error = true;
-  } else {
-    return type == "BOOKMARK";
-  }
-  return true;
+  if (type == "ADDED") event.change = EventType::kAdded;
+  if (type == "MODIFIED") event.change = EventType::kModified;
+  if (type == "DELETED") event.change = EventType::kDeleted;
+  event.is_error = type == "ERROR";
+  return event.change || event.is_error || type == "BOOKMARK";
 }
 
 }  // namespace

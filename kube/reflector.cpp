@@ -22,7 +22,7 @@ constexpr seconds kWatchAtLeast{300};
 constexpr seconds kWatchSpread{300};
 // The server ends a watch by itself; this much later the connection counts as dead.
 constexpr seconds kWatchSlack{30};
-// A stream that ends at once and says nothing is an error in disguise (client-go's rule).
+// A stream that ends at once without an event is an error in disguise (client-go's rule).
 constexpr seconds kShortWatch{1};
 
 constexpr int kGone = 410;
@@ -108,44 +108,43 @@ Reflector::Outcome Reflector::stream(const std::stop_token& stop) {
   return std::nullopt;
 }
 
+template <class Change>
+void Reflector::change_health(const Change& change) {
+  const std::lock_guard lock(mutex_);
+  change(health_);
+}
+
 void Reflector::end_list() {
   sink_.end_list();
-  const std::lock_guard lock(mutex_);
-  health_.synced = true;
-  health_.last_heard = clock_.now();
-  health_.relisted = serving_;
-  ++health_.lists;
+  change_health([this](Health& health) {
+    health.synced = true;
+    health.last_heard = clock_.now();
+    health.relisted = serving_;
+    ++health.lists;
+  });
 }
 
-void Reflector::count_watch() {
-  const std::lock_guard lock(mutex_);
-  ++health_.watches;
-}
-
-/// The clock's nanoseconds stand in for chance: many reflectors that fail at one moment do not all
-/// come back at one moment.
+/// The clock's nanoseconds serve as random numbers: many reflectors that fail at one moment do not
+/// all come back at one moment.
 milliseconds Reflector::spread(milliseconds wait) const {
   const auto nanos = clock_.now().time_since_epoch().count() % 1'000'000;
   return wait + wait * nanos / 2'000'000;
 }
 
-void Reflector::recover(const Trouble& trouble, const std::stop_token& stop) {
-  {
-    const std::lock_guard lock(mutex_);
-    ++health_.errors;
-  }
-  const bool first_expiry = trouble.expired && !expired_before_;
-  if (trouble.expired) {
+void Reflector::recover(const Failure& failure, const std::stop_token& stop) {
+  change_health([](Health& health) { ++health.errors; });
+  const bool first_expiry = failure.expired && !expired_before_;
+  if (failure.expired) {
     version_.clear();
     expired_before_ = true;
   }
   if (first_expiry) {
-    spdlog::info("{}: {}; listing again", options_.path, trouble.message);
+    spdlog::info("{}: {}; listing again", options_.path, failure.message);
     return;
   }
-  const milliseconds requested = trouble.retry_after.value_or(seconds(0));
+  const milliseconds requested = failure.retry_after.value_or(seconds(0));
   const milliseconds wait = std::max(spread(backoff_), requested);
-  spdlog::warn("{}: {}; trying again in {} ms", options_.path, trouble.message, wait.count());
+  spdlog::warn("{}: {}; trying again in {} ms", options_.path, failure.message, wait.count());
   backoff_ = std::min(backoff_ * 2, options_.max_backoff);
   sleeper_(wait, stop);
 }
@@ -155,22 +154,19 @@ Reflector::Health Reflector::health() const {
   return health_;
 }
 
-void Reflector::watch_responded() {
-  const std::lock_guard lock(mutex_);
-  health_.last_heard = clock_.now();
+Reflector::Failure Reflector::refused(const std::string& what, const Response& response) {
+  return {response.status == kGone,
+          what + ": " + std::to_string(response.status) + ": " + status_message(response),
+          response.retry_after};
 }
 
 Reflector::Outcome Reflector::take_page(const Response& response, std::string& more) {
-  if (response.status != 200) {
-    return Trouble{response.status == kGone,
-                   "list: " + std::to_string(response.status) + ": " + status_message(response),
-                   response.retry_after};
-  }
+  if (response.status != 200) return refused("list", response);
   auto page =
       read_list(response.body, [&](std::string_view object) { deliver(std::string(object)); });
-  if (!page) return Trouble{false, "list: " + page.error().message, {}};
+  if (!page) return Failure{.message = "list: " + page.error().message};
   if (!more.empty() && page->more == more) {
-    return Trouble{false, "list: the server hands out the same page again and again", {}};
+    return Failure{.message = "list: the server hands out the same page again and again"};
   }
   more = std::move(page->more);
   version_ = std::move(page->version);
@@ -189,27 +185,26 @@ void Reflector::deliver(std::string object) {
 
 Reflector::Outcome Reflector::too_long() const {
   if (listed_bytes_ <= options_.max_list_bytes) return std::nullopt;
-  return Trouble{
-      false, "the list is longer than " + std::to_string(options_.max_list_bytes) + " bytes", {}};
+  return Failure{.message = "the list is longer than " + std::to_string(options_.max_list_bytes) +
+                            " bytes"};
 }
 
 Reflector::Outcome Reflector::list(const std::stop_token& stop) {
-  Request request;
-  request.path = options_.path;
-  request.timeout = kListTimeout;
-  request.query["limit"] = std::to_string(options_.page_size);
+  Request request{.path = options_.path,
+                  .query = {{"limit", std::to_string(options_.page_size)}},
+                  .timeout = kListTimeout};
   if (!options_.field_selector.empty()) request.query["fieldSelector"] = options_.field_selector;
   std::string more;
   by_pages_ = false;
   begin_list();
   do {
     const auto response = api_.call(request);
-    Outcome trouble = response ? take_page(*response, more)
-                               : Trouble{false, "list: " + response.error().message, {}};
-    if (!trouble) trouble = too_long();
-    if (trouble || stop.stop_requested()) {
+    Outcome failure = response ? take_page(*response, more)
+                               : Failure{.message = "list: " + response.error().message};
+    if (!failure) failure = too_long();
+    if (failure || stop.stop_requested()) {
       version_.clear();
-      return trouble;
+      return failure;
     }
     request.query["continue"] = more;
   } while (!more.empty());
@@ -219,17 +214,17 @@ Reflector::Outcome Reflector::list(const std::stop_token& stop) {
 
 Reflector::Outcome Reflector::take(const std::string& text) {
   auto frame = read_watch_event(text);
-  if (!frame) return Trouble{false, "watch: " + frame.error().message, {}};
+  if (!frame) return Failure{.message = "watch: " + frame.error().message};
   if (frame->is_error) {
-    return Trouble{
-        frame->code == kGone, "watch: " + std::to_string(frame->code) + ": " + frame->message, {}};
+    return Failure{frame->code == kGone,
+                   "watch: " + std::to_string(frame->code) + ": " + frame->message};
   }
   if (listing_) return take_listed(std::move(*frame));
   if (frame->change) sink_.change(*frame->change, std::move(frame->object));
   version_ = std::move(frame->version);
   backoff_ = options_.first_backoff;
   expired_before_ = false;
-  watch_responded();
+  change_health([this](Health& health) { health.last_heard = clock_.now(); });
   return std::nullopt;
 }
 
@@ -251,7 +246,7 @@ Reflector::Outcome Reflector::take_listed(WatchEvent frame) {
   listing_ = false;
   end_list();
   version_ = std::move(frame.version);
-  count_watch();  // as such the stream goes on
+  change_health([](Health& health) { ++health.watches; });  // as such the stream goes on
   return std::nullopt;
 }
 
@@ -259,11 +254,10 @@ Request Reflector::watch_request() const {
   const auto spread_over = static_cast<std::uint64_t>(kWatchSpread.count());
   const auto nanos = static_cast<std::uint64_t>(clock_.now().time_since_epoch().count());
   const seconds lasts = kWatchAtLeast + seconds(nanos % 1'000'000 % spread_over);
-  Request request;
-  request.path = options_.path;
-  request.timeout = lasts + kWatchSlack;
-  request.query = {{"allowWatchBookmarks", "true"},
-                   {"timeoutSeconds", std::to_string(lasts.count())}};
+  Request request{
+      .path = options_.path,
+      .query = {{"allowWatchBookmarks", "true"}, {"timeoutSeconds", std::to_string(lasts.count())}},
+      .timeout = lasts + kWatchSlack};
   if (listing_) {
     // Without a version the list is consistent: as of now, not of what the server had cached.
     request.query["sendInitialEvents"] = "true";
@@ -275,38 +269,34 @@ Request Reflector::watch_request() const {
   return request;
 }
 
-/// What a stream that ended without trouble of its own means.
+/// What a stream that ended without a failure of its own means.
 Reflector::Outcome Reflector::judge_end(const Result<Response>& response, bool worked) {
-  if (!response) return Trouble{false, "watch: " + response.error().message, {}};
-  if (response->status != 200) {
-    return Trouble{response->status == kGone,
-                   "watch: " + std::to_string(response->status) + ": " + status_message(*response),
-                   response->retry_after};
-  }
-  if (listing_) return Trouble{false, "the list's stream ended before it did", {}};
-  if (!worked) return Trouble{false, "watch: ended at once and said nothing", {}};
+  if (!response) return Failure{.message = "watch: " + response.error().message};
+  if (response->status != 200) return refused("watch", *response);
+  if (listing_) return Failure{.message = "the list's stream ended before it did"};
+  if (!worked) return Failure{.message = "watch: ended at once without an event"};
   backoff_ = options_.first_backoff;
   expired_before_ = false;
   return std::nullopt;
 }
 
 Reflector::Outcome Reflector::watch(const std::stop_token& stop) {
-  if (!listing_) count_watch();
+  if (!listing_) change_health([](Health& health) { ++health.watches; });
   const TimePoint begin = clock_.now();
-  Outcome trouble;
-  bool said_something = false;
+  Outcome failure;
+  bool had_frames = false;
   const auto response = api_.watch(
       watch_request(),
       [&](const std::string& frame) {
         if (stop.stop_requested()) return false;
-        trouble = take(frame);
-        said_something = true;
-        return !trouble && (streams_ || !listing_);
+        failure = take(frame);
+        had_frames = true;
+        return !failure && (streams_ || !listing_);
       },
       stop);
   if (listing_ && refuses_streams(response)) streams_ = false;
-  if (trouble) return trouble;
-  return judge_end(response, said_something || clock_.now() - begin >= kShortWatch);
+  if (failure) return failure;
+  return judge_end(response, had_frames || clock_.now() - begin >= kShortWatch);
 }
 
 }  // namespace tangram::kube

@@ -107,12 +107,12 @@ class Reflector {
 
  private:
   /// What went wrong, and what follows from it.
-  struct Trouble {
+  struct Failure {
     bool expired = false;  ///< list again; otherwise the same again
     std::string message;
-    std::optional<std::chrono::seconds> retry_after;
+    std::optional<std::chrono::seconds> retry_after = {};
   };
-  using Outcome = std::optional<Trouble>;  ///< nothing: all went well
+  using Outcome = std::optional<Failure>;  ///< nothing: all went well
 
   std::stop_source begin_turn();
   Outcome take_turn(const std::stop_token& stop);
@@ -124,13 +124,14 @@ class Reflector {
   Outcome take_page(const Response& response, std::string& more);
   void begin_list();
   void deliver(std::string object);
+  [[nodiscard]] static Failure refused(const std::string& what, const Response& response);
   [[nodiscard]] Outcome too_long() const;
   Outcome judge_end(const Result<Response>& response, bool worked);
   [[nodiscard]] Request watch_request() const;
   void end_list();
-  void count_watch();
-  void watch_responded();
-  void recover(const Trouble& trouble, const std::stop_token& stop);
+  template <class Change>
+  void change_health(const Change& change);
+  void recover(const Failure& failure, const std::stop_token& stop);
   [[nodiscard]] std::chrono::milliseconds spread(std::chrono::milliseconds wait) const;
 
   KubeApi& api_;

@@ -7,9 +7,10 @@
 #include "kube/local/watch.hpp"
 #include "kube/local/yaml_to_json.hpp"
 
-#include <array>
+#include <fmt/format.h>
+
 #include <atomic>
-#include <cstdio>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -20,7 +21,7 @@ namespace {
 constexpr std::size_t kMaxBody = 3'145'728;  // a real server's limit
 
 Response object_response(int code, ResourceKind kind, const StoredObject& object) {
-  return {.status = code, .body = object_text(kind, object), .retry_after = {}};
+  return {.status = code, .body = object_text(kind, object)};
 }
 
 /// Where a list goes on: "<version>.<last key>".
@@ -41,9 +42,9 @@ std::string list_text(ResourceKind kind, const LocalStore::Page& page, std::uint
   std::size_t size = 256;
   for (const ObjectPtr& object : page.objects) size += object->content.tail.size() + 64;
   text.reserve(size);
-  text.append(R"({"kind":")").append(info(kind).kind).append(R"(List","apiVersion":")");
-  text.append(info(kind).api_version).append(R"(","metadata":{"resourceVersion":")");
-  text.append(std::to_string(at)).append("\"");
+  fmt::format_to(std::back_inserter(text),
+                 R"({{"kind":"{}List","apiVersion":"{}","metadata":{{"resourceVersion":"{}")",
+                 info(kind).kind, info(kind).api_version, at);
   if (page.more) {
     json::Writer(text.append(R"(,"continue":)")).string(std::to_string(at) + "." + page.last_key);
   }
@@ -103,9 +104,6 @@ struct LocalApi::State {
 
 Stamp LocalApi::State::next_stamp() {
   const std::uint64_t count = ++uids;
-  std::array<char, 40> uid{};
-  std::snprintf(uid.data(), uid.size(), "00000000-0000-4000-8000-%012llx",
-                static_cast<unsigned long long>(count));
   constexpr std::string_view kLetters =
       "bcdfghjklmnpqrstvwxz2456789";  // as a real server: no words
   std::string suffix(5, 'b');
@@ -114,7 +112,8 @@ Stamp LocalApi::State::next_stamp() {
     c = kLetters[rest % kLetters.size()];
     rest /= kLetters.size();
   }
-  return {uid.data(), rfc3339(clock.wall()), std::move(suffix)};
+  return {fmt::format("00000000-0000-4000-8000-{:012x}", count), rfc3339(clock.wall()),
+          std::move(suffix)};
 }
 
 Response LocalApi::State::call(const Request& request) {
@@ -172,7 +171,7 @@ Response LocalApi::State::list(const Route& route, const Request& request) const
         expired("The provided continue parameter is too old to display a consistent "
                 "list result; start a new list without the continue parameter"));
   }
-  return {.status = 200, .body = list_text(route.kind, *page, from.at), .retry_after = {}};
+  return {.status = 200, .body = list_text(route.kind, *page, from.at)};
 }
 
 Response LocalApi::State::post(const Route& route, const Request& request) {
@@ -310,7 +309,7 @@ Result<Response> LocalApi::watch(const Request& request, const WatchFrame& frame
   const auto order = read_watch(*route, request, state_->store.version());
   if (!order) return response(order.error());
   run_watch(state_->store, *order, frame, stop);
-  return Response{.status = 200, .body = {}, .retry_after = {}};
+  return Response{.status = 200};
 }
 
 Result<std::size_t> LocalApi::load_yaml(const std::string& text) {

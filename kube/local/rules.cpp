@@ -22,7 +22,7 @@ bool is_valid_name(std::string_view name) {
          });
 }
 
-/// What the decoders of the kind say about a text: wrong types and quantities end here.
+/// Checks a text by the decoders of its kind: finds wrong types and quantities.
 Result<void> check_kind(ResourceKind kind, std::string text) {
   json::Reader in(text);
   if (kind == ResourceKind::kPods) {

@@ -34,7 +34,7 @@ struct Body {
 [[nodiscard]] ApiResult<Content> replaced_object(const Route& route, const StoredObject& before,
                                                  Body body);
 
-/// An object as a merge-patch makes it; of the status subresource where the route says so.
+/// An object as a merge-patch makes it; of the status subresource where the route names it.
 [[nodiscard]] ApiResult<Content> patched_object(const Route& route, const StoredObject& before,
                                                 const JsonDoc& patch);
 

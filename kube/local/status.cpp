@@ -2,6 +2,8 @@
 
 #include "base/json.hpp"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 namespace tangram::kube {
@@ -87,18 +89,17 @@ std::string status_text(const Refusal& refusal) {
 }
 
 Response response(const Refusal& refusal) {
-  Response answer{.status = refusal.code, .body = status_text(refusal), .retry_after = {}};
+  Response answer{.status = refusal.code, .body = status_text(refusal)};
   if (refusal.code == 504) answer.retry_after = std::chrono::seconds(1);
   return answer;
 }
 
 Response success(int code) {
-  std::string text;
-  json::Writer out(text);
-  out.begin_object().member("kind", "Status").member("apiVersion", "v1");
-  out.key("metadata").begin_object().end_object();
-  out.member("status", "Success").member("code", code).end_object();
-  return {.status = code, .body = std::move(text), .retry_after = {}};
+  return {
+      .status = code,
+      .body = fmt::format(
+          R"({{"kind":"Status","apiVersion":"v1","metadata":{{}},"status":"Success","code":{}}})",
+          code)};
 }
 
 }  // namespace tangram::kube

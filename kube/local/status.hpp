@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-/// What the in-memory API server says when it refuses: statuses, reasons and sentences of a real
+/// How the in-memory API server refuses: statuses, reasons and sentences of a real
 /// one.
 namespace tangram::kube {
 

@@ -33,8 +33,8 @@ struct StoreEvent {
 /// What etcd and the watch cache are to a real API server: every object with its recent versions,
 /// the writes in order, one version counter for all.
 ///
-/// A read names the version it wants to see, so a long list is read in small steps and is still
-/// one moment's truth. Versions go with the history: what is older than it cannot be read.
+/// A read names the version to see, so a long list is read in small steps and is still
+/// of one moment. Versions go with the history: what is older than it cannot be read.
 /// Threads: safe; no call but wait() blocks for longer than a small step.
 class LocalStore {
  public:

@@ -2,6 +2,8 @@
 
 #include "kube/local/query.hpp"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 namespace tangram::kube {
@@ -45,7 +47,7 @@ class Stream {
       if (!send(batch)) return;
       progress = progress || !batch.events.empty();
       if (!batch.drained) continue;
-      if (progress && !say_up_to_date()) return;
+      if (progress && order_.bookmarks && !send_bookmark()) return;
       progress = false;
       if (!store_.wait(kind(), position_, epoch_, deadline_, stop_)) return;
     }
@@ -78,8 +80,6 @@ class Stream {
     return true;
   }
 
-  bool say_up_to_date() { return !order_.bookmarks || send_bookmark(); }
-
   [[nodiscard]] bool selects(const ObjectPtr& object) const {
     return object != nullptr && order_.range.selector.matches(object->fields());
   }
@@ -105,14 +105,13 @@ class Stream {
   }
 
   bool send_bookmark() {
-    std::string text = R"({"type":"BOOKMARK","object":{"kind":")";
-    text.append(info(kind()).kind).append(R"(","apiVersion":")");
-    text.append(info(kind()).api_version).append(R"(","metadata":{"resourceVersion":")");
-    text.append(std::to_string(position_)).append(R"(","creationTimestamp":null}}})");
-    return frame_(std::move(text));
+    return frame_(
+        fmt::format(R"({{"type":"BOOKMARK","object":{{"kind":"{}","apiVersion":"{}",)"
+                    R"("metadata":{{"resourceVersion":"{}","creationTimestamp":null}}}}}})",
+                    info(kind()).kind, info(kind()).api_version, position_));
   }
 
-  /// A real server too has said 200 by the time it finds out.
+  /// A real server too has sent status 200 by then.
   void send_expired() {
     const Refusal why = expired("too old resource version: " + std::to_string(position_));
     frame_(R"({"type":"ERROR","object":)" + status_text(why) + "}");

@@ -18,7 +18,7 @@ using std::chrono::milliseconds;
 constexpr int kOk = 200;
 constexpr int kUnauthorized = 401;
 constexpr int kTooMany = 429;
-// client-go's: a server that says "later" that often will not say anything else within the
+// client-go's: a server that answers "later" that often will not answer otherwise within the
 // deadline.
 constexpr int kMaxSends = 10;
 
@@ -56,7 +56,7 @@ std::string query_text(const Request& request, bool watching) {
   return text;
 }
 
-bool asks_for_bookmarks(const Request& request) {
+bool requests_bookmarks(const Request& request) {
   const auto bookmarks = request.query.find("allowWatchBookmarks");
   return bookmarks != request.query.end() &&
          (bookmarks->second == "true" || bookmarks->second == "1");
@@ -77,7 +77,7 @@ struct RestApi::Impl {
   LinePool lines;
 
   /// Where a request stands: what is the same for all its sends.
-  struct Errand {
+  struct Exchange {
     const Request& request;
     bool watching = false;
     TimePoint deadline;
@@ -87,22 +87,22 @@ struct RestApi::Impl {
   [[nodiscard]] std::string name(const Request& request) const {
     return std::string(to_string(request.method)).append(" ").append(request.path);
   }
-  [[nodiscard]] milliseconds left(const Errand& errand) const {
-    return std::chrono::duration_cast<milliseconds>(errand.deadline - clock.now());
+  [[nodiscard]] milliseconds left(const Exchange& exchange) const {
+    return std::chrono::duration_cast<milliseconds>(exchange.deadline - clock.now());
   }
 
-  Result<void> wait_for_turn(const Errand& errand);
-  HttpOrder order_for(const Errand& errand, const CredentialsPtr& with) const;
-  [[nodiscard]] std::optional<milliseconds> time_to_retry(const Errand& errand,
+  Result<void> wait_for_turn(const Exchange& exchange);
+  HttpOrder order_for(const Exchange& exchange, const CredentialsPtr& with) const;
+  [[nodiscard]] std::optional<milliseconds> time_to_retry(const Exchange& exchange,
                                                           const Response& response) const;
-  [[nodiscard]] Error broken(const Errand& errand, const HttpEnd& end) const;
-  Result<Response> call_once(const Errand& errand, const CredentialsPtr& with);
-  Result<Response> watch_once(const Errand& errand, const CredentialsPtr& with,
+  [[nodiscard]] Error broken(const Exchange& exchange, const HttpEnd& end) const;
+  Result<Response> call_once(const Exchange& exchange, const CredentialsPtr& with);
+  Result<Response> watch_once(const Exchange& exchange, const CredentialsPtr& with,
                               const WatchFrame& frame);
 
   /// Sends until there is an answer for the caller. `send` makes one exchange.
   template <class Send>
-  Result<Response> carry_out(const Errand& errand, const Send& send) {
+  Result<Response> carry_out(const Exchange& exchange, const Send& send) {
     CredentialsPtr with = credentials->current();
     bool renewed = false;
     for (int sends = 1;; ++sends) {
@@ -115,28 +115,28 @@ struct RestApi::Impl {
         with = std::move(fresh);
         continue;
       }
-      const auto wait = time_to_retry(errand, *response);
+      const auto wait = time_to_retry(exchange, *response);
       if (!wait) return response;
-      sleep(*wait, errand.stop);
-      if (errand.stop.stop_requested()) return response;
+      sleep(*wait, exchange.stop);
+      if (exchange.stop.stop_requested()) return response;
     }
   }
 };
 
-Result<void> RestApi::Impl::wait_for_turn(const Errand& errand) {
-  if (errand.request.urgent) return {};
-  const auto wait = limiter.reserve(left(errand));
+Result<void> RestApi::Impl::wait_for_turn(const Exchange& exchange) {
+  if (exchange.request.urgent) return {};
+  const auto wait = limiter.reserve(left(exchange));
   if (!wait) {
-    return fail(Errc::kUnavailable, name(errand.request) +
+    return fail(Errc::kUnavailable, name(exchange.request) +
                                         ": not sent: the client's own rate limit would hold it "
                                         "longer than its deadline; raise kube.qps");
   }
-  if (wait->count() > 0) sleep(std::chrono::ceil<milliseconds>(*wait), errand.stop);
+  if (wait->count() > 0) sleep(std::chrono::ceil<milliseconds>(*wait), exchange.stop);
   return {};
 }
 
-HttpOrder RestApi::Impl::order_for(const Errand& errand, const CredentialsPtr& with) const {
-  const Request& request = errand.request;
+HttpOrder RestApi::Impl::order_for(const Exchange& exchange, const CredentialsPtr& with) const {
+  const Request& request = exchange.request;
   HttpOrder order;
   order.method = request.method;
   const std::string address = server.host + ":" + server.port;
@@ -144,7 +144,7 @@ HttpOrder RestApi::Impl::order_for(const Errand& errand, const CredentialsPtr& w
   const bool renamed = !config.tls_server_name.empty();
   order.url =
       server.scheme + "://" + (renamed ? config.tls_server_name + ":" + server.port : address);
-  order.url.append(server.path).append(request.path).append(query_text(request, errand.watching));
+  order.url.append(server.path).append(request.path).append(query_text(request, exchange.watching));
   if (renamed) order.connect_to = address;
   order.headers = {"Host: " + address, "User-Agent: " + options.user_agent,
                    "Accept: application/json", "Expect:"};
@@ -154,50 +154,50 @@ HttpOrder RestApi::Impl::order_for(const Errand& errand, const CredentialsPtr& w
   order.credentials = with;
   order.verify = !config.insecure_skip_tls_verify;
   // The server compresses what is large, which lists are. Frames would wait in its compressor.
-  order.gzip = request.method == Method::kGet && !errand.watching;
-  order.timeout = left(errand);
-  if (errand.watching && asks_for_bookmarks(request)) order.silence = options.watch_silence;
+  order.gzip = request.method == Method::kGet && !exchange.watching;
+  order.timeout = left(exchange);
+  if (exchange.watching && requests_bookmarks(request)) order.silence = options.watch_silence;
   return order;
 }
 
-std::optional<milliseconds> RestApi::Impl::time_to_retry(const Errand& errand,
+std::optional<milliseconds> RestApi::Impl::time_to_retry(const Exchange& exchange,
                                                          const Response& response) const {
   const bool unharmed = response.status == kTooMany ||
-                        (response.status >= 500 && errand.request.method == Method::kGet);
+                        (response.status >= 500 && exchange.request.method == Method::kGet);
   if (!unharmed || !response.retry_after) return std::nullopt;
   const milliseconds wait = *response.retry_after;
-  if (wait >= left(errand)) return std::nullopt;
+  if (wait >= left(exchange)) return std::nullopt;
   return wait;
 }
 
-Error RestApi::Impl::broken(const Errand& errand, const HttpEnd& end) const {
-  const std::string what = name(errand.request) + " at " + config.server + ": ";
+Error RestApi::Impl::broken(const Exchange& exchange, const HttpEnd& end) const {
+  const std::string what = name(exchange.request) + " at " + config.server + ": ";
   if (!end.sent) return fail(Errc::kUnavailable, what + "nothing was sent: " + end.reason);
   return fail(Errc::kTimeout, what + "no full answer: " + end.reason);
 }
 
-Result<Response> RestApi::Impl::call_once(const Errand& errand, const CredentialsPtr& with) {
+Result<Response> RestApi::Impl::call_once(const Exchange& exchange, const CredentialsPtr& with) {
   Response response;
   std::size_t most = 0;
   const auto receive = [&](int status, std::string_view bytes) {
-    const bool may_be_list = errand.request.method == Method::kGet && status == kOk;
+    const bool may_be_list = exchange.request.method == Method::kGet && status == kOk;
     most = may_be_list ? options.max_body : options.max_object;
     if (bytes.size() > most - response.body.size()) return false;
     response.body.append(bytes);
     return true;
   };
-  HttpEnd end = lines.lend()->run(order_for(errand, with), receive, errand.stop);
+  HttpEnd end = lines.lend()->run(order_for(exchange, with), receive, exchange.stop);
   if (end.why == HttpEnd::Why::kEnough) {
     end.reason =
         "the answer is longer than " + limit_text(most) + "; lower kube.page_size if it is a list";
   }
-  if (end.why != HttpEnd::Why::kAnswered) return broken(errand, end);
+  if (end.why != HttpEnd::Why::kAnswered) return broken(exchange, end);
   response.status = end.status;
   response.retry_after = end.retry_after;
   return response;
 }
 
-Result<Response> RestApi::Impl::watch_once(const Errand& errand, const CredentialsPtr& with,
+Result<Response> RestApi::Impl::watch_once(const Exchange& exchange, const CredentialsPtr& with,
                                            const WatchFrame& frame) {
   Response response;
   FrameSplitter frames;
@@ -210,12 +210,12 @@ Result<Response> RestApi::Impl::watch_once(const Errand& errand, const Credentia
     }
     frames.add(bytes);
     while (auto next = frames.next()) {
-      had_enough = errand.stop.stop_requested() || !frame(std::move(*next));
+      had_enough = exchange.stop.stop_requested() || !frame(std::move(*next));
       if (had_enough) return false;
     }
     return frames.unfinished() <= options.max_object;
   };
-  HttpEnd end = lines.lend()->run(order_for(errand, with), receive, errand.stop);
+  HttpEnd end = lines.lend()->run(order_for(exchange, with), receive, exchange.stop);
   response.status = end.status;
   response.retry_after = end.retry_after;
   const bool stopped = end.why == HttpEnd::Why::kStopped && end.status == kOk;
@@ -228,7 +228,7 @@ Result<Response> RestApi::Impl::watch_once(const Errand& errand, const Credentia
   } else if (end.why == HttpEnd::Why::kEnough) {
     end.reason = "a frame is longer than " + limit_text(options.max_object);
   }
-  return broken(errand, end);
+  return broken(exchange, end);
 }
 
 RestApi::RestApi(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -254,23 +254,24 @@ Result<std::unique_ptr<RestApi>> RestApi::create(const RestConfig& config, RestO
 }
 
 Result<Response> RestApi::call(const Request& request) {
-  const Impl::Errand errand{.request = request,
-                            .watching = false,
-                            .deadline = impl_->clock.now() + request.timeout,
-                            .stop = {}};
-  if (auto turn = impl_->wait_for_turn(errand); !turn) return turn.error();
+  const Impl::Exchange exchange{.request = request,
+                                .watching = false,
+                                .deadline = impl_->clock.now() + request.timeout,
+                                .stop = {}};
+  if (auto turn = impl_->wait_for_turn(exchange); !turn) return turn.error();
   return impl_->carry_out(
-      errand, [&](const CredentialsPtr& with) { return impl_->call_once(errand, with); });
+      exchange, [&](const CredentialsPtr& with) { return impl_->call_once(exchange, with); });
 }
 
 Result<Response> RestApi::watch(const Request& request, const WatchFrame& frame,
                                 std::stop_token stop) {
-  const Impl::Errand errand{.request = request,
-                            .watching = true,
-                            .deadline = impl_->clock.now() + request.timeout,
-                            .stop = std::move(stop)};
-  return impl_->carry_out(
-      errand, [&](const CredentialsPtr& with) { return impl_->watch_once(errand, with, frame); });
+  const Impl::Exchange exchange{.request = request,
+                                .watching = true,
+                                .deadline = impl_->clock.now() + request.timeout,
+                                .stop = std::move(stop)};
+  return impl_->carry_out(exchange, [&](const CredentialsPtr& with) {
+    return impl_->watch_once(exchange, with, frame);
+  });
 }
 
 }  // namespace tangram::kube

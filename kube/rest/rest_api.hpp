@@ -12,7 +12,7 @@
 
 namespace tangram::kube {
 
-/// How RestApi goes about it.
+/// Limits of RestApi.
 struct RestOptions {
   std::string user_agent = "tangram";  ///< "tangram-extender/0.1.0"
   // kube-scheduler's 50 and 100 are for one bind at a time; Tangram binds several hundred pods a

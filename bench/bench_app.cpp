@@ -28,6 +28,10 @@ std::string LocalExtender::address() const {
   return config::to_string(config::Endpoint{host, app->port()});
 }
 
+void LocalExtender::wait_until_seen(const std::string& pod_uid) const {
+  while (!app->pods().find(pod_uid)) std::this_thread::yield();
+}
+
 Result<std::unique_ptr<BenchApp>> BenchApp::start(const Options& options) {
   std::unique_ptr<BenchApp> bench(new BenchApp(options.size));
   auto extender = start_extender(local_config(options.policy, options.short_list),
@@ -42,7 +46,7 @@ Result<std::unique_ptr<BenchApp>> BenchApp::start(const Options& options) {
 
 void BenchApp::arrive(const PendingPod& pod) {
   api_.pod_event("ADDED", pod.json);
-  while (!extender_->app->pods().find(pod.uid)) std::this_thread::yield();
+  extender_->wait_until_seen(pod.uid);
 }
 
 }  // namespace tangram::bench

@@ -27,6 +27,8 @@ struct LocalExtender {
 
   /// "127.0.0.1:8080"
   [[nodiscard]] std::string address() const;
+  /// Waits until the extender knows the pending pod.
+  void wait_until_seen(const std::string& pod_uid) const;
 };
 /// Returns when the ledger is complete. What `parts` refers to outlives the extender.
 Result<LocalExtender> start_extender(const config::Config& config,

@@ -6,18 +6,9 @@
 
 namespace tangram::bench {
 
-namespace {
-
-auto read_reasons(ExtenderClient::Reasons& reasons) {
-  return [&reasons](json::Reader& in) {
-    in.object([&](std::string_view node) { reasons.emplace(node, in.string()); });
-  };
-}
-
-}  // namespace
-
-Result<ExtenderClient> ExtenderClient::connect(const std::string& host, std::uint16_t port) {
-  ExtenderClient client;
+Result<ExtenderClient> ExtenderClient::connect(const std::string& host, std::uint16_t port,
+                                               const std::optional<http::ClientTls>& tls) {
+  ExtenderClient client(tls ? http::Client(*tls) : http::Client());
   if (auto connected = client.http_.connect(host, port); !connected) return connected.error();
   return client;
 }
@@ -42,9 +33,8 @@ Result<ExtenderClient::Filtered> ExtenderClient::filter(std::string_view pod,
 Result<ExtenderClient::Filtered> decode_filter_reply(std::string reply) {
   ExtenderClient::Filtered filtered;
   json::Reader in(reply);
-  json::read_members(in, "NodeNames", filtered.nodes, "FailedNodes", read_reasons(filtered.failed),
-                     "FailedAndUnresolvableNodes", read_reasons(filtered.unresolvable), "Error",
-                     filtered.error);
+  json::read_members(in, "NodeNames", filtered.nodes, "FailedNodes", filtered.failed,
+                     "FailedAndUnresolvableNodes", filtered.unresolvable, "Error", filtered.error);
   if (auto done = in.finish(); !done) return done.error();
   return filtered;
 }
@@ -56,9 +46,8 @@ Result<std::vector<ExtenderClient::Score>> ExtenderClient::prioritize(
   std::vector<Score> scores;
   json::Reader in(*body);
   in.array([&] {
-    Score score;
+    Score& score = scores.emplace_back();
     json::read_members(in, "Host", score.host, "Score", score.score);
-    scores.push_back(std::move(score));
   });
   if (auto done = in.finish(); !done) return done.error();
   return scores;

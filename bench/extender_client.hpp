@@ -5,8 +5,10 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace tangram::bench {
@@ -17,7 +19,9 @@ namespace tangram::bench {
 /// Threads: one at a time.
 class ExtenderClient {
  public:
-  static Result<ExtenderClient> connect(const std::string& host, std::uint16_t port);
+  /// @param tls  nothing = plain HTTP
+  static Result<ExtenderClient> connect(const std::string& host, std::uint16_t port,
+                                        const std::optional<http::ClientTls>& tls = {});
 
   using Reasons = std::map<std::string, std::string>;  ///< by node
   struct Filtered {
@@ -54,7 +58,7 @@ class ExtenderClient {
   Result<std::string> post(std::string_view path, std::string body);
 
  private:
-  ExtenderClient() = default;
+  explicit ExtenderClient(http::Client http) : http_(std::move(http)) {}
 
   http::Client http_;
 };

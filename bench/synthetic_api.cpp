@@ -1,13 +1,12 @@
 #include "bench/synthetic_api.hpp"
 
-#include "base/json.hpp"
+#include "base/number.hpp"
 #include "bench/objects.hpp"
 #include "model/grant.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <stdexcept>
 
@@ -21,15 +20,23 @@ std::string card_id(int node, int card) { return fmt::format("GPU-{}-{}", node, 
 
 int number_of(const kube::Request& request, const std::string& key) {
   const auto found = request.query.find(key);
-  int number = 0;
-  if (found == request.query.end()) return number;
-  const std::string& text = found->second;
-  std::from_chars(text.data(), text.data() + text.size(), number);
-  return number;
+  return found == request.query.end() ? 0 : parse_number<int>(found->second).value_or(0);
 }
 
-bool asks_for_stream(const kube::Request& request) {
-  return request.query.contains("sendInitialEvents");
+/// @param object  makes the one of that number
+template <class Object>
+std::string page(const kube::Request& request, int count, const Object& object) {
+  const int limit = number_of(request, "limit");
+  const int begin = number_of(request, "continue");
+  const int end = limit == 0 ? count : std::min(count, begin + limit);
+  std::string text = R"({"kind":"List","apiVersion":"v1","metadata":{"resourceVersion":"1000000")";
+  if (end < count) text += fmt::format(R"(,"continue":"{}")", end);
+  text += R"(},"items":[)";
+  for (int i = begin; i < end; ++i) {
+    if (i > begin) text += ',';
+    text += object(i);
+  }
+  return text + "]}";
 }
 
 }  // namespace
@@ -118,32 +125,17 @@ std::string SyntheticApi::running_pod(int number, int generation) const {
       slot);
 }
 
-std::string SyntheticApi::page(const kube::Request& request, int count,
-                               std::string (SyntheticApi::*object)(int) const) const {
-  const int limit = number_of(request, "limit");
-  const int begin = number_of(request, "continue");
-  const int end = limit == 0 ? count : std::min(count, begin + limit);
-  std::string text = R"({"kind":"List","apiVersion":"v1","metadata":{"resourceVersion":"1000000")";
-  if (end < count) text += fmt::format(R"(,"continue":"{}")", end);
-  text += R"(},"items":[)";
-  for (int i = begin; i < end; ++i) {
-    if (i > begin) text += ',';
-    text += (this->*object)(i);
-  }
-  return text + "]}";
-}
-
 Result<kube::Response> SyntheticApi::call(const kube::Request& request) {
-  kube::Response response{.status = 200, .body = {}, .retry_after = {}};
+  kube::Response response{.status = 200};
   if (request.method == kube::Method::kPost) {
     response.status = 201;
     response.body = "{}";
   } else if (request.path == "/api/v1/nodes") {
-    response.body = page(request, size_.nodes, &SyntheticApi::node);
+    response.body = page(request, size_.nodes, [this](int i) { return node(i); });
   } else if (request.path == "/api/v1/pods") {
-    response.body = page(request, size_.pods, &SyntheticApi::listed_pod);
+    response.body = page(request, size_.pods, [this](int i) { return running_pod(i); });
   } else if (request.path.starts_with("/apis/policy/")) {
-    response.body = page(request, 0, &SyntheticApi::node);
+    response.body = page(request, 0, [](int) { return std::string(); });
   } else {
     response.status = 404;
     response.body = R"({"kind":"Status","message":"not found","reason":"NotFound","code":404})";
@@ -153,8 +145,8 @@ Result<kube::Response> SyntheticApi::call(const kube::Request& request) {
 
 Result<kube::Response> SyntheticApi::watch(const kube::Request& request,
                                            const kube::WatchFrame& frame, std::stop_token stop) {
-  if (asks_for_stream(request)) {
-    return kube::Response{.status = 400, .body = "no streaming lists", .retry_after = {}};
+  if (request.query.contains("sendInitialEvents")) {
+    return kube::Response{.status = 400, .body = "no streaming lists"};
   }
   const bool of_pods = request.path == "/api/v1/pods";
   std::unique_lock lock(mutex_);
@@ -169,7 +161,7 @@ Result<kube::Response> SyntheticApi::watch(const kube::Request& request,
     if (!frame(std::move(next))) break;
     lock.lock();
   }
-  return kube::Response{.status = 200, .body = {}, .retry_after = {}};
+  return kube::Response{.status = 200};
 }
 
 void SyntheticApi::pod_event(std::string_view type, std::string_view object) {

@@ -50,10 +50,6 @@ class SyntheticApi final : public kube::KubeApi {
   void pod_event(std::string_view type, std::string_view object);
 
  private:
-  [[nodiscard]] std::string page(const kube::Request& request, int count,
-                                 std::string (SyntheticApi::*object)(int) const) const;
-  [[nodiscard]] std::string listed_pod(int number) const { return running_pod(number); }
-
   const ClusterSize size_;
   std::vector<std::string> names_;
   std::string managed_fields_;  ///< with a comma behind it; empty = none

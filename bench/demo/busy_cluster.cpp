@@ -27,7 +27,7 @@ constexpr std::array<Model, 6> kModels{{{"H100-SXM5-80GB", 81'920},
                                         {"L40S", 46'068},
                                         {"T4", 15'360}}};
 
-/// As often as they stand here.
+/// Repeated by how often they occur.
 constexpr std::array<std::string_view, 14> kNamespaces{
     "notebooks", "notebooks", "notebooks", "notebooks", "training", "training", "training",
     "inference", "inference", "research",  "research",  "vision",   "speech",   "nightly"};
@@ -85,7 +85,7 @@ Result<void> BusyCluster::fill_card(CardInUse& card) {
   if (!card.open || below(9) == 0) return {};
   while (below(7) != 0) {
     const MilliGpu compute(kMilli.at(below(kMilli.size())));
-    // Some want more memory than their part of the compute, some less.
+    // Some request more memory than their share of the compute, some less.
     const auto whole =
         card.free_memory.count() * 1'000 / std::max<std::int64_t>(1, card.free_compute.count());
     const auto part = whole * compute.count() / 1'000;

@@ -51,7 +51,7 @@ class BusyCluster {
 
   Result<void> add_node(std::size_t number);
   Result<void> add_waiting_pods();
-  /// Pods until the random numbers, or the card, say that it is enough.
+  /// Adds a random number of pods, as far as the card has room.
   Result<void> fill_card(CardInUse& card);
   Result<void> admit(CardInUse& card, std::string_view ns, Mebibytes memory, MilliGpu compute);
   /// Creates the pod and binds it to the node with a grant.

@@ -54,16 +54,6 @@ Result<void> Driver::read_nodes() {
   return {};
 }
 
-std::string Driver::request_of(const kube::Pod& pod) {
-  std::string request;
-  for (const auto& [name, value] : pod.annotations) {
-    if (!name.starts_with(model::kRequestPrefix)) continue;
-    request +=
-        (request.empty() ? "" : " ") + name.substr(model::kRequestPrefix.size()) + "=" + value;
-  }
-  return request;
-}
-
 Result<void> Driver::read_pods() {
   auto objects = list(parts_.api, "/api/v1/pods");
   if (!objects) return objects.error();
@@ -75,8 +65,9 @@ Result<void> Driver::read_pods() {
                   "pod " + pod->full_name() +
                       " is already bound; the cluster file may contain only pending pods");
     }
-    if (auto in = admit(std::move(object), pod->full_name(), request_of(*pod), 0); !in)
-      return in.error();
+    auto in = admit(std::move(object), pod->full_name(),
+                    request_text(pod->annotations, model::kRequestPrefix), 0);
+    if (!in) return in.error();
     ++initial_;
   }
   return {};
@@ -211,8 +202,7 @@ Result<void> Driver::place(TrackedPod& pod, const std::vector<std::string>& node
 
 /// Reads the grant from the API server, not from the extender.
 Result<void> Driver::learn_grant(TrackedPod& pod) {
-  auto text = call(
-      parts_.api, {.path = kube::pod_path(pod.pod.ns, pod.pod.name), .query = {}, .body = {}}, 200);
+  auto text = call(parts_.api, {.path = kube::pod_path(pod.pod.ns, pod.pod.name)}, 200);
   if (!text) return text.error();
   const auto read = kube::decode_pod(std::move(*text));
   if (!read) return read.error();

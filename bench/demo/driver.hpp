@@ -96,7 +96,6 @@ class Driver {
 
   Driver(Parts parts, Plan plan);
   Result<void> read_nodes();
-  [[nodiscard]] static std::string request_of(const kube::Pod& pod);
   Result<void> read_pods();
   Result<void> end_pods();
   Result<void> let_arrive();

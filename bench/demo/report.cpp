@@ -13,9 +13,7 @@ namespace {
 constexpr drawing::Ink kFilled{.text = 75, .ground = 237};
 constexpr double kBytesPerGib = 1024.0 * 1024 * 1024;
 
-std::string fixed(double value, int decimals) { return fmt::format("{:.{}f}", value, decimals); }
-
-std::string rounded_percent(double share) { return fixed(100 * share, 0) + " %"; }
+std::string rounded_percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
 
 /// "name    value": the value behind its name, in a column.
 std::string fact(const drawing::Style& style, std::string_view name, const std::string& value) {
@@ -27,17 +25,17 @@ std::string fact(const drawing::Style& style, std::string_view name, const std::
 
 std::string amount(std::optional<double> value, double unit, int decimals,
                    std::string_view suffix) {
-  if (!value) return "not available";
-  return fixed(*value / unit, decimals) + std::string(suffix);
+  return value ? fmt::format("{:.{}f}{}", *value / unit, decimals, suffix) : "not available";
 }
 
 std::string verb_line(std::string_view metrics, const std::string& verb) {
-  const std::string name = "tangram_extender_request_duration_seconds_";
-  const std::string label = "{verb=\"" + verb + "\"}";
-  const double count = series_value(metrics, name + "count" + label).value_or(0);
-  const double sum = series_value(metrics, name + "sum" + label).value_or(0);
-  const double mean_us = count > 0 ? 1e6 * sum / count : 0;
-  return fixed(count, 0) + " requests, " + fixed(mean_us, 0) + " µs on average";
+  const auto value = [&](std::string_view what) {
+    constexpr auto kSeries = "tangram_extender_request_duration_seconds_{}{{verb=\"{}\"}}";
+    return series_value(metrics, fmt::format(kSeries, what, verb)).value_or(0);
+  };
+  const double count = value("count");
+  const double mean_us = count > 0 ? 1e6 * value("sum") / count : 0;
+  return fmt::format("{:.0f} requests, {:.0f} µs on average", count, mean_us);
 }
 
 std::pair<std::string, std::string> split_name(const std::string& full_name) {
@@ -76,9 +74,9 @@ std::string draw_highlight(const drawing::Style& style, const Driver::Highlight&
       placed ? paint(style, drawing::kGood, "✔ ") : paint(style, drawing::kBad, "✘ ");
   line += paint(style, drawing::kBold, pod) + " ";
   const std::size_t begin = kPod + 3;
-  const std::size_t asks_room = std::min(kRequestPrefix, width - begin);
+  const std::size_t request_room = std::min(kRequestPrefix, width - begin);
   if (placed && begin + kRequestPrefix + 3 + drawing::columns_of(outcome) <= width) {
-    return line + drawing::left_in(drawing::shortened(request, asks_room), asks_room) +
+    return line + drawing::left_in(drawing::shortened(request, request_room), request_room) +
            paint(style, drawing::kDim, " → ") + outcome + "\n";
   }
   // Too long for one line: the outcome goes below.
@@ -94,10 +92,9 @@ std::string draw_progress(const drawing::Style& style, const Driver::Counts& cou
   const std::string bar =
       style.colour ? paint(style, kFilled, drawing::left_in(drawing::repeated("█", done), kCells))
                    : "[" + drawing::left_in(drawing::repeated("#", done), kCells) + "]";
-  const std::string words = std::to_string(counts.arrived) + "/" + std::to_string(total) +
-                            " arrived, " + std::to_string(counts.running) + " run, " +
-                            std::to_string(counts.waiting) + " wait, " +
-                            std::to_string(counts.ended) + " ended, GPU " + rounded_percent(filled);
+  const std::string words =
+      fmt::format("{}/{} arrived, {} run, {} wait, {} ended, GPU {}", counts.arrived, total,
+                  counts.running, counts.waiting, counts.ended, rounded_percent(filled));
   return bar + " " + drawing::shortened(words, static_cast<std::size_t>(style.width) - kCells - 3);
 }
 
@@ -126,11 +123,10 @@ std::string draw_numbers(const drawing::Style& style, std::string_view metrics,
               paint(style, {.text = 75}, drawing::sparkline(history, cells)) + " " +
                   rounded_percent(history.empty() ? 0 : history.back()));
   out += fact(style, "pods",
-              std::to_string(counts.placed) + " placed, " +
-                  std::to_string(counts.placed_after_waiting) + " of them after waiting; " +
-                  std::to_string(counts.ended) + " ended, " + std::to_string(counts.running) +
-                  " run, " + std::to_string(counts.waiting) + " wait, " +
-                  std::to_string(counts.refused) + " rejected as invalid");
+              fmt::format("{} placed, {} of them after waiting; {} ended, {} run, {} wait, {} "
+                          "rejected as invalid",
+                          counts.placed, counts.placed_after_waiting, counts.ended, counts.running,
+                          counts.waiting, counts.refused));
   out += fact(style, "fragmentation",
               amount(shown("tangram_fragmentation_ratio"), 0.01, 1,
                      " % of the idle GPU does not fit the pods that arrived"));

@@ -1,11 +1,11 @@
 #include "bench/demo/workload.hpp"
 
 #include "base/json_members.hpp"
+#include "base/number.hpp"
 #include "base/quote.hpp"
 #include "kube/local/yaml_to_json.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <string_view>
 #include <utility>
 
@@ -32,11 +32,9 @@ Result<Metadata> read_object(std::string json) {
       metadata.annotations.emplace_back(name, annotations.string());
     });
   };
-  const auto read_metadata = [&](json::Reader& object) {
-    json::read_members(object, "namespace", metadata.ns, "generateName", metadata.generate_name,
-                       "annotations", read_annotations);
-  };
-  json::read_members(in, "kind", metadata.kind, "metadata", read_metadata);
+  json::read_members(in, "kind", metadata.kind, "metadata",
+                     json::members("namespace", metadata.ns, "generateName", metadata.generate_name,
+                                   "annotations", read_annotations));
   if (auto done = in.finish(); !done) return done.error();
   return metadata;
 }
@@ -50,13 +48,11 @@ Result<std::uint64_t> read_note(const Metadata& metadata, std::string_view name,
   if (found == metadata.annotations.end()) {
     return fail(Errc::kInvalidArgument, "the pod has no annotation " + std::string(name) + remedy);
   }
-  std::uint64_t value = 0;
-  const std::string& text = found->second;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < 1 || value > most) {
-    return fail(Errc::kInvalidArgument, quote(text) + " is not a valid value" + remedy);
+  const auto value = parse_number<std::uint64_t>(found->second);
+  if (!value || *value < 1 || *value > most) {
+    return fail(Errc::kInvalidArgument, quote(found->second) + " is not a valid value" + remedy);
   }
-  return value;
+  return *value;
 }
 
 Result<PodKind> pod_kind(const std::string& json) {
@@ -77,13 +73,9 @@ Result<PodKind> pod_kind(const std::string& json) {
   PodKind kind{.ns = metadata->ns,
                .name = metadata->generate_name.substr(0, metadata->generate_name.size() - 1),
                .json = json,
-               .request = {},
+               .request = request_text(metadata->annotations, kOurs),
                .weight = *weight,
                .lifetime = static_cast<int>(*lifetime)};
-  for (const auto& [name, value] : metadata->annotations) {
-    if (!name.starts_with(kOurs)) continue;
-    kind.request += (kind.request.empty() ? "" : " ") + name.substr(kOurs.size()) + "=" + value;
-  }
   return kind;
 }
 

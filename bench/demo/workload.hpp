@@ -6,9 +6,21 @@
 #include <cstdint>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tangram::bench::demo {
+
+/// "mem=8Gi compute=0.4": the annotations that begin with `prefix`, in their order.
+template <class Annotations>
+std::string request_text(const Annotations& annotations, std::string_view prefix) {
+  std::string text;
+  for (const auto& [name, value] : annotations) {
+    if (!name.starts_with(prefix)) continue;
+    text += (text.empty() ? "" : " ") + name.substr(prefix.size()) + "=" + value;
+  }
+  return text;
+}
 
 /// A kind of pod: a manifest for kubectl create.
 struct PodKind {

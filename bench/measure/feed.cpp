@@ -37,14 +37,6 @@ Result<Seconds> decoding(const SyntheticApi& api, int count) {
   return since(start);
 }
 
-Result<void> scrape(BenchApp& bench, int times) {
-  for (int i = 0; i < times; ++i) {
-    const auto page = bench.client().get("/metrics/cards");
-    if (!page) return page.error();
-  }
-  return {};
-}
-
 /// Rows of "name  value" and the same as JSON.
 class Figures {
  public:
@@ -75,7 +67,9 @@ Result<Report> measure(const RebuildRun& run) {
   const Seconds rebuilt = since(start);
   figures.add("rss_mib", memory_mib("VmRSS:"));
   constexpr int kScrapes = 3;
-  if (auto scraped = scrape(**bench, kScrapes); !scraped) return scraped.error();
+  for (int i = 0; i < kScrapes; ++i) {
+    if (auto page = (*bench)->client().get("/metrics/cards"); !page) return page.error();
+  }
   figures.add("rss_after_scrapes_mib", memory_mib("VmRSS:"));
   figures.add("rss_highest_mib", memory_mib("VmHWM:"));
   auto decoded = decoding((*bench)->api(), run.size.pods);

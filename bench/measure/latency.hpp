@@ -15,6 +15,14 @@ namespace tangram::bench {
 class Latencies {
  public:
   void add(std::chrono::nanoseconds took) { took_.push_back(took); }
+  /// Adds how long `request()` takes. @returns its reply
+  template <class Request>
+  auto time(const Request& request) {
+    const auto start = std::chrono::steady_clock::now();
+    auto reply = request();
+    add(std::chrono::steady_clock::now() - start);
+    return reply;
+  }
   /// The time that `percent` of the requests do not exceed; zero if there are none.
   [[nodiscard]] std::chrono::nanoseconds percentile(int percent) const;
   [[nodiscard]] std::size_t count() const { return took_.size(); }
@@ -27,8 +35,8 @@ class Latencies {
 /// A verb beside its null handler.
 struct VerbTimes {
   std::string verb;
-  Latencies real;
-  Latencies null;  ///< of the same requests, in the same order
+  Latencies real = {};
+  Latencies null = {};  ///< of the same requests, in the same order
 
   /// The median of the ratios of each request to the null handler's of the same request: where
   /// small and large replies take turns, the medians of the two sides lie at different requests.

@@ -49,18 +49,13 @@ Result<Report> measure(const FullNodesRun& run) {
   const PendingPod pod = pending_pod(0, 1, false);
   (*bench)->arrive(pod);
   const std::string body = full_nodes_body((*bench)->api(), pod, run.node_bytes);
-  VerbTimes times{.verb = "full nodes", .real = {}, .null = {}};
-  const auto timed = [&](const char* path, Latencies& latencies) {
-    const auto start = std::chrono::steady_clock::now();
-    auto reply = (*bench)->client().post(path, body);
-    latencies.add(std::chrono::steady_clock::now() - start);
-    return reply;
-  };
+  VerbTimes times{"full nodes"};
+  ExtenderClient& client = (*bench)->client();
   for (int i = 0; i < run.rounds; ++i) {
-    auto reply = timed("/filter", times.real);
+    auto reply = times.real.time([&] { return client.post("/filter", body); });
     if (!reply) return reply.error();
     baseline_reply = *reply;
-    auto same = timed("/null/filter", times.null);
+    auto same = times.null.time([&] { return client.post("/null/filter", body); });
     if (!same) return same.error();
     if (*same != *reply) return fail(Errc::kConflict, "the baseline could not scan the request");
   }

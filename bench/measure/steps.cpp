@@ -9,10 +9,10 @@
 
 #include <fmt/format.h>
 
-#include <numeric>
+#include <algorithm>
 
 // Each step is a function of its own that the compiler does not take apart, so that a profiler can
-// tell what each one costs: scripts/bench-check counts the instructions that they take.
+// show what each one costs: scripts/bench-check counts the instructions that they take.
 #if defined(__clang__)
 #define TANGRAM_STEP __attribute__((noinline))
 #else
@@ -105,7 +105,10 @@ class Steps {
   auto time(const char* name, Work&& work) {
     const auto start = std::chrono::steady_clock::now();
     auto result = work();
-    add(name, std::chrono::steady_clock::now() - start);
+    const auto took = std::chrono::steady_clock::now() - start;
+    const auto known = std::find_if(steps_.begin(), steps_.end(),
+                                    [&](const auto& step) { return step.first == name; });
+    (known == steps_.end() ? steps_.emplace_back(name, 0) : *known).second += took;
     return result;
   }
   [[nodiscard]] Report report(int rounds) const {
@@ -125,15 +128,6 @@ class Steps {
   }
 
  private:
-  void add(const char* name, std::chrono::nanoseconds took) {
-    for (auto& [known, sum] : steps_) {
-      if (known == name) {
-        sum += took;
-        return;
-      }
-    }
-    steps_.emplace_back(name, took);
-  }
   std::vector<std::pair<std::string, std::chrono::nanoseconds>> steps_;
 };
 
@@ -152,7 +146,7 @@ Result<Report> measure(const StepsRun& run) {
     const auto result =
         steps.time("filter_known", [&] { return bench.step_filter_known(*args, *plan); });
     if (result.kept.empty())
-      return fail(Errc::kConflict, "the cluster is full; ask for fewer pods");
+      return fail(Errc::kConflict, "the cluster is full; start with fewer pods");
     (void)steps.time("encode", [&] { return bench.step_encode(*args, result); });
     const auto assumed = steps.time("assume", [&] {
       return bench.step_assume(*args, *plan, args->node_names[result.kept.front()]);

@@ -19,15 +19,15 @@ struct Baseline {
   std::string reply;
 
   void add_routes(http::Router& router) {
-    router.add("POST", "/null/filter", [this](http::Request request, http::Responder responder) {
+    add_route(router, "/null/filter", extender::decode_filter_args);
+    add_route(router, "/null/bind", extender::decode_bind_args);
+  }
+
+  template <class Decode>
+  void add_route(http::Router& router, const char* path, Decode decode) {
+    router.add("POST", path, [this, decode](http::Request request, http::Responder responder) {
       extender::Body body(std::move(request.body));
-      const bool good = extender::decode_filter_args(body).has_value();
-      responder.send(http::json_response(good ? reply : ""));
-    });
-    router.add("POST", "/null/bind", [this](http::Request request, http::Responder responder) {
-      extender::Body body(std::move(request.body));
-      const bool good = extender::decode_bind_args(body).has_value();
-      responder.send(http::json_response(good ? reply : ""));
+      responder.send(http::json_response(decode(body).has_value() ? reply : ""));
     });
   }
 };
@@ -80,8 +80,8 @@ class VerbBench {
  private:
   /// @param kind  times of filters of this kind alone
   Result<void> schedule(const PendingPod& pod, bool counts, VerbTimes& kind) {
-    auto filtered = ask("/filter", "/null/filter", filter_body(pod.json, bench_.api().node_names()),
-                        counts, filter_);
+    auto filtered = compare("/filter", "/null/filter",
+                            filter_body(pod.json, bench_.api().node_names()), counts, filter_);
     if (!filtered) return filtered.error();
     if (counts) {
       kind.real.add(filter_.real.all().back());
@@ -94,31 +94,25 @@ class VerbBench {
       return {};
     }
     auto scores =
-        ask("/prioritize", "/null/filter", filter_body(pod.json, *kept), counts, prioritize_);
+        compare("/prioritize", "/null/filter", filter_body(pod.json, *kept), counts, prioritize_);
     if (!scores) return scores.error();
     const ExtenderClient::PodName name{std::string(kBenchNamespace), pod.name, pod.uid};
-    auto bound = ask("/bind", "/null/bind", bind_body(name, kept->front()), counts, bind_);
+    auto bound = compare("/bind", "/null/bind", bind_body(name, kept->front()), counts, bind_);
     if (!bound) return bound.error();
     if (*bound != R"({"Error":""})") ++refused_;  // a pod that began meanwhile took the room
     return {};
   }
 
   /// One request to the verb and the same one to the baseline.
-  Result<std::string> ask(const char* verb, const char* null, const std::string& body, bool counts,
-                          VerbTimes& times) {
-    auto reply = timed(verb, body, counts ? &times.real : nullptr);
+  Result<std::string> compare(const char* verb, const char* null, const std::string& body,
+                              bool counts, VerbTimes& times) {
+    VerbTimes& into = counts ? times : warm_up_;
+    auto reply = into.real.time([&] { return bench_.client().post(verb, body); });
     if (!reply) return reply;
     baseline_.reply = *reply;
-    auto same = timed(null, body, counts ? &times.null : nullptr);
+    auto same = into.null.time([&] { return bench_.client().post(null, body); });
     if (!same) return same;
     if (*same != *reply) return fail(Errc::kConflict, "the baseline could not decode " + body);
-    return reply;
-  }
-
-  Result<std::string> timed(const char* path, const std::string& body, Latencies* latencies) {
-    const auto start = std::chrono::steady_clock::now();
-    auto reply = bench_.client().post(path, body);
-    if (latencies != nullptr) latencies->add(std::chrono::steady_clock::now() - start);
     return reply;
   }
 
@@ -132,11 +126,12 @@ class VerbBench {
   const VerbRun& run_;
   BenchApp& bench_;
   Baseline& baseline_;
-  VerbTimes filter_{.verb = "filter", .real = {}, .null = {}};
-  VerbTimes known_filter_{.verb = "filter seen", .real = {}, .null = {}};
-  VerbTimes new_filter_{.verb = "filter new", .real = {}, .null = {}};
-  VerbTimes prioritize_{.verb = "prioritize", .real = {}, .null = {}};
-  VerbTimes bind_{.verb = "bind", .real = {}, .null = {}};
+  VerbTimes filter_{"filter"};
+  VerbTimes known_filter_{"filter seen"};
+  VerbTimes new_filter_{"filter new"};
+  VerbTimes prioritize_{"prioritize"};
+  VerbTimes bind_{"bind"};
+  VerbTimes warm_up_;  ///< not reported
   int unplaced_ = 0;
   int refused_ = 0;
 };

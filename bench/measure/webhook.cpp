@@ -1,11 +1,11 @@
 #include "base/clock.hpp"
 #include "base/file.hpp"
+#include "bench/extender_client.hpp"
 #include "bench/measure/latency.hpp"
 #include "bench/measure/measure.hpp"
 #include "config/config.hpp"
 #include "extender/admission/routes.hpp"
 #include "extender/setup/certificates_command.hpp"
-#include "http/client.hpp"
 #include "http/router.hpp"
 #include "http/server.hpp"
 #include "http/tls/identity.hpp"
@@ -76,40 +76,21 @@ http::Handler null_handler(std::size_t size) {
   };
 }
 
-/// A call and what it answers, to make a null handler of the same size.
 struct Call {
   std::string path;
   std::string null_path;
   std::string body;
 };
 
-Result<std::string> post(http::Client& client, const std::string& path, const std::string& body) {
-  auto reply = client.request("POST", path, body);
-  if (!reply) return reply.error();
-  if (reply->status != 200) {
-    return fail(Errc::kInvalidArgument,
-                path + ": " + std::to_string(reply->status) + " " + reply->body);
-  }
-  return std::move(reply->body);
-}
-
-Result<void> time_once(http::Client& client, const std::string& path, const std::string& body,
-                       Latencies* latencies) {
-  const auto start = std::chrono::steady_clock::now();
-  auto reply = post(client, path, body);
-  const auto took = std::chrono::steady_clock::now() - start;
-  if (!reply) return reply.error();
-  if (latencies != nullptr) latencies->add(took);
-  return {};
-}
-
-Result<VerbTimes> time_call(http::Client& client, const Call& call, const WebhookRun& run) {
-  VerbTimes times{.verb = call.path.substr(call.path.rfind('/') + 1), .real = {}, .null = {}};
+Result<VerbTimes> time_call(ExtenderClient& client, const Call& call, const WebhookRun& run) {
+  VerbTimes warm_up;
+  VerbTimes times{call.path.substr(call.path.rfind('/') + 1)};
   for (int i = 0; i < run.warm_up + run.rounds; ++i) {
-    const bool counts = i >= run.warm_up;
-    auto done = time_once(client, call.null_path, call.body, counts ? &times.null : nullptr);
-    if (done) done = time_once(client, call.path, call.body, counts ? &times.real : nullptr);
-    if (!done) return done.error();
+    VerbTimes& into = i < run.warm_up ? warm_up : times;
+    const auto null = into.null.time([&] { return client.post(call.null_path, call.body); });
+    if (!null) return null.error();
+    const auto real = into.real.time([&] { return client.post(call.path, call.body); });
+    if (!real) return real.error();
   }
   return times;
 }
@@ -142,13 +123,12 @@ Result<Report> measure(const WebhookRun& run) {
   options.tls = *identity;
   auto server = http::Server::create(options, std::ref(router));
   if (!server) return server.error();
-  http::Client client({.ca = *ca, .server_name = "localhost"});
-  if (auto connected = client.connect("127.0.0.1", (*server)->port()); !connected) {
-    return connected.error();
-  }
+  auto client = ExtenderClient::connect("127.0.0.1", (*server)->port(),
+                                        http::ClientTls{.ca = *ca, .server_name = "localhost"});
+  if (!client) return client.error();
   std::vector<VerbTimes> all;
   for (const Call& call : calls) {
-    auto times = time_call(client, call, run);
+    auto times = time_call(*client, call, run);
     if (!times) return times.error();
     all.push_back(std::move(*times));
   }

@@ -1,5 +1,7 @@
 #include "bench/replay/checker.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
@@ -61,8 +63,8 @@ std::optional<std::string> PlacementChecker::devices_wrong(const Room& room, con
     if (gpu >= room.milli.size()) return "device " + std::to_string(gpu) + " does not exist";
     if (!seen.insert(gpu).second) return "got device " + std::to_string(gpu) + " twice";
     if (!device_fits(pod, room.milli[gpu])) {
-      return "requested " + std::to_string(pod.gpu_milli) + " milli of device " +
-             std::to_string(gpu) + ", " + std::to_string(room.milli[gpu]) + " are free";
+      return fmt::format("requested {} milli of device {}, {} are free", pod.gpu_milli, gpu,
+                         room.milli[gpu]);
     }
   }
   return std::nullopt;
@@ -74,12 +76,10 @@ std::optional<std::string> PlacementChecker::wrong(const TracePod& pod,
   const Room& room = rooms_[placed.node];
   const std::string where = "on node " + room.node->name + ": ";
   if (room.cpu < pod.cpu_milli) {
-    return where + "requested " + std::to_string(pod.cpu_milli) + " milli-CPU, " +
-           std::to_string(room.cpu) + " are free";
+    return fmt::format("{}requested {} milli-CPU, {} are free", where, pod.cpu_milli, room.cpu);
   }
   if (room.memory < pod.memory_mib) {
-    return where + "requested " + std::to_string(pod.memory_mib) + " MiB, " +
-           std::to_string(room.memory) + " are free";
+    return fmt::format("{}requested {} MiB, {} are free", where, pod.memory_mib, room.memory);
   }
   if (const auto devices = devices_wrong(room, pod, placed.gpus)) return where + *devices;
   return std::nullopt;

@@ -80,9 +80,9 @@ class Churn {
   /// @returns whether it fits
   Result<bool> place(std::size_t i, const std::vector<std::size_t>& feasible) {
     const TracePod& pod = lifetimes_[i].pod;
-    const auto asked_at = std::chrono::steady_clock::now();
+    const auto started_at = std::chrono::steady_clock::now();
     auto placed = scheduler_.place(i, pod, feasible);
-    placing_ += std::chrono::steady_clock::now() - asked_at;
+    placing_ += std::chrono::steady_clock::now() - started_at;
     if (!placed) return placed.error();
     if (!*placed) return false;
     if (const auto wrong = checker_.record(pod, *placed)) {

@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <thread>
 
 namespace tangram::bench {
 
@@ -18,6 +17,8 @@ namespace {
 
 constexpr const char* kNamespace = "replay";
 constexpr std::chrono::milliseconds kTimeout{10'000};
+
+std::string name_of(std::size_t arrival) { return "pod-" + std::to_string(arrival); }
 
 /// The annotations of the trace's pod.
 std::map<std::string, std::string> annotations_of(const TracePod& pod) {
@@ -28,19 +29,19 @@ std::map<std::string, std::string> annotations_of(const TracePod& pod) {
   } else {
     annotations[model::full_name(model::kCountKey)] = std::to_string(pod.gpus);
   }
-  std::string models;
-  for (const std::string& model : pod.models) models += (models.empty() ? "" : ",") + model;
-  if (!models.empty()) annotations[model::full_name(model::kModelKey)] = models;
+  if (!pod.models.empty()) {
+    annotations[model::full_name(model::kModelKey)] = fmt::format("{}", fmt::join(pod.models, ","));
+  }
   return annotations;
 }
 
 /// kube-scheduler's default scores for the pod's CPU and memory on the node, 0..200:
 /// NodeResourcesFit (LeastAllocated) + NodeResourcesBalancedAllocation, both of weight 1.
 std::int64_t in_tree_score(const model::NodeState& node, const TracePod& pod) {
-  const auto share_after = [](std::int64_t free, std::int64_t ask, std::int64_t capacity) {
+  const auto share_after = [](std::int64_t free, std::int64_t request, std::int64_t capacity) {
     return capacity == 0
                ? 1.0
-               : static_cast<double>(capacity - free + ask) / static_cast<double>(capacity);
+               : static_cast<double>(capacity - free + request) / static_cast<double>(capacity);
   };
   const double cpu =
       share_after(node.free_cpu().count(), pod.cpu_milli, node.inventory->cpu.count());
@@ -108,14 +109,6 @@ Result<ExtenderClient::PodName> HttpScheduler::create_pod(std::size_t arrival, c
   return name;
 }
 
-/// Like Tangram, kube-scheduler gets the pod from a watch, and calls the extender some time later.
-/// So the extender has counted the arrival before the call, and learns the same in every replay.
-void HttpScheduler::wait_until_seen(const ExtenderClient::PodName& pod) const {
-  while (!extender_->app->pods().find(pod.uid)) std::this_thread::yield();
-}
-
-std::string HttpScheduler::name_of(std::size_t arrival) { return "pod-" + std::to_string(arrival); }
-
 Result<void> HttpScheduler::remove(std::size_t arrival) {
   return delete_pod(api_, kNamespace, name_of(arrival));
 }
@@ -179,7 +172,9 @@ Result<std::optional<Placed>> HttpScheduler::place(std::size_t arrival, const Tr
   std::string json;
   const auto name = create_pod(arrival, pod, json);
   if (!name) return name.error();
-  wait_until_seen(*name);
+  // Like Tangram, kube-scheduler gets the pod from a watch, and calls the extender some time later.
+  // So the extender has counted the arrival before the call, and learns the same in every replay.
+  extender_->wait_until_seen(name->uid);
   std::vector<std::string> names;
   names.reserve(feasible.size());
   for (const std::size_t node : feasible) names.push_back(trace_.nodes[node].name);

@@ -50,11 +50,9 @@ class HttpScheduler final : public Scheduler {
 
  private:
   HttpScheduler(const Trace& trace, HttpReplayOptions options);
-  [[nodiscard]] static std::string name_of(std::size_t arrival);
   Result<void> start();
   Result<ExtenderClient::PodName> create_pod(std::size_t arrival, const TracePod& pod,
                                              std::string& json);
-  void wait_until_seen(const ExtenderClient::PodName& pod) const;
   Result<std::string> choose_node(const TracePod& pod, std::string_view json,
                                   const std::vector<std::string>& short_list);
   Result<Placed> read_grant(const ExtenderClient::PodName& pod, const std::string& node);

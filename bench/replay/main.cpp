@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <iostream>
 #include <memory>
+#include <utility>
 
 namespace {
 
@@ -157,17 +158,14 @@ Result<void> write_reports(const Options& options, const bench::Trace& trace,
                            const bench::Outcome& outcome) {
   const bench::RunLabel label{.policy = options.policy, .via = options.via};
   std::cout << bench::summary_text(trace, outcome, label);
-  if (!options.log.empty()) {
-    const auto log = bench::placement_log(trace, outcome);
-    if (auto written = bench::write_file(options.log, log); !written) return written;
+  for (const auto& [path, text] :
+       {std::pair(options.log, bench::placement_log(trace, outcome)),
+        std::pair(options.curve, bench::curve(outcome)),
+        std::pair(options.summary, bench::summary_json(trace, outcome, label))}) {
+    if (path.empty()) continue;
+    if (auto written = bench::write_file(path, text); !written) return written;
   }
-  if (!options.curve.empty()) {
-    if (auto written = bench::write_file(options.curve, bench::curve(outcome)); !written) {
-      return written;
-    }
-  }
-  if (options.summary.empty()) return {};
-  return bench::write_file(options.summary, bench::summary_json(trace, outcome, label));
+  return {};
 }
 
 /// @returns whether all rules were kept

@@ -31,9 +31,9 @@ Result<Outcome> replay(const Trace& trace, Scheduler& scheduler, const Progress&
   for (std::size_t i = 0; i < trace.arrivals.size() && !outcome.violation; ++i) {
     const TracePod& pod = trace.arrivals[i];
     const auto feasible = checker.feasible(pod);
-    const auto asked_at = std::chrono::steady_clock::now();
+    const auto started_at = std::chrono::steady_clock::now();
     auto placed = scheduler.place(i, pod, feasible);
-    placing += std::chrono::steady_clock::now() - asked_at;
+    placing += std::chrono::steady_clock::now() - started_at;
     if (!placed) return placed.error();
     if (const auto wrong = checker.record(pod, *placed)) {
       outcome.violation = "arrival " + std::to_string(i) + ", pod " + pod.name + " " + *wrong;

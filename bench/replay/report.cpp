@@ -6,8 +6,6 @@
 
 #include <cmath>
 #include <fstream>
-#include <iomanip>
-#include <sstream>
 
 namespace tangram::bench {
 
@@ -36,13 +34,11 @@ std::int64_t count(std::size_t size) { return static_cast<std::int64_t>(size); }
 std::string placement_log(const Trace& trace, const Outcome& outcome) {
   std::string log = "order,pod,node,gpus\n";
   for (std::size_t i = 0; i < outcome.steps.size(); ++i) {
-    log += std::to_string(i) + "," + trace.arrivals[i].name + ",";
-    if (const auto& placed = outcome.steps[i].placed) {
-      log += trace.nodes[placed->node].name + "," +
-             fmt::format("{}", fmt::join(placed->gpus, "-")) + "\n";
-    } else {
-      log += ",\n";
-    }
+    const auto& placed = outcome.steps[i].placed;
+    log += fmt::format(
+        "{},{},{}\n", i, trace.arrivals[i].name,
+        placed ? fmt::format("{},{}", trace.nodes[placed->node].name, fmt::join(placed->gpus, "-"))
+               : ",");
   }
   return log;
 }
@@ -51,9 +47,9 @@ std::string curve(const Outcome& outcome) {
   std::string rows = "order,arrived_percent,allocated_percent\n";
   for (std::size_t i = 0; i < outcome.steps.size(); ++i) {
     const Step& step = outcome.steps[i];
-    rows += std::to_string(i) + "," +
-            percent(hundredths_of_percent(step.arrived_milli, outcome.capacity_milli)) + "," +
-            percent(hundredths_of_percent(step.allocated_milli, outcome.capacity_milli)) + "\n";
+    rows += fmt::format(
+        "{},{},{}\n", i, percent(hundredths_of_percent(step.arrived_milli, outcome.capacity_milli)),
+        percent(hundredths_of_percent(step.allocated_milli, outcome.capacity_milli)));
   }
   return rows;
 }
@@ -82,17 +78,15 @@ std::string summary_json(const Trace& trace, const Outcome& outcome, const RunLa
 }
 
 std::string summary_text(const Trace& trace, const Outcome& outcome, const RunLabel& label) {
-  std::ostringstream out;
-  out << "policy      " << label.policy << ", via " << label.via << "\n"
-      << "workload    " << trace.workload_origin << "\n"
-      << "arrivals    " << outcome.steps.size() << ", placed " << outcome.placed()
-      << ", not placed " << outcome.steps.size() - outcome.placed() << "\n";
+  std::string text = fmt::format(
+      "policy      {}, via {}\nworkload    {}\narrivals    {}, placed {}, not placed {}\n",
+      label.policy, label.via, trace.workload_origin, outcome.steps.size(), outcome.placed(),
+      outcome.steps.size() - outcome.placed());
   for (const auto& [k, mean] : round_marks(outcome)) {
-    out << "allocated   " << rounded_percent(mean) << " % at " << k << " % arrived\n";
+    text += fmt::format("allocated   {} % at {} % arrived\n", rounded_percent(mean), k);
   }
-  out << "placing     " << std::fixed << std::setprecision(1) << outcome.seconds << " s\n"
-      << "rules       " << (outcome.violation ? "BROKEN: " + *outcome.violation : "kept") << "\n";
-  return out.str();
+  return text + fmt::format("placing     {:.1f} s\nrules       {}\n", outcome.seconds,
+                            outcome.violation ? "BROKEN: " + *outcome.violation : "kept");
 }
 
 Result<void> write_file(const std::string& path, const std::string& text) {

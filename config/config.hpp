@@ -45,7 +45,6 @@ struct Config {
     std::vector<std::string> host_names;
     bool plaintext = false;
     bool anyone_may_bind = false;
-    friend bool operator==(const Server&, const Server&) = default;
   };
 
   /// Of the server and of the webhook. Paths of PEM files; empty = none.
@@ -55,17 +54,14 @@ struct Config {
     std::string client_ca;
     std::string client_names;
     std::chrono::seconds handshake_timeout{10};
-    friend bool operator==(const Tls&, const Tls&) = default;
   };
 
   struct Webhook {
     std::optional<Endpoint> listen;  ///< nothing = no webhook
-    friend bool operator==(const Webhook&, const Webhook&) = default;
   };
 
   struct Metrics {
     std::optional<Endpoint> listen;  ///< nothing = where the server listens
-    friend bool operator==(const Metrics&, const Metrics&) = default;
   };
 
   struct Scheduler {
@@ -77,14 +73,12 @@ struct Config {
     model::Isolation default_isolation = model::Isolation::kMps;
     int offer_memory_pods = 10'000;
     std::chrono::seconds offer_penalty{60};
-    friend bool operator==(const Scheduler&, const Scheduler&) = default;
   };
 
   struct Bind {
     int workers = 32;
     int queue = 1024;
     std::chrono::milliseconds timeout{4000};
-    friend bool operator==(const Bind&, const Bind&) = default;
   };
 
   struct Kube {
@@ -96,7 +90,6 @@ struct Config {
     int page_size = 500;
     int qps = 500;
     int burst = 1000;
-    friend bool operator==(const Kube&, const Kube&) = default;
   };
 
   struct LeaderElection {
@@ -107,21 +100,18 @@ struct Config {
     std::chrono::seconds lease_duration{15};
     std::chrono::milliseconds renew_deadline{10'000};
     std::chrono::milliseconds retry_period{2'000};
-    friend bool operator==(const LeaderElection&, const LeaderElection&) = default;
   };
 
   struct Eviction {
     bool enabled = true;
     std::chrono::seconds after{60};
     int per_minute = 10;
-    friend bool operator==(const Eviction&, const Eviction&) = default;
   };
 
   struct Grants {
     std::string signing_key;
     std::string public_keys;
     bool required = false;
-    friend bool operator==(const Grants&, const Grants&) = default;
   };
 
   struct Fragmentation {
@@ -129,13 +119,11 @@ struct Config {
     int learn_window_pods = 20'000;
     int relearn_every_pods = 1000;
     int coverage_percent = 95;
-    friend bool operator==(const Fragmentation&, const Fragmentation&) = default;
   };
 
   struct Bestfit {
     MilliCpu cpu{128'000};
     MilliGpu gpu{8000};
-    friend bool operator==(const Bestfit&, const Bestfit&) = default;
   };
 
   struct Admission {
@@ -152,7 +140,6 @@ struct Config {
         "tencent.com/vcuda-*", "volcano.sh/gpu-*", "volcano.sh/vgpu-*",  "koordinator.sh/gpu*",
         "elasticgpu.io/*"};
     std::string extender_user = "system:serviceaccount:tangram-system:tangram-extender";
-    friend bool operator==(const Admission&, const Admission&) = default;
   };
 
   /// Requests in the words of other systems; docs/migration.md.
@@ -162,12 +149,10 @@ struct Config {
     bool gpushare = false;
     bool kai = false;
     bool gpushare_in_mib = false;
-    friend bool operator==(const Foreign&, const Foreign&) = default;
   };
 
   struct Log {
     std::string level = "info";
-    friend bool operator==(const Log&, const Log&) = default;
   };
 
   Server server;
@@ -185,7 +170,6 @@ struct Config {
   Admission admission;
   Foreign foreign;
   Log log;
-  friend bool operator==(const Config&, const Config&) = default;
 };
 
 /// Reads one YAML document, then the overrides, "section.key=value" each (what `--set` takes; of

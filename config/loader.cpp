@@ -2,7 +2,8 @@
 #include "base/spelling.hpp"
 #include "config/settings.hpp"
 
-#include <yaml-cpp/eventhandler.h>
+#include <fmt/format.h>
+#include <yaml-cpp/emitfromevents.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
@@ -20,24 +21,14 @@ constexpr std::string_view kOverridePlace = "--set ";
 std::size_t most_edits(std::string_view name) { return name.size() / 3; }
 
 /// Notes where a document starts and passes over all that is in it.
-class StartFinder final : public YAML::EventHandler {
+class StartFinder final : public YAML::EmitFromEvents {
  public:
+  StartFinder() : EmitFromEvents(ignored_) {}
   void OnDocumentStart(const YAML::Mark& mark) override { start_ = mark; }
-  void OnDocumentEnd() override {}
-  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
-  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
-  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t,
-                const std::string&) override {}
-  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
-                       YAML::EmitterStyle::value) override {}
-  void OnSequenceEnd() override {}
-  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
-                  YAML::EmitterStyle::value) override {}
-  void OnMapEnd() override {}
-
   [[nodiscard]] const YAML::Mark& start() const { return start_; }
 
  private:
+  YAML::Emitter ignored_;
   YAML::Mark start_;
 };
 
@@ -100,9 +91,8 @@ class Loader {
  private:
   // YAML counts from 0, people and editors from 1. No mark: the file as a whole.
   [[nodiscard]] std::string place(const YAML::Mark& mark) const {
-    const int line = std::max(mark.line, 0) + 1;
-    const int column = std::max(mark.column, 0) + 1;
-    return file_name_ + ":" + std::to_string(line) + ":" + std::to_string(column);
+    return fmt::format("{}:{}:{}", file_name_, std::max(mark.line, 0) + 1,
+                       std::max(mark.column, 0) + 1);
   }
 
   void report(const std::string& where, const std::string& what) {
@@ -129,9 +119,9 @@ class Loader {
     section_places_[section.name] = where;
     if (body.IsNull()) return;  // all of it commented out
     if (!body.IsMap()) {
-      return report(place(body.Mark()), "section " + std::string(section.name) +
-                                            " is not a mapping; write its settings below it, "
-                                            "indented, as key: value");
+      return report(place(body.Mark()),
+                    "section " + std::string(section.name) +
+                        " is not a mapping; write its settings below it, indented, as key: value");
     }
     std::set<std::string> seen;
     for (const auto& member : body) {
@@ -155,7 +145,7 @@ class Loader {
                                ", or remove the line for the default");
     }
     // Quotes make a text of a number, in YAML as in JSON; a plain value has the tag "?".
-    if (std::holds_alternative<IntegerRule>(setting.rule) && value.Tag() != "?") {
+    if (setting.rule.bounds && value.Tag() != "?") {
       wrong_.insert(name);
       return report(where, name + ": " + quote(value.Scalar()) +
                                " is a text; write the number without quotes or tags");
@@ -236,11 +226,12 @@ class Loader {
     const std::string first(relation.first);
     const std::string second(relation.second);
     if (wrong_.contains(first) || wrong_.contains(second)) return;
-    const auto problem = relation.broken(config_);
-    if (!problem) return;
+    if (relation.holds(config_)) return;
+    const std::string detail = relation.detail != nullptr ? relation.detail(config_) : "";
     auto found = places_.find(first);
     if (found == places_.end()) found = places_.find(second);
-    report(found != places_.end() ? found->second : place(YAML::Mark()), first + " " + *problem);
+    report(found != places_.end() ? found->second : place(YAML::Mark()),
+           first + " " + fmt::format(fmt::runtime(relation.problem), detail));
   }
 
   std::string file_name_;

@@ -2,6 +2,9 @@
 
 #include "config/settings.hpp"
 
+#include <boost/algorithm/string/replace.hpp>
+#include <fmt/format.h>
+
 #include <string_view>
 
 namespace tangram::config {
@@ -25,30 +28,24 @@ std::string wrapped(std::string_view text, const std::string& indent) {
   return out;
 }
 
-/// "91..3600. At least 91: ... At most 3600: ..."
-std::string bounds(const Setting& setting) {
-  const auto* integer = std::get_if<IntegerRule>(&setting.rule);
-  if (integer == nullptr) return "Write " + allowed_text(setting) + ".";
-  return "At least " + std::to_string(integer->min.value) + ": " +
-         std::string(integer->min.reason) + ". At most " + std::to_string(integer->max.value) +
-         ": " + std::string(integer->max.reason) + ".";
+/// "At least 91: ... At most 3600: ..."
+std::string bounds_text(const Setting& setting) {
+  if (!setting.rule.bounds) return "Write " + allowed_text(setting) + ".";
+  const auto& [min, max] = *setting.rule.bounds;
+  return fmt::format("At least {}: {}. At most {}: {}.", min.value, min.reason, max.value,
+                     max.reason);
 }
 
 /// Every text is a plain YAML scalar except the empty one and an address in brackets.
 std::string yaml_value(const Setting& setting, const Config& config) {
-  const std::string value = value_text(setting, config);
+  const std::string value = setting.rule.get(config);
   const bool plain = !value.empty() && value.front() != '[';
   return plain ? value : "\"" + value + "\"";
 }
 
 /// A "|" would end the cell.
 std::string cell(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '|') out += '\\';
-    out += c;
-  }
-  return out;
+  return boost::replace_all_copy(std::string(text), "|", "\\|");
 }
 
 }  // namespace
@@ -65,7 +62,7 @@ std::string reference_yaml() {
     out.append(section.name).append(":\n");
     for (const Setting& setting : section.settings) {
       out += wrapped(setting.description, "  # ");
-      out += wrapped(bounds(setting), "  # ");
+      out += wrapped(bounds_text(setting), "  # ");
       out.append("  ").append(setting.key).append(": ");
       out += yaml_value(setting, defaults) + (setting.required ? "  # required\n" : "\n");
     }
@@ -92,7 +89,7 @@ std::string reference_markdown() {
       out.append("| `").append(setting.key).append("` | ");
       out += (setting.required ? "none: required" : "`" + value + "`") + " | ";
       out += cell(allowed_text(setting)) + " | " + cell(setting.description);
-      if (std::holds_alternative<IntegerRule>(setting.rule)) out += " " + cell(bounds(setting));
+      if (setting.rule.bounds) out += " " + cell(bounds_text(setting));
       out += " |\n";
     }
   }

@@ -1,23 +1,15 @@
 #include "config/rules.hpp"
 
 #include <arpa/inet.h>
+#include <boost/algorithm/string/split.hpp>
 
 namespace tangram::config {
 
-std::string join_names(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text.append(text.empty() ? "" : ",").append(name);
-  return text;
-}
-
 std::optional<std::vector<std::string>> split_names(std::string_view text) {
   std::vector<std::string> names;
-  while (!text.empty()) {
-    const std::string_view name = text.substr(0, text.find(','));
-    if (name.empty() || name.size() + 1 == text.size()) return std::nullopt;
-    names.emplace_back(name);
-    text.remove_prefix(std::min(name.size() + 1, text.size()));
-  }
+  if (text.empty()) return names;
+  boost::split(names, text, [](char c) { return c == ','; });
+  if (std::find(names.begin(), names.end(), "") != names.end()) return std::nullopt;
   return names;
 }
 

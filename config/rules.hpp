@@ -2,45 +2,59 @@
 
 #include "config/settings.hpp"
 
+#include <boost/algorithm/string/join.hpp>
+
 #include <algorithm>
 #include <array>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
-/// The kinds of rules that the rows of the settings table use. A row names the field of Config by
-/// section and member: number<&Config::bind, &Config::Bind::workers>(...). For config/sections.
+/// The kinds of rules that the rows of the settings table use. A row names the field of Config:
+/// number<&Config::Bind::workers>(...). For config/sections.
 namespace tangram::config {
 
-template <auto Part, auto Field>
-struct FieldOf {
-  static auto& in(Config& config) { return (config.*Part).*Field; }
-  static const auto& in(const Config& config) { return (config.*Part).*Field; }
-  using Value = std::remove_cvref_t<decltype(in(std::declval<const Config&>()))>;
+/// Every section of Config.
+inline constexpr auto kParts = std::make_tuple(
+    &Config::server, &Config::tls, &Config::webhook, &Config::metrics, &Config::scheduler,
+    &Config::bind, &Config::kube, &Config::leader_election, &Config::eviction, &Config::grants,
+    &Config::fragmentation, &Config::bestfit, &Config::admission, &Config::foreign, &Config::log);
+
+template <auto Field>
+struct FieldOf;
+template <class Part, class FieldValue, FieldValue Part::*kField>
+struct FieldOf<kField> {
+  using Value = FieldValue;
+  static constexpr auto kPart = std::get<Part Config::*>(kParts);
+  static auto& in(Config& config) { return (config.*kPart).*kField; }
+  static const auto& in(const Config& config) { return (config.*kPart).*kField; }
 };
 
 /// A whole number: an integer, a quantity or a duration.
-template <auto Part, auto Field>
-constexpr IntegerRule number(Bound min, Bound max) {
-  using Of = FieldOf<Part, Field>;
+template <auto Field>
+constexpr Rule number(Bound min, Bound max) {
+  using Of = FieldOf<Field>;
   using Value = typename Of::Value;
-  return {.min = min,
-          .max = max,
-          .get = [](const Config& config) -> std::int64_t {
-            if constexpr (std::is_integral_v<Value>)
-              return Of::in(config);
-            else
-              return Of::in(config).count();
-          },
-          .set = [](Config& config,
-                    std::int64_t count) { Of::in(config) = static_cast<Value>(count); }};
+  return {.bounds = {{min, max}},
+          .get =
+              [](const Config& config) {
+                if constexpr (std::is_integral_v<Value>)
+                  return std::to_string(Of::in(config));
+                else
+                  return std::to_string(Of::in(config).count());
+              },
+          .set =
+              [](Config& config, std::string_view text) {
+                Of::in(config) = static_cast<Value>(whole_number(text).value());
+                return true;
+              }};
 }
 
 /// Any text, or any but the empty one.
-template <auto Part, auto Field, bool MayBeEmpty>
-constexpr TextRule free_text(std::string_view form) {
-  using Of = FieldOf<Part, Field>;
+template <auto Field, bool MayBeEmpty>
+constexpr Rule free_text(std::string_view form) {
+  using Of = FieldOf<Field>;
   return {.form = form,
-          .choices = {},
           .get = [](const Config& config) { return Of::in(config); },
           .set =
               [](Config& config, std::string_view text) {
@@ -52,12 +66,11 @@ constexpr TextRule free_text(std::string_view form) {
 
 /// One of a closed set. The field is a text, or a value (an enumerator, a bool) whose number is the
 /// index of its name.
-template <auto Part, auto Field, const auto& kNames>
-constexpr TextRule choice() {
-  using Of = FieldOf<Part, Field>;
+template <auto Field, const auto& kNames>
+constexpr Rule choice() {
+  using Of = FieldOf<Field>;
   using Value = typename Of::Value;
-  return {.form = {},
-          .choices = kNames,
+  return {.choices = kNames,
           .get =
               [](const Config& config) {
                 if constexpr (std::is_same_v<Value, std::string>)
@@ -79,24 +92,21 @@ constexpr TextRule choice() {
 
 inline constexpr std::array<std::string_view, 2> kFalseAndTrue{"false", "true"};
 
-template <auto Part, auto Field>
-constexpr TextRule yes_or_no() {
-  TextRule rule = choice<Part, Field, kFalseAndTrue>();
+template <auto Field>
+constexpr Rule yes_or_no() {
+  Rule rule = choice<Field, kFalseAndTrue>();
   rule.form = "true or false";
   return rule;
 }
 
-/// "a,b" <-> {"a", "b"}.
-[[nodiscard]] std::string join_names(const std::vector<std::string>& names);
-/// @returns nothing if a name is empty
+/// "a,b" -> {"a", "b"}. @returns nothing if a name is empty
 [[nodiscard]] std::optional<std::vector<std::string>> split_names(std::string_view text);
 
-template <auto Part, auto Field>
-constexpr TextRule name_list() {
-  using Of = FieldOf<Part, Field>;
+template <auto Field>
+constexpr Rule name_list() {
+  using Of = FieldOf<Field>;
   return {.form = "names with one comma between and no spaces, or \"\"",
-          .choices = {},
-          .get = [](const Config& config) { return join_names(Of::in(config)); },
+          .get = [](const Config& config) { return boost::join(Of::in(config), ","); },
           .set =
               [](Config& config, std::string_view text) {
                 auto names = split_names(text);
@@ -109,15 +119,14 @@ constexpr TextRule name_list() {
 [[nodiscard]] std::optional<Endpoint> parse_endpoint(std::string_view text);
 
 /// An address and a port; of a listener that need not be there, "" too.
-template <auto Part, auto Field>
-constexpr TextRule endpoint() {
-  using Of = FieldOf<Part, Field>;
+template <auto Field>
+constexpr Rule endpoint() {
+  using Of = FieldOf<Field>;
   constexpr bool kOptional = std::is_same_v<typename Of::Value, std::optional<Endpoint>>;
   return {.form = kOptional ? "an IP address and a port, as in 127.0.0.1:9898, 0.0.0.0:9898 or "
                               "[::1]:9898; or \"\""
                             : "an IP address and a port, as in 127.0.0.1:9898, 0.0.0.0:9898 or "
                               "[::1]:9898",
-          .choices = {},
           .get =
               [](const Config& config) {
                 const std::optional<Endpoint> endpoint = Of::in(config);

@@ -6,27 +6,19 @@
 
 #include <boost/asio/ip/address.hpp>
 
-#include <array>
 #include <charconv>
 
 namespace tangram::config {
 
 std::span<const Section> sections() {
-  static const std::array kSections{kServerSection,
-                                    kTlsSection,
-                                    kWebhookSection,
-                                    kMetricsSection,
-                                    kSchedulerSection,
-                                    kBindSection,
-                                    kKubeSection,
-                                    kLeaderElectionSection,
-                                    kEvictionSection,
-                                    kGrantsSection,
-                                    kFragmentationSection,
-                                    kBestfitSection,
-                                    kAdmissionSection,
-                                    kForeignSection,
-                                    kLogSection};
+  static const std::vector<Section> kSections = [] {
+    std::vector<Section> all;
+    for (const auto& part : {kServerSections, kSchedulerSections, kClusterSections, kPolicySections,
+                             kAdmissionSections}) {
+      all.insert(all.end(), part.begin(), part.end());
+    }
+    return all;
+  }();
   return kSections;
 }
 
@@ -42,43 +34,33 @@ std::string full_name(const Section& section, const Setting& setting) {
   return std::string(section.name).append(".").append(setting.key);
 }
 
-std::string value_text(const Setting& setting, const Config& config) {
-  if (const auto* integer = std::get_if<IntegerRule>(&setting.rule)) {
-    return std::to_string(integer->get(config));
-  }
-  return std::get<TextRule>(setting.rule).get(config);
-}
-
 std::string allowed_text(const Setting& setting) {
-  if (const auto* integer = std::get_if<IntegerRule>(&setting.rule)) {
-    return std::to_string(integer->min.value) + ".." + std::to_string(integer->max.value);
-  }
-  const auto& rule = std::get<TextRule>(setting.rule);
-  return rule.form.empty() ? alternatives(rule.choices) : std::string(rule.form);
+  const Rule& rule = setting.rule;
+  if (!rule.form.empty()) return std::string(rule.form);
+  if (!rule.bounds) return alternatives(rule.choices);
+  const auto& [min, max] = *rule.bounds;
+  return std::to_string(min.value) + ".." + std::to_string(max.value);
 }
 
 std::string remedy(const Setting& setting) {
-  const bool number = std::holds_alternative<IntegerRule>(setting.rule);
-  return (number ? "a whole number in " : "") + allowed_text(setting);
+  return (setting.rule.bounds ? "a whole number in " : "") + allowed_text(setting);
 }
 
 std::optional<std::string> assign(const Setting& setting, std::string_view text, Config& config) {
-  if (const auto* rule = std::get_if<TextRule>(&setting.rule)) {
-    if (rule->set(config, text)) return std::nullopt;
-    return quote(text) + " is not allowed; write " + allowed_text(setting);
-  }
-  const auto& rule = std::get<IntegerRule>(setting.rule);
+  const Rule& rule = setting.rule;
   const std::string advice = "; write " + remedy(setting);
-  const auto value = whole_number(text);
-  if (!value) return quote(text) + " is not a whole number" + advice;
-  if (*value < rule.min.value || *value > rule.max.value) {
-    const bool low = *value < rule.min.value;
-    const Bound& bound = low ? rule.min : rule.max;
-    return std::to_string(*value) + (low ? " is below " : " is above ") +
-           std::to_string(bound.value) + " (" + std::string(bound.reason) + ")" + advice;
+  if (rule.bounds) {
+    const auto value = whole_number(text);
+    if (!value) return quote(text) + " is not a whole number" + advice;
+    const bool low = *value < rule.bounds->first.value;
+    const Bound& bound = low ? rule.bounds->first : rule.bounds->second;
+    if (low || *value > bound.value) {
+      return std::to_string(*value) + (low ? " is below " : " is above ") +
+             std::to_string(bound.value) + " (" + std::string(bound.reason) + ")" + advice;
+    }
   }
-  rule.set(config, *value);
-  return std::nullopt;
+  if (rule.set(config, text)) return std::nullopt;
+  return quote(text) + " is not allowed" + advice;
 }
 
 std::string to_string(const Endpoint& endpoint) {

@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <variant>
+#include <utility>
 #include <vector>
 
 /// The one place that knows each setting's key, bounds and meaning. The loader, the reference
@@ -20,16 +20,11 @@ struct Bound {
   std::string_view reason;  ///< a clause: "Go keeps idle connections for 90 s"
 };
 
-struct IntegerRule {
-  Bound min;
-  Bound max;
-  std::int64_t (*get)(const Config&) = nullptr;
-  void (*set)(Config&, std::int64_t) = nullptr;
-};
-
-struct TextRule {
-  std::string_view form;  ///< completes "write ..."; empty where there are choices
-  std::span<const std::string_view> choices;  ///< a closed set
+/// What a setting may be, and how it is read and written.
+struct Rule {
+  std::string_view form = {};  ///< completes "write ..."; empty where there are choices or bounds
+  std::span<const std::string_view> choices = {};      ///< a closed set
+  std::optional<std::pair<Bound, Bound>> bounds = {};  ///< of a whole number
   std::string (*get)(const Config&) = nullptr;
   /// @returns false, and leaves the Config alone, if the text does not have that form
   bool (*set)(Config&, std::string_view) = nullptr;
@@ -39,7 +34,7 @@ struct TextRule {
 struct Setting {
   std::string_view key;
   std::string_view description;  ///< one or two full sentences
-  std::variant<IntegerRule, TextRule> rule;
+  Rule rule;
   bool required = false;
 };
 
@@ -54,22 +49,20 @@ struct Relation {
   std::string_view first;  ///< "section.key"; the one that the message is about
   std::string_view second;
   std::string_view rule;  ///< one sentence, for the documentation
-  /// @returns "what; what to write" if the Config breaks the rule
-  std::optional<std::string> (*broken)(const Config&) = nullptr;
+  bool (*holds)(const Config&) = nullptr;
+  std::string_view problem;                        ///< if it does not hold: "what; what to write"
+  std::string (*detail)(const Config&) = nullptr;  ///< what stands for the {} of `problem`
 };
 
 /// All sections, in the order in which people should read them.
 [[nodiscard]] std::span<const Section> sections();
-[[nodiscard]] const std::vector<Relation>& relations();
+[[nodiscard]] std::span<const Relation> relations();
 
 /// @returns nothing unless the text is a decimal number and nothing else
 [[nodiscard]] std::optional<std::int64_t> whole_number(std::string_view text);
 
 /// "section.key"
 [[nodiscard]] std::string full_name(const Section& section, const Setting& setting);
-
-/// The value as it is written in YAML, without quotes.
-[[nodiscard]] std::string value_text(const Setting& setting, const Config& config);
 
 /// What may be written: "1..256", "GiB or MiB".
 [[nodiscard]] std::string allowed_text(const Setting& setting);

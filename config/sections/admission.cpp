@@ -5,84 +5,82 @@ namespace tangram::config {
 namespace {
 
 using Admission = Config::Admission;
-constexpr auto kAdmission = &Config::admission;
 constexpr Setting kAdmissionSettings[]{
     {"scheduler_name",
-     "The schedulerName that pods with a request get, such as tangram where kube-scheduler has "
-     "a profile of that name for them; \"\" = they keep their own, but pods translated from a "
-     "peer's words get default-scheduler instead of the peer's.",
-     free_text<kAdmission, &Admission::scheduler_name, true>("a scheduler's name, or \"\"")},
+     "The schedulerName that pods with a request get, such as tangram where kube-scheduler has a "
+     "profile of that name for them; \"\" = they keep their own, but pods translated from a peer's "
+     "words get default-scheduler instead of the peer's.",
+     free_text<&Admission::scheduler_name, true>("a scheduler's name, or \"\"")},
     {"replaced_schedulers",
-     "Which schedulerName is replaced by scheduler_name, with commas between: the default, and "
-     "the peers' whose requests Tangram translates. A pod that names another scheduler keeps "
-     "it.",
-     name_list<kAdmission, &Admission::replaced_schedulers>()},
+     "Which schedulerName is replaced by scheduler_name, with commas between: the default, and the "
+     "peers' whose requests Tangram translates. A pod that names another scheduler keeps it.",
+     name_list<&Admission::replaced_schedulers>()},
     {"runtime_class",
-     "The runtimeClassName that pods with a request get if they name none, such as nvidia; "
-     "\"\" = none.",
-     free_text<kAdmission, &Admission::runtime_class, true>("the name of a RuntimeClass, or \"\"")},
+     "The runtimeClassName that pods with a request get if they name none, such as nvidia; \"\" = "
+     "none.",
+     free_text<&Admission::runtime_class, true>("the name of a RuntimeClass, or \"\"")},
     {"node_selector",
      "Whether pods with a request get the nodeSelector tangram.dev/gpu: \"true\" if they do not "
      "say otherwise. Slots alone keep them on GPU nodes; this also tells the autoscaler and "
      "people.",
-     yes_or_no<kAdmission, &Admission::node_selector>()},
+     yes_or_no<&Admission::node_selector>()},
     {"aggregates",
-     "Whether containers with a request get tangram.dev/gpu-milli and tangram.dev/gpu-mem-mib, "
-     "by which quotas, kube-scheduler's own fit and its preemption see them. Nodes must "
-     "publish these (--aggregates of the agent), else no node fits.",
-     yes_or_no<kAdmission, &Admission::aggregates>()},
+     "Whether containers with a request get tangram.dev/gpu-milli and tangram.dev/gpu-mem-mib, by "
+     "which quotas, kube-scheduler's own fit and its preemption see them. Nodes must publish these "
+     "(--aggregates of the agent), else no node fits.",
+     yes_or_no<&Admission::aggregates>()},
     {"allow_visible_devices",
      "Whether containers may write NVIDIA_VISIBLE_DEVICES themselves. With it they can use cards "
      "that were not granted to them.",
-     yes_or_no<kAdmission, &Admission::allow_visible_devices>()},
+     yes_or_no<&Admission::allow_visible_devices>()},
     {"card_resources",
-     "Resources that stand for NVIDIA cards of other GPU systems, with commas between; a star "
-     "at the end stands for every ending. A container that holds one keeps what that system "
-     "shows it, and cannot hold a share beside it. Network cards such as nvidia.com/hostdev are "
-     "none; passed-through cards under their models' names are, so add those.",
-     name_list<kAdmission, &Admission::card_resources>()},
+     "Resources that stand for NVIDIA cards of other GPU systems, with commas between; a star at "
+     "the end stands for every ending. A container that holds one keeps what that system shows it, "
+     "and cannot hold a share beside it. Network cards such as nvidia.com/hostdev are none; "
+     "passed-through cards under their models' names are, so add those.",
+     name_list<&Admission::card_resources>()},
     {"extender_user",
      "The user as whom the extender binds pods. Only this user may write tangram.dev/gpu-grant.",
-     free_text<kAdmission, &Admission::extender_user, false>(
+     free_text<&Admission::extender_user, false>(
          "a user name, as in system:serviceaccount:tangram-system:tangram-extender")}};
 
 using Foreign = Config::Foreign;
-constexpr auto kForeign = &Config::foreign;
 constexpr std::array<std::string_view, 2> kGpushareUnits{"GiB", "MiB"};
 constexpr Setting kForeignSettings[]{
     {"nvidia",
-     "nvidia.com/gpu: N and nvidia.com/mig-PROFILE: N, as whole cards. true where NVIDIA's "
-     "device plugin serves no node any more.",
-     yes_or_no<kForeign, &Foreign::nvidia>()},
+     "nvidia.com/gpu: N and nvidia.com/mig-PROFILE: N, as whole cards. true where NVIDIA's device "
+     "plugin serves no node any more.",
+     yes_or_no<&Foreign::nvidia>()},
     {"hami",
-     "nvidia.com/gpumem, gpumem-percentage and gpucores, HAMi's annotations, and nvidia.com/gpu "
-     "of pods that have one of those or name the scheduler hami-scheduler. Take HAMi's own "
-     "webhook away first: both would change the pod.",
-     yes_or_no<kForeign, &Foreign::hami>()},
-    {"gpushare", "aliyun.com/gpu-mem.", yes_or_no<kForeign, &Foreign::gpushare>()},
+     "nvidia.com/gpumem, gpumem-percentage and gpucores, HAMi's annotations, and nvidia.com/gpu of "
+     "pods that have one of those or name the scheduler hami-scheduler. Take HAMi's own webhook "
+     "away first: both would change the pod.",
+     yes_or_no<&Foreign::hami>()},
+    {"gpushare", "aliyun.com/gpu-mem.", yes_or_no<&Foreign::gpushare>()},
     {"gpushare_unit", "What aliyun.com/gpu-mem counts: the flag --memory-unit of its plugin.",
-     choice<kForeign, &Foreign::gpushare_in_mib, kGpushareUnits>()},
+     choice<&Foreign::gpushare_in_mib, kGpushareUnits>()},
     {"kai",
-     "The annotations gpu-fraction, gpu-memory and gpu-fraction-num-devices, and "
-     "nvidia.com/gpu of pods that name the scheduler kai-scheduler.",
-     yes_or_no<kForeign, &Foreign::kai>()}};
+     "The annotations gpu-fraction, gpu-memory and gpu-fraction-num-devices, and nvidia.com/gpu of "
+     "pods that name the scheduler kai-scheduler.",
+     yes_or_no<&Foreign::kai>()}};
 
 constexpr std::array<std::string_view, 4> kLogLevels{"debug", "info", "warn", "error"};
 constexpr Setting kLogSettings[]{{"level", "The least severe message that is written.",
-                                  choice<&Config::log, &Config::Log::level, kLogLevels>()}};
+                                  choice<&Config::Log::level, kLogLevels>()}};
+
+constexpr Section kAll[]{
+    {"admission", "How the admission webhook changes and checks pods; see docs/admission.md.",
+     kAdmissionSettings},
+    {"foreign",
+     "Which requests in the words of other systems the admission webhook puts into Tangram's, so "
+     "that existing manifests run unchanged; docs/migration.md has the table. All are off by "
+     "default: translated pods leave the other system, and where that one still serves some nodes, "
+     "its users would find their pods on Tangram's.",
+     kForeignSettings},
+    {"log", "What is written to standard error.", kLogSettings}};
 
 }  // namespace
 
-constexpr Section kAdmissionSection{
-    "admission", "How the admission webhook changes and checks pods; see docs/admission.md.",
-    kAdmissionSettings};
-constexpr Section kForeignSection{
-    "foreign",
-    "Which requests in the words of other systems the admission webhook puts into Tangram's, so "
-    "that existing manifests run unchanged; docs/migration.md has the table. All are off by "
-    "default: translated pods leave the other system, and where that one still serves some "
-    "nodes, its users would find their pods on Tangram's.",
-    kForeignSettings};
-constexpr Section kLogSection{"log", "What is written to standard error.", kLogSettings};
+constexpr std::span<const Section> kAdmissionSections = kAll;
 
 }  // namespace tangram::config

@@ -5,108 +5,65 @@ namespace tangram::config {
 namespace {
 
 using Scheduler = Config::Scheduler;
-constexpr auto kScheduler = &Config::scheduler;
 constexpr Setting kSchedulerSettings[]{
     {"policy",
      "The policy for pods that name none in tangram.dev/gpu-policy; see docs/policies.md.",
-     free_text<kScheduler, &Scheduler::policy, false>("the name of a policy")},
+     free_text<&Scheduler::policy, false>("the name of a policy")},
     {"short_list",
-     "How many of the best nodes filter returns; 0 = all that fit. 1 makes Tangram's order "
-     "decide alone; more leave room for the scores of kube-scheduler's other plugins.",
-     number<kScheduler, &Scheduler::short_list>(
-         {0, "all nodes that fit"}, {5000, "the largest cluster that Kubernetes supports"})},
+     "How many of the best nodes filter returns; 0 = all that fit. 1 makes Tangram's order decide "
+     "alone; more leave room for the scores of kube-scheduler's other plugins.",
+     number<&Scheduler::short_list>({0, "all nodes that fit"},
+                                    {5000, "the largest cluster that Kubernetes supports"})},
     {"hold_ttl_ms",
      "How long room is reserved for a pod on the node that filter ranks first, until its bind "
      "comes. Other pods are not offered that room meanwhile, so few binds are rejected. 0 = no "
      "reservations.",
-     number<kScheduler, &Scheduler::hold_ttl>(
+     number<&Scheduler::hold_ttl>(
          {0, "no reservations: bind rejects the later of two pods"},
          {60'000, "a pod whose bind never comes must not block a card for longer"})},
     {"assume_ttl_ms",
      "How long an assumed allocation waits for its bind's outcome before the pod itself is read. "
      "It is longer than the API server works on a request (its --request-timeout, 60 s by "
      "default), so that a bind which timed out cannot take effect after its room was given away.",
-     number<kScheduler, &Scheduler::assume_ttl>(
+     number<&Scheduler::assume_ttl>(
          {5000, "kube-scheduler waits 5 s for a bind by default; before that it is in flight"},
          {600'000, "a lost bind must not make a card look full for longer"})},
     {"default_isolation",
      "The isolation mode of pods that choose none. mps is the default because only mps enforces a "
      "memory limit.",
-     choice<kScheduler, &Scheduler::default_isolation, model::kIsolationNames>()},
+     choice<&Scheduler::default_isolation, model::kIsolationNames>()},
     {"offer_memory_pods",
-     "For how many pods Tangram remembers the nodes that were offered or tried in vain; the "
-     "oldest is forgotten first.",
-     number<kScheduler, &Scheduler::offer_memory_pods>(
+     "For how many pods Tangram remembers the nodes that were offered or tried in vain; the oldest "
+     "is forgotten first.",
+     number<&Scheduler::offer_memory_pods>(
          {100, "fewer than the pods that a busy cluster retries would remember nothing"},
          {1'000'000, "each takes a few hundred bytes"})},
     {"offer_penalty_s",
      "How long a node that was offered or tried in vain ranks last for the same pod.",
-     number<kScheduler, &Scheduler::offer_penalty>(
+     number<&Scheduler::offer_penalty>(
          {10, "kube-scheduler's longest back-off; a shorter one is over before the next try"},
          {3600, "what refused the pod, a full volume for instance, may be gone by then"})}};
 
 using Bind = Config::Bind;
-constexpr auto kBind = &Config::bind;
 constexpr Setting kBindSettings[]{
     {"workers", "Binds that write to the API server at the same time.",
-     number<kBind, &Bind::workers>({1, "without one nothing is bound"},
-                                   {256, "the API server serves 200 writes at a time by default"})},
+     number<&Bind::workers>({1, "without one nothing is bound"},
+                            {256, "the API server serves 200 writes at a time by default"})},
     {"queue", "Binds that wait for a worker; further ones are refused and kube-scheduler retries.",
-     number<kBind, &Bind::queue>(
-         {1, "a burst needs somewhere to wait"},
-         {100'000, "what waits longer than bind.timeout_ms is refused anyway"})},
+     number<&Bind::queue>({1, "a burst needs somewhere to wait"},
+                          {100'000, "what waits longer than bind.timeout_ms is refused anyway"})},
     {"timeout_ms",
-     "How long one bind may take, its wait for a worker included. Keep it below httpTimeout "
-     "of the extender in kube-scheduler's configuration, 5 s by default.",
-     number<kBind, &Bind::timeout>(
+     "How long one bind may take, its wait for a worker included. Keep it below httpTimeout of the "
+     "extender in kube-scheduler's configuration, 5 s by default.",
+     number<&Bind::timeout>(
          {100, "one write to an API server under load takes tens of milliseconds"},
          {60'000, "the API server gives up a request after 60 s by default"})}};
 
-using Fragmentation = Config::Fragmentation;
-constexpr auto kFragmentation = &Config::fragmentation;
-constexpr Setting kFragmentationSettings[]{
-    {"workload_file",
-     "For \"fragmentation\": a CSV of expected pods with the columns name, cpu_milli, "
-     "memory_mib, "
-     "num_gpu, gpu_milli and gpu_spec; \"\" = learn from the pods that come. A relative "
-     "path starts "
-     "at the working directory.",
-     free_text<kFragmentation, &Fragmentation::workload_file, true>("a path, or \"\" to learn")},
-    {"learn_window_pods", "How many of the latest pods are learned from.",
-     number<kFragmentation, &Fragmentation::learn_window_pods>(
-         {100, "fewer say little about the next ones"},
-         {1'000'000, "each takes about a hundred bytes and is counted again at every learning"})},
-    {"relearn_every_pods", "After how many new pods the expectation is made anew.",
-     number<kFragmentation, &Fragmentation::relearn_every_pods>(
-         {1, "at each pod"}, {1'000'000, "the largest window that can be learned from"})},
-    {"coverage_percent",
-     "The most frequent kinds of pods that make up this share of all are expected, the rest "
-     "left out; 95 in the published policy.",
-     number<kFragmentation, &Fragmentation::coverage_percent>({1, "something has to be expected"},
-                                                              {100, "all of them"})}};
-
-using Bestfit = Config::Bestfit;
-constexpr auto kBestfit = &Config::bestfit;
-constexpr Setting kBestfitSettings[]{
-    {"cpu_milli", "Thousandths of a core; the default is the published constant.",
-     number<kBestfit, &Bestfit::cpu>({1000, "one core"},
-                                     {10'000'000, "ten thousand cores are no single node"})},
-    {"gpu_milli", "Thousandths of a card; the default is the published constant.",
-     number<kBestfit, &Bestfit::gpu>({1000, "one card"},
-                                     {1'000'000, "a thousand cards are no single node"})}};
+constexpr Section kAll[]{{"scheduler", "Which node and which card a pod gets.", kSchedulerSettings},
+                         {"bind", "The writes that bind pods.", kBindSettings}};
 
 }  // namespace
 
-constexpr Section kSchedulerSection{"scheduler", "Which node and which card a pod gets.",
-                                    kSchedulerSettings};
-constexpr Section kBindSection{"bind", "The writes that bind pods.", kBindSettings};
-constexpr Section kFragmentationSection{
-    "fragmentation", "The pods that the policies \"fragmentation\" and \"least-waste\" expect.",
-    kFragmentationSettings};
-constexpr Section kBestfitSection{
-    "bestfit",
-    "The free CPU and GPU at which the policy \"bestfit\" takes a node for empty: the largest "
-    "node of the cluster.",
-    kBestfitSettings};
+constexpr std::span<const Section> kSchedulerSections = kAll;
 
 }  // namespace tangram::config

@@ -2,23 +2,14 @@
 
 #include "config/settings.hpp"
 
-/// The sections of the settings table, one declaration each. sections() has them in order.
+/// The sections of the settings table. sections() has them in order.
 namespace tangram::config {
 
-extern const Section kServerSection;
-extern const Section kTlsSection;
-extern const Section kWebhookSection;
-extern const Section kMetricsSection;
-extern const Section kSchedulerSection;
-extern const Section kBindSection;
-extern const Section kKubeSection;
-extern const Section kLeaderElectionSection;
-extern const Section kEvictionSection;
-extern const Section kGrantsSection;
-extern const Section kFragmentationSection;
-extern const Section kBestfitSection;
-extern const Section kAdmissionSection;
-extern const Section kForeignSection;
-extern const Section kLogSection;
+extern const std::span<const Section> kServerSections;     ///< server, tls, webhook, metrics
+extern const std::span<const Section> kSchedulerSections;  ///< scheduler, bind
+extern const std::span<const Section>
+    kClusterSections;                                   ///< kube, leader_election, eviction, grants
+extern const std::span<const Section> kPolicySections;  ///< fragmentation, bestfit
+extern const std::span<const Section> kAdmissionSections;  ///< admission, foreign, log
 
 }  // namespace tangram::config

@@ -1,4 +1,5 @@
 #include "config/config.hpp"
+#include "tests/config/values.hpp"
 
 #include <gtest/gtest.h>
 
@@ -15,7 +16,7 @@ TEST(OverrideTest, ReplacesTheValueOfTheFileAndNothingElse) {
   ASSERT_TRUE(loaded) << loaded.error().message;
   Config expected;
   expected.bind.workers = 9;
-  EXPECT_EQ(*loaded, expected);
+  EXPECT_EQ(values_of(*loaded), values_of(expected));
 }
 
 TEST(OverrideTest, TheLastOfTwoCounts) {

@@ -2,6 +2,7 @@
 
 #include "config/settings.hpp"
 #include "source_dir.hpp"
+#include "tests/config/values.hpp"
 
 #include <gtest/gtest.h>
 
@@ -23,7 +24,7 @@ std::string content(const std::string& path) {
 TEST(ReferenceTest, FileHoldsTheDefaults) {
   const auto loaded = load_config(content("config/tangram.yaml"), "config/tangram.yaml", {});
   ASSERT_TRUE(loaded) << loaded.error().message;
-  EXPECT_EQ(*loaded, Config{});
+  EXPECT_EQ(values_of(*loaded), values_of({}));
 }
 
 TEST(ReferenceTest, FilesAreWhatTheTableSays) {
@@ -60,16 +61,16 @@ class SettingTest : public testing::Test {
   /// Another allowed value than the default: proof that a row writes the field it reads.
   static std::string other_value(const Setting& setting) {
     const Config defaults;
-    if (const auto* rule = std::get_if<IntegerRule>(&setting.rule)) {
-      return std::to_string(rule->get(defaults) == rule->max.value ? rule->min.value
-                                                                   : rule->max.value);
+    if (const auto& bounds = setting.rule.bounds) {
+      const std::string max = std::to_string(bounds->second.value);
+      return setting.rule.get(defaults) == max ? std::to_string(bounds->first.value) : max;
     }
     if (setting.key == "listen") return "[::1]:1";
     if (setting.key == "default_isolation") return "none";
     if (setting.key == "source") return "kubeconfig";
     if (setting.key == "level") return "error";
     if (setting.key == "gpushare_unit") return "MiB";
-    const std::string value = value_text(setting, defaults);
+    const std::string value = setting.rule.get(defaults);
     if (value == "true") return "false";
     if (value == "false") return "true";
     return "other";
@@ -81,38 +82,39 @@ TEST_F(SettingTest, WritesTheFieldThatItReadsAndNoOther) {
     Config config;
     const std::string value = other_value(setting);
     ASSERT_EQ(assign(setting, value, config), std::nullopt);
-    EXPECT_EQ(value_text(setting, config), value);
-    EXPECT_NE(config, Config{});
+    EXPECT_EQ(setting.rule.get(config), value);
+    EXPECT_NE(values_of(config), values_of({}));
     // Back to the default, everything must be as before: no other field was touched.
-    ASSERT_EQ(assign(setting, value_text(setting, Config{}), config), std::nullopt);
-    EXPECT_EQ(config, Config{});
+    ASSERT_EQ(assign(setting, setting.rule.get(Config{}), config), std::nullopt);
+    EXPECT_EQ(values_of(config), values_of({}));
   });
 }
 
 TEST_F(SettingTest, HasADefaultWithinBoundsThatStateTheirReasons) {
   for_each([](const Section&, const Setting& setting) {
     EXPECT_TRUE(setting.description.ends_with('.')) << "a full sentence";
-    const auto* rule = std::get_if<IntegerRule>(&setting.rule);
-    if (rule == nullptr) return;
-    const Config defaults;
-    EXPECT_LE(rule->min.value, rule->get(defaults));
-    EXPECT_GE(rule->max.value, rule->get(defaults));
-    EXPECT_FALSE(rule->min.reason.empty());
-    EXPECT_FALSE(rule->max.reason.empty());
+    if (!setting.rule.bounds) return;
+    const auto& [min, max] = *setting.rule.bounds;
+    const auto value = whole_number(setting.rule.get(Config{}));
+    ASSERT_TRUE(value);
+    EXPECT_LE(min.value, *value);
+    EXPECT_GE(max.value, *value);
+    EXPECT_FALSE(min.reason.empty());
+    EXPECT_FALSE(max.reason.empty());
   });
 }
 
 TEST_F(SettingTest, RefusesTheNumbersJustOutsideItsBoundsAndStaysAsItWas) {
   for_each([](const Section&, const Setting& setting) {
-    const auto* rule = std::get_if<IntegerRule>(&setting.rule);
-    if (rule == nullptr) return;
+    if (!setting.rule.bounds) return;
+    const auto& [min, max] = *setting.rule.bounds;
     Config config;
-    EXPECT_EQ(assign(setting, std::to_string(rule->min.value), config), std::nullopt);
-    EXPECT_EQ(assign(setting, std::to_string(rule->max.value), config), std::nullopt);
+    EXPECT_EQ(assign(setting, std::to_string(min.value), config), std::nullopt);
+    EXPECT_EQ(assign(setting, std::to_string(max.value), config), std::nullopt);
     const Config before = config;
-    EXPECT_NE(assign(setting, std::to_string(rule->min.value - 1), config), std::nullopt);
-    EXPECT_NE(assign(setting, std::to_string(rule->max.value + 1), config), std::nullopt);
-    EXPECT_EQ(config, before);
+    EXPECT_NE(assign(setting, std::to_string(min.value - 1), config), std::nullopt);
+    EXPECT_NE(assign(setting, std::to_string(max.value + 1), config), std::nullopt);
+    EXPECT_EQ(values_of(config), values_of(before));
   });
 }
 

@@ -1,5 +1,5 @@
 // What deploy/scheduler ships fits together: its configuration is one that the extender takes, and
-// kube-scheduler is told to call what it makes.
+// kube-scheduler is configured to call what it serves.
 
 #include "config/config.hpp"
 #include "source_dir.hpp"

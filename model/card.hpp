@@ -3,6 +3,7 @@
 #include "base/units.hpp"
 #include "model/isolation.hpp"
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,7 +14,11 @@ namespace tangram::model {
 /// What a card is. The model treats both alike: a MIG instance is a card.
 enum class CardKind { kPhysical, kMig };
 
-[[nodiscard]] std::string_view to_string(CardKind kind);
+inline constexpr std::array<std::string_view, 2> kCardKindNames{"physical", "mig"};
+
+[[nodiscard]] constexpr std::string_view to_string(CardKind kind) {
+  return kCardKindNames.at(static_cast<std::size_t>(kind));
+}
 [[nodiscard]] std::optional<CardKind> parse_card_kind(std::string_view text);
 
 /// A direct connection from one card to another of the same node.
@@ -56,6 +61,11 @@ struct Card : CardTraits {
 
   friend bool operator==(const Card&, const Card&) = default;
 };
+
+/// The same cards, as far as what fits there is concerned.
+[[nodiscard]] inline bool same_make(const Card& a, const Card& b) {
+  return static_cast<const CardTraits&>(a) == b && a.model == b.model;
+}
 
 /// What a node has to give: its cards, and the CPU and memory that pods may request.
 struct NodeInventory {

@@ -4,7 +4,6 @@
 #include "model/codec.hpp"
 
 #include <unordered_set>
-#include <utility>
 
 namespace tangram::model {
 
@@ -63,20 +62,8 @@ CardKind read_kind(json::Reader& in) {
 
 Link read_link(json::Reader& in) {
   Link link;
-  codec::Members members;
-  in.object([&](std::string_view key) {
-    members.add(key);
-    if (key == "to") {
-      link.peer = codec::name(in);
-    } else if (key == "type") {
-      link.type = codec::name(in);
-    } else if (key == "count") {
-      link.count = static_cast<int>(codec::number(in, 1, kMaxLinkCount));
-    } else {
-      in.skip();
-    }
-  });
-  members.require(in, {"to", "type"});
+  codec::object(in, {"to", "type"}, "to", codec::into(link.peer), "type", codec::into(link.type),
+                "count", codec::into(link.count, 1, kMaxLinkCount));
   return link;
 }
 
@@ -95,81 +82,27 @@ IsolationSet usual_isolation(CardKind kind) {
   return kind == CardKind::kMig ? all.without(Isolation::kMps) : all;
 }
 
-/// What decides where a pod fits.
-bool read_capacity(json::Reader& in, Card& card, std::string_view key) {
-  if (key == "id") {
-    card.id = codec::name(in);
-  } else if (key == "kind") {
-    card.kind = read_kind(in);
-  } else if (key == "model") {
-    card.model = codec::name(in);
-  } else if (key == "memMiB") {
-    card.memory = Mebibytes(codec::number(in, 1, codec::kMaxMebibytes));
-  } else if (key == "milli") {
-    // A share is of this card, so every card has 1000; another number would mean another thing.
-    card.compute = MilliGpu(codec::number(in, codec::kMilliPerCard, codec::kMilliPerCard));
-  } else if (key == "maxSharers") {
-    card.max_sharers = static_cast<int>(codec::number(in, 1, kMaxSharers));
-  } else {
-    return false;
-  }
-  return true;
-}
-
-/// Where the card sits, and whether it may be used.
-bool read_circumstance(json::Reader& in, Card& card, std::string_view key) {
-  if (key == "healthy") {
-    card.healthy = in.boolean();
-  } else if (key == "cordoned") {
-    card.cordoned = in.boolean();
-  } else if (key == "reason") {
-    card.unavailable_reason = codec::text(in, kMaxReason);
-  } else if (key == "numa") {
-    card.numa_node = static_cast<int>(codec::number(in, -1, kMaxNumaNode));
-  } else if (key == "pci") {
-    card.pci_bus = codec::text(in);
-  } else if (key == "parent") {
-    card.parent = codec::text(in);
-  } else if (key == "links") {
-    in.array([&] { card.links.push_back(read_link(in)); });
-  } else {
-    return false;
-  }
-  return true;
-}
-
 Card read_card(json::Reader& in) {
   Card card;
-  codec::Members members;
   std::optional<IsolationSet> isolation;
-  in.object([&](std::string_view key) {
-    members.add(key);
-    if (key == "isolation" && in.kind() != json::Kind::kNull) {
-      isolation = read_isolation(in);
-    } else if (!read_capacity(in, card, key) && !read_circumstance(in, card, key)) {
-      in.skip();
-    }
-  });
-  members.require(in, {"id", "model", "memMiB"});
+  const auto kind = [&](json::Reader& from) { card.kind = read_kind(from); };
+  const auto links = json::each(card.links, read_link);
+  const auto modes = [&](json::Reader& from) {
+    if (from.kind() == json::Kind::kNull) return from.skip();
+    isolation = read_isolation(from);
+  };
+  codec::object(
+      in, {"id", "model", "memMiB"}, "id", codec::into(card.id), "kind", kind, "model",
+      codec::into(card.model), "memMiB", codec::into(card.memory, 1, codec::kMaxMebibytes),
+      // A share is of this card, so every card has 1000; another number would mean another thing.
+      "milli", codec::into(card.compute, codec::kMilliPerCard, codec::kMilliPerCard), "maxSharers",
+      codec::into(card.max_sharers, 1, kMaxSharers), "healthy", card.healthy, "cordoned",
+      card.cordoned, "reason", codec::text_into(card.unavailable_reason, kMaxReason), "numa",
+      codec::into(card.numa_node, -1, kMaxNumaNode), "pci", codec::text_into(card.pci_bus),
+      "parent", codec::text_into(card.parent), "links", links, "isolation", modes);
   card.isolation = isolation.value_or(usual_isolation(card.kind));
   return card;
 }
-
-class CardList {
- public:
-  void add(json::Reader& in, Card card) {
-    if (!ids_.insert(card.id).second) in.fail("card " + quote(card.id) + " stands twice");
-    if (cards_.size() == kMaxCardsPerNode) {
-      in.fail("more than " + std::to_string(kMaxCardsPerNode) + " cards");
-    }
-    cards_.push_back(std::move(card));
-  }
-  std::vector<Card> take() { return std::move(cards_); }
-
- private:
-  std::vector<Card> cards_;
-  std::unordered_set<std::string> ids_;
-};
 
 }  // namespace
 
@@ -184,23 +117,22 @@ std::string encode_cards(const std::vector<Card>& cards) {
 
 Result<std::vector<Card>> decode_cards(std::string text) {
   json::Reader in(text);
-  CardList cards;
-  codec::Members members;
-  in.object([&](std::string_view key) {
-    members.add(key);
-    if (key == "version") {
-      codec::version(in, kVersion);
-    } else if (key == "cards") {
-      in.array([&] { cards.add(in, read_card(in)); });
-    } else {
-      in.skip();
+  std::vector<Card> cards;
+  std::unordered_set<std::string> ids;
+  const auto add = [&] {
+    cards.push_back(read_card(in));
+    const std::string& id = cards.back().id;
+    if (!ids.insert(id).second) in.fail("card " + quote(id) + " stands twice");
+    if (cards.size() > kMaxCardsPerNode) {
+      in.fail("more than " + std::to_string(kMaxCardsPerNode) + " cards");
     }
-  });
-  members.require(in, {"version", "cards"});
+  };
+  codec::object(in, {"version", "cards"}, "version", codec::version_of(kVersion), "cards",
+                [&](json::Reader&) { in.array(add); });
   if (auto done = in.finish(); !done) {
     return fail(Errc::kInvalidArgument, "cards: " + done.error().message);
   }
-  return cards.take();
+  return cards;
 }
 
 }  // namespace tangram::model

@@ -39,9 +39,10 @@ void version(json::Reader& in, std::int64_t known) {
   }
 }
 
-void Members::require(json::Reader& in, std::initializer_list<std::string_view> keys) const {
-  for (const std::string_view key : keys) {
-    if (std::find(seen_.begin(), seen_.end(), key) == seen_.end()) {
+void require(json::Reader& in, std::span<const std::string_view> seen,
+             std::initializer_list<std::string_view> required) {
+  for (const std::string_view key : required) {
+    if (std::find(seen.begin(), seen.end(), key) == seen.end()) {
       return in.fail("member \"" + std::string(key) + "\" is missing");
     }
   }

@@ -1,11 +1,12 @@
 #pragma once
 
-#include "base/json.hpp"
+#include "base/json_members.hpp"
 
 #include <boost/container/small_vector.hpp>
 
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -28,15 +29,37 @@ inline constexpr std::int64_t kMilliPerCard = 1000;
 /// Reads "version" and fails unless it is the one version that is known.
 void version(json::Reader& in, std::int64_t known);
 
-/// The members that an object had.
-class Members {
- public:
-  void add(std::string_view key) { seen_.push_back(key); }
-  /// Fails, naming it, on the first member that the object should have had.
-  void require(json::Reader& in, std::initializer_list<std::string_view> keys) const;
+/// Fails, naming it, on the first required member that was not seen.
+void require(json::Reader& in, std::span<const std::string_view> seen,
+             std::initializer_list<std::string_view> required);
 
- private:
-  boost::container::small_vector<std::string_view, 16> seen_;
-};
+/// Reads an object as json::read_members() does, and fails unless it has all required members.
+template <class... Members>
+void object(json::Reader& in, std::initializer_list<std::string_view> required,
+            Members&&... members) {
+  boost::container::small_vector<std::string_view, 16> seen;
+  in.object([&](std::string_view key) {
+    seen.push_back(key);
+    if (!json::read_member(in, key, members...)) in.skip();
+  });
+  require(in, seen, required);
+}
+
+// ---- Targets of object().
+
+inline auto into(std::string& to) {
+  return [&to](json::Reader& in) { to = name(in); };
+}
+inline auto text_into(std::string& to, std::size_t most = kMaxName) {
+  return [&to, most](json::Reader& in) { to = text(in, most); };
+}
+template <class Amount>
+auto into(Amount& to, std::int64_t least, std::int64_t most) {
+  return
+      [&to, least, most](json::Reader& in) { to = static_cast<Amount>(number(in, least, most)); };
+}
+inline auto version_of(std::int64_t known) {
+  return [known](json::Reader& in) { version(in, known); };
+}
 
 }  // namespace tangram::model::codec

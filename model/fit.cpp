@@ -1,6 +1,5 @@
 #include "model/fit.hpp"
 
-#include <algorithm>
 #include <array>
 
 namespace tangram::model {

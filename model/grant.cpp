@@ -4,8 +4,6 @@
 #include "model/codec.hpp"
 #include "model/request.hpp"
 
-#include <algorithm>
-
 namespace tangram::model {
 
 namespace {
@@ -32,26 +30,11 @@ void write_container(json::Writer& out, const ContainerGrant& container) {
 
 GrantedCard read_card(json::Reader& in) {
   GrantedCard card;
-  codec::Members members;
-  const auto mebibytes = [&] { return Mebibytes(codec::number(in, 0, codec::kMaxMebibytes)); };
-  const auto milli = [&] { return MilliGpu(codec::number(in, 0, codec::kMilliPerCard)); };
-  in.object([&](std::string_view key) {
-    members.add(key);
-    if (key == "uuid") {
-      card.uuid = codec::name(in);
-    } else if (key == "memMiB") {
-      card.memory = mebibytes();
-    } else if (key == "milli") {
-      card.compute = milli();
-    } else if (key == "memLimitMiB") {
-      card.memory_limit = mebibytes();
-    } else if (key == "milliLimit") {
-      card.compute_limit = milli();
-    } else {
-      in.skip();
-    }
-  });
-  members.require(in, {"uuid", "memMiB", "milli", "memLimitMiB", "milliLimit"});
+  codec::object(in, {"uuid", "memMiB", "milli", "memLimitMiB", "milliLimit"}, "uuid",
+                codec::into(card.uuid), "memMiB", codec::into(card.memory, 0, codec::kMaxMebibytes),
+                "milli", codec::into(card.compute, 0, codec::kMilliPerCard), "memLimitMiB",
+                codec::into(card.memory_limit, 0, codec::kMaxMebibytes), "milliLimit",
+                codec::into(card.compute_limit, 0, codec::kMilliPerCard));
   return card;
 }
 
@@ -77,18 +60,9 @@ void add_card(json::Reader& in, std::vector<GrantedCard>& cards, GrantedCard car
 
 ContainerGrant read_container(json::Reader& in) {
   ContainerGrant container;
-  codec::Members members;
-  in.object([&](std::string_view key) {
-    members.add(key);
-    if (key == "name") {
-      container.container = codec::name(in);
-    } else if (key == "cards") {
-      in.array([&] { add_card(in, container.cards, read_card(in)); });
-    } else {
-      in.skip();
-    }
-  });
-  members.require(in, {"name", "cards"});
+  codec::object(
+      in, {"name", "cards"}, "name", codec::into(container.container), "cards",
+      [&](json::Reader&) { in.array([&] { add_card(in, container.cards, read_card(in)); }); });
   if (container.cards.empty()) {
     in.fail("container " + quote(container.container) + " has no cards");
   }
@@ -115,26 +89,6 @@ Isolation read_isolation(json::Reader& in) {
   return mode.value_or(Isolation::kNone);
 }
 
-void read_member(json::Reader& in, Grant& grant, std::string_view key) {
-  if (key == "version") {
-    codec::version(in, Grant::kVersion);
-  } else if (key == "podUID") {
-    grant.pod_uid = codec::name(in);
-  } else if (key == "node") {
-    grant.node = codec::name(in);
-  } else if (key == "issuedAt") {
-    grant.issued_at = codec::text(in, kMaxTimestamp);
-  } else if (key == "isolation") {
-    grant.isolation = read_isolation(in);
-  } else if (key == "containers") {
-    in.array([&] { add_container(in, grant.containers, read_container(in)); });
-  } else if (key == "sig") {
-    grant.signature = codec::text(in, kMaxSignature);
-  } else {
-    in.skip();
-  }
-}
-
 }  // namespace
 
 std::string encode(const Grant& grant) {
@@ -158,12 +112,15 @@ std::string encode(const Grant& grant) {
 Result<Grant> decode_grant(std::string text) {
   json::Reader in(text);
   Grant grant;
-  codec::Members members;
-  in.object([&](std::string_view key) {
-    members.add(key);
-    read_member(in, grant, key);
-  });
-  members.require(in, {"version", "podUID", "node", "issuedAt", "isolation", "containers"});
+  const auto isolation = [&](json::Reader&) { grant.isolation = read_isolation(in); };
+  const auto containers = [&](json::Reader&) {
+    in.array([&] { add_container(in, grant.containers, read_container(in)); });
+  };
+  codec::object(in, {"version", "podUID", "node", "issuedAt", "isolation", "containers"}, "version",
+                codec::version_of(Grant::kVersion), "podUID", codec::into(grant.pod_uid), "node",
+                codec::into(grant.node), "issuedAt",
+                codec::text_into(grant.issued_at, kMaxTimestamp), "isolation", isolation,
+                "containers", containers, "sig", codec::text_into(grant.signature, kMaxSignature));
   if (grant.containers.empty()) in.fail("the grant has no containers");
   if (auto done = in.finish(); !done) {
     return fail(Errc::kInvalidArgument, "grant: " + done.error().message);

@@ -2,11 +2,9 @@
 
 #include "base/result.hpp"
 #include "base/units.hpp"
-#include "model/annotations.hpp"
 #include "model/isolation.hpp"
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace tangram::model {
@@ -32,7 +30,7 @@ struct ContainerGrant {
 struct Grant {
   static constexpr int kVersion = 1;
 
-  std::string pod_uid;  ///< whom it was issued to: a copied annotation is worth nothing
+  std::string pod_uid;  ///< the pod it was issued to: a copied annotation is not valid
   std::string node;
   std::string issued_at;  ///< RFC 3339
   Isolation isolation = Isolation::kNone;

@@ -6,8 +6,7 @@ void NodeState::equip(NodeInventory what) {
   CardMake cards;
   for (const Card& card : what.cards) {
     const Card* const before = cards.empty() ? nullptr : &card - 1;
-    cards.push_back({card, before && before->model == card.model &&
-                               static_cast<const CardTraits&>(*before) == card});
+    cards.push_back({card, before != nullptr && same_make(*before, card)});
   }
   make = std::make_shared<const CardMake>(std::move(cards));
   inventory = std::make_shared<const NodeInventory>(std::move(what));

@@ -136,11 +136,7 @@ class Search {
 
   /// Alike in everything that decides what else fits there.
   bool twins(std::uint32_t a, std::uint32_t b) const {
-    const Card& one = node_.cards()[a];
-    const Card& other = node_.cards()[b];
-    return use_[a] == use_[b] && one.memory == other.memory && one.compute == other.compute &&
-           one.max_sharers == other.max_sharers && one.isolation == other.isolation &&
-           one.model == other.model;
+    return use_[a] == use_[b] && same_make(node_.cards()[a], node_.cards()[b]);
   }
 
   const GpuRequest& request_;
@@ -193,31 +189,18 @@ std::optional<Placement> place_one(const GpuRequest& request, const NodeState& n
   BestCards best(static_cast<std::size_t>(container.count));
   Slice slice;
   bool fits = false;
-  std::int64_t wish = 0;
+  std::int64_t wanted = 0;
   for (std::uint32_t i = 0; i < cards.size(); ++i) {
     if (!cards[i].as_before) slice = slice_of(container.share, cards[i]);
     const bool twin = cards[i].as_before && node.use[i] == node.use[i - 1] &&
                       request.card_ids.empty() && !slice.whole;
     if (!twin) {
       fits = !card_misfit(request, slice, node, i);
-      if (fits) wish = preference(slice, i, node.use[i]);
+      if (fits) wanted = preference(slice, i, node.use[i]);
     }
-    if (fits) best.offer(i, wish);
+    if (fits) best.offer(i, wanted);
   }
   return best.cards();
-}
-
-/// Calls visit(container, slice, card) for every card of a placement.
-template <class Visit>
-void for_each_pick(const GpuRequest& request, const NodeState& node, const Placement& placement,
-                   Visit&& visit) {
-  std::size_t next = 0;
-  for (const ContainerRequest& container : request.containers) {
-    for (int i = 0; i < container.count; ++i) {
-      const std::uint32_t card = placement[next++];
-      visit(container, slice_of(container.share, node.cards()[card]), card);
-    }
-  }
 }
 
 }  // namespace

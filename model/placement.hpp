@@ -34,6 +34,19 @@ using CardPreference =
 /// found in a few hundred; this bounds what a hostile one can cost to about a millisecond.
 inline constexpr int kMaxSearchSteps = 20'000;
 
+/// Calls visit(container, slice, card) for every card of a placement.
+template <class Visit>
+void for_each_pick(const GpuRequest& request, const NodeState& node, const Placement& placement,
+                   Visit&& visit) {
+  std::size_t next = 0;
+  for (const ContainerRequest& container : request.containers) {
+    for (int i = 0; i < container.count; ++i) {
+      const std::uint32_t card = placement[next++];
+      visit(container, slice_of(container.share, node.traits()[card]), card);
+    }
+  }
+}
+
 /// The use of every card of the node after the placement.
 [[nodiscard]] std::vector<CardUse> use_after(const GpuRequest& request, const NodeState& node,
                                              const Placement& placement);

@@ -50,12 +50,6 @@ Unit limit_of(const std::optional<Unit>& limit, Unit share, Unit card) {
 
 }  // namespace
 
-int GpuRequest::card_count() const {
-  int cards = 0;
-  for (const ContainerRequest& container : containers) cards += container.count;
-  return cards;
-}
-
 std::size_t default_container(const std::vector<ContainerInfo>& containers) {
   const auto first = [&](const auto& wanted) {
     return std::find_if(containers.begin(), containers.end(), wanted);
@@ -81,6 +75,15 @@ bool globs_match(const std::vector<std::string>& globs, std::string_view text) {
     }
   }
   return wanted && (included || !any_include);
+}
+
+std::string share_text(MilliGpu share) {
+  const std::int64_t milli = share.count();
+  std::string text = std::to_string(milli / 1000);
+  if (milli % 1000 == 0) return text;
+  std::string decimals = std::to_string(1000 + milli % 1000).substr(1);
+  decimals.resize(decimals.find_last_not_of('0') + 1);
+  return text + "." + decimals;
 }
 
 Slice slice_of(const Share& share, const CardTraits& card) {

@@ -33,6 +33,10 @@ struct Share {
   std::optional<MilliGpu> compute;  ///< kMemory: 0..1000; nothing = in proportion to the memory
   std::optional<Mebibytes> memory_limit;  ///< burst limit, >= the share; nothing = the share
   std::optional<MilliGpu> compute_limit;  ///< burst limit, >= the share; nothing = the share
+
+  [[nodiscard]] bool whole() const {
+    return form == ShareForm::kWhole || (form == ShareForm::kFraction && fraction == kWholeGpu);
+  }
   friend bool operator==(const Share&, const Share&) = default;
 };
 
@@ -54,8 +58,6 @@ struct GpuRequest {
   Isolation isolation = Isolation::kNone;  ///< the pod's choice, else the cluster's default
 
   [[nodiscard]] bool asks_gpu() const { return !containers.empty(); }
-  /// Cards over all containers.
-  [[nodiscard]] int card_count() const;
   friend bool operator==(const GpuRequest&, const GpuRequest&) = default;
 };
 
@@ -94,6 +96,9 @@ Result<GpuRequest> parse_request(const Annotations& annotations,
 
 /// Does a card's model or id satisfy the request's globs? '*' any text, '?' one character.
 [[nodiscard]] bool globs_match(const std::vector<std::string>& globs, std::string_view text);
+
+/// "0.333", "0.5", "1": as in the annotation gpu-fraction.
+[[nodiscard]] std::string share_text(MilliGpu share);
 
 /// An exact part of one card: what the ledger charges.
 struct Slice {

@@ -106,7 +106,8 @@ class Containers {
       return index && assign_plain(*index, plain->second) && all;
     }
     if (plain == pod.shares.end()) return all;
-    const auto index = usual();
+    const Index index =
+        index_of(infos_.begin() + static_cast<std::ptrdiff_t>(default_container(infos_)));
     if (!index)
       mistakes_.add(plain->second.begin()->second.name +
                     ": the pod has no container that can hold a card");
@@ -118,33 +119,26 @@ class Containers {
  private:
   using Index = std::optional<std::size_t>;
 
-  template <class Wanted>
-  [[nodiscard]] Index first(const Wanted& wanted) const {
-    const auto found = std::find_if(infos_.begin(), infos_.end(), wanted);
+  [[nodiscard]] Index index_of(std::vector<ContainerInfo>::const_iterator found) const {
     if (found == infos_.end()) return std::nullopt;
     return static_cast<std::size_t>(found - infos_.begin());
   }
 
-  /// The container that annotations without a name mean.
-  [[nodiscard]] Index usual() const {
-    const std::size_t index = default_container(infos_);
-    if (index == infos_.size()) return std::nullopt;
-    return index;
-  }
-
   /// The container of that name, if it can hold a card.
   Index named(std::string_view name, const Written& by) {
-    const Index index = first([&](const ContainerInfo& info) { return info.name == name; });
+    const Index index =
+        index_of(std::find_if(infos_.begin(), infos_.end(),
+                              [&](const ContainerInfo& info) { return info.name == name; }));
     if (!index) {
       mistakes_.add(by.name + ": there is no container " + quote(name) + "; write one of" +
                     names());
       return std::nullopt;
     }
     if (infos_[*index].ordinary_init) {
-      mistakes_.add(by.name + ": " + quote(name) +
-                    " is an init container, and those cannot hold a card after they end; name "
-                    "one of" +
-                    names());
+      mistakes_.add(
+          by.name + ": " + quote(name) +
+          " is an init container, and those cannot hold a card after they end; name one of" +
+          names());
       return std::nullopt;
     }
     return index;
@@ -194,37 +188,32 @@ Result<Isolation> isolation_of(std::string_view text) {
   return fail(Errc::kInvalidArgument, not_an_isolation(text));
 }
 
+/// Reads the annotation into its place, if it is written and can be read.
+template <class Parse, class Target>
+void read_into(const WrittenByKey& pod, std::string_view key, const Parse& parse, Target& target,
+               Mistakes& mistakes) {
+  const Written* const written = find(pod, key);
+  if (written == nullptr) return;
+  if (auto value = value_of(parse(written->value), *written, mistakes)) target = *std::move(value);
+}
+
 void read_preferences(const WrittenByKey& pod, GpuRequest& request, Mistakes& mistakes) {
-  if (const Written* models = find(pod, kModelKey)) {
-    request.models = value_of(values::parse_models(models->value), *models, mistakes)
-                         .value_or(std::vector<std::string>{});
-  }
-  if (const Written* ids = find(pod, kUuidKey)) {
-    request.card_ids = value_of(values::parse_card_ids(ids->value), *ids, mistakes)
-                           .value_or(std::vector<std::string>{});
-  }
-  if (const Written* policy = find(pod, kPolicyKey)) {
-    request.policy = value_of(values::parse_policy(policy->value), *policy, mistakes).value_or("");
-  }
-  if (const Written* isolation = find(pod, kIsolationKey)) {
-    request.isolation =
-        value_of(isolation_of(isolation->value), *isolation, mistakes).value_or(request.isolation);
-  }
+  read_into(pod, kModelKey, values::parse_models, request.models, mistakes);
+  read_into(pod, kUuidKey, values::parse_card_ids, request.card_ids, mistakes);
+  read_into(pod, kPolicyKey, values::parse_policy, request.policy, mistakes);
+  read_into(pod, kIsolationKey, isolation_of, request.isolation, mistakes);
 }
 
 /// A container can speak to one MPS daemon only, and each card has its own.
 void refuse_several_shares_by_mps(const GpuRequest& request, Mistakes& mistakes) {
   if (request.isolation != Isolation::kMps) return;
   for (const ContainerRequest& container : request.containers) {
-    const Share& share = container.share;
-    const bool whole = share.form == ShareForm::kWhole ||
-                       (share.form == ShareForm::kFraction && share.fraction == kWholeGpu);
-    if (container.count == 1 || whole) continue;
-    mistakes.add("container " + quote(container.container) + " asks for shares of " +
-                 std::to_string(container.count) +
-                 " cards, and mps can hold a container to a share of one card only; write "
-                 "tangram.dev/gpu-isolation: time-slice, or tangram.dev/gpu-count alone for whole "
-                 "cards");
+    if (container.count == 1 || container.share.whole()) continue;
+    mistakes.add(
+        "container " + quote(container.container) + " asks for shares of " +
+        std::to_string(container.count) +
+        " cards, and mps can hold a container to a share of one card only; write "
+        "tangram.dev/gpu-isolation: time-slice, or tangram.dev/gpu-count alone for whole cards");
   }
 }
 

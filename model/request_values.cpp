@@ -4,6 +4,8 @@
 #include "base/quote.hpp"
 #include "model/request.hpp"
 
+#include <boost/algorithm/string/split.hpp>
+
 #include <algorithm>
 #include <charconv>
 
@@ -50,15 +52,7 @@ std::int64_t milli_of(const Decimal& parts) {
   return milli;
 }
 
-/// 333 -> "0.333", 500 -> "0.5", 1000 -> "1".
-std::string ratio_text(std::int64_t milli) {
-  if (milli % 1000 == 0) return std::to_string(milli / 1000);
-  std::string decimals = std::to_string(1000 + milli % 1000).substr(1);
-  decimals.resize(decimals.find_last_not_of('0') + 1);
-  return std::to_string(milli / 1000) + "." + decimals;
-}
-
-/// What somebody who wrote so few bytes most likely meant.
+/// What an amount of so few bytes was most likely meant to be.
 std::string too_little_hint(std::string_view text) {
   const bool bare = text.front() != '0' && std::all_of(text.begin(), text.end(), is_digit);
   if (!bare) return "is less than 1Mi; write an amount such as 8Gi";
@@ -106,10 +100,9 @@ Result<std::string> parse_glob(std::string_view item, const GlobList& list) {
 
 Result<std::vector<std::string>> parse_globs(std::string_view text, const GlobList& list) {
   std::vector<std::string> globs;
-  std::string_view rest = text;
-  for (bool more = true; more;) {
-    const auto comma = rest.find(',');
-    const std::string_view item = rest.substr(0, comma);
+  std::vector<std::string> items;
+  boost::split(items, text, [](char c) { return c == ','; });
+  for (const std::string& item : items) {
     if (trimmed(item).empty()) {
       return wrong(text, "has an empty item; write " + std::string(list.many) +
                              " with one comma between, such as " + std::string(list.example));
@@ -121,8 +114,6 @@ Result<std::vector<std::string>> parse_globs(std::string_view text, const GlobLi
                              std::to_string(kMaxGlobs));
     }
     globs.push_back(*std::move(glob));
-    more = comma != std::string_view::npos;
-    if (more) rest.remove_prefix(comma + 1);
   }
   return globs;
 }
@@ -132,7 +123,7 @@ Result<std::vector<std::string>> parse_globs(std::string_view text, const GlobLi
 Result<MilliGpu> parse_ratio(std::string_view text, MilliGpu least, std::string_view over) {
   const Decimal parts = split_decimal(text);
   if (parts.whole.empty()) {
-    return wrong(text, "is not a decimal number; write one from " + ratio_text(least.count()) +
+    return wrong(text, "is not a decimal number; write one from " + share_text(least) +
                            " to 1, such as 0.5");
   }
   const std::int64_t milli = milli_of(parts);
@@ -143,10 +134,10 @@ Result<MilliGpu> parse_ratio(std::string_view text, MilliGpu least, std::string_
   }
   if (finer) {
     const std::int64_t nearest_down = std::max({milli, least.count(), std::int64_t{more}});
-    return wrong(text, "has more than three decimals; write " + ratio_text(nearest_down));
+    return wrong(text, "has more than three decimals; write " + share_text(MilliGpu(nearest_down)));
   }
   if (milli < least.count()) {
-    return wrong(text, "is too small; write a number from " + ratio_text(least.count()) + " to 1");
+    return wrong(text, "is too small; write a number from " + share_text(least) + " to 1");
   }
   return MilliGpu(milli);
 }

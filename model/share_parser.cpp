@@ -73,23 +73,22 @@ class ShareParser {
 
   void compute_needs_memory() {
     if (!has(kComputeKey) || has(kMemoryKey)) return;
-    refuse(kComputeKey, has(kFractionKey)
-                            ? "has no meaning beside tangram.dev/gpu-fraction, which is a share "
-                              "of compute too; remove it, or write tangram.dev/gpu-mem instead "
-                              "of the fraction"
-                            : "needs a tangram.dev/gpu-mem beside it; write that too, or "
-                              "tangram.dev/gpu-fraction instead");
+    refuse(kComputeKey,
+           has(kFractionKey)
+               ? "has no meaning beside tangram.dev/gpu-fraction, which is a share of compute too; "
+                 "remove it, or write tangram.dev/gpu-mem instead of the fraction"
+               : "needs a tangram.dev/gpu-mem beside it; write that too, or "
+                 "tangram.dev/gpu-fraction instead");
   }
 
   void limits_need_a_share() {
     if (has(kFractionKey) || has(kMemoryKey)) return;
     for (const std::string_view key : {kMemoryLimitKey, kComputeLimitKey}) {
       if (!has(key)) continue;
-      refuse(key, has(kCountKey)
-                      ? "has no meaning for whole cards; remove it, or write "
-                        "tangram.dev/gpu-fraction or tangram.dev/gpu-mem too"
-                      : "limits a share that is not there; write tangram.dev/gpu-fraction or "
-                        "tangram.dev/gpu-mem too");
+      refuse(key, has(kCountKey) ? "has no meaning for whole cards; remove it, or write "
+                                   "tangram.dev/gpu-fraction or tangram.dev/gpu-mem too"
+                                 : "limits a share that is not there; write "
+                                   "tangram.dev/gpu-fraction or tangram.dev/gpu-mem too");
     }
   }
 

@@ -88,7 +88,7 @@ class ClusterSnapshot {
     const auto found = names_->find(name);
     return found == names_->end() ? std::nullopt : found_at(found->second);
   }
-  /// The same, faster, for one who guesses where it stands.
+  /// The same, faster, for a caller that guesses the index.
   /// @returns nothing if it does not stand there
   [[nodiscard]] std::optional<Found> lookup_at(NodeIndex guess, std::string_view name) const {
     const auto found = found_at(guess);

@@ -23,7 +23,7 @@ using testing::whole;
 constexpr auto kMps = static_cast<std::size_t>(Isolation::kMps);
 constexpr auto kTimeSlice = static_cast<std::size_t>(Isolation::kTimeSlice);
 
-/// What is on the card: so many MiB and mGPU, held by so many sharers in MPS and in time slices.
+/// What is on the card: so many MiB and mGPU, used by so many sharers in MPS and in time slices.
 CardUse used(std::int64_t mib, std::int64_t milli, int mps, int time_slice = 0) {
   CardUse use;
   use.memory = Mebibytes(mib);
@@ -65,10 +65,10 @@ class CardMisfitTest : public ::testing::TestWithParam<CardCase> {};
 
 TEST_P(CardMisfitTest, NamesTheFirstThingInTheWay) {
   const CardCase& row = GetParam();
-  GpuRequest asked = request(row.share);
-  asked.models = row.models;
-  asked.card_ids = row.card_ids;
-  EXPECT_EQ(card_misfit(asked, slice_of(row.share, row.card), row.card, row.use), row.expected);
+  GpuRequest wanted = request(row.share);
+  wanted.models = row.models;
+  wanted.card_ids = row.card_ids;
+  EXPECT_EQ(card_misfit(wanted, slice_of(row.share, row.card), row.card, row.use), row.expected);
 }
 
 const auto kSick = [](Card& c) { c.healthy = false; };
@@ -206,12 +206,12 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 TEST(RoomMisfitTest, LooksAtNeitherModelNorHealth) {
-  Card sick = small_card();
-  sick.healthy = false;
-  sick.isolation = {};
-  const Slice half = slice_of(fraction(500), sick);
-  EXPECT_EQ(room_misfit(half, Isolation::kMps, sick, {}), std::nullopt);
-  EXPECT_EQ(room_misfit(half, Isolation::kMps, sick, used(501, 0, 1)), Misfit::kRoom);
+  Card unhealthy = small_card();
+  unhealthy.healthy = false;
+  unhealthy.isolation = {};
+  const Slice half = slice_of(fraction(500), unhealthy);
+  EXPECT_EQ(room_misfit(half, Isolation::kMps, unhealthy, {}), std::nullopt);
+  EXPECT_EQ(room_misfit(half, Isolation::kMps, unhealthy, used(501, 0, 1)), Misfit::kRoom);
 }
 
 TEST(RoomMisfitTest, ASliceOfAnotherCardMayBeTooLarge) {
@@ -245,9 +245,9 @@ class WhyNotTest : public ::testing::TestWithParam<NodeCase> {};
 
 TEST_P(WhyNotTest, NamesTheStageThatTooFewCardsPass) {
   const NodeCase& row = GetParam();
-  GpuRequest asked = request(row.share, row.count);
-  asked.models = {"T4"};
-  EXPECT_EQ(why_not(asked, node_of(row.cards)), row.expected);
+  GpuRequest wanted = request(row.share, row.count);
+  wanted.models = {"T4"};
+  EXPECT_EQ(why_not(wanted, node_of(row.cards)), row.expected);
 }
 
 const Loaded kGood{small_card(), {}};
@@ -307,15 +307,15 @@ TEST(WhyNotTest, ANodeThatIsNotThereHasNotReported) {
 }
 
 TEST(WhyNotTest, ContainersThatFitAloneDoNotFitTogether) {
-  GpuRequest asked = request(fraction(600));
-  asked.containers.push_back({.container = "side", .share = fraction(600)});
-  EXPECT_EQ(why_not(asked, node_of({kGood})), Misfit::kTogether);
+  GpuRequest wanted = request(fraction(600));
+  wanted.containers.push_back({.container = "side", .share = fraction(600)});
+  EXPECT_EQ(why_not(wanted, node_of({kGood})), Misfit::kTogether);
 }
 
 TEST(WhyNotTest, TheFirstContainerThatDoesNotFitIsNamed) {
-  GpuRequest asked = request(fraction(600));
-  asked.containers.push_back({.container = "side", .count = 2, .share = fraction(1)});
-  EXPECT_EQ(why_not(asked, node_of({kGood})), Misfit::kNoCards);
+  GpuRequest wanted = request(fraction(600));
+  wanted.containers.push_back({.container = "side", .count = 2, .share = fraction(1)});
+  EXPECT_EQ(why_not(wanted, node_of({kGood})), Misfit::kNoCards);
 }
 
 struct ReasonCase {

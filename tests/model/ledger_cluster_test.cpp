@@ -98,7 +98,7 @@ TEST_F(LedgerTest, HoldingsStandByUid) {
   for (const char* uid : {"m", "z", "a", "k"}) ledger_.observe(pod(uid, 1));
   ledger_.release("k");
   std::string uids;
-  for (const AllocationPtr& held : node().allocations) uids += held->pod_uid;
+  for (const AllocationPtr& each : node().allocations) uids += each->pod_uid;
   EXPECT_EQ(uids, "amz");
 }
 
@@ -116,15 +116,15 @@ TEST_F(LedgerTest, ANodeThatLeftKeepsItsPodsUntilTheyEnd) {
 }
 
 TEST_F(LedgerTest, ANodeThatComesBackStillHasItsPods) {
-  Allocation held = pod("p");
-  held.footprint = {.cpu = MilliCpu(500), .memory = Mebibytes(64)};
-  ledger_.observe(held);
+  Allocation allocated = pod("p");
+  allocated.footprint = {.cpu = MilliCpu(500), .memory = Mebibytes(64)};
+  ledger_.observe(allocated);
   ledger_.remove_node("n");
-  EXPECT_EQ(node().requested, held.footprint);
+  EXPECT_EQ(node().requested, allocated.footprint);
   ledger_.put_node(two_cards());
   EXPECT_EQ(use(0).compute, MilliGpu(400));
   EXPECT_EQ(node().stray_grants, 0);
-  EXPECT_EQ(node().requested, held.footprint);
+  EXPECT_EQ(node().requested, allocated.footprint);
 }
 
 TEST_F(LedgerTest, ANodeThatComesBackWithOtherCardsHasStrayGrants) {
@@ -190,9 +190,9 @@ TEST_F(LedgerTest, ACardThatShrankBelowItsGrantsHasNothingFree) {
 
 TEST_F(LedgerTest, RunningPodsStayOnASickCard) {
   ledger_.observe(pod("p"));
-  NodeInventory sick = two_cards();
-  sick.cards[0].healthy = false;
-  ledger_.put_node(sick);
+  NodeInventory unhealthy = two_cards();
+  unhealthy.cards[0].healthy = false;
+  ledger_.put_node(unhealthy);
   EXPECT_EQ(use(0).compute, MilliGpu(400));
   ledger_.observe(pod("bound before", 100));  // another one that the watch shows late
   EXPECT_EQ(use(0).compute, MilliGpu(500));

@@ -40,7 +40,7 @@ class LedgerTest : public ::testing::Test {
                                     testing::card("b", "T4", Mebibytes(1000))});
   }
 
-  /// A pod that holds `milli` thousandths of a card of node "n".
+  /// A pod that has `milli` thousandths of a card of node "n".
   static Allocation pod(const std::string& uid, std::int64_t milli = 400,
                         const std::string& on = "a") {
     return testing::allocation(uid, "n", {testing::granted(on, milli, milli)});

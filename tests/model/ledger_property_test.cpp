@@ -46,7 +46,7 @@ constexpr std::size_t kCrowd = 28;  // from so many pods on, more end than come
 
 std::string uid_of(std::int64_t i) { return "uid-" + std::to_string(i); }
 
-// ---- two sets of books compared ----
+// ---- two ledgers compared ----
 
 std::vector<const NodeState*> nodes_of(const ClusterSnapshot& ledger) {
   return ledger.sorted_nodes();
@@ -87,7 +87,7 @@ class History {
          {4, &History::submit_pending},
          {4, &History::assume_anything},
          {1, &History::release_reservation},
-         {2, &History::doubt},
+         {2, &History::lose_outcome},
          {2, &History::repeat},
          {5, &History::confirm},
          {7, &History::observe},
@@ -110,17 +110,17 @@ class History {
     for (const NodeState* node : nodes_of(*ledger)) check_node(*node);
     for (const auto& [name, node] : naive_.nodes) EXPECT_NE(ledger->find(name), nullptr) << name;
     std::size_t assumed = 0;
-    std::size_t held = 0;
+    std::size_t reserved = 0;
     std::set<std::string> unconfirmed;
     for (const auto& [uid, pod] : naive_.pods) {
       check_pod(uid, pod);
-      if (pod.held) ++held;
-      if (!pod.confirmed && !pod.held) ++assumed;
+      if (pod.reserved) ++reserved;
+      if (!pod.confirmed && !pod.reserved) ++assumed;
       if (!pod.confirmed) unconfirmed.insert(uid);
     }
-    EXPECT_EQ(ledger_.reserved_count(), held);
+    EXPECT_EQ(ledger_.reserved_count(), reserved);
     EXPECT_EQ(ledger_.assumed_count(), assumed);
-    EXPECT_EQ(ledger_.pod_count(), naive_.pods.size() - held);
+    EXPECT_EQ(ledger_.pod_count(), naive_.pods.size() - reserved);
     std::set<std::string> said;
     for (const AllocationPtr& allocation : ledger_.unconfirmed()) said.insert(allocation->pod_uid);
     EXPECT_EQ(said, unconfirmed);
@@ -129,12 +129,12 @@ class History {
   /// A restart: ledger made only from nodes and bound pods, in any order, equal the running ones.
   void check_restart() {
     for (const auto& [uid, pod] : naive_.pods) {
-      if (pod.held) ledger_.release_reservation(uid);  // a restart knows nothing of those
+      if (pod.reserved) ledger_.release_reservation(uid);  // a restart knows nothing of those
     }
-    std::erase_if(naive_.pods, [](const auto& entry) { return entry.second.held; });
+    std::erase_if(naive_.pods, [](const auto& entry) { return entry.second.reserved; });
     Ledger restarted(clock_);
     std::vector<std::pair<std::int64_t, const Allocation*>> events;
-    for (const auto& [uid, allocation] : held_) {
+    for (const auto& [uid, allocation] : allocations_) {
       if (naive_.pods.contains(uid)) events.emplace_back(random_.below(1000), &allocation);
     }
     for (std::size_t i = 0; i < inventories_.size(); ++i) {
@@ -174,9 +174,9 @@ class History {
       EXPECT_EQ(node.free_memory().count(),
                 std::max(known->second.memory - memory, std::int64_t{0}));
     }
-    std::set<std::string> held;
-    for (const AllocationPtr& allocation : node.allocations) held.insert(allocation->pod_uid);
-    EXPECT_EQ(held, pods) << node.name;
+    std::set<std::string> allocated;
+    for (const AllocationPtr& allocation : node.allocations) allocated.insert(allocation->pod_uid);
+    EXPECT_EQ(allocated, pods) << node.name;
     check_cards(node, {});
   }
 
@@ -202,9 +202,9 @@ class History {
   void check_pod(const std::string& uid, const naive::Pod& pod) {
     const Ledger::Entry* entry = ledger_.find(uid);
     ASSERT_NE(entry, nullptr) << uid;
-    EXPECT_TRUE(*entry->allocation == held_.at(uid)) << uid;
+    EXPECT_TRUE(*entry->allocation == allocations_.at(uid)) << uid;
     EXPECT_EQ(entry->phase == Phase::kConfirmed, pod.confirmed) << uid;
-    EXPECT_EQ(entry->phase == Phase::kReserved, pod.held) << uid;
+    EXPECT_EQ(entry->phase == Phase::kReserved, pod.reserved) << uid;
     EXPECT_EQ(entry->phase == Phase::kUnknown, pod.unknown) << uid;
     EXPECT_EQ(entry->observed, pod.observed) << uid;
   }
@@ -260,7 +260,7 @@ class History {
     }
     const auto expected_use = use_after(request, *node, *placement);
     const bool was_there = naive_.pods.contains(uid);
-    if (book(pod, random_.chance(25))) {
+    if (allocate(pod, random_.chance(25))) {
       EXPECT_TRUE(was_there || ledger_.snapshot()->find(name)->use == expected_use) << name;
     } else {
       EXPECT_TRUE(was_there) << "a fresh decision was refused";
@@ -268,17 +268,17 @@ class History {
     return "schedule";
   }
 
-  /// Books what was decided on older ledger: the cards may be gone, full, sick or in another mode.
+  /// Allocates what was decided on an older ledger: cards may be gone, full, unhealthy or in use.
   const char* submit_pending() {
     if (pending_.size() < 3) return "nothing decided";
     const Allocation pod = pending_.front();
     pending_.pop_front();
-    book(pod, random_.chance(25));
+    allocate(pod, random_.chance(25));
     return "submit an older decision";
   }
 
   const char* assume_anything() {
-    book(random_grant(random_, uid_of(random_.below(kUids))), random_.chance(25));
+    allocate(random_grant(random_, uid_of(random_.below(kUids))), random_.chance(25));
     return "assume anything";
   }
 
@@ -286,31 +286,31 @@ class History {
     const std::string uid = uid_of(random_.below(kUids));
     ledger_.release_reservation(uid);
     const auto known = naive_.pods.find(uid);
-    if (known != naive_.pods.end() && known->second.held) naive_.pods.erase(known);
-    return "drop a hold";
+    if (known != naive_.pods.end() && known->second.reserved) naive_.pods.erase(known);
+    return "release a reservation";
   }
 
-  const char* doubt() {
+  const char* lose_outcome() {
     const std::string uid = uid_of(random_.below(kUids));
     const std::int64_t ttl = random_.between(1, 60);
     ledger_.outcome_unknown(uid, clock_.now() + std::chrono::milliseconds(ttl));
     const auto known = naive_.pods.find(uid);
-    if (known == naive_.pods.end()) return "doubt nothing";
+    if (known == naive_.pods.end()) return "lose no outcome";
     naive::Pod& pod = known->second;
-    if (pod.held || pod.unknown || pod.confirmed) return "doubt what is certain";
+    if (pod.reserved || pod.unknown || pod.confirmed) return "lose an outcome that is known";
     pod.unknown = true;
     pod.deadline = now_ + ttl;
-    return "doubt";
+    return "lose an outcome";
   }
 
-  /// Sends the same again where the outcome is unsure.
+  /// Sends the same again where the outcome is unknown.
   const char* repeat() {
     const std::string uid = uid_of(random_.below(kUids));
     const auto known = naive_.pods.find(uid);
-    if (known == naive_.pods.end() || known->second.held) return "repeat nothing";
+    if (known == naive_.pods.end() || known->second.reserved) return "repeat nothing";
     naive::Pod& pod = known->second;
     const std::int64_t ttl = random_.between(1, 60);
-    const auto answer = ledger_.assume(held_.at(uid), std::chrono::milliseconds(ttl));
+    const auto answer = ledger_.assume(allocations_.at(uid), std::chrono::milliseconds(ttl));
     EXPECT_EQ(answer.has_value(), pod.unknown) << uid;
     if (!pod.unknown) return "repeat what is certain";
     pod.unknown = false;
@@ -319,65 +319,66 @@ class History {
     return "repeat";
   }
 
-  /// Holds room, or books.
-  bool book(Allocation pod, bool only_hold) {
+  /// Reserves, or assumes.
+  bool allocate(Allocation pod, bool only_reserve) {
     pod.pod_name = "train-" + std::to_string(random_.below(3));  // names recur, UIDs do not
     pod.footprint = {.cpu = MilliCpu(random_.below(5000)),
                      .memory = Mebibytes(random_.below(5000))};
     naive::Pod plain = naive_pod(pod);
     plain.ttl = random_.between(1, 60);
     plain.deadline = now_ + plain.ttl;
-    plain.held = only_hold;
-    const naive::Answer expected = naive_.may_book(pod.pod_uid, plain);
+    plain.reserved = only_reserve;
+    const naive::Obstacle expected = naive_.obstacle_to(pod.pod_uid, plain);
     const auto before = ledger_.snapshot();
     const std::chrono::milliseconds ttl(plain.ttl);
-    const auto answer = only_hold ? ledger_.reserve(pod, ttl) : ledger_.assume(pod, ttl);
-    EXPECT_EQ(answer.has_value(), expected == naive::Answer::kYes) << pod.pod_uid;
+    const auto answer = only_reserve ? ledger_.reserve(pod, ttl) : ledger_.assume(pod, ttl);
+    EXPECT_EQ(answer.has_value(), expected == naive::Obstacle::kNone) << pod.pod_uid;
     if (!answer) {
       EXPECT_EQ(answer.error().code, code_of(expected));
       EXPECT_EQ(ledger_.snapshot(), before);
       return false;
     }
     naive_.pods[pod.pod_uid] = plain;
-    pod.tentative = only_hold;
-    held_[pod.pod_uid] = pod;
+    pod.tentative = only_reserve;
+    allocations_[pod.pod_uid] = pod;
     expect_within_capacity(plain);
     return true;
   }
 
-  static Errc code_of(naive::Answer answer) {
-    if (answer == naive::Answer::kNoNode) return Errc::kNotFound;
-    return answer == naive::Answer::kAlreadyAllocated ? Errc::kConflict : Errc::kStale;
+  static Errc code_of(naive::Obstacle obstacle) {
+    if (obstacle == naive::Obstacle::kNoNode) return Errc::kNotFound;
+    return obstacle == naive::Obstacle::kAlreadyAllocated ? Errc::kConflict : Errc::kStale;
   }
 
   const char* confirm() {
     const std::string uid = uid_of(random_.below(kUids));
     const auto before = ledger_.snapshot();
-    const auto held = naive_.pods.find(uid);
-    if (held != naive_.pods.end() && held->second.held) return "confirm nothing";  // was not sent
-    EXPECT_EQ(ledger_.confirm(uid).has_value(), held != naive_.pods.end()) << uid;
+    const auto known = naive_.pods.find(uid);
+    if (known != naive_.pods.end() && known->second.reserved)
+      return "confirm nothing";  // was not sent
+    EXPECT_EQ(ledger_.confirm(uid).has_value(), known != naive_.pods.end()) << uid;
     EXPECT_EQ(ledger_.snapshot(), before);
-    if (held != naive_.pods.end()) {
-      held->second.confirmed = true;
-      held->second.unknown = false;
+    if (known != naive_.pods.end()) {
+      known->second.confirmed = true;
+      known->second.unknown = false;
     }
     return "confirm";
   }
 
   const char* observe() {
     std::string uid = uid_of(random_.below(kUids));
-    const auto held = held_.find(uid);
-    const bool booked = naive_.pods.contains(uid) && !naive_.pods.at(uid).held;
-    const bool as_held = booked && !random_.chance(10);
-    if (!booked && random_.chance(60)) return "observe nothing";
-    const Allocation pod = as_held ? held->second : random_grant(random_, uid);
+    const auto allocated = allocations_.find(uid);
+    const bool assumed = naive_.pods.contains(uid) && !naive_.pods.at(uid).reserved;
+    const bool as_allocated = assumed && !random_.chance(10);
+    if (!assumed && random_.chance(60)) return "observe nothing";
+    const Allocation pod = as_allocated ? allocated->second : random_grant(random_, uid);
     const auto before = ledger_.snapshot();
     ledger_.observe(pod);
-    EXPECT_TRUE(!as_held || ledger_.snapshot() == before) << uid;
+    EXPECT_TRUE(!as_allocated || ledger_.snapshot() == before) << uid;
     naive::Pod& plain = naive_.pods[uid] = naive_pod(pod);
     plain.confirmed = plain.observed = true;
-    held_[uid] = pod;
-    return as_held ? "observe what is held" : "observe something else";
+    allocations_[uid] = pod;
+    return as_allocated ? "observe the allocation" : "observe something else";
   }
 
   const char* release() {
@@ -385,7 +386,7 @@ class History {
                                 ? uid_of(random_.below(kUids))
                                 : random_.one_of(naive_.pods).first;
     EXPECT_EQ(ledger_.release(uid), naive_.pods.erase(uid) == 1) << uid;
-    held_.erase(uid);
+    allocations_.erase(uid);
     return "release";
   }
 
@@ -408,7 +409,7 @@ class History {
     EXPECT_EQ(ended, expected);
     for (const std::string& uid : expected) {
       naive_.pods.erase(uid);
-      held_.erase(uid);
+      allocations_.erase(uid);
     }
     return "retain";
   }
@@ -423,9 +424,9 @@ class History {
   const char* overdue() {
     std::multiset<std::string> late;  // a pod named twice is a mistake
     const auto before = ledger_.snapshot();
-    for (const Ledger::Overdue& booking : ledger_.overdue(kUids)) {
-      late.insert(booking.allocation->pod_uid);
-      EXPECT_TRUE(ledger_.is_unchanged(booking));
+    for (const Ledger::Overdue& overdue : ledger_.overdue(kUids)) {
+      late.insert(overdue.allocation->pod_uid);
+      EXPECT_TRUE(ledger_.is_unchanged(overdue));
     }
     ledger_.expire_reservations();
     const std::size_t pods = naive_.pods.size();
@@ -480,10 +481,10 @@ class History {
   testing::ManualClock clock_;
   std::int64_t now_ = 0;  ///< the oracle's own clock
   Ledger ledger_{clock_};
-  naive::SharedLedger naive_;
-  std::map<std::string, Allocation> held_;            ///< as the Ledger was given them
+  naive::Ledger naive_;
+  std::map<std::string, Allocation> allocations_;     ///< as the Ledger was given them
   std::map<std::string, NodeInventory> inventories_;  ///< of the nodes present
-  std::deque<Allocation> pending_;                    ///< decided, not booked yet
+  std::deque<Allocation> pending_;                    ///< decided, not allocated yet
 };
 
 class LedgerPropertyTest : public ::testing::TestWithParam<int> {};

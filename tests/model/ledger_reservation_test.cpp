@@ -88,7 +88,7 @@ TEST_F(LedgerReservationTest, EndsWithItsTime) {
   EXPECT_TRUE(late().empty());
   EXPECT_EQ(used(), 700);
   clock_.advance(1ms);
-  EXPECT_TRUE(late().empty());  // nobody need be asked
+  EXPECT_TRUE(late().empty());  // no pod need be read
   EXPECT_EQ(used(), 0);
   EXPECT_EQ(ledger_.find("p"), nullptr);
 }
@@ -158,7 +158,7 @@ TEST_F(LedgerUnknownOutcomeTest, IsUnchangedOnlyUntilSomethingHappens) {
   EXPECT_TRUE(ledger_.is_unchanged(named.front()));
   ASSERT_TRUE(ledger_.assume(pod("p", 700), 5s));  // sent again
   EXPECT_FALSE(ledger_.is_unchanged(named.front()));
-  ledger_.outcome_unknown("p", clock_.now() + 80s);  // and in doubt again
+  ledger_.outcome_unknown("p", clock_.now() + 80s);  // and unknown again
   EXPECT_FALSE(ledger_.is_unchanged(named.front()));
   ASSERT_TRUE(ledger_.confirm("p"));
   EXPECT_FALSE(ledger_.is_unchanged(named.front()));
@@ -190,7 +190,7 @@ TEST_F(LedgerUnknownOutcomeTest, MayBeSentAgainOnlyAsItWas) {
 }
 
 TEST_F(LedgerUnknownOutcomeTest, IsForPodsWhoseBindIsUnderWay) {
-  ledger_.outcome_unknown("nobody", clock_.now() + 70s);
+  ledger_.outcome_unknown("no-such-pod", clock_.now() + 70s);
   ASSERT_TRUE(ledger_.reserve(pod("p", 300), 3s));
   ledger_.outcome_unknown("p", clock_.now() + 70s);
   EXPECT_EQ(ledger_.find("p")->phase, Phase::kReserved);
@@ -200,15 +200,15 @@ TEST_F(LedgerUnknownOutcomeTest, IsForPodsWhoseBindIsUnderWay) {
 }
 
 TEST_F(LedgerUnknownOutcomeTest, UnsettledIsWhatMayComeBackWithoutAPodEnding) {
-  ASSERT_TRUE(ledger_.reserve(pod("held", 100), 3s));
+  ASSERT_TRUE(ledger_.reserve(pod("reserved", 100), 3s));
   ASSERT_TRUE(ledger_.assume(pod("assumed", 100), 5s));
-  ASSERT_TRUE(ledger_.assume(pod("unsure", 100), 5s));
-  ledger_.outcome_unknown("unsure", clock_.now() + 70s);
+  ASSERT_TRUE(ledger_.assume(pod("unknown", 100), 5s));
+  ledger_.outcome_unknown("unknown", clock_.now() + 70s);
   ASSERT_TRUE(ledger_.assume(pod("bound", 100), 5s));
   ASSERT_TRUE(ledger_.confirm("bound"));
   std::set<std::string> uids;
   for (const AllocationPtr& allocation : ledger_.unconfirmed()) uids.insert(allocation->pod_uid);
-  EXPECT_EQ(uids, (std::set<std::string>{"assumed", "held", "unsure"}));
+  EXPECT_EQ(uids, (std::set<std::string>{"assumed", "reserved", "unknown"}));
 }
 
 }  // namespace

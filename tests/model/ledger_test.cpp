@@ -124,11 +124,11 @@ INSTANTIATE_TEST_SUITE_P(FromEveryPhase, LedgerReleaseTest,
 
 TEST_F(LedgerTest, ReleaseOfAnUnknownPodDoesNothing) {
   const SharedLedger before = ledger();
-  EXPECT_FALSE(ledger_.release("nobody"));
+  EXPECT_FALSE(ledger_.release("no-such-pod"));
   EXPECT_EQ(ledger(), before);
 }
 
-// ---- refused bookings ----
+// ---- refused allocations ----
 
 struct RefusedCase {
   std::string name;
@@ -226,7 +226,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST_F(LedgerTest, ConfirmOfAnUnknownPodIsRefused) {
   const SharedLedger before = ledger();
-  const auto refused = ledger_.confirm("nobody");
+  const auto refused = ledger_.confirm("no-such-pod");
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Errc::kNotFound);
   EXPECT_EQ(ledger(), before);

@@ -42,8 +42,8 @@ struct Pod {
   std::int64_t memory = 0;
   int mode = 0;
   std::vector<Part> parts;
-  bool held = false;     ///< room set aside, no more
-  bool unknown = false;  ///< sent, outcome unknown
+  bool reserved = false;  ///< room set aside, no more
+  bool unknown = false;   ///< sent, outcome unknown
   bool confirmed = false;
   bool observed = false;
   std::int64_t deadline = 0;
@@ -63,7 +63,7 @@ struct Load {
   }
 };
 
-/// One container's wish: `whole`, or `fraction` thousandths, or `memory` MiB with `milli`.
+/// One container's request: `whole`, or `fraction` thousandths, or `memory` MiB with `milli`.
 struct Ask {
   int count = 1;
   bool whole = false;
@@ -96,7 +96,7 @@ inline Need need_of(const Ask& ask, const Card& card) {
 }
 
 /// Can all of `added` be on the card at once, beside what is there? In whatever order they come.
-inline bool holds(const Card& card, const Load& there, const std::vector<Need>& added, int mode) {
+inline bool takes(const Card& card, const Load& there, const std::vector<Need>& added, int mode) {
   if (added.empty()) return true;
   if (!card.usable) return false;
   Need sum;
@@ -116,9 +116,9 @@ inline bool holds(const Card& card, const Load& there, const std::vector<Need>& 
          (sum.milli == 0 || there.milli + sum.milli <= 1000);
 }
 
-enum class Answer { kYes, kNoNode, kAlreadyAllocated, kNoRoom };
+enum class Obstacle { kNone, kNoNode, kAlreadyAllocated, kNoRoom };
 
-class SharedLedger {
+class Ledger {
  public:
   std::map<std::string, Node> nodes;  ///< those present
   std::map<std::string, Pod> pods;    ///< by UID
@@ -156,25 +156,25 @@ class SharedLedger {
     return uids;
   }
 
-  /// May this pod be held or booked now? What is held for itself is in nobody's way.
-  Answer may_book(const std::string& uid, const Pod& pod) const {
+  /// Why this pod can be neither reserved nor assumed now. Its own reservation does not count.
+  Obstacle obstacle_to(const std::string& uid, const Pod& pod) const {
     const auto known = pods.find(uid);
-    if (known != pods.end() && !known->second.held) return Answer::kAlreadyAllocated;
-    if (!nodes.contains(pod.node)) return Answer::kNoNode;
+    if (known != pods.end() && !known->second.reserved) return Obstacle::kAlreadyAllocated;
+    if (!nodes.contains(pod.node)) return Obstacle::kNoNode;
     const auto there = loads(pod.node, {uid});
     std::map<std::string, std::vector<Need>> wanted;
     for (const Part& part : pod.parts) {
       const Card* card = card_of(pod.node, part.card);
-      if (card == nullptr) return Answer::kNoRoom;
+      if (card == nullptr) return Obstacle::kNoRoom;
       const bool alone = part.memory == card->memory && part.milli == 1000;
       wanted[part.card].push_back({part.memory, part.milli, alone});
     }
     for (const auto& [id, needs] : wanted) {
       const auto load = there.find(id);
       const Load on_it = load == there.end() ? Load{} : load->second;
-      if (!holds(*card_of(pod.node, id), on_it, needs, pod.mode)) return Answer::kNoRoom;
+      if (!takes(*card_of(pod.node, id), on_it, needs, pod.mode)) return Obstacle::kNoRoom;
     }
-    return Answer::kYes;
+    return Obstacle::kNone;
   }
 
   /// Is there any way to put the request on the node? Tries all of them.
@@ -190,11 +190,12 @@ class SharedLedger {
     return can_place_from(request, 0, cards);
   }
 
-  /// Ends what was held for too long; names the others whose deadline passed, and gives each
+  /// Expires reservations; names the others whose deadline passed, and gives each
   /// another ttl.
   std::set<std::string> overdue(std::int64_t now) {
-    std::erase_if(
-        pods, [&](const auto& entry) { return entry.second.held && entry.second.deadline <= now; });
+    std::erase_if(pods, [&](const auto& entry) {
+      return entry.second.reserved && entry.second.deadline <= now;
+    });
     std::set<std::string> late;
     for (auto& [uid, pod] : pods) {
       if (pod.observed || pod.deadline > now) continue;
@@ -239,7 +240,7 @@ class SharedLedger {
       tried.added.push_back(need_of(request.asks[next], *tried.card));
       all_fit = all_fit && request.models.contains(tried.card->model) &&
                 request.ids.contains(tried.card->id) &&
-                holds(*tried.card, tried.there, tried.added, request.mode);
+                takes(*tried.card, tried.there, tried.added, request.mode);
     }
     const bool placed = all_fit && can_place_from(request, next + 1, cards);
     for (std::size_t i = 0; i < cards.size(); ++i) {

@@ -54,12 +54,12 @@ TEST(CardUseTest, ChargingAndTakingBackLeavesNothing) {
 }
 
 TEST(NodeStateTest, KnowsWhichCardsAreLikeTheOneBefore) {
-  Card sick = testing::card("5", "A100");
-  sick.healthy = false;
+  Card unhealthy = testing::card("5", "A100");
+  unhealthy.healthy = false;
   NodeState state;
   state.equip(testing::inventory(
       "n", {testing::card("0", "A100"), testing::card("1", "A100"), testing::card("2", "H100"),
-            testing::card("3", "H100", Mebibytes(40'960)), testing::card("4", "A100"), sick}));
+            testing::card("3", "H100", Mebibytes(40'960)), testing::card("4", "A100"), unhealthy}));
   std::vector<bool> as_before;
   for (const MadeCard& card : state.traits()) as_before.push_back(card.as_before);
   EXPECT_EQ(as_before, (std::vector<bool>{false, true, false, false, false, false}));
@@ -81,7 +81,7 @@ TEST(NodeStateTest, WithoutPodsShowsTheNodeAfterAnEviction) {
   const NodeState node = node_with({leaves, stays, allocation("r", "n", {granted("gone", 1, 1)})});
   ASSERT_EQ(node.stray_grants, 1);
 
-  const NodeState rest = without_pods(node, {"p", "r", "nobody"});
+  const NodeState rest = without_pods(node, {"p", "r", "no-such-pod"});
   EXPECT_EQ(rest.use[0].compute, MilliGpu(300));
   EXPECT_EQ(rest.use[0].sharer_count(), 1);
   EXPECT_EQ(rest.stray_grants, 0);

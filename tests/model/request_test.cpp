@@ -179,11 +179,13 @@ TEST(RequestTest, SharesOfSeveralCardsNeedAnotherModeThanMps) {
   EXPECT_NE(error_of({{"gpu-count", "2"}, {"gpu-mem", "8Gi"}}), "");
 }
 
-TEST(RequestTest, CountsTheCardsOfAllContainers) {
+TEST(RequestTest, ReadsTheCountOfEachContainer) {
   const auto request =
       parse({{"gpu-count.a", "2"}, {"gpu-fraction.b", "0.5"}}, {{.name = "a"}, {.name = "b"}});
   ASSERT_TRUE(request);
-  EXPECT_EQ(request->card_count(), 3);
+  ASSERT_EQ(request->containers.size(), 2U);
+  EXPECT_EQ(request->containers[0].count, 2);
+  EXPECT_EQ(request->containers[1].count, 1);
 }
 
 struct RefusedCase {

@@ -88,9 +88,12 @@ class PoliciesPropertyTest : public ::testing::Test {
 };
 
 /// Every card of the placement can take its slice, one after the other.
-::testing::AssertionResult is_bookable(const model::PodDemand& demand, const model::NodeState& node,
-                                       const model::Placement& placement) {
-  if (placement.size() != static_cast<std::size_t>(demand.gpu.card_count())) {
+::testing::AssertionResult is_placeable(const model::PodDemand& demand,
+                                        const model::NodeState& node,
+                                        const model::Placement& placement) {
+  int wanted = 0;
+  for (const model::ContainerRequest& container : demand.gpu.containers) wanted += container.count;
+  if (placement.size() != static_cast<std::size_t>(wanted)) {
     return ::testing::AssertionFailure() << placement.size() << " cards";
   }
   std::vector<model::CardUse> use = node.use;
@@ -121,7 +124,7 @@ TEST_F(PoliciesPropertyTest, ChooseExactlyWhereThePodFits) {
       const auto choice = set.find(name)->choose(demand, state);
       ASSERT_EQ(choice.has_value(), fits) << name << ", round " << round;
       if (choice) {
-        EXPECT_TRUE(is_bookable(demand, state, choice->placement)) << name << ", round " << round;
+        EXPECT_TRUE(is_placeable(demand, state, choice->placement)) << name << ", round " << round;
       }
     }
   }

@@ -11,11 +11,6 @@ namespace {
 
 __extension__ using Wide = __int128;
 
-Wide floor_div(Wide dividend, Wide divisor) {
-  const Wide quotient = dividend / divisor;
-  return quotient * divisor > dividend ? quotient - 1 : quotient;
-}
-
 /// Least free compute first, then least free memory: both in one number, highest wins.
 std::int64_t tightness(const model::Card& card, const model::CardUse& use) {
   constexpr std::int64_t kMemorySpan = std::int64_t{1} << 40;  // MiB; no card comes near 2^60 bytes
@@ -51,7 +46,7 @@ std::optional<Choice> BestFit::choose(const model::PodDemand& demand,
   // 1 - 0.5 c / C - 0.5 g / G over the common denominator 2 C G.
   const Wide empty = Wide{2} * cpu_.count() * gpu_.count();
   const Wide left = Wide{cpu.count()} * gpu_.count() + Wide{gpu.count()} * cpu_.count();
-  const Wide score = floor_div(100 * (empty - left), empty);
+  const Wide score = 100 - (100 * left + empty - 1) / empty;  // rounded down
   return Choice{.score = static_cast<std::int64_t>(score), .placement = *placement};
 }
 

@@ -34,12 +34,10 @@ Verdict ChoiceCache::Pass::judge_anew(const model::ClusterSnapshot::Found& found
   return answer.verdict();
 }
 
-std::vector<ChoiceCache::Remembered> ChoiceCache::shapes() const {
+std::vector<ChoiceCache::Key> ChoiceCache::shapes() const {
   const std::lock_guard guard(mutex_);
-  std::vector<Remembered> all;
-  for (auto entry = recent_.rbegin(); entry != recent_.rend(); ++entry) {
-    all.push_back({entry->key.policy, entry->key.shape});
-  }
+  std::vector<Key> all;
+  for (auto entry = recent_.rbegin(); entry != recent_.rend(); ++entry) all.push_back(entry->key);
   return all;
 }
 

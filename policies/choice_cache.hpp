@@ -28,7 +28,7 @@ struct Verdict {
 /// Remembers what a policy said of a shape of pod on every node, until the node changes.
 ///
 /// Pods come in few shapes and one bind changes one node, so nearly all answers of the last
-/// filter of the same shape still hold. An answer is used only for exactly the node version it
+/// filter of the same shape are still right. An answer is used only for exactly the node version it
 /// was made from: readers of older and newer snapshots may share a cache.
 ///
 /// It belongs to one set of policies, which must outlive it; new policies (another
@@ -95,12 +95,13 @@ class ChoiceCache {
     std::unique_lock<std::mutex> lock_;
   };
 
-  struct Remembered {
+  struct Key {
     const Policy* policy = nullptr;
-    model::PodDemand demand;
+    model::PodDemand shape;
+    friend bool operator==(const Key&, const Key&) = default;
   };
   /// The shapes that are remembered, the least recently used first.
-  [[nodiscard]] std::vector<Remembered> shapes() const;
+  [[nodiscard]] std::vector<Key> shapes() const;
 
   /// All arguments outlive the pass.
   /// @param cluster  whose nodes it is asked about
@@ -108,11 +109,6 @@ class ChoiceCache {
                           const model::ClusterSnapshot& cluster);
 
  private:
-  struct Key {
-    const Policy* policy = nullptr;
-    model::PodDemand shape;
-    friend bool operator==(const Key&, const Key&) = default;
-  };
   struct KeyHash {
     [[nodiscard]] std::size_t operator()(const Key& key) const;
   };

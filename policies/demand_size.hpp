@@ -1,6 +1,5 @@
 #pragma once
 
-#include "model/node_state.hpp"
 #include "model/request.hpp"
 
 #include <cstdint>

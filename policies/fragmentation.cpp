@@ -53,8 +53,8 @@ class Chooser {
     if (last_ && now.alike(last_->card, card) && last_->use == use && last_->slice == slice) {
       return last_->score;
     }
-    const bool as_booked = use == node_.use[card];
-    const std::int64_t before = as_booked ? before_ : now.weighted_if(card, use, node_.free_cpu());
+    const bool as_now = use == node_.use[card];
+    const std::int64_t before = as_now ? before_ : now.weighted_if(card, use, node_.free_cpu());
     const std::int64_t score =
         score_of(now.weighted_if(card, with(slice, use), cpu_after_), before);
     last_ = {.card = card, .use = use, .slice = slice, .score = score};

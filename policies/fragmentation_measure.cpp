@@ -10,15 +10,8 @@ namespace tangram::policies {
 
 namespace {
 
-bool wants_whole_card(const model::Share& share) {
-  return share.form == model::ShareForm::kWhole ||
-         (share.form == model::ShareForm::kFraction && share.fraction == kWholeGpu);
-}
-
-/// Cards that the same pods fit in the same way.
-bool same_sort(const model::Card& a, const model::Card& b) {
-  return a.memory == b.memory && a.compute == b.compute && a.max_sharers == b.max_sharers &&
-         a.isolation == b.isolation && a.available() == b.available() && a.model == b.model;
+std::int64_t free_milli(const model::Card& card, const model::CardUse& use) {
+  return card.available() ? model::free_compute(card, use).count() : 0;
 }
 
 }  // namespace
@@ -62,7 +55,7 @@ void FragmentationMeasure::add_kind(const model::GpuRequest& request) {
   Kind kind{.request = request, .first_piece = pieces_.size(), .cpu = {}, .weight = {}};
   int whole_cards = 0;
   for (const model::ContainerRequest& container : request.containers) {
-    if (wants_whole_card(container.share)) {
+    if (container.share.whole()) {
       whole_cards += container.count;
     } else {
       pieces_.push_back({.share = container.share, .count = container.count});
@@ -97,7 +90,7 @@ NodeFragmentation::NodeFragmentation(const FragmentationMeasure& measure,
   for (std::uint32_t card = 0; card < cards.size(); ++card) {
     const auto like =
         std::find_if(sort_example_.begin(), sort_example_.end(),
-                     [&](std::uint32_t example) { return same_sort(cards[example], cards[card]); });
+                     [&](std::uint32_t example) { return same_make(cards[example], cards[card]); });
     sort_of_.push_back(static_cast<std::uint32_t>(like - sort_example_.begin()));
     if (like == sort_example_.end()) {
       sort_example_.push_back(card);
@@ -126,8 +119,7 @@ bool NodeFragmentation::takes(std::size_t piece, const FragmentationMeasure::Kin
 }
 
 void NodeFragmentation::tally(std::uint32_t card, const model::CardUse& use) {
-  const bool available = cards_[card].available();
-  const std::int64_t free = available ? model::free_compute(cards_[card], use).count() : 0;
+  const std::int64_t free = free_milli(cards_[card], use);
   free_.push_back(free);
   idle_ += free;
   for (std::size_t k = 0; k < measure_.kinds_.size(); ++k) {
@@ -178,8 +170,7 @@ NodeFragmentation::Effect NodeFragmentation::effect_on(const FragmentationMeasur
 
 std::int64_t NodeFragmentation::weighted_if(std::uint32_t card, const model::CardUse& use,
                                             MilliCpu free_cpu) const {
-  const bool available = cards_[card].available();
-  const std::int64_t free = available ? model::free_compute(cards_[card], use).count() : 0;
+  const std::int64_t free = free_milli(cards_[card], use);
   const std::int64_t idle = idle_ - free_[card] + free;
   std::int64_t sum = measure_.pods_without_gpu_ * idle;
   for (std::size_t k = 0; k < measure_.kinds_.size(); ++k) {

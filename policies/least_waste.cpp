@@ -79,19 +79,6 @@ class CardWaste {
   const Prices::CardRests* rests_ = nullptr;  ///< of cards with memory_
 };
 
-/// Calls visit(slice, card) for every card of a placement.
-template <class Visit>
-void for_each_slice(const model::PodDemand& demand, const model::NodeState& node,
-                    const model::Placement& placement, Visit&& visit) {
-  std::size_t next = 0;
-  for (const model::ContainerRequest& container : demand.gpu.containers) {
-    for (int i = 0; i < container.count; ++i) {
-      const std::uint32_t card = placement[next++];
-      visit(slice_of(container.share, node.traits()[card]), card);
-    }
-  }
-}
-
 }  // namespace
 
 std::int64_t LeastWaste::cpu_deficit(std::int64_t idle_milli, MilliCpu free_cpu) const {
@@ -114,12 +101,14 @@ std::optional<Choice> LeastWaste::choose(const model::PodDemand& demand,
   std::int64_t waste = 0;
   std::int64_t taken = 0;    // thousandths of cards, by whichever of compute and memory decides
   std::int64_t compute = 0;  // milli
-  for_each_slice(demand, node, *placement, [&](const model::Slice& slice, std::uint32_t card) {
-    // Containers that share a card each count from what stands there now: a close estimate.
-    waste += card_waste(node.traits()[card], node.use[card], slice);
-    taken += size_on(slice, node.traits()[card]);
-    compute += slice.compute.count();
-  });
+  model::for_each_pick(
+      demand.gpu, node, *placement,
+      [&](const model::ContainerRequest&, const model::Slice& slice, std::uint32_t card) {
+        // Containers that share a card each count from what stands there now: a close estimate.
+        waste += card_waste(node.traits()[card], node.use[card], slice);
+        taken += size_on(slice, node.traits()[card]);
+        compute += slice.compute.count();
+      });
 
   const std::int64_t idle = idle_compute(node).count();
   const std::int64_t idle_after = std::max<std::int64_t>(0, idle - compute);

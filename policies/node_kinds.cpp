@@ -147,7 +147,7 @@ class Pressures {
     if (restricted_ > 0) expect_the_unseen(static_cast<double>(workload.total));
   }
 
-  std::vector<KindPressure> settle() {
+  std::vector<KindPressure> result() {
     std::vector<KindPressure> result;
     if (restricted_ <= 0) return result;
     for (auto& [kinds, demand] : demands_) {
@@ -229,7 +229,7 @@ std::vector<KindPressure> pressures(const Workload& workload,
                                     const std::vector<const model::NodeState*>& nodes) {
   Pressures all(nodes);
   all.add(workload);
-  return all.settle();
+  return all.result();
 }
 
 }  // namespace tangram::policies

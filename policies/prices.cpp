@@ -57,7 +57,7 @@ Needs needs_of(const Workload& workload, const model::Card& card) {
 }
 
 /// How much of the CPU that pods with cards will want there is for them; at most 1. Pods without
-/// cards, who come at their rate, are served first from what no card can use.
+/// cards, which come at their rate, are served first from what no card can use.
 double cpu_sufficiency(const Needs& needs, const std::vector<const model::NodeState*>& nodes) {
   const double per_card = needs.cpu / needs.cards;
   double cards = 0;

@@ -1,5 +1,7 @@
 #include "policies/trace_pods.hpp"
 
+#include <boost/algorithm/string/split.hpp>
+
 namespace tangram::policies {
 
 namespace {
@@ -12,12 +14,8 @@ constexpr std::int64_t kMostGpus = model::kMaxCardsPerContainer;
 
 std::vector<std::string> split_models(const std::string& spec) {
   std::vector<std::string> models;
-  std::size_t begin = 0;
-  while (begin < spec.size()) {
-    const std::size_t end = std::min(spec.find('|', begin), spec.size());
-    if (end > begin) models.push_back(spec.substr(begin, end - begin));
-    begin = end + 1;
-  }
+  boost::split(models, spec, [](char c) { return c == '|'; });
+  std::erase(models, "");
   return models;
 }
 

@@ -65,7 +65,7 @@ TEST(NodeKindsTest, RestrictedDemandPressesOnTheModelItNeeds) {
 TEST(NodeKindsTest, NodesWhoseCardsAreAllSickCountForNothing) {
   const auto a = node_of("a", "A100", 8);
   const auto t = node_of("t", "T4", 2);
-  const auto sick = [](model::NodeState node) {
+  const auto unhealthy = [](model::NodeState node) {
     model::NodeInventory all = *node.inventory;
     for (model::Card& card : all.cards) card.healthy = false;
     node.equip(std::move(all));
@@ -73,9 +73,9 @@ TEST(NodeKindsTest, NodesWhoseCardsAreAllSickCountForNothing) {
   };
   const Workload workload = of({{only("T4"), 500}, {pod(request(whole())), 500}});
   const auto expected = pressures(workload, {&a, &t});
-  const auto same_kind = sick(node_of("b", "T4", 2));  // as t
-  const auto own_kind = sick(node_of("c", "T4", 4));   // the only ones of their kinds
-  const auto own_model = sick(node_of("d", "L40S", 4));
+  const auto same_kind = unhealthy(node_of("b", "T4", 2));  // as t
+  const auto own_kind = unhealthy(node_of("c", "T4", 4));   // the only ones of their kinds
+  const auto own_model = unhealthy(node_of("d", "L40S", 4));
   EXPECT_EQ(pressures(workload, {&a, &t, &same_kind, &own_kind, &own_model}), expected);
   EXPECT_EQ(pressures(workload, {&a, &same_kind, &t}), expected) << "whichever comes first";
 }

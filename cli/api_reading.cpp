@@ -22,14 +22,6 @@ constexpr int kForbidden = 403;
 constexpr int kNotFound = 404;
 constexpr int kGone = 410;
 
-kube::Request get_request(const std::string& path, const Query& query) {
-  kube::Request request;
-  request.path = path;
-  request.query = query;
-  request.timeout = kListTimeout;
-  return request;
-}
-
 Reading::Outcome outcome_of(int status) {
   if (status == kNotFound) return Reading::Outcome::kMissing;
   return status == kForbidden ? Reading::Outcome::kForbidden : Reading::Outcome::kFailed;
@@ -45,29 +37,18 @@ Reading send(kube::KubeApi& api, const kube::Request& request) {
           std::to_string(response->status) + ": " + kube::status_message(*response)};
 }
 
-Result<kube::Response> call(kube::KubeApi& api, const kube::Request& request) {
-  auto response = api.call(request);
-  if (response) return response;
-  return fail(Errc::kUnavailable,
-              response.error().message +
-                  "; check with `kubectl cluster-info` that the server is up and "
-                  "the context is right");
-}
-
 }  // namespace
 
 Reading try_get(kube::KubeApi& api, const std::string& path, const Query& query) {
-  kube::Request request = get_request(path, query);
-  request.timeout = kObjectTimeout;
-  return send(api, request);
+  return send(api, {.path = path, .query = query, .body = {}, .timeout = kObjectTimeout});
 }
 
 Reading try_post(kube::KubeApi& api, const std::string& path, const std::string& body) {
-  kube::Request request = get_request(path, {});
-  request.method = kube::Method::kPost;
-  request.body = body;
-  request.timeout = kObjectTimeout;
-  return send(api, request);
+  return send(api, {.method = kube::Method::kPost,
+                    .path = path,
+                    .query = {},
+                    .body = body,
+                    .timeout = kObjectTimeout});
 }
 
 Error refused(const kube::Request& request, const kube::Response& response,
@@ -77,10 +58,9 @@ Error refused(const kube::Request& request, const kube::Response& response,
                            kube::status_message(response);
   switch (response.status) {
     case kUnauthorized:
-      return fail(Errc::kUnavailable,
-                  what +
-                      "; the server does not accept your credentials: log in again, or check "
-                      "`kubectl config view --minify`");
+      return fail(Errc::kUnavailable, what +
+                                          "; the server does not accept your credentials: log in "
+                                          "again, or check `kubectl config view --minify`");
     case kForbidden:
       return fail(Errc::kConflict,
                   what + "; ask for the ClusterRole " + role + " of deploy/cli/rbac.yaml");
@@ -91,21 +71,18 @@ Error refused(const kube::Request& request, const kube::Response& response,
   }
 }
 
-Result<std::string> get(kube::KubeApi& api, const std::string& path, const Query& query) {
-  const kube::Request request = get_request(path, query);
-  auto response = call(api, request);
-  if (!response) return response.error();
-  if (response->status != 200) return refused(request, *response, kViewerRole);
-  return std::move(response->body);
-}
-
 Result<void> list(kube::KubeApi& api, const std::string& path, const Query& query,
                   const std::function<void(std::string object)>& item) {
-  kube::Request request = get_request(path, query);
+  kube::Request request{.path = path, .query = query, .body = {}, .timeout = kListTimeout};
   request.query["limit"] = kPageSize;
   for (;;) {
-    const auto response = call(api, request);
-    if (!response) return response.error();
+    const auto response = api.call(request);
+    if (!response) {
+      return fail(
+          Errc::kUnavailable,
+          response.error().message +
+              "; check with `kubectl cluster-info` that the server is up and the context is right");
+    }
     if (response->status == kGone) {
       return fail(Errc::kStale,
                   path + " changed faster than it could be read; run the command again");
@@ -116,9 +93,10 @@ Result<void> list(kube::KubeApi& api, const std::string& path, const Query& quer
     if (!page) return fail(Errc::kUnavailable, path + ": " + page.error().message);
     if (page->more.empty()) return {};
     if (page->more == request.query["continue"]) {
-      return fail(Errc::kUnavailable, path +
-                                          ": the server returns the same page again; check for a "
-                                          "caching proxy in front of it");
+      return fail(
+          Errc::kUnavailable,
+          path +
+              ": the server returns the same page again; check for a caching proxy in front of it");
     }
     request.query["continue"] = page->more;
   }

@@ -34,19 +34,17 @@ struct Reading {
 [[nodiscard]] Reading try_post(kube::KubeApi& api, const std::string& path,
                                const std::string& body);
 
-/// For callers that need the object.
+/// The error of a response that is no success, for callers that need the object.
+/// @param role  the ClusterRole that has the right
 /// @returns kNotFound     404
 ///          kConflict     403, with the ClusterRole of deploy/cli/rbac.yaml that allows it
 ///          kUnavailable  anything else
-Result<std::string> get(kube::KubeApi& api, const std::string& path, const Query& query = {});
-
-/// The error of get() for a response that is no success.
-/// @param role  the ClusterRole that has the right
 [[nodiscard]] Error refused(const kube::Request& request, const kube::Response& response,
                             const std::string& role);
 
 /// Calls `item` with the text of every object, page by page.
-/// @returns as get(); kStale: the list changed faster than it could be read
+/// @returns kUnavailable without a response, else as refused(); kStale: the list changed faster
+/// than it could be read
 Result<void> list(kube::KubeApi& api, const std::string& path, const Query& query,
                   const std::function<void(std::string object)>& item);
 

@@ -1,30 +1,13 @@
 #include "cli/cluster_settings.hpp"
 
-#include "base/json.hpp"
 #include "cli/api_reading.hpp"
+#include "cli/json_path.hpp"
 #include "config/config.hpp"
 #include "kube/url.hpp"
-
-#include <optional>
-#include <string_view>
 
 namespace tangram::cli {
 
 namespace {
-
-std::optional<std::string> configuration_in(std::string config_map) {
-  std::optional<std::string> found;
-  json::Reader in(config_map);
-  in.object([&](std::string_view key) {
-    if (key != "data") return in.skip();
-    in.object([&](std::string_view name) {
-      if (name != kConfigKey) return in.skip();
-      found = in.string_or_null();
-    });
-  });
-  if (!in.finish()) return std::nullopt;
-  return found;
-}
 
 ClusterSettings defaults(const std::string& why) {
   return {.policy = {}, .assumed = "the defaults of policy and isolation are assumed: " + why};
@@ -38,9 +21,11 @@ ClusterSettings read_cluster_settings(kube::KubeApi& api, const std::string& sys
                                         "/configmaps/" + kExtenderName);
   if (read.outcome == Reading::Outcome::kMissing) return defaults("there is no ConfigMap " + name);
   if (!read.found()) return defaults("ConfigMap " + name + ": " + read.problem);
-  const auto text = configuration_in(read.text);
-  if (!text) return defaults("ConfigMap " + name + " has no " + kConfigKey);
-  const auto config = config::load_config(*text, kConfigKey, {});
+  if (value_at(read.text, {"data", kConfigKey}).empty()) {
+    return defaults("ConfigMap " + name + " has no " + kConfigKey);
+  }
+  const auto config =
+      config::load_config(unescaped_at(read.text, {"data", kConfigKey}), kConfigKey, {});
   if (!config) return defaults("ConfigMap " + name + ": " + config.error().message);
   ClusterSettings settings;
   settings.policy.default_policy = config->scheduler.policy;

@@ -20,6 +20,7 @@
 #include <iostream>
 #include <iterator>
 #include <limits>
+#include <map>
 #include <utility>
 
 namespace tangram::cli {
@@ -61,26 +62,21 @@ Commands::Commands(Options options, const Screen& screen, Environment environmen
 Commands::~Commands() = default;
 
 Result<CommandResult> Commands::run() {
-  switch (options_.command) {
-    case Command::kTop:
-      return top();
-    case Command::kPods:
-      return pods();
-    case Command::kExplain:
-      return explain();
-    case Command::kFit:
-      return fit();
-    case Command::kWhatIf:
-      return whatif();
-    case Command::kCordonCard:
-    case Command::kUncordonCard:
-      return cordon();
-    case Command::kDoctor:
-      return doctor();
-    case Command::kCompletion:
-      return CommandResult{std::string(completion_script(options_.shell))};
-  }
-  return CommandResult{};
+  static const std::map<std::string_view, Result<CommandResult> (Commands::*)()> kCommands{
+      {"top", &Commands::top},
+      {"pods", &Commands::pods},
+      {"explain", &Commands::explain},
+      {"fit", &Commands::fit},
+      {"whatif", &Commands::whatif},
+      {"cordon-card", &Commands::cordon},
+      {"uncordon-card", &Commands::cordon},
+      {"doctor", &Commands::doctor},
+      {"completion", &Commands::completion}};
+  return (this->*kCommands.at(options_.command))();
+}
+
+Result<CommandResult> Commands::completion() {
+  return CommandResult{std::string(completion_script(options_.shell))};
 }
 
 Result<kube::KubeApi*> Commands::api() {
@@ -237,7 +233,7 @@ Result<CommandResult> Commands::whatif() {
 Result<CommandResult> Commands::cordon() {
   const auto server = api();
   if (!server) return server.error();
-  auto done = options_.command == Command::kCordonCard
+  auto done = options_.command == "cordon-card"
                   ? cordon_card(**server, options_.card, options_.reason)
                   : uncordon_card(**server, options_.card);
   if (!done) return done.error();

@@ -40,6 +40,7 @@ class Commands {
   Result<CommandResult> whatif();
   Result<CommandResult> cordon();
   Result<CommandResult> doctor();
+  Result<CommandResult> completion();
 
   Result<kube::KubeApi*> api();
   Result<std::string> namespace_of_pods();

@@ -10,6 +10,8 @@
 #include "node/publish/node_record.hpp"
 #include "node/publish/own_node.hpp"
 
+#include <boost/algorithm/string/split.hpp>
+
 #include <algorithm>
 #include <chrono>
 #include <functional>
@@ -134,10 +136,10 @@ Result<Step> uncordon_step(const Found& found) {
     }
   }
   if (named.all) {
-    return fail(Errc::kConflict, "all cards of node " + found.node.name +
-                                     " are cordoned, not this one by name; uncordon all: kubectl "
-                                     "annotate node " +
-                                     found.node.name + " tangram.dev/cordon-");
+    return fail(Errc::kConflict,
+                "all cards of node " + found.node.name +
+                    " are cordoned, not this one by name; uncordon all: kubectl annotate node " +
+                    found.node.name + " tangram.dev/cordon-");
   }
   if (named.include(found.card)) {
     return fail(Errc::kConflict, name + " is cordoned with its physical card; uncordon that: " +
@@ -148,17 +150,6 @@ Result<Step> uncordon_step(const Found& found) {
                 name + " is not cordoned by an operator: " + found.card.unavailable_reason);
   }
   return Step{name + " is not cordoned"};
-}
-
-/// Calls `item(text, name)` for each item of the annotation as it is written.
-template <class Item>
-void for_each_item(std::string_view annotation, const Item& item) {
-  while (!annotation.empty()) {
-    const std::string_view text = annotation.substr(0, annotation.find(','));
-    annotation.remove_prefix(std::min(annotation.size(), text.size() + 1));
-    const node::CardNames named = node::parse_card_names(text);
-    item(text, named.ids.empty() ? std::string() : *named.ids.begin());
-  }
 }
 
 }  // namespace
@@ -172,13 +163,13 @@ std::string with_card(std::string_view annotation, std::string_view uuid, std::s
 }
 
 std::string without_card(std::string_view annotation, std::string_view uuid) {
-  std::string text;
-  for_each_item(annotation, [&](std::string_view item, const std::string& name) {
-    if (name == uuid || item.find_first_not_of(" \t\r\n") == std::string_view::npos) return;
-    if (!text.empty()) text += ',';
-    text += item;
+  std::vector<std::string> items;
+  boost::split(items, annotation, [](char c) { return c == ','; });
+  std::erase_if(items, [&](const std::string& item) {
+    return node::parse_card_names(item).ids.contains(std::string(uuid)) ||
+           item.find_first_not_of(" \t\r\n") == std::string::npos;
   });
-  return text;
+  return joined(items, ",");
 }
 
 Result<std::string> cordon_card(kube::KubeApi& api, const std::string& uuid,

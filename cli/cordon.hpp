@@ -2,7 +2,6 @@
 
 #include "base/result.hpp"
 #include "kube/api.hpp"
-#include "model/card.hpp"
 
 #include <string>
 #include <string_view>

@@ -1,13 +1,15 @@
 #include "cli/document.hpp"
 
 #include "base/json.hpp"
+#include "base/rapidjson.hpp"
 
+#include <boost/algorithm/string/case_conv.hpp>
+#include <rapidjson/prettywriter.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <cstddef>
 #include <string_view>
 #include <utility>
 
@@ -16,63 +18,6 @@ namespace tangram::cli {
 namespace {
 
 using json::Kind;
-
-std::string json_string(std::string_view value) {
-  std::string text;
-  json::Writer(text).string(value);
-  return text;
-}
-
-std::string json_scalar(json::Reader& in) {
-  switch (in.kind()) {
-    case Kind::kString:
-      return json_string(in.string());
-    case Kind::kNumber:
-      return in.scalar_text();
-    case Kind::kBool:
-      return in.boolean() ? "true" : "false";
-    case Kind::kNull:
-    case Kind::kNone:
-    case Kind::kObject:
-    case Kind::kArray:
-      in.skip();
-      return "null";
-  }
-  return "null";
-}
-
-bool is_nested(Kind kind) { return kind == Kind::kObject || kind == Kind::kArray; }
-
-class Indenter {
- public:
-  explicit Indenter(json::Reader& in) : in_(in) {}
-
-  std::string value(std::size_t depth) {
-    if (!is_nested(in_.kind())) return json_scalar(in_);
-    const bool object = in_.kind() == Kind::kObject;
-    std::string inside;
-    const auto begin_line = [&] {
-      inside += (inside.empty() ? "\n" : ",\n") + std::string(kStep * (depth + 1), ' ');
-    };
-    if (object) {
-      in_.object([&](std::string_view key) {
-        begin_line();
-        inside += json_string(key) + ": " + value(depth + 1);
-      });
-    } else {
-      in_.array([&] {
-        begin_line();
-        inside += value(depth + 1);
-      });
-    }
-    if (!inside.empty()) inside += "\n" + std::string(kStep * depth, ' ');
-    return (object ? "{" : "[") + inside + (object ? "}" : "]");
-  }
-
- private:
-  static constexpr std::size_t kStep = 4;  // kubectl's
-  json::Reader& in_;
-};
 
 /// A string to every reader of YAML 1.1 and 1.2, without quotes.
 bool is_plain(std::string_view text) {
@@ -83,9 +28,7 @@ bool is_plain(std::string_view text) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.' ||
            c == '/';
   });
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string lower = boost::to_lower_copy(std::string(text));
   return safe && std::find(kWords.begin(), kWords.end(), lower) == kWords.end();
 }
 
@@ -123,8 +66,10 @@ void emit(YAML::Emitter& out, json::Reader& in) {
     });
     begin_empty(YAML::BeginSeq);
     out << YAML::EndSeq;
-  } else if (kind == Kind::kNumber || kind == Kind::kBool) {
-    out << json_scalar(in);  // written alike in JSON and YAML
+  } else if (kind == Kind::kNumber) {
+    out << in.scalar_text();
+  } else if (kind == Kind::kBool) {
+    out << in.boolean();
   } else {
     in.skip();
     out << YAML::Null;
@@ -134,10 +79,16 @@ void emit(YAML::Emitter& out, json::Reader& in) {
 }  // namespace
 
 Result<std::string> indented(std::string json) {
-  json::Reader in(json);
-  std::string text = Indenter(in).value(0);
-  if (auto done = in.finish(); !done) return done.error();
-  return text + "\n";
+  std::string copy = json;  // the reader changes it
+  json::Reader check(copy);
+  check.skip();
+  if (auto done = check.finish(); !done) return done.error();
+  rapidjson::StringStream in(json.c_str());
+  rapidjson::StringBuffer out;
+  rapidjson::PrettyWriter<rapidjson::StringBuffer> writer(out);  // four spaces, as kubectl
+  rapidjson::Reader().Parse<rapidjson::kParseNumbersAsStringsFlag | rapidjson::kParseIterativeFlag>(
+      in, writer);
+  return std::string(out.GetString(), out.GetSize()) + "\n";
 }
 
 Result<std::string> to_yaml(std::string json) {

@@ -2,13 +2,11 @@
 
 #include "base/json.hpp"
 #include "base/quantity.hpp"
-#include "base/quote.hpp"
 #include "cli/format.hpp"
 #include "cli/table.hpp"
 #include "model/annotations.hpp"
 
 #include <algorithm>
-#include <string_view>
 #include <utility>
 
 namespace tangram::cli {
@@ -24,19 +22,19 @@ Result<KubeQuantity> amount_of(const std::string& text, const std::string& flag)
   return amount;
 }
 
+/// The value of the key, appended if there is none.
+template <class Value>
+Value& value_of(std::vector<std::pair<std::string, Value>>& entries, const std::string& key) {
+  const auto known = std::find_if(entries.begin(), entries.end(),
+                                  [&](const auto& entry) { return entry.first == key; });
+  return known != entries.end() ? known->second : entries.emplace_back(key, Value()).second;
+}
+
 /// How many of the pods share each card, in order of first use.
 std::vector<std::pair<std::string, std::size_t>> card_counts(const std::vector<Placed>& pods) {
   std::vector<std::pair<std::string, std::size_t>> cards;
   for (const Placed& pod : pods) {
-    for (const std::string& uuid : cards_of(pod.containers)) {
-      const auto known = std::find_if(cards.begin(), cards.end(),
-                                      [&](const auto& card) { return card.first == uuid; });
-      if (known == cards.end()) {
-        cards.emplace_back(uuid, 1);
-      } else {
-        ++known->second;
-      }
-    }
+    for (const std::string& uuid : cards_of(pod.containers)) ++value_of(cards, uuid);
   }
   return cards;
 }
@@ -50,19 +48,11 @@ std::string cards_text(const std::vector<Placed>& pods, bool wide) {
   return joined(texts);
 }
 
-/// The nodes of the requested pods, or of all that fit.
-std::vector<Simulation::NodeCapacity> nodes_of(const FitResult& result) {
+/// The pods on each node: the requested pods, or all that fit.
+NodePods pods_by_node(const FitResult& result) {
   if (result.requested == 0) return result.capacity.nodes;
-  std::vector<Simulation::NodeCapacity> nodes;
-  for (const Placed& place : result.places) {
-    const auto known = std::find_if(nodes.begin(), nodes.end(),
-                                    [&](const auto& node) { return node.node == place.node; });
-    if (known != nodes.end()) {
-      known->pods.push_back(place);
-    } else {
-      nodes.push_back({place.node, {place}});
-    }
-  }
+  NodePods nodes;
+  for (const Placed& place : result.places) value_of(nodes, place.node).push_back(place);
   return nodes;
 }
 
@@ -144,14 +134,14 @@ Result<FitResult> compute_fit(const Cluster& cluster, const FitRequest& request)
 std::string draw_fit(const Screen& screen, const FitResult& result, bool wide) {
   std::string text = headline(screen, result) + " (isolation " +
                      std::string(to_string(result.isolation)) + ", policy " + result.policy + ")\n";
-  const auto nodes = nodes_of(result);
+  const auto nodes = pods_by_node(result);
   Table table({{.name = "NODE", .may_shrink = true},
                {.name = "PODS", .right = true},
                {.name = "CARDS", .may_shrink = true, .prose = true}});
   const std::size_t shown = wide ? nodes.size() : std::min(nodes.size(), kMostNodes);
   for (std::size_t i = 0; i < shown; ++i) {
-    table.add(
-        {nodes[i].node, std::to_string(nodes[i].pods.size()), cards_text(nodes[i].pods, wide)});
+    const auto& [node, pods] = nodes[i];
+    table.add({node, std::to_string(pods.size()), cards_text(pods, wide)});
   }
   if (!table.empty()) text += "\n" + table.text(screen);
   if (shown < nodes.size()) {
@@ -173,10 +163,10 @@ std::string fit_json(const FitResult& result) {
   out.member("isolation", to_string(result.isolation)).member("fits", result.fits());
   out.member("pods", static_cast<std::int64_t>(result.capacity.pods));
   out.member("atLeast", result.capacity.more).key("nodes").begin_array();
-  for (const Simulation::NodeCapacity& node : result.capacity.nodes) {
-    out.begin_object().member("node", node.node);
-    out.member("pods", static_cast<std::int64_t>(node.pods.size())).key("cards").begin_array();
-    for (const auto& [uuid, count] : card_counts(node.pods)) {
+  for (const auto& [node, pods] : result.capacity.nodes) {
+    out.begin_object().member("node", node);
+    out.member("pods", static_cast<std::int64_t>(pods.size())).key("cards").begin_array();
+    for (const auto& [uuid, count] : card_counts(pods)) {
       out.begin_object().member("uuid", uuid).member("pods", static_cast<std::int64_t>(count));
       out.end_object();
     }

@@ -2,7 +2,8 @@
 
 #include "drawing/terminal.hpp"
 
-#include <algorithm>
+#include <boost/algorithm/string/join.hpp>
+
 #include <cstddef>
 
 namespace tangram::cli {
@@ -19,15 +20,6 @@ std::string of_each_card(const model::Share& share) {
 }
 
 }  // namespace
-
-std::string share_text(MilliGpu share) {
-  const std::int64_t milli = share.count();
-  std::string text = std::to_string(milli / 1000);
-  if (milli % 1000 == 0) return text;
-  std::string decimals = std::to_string(1000 + milli % 1000).substr(1);
-  decimals.resize(decimals.find_last_not_of('0') + 1);
-  return text + "." + decimals;
-}
 
 std::string memory_text(Mebibytes memory) {
   const std::int64_t mib = memory.count();
@@ -106,12 +98,7 @@ std::string times(std::size_t count, const std::string& what) {
 }
 
 std::string joined(const std::vector<std::string>& texts, std::string_view between) {
-  std::string all;
-  for (const std::string& text : texts) {
-    if (!all.empty()) all += between;
-    all += text;
-  }
-  return all;
+  return boost::join(texts, between);
 }
 
 }  // namespace tangram::cli

@@ -11,8 +11,7 @@
 /// Formats amounts, requests and lists for people.
 namespace tangram::cli {
 
-/// "0.25", "1": as in the annotation gpu-fraction.
-[[nodiscard]] std::string share_text(MilliGpu share);
+using model::share_text;
 /// "8Gi", "81559Mi": as in the annotation gpu-mem.
 [[nodiscard]] std::string memory_text(Mebibytes memory);
 

@@ -1,5 +1,6 @@
 #include "cli/json_path.hpp"
 
+#include "base/json.hpp"
 #include "base/json_scan.hpp"
 
 #include <charconv>
@@ -8,20 +9,17 @@
 namespace tangram::cli {
 
 std::string_view value_at(std::string_view object, JsonPath path) {
-  std::string_view value = object;
-  for (const std::string_view name : path) {
-    std::string_view found;
-    const bool good = json::for_each_member(value, [&](std::string_view key, std::string_view of) {
-      if (key == name) found = of;
-    });
-    if (!good) return "";
-    value = found;
-  }
-  return value;
+  return json::find(object, path);
 }
 
 std::string text_at(std::string_view object, JsonPath path) {
   return std::string(json::raw_string(value_at(object, path)));
+}
+
+std::string unescaped_at(std::string_view object, JsonPath path) {
+  std::string quoted{value_at(object, path)};
+  json::Reader in(quoted);
+  return std::string(in.string_or_null());
 }
 
 std::optional<std::int64_t> number_at(std::string_view object, JsonPath path) {

@@ -17,6 +17,8 @@ using JsonPath = std::initializer_list<std::string_view>;
 [[nodiscard]] std::string_view value_at(std::string_view object, JsonPath path);
 /// A string's characters; "" if there is none.
 [[nodiscard]] std::string text_at(std::string_view object, JsonPath path);
+/// The same of a string that may have escapes.
+[[nodiscard]] std::string unescaped_at(std::string_view object, JsonPath path);
 /// A whole number; nothing if there is none.
 [[nodiscard]] std::optional<std::int64_t> number_at(std::string_view object, JsonPath path);
 /// Calls `element` for each element of an array; none if there is no array.

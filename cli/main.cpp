@@ -12,7 +12,6 @@
 #include <chrono>
 #include <exception>
 #include <iostream>
-#include <memory>
 #include <stop_token>
 #include <string>
 #include <vector>

@@ -1,7 +1,6 @@
 #include "cli/manifests.hpp"
 
 #include "base/json_members.hpp"
-#include "cli/format.hpp"
 #include "kube/json_doc.hpp"
 #include "kube/local/yaml_to_json.hpp"
 #include "model/request.hpp"
@@ -11,7 +10,6 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
-#include <utility>
 
 namespace tangram::cli {
 

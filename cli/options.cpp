@@ -8,7 +8,6 @@
 #include <CLI/CLI.hpp>
 
 #include <sstream>
-#include <utility>
 
 namespace tangram::cli {
 
@@ -20,11 +19,10 @@ Output output_of(const std::string& name) {
 }
 
 /// A subcommand with examples under its help.
-CLI::App* add_command(CLI::App& parser, Options& options, Command command, const std::string& name,
-                      const std::string& what, const std::string& examples) {
+CLI::App* add_command(CLI::App& parser, const std::string& name, const std::string& what,
+                      const std::string& examples) {
   CLI::App* const added = parser.add_subcommand(name, what);
   added->footer("Examples:\n" + examples + "\nOptions of all commands: kubectl tangram --help");
-  added->callback([&options, command] { options.command = command; });
   return added;
 }
 
@@ -40,8 +38,8 @@ void add_connection(CLI::App& parser, Options& options) {
   add(parser, "--context", options.target.context, "NAME",
       "The kubeconfig's context; default: its current one");
   add(parser, "--server", options.target.server, "URL",
-      "The API server's URL instead of a kubeconfig, such as http://127.0.0.1:8001 of "
-      "`kubectl proxy`");
+      "The API server's URL instead of a kubeconfig, such as http://127.0.0.1:8001 of `kubectl "
+      "proxy`");
   add(parser, "-n,--namespace", options.ns, "NAME",
       "The namespace of pods; default: the context's");
   parser.add_flag("-A,--all-namespaces", options.all_namespaces, "Pods of all namespaces");
@@ -72,20 +70,18 @@ void add_output(CLI::App& parser, Options& options) {
 }
 
 void add_views(CLI::App& parser, Options& options) {
-  add_command(parser, options, Command::kTop, "top",
-              "Show how much memory and compute of each card is granted, by node",
+  add_command(parser, "top", "Show how much memory and compute of each card is granted, by node",
               "  kubectl tangram top                 the fullest nodes, one bar for each card\n"
               "  kubectl tangram top gpu-1 gpu-2     these two nodes\n"
               "  kubectl tangram top -o wide         one line for each card, with its UUID\n"
               "  kubectl tangram top --watch\n")
       ->add_option("NODE", options.nodes, "Only these nodes");
   add_command(
-      parser, options, Command::kPods, "pods",
-      "List the pods that request cards: their requests, grants, nodes and states",
+      parser, "pods", "List the pods that request cards: their requests, grants, nodes and states",
       "  kubectl tangram pods -A\n"
       "  kubectl tangram pods -n ml -o wide  with whole UUIDs and findings\n"
       "  kubectl tangram pods -A -o json | jq -r '.pods[] | select(.state==\"Pending\").name'\n");
-  add_command(parser, options, Command::kExplain, "explain",
+  add_command(parser, "explain",
               "Explain why a pod is pending, card by card, or the allocation of a bound pod",
               "  kubectl tangram explain train-0 -n ml\n"
               "  kubectl tangram explain ml/train-0 -o wide   every node, not only the nearest\n")
@@ -95,7 +91,7 @@ void add_views(CLI::App& parser, Options& options) {
 
 void add_fit(CLI::App& parser, Options& options) {
   CLI::App* const fit = add_command(
-      parser, options, Command::kFit, "fit",
+      parser, "fit",
       "Count how many more pods of a kind would fit, and show where. Exit code 3: none fits, or "
       "fewer than --count",
       "  kubectl tangram fit --gpu-fraction 0.5\n"
@@ -124,12 +120,11 @@ void add_fit(CLI::App& parser, Options& options) {
 }
 
 void add_whatif(CLI::App& parser, Options& options) {
-  CLI::App* const whatif = add_command(
-      parser, options, Command::kWhatIf, "whatif",
-      "Show where the pods of a file would go, each after those before it. Writes nothing. Exit "
-      "code 3: a pod would wait",
-      "  kubectl tangram whatif -f pods.yaml\n"
-      "  helm template . | kubectl tangram whatif -f -\n");
+  CLI::App* const whatif = add_command(parser, "whatif",
+                                       "Show where the pods of a file would go, each after those "
+                                       "before it. Writes nothing. Exit code 3: a pod would wait",
+                                       "  kubectl tangram whatif -f pods.yaml\n"
+                                       "  helm template . | kubectl tangram whatif -f -\n");
   add(*whatif, "-f,--filename", options.file, "FILE",
       "Pods, Deployments, ReplicaSets, StatefulSets, Jobs; - = standard input")
       ->required();
@@ -138,25 +133,25 @@ void add_whatif(CLI::App& parser, Options& options) {
 void add_cordons(CLI::App& parser, Options& options) {
   constexpr const char* kUuid = "The card's UUID, as `top -o wide` shows it";
   CLI::App* const cordon = add_command(
-      parser, options, Command::kCordonCard, "cordon-card",
+      parser, "cordon-card",
       "Stop placing new pods on a card; its pods keep running. Writes one annotation of its Node",
       "  kubectl tangram cordon-card GPU-5f2a... --reason 'noisy fan'\n");
   cordon->add_option("UUID", options.card, kUuid)->required();
   cordon->add_option("--reason", options.reason, "Shown wherever the card is shown");
-  add_command(parser, options, Command::kUncordonCard, "uncordon-card",
-              "Place pods on the card again", "  kubectl tangram uncordon-card GPU-5f2a...\n")
+  add_command(parser, "uncordon-card", "Place pods on the card again",
+              "  kubectl tangram uncordon-card GPU-5f2a...\n")
       ->add_option("UUID", options.card, kUuid)
       ->required();
 }
 
 void add_others(CLI::App& parser, Options& options) {
-  add_command(parser, options, Command::kDoctor, "doctor",
+  add_command(parser, "doctor",
               "Check the installation from end to end and say what to do about each problem. Exit "
               "code 3: a check failed",
               "  kubectl tangram doctor\n"
               "  kubectl tangram doctor --system-namespace gpu-system -o json\n");
   add_command(
-      parser, options, Command::kCompletion, "completion",
+      parser, "completion",
       "Print the script with which a shell completes the commands of kubectl-tangram",
       "  source <(kubectl-tangram completion bash)\n"
       "  kubectl-tangram completion fish > ~/.config/fish/completions/kubectl-tangram.fish\n"
@@ -170,12 +165,11 @@ std::string first_contradiction(const Options& options) {
   if (!options.ns.empty() && options.all_namespaces) {
     return "--namespace and --all-namespaces contradict each other; give one of them";
   }
-  if (options.watch &&
-      (options.command == Command::kCordonCard || options.command == Command::kUncordonCard ||
-       options.command == Command::kCompletion)) {
+  if (options.watch && (options.command == "cordon-card" || options.command == "uncordon-card" ||
+                        options.command == "completion")) {
     return "--watch does not go with a command that shows nothing; leave it out";
   }
-  if (options.watch && options.command == Command::kWhatIf && options.file == "-") {
+  if (options.watch && options.command == "whatif" && options.file == "-") {
     return "--watch reads the file again each time, but standard input only once; name a file";
   }
   return "";
@@ -231,6 +225,7 @@ Parsed parse_options(const std::vector<std::string>& arguments) {
     parsed.message = out.str() + err.str();
     return parsed;
   }
+  parsed.options.command = parser->get_subcommands().front()->get_name();
   parsed.message = first_contradiction(parsed.options);
   if (!parsed.message.empty()) {
     parsed.message += "\n";

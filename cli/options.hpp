@@ -16,25 +16,13 @@ class App;
 /// The options of the command line.
 namespace tangram::cli {
 
-enum class Command {
-  kTop,
-  kPods,
-  kExplain,
-  kFit,
-  kWhatIf,
-  kCordonCard,
-  kUncordonCard,
-  kDoctor,
-  kCompletion,
-};
-
 enum class Output { kText, kWide, kJson, kYaml };
 
 /// `--extender proxy`: the extender's Service, through the API server.
 inline constexpr const char* kByProxy = "proxy";
 
 struct Options {
-  Command command = Command::kTop;
+  std::string command;  ///< its name: "top"
 
   Target target;
   std::string ns;  ///< empty = the context's

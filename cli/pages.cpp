@@ -40,9 +40,9 @@ Result<std::string> page(const ExtenderAt& extender, const std::string& path, co
   if (read.status == kBadRequest) {
     return fail(Errc::kInvalidArgument, read.problem.substr(read.problem.find(' ') + 1));
   }
-  return fail(Errc::kUnavailable, "extender: " + read.problem +
-                                      "; without --extender the ledger is built from the "
-                                      "cluster's objects");
+  return fail(Errc::kUnavailable,
+              "extender: " + read.problem +
+                  "; without --extender the ledger is built from the cluster's objects");
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ struct ExtenderAt {
 /// rejects the proxy, because the API server presents no client certificate.
 [[nodiscard]] std::string service_proxy(const std::string& system_namespace);
 
-/// @returns kUnavailable, kConflict as get()
+/// @returns kNotFound, kUnavailable
 Result<std::string> cluster_page(const ExtenderAt& extender);
 [[nodiscard]] std::string cluster_page(const Cluster& cluster);
 

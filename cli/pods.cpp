@@ -58,31 +58,23 @@ std::vector<PodLine> pod_lines(const Cluster& cluster, const std::string& ns) {
 
 std::string draw_pods(const Screen& screen, const std::vector<PodLine>& pods,
                       const PodListStyle& style) {
-  std::vector<Table::Column> columns;
-  if (style.namespaces) columns.push_back({.name = "NAMESPACE", .may_shrink = true});
-  columns.push_back({.name = "NAME", .may_shrink = true});
-  columns.push_back({.name = "NODE", .may_shrink = true});
-  columns.push_back({.name = "CARDS",
-                     .may_shrink = !style.wide,
-                     .prose = true,
-                     .dispensable = style.wide ? 0 : 2});
-  columns.push_back({.name = "REQUEST"});
-  columns.push_back({.name = "GRANT", .dispensable = style.wide ? 0 : 1});
-  if (style.wide) columns.push_back({.name = "ISOLATION"});
-  columns.push_back({.name = "STATE", .may_shrink = !style.wide, .prose = true});
-  if (style.wide) columns.push_back({.name = "FINDINGS"});
-  Table table(std::move(columns));
+  Table table({{.name = "NAMESPACE", .may_shrink = true, .omitted = !style.namespaces},
+               {.name = "NAME", .may_shrink = true},
+               {.name = "NODE", .may_shrink = true},
+               {.name = "CARDS",
+                .may_shrink = !style.wide,
+                .prose = true,
+                .dispensable = style.wide ? 0 : 2},
+               {.name = "REQUEST"},
+               {.name = "GRANT", .dispensable = style.wide ? 0 : 1},
+               {.name = "ISOLATION", .omitted = !style.wide},
+               {.name = "STATE", .may_shrink = !style.wide, .prose = true},
+               {.name = "FINDINGS", .omitted = !style.wide}});
   for (const PodLine& pod : pods) {
-    std::vector<std::string> cells;
-    if (style.namespaces) cells.push_back(pod.ns);
-    cells.insert(cells.end(),
-                 {pod.name, or_dash(pod.node), or_dash(card_names(pod.cards, style.wide)),
-                  or_dash(pod.request), or_dash(pod.grant)});
-    if (style.wide) cells.push_back(or_dash(pod.isolation));
     const bool flawed = !style.wide && !pod.findings.empty();
-    cells.push_back(pod.state + (flawed ? " (" + findings_text(pod) + ")" : ""));
-    if (style.wide) cells.push_back(findings_text(pod));
-    table.add(std::move(cells));
+    table.add({pod.ns, pod.name, or_dash(pod.node), or_dash(card_names(pod.cards, style.wide)),
+               or_dash(pod.request), or_dash(pod.grant), or_dash(pod.isolation),
+               pod.state + (flawed ? " (" + findings_text(pod) + ")" : ""), findings_text(pod)});
   }
   return table.text(screen);
 }

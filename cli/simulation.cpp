@@ -97,15 +97,15 @@ Simulation::Capacity Simulation::capacity(const kube::Pod& pod, const cluster::P
   Capacity capacity;
   for (const Candidate& candidate : nodes_) {
     model::NodeState state = candidate.state;
-    NodeCapacity node{.node = state.name, .pods = {}};
+    std::vector<Placed> pods;
     Evaluation evaluation = evaluate(plan, state, candidate.cordoned);
     if (!evaluation.choice) ++capacity.none.reasons[evaluation.why_not];
     for (; evaluation.choice && capacity.pods < most; ++capacity.pods) {
-      node.pods.push_back(assume_on(pod, plan, *evaluation.choice, state));
+      pods.push_back(assume_on(pod, plan, *evaluation.choice, state));
       evaluation = evaluate(plan, state, candidate.cordoned);
     }
     capacity.more = capacity.more || evaluation.choice.has_value();
-    if (!node.pods.empty()) capacity.nodes.push_back(std::move(node));
+    if (!pods.empty()) capacity.nodes.emplace_back(state.name, std::move(pods));
   }
   return capacity;
 }

@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -27,6 +28,8 @@ struct Unplaced {
   /// "fits none of 12 nodes: 8 × no GPU card has ...; 4 × ...".
   [[nodiscard]] std::string sentence() const;
 };
+/// The pods on each node, in order of placement.
+using NodePods = std::vector<std::pair<std::string, std::vector<Placed>>>;
 using Outcome = std::variant<Placed, Unplaced>;
 
 /// A copy of the cluster's ledger in which pods are placed one after the other, as extender and
@@ -42,20 +45,14 @@ class Simulation {
   Outcome place(const kube::Pod& pod, const cluster::PodPlan& plan);
 
   /// How many pods of one kind fit each node, each node filled by itself. Changes nothing.
-  struct NodeCapacity {
-    std::string node;
-    std::vector<Placed> pods;  ///< in order of placement
-  };
   struct Capacity {
-    std::vector<NodeCapacity> nodes;  ///< with room, by name
+    NodePods nodes;  ///< with room, by name
     std::size_t pods = 0;
     bool more = false;   ///< counting stopped at `most`
     Unplaced none = {};  ///< reasons of the others
   };
   [[nodiscard]] Capacity capacity(const kube::Pod& pod, const cluster::PodPlan& plan,
                                   std::size_t most) const;
-
-  [[nodiscard]] std::size_t node_count() const { return nodes_.size(); }
 
  private:
   /// Whether a pod fits a node, and how.

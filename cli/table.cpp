@@ -17,6 +17,7 @@ constexpr std::size_t kReadable = 16;
 Table::Layout Table::whole() const {
   Layout layout;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
+    if (columns_[i].omitted) continue;
     std::size_t width = drawing::columns_of(columns_[i].name);
     for (const auto& cells : rows_) width = std::max(width, drawing::columns_of(cells[i]));
     layout.push_back({i, width});

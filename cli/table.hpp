@@ -17,8 +17,9 @@ class Table {
     std::string name;
     bool right = false;  ///< for numbers
     bool may_shrink = false;
-    bool prose = false;   ///< a sentence or a list: cut at its end, a name in its middle
-    int dispensable = 0;  ///< left out at narrow terminals, the highest first; 0 = never
+    bool prose = false;    ///< a sentence or a list: cut at its end, a name in its middle
+    bool omitted = false;  ///< never drawn
+    int dispensable = 0;   ///< left out at narrow terminals, the highest first; 0 = never
   };
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
 

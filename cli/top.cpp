@@ -4,8 +4,9 @@
 #include "cli/table.hpp"
 #include "drawing/card_map.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <array>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -52,10 +53,6 @@ Sums sums_of(const ClusterView& cluster) {
   return sums;
 }
 
-std::string of_whole(const std::string& part, const std::string& whole, const std::string& ratio) {
-  return part + " of " + whole + " (" + ratio + ")";
-}
-
 std::string sums_text(const Screen& screen, const ClusterView& cluster) {
   const Sums sums = sums_of(cluster);
   if (sums.cards == 0) {
@@ -63,22 +60,20 @@ std::string sums_text(const Screen& screen, const ClusterView& cluster) {
   }
   std::string text = counted(sums.cards, "card");
   if (sums.unavailable > 0) {
-    text += " (" + std::to_string(sums.unavailable) +
-            (sums.unavailable == 1 ? " takes no new pods)" : " take no new pods)");
+    text += fmt::format(" ({} {} no new pods)", sums.unavailable,
+                        sums.unavailable == 1 ? "takes" : "take");
   }
-  text += " on " + counted(sums.nodes, "node");
-  text += "; " + counted(sums.pods.size(), "pod") + " on them, " +
-          std::to_string(cluster.pending.size()) + " pending";
+  text += fmt::format(" on {}; {} on them, {} pending", counted(sums.nodes, "node"),
+                      counted(sums.pods.size(), "pod"), cluster.pending.size());
   text = paint(screen.style, kBold, in_lines(screen, text)) + "\n";
-  text += in_lines(screen, "memory " +
-                               of_whole(gib(sums.granted_mem_mib), gib(sums.mem_mib) + " GiB",
-                                        percent(sums.granted_mem_mib, sums.mem_mib)) +
-                               ", compute " +
-                               of_whole(share_text(MilliGpu(sums.granted_milli)),
-                                        share_text(MilliGpu(sums.milli)) + " cards",
-                                        percent(sums.granted_milli, sums.milli)) +
-                               " granted") +
-          "\n";
+  text +=
+      in_lines(screen, fmt::format("memory {} of {} GiB ({}), compute {} of {} cards ({}) granted",
+                                   gib(sums.granted_mem_mib), gib(sums.mem_mib),
+                                   percent(sums.granted_mem_mib, sums.mem_mib),
+                                   share_text(MilliGpu(sums.granted_milli)),
+                                   share_text(MilliGpu(sums.milli)),
+                                   percent(sums.granted_milli, sums.milli))) +
+      "\n";
   if (sums.over > 0) {
     text += paint(screen.style, kBad,
                   counted(sums.over, "card") +

@@ -6,6 +6,7 @@
 #include "cli/table.hpp"
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 #include <utility>
 
@@ -14,21 +15,12 @@ namespace tangram::cli {
 namespace {
 
 std::string_view to_string(WhatIf::Fate fate) {
-  switch (fate) {
-    case WhatIf::Fate::kPlaced:
-      return "placed";
-    case WhatIf::Fate::kWaits:
-      return "waits";
-    case WhatIf::Fate::kRefused:
-      return "refused";
-    case WhatIf::Fate::kNoGpu:
-      return "no-gpu";
-  }
-  return "";
+  constexpr std::array<std::string_view, 4> kNames{"placed", "waits", "refused", "no-gpu"};
+  return kNames.at(static_cast<std::size_t>(fate));
 }
 
 WhatIf try_out(const Cluster& cluster, Simulation& simulation, const kube::Pod& pod) {
-  WhatIf result{.ns = pod.ns, .name = pod.name, .request = "", .place = {}, .why = ""};
+  WhatIf result{.ns = pod.ns, .name = pod.name};
   const auto plan = cluster.policies().plan(pod);
   if (!plan) {
     result.fate = WhatIf::Fate::kRefused;

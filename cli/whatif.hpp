@@ -20,10 +20,10 @@ struct WhatIf {
   };
   std::string ns;
   std::string name;
-  std::string request;  ///< "0.5"
+  std::string request = {};  ///< "0.5"
   Fate fate = Fate::kNoGpu;
-  Placed place;     ///< if placed
-  std::string why;  ///< why not, otherwise
+  Placed place = {};     ///< if placed
+  std::string why = {};  ///< why not, otherwise
 };
 
 /// Places the pods in their order, each after those before it.

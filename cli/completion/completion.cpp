@@ -1,7 +1,6 @@
 #include "cli/completion/completion.hpp"
 
 #include "cli/options.hpp"
-#include "model/annotations.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -65,21 +64,12 @@ end
 complete -c kubectl-tangram -f -a '(__kubectl_tangram)'
 )";
 
-/// Fixed values of options and positional arguments.
-const std::map<std::string, std::vector<std::string>, std::less<>>& known_values() {
-  static const std::map<std::string, std::vector<std::string>, std::less<>> kValues = [] {
-    std::map<std::string, std::vector<std::string>, std::less<>> values{
-        {"--output", {"wide", "json", "yaml"}},
-        {"--extender", {kByProxy}},
-        {"SHELL", {"bash", "zsh", "fish"}}};
-    for (const model::RequestAnnotation& annotation : model::kRequestAnnotations) {
-      auto names = request_values(annotation.key);
-      if (!names.empty())
-        values.emplace(std::string("--").append(annotation.key), std::move(names));
-    }
-    return values;
-  }();
-  return kValues;
+/// Fixed values of an option or a positional argument; none if they are not a closed set.
+std::vector<std::string> values_of(std::string_view option) {
+  if (option == "--output") return {"wide", "json", "yaml"};
+  if (option == "--extender") return {kByProxy};
+  if (option == "SHELL") return {"bash", "zsh", "fish"};
+  return request_values(option.substr(std::min(option.size(), std::string_view("--").size())));
 }
 
 constexpr std::array<std::string_view, 3> kTakeFiles{"--kubeconfig", "--extender-ca", "--filename"};
@@ -148,10 +138,9 @@ void advance(Place& place, const std::string& word) {
   } else if (place.command != nullptr) {
     ++place.given;
   } else {
-    for (const CLI::App* command :
-         place.parser->get_subcommands([](const CLI::App*) { return true; })) {
-      if (command->get_name() == word) place.command = command;
-    }
+    const auto named = place.parser->get_subcommands(
+        [&](const CLI::App* command) { return command->get_name() == word; });
+    if (!named.empty()) place.command = named.front();
   }
 }
 
@@ -192,26 +181,20 @@ std::vector<std::string> options_at(const Place& place) {
 
 /// Names of commands, or fixed values of the positional argument.
 std::vector<std::string> words_at(const Place& place) {
-  std::vector<std::string> names;
   if (place.command == nullptr) {
+    std::vector<std::string> names;
     for (const CLI::App* command :
          place.parser->get_subcommands([](const CLI::App*) { return true; })) {
       names.push_back(command->get_name());
     }
     return names;
   }
-  if (const CLI::Option* const option = wanted_at(place)) {
-    const auto known = known_values().find(option->get_name());
-    if (known != known_values().end()) names = known->second;
-  }
-  return names;
+  const CLI::Option* const option = wanted_at(place);
+  return option == nullptr ? std::vector<std::string>() : values_of(option->get_name());
 }
 
 std::vector<std::string> candidates_at(const Place& place) {
-  if (place.value_of != nullptr) {
-    const auto known = known_values().find(name_of(*place.value_of));
-    return known == known_values().end() ? std::vector<std::string>() : known->second;
-  }
+  if (place.value_of != nullptr) return values_of(name_of(*place.value_of));
   return place.typed.starts_with('-') ? options_at(place) : words_at(place);
 }
 
@@ -251,13 +234,6 @@ NamesQuery query_at(const Place& place) {
 }
 
 }  // namespace
-
-std::vector<std::string> complete(const std::vector<std::string>& words) {
-  Options options;
-  const auto parser = make_parser(options);
-  const Place place = place_of(*parser, words);
-  return matching(place, candidates_at(place));
-}
 
 std::string completion_answer(const std::vector<std::string>& words, const NamesSource& source) {
   Options options;

@@ -9,11 +9,6 @@
 
 namespace tangram::cli {
 
-/// Candidates for the last word of a command line: names of commands, options and fixed values.
-/// Sends no request to a cluster.
-/// @param words  after the program's name; the last one as typed so far, maybe ""
-[[nodiscard]] std::vector<std::string> complete(const std::vector<std::string>& words);
-
 /// Names that only a cluster knows.
 enum class Names { kNone, kNodes, kPods, kNamespaces, kCards };
 
@@ -36,9 +31,11 @@ using NamesSource = std::function<std::vector<std::string>(const NamesQuery&)>;
 [[nodiscard]] std::vector<std::string> names_in_cluster(const NamesQuery& query, kube::KubeApi& api,
                                                         const std::string& ns);
 
-/// complete() in the format of kubectl and of the scripts below: one word per line, then ":4" for
-/// "no file names" or ":0" for "also file names" (cobra's ShellCompDirective).
-/// @param source  of names; empty = none
+/// Candidates for the last word of a command line: names of commands, options and fixed values, and
+/// names of a cluster. In the format of kubectl and of the scripts below: one word per line, then
+/// ":4" for "no file names" or ":0" for "also file names" (cobra's ShellCompDirective).
+/// @param words   after the program's name; the last one as typed so far, maybe ""
+/// @param source  of a cluster's names; empty = none
 [[nodiscard]] std::string completion_answer(const std::vector<std::string>& words,
                                             const NamesSource& source = {});
 

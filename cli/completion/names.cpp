@@ -1,4 +1,3 @@
-#include "base/json.hpp"
 #include "cli/api_reading.hpp"
 #include "cli/completion/completion.hpp"
 #include "cli/json_path.hpp"
@@ -21,10 +20,7 @@ std::string path_of(Names names, const std::string& ns) {
 
 /// The annotation is JSON in a string of JSON.
 void add_cards(std::string_view node, std::vector<std::string>& names) {
-  std::string quoted{value_at(node, {"metadata", "annotations", kCards})};
-  if (quoted.empty()) return;
-  json::Reader in(quoted);
-  const std::string cards{in.string_or_null()};
+  const std::string cards = unescaped_at(node, {"metadata", "annotations", kCards});
   for_each_at(cards, {"cards"},
               [&](std::string_view card) { names.push_back(text_at(card, {"id"})); });
 }

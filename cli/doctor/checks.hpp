@@ -16,11 +16,20 @@ struct Examination {
   const Installation& installation;
   Report& report;
 
-  void ok(const std::string& subject, const std::string& finding) const;
-  void warn(const std::string& subject, const std::string& finding, const std::string& next) const;
-  void fail(const std::string& subject, const std::string& finding, const std::string& next) const;
+  void ok(const std::string& subject, const std::string& finding) const {
+    report.push_back({Level::kOk, subject, finding, ""});
+  }
+  void warn(const std::string& subject, const std::string& finding, const std::string& next) const {
+    report.push_back({Level::kWarn, subject, finding, next});
+  }
+  void fail(const std::string& subject, const std::string& finding, const std::string& next) const {
+    report.push_back({Level::kFail, subject, finding, next});
+  }
   /// Warns that something cannot be read; for 403 with the role that allows it.
   void unreadable(const std::string& subject, const Reading& reading) const;
+
+  /// Reports why there is no object to check: `missing`, or that it cannot be read.
+  void no_object(const Reading& reading, const Check& missing) const;
 
   /// GETs objects of Tangram's namespace.
   /// @param group  the API's path: "/api/v1", "/apis/apps/v1"

@@ -8,10 +8,10 @@
 #include "kube/url.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <chrono>
 #include <string_view>
-#include <utility>
 
 namespace tangram::cli {
 
@@ -22,28 +22,15 @@ constexpr int kOldestMinor = 22;
 constexpr std::size_t kNamed = 5;
 constexpr std::chrono::hours kExpiresSoon{14 * 24};
 
-std::string_view to_string(Level level) {
-  switch (level) {
-    case Level::kOk:
-      return "ok";
-    case Level::kWarn:
-      return "warn";
-    case Level::kFail:
-      return "fail";
-  }
-  return "";
-}
-
-drawing::Ink ink_of(Level level) {
-  switch (level) {
-    case Level::kOk:
-      return kGood;
-    case Level::kWarn:
-      return {.text = 214, .bold = true};
-    case Level::kFail:
-      return kBad;
-  }
-  return {};
+/// How a report shows a level.
+struct LevelStyle {
+  std::string_view name;
+  drawing::Ink ink;
+};
+const LevelStyle& style_of(Level level) {
+  static constexpr std::array<LevelStyle, 3> kStyles{
+      {{"ok", kGood}, {"warn", {.text = 214, .bold = true}}, {"fail", kBad}}};
+  return kStyles.at(static_cast<std::size_t>(level));
 }
 
 /// "27", or "27+" of some vendors.
@@ -118,10 +105,10 @@ std::string draw_report(const Screen& screen, const Report& report) {
   const std::size_t indent = kLevel + 2 + subject + 2;
   std::string text;
   for (const Check& check : report) {
-    text +=
-        paint(screen.style, ink_of(check.level), drawing::left_in(to_string(check.level), kLevel)) +
-        "  " + drawing::left_in(check.subject, subject) + "  " +
-        in_lines(screen, check.finding, indent) + "\n";
+    const LevelStyle& style = style_of(check.level);
+    text += paint(screen.style, style.ink, drawing::left_in(style.name, kLevel)) + "  " +
+            drawing::left_in(check.subject, subject) + "  " +
+            in_lines(screen, check.finding, indent) + "\n";
     if (check.next.empty()) continue;
     text += std::string(indent, ' ') + "→ " + in_lines(screen, check.next, indent + 2) + "\n";
   }
@@ -134,7 +121,7 @@ std::string report_json(const Report& report) {
   json::Writer out(text);
   out.begin_object().key("checks").begin_array();
   for (const Check& check : report) {
-    out.begin_object().member("level", to_string(check.level));
+    out.begin_object().member("level", style_of(check.level).name);
     out.member("subject", check.subject).member("finding", check.finding);
     out.member("next", check.next).end_object();
   }
@@ -148,20 +135,6 @@ std::string some_of(const std::vector<std::string>& names) {
   return joined(first) + " and " + std::to_string(names.size() - kNamed) + " more";
 }
 
-void Examination::ok(const std::string& subject, const std::string& finding) const {
-  report.push_back({Level::kOk, subject, finding, ""});
-}
-
-void Examination::warn(const std::string& subject, const std::string& finding,
-                       const std::string& next) const {
-  report.push_back({Level::kWarn, subject, finding, next});
-}
-
-void Examination::fail(const std::string& subject, const std::string& finding,
-                       const std::string& next) const {
-  report.push_back({Level::kFail, subject, finding, next});
-}
-
 void Examination::unreadable(const std::string& subject, const Reading& reading) const {
   std::string next = "run the command again";
   if (reading.outcome == Reading::Outcome::kForbidden) {
@@ -170,6 +143,11 @@ void Examination::unreadable(const std::string& subject, const Reading& reading)
     next = "this API server does not have that kind of object; check its version";
   }
   warn(subject, "cannot be read: " + reading.problem, next);
+}
+
+void Examination::no_object(const Reading& reading, const Check& missing) const {
+  if (reading.outcome != Reading::Outcome::kMissing) return unreadable(missing.subject, reading);
+  report.push_back(missing);
 }
 
 Reading Examination::get(const std::string& group, const std::string& what,

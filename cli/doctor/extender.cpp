@@ -6,7 +6,6 @@
 
 #include <charconv>
 #include <chrono>
-#include <optional>
 #include <string_view>
 
 namespace tangram::cli {
@@ -30,28 +29,23 @@ std::string logs(const Examination& examination) {
 bool check_deployment(const Examination& examination) {
   const Reading read =
       examination.get("/apis/apps/v1", std::string("/deployments/") + kExtenderName);
-  if (read.outcome == Reading::Outcome::kMissing) {
-    examination.fail(kSubject,
-                     std::string("no Deployment ") + kExtenderName + " in " +
-                         examination.installation.system_namespace,
-                     "install it: deploy/scheduler/README.md; if it is in another namespace, give "
-                     "--system-namespace");
-    return false;
-  }
   if (!read.found()) {
-    examination.unreadable(kSubject, read);
-    return true;
+    examination.no_object(read, {Level::kFail, kSubject,
+                                 std::string("no Deployment ") + kExtenderName + " in " +
+                                     examination.installation.system_namespace,
+                                 "install it: deploy/scheduler/README.md; if it is in another "
+                                 "namespace, give --system-namespace"});
+    return read.outcome != Reading::Outcome::kMissing;
   }
   const auto wanted = number_at(read.text, {"spec", "replicas"}).value_or(1);
   const auto ready = number_at(read.text, {"status", "readyReplicas"}).value_or(0);
   const std::string text =
       std::to_string(ready) + " of " + std::to_string(wanted) + " replicas ready";
-  if (ready == 0) {
-    examination.fail(kSubject, text, logs(examination));
-  } else if (ready < wanted) {
-    examination.warn(kSubject, text, logs(examination));
-  } else {
+  if (ready >= wanted && ready > 0) {
     examination.ok(kSubject, text);
+  } else {
+    examination.report.push_back(
+        {ready == 0 ? Level::kFail : Level::kWarn, kSubject, text, logs(examination)});
   }
   return true;
 }
@@ -81,11 +75,11 @@ void check_leader_label(const Examination& examination) {
 void check_service(const Examination& examination) {
   const Reading read = examination.get("/api/v1", std::string("/services/") + kExtenderName);
   const std::string subject = std::string("Service ") + kExtenderName;
-  if (read.outcome == Reading::Outcome::kMissing) {
-    return examination.fail(subject, "does not exist, so kube-scheduler cannot reach the extender",
-                            "kubectl apply -f deploy/scheduler/service.yaml");
+  if (!read.found()) {
+    return examination.no_object(
+        read, {Level::kFail, subject, "does not exist, so kube-scheduler cannot reach the extender",
+               "kubectl apply -f deploy/scheduler/service.yaml"});
   }
-  if (!read.found()) return examination.unreadable(subject, read);
   const auto ready = examination.ready_endpoints(kExtenderName);
   if (!ready) return;
   const std::string address = text_at(read.text, {"spec", "clusterIP"});
@@ -103,11 +97,11 @@ void check_lease(const Examination& examination) {
   constexpr const char* kLease = "Lease";
   const Reading read =
       examination.get("/apis/coordination.k8s.io/v1", std::string("/leases/") + kExtenderName);
-  if (read.outcome == Reading::Outcome::kMissing) {
-    return examination.fail(kLease, "does not exist: no replica has been leader yet",
-                            "without a leader no pod gets cards: " + logs(examination));
+  if (!read.found()) {
+    return examination.no_object(
+        read, {Level::kFail, kLease, "does not exist: no replica has been leader yet",
+               "without a leader no pod gets cards: " + logs(examination)});
   }
-  if (!read.found()) return examination.unreadable(kLease, read);
   const auto lease = kube::read_lease(read.text);
   if (!lease) {
     return examination.fail(kLease, lease.error().message,

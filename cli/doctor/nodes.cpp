@@ -3,9 +3,7 @@
 #include "cli/json_path.hpp"
 #include "model/cards.hpp"
 
-#include <algorithm>
 #include <map>
-#include <string_view>
 
 namespace tangram::cli {
 
@@ -125,13 +123,13 @@ void check_nodes(const Examination& examination, const Cluster& cluster) {
 void check_agents(const Examination& examination) {
   constexpr const char* kName = "agents";
   const Reading read = examination.get("/apis/apps/v1", "/daemonsets/tangram-node");
-  if (read.outcome == Reading::Outcome::kMissing) {
-    return examination.warn(
-        kName, "no DaemonSet tangram-node in " + examination.installation.system_namespace,
-        "install the agent: deploy/node/README.md; if it is in another namespace, give "
-        "--system-namespace; if it has another name, see the lines of nodes");
+  if (!read.found()) {
+    return examination.no_object(
+        read, {Level::kWarn, kName,
+               "no DaemonSet tangram-node in " + examination.installation.system_namespace,
+               "install the agent: deploy/node/README.md; if it is in another namespace, give "
+               "--system-namespace; if it has another name, see the lines of nodes"});
   }
-  if (!read.found()) return examination.unreadable(kName, read);
   const auto wanted = number_at(read.text, {"status", "desiredNumberScheduled"}).value_or(0);
   const auto ready = number_at(read.text, {"status", "numberReady"}).value_or(0);
   const std::string text = std::to_string(ready) + " of " + std::to_string(wanted) + " are ready";

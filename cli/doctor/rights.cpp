@@ -4,7 +4,6 @@
 #include "cli/json_path.hpp"
 
 #include <array>
-#include <optional>
 #include <span>
 #include <string_view>
 

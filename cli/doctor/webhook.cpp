@@ -1,10 +1,17 @@
 #include "base/base64.hpp"
-#include "cli/certificates.hpp"
 #include "cli/doctor/checks.hpp"
 #include "cli/format.hpp"
 #include "cli/json_path.hpp"
 
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
+
+#include <chrono>
+#include <ctime>
 #include <map>
+#include <memory>
 #include <string_view>
 
 namespace tangram::cli {
@@ -42,6 +49,28 @@ std::optional<std::map<std::string, std::string>> find_bundles(const Examination
     });
   });
   return bundles;
+}
+
+struct Free {
+  void operator()(BIO* bio) const { BIO_free_all(bio); }
+  void operator()(X509* certificate) const { X509_free(certificate); }
+};
+
+/// When the last of the certificates in a PEM text expires: a bundle of CAs is valid as long as one
+/// of them is.
+Result<WallTime> last_expiry(std::string_view pem) {
+  const std::unique_ptr<BIO, Free> bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
+  std::optional<WallTime> last;
+  while (const std::unique_ptr<X509, Free> certificate{
+      PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr)}) {
+    std::tm time{};
+    if (ASN1_TIME_to_tm(X509_get0_notAfter(certificate.get()), &time) != 1) continue;
+    const WallTime expiry = std::chrono::system_clock::from_time_t(timegm(&time));
+    if (!last || expiry > *last) last = expiry;
+  }
+  ERR_clear_error();  // the end of the text is an error to OpenSSL
+  if (last) return *last;
+  return fail(Errc::kInvalidArgument, "has no PEM certificate");
 }
 
 void check_authority(const Examination& examination, const std::string& name,
@@ -84,9 +113,9 @@ void check_webhook(const Examination& examination) {
   if (!ready) return;
   const std::string text = "its Service has " + counted(*ready, "ready endpoint");
   if (*ready > 0) return examination.ok(kSubject, text);
-  examination.fail(kSubject, text,
-                   "GPU pods are rejected meanwhile (failurePolicy: Fail); see the lines of the "
-                   "extender");
+  examination.fail(
+      kSubject, text,
+      "GPU pods are rejected meanwhile (failurePolicy: Fail); see the lines of the extender");
 }
 
 }  // namespace tangram::cli

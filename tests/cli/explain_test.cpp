@@ -68,7 +68,7 @@ TEST(ExplainTest, SaysWhatEachCardLacks) {
         "needMilli":500,"fits":false,"why":"no GPU card has enough free memory and compute"}]},
       {"uuid":"busy","freeMemMiB":3072,"freeMilli":500,"containers":[{"name":"main","needMemMiB":3072,
         "needMilli":500,"fits":false,"why":"no GPU card has enough free memory and compute"}]},
-      {"uuid":"sick","reason":"XID 79","containers":[{"name":"main","fits":false,
+      {"uuid":"unhealthy","reason":"XID 79","containers":[{"name":"main","fits":false,
         "why":"matching GPU cards are unhealthy or cordoned"}]},
       {"uuid":"new","containers":[{"name":"main","fits":false,"why":"the moon is full"}]}]}]})");
   ASSERT_TRUE(view) << view.error().message;
@@ -128,7 +128,7 @@ TEST(ExplainTest, SaysWhatIsWrongWithThePod) {
   rig.bind("differs", uid, "b", {testing::granted("GPU-b0", 100, 100)});
   EXPECT_NE(explained(rig, "differs").find("GrantDiffers: the grant is not what"),
             std::string::npos);
-  EXPECT_NE(explained(rig, "nobody").find("no pod ml/nobody waits"), std::string::npos);
+  EXPECT_NE(explained(rig, "no-such-pod").find("no pod ml/no-such-pod waits"), std::string::npos);
 }
 
 TEST(ExplainTest, ReadsWhatItKnowsOfAPageAndPassesOverTheRest) {

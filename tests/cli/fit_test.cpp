@@ -33,9 +33,9 @@ TEST_F(FitTest, CountsWhatFitsBesidesWhatIsThere) {
   EXPECT_EQ(found.capacity.pods, 5U);
   EXPECT_FALSE(found.capacity.more);
   ASSERT_EQ(found.capacity.nodes.size(), 2U);
-  EXPECT_EQ(found.capacity.nodes[0].node, "a");
-  EXPECT_EQ(found.capacity.nodes[0].pods.size(), 3U);
-  EXPECT_EQ(found.capacity.nodes[1].pods.size(), 2U);
+  EXPECT_EQ(found.capacity.nodes[0].first, "a");
+  EXPECT_EQ(found.capacity.nodes[0].second.size(), 3U);
+  EXPECT_EQ(found.capacity.nodes[1].second.size(), 2U);
 }
 
 TEST_F(FitTest, DrawsWhereTheyWouldGo) {

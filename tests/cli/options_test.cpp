@@ -26,7 +26,7 @@ TEST(OptionsTest, TakesOptionsOfAllCommandsBeforeAndBehind) {
         std::vector<std::string>{"pods", "-n", "ml", "-o", "json"},
         std::vector<std::string>{"pods", "--namespace=ml", "--output=json"}}) {
     const Options options = parsed(arguments);
-    EXPECT_EQ(options.command, Command::kPods);
+    EXPECT_EQ(options.command, "pods");
     EXPECT_EQ(options.ns, "ml");
     EXPECT_EQ(options.output, Output::kJson);
   }
@@ -34,7 +34,7 @@ TEST(OptionsTest, TakesOptionsOfAllCommandsBeforeAndBehind) {
 
 TEST(OptionsTest, HasDefaults) {
   const Options options = parsed({"top"});
-  EXPECT_EQ(options.command, Command::kTop);
+  EXPECT_EQ(options.command, "top");
   EXPECT_EQ(options.output, Output::kText);
   EXPECT_EQ(options.system_namespace, "tangram-system");
   EXPECT_FALSE(options.watch);

@@ -84,9 +84,9 @@ TEST_F(ProgramTest, ExplainsAPod) {
   EXPECT_NE(waiting.out.find("note: the defaults of policy and isolation are assumed"),
             std::string::npos);
   EXPECT_NE(run("explain ml/half").out.find("is bound to node a"), std::string::npos);
-  const Ended nobody = run("explain nobody");
-  EXPECT_EQ(nobody.exit, 1);
-  EXPECT_NE(nobody.err.find("kubectl tangram pods -A"), std::string::npos);
+  const Ended unknown = run("explain no-such-pod");
+  EXPECT_EQ(unknown.exit, 1);
+  EXPECT_NE(unknown.err.find("kubectl tangram pods -A"), std::string::npos);
 }
 
 TEST_F(ProgramTest, EndsWithTheAnswer) {

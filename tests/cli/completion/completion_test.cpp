@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,16 @@ namespace tangram::cli {
 namespace {
 
 using Words = std::vector<std::string>;
+
+/// The candidates alone, without a cluster.
+Words complete(const Words& words) {
+  std::istringstream answer(completion_answer(words));
+  Words found;
+  for (std::string word; std::getline(answer, word) && !word.starts_with(':');) {
+    found.push_back(word);
+  }
+  return found;
+}
 
 bool contains(const Words& words, const std::string& word) {
   return std::find(words.begin(), words.end(), word) != words.end();

@@ -53,7 +53,7 @@ type_in kubectl-tangram whatif -f ''
 
 TEST_F(ShellTest, ZshCompletes) {
   if (!has("zsh")) GTEST_SKIP() << "there is no zsh; apt-get install zsh";
-  // What only exists while a line is edited is told what it would be given.
+  // Stand-ins for functions that exist only while a line is edited: they print their arguments.
   const std::string script = R"(
 compdef() { echo "compdef $*" }
 compadd() { echo $found }

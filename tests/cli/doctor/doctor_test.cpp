@@ -142,11 +142,11 @@ ok    pods                      2 GPU pods, no findings
 
 TEST_F(DoctorTest, WrapsLongLinesAtATerminal) {
   const Report report{{Level::kOk, "a", "fine", ""},
-                      {Level::kFail, "Lease", "nobody holds it and nobody has for a long while now",
+                      {Level::kFail, "Lease", "has no holder and has had none for a long while now",
                        "no replica leads, so look at the log of each of them"}};
   EXPECT_EQ(draw_report(terminal(60), report),
             "ok    a      fine\n"
-            "fail  Lease  nobody holds it and nobody has for a long while\n"
+            "fail  Lease  has no holder and has had none for a long while\n"
             "             now\n"
             "             → no replica leads, so look at the log of each\n"
             "               of them\n"
@@ -179,7 +179,7 @@ TEST_F(DoctorTest, ReportsFaultsOfNodes) {
   model::Card unhealthy = testing::card("GPU-x");
   unhealthy.healthy = false;
   unhealthy.unavailable_reason = "XID 79";
-  rig_.add_node("sick", {unhealthy});
+  rig_.add_node("unhealthy", {unhealthy});
   EXPECT_TRUE(rig_.server.load_yaml(
       "apiVersion: v1\nkind: Node\nmetadata: {name: torn, annotations: {tangram.dev/cards: "
       "'{\"version\":9}'}}\n---\napiVersion: v1\nkind: Node\nmetadata: {name: silent, labels: "
@@ -189,7 +189,7 @@ TEST_F(DoctorTest, ReportsFaultsOfNodes) {
   expect_warning("nodes: label tangram.dev/gpu, but no cards annotation: silent → ");
   expect_warning(
       "nodes: another device plugin advertises GPUs of the node: shared (nvidia.com/gpu)");
-  expect_warning("nodes: unhealthy cards: GPU-x of sick (XID 79)");
+  expect_warning("nodes: unhealthy cards: GPU-x of unhealthy (XID 79)");
   rig_.api.answer(apps("daemonsets/tangram-node"),
                   R"({"status":{"desiredNumberScheduled":2,"numberReady":1}})");
   expect_failure("agents: 1 of 2 are ready");

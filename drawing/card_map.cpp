@@ -83,7 +83,7 @@ class MapPainter {
   [[nodiscard]] std::string node(const NodeView& node) const {
     std::string out = header(node);
     if (node.cards.empty()) return out;
-    const std::size_t rows = rows_needed(node, node.cards.size());
+    const std::size_t rows = rows_needed(node);
     const std::size_t per_row = (node.cards.size() + rows - 1) / rows;
     Row row;
     for (std::size_t i = 0; i < node.cards.size(); ++i) {
@@ -135,15 +135,15 @@ class MapPainter {
     return bar_cells(card.mem_mib) + (style_.colour ? 1 : 3);
   }
 
-  [[nodiscard]] std::size_t rows_needed(const NodeView& node, std::size_t cards) const {
+  [[nodiscard]] std::size_t rows_needed(const NodeView& node) const {
     std::size_t rows = 1;
     std::size_t used = 0;
-    for (std::size_t i = 0; i < cards; ++i) {
-      if (used + wide(node.cards[i]) > room()) {
+    for (const CardView& card : node.cards) {
+      if (used + wide(card) > room()) {
         ++rows;
         used = 0;
       }
-      used += wide(node.cards[i]);
+      used += wide(card);
     }
     return rows;
   }

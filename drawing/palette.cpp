@@ -31,9 +31,8 @@ Colour Palette::colour(std::string_view ns, std::size_t shade) const {
 }
 
 char Palette::letter(std::string_view ns, std::size_t shade) const {
-  constexpr std::string_view kUpper = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
-  constexpr std::string_view kLower = "abcdefghijklmnopqrstuvwxyz";
-  return (shade % 2 == 0 ? kUpper : kLower)[index(ns) % kUpper.size()];
+  constexpr std::size_t kLetters = 26;
+  return static_cast<char>((shade % 2 == 0 ? 'A' : 'a') + static_cast<char>(index(ns) % kLetters));
 }
 
 }  // namespace tangram::drawing

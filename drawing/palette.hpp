@@ -18,7 +18,6 @@ class Palette {
   /// @param shade  any number: even and odd ones differ
   [[nodiscard]] Colour colour(std::string_view ns, std::size_t shade) const;
   [[nodiscard]] char letter(std::string_view ns, std::size_t shade) const;
-  [[nodiscard]] const std::vector<std::string>& namespaces() const { return namespaces_; }
 
  private:
   [[nodiscard]] std::size_t index(std::string_view ns) const;

@@ -33,6 +33,11 @@ bool light_background(std::string_view colours) {
   return background == "7" || background == "15";
 }
 
+/// The spaces that fill the text up to so many columns.
+std::string padding(std::string_view text, std::size_t columns) {
+  return std::string(columns - std::min(columns_of(text), columns), ' ');
+}
+
 /// Bytes of `text` that make up its first `columns` characters.
 std::size_t bytes_of(std::string_view text, std::size_t columns) {
   std::size_t at = 0;
@@ -96,13 +101,11 @@ std::string shortened_inside(std::string_view text, std::size_t columns) {
 }
 
 std::string left_in(std::string_view text, std::size_t columns) {
-  const std::size_t taken = columns_of(text);
-  return std::string(text) + std::string(columns - std::min(taken, columns), ' ');
+  return std::string(text) + padding(text, columns);
 }
 
 std::string right_in(std::string_view text, std::size_t columns) {
-  const std::size_t taken = columns_of(text);
-  return std::string(columns - std::min(taken, columns), ' ') + std::string(text);
+  return padding(text, columns) + std::string(text);
 }
 
 std::string centred_in(std::string_view text, std::size_t columns) {

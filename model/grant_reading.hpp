@@ -9,7 +9,7 @@
 
 namespace tangram::model {
 
-// ---- Signatures: who may issue grants. Keys and algorithms are others' matter.
+// ---- Signatures of grants. Keys and algorithms are not known here.
 
 /// Signs a text. @returns base64; "" = grants are not signed
 using Signer = std::function<std::string(std::string_view text)>;
@@ -48,8 +48,11 @@ struct GrantReading {
 
 /// Judges the text of kGrantAnnotation on a pod that is bound to the node. The extender counts
 /// cards and the agent starts containers by this one rule, so that they agree.
-/// @param check  empty = a signature is neither asked for nor looked at
+/// @param check  see signatures_not_checked()
 [[nodiscard]] GrantReading read_grant(const std::string& text, std::string_view pod_uid,
-                                      std::string_view node, const SignatureCheck& check = {});
+                                      std::string_view node, const SignatureCheck& check);
+
+/// The empty check: a signature is neither required nor looked at.
+[[nodiscard]] inline SignatureCheck signatures_not_checked() { return {}; }
 
 }  // namespace tangram::model

@@ -41,7 +41,7 @@ Result<LocalPod> decode_local_pod(std::string text, std::string_view node,
 
 /// Reads a pod's grant for a node: sets grant or grant_problem.
 /// @param check  as of model::read_grant()
-void read_pod_grant(LocalPod& pod, std::string_view node, const model::SignatureCheck& check = {});
+void read_pod_grant(LocalPod& pod, std::string_view node, const model::SignatureCheck& check);
 
 /// Where a container's start looks for its pod.
 class PodSource {

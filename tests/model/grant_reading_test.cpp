@@ -19,7 +19,7 @@ class GrantReadingTest : public ::testing::Test {
 };
 
 TEST_F(GrantReadingTest, AGrantOfItsOwnCounts) {
-  const auto reading = read_grant(encode(grant()), "uid-p", "n1");
+  const auto reading = read_grant(encode(grant()), "uid-p", "n1", signatures_not_checked());
   EXPECT_EQ(reading.grant, grant());
   EXPECT_EQ(reading.problem, "");
 }
@@ -29,11 +29,13 @@ TEST_F(GrantReadingTest, SaysWhyAnotherDoesNot) {
     EXPECT_FALSE(reading.grant);
     return reading.problem;
   };
-  EXPECT_EQ(of(read_grant(encode(grant()), "uid-q", "n1")),
+  EXPECT_EQ(of(read_grant(encode(grant()), "uid-q", "n1", signatures_not_checked())),
             R"(was issued to another pod, of UID "uid-p")");
-  EXPECT_EQ(of(read_grant(encode(grant()), "uid-p", "n2")), R"(was issued for another node, "n1")");
-  EXPECT_EQ(of(read_grant("{", "uid-p", "n1")).find("is not valid: "), 0U);
-  EXPECT_EQ(of(read_grant("", "uid-p", "n1")).find("is not valid: "), 0U);
+  EXPECT_EQ(of(read_grant(encode(grant()), "uid-p", "n2", signatures_not_checked())),
+            R"(was issued for another node, "n1")");
+  EXPECT_EQ(of(read_grant("{", "uid-p", "n1", signatures_not_checked())).find("is not valid: "),
+            0U);
+  EXPECT_EQ(of(read_grant("", "uid-p", "n1", signatures_not_checked())).find("is not valid: "), 0U);
 }
 
 }  // namespace

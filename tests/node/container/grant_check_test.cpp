@@ -73,18 +73,18 @@ TEST_F(GrantCheckTest, NoGrantIsExplained) {
 TEST_F(GrantCheckTest, AGrantOfAnotherPodIsRefused) {
   pod.grant->pod_uid = "uid-x";
   pod.grant_text = encode(*pod.grant);
-  read_pod_grant(pod, "n1");
+  read_pod_grant(pod, "n1", model::signatures_not_checked());
   EXPECT_TRUE(says(verdict(), "!the annotation tangram.dev/gpu-grant was issued to another pod"));
 }
 
 TEST_F(GrantCheckTest, AGrantForAnotherNodeIsRefused) {
-  read_pod_grant(pod, "n2");
+  read_pod_grant(pod, "n2", model::signatures_not_checked());
   EXPECT_TRUE(says(verdict(), "was issued for another node, \"n1\"")) << verdict();
 }
 
 TEST_F(GrantCheckTest, AGrantThatCannotBeReadIsRefused) {
   pod.grant_text = "{";
-  read_pod_grant(pod, "n1");
+  read_pod_grant(pod, "n1", model::signatures_not_checked());
   EXPECT_TRUE(says(verdict(), "!the annotation tangram.dev/gpu-grant is not valid")) << verdict();
 }
 

@@ -129,7 +129,7 @@ TEST(StartRaceTest, NeverMoreThanTheCardHas) {
                                            .isolation = model::Isolation::kMps,
                                            .containers = {{"main", {part("GPU-1", 1, kMilli)}}},
                                            .signature = {}});
-      read_pod_grant(pod, "n1");
+      read_pod_grant(pod, "n1", model::signatures_not_checked());
       pods.put(std::move(pod));
       const std::vector<std::string> slots{slot_id(i)};
       const auto answer = starter.allocate(slots);

@@ -142,7 +142,7 @@ struct Config {
     std::string extender_user = "system:serviceaccount:tangram-system:tangram-extender";
   };
 
-  /// Requests in the words of other systems; docs/migration.md.
+  /// Requests of other systems that are translated; docs/migration.md.
   struct Foreign {
     bool nvidia = false;
     bool hami = false;

@@ -31,18 +31,18 @@ constexpr Relation kRelations[]{
      "server.listen is on loopback, or tls.certificate is given, or server.plaintext is true: "
      "nothing that can bind pods is open to a network by oversight.",
      [](const Config& c) { return !is_open(c) || has_tls(c) || c.server.plaintext; },
-     "is beyond loopback and has no TLS: everybody who reaches it could bind pods; write the paths "
-     "of a certificate and its key into tls.certificate and tls.key, or say that you want it so "
-     "with server.plaintext: true"},
+     "is beyond loopback and has no TLS: every client that reaches it could bind pods; write the "
+     "paths of a certificate and its key into tls.certificate and tls.key, or allow it with "
+     "server.plaintext: true"},
     {"server.listen", "tls.client_ca",
      "server.listen is on loopback, or plain on purpose, or tls.client_ca is given, or "
-     "server.anyone_may_bind is true: TLS alone does not say who calls.",
+     "server.anyone_may_bind is true: TLS alone does not authenticate clients.",
      [](const Config& c) {
        return !is_open(c) || !has_tls(c) || !c.tls.client_ca.empty() || c.server.anyone_may_bind;
      },
-     "is beyond loopback and asks nobody who he is: everybody who reaches it could bind pods; "
-     "write the path of the authority that signs kube-scheduler's certificate into tls.client_ca, "
-     "or say that you want it so with server.anyone_may_bind: true"},
+     "is beyond loopback and accepts unauthenticated clients: every client that reaches it could "
+     "bind pods; write the path of the authority that signs kube-scheduler's certificate into "
+     "tls.client_ca, or allow it with server.anyone_may_bind: true"},
     {"server.plaintext", "tls.certificate",
      "server.plaintext is true only without tls.certificate.",
      [](const Config& c) { return !c.server.plaintext || !has_tls(c); },
@@ -67,8 +67,8 @@ constexpr Relation kRelations[]{
      "server's certificate there, or leave out the client CA"},
     {"tls.client_names", "tls.client_ca", "tls.client_names is given only with tls.client_ca.",
      [](const Config& c) { return c.tls.client_names.empty() || !c.tls.client_ca.empty(); },
-     "is given without tls.client_ca, so nobody's name could be believed; write the path of the "
-     "authority that signs clients there, or leave out the names"},
+     "is given without tls.client_ca, so names of clients cannot be verified; write the path of "
+     "the authority that signs clients there, or leave out the names"},
     {"webhook.listen", "tls.certificate", "webhook.listen is given only with tls.certificate.",
      [](const Config& c) { return !c.webhook.listen || has_tls(c); },
      "is given without tls.certificate, and the API server calls webhooks over TLS alone; write "
@@ -77,12 +77,12 @@ constexpr Relation kRelations[]{
     // ---- The time that a bind may take.
 
     {"bind.timeout_ms", "scheduler.assume_ttl_ms",
-     "bind.timeout_ms is below half of scheduler.assume_ttl_ms: a booking outlives the bind it is "
-     "for, and the reading of its pod afterwards.",
+     "bind.timeout_ms is below half of scheduler.assume_ttl_ms: an assumed allocation outlives its "
+     "bind, and the read of its pod afterwards.",
      // A bind that timed out reads the pod, which may take as long again.
      [](const Config& c) { return 2 * c.bind.timeout < c.scheduler.assume_ttl; },
-     "is not below half of scheduler.assume_ttl_ms, {}: bookings would expire under binds in "
-     "flight; write less, or raise scheduler.assume_ttl_ms",
+     "is not below half of scheduler.assume_ttl_ms, {}: assumed allocations would expire during "
+     "their binds; write less, or raise scheduler.assume_ttl_ms",
      [](const Config& c) { return milliseconds(c.scheduler.assume_ttl / 2); }},
     {"bind.timeout_ms", "server.request_timeout_s",
      "bind.timeout_ms is below server.request_timeout_s: a bind gets to send its answer.",

@@ -8,12 +8,13 @@ using Admission = Config::Admission;
 constexpr Setting kAdmissionSettings[]{
     {"scheduler_name",
      "The schedulerName that pods with a request get, such as tangram where kube-scheduler has a "
-     "profile of that name for them; \"\" = they keep their own, but pods translated from a peer's "
-     "words get default-scheduler instead of the peer's.",
+     "profile of that name for them; \"\" = they keep their own, but pods whose requests are "
+     "translated from another system's get default-scheduler instead of that system's scheduler.",
      free_text<&Admission::scheduler_name, true>("a scheduler's name, or \"\"")},
     {"replaced_schedulers",
-     "Which schedulerName is replaced by scheduler_name, with commas between: the default, and the "
-     "peers' whose requests Tangram translates. A pod that names another scheduler keeps it.",
+     "Which schedulerName is replaced by scheduler_name, with commas between: the default, and "
+     "those of the systems whose requests Tangram translates. A pod that names another scheduler "
+     "keeps it.",
      name_list<&Admission::replaced_schedulers>()},
     {"runtime_class",
      "The runtimeClassName that pods with a request get if they name none, such as nvidia; \"\" = "
@@ -21,7 +22,7 @@ constexpr Setting kAdmissionSettings[]{
      free_text<&Admission::runtime_class, true>("the name of a RuntimeClass, or \"\"")},
     {"node_selector",
      "Whether pods with a request get the nodeSelector tangram.dev/gpu: \"true\" if they do not "
-     "say otherwise. Slots alone keep them on GPU nodes; this also tells the autoscaler and "
+     "say otherwise. Slots alone keep them on GPU nodes; this also shows it to the autoscaler and "
      "people.",
      yes_or_no<&Admission::node_selector>()},
     {"aggregates",
@@ -40,7 +41,8 @@ constexpr Setting kAdmissionSettings[]{
      "passed-through cards under their models' names are, so add those.",
      name_list<&Admission::card_resources>()},
     {"extender_user",
-     "The user as whom the extender binds pods. Only this user may write tangram.dev/gpu-grant.",
+     "The user name with which the extender binds pods. Only this user may write "
+     "tangram.dev/gpu-grant.",
      free_text<&Admission::extender_user, false>(
          "a user name, as in system:serviceaccount:tangram-system:tangram-extender")}};
 
@@ -72,10 +74,10 @@ constexpr Section kAll[]{
     {"admission", "How the admission webhook changes and checks pods; see docs/admission.md.",
      kAdmissionSettings},
     {"foreign",
-     "Which requests in the words of other systems the admission webhook puts into Tangram's, so "
-     "that existing manifests run unchanged; docs/migration.md has the table. All are off by "
-     "default: translated pods leave the other system, and where that one still serves some nodes, "
-     "its users would find their pods on Tangram's.",
+     "Which requests of other systems the admission webhook translates into Tangram's, so that "
+     "existing manifests run unchanged; docs/migration.md has the table. All are off by default: "
+     "translated pods leave the other system, and where that one still serves some nodes, its "
+     "users would find their pods on Tangram's.",
      kForeignSettings},
     {"log", "What is written to standard error.", kLogSettings}};
 

@@ -72,8 +72,8 @@ constexpr Setting kEvictionSettings[]{
      yes_or_no<&Eviction::enabled>()},
     {"after_s", "How long a pod must have been like that, without a break.",
      number<&Eviction::after>({10,
-                               "kubelet tells a status after up to 10 s; a card may be away for as "
-                               "long while its driver restarts"},
+                               "kubelet reports a status after up to 10 s; a card may be away for "
+                               "as long while its driver restarts"},
                               {3600, "to wait longer, write enabled: false"})},
     {"per_minute",
      "Evictions in a minute, evenly spread: if a whole node refuses its pods by mistake, people "

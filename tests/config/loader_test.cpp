@@ -104,15 +104,13 @@ const std::vector<Refusal> kSyntax{
      .message = "t.yaml:3:3: key \"level\" stands twice; write it once"},
     {.name = "SecondDocument",
      .text = "kube: {source: in-cluster}\n---\nlog: {level: info}\n",
-     .message =
-         "t.yaml:2:1: something follows that is no part of the document before it; write one "
-         "document, without --- and without stray commas or brackets"},
+     .message = "t.yaml:2:1: something follows that is no part of the document before it; write "
+                "one document, without --- and without stray commas or brackets"},
     {.name = "StrayCommaBeforeEverything",
      .text = ",\nkube: {source: in-cluster}\n",
-     .message =
-         "t.yaml:1:1: something follows that is no part of the document before it; write one "
-         "document, without --- and without stray commas or brackets\n"
-         "t.yaml:1:1: kube.source is missing; write local, in-cluster or kubeconfig"},
+     .message = "t.yaml:1:1: something follows that is no part of the document before it; write "
+                "one document, without --- and without stray commas or brackets\n"
+                "t.yaml:1:1: kube.source is missing; write local, in-cluster or kubeconfig"},
     {.name = "List",
      .text = "[kube]\n",
      .message = "t.yaml:1:1: the file is not a mapping; write sections such as \"server:\"\n"
@@ -124,8 +122,8 @@ const std::vector<Refusal> kSyntax{
     {.name = "NothingLikeAnySection",
      .text = "zzzzzzzz: {a: 1}\n",
      .message = "t.yaml:1:1: there is no section \"zzzzzzzz\"; write server, tls, webhook, "
-                "metrics, scheduler, bind, kube, leader_election, eviction, grants, "
-                "fragmentation, bestfit, admission, foreign or log"},
+                "metrics, scheduler, bind, kube, leader_election, eviction, grants, fragmentation, "
+                "bestfit, admission, foreign or log"},
     {.name = "KeyOfAnotherSection",
      .text = "server:\n  workers: 4\n",
      .message = "t.yaml:2:3: section server has no key \"workers\"; did you mean bind.workers?"},
@@ -139,32 +137,28 @@ const std::vector<Refusal> kValues{
     {.name = "BelowTheBound",
      .text = "server:\n  idle_timeout_s: 90\n",
      .message =
-         "t.yaml:2:19: server.idle_timeout_s: 90 is below 91 (Go reuses idle connections for "
-         "90 s and fails a request that meets a closed one); write a whole number in "
-         "91..3600"},
+         "t.yaml:2:19: server.idle_timeout_s: 90 is below 91 (Go reuses idle connections for 90 s "
+         "and fails a request that meets a closed one); write a whole number in 91..3600"},
     {.name = "AboveTheBound",
      .text = "fragmentation:\n  coverage_percent: 101\n",
-     .message =
-         "t.yaml:2:21: fragmentation.coverage_percent: 101 is above 100 (all of them); write "
-         "a whole number in 1..100"},
+     .message = "t.yaml:2:21: fragmentation.coverage_percent: 101 is above 100 (all of them); "
+                "write a whole number in 1..100"},
     {.name = "NumberAsText",
      .text = "bind:\n  workers: \"8\"\n",
-     .message = "t.yaml:2:12: bind.workers: \"8\" is a text; write the number without quotes or "
-                "tags"},
+     .message =
+         "t.yaml:2:12: bind.workers: \"8\" is a text; write the number without quotes or tags"},
     {.name = "Fraction",
      .text = "bind: {workers: 1.5}\n",
      .message = "t.yaml:1:17: bind.workers: \"1.5\" is not a whole number; write a whole number in "
                 "1..256"},
     {.name = "BeyondSixtyFourBits",
      .text = "bind: {workers: 99999999999999999999}\n",
-     .message =
-         "t.yaml:1:17: bind.workers: \"99999999999999999999\" is not a whole number; write a "
-         "whole number in 1..256"},
+     .message = "t.yaml:1:17: bind.workers: \"99999999999999999999\" is not a whole number; write "
+                "a whole number in 1..256"},
     {.name = "ListForANumber",
      .text = "bind: {workers: [8]}\n",
-     .message =
-         "t.yaml:1:17: bind.workers is not a single value; write a whole number in 1..256, or "
-         "remove the line for the default"},
+     .message = "t.yaml:1:17: bind.workers is not a single value; write a whole number in 1..256, "
+                "or remove the line for the default"},
     {.name = "NoValue",
      .text = "log:\n  level:\n",
      .message = "t.yaml:2:3: log.level has no value; write debug, info, warn or error, or remove "
@@ -190,14 +184,13 @@ const std::vector<Refusal> kContradictions{
     {.name = "BookingShorterThanItsBind",
      .text = "scheduler: {assume_ttl_ms: 5000}\nbind: {timeout_ms: 5000}\n",
      .message = "t.yaml:2:20: bind.timeout_ms is not below half of scheduler.assume_ttl_ms, 2500 "
-                "ms: bookings would expire under binds in flight; write less, or raise "
+                "ms: assumed allocations would expire during their binds; write less, or raise "
                 "scheduler.assume_ttl_ms"},
     {.name = "RequestShorterThanItsBind",
      .text = "server:\n  request_timeout_s: 5\nbind:\n  timeout_ms: 5000\n",
      .message =
-         "t.yaml:4:15: bind.timeout_ms is not below server.request_timeout_s, 5000 ms: binds "
-         "would be cut off before their answer; write less, or raise "
-         "server.request_timeout_s"},
+         "t.yaml:4:15: bind.timeout_ms is not below server.request_timeout_s, 5000 ms: binds would "
+         "be cut off before their answer; write less, or raise server.request_timeout_s"},
     {.name = "DrainShorterThanABind",
      .text = "server:\n  drain_timeout_s: 3\n",
      .message = "t.yaml:2:20: bind.timeout_ms is above server.drain_timeout_s, 3000 ms: a restart "
@@ -220,36 +213,32 @@ const std::vector<Refusal> kContradictions{
                 "or kube.source: kubeconfig"},
     {.name = "LearnsLessOftenThanItForgets",
      .text = "fragmentation: {learn_window_pods: 999}\n",
-     .message = "t.yaml:1:36: fragmentation.relearn_every_pods is above "
-                "fragmentation.learn_window_pods, 999: pods would be forgotten before they are "
-                "learned from; write at most that"},
+     .message =
+         "t.yaml:1:36: fragmentation.relearn_every_pods is above fragmentation.learn_window_pods, "
+         "999: pods would be forgotten before they are learned from; write at most that"},
     {.name = "KeyThatNobodyKnows",
      .text = "grants: {signing_key: k}\n",
-     .message =
-         "t.yaml:1:23: grants.signing_key is given, and grants.public_keys is missing; write "
-         "there the path of the public keys that the agents have"},
+     .message = "t.yaml:1:23: grants.signing_key is given, and grants.public_keys is missing; "
+                "write there the path of the public keys that the agents have"},
     {.name = "KnownKeysOfNobody",
      .text = "grants:\n  public_keys: k\n",
-     .message =
-         "t.yaml:2:16: grants.signing_key is missing, and grants.public_keys is given; write "
-         "the path of the private key, or leave both out"},
+     .message = "t.yaml:2:16: grants.signing_key is missing, and grants.public_keys is given; "
+                "write the path of the private key, or leave both out"},
     {.name = "RequiredOfOthersAlone",
      .text = "grants: {required: true}\n",
      .message = "t.yaml:1:20: grants.required is true, and grants.signing_key is missing: no grant "
                 "of its own would count; write false, or a grants.signing_key"},
     {.name = "OpenToTheNetwork",
      .text = "server: {listen: '0.0.0.0:9898'}\n",
-     .message = "t.yaml:1:18: server.listen is beyond loopback and has no TLS: everybody who "
+     .message = "t.yaml:1:18: server.listen is beyond loopback and has no TLS: every client that "
                 "reaches it could bind pods; write the paths of a certificate and its key into "
-                "tls.certificate and tls.key, or say that you want it so with server.plaintext: "
-                "true"},
+                "tls.certificate and tls.key, or allow it with server.plaintext: true"},
     {.name = "OpenToAnyone",
      .text = "server: {listen: '0.0.0.0:9898'}\ntls: {certificate: c, key: k}\n",
-     .message =
-         "t.yaml:1:18: server.listen is beyond loopback and asks nobody who he is: everybody "
-         "who reaches it could bind pods; write the path of the authority that signs "
-         "kube-scheduler's certificate into tls.client_ca, or say that you want it so with "
-         "server.anyone_may_bind: true"},
+     .message = "t.yaml:1:18: server.listen is beyond loopback and accepts unauthenticated "
+                "clients: every client that reaches it could bind pods; write the path of the "
+                "authority that signs kube-scheduler's certificate into tls.client_ca, or allow it "
+                "with server.anyone_may_bind: true"},
     {.name = "PlainAndNotPlain",
      .text = "server: {plaintext: true}\ntls: {certificate: c, key: k}\n",
      .message = "t.yaml:1:21: server.plaintext is true and tls.certificate is given, so the server "
@@ -269,8 +258,8 @@ const std::vector<Refusal> kContradictions{
                 "the client CA"},
     {.name = "NamesThatNobodyVouchesFor",
      .text = "tls: {certificate: c, key: k, client_names: a}\n",
-     .message = "t.yaml:1:45: tls.client_names is given without tls.client_ca, so nobody's name "
-                "could be believed; write the path of the authority that signs clients there, or "
+     .message = "t.yaml:1:45: tls.client_names is given without tls.client_ca, so names of clients "
+                "cannot be verified; write the path of the authority that signs clients there, or "
                 "leave out the names"},
     {.name = "WebhookWithoutCertificate",
      .text = "webhook: {listen: '127.0.0.1:9443'}\n",
@@ -283,11 +272,10 @@ const std::vector<Refusal> kContradictions{
     // A refused value leaves the default in place, which contradicts nothing.
     {.name = "NoContradictionWithARefusedValue",
      .text = "scheduler: {assume_ttl_ms: 1}\nleader_election: {enabled: false}\nbind: {timeout_ms: "
-             "29000}\nserver: {drain_timeout_s: "
-             "30}\n",
-     .message = "t.yaml:1:28: scheduler.assume_ttl_ms: 1 is below 5000 (kube-scheduler waits 5 s "
-                "for a bind by default; before that it is in flight); write a whole number in "
-                "5000..600000"},
+             "29000}\nserver: {drain_timeout_s: 30}\n",
+     .message =
+         "t.yaml:1:28: scheduler.assume_ttl_ms: 1 is below 5000 (kube-scheduler waits 5 s for a "
+         "bind by default; before that it is in flight); write a whole number in 5000..600000"},
 };
 
 const auto kRowName = [](const auto& info) { return info.param.name; };

@@ -19,6 +19,15 @@ namespace {
 
 using json::Kind;
 
+/// Reads the value with all that is in it, so that the reader sees keys that stand twice and
+/// numbers that are too large.
+void read_all(json::Reader& in) {
+  if (in.kind() == Kind::kObject) return in.object([&](std::string_view) { read_all(in); });
+  if (in.kind() == Kind::kArray) return in.array([&] { read_all(in); });
+  if (in.kind() != Kind::kNumber) return in.skip();
+  (void)in.scalar_text();
+}
+
 /// A string to every reader of YAML 1.1 and 1.2, without quotes.
 bool is_plain(std::string_view text) {
   constexpr std::array<std::string_view, 11> kWords{"true", "false", "yes", "no",  "on", "off",
@@ -81,7 +90,7 @@ void emit(YAML::Emitter& out, json::Reader& in) {
 Result<std::string> indented(std::string json) {
   std::string copy = json;  // the reader changes it
   json::Reader check(copy);
-  check.skip();
+  read_all(check);
   if (auto done = check.finish(); !done) return done.error();
   rapidjson::StringStream in(json.c_str());
   rapidjson::StringBuffer out;

@@ -3,7 +3,7 @@
 #include "config/settings.hpp"
 
 #include <fmt/format.h>
-#include <yaml-cpp/emitfromevents.h>
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
@@ -21,14 +21,24 @@ constexpr std::string_view kOverridePlace = "--set ";
 std::size_t most_edits(std::string_view name) { return name.size() / 3; }
 
 /// Notes where a document starts and passes over all that is in it.
-class StartFinder final : public YAML::EmitFromEvents {
+class StartFinder final : public YAML::EventHandler {
  public:
-  StartFinder() : EmitFromEvents(ignored_) {}
   void OnDocumentStart(const YAML::Mark& mark) override { start_ = mark; }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+
   [[nodiscard]] const YAML::Mark& start() const { return start_; }
 
  private:
-  YAML::Emitter ignored_;
   YAML::Mark start_;
 };
 

@@ -26,8 +26,7 @@ template <class Part, class FieldValue, FieldValue Part::*kField>
 struct FieldOf<kField> {
   using Value = FieldValue;
   static constexpr auto kPart = std::get<Part Config::*>(kParts);
-  static auto& in(Config& config) { return (config.*kPart).*kField; }
-  static const auto& in(const Config& config) { return (config.*kPart).*kField; }
+  static auto& in(auto& config) { return (config.*kPart).*kField; }
 };
 
 /// A whole number: an integer, a quantity or a duration.

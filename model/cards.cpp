@@ -3,6 +3,7 @@
 #include "base/quote.hpp"
 #include "model/codec.hpp"
 
+#include <algorithm>
 #include <unordered_set>
 
 namespace tangram::model {
@@ -105,6 +106,12 @@ Card read_card(json::Reader& in) {
 }
 
 }  // namespace
+
+std::optional<CardKind> parse_card_kind(std::string_view text) {
+  const auto name = std::find(kCardKindNames.begin(), kCardKindNames.end(), text);
+  if (name == kCardKindNames.end()) return std::nullopt;
+  return static_cast<CardKind>(name - kCardKindNames.begin());
+}
 
 std::string encode_cards(const std::vector<Card>& cards) {
   std::string text;

@@ -103,16 +103,15 @@ RestValues rest_values_for(const Workload& workload, const model::Card& card) {
   return rest_values(std::move(demand));
 }
 
-std::vector<model::Card> card_sizes(const std::vector<const model::NodeState*>& nodes) {
+/// A card of each memory size.
+std::map<std::int64_t, model::Card> card_sizes(const std::vector<const model::NodeState*>& nodes) {
   std::map<std::int64_t, model::Card> sizes;
   for (const model::NodeState* node : nodes) {
     for (const model::Card& card : node->cards()) {
       if (sizes.size() < kMostCardSizes) sizes.try_emplace(card.memory.count(), card);
     }
   }
-  std::vector<model::Card> cards;
-  for (auto& [memory, card] : sizes) cards.push_back(std::move(card));
-  return cards;
+  return sizes;
 }
 
 bool near(std::int64_t a, std::int64_t b, std::int64_t tolerance) {
@@ -141,14 +140,13 @@ Prices learn_prices(const Workload& workload, const model::ClusterSnapshot& clus
   Prices prices;
   std::vector<const model::NodeState*> nodes = cluster.sorted_nodes();
   std::erase_if(nodes, [](const model::NodeState* node) { return !node->present; });
-  const std::vector<model::Card> sizes = card_sizes(nodes);
+  const auto sizes = card_sizes(nodes);
   if (workload.total == 0 || sizes.empty()) return prices;
-  const Needs needs = needs_of(workload, sizes.back());
+  const Needs needs = needs_of(workload, sizes.rbegin()->second);
   prices.cpu_per_card = cpu_per_card(needs, nodes);
   prices.opening = opening(needs);
-  for (const model::Card& card : sizes) {
-    prices.rests.push_back(
-        {.card_memory = card.memory.count(), .values = rest_values_for(workload, card)});
+  for (const auto& [memory, card] : sizes) {
+    prices.rests.push_back({.card_memory = memory, .values = rest_values_for(workload, card)});
   }
   prices.kinds = pressures(workload, nodes);
   return prices;

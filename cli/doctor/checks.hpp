@@ -54,6 +54,11 @@ void check_extender(const Examination& examination);
 void check_webhook(const Examination& examination);
 void check_rights(const Examination& examination);
 
+/// When the last of the certificates in a PEM text expires: a bundle of CAs is valid as long as one
+/// of them is.
+/// @returns kInvalidArgument if there is none
+[[nodiscard]] Result<WallTime> last_expiry(std::string_view pem);
+
 /// "a, b, c and 4 more".
 [[nodiscard]] std::string some_of(const std::vector<std::string>& names);
 

@@ -56,23 +56,6 @@ struct Free {
   void operator()(X509* certificate) const { X509_free(certificate); }
 };
 
-/// When the last of the certificates in a PEM text expires: a bundle of CAs is valid as long as one
-/// of them is.
-Result<WallTime> last_expiry(std::string_view pem) {
-  const std::unique_ptr<BIO, Free> bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
-  std::optional<WallTime> last;
-  while (const std::unique_ptr<X509, Free> certificate{
-      PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr)}) {
-    std::tm time{};
-    if (ASN1_TIME_to_tm(X509_get0_notAfter(certificate.get()), &time) != 1) continue;
-    const WallTime expiry = std::chrono::system_clock::from_time_t(timegm(&time));
-    if (!last || expiry > *last) last = expiry;
-  }
-  ERR_clear_error();  // the end of the text is an error to OpenSSL
-  if (last) return *last;
-  return fail(Errc::kInvalidArgument, "has no PEM certificate");
-}
-
 void check_authority(const Examination& examination, const std::string& name,
                      const std::string& bundle) {
   if (bundle.empty()) return examination.fail(kSubject, name + " has no caBundle", kNext);
@@ -89,6 +72,21 @@ void check_authority(const Examination& examination, const std::string& name,
 }
 
 }  // namespace
+
+Result<WallTime> last_expiry(std::string_view pem) {
+  const std::unique_ptr<BIO, Free> bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
+  std::optional<WallTime> last;
+  while (const std::unique_ptr<X509, Free> certificate{
+      PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr)}) {
+    std::tm time{};
+    if (ASN1_TIME_to_tm(X509_get0_notAfter(certificate.get()), &time) != 1) continue;
+    const WallTime expiry = std::chrono::system_clock::from_time_t(timegm(&time));
+    if (!last || expiry > *last) last = expiry;
+  }
+  ERR_clear_error();  // the end of the text is an error to OpenSSL
+  if (last) return *last;
+  return fail(Errc::kInvalidArgument, "has no PEM certificate");
+}
 
 void check_webhook(const Examination& examination) {
   auto mutating = find_bundles(examination, "mutating");

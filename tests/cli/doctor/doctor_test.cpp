@@ -1,7 +1,7 @@
 #include "cli/doctor/doctor.hpp"
 
 #include "base/base64.hpp"
-#include "cli/certificates.hpp"
+#include "cli/doctor/checks.hpp"
 #include "tests/cli/rig.hpp"
 #include "tests/testing/tls.hpp"
 

@@ -32,8 +32,7 @@ Error with_remedy(const Error& error) {
 /// The service account of this pod, where there is no kubeconfig.
 Result<kube::RestConfig> own_account(const Environment& environment) {
   auto config = kube::in_cluster_config(environment);
-  if (!config) return config.error();
-  if (auto ns = kube::account_namespace()) config->ns = std::move(*ns);
+  if (auto ns = kube::account_namespace(); config && ns) config->ns = std::move(*ns);
   return config;
 }
 

@@ -74,11 +74,7 @@ std::string patch_of(const node::OwnNode& node, const std::string& cordon) {
   // Rejected if the node has changed since: cordons that others set meanwhile must not be lost.
   out.member("resourceVersion", node.version).key("annotations").begin_object();
   out.key(model::kCordonAnnotation);
-  if (cordon.empty()) {
-    out.null();
-  } else {
-    out.string(cordon);
-  }
+  cordon.empty() ? out.null() : out.string(cordon);
   out.end_object().end_object().end_object();
   return patch;
 }

@@ -60,12 +60,12 @@ std::string headline(const Screen& screen, const FitResult& result) {
   const auto pods = [&](std::size_t count) {
     return counted(count, "more pod") + " of " + result.request;
   };
-  const std::string most =
-      (result.capacity.more ? "at least " : "") + std::to_string(result.capacity.pods);
+  const std::string at_least = result.capacity.more ? "at least " : "";
+  const std::string most = at_least + std::to_string(result.capacity.pods);
   if (result.requested == 0) {
-    const std::string number =
-        (result.capacity.more ? "at least " : "") + pods(result.capacity.pods);
-    return paint(screen.style, kBold, number + (result.capacity.pods == 1 ? " fits" : " fit"));
+    return paint(
+        screen.style, kBold,
+        at_least + pods(result.capacity.pods) + (result.capacity.pods == 1 ? " fits" : " fit"));
   }
   if (result.fits()) {
     return paint(screen.style, kGood,

@@ -5,10 +5,9 @@
 #include "kube/local/yaml_to_json.hpp"
 #include "model/request.hpp"
 
-#include <algorithm>
-#include <array>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string_view>
 
 namespace tangram::cli {
@@ -43,12 +42,10 @@ Result<Head> read_head(std::string object) {
 
 /// How many pods the object creates; nothing = its kind creates none.
 std::optional<std::int64_t> pods_of(const Head& head) {
-  constexpr std::array<std::string_view, 3> kReplicated{"Deployment", "ReplicaSet", "StatefulSet"};
+  static const std::set<std::string_view> kReplicated{"Deployment", "ReplicaSet", "StatefulSet"};
   if (head.kind == "Pod") return 1;
   if (head.kind == "Job") return head.parallelism;
-  const bool replicated =
-      std::find(kReplicated.begin(), kReplicated.end(), head.kind) != kReplicated.end();
-  return replicated ? std::optional(head.replicas) : std::nullopt;
+  return kReplicated.contains(head.kind) ? std::optional(head.replicas) : std::nullopt;
 }
 
 /// Gives each container that requests cards a slot, as the webhook does.

@@ -212,13 +212,10 @@ std::string models_of(const NodeView& node) {
   if (node.cards.empty()) return "no card";
   std::vector<std::pair<std::string, int>> counts;
   for (const CardView& card : node.cards) {
-    const auto known = std::find_if(counts.begin(), counts.end(),
-                                    [&](const auto& entry) { return entry.first == card.model; });
-    if (known != counts.end()) {
-      ++known->second;
-    } else {
-      counts.emplace_back(card.model, 1);
-    }
+    auto known = std::find_if(counts.begin(), counts.end(),
+                              [&](const auto& entry) { return entry.first == card.model; });
+    if (known == counts.end()) known = counts.insert(known, {card.model, 0});
+    ++known->second;
   }
   std::string text;
   for (const auto& [model, count] : counts) {

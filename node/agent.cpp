@@ -298,7 +298,7 @@ Result<std::unique_ptr<Agent>> Agent::create(Settings settings, Parts parts) {
     // Containers of running pods must be able to start again, for which no API server is needed.
     spdlog::warn("the API server does not answer: {}", node.error().message);
   }
-  const auto path = find_name_path(settings, parts.api, node.has_value());
+  const auto path = find_name_path(settings, node);
   if (!path) return path.error();
   spdlog::info("containers get their CDI device by {}", to_string(*path));
   auto agent = std::unique_ptr<Agent>(

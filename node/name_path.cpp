@@ -1,20 +1,13 @@
 #include "node/name_path.hpp"
 
 #include "base/file.hpp"
-#include "base/json.hpp"
 #include "base/quote.hpp"
-#include "kube/client.hpp"
 #include "node/container/cdi_spec.hpp"
 
 #include <spdlog/spdlog.h>
 
-#include <chrono>
-#include <utility>
-
 namespace tangram::node {
 namespace {
-
-constexpr std::chrono::milliseconds kReadLimit{10'000};
 
 /// "1.31.2" of "v1.31.2+k3s1"; empty = no version.
 std::string_view version_number(std::string_view text) {
@@ -34,38 +27,6 @@ bool has_cdi(std::string_view runtime) {
 
 }  // namespace
 
-Result<NodeSoftware> read_node_software(kube::KubeApi& api, std::string_view node) {
-  auto response = api.call({.method = kube::Method::kGet,
-                            .path = "/api/v1/nodes/" + std::string(node),
-                            .query = {},
-                            .body = {},
-                            .timeout = kReadLimit});
-  if (!response) return fail(Errc::kUnavailable, response.error().message);
-  if (response->status != 200) return fail(Errc::kUnavailable, kube::status_message(*response));
-  NodeSoftware software;
-  json::Reader in(response->body);
-  in.object([&](std::string_view key) {
-    if (key != "status") return in.skip();
-    in.object([&](std::string_view member) {
-      if (member != "nodeInfo") return in.skip();
-      in.object([&](std::string_view fact) {
-        if (fact == "kubeletVersion") {
-          software.kubelet = in.string();
-        } else if (fact == "containerRuntimeVersion") {
-          software.runtime = in.string();
-        } else {
-          in.skip();
-        }
-      });
-    });
-  });
-  if (auto done = in.finish(); !done) return fail(Errc::kUnavailable, done.error().message);
-  if (software.kubelet.empty()) {
-    return fail(Errc::kUnavailable, "the Node has no kubelet version yet");
-  }
-  return software;
-}
-
 Result<NamePath> choose_name_path(const NodeSoftware& software, const VendorRuntime& vendor,
                                   bool has_vendor_specs) {
   if (has_cdi(software.runtime)) {
@@ -80,16 +41,16 @@ Result<NamePath> choose_name_path(const NodeSoftware& software, const VendorRunt
                   std::string(vendor.setup) + ", and start the agent with --device-ids-by=env");
 }
 
-Result<NamePath> find_name_path(const Settings& settings, kube::KubeApi& api, bool reachable) {
+Result<NamePath> find_name_path(const Settings& settings, const Result<OwnNode>& node) {
   if (settings.name_path) return *settings.name_path;
   const std::string file = settings.state_dir + "/device-ids-by";
   const auto text = read_file(file);
   const auto stored = parse_name_path(text ? std::string_view{*text} : std::string_view{});
-  if (!reachable && stored) return *stored;
-  const auto software = read_node_software(api, settings.node);
-  if (!software && stored) return *stored;
-  if (!software) return software.error();
-  auto chosen = choose_name_path(*software, settings.vendor->facts().runtime,
+  const bool known = node && !node->software.kubelet.empty();
+  if (!known && stored) return *stored;
+  if (!node) return node.error();
+  if (!known) return fail(Errc::kUnavailable, "the Node has no kubelet version yet");
+  auto chosen = choose_name_path(node->software, settings.vendor->facts().runtime,
                                  settings.vendor->has_cdi_specs());
   if (!chosen) return chosen;
   if (auto written = replace_file(file, to_string(*chosen)); !written) {

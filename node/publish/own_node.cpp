@@ -1,6 +1,6 @@
 #include "node/publish/own_node.hpp"
 
-#include "base/json.hpp"
+#include "base/json_members.hpp"
 #include "kube/client.hpp"
 #include "kube/url.hpp"
 #include "model/annotations.hpp"
@@ -12,46 +12,22 @@ namespace tangram::node {
 
 namespace {
 
-void read_annotations(json::Reader& in, OwnNode& node) {
-  in.object([&](std::string_view key) {
-    if (key == model::kCardsAnnotation) {
-      node.cards = in.string_or_null();
-    } else if (key == model::kCordonAnnotation) {
-      node.cordon = in.string_or_null();
-    } else {
-      in.skip();
-    }
-  });
-}
-
-void read_labels(json::Reader& in, OwnNode& node) {
-  in.object([&](std::string_view key) {
-    if (key == model::kGpuLabel) {
-      node.gpu_label = in.string_or_null();
-    } else if (key == model::kModelLabel) {
-      node.model_label = in.string_or_null();
-    } else {
-      in.skip();
-    }
-  });
+/// Reads a text that may be missing.
+auto optional_text(std::optional<std::string>& into) {
+  return [&into](json::Reader& in) { into = in.string_or_null(); };
 }
 
 void read_metadata(json::Reader& in, OwnNode& node) {
-  in.object([&](std::string_view key) {
-    if (key == "name") {
-      node.name = in.string_or_null();
-    } else if (key == "uid") {
-      node.uid = in.string_or_null();
-    } else if (key == "resourceVersion") {
-      node.version = in.string_or_null();
-    } else if (key == "annotations") {
-      read_annotations(in, node);
-    } else if (key == "labels") {
-      read_labels(in, node);
-    } else {
-      in.skip();
-    }
-  });
+  const auto annotations = [&](json::Reader&) {
+    json::read_members(in, model::kCardsAnnotation, optional_text(node.cards),
+                       model::kCordonAnnotation, node.cordon);
+  };
+  const auto labels = [&](json::Reader&) {
+    json::read_members(in, model::kGpuLabel, optional_text(node.gpu_label), model::kModelLabel,
+                       optional_text(node.model_label));
+  };
+  json::read_members(in, "name", node.name, "uid", node.uid, "resourceVersion", node.version,
+                     "annotations", annotations, "labels", labels);
 }
 
 std::optional<KubeQuantity> read_quantity(json::Reader& in) {
@@ -78,27 +54,21 @@ void read_capacity(json::Reader& in, OwnNode& node) {
   });
 }
 
-void read_status(json::Reader& in, OwnNode& node) {
-  in.object([&](std::string_view key) {
-    if (key != "capacity") return in.skip();
-    read_capacity(in, node);
-  });
-}
-
 }  // namespace
 
 Result<OwnNode> decode_own_node(std::string text) {
   json::Reader in(text);
   OwnNode node;
-  in.object([&](std::string_view key) {
-    if (key == "metadata") {
-      read_metadata(in, node);
-    } else if (key == "status") {
-      read_status(in, node);
-    } else {
-      in.skip();
-    }
-  });
+  const auto metadata = [&](json::Reader&) { read_metadata(in, node); };
+  const auto capacity = [&](json::Reader&) { read_capacity(in, node); };
+  const auto software = [&](json::Reader&) {
+    json::read_members(in, "kubeletVersion", node.software.kubelet, "containerRuntimeVersion",
+                       node.software.runtime);
+  };
+  const auto status = [&](json::Reader&) {
+    json::read_members(in, "capacity", capacity, "nodeInfo", software);
+  };
+  json::read_members(in, "metadata", metadata, "status", status);
   if (auto done = in.finish(); !done) return done.error();
   if (node.name.empty()) return fail(Errc::kInvalidArgument, "metadata.name: missing");
   if (node.uid.empty()) return fail(Errc::kInvalidArgument, "metadata.uid: missing");

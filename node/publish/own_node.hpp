@@ -14,6 +14,12 @@ namespace tangram::node {
 
 /// Annotations and labels of the agent's own Node; operators write the cordon, the agent the rest.
 
+/// The programs that start a node's containers, by status.nodeInfo; empty = not reported yet.
+struct NodeSoftware {
+  std::string kubelet;  ///< "v1.31.2"
+  std::string runtime;  ///< "containerd://2.1.9", "cri-o://1.30.0"
+};
+
 /// The agent's own v1.Node: the members of its record.
 struct OwnNode {
   std::string name;
@@ -26,6 +32,7 @@ struct OwnNode {
   std::optional<KubeQuantity> milli;   ///< status.capacity of kMilliResource
   std::optional<KubeQuantity> memory;  ///< status.capacity of kMemoryResource
   std::set<std::string> foreign;       ///< is_other_plugins_gpu() resources with a capacity above 0
+  NodeSoftware software;
 };
 
 /// @returns kInvalidArgument, with the path of the invalid member

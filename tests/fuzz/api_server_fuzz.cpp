@@ -80,11 +80,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static_cast<void>(kube::bind_pod(server, {"ns", "pod", "uid", "node", {}}, limit));
   static_cast<void>(kube::evict_pod(server, {"ns", "pod", "uid"}, limit));
   if (const auto pod = kube::read_pod(server, "ns", "pod", limit)) require(!pod->uid.empty());
-  if (const auto own = node::read_own_node(server, "node", limit)) require(!own->uid.empty());
-  if (const auto software = node::read_node_software(server, "node")) {
+  if (const auto own = node::read_own_node(server, "node", limit)) {
+    require(!own->uid.empty());
     constexpr node::VendorRuntime kVendor{
         .variable = "ACME_DEVICES", .no_card = "none", .setup = ""};
-    static_cast<void>(node::choose_name_path(*software, kVendor, false));
+    static_cast<void>(node::choose_name_path(own->software, kVendor, false));
   }
   const testing::ManualClock clock;
   CheckingSink sink;

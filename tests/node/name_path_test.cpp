@@ -1,7 +1,7 @@
 #include "node/name_path.hpp"
 
-#include "kube/local/api.hpp"
-#include "tests/testing/manual_clock.hpp"
+#include "node/vendor/vendors.hpp"
+#include "tests/testing/temp_folder.hpp"
 
 #include <gtest/gtest.h>
 
@@ -34,21 +34,37 @@ TEST(NamePathTest, WithoutAnyItSaysWhatToEnable) {
   }
 }
 
-TEST(NamePathTest, TheNodeSaysWhatRunsOnIt) {
-  testing::ManualClock clock;
-  kube::LocalApi api(clock);
-  EXPECT_EQ(read_node_software(api, "n1").error().code, Errc::kUnavailable);
-  ASSERT_TRUE(api.load_yaml(R"(
-apiVersion: v1
-kind: Node
-metadata: {name: n1}
-status:
-  nodeInfo: {kubeletVersion: v1.36.3, containerRuntimeVersion: "containerd://2.1.9", osImage: x}
-)"));
-  const auto software = read_node_software(api, "n1");
-  ASSERT_TRUE(software) << software.error().message;
-  EXPECT_EQ(software->kubelet, "v1.36.3");
-  EXPECT_EQ(software->runtime, "containerd://2.1.9");
+/// Of a node that a vendor's own runtime does not serve.
+Settings settings_in(const std::string& state_dir) {
+  Settings settings;
+  settings.state_dir = state_dir;
+  settings.vendor = make_vendors().front();
+  return settings;
+}
+
+OwnNode running(const std::string& kubelet, const std::string& runtime) {
+  OwnNode node;
+  node.software = {kubelet, runtime};
+  return node;
+}
+
+TEST(NamePathTest, TheNodesOwnSoftwareDecides) {
+  const testing::TempFolder folder;
+  const auto path =
+      find_name_path(settings_in(folder.path()), running("v1.28.0", "containerd://1.7.1"));
+  ASSERT_TRUE(path) << path.error().message;
+  EXPECT_EQ(*path, NamePath::kCdiAnnotation);
+}
+
+TEST(NamePathTest, WithoutAnAnswerTheStoredChoiceStays) {
+  const testing::TempFolder folder;
+  const Settings settings = settings_in(folder.path());
+  const Result<OwnNode> silent = fail(Errc::kUnavailable, "no answer");
+  EXPECT_EQ(find_name_path(settings, silent).error().code, Errc::kUnavailable);
+  EXPECT_EQ(find_name_path(settings, running("", "")).error().code, Errc::kUnavailable);
+  ASSERT_TRUE(find_name_path(settings, running("v1.28.0", "containerd://1.7.1")));
+  EXPECT_EQ(find_name_path(settings, silent).value(), NamePath::kCdiAnnotation);
+  EXPECT_EQ(find_name_path(settings, running("", "")).value(), NamePath::kCdiAnnotation);
 }
 
 }  // namespace

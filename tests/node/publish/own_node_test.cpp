@@ -19,7 +19,8 @@ TEST(OwnNodeTest, ReadsWhatTheRecordIsMadeOf) {
       R"("tangram.dev/cards":"{}","tangram.dev/cordon":"GPU-1"}},"spec":{"podCIDR":"10.0.0.0/24"},)"
       R"("status":{"capacity":{"cpu":"8","tangram.dev/gpu-milli":"4k","tangram.dev/gpu-mem-mib":)"
       R"("81920","nvidia.com/gpu":"0","nvidia.com/mig-1g.10gb":"7"},)"
-      R"("allocatable":{"nvidia.com/gpu":"4"}}})");
+      R"("allocatable":{"nvidia.com/gpu":"4"},"nodeInfo":{"kubeletVersion":"v1.36.3",)"
+      R"("osImage":"x","containerRuntimeVersion":"containerd://2.1.9"}}})");
   ASSERT_TRUE(node.has_value()) << node.error().message;
   EXPECT_EQ(node->name, "gpu-1");
   EXPECT_EQ(node->uid, "u-1");
@@ -31,6 +32,8 @@ TEST(OwnNodeTest, ReadsWhatTheRecordIsMadeOf) {
   EXPECT_EQ(node->milli, KubeQuantity::parse("4000").value());
   EXPECT_EQ(node->memory, KubeQuantity::parse("81920").value());
   EXPECT_EQ(node->foreign, std::set<std::string>{"nvidia.com/mig-1g.10gb"});
+  EXPECT_EQ(node->software.kubelet, "v1.36.3");
+  EXPECT_EQ(node->software.runtime, "containerd://2.1.9");
 }
 
 TEST(OwnNodeTest, BareNodeHasNothingOfOurs) {

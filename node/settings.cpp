@@ -6,6 +6,7 @@
 #include <tangram_version.hpp>
 
 #include <algorithm>
+#include <cctype>
 #include <string>
 #include <vector>
 
@@ -38,36 +39,28 @@ void add_cards(CLI::App& cli, Settings& settings, const Vendors& vendors, std::s
   const std::string sources = card_sources(vendors);
   cli.add_option("--cards", cards,
                  "Where cards come from: " + sources + " (docs/node.md has an example)")
-      ->envname("TANGRAM_NODE_CARDS")
       ->check([&vendors, sources](const std::string& text) -> std::string {
         return vendor_of(vendors, text) ? "" : "write " + sources;
       });
   cli.add_option("--own-cards", settings.own_cards,
                  "Where another device plugin also allocates cards of this node: the UUIDs of "
-                 "Tangram's cards, comma-separated, or all. Default: none")
-      ->envname("TANGRAM_NODE_OWN_CARDS");
+                 "Tangram's cards, comma-separated, or all. Default: none");
   cli.add_option("--sharers-per-card", settings.sharers_per_card,
                  "Containers that may share a card: the number of slots for each card")
-      ->envname("TANGRAM_NODE_SHARERS_PER_CARD")
       ->check(CLI::Range(1, model::CardTraits::kDefaultMaxSharers));
   cli.add_option("--aggregates", settings.aggregates,
                  "Publish tangram.dev/gpu-milli and gpu-mem-mib in the Node's capacity, so that "
-                 "quotas and preemption see GPUs")
-      ->envname("TANGRAM_NODE_AGGREGATES");
+                 "quotas and preemption see GPUs");
 }
 
 void add_cluster(CLI::App& cli, Settings& settings, std::string& name_path) {
-  cli.add_option("--node-name", settings.node, "This machine's Node object")
-      ->envname("TANGRAM_NODE_NODE_NAME")
-      ->required();
+  cli.add_option("--node-name", settings.node, "This machine's Node object")->required();
   cli.add_option("--kubeconfig", settings.kubeconfig,
-                 "How to reach the API server; default: the service account of this pod")
-      ->envname("TANGRAM_NODE_KUBECONFIG");
+                 "How to reach the API server; default: the service account of this pod");
   cli.add_option("--device-ids-by", name_path,
                  "How the CDI device reaches the runtime: cdi-devices (kubelet 1.29 and newer), "
                  "cdi-annotation (older; containerd 1.7 with enable_cdi), env (only the vendor's "
                  "own runtime), or auto")
-      ->envname("TANGRAM_NODE_DEVICE_IDS_BY")
       ->check([](const std::string& text) -> std::string {
         return text == kAuto || parse_name_path(text)
                    ? ""
@@ -80,7 +73,6 @@ void add_signatures(CLI::App& cli, Settings& settings) {
       cli.add_option("--grant-keys", settings.grant_keys,
                      "Public keys of the extender, in PEM: a file, or a folder of files; read "
                      "again when they change (docs/signing.md)")
-          ->envname("TANGRAM_NODE_GRANT_KEYS")
           ->check([](const std::string& path) -> std::string {
             return path.empty() ? "is empty; write the path of the public keys, or leave it out"
                                 : "";
@@ -88,32 +80,36 @@ void add_signatures(CLI::App& cli, Settings& settings) {
   cli.add_flag("--require-signed-grants", settings.require_signed_grants,
                "Start containers only with a grant that one of those keys signed. Off by default: "
                "it needs a key with which the extender signs")
-      ->envname("TANGRAM_NODE_REQUIRE_SIGNED_GRANTS")
       ->needs(keys);
 }
 
 void add_folders(CLI::App& cli, Settings& settings) {
-  cli.add_option("--kubelet-dir", settings.kubelet_dir, "Kubelet's --root-dir")
-      ->envname("TANGRAM_NODE_KUBELET_DIR");
+  cli.add_option("--kubelet-dir", settings.kubelet_dir, "Kubelet's --root-dir");
   cli.add_option("--plugin-dir", settings.plugin_dir,
-                 "Kubelet's folder of device plugins, the same for every --root-dir")
-      ->envname("TANGRAM_NODE_PLUGIN_DIR");
-  cli.add_option("--cdi-dir", settings.cdi_dir, "Where CDI specs of containers are written")
-      ->envname("TANGRAM_NODE_CDI_DIR");
-  cli.add_option("--state-dir", settings.state_dir, "The agent's journal; survives reboots")
-      ->envname("TANGRAM_NODE_STATE_DIR");
+                 "Kubelet's folder of device plugins, the same for every --root-dir");
+  cli.add_option("--cdi-dir", settings.cdi_dir, "Where CDI specs of containers are written");
+  cli.add_option("--state-dir", settings.state_dir, "The agent's journal; survives reboots");
 }
 
 void add_operation(CLI::App& cli, Settings& settings, int& audit_seconds) {
-  cli.add_option("--listen", settings.listen, "ADDRESS:PORT of GET /metrics, plain HTTP")
-      ->envname("TANGRAM_NODE_LISTEN");
+  cli.add_option("--listen", settings.listen, "ADDRESS:PORT of GET /metrics, plain HTTP");
   cli.add_option("--audit-interval", audit_seconds,
                  "Seconds from one comparison of grants, slots, specs and processes to the next")
-      ->envname("TANGRAM_NODE_AUDIT_INTERVAL")
       ->check(CLI::Range(1, 3600));
   cli.add_option("--log-level", settings.log_level, "trace, debug, info, warn or error")
-      ->envname("TANGRAM_NODE_LOG_LEVEL")
       ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error"}));
+}
+
+/// --node-name is also TANGRAM_NODE_NODE_NAME, and so on.
+void add_variables(CLI::App& cli) {
+  for (CLI::Option* option : cli.get_options()) {
+    if (option == cli.get_help_ptr() || option == cli.get_version_ptr()) continue;
+    std::string variable = "TANGRAM_NODE_";
+    for (const char c : option->get_lnames().front()) {
+      variable += c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    }
+    option->envname(variable);
+  }
 }
 
 }  // namespace
@@ -137,6 +133,7 @@ ParsedSettings parse_settings(int argc, const char* const* argv) {
   add_folders(cli, settings);
   for (const auto& vendor : vendors) vendor->add_options(cli);
   add_operation(cli, settings, audit_seconds);
+  add_variables(cli);
   try {
     cli.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

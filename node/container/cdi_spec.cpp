@@ -18,17 +18,10 @@ constexpr std::string_view kSuffix = ".json";
 constexpr std::string_view kOwnVersion = "0.6.0";
 
 void write_mount(json::Writer& out, const BindMount& mount) {
-  out.begin_object()
-      .member("hostPath", mount.host_path)
-      .member("containerPath", mount.container_path)
-      .key("options")
-      .begin_array()
-      .string(mount.read_only ? "ro" : "rw")
-      .string("nosuid")
-      .string("nodev")
-      .string("bind")
-      .end_array()
-      .end_object();
+  out.begin_object().member("hostPath", mount.host_path);
+  out.member("containerPath", mount.container_path).key("options").begin_array();
+  for (const std::string_view option : {"rw", "nosuid", "nodev", "bind"}) out.string(option);
+  out.end_array().end_object();
 }
 
 /// The vendor's lists first: in the container later entries win.
@@ -83,15 +76,10 @@ std::string encode_cdi_spec(std::string_view name, const ContainerEdits& edits,
                             const CdiEdits& vendor) {
   std::string text;
   json::Writer out(text);
-  out.begin_object()
-      .member("cdiVersion",
-              older_version(kOwnVersion, vendor.cdi_version) ? vendor.cdi_version : kOwnVersion)
-      .member("kind", kCdiKind)
-      .key("devices")
-      .begin_array()
-      .begin_object()
-      .member("name", name)
-      .key("containerEdits");
+  const bool newer = older_version(kOwnVersion, vendor.cdi_version);
+  out.begin_object().member("cdiVersion", newer ? vendor.cdi_version : kOwnVersion);
+  out.member("kind", kCdiKind).key("devices").begin_array();
+  out.begin_object().member("name", name).key("containerEdits");
   write_edits(out, edits, vendor);
   out.end_object().end_array().end_object();
   return text;

@@ -12,7 +12,6 @@ namespace tangram::node {
 struct BindMount {
   std::string host_path;
   std::string container_path;
-  bool read_only = false;
   friend bool operator==(const BindMount&, const BindMount&) = default;
 };
 

@@ -1,14 +1,25 @@
 #include "node/isolation/enforcers.hpp"
 
-#include "node/isolation/none_enforcer.hpp"
+#include <utility>
 
 namespace tangram::node {
 
-Enforcers::Enforcers(const Make& make) {
+std::unique_ptr<Enforcer> make_none_enforcer();
+
+namespace {
+
+/// The enforcers that need nothing of a vendor; a vendor's own are in Vendor::enforcer(). A further
+/// mode: its name in model/isolation.hpp, its .cpp with a function as above, an entry here, and a
+/// line in CMakeLists.txt.
+constexpr std::array kEnforcers{std::pair{model::Isolation::kNone, &make_none_enforcer}};
+
+}  // namespace
+
+Enforcers::Enforcers(const Make& make_of_vendor) {
+  for (const auto& [mode, make] : kEnforcers) enforcer_of(mode) = make();
   for (const model::Isolation mode : model::kAllIsolationModes) {
-    auto& enforcer = enforcers_.at(static_cast<std::size_t>(mode));
-    enforcer = make(mode);
-    if (!enforcer) enforcer = std::make_unique<NoneEnforcer>();
+    if (auto of_vendor = make_of_vendor(mode)) enforcer_of(mode) = std::move(of_vendor);
+    if (!enforcer_of(mode)) enforcer_of(mode) = make_none_enforcer();
   }
 }
 

@@ -18,8 +18,8 @@ class Enforcers {
  public:
   using Make = std::function<std::unique_ptr<Enforcer>(model::Isolation)>;
 
-  /// @param make  null for a mode that nothing enforces
-  explicit Enforcers(const Make& make);
+  /// @param make_of_vendor  null for a mode that the vendor does not enforce
+  explicit Enforcers(const Make& make_of_vendor);
 
   [[nodiscard]] Enforcer& of(model::Isolation mode) const {
     return *enforcers_.at(static_cast<std::size_t>(mode));
@@ -29,6 +29,10 @@ class Enforcers {
   void maintain(const SharedCards& shared);
 
  private:
+  std::unique_ptr<Enforcer>& enforcer_of(model::Isolation mode) {
+    return enforcers_.at(static_cast<std::size_t>(mode));
+  }
+
   std::array<std::unique_ptr<Enforcer>, model::kIsolationModes> enforcers_;
 };
 

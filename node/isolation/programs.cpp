@@ -9,10 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstring>
 #include <system_error>
 #include <thread>
 
@@ -152,6 +150,17 @@ bool SystemPrograms::kill(std::int64_t pid, std::string_view name, std::string_v
   const std::string entry = std::string(variable) + '\0';
   if (!environment || ('\0' + *environment).find('\0' + entry) == std::string::npos) return false;
   return ::kill(static_cast<pid_t>(pid), SIGKILL) == 0;
+}
+
+Result<void> run_to_success(Programs& programs, const Command& command, milliseconds limit,
+                            const std::string& what) {
+  constexpr int kCommandNotFound = 127;  // the exit code of shells
+  const auto end = programs.run(command, limit);
+  if (end && end->exit_code == 0) return {};
+  const bool missing =
+      end ? end->exit_code == kCommandNotFound : end.error().code == Errc::kNotFound;
+  return fail(missing ? Errc::kInvalidArgument : Errc::kUnavailable,
+              end ? what + ": " + describe(command, *end) : end.error().message);
 }
 
 std::string describe(const Command& command, const ProgramEnd& end) {

@@ -46,6 +46,13 @@ class SystemPrograms final : public Programs {
   bool kill(std::int64_t pid, std::string_view name, std::string_view variable) override;
 };
 
+/// Runs a program that must succeed.
+/// @param what  for the message: "the MPS daemon does not start"
+/// @returns kInvalidArgument if it, or the program that it starts, is not installed; kUnavailable
+///          for every other failure
+Result<void> run_to_success(Programs& programs, const Command& command,
+                            std::chrono::milliseconds limit, const std::string& what);
+
 /// The program's name and its end, for messages: "mount: exit code 32: bad option".
 std::string describe(const Command& command, const ProgramEnd& end);
 

@@ -92,17 +92,9 @@ Result<void> MpsDaemon::start() {
   if (settings_.multiuser) command.arguments.emplace_back("-multiuser-server");
   command.env = {"CUDA_VISIBLE_DEVICES=" + card_, "CUDA_MPS_PIPE_DIRECTORY=" + pipe_dir(),
                  "CUDA_MPS_LOG_DIRECTORY=" + dir_ + "/log"};
-  const auto end = programs_.run(command, kStartLimit);
-  if (!end) {
-    const bool missing = end.error().code == Errc::kNotFound;
-    return fail(missing ? Errc::kInvalidArgument : Errc::kUnavailable, end.error().message);
-  }
-  if (end->exit_code == 0) return {};
-  constexpr int kCommandNotFound = 127;  // the exit code of shells
-  const bool missing = end->exit_code == kCommandNotFound;
-  return fail(missing ? Errc::kInvalidArgument : Errc::kUnavailable,
-              "the MPS daemon of card " + card_ + " does not start: " + describe(command, *end) +
-                  "; see " + dir_ + "/log");
+  return run_to_success(
+      programs_, command, kStartLimit,
+      "the MPS daemon of card " + card_ + " does not start, see " + dir_ + "/log");
 }
 
 bool MpsDaemon::quit() {

@@ -55,25 +55,19 @@ Nvidia::Nvidia(Settings settings)
 void Nvidia::add_options(CLI::App& cli) {
   cli.add_option("--nvidia-cdi-dirs", settings_.cdi_dirs,
                  "Folders of NVIDIA's own CDI specs, comma-separated")
-      ->envname("TANGRAM_NODE_NVIDIA_CDI_DIRS")
       ->delimiter(',');
-  cli.add_option("--run-dir", settings_.run_dir, "Pipes of MPS daemons; mounted into containers")
-      ->envname("TANGRAM_NODE_RUN_DIR");
-  cli.add_option("--nvml-library", settings_.nvml_library, "NVIDIA's management library")
-      ->envname("TANGRAM_NODE_NVML_LIBRARY");
+  cli.add_option("--run-dir", settings_.run_dir, "Pipes of MPS daemons; mounted into containers");
+  cli.add_option("--nvml-library", settings_.nvml_library, "NVIDIA's management library");
   cli.add_option(
-         "--mps-launcher", settings_.mps_launcher,
-         "Put before the command that starts an MPS daemon, so that it outlives the agent's "
-         "container: nsenter --target 1 --mount -- systemd-run --scope --quiet --collect --")
-      ->envname("TANGRAM_NODE_MPS_LAUNCHER");
+      "--mps-launcher", settings_.mps_launcher,
+      "Put before the command that starts an MPS daemon, so that it outlives the agent's "
+      "container: nsenter --target 1 --mount -- systemd-run --scope --quiet --collect --");
   cli.add_option("--mps-multiuser", settings_.mps_multiuser,
                  "One MPS server for the processes of all users. For a driver without "
-                 "-multiuser-server, set false and give pods that share a card one runAsUser")
-      ->envname("TANGRAM_NODE_MPS_MULTIUSER");
+                 "-multiuser-server, set false and give pods that share a card one runAsUser");
   cli.add_option("--time-slice", settings_.time_slice,
                  "Length of a turn under gpu-isolation time-slice: 0 the driver's default, 1 "
                  "short, 2 medium, 3 long")
-      ->envname("TANGRAM_NODE_TIME_SLICE")
       ->check(CLI::Range(0, 3));
 }
 
@@ -84,14 +78,12 @@ std::unique_ptr<CardSource> Nvidia::open_cards() const {
 
 std::unique_ptr<Enforcer> Nvidia::enforcer(model::Isolation mode, CardSource& source,
                                            Programs& programs, const Clock& clock) const {
-  switch (mode) {
-    case model::Isolation::kMps:
-      return std::make_unique<MpsEnforcer>(source, programs, clock, mps_settings(settings_));
-    case model::Isolation::kTimeSlice:
-      return std::make_unique<TimeSliceEnforcer>(source, programs, clock,
-                                                 static_cast<TimeSlice>(settings_.time_slice));
-    case model::Isolation::kNone:
-      break;
+  if (mode == model::Isolation::kMps) {
+    return std::make_unique<MpsEnforcer>(source, programs, clock, mps_settings(settings_));
+  }
+  if (mode == model::Isolation::kTimeSlice) {
+    return std::make_unique<TimeSliceEnforcer>(source, programs, clock,
+                                               static_cast<TimeSlice>(settings_.time_slice));
   }
   return nullptr;
 }

@@ -55,14 +55,8 @@ Result<void> TimeSliceEnforcer::set_length(const std::string& card, TimeSlice le
                          std::to_string(static_cast<int>(length))},
                         {},
                         {}};
-  const auto end = programs_.run(command, kProgramLimit);
-  if (!end) {
-    const bool missing = end.error().code == Errc::kNotFound;
-    return fail(missing ? Errc::kInvalidArgument : Errc::kUnavailable, end.error().message);
-  }
-  if (end->exit_code == 0) return {};
-  return fail(Errc::kUnavailable,
-              "the time slice of card " + card + " cannot be set: " + describe(command, *end));
+  return run_to_success(programs_, command, kProgramLimit,
+                        "the time slice of card " + card + " cannot be set");
 }
 
 Result<ContainerEdits> TimeSliceEnforcer::edits(const std::vector<model::GrantedCard>&) const {

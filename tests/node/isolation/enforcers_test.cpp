@@ -1,7 +1,5 @@
 #include "node/isolation/enforcers.hpp"
 
-#include "node/isolation/none_enforcer.hpp"
-
 #include <gtest/gtest.h>
 
 #include <map>
@@ -11,8 +9,14 @@ namespace {
 
 using model::Isolation;
 
+/// What there is without a vendor.
+Enforcers common_enforcers() {
+  return Enforcers([](Isolation) { return nullptr; });
+}
+
 TEST(NoneEnforcerTest, DoesNothingAndSaysSo) {
-  NoneEnforcer enforcer;
+  const Enforcers common = common_enforcers();
+  Enforcer& enforcer = common.of(Isolation::kNone);
   EXPECT_TRUE(enforcer.prepare("GPU-a"));
   EXPECT_EQ(*enforcer.edits(std::vector<model::GrantedCard>(2)), ContainerEdits{});
   enforcer.keep({"GPU-a"});
@@ -62,7 +66,8 @@ TEST_F(EnforcersTest, EachModeHasItsOwn) {
 TEST_F(EnforcersTest, AModeWithoutAnEnforcerEnforcesNothing) {
   EXPECT_TRUE(enforcers_.of(Isolation::kNone).prepare("GPU-a"));
   EXPECT_EQ(enforcers_.of(Isolation::kNone).enforcement("GPU-a"),
-            NoneEnforcer().enforcement("GPU-a"));
+            common_enforcers().of(Isolation::kNone).enforcement("GPU-a"));
+  EXPECT_FALSE(common_enforcers().of(Isolation::kMps).enforcement("GPU-a").memory);
 }
 
 TEST_F(EnforcersTest, EachModeKeepsTheCardsThatAreSharedInIt) {

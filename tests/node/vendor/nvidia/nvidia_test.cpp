@@ -1,6 +1,5 @@
 #include "node/vendor/nvidia/nvidia.hpp"
 
-#include "node/isolation/none_enforcer.hpp"
 #include "tests/node/cards/scripted_source.hpp"
 #include "tests/node/vendor/nvidia/fake_programs.hpp"
 #include "tests/testing/manual_clock.hpp"

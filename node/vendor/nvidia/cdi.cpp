@@ -1,7 +1,7 @@
 #include "node/vendor/nvidia/cdi.hpp"
 
 #include "base/file.hpp"
-#include "base/json.hpp"
+#include "base/json_members.hpp"
 #include "kube/local/yaml_to_json.hpp"
 
 #include <algorithm>
@@ -77,34 +77,19 @@ Lists read_edits(json::Reader& in) {
 void read_device(json::Reader& in, Spec& spec) {
   std::string name;
   Lists edits;
-  in.object([&](std::string_view key) {
-    if (key == "name") {
-      name = in.string();
-    } else if (key == "containerEdits") {
-      edits = read_edits(in);
-    } else {
-      in.skip();
-    }
-  });
+  const auto read = [&](json::Reader&) { edits = read_edits(in); };
+  json::read_members(in, "name", name, "containerEdits", read);
   spec.devices[name] = std::move(edits);
 }
 
 Result<Spec> decode(std::string text) {
   Spec spec;
   json::Reader in(text);
-  in.object([&](std::string_view key) {
-    if (key == "kind") {
-      spec.kind = in.string();
-    } else if (key == "cdiVersion") {
-      spec.version = in.scalar_text();
-    } else if (key == "containerEdits") {
-      spec.common = read_edits(in);
-    } else if (key == "devices") {
-      in.array([&] { read_device(in, spec); });
-    } else {
-      in.skip();
-    }
-  });
+  const auto version = [&](json::Reader&) { spec.version = in.scalar_text(); };
+  const auto common = [&](json::Reader&) { spec.common = read_edits(in); };
+  const auto devices = [&](json::Reader&) { in.array([&] { read_device(in, spec); }); };
+  json::read_members(in, "kind", spec.kind, "cdiVersion", version, "containerEdits", common,
+                     "devices", devices);
   if (auto done = in.finish(); !done) return done.error();
   return spec;
 }

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <dlfcn.h>
+
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 /// The part of NVIDIA's management library that the agent calls: layouts and values of nvml.h 13.3
 /// on x86-64, declared here so that neither CUDA nor a driver is needed to build. The layouts have
@@ -115,43 +118,88 @@ struct DeviceAttributes {
 static_assert(sizeof(DeviceAttributes) == 40 && offsetof(DeviceAttributes, gpu_slices) == 24 &&
               offsetof(DeviceAttributes, memory_mib) == 32);
 
-/// The functions, by what they do. Those that a driver may lack are null then.
-struct Functions {
-  Code (*init)();
-  Code (*shutdown)();
-  const char* (*error_string)(Code);
-  Code (*driver_version)(char* out, unsigned size);
-  Code (*cuda_version)(int* out);  ///< 12040 = 12.4; optional
-  Code (*device_count)(unsigned* out);
-  Code (*device_by_index)(unsigned index, Device* out);
-  Code (*device_by_uuid)(const char* uuid, Device* out);  ///< of MIG instances too
-  Code (*uuid)(Device, char* out, unsigned size);
-  Code (*name)(Device, char* out, unsigned size);
-  Code (*compute_capability)(Device, int* major, int* minor);  ///< optional
-  Code (*memory)(Device, Memory* out);
-  Code (*memory_v2)(Device, MemoryV2* out);  ///< optional: driver 510
-  Code (*pci_info)(Device, PciInfo* out);
-  /// A bit for each NUMA node near the card. Optional: driver 460.
-  Code (*memory_affinity)(Device, unsigned words, unsigned long* out, unsigned scope);
-  Code (*common_ancestor)(Device, Device, unsigned* level);               ///< optional
-  Code (*nvlink_state)(Device, unsigned link, unsigned* active);          ///< optional
-  Code (*nvlink_remote_pci)(Device, unsigned link, PciInfo* out);         ///< optional
-  Code (*nvlink_remote_type)(Device, unsigned link, unsigned* type);      ///< optional
-  Code (*mig_mode)(Device, unsigned* current, unsigned* pending);         ///< optional: driver 450
-  Code (*max_mig_devices)(Device, unsigned* out);                         ///< optional
-  Code (*mig_device_by_index)(Device, unsigned index, Device* out);       ///< optional
-  Code (*gpu_instance)(Device, unsigned* out);                            ///< optional
-  Code (*compute_instance)(Device, unsigned* out);                        ///< optional
-  Code (*attributes)(Device, DeviceAttributes* out);                      ///< optional
-  Code (*utilization)(Device, Utilization* out);                          ///< optional
-  Code (*compute_processes)(Device, unsigned* count, ProcessInfo* out);   ///< optional: driver 510
-  Code (*mps_processes)(Device, unsigned* count, ProcessInfo* out);       ///< optional: driver 510
-  Code (*set_compute_mode)(Device, int mode);                             ///< optional
-  Code (*supported_events)(Device, unsigned long long* types);            ///< optional
-  Code (*event_set_create)(EventSet* out);                                ///< optional
-  Code (*register_events)(Device, unsigned long long types, EventSet);    ///< optional
-  Code (*event_set_wait)(EventSet, EventData* out, unsigned timeout_ms);  ///< optional: driver 450
-  Code (*event_set_free)(EventSet);                                       ///< optional
+/// Finds functions of a loaded library by name, and keeps the names of missing ones.
+class Symbols {
+ public:
+  explicit Symbols(void* library) : library_(library) {}
+  [[nodiscard]] const std::string& missing() const { return missing_; }
+
+ protected:
+  /// Becomes a pointer of the type that it is assigned to.
+  struct Symbol {
+    void* address;
+    template <class Function>
+    operator Function*() const {  // NOLINT(google-explicit-constructor): that is its purpose
+      return reinterpret_cast<Function*>(address);
+    }
+  };
+  [[nodiscard]] Symbol optional(const char* name) const { return {::dlsym(library_, name)}; }
+  [[nodiscard]] Symbol required(const char* name) {
+    const Symbol found = optional(name);
+    if (found.address == nullptr) missing_ += (missing_.empty() ? "" : ", ") + std::string(name);
+    return found;
+  }
+
+ private:
+  void* library_;
+  std::string missing_;
+};
+
+template <class... Arguments>
+using Call = Code (*)(Arguments...);
+
+/// The functions, by what they do. The optional ones are null where the driver lacks them.
+struct Functions : Symbols {
+  using Symbols::Symbols;
+
+  Call<> init = required("nvmlInit_v2");
+  Call<> shutdown = required("nvmlShutdown");
+  const char* (*error_string)(Code) = required("nvmlErrorString");
+  // Texts are written into a buffer of a given size.
+  Call<char*, unsigned> driver_version = required("nvmlSystemGetDriverVersion");
+  Call<int*> cuda_version = optional("nvmlSystemGetCudaDriverVersion_v2");  ///< 12040 = 12.4
+  Call<unsigned*> device_count = required("nvmlDeviceGetCount_v2");
+  Call<unsigned, Device*> device_by_index = required("nvmlDeviceGetHandleByIndex_v2");
+  /// Of MIG instances too.
+  Call<const char*, Device*> device_by_uuid = required("nvmlDeviceGetHandleByUUID");
+  Call<Device, char*, unsigned> uuid = required("nvmlDeviceGetUUID");
+  Call<Device, char*, unsigned> name = required("nvmlDeviceGetName");
+  /// Major, minor.
+  Call<Device, int*, int*> compute_capability = optional("nvmlDeviceGetCudaComputeCapability");
+  Call<Device, Memory*> memory = required("nvmlDeviceGetMemoryInfo");
+  Call<Device, MemoryV2*> memory_v2 = optional("nvmlDeviceGetMemoryInfo_v2");  ///< driver 510
+  Call<Device, PciInfo*> pci_info = required("nvmlDeviceGetPciInfo_v3");
+  /// A number of words with a bit for each NUMA node near the card; a scope. Driver 460.
+  Call<Device, unsigned, unsigned long*, unsigned> memory_affinity =
+      optional("nvmlDeviceGetMemoryAffinity");
+  Call<Device, Device, unsigned*> common_ancestor = optional("nvmlDeviceGetTopologyCommonAncestor");
+  // Of a link, by its number.
+  Call<Device, unsigned, unsigned*> nvlink_state = optional("nvmlDeviceGetNvLinkState");
+  Call<Device, unsigned, PciInfo*> nvlink_remote_pci =
+      optional("nvmlDeviceGetNvLinkRemotePciInfo_v2");
+  Call<Device, unsigned, unsigned*> nvlink_remote_type =
+      optional("nvmlDeviceGetNvLinkRemoteDeviceType");
+  /// Current, pending. Driver 450.
+  Call<Device, unsigned*, unsigned*> mig_mode = optional("nvmlDeviceGetMigMode");
+  Call<Device, unsigned*> max_mig_devices = optional("nvmlDeviceGetMaxMigDeviceCount");
+  Call<Device, unsigned, Device*> mig_device_by_index =
+      optional("nvmlDeviceGetMigDeviceHandleByIndex");
+  Call<Device, unsigned*> gpu_instance = optional("nvmlDeviceGetGpuInstanceId");
+  Call<Device, unsigned*> compute_instance = optional("nvmlDeviceGetComputeInstanceId");
+  Call<Device, DeviceAttributes*> attributes = optional("nvmlDeviceGetAttributes_v2");
+  Call<Device, Utilization*> utilization = optional("nvmlDeviceGetUtilizationRates");
+  // The size of the list, then the number of processes; the list. Driver 510.
+  Call<Device, unsigned*, ProcessInfo*> compute_processes =
+      optional("nvmlDeviceGetComputeRunningProcesses_v3");
+  Call<Device, unsigned*, ProcessInfo*> mps_processes =
+      optional("nvmlDeviceGetMPSComputeRunningProcesses_v3");
+  Call<Device, int> set_compute_mode = optional("nvmlDeviceSetComputeMode");
+  Call<Device, unsigned long long*> supported_events = optional("nvmlDeviceGetSupportedEventTypes");
+  Call<EventSet*> event_set_create = optional("nvmlEventSetCreate");
+  Call<Device, unsigned long long, EventSet> register_events = optional("nvmlDeviceRegisterEvents");
+  /// For so many milliseconds. Driver 450.
+  Call<EventSet, EventData*, unsigned> event_set_wait = optional("nvmlEventSetWait_v2");
+  Call<EventSet> event_set_free = optional("nvmlEventSetFree");
 };
 
 }  // namespace tangram::node::nvidia::nvml

@@ -4,7 +4,6 @@
 #include "node/vendor/nvidia/nvml_inventory.hpp"
 
 #include <chrono>
-#include <memory>
 #include <string>
 #include <vector>
 

@@ -27,10 +27,10 @@ class NvmlLibrary {
   [[nodiscard]] std::string error_text(nvml::Code code) const;
 
  private:
-  explicit NvmlLibrary(void* handle) : handle_(handle) {}
+  explicit NvmlLibrary(void* handle) : handle_(handle), functions_(handle) {}
 
   void* handle_;
-  nvml::Functions functions_{};
+  nvml::Functions functions_;
 };
 
 }  // namespace tangram::node::nvidia

@@ -2,8 +2,6 @@
 
 #include "base/quote.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <map>
 

@@ -7,6 +7,11 @@
 namespace tangram::node {
 namespace {
 
+template <class Number>
+void add_one(MetricFamilies& all, MetricFamily family, Number value) {
+  family.add({}, value).into(all);
+}
+
 void add_cards(const Readings& now, MetricFamilies& all) {
   MetricFamily capacity =
       MetricFamily::gauge("tangram_node_card_memory_capacity_bytes", "Memory that pods can have.");
@@ -22,7 +27,7 @@ void add_cards(const Readings& now, MetricFamilies& all) {
     capacity.add(labels, static_cast<double>(card.memory.count()) * (1 << 20));
     healthy.add(labels, card.healthy ? 1 : 0);
     if (!activity) continue;
-    used.add(labels, static_cast<double>(activity->memory_used_bytes));
+    used.add(labels, activity->memory_used_bytes);
     if (activity->utilization >= 0) busy.add(labels, activity->utilization);
   }
   for (MetricFamily* family : {&capacity, &used, &busy, &healthy}) family->into(all);
@@ -32,7 +37,7 @@ void add_cards(const Readings& now, MetricFamilies& all) {
                                               "Errors that the driver reported, by its number.");
   for (const auto& [card_and_code, count] : now.driver_errors) {
     errors.add({{"uuid", card_and_code.first}, {"xid", std::to_string(card_and_code.second)}},
-               static_cast<double>(count));
+               count);
   }
   errors.into(all);
 }
@@ -46,8 +51,8 @@ void add_pods(const Readings& now, MetricFamilies& all) {
                                               "1 if the pod's limit on the card is enforced.");
   for (const auto& pod : now.pods) {
     const MetricLabels labels{{"namespace", pod.ns}, {"pod", pod.pod}, {"uuid", pod.card}};
-    used.add(labels, static_cast<double>(pod.memory_used_bytes));
-    limit.add(labels, static_cast<double>(pod.memory_limit_bytes));
+    used.add(labels, pod.memory_used_bytes);
+    limit.add(labels, pod.memory_limit_bytes);
     for (const auto& [what, is] :
          {std::pair{"memory", pod.memory_enforced}, std::pair{"compute", pod.compute_enforced}}) {
       MetricLabels more = labels;
@@ -64,56 +69,59 @@ void add_grant_keys(const Readings& now, MetricFamilies& all) {
                                            "1 for every public key that is trusted for grants.");
   for (const std::string& key : now.grant_keys.known) known.add({{"key", key}}, 1);
   known.into(all);
-  MetricFamily::gauge(
-      "tangram_node_grant_keys_stale",
-      "1 if the key files cannot be used, so the previous keys stay in force; see the log.")
-      .add({}, now.grant_keys.stale ? 1 : 0)
-      .into(all);
-  MetricFamily::gauge("tangram_node_signed_grants_required",
-                      "1 if containers start only with a signed grant.")
-      .add({}, now.signed_grants_required ? 1 : 0)
-      .into(all);
+  add_one(
+      all,
+      MetricFamily::gauge(
+          "tangram_node_grant_keys_stale",
+          "1 if the key files cannot be used, so the previous keys stay in force; see the log."),
+      now.grant_keys.stale ? 1 : 0);
+  add_one(all,
+          MetricFamily::gauge("tangram_node_signed_grants_required",
+                              "1 if containers start only with a signed grant."),
+          now.signed_grants_required ? 1 : 0);
 }
 
 void add_agent(const Readings& now, MetricFamilies& all) {
   MetricFamily::counter("tangram_node_container_starts_total",
                         "Container starts that kubelet requested, by result.")
-      .add({{"result", "prepared"}}, static_cast<double>(now.starts.prepared))
-      .add({{"result", "refused"}}, static_cast<double>(now.starts.refused))
-      .add({{"result", "postponed"}}, static_cast<double>(now.starts.postponed))
+      .add({{"result", "prepared"}}, now.starts.prepared)
+      .add({{"result", "refused"}}, now.starts.refused)
+      .add({{"result", "postponed"}}, now.starts.postponed)
       .into(all);
-  MetricFamily::counter("tangram_node_allocations_total",
-                        "Containers that kubelet admitted with slots.")
-      .add({}, static_cast<double>(now.starts.allocated))
-      .into(all);
-  MetricFamily::gauge("tangram_node_registered", "1 if kubelet uses the device plugin.")
-      .add({}, now.registered ? 1 : 0)
-      .into(all);
-  MetricFamily::gauge("tangram_node_slots", "Slots that are published to kubelet.")
-      .add({}, now.slots)
-      .into(all);
-  MetricFamily::counter("tangram_node_registrations_total", "Registrations with kubelet.")
-      .add({}, static_cast<double>(now.registrations))
-      .into(all);
+  add_one(all,
+          MetricFamily::counter("tangram_node_allocations_total",
+                                "Containers that kubelet admitted with slots."),
+          now.starts.allocated);
+  add_one(all,
+          MetricFamily::gauge("tangram_node_registered", "1 if kubelet uses the device plugin."),
+          now.registered ? 1 : 0);
+  add_one(all, MetricFamily::gauge("tangram_node_slots", "Slots that are published to kubelet."),
+          now.slots);
+  add_one(all,
+          MetricFamily::counter("tangram_node_registrations_total", "Registrations with kubelet."),
+          now.registrations);
   MetricFamily::counter("tangram_node_record_writes_total", "Writes to the Node's record of cards.")
-      .add({{"result", "written"}}, static_cast<double>(now.node_writes))
-      .add({{"result", "failed"}}, static_cast<double>(now.node_write_failures))
+      .add({{"result", "written"}}, now.node_writes)
+      .add({{"result", "failed"}}, now.node_write_failures)
       .into(all);
+}
+
+void add_audits(const Readings& now, MetricFamilies& all) {
   MetricFamily drifts = MetricFamily::gauge(
       "tangram_node_drifts",
       "Differences between grants, slots, specs and processes that persist now.");
   for (std::size_t kind = 0; kind < kDriftKinds; ++kind) {
     drifts.add({{"kind", std::string(to_string(static_cast<Drift::Kind>(kind)))}},
-               static_cast<double>(now.audits.drifts.at(kind)));
+               now.audits.drifts.at(kind));
   }
   drifts.into(all);
   MetricFamily::counter("tangram_node_audits_total", "Audits.")
-      .add({{"result", "done"}}, static_cast<double>(now.audits.audits))
-      .add({{"result", "failed"}}, static_cast<double>(now.audits.failed))
+      .add({{"result", "done"}}, now.audits.audits)
+      .add({{"result", "failed"}}, now.audits.failed)
       .into(all);
   MetricFamily::counter("tangram_node_repairs_total", "Repairs by audits.")
-      .add({{"repair", "spec_restored"}}, static_cast<double>(now.audits.restored))
-      .add({{"repair", "leftover_removed"}}, static_cast<double>(now.audits.removed))
+      .add({{"repair", "spec_restored"}}, now.audits.restored)
+      .add({{"repair", "leftover_removed"}}, now.audits.removed)
       .into(all);
 }
 
@@ -125,6 +133,7 @@ MetricFamilies NodeMetrics::Collect() const {
   add_cards(now, all);
   add_pods(now, all);
   add_agent(now, all);
+  add_audits(now, all);
   add_grant_keys(now, all);
   return all;
 }

@@ -1,6 +1,5 @@
 #include "node/audit/audit.hpp"
 
-#include <algorithm>
 #include <array>
 #include <map>
 #include <utility>

@@ -3,7 +3,7 @@
 #include "base/result.hpp"
 #include "kube/event_series.hpp"
 #include "node/audit/audit.hpp"
-#include "node/cards/cards_now.hpp"
+#include "node/cards/card_source.hpp"
 #include "node/container/cdi_spec.hpp"
 #include "node/container/processes.hpp"
 

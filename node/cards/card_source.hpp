@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,13 @@ struct Inventory {
   std::vector<InstalledCard> cards;
   friend bool operator==(const Inventory&, const Inventory&) = default;
 };
+
+/// The node's cards at a moment. Immutable.
+struct CardsNow {
+  Inventory inventory;   ///< each card with its health
+  bool answers = false;  ///< the source does; if not, the cards are from before
+};
+using CardsPtr = std::shared_ptr<const CardsNow>;
 
 /// A fault of a card that the vendor's library reported.
 struct Fault {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/sleeper.hpp"
-#include "node/cards/cards_now.hpp"
+#include "node/cards/card_source.hpp"
 #include "node/cards/health.hpp"
 
 #include <chrono>

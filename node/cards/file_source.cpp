@@ -1,7 +1,7 @@
 #include "node/cards/file_source.hpp"
 
 #include "base/file.hpp"
-#include "base/json.hpp"
+#include "base/json_members.hpp"
 #include "base/quote.hpp"
 #include "kube/local/yaml_to_json.hpp"
 #include "model/cards.hpp"
@@ -48,17 +48,8 @@ Fault read_fault(json::Reader& in) {
 /// The members that are not the cards codec's.
 Result<void> read_extras(std::string text, CardFile& out) {
   json::Reader in(text);
-  in.object([&](std::string_view key) {
-    if (key == "driver") {
-      out.inventory.driver = in.string();
-    } else if (key == "cuda") {
-      out.inventory.cuda = in.string();
-    } else if (key == "faults") {
-      in.array([&] { out.faults.push_back(read_fault(in)); });
-    } else {
-      in.skip();
-    }
-  });
+  json::read_members(in, "driver", out.inventory.driver, "cuda", out.inventory.cuda, "faults",
+                     json::each(out.faults, read_fault));
   return in.finish();
 }
 

@@ -9,7 +9,6 @@
 
 #include <set>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace tangram::node {

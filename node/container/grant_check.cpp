@@ -13,9 +13,11 @@ using model::Card;
 using model::ContainerGrant;
 using model::GrantedCard;
 
-constexpr std::string_view kRecreate = "; delete the pod and create it again";
-
 Error cannot_start(std::string why) { return fail(Errc::kInvalidArgument, std::move(why)); }
+
+Error must_be_created_again(const std::string& why) {
+  return cannot_start(why + "; delete the pod and create it again");
+}
 
 const Card* card_of(std::span<const Card> cards, std::string_view id) {
   const auto found =
@@ -38,16 +40,12 @@ Result<ContainerGrant> own_grant(const StartRequest& request) {
         "again");
   }
   if (!pod.grant)
-    return cannot_start("the annotation " + std::string(model::kGrantAnnotation) + " " +
-                        pod.grant_problem + std::string(kRecreate));
+    return must_be_created_again("the annotation " + std::string(model::kGrantAnnotation) + " " +
+                                 pod.grant_problem);
   for (const ContainerGrant& container : pod.grant->containers) {
     if (container.container == request.container && !container.cards.empty()) return container;
   }
-  const auto& infos = pod.pod.containers;
-  const bool init = std::any_of(infos.begin(), infos.end(), [&](const model::ContainerInfo& info) {
-    return info.name == request.container && info.ordinary_init;
-  });
-  if (init) {
+  if (is_ordinary_init(pod.pod, request.container)) {
     return cannot_start(
         "container " + quote(request.container) +
         " is an init container, which cannot have a card; remove tangram.dev/gpu-slot from "
@@ -61,22 +59,20 @@ Result<ContainerGrant> own_grant(const StartRequest& request) {
 
 Result<void> check_card(const StartRequest& request, const GrantedCard& granted, const Card* card) {
   if (card == nullptr) {
-    return cannot_start("card " + granted.uuid + " is not on this node any more" +
-                        std::string(kRecreate));
+    return must_be_created_again("card " + granted.uuid + " is not on this node any more");
   }
   if (!card->healthy && !request.ran) {
-    return cannot_start("card " + granted.uuid + " is unhealthy: " + card->unavailable_reason +
-                        std::string(kRecreate));
+    return must_be_created_again("card " + granted.uuid +
+                                 " is unhealthy: " + card->unavailable_reason);
   }
   if (request.admitted) return {};
   if (granted.memory > card->memory || granted.compute > card->compute) {
-    return cannot_start("card " + granted.uuid + " has become smaller than the grant" +
-                        std::string(kRecreate));
+    return must_be_created_again("card " + granted.uuid + " has become smaller than the grant");
   }
   const model::Isolation mode = request.pod.grant->isolation;
   if (!is_whole(granted, *card) && !card->isolation.has(mode)) {
-    return cannot_start("card " + granted.uuid + " cannot be shared in mode " +
-                        std::string(to_string(mode)) + std::string(kRecreate));
+    return must_be_created_again("card " + granted.uuid + " cannot be shared in mode " +
+                                 std::string(to_string(mode)));
   }
   return {};
 }
@@ -111,12 +107,11 @@ Result<void> check_room(const StartRequest& request, const GrantedCard& granted,
                     "that pod's processes have ended");
   }
   if (full) {
-    return cannot_start("card " + card.id + " has no room for this pod beside earlier grants" +
-                        std::string(kRecreate));
+    return must_be_created_again("card " + card.id +
+                                 " has no room for this pod beside earlier grants");
   }
-  return cannot_start("card " + card.id + " is shared in another isolation mode than " +
-                      std::string(to_string(request.pod.grant->isolation)) +
-                      std::string(kRecreate));
+  return must_be_created_again("card " + card.id + " is shared in another isolation mode than " +
+                               std::string(to_string(request.pod.grant->isolation)));
 }
 
 Result<void> check_orphaned_memory(const GrantedCard& granted, const Card& card,
@@ -140,6 +135,13 @@ Result<void> check_orphaned_memory(const GrantedCard& granted, const Card& card,
 }
 
 }  // namespace
+
+bool is_ordinary_init(const kube::Pod& pod, std::string_view container) {
+  return std::any_of(pod.containers.begin(), pod.containers.end(),
+                     [&](const model::ContainerInfo& info) {
+                       return info.name == container && info.ordinary_init;
+                     });
+}
 
 bool is_whole(const GrantedCard& granted, const Card& card) {
   return granted.memory >= card.memory && granted.compute >= card.compute;

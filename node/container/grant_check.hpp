@@ -8,7 +8,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace tangram::node {
 
@@ -62,6 +61,9 @@ Result<model::ContainerGrant> check_grant(const StartRequest& request,
                                           std::span<const model::Card> cards,
                                           std::span<const CardClaim> others,
                                           std::span<const OrphanedMemory> orphaned);
+
+/// The pod has an init container of that name that ends before the app containers start.
+[[nodiscard]] bool is_ordinary_init(const kube::Pod& pod, std::string_view container);
 
 /// The container shares the card with no other. It needs no enforcer.
 [[nodiscard]] bool is_whole(const model::GrantedCard& granted, const model::Card& card);

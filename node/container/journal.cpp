@@ -1,7 +1,7 @@
 #include "node/container/journal.hpp"
 
 #include "base/file.hpp"
-#include "base/json.hpp"
+#include "base/json_members.hpp"
 
 #include <spdlog/spdlog.h>
 
@@ -17,39 +17,17 @@ constexpr std::int64_t kVersion = 1;
 constexpr std::string_view kSuffix = ".json";
 
 void write_claim(json::Writer& out, const Claim& claim) {
-  out.key("claim")
-      .begin_object()
-      .member("podUID", claim.pod_uid)
-      .member("namespace", claim.ns)
-      .member("pod", claim.pod)
-      .member("container", claim.container)
-      .member("grant", claim.grant)
-      .member("whole", claim.whole)
-      .member("spec", claim.spec)
-      .end_object();
+  out.key("claim").begin_object();
+  out.member("podUID", claim.pod_uid).member("namespace", claim.ns).member("pod", claim.pod);
+  out.member("container", claim.container).member("grant", claim.grant);
+  out.member("whole", claim.whole).member("spec", claim.spec).end_object();
 }
 
 Claim read_claim(json::Reader& in) {
   Claim claim;
-  in.object([&](std::string_view key) {
-    if (key == "podUID") {
-      claim.pod_uid = in.string();
-    } else if (key == "namespace") {
-      claim.ns = in.string();
-    } else if (key == "pod") {
-      claim.pod = in.string();
-    } else if (key == "container") {
-      claim.container = in.string();
-    } else if (key == "grant") {
-      claim.grant = in.string();
-    } else if (key == "whole") {
-      claim.whole = in.boolean();
-    } else if (key == "spec") {
-      claim.spec = in.string();
-    } else {
-      in.skip();
-    }
-  });
+  json::read_members(in, "podUID", claim.pod_uid, "namespace", claim.ns, "pod", claim.pod,
+                     "container", claim.container, "grant", claim.grant, "whole", claim.whole,
+                     "spec", claim.spec);
   return claim;
 }
 
@@ -58,12 +36,8 @@ Claim read_claim(json::Reader& in) {
 std::string encode(const JournalEntry& entry) {
   std::string text;
   json::Writer out(text);
-  out.begin_object()
-      .member("version", kVersion)
-      .member("name", entry.name)
-      .member("allocatedAt", entry.allocated_at)
-      .key("slots")
-      .begin_array();
+  out.begin_object().member("version", kVersion).member("name", entry.name);
+  out.member("allocatedAt", entry.allocated_at).key("slots").begin_array();
   for (const std::string& slot : entry.slots) out.string(slot);
   out.end_array();
   if (entry.claim) write_claim(out, *entry.claim);
@@ -75,21 +49,9 @@ Result<JournalEntry> decode_journal_entry(std::string text) {
   JournalEntry entry;
   std::int64_t version = 0;
   json::Reader in(text);
-  in.object([&](std::string_view key) {
-    if (key == "version") {
-      version = in.integer();
-    } else if (key == "name") {
-      entry.name = in.string();
-    } else if (key == "allocatedAt") {
-      entry.allocated_at = in.string();
-    } else if (key == "slots") {
-      in.array([&] { entry.slots.emplace_back(in.string()); });
-    } else if (key == "claim") {
-      entry.claim = read_claim(in);
-    } else {
-      in.skip();
-    }
-  });
+  const auto claim = [&](json::Reader&) { entry.claim = read_claim(in); };
+  json::read_members(in, "version", version, "name", entry.name, "allocatedAt", entry.allocated_at,
+                     "slots", entry.slots, "claim", claim);
   if (auto done = in.finish(); !done) return done.error();
   if (version != kVersion || entry.name.empty()) {
     return fail(Errc::kInvalidArgument,

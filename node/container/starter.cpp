@@ -1,13 +1,11 @@
 #include "node/container/starter.hpp"
 
 #include "model/request.hpp"
-#include "node/container/container_edits.hpp"
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <optional>
 #include <stop_token>
 #include <utility>
 
@@ -26,7 +24,7 @@ std::vector<std::string> sorted(std::vector<std::string> slots) {
   return slots;
 }
 
-const ListedContainer* holder(const PodList& list, const std::vector<std::string>& slots) {
+const ListedContainer* container_with(const PodList& list, const std::vector<std::string>& slots) {
   const auto found = std::find_if(list.begin(), list.end(), [&](const ListedContainer& container) {
     return std::find_first_of(container.slots.begin(), container.slots.end(), slots.begin(),
                               slots.end()) != container.slots.end();
@@ -34,11 +32,12 @@ const ListedContainer* holder(const PodList& list, const std::vector<std::string
   return found == list.end() ? nullptr : &*found;
 }
 
-bool is_ordinary_init(const kube::Pod& pod, std::string_view container) {
-  return std::any_of(pod.containers.begin(), pod.containers.end(),
-                     [&](const model::ContainerInfo& info) {
-                       return info.name == container && info.ordinary_init;
-                     });
+/// The pod with the grant that a container was admitted with. The signature was checked then; its
+/// key may have been retired since.
+LocalPod as_admitted(LocalPod pod, const Claim& claim, std::string_view node) {
+  pod.grant_text = claim.grant;
+  read_pod_grant(pod, node, model::signatures_not_checked());
+  return pod;
 }
 
 /// The journal is enough to start a container again.
@@ -48,9 +47,7 @@ LocalPodPtr pod_of(const Claim& claim, std::string_view node) {
   pod.pod.ns = claim.ns;
   pod.pod.name = claim.pod;
   pod.pod.node = node;
-  pod.grant_text = claim.grant;
-  read_pod_grant(pod, node, model::signatures_not_checked());
-  return std::make_shared<const LocalPod>(std::move(pod));
+  return std::make_shared<const LocalPod>(as_admitted(std::move(pod), claim, node));
 }
 
 bool has_cards_alone(const model::ContainerGrant& granted, const std::vector<model::Card>& cards) {
@@ -59,6 +56,32 @@ bool has_cards_alone(const model::ContainerGrant& granted, const std::vector<mod
       return card.id == part.uuid && is_whole(part, card);
     });
   });
+}
+
+/// The environment of every container with cards, in any isolation mode:
+///
+///     VendorRuntime::variable      the cards; none where the CDI device itself has the cards'
+///                                  devices
+///     TANGRAM_CARD_UUIDS           the cards, for the application: "GPU-a,GPU-b"
+///     TANGRAM_MEMORY_LIMIT_BYTES   of each of them, in the same order
+///     TANGRAM_COMPUTE_LIMIT_MILLI  of each of them, in thousandths of the card
+ContainerEdits card_environment(const model::ContainerGrant& granted, const VendorRuntime& runtime,
+                                bool has_devices) {
+  std::string cards;
+  std::string memory;
+  std::string compute;
+  for (const model::GrantedCard& card : granted.cards) {
+    const char* separator = cards.empty() ? "" : ",";
+    constexpr std::int64_t kBytesPerMiB = 1 << 20;
+    cards += separator + card.uuid;
+    memory += separator + std::to_string(card.memory_limit.count() * kBytesPerMiB);
+    compute += separator + std::to_string(card.compute_limit.count());
+  }
+  return {.env = {std::string(runtime.variable) + "=" +
+                      (has_devices ? std::string(runtime.no_card) : cards),
+                  "TANGRAM_CARD_UUIDS=" + cards, "TANGRAM_MEMORY_LIMIT_BYTES=" + memory,
+                  "TANGRAM_COMPUTE_LIMIT_MILLI=" + compute},
+          .mounts = {}};
 }
 
 /// A name that allocate() can have made: valid for a CDI device and a file.
@@ -123,7 +146,7 @@ Result<std::vector<ContainerStarter::Start>> ContainerStarter::identify(
   if (!owners) return not_yet(owners.error().message);
   const auto listed = parts_.lister.list();
   if (!listed) return listed.error();
-  const ListedContainer* const by_list = holder(*listed, slots);
+  const ListedContainer* const by_list = container_with(*listed, slots);
 
   std::vector<Start> starts;
   for (SlotOwner& owner : *owners) {
@@ -210,7 +233,6 @@ Result<JournalEntry> ContainerStarter::journal_entry(const Start& start) const {
   return std::move(*entry);
 }
 
-/// Checks the grant and records the claim, so that one of two that exclude each other is refused.
 Result<ContainerStarter::Admission> ContainerStarter::admit(const Start& start) {
   if (!is_plain_name(start.owner.name)) {
     return cannot_start(
@@ -226,25 +248,23 @@ Result<ContainerStarter::Admission> ContainerStarter::admit(const Start& start) 
   if (!orphaned) return orphaned.error();
   std::vector<model::Card> here;
   for (const InstalledCard& card : cards->inventory.cards) here.push_back(card.card);
+  return claim_cards(start, here, *orphaned);
+}
 
+/// Checks the grant and records the claim, so that one of two that exclude each other is refused.
+Result<ContainerStarter::Admission> ContainerStarter::claim_cards(
+    const Start& start, const std::vector<model::Card>& here,
+    const std::vector<OrphanedMemory>& orphaned) {
   const std::lock_guard lock(claiming_);
   auto entry = journal_entry(start);
   if (!entry) return entry.error();
-  LocalPod pod = *start.pod;
   const bool admitted = entry->claim.has_value();
-  if (admitted) {
-    if (pod.grant_text != entry->claim->grant) {
-      spdlog::warn("pod {}: its grant was changed after it started, which has no effect",
-                   pod.pod.full_name());
-    }
-    // The signature was checked then; its key may have been retired since.
-    pod.grant_text = entry->claim->grant;
-    read_pod_grant(pod, settings_.node, model::signatures_not_checked());
+  if (admitted && start.pod->grant_text != entry->claim->grant) {
+    spdlog::warn("pod {}: its grant was changed after it started, which has no effect",
+                 start.pod->pod.full_name());
   }
-  std::vector<CardClaim> others = claims();
-  std::erase_if(others, [&](const CardClaim& other) {
-    return other.pod_uid == pod.pod.uid && other.container.container == start.owner.container;
-  });
+  const LocalPod pod =
+      admitted ? as_admitted(*start.pod, *entry->claim, settings_.node) : *start.pod;
   const bool by_variable = start.owner.path == NamePath::kEnvironment;
   auto granted = check_grant({.pod = pod,
                               .container = start.owner.container,
@@ -252,7 +272,7 @@ Result<ContainerStarter::Admission> ContainerStarter::admit(const Start& start) 
                               .ran = admitted && !entry->claim->spec.empty(),
                               .watch_lags = !parts_.pods.find(pod.pod.uid),
                               .name_variable = by_variable ? settings_.runtime.variable : ""},
-                             here, others, *orphaned);
+                             here, claims_of_others(pod, start.owner.container), orphaned);
   if (!granted) return granted.error();
   if (!admitted) {
     entry->claim = Claim{.pod_uid = pod.pod.uid,
@@ -265,6 +285,15 @@ Result<ContainerStarter::Admission> ContainerStarter::admit(const Start& start) 
     if (auto written = parts_.journal.put(*entry); !written) return written.error();
   }
   return Admission{std::move(*granted), pod.grant->isolation, entry->claim->whole};
+}
+
+std::vector<CardClaim> ContainerStarter::claims_of_others(const LocalPod& pod,
+                                                          std::string_view container) const {
+  std::vector<CardClaim> others = claims();
+  std::erase_if(others, [&](const CardClaim& other) {
+    return other.pod_uid == pod.pod.uid && other.container.container == container;
+  });
+  return others;
 }
 
 Result<std::string> ContainerStarter::make_spec(const Start& start, const Admission& admission) {

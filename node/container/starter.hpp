@@ -4,7 +4,7 @@
 #include "base/result.hpp"
 #include "base/sleeper.hpp"
 #include "kube/event_series.hpp"
-#include "node/cards/cards_now.hpp"
+#include "node/cards/card_source.hpp"
 #include "node/container/cdi_spec.hpp"
 #include "node/container/claims.hpp"
 #include "node/container/grant_check.hpp"
@@ -96,6 +96,10 @@ class ContainerStarter final : public SlotKeeper {
   Result<bool> prepare(const Start& start);
   Result<JournalEntry> journal_entry(const Start& start) const;
   Result<Admission> admit(const Start& start);
+  Result<Admission> claim_cards(const Start& start, const std::vector<model::Card>& here,
+                                const std::vector<OrphanedMemory>& orphaned);
+  [[nodiscard]] std::vector<CardClaim> claims_of_others(const LocalPod& pod,
+                                                        std::string_view container) const;
   Result<std::string> make_spec(const Start& start, const Admission& admission);
   void report(const LocalPod& pod, const Error& error) const;
   Result<void> count(Result<void> outcome);

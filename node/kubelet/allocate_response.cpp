@@ -13,11 +13,9 @@ constexpr std::string_view kAnnotation = "cdi.k8s.io/tangram";
 constexpr std::array<std::string_view, 3> kPathNames{"cdi-devices", "cdi-annotation", "env"};
 
 std::optional<std::string> unqualified(std::string_view text) {
-  if (text.size() <= kCdiKind.size() + 1 || !text.starts_with(kCdiKind) ||
-      text[kCdiKind.size()] != '=') {
-    return std::nullopt;
-  }
-  return std::string(text.substr(kCdiKind.size() + 1));
+  const std::string prefix = qualified_name("");
+  if (!text.starts_with(prefix) || text == prefix) return std::nullopt;
+  return std::string(text.substr(prefix.size()));
 }
 
 }  // namespace

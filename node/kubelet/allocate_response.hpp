@@ -49,7 +49,7 @@ struct AllocateResponse {
 
 /// Except with kEnvironment the container's variable selects no card, and the CDI device overrides
 /// that: if the runtime ignores the device (CDI is off), the container sees no card instead of all
-/// of them, which images ask for.
+/// of them, which images request.
 [[nodiscard]] AllocateResponse allocate_response(std::string_view name, NamePath path,
                                                  const VendorRuntime& runtime);
 

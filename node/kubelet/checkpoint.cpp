@@ -1,7 +1,7 @@
 #include "node/kubelet/checkpoint.hpp"
 
 #include "base/base64.hpp"
-#include "base/json.hpp"
+#include "base/json_members.hpp"
 #include "kubelet/deviceplugin.pb.h"
 #include "node/kubelet/allocate_response.hpp"
 
@@ -11,18 +11,19 @@
 namespace tangram::node {
 namespace {
 
-PassedName name_in_response(json::Reader& in) {
+void read_response(json::Reader& in, SlotOwner& owner) {
   const auto bytes = base64_decode(in.string_or_null());
   v1beta1::ContainerAllocateResponse response;
   if (!bytes || !response.ParseFromString(*bytes)) {
-    in.fail("is no base64 of a ContainerAllocateResponse");
-    return {};
+    return in.fail("is no base64 of a ContainerAllocateResponse");
   }
   AllocateResponse passed;
   for (const auto& [name, value] : response.envs()) passed.env[name] = value;
   for (const auto& [name, value] : response.annotations()) passed.annotations[name] = value;
   for (const auto& device : response.cdi_devices()) passed.cdi_devices.push_back(device.name());
-  return name_in(passed).value_or(PassedName{});
+  const auto [name, path] = name_in(passed).value_or(PassedName{});
+  owner.name = name;
+  owner.path = path;
 }
 
 struct Entry {
@@ -32,25 +33,13 @@ struct Entry {
 
 Entry read_entry(json::Reader& in) {
   Entry entry;
-  in.object([&](std::string_view key) {
-    if (key == "PodUID") {
-      entry.owner.pod_uid = in.string();
-    } else if (key == "ContainerName") {
-      entry.owner.container = in.string();
-    } else if (key == "ResourceName") {
-      entry.resource = in.string();
-    } else if (key == "DeviceIDs") {
-      in.object([&](std::string_view /*numa_node*/) {
-        in.array([&] { entry.owner.slots.emplace_back(in.string()); });
-      });
-    } else if (key == "AllocResp") {
-      PassedName passed = name_in_response(in);
-      entry.owner.name = std::move(passed.name);
-      entry.owner.path = passed.path;
-    } else {
-      in.skip();
-    }
-  });
+  SlotOwner& owner = entry.owner;
+  const auto slots = [&](json::Reader&) {
+    in.object([&](std::string_view /*numa_node*/) { json::read_into(in, owner.slots); });
+  };
+  const auto response = [&](json::Reader&) { read_response(in, owner); };
+  json::read_members(in, "PodUID", owner.pod_uid, "ContainerName", owner.container, "ResourceName",
+                     entry.resource, "DeviceIDs", slots, "AllocResp", response);
   std::sort(entry.owner.slots.begin(), entry.owner.slots.end());
   return entry;
 }
@@ -61,17 +50,17 @@ Result<std::vector<SlotOwner>> decode_checkpoint(std::string text, std::string_v
   std::vector<SlotOwner> owners;
   json::Reader in(text);
   bool has_data = false;
-  in.object([&](std::string_view key) {
-    if (key != "Data") return in.skip();
-    has_data = true;
-    in.object([&](std::string_view member) {
-      if (member != "PodDeviceEntries") return in.skip();
-      in.array([&] {
-        Entry entry = read_entry(in);
-        if (entry.resource == resource) owners.push_back(std::move(entry.owner));
-      });
+  const auto entries = [&](json::Reader&) {
+    in.array([&] {
+      Entry entry = read_entry(in);
+      if (entry.resource == resource) owners.push_back(std::move(entry.owner));
     });
-  });
+  };
+  const auto data = [&](json::Reader&) {
+    has_data = true;
+    json::read_members(in, "PodDeviceEntries", entries);
+  };
+  json::read_members(in, "Data", data);
   if (auto done = in.finish(); !done) {
     return fail(Errc::kInvalidArgument, "kubelet's checkpoint: " + done.error().message);
   }

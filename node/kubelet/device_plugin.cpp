@@ -12,7 +12,6 @@
 #include <condition_variable>
 #include <cstdio>
 #include <mutex>
-#include <thread>
 #include <utility>
 
 namespace tangram::node {

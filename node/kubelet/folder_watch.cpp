@@ -44,7 +44,7 @@ void FolderWatch::wait(std::chrono::milliseconds limit) {
 
 void FolderWatch::wake() {
   const std::uint64_t one = 1;
-  // Can fail only if nobody has read for 2^64 calls.
+  // Fails only after 2^64 calls without a read.
   [[maybe_unused]] const auto written = write(bell_, &one, sizeof one);
 }
 

@@ -64,12 +64,7 @@ bool Registrar::own_socket_is_there() const {
 }
 
 void Registrar::step() {
-  if (!own_socket_is_there()) {
-    const auto served = plugin_.serve(paths_.socket());
-    own_socket_ = file_id(paths_.socket());
-    kubelet_socket_.reset();
-    if (!served) return spdlog::error("{}", served.error().message);
-  }
+  if (!own_socket_is_there() && !serve_again()) return;
   const auto kubelet = file_id(paths_.kubelet_socket());
   if (!kubelet) {
     backoff_ = {};
@@ -86,16 +81,23 @@ void Registrar::step() {
   }
   // Registers with a new kubelet at once, and after a pause with one that ended the stream: it may
   // still be ending the old one, and would end the new one with it.
-  const auto now = Steady::now();
-  if (fresh && backoff_ == milliseconds{}) {
-    not_before_ = now;
-    backoff_ = kFirstBackoff;
-  } else if (backoff_ == milliseconds{}) {
-    not_before_ = now + kCheckInterval;
-    backoff_ = kLongestBackoff;
+  if (backoff_ == milliseconds{}) {
+    not_before_ = fresh ? Steady::now() : Steady::now() + kCheckInterval;
+    backoff_ = fresh ? kFirstBackoff : kLongestBackoff;
   }
-  if (now < not_before_) return;
+  if (Steady::now() >= not_before_) register_with(*kubelet);
+}
 
+/// @returns whether it serves on its own socket now
+bool Registrar::serve_again() {
+  const auto served = plugin_.serve(paths_.socket());
+  own_socket_ = file_id(paths_.socket());
+  kubelet_socket_.reset();
+  if (!served) spdlog::error("{}", served.error().message);
+  return served.has_value();
+}
+
+void Registrar::register_with(const FileId& kubelet) {
   const auto registered = register_plugin(paths_, resource_, kRegisterLimit);
   if (registered && plugin_.wait_until_watched(kUntilWatched)) {
     kubelet_socket_ = kubelet;

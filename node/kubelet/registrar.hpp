@@ -39,6 +39,8 @@ class Registrar {
 
  private:
   void step();
+  bool serve_again();
+  void register_with(const FileId& kubelet);
   [[nodiscard]] bool own_socket_is_there() const;
 
   const PluginPaths paths_;

@@ -5,7 +5,6 @@
 #include "kube/pod_manifest.hpp"
 #include "model/request.hpp"
 
-#include <string>
 #include <string_view>
 
 namespace tangram::node {

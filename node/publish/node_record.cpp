@@ -6,8 +6,11 @@
 #include "model/annotations.hpp"
 #include "model/cards.hpp"
 
+#include <boost/algorithm/string/split.hpp>
+#include <boost/algorithm/string/trim.hpp>
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <cstdint>
 #include <utility>
@@ -22,18 +25,6 @@ constexpr std::string_view kCordoned = "cordoned: ";
 constexpr std::string_view kBetween = "; ";
 constexpr std::size_t kMaxLabelValue = 63;  // Kubernetes' limit
 constexpr std::size_t kMaxReason = 1024;    // what the cards annotation takes
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t\r\n";
-  text.remove_prefix(std::min(text.size(), text.find_first_not_of(kBlanks)));
-  return text.substr(0, text.find_last_not_of(kBlanks) + 1);
-}
-
-std::string join(const std::set<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text.append(text.empty() ? "" : ", ").append(name);
-  return text;
-}
 
 void cordon(model::Card& card, std::string_view why) {
   card.cordoned = true;
@@ -87,7 +78,7 @@ struct Ownership {
 
 Ownership ownership(const OwnNode& node, const CardRequests& requested,
                     const std::optional<CardNames>& own) {
-  if (!node.foreign.empty()) return {own, true, join(node.foreign)};
+  if (!node.foreign.empty()) return {own, true, fmt::format("{}", fmt::join(node.foreign, ", "))};
   // The plugin is gone, and pods still use its cards.
   if (requested.other_plugin) return {own, true, "pods with cards of another device plugin"};
   return {own, false, ""};
@@ -136,28 +127,15 @@ NodeRecord::Capacity capacity(const std::vector<model::Card>& cards,
 
 bool is_alphanumeric(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
 
-/// The values of a map that differ, as members of a merge patch.
-class Changes {
- public:
-  void set(std::string_view name, const std::optional<std::string>& now,
-           const std::optional<std::string>& wanted) {
-    if (now != wanted) changes_.emplace_back(name, wanted);
-  }
-  [[nodiscard]] bool any() const { return !changes_.empty(); }
-  void write(json::Writer& out) const {
-    for (const auto& [name, value] : changes_) {
-      out.key(name);
-      if (value) {
-        out.string(*value);
-      } else {
-        out.null();
-      }
-    }
-  }
+/// The values of a map that differ, as members of a merge patch; nothing = to be removed.
+using Changes = std::vector<std::pair<std::string_view, std::optional<std::string>>>;
 
- private:
-  std::vector<std::pair<std::string, std::optional<std::string>>> changes_;
-};
+void write(json::Writer& out, const Changes& changes) {
+  for (const auto& [name, value] : changes) {
+    out.key(name);
+    value ? out.string(*value) : out.null();
+  }
+}
 
 /// Compares decoded values: another version may order members otherwise.
 bool lists(const std::optional<std::string>& annotation, const std::vector<model::Card>& cards) {
@@ -185,17 +163,18 @@ std::string_view CardNames::reason_of(const model::Card& card) const {
 
 CardNames parse_card_names(std::string_view text) {
   CardNames names;
-  while (!text.empty()) {
-    const std::string_view item = text.substr(0, text.find(','));
-    text.remove_prefix(std::min(text.size(), item.size() + 1));
+  std::vector<std::string> items;
+  boost::algorithm::split(items, text, [](char c) { return c == ','; });
+  for (const std::string& item : items) {
     const std::size_t sign = std::min(item.find('='), item.size());
-    const std::string_view name = trimmed(item.substr(0, sign));
-    const std::string_view reason = trimmed(item.substr(std::min(item.size(), sign + 1)));
+    const std::string name = boost::algorithm::trim_copy(item.substr(0, sign));
+    const std::string reason =
+        boost::algorithm::trim_copy(item.substr(std::min(item.size(), sign + 1)));
     if (name == "all") {
       names.all = true;
     } else if (!name.empty()) {
-      names.ids.emplace(name);
-      if (!reason.empty()) names.reasons.insert_or_assign(std::string(name), std::string(reason));
+      names.ids.insert(name);
+      if (!reason.empty()) names.reasons.insert_or_assign(name, reason);
     }
   }
   return names;
@@ -245,10 +224,13 @@ std::optional<std::string> metadata_patch(const OwnNode& node, const NodeRecord&
   using Text = std::optional<std::string>;
   const bool any = !record.cards.empty();
   Changes labels;
-  labels.set(model::kGpuLabel, node.gpu_label, any ? Text("true") : std::nullopt);
-  labels.set(model::kModelLabel, node.model_label, any ? Text(record.model_label) : std::nullopt);
+  const auto set = [&](std::string_view name, const Text& now, const Text& wanted) {
+    if (now != wanted) labels.emplace_back(name, wanted);
+  };
+  set(model::kGpuLabel, node.gpu_label, any ? Text("true") : std::nullopt);
+  set(model::kModelLabel, node.model_label, any ? Text(record.model_label) : std::nullopt);
   const bool same_cards = lists(node.cards, record.cards);
-  if (same_cards && !labels.any()) return std::nullopt;
+  if (same_cards && labels.empty()) return std::nullopt;
   std::string patch;
   json::Writer out(patch);
   out.begin_object().key("metadata").begin_object().member("uid", node.uid);
@@ -256,9 +238,9 @@ std::optional<std::string> metadata_patch(const OwnNode& node, const NodeRecord&
     out.key("annotations").begin_object();
     out.member(model::kCardsAnnotation, model::encode_cards(record.cards)).end_object();
   }
-  if (labels.any()) {
+  if (!labels.empty()) {
     out.key("labels").begin_object();
-    labels.write(out);
+    write(out, labels);
     out.end_object();
   }
   out.end_object().end_object();
@@ -266,31 +248,25 @@ std::optional<std::string> metadata_patch(const OwnNode& node, const NodeRecord&
 }
 
 std::optional<std::string> capacity_patch(const OwnNode& node, const NodeRecord& record) {
-  struct Amount {
-    std::string_view resource;
-    const std::optional<KubeQuantity>& now;
-    std::int64_t wanted;
+  Changes amounts;
+  const auto set = [&](std::string_view resource, const std::optional<KubeQuantity>& now,
+                       std::int64_t wanted) {
+    if (!record.capacity && now) amounts.emplace_back(resource, std::nullopt);
+    if (record.capacity && !is_amount(now, wanted)) {
+      amounts.emplace_back(resource, std::to_string(wanted));
+    }
   };
   const NodeRecord::Capacity wanted = record.capacity.value_or(NodeRecord::Capacity{});
-  const std::array amounts{Amount{kMilliResource, node.milli, wanted.milli.count()},
-                           Amount{kMemoryResource, node.memory, wanted.memory.count()}};
+  set(kMilliResource, node.milli, wanted.milli.count());
+  set(kMemoryResource, node.memory, wanted.memory.count());
+  if (amounts.empty()) return std::nullopt;
   std::string patch;
   json::Writer out(patch);
-  bool any = false;
   out.begin_object().key("metadata").begin_object().member("uid", node.uid).end_object();
   out.key("status").begin_object().key("capacity").begin_object();
-  for (const Amount& amount : amounts) {
-    if (record.capacity ? is_amount(amount.now, amount.wanted) : !amount.now) continue;
-    any = true;
-    out.key(amount.resource);
-    if (record.capacity) {
-      out.string(std::to_string(amount.wanted));
-    } else {
-      out.null();
-    }
-  }
+  write(out, amounts);
   out.end_object().end_object().end_object();
-  return any ? std::optional(std::move(patch)) : std::nullopt;
+  return patch;
 }
 
 }  // namespace tangram::node

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/result.hpp"
-#include "node/cards/cards_now.hpp"
+#include "node/cards/card_source.hpp"
 #include "node/pods/pod_requests.hpp"
 #include "node/publish/own_node.hpp"
 

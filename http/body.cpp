@@ -3,7 +3,6 @@
 #define ZLIB_CONST  // next_in is const: we do not let zlib write into the text
 #include <zlib.h>
 
-#include <algorithm>
 #include <array>
 #include <limits>
 #include <new>
@@ -11,54 +10,56 @@
 
 namespace tangram::http {
 
-struct GzipEncoder::Impl {
-  z_stream stream{};
-
-  Impl() {
+/// Compresses a text piece by piece into one gzip stream.
+/// Fast before small: a metrics page shrinks some ten times either way, and an io
+/// thread does the work. Throws std::bad_alloc; there is no other error.
+class GzipEncoder {
+ public:
+  GzipEncoder() {
     constexpr int kGzipWindow = 15 + 16;  // the largest window, plus 16 for a gzip header
     constexpr int kMemLevel = 8;          // zlib's own default
-    if (deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, kGzipWindow, kMemLevel,
+    if (deflateInit2(&stream_, Z_BEST_SPEED, Z_DEFLATED, kGzipWindow, kMemLevel,
                      Z_DEFAULT_STRATEGY) != Z_OK) {
       throw std::bad_alloc();  // the arguments are right, so only memory can be missing
     }
   }
-  ~Impl() { deflateEnd(&stream); }
-  Impl(const Impl&) = delete;
-  Impl& operator=(const Impl&) = delete;
+  ~GzipEncoder() { deflateEnd(&stream_); }
+  GzipEncoder(const GzipEncoder&) = delete;
+  GzipEncoder& operator=(const GzipEncoder&) = delete;
 
+  /// Appends what is ready to `out`; may be nothing yet.
+  void add(std::string_view text, std::string& out) {
+    constexpr std::size_t kLargestInput = std::numeric_limits<uInt>::max();
+    while (!text.empty()) {
+      const std::string_view part = text.substr(0, kLargestInput);
+      stream_.next_in = reinterpret_cast<const Bytef*>(part.data());
+      stream_.avail_in = static_cast<uInt>(part.size());
+      run(Z_NO_FLUSH, out);
+      text.remove_prefix(part.size());
+    }
+  }
+
+  /// Appends the rest. Nothing may be added after it.
+  void finish(std::string& out) {
+    stream_.avail_in = 0;
+    run(Z_FINISH, out);
+  }
+
+ private:
   /// Runs zlib until it has taken all input and, with Z_FINISH, given all output.
   void run(int flush, std::string& out) {
     std::array<char, 16'384> buffer{};
     int state = Z_OK;
     do {
-      stream.next_out = reinterpret_cast<Bytef*>(buffer.data());
-      stream.avail_out = static_cast<uInt>(buffer.size());
-      state = deflate(&stream, flush);
-      out.append(buffer.data(), buffer.size() - stream.avail_out);
-    } while (stream.avail_out == 0 && state == Z_OK);
+      stream_.next_out = reinterpret_cast<Bytef*>(buffer.data());
+      stream_.avail_out = static_cast<uInt>(buffer.size());
+      state = deflate(&stream_, flush);
+      out.append(buffer.data(), buffer.size() - stream_.avail_out);
+    } while (stream_.avail_out == 0 && state == Z_OK);
   }
+
+  z_stream stream_{};
 };
-
-GzipEncoder::GzipEncoder() : impl_(std::make_unique<Impl>()) {}
-GzipEncoder::~GzipEncoder() = default;
-GzipEncoder::GzipEncoder(GzipEncoder&&) noexcept = default;
-GzipEncoder& GzipEncoder::operator=(GzipEncoder&&) noexcept = default;
-
-void GzipEncoder::add(std::string_view text, std::string& out) {
-  constexpr std::size_t kLargestInput = std::numeric_limits<uInt>::max();
-  while (!text.empty()) {
-    const std::string_view part = text.substr(0, kLargestInput);
-    impl_->stream.next_in = reinterpret_cast<const Bytef*>(part.data());
-    impl_->stream.avail_in = static_cast<uInt>(part.size());
-    impl_->run(Z_NO_FLUSH, out);
-    text.remove_prefix(part.size());
-  }
-}
-
-void GzipEncoder::finish(std::string& out) {
-  impl_->stream.avail_in = 0;
-  impl_->run(Z_FINISH, out);
-}
 
 std::string gzip(std::string_view text) {
   std::string out;
@@ -71,6 +72,8 @@ std::string gzip(std::string_view text) {
 BodyPieces::BodyPieces(BodyProducer producer, bool compressed)
     : producer_(std::move(producer)),
       encoder_(compressed ? std::make_unique<GzipEncoder>() : nullptr) {}
+
+BodyPieces::~BodyPieces() = default;
 
 bool BodyPieces::next(std::string& piece) {
   piece.clear();

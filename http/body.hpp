@@ -8,25 +8,7 @@
 
 namespace tangram::http {
 
-/// Compresses a text piece by piece into one gzip stream.
-/// Fast before small: a metrics page shrinks some ten times either way, and an io
-/// thread does the work. Throws std::bad_alloc; there is no other error.
-class GzipEncoder {
- public:
-  GzipEncoder();
-  ~GzipEncoder();
-  GzipEncoder(GzipEncoder&&) noexcept;
-  GzipEncoder& operator=(GzipEncoder&&) noexcept;
-
-  /// Appends what is ready to `out`; may be nothing yet.
-  void add(std::string_view text, std::string& out);
-  /// Appends the rest. Nothing may be added after it.
-  void finish(std::string& out);
-
- private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
-};
+class GzipEncoder;
 
 /// The whole of `text`, compressed.
 [[nodiscard]] std::string gzip(std::string_view text);
@@ -35,6 +17,9 @@ class GzipEncoder {
 class BodyPieces {
  public:
   BodyPieces(BodyProducer producer, bool compressed);
+  ~BodyPieces();
+  BodyPieces(const BodyPieces&) = delete;
+  BodyPieces& operator=(const BodyPieces&) = delete;
 
   /// Puts the next piece, never empty, into `piece`. @returns false at the end.
   /// Throws what the producer throws.

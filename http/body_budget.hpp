@@ -39,23 +39,17 @@ class BodyBudget {
   std::atomic<std::size_t> used_ = 0;
 };
 
-/// What one request and its answer hold; given back with it. Threads: one at a time.
+/// The memory of one request and its answer; given back with it. Threads: one at a time.
 class BodyShare {
  public:
   BodyShare() = default;
   explicit BodyShare(BodyBudget& budget) : budget_(&budget) {}
-  ~BodyShare() { clear(); }
-  BodyShare(BodyShare&& other) noexcept
-      : budget_(std::exchange(other.budget_, nullptr)),
-        bytes_(std::exchange(other.bytes_, 0)),
-        counted_(std::exchange(other.counted_, 0)) {}
+  ~BodyShare() {
+    if (budget_ != nullptr) budget_->give_back(counted_);
+  }
+  BodyShare(BodyShare&& other) noexcept { swap(other); }
   BodyShare& operator=(BodyShare&& other) noexcept {
-    if (this != &other) {
-      clear();
-      budget_ = std::exchange(other.budget_, nullptr);
-      bytes_ = std::exchange(other.bytes_, 0);
-      counted_ = std::exchange(other.counted_, 0);
-    }
+    BodyShare(std::move(other)).swap(*this);
     return *this;
   }
   BodyShare(const BodyShare&) = delete;
@@ -72,10 +66,10 @@ class BodyShare {
   }
 
  private:
-  void clear() {
-    if (budget_ != nullptr) budget_->give_back(counted_);
-    budget_ = nullptr;
-    bytes_ = counted_ = 0;
+  void swap(BodyShare& other) noexcept {
+    std::swap(budget_, other.budget_);
+    std::swap(bytes_, other.bytes_);
+    std::swap(counted_, other.counted_);
   }
 
   BodyBudget* budget_ = nullptr;

@@ -31,10 +31,6 @@ namespace ssl = net::ssl;
 using boost::system::error_code;
 using net::ip::tcp;
 
-std::string text(beast::string_view view) { return {view.data(), view.size()}; }
-
-beast::string_view view(std::string_view text) { return {text.data(), text.size()}; }
-
 Error failure(const std::string& doing, const error_code& error) {
   const std::string message = doing + ": " + error.message();
   if (error == beast::error::timeout) return fail(Errc::kTimeout, message);
@@ -48,18 +44,6 @@ Error failure(const std::string& doing, const error_code& error) {
 using Plain = beast::tcp_stream;
 using Tls = ssl::stream<beast::tcp_stream>;
 
-/// The comma-separated names in the form of ALPN.
-std::string alpn(std::string_view names) {
-  std::string wire;
-  while (!names.empty()) {
-    const std::size_t end = std::min(names.find(','), names.size());
-    wire.push_back(static_cast<char>(end));
-    wire.append(names.substr(0, end));
-    names.remove_prefix(std::min(end + 1, names.size()));
-  }
-  return wire;
-}
-
 /// Null, and `error`, if a text cannot be used.
 std::unique_ptr<ssl::context> make_context(const ClientTls& tls, error_code& error) {
   auto context = std::make_unique<ssl::context>(ssl::context::tls_client);
@@ -69,12 +53,6 @@ std::unique_ptr<ssl::context> make_context(const ClientTls& tls, error_code& err
     context->use_certificate_chain(net::buffer(tls.certificate), error);
     if (!error) context->use_private_key(net::buffer(tls.key), ssl::context::pem, error);
   }
-  const std::string protocols = alpn(tls.protocols);
-  if (!error && !protocols.empty()) {
-    SSL_CTX_set_alpn_protos(context->native_handle(),
-                            reinterpret_cast<const unsigned char*>(protocols.data()),
-                            static_cast<unsigned>(protocols.size()));
-  }
   if (error) context.reset();
   return context;
 }
@@ -83,7 +61,7 @@ std::unique_ptr<ssl::context> make_context(const ClientTls& tls, error_code& err
 
 std::string_view Reply::header(std::string_view name) const {
   const auto found = std::find_if(headers.begin(), headers.end(), [&](const auto& field) {
-    return beast::iequals(field.first, view(name));
+    return beast::iequals(field.first, name);
   });
   return found == headers.end() ? std::string_view() : std::string_view(found->second);
 }
@@ -195,26 +173,16 @@ Result<void> Client::connect(const std::string& host, std::uint16_t port) {
   return {};
 }
 
-std::string Client::protocol() const {
-  const auto* const over = std::get_if<Tls>(&impl_->stream);
-  if (over == nullptr) return {};
-  const unsigned char* name = nullptr;
-  unsigned int size = 0;
-  // Asks only, but has no form for a const stream.
-  SSL_get0_alpn_selected(const_cast<Tls*>(over)->native_handle(), &name, &size);
-  return {reinterpret_cast<const char*>(name), size};
-}
-
 Result<Reply> Client::request(std::string_view method, std::string_view target, std::string body,
                               std::string_view content_type, const Fields& headers) {
   if (impl_->lowest() == nullptr || impl_->last) {
     if (auto connected = connect(impl_->host, impl_->port); !connected) return connected.error();
   }
   beast_http::request<beast_http::string_body> message;
-  message.method_string(view(method));
-  message.target(view(target));
+  message.method_string(method);
+  message.target(target);
   message.set(beast_http::field::host, impl_->host);
-  if (!body.empty()) message.set(beast_http::field::content_type, view(content_type));
+  if (!body.empty()) message.set(beast_http::field::content_type, content_type);
   for (const auto& [name, value] : headers) message.set(name, value);
   message.body() = std::move(body);
   message.prepare_payload();
@@ -244,7 +212,7 @@ Result<Reply> Client::receive(bool to_head) {
   Reply reply;
   reply.status = static_cast<int>(message.result_int());
   for (const auto& field : message) {
-    reply.headers.emplace_back(text(field.name_string()), text(field.value()));
+    reply.headers.emplace_back(field.name_string(), field.value());
   }
   reply.body = std::move(message.body());
   impl_->last = reply.status >= 200 && !message.keep_alive();

@@ -25,11 +25,10 @@ struct Reply {
 
 /// How to speak TLS. All texts are PEM.
 struct ClientTls {
-  std::string ca;                ///< who vouches for the server
+  std::string ca;                ///< of the authorities that sign the server's certificate
   std::string server_name;       ///< in its certificate; "" = the host that is connected to
-  std::string certificate = {};  ///< to be shown when asked; "" = none
+  std::string certificate = {};  ///< shown if the server requests one; "" = none
   std::string key = {};
-  std::string protocols = {};  ///< offered by ALPN, separated by commas; "" = none
 };
 
 /// A small blocking HTTP/1.1 client: one connection, kept between requests.
@@ -62,9 +61,6 @@ class Client {
   /// Waits until the server ends the connection.
   /// @returns kConflict if it sends something first.
   Result<void> wait_for_close();
-
-  /// What the server chose by ALPN; "" = nothing, or no TLS.
-  [[nodiscard]] std::string protocol() const;
 
  private:
   struct Impl;

@@ -18,8 +18,8 @@ namespace tangram::http {
 /// A token bucket for each origin (see Connection): so many new connections per second in the
 /// long run, and a burst of them at once after a pause.
 ///
-/// There is no telling before the handshake whose connection it is, so an origin from which a
-/// client has come whose certificate is vouched for opens as many as it likes for a while. Else
+/// Before the handshake a client is not authenticated. So an origin from which a verified client
+/// has connected may open any number of connections for a while. Else
 /// unauthenticated clients behind the same address could use up what that client needs:
 /// kube-scheduler keeps two connections and opens one for each bind beyond those.
 ///
@@ -40,7 +40,7 @@ class ConnectRate {
 
   /// @returns false if the connection that just came is one too many
   bool admit(std::string_view origin, TimePoint now);
-  /// A client has come from there whose certificate is vouched for.
+  /// A client with a verified certificate has connected from there.
   void vouch_for(std::string_view origin, TimePoint now);
 
   [[nodiscard]] std::uint64_t refused() const { return refused_; }

@@ -21,15 +21,9 @@ bool is_evictable(const Connection& connection) {
 /// The order of eviction, least first.
 constexpr int kNoTurn = 4;
 int turn_of(const Connection& connection, Connection::Instant now) {
-  switch (connection.trust()) {
-    case Connection::Trust::kUnproven:
-      return now - connection.waits_since() > Connections::kGrace ? 0 : 2;
-    case Connection::Trust::kServed:
-      return 1;
-    case Connection::Trust::kVerified:
-      return 3;
-  }
-  return kNoTurn;
+  if (connection.trust() == Connection::Trust::kServed) return 1;
+  if (connection.trust() == Connection::Trust::kVerified) return 3;
+  return now - connection.waits_since() > Connections::kGrace ? 0 : 2;
 }
 
 }  // namespace

@@ -18,10 +18,6 @@ std::string_view without_port(std::string_view host) {
   return host;
 }
 
-bool same_name(std::string_view a, std::string_view b) {
-  return boost::beast::iequals({a.data(), a.size()}, {b.data(), b.size()});
-}
-
 bool is_address(std::string_view name) {
   boost::system::error_code error;
   boost::asio::ip::make_address(std::string(name), error);
@@ -33,19 +29,19 @@ bool is_address(std::string_view name) {
 bool names_no_other(std::string_view host) {
   const std::string_view name = without_port(host);
   const std::string_view last = name.substr(name.rfind('.') + 1);
-  return host.empty() || same_name(last, "localhost") || is_address(name);
+  return host.empty() || boost::beast::iequals(last, "localhost") || is_address(name);
 }
 
 Gate local_pages_by_name(std::vector<std::string> names) {
   return [names = std::move(names)](const Head& head) -> std::optional<Response> {
     const bool reads = head.method == "GET" || head.method == "HEAD";
     if (!reads || !head.local || names_no_other(head.host)) return std::nullopt;
-    const std::string_view asked = without_port(head.host);
-    const bool known =
-        std::ranges::any_of(names, [&](const auto& name) { return same_name(asked, name); });
+    const std::string_view host = without_port(head.host);
+    const bool known = std::ranges::any_of(
+        names, [&](const auto& name) { return boost::beast::iequals(host, name); });
     if (known) return std::nullopt;
-    return text_response(421, "the name " + quote(asked) +
-                                  " is not known to be this server's; ask localhost or an IP "
+    return text_response(421, "the name " + quote(host) +
+                                  " is not known to be this server's; use localhost or an IP "
                                   "address, or add the name to server.host_names");
   };
 }

@@ -16,7 +16,8 @@ namespace tangram::http {
 namespace {
 
 namespace beast = boost::beast;
-std::string_view view(beast::string_view text) { return {text.data(), text.size()}; }
+
+constexpr std::chrono::seconds kRetryAfter{1};
 
 /// A body whose length the parser cannot know would be read as the next request.
 bool has_unreadable_coding(const Message& message) {
@@ -31,18 +32,12 @@ bool lacks_host(const Message& message) {
 std::vector<Header> copy_headers(const Message& message) {
   std::vector<Header> headers;
   for (const auto& field : message) {
-    headers.push_back({std::string(view(field.name_string())), std::string(view(field.value()))});
+    headers.push_back({std::string(field.name_string()), std::string(field.value())});
   }
   return headers;
 }
 
 Response bad_request(const std::string& why) { return text_response(400, "bad request: " + why); }
-
-Response come_back(std::string_view sentence) {
-  auto response = text_response(503, sentence);
-  response.headers.push_back({"Retry-After", "1"});
-  return response;
-}
 
 }  // namespace
 
@@ -50,7 +45,7 @@ ReplyForm reply_form(const Message& request) {
   return {.version = request.version(),
           .head = request.method() == beast_http::verb::head,
           .keep_alive = request.keep_alive(),
-          .accepts_gzip = accepts_gzip(view(request[beast_http::field::accept_encoding]))};
+          .accepts_gzip = accepts_gzip(request[beast_http::field::accept_encoding])};
 }
 
 Result<Request> decode_request(Message message) {
@@ -58,10 +53,10 @@ Result<Request> decode_request(Message message) {
   if (has_unreadable_coding(message)) {
     return fail(Errc::kInvalidArgument, "the only Transfer-Encoding taken is chunked");
   }
-  auto target = parse_target(view(message.target()));
+  auto target = parse_target(message.target());
   if (!target) return target.error();
   Request request;
-  request.method = std::string(view(message.method_string()));
+  request.method = std::string(message.method_string());
   request.path = std::move(target->path);
   request.query = std::move(target->query);
   request.headers = copy_headers(message);
@@ -93,11 +88,12 @@ std::optional<Response> refusal(const boost::system::error_code& error, const Op
 }
 
 std::optional<Response> too_many_connections() {
-  return come_back("the server has as many connections as it takes; retry later");
+  return retry_response(kRetryAfter, "the server has as many connections as it takes; retry later");
 }
 
 Response too_many_bodies() {
-  return come_back("the server holds as many requests and answers as it takes; retry later");
+  return retry_response(kRetryAfter,
+                        "the server holds as many requests and answers as it takes; retry later");
 }
 
 void set_head(beast_http::response_header<>& head, const Response& response) {
@@ -106,6 +102,16 @@ void set_head(beast_http::response_header<>& head, const Response& response) {
     head.set(beast_http::field::content_type, response.content_type);
   for (const auto& [name, value] : response.headers) head.insert(name, value);
   if (response.gzip) head.set(beast_http::field::vary, "Accept-Encoding");
+}
+
+PiecesHead pieces_head(const Response& response, const ReplyForm& form, bool compressed) {
+  PiecesHead head;
+  head.version(form.version);
+  set_head(head.base(), response);
+  if (compressed) head.set(beast_http::field::content_encoding, "gzip");
+  if (form.chunked()) head.chunked(true);
+  head.keep_alive(form.keep_alive);
+  return head;
 }
 
 void call_handler(const Handler& handler, Request request, Responder responder) {

@@ -23,6 +23,9 @@ struct ReplyForm {
   bool head = false;      ///< no body, but the length it would have
   bool keep_alive = false;
   bool accepts_gzip = false;
+
+  /// How a body goes out whose length is not known before.
+  [[nodiscard]] bool chunked() const { return version >= 11; }
 };
 
 /// A request as the parser makes it.
@@ -50,6 +53,11 @@ Result<Request> decode_request(Message message);
 
 /// Status line and header fields of `response`, but for the body's length or coding.
 void set_head(beast_http::response_header<>& head, const Response& response);
+
+/// Of a response whose body goes out piece by piece.
+using PiecesHead = beast_http::response<beast_http::empty_body>;
+[[nodiscard]] PiecesHead pieces_head(const Response& response, const ReplyForm& form,
+                                     bool compressed);
 
 /// Calls the handler; what it throws is logged, and answered by its Responder.
 void call_handler(const Handler& handler, Request request, Responder responder);

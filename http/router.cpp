@@ -23,8 +23,8 @@ Response method_not_allowed(const std::string& method, const std::string& path,
   return response;
 }
 
-/// Browsers name the page that makes them post, and nobody else does: a page somewhere must not
-/// have whoever looks at it bind pods on his own machine's address.
+/// Only browsers send Origin with a POST: a web page must not bind pods through the browser of a
+/// visitor who can reach this server.
 bool posted_by_a_page(const Request& request) {
   return request.method == "POST" && !request.header("Origin").empty();
 }
@@ -40,13 +40,12 @@ void Router::add(std::string method, std::string path, Handler handler) {
 void Router::operator()(Request request, Responder responder) const {
   const auto methods = paths_.find(request.path);
   if (methods == paths_.end()) return responder.send(not_found(request.path));
-  const std::string_view asked = request.method;
-  const std::string_view wanted = asked == "HEAD" ? "GET" : asked;
+  const std::string_view wanted = request.method == "HEAD" ? "GET" : request.method;
   const auto handler = methods->second.find(wanted);
   if (handler != methods->second.end()) {
     if (posted_by_a_page(request)) {
       return responder.send(
-          text_response(403, "web pages may not post here; ask without a browser"));
+          text_response(403, "web pages may not post here; send the request without a browser"));
     }
     return handler->second(std::move(request), std::move(responder));
   }

@@ -162,7 +162,7 @@ net::awaitable<void> Server::Impl::accept_loop() {
   while (!context.stopping) {
     error_code error;
     tcp::socket socket(net::make_strand(io));
-    co_await acceptor.async_accept(socket, net::redirect_error(net::use_awaitable, error));
+    co_await acceptor.async_accept(socket, into(error));
     if (!error) {
       wait = kFirstBackoff;
       try_to_admit(std::move(socket));
@@ -170,7 +170,7 @@ net::awaitable<void> Server::Impl::accept_loop() {
       spdlog::warn("cannot accept a connection on port {}: {}; next try in {} ms", port,
                    error.message(), wait.count());
       backoff.expires_after(wait);
-      co_await backoff.async_wait(net::redirect_error(net::use_awaitable, error));
+      co_await backoff.async_wait(into(error));
       wait = std::min(wait * 2, kLongestBackoff);
     }
   }

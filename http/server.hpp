@@ -20,8 +20,8 @@ struct Counters {
   std::uint64_t requests = 0;           ///< handed to the handler
 };
 
-/// An HTTP/1.1 server, over TLS where the options say who it is: its own threads, one strand per
-/// connection.
+/// An HTTP/1.1 server, over TLS where the options contain certificates: its own threads, one strand
+/// per connection.
 ///
 /// Requests of one connection are answered one at a time, in order. It refuses, and then closes
 /// the connection: a large body (413), a large header (431), what is not HTTP (400), a connection

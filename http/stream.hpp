@@ -15,13 +15,17 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <type_traits>
 
 /// What differs between plain TCP, TLS over it and a test's stream in memory. Internal to the
 /// server.
 namespace tangram::http {
 
 namespace net = boost::asio;
+
+/// What a coroutine waits with: an error is stored, not thrown.
+[[nodiscard]] inline auto into(boost::system::error_code& error) {
+  return net::redirect_error(net::use_awaitable, error);
+}
 
 template <class Stream>
 inline constexpr bool kIsTls = false;
@@ -66,19 +70,17 @@ net::awaitable<boost::system::error_code> handshake(Stream& /*plain*/) {
 template <class Lower>
 net::awaitable<boost::system::error_code> handshake(net::ssl::stream<Lower>& stream) {
   boost::system::error_code error;
-  co_await stream.async_handshake(net::ssl::stream_base::server,
-                                  net::redirect_error(net::use_awaitable, error));
+  co_await stream.async_handshake(net::ssl::stream_base::server, into(error));
   if (error && tls::was_plain_http(error)) {
     boost::system::error_code ignored;
     const auto sentence = net::buffer(kSpeakTls.data(), kSpeakTls.size());
-    co_await net::async_write(stream.next_layer(), sentence,
-                              net::redirect_error(net::use_awaitable, ignored));
+    co_await net::async_write(stream.next_layer(), sentence, into(ignored));
   }
   co_return error;
 }
 
-/// Tells a TLS client that nothing more comes, so that it can tell an end from a cut, and waits
-/// for it to agree. Plain TCP has no such word.
+/// Sends the TLS close_notify, by which the client distinguishes an end from a cut, and waits for
+/// the client's. Plain TCP has none.
 template <class Stream>
 net::awaitable<void> close_tls(Stream& /*plain*/) {
   co_return;
@@ -86,7 +88,7 @@ net::awaitable<void> close_tls(Stream& /*plain*/) {
 template <class Lower>
 net::awaitable<void> close_tls(net::ssl::stream<Lower>& stream) {
   boost::system::error_code ignored;
-  co_await stream.async_shutdown(net::redirect_error(net::use_awaitable, ignored));
+  co_await stream.async_shutdown(into(ignored));
 }
 
 /// The client that the handshake verified; null = none, or plain HTTP.
@@ -96,7 +98,7 @@ std::shared_ptr<const TlsClient> client_of(Stream& stream) {
   return nullptr;
 }
 
-/// Whether the authorities now in force vouch for the client that the handshake has verified.
+/// Whether the authorities now in force still sign for the client that the handshake has verified.
 template <class Stream>
 bool is_vouched_for(Stream& stream, tls::Identity& identity) {
   if constexpr (kIsTls<Stream>) {

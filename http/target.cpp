@@ -1,10 +1,14 @@
 #include "http/target.hpp"
 
+#include <boost/beast/http/rfc7230.hpp>
+
 #include <optional>
 #include <utility>
 
 namespace tangram::http {
 namespace {
+
+namespace beast_http = boost::beast::http;
 
 std::optional<int> hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -70,18 +74,10 @@ std::string_view without_authority(std::string_view target) {
   return slash == std::string_view::npos ? "/" : target.substr(slash);
 }
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
-
 /// True for ";q=0", ";q=0.0" and the like: the coding is named only to be refused.
-bool refused(std::string_view parameters) {
-  while (!parameters.empty()) {
-    const std::string_view parameter = trimmed(take_until(parameters, ';'));
-    if (parameter.substr(0, 2) != "q=" && parameter.substr(0, 2) != "Q=") continue;
-    return parameter.substr(2).find_first_not_of("0.") == std::string_view::npos;
+bool refused(const beast_http::param_list& parameters) {
+  for (const auto& [name, value] : parameters) {
+    if (name == "q" || name == "Q") return value.find_first_not_of("0.") == value.npos;
   }
   return false;
 }
@@ -107,14 +103,12 @@ Result<Target> parse_target(std::string_view target) {
 }
 
 bool accepts_gzip(std::string_view accept_encoding) {
-  std::optional<bool> any;
-  while (!accept_encoding.empty()) {
-    std::string_view item = take_until(accept_encoding, ',');
-    const std::string_view coding = trimmed(take_until(item, ';'));
-    if (coding == "gzip" || coding == "x-gzip") return !refused(item);
-    if (coding == "*") any = !refused(item);
+  bool any = false;
+  for (const auto& [coding, parameters] : beast_http::ext_list(accept_encoding)) {
+    if (coding == "gzip" || coding == "x-gzip") return !refused(parameters);
+    if (coding == "*") any = !refused(parameters);
   }
-  return any.value_or(false);
+  return any;
 }
 
 }  // namespace tangram::http

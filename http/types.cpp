@@ -1,30 +1,29 @@
 #include "http/types.hpp"
 
+#include <boost/beast/core/string.hpp>
+
 #include <algorithm>
 #include <exception>
 #include <utility>
 
 namespace tangram::http {
-namespace {
-
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-bool equal_names(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](char x, char y) { return lower(x) == lower(y); });
-}
-
-}  // namespace
 
 std::string_view Request::header(std::string_view name) const {
-  const auto found = std::find_if(headers.begin(), headers.end(),
-                                  [&](const Header& h) { return equal_names(h.name, name); });
+  const auto found = std::find_if(headers.begin(), headers.end(), [&](const Header& header) {
+    return boost::beast::iequals(header.name, name);
+  });
   return found == headers.end() ? std::string_view() : std::string_view(found->value);
 }
 
 Response json_response(std::string body) {
   Response response;
   response.body = std::move(body);
+  return response;
+}
+
+Response retry_response(std::chrono::seconds after, std::string_view sentence) {
+  auto response = text_response(503, sentence);
+  response.headers.push_back({"Retry-After", std::to_string(after.count())});
   return response;
 }
 

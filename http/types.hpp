@@ -54,9 +54,9 @@ struct Request {
 /// that the client does not take half a page for a whole one.
 using BodyProducer = std::function<bool(std::string& out)>;
 
-/// A body that goes on for as long as there is news, whose next piece may not be there yet.
+/// A body without a known end, whose next piece may not be there yet.
 ///
-/// It dies with its connection. Asked on an io thread, one call at a time; must not wait.
+/// It ends with its connection. Called on an io thread, one call at a time; must not wait.
 class BodyStream {
  public:
   BodyStream() = default;
@@ -88,10 +88,12 @@ struct Response {
 [[nodiscard]] Response json_response(std::string body);
 /// A sentence for people; a line end is added.
 [[nodiscard]] Response text_response(int status, std::string_view sentence);
+/// 503 that asks the client to retry after this time.
+[[nodiscard]] Response retry_response(std::chrono::seconds after, std::string_view sentence);
 
 /// The obligation to answer one request. It can be moved to any thread and kept
 /// for as long as the work takes, even beyond the life of the server: an answer
-/// that nobody waits for any more is dropped.
+/// to a closed connection is dropped.
 ///
 /// Destroyed unanswered it answers 500, so a client never waits for nothing.
 /// Threads: one at a time.
@@ -124,7 +126,7 @@ using Handler = std::function<void(Request request, Responder responder)>;
 struct Head {
   std::string_view method;
   std::string_view target;            ///< as sent: path and query, still encoded
-  std::string_view host = {};         ///< by which name it asks, perhaps with a port; "" = none
+  std::string_view host = {};         ///< the Host header, perhaps with a port; "" = none
   const TlsClient* client = nullptr;  ///< null = not authenticated
   bool local = false;                 ///< from this machine, or this pod
 };
@@ -167,7 +169,7 @@ struct Options {
   /// How long stop() waits for requests in flight.
   std::chrono::milliseconds drain_timeout{10'000};
 
-  /// Who the server is; null = it speaks plain HTTP.
+  /// The certificates; null = plain HTTP.
   std::shared_ptr<tls::Identity> tls = {};
   /// From the connection's first byte to the end of the TLS handshake, which takes two round trips.
   std::chrono::milliseconds handshake_timeout{10'000};

@@ -2,6 +2,9 @@
 
 #include "base/quote.hpp"
 
+#include <boost/algorithm/string/split.hpp>
+#include <boost/algorithm/string/trim.hpp>
+
 #include <algorithm>
 #include <array>
 
@@ -17,8 +20,8 @@ constexpr std::string_view kNoPage =
     "the "
     "API server: kubectl --namespace tangram-system port-forward service/tangram-extender 9898";
 
-constexpr std::array<std::string_view, 4> kForEverybody{"/healthz", "/readyz", "/metrics",
-                                                        "/metrics/cards"};
+constexpr std::array<std::string_view, 4> kOpenPaths{"/healthz", "/readyz", "/metrics",
+                                                     "/metrics/cards"};
 
 /// More would not fit a log's line, and a certificate may carry a thousand.
 constexpr std::size_t kNamesShown = 5;
@@ -35,14 +38,11 @@ std::string wrong_name(const TlsClient& client) {
 
 std::vector<std::string> split_names(std::string_view list) {
   std::vector<std::string> names;
-  while (!list.empty()) {
-    const std::size_t end = std::min(list.find(','), list.size());
-    std::string_view name = list.substr(0, end);
-    name.remove_prefix(std::min(name.find_first_not_of(' '), name.size()));
-    name = name.substr(0, name.find_last_not_of(' ') + 1);
-    if (!name.empty()) names.emplace_back(name);
-    list.remove_prefix(std::min(end + 1, list.size()));
+  boost::algorithm::split(names, list, [](char c) { return c == ','; });
+  for (std::string& name : names) {
+    boost::algorithm::trim_if(name, [](char c) { return c == ' '; });
   }
+  std::erase(names, "");
   return names;
 }
 
@@ -50,7 +50,7 @@ Gate verified_clients(std::vector<std::string> names) {
   return [names = std::move(names)](const Head& head) -> std::optional<Response> {
     if (head.method == "GET" || head.method == "HEAD") {
       const std::string_view path = head.target.substr(0, head.target.find('?'));
-      const bool open = std::ranges::find(kForEverybody, path) != kForEverybody.end();
+      const bool open = std::ranges::find(kOpenPaths, path) != kOpenPaths.end();
       if (open || head.local || head.client != nullptr) return std::nullopt;
       return text_response(403, kNoPage);
     }

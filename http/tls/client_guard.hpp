@@ -11,12 +11,12 @@ namespace tangram::http::tls {
 /// "a, b c" is "a" and "b c": commas separate, blanks around a name do not count, nor does nothing.
 [[nodiscard]] std::vector<std::string> split_names(std::string_view list);
 
-/// A gate of a server whose clients are asked for a certificate:
-/// * probes and scrapes (GET /healthz, /readyz, /metrics, /metrics/cards) are for everybody,
+/// A gate of a server that requests client certificates:
+/// * probes and scrapes (GET /healthz, /readyz, /metrics, /metrics/cards) are open to all clients,
 /// * other GETs, which show pods, for verified clients and for clients on this machine
-///   or pod: `kubectl port-forward` does, and the API server has asked who it is,
+///   or pod: `kubectl port-forward` is, and the API server has authenticated it,
 /// * everything else for verified clients whose certificate carries one of `names`.
-/// @param names  empty = any that is vouched for
+/// @param names  empty = any verified client
 [[nodiscard]] Gate verified_clients(std::vector<std::string> names);
 
 }  // namespace tangram::http::tls

@@ -1,15 +1,13 @@
 #include "http/tls/identity.hpp"
 
 #include "base/file.hpp"
+#include "base/sha256.hpp"
 
 #include <boost/asio/ssl/context.hpp>
 #include <openssl/crypto.h>
-#include <openssl/evp.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <array>
-#include <string_view>
 #include <utility>
 
 namespace tangram::http::tls {
@@ -17,11 +15,9 @@ namespace {
 
 Result<ServerTexts> read_files(const ServerFiles& files) {
   ServerTexts texts;
-  const std::array<std::pair<const std::string*, std::string*>, 3> all{
-      {{&files.certificate, &texts.certificate},
-       {&files.key, &texts.key},
-       {&files.client_ca, &texts.client_ca}}};
-  for (const auto& [path, text] : all) {
+  for (const auto& [path, text] :
+       {std::pair{&files.certificate, &texts.certificate}, std::pair{&files.key, &texts.key},
+        std::pair{&files.client_ca, &texts.client_ca}}) {
     if (path->empty()) continue;
     auto read = read_file(*path);
     if (!read) return read.error();
@@ -29,13 +25,6 @@ Result<ServerTexts> read_files(const ServerFiles& files) {
     *text = std::move(*read);
   }
   return texts;
-}
-
-std::string sha256(std::string_view text) {
-  std::array<unsigned char, EVP_MAX_MD_SIZE> bytes{};
-  std::size_t size = 0;
-  EVP_Q_digest(nullptr, "SHA256", nullptr, text.data(), text.size(), bytes.data(), &size);
-  return {bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size)};
 }
 
 /// Stands for the texts without keeping the key; of what could not be read, for the reason.
@@ -84,25 +73,25 @@ void Identity::put_in_force(ServerContext fresh, std::string digest) {
   if (last_part(digest) != last_part(in_force_)) ++trust_;
   in_force_ = std::move(digest);
   refused_.clear();
-  told_soon_ = told_expired_ = false;
+  logged_soon_ = logged_expired_ = false;
   if (clock_.wall() < current_.valid_from) {
     spdlog::warn(
         "the TLS certificate of {} is valid from {} on and not yet: clients that verify it "
         "refuse it; look at this machine's clock and at {}",
         name_, rfc3339(current_.valid_from), files_.certificate);
   }
-  tell_of_expiry();
+  log_expiry();
 }
 
-void Identity::tell_of_expiry() {
+void Identity::log_expiry() {
   const WallTime now = clock_.wall();
-  if (now >= current_.expires && !std::exchange(told_expired_, true)) {
+  if (now >= current_.expires && !std::exchange(logged_expired_, true)) {
     spdlog::error(
         "the TLS certificate of {} expired at {}: clients that verify it refuse it; put a "
         "new one into {} and {}",
         name_, rfc3339(current_.expires), files_.certificate, files_.key);
-  } else if (now + kExpiresSoon >= current_.expires && !std::exchange(told_soon_, true) &&
-             !told_expired_) {
+  } else if (now + kExpiresSoon >= current_.expires && !std::exchange(logged_soon_, true) &&
+             !logged_expired_) {
     spdlog::warn("the TLS certificate of {} expires at {}; put a new one into {} and {} before",
                  name_, rfc3339(current_.expires), files_.certificate, files_.key);
   }
@@ -120,7 +109,7 @@ void Identity::look() {
     reload(texts, std::move(found));
   }
   forget_key(texts);
-  tell_of_expiry();
+  log_expiry();
 }
 
 /// What could not be used is tried again at each look, for the reason may have been this process's,

@@ -17,23 +17,23 @@ namespace tangram::http::tls {
 struct ServerFiles {
   std::string certificate;
   std::string key;
-  std::string client_ca;  ///< "" = clients are not asked for a certificate
+  std::string client_ca;  ///< "" = no client certificate is requested
 };
 
 /// From when on the log says that a certificate is about to expire: time for people to act, and
 /// less than issuers leave when they renew by themselves.
 inline constexpr std::chrono::hours kExpiresSoon{7 * 24};
 
-/// How often the files are looked at. Kubelet brings a changed Secret after a minute or so, so
-/// nobody waits for this, and three small files every few seconds are no load.
+/// How often the files are looked at. Kubelet brings a changed Secret after a minute or so,
+/// so this adds little, and three small files every few seconds are no load.
 inline constexpr std::chrono::seconds kLookInterval{5};
 
-/// Who a TLS server is, kept up to date with files that others replace while it runs.
+/// The certificates of a TLS server, kept up to date with files that others replace while it runs.
 ///
 /// The files are read by path and compared by content, so a Secret's volume, whose folder changes
 /// behind a symbolic link, works as well as files written in place. What cannot be used, a
 /// certificate that arrived before its key for instance, leaves the former one in force and is
-/// said once in the log. Open connections go on with what they began with.
+/// logged once. Open connections go on with what they began with.
 /// Threads: safe.
 class Identity {
  public:
@@ -65,7 +65,7 @@ class Identity {
   void look();
   void reload(const Result<ServerTexts>& texts, std::string digest);
   void put_in_force(ServerContext fresh, std::string digest);
-  void tell_of_expiry();
+  void log_expiry();
 
   const std::string name_;
   const ServerFiles files_;
@@ -76,8 +76,8 @@ class Identity {
   std::string in_force_;  ///< digest of the texts of current_
   std::string refused_;   ///< of those that could not be used when they were last looked at
   std::atomic<Trust> trust_ = 0;
-  bool told_soon_ = false;     ///< that current_ expires soon,
-  bool told_expired_ = false;  ///< and that it has
+  bool logged_soon_ = false;     ///< that current_ expires soon,
+  bool logged_expired_ = false;  ///< and that it has
   TimePoint looked_;
   std::uint64_t reloads_ = 0;
   std::uint64_t failures_ = 0;

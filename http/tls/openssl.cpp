@@ -23,13 +23,4 @@ WallTime wall_time(const ASN1_TIME* time) {
   return WallTime(std::chrono::seconds(timegm(&parts)));
 }
 
-std::string base64_of(std::string_view text) {
-  std::string encoded(4 * ((text.size() + 2) / 3), '=');
-  // One byte more than it says: OpenSSL ends it with a zero, where the string has its own.
-  EVP_EncodeBlock(reinterpret_cast<unsigned char*>(encoded.data()),
-                  reinterpret_cast<const unsigned char*>(text.data()),
-                  static_cast<int>(text.size()));
-  return encoded;
-}
-
 }  // namespace tangram::http::tls

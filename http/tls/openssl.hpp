@@ -34,7 +34,4 @@ using CertificatePtr = std::unique_ptr<X509, Freed<X509_free>>;
 /// What an X.509 time means.
 [[nodiscard]] WallTime wall_time(const ASN1_TIME* time);
 
-/// With padding, on one line.
-[[nodiscard]] std::string base64_of(std::string_view text);
-
 }  // namespace tangram::http::tls

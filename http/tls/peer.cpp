@@ -45,8 +45,8 @@ void add_dns_names(const X509* certificate, std::vector<std::string>& names) {
 
 std::shared_ptr<const TlsClient> verified_client(SSL* connection) {
   const X509* const certificate = SSL_get0_peer_certificate(connection);
-  const bool asked = (SSL_get_verify_mode(connection) & SSL_VERIFY_PEER) != 0;
-  if (certificate == nullptr || !asked || SSL_get_verify_result(connection) != X509_V_OK) {
+  const bool requested = (SSL_get_verify_mode(connection) & SSL_VERIFY_PEER) != 0;
+  if (certificate == nullptr || !requested || SSL_get_verify_result(connection) != X509_V_OK) {
     return nullptr;
   }
   auto client = std::make_shared<TlsClient>();

@@ -16,7 +16,7 @@ class context;
 /// What a TLS handshake says about the client.
 namespace tangram::http::tls {
 
-/// @returns null if the client showed no certificate, or the server did not ask for one
+/// @returns null if the client showed no certificate, or the server did not request one
 [[nodiscard]] std::shared_ptr<const TlsClient> verified_client(SSL* connection);
 
 /// Whether the client's certificate stands up to the authorities of another context, now.

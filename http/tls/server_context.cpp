@@ -99,14 +99,14 @@ Result<void> trust_clients_of(SSL_CTX* context, const std::vector<CertificatePtr
   constexpr int kNoPurpose = -1;  // X509_check_purpose(3): decodes the extensions, judges nothing
   for (const auto& authority : authorities) {
     // Else the first handshakes would decode them, side by side, and refuse clients over damage
-    // that is told of here.
+    // that is reported here.
     if (X509_check_purpose(authority.get(), kNoPurpose, 0) != 1 ||
         X509_STORE_add_cert(SSL_CTX_get_cert_store(context), authority.get()) != 1 ||
         SSL_CTX_add_client_CA(context, authority.get()) != 1) {
       return wrong("a certificate of the client CA cannot be used");
     }
   }
-  // Who is named vouches, be it a root or one that a root has signed.
+  // A named authority is trusted, whether it is a root or signed by one.
   X509_STORE_set_flags(SSL_CTX_get_cert_store(context), X509_V_FLAG_PARTIAL_CHAIN);
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
   return {};

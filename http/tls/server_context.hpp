@@ -16,7 +16,8 @@ namespace tangram::http::tls {
 struct ServerTexts {
   std::string certificate;  ///< its own first, then those that lead to the authority
   std::string key;          ///< of the first; not encrypted
-  std::string client_ca;    ///< who vouches for clients, one or more; "" = none is asked
+  std::string
+      client_ca;  ///< authorities of client certificates, one or more; "" = none is requested
 };
 
 struct ServerContext {

@@ -1,6 +1,6 @@
 #include "extender/app.hpp"
 
-#include "extender/admission/routes.hpp"
+#include "extender/admission/service.hpp"
 #include "extender/page/api_routes.hpp"
 #include "extender/page/page_routes.hpp"
 #include "http/router.hpp"
@@ -236,7 +236,7 @@ Result<void> App::listen(const config::Config& config) {
   add_api_routes(*server, {.ledger = ledger_,
                            .pods = pods_,
                            .policies = policies_,
-                           .news = news_,
+                           .stream = news_,
                            .queue = pages_,
                            .synced = [this] { return synced(); }});
   add_admission_routes(*webhook, admission_);

@@ -4,7 +4,7 @@
 #include "bench/measure/latency.hpp"
 #include "bench/measure/measure.hpp"
 #include "config/config.hpp"
-#include "extender/admission/routes.hpp"
+#include "extender/admission/service.hpp"
 #include "extender/setup/certificates_command.hpp"
 #include "http/router.hpp"
 #include "http/server.hpp"

@@ -4,7 +4,6 @@
 #include "model/request.hpp"
 
 #include <cstdint>
-#include <optional>
 #include <string_view>
 
 /// What a request counts in the resources of nodes as a whole, so that Kubernetes' own fit, quotas

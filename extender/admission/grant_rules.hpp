@@ -5,9 +5,8 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 
-/// Who may write what once a pod is placed.
+/// Which users may write which annotations of a pod that is placed.
 namespace tangram::extender {
 
 /// Why a new pod cannot carry the grant that it carries; nothing = it carries none.

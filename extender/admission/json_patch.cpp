@@ -26,13 +26,8 @@ void JsonPatch::add(std::string_view path, std::string_view text) {
 
 void JsonPatch::add_json(std::string_view path, std::string_view json) {
   if (!operations_.empty()) operations_ += ',';
-  json::Writer(operations_)
-      .begin_object()
-      .member("op", "add")
-      .member("path", path)
-      .key("value")
-      .raw(json)
-      .end_object();
+  json::Writer out(operations_);
+  out.begin_object().member("op", "add").member("path", path).key("value").raw(json).end_object();
 }
 
 void JsonPatch::remove(std::string_view path) {

@@ -85,9 +85,9 @@ void patch_pod(const kube::PodManifest& pod, const PodRequest& requested,
 
 /// What is to become of a container's limits and requests alike.
 struct ResourceEdit {
-  kube::StringMap complete;          ///< to add where it is missing
-  kube::StringMap set;               ///< to hold, whatever stands there
-  std::vector<std::string> without;  ///< to take out
+  kube::StringMap complete = {};          ///< to add where it is missing
+  kube::StringMap set = {};               ///< to have, whatever stands there
+  std::vector<std::string> without = {};  ///< to take out
 };
 
 /// For a container with a request. Its aggregates follow from that, so those that stand there give
@@ -148,11 +148,8 @@ void patch_resources(const kube::ContainerManifest& container, const ResourceEdi
 
 void hide_devices(const kube::ContainerManifest& container, JsonPatch& patch) {
   std::string variable;
-  json::Writer(variable)
-      .begin_object()
-      .member("name", kVisibleDevices)
-      .member("value", kNoDevices)
-      .end_object();
+  json::Writer out(variable);
+  out.begin_object().member("name", kVisibleDevices).member("value", kNoDevices).end_object();
   const std::string path = path_of(container) + "/env";
   if (!container.env.empty()) return patch.add_json(path + "/-", variable);
   patch.add_json(path, "[" + variable + "]");
@@ -161,7 +158,7 @@ void hide_devices(const kube::ContainerManifest& container, JsonPatch& patch) {
 /// Takes entries out of a container with a request, for which the agent of its node sets it:
 /// "void", since this webhook may have written it before another one added the request.
 /// @param all  every value: many manifests set it beside another system's request
-void drop_devices(const kube::ContainerManifest& container, bool all, Mutation& mutation,
+void drop_devices(const kube::ContainerManifest& container, bool all, AdmissionResponse& answer,
                   JsonPatch& patch) {
   // From the last one on, so that the indices of the others stay.
   for (std::size_t i = container.env.size(); i-- > 0;) {
@@ -170,21 +167,21 @@ void drop_devices(const kube::ContainerManifest& container, bool all, Mutation& 
     if (!ours && !all) continue;
     patch.remove(path_of(container) + "/env/" + std::to_string(i));
     if (ours) continue;
-    mutation.warnings.push_back("container " + quote(container.name) + ": the variable " +
-                                std::string(kVisibleDevices) +
-                                " was taken out: Tangram shows the container the cards that it "
-                                "gives it");
+    answer.warnings.push_back("container " + quote(container.name) + ": the variable " +
+                              std::string(kVisibleDevices) +
+                              " was taken out: Tangram shows the container the cards that it "
+                              "gives it");
   }
 }
 
 /// Where the runtime goes by the variable, the node's agent refuses to start such a container: the
 /// author of the map would choose its cards.
-void warn_of_env_from(const kube::ContainerManifest& container, Mutation& mutation) {
+void warn_of_env_from(const kube::ContainerManifest& container, AdmissionResponse& answer) {
   if (!container.has_env_from) return;
-  mutation.warnings.push_back("container " + quote(container.name) +
-                              ": nodes without CDI will not start it, since envFrom could bring "
-                              "another " +
-                              std::string(kVisibleDevices) + "; write its variables in env");
+  answer.warnings.push_back("container " + quote(container.name) +
+                            ": nodes without CDI will not start it, since envFrom could bring "
+                            "another " +
+                            std::string(kVisibleDevices) + "; write its variables in env");
 }
 
 /// The container without what is taken out of it.
@@ -199,10 +196,11 @@ kube::ContainerManifest without(kube::ContainerManifest container,
 
 }  // namespace
 
-Mutation mutate(const kube::PodManifest& pod, const AdmissionSettings& settings) {
+AdmissionResponse mutate(const kube::PodManifest& pod, const AdmissionSettings& settings) {
   const PodRequest requested = read_pod_request(pod, settings);
   if (requested.is_wrong()) return {};
-  Mutation mutation{.patch = {}, .warnings = requested.translation.warnings};
+  AdmissionResponse answer;
+  answer.warnings = requested.translation.warnings;
   JsonPatch patch;
   if (requested.request->asks_gpu()) patch_pod(pod, requested, settings, patch);
   const std::set<std::string> names(requested.translation.resources.begin(),
@@ -210,12 +208,12 @@ Mutation mutate(const kube::PodManifest& pod, const AdmissionSettings& settings)
   const std::vector<std::string> taken_out(names.begin(), names.end());
   const bool all_devices = !requested.translation.empty() && !settings.allow_visible_devices;
   for (const kube::ContainerManifest& container : pod.containers) {
-    ResourceEdit edit{.complete = {}, .set = {}, .without = taken_out};
+    ResourceEdit edit{.without = taken_out};
     if (const auto* request = requested.of(container); request != nullptr) {
       add_request(*request, settings, edit);
       patch_resources(container, edit, patch);
-      drop_devices(container, all_devices, mutation, patch);
-      warn_of_env_from(container, mutation);
+      drop_devices(container, all_devices, answer, patch);
+      warn_of_env_from(container, answer);
     } else {
       add_none_of_limit_range(pod, container, edit);
       patch_resources(container, edit, patch);
@@ -223,17 +221,19 @@ Mutation mutate(const kube::PodManifest& pod, const AdmissionSettings& settings)
       if (wants_no_devices(left, settings.card_resources)) hide_devices(container, patch);
     }
   }
-  mutation.patch = patch.text();
-  return mutation;
+  answer.patch = patch.text();
+  return answer;
 }
 
-Mutation mutate_ephemeral(const kube::PodManifest& pod, const kube::PodManifest& old_pod,
-                          const AdmissionSettings& settings) {
+AdmissionResponse mutate_ephemeral(const kube::PodManifest& pod, const kube::PodManifest& old_pod,
+                                   const AdmissionSettings& settings) {
   JsonPatch patch;
   for (const kube::ContainerManifest* container : added_ephemerals(pod, old_pod)) {
     if (wants_no_devices(*container, settings.card_resources)) hide_devices(*container, patch);
   }
-  return {.patch = patch.text(), .warnings = {}};
+  AdmissionResponse answer;
+  answer.patch = patch.text();
+  return answer;
 }
 
 std::vector<const kube::ContainerManifest*> added_ephemerals(const kube::PodManifest& pod,

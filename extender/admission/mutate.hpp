@@ -1,19 +1,13 @@
 #pragma once
 
 #include "extender/admission/pod_request.hpp"
+#include "extender/admission/review.hpp"
 #include "extender/admission/settings.hpp"
 #include "kube/pod_manifest.hpp"
 
-#include <string>
 #include <vector>
 
 namespace tangram::extender {
-
-/// What a pod needs to get what its annotations request.
-struct Mutation {
-  std::string patch;                  ///< a JSON list of operations; empty = nothing
-  std::vector<std::string> warnings;  ///< for the pod's author
-};
 
 /// Makes a new pod schedulable. Adds what is missing, and changes what was written only where the
 /// request says what it must be, so that the patched pod, reviewed again, needs nothing,
@@ -30,12 +24,13 @@ struct Mutation {
 ///                             the aggregates that a LimitRange gave it
 ///
 /// A pod whose request is wrong stays as it is: validate() reports why. Pure.
-[[nodiscard]] Mutation mutate(const kube::PodManifest& pod, const AdmissionSettings& settings);
+[[nodiscard]] AdmissionResponse mutate(const kube::PodManifest& pod,
+                                       const AdmissionSettings& settings);
 
 /// For ephemeral containers added to a running pod: they get no card, and should see none.
-[[nodiscard]] Mutation mutate_ephemeral(const kube::PodManifest& pod,
-                                        const kube::PodManifest& old_pod,
-                                        const AdmissionSettings& settings);
+[[nodiscard]] AdmissionResponse mutate_ephemeral(const kube::PodManifest& pod,
+                                                 const kube::PodManifest& old_pod,
+                                                 const AdmissionSettings& settings);
 
 /// The ephemeral containers that are new; those that were there cannot change any more.
 [[nodiscard]] std::vector<const kube::ContainerManifest*> added_ephemerals(

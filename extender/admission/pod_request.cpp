@@ -66,12 +66,7 @@ const model::ContainerRequest* PodRequest::of(const kube::ContainerManifest& con
 }
 
 PodRequest read_pod_request(const kube::PodManifest& pod, const AdmissionSettings& settings) {
-  PodRequest requested{.translation = {},
-                       .annotations = {},
-                       .containers = {},
-                       .infos = {},
-                       .request = too_large(pod),
-                       .requesters = {}};
+  PodRequest requested{.request = too_large(pod)};
   if (!requested.request) return requested;
   requested.translation = translate(pod, settings.other_systems);
   requested.annotations = kube::own_annotations(pod.annotations);

@@ -20,15 +20,15 @@ inline constexpr std::size_t kMaxRequestAnnotations = 200;  // 16 containers hav
 /// validate both start from.
 struct PodRequest {
   /// Of another system's request; empty where there is none, or where it was done before.
-  Translation translation;
+  Translation translation = {};
   /// Tangram's annotations without the prefix, the translated ones included.
-  model::Annotations annotations;
+  model::Annotations annotations = {};
   /// The containers that kubelet will start with the pod, and what the parser knows of each.
-  std::vector<const kube::ContainerManifest*> containers;
-  std::vector<model::ContainerInfo> infos;
+  std::vector<const kube::ContainerManifest*> containers = {};
+  std::vector<model::ContainerInfo> infos = {};
   Result<model::GpuRequest> request;
   /// The container of each part of the request; as many as the request has.
-  std::vector<const kube::ContainerManifest*> requesters;
+  std::vector<const kube::ContainerManifest*> requesters = {};
 
   [[nodiscard]] bool is_wrong() const { return !translation.mistakes.empty() || !request; }
   /// The container's part of the request; null if it has none, or if the request is wrong.

@@ -7,6 +7,8 @@
 #include "model/grant.hpp"
 #include "policies/registry.hpp"
 
+#include <boost/algorithm/string/case_conv.hpp>
+
 #include <algorithm>
 
 namespace tangram::extender {
@@ -155,19 +157,12 @@ void check_containers(const kube::PodManifest& pod, const PodRequest& requested,
   }
 }
 
-std::string lower_case(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  return text;
-}
-
 /// Those that no component reads, and that look like requests: tangram.dev/gpufraction,
 /// Tangram.dev/gpu-mem. The parser of requests names misspelt ones that begin with "gpu-".
 void check_spelling(const kube::PodManifest& pod, Mistakes& mistakes) {
   for (const auto& [name, value] : pod.annotations) {
     if (name.starts_with("tangram.dev/gpu-")) continue;
-    const std::string lower = lower_case(name);
+    const std::string lower = boost::algorithm::to_lower_copy(name, std::locale::classic());
     if (!lower.starts_with(model::kPrefix)) continue;
     if (mistakes.full()) return mistakes.add({});  // the search below is not cheap
     const std::string_view meant =

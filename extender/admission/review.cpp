@@ -1,7 +1,7 @@
 #include "extender/admission/review.hpp"
 
 #include "base/base64.hpp"
-#include "base/json.hpp"
+#include "base/json_members.hpp"
 #include "base/quote.hpp"
 #include "kube/pod_manifest.hpp"
 
@@ -33,64 +33,20 @@ struct Head {
   std::string user;
 };
 
-void read_resource(json::Reader& in, Head& head) {
-  in.object([&](std::string_view key) {
-    if (key == "group") {
-      head.group = in.string_or_null();
-    } else if (key == "version") {
-      head.version = in.string_or_null();
-    } else if (key == "resource") {
-      head.resource = in.string_or_null();
-    } else {
-      in.skip();
-    }
-  });
-}
-
-void read_user(json::Reader& in, Head& head) {
-  in.object([&](std::string_view key) {
-    if (key != "username") return in.skip();
-    head.user = in.string_or_null();
-  });
-}
-
-void read_request_head(json::Reader& in, Head& head) {
-  head.has_request = in.kind() == json::Kind::kObject;
-  in.object([&](std::string_view key) {
-    if (key == "uid") {
-      head.uid = in.string_or_null();
-    } else if (key == "operation") {
-      head.operation = in.string_or_null();
-    } else if (key == "resource") {
-      read_resource(in, head);
-    } else if (key == "subResource") {
-      head.subresource = in.string_or_null();
-    } else if (key == "namespace") {
-      head.ns = in.string_or_null();
-    } else if (key == "name") {
-      head.name = in.string_or_null();
-    } else if (key == "userInfo") {
-      read_user(in, head);
-    } else {
-      in.skip();
-    }
-  });
-}
-
 Result<Head> read_head(std::string text) {
   Head head;
   json::Reader in(text);
-  in.object([&](std::string_view key) {
-    if (key == "apiVersion") {
-      head.api_version = in.string_or_null();
-    } else if (key == "kind") {
-      head.kind = in.string_or_null();
-    } else if (key == "request") {
-      read_request_head(in, head);
-    } else {
-      in.skip();
-    }
-  });
+  const auto resource = [&](json::Reader&) {
+    json::read_members(in, "group", head.group, "version", head.version, "resource", head.resource);
+  };
+  const auto user = [&](json::Reader&) { json::read_members(in, "username", head.user); };
+  const auto request = [&](json::Reader&) {
+    head.has_request = in.kind() == json::Kind::kObject;
+    json::read_members(in, "uid", head.uid, "operation", head.operation, "resource", resource,
+                       "subResource", head.subresource, "namespace", head.ns, "name", head.name,
+                       "userInfo", user);
+  };
+  json::read_members(in, "apiVersion", head.api_version, "kind", head.kind, "request", request);
   if (auto done = in.finish(); !done) return done.error();
   return head;
 }
@@ -127,29 +83,22 @@ Subject subject_of(const Head& head) {
   return Subject::kOther;
 }
 
-std::optional<kube::PodManifest> read_pod(json::Reader& in, const Head& head) {
-  kube::PodManifest pod = kube::read_manifest(in);
-  pod.ns = head.ns;
-  if (pod.name.empty()) pod.name = head.name;
-  return pod;
-}
-
 Result<void> read_pods(std::string text, const Head& head, AdmissionRequest& request) {
   json::Reader in(text);
-  in.object([&](std::string_view key) {
-    if (key != "request") return in.skip();
-    in.object([&](std::string_view member) {
-      if (in.kind() == json::Kind::kNull) {
-        in.skip();
-      } else if (member == "object") {
-        request.pod = read_pod(in, head);
-      } else if (member == "oldObject" && request.operation == Operation::kUpdate) {
-        request.old_pod = read_pod(in, head);
-      } else {
-        in.skip();
-      }
-    });
-  });
+  const auto read = [&](std::optional<kube::PodManifest>& pod) {
+    if (in.kind() == json::Kind::kNull) return in.skip();
+    pod = kube::read_manifest(in);
+    pod->ns = head.ns;
+    if (pod->name.empty()) pod->name = head.name;
+  };
+  const auto object = [&](json::Reader&) { read(request.pod); };
+  const auto old_object = [&](json::Reader&) {
+    request.operation == Operation::kUpdate ? read(request.old_pod) : in.skip();
+  };
+  const auto objects = [&](json::Reader&) {
+    json::read_members(in, "object", object, "oldObject", old_object);
+  };
+  json::read_members(in, "request", objects);
   if (auto done = in.finish(); !done) return done.error();
   if (!request.pod) return fail(Errc::kInvalidArgument, "request.object: missing");
   if (request.operation == Operation::kUpdate && !request.old_pod) {
@@ -161,13 +110,11 @@ Result<void> read_pods(std::string text, const Head& head, AdmissionRequest& req
 Result<void> read_binding(std::string text, const Head& head, AdmissionRequest& request) {
   request.binding_name = head.name;
   json::Reader in(text);
-  in.object([&](std::string_view key) {
-    if (key != "request") return in.skip();
-    in.object([&](std::string_view member) {
-      if (member != "object") return in.skip();
-      request.binding_annotations = kube::read_object_annotations(in);
-    });
-  });
+  const auto object = [&](json::Reader&) {
+    request.binding_annotations = kube::read_object_annotations(in);
+  };
+  const auto objects = [&](json::Reader&) { json::read_members(in, "object", object); };
+  json::read_members(in, "request", objects);
   return in.finish();
 }
 

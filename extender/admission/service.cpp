@@ -3,7 +3,9 @@
 #include "extender/admission/mutate.hpp"
 #include "extender/admission/review.hpp"
 #include "extender/admission/validate.hpp"
+#include "model/request.hpp"
 
+#include <array>
 #include <utility>
 
 namespace tangram::extender {
@@ -15,16 +17,13 @@ using Subject = AdmissionRequest::Subject;
 
 AdmissionResponse mutated(const AdmissionRequest& request, const AdmissionSettings& settings) {
   const bool create = request.operation == Operation::kCreate;
-  Mutation mutation;
   if (request.pod && request.subject == Subject::kPod && create) {
-    mutation = mutate(*request.pod, settings);
-  } else if (request.old_pod && request.subject == Subject::kEphemeralContainers) {
-    mutation = mutate_ephemeral(*request.pod, *request.old_pod, settings);
+    return mutate(*request.pod, settings);
   }
-  AdmissionResponse answer;
-  answer.patch = std::move(mutation.patch);
-  answer.warnings = std::move(mutation.warnings);
-  return answer;
+  if (request.old_pod && request.subject == Subject::kEphemeralContainers) {
+    return mutate_ephemeral(*request.pod, *request.old_pod, settings);
+  }
+  return {};
 }
 
 AdmissionOutcome outcome_of(const AdmissionResponse& answer) {
@@ -39,17 +38,9 @@ std::string_view to_string(AdmissionCall call) {
 }
 
 std::string_view to_string(AdmissionOutcome outcome) {
-  switch (outcome) {
-    case AdmissionOutcome::kAllowed:
-      return "allowed";
-    case AdmissionOutcome::kPatched:
-      return "patched";
-    case AdmissionOutcome::kRefused:
-      return "refused";
-    case AdmissionOutcome::kUnreadable:
-      return "unreadable";
-  }
-  return "unknown";
+  constexpr std::array<std::string_view, kAdmissionOutcomes> kNames{"allowed", "patched", "refused",
+                                                                    "unreadable"};
+  return kNames.at(static_cast<std::size_t>(outcome));
 }
 
 AdmissionService::AdmissionService(AdmissionSettings settings, const Clock& clock,
@@ -84,6 +75,24 @@ http::Response AdmissionService::validate(std::string body,
   return answer(AdmissionCall::kValidate, std::move(body), [&](const AdmissionRequest& request) {
     return extender::validate(request, settings_, counted);
   });
+}
+
+void add_admission_routes(http::Router& router, const AdmissionService& service) {
+  router.add("POST", "/admission/mutate",
+             [&service](http::Request request, http::Responder responder) {
+               responder.send(service.mutate(std::move(request.body)));
+             });
+  const auto add_validate = [&](const std::string& below, std::vector<std::string_view> counted) {
+    router.add(
+        "POST", "/admission/validate" + below,
+        [&service, counted = std::move(counted)](http::Request request, http::Responder responder) {
+          responder.send(service.validate(std::move(request.body), counted));
+        });
+  };
+  add_validate("", {});
+  add_validate("/counted/gpu-milli", {model::kMilliResource});
+  add_validate("/counted/gpu-mem-mib", {model::kMemoryResource});
+  add_validate("/counted/gpu-milli/gpu-mem-mib", {model::kMilliResource, model::kMemoryResource});
 }
 
 }  // namespace tangram::extender

@@ -2,7 +2,7 @@
 
 #include "base/clock.hpp"
 #include "extender/admission/settings.hpp"
-#include "http/types.hpp"
+#include "http/router.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -54,5 +54,11 @@ class AdmissionService {
   const Clock& clock_;
   std::function<void(const Done&)> done_;
 };
+
+/// POST /admission/mutate and /admission/validate; below the latter, for namespaces with a quota on
+/// aggregate resources, counted/gpu-milli, counted/gpu-mem-mib and counted/gpu-milli/gpu-mem-mib.
+/// (Paths, because a webhook's address cannot have a query.)
+/// @param service  outlives the router
+void add_admission_routes(http::Router& router, const AdmissionService& service);
 
 }  // namespace tangram::extender

@@ -20,9 +20,9 @@ void refuse_several_systems(Reading& reading) {
                                     return request.system != reading.requests.front().system;
                                   });
   if (other == reading.requests.end()) return;
-  reading.mistakes.push_back(reading.requests.front().source + " and " + other->source +
-                             " belong to two systems; write the request for one of them, or in "
-                             "Tangram's own annotations");
+  reading.refuse(reading.requests.front().source + " and " + other->source +
+                 " belong to two systems; write the request for one of them, or in "
+                 "Tangram's own annotations");
 }
 
 /// The six keys that a container's request is made of, without its name.
@@ -48,10 +48,10 @@ const TranslatedRequest* plain_one(Reading& reading) {
   for (const TranslatedRequest& request : reading.requests) {
     if (fits_behind_a_dot(request)) continue;
     if (plain != nullptr) {
-      reading.mistakes.push_back("the containers " + quote(plain->container->name) + " and " +
-                                 quote(request.container->name) +
-                                 " both request cards, and their names are too long for "
-                                 "annotations of their own; write a shorter name for one");
+      reading.refuse("the containers " + quote(plain->container->name) + " and " +
+                     quote(request.container->name) +
+                     " both request cards, and their names are too long for "
+                     "annotations of their own; write a shorter name for one");
       return nullptr;
     }
     plain = &request;
@@ -80,9 +80,8 @@ void slice_time_of_several_cards(Reading& reading) {
     if (request.count == 1 || request.shares.empty()) continue;
     reading.preferences[model::kIsolationKey] = {
         std::string(to_string(model::Isolation::kTimeSlice)), request.source, true};
-    reading.warnings.push_back(request.source + " is a part of each of " +
-                               std::to_string(request.count) +
-                               " cards: its memory is counted, but not enforced");
+    reading.warn(request.source + " is a part of each of " + std::to_string(request.count) +
+                 " cards: its memory is counted, but not enforced");
   }
 }
 
@@ -94,9 +93,9 @@ void refuse_other_shares(const kube::PodManifest& pod, const kube::StringMap& sh
     if (!model::is_share_key(model::key_of(name))) continue;
     const std::string* same = kube::find(shares, name);
     if (same != nullptr && *same == value) continue;
-    reading.mistakes.push_back(reading.requests.front().source + " and " +
-                               translation::annotation_text(name, value) +
-                               " both set an amount of GPU; write only one of them");
+    reading.refuse(reading.requests.front().source + " and " +
+                   translation::annotation_text(name, value) +
+                   " both set an amount of GPU; write only one of them");
     return;
   }
 }
@@ -107,9 +106,9 @@ void add_preferences(const kube::PodManifest& pod, Reading& reading, kube::Strin
     if (own == nullptr) {
       annotations[model::full_name(key)] = preference.value;
     } else if (*own != preference.value && !preference.gives_way) {
-      reading.mistakes.push_back(preference.source + " and " +
-                                 translation::annotation_text(model::full_name(key), *own) +
-                                 " differ; write only one of them");
+      reading.refuse(preference.source + " and " +
+                     translation::annotation_text(model::full_name(key), *own) +
+                     " differ; write only one of them");
     }
   }
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "config/config.hpp"
 #include "kube/pod_manifest.hpp"
 
 #include <string>
@@ -10,13 +11,7 @@
 namespace tangram::extender {
 
 /// The systems whose requests are translated; others' are left alone.
-struct OtherSystems {
-  bool nvidia = false;           ///< nvidia.com/gpu: N, nvidia.com/mig-PROFILE: N
-  bool hami = false;             ///< nvidia.com/gpumem, gpumem-percentage, gpucores and annotations
-  bool gpushare = false;         ///< aliyun.com/gpu-mem
-  bool kai = false;              ///< annotations gpu-fraction, gpu-memory, gpu-fraction-num-devices
-  bool gpushare_in_mib = false;  ///< aliyun.com/gpu-mem counts MiB instead of GiB
-};
+using OtherSystems = config::Config::Foreign;
 
 /// The translation of a pod's requests.
 struct Translation {

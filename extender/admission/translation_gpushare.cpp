@@ -17,7 +17,7 @@ constexpr std::int64_t kMostGibibytes = 1024;  // no card has that much: it must
 void refuse_relatives(const kube::ContainerManifest& container, Reading& reading) {
   for (const auto& [name, value] : container.limits) {
     if (!name.starts_with(kFamily) || name == kMemory) continue;
-    reading.mistakes.push_back(
+    reading.refuse(
         resource_text(container, name) +
         " cannot be translated; write tangram.dev/gpu-mem, with tangram.dev/gpu-compute for a part "
         "of the compute and tangram.dev/gpu-count for several cards");
@@ -30,9 +30,9 @@ std::optional<std::int64_t> cards_of(const kube::PodManifest& pod, Reading& read
   if (label == nullptr) return 1;
   const auto count = whole_number(*label, 1, model::kMaxCardsPerContainer);
   if (!count) {
-    reading.mistakes.push_back("the label " + annotation_text(kCountLabel, *label) +
-                               " is not a number of cards; write a whole number from 1 to " +
-                               std::to_string(model::kMaxCardsPerContainer));
+    reading.refuse("the label " + annotation_text(kCountLabel, *label) +
+                   " is not a number of cards; write a whole number from 1 to " +
+                   std::to_string(model::kMaxCardsPerContainer));
   }
   return count;
 }
@@ -43,10 +43,9 @@ std::optional<std::int64_t> memory_of(const kube::ContainerManifest& container, 
   const auto memory = amount(container, kMemory, 0, kMostMebibytes, reading);
   if (!memory || in_mib) return memory;
   if (*memory <= kMostGibibytes) return *memory * 1024;
-  reading.mistakes.push_back(
-      resource_text(container, kMemory) +
-      " counts GiB here, and no card has so many; write a number of GiB, or set "
-      "foreign.gpushare_unit: MiB in Tangram's configuration");
+  reading.refuse(resource_text(container, kMemory) +
+                 " counts GiB here, and no card has so many; write a number of GiB, or set "
+                 "foreign.gpushare_unit: MiB in Tangram's configuration");
   return std::nullopt;
 }
 
@@ -54,7 +53,6 @@ std::optional<std::int64_t> memory_of(const kube::ContainerManifest& container, 
 
 void read_gpushare(const kube::PodManifest& pod, const OtherSystems& systems, Reading& reading) {
   if (!systems.gpushare) return;
-  bool any = false;
   for (const kube::ContainerManifest& container : pod.containers) {
     refuse_relatives(container, reading);
     if (container.quantity(kMemory) == nullptr) continue;
@@ -64,18 +62,13 @@ void read_gpushare(const kube::PodManifest& pod, const OtherSystems& systems, Re
     if (memory.value_or(0) == 0 || !can_hold_cards(container, source, reading)) continue;
     const auto count = cards_of(pod, reading);
     if (!count) return;
-    any = true;
-    TranslatedRequest request{.container = &container,
-                              .system = System::kGpushare,
-                              .source = source,
-                              .count = *count,
-                              .shares = {}};
+    TranslatedRequest request{
+        .container = &container, .system = System::kGpushare, .source = source, .count = *count};
     request.shares[model::kMemoryKey] = std::to_string((*memory + *count - 1) / *count) + "Mi";
     request.shares[model::kComputeKey] = "0";
     reading.requests.push_back(std::move(request));
-  }
-  if (any)
     reading.preferences.try_emplace(model::kModelKey, Preference{std::string(kNoMig), "", true});
+  }
 }
 
 }  // namespace tangram::extender::translation

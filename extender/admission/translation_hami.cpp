@@ -6,9 +6,13 @@
 
 #include "base/quote.hpp"
 
+#include <boost/algorithm/string/case_conv.hpp>
+#include <boost/algorithm/string/split.hpp>
+#include <boost/algorithm/string/trim.hpp>
+
 #include <algorithm>
 #include <array>
-#include <cctype>
+#include <tuple>
 
 namespace tangram::extender::translation {
 
@@ -37,11 +41,11 @@ constexpr std::string_view kHamiScheduler = "hami-scheduler";
 void warn_of_whole_cards(const kube::ContainerManifest& container, std::int64_t cores,
                          bool less_memory, Reading& reading) {
   if (cores == 100 && less_memory) {
-    reading.warnings.push_back(resource_text(container, kCores) +
-                               " has the card alone, so it gets all of its memory");
+    reading.warn(resource_text(container, kCores) +
+                 " has the card alone, so it gets all of its memory");
   } else if (cores > 0 && cores < 100) {
-    reading.warnings.push_back(resource_text(container, kCores) +
-                               " with all of a card's memory: it gets all of the compute, too");
+    reading.warn(resource_text(container, kCores) +
+                 " with all of a card's memory: it gets all of the compute, too");
   }
 }
 
@@ -52,10 +56,9 @@ void share_of_all(const kube::ContainerManifest& container, std::int64_t percent
   request.shares[model::kFractionKey] = ratio_text(share * 10);
   if (cores == 0) request.shares[model::kComputeLimitKey] = "1";  // HAMi would not limit it either
   if (percent == cores) return;
-  reading.warnings.push_back(resource_text(container, kMemoryPercent) + " counts as " +
-                             std::to_string(share) +
-                             " % of memory and of compute; tangram.dev/gpu-mem with "
-                             "tangram.dev/gpu-compute separates them");
+  reading.warn(resource_text(container, kMemoryPercent) + " counts as " + std::to_string(share) +
+               " % of memory and of compute; tangram.dev/gpu-mem with "
+               "tangram.dev/gpu-compute separates them");
 }
 
 class AnnotationReader {
@@ -64,18 +67,12 @@ class AnnotationReader {
 
   ModelGlobs read() {
     ModelGlobs models;
-    for (const std::string_view name : {kUseType, kNoType}) {
-      const bool use = name == kUseType;
-      for_each_item(name, [&](const std::string& type) {
-        for (const std::string& glob : globs_of(name, type)) {
-          if (use) {
-            models.included.push_back(glob);
-          } else {
-            models.excluded.push_back("!" + glob);
-          }
-        }
-        models.source = annotation_text(name, *kube::find(pod_.annotations, name));
-      });
+    for (const auto& [name, sign, globs] :
+         {std::tuple{kUseType, "", &models.included}, std::tuple{kNoType, "!", &models.excluded}}) {
+      for (const std::string& type : items_of(name)) {
+        for (const std::string& glob : globs_of(name, type)) globs->push_back(sign + glob);
+        models.source = text(name);
+      }
     }
     read_uuids();
     read_policies();
@@ -84,36 +81,34 @@ class AnnotationReader {
   }
 
  private:
-  void refuse(std::string mistake) { reading_.mistakes.push_back(std::move(mistake)); }
+  [[nodiscard]] const std::string* find(std::string_view name) const {
+    return kube::find(pod_.annotations, name);
+  }
+  [[nodiscard]] std::string text(std::string_view name) const {
+    return annotation_text(name, *find(name));
+  }
 
-  /// Calls take(item) for every item of a list with commas; a mistake is noted for one that could
-  /// not stand in a glob, or is empty.
-  template <class Take>
-  void for_each_item(std::string_view name, Take&& take) {
-    const std::string* value = kube::find(pod_.annotations, name);
-    if (value == nullptr) return;
-    std::string_view rest = *value;
-    for (bool more = true; more;) {
-      const auto comma = rest.find(',');
-      const std::string item(rest.substr(0, comma));
-      const auto first = item.find_first_not_of(' ');
-      if (first == std::string::npos || item.find_first_of("*?!") != std::string::npos) {
-        return refuse(annotation_text(name, *value) +
+  /// The items of a list with commas; none after a mistake: one that could not stand in a glob, or
+  /// is empty.
+  std::vector<std::string> items_of(std::string_view name) {
+    std::vector<std::string> items;
+    if (find(name) == nullptr) return items;
+    boost::algorithm::split(items, *find(name), [](char c) { return c == ','; });
+    for (std::string& item : items) {
+      boost::algorithm::trim_if(item, [](char c) { return c == ' '; });
+      if (!item.empty() && item.find_first_of("*?!") == std::string::npos) continue;
+      reading_.refuse(text(name) +
                       " is not a list of names with one comma between; write such a list, or "
                       "tangram.dev/gpu-model or tangram.dev/gpu-uuid for globs");
-      }
-      take(item.substr(first, item.find_last_not_of(' ') - first + 1));
-      more = comma != std::string_view::npos;
-      if (more) rest.remove_prefix(comma + 1);
+      return {};
     }
+    return items;
   }
 
   /// HAMi looks for the text anywhere in the type and in any case; the brand stands in its types
   /// but not in Tangram's models.
   std::vector<std::string> globs_of(std::string_view name, std::string type) {
-    std::string upper = type;
-    std::transform(upper.begin(), upper.end(), upper.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+    std::string upper = boost::algorithm::to_upper_copy(type, std::locale::classic());
     for (bool again = true; again;) {
       again = false;
       for (const std::string_view brand : {"NVIDIA", "TESLA"}) {
@@ -127,59 +122,54 @@ class AnnotationReader {
     }
     if (upper.empty()) return {"*"};
     if (upper == type) return {"*" + upper + "*"};
-    reading_.warnings.push_back(std::string(name) + " " + quote(type) +
-                                ": Tangram matches case; models match it as written, or in "
-                                "capitals");
+    reading_.warn(std::string(name) + " " + quote(type) +
+                  ": Tangram matches case; models match it as written, or in "
+                  "capitals");
     return {"*" + type + "*", "*" + upper + "*"};
   }
 
   void read_uuids() {
     std::string globs;
     std::string source;
-    for (const std::string_view name : {kUseUuid, kNoUuid}) {
-      const std::string_view sign = name == kUseUuid ? "" : "!";
-      for_each_item(name, [&](const std::string& uuid) {
-        globs += (globs.empty() ? "" : ",") + std::string(sign) + uuid;
-        source = annotation_text(name, *kube::find(pod_.annotations, name));
-      });
+    for (const auto& [name, sign] : {std::pair{kUseUuid, ""}, std::pair{kNoUuid, "!"}}) {
+      for (const std::string& uuid : items_of(name)) {
+        globs += (globs.empty() ? "" : ",") + (sign + uuid);
+        source = text(name);
+      }
     }
     if (!globs.empty()) reading_.preferences[model::kUuidKey] = {globs, source, false};
   }
 
   void read_policies() {
-    if (const std::string* policy = kube::find(pod_.annotations, kCardPolicy)) {
-      const std::string source = annotation_text(kCardPolicy, *policy);
+    constexpr const char* kNoCounterpart = " has no counterpart in Tangram and is left out";
+    if (const std::string* policy = find(kCardPolicy)) {
       if (*policy == "binpack" || *policy == "spread") {
-        reading_.preferences[model::kPolicyKey] = {*policy, source, false};
+        reading_.preferences[model::kPolicyKey] = {*policy, text(kCardPolicy), false};
       } else if (*policy == "topology-aware") {
-        reading_.warnings.push_back(source + " has no counterpart in Tangram and is left out");
+        reading_.warn(text(kCardPolicy) + kNoCounterpart);
       } else {
-        refuse(source +
-               " is not a policy of HAMi's; write binpack or spread, or a policy of "
-               "Tangram's in tangram.dev/gpu-policy");
+        reading_.refuse(text(kCardPolicy) +
+                        " is not a policy of HAMi's; write binpack or spread, or a policy of "
+                        "Tangram's in tangram.dev/gpu-policy");
       }
     }
     for (const std::string_view name : {kNodePolicy, kNuma}) {
-      if (const std::string* value = kube::find(pod_.annotations, name)) {
-        reading_.warnings.push_back(annotation_text(name, *value) +
-                                    " has no counterpart in Tangram and is left out");
-      }
+      if (find(name) != nullptr) reading_.warn(text(name) + kNoCounterpart);
     }
   }
 
   void refuse_what_cannot_be() {
     for (const std::string_view name : kIndices) {
-      if (const std::string* value = kube::find(pod_.annotations, name)) {
-        refuse(annotation_text(name, *value) +
-               " names cards by an index, which changes when cards do; write their UUIDs in "
-               "tangram.dev/gpu-uuid");
-      }
+      if (find(name) == nullptr) continue;
+      reading_.refuse(text(name) +
+                      " names cards by an index, which changes when cards do; write their UUIDs in "
+                      "tangram.dev/gpu-uuid");
     }
-    const std::string* mode = kube::find(pod_.annotations, kMode);
+    const std::string* mode = find(kMode);
     if (mode != nullptr && mode->find("mig") != std::string::npos) {
-      refuse(annotation_text(kMode, *mode) +
-             " requests MIG instances made on demand; Tangram uses existing ones: write "
-             "tangram.dev/gpu-model: \"* MIG 1g.10gb\"");
+      reading_.refuse(text(kMode) +
+                      " requests MIG instances made on demand; Tangram uses existing ones: write "
+                      "tangram.dev/gpu-model: \"* MIG 1g.10gb\"");
     }
   }
 
@@ -208,8 +198,8 @@ void take_out_hami_amounts(const kube::ContainerManifest& container, Reading& re
   for (const std::string_view name : kHamiAmounts) reading.resources.emplace(name);
   if (container.quantity(kPriority) == nullptr) return;
   reading.resources.emplace(kPriority);
-  reading.warnings.push_back(resource_text(container, kPriority) +
-                             " has no counterpart in Tangram and is left out");
+  reading.warn(resource_text(container, kPriority) +
+               " has no counterpart in Tangram and is left out");
 }
 
 bool read_hami_share(const kube::ContainerManifest& container, TranslatedRequest& request,
@@ -220,9 +210,9 @@ bool read_hami_share(const kube::ContainerManifest& container, TranslatedRequest
   const auto cores = amount(container, kCores, 0, 100, reading).value_or(0);
   if (reading.mistakes.size() > mistakes) return false;
   if (memory.value_or(0) > 0 && percent) {
-    reading.mistakes.push_back(resource_text(container, kMemory) + " and " +
-                               resource_text(container, kMemoryPercent) +
-                               " both set an amount of memory; write only one of them");
+    reading.refuse(resource_text(container, kMemory) + " and " +
+                   resource_text(container, kMemoryPercent) +
+                   " both set an amount of memory; write only one of them");
     return false;
   }
   if (cores == 100 || (memory.value_or(0) == 0 && percent.value_or(100) == 100)) {

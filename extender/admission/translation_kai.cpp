@@ -56,8 +56,7 @@ class KaiReader {
     }
     refuse_unknown();
     const kube::ContainerManifest* container = container_of();
-    TranslatedRequest request{
-        .container = container, .system = System::kKai, .source = {}, .count = 1, .shares = {}};
+    TranslatedRequest request{.container = container, .system = System::kKai};
     const bool whole = read_share(request) && read_devices(request);
     if (container == nullptr || !can_hold_cards(*container, holder_, reading_) || !whole) return;
     // KAI limits no container to a part of the compute.
@@ -73,8 +72,10 @@ class KaiReader {
     return annotation_text(name, *kube::find(pod_.annotations, name));
   }
 
-  void refuse(std::string_view name, std::string_view why) {
-    reading_.mistakes.push_back(text(name) + " " + std::string(why));
+  /// @returns false
+  bool refuse(std::string_view name, std::string_view why) {
+    reading_.refuse(text(name) + " " + std::string(why));
+    return false;
   }
 
   /// Newer annotations, such as gpu-memory.limit: better refused than lost.
@@ -103,8 +104,7 @@ class KaiReader {
       if (container.kind == kube::ContainerKind::kEphemeral) continue;
       if (name == nullptr || container.name == *name) return &container;
     }
-    reading_.mistakes.push_back(holder_ + (name == nullptr
-                                               ? " finds no container in the pod; write one"
+    reading_.refuse(holder_ + (name == nullptr ? " finds no container in the pod; write one"
                                                : ": the pod has no container of that name; write "
                                                  "the name of one that it has"));
     return nullptr;
@@ -112,32 +112,30 @@ class KaiReader {
 
   bool read_share(TranslatedRequest& request) {
     if (has(kFraction) && has(kMemory)) {
-      refuse(kFraction,
-             "and " + text(kMemory) + " both set an amount of memory; write only one of them");
-      return false;
+      return refuse(kFraction, "and " + text(kMemory) +
+                                   " both set an amount of memory; write only one of them");
     }
     request.source = text(has(kFraction) ? kFraction : kMemory);
     if (has(kMemory)) {
       const auto memory = whole_number(*kube::find(pod_.annotations, kMemory), 1, kMostMebibytes);
       if (!memory) {
-        refuse(kMemory,
-               "is not a number of MiB; write a whole number without a unit, such as 8192");
-        return false;
+        return refuse(kMemory,
+                      "is not a number of MiB; write a whole number without a unit, such as 8192");
       }
       request.shares[model::kMemoryKey] = std::to_string(*memory) + "Mi";
       return true;
     }
     const auto fraction = fraction_of(*kube::find(pod_.annotations, kFraction));
     if (!fraction) {
-      refuse(kFraction,
-             "is not a number between 0 and 1; write one such as 0.5, or nvidia.com/gpu: 1 for a "
-             "whole card");
-      return false;
+      return refuse(
+          kFraction,
+          "is not a number between 0 and 1; write one such as 0.5, or nvidia.com/gpu: 1 for a "
+          "whole card");
     }
     request.shares[model::kFractionKey] = ratio_text(fraction->milli);
     if (fraction->rounded) {
-      reading_.warnings.push_back(request.source + " counts as " + ratio_text(fraction->milli) +
-                                  ": Tangram counts thousandths of a card");
+      reading_.warn(request.source + " counts as " + ratio_text(fraction->milli) +
+                    ": Tangram counts thousandths of a card");
     }
     return true;
   }
@@ -147,9 +145,8 @@ class KaiReader {
     const auto count =
         whole_number(*kube::find(pod_.annotations, kDevices), 1, model::kMaxCardsPerContainer);
     if (!count) {
-      refuse(kDevices, "is not a number of cards; write a whole number from 1 to " +
-                           std::to_string(model::kMaxCardsPerContainer));
-      return false;
+      return refuse(kDevices, "is not a number of cards; write a whole number from 1 to " +
+                                  std::to_string(model::kMaxCardsPerContainer));
     }
     request.count = *count;
     return true;
@@ -170,9 +167,9 @@ void read_kai(const kube::PodManifest& pod, const OtherSystems& systems, Reading
       (pod.scheduler_name == kKaiScheduler || reading.requests.back().system == System::kKai);
   const std::string* queue = kube::find(pod.labels, kQueueLabel);
   if (is_kais && queue != nullptr) {
-    reading.warnings.push_back("the label " + annotation_text(kQueueLabel, *queue) +
-                               " has no counterpart in Tangram: there are no queues; a "
-                               "ResourceQuota limits what a namespace gets");
+    reading.warn("the label " + annotation_text(kQueueLabel, *queue) +
+                 " has no counterpart in Tangram: there are no queues; a "
+                 "ResourceQuota limits what a namespace gets");
   }
 }
 

@@ -60,8 +60,6 @@ class NvidiaReader {
   }
 
  private:
-  void refuse(std::string mistake) { reading_.mistakes.push_back(std::move(mistake)); }
-
   // ---- nvidia.com/gpu, alone and with HAMi's amounts.
 
   void read_cards(const kube::ContainerManifest& container) {
@@ -81,15 +79,11 @@ class NvidiaReader {
     if (!count) return;
     if (*count == 0) {
       if (part.empty()) return;
-      return refuse(source + " requests no card, and " + resource_text(container, part) +
-                    " for a part of one; write nvidia.com/gpu: 1, or remove both");
+      return reading_.refuse(source + " requests no card, and " + resource_text(container, part) +
+                             " for a part of one; write nvidia.com/gpu: 1, or remove both");
     }
     if (!can_hold_cards(container, source, reading_)) return;
-    TranslatedRequest request{.container = &container,
-                              .system = System::kNvidia,
-                              .source = source,
-                              .count = *count,
-                              .shares = {}};
+    TranslatedRequest request{.container = &container, .source = source, .count = *count};
     if (!part.empty() && !read_hami_share(container, request, reading_)) return;
     wanted_[std::string(kNoMig)] = source;
     reading_.requests.push_back(std::move(request));
@@ -99,14 +93,14 @@ class NvidiaReader {
   void refuse_replicas(const kube::ContainerManifest& container) {
     const std::string name = std::string(kGpu) + std::string(kShared);
     if (container.quantity(name) == nullptr) return;
-    refuse(
+    reading_.refuse(
         resource_text(container, name) +
         " does not set an amount of a card; write tangram.dev/gpu-fraction or tangram.dev/gpu-mem "
         "instead");
   }
 
   void refuse_hami_amount(const kube::ContainerManifest& container, std::string_view name) {
-    refuse(
+    reading_.refuse(
         resource_text(container, name) +
         " is HAMi's, whose requests this cluster does not translate; write tangram.dev/gpu-mem or "
         "tangram.dev/gpu-fraction instead, or set foreign.hami: true in Tangram's "
@@ -128,9 +122,10 @@ class NvidiaReader {
     const std::string source = resource_text(container, name);
     std::string profile = name.substr(kMig.size());
     if (!is_mig_profile(profile)) {
-      return refuse(source +
-                    " is not a MIG profile that Tangram knows; write tangram.dev/gpu-count: "
-                    "\"1\" and tangram.dev/gpu-model: \"* MIG 1g.10gb\"");
+      return reading_.refuse(
+          source +
+          " is not a MIG profile that Tangram knows; write tangram.dev/gpu-count: "
+          "\"1\" and tangram.dev/gpu-model: \"* MIG 1g.10gb\"");
     }
     const auto count = amount(container, name, 0, kMostCards, reading_);
     reading_.resources.insert(name);
@@ -140,23 +135,20 @@ class NvidiaReader {
     if (attribute != std::string::npos) profile[attribute] = '+';
     wanted_["* MIG " + profile] = source;
     if (!reading_.requests.empty() && reading_.requests.back().container == &container) {
-      return refuse(source + " and " + reading_.requests.back().source +
-                    " are for one container; write only one of them");
+      return reading_.refuse(source + " and " + reading_.requests.back().source +
+                             " are for one container; write only one of them");
     }
-    reading_.requests.push_back({.container = &container,
-                                 .system = System::kNvidia,
-                                 .source = source,
-                                 .count = *count,
-                                 .shares = {}});
+    reading_.requests.push_back({.container = &container, .source = source, .count = *count});
   }
 
   // ---- Models, for the pod as a whole.
 
   void prefer_models(const ModelGlobs& models) {
     if (wanted_.size() > 1) {
-      return refuse(wanted_.begin()->second + " and " + wanted_.rbegin()->second +
-                    " want different cards, and a pod gets cards of one sort; write only one of "
-                    "them");
+      return reading_.refuse(
+          wanted_.begin()->second + " and " + wanted_.rbegin()->second +
+          " want different cards, and a pod gets cards of one sort; write only one of "
+          "them");
     }
     const auto& [sort, source] = *wanted_.begin();
     std::string globs;

@@ -37,16 +37,14 @@ std::optional<std::int64_t> amount(const kube::ContainerManifest& container, std
   if (text == nullptr) return std::nullopt;
   const auto value = whole_quantity(*text);
   if (!value || *value < least || *value > most) {
-    reading.mistakes.push_back(resource_text(container, name) + " is not a whole number from " +
-                               std::to_string(least) + " to " + std::to_string(most) +
-                               "; write such a number");
+    reading.refuse(resource_text(container, name) + " is not a whole number from " +
+                   std::to_string(least) + " to " + std::to_string(most) + "; write such a number");
     return std::nullopt;
   }
   const std::string* request = kube::find(container.requests, name);
   if (request != nullptr && whole_quantity(*request) != value) {
-    reading.mistakes.push_back(resource_text(container, name) +
-                               " is its limit, and its request is " + quote(*request) +
-                               "; write the same for both, or the limit alone");
+    reading.refuse(resource_text(container, name) + " is its limit, and its request is " +
+                   quote(*request) + "; write the same for both, or the limit alone");
     return std::nullopt;
   }
   return value;
@@ -71,7 +69,7 @@ std::string ratio_text(std::int64_t milli) {
 bool can_hold_cards(const kube::ContainerManifest& container, const std::string& source,
                     Reading& reading) {
   if (container.kind != kube::ContainerKind::kInit) return true;
-  reading.mistakes.push_back(
+  reading.refuse(
       source +
       " is for an init container, and those cannot hold a card after they end; do that work "
       "in an app container, or make it a sidecar with restartPolicy: Always");

@@ -20,11 +20,11 @@ enum class System : std::uint8_t { kNvidia, kGpushare, kKai };  ///< HAMi extend
 struct TranslatedRequest {
   const kube::ContainerManifest* container = nullptr;
   System system = System::kNvidia;
-  std::string
-      source;  ///< what it is made from, for messages: nvidia.com/gpu "2" of container "main"
+  /// What it is made from, for messages: nvidia.com/gpu "2" of container "main"
+  std::string source = {};
   std::int64_t count = 1;
-  kube::StringMap
-      shares;  ///< Tangram's keys without prefix: {"gpu-mem": "3000Mi"}; empty = whole cards
+  /// Tangram's keys without prefix: {"gpu-mem": "3000Mi"}; empty = whole cards
+  kube::StringMap shares = {};
 };
 
 /// What the pod as a whole requests, as an annotation of Tangram's.
@@ -40,6 +40,9 @@ struct Reading {
   std::set<std::string, std::less<>> resources;                ///< to take out
   std::vector<std::string> mistakes;
   std::vector<std::string> warnings;
+
+  void refuse(std::string mistake) { mistakes.push_back(std::move(mistake)); }
+  void warn(std::string warning) { warnings.push_back(std::move(warning)); }
 };
 
 /// MIG instances' models end like this; see node/cards. Other systems mean physical cards.

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-/// The variable that tells NVIDIA's container runtime which cards a container sees.
+/// The variable by which NVIDIA's container runtime selects the cards that a container sees.
 ///
 /// CUDA images carry "all", so on a node with that runtime a container without a request sees
 /// every card, unless its pod sets it: an entry of the pod's own wins over the image's and

@@ -1,7 +1,6 @@
 #include "extender/page/api_routes.hpp"
 
 #include "cluster/views.hpp"
-#include "http/router.hpp"
 
 #include <charconv>
 #include <optional>
@@ -24,10 +23,8 @@ http::Response large_page(std::string json) {
 }
 
 http::Response still_reading() {
-  auto response =
-      http::text_response(503, "still reading the cluster from the API server; try again");
-  response.headers.push_back({"Retry-After", "1"});
-  return response;
+  return http::retry_response(std::chrono::seconds(1),
+                              "still reading the cluster from the API server; try again");
 }
 
 /// Nothing = it is no number.
@@ -67,11 +64,11 @@ void add_api_routes(http::Router& router, const ApiParts& parts) {
     return explain(parts, request);
   }));
   router.add("GET", "/api/v1/packing", queue.in_turn([parts](const http::Request&) {
-    return parts.synced() ? large_page(parts.news.packing()) : still_reading();
+    return parts.synced() ? large_page(parts.stream.packing()) : still_reading();
   }));
   router.add("GET", "/api/v1/events",
              [parts](const http::Request& request, http::Responder responder) {
-               responder.send(parts.synced() ? parts.news.open(request) : still_reading());
+               responder.send(parts.synced() ? parts.stream.open(request) : still_reading());
              });
 }
 

@@ -5,12 +5,9 @@
 #include "cluster/shared_ledger.hpp"
 #include "extender/page/packing_stream.hpp"
 #include "extender/page/page_queue.hpp"
+#include "http/router.hpp"
 
 #include <functional>
-
-namespace tangram::http {
-class Router;
-}  // namespace tangram::http
 
 namespace tangram::extender {
 
@@ -19,7 +16,7 @@ struct ApiParts {
   const cluster::SharedLedger& ledger;
   const cluster::PodTable& pods;
   const cluster::PolicySource& policies;
-  PackingStream& news;
+  PackingStream& stream;
   PageQueue& queue;              ///< where they are made, one after the other
   std::function<bool()> synced;  ///< the ledger holds what the API server has
 };

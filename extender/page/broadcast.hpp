@@ -15,24 +15,24 @@ namespace tangram::extender {
 
 /// What one server may spend on streams of events.
 struct BroadcastLimits {
-  /// Some people look at the same time; each costs a connection and, at worst, its share of the
-  /// network. Further ones are refused.
+  /// For a few people at the same time. Each stream costs a connection and, at worst, its share of
+  /// the network. Further ones are refused.
   std::size_t streams = 32;
-  /// Events kept for those who read slowly or were away for a moment, all streams together: a
+  /// Events kept for slow and reconnecting clients, all streams together: a
   /// quarter of a minute of the busiest cluster, and all the memory that slow readers can hold.
   std::size_t kept_bytes = std::size_t{8} << 20;
   std::size_t kept_events = 256;
-  /// A stream ends after this, and its client comes back: who may read is asked per request.
+  /// A stream ends after this, and its client reconnects: access is checked for each request.
   std::chrono::seconds longest{900};
 };
 
-/// Tells many HTTP clients the same, as server-sent events: an event is made once and shared by
-/// all streams, and nobody waits for a slow one.
+/// Sends the same server-sent events to many HTTP clients: an event is made once and shared by all
+/// streams, and no stream waits for a slow one.
 ///
 /// A stream begins with the event `hello`, whose data say whether it has `resumed` behind the event
-/// that the client named; if not, the client must read anew what the events tell changes of. One
-/// that falls behind what is kept ends; its client comes back with its last id, and is told so.
-/// Threads: safe. Streams may outlive it.
+/// that the client named. If not, the client must read anew what the events are changes of. A
+/// stream that falls behind what is kept ends; its client reconnects with its last id, and is not
+/// resumed. Threads: safe. Streams may outlive it.
 class Broadcast {
  public:
   /// @param life  another one in each life of the process
@@ -50,9 +50,9 @@ class Broadcast {
   void publish(std::string_view event, std::string_view data);
   /// The last one published.
   [[nodiscard]] EventId newest() const;
-  /// Something, so that those who are gone are noticed.
+  /// Sends a heartbeat, so that lost connections are noticed.
   void beat();
-  /// Something was not told: nobody can resume from before now.
+  /// Something was not published: no client can resume from before now.
   void forget();
   /// Ends all streams; none is opened afterwards.
   void close();

@@ -10,7 +10,7 @@ export const fullness = (sum) => Math.max(sum.mem && sum.memGranted / sum.mem, s
 export const cardFullness = (card) =>
   fullness({ mem: card.memMiB, memGranted: card.grantedMemMiB, milli: card.milli, milliGranted: card.grantedMilli });
 
-/** For who cannot see the tiles. */
+/** For screen readers. */
 export function cardSentence(card, number) {
   const parts = [
     `Card ${number}, ${card.model}`,
@@ -52,7 +52,7 @@ function bar(card, kind, capacity, granted, amount, dim) {
   return el("div", { class: "line" }, el("span", { class: "kind", "aria-hidden": "true" }, kind === "memory" ? "mem" : "gpu"), box);
 }
 
-/** Of an instance what tells it from the others: its profile. */
+/** What distinguishes an instance from the others: its profile. */
 const short = (model) => model.replace(/^.*-MIG-/, "MIG ");
 
 const kBadges = { unhealthy: "✕ unhealthy", cordoned: "⊘ cordoned", "over-granted": "▲ over-granted" };

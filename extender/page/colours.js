@@ -1,6 +1,6 @@
-// Each namespace keeps its look. Which it is comes from its name, so that most look the same to
-// everybody; where two meet, the later one takes the next that is free: other hues before textures.
-// What was given once is remembered by the browser, so that a newcomer changes nobody's look.
+// Each namespace keeps its look. It follows from the name, so most look the same in every browser;
+// of two with the same, the later one takes the next free one: other hues before textures. The
+// browser remembers it, so a new namespace changes no other's look.
 
 const kHues = 8;
 const kLooks = kHues * 3; // textures

@@ -3,7 +3,7 @@
 import { el } from "./dom.js";
 import { compute, count, memory, percent } from "./format.js";
 
-const kBest = 5; // nodes that would fit, told of a pod that waits
+const kBest = 5; // nodes that would fit, shown for a pending pod
 
 const facts = (rows) =>
   el("dl", {}, rows.filter(Boolean).flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]));
@@ -22,22 +22,22 @@ const table = (heads, rows, numbers = []) => {
 const explainTarget = (pod) =>
   `/api/v1/explain?namespace=${encodeURIComponent(pod.namespace)}&pod=${encodeURIComponent(pod.name)}`;
 
-function asked({ share, count: cards, memMiB, milli }) {
+function requestedAmount({ share, count: cards, memMiB, milli }) {
   const of = { whole: "all of it", fraction: `${percent(milli, 1000)} of memory and compute` };
   const part = of[share] ?? `${memory(memMiB)}${milli === undefined ? "" : `, ${compute(milli)}`}`;
   return `${count(cards)} × ${part}`;
 }
 
-function boundPod(told) {
-  const cards = told.containers.flatMap((container) => container.cards.map((card) => ({ container, card })));
+function boundPod(view) {
+  const cards = view.containers.flatMap((container) => container.cards.map((card) => ({ container, card })));
   return [
     facts([
-      ["Node", told.node],
-      ["Isolation", told.isolation],
+      ["Node", view.node],
+      ["Isolation", view.isolation],
     ]),
     el("h3", {}, "Granted"),
     table(
-      ["Container, card", "Request", "Held to"],
+      ["Container, card", "Request", "Limit"],
       cards.map(({ container, card }) => [
         `${container.name}, ${card.uuid}`,
         `${memory(card.memMiB)}, ${compute(card.milli)}`,
@@ -47,17 +47,17 @@ function boundPod(told) {
   ];
 }
 
-function pendingPod(told) {
-  const { models, containers } = told.request;
+function pendingPod(view) {
+  const { models, containers } = view.request;
   return [
-    el("p", { class: "sentence" }, told.summary),
-    told.reasons.length > 0 ? table(["Why not", "Nodes"], told.reasons.map(({ why, nodes }) => [why, count(nodes)]), [1]) : null,
-    el("h3", {}, "Asks for"),
-    table(["Container", "Cards"], containers.map((container) => [container.name, asked(container)])),
+    el("p", { class: "sentence" }, view.summary),
+    view.reasons.length > 0 ? table(["Why not", "Nodes"], view.reasons.map(({ why, nodes }) => [why, count(nodes)]), [1]) : null,
+    el("h3", {}, "Requests"),
+    table(["Container", "Cards"], containers.map((container) => [container.name, requestedAmount(container)])),
     models.length > 0 ? el("p", {}, `of the ${models.length === 1 ? "model" : "models"} ${models.join(", ")}`) : null,
-    told.nodes.length > 0 ? el("h3", {}, `Would fit best, by the policy ${told.policy}`) : null,
-    told.nodes.length > 0 ? table(["Node", "Cards"], told.nodes.map((node) => [node.name, node.wouldGet.join(", ")])) : null,
-    el("p", { class: "faint" }, told.note),
+    view.nodes.length > 0 ? el("h3", {}, `Would fit best, by the policy ${view.policy}`) : null,
+    view.nodes.length > 0 ? table(["Node", "Cards"], view.nodes.map((node) => [node.name, node.wouldGet.join(", ")])) : null,
+    el("p", { class: "faint" }, view.note),
   ];
 }
 
@@ -134,12 +134,12 @@ export class Details {
     );
   }
 
-  #explained(told) {
-    const state = told.state === "bound" ? "bound to a node" : "waits for a node";
+  #explained(view) {
+    const state = view.state === "bound" ? "bound to a node" : "waits for a node";
     return [
       el("p", { class: "faint" }, state),
-      told.findings.length > 0 ? el("ul", {}, told.findings.map(({ message }) => el("li", { class: "badge-line" }, `⚠ ${message}`))) : null,
-      ...(told.state === "bound" ? boundPod(told) : pendingPod(told)),
+      view.findings.length > 0 ? el("ul", {}, view.findings.map(({ message }) => el("li", { class: "badge-line" }, `⚠ ${message}`))) : null,
+      ...(view.state === "bound" ? boundPod(view) : pendingPod(view)),
     ];
   }
 

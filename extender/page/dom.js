@@ -1,4 +1,4 @@
-// Elements are made here and nowhere from text: names of pods and nodes are other people's words.
+// Elements are made here and nowhere from text: names of pods and nodes are untrusted input.
 
 /** el("p", {class: "x", onclick: f, "aria-label": "y"}, "text", child, …); null children are left out. */
 export function el(tag, properties = {}, ...children) {
@@ -30,14 +30,14 @@ export function keep(list, items, key, make, update = () => {}) {
   while (list.children.length > wanted.length) list.lastElementChild.remove();
 }
 
-/** Calls `draw` before the next frame, however often it was asked for. */
+/** Calls `draw` before the next frame, however often it is called. */
 export function onceAFrame(draw) {
-  let asked = false;
+  let scheduled = false;
   return () => {
-    if (asked) return;
-    asked = true;
+    if (scheduled) return;
+    scheduled = true;
     requestAnimationFrame(() => {
-      asked = false;
+      scheduled = false;
       draw();
     });
   };

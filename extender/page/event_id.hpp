@@ -17,8 +17,8 @@ struct EventId {
 
 [[nodiscard]] std::string to_string(EventId id);
 
-/// What a client sends back as Last-Event-ID. Whatever is not exactly such a text, as anybody may
-/// send anything, names no event.
+/// What a client sends back as Last-Event-ID. It is untrusted input: any other text
+/// names no event.
 [[nodiscard]] std::optional<EventId> parse_event_id(std::string_view text);
 
 }  // namespace tangram::extender

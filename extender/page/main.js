@@ -1,4 +1,4 @@
-// The page: what the server tells goes to the store, and from there to what is seen.
+// The page: what the server sends goes to the store, and from there to the views.
 
 import { cardSentence, shareSentence } from "./cards.js";
 import { giveLooks } from "./colours.js";
@@ -23,7 +23,7 @@ const minimap = new Minimap(at("map"), (name) => grid.scrollTo(name));
 const form = at("filter");
 let filter = readFilter(location.search);
 let matcher = makeMatcher(filter, store.namespaces);
-let read = false; // the packing has been told
+let read = false; // the packing has been read
 
 function open(meant, from) {
   if (meant.share) details.pod(meant.share, from);
@@ -137,7 +137,7 @@ window.addEventListener("popstate", () => change(readFilter(location.search)));
 grid.onDrawn = () => minimap.update({ onScreen: grid.onScreen() });
 
 /** What is under the pointer or the keyboard, in a word. */
-function tell(element) {
+function describe(element) {
   const tip = at("tip");
   const meant = grid.meant(element);
   tip.hidden = !meant;
@@ -152,9 +152,9 @@ function tell(element) {
   tip.style.transform = `translate(${left}px, ${below ? box.bottom + 6 : Math.max(0, box.top - tip.offsetHeight - 6)}px)`;
 }
 
-at("grid").addEventListener("pointerover", (event) => tell(event.target.closest(".tile, .card") ?? at("grid")));
+at("grid").addEventListener("pointerover", (event) => describe(event.target.closest(".tile, .card") ?? at("grid")));
 at("grid").addEventListener("pointerleave", () => (at("tip").hidden = true));
-at("grid").addEventListener("focusin", (event) => event.target.matches(":focus-visible") && tell(event.target));
+at("grid").addEventListener("focusin", (event) => event.target.matches(":focus-visible") && describe(event.target));
 at("grid").addEventListener("focusout", () => (at("tip").hidden = true));
 window.addEventListener("scroll", () => (at("tip").hidden = true), { passive: true });
 

@@ -8,7 +8,7 @@ const command = (text) => el("pre", { tabindex: "0", "aria-label": "command" }, 
 export const noCards = () =>
   notice(
     el("h3", {}, "No node reports a GPU card yet"),
-    el("p", {}, "Cards are told by Tangram's agent, which runs on each node that has some. This page fills as they come."),
+    el("p", {}, "Cards are reported by Tangram's agent, which runs on each node that has some. This page fills as they come."),
     el("p", {}, "Is it installed, and is it running?"),
     command("kubectl --namespace tangram-system get pods --output wide\nkubectl apply --kustomize deploy/node     # installs it"),
     el("p", {}, "What do the nodes say of their cards?"),

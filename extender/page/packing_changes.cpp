@@ -16,7 +16,7 @@ using model::Allocation;
 using model::ClusterSnapshot;
 using model::NodeState;
 
-/// Of a node: what is granted, not merely held. By UID, as the node has them.
+/// The granted allocations of a node, without reservations. By UID, as the node has them.
 std::vector<const Allocation*> granted(const NodeState& node) {
   std::vector<const Allocation*> all;
   for (const model::AllocationPtr& allocation : node.allocations) {
@@ -52,96 +52,96 @@ std::set<std::uint32_t> cards_of(const NodeState& node,
 }  // namespace
 
 void PackingChanges::catch_up(const ClusterSnapshot& cluster, const cluster::PodTable& pods) {
-  told_.assign(cluster.slots(), nullptr);
-  for (model::NodeIndex index = 0; index < told_.size(); ++index) {
-    told_[index] = cluster.share(index);
+  reported_.assign(cluster.slots(), nullptr);
+  for (model::NodeIndex index = 0; index < reported_.size(); ++index) {
+    reported_[index] = cluster.share(index);
   }
   waiting_ = pods.pending();
 }
 
-PackingChanges::Told PackingChanges::told() const {
-  Told told{.nodes = {}, .waiting = waiting_};
-  std::ranges::copy_if(told_, std::back_inserter(told.nodes),
+PackingChanges::Reported PackingChanges::reported() const {
+  Reported all{.nodes = {}, .waiting = waiting_};
+  std::ranges::copy_if(reported_, std::back_inserter(all.nodes),
                        [](const model::NodePtr& node) { return node != nullptr; });
-  std::ranges::sort(told.nodes, {},
+  std::ranges::sort(all.nodes, {},
                     [](const model::NodePtr& node) -> const std::string& { return node->name; });
-  return told;
+  return all;
 }
 
 void PackingChanges::forget() {
-  told_ = {};
+  reported_ = {};
   waiting_ = {};
 }
 
 std::string PackingChanges::next(const ClusterSnapshot& cluster, const cluster::PodTable& pods) {
   std::string text;
   Writer out(text);
-  news_ = false;
+  changed_ = false;
   gone_.clear();
   out.begin_object().member("version", static_cast<std::int64_t>(cluster.version()));
-  tell_nodes(out, text, cluster);
+  write_nodes(out, text, cluster);
   out.key("gone").begin_array();
   for (const std::string& name : gone_) out.string(name);
   out.end_array();
-  tell_waiting(out, pods);
+  write_waiting(out, pods);
   out.end_object();
-  return news_ ? text : std::string();
+  return changed_ ? text : std::string();
 }
 
-void PackingChanges::tell_nodes(Writer& out, const std::string& text,
-                                const ClusterSnapshot& cluster) {
-  told_.resize(std::max(told_.size(), cluster.slots()));
-  const auto slots = static_cast<model::NodeIndex>(told_.size());
+void PackingChanges::write_nodes(Writer& out, const std::string& text,
+                                 const ClusterSnapshot& cluster) {
+  reported_.resize(std::max(reported_.size(), cluster.slots()));
+  const auto slots = static_cast<model::NodeIndex>(reported_.size());
   out.key("nodes").begin_array();
   for (model::NodeIndex i = 0; i < slots && text.size() < text_bytes_; ++i) {
     const model::NodeIndex index = (turn_ + i) % slots;
-    if (told_[index].get() == cluster.at(index)) continue;
-    tell_node(out, index, cluster);
+    if (reported_[index].get() == cluster.at(index)) continue;
+    write_node(out, index, cluster);
     if (text.size() >= text_bytes_) turn_ = (index + 1) % slots;
   }
   out.end_array();
 }
 
-void PackingChanges::tell_node(Writer& out, model::NodeIndex index,
-                               const ClusterSnapshot& cluster) {
-  const model::NodePtr before = std::exchange(told_[index], cluster.share(index));
-  const model::NodePtr& now = told_[index];
+void PackingChanges::write_node(Writer& out, model::NodeIndex index,
+                                const ClusterSnapshot& cluster) {
+  const model::NodePtr before = std::exchange(reported_[index], cluster.share(index));
+  const model::NodePtr& now = reported_[index];
   const bool same_node = before && now && before->name == now->name;
   if (before && !same_node) {
     if (const auto moved = cluster.index_of(before->name)) {
-      if (told_[*moved].get() != cluster.at(*moved)) tell_node(out, *moved, cluster);
+      if (reported_[*moved].get() != cluster.at(*moved)) write_node(out, *moved, cluster);
     } else {
       gone_.push_back(before->name);
-      news_ = true;
+      changed_ = true;
     }
   }
   if (!now) return;
-  if (!same_node) forget_elsewhere(index);
+  if (!same_node) forget_former(index);
   if (!same_node || before->inventory != now->inventory || before->present != now->present) {
     cluster::write_packed_node(out, granted_only(*now));
-    news_ = true;
+    changed_ = true;
     return;
   }
   const auto changed = changed_allocations(*before, *now);
-  if (changed.empty()) return;  // what is merely held has changed
+  if (changed.empty()) return;  // only reservations have changed
   const auto cards = cards_of(*now, changed);
   cluster::write_packed_node(out, granted_only(*now),
                              [&cards](std::uint32_t card) { return cards.contains(card); });
-  news_ = true;
+  changed_ = true;
 }
 
-/// A node that left and came back stands elsewhere in the ledger; what was told of it counts no
-/// more.
-void PackingChanges::forget_elsewhere(model::NodeIndex index) {
-  for (model::NodeIndex other = 0; other < told_.size(); ++other) {
-    if (other == index || !told_[other] || told_[other]->name != told_[index]->name) continue;
-    told_[other] = nullptr;
+/// A node that left and came back has another index in the ledger: its former state is void.
+void PackingChanges::forget_former(model::NodeIndex index) {
+  for (model::NodeIndex other = 0; other < reported_.size(); ++other) {
+    if (other == index || !reported_[other] || reported_[other]->name != reported_[index]->name)
+      continue;
+    reported_[other] = nullptr;
   }
 }
 
-void PackingChanges::tell_waiting(Writer& out, const cluster::PodTable& pods) {
+void PackingChanges::write_waiting(Writer& out, const cluster::PodTable& pods) {
   constexpr auto kUid = [](const cluster::PodPtr& pod) -> const std::string& { return pod->uid; };
-  std::vector<cluster::PodPtr> told;
+  std::vector<cluster::PodPtr> reported;
   std::size_t added = 0;
   out.key("waiting").begin_array();
   for (const cluster::PodPtr& pod : pods.pending()) {
@@ -150,15 +150,15 @@ void PackingChanges::tell_waiting(Writer& out, const cluster::PodTable& pods) {
       ++added;
       cluster::write_waiting_pod(out, *pod);
     }
-    told.push_back(pod);
+    reported.push_back(pod);
   }
   std::vector<cluster::PodPtr> settled;
-  std::ranges::set_difference(waiting_, told, std::back_inserter(settled), {}, kUid, kUid);
+  std::ranges::set_difference(waiting_, reported, std::back_inserter(settled), {}, kUid, kUid);
   out.end_array().key("settled").begin_array();
   for (const cluster::PodPtr& pod : settled) out.string(pod->uid);
   out.end_array();
-  news_ = news_ || added > 0 || !settled.empty();
-  waiting_ = std::move(told);
+  changed_ = changed_ || added > 0 || !settled.empty();
+  waiting_ = std::move(reported);
 }
 
 }  // namespace tangram::extender

@@ -10,13 +10,12 @@
 
 namespace tangram::extender {
 
-/// What has been told of the packing, and what has not: makes texts that say what changed.
+/// What has been reported of the packing: makes texts that say what has changed since.
 ///
-/// What does not go into one text goes into the next ones, in turn; a node that changed several
-/// times meanwhile is told once, as it is. Whoever applies the texts made since to what told()
-/// was, has what told() is now. (Applied to a newer state they may lead astray: of what came and
-/// went between two texts they say nothing.)
-/// Threads: one at a time.
+/// What does not fit into one text goes into the next ones, in turn; a node that changed several
+/// times meanwhile is reported once, as it is. A client that had the state of reported() and
+/// applies all texts made since has the state of reported() now. (Applied to a newer state they may
+/// mislead: they omit what came and went between two texts.) Threads: one at a time.
 class PackingChanges {
  public:
   /// Two texts a second of this size are 512 KiB/s for each client; 300 cards that change in half
@@ -28,38 +27,38 @@ class PackingChanges {
   /// @param text_bytes  nodes are left for the next text from here on; the last one goes beyond it
   explicit PackingChanges(std::size_t text_bytes = kTextBytes) : text_bytes_(text_bytes) {}
 
-  struct Told {
+  struct Reported {
     std::vector<model::NodePtr> nodes;  ///< by name
     std::vector<cluster::PodPtr> waiting;
   };
-  [[nodiscard]] Told told() const;
+  [[nodiscard]] Reported reported() const;
 
-  /// Takes all that is so now for told.
+  /// Takes the present state as reported.
   void catch_up(const model::ClusterSnapshot& cluster, const cluster::PodTable& pods);
 
   /// {"version", "nodes": [...], "gone": [names], "waiting": [...], "settled": [UIDs]}: nodes as in
-  /// packing_json(), but with `"partial": true` for those of which only the cards told have
-  /// changed. `gone` comes before `nodes`, `settled` before `waiting`.
+  /// packing_json(), but with `"partial": true` for those of which only the cards in the text
+  /// have changed. `gone` comes before `nodes`, `settled` before `waiting`.
   /// @returns "" if nothing has changed
   [[nodiscard]] std::string next(const model::ClusterSnapshot& cluster,
                                  const cluster::PodTable& pods);
 
-  /// Gives back what it holds. To be followed by catch_up().
+  /// Frees its memory. To be followed by catch_up().
   void forget();
 
  private:
-  void tell_nodes(json::Writer& out, const std::string& text,
-                  const model::ClusterSnapshot& cluster);
-  void tell_node(json::Writer& out, model::NodeIndex index, const model::ClusterSnapshot& cluster);
-  void forget_elsewhere(model::NodeIndex index);
-  void tell_waiting(json::Writer& out, const cluster::PodTable& pods);
+  void write_nodes(json::Writer& out, const std::string& text,
+                   const model::ClusterSnapshot& cluster);
+  void write_node(json::Writer& out, model::NodeIndex index, const model::ClusterSnapshot& cluster);
+  void forget_former(model::NodeIndex index);
+  void write_waiting(json::Writer& out, const cluster::PodTable& pods);
 
   const std::size_t text_bytes_;
-  std::vector<model::NodePtr> told_;      ///< by index in the snapshot
+  std::vector<model::NodePtr> reported_;  ///< by index in the snapshot
   model::NodeIndex turn_ = 0;             ///< where the next text begins
   std::vector<cluster::PodPtr> waiting_;  ///< by UID
   std::vector<std::string> gone_;         ///< for the text in the making
-  bool news_ = false;                     ///< in the text in the making
+  bool changed_ = false;                  ///< the text in the making says something
 };
 
 }  // namespace tangram::extender

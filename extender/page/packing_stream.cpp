@@ -4,14 +4,12 @@
 #include "base/sleeper.hpp"
 #include "cluster/packing_json.hpp"
 
-#include <utility>
-
 namespace tangram::extender {
 
 namespace {
 
-/// Browsers send the header when they come back by themselves, and cannot be told to send it on a
-/// first visit: so a page that opens its stream anew says it in the target.
+/// Browsers send the header when they reconnect by themselves, but not with a stream that a page
+/// opens: a page that opens its stream anew names the event in the target.
 std::optional<EventId> last_seen(const http::Request& request) {
   const std::string_view header = request.header("Last-Event-ID");
   if (!header.empty()) return parse_event_id(header);
@@ -20,10 +18,9 @@ std::optional<EventId> last_seen(const http::Request& request) {
 }
 
 http::Response too_many_streams() {
-  auto response = http::text_response(
-      503, "as many pages follow the packing as this service tells of it; retry later");
-  response.headers.push_back({"Retry-After", "10"});
-  return response;
+  return http::retry_response(
+      std::chrono::seconds(10),
+      "as many pages follow the packing as this service has streams for; retry later");
 }
 
 /// The moment the process began, which no other life of it shares.
@@ -37,15 +34,15 @@ PackingStream::PackingStream(Parts parts, BroadcastLimits limits)
     : parts_(parts), broadcast_(life_of(parts.clock), parts.clock, limits) {}
 
 std::string PackingStream::packing() {
-  PackingChanges::Told told;
+  PackingChanges::Reported reported;
   EventId event;
   {
     const std::scoped_lock lock(mutex_);
     be_needed();
-    told = changes_.told();
+    reported = changes_.reported();
     event = broadcast_.newest();
   }
-  return cluster::packing_json(to_string(event), told.nodes, told.waiting);
+  return cluster::packing_json(to_string(event), reported.nodes, reported.waiting);
 }
 
 http::Response PackingStream::open(const http::Request& request) {
@@ -56,7 +53,8 @@ http::Response PackingStream::open(const http::Request& request) {
   be_needed();
   response.content_type = "text/event-stream";
   response.headers.push_back({"Cache-Control", "no-store"});
-  response.headers.push_back({"X-Accel-Buffering", "no"});  // nginx and its kin would hold it back
+  response.headers.push_back(
+      {"X-Accel-Buffering", "no"});  // else nginx and other proxies buffer it
   return response;
 }
 

@@ -16,14 +16,14 @@
 
 namespace tangram::extender {
 
-/// GET /api/v1/packing and /api/v1/events: the packing as of an event, and the events since. Nobody
-/// who reads the one and then the other misses a change or sees one twice.
+/// GET /api/v1/packing and /api/v1/events: the packing as of an event, and the events since. A
+/// client that reads the one and then the other misses no change and sees none twice.
 ///
-/// Costs nothing while nobody looks: the first reader starts the comparing, and kQuiet after the
+/// Costs nothing without readers: the first reader starts the comparing, and kQuiet after the
 /// last one has gone it stops. Threads: safe.
 class PackingStream final : public prometheus::Collectable {
  public:
-  /// People do not see faster; what changes more often is told once.
+  /// People do not see faster; what changes more often is reported once.
   static constexpr std::chrono::milliseconds kInterval{500};
   /// A client that is gone is noticed by the second beat that does not reach it.
   static constexpr std::chrono::seconds kBeat{5};
@@ -38,14 +38,14 @@ class PackingStream final : public prometheus::Collectable {
   /// The parts outlive it.
   explicit PackingStream(Parts parts, BroadcastLimits limits = {});
 
-  /// {"event", "nodes", "pending"}. Takes a moment: to be asked in turn.
+  /// {"event", "nodes", "pending"}. Takes a moment: to be called in turn.
   [[nodiscard]] std::string packing();
   /// A stream that resumes behind the event which the request names; 503 if there are too many.
   [[nodiscard]] http::Response open(const http::Request& request);
 
-  /// Tells what has changed since the last time.
+  /// Publishes what has changed since the last time.
   void look();
-  /// Looks every kInterval until told to stop. To be called once.
+  /// Looks every kInterval until stop. To be called once.
   void run(const std::stop_token& stop);
 
   /// Ends all streams.
@@ -61,9 +61,9 @@ class PackingStream final : public prometheus::Collectable {
   Broadcast broadcast_;
   std::mutex mutex_;  ///< guards all below
   PackingChanges changes_;
-  bool looking_ = false;  ///< changes_ knows what has been told
+  bool looking_ = false;  ///< changes_ knows what was reported
   TimePoint needed_;      ///< when there was a reader last
-  TimePoint beat_;        ///< when somebody was told something last
+  TimePoint beat_;        ///< when something was sent last
 };
 
 }  // namespace tangram::extender

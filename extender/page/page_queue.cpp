@@ -7,10 +7,9 @@ namespace tangram::extender {
 namespace {
 
 http::Response too_many_pages() {
-  auto response = http::text_response(
-      503, "as many pages are being made as this service makes at a time; retry later");
-  response.headers.push_back({"Retry-After", "1"});
-  return response;
+  return http::retry_response(
+      std::chrono::seconds(1),
+      "as many pages are being made as this service makes at a time; retry later");
 }
 
 }  // namespace

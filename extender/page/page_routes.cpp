@@ -1,8 +1,6 @@
 #include "extender/page/page_routes.hpp"
 
 #include "extender/page/page_files.hpp"
-#include "http/router.hpp"
-#include "http/types.hpp"
 
 #include <string>
 
@@ -22,7 +20,7 @@ bool has_it(const http::Request& request, const PageFile& file) {
 http::Response page_response(const PageFile& file, const http::Request& request) {
   http::Response response;
   response.headers = {
-      // To be asked for each time, so that a page never mixes files of two versions.
+      // Revalidated each time, so that a page never mixes files of two versions.
       {"Cache-Control", "no-cache"},
       {"ETag", tag_of(file)},
       {"Content-Security-Policy", std::string(kPagePolicy)},

@@ -1,23 +1,21 @@
 #pragma once
 
-#include <string_view>
+#include "http/router.hpp"
 
-namespace tangram::http {
-class Router;
-}  // namespace tangram::http
+#include <string_view>
 
 namespace tangram::extender {
 
-/// What the page may do, by the browser's own hand: load what this server sends and ask this
-/// server, nothing else. No script or style stands in its HTML, and none can be put there: names
-/// of pods and nodes are other people's.
+/// What the browser lets the page do: load from this server and send requests to it, nothing else.
+/// Its HTML contains no script or style, and none can be added: names of pods and nodes are
+/// untrusted input.
 inline constexpr std::string_view kPagePolicy =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
     "require-trusted-types-for 'script'; trusted-types 'none'";
 
-/// GET / and /page/…: the packing page and its parts. They tell nothing of the cluster; what the
-/// page shows it asks for at /api/v1/….
+/// GET / and /page/…: the packing page and its parts. They contain nothing of the cluster; the
+/// page requests what it shows at /api/v1/….
 void add_page_routes(http::Router& router);
 
 }  // namespace tangram::extender

@@ -1,4 +1,4 @@
-// The packing as the server tells it, with what is worth knowing at once about each node.
+// The packing as the server reports it, with a summary of each node.
 
 import { byName } from "./format.js";
 
@@ -52,7 +52,7 @@ export class Store {
     for (const name of gone) this.#drop(name);
     for (const node of nodes) {
       const before = this.nodes.get(node.name);
-      if (node.partial && !before) continue; // told in whole when it was new: cannot be
+      if (node.partial && !before) continue; // a new node is always reported in whole
       if (node.partial) node.cards = merge(before.cards, node.cards);
       rows ||= before?.cards.length !== node.cards.length;
       changed.add(node.name);
@@ -95,9 +95,9 @@ export class Store {
 }
 
 /** A card that did not change stays the same object: that is how its drawing is known to be good. */
-function merge(before, told) {
-  const news = new Map(told.map((card) => [card.uuid, card]));
-  return before.map((card) => news.get(card.uuid) ?? card);
+function merge(before, changed) {
+  const byId = new Map(changed.map((card) => [card.uuid, card]));
+  return before.map((card) => byId.get(card.uuid) ?? card);
 }
 
 function add(counts, name, number) {

@@ -1,7 +1,7 @@
 // Reads the packing once and then what changes, for as long as the page is looked at.
 
 const kSilence = 20_000; // the server says something every 5 s
-const kHiddenFor = 10_000; // a page that nobody looks at costs the server nothing after this
+const kHiddenFor = 10_000; // a hidden page costs the server nothing after this
 const kLongestWait = 30_000;
 
 /** A wait that doubles, and differs from page to page: they all lose the server at one moment. */
@@ -57,12 +57,12 @@ export class Stream {
     source.addEventListener("beat", () => this.#expectMore());
     source.addEventListener("error", () => {
       // A stream that ended comes back by itself; one that was refused does not.
-      if (source.readyState === EventSource.CLOSED) this.#retry("no news for now", () => this.#follow());
+      if (source.readyState === EventSource.CLOSED) this.#retry("no changes for now", () => this.#follow());
       else this.#handlers.state("connecting", "reconnecting");
     });
   }
 
-  /** After a random moment: all pages are told at once. */
+  /** After a random delay: all pages lose their stream at once. */
   #reload() {
     this.#stop();
     this.#timer = setTimeout(() => this.load(), 1000 * Math.random());

@@ -1,7 +1,6 @@
 #include "extender/setup/authority.hpp"
 
 #include "base/quote.hpp"
-#include "http/tls/openssl.hpp"
 
 #include <arpa/inet.h>
 #include <openssl/bn.h>
@@ -21,11 +20,6 @@ using ExtensionPtr = std::unique_ptr<X509_EXTENSION, http::tls::Freed<X509_EXTEN
 
 /// Of a serial number: unguessable, and positive within the 20 bytes that RFC 5280 allows.
 constexpr int kSerialBits = 127;
-
-struct Identity {
-  http::tls::KeyPtr key;
-  http::tls::CertificatePtr certificate;
-};
 
 Error cannot(const std::string& what) {
   return fail(Errc::kUnavailable, "OpenSSL cannot make " + what + ": " + http::tls::last_error());
@@ -129,18 +123,6 @@ Result<CertificateAndKey> pem_of(const Identity& identity) {
 
 }  // namespace
 
-struct Authority::Impl {
-  Identity identity;
-  CertificateAndKey own;
-};
-
-Authority::Authority(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-Authority::Authority(Authority&&) noexcept = default;
-Authority& Authority::operator=(Authority&&) noexcept = default;
-Authority::~Authority() = default;
-
-const CertificateAndKey& Authority::own() const { return impl_->own; }
-
 Result<Authority> Authority::create(const std::string& name, Validity validity) {
   ERR_clear_error();
   auto made = make_identity(name, validity,
@@ -151,7 +133,7 @@ Result<Authority> Authority::create(const std::string& name, Validity validity) 
   if (!made) return made.error();
   auto own = pem_of(*made);
   if (!own) return own.error();
-  return Authority(std::make_unique<Impl>(Impl{std::move(*made), std::move(*own)}));
+  return Authority(std::move(*made), std::move(*own));
 }
 
 Result<CertificateAndKey> Authority::issue(const Order& order) const {
@@ -165,7 +147,7 @@ Result<CertificateAndKey> Authority::issue(const Order& order) const {
                                     {NID_subject_key_identifier, "hash"},
                                     {NID_authority_key_identifier, "keyid"}};
   if (!hosts->empty()) extensions.push_back({NID_subject_alt_name, *hosts});
-  auto made = make_identity(order.name, order.validity, extensions, &impl_->identity);
+  auto made = make_identity(order.name, order.validity, extensions, &identity_);
   if (!made) return made.error();
   return pem_of(*made);
 }

@@ -2,9 +2,10 @@
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
+#include "http/tls/openssl.hpp"
 
-#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tangram::extender {
@@ -21,21 +22,23 @@ struct Validity {
   WallTime to;
 };
 
+struct Identity {
+  http::tls::KeyPtr key;
+  http::tls::CertificatePtr certificate;
+};
+
 /// A certificate authority that is made on the spot: EC P-256 keys, SHA-256. For a trial and for
-/// tests; in production certificates come from whoever issues them there.
+/// tests; in production use the organisation's own issuer.
 class Authority {
  public:
   /// @returns kUnavailable if OpenSSL cannot, for want of memory or randomness
   static Result<Authority> create(const std::string& name, Validity validity);
-  Authority(Authority&&) noexcept;
-  Authority& operator=(Authority&&) noexcept;
-  ~Authority();
 
-  [[nodiscard]] const CertificateAndKey& own() const;
+  [[nodiscard]] const CertificateAndKey& own() const { return own_; }
 
   enum class Use { kServer, kClient };
   struct Order {
-    std::string name;                     ///< the common name: who it is
+    std::string name;                     ///< the common name
     std::vector<std::string> hosts = {};  ///< DNS names and IP addresses of a server
     Use use = Use::kServer;
     Validity validity;
@@ -44,10 +47,11 @@ class Authority {
   [[nodiscard]] Result<CertificateAndKey> issue(const Order& order) const;
 
  private:
-  struct Impl;
-  explicit Authority(std::unique_ptr<Impl> impl);
+  Authority(Identity identity, CertificateAndKey own)
+      : identity_(std::move(identity)), own_(std::move(own)) {}
 
-  std::unique_ptr<Impl> impl_;
+  Identity identity_;
+  CertificateAndKey own_;
 };
 
 }  // namespace tangram::extender

@@ -1,8 +1,8 @@
 #include "extender/setup/certificates_command.hpp"
 
+#include "base/base64.hpp"
 #include "base/file.hpp"
 #include "extender/setup/authority.hpp"
-#include "http/tls/openssl.hpp"
 
 #include <fmt/format.h>
 
@@ -71,7 +71,7 @@ Or on this machine:
   tangram-extender --set tls.certificate={0}/tls.crt --set tls.key={0}/tls.key \
     --set tls.client_ca={0}/ca.crt --set tls.client_names={4} ...
 )",
-      folder, rfc3339(validity.to), http::tls::base64_of(ca),
+      folder, rfc3339(validity.to), base64_encode(ca),
       kept ? " (its key: ca.key; keep it off the cluster)" : "; its key was not kept",
       kSchedulerName);
 }

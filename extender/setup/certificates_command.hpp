@@ -8,12 +8,12 @@
 
 namespace tangram::extender {
 
-/// What `tangram-extender certificates` was asked for.
+/// The options of `tangram-extender certificates`.
 struct CertificatesOrder {
   std::string folder;
   std::vector<std::string> hosts = {};  ///< beside the names of the Services and this machine
   int days = 365;
-  bool keep_ca_key = false;  ///< without it nobody can ever issue in the CA's name again
+  bool keep_ca_key = false;  ///< without it the CA can never issue again
 };
 
 inline constexpr int kMostCertificateDays = 3650;

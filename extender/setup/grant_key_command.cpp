@@ -16,13 +16,9 @@ namespace {
 /// As `kubectl patch --type merge` takes it.
 std::string patch_of(const VerifyingKey& key) {
   std::string text;
-  json::Writer(text)
-      .begin_object()
-      .key("data")
-      .begin_object()
-      .member(key.id() + ".pub", key.to_pem())
-      .end_object()
-      .end_object();
+  json::Writer out(text);
+  out.begin_object().key("data").begin_object();
+  out.member(key.id() + ".pub", key.to_pem()).end_object().end_object();
   return text;
 }
 
@@ -42,7 +38,7 @@ Then the settings that docs/signing.md shows. In place of another key, where gra
   4. once tangram_grants_by_key shows no grant of the former key any more, FORMER:
      kubectl --namespace tangram-system patch configmap tangram-grant-keys --type json --patch '[{{"op":"remove","path":"/data/FORMER.pub"}}]'
 
-Keep no copy of grant.key outside the cluster: who has it can grant himself every card.
+Keep no copy of grant.key outside the cluster: its owner can grant any card to any pod.
 )";
 
 }  // namespace

@@ -48,14 +48,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   AdmissionResponse answer;
   if (request->pod) {
-    Mutation mutation = mutate(*request->pod, kSettings);
+    AdmissionResponse mutation = mutate(*request->pod, kSettings);
     require(mutation.patch.empty() || is_json(mutation.patch));
     answer.patch = std::move(mutation.patch);
     answer.warnings = std::move(mutation.warnings);
     require(is_json(encode_review(request->uid, answer)));
   }
   if (request->pod && request->old_pod) {
-    const Mutation mutation = mutate_ephemeral(*request->pod, *request->old_pod, kSettings);
+    const AdmissionResponse mutation =
+        mutate_ephemeral(*request->pod, *request->old_pod, kSettings);
     require(mutation.patch.empty() || is_json(mutation.patch));
   }
   answer = validate(*request, kSettings, {model::kMilliResource, model::kMemoryResource});

@@ -147,7 +147,7 @@ describe("the page of the example cluster", () => {
     for (let tabs = 0; tabs < 20 && !(await reached()); ++tabs) await page.keyboard.press("Tab");
     assert.ok(await reached());
     await page.keyboard.press("Enter");
-    await page.locator("#details").getByText("Held to").waitFor();
+    await page.locator("#details").getByText("Limit", { exact: true }).waitFor();
     await page.keyboard.press("Escape");
     await eventually(reached, "the focus back on the pod");
   });
@@ -170,7 +170,7 @@ describe("the page of the example cluster", () => {
     const told = await cluster.get("/api/v1/explain?namespace=live&pod=burst");
     await tiles("burst").click();
     const details = page.locator("#details");
-    await details.getByText("Held to").waitFor();
+    await details.getByText("Limit", { exact: true }).waitFor();
     const text = await details.innerText();
     assert.ok(text.includes("live/burst") && text.includes(told.node) && text.includes("20 GiB"), text);
     await cluster.deletePod("live", "burst");

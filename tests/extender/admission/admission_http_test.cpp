@@ -1,6 +1,6 @@
 // The webhook over HTTP, as the API server calls it.
 
-#include "extender/admission/routes.hpp"
+#include "extender/admission/service.hpp"
 #include "tests/extender/admission/reviews.hpp"
 #include "tests/http/fixture.hpp"
 #include "tests/testing/manual_clock.hpp"
@@ -15,7 +15,7 @@ namespace {
 using testing::json_of;
 using testing::review_text;
 using testing::shipped_settings;
-using testing::told_by;
+using testing::verdict_in;
 
 class AdmissionHttpTest : public ::testing::Test {
  protected:
@@ -60,15 +60,15 @@ TEST_F(AdmissionHttpTest, PatchesAndJudgesOverHttp) {
   const auto patched = post("/admission/mutate?timeout=5s", review_text({.object = pod("0.5")}));
   EXPECT_EQ(patched.status, 200);
   EXPECT_EQ(patched.header("content-type"), "application/json");
-  EXPECT_EQ(told_by(patched.body).uid, "7f0c");
-  EXPECT_NE(told_by(patched.body).patch, "");
+  EXPECT_EQ(verdict_in(patched.body).uid, "7f0c");
+  EXPECT_NE(verdict_in(patched.body).patch, "");
 
   const auto refused = post("/admission/validate?timeout=5s", review_text({.object = pod("5")}));
   EXPECT_EQ(refused.status, 200);
-  EXPECT_FALSE(told_by(refused.body).allowed);
+  EXPECT_FALSE(verdict_in(refused.body).allowed);
 
   const auto allowed = post("/admission/validate", review_text({.resource = "secrets"}));
-  EXPECT_TRUE(told_by(allowed.body).allowed);
+  EXPECT_TRUE(verdict_in(allowed.body).allowed);
   EXPECT_EQ(done(),
             (std::vector<std::string>{"mutate patched", "validate refused", "validate allowed"}));
 }
@@ -89,7 +89,7 @@ TEST_F(AdmissionHttpTest, HasAPathForEachKindOfQuota) {
       "{limits: {tangram.dev/gpu-slot: 1, tangram.dev/gpu-milli: 500}}}]}");
   const std::string review = review_text({.object = with_slot});
   const auto allowed = [&](const std::string& below) {
-    return told_by(post("/admission/validate" + below, review).body).allowed;
+    return verdict_in(post("/admission/validate" + below, review).body).allowed;
   };
   EXPECT_TRUE(allowed(""));
   EXPECT_TRUE(allowed("/counted/gpu-milli"));

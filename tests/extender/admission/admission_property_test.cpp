@@ -123,7 +123,7 @@ std::string with_injected(std::string pod) {
   return pod.insert(found + place.size(), R"({"name":"proxy"},)");
 }
 
-/// What the injected container gets, and nobody else.
+/// What only the injected container gets.
 constexpr const char* kVoidForTheFirst = R"([{"op":"add","path":"/spec/containers/0/env","value":)"
                                          R"([{"name":"NVIDIA_VISIBLE_DEVICES","value":"void"}]}])";
 
@@ -173,8 +173,8 @@ TEST_P(AdmissionPropertyTest, WhatMutateMadeOfARightPodIsAllowed) {
     const std::string pod = maker.pod();
     if (has_other_mistakes(pod)) continue;
     SCOPED_TRACE(pod);
-    const auto told = webhook.mutate({.object = pod});
-    if (told.patch.empty()) {
+    const auto verdict = webhook.mutate({.object = pod});
+    if (verdict.patch.empty()) {
       // Either its request is wrong, or there was nothing to do.
       continue;
     }

@@ -9,7 +9,7 @@ namespace {
 
 using testing::Asking;
 using testing::json_of;
-using testing::Told;
+using testing::Verdict;
 using testing::Webhook;
 
 constexpr const char* kExtender = "system:serviceaccount:tangram-system:tangram-extender";
@@ -27,8 +27,8 @@ const std::string kHalf = R"(tangram.dev/gpu-fraction: "0.5")";
 const std::string kQuarter = R"(tangram.dev/gpu-fraction: "0.25")";
 const std::string kGrant = "tangram.dev/gpu-grant: mine";
 
-Told change(const std::string& from, const std::string& to, const std::string& subresource = "",
-            const std::string& user = "jane") {
+Verdict change(const std::string& from, const std::string& to, const std::string& subresource = "",
+               const std::string& user = "jane") {
   return Webhook().validate({.operation = "UPDATE",
                              .subresource = subresource,
                              .user = user,
@@ -49,11 +49,11 @@ TEST(ChangeTest, NobodyElseSetsChangesOrRemovesAGrant) {
               {granted, bare, "cannot be removed: it is Tangram's record"}};
   for (const char* subresource : {"", "status", "ephemeralcontainers", "resize"}) {
     for (const auto& row : rows) {
-      const Told told = change(row.from, row.to, subresource);
-      EXPECT_FALSE(told.allowed) << subresource;
-      EXPECT_EQ(told.code, 403);
-      EXPECT_EQ(told.message.rfind("pod a: tangram.dev/gpu-grant: ", 0), 0U) << told.message;
-      EXPECT_NE(told.message.find(row.says), std::string::npos) << told.message;
+      const Verdict verdict = change(row.from, row.to, subresource);
+      EXPECT_FALSE(verdict.allowed) << subresource;
+      EXPECT_EQ(verdict.code, 403);
+      EXPECT_EQ(verdict.message.rfind("pod a: tangram.dev/gpu-grant: ", 0), 0U) << verdict.message;
+      EXPECT_NE(verdict.message.find(row.says), std::string::npos) << verdict.message;
       EXPECT_TRUE(change(row.from, row.to, subresource, kExtender).allowed);
     }
     EXPECT_TRUE(change(granted, granted, subresource).allowed);
@@ -65,12 +65,12 @@ TEST(ChangeTest, ARequestIsFixedOnceThePodIsBound) {
   for (const std::string& other :
        {kQuarter, std::string("x: y"), kHalf + ", tangram.dev/gpu-model: T4"}) {
     for (const char* user : {"jane", kExtender}) {
-      const Told told = change(half, pod_with(other, "gpu-1"), "status", user);
-      EXPECT_FALSE(told.allowed) << other;
-      EXPECT_EQ(told.code, 403);
-      EXPECT_NE(told.message.find("node gpu-1; delete it and create it with the new request"),
+      const Verdict verdict = change(half, pod_with(other, "gpu-1"), "status", user);
+      EXPECT_FALSE(verdict.allowed) << other;
+      EXPECT_EQ(verdict.code, 403);
+      EXPECT_NE(verdict.message.find("node gpu-1; delete it and create it with the new request"),
                 std::string::npos)
-          << told.message;
+          << verdict.message;
     }
   }
   EXPECT_NE(change(half, pod_with(kQuarter, "gpu-1"))
@@ -95,10 +95,11 @@ TEST(ChangeTest, ARequestThatChangesBeforeThePodIsBoundMustBeRight) {
                "holds no tangram.dev/gpu-mem-mib"},
               {"x: y", "no annotation says how much GPU"}};
   for (const auto& row : rows) {
-    const Told told = change(half, pod_with(row.annotations));
-    EXPECT_FALSE(told.allowed);
-    EXPECT_NE(told.message.find(row.says), std::string::npos) << told.message;
-    EXPECT_NE(told.message.find("delete it and create it with another request"), std::string::npos);
+    const Verdict verdict = change(half, pod_with(row.annotations));
+    EXPECT_FALSE(verdict.allowed);
+    EXPECT_NE(verdict.message.find(row.says), std::string::npos) << verdict.message;
+    EXPECT_NE(verdict.message.find("delete it and create it with another request"),
+              std::string::npos);
   }
 }
 
@@ -120,9 +121,9 @@ TEST(ChangeTest, ARequestCannotBeAddedToAPodWithoutASlot) {
   const std::string plain = json_of("metadata: {name: a}\nspec: {containers: [{name: main}]}");
   const std::string annotated = json_of("metadata: {name: a, annotations: {" + kHalf +
                                         "}}\nspec: {containers: [{name: main}]}");
-  const Told told = change(plain, annotated);
-  EXPECT_FALSE(told.allowed);
-  EXPECT_NE(told.message.find("holds no tangram.dev/gpu-slot"), std::string::npos);
+  const Verdict verdict = change(plain, annotated);
+  EXPECT_FALSE(verdict.allowed);
+  EXPECT_NE(verdict.message.find("holds no tangram.dev/gpu-slot"), std::string::npos);
 }
 
 TEST(ChangeTest, AWrongPodFromBeforeTheWebhookCanChangeOtherwise) {
@@ -140,10 +141,10 @@ TEST(ChangeTest, ANewEphemeralContainerDoesNotShowItselfCards) {
         ephemerals + "]}");
   };
   const std::string all = "{name: debug, env: [{name: NVIDIA_VISIBLE_DEVICES, value: all}]}";
-  const Told told = change(pod(""), pod(all), "ephemeralcontainers");
-  EXPECT_FALSE(told.allowed);
-  EXPECT_NE(told.message.find(R"(container "debug": the variable)"), std::string::npos);
-  EXPECT_NE(told.message.find("remove it, since containers for debugging cannot have a card"),
+  const Verdict verdict = change(pod(""), pod(all), "ephemeralcontainers");
+  EXPECT_FALSE(verdict.allowed);
+  EXPECT_NE(verdict.message.find(R"(container "debug": the variable)"), std::string::npos);
+  EXPECT_NE(verdict.message.find("remove it, since containers for debugging cannot have a card"),
             std::string::npos);
   EXPECT_TRUE(change(pod(all), pod(all + ", {name: other}"), "ephemeralcontainers").allowed)
       << "what was there cannot change any more";
@@ -161,10 +162,10 @@ TEST(ChangeTest, OnlyTheExtenderBindsWithTangramsAnnotations) {
   for (const bool old_form : {false, true}) {
     for (const char* annotation :
          {"tangram.dev/gpu-grant: x", R"(tangram.dev/gpu-fraction: "1")"}) {
-      const Told told = bind(annotation, "system:kube-scheduler", old_form);
-      EXPECT_FALSE(told.allowed);
-      EXPECT_EQ(told.code, 403);
-      EXPECT_EQ(told.message.rfind("pod train-0: tangram.dev/gpu-", 0), 0U) << told.message;
+      const Verdict verdict = bind(annotation, "system:kube-scheduler", old_form);
+      EXPECT_FALSE(verdict.allowed);
+      EXPECT_EQ(verdict.code, 403);
+      EXPECT_EQ(verdict.message.rfind("pod train-0: tangram.dev/gpu-", 0), 0U) << verdict.message;
       EXPECT_TRUE(bind(annotation, kExtender, old_form).allowed);
     }
     EXPECT_TRUE(bind("x: y, tangram.dev/note: z", "system:kube-scheduler", old_form).allowed);

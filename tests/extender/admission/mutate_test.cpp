@@ -191,9 +191,9 @@ spec:
     - {name: NVIDIA_DRIVER_CAPABILITIES, value: compute}
     - {name: NVIDIA_VISIBLE_DEVICES, valueFrom: {configMapKeyRef: {name: x, key: y}}}
 )");
-  const auto told = webhook.mutate({.object = pod});
-  ASSERT_EQ(told.warnings.size(), 2U);
-  EXPECT_EQ(told.warnings[0].rfind("container \"main\": the variable NVIDIA_VISIBLE_DEVICES", 0),
+  const auto verdict = webhook.mutate({.object = pod});
+  ASSERT_EQ(verdict.warnings.size(), 2U);
+  EXPECT_EQ(verdict.warnings[0].rfind("container \"main\": the variable NVIDIA_VISIBLE_DEVICES", 0),
             0U);
   const std::string mutated = webhook.mutated(pod);
   EXPECT_EQ(at(mutated, "spec.containers.0.env"),
@@ -368,8 +368,8 @@ spec:
 metadata: {name: kai, labels: {kai.scheduler/queue: test}, annotations: {gpu-fraction: "0.5"}}
 spec: {schedulerName: kai-scheduler, containers: [{name: main}]}
 )");
-  const auto told = webhook.mutate({.object = kai});
-  EXPECT_EQ(told.warnings.size(), 1U) << "the queue";
+  const auto verdict = webhook.mutate({.object = kai});
+  EXPECT_EQ(verdict.warnings.size(), 1U) << "the queue";
   const std::string translated = webhook.mutated(kai);
   EXPECT_EQ(at(translated, "metadata.annotations.gpu-fraction"), "0.5") << "stays where it is";
   EXPECT_EQ(at(translated, "metadata.annotations.tangram:dev|gpu-fraction"), "0.5");
@@ -403,14 +403,14 @@ spec:
   - {name: third, env: [{name: X, value: y}]}
   - {name: fourth, env: [{name: NVIDIA_VISIBLE_DEVICES, value: none}]}
 )");
-  const auto told = Webhook().mutate({.operation = "UPDATE",
-                                      .subresource = "ephemeralcontainers",
-                                      .object = now,
-                                      .old_object = before});
-  EXPECT_EQ(told.patch, R"([{"op":"add","path":"/spec/ephemeralContainers/1/env","value":)"
-                        R"([{"name":"NVIDIA_VISIBLE_DEVICES","value":"void"}]},)"
-                        R"({"op":"add","path":"/spec/ephemeralContainers/2/env/-","value":)"
-                        R"({"name":"NVIDIA_VISIBLE_DEVICES","value":"void"}}])");
+  const auto verdict = Webhook().mutate({.operation = "UPDATE",
+                                         .subresource = "ephemeralcontainers",
+                                         .object = now,
+                                         .old_object = before});
+  EXPECT_EQ(verdict.patch, R"([{"op":"add","path":"/spec/ephemeralContainers/1/env","value":)"
+                           R"([{"name":"NVIDIA_VISIBLE_DEVICES","value":"void"}]},)"
+                           R"({"op":"add","path":"/spec/ephemeralContainers/2/env/-","value":)"
+                           R"({"name":"NVIDIA_VISIBLE_DEVICES","value":"void"}}])");
 }
 
 TEST(MutateTest, DoesNotLookIntoPodsThatAreTooLarge) {

@@ -11,7 +11,7 @@ namespace {
 using testing::Asking;
 using testing::json_of;
 using testing::review_text;
-using testing::told_by;
+using testing::verdict_in;
 using Kind = kube::ContainerKind;
 using Operation = AdmissionRequest::Operation;
 using Subject = AdmissionRequest::Subject;
@@ -210,26 +210,26 @@ TEST(ReviewTest, WritesPatchAndWarnings) {
   AdmissionResponse answer;
   answer.patch = R"([{"op":"remove","path":"/x"}])";
   answer.warnings = {"one", "two"};
-  const auto told = told_by(encode_review("u", answer));
-  EXPECT_TRUE(told.allowed);
-  EXPECT_EQ(told.patch, answer.patch);
-  EXPECT_EQ(told.warnings, answer.warnings);
+  const auto verdict = verdict_in(encode_review("u", answer));
+  EXPECT_TRUE(verdict.allowed);
+  EXPECT_EQ(verdict.patch, answer.patch);
+  EXPECT_EQ(verdict.warnings, answer.warnings);
 }
 
 TEST(ReviewTest, WritesARefusalAndNoPatchBesideIt) {
   AdmissionResponse answer;
   answer.refusal = "pod a: \"quoted\"";
   answer.patch = "[]";
-  auto told = told_by(encode_review("u", answer));
-  EXPECT_FALSE(told.allowed);
-  EXPECT_EQ(told.message, answer.refusal);
-  EXPECT_EQ(told.reason, "BadRequest");
-  EXPECT_EQ(told.code, 400);
-  EXPECT_EQ(told.patch, "");
+  auto verdict = verdict_in(encode_review("u", answer));
+  EXPECT_FALSE(verdict.allowed);
+  EXPECT_EQ(verdict.message, answer.refusal);
+  EXPECT_EQ(verdict.reason, "BadRequest");
+  EXPECT_EQ(verdict.code, 400);
+  EXPECT_EQ(verdict.patch, "");
   answer.why = AdmissionResponse::Why::kForbidden;
-  told = told_by(encode_review("u", answer));
-  EXPECT_EQ(told.reason, "Forbidden");
-  EXPECT_EQ(told.code, 403);
+  verdict = verdict_in(encode_review("u", answer));
+  EXPECT_EQ(verdict.reason, "Forbidden");
+  EXPECT_EQ(verdict.code, 403);
 }
 
 }  // namespace

@@ -59,51 +59,53 @@ std::string review_text(const Asking& asking) {
   return text;
 }
 
-Told told_by(const std::string& response) {
+Verdict verdict_in(const std::string& response) {
   const auto text = [&](const std::string& path) { return at(response, "response." + path); };
   if (at(response, "apiVersion") != "admission.k8s.io/v1" ||
       at(response, "kind") != "AdmissionReview") {
     throw std::runtime_error("no AdmissionReview: " + response);
   }
-  Told told;
-  told.uid = text("uid");
-  told.allowed = text("allowed") == "true";
-  told.message = text("status.message");
-  told.reason = text("status.reason");
-  if (!text("status.code").empty()) told.code = std::stoi(text("status.code"));
+  Verdict verdict;
+  verdict.uid = text("uid");
+  verdict.allowed = text("allowed") == "true";
+  verdict.message = text("status.message");
+  verdict.reason = text("status.reason");
+  if (!text("status.code").empty()) verdict.code = std::stoi(text("status.code"));
   if (!text("patch").empty()) {
     if (text("patchType") != "JSONPatch") throw std::runtime_error("patch without its type");
-    told.patch = base64_decode(text("patch")).value();
+    verdict.patch = base64_decode(text("patch")).value();
   }
   for (int i = 0; !text("warnings." + std::to_string(i)).empty(); ++i) {
-    told.warnings.push_back(text("warnings." + std::to_string(i)));
+    verdict.warnings.push_back(text("warnings." + std::to_string(i)));
   }
-  return told;
+  return verdict;
 }
 
-Told Webhook::mutate(const Asking& asking) const {
+Verdict Webhook::mutate(const Asking& asking) const {
   const ManualClock clock;
   const extender::AdmissionService service(settings_, clock, nullptr);
-  return told_by(body_of(service.mutate(review_text(asking))));
+  return verdict_in(body_of(service.mutate(review_text(asking))));
 }
 
-Told Webhook::validate(const Asking& asking, const std::vector<std::string_view>& counted) const {
+Verdict Webhook::validate(const Asking& asking,
+                          const std::vector<std::string_view>& counted) const {
   const ManualClock clock;
   const extender::AdmissionService service(settings_, clock, nullptr);
-  return told_by(body_of(service.validate(review_text(asking), counted)));
+  return verdict_in(body_of(service.validate(review_text(asking), counted)));
 }
 
 std::string Webhook::mutated(const std::string& pod) const {
-  const Told told = mutate({.object = pod});
-  if (!told.allowed) throw std::runtime_error("mutate refuses: " + told.message);
-  return told.patch.empty() ? pod : apply_json_patch(pod, told.patch);
+  const Verdict verdict = mutate({.object = pod});
+  if (!verdict.allowed) throw std::runtime_error("mutate refuses: " + verdict.message);
+  return verdict.patch.empty() ? pod : apply_json_patch(pod, verdict.patch);
 }
 
 std::string Webhook::refusal(const std::string& pod,
                              const std::vector<std::string_view>& counted) const {
-  const Told told = validate({.object = mutated(pod)}, counted);
-  if (told.allowed != told.message.empty()) throw std::runtime_error("refused without a word");
-  return told.message;
+  const Verdict verdict = validate({.object = mutated(pod)}, counted);
+  if (verdict.allowed != verdict.message.empty())
+    throw std::runtime_error("refused without a message");
+  return verdict.message;
 }
 
 std::string at(const std::string& json, const std::string& path) {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-/// What the API server says to a webhook and hears from it, for tests. Pods are written in YAML.
+/// What the API server sends to a webhook and receives, for tests. Pods are written in YAML.
 namespace tangram::testing {
 
 /// "metadata: ..." to JSON. @throws std::runtime_error if it is no YAML
@@ -28,7 +28,7 @@ struct Asking {
 [[nodiscard]] std::string review_text(const Asking& asking);
 
 /// The API server's side of one answer.
-struct Told {
+struct Verdict {
   std::string uid;
   bool allowed = false;
   std::string message;
@@ -38,7 +38,7 @@ struct Told {
   std::vector<std::string> warnings;
 };
 /// @throws std::runtime_error if it is no response to an AdmissionReview
-[[nodiscard]] Told told_by(const std::string& response);
+[[nodiscard]] Verdict verdict_in(const std::string& response);
 
 /// The two webhooks, each with a whole review in and out.
 class Webhook {
@@ -46,9 +46,9 @@ class Webhook {
   explicit Webhook(extender::AdmissionSettings settings = shipped_settings())
       : settings_(std::move(settings)) {}
 
-  [[nodiscard]] Told mutate(const Asking& asking) const;
-  [[nodiscard]] Told validate(const Asking& asking,
-                              const std::vector<std::string_view>& counted = {}) const;
+  [[nodiscard]] Verdict mutate(const Asking& asking) const;
+  [[nodiscard]] Verdict validate(const Asking& asking,
+                                 const std::vector<std::string_view>& counted = {}) const;
 
   /// The pod, JSON, as mutate leaves it.
   [[nodiscard]] std::string mutated(const std::string& pod) const;

@@ -1,6 +1,6 @@
 // What deploy/webhook registers, against what the webhook serves.
 
-#include "extender/admission/routes.hpp"
+#include "extender/admission/service.hpp"
 #include "kube/local/yaml_to_json.hpp"
 #include "source_dir.hpp"
 #include "tests/extender/admission/reviews.hpp"

@@ -237,34 +237,35 @@ TEST(ValidateTest, NamesPodsThatHaveNoNameYet) {
   const std::string pod = json_of(
       "metadata: {generateName: web-, annotations: {tangram.dev/gpu-count: x}}\n"
       "spec: {containers: [{name: main}]}");
-  const auto told = Webhook().validate({.name = "", .object = pod});
-  EXPECT_EQ(told.message.rfind("pod web-*: tangram.dev/gpu-count: \"x\"", 0), 0U) << told.message;
-  EXPECT_EQ(told.code, 400);
+  const auto verdict = Webhook().validate({.name = "", .object = pod});
+  EXPECT_EQ(verdict.message.rfind("pod web-*: tangram.dev/gpu-count: \"x\"", 0), 0U)
+      << verdict.message;
+  EXPECT_EQ(verdict.code, 400);
 }
 
 TEST(ValidateTest, SaysWhatTheMutatingWebhookWouldHaveAdded) {
   const std::string pod = pod_of(R"({tangram.dev/gpu-fraction: "0.5"})", kMain);
-  const auto told = Webhook().validate({.object = pod});
-  EXPECT_FALSE(told.allowed);
-  EXPECT_NE(told.message.find(R"(write tangram.dev/gpu-slot: "1" to its limits)"),
+  const auto verdict = Webhook().validate({.object = pod});
+  EXPECT_FALSE(verdict.allowed);
+  EXPECT_NE(verdict.message.find(R"(write tangram.dev/gpu-slot: "1" to its limits)"),
             std::string::npos)
-      << told.message;
+      << verdict.message;
 }
 
 TEST(ValidateTest, RefusesAggregatesThatAreNotWhatTheRequestCounts) {
-  const auto told = [](const std::string& aggregates) {
+  const auto verdict = [](const std::string& aggregates) {
     return Webhook().validate(
         {.object = pod_of(R"({tangram.dev/gpu-fraction: "0.5"})",
                           "{containers: [{name: main, resources: {limits: {tangram.dev/gpu-slot: "
                           "1, " +
                               aggregates + "}}}]}")});
   };
-  EXPECT_TRUE(told("tangram.dev/gpu-milli: 500").allowed);
-  EXPECT_NE(told("tangram.dev/gpu-milli: 100")
+  EXPECT_TRUE(verdict("tangram.dev/gpu-milli: 500").allowed);
+  EXPECT_NE(verdict("tangram.dev/gpu-milli: 100")
                 .message.find(R"(container "main": tangram.dev/gpu-milli "100" is not what the )"
                               R"(annotations request, "500"; remove it)"),
             std::string::npos);
-  EXPECT_NE(told("tangram.dev/gpu-milli: 500, tangram.dev/gpu-mem-mib: 100")
+  EXPECT_NE(verdict("tangram.dev/gpu-milli: 500, tangram.dev/gpu-mem-mib: 100")
                 .message.find("which do not count in it; remove it"),
             std::string::npos);
 }

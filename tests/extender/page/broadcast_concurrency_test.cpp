@@ -12,7 +12,7 @@
 namespace tangram::extender {
 namespace {
 
-/// Reads a stream, waiting as a session does, until it has told so many events or ends.
+/// Reads a stream, waiting as a session does, until it has so many events or ends.
 /// @returns their data, one after the other
 std::vector<int> read_events(http::BodyStream& stream, std::size_t count) {
   const auto bell = std::make_shared<std::counting_semaphore<>>(0);
@@ -34,10 +34,10 @@ TEST(BroadcastConcurrencyTest, TellsEveryStreamEveryEventInOrder) {
   constexpr int kEvents = 500;
   const testing::ManualClock clock;
   Broadcast cast(1, clock, {.kept_events = kEvents});
-  std::vector<std::vector<int>> told(4);
+  std::vector<std::vector<int>> received(4);
   {
     std::vector<std::jthread> threads;
-    for (auto& events : told) {
+    for (auto& events : received) {
       threads.emplace_back(
           [&events, stream = cast.open(std::nullopt)] { events = read_events(*stream, kEvents); });
     }
@@ -49,7 +49,7 @@ TEST(BroadcastConcurrencyTest, TellsEveryStreamEveryEventInOrder) {
     });
     for (int i = 1; i <= kEvents; ++i) cast.publish("change", std::to_string(i));
   }
-  for (const auto& events : told) {
+  for (const auto& events : received) {
     ASSERT_EQ(events.size(), static_cast<std::size_t>(kEvents));
     for (int i = 0; i < kEvents; ++i) EXPECT_EQ(events[static_cast<std::size_t>(i)], i + 1);
   }

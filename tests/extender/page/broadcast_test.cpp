@@ -79,7 +79,7 @@ TEST_F(BroadcastTest, TellsANewcomerThatItMustReadAnew) {
   const std::string hello = take(stream);
   EXPECT_NE(hello.find("event: hello\ndata: {\"resumed\":false}\n\n"), std::string::npos) << hello;
   EXPECT_NE(hello.find("id: 00000000000000af-1\n"), std::string::npos) << hello;
-  EXPECT_EQ(take(stream), "") << "what came before it is not told";
+  EXPECT_EQ(take(stream), "") << "what came before it is not sent";
 }
 
 TEST_F(BroadcastTest, SharesOneTextAmongAllStreams) {
@@ -108,9 +108,9 @@ TEST_F(BroadcastTest, WakesOncePerAsking) {
 TEST_F(BroadcastTest, ResumesBehindTheLastEventSeen) {
   for (int i = 1; i <= 3; ++i) cast_.publish("change", std::to_string(i));
   const auto stream = cast_.open(EventId{kLife, 1});
-  const std::string told = take(stream);
-  EXPECT_NE(told.find("{\"resumed\":true}"), std::string::npos) << told;
-  EXPECT_TRUE(told.ends_with(event(2, "2") + event(3, "3"))) << told;
+  const std::string sent = take(stream);
+  EXPECT_NE(sent.find("{\"resumed\":true}"), std::string::npos) << sent;
+  EXPECT_TRUE(sent.ends_with(event(2, "2") + event(3, "3"))) << sent;
 }
 
 TEST_F(BroadcastTest, ResumesWhereNothingWasMissed) {

@@ -32,8 +32,8 @@ Document parse(const std::string& text) {
   return document;
 }
 
-/// What a page makes of what it is told: texts, by names. Another one than the page's own, by the
-/// rules that the header states.
+/// What a page makes of what it is reported: texts, by names. Another one than the page's own, by
+/// the rules that the header states.
 struct Picture {
   struct Node {
     std::map<std::string, std::string> facts;  ///< members but for the cards
@@ -44,17 +44,17 @@ struct Picture {
   std::map<std::string, std::string> waiting;  ///< by UID
   friend bool operator==(const Picture&, const Picture&) = default;
 
-  void take_node(const Value& told) {
-    const bool partial = told.HasMember("partial");
-    Node& node = nodes[told["name"].GetString()];
+  void take_node(const Value& reported) {
+    const bool partial = reported.HasMember("partial");
+    Node& node = nodes[reported["name"].GetString()];
     const auto before = std::exchange(node.facts, {});
-    for (const auto& member : told.GetObject()) {
+    for (const auto& member : reported.GetObject()) {
       const std::string name = member.name.GetString();
       if (name != "cards" && name != "partial") node.facts[name] = text_of(member.value);
     }
     ASSERT_TRUE(!partial || !before.empty()) << "only a part of a node that is not known";
     if (!partial) node.cards.clear();
-    for (const Value& card : told["cards"].GetArray()) {
+    for (const Value& card : reported["cards"].GetArray()) {
       const std::string uuid = card["uuid"].GetString();
       const auto known =
           std::ranges::find(node.cards, uuid, &std::pair<std::string, std::string>::first);
@@ -70,15 +70,15 @@ struct Picture {
     for (const Value& pod : pods.GetArray()) waiting[pod["uid"].GetString()] = text_of(pod);
   }
   void apply(const std::string& text) {
-    const Document told = parse(text);
-    for (const Value& name : told["gone"].GetArray()) nodes.erase(name.GetString());
-    for (const Value& node : told["nodes"].GetArray()) take_node(node);
-    for (const Value& uid : told["settled"].GetArray()) waiting.erase(uid.GetString());
-    take_waiting(told["waiting"]);
+    const Document reported = parse(text);
+    for (const Value& name : reported["gone"].GetArray()) nodes.erase(name.GetString());
+    for (const Value& node : reported["nodes"].GetArray()) take_node(node);
+    for (const Value& uid : reported["settled"].GetArray()) waiting.erase(uid.GetString());
+    take_waiting(reported["waiting"]);
   }
-  static Picture of(const PackingChanges::Told& told) {
+  static Picture of(const PackingChanges::Reported& reported) {
     Picture picture;
-    const Document all = parse(cluster::packing_json("x", told.nodes, told.waiting));
+    const Document all = parse(cluster::packing_json("x", reported.nodes, reported.waiting));
     for (const Value& node : all["nodes"].GetArray()) picture.take_node(node);
     picture.take_waiting(all["pending"]);
     return picture;
@@ -120,7 +120,7 @@ class PackingChangesTest : public ::testing::Test {
     rig_.ledger.apply([&](model::Ledger& ledger) { ledger.release(uid); });
   }
   std::string next() { return changes_.next(*rig_.ledger.snapshot(), rig_.table); }
-  Document told() {
+  Document reported() {
     const std::string text = next();
     EXPECT_NE(text, "");
     return parse(text);
@@ -134,7 +134,7 @@ TEST_F(PackingChangesTest, SayNothingWhereNothingChanged) { EXPECT_EQ(next(), ""
 
 TEST_F(PackingChangesTest, TellOnlyTheCardThatChanged) {
   bind("p", "a", "a-1");
-  const Document text = told();
+  const Document text = reported();
   ASSERT_EQ(text["nodes"].Size(), 1U);
   const Value& node = text["nodes"][0];
   EXPECT_STREQ(node["name"].GetString(), "a");
@@ -145,14 +145,14 @@ TEST_F(PackingChangesTest, TellOnlyTheCardThatChanged) {
   EXPECT_EQ(node["cards"][0]["pods"].Size(), 1U);
   EXPECT_EQ(next(), "");
   end("p");
-  EXPECT_EQ(told()["nodes"][0]["cards"][0]["pods"].Size(), 0U);
+  EXPECT_EQ(reported()["nodes"][0]["cards"][0]["pods"].Size(), 0U);
 }
 
 TEST_F(PackingChangesTest, TellWhatCameAndWentAsItIsNow) {
   bind("p", "a", "a-0");
   bind("q", "a", "a-0");
   end("p");
-  const Document text = told();
+  const Document text = reported();
   ASSERT_EQ(text["nodes"][0]["cards"].Size(), 1U);
   EXPECT_STREQ(text["nodes"][0]["cards"][0]["pods"][0]["uid"].GetString(), "q");
 }
@@ -162,7 +162,7 @@ TEST_F(PackingChangesTest, TellAPodThatTakesTheExactPlaceOfAnother) {
   (void)next();
   end("p");
   bind("q", "a", "a-0");
-  EXPECT_STREQ(told()["nodes"][0]["cards"][0]["pods"][0]["uid"].GetString(), "q");
+  EXPECT_STREQ(reported()["nodes"][0]["cards"][0]["pods"][0]["uid"].GetString(), "q");
 }
 
 TEST_F(PackingChangesTest, SayNothingOfRoomThatIsMerelyHeld) {
@@ -182,7 +182,7 @@ TEST_F(PackingChangesTest, TellAPodWithoutCardsByItsNodeAlone) {
     allocation.footprint.cpu = MilliCpu(1'000);
     ledger.observe(std::move(allocation));
   });
-  const Document text = told();
+  const Document text = reported();
   EXPECT_EQ(text["nodes"][0]["cards"].Size(), 0U);
   EXPECT_EQ(text["nodes"][0]["freeCpuMilli"].GetInt(), 63'000);
 }
@@ -190,11 +190,11 @@ TEST_F(PackingChangesTest, TellAPodWithoutCardsByItsNodeAlone) {
 TEST_F(PackingChangesTest, TellNodesThatComeChangeAndGo) {
   put_node("c", 1);
   put_node("b", 1, 40'960);
-  const Document text = told();
+  const Document text = reported();
   ASSERT_EQ(text["nodes"].Size(), 2U);
   for (const Value& node : text["nodes"].GetArray()) EXPECT_FALSE(node.HasMember("partial"));
   remove_node("c");
-  const Document later = told();
+  const Document later = reported();
   EXPECT_EQ(later["nodes"].Size(), 0U);
   ASSERT_EQ(later["gone"].Size(), 1U);
   EXPECT_STREQ(later["gone"][0].GetString(), "c");
@@ -204,7 +204,7 @@ TEST_F(PackingChangesTest, TellANodeThatLeftButStillHoldsPods) {
   bind("p", "a", "a-0");
   (void)next();
   remove_node("a");
-  const Document text = told();
+  const Document text = reported();
   EXPECT_EQ(text["gone"].Size(), 0U);
   EXPECT_FALSE(text["nodes"][0]["present"].GetBool());
   EXPECT_EQ(text["nodes"][0]["strayGrants"].GetInt(), 1);
@@ -212,12 +212,12 @@ TEST_F(PackingChangesTest, TellANodeThatLeftButStillHoldsPods) {
 
 TEST_F(PackingChangesTest, TellWhoBeginsAndWhoCeasesToWait) {
   testing::put_pending(rig_.table, waiting_pod("p"));
-  const Document text = told();
+  const Document text = reported();
   ASSERT_EQ(text["waiting"].Size(), 1U);
   EXPECT_STREQ(text["waiting"][0]["name"].GetString(), "p");
   EXPECT_EQ(next(), "");
   rig_.table.erase("p");
-  const Document later = told();
+  const Document later = reported();
   EXPECT_STREQ(later["settled"][0].GetString(), "p");
   EXPECT_EQ(later["waiting"].Size(), 0U);
 }
@@ -234,7 +234,7 @@ TEST_F(PackingChangesTest, LeaveWhatIsTooMuchForTheNextTexts) {
     EXPECT_LT(text.size(), 2'500U);
     const Document document = parse(text);
     for (const Value& node : document["nodes"].GetArray()) {
-      EXPECT_TRUE(seen.insert(node["name"].GetString()).second) << "told twice";
+      EXPECT_TRUE(seen.insert(node["name"].GetString()).second) << "reported twice";
     }
   }
   EXPECT_EQ(seen.size(), 20U);
@@ -258,12 +258,12 @@ TEST_F(PackingChangesTest, LeaveManyWaitingPodsForTheNextText) {
   const auto pods = PackingChanges::kWaitingPods + 5;
   for (std::size_t i = 0; i < pods; ++i)
     testing::put_pending(rig_.table, waiting_pod("p" + std::to_string(i)));
-  EXPECT_EQ(told()["waiting"].Size(), PackingChanges::kWaitingPods);
-  EXPECT_EQ(told()["waiting"].Size(), 5U);
+  EXPECT_EQ(reported()["waiting"].Size(), PackingChanges::kWaitingPods);
+  EXPECT_EQ(reported()["waiting"].Size(), 5U);
   EXPECT_EQ(next(), "");
 }
 
-/// Whatever happens, and however much goes into a text: who reads them all sees what was told.
+/// Whatever happens, and however much goes into a text: who reads them all sees what was reported.
 TEST(PackingChangesPropertyTest, ReadersSeeWhatWasTold) {
   const auto seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));
@@ -306,20 +306,20 @@ TEST(PackingChangesPropertyTest, ReadersSeeWhatWasTold) {
     };
     for (int i = 0; i < 20; ++i) step();
     changes.catch_up(*rig.ledger.snapshot(), rig.table);
-    Picture picture = Picture::of(changes.told());
+    Picture picture = Picture::of(changes.reported());
     for (int i = 0; i < 60; ++i) {
       for (int steps = below(5); steps > 0; --steps) step();
       const std::string text = changes.next(*rig.ledger.snapshot(), rig.table);
       if (!text.empty()) picture.apply(text);
-      ASSERT_EQ(picture, Picture::of(changes.told())) << "run " << run << ", text " << i;
+      ASSERT_EQ(picture, Picture::of(changes.reported())) << "run " << run << ", text " << i;
     }
-    // In the end all has been told.
+    // In the end all has been reported.
     for (std::string text = "x"; !text.empty();) {
       text = changes.next(*rig.ledger.snapshot(), rig.table);
       if (!text.empty()) picture.apply(text);
     }
     changes.catch_up(*rig.ledger.snapshot(), rig.table);
-    ASSERT_EQ(picture, Picture::of(changes.told())) << "run " << run;
+    ASSERT_EQ(picture, Picture::of(changes.reported())) << "run " << run;
   }
 }
 

@@ -47,12 +47,12 @@ TEST_F(PackingStreamTest, TellWhatChangedSinceThePackingWasRead) {
   news_.look();
   const auto stream = news_.open(request("", event));
   EXPECT_EQ(stream.content_type, "text/event-stream");
-  const std::string told = take(stream);
-  EXPECT_NE(told.find("{\"resumed\":true}"), std::string::npos) << told;
-  EXPECT_NE(told.find("event: change"), std::string::npos) << told;
-  EXPECT_NE(told.find("\"name\":\"p\""), std::string::npos) << told;
+  const std::string sent = take(stream);
+  EXPECT_NE(sent.find("{\"resumed\":true}"), std::string::npos) << sent;
+  EXPECT_NE(sent.find("event: change"), std::string::npos) << sent;
+  EXPECT_NE(sent.find("\"name\":\"p\""), std::string::npos) << sent;
   news_.look();
-  EXPECT_EQ(take(stream), "") << "told once";
+  EXPECT_EQ(take(stream), "") << "sent once";
 }
 
 TEST_F(PackingStreamTest, MakeThePackingOfWhatWasTold) {
@@ -68,16 +68,16 @@ TEST_F(PackingStreamTest, PreferTheHeaderOfABrowserThatComesBack) {
   bind("p");
   news_.look();
   const std::string second = read();
-  const std::string told = take(news_.open(request(second, first)));
-  EXPECT_NE(told.find("{\"resumed\":true}"), std::string::npos) << told;
-  EXPECT_EQ(told.find("event: change"), std::string::npos) << told;
+  const std::string sent = take(news_.open(request(second, first)));
+  EXPECT_NE(sent.find("{\"resumed\":true}"), std::string::npos) << sent;
+  EXPECT_EQ(sent.find("event: change"), std::string::npos) << sent;
 }
 
 TEST_F(PackingStreamTest, TellWhoHasSeenNothingToReadAnew) {
   read();
   for (const std::string seen : {"", "rubbish", "0000000000000001-0"}) {
-    const std::string told = take(news_.open(request(seen)));
-    EXPECT_NE(told.find("{\"resumed\":false}"), std::string::npos) << seen << ": " << told;
+    const std::string sent = take(news_.open(request(seen)));
+    EXPECT_NE(sent.find("{\"resumed\":false}"), std::string::npos) << seen << ": " << sent;
   }
 }
 

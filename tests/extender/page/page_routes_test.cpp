@@ -90,7 +90,7 @@ TEST(PageRoutesTest, AreAskedForOnlyByWhoMayReadThem) {
   }
 }
 
-/// The page asks nobody else for anything, and no text of it becomes HTML.
+/// The page sends no request elsewhere, and no text of it becomes HTML.
 TEST(PageRoutesTest, HoldNoAddressesAndNoHtmlFromText) {
   for (const PageFile& file : page_files()) {
     for (const std::string_view word :

@@ -23,19 +23,19 @@ class GrantKeyCommandTest : public ::testing::Test {
 };
 
 TEST_F(GrantKeyCommandTest, MakesAPairThatExtenderAndAgentsCanUse) {
-  const auto told = make_grant_key(folder_.path() + "/made");
-  ASSERT_TRUE(told) << told.error().message;
+  const auto printed = make_grant_key(folder_.path() + "/made");
+  ASSERT_TRUE(printed) << printed.error().message;
   EXPECT_EQ(fs::status(in("grant.key")).permissions(),
             fs::perms::owner_read | fs::perms::owner_write);
   const auto keys = kube::GrantKeys::open({.signing = in("grant.key"), .known = in("grant.pub")});
   ASSERT_TRUE(keys) << keys.error().message;
   const std::string id = (*keys)->state().signing;
-  EXPECT_EQ(told->find("key " + id + ":"), 0U) << *told;
+  EXPECT_EQ(printed->find("key " + id + ":"), 0U) << *printed;
 }
 
 TEST_F(GrantKeyCommandTest, SaysWhatToDoAndShowsNoSecret) {
-  const auto told = make_grant_key(folder_.path() + "/made");
-  ASSERT_TRUE(told);
+  const auto printed = make_grant_key(folder_.path() + "/made");
+  ASSERT_TRUE(printed);
   const auto pair = VerifyingKey::from_pem(*read_file(in("grant.pub")));
   const std::string id = pair->front().id();
   const std::string pem = pair->front().to_pem();
@@ -47,10 +47,10 @@ TEST_F(GrantKeyCommandTest, SaysWhatToDoAndShowsNoSecret) {
             body + "\\n-----END PUBLIC KEY-----\\n\"}}'",
         "tangram_node_grant_key_known{key=\"" + id + "\"} 1",
         std::string(R"([{"op":"remove","path":"/data/FORMER.pub"}])")}) {
-    EXPECT_NE(told->find(words), std::string::npos) << words << "\nin\n" << *told;
+    EXPECT_NE(printed->find(words), std::string::npos) << words << "\nin\n" << *printed;
   }
   const std::string secret = *read_file(in("grant.key"));
-  EXPECT_EQ(told->find(secret.substr(28, 30)), std::string::npos);
+  EXPECT_EQ(printed->find(secret.substr(28, 30)), std::string::npos);
 }
 
 TEST_F(GrantKeyCommandTest, OverwritesNothing) {
@@ -73,9 +73,9 @@ TEST_F(GrantKeyCommandTest, OverwritesNothing) {
 
 TEST_F(GrantKeyCommandTest, AFolderThatCannotBeMadeIsNamed) {
   ASSERT_TRUE(replace_file(folder_.path() + "/made", "a file"));
-  const auto told = make_grant_key(folder_.path() + "/made");
-  ASSERT_FALSE(told);
-  EXPECT_NE(told.error().message.find("/made"), std::string::npos);
+  const auto printed = make_grant_key(folder_.path() + "/made");
+  ASSERT_FALSE(printed);
+  EXPECT_NE(printed.error().message.find("/made"), std::string::npos);
 }
 
 }  // namespace

@@ -147,7 +147,7 @@ TEST_F(AppListenersTest, RefuseToStartWithTlsFilesThatCannotBeUsed) {
   EXPECT_NE(app.error().message.find(files_.path("tls.key")), std::string::npos);
 }
 
-/// Nobody outside chooses a label: whatever is asked, and however many pods there are.
+/// No client chooses a label: whatever is requested, and however many pods there are.
 TEST_F(AppListenersTest, ShowAsManySeriesWhateverIsAsked) {
   const auto app = start_synced(cluster_);
   Caller caller(app->port());

@@ -65,7 +65,7 @@ class Cluster {
 /// One connection to a service.
 class Caller {
  public:
-  /// If nobody listens, every request says so.
+  /// If nothing listens, every request fails.
   explicit Caller(std::uint16_t port) { (void)client_.connect("127.0.0.1", port); }
   /// @returns status 0 and what went wrong as body if there is no answer
   http::Reply ask(std::string_view method, const std::string& target, std::string body = "") {

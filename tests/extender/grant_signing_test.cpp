@@ -132,7 +132,7 @@ TEST_F(GrantSigningTest, WhereSignaturesAreRequiredAForgedGrantBlocksNoCard) {
   config_.grants.required = true;
   serve();
   forge("unsigned", {});
-  forge("stranger", signer(second_));
+  forge("forged", signer(second_));
   EXPECT_TRUE(shows(by_key("unsigned"), 1));
   EXPECT_TRUE(shows(by_key("unknown"), 1));
   EXPECT_EQ(granted(), MilliGpu(0));
@@ -145,7 +145,7 @@ TEST_F(GrantSigningTest, WhereTheyAreNotWhateverAnAgentMayStartCounts) {
   serve();
   forge("unsigned", {});
   EXPECT_TRUE(eventually([&] { return granted() == MilliGpu(1000); }));
-  forge("stranger", signer(second_));
+  forge("forged", signer(second_));
   EXPECT_TRUE(eventually([&] { return granted() == MilliGpu(2000); })) << "counted as it is";
   EXPECT_TRUE(shows(by_key("unsigned"), 1));
   EXPECT_TRUE(shows(by_key("unknown"), 1));

@@ -11,7 +11,7 @@ World& World::the() {
 }
 
 void World::refresh() {
-  // Set once, before the first call, by whoever starts the program.
+  // Set once, before the first call, by the starter of the program.
   const char* path = std::getenv("TANGRAM_FAKE_NVML");  // NOLINT(concurrency-mt-unsafe)
   struct stat status {};
   if (path != nullptr && ::stat(path, &status) == 0) {
@@ -29,10 +29,10 @@ void World::refresh() {
     if (event.driver) script.driver = *event.driver;
     if (Device* card = event.lost ? find_uuid(event.card) : nullptr) card->lost = *event.lost;
     // Gone, if only for a moment that no call fell into: the session did not survive it.
-    if (event.driver && *event.driver != "up" && !event.told) stale_ = true;
+    if (event.driver && *event.driver != "up" && !event.reported) stale_ = true;
   }
   for (Happening& event : script.events) {
-    if (event.at <= age && event.type == 0) event.told = true;
+    if (event.at <= age && event.type == 0) event.reported = true;
   }
   if (script.driver != "up") stale_ = true;
 }
@@ -106,9 +106,9 @@ bool World::take_event(const EventSet& set, EventData& out) {
   const auto age = std::chrono::steady_clock::now() - loaded_;
   for (Happening& event : script.events) {
     const auto wanted = set.types_by_card.find(event.card);
-    if (event.told || event.at > age || wanted == set.types_by_card.end()) continue;
+    if (event.reported || event.at > age || wanted == set.types_by_card.end()) continue;
     if ((wanted->second & event.type) == 0) continue;
-    event.told = true;
+    event.reported = true;
     out = {handle(event.card), event.type, event.data, event.gi, event.ci};
     return true;
   }

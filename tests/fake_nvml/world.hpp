@@ -62,7 +62,7 @@ struct Happening {
   unsigned ci = NO_INSTANCE;
   std::optional<bool> lost;
   std::optional<std::string> driver;
-  bool told = false;
+  bool reported = false;
 };
 
 struct Script {
@@ -109,7 +109,7 @@ class World {
   Device* find_uuid(const std::string& uuid);
   /// The card that an instance belongs to; null for cards.
   Device* parent(const Device& instance);
-  /// The next event for a waiter that is due and was not told yet.
+  /// The next event for a waiter that is due and was not reported yet.
   bool take_event(const EventSet& set, EventData& out);
 
  private:

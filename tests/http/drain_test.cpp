@@ -28,7 +28,7 @@ struct InFlight {
   std::optional<Responder> responder;
 };
 
-/// Returns once nobody listens on the port any more: stop() has begun.
+/// Returns once nothing listens on the port any more: stop() has begun.
 void wait_until_refused(std::uint16_t port) {
   Client client;
   while (client.connect("127.0.0.1", port)) {}
@@ -114,7 +114,7 @@ TEST(HttpDrainTest, CutsWhatDoesNotEndInTimeAndDropsItsLateAnswer) {
   EXPECT_TRUE(flight.client.wait_for_close());
   EXPECT_EQ(flight.server->counters().open, 0U);
   flight.server.reset();
-  flight.responder->send(text_response(200, "too late"));  // nobody is there; nothing breaks
+  flight.responder->send(text_response(200, "too late"));  // the client is gone; nothing breaks
 }
 
 TEST(HttpDrainTest, CutsAClientThatNeverReads) {

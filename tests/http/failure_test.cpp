@@ -78,7 +78,7 @@ TEST(ResponderTest, AnswersForWhatIsOverwrittenOrDestroyedUnanswered) {
   {
     Responder a = record('a');
     Responder b = std::move(a);
-    b = record('b');  // nobody can answer a any more
+    b = record('b');  // a can be answered no more
     EXPECT_EQ(sent, (std::vector<std::pair<char, int>>{{'a', 500}}));
   }
   EXPECT_EQ(sent, (std::vector<std::pair<char, int>>{{'a', 500}, {'b', 500}}));
@@ -131,7 +131,7 @@ TEST(HttpFailureTest, AcceptsAgainAfterTheProcessRanOutOfDescriptors) {
   close(client);
 }
 
-/// A clock that fails once it is told to: the server asks it the time at each connection.
+/// A clock that fails on demand: the server reads it at each connection.
 class FailingClock final : public Clock {
  public:
   [[nodiscard]] TimePoint now() const override {

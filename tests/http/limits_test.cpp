@@ -35,7 +35,7 @@ Client served_client(const Server& server) {
   return client;
 }
 
-/// A handler that keeps what it is asked until it is told to answer.
+/// A handler that keeps its requests until the test lets it answer.
 class Allocation {
  public:
   Handler handler() {

@@ -20,7 +20,7 @@ class LineTap {
  public:
   explicit LineTap(std::uint16_t port) : socket_(io_) {
     socket_.connect({boost::asio::ip::make_address("127.0.0.1"), port});
-    const timeval patience{.tv_sec = 60, .tv_usec = 0};  // only a test that fails meets it
+    const timeval patience{.tv_sec = 60, .tv_usec = 0};  // only a failing test waits so long
     setsockopt(socket_.native_handle(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   }
 

@@ -83,13 +83,13 @@ TEST(HttpTimeoutTest, ClosesAClientThatTricklesForEver) {
 
 /// Tells when the last copy of it is gone.
 struct GoneSignal {
-  std::shared_ptr<std::promise<void>> told = std::make_shared<std::promise<void>>();
-  std::shared_ptr<void> owner{nullptr, [told = told](void*) { told->set_value(); }};
+  std::shared_ptr<std::promise<void>> destroyed = std::make_shared<std::promise<void>>();
+  std::shared_ptr<void> owner{nullptr, [destroyed = destroyed](void*) { destroyed->set_value(); }};
 };
 
 TEST(HttpTimeoutTest, GivesUpOnAClientThatDoesNotReadAStream) {
   GoneSignal gone;
-  auto ended = gone.told->get_future();
+  auto ended = gone.destroyed->get_future();
   const auto server = serve(
       [&](const Request&, Responder responder) {
         Response endless;

@@ -21,7 +21,7 @@ using Names = std::vector<std::string>;
 
 constexpr const char* kPods = "/api/v1/namespaces/ml/pods";
 
-/// A watch as a client meets it, read line by line. A server that says nothing fails the test
+/// A watch as a client sees it, read line by line. A server that says nothing fails the test
 /// after a while.
 class OpenWatch {
  public:

@@ -96,7 +96,7 @@ Result<kube::Response> FaultApi::watch(const kube::Request& request, const kube:
                                        std::stop_token stop) {
   const std::optional<Fault> fault = plan_.next(request, true);
   if (!fault) return server_.watch(request, frame, std::move(stop));
-  // Whoever stops the watch ends its wait as well, and so does release().
+  // Stopping the watch ends its wait as well, and so does release().
   std::stop_source waiting;
   const std::stop_callback by_caller(stop, [&] { waiting.request_stop(); });
   const std::stop_callback by_end(ending_.get_token(), [&] { waiting.request_stop(); });

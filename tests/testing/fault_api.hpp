@@ -29,7 +29,7 @@ class FaultApi final : public kube::KubeApi {
 
   [[nodiscard]] FaultPlan& plan() { return plan_; }
 
-  /// The next call that matches meets the fault, once.
+  /// The next call that matches has the fault, once.
   void will(CallMatch match, Fault fault) {
     plan_.add({.match = std::move(match), .fault = fault, .times = 1});
   }

@@ -85,7 +85,7 @@ Result<FaultScript> parse_faults(const std::string& text);
 /// The rules in force, with what they have done so far. Threads: safe.
 class FaultPlan {
  public:
-  /// @param seed  of the probabilities: the same calls in the same order meet the same faults
+  /// @param seed  of the probabilities: the same calls in the same order have the same faults
   explicit FaultPlan(std::uint64_t seed = 1) { set(FaultScript{.seed = seed, .rules = {}}); }
 
   void add(FaultRule rule);

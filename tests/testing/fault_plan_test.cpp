@@ -23,7 +23,7 @@ FaultScript script(const std::string& text) {
   return parsed ? *parsed : FaultScript{};
 }
 
-/// "x" for a call that meets a fault, "." for one that does not.
+/// "x" for a call with a fault, "." for one that does not.
 std::string met(FaultPlan& plan, int calls) {
   std::string line;
   for (int i = 0; i < calls; ++i) {

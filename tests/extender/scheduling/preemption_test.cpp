@@ -125,7 +125,7 @@ TEST_F(PreemptionTest, HonoursDisruptionBudgets) {
   budgets_.push_back(budget);
   add({.uid = "a1", .on = "A", .milli = 1000, .priority = 1, .labels = {{"app", "db"}}});
   add({.uid = "b1", .on = "B", .milli = 1000, .priority = 50, .labels = {{"app", "web"}}});
-  EXPECT_EQ(uids(victims()), Uids{"b1"});  // dearer, but nobody guards it
+  EXPECT_EQ(uids(victims()), Uids{"b1"});  // dearer, but no budget protects it
   add({.uid = "b2", .on = "B", .milli = 0, .priority = 100});
   pod_.priority = 50;
   const auto guarded = victims();

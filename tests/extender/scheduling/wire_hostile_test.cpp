@@ -157,7 +157,7 @@ INSTANTIATE_TEST_SUITE_P(Wire, WireRefusesTest, ::testing::ValuesIn(kRefused),
                          [](const auto& row) { return row.param.name; });
 
 TEST(WireHostileTest, RefusesItemsThatAreSpelledWithEscapes) {
-  // The same key to any JSON reader, and nobody writes it so: nodes are cut out unread.
+  // The same key to any JSON reader, and no client writes it so: nodes are cut out unread.
   const std::string text =
       "{\"Pod\":{},\"Nodes\":{\"\\u0069tems\":[{\"metadata\":{\"name\":\"n\"}}]}}";
   EXPECT_NE(filter_says(text).find("plain letters"), std::string::npos);

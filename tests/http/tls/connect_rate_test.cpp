@@ -28,7 +28,8 @@ class TlsConnectRateTest : public ::testing::Test {
     options.clock = &clock_;
     server_ = serve(echo, std::move(options));
   }
-  /// Whether a stranger from that address of this machine gets as far as a handshake.
+  /// Whether an unauthenticated client from that address of this machine gets as far as a
+  /// handshake.
   bool is_met(const std::string& from) {
     return TlsLine(server_->port(), {.from = from}).shake_hands();
   }

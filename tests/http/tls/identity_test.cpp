@@ -42,7 +42,7 @@ TEST_F(TlsIdentityTest, ShowsANewCertificateToNewConnectionsAndKeepsTheOpenOnes)
   auto open = tls_client(ca_, {}, "first.example.com");
   ASSERT_TRUE(open.connect("127.0.0.1", server->port()));
   write(second_);
-  EXPECT_EQ(shown(*server), "first.example.com");  // nobody has looked yet
+  EXPECT_EQ(shown(*server), "first.example.com");  // no look was due yet
   clock_.advance(kLookInterval);
   EXPECT_EQ(shown(*server), "second.example.com");
   EXPECT_EQ(reply_of(open.request("GET", "/still")).body, "GET /still|");

@@ -1,4 +1,4 @@
-// The server over TLS: whom it talks to, and what its connections end with.
+// The server over TLS: its clients, and how connections end.
 
 #include "http/tls/client_guard.hpp"
 #include "tests/http/tls/fixture.hpp"
@@ -21,7 +21,7 @@ constexpr std::chrono::milliseconds kShort{40};
 /// Answers "METHOD path|body|names of the client".
 void echo_client(Request request, Responder responder) {
   std::string text = request.method + " " + request.path + "|" + request.body + "|";
-  if (!request.client) text += "stranger";
+  if (!request.client) text += "unauthenticated";
   if (request.client) {
     for (const auto& name : request.client->names) text += name + ",";
   }
@@ -62,9 +62,10 @@ TEST_F(TlsServerTest, AnswersOverTlsAndKeepsTheConnection) {
   start_plainly();
   auto client = tls_client(ca_);
   ASSERT_TRUE(client.connect("127.0.0.1", server_->port()));
-  EXPECT_EQ(reply_of(client.request("POST", "/a", "body")).body, "POST /a|body|stranger\n");
+  EXPECT_EQ(reply_of(client.request("POST", "/a", "body")).body, "POST /a|body|unauthenticated\n");
   const std::string large(300'000, 'x');  // several records each way
-  EXPECT_EQ(reply_of(client.request("POST", "/b", large)).body, "POST /b|" + large + "|stranger\n");
+  EXPECT_EQ(reply_of(client.request("POST", "/b", large)).body,
+            "POST /b|" + large + "|unauthenticated\n");
   EXPECT_EQ(server_->counters().accepted, 1U);
 }
 
@@ -147,8 +148,8 @@ TEST_F(TlsServerTest, RefusesToRenegotiate) {
 
 TEST_F(TlsServerTest, KnowsAVerifiedClientByItsNames) {
   start_asking();
-  auto stranger = tls_client(ca_);
-  EXPECT_EQ(get(stranger), "GET /||stranger\n");
+  auto anonymous = tls_client(ca_);
+  EXPECT_EQ(get(anonymous), "GET /||unauthenticated\n");
   auto scheduler = tls_client(ca_, client_of(ca_, "system:kube-scheduler"));
   EXPECT_EQ(get(scheduler), "GET /||system:kube-scheduler,\n");
 }
@@ -156,7 +157,7 @@ TEST_F(TlsServerTest, KnowsAVerifiedClientByItsNames) {
 TEST_F(TlsServerTest, DoesNotAskForCertificatesWithoutAClientCa) {
   start_plainly();
   auto client = tls_client(ca_, client_of(ca_, "somebody"));
-  EXPECT_EQ(get(client), "GET /||stranger\n");
+  EXPECT_EQ(get(client), "GET /||unauthenticated\n");
 }
 
 TEST_F(TlsServerTest, RefusesCertificatesThatNobodyVouchesFor) {
@@ -210,7 +211,7 @@ TEST_F(TlsServerTest, SurvivesGarbage) {
     (void)client.send(bytes);
   }
   auto client = tls_client(ca_);
-  EXPECT_EQ(get(client), "GET /||stranger\n");
+  EXPECT_EQ(get(client), "GET /||unauthenticated\n");
 }
 
 TEST_F(TlsServerTest, LetsOnlyNamedClientsWrite) {
@@ -223,9 +224,9 @@ TEST_F(TlsServerTest, LetsOnlyNamedClientsWrite) {
     EXPECT_TRUE(client.connect("127.0.0.1", server_->port()));
     return reply_of(client.request("POST", "/bind", "x"));
   };
-  const auto stranger = post({});
-  EXPECT_EQ(stranger.status, 403);
-  EXPECT_NE(stranger.body.find("tlsConfig"), std::string::npos) << stranger.body;
+  const auto anonymous = post({});
+  EXPECT_EQ(anonymous.status, 403);
+  EXPECT_NE(anonymous.body.find("tlsConfig"), std::string::npos) << anonymous.body;
   const auto other = post(client_of(ca_, "system:node:a"));
   EXPECT_EQ(other.status, 403);
   EXPECT_NE(other.body.find("\"system:node:a\""), std::string::npos) << other.body;
@@ -356,7 +357,7 @@ TEST_F(TlsServerTest, TakesAnAuthorityThatAnotherHasSigned) {
 TEST_F(TlsServerTest, EndsIdleConnectionsWhenItStops) {
   start_plainly();
   auto used = tls_client(ca_);
-  EXPECT_EQ(get(used), "GET /||stranger\n");
+  EXPECT_EQ(get(used), "GET /||unauthenticated\n");
   auto greeting = client_of(*server_);  // still in its handshake
   server_->stop();
   EXPECT_TRUE(used.wait_for_close());

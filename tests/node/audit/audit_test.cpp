@@ -51,7 +51,7 @@ class AuditTest : public ::testing::Test {
     view.uses = {{"GPU-1", "uid-a", 100U << 20U}};
     view.running = {"uid-a"};
   }
-  /// The kinds, and whom they are about: "slot_without_grant ml/a".
+  /// The kinds, and their pods: "slot_without_grant ml/a".
   std::set<std::string> drifts() const {
     std::set<std::string> all;
     for (const Drift& drift : audit(view).drifts) {

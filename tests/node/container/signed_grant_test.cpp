@@ -31,7 +31,7 @@ class SignedGrantTest : public ::testing::Test {
   [[nodiscard]] std::string key_file() const { return rig.folder.path() + "/grant.pub"; }
   void require(bool required) { rig.check = kube::signature_check(*keys, required); }
 
-  /// @returns what kubelet is told; "" = started
+  /// @returns the answer to kubelet; "" = started
   std::string start(const Owner& owner) {
     if (rig.kubelet.device_of(owner).empty()) {
       EXPECT_EQ(rig.kubelet.admit(owner), "");
@@ -49,7 +49,7 @@ class SignedGrantTest : public ::testing::Test {
 
   StartRig rig;
   const SigningKey extender = SigningKey::generate();
-  const SigningKey stranger = SigningKey::generate();
+  const SigningKey unknown_key = SigningKey::generate();
   std::unique_ptr<kube::GrantKeys> keys;
 };
 
@@ -61,19 +61,19 @@ TEST_F(SignedGrantTest, WhatTheExtenderSignedStarts) {
 
 TEST_F(SignedGrantTest, AnUnsignedGrantIsRefusedAndExplained) {
   const Owner a = bound("a", {});
-  const std::string told = start(a);
-  EXPECT_TRUE(says(told,
+  const std::string answer = start(a);
+  EXPECT_TRUE(says(answer,
                    "tangram: cannot start: the annotation tangram.dev/gpu-grant is not "
                    "signed, and here only signed grants count; delete the pod and create it "
                    "again"))
-      << told;
+      << answer;
   EXPECT_EQ(rig.cards_of(a), "-");
   require(false);
   EXPECT_EQ(start(bound("a", {})), "");
 }
 
 TEST_F(SignedGrantTest, AStrangersIsRefused) {
-  const Owner a = bound("a", signer(stranger));
+  const Owner a = bound("a", signer(unknown_key));
   EXPECT_TRUE(says(
       start(a), "is not signed by a key that counts here (" + extender.verifying_key().id() + ")"));
   EXPECT_EQ(rig.cards_of(a), "-");
@@ -112,7 +112,7 @@ TEST_F(SignedGrantTest, AChangedOneIsRefused) {
 TEST_F(SignedGrantTest, AForgedEarlierGrantPushesNobodyOut) {
   const auto whole = part("GPU-1", 81'920, 1000);
   bound("unsigned", {}, "2020-01-01T00:00:00Z", whole);
-  bound("foreign", signer(stranger), "2020-01-01T00:00:00Z", whole);
+  bound("foreign", signer(unknown_key), "2020-01-01T00:00:00Z", whole);
   const Owner honest = bound("honest", signer(extender), "2026-01-01T00:00:00Z", whole);
   EXPECT_EQ(start(honest), "");
 }
@@ -129,10 +129,10 @@ TEST_F(SignedGrantTest, WhatRunsStartsAgainWhateverBecomesOfItsAnnotationOrItsKe
   const Owner a = bound("a", signer(extender));
   const std::string good = text_of(a);
   ASSERT_EQ(start(a), "");
-  rig.put_pod("a", text_of(bound("b", signer(stranger))));
+  rig.put_pod("a", text_of(bound("b", signer(unknown_key))));
   EXPECT_EQ(start(a), "") << "by the journal";
   // The key is replaced.
-  ASSERT_TRUE(replace_file(key_file(), stranger.verifying_key().to_pem()));
+  ASSERT_TRUE(replace_file(key_file(), unknown_key.verifying_key().to_pem()));
   ASSERT_TRUE(keys->look());
   EXPECT_TRUE(rig.journal->has_admitted(good));
   EXPECT_FALSE(rig.journal->has_admitted(good + " "));

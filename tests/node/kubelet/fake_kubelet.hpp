@@ -40,7 +40,7 @@ class FakeKubelet {
   void refuse_lists(int count);
 
   [[nodiscard]] int slots()
-      const;  ///< healthy ones that the plugin has told of; 0 = not registered
+      const;  ///< healthy ones that the plugin has published; 0 = not registered
   [[nodiscard]] int registrations() const;
   [[nodiscard]] std::uint64_t lists() const;
 

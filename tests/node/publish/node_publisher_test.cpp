@@ -47,7 +47,7 @@ class NodePublisherTest : public ::testing::Test {
                              .requested = [this] { return with_lock([&] { return requested; }); },
                              .report_event =
                                  [this](const kube::EventNote& note) {
-                                   with_lock([&] { return told.push_back(note); });
+                                   with_lock([&] { return notes.push_back(note); });
                                  },
                              .sleeper =
                                  [this](milliseconds wait, const std::stop_token&) {
@@ -110,7 +110,7 @@ class NodePublisherTest : public ::testing::Test {
   CardsPtr cards;
   std::optional<CardRequests> requested = CardRequests{};
   std::size_t asked = 0;
-  std::vector<kube::EventNote> told;
+  std::vector<kube::EventNote> notes;
   std::vector<milliseconds> waits;
   std::optional<NodePublisher> publisher;  // last: ends first
 };
@@ -291,7 +291,7 @@ TEST_F(NodePublisherTest, TellsOnceOfCardsWithTwoOwners) {
   EXPECT_TRUE(listed().at(0).cordoned);
   publisher->changed();
   sync("GPU-1");
-  const auto events = with_lock([&] { return told; });
+  const auto events = with_lock([&] { return notes; });
   ASSERT_EQ(events.size(), 1U);
   EXPECT_EQ(events[0].kind, "Node");
   EXPECT_EQ(events[0].name, "gpu-1");

@@ -13,7 +13,7 @@
 namespace tangram::node::nvidia {
 
 /// A machine's programs as far as the enforcers use them: MPS daemons that start, answer and quit,
-/// found by their pipe directory, and an nvidia-smi that takes what it is told. Records everything.
+/// found by their pipe directory, and an nvidia-smi that accepts every setting. Records everything.
 class FakePrograms final : public Programs {
  public:
   Result<ProgramEnd> run(const Command& command, std::chrono::milliseconds limit) override {
@@ -54,7 +54,7 @@ class FakePrograms final : public Programs {
     const std::lock_guard lock(mutex_);
     daemons_.erase(pipe_dir);
   }
-  /// It runs, but answers nobody until it is killed.
+  /// It runs, but answers no client until it is killed.
   void hang(const std::string& pipe_dir) {
     const std::lock_guard lock(mutex_);
     daemons_.erase(pipe_dir);

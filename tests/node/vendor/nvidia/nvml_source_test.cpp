@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 constexpr const char* kOneCard = R"({"cards":[{"uuid":"GPU-a","memMiB":1000}]})";
 constexpr const char* kNoDriver = R"({"driver":"down"})";
 
-/// What the driver was told, read past the code under test.
+/// The setting in the driver, read without the code under test.
 int compute_mode(const std::string& uuid) {
   void* library = ::dlopen(kFakeNvml, RTLD_NOW | RTLD_LOCAL);
   const auto handle =

@@ -2,7 +2,7 @@
 
 #include "model/grant.hpp"
 #include "tests/extender/rig.hpp"
-#include "tests/testing/tell_list.hpp"
+#include "tests/testing/send_list.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ using testing::granted;
 using testing::node_json;
 using testing::pod_json;
 using testing::PodText;
-using testing::tell_list;
+using testing::send_list;
 
 std::string grant_text(const std::string& uid, const std::string& node,
                        const model::GrantedCard& card) {
@@ -55,7 +55,7 @@ std::string unreadable(const PodText& pod) {
 class ClusterFeedTest : public ::testing::Test {
  protected:
   ClusterFeedTest() {
-    tell_list(rig_.nodes, {extender::Rig::node_text("n1", 2), extender::Rig::node_text("n2", 1)});
+    send_list(rig_.nodes, {extender::Rig::node_text("n1", 2), extender::Rig::node_text("n2", 1)});
   }
   const model::NodeState& node(const std::string& name) {
     snapshot_ = rig_.ledger.snapshot();
@@ -78,7 +78,7 @@ TEST_F(ClusterFeedTest, PutsListedNodesIntoTheBooks) {
 }
 
 TEST_F(ClusterFeedTest, RemovesNodesThatTheNextListLacks) {
-  tell_list(rig_.nodes, {extender::Rig::node_text("n2", 1), extender::Rig::node_text("n3", 1)});
+  send_list(rig_.nodes, {extender::Rig::node_text("n2", 1), extender::Rig::node_text("n3", 1)});
   EXPECT_EQ(rig_.ledger.snapshot()->find("n1"), nullptr);
   EXPECT_NE(rig_.ledger.snapshot()->find("n2"), nullptr);
   EXPECT_NE(rig_.ledger.snapshot()->find("n3"), nullptr);
@@ -95,7 +95,7 @@ TEST_F(ClusterFeedTest, FollowsNodesAsTheyComeChangeAndGo) {
 
 TEST_F(ClusterFeedTest, RemovesAWatchedNodeThatTheNextListLacks) {
   rig_.nodes.change(kube::EventType::kAdded, extender::Rig::node_text("n3", 1));
-  tell_list(rig_.nodes, {extender::Rig::node_text("n1", 2), extender::Rig::node_text("n2", 1)});
+  send_list(rig_.nodes, {extender::Rig::node_text("n1", 2), extender::Rig::node_text("n2", 1)});
   EXPECT_EQ(rig_.ledger.snapshot()->find("n3"), nullptr);
 }
 
@@ -124,11 +124,11 @@ TEST_F(ClusterFeedTest, LeavesTheLedgerAsItWasWhenAChangedNodeCannotBeRead) {
 
 TEST_F(ClusterFeedTest, KeepsAListedNodeThatCannotBeReadAsItWas) {
   const std::string before = rig_.picture();
-  tell_list(rig_.nodes, {R"({"metadata":{"name":"n1"},"status":{"allocatable":{"cpu":"lots"}}})",
+  send_list(rig_.nodes, {R"({"metadata":{"name":"n1"},"status":{"allocatable":{"cpu":"lots"}}})",
                          extender::Rig::node_text("n2", 1), "not JSON"});
   EXPECT_EQ(rig_.picture(), before);
   EXPECT_EQ(rig_.counters.bad_objects, 2U);
-  tell_list(rig_.nodes,
+  send_list(rig_.nodes,
             {extender::Rig::node_text("n2", 1)});  // and still knows that it must go some day
   EXPECT_EQ(rig_.ledger.snapshot()->find("n1"), nullptr);
 }
@@ -194,7 +194,7 @@ TEST_F(ClusterFeedTest, KeepsAGrantThatItsOwnerBreaks) {
     pod.annotations["tangram.dev/gpu-grant"] = broken;
     rig_.pods.change(kube::EventType::kModified, pod_json(pod));
     EXPECT_EQ(held(), MilliGpu(500)) << broken;
-    tell_list(rig_.pods, {pod_json(pod)});
+    send_list(rig_.pods, {pod_json(pod)});
     EXPECT_EQ(held(), MilliGpu(500)) << broken << ", listed";
   }
   PodText without = running("u1");
@@ -275,17 +275,17 @@ TEST_F(ClusterFeedTest, TellsPodsOfOneNameApart) {
 }
 
 TEST_F(ClusterFeedTest, TellsOfEveryPodOnceInOrder) {
-  tell_list(rig_.pods, {pending_pod("u1", "a"), pod_json(running("u2"))});
+  send_list(rig_.pods, {pending_pod("u1", "a"), pod_json(running("u2"))});
   rig_.pods.change(kube::EventType::kAdded, pending_pod("u3", "c"));
   rig_.pods.change(kube::EventType::kModified, pending_pod("u1", "a"));
-  tell_list(rig_.pods, {pending_pod("u1", "a"), pod_json(running("u2")), pending_pod("u4", "d")});
+  send_list(rig_.pods, {pending_pod("u1", "a"), pod_json(running("u2")), pending_pod("u4", "d")});
   EXPECT_EQ(rig_.recorder.arrivals, (std::vector<std::string>{"u1", "u2", "u3", "u4"}));
 }
 
 TEST_F(ClusterFeedTest, ReleasesPodsThatTheNextListLacks) {
-  tell_list(rig_.pods, {pod_json(running("u1")), pod_json(running("u2", 300)), pending_pod("u3")});
+  send_list(rig_.pods, {pod_json(running("u1")), pod_json(running("u2", 300)), pending_pod("u3")});
   EXPECT_EQ(rig_.used("n1"), MilliGpu(800));
-  tell_list(rig_.pods, {pod_json(running("u2", 300))});
+  send_list(rig_.pods, {pod_json(running("u2", 300))});
   EXPECT_EQ(rig_.used("n1"), MilliGpu(300));
   EXPECT_EQ(rig_.table.pending_count(), 0U);
 }
@@ -293,8 +293,8 @@ TEST_F(ClusterFeedTest, ReleasesPodsThatTheNextListLacks) {
 TEST_F(ClusterFeedTest, LeavesOutFinishedPodsOfAList) {
   PodText done = running("u1");
   done.phase = "Succeeded";
-  tell_list(rig_.pods, {pod_json(running("u1"))});
-  tell_list(rig_.pods, {pod_json(done)});
+  send_list(rig_.pods, {pod_json(running("u1"))});
+  send_list(rig_.pods, {pod_json(done)});
   EXPECT_EQ(rig_.used("n1"), MilliGpu(0));
   EXPECT_TRUE(node("n1").allocations.empty());
 }
@@ -305,14 +305,14 @@ TEST_F(ClusterFeedTest, KeepsWhatIsAssumedThoughAListLacksIt) {
                          std::chrono::seconds(30));
   });
   ASSERT_TRUE(assumed);
-  tell_list(rig_.pods, {pod_json(running("u1"))});
+  send_list(rig_.pods, {pod_json(running("u1"))});
   EXPECT_EQ(rig_.used("n1"), MilliGpu(700));
-  tell_list(rig_.pods, {});
+  send_list(rig_.pods, {});
   EXPECT_EQ(rig_.used("n1"), MilliGpu(200));
 }
 
 TEST_F(ClusterFeedTest, LeavesTheLedgerAsItWasWhenAChangedPodCannotBeRead) {
-  tell_list(rig_.pods, {pod_json(running("u1")), pending_pod("u2")});
+  send_list(rig_.pods, {pod_json(running("u1")), pending_pod("u2")});
   const std::string before = rig_.picture();
   for (const std::string& text :
        {std::string(), std::string("[1]"), std::string("{\"metadata\":{}}"),
@@ -340,13 +340,13 @@ TEST_F(ClusterFeedTest, TakesTheEndOfAnObjectThatCannotBeReadOtherwise) {
 TEST_F(ClusterFeedTest, KeepsAListedPodThatCannotBeReadAsItWas) {
   PodText waiting;
   waiting.uid = "u2";
-  tell_list(rig_.pods, {pod_json(running("u1")), pod_json(waiting)});
+  send_list(rig_.pods, {pod_json(running("u1")), pod_json(waiting)});
   const std::string before = rig_.picture();
-  tell_list(rig_.pods, {unreadable(running("u1")), unreadable(waiting), "not JSON"});
+  send_list(rig_.pods, {unreadable(running("u1")), unreadable(waiting), "not JSON"});
   EXPECT_EQ(rig_.picture(), before);
   EXPECT_NE(rig_.table.find("u2"), nullptr);
   EXPECT_EQ(rig_.counters.bad_objects, 3U);
-  tell_list(rig_.pods, {});
+  send_list(rig_.pods, {});
   EXPECT_EQ(rig_.used("n1"), MilliGpu(0));
   EXPECT_EQ(rig_.table.pending_count(), 0U);
 }

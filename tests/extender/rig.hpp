@@ -10,7 +10,7 @@
 #include "tests/testing/ledger_picture.hpp"
 #include "tests/testing/manual_clock.hpp"
 #include "tests/testing/pod_recorder.hpp"
-#include "tests/testing/tell_list.hpp"
+#include "tests/testing/send_list.hpp"
 
 #include <spdlog/spdlog.h>
 
@@ -121,8 +121,8 @@ struct Rig {
 
   /// What a list of both kinds shows goes into the ledger.
   void sync() {
-    testing::tell_list(nodes, list("/api/v1/nodes"));
-    testing::tell_list(pods, list("/api/v1/pods"));
+    testing::send_list(nodes, list("/api/v1/nodes"));
+    testing::send_list(pods, list("/api/v1/pods"));
   }
   /// The watch shows the pod as it is now.
   void show(const std::string& pod) { pods.change(kube::EventType::kModified, read(pod)); }

@@ -8,8 +8,8 @@
 
 namespace tangram::testing {
 
-/// Tells a sink a whole list, as a reflector does.
-inline void tell_list(kube::ObjectSink& sink, std::vector<std::string> objects) {
+/// Sends a whole list to a sink, as a reflector does.
+inline void send_list(kube::ObjectSink& sink, std::vector<std::string> objects) {
   sink.begin_list();
   for (std::string& object : objects) sink.listed(std::move(object));
   sink.end_list();

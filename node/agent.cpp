@@ -11,6 +11,7 @@
 #include "node/container/processes.hpp"
 #include "node/container/starter.hpp"
 #include "node/isolation/enforcers.hpp"
+#include "node/isolation/programs.hpp"
 #include "node/kubelet/registrar.hpp"
 #include "node/metrics.hpp"
 #include "node/name_path.hpp"
@@ -87,9 +88,10 @@ struct Agent::Impl {
         pods(
             parts.api, settings.node, [this] { publisher.changed(); }, signature_check()),
         pod_reflector(parts.api, LocalPods::to_watch(settings.node), pods, parts.clock),
-        enforcers([this](model::Isolation mode) {
-          return settings.vendor->enforcer(mode, *source, programs, parts.clock);
-        }),
+        enforcers({*source, programs, parts.clock},
+                  [this](model::Isolation mode, const EnforcerParts& of) {
+                    return settings.vendor->enforcer(mode, of);
+                  }),
         lister(settings.kubelet_dir + "/pod-resources/kubelet.sock",
                std::string(model::kSlotResource)),
         cdi(settings.cdi_dir),

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/clock.hpp"
 #include "base/result.hpp"
 #include "model/grant.hpp"
 
@@ -8,6 +9,16 @@
 #include <vector>
 
 namespace tangram::node {
+
+class CardSource;
+class Programs;
+
+/// What enforcers work with. Outlives them.
+struct EnforcerParts {
+  CardSource& source;
+  Programs& programs;
+  const Clock& clock;
+};
 
 struct BindMount {
   std::string host_path;

@@ -4,7 +4,7 @@
 
 namespace tangram::node {
 
-std::unique_ptr<Enforcer> make_none_enforcer();
+std::unique_ptr<Enforcer> make_none_enforcer(const EnforcerParts& parts);
 
 namespace {
 
@@ -15,11 +15,11 @@ constexpr std::array kEnforcers{std::pair{model::Isolation::kNone, &make_none_en
 
 }  // namespace
 
-Enforcers::Enforcers(const Make& make_of_vendor) {
-  for (const auto& [mode, make] : kEnforcers) enforcer_of(mode) = make();
+Enforcers::Enforcers(const EnforcerParts& parts, const Make& make_of_vendor) {
+  for (const auto& [mode, make] : kEnforcers) enforcer_of(mode) = make(parts);
   for (const model::Isolation mode : model::kAllIsolationModes) {
-    if (auto of_vendor = make_of_vendor(mode)) enforcer_of(mode) = std::move(of_vendor);
-    if (!enforcer_of(mode)) enforcer_of(mode) = make_none_enforcer();
+    if (auto of_vendor = make_of_vendor(mode, parts)) enforcer_of(mode) = std::move(of_vendor);
+    if (!enforcer_of(mode)) enforcer_of(mode) = make_none_enforcer(parts);
   }
 }
 

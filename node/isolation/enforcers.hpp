@@ -16,10 +16,10 @@ using SharedCards = std::array<std::set<std::string>, model::kIsolationModes>;
 /// The enforcer of each isolation mode. Threads: safe.
 class Enforcers {
  public:
-  using Make = std::function<std::unique_ptr<Enforcer>(model::Isolation)>;
+  using Make = std::function<std::unique_ptr<Enforcer>(model::Isolation, const EnforcerParts&)>;
 
   /// @param make_of_vendor  null for a mode that the vendor does not enforce
-  explicit Enforcers(const Make& make_of_vendor);
+  Enforcers(const EnforcerParts& parts, const Make& make_of_vendor);
 
   [[nodiscard]] Enforcer& of(model::Isolation mode) const {
     return *enforcers_.at(static_cast<std::size_t>(mode));

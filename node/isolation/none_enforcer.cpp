@@ -23,6 +23,8 @@ class NoneEnforcer final : public Enforcer {
 
 }  // namespace
 
-std::unique_ptr<Enforcer> make_none_enforcer() { return std::make_unique<NoneEnforcer>(); }
+std::unique_ptr<Enforcer> make_none_enforcer(const EnforcerParts& /*parts*/) {
+  return std::make_unique<NoneEnforcer>();
+}
 
 }  // namespace tangram::node

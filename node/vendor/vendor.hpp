@@ -1,11 +1,9 @@
 #pragma once
 
-#include "base/clock.hpp"
 #include "node/cards/card_source.hpp"
 #include "node/cards/health.hpp"
 #include "node/container/cdi_spec.hpp"
 #include "node/isolation/enforcer.hpp"
-#include "node/isolation/programs.hpp"
 #include "node/kubelet/allocate_response.hpp"
 
 #include <memory>
@@ -45,11 +43,10 @@ class Vendor {
   /// The cards that the driver shows, with the isolation modes that this machine can enforce.
   [[nodiscard]] virtual std::unique_ptr<CardSource> open_cards() const = 0;
 
-  /// Enforces a mode on cards that pods share. What it is given outlives it.
-  /// @returns null if nothing enforces this mode
+  /// Enforces a mode on cards that pods share.
+  /// @returns null if the vendor does not enforce this mode
   [[nodiscard]] virtual std::unique_ptr<Enforcer> enforcer(model::Isolation mode,
-                                                           CardSource& source, Programs& programs,
-                                                           const Clock& clock) const = 0;
+                                                           const EnforcerParts& parts) const = 0;
 
   /// The vendor's own CDI specs are on this node, so its runtime can be given CDI devices.
   [[nodiscard]] virtual bool has_cdi_specs() const = 0;

@@ -76,8 +76,9 @@ std::unique_ptr<CardSource> Nvidia::open_cards() const {
                                         process_environment("PATH"));
 }
 
-std::unique_ptr<Enforcer> Nvidia::enforcer(model::Isolation mode, CardSource& source,
-                                           Programs& programs, const Clock& clock) const {
+std::unique_ptr<Enforcer> Nvidia::enforcer(model::Isolation mode,
+                                           const EnforcerParts& parts) const {
+  const auto& [source, programs, clock] = parts;
   if (mode == model::Isolation::kMps) {
     return std::make_unique<MpsEnforcer>(source, programs, clock, mps_settings(settings_));
   }

@@ -26,9 +26,8 @@ class Nvidia final : public Vendor {
 
   void add_options(CLI::App& cli) override;
   [[nodiscard]] std::unique_ptr<CardSource> open_cards() const override;
-  [[nodiscard]] std::unique_ptr<Enforcer> enforcer(model::Isolation mode, CardSource& source,
-                                                   Programs& programs,
-                                                   const Clock& clock) const override;
+  [[nodiscard]] std::unique_ptr<Enforcer> enforcer(model::Isolation mode,
+                                                   const EnforcerParts& parts) const override;
   [[nodiscard]] bool has_cdi_specs() const override;
   [[nodiscard]] Result<CdiEdits> cdi_edits(const std::vector<std::string>& cards) const override;
 

@@ -1,5 +1,9 @@
 #include "node/isolation/enforcers.hpp"
 
+#include "node/isolation/programs.hpp"
+#include "tests/node/cards/scripted_source.hpp"
+#include "tests/testing/manual_clock.hpp"
+
 #include <gtest/gtest.h>
 
 #include <map>
@@ -9,9 +13,18 @@ namespace {
 
 using model::Isolation;
 
+/// What enforcers of tests work with.
+struct Machine {
+  ScriptedSource source;
+  SystemPrograms programs;
+  testing::ManualClock clock;
+  EnforcerParts parts{source, programs, clock};
+};
+
 /// What there is without a vendor.
 Enforcers common_enforcers() {
-  return Enforcers([](Isolation) { return nullptr; });
+  static Machine machine;
+  return Enforcers(machine.parts, [](Isolation, const EnforcerParts&) { return nullptr; });
 }
 
 TEST(NoneEnforcerTest, DoesNothingAndSaysSo) {
@@ -52,10 +65,14 @@ class RecordingEnforcer final : public Enforcer {
 class EnforcersTest : public ::testing::Test {
  protected:
   std::map<Isolation, std::vector<std::string>> calls_;
-  Enforcers enforcers_{[this](Isolation mode) -> std::unique_ptr<Enforcer> {
-    if (mode == Isolation::kNone) return nullptr;
-    return std::make_unique<RecordingEnforcer>(calls_[mode]);
-  }};
+  Machine machine_;
+  Enforcers enforcers_{
+      machine_.parts,
+      [this](Isolation mode, const EnforcerParts& parts) -> std::unique_ptr<Enforcer> {
+        EXPECT_EQ(&parts.clock, &machine_.clock);
+        if (mode == Isolation::kNone) return nullptr;
+        return std::make_unique<RecordingEnforcer>(calls_[mode]);
+      }};
 };
 
 TEST_F(EnforcersTest, EachModeHasItsOwn) {

@@ -69,10 +69,11 @@ TEST(NvidiaTest, EnforcesMpsAndTimeSlices) {
   ScriptedSource source;
   FakePrograms programs;
   const testing::ManualClock clock;
-  EXPECT_EQ(nvidia.enforcer(Isolation::kNone, source, programs, clock), nullptr);
-  ASSERT_TRUE(nvidia.enforcer(Isolation::kTimeSlice, source, programs, clock)->prepare("GPU-a"));
+  const EnforcerParts parts{source, programs, clock};
+  EXPECT_EQ(nvidia.enforcer(Isolation::kNone, parts), nullptr);
+  ASSERT_TRUE(nvidia.enforcer(Isolation::kTimeSlice, parts)->prepare("GPU-a"));
   EXPECT_EQ(programs.commands().back().arguments.back(), "3");
-  const auto mps = nvidia.enforcer(Isolation::kMps, source, programs, clock);
+  const auto mps = nvidia.enforcer(Isolation::kMps, parts);
   model::GrantedCard card;
   card.uuid = "GPU-a";
   const auto edits = mps->edits({card});

@@ -57,8 +57,8 @@ PodRecord record_of(kube::Pod pod, const Result<PodPlan>& plan, const Recorded& 
 bool PodTable::add(std::string_view uid) {
   const std::scoped_lock lock(mutex_);
   const auto [entry, is_new] = records_.try_emplace(std::string(uid));
-  const bool was_unseen = unseen_.erase(&*entry) > 0;
-  return is_new || was_unseen;
+  if (is_new) unrecorded_.insert(&*entry);
+  return unseen_.erase(&*entry) > 0 || is_new;
 }
 
 void PodTable::put(std::string_view uid, PodRecord record) {
@@ -67,6 +67,7 @@ void PodTable::put(std::string_view uid, PodRecord record) {
     const std::scoped_lock lock(mutex_);
     Entry& entry = *records_.try_emplace(std::string(uid)).first;
     unseen_.erase(&entry);
+    unrecorded_.erase(&entry);
     if (record.noted) fresh = new_notes(*record.noted, entry.second.noted.get());
     record.wait = current_wait(record.wait, entry.second.wait);
     replace(entry, std::move(record));
@@ -84,6 +85,7 @@ void PodTable::erase(std::string_view uid) {
 PodTable::Records::iterator PodTable::erase(Records::iterator entry) {
   replace(*entry, {});
   unseen_.erase(&*entry);
+  unrecorded_.erase(&*entry);
   if (const auto noted = card_notes_.find(entry->first); noted != card_notes_.end()) {
     card_notes_.erase(noted);
   }
@@ -91,15 +93,23 @@ PodTable::Records::iterator PodTable::erase(Records::iterator entry) {
 }
 
 std::vector<std::string> PodTable::retain(const std::function<bool(const std::string& uid)>& keep) {
+  // Verbs wait for no more than this many of a large cluster's pods.
+  constexpr int kAtOnce = 1'000;
   std::vector<std::string> gone;
-  const std::scoped_lock lock(mutex_);
-  for (auto entry = records_.begin(); entry != records_.end();) {
-    if (unseen_.contains(&*entry) || keep(entry->first)) {
-      ++entry;
-    } else {
-      gone.push_back(entry->first);
-      entry = erase(entry);
+  std::string next;
+  for (bool more = true; more;) {
+    const std::scoped_lock lock(mutex_);
+    auto entry = records_.lower_bound(next);
+    for (int i = 0; i < kAtOnce && entry != records_.end(); ++i) {
+      if (keep(entry->first) || unseen_.contains(&*entry)) {
+        ++entry;
+      } else {
+        gone.push_back(entry->first);
+        entry = erase(entry);
+      }
     }
+    more = entry != records_.end();
+    if (more) next = entry->first;
   }
   return gone;
 }
@@ -116,8 +126,10 @@ void PodTable::answered(std::string_view uid, Wait wait) {
   if (entry == records_.end()) {
     entry = records_.try_emplace(std::string(uid)).first;
     unseen_.insert(&*entry);
+    unrecorded_.insert(&*entry);
   }
-  if (!entry->second.wait && !unseen_.contains(&*entry)) return;
+  // It has a node by now, or requests no GPU.
+  if (!entry->second.wait && !unrecorded_.contains(&*entry)) return;
   count(entry->second, -1);
   entry->second.wait = wait;
   count(entry->second, 1);
@@ -165,10 +177,10 @@ PodPtr PodTable::find(std::string_view uid) const {
 }
 
 PodPtr PodTable::find(std::string_view ns, std::string_view name) const {
-  const auto pods = pending();
-  const auto found = std::ranges::find_if(
-      pods, [&](const PodPtr& pod) { return pod->name == name && pod->ns == ns; });
-  return found == pods.end() ? nullptr : *found;
+  const std::string full = std::string(ns).append("/").append(name);
+  const std::scoped_lock lock(mutex_);
+  const auto found = by_name_.find(full);
+  return found == by_name_.end() ? nullptr : found->second->second.pending;
 }
 
 std::vector<PodPtr> PodTable::pending() const {
@@ -243,13 +255,22 @@ void PodTable::place(Index& index, const Entry& entry, bool member) {
 
 void PodTable::replace(Entry& entry, PodRecord record) {
   count(entry.second, -1);
+  forget_name(entry);
   entry.second = std::move(record);
   count(entry.second, 1);
   const PodPtr& pod = entry.second.pending;
+  if (pod) by_name_[pod->full_name()] = &entry;
   place(pending_, entry, pod != nullptr);
   place(nominated_, entry, pod != nullptr && !pod->nominated_node.empty());
   place(noted_, entry, entry.second.noted != nullptr);
   place(unstarted_, entry, entry.second.unstarted != nullptr);
+}
+
+/// A pod of the same name that was created since keeps it.
+void PodTable::forget_name(const Entry& entry) {
+  if (!entry.second.pending) return;
+  const auto name = by_name_.find(entry.second.pending->full_name());
+  if (name != by_name_.end() && name->second == &entry) by_name_.erase(name);
 }
 
 void PodTable::count(const PodRecord& record, int step) {

@@ -59,7 +59,7 @@ class PodTable {
   /// notes.
   void put(std::string_view uid, PodRecord record);
   void erase(std::string_view uid);
-  /// Erases the pods that are not to be kept. @returns their UIDs
+  /// Erases the pods that are not to be kept. Other calls may come in between. @returns their UIDs
   std::vector<std::string> retain(const std::function<bool(const std::string& uid)>& keep);
   [[nodiscard]] bool contains(std::string_view uid) const;
 
@@ -101,6 +101,7 @@ class PodTable {
 
   static void place(Index& index, const Entry& entry, bool member);
   void replace(Entry& entry, PodRecord record);
+  void forget_name(const Entry& entry);
   void count(const PodRecord& record, int step);
   Records::iterator erase(Records::iterator entry);
 
@@ -112,8 +113,10 @@ class PodTable {
   Index nominated_;  ///< nearly always none
   Index noted_;
   Index unstarted_;
-  Index unseen_;          ///< answered about, and not shown by the watch
-  NotedPods card_notes_;  ///< found by examine_cards()
+  Index unseen_;      ///< known by an answer only: the watch has not shown them
+  Index unrecorded_;  ///< without put() so far; includes the unseen ones
+  std::map<std::string, const Entry*, std::less<>> by_name_;  ///< pending, by "ns/name"
+  NotedPods card_notes_;                                      ///< found by examine_cards()
   std::map<Wait, std::int64_t> waits_;
   std::map<std::string, std::int64_t> grant_keys_;
 };

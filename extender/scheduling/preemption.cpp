@@ -20,7 +20,7 @@ bool takes_one_card(const model::GpuRequest& request) {
   return request.containers.size() == 1 && request.containers.front().count == 1;
 }
 
-/// What kube-scheduler's own fit looks at, as far as the ledger know it. Zero = not known.
+/// What kube-scheduler's own fit looks at, as far as the ledger knows it. Zero = not known.
 bool fits_in_tree(const model::PodDemand& demand, const NodeState& node) {
   const model::Footprint& pod = demand.footprint;
   return pod.cpu <= node.free_cpu() && pod.memory <= node.free_memory() &&

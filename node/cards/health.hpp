@@ -32,8 +32,9 @@ struct HealthRules {
 /// they change only with the state.
 inline constexpr std::string_view kDriverNotAnswering = "the driver does not answer";
 inline constexpr std::string_view kNotListed = "the driver does not list this card any more";
+/// Not reworded, because agents of earlier releases compare the whole text after a downgrade.
 inline constexpr std::string_view kNeedsReset =
-    "the card reported a fault that only a reset fixes; see its error in the agent's log";
+    "the card reported a fault that only a reset mends; see its XID in the agent's log";
 inline constexpr std::string_view kRecentFault = "the card reported a fault a short while ago";
 inline constexpr std::string_view kCameBack = "the card came back a short while ago";
 

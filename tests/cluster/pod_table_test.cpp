@@ -108,11 +108,14 @@ TEST_F(PodTableTest, ErasesAPodWithAllThatIsKnownOfIt) {
 }
 
 TEST_F(PodTableTest, FindsThePodThatWasMadeAgainUnderTheName) {
-  show(pod("u1", "a"));
   show(pod("u2", "a"));
-  pods_.erase("u1");
+  show(pod("u1", "a"));
+  EXPECT_EQ(pods_.find("ml", "a")->uid, "u1") << "the last one that was shown";
+  pods_.erase("u2");
   ASSERT_NE(pods_.find("ml", "a"), nullptr);
-  EXPECT_EQ(pods_.find("ml", "a")->uid, "u2");
+  EXPECT_EQ(pods_.find("ml", "a")->uid, "u1");
+  show(pod("u1", "a", "n"));
+  EXPECT_EQ(pods_.find("ml", "a"), nullptr);
 }
 
 TEST_F(PodTableTest, RetainsOnlyThePodsToKeep) {
@@ -121,6 +124,19 @@ TEST_F(PodTableTest, RetainsOnlyThePodsToKeep) {
       pods_.retain([](const std::string& uid) { return uid == "u2" || uid == "never-seen"; });
   EXPECT_EQ(gone, (Uids{"u1", "u3"}));
   EXPECT_EQ(uids(pods_.pending()), Uids{"u2"});
+}
+
+TEST_F(PodTableTest, RetainsAmongManyPods) {
+  for (int i = 0; i < 5'000; ++i) pods_.add("u" + std::to_string(i));
+  std::size_t asked = 0;
+  const auto gone = pods_.retain([&](const std::string& uid) {
+    ++asked;
+    return uid.ends_with('0');
+  });
+  EXPECT_EQ(asked, 5'000U);
+  EXPECT_EQ(gone.size(), 4'500U);
+  EXPECT_TRUE(pods_.contains("u4990"));
+  EXPECT_FALSE(pods_.contains("u4991"));
 }
 
 TEST_F(PodTableTest, ListsPendingPodsByUid) {
@@ -163,6 +179,17 @@ TEST_F(PodTableTest, KeepsAnAnswerFromBeforeTheWatchShowsThePod) {
   EXPECT_FALSE(pods_.contains("a"));
   EXPECT_TRUE(pods_.add("a")) << "it has not been shown before";
   show(pod("a", "a"));
+  EXPECT_EQ(waits(), (Waits{{Wait::kRoom, 1}}));
+}
+
+TEST_F(PodTableTest, KeepsAnAnswerThatComesWhileThePodIsBeingListed) {
+  EXPECT_TRUE(pods_.add("a"));
+  EXPECT_TRUE(pods_.add("cpu"));
+  pods_.answered("a", Wait::kRoom);
+  pods_.answered("cpu", Wait::kOffered);
+  pods_.forget_unseen();
+  show(pod("a", "a"));
+  show(pod("cpu", "cpu"), kNoGpu);
   EXPECT_EQ(waits(), (Waits{{Wait::kRoom, 1}}));
 }
 

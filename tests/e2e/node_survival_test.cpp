@@ -19,11 +19,11 @@ class NodeSurvivalTest : public NodeTest {
   };
 
   /// Pods that run, of each kind that kubelet treats differently; they request aggregates.
-  void start_pods(int allocation, int crashing) {
-    for (int i = 0; i < allocation + crashing; ++i) {
+  void start_pods(int holding, int crashing) {
+    for (int i = 0; i < holding + crashing; ++i) {
       const std::vector<std::string> crash = {"crash", "2000"};
       auto pod = gpu_pod("pod-" + std::to_string(i), {{"gpu-fraction", "0.25"}},
-                         i < allocation ? std::vector<std::string>{"hold"} : crash);
+                         i < holding ? std::vector<std::string>{"hold"} : crash);
       // As the admission webhook writes them.
       pod.resources = {{"tangram.dev/gpu-milli", "250"}, {"tangram.dev/gpu-mem-mib", "20480"}};
       create(pod);
@@ -73,9 +73,9 @@ class NodeSurvivalTest : public NodeTest {
   }
 
   /// The pods whose program crashes, and so restarts, are still started.
-  void expect_crashing_pods_go_on(int allocation) {
+  void expect_crashing_pods_go_on(int holding) {
     for (const auto& [name, pod] : before_) {
-      if (std::stoi(name.substr(4)) < allocation) continue;
+      if (std::stoi(name.substr(4)) < holding) continue;
       const auto starts = starts_.of(pod.uid).size();
       if (states()[name].phase == "Failed") continue;
       EXPECT_TRUE(wait_starts(pod.uid, "main", static_cast<int>(starts) + 2, 60s)) << name;
@@ -96,27 +96,27 @@ class NodeSurvivalTest : public NodeTest {
 };
 
 TEST_F(NodeSurvivalTest, NoPodIsLostWhenKubeletRestartsBesideASickCard) {
-  const int allocation = sized(12, 4);
-  start_pods(allocation, sized(4, 1));
+  const int holding = sized(12, 4);
+  start_pods(holding, sized(4, 1));
   for (auto& card : cards_) card.healthy = false;
   node_.write_cards(cards_);
   ASSERT_TRUE(eventually(
       30s, [&] { return cards_published().find(R"("healthy":false)") != std::string::npos; }));
   restart_kubelet();
-  expect_crashing_pods_go_on(allocation);
+  expect_crashing_pods_go_on(holding);
   const Count after = count();
   report("node_kubelet_restart_sick_cards", after);
   EXPECT_EQ(after.ended, 0);
-  EXPECT_GE(after.running, allocation);
+  EXPECT_GE(after.running, holding);
   expect_all_starts_right();
 }
 
 TEST_F(NodeSurvivalTest, CountsWhoSurvivesKubeletAfterTheAggregatesWereZeroed) {
-  const int allocation = sized(12, 4);
+  const int holding = sized(12, 4);
   ASSERT_TRUE(eventually(30s, [&] {
     return cluster_.get(kStatus).find("tangram.dev/gpu-milli") != std::string::npos;
   })) << "the agent publishes no aggregates";
-  start_pods(allocation, sized(4, 1));
+  start_pods(holding, sized(4, 1));
   // Stopped, the agent cannot repair it before kubelet reads it.
   node_.signal("tangram-node", SIGSTOP);
   const std::string zero = R"({"tangram.dev/gpu-milli":"0","tangram.dev/gpu-mem-mib":"0"})";
@@ -134,8 +134,8 @@ TEST_F(NodeSurvivalTest, CountsWhoSurvivesKubeletAfterTheAggregatesWereZeroed) {
 }
 
 TEST_F(NodeSurvivalTest, NoContainerSeesAWrongCardAfterThePowerFailed) {
-  const int allocation = sized(12, 4);
-  start_pods(allocation, 0);
+  const int holding = sized(12, 4);
+  start_pods(holding, 0);
   node_.lose_power();
   node_.start("containerd");
   node_.start("kubelet");

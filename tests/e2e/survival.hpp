@@ -10,7 +10,7 @@ class SurvivalTest : public E2eTest {
  protected:
   SurvivalTest() { cluster_.add_nodes(mixed_nodes(kNodes)); }
 
-  /// The extender whose ledger are compared with the API server's.
+  /// The extender whose ledger is compared with the API server's.
   virtual ExtenderProcess& witness() = 0;
 
   /// Again and again: load, the fault in its midst, quiet; then every pod must be bound and the

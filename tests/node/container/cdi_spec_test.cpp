@@ -12,10 +12,10 @@ namespace {
 
 TEST(CdiSpecTest, HoldsOneDeviceOfTheName) {
   EXPECT_EQ(
-      encode_cdi_spec("slot-3.ab", {.env = {"A=1"}, .mounts = {{"/run/x", "/x", true}}}, {}),
+      encode_cdi_spec("slot-3.ab", {.env = {"A=1"}, .mounts = {{"/run/x", "/x"}}}, {}),
       R"({"cdiVersion":"0.6.0","kind":"tangram.dev/slot","devices":[{"name":"slot-3.ab",)"
       R"("containerEdits":{"env":["A=1"],"mounts":[{"hostPath":"/run/x","containerPath":"/x",)"
-      R"("options":["ro","nosuid","nodev","bind"]}]}}]})");
+      R"("options":["rw","nosuid","nodev","bind"]}]}}]})");
 }
 
 TEST(CdiSpecTest, WhatIsDrawnComesBeforeOursAndMayNeedANewerVersion) {

@@ -3,11 +3,13 @@
 #include "base/json.hpp"
 
 #include <concepts>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 /// Decodes objects of which a few members are of interest.
@@ -16,16 +18,19 @@
 ///                        "cards", json::each(node.cards, read_card),
 ///                        "status", json::members("phase", node.phase));
 ///
-/// A member goes into a string (null = ""), a bool, an integer, an optional one of these (null = as
-/// it was), a list or a map of strings, or to a function of the Reader. Other members are skipped.
-/// value(), each() and members() refer to their arguments: write them inside the call.
+/// A member goes into a string (null = ""), a bool, an integer that must fit, an optional one of
+/// these (null = as it was), a list or a map of strings, or to a function of the Reader. Other
+/// members are skipped. value(), each() and members() refer to their arguments: write them inside
+/// the call.
 namespace tangram::json {
 
 inline void read_into(Reader& in, std::string& into) { into = in.string_or_null(); }
 inline void read_into(Reader& in, bool& into) { into = in.boolean(); }
 template <std::integral Integer>
 void read_into(Reader& in, Integer& into) {
-  into = static_cast<Integer>(in.integer());
+  const std::int64_t value = in.integer();
+  if (!std::in_range<Integer>(value)) return in.fail("the number is out of range");
+  into = static_cast<Integer>(value);
 }
 inline void read_into(Reader& in, std::vector<std::string>& into) {
   in.array([&] { into.emplace_back(in.string()); });

@@ -45,6 +45,34 @@ TEST(JsonMembersTest, CallsFunctions) {
   EXPECT_EQ(inner, 5);
 }
 
+TEST(JsonMembersTest, ReadsNestedObjectsMapsAndOptionals) {
+  std::string text =
+      R"({"status":{"phase":"Running","more":1},"labels":{"a":"1","b":null},"limit":null,"most":4})";
+  Reader in(text);
+  std::string phase;
+  std::map<std::string, std::string> labels;
+  std::optional<int> limit = 9;
+  std::optional<int> most;
+  read_members(in, "status", members("phase", phase), "labels", labels, "limit", limit, "most",
+               most);
+  ASSERT_TRUE(in.finish());
+  EXPECT_EQ(phase, "Running");
+  EXPECT_EQ(labels, (std::map<std::string, std::string>{{"a", "1"}, {"b", ""}}));
+  EXPECT_EQ(limit, 9) << "null";
+  EXPECT_EQ(most, 4);
+}
+
+TEST(JsonMembersTest, ReportsANumberThatDoesNotFit) {
+  std::string text = R"({"count":2147483648})";
+  Reader in(text);
+  const Thing thing = read_thing(in);
+  EXPECT_EQ(thing.count, 7);
+  const auto done = in.finish();
+  ASSERT_FALSE(done);
+  EXPECT_NE(done.error().message.find("count: the number is out of range"), std::string::npos)
+      << done.error().message;
+}
+
 TEST(JsonMembersTest, ReportsAValueOfAnotherType) {
   std::string text = R"({"count":"many"})";
   Reader in(text);

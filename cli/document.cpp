@@ -28,6 +28,14 @@ void read_all(json::Reader& in) {
   (void)in.scalar_text();
 }
 
+/// Four spaces, as kubectl. Numbers pass through as they are written.
+struct Indenter : rapidjson::PrettyWriter<rapidjson::StringBuffer> {
+  using PrettyWriter::PrettyWriter;
+  bool RawNumber(const char* text, rapidjson::SizeType length, bool /*copy*/) {
+    return RawValue(text, length, rapidjson::kNumberType);
+  }
+};
+
 /// A string to every reader of YAML 1.1 and 1.2, without quotes.
 bool is_plain(std::string_view text) {
   constexpr std::array<std::string_view, 11> kWords{"true", "false", "yes", "no",  "on", "off",
@@ -87,14 +95,14 @@ void emit(YAML::Emitter& out, json::Reader& in) {
 
 }  // namespace
 
-Result<std::string> indented(std::string json) {
+Result<std::string> indented(const std::string& json) {
   std::string copy = json;  // the reader changes it
   json::Reader check(copy);
   read_all(check);
   if (auto done = check.finish(); !done) return done.error();
   rapidjson::StringStream in(json.c_str());
   rapidjson::StringBuffer out;
-  rapidjson::PrettyWriter<rapidjson::StringBuffer> writer(out);  // four spaces, as kubectl
+  Indenter writer(out);
   rapidjson::Reader().Parse<rapidjson::kParseNumbersAsStringsFlag | rapidjson::kParseIterativeFlag>(
       in, writer);
   return std::string(out.GetString(), out.GetSize()) + "\n";

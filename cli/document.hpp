@@ -9,7 +9,7 @@ namespace tangram::cli {
 
 /// The same JSON with one member per line, as kubectl writes it.
 /// @returns kInvalidArgument if it is no JSON
-Result<std::string> indented(std::string json);
+Result<std::string> indented(const std::string& json);
 
 /// The same values as YAML. Strings that YAML 1.1 or 1.2 reads as another type are quoted.
 /// @returns kInvalidArgument if it is no JSON

@@ -144,7 +144,7 @@ std::string cards_text(const Screen& screen, const ExplainedNode& node) {
   for (const ExplainedCard& card : node.cards) {
     for (const ExplainedCard::Verdict& verdict : card.verdicts) {
       std::string why = card_reason(card, verdict);
-      if (card.verdicts.size() > 1) why = verdict.container + ": " + why;
+      if (card.verdicts.size() > 1) why.insert(0, verdict.container + ": ");
       table.add({card.uuid, card.model,
                  grant_text(Mebibytes(card.free_mem_mib), MilliGpu(card.free_milli)),
                  grant_text(Mebibytes(verdict.need_mem_mib), MilliGpu(verdict.need_milli)),

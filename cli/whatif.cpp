@@ -53,6 +53,7 @@ std::size_t count_of(const std::vector<WhatIf>& pods, WhatIf::Fate fate) {
 std::vector<WhatIf> what_if(const Cluster& cluster, const std::vector<kube::Pod>& pods) {
   Simulation simulation(*cluster.snapshot(), cordoned_nodes(cluster));
   std::vector<WhatIf> results;
+  results.reserve(pods.size());
   for (const kube::Pod& pod : pods) results.push_back(try_out(cluster, simulation, pod));
   return results;
 }

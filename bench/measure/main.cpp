@@ -6,7 +6,9 @@
 #include <spdlog/spdlog.h>
 
 #include <fstream>
+#include <functional>
 #include <iostream>
+#include <map>
 
 namespace {
 
@@ -95,12 +97,14 @@ int main(int argc, char** argv) try {
   add_webhook(cli, webhook);
   CLI11_PARSE(cli, argc, argv);
   spdlog::set_level(spdlog::level::warn);
-  Result<bench::Report> report = cli.got_subcommand("verbs")     ? bench::measure(verbs)
-                                 : cli.got_subcommand("nodes")   ? bench::measure(nodes)
-                                 : cli.got_subcommand("rebuild") ? bench::measure(rebuild)
-                                 : cli.got_subcommand("steps")   ? bench::measure(steps)
-                                 : cli.got_subcommand("webhook") ? bench::measure(webhook)
-                                                                 : bench::measure(ingest);
+  const std::map<std::string, std::function<Result<bench::Report>()>> measurements{
+      {"verbs", [&] { return bench::measure(verbs); }},
+      {"nodes", [&] { return bench::measure(nodes); }},
+      {"rebuild", [&] { return bench::measure(rebuild); }},
+      {"ingest", [&] { return bench::measure(ingest); }},
+      {"steps", [&] { return bench::measure(steps); }},
+      {"webhook", [&] { return bench::measure(webhook); }}};
+  const auto report = measurements.at(cli.get_subcommands().front()->get_name())();
   if (!report) {
     std::cerr << "tangram-bench: " << report.error().message << "\n";
     return 1;

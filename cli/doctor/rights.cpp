@@ -18,7 +18,7 @@ struct Right {
   std::string_view verb;
   std::string_view group;  ///< "" = the core group
   std::string_view resource;
-  std::string_view subresource = "";
+  std::string_view subresource = {};
   bool own_namespace = false;  ///< in Tangram's namespace only
 };
 

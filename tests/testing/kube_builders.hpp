@@ -134,6 +134,11 @@ inline kube::Request write_request(kube::Method method, std::string path, std::s
   return request;
 }
 
+inline std::string scalar_at(json::Reader& in) {
+  if (in.kind() != json::Kind::kBool) return in.scalar_text();
+  return in.boolean() ? "true" : "false";
+}
+
 /// The value at "metadata.uid" of a JSON text, as text: strings without quotes, objects and arrays
 /// as they stand. @returns "<none>" if it is not there
 inline std::string json_at(const std::string& text, std::string_view path) {
@@ -148,11 +153,7 @@ inline std::string json_at(const std::string& text, std::string_view path) {
     const auto span = in.span();
     if (span.end != 0) rest = text.substr(span.begin, span.end - span.begin);
     if (span.end != 0 || in.kind() == json::Kind::kNull) return in.skip();
-    if (in.kind() == json::Kind::kBool) {
-      found = in.boolean() ? "true" : "false";
-    } else {
-      found = in.scalar_text();
-    }
+    found = scalar_at(in);
   });
   if (!in.finish()) return "<not JSON>";
   if (dot == std::string_view::npos) return rest.empty() ? found : rest;

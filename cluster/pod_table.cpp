@@ -39,7 +39,8 @@ PodRecord record_of(kube::Pod pod, const Result<PodPlan>& plan, const Recorded& 
   PodRecord record;
   record.grant_key = recorded.grant_key;
   if (auto notes = examine(pod, plan, recorded); !notes.empty()) {
-    record.noted = std::make_shared<NotedPod>(PodName{pod.uid, pod.ns, pod.name}, std::move(notes));
+    record.noted =
+        std::make_shared<NotedPod>(NotedPod{{pod.uid, pod.ns, pod.name}, std::move(notes)});
   }
   if (auto waits = unstarted(pod, recorded)) {
     record.unstarted = std::make_shared<UnstartedPod>(*std::move(waits));

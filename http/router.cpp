@@ -40,7 +40,7 @@ void Router::add(std::string method, std::string path, Handler handler) {
 void Router::operator()(Request request, Responder responder) const {
   const auto methods = paths_.find(request.path);
   if (methods == paths_.end()) return responder.send(not_found(request.path));
-  const std::string_view wanted = request.method == "HEAD" ? "GET" : request.method;
+  const std::string wanted = request.method == "HEAD" ? "GET" : request.method;
   const auto handler = methods->second.find(wanted);
   if (handler != methods->second.end()) {
     if (posted_by_a_page(request)) {

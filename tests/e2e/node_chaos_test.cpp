@@ -52,6 +52,8 @@ class NodeChaosTest : public NodeTest {
     pause(1500);
     node_.start(program,
                 program == "tangram-node" ? agent_arguments() : std::vector<std::string>());
+    // A kubelet that starts while containerd is away ends; an init system starts it again.
+    if (node_.pid("kubelet") == 0) node_.start("kubelet");
   }
 
   /// Where a pod comes to kubelet while the agent is not registered there, kubelet ends it for good

@@ -17,13 +17,15 @@ namespace tangram::e2e {
 /// A real node without pods, with its agent running, kube-scheduler and the extender before it, and
 /// the checker of what containers see.
 class NodeTest : public ::testing::Test {
+ public:
+  ~NodeTest() override;
+
  protected:
   static constexpr int kUsualSharers = 16;
 
   /// @param cards    of the node; empty = eight of 80 GiB
   /// @param sharers  slots for each card
   explicit NodeTest(std::vector<CardSpec> cards = {}, int sharers = kUsualSharers);
-  ~NodeTest() override;
 
   /// Blocks until `condition`; looked at 50 times a second.
   /// @returns false if it did not come within `limit`

@@ -1,4 +1,4 @@
-// Pods before a real API server with the shipped registrations of the webhook.
+// Pods on a real API server with the shipped registrations of the webhook.
 
 #include "base/file.hpp"
 #include "source_dir.hpp"
@@ -19,13 +19,13 @@ using ::testing::Not;
 
 constexpr const char* kSlot = "tangram.dev/gpu-slot";
 
-/// A manifest as its author writes it: metadata's annotations, one container.
+/// A manifest as a user writes it: annotations and one container.
 std::string annotated(const std::string& name, const std::string& annotations) {
   return "apiVersion: v1\nkind: Pod\nmetadata:\n  name: " + name + "\n  annotations:\n    " +
          annotations + "\nspec:\n  containers:\n    - {name: main, image: registry.example/t:1}\n";
 }
 
-/// A node whose cards the peers' examples can name, with aggregates, as an agent publishes them.
+/// A node with the cards of other systems' examples and the aggregates that an agent publishes.
 NodeSpec gpu_node(const std::string& name, int cards = 8) {
   NodeSpec node = node_with_cards(name, cards);
   node.aggregates = true;
@@ -191,7 +191,7 @@ TEST_F(AdmissionTest, NeighboursOfOptedInNamespacesSeeNoCards) {
     text.replace(text.find("NAME"), 4, name).replace(text.find("NS"), 2, ns);
     return kubectl({"create", "--dry-run=server", "-o", "yaml", "-f", "-"}, text).text;
   };
-  // A new namespace's service account is made by a controller, a moment later.
+  // A controller creates the service account of a new namespace a moment later.
   std::string inside;
   const auto deadline = TimePoint::clock::now() + 20s;
   do {

@@ -29,7 +29,7 @@ std::string token(const std::vector<std::string>& further = {}) {
   return kubectl_output(arguments);
 }
 
-/// As write_kubeconfig of certificates.sh.
+/// Like write_kubeconfig of certificates.sh.
 std::string write_kubeconfig(const std::string& name, const std::string& token) {
   const auto file = environment().state / (name + ".kubeconfig");
   std::string port;
@@ -59,7 +59,7 @@ AgentIdentity::AgentIdentity(Cluster& cluster, const std::string& node)
 
 AgentIdentity::~AgentIdentity() { remove(); }
 
-/// No kubelet would end it.
+/// By force, since no kubelet ends the pod.
 void AgentIdentity::remove() const {
   kubectl({"--namespace", "tangram-system", "delete", "pod", pod_, "--ignore-not-found", "--force",
            "--grace-period=0"});

@@ -7,10 +7,10 @@
 namespace tangram::e2e {
 
 /// An agent's rights as deploy/node gives them: a pod of the agent's account on a node, and a token
-/// made for that pod, as kubelet fetches it.
+/// for that pod, as kubelet requests it.
 class AgentIdentity {
  public:
-  /// @param node  which exists
+  /// @param node  an existing node
   AgentIdentity(Cluster& cluster, const std::string& node);
   ~AgentIdentity();
   AgentIdentity(const AgentIdentity&) = delete;
@@ -29,7 +29,7 @@ class AgentIdentity {
   std::string kubeconfig_;
 };
 
-/// With a token of the agent's account that was made for no pod. @returns a kubeconfig
+/// @returns a kubeconfig with a token of the agent's account that is bound to no pod
 [[nodiscard]] std::string agent_without_node();
 
 }  // namespace tangram::e2e

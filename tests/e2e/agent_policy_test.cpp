@@ -1,5 +1,5 @@
-// What deploy/node/policy.yaml lets an agent's token write: its own Node, and there only what is
-// Tangram's.
+// What deploy/node/policy.yaml lets an agent's token write: its own Node, and there only what
+// belongs to Tangram.
 
 #include "tests/e2e/agent_identity.hpp"
 #include "tests/e2e/fixture.hpp"
@@ -12,7 +12,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// A patch, and what the refusal says; "" = it is allowed.
+/// A patch, and the text of its refusal; "" = it is allowed.
 struct Write {
   std::string what;
   std::string patch;
@@ -24,7 +24,7 @@ class AgentPolicyTest : public E2eTest {
  protected:
   AgentPolicyTest() {
     cluster_.add_nodes({node_with_cards("a", 1), node_with_cards("b", 1)});
-    // As a real node has them, so that there is something to spoil.
+    // As on a real node, so that a patch could change something.
     cluster_.patch("/api/v1/nodes/a", R"({"metadata":{"labels":{"zone":"z1"},)"
                                       R"("annotations":{"tangram.dev/cordon":"all"}}})");
     AgentIdentity::apply_rights();
@@ -60,7 +60,7 @@ class AgentPolicyTest : public E2eTest {
     return {"cards", R"({"metadata":{"annotations":{"tangram.dev/cards":"{}"}}})", refusal};
   }
 
-  /// The API server does not report when it has read a policy.
+  /// The API server does not report that it has read a policy, so this polls.
   void wait_until_in_force() {
     const auto deadline = TimePoint::clock::now() + 30s;
     while (patch(*api_of_a_, "b", cards()).status == 200) {

@@ -1,6 +1,5 @@
-// The least rights that work for an agent: without any verb of deploy/node/rbac.yaml something
-// breaks. The agent is the real program with a real API server; kubelet is a fake one, the cards
-// are a file's.
+// The agent needs all of its rights: without any single verb of deploy/node/rbac.yaml something
+// fails. The agent and the API server are real; kubelet is a fake, and the cards come from a file.
 
 #include "base/file.hpp"
 #include "tests/e2e/agent_identity.hpp"
@@ -20,7 +19,7 @@ constexpr const char* kFile = "deploy/node/rbac.yaml";
 constexpr const char* kNode = "/api/v1/nodes/node";
 constexpr const char* kEvents = "/apis/events.k8s.io/v1/namespaces/default/events";
 
-/// What breaks without a right; "resource verb" is its name.
+/// What fails without a right; "resource verb" is its name.
 const std::map<std::string, std::string> kBreaks = {
     {"nodes get", "finds out how the runtime gets devices"},
     {"nodes list", "publishes cards"},
@@ -28,13 +27,13 @@ const std::map<std::string, std::string> kBreaks = {
     {"nodes patch", "publishes cards"},
     {"nodes/status patch", "publishes capacities"},
     {"pods get", "starts pods that the watch does not show yet"},
-    {"pods list", "publishes cards"},  // never less than the pods request: so it waits for them
+    {"pods list", "publishes cards"},  // waits for pods: publishes no less than they request
     {"pods watch", "hears of changes"},
     {"events create", "writes events"},
     {"events patch", "counts repeated events"},
 };
 
-/// An agent on a node that no machine stands behind, and its kubelet.
+/// An agent on a simulated node, and its kubelet.
 class AgentAtWork {
  public:
   explicit AgentAtWork(const std::string& kubeconfig) {
@@ -92,7 +91,7 @@ class AgentRightsTest : public E2eTest {
     for (const Role& role : shipped_roles(kFile)) role.apply(cluster_);
   }
 
-  /// Lets an agent do all it ever does. @returns the first thing it cannot do; "" = nothing
+  /// Makes the agent use every right. @returns the first thing it cannot do; "" = nothing
   std::string first_failure(const std::string& right) {
     cluster_.clear();
     cluster_.remove(kEvents);
@@ -103,7 +102,7 @@ class AgentRightsTest : public E2eTest {
                    R"("containerRuntimeVersion":"containerd://2.1.9"}}})");
     const AgentIdentity identity(cluster_, "node");
     ApiProxy proxy("agent-rights", identity.kubeconfig());
-    // As a server without streaming lists answers, so that LIST is needed.
+    // Answers like a server without streaming lists, so that LIST is needed.
     if (right.ends_with(" list")) {
       proxy.plan().add({.match = {.watch = true},
                         .fault = {.kind = testing::Fault::Kind::kAnswer, .status = 422},
@@ -121,7 +120,7 @@ class AgentRightsTest : public E2eTest {
     if (!eventually([&] { return shows("tangram.dev/gpu-mem-mib"); })) {
       return "publishes capacities";
     }
-    // What cannot be watched is listed again and again instead: it works, badly.
+    // Without watch it relists repeatedly, which works but is slow.
     if (agent.log().find("cannot watch resource") != std::string::npos) return "hears of changes";
     return first_failure_of_starts(proxy, agent);
   }
@@ -130,7 +129,7 @@ class AgentRightsTest : public E2eTest {
   std::string first_failure_of_starts(ApiProxy& proxy, AgentAtWork& agent) {
     const auto wrong = bound("wrong");
     EXPECT_EQ(agent.kubelet().admit(wrong), "");
-    // It comes by watch or by GET; either way it is rejected for good.
+    // The agent sees the pod by watch or by GET. In both cases it rejects the pod permanently.
     const auto refused = [&] {
       return agent.kubelet().start_container(wrong).find("no grant") != std::string::npos;
     };
@@ -156,7 +155,7 @@ class AgentRightsTest : public E2eTest {
     return "";
   }
 
-  /// A pod that was bound past Tangram: it never starts, and an event says so.
+  /// A pod that was bound without Tangram: it never starts, and an event reports this.
   testing::FakeKubelet::Owner bound(const std::string& name) {
     PodSpec pod = fraction_pod(name, "0.5");
     pod.node = "node";
@@ -165,7 +164,7 @@ class AgentRightsTest : public E2eTest {
     return {.uid = text_of(made["metadata"], "uid"), .ns = "default", .pod = name};
   }
 
-  /// Without the right to get pods only the watch reports one.
+  /// Without the right to get pods, only the watch reports a pod.
   static bool knows_of(AgentAtWork& agent, const testing::FakeKubelet::Owner& owner) {
     return agent.kubelet().start_container(owner).find("not yet") == std::string::npos;
   }
@@ -184,7 +183,7 @@ class AgentRightsTest : public E2eTest {
     const auto deadline = TimePoint::clock::now() + kPatience;
     while (!condition()) {
       if (TimePoint::clock::now() > deadline) return false;
-      std::this_thread::sleep_for(50ms);  // an HTTP response wakes no thread here
+      std::this_thread::sleep_for(50ms);  // polls: no event reports the change
     }
     return true;
   }

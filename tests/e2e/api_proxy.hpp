@@ -9,8 +9,8 @@
 
 namespace tangram::e2e {
 
-/// Stands between one extender, or agent, and the API server, with its rights, and breaks what a
-/// test breaks. Threads: safe.
+/// A proxy between one extender or agent and the API server. It has that client's rights and
+/// injects the faults of a test. Threads: safe.
 class ApiProxy {
  public:
   /// @param name    of its kubeconfig

@@ -29,11 +29,11 @@ using namespace std::chrono_literals;
 using TlsStream = net::ssl::stream<tcp::socket>;
 
 const net::ip::address_v4 kOwnAddress({127, 0, 0, 2});
-/// Connections a second, of all clients together: a disconnected client returns, but not at once.
+/// Interval between new connections, of all clients together, also of those that reconnect.
 constexpr auto kPace = 5ms;
-/// For one connection, whatever it does.
+/// Longest connection.
 constexpr auto kLongest = 60s;
-/// Of one connection that sends more than it may.
+/// Limits of an oversized client: number of pieces, and bytes of a piece.
 constexpr int kMostPieces = 64;
 constexpr std::size_t kPiece = 16'384;
 
@@ -114,7 +114,7 @@ net::awaitable<void> Attack::Impl::read_to_end(Stream& stream) {
   }
 }
 
-/// A byte each second: every one in time, the whole never.
+/// Sends a byte a second, too slow to finish in time.
 template <class Stream>
 net::awaitable<void> Attack::Impl::drip(Stream& stream, std::string_view bytes) {
   bool taken = true;
@@ -124,7 +124,7 @@ net::awaitable<void> Attack::Impl::drip(Stream& stream, std::string_view bytes) 
   }
 }
 
-/// Goes on until the server has had enough.
+/// Sends kMostPieces pieces at most.
 template <class Stream>
 net::awaitable<void> Attack::Impl::flood(Stream& stream, std::string_view head) {
   const std::string piece(kPiece, 'x');
@@ -189,7 +189,7 @@ net::awaitable<void> Attack::Impl::client(int number) {
     const bool connected = co_await connect(socket);
     if (!connected) continue;
     ++begun;
-    // Ends what takes too long: the descriptor is shut down under whatever waits on it.
+    // After kLongest, shuts the socket down, so pending operations end.
     const auto handle = socket.native_handle();
     net::steady_timer limit(io, kLongest);
     limit.async_wait([handle](const error_code& stopped) {

@@ -7,18 +7,17 @@
 
 namespace tangram::e2e {
 
-/// Clients that mean ill, against one server on loopback that speaks TLS: bounded in number, in
-/// rate and in bytes, and end with this object. They come from 127.0.0.2, an address that nobody
-/// else in these tests has.
+/// Hostile clients of one TLS server on loopback, limited in number, rate and bytes. The destructor
+/// ends them. They connect from 127.0.0.2, which no other client in these tests uses.
 ///
-/// | who | does |
+/// | client | behaviour |
 /// |---|---|
-/// | silent | connects and says nothing; some after a handshake |
+/// | silent | connects and sends nothing; some clients after a handshake |
 /// | slow | sends a byte of a handshake, or of a header, each second |
-/// | garbled | bytes that are no TLS, records that are none, plain HTTP |
-/// | oversized | announces, and sends, more than the server takes |
-/// | pipelining | many requests at once, and rubbish after them |
-/// | lazy | requests the largest page and does not read it |
+/// | garbled | non-TLS bytes, malformed records, plain HTTP |
+/// | oversized | announces and sends more than the server accepts |
+/// | pipelining | sends many requests at once, then invalid bytes |
+/// | lazy | requests the largest response and does not read it |
 ///
 /// Threads: its own, one.
 class Attack {
@@ -28,13 +27,12 @@ class Attack {
   Attack(const Attack&) = delete;
   Attack& operator=(const Attack&) = delete;
 
-  /// Connections begun since the start.
+  /// Connections opened since the start.
   [[nodiscard]] int begun() const;
-  /// Processor time that the attackers themselves have taken: on a small machine it is missing to
-  /// those whom they attack, which it would not be from machines of their own.
+  /// CPU time of the attackers. On a small machine, the server lacks this time.
   [[nodiscard]] double cpu_seconds() const;
 
-  /// More than the server serves at one time.
+  /// More than the server serves at the same time.
   static constexpr int kClients = 1'500;
 
  private:

@@ -137,7 +137,7 @@ class Check {
   }
 };
 
-/// What both sides are made to say about one card.
+/// One card, in a form common to both sides.
 struct CardLine {
   long free_mib = 0;
   long free_milli = 0;

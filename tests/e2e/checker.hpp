@@ -9,10 +9,10 @@
 
 namespace tangram::e2e {
 
-/// Checks the cards by the objects of the API server alone, for every end-to-end test.
+/// Checks the cards with nothing but the objects of the API server, for every end-to-end test.
 ///
-/// Reads Nodes and Pods as JSON by a parser and rules of its own and shares nothing with `model`,
-/// so that a mistake there cannot hide itself.
+/// Reads Nodes and Pods as JSON with its own parser and rules. It shares no code with `model`, so
+/// that it detects mistakes there.
 
 struct CardUse {
   std::string model;
@@ -23,7 +23,7 @@ struct CardUse {
   long granted_mib = 0;
   long granted_milli = 0;
   std::vector<std::string> sharers;  ///< UID of each container's pod
-  std::set<std::string> isolations;  ///< of those that share
+  std::set<std::string> isolations;  ///< of pods with part of the card
 };
 
 struct Verdict {
@@ -36,11 +36,11 @@ struct Verdict {
   [[nodiscard]] std::string summary() const;
 };
 
-/// Looks for: a card over its memory, compute, sharers or with two isolation modes; a bound pod
-/// that requested GPUs without a grant, or with one that names another pod or node, a missing card,
-/// or other amounts than requested; a waiting pod with a grant.
+/// Finds: a card over its memory, compute, sharers or with two isolation modes; a bound pod that
+/// requested GPUs without a grant, or with one that names another pod or node, a missing card, or
+/// other amounts than requested; a pending pod with a grant.
 [[nodiscard]] Verdict check_cluster(kube::KubeApi& api);
-/// The same on texts: a v1.NodeList and a v1.PodList.
+/// The same for JSON texts: a v1.NodeList and a v1.PodList.
 [[nodiscard]] Verdict check_lists(const std::string& nodes, const std::string& pods);
 
 /// Where GET /api/v1/cluster differs from the verdict, card by card.

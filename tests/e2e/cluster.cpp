@@ -15,7 +15,7 @@ constexpr std::string_view kNodes = "/api/v1/nodes";
 constexpr std::string_view kPods = "/api/v1/namespaces/default/pods";
 constexpr std::string_view kMergePatch = "application/merge-patch+json";
 
-// More make the API server queue, and this machine's cores are shared with it.
+// With more threads, the API server queues requests; it runs on the same cores.
 constexpr int kThreads = 16;
 // Deleting thousands of objects in one request takes the API server seconds.
 constexpr std::chrono::seconds kPatience{120};
@@ -30,7 +30,7 @@ Request request(Method method, std::string path, std::string body = {}) {
 }
 
 Request at_once(Request made) {
-  made.query["gracePeriodSeconds"] = "0";  // no kubelet would end the pods
+  made.query["gracePeriodSeconds"] = "0";  // no kubelet runs to end the pods
   return made;
 }
 

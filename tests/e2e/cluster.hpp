@@ -12,21 +12,21 @@
 
 namespace tangram::e2e {
 
-/// The tests' pods live here.
+/// The namespace of the tests' pods.
 inline constexpr std::string_view kNamespace = "default";
 
-/// Runs work(0) … work(count - 1) on some threads; the API server answers many at a time.
+/// Runs work(0) … work(count - 1) on some threads; the API server handles many requests at a time.
 void in_parallel(int count, const std::function<void(int)>& work);
 
 /// What the tests do to the cluster, as its administrator.
-/// What cannot be done throws std::runtime_error with the server's sentence: a test that cannot
-/// set its scene has nothing to say. Threads: safe.
+/// Errors throw std::runtime_error with the server's message: a test needs its setup.
+/// Threads: safe.
 class Cluster {
  public:
   explicit Cluster(kube::KubeApi& api) : api_(api) {}
   [[nodiscard]] kube::KubeApi& api() { return api_; }
 
-  /// No pods, nodes, claims and budgets of an earlier test are left when it returns.
+  /// Deletes all pods, nodes, claims and budgets, so that none of an earlier test is left.
   void clear();
 
   void clear_pods();
@@ -39,7 +39,7 @@ class Cluster {
 
   std::string get(const std::string& path);
   void create(const std::string& path, const std::string& body);
-  /// Not an error if it is there already.
+  /// Not an error if the object already exists.
   void ensure(const std::string& path, const std::string& body);
   void patch(const std::string& path, const std::string& merge_patch);
   void remove(const std::string& path);

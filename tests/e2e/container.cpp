@@ -1,13 +1,13 @@
-// The one program of every container on the end-to-end tests' node, their sandboxes included;
-// node.sh links it statically, so that an image is this file and nothing else.
+// The program of every container on the end-to-end tests' node, also of their sandboxes. node.sh
+// links it statically, so that an image contains only this file.
 //
 //   program hold         ends with status 0 on SIGTERM
 //   program run MS       ends by itself after that many milliseconds, with status 0
 //   program crash MS     the same with status 1
 //
-// Every start leaves a record of what the container was given, in the folder named by
+// Every start writes a record of what the container was given, in the folder named by
 // TANGRAM_E2E_RECORDS: a file UID.CONTAINER.NANOSECONDS with the environment, one variable a line.
-// A test so sees each start of each container, however short it was.
+// So a test sees each start of each container, however short it was.
 
 #include <fcntl.h>
 #include <poll.h>
@@ -34,7 +34,7 @@ long long nanoseconds_now() {
   return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
 }
 
-/// Written under another name first: a reader never sees half of it.
+/// Written under another name first, so that a reader never sees a partial record.
 bool write_record() {
   const char* folder = variable("TANGRAM_E2E_RECORDS");
   if (*folder == '\0') return true;  // a sandbox
@@ -54,8 +54,8 @@ bool write_record() {
   return std::fclose(file) == 0 && std::rename(hidden, name) == 0;
 }
 
-/// Until SIGTERM or SIGINT, or for that long; a negative limit is none. The first process of a
-/// container ignores signals that it does not ask for.
+/// Waits for SIGTERM, SIGINT or the limit; negative = no limit. The first process of a container
+/// ignores signals that it does not handle.
 void wait_for_end(int limit_ms) {
   sigset_t ends;
   sigemptyset(&ends);

@@ -59,7 +59,7 @@ std::unique_ptr<kube::KubeApi> open_api(const std::string& kubeconfig) {
   static const SystemClock kClock;
   const auto config = kube::read_kubeconfig(kubeconfig);
   if (!config) throw std::runtime_error(config.error().message);
-  // What the tests ask is never to wait for the client's own limit.
+  // The client's rate limit must not delay tests.
   constexpr int kUnlimited = 100'000;
   auto api = kube::RestApi::create(
       *config, {.user_agent = "tangram-e2e", .qps = kUnlimited, .burst = kUnlimited}, kClock);

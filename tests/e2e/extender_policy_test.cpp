@@ -1,4 +1,4 @@
-// What deploy/scheduler/policy.yaml lets the extender's token change of pods: one label of its own.
+// What deploy/scheduler/policy.yaml lets the extender's token change: one label of its own pod.
 
 #include "tests/e2e/fixture.hpp"
 #include "tests/e2e/kubectl.hpp"
@@ -18,7 +18,7 @@ class ExtenderPolicyTest : public E2eTest {
  protected:
   ExtenderPolicyTest() {
     for (const char* name : {"own", "agent"}) make(name);
-    // The policy is applied with the rights; the API server reads it when it likes.
+    // The policy is applied with the rights; the API server reads it later.
     const auto deadline = TimePoint::clock::now() + 30s;
     while (patch("own", R"({"metadata":{"labels":{"probe":"1"}}})").done()) {
       if (TimePoint::clock::now() > deadline) throw std::runtime_error("no policy is in force");
@@ -37,7 +37,7 @@ class ExtenderPolicyTest : public E2eTest {
                                R"({"name":"main","image":"good"}]}})");
   }
 
-  /// In the name of the extender, with the token of the pod "own".
+  /// As the extender, with the token of the pod "own".
   static KubectlAnswer patch(const std::string& pod, const std::string& text) {
     const std::string type = text.starts_with('[') ? "--type=json" : "--type=merge";
     return kubectl({"--as-user-extra", "authentication.kubernetes.io/pod-name=own", "--namespace",

@@ -1,4 +1,4 @@
-// Parts fail while pods come and go. Afterwards the ledger is right and no pod waits.
+// Parts fail while pods start and end. Afterwards the ledger is correct and no pod is pending.
 
 #include "tests/e2e/api_proxy.hpp"
 #include "tests/e2e/survival.hpp"
@@ -27,7 +27,7 @@ class FaultTest : public SurvivalTest {
     return {.match = std::move(match), .fault = fault, .probability = probability};
   }
 
-  /// The proxy misbehaves so for a while.
+  /// The proxy applies the rules for `time`.
   void misbehave(std::vector<FaultRule> rules, std::chrono::milliseconds time) {
     static std::uint64_t seed = std::random_device()();
     std::cout << "seed of the faults: " << ++seed << std::endl;

@@ -6,8 +6,8 @@
 
 namespace tangram::e2e {
 
-/// One line of figures for the report: "e2e: NAME key=value …", printed and appended to
-/// figures.txt when it ends.
+/// One line of figures for the report: "e2e: NAME key=value …". The destructor prints it and
+/// appends it to figures.txt.
 class Figures {
  public:
   explicit Figures(std::string_view name);

@@ -1,4 +1,4 @@
-// Pods that were bound by others: counted, reported, and no obstacle for other pods.
+// Pods that bypassed the extender are counted and reported, and block no other pod.
 
 #include "tests/e2e/fixture.hpp"
 #include "tests/testing/eventually.hpp"
@@ -19,7 +19,7 @@ class FindingsTest : public E2eTest {
   std::string explain(const std::string& pod) {
     return extender_.get("/api/v1/explain?namespace=default&pod=" + pod);
   }
-  /// Whether the pod has an event with that reason, and that text in it.
+  /// Whether the pod has an event with that reason and text.
   bool reported(const std::string& pod, const std::string& reason, const std::string& text = "") {
     const std::string events =
         "/api/v1/namespaces/default/events?fieldSelector=involvedObject.name=" + pod +
@@ -79,7 +79,7 @@ TEST_F(FindingsTest, PodsThatCameAnotherWayAreCountedAndTold) {
   EXPECT_EQ(counted("GrantMissing"), 2);
   EXPECT_EQ(counted("SlotMissing"), 1);
   EXPECT_EQ(counted("RequestInvalid"), 2);
-  // None of them takes anything, and others are placed as ever.
+  // None of them takes room, and other pods are placed as usual.
   cluster_.add_pods({fraction_pod("fine", "1"), fraction_pod("too", "1")});
   EXPECT_TRUE(watcher_.wait_pod_bound("fine", 30s));
   EXPECT_TRUE(watcher_.wait_pod_bound("too", 30s));
@@ -91,7 +91,7 @@ TEST_F(FindingsTest, GrantsOfCardsThatChangedAreCountedAndTold) {
   cluster_.add_pods({fraction_pod("one", "1"), fraction_pod("two", "1")});
   ASSERT_TRUE(watcher_.wait_pod_bound("one", 30s));
   ASSERT_TRUE(watcher_.wait_pod_bound("two", 30s));
-  // One card is taken out, the other one has lost half of its memory.
+  // One card is gone, the other has half its memory.
   NodeSpec changed = node_with_cards("n", 1);
   changed.cards.front().memory_mib /= 2;
   cluster_.set_cards("n", changed.cards);
@@ -100,7 +100,7 @@ TEST_F(FindingsTest, GrantsOfCardsThatChangedAreCountedAndTold) {
            extender_.metric("tangram_over_granted_cards") == 1 &&
            extender_.metric("tangram_stray_grants") == 1;
   }));
-  // A service that starts on such a cluster says the same.
+  // An extender that starts on such a cluster reports the same.
   extender_.kill();
   extender_.start_ready();
   EXPECT_TRUE(

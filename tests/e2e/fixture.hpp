@@ -26,14 +26,14 @@ class E2eTest : public ::testing::Test {
  protected:
   E2eTest() { cluster_.clear(); }
 
-  /// No card over capacity, every grant right, and the extender's page says the same.
+  /// No card is over capacity, every grant is correct, and the extender reports the same.
   void expect_books_right(const ExtenderProcess& extender) {
     const Verdict verdict = check_cluster(*api_);
     EXPECT_TRUE(verdict.problems.empty()) << verdict.summary();
     EXPECT_THAT(differences(verdict, extender.get("/api/v1/cluster")), ::testing::IsEmpty());
   }
 
-  /// The same, but what the extender has not heard of yet may still come.
+  /// The same, but waits until the extender has caught up.
   void expect_books_right_soon(const ExtenderProcess& extender) {
     const Verdict verdict = check_cluster(*api_);
     const auto agrees = [&] {
@@ -67,7 +67,7 @@ class E2eTest : public ::testing::Test {
   return nodes;
 }
 
-/// `count` pods that ask in every way: shares, memory, best effort, several cards, models.
+/// `count` pods with every form of request: shares, memory, best effort, several cards, models.
 [[nodiscard]] inline std::vector<PodSpec> mixed_pods(int count, const std::string& prefix = "p") {
   using Gpu = std::map<std::string, std::string>;
   const std::vector<Gpu> kinds = {

@@ -1,5 +1,5 @@
-// Who may write grants, and what may change once a pod is placed: by the webhook, and by the
-// shipped policies alone.
+// Which users may write grants, and what may change once a pod is bound: with the webhook, and with
+// the shipped policies alone.
 
 #include "tests/e2e/fixture.hpp"
 #include "tests/e2e/kubectl.hpp"
@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 constexpr const char* kMallory = "system:serviceaccount:default:mallory";
 constexpr const char* kGrant = "tangram.dev/gpu-grant";
 
-/// All that somebody could be given in a namespace.
+/// All rights that a user could be given in a namespace.
 constexpr const char* kMallorysRights = R"(
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role

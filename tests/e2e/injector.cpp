@@ -20,7 +20,7 @@ constexpr const char* kPath =
 constexpr const char* kPatch = R"([{"op":"add","path":"/spec/containers/0","value":)"
                                R"({"name":"injected","image":"registry.example/proxy:1"}}])";
 
-/// Once only, as well-behaved injectors do.
+/// Avoids a second injection, as correct injectors do.
 bool has_injected(const rapidjson::Value& pod) {
   for (const auto& container : pod["spec"]["containers"].GetArray()) {
     if (text_of(container, "name") == "injected") return true;

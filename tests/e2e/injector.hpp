@@ -10,8 +10,9 @@
 
 namespace tangram::e2e {
 
-/// A mutating webhook as service meshes have one: puts a container "injected" in front of those of
-/// every pod of the tests' namespace. The API server calls it after Tangram's, by its name.
+/// A mutating webhook like those of service meshes: adds a container "injected" before the others
+/// to every pod of the tests' namespace. Its name sorts after Tangram's webhook, so it is called
+/// after it.
 class Injector {
  public:
   explicit Injector(Cluster& cluster);

@@ -5,16 +5,16 @@
 
 namespace tangram::e2e {
 
-/// What a person at a terminal sees.
+/// What a user of kubectl sees.
 struct KubectlAnswer {
-  int status = 0;    ///< of the program; 0 = done
-  std::string text;  ///< both of its output streams
+  int status = 0;    ///< of the program; 0 = success
+  std::string text;  ///< stdout and stderr
   [[nodiscard]] bool done() const { return status == 0; }
 };
 
 /// Runs kubectl and waits for its end.
 /// @param input  for `-f -`
-/// @param user   in whose name; "" = the administrator's own
+/// @param user   to impersonate; "" = the administrator
 KubectlAnswer kubectl(const std::vector<std::string>& arguments, const std::string& input = "",
                       const std::string& user = "");
 

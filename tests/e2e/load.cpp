@@ -36,14 +36,14 @@ void Load::run(const std::stop_token& stop) {
     try {
       turn_over();
     } catch (const std::runtime_error&) {
-      // The API server is away, as the test wants it; half a second later it may be back.
+      // The test made the API server unavailable. It may be available again half a second later.
       std::unique_lock lock(mutex_);
       changed_.wait_for(lock, stop, 500ms, [] { return false; });
     }
   }
 }
 
-/// A few pods end and others come in their place.
+/// Replaces a few pods.
 void Load::turn_over() {
   constexpr int kAtOnce = 10;
   std::vector<std::string> bound;

@@ -10,8 +10,8 @@
 
 namespace tangram::e2e {
 
-/// Pods that come and go all the time, as many at once as the cluster has room for, so that a fault
-/// meets every verb at work. What the API server does not take is tried again.
+/// Creates and deletes pods all the time, at most `pods` at once, so that a fault hits every verb.
+/// Continues after errors of the API server.
 /// Threads: its own; the calls from one.
 class Load {
  public:

@@ -1,4 +1,4 @@
-// Many pods at once on one real node: every container sees its own card, and that quickly.
+// Many pods at once on one real node: every container sees its own card, soon after the bind.
 
 #include "tests/e2e/node_fixture.hpp"
 
@@ -11,9 +11,9 @@ constexpr auto kSettleLimit = 120s;
 
 class NodeBurstTest : public NodeTest {
  protected:
-  /// When a pod's first container began, after the bind as the watch showed it.
+  /// Seconds from the bind, as the watch showed it, to the start of the pod's first container.
   static double bind_to_start(const SeenPod& pod, const std::vector<Start>& starts) {
-    // The container's program says wall time, the watch a monotonic one.
+    // The container's program records wall time, the watch monotonic time.
     const auto offset =
         WallTime::clock::now().time_since_epoch() -
         std::chrono::duration_cast<WallTime::duration>(TimePoint::clock::now().time_since_epoch());
@@ -53,7 +53,7 @@ TEST_F(NodeBurstTest, EveryContainerSeesItsOwnCard) {
   for (int round = 0; round < rounds; ++round) {
     starts_.forget();
     PodWatcher watcher(*api_);
-    scheduler_->signal(SIGSTOP);  // so that they are bound in one go
+    scheduler_->signal(SIGSTOP);  // so that they are bound in one burst
     create(random_pods(pods, "burst-" + std::to_string(round), random));
     scheduler_->signal(SIGCONT);
     ASSERT_TRUE(watcher.wait_bound(pods, 60s));
@@ -95,7 +95,7 @@ TEST_F(NodeBurstTest, EveryContainerSeesItsOwnCard) {
 
 TEST_F(NodeBurstTest, StartsHardlyLaterThanAPodWithoutCard) {
   const int count = sized(40, 5);
-  // In turns, so that both meet the same machine.
+  // Alternates, so that both see equal load.
   std::vector<double> plain;
   std::vector<double> with_card;
   constexpr int kTurn = 5;
@@ -110,7 +110,8 @@ TEST_F(NodeBurstTest, StartsHardlyLaterThanAPodWithoutCard) {
       .add("pods_each", static_cast<int>(plain.size()))
       .spread("without_card_s", plain)
       .spread("with_card_s", with_card);
-  // A card's spec is given 20 to 50 ms to be noticed by the container runtime.
+  // The agent waits 30 ms (spec_delay) after it writes a card's CDI spec, so that the container
+  // runtime has read it.
   EXPECT_LT(percentile(with_card, 50), percentile(plain, 50) + 0.3);
 }
 

@@ -1,4 +1,4 @@
-// Kubelet, containerd and the agent end and come back while pods start.
+// Kubelet, containerd and the agent are killed and restarted while pods start.
 
 #include "tests/e2e/node_fixture.hpp"
 
@@ -12,7 +12,7 @@
 namespace tangram::e2e {
 namespace {
 
-/// Wakes when anything changes in a folder.
+/// Reports changes in a folder.
 class FolderWatch {
  public:
   explicit FolderWatch(const std::filesystem::path& folder) : fd_(inotify_init1(IN_CLOEXEC)) {
@@ -22,7 +22,7 @@ class FolderWatch {
   FolderWatch(const FolderWatch&) = delete;
   FolderWatch& operator=(const FolderWatch&) = delete;
 
-  /// Returns at the latest after `limit`.
+  /// Returns after a change, at the latest after `limit`.
   void wait(std::chrono::milliseconds limit) const {
     pollfd wanted{};
     wanted.fd = fd_;
@@ -38,7 +38,7 @@ class FolderWatch {
 
 class NodeChaosTest : public NodeTest {
  protected:
-  /// One program dies at a random moment and comes back at another.
+  /// Kills a program at a random moment and starts it again at another.
   void disturb(std::mt19937& random) {
     constexpr std::array<const char*, 3> kPrograms = {"kubelet", "tangram-node", "containerd"};
     const std::string program = kPrograms[std::uniform_int_distribution<std::size_t>(0, 2)(random)];
@@ -52,12 +52,12 @@ class NodeChaosTest : public NodeTest {
     pause(1500);
     node_.start(program,
                 program == "tangram-node" ? agent_arguments() : std::vector<std::string>());
-    // A kubelet that starts while containerd is away ends; an init system starts it again.
+    // Kubelet ends if it starts while containerd is down. Restarts it, as an init system would.
     if (node_.pid("kubelet") == 0) node_.start("kubelet");
   }
 
-  /// Where a pod comes to kubelet while the agent is not registered there, kubelet ends it for good
-  /// (UnexpectedAdmissionError). As a controller would, makes it anew. @returns how many
+  /// Kubelet fails pods that arrive while no agent is registered (UnexpectedAdmissionError).
+  /// Recreates them, as a controller would. @returns how many
   int replace_refused() {
     int count = 0;
     checker_.learn(*api_);
@@ -128,7 +128,7 @@ TEST_F(NodeChaosTest, NoContainerSeesAWrongCardWhileProgramsDie) {
       .add("replaced_after_admission", replaced);
 }
 
-/// Kubelet has written down what Allocate answered for the pod: so the answer has reached it.
+/// Whether kubelet's checkpoint has the pod. Then kubelet has received Allocate's answer.
 bool is_allocated(const std::filesystem::path& plugins, const std::string& uid) {
   std::ifstream file(plugins / "kubelet_internal_checkpoint");
   const std::string text(std::istreambuf_iterator<char>(file), {});

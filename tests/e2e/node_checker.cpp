@@ -14,7 +14,7 @@ namespace {
 using rapidjson::Document;
 using rapidjson::Value;
 
-/// What only the agent may set. A container without a card has none of it.
+/// Variables that only the agent may set. A container without a card has none of them.
 bool is_of_cards(const std::string& variable) {
   constexpr std::array<std::string_view, 4> kNames = {
       "NVIDIA_VISIBLE_DEVICES", "TANGRAM_CARD_UUIDS", "TANGRAM_MEMORY_LIMIT_BYTES",
@@ -27,7 +27,7 @@ StringMap seen_of_cards(const Start& start) {
   for (const auto& [name, value] : start.environment) {
     if (is_of_cards(name)) found[name] = value;
   }
-  // Where the daemon's pipes lie is the agent's choice; that they are given is not.
+  // The agent must set a pipe folder, and may choose which.
   if (auto pipes = found.find("CUDA_MPS_PIPE_DIRECTORY"); pipes != found.end()) {
     pipes->second = pipes->second.starts_with('/') ? "a folder" : "no folder";
   }
@@ -113,7 +113,7 @@ StringMap NodeChecker::due(const Pod& pod, const std::string& name) const {
                    {"TANGRAM_CARD_UUIDS", uuids},
                    {"TANGRAM_MEMORY_LIMIT_BYTES", bytes},
                    {"TANGRAM_COMPUTE_LIMIT_MILLI", millis}};
-  // A share by MPS is of one card.
+  // An MPS share is on one card.
   if (text_of(grant, "isolation") == "mps" && !requested.whole_cards()) {
     due["CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"] = "0=" + std::to_string(last_mib) + "M";
     // Whole percents, at most the share, at least one.

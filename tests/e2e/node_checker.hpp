@@ -10,7 +10,7 @@
 
 namespace tangram::e2e {
 
-/// What starts of containers should have shown, and what they did.
+/// The result of a check: what containers saw, compared with what they should see.
 struct StartVerdict {
   int starts = 0;
   int with_gpu = 0;                   ///< starts of containers that hold a slot
@@ -19,15 +19,15 @@ struct StartVerdict {
   [[nodiscard]] std::string summary() const;
 };
 
-/// Compares what containers saw with the objects of the API server: amounts are computed again
-/// from the pod's annotations and the card's size, the cards are those of the pod's grant. Shares
-/// no code with the agent or `model`. Remembers pods, since starts are judged after their end.
+/// Compares what containers saw with the objects of the API server. It computes amounts from the
+/// pod's annotations and the card's size, and takes the cards from the pod's grant. It shares no
+/// code with the agent or `model`. It keeps deleted pods, since their starts are checked later.
 /// Threads: one at a time.
 class NodeChecker {
  public:
-  /// Takes in all nodes and pods there are; to be called before pods are deleted.
+  /// Reads all nodes and pods. Call it before pods are deleted.
   void learn(kube::KubeApi& api);
-  /// The same from texts: a v1.NodeList and a v1.PodList.
+  /// The same from JSON texts: a v1.NodeList and a v1.PodList.
   void learn(const std::string& nodes, const std::string& pods);
 
   [[nodiscard]] StartVerdict check(const std::vector<Start>& starts) const;

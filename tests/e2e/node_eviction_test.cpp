@@ -1,4 +1,4 @@
-// A pod that can never start where it is: its controller makes another, which does.
+// A pod that can never start on its node is evicted, and its controller's replacement starts.
 
 #include "tests/e2e/node_fixture.hpp"
 
@@ -30,7 +30,7 @@ TEST_F(NodeEvictionTest, AReplacementStartsForAPodThatNeverCan) {
   evicting.start_ready();
   scheduler_->kill();
   scheduler_ = start_scheduler({.extender_url = evicting.url()});
-  // Bound past Tangram, as by another scheduler: a slot, and no grant.
+  // Bound without Tangram, as by another scheduler: with a slot, without a grant.
   NodePod pod = gpu_pod("", {{"gpu-fraction", "0.25"}});
   pod.scheduler = "nobody";
   create_replica_set("work", 3, pod);
@@ -42,7 +42,7 @@ TEST_F(NodeEvictionTest, AReplacementStartsForAPodThatNeverCan) {
                         R"("},"target":{"apiVersion":"v1","kind":"Node","name":")" +
                         RealNode::kName + "\"}}");
   }
-  // The controller's next pods are for Tangram's scheduler again.
+  // The controller's next pods use Tangram's scheduler again.
   cluster_.patch("/apis/apps/v1/namespaces/default/replicasets/work",
                  R"({"spec":{"template":{"spec":{"schedulerName":"tangram"}}}})");
   const auto begin = TimePoint::clock::now();

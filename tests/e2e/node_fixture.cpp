@@ -13,9 +13,9 @@ namespace {
 const std::string kPods = "/api/v1/namespaces/default/pods";
 const std::string kNode = std::string("/api/v1/nodes/") + RealNode::kName;
 
-// A pod that ends takes kubelet 1 to 2 s, and a hundred of them two cores half a minute.
+// Kubelet takes 1 to 2 s to end a pod, and half a minute to end a hundred on two cores.
 constexpr auto kRemovalLimit = 120s;
-// Kubelet looks for plugins at once, and says so in the node's status within 10 s.
+// Kubelet finds plugins at once, and reports them in the node's status within 10 s.
 constexpr auto kRegistrationLimit = 60s;
 
 }  // namespace
@@ -41,7 +41,7 @@ NodeTest::NodeTest(std::vector<CardSpec> cards, int sharers)
   if (!eventually(kRegistrationLimit, [&] { return slots_offered() == 0; })) {
     throw std::runtime_error("kubelet does not see that the agent is gone");
   }
-  // Else the agent takes over an earlier test's cards: as lost ones, with their faults.
+  // Else the agent reports an earlier test's cards as missing, with their faults.
   cluster_.patch(kNode, R"({"metadata":{"annotations":{"tangram.dev/cards":null}}})");
   if (fewer_slots_than_usual()) forget_allocations();
   node_.write_cards(cards_);
@@ -70,7 +70,7 @@ bool NodeTest::eventually(std::chrono::milliseconds limit, const std::function<b
   const auto deadline = TimePoint::clock::now() + limit;
   while (!condition()) {
     if (TimePoint::clock::now() > deadline) return false;
-    std::this_thread::sleep_for(20ms);  // what is waited for is in other processes' hands
+    std::this_thread::sleep_for(20ms);  // polls: other processes cause the change
   }
   return true;
 }

@@ -14,8 +14,8 @@
 
 namespace tangram::e2e {
 
-/// A real node without pods, with its agent running, kube-scheduler and the extender before it, and
-/// the checker of what containers see.
+/// A real node without pods, the checker of what containers see, and the running agent,
+/// kube-scheduler and extender.
 class NodeTest : public ::testing::Test {
  public:
   ~NodeTest() override;
@@ -27,38 +27,38 @@ class NodeTest : public ::testing::Test {
   /// @param sharers  slots for each card
   explicit NodeTest(std::vector<CardSpec> cards = {}, int sharers = kUsualSharers);
 
-  /// Blocks until `condition`; looked at 50 times a second.
-  /// @returns false if it did not come within `limit`
+  /// Polls `condition` 50 times a second.
+  /// @returns false if it was not true within `limit`
   static bool eventually(std::chrono::milliseconds limit, const std::function<bool()>& condition);
 
   void create(const NodePod& pod);
   void create(const std::vector<NodePod>& pods);  ///< many at a time
-  /// As their owners would, and waits until the last has ended.
+  /// Deletes all pods as users would, and waits until the last one has ended.
   void remove_pods();
   [[nodiscard]] PodStates states() { return pod_states(*api_); }
   [[nodiscard]] std::string uid_of(const std::string& pod) { return states()[pod].uid; }
   /// Blocks until every container of every pod runs, or the pod has ended.
   bool wait_all_settled(std::chrono::seconds limit);
-  /// Blocks until that container has started `count` times in all.
+  /// Blocks until the container has started `count` times in all.
   bool wait_starts(const std::string& uid, const std::string& container, int count,
                    std::chrono::seconds limit);
 
   [[nodiscard]] std::vector<std::string> agent_arguments() const;
-  void start_agent();  ///< with this test's settings; returns when kubelet has its slots
-  [[nodiscard]] int slots_offered();            ///< allocatable, by the Node
+  void start_agent();  ///< with this test's settings; returns when kubelet offers its slots
+  [[nodiscard]] int slots_offered();            ///< allocatable, in the Node's status
   [[nodiscard]] std::string cards_published();  ///< the Node's annotation; "" = none
   bool wait_node_offers_slots(std::chrono::seconds limit);
   [[nodiscard]] std::string agent_log() const;
-  /// On the same port; returns when it answers.
+  /// On the same port; returns when the API server answers.
   void restart_apiserver();
 
-  /// No card over capacity, every grant right.
+  /// No card is over capacity, and every grant is correct.
   void expect_books_right();
-  /// Every start since the test began was right.
+  /// Every start since the test began was correct.
   void expect_all_starts_right();
 
-  /// The agent offers at least the slots that kubelet's checkpoint names, those of pods that are
-  /// gone too: a test with few slots needs a kubelet that forgets.
+  /// The agent offers at least the slots in kubelet's checkpoint, also of deleted pods, so a test
+  /// with few slots clears the checkpoint.
   [[nodiscard]] bool fewer_slots_than_usual() const;
   void forget_allocations();
 
@@ -76,7 +76,7 @@ class NodeTest : public ::testing::Test {
 /// Eight of 80 GiB.
 [[nodiscard]] std::vector<CardSpec> eight_cards();
 
-/// A generator with a seed that is printed, so that a failure can be repeated:
+/// A generator whose seed is printed, so that a failure can be repeated:
 /// TANGRAM_E2E_SEED=N scripts/e2e test ….
 [[nodiscard]] std::mt19937 seeded_random();
 

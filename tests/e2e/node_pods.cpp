@@ -65,7 +65,7 @@ void write_metadata(Writer& out, const NodePod& pod) {
 void write_spec(Writer& out, const NodePod& pod) {
   out.member("schedulerName", pod.scheduler).member("restartPolicy", pod.restart);
   if (!pod.node.empty()) out.member("nodeName", pod.node);
-  // There is no network of pods, no service, and no issuer of tokens.
+  // The node has no pod network, no services and no token issuer.
   out.member("hostNetwork", true).member("enableServiceLinks", false);
   out.member("automountServiceAccountToken", false);
   out.member("terminationGracePeriodSeconds", 1);  // the program ends at once
@@ -156,7 +156,7 @@ std::vector<NodePod> random_pods(int count, const std::string& prefix, std::mt19
                                 .sidecar = c == 1 && one_of(random, 0, 1) == 0});
     }
     if (one_of(random, 0, 2) == 0) pod.containers.push_back({.name = "plain"});
-    // A card runs one mode at a time; two modes leave at most one card of each half empty.
+    // A card runs one mode at a time; each mode leaves at most one card half empty.
     pod.annotations["gpu-isolation"] = one_of(random, 0, 1) == 0 ? "mps" : "time-slice";
     pods.push_back(std::move(pod));
   }

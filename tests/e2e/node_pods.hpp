@@ -7,7 +7,7 @@
 
 namespace tangram::e2e {
 
-/// A container of a pod that is really started; its program is container.cpp.
+/// A container that the real node starts; its program is container.cpp.
 struct ContainerSpec {
   std::string name = "main";
   bool slot = false;
@@ -21,7 +21,7 @@ struct NodePod {
   std::vector<ContainerSpec> containers;
   std::map<std::string, std::string> annotations = {};  ///< of the whole pod, without prefix
   std::string scheduler = "tangram";
-  std::string node = {};  ///< bound from the start, past kube-scheduler; "" = pending
+  std::string node = {};  ///< bound at creation, without kube-scheduler; "" = pending
   std::string restart = "Always";
   std::map<std::string, std::string> resources = {};  ///< limits of the first container
   std::map<std::string, std::string> labels = {};
@@ -38,8 +38,8 @@ struct NodePod {
 [[nodiscard]] NodePod plain_pod(const std::string& name,
                                 const std::vector<std::string>& program = {"hold"});
 
-/// Pods of one to three containers, one or two of which request random shares in every form, and
-/// some have none. 40 of them fill at most 6 of 8 cards of 80 GiB.
+/// Pods of one to three containers. One or two of them request random shares in every form;
+/// some pods have another one that requests none. 40 pods fill at most 6 of 8 cards of 80 GiB.
 [[nodiscard]] std::vector<NodePod> random_pods(int count, const std::string& prefix,
                                                std::mt19937& random);
 

@@ -1,4 +1,4 @@
-// Pods whose grant is not theirs: never started, and an event says why.
+// Pods without a valid grant of their own never start, and an event says why.
 
 #include "base/base64.hpp"
 #include "base/ed25519.hpp"
@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 
 const std::string kPods = "/api/v1/namespaces/default/pods/";
 
-/// As it stands inside another JSON text.
+/// Escaped for a string in another JSON text.
 std::string quoted(const std::string& text) {
   std::string out;
   for (const char c : text) out += c == '"' ? "\\\"" : std::string(1, c);
@@ -23,7 +23,7 @@ std::string quoted(const std::string& text) {
 
 class NodeRefusalTest : public NodeTest {
  protected:
-  /// Bound past Tangram, with whatever its annotations say.
+  /// Bound without Tangram, with any annotations.
   void create_bound(NodePod pod) {
     pod.node = RealNode::kName;
     create(pod);
@@ -44,7 +44,7 @@ class NodeRefusalTest : public NodeTest {
                         RealNode::kName + "\"}}");
   }
 
-  /// The cluster's own.
+  /// The cluster's signing key.
   static SigningKey extenders_key() {
     const auto text = read_file((environment().state / "grant-key/grant.key").string());
     return SigningKey::from_pem(text.value()).value();
@@ -55,7 +55,7 @@ class NodeRefusalTest : public NodeTest {
            "\"}";
   }
 
-  /// As the extender would make it.
+  /// A grant as the extender would write it.
   static std::string grant(const std::string& uid, const std::string& node, const std::string& card,
                            int mib) {
     return signed_by(extenders_key(), unsigned_grant(uid, node, card, mib));
@@ -119,7 +119,7 @@ TEST_F(NodeRefusalTest, NeverStartsAPodWithoutAGrantOfItsOwn) {
   bind("fills", grant(fills, RealNode::kName, full, 81'920));
   ASSERT_TRUE(eventually(60s, [&] { return states()["fills"].all_running(); }));
   bind("too-much", grant(uid("too-much"), RealNode::kName, full, 8192));
-  // Right in every point but who made them.
+  // Correct except for the signature.
   bind("not-signed", unsigned_grant(uid("not-signed"), RealNode::kName, card, 8192));
   const std::string other = unsigned_grant(uid("by-another-key"), RealNode::kName, card, 8192);
   bind("by-another-key", signed_by(SigningKey::generate(), other));

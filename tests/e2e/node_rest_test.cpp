@@ -1,4 +1,4 @@
-// What the agent costs a node on which nothing happens.
+// The cost of the agent on an idle node.
 
 #include "tests/e2e/node_fixture.hpp"
 
@@ -20,7 +20,7 @@ class NodeRestTest : public NodeTest {
     return 0;
   }
 
-  /// Of all its threads, in user and system mode, since it started.
+  /// CPU time of all its threads, in user and system mode, since it started.
   [[nodiscard]] double cpu_seconds() const {
     std::ifstream stat("/proc/" + std::to_string(node_.pid("tangram-node")) + "/stat");
     std::string line;
@@ -44,7 +44,7 @@ TEST_F(NodeRestTest, CostsLittleWithEightCardsAndFortyEightPods) {
   create(all);
   ASSERT_TRUE(wait_all_settled(180s));
   const double after_start = cpu_seconds();
-  const auto seconds = sized(120, 5);  // two rounds of the auditor
+  const auto seconds = sized(120, 5);  // two audits
   std::this_thread::sleep_for(std::chrono::seconds(seconds));
   const double cpu = (cpu_seconds() - after_start) / seconds;
   const double resident = resident_mib();

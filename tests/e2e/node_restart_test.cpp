@@ -1,4 +1,4 @@
-// Containers that start again: they keep their card, whatever was lost in between.
+// Restarted containers keep their card, whatever was lost in between.
 
 #include "tests/e2e/node_fixture.hpp"
 
@@ -13,10 +13,10 @@ const std::vector<std::string> kCrashRarely = {"crash", "3000"};
 
 class NodeRestartTest : public NodeTest {
  protected:
-  /// `count` pods whose containers crash again and again, each started at least once.
+  /// `count` pods whose containers crash repeatedly, each started at least once.
   void start_crashing(int count, const std::vector<std::string>& program) {
     for (int i = 0; i < count; ++i) {
-      // Shares of different sizes, so that no two containers are due the same.
+      // Shares of different sizes, so that no two containers should see the same.
       const std::string share = "0.0" + std::to_string(10 + i);
       create(gpu_pod("crash-" + std::to_string(i), {{"gpu-fraction", share}}, program));
     }
@@ -28,7 +28,7 @@ class NodeRestartTest : public NodeTest {
     ASSERT_TRUE(wait_more_starts(1, 60s));
   }
 
-  /// Blocks until each of them has started that many times more.
+  /// Blocks until each of them has started `more` times more.
   bool wait_more_starts(int more, std::chrono::seconds limit) {
     starts_.read();
     std::vector<int> wanted;
@@ -46,7 +46,7 @@ TEST_F(NodeRestartTest, CrashingContainersKeepTheirCard) {
   const int pods = sized(12, 4);
   const int restarts = sized(20, 5);
   start_crashing(pods, kCrashSoon);
-  // Others come and go meanwhile, so that slots are free to be mistaken.
+  // Other pods take slots meanwhile, so that a restart could get a wrong one.
   auto random = seeded_random();
   create(random_pods(sized(16, 4), "other", random));
   EXPECT_TRUE(wait_more_starts(restarts, 180s));
@@ -61,7 +61,7 @@ TEST_F(NodeRestartTest, RecoversFromALostCdiFolder) {
   const int rounds = sized(5, 1);
   start_crashing(4, kCrashRarely);
   for (int round = 0; round < rounds; ++round) {
-    // First with the agent there, then before it comes back.
+    // First while the agent runs, then before it restarts.
     for (const auto& spec : std::filesystem::directory_iterator(node_.cdi())) {
       std::filesystem::remove_all(spec);
     }
@@ -89,7 +89,7 @@ TEST_F(NodeRestartTest, RestartsWhatItKnowsWhileTheApiServerIsDown) {
       .add("starts", verdict.starts)
       .add("wrong", static_cast<int>(verdict.problems.size()));
   restart_apiserver();
-  // And goes on when it is back.
+  // The agent continues when the API server is back.
   create(gpu_pod("after", {{"gpu-fraction", "0.5"}}));
   EXPECT_TRUE(eventually(90s, [&] { return states()["after"].all_running(); }));
   expect_all_starts_right();

@@ -1,4 +1,4 @@
-// Slots that go from pod to pod: the next one never sees the former one's card.
+// A slot that moves from pod to pod never shows the former pod's card.
 
 #include "tests/e2e/node_fixture.hpp"
 

@@ -1,4 +1,4 @@
-// Which running pods survive what kubelet makes of a restart.
+// Which running pods survive a kubelet restart.
 
 #include "tests/e2e/node_fixture.hpp"
 
@@ -18,7 +18,7 @@ class NodeSurvivalTest : public NodeTest {
     int ended = 0;      ///< Failed, or no longer there
   };
 
-  /// Pods that run, of each kind that kubelet treats differently; they request aggregates.
+  /// Starts pods of each kind that kubelet treats differently. They request aggregates.
   void start_pods(int holding, int crashing) {
     for (int i = 0; i < holding + crashing; ++i) {
       const std::vector<std::string> crash = {"crash", "2000"};
@@ -37,7 +37,7 @@ class NodeSurvivalTest : public NodeTest {
     for (const auto& [name, pod] : before_) starts_before_[pod.uid] = starts_.of(pod.uid).size();
   }
 
-  /// Kubelet restarts, and examines every pod again.
+  /// Kubelet restarts and examines every pod again.
   void restart_kubelet() {
     node_.stop("kubelet");
     node_.start("kubelet");
@@ -45,7 +45,7 @@ class NodeSurvivalTest : public NodeTest {
     ASSERT_TRUE(wait_node_offers_slots(90s));
   }
 
-  /// A pod made now is started: so kubelet has gone through all others before.
+  /// A new pod runs, so kubelet has processed all others.
   bool node_ready_since_restart() {
     const std::string name = "probe-" + std::to_string(probes_++);
     create(plain_pod(name));
@@ -72,7 +72,7 @@ class NodeSurvivalTest : public NodeTest {
     return count;
   }
 
-  /// The pods whose program crashes, and so restarts, are still started.
+  /// Kubelet still restarts the pods whose program crashes.
   void expect_crashing_pods_go_on(int holding) {
     for (const auto& [name, pod] : before_) {
       if (std::stoi(name.substr(4)) < holding) continue;
@@ -117,13 +117,13 @@ TEST_F(NodeSurvivalTest, CountsWhoSurvivesKubeletAfterTheAggregatesWereZeroed) {
     return cluster_.get(kStatus).find("tangram.dev/gpu-milli") != std::string::npos;
   })) << "the agent publishes no aggregates";
   start_pods(holding, sized(4, 1));
-  // Stopped, the agent cannot repair it before kubelet reads it.
+  // A stopped agent cannot repair the status before kubelet reads it.
   node_.signal("tangram-node", SIGSTOP);
   const std::string zero = R"({"tangram.dev/gpu-milli":"0","tangram.dev/gpu-mem-mib":"0"})";
   cluster_.patch(kStatus, R"({"status":{"capacity":)" + zero + R"(,"allocatable":)" + zero + "}}");
   node_.stop("kubelet");
   node_.start("kubelet");
-  std::this_thread::sleep_for(5s);  // kubelet decides about its pods before any plugin is there
+  std::this_thread::sleep_for(5s);  // kubelet decides about its pods before a plugin registers
   node_.signal("tangram-node", SIGCONT);
   ASSERT_TRUE(wait_node_offers_slots(90s));
   EXPECT_TRUE(eventually(60s, [&] {
@@ -149,7 +149,7 @@ TEST_F(NodeSurvivalTest, NoContainerSeesAWrongCardAfterThePowerFailed) {
   }));
   report("node_power_lost", count());
   expect_all_starts_right();
-  // Those that kubelet ended make room, and new ones start.
+  // The pods that kubelet ended make room, and new pods start.
   create(gpu_pod("after", {{"gpu-fraction", "0.25"}}));
   EXPECT_TRUE(eventually(90s, [&] { return states()["after"].all_running(); }));
   expect_all_starts_right();

@@ -30,8 +30,8 @@ NullExtender::NullExtender(kube::KubeApi& api, int short_list)
     : api_(api), short_list_(static_cast<std::size_t>(short_list)) {
   http::Options options;
   options.address = "127.0.0.1";
-  // Binds block a thread each; kube-scheduler has about as many under way as the API server serves
-  // at this machine's pace.
+  // Each bind blocks a thread. kube-scheduler has about as many binds in flight as the API server
+  // can serve on this machine.
   options.threads = 32;
   auto server =
       http::Server::create(options, [this](http::Request request, http::Responder responder) {

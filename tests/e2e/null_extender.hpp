@@ -9,8 +9,8 @@
 
 namespace tangram::e2e {
 
-/// The least that an extender can do: filter returns the first so many names, prioritize has no
-/// opinion, bind binds without a grant. The baseline of Tangram's throughput.
+/// A minimal extender: filter returns the next N names in turn, prioritize has no preference, bind
+/// binds without a grant. The baseline of Tangram's throughput.
 class NullExtender {
  public:
   /// @param short_list  names that filter returns; 0 = all

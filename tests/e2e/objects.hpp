@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-/// Kubernetes objects of the tests, as JSON that a real API server takes.
+/// Kubernetes objects of the tests, as JSON that a real API server accepts.
 namespace tangram::e2e {
 
 struct CardSpec {
@@ -15,7 +15,7 @@ struct CardSpec {
   int max_sharers = 48;
 };
 
-/// A node that no machine stands behind: ready from the start, with cards and slots.
+/// A simulated node: ready from the start, with cards and slots.
 struct NodeSpec {
   std::string name;
   std::vector<CardSpec> cards;
@@ -38,14 +38,14 @@ struct PodSpec {
   std::string priority_class;
   bool slot = true;
   std::map<std::string, std::string> requests;  ///< further ones; extended resources are limits too
-  std::string claim;                            ///< a PersistentVolumeClaim it mounts
+  std::string claim;                            ///< a PersistentVolumeClaim that it mounts
   std::map<std::string, std::string> labels;
   std::map<std::string, std::string> node_selector;
-  std::string node;  ///< bound from the start; empty = pending
+  std::string node;  ///< bound at creation; "" = pending
 };
 [[nodiscard]] std::string pod_json(const PodSpec& pod);
 
-/// Half a card, and so on: {"gpu-fraction": "0.5"}.
+/// A pod that requests that fraction of a card: {"gpu-fraction": "0.5"}.
 [[nodiscard]] PodSpec fraction_pod(const std::string& name, const std::string& fraction);
 
 }  // namespace tangram::e2e

@@ -7,16 +7,16 @@
 
 namespace tangram::e2e {
 
-/// What kubelet says of one container.
+/// What kubelet reports about one container.
 struct ContainerState {
   bool running = false;
-  bool started_once = false;  ///< it ran, or runs
+  bool started_once = false;  ///< it runs, or ran before
   int restarts = 0;
   std::string waiting;  ///< why it does not run: "CreateContainerConfigError"
-  std::string message;  ///< of what it waits for
+  std::string message;  ///< details of `waiting`
 };
 
-/// What the API server says of one pod.
+/// What the API server reports about one pod.
 struct PodState {
   std::string uid;
   std::string node;
@@ -33,7 +33,7 @@ using PodStates = std::map<std::string, PodState>;  ///< by name
 /// All pods of the tests' namespace. @throws std::runtime_error if the API server does not answer
 [[nodiscard]] PodStates pod_states(kube::KubeApi& api);
 
-/// Why it does not run, for messages.
+/// Why the pod does not run, for messages.
 [[nodiscard]] std::string describe(const PodState& pod);
 
 /// All events about pods and nodes, one line each: "NAME REASON: MESSAGE".

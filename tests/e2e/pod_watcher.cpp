@@ -102,7 +102,7 @@ std::optional<SeenPod> PodWatcher::wait_pod_bound(const std::string& name,
 void PodWatcher::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     watch(stop);
-    // The API server is away for a while in some tests; its return must be noticed soon.
+    // Some tests stop the API server for a while; its return must be detected soon.
     std::unique_lock lock(mutex_);
     std::condition_variable_any().wait_for(lock, stop, 50ms, [] { return false; });
   }

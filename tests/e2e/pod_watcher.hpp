@@ -12,24 +12,24 @@
 
 namespace tangram::e2e {
 
-/// What a watch showed of one pod. Times are those at which its events arrived here.
+/// What a watch reported about one pod. Times are the arrival times of its events.
 struct SeenPod {
   std::string name;
   std::string uid;
   std::string node;              ///< empty = not bound yet
   TimePoint added;               ///< first seen
   TimePoint bound;               ///< first seen with a node
-  bool bind_was_seen = false;    ///< there was an event from unbound to bound, with nothing between
-  bool granted_in_bind = false;  ///< and that one event brought the grant too
+  bool bind_was_seen = false;    ///< one event changed it from unbound to bound
+  bool granted_in_bind = false;  ///< and the same event added the grant
   bool deleting = false;
   bool deleted = false;
   std::string nominated;  ///< status.nominatedNodeName
 };
 using SeenPods = std::map<std::string, SeenPod>;  ///< by UID
 
-/// Watches the pods of the tests' namespace, straight from the API server.
-/// A watch that ends is taken up where it ended; where that is not possible, all pods are listed
-/// again, and what changed between has not `bind_was_seen`.
+/// Watches the pods of the tests' namespace, directly at the API server.
+/// Resumes a watch that ended. If it cannot, it lists all pods; binds it missed lack
+/// `bind_was_seen`.
 /// Threads: safe.
 class PodWatcher {
  public:
@@ -44,7 +44,7 @@ class PodWatcher {
 
   /// Blocks until `count` pods that were not deleted are bound.
   bool wait_bound(int count, std::chrono::milliseconds limit);
-  /// Blocks until no pod was bound for `calm`. @returns false if that did not come within `limit`
+  /// Blocks until no pod was bound for `calm`. @returns false if this takes longer than `limit`
   bool wait_calm(std::chrono::milliseconds calm, std::chrono::milliseconds limit);
   /// Blocks until the pod of that name is bound. @returns nothing if it was not within `limit`
   std::optional<SeenPod> wait_pod_bound(const std::string& name, std::chrono::milliseconds limit);
@@ -69,7 +69,7 @@ class PodWatcher {
 /// Pods that are not deleted.
 [[nodiscard]] int count_present(const SeenPods& pods);
 
-/// Ends deleted pods as kubelet would: at once, and for good.
+/// Removes deleted pods in place of kubelet, without a grace period.
 class FakeKubelet {
  public:
   FakeKubelet(kube::KubeApi& api, PodWatcher& watcher);

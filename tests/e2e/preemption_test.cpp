@@ -1,4 +1,4 @@
-// Preemption: the right pods die, on one card, and only where that helps.
+// Preemption: kube-scheduler preempts the right pods, on one card, and only where that helps.
 
 #include "tests/e2e/fixture.hpp"
 
@@ -81,8 +81,8 @@ NodeSpec node_with_aggregates(const std::string& name, int cards) {
 
 TEST_F(PreemptionTest, TakesOneCardsPodsAndNoOthers) {
   start({node_with_aggregates("node", 2)});
-  // Two halves each fill a card; one card's pods are of higher priority than the other's, but lower
-  // than the newcomer's.
+  // Two halves each fill a card. One card's pods have a higher priority than the other's, but a
+  // lower one than the new pod.
   bind(pod("low-1", "0.5", "low", 500));
   bind(pod("low-2", "0.5", "low", 500));
   bind(pod("middle-1", "0.5", "middle", 500));
@@ -123,7 +123,7 @@ TEST_F(PreemptionTest, KillsNobodyWhereRoomIsFreeButInPieces) {
   start({node_with_aggregates("node", 2)});
   bind(pod("a", "0.6", "low", 600));
   bind(pod("b", "0.6", "low", 600));
-  // 800 of 2000 are free, but 400 on each card.
+  // 800 of 2000 milli are free, but 400 on each card.
   cluster_.add_pods({pod("urgent", "0.8", "high", 800)});
   EXPECT_FALSE(watcher_.wait_pod_bound("urgent", 8s));
   EXPECT_THAT(alive(), testing::UnorderedElementsAre("a", "b"));

@@ -24,7 +24,7 @@ Result<Process> Process::start(const std::vector<std::string>& command,
   posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, log.c_str(),
                                    O_WRONLY | O_CREAT | O_APPEND, 0644);
   posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
-  // Sockets of this process too: a connection that another program holds as well never closes.
+  // Closes inherited sockets too: a connection that another program also holds never closes.
   posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
 
   std::vector<char*> arguments;
@@ -76,7 +76,7 @@ bool Process::terminate(std::chrono::seconds timeout) {
 }
 
 bool Process::wait(std::chrono::milliseconds limit) {
-  // There is no wait with a time limit; a child's end is looked for as often as people notice.
+  // waitpid has no time-out, so this polls every 10 ms.
   const auto deadline = std::chrono::steady_clock::now() + limit;
   while (running()) {
     if (std::chrono::steady_clock::now() >= deadline) return false;

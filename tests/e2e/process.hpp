@@ -11,13 +11,13 @@
 
 namespace tangram::e2e {
 
-/// A program that a test started. Its end kills the program, however the test ends.
+/// A program that a test started. The destructor kills it, however the test ends.
 /// Threads: one at a time.
 class Process {
  public:
-  /// Both of its output streams are appended to `log`.
+  /// Appends stdout and stderr to `log`.
   /// @param command  the program's path, then its arguments
-  /// @param variables  "NAME=value", beside this process's own
+  /// @param variables  "NAME=value", in addition to this process's variables
   /// @returns kUnavailable if it cannot be started
   static Result<Process> start(const std::vector<std::string>& command,
                                const std::filesystem::path& log,
@@ -30,9 +30,10 @@ class Process {
   [[nodiscard]] bool running();
 
   void signal(int number) const;
-  /// SIGKILL: nothing is said, nothing is finished.
+  /// SIGKILL: the program cannot log or clean up.
   void kill();
-  /// SIGTERM, and SIGKILL for what still runs after `timeout`. @returns whether it ended by itself
+  /// SIGTERM, and SIGKILL if the program still runs after `timeout`.
+  /// @returns whether it ended by itself
   bool terminate(std::chrono::seconds timeout = std::chrono::seconds(30));
 
  private:

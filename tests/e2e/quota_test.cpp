@@ -23,7 +23,7 @@ struct Counted {
   int mib;
 };
 
-/// As docs/quota.md has it.
+/// The forms in docs/quota.md.
 const std::vector<Counted>& forms() {
   static const std::vector<Counted> kForms = {
       {"fraction", {{"gpu-fraction", "0.5"}}, 500, 0},
@@ -50,7 +50,7 @@ const std::vector<Counted>& forms() {
   return kForms;
 }
 
-/// A namespace of its own for each test, so that no quota is left to others.
+/// A namespace of its own, so that no quota affects another test.
 class QuotaTest : public E2eTest {
  protected:
   QuotaTest() : webhook_(cluster_, {.settings = {}, .files = {"quota.yaml"}}) {

@@ -8,8 +8,8 @@
 #include <set>
 #include <string>
 
-/// Reads Kubernetes objects for the checkers, by a parser of their own, so that a mistake of the
-/// product cannot hide itself. For .cpp files of the checkers only.
+/// Reads Kubernetes objects for the checkers and tests. The parser is not the product's, so that
+/// the checkers detect its mistakes. Only for .cpp files.
 namespace tangram::e2e {
 
 using StringMap = std::map<std::string, std::string>;
@@ -17,10 +17,10 @@ using StringMap = std::map<std::string, std::string>;
 /// @throws std::runtime_error with the text
 [[nodiscard]] rapidjson::Document parse_json(const std::string& text);
 
-/// The body of a list, or of one object. @throws std::runtime_error where there is none
+/// The body of a list, or of one object. @throws std::runtime_error if there is none
 [[nodiscard]] std::string list_all(kube::KubeApi& api, const std::string& path);
 
-/// A member that is a string; "" where there is none.
+/// A string member; "" if there is none.
 [[nodiscard]] std::string text_of(const rapidjson::Value& object, const char* key);
 
 /// Annotations under tangram.dev/, without the prefix.

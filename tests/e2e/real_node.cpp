@@ -16,10 +16,10 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// Kubelet saves its state before it ends; containerd takes 10 s of its own where shims hang.
+// Kubelet saves its state before it ends. containerd itself takes 10 s if shims hang.
 constexpr auto kEndLimit = 20s;
 
-/// A process that has ended is no longer there, or its status has not been collected (Z).
+/// A process that has ended has no entry in /proc, or its status is not collected yet (Z).
 bool alive(pid_t pid) {
   std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
   std::string line;
@@ -53,7 +53,7 @@ void RealNode::wait_gone(const std::string& program, pid_t pid) const {
     if (std::chrono::steady_clock::now() > deadline) {
       throw std::runtime_error(program + " does not end");
     }
-    std::this_thread::sleep_for(2ms);  // it is not a child process that could be waited for
+    std::this_thread::sleep_for(2ms);  // polls: waitpid needs a child process
   }
 }
 
@@ -81,7 +81,7 @@ void RealNode::start(const std::string& program, const std::vector<std::string>&
   const fs::path log = environment().state / "logs/node-start.log";
   auto control = Process::start(command, log);
   if (!control) throw std::runtime_error(control.error().message);
-  while (control->running()) std::this_thread::sleep_for(5ms);  // as ExtenderProcess does
+  while (control->running()) std::this_thread::sleep_for(5ms);  // polls, like ExtenderProcess
   if (pid(program) == 0) throw std::runtime_error(program + " does not start:\n" + tail(log));
 }
 

@@ -10,29 +10,29 @@
 
 namespace tangram::e2e {
 
-/// The node that node.sh brought up, and its programs: "kubelet", "containerd" and "tangram-node".
-/// What cannot be done throws std::runtime_error with the end of the program's log.
+/// The node that node.sh started, and its programs: "kubelet", "containerd" and "tangram-node".
+/// Errors throw std::runtime_error with the end of the program's log.
 /// Threads: safe for different programs.
 class RealNode {
  public:
   static constexpr const char* kName = "gpu-node";
 
-  /// 0 = it does not run.
+  /// 0 = the program does not run.
   [[nodiscard]] pid_t pid(const std::string& program) const;
-  /// SIGKILL; returns when it has ended. Containers and their shims live on.
+  /// SIGKILL; returns when the program has ended. Containers and their shims keep running.
   void kill(const std::string& program) const;
-  /// SIGTERM; returns when it has ended.
+  /// SIGTERM; returns when the program has ended.
   void stop(const std::string& program) const;
-  /// SIGSTOP, SIGCONT …; nothing if it does not run.
+  /// SIGSTOP, SIGCONT …; does nothing if the program does not run.
   void signal(const std::string& program, int number) const;
-  /// @param arguments  of tangram-node, beside those of node.sh
-  /// Returns when containerd or tangram-node answers, for kubelet at once.
+  /// @param arguments  of tangram-node, in addition to those of node.sh
+  /// Returns when containerd or tangram-node answers, and for kubelet at once.
   void start(const std::string& program, const std::vector<std::string>& arguments = {}) const;
 
   /// Like a power failure: ends every program and container, and empties /run.
   void lose_power() const;
 
-  /// What the fake NVML shows, from now on; a card that is not healthy has an XID error.
+  /// Sets what the fake NVML reports from now on. An unhealthy card has an XID error.
   void write_cards(const std::vector<CardSpec>& cards) const;
 
   [[nodiscard]] std::filesystem::path records() const;  ///< of the containers' starts

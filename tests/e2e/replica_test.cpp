@@ -1,4 +1,4 @@
-// Two replicas: one leads. It is killed, stopped, or cut off, and the other one takes over.
+// Two replicas: one leads. It is killed, stopped or disconnected, and the other one takes over.
 
 #include "tests/e2e/api_proxy.hpp"
 #include "tests/e2e/service.hpp"
@@ -11,7 +11,7 @@ using testing::Fault;
 
 constexpr const char* kReplicaPods = "/api/v1/namespaces/tangram-system/pods";
 
-/// One of them, with its own way to the API server and a Pod object to label.
+/// One replica, with its own proxy to the API server and a Pod object to label.
 struct Replica {
   explicit Replica(const std::string& name)
       : proxy(name), extender({.name = name, .kubeconfig = proxy.kubeconfig(), .pod = name}) {}
@@ -26,7 +26,7 @@ class ReplicaTest : public SurvivalTest {
       PodSpec pod;
       pod.name = name;
       pod.slot = false;
-      pod.scheduler = "none";  // it stands for a process that runs already
+      pod.scheduler = "none";  // it represents a process that already runs
       cluster_.ensure(kReplicaPods, pod_json(pod));
       replica.extender.start_ready();
     }
@@ -41,7 +41,7 @@ class ReplicaTest : public SurvivalTest {
 
   ExtenderProcess& witness() override { return leader().extender; }
 
-  /// Blocks until one has the label.
+  /// Blocks until a replica has the label.
   std::string leader_name() {
     std::string name;
     const auto deadline = TimePoint::clock::now() + 1min;
@@ -50,7 +50,7 @@ class ReplicaTest : public SurvivalTest {
   }
   Replica& leader() { return replicas_.at(leader_name()); }
 
-  /// The scheduler keeps its connections to the old leader open all the while.
+  /// The scheduler keeps its connections to the old leader open meanwhile.
   void wait_for_new_leader(const std::string& old) {
     const auto begin = TimePoint::clock::now();
     while (leader_name() == old && seconds_between(begin, TimePoint::clock::now()) < 60)
@@ -110,7 +110,7 @@ TEST_F(ReplicaTest, LeaderIsCutOff) {
 }
 
 TEST_F(ReplicaTest, LeaderCannotRenewButCanStillBind) {
-  // The worst split: the old leader's lease runs out while it reads and writes pods as ever.
+  // The worst case: the old leader's lease expires while it can still read and write pods.
   survive("lease_lost", sized(5, 1), [&] {
     const std::string old = leader_name();
     auto& plan = replicas_.at(old).proxy.plan();

@@ -87,7 +87,7 @@ Due RequestedShares::on(long card_mib) const {
   Due due;
   due.share = share_of(card_mib);
   due.limit = due.share;
-  if (due.share.milli == 0) due.limit.milli = 1000;  // best effort: as far as others leave some
+  if (due.share.milli == 0) due.limit.milli = 1000;  // best effort: limited only by the card
   if (has("gpu-mem-limit")) {
     due.limit.mib = std::clamp(mebibytes(get("gpu-mem-limit", "")), due.share.mib, card_mib);
   }

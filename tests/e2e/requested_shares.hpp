@@ -11,16 +11,16 @@ struct Amount {
   friend bool operator==(const Amount&, const Amount&) = default;
 };
 
-/// What a container is due on one card.
+/// What a container should get on one card.
 struct Due {
-  Amount share;  ///< what is counted
-  Amount limit;  ///< its limit
+  Amount share;  ///< what scheduling counts
+  Amount limit;  ///< what the container may use
   friend bool operator==(const Due&, const Due&) = default;
 };
 [[nodiscard]] std::string to_string(const Due& due);
 
-/// The request of one container by its pod's annotations, read by rules of the checkers' own: those
-/// of docs/annotations.md, as far as the tests write such pods.
+/// The request of one container, read from its pod's annotations. The checkers implement the rules
+/// of docs/annotations.md themselves, as far as the tests' pods use them.
 class RequestedShares {
  public:
   /// @param annotations  of the pod, without the prefix tangram.dev/
@@ -31,7 +31,7 @@ class RequestedShares {
   [[nodiscard]] Due on(long card_mib) const;
   [[nodiscard]] bool takes_model(const std::string& model) const;
   [[nodiscard]] bool takes_card(const std::string& uuid) const;
-  /// "" = does not say
+  /// "" = not requested
   [[nodiscard]] std::string isolation() const;
 
  private:
@@ -41,7 +41,7 @@ class RequestedShares {
   [[nodiscard]] bool globs_take(const std::string& annotation, const std::string& text) const;
 
   const std::map<std::string, std::string>& annotations_;
-  std::string suffix_;  ///< of its own annotations; "" if the plain ones apply to it
+  std::string suffix_;  ///< of its own annotations; "" if those of the whole pod apply
 };
 
 /// Whether any container of the pod requests GPUs.

@@ -1,4 +1,5 @@
-// The least rights that work: without any verb of deploy/scheduler/rbac.yaml something breaks.
+// The extender needs all of its rights: without any single verb of deploy/scheduler/rbac.yaml
+// something fails.
 
 #include "tests/e2e/api_proxy.hpp"
 #include "tests/e2e/fixture.hpp"
@@ -23,7 +24,7 @@ constexpr const char* kLease =
 constexpr const char* kReplicaSets = "/apis/apps/v1/namespaces/default/replicasets";
 constexpr const char* kReplica = "/api/v1/namespaces/tangram-system/pods/rights";
 
-/// What breaks without a right; "resource verb" is its name.
+/// What fails without a right; "resource verb" is its name.
 const std::map<std::string, std::string> kBreaks = {
     {"nodes list", "reads the cluster"},
     {"nodes watch", "hears of changes"},
@@ -61,7 +62,7 @@ class RightsTest : public E2eTest {
 
   void set(const Role& role) { role.apply(cluster_); }
 
-  /// Lets an extender do all it ever does. @returns the first thing it cannot do; "" = nothing
+  /// Makes the extender use every right. @returns the first thing it cannot do; "" = nothing
   std::string first_failure(const std::string& right) {
     cluster_.remove(std::string(kReplicaSets) + "/stuck");
     cluster_.clear();
@@ -88,7 +89,7 @@ class RightsTest : public E2eTest {
     if (!eventually([&] { return extender.ready(); })) return "reads the cluster";
     if (!eventually([&] { return extender.metric("tangram_leader") == 1; })) return "leads";
     if (!eventually([&] { return has(kReplica, "tangram.dev/role"); })) return "labels its pod";
-    // What cannot be watched is listed again and again instead, each time later: it works, badly.
+    // Without watch it relists repeatedly, each time later, which works but is slow.
     const std::string log = log_of(extender);
     if (log.find("cannot watch resource") != std::string::npos && !has_budgets_in(log)) {
       return "hears of changes";
@@ -130,7 +131,7 @@ class RightsTest : public E2eTest {
     annotate("wrong", "2");
     if (!eventually([&] { return event_about("wrong").find("\"series\"") != std::string::npos; }))
       return "counts repeated events";
-    // Longer than the lease lasts without being renewed.
+    // Longer than the lease lasts without a renewal.
     watcher.wait([](const SeenPods&) { return false; }, 5s);
     if (extender.metric("tangram_leader") != 1) return "renews the lease";
     const auto evictions = [&](const char* result) {
@@ -142,7 +143,7 @@ class RightsTest : public E2eTest {
     return evictions("evicted") > 0 ? "" : "evicts pods that cannot start";
   }
 
-  /// Its pod is bound past Tangram, so it has no grant.
+  /// Its pod is bound without Tangram, so it has no grant.
   static std::string stuck_replica_set() {
     PodSpec pod;
     pod.labels = {{"app", "stuck"}};
@@ -152,7 +153,7 @@ class RightsTest : public E2eTest {
            pod_json(pod) + "}}";
   }
 
-  /// As a server without streaming lists answers, so that LIST is needed.
+  /// Answers like a server without streaming lists, so that LIST is needed.
   static void refuse_streaming_lists(ApiProxy& proxy) {
     constexpr int kReflectors = 3;
     proxy.plan().add({.match = {.watch = true},
@@ -164,7 +165,7 @@ class RightsTest : public E2eTest {
     const auto deadline = TimePoint::clock::now() + kPatience;
     while (!condition()) {
       if (TimePoint::clock::now() > deadline) return false;
-      std::this_thread::sleep_for(50ms);  // an HTTP response wakes no thread here
+      std::this_thread::sleep_for(50ms);  // polls: no event reports the change
     }
     return true;
   }
@@ -173,7 +174,7 @@ class RightsTest : public E2eTest {
     return cluster_.get(path).find(text) != std::string::npos;
   }
 
-  /// The extender's own events alone.
+  /// Only the extender's own events.
   std::string event_about(const std::string& pod) {
     Document list;
     list.Parse(cluster_.get("/apis/events.k8s.io/v1/namespaces/default/events").c_str());

@@ -14,7 +14,7 @@ class SaturationTest : public E2eTest {
     scheduler_.emplace(start_scheduler({.extender_url = extender_.url()}));
   }
 
-  /// All that fit are bound: of those that wait, none has a node left to go to.
+  /// All pods that fit are bound: no node fits a pending pod.
   void expect_nobody_fits(const SeenPods& pods) {
     constexpr int kExamined = 50;  // an answer names every node; more would take minutes
     int examined = 0;
@@ -78,7 +78,7 @@ class RoomTest : public SaturationTest {
   void fill(int nodes, int backlog) {
     for (int i = 0; i < nodes; ++i) {
       nodes_.push_back(node_with_cards("node-" + std::to_string(i), kCards));
-      nodes_.back().slots = 4 * kCards * 16;  // slots are never what is short here
+      nodes_.back().slots = 4 * kCards * 16;  // so that slots are never the limit
     }
     cluster_.add_nodes(nodes_);
     watcher_.emplace(*api_);
@@ -90,7 +90,7 @@ class RoomTest : public SaturationTest {
     }
     cluster_.add_pods(pods);
     ASSERT_TRUE(watcher_->wait_bound(room_, 2min));
-    // Back-off grows with the vain attempts; what is measured is its longest.
+    // Back-off grows with failed attempts; this tests the longest.
     watcher_->wait_calm(15s, 1min);
   }
 
@@ -104,7 +104,7 @@ class RoomTest : public SaturationTest {
     std::vector<double> found;
     for (int i = 0; i < times; ++i) {
       step.prepare(i);
-      // Everything is quiet, as it is when a long job ends at night.
+      // Nothing else happens, as when a long job ends in a quiet cluster.
       watcher_->wait_calm(1s, 1min);
       const auto begin = TimePoint::clock::now();
       step.make_room(i);

@@ -14,7 +14,7 @@ namespace {
 namespace net = boost::asio;
 using net::ip::tcp;
 
-/// Copies everything from one end to the other, and then closes the other for writing.
+/// Copies all bytes from one end to the other, and then closes the other for writing.
 void copy(tcp::socket& from, tcp::socket& to) {
   std::array<char, 16'384> bytes{};
   boost::system::error_code error;

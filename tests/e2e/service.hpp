@@ -13,9 +13,9 @@
 
 namespace tangram::e2e {
 
-/// The Service of deploy/scheduler/service.yaml, as kube-proxy carries it out: a new connection
-/// goes to the pod that has the label tangram.dev/role: leader at that moment; open ones stay where
-/// they are until one of the ends closes them. Threads: its own, two for each connection.
+/// The Service of deploy/scheduler/service.yaml, as kube-proxy implements it. A new connection goes
+/// to the pod that has the label tangram.dev/role: leader at that moment. An open connection stays
+/// with its pod until one end closes it. Threads: its own, two for each connection.
 class LeaderService {
  public:
   /// @param ports  of the replicas, by pod name
@@ -25,7 +25,7 @@ class LeaderService {
   LeaderService& operator=(const LeaderService&) = delete;
 
   [[nodiscard]] std::string url() const;
-  /// The pod that has the label now; "" if none has.
+  /// The pod that has the label now; "" if no pod has it.
   [[nodiscard]] std::string leader();
 
  private:

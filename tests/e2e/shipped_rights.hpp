@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-/// Files of ours with rights, taken apart: for tests that take them away one by one.
+/// Splits shipped RBAC files into single rights, for tests that remove them one by one.
 namespace tangram::e2e {
 
 /// The rules of a ClusterRole or a Role, as they are applied.
@@ -14,7 +14,7 @@ struct Role {
   std::string rules;  ///< JSON
   void apply(Cluster& cluster) const;
 };
-/// @param file  below the tree's root
+/// @param file  relative to the repository root
 [[nodiscard]] std::vector<Role> shipped_roles(const std::string& file);
 
 /// One verb of one rule, and the rules without it.

@@ -1,4 +1,4 @@
-// kube-scheduler beside clients that mean ill: what it gets done, and what they cost.
+// kube-scheduler beside hostile clients: its throughput, and the cost of the clients.
 
 #include "tests/e2e/attack.hpp"
 #include "tests/e2e/fixture.hpp"
@@ -32,14 +32,14 @@ Usage usage_of(pid_t pid) {
   return usage;
 }
 
-/// Asks for health all the time, as kubelet does now and then.
+/// Polls /healthz every 100 ms, more often than kubelet does.
 class Probe {
  public:
   explicit Probe(const ExtenderProcess& extender)
       : thread_([this, &extender](const std::stop_token& stop) {
           while (!stop.stop_requested()) ask(extender);
         }) {}
-  /// To be read after its end.
+  /// Read it after the end of the probe.
   struct Result {
     int requests = 0;
     int failed = 0;
@@ -103,7 +103,7 @@ TEST_F(SoakTest, SchedulesAsFastBesideHostileClients) {
   Probe probe(extender);
   const auto end = TimePoint::clock::now() + length;
   for (int round = 0; TimePoint::clock::now() < end; ++round) {
-    // Either comes first as often, so that what changes with time spares none.
+    // Both come first equally often, so that drift affects all equally.
     std::array<double, 2> rates{};
     for (const int turn : {round % 2, 1 - round % 2}) {
       const auto name = "round-" + std::to_string(round) + "-" + std::to_string(turn);
@@ -138,7 +138,7 @@ TEST_F(SoakTest, SchedulesAsFastBesideHostileClients) {
   const double shed = extender.metric("tangram_http_shed_total");
   const double too_fast = extender.metric("tangram_http_shed_total", R"(what="rate")");
   EXPECT_GT(too_fast, 0);
-  // Its own connections to the API server, and those of kube-scheduler, come and go.
+  // The number of connections to the API server and from kube-scheduler varies.
   constexpr int kComingAndGoing = 40;
   const auto calm = [&] {
     return usage_of(extender.process().pid()).descriptors <= before.descriptors + kComingAndGoing;
@@ -147,7 +147,7 @@ TEST_F(SoakTest, SchedulesAsFastBesideHostileClients) {
   while (!calm() && TimePoint::clock::now() < deadline) std::this_thread::sleep_for(100ms);
   const Usage after = usage_of(extender.process().pid());
   EXPECT_LE(after.descriptors, before.descriptors + kComingAndGoing);
-  // What the first attack takes is kept for the next ones; none may take more.
+  // Later attacks reuse the first one's memory and may add little.
   const auto memory = [&](std::size_t round) { return under_attack.at(round).memory_mib; };
   const int early = std::max(memory(0), memory(under_attack.size() / 3));
   EXPECT_LE(under_attack.back().memory_mib, early + std::max(32, early / 10));

@@ -20,18 +20,18 @@ std::filesystem::path log_of(const std::string& name) {
   return environment().state / "logs" / (name + ".log");
 }
 
-/// "  - urlPrefix: x" with another value; other lines stay.
+/// Sets the value of `key` in a line such as "  - urlPrefix: x"; other lines stay.
 void set_value(std::string& line, const std::string& key, const std::string& value) {
   const auto at = line.find(key + ":");
   if (at == std::string::npos || line.find('#') < at) return;
   line = line.substr(0, at) + key + ": " + value;
 }
 
-/// Where deploy/scheduler says that the certificates lie.
+/// The folder of the certificates in the files of deploy/scheduler.
 constexpr std::string_view kShippedFolder = "/etc/kubernetes/tangram";
 
-/// What is said about TLS, in lines of their own, with the folder of this run.
-/// @returns false if the line is to be left out
+/// Adapts a line about TLS to the options, with the folder of this run.
+/// @returns false if the line is to be omitted
 bool adapt_tls(std::string& line, const SchedulerOptions& options) {
   const bool own =
       line.find("certFile:") != std::string::npos || line.find("keyFile:") != std::string::npos;
@@ -115,7 +115,7 @@ std::chrono::milliseconds ExtenderProcess::wait_ready() {
     if (!process_->running() || waited > 1min) {
       throw std::runtime_error(options_.name + " is not ready:\n" + tail(log()));
     }
-    std::this_thread::sleep_for(10ms);  // an HTTP response wakes no thread here
+    std::this_thread::sleep_for(10ms);  // polls: no event reports the change
   }
   return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() -
                                                                begin);

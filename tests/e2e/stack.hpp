@@ -11,7 +11,7 @@
 namespace tangram::e2e {
 
 /// A tangram-extender that a test starts, kills and starts again on the same port.
-/// What goes wrong in starting throws std::runtime_error with the end of its log.
+/// A failed start throws std::runtime_error with the end of its log.
 class ExtenderProcess {
  public:
   struct Options {
@@ -19,14 +19,14 @@ class ExtenderProcess {
     std::string kubeconfig = {};             ///< "" = the rights of deploy/scheduler/rbac.yaml
     std::vector<std::string> settings = {};  ///< "section.key=value"
     std::string pod = {};  ///< its pod among several replicas; "" = the only one, without election
-    /// As webhook_certificates() makes them: TLS, verbs for the scheduler's certificate alone, and
-    /// metrics and health apart. "" = nothing of that.
+    /// Made by webhook_certificates(). With them: TLS, verbs only for the scheduler's certificate,
+    /// and its own port for metrics and health. "" = none.
     std::filesystem::path certificates = {};
   };
   explicit ExtenderProcess(Options options);
 
   void start();
-  /// Blocks until /readyz says so. @returns how long that took; throws after a minute
+  /// Blocks until /readyz reports ready. @returns how long that took; throws after a minute
   std::chrono::milliseconds wait_ready();
   void start_ready() {
     start();
@@ -38,7 +38,7 @@ class ExtenderProcess {
   [[nodiscard]] int port() const { return port_; }
   [[nodiscard]] std::filesystem::path log() const;
   [[nodiscard]] std::string url() const;
-  /// The body of a GET, whatever its status; "" if there is no answer.
+  /// The body of the response to a GET, of any status; "" if there is no response.
   [[nodiscard]] std::string get(const std::string& target) const;
   [[nodiscard]] bool ready() const;
   /// The sum of a metric's series whose labels contain `labels`; 0 if there are none.
@@ -47,7 +47,7 @@ class ExtenderProcess {
  private:
   Options options_;
   int port_;
-  int metrics_port_;  ///< the same where they are not apart
+  int metrics_port_;  ///< = port_ without TLS
   std::optional<Process> process_;
 };
 
@@ -57,12 +57,12 @@ struct SchedulerOptions {
   std::string program = {};       ///< "" = the current version
   std::string extender_url = {};  ///< "" = without an extender
   std::string config = "scheduler-config.yaml";
-  /// Requests per second of kube-scheduler's own; 0 = its default of 50. With an extender that
-  /// binds it hardly makes any.
+  /// Limit of kube-scheduler's own requests per second; 0 = its default of 50. With an extender
+  /// that binds, kube-scheduler sends few requests.
   int client_qps = 0;
   int percentage_of_nodes = 100;            ///< of the profile "tangram"
-  std::filesystem::path certificates = {};  ///< as the extender's
-  bool own_certificate = true;              ///< false = it shows none, with TLS
+  std::filesystem::path certificates = {};  ///< those of the extender
+  bool own_certificate = true;              ///< false = presents no certificate, with TLS
 };
 [[nodiscard]] Process start_scheduler(const SchedulerOptions& options);
 

@@ -16,23 +16,23 @@ struct Start {
   std::string container;  ///< its name
   WallTime at;            ///< when the program began
   std::map<std::string, std::string> environment;
-  bool clean = true;  ///< no variable stood in it twice
+  bool clean = true;  ///< no duplicate variables
 };
 
-/// Starts of the containers on the node, in the order in which they came to sight.
+/// Starts of the containers on the node, in the order in which they were found.
 /// Threads: one at a time.
 class Starts {
  public:
-  /// @param folder  where the containers leave their records
+  /// @param folder  where the containers write their records
   explicit Starts(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
-  /// Looks for new ones. A record is there for good once it is seen.
+  /// Reads new records. A visible record is complete and does not change.
   const std::vector<Start>& read();
 
-  /// From now on only what comes after this.
+  /// Drops all starts until now.
   void forget();
 
-  /// Those of one pod that were seen, or of one of its containers.
+  /// The starts of one pod, or of one of its containers, among those read.
   [[nodiscard]] std::vector<Start> of(const std::string& uid,
                                       const std::string& container = {}) const;
 

@@ -5,7 +5,7 @@
 
 namespace tangram::e2e {
 
-/// A small cluster, half full, in which pods come and go while something fails.
+/// A small, partly filled cluster in which pods start and end while something fails.
 class SurvivalTest : public E2eTest {
  protected:
   SurvivalTest() { cluster_.add_nodes(mixed_nodes(kNodes)); }
@@ -13,16 +13,16 @@ class SurvivalTest : public E2eTest {
   /// The extender whose ledger is compared with the API server's.
   virtual ExtenderProcess& witness() = 0;
 
-  /// Again and again: load, the fault in its midst, quiet; then every pod must be bound and the
-  /// ledger must be right. Reports how long after the fault's end the last pod was bound.
+  /// Repeats `times` times: load, fault, pause. Then every pod must be bound and the ledger must
+  /// be correct. Reports how long after the fault's end the last pod was bound.
   void survive(const std::string& name, int times, const std::function<void()>& fault);
 
-  /// Time passes while the load runs: no event says when enough has failed.
+  /// Waits while the load runs: no event reports that enough has failed.
   void go_on(std::chrono::milliseconds time) {
     watcher_.wait([](const SeenPods&) { return false; }, time);
   }
 
-  /// Blocks until so many pods were bound from now on, which shows that all is at work.
+  /// Blocks until `pods` more pods are bound, which shows that all programs work.
   bool wait_progress(int pods, std::chrono::milliseconds limit);
 
   static constexpr int kNodes = 24;  // 192 cards

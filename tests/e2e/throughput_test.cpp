@@ -18,11 +18,11 @@ struct Contender {
 
 class ThroughputTest : public E2eTest {
  protected:
-  /// What is compared is work, not kube-scheduler's limit on its own requests: without an extender
-  /// each bind is one of them.
+  /// So high that kube-scheduler's limit on its own requests does not affect the comparison.
+  /// Without an extender, each bind is such a request.
   static constexpr int kUnlimited = 1'000;
 
-  /// From the first bind to the last: what starting up takes is left out.
+  /// From the first bind to the last, without the time that the programs need to start.
   double pods_per_second(const Contender& setup, int pods, int round) {
     auto specs = mixed_pods(pods, setup.name + "-" + std::to_string(round));
     PodWatcher watcher(*api_);
@@ -80,7 +80,7 @@ TEST_F(ThroughputTest, OfSetupsSideBySide) {
   std::map<std::string, std::vector<double>> rates;
   for (int round = 0; round < rounds; ++round) {
     for (std::size_t i = 0; i < setups.size(); ++i) {
-      // Every setup takes every place, so that what changes with time spares none.
+      // Every setup takes every position, so that drift affects all equally.
       const auto& setup = setups[(i + static_cast<std::size_t>(round)) % setups.size()];
       rates[setup.name].push_back(pods_per_second(setup, pods, round));
     }

@@ -1,4 +1,4 @@
-// A volume that cannot be made on the best node does not hold the pod.
+// A volume that cannot be created on the best node does not block the pod.
 
 #include "tests/e2e/fixture.hpp"
 
@@ -11,9 +11,9 @@ constexpr const char* kClaims = "/api/v1/namespaces/default/persistentvolumeclai
 constexpr const char* kClasses = "/apis/storage.k8s.io/v1/storageclasses";
 constexpr const char* kVolumes = "/api/v1/persistentvolumes";
 
-/// A storage driver that has no room on one node. It does what a CSI provisioner does: takes the
-/// node's name off a claim that it cannot serve there, which sends the pod back to the scheduler,
-/// and makes a volume for a claim that it can.
+/// A storage driver that has no room on one node. Like a CSI provisioner, it removes the node's
+/// name from a claim that it cannot serve there, which returns the pod to the scheduler. For a
+/// claim that it can serve, it creates a volume.
 class FakeProvisioner {
  public:
   FakeProvisioner(Cluster& cluster, std::string full_node)

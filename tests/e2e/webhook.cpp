@@ -28,7 +28,7 @@ std::string to_text(const Value& value) {
   return text.GetString();
 }
 
-/// Where objects of a kind are created.
+/// The API path where objects of this kind are created.
 std::string folder_of(const Value& object) {
   static const std::map<std::string, std::string> kFolders = {
       {"MutatingWebhookConfiguration", "mutatingwebhookconfigurations"},
@@ -129,10 +129,10 @@ void wait_until_refused(kube::KubeApi& api, const std::string& pod_json) {
   std::string last;
   while (std::chrono::steady_clock::now() < deadline) {
     const auto answer = api.call(request);
-    // 500 is a webhook that could not be called.
+    // Status 500: the API server could not call the webhook.
     if (answer && answer->status >= 400 && answer->status < 500) return;
     last = answer ? std::to_string(answer->status) + " " + answer->body : answer.error().message;
-    std::this_thread::sleep_for(50ms);  // the API server does not report when it has read them
+    std::this_thread::sleep_for(50ms);  // the API server does not report that it has read them
   }
   throw std::runtime_error("still not refused: " + last);
 }

@@ -15,11 +15,11 @@ namespace tangram::e2e {
 /// certificates` on first use.
 [[nodiscard]] const std::filesystem::path& webhook_certificates();
 
-/// A file of ours in the cluster, from its objects' creation to their end.
+/// The objects of a shipped file in the cluster. The destructor deletes them.
 class Applied {
  public:
-  /// @param file    below the tree's root
-  /// @param change  of every object's JSON, before it is created
+  /// @param file    relative to the repository root
+  /// @param change  applied to every object's JSON before it is created
   Applied(Cluster& cluster, const std::string& file,
           const std::function<std::string(const std::string&)>& change = nullptr);
   ~Applied();
@@ -35,18 +35,18 @@ class Applied {
 /// shipped, `service` replaced by an address, and the certificates' CA.
 [[nodiscard]] std::function<std::string(const std::string&)> on_loopback(int port);
 
-/// An extender that serves the webhook too, and the shipped registrations of it.
+/// An extender that also serves the webhook, and the shipped registrations of the webhook.
 class Webhook {
  public:
   struct Options {
     std::vector<std::string> settings = {};  ///< further ones, "section.key=value"
-    /// Files of deploy/webhook beside webhook.yaml.
+    /// Files of deploy/webhook in addition to webhook.yaml.
     std::vector<std::string> files = {};
   };
   Webhook(Cluster& cluster, Options options);
 
   [[nodiscard]] ExtenderProcess& extender() { return extender_; }
-  /// A kube-scheduler that calls it over TLS.
+  /// A kube-scheduler that calls the extender over TLS.
   [[nodiscard]] Process scheduler() const;
   [[nodiscard]] int port() const { return port_; }
 
@@ -56,8 +56,8 @@ class Webhook {
   std::list<Applied> registrations_;
 };
 
-/// Blocks until the API server refuses the pod, in a dry run: until what was registered has
-/// effect. Throws after half a minute.
+/// Blocks until the API server refuses the pod in a dry run, which shows that registrations or
+/// policies have effect. Throws after half a minute.
 void wait_until_refused(kube::KubeApi& api, const std::string& pod_json);
 
 }  // namespace tangram::e2e

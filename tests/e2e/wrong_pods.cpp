@@ -128,7 +128,7 @@ const std::vector<WrongPod>& wrong_pods() {
     for (const auto& more : {of_names(), of_resources(), of_peers()}) {
       pods.insert(pods.end(), more.begin(), more.end());
     }
-    // Slots are the webhook's own matter, unless somebody wrote one.
+    // Messages name slots only if the pod sets one.
     for (WrongPod& pod : pods) {
       if (pod.manifest.find("gpu-slot") == std::string::npos) pod.says_not = "gpu-slot";
     }

@@ -6,18 +6,20 @@ namespace tangram {
 
 namespace {
 
-constexpr auto whole_seconds(WallTime time) {
-  return std::chrono::floor<std::chrono::seconds>(time);
+/// In UTC: fmt formats a time_point in the time zone of the process.
+std::string utc_seconds(WallTime time) {
+  const auto second = std::chrono::floor<std::chrono::seconds>(time);
+  return fmt::format("{:%FT%T}", fmt::gmtime(std::chrono::system_clock::to_time_t(second)));
 }
 
 }  // namespace
 
-std::string rfc3339(WallTime time) { return fmt::format("{:%FT%TZ}", whole_seconds(time)); }
+std::string rfc3339(WallTime time) { return utc_seconds(time) + "Z"; }
 
 std::string rfc3339_micro(WallTime time) {
-  const WallTime second = whole_seconds(time);
-  const auto micros = std::chrono::duration_cast<std::chrono::microseconds>(time - second);
-  return fmt::format("{:%FT%T}.{:06}Z", second, micros.count());
+  const auto micros = std::chrono::floor<std::chrono::microseconds>(time.time_since_epoch());
+  return fmt::format("{}.{:06}Z", utc_seconds(time),
+                     (micros - std::chrono::floor<std::chrono::seconds>(micros)).count());
 }
 
 }  // namespace tangram

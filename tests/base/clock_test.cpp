@@ -29,6 +29,19 @@ TEST(ClockTest, KnowsLeapDays) {
   EXPECT_EQ(rfc3339(WallTime(seconds(1'709'164'800))), "2024-02-29T00:00:00Z");
 }
 
+TEST(ClockTest, WritesUtcInEveryTimeZone) {
+  // NOLINTBEGIN(concurrency-mt-unsafe): alone
+  ASSERT_EQ(setenv("TZ", "EST5", 1), 0);
+  tzset();
+  const std::string seconds_text = rfc3339(WallTime(seconds(1'795'176'000)));
+  const std::string micros_text = rfc3339_micro(WallTime(seconds(1'795'176'000)));
+  ASSERT_EQ(unsetenv("TZ"), 0);
+  // NOLINTEND(concurrency-mt-unsafe)
+  tzset();
+  EXPECT_EQ(seconds_text, "2026-11-20T12:00:00Z");
+  EXPECT_EQ(micros_text, "2026-11-20T12:00:00.000000Z");
+}
+
 TEST(ClockTest, SystemClockNeverGoesBack) {
   const SystemClock clock;
   const TimePoint before = clock.now();

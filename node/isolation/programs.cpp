@@ -153,12 +153,10 @@ bool SystemPrograms::kill(std::int64_t pid, std::string_view name, std::string_v
 }
 
 Result<void> run_to_success(Programs& programs, const Command& command, milliseconds limit,
-                            const std::string& what) {
-  constexpr int kCommandNotFound = 127;  // the exit code of shells
+                            const std::string& what, std::optional<int> not_found) {
   const auto end = programs.run(command, limit);
   if (end && end->exit_code == 0) return {};
-  const bool missing =
-      end ? end->exit_code == kCommandNotFound : end.error().code == Errc::kNotFound;
+  const bool missing = end ? end->exit_code == not_found : end.error().code == Errc::kNotFound;
   return fail(missing ? Errc::kInvalidArgument : Errc::kUnavailable,
               end ? what + ": " + describe(command, *end) : end.error().message);
 }

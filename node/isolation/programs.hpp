@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,10 +49,13 @@ class SystemPrograms final : public Programs {
 
 /// Runs a program that must succeed.
 /// @param what  for the message: "the MPS daemon does not start"
+/// @param not_found  the exit code by which it says that the program which it starts is not
+///                   installed, as shells do; none if it starts no other
 /// @returns kInvalidArgument if it, or the program that it starts, is not installed; kUnavailable
 ///          for every other failure
 Result<void> run_to_success(Programs& programs, const Command& command,
-                            std::chrono::milliseconds limit, const std::string& what);
+                            std::chrono::milliseconds limit, const std::string& what,
+                            std::optional<int> not_found = {});
 
 /// The program's name and its end, for messages: "mount: exit code 32: bad option".
 std::string describe(const Command& command, const ProgramEnd& end);

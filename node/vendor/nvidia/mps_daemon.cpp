@@ -92,9 +92,10 @@ Result<void> MpsDaemon::start() {
   if (settings_.multiuser) command.arguments.emplace_back("-multiuser-server");
   command.env = {"CUDA_VISIBLE_DEVICES=" + card_, "CUDA_MPS_PIPE_DIRECTORY=" + pipe_dir(),
                  "CUDA_MPS_LOG_DIRECTORY=" + dir_ + "/log"};
-  return run_to_success(
-      programs_, command, kStartLimit,
-      "the MPS daemon of card " + card_ + " does not start, see " + dir_ + "/log");
+  constexpr int kNotFound = 127;  // of the shell and of the launcher
+  return run_to_success(programs_, command, kStartLimit,
+                        "the MPS daemon of card " + card_ + " does not start, see " + dir_ + "/log",
+                        kNotFound);
 }
 
 bool MpsDaemon::quit() {

@@ -85,8 +85,11 @@ struct Agent::Impl {
         source(open_cards(settings)),
         watcher(*source, watcher_options(settings, std::move(previous)), parts.clock,
                 [this] { cards_changed(); }),
-        pods(
-            parts.api, settings.node, [this] { publisher.changed(); }, signature_check()),
+        pods(parts.api,
+             {.node = settings.node,
+              .device_variable = settings.vendor->facts().runtime.variable,
+              .check = signature_check()},
+             [this] { publisher.changed(); }),
         pod_reflector(parts.api, LocalPods::to_watch(settings.node), pods, parts.clock),
         enforcers({*source, programs, parts.clock},
                   [this](model::Isolation mode, const EnforcerParts& of) {

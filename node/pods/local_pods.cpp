@@ -12,16 +12,15 @@
 namespace tangram::node {
 namespace {
 
-constexpr std::string_view kDevices = "NVIDIA_VISIBLE_DEVICES";
 constexpr std::string_view kMirror = "kubernetes.io/config.mirror";
 // A container's start waits for it, and kubelet waits 30 s for that.
 constexpr std::chrono::milliseconds kReadLimit{5'000};
 
 /// What is in the ConfigMap or Secret of envFrom is not ours to read.
-bool may_set_devices(const kube::ContainerManifest& container) {
+bool may_set(std::string_view name, const kube::ContainerManifest& container) {
   return container.has_env_from ||
          std::any_of(container.env.begin(), container.env.end(),
-                     [](const kube::Variable& variable) { return variable.name == kDevices; });
+                     [&](const kube::Variable& variable) { return variable.name == name; });
 }
 
 }  // namespace
@@ -35,8 +34,7 @@ void read_pod_grant(LocalPod& pod, std::string_view node, const model::Signature
   pod.grant_problem = std::move(reading.problem);
 }
 
-Result<LocalPod> decode_local_pod(std::string text, std::string_view node,
-                                  const model::SignatureCheck& check) {
+Result<LocalPod> decode_local_pod(std::string text, const PodRules& rules) {
   LocalPod local;
   kube::PodManifest manifest;
   auto pod = kube::decode_pod(std::move(text), &manifest);
@@ -46,20 +44,19 @@ Result<LocalPod> decode_local_pod(std::string text, std::string_view node,
   if (!requests) return requests.error();
   local.requests = *requests;
   kube::visit_started(manifest.containers, [&](const kube::ContainerManifest& container) {
-    if (may_set_devices(container)) local.choose_devices.insert(container.name);
+    if (may_set(*rules.device_variable, container)) local.choose_devices.insert(container.name);
   });
   if (const auto* uid = kube::find(manifest.annotations, kMirror)) local.kubelet_uid = *uid;
   if (const auto found = local.pod.annotations.find(model::kGrantKey);
       found != local.pod.annotations.end()) {
     local.grant_text = found->second;
   }
-  read_pod_grant(local, node, check);
+  read_pod_grant(local, rules.node, *rules.check);
   return local;
 }
 
-LocalPods::LocalPods(kube::KubeApi& api, std::string node, std::function<void()> changed,
-                     model::SignatureCheck check)
-    : api_(api), node_(std::move(node)), changed_(std::move(changed)), check_(std::move(check)) {}
+LocalPods::LocalPods(kube::KubeApi& api, PodRules rules, std::function<void()> changed)
+    : api_(api), rules_(std::move(rules)), changed_(std::move(changed)) {}
 
 kube::ReflectorOptions LocalPods::to_watch(std::string_view node) {
   kube::ReflectorOptions options;
@@ -114,16 +111,16 @@ Result<LocalPodPtr> LocalPods::fetch(std::string_view ns, std::string_view name)
   if (response->status != 200) {
     return fail(Errc::kUnavailable, kube::status_message(*response));
   }
-  auto pod = decode_local_pod(std::move(response->body), node_, check_);
+  auto pod = decode_local_pod(std::move(response->body), rules_);
   if (!pod) return fail(Errc::kUnavailable, pod.error().message);
-  if (pod->pod.node != node_) return fail(Errc::kNotFound, "it is not on this node");
+  if (pod->pod.node != rules_.node) return fail(Errc::kNotFound, "it is not on this node");
   return std::make_shared<const LocalPod>(std::move(*pod));
 }
 
 void LocalPods::replace(std::vector<std::string> objects) {
   Pods pods;
   for (std::string& object : objects) {
-    auto pod = decode_local_pod(std::move(object), node_, check_);
+    auto pod = decode_local_pod(std::move(object), rules_);
     if (!pod) {
       spdlog::warn("a pod of this node cannot be read: {}", pod.error().message);
       continue;
@@ -141,7 +138,7 @@ void LocalPods::replace(std::vector<std::string> objects) {
 }
 
 void LocalPods::change(kube::EventType type, std::string object) {
-  auto pod = decode_local_pod(std::move(object), node_, check_);
+  auto pod = decode_local_pod(std::move(object), rules_);
   if (!pod) return spdlog::warn("a pod of this node cannot be read: {}", pod.error().message);
   {
     const std::lock_guard lock(mutex_);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/required.hpp"
 #include "base/result.hpp"
 #include "kube/api.hpp"
 #include "kube/objects.hpp"
@@ -26,7 +27,7 @@ struct LocalPod {
   /// Decoded, and found to be issued to this very pod for this node; nothing if not.
   std::optional<model::Grant> grant;
   std::string grant_problem;  ///< why not, if there is an annotation
-  /// Containers whose own environment may set NVIDIA_VISIBLE_DEVICES (env or envFrom).
+  /// Containers whose own environment may set PodRules::device_variable (env or envFrom).
   std::set<std::string, std::less<>> choose_devices;
   CardRequests requests;  ///< what Kubernetes counts for it
   /// Of a static pod: the UID by which kubelet knows it. The API server's is that of its mirror.
@@ -34,10 +35,15 @@ struct LocalPod {
 };
 using LocalPodPtr = std::shared_ptr<const LocalPod>;
 
-/// @param check  as of model::read_grant()
+/// How a node reads its pods.
+struct PodRules {
+  std::string node;
+  Required<std::string_view> device_variable;  ///< as of VendorRuntime::variable
+  Required<model::SignatureCheck> check;       ///< as of model::read_grant()
+};
+
 /// @returns kInvalidArgument if the text is no pod
-Result<LocalPod> decode_local_pod(std::string text, std::string_view node,
-                                  const model::SignatureCheck& check = {});
+Result<LocalPod> decode_local_pod(std::string text, const PodRules& rules);
 
 /// Reads a pod's grant for a node: sets grant or grant_problem.
 /// @param check  as of model::read_grant()
@@ -63,9 +69,7 @@ class PodSource {
 class LocalPods final : public PodSource, public kube::WholeListSink {
  public:
   /// @param changed  called on the watch's thread after every change
-  /// @param check    of the pods' grants, as of model::read_grant()
-  LocalPods(kube::KubeApi& api, std::string node, std::function<void()> changed,
-            model::SignatureCheck check = {});
+  LocalPods(kube::KubeApi& api, PodRules rules, std::function<void()> changed);
 
   /// The options of its Reflector.
   [[nodiscard]] static kube::ReflectorOptions to_watch(std::string_view node);
@@ -84,9 +88,8 @@ class LocalPods final : public PodSource, public kube::WholeListSink {
   using Pods = std::map<std::string, LocalPodPtr, std::less<>>;  ///< by UID
 
   kube::KubeApi& api_;
-  const std::string node_;
+  const PodRules rules_;
   const std::function<void()> changed_;
-  const model::SignatureCheck check_;
   mutable std::mutex mutex_;
   // Under mutex_.
   Pods pods_;

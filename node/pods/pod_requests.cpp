@@ -5,6 +5,7 @@
 #include "kube/resources.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 
 namespace tangram::node {
@@ -15,6 +16,10 @@ namespace {
 // containers, which etcd's 1.5 MiB keep below 2^16, can overflow.
 constexpr std::int64_t kMostMilli = 512'000;
 constexpr std::int64_t kMostMebibytes = std::int64_t{1} << 40U;
+
+// Of each vendor's own device plugin; with '-' at the end, all names that begin so.
+constexpr std::array<std::string_view, 3> kOtherPluginsGpus{
+    "nvidia.com/gpu", "nvidia.com/gpu.shared", "nvidia.com/mig-"};
 
 /// The container's request; a missing one is the limit: the API server's default.
 /// @returns 0 if it has neither, and after a mistake, which `mistake` then names
@@ -42,8 +47,10 @@ bool has_other_plugins_gpu(const kube::StringMap& resources) {
 }  // namespace
 
 bool is_other_plugins_gpu(std::string_view resource) {
-  return resource == "nvidia.com/gpu" || resource == "nvidia.com/gpu.shared" ||
-         resource.starts_with("nvidia.com/mig-");
+  const auto is_named = [&](std::string_view name) {
+    return name.ends_with('-') ? resource.starts_with(name) : resource == name;
+  };
+  return std::any_of(kOtherPluginsGpus.begin(), kOtherPluginsGpus.end(), is_named);
 }
 
 CardRequests operator+(const CardRequests& a, const CardRequests& b) {

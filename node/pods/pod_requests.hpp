@@ -12,8 +12,8 @@ namespace tangram::node {
 using model::kMemoryResource;
 using model::kMilliResource;
 
-/// Is this a resource of NVIDIA's own device plugin: nvidia.com/gpu, its
-/// time-sliced form nvidia.com/gpu.shared, or MIG instances, nvidia.com/mig-1g.10gb?
+/// Is this a resource of a vendor's own device plugin, such as NVIDIA's nvidia.com/gpu, its
+/// time-sliced form nvidia.com/gpu.shared, or its MIG instances, nvidia.com/mig-1g.10gb?
 [[nodiscard]] bool is_other_plugins_gpu(std::string_view resource);
 
 /// What pods request of their node's cards, by names that are not the slot.

@@ -35,8 +35,14 @@ PodText pod(const std::string& name, const std::string& phase = "Running") {
           .requests = {{"tangram.dev/gpu-milli", "500"}, {"tangram.dev/gpu-mem-mib", "1Ki"}}};
 }
 
+PodRules rules() {
+  return {.node = "n1",
+          .device_variable = "NVIDIA_VISIBLE_DEVICES",
+          .check = model::signatures_not_checked()};
+}
+
 LocalPod decoded(const std::string& json) {
-  auto local = decode_local_pod(json, "n1");
+  auto local = decode_local_pod(json, rules());
   EXPECT_TRUE(local);
   return local ? std::move(*local) : LocalPod{};
 }
@@ -77,7 +83,7 @@ class LocalPodsTest : public ::testing::Test {
   testing::ManualClock clock;
   kube::LocalApi api{clock};
   int changes = 0;
-  LocalPods pods{api, "n1", [this] { ++changes; }};
+  LocalPods pods{api, rules(), [this] { ++changes; }};
 };
 
 TEST_F(LocalPodsTest, KnowsThePodsOfAListAndWhatChangedSince) {

@@ -73,9 +73,7 @@ void PodTable::put(std::string_view uid, PodRecord record) {
     record.wait = current_wait(record.wait, entry.second.wait);
     replace(entry, std::move(record));
   }
-  for (const Note& note : fresh.notes) {
-    notify([&](PodObserver& observer) { observer.noted(fresh.pod, note); });
-  }
+  notify_of(fresh);
 }
 
 void PodTable::erase(std::string_view uid) {
@@ -150,11 +148,7 @@ void PodTable::set_card_notes(NotedPods pods) {
     }
     card_notes_ = std::move(pods);
   }
-  for (const NotedPod& noted : fresh) {
-    for (const Note& note : noted.notes) {
-      notify([&](PodObserver& observer) { observer.noted(noted.pod, note); });
-    }
-  }
+  for (const NotedPod& noted : fresh) notify_of(noted);
 }
 
 void PodTable::notify_again() const {
@@ -164,11 +158,7 @@ void PodTable::notify_again() const {
     for (const Entry* entry : noted_) all.push_back(*entry->second.noted);
     for (const auto& [uid, noted] : card_notes_) all.push_back(noted);
   }
-  for (const NotedPod& noted : all) {
-    for (const Note& note : noted.notes) {
-      notify([&](PodObserver& observer) { observer.noted(noted.pod, note); });
-    }
-  }
+  for (const NotedPod& noted : all) notify_of(noted);
 }
 
 PodPtr PodTable::find(std::string_view uid) const {
@@ -205,10 +195,15 @@ std::vector<PodPtr> PodTable::nominated() const {
 }
 
 std::vector<UnstartedPod> PodTable::unstarted() const {
-  const std::scoped_lock lock(mutex_);
+  std::vector<std::shared_ptr<const UnstartedPod>> shared;  // copied without the lock
+  {
+    const std::scoped_lock lock(mutex_);
+    shared.reserve(unstarted_.size());
+    for (const Entry* entry : unstarted_) shared.push_back(entry->second.unstarted);
+  }
   std::vector<UnstartedPod> pods;
-  pods.reserve(unstarted_.size());
-  for (const Entry* entry : unstarted_) pods.push_back(*entry->second.unstarted);
+  pods.reserve(shared.size());
+  for (const auto& pod : shared) pods.push_back(*pod);
   return pods;
 }
 
@@ -244,6 +239,12 @@ std::map<Wait, std::int64_t> PodTable::waits() const {
 std::map<std::string, std::int64_t> PodTable::grant_keys() const {
   const std::scoped_lock lock(mutex_);
   return grant_keys_;
+}
+
+void PodTable::notify_of(const NotedPod& noted) const {
+  for (const Note& note : noted.notes) {
+    notify([&](PodObserver& observer) { observer.noted(noted.pod, note); });
+  }
 }
 
 void PodTable::place(Index& index, const Entry& entry, bool member) {

@@ -99,6 +99,7 @@ class PodTable {
   };
   using Index = std::set<const Entry*, ByUid>;  ///< of entries of records_
 
+  void notify_of(const NotedPod& noted) const;
   static void place(Index& index, const Entry& entry, bool member);
   void replace(Entry& entry, PodRecord record);
   void forget_name(const Entry& entry);

@@ -1,6 +1,9 @@
 #pragma once
 
-// RapidJSON for the sources that use it; no other header of ours shows it.
+#include <istream>  // before RapidJSON includes it: the attribute below cannot apply to it
+#include <string>
+
+// RapidJSON for the sources that use it; no other header of the product shows it.
 //
 // RapidJSON 1.1 adds to a null pointer before its stack's first growth: harmless, but it would
 // drown the sanitizer's reports of our own code.
@@ -9,6 +12,8 @@
 #endif
 #include <rapidjson/document.h>
 #include <rapidjson/error/en.h>
+#include <rapidjson/pointer.h>
+#include <rapidjson/prettywriter.h>
 #include <rapidjson/reader.h>
 #include <rapidjson/stringbuffer.h>
 #include <rapidjson/writer.h>

@@ -4,7 +4,6 @@
 #include "base/rapidjson.hpp"
 
 #include <boost/algorithm/string/case_conv.hpp>
-#include <rapidjson/prettywriter.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>

@@ -2,9 +2,7 @@
 
 #include "base/json.hpp"
 #include "base/json_scan.hpp"
-
-#include <charconv>
-#include <system_error>
+#include "base/number.hpp"
 
 namespace tangram::cli {
 
@@ -23,11 +21,7 @@ std::string unescaped_at(std::string_view object, JsonPath path) {
 }
 
 std::optional<std::int64_t> number_at(std::string_view object, JsonPath path) {
-  const std::string_view text = value_at(object, path);
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
+  return parse_number<std::int64_t>(value_at(object, path));
 }
 
 void for_each_at(std::string_view object, JsonPath path,

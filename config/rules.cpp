@@ -1,5 +1,7 @@
 #include "config/rules.hpp"
 
+#include "base/number.hpp"
+
 #include <arpa/inet.h>
 #include <boost/algorithm/string/split.hpp>
 
@@ -17,7 +19,7 @@ std::optional<Endpoint> parse_endpoint(std::string_view text) {
   const std::size_t colon = text.rfind(':');
   if (colon == std::string_view::npos) return std::nullopt;
   std::string address(text.substr(0, colon));
-  const auto port = whole_number(text.substr(colon + 1));
+  const auto port = parse_number<std::int64_t>(text.substr(colon + 1));
   constexpr std::int64_t kLastPort = 65'535;
   if (!port || *port < 0 || *port > kLastPort) return std::nullopt;
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/number.hpp"
 #include "config/settings.hpp"
 
 #include <boost/algorithm/string/join.hpp>
@@ -44,7 +45,7 @@ constexpr Rule number(Bound min, Bound max) {
               },
           .set =
               [](Config& config, std::string_view text) {
-                Of::in(config) = static_cast<Value>(whole_number(text).value());
+                Of::in(config) = static_cast<Value>(parse_number<std::int64_t>(text).value());
                 return true;
               }};
 }

@@ -1,12 +1,11 @@
 #include "config/settings.hpp"
 
+#include "base/number.hpp"
 #include "base/quote.hpp"
 #include "base/spelling.hpp"
 #include "config/sections/sections.hpp"
 
 #include <boost/asio/ip/address.hpp>
-
-#include <charconv>
 
 namespace tangram::config {
 
@@ -20,14 +19,6 @@ std::span<const Section> sections() {
     return all;
   }();
   return kSections;
-}
-
-std::optional<std::int64_t> whole_number(std::string_view text) {
-  std::int64_t value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || rest != end) return std::nullopt;
-  return value;
 }
 
 std::string full_name(const Section& section, const Setting& setting) {
@@ -50,7 +41,7 @@ std::optional<std::string> assign(const Setting& setting, std::string_view text,
   const Rule& rule = setting.rule;
   const std::string advice = "; write " + remedy(setting);
   if (rule.bounds) {
-    const auto value = whole_number(text);
+    const auto value = parse_number<std::int64_t>(text);
     if (!value) return quote(text) + " is not a whole number" + advice;
     const bool low = *value < rule.bounds->first.value;
     const Bound& bound = low ? rule.bounds->first : rule.bounds->second;

@@ -58,9 +58,6 @@ struct Relation {
 [[nodiscard]] std::span<const Section> sections();
 [[nodiscard]] std::span<const Relation> relations();
 
-/// @returns nothing unless the text is a decimal number and nothing else
-[[nodiscard]] std::optional<std::int64_t> whole_number(std::string_view text);
-
 /// "section.key"
 [[nodiscard]] std::string full_name(const Section& section, const Setting& setting);
 

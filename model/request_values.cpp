@@ -1,5 +1,6 @@
 #include "model/request_values.hpp"
 
+#include "base/number.hpp"
 #include "base/quantity.hpp"
 #include "base/quote.hpp"
 #include "model/request.hpp"
@@ -7,7 +8,6 @@
 #include <boost/algorithm/string/split.hpp>
 
 #include <algorithm>
-#include <charconv>
 
 namespace tangram::model::values {
 
@@ -154,14 +154,12 @@ Result<Mebibytes> parse_memory(std::string_view text) {
 }
 
 Result<int> parse_count(std::string_view text) {
-  int count = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-  const bool read = error == std::errc{} && end == text.data() + text.size();
-  if (!read || count < 1 || count > kMaxCardsPerContainer) {
+  const auto count = parse_number<int>(text);
+  if (!count || *count < 1 || *count > kMaxCardsPerContainer) {
     return wrong(text, "is not a number of cards; write a whole number from 1 to " +
                            std::to_string(kMaxCardsPerContainer));
   }
-  return count;
+  return *count;
 }
 
 Result<std::vector<std::string>> parse_models(std::string_view text) {

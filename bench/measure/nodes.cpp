@@ -1,10 +1,9 @@
+#include "base/rapidjson.hpp"
 #include "bench/bench_app.hpp"
 #include "bench/measure/latency.hpp"
 #include "bench/measure/measure.hpp"
 #include "http/router.hpp"
 #include "http/types.hpp"
-
-#include <rapidjson/reader.h>
 
 #include <cstring>
 

@@ -1,4 +1,5 @@
 #include "base/base64.hpp"
+#include "base/freed.hpp"
 #include "cli/doctor/checks.hpp"
 #include "cli/format.hpp"
 #include "cli/json_path.hpp"
@@ -51,11 +52,6 @@ std::optional<std::map<std::string, std::string>> find_bundles(const Examination
   return bundles;
 }
 
-struct Free {
-  void operator()(BIO* bio) const { BIO_free_all(bio); }
-  void operator()(X509* certificate) const { X509_free(certificate); }
-};
-
 void check_authority(const Examination& examination, const std::string& name,
                      const std::string& bundle) {
   if (bundle.empty()) return examination.fail(kSubject, name + " has no caBundle", kNext);
@@ -74,9 +70,10 @@ void check_authority(const Examination& examination, const std::string& name,
 }  // namespace
 
 Result<WallTime> last_expiry(std::string_view pem) {
-  const std::unique_ptr<BIO, Free> bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
+  const std::unique_ptr<BIO, Freed<BIO_free_all>> bio(
+      BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
   std::optional<WallTime> last;
-  while (const std::unique_ptr<X509, Free> certificate{
+  while (const std::unique_ptr<X509, Freed<X509_free>> certificate{
       PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr)}) {
     std::tm time{};
     if (ASN1_TIME_to_tm(X509_get0_notAfter(certificate.get()), &time) != 1) continue;

@@ -53,7 +53,7 @@ void warn_of_whole_cards(const kube::ContainerManifest& container, std::int64_t 
 void share_of_all(const kube::ContainerManifest& container, std::int64_t percent,
                   std::int64_t cores, TranslatedRequest& request, Reading& reading) {
   const std::int64_t share = std::max(percent, cores);
-  request.shares[model::kFractionKey] = ratio_text(share * 10);
+  request.shares[model::kFractionKey] = model::share_text(MilliGpu(share * 10));
   if (cores == 0) request.shares[model::kComputeLimitKey] = "1";  // HAMi would not limit it either
   if (percent == cores) return;
   reading.warn(resource_text(container, kMemoryPercent) + " counts as " + std::to_string(share) +
@@ -220,7 +220,7 @@ bool read_hami_share(const kube::ContainerManifest& container, TranslatedRequest
                         reading);
   } else if (memory.value_or(0) > 0) {
     request.shares[model::kMemoryKey] = std::to_string(*memory) + "Mi";
-    request.shares[model::kComputeKey] = ratio_text(cores * 10);
+    request.shares[model::kComputeKey] = model::share_text(MilliGpu(cores * 10));
   } else {
     share_of_all(container, *percent, cores, request, reading);
   }

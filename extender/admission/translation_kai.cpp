@@ -132,9 +132,9 @@ class KaiReader {
           "is not a number between 0 and 1; write one such as 0.5, or nvidia.com/gpu: 1 for a "
           "whole card");
     }
-    request.shares[model::kFractionKey] = ratio_text(fraction->milli);
+    request.shares[model::kFractionKey] = model::share_text(MilliGpu(fraction->milli));
     if (fraction->rounded) {
-      reading_.warn(request.source + " counts as " + ratio_text(fraction->milli) +
+      reading_.warn(request.source + " counts as " + model::share_text(MilliGpu(fraction->milli)) +
                     ": Tangram counts thousandths of a card");
     }
     return true;

@@ -1,9 +1,8 @@
 #include "extender/admission/translation_reading.hpp"
 
+#include "base/number.hpp"
 #include "base/quantity.hpp"
 #include "base/quote.hpp"
-
-#include <charconv>
 
 namespace tangram::extender::translation {
 
@@ -52,18 +51,9 @@ std::optional<std::int64_t> amount(const kube::ContainerManifest& container, std
 
 std::optional<std::int64_t> whole_number(std::string_view text, std::int64_t least,
                                          std::int64_t most) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool read = error == std::errc{} && end == text.data() + text.size();
-  if (!read || value < least || value > most) return std::nullopt;
+  const auto value = parse_number<std::int64_t>(text);
+  if (!value || *value < least || *value > most) return std::nullopt;
   return value;
-}
-
-std::string ratio_text(std::int64_t milli) {
-  if (milli % 1000 == 0) return std::to_string(milli / 1000);
-  std::string decimals = std::to_string(1000 + milli % 1000).substr(1);
-  decimals.resize(decimals.find_last_not_of('0') + 1);
-  return std::to_string(milli / 1000) + "." + decimals;
 }
 
 bool can_hold_cards(const kube::ContainerManifest& container, const std::string& source,

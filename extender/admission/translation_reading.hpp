@@ -79,9 +79,6 @@ inline constexpr std::string_view kKaiScheduler = "kai-scheduler";
 [[nodiscard]] std::optional<std::int64_t> whole_number(std::string_view text, std::int64_t least,
                                                        std::int64_t most);
 
-/// 300 -> "0.3", 1000 -> "1".
-[[nodiscard]] std::string ratio_text(std::int64_t milli);
-
 /// May the container hold a card? If not, that is noted as a mistake of `source`.
 bool can_hold_cards(const kube::ContainerManifest& container, const std::string& source,
                     Reading& reading);

@@ -1,8 +1,8 @@
 #include "extender/page/api_routes.hpp"
 
+#include "base/number.hpp"
 #include "cluster/views.hpp"
 
-#include <charconv>
 #include <optional>
 
 namespace tangram::extender {
@@ -27,15 +27,6 @@ http::Response still_reading() {
                               "still reading the cluster from the API server; try again");
 }
 
-/// Nothing = it is no number.
-std::optional<std::size_t> number(std::string_view text) {
-  std::size_t value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stopped, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stopped != end) return std::nullopt;
-  return value;
-}
-
 http::Response explain(const ApiParts& parts, const http::Request& request) {
   const auto ns = request.query.find("namespace");
   const auto pod = request.query.find("pod");
@@ -45,7 +36,7 @@ http::Response explain(const ApiParts& parts, const http::Request& request) {
   }
   std::optional<std::size_t> most;
   if (nodes != request.query.end()) {
-    most = number(nodes->second);
+    most = parse_number<std::size_t>(nodes->second);
     if (!most) return http::text_response(400, kHowToExplain);
   }
   auto explained = cluster::explain_json(ns->second, pod->second, *parts.ledger.snapshot(),

@@ -15,8 +15,8 @@
 namespace tangram::extender {
 namespace {
 
-using BignumPtr = std::unique_ptr<BIGNUM, http::tls::Freed<BN_free>>;
-using ExtensionPtr = std::unique_ptr<X509_EXTENSION, http::tls::Freed<X509_EXTENSION_free>>;
+using BignumPtr = std::unique_ptr<BIGNUM, Freed<BN_free>>;
+using ExtensionPtr = std::unique_ptr<X509_EXTENSION, Freed<X509_EXTENSION_free>>;
 
 /// Of a serial number: unguessable, and positive within the 20 bytes that RFC 5280 allows.
 constexpr int kSerialBits = 127;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/clock.hpp"
+#include "base/freed.hpp"
 
 #include <openssl/bio.h>
 #include <openssl/evp.h>
@@ -12,14 +13,6 @@
 
 /// OpenSSL's objects with owners, and its errors as sentences. Internal to this folder.
 namespace tangram::http::tls {
-
-template <auto Free>
-struct Freed {
-  template <class Object>
-  void operator()(Object* object) const {
-    Free(object);
-  }
-};
 
 using BioPtr = std::unique_ptr<BIO, Freed<BIO_free_all>>;
 using KeyPtr = std::unique_ptr<EVP_PKEY, Freed<EVP_PKEY_free>>;

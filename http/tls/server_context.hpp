@@ -16,8 +16,7 @@ namespace tangram::http::tls {
 struct ServerTexts {
   std::string certificate;  ///< its own first, then those that lead to the authority
   std::string key;          ///< of the first; not encrypted
-  std::string
-      client_ca;  ///< authorities of client certificates, one or more; "" = none is requested
+  std::string client_ca;    ///< authorities of client certificates; "" = none is requested
 };
 
 struct ServerContext {

@@ -1,9 +1,9 @@
 #include "node/container/processes.hpp"
 
 #include "base/file.hpp"
+#include "base/number.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
@@ -47,10 +47,9 @@ std::map<std::string, std::int64_t> ProcProcesses::pods() const {
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(proc_, ignored)) {
     const std::string name = entry.path().filename();
-    std::int64_t pid = 0;
-    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
-    if (error != std::errc() || end != name.data() + name.size()) continue;
-    if (auto uid = pod_of(pid); !uid.empty()) pods.emplace(std::move(uid), pid);
+    const auto pid = parse_number<std::int64_t>(name);
+    if (!pid) continue;
+    if (auto uid = pod_of(*pid); !uid.empty()) pods.emplace(std::move(uid), *pid);
   }
   return pods;
 }

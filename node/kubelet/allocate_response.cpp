@@ -1,7 +1,8 @@
 #include "node/kubelet/allocate_response.hpp"
 
+#include "base/number.hpp"
+
 #include <array>
-#include <charconv>
 #include <utility>
 
 namespace tangram::node {
@@ -25,10 +26,8 @@ std::string slot_id(int number) { return std::string(kSlotPrefix) + std::to_stri
 std::optional<int> slot_number(std::string_view id) {
   if (!id.starts_with(kSlotPrefix)) return std::nullopt;
   id.remove_prefix(kSlotPrefix.size());
-  int number = 0;
-  const auto [end, error] = std::from_chars(id.data(), id.data() + id.size(), number);
-  if (error != std::errc() || end != id.data() + id.size() || number < 0) return std::nullopt;
-  return number;
+  const auto number = parse_number<int>(id);
+  return number && *number >= 0 ? number : std::nullopt;
 }
 
 std::string qualified_name(std::string_view name) {

@@ -60,6 +60,7 @@ struct PassedName {
   NamePath path = NamePath::kCdiDevices;
   friend bool operator==(const PassedName&, const PassedName&) = default;
 };
+/// The response is one of ours; the key of its variable or annotation may be an earlier version's.
 /// @returns nothing if there is none
 [[nodiscard]] std::optional<PassedName> name_in(const AllocateResponse& response);
 

@@ -1,10 +1,9 @@
 #include "cluster/views.hpp"
 
+#include "base/rapidjson.hpp"
 #include "tests/extender/rig.hpp"
 
 #include <gtest/gtest.h>
-#include <rapidjson/document.h>
-#include <rapidjson/pointer.h>
 
 namespace tangram::cluster {
 namespace {

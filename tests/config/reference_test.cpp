@@ -1,5 +1,6 @@
 #include "config/reference.hpp"
 
+#include "base/number.hpp"
 #include "config/settings.hpp"
 #include "source_dir.hpp"
 #include "tests/config/values.hpp"
@@ -95,7 +96,7 @@ TEST_F(SettingTest, HasADefaultWithinBoundsThatStateTheirReasons) {
     EXPECT_TRUE(setting.description.ends_with('.')) << "a full sentence";
     if (!setting.rule.bounds) return;
     const auto& [min, max] = *setting.rule.bounds;
-    const auto value = whole_number(setting.rule.get(Config{}));
+    const auto value = parse_number<std::int64_t>(setting.rule.get(Config{}));
     ASSERT_TRUE(value);
     EXPECT_LE(min.value, *value);
     EXPECT_GE(max.value, *value);

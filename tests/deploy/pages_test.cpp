@@ -1,11 +1,11 @@
 #include "base/file.hpp"
+#include "base/rapidjson.hpp"
 #include "model/annotations.hpp"
 #include "model/isolation.hpp"
 #include "policies/registry.hpp"
 #include "source_dir.hpp"
 
 #include <gtest/gtest.h>
-#include <rapidjson/document.h>
 
 #include <algorithm>
 #include <sstream>

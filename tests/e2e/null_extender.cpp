@@ -1,9 +1,8 @@
 #include "tests/e2e/null_extender.hpp"
 
 #include "base/json.hpp"
+#include "base/rapidjson.hpp"
 #include "kube/client.hpp"
-
-#include <rapidjson/document.h>
 
 #include <stdexcept>
 

@@ -1,8 +1,7 @@
 #include "tests/e2e/pod_watcher.hpp"
 
+#include "base/rapidjson.hpp"
 #include "tests/e2e/cluster.hpp"
-
-#include <rapidjson/document.h>
 
 #include <algorithm>
 #include <set>

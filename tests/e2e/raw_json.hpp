@@ -1,8 +1,7 @@
 #pragma once
 
+#include "base/rapidjson.hpp"
 #include "kube/api.hpp"
-
-#include <rapidjson/document.h>
 
 #include <map>
 #include <set>

@@ -1,13 +1,10 @@
 // The extender needs all of its rights: without any single verb of deploy/scheduler/rbac.yaml
 // something fails.
 
+#include "base/rapidjson.hpp"
 #include "tests/e2e/api_proxy.hpp"
 #include "tests/e2e/fixture.hpp"
 #include "tests/e2e/shipped_rights.hpp"
-
-#include <rapidjson/document.h>
-#include <rapidjson/stringbuffer.h>
-#include <rapidjson/writer.h>
 
 #include <fstream>
 #include <iostream>

@@ -1,8 +1,9 @@
 #include "tests/e2e/service.hpp"
 
+#include "base/rapidjson.hpp"
+
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/write.hpp>
-#include <rapidjson/document.h>
 #include <sys/socket.h>
 
 #include <array>

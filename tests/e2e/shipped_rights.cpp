@@ -1,12 +1,10 @@
 #include "tests/e2e/shipped_rights.hpp"
 
 #include "base/file.hpp"
+#include "base/rapidjson.hpp"
 #include "kube/local/yaml_to_json.hpp"
 #include "source_dir.hpp"
 #include "tests/e2e/raw_json.hpp"
-
-#include <rapidjson/stringbuffer.h>
-#include <rapidjson/writer.h>
 
 namespace tangram::e2e {
 

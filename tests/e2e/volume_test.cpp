@@ -1,8 +1,7 @@
 // A volume that cannot be created on the best node does not block the pod.
 
+#include "base/rapidjson.hpp"
 #include "tests/e2e/fixture.hpp"
-
-#include <rapidjson/document.h>
 
 namespace tangram::e2e {
 namespace {

@@ -2,13 +2,11 @@
 
 #include "base/base64.hpp"
 #include "base/file.hpp"
+#include "base/rapidjson.hpp"
 #include "kube/local/yaml_to_json.hpp"
 #include "source_dir.hpp"
 #include "tests/e2e/environment.hpp"
 #include "tests/e2e/raw_json.hpp"
-
-#include <rapidjson/stringbuffer.h>
-#include <rapidjson/writer.h>
 
 #include <stdexcept>
 #include <thread>

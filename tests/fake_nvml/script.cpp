@@ -1,7 +1,5 @@
+#include "base/rapidjson.hpp"
 #include "tests/fake_nvml/world.hpp"
-
-#include <rapidjson/document.h>
-#include <rapidjson/error/en.h>
 
 #include <fstream>
 #include <sstream>

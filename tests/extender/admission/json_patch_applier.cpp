@@ -1,8 +1,6 @@
 #include "tests/extender/admission/json_patch_applier.hpp"
 
-#include <rapidjson/document.h>
-#include <rapidjson/stringbuffer.h>
-#include <rapidjson/writer.h>
+#include "base/rapidjson.hpp"
 
 #include <stdexcept>
 #include <vector>

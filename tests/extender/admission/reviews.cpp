@@ -2,15 +2,11 @@
 
 #include "base/base64.hpp"
 #include "base/json.hpp"
+#include "base/rapidjson.hpp"
 #include "extender/admission/service.hpp"
 #include "kube/local/yaml_to_json.hpp"
 #include "tests/extender/admission/json_patch_applier.hpp"
 #include "tests/testing/manual_clock.hpp"
-
-#include <rapidjson/document.h>
-#include <rapidjson/pointer.h>
-#include <rapidjson/stringbuffer.h>
-#include <rapidjson/writer.h>
 
 #include <stdexcept>
 

@@ -1,12 +1,10 @@
 #include "extender/page/packing_changes.hpp"
 
+#include "base/rapidjson.hpp"
 #include "cluster/packing_json.hpp"
 #include "tests/extender/rig.hpp"
 
 #include <gtest/gtest.h>
-#include <rapidjson/document.h>
-#include <rapidjson/stringbuffer.h>
-#include <rapidjson/writer.h>
 
 #include <map>
 #include <random>

@@ -47,13 +47,16 @@ in_preset() { # PRESET COMMAND...
   if [ "$preset" = tsan ]; then without_randomisation "$@"; else "$@"; fi
 }
 
-# configure PRESET: quiet unless it fails.
+# configure PRESET: quiet unless it fails. Anew if the presets have changed: CMake would keep their
+# earlier values, and drop them all once if the compiler is another one.
 configure() {
+  local fresh=()
+  [ build/"$1"/CMakeCache.txt -nt CMakePresets.json ] || fresh=(--fresh)
   if command -v ccache >/dev/null; then
     export CMAKE_CXX_COMPILER_LAUNCHER=ccache CCACHE_NOHASHDIR=1 CCACHE_BASEDIR=$repo_root
   fi
   local log
-  if ! log=$(cmake --preset "$1" 2>&1); then
+  if ! log=$(cmake --preset "$1" "${fresh[@]}" 2>&1); then
     echo "$log" >&2
     die "cmake --preset $1 failed; if packages are missing, run scripts/install-deps --dev"
   fi

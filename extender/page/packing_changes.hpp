@@ -37,8 +37,8 @@ class PackingChanges {
   void catch_up(const model::ClusterSnapshot& cluster, const cluster::PodTable& pods);
 
   /// {"version", "nodes": [...], "gone": [names], "waiting": [...], "settled": [UIDs]}: nodes as in
-  /// packing_json(), but with `"partial": true` for those of which only the cards in the text
-  /// have changed. `gone` comes before `nodes`, `settled` before `waiting`.
+  /// packing_json(), but with `"partial": true` where only the cards in the text have
+  /// changed. `gone` comes before `nodes`, `settled` before `waiting`.
   /// @returns "" if nothing has changed
   [[nodiscard]] std::string next(const model::ClusterSnapshot& cluster,
                                  const cluster::PodTable& pods);

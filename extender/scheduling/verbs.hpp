@@ -26,8 +26,9 @@ namespace tangram::extender {
 /// room for its pod on the node it ranks first, and the next filter does not offer that room. A
 /// pod for which there would be room if reservations and binds under way came to nothing is
 /// answered with an Error, which kube-scheduler tries again by time; after "does not fit", the pod
-/// would wait for an event that may never come. Threads: safe. bind blocks; the others only
-/// compute.
+/// would wait for an event that may never come.
+///
+/// Threads: safe. bind blocks; the others only compute.
 class Verbs {
  public:
   struct Parts {

@@ -34,7 +34,7 @@ TracePod half(const std::string& name) {
 }
 
 std::unique_ptr<InProcessScheduler> placer_for(const Trace& trace) {
-  return std::move(*InProcessScheduler::create(trace.nodes, "least-waste", {}));
+  return *InProcessScheduler::create(trace.nodes, "least-waste", {});
 }
 
 /// Leaves every pod out.

@@ -57,7 +57,7 @@ std::unique_ptr<InProcessScheduler> in_process(const Trace& trace, std::string_v
   policies::PolicyOptions options;
   options.workload = std::make_shared<policies::Workload>(
       policies::workload_of(trace.workload, model::Isolation::kNone));
-  return std::move(*InProcessScheduler::create(trace.nodes, std::string(policy), options));
+  return *InProcessScheduler::create(trace.nodes, std::string(policy), options);
 }
 
 TEST(ReplayTest, StopsAtTheFirstBrokenRule) {

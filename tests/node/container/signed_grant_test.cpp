@@ -25,7 +25,7 @@ class SignedGrantTest : public ::testing::Test {
  protected:
   SignedGrantTest() {
     EXPECT_TRUE(replace_file(key_file(), extender.verifying_key().to_pem()));
-    keys = std::move(*kube::GrantKeys::open({.known = key_file()}));
+    keys = *kube::GrantKeys::open({.known = key_file()});
     require(true);
   }
   [[nodiscard]] std::string key_file() const { return rig.folder.path() + "/grant.pub"; }

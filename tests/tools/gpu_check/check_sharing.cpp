@@ -92,8 +92,7 @@ class MpsCheck {
  public:
   MpsCheck(node::CardSource& source, const InstalledCard& card, node::Programs& programs,
            const std::string& work_dir, Report& report)
-      : source_(source),
-        card_(card),
+      : card_(card),
         programs_(programs),
         report_(report),
         settings_(settings_in(work_dir)),
@@ -206,7 +205,6 @@ class MpsCheck {
     report_.expect(mode == "Default", "MPS: the card is given back", "compute mode " + mode);
   }
 
-  node::CardSource& source_;
   const InstalledCard& card_;
   node::Programs& programs_;
   Report& report_;

@@ -14,8 +14,6 @@
 #include <system_error>
 #include <thread>
 
-extern char** environ;  // NOLINT(readability-identifier-naming): POSIX's name
-
 namespace tangram::node {
 
 namespace {

@@ -1,10 +1,10 @@
 #pragma once
 
+// RapidJSON for the sources that use it; no other header of the product shows it.
+
 #include <istream>  // before RapidJSON includes it: the attribute below cannot apply to it
 #include <string>
 
-// RapidJSON for the sources that use it; no other header of the product shows it.
-//
 // RapidJSON 1.1 adds to a null pointer before its stack's first growth: harmless, but it would
 // drown the sanitizer's reports of our own code.
 #if defined(__clang__)

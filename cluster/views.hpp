@@ -18,9 +18,8 @@ namespace tangram::cluster {
 
 /// GET /api/v1/explain: for a pod that waits, per node and card whether it fits, and if not why,
 /// with the numbers; for a bound pod what it holds. For both, what was found to be wrong with it.
-/// @param most_nodes  write at most so many, those that fit and the best first; nothing = all
-/// nodes,
-///                    by name
+/// @param most_nodes  write at most so many, those that fit and the best first;
+///                    nothing = all, by name
 /// @returns kNotFound if no pod of that name waits or is bound;
 ///          kInvalidArgument if its annotations are wrong
 Result<std::string> explain_json(std::string_view ns, std::string_view name,

@@ -1,11 +1,11 @@
 #include "tests/testing/fault_plan.hpp"
 
 #include "base/json.hpp"
+#include "base/number.hpp"
 #include "kube/local/yaml_to_json.hpp"
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <string_view>
 #include <utility>
 
@@ -61,9 +61,8 @@ std::int64_t read_count(json::Reader& in, std::int64_t least, std::int64_t most)
 
 void read_probability(json::Reader& in, FaultRule& rule) {
   const std::string text = in.scalar_text();
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), rule.probability);
-  const bool whole = read.ec == std::errc{} && read.ptr == text.data() + text.size();
-  if (!whole || !(rule.probability >= 0 && rule.probability <= 1)) in.fail("write 0 to 1");
+  rule.probability = parse_number<double>(text).value_or(-1);
+  if (!(rule.probability >= 0 && rule.probability <= 1)) in.fail("write 0 to 1");
 }
 
 // Far more than any test needs; small enough that nothing overflows.

@@ -3,8 +3,8 @@
 #
 #   stage NAME COMMAND...   runs the command, a program or a function, with output to build/logs/NAME.log.
 #                           Exit 77 means skipped; the last line of the output is the reason.
-#   finish                  prints the skipped stages and "N passed, N failed, N skipped", and exits,
-#                           with 1 if a stage failed.
+#   finish                  prints the skipped stages, the causes of failures, and
+#                           "N passed, N failed, N skipped", and exits, with 1 if a stage failed.
 #
 # Stages after a failed one still run, so that one run reports every failure.
 
@@ -53,10 +53,22 @@ stage() {
   esac
 }
 
+# causes_in LOG: the lines that tell why a stage failed, and its last ones. They are printed once more at
+# the end, because some viewers of CI show only the end of its output.
+causes_in() {
+  local causes='Failure$|Sanitizer:|runtime error:|\berror:|\*\*\*Failed|^--- FAIL'
+  grep --extended-regexp --after-context=4 --max-count=4 "$causes" "$1" | head -n 20
+  tail -n 8 "$1"
+}
+
 finish() {
   echo
+  local name
+  for name in "${stages_failed[@]}"; do
+    echo "failed: $name"
+    causes_in "build/logs/$name.log" | cut -c 1-300 | sed 's/^/  /'
+  done
   echo "$SECONDS s in total"
-  [ ${#stages_failed[@]} -eq 0 ] || printf 'failed: %s\n' "${stages_failed[@]}"
   if [ ${#stages_skipped[@]} -gt 0 ]; then
     printf '%s\n' "${stages_skipped[@]}"
   else

@@ -23,19 +23,27 @@ Document parsed(const std::string& text) {
   return document;
 }
 
+/// "~0" and "~1" are how "~" and "/" are written in a step (RFC 6901).
+std::string unescaped(const std::string& step) {
+  std::string plain;
+  for (std::size_t i = 0; i < step.size(); ++i) {
+    if (step[i] != '~') {
+      plain += step[i];
+      continue;
+    }
+    const char escaped = ++i < step.size() ? step[i] : '?';
+    if (escaped != '0' && escaped != '1') refuse("bad escape in " + step);
+    plain += escaped == '0' ? '~' : '/';
+  }
+  return plain;
+}
+
 std::vector<std::string> steps_of(const std::string& path) {
   if (path.empty() || path.front() != '/') refuse("bad path " + path);
   std::vector<std::string> steps;
-  for (std::size_t i = 0; i < path.size(); ++i) {
-    if (path[i] == '/') {
-      steps.emplace_back();
-    } else if (path[i] == '~') {
-      const char escaped = ++i < path.size() ? path[i] : '?';
-      if (escaped != '0' && escaped != '1') refuse("bad escape in " + path);
-      steps.back() += escaped == '0' ? '~' : '/';
-    } else {
-      steps.back() += path[i];
-    }
+  for (std::size_t start = 1, end = 0; end != std::string::npos; start = end + 1) {
+    end = path.find('/', start);
+    steps.push_back(unescaped(path.substr(start, end - start)));
   }
   return steps;
 }

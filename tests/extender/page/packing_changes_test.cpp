@@ -100,6 +100,7 @@ class PackingChangesTest : public ::testing::Test {
   }
   void put_node(const std::string& name, int cards, std::int64_t mib = 81'920) {
     std::vector<model::Card> all;
+    all.reserve(static_cast<std::size_t>(cards));
     for (int i = 0; i < cards; ++i) {
       all.push_back(testing::card(name + "-" + std::to_string(i), "A100", Mebibytes(mib)));
     }
@@ -261,61 +262,82 @@ TEST_F(PackingChangesTest, LeaveManyWaitingPodsForTheNextText) {
   EXPECT_EQ(next(), "");
 }
 
+/// A cluster of few nodes and pods, whose nodes change, leave and return, and whose pods come and
+/// end.
+class RandomCluster {
+ public:
+  explicit RandomCluster(unsigned seed) : random_(seed) {}
+
+  int below(int bound) { return static_cast<int>(random_() % static_cast<unsigned>(bound)); }
+  void change() {
+    const std::string node = "n" + std::to_string(below(6));
+    const std::string uid = "p" + std::to_string(below(12));
+    switch (below(7)) {
+      case 0:
+        return put_node(node, below(4));
+      case 1:
+        return rig.ledger.apply([&](model::Ledger& ledger) { ledger.remove_node(node); });
+      case 2:
+        return testing::put_pending(rig.table, waiting_pod(uid));
+      case 3:
+        rig.table.erase(uid);
+        rig.ledger.apply([&](model::Ledger& ledger) { ledger.release(uid); });
+        return;
+      default:
+        return bind(uid, node);
+    }
+  }
+  void change(int times) {
+    for (int i = 0; i < times; ++i) change();
+  }
+
+  Rig rig;
+
+ private:
+  void put_node(const std::string& node, int count) {
+    std::vector<model::Card> cards;
+    cards.reserve(static_cast<std::size_t>(count));
+    for (int i = 1; i <= count; ++i) cards.push_back(testing::card(node + "-" + std::to_string(i)));
+    rig.ledger.apply([&](model::Ledger& ledger) {
+      ledger.put_node(testing::inventory(node, std::move(cards)));
+    });
+  }
+  void bind(const std::string& uid, const std::string& node) {
+    const std::string card = node + "-" + std::to_string(1 + below(3));
+    const auto granted = testing::granted(card, 1 + below(50), 10);
+    rig.ledger.apply(
+        [&](model::Ledger& ledger) { ledger.observe(testing::allocation(uid, node, {granted})); });
+  }
+
+  std::mt19937 random_;
+};
+
+/// Applies all that is left to report.
+void apply_rest(PackingChanges& changes, const Rig& rig, Picture& picture) {
+  for (std::string text = changes.next(*rig.ledger.snapshot(), rig.table); !text.empty();
+       text = changes.next(*rig.ledger.snapshot(), rig.table)) {
+    picture.apply(text);
+  }
+}
+
 /// Whatever happens, and however much goes into a text: who reads them all sees what was reported.
 TEST(PackingChangesPropertyTest, ReadersSeeWhatWasTold) {
   const auto seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));
-  std::mt19937 random(seed);
-  const auto below = [&](int bound) {
-    return static_cast<int>(random() % static_cast<unsigned>(bound));
-  };
-  for (int run = 0; run < 20; ++run) {
-    Rig rig;
-    PackingChanges changes(static_cast<std::size_t>(100 + below(3'000)));
-    const auto step = [&] {
-      const std::string node = "n" + std::to_string(below(6));
-      const std::string uid = "p" + std::to_string(below(12));
-      switch (below(7)) {
-        case 0:
-          rig.ledger.apply([&](model::Ledger& ledger) {
-            std::vector<model::Card> cards;
-            for (int i = below(4); i > 0; --i)
-              cards.push_back(testing::card(node + "-" + std::to_string(i)));
-            ledger.put_node(testing::inventory(node, std::move(cards)));
-          });
-          break;
-        case 1:
-          rig.ledger.apply([&](model::Ledger& ledger) { ledger.remove_node(node); });
-          break;
-        case 2:
-          testing::put_pending(rig.table, waiting_pod(uid));
-          break;
-        case 3:
-          rig.table.erase(uid);
-          rig.ledger.apply([&](model::Ledger& ledger) { ledger.release(uid); });
-          break;
-        default:
-          rig.ledger.apply([&](model::Ledger& ledger) {
-            const std::string card = node + "-" + std::to_string(1 + below(3));
-            ledger.observe(
-                testing::allocation(uid, node, {testing::granted(card, 1 + below(50), 10)}));
-          });
-      }
-    };
-    for (int i = 0; i < 20; ++i) step();
+  for (unsigned run = 0; run < 20; ++run) {
+    RandomCluster cluster(seed + run);
+    const Rig& rig = cluster.rig;
+    PackingChanges changes(static_cast<std::size_t>(100 + cluster.below(3'000)));
+    cluster.change(20);
     changes.catch_up(*rig.ledger.snapshot(), rig.table);
     Picture picture = Picture::of(changes.reported());
     for (int i = 0; i < 60; ++i) {
-      for (int steps = below(5); steps > 0; --steps) step();
+      cluster.change(cluster.below(5));
       const std::string text = changes.next(*rig.ledger.snapshot(), rig.table);
       if (!text.empty()) picture.apply(text);
       ASSERT_EQ(picture, Picture::of(changes.reported())) << "run " << run << ", text " << i;
     }
-    // In the end all has been reported.
-    for (std::string text = "x"; !text.empty();) {
-      text = changes.next(*rig.ledger.snapshot(), rig.table);
-      if (!text.empty()) picture.apply(text);
-    }
+    apply_rest(changes, rig, picture);
     changes.catch_up(*rig.ledger.snapshot(), rig.table);
     ASSERT_EQ(picture, Picture::of(changes.reported())) << "run " << run;
   }

@@ -3,12 +3,15 @@
 #
 #   stage NAME COMMAND...   runs the command, a program or a function, with output to build/logs/NAME.log.
 #                           Exit 77 means skipped; the last line of the output is the reason.
+#                           If stages_wanted has names, other stages are left out.
 #   finish                  prints the skipped stages, the causes of failures, and
 #                           "N passed, N failed, N skipped", and exits, with 1 if a stage failed.
 #
 # Stages after a failed one still run, so that one run reports every failure.
 
 readonly skipped_status=77
+stages_wanted=()
+declare -A stages_met=()
 stages_passed=0
 stages_failed=()
 stages_skipped=()
@@ -23,6 +26,8 @@ skip() {
 stage() {
   local name=$1 log=build/logs/$1.log
   shift
+  stages_met[$name]=1
+  [ ${#stages_wanted[@]} -eq 0 ] || [[ " ${stages_wanted[*]} " == *" $name "* ]] || return 0
   echo "==> $name"
   local start=$SECONDS status=0
   # Not in a condition, where bash ignores set -e.
@@ -68,12 +73,19 @@ finish() {
     echo "failed: $name"
     causes_in "build/logs/$name.log" | cut -c 1-300 | sed 's/^/  /'
   done
+  for name in "${stages_wanted[@]}"; do
+    [ -n "${stages_met[$name]:-}" ] || {
+      echo "failed: $name is not a stage; the stages are: ${!stages_met[*]}"
+      stages_failed+=("$name")
+    }
+  done
   echo "$SECONDS s in total"
   if [ ${#stages_skipped[@]} -gt 0 ]; then
     printf '%s\n' "${stages_skipped[@]}"
   else
     echo "no stage was skipped"
   fi
+  [ ${#stages_wanted[@]} -eq 0 ] || echo "other stages were left out on request"
   echo "$stages_passed passed, ${#stages_failed[@]} failed, ${#stages_skipped[@]} skipped"
   [ ${#stages_failed[@]} -eq 0 ] || exit 1
   exit 0

@@ -12,8 +12,6 @@
 #include "tests/testing/pod_recorder.hpp"
 #include "tests/testing/send_list.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -23,12 +21,8 @@ namespace tangram::extender {
 /// The parts behind the verbs, put together by hand: an API server in memory, a faulty network
 /// before it, and no watch but sync() and show(), so that a test decides what the ledger has seen.
 struct Rig {
-  // The logger is made here, before any thread of a test: ThreadSanitizer cannot see into the
-  // shared logging library, so making it on a worker reads as a race.
-  Rig() { (void)spdlog::default_logger(); }
-  explicit Rig(cluster::PolicySettings settings) : policies(std::move(settings)) {
-    (void)spdlog::default_logger();
-  }
+  Rig() = default;
+  explicit Rig(cluster::PolicySettings settings) : policies(std::move(settings)) {}
 
   testing::ManualClock clock;
   kube::LocalApi server{clock};

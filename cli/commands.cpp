@@ -32,7 +32,7 @@ constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
 bool for_programs(Output output) { return output == Output::kJson || output == Output::kYaml; }
 
 Result<CommandResult> document(Output output, std::string json, int exit = kDone) {
-  auto text = output == Output::kYaml ? to_yaml(std::move(json)) : indented(std::move(json));
+  auto text = output == Output::kYaml ? to_yaml(std::move(json)) : indented(json);
   if (!text) return text.error();
   return CommandResult{std::move(*text), exit};
 }

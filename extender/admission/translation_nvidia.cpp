@@ -64,14 +64,18 @@ class NvidiaReader {
 
   void read_cards(const kube::ContainerManifest& container) {
     if (!cards_) return;
+    refuse_replicas(container);
     const std::string_view part = hami_amount(container);
     const bool gpus = container.quantity(kGpu) != nullptr;
-    refuse_replicas(container);
-    if (part.empty() && !gpus) return;
-    if (!part.empty() && !hami_) {
-      if (gpus) refuse_hami_amount(container, part);
-      return;
+    if (part.empty() || hami_) {
+      if (gpus || !part.empty()) translate_cards(container, part, gpus);
+    } else if (gpus) {
+      refuse_hami_amount(container, part);
     }
+  }
+
+  /// @param part  the name of HAMi's amount of a card; empty: none
+  void translate_cards(const kube::ContainerManifest& container, std::string_view part, bool gpus) {
     const std::string source = resource_text(container, gpus ? kGpu : part);
     reading_.resources.insert(std::string(kGpu));
     if (hami_) take_out_hami_amounts(container, reading_);
@@ -151,21 +155,21 @@ class NvidiaReader {
           "them");
     }
     const auto& [sort, source] = *wanted_.begin();
+    const bool required = sort != kNoMig || !models.source.empty();
+    reading_.preferences[model::kModelKey] = {
+        globs_of(models, sort), models.source.empty() ? source : models.source, !required};
+  }
+
+  /// HAMi's models, restricted to the sort of cards.
+  static std::string globs_of(const ModelGlobs& models, const std::string& sort) {
+    // "*A100*" and "* MIG 1g.10gb" make "*A100* MIG 1g.10gb".
+    const bool narrows = sort != kNoMig && !models.included.empty();
     std::string globs;
     const auto add = [&](const std::string& glob) { globs += (globs.empty() ? "" : ",") + glob; };
-    const bool physical = sort == kNoMig;
-    if (models.included.empty() || physical) {
-      for (const std::string& glob : models.included) add(glob);
-      for (const std::string& glob : models.excluded) add(glob);
-      add(sort);
-    } else {
-      // "*A100*" and "* MIG 1g.10gb" make "*A100* MIG 1g.10gb".
-      for (const std::string& glob : models.included) add(glob + sort.substr(1));
-      for (const std::string& glob : models.excluded) add(glob);
-    }
-    const bool required = !physical || !models.source.empty();
-    reading_.preferences[model::kModelKey] = {globs, models.source.empty() ? source : models.source,
-                                              !required};
+    for (const std::string& glob : models.included) add(narrows ? glob + sort.substr(1) : glob);
+    for (const std::string& glob : models.excluded) add(glob);
+    if (!narrows) add(sort);
+    return globs;
   }
 
   const kube::PodManifest& pod_;

@@ -3,7 +3,6 @@
 #include "base/file.hpp"
 #include "base/number.hpp"
 
-#include <boost/algorithm/string/classification.hpp>
 #include <boost/algorithm/string/split.hpp>
 #include <fmt/format.h>
 
@@ -33,7 +32,7 @@ Result<CsvTable> CsvTable::parse(std::string name, std::string_view text) {
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
     if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
     std::vector<std::string> fields;
-    boost::algorithm::split(fields, line, boost::algorithm::is_any_of(","));
+    boost::algorithm::split(fields, line, [](char c) { return c == ','; });
     if (++line_number == 1) {
       table.columns_ = std::move(fields);
     } else if (fields.size() == table.columns_.size()) {

@@ -80,6 +80,14 @@ bool set_type(std::string_view type, WatchEvent& event) {
   return event.change || event.is_error || type == "BOOKMARK";
 }
 
+/// @returns false if it is not an object
+bool read_list_metadata(std::string_view metadata, ListPage& page) {
+  return json::for_each_member(metadata, [&](std::string_view key, std::string_view value) {
+    if (key == "resourceVersion") page.version = text_of(value);
+    if (key == "continue") page.more = text_of(value);
+  });
+}
+
 }  // namespace
 
 Result<WatchEvent> read_watch_event(std::string_view frame) {
@@ -110,16 +118,12 @@ Result<ListPage> read_list(std::string_view text,
                            const std::function<void(std::string_view)>& item) {
   ListPage page;
   bool good = true;
-  const auto read_metadata = [&](std::string_view key, std::string_view value) {
-    if (key == "resourceVersion") page.version = text_of(value);
-    if (key == "continue") page.more = text_of(value);
-  };
   const auto take_item = [&](std::string_view value) {
     good = good && value.front() == '{';
     if (good) item(value);
   };
   const bool whole = json::for_each_member(text, [&](std::string_view key, std::string_view value) {
-    if (key == "metadata") good = good && json::for_each_member(value, read_metadata);
+    if (key == "metadata") good = good && read_list_metadata(value, page);
     if (key == "items") good = json::for_each_element(value, take_item) && good;
   });
   if (!whole || !good) return not_an_object("a list");

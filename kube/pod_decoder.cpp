@@ -226,7 +226,11 @@ class PodDecoder {
 
   ResourceMap read_quantities(StringMap* texts) {
     if (scheduling_) return read_resources(in_, texts);
-    *texts = read_resource_texts(in_);
+    if (texts == nullptr) {
+      in_.skip();
+    } else {
+      *texts = read_resource_texts(in_);
+    }
     return {};
   }
 

@@ -71,13 +71,10 @@ void Reflector::run(const std::stop_token& stop) {
 }
 
 std::uint64_t Reflector::relist() {
-  std::stop_source turn(std::nostopstate);
-  std::uint64_t ticket = 0;
-  {
+  const auto [ticket, turn] = [this] {
     const std::lock_guard lock(mutex_);
-    ticket = ++asked_;
-    turn = turn_;
-  }
+    return std::pair(++asked_, turn_);
+  }();
   turn.request_stop();
   return ticket;
 }

@@ -57,18 +57,21 @@ Amount with_pod_level(Amount of_containers, const Resources& pod) {
   return amount;
 }
 
+/// Where the quantity of this name goes that scheduling counts; null: it does not count it.
+std::optional<KubeQuantity>* counted(std::string_view name, ResourceMap& map,
+                                     std::optional<KubeQuantity>& slots) {
+  if (name == "cpu") return &map.cpu;
+  if (name == "memory") return &map.memory;
+  return name == model::kSlotResource ? &slots : nullptr;
+}
+
 }  // namespace
 
 ResourceMap read_resources(json::Reader& in, StringMap* texts) {
   ResourceMap map;
   std::optional<KubeQuantity> slots;
-  const auto counted = [&](std::string_view name) -> std::optional<KubeQuantity>* {
-    if (name == "cpu") return &map.cpu;
-    if (name == "memory") return &map.memory;
-    return name == model::kSlotResource ? &slots : nullptr;
-  };
   in.object([&](std::string_view name) {
-    auto* const quantity = counted(name);
+    auto* const quantity = counted(name, map, slots);
     if (quantity == nullptr && texts == nullptr) return in.skip();
     const auto text = read_quantity_text(in);
     if (!text) return;

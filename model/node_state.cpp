@@ -6,7 +6,8 @@ void NodeState::equip(NodeInventory what) {
   CardMake cards;
   for (const Card& card : what.cards) {
     const Card* const before = cards.empty() ? nullptr : &card - 1;
-    cards.push_back({card, before != nullptr && same_make(*before, card)});
+    const CardTraits& traits = card;
+    cards.push_back({traits, before != nullptr && same_make(*before, card)});
   }
   make = std::make_shared<const CardMake>(std::move(cards));
   inventory = std::make_shared<const NodeInventory>(std::move(what));

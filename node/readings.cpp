@@ -25,6 +25,26 @@ bool has_whole_card(const model::GrantedCard& part, const std::vector<CardReadin
   });
 }
 
+/// What the pod was granted, by card.
+std::map<std::string, PodReading> granted_to(const LocalPod& pod, const Enforcers& enforcers,
+                                             const std::vector<CardReading>& cards) {
+  const model::Isolation mode = pod.grant->isolation;
+  std::map<std::string, PodReading> by_card;
+  for (const auto& container : pod.grant->containers) {
+    for (const auto& part : container.cards) {
+      const bool whole = has_whole_card(part, cards);
+      const Enforcement enforced =
+          whole ? Enforcement{true, true, ""} : enforcers.of(mode).enforcement(part.uuid);
+      PodReading& reading = by_card[part.uuid];
+      reading.memory_limit_bytes += static_cast<std::uint64_t>(part.memory_limit.count()) << 20U;
+      reading.isolation = whole ? "whole" : std::string(to_string(mode));
+      reading.memory_enforced = enforced.memory;
+      reading.compute_enforced = enforced.compute;
+    }
+  }
+  return by_card;
+}
+
 }  // namespace
 
 std::vector<CardReading> read_cards(CardSource& source, const CardsNow& now) {
@@ -43,21 +63,7 @@ std::vector<PodReading> read_pods(const PodSource& pods, const Enforcers& enforc
   std::vector<PodReading> readings;
   for (const LocalPodPtr& pod : pods.all()) {
     if (!pod->grant) continue;
-    const model::Isolation mode = pod->grant->isolation;
-    std::map<std::string, PodReading> by_card;
-    for (const auto& container : pod->grant->containers) {
-      for (const auto& part : container.cards) {
-        const bool whole = has_whole_card(part, cards);
-        const Enforcement enforced =
-            whole ? Enforcement{true, true, ""} : enforcers.of(mode).enforcement(part.uuid);
-        PodReading& reading = by_card[part.uuid];
-        reading.memory_limit_bytes += static_cast<std::uint64_t>(part.memory_limit.count()) << 20U;
-        reading.isolation = whole ? "whole" : std::string(to_string(mode));
-        reading.memory_enforced = enforced.memory;
-        reading.compute_enforced = enforced.compute;
-      }
-    }
-    for (auto& [card, reading] : by_card) {
+    for (auto& [card, reading] : granted_to(*pod, enforcers, cards)) {
       const auto use = used.find({pod->pod.uid, card});
       reading.ns = pod->pod.ns;
       reading.pod = pod->pod.name;

@@ -24,7 +24,8 @@ class PatternProgram {
   explicit PatternProgram(const std::vector<CutDemand>& demand) : demand_(demand) {
     // To begin with, every size is cut from cards of its own.
     for (std::size_t i = 0; i < demand.size(); ++i) {
-      const auto pieces = static_cast<double>(kCard / demand[i].size);
+      const std::size_t whole_pieces = kCard / demand[i].size;
+      const auto pieces = static_cast<double>(whole_pieces);
       inverse_.emplace_back(demand.size(), 0.0);
       inverse_[i][i] = 1 / pieces;
       cards_.push_back(static_cast<double>(demand[i].count) / pieces);
@@ -71,6 +72,17 @@ class PatternProgram {
     return pattern;
   }
 
+  /// @returns the number of rows if no pattern of the basis runs out
+  [[nodiscard]] std::size_t runs_out_first(const Row& column) const {
+    const std::size_t n = column.size();
+    std::size_t first = n;
+    for (std::size_t i = 0; i < n; ++i) {
+      if (column[i] <= kTiny) continue;
+      if (first == n || cards_[i] * column[first] < cards_[first] * column[i]) first = i;
+    }
+    return first;
+  }
+
   /// Replaces the pattern of the basis that runs out first. @returns whether there is one
   bool bring_in(const Row& pattern) {
     const std::size_t n = demand_.size();
@@ -78,11 +90,7 @@ class PatternProgram {
     for (std::size_t i = 0; i < n; ++i) {
       for (std::size_t j = 0; j < n; ++j) column[i] += inverse_[i][j] * pattern[j];
     }
-    std::size_t leaving = n;
-    for (std::size_t i = 0; i < n; ++i) {
-      if (column[i] <= kTiny) continue;
-      if (leaving == n || cards_[i] * column[leaving] < cards_[leaving] * column[i]) leaving = i;
-    }
+    const std::size_t leaving = runs_out_first(column);
     if (leaving == n) return false;
     for (double& cell : inverse_[leaving]) cell /= column[leaving];
     cards_[leaving] /= column[leaving];

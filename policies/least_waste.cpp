@@ -41,7 +41,7 @@ std::int64_t imbalance(const model::CardTraits& card, const model::CardUse& use,
   const std::int64_t apart = std::abs(free.compute - free.memory);
   // Fractions round their memory down by less than a MiB each: no imbalance.
   const std::int64_t memory = std::max<std::int64_t>(card.memory.count(), 1);
-  const bool by_rounding = (apart - 1) * memory < 1000 * use.sharer_count();
+  const bool by_rounding = (apart - 1) * memory < 1000L * use.sharer_count();
   return by_rounding ? 0 : apart;
 }
 

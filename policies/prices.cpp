@@ -97,6 +97,7 @@ RestValues rest_values_for(const Workload& workload, const model::Card& card) {
     }
   }
   std::vector<CutDemand> demand;
+  demand.reserve(pieces.size());
   for (const auto& [size, count] : pieces) {
     demand.push_back({.size = static_cast<std::size_t>(size), .count = count});
   }

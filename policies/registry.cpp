@@ -37,6 +37,7 @@ constexpr std::array<PolicyPtr (*)(const PolicyOptions&), 5> kMakers{
 const std::vector<std::string_view>& policy_names() {
   static const std::vector<std::string_view> kNames = [] {
     std::vector<std::string_view> names;
+    names.reserve(std::size(kMakers));
     for (const auto make : kMakers) names.push_back(make({})->name());
     return names;
   }();

@@ -1,6 +1,5 @@
 #include "kube/local/selector.hpp"
 
-#include <boost/algorithm/string/classification.hpp>
 #include <boost/algorithm/string/split.hpp>
 
 #include <algorithm>
@@ -42,7 +41,7 @@ std::optional<Comparison> read_comparison(std::string_view term) {
 /// The parts between commas that are not empty.
 std::vector<std::string> terms_of(std::string_view text) {
   std::vector<std::string> terms;
-  boost::algorithm::split(terms, text, boost::algorithm::is_any_of(","));
+  boost::algorithm::split(terms, text, [](char c) { return c == ','; });
   std::erase(terms, "");
   return terms;
 }

@@ -35,8 +35,8 @@ constexpr std::size_t kMaxIdleLines = 64;
 
 /// curl_global_init() is not to be called twice at the same time.
 void init_curl_once() {
-  static const CURLcode done = curl_global_init(CURL_GLOBAL_DEFAULT);
-  if (done != CURLE_OK) throw std::bad_alloc();
+  static const CURLcode kResult = curl_global_init(CURL_GLOBAL_DEFAULT);
+  if (kResult != CURLE_OK) throw std::bad_alloc();
 }
 
 /// OpenSSL writes to sockets that the server has closed, and libcurl leaves SIGPIPE to the program
@@ -225,6 +225,17 @@ HttpEnd::Why CurlLine::Impl::result_of(std::string& reason) {
   return HttpEnd::Why::kBroken;
 }
 
+namespace {
+
+/// How long nothing may arrive from now on; 0 or less: the server has been silent for too long.
+milliseconds longest_wait(const HttpOrder& order, Steady::time_point last_arrival) {
+  if (order.silence.count() <= 0) return kLongestPoll;
+  const auto left = order.silence - (Steady::now() - last_arrival);
+  return std::min(kLongestPoll, std::chrono::ceil<milliseconds>(left));
+}
+
+}  // namespace
+
 HttpEnd::Why CurlLine::Impl::drive(const HttpOrder& order, const BodyReceiver& receive,
                                    const std::stop_token& stop, std::string& reason) {
   const std::stop_callback wake(stop, [this] { curl_multi_wakeup(multi.get()); });
@@ -242,14 +253,10 @@ HttpEnd::Why CurlLine::Impl::drive(const HttpOrder& order, const BodyReceiver& r
       last_arrival = Steady::now();  // not before: the receiver may have taken its time
     if (running == 0) return result_of(reason);
     if (stop.stop_requested()) return HttpEnd::Why::kStopped;
-    milliseconds wait = kLongestPoll;
-    if (order.silence.count() > 0) {
-      const auto left = order.silence - (Steady::now() - last_arrival);
-      if (left.count() <= 0) {
-        reason = "silent for " + std::to_string(order.silence.count()) + " ms";
-        return HttpEnd::Why::kBroken;
-      }
-      wait = std::min(wait, std::chrono::ceil<milliseconds>(left));
+    const milliseconds wait = longest_wait(order, last_arrival);
+    if (wait.count() <= 0) {
+      reason = "silent for " + std::to_string(order.silence.count()) + " ms";
+      return HttpEnd::Why::kBroken;
     }
     curl_multi_poll(multi.get(), nullptr, 0, static_cast<int>(wait.count()), nullptr);
   }

@@ -3,7 +3,6 @@
 #include "base/quote.hpp"
 #include "kube/rest/rest_config.hpp"
 
-#include <boost/algorithm/string/classification.hpp>
 #include <boost/algorithm/string/split.hpp>
 #include <yaml-cpp/yaml.h>
 
@@ -57,8 +56,8 @@ YAML::Node entry_of(const YAML::Node& root, const std::string& list, const std::
 
 class Kubeconfig {
  public:
-  Kubeconfig(const std::string& path, YAML::Node root)
-      : folder_(std::filesystem::absolute(path).parent_path()), root_(std::move(root)) {
+  Kubeconfig(const std::string& path, const YAML::Node& root)
+      : folder_(std::filesystem::absolute(path).parent_path()), root_(root) {
     if (!root_.IsMap()) throw Mistake{"is no kubeconfig; see kubectl config view"};
   }
 
@@ -146,7 +145,7 @@ class Kubeconfig {
 Result<std::string> find_kubeconfig(const std::string& path, const Environment& environment) {
   if (!path.empty()) return path;
   std::vector<std::string> named;
-  boost::algorithm::split(named, environment("KUBECONFIG"), boost::algorithm::is_any_of(":"));
+  boost::algorithm::split(named, environment("KUBECONFIG"), [](char c) { return c == ':'; });
   std::erase(named, "");
   if (named.size() > 1) {
     return fail(Errc::kInvalidArgument,

@@ -197,6 +197,25 @@ Result<Response> RestApi::Impl::call_once(const Exchange& exchange, const Creden
   return response;
 }
 
+namespace {
+
+/// Why a watch broke off.
+std::string watch_fault(const HttpEnd& end, std::size_t max_object) {
+  switch (end.why) {
+    case HttpEnd::Why::kAnswered:
+      return "the stream ended within a frame";
+    case HttpEnd::Why::kStopped:
+      return "stopped before the server had answered";
+    case HttpEnd::Why::kEnough:
+      return "a frame is longer than " + limit_text(max_object);
+    case HttpEnd::Why::kBroken:
+      break;
+  }
+  return end.reason;
+}
+
+}  // namespace
+
 Result<Response> RestApi::Impl::watch_once(const Exchange& exchange, const CredentialsPtr& with,
                                            const WatchFrame& frame) {
   Response response;
@@ -219,15 +238,9 @@ Result<Response> RestApi::Impl::watch_once(const Exchange& exchange, const Crede
   response.status = end.status;
   response.retry_after = end.retry_after;
   const bool stopped = end.why == HttpEnd::Why::kStopped && end.status == kOk;
-  if (had_enough || stopped) return response;
-  if (end.why == HttpEnd::Why::kAnswered) {
-    if (frames.unfinished() == 0) return response;
-    end.reason = "the stream ended within a frame";
-  } else if (end.why == HttpEnd::Why::kStopped) {
-    end.reason = "stopped before the server had answered";
-  } else if (end.why == HttpEnd::Why::kEnough) {
-    end.reason = "a frame is longer than " + limit_text(options.max_object);
-  }
+  const bool complete = end.why == HttpEnd::Why::kAnswered && frames.unfinished() == 0;
+  if (had_enough || stopped || complete) return response;
+  end.reason = watch_fault(end, options.max_object);
   return broken(exchange, end);
 }
 

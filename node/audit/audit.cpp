@@ -84,19 +84,18 @@ void compare_processes(const AuditView& view, const Pods& pods, std::set<Drift>&
 void plan_repairs(const AuditView& view, const Pods& pods, Repairs& repairs) {
   std::map<std::string, const SlotOwner*, std::less<>> owners;  // by the name of the device
   for (const SlotOwner& owner : view.owners) owners.emplace(owner.name, &owner);
+  const auto alive = [&](const std::string& uid) {
+    return pods.contains(uid) || view.running.contains(uid);
+  };
   const auto owner_alive = [&](const std::string& name) {
     const auto owner = owners.find(name);
-    return owner != owners.end() &&
-           (pods.contains(owner->second->pod_uid) || view.running.contains(owner->second->pod_uid));
+    return owner != owners.end() && alive(owner->second->pod_uid);
   };
   std::set<std::string> known;
   for (const JournalEntry& entry : view.journal) {
     known.insert(entry.name);
     const auto& claim = entry.claim;
-    const bool alive = claim
-                           ? pods.contains(claim->pod_uid) || view.running.contains(claim->pod_uid)
-                           : owner_alive(entry.name);
-    if (!alive) {
+    if (!(claim ? alive(claim->pod_uid) : owner_alive(entry.name))) {
       repairs.forget.insert(entry.name);
     } else if (claim && !claim->spec.empty()) {
       repairs.restore.push_back(entry);

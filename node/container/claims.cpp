@@ -35,12 +35,12 @@ class PodsWithProcess {
   std::optional<std::map<std::string, std::int64_t>> pods_;
 };
 
-}  // namespace
+using Containers = std::set<std::pair<std::string, std::string>>;  ///< pod UID, container
 
-std::vector<CardClaim> card_claims(const PodSource& pods, const Journal& journal,
-                                   const Processes& processes) {
-  std::vector<CardClaim> claims;
-  std::set<std::pair<std::string, std::string>> admitted;  // UID, container
+/// Adds the claims of admitted containers that may still run. @returns those containers
+Containers add_admitted(const PodSource& pods, const Journal& journal, const Processes& processes,
+                        std::vector<CardClaim>& claims) {
+  Containers admitted;
   PodsWithProcess running(processes);
   const bool synced = pods.synced();
   for (const JournalEntry& entry : journal.all()) {
@@ -56,6 +56,15 @@ std::vector<CardClaim> card_claims(const PodSource& pods, const Journal& journal
     claim->ending = ending;
     claims.push_back(std::move(*claim));
   }
+  return admitted;
+}
+
+}  // namespace
+
+std::vector<CardClaim> card_claims(const PodSource& pods, const Journal& journal,
+                                   const Processes& processes) {
+  std::vector<CardClaim> claims;
+  const Containers admitted = add_admitted(pods, journal, processes, claims);
   for (const LocalPodPtr& pod : pods.all()) {
     if (!pod->grant) continue;
     for (const model::ContainerInfo& info : pod->pod.containers) {

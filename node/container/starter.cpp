@@ -158,16 +158,14 @@ Result<std::vector<ContainerStarter::Start>> ContainerStarter::identify(
   }
   if (starts.empty()) return not_yet("kubelet names no live pod as the owner of " + list(slots));
   const kube::Pod& pod = starts.front().pod->pod;
-  for (const Start& start : starts) {
-    const bool same_pod = start.pod->pod.uid == pod.uid;
+  const bool agree = std::ranges::all_of(starts, [&](const Start& start) {
     const bool as_listed = by_list != nullptr ? by_list->ns == pod.ns && by_list->pod == pod.name
                                               : is_ordinary_init(pod, start.owner.container);
-    if (!same_pod || !as_listed) {
-      return not_yet("kubelet's checkpoint and its list of pods differ about the owner of " +
-                     list(slots));
-    }
-  }
-  return starts;
+    return start.pod->pod.uid == pod.uid && as_listed;
+  });
+  if (agree) return starts;
+  return not_yet("kubelet's checkpoint and its list of pods differ about the owner of " +
+                 list(slots));
 }
 
 /// @returns nothing if the pod is gone or has finished
@@ -307,24 +305,36 @@ Result<std::string> ContainerStarter::make_spec(const Start& start, const Admiss
   }
   ContainerEdits edits =
       card_environment(admission.granted, settings_.runtime, !vendor->lists.empty());
-  for (const std::string& id : ids) {
-    for (const model::Isolation mode : model::kAllIsolationModes) {
-      // What another mode has set up, a daemon, would block the card.
-      if (!admission.whole && mode == admission.isolation) continue;
-      if (auto free = parts_.enforcer(mode).release(id); !free) return free.error();
-    }
-  }
+  if (auto released = release_other_modes(ids, admission); !released) return released.error();
   if (!admission.whole) {
-    Enforcer& enforcer = parts_.enforcer(admission.isolation);
-    auto more = enforcer.edits(admission.granted.cards);
-    if (!more) return more.error();
-    for (const std::string& id : ids) {
-      if (auto ready = enforcer.prepare(id); !ready) return ready.error();
-    }
-    edits.env.insert(edits.env.end(), more->env.begin(), more->env.end());
-    edits.mounts.insert(edits.mounts.end(), more->mounts.begin(), more->mounts.end());
+    if (auto ready = prepare_sharing(ids, admission, edits); !ready) return ready.error();
   }
   return encode_cdi_spec(start.owner.name, edits, *vendor);
+}
+
+/// What another mode has set up, a daemon, would block the card.
+Result<void> ContainerStarter::release_other_modes(const std::vector<std::string>& ids,
+                                                   const Admission& admission) {
+  for (const std::string& id : ids) {
+    for (const model::Isolation mode : model::kAllIsolationModes) {
+      if (!admission.whole && mode == admission.isolation) continue;
+      if (auto released = parts_.enforcer(mode).release(id); !released) return released.error();
+    }
+  }
+  return {};
+}
+
+Result<void> ContainerStarter::prepare_sharing(const std::vector<std::string>& ids,
+                                               const Admission& admission, ContainerEdits& edits) {
+  Enforcer& enforcer = parts_.enforcer(admission.isolation);
+  auto more = enforcer.edits(admission.granted.cards);
+  if (!more) return more.error();
+  for (const std::string& id : ids) {
+    if (auto ready = enforcer.prepare(id); !ready) return ready.error();
+  }
+  edits.env.insert(edits.env.end(), more->env.begin(), more->env.end());
+  edits.mounts.insert(edits.mounts.end(), more->mounts.begin(), more->mounts.end());
+  return {};
 }
 
 std::vector<CardClaim> ContainerStarter::claims() const {

@@ -101,6 +101,9 @@ class ContainerStarter final : public SlotKeeper {
   [[nodiscard]] std::vector<CardClaim> claims_of_others(const LocalPod& pod,
                                                         std::string_view container) const;
   Result<std::string> make_spec(const Start& start, const Admission& admission);
+  Result<void> release_other_modes(const std::vector<std::string>& ids, const Admission& admission);
+  Result<void> prepare_sharing(const std::vector<std::string>& ids, const Admission& admission,
+                               ContainerEdits& edits);
   void report(const LocalPod& pod, const Error& error) const;
   Result<void> count(Result<void> outcome);
 

@@ -8,7 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdint>
-#include <cstring>
+#include <system_error>
 #include <utility>
 
 namespace tangram::node {
@@ -19,7 +19,8 @@ Result<FolderWatch> FolderWatch::open(const std::string& folder) {
   FolderWatch watch(events, bell);
   constexpr std::uint32_t kChanges = IN_CREATE | IN_DELETE | IN_MOVED_TO | IN_MOVED_FROM;
   if (events < 0 || bell < 0 || inotify_add_watch(events, folder.c_str(), kChanges) < 0) {
-    return fail(Errc::kNotFound, "cannot watch " + folder + ": " + std::strerror(errno));
+    return fail(Errc::kNotFound,
+                "cannot watch " + folder + ": " + std::generic_category().message(errno));
   }
   return watch;
 }

@@ -20,6 +20,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <system_error>
 
 namespace {
 
@@ -74,7 +75,7 @@ int main(int count, char** arguments) {
   const char* mode = count > 1 ? arguments[1] : "hold";
   const int limit_ms = count > 2 ? std::atoi(arguments[2]) : -1;
   if (!write_record()) {
-    std::printf("cannot write a record: %s\n", std::strerror(errno));
+    std::printf("cannot write a record: %s\n", std::generic_category().message(errno).c_str());
     return 2;
   }
   wait_for_end(limit_ms);

@@ -7,9 +7,9 @@
 #include <sys/wait.h>
 
 #include <csignal>
-#include <cstring>
 #include <deque>
 #include <fstream>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -40,7 +40,8 @@ Result<Process> Process::start(const std::vector<std::string>& command,
                                 environment.data());
   posix_spawn_file_actions_destroy(&files);
   if (error != 0) {
-    return fail(Errc::kUnavailable, command.front() + ": " + std::strerror(error));
+    return fail(Errc::kUnavailable,
+                command.front() + ": " + std::generic_category().message(error));
   }
   return Process(pid);
 }

@@ -136,6 +136,16 @@ void add(Lists& to, const Lists& from) {
   }
 }
 
+/// Adds the edits of those devices that are still missing.
+void add_devices(const Spec& spec, std::set<std::string, std::less<>>& missing, CdiEdits& to) {
+  for (const auto& [device, edits] : spec.devices) {
+    if (missing.erase(device) == 0) continue;
+    add(to.lists, spec.common);
+    add(to.lists, edits);
+    if (older_version(to.cdi_version, spec.version)) to.cdi_version = spec.version;
+  }
+}
+
 }  // namespace
 
 bool has_cdi_specs(const std::vector<std::string>& folders) {
@@ -151,14 +161,7 @@ Result<CdiEdits> cdi_edits(const std::vector<std::string>& folders,
     for (const std::string& path : files(*folder)) {
       const auto spec = read_spec(path);
       if (!spec) return spec.error();
-      if (spec->kind != kKind) continue;
-      for (const auto& [device, edits] : spec->devices) {
-        if (missing.erase(device) == 0) continue;
-        add(edits_of_cards.lists, spec->common);
-        add(edits_of_cards.lists, edits);
-        if (older_version(edits_of_cards.cdi_version, spec->version))
-          edits_of_cards.cdi_version = spec->version;
-      }
+      if (spec->kind == kKind) add_devices(*spec, missing, edits_of_cards);
     }
   }
   return missing.empty() ? edits_of_cards : CdiEdits{};

@@ -162,16 +162,7 @@ void MpsEnforcer::keep(const std::set<std::string>& cards) {
   for (const std::string& card : cards) {
     if (is_plain(card) && !is_mig(card)) state_of(card);
   }
-  bool first = false;
-  {
-    const std::lock_guard lock(mutex_);
-    first = !std::exchange(adopted_folders_, true);
-  }
-  if (first) {
-    for (const std::string& card : folders_in(MpsDaemon::base_dir(settings_))) {
-      if (is_plain(card)) state_of(card);
-    }
-  }
+  adopt_folders_once();
   for (const auto& [card, state] : states()) {
     if (cards.count(card) > 0) continue;
     const std::lock_guard lock(state->mutex);
@@ -179,6 +170,16 @@ void MpsEnforcer::keep(const std::set<std::string>& cards) {
     if (fresh) continue;
     // After a failure the next call tries again.
     if (auto given = give_back(card, *state); !given) spdlog::warn("{}", given.error().message);
+  }
+}
+
+void MpsEnforcer::adopt_folders_once() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(adopted_folders_, true)) return;
+  }
+  for (const std::string& card : folders_in(MpsDaemon::base_dir(settings_))) {
+    if (is_plain(card)) state_of(card);
   }
 }
 

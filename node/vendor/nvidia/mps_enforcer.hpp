@@ -68,6 +68,8 @@ class MpsEnforcer final : public Enforcer {
   Result<void> set_up(const std::string& card, State& state);
   Result<void> start_daemon(const std::string& card, State& state);
   void maintain(const std::string& card, State& state);
+  /// The folders of daemons that an earlier agent started, once.
+  void adopt_folders_once();
   Result<void> give_back(const std::string& card, State& state);
 
   CardSource& source_;

@@ -46,6 +46,7 @@ int count_between(const NvLinks& from, const NvLinks& to, const std::string& to_
 std::vector<std::vector<model::Link>> read_nvml_links(NvmlAsk& ask,
                                                       const std::vector<NvmlEnd>& cards) {
   std::vector<NvLinks> nvlinks;
+  nvlinks.reserve(cards.size());
   for (const NvmlEnd& card : cards) nvlinks.push_back(read_nvlinks(ask, card.device));
   std::vector<std::vector<model::Link>> links(cards.size());
   for (std::size_t from = 0; from < cards.size(); ++from) {

@@ -50,6 +50,7 @@ std::vector<CardProcess> merged(const std::vector<nvml::ProcessInfo>& compute,
     }
   }
   std::vector<CardProcess> processes;
+  processes.reserve(by_pid.size());
   for (const auto& [pid, bytes] : by_pid) processes.push_back({pid, bytes});
   return processes;
 }

@@ -99,7 +99,7 @@ TEST(ArrivalsTest, ComeByWeightAndLiveAroundTheirMean) {
     EXPECT_GE(arrival.lifetime, 5);
     EXPECT_LE(arrival.lifetime, 15);
   }
-  EXPECT_NEAR(heavy, 8 * kDraws / 10, kDraws / 50);
+  EXPECT_NEAR(heavy, 0.8 * kDraws, 0.02 * kDraws);
 }
 
 TEST(ArrivalsTest, TheSeedDecidesEverything) {

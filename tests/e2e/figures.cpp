@@ -31,11 +31,11 @@ Figures& Figures::add(std::string_view key, double value) {
   return add(key, text.str());
 }
 
-Figures& Figures::spread(std::string_view key, std::vector<double> values) {
+Figures& Figures::spread(std::string_view key, const std::vector<double>& values) {
   const std::string name(key);
   return add(name + "_p50", percentile(values, 50))
       .add(name + "_p99", percentile(values, 99))
-      .add(name + "_max", percentile(std::move(values), 100));
+      .add(name + "_max", percentile(values, 100));
 }
 
 double percentile(std::vector<double> values, double percent) {

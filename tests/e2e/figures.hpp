@@ -20,7 +20,7 @@ class Figures {
   /// With three significant decimals.
   Figures& add(std::string_view key, double value);
   /// p50, p99 and the largest, each as key_p50 and so on.
-  Figures& spread(std::string_view key, std::vector<double> values);
+  Figures& spread(std::string_view key, const std::vector<double>& values);
 
  private:
   std::string line_;

@@ -10,7 +10,6 @@
 namespace tangram::e2e {
 namespace {
 
-using ::testing::HasSubstr;
 
 const std::string kPods = "/api/v1/namespaces/default/pods/";
 

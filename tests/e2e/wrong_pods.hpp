@@ -11,7 +11,7 @@ struct WrongPod {
   std::string name;
   std::string manifest;  ///< YAML, as a user writes it
   std::vector<std::string> says;
-  std::string says_not = "";  ///< a confusing consequence that it must not contain; "" = none
+  std::string says_not;  ///< a confusing consequence that it must not contain; "" = none
 };
 [[nodiscard]] const std::vector<WrongPod>& wrong_pods();
 

@@ -10,7 +10,6 @@
 namespace tangram::e2e {
 namespace {
 
-
 const std::string kPods = "/api/v1/namespaces/default/pods/";
 
 /// Escaped for a string in another JSON text.

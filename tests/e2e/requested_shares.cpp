@@ -108,7 +108,6 @@ bool RequestedShares::takes_card(const std::string& uuid) const {
 bool RequestedShares::globs_take(const std::string& annotation, const std::string& text) const {
   const auto found = annotations_.find(annotation);
   std::string rest = found == annotations_.end() ? "" : found->second;
-  bool included = true;
   bool any_including = false;
   bool matched = false;
   while (!rest.empty()) {
@@ -118,11 +117,11 @@ bool RequestedShares::globs_take(const std::string& annotation, const std::strin
     const bool excludes = glob.starts_with('!');
     if (excludes) glob = glob.substr(1);
     const bool hit = ::fnmatch(glob.c_str(), text.c_str(), 0) == 0;
-    if (excludes && hit) included = false;
-    if (!excludes) any_including = true;
-    if (!excludes && hit) matched = true;
+    if (excludes && hit) return false;
+    any_including |= !excludes;
+    matched |= hit;
   }
-  return included && (matched || !any_including);
+  return matched || !any_including;
 }
 
 std::string RequestedShares::isolation() const {

@@ -82,6 +82,13 @@ class SoakTest : public E2eTest {
     return static_cast<double>(pods - 1) / seconds_between(first, last);
   }
 
+  static void await_begin(const Attack& attack) {
+    const auto deadline = TimePoint::clock::now() + 30s;
+    while (attack.begun() < Attack::kClients / 2 && TimePoint::clock::now() < deadline) {
+      std::this_thread::sleep_for(50ms);
+    }
+  }
+
   const std::filesystem::path certificates_ = webhook_certificates();
 };
 
@@ -110,10 +117,7 @@ TEST_F(SoakTest, SchedulesAsFastBesideHostileClients) {
       std::optional<Attack> attack;
       if (turn == 1) {
         attack.emplace(static_cast<std::uint16_t>(extender.port()));
-        const auto deadline = TimePoint::clock::now() + 30s;
-        while (attack->begun() < Attack::kClients / 2 && TimePoint::clock::now() < deadline) {
-          std::this_thread::sleep_for(50ms);
-        }
+        await_begin(*attack);
       }
       const TimePoint begin = TimePoint::clock::now();
       rates.at(static_cast<std::size_t>(turn)) = pods_per_second(pods, name);

@@ -244,7 +244,7 @@ EXPORT int nvmlDeviceGetAttributes_v2(void* handle, DeviceAttributes* out) {
     }
     out->gpuInstanceSliceCount = slices;
     out->computeInstanceSliceCount = compute;
-    out->memorySizeMB = device.total / (1024 * 1024);
+    out->memorySizeMB = device.total >> 20U;
     return SUCCESS;
   });
 }

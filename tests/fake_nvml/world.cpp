@@ -24,17 +24,18 @@ void World::refresh() {
     script.driver = "down";
   }
   const auto age = std::chrono::steady_clock::now() - loaded_;
-  for (const Happening& event : script.events) {
-    if (event.at > age) continue;
-    if (event.driver) script.driver = *event.driver;
-    if (Device* card = event.lost ? find_uuid(event.card) : nullptr) card->lost = *event.lost;
-    // Gone, if only for a moment that no call fell into: the session did not survive it.
-    if (event.driver && *event.driver != "up" && !event.reported) stale_ = true;
-  }
   for (Happening& event : script.events) {
-    if (event.at <= age && event.type == 0) event.reported = true;
+    if (event.at <= age) apply(event);
   }
   if (script.driver != "up") stale_ = true;
+}
+
+void World::apply(Happening& event) {
+  if (event.driver) script.driver = *event.driver;
+  if (Device* card = event.lost ? find_uuid(event.card) : nullptr) card->lost = *event.lost;
+  // Gone, if only for a moment that no call fell into: the session did not survive it.
+  if (event.driver && *event.driver != "up" && !event.reported) stale_ = true;
+  if (event.type == 0) event.reported = true;
 }
 
 void World::load(const std::string& path, const struct stat& status) {

@@ -115,6 +115,7 @@ class World {
  private:
   World() = default;
   void load(const std::string& path, const struct stat& status);
+  void apply(Happening& event);
 
   struct stat seen_ {};
   SteadyTime loaded_;

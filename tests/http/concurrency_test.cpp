@@ -81,6 +81,36 @@ Handler mixed(Workers& workers, std::atomic<int>& turn) {
   };
 }
 
+/// Sends that many requests, each 25th of which closes the connection. @returns the right answers
+int right_answers(std::uint16_t port, int client_number, int requests) {
+  Client client;
+  if (!client.connect("127.0.0.1", port)) return 0;
+  int right = 0;
+  for (int r = 0; r < requests; ++r) {
+    const std::string path = "/" + std::to_string(client_number) + "/" + std::to_string(r);
+    const std::string body(static_cast<std::size_t>(r) * 7, 'x');
+    const Fields closing = {{"Connection", r % 25 == 24 ? "close" : "keep-alive"}};
+    const auto reply = reply_of(client.request("POST", path, body, "text/plain", closing));
+    if (reply.body == "POST " + path + "|" + body) ++right;
+  }
+  return right;
+}
+
+/// What clients that ask until the server stops have received.
+struct Answers {
+  void take(std::uint16_t port) {
+    Client client;
+    if (!client.connect("127.0.0.1", port)) return;
+    while (const auto reply = client.request("GET", "/x")) {
+      if (reply->body != "GET /x|") ++wrong;
+      ++all;
+      all.notify_all();
+    }
+  }
+  std::atomic<int> all = 0;
+  std::atomic<int> wrong = 0;
+};
+
 TEST(HttpConcurrencyTest, AnswersAThousandRequestsOfEightClientsEachWithItsOwn) {
   constexpr int kClients = 8;
   constexpr int kRequests = 125;
@@ -93,17 +123,7 @@ TEST(HttpConcurrencyTest, AnswersAThousandRequestsOfEightClientsEachWithItsOwn) 
   std::atomic<int> right = 0;
   std::vector<std::thread> clients;
   for (int c = 0; c < kClients; ++c) {
-    clients.emplace_back([&, c] {
-      Client client;
-      if (!client.connect("127.0.0.1", server->port())) return;
-      for (int r = 0; r < kRequests; ++r) {
-        const std::string path = "/" + std::to_string(c) + "/" + std::to_string(r);
-        const std::string body(static_cast<std::size_t>(r * 7), 'x');
-        const Fields closing = {{"Connection", r % 25 == 24 ? "close" : "keep-alive"}};
-        const auto reply = reply_of(client.request("POST", path, body, "text/plain", closing));
-        if (reply.body == "POST " + path + "|" + body) ++right;
-      }
-    });
+    clients.emplace_back([&, c] { right += right_answers(server->port(), c, kRequests); });
   }
   for (auto& client : clients) client.join();
   EXPECT_EQ(right, kClients * kRequests);
@@ -117,26 +137,15 @@ TEST(HttpConcurrencyTest, StopsWhileClientsKeepAsking) {
   Workers workers(2);
   std::atomic<int> turn = 0;
   const auto server = serve(mixed(workers, turn));
-  std::atomic<int> answered = 0;
-  std::atomic<int> wrong = 0;
+  Answers answers;
   std::vector<std::thread> clients;
   for (int c = 0; c < 4; ++c) {
-    clients.emplace_back([&] {
-      Client client;
-      if (!client.connect("127.0.0.1", server->port())) return;
-      while (true) {
-        const auto reply = client.request("GET", "/x");
-        if (!reply) return;
-        if (reply->body != "GET /x|") ++wrong;
-        ++answered;
-        answered.notify_all();
-      }
-    });
+    clients.emplace_back([&] { answers.take(server->port()); });
   }
-  for (int seen = answered; seen < 100; seen = answered) answered.wait(seen);
+  for (int seen = answers.all; seen < 100; seen = answers.all) answers.all.wait(seen);
   server->stop();
   for (auto& client : clients) client.join();
-  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(answers.wrong, 0);
   EXPECT_EQ(server->counters().open, 0U);
 }
 

@@ -10,7 +10,7 @@
 namespace tangram::http {
 namespace {
 
-using std::chrono_literals::operator""ms;
+using namespace std::chrono_literals;
 
 /// A server whose one request stays in flight until the test answers it.
 struct InFlight {

@@ -34,8 +34,9 @@ class TlsConcurrencyTest : public ::testing::Test {
   TlsFiles files_{server_of(ca_), ca_.own().certificate};
 };
 
-/// Asks twice. @returns how many answers are right
-int right_answers(Client& client, const std::string& path) {
+/// Connects and asks twice. @returns how many answers are right
+int right_answers(Client& client, std::uint16_t port, const std::string& path) {
+  if (!client.connect("127.0.0.1", port)) return 0;
   const bool got = reply_of(client.request("GET", path)).body == "GET " + path + "|";
   const bool posted = reply_of(client.request("POST", path, "x")).body == "POST " + path + "|x";
   return (got ? 1 : 0) + (posted ? 1 : 0);
@@ -57,8 +58,8 @@ TEST_F(TlsConcurrencyTest, AnswersEveryClientWhileTheCertificateIsRotated) {
     if (number > kClients) return read_health();
     for (int i = 0; i < kRounds; ++i) {
       auto client = number % 2 == 0 ? tls_client(ca_) : tls_client(ca_, scheduler);
-      const auto name = "/" + std::to_string(number) + "-" + std::to_string(i);
-      if (client.connect("127.0.0.1", server->port())) answered += right_answers(client, name);
+      const auto path = "/" + std::to_string(number) + "-" + std::to_string(i);
+      answered += right_answers(client, server->port(), path);
     }
   });
   EXPECT_EQ(answered, 2 * kClients * kRounds);

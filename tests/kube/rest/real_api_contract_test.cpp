@@ -72,12 +72,12 @@ class RealServer final : public ContractServer {
 };
 
 std::unique_ptr<ContractServer> connect() {
-  static const SystemClock clock;
+  static const SystemClock kClock;
   const char* path = std::getenv(kVariable);
   if (path == nullptr || *path == '\0') return nullptr;
   const auto config = kube::read_kubeconfig(path);
   if (!config) throw std::runtime_error(config.error().message);
-  auto api = kube::RestApi::create(*config, {.user_agent = "tangram-contract-test"}, clock);
+  auto api = kube::RestApi::create(*config, {.user_agent = "tangram-contract-test"}, kClock);
   if (!api) throw std::runtime_error(api.error().message);
   return std::make_unique<RealServer>(std::move(*api));
 }

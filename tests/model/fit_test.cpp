@@ -46,8 +46,8 @@ Share memory_and_compute(std::int64_t mib, std::int64_t milli) {
 
 // The card has 1000 MiB, so that a thousandth of it is 1 MiB.
 const Card& small_card() {
-  static const Card card = testing::card("a", "T4", Mebibytes(1000));
-  return card;
+  static const Card kCard = testing::card("a", "T4", Mebibytes(1000));
+  return kCard;
 }
 
 struct CardCase {
@@ -338,14 +338,14 @@ TEST_P(ReasonTest, HasNoNumbers) {
 }
 
 const std::vector<ReasonCase>& all_reasons() {
-  static const std::vector<ReasonCase> rows{
+  static const std::vector<ReasonCase> kRows{
       {Misfit::kUnknownNode, false},  {Misfit::kNoCards, false},
       {Misfit::kModel, false},        {Misfit::kUnavailable, false},
       {Misfit::kTooLarge, false},     {Misfit::kIsolationUnsupported, false},
       {Misfit::kIsolationBusy, true}, {Misfit::kSharers, true},
       {Misfit::kRoom, true},          {Misfit::kTogether, true},
       {Misfit::kCardId, false}};
-  return rows;
+  return kRows;
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ReasonTest, ::testing::ValuesIn(all_reasons()));

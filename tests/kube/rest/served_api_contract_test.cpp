@@ -17,15 +17,15 @@ struct Terms {
 
 /// Both show a certificate, and the client a token.
 Terms tls_terms() {
-  static const Identity authority = make_identity("authority", "", nullptr);
-  static const Identity server = make_identity("server", "IP:127.0.0.1", &authority);
-  static const Identity client = make_identity("client", "DNS:client", &authority);
+  static const Identity kAuthority = make_identity("authority", "", nullptr);
+  static const Identity kServer = make_identity("server", "IP:127.0.0.1", &kAuthority);
+  static const Identity kClient = make_identity("client", "DNS:client", &kAuthority);
   Terms terms;
-  terms.server.tls = {server.certificate_pem(), server.key_pem(), authority.certificate_pem()};
+  terms.server.tls = {kServer.certificate_pem(), kServer.key_pem(), kAuthority.certificate_pem()};
   terms.server.bearer_token = "sesame";
-  terms.client.ca.text = authority.certificate_pem();
-  terms.client.client_certificate.text = client.certificate_pem();
-  terms.client.client_key.text = client.key_pem();
+  terms.client.ca.text = kAuthority.certificate_pem();
+  terms.client.client_certificate.text = kClient.certificate_pem();
+  terms.client.client_key.text = kClient.key_pem();
   terms.client.token.text = "sesame";
   return terms;
 }

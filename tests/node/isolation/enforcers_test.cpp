@@ -64,15 +64,17 @@ class RecordingEnforcer final : public Enforcer {
 
 class EnforcersTest : public ::testing::Test {
  protected:
+  std::unique_ptr<Enforcer> make(Isolation mode, const EnforcerParts& parts) {
+    EXPECT_EQ(&parts.clock, &machine_.clock);
+    if (mode == Isolation::kNone) return nullptr;
+    return std::make_unique<RecordingEnforcer>(calls_[mode]);
+  }
+
   std::map<Isolation, std::vector<std::string>> calls_;
   Machine machine_;
-  Enforcers enforcers_{
-      machine_.parts,
-      [this](Isolation mode, const EnforcerParts& parts) -> std::unique_ptr<Enforcer> {
-        EXPECT_EQ(&parts.clock, &machine_.clock);
-        if (mode == Isolation::kNone) return nullptr;
-        return std::make_unique<RecordingEnforcer>(calls_[mode]);
-      }};
+  Enforcers enforcers_{machine_.parts, [this](Isolation mode, const EnforcerParts& parts) {
+                         return make(mode, parts);
+                       }};
 };
 
 TEST_F(EnforcersTest, EachModeHasItsOwn) {

@@ -44,9 +44,10 @@ TEST(OwnNodeTest, BareNodeHasNothingOfOurs) {
 }
 
 TEST(OwnNodeTest, RefusesWhatIsNoNode) {
-  for (const char* text : {"", "[]", "{}", R"({"metadata":{"name":"gpu-1"}})",
-                           R"({"metadata":{"name":"gpu-1","uid":"u"},"status":{"capacity":)"
-                           R"({"tangram.dev/gpu-milli":"many"}}})"}) {
+  constexpr const char* kNoNumber =
+      R"({"metadata":{"name":"gpu-1","uid":"u"},"status":{"capacity":)"
+      R"({"tangram.dev/gpu-milli":"many"}}})";
+  for (const char* text : {"", "[]", "{}", R"({"metadata":{"name":"gpu-1"}})", kNoNumber}) {
     const auto node = decode_own_node(text);
     ASSERT_FALSE(node.has_value()) << text;
     EXPECT_EQ(node.error().code, Errc::kInvalidArgument);

@@ -71,7 +71,7 @@ TEST_F(PricesTest, MemoryRequestsAreCutFromEachSizeOfCard) {
 TEST_F(PricesTest, EqualArrivalsGiveEqualPrices) {
   for (int i = 0; i < 20; ++i) add_node("n" + std::to_string(i), 32'000 + 1'000 * i);
   for (int i = 0; i < 500; ++i) {
-    counter_.add(pod(request(fraction(10 * (1 + i * 37 % 99))), 1'000 + 100 * (i % 17)));
+    counter_.add(pod(request(fraction(10L * (1 + i * 37 % 99))), 1'000 + 100 * (i % 17)));
   }
   EXPECT_EQ(learn(), learn());
 }

@@ -20,7 +20,10 @@ std::string pod(const std::string& name, const std::vector<std::string>& annotat
 WrongPod wrong(const std::string& name, const std::vector<std::string>& annotations,
                std::vector<std::string> says,
                const std::string& spec = "{containers: [{name: main, image: i}]}") {
-  return {.name = name, .manifest = pod(name, annotations, spec), .says = std::move(says)};
+  return {.name = name,
+          .manifest = pod(name, annotations, spec),
+          .says = std::move(says),
+          .says_not = {}};
 }
 
 /// One container "main" with these limits.

@@ -35,7 +35,7 @@ constexpr std::int64_t kDefaultSeed = 1;
 constexpr std::int64_t kDefaultSteps = 4'000;  // of each of the three: under four seconds with ASan
 
 std::int64_t number_from_environment(const char* name, std::int64_t otherwise) {
-  const char* text = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): no other thread runs
+  const char* text = std::getenv(name);
   return text == nullptr ? otherwise : std::stoll(text);
 }
 

@@ -18,7 +18,7 @@ class FakeMachine {
     EXPECT_NE(::mkdtemp(pattern.data()), nullptr);
     folder_ = pattern;
     play(script);
-    ::setenv("TANGRAM_FAKE_NVML", path().c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
+    ::setenv("TANGRAM_FAKE_NVML", path().c_str(), 1);
   }
   ~FakeMachine() { std::filesystem::remove_all(folder_); }
   FakeMachine(const FakeMachine&) = delete;

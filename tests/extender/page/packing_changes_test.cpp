@@ -3,6 +3,7 @@
 #include "base/rapidjson.hpp"
 #include "cluster/packing_json.hpp"
 #include "tests/extender/rig.hpp"
+#include "tests/testing/random.hpp"
 
 #include <gtest/gtest.h>
 
@@ -91,6 +92,15 @@ kube::Pod waiting_pod(const std::string& name) {
   return pod;
 }
 
+void put_node(Rig& rig, const std::string& name, int cards, std::int64_t mib = 81'920) {
+  std::vector<model::Card> all;
+  for (int i = 0; i < cards; ++i) {
+    all.push_back(testing::card(name + "-" + std::to_string(i), "A100", Mebibytes(mib)));
+  }
+  rig.ledger.apply(
+      [&](model::Ledger& ledger) { ledger.put_node(testing::inventory(name, std::move(all))); });
+}
+
 class PackingChangesTest : public ::testing::Test {
  protected:
   PackingChangesTest() {
@@ -99,13 +109,7 @@ class PackingChangesTest : public ::testing::Test {
     changes_.catch_up(*rig_.ledger.snapshot(), rig_.table);
   }
   void put_node(const std::string& name, int cards, std::int64_t mib = 81'920) {
-    std::vector<model::Card> all;
-    all.reserve(static_cast<std::size_t>(cards));
-    for (int i = 0; i < cards; ++i) {
-      all.push_back(testing::card(name + "-" + std::to_string(i), "A100", Mebibytes(mib)));
-    }
-    rig_.ledger.apply(
-        [&](model::Ledger& ledger) { ledger.put_node(testing::inventory(name, std::move(all))); });
+    extender::put_node(rig_, name, cards, mib);
   }
   void remove_node(const std::string& name) {
     rig_.ledger.apply([&](model::Ledger& ledger) { ledger.remove_node(name); });
@@ -266,15 +270,14 @@ TEST_F(PackingChangesTest, LeaveManyWaitingPodsForTheNextText) {
 /// end.
 class RandomCluster {
  public:
-  explicit RandomCluster(unsigned seed) : random_(seed) {}
+  explicit RandomCluster(std::uint64_t seed) : random(seed) {}
 
-  int below(int bound) { return static_cast<int>(random_() % static_cast<unsigned>(bound)); }
   void change() {
-    const std::string node = "n" + std::to_string(below(6));
-    const std::string uid = "p" + std::to_string(below(12));
-    switch (below(7)) {
+    const std::string node = "n" + std::to_string(random.below(6));
+    const std::string uid = "p" + std::to_string(random.below(12));
+    switch (random.below(7)) {
       case 0:
-        return put_node(node, below(4));
+        return put_node(rig, node, static_cast<int>(random.below(4)));
       case 1:
         return rig.ledger.apply([&](model::Ledger& ledger) { ledger.remove_node(node); });
       case 2:
@@ -287,29 +290,20 @@ class RandomCluster {
         return bind(uid, node);
     }
   }
-  void change(int times) {
-    for (int i = 0; i < times; ++i) change();
+  void change(std::int64_t times) {
+    for (std::int64_t i = 0; i < times; ++i) change();
   }
 
+  testing::Random random;
   Rig rig;
 
  private:
-  void put_node(const std::string& node, int count) {
-    std::vector<model::Card> cards;
-    cards.reserve(static_cast<std::size_t>(count));
-    for (int i = 1; i <= count; ++i) cards.push_back(testing::card(node + "-" + std::to_string(i)));
-    rig.ledger.apply([&](model::Ledger& ledger) {
-      ledger.put_node(testing::inventory(node, std::move(cards)));
-    });
-  }
   void bind(const std::string& uid, const std::string& node) {
-    const std::string card = node + "-" + std::to_string(1 + below(3));
-    const auto granted = testing::granted(card, 1 + below(50), 10);
+    const std::string card = node + "-" + std::to_string(random.below(3));
+    const auto granted = testing::granted(card, random.between(1, 50), 10);
     rig.ledger.apply(
         [&](model::Ledger& ledger) { ledger.observe(testing::allocation(uid, node, {granted})); });
   }
-
-  std::mt19937 random_;
 };
 
 /// Applies all that is left to report.
@@ -327,12 +321,12 @@ TEST(PackingChangesPropertyTest, ReadersSeeWhatWasTold) {
   for (unsigned run = 0; run < 20; ++run) {
     RandomCluster cluster(seed + run);
     const Rig& rig = cluster.rig;
-    PackingChanges changes(static_cast<std::size_t>(100 + cluster.below(3'000)));
+    PackingChanges changes(static_cast<std::size_t>(100 + cluster.random.below(3'000)));
     cluster.change(20);
     changes.catch_up(*rig.ledger.snapshot(), rig.table);
     Picture picture = Picture::of(changes.reported());
     for (int i = 0; i < 60; ++i) {
-      cluster.change(cluster.below(5));
+      cluster.change(cluster.random.below(5));
       const std::string text = changes.next(*rig.ledger.snapshot(), rig.table);
       if (!text.empty()) picture.apply(text);
       ASSERT_EQ(picture, Picture::of(changes.reported())) << "run " << run << ", text " << i;

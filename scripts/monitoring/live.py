@@ -30,7 +30,7 @@ CHOICES = {"cluster": ["demo", ".*"], "model": [".*"], "node": [".*"], "namespac
 EXPECTED_ALERTS = {
     "TangramAgentMissing", "TangramAuditsFail", "TangramBooksAreOld", "TangramCardsUnavailable",
     "TangramFragmented", "TangramGpusShort", "TangramPodsNeedAttention", "TangramSlow",
-    "TangramWebhookSlow", "TangramXid"}
+    "TangramXid"}
 
 
 class Prometheus:

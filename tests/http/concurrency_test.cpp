@@ -81,7 +81,8 @@ Handler mixed(Workers& workers, std::atomic<int>& turn) {
   };
 }
 
-/// Sends that many requests, each 25th of which closes the connection. @returns the right answers
+/// Sends `requests` requests; every 25th closes the connection. @returns the number of right
+/// answers
 int right_answers(std::uint16_t port, int client_number, int requests) {
   Client client;
   if (!client.connect("127.0.0.1", port)) return 0;

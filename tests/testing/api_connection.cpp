@@ -148,6 +148,14 @@ bool client_moves(int socket, std::chrono::milliseconds wait) {
 }
 constexpr std::chrono::milliseconds kForever{-1};
 
+/// @returns whether the connection goes on
+template <class Stream>
+bool write(Stream& stream, kube::Response response, bool keep_alive) {
+  error_code error;
+  beast_http::write(stream, message_of(std::move(response), keep_alive), error);
+  return !error && keep_alive;
+}
+
 // kube-apiserver's own: it gives up a request after a minute, and ends a watch after an hour at
 // most.
 constexpr std::chrono::minutes kLongestCall{1};
@@ -204,40 +212,36 @@ void ApiConnection::cut() {
 template <class Stream>
 void ApiConnection::serve(Stream& stream) {
   boost::beast::flat_buffer buffer;
-  for (;;) {
+  for (bool open = true; open;) {
     beast_http::request_parser<beast_http::string_body> parser;
     parser.body_limit(kMaxBody);
     error_code error;
     beast_http::read(stream, buffer, parser, error);
-    if (error) return;
-    auto& message = parser.get();
-    auto request = read_request(text(message.method_string()), text(message.target()));
-    const std::string token = context_.token();
-    const bool known =
-        token.empty() || text(message[beast_http::field::authorization]) == "Bearer " + token;
-    if (!known || !request) {
-      auto refused = known ? refusal(400, "BadRequest", "the request line cannot be understood")
-                           : refusal(401, "Unauthorized", "Unauthorized");
-      beast_http::write(stream, message_of(std::move(refused), message.keep_alive()), error);
-    } else {
-      request->content_type = text(message[beast_http::field::content_type]);
-      request->body = std::move(message.body());
-      // How long the client waits is its own matter; it leaves when it has waited enough.
-      request->timeout = asks_to_watch(*request) ? kLongestWatch : kLongestCall;
-      if (asks_to_watch(*request)) return stream_watch(stream, *request);
-      if (!answer(stream, *request, message.keep_alive())) return;
-    }
-    if (error || !message.keep_alive()) return;
+    open = !error && answer(stream, parser.get());
   }
 }
 
-template <class Stream>
-bool ApiConnection::answer(Stream& stream, const kube::Request& request, bool keep_alive) {
-  auto response = context_.api.call(request);
-  if (!response) return false;
-  error_code error;
-  beast_http::write(stream, message_of(std::move(*response), keep_alive), error);
-  return !error;
+template <class Stream, class Message>
+bool ApiConnection::answer(Stream& stream, Message& message) {
+  auto request = read_request(text(message.method_string()), text(message.target()));
+  const std::string token = context_.token();
+  if (!token.empty() && text(message[beast_http::field::authorization]) != "Bearer " + token) {
+    return write(stream, refusal(401, "Unauthorized", "Unauthorized"), message.keep_alive());
+  }
+  if (!request) {
+    auto refused = refusal(400, "BadRequest", "the request line cannot be understood");
+    return write(stream, std::move(refused), message.keep_alive());
+  }
+  request->content_type = text(message[beast_http::field::content_type]);
+  request->body = std::move(message.body());
+  // How long the client waits is its own matter; it leaves when it has waited enough.
+  request->timeout = asks_to_watch(*request) ? kLongestWatch : kLongestCall;
+  if (asks_to_watch(*request)) {
+    stream_watch(stream, *request);
+    return false;
+  }
+  auto response = context_.api.call(*request);
+  return response && write(stream, std::move(*response), message.keep_alive());
 }
 
 template <class Stream>

@@ -46,8 +46,9 @@ class ApiConnection {
  private:
   template <class Stream>
   void serve(Stream& stream);
-  template <class Stream>
-  bool answer(Stream& stream, const kube::Request& request, bool keep_alive);
+  /// @returns whether the connection goes on
+  template <class Stream, class Message>
+  bool answer(Stream& stream, Message& message);
   template <class Stream>
   void stream_watch(Stream& stream, const kube::Request& request);
 

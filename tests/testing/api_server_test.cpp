@@ -11,6 +11,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <gtest/gtest.h>
 
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -219,17 +220,16 @@ TEST_F(ApiServerTest, AsksForTheToken) {
 }
 
 TEST_F(ApiServerTest, CarriesTwoHundredWatches) {
-  std::vector<std::unique_ptr<OpenWatch>> watches;
+  std::deque<OpenWatch> watches;
   const std::string target = std::string(kPods) + "?watch=1";
   for (int i = 0; i < 200; ++i) {
-    watches.push_back(std::make_unique<OpenWatch>(server->port(), target));
-    ASSERT_EQ(watches.back()->next(), "ADDED train-0");
+    ASSERT_EQ(watches.emplace_back(server->port(), target).next(), "ADDED train-0");
   }
   EXPECT_EQ(server->watches(), 200U);
   create("b");
-  for (const auto& watch : watches) ASSERT_EQ(watch->next(), "ADDED b");
+  for (auto& watch : watches) ASSERT_EQ(watch.next(), "ADDED b");
   server->stop();
-  for (const auto& watch : watches) ASSERT_EQ(watch->next(), "cut");
+  for (auto& watch : watches) ASSERT_EQ(watch.next(), "cut");
 }
 
 TEST(ReadRequestTest, KeepsThePathEncodedAndDecodesTheQuery) {

@@ -2,8 +2,8 @@
 
 #include "base/file.hpp"
 #include "base/number.hpp"
+#include "base/split.hpp"
 
-#include <boost/algorithm/string/split.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -31,8 +31,7 @@ Result<CsvTable> CsvTable::parse(std::string name, std::string_view text) {
     std::string_view line = text.substr(0, end);
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
     if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
-    std::vector<std::string> fields;
-    boost::algorithm::split(fields, line, [](char c) { return c == ','; });
+    std::vector<std::string> fields = split(line, ',');
     if (++line_number == 1) {
       table.columns_ = std::move(fields);
     } else if (fields.size() == table.columns_.size()) {

@@ -2,6 +2,7 @@
 
 #include "base/json.hpp"
 #include "base/quote.hpp"
+#include "base/split.hpp"
 #include "cli/api_reading.hpp"
 #include "cli/format.hpp"
 #include "kube/url.hpp"
@@ -9,8 +10,6 @@
 #include "model/cards.hpp"
 #include "node/publish/node_record.hpp"
 #include "node/publish/own_node.hpp"
-
-#include <boost/algorithm/string/split.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -159,8 +158,7 @@ std::string with_card(std::string_view annotation, std::string_view uuid, std::s
 }
 
 std::string without_card(std::string_view annotation, std::string_view uuid) {
-  std::vector<std::string> items;
-  boost::split(items, annotation, [](char c) { return c == ','; });
+  std::vector<std::string> items = split(annotation, ',');
   std::erase_if(items, [&](const std::string& item) {
     return node::parse_card_names(item).ids.contains(std::string(uuid)) ||
            item.find_first_not_of(" \t\r\n") == std::string::npos;

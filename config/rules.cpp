@@ -1,16 +1,15 @@
 #include "config/rules.hpp"
 
 #include "base/number.hpp"
+#include "base/split.hpp"
 
 #include <arpa/inet.h>
-#include <boost/algorithm/string/split.hpp>
 
 namespace tangram::config {
 
 std::optional<std::vector<std::string>> split_names(std::string_view text) {
-  std::vector<std::string> names;
-  if (text.empty()) return names;
-  boost::split(names, text, [](char c) { return c == ','; });
+  if (text.empty()) return std::vector<std::string>();
+  std::vector<std::string> names = split(text, ',');
   if (std::find(names.begin(), names.end(), "") != names.end()) return std::nullopt;
   return names;
 }

@@ -3,9 +3,8 @@
 #include "base/number.hpp"
 #include "base/quantity.hpp"
 #include "base/quote.hpp"
+#include "base/split.hpp"
 #include "model/request.hpp"
-
-#include <boost/algorithm/string/split.hpp>
 
 #include <algorithm>
 
@@ -100,9 +99,7 @@ Result<std::string> parse_glob(std::string_view item, const GlobList& list) {
 
 Result<std::vector<std::string>> parse_globs(std::string_view text, const GlobList& list) {
   std::vector<std::string> globs;
-  std::vector<std::string> items;
-  boost::split(items, text, [](char c) { return c == ','; });
-  for (const std::string& item : items) {
+  for (const std::string& item : split(text, ',')) {
     if (trimmed(item).empty()) {
       return wrong(text, "has an empty item; write " + std::string(list.many) +
                              " with one comma between, such as " + std::string(list.example));

@@ -1,6 +1,6 @@
 #include "policies/trace_pods.hpp"
 
-#include <boost/algorithm/string/split.hpp>
+#include "base/split.hpp"
 
 namespace tangram::policies {
 
@@ -13,8 +13,7 @@ constexpr std::int64_t kMostSeconds = 1'000'000'000;  // thirty years; in millis
 constexpr std::int64_t kMostGpus = model::kMaxCardsPerContainer;
 
 std::vector<std::string> split_models(const std::string& spec) {
-  std::vector<std::string> models;
-  boost::split(models, spec, [](char c) { return c == '|'; });
+  std::vector<std::string> models = split(spec, '|');
   std::erase(models, "");
   return models;
 }

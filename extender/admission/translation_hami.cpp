@@ -5,9 +5,9 @@
 #include "extender/admission/translation_hami.hpp"
 
 #include "base/quote.hpp"
+#include "base/split.hpp"
 
 #include <boost/algorithm/string/case_conv.hpp>
-#include <boost/algorithm/string/split.hpp>
 #include <boost/algorithm/string/trim.hpp>
 
 #include <algorithm>
@@ -91,9 +91,8 @@ class AnnotationReader {
   /// The items of a list with commas; none after a mistake: one that could not stand in a glob, or
   /// is empty.
   std::vector<std::string> items_of(std::string_view name) {
-    std::vector<std::string> items;
-    if (find(name) == nullptr) return items;
-    boost::algorithm::split(items, *find(name), [](char c) { return c == ','; });
+    if (find(name) == nullptr) return {};
+    std::vector<std::string> items = split(*find(name), ',');
     for (std::string& item : items) {
       boost::algorithm::trim_if(item, [](char c) { return c == ' '; });
       if (!item.empty() && item.find_first_of("*?!") == std::string::npos) continue;

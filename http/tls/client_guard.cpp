@@ -1,8 +1,8 @@
 #include "http/tls/client_guard.hpp"
 
 #include "base/quote.hpp"
+#include "base/split.hpp"
 
-#include <boost/algorithm/string/split.hpp>
 #include <boost/algorithm/string/trim.hpp>
 
 #include <algorithm>
@@ -37,8 +37,7 @@ std::string wrong_name(const TlsClient& client) {
 }  // namespace
 
 std::vector<std::string> split_names(std::string_view list) {
-  std::vector<std::string> names;
-  boost::algorithm::split(names, list, [](char c) { return c == ','; });
+  std::vector<std::string> names = split(list, ',');
   for (std::string& name : names) {
     boost::algorithm::trim_if(name, [](char c) { return c == ' '; });
   }

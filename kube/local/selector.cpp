@@ -1,6 +1,6 @@
 #include "kube/local/selector.hpp"
 
-#include <boost/algorithm/string/split.hpp>
+#include "base/split.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -40,8 +40,7 @@ std::optional<Comparison> read_comparison(std::string_view term) {
 
 /// The parts between commas that are not empty.
 std::vector<std::string> terms_of(std::string_view text) {
-  std::vector<std::string> terms;
-  boost::algorithm::split(terms, text, [](char c) { return c == ','; });
+  std::vector<std::string> terms = split(text, ',');
   std::erase(terms, "");
   return terms;
 }

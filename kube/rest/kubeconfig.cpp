@@ -1,9 +1,9 @@
 #include "base/base64.hpp"
 #include "base/file.hpp"
 #include "base/quote.hpp"
+#include "base/split.hpp"
 #include "kube/rest/rest_config.hpp"
 
-#include <boost/algorithm/string/split.hpp>
 #include <yaml-cpp/yaml.h>
 
 #include <array>
@@ -144,8 +144,7 @@ class Kubeconfig {
 
 Result<std::string> find_kubeconfig(const std::string& path, const Environment& environment) {
   if (!path.empty()) return path;
-  std::vector<std::string> named;
-  boost::algorithm::split(named, environment("KUBECONFIG"), [](char c) { return c == ':'; });
+  std::vector<std::string> named = split(environment("KUBECONFIG"), ':');
   std::erase(named, "");
   if (named.size() > 1) {
     return fail(Errc::kInvalidArgument,

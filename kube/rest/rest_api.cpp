@@ -64,6 +64,21 @@ bool requests_bookmarks(const Request& request) {
 
 std::string limit_text(std::size_t bytes) { return std::to_string(bytes) + " bytes"; }
 
+/// Why a watch broke off.
+std::string watch_fault(const HttpEnd& end, std::size_t max_object) {
+  switch (end.why) {
+    case HttpEnd::Why::kAnswered:
+      return "the stream ended within a frame";
+    case HttpEnd::Why::kStopped:
+      return "stopped before the server had answered";
+    case HttpEnd::Why::kEnough:
+      return "a frame is longer than " + limit_text(max_object);
+    case HttpEnd::Why::kBroken:
+      break;
+  }
+  return end.reason;
+}
+
 }  // namespace
 
 struct RestApi::Impl {
@@ -196,25 +211,6 @@ Result<Response> RestApi::Impl::call_once(const Exchange& exchange, const Creden
   response.retry_after = end.retry_after;
   return response;
 }
-
-namespace {
-
-/// Why a watch broke off.
-std::string watch_fault(const HttpEnd& end, std::size_t max_object) {
-  switch (end.why) {
-    case HttpEnd::Why::kAnswered:
-      return "the stream ended within a frame";
-    case HttpEnd::Why::kStopped:
-      return "stopped before the server had answered";
-    case HttpEnd::Why::kEnough:
-      return "a frame is longer than " + limit_text(max_object);
-    case HttpEnd::Why::kBroken:
-      break;
-  }
-  return end.reason;
-}
-
-}  // namespace
 
 Result<Response> RestApi::Impl::watch_once(const Exchange& exchange, const CredentialsPtr& with,
                                            const WatchFrame& frame) {

@@ -2,11 +2,11 @@
 
 #include "base/json.hpp"
 #include "base/quote.hpp"
+#include "base/split.hpp"
 #include "base/utf8.hpp"
 #include "model/annotations.hpp"
 #include "model/cards.hpp"
 
-#include <boost/algorithm/string/split.hpp>
 #include <boost/algorithm/string/trim.hpp>
 #include <fmt/format.h>
 
@@ -163,9 +163,7 @@ std::string_view CardNames::reason_of(const model::Card& card) const {
 
 CardNames parse_card_names(std::string_view text) {
   CardNames names;
-  std::vector<std::string> items;
-  boost::algorithm::split(items, text, [](char c) { return c == ','; });
-  for (const std::string& item : items) {
+  for (const std::string& item : split(text, ',')) {
     const std::size_t sign = std::min(item.find('='), item.size());
     const std::string name = boost::algorithm::trim_copy(item.substr(0, sign));
     const std::string reason =

@@ -64,11 +64,11 @@ class Workers {
 Handler mixed(Workers& workers, std::atomic<int>& turn) {
   return [&workers, &turn](Request request, Responder responder) {
     const int kind = turn++ % 3;
-    if (kind == 0) return echo(std::move(request), std::move(responder));
+    if (kind == 0) return echo(request, std::move(responder));
     if (kind == 1) {
       const auto kept =
           std::make_shared<std::pair<Request, Responder>>(std::move(request), std::move(responder));
-      return workers.run([kept] { echo(std::move(kept->first), std::move(kept->second)); });
+      return workers.run([kept] { echo(kept->first, std::move(kept->second)); });
     }
     Response response;
     response.producer = [text = request.method + " " + request.path + "|" + request.body,

@@ -67,7 +67,7 @@ TEST(HttpDrainTest, AnswersAFurtherRequestOnAnOpenConnectionWithClose) {
   std::promise<void> begun;
   std::promise<void> go_on;
   const auto server = serve([&](Request request, Responder responder) {
-    if (request.path != "/page") return echo(std::move(request), std::move(responder));
+    if (request.path != "/page") return echo(request, std::move(responder));
     Response page;
     page.producer = [&, pieces = 0](std::string& out) mutable {
       out += "x";

@@ -28,7 +28,7 @@ TEST(HttpFailureTest, LogsAndAnswersForAHandlerThatThrows) {
   const auto server = serve([](Request request, Responder responder) {
     if (request.path == "/standard") throw std::runtime_error("secret");
     if (request.path == "/other") throw 7;
-    echo(std::move(request), std::move(responder));
+    echo(request, std::move(responder));
   });
   auto client = client_of(*server);
   for (const char* path : {"/standard", "/other"}) {

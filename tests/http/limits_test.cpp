@@ -40,7 +40,7 @@ class Allocation {
  public:
   Handler handler() {
     return [this](Request request, Responder responder) {
-      if (request.path != "/hold") return echo(std::move(request), std::move(responder));
+      if (request.path != "/hold") return echo(request, std::move(responder));
       const std::scoped_lock lock(mutex_);
       held_.push_back(std::move(responder));
     };

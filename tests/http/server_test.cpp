@@ -67,7 +67,7 @@ TEST(HttpServerTest, AnswersPipelinedRequestsInOrderThoughTheFirstTakesLonger) {
   std::promise<Responder> slow;
   const auto server = serve([&](Request request, Responder responder) {
     if (request.path == "/slow") return slow.set_value(std::move(responder));
-    echo(std::move(request), std::move(responder));
+    echo(request, std::move(responder));
   });
   auto client = client_of(*server);
   ASSERT_TRUE(

@@ -66,7 +66,7 @@ struct Answers {
       response.stream = std::make_shared<News>(io);
       return responder.send(std::move(response));
     }
-    if (request.path != "/later") return echo(std::move(request), std::move(responder));
+    if (request.path != "/later") return echo(request, std::move(responder));
     const auto kept = std::make_shared<Responder>(std::move(responder));
     net::post(io, [kept] { kept->send(text_response(200, "later")); });
   }

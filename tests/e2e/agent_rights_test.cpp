@@ -17,7 +17,6 @@ namespace {
 
 constexpr const char* kFile = "deploy/node/rbac.yaml";
 constexpr const char* kNode = "/api/v1/nodes/node";
-constexpr const char* kEvents = "/apis/events.k8s.io/v1/namespaces/default/events";
 
 /// What fails without a right; "resource verb" is its name.
 const std::map<std::string, std::string> kBreaks = {
@@ -94,7 +93,7 @@ class AgentRightsTest : public E2eTest {
   /// Makes the agent use every right. @returns the first thing it cannot do; "" = nothing
   std::string first_failure(const std::string& right) {
     cluster_.clear();
-    cluster_.remove(kEvents);
+    cluster_.remove(Cluster::events_path("wrong"));
     cluster_.add_nodes({node_with_cards("node", 0)});
     cluster_.patch(kNode, R"({"metadata":{"annotations":{"tangram.dev/cards":null}}})");
     cluster_.patch(std::string(kNode) + "/status",
@@ -170,10 +169,9 @@ class AgentRightsTest : public E2eTest {
   }
 
   std::string events_of(const std::string& pod) {
-    const auto list = parse_json(cluster_.get(kEvents));
+    const auto list = parse_json(cluster_.get(Cluster::events_path(pod)));
     std::string found;
     for (const auto& event : list["items"].GetArray()) {
-      if (text_of(event["regarding"], "name") != pod) continue;
       found += text_of(event, "reason") + (event.HasMember("series") ? "\"series\"" : "");
     }
     return found;

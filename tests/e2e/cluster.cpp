@@ -127,4 +127,8 @@ void Cluster::remove(const std::string& path) { send(request(Method::kDelete, pa
 
 std::string Cluster::pod_path(const std::string& name) { return std::string(kPods) + "/" + name; }
 
+std::string Cluster::events_path(const std::string& pod) {
+  return "/api/v1/namespaces/default/events?fieldSelector=involvedObject.name=" + pod;
+}
+
 }  // namespace tangram::e2e

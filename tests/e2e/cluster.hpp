@@ -44,6 +44,8 @@ class Cluster {
   void patch(const std::string& path, const std::string& merge_patch);
   void remove(const std::string& path);
   [[nodiscard]] static std::string pod_path(const std::string& name);
+  /// The events about one pod. Those of the whole namespace may be more than one answer holds.
+  [[nodiscard]] static std::string events_path(const std::string& pod);
 
  private:
   std::string send(const kube::Request& request, int accepted_status = 0);

@@ -21,9 +21,7 @@ class FindingsTest : public E2eTest {
   }
   /// Whether the pod has an event with that reason and text.
   bool reported(const std::string& pod, const std::string& reason, const std::string& text = "") {
-    const std::string events =
-        "/api/v1/namespaces/default/events?fieldSelector=involvedObject.name=" + pod +
-        ",reason=" + reason;
+    const std::string events = Cluster::events_path(pod) + ",reason=" + reason;
     return eventually([&] {
       const std::string found = cluster_.get(events);
       return found.find("\"reason\":\"" + reason) != std::string::npos &&

@@ -129,7 +129,7 @@ TEST_F(PreemptionTest, KillsNobodyWhereRoomIsFreeButInPieces) {
   EXPECT_THAT(alive(), testing::UnorderedElementsAre("a", "b"));
   EXPECT_THAT(extender_.get("/api/v1/explain?namespace=default&pod=urgent"),
               testing::HasSubstr("no GPU card has enough free memory and compute"));
-  EXPECT_THAT(cluster_.get("/api/v1/namespaces/default/events"),
+  EXPECT_THAT(cluster_.get(Cluster::events_path("urgent")),
               testing::HasSubstr("no GPU card has enough free memory and compute"));
   expect_books_right(extender_);
 }

@@ -19,9 +19,6 @@ using rapidjson::Value;
 constexpr const char* kLease =
     "/apis/coordination.k8s.io/v1/namespaces/tangram-system/leases/tangram-extender";
 constexpr const char* kReplicaSets = "/apis/apps/v1/namespaces/default/replicasets";
-/// Of the one pod that the test reports on: others may have left more events than one answer holds.
-constexpr const char* kEvents =
-    "/api/v1/namespaces/default/events?fieldSelector=involvedObject.name=wrong";
 constexpr const char* kReplica = "/api/v1/namespaces/tangram-system/pods/rights";
 
 /// What fails without a right; "resource verb" is its name.
@@ -66,7 +63,7 @@ class RightsTest : public E2eTest {
   std::string first_failure(const std::string& right) {
     cluster_.remove(std::string(kReplicaSets) + "/stuck");
     cluster_.clear();
-    cluster_.remove(kEvents);
+    cluster_.remove(Cluster::events_path("wrong"));
     cluster_.remove(kLease);
     cluster_.remove(kReplica);
     PodSpec self;
@@ -125,11 +122,11 @@ class RightsTest : public E2eTest {
     PodSpec wrong = fraction_pod("wrong", "2");
     cluster_.add_pods({wrong});
     if (!eventually(
-            [&] { return events_about_wrong().find("RequestInvalid") != std::string::npos; }))
+            [&] { return event_about("wrong").find("RequestInvalid") != std::string::npos; }))
       return "writes events";
     annotate("wrong", "0.5");
     annotate("wrong", "2");
-    if (!eventually([&] { return events_about_wrong().find("\"series\"") != std::string::npos; }))
+    if (!eventually([&] { return event_about("wrong").find("\"series\"") != std::string::npos; }))
       return "counts repeated events";
     // Longer than the lease lasts without a renewal.
     watcher.wait([](const SeenPods&) { return false; }, 5s);
@@ -174,10 +171,10 @@ class RightsTest : public E2eTest {
     return cluster_.get(path).find(text) != std::string::npos;
   }
 
-  /// Only the extender's own events about the pod "wrong".
-  std::string events_about_wrong() {
+  /// Only the extender's own events.
+  std::string event_about(const std::string& pod) {
     Document list;
-    list.Parse(cluster_.get(kEvents).c_str());
+    list.Parse(cluster_.get(Cluster::events_path(pod)).c_str());
     std::string found;
     for (const Value& event : list["items"].GetArray()) {
       const std::string reporter = event["reportingComponent"].GetString();

@@ -11,6 +11,7 @@ bool WorkQueue::try_post(std::function<void()> task) {
   if (drained_) return false;
   if (under_way_.fetch_add(1) >= limit_) {
     --under_way_;
+    under_way_.notify_all();  // wait_until_idle() may have counted this one
     return false;
   }
   boost::asio::post(pool_, [this, task = std::move(task)] {

@@ -76,12 +76,25 @@ inline model::Allocation allocation(std::string uid, std::string node_name,
   return h;
 }
 
+inline model::Slice slice(std::int64_t mib, std::int64_t milli) {
+  model::Slice part;
+  part.memory = Mebibytes(mib);
+  part.compute = MilliGpu(milli);
+  return part;
+}
+
 inline model::GrantedCard granted(std::string uuid, std::int64_t mib, std::int64_t milli) {
   return {.uuid = std::move(uuid),
           .memory = Mebibytes(mib),
           .compute = MilliGpu(milli),
           .memory_limit = Mebibytes(mib),
           .compute_limit = MilliGpu(milli)};
+}
+/// As it is granted to one of several on a card.
+inline model::GrantedCard shared(std::string uuid, std::int64_t mib, std::int64_t milli) {
+  model::GrantedCard part = granted(std::move(uuid), mib, milli);
+  part.whole = false;
+  return part;
 }
 
 }  // namespace tangram::testing

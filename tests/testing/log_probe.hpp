@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace tangram::testing {
 
@@ -25,21 +26,30 @@ class LogProbe {
   LogProbe& operator=(const LogProbe&) = delete;
 
   void wait() { sink_->seen.get_future().wait(); }
+  /// Those that contain the text.
+  [[nodiscard]] std::vector<std::string> lines() { return sink_->lines(); }
 
  private:
   struct Sink final : spdlog::sinks::base_sink<std::mutex> {
     explicit Sink(std::string text) : wanted(std::move(text)) {}
     void sink_it_(const spdlog::details::log_msg& message) override {
       const std::string_view line(message.payload.data(), message.payload.size());
-      if (signalled || line.find(wanted) == std::string_view::npos) return;
+      if (line.find(wanted) == std::string_view::npos) return;
+      found.emplace_back(line);
+      if (signalled) return;
       signalled = true;
       seen.set_value();
     }
     void flush_() override {}
+    std::vector<std::string> lines() {
+      const std::lock_guard lock(mutex_);
+      return found;
+    }
 
     std::string wanted;
     std::promise<void> seen;
     bool signalled = false;
+    std::vector<std::string> found;
   };
 
   std::shared_ptr<Sink> sink_;

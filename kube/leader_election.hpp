@@ -26,18 +26,24 @@ struct LeaderSettings {
   // client-go's own values.
   std::chrono::seconds lease_duration{15};           ///< others wait that long for a silent leader
   std::chrono::milliseconds renew_deadline{10'000};  ///< a leader that cannot renew gives up
-  std::chrono::milliseconds retry_period{2'000};     ///< between two attempts
+  std::chrono::milliseconds retry_period{2'000};  ///< between two renewals; others look more often
 };
 
 /// Elects one of several replicas by a Lease, by client-go's rules (tools/leaderelection).
 ///
-///               take over, or create            409, 404, another holder,
+///               take over, or create            another holder, or maker,
 ///     follower ---------------------> leader    nothing confirmed for renew_deadline
 ///        ^                              |------------------------------------------.
 ///        '------------------------------'<-----------------------------------------'
 ///
 /// A write whose outcome is unknown counts for nothing: the leader leads as long as the last
 /// confirmed one allows, and reads the Lease before it writes again.
+///
+/// A Lease that is deleted no longer says who leads, but its holder may lead on. So others take
+/// over only when they have not seen a Lease for as long as the last one they saw was valid, and at
+/// least for lease_duration; the holder makes it again. The same where another object has replaced
+/// it. The first leader of all starts that much later. (Between two deletions within one
+/// retry_period others may not notice that a Lease was there.)
 ///
 /// A Lease by itself does not stop a leader that was suspended. leads_past() does: a leader begins
 /// nothing that could still take effect after its lease may be another's.
@@ -68,7 +74,8 @@ class LeaderElector {
   void run(const std::stop_token& stop);
   /// One attempt to get or keep the lease. @returns how long to wait until the next one
   std::chrono::milliseconds step();
-  /// Stops leading and gives the Lease back, so that another one need not wait for it to expire.
+  /// Stops leading and gives the Lease back, so that another one need not wait for it to expire:
+  /// one write, or three requests if another has written meanwhile, of 2 s at most each.
   void resign();
 
   /// Until when no other replica can lead, by the monotonic clock; nothing if we do not lead. It
@@ -89,16 +96,25 @@ class LeaderElector {
   LeaderElector(LeaderSettings settings, Surroundings surroundings, Callbacks callbacks);
 
   void attempt();
+  void miss();
+  void wait_out();
   bool see_answer(const Result<Response>& response);
   void create_lease();
   void claim();
+  void look_into_conflict();
   void confirm(TimePoint sent, const std::string& body);
   void see(const std::string& body);
   void lose(std::string_view why);
   void lose_if_late();
+  bool give_back();
   [[nodiscard]] Result<Response> send(Method method, const std::string& path, std::string body);
+  [[nodiscard]] Result<Response> send_within(std::chrono::milliseconds timeout, Method method,
+                                             const std::string& path, std::string body);
   [[nodiscard]] std::chrono::milliseconds time_for_a_request() const;
+  [[nodiscard]] std::chrono::milliseconds time_to_give_back() const;
   [[nodiscard]] std::chrono::milliseconds pause() const;
+  [[nodiscard]] std::chrono::milliseconds look_interval() const;
+  [[nodiscard]] std::chrono::milliseconds until_free() const;
   void publish();
 
   const LeaderSettings settings_;
@@ -112,7 +128,10 @@ class LeaderElector {
   std::string lease_;      ///< the object as last seen, with its version
   bool must_read_ = true;  ///< what we know may not be what is there
   bool leading_ = false;
-  TimePoint renewed_{};  ///< when the last confirmed write was about to be sent
+  bool absent_ = false;    ///< there was no Lease when we looked last
+  TimePoint missed_{};     ///< last, while absent
+  TimePoint free_from_{};  ///< who led by a Lease that is gone does not lead from then on
+  TimePoint renewed_{};    ///< when the last confirmed write was about to be sent
 
   static constexpr TimePoint kNever = TimePoint::min();
   std::atomic<TimePoint> leads_until_ = kNever;

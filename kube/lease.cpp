@@ -40,7 +40,7 @@ Result<LeaseRecord> read_lease(std::string text) {
   std::string kind;
   std::optional<std::int64_t> duration;
   std::optional<std::int64_t> transitions;
-  json::read_members(in, "kind", kind, "spec",
+  json::read_members(in, "kind", kind, "metadata", json::members("uid", record.uid), "spec",
                      json::members("holderIdentity", record.holder, "acquireTime",
                                    record.acquire_time, "renewTime", record.renew_time,
                                    "leaseDurationSeconds", json::value(duration, read_int32),

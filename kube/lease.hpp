@@ -22,6 +22,7 @@ struct LeaseRecord {
       {};  ///< MicroTime. Times of other clocks: compared, never computed with
   std::string renew_time = {};
   std::int64_t transitions = 0;  ///< how often the lease has gone to another holder
+  std::string uid = {};          ///< of the object: another one was made anew
 
   friend bool operator==(const LeaseRecord&, const LeaseRecord&) = default;
 };

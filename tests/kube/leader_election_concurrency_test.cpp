@@ -28,9 +28,10 @@ TEST(LeaderElectionConcurrencyTest, AnswersWhileItRuns) {
        .random = [] { return 0.0; },
        .sleeper =
            [&](milliseconds wait, const std::stop_token&) {
-             // Every tenth sleep is so long that the lease is lost.
+             // Some sleeps are so long that the lease is lost. Between them the elector must find
+             // time to see for a lease's duration, look by look, that there is none.
              const int count = ++sleeps;
-             clock.advance(count % 10 == 0 ? std::chrono::seconds(11) : wait);
+             clock.advance(count % 40 == 0 ? std::chrono::seconds(11) : wait);
              if (count >= kSteps && led > 0) stop.request_stop();
            }},
       {});

@@ -23,6 +23,8 @@ using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
+constexpr const char* kLeasePath = "/apis/coordination.k8s.io/v1/namespaces/n/leases/l";
+
 /// The world's clock as one machine reads it.
 class SkewedClock final : public Clock {
  public:
@@ -66,6 +68,8 @@ class World {
   [[nodiscard]] int elections() const { return elections_; }
   /// How often one that thought it was leading was held back by the fence alone.
   [[nodiscard]] int held_back() const { return held_back_; }
+  /// How often the Lease was deleted.
+  [[nodiscard]] int removals() const { return removals_; }
 
  private:
   struct Machine final : KubeApi {
@@ -88,6 +92,7 @@ class World {
       busy = true;
       if (world.chance(100)) elector->resign();
       if (world.chance(100)) start();  // a crash, and another process
+      if (world.chance(200)) world.remove_lease();
       const milliseconds wait = elector->step();
       const milliseconds hold_up = world.chance(20) ? world.up_to(seconds(40)) : milliseconds(0);
       next = world.clock_.now() + wait + hold_up;
@@ -114,6 +119,14 @@ class World {
   }
   [[nodiscard]] milliseconds delay() {
     return chance(10) ? up_to(seconds(8)) : up_to(milliseconds(100));
+  }
+
+  /// Not twice within the time of a look: those who look would not know that there was one.
+  void remove_lease() {
+    if (clock_.now() < removed_ + seconds(20)) return;
+    removed_ = clock_.now();
+    ++removals_;
+    (void)server_.call({.method = Method::kDelete, .path = kLeasePath});
   }
 
   void move_to(TimePoint time) {
@@ -177,6 +190,8 @@ class World {
   int names_ = 0;
   int elections_ = 0;
   int held_back_ = 0;
+  int removals_ = 0;
+  TimePoint removed_{};
   std::vector<std::pair<TimePoint, Request>> late_;  ///< requests that arrive when nobody waits
   std::vector<std::unique_ptr<Machine>> machines_;
 };
@@ -189,6 +204,7 @@ TEST(LeaderElectionProperty, NeverTwoLeadersAndOneInTheEnd) {
   constexpr unsigned kWorlds = 4;
   int elections = 0;
   int held_back = 0;
+  int removals = 0;
   for (unsigned seed = first_seed; seed != first_seed + kWorlds; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     World world(seed);
@@ -196,6 +212,7 @@ TEST(LeaderElectionProperty, NeverTwoLeadersAndOneInTheEnd) {
     ASSERT_FALSE(world.broken());
     elections += world.elections();
     held_back += world.held_back();
+    removals += world.removals();
     world.calm_down();
     world.pass(seconds(120));  // longer than anybody is held up, and than a lease
     const int before = world.elections();
@@ -208,6 +225,7 @@ TEST(LeaderElectionProperty, NeverTwoLeadersAndOneInTheEnd) {
   // Else the worlds were too kind to show anything.
   EXPECT_GT(elections, 10 * static_cast<int>(kWorlds));
   EXPECT_GT(held_back, 0);
+  EXPECT_GT(removals, 5 * static_cast<int>(kWorlds));
   spdlog::set_level(log_level);
 }
 

@@ -27,9 +27,17 @@ const testing::CallMatch kGets{Method::kGet, "/extender"};
 const testing::CallMatch kPuts{Method::kPut, "/extender"};
 const testing::CallMatch kPosts{Method::kPost, "/leases"};
 
-/// An API server, and a network for each candidate.
+/// An API server with a Lease that nobody holds, and a network for each candidate.
 class LeaderElectionTest : public ::testing::Test {
  protected:
+  LeaderElectionTest() {
+    const auto made = server.call(testing::write_request(
+        Method::kPost, kLeases, R"({"metadata":{"name":"extender"},"spec":{}})"));
+    EXPECT_EQ(made->status, 201) << made->body;
+  }
+  void remove_lease() {
+    ASSERT_EQ(server.call(testing::write_request(Method::kDelete, kLease, ""))->status, 200);
+  }
   struct Candidate {
     /// Delays move the clock instead of waiting.
     Candidate(KubeApi& server, testing::ManualClock& time)
@@ -71,7 +79,7 @@ class LeaderElectionTest : public ::testing::Test {
   LocalApi server{clock};
 };
 
-TEST_F(LeaderElectionTest, CreatesTheLeaseThatIsNotThere) {
+TEST_F(LeaderElectionTest, TakesALeaseThatNobodyHolds) {
   const auto a = candidate("a");
   EXPECT_EQ(a->elector->leads_until(), std::nullopt);
   EXPECT_EQ(a->elector->step(), milliseconds(2'000));
@@ -79,7 +87,7 @@ TEST_F(LeaderElectionTest, CreatesTheLeaseThatIsNotThere) {
   EXPECT_EQ(a->told, Lines{"started"});
   EXPECT_EQ(holder(), "a");
   EXPECT_EQ(lease("spec.leaseDurationSeconds"), "15");
-  EXPECT_EQ(lease("spec.leaseTransitions"), "0");
+  EXPECT_EQ(lease("spec.leaseTransitions"), "1");
   EXPECT_EQ(lease("spec.acquireTime"), "2026-01-01T00:00:00.000000Z");
   EXPECT_EQ(a->elector->leads_until(), clock.now() + seconds(15));
   for (const Request& call : a->network.calls()) EXPECT_TRUE(call.urgent);
@@ -95,8 +103,8 @@ TEST_F(LeaderElectionTest, RenewsWithOneWriteAndKeepsTheTimeOfAcquisition) {
   EXPECT_EQ(a->told, Lines{"started"});
   EXPECT_EQ(lease("spec.acquireTime"), "2026-01-01T00:00:00.000000Z");
   EXPECT_EQ(lease("spec.renewTime"), "2026-01-01T00:00:40.000000Z");
-  EXPECT_EQ(lease("spec.leaseTransitions"), "0");
-  EXPECT_EQ(a->network.calls(kPuts).size(), 20U);
+  EXPECT_EQ(lease("spec.leaseTransitions"), "1");
+  EXPECT_EQ(a->network.calls(kPuts).size(), 21U);
   EXPECT_EQ(a->network.calls(kGets).size(), 1U);
   EXPECT_EQ(a->elector->leads_until(), clock.now() + seconds(15));
 }
@@ -108,7 +116,7 @@ TEST_F(LeaderElectionTest, LeavesWhatOthersWroteIntoTheLease) {
       testing::write_request(Method::kPatch, kLease, R"({"metadata":{"labels":{"owner":"ops"}}})");
   ASSERT_EQ(server.call(label)->status, 200);
   for (int i = 0; i < 3; ++i) a->elector->step();
-  EXPECT_TRUE(a->leads());
+  EXPECT_EQ(a->told, Lines{"started"}) << "it is still the holder";
   EXPECT_EQ(lease("metadata.labels"), R"({"owner":"ops"})");
 }
 
@@ -117,7 +125,7 @@ TEST_F(LeaderElectionTest, RespectsAHolderThatRenews) {
   const auto b = candidate("b");
   a->elector->step();
   for (int i = 0; i < 30; ++i) {
-    EXPECT_EQ(b->elector->step(), milliseconds(3'200)) << "2 s and half of 1.2 times as much";
+    EXPECT_EQ(b->elector->step(), milliseconds(750)) << "a quarter of 2 s, and half as much";
     clock.advance(seconds(2));
     a->elector->step();
   }
@@ -168,7 +176,7 @@ TEST_F(LeaderElectionTest, TakesAtOnceWhatWasGivenBack) {
   EXPECT_EQ(lease("spec.leaseDurationSeconds"), "1");
   b->elector->step();
   EXPECT_TRUE(b->leads());
-  EXPECT_EQ(lease("spec.leaseTransitions"), "1");
+  EXPECT_EQ(lease("spec.leaseTransitions"), "2");
 }
 
 TEST_F(LeaderElectionTest, ResigningDisturbsNobodyElse) {
@@ -199,14 +207,113 @@ TEST_F(LeaderElectionTest, StopsAtAConflict) {
   EXPECT_EQ(holder(), "z") << "it has just been renewed";
 }
 
-TEST_F(LeaderElectionTest, StopsWhenTheLeaseIsGone) {
+// ---- A Lease that is not there.
+
+TEST_F(LeaderElectionTest, MakesALeaseWhenNobodyCanLeadWithoutOne) {
+  remove_lease();
+  const auto a = candidate("a");
+  EXPECT_EQ(a->elector->step(), milliseconds(750));
+  for (int i = 0; i < 14; ++i) {
+    clock.advance(seconds(1));
+    a->elector->step();
+  }
+  clock.advance(milliseconds(600));
+  EXPECT_EQ(a->elector->step(), milliseconds(400)) << "not later than it can lead";
+  EXPECT_FALSE(a->leads());
+  EXPECT_TRUE(a->network.calls(kPosts).empty());
+  clock.advance(milliseconds(400));
+  a->elector->step();
+  EXPECT_TRUE(a->leads());
+  EXPECT_EQ(holder(), "a");
+  EXPECT_EQ(lease("spec.leaseTransitions"), "0");
+  EXPECT_EQ(a->elector->leads_until(), clock.now() + seconds(15));
+}
+
+TEST_F(LeaderElectionTest, WaitsOutTheHolderOfALeaseThatWasDeleted) {
+  for (const int duration : {15, 40}) {
+    remove_lease();
+    write_lease("z", rfc3339_micro(clock.wall()), duration);
+    const auto b = candidate("b");
+    b->elector->step();
+    remove_lease();
+    const TimePoint gone = clock.now();
+    b->network.will_answer(kGets, 500);  // says nothing either way
+    while (clock.now() < gone + seconds(duration) - milliseconds(1)) {
+      b->elector->step();
+      ASSERT_FALSE(b->leads());
+      clock.advance(std::min(milliseconds(500), std::chrono::duration_cast<milliseconds>(
+                                                    gone + seconds(duration) - clock.now())));
+    }
+    clock.advance(milliseconds(1));
+    clock.advance(milliseconds(500));  // for the look that failed
+    b->elector->step();
+    EXPECT_TRUE(b->leads()) << duration;
+    b->elector->resign();
+    clock.advance(seconds(60));
+  }
+}
+
+/// Deleted twice, with a holder in between that this one has not seen.
+TEST_F(LeaderElectionTest, WaitsAnewIfItWasHeldUpWhileThereWasNoLease) {
+  const auto b = candidate("b");
+  remove_lease();
+  b->elector->step();
+  clock.advance(seconds(14));
+  write_lease("z", rfc3339_micro(clock.wall()), 15);
+  remove_lease();
+  clock.advance(seconds(2));
+  b->elector->step();
+  EXPECT_FALSE(b->leads()) << "z leads for 13 s more";
+}
+
+TEST_F(LeaderElectionTest, TheHolderMakesADeletedLeaseAgain) {
+  const auto a = candidate("a");
+  const auto b = candidate("b");
+  a->elector->step();
+  for (int i = 0; i < 40; ++i) {
+    if (i == 10) remove_lease();
+    clock.advance(seconds(1));
+    a->elector->step();
+    b->elector->step();
+    EXPECT_TRUE(a->elector->leads_past(clock.now()));
+    EXPECT_FALSE(b->elector->leads_past(clock.now()));
+  }
+  EXPECT_EQ(a->told, Lines{"started"});
+  EXPECT_EQ(holder(), "a");
+  EXPECT_EQ(lease("spec.acquireTime"), "2026-01-01T00:00:00.000000Z");
+  EXPECT_EQ(a->network.calls(kPosts).size(), 1U);
+}
+
+TEST_F(LeaderElectionTest, TheHolderStopsWhereAnotherOneMadeTheLease) {
   const auto a = candidate("a");
   a->elector->step();
-  ASSERT_EQ(server.call(testing::write_request(Method::kDelete, kLease, ""))->status, 200);
+  remove_lease();
+  a->network.will(kPosts, Fault::Kind::kLoseBefore);
+  a->elector->step();
+  EXPECT_TRUE(a->leads());
+  a->network.will_answer(kGets, 404);  // made between the two
+  write_lease("z", "2026-01-01T00:00:00.000000Z");
   a->elector->step();
   EXPECT_FALSE(a->leads());
+  EXPECT_EQ(a->told, (Lines{"started", "stopped"}));
+}
+
+TEST_F(LeaderElectionTest, WaitsOutTheHolderOfALeaseThatWasReplaced) {
+  const auto a = candidate("a");
+  const auto b = candidate("b");
   a->elector->step();
-  EXPECT_EQ(a->told, (Lines{"started", "stopped", "started"}));
+  b->elector->step();
+  a->network.plan().set(*testing::parse_faults("rules: [{fault: refuse}]"));
+  remove_lease();
+  write_lease("", "2026-01-01T00:00:00.000000Z");  // as from a backup
+  for (int i = 0; i < 15; ++i) {
+    b->elector->step();
+    EXPECT_FALSE(b->leads());
+    clock.advance(seconds(1));
+  }
+  EXPECT_FALSE(a->elector->leads_past(clock.now()));
+  b->elector->step();
+  EXPECT_TRUE(b->leads());
 }
 
 TEST_F(LeaderElectionTest, StopsWhenItCannotRenewInTimeBeforeTheLeaseIsFree) {
@@ -262,7 +369,7 @@ TEST_F(LeaderElectionTest, UnknownOutcomeCountsForNothingAndIsLookedInto) {
 
 TEST_F(LeaderElectionTest, UnknownTakeOverIsRenewedBeforeItCounts) {
   const auto a = candidate("a");
-  a->network.will(kPosts, Fault::Kind::kLoseAnswer);
+  a->network.will(kPuts, Fault::Kind::kLoseAnswer);
   a->elector->step();
   EXPECT_FALSE(a->leads());
   EXPECT_EQ(holder(), "a");
@@ -270,7 +377,7 @@ TEST_F(LeaderElectionTest, UnknownTakeOverIsRenewedBeforeItCounts) {
   a->elector->step();
   EXPECT_TRUE(a->leads());
   EXPECT_EQ(a->elector->leads_until(), clock.now() + seconds(15));
-  EXPECT_EQ(lease("spec.leaseTransitions"), "0");
+  EXPECT_EQ(lease("spec.leaseTransitions"), "1");
 }
 
 TEST_F(LeaderElectionTest, ServerErrorsAreLookedInto) {
@@ -300,8 +407,8 @@ TEST_F(LeaderElectionTest, LeadsPastOnlyWhatTheLeaseOutlives) {
 
 TEST_F(LeaderElectionTest, CountsFromBeforeItAsked) {
   const auto a = candidate("a");
-  for (const auto& request : {kPosts, kPuts}) {
-    a->network.will(request, {.kind = Fault::Kind::kDelayAnswer, .delay = seconds(4)});
+  for (int i = 0; i < 2; ++i) {  // takes over, and renews
+    a->network.will(kPuts, {.kind = Fault::Kind::kDelayAnswer, .delay = seconds(4)});
     const TimePoint sent = clock.now();
     a->elector->step();
     EXPECT_EQ(clock.now(), sent + seconds(4));
@@ -311,7 +418,7 @@ TEST_F(LeaderElectionTest, CountsFromBeforeItAsked) {
 
 TEST_F(LeaderElectionTest, DoesNotBeginWithALeaseThatIsOldAlready) {
   const auto a = candidate("a");
-  a->network.will(kPosts, {.kind = Fault::Kind::kDelayAnswer, .delay = seconds(10)});
+  a->network.will(kPuts, {.kind = Fault::Kind::kDelayAnswer, .delay = seconds(10)});
   a->elector->step();
   EXPECT_EQ(holder(), "a");
   EXPECT_FALSE(a->leads());
@@ -354,7 +461,34 @@ TEST_F(LeaderElectionTest, RunsUntilStoppedAndThenResigns) {
   elector->run(stop.get_token());
   EXPECT_EQ(told, (Lines{"started", "stopped while a holds it"}));
   EXPECT_EQ(holder(), "");
-  EXPECT_EQ(network.calls(kPuts).size(), 5U) << "four renewals and the release";
+  EXPECT_EQ(network.calls(kPuts).size(), 6U) << "five and the release";
+}
+
+TEST_F(LeaderElectionTest, GivesTheLeaseBackWithOneShortWrite) {
+  const auto a = candidate("a");
+  a->elector->step();
+  const auto before = a->network.calls().size();
+  a->elector->resign();
+  EXPECT_EQ(holder(), "");
+  const auto calls = a->network.calls();
+  ASSERT_EQ(calls.size(), before + 1);
+  EXPECT_EQ(calls.back().method, Method::kPut);
+  EXPECT_LE(calls.back().timeout, milliseconds(2'000));
+}
+
+TEST_F(LeaderElectionTest, GivesBackWhatSomeoneElseHasTouched) {
+  const auto a = candidate("a");
+  a->elector->step();
+  auto label =
+      testing::write_request(Method::kPatch, kLease, R"({"metadata":{"labels":{"owner":"ops"}}})");
+  ASSERT_EQ(server.call(label)->status, 200);
+  const auto before = a->network.calls().size();
+  a->elector->resign();
+  EXPECT_EQ(holder(), "");
+  const auto calls = a->network.calls();
+  for (std::size_t i = before; i < calls.size(); ++i) {
+    EXPECT_LE(calls[i].timeout, milliseconds(2'000));
+  }
 }
 
 TEST_F(LeaderElectionTest, RefusesSettingsThatCannotWork) {

@@ -1,6 +1,7 @@
 #include "cluster/cluster_feed.hpp"
 
 #include "base/json.hpp"
+#include "cluster/weight.hpp"
 #include "model/cards.hpp"
 
 #include <spdlog/spdlog.h>
@@ -52,19 +53,34 @@ std::optional<model::NodeInventory> NodeFeed::read(std::string object) {
   return inventory;
 }
 
-void NodeFeed::begin_list() { listed_.clear(); }
+void NodeFeed::begin_list() {
+  listed_.clear();
+  kept_ = 0;
+}
 
 void NodeFeed::listed(std::string object) {
   if (auto node = read(object)) {
     std::string name = node->name;
-    listed_.insert_or_assign(std::move(name), std::move(*node));
-  } else if (auto name = metadata_member(std::move(object), "name"); known_.contains(name)) {
-    listed_.try_emplace(std::move(name), std::nullopt);
+    keep(std::move(name), std::move(*node));
+  } else if (auto name = metadata_member(std::move(object), "name");
+             known_.contains(name) && !listed_.contains(name)) {
+    keep(std::move(name), std::nullopt);
   }
 }
 
-void NodeFeed::unlisted(std::string object) {
-  listed_.erase(metadata_member(std::move(object), "name"));
+void NodeFeed::unlisted(std::string object) { drop(metadata_member(std::move(object), "name")); }
+
+void NodeFeed::keep(std::string name, ListedNode node) {
+  drop(name);
+  kept_ += weight_of(name) + (node ? weight_of(*node) : 0);
+  listed_.emplace(std::move(name), std::move(node));
+}
+
+void NodeFeed::drop(const std::string& name) {
+  const auto found = listed_.find(name);
+  if (found == listed_.end()) return;
+  kept_ -= weight_of(name) + (found->second ? weight_of(*found->second) : 0);
+  listed_.erase(found);
 }
 
 void NodeFeed::end_list() {
@@ -79,6 +95,7 @@ void NodeFeed::end_list() {
   known_.clear();
   for (const auto& [name, node] : listed_) known_.insert(name);
   listed_.clear();
+  kept_ = 0;
 }
 
 void NodeFeed::change(kube::EventType type, std::string object) {
@@ -104,6 +121,7 @@ std::optional<kube::Pod> PodFeed::read(std::string object) {
 
 void PodFeed::begin_list() {
   listed_.clear();
+  kept_ = 0;
   pods_.notify([](PodObserver& observer) { observer.listing(true); });
 }
 
@@ -111,17 +129,33 @@ void PodFeed::listed(std::string object) {
   auto pod = read(object);
   if (!pod) {
     std::string uid = metadata_member(std::move(object), "uid");
-    if (pods_.contains(uid)) listed_.try_emplace(std::move(uid));
+    if (pods_.contains(uid) && !listed_.contains(uid)) keep(std::move(uid), {});
   } else if (pod->finished) {
-    listed_.erase(pod->uid);
+    drop(pod->uid);
   } else {
     std::string uid = pod->uid;
-    listed_.insert_or_assign(std::move(uid), seen(*std::move(pod)));
+    keep(std::move(uid), seen(*std::move(pod)));
   }
 }
 
-void PodFeed::unlisted(std::string object) {
-  listed_.erase(metadata_member(std::move(object), "uid"));
+void PodFeed::unlisted(std::string object) { drop(metadata_member(std::move(object), "uid")); }
+
+std::size_t PodFeed::weight(const std::string& uid, const ListedPod& pod) {
+  return weight_of(uid) + sizeof(pod) + weight_of(pod.record) +
+         (pod.bound ? weight_of(pod.bound->allocation) : 0);
+}
+
+void PodFeed::keep(std::string uid, ListedPod pod) {
+  drop(uid);
+  kept_ += weight(uid, pod);
+  listed_.emplace(std::move(uid), std::move(pod));
+}
+
+void PodFeed::drop(const std::string& uid) {
+  const auto found = listed_.find(uid);
+  if (found == listed_.end()) return;
+  kept_ -= weight(uid, found->second);
+  listed_.erase(found);
 }
 
 void PodFeed::end_list() {
@@ -140,6 +174,7 @@ void PodFeed::end_list() {
     if (pod.readable) pods_.put(uid, std::move(pod.record));
   }
   listed_ = decltype(listed_)();  // the memory, too
+  kept_ = 0;
   pods_.notify([](PodObserver& observer) { observer.listing(false); });
 }
 

@@ -8,6 +8,7 @@
 #include "model/card.hpp"
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -34,15 +35,20 @@ class NodeFeed final : public kube::ObjectSink {
   void unlisted(std::string object) override;
   void end_list() override;
   void change(kube::EventType type, std::string object) override;
+  [[nodiscard]] std::size_t kept_bytes() const override { return kept_; }
 
  private:
+  using ListedNode = std::optional<model::NodeInventory>;  ///< nothing = it cannot be read
+
   [[nodiscard]] std::optional<model::NodeInventory> read(std::string object);
+  void keep(std::string name, ListedNode node);
+  void drop(const std::string& name);
 
   SharedLedger& ledger_;
   FeedCounters& counters_;
   std::set<std::string, std::less<>> known_;  ///< nodes that the API server has
-  /// Of the list that is being read; nothing = it exists, but cannot be read.
-  std::map<std::string, std::optional<model::NodeInventory>> listed_;
+  std::map<std::string, ListedNode> listed_;  ///< of the list that is being read
+  std::size_t kept_ = 0;                      ///< weight of listed_
 };
 
 /// Puts pods into the table, and what bound ones hold into the ledger. A grant that counted once
@@ -63,6 +69,7 @@ class PodFeed final : public kube::ObjectSink {
   void unlisted(std::string object) override;
   void end_list() override;
   void change(kube::EventType type, std::string object) override;
+  [[nodiscard]] std::size_t kept_bytes() const override { return kept_; }
 
  private:
   /// What a bound pod holds, by its own record; a pending one holds nothing.
@@ -78,6 +85,9 @@ class PodFeed final : public kube::ObjectSink {
   };
 
   [[nodiscard]] std::optional<kube::Pod> read(std::string object);
+  [[nodiscard]] static std::size_t weight(const std::string& uid, const ListedPod& pod);
+  void keep(std::string uid, ListedPod pod);
+  void drop(const std::string& uid);
   ListedPod seen(kube::Pod pod);
   void ended(const std::string& uid);
   void observe(model::Ledger& ledger, const Shown& now) const;
@@ -88,6 +98,7 @@ class PodFeed final : public kube::ObjectSink {
   FeedCounters& counters_;
   const model::SignatureCheck check_;
   std::unordered_map<std::string, ListedPod> listed_;  ///< by UID
+  std::size_t kept_ = 0;                               ///< weight of listed_
 };
 
 }  // namespace tangram::cluster

@@ -2,6 +2,7 @@
 
 #include "base/json_members.hpp"
 #include "base/utf8.hpp"
+#include "kube/list_watch_codec.hpp"
 #include "kube/url.hpp"
 
 #include <array>
@@ -122,6 +123,19 @@ Result<Pod> read_pod(KubeApi& api, std::string_view ns, std::string_view name,
   auto pod = decode_pod(std::move(response->body));
   if (!pod) return fail(Errc::kUnavailable, what + ": " + pod.error().message);
   return pod;
+}
+
+Result<std::string> list_version(KubeApi& api, const std::string& path,
+                                 std::map<std::string, std::string> query,
+                                 std::chrono::milliseconds timeout) {
+  query["limit"] = "1";
+  const auto response = api.call({.path = path, .query = std::move(query), .timeout = timeout});
+  const std::string what = "version of " + path;
+  if (!response) return fail(Errc::kUnavailable, what + ": " + response.error().message);
+  if (response->status != 200) return answered(Errc::kUnavailable, what, *response);
+  auto page = read_list(response->body, [](std::string_view) {});
+  if (!page) return fail(Errc::kUnavailable, what + ": " + page.error().message);
+  return std::move(page->version);
 }
 
 }  // namespace tangram::kube

@@ -54,6 +54,13 @@ EvictionAnswer evict_pod(KubeApi& api, const Eviction& eviction, std::chrono::mi
 Result<Pod> read_pod(KubeApi& api, std::string_view ns, std::string_view name,
                      std::chrono::milliseconds timeout);
 
+/// The version of a kind of object at this moment, by a list of at most one of them.
+/// @param query  selectors, as of the list that is meant: the caller may have no right to others
+/// @returns kUnavailable: another try may succeed
+Result<std::string> list_version(KubeApi& api, const std::string& path,
+                                 std::map<std::string, std::string> query,
+                                 std::chrono::milliseconds timeout);
+
 /// The sentence in a metav1.Status body; the body itself (shortened) if it is not one.
 [[nodiscard]] std::string status_message(const Response& response);
 

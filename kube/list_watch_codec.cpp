@@ -133,6 +133,14 @@ Result<ListPage> read_list(std::string_view text,
   return page;
 }
 
+bool older_version(std::string_view a, std::string_view b) {
+  const auto is_number = [](std::string_view text) {
+    return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+  };
+  if (!is_number(a) || !is_number(b)) return false;
+  return a.size() != b.size() ? a.size() < b.size() : a < b;
+}
+
 std::string object_key(std::string_view object) {
   std::string ns;
   std::string name;

@@ -39,6 +39,10 @@ struct ListPage {
 [[nodiscard]] Result<ListPage> read_list(std::string_view text,
                                          const std::function<void(std::string_view)>& item);
 
+/// Whether version `a` was there before `b`. Versions of one kind of object are decimal numbers of
+/// any length (KEP-5504). @returns false if either is not one
+[[nodiscard]] bool older_version(std::string_view a, std::string_view b);
+
 /// "namespace/name" of an object, "" in place of what it does not have.
 [[nodiscard]] std::string object_key(std::string_view object);
 

@@ -6,6 +6,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace tangram::kube {
@@ -20,6 +21,13 @@ constexpr milliseconds kListTimeout{30'000};
 // client-go's: 5 to 10 minutes, so that watches spread over the servers behind a balancer.
 constexpr seconds kWatchAtLeast{300};
 constexpr seconds kWatchSpread{300};
+// A list comes before the watch on the same stream: 4.4 GB, 200,000 full pods, take five minutes at
+// 15 MB/s.
+constexpr seconds kStreamAtLeast{1'800};
+// Bookmarks come about every minute, so two are missing. Below the client's own limit.
+constexpr seconds kSilent{120};
+// One object at most, but of a server that may have just started.
+constexpr milliseconds kPositionTimeout{10'000};
 // The server ends a watch by itself; this much later the connection counts as dead.
 constexpr seconds kWatchSlack{30};
 // A stream that ends at once without an event is an error in disguise (client-go's rule).
@@ -35,20 +43,33 @@ bool refuses_streams(const Result<Response>& response) {
 
 }  // namespace
 
-void WholeListSink::begin_list() { objects_.clear(); }
+void WholeListSink::begin_list() {
+  objects_.clear();
+  kept_ = 0;
+}
 
 void WholeListSink::listed(std::string object) {
   std::string key = object_key(object);
-  objects_.insert_or_assign(std::move(key), std::move(object));
+  forget(key);
+  kept_ += key.size() + object.size();
+  objects_.emplace(std::move(key), std::move(object));
 }
 
-void WholeListSink::unlisted(std::string object) { objects_.erase(object_key(object)); }
+void WholeListSink::unlisted(std::string object) { forget(object_key(object)); }
+
+void WholeListSink::forget(const std::string& key) {
+  const auto found = objects_.find(key);
+  if (found == objects_.end()) return;
+  kept_ -= key.size() + found->second.size();
+  objects_.erase(found);
+}
 
 void WholeListSink::end_list() {
   std::vector<std::string> objects;
   objects.reserve(objects_.size());
   for (auto& [key, object] : objects_) objects.push_back(std::move(object));
   objects_.clear();
+  kept_ = 0;
   replace(std::move(objects));
 }
 
@@ -88,14 +109,32 @@ std::stop_source Reflector::begin_turn() {
 }
 
 Reflector::Outcome Reflector::take_turn(const std::stop_token& stop) {
-  if (!version_.empty()) return watch(stop);
-  return streams_ && !by_pages_ ? stream(stop) : list(stop);
+  if (version_.empty()) return streams_ && !by_pages_ ? stream(stop) : list(stop);
+  if (interrupted_) {
+    if (auto failure = check_position()) return failure;
+  }
+  return watch(stop);
+}
+
+/// A restored server has not come back to the version that we have seen.
+Reflector::Outcome Reflector::check_position() {
+  follow(false);
+  const auto version = list_version(api_, options_.path, selection(), kPositionTimeout);
+  if (!version) return Failure{.message = version.error().message};
+  if (older_version(*version, version_)) {
+    return Failure{.expired = true,
+                   .message = "the server is at version " + *version + ", before " + version_ +
+                              ": it was restored from a backup"};
+  }
+  interrupted_ = false;
+  return std::nullopt;
 }
 
 /// Whatever comes of it, the next turn lists again unless the list has ended.
 Reflector::Outcome Reflector::stream(const std::stop_token& stop) {
   listing_ = true;
-  begin_list();
+  follow(false);
+  sink_.begin_list();
   Outcome outcome = watch(stop);
   // Whatever a stream fails for, pages may come through.
   by_pages_ = listing_;
@@ -111,10 +150,16 @@ void Reflector::change_health(const Change& change) {
   change(health_);
 }
 
+void Reflector::follow(bool follows) {
+  change_health([follows](Health& health) { health.following = follows; });
+}
+
 void Reflector::end_list() {
   sink_.end_list();
+  interrupted_ = false;
   change_health([this](Health& health) {
     health.synced = true;
+    health.version = version_;
     health.last_heard = clock_.now();
     health.relisted = serving_;
     ++health.lists;
@@ -129,7 +174,10 @@ milliseconds Reflector::spread(milliseconds wait) const {
 }
 
 void Reflector::recover(const Failure& failure, const std::stop_token& stop) {
-  change_health([](Health& health) { ++health.errors; });
+  change_health([](Health& health) {
+    health.following = false;
+    ++health.errors;
+  });
   const bool first_expiry = failure.expired && !expired_before_;
   if (failure.expired) {
     version_.clear();
@@ -160,45 +208,35 @@ Reflector::Failure Reflector::refused(const std::string& what, const Response& r
 Reflector::Outcome Reflector::take_page(const Response& response, std::string& more) {
   if (response.status != 200) return refused("list", response);
   auto page =
-      read_list(response.body, [&](std::string_view object) { deliver(std::string(object)); });
+      read_list(response.body, [&](std::string_view object) { sink_.listed(std::string(object)); });
   if (!page) return Failure{.message = "list: " + page.error().message};
-  if (!more.empty() && page->more == more) {
-    return Failure{.message = "list: the server hands out the same page again and again"};
-  }
   more = std::move(page->more);
   version_ = std::move(page->version);
-  return std::nullopt;
+  return keeps_too_much();
 }
 
-void Reflector::begin_list() {
-  listed_bytes_ = 0;
-  sink_.begin_list();
-}
-
-void Reflector::deliver(std::string object) {
-  listed_bytes_ += object.size();
-  sink_.listed(std::move(object));
-}
-
-Reflector::Outcome Reflector::too_long() const {
-  if (listed_bytes_ <= options_.max_list_bytes) return std::nullopt;
-  return Failure{.message = "the list is longer than " + std::to_string(options_.max_list_bytes) +
-                            " bytes"};
+Reflector::Outcome Reflector::keeps_too_much() const {
+  const std::size_t kept = sink_.kept_bytes();
+  if (kept <= options_.max_kept_bytes) return std::nullopt;
+  return Failure{.message = "what must be kept of the list takes " + std::to_string(kept) +
+                            " bytes so far, more than " + std::to_string(options_.max_kept_bytes)};
 }
 
 Reflector::Outcome Reflector::list(const std::stop_token& stop) {
-  Request request{.path = options_.path,
-                  .query = {{"limit", std::to_string(options_.page_size)}},
-                  .timeout = kListTimeout};
-  if (!options_.field_selector.empty()) request.query["fieldSelector"] = options_.field_selector;
+  Request request{.path = options_.path, .query = selection(), .timeout = kListTimeout};
+  request.query["limit"] = std::to_string(options_.page_size);
   std::string more;
+  std::set<std::string> tokens;
   by_pages_ = false;
-  begin_list();
+  follow(false);
+  sink_.begin_list();
   do {
     const auto response = api_.call(request);
     Outcome failure = response ? take_page(*response, more)
                                : Failure{.message = "list: " + response.error().message};
-    if (!failure) failure = too_long();
+    if (!failure && !more.empty() && !tokens.insert(more).second) {
+      failure = Failure{.message = "list: the server hands out the same page again and again"};
+    }
     if (failure || stop.stop_requested()) {
       version_.clear();
       return failure;
@@ -217,11 +255,18 @@ Reflector::Outcome Reflector::take(const std::string& text) {
                    "watch: " + std::to_string(frame->code) + ": " + frame->message};
   }
   if (listing_) return take_listed(std::move(*frame));
+  if (older_version(frame->version, version_)) {
+    return Failure{.expired = true,
+                   .message = "watch: version " + frame->version + " after " + version_};
+  }
   if (frame->change) sink_.change(*frame->change, std::move(frame->object));
   version_ = std::move(frame->version);
   backoff_ = options_.first_backoff;
   expired_before_ = false;
-  change_health([this](Health& health) { health.last_heard = clock_.now(); });
+  change_health([this](Health& health) {
+    health.version = version_;
+    health.last_heard = clock_.now();
+  });
   return std::nullopt;
 }
 
@@ -232,8 +277,8 @@ Reflector::Outcome Reflector::take_listed(WatchEvent frame) {
       sink_.unlisted(std::move(frame.object));
       return std::nullopt;
     }
-    deliver(std::move(frame.object));
-    return too_long();
+    sink_.listed(std::move(frame.object));
+    return keeps_too_much();
   }
   if (!frame.ends_list) {
     // A server that does not know the parameter never ends its list, but it sends this.
@@ -241,20 +286,25 @@ Reflector::Outcome Reflector::take_listed(WatchEvent frame) {
     return std::nullopt;
   }
   listing_ = false;
-  end_list();
   version_ = std::move(frame.version);
-  change_health([](Health& health) { ++health.watches; });  // as such the stream goes on
+  end_list();
+  begin_watch();  // as such the stream goes on
   return std::nullopt;
+}
+
+std::map<std::string, std::string> Reflector::selection() const {
+  if (options_.field_selector.empty()) return {};
+  return {{"fieldSelector", options_.field_selector}};
 }
 
 Request Reflector::watch_request() const {
   const auto spread_over = static_cast<std::uint64_t>(kWatchSpread.count());
   const auto nanos = static_cast<std::uint64_t>(clock_.now().time_since_epoch().count());
-  const seconds lasts = kWatchAtLeast + seconds(nanos % 1'000'000 % spread_over);
-  Request request{
-      .path = options_.path,
-      .query = {{"allowWatchBookmarks", "true"}, {"timeoutSeconds", std::to_string(lasts.count())}},
-      .timeout = lasts + kWatchSlack};
+  const seconds at_least = listing_ ? kStreamAtLeast : kWatchAtLeast;
+  const seconds lasts = at_least + seconds(nanos % 1'000'000 % spread_over);
+  Request request{.path = options_.path, .query = selection(), .timeout = lasts + kWatchSlack};
+  request.query["allowWatchBookmarks"] = "true";
+  request.query["timeoutSeconds"] = std::to_string(lasts.count());
   if (listing_) {
     // Without a version the list is consistent: as of now, not of what the server had cached.
     request.query["sendInitialEvents"] = "true";
@@ -262,7 +312,6 @@ Request Reflector::watch_request() const {
   } else {
     request.query["resourceVersion"] = version_;
   }
-  if (!options_.field_selector.empty()) request.query["fieldSelector"] = options_.field_selector;
   return request;
 }
 
@@ -277,13 +326,21 @@ Reflector::Outcome Reflector::judge_end(const Result<Response>& response, bool w
   return std::nullopt;
 }
 
+void Reflector::begin_watch() {
+  change_health([](Health& health) {
+    health.following = true;
+    ++health.watches;
+  });
+}
+
 Reflector::Outcome Reflector::watch(const std::stop_token& stop) {
-  if (!listing_) change_health([](Health& health) { ++health.watches; });
+  if (!listing_) begin_watch();
   const TimePoint begin = clock_.now();
+  const Request request = watch_request();
   Outcome failure;
   bool had_frames = false;
   const auto response = api_.watch(
-      watch_request(),
+      request,
       [&](const std::string& frame) {
         if (stop.stop_requested()) return false;
         failure = take(frame);
@@ -291,9 +348,13 @@ Reflector::Outcome Reflector::watch(const std::stop_token& stop) {
         return !failure && (streams_ || !listing_);
       },
       stop);
+  const auto lasted = clock_.now() - begin;
+  // A kind that nobody changes is silent, too, so silence is a reason to ask where the server is.
+  const bool silent = !had_frames && lasted >= kSilent;
+  interrupted_ = !response || silent || lasted < request.timeout - kWatchSlack;
   if (listing_ && refuses_streams(response)) streams_ = false;
   if (failure) return failure;
-  return judge_end(response, had_frames || clock_.now() - begin >= kShortWatch);
+  return judge_end(response, had_frames || lasted >= kShortWatch);
 }
 
 }  // namespace tangram::kube

@@ -33,6 +33,8 @@ class ObjectSink {
   virtual void unlisted(std::string object) = 0;
   /// The list is complete and consistent: whatever is not in it does not exist.
   virtual void end_list() = 0;
+  /// About how much memory the list so far takes; 0 outside a list.
+  [[nodiscard]] virtual std::size_t kept_bytes() const = 0;
   /// One change since.
   virtual void change(EventType type, std::string object) = 0;
 };
@@ -47,18 +49,23 @@ class WholeListSink : public ObjectSink {
   void listed(std::string object) final;
   void unlisted(std::string object) final;
   void end_list() final;
+  [[nodiscard]] std::size_t kept_bytes() const final { return kept_; }
 
  private:
+  void forget(const std::string& key);
+
   std::map<std::string, std::string> objects_;  ///< by object_key()
+  std::size_t kept_ = 0;                        ///< bytes of objects_
 };
 
 struct ReflectorOptions {
   std::string path;            ///< "/api/v1/pods"
   std::string field_selector;  ///< "status.phase!=Succeeded,status.phase!=Failed"
   int page_size = 500;         ///< client-go's: keeps one reply small at 150,000 pods
-  /// Of all objects of one list: more is refused. 150,000 pods of 20 KiB, the most that Kubernetes
-  /// is built for, are 3 GiB.
-  std::size_t max_list_bytes = std::size_t{4} << 30U;
+  /// Of what the sink keeps of one list: more is refused. How long the list is, does not matter.
+  /// 150,000 pods, the most that Kubernetes is built for, are 300 MiB in the extender, which has
+  /// the former ones beside them and 2 GiB in all.
+  std::size_t max_kept_bytes = std::size_t{1} << 30U;
   std::chrono::milliseconds first_backoff{800};  ///< client-go's: 0.8 s, doubled up to 30 s
   std::chrono::milliseconds max_backoff{30'000};
 };
@@ -72,13 +79,20 @@ struct ReflectorOptions {
 ///
 ///     list --ok--> watch --end of stream--> watch, from the last version seen (bookmarks count)
 ///      ^             |----410, or an ERROR frame with that code----> list
+///      |             |----the server is behind what was seen-------> list
 ///      '--error------'--other errors, after a back-off--> the same again
+///
+/// A server that was restored from a backup begins again at an earlier version. It sends nothing to
+/// a watch from a later one until it has reached it again, and of what it dropped it never tells.
+/// So after a watch that ended before its time, or in which nothing came for two minutes, the next
+/// one is opened only if the server's version is not an earlier one. An earlier one, and a watch
+/// that goes back, are answered as a 410.
 ///
 /// The back-off doubles up to the maximum and starts anew once a watch has delivered an event or
 /// has lasted a second: a list that succeeds is no sign yet that its watch will. It is at least the
 /// server's Retry-After. A 410 is answered at once the first time, and after a back-off when it
-/// follows another one. A list that expires half-way (410) starts over. One that is too long, or
-/// whose next page has the token of the last one, is an error too: a proxy that takes
+/// follows another one. A list that expires half-way (410) starts over. One of which too much must
+/// be kept, or whose next page has the token of an earlier one, is an error too: a proxy that takes
 /// the question for one it has answered would have pages without end.
 class Reflector {
  public:
@@ -96,6 +110,8 @@ class Reflector {
 
   struct Health {
     bool synced = false;         ///< a list has been delivered
+    bool following = false;      ///< a watch goes on from it; false in a list and in a back-off
+    std::string version;         ///< all up to this one has been delivered
     TimePoint last_heard{};      ///< last list, event or bookmark
     std::uint64_t lists = 0;     ///< delivered
     std::uint64_t relisted = 0;  ///< newest ticket of relist() that is served
@@ -116,21 +132,23 @@ class Reflector {
 
   std::stop_source begin_turn();
   Outcome take_turn(const std::stop_token& stop);
+  Outcome check_position();
   Outcome stream(const std::stop_token& stop);
   Outcome list(const std::stop_token& stop);
   Outcome watch(const std::stop_token& stop);
   Outcome take(const std::string& text);
   Outcome take_listed(WatchEvent frame);
   Outcome take_page(const Response& response, std::string& more);
-  void begin_list();
-  void deliver(std::string object);
   [[nodiscard]] static Failure refused(const std::string& what, const Response& response);
-  [[nodiscard]] Outcome too_long() const;
+  [[nodiscard]] Outcome keeps_too_much() const;
   Outcome judge_end(const Result<Response>& response, bool worked);
   [[nodiscard]] Request watch_request() const;
+  [[nodiscard]] std::map<std::string, std::string> selection() const;
   void end_list();
   template <class Change>
   void change_health(const Change& change);
+  void follow(bool follows);
+  void begin_watch();
   void recover(const Failure& failure, const std::stop_token& stop);
   [[nodiscard]] std::chrono::milliseconds spread(std::chrono::milliseconds wait) const;
 
@@ -143,12 +161,12 @@ class Reflector {
   // Of run()'s thread.
   std::string version_;  ///< last one seen; empty = must list
   std::chrono::milliseconds backoff_;
-  bool expired_before_ = false;   ///< a 410, and no event of a watch since
-  bool streams_ = true;           ///< the server has not refused a streaming list
-  bool by_pages_ = false;         ///< the last streaming list failed: the next one is not
-  bool listing_ = false;          ///< a streaming list is being delivered
-  std::size_t listed_bytes_ = 0;  ///< of the list so far, replaced or not
-  std::uint64_t serving_ = 0;     ///< newest ticket from before this turn
+  bool expired_before_ = false;  ///< a 410, and no event of a watch since
+  bool interrupted_ = false;     ///< the last watch ended before its time
+  bool streams_ = true;          ///< the server has not refused a streaming list
+  bool by_pages_ = false;        ///< the last streaming list failed: the next one is not
+  bool listing_ = false;         ///< a streaming list is being delivered
+  std::uint64_t serving_ = 0;    ///< newest ticket from before this turn
 
   mutable std::mutex mutex_;
   // Under mutex_.

@@ -52,6 +52,13 @@ std::string unreadable(const PodText& pod) {
   return pod_json(bad);
 }
 
+/// The same with that many bytes that nobody needs to keep, as managedFields and env are.
+std::string padded(const PodText& pod, std::size_t bytes) {
+  std::string text = pod_json(pod);
+  const std::size_t at = text.find(R"("metadata":{)") + 12;
+  return text.insert(at, R"("managedFields":")" + std::string(bytes, 'x') + R"(",)");
+}
+
 class ClusterFeedTest : public ::testing::Test {
  protected:
   ClusterFeedTest() {
@@ -357,6 +364,56 @@ TEST_F(ClusterFeedTest, KeepsCountingPodsOfANodeThatLeftAndCameBack) {
   EXPECT_EQ(rig_.ledger.snapshot()->find("n1"), nullptr);
   rig_.nodes.change(kube::EventType::kAdded, extender::Rig::node_text("n1", 2));
   EXPECT_EQ(rig_.used("n1"), MilliGpu(500));
+}
+
+// ---- What a list takes of memory
+
+TEST_F(ClusterFeedTest, KeepsLittleOfLongPods) {
+  constexpr std::size_t kPods = 100;
+  constexpr std::size_t kLong = 20'000;
+  rig_.pods.begin_list();
+  EXPECT_EQ(rig_.pods.kept_bytes(), 0U);
+  std::size_t listed = 0;
+  for (std::size_t i = 0; i < kPods; ++i) {
+    const std::string uid = "uid-of-a-pod-" + std::to_string(i);
+    std::string text =
+        padded(i % 2 == 0 ? running(uid, 0) : PodText{.name = uid, .uid = uid}, kLong);
+    listed += text.size();
+    rig_.pods.listed(std::move(text));
+  }
+  EXPECT_GT(listed, kPods * kLong);
+  EXPECT_GT(rig_.pods.kept_bytes(), kPods * sizeof(PodRecord));
+  EXPECT_LT(rig_.pods.kept_bytes(), kPods * 4'096);
+  rig_.pods.end_list();
+  EXPECT_EQ(rig_.pods.kept_bytes(), 0U);
+}
+
+TEST_F(ClusterFeedTest, CountsWhatItKeepsOfAListOnce) {
+  rig_.pods.begin_list();
+  rig_.pods.listed(pod_json(running("u1")));
+  const std::size_t one = rig_.pods.kept_bytes();
+  rig_.pods.listed(pod_json(running("u2")));
+  EXPECT_GT(rig_.pods.kept_bytes(), one);
+  rig_.pods.listed(pod_json(running("u2")));
+  rig_.pods.unlisted(pod_json(running("u2")));
+  rig_.pods.unlisted(pod_json(running("u3")));
+  EXPECT_EQ(rig_.pods.kept_bytes(), one);
+  rig_.nodes.begin_list();
+  rig_.nodes.listed(extender::Rig::node_text("n1", 8));
+  const std::size_t eight = rig_.nodes.kept_bytes();
+  rig_.nodes.listed(extender::Rig::node_text("n1", 1));
+  EXPECT_LT(rig_.nodes.kept_bytes(), eight);
+  rig_.nodes.unlisted(extender::Rig::node_text("n1", 1));
+  EXPECT_EQ(rig_.nodes.kept_bytes(), 0U);
+}
+
+/// As after a restore from a backup: bound pods are pending again, or were never there.
+TEST_F(ClusterFeedTest, ReleasesWhatTheNextListShowsPendingOrNotAtAll) {
+  send_list(rig_.pods, {pod_json(running("u1", 300)), pod_json(running("u2", 200))});
+  ASSERT_EQ(node("n1").use.at(0).compute, MilliGpu(500));
+  send_list(rig_.pods, {pending_pod("u1", "pod-u1")});
+  EXPECT_EQ(node("n1").use.at(0).compute, MilliGpu(0));
+  EXPECT_NE(rig_.table.find("u1"), nullptr);
 }
 
 }  // namespace

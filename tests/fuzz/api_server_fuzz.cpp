@@ -60,6 +60,7 @@ class CheckingSink final : public kube::ObjectSink {
     listing_ = false;
     listed_ = true;
   }
+  [[nodiscard]] std::size_t kept_bytes() const override { return 0; }
   void change(kube::EventType /*type*/, std::string object) override {
     require(listed_ && !listing_ && !object.empty());
   }

@@ -1,5 +1,6 @@
 #include "kube/client.hpp"
 
+#include "kube/list_watch_codec.hpp"
 #include "kube/local/api.hpp"
 #include "kube/url.hpp"
 #include "tests/testing/kube_builders.hpp"
@@ -97,6 +98,33 @@ TEST(ReadPodTest, TellsGoneFromTryAgain) {
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(read_pod(api, "ml", "p", milliseconds(1)).error().code, Errc::kUnavailable);
   }
+}
+
+TEST(ListVersionTest, IsThatOfTheWholeKind) {
+  testing::ManualClock clock;
+  LocalApi api(clock);
+  const auto version = [&] {
+    return list_version(api, "/api/v1/pods", {{"fieldSelector", "spec.nodeName=n1"}},
+                        milliseconds(700));
+  };
+  const auto before = version();
+  ASSERT_TRUE(before) << before.error().message;
+  ASSERT_TRUE(api.call(
+      testing::write_request(Method::kPost, "/api/v1/namespaces/ml/pods", testing::pod_json({}))));
+  const auto after = version();
+  ASSERT_TRUE(after) << after.error().message;
+  EXPECT_TRUE(older_version(*before, *after)) << *before << " and " << *after;
+  EXPECT_EQ(list_version(api, "/api/v1/nonsense", {}, milliseconds(700)).error().code,
+            Errc::kUnavailable);
+}
+
+TEST(OlderVersionTest, ComparesNumbersOfAnyLength) {
+  EXPECT_TRUE(older_version("9", "10"));
+  EXPECT_TRUE(older_version("99999999999999999999998", "99999999999999999999999"));
+  EXPECT_FALSE(older_version("10", "10"));
+  EXPECT_FALSE(older_version("11", "10"));
+  EXPECT_FALSE(older_version("", "10"));
+  EXPECT_FALSE(older_version("9", "abc"));
 }
 
 const Eviction kEviction{.ns = "ml", .name = "train-0", .uid = "6c5f"};

@@ -98,7 +98,7 @@ class ReflectorTest : public ::testing::Test {
       {.path = "/api/v1/pods",
        .field_selector = "spec.nodeName=n1",
        .page_size = 2,
-       .max_list_bytes = 1'000},
+       .max_kept_bytes = 1'000},
       sink,
       clock,
       [this](milliseconds wait, const std::stop_token&) { slept.push_back(wait.count()); }};
@@ -167,9 +167,45 @@ TEST_F(ReflectorListTest, APageThatComesAgainAndAgainIsNoList) {
   EXPECT_EQ(slept, std::vector<std::int64_t>{800});
 }
 
+TEST_F(ReflectorListTest, PagesThatComeRoundAreNoList) {
+  for (const char* page : {"1", "2", "1"}) api.will_answer(200, list("7", {"a"}, page));
+  api.will_answer(200, list("9", {"b"}));
+  run();
+  EXPECT_EQ(sink.lines(), Lines{"= b"});
+  EXPECT_FALSE(api.calls().at(3).query.contains("continue"));
+  EXPECT_EQ(slept, std::vector<std::int64_t>{800});
+}
+
+/// Counts what is listed and keeps nothing.
+class CountingSink final : public ObjectSink {
+ public:
+  void begin_list() override { bytes = 0; }
+  void listed(std::string object) override { bytes += object.size(); }
+  void unlisted(std::string) override {}
+  void end_list() override { ++lists; }
+  void change(EventType, std::string) override {}
+  [[nodiscard]] std::size_t kept_bytes() const override { return 0; }
+  std::size_t bytes = 0;
+  int lists = 0;
+};
+
+TEST_F(ReflectorListTest, TakesPagesWithoutEndOfWhichItKeepsNothing) {
+  CountingSink counts;
+  Reflector whole(api, {.path = "/x", .field_selector = "", .max_kept_bytes = 1'000}, counts, clock,
+                  [](milliseconds, const std::stop_token&) {});
+  for (int page = 0; page < 20; ++page) {
+    api.will_answer(200, list("7", {std::string(400, 'x')}, page < 19 ? std::to_string(page) : ""));
+  }
+  whole.run(stop.get_token());
+  EXPECT_EQ(counts.lists, 1);
+  EXPECT_GT(counts.bytes, 8'000U);
+}
+
 TEST_F(ReflectorListTest, ListWithoutEndIsGivenUp) {
-  const std::string long_name(400, 'x');
-  for (const char* page : {"1", "2", "3"}) api.will_answer(200, list("7", {long_name}, page));
+  const std::string long_name(200, 'x');
+  for (const char* page : {"1", "2", "3"}) {
+    api.will_answer(200, list("7", {long_name + page}, page));
+  }
   api.will_answer(200, list("9", {"b"}));
   run();
   EXPECT_EQ(sink.lines(), Lines{"= b"});
@@ -201,6 +237,25 @@ TEST_F(ReflectorListTest, BackoffDoublesToTheMaximumAndStartsAnew) {
             (std::vector<std::int64_t>{800, 1600, 3200, 6400, 12800, 25600, 30000, 30000, 800}));
   EXPECT_EQ(sink.lines(), (Lines{"=", "+a"}));
   EXPECT_EQ(asked(2, "resourceVersion"), "8");
+}
+
+TEST_F(ReflectorListTest, FollowsWhileAWatchGoesOn) {
+  std::vector<bool> following;
+  const auto note = [&](const Reflector& one) { following.push_back(one.health().following); };
+  Reflector* noted = nullptr;
+  Reflector pausing{
+      api, {.path = "/api/v1/pods"}, sink, clock, [&](milliseconds, const std::stop_token&) {
+        note(*noted);
+      }};
+  noted = &pausing;
+  api.will_answer(500, "");  // and a pause
+  api.will_answer(200, list("7", {}));
+  api.will_watch({frame("ADDED", "a", "8")}, ScriptedApi::ended(), [&] { note(pausing); });
+  api.will_watch({}, fail(Errc::kTimeout, "cut"), [&] { note(pausing); });  // and a pause
+  api.will_watch({}, ScriptedApi::ended(410), [&] { note(pausing); });      // no pause: a list
+  pausing.run(stop.get_token());
+  EXPECT_EQ(following, (std::vector<bool>{false, true, true, false, true}));
+  EXPECT_FALSE(pausing.health().following) << "it was reading a list when the script ran out";
 }
 
 TEST_F(ReflectorListTest, HonoursRetryAfter) {
@@ -254,6 +309,76 @@ TEST_F(ReflectorListTest, BrokenListsTellTheSinkNothing) {
   EXPECT_FALSE(reflector.health().synced);
 }
 
+// ---- a server that was restored from a backup: its versions begin again at an earlier one ----
+
+TEST_F(ReflectorListTest, AsksWhereTheServerIsAfterAWatchThatSaidNothing) {
+  api.current_version = "5";
+  api.will_answer(200, list("7", {"a"}));
+  api.will_watch({}, Response{.status = 200}, [this] { clock.advance(milliseconds(600'000)); });
+  api.will_answer(200, list("5", {"b"}));
+  run();
+  EXPECT_EQ(sink.lines(), (Lines{"= a", "= b"}));
+  EXPECT_EQ(asked(1, "resourceVersion"), "5");
+}
+
+TEST_F(ReflectorListTest, GoesOnAfterASilentWatchOfAKindThatNobodyChanges) {
+  api.will_answer(200, list("7", {"a"}));
+  for (int i = 0; i < 3; ++i) {
+    api.will_watch({}, fail(Errc::kTimeout, "silent"),
+                   [this] { clock.advance(milliseconds(180'000)); });
+  }
+  run();
+  EXPECT_EQ(sink.lines(), Lines{"= a"});
+  EXPECT_EQ(asked(3, "resourceVersion"), "7");
+}
+
+/// What a reflector tells of a server to its end, and where its last watch began.
+std::pair<Lines, std::string> follow(ScriptedApi& api) {
+  testing::ManualClock clock;
+  std::stop_source end;
+  api.finished = [&] { end.request_stop(); };
+  RecordingSink told;
+  Reflector reflector(api, {.path = "/x", .field_selector = ""}, told, clock,
+                      [](milliseconds, const std::stop_token&) {});
+  reflector.run(end.get_token());
+  return {told.lines(), api.opened().back().query.at("resourceVersion")};
+}
+
+TEST(ReflectorRestoredTest, ListsAgainWhereTheServerIsBehind) {
+  const std::vector<ScriptedApi::Outcome> ends{fail(Errc::kTimeout, "cut"), ScriptedApi::ended()};
+  for (const auto& end : ends) {
+    ScriptedApi api;
+    api.will_watch({}, ScriptedApi::ended(422));
+    api.will_answer(200, list("100", {"a"}));
+    api.will_watch({frame("ADDED", "b", "101")}, end);
+    api.current_version = "99";
+    api.will_answer(200, list("99", {"a"}));
+    EXPECT_EQ(follow(api), std::pair(Lines{"= a", "+b", "= a"}, std::string("99")));
+  }
+}
+
+TEST(ReflectorRestoredTest, WatchesOnWhereTheServerIsNotBehind) {
+  for (const char* version : {"101", "1000"}) {
+    ScriptedApi api;
+    api.will_watch({}, ScriptedApi::ended(422));
+    api.will_answer(200, list("100", {"a"}));
+    api.will_watch({frame("ADDED", "b", "101")}, fail(Errc::kTimeout, "cut"));
+    api.current_version = version;
+    EXPECT_EQ(follow(api), std::pair(Lines{"= a", "+b"}, std::string("101"))) << version;
+  }
+}
+
+TEST(ReflectorRestoredTest, ListsAgainWhenTheVersionGoesBack) {
+  for (const std::string& back : {frame("BOOKMARK", "", "9"), frame("ADDED", "b", "9")}) {
+    ScriptedApi api;
+    api.will_watch({}, ScriptedApi::ended(422));
+    api.will_answer(200, list("100", {"a"}));
+    api.will_watch({back, frame("ADDED", "c", "101")});
+    api.will_answer(200, list("11", {"d"}));
+    EXPECT_EQ(follow(api), std::pair(Lines{"= a", "= d"}, std::string("11"))) << back;
+  }
+}
+
 // ---- streaming lists ----
 
 std::string list_end(const std::string& version) {
@@ -285,6 +410,19 @@ TEST_F(ReflectorTest, ChangesBeforeTheEndOfTheStreamedListArePartOfIt) {
                   frame("DELETED", "b", "6"), list_end("7")});
   run();
   EXPECT_EQ(sink.lines(), Lines{"= a"});
+}
+
+TEST_F(ReflectorTest, TakesAListOfAnyLengthOfWhichItKeepsLittle) {
+  const std::string name(400, 'x');
+  Lines frames{frame("ADDED", name, "1")};
+  for (const char* version : {"2", "3", "4", "5"}) {
+    frames.push_back(frame("MODIFIED", name, version));
+  }
+  frames.push_back(list_end("6"));
+  api.will_watch(frames);
+  run();
+  EXPECT_EQ(sink.lines(), Lines{"= " + name});
+  EXPECT_EQ(slept, std::vector<std::int64_t>{});
 }
 
 TEST_F(ReflectorTest, StreamedListWithoutEndIsGivenUp) {
@@ -348,6 +486,14 @@ TEST_F(ReflectorTest, ExpiredWatchStreamsTheListAgain) {
   run();
   EXPECT_EQ(sink.lines(), (Lines{"= a", "= b"}));
   EXPECT_EQ(slept, std::vector<std::int64_t>{});
+}
+
+TEST_F(ReflectorTest, GivesAStreamedListMoreTimeThanAWatch) {
+  api.will_watch({frame("ADDED", "a", "3"), list_end("7")});
+  run();
+  EXPECT_GE(std::stoi(asked(0, "timeoutSeconds")), 1'800);
+  EXPECT_GE(api.opened()[0].timeout, std::chrono::seconds(1'830));
+  EXPECT_LE(std::stoi(asked(1, "timeoutSeconds")), 600);
 }
 
 // ---- relist ----

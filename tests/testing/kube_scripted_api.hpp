@@ -21,9 +21,13 @@ class ScriptedApi final : public kube::KubeApi {
   struct WatchScript {
     std::vector<std::string> frames;
     Outcome end;
+    std::function<void()> meanwhile;
   };
 
   std::function<void()> finished = [] {};
+  /// What a list of at most one object shows: a reader asks for its version alone. Such calls need
+  /// no script and are not recorded.
+  std::string current_version = "18446744073709551615";  // no reader is ahead of it
 
   void will_answer(Outcome outcome) { answers_.push_back(std::move(outcome)); }
   void will_answer(int status, std::string body) {
@@ -33,14 +37,17 @@ class ScriptedApi final : public kube::KubeApi {
   static Outcome ended(int status = 200, std::string body = "") {
     return kube::Response{.status = status, .body = std::move(body), .retry_after = {}};
   }
-  void will_watch(std::vector<std::string> frames, Outcome end) {
-    watches_.push_back({std::move(frames), std::move(end)});
+  /// @param meanwhile  called between the frames and the end, as if time passed there
+  void will_watch(
+      std::vector<std::string> frames, Outcome end, std::function<void()> meanwhile = [] {}) {
+    watches_.push_back({std::move(frames), std::move(end), std::move(meanwhile)});
   }
   /// A watch that the server ends.
   void will_watch(std::vector<std::string> frames) { will_watch(std::move(frames), ended()); }
 
   Outcome call(const kube::Request& request) override {
     const std::lock_guard lock(mutex_);
+    if (asks_for_version(request)) return ended(200, empty_list());
     calls_.push_back(request);
     if (answers_.empty()) return run_out();
     Outcome outcome = std::move(answers_.front());
@@ -58,6 +65,7 @@ class ScriptedApi final : public kube::KubeApi {
     for (const std::string& text : script.frames) {
       if (!frame(text)) return ended();
     }
+    script.meanwhile();
     return script.end;
   }
 
@@ -66,6 +74,13 @@ class ScriptedApi final : public kube::KubeApi {
   [[nodiscard]] const std::vector<kube::Request>& opened() const { return opened_; }
 
  private:
+  static bool asks_for_version(const kube::Request& request) {
+    const auto limit = request.query.find("limit");
+    return limit != request.query.end() && limit->second == "1";
+  }
+  [[nodiscard]] std::string empty_list() const {
+    return R"({"metadata":{"resourceVersion":")" + current_version + R"("},"items":[]})";
+  }
   Outcome run_out() {
     finished();
     return fail(Errc::kUnavailable, "the script has run out");

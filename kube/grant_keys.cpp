@@ -36,31 +36,42 @@ Result<std::vector<std::string>> files_at(const std::string& path) {
   return files;
 }
 
-Result<std::vector<VerifyingKey>> read_known(const std::string& path) {
-  const auto files = files_at(path);
-  if (!files) return files.error();
+/// @param place  where the texts are, for errors
+/// @param pems   by the name that errors give them
+Result<std::vector<VerifyingKey>> known_in(const std::string& place,
+                                           const std::map<std::string, std::string>& pems) {
   std::vector<VerifyingKey> known;
-  for (const std::string& file : *files) {
-    const auto text = read_file(file);
-    if (!text) return text.error();
-    const auto keys = VerifyingKey::from_pem(*text);
-    if (!keys) return fail(Errc::kInvalidArgument, file + ": " + keys.error().message);
+  for (const auto& [name, pem] : pems) {
+    const auto keys = VerifyingKey::from_pem(pem);
+    if (!keys) return fail(Errc::kInvalidArgument, name + ": " + keys.error().message);
     for (const VerifyingKey& key : *keys) {
       if (std::find(known.begin(), known.end(), key) == known.end()) known.push_back(key);
     }
   }
   if (known.empty()) {
-    return fail(Errc::kInvalidArgument, path +
-                                            ": holds no file; put the public key there that "
+    return fail(Errc::kInvalidArgument, place +
+                                            ": holds no key; put the public key there that "
                                             "tangram-extender grant-key makes");
   }
   if (known.size() > GrantKeys::kMaxKnown) {
     return fail(Errc::kInvalidArgument,
                 fmt::format("{}: holds {} keys; at most {} can be known: remove those that signed "
                             "no grant that is left",
-                            path, known.size(), GrantKeys::kMaxKnown));
+                            place, known.size(), GrantKeys::kMaxKnown));
   }
   return known;
+}
+
+Result<std::vector<VerifyingKey>> read_known(const std::string& path) {
+  const auto files = files_at(path);
+  if (!files) return files.error();
+  std::map<std::string, std::string> pems;
+  for (const std::string& file : *files) {
+    auto text = read_file(file);
+    if (!text) return text.error();
+    pems.emplace(file, std::move(*text));
+  }
+  return known_in(path, pems);
 }
 
 std::vector<std::string> ids_of(const std::vector<VerifyingKey>& keys) {
@@ -85,17 +96,21 @@ struct GrantKeys::Ring {
   std::string signing_id;
   std::vector<VerifyingKey> known;
   std::vector<std::string> ids;  ///< of `known`, sorted
+
+  /// Without a signing key.
+  static Ring of(std::vector<VerifyingKey> known) {
+    auto ids = ids_of(known);
+    return {.signing = {}, .signing_id = {}, .known = std::move(known), .ids = std::move(ids)};
+  }
 };
 
 GrantKeys::GrantKeys(Files files, RingPtr ring)
     : files_(std::move(files)), ring_(std::move(ring)) {}
 
 Result<GrantKeys::RingPtr> GrantKeys::read(const Files& files) {
-  auto ring = std::make_shared<Ring>();
   auto known = read_known(files.known);
   if (!known) return known.error();
-  ring->known = std::move(*known);
-  ring->ids = ids_of(ring->known);
+  auto ring = std::make_shared<Ring>(Ring::of(std::move(*known)));
   if (files.signing.empty()) return RingPtr(std::move(ring));
   const auto text = read_file(files.signing);
   if (!text) return text.error();
@@ -125,6 +140,14 @@ std::unique_ptr<GrantKeys> GrantKeys::open_when_usable(Files files) {
   std::unique_ptr<GrantKeys> keys(new GrantKeys(std::move(files), std::make_shared<const Ring>()));
   keys->look();
   return keys;
+}
+
+Result<std::unique_ptr<GrantKeys>> GrantKeys::of(const std::string& place,
+                                                 const std::map<std::string, std::string>& pems) {
+  auto known = known_in(place, pems);
+  if (!known) return known.error();
+  return std::unique_ptr<GrantKeys>(
+      new GrantKeys({}, std::make_shared<const Ring>(Ring::of(std::move(*known)))));
 }
 
 bool GrantKeys::look() {

@@ -32,6 +32,12 @@ class GrantKeys {
   static Result<std::unique_ptr<GrantKeys>> open(Files files);
   /// For programs that start in any case: until the files can be used no key is known.
   static std::unique_ptr<GrantKeys> open_when_usable(Files files);
+  /// Known keys alone, from texts that are at hand; look() has nothing to read.
+  /// @param place  where the texts are, for errors
+  /// @param pems   public keys in PEM, by the name that errors give them
+  /// @returns kInvalidArgument  as open()
+  static Result<std::unique_ptr<GrantKeys>> of(const std::string& place,
+                                               const std::map<std::string, std::string>& pems);
 
   /// Reads the files again. What cannot be used leaves the keys as they are, and is logged once.
   /// One thread, every second or so. @returns whether other keys are known now

@@ -31,13 +31,18 @@ struct Pod {
       containers;               ///< app containers, then sidecars, then ordinary init containers
   model::Footprint footprint;   ///< Kubernetes' rule: see pod_footprint() in resources.hpp
   std::string node;             ///< spec.nodeName; empty = not bound
+  std::string scheduler;        ///< spec.schedulerName
   std::string nominated_node;   ///< status.nominatedNodeName
   int priority = 0;             ///< spec.priority
   bool never_preempts = false;  ///< spec.preemptionPolicy: Never
   bool deleting = false;        ///< has a deletionTimestamp
   bool finished = false;        ///< phase Succeeded or Failed: has no allocation any more
   bool gated = false;           ///< has scheduling gates
+  bool tried = false;           ///< has a PodScheduled condition: a scheduler knows the pod
   bool started = false;         ///< one of its containers runs, or has run
+  /// Uses volume or resource claims, or belongs to a pod group: kube-scheduler may wait for those
+  /// after it has chosen a node.
+  bool binds_late = false;
   Controller controller;
   /// Names of the containers that run or have run, as only kubelet knows.
   std::vector<std::string> ran;

@@ -4,6 +4,7 @@
 #include "kube/resources.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -13,6 +14,29 @@
 namespace tangram::kube {
 
 namespace {
+
+/// Labels of the pod groups of Kubernetes' coscheduling plugin, now and before.
+/// Source: sigs.k8s.io/scheduler-plugins, apis/scheduling/v1alpha1/types.go.
+constexpr std::array kGroupLabels{"scheduling.x-k8s.io/pod-group",
+                                  "pod-group.scheduling.sigs.k8s.io"};
+
+bool is_some(json::Reader& in) {
+  const bool some = in.kind() != json::Kind::kNull;
+  in.skip();
+  return some;
+}
+
+/// Of spec.volumes: does one of them need a claim?
+bool read_claims(json::Reader& in) {
+  bool any = false;
+  in.array([&] {
+    in.object([&](std::string_view key) {
+      const bool some = is_some(in);
+      any = any || (some && (key == "persistentVolumeClaim" || key == "ephemeral"));
+    });
+  });
+  return any;
+}
 
 bool read_any_element(json::Reader& in) {
   bool any = false;
@@ -72,6 +96,9 @@ class PodDecoder {
     };
     json::read_members(in_, "metadata", read_metadata_part, "spec", read_spec_part, "status",
                        read_status_part);
+    for (const char* label : kGroupLabels) {
+      if (pod_.labels.contains(label)) pod_.binds_late = true;
+    }
     if (manifest_ != nullptr) complete_manifest();
     return std::move(pod_);
   }
@@ -129,6 +156,8 @@ class PodDecoder {
     in_.object([&](std::string_view key) {
       if (key == "nodeName") {
         pod_.node = in_.string_or_null();
+      } else if (key == "schedulerName") {
+        pod_.scheduler = in_.string_or_null();
       } else if (key == "containers") {
         read_containers(ContainerKind::kApp);
       } else if (key == "initContainers") {
@@ -150,10 +179,15 @@ class PodDecoder {
     const auto read_resources_of_pod = [this](json::Reader&) {
       pod_level_ = read_requirements(nullptr);
     };
+    const auto binds_late_if = [this](auto is_so) {
+      return [this, is_so](json::Reader& in) { pod_.binds_late = is_so(in) || pod_.binds_late; };
+    };
     return json::read_member(in_, key, "priority", json::value(pod_.priority, read_priority),
-                             "preemptionPolicy", read_policy, "schedulingGates",
-                             json::value(pod_.gated, read_any_element), "overhead", read_overhead,
-                             "resources", read_resources_of_pod);
+                             "volumes", binds_late_if(read_claims), "resourceClaims",
+                             binds_late_if(read_any_element), "schedulingGroup",
+                             binds_late_if(is_some), "preemptionPolicy", read_policy,
+                             "schedulingGates", json::value(pod_.gated, read_any_element),
+                             "overhead", read_overhead, "resources", read_resources_of_pod);
   }
 
   /// @returns false if `key` is none of them
@@ -161,8 +195,7 @@ class PodDecoder {
     const auto read_ephemeral = [this](json::Reader&) {
       read_containers(ContainerKind::kEphemeral);
     };
-    return json::read_member(in_, key, "ephemeralContainers", read_ephemeral, "schedulerName",
-                             manifest_->scheduler_name, "runtimeClassName",
+    return json::read_member(in_, key, "ephemeralContainers", read_ephemeral, "runtimeClassName",
                              manifest_->runtime_class, "nodeSelector", manifest_->node_selector);
   }
 
@@ -260,9 +293,20 @@ class PodDecoder {
     const auto read_containers = [this](json::Reader& in) {
       in.array([this] { read_container_status(); });
     };
+    const auto read_conditions = [this](json::Reader& in) {
+      in.array([this] { read_condition(); });
+    };
     json::read_members(in_, "phase", read_phase, "containerStatuses", read_containers,
                        "initContainerStatuses", read_containers, "nominatedNodeName",
-                       pod_.nominated_node);
+                       pod_.nominated_node, "conditions", read_conditions);
+  }
+
+  void read_condition() {
+    std::string type;
+    std::string reason;
+    json::read_members(in_, "type", type, "reason", reason);
+    // The API server itself writes SchedulingGated.
+    pod_.tried = pod_.tried || (type == "PodScheduled" && reason != "SchedulingGated");
   }
 
   void read_container_status() {
@@ -304,6 +348,7 @@ class PodDecoder {
     if (pod_.name.empty() && !generate_name_.empty()) manifest_->name = generate_name_ + "*";
     manifest_->labels = pod_.labels;
     manifest_->node = pod_.node;
+    manifest_->scheduler_name = pod_.scheduler;
     // The members of a spec come in any order.
     const auto list = [](const ContainerManifest& container) {
       return container.kind == ContainerKind::kSidecar ? ContainerKind::kInit : container.kind;

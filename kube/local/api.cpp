@@ -61,6 +61,16 @@ Response removed_response(ResourceKind kind, const StoredObject& before) {
   return kind == ResourceKind::kPods ? object_response(200, kind, before) : success(200);
 }
 
+/// An object with a UID was there once: a real server reports its deletion as a conflict.
+Refusal nothing_to_replace(const Route& route, const std::string& text) {
+  const auto body = read_body(route, text);
+  if (!body) return body.error();
+  if (body->head.uid.empty()) return not_found(route.kind, route.name);
+  return conflict(
+      info(route.kind).qualified, route.name,
+      "Precondition failed: UID in precondition: " + body->head.uid + ", UID in object meta: ");
+}
+
 }  // namespace
 
 struct LocalApi::State {
@@ -208,6 +218,9 @@ Response LocalApi::State::bind(const Route& route, const Request& request) {
 
 Response LocalApi::State::put(const Route& route, const Request& request) {
   if (route.is_collection() || !route.subresource.empty()) return response(method_not_allowed());
+  if (store.get(route.kind, object_key(route.ns, route.name)) == nullptr) {
+    return response(nothing_to_replace(route, request.body));
+  }
   return update(
       route,
       [&](const StoredObject& before) -> ApiResult<Content> {

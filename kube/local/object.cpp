@@ -23,6 +23,8 @@ constexpr std::array<KindInfo, kResourceKinds> kInfos{{
     {"/apis/policy/v1", "policy/v1", "poddisruptionbudgets", "PodDisruptionBudget",
      "poddisruptionbudgets.policy", true, true},
     {"/api/v1", "v1", "namespaces", "Namespace", "namespaces", false, true},
+    {"/apis/storage.k8s.io/v1", "storage.k8s.io/v1", "csistoragecapacities", "CSIStorageCapacity",
+     "csistoragecapacities.storage.k8s.io", true, false},
 }};
 
 }  // namespace

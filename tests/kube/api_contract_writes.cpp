@@ -145,6 +145,10 @@ TEST_P(ApiContract, LeaderIsElectedAndGivesTheLeaseBack) {
         {.ns = ns, .name = "leader", .identity = identity},
         {.api = server->api(), .clock = clock, .random = [] { return 0.0; }}, {});
   };
+  ASSERT_EQ(write(Method::kPost, "/apis/coordination.k8s.io/v1/namespaces/" + ns + "/leases",
+                  R"({"metadata":{"name":"leader"},"spec":{}})")
+                .status,
+            201);
   const auto one = candidate("one");
   const auto two = candidate("two");
   for (int i = 0; i < 2; ++i) {
@@ -158,7 +162,15 @@ TEST_P(ApiContract, LeaderIsElectedAndGivesTheLeaseBack) {
   two->step();
   EXPECT_FALSE(one->status().leading);
   EXPECT_TRUE(two->leads_past(clock.now()));
-  EXPECT_EQ(two->status().transitions, 1);
+  EXPECT_EQ(two->status().transitions, 2);
+}
+
+TEST_P(ApiContract, PutOfADeletedObjectIsAConflict) {
+  const std::string path = "/apis/coordination.k8s.io/v1/namespaces/" + ns + "/leases";
+  const auto made = write(Method::kPost, path, R"({"metadata":{"name":"leader"},"spec":{}})");
+  ASSERT_EQ(made.status, 201) << made.body;
+  ASSERT_EQ(write(Method::kDelete, path + "/leader", "").status, 200);
+  expect_refused(write(Method::kPut, path + "/leader", made.body), 409, "Conflict");
 }
 
 TEST_P(ApiContract, PutOfNothingIsNotFound) {

@@ -278,7 +278,7 @@ TEST_F(GrantKeysTest, AVolumeIsReadAcrossItsSwap) {
 
 TEST_F(GrantKeysTest, NeitherNoneNorTooManyCanBeKnown) {
   forget("a.pub");
-  EXPECT_NE(refusal().find("holds no file; put the public key there"), std::string::npos);
+  EXPECT_NE(refusal().find("holds no key; put the public key there"), std::string::npos);
   for (std::size_t i = 0; i <= GrantKeys::kMaxKnown; ++i) {
     know(std::to_string(i), SigningKey::generate());
   }
@@ -286,6 +286,18 @@ TEST_F(GrantKeysTest, NeitherNoneNorTooManyCanBeKnown) {
   const auto nowhere = GrantKeys::open({.known = folder.path() + "/nowhere"});
   ASSERT_FALSE(nowhere);
   EXPECT_EQ(nowhere.error().code, Errc::kNotFound);
+}
+
+TEST_F(GrantKeysTest, KeysCanComeFromTexts) {
+  const auto keys = GrantKeys::of("the map", {{"a.pub", first.verifying_key().to_pem()},
+                                              {"b.pub", second.verifying_key().to_pem()}});
+  ASSERT_TRUE(keys) << keys.error().message;
+  EXPECT_EQ((*keys)->check(signed_by(second)).key, id(second));
+  EXPECT_EQ((*keys)->state().signing, "");
+  EXPECT_EQ(GrantKeys::of("the map", {}).error().message.substr(0, 21), "the map: holds no key");
+  const auto wrong = GrantKeys::of("the map", {{"a.pub", "no PEM"}});
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().message.substr(0, 7), "a.pub: ") << wrong.error().message;
 }
 
 TEST_F(GrantKeysTest, WhoMustStartInAnyCaseWaitsForItsKeys) {

@@ -275,6 +275,35 @@ TEST(PodTest, DeletionTimestampMeansDeleting) {
   EXPECT_FALSE(null->deleting);
 }
 
+TEST(PodTest, AScheduledConditionMeansThatASchedulerHasTried) {
+  const auto pod = [](const std::string& conditions) {
+    return decode_pod(R"({"metadata":{"name":"p","namespace":"ml","uid":"u"},)"
+                      R"("spec":{"schedulerName":"tangram"},"status":{"conditions":)" +
+                      conditions + "}}");
+  };
+  EXPECT_EQ(pod("null")->scheduler, "tangram");
+  EXPECT_FALSE(pod("null")->tried);
+  EXPECT_FALSE(pod(R"([{"type":"Ready","status":"False"}])")->tried);
+  EXPECT_TRUE(pod(R"([{"type":"PodScheduled","status":"False"},{"type":"Ready"}])")->tried);
+}
+
+TEST(PodTest, VolumesClaimsAndGroupsMayDelayABind) {
+  const auto binds_late = [](const std::string& spec, const std::string& labels = "{}") {
+    const auto pod = decode_pod(R"({"metadata":{"name":"p","namespace":"ml","uid":"u","labels":)" +
+                                labels + R"(},"spec":)" + spec + "}");
+    return pod && pod->binds_late;
+  };
+  EXPECT_FALSE(binds_late("{}"));
+  EXPECT_FALSE(binds_late(R"({"volumes":[{"name":"a","emptyDir":{}}],"resourceClaims":[]})"));
+  EXPECT_FALSE(binds_late(R"({"volumes":null,"schedulingGroup":null})"));
+  EXPECT_TRUE(binds_late(
+      R"({"volumes":[{"name":"a","emptyDir":{}},{"name":"b","persistentVolumeClaim":{}}]})"));
+  EXPECT_TRUE(binds_late(R"({"volumes":[{"name":"a","ephemeral":{"volumeClaimTemplate":{}}}]})"));
+  EXPECT_TRUE(binds_late(R"({"resourceClaims":[{"name":"net"}]})"));
+  EXPECT_TRUE(binds_late(R"({"schedulingGroup":{"podGroupName":"g"}})"));
+  EXPECT_TRUE(binds_late("{}", R"({"scheduling.x-k8s.io/pod-group":"g"})"));
+}
+
 TEST(PodTest, SlotsComeFromLimitsElseRequests) {
   const auto limits = decode_pod(pod_json({.uid = "u",
                                            .requests = {{"tangram.dev/gpu-slot", "3"}},

@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 /// Short ways to write API objects and requests.
 namespace tangram::testing {
@@ -24,6 +25,8 @@ struct PodText {
   std::map<std::string, std::string> requests = {{"cpu", "1"}, {"memory", "1Gi"}};
   std::map<std::string, std::string> limits = {};
   bool gated = false;
+  int priority = 0;
+  std::vector<std::string> more_containers = {};  ///< beside "main", of the same size
 };
 
 inline void write_map(json::Writer& out, std::string_view key,
@@ -35,6 +38,14 @@ inline void write_map(json::Writer& out, std::string_view key,
 
 inline void write_if(json::Writer& out, std::string_view key, const std::string& value) {
   if (!value.empty()) out.member(key, value);
+}
+
+inline void write_container(json::Writer& out, const std::string& name, const PodText& pod) {
+  out.begin_object().member("name", name).member("image", "registry.example/train:1");
+  out.key("resources").begin_object();
+  write_map(out, "requests", pod.requests);
+  write_map(out, "limits", pod.limits);
+  out.end_object().end_object();
 }
 
 /// A v1.Pod that a real API server would take.
@@ -55,16 +66,13 @@ inline std::string pod_json(const PodText& pod) {
   out.end_object().key("spec").begin_object();
   write_if(out, "schedulerName", pod.scheduler);
   write_if(out, "nodeName", pod.node);
+  if (pod.priority != 0) out.member("priority", pod.priority);
   if (pod.gated) out.key("schedulingGates").raw(R"([{"name":"example.com/wait"}])");
-  out.key("containers").begin_array().begin_object();
-  out.member("name", "main").member("image", "registry.example/train:1").key("resources");
-  out.begin_object();
-  write_map(out, "requests", pod.requests);
-  write_map(out, "limits", pod.limits);
-  out.end_object().end_object().end_array().end_object();
-  if (!pod.phase.empty()) {
-    out.key("status").begin_object().member("phase", pod.phase).end_object();
-  }
+  out.key("containers").begin_array();
+  write_container(out, "main", pod);
+  for (const std::string& name : pod.more_containers) write_container(out, name, pod);
+  out.end_array().end_object();
+  if (!pod.phase.empty()) out.key("status").begin_object().member("phase", pod.phase).end_object();
   out.end_object();
   return text;
 }

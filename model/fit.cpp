@@ -24,6 +24,10 @@ constexpr std::array<MisfitFacts, kMisfits> kFacts{{
     {Misfit::kSharers, "GPU cards have no place for another sharer", true},
     {Misfit::kRoom, "no GPU card has enough free memory and compute", true},
     {Misfit::kTogether, "containers of the pod do not fit the node's GPU cards together", true},
+    {Misfit::kNotTried,
+     "containers of the pod could go onto the node's GPU cards in too many ways to try them all "
+     "now",
+     true},
 }};
 
 const MisfitFacts& facts(Misfit misfit) { return kFacts[static_cast<std::size_t>(misfit)]; }
@@ -71,6 +75,7 @@ std::optional<Misfit> room_misfit(const Slice& slice, Isolation mode, const Card
                                   const CardUse& use) {
   if (slice.memory > card.memory || slice.compute > card.compute) return Misfit::kTooLarge;
   if (slice.whole) return use.idle() ? std::nullopt : std::optional(Misfit::kRoom);
+  if (use.whole > 0) return Misfit::kRoom;
   if (!use.mode_free_for(mode)) return Misfit::kIsolationBusy;
   if (use.sharer_count() >= card.max_sharers) return Misfit::kSharers;
   if (slice.memory > free_memory(card, use) || slice.compute > free_compute(card, use)) {

@@ -24,8 +24,9 @@ enum class Misfit {
   kSharers,
   kRoom,
   kTogether,
+  kNotTried,  ///< not known: a budget of searches was spent, see SearchBudget
 };
-inline constexpr std::size_t kMisfits = 11;
+inline constexpr std::size_t kMisfits = 12;
 
 /// The sentence a user reads; no numbers.
 [[nodiscard]] std::string_view reason(Misfit misfit);

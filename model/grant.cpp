@@ -18,8 +18,9 @@ void write_card(json::Writer& out, const GrantedCard& card) {
       .member("memMiB", card.memory.count())
       .member("milli", card.compute.count())
       .member("memLimitMiB", card.memory_limit.count())
-      .member("milliLimit", card.compute_limit.count())
-      .end_object();
+      .member("milliLimit", card.compute_limit.count());
+  if (card.whole) out.member("whole", *card.whole);
+  out.end_object();
 }
 
 void write_container(json::Writer& out, const ContainerGrant& container) {
@@ -34,7 +35,8 @@ GrantedCard read_card(json::Reader& in) {
                 codec::into(card.uuid), "memMiB", codec::into(card.memory, 0, codec::kMaxMebibytes),
                 "milli", codec::into(card.compute, 0, codec::kMilliPerCard), "memLimitMiB",
                 codec::into(card.memory_limit, 0, codec::kMaxMebibytes), "milliLimit",
-                codec::into(card.compute_limit, 0, codec::kMilliPerCard));
+                codec::into(card.compute_limit, 0, codec::kMilliPerCard), "whole",
+                [&](json::Reader& in_whole) { card.whole = in_whole.boolean(); });
   return card;
 }
 

@@ -4,6 +4,7 @@
 #include "base/units.hpp"
 #include "model/isolation.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,9 @@ struct GrantedCard {
   MilliGpu compute;
   Mebibytes memory_limit;  ///< what the container is held to; >= memory
   MilliGpu compute_limit;  ///< what the container is held to; >= compute
+  /// The container has the card to itself, whatever size the card reports later. Nothing = a grant
+  /// from before this was recorded; see takes_whole().
+  std::optional<bool> whole = {};
   friend bool operator==(const GrantedCard&, const GrantedCard&) = default;
 };
 

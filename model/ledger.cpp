@@ -25,6 +25,7 @@ void remove_allocation(NodeState& node, const Allocation& allocation) {
                                          allocation.pod_uid, by_uid);
   apply_allocation(node, allocation, -1);
   node.allocations.erase(position);
+  find_least_priority(node);
 }
 
 /// Recomputes what all allocations of the node use, for its current inventory.
@@ -32,6 +33,7 @@ void recount(NodeState& node) {
   node.use.assign(node.cards().size(), CardUse{});
   node.requested = {};
   node.stray_grants = 0;
+  node.least_priority = kNoPriority;
   for (const AllocationPtr& allocation : node.allocations) apply_allocation(node, *allocation, 1);
 }
 
@@ -44,17 +46,13 @@ std::optional<std::string> first_refusing_card(const NodeState& node,
       const auto index = node.card_index(granted.uuid);
       if (!index) return granted.uuid;
       const Card& card = node.cards()[*index];
-      const Slice slice{.memory = granted.memory,
-                        .compute = granted.compute,
-                        .memory_limit = granted.memory_limit,
-                        .compute_limit = granted.compute_limit,
-                        .whole = granted.memory == card.memory && granted.compute == card.compute};
+      const Slice slice = slice_of(granted, card);
       const bool can_isolate = slice.whole || card.isolation.has(allocation.isolation);
       if (!card.available() || !can_isolate ||
           room_misfit(slice, allocation.isolation, card, use[*index])) {
         return granted.uuid;
       }
-      charge(use[*index], granted.memory, granted.compute, allocation.isolation);
+      charge(use[*index], slice, allocation.isolation);
     }
   }
   return std::nullopt;
@@ -81,13 +79,14 @@ void Ledger::remove_node(std::string_view name) {
   nodes_.put(std::move(node));
 }
 
-Result<void> Ledger::reserve(Allocation allocation, std::chrono::milliseconds ttl) {
+Result<void> Ledger::reserve(Allocation allocation, std::chrono::milliseconds ttl,
+                             const Uids& displaced) {
   const auto found = entries_.find(allocation.pod_uid);
   if (found != entries_.end() && found->second.phase != Phase::kReserved) {
     return fail(Errc::kConflict, "pod " + allocation.pod_uid + " has an allocation already");
   }
   allocation.tentative = true;
-  return allocate(std::move(allocation), Phase::kReserved, ttl);
+  return allocate(std::move(allocation), Phase::kReserved, ttl, displaced);
 }
 
 void Ledger::release_reservation(std::string_view pod_uid) {
@@ -95,7 +94,8 @@ void Ledger::release_reservation(std::string_view pod_uid) {
   if (found != entries_.end() && found->second.phase == Phase::kReserved) erase(found);
 }
 
-Result<void> Ledger::assume(Allocation allocation, std::chrono::milliseconds ttl) {
+Result<void> Ledger::assume(Allocation allocation, std::chrono::milliseconds ttl,
+                            const Uids& displaced) {
   const auto found = entries_.find(allocation.pod_uid);
   if (found != entries_.end()) {
     Entry& entry = found->second;
@@ -109,26 +109,40 @@ Result<void> Ledger::assume(Allocation allocation, std::chrono::milliseconds ttl
       return fail(Errc::kConflict, "pod " + allocation.pod_uid + " has an allocation already");
     }
   }
-  return allocate(std::move(allocation), Phase::kAssumed, ttl);
+  return allocate(std::move(allocation), Phase::kAssumed, ttl, displaced);
 }
 
-Result<void> Ledger::allocate(Allocation allocation, Phase phase, std::chrono::milliseconds ttl) {
+/// Nothing was written for a reservation, so it can end for a more important pod.
+bool Ledger::yields(std::string_view pod_uid, const Allocation& to) const {
+  const Entry* entry = find(pod_uid);
+  return entry != nullptr && entry->phase == Phase::kReserved &&
+         entry->allocation->node == to.node && entry->allocation->priority < to.priority;
+}
+
+Result<void> Ledger::allocate(Allocation allocation, Phase phase, std::chrono::milliseconds ttl,
+                              const Uids& displaced) {
   assert(ttl > std::chrono::milliseconds{0});
   const NodeState* node = nodes_.find(allocation.node);
   if (node == nullptr || !node->present) {
     return fail(Errc::kNotFound, "node " + allocation.node + " is not known");
   }
+  std::vector<std::string> leaving(displaced.begin(), displaced.end());
+  for (const std::string& uid : leaving) {
+    if (!yields(uid, allocation)) return fail(Errc::kStale, "the room of pod " + uid + " is taken");
+  }
   const auto earlier = entries_.find(allocation.pod_uid);
-  const bool reserved_here =
-      earlier != entries_.end() && earlier->second.allocation->node == allocation.node;
-  const auto refusing =
-      reserved_here ? first_refusing_card(without_pods(*node, {allocation.pod_uid}), allocation)
-                    : first_refusing_card(*node, allocation);
+  if (earlier != entries_.end() && earlier->second.allocation->node == allocation.node) {
+    leaving.push_back(allocation.pod_uid);
+  }
+  const auto refusing = leaving.empty()
+                            ? first_refusing_card(*node, allocation)
+                            : first_refusing_card(without_pods(*node, leaving), allocation);
   if (refusing) {
     return fail(Errc::kStale,
                 "card " + *refusing + " of node " + allocation.node + " has no room any more");
   }
   if (earlier != entries_.end()) erase(earlier);
+  for (const std::string& uid : displaced) erase(entries_.find(uid));
   add({.allocation = std::make_shared<const Allocation>(std::move(allocation)),
        .phase = phase,
        .observed = false,
@@ -258,14 +272,6 @@ std::vector<AllocationPtr> Ledger::unconfirmed() const {
       allocations.push_back(entries_.find(uid)->second.allocation);
   }
   return allocations;
-}
-
-Ledger::Uids Ledger::unknown_outcomes() const {
-  Uids uids;
-  for (const std::string& uid : assumed_) {
-    if (entries_.find(uid)->second.phase == Phase::kUnknown) uids.insert(uid);
-  }
-  return uids;
 }
 
 std::shared_ptr<const ClusterSnapshot> Ledger::snapshot() { return nodes_.publish(); }

@@ -56,9 +56,11 @@ class Ledger {
 
   /// Reserves room for a pod that is offered a node, in place of an earlier reservation.
   /// Ends when the pod is assumed, with release() or forget(), or after `ttl` (> 0).
+  /// @param displaced  as in assume()
   /// @returns kNotFound, kStale  as assume(); the earlier reservation stays
   ///          kConflict  its bind is under way, or it is bound
-  Result<void> reserve(Allocation allocation, std::chrono::milliseconds ttl);
+  Result<void> reserve(Allocation allocation, std::chrono::milliseconds ttl,
+                       const Uids& displaced = {});
 
   /// Drops the pod's reservation, and nothing else. Safe to repeat.
   void release_reservation(std::string_view pod_uid);
@@ -67,10 +69,13 @@ class Ledger {
   /// is unknown gets only the same allocation again: the first bind may still take effect.
   ///
   /// @param ttl  how long until overdue() names the pod, unless the watch shows it bound; > 0
+  /// @param displaced  pods whose reservations on the node end with this: less important ones
   /// @returns kNotFound  the node is unknown or has left the cluster
   ///          kConflict  this pod has an allocation already
-  ///          kStale     a card is gone or has no room any more: decide again
-  Result<void> assume(Allocation allocation, std::chrono::milliseconds ttl);
+  ///          kStale     a card is gone or has no room any more, or a pod to displace has no such
+  ///                     reservation any more: decide again
+  Result<void> assume(Allocation allocation, std::chrono::milliseconds ttl,
+                      const Uids& displaced = {});
 
   /// The pod's bind was sent, and its outcome is not known: keeps the allocation.
   /// @param until  when overdue() names the pod
@@ -130,8 +135,8 @@ class Ledger {
 
   /// Reserved, assumed or unknown: room that may come back without the end of a pod.
   [[nodiscard]] std::vector<AllocationPtr> unconfirmed() const;
-  /// Pods whose outcome is unknown: kube-scheduler may not know of them.
-  [[nodiscard]] Uids unknown_outcomes() const;
+  /// Pods whose bind is under way, or has an unknown outcome.
+  [[nodiscard]] const Uids& in_doubt() const { return assumed_; }
 
   [[nodiscard]] std::size_t reserved_count() const { return reserved_.size(); }
   /// Pods whose bind is under way, or whose outcome is unknown.
@@ -149,7 +154,9 @@ class Ledger {
   void erase(Entries::iterator entry);
   void set_phase(Entry& entry, Phase phase);
   void set_deadline(Entry& entry, TimePoint deadline);
-  Result<void> allocate(Allocation allocation, Phase phase, std::chrono::milliseconds ttl);
+  Result<void> allocate(Allocation allocation, Phase phase, std::chrono::milliseconds ttl,
+                        const Uids& displaced);
+  [[nodiscard]] bool yields(std::string_view pod_uid, const Allocation& to) const;
   /// The pods in that phase; null for kConfirmed.
   [[nodiscard]] Uids* list_of(Phase phase);
 

@@ -1,5 +1,7 @@
 #include "model/node_state.hpp"
 
+#include <boost/container_hash/hash.hpp>
+
 namespace tangram::model {
 
 void NodeState::equip(NodeInventory what) {
@@ -21,14 +23,64 @@ std::optional<std::uint32_t> NodeState::card_index(std::string_view uuid) const 
   return std::nullopt;
 }
 
+namespace {
+
+/// What is not part of the make: cards of one model follow each other, so few names are compared.
+bool same_models(const NodeState& a, const NodeState& b) {
+  for (std::size_t i = 0; i < a.traits().size(); ++i) {
+    if (!a.traits()[i].as_before && a.cards()[i].model != b.cards()[i].model) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool look_alike(const NodeState& a, const NodeState& b) {
+  const NodeInventory& has = *a.inventory;
+  const NodeInventory& other = *b.inventory;
+  return a.present == b.present && a.use == b.use && a.requested == b.requested &&
+         has.cpu == other.cpu && has.memory == other.memory && has.slots == other.slots &&
+         (a.make == b.make || *a.make == *b.make) && same_models(a, b);
+}
+
+std::size_t look_hash(const NodeState& node) {
+  std::size_t seed = node.use.size();
+  boost::hash_combine(seed, node.requested.cpu.count());
+  boost::hash_combine(seed, node.requested.memory.count());
+  for (const CardUse& use : node.use) {
+    boost::hash_combine(seed, use.memory.count());
+    boost::hash_combine(seed, use.compute.count());
+    boost::hash_combine(seed, use.sharer_count());
+  }
+  return seed;
+}
+
+namespace {
+
+void lower_to(int& least_priority, const Allocation& allocation) {
+  if (!allocation.containers.empty()) {
+    least_priority = std::min(least_priority, allocation.priority);
+  }
+}
+
+}  // namespace
+
+void find_least_priority(NodeState& node) {
+  node.least_priority = kNoPriority;
+  for (const AllocationPtr& allocation : node.allocations) {
+    lower_to(node.least_priority, *allocation);
+  }
+}
+
 void apply_allocation(NodeState& node, const Allocation& allocation, int sign) {
   node.requested.cpu += MilliCpu(sign * allocation.footprint.cpu.count());
   node.requested.memory += Mebibytes(sign * allocation.footprint.memory.count());
   node.requested.slots += sign * allocation.footprint.slots;
+  if (sign > 0) lower_to(node.least_priority, allocation);
   for (const ContainerGrant& container : allocation.containers) {
     for (const GrantedCard& card : container.cards) {
       if (const auto index = node.card_index(card.uuid)) {
-        charge(node.use[*index], card.memory, card.compute, allocation.isolation, sign);
+        charge(node.use[*index], slice_of(card, node.cards()[*index]), allocation.isolation, sign);
       } else {
         node.stray_grants += sign;
       }
@@ -46,6 +98,7 @@ NodeState without(const NodeState& node, Leaves&& leaves) {
     apply_allocation(rest, *allocation, -1);
     return true;
   });
+  find_least_priority(rest);
   return rest;
 }
 

@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <numeric>
@@ -58,6 +60,7 @@ struct CardUse {
   Mebibytes memory;
   MilliGpu compute;
   std::array<std::int32_t, kIsolationModes> sharers{};  ///< container grants, by isolation mode
+  std::int32_t whole = 0;  ///< of them, those that have the card to themselves
 
   [[nodiscard]] int sharer_count() const {
     return std::accumulate(sharers.begin(), sharers.end(), 0);
@@ -70,24 +73,43 @@ struct CardUse {
   friend bool operator==(const CardUse&, const CardUse&) = default;
 };
 
-/// Never negative, however much is granted.
+/// Does the part take the card, alone? A grant from before that was recorded does if it is as large
+/// as the card is now.
+[[nodiscard]] inline bool takes_whole(const GrantedCard& part, const CardTraits& card) {
+  return part.whole.value_or(part.memory >= card.memory && part.compute >= card.compute);
+}
+/// What the part takes of the card.
+[[nodiscard]] inline Slice slice_of(const GrantedCard& part, const CardTraits& card) {
+  return {.memory = part.memory,
+          .compute = part.compute,
+          .memory_limit = part.memory_limit,
+          .compute_limit = part.compute_limit,
+          .whole = takes_whole(part, card)};
+}
+
+/// Never negative, however much is granted. Nothing is free beside a container that has the card to
+/// itself, even if the card has grown since.
 [[nodiscard]] inline Mebibytes free_memory(const CardTraits& card, const CardUse& use) {
+  if (use.whole > 0) return {};
   return std::max(card.memory - use.memory, Mebibytes{});
 }
 [[nodiscard]] inline MilliGpu free_compute(const CardTraits& card, const CardUse& use) {
+  if (use.whole > 0) return {};
   return std::max(card.compute - use.compute, MilliGpu{});
 }
 
-/// More is granted of the card than it has.
+/// More is granted of the card than it has, or a part of a card that another has to itself.
 [[nodiscard]] inline bool over_granted(const CardTraits& card, const CardUse& use) {
-  return use.memory > card.memory || use.compute > card.compute;
+  return use.memory > card.memory || use.compute > card.compute ||
+         (use.whole > 0 && use.sharer_count() > 1);
 }
 
 /// Adds (sign = 1) or takes away (sign = -1) one container's part of a card.
-inline void charge(CardUse& use, Mebibytes memory, MilliGpu compute, Isolation mode, int sign = 1) {
-  use.memory += Mebibytes(sign * memory.count());
-  use.compute += MilliGpu(sign * compute.count());
+inline void charge(CardUse& use, const Slice& part, Isolation mode, int sign = 1) {
+  use.memory += Mebibytes(sign * part.memory.count());
+  use.compute += MilliGpu(sign * part.compute.count());
   use.sharers[static_cast<std::size_t>(mode)] += sign;
+  if (part.whole) use.whole += sign;
 }
 
 /// What decides whether something fits on a node's cards. Nodes of one make share it, so that a
@@ -97,6 +119,9 @@ struct MadeCard : CardTraits {
   friend bool operator==(const MadeCard&, const MadeCard&) = default;
 };
 using CardMake = std::vector<MadeCard>;
+
+/// Of a node where no pod has cards: above every other.
+inline constexpr int kNoPriority = std::numeric_limits<int>::max();
 
 /// One node of the ledger at one moment. Immutable once published.
 struct NodeState {
@@ -108,6 +133,7 @@ struct NodeState {
   std::vector<CardUse> use;                        ///< one per inventory->cards
   Footprint requested;                             ///< of all allocations
   int stray_grants = 0;                    ///< granted cards that the inventory does not list
+  int least_priority = kNoPriority;        ///< of the pods with cards here, reserved ones too
   std::vector<AllocationPtr> allocations;  ///< by pod UID
 
   /// Sets inventory and make, and nothing else.
@@ -126,6 +152,13 @@ struct NodeState {
   }
 };
 
+/// Do the nodes differ in nothing but their names, the ids of cards and how those are connected,
+/// and whose pods they have? Then they take the same pods of which no card is named, and on the
+/// same cards: the order of cards counts.
+[[nodiscard]] bool look_alike(const NodeState& a, const NodeState& b);
+/// The same for nodes that look alike.
+[[nodiscard]] std::size_t look_hash(const NodeState& node);
+
 /// The same node without some of its pods: for "what if these were evicted".
 [[nodiscard]] NodeState without_pods(const NodeState& node,
                                      const std::vector<std::string>& pod_uids);
@@ -139,6 +172,8 @@ struct NodeState {
 [[nodiscard]] NodeState with_pod(const NodeState& node, const Allocation& allocation);
 
 /// Adds (sign = 1) or takes away (sign = -1) everything an allocation charges to the node.
+/// After pods were taken away, least_priority is to be found anew.
 void apply_allocation(NodeState& node, const Allocation& allocation, int sign);
+void find_least_priority(NodeState& node);
 
 }  // namespace tangram::model

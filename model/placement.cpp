@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace tangram::model {
@@ -46,6 +47,26 @@ std::int64_t dominant_share(const Option& option, const NodeState& node) {
   return std::max(1000 * option.slice.memory.count() / memory, option.slice.compute.count());
 }
 
+/// Containers that can use a card, and for how many of them it has a place at most.
+struct Askers {
+  std::int64_t count = 0;
+  Slice least;  ///< in memory and in compute, each for itself
+  std::int64_t places = 0;
+
+  void add(const Slice& slice, const CardTraits& card, const CardUse& use) {
+    least.memory = count == 0 ? slice.memory : std::min(least.memory, slice.memory);
+    least.compute = count == 0 ? slice.compute : std::min(least.compute, slice.compute);
+    places = std::min(++count, std::int64_t{card.max_sharers} - use.sharer_count());
+    if (least.memory > Mebibytes{}) {
+      places = std::min(places, free_memory(card, use).count() / least.memory.count());
+    }
+    if (least.compute > MilliGpu{}) {
+      places = std::min(places, free_compute(card, use).count() / least.compute.count());
+    }
+    places = std::max(places, std::int64_t{1});  // each by itself fits: it may take the card whole
+  }
+};
+
 /// Depth-first search over the cards of several containers.
 class Search {
  public:
@@ -58,14 +79,21 @@ class Search {
         order_(request.containers.size()),
         picked_(request.containers.size()) {}
 
-  std::optional<Placement> run() {
+  std::optional<Placement> run(SearchBudget& budget, std::int64_t step_price) {
     for (std::size_t i = 0; i < options_.size(); ++i) {
       options_[i] = options_of(request_, request_.containers[i], node_);
       // One hopeless container decides; without this the others would be tried in every way first.
       if (options_[i].size() < wanted(i)) return std::nullopt;
     }
     sort_hardest_first();
-    if (!place_from(0)) return std::nullopt;
+    if (asks_more_than_is_free() || asks_more_places_than_there_are()) return std::nullopt;
+    if (budget.spent()) {
+      budget.skip_search();
+      return std::nullopt;
+    }
+    const bool found = place_from(0);
+    budget.spend(steps_ * step_price);
+    if (!found) return std::nullopt;
     Placement placement;
     for (const auto& cards : picked_) placement.insert(placement.end(), cards.begin(), cards.end());
     return placement;
@@ -87,6 +115,43 @@ class Search {
     }
     std::stable_sort(order_.begin(), order_.end(),
                      [&](std::size_t a, std::size_t b) { return hardness[a] > hardness[b]; });
+  }
+
+  /// Of memory or compute, all cards that any container can use taken together.
+  bool asks_more_than_is_free() const {
+    boost::container::small_vector<bool, 16> counted(node_.traits().size());
+    Mebibytes memory;  // free, less what is asked at least
+    MilliGpu compute;
+    for (std::size_t i = 0; i < options_.size(); ++i) {
+      Slice least = options_[i].front().slice;
+      for (const auto& [card, slice] : options_[i]) {
+        least.memory = std::min(least.memory, slice.memory);
+        least.compute = std::min(least.compute, slice.compute);
+        if (std::exchange(counted[card], true)) continue;
+        memory += free_memory(node_.traits()[card], use_[card]);
+        compute += free_compute(node_.traits()[card], use_[card]);
+      }
+      memory -= Mebibytes(request_.containers[i].count * least.memory.count());
+      compute -= MilliGpu(request_.containers[i].count * least.compute.count());
+    }
+    return memory < Mebibytes{} || compute < MilliGpu{};
+  }
+
+  /// The containers placed first, however many of them, want more cards than have a place for the
+  /// smallest slice of one that can use the card.
+  bool asks_more_places_than_there_are() const {
+    boost::container::small_vector<Askers, 16> askers(node_.traits().size());
+    std::int64_t missing = 0;
+    for (const std::size_t index : order_) {
+      missing += request_.containers[index].count;
+      for (const auto& [card, slice] : options_[index]) {
+        missing += askers[card].places;
+        askers[card].add(slice, node_.traits()[card], use_[card]);
+        missing -= askers[card].places;
+      }
+      if (missing > 0) return true;
+    }
+    return false;
   }
 
   bool place_from(std::size_t depth) {
@@ -117,11 +182,11 @@ class Search {
       if (++steps_ > kMaxSearchSteps) return false;
       if (is_twin_of_a_failed_one(fitting, from, i)) continue;
       const auto& [card, slice] = *fitting[i].option;
-      charge(use_[card], slice.memory, slice.compute, request_.isolation);
+      charge(use_[card], slice, request_.isolation);
       mine.push_back(card);
       if (choose(depth, index, fitting, i + 1)) return true;
       mine.pop_back();
-      charge(use_[card], slice.memory, slice.compute, request_.isolation, -1);
+      charge(use_[card], slice, request_.isolation, -1);
     }
     return false;
   }
@@ -146,7 +211,7 @@ class Search {
   std::vector<Options> options_;    ///< per container
   std::vector<std::size_t> order_;  ///< containers, in the order they are placed
   std::vector<Cards> picked_;       ///< per container
-  int steps_ = 0;
+  std::int64_t steps_ = 0;
 };
 
 /// The most preferred cards so far, on a tie those that came first.
@@ -206,11 +271,18 @@ std::optional<Placement> place_one(const GpuRequest& request, const NodeState& n
 }  // namespace
 
 std::optional<Placement> place(const GpuRequest& request, const NodeState& node,
-                               const CardPreference& preference) {
+                               const CardPreference& preference, SearchBudget& budget,
+                               std::int64_t step_price) {
   if (!node.present) return std::nullopt;
   if (request.containers.empty()) return Placement{};
   if (request.containers.size() == 1) return place_one(request, node, preference);
-  return Search(request, node, preference).run();
+  return Search(request, node, preference).run(budget, step_price);
+}
+
+std::optional<Placement> place(const GpuRequest& request, const NodeState& node,
+                               const CardPreference& preference) {
+  SearchBudget no_limit;
+  return place(request, node, preference, no_limit);
 }
 
 std::vector<CardUse> use_after(const GpuRequest& request, const NodeState& node,
@@ -218,7 +290,7 @@ std::vector<CardUse> use_after(const GpuRequest& request, const NodeState& node,
   std::vector<CardUse> use = node.use;
   for_each_pick(request, node, placement,
                 [&](const ContainerRequest& /*container*/, const Slice& slice, std::uint32_t card) {
-                  charge(use[card], slice.memory, slice.compute, request.isolation);
+                  charge(use[card], slice, request.isolation);
                 });
   return use;
 }
@@ -235,7 +307,8 @@ std::vector<ContainerGrant> grants_of(const GpuRequest& request, const NodeState
                                                  .memory = slice.memory,
                                                  .compute = slice.compute,
                                                  .memory_limit = slice.memory_limit,
-                                                 .compute_limit = slice.compute_limit});
+                                                 .compute_limit = slice.compute_limit,
+                                                 .whole = slice.whole});
                 });
   return grants;
 }

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 
 namespace tangram::model {
@@ -23,16 +24,46 @@ using Placement = boost::container::small_vector<std::uint32_t, 8>;
 using CardPreference =
     std::function<std::int64_t(const Slice& slice, std::uint32_t card, const CardUse& use)>;
 
+/// A step is one look at one card. A pod of 16 containers on 16 cards that fits is nearly always
+/// found in a few hundred; this bounds what a hostile one can cost on one node to about a
+/// millisecond.
+inline constexpr std::int64_t kMaxSearchSteps = 20'000;
+
+/// What searches may cost together: those that one question causes on many nodes. A search that
+/// begins is made to its end, so a budget is exceeded by one search at most, and each budget gets
+/// further than the one before if what it found is remembered.
+/// Threads: one at a time.
+class SearchBudget {
+ public:
+  /// Without a limit: each search has its own, kMaxSearchSteps.
+  SearchBudget() = default;
+  explicit SearchBudget(std::int64_t steps) : left_(steps) {}
+
+  [[nodiscard]] bool spent() const { return left_ <= 0; }
+  void spend(std::int64_t steps) { left_ -= steps; }
+  /// How many searches were not made because all was spent: they found nothing, and prove nothing.
+  [[nodiscard]] std::int64_t skipped() const { return skipped_; }
+  void skip_search() { ++skipped_; }
+
+ private:
+  std::int64_t left_ = std::numeric_limits<std::int64_t>::max();
+  std::int64_t skipped_ = 0;
+};
+
 /// Finds cards for every container of the request: the most preferred ones, on a tie the lowest
-/// index. One container: exact and linear. Several: the largest first, with backtracking, so
-/// that a pod which fits is placed; the search gives up after kMaxSearchSteps.
-/// @returns nothing if the request does not fit the node (or the search gave up)
+/// index. One container: exact and linear, and free of charge. Several: first two bounds that no
+/// placement exceeds, the sum of memory and compute and the number of places, which refuse most of
+/// what does not fit. Then a search, the largest first, with backtracking, so that a pod which fits
+/// is placed. It gives up after kMaxSearchSteps.
+/// @param budget      pays for the search
+/// @param step_price  what a call of `preference` costs, in steps of a cheap one
+/// @returns nothing if the request does not fit the node (or the search gave up, or was skipped)
+[[nodiscard]] std::optional<Placement> place(const GpuRequest& request, const NodeState& node,
+                                             const CardPreference& preference, SearchBudget& budget,
+                                             std::int64_t step_price = 1);
+/// The same without a budget.
 [[nodiscard]] std::optional<Placement> place(const GpuRequest& request, const NodeState& node,
                                              const CardPreference& preference);
-
-/// A step is one look at one card. A pod of 16 containers on 16 cards that fits is nearly always
-/// found in a few hundred; this bounds what a hostile one can cost to about a millisecond.
-inline constexpr int kMaxSearchSteps = 20'000;
 
 /// Calls visit(container, slice, card) for every card of a placement.
 template <class Visit>

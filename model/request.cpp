@@ -1,5 +1,7 @@
 #include "model/request.hpp"
 
+#include "base/quote.hpp"
+
 #include <algorithm>
 
 namespace tangram::model {
@@ -49,6 +51,13 @@ Unit limit_of(const std::optional<Unit>& limit, Unit share, Unit card) {
 }
 
 }  // namespace
+
+std::string node_name_mistake(std::string_view node) {
+  return "spec.nodeName " + quote(node) +
+         ": a pod that requests a GPU cannot choose its node this way, past the scheduler that "
+         "allocates its card; remove it, and write nodeSelector: {kubernetes.io/hostname: " +
+         quote_if_needed(node) + "}";
+}
 
 std::size_t default_container(const std::vector<ContainerInfo>& containers) {
   const auto first = [&](const auto& wanted) {

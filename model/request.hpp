@@ -90,6 +90,9 @@ Result<GpuRequest> parse_request(const Annotations& annotations,
                                  const std::vector<ContainerInfo>& containers,
                                  Isolation default_isolation);
 
+/// What is wrong with a pod that requests a GPU and has spec.nodeName before it is bound.
+[[nodiscard]] std::string node_name_mistake(std::string_view node);
+
 /// Is this the key of an annotation that says how much a container gets: "gpu-mem", or
 /// "gpu-mem.NAME" for the container NAME?
 [[nodiscard]] bool is_share_key(std::string_view key);

@@ -21,7 +21,7 @@ UseByPodAndCard read_use(const std::vector<CardReading>& cards, const Processes&
 
 bool has_whole_card(const model::GrantedCard& part, const std::vector<CardReading>& cards) {
   return std::any_of(cards.begin(), cards.end(), [&](const CardReading& reading) {
-    return reading.card.id == part.uuid && is_whole(part, reading.card);
+    return reading.card.id == part.uuid && takes_whole(part, reading.card);
   });
 }
 

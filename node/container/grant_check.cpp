@@ -1,6 +1,7 @@
 #include "node/container/grant_check.hpp"
 
 #include "base/quote.hpp"
+#include "model/node_state.hpp"
 
 #include <algorithm>
 #include <tuple>
@@ -70,7 +71,7 @@ Result<void> check_card(const StartRequest& request, const GrantedCard& granted,
     return must_be_created_again("card " + granted.uuid + " has become smaller than the grant");
   }
   const model::Isolation mode = request.pod.grant->isolation;
-  if (!is_whole(granted, *card) && !card->isolation.has(mode)) {
+  if (!takes_whole(granted, *card) && !card->isolation.has(mode)) {
     return must_be_created_again("card " + granted.uuid + " cannot be shared in mode " +
                                  std::string(to_string(mode)));
   }
@@ -84,21 +85,17 @@ bool comes_before(const CardClaim& other, const LocalPod& pod) {
 
 Result<void> check_room(const StartRequest& request, const GrantedCard& granted, const Card& card,
                         std::span<const CardClaim> others) {
-  Mebibytes memory = granted.memory;
-  MilliGpu compute = granted.compute;
-  int sharers = 1;
-  bool other_mode = false;
+  model::CardUse use;
+  charge(use, slice_of(granted, card), request.pod.grant->isolation);
   bool temporary = request.watch_lags;
   for (const CardClaim& other : others) {
     const GrantedCard* part = part_of(other.container, card.id);
     if (part == nullptr || !comes_before(other, request.pod)) continue;
-    memory += part->memory;
-    compute += part->compute;
-    ++sharers;
-    other_mode = other_mode || other.isolation != request.pod.grant->isolation;
+    charge(use, slice_of(*part, card), other.isolation);
     temporary = temporary || other.ending;
   }
-  const bool full = memory > card.memory || compute > card.compute || sharers > card.max_sharers;
+  const bool full = over_granted(card, use) || use.sharer_count() > card.max_sharers;
+  const bool other_mode = !use.mode_free_for(request.pod.grant->isolation);
   if (!full && !other_mode) return {};
   if (temporary) {
     return fail(Errc::kUnavailable,
@@ -141,10 +138,6 @@ bool is_ordinary_init(const kube::Pod& pod, std::string_view container) {
                      [&](const model::ContainerInfo& info) {
                        return info.name == container && info.ordinary_init;
                      });
-}
-
-bool is_whole(const GrantedCard& granted, const Card& card) {
-  return granted.memory >= card.memory && granted.compute >= card.compute;
 }
 
 Result<ContainerGrant> check_grant(const StartRequest& request, std::span<const Card> cards,

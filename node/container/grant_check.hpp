@@ -65,7 +65,4 @@ Result<model::ContainerGrant> check_grant(const StartRequest& request,
 /// The pod has an init container of that name that ends before the app containers start.
 [[nodiscard]] bool is_ordinary_init(const kube::Pod& pod, std::string_view container);
 
-/// The container shares the card with no other. It needs no enforcer.
-[[nodiscard]] bool is_whole(const model::GrantedCard& granted, const model::Card& card);
-
 }  // namespace tangram::node

@@ -53,7 +53,7 @@ LocalPodPtr pod_of(const Claim& claim, std::string_view node) {
 bool has_cards_alone(const model::ContainerGrant& granted, const std::vector<model::Card>& cards) {
   return std::all_of(granted.cards.begin(), granted.cards.end(), [&](const auto& part) {
     return std::any_of(cards.begin(), cards.end(), [&](const model::Card& card) {
-      return card.id == part.uuid && is_whole(part, card);
+      return card.id == part.uuid && takes_whole(part, card);
     });
   });
 }

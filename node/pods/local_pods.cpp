@@ -63,7 +63,7 @@ kube::ReflectorOptions LocalPods::to_watch(std::string_view node) {
   options.path = "/api/v1/pods";
   options.field_selector = "spec.nodeName=" + std::string(node);
   // Some hundred pods; a pod is a few KiB, 3 MiB at the very most.
-  options.max_list_bytes = std::size_t{256} << 20U;
+  options.max_kept_bytes = std::size_t{256} << 20U;
   // Containers wait for what it brings.
   options.max_backoff = std::chrono::seconds(5);
   return options;

@@ -27,7 +27,7 @@ constexpr seconds kWriteInterval{5};
 kube::ReflectorOptions own_node_only(const std::string& name) {
   return {.path = "/api/v1/nodes",
           .field_selector = "metadata.name=" + name,
-          .max_list_bytes = std::size_t{16} << 20U};  // it is one object
+          .max_kept_bytes = std::size_t{16} << 20U};  // it is one object
 }
 
 }  // namespace

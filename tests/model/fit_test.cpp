@@ -344,7 +344,7 @@ const std::vector<ReasonCase>& all_reasons() {
       {Misfit::kTooLarge, false},     {Misfit::kIsolationUnsupported, false},
       {Misfit::kIsolationBusy, true}, {Misfit::kSharers, true},
       {Misfit::kRoom, true},          {Misfit::kTogether, true},
-      {Misfit::kCardId, false}};
+      {Misfit::kCardId, false},       {Misfit::kNotTried, true}};
   return kRows;
 }
 

@@ -1,6 +1,6 @@
 #include "model/grant.hpp"
 
-#include "model/request.hpp"
+#include "model/node_state.hpp"
 #include "tests/testing/builders.hpp"
 #include "tests/testing/documents.hpp"
 
@@ -41,6 +41,24 @@ TEST(GrantTest, IsWrittenInTheOneFormThatIsSigned) {
   grant.signature = "c2ln";
   std::string text(kText.substr(0, kText.size() - 1));
   EXPECT_EQ(encode(grant), text + R"(,"sig":"c2ln"})");
+}
+
+TEST(GrantTest, SaysWhoHasACardAlone) {
+  Grant grant = example();
+  grant.containers.resize(1);
+  grant.containers[0].cards[0].whole = true;
+  grant.containers[0].cards[1].whole = false;
+  const std::string text = encode(grant);
+  EXPECT_NE(text.find(R"("milliLimit":500,"whole":true})"), std::string::npos) << text;
+  EXPECT_NE(text.find(R"("milliLimit":100,"whole":false})"), std::string::npos) << text;
+  EXPECT_EQ(*decode_grant(text), grant);
+}
+
+TEST(GrantTest, AnOlderGrantIsReadByItsSize) {
+  const Grant older = *decode_grant(std::string(kText));
+  const GrantedCard& part = older.containers[0].cards[1];
+  EXPECT_TRUE(takes_whole(part, {.memory = 8192_mib, .compute = 100_mgpu}));
+  EXPECT_FALSE(takes_whole(part, {.memory = 8193_mib, .compute = 100_mgpu}));
 }
 
 TEST(GrantTest, ReadsBackWhatWasWritten) {

@@ -188,6 +188,30 @@ TEST_F(LedgerTest, ACardThatShrankBelowItsGrantsHasNothingFree) {
   EXPECT_EQ(ledger(), before);
 }
 
+/// Drivers report more or less memory after an upgrade.
+TEST_F(LedgerTest, NobodyJoinsAWholeCardThatGrew) {
+  GrantedCard alone = granted("z", 1000, 1000);
+  alone.whole = true;
+  ledger_.put_node(inventory("m", {card("z", "T4", Mebibytes(1000))}));
+  ASSERT_TRUE(ledger_.assume(allocation("p", "m", {alone}), kTtl));
+  ledger_.put_node(inventory("m", {card("z", "T4", Mebibytes(1064))}));
+  EXPECT_EQ(free_memory(node("m").cards()[0], node("m").use[0]), Mebibytes{});
+  const auto joined = ledger_.assume(allocation("q", "m", {granted("z", 32, 0)}), kTtl);
+  EXPECT_EQ(joined.error().code, Errc::kStale);
+  ledger_.release("p");
+  EXPECT_TRUE(ledger_.assume(allocation("q", "m", {granted("z", 32, 0)}), kTtl));
+}
+
+TEST_F(LedgerTest, APartOfAWholeCardIsOverGranted) {
+  GrantedCard alone = granted("z", 1000, 1000);
+  alone.whole = true;
+  ledger_.put_node(inventory("m", {card("z", "T4", Mebibytes(1064))}));
+  ledger_.observe(allocation("p", "m", {alone}));
+  EXPECT_FALSE(over_granted(node("m").cards()[0], node("m").use[0]));
+  ledger_.observe(allocation("q", "m", {granted("z", 32, 0)}));  // another writer's
+  EXPECT_TRUE(over_granted(node("m").cards()[0], node("m").use[0]));
+}
+
 TEST_F(LedgerTest, RunningPodsStayOnASickCard) {
   ledger_.observe(pod("p"));
   NodeInventory unhealthy = two_cards();

@@ -193,9 +193,12 @@ class History {
       for (const auto& [mode, count] : load.sharers) {
         EXPECT_EQ(node.use[i].sharers.at(static_cast<std::size_t>(mode)), count) << card.id;
       }
-      const std::int64_t left = card.memory.count() - load.memory;
+      EXPECT_EQ(node.use[i].whole, load.alone) << card.id;
+      const bool shared = load.alone == 0;
+      const std::int64_t left = shared ? card.memory.count() - load.memory : 0;
       EXPECT_EQ(free_memory(card, node.use[i]).count(), left < 0 ? 0 : left) << card.id;
-      EXPECT_EQ(free_compute(card, node.use[i]).count(), load.milli > 1000 ? 0 : 1000 - load.milli);
+      const std::int64_t milli = shared ? 1000 - load.milli : 0;
+      EXPECT_EQ(free_compute(card, node.use[i]).count(), milli < 0 ? 0 : milli) << card.id;
     }
   }
 
@@ -271,14 +274,17 @@ class History {
   /// Allocates what was decided on an older ledger: cards may be gone, full, unhealthy or in use.
   const char* submit_pending() {
     if (pending_.size() < 3) return "nothing decided";
-    const Allocation pod = pending_.front();
+    Allocation pod = pending_.front();
     pending_.pop_front();
-    allocate(pod, random_.chance(25));
+    pod.priority = static_cast<int>(random_.below(3));
+    allocate(pod, random_.chance(25), some_displaced_by(pod));
     return "submit an older decision";
   }
 
   const char* assume_anything() {
-    allocate(random_grant(random_, uid_of(random_.below(kUids))), random_.chance(25));
+    Allocation pod = random_grant(random_, uid_of(random_.below(kUids)));
+    pod.priority = static_cast<int>(random_.below(3));
+    allocate(pod, random_.chance(25), some_displaced_by(pod));
     return "assume anything";
   }
 
@@ -320,7 +326,7 @@ class History {
   }
 
   /// Reserves, or assumes.
-  bool allocate(Allocation pod, bool only_reserve) {
+  bool allocate(Allocation pod, bool only_reserve, const std::set<std::string>& displaced = {}) {
     pod.pod_name = "train-" + std::to_string(random_.below(3));  // names recur, UIDs do not
     pod.footprint = {.cpu = MilliCpu(random_.below(5000)),
                      .memory = Mebibytes(random_.below(5000))};
@@ -328,21 +334,35 @@ class History {
     plain.ttl = random_.between(1, 60);
     plain.deadline = now_ + plain.ttl;
     plain.reserved = only_reserve;
-    const naive::Obstacle expected = naive_.obstacle_to(pod.pod_uid, plain);
+    const Ledger::Uids yielding(displaced.begin(), displaced.end());
+    const naive::Obstacle expected = naive_.obstacle_to(pod.pod_uid, plain, displaced);
     const auto before = ledger_.snapshot();
     const std::chrono::milliseconds ttl(plain.ttl);
-    const auto answer = only_reserve ? ledger_.reserve(pod, ttl) : ledger_.assume(pod, ttl);
+    const auto answer =
+        only_reserve ? ledger_.reserve(pod, ttl, yielding) : ledger_.assume(pod, ttl, yielding);
     EXPECT_EQ(answer.has_value(), expected == naive::Obstacle::kNone) << pod.pod_uid;
     if (!answer) {
       EXPECT_EQ(answer.error().code, code_of(expected));
       EXPECT_EQ(ledger_.snapshot(), before);
       return false;
     }
+    for (const std::string& uid : displaced) naive_.pods.erase(uid);
     naive_.pods[pod.pod_uid] = plain;
     pod.tentative = only_reserve;
     allocations_[pod.pod_uid] = pod;
     expect_within_capacity(plain);
     return true;
+  }
+
+  /// Mostly those that yield.
+  std::set<std::string> some_displaced_by(const Allocation& pod) {
+    std::set<std::string> uids;
+    for (const auto& [uid, other] : naive_.pods) {
+      if (uid == pod.pod_uid || other.node != pod.node) continue;
+      const bool yields = other.reserved && other.priority < pod.priority;
+      if (random_.chance(yields ? 50 : 2)) uids.insert(uid);
+    }
+    return uids;
   }
 
   static Errc code_of(naive::Obstacle obstacle) {

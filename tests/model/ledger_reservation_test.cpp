@@ -49,6 +49,44 @@ TEST_F(LedgerReservationTest, KeepsOthersOut) {
   EXPECT_TRUE(ledger_.assume(pod("q", 300), 30s));
 }
 
+TEST_F(LedgerReservationTest, YieldsToAMoreImportantPod) {
+  ASSERT_TRUE(ledger_.reserve(pod("less", 700), 3s));
+  Allocation urgent = pod("p", 700);
+  urgent.priority = 1;
+  EXPECT_EQ(ledger_.reserve(urgent, 3s).error().code, Errc::kStale) << "it must be said";
+  ASSERT_TRUE(ledger_.reserve(urgent, 3s, {"less"}));
+  EXPECT_EQ(used(), 700);
+  EXPECT_EQ(ledger_.find("less"), nullptr);
+  ledger_.release("p");
+  ASSERT_TRUE(ledger_.reserve(pod("less", 700), 3s));
+  ASSERT_TRUE(ledger_.assume(urgent, 30s, {"less"}));
+  EXPECT_EQ(ledger_.reserved_count(), 0U);
+  EXPECT_EQ(used(), 700);
+}
+
+TEST_F(LedgerReservationTest, YieldsToNobodyElse) {
+  Allocation urgent = pod("p", 400);
+  urgent.priority = 1;
+  const auto taken = [&] { return ledger_.assume(urgent, 30s, {"other"}).error().code; };
+  EXPECT_EQ(taken(), Errc::kStale) << "there is none";
+  Allocation other = pod("other", 700);
+  other.priority = 1;
+  ASSERT_TRUE(ledger_.reserve(other, 3s));
+  EXPECT_EQ(taken(), Errc::kStale) << "as important";
+  ledger_.release("other");
+  ASSERT_TRUE(ledger_.assume(pod("other", 700), 30s));
+  EXPECT_EQ(taken(), Errc::kStale) << "its bind is under way";
+  ledger_.confirm("other");
+  EXPECT_EQ(taken(), Errc::kStale) << "bound";
+  EXPECT_EQ(used(), 700);
+  ledger_.release("other");
+  ASSERT_TRUE(ledger_.reserve(pod("other", 300), 3s));
+  urgent = pod("p", 1'001);
+  urgent.priority = 1;
+  EXPECT_EQ(taken(), Errc::kStale) << "too large";
+  EXPECT_EQ(used(), 300) << "what did not help stays";
+}
+
 TEST_F(LedgerReservationTest, BecomesTheAllocation) {
   ASSERT_TRUE(ledger_.reserve(pod("p", 700), 3s));
   ASSERT_TRUE(ledger_.assume(pod("p", 700), 30s));

@@ -34,6 +34,7 @@ struct Part {
   std::string card;
   std::int64_t memory = 0;
   std::int64_t milli = 0;
+  std::optional<bool> alone = {};  ///< shares the card with nobody; not said: by its size
 };
 
 struct Pod {
@@ -43,7 +44,8 @@ struct Pod {
   int mode = 0;
   std::vector<Part> parts;
   bool reserved = false;  ///< room set aside, no more
-  bool unknown = false;   ///< sent, outcome unknown
+  int priority = 0;
+  bool unknown = false;  ///< sent, outcome unknown
   bool confirmed = false;
   bool observed = false;
   std::int64_t deadline = 0;
@@ -55,6 +57,7 @@ struct Load {
   std::int64_t memory = 0;
   std::int64_t milli = 0;
   std::map<int, int> sharers;  ///< by mode
+  int alone = 0;               ///< of them, those that are to share with nobody
 
   int sharer_count() const {
     int all = 0;
@@ -98,7 +101,7 @@ inline Need need_of(const Ask& ask, const Card& card) {
 /// Can all of `added` be on the card at once, beside what is there? In whatever order they come.
 inline bool takes(const Card& card, const Load& there, const std::vector<Need>& added, int mode) {
   if (added.empty()) return true;
-  if (!card.usable) return false;
+  if (!card.usable || there.alone > 0) return false;
   Need sum;
   for (const Need& need : added) {
     if (need.alone && (there.sharer_count() > 0 || added.size() > 1)) return false;
@@ -134,6 +137,8 @@ class Ledger {
         load.memory += part.memory;
         load.milli += part.milli;
         ++load.sharers[pod.mode];
+        const Card* card = card_of(node, part.card);
+        if (card != nullptr && is_alone(part, *card)) ++load.alone;
       }
     }
     return by_card;
@@ -156,18 +161,27 @@ class Ledger {
     return uids;
   }
 
-  /// Why this pod can be neither reserved nor assumed now. Its own reservation does not count.
-  Obstacle obstacle_to(const std::string& uid, const Pod& pod) const {
+  /// Why this pod can be neither reserved nor assumed now. Its own reservation does not count, nor
+  /// do those that end for it, if they do.
+  Obstacle obstacle_to(const std::string& uid, const Pod& pod,
+                       const std::set<std::string>& displaced) const {
     const auto known = pods.find(uid);
     if (known != pods.end() && !known->second.reserved) return Obstacle::kAlreadyAllocated;
     if (!nodes.contains(pod.node)) return Obstacle::kNoNode;
-    const auto there = loads(pod.node, {uid});
+    std::set<std::string> leaving{uid};
+    for (const std::string& other : displaced) {
+      const auto found = pods.find(other);
+      const bool yields = found != pods.end() && found->second.reserved &&
+                          found->second.node == pod.node && found->second.priority < pod.priority;
+      if (!yields) return Obstacle::kNoRoom;
+      leaving.insert(other);
+    }
+    const auto there = loads(pod.node, leaving);
     std::map<std::string, std::vector<Need>> wanted;
     for (const Part& part : pod.parts) {
       const Card* card = card_of(pod.node, part.card);
       if (card == nullptr) return Obstacle::kNoRoom;
-      const bool alone = part.memory == card->memory && part.milli == 1000;
-      wanted[part.card].push_back({part.memory, part.milli, alone});
+      wanted[part.card].push_back({part.memory, part.milli, is_alone(part, *card)});
     }
     for (const auto& [id, needs] : wanted) {
       const auto load = there.find(id);
@@ -212,6 +226,10 @@ class Ledger {
       if (card.id == id) return &card;
     }
     return nullptr;
+  }
+
+  static bool is_alone(const Part& part, const Card& card) {
+    return part.alone ? *part.alone : part.memory >= card.memory && part.milli >= 1000;
   }
 
  private:

@@ -68,9 +68,10 @@ naive::Pod naive_pod(const Allocation& allocation) {
                    .memory = allocation.footprint.memory.count(),
                    .mode = static_cast<int>(allocation.isolation),
                    .parts = {}};
+  plain.priority = allocation.priority;
   for (const ContainerGrant& container : allocation.containers) {
     for (const GrantedCard& card : container.cards) {
-      plain.parts.push_back({card.uuid, card.memory.count(), card.compute.count()});
+      plain.parts.push_back({card.uuid, card.memory.count(), card.compute.count(), card.whole});
     }
   }
   return plain;

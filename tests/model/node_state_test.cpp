@@ -16,6 +16,7 @@ using testing::allocation;
 using testing::card;
 using testing::granted;
 using testing::inventory;
+using testing::slice;
 
 constexpr auto kMps = static_cast<std::size_t>(Isolation::kMps);
 constexpr auto kNone = static_cast<std::size_t>(Isolation::kNone);
@@ -34,12 +35,12 @@ TEST(CardUseTest, CountsSharersByMode) {
   CardUse use;
   EXPECT_TRUE(use.idle());
   EXPECT_TRUE(use.mode_free_for(Isolation::kNone));
-  charge(use, Mebibytes(10), MilliGpu(5), Isolation::kMps);
-  charge(use, Mebibytes(10), MilliGpu(5), Isolation::kMps);
+  charge(use, slice(10, 5), Isolation::kMps);
+  charge(use, slice(10, 5), Isolation::kMps);
   EXPECT_EQ(use.sharers[kMps], 2);
   EXPECT_TRUE(use.mode_free_for(Isolation::kMps));
   EXPECT_FALSE(use.mode_free_for(Isolation::kNone));
-  charge(use, Mebibytes(1), MilliGpu(1), Isolation::kNone);  // another writer's
+  charge(use, slice(1, 1), Isolation::kNone);  // another writer's
   EXPECT_EQ(use.sharers[kNone], 1);
   EXPECT_FALSE(use.mode_free_for(Isolation::kMps));
   EXPECT_EQ(use.memory, Mebibytes(21));
@@ -48,9 +49,46 @@ TEST(CardUseTest, CountsSharersByMode) {
 
 TEST(CardUseTest, ChargingAndTakingBackLeavesNothing) {
   CardUse use;
-  charge(use, Mebibytes(10), MilliGpu(5), Isolation::kTimeSlice);
-  charge(use, Mebibytes(10), MilliGpu(5), Isolation::kTimeSlice, -1);
+  charge(use, slice(10, 5), Isolation::kTimeSlice);
+  charge(use, slice(10, 5), Isolation::kTimeSlice, -1);
   EXPECT_EQ(use, CardUse{});
+}
+
+TEST(LookAlikeTest, NamesIdsAndLinksDoNotCount) {
+  const NodeState one = node_with({allocation("p", "n", {granted("a", 10, 5)})});
+  NodeState other = testing::node(inventory("m", {card("c"), card("d")}));
+  NodeInventory linked = *other.inventory;
+  linked.cards[0].links.push_back({.peer = "d", .type = "nvlink", .count = 4});
+  linked.cards[0].numa_node = 1;
+  other.equip(linked);
+  apply_allocation(other, allocation("q", "m", {granted("c", 10, 5)}), 1);
+  EXPECT_TRUE(look_alike(one, other));
+  EXPECT_EQ(look_hash(one), look_hash(other));
+}
+
+TEST(LookAlikeTest, WhatDecidesAFitOrItsScoreCounts) {
+  const NodeState one = node_with({});
+  EXPECT_FALSE(look_alike(one, node_with({allocation("p", "n", {granted("a", 10, 5)})})));
+  const auto with = [&](const auto& change) {
+    NodeInventory what = *one.inventory;
+    change(what);
+    NodeState other = one;
+    other.equip(std::move(what));
+    return other;
+  };
+  EXPECT_TRUE(look_alike(one, with([](NodeInventory& what) { what.name = "m"; })));
+  EXPECT_FALSE(look_alike(one, with([](NodeInventory& what) { what.cards[1].model = "H100"; })));
+  EXPECT_FALSE(look_alike(one, with([](NodeInventory& what) {
+                            for (Card& each : what.cards) each.model = "H100";
+                          })));
+  EXPECT_FALSE(look_alike(one, with([](NodeInventory& what) { what.cards[1].cordoned = true; })));
+  EXPECT_FALSE(look_alike(one, with([](NodeInventory& what) { what.cpu += MilliCpu(1); })));
+  NodeState busy = one;
+  busy.requested.memory += Mebibytes(1);
+  EXPECT_FALSE(look_alike(one, busy));
+  NodeState gone = one;
+  gone.present = false;
+  EXPECT_FALSE(look_alike(one, gone));
 }
 
 TEST(NodeStateTest, KnowsWhichCardsAreLikeTheOneBefore) {

@@ -3,6 +3,7 @@
 #include "model/ledger.hpp"
 #include "tests/testing/builders.hpp"
 #include "tests/testing/manual_clock.hpp"
+#include "tests/testing/random.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,6 +14,7 @@
 #include <optional>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tangram::model {
@@ -23,6 +25,7 @@ using testing::fraction;
 using testing::inventory;
 using testing::memory;
 using testing::request;
+using testing::slice;
 using testing::whole;
 
 /// Cards of 1000 MiB of which so many thousandths are taken, each by one MPS sharer.
@@ -34,7 +37,7 @@ NodeState loaded(const std::vector<std::int64_t>& taken) {
   NodeState state = testing::node(what);
   for (std::size_t i = 0; i < taken.size(); ++i) {
     if (taken[i] == 0) continue;
-    charge(state.use[i], Mebibytes(taken[i]), MilliGpu(taken[i]), Isolation::kMps);
+    charge(state.use[i], slice(taken[i], taken[i]), Isolation::kMps);
   }
   return state;
 }
@@ -251,15 +254,134 @@ TEST(PlaceTest, OneHopelessContainerEndsTheSearchAtOnce) {
   EXPECT_EQ(counted.calls, 0);
 }
 
-TEST(PlaceTest, GivesUpAfterTheStepLimit) {
-  // 16 of 500 on 15 cards that all differ: the search would try 15! orders.
+TEST(PlaceTest, TooFewPlacesAreFoundWithoutASearch) {
+  // 16 of 500 on 15 cards that all differ, each with a place for one: there are 15! orders.
   const std::vector<ContainerRequest> asked(kMaxGpuContainers, one(fraction(500)));
   std::vector<std::int64_t> taken;
   for (std::int64_t i = 0; i < 15; ++i) taken.push_back(100 + i);
   CountedCalls counted;
   EXPECT_EQ(place(containers(asked), loaded(taken), counted.preference()), std::nullopt);
+  EXPECT_EQ(counted.calls, 0);
+}
+
+TEST(PlaceTest, TooFewPlacesForTheLargestAreFoundWithoutASearch) {
+  // Two cards have a place for one of 600; for six of 100 there are places enough.
+  std::vector<ContainerRequest> asked(3, one(fraction(600)));
+  asked.resize(6, one(fraction(100)));
+  CountedCalls counted;
+  EXPECT_EQ(place(containers(asked), loaded({50, 60, 480}), counted.preference()), std::nullopt);
+  EXPECT_EQ(counted.calls, 0);
+}
+
+TEST(PlaceTest, TooLargeASumIsFoundWithoutASearch) {
+  // 2,820 of 2,697; by number, one of the large and one of the small go onto each card.
+  std::vector<ContainerRequest> asked(3, one(fraction(500)));
+  asked.resize(6, one(fraction(440)));
+  CountedCalls counted;
+  EXPECT_EQ(place(containers(asked), loaded({100, 101, 102}), counted.preference()), std::nullopt);
+  EXPECT_EQ(counted.calls, 0);
+}
+
+TEST(PlaceTest, GivesUpAfterTheStepLimit) {
+  // A card has a place for three only if at most one of them is of 340, so at most six of those
+  // find one. By number and sum all would go.
+  std::vector<ContainerRequest> asked(7, one(fraction(340)));
+  asked.resize(14, one(fraction(328)));
+  CountedCalls counted;
+  EXPECT_EQ(place(containers(asked), loaded({0, 1, 2, 3, 4}), counted.preference()), std::nullopt);
   EXPECT_GT(counted.calls, kMaxSearchSteps / 100);  // it did try; full cards cost a step, no call
   EXPECT_LE(counted.calls, kMaxSearchSteps);
+}
+
+TEST(PlaceTest, ASearchThatTheBudgetDoesNotPayForIsSkipped) {
+  const GpuRequest two = containers({one(fraction(600)), one(fraction(600))});
+  SearchBudget budget(1);
+  EXPECT_NE(place(two, loaded({0, 0}), no_preference, budget), std::nullopt);
+  EXPECT_TRUE(budget.spent());
+  EXPECT_EQ(budget.skipped(), 0);
+  EXPECT_EQ(place(two, loaded({0, 0}), no_preference, budget), std::nullopt);
+  EXPECT_EQ(budget.skipped(), 1);
+}
+
+TEST(PlaceTest, WhatNeedsNoSearchNeedsNoBudget) {
+  SearchBudget budget(0);
+  const GpuRequest two = containers({one(fraction(600)), one(fraction(600))});
+  EXPECT_EQ(place(two, loaded({0, 500}), no_preference, budget), std::nullopt);
+  EXPECT_EQ(place(request(fraction(600)), loaded({500, 0}), no_preference, budget), Placement{1});
+  EXPECT_EQ(budget.skipped(), 0);
+}
+
+TEST(PlaceTest, ADearPreferenceSpendsMore) {
+  const GpuRequest two = containers({one(fraction(600)), one(fraction(600))});
+  SearchBudget budget(30);  // twice two looks, and two cards taken: 6
+  EXPECT_NE(place(two, loaded({0, 0}), no_preference, budget), std::nullopt);
+  EXPECT_FALSE(budget.spent());
+  EXPECT_NE(place(two, loaded({0, 0}), no_preference, budget, 10), std::nullopt);
+  EXPECT_TRUE(budget.spent());
+}
+
+/// Is there any way at all? Tries every card for every piece.
+bool any_way(const GpuRequest& asked, const NodeState& node, std::vector<CardUse> use,
+             std::size_t container = 0, int placed = 0, std::uint32_t from = 0) {
+  if (container == asked.containers.size()) return true;
+  if (placed == asked.containers[container].count) {
+    return any_way(asked, node, std::move(use), container + 1);
+  }
+  for (std::uint32_t card = from; card < use.size(); ++card) {
+    const Slice piece = slice_of(asked.containers[container].share, node.traits()[card]);
+    if (room_misfit(piece, asked.isolation, node.traits()[card], use[card])) continue;
+    std::vector<CardUse> then = use;
+    charge(then[card], piece, asked.isolation);
+    if (any_way(asked, node, std::move(then), container, placed + 1, card + 1)) return true;
+  }
+  return false;
+}
+
+/// Sizes that fill cards to the last thousandth often.
+Share random_share(testing::Random& random) {
+  switch (random.below(5)) {
+    case 0:
+      return whole();
+    case 1: {
+      Share share = memory(random.between(1, 10) * 100);
+      if (random.chance(70)) share.compute = MilliGpu(random.below(5) * 250);
+      return share;
+    }
+    default:
+      return fraction(random.between(1, 20) * 50);
+  }
+}
+
+NodeState random_node(testing::Random& random) {
+  std::vector<std::int64_t> taken(static_cast<std::size_t>(random.between(1, 4)));
+  for (std::int64_t& part : taken) part = random.chance(40) ? 0 : random.below(20) * 50;
+  return change_cards(loaded(taken), [&](std::vector<Card>& cards) {
+    for (Card& card : cards) {
+      if (random.chance(30)) card.max_sharers = static_cast<int>(random.below(4));
+      if (random.chance(20)) card.memory = Mebibytes(500);
+    }
+  });
+}
+
+TEST(PlaceTest, FindsAPlaceIfThereIsOne) {
+  constexpr int kRounds = 20'000;
+  constexpr std::uint64_t kSeed = 20'261'123;
+  testing::Random random(kSeed);
+  int placed = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    std::vector<ContainerRequest> asked;
+    const std::int64_t several = random.between(2, 4);
+    for (std::int64_t i = 0; i < several; ++i) {
+      asked.push_back(one(random_share(random), static_cast<int>(random.between(1, 2))));
+    }
+    const NodeState node = random_node(random);
+    const GpuRequest request = containers(asked);
+    const bool found = place(request, node, no_preference).has_value();
+    ASSERT_EQ(found, any_way(request, node, node.use)) << "seed " << kSeed << ", round " << round;
+    if (found) ++placed;
+  }
+  EXPECT_GT(placed, kRounds / 10);  // both answers are common
+  EXPECT_LT(placed, kRounds * 9 / 10);
 }
 
 TEST(PlaceTest, SixteenContainersOnSixteenDifferentCardsArePlaced) {
@@ -292,9 +414,9 @@ TEST(GrantsOfTest, NamesTheCardsPerContainer) {
   const std::vector<ContainerGrant> grants = grants_of(asked, loaded({0, 0}), {1, 0, 1});
   ASSERT_EQ(grants.size(), 2U);
   EXPECT_EQ(grants[0].container, "c0");
-  EXPECT_EQ(grants[0].cards, (std::vector{testing::granted("GPU-1", 200, 200),
-                                          testing::granted("GPU-0", 200, 200)}));
-  GrantedCard burst = testing::granted("GPU-1", 300, 300);
+  EXPECT_EQ(grants[0].cards,
+            (std::vector{testing::shared("GPU-1", 200, 200), testing::shared("GPU-0", 200, 200)}));
+  GrantedCard burst = testing::shared("GPU-1", 300, 300);
   burst.memory_limit = Mebibytes(400);
   burst.compute_limit = MilliGpu(700);
   EXPECT_EQ(grants[1], (ContainerGrant{.container = "c1", .cards = {burst}}));

@@ -64,6 +64,20 @@ class GrantCheckTest : public ::testing::Test {
 
 TEST_F(GrantCheckTest, AGoodGrantIsHonoured) { EXPECT_EQ(verdict(), ""); }
 
+TEST_F(GrantCheckTest, NobodyJoinsAWholeCardThatGrew) {
+  model::GrantedCard alone = part("GPU-1", cards[0].memory.count() - 64, 1000);
+  grant(part("GPU-1", 32, 0));
+  others = {other(alone)};
+  EXPECT_EQ(verdict(), "");
+  alone.whole = true;
+  others = {other(alone)};
+  EXPECT_TRUE(says(verdict(), "has no room for this pod")) << verdict();
+  // Nor does the whole one join who came first.
+  grant(alone);
+  others = {other(part("GPU-1", 32, 0))};
+  EXPECT_TRUE(says(verdict(), "has no room for this pod")) << verdict();
+}
+
 TEST_F(GrantCheckTest, NoGrantIsExplained) {
   pod.grant.reset();
   pod.grant_text.clear();

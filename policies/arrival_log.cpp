@@ -4,7 +4,7 @@
 
 namespace tangram::policies {
 
-bool ArrivalLog::add(model::PodDemand demand) {
+bool ArrivalLog::add(DemandPtr demand) {
   window_.push_back(std::move(demand));
   if (window_.size() > limits_.window_pods) window_.pop_front();
   if (++arrivals_ < next_relearn_) return false;
@@ -12,9 +12,9 @@ bool ArrivalLog::add(model::PodDemand demand) {
   return true;
 }
 
-WorkloadCounter ArrivalLog::count() const {
+WorkloadCounter count(const std::vector<DemandPtr>& pods) {
   WorkloadCounter counter;
-  for (const model::PodDemand& demand : window_) counter.add(demand);
+  for (const DemandPtr& demand : pods) counter.add(*demand);
   return counter;
 }
 

@@ -33,13 +33,15 @@ MilliGpu taken_compute(const model::PodDemand& demand, const model::NodeState& n
 
 }  // namespace
 
-std::optional<Choice> BestFit::choose(const model::PodDemand& demand,
-                                      const model::NodeState& node) const {
+std::optional<Choice> BestFit::do_choose(const model::PodDemand& demand,
+                                         const model::NodeState& node,
+                                         model::SearchBudget& budget) const {
   const auto placement = model::place(
       demand.gpu, node,
       [&node](const model::Slice& /*slice*/, std::uint32_t card, const model::CardUse& use) {
         return tightness(node.cards()[card], use);
-      });
+      },
+      budget);
   if (!placement) return std::nullopt;
   const MilliCpu cpu = std::max(node.free_cpu() - demand.footprint.cpu, MilliCpu{});
   const MilliGpu gpu = idle_compute(node) - taken_compute(demand, node, *placement);

@@ -20,10 +20,11 @@ class BestFit final : public Policy {
   /// @param cpu, gpu  C and G; > 0
   BestFit(MilliCpu cpu, MilliGpu gpu) : cpu_(cpu), gpu_(gpu) {}
   [[nodiscard]] std::string_view name() const noexcept override { return "bestfit"; }
-  [[nodiscard]] std::optional<Choice> choose(const model::PodDemand& demand,
-                                             const model::NodeState& node) const override;
 
  private:
+  [[nodiscard]] std::optional<Choice> do_choose(const model::PodDemand& demand,
+                                                const model::NodeState& node,
+                                                model::SearchBudget& budget) const override;
   MilliCpu cpu_;
   MilliGpu gpu_;
 };

@@ -6,59 +6,76 @@
 
 namespace tangram::policies {
 
-namespace {
-
-Verdict fresh_verdict(const Policy& policy, const model::PodDemand& demand,
-                      const model::NodeState& node) {
-  const auto choice = policy.choose(demand, node);
-  if (choice) return {.score = choice->score, .misfit = {}};
-  return {.score = 0, .misfit = model::why_not(demand.gpu, node)};
-}
-
-}  // namespace
-
 ChoiceCache::Answer::Answer(std::uint64_t version, const Verdict& verdict)
     : version_(version),
       word_(verdict.fits() ? verdict.score
                            : kMisfitWords + static_cast<std::int64_t>(*verdict.misfit)) {}
 
+Verdict ChoiceCache::Pass::fresh_verdict(const model::NodeState& node) {
+  if (demand_.gpu.containers.size() < 2 || !demand_.gpu.card_ids.empty()) return ask_policy(node);
+  if (const auto like = seen_.find(&node); like != seen_.end()) return like->second;
+  return seen_.emplace(&node, ask_policy(node)).first->second;
+}
+
+Verdict ChoiceCache::Pass::ask_policy(const model::NodeState& node) {
+  const std::int64_t skipped = budget_.skipped();
+  const auto choice = policy_.choose(demand_, node, budget_);
+  if (choice) return {.score = choice->score, .misfit = {}};
+  const bool tried = budget_.skipped() == skipped;
+  return {.score = 0,
+          .misfit = tried ? model::why_not(demand_.gpu, node) : model::Misfit::kNotTried};
+}
+
 Verdict ChoiceCache::Pass::judge_anew(const model::ClusterSnapshot::Found& found) {
-  if (found.version == 0) return fresh_verdict(policy_, demand_, *found.node);
+  if (found.version == 0) return fresh_verdict(*found.node);
   std::vector<Answer>& answers = shape_->answers;
   if (found.index >= answers.size()) {
     answers.resize(std::max<std::size_t>(cluster_.slots(), found.index + std::size_t{1}));
   }
-  Answer& answer = answers[found.index];
   cluster_.fetch_ahead(found.index);
-  answer = {found.version, fresh_verdict(policy_, demand_, *found.node)};
-  return answer.verdict();
+  const Verdict verdict = fresh_verdict(*found.node);
+  if (verdict.misfit != model::Misfit::kNotTried) {
+    answers[found.index] = Answer(found.version, verdict);
+  }
+  return verdict;
 }
 
 std::vector<ChoiceCache::Key> ChoiceCache::shapes() const {
   const std::lock_guard guard(mutex_);
   std::vector<Key> all;
-  for (auto entry = recent_.rbegin(); entry != recent_.rend(); ++entry) all.push_back(entry->key);
+  for (auto entry = proven_.rbegin(); entry != proven_.rend(); ++entry) all.push_back(entry->key);
   return all;
 }
 
 ChoiceCache::Pass ChoiceCache::open(const Policy& policy, const model::PodDemand& demand,
-                                    const model::ClusterSnapshot& cluster) {
-  return {policy, demand, cluster, shape_for({.policy = &policy, .shape = shape_of(demand)})};
+                                    const model::ClusterSnapshot& cluster,
+                                    model::SearchBudget& budget, std::string_view pod) {
+  return {policy, demand, cluster, budget,
+          shape_for({.policy = &policy, .shape = shape_of(demand)}, pod)};
 }
 
-std::shared_ptr<ChoiceCache::Shape> ChoiceCache::shape_for(Key key) {
+std::shared_ptr<ChoiceCache::Shape> ChoiceCache::shape_for(Key key, std::string_view pod) {
   const std::lock_guard guard(mutex_);
-  if (const auto known = index_.find(key); known != index_.end()) {
-    recent_.splice(recent_.begin(), recent_, known->second);
-    return known->second->shape;
+  auto known = index_.find(key);
+  if (known == index_.end()) {
+    once_.push_front(
+        {.key = key, .shape = std::make_shared<Shape>(), .first_pod = std::string(pod)});
+    known = index_.emplace(std::move(key), once_.begin()).first;
   }
-  if (recent_.size() >= limit_) {
-    index_.erase(recent_.back().key);
-    recent_.pop_back();  // a pass under way keeps its shape alive
-  }
-  recent_.push_front({.key = key, .shape = std::make_shared<Shape>()});
-  index_.emplace(std::move(key), recent_.begin());
-  return recent_.front().shape;
+  const Entries::iterator entry = known->second;
+  Entries& from = entry->proven ? proven_ : once_;
+  entry->proven = entry->proven || pod.empty() || entry->first_pod != pod;
+  Entries& to = entry->proven ? proven_ : once_;
+  to.splice(to.begin(), from, entry);
+  auto shape = entry->shape;
+  forget_beyond(limit_, proven_);
+  forget_beyond(std::max<std::size_t>(1, limit_ / 2), once_);
+  return shape;
+}
+
+/// A pass under way keeps its shape alive.
+void ChoiceCache::forget_beyond(std::size_t most, Entries& entries) {
+  for (; entries.size() > most; entries.pop_back()) index_.erase(entries.back().key);
 }
 
 std::size_t ChoiceCache::KeyHash::operator()(const Key& key) const {

@@ -11,6 +11,8 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -30,6 +32,9 @@ struct Verdict {
 /// Pods come in few shapes and one bind changes one node, so nearly all answers of the last
 /// filter of the same shape are still right. An answer is used only for exactly the node version it
 /// was made from: readers of older and newer snapshots may share a cache.
+///
+/// Shapes that only one pod had are on probation, apart from the others: however many of them come,
+/// they push out no shape that comes again and again.
 ///
 /// It belongs to one set of policies, which must outlive it; new policies (another
 /// workload) need a new cache. Memory: 16 bytes x shapes x nodes.
@@ -57,18 +62,32 @@ class ChoiceCache {
     std::uint64_t version_ = 0;  ///< of the node; 0 = nothing remembered: the ledger begins at 1
     std::int64_t word_ = 0;      ///< the score, or which misfit it is: lower than any score
   };
+  struct LookHash {
+    [[nodiscard]] std::size_t operator()(const model::NodeState* node) const {
+      return model::look_hash(*node);
+    }
+  };
+  struct LookAlike {
+    [[nodiscard]] bool operator()(const model::NodeState* a, const model::NodeState* b) const {
+      return model::look_alike(*a, *b);
+    }
+  };
   struct Shape {
     std::mutex busy;
     std::vector<Answer> answers;  ///< by NodeIndex
   };
 
  public:
-  /// @param shapes  how many are remembered, the most recently used ones; >= 1
+  /// @param shapes  how many of at least two pods are remembered, the most recently used ones;
+  /// >= 1.
+  ///                Beside them half as many of one pod each, at least one
   explicit ChoiceCache(std::size_t shapes) : limit_(shapes) {}
 
   /// One shape's walk over the nodes. Holds the shape: keep it no longer than the walk.
   class Pass {
    public:
+    /// The node outlives the pass.
+    /// @returns kNotTried, which is not remembered, where the budget did not suffice
     [[nodiscard]] Verdict judge(const model::ClusterSnapshot::Found& found) {
       const std::vector<Answer>& answers = shape_->answers;
       const bool known = found.version != 0 && found.index < answers.size() &&
@@ -79,20 +98,28 @@ class ChoiceCache {
    private:
     friend class ChoiceCache;
     Pass(const Policy& policy, const model::PodDemand& demand,
-         const model::ClusterSnapshot& cluster, std::shared_ptr<Shape> shape)
+         const model::ClusterSnapshot& cluster, model::SearchBudget& budget,
+         std::shared_ptr<Shape> shape)
         : policy_(policy),
           demand_(demand),
           cluster_(cluster),
+          budget_(budget),
           shape_(std::move(shape)),
           lock_(shape_->busy) {}
 
     [[nodiscard]] Verdict judge_anew(const model::ClusterSnapshot::Found& found);
+    [[nodiscard]] Verdict fresh_verdict(const model::NodeState& node);
+    [[nodiscard]] Verdict ask_policy(const model::NodeState& node);
 
     const Policy& policy_;
     const model::PodDemand& demand_;
     const model::ClusterSnapshot& cluster_;
+    model::SearchBudget& budget_;
     std::shared_ptr<Shape> shape_;
     std::unique_lock<std::mutex> lock_;
+    /// One of each look, of a pod of several containers. They are searched, and a cluster has many
+    /// equal nodes.
+    std::unordered_map<const model::NodeState*, Verdict, LookHash, LookAlike> seen_;
   };
 
   struct Key {
@@ -100,13 +127,16 @@ class ChoiceCache {
     model::PodDemand shape;
     friend bool operator==(const Key&, const Key&) = default;
   };
-  /// The shapes that are remembered, the least recently used first.
+  /// The shapes of at least two pods that are remembered, the least recently used first.
   [[nodiscard]] std::vector<Key> shapes() const;
 
   /// All arguments outlive the pass.
   /// @param cluster  whose nodes it is asked about
+  /// @param budget   pays for what is not known yet
+  /// @param pod      the UID of the pod that asks, as often as it may; empty = many ask
   [[nodiscard]] Pass open(const Policy& policy, const model::PodDemand& demand,
-                          const model::ClusterSnapshot& cluster);
+                          const model::ClusterSnapshot& cluster, model::SearchBudget& budget,
+                          std::string_view pod);
 
  private:
   struct KeyHash {
@@ -115,13 +145,18 @@ class ChoiceCache {
   struct Entry {
     Key key;
     std::shared_ptr<Shape> shape;
+    std::string first_pod;  ///< that asked
+    bool proven = false;    ///< another one has asked
   };
+  using Entries = std::list<Entry>;  ///< the latest used first
 
-  [[nodiscard]] std::shared_ptr<Shape> shape_for(Key key);
+  [[nodiscard]] std::shared_ptr<Shape> shape_for(Key key, std::string_view pod);
+  void forget_beyond(std::size_t most, Entries& entries);
 
   const std::size_t limit_;
   mutable std::mutex mutex_;  ///< guards what follows
-  std::list<Entry> recent_;   ///< the latest used first
+  Entries once_;              ///< not proven
+  Entries proven_;
   std::unordered_map<Key, std::list<Entry>::iterator, KeyHash> index_;
 };
 

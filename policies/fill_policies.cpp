@@ -17,21 +17,24 @@ class FillPolicy final : public Policy {
  public:
   FillPolicy(std::string_view name, bool fullest) : name_(name), fullest_(fullest) {}
   [[nodiscard]] std::string_view name() const noexcept override { return name_; }
-  [[nodiscard]] std::optional<Choice> choose(const model::PodDemand& demand,
-                                             const model::NodeState& node) const override {
-    const auto placement =
-        model::place(demand.gpu, node,
-                     [this, &node](const model::Slice& /*slice*/, std::uint32_t card,
-                                   const model::CardUse& use) {
-                       const std::int64_t fill = card_fill(node.cards()[card], use);
-                       return fullest_ ? fill : -fill;
-                     });
+
+ private:
+  [[nodiscard]] std::optional<Choice> do_choose(const model::PodDemand& demand,
+                                                const model::NodeState& node,
+                                                model::SearchBudget& budget) const override {
+    const auto placement = model::place(
+        demand.gpu, node,
+        [this, &node](const model::Slice& /*slice*/, std::uint32_t card,
+                      const model::CardUse& use) {
+          const std::int64_t fill = card_fill(node.cards()[card], use);
+          return fullest_ ? fill : -fill;
+        },
+        budget);
     if (!placement) return std::nullopt;
     const std::int64_t fill = node_fill_after(demand, node, *placement);
     return Choice{.score = fullest_ ? fill : kFull - fill, .placement = *placement};
   }
 
- private:
   std::string_view name_;
   bool fullest_;
 };

@@ -26,11 +26,13 @@ class Chooser {
         node_(node),
         cpu_after_(std::max(node.free_cpu() - demand.footprint.cpu, MilliCpu{})) {}
 
-  std::optional<Choice> run() {
-    const auto placement =
-        model::place(demand_.gpu, node_,
-                     [this](const model::Slice& slice, std::uint32_t card,
-                            const model::CardUse& use) { return card_score(slice, card, use); });
+  std::optional<Choice> run(model::SearchBudget& budget) {
+    const auto placement = model::place(
+        demand_.gpu, node_,
+        [this](const model::Slice& slice, std::uint32_t card, const model::CardUse& use) {
+          return card_score(slice, card, use);
+        },
+        budget, measure_.look_price());
     if (!placement) return std::nullopt;
     return Choice{.score = score(*placement), .placement = *placement};
   }
@@ -80,7 +82,7 @@ class Chooser {
   }
 
   [[nodiscard]] model::CardUse with(const model::Slice& slice, model::CardUse use) const {
-    model::charge(use, slice.memory, slice.compute, demand_.gpu.isolation);
+    model::charge(use, slice, demand_.gpu.isolation);
     return use;
   }
 
@@ -102,9 +104,10 @@ class Chooser {
 
 }  // namespace
 
-std::optional<Choice> Fragmentation::choose(const model::PodDemand& demand,
-                                            const model::NodeState& node) const {
-  return Chooser(measure_, demand, node).run();
+std::optional<Choice> Fragmentation::do_choose(const model::PodDemand& demand,
+                                               const model::NodeState& node,
+                                               model::SearchBudget& budget) const {
+  return Chooser(measure_, demand, node).run(budget);
 }
 
 }  // namespace tangram::policies

@@ -19,10 +19,11 @@ class Fragmentation final : public Policy {
  public:
   explicit Fragmentation(const Workload& expected) : measure_(expected) {}
   [[nodiscard]] std::string_view name() const noexcept override { return "fragmentation"; }
-  [[nodiscard]] std::optional<Choice> choose(const model::PodDemand& demand,
-                                             const model::NodeState& node) const override;
 
  private:
+  [[nodiscard]] std::optional<Choice> do_choose(const model::PodDemand& demand,
+                                                const model::NodeState& node,
+                                                model::SearchBudget& budget) const override;
   FragmentationMeasure measure_;
 };
 

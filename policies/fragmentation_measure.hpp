@@ -38,6 +38,12 @@ class FragmentationMeasure {
   /// Pods of the workload; 0 = nothing is expected, and every sum is 0.
   [[nodiscard]] std::int64_t pods() const { return pods_; }
 
+  /// What a look at one card costs (NodeFragmentation::weighted_if()), in steps of a search that
+  /// looks at nothing else: it goes through all kinds of pods.
+  [[nodiscard]] std::int64_t look_price() const {
+    return 1 + static_cast<std::int64_t>(kinds_.size()) / 8;
+  }
+
   /// For people and dashboards: the idle milli-GPU of the node that an average *GPU* pod of the
   /// workload cannot use. Pods without GPU are left out: no GPU is of use to them.
   [[nodiscard]] double fragmented_milli(const model::NodeState& node) const;

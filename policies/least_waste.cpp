@@ -60,7 +60,7 @@ class CardWaste {
       memory_ = card.memory;
     }
     model::CardUse after = before;
-    model::charge(after, slice.memory, slice.compute, mode_);
+    model::charge(after, slice, mode_);
     const FreeShares free = free_shares(card, before);
     const FreeShares left = free_shares(card, after);
     const std::int64_t room = room_of(card, before, free);
@@ -68,7 +68,10 @@ class CardWaste {
         rest_value(rests_, room) - rest_value(rests_, room_of(card, after, left));
     const std::int64_t unbalanced =
         (imbalance(card, after, left) - imbalance(card, before, free)) * kPerMilli / 2;
-    return (weights_.cutting * cut + weights_.balance * unbalanced) / 100 + room;
+    const std::int64_t opened = before.idle() ? prices_.card_opening : 0;
+    return (weights_.cutting * cut + weights_.balance * unbalanced + weights_.opening * opened) /
+               100 +
+           room;
   }
 
  private:
@@ -87,15 +90,16 @@ std::int64_t LeastWaste::cpu_deficit(std::int64_t idle_milli, MilliCpu free_cpu)
   return std::max<std::int64_t>(0, idle_milli * kPerMilli - served);
 }
 
-std::optional<Choice> LeastWaste::choose(const model::PodDemand& demand,
-                                         const model::NodeState& node) const {
+std::optional<Choice> LeastWaste::do_choose(const model::PodDemand& demand,
+                                            const model::NodeState& node,
+                                            model::SearchBudget& budget) const {
   const NearbyCards nearby(demand.gpu, node);
   CardWaste card_waste(*prices_, weights_, demand.gpu.isolation);
   auto preference = [&](const model::Slice& slice, std::uint32_t card, const model::CardUse& use) {
     return nearby.preference(card) - card_waste(node.traits()[card], use, slice);
   };
   // By reference: a copy of what it captures would have to be allocated, for every node.
-  auto placement = model::place(demand.gpu, node, std::ref(preference));
+  auto placement = model::place(demand.gpu, node, std::ref(preference), budget);
   if (!placement) return std::nullopt;
 
   std::int64_t waste = 0;

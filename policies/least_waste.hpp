@@ -41,10 +41,11 @@ class LeastWaste final : public Policy {
   explicit LeastWaste(std::shared_ptr<const Prices> prices, WasteWeights weights = {})
       : prices_(std::move(prices)), weights_(weights) {}
   [[nodiscard]] std::string_view name() const noexcept override { return "least-waste"; }
-  [[nodiscard]] std::optional<Choice> choose(const model::PodDemand& demand,
-                                             const model::NodeState& node) const override;
 
  private:
+  [[nodiscard]] std::optional<Choice> do_choose(const model::PodDemand& demand,
+                                                const model::NodeState& node,
+                                                model::SearchBudget& budget) const override;
   [[nodiscard]] std::int64_t cpu_deficit(std::int64_t idle_milli, MilliCpu free_cpu) const;
 
   std::shared_ptr<const Prices> prices_;

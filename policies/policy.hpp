@@ -24,13 +24,32 @@ struct Choice {
 ///
 /// Implementations do not change after construction and are called from many threads at once.
 /// They read only their arguments: no clock, no random source, no I/O. Among a node's cards ties
-/// go to the lowest index; among nodes the caller breaks ties.
+/// go to the lowest index; among nodes the caller breaks ties. For a pod of several containers that
+/// names no card they must not distinguish nodes that look alike (model::look_alike()): they are
+/// not asked about each of them.
 class Policy {
  public:
   virtual ~Policy() = default;
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
-  [[nodiscard]] virtual std::optional<Choice> choose(const model::PodDemand& demand,
-                                                     const model::NodeState& node) const = 0;
+
+  /// @param budget  pays for the search that a pod of several containers needs. If the search was
+  ///                skipped, there is no choice and nothing is known: see SearchBudget::skipped()
+  [[nodiscard]] std::optional<Choice> choose(const model::PodDemand& demand,
+                                             const model::NodeState& node,
+                                             model::SearchBudget& budget) const {
+    return do_choose(demand, node, budget);
+  }
+  /// The same for one node, whatever the search costs.
+  [[nodiscard]] std::optional<Choice> choose(const model::PodDemand& demand,
+                                             const model::NodeState& node) const {
+    model::SearchBudget no_limit;
+    return do_choose(demand, node, no_limit);
+  }
+
+ private:
+  [[nodiscard]] virtual std::optional<Choice> do_choose(const model::PodDemand& demand,
+                                                        const model::NodeState& node,
+                                                        model::SearchBudget& budget) const = 0;
 };
 
 }  // namespace tangram::policies

@@ -26,6 +26,7 @@ constexpr double kLeastNeed = 0.5;
 struct Needs {
   double cards = 0;
   double together = 0;   ///< cards, of containers that want several
+  double whole = 0;      ///< cards, of containers that want them whole
   double cpu = 0;        ///< milli, beside the cards
   double other_cpu = 0;  ///< milli, of pods without cards
 };
@@ -40,6 +41,14 @@ double cards_together(const model::GpuRequest& request, const model::Card& card)
   return cards;
 }
 
+double whole_cards(const model::GpuRequest& request, const model::Card& card) {
+  double cards = 0;
+  for (const model::ContainerRequest& container : request.containers) {
+    if (slice_of(container.share, card).whole) cards += container.count;
+  }
+  return cards;
+}
+
 Needs needs_of(const Workload& workload, const model::Card& card) {
   Needs needs;
   for (const WorkloadClass& pods : workload.classes) {
@@ -48,6 +57,7 @@ Needs needs_of(const Workload& workload, const model::Card& card) {
     if (pods.demand.gpu.asks_gpu()) {
       needs.cards += count * static_cast<double>(size_on(pods.demand.gpu, card)) / 1000;
       needs.together += count * cards_together(pods.demand.gpu, card);
+      needs.whole += count * whole_cards(pods.demand.gpu, card);
       needs.cpu += cpu;
     } else {
       needs.other_cpu += cpu;
@@ -88,7 +98,38 @@ std::int64_t opening(const Needs& needs) {
   return std::llround(static_cast<double>(kFull) * std::pow(needs.together / needs.cards, 3));
 }
 
-RestValues rest_values_for(const Workload& workload, const model::Card& card) {
+double cards_of(const std::vector<const model::NodeState*>& nodes) {
+  double cards = 0;
+  for (const model::NodeState* node : nodes) cards += static_cast<double>(node->cards().size());
+  return cards;
+}
+
+std::int64_t card_opening(const Needs& needs, double cards) {
+  const double whole = (needs.whole + kUnseenWholeCards) / (needs.cards + kUnseenWholeCards);
+  return std::llround(static_cast<double>(kFull) * std::sqrt(whole * (1 - whole) / cards));
+}
+
+/// How far the values of the linear program hold for this demand and so many cards; 0 to 1.
+///
+/// Sizes that were seen only once say nothing of the pods to come: together they are as likely as
+/// sizes that were never seen (Good 1953, after Turing). And the program cuts fractions of cards by
+/// as many patterns as there are sizes; with whole cards, up to as many cards come out otherwise.
+/// What holds for less than half of the demand counts for nothing: on small clusters such values
+/// did more harm than none (tangram-small-clusters).
+double trust_in(const std::vector<CutDemand>& demand, double cards) {
+  double pieces = 0;
+  double repeated = 0;
+  for (const CutDemand& size : demand) {
+    const auto count = static_cast<double>(size.count);
+    pieces += count;
+    if (size.count > 1) repeated += count;
+  }
+  const double right =
+      repeated / pieces * std::max(0.0, 1 - static_cast<double>(demand.size()) / cards);
+  return std::max(0.0, 2 * right - 1);
+}
+
+RestValues rest_values_for(const Workload& workload, const model::Card& card, double cards) {
   std::map<std::int64_t, std::int64_t> pieces;
   for (const WorkloadClass& pods : workload.classes) {
     for (const model::ContainerRequest& container : pods.demand.gpu.containers) {
@@ -101,7 +142,13 @@ RestValues rest_values_for(const Workload& workload, const model::Card& card) {
   for (const auto& [size, count] : pieces) {
     demand.push_back({.size = static_cast<std::size_t>(size), .count = count});
   }
-  return rest_values(std::move(demand));
+  const double trust = demand.empty() ? 0 : trust_in(demand, cards);
+  RestValues values = rest_values(std::move(demand));
+  for (std::size_t rest = 0; rest < values.size(); ++rest) {
+    const auto by_size = static_cast<double>(kFull / 1000 * static_cast<std::int64_t>(rest));
+    values[rest] = std::llround(by_size + trust * (static_cast<double>(values[rest]) - by_size));
+  }
+  return values;
 }
 
 /// A card of each memory size.
@@ -143,11 +190,14 @@ Prices learn_prices(const Workload& workload, const model::ClusterSnapshot& clus
   std::erase_if(nodes, [](const model::NodeState* node) { return !node->present; });
   const auto sizes = card_sizes(nodes);
   if (workload.total == 0 || sizes.empty()) return prices;
+  const double cards = cards_of(nodes);
   const Needs needs = needs_of(workload, sizes.rbegin()->second);
   prices.cpu_per_card = cpu_per_card(needs, nodes);
   prices.opening = opening(needs);
+  prices.card_opening = card_opening(needs, cards);
   for (const auto& [memory, card] : sizes) {
-    prices.rests.push_back({.card_memory = memory, .values = rest_values_for(workload, card)});
+    prices.rests.push_back(
+        {.card_memory = memory, .values = rest_values_for(workload, card, cards)});
   }
   prices.kinds = pressures(workload, nodes);
   return prices;
@@ -161,6 +211,7 @@ bool nearly_equal(const Prices& a, const Prices& b) {
     return false;
   }
   if (!near(a.opening, b.opening, kRest)) return false;
+  if (!near(a.card_opening, b.card_opening, kRest)) return false;
   const auto same_rests = [](const Prices::CardRests& x, const Prices::CardRests& y) {
     return x.card_memory == y.card_memory &&
            std::equal(x.values.begin(), x.values.end(), y.values.begin(), y.values.end(),

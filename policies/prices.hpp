@@ -23,6 +23,16 @@ struct Prices {
   /// it is nothing, and nodes are filled as suits the others.
   std::int64_t opening = 0;
 
+  /// What the first share of an idle card costs the pods that want whole cards, in millionths of a
+  /// card.
+  ///
+  /// With a part w of the demand for whole cards, a cluster of n cards will need w n of them whole,
+  /// give or take the deviation of so many draws, sqrt(w (1 - w) n). So sqrt(w (1 - w) / n) is the
+  /// chance that a card that shares open is one that pods for whole cards miss: much on one node,
+  /// nothing on thousands of cards. As long as little was requested, w could be more than was seen;
+  /// see kUnseenWholeCards. Before anything is known: the price of 25 cards.
+  std::int64_t card_opening = kFull / 10;
+
   /// What the rest of a card is worth, for cards of one memory size. Requests for MiB are another
   /// part of a small card than of a large one, so every size has its own.
   struct CardRests {
@@ -48,6 +58,10 @@ struct Prices {
 [[nodiscard]] inline std::int64_t rest_value(const Prices::CardRests* rests, std::int64_t room) {
   return rests == nullptr ? kFull / 1000 * room : rests->values[static_cast<std::size_t>(room)];
 }
+
+/// If in n independent draws nothing of a kind was seen, 3 of them would still not surprise (the
+/// rule of three, 95 %). Added to the whole cards requested so far.
+inline constexpr double kUnseenWholeCards = 3;
 
 /// More memory sizes are not distinguished; a cluster has a handful.
 inline constexpr std::size_t kMostCardSizes = 16;

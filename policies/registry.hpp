@@ -30,7 +30,7 @@ struct PolicyOptions {
 /// The policy that is used where neither the pod nor the configuration names one.
 inline constexpr std::string_view kDefaultPolicy = "least-waste";
 
-/// Every policy\'s name, for messages, options and help.
+/// Every policy's name, for messages, options and help.
 [[nodiscard]] const std::vector<std::string_view>& policy_names();
 /// The message for a name that no policy has, with those there are.
 [[nodiscard]] std::string no_such_policy(std::string_view name);

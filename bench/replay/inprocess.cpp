@@ -59,9 +59,9 @@ void InProcessScheduler::use(std::unique_ptr<const policies::Policy> policy) {
 }
 
 void InProcessScheduler::learn(const model::PodDemand& demand) {
-  if (!arrivals_.add(demand)) return;
-  auto prices =
-      policies::learn_prices(arrivals_.count().top(policies::kAllPods), *ledger_.snapshot());
+  if (!arrivals_.add(std::make_shared<const model::PodDemand>(demand))) return;
+  auto prices = policies::learn_prices(policies::count(arrivals_.window()).top(policies::kAllPods),
+                                       *ledger_.snapshot());
   if (policies::nearly_equal(prices, *options_.prices)) return;
   options_.prices = std::make_shared<const policies::Prices>(std::move(prices));
   use(*policies::make_policy(name_, options_));
@@ -70,7 +70,8 @@ void InProcessScheduler::learn(const model::PodDemand& demand) {
 std::optional<InProcessScheduler::Decision> InProcessScheduler::decide(
     const model::PodDemand& demand, const std::vector<std::size_t>& feasible) {
   const auto ledger = ledger_.snapshot();
-  auto pass = cache_->open(*policy_, demand, *ledger);
+  model::SearchBudget budget;
+  auto pass = cache_->open(*policy_, demand, *ledger, budget, std::to_string(++decisions_));
   std::optional<std::size_t> best;
   std::int64_t best_score = 0;
   for (const std::size_t node : feasible) {

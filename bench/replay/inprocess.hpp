@@ -57,6 +57,7 @@ class InProcessScheduler final : public Scheduler {
   model::Ledger ledger_;
   std::vector<model::NodeIndex> index_;           ///< of each trace node, in the ledger
   std::unique_ptr<policies::ChoiceCache> cache_;  ///< of policy_
+  std::uint64_t decisions_ = 0;                   ///< each is one pod of its own
 };
 
 }  // namespace tangram::bench

@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -16,13 +19,22 @@ using namespace testing;  // NOLINT(google-build-using-namespace)
 class CountingPolicy final : public Policy {
  public:
   [[nodiscard]] std::string_view name() const noexcept override { return "counting"; }
-  [[nodiscard]] std::optional<Choice> choose(const model::PodDemand& /*demand*/,
-                                             const model::NodeState& node) const override {
+  bool alike = false;     ///< answers the same of all nodes
+  mutable int asked = 0;  // tests call from one thread, or under the cache's lock of one shape
+
+ private:
+  [[nodiscard]] std::optional<Choice> do_choose(const model::PodDemand& /*demand*/,
+                                                const model::NodeState& node,
+                                                model::SearchBudget& budget) const override {
     ++asked;
     if (node.cards().empty()) return std::nullopt;
-    return Choice{.score = static_cast<std::int64_t>(node.version), .placement = {}};
+    if (budget.spent()) {
+      budget.skip_search();
+      return std::nullopt;
+    }
+    budget.spend(1);
+    return Choice{.score = alike ? 7 : static_cast<std::int64_t>(node.version), .placement = {}};
   }
-  mutable int asked = 0;  // tests call from one thread, or under the cache's lock of one shape
 };
 
 model::NodeState version(std::uint64_t number, bool with_card = true) {
@@ -33,13 +45,23 @@ model::NodeState version(std::uint64_t number, bool with_card = true) {
 
 class ChoiceCacheTest : public ::testing::Test {
  protected:
+  /// Each time for another pod.
   std::int64_t score(const model::PodDemand& demand, model::NodeIndex index,
                      const model::NodeState& state) {
-    return cache_.open(policy_, demand, cluster_).judge({index, state.version, &state}).score;
+    return score_for(std::to_string(++pods_), demand, index, state);
+  }
+  std::int64_t score_for(std::string_view pod, const model::PodDemand& demand,
+                         model::NodeIndex index, const model::NodeState& state) {
+    model::SearchBudget no_limit;
+    return cache_.open(policy_, demand, cluster_, no_limit, pod)
+        .judge({index, state.version, &state})
+        .score;
   }
 
   CountingPolicy policy_;
   const model::ClusterSnapshot cluster_;
+  model::SearchBudget budget_;
+  std::atomic<int> pods_ = 0;
   ChoiceCache cache_{2};
   model::PodDemand small_ = pod(request(fraction(100)));
   model::PodDemand middle_ = pod(request(fraction(500)));
@@ -61,11 +83,27 @@ TEST_F(ChoiceCacheTest, AnswersAnOlderSnapshotByThatSnapshot) {
 }
 
 TEST_F(ChoiceCacheTest, RemembersThatNothingFits) {
-  auto pass = cache_.open(policy_, small_, cluster_);
+  auto pass = cache_.open(policy_, small_, cluster_, budget_, "p");
   const model::NodeState empty = version(1, false);
   EXPECT_EQ(pass.judge({3, 1, &empty}).misfit, model::Misfit::kNoCards);
   EXPECT_EQ(pass.judge({3, 1, &empty}).misfit, model::Misfit::kNoCards);
   EXPECT_EQ(policy_.asked, 1);
+}
+
+TEST_F(ChoiceCacheTest, AsksAgainAboutANodeThatTheBudgetDidNotSufficeFor) {
+  const model::NodeState first = version(1);
+  const model::NodeState second = version(2);
+  model::SearchBudget one_search(1);
+  {
+    auto pass = cache_.open(policy_, small_, cluster_, one_search, "p");
+    EXPECT_EQ(pass.judge({1, 1, &first}).score, 1);
+    EXPECT_EQ(pass.judge({2, 2, &second}).misfit, model::Misfit::kNotTried);
+  }
+  EXPECT_EQ(policy_.asked, 2);
+  EXPECT_EQ(score(small_, 1, first), 1);
+  EXPECT_EQ(policy_.asked, 2) << "what was found is remembered";
+  EXPECT_EQ(score(small_, 2, second), 2);
+  EXPECT_EQ(policy_.asked, 3);
 }
 
 TEST_F(ChoiceCacheTest, SharesAnswersBetweenPodsThatDifferInNamesOnly) {
@@ -89,14 +127,16 @@ TEST_F(ChoiceCacheTest, KeepsShapesPoliciesAndNodesApart) {
   EXPECT_EQ(score(picky, 0, version(1)), 1);
   EXPECT_EQ(policy_.asked, 4);
   const model::NodeState state = version(1);
-  EXPECT_EQ(cache_.open(other, small_, cluster_).judge({0, 1, &state}).score, 1);
+  EXPECT_EQ(cache_.open(other, small_, cluster_, budget_, "p").judge({0, 1, &state}).score, 1);
   EXPECT_EQ(other.asked, 1);
 }
 
 TEST_F(ChoiceCacheTest, ForgetsTheLeastRecentlyUsedShape) {
-  (void)score(small_, 0, version(1));
-  (void)score(middle_, 0, version(1));
+  for (const auto* demand : {&small_, &small_, &middle_, &middle_}) {
+    (void)score(*demand, 0, version(1));
+  }
   (void)score(small_, 0, version(1));  // used again: middle_ is now the oldest
+  (void)score(large_, 0, version(1));
   (void)score(large_, 0, version(1));  // pushes middle_ out
   EXPECT_EQ(policy_.asked, 3);
   (void)score(small_, 0, version(1));
@@ -105,8 +145,27 @@ TEST_F(ChoiceCacheTest, ForgetsTheLeastRecentlyUsedShape) {
   EXPECT_EQ(policy_.asked, 4);
 }
 
+TEST_F(ChoiceCacheTest, ShapesSeenOnceDoNotPushOutProvenOnes) {
+  for (const auto* demand : {&small_, &small_, &middle_, &middle_}) {
+    (void)score(*demand, 0, version(1));
+  }
+  for (int i = 1; i <= 20; ++i) (void)score(pod(request(fraction(i))), 0, version(1));
+  EXPECT_EQ(policy_.asked, 22);
+  (void)score(small_, 0, version(1));
+  (void)score(middle_, 0, version(1));
+  EXPECT_EQ(policy_.asked, 22);
+}
+
+TEST_F(ChoiceCacheTest, OnePodThatAsksAgainProvesNoShape) {
+  for (int i = 0; i < 3; ++i) (void)score_for("one", small_, 0, version(1));
+  EXPECT_EQ(policy_.asked, 1);
+  EXPECT_TRUE(cache_.shapes().empty());
+  (void)score_for("another", small_, 0, version(1));
+  EXPECT_EQ(cache_.shapes().size(), 1U);
+}
+
 TEST_F(ChoiceCacheTest, KeepsAPassAliveThatIsPushedOut) {
-  auto pass = cache_.open(policy_, small_, cluster_);
+  auto pass = cache_.open(policy_, small_, cluster_, budget_, "p");
   (void)score(middle_, 0, version(1));
   (void)score(large_, 0, version(1));
   const model::NodeState state = version(4);
@@ -116,6 +175,35 @@ TEST_F(ChoiceCacheTest, KeepsAPassAliveThatIsPushedOut) {
 TEST_F(ChoiceCacheTest, NeverRemembersANodeOutsideTheBooks) {
   EXPECT_EQ(score(small_, 0, version(0)), 0);
   EXPECT_EQ(score(small_, 0, version(0)), 0);
+  EXPECT_EQ(policy_.asked, 2);
+}
+
+TEST_F(ChoiceCacheTest, JudgesEqualNodesOnceForSeveralContainers) {
+  policy_.alike = true;
+  model::PodDemand pair = small_;
+  pair.gpu.containers.push_back({.container = "side", .share = fraction(100)});
+  const std::vector<model::NodeState> equal{version(1), version(2), version(3)};
+  model::NodeState used = version(4);
+  used.use[0].compute = MilliGpu(1);
+  model::SearchBudget budget;
+  auto pass = cache_.open(policy_, pair, cluster_, budget, "p");
+  for (model::NodeIndex i = 0; i < 3; ++i) {
+    EXPECT_EQ(pass.judge({i, equal[i].version, &equal[i]}).score, 7);
+  }
+  EXPECT_EQ(policy_.asked, 1);
+  (void)pass.judge({3, 4, &used});
+  EXPECT_EQ(policy_.asked, 2);
+}
+
+TEST_F(ChoiceCacheTest, TellsNodesApartWhereCardsAreNamed) {
+  policy_.alike = true;
+  model::PodDemand pair = small_;
+  pair.gpu.containers.push_back({.container = "side", .share = fraction(100)});
+  pair.gpu.card_ids = {"g*"};
+  const std::vector<model::NodeState> equal{version(1), version(2)};
+  model::SearchBudget budget;
+  auto pass = cache_.open(policy_, pair, cluster_, budget, "p");
+  for (model::NodeIndex i = 0; i < 2; ++i) (void)pass.judge({i, equal[i].version, &equal[i]});
   EXPECT_EQ(policy_.asked, 2);
 }
 

@@ -77,6 +77,20 @@ TEST(LeastWasteTest, OpensAnIdleNodeLastWherePodsWantSeveralCards) {
             LeastWaste(prices()).choose(cpu_pod(1'000), loaded_node({{0}, {0}}))->score);
 }
 
+TEST(LeastWasteTest, OpensAnIdleCardOnlyForWhatItSaves) {
+  Prices what = with_rests({{.size = 470, .count = 50}, {.size = 300, .count = 2}});
+  const auto demand = pod(request(fraction(300)));
+  // Beside 470, the 300 spoil the room for a second 470.
+  const auto node = loaded_node({{470}, {0}});
+  what.card_opening = 0;
+  EXPECT_EQ(LeastWaste(prices(what)).choose(demand, node)->placement, model::Placement{1});
+  what.card_opening = 2 * kFull;
+  EXPECT_EQ(LeastWaste(prices(what)).choose(demand, node)->placement, model::Placement{0});
+  // A pod that wants a whole card opens none for others.
+  EXPECT_EQ(LeastWaste(prices(what)).choose(pod(request(whole())), node)->score,
+            LeastWaste(prices(with_rests({}))).choose(pod(request(whole())), node)->score);
+}
+
 TEST(LeastWasteTest, PutsMuchMemoryBesideMuchCompute) {
   const LeastWaste policy(prices());
   auto state = loaded_node({{0}, {0}});

@@ -8,6 +8,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace tangram::policies {
 namespace {
 
@@ -57,15 +59,52 @@ TEST_F(PricesTest, OpeningANodeCostsTheCubeOfTheDemandForSeveralCards) {
   EXPECT_EQ(learn().opening, kFull / 8);
 }
 
+TEST_F(PricesTest, OpeningACardCostsMoreOnFewCards) {
+  for (int i = 0; i < 3; ++i) counter_.add(pod(request(whole())));
+  for (int i = 0; i < 12; ++i) counter_.add(pod(request(fraction(500))));
+  // 6 of 12 cards are seen to be whole, and 3 more could be: sqrt(3/5 x 2/5 / cards).
+  add_node("a", 64'000);
+  counter_.add(pod(request(whole(), 3)));
+  EXPECT_EQ(learn().card_opening, std::llround(kFull * std::sqrt(0.24 / 2)));
+  for (int i = 0; i < 5; ++i) add_node("n" + std::to_string(i), 64'000);
+  EXPECT_EQ(learn().card_opening, std::llround(kFull * std::sqrt(0.24 / 12)));
+}
+
+TEST_F(PricesTest, OpeningACardCostsNothingOnceManyPodsWantedNoWholeOne) {
+  add_node("a", 64'000);
+  for (int i = 0; i < 3; ++i) counter_.add(pod(request(fraction(500))));
+  EXPECT_GT(learn().card_opening, kFull / 4);
+  for (int i = 0; i < 100'000; ++i) counter_.add(pod(request(fraction(500))));
+  EXPECT_LT(learn().card_opening, kFull / 100);
+}
+
 TEST_F(PricesTest, MemoryRequestsAreCutFromEachSizeOfCard) {
-  add_node("a", 64'000, 16'384);
-  add_node("b", 64'000, 32'768);
-  counter_.add(pod(request(memory(8'192)), 1'000));
+  for (int i = 0; i < 50; ++i) {
+    add_node("a" + std::to_string(i), 64'000, 16'384);
+    add_node("b" + std::to_string(i), 64'000, 32'768);
+  }
+  for (int i = 0; i < 2; ++i) counter_.add(pod(request(memory(8'192)), 1'000));
   const Prices prices = learn();
   ASSERT_EQ(prices.rests.size(), 2U);
   EXPECT_EQ(prices.rests[0].values[500], kFull / 2);
-  EXPECT_EQ(prices.rests[0].values[250], 0);
+  EXPECT_LT(prices.rests[0].values[250], kFull / 100);
   EXPECT_EQ(prices.rests[1].values[250], kFull / 4);
+}
+
+TEST_F(PricesTest, SizesSeenOnceAreNoDemandToPlanFor) {
+  for (int i = 0; i < 50; ++i) add_node("n" + std::to_string(i), 64'000);
+  for (const int milli : {810, 730, 640, 550}) counter_.add(pod(request(fraction(milli))));
+  EXPECT_EQ(learn().rests[0].values[190], 190 * kFull / 1000);
+  for (int i = 0; i < 100; ++i) counter_.add(pod(request(fraction(810))));
+  EXPECT_LT(learn().rests[0].values[190], 50 * kFull / 1000);
+}
+
+TEST_F(PricesTest, FewCardsFollowNoPatternOfManySizes) {
+  add_node("a", 64'000);
+  for (int i = 0; i < 30; ++i) {
+    for (const int milli : {810, 730, 640}) counter_.add(pod(request(fraction(milli))));
+  }
+  EXPECT_EQ(learn().rests[0].values[190], 190 * kFull / 1000);
 }
 
 TEST_F(PricesTest, EqualArrivalsGiveEqualPrices) {
@@ -89,22 +128,31 @@ TEST_F(PricesTest, SmallDifferencesAreNone) {
   EXPECT_FALSE(nearly_equal(a, b));
 }
 
+DemandPtr one_of(std::int64_t milli) {
+  return std::make_shared<const model::PodDemand>(pod(request(fraction(milli))));
+}
+
 TEST(ArrivalLogTest, SaysWhenToLearnAtTwiceAsManyAndThenEverySoManyPods) {
   ArrivalLog log({.window_pods = 1'000, .relearn_every = 40});
   std::vector<int> due;
   for (int i = 1; i <= 180; ++i) {
-    if (log.add(pod(request(fraction(500))))) due.push_back(i);
+    if (log.add(one_of(500))) due.push_back(i);
   }
   EXPECT_EQ(due, (std::vector<int>{25, 50, 90, 130, 170}));
-  EXPECT_EQ(log.count().pods(), 180U);
+  EXPECT_EQ(count(log.window()).pods(), 180U);
 }
 
 TEST(ArrivalLogTest, ForgetsPodsThatLeftTheWindow) {
   ArrivalLog log({.window_pods = 30, .relearn_every = 25});
-  for (int i = 0; i < 50; ++i) log.add(pod(request(fraction(500))));
-  EXPECT_EQ(log.count().pods(), 30U);
-  for (int i = 0; i < 30; ++i) log.add(pod(request(fraction(250))));
-  EXPECT_EQ(log.count().top(kAllPods).classes.size(), 1U);
+  for (int i = 0; i < 50; ++i) log.add(one_of(500));
+  EXPECT_EQ(count(log.window()).pods(), 30U);
+  for (int i = 0; i < 29; ++i) log.add(one_of(250));
+  Workload workload = count(log.window()).top(kAllPods);
+  ASSERT_EQ(workload.classes.size(), 2U);
+  EXPECT_EQ(workload.classes[0].count, 29);
+  log.add(one_of(250));
+  workload = count(log.window()).top(kAllPods);
+  EXPECT_EQ(workload.classes.size(), 1U);
 }
 
 TEST(WorkloadDistanceTest, IsHalfTheDifferenceOfTheShares) {

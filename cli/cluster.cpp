@@ -15,17 +15,6 @@ namespace {
 /// Pods that use resources, by kube-scheduler's own rule.
 constexpr const char* kNotFinished = "status.phase!=Succeeded,status.phase!=Failed";
 
-Waiting waiting_of(std::string_view pod) {
-  Waiting waiting;
-  waiting.scheduler = text_at(pod, {"spec", "schedulerName"});
-  waiting.created = text_at(pod, {"metadata", "creationTimestamp"});
-  for_each_at(pod, {"status", "conditions"}, [&](std::string_view condition) {
-    waiting.seen_by_scheduler =
-        waiting.seen_by_scheduler || text_at(condition, {"type"}) == "PodScheduled";
-  });
-  return waiting;
-}
-
 }  // namespace
 
 bool has_slot(const kube::Pod& pod) {
@@ -38,11 +27,11 @@ Cluster::Cluster(cluster::PolicySettings settings, const Clock& clock)
       policies_(std::move(settings), [this] { return ledger_.snapshot(); }),
       table_({&policies_, this}) {}
 
-Result<std::unique_ptr<Cluster>> Cluster::read(kube::KubeApi& api, cluster::PolicySettings settings,
+Result<std::unique_ptr<Cluster>> Cluster::read(kube::KubeApi& api, const ClusterSettings& settings,
                                                const Clock& clock) {
-  std::unique_ptr<Cluster> cluster(new Cluster(std::move(settings), clock));
+  std::unique_ptr<Cluster> cluster(new Cluster(settings.policy, clock));
   if (auto nodes = cluster->read_nodes(api); !nodes) return nodes.error();
-  if (auto pods = cluster->read_pods(api); !pods) return pods.error();
+  if (auto pods = cluster->read_pods(api, settings.check()); !pods) return pods.error();
   cluster->table_.set_card_notes(cluster::examine_cards(*cluster->snapshot()));
   return cluster;
 }
@@ -68,15 +57,15 @@ void Cluster::take_node(std::string object) {
   if (own) nodes_.push_back({std::move(*own), unschedulable});
 }
 
-Result<void> Cluster::read_pods(kube::KubeApi& api) {
-  cluster::PodFeed feed(ledger_, table_, policies_, counters_, {});
+Result<void> Cluster::read_pods(kube::KubeApi& api, model::SignatureCheck check) {
+  cluster::PodFeed feed(ledger_, table_, policies_, counters_, std::move(check));
   feed.begin_list();
   auto listed =
       list(api, "/api/v1/pods", {{"fieldSelector", kNotFinished}}, [&](const std::string& object) {
         const std::size_t before = pods_.size();
         feed.listed(object);
         if (pods_.size() == before || !pods_.back().pod.node.empty()) return;
-        pods_.back().waiting = waiting_of(object);
+        pods_.back().created = text_at(object, {"metadata", "creationTimestamp"});
       });
   if (!listed) return listed;
   feed.end_list();
@@ -90,7 +79,7 @@ void Cluster::seen(const kube::Pod& pod, const Result<cluster::PodPlan>& plan,
                    const cluster::Recorded& recorded) {
   const bool requests_gpu = !plan || plan->demand.gpu.asks_gpu();
   if (!requests_gpu && !has_slot(pod) && !pod.annotations.contains(model::kGrantKey)) return;
-  pods_.push_back({pod, plan, recorded, std::nullopt});
+  pods_.push_back({pod, plan, recorded});
 }
 
 }  // namespace tangram::cli

@@ -2,6 +2,7 @@
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
+#include "cli/cluster_settings.hpp"
 #include "cluster/cluster_feed.hpp"
 #include "cluster/pod_table.hpp"
 #include "cluster/policy_source.hpp"
@@ -10,7 +11,6 @@
 #include "node/publish/own_node.hpp"
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,32 +22,26 @@ struct ListedNode {
   bool unschedulable = false;  ///< `kubectl cordon`: takes no new pods of any kind
 };
 
-/// A pending pod's state at kube-scheduler.
-struct Waiting {
-  std::string scheduler;           ///< spec.schedulerName
-  std::string created;             ///< RFC 3339
-  bool seen_by_scheduler = false;  ///< has a PodScheduled condition: a profile of that name exists
-};
-
 /// A pod that requests cards, has a slot, or has a grant.
 struct GpuPod {
   kube::Pod pod;
-  Result<cluster::PodPlan> plan;   ///< its request, or what is wrong with it
-  cluster::Recorded recorded;      ///< of a bound pod: its grant
-  std::optional<Waiting> waiting;  ///< of a pod without a node
+  Result<cluster::PodPlan> plan;  ///< its request, or what is wrong with it
+  cluster::Recorded recorded;     ///< of a bound pod: its grant
+  std::string created = {};       ///< RFC 3339; of a pod without a node
 };
 
 /// A container requests tangram.dev/gpu-slot.
 [[nodiscard]] bool has_slot(const kube::Pod& pod);
 
 /// The cluster, built from one list of its nodes and one of its pods with the extender's ledger.
-/// Reservations, which the extender keeps only in memory, are not included, and signatures of
-/// grants are not checked. Never changes after it is made.
+/// Reservations, which the extender keeps only in memory, are not included. Never changes after it
+/// is made.
 class Cluster final : private cluster::PodObserver {
  public:
-  /// @param clock  outlives the cluster
+  /// @param settings  also which grants count
+  /// @param clock     outlives the cluster
   /// @returns as list() in api_reading.hpp
-  static Result<std::unique_ptr<Cluster>> read(kube::KubeApi& api, cluster::PolicySettings settings,
+  static Result<std::unique_ptr<Cluster>> read(kube::KubeApi& api, const ClusterSettings& settings,
                                                const Clock& clock);
 
   [[nodiscard]] cluster::ClusterPtr snapshot() const { return ledger_.snapshot(); }
@@ -59,7 +53,7 @@ class Cluster final : private cluster::PodObserver {
  private:
   Cluster(cluster::PolicySettings settings, const Clock& clock);
   Result<void> read_nodes(kube::KubeApi& api);
-  Result<void> read_pods(kube::KubeApi& api);
+  Result<void> read_pods(kube::KubeApi& api, model::SignatureCheck check);
   void take_node(std::string object);
   void seen(const kube::Pod& pod, const Result<cluster::PodPlan>& plan,
             const cluster::Recorded& recorded) override;

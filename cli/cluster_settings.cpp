@@ -1,37 +1,81 @@
 #include "cli/cluster_settings.hpp"
 
+#include "base/json_members.hpp"
 #include "cli/api_reading.hpp"
 #include "cli/json_path.hpp"
-#include "config/config.hpp"
 #include "kube/url.hpp"
+
+#include <map>
+#include <utility>
 
 namespace tangram::cli {
 
 namespace {
 
 ClusterSettings defaults(const std::string& why) {
-  return {.policy = {}, .assumed = "the defaults of policy and isolation are assumed: " + why};
+  return {.assumed = "the defaults of policy and isolation are assumed: " + why};
+}
+
+/// The same where the extender may require signatures.
+ClusterSettings unknown(const std::string& why) {
+  ClusterSettings settings = defaults(why);
+  settings.unchecked = why;
+  return settings;
+}
+
+Reading read_config_map(kube::KubeApi& api, const std::string& ns, const std::string& name) {
+  return try_get(api, "/api/v1/namespaces/" + kube::percent_encode(ns) + "/configmaps/" + name);
+}
+
+Result<std::map<std::string, std::string>> data_of(std::string config_map) {
+  std::map<std::string, std::string> data;
+  json::Reader in(config_map);
+  json::read_members(in, "data", data);
+  if (auto done = in.finish(); !done) return done.error();
+  return data;
+}
+
+void read_keys(kube::KubeApi& api, const std::string& ns, ClusterSettings& settings) {
+  const std::string name = "ConfigMap " + ns + "/" + kGrantKeysName;
+  Reading read = read_config_map(api, ns, kGrantKeysName);
+  if (!read.found()) {
+    settings.unchecked = read.outcome == Reading::Outcome::kMissing ? "there is no " + name
+                                                                    : name + ": " + read.problem;
+    return;
+  }
+  const auto data = data_of(std::move(read.text));
+  auto keys = data ? kube::GrantKeys::of(name, *data) : data.error();
+  if (keys) {
+    settings.keys = std::move(*keys);
+  } else {
+    settings.unchecked = keys.error().message;
+  }
 }
 
 }  // namespace
 
+model::SignatureCheck ClusterSettings::check() const {
+  if (!keys) return model::signatures_not_checked();
+  return kube::signature_check(*keys, config && config->grants.required);
+}
+
 ClusterSettings read_cluster_settings(kube::KubeApi& api, const std::string& system_namespace) {
-  const std::string name = system_namespace + "/" + kExtenderName;
-  const Reading read = try_get(api, "/api/v1/namespaces/" + kube::percent_encode(system_namespace) +
-                                        "/configmaps/" + kExtenderName);
-  if (read.outcome == Reading::Outcome::kMissing) return defaults("there is no ConfigMap " + name);
-  if (!read.found()) return defaults("ConfigMap " + name + ": " + read.problem);
+  const std::string name = "ConfigMap " + system_namespace + "/" + kExtenderName;
+  const Reading read = read_config_map(api, system_namespace, kExtenderName);
+  if (read.outcome == Reading::Outcome::kMissing) return defaults("there is no " + name);
+  if (!read.found()) return unknown(name + ": " + read.problem);
   if (value_at(read.text, {"data", kConfigKey}).empty()) {
-    return defaults("ConfigMap " + name + " has no " + kConfigKey);
+    return unknown(name + " has no " + kConfigKey);
   }
-  const auto config =
-      config::load_config(unescaped_at(read.text, {"data", kConfigKey}), kConfigKey, {});
-  if (!config) return defaults("ConfigMap " + name + ": " + config.error().message);
+  auto config = config::load_config(unescaped_at(read.text, {"data", kConfigKey}), kConfigKey, {});
+  if (!config) return unknown(name + ": " + config.error().message);
   ClusterSettings settings;
   settings.policy.default_policy = config->scheduler.policy;
   settings.policy.default_isolation = config->scheduler.default_isolation;
   settings.policy.options.bestfit_cpu = config->bestfit.cpu;
   settings.policy.options.bestfit_gpu = config->bestfit.gpu;
+  settings.config = std::move(*config);
+  if (!settings.config->grants.public_keys.empty()) read_keys(api, system_namespace, settings);
   return settings;
 }
 

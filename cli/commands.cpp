@@ -42,12 +42,31 @@ Result<std::string> read_manifest_text(const std::string& file) {
   return std::string(std::istreambuf_iterator<char>(std::cin), {});
 }
 
-/// Adds why the defaults are used, if they are.
-std::string with_assumption(std::string text, const ClusterSettings& settings,
-                            const Screen& screen) {
-  if (settings.assumed.empty()) return text;
-  text += paint(screen.style, kDim, in_lines(screen, "note: " + settings.assumed)) + "\n";
+/// Adds the sentence, if there is one.
+std::string with_note(std::string text, const std::string& sentence, const Screen& screen) {
+  if (sentence.empty()) return text;
+  text += paint(screen.style, kDim, in_lines(screen, "note: " + sentence)) + "\n";
   return text;
+}
+
+/// Adds that grants count which the extender may not count, if they do.
+std::string with_unchecked(std::string text, const ClusterSettings& settings,
+                           const Screen& screen) {
+  if (settings.unchecked.empty()) return text;
+  return with_note(std::move(text), "signatures of grants were not checked: " + settings.unchecked,
+                   screen);
+}
+
+/// Adds what is assumed of the extender, for commands that do as it does.
+std::string with_assumptions(std::string text, const ClusterSettings& settings,
+                             const Screen& screen) {
+  return with_unchecked(with_note(std::move(text), settings.assumed, screen), settings, screen);
+}
+
+/// Why pods are taken to get their slots from the webhook; "" if that is known.
+std::string assumed_of(const FoundWebhook& found) {
+  if (found.webhook != Webhook::kUnknown) return "";
+  return "the webhook is assumed to give pods their slots: " + found.problem;
 }
 
 }  // namespace
@@ -109,27 +128,22 @@ Result<std::optional<ExtenderAt>> Commands::running_extender() {
   return std::optional<ExtenderAt>({*extender_, ""});
 }
 
-Result<std::unique_ptr<Cluster>> Commands::cluster() {
-  const auto server = api();
-  if (!server) return server.error();
-  return Cluster::read(**server, {}, clock_);
-}
-
-Result<std::unique_ptr<Cluster>> Commands::cluster_as_configured(ClusterSettings& settings) {
+Result<std::unique_ptr<Cluster>> Commands::cluster(ClusterSettings& settings) {
   const auto server = api();
   if (!server) return server.error();
   settings = read_cluster_settings(**server, options_.system_namespace);
-  return Cluster::read(**server, settings.policy, clock_);
+  return Cluster::read(**server, settings, clock_);
 }
 
 Result<CommandResult> Commands::top() {
   const auto extender = running_extender();
   if (!extender) return extender.error();
+  ClusterSettings settings;
   Result<std::string> text = "";
   if (*extender) {
     text = cluster_page(**extender);
   } else {
-    const auto read = cluster();
+    const auto read = cluster(settings);
     if (!read) return read.error();
     text = cluster_page(**read);
   }
@@ -141,12 +155,15 @@ Result<CommandResult> Commands::top() {
     return fail(Errc::kNotFound,
                 "there is no node " + joined(unknown) + "; see `kubectl get nodes`");
   }
-  if (options_.output == Output::kWide) return CommandResult{draw_top_wide(screen_, *view)};
-  return CommandResult{draw_top(screen_, *view, options_.nodes.empty() ? kMostDrawn : kAll)};
+  std::string drawn = options_.output == Output::kWide
+                          ? draw_top_wide(screen_, *view)
+                          : draw_top(screen_, *view, options_.nodes.empty() ? kMostDrawn : kAll);
+  return CommandResult{with_unchecked(std::move(drawn), settings, screen_)};
 }
 
 Result<CommandResult> Commands::pods() {
-  const auto read = cluster();
+  ClusterSettings settings;
+  const auto read = cluster(settings);
   if (!read) return read.error();
   const auto ns = options_.all_namespaces ? Result<std::string>("") : namespace_of_pods();
   if (!ns) return ns.error();
@@ -157,9 +174,10 @@ Result<CommandResult> Commands::pods() {
     return CommandResult{"no pod of " + where + " requests a GPU" +
                          (ns->empty() ? "" : "; all: -A") + "\n"};
   }
-  return CommandResult{
+  std::string drawn =
       draw_pods(screen_, lines,
-                {.namespaces = options_.all_namespaces, .wide = options_.output == Output::kWide})};
+                {.namespaces = options_.all_namespaces, .wide = options_.output == Output::kWide});
+  return CommandResult{with_unchecked(std::move(drawn), settings, screen_)};
 }
 
 Result<CommandResult> Commands::explain() {
@@ -180,7 +198,7 @@ Result<CommandResult> Commands::explain() {
   if (*extender) {
     text = explain_page(**extender, ns, name);
   } else {
-    const auto read = cluster_as_configured(settings);
+    const auto read = cluster(settings);
     if (!read) return read.error();
     text = explain_page(**read, ns, name);
   }
@@ -193,20 +211,20 @@ Result<CommandResult> Commands::explain() {
   const auto view = read_explain_view(std::move(*text));
   if (!view) return view.error();
   std::string drawn = draw_explain(screen_, *view, options_.output == Output::kWide);
-  if (view->bound()) return CommandResult{std::move(drawn)};
-  return CommandResult{with_assumption(std::move(drawn), settings, screen_)};
+  if (view->bound()) return CommandResult{with_unchecked(std::move(drawn), settings, screen_)};
+  return CommandResult{with_assumptions(std::move(drawn), settings, screen_)};
 }
 
 Result<CommandResult> Commands::fit() {
   ClusterSettings settings;
-  const auto read = cluster_as_configured(settings);
+  const auto read = cluster(settings);
   if (!read) return read.error();
   const auto answer = compute_fit(**read, options_.fit);
   if (!answer) return answer.error();
   const int exit = answer->fits() ? kDone : kNo;
   if (for_programs(options_.output)) return document(options_.output, fit_json(*answer), exit);
   std::string text = draw_fit(screen_, *answer, options_.output == Output::kWide);
-  return CommandResult{with_assumption(std::move(text), settings, screen_), exit};
+  return CommandResult{with_assumptions(std::move(text), settings, screen_), exit};
 }
 
 Result<CommandResult> Commands::whatif() {
@@ -218,16 +236,20 @@ Result<CommandResult> Commands::whatif() {
   if (!manifests)
     return fail(manifests.error().code, options_.file + ": " + manifests.error().message);
   ClusterSettings settings;
-  const auto read = cluster_as_configured(settings);
+  const auto read = cluster(settings);
   if (!read) return read.error();
-  const auto pods = what_if(**read, manifests->pods);
+  const auto server = api();
+  if (!server) return server.error();
+  const FoundWebhook found = find_webhook(**server, options_.system_namespace);
+  const auto pods = what_if(**read, manifests->pods, found.webhook);
   const int exit = all_placed(pods) ? kDone : kNo;
   if (for_programs(options_.output)) return document(options_.output, whatif_json(pods), exit);
   std::string drawn = draw_whatif(screen_, pods, options_.output == Output::kWide);
   if (!manifests->skipped.empty()) {
     drawn += "skipped, because they create no pods: " + joined(manifests->skipped) + "\n";
   }
-  return CommandResult{with_assumption(std::move(drawn), settings, screen_), exit};
+  drawn = with_note(std::move(drawn), assumed_of(found), screen_);
+  return CommandResult{with_assumptions(std::move(drawn), settings, screen_), exit};
 }
 
 Result<CommandResult> Commands::cordon() {

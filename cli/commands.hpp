@@ -46,10 +46,8 @@ class Commands {
   Result<std::string> namespace_of_pods();
   /// Nothing without --extender.
   Result<std::optional<ExtenderAt>> running_extender();
-  /// For commands that show the current state.
-  Result<std::unique_ptr<Cluster>> cluster();
-  /// With the extender's policy and isolation, for commands that simulate.
-  Result<std::unique_ptr<Cluster>> cluster_as_configured(ClusterSettings& settings);
+  /// As the extender sees it, by its own settings.
+  Result<std::unique_ptr<Cluster>> cluster(ClusterSettings& settings);
 
   const Options options_;
   const Screen screen_;

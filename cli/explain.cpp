@@ -3,6 +3,7 @@
 #include "cli/format.hpp"
 #include "cli/table.hpp"
 #include "model/fit.hpp"
+#include "model/grant_reading.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -43,6 +44,14 @@ std::string findings_text(const Screen& screen, const ExplainView& view) {
   return text;
 }
 
+/// ", grant signed by ..."; what an older extender leaves out is "".
+std::string signature_text(const ExplainView& view) {
+  if (view.grant_key.empty()) return "";
+  if (view.grant_key == model::kUnsigned) return ", grant not signed";
+  if (view.grant_key == model::kUnknownKey) return ", grant not signed by a key that is known here";
+  return ", grant signed by key " + view.grant_key;
+}
+
 std::string draw_bound(const Screen& screen, const ExplainView& view) {
   std::string text =
       paint(screen.style, kBold, view.ns + "/" + view.name) + " is bound to node " + view.node;
@@ -59,8 +68,10 @@ std::string draw_bound(const Screen& screen, const ExplainView& view) {
                  share_text(MilliGpu(granted.milli_limit))});
     }
   }
-  if (table.empty()) return text + " and has no GPU card\n" + findings_text(screen, view);
-  return text + ", isolation " + view.isolation + "\n" + findings_text(screen, view) + "\n" +
+  std::string rest = findings_text(screen, view);
+  if (!view.summary.empty()) rest += in_lines(screen, view.summary) + "\n";
+  if (table.empty()) return text + " and has no GPU card\n" + rest;
+  return text + ", isolation " + view.isolation + signature_text(view) + "\n" + rest + "\n" +
          table.text(screen);
 }
 
@@ -75,9 +86,9 @@ std::optional<model::Misfit> misfit_of(std::string_view why) {
 
 /// How far a node is from a fit: the reasons that are checked last come nearest.
 std::size_t distance_of(const ExplainedNode& node) {
-  if (node.fits) return 0;
+  if (node.fits) return node.blocked.empty() ? 0 : 1;
   const auto misfit = misfit_of(node.why);
-  return misfit ? model::kMisfits - static_cast<std::size_t>(*misfit) : model::kMisfits + 1;
+  return misfit ? 1 + model::kMisfits - static_cast<std::size_t>(*misfit) : model::kMisfits + 2;
 }
 
 /// Whether the reason depends on single cards, so that their numbers help.
@@ -97,16 +108,29 @@ std::string lacking(const ExplainedCard& card, const ExplainedCard::Verdict& nee
   return lacks.empty() ? "is not idle" : "lacks " + joined(lacks);
 }
 
+/// Which modes the card offers, and which the pod asks for.
+std::string unsupported(const ExplainedCard& card, const std::string& isolation) {
+  if (card.offers.empty()) {
+    return "does not offer " + isolation + ", the isolation that the pod asks for";
+  }
+  return "offers " + joined(card.offers) + "; the pod asks for " + isolation;
+}
+
 /// The same as model::reason(), about one card.
-std::string card_reason(const ExplainedCard& card, const ExplainedCard::Verdict& verdict) {
+/// @param isolation  that the pod asks for
+std::string card_reason(const ExplainedCard& card, const ExplainedCard::Verdict& verdict,
+                        const std::string& isolation) {
   if (verdict.why.empty()) return "fits";
   const auto misfit = misfit_of(verdict.why);
   if (misfit == model::Misfit::kModel) return "is another model";
   if (misfit == model::Misfit::kCardId) return "is not named";
   if (misfit == model::Misfit::kUnavailable && !card.reason.empty()) return card.reason;
-  if (misfit == model::Misfit::kIsolationUnsupported) return "does not support the isolation";
+  if (misfit == model::Misfit::kIsolationUnsupported) return unsupported(card, isolation);
   if (misfit == model::Misfit::kTooLarge) return "is too small, even idle";
-  if (misfit == model::Misfit::kIsolationBusy) return "is in use with another isolation";
+  if (misfit == model::Misfit::kIsolationBusy) {
+    return "is in use with " + (card.mode.empty() ? "another isolation" : card.mode) +
+           "; the pod asks for " + isolation;
+  }
   if (misfit == model::Misfit::kSharers) return "has its maximum of sharers";
   return misfit == model::Misfit::kRoom ? lacking(card, verdict) : verdict.why;
 }
@@ -124,6 +148,9 @@ std::vector<ExplainedNode> nearest(std::vector<ExplainedNode> nodes, std::size_t
 
 std::string headline(const Screen& screen, const ExplainedNode& node) {
   const std::string name = paint(screen.style, kBold, node.name);
+  if (node.fits && !node.blocked.empty()) {
+    return in_lines(screen, name + ": fits by its cards, but " + node.blocked) + "\n";
+  }
   if (node.fits) {
     return name + ": " + paint(screen.style, kGood, "fits") + ", would get " +
            joined(node.would_get) + "\n";
@@ -133,7 +160,8 @@ std::string headline(const Screen& screen, const ExplainedNode& node) {
   return in_lines(screen, text) + "\n";
 }
 
-std::string cards_text(const Screen& screen, const ExplainedNode& node) {
+std::string cards_text(const Screen& screen, const ExplainedNode& node,
+                       const std::string& isolation) {
   Table table({{.name = "CARD", .may_shrink = true},
                {.name = "MODEL", .may_shrink = true},
                {.name = "FREE", .right = true},
@@ -143,7 +171,7 @@ std::string cards_text(const Screen& screen, const ExplainedNode& node) {
                {.name = "THIS CARD", .may_shrink = true, .prose = true}});
   for (const ExplainedCard& card : node.cards) {
     for (const ExplainedCard::Verdict& verdict : card.verdicts) {
-      std::string why = card_reason(card, verdict);
+      std::string why = card_reason(card, verdict, isolation);
       if (card.verdicts.size() > 1) why.insert(0, verdict.container + ": ");
       table.add({card.uuid, card.model,
                  grant_text(Mebibytes(card.free_mem_mib), MilliGpu(card.free_milli)),
@@ -165,7 +193,7 @@ std::string draw_pending(const Screen& screen, const ExplainView& view, bool all
   bool separate = true;  // a blank line around a node with its cards
   for (const ExplainedNode& node : nearest(view.nodes, most)) {
     const bool shown = all || (!node.fits && depends_on_cards(node));
-    const std::string cards = shown ? cards_text(screen, node) : "";
+    const std::string cards = shown ? cards_text(screen, node, view.isolation) : "";
     if (separate || !cards.empty()) text += "\n";
     separate = !cards.empty();
     text += headline(screen, node) + cards;

@@ -38,16 +38,17 @@ ExplainedCard read_card(json::Reader& in) {
   ExplainedCard card;
   json::read_members(in, "uuid", card.uuid, "model", card.model, "memMiB", card.mem_mib,
                      "freeMemMiB", card.free_mem_mib, "freeMilli", card.free_milli, "sharers",
-                     card.sharers, "maxSharers", card.max_sharers, "isolation", card.mode, "reason",
-                     card.reason, "containers", json::each(card.verdicts, read_verdict));
+                     card.sharers, "maxSharers", card.max_sharers, "isolation", card.mode, "offers",
+                     card.offers, "reason", card.reason, "containers",
+                     json::each(card.verdicts, read_verdict));
   return card;
 }
 
 ExplainedNode read_node(json::Reader& in) {
   ExplainedNode node;
-  json::read_members(in, "name", node.name, "fits", node.fits, "score", node.score, "wouldGet",
-                     node.would_get, "why", node.why, "fragmented", node.fragmented, "cards",
-                     json::each(node.cards, read_card));
+  json::read_members(in, "name", node.name, "fits", node.fits, "blocked", node.blocked, "score",
+                     node.score, "wouldGet", node.would_get, "why", node.why, "fragmented",
+                     node.fragmented, "cards", json::each(node.cards, read_card));
   return node;
 }
 
@@ -62,8 +63,8 @@ Result<ExplainView> read_explain_view(std::string json) {
                        containers);
   };
   json::read_members(in, "namespace", view.ns, "name", view.name, "state", view.state, "node",
-                     view.node, "isolation", view.isolation, "policy", view.policy, "request",
-                     read_request, "containers", containers, "findings",
+                     view.node, "isolation", view.isolation, "policy", view.policy, "grantKey",
+                     view.grant_key, "request", read_request, "containers", containers, "findings",
                      json::each(view.findings, read_finding), "nodes",
                      json::each(view.nodes, read_node), "summary", view.summary, "note", view.note);
   if (auto done = in.finish(); !done) return done.error();

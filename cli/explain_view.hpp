@@ -40,8 +40,9 @@ struct ExplainedCard {
   std::int64_t free_milli = 0;
   std::int64_t sharers = 0;
   std::int64_t max_sharers = 0;
-  std::string mode;    ///< empty = idle
-  std::string reason;  ///< why it takes no pods; empty = it does
+  std::string mode;                 ///< empty = idle
+  std::vector<std::string> offers;  ///< isolation modes; empty = an older extender
+  std::string reason;               ///< why it takes no pods; empty = it does
   struct Verdict {
     std::string container;
     std::int64_t need_mem_mib = 0;
@@ -53,7 +54,8 @@ struct ExplainedCard {
 
 struct ExplainedNode {
   std::string name;
-  bool fits = false;
+  bool fits = false;    ///< by its cards
+  std::string blocked;  ///< if it fits: what else kube-scheduler lacks there
   std::int64_t score = 0;
   std::vector<std::string> would_get;
   std::string why;
@@ -68,11 +70,12 @@ struct ExplainView {
   std::string node;       ///< bound
   std::string isolation;  ///< bound: the grant's; pending: the request's
   std::string policy;     ///< pending
+  std::string grant_key;  ///< bound: model::SignatureVerdict::key; empty = an older extender
   std::vector<std::string> models;
   std::vector<ExplainedContainer> containers;
   std::vector<ExplainedFinding> findings;
   std::vector<ExplainedNode> nodes;  ///< pending
-  std::string summary;
+  std::string summary;               ///< bound: why it has not started; empty = nothing is known
   std::string note;
 
   [[nodiscard]] bool bound() const { return state == "bound"; }

@@ -3,7 +3,6 @@
 #include "base/json_members.hpp"
 #include "kube/json_doc.hpp"
 #include "kube/local/yaml_to_json.hpp"
-#include "model/request.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -48,20 +47,6 @@ std::optional<std::int64_t> pods_of(const Head& head) {
   return kReplicated.contains(head.kind) ? std::optional(head.replicas) : std::nullopt;
 }
 
-/// Gives each container that requests cards a slot, as the webhook does.
-void add_slots(kube::Pod& pod) {
-  const auto request =
-      model::parse_request(pod.annotations, pod.containers, model::Isolation::kMps);
-  if (!request) return;  // planning the pod reports the mistake
-  for (const model::ContainerRequest& container : request->containers) {
-    for (model::ContainerInfo& info : pod.containers) {
-      if (info.name != container.container || info.slots > 0) continue;
-      info.slots = 1;
-      ++pod.footprint.slots;
-    }
-  }
-}
-
 Result<kube::Pod> pod_in(const std::string& object, const Head& head, const std::string& ns) {
   const auto whole = kube::JsonDoc::parse(object);
   if (!whole) return whole.error();
@@ -73,9 +58,7 @@ Result<kube::Pod> pod_in(const std::string& object, const Head& head, const std:
   doc->set_string({"metadata", "uid"}, "whatif");
   doc->set_string({"metadata", "name"}, head.name.empty() ? "pod" : head.name);
   doc->set_string({"metadata", "namespace"}, head.ns.empty() ? ns : head.ns);
-  auto pod = kube::decode_pod(doc->text());
-  if (pod) add_slots(*pod);
-  return pod;
+  return kube::decode_pod(doc->text());
 }
 
 Result<void> add(const kube::YamlObject& object, const std::string& ns, Manifests& manifests) {

@@ -10,7 +10,7 @@ namespace tangram::cli {
 
 /// The pods that a file of manifests would create.
 struct Manifests {
-  std::vector<kube::Pod> pods;       ///< in the file's order; each with a slot if it requests cards
+  std::vector<kube::Pod> pods;       ///< in the file's order
   std::vector<std::string> skipped;  ///< "ConfigMap settings": creates no pods
 };
 
@@ -18,8 +18,7 @@ struct Manifests {
 inline constexpr std::size_t kMostPods = 10'000;
 
 /// Reads Pods, and the pods of Deployments, ReplicaSets, StatefulSets and Jobs, one per replica.
-/// YAML or JSON, also `kind: List`. A container that requests cards without a slot gets one, as
-/// from the webhook.
+/// YAML or JSON, also `kind: List`. The pods are as they are written, before any webhook.
 /// @param ns  of objects without a namespace
 /// @returns kInvalidArgument, with the line
 Result<Manifests> read_manifests(const std::string& text, const std::string& ns);

@@ -1,6 +1,7 @@
 #include "cli/simulation.hpp"
 
 #include "cluster/allocations.hpp"
+#include "cluster/in_tree.hpp"
 #include "model/fit.hpp"
 
 #include <optional>
@@ -9,16 +10,6 @@
 namespace tangram::cli {
 
 namespace {
-
-/// kube-scheduler's own reason against the node; empty if none.
-std::string in_tree_misfit(const model::Footprint& needs, const model::NodeState& node) {
-  if (needs.cpu > node.free_cpu()) return "node has too little free CPU";
-  if (needs.memory > node.free_memory()) return "node has too little free memory";
-  if (needs.slots > node.inventory->slots - node.requested.slots) {
-    return "node has no free slot (tangram.dev/gpu-slot)";
-  }
-  return "";
-}
 
 /// Assumes the choice on the node.
 Placed assume_on(const kube::Pod& pod, const cluster::PodPlan& plan, const policies::Choice& choice,
@@ -55,9 +46,8 @@ Simulation::Simulation(const model::ClusterSnapshot& cluster,
 Simulation::Evaluation Simulation::evaluate(const cluster::PodPlan& plan,
                                             const model::NodeState& node, bool cordoned) {
   if (cordoned) return {std::nullopt, "node is cordoned (kubectl uncordon)"};
-  if (auto why = in_tree_misfit(plan.demand.footprint, node); !why.empty()) {
-    return {std::nullopt, std::move(why)};
-  }
+  const auto lacking = cluster::in_tree_misfit(plan.demand.footprint, node);
+  if (!lacking.empty()) return {std::nullopt, std::string(lacking)};
   auto choice = plan.policy->choose(plan.demand, node);
   if (choice) return {std::move(choice), ""};
   return {std::nullopt, std::string(model::reason(model::why_not(plan.demand.gpu, node)))};

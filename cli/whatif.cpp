@@ -19,6 +19,17 @@ std::string_view to_string(WhatIf::Fate fate) {
   return kNames.at(static_cast<std::size_t>(fate));
 }
 
+/// The first container that requests cards and has no slot; null if there is none.
+const model::ContainerRequest* without_slot(const model::GpuRequest& request,
+                                            const kube::Pod& pod) {
+  for (const model::ContainerRequest& container : request.containers) {
+    const auto info =
+        std::ranges::find(pod.containers, container.container, &model::ContainerInfo::name);
+    if (info != pod.containers.end() && info->slots == 0) return &container;
+  }
+  return nullptr;
+}
+
 WhatIf try_out(const Cluster& cluster, Simulation& simulation, const kube::Pod& pod) {
   WhatIf result{.ns = pod.ns, .name = pod.name};
   const auto plan = cluster.policies().plan(pod);
@@ -32,6 +43,16 @@ WhatIf try_out(const Cluster& cluster, Simulation& simulation, const kube::Pod& 
     return result;
   }
   result.request = request_text(plan->demand.gpu);
+  if (!pod.node.empty()) {
+    result.fate = WhatIf::Fate::kRefused;
+    result.why = model::node_name_mistake(pod.node);
+    return result;
+  }
+  if (const auto* container = without_slot(plan->demand.gpu, pod)) {
+    result.fate = WhatIf::Fate::kWaits;
+    result.why = cluster::slot_missing_sentence(container->container);
+    return result;
+  }
   Outcome outcome = simulation.place(pod, *plan);
   if (auto* const placed = std::get_if<Placed>(&outcome)) {
     result.fate = WhatIf::Fate::kPlaced;
@@ -50,7 +71,8 @@ std::size_t count_of(const std::vector<WhatIf>& pods, WhatIf::Fate fate) {
 
 }  // namespace
 
-std::vector<WhatIf> what_if(const Cluster& cluster, const std::vector<kube::Pod>& pods) {
+std::vector<WhatIf> what_if(const Cluster& cluster, std::vector<kube::Pod> pods, Webhook webhook) {
+  if (webhook != Webhook::kMissing) std::ranges::for_each(pods, add_slots);
   Simulation simulation(*cluster.snapshot(), cordoned_nodes(cluster));
   std::vector<WhatIf> results;
   results.reserve(pods.size());

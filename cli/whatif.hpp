@@ -3,6 +3,7 @@
 #include "cli/cluster.hpp"
 #include "cli/screen.hpp"
 #include "cli/simulation.hpp"
+#include "cli/webhook.hpp"
 
 #include <string>
 #include <vector>
@@ -15,7 +16,7 @@ struct WhatIf {
   enum class Fate {
     kPlaced,
     kWaits,
-    kRefused,  ///< invalid annotations: the webhook would reject it
+    kRefused,  ///< invalid annotations, or a node of its own choice: the webhook would reject it
     kNoGpu,    ///< kube-scheduler places it alone
   };
   std::string ns;
@@ -27,8 +28,9 @@ struct WhatIf {
 };
 
 /// Places the pods in their order, each after those before it.
-[[nodiscard]] std::vector<WhatIf> what_if(const Cluster& cluster,
-                                          const std::vector<kube::Pod>& pods);
+/// @param webhook  where it is not missing, containers that request cards get the slots they lack
+[[nodiscard]] std::vector<WhatIf> what_if(const Cluster& cluster, std::vector<kube::Pod> pods,
+                                          Webhook webhook);
 
 /// Every pod that requests a card would get one.
 [[nodiscard]] bool all_placed(const std::vector<WhatIf>& pods);

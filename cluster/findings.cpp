@@ -48,11 +48,7 @@ void look_at_request(const kube::Pod& pod, const Result<PodPlan>& plan, std::vec
   for (const ContainerRequest& request : plan->demand.gpu.containers) {
     const ContainerInfo* info = container_of(pod, request.container);
     if (info == nullptr || info->slots > 0) continue;
-    notes.push_back({Finding::kSlotMissing,
-                     "container " + quote(request.container) +
-                         " requests a GPU and has no slot, so kube-scheduler does not ask Tangram "
-                         "about the pod; write " +
-                         std::string(model::kSlotResource) + ": 1 in its resources.limits"});
+    notes.push_back({Finding::kSlotMissing, slot_missing_sentence(request.container)});
   }
 }
 
@@ -163,6 +159,13 @@ std::string_view to_string(Finding finding) {
       return "CardOverGranted";
   }
   return "Unknown";
+}
+
+std::string slot_missing_sentence(std::string_view container) {
+  return "container " + quote(container) +
+         " requests a GPU and has no slot, so kube-scheduler does not ask Tangram about the pod; "
+         "write " +
+         std::string(model::kSlotResource) + ": 1 in its resources.limits";
 }
 
 std::vector<Note> examine(const kube::Pod& pod, const Result<PodPlan>& plan,

@@ -52,6 +52,9 @@ struct NotedPod {
 };
 using NotedPods = std::map<std::string, NotedPod, std::less<>>;  ///< by UID; none without notes
 
+/// Of Finding::kSlotMissing.
+[[nodiscard]] std::string slot_missing_sentence(std::string_view container);
+
 /// Looks at what the pod itself says. Pure.
 /// @param plan      what its annotations ask for, or what is wrong with them
 /// @param recorded  of a bound pod: what its grant says

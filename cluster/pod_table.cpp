@@ -134,6 +134,12 @@ void PodTable::answered(std::string_view uid, Wait wait) {
   count(entry->second, 1);
 }
 
+std::optional<Wait> PodTable::last_answer(std::string_view uid) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = records_.find(uid);
+  return found == records_.end() ? std::nullopt : found->second.wait;
+}
+
 void PodTable::forget_unseen() {
   const std::scoped_lock lock(mutex_);
   while (!unseen_.empty()) erase(records_.find((*unseen_.begin())->first));
@@ -205,6 +211,23 @@ std::vector<UnstartedPod> PodTable::unstarted() const {
   pods.reserve(shared.size());
   for (const auto& pod : shared) pods.push_back(*pod);
   return pods;
+}
+
+bool PodTable::was_asked(std::string_view uid) const {
+  const auto wait = last_answer(uid);
+  return wait && *wait != Wait::kNotAsked && *wait != Wait::kInvalid;
+}
+
+bool PodTable::is_unstarted(std::string_view uid) const {
+  const std::scoped_lock lock(mutex_);
+  const auto entry = records_.find(uid);
+  return entry != records_.end() && entry->second.unstarted != nullptr;
+}
+
+std::string PodTable::grant_key(std::string_view uid) const {
+  const std::scoped_lock lock(mutex_);
+  const auto entry = records_.find(uid);
+  return entry == records_.end() ? "" : entry->second.grant_key;
 }
 
 std::vector<Note> PodTable::notes(std::string_view uid) const {

@@ -67,6 +67,9 @@ class PodTable {
 
   /// kube-scheduler got this answer.
   void answered(std::string_view uid, Wait wait);
+  /// The answer that kube-scheduler got last. @returns nothing if the pod is not known or has a
+  /// node
+  [[nodiscard]] std::optional<Wait> last_answer(std::string_view uid) const;
   /// Forgets answers about pods that the watch has not shown.
   void forget_unseen();
 
@@ -83,7 +86,13 @@ class PodTable {
   /// Those that preempted others and wait for room on the node they were nominated to.
   [[nodiscard]] std::vector<PodPtr> nominated() const;
   [[nodiscard]] std::vector<UnstartedPod> unstarted() const;  ///< by UID
+  /// kube-scheduler has had an answer about it from this replica, and it has no node yet.
+  [[nodiscard]] bool was_asked(std::string_view uid) const;
+  /// The pod is one of unstarted().
+  [[nodiscard]] bool is_unstarted(std::string_view uid) const;
   [[nodiscard]] std::vector<Note> notes(std::string_view uid) const;
+  /// As Recorded::grant_key; empty if there is no such pod.
+  [[nodiscard]] std::string grant_key(std::string_view uid) const;
 
   // Pods by finding, by answer and by the key that signed their grant. Findings and answers that no
   // pod has are 0; keys of no pod are left out.

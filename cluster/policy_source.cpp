@@ -2,6 +2,13 @@
 
 namespace tangram::cluster {
 
+namespace {
+
+/// Searches for one shape, in steps: as much as one filter makes. What is left, filters do.
+constexpr std::int64_t kScoreSteps = 200'000;
+
+}  // namespace
+
 PolicySource::PolicySource(PolicySettings settings, ClusterNow cluster)
     : settings_(std::move(settings)),
       cluster_(std::move(cluster)),
@@ -24,8 +31,10 @@ Result<PodPlan> PolicySource::plan(const kube::Pod& pod) const {
 void PolicySource::arrived(const kube::Pod& pod) {
   auto request = model::parse_request(pod.annotations, pod.containers, settings_.default_isolation);
   if (!request) return;
+  auto demand = std::make_shared<const model::PodDemand>(
+      model::PodDemand{.gpu = std::move(*request), .footprint = pod.footprint});
   const std::scoped_lock lock(learning_);
-  due_ = arrivals_.add({.gpu = std::move(*request), .footprint = pod.footprint}) || due_;
+  due_ = arrivals_.add(std::move(demand)) || due_;
   learn_at_once();
 }
 
@@ -38,9 +47,9 @@ void PolicySource::listing(bool begins) {
 void PolicySource::keep_learning(const std::stop_token& stop) {
   std::unique_lock lock(learning_);
   while (time_has_come_.wait(lock, stop, [this] { return time_to_learn(); })) {
-    const policies::WorkloadCounter counter = take_due();
+    const std::vector<policies::DemandPtr> pods = take_due();
     lock.unlock();
-    learn(counter);
+    learn(policies::count(pods));
     lock.lock();
   }
 }
@@ -53,15 +62,15 @@ std::shared_ptr<const policies::Prices> PolicySource::prices() const {
   return in_force_.load()->prices;
 }
 
-policies::WorkloadCounter PolicySource::take_due() {
+std::vector<policies::DemandPtr> PolicySource::take_due() {
   due_ = false;
-  return arrivals_.count();
+  return arrivals_.window();
 }
 
 void PolicySource::learn_at_once() {
   if (!time_to_learn()) return;
   if (settings_.learn_at_once) {
-    learn(take_due());
+    learn(policies::count(take_due()));
   } else {
     time_has_come_.notify_one();
   }
@@ -96,7 +105,8 @@ void PolicySource::score_anew(const PoliciesInForce& now, const PoliciesInForce&
   for (const auto& [policy, demand] : now.cache.shapes()) {
     const policies::Policy* const same = next.set.find(policy->name());
     if (same == nullptr) continue;
-    auto pass = next.cache.open(*same, demand, *cluster);
+    model::SearchBudget budget(kScoreSteps);
+    auto pass = next.cache.open(*same, demand, *cluster, budget, "");
     cluster->for_each_present([&](const auto& node) { (void)pass.judge(node); });
   }
 }

@@ -15,6 +15,7 @@
 #include <mutex>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 namespace tangram::cluster {
 
@@ -33,8 +34,8 @@ using ClusterNow = std::function<ClusterPtr()>;
 
 /// The policies made for one workload, with what they remember of the nodes.
 struct PoliciesInForce {
-  /// Shapes of pods remembered: the busiest published trace has 151, and some that come only once
-  /// must not push those out. At 5,000 nodes 20 MiB at most.
+  /// Shapes of pods remembered: the busiest published trace has 151. With half as many that came
+  /// only once, at 5,000 nodes 30 MiB at most.
   static constexpr std::size_t kShapes = 256;
 
   explicit PoliciesInForce(const policies::PolicyOptions& options)
@@ -75,7 +76,8 @@ class PolicySource final : public PodObserver {
   void listing(bool begins) override;
 
   /// Learns whenever it is time, until stopped; for settings.learn_at_once = false. Nobody waits
-  /// for it: what it learns comes into force once the nodes have been scored anew by it.
+  /// for it: what it learns comes into force once the nodes have been scored anew by it, and
+  /// arrived() is not kept waiting while it counts.
   void keep_learning(const std::stop_token& stop);
 
   /// What the fragmentation policy aims at now.
@@ -86,7 +88,7 @@ class PolicySource final : public PodObserver {
  private:
   [[nodiscard]] bool time_to_learn() const { return due_ && !listing_; }
   /// @returns what is due to be learned from; it is due no more
-  [[nodiscard]] policies::WorkloadCounter take_due();
+  [[nodiscard]] std::vector<policies::DemandPtr> take_due();
   void learn_at_once();
   void learn(const policies::WorkloadCounter& counter);
   /// Scores the nodes by the next policies for all shapes that are remembered of these.

@@ -25,6 +25,8 @@ Wait wait_for(model::Misfit nearest) {
       return Wait::kIsolationBusy;
     case Misfit::kSharers:
       return Wait::kSharers;
+    case Misfit::kNotTried:
+      return Wait::kSettling;
     case Misfit::kRoom:
     case Misfit::kTogether:
       break;

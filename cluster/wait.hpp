@@ -13,7 +13,8 @@ enum class Wait {
   kNotAsked,       ///< none: it has not asked, or has asked another replica
   kInvalid,        ///< the annotations cannot be read
   kOffered,        ///< there is a node for it; what it waits for is not a card
-  kSettling,       ///< to try again: the room is another pod's for the moment
+  kSettling,       ///< to try again: the room is another pod's for the moment, not all nodes were
+                   ///< tried, or the watch of the cluster is interrupted
   kNoSuchCard,     ///< no node asked about has such a card, idle or not
   kUnavailable,    ///< the cards that would do are unhealthy or cordoned
   kIsolationBusy,  ///< the cards that would do are in use with another isolation

@@ -4,6 +4,7 @@
 #include "cli/cluster.hpp"
 #include "cli/doctor/doctor.hpp"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -50,7 +51,20 @@ void check_nodes(const Examination& examination, const Cluster& cluster);
 void check_agents(const Examination& examination);
 /// Pending pods that no scheduler handles, and pods with findings.
 void check_pods(const Examination& examination, const Cluster& cluster);
-void check_extender(const Examination& examination);
+void check_extender(const Examination& examination, const ClusterSettings& settings);
+/// The name of the extender's plain port in its Service.
+inline constexpr const char* kMetricsPort = "metrics";
+/// The port of the Service that kube-scheduler calls.
+/// @param service  the Service's text
+/// @returns nothing if it has none
+[[nodiscard]] std::optional<std::int64_t> served_port(const std::string& service);
+/// Whether kube-scheduler and the API server reach the ports at which the extender listens.
+/// @param deployment  the extender's
+void check_ports(const Examination& examination, const std::string& deployment,
+                 const config::Config& config);
+/// Grants that no known key signed, where the extender signs.
+void check_grants(const Examination& examination, const Cluster& cluster,
+                  const ClusterSettings& settings);
 void check_webhook(const Examination& examination);
 void check_rights(const Examination& examination);
 

@@ -74,7 +74,7 @@ Report examine(const Installation& installation) {
   if (!check_server(examination)) return report;
   const ClusterSettings settings =
       read_cluster_settings(installation.api, installation.system_namespace);
-  const auto cluster = Cluster::read(installation.api, settings.policy, installation.clock);
+  const auto cluster = Cluster::read(installation.api, settings, installation.clock);
   if (cluster) {
     check_nodes(examination, **cluster);
   } else {
@@ -82,10 +82,12 @@ Report examine(const Installation& installation) {
                      "the checks of nodes and pods need the right to list both");
   }
   check_agents(examination);
-  check_extender(examination);
+  check_extender(examination, settings);
   check_webhook(examination);
   check_rights(examination);
-  if (cluster) check_pods(examination, **cluster);
+  if (!cluster) return report;
+  check_grants(examination, **cluster, settings);
+  check_pods(examination, **cluster);
   return report;
 }
 

@@ -25,17 +25,13 @@ std::string logs(const Examination& examination) {
   return examination.kubectl() + " logs -l app.kubernetes.io/name=tangram-extender --tail=50";
 }
 
-/// @returns whether there is one
-bool check_deployment(const Examination& examination) {
-  const Reading read =
-      examination.get("/apis/apps/v1", std::string("/deployments/") + kExtenderName);
+void check_deployment(const Examination& examination, const Reading& read) {
   if (!read.found()) {
-    examination.no_object(read, {Level::kFail, kSubject,
-                                 std::string("no Deployment ") + kExtenderName + " in " +
-                                     examination.installation.system_namespace,
-                                 "install it: deploy/scheduler/README.md; if it is in another "
-                                 "namespace, give --system-namespace"});
-    return read.outcome != Reading::Outcome::kMissing;
+    return examination.no_object(read, {Level::kFail, kSubject,
+                                        std::string("no Deployment ") + kExtenderName + " in " +
+                                            examination.installation.system_namespace,
+                                        "install it: deploy/scheduler/README.md; if it is in "
+                                        "another namespace, give --system-namespace"});
   }
   const auto wanted = number_at(read.text, {"spec", "replicas"}).value_or(1);
   const auto ready = number_at(read.text, {"status", "readyReplicas"}).value_or(0);
@@ -47,7 +43,6 @@ bool check_deployment(const Examination& examination) {
     examination.report.push_back(
         {ready == 0 ? Level::kFail : Level::kWarn, kSubject, text, logs(examination)});
   }
-  return true;
 }
 
 void check_leader_label(const Examination& examination) {
@@ -82,15 +77,16 @@ void check_service(const Examination& examination) {
   }
   const auto ready = examination.ready_endpoints(kExtenderName);
   if (!ready) return;
-  const std::string address = text_at(read.text, {"spec", "clusterIP"});
+  std::string address = text_at(read.text, {"spec", "clusterIP"});
+  if (const auto port = served_port(read.text)) address += ":" + std::to_string(*port);
   if (*ready == 0) {
     return examination.fail(subject, address + ", no endpoint is ready",
                             "it selects the pod with the label tangram.dev/role: leader; see the "
                             "lines of the extender");
   }
-  examination.ok(subject,
-                 address + ", " + counted(*ready, "endpoint") +
-                     "; urlPrefix in kube-scheduler's configuration must name that address");
+  examination.ok(
+      subject, address + ", " + counted(*ready, "endpoint") +
+                   "; urlPrefix in kube-scheduler's configuration must name that address and port");
 }
 
 void check_lease(const Examination& examination) {
@@ -198,10 +194,16 @@ void check_metrics(const Examination& examination) {
 
 }  // namespace
 
-void check_extender(const Examination& examination) {
-  if (!check_deployment(examination)) return;
+void check_extender(const Examination& examination, const ClusterSettings& settings) {
+  const Reading deployment =
+      examination.get("/apis/apps/v1", std::string("/deployments/") + kExtenderName);
+  check_deployment(examination, deployment);
+  if (deployment.outcome == Reading::Outcome::kMissing) return;
   check_leader_label(examination);
   check_service(examination);
+  if (deployment.found() && settings.config) {
+    check_ports(examination, deployment.text, *settings.config);
+  }
   check_lease(examination);
   check_metrics(examination);
 }

@@ -10,6 +10,8 @@ namespace tangram::cli {
 namespace {
 
 constexpr const char* kSubject = "nodes";
+constexpr const char* kAgents = "agents";
+constexpr const char* kDaemonSet = "tangram-node";
 /// A running scheduler has tried every pod by then.
 constexpr std::chrono::seconds kTriedWithin{30};
 
@@ -86,10 +88,10 @@ void check_schedulers(const Examination& examination, const Cluster& cluster) {
   const std::string latest = rfc3339(examination.installation.clock.wall() - kTriedWithin);
   std::map<std::string, std::vector<std::string>> untried;
   for (const GpuPod& gpu : cluster.pods()) {
-    if (!gpu.waiting || gpu.waiting->seen_by_scheduler || gpu.pod.gated) continue;
-    if (!has_slot(gpu.pod) || gpu.waiting->created > latest) continue;
+    if (!gpu.pod.node.empty() || gpu.pod.tried || gpu.pod.gated) continue;
+    if (!has_slot(gpu.pod) || gpu.created > latest) continue;
     // API servers write the default; tools that stand in for one may omit it.
-    const std::string& named = gpu.waiting->scheduler;
+    const std::string& named = gpu.pod.scheduler;
     untried[named.empty() ? "default-scheduler" : named].push_back(gpu.pod.full_name());
   }
   for (const auto& [scheduler, pods] : untried) {
@@ -99,6 +101,60 @@ void check_schedulers(const Examination& examination, const Cluster& cluster) {
         "give kube-scheduler a profile of that name (deploy/scheduler/README.md), or check that it "
         "runs: kubectl --namespace kube-system get pods -l component=kube-scheduler");
   }
+}
+
+/// The RuntimeClass of the agents' pods, if the API server does not have it.
+/// @returns "" if it has, if the pods need none, or if that cannot be read; the report says why
+std::string missing_runtime_class(const Examination& examination, const std::string& daemon_set) {
+  std::string name = text_at(daemon_set, {"spec", "template", "spec", "runtimeClassName"});
+  if (name.empty()) return "";
+  const Reading read =
+      try_get(examination.installation.api, "/apis/node.k8s.io/v1/runtimeclasses/" + name);
+  if (read.outcome == Reading::Outcome::kMissing) return name;
+  if (!read.found()) examination.unreadable("RuntimeClass " + name, read);
+  return "";
+}
+
+/// The newest warning about the DaemonSet, "REASON at TIME: MESSAGE".
+/// @returns "" if there is none, or if that cannot be read; the report says why
+std::string newest_warning(const Examination& examination) {
+  const Reading read =
+      examination.get("/api/v1", "/events",
+                      {{"fieldSelector", "involvedObject.kind=DaemonSet,involvedObject.name=" +
+                                             std::string(kDaemonSet) + ",type=Warning"}});
+  if (!read.found()) {
+    examination.unreadable("events of DaemonSet " + std::string(kDaemonSet), read);
+    return "";
+  }
+  std::string newest;
+  std::string text;
+  for_each_at(read.text, {"items"}, [&](std::string_view event) {
+    std::string time = text_at(event, {"lastTimestamp"});
+    if (time.empty()) time = text_at(event, {"eventTime"});
+    if (time < newest) return;
+    newest = time;
+    text = text_at(event, {"reason"}) + " at " + time + ": " + unescaped_at(event, {"message"});
+  });
+  return text;
+}
+
+/// Why not all agents run, and what to do.
+void report_agents(const Examination& examination, const std::string& text,
+                   const std::string& daemon_set) {
+  const std::string missing = missing_runtime_class(examination, daemon_set);
+  if (!missing.empty()) {
+    return examination.fail(
+        kAgents,
+        text + ": RuntimeClass " + missing + " does not exist, so no pod of DaemonSet " +
+            kDaemonSet + " can be made",
+        "create it, as NVIDIA's GPU operator does; or, where NVIDIA's runtime is the nodes' "
+        "default, omit runtimeClassName (chart: agent.runtimeClassName): deploy/node/README.md");
+  }
+  const std::string warning = newest_warning(examination);
+  examination.fail(kAgents, text + (warning.empty() ? "" : ": " + warning),
+                   examination.kubectl() +
+                       " get pods -l app.kubernetes.io/name=tangram-node -o wide; the DaemonSet's "
+                       "node selector decides which nodes get one");
 }
 
 }  // namespace
@@ -121,11 +177,10 @@ void check_nodes(const Examination& examination, const Cluster& cluster) {
 }
 
 void check_agents(const Examination& examination) {
-  constexpr const char* kName = "agents";
-  const Reading read = examination.get("/apis/apps/v1", "/daemonsets/tangram-node");
+  const Reading read = examination.get("/apis/apps/v1", std::string("/daemonsets/") + kDaemonSet);
   if (!read.found()) {
     return examination.no_object(
-        read, {Level::kWarn, kName,
+        read, {Level::kWarn, kAgents,
                "no DaemonSet tangram-node in " + examination.installation.system_namespace,
                "install the agent: deploy/node/README.md; if it is in another namespace, give "
                "--system-namespace; if it has another name, see the lines of nodes"});
@@ -133,11 +188,8 @@ void check_agents(const Examination& examination) {
   const auto wanted = number_at(read.text, {"status", "desiredNumberScheduled"}).value_or(0);
   const auto ready = number_at(read.text, {"status", "numberReady"}).value_or(0);
   const std::string text = std::to_string(ready) + " of " + std::to_string(wanted) + " are ready";
-  if (ready >= wanted && wanted > 0) return examination.ok(kName, text);
-  examination.fail(kName, text,
-                   examination.kubectl() +
-                       " get pods -l app.kubernetes.io/name=tangram-node -o wide; the DaemonSet's "
-                       "node selector decides which nodes get one");
+  if (ready >= wanted && wanted > 0) return examination.ok(kAgents, text);
+  report_agents(examination, text, read.text);
 }
 
 void check_pods(const Examination& examination, const Cluster& cluster) {

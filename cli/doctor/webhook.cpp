@@ -1,8 +1,9 @@
+#include "cli/webhook.hpp"
+
 #include "base/base64.hpp"
 #include "base/freed.hpp"
 #include "cli/doctor/checks.hpp"
 #include "cli/format.hpp"
-#include "cli/json_path.hpp"
 
 #include <openssl/bio.h>
 #include <openssl/err.h>
@@ -20,35 +21,22 @@ namespace tangram::cli {
 namespace {
 
 constexpr const char* kSubject = "webhook";
-constexpr const char* kService = "tangram-webhook";
 constexpr const char* kNext =
     "kubectl apply the file of deploy/webhook with the CA in it: deploy/webhook/README.md";
 
-/// The CA bundles, in base64, of the webhooks of one kind that call Tangram, by the name of their
-/// configuration.
-/// @param kind  "mutating" or "validating"
+/// As ca_bundles(), with the kind before the name.
 /// @returns nothing if the configurations cannot be read; the report says why
 std::optional<std::map<std::string, std::string>> find_bundles(const Examination& examination,
                                                                const std::string& kind) {
-  const Reading read =
-      try_get(examination.installation.api,
-              "/apis/admissionregistration.k8s.io/v1/" + kind + "webhookconfigurations");
+  const Reading read = read_webhooks(examination.installation.api, kind);
   if (!read.found()) {
     examination.unreadable(kSubject, read);
     return std::nullopt;
   }
   std::map<std::string, std::string> bundles;
-  for_each_at(read.text, {"items"}, [&](std::string_view configuration) {
-    for_each_at(configuration, {"webhooks"}, [&](std::string_view webhook) {
-      if (text_at(webhook, {"clientConfig", "service", "name"}) != kService ||
-          text_at(webhook, {"clientConfig", "service", "namespace"}) !=
-              examination.installation.system_namespace) {
-        return;
-      }
-      bundles[kind + " " + text_at(configuration, {"metadata", "name"})] =
-          text_at(webhook, {"clientConfig", "caBundle"});
-    });
-  });
+  for (auto& [name, bundle] : ca_bundles(read.text, examination.installation.system_namespace)) {
+    bundles[kind + " " + name] = std::move(bundle);
+  }
   return bundles;
 }
 
@@ -104,7 +92,7 @@ void check_webhook(const Examination& examination) {
   for (const auto* bundles : {&*mutating, &*validating}) {
     for (const auto& [name, bundle] : *bundles) check_authority(examination, name, bundle);
   }
-  const auto ready = examination.ready_endpoints(kService);
+  const auto ready = examination.ready_endpoints(kWebhookService);
   if (!ready) return;
   const std::string text = "its Service has " + counted(*ready, "ready endpoint");
   if (*ready > 0) return examination.ok(kSubject, text);

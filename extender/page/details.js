@@ -28,13 +28,18 @@ function requestedAmount({ share, count: cards, memMiB, milli }) {
   return `${count(cards)} × ${part}`;
 }
 
+const signature = (key) =>
+  ({ unsigned: "not signed", unknown: "not signed by a key that is known here" })[key] ?? `signed by key ${key}`;
+
 function boundPod(view) {
   const cards = view.containers.flatMap((container) => container.cards.map((card) => ({ container, card })));
   return [
     facts([
       ["Node", view.node],
       ["Isolation", view.isolation],
+      view.grantKey && ["Grant", signature(view.grantKey)],
     ]),
+    view.summary ? el("p", { class: "sentence" }, view.summary) : null,
     el("h3", {}, "Granted"),
     table(
       ["Container, card", "Request", "Limit"],
@@ -47,16 +52,22 @@ function boundPod(view) {
   ];
 }
 
+const reasons = (title, rows) =>
+  rows.length > 0 ? table([title, "Nodes"], rows.map(({ why, nodes }) => [why, count(nodes)]), [1]) : null;
+
+const place = ({ wouldGet, blocked }) => wouldGet.join(", ") + (blocked ? `; but ${blocked}` : "");
+
 function pendingPod(view) {
   const { models, containers } = view.request;
   return [
     el("p", { class: "sentence" }, view.summary),
-    view.reasons.length > 0 ? table(["Why not", "Nodes"], view.reasons.map(({ why, nodes }) => [why, count(nodes)]), [1]) : null,
+    reasons("Why not", view.reasons),
+    reasons("Fits, but", view.blocked),
     el("h3", {}, "Requests"),
     table(["Container", "Cards"], containers.map((container) => [container.name, requestedAmount(container)])),
     models.length > 0 ? el("p", {}, `of the ${models.length === 1 ? "model" : "models"} ${models.join(", ")}`) : null,
     view.nodes.length > 0 ? el("h3", {}, `Would fit best, by the policy ${view.policy}`) : null,
-    view.nodes.length > 0 ? table(["Node", "Cards"], view.nodes.map((node) => [node.name, node.wouldGet.join(", ")])) : null,
+    view.nodes.length > 0 ? table(["Node", "Cards"], view.nodes.map((node) => [node.name, place(node)])) : null,
     el("p", { class: "faint" }, view.note),
   ];
 }

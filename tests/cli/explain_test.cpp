@@ -1,5 +1,6 @@
 #include "cli/explain.hpp"
 
+#include "base/ed25519.hpp"
 #include "cli/pages.hpp"
 #include "tests/cli/rig.hpp"
 
@@ -10,28 +11,33 @@
 namespace tangram::cli {
 namespace {
 
-std::string explained(Rig& rig, const std::string& pod, bool all = false) {
-  auto page = explain_page(*rig.cluster(), "ml", pod);
+std::string explained(const Cluster& cluster, const std::string& pod, bool all = false) {
+  auto page = explain_page(cluster, "ml", pod);
   if (!page) return page.error().message;
   const auto view = read_explain_view(std::move(*page));
   if (!view) return view.error().message;
   return draw_explain(file_screen(), *view, all);
 }
 
+std::string explained(Rig& rig, const std::string& pod, bool all = false) {
+  return explained(*rig.cluster(), pod, all);
+}
+
 TEST(ExplainTest, SaysWithTheNumbersWhyAPodWaits) {
   Rig rig;
   rig.fill();
-  rig.add_pod("pair", {{"gpu-count", "2"}, {"gpu-mem", "60Gi"}, {"gpu-isolation", "none"}});
+  rig.add_refused("pair", {{"gpu-count", "2"}, {"gpu-mem", "60Gi"}, {"gpu-isolation", "none"}});
   EXPECT_EQ(
       explained(rig, "pair"),
       "ml/pair is pending: fits none of 2 nodes: 1 x node has fewer GPU cards than the pod asks "
-      "for; 1 x GPU cards are in use with another isolation\n"
+      "for; 1 x GPU cards are in use with another isolation. The pod asks for "
+      "isolation none; to ask for another, write annotation tangram.dev/gpu-isolation\n"
       "requests main 2 × 60Gi; isolation none, policy binpack\n"
       "\n"
       "a: GPU cards are in use with another isolation\n"
       "  CARD    MODEL       FREE      NEEDED  SHARERS  MODE  THIS CARD\n"
-      "  GPU-a0  A100   40Gi, 0.5  60Gi, 0.75     1/48  mps   is in use with another "
-      "isolation\n"
+      "  GPU-a0  A100   40Gi, 0.5  60Gi, 0.75     1/48  mps   is in use with mps; the pod asks for "
+      "none\n"
       "  GPU-a1  A100     80Gi, 1  60Gi, 0.75     0/48  -     fits\n"
       "\n"
       "b: node has fewer GPU cards than the pod asks for\n"
@@ -44,7 +50,7 @@ TEST(ExplainTest, SaysWithTheNumbersWhyAPodWaits) {
 TEST(ExplainTest, ShowsWhatItWouldGetWhereItFits) {
   Rig rig;
   rig.fill();
-  rig.add_pod("small", {{"gpu-fraction", "0.25"}});
+  rig.add_refused("small", {{"gpu-fraction", "0.25"}});
   EXPECT_EQ(
       explained(rig, "small"),
       "ml/small is pending: fits 2 of 2 nodes by their cards; if it still waits, `kubectl describe "
@@ -97,7 +103,7 @@ TEST(ExplainTest, ShowsWhatABoundPodHolds) {
   Rig rig;
   rig.fill();
   EXPECT_EQ(explained(rig, "half"),
-            "ml/half is bound to node a, isolation mps\n"
+            "ml/half is bound to node a, isolation mps, grant not signed\n"
             "\n"
             "CONTAINER  CARD    MEMORY  GPU  MEMORY LIMIT  GPU LIMIT\n"
             "main       GPU-a0    40Gi  0.5          40Gi        0.5\n");
@@ -117,6 +123,155 @@ TEST(ExplainTest, ShowsTheNearestOfManyNodes) {
             std::string::npos);
   const std::string all = explained(rig, "p", true);
   EXPECT_NE(all.find("\nn29: "), std::string::npos);
+}
+
+void expect_words(const std::string& text, const std::vector<std::string>& words) {
+  for (const std::string& each : words) EXPECT_NE(text.find(each), std::string::npos) << text;
+}
+
+TEST(ExplainTest, NamesTheModesInTheWay) {
+  Rig rig;
+  model::Card open = testing::card("GPU-a1");
+  open.isolation = {model::Isolation::kMps, model::Isolation::kNone};
+  rig.add_node("a", {testing::card("GPU-a0"), open});
+  rig.add_bound("half", "0.5", "a", {testing::shared("GPU-a0", 40'960, 500)});
+  rig.add_refused("p", {{"gpu-fraction", "0.25"}, {"gpu-isolation", "time-slice"}});
+  expect_words(explained(rig, "p"),
+               {"is in use with mps; the pod asks for time-slice\n",
+                "offers mps, none; the pod asks for time-slice\n",
+                "The pod asks for isolation time-slice; to ask for another, write annotation "
+                "tangram.dev/gpu-isolation\n"});
+}
+
+TEST(ExplainTest, NamesTheModesAsAnOlderExtenderTellsThem) {
+  const auto view = read_explain_view(R"({"namespace":"ml","name":"p","state":"pending",
+    "request":{"isolation":"mps"},"nodes":[{"name":"a","fits":false,
+    "why":"GPU cards do not support the requested isolation","cards":[{"uuid":"x","containers":[
+      {"name":"main","why":"GPU cards do not support the requested isolation"}]},
+      {"uuid":"y","containers":[
+      {"name":"main","why":"GPU cards are in use with another isolation"}]}]}]})");
+  ASSERT_TRUE(view) << view.error().message;
+  expect_words(draw_explain(file_screen(), *view, true),
+               {"does not offer mps, the isolation that the pod asks for\n",
+                "is in use with another isolation; the pod asks for mps\n"});
+}
+
+TEST(ExplainTest, SaysThatTheNodesAgentIsGone) {
+  Rig rig;
+  for (const char* name : {"a", "b"}) {
+    rig.add_node(name, {testing::card(std::string("GPU-") + name)}, "", "{}",
+                 "tangram.dev/gpu-slot: \"0\"");
+  }
+  rig.add_refused("p", {{"gpu-fraction", "0.25"}});
+  const std::string text = explained(rig, "p");
+  expect_words(text, {"fits 2 of 2 nodes by their cards, but 2 x node offers no "
+                      "tangram.dev/gpu-slot: its agent does not run, or is not registered with "
+                      "kubelet. See `kubectl get pods --all-namespaces -l "
+                      "app.kubernetes.io/name=tangram-node -o wide`\n",
+                      "\na: fits by its cards, but node offers no tangram.dev/gpu-slot: "});
+  EXPECT_EQ(text.find("describe"), std::string::npos) << "which sends back here: " << text;
+}
+
+TEST(ExplainTest, CountsTheNodesWithoutAFreeSlot) {
+  Rig rig;
+  rig.add_node("a", {testing::card("GPU-a")}, "", "{}", "tangram.dev/gpu-slot: \"1\"");
+  rig.add_node("b", {testing::card("GPU-b")});
+  rig.add_bound("half", "0.5", "a", {testing::shared("GPU-a", 40'960, 500)});
+  rig.add_refused("p", {{"gpu-fraction", "0.25"}});
+  expect_words(explained(rig, "p"),
+               {"fits 2 of 2 nodes by their cards, but 1 x node has too few free "
+                "tangram.dev/gpu-slot: other pods hold them. If it still waits, `kubectl describe "
+                "pod` names what kube-scheduler lacks on the other 1\n",
+                "\nb: fits, would get GPU-b\n",
+                "\na: fits by its cards, but node has too few free tangram.dev/gpu-slot: "});
+}
+
+TEST(ExplainTest, SaysThatThePodHasNoSlot) {
+  Rig rig;
+  rig.fill();
+  testing::PodText pod;
+  pod.name = "p";
+  pod.annotations = {{"tangram.dev/gpu-fraction", "0.25"}};
+  rig.add_pod(pod);
+  rig.refuse("p");
+  const std::string text = explained(rig, "p");
+  expect_words(text,
+               {"ml/p is pending: the pod has no slot, so kube-scheduler does not ask Tangram "
+                "about it: see the finding SlotMissing. It fits 2 of 2 nodes by their "
+                "cards\n",
+                "\nSlotMissing: container \"main\" requests a GPU and has no slot"});
+  EXPECT_EQ(text.find("describe"), std::string::npos) << text;
+}
+
+TEST(ExplainTest, SaysThatNoSchedulerHasTriedThePod) {
+  Rig rig;
+  rig.fill();
+  rig.add_pod("p", {{"gpu-fraction", "0.25"}}, "tangrm");
+  expect_words(explained(rig, "p"),
+               {"ml/p is pending: no scheduler has tried the pod yet; if that stays so, none "
+                "serves its schedulerName \"tangrm\". It fits 2 of 2 nodes by their cards\n"});
+  rig.refuse("p");
+  EXPECT_EQ(explained(rig, "p").find("no scheduler"), std::string::npos);
+}
+
+TEST(ExplainTest, SaysThatSchedulingGatesKeepAPod) {
+  Rig rig;
+  rig.fill();
+  testing::PodText pod;
+  pod.name = "p";
+  pod.annotations = {{"tangram.dev/gpu-fraction", "0.25"}};
+  pod.limits = {{"tangram.dev/gpu-slot", "1"}};
+  pod.gated = true;
+  rig.add_pod(pod);
+  expect_words(explained(rig, "p"),
+               {"ml/p is pending: the pod has scheduling gates, so no scheduler tries it until "
+                "spec.schedulingGates is empty. It fits 2 of 2 nodes by their cards\n"});
+}
+
+TEST(ExplainTest, SaysThatABoundPodsNodeHasNoAgent) {
+  Rig rig;
+  rig.add_node("a", {testing::card("GPU-a")}, "", "{}", "tangram.dev/gpu-slot: \"0\"");
+  rig.add_bound("half", "0.5", "a", {testing::shared("GPU-a", 40'960, 500)});
+  expect_words(explained(rig, "half"),
+               {"ml/half is bound to node a, isolation mps, grant not signed\n"
+                "the pod has not started: node offers no tangram.dev/gpu-slot: its agent does not "
+                "run, or is not registered with kubelet. See `kubectl get pods --all-namespaces"});
+}
+
+/// The signing key stays with the extender.
+constexpr const char* kSigned = R"(
+grants:
+  signing_key: /etc/tangram-grant-key/grant.key
+  public_keys: /etc/tangram-grant-keys
+  required: )";
+
+TEST(ExplainTest, AGrantThatNobodySignedIsNotHeld) {
+  Rig rig;
+  rig.fill();
+  rig.install(std::string(kSigned) + "true\n");
+  rig.install_key(SigningKey::generate());
+  expect_words(explained(*rig.configured(), "half"),
+               {"ml/half is bound to node a and has no GPU card\n",
+                "GrantInvalid: annotation tangram.dev/gpu-grant is not signed, and here only "
+                "signed grants count"});
+  rig.sign_with(SigningKey::generate());
+  rig.add_bound("forged", "0.5", "a", {testing::shared("GPU-a1", 40'960, 500)});
+  expect_words(explained(*rig.configured(), "forged"),
+               {"and has no GPU card\n", "is not signed by a key that counts here"});
+}
+
+TEST(ExplainTest, NamesTheKeyThatSignedTheGrant) {
+  Rig rig;
+  rig.add_node("a", {testing::card("GPU-a0"), testing::card("GPU-a1")});
+  const SigningKey key = SigningKey::generate();
+  rig.install(std::string(kSigned) + "false\n");
+  rig.install_key(key);
+  rig.add_bound("plain", "0.5", "a", {testing::shared("GPU-a0", 40'960, 500)});
+  rig.sign_with(key);
+  rig.add_bound("good", "0.5", "a", {testing::shared("GPU-a1", 40'960, 500)});
+  expect_words(explained(*rig.configured(), "good"),
+               {"isolation mps, grant signed by key " + key.verifying_key().id() + "\n"});
+  expect_words(explained(*rig.configured(), "plain"), {"isolation mps, grant not signed\n"});
 }
 
 TEST(ExplainTest, SaysWhatIsWrongWithThePod) {

@@ -80,7 +80,9 @@ TEST_F(ProgramTest, ListsThePodsOfTheContextsNamespace) {
 TEST_F(ProgramTest, ExplainsAPod) {
   const Ended waiting = run("explain large");
   EXPECT_EQ(waiting.exit, 0) << waiting.err;
-  EXPECT_NE(waiting.out.find("ml/large is pending: fits none of 2 nodes"), std::string::npos);
+  EXPECT_NE(waiting.out.find("ml/large is pending: no scheduler has tried the pod yet"),
+            std::string::npos);
+  EXPECT_NE(waiting.out.find("It fits none of 2 nodes"), std::string::npos);
   EXPECT_NE(waiting.out.find("note: the defaults of policy and isolation are assumed"),
             std::string::npos);
   EXPECT_NE(run("explain ml/half").out.find("is bound to node a"), std::string::npos);
@@ -99,13 +101,28 @@ TEST_F(ProgramTest, EndsWithTheAnswer) {
 }
 
 TEST_F(ProgramTest, TriesManifestsOut) {
-  write("pods.yaml",
-        "apiVersion: v1\nkind: Pod\nmetadata: {name: p, annotations: {tangram.dev/gpu-fraction: "
-        "\"0.5\"}}\nspec: {containers: [{name: main}]}\n");
+  const std::string head =
+      "apiVersion: v1\nkind: Pod\nmetadata: {name: p, annotations: {tangram.dev/gpu-fraction: "
+      "\"0.5\"}}\nspec: {containers: [{name: main";
+  write("pods.yaml", head + ", resources: {limits: {tangram.dev/gpu-slot: 1}}}]}\n");
   const Ended good = run("whatif -f " + file("pods.yaml"));
   EXPECT_EQ(good.exit, 0) << good.err;
   EXPECT_NE(good.out.find("1 of 1 GPU pod would be placed; nothing was written"),
             std::string::npos);
+  write("slotless.yaml", head + "}]}\n");
+  const Ended slotless = run("whatif -f " + file("slotless.yaml"));
+  EXPECT_EQ(slotless.exit, 3) << "there is no webhook";
+  EXPECT_NE(slotless.out.find("requests a GPU and has no slot"), std::string::npos);
+  const std::string configurations =
+      "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
+  rig_.api.answer(configurations, 403, "not for you");
+  const Ended assumed = run("whatif -f " + file("slotless.yaml"));
+  EXPECT_EQ(assumed.exit, 0) << assumed.err;
+  EXPECT_NE(assumed.out.find("note: the webhook is assumed to give pods their slots: "
+                             "mutatingwebhookconfigurations: 403: not for you; ask for the "
+                             "ClusterRole tangram-viewer"),
+            std::string::npos)
+      << assumed.out;
   const Ended missing = run("whatif -f " + file("none.yaml"));
   EXPECT_EQ(missing.exit, 1);
   EXPECT_NE(missing.err.find("none.yaml"), std::string::npos);

@@ -1,10 +1,15 @@
 #pragma once
 
+#include "base/base64.hpp"
+#include "base/ed25519.hpp"
+#include "base/json.hpp"
 #include "cli/cluster.hpp"
+#include "cli/cluster_settings.hpp"
 #include "cli/screen.hpp"
 #include "kube/local/api.hpp"
 #include "model/cards.hpp"
 #include "model/grant.hpp"
+#include "model/grant_reading.hpp"
 #include "tests/testing/builders.hpp"
 #include "tests/testing/kube_builders.hpp"
 #include "tests/testing/manual_clock.hpp"
@@ -59,6 +64,7 @@ struct Rig {
   testing::ManualClock clock;
   kube::LocalApi server{clock};
   ScriptedApi api{server};
+  model::Signer signer;  ///< of the grants of bind(); empty = they are not signed
 
   kube::Response ask(const kube::Request& request) {
     auto response = server.call(request);
@@ -95,9 +101,28 @@ struct Rig {
     pod.scheduler = scheduler;
     for (const auto& [key, value] : annotations) pod.annotations["tangram.dev/" + key] = value;
     pod.limits = {{"tangram.dev/gpu-slot", "1"}};
+    return add_pod(pod);
+  }
+  std::string add_pod(const testing::PodText& pod) {
     const auto made = ask(testing::write_request(kube::Method::kPost, "/api/v1/namespaces/ml/pods",
                                                  testing::pod_json(pod)));
     return testing::json_at(made.body, "metadata.uid");
+  }
+
+  void sign_with(const SigningKey& key) {
+    signer = [key](std::string_view text) { return base64_encode(key.sign(text)); };
+  }
+
+  /// As after an attempt of kube-scheduler that found no node.
+  void refuse(const std::string& pod) {
+    ask(testing::write_request(
+        kube::Method::kPatch, "/api/v1/namespaces/ml/pods/" + pod + "/status",
+        R"({"status":{"conditions":[{"type":"PodScheduled","status":"False"}]}})"));
+  }
+  /// A pending pod that kube-scheduler has tried.
+  void add_refused(const std::string& name, const std::map<std::string, std::string>& annotations) {
+    add_pod(name, annotations);
+    refuse(name);
   }
 
   /// Binds it as the extender does, with a grant of these cards to its container.
@@ -109,9 +134,10 @@ struct Rig {
                              .isolation = model::Isolation::kMps,
                              .containers = {{"main", std::move(cards)}},
                              .signature = ""};
+    const std::string text = model::encode_signed(grant, signer);
     ask(testing::write_request(
         kube::Method::kPost, "/api/v1/namespaces/ml/pods/" + name + "/binding",
-        testing::binding_json(name, uid, node, {{"tangram.dev/gpu-grant", encode(grant)}})));
+        testing::binding_json(name, uid, node, {{"tangram.dev/gpu-grant", text}})));
   }
   void add_bound(const std::string& name, const std::string& fraction, const std::string& node,
                  std::vector<model::GrantedCard> cards) {
@@ -126,9 +152,35 @@ struct Rig {
     add_pod("large", {{"gpu-mem", "100Gi"}});
   }
 
+  /// The extender's ConfigMap, and the one with the public keys of grants.
+  void install(const std::string& config) {
+    install("tangram-extender", kConfigKey, "kube: {source: in-cluster}\n" + config);
+  }
+  void install_key(const SigningKey& key) {
+    install("tangram-grant-keys", "id.pub", key.verifying_key().to_pem());
+  }
+  void install(const std::string& name, const std::string& key, const std::string& value) {
+    std::string text;
+    json::Writer(text)
+        .begin_object()
+        .key("data")
+        .begin_object()
+        .member(key, value)
+        .end_object()
+        .end_object();
+    api.answer("/api/v1/namespaces/tangram-system/configmaps/" + name, text);
+  }
+  /// As the extender that is installed reads it.
+  [[nodiscard]] std::unique_ptr<Cluster> configured() {
+    const auto settings = read_cluster_settings(api, kSystemNamespace);
+    auto read = Cluster::read(api, settings, clock);
+    if (!read) throw std::runtime_error(read.error().message);
+    return std::move(*read);
+  }
+
   [[nodiscard]] std::unique_ptr<Cluster> cluster() {
-    cluster::PolicySettings settings;
-    settings.default_policy = "binpack";
+    ClusterSettings settings;
+    settings.policy.default_policy = "binpack";
     auto read = Cluster::read(api, settings, clock);
     if (!read) throw std::runtime_error(read.error().message);
     return std::move(*read);

@@ -1,6 +1,7 @@
 #include "cli/whatif.hpp"
 
 #include "cli/manifests.hpp"
+#include "cli/webhook.hpp"
 #include "tests/cli/rig.hpp"
 
 #include <gtest/gtest.h>
@@ -38,10 +39,11 @@ metadata: {generateName: batch-}
 spec: {template: {spec: {containers: [{name: main}]}}}
 )";
 
-std::vector<WhatIf> tried(Rig& rig, const std::string& text) {
+std::vector<WhatIf> tried(Rig& rig, const std::string& text,
+                          Webhook webhook = Webhook::kInstalled) {
   const auto manifests = read_manifests(text, "ml");
   if (!manifests) throw std::runtime_error(manifests.error().message);
-  return what_if(*rig.cluster(), manifests->pods);
+  return what_if(*rig.cluster(), manifests->pods, webhook);
 }
 
 TEST(ManifestsTest, MakesThePodsOfWorkloads) {
@@ -52,20 +54,21 @@ TEST(ManifestsTest, MakesThePodsOfWorkloads) {
   EXPECT_EQ(names, (std::vector<std::string>{"ml/first", "prod/web-0", "prod/web-1", "ml/wrong",
                                              "ml/batch-"}));
   EXPECT_EQ(manifests->skipped, std::vector<std::string>{"ConfigMap settings"});
-  EXPECT_EQ(manifests->pods[0].footprint.slots, 1) << "as from the webhook";
+  EXPECT_EQ(manifests->pods[0].footprint.slots, 0) << "as written";
   EXPECT_EQ(manifests->pods[0].footprint.cpu, MilliCpu(1'000));
   EXPECT_EQ(manifests->pods[4].footprint.slots, 0);
 }
 
-TEST(ManifestsTest, KeepsASlotThatIsThere) {
-  const auto manifests = read_manifests(R"(
+TEST(WebhookTest, KeepsASlotThatIsThere) {
+  auto manifests = read_manifests(R"(
 apiVersion: v1
 kind: Pod
 metadata: {name: p, annotations: {tangram.dev/gpu-fraction: "0.5"}}
 spec: {containers: [{name: a}, {name: b, resources: {limits: {tangram.dev/gpu-slot: 1}}}]}
 )",
-                                        "ml");
+                                  "ml");
   ASSERT_TRUE(manifests);
+  add_slots(manifests->pods.at(0));
   EXPECT_EQ(manifests->pods.at(0).footprint.slots, 1);
   EXPECT_EQ(manifests->pods.at(0).containers.at(0).slots, 0);
 }
@@ -114,6 +117,64 @@ TEST(WhatIfTest, KnowsOfEveryPodWhatThoseBeforeItTook) {
   std::vector<std::string> nodes;
   for (const WhatIf& each : pods) nodes.push_back(each.place.node);
   EXPECT_EQ(nodes, (std::vector<std::string>{"a", "a", "b", "", "b", ""}));
+}
+
+constexpr const char* kHalf = R"(
+apiVersion: v1
+kind: Pod
+metadata: {name: half, annotations: {tangram.dev/gpu-fraction: "0.5"}}
+spec: {containers: [{name: main}]}
+)";
+
+TEST(WhatIfTest, APodWithoutASlotWaitsWhereNoWebhookAddsOne) {
+  Rig rig;
+  rig.fill();
+  const auto pods = tried(rig, kHalf, Webhook::kMissing);
+  ASSERT_EQ(pods.size(), 1U);
+  EXPECT_EQ(pods[0].fate, WhatIf::Fate::kWaits);
+  EXPECT_EQ(pods[0].why,
+            "container \"main\" requests a GPU and has no slot, so kube-scheduler does not ask "
+            "Tangram about the pod; write tangram.dev/gpu-slot: 1 in its resources.limits");
+  EXPECT_FALSE(all_placed(pods));
+  for (const Webhook webhook : {Webhook::kInstalled, Webhook::kUnknown}) {
+    EXPECT_EQ(tried(rig, kHalf, webhook)[0].fate, WhatIf::Fate::kPlaced);
+  }
+}
+
+TEST(WhatIfTest, APodThatNamesItsNodeGetsNoCard) {
+  Rig rig;
+  rig.add_node("a", {testing::card("GPU-a0")});
+  const std::string named =
+      std::string(kHalf).replace(std::string(kHalf).find("{containers"), 1, "{nodeName: a, ");
+  const auto pods = tried(rig, named + "---" + kHalf + "---" + kHalf);
+  ASSERT_EQ(pods.size(), 3U);
+  EXPECT_EQ(pods[0].fate, WhatIf::Fate::kRefused);
+  EXPECT_EQ(pods[0].why, model::node_name_mistake("a"));
+  EXPECT_EQ(pods[1].fate, WhatIf::Fate::kPlaced) << "it took nothing";
+  EXPECT_EQ(pods[2].fate, WhatIf::Fate::kPlaced);
+}
+
+TEST(WebhookTest, IsFoundByItsService) {
+  Rig rig;
+  const std::string path = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
+  const auto found = [&] { return find_webhook(rig.api, "tangram-system").webhook; };
+  const auto configuration = [](const std::string& ns) {
+    return R"({"items":[{"metadata":{"name":"x"},"webhooks":[{"clientConfig":{"service":)"
+           R"({"name":"tangram-webhook","namespace":")" +
+           ns + R"("}}}]}]})";
+  };
+  rig.api.answer(path, R"({"items":[]})");
+  EXPECT_EQ(found(), Webhook::kMissing);
+  rig.api.answer(path, configuration("elsewhere"));
+  EXPECT_EQ(found(), Webhook::kMissing);
+  rig.api.answer(path, configuration("tangram-system"));
+  EXPECT_EQ(found(), Webhook::kInstalled);
+  rig.api.answer(path, 403, R"({"kind":"Status","message":"not for you"})");
+  EXPECT_EQ(found(), Webhook::kUnknown);
+  EXPECT_EQ(
+      find_webhook(rig.api, "tangram-system").problem,
+      "mutatingwebhookconfigurations: 403: not for you; ask for the ClusterRole tangram-viewer "
+      "of deploy/cli/rbac.yaml");
 }
 
 TEST(WhatIfTest, WritesNothing) {

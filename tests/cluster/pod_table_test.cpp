@@ -204,6 +204,18 @@ TEST_F(PodTableTest, ForgetsAnswersAboutPodsThatTheWatchDoesNotShow) {
   EXPECT_EQ(waits(), (Waits{{Wait::kNotAsked, 1}, {Wait::kRoom, 1}}));
 }
 
+TEST_F(PodTableTest, KnowsWhetherKubeSchedulerHasAskedAboutAPod) {
+  show(pod("u", "p"));
+  EXPECT_FALSE(pods_.was_asked("u"));
+  EXPECT_FALSE(pods_.was_asked("other"));
+  pods_.answered("u", Wait::kRoom);
+  EXPECT_TRUE(pods_.was_asked("u"));
+  show(pod("u", "p", "node"));
+  EXPECT_FALSE(pods_.was_asked("u")) << "it has a node";
+  show(pod("wrong", "wrong"), kInvalid);
+  EXPECT_FALSE(pods_.was_asked("wrong"));
+}
+
 TEST_F(PodTableTest, InvalidAnnotationsCountUntilTheyAreCorrected) {
   show(pod("a", "a"), kInvalid);
   EXPECT_EQ(waits(), (Waits{{Wait::kInvalid, 1}}));
@@ -221,9 +233,12 @@ TEST_F(PodTableTest, ForgetsUnstartedPodsThatStart) {
   show(waits);
   ASSERT_EQ(pods_.unstarted().size(), 1U);
   EXPECT_EQ(pods_.unstarted()[0].pod.uid, "a");
+  EXPECT_TRUE(pods_.is_unstarted("a"));
   waits.started = true;
   show(waits);
   EXPECT_TRUE(pods_.unstarted().empty());
+  EXPECT_FALSE(pods_.is_unstarted("a"));
+  EXPECT_FALSE(pods_.is_unstarted("other"));
 }
 
 TEST_F(PodTableTest, CountsGrantsByKey) {
@@ -238,6 +253,8 @@ TEST_F(PodTableTest, CountsGrantsByKey) {
   show(pod("c", "c", "n1"), kGpu, granted(""));
   using Keys = std::map<std::string, std::int64_t>;
   EXPECT_EQ(pods_.grant_keys(), (Keys{{"new", 1}, {"old", 1}}));
+  EXPECT_EQ(pods_.grant_key("b"), "new");
+  EXPECT_EQ(pods_.grant_key("other"), "");
   pods_.erase("a");
   EXPECT_EQ(pods_.grant_keys(), (Keys{{"new", 1}}));
 }

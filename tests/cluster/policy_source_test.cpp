@@ -6,8 +6,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <memory>
+#include <string>
 #include <thread>
+#include <vector>
 
 namespace tangram::cluster {
 namespace {
@@ -161,6 +166,63 @@ TEST(PolicySourceTest, LearnsOnAThreadThatNobodyWaitsFor) {
   EXPECT_EQ(source.workload()->total, 50);
 }
 
+/// A pod of 16 containers of which no other one has the sizes.
+kube::Pod large_pod(int number) {
+  testing::PodText text;
+  text.uid = "u";
+  text.annotations["tangram.dev/gpu-mem.main"] = std::to_string(1'000 + number) + "Mi";
+  for (int i = 1; i < model::kMaxGpuContainers; ++i) {
+    const std::string name = "container-with-a-long-name-" + std::to_string(i);
+    text.more_containers.push_back(name);
+    text.annotations["tangram.dev/gpu-mem." + name] = std::to_string(1'000 + number + i) + "Mi";
+  }
+  return *kube::decode_pod(testing::pod_json(text));
+}
+
+/// The longest that arrived() takes while the window is being learned from.
+std::chrono::nanoseconds longest_arrival_while_learning(PolicySource& source) {
+  using Watch = std::chrono::steady_clock;
+  const kube::Pod next = half();
+  const std::jthread learner([&](const std::stop_token& stop) { source.keep_learning(stop); });
+  std::chrono::nanoseconds longest{};
+  source.listing(false);
+  while (source.workload()->total == 0) {
+    const auto start = Watch::now();
+    source.arrived(next);
+    longest = std::max<std::chrono::nanoseconds>(longest, Watch::now() - start);
+  }
+  return longest;
+}
+
+TEST(PolicySourceTest, PodsDoNotWaitWhileTheWindowIsCounted) {
+  constexpr int kWindow = 2'000;
+  std::vector<kube::Pod> pods;
+  std::vector<policies::DemandPtr> demands;
+  const PolicySource reader{PolicySettings{}};
+  for (int i = 0; i < kWindow; ++i) {
+    pods.push_back(large_pod(i));
+    auto plan = reader.plan(pods.back());
+    ASSERT_TRUE(plan);
+    demands.push_back(std::make_shared<const model::PodDemand>(std::move(plan->demand)));
+  }
+  const auto start = std::chrono::steady_clock::now();
+  ASSERT_EQ(policies::count(demands).pods(), pods.size());
+  const auto counting = std::chrono::steady_clock::now() - start;
+  PolicySettings settings;
+  settings.learn_at_once = false;
+  settings.coverage_percent = 1;
+  settings.learning = {.window_pods = kWindow, .relearn_every = kWindow};
+  // Of several, because the machine may take the processor from a thread for a while.
+  auto longest = std::chrono::nanoseconds::max();
+  for (int attempt = 0; attempt < 10 && longest >= counting / 4; ++attempt) {
+    PolicySource source(settings);
+    source.listing(true);
+    for (const kube::Pod& pod : pods) source.arrived(pod);
+    longest = std::min(longest, longest_arrival_while_learning(source));
+  }
+  EXPECT_LT(longest, counting / 4);
+}
+
 TEST(PolicySourceTest, ScoresTheNodesAnewBeforeWhatItLearnedIsInForce) {
   testing::ManualClock clock;
   SharedLedger shared(clock);
@@ -173,7 +235,11 @@ TEST(PolicySourceTest, ScoresTheNodesAnewBeforeWhatItLearnedIsInForce) {
   PolicySource source(PolicySettings{}, [&] { return shared.snapshot(); });
   const auto plan = source.plan(half());
   ASSERT_TRUE(plan);
-  { (void)plan->policies->cache.open(*plan->policy, plan->demand, *shared.snapshot()); }
+  model::SearchBudget budget;
+  for (const char* asking : {"one", "another"}) {
+    (void)plan->policies->cache.open(*plan->policy, plan->demand, *shared.snapshot(), budget,
+                                     asking);
+  }
   for (int i = 0; i < 25; ++i) source.arrived(half());
   const auto next = source.plan(half());
   ASSERT_TRUE(next);

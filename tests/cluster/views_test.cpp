@@ -46,7 +46,11 @@ class ViewsTest : public ::testing::Test {
     return uid;
   }
   std::string bound(const std::string& name, const std::string& fraction, const std::string& node) {
-    std::string uid = wait(name, {{"tangram.dev/gpu-fraction", fraction}});
+    return bound(name, {{"tangram.dev/gpu-fraction", fraction}}, node);
+  }
+  std::string bound(const std::string& name, const std::map<std::string, std::string>& annotations,
+                    const std::string& node) {
+    std::string uid = wait(name, annotations);
     EXPECT_EQ(rig_.bind(name, uid, node).outcome, extender::BindOutcome::kBound);
     rig_.show(name);
     return uid;
@@ -232,6 +236,88 @@ TEST_F(ViewsTest, ExplainsThatAPodWaitsForACardItNames) {
   EXPECT_EQ(view.number("/fittingNodes"), 1);
   EXPECT_EQ(view.text("/nodes/0/wouldGet/0"), "a-1");
   EXPECT_EQ(view.text("/nodes/1/why"), "node has too few of the GPU cards that the pod names");
+}
+
+/// What the view says of the fragmentation of node `a`.
+void expect_fragmented(const Result<std::string>& text, bool fragmented) {
+  ASSERT_TRUE(text) << text.error().message;
+  const Json view(*text);
+  EXPECT_EQ(view.text("/nodes/0/why"), "no GPU card has enough free memory and compute");
+  EXPECT_EQ(view.truth("/nodes/0/fragmented"), fragmented);
+  EXPECT_EQ(view.text("/summary").find("would do together") != std::string::npos, fragmented)
+      << view.text("/summary");
+}
+
+TEST_F(ViewsTest, SaysThatTheFreePartsOfCardsWouldDoTogether) {
+  bound("first", "0.75", "a");
+  bound("second", "0.75", "a");
+  wait("p", {{"tangram.dev/gpu-fraction", "0.5"}, {"tangram.dev/gpu-uuid", "a-*"}});
+  expect_fragmented(explain("p"), true);
+}
+
+TEST_F(ViewsTest, IsNotFragmentedByACardThatThePodDoesNotName) {
+  bound("full", "1", "a");
+  wait("p", {{"tangram.dev/gpu-fraction", "0.5"}, {"tangram.dev/gpu-uuid", "a-0"}});
+  expect_fragmented(explain("p"), false);
+}
+
+TEST_F(ViewsTest, IsNotFragmentedByACardOfAnotherModel) {
+  rig_.ledger.apply([&](model::Ledger& ledger) {
+    ledger.put_node(testing::inventory("a", {testing::card("a-0"), testing::card("a-1", "H100")}));
+  });
+  bound("full", {{"tangram.dev/gpu-fraction", "1"}, {"tangram.dev/gpu-model", "A100"}}, "a");
+  wait("p", {{"tangram.dev/gpu-fraction", "0.5"}, {"tangram.dev/gpu-model", "A100"}});
+  expect_fragmented(explain("p"), false);
+}
+
+TEST_F(ViewsTest, IsNotFragmentedByACardInAnotherMode) {
+  bound("most", "0.75", "a");
+  bound("other",
+        {{"tangram.dev/gpu-fraction", "0.25"}, {"tangram.dev/gpu-isolation", "time-slice"}}, "a");
+  wait("p", {{"tangram.dev/gpu-fraction", "0.5"}});
+  expect_fragmented(explain("p"), false);
+}
+
+TEST_F(ViewsTest, SaysWhetherASchedulerHasTriedThePod) {
+  const std::string uid = wait("p", {{"tangram.dev/gpu-fraction", "0.5"}});
+  EXPECT_FALSE(Json(explain("p").value()).truth("/tried"));
+  rig_.table.answered(uid, Wait::kRoom);
+  EXPECT_TRUE(Json(explain("p").value()).truth("/tried")) << "this replica was asked";
+}
+
+TEST_F(ViewsTest, CountsTheNodesThatLackCpu) {
+  rig_.ledger.apply([](model::Ledger& ledger) {
+    model::NodeInventory small = testing::inventory("b", {testing::card("b-0")});
+    small.cpu = MilliCpu(500);
+    ledger.put_node(small);
+  });
+  wait("p", {{"tangram.dev/gpu-fraction", "0.5"}});
+  const Json view(explain("p").value());
+  EXPECT_EQ(view.number("/fittingNodes"), 2);
+  EXPECT_FALSE(view.has("/nodes/0/blocked"));
+  EXPECT_TRUE(view.truth("/nodes/1/fits"));
+  EXPECT_EQ(view.text("/nodes/1/blocked"), "node has too little free CPU");
+  ASSERT_EQ(view.size("/blocked"), 1U);
+  EXPECT_EQ(view.text("/blocked/0/why"), "node has too little free CPU");
+  EXPECT_EQ(view.number("/blocked/0/nodes"), 1);
+}
+
+TEST_F(ViewsTest, SaysWhichModesACardOffers) {
+  rig_.ledger.apply([](model::Ledger& ledger) {
+    model::Card card = testing::card("b-0");
+    card.isolation = {model::Isolation::kTimeSlice, model::Isolation::kNone};
+    ledger.put_node(testing::inventory("b", {card}));
+  });
+  wait("p", {{"tangram.dev/gpu-fraction", "0.5"}});
+  const Json view(explain("p").value());
+  ASSERT_EQ(view.size("/nodes/1/cards/0/offers"), 2U);
+  EXPECT_EQ(view.text("/nodes/1/cards/0/offers/0"), "time-slice");
+  EXPECT_EQ(view.text("/nodes/1/cards/0/offers/1"), "none");
+}
+
+TEST_F(ViewsTest, NamesTheKeyOfAGrant) {
+  bound("p", "0.25", "a");
+  EXPECT_EQ(Json(explain("p").value()).text("/grantKey"), "unsigned");
 }
 
 TEST_F(ViewsTest, ExplainsAPodThatAsksForNoCard) {

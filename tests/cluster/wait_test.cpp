@@ -24,6 +24,7 @@ TEST(WaitTest, TellsFullCardsFromThoseThatWillNeverDo) {
   EXPECT_EQ(wait_for(Misfit::kSharers), Wait::kSharers);
   EXPECT_EQ(wait_for(Misfit::kRoom), Wait::kRoom);
   EXPECT_EQ(wait_for(Misfit::kTogether), Wait::kRoom);
+  EXPECT_EQ(wait_for(Misfit::kNotTried), Wait::kSettling);
 }
 
 }  // namespace

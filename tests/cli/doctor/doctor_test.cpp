@@ -20,11 +20,15 @@ class DoctorTest : public ::testing::Test {
   DoctorTest() {
     rig_.fill();
     rig_.api.answer("/version", R"({"major":"1","minor":"36","gitVersion":"v1.36.3"})");
-    rig_.api.answer(apps("daemonsets/tangram-node"),
-                    R"({"status":{"desiredNumberScheduled":2,"numberReady":2}})");
-    rig_.api.answer(apps("deployments/tangram-extender"),
-                    R"({"spec":{"replicas":2},"status":{"readyReplicas":2}})");
-    rig_.api.answer(core("services/tangram-extender"), R"({"spec":{"clusterIP":"10.96.0.42"}})");
+    agents(2, "nvidia");
+    replicas(2);
+    rig_.api.answer(core("services/tangram-extender"),
+                    R"({"spec":{"clusterIP":"10.96.0.42","ports":[)"
+                    R"({"name":"https","port":9898,"targetPort":"https"},)"
+                    R"({"name":"metrics","port":9090,"targetPort":"metrics"}]}})");
+    rig_.api.answer(core("services/tangram-webhook"),
+                    R"({"spec":{"ports":[{"name":"webhook","port":443,"targetPort":9443}]}})");
+    rig_.install(listening(9898, 9090, 9443));
     endpoints(1);
     lease("pod-1_0a", "2026-01-01T00:00:00.000000Z");
     registrations(authority_.certificate_pem());
@@ -44,6 +48,30 @@ class DoctorTest : public ::testing::Test {
   }
   static std::string apps(const std::string& what) {
     return "/apis/apps/v1" + std::string(kSystem) + "/" + what;
+  }
+  /// @param runtime  the RuntimeClass of the agents' pods; "" = none
+  void agents(int ready, const std::string& runtime) {
+    const std::string named = runtime.empty() ? "" : R"("runtimeClassName":")" + runtime + "\"";
+    rig_.api.answer(apps("daemonsets/tangram-node"),
+                    R"({"spec":{"template":{"spec":{)" + named +
+                        R"(}}},"status":{"desiredNumberScheduled":2,"numberReady":)" +
+                        std::to_string(ready) + "}}");
+  }
+  void replicas(int ready) {
+    rig_.api.answer(apps("deployments/tangram-extender"),
+                    R"({"spec":{"replicas":2,"template":{"spec":{"containers":[{"ports":[)"
+                    R"({"name":"https","containerPort":9898},)"
+                    R"({"name":"webhook","containerPort":9443},)"
+                    R"({"name":"metrics","containerPort":9090}]}]}}},"status":{"readyReplicas":)" +
+                        std::to_string(ready) + "}}");
+  }
+  /// The extender's configuration with these ports.
+  static std::string listening(int server, int metrics, int webhook) {
+    const auto listen = [](const char* section, int port) {
+      return std::string(section) + ": {listen: 0.0.0.0:" + std::to_string(port) + "}\n";
+    };
+    return "tls: {certificate: /tls/tls.crt, key: /tls/tls.key, client_ca: /tls/ca.crt}\n" +
+           listen("server", server) + listen("metrics", metrics) + listen("webhook", webhook);
   }
   void endpoints(int ready) {
     std::string list = R"({"conditions":{"ready":false}})";
@@ -125,7 +153,7 @@ ok    nodes                     3 cards on 2 of 2 nodes
 ok    agents                    2 of 2 are ready
 ok    extender                  2 of 2 replicas ready
 ok    extender                  pod-1 is the leader
-ok    Service tangram-extender  10.96.0.42, 1 endpoint; urlPrefix in kube-scheduler's configuration must name that address
+ok    Service tangram-extender  10.96.0.42:9898, 1 endpoint; urlPrefix in kube-scheduler's configuration must name that address and port
 ok    Lease                     held by pod-1_0a
 ok    scheduler                 kube-scheduler has called the leader 3 times
 ok    certificates              the extender's certificate {listener="server"} is valid until 2027-01-15T08:00:00Z
@@ -190,9 +218,90 @@ TEST_F(DoctorTest, ReportsFaultsOfNodes) {
   expect_warning(
       "nodes: another device plugin advertises GPUs of the node: shared (nvidia.com/gpu)");
   expect_warning("nodes: unhealthy cards: GPU-x of unhealthy (XID 79)");
-  rig_.api.answer(apps("daemonsets/tangram-node"),
-                  R"({"status":{"desiredNumberScheduled":2,"numberReady":1}})");
+  agents(1, "");
   expect_failure("agents: 1 of 2 are ready");
+}
+
+TEST_F(DoctorTest, NamesTheMissingRuntimeClass) {
+  agents(0, "nvidia");
+  expect_failure(
+      "agents: 0 of 2 are ready: RuntimeClass nvidia does not exist, so no pod of DaemonSet "
+      "tangram-node can be made → create it, as NVIDIA's GPU operator does; or, where NVIDIA's "
+      "runtime is the nodes' default, omit runtimeClassName");
+  rig_.api.answer("/apis/node.k8s.io/v1/runtimeclasses/nvidia", R"({"handler":"nvidia"})");
+  expect_failure("agents: 0 of 2 are ready → kubectl --namespace tangram-system get pods");
+}
+
+TEST_F(DoctorTest, ShowsTheDaemonSetsNewestEvent) {
+  agents(1, "");
+  rig_.api.answer(core("events"),
+                  R"({"items":[
+    {"reason":"FailedCreate","message":"new: \"quota\"","lastTimestamp":"2026-01-01T00:00:09Z"},
+    {"reason":"FailedCreate","message":"old","lastTimestamp":"2026-01-01T00:00:02Z"},
+    {"reason":"FailedCreate","message":"older","lastTimestamp":null,
+     "eventTime":"2026-01-01T00:00:01.000000Z"}]})");
+  expect_failure("agents: 1 of 2 are ready: FailedCreate at 2026-01-01T00:00:09Z: new: \"quota\"");
+  for (const kube::Request& request : rig_.api.calls()) {
+    if (!request.path.ends_with("/events")) continue;
+    EXPECT_EQ(request.query.at("fieldSelector"),
+              "involvedObject.kind=DaemonSet,involvedObject.name=tangram-node,type=Warning");
+  }
+}
+
+TEST_F(DoctorTest, ReportsPortsThatDoNotMeet) {
+  rig_.install(listening(9899, 9090, 9443));
+  expect_failure(
+      "Service tangram-extender: sends port 9898 to port 9898, but server.listen of ConfigMap "
+      "tangram-extender is port 9899 → ");
+  rig_.install(listening(9898, 9091, 9444));
+  expect_failure(
+      "Service tangram-extender: sends port 9090 to port 9090, but metrics.listen of ConfigMap "
+      "tangram-extender is port 9091");
+  expect_failure(
+      "Service tangram-webhook: sends port 443 to port 9443, but webhook.listen of ConfigMap "
+      "tangram-extender is port 9444");
+}
+
+TEST_F(DoctorTest, ReportsATargetPortThatNoContainerHas) {
+  rig_.api.answer(core("services/tangram-webhook"),
+                  R"({"spec":{"ports":[{"name":"webhook","port":443,"targetPort":"hook"}]}})");
+  expect_failure(
+      "Service tangram-webhook: sends port 443 to port \"hook\", which no container of Deployment "
+      "tangram-extender has");
+}
+
+TEST_F(DoctorTest, ReportsAPortThatKubeSchedulerDoesNotFind) {
+  rig_.install("tangram-scheduler", "scheduler-config.yaml",
+               "extenders:\n- urlPrefix: https://tangram-extender.tangram-system.svc:9898\n");
+  EXPECT_TRUE(passed(report()));
+  rig_.install("tangram-scheduler", "scheduler-config.yaml",
+               "extenders:\n- urlPrefix: https://tangram-extender.tangram-system.svc:9899\n");
+  expect_failure(
+      "ConfigMap tangram-scheduler: urlPrefix https://tangram-extender.tangram-system.svc:9899 "
+      "names port 9899, but Service tangram-extender takes its calls at port 9898");
+}
+
+TEST_F(DoctorTest, ReportsUnsignedGrants) {
+  const SigningKey key = SigningKey::generate();
+  rig_.install(
+      "grants: {signing_key: /etc/tangram-grant-key/grant.key, public_keys: "
+      "/etc/tangram-grant-keys}\n");
+  rig_.install_key(key);
+  expect_warning("grants: 1 of 1 are not signed by a known key: ml/half → ");
+  rig_.sign_with(key);
+  rig_.add_bound("good", "0.25", "a", {testing::shared("GPU-a1", 20'480, 250)});
+  expect_warning("grants: 1 of 2 are not signed by a known key: ml/half → ");
+}
+
+TEST_F(DoctorTest, ReportsSignaturesThatItCannotCheck) {
+  rig_.install(
+      "grants: {signing_key: /etc/tangram-grant-key/grant.key, public_keys: "
+      "/etc/tangram-grant-keys, required: true}\n");
+  expect_warning(
+      "grants: signatures were not checked: there is no ConfigMap "
+      "tangram-system/tangram-grant-keys → ");
+  rig_.install_key(SigningKey::generate());
+  expect_warning("pods: GrantInvalid: ml/half");
 }
 
 TEST_F(DoctorTest, ReportsThatNothingIsInstalled) {
@@ -213,15 +322,14 @@ TEST_F(DoctorTest, ReportsThatNothingIsInstalled) {
 TEST_F(DoctorTest, ReportsFaultsOfTheExtender) {
   rig_.api.answer(apps("deployments/tangram-extender"), R"({"spec":{"replicas":2},"status":{}})");
   expect_failure("extender: 0 of 2 replicas ready");
-  rig_.api.answer(apps("deployments/tangram-extender"),
-                  R"({"spec":{"replicas":2},"status":{"readyReplicas":1}})");
+  replicas(1);
   expect_warning("extender: 1 of 2 replicas ready");
   lease("pod-1_0a", "2025-12-31T23:58:59.000000Z");
   expect_failure("Lease: pod-1_0a last renewed it at 2025-12-31T23:58:59.000000Z");
   lease("", "2026-01-01T00:00:00.000000Z");
   expect_failure("Lease: has no holder");
   endpoints(0);
-  expect_failure("Service tangram-extender: 10.96.0.42, no endpoint is ready");
+  expect_failure("Service tangram-extender: 10.96.0.42:9898, no endpoint is ready");
   expect_failure("webhook: its Service has 0 ready endpoints");
   rig_.api.answer(core("pods"), R"({"items":[]})");
   expect_failure("no pod has the label tangram.dev/role: leader");

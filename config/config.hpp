@@ -67,8 +67,10 @@ struct Config {
   struct Scheduler {
     /// Not checked here: the policies know their names. See policies::PolicySet::find.
     std::string policy = "least-waste";
-    int short_list = 8;
+    int short_list = 1;
     std::chrono::milliseconds hold_ttl{3'000};
+    std::chrono::milliseconds long_hold_ttl{120'000};
+    bool wake = true;
     std::chrono::milliseconds assume_ttl{70'000};
     model::Isolation default_isolation = model::Isolation::kMps;
     int offer_memory_pods = 10'000;

@@ -10,8 +10,9 @@ constexpr Setting kSchedulerSettings[]{
      "The policy for pods that name none in tangram.dev/gpu-policy; see docs/policies.md.",
      free_text<&Scheduler::policy, false>("the name of a policy")},
     {"short_list",
-     "How many of the best nodes filter returns; 0 = all that fit. 1 makes Tangram's order decide "
-     "alone; more leave room for the scores of kube-scheduler's other plugins.",
+     "How many of the best nodes filter returns; 0 = all that fit. With 1, kube-scheduler need not "
+     "score nodes, which is fastest. More count only with a weight of the extender below 121: "
+     "then kube-scheduler's preferences have a say. See docs/policies.md.",
      number<&Scheduler::short_list>({0, "all nodes that fit"},
                                     {5000, "the largest cluster that Kubernetes supports"})},
     {"hold_ttl_ms",
@@ -21,6 +22,17 @@ constexpr Setting kSchedulerSettings[]{
      number<&Scheduler::hold_ttl>(
          {0, "no reservations: bind rejects the later of two pods"},
          {60'000, "a pod whose bind never comes must not block a card for longer"})},
+    {"long_hold_ttl_ms",
+     "The same for a pod that may wait between filter and bind: it mounts volume claims, which may "
+     "have to be provisioned first, or belongs to a pod group.",
+     number<&Scheduler::long_hold_ttl>(
+         {0, "not longer than other pods"},
+         {900'000, "kube-scheduler gives up a volume after 10 minutes by default"})},
+    {"wake",
+     "Whether to make kube-scheduler try waiting pods again when room appears that its own events "
+     "do not show; see docs/protocol.md. It writes an annotation of one object, at most once a "
+     "second.",
+     yes_or_no<&Scheduler::wake>()},
     {"assume_ttl_ms",
      "How long an assumed allocation waits for its bind's outcome before the pod itself is read. "
      "It is longer than the API server works on a request (its --request-timeout, 60 s by "

@@ -59,12 +59,14 @@ constexpr Setting kServerSettings[]{
      number<&Server::max_bodies_mib>(
          {1, "never below max_body_mib"},
          {16'384, "a body grows by doubling: twice as much may be taken for a moment"})},
-    {"drain_timeout_s", "How long requests under way may go on after SIGTERM.",
+    {"drain_timeout_s",
+     "How long requests under way may go on after SIGTERM, once no bind is and the Lease is "
+     "released, which takes 15 s at most.",
      number<&Server::drain_timeout>(
          {1, "a bind under way needs time to learn its outcome"},
          {600,
-          "a roll-out waits for it; Kubernetes kills after terminationGracePeriodSeconds, 30 by "
-          "default, so raise that first"})},
+          "a roll-out waits for it; Kubernetes kills after terminationGracePeriodSeconds, 45 in "
+          "Tangram's chart, so raise that first"})},
     {"host_names",
      "Without TLS: the host names, besides localhost and IP addresses, under which clients on this "
      "machine or pod get pages and metrics. Other names get 421, which prevents DNS rebinding by "

@@ -98,7 +98,7 @@ extenders:
   preemptVerb: preempt
   bindVerb: bind
   # One point of Tangram's score counts weight × 10; all other plugins together count at most 1,200.
-  # From 121 on, the packing policy decides among the nodes that it returned (scheduler.short_list, 8).
+  # From 121 on, the packing policy decides among the nodes that it returned (scheduler.short_list, 1).
   # A small weight only advises.
   weight: {{ int $scheduler.weight }}
   # For each call. Keep it above Tangram's bind.timeout_ms, 4 s, so that Tangram answers first.

@@ -4,6 +4,8 @@
 #include "base/required.hpp"
 #include "base/result.hpp"
 #include "config/config.hpp"
+#include "extender/role_label.hpp"
+#include "extender/takeover.hpp"
 #include "kube/api.hpp"
 #include "kube/leader_election.hpp"
 #include "kube/reflector.hpp"
@@ -13,9 +15,7 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <thread>
-#include <utility>
 
 namespace tangram::extender {
 
@@ -28,15 +28,13 @@ struct Replica {
 
 /// Whether this replica may bind pods.
 ///
-///     kFollower --lease--> kTakingOver ---------listed anew---------> kLeader
-///         ^                     |                                        |
-///         '---------------------'-------- lease lost, or stopped --------'
+///     kFollower --lease--> kTakingOver ------all binds are seen------> kLeader
+///         ^                     |                                         |
+///         '---------------------'-------- lease lost, or stopped ---------'
 ///
-/// A new leader reads the cluster again, from the API server's latest, before it decides anything:
-/// what its watch shows may be older than the last bind of the leader before. Then it puts the
-/// label tangram.dev/role: leader on its pod, by which the Service finds it, and takes it off the
-/// other pods, which may not be able to do so themselves.
-/// Threads: its own two; the public calls are safe from any.
+/// A new leader decides nothing before it knows all binds of the leader before: see Takeover. Then
+/// it gets the label by which the Service finds it: see RoleLabel. Threads: its own two; the public
+/// calls are safe from any.
 class Leadership {
  public:
   enum class Role { kFollower, kTakingOver, kLeader };
@@ -44,8 +42,7 @@ class Leadership {
   struct Parts {
     kube::KubeApi& api;
     const Clock& clock;
-    /// Read again by a new leader.
-    kube::Reflector& nodes;
+    kube::Reflector& nodes;  ///< which keep the ledger in step
     kube::Reflector& pods;
     /// Waits until nothing that was begun as the leader is under way; called before the Lease is
     /// given back.
@@ -65,30 +62,25 @@ class Leadership {
   /// Gives the Lease back, after finish(), and the label. Blocks; safe to repeat.
   void stop();
 
-  [[nodiscard]] Role role() const;
+  [[nodiscard]] Role role();
   /// Counts how often this replica took over.
-  [[nodiscard]] std::uint64_t term() const { return nodes_ticket_; }
+  [[nodiscard]] std::uint64_t term() const { return term_; }
   /// Whether the lease outlives a write that begins now and takes that long.
-  [[nodiscard]] bool may_write(std::chrono::milliseconds takes) const;
+  [[nodiscard]] bool may_write(std::chrono::milliseconds takes);
   [[nodiscard]] kube::LeaderElector::Status status() const { return elector_->status(); }
 
  private:
-  Leadership(Replica replica, Parts parts)
-      : replica_(std::move(replica)), parts_(std::move(parts)) {}
+  Leadership(Replica replica, Parts parts);
 
   void take_over();
-  [[nodiscard]] bool listed_anew() const;
   void keep_label(const std::stop_token& stop);
-  bool label_self(bool leader);
-  bool unlabel_others();
-  Result<void> label(const std::string& pod, bool leader);
 
   const Replica replica_;
   const Parts parts_;
+  RoleLabel label_;  ///< of the labelling thread
+  Takeover takeover_;
   std::unique_ptr<kube::LeaderElector> elector_;
-  std::atomic<bool> leading_{false};
-  std::atomic<std::uint64_t> nodes_ticket_{0};
-  std::atomic<std::uint64_t> pods_ticket_{0};
+  std::atomic<std::uint64_t> term_{0};
   std::jthread election_;
   std::jthread labelling_;
 };

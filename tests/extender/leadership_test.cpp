@@ -4,10 +4,15 @@
 
 #include <gtest/gtest.h>
 
+#include <future>
+#include <semaphore>
+
 namespace tangram::extender {
 namespace {
 
 using testing::eventually;
+using testing::Fault;
+using testing::json_at;
 using namespace std::chrono_literals;
 
 /// Replicas of the service before one API server, each with a pod of its own. Time stands still
@@ -18,22 +23,42 @@ class LeadershipTest : public ::testing::Test {
     cluster_.add_node("a", 1);
     for (const char* name : {"tangram-0", "tangram-1"}) cluster_.add_pod(name, "0.5");
     config_.leader_election.retry_period = 100ms;
+    cluster_.ask(testing::write_request(kube::Method::kPost,
+                                        "/apis/coordination.k8s.io/v1/namespaces/ml/leases",
+                                        R"({"metadata":{"name":"tangram-extender"},"spec":{}})"));
   }
 
-  std::unique_ptr<App> replica(const std::string& pod, const std::string& life = "1") {
+  std::unique_ptr<App> replica(const std::string& pod,
+                               std::function<void(http::Router&)> more_routes = nullptr) {
     auto app = App::create(config_, {.api = cluster_.api,
                                      .clock = cluster_.clock,
-                                     .replica = Replica{"ml", pod, pod + "-" + life},
-                                     .random = [] { return 0.0; }});
+                                     .replica = Replica{"ml", pod, pod + "-1"},
+                                     .random = [] { return 0.0; },
+                                     .more_routes = std::move(more_routes)});
     if (!app) throw std::runtime_error(app.error().message);
     return std::move(*app);
   }
   bool labelled(const std::string& pod) {
     return cluster_.read(pod).find(R"("tangram.dev/role":"leader")") != std::string::npos;
   }
+  /// Someone else's change of an object.
+  void merge(const std::string& path, const std::string& body) {
+    auto request = testing::write_request(kube::Method::kPatch, path, body);
+    request.content_type = "application/merge-patch+json";
+    cluster_.ask(request);
+  }
+  std::string holder() {
+    return json_at(cluster_.ask(testing::get_request(kLease)).body, "spec.holderIdentity");
+  }
   static std::string error_of(const App& app) {
     return testing::json_at(Caller(app.port()).post("/filter", "{}").body, "Error");
   }
+
+  static constexpr const char* kLease =
+      "/apis/coordination.k8s.io/v1/namespaces/ml/leases/tangram-extender";
+  static constexpr const char* kLeads = R"({"metadata":{"labels":{"tangram.dev/role":"leader"}}})";
+  static constexpr const char* kFirstPod = "/api/v1/namespaces/ml/pods/tangram-0";
+  const testing::CallMatch patch_of_first_{kube::Method::kPatch, "/pods/tangram-0"};
 
   Cluster cluster_;
   config::Config config_ = test_config();
@@ -65,16 +90,89 @@ TEST_F(LeadershipTest, HandsOverWhenItStops) {
 }
 
 TEST_F(LeadershipTest, TakesTheLabelOffAPodThatCannotDoItItself) {
-  cluster_.ask([] {
-    auto request =
-        testing::write_request(kube::Method::kPatch, "/api/v1/namespaces/ml/pods/tangram-0",
-                               R"({"metadata":{"labels":{"tangram.dev/role":"leader"}}})");
-    request.content_type = "application/merge-patch+json";
-    return request;
-  }());
+  merge(kFirstPod, kLeads);
   ASSERT_TRUE(labelled("tangram-0"));
   const auto second = replica("tangram-1");
   EXPECT_TRUE(eventually([&] { return labelled("tangram-1") && !labelled("tangram-0"); }));
+}
+
+TEST_F(LeadershipTest, ChangesALabelOnlyOnThePodThatItHasRead) {
+  const auto first = replica("tangram-0");
+  ASSERT_TRUE(eventually([&] { return labelled("tangram-0"); }));
+  first->stop();
+  const auto patches = cluster_.api.calls(patch_of_first_);
+  ASSERT_GE(patches.size(), 2U);
+  for (const kube::Request& patch : patches) {
+    EXPECT_NE(json_at(patch.body, "metadata.resourceVersion"), "<none>") << patch.body;
+  }
+}
+
+TEST_F(LeadershipTest, LooksAgainAtOnceWhereItsPodHasChanged) {
+  cluster_.api.will(patch_of_first_, Fault::Kind::kHold);
+  const auto first = replica("tangram-0");
+  cluster_.api.await_held(1);
+  merge(kFirstPod, R"({"metadata":{"annotations":{"example.com/note":"changed"}}})");
+  cluster_.api.release_held();
+  ASSERT_TRUE(eventually([&] { return labelled("tangram-0"); }));
+  EXPECT_GE(cluster_.api.calls(patch_of_first_).size(), 2U);
+}
+
+TEST_F(LeadershipTest, LeavesTheLabelToALeaderThatCameLater) {
+  merge(kFirstPod, kLeads);
+  cluster_.api.will(patch_of_first_, Fault::Kind::kHold);
+  const auto second = replica("tangram-1");
+  cluster_.api.await_held(1);  // it is about to take the label off
+  merge(kLease,
+        R"({"spec":{"holderIdentity":"tangram-0-2","renewTime":"2026-01-01T00:00:01.000000Z"}})");
+  merge(kFirstPod, R"({"metadata":{"annotations":{"example.com/term":"2"}}})");
+  ASSERT_TRUE(eventually([&] { return !second->serving(); }));
+  cluster_.api.release_held();
+  ASSERT_TRUE(eventually([&] { return !labelled("tangram-1"); }));
+  EXPECT_TRUE(labelled("tangram-0"));
+}
+
+TEST_F(LeadershipTest, HandsOverWhileARequestIsUnderWay) {
+  std::binary_semaphore asked{0};
+  std::binary_semaphore answer{0};
+  auto first = replica("tangram-0", [&](http::Router& router) {
+    router.add("GET", "/slow", [&](const http::Request&, http::Responder responder) {
+      asked.release();
+      answer.acquire();
+      responder.send(http::json_response("{}"));
+    });
+  });
+  ASSERT_TRUE(eventually([&] { return first->serving(); }));
+  const auto second = replica("tangram-1");
+  ASSERT_TRUE(eventually([&] { return second->synced(); }));
+  auto slow = std::async(std::launch::async, [&] { return Caller(first->port()).get("/slow"); });
+  asked.acquire();
+  auto stopped = std::async(std::launch::async, [&] { first->stop(); });
+  EXPECT_TRUE(eventually([&] { return second->serving() && labelled("tangram-1"); }));
+  EXPECT_EQ(stopped.wait_for(0s), std::future_status::timeout) << "it still owes an answer";
+  answer.release();
+  stopped.get();
+  EXPECT_EQ(slow.get().status, 200);
+}
+
+TEST_F(LeadershipTest, RefusesNewBindsAndKeepsTheLeaseUntilThoseUnderWayAreDone) {
+  const auto uid = cluster_.add_pod("p", "0.5");
+  const auto other = cluster_.add_pod("q", "0.5");
+  const auto first = replica("tangram-0");
+  ASSERT_TRUE(eventually([&] { return first->serving(); }));
+  const std::uint16_t port = first->port();
+  cluster_.api.will(testing::binding_of("p"), Fault::Kind::kHold);
+  auto bound = std::async(std::launch::async, [&] { return Caller(port).bind("p", uid, "a"); });
+  cluster_.api.await_held(1);
+  auto stopped = std::async(std::launch::async, [&] { first->stop(); });
+  ASSERT_TRUE(eventually([&] { return !first->serving(); }));
+  EXPECT_NE(Caller(port).bind("q", other, "a").find("is stopping"), std::string::npos);
+  EXPECT_NE(Caller(port).post("/filter", "{}").body.find("is stopping"), std::string::npos);
+  EXPECT_EQ(holder(), "tangram-0-1");
+  cluster_.api.release_held();
+  stopped.get();
+  EXPECT_EQ(bound.get(), "");
+  EXPECT_EQ(holder(), "");
+  EXPECT_EQ(cluster_.pod("q").node, "");
 }
 
 TEST_F(LeadershipTest, BindsNothingThatItsLeaseMightNotOutlive) {
@@ -94,18 +192,16 @@ TEST_F(LeadershipTest, BindsNothingThatItsLeaseMightNotOutlive) {
   EXPECT_TRUE(cluster_.api.calls(testing::binding_of("p")).empty());
 }
 
-TEST_F(LeadershipTest, ReadsTheClusterAnewBeforeItDecides) {
+TEST_F(LeadershipTest, KnowsTheLastBindBeforeItDecides) {
+  const auto uid = cluster_.add_pod("p", "0.6");
   auto first = replica("tangram-0");
   ASSERT_TRUE(eventually([&] { return first->serving(); }));
   const auto second = replica("tangram-1");
   ASSERT_TRUE(eventually([&] { return second->synced(); }));
-  const auto lists = [&] {
-    return cluster_.api.calls({kube::Method::kGet, "/api/v1/pods"}).size();
-  };
-  const auto before = lists();
+  EXPECT_EQ(Caller(first->port()).bind("p", uid, "a"), "");
   first->stop();
   ASSERT_TRUE(eventually([&] { return second->serving(); }));
-  EXPECT_GT(lists(), before);
+  EXPECT_EQ(second->ledger().snapshot()->find("a")->use.at(0).compute, MilliGpu(600));
 }
 
 TEST_F(LeadershipTest, RefusesSettingsThatContradictEachOther) {

@@ -1,0 +1,116 @@
+#include "extender/takeover.hpp"
+
+#include "base/json.hpp"
+#include "kube/client.hpp"
+#include "kube/list_watch_codec.hpp"
+#include "kube/objects.hpp"
+#include "model/annotations.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+
+namespace tangram::extender {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+/// kubelet may change the pod between our read and our write.
+constexpr int kMostTries = 3;
+
+/// Unlike any value before, so that it is a change, and a watch shows it.
+std::string mark_value(WallTime now) {
+  const auto since = std::chrono::duration_cast<std::chrono::microseconds>(now.time_since_epoch());
+  return "taking-over-" + std::to_string(since.count());
+}
+
+}  // namespace
+
+void Takeover::begin() {
+  const auto version = mark();
+  const std::scoped_lock lock(mutex_);
+  begun_ = true;
+  done_ = false;
+  mark_ = version.value_or("");
+  until_ = parts_.clock.now() + kLongest;
+  tickets_.reset();
+  if (!version) tickets_ = list_anew();
+}
+
+void Takeover::end() {
+  const std::scoped_lock lock(mutex_);
+  begun_ = false;
+}
+
+bool Takeover::done() {
+  const std::scoped_lock lock(mutex_);
+  if (done_ || !begun_) return begun_;
+  const auto pods = parts_.pods.health();
+  if (tickets_) {
+    done_ = pods.relisted >= tickets_->pods && parts_.nodes.health().relisted >= tickets_->nodes;
+    return done_;
+  }
+  done_ = !kube::older_version(pods.version, mark_);
+  if (!done_ && parts_.clock.now() >= until_) {
+    spdlog::warn("taking over: the watch of pods is at version {} and not yet at {}; listing again",
+                 pods.version, mark_);
+    tickets_ = list_anew();
+  }
+  return done_;
+}
+
+Takeover::Tickets Takeover::list_anew() {
+  return {.nodes = parts_.nodes.relist(), .pods = parts_.pods.relist()};
+}
+
+/// @returns its version; nothing if it was not written, or proves nothing
+std::optional<std::string> Takeover::mark() {
+  if (parts_.pod.empty() || !parts_.nodes.health().following) return std::nullopt;
+  const auto before = parts_.pods.health();
+  if (!before.following) return std::nullopt;
+  const TimePoint until = parts_.clock.now() + kLongest;
+  Result<kube::Response> response = write_mark(until);
+  for (int tries = 1; tries < kMostTries && response && response->status == 409; ++tries) {
+    response = write_mark(until);
+  }
+  if (!response || response->status != 200) {
+    spdlog::warn("taking over: pod {}/{} could not be marked, so all are listed again: {}",
+                 parts_.ns, parts_.pod,
+                 response ? std::to_string(response->status) + " " + kube::status_message(*response)
+                          : response.error().message);
+    return std::nullopt;
+  }
+  const auto marked = kube::decode_pod(response->body);
+  // A server that was restored from a backup is behind what the watch has shown.
+  if (!marked || !kube::older_version(before.version, marked->resource_version)) {
+    return std::nullopt;
+  }
+  return marked->resource_version;
+}
+
+/// Only on the pod as it was read: a write that arrives late must not take a label off that was put
+/// on since.
+Result<kube::Response> Takeover::write_mark(TimePoint until) {
+  const auto pod = kube::read_pod(parts_.api, parts_.ns, parts_.pod, left(until));
+  if (!pod) return pod.error();
+  kube::Request request{.method = kube::Method::kPatch,
+                        .path = kube::pod_path(parts_.ns, parts_.pod),
+                        .content_type = "application/merge-patch+json",
+                        .timeout = left(until),
+                        .urgent = true};
+  json::Writer out(request.body);
+  out.begin_object().key("metadata").begin_object();
+  out.member("resourceVersion", pod->resource_version);
+  out.key("labels").begin_object();
+  out.member(model::kRoleLabel, mark_value(parts_.clock.wall()));
+  out.end_object().end_object().end_object();
+  return parts_.api.call(request);
+}
+
+milliseconds Takeover::left(TimePoint until) const {
+  const auto time = std::chrono::floor<milliseconds>(until - parts_.clock.now());
+  return std::max(time, milliseconds(1));
+}
+
+}  // namespace tangram::extender

@@ -100,6 +100,7 @@ std::vector<Task> App::tasks() {
       {"watch pods", kUntilStopped, until_stopped(pod_reflector_)},
       {"watch disruption budgets", kUntilStopped, until_stopped(budget_reflector_)},
       {"publish the packing", kUntilStopped, until_stopped(news_)},
+      {"wake waiting pods", kUntilStopped, until_stopped(waker_)},
       // First of those that take turns: the next one waits for the API server.
       {"reload grant keys", kTaskInterval, repeated(&App::reload_grant_keys)},
       {"resolve overdue binds", kTaskInterval,
@@ -145,21 +146,29 @@ App::App(const config::Config& config, const Parts& parts, cluster::PolicySettin
       pods_({&policies_, &pod_events_}),
       offers_(parts.clock, static_cast<std::size_t>(config.scheduler.offer_memory_pods),
               config.scheduler.offer_penalty),
+      promises_(parts.clock),
+      denials_(parts.clock),
       binder_(binder_parts(),
               {.api_timeout = config.bind.timeout, .assume_ttl = config.scheduler.assume_ttl}),
       admission_(admission_settings(config), parts.clock,
                  [this](const AdmissionService::Done& done) { admission_metrics_.count(done); }),
       verbs_(verb_parts(), {.short_list = static_cast<std::size_t>(config.scheduler.short_list),
-                            .hold_ttl = config.scheduler.hold_ttl}),
+                            .hold_ttl = config.scheduler.hold_ttl,
+                            .long_hold_ttl = config.scheduler.long_hold_ttl}),
       verb_routes_({.bind_workers = static_cast<std::size_t>(config.bind.workers),
                     .bind_queue = static_cast<std::size_t>(config.bind.queue),
                     .bind_timeout = config.bind.timeout},
-                   verbs_, parts.clock, [this] { return leads(); }),
+                   {.verbs = verbs_,
+                    .clock = parts.clock,
+                    .leads = [this] { return leads(); },
+                    .not_ready = [this] { return not_ready(); }}),
       evictor_({.enabled = config.eviction.enabled,
                 .after = config.eviction.after,
                 .per_minute = config.eviction.per_minute,
                 .api_timeout = config.bind.timeout},
                evictor_parts()),
+      waker_({.ns = config.scheduler.wake ? parts.ns : "", .api_timeout = config.bind.timeout},
+             waker_parts()),
       node_feed_(ledger_, counters_),
       pod_feed_(ledger_, pods_, policies_, counters_, check_),
       node_reflector_(parts.api, watch(config, "/api/v1/nodes"), node_feed_, parts.clock),
@@ -175,6 +184,7 @@ Binder::Parts App::binder_parts() {
           .ledger = ledger_,
           .pods = pods_,
           .offers = offers_,
+          .promises = promises_,
           .policies = policies_,
           .clock = parts_.clock,
           .may_write = [this](milliseconds takes) { return may_write(takes); },
@@ -189,9 +199,16 @@ Verbs::Parts App::verb_parts() {
       .policies = policies_,
       .offers = offers_,
       .binder = binder_,
+      .promises = promises_,
+      .denials = denials_,
       .pods = pods_,
       .budgets = [this] { return budget_reflector_.health().synced ? budgets_.all() : nullptr; },
-      .not_ready = [this] { return not_ready(); }};
+      .not_ready = [this] { return not_ready(); },
+      .clock = parts_.clock,
+      .following =
+          [this] {
+            return node_reflector_.health().following && pod_reflector_.health().following;
+          }};
 }
 
 Evictor::Parts App::evictor_parts() {
@@ -202,6 +219,18 @@ Evictor::Parts App::evictor_parts() {
               [this](const cluster::PodName& pod, const std::string& sentence) {
                 pod_events_.report(pod, "CannotStart", "Evict", sentence);
               }};
+}
+
+Waker::Parts App::waker_parts() {
+  return {.api = parts_.api,
+          .clock = parts_.clock,
+          .ledger = ledger_,
+          .pods = pods_,
+          .promises = promises_,
+          .policies = policies_,
+          .denials = denials_,
+          .may_write = [this](milliseconds takes) { return serving() && may_write(takes); },
+          .term = [this] { return term(); }};
 }
 
 ClusterMetrics::Parts App::metrics_parts() {
@@ -218,7 +247,7 @@ ClusterMetrics::Parts App::metrics_parts() {
 }
 
 Collectables App::collectables() const {
-  return {&verb_routes_.metrics(), &admission_metrics_, &evictor_,
+  return {&verb_routes_.metrics(), &admission_metrics_, &evictor_, &waker_,
           &cluster_metrics_,       &listeners_,         &news_};
 }
 
@@ -272,10 +301,11 @@ void App::reload_grant_keys() {
   if (grant_keys_ && grant_keys_->look()) pod_reflector_.relist();
 }
 
+std::uint64_t App::term() const { return leadership_ ? leadership_->term() : 1; }
+
 void App::report_as_new_leader() {
-  const std::uint64_t term = leadership_ ? leadership_->term() : 1;
-  if (!serving() || term == reported_term_) return;
-  reported_term_ = term;
+  if (!serving() || term() == reported_term_) return;
+  reported_term_ = term();
   pods_.notify_again();
 }
 
@@ -287,9 +317,14 @@ bool App::may_write(milliseconds takes) const {
   return !leadership_ || leadership_->may_write(takes);
 }
 
-bool App::leads() const { return !leadership_ || leadership_->role() == Leadership::Role::kLeader; }
+bool App::leads() const {
+  return !stopping_ && (!leadership_ || leadership_->role() == Leadership::Role::kLeader);
+}
 
 std::string_view App::not_ready() const {
+  if (stopping_) {
+    return "this replica of tangram is stopping; try again, to reach the one that leads";
+  }
   if (!synced()) return "tangram is still reading the cluster from the API server; try again";
   if (leads()) return "";
   return leadership_->role() == Leadership::Role::kTakingOver
@@ -299,10 +334,12 @@ std::string_view App::not_ready() const {
 }
 
 void App::stop() {
-  stopping_ = true;
+  stopping_ = true;  // no bind begins from now on
   news_.close();
-  listeners_.stop();  // answers what is under way, binds included
+  // Before the port closes: meanwhile callers get an answer that sends them on, and another replica
+  // leads while a slow client keeps this one from ending.
   if (leadership_) leadership_->stop();
+  listeners_.stop();  // answers what is under way, binds included
   verb_routes_.drain();
   pages_.drain();
   scrapes_.drain();

@@ -21,9 +21,12 @@
 #include "extender/page/page_queue.hpp"
 #include "extender/pod_events.hpp"
 #include "extender/scheduling/binder.hpp"
+#include "extender/scheduling/denials.hpp"
 #include "extender/scheduling/offers.hpp"
+#include "extender/scheduling/promises.hpp"
 #include "extender/scheduling/routes.hpp"
 #include "extender/scheduling/verbs.hpp"
+#include "extender/waker.hpp"
 #include "kube/grant_keys.hpp"
 #include "kube/reflector.hpp"
 #include "policies/fragmentation_measure.hpp"
@@ -49,6 +52,8 @@ class App {
     std::function<double()> random = nullptr;  ///< 0 <= x < 1; needed among several
     /// The name under which events about pods are written; nothing = none are written.
     std::optional<kube::EventReporter> reporter = std::nullopt;
+    /// The service's own namespace, where waiting pods are woken; empty = they are not.
+    std::string ns = {};
     /// For embedding: what the fragmentation policy aims at, instead of the configured file.
     std::shared_ptr<const policies::Workload> workload = nullptr;
     /// For embedding: what is learned from a pod is in force when the next one is placed, so that
@@ -80,7 +85,8 @@ class App {
   [[nodiscard]] cluster::SharedLedger& ledger() { return ledger_; }
   [[nodiscard]] const cluster::PodTable& pods() const { return pods_; }
 
-  /// Stops accepting, answers what is under way, then stops everything. Blocks; safe to repeat.
+  /// Begins no more binds, ends those under way, gives the Lease back, stops accepting, answers
+  /// what is under way, then stops everything. Blocks; safe to repeat.
   void stop();
 
  private:
@@ -92,6 +98,7 @@ class App {
   [[nodiscard]] Binder::Parts binder_parts();
   [[nodiscard]] Verbs::Parts verb_parts();
   [[nodiscard]] Evictor::Parts evictor_parts();
+  [[nodiscard]] Waker::Parts waker_parts();
   [[nodiscard]] ClusterMetrics::Parts metrics_parts();
   [[nodiscard]] Collectables collectables() const;
   [[nodiscard]] std::vector<Task> tasks();
@@ -101,6 +108,8 @@ class App {
   /// May a write that takes so long be sent now?
   [[nodiscard]] bool may_write(std::chrono::milliseconds takes) const;
   [[nodiscard]] bool leads() const;
+  /// Counts the times that this replica became the leader.
+  [[nodiscard]] std::uint64_t term() const;
   /// Why no verb can be answered now; empty = all is well.
   [[nodiscard]] std::string_view not_ready() const;
   void examine_cards();
@@ -117,6 +126,8 @@ class App {
   PodEvents pod_events_;
   cluster::PodTable pods_;
   Offers offers_;
+  Promises promises_;
+  Denials denials_;
   Binder binder_;
   AdmissionMetrics admission_metrics_;
   AdmissionService admission_;
@@ -127,6 +138,7 @@ class App {
   Evictor evictor_;
   std::uint64_t examined_version_ = 0;  ///< of the ledger
   std::uint64_t reported_term_ = 0;
+  Waker waker_;
   cluster::NodeFeed node_feed_;
   cluster::PodFeed pod_feed_;
   kube::Reflector node_reflector_;

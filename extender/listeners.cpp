@@ -39,8 +39,7 @@ constexpr std::size_t kMetricsMemory = std::size_t{32} << 20;
 constexpr std::chrono::milliseconds kMetricsIdle{30'000};
 constexpr std::chrono::milliseconds kMetricsRequest{10'000};
 
-/// Of webhook and metrics, whose answers take milliseconds: a restart must not wait for three
-/// listeners' drains one after the other.
+/// Of webhook and metrics, whose answers take milliseconds.
 constexpr std::chrono::milliseconds kShortDrain{2'000};
 
 http::Options server_options(const config::Config& config) {
@@ -211,9 +210,14 @@ std::vector<prometheus::MetricFamily> Listeners::metrics_of(const std::vector<St
 }
 
 void Listeners::stop() {
-  for (const Listener* listener : {&server_, &webhook_, &metrics_}) {
-    if (listener->server) listener->server->stop();
+  const auto stop = [](const Listener& listener) {
+    if (listener.server) listener.server->stop();
+  };
+  {
+    const std::jthread beside([&] { stop(webhook_); });
+    stop(server_);
   }
+  stop(metrics_);
 }
 
 }  // namespace tangram::extender

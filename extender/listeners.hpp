@@ -56,7 +56,8 @@ class Listeners final : public prometheus::Collectable {
   [[nodiscard]] static std::vector<prometheus::MetricFamily> metrics_of(
       const std::vector<Status>& listeners);
 
-  /// Answers what is under way and listens no more: health last. Blocks; safe to repeat.
+  /// Answers what is under way and listens no more: health last. Blocks for the server's time to
+  /// drain and 2 s more at most; safe to repeat.
   void stop();
 
  private:

@@ -87,19 +87,22 @@ std::function<double()> random() {
   return [engine] { return std::uniform_real_distribution<double>(0, 1)(*engine); };
 }
 
+/// Empty if this does not run in a pod, or on no cluster.
+std::string own_namespace(const config::Config& config) {
+  if (config.kube.source == config::KubeSource::kLocal) return "";
+  if (!config.leader_election.ns.empty()) return config.leader_election.ns;
+  if (auto ns = process_environment("POD_NAMESPACE"); !ns.empty()) return ns;
+  const auto own = kube::account_namespace();
+  return own ? *own : "";
+}
+
 /// Who this is among the replicas. The identity ends in chance: a container that starts again
 /// must not take its earlier life's Lease for its own.
 std::optional<extender::Replica> this_replica(const config::Config& config) {
   const auto& settings = config.leader_election;
   if (!settings.enabled || config.kube.source == config::KubeSource::kLocal) return std::nullopt;
   extender::Replica replica;
-  if (!settings.ns.empty()) {
-    replica.ns = settings.ns;
-  } else if (const auto ns = process_environment("POD_NAMESPACE"); !ns.empty()) {
-    replica.ns = ns;
-  } else if (const auto own = kube::account_namespace(); own && !own->empty()) {
-    replica.ns = *own;
-  }
+  if (auto ns = own_namespace(config); !ns.empty()) replica.ns = std::move(ns);
   replica.pod = process_environment("POD_NAME");
   std::random_device random;
   replica.identity =
@@ -160,7 +163,8 @@ Result<void> serve(const config::Config& config) {
                                             .clock = clock,
                                             .replica = this_replica(config),
                                             .random = random(),
-                                            .reporter = reporter()});
+                                            .reporter = reporter(),
+                                            .ns = own_namespace(config)});
   if (!app) return app.error();
   spdlog::info("tangram-extender {} listens on {}", kVersion, where_it_listens(config, **app));
   int signal = 0;

@@ -118,12 +118,7 @@ void check_policy(const std::string& policy, Mistakes& mistakes) {
 }
 
 void check_node(const kube::PodManifest& pod, Mistakes& mistakes) {
-  if (pod.node.empty()) return;
-  mistakes.add(
-      "spec.nodeName " + quote(pod.node) +
-      ": a pod that requests a GPU cannot choose its node this way, past the scheduler "
-      "that allocates its card; remove it, and write nodeSelector: {kubernetes.io/hostname: " +
-      quote_if_needed(pod.node) + "}");
+  if (!pod.node.empty()) mistakes.add(model::node_name_mistake(pod.node));
 }
 
 void check_other_system(const kube::ContainerManifest& container, const AdmissionSettings& settings,

@@ -1,6 +1,7 @@
 #include "extender/scheduling/binder.hpp"
 
 #include "cluster/allocations.hpp"
+#include "extender/scheduling/make_way.hpp"
 #include "extender/scheduling/pod_view.hpp"
 #include "model/fit.hpp"
 #include "model/grant.hpp"
@@ -8,12 +9,27 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+
 namespace tangram::extender {
 
 namespace {
 
+using std::chrono::milliseconds;
+
 const Binder::BindResult kNotLeading{BindOutcome::kUnavailable,
                                      "this replica does not lead any more; try again"};
+const Binder::BindResult kNoTimeLeft{
+    BindOutcome::kUnavailable,
+    "the bind has waited too long; the API server may be slow; try again"};
+
+// How the time that is left goes to a bind's requests. A write gets most of it, and enough stays to
+// read what came of it.
+constexpr int kPartForPod = 50;
+constexpr int kPartForWrite = 75;
+constexpr int kPartForOutcome = 100;
+// Less is no use: an API server under load takes tens of milliseconds.
+constexpr milliseconds kLeastTime{100};
 
 BindOutcome outcome_of(Errc code) {
   switch (code) {
@@ -53,24 +69,50 @@ std::string_view to_string(BindOutcome outcome) {
   return "unknown";
 }
 
-Binder::BindResult Binder::bind(const BindArgs& args) {
-  if (!parts_.may_write(settings_.api_timeout)) return kNotLeading;
+Binder::BindResult Binder::bind(const BindArgs& args, TimePoint deadline) {
+  const TimePoint begin = parts_.clock.now();
+  Decision decision{.args = args};
+  BindResult result = try_bind(args, deadline, decision);
+  // Of a repeated request, and of one to a replica that does not lead, nothing was decided.
+  if (result.outcome == BindOutcome::kAlreadyBound || result.error == kNotLeading.error) {
+    return result;
+  }
+  decision.outcome = to_string(result.outcome);
+  decision.why = result.error;
+  decision.took = parts_.clock.now() - begin;
+  log_.write(decision);
+  return result;
+}
+
+milliseconds Binder::part(int percent, TimePoint deadline) const {
+  const auto left = std::chrono::floor<milliseconds>(deadline - parts_.clock.now());
+  return std::max(left * percent / 100, milliseconds(0));
+}
+
+Binder::BindResult Binder::try_bind(const BindArgs& args, TimePoint deadline, Decision& decision) {
+  if (!parts_.may_write(part(kPartForWrite, deadline))) return kNotLeading;
   const auto held = parts_.ledger.apply([&](model::Ledger& ledger) {
     const auto* entry = ledger.find(args.uid);
     return entry == nullptr ? model::Ledger::Entry{} : *entry;
   });
-  if (held.allocation && held.phase != model::Phase::kReserved) return bind_again(args, held);
-  const auto pod = find_pod(args);
+  if (held.allocation && held.phase != model::Phase::kReserved) {
+    decision.allocation = held.allocation;
+    return bind_again(args, deadline, held);
+  }
+  const auto pod = find_pod(args, deadline);
   if (!pod) return refuse(args, outcome_of(pod.error().code), pod.error().message);
   if ((*pod)->node == args.node) return {BindOutcome::kAlreadyBound, ""};
   const auto plan = parts_.policies.plan(**pod);
   if (!plan) return refuse(args, BindOutcome::kInvalid, plan.error().message);
   const auto assumed = assume(args, **pod, plan->demand, *plan->policy);
   if (!assumed) return refuse(args, outcome_of(assumed.error().code), assumed.error().message);
-  return send(args, *assumed, std::nullopt);
+  decision.policy = plan->policy->name();
+  decision.allocation = std::make_shared<const model::Allocation>(*assumed);
+  return send(args, deadline, *assumed, std::nullopt);
 }
 
-Binder::BindResult Binder::bind_again(const BindArgs& args, const model::Ledger::Entry& entry) {
+Binder::BindResult Binder::bind_again(const BindArgs& args, TimePoint deadline,
+                                      const model::Ledger::Entry& entry) {
   if (entry.allocation->node != args.node) {
     return {BindOutcome::kRefused,
             "pod holds a place on node " + entry.allocation->node + " already"};
@@ -81,12 +123,12 @@ Binder::BindResult Binder::bind_again(const BindArgs& args, const model::Ledger:
   });
   // Taken by one caller only: a bind that is under way cannot be assumed again.
   if (!taken) return {BindOutcome::kUnavailable, "an earlier bind of this pod is still under way"};
-  return send(args, *entry.allocation, entry.deadline);
+  return send(args, deadline, *entry.allocation, entry.deadline);
 }
 
-Result<cluster::PodPtr> Binder::find_pod(const BindArgs& args) {
+Result<cluster::PodPtr> Binder::find_pod(const BindArgs& args, TimePoint deadline) {
   if (auto pod = parts_.pods.find(args.uid)) return pod;
-  auto read = kube::read_pod(parts_.api, args.ns, args.name, settings_.api_timeout);
+  auto read = kube::read_pod(parts_.api, args.ns, args.name, part(kPartForPod, deadline));
   if (!read) return read.error();
   if (read->uid != args.uid) {
     return fail(Errc::kNotFound, "pod " + args.ns + "/" + args.name + " was deleted and made anew");
@@ -100,8 +142,9 @@ Result<cluster::PodPtr> Binder::find_pod(const BindArgs& args) {
 Result<model::Allocation> Binder::assume(const BindArgs& args, const kube::Pod& pod,
                                          const model::PodDemand& demand,
                                          const policies::Policy& policy) {
-  const auto nominated = nominated_above(parts_.pods, pod.uid, pod.priority);
+  const auto nominated = nominated_above({parts_.pods, parts_.promises}, pod.uid, pod.priority);
   return parts_.ledger.apply([&](model::Ledger& ledger) -> Result<model::Allocation> {
+    ledger.expire_reservations();
     const auto cluster = ledger.snapshot();
     const model::NodeState* known = cluster->find(args.node);
     if (known == nullptr) {
@@ -114,13 +157,21 @@ Result<model::Allocation> Binder::assume(const BindArgs& args, const kube::Pod& 
     if (const auto here = nominated.find(args.node); here != nominated.end()) {
       node = keep_room(node, here->second, parts_.policies);
     }
-    const auto choice = policy.choose(demand, node);
+    model::Ledger::Uids displaced;
+    auto choice = policy.choose(demand, node);
     if (!choice) {
-      return fail(Errc::kStale, std::string(model::reason(model::why_not(demand.gpu, node))));
+      model::SearchBudget budget;
+      auto way = make_way(node, demand, policy, pod.priority, budget);
+      if (!way) {
+        return fail(Errc::kStale, std::string(model::reason(model::why_not(demand.gpu, node))));
+      }
+      node = std::move(way->node);
+      choice = std::move(way->choice);
+      displaced = std::move(way->displaced);
     }
     model::Allocation allocation = cluster::allocation_for(
         pod, args.node, demand, model::grants_of(demand.gpu, node, choice->placement));
-    if (auto assumed = ledger.assume(allocation, settings_.assume_ttl); !assumed) {
+    if (auto assumed = ledger.assume(allocation, settings_.assume_ttl, displaced); !assumed) {
       return assumed.error();
     }
     return allocation;
@@ -137,24 +188,26 @@ std::string Binder::grant_text(const model::Allocation& allocation) const {
                               *parts_.sign);
 }
 
-Binder::BindResult Binder::send(const BindArgs& args, const model::Allocation& allocation,
-                                UnknownUntil before) {
+Binder::BindResult Binder::send(const BindArgs& args, TimePoint deadline,
+                                const model::Allocation& allocation, UnknownUntil before) {
+  const milliseconds timeout = part(kPartForWrite, deadline);
   // Once more: reading the pod may have taken its time.
-  if (!parts_.may_write(settings_.api_timeout)) {
+  const bool may_write = parts_.may_write(timeout);
+  if (!may_write || timeout < kLeastTime) {
     give_up(args, before);
-    return kNotLeading;
+    return may_write ? kNoTimeLeft : kNotLeading;
   }
   kube::Binding binding{
       .ns = args.ns, .name = args.name, .uid = args.uid, .node = args.node, .annotations = {}};
   if (!allocation.containers.empty()) {
     binding.annotations.emplace(model::kGrantAnnotation, grant_text(allocation));
   }
-  const auto bound = kube::bind_pod(parts_.api, binding, settings_.api_timeout);
+  const auto bound = kube::bind_pod(parts_.api, binding, timeout);
   if (bound) return confirmed(args);
   const Errc code = bound.error().code;
   // A conflict: the pod is bound, perhaps by an earlier bind of ours.
   if (code == Errc::kTimeout || code == Errc::kConflict) {
-    return check_bind(args, allocation, bound.error());
+    return check_bind(args, deadline, allocation, bound.error());
   }
   give_up(args, code == Errc::kNotFound ? std::nullopt : before);
   return refuse(args, outcome_of(code), bound.error().message);
@@ -178,9 +231,15 @@ Binder::BindResult Binder::confirmed(const BindArgs& args) {
   return {BindOutcome::kBound, ""};
 }
 
-Binder::BindResult Binder::check_bind(const BindArgs& args, const model::Allocation& allocation,
-                                      const Error& error) {
-  const auto pod = kube::read_pod(parts_.api, args.ns, args.name, settings_.api_timeout);
+Result<kube::Pod> Binder::read_outcome(const BindArgs& args, TimePoint deadline) {
+  const milliseconds timeout = part(kPartForOutcome, deadline);
+  if (timeout < kLeastTime) return fail(Errc::kUnavailable, "no time is left to read the pod");
+  return kube::read_pod(parts_.api, args.ns, args.name, timeout);
+}
+
+Binder::BindResult Binder::check_bind(const BindArgs& args, TimePoint deadline,
+                                      const model::Allocation& allocation, const Error& error) {
+  const auto pod = read_outcome(args, deadline);
   const bool gone = pod ? pod->uid != args.uid : pod.error().code == Errc::kNotFound;
   if (pod && !gone && pod->node == args.node) {
     const model::Allocation recorded = cluster::recorded_allocation(*pod, *parts_.check).allocation;
@@ -205,8 +264,6 @@ Binder::BindResult Binder::check_bind(const BindArgs& args, const model::Allocat
 
 Binder::BindResult Binder::refuse(const BindArgs& args, BindOutcome outcome, std::string why) {
   parts_.offers.bind_failed(args.uid, args.node);
-  spdlog::info("bind of pod {}/{} to node {} failed ({}): {}", args.ns, args.name, args.node,
-               to_string(outcome), why);
   return {outcome, std::move(why)};
 }
 

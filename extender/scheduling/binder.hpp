@@ -5,7 +5,9 @@
 #include "cluster/pod_table.hpp"
 #include "cluster/policy_source.hpp"
 #include "cluster/shared_ledger.hpp"
+#include "extender/scheduling/decision_log.hpp"
 #include "extender/scheduling/offers.hpp"
+#include "extender/scheduling/promises.hpp"
 #include "extender/scheduling/wire.hpp"
 #include "kube/client.hpp"
 #include "model/grant_reading.hpp"
@@ -35,7 +37,7 @@ inline constexpr std::size_t kBindOutcomes = 7;
 [[nodiscard]] std::string_view to_string(BindOutcome outcome);
 
 struct BindSettings {
-  std::chrono::milliseconds api_timeout{4'000};
+  std::chrono::milliseconds api_timeout{4'000};  ///< of a request outside a bind
   std::chrono::milliseconds assume_ttl{70'000};
 };
 
@@ -53,6 +55,7 @@ class Binder {
     cluster::SharedLedger& ledger;
     const cluster::PodTable& pods;
     Offers& offers;
+    const Promises& promises;
     const cluster::PolicySource& policies;
     const Clock& clock;
     /// May a write be sent that takes this long at most? Only a leader may, and only while its
@@ -61,14 +64,16 @@ class Binder {
     Required<model::Signer> sign;           ///< of grants
     Required<model::SignatureCheck> check;  ///< of grants that are read
   };
-  Binder(Parts parts, BindSettings settings) : parts_(std::move(parts)), settings_(settings) {}
+  Binder(Parts parts, BindSettings settings)
+      : parts_(std::move(parts)), settings_(settings), log_(parts_.clock) {}
 
   struct BindResult {
     BindOutcome outcome;
     std::string error;  ///< empty = bound; stable: no numbers that change between attempts
   };
   /// Safe to repeat: a pod that is bound to that node already is answered as bound.
-  BindResult bind(const BindArgs& args);
+  /// @param deadline  when the caller stops waiting: all requests together end before it
+  BindResult bind(const BindArgs& args, TimePoint deadline);
 
   /// Looks after pods whose bind was never confirmed or shown by the watch in time: reads each
   /// and confirms or releases it. @returns how many were looked at
@@ -76,24 +81,31 @@ class Binder {
   std::size_t resolve_overdue(const std::stop_token& stop = {});
 
  private:
-  [[nodiscard]] Result<cluster::PodPtr> find_pod(const BindArgs& args);
+  BindResult try_bind(const BindArgs& args, TimePoint deadline, Decision& decision);
+  /// Of the time that is left until the deadline.
+  [[nodiscard]] std::chrono::milliseconds part(int percent, TimePoint deadline) const;
+  [[nodiscard]] Result<cluster::PodPtr> find_pod(const BindArgs& args, TimePoint deadline);
   [[nodiscard]] Result<model::Allocation> assume(const BindArgs& args, const kube::Pod& pod,
                                                  const model::PodDemand& demand,
                                                  const policies::Policy& policy);
-  BindResult bind_again(const BindArgs& args, const model::Ledger::Entry& entry);
+  BindResult bind_again(const BindArgs& args, TimePoint deadline,
+                        const model::Ledger::Entry& entry);
   [[nodiscard]] std::string grant_text(const model::Allocation& allocation) const;
   /// Until when an earlier write of the same may still take effect; nothing = none was sent.
   using UnknownUntil = std::optional<TimePoint>;
-  BindResult send(const BindArgs& args, const model::Allocation& allocation, UnknownUntil before);
+  BindResult send(const BindArgs& args, TimePoint deadline, const model::Allocation& allocation,
+                  UnknownUntil before);
   void give_up(const BindArgs& args, UnknownUntil before);
   BindResult confirmed(const BindArgs& args);
-  BindResult check_bind(const BindArgs& args, const model::Allocation& allocation,
-                        const Error& error);
+  BindResult check_bind(const BindArgs& args, TimePoint deadline,
+                        const model::Allocation& allocation, const Error& error);
+  [[nodiscard]] Result<kube::Pod> read_outcome(const BindArgs& args, TimePoint deadline);
   void resolve(const model::Ledger::Overdue& late);
   BindResult refuse(const BindArgs& args, BindOutcome outcome, std::string why);
 
   Parts parts_;
   BindSettings settings_;
+  DecisionLog log_;
 };
 
 }  // namespace tangram::extender

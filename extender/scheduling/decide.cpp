@@ -20,12 +20,43 @@ struct Ranked {
   bool refused;
 };
 
+struct Rejected {
+  std::uint32_t index;  ///< in the order asked
+  model::Misfit misfit;
+  const model::NodeState* node;  ///< null = not known
+};
+
 bool better(const Ranked& a, const Ranked& b) {
   return std::tuple(a.refused, -a.score, a.index) < std::tuple(b.refused, -b.score, b.index);
 }
 
 /// A pod without cards is none of Tangram's business on a node that it does not know.
 bool takes_unknown(const model::PodDemand& demand) { return !demand.gpu.asks_gpu(); }
+
+/// Is a less important pod ending there? Perhaps it was evicted for this one.
+bool is_being_emptied(const model::NodeState& node, int priority) {
+  return std::any_of(node.allocations.begin(), node.allocations.end(),
+                     [&](const auto& pod) { return pod->terminating && pod->priority < priority; });
+}
+
+/// Only then does kube-scheduler look for pods to evict, on the nodes that are not unresolvable.
+/// It gives up a nomination to an unresolvable node, and evicts pods elsewhere.
+bool eviction_could_help(const FilterQuestion& question, const Rejected& rejected) {
+  if (question.names[rejected.index] == question.nominated_node) return true;
+  if (rejected.node == nullptr || rejected.node->least_priority >= question.priority) return false;
+  return model::resolvable(rejected.misfit) || is_being_emptied(*rejected.node, question.priority);
+}
+
+FilterResult why_none_fits(const FilterQuestion& question, const std::vector<Rejected>& rejected) {
+  FilterResult result;
+  for (const Rejected& node : rejected) {
+    auto& list = eviction_could_help(question, node) ? result.failed : result.unresolvable;
+    list.push_back({question.names[node.index], model::reason(node.misfit)});
+    result.nearest = std::max(result.nearest, std::optional(node.misfit));
+    if (node.misfit == model::Misfit::kNotTried) ++result.untried;
+  }
+  return result;
+}
 
 void keep_best(std::vector<Ranked>& ranked, std::size_t short_list) {
   if (short_list == 0 || short_list >= ranked.size()) {
@@ -39,25 +70,19 @@ void keep_best(std::vector<Ranked>& ranked, std::size_t short_list) {
 
 }  // namespace
 
-FilterResult filter(std::span<const std::string_view> names, const model::PodDemand& demand,
-                    NodeWalk walk, const Judge& judge, const NodeSet& refused,
-                    std::size_t short_list) {
-  FilterResult result;
+FilterResult filter(const FilterQuestion& question, NodeWalk walk, const Judge& judge) {
+  const auto& names = question.names;
   std::vector<Ranked> fitting;
+  std::vector<Rejected> rejected;
   fitting.reserve(names.size());
-  const auto reject = [&](std::string_view name, model::Misfit misfit) {
-    auto& list = model::resolvable(misfit) ? result.failed : result.unresolvable;
-    list.push_back({name, model::reason(misfit)});
-    result.nearest = std::max(result.nearest, std::optional(misfit));
-  };
   for (std::uint32_t i = 0; i < names.size(); ++i) {
     const auto found = walk.find(names[i]);
-    const bool is_refused = !refused.empty() && refused.contains(names[i]);
+    const bool is_refused = !question.refused.empty() && question.refused.contains(names[i]);
     if (!found) {
-      if (takes_unknown(demand)) {
+      if (takes_unknown(question.demand)) {
         fitting.push_back({i, kLowest + 1, is_refused});
       } else {
-        reject(names[i], model::Misfit::kUnknownNode);
+        rejected.push_back({i, model::Misfit::kUnknownNode, nullptr});
       }
       continue;
     }
@@ -65,10 +90,14 @@ FilterResult filter(std::span<const std::string_view> names, const model::PodDem
     if (verdict.fits()) {
       fitting.push_back({i, verdict.score, is_refused});
     } else {
-      reject(names[i], *verdict.misfit);
+      rejected.push_back({i, *verdict.misfit, found->node});
     }
   }
-  keep_best(fitting, short_list);
+  if (fitting.empty()) return why_none_fits(question, rejected);
+  FilterResult result;
+  const std::size_t fit = fitting.size();
+  keep_best(fitting, question.short_list);
+  result.more_fit = fitting.size() < fit;
   result.kept.reserve(fitting.size());
   for (const Ranked& node : fitting) result.kept.push_back(node.index);
   return result;
@@ -103,7 +132,8 @@ std::vector<HostScore> prioritize(std::span<const std::string_view> names, const
 
 bool fits_without(const std::vector<model::AllocationPtr>& unconfirmed,
                   std::span<const std::string_view> names, const model::PodDemand& demand,
-                  const PodView& cluster, const policies::Policy& policy) {
+                  const PodView& cluster, const policies::Policy& policy,
+                  model::SearchBudget& budget) {
   std::map<std::string_view, std::vector<std::string>> leaving;  // by node
   for (const model::AllocationPtr& allocation : unconfirmed) {
     leaving[allocation->node].push_back(allocation->pod_uid);
@@ -113,7 +143,10 @@ bool fits_without(const std::vector<model::AllocationPtr>& unconfirmed,
     const auto pods = leaving.find(name);
     if (pods == leaving.end()) return false;
     const model::NodeState* node = cluster.find(name);
-    return node != nullptr && policy.choose(demand, model::without_pods(*node, pods->second));
+    if (node == nullptr) return false;
+    const std::int64_t skipped = budget.skipped();
+    return policy.choose(demand, model::without_pods(*node, pods->second), budget) ||
+           budget.skipped() != skipped;  // it may
   });
 }
 

@@ -25,16 +25,24 @@ using NodeSet = std::set<std::string, std::less<>>;
 /// What the pod of this request can expect of a node: a policy's word, or a cache's before it.
 using Judge = std::function<policies::Verdict(const model::ClusterSnapshot::Found& node)>;
 
-/// Sorts the asked nodes into a short-list of the best and those that cannot take the pod.
+/// Which nodes can take a pod?
+struct FilterQuestion {
+  std::span<const std::string_view> names;  ///< ties between nodes go to the one asked first
+  const model::PodDemand& demand;
+  const NodeSet& refused;                ///< nodes that rank after all others
+  std::size_t short_list = 0;            ///< how many to keep; 0 = all that fit
+  int priority = 0;                      ///< of the pod
+  std::string_view nominated_node = {};  ///< where others were evicted for it; empty = none
+};
+
+/// Sorts the asked nodes into a short-list of the best, or those that cannot take the pod.
 ///
-/// @param names       as asked; ties between nodes go to the one asked first
-/// @param refused     nodes that rank after all others
-/// @param short_list  how many to keep; 0 = all that fit
-/// @returns kept: best first; a node that fits but is not on the short-list appears nowhere.
-///          A node the ledger does not know takes only pods that ask for no card.
-FilterResult filter(std::span<const std::string_view> names, const model::PodDemand& demand,
-                    NodeWalk walk, const Judge& judge, const NodeSet& refused,
-                    std::size_t short_list);
+/// @returns kept: best first. If any is kept, the other nodes appear nowhere: kube-scheduler reads
+///          the reasons only if no node is left. A node is unresolvable if an eviction could not
+///          help, so kube-scheduler need not try: where it lacks what no pod takes, and where no
+///          pod with cards is less important. A node the ledger does not know takes only pods that
+///          ask for no card.
+FilterResult filter(const FilterQuestion& question, NodeWalk walk, const Judge& judge);
 
 /// Spreads 0..10 over the nodes by the policy's score. Exactly one node gets 10: the best, on a
 /// tie the one asked first. Nodes that do not fit, or are refused, get 0.
@@ -44,8 +52,10 @@ std::vector<HostScore> prioritize(std::span<const std::string_view> names, const
 /// Would the pod fit one of the nodes if reservations and binds under way came to nothing? Then
 /// it does not fit yet, rather than not at all.
 /// @param unsettled  as Ledger::unsettled(), of the same moment as the cluster
+/// @param budget     where it does not suffice, the pod is taken to fit
 bool fits_without(const std::vector<model::AllocationPtr>& unconfirmed,
                   std::span<const std::string_view> names, const model::PodDemand& demand,
-                  const PodView& cluster, const policies::Policy& policy);
+                  const PodView& cluster, const policies::Policy& policy,
+                  model::SearchBudget& budget);
 
 }  // namespace tangram::extender

@@ -63,12 +63,17 @@ model::NodeState keep_room(const model::NodeState& node,
 }
 
 std::map<std::string, std::vector<cluster::PodPtr>, std::less<>> nominated_above(
-    const cluster::PodTable& table, std::string_view pod_uid, int priority) {
+    const Nominations& nominations, std::string_view pod_uid, int priority) {
   std::map<std::string, std::vector<cluster::PodPtr>, std::less<>> by_node;
-  for (cluster::PodPtr& pod : table.nominated()) {
-    if (pod->uid == pod_uid || pod->priority < priority) continue;
-    by_node[pod->nominated_node].push_back(std::move(pod));
-  }
+  const auto add = [&](cluster::PodPtr pod) {
+    if (pod->uid == pod_uid || pod->priority < priority) return;
+    auto& pods = by_node[pod->nominated_node];
+    const bool known = std::any_of(pods.begin(), pods.end(),
+                                   [&](const auto& other) { return other->uid == pod->uid; });
+    if (!known) pods.push_back(std::move(pod));
+  };
+  for (cluster::PodPtr& pod : nominations.shown.nominated()) add(std::move(pod));
+  for (cluster::PodPtr& pod : nominations.promised.nominated()) add(std::move(pod));
   for (auto& [node, pods] : by_node) {
     std::stable_sort(pods.begin(), pods.end(),
                      [](const cluster::PodPtr& a, const cluster::PodPtr& b) {
@@ -79,15 +84,22 @@ std::map<std::string, std::vector<cluster::PodPtr>, std::less<>> nominated_above
 }
 
 void fit_to_pod(PodView& view, const kube::Pod& pod, std::string_view held_on,
-                const cluster::PodTable& table, const cluster::PolicySource& policies) {
+                const Nominations& nominations, const cluster::PolicySource& policies) {
   if (!held_on.empty()) {
     if (const auto* node = view.find(held_on)) {
       view.replace(model::without_pods(*node, {pod.uid}));
     }
   }
-  for (const auto& [name, pods] : nominated_above(table, pod.uid, pod.priority)) {
+  for (const auto& [name, pods] : nominated_above(nominations, pod.uid, pod.priority)) {
     if (const auto* node = view.find(name)) view.replace(keep_room(*node, pods, policies));
   }
+}
+
+bool room_is_coming(const model::NodeState& node, const model::PodDemand& demand,
+                    const policies::Policy& policy) {
+  const auto leaving = terminating_pods(node);
+  return !leaving.empty() && !policy.choose(demand, node) &&
+         policy.choose(demand, model::without_pods(node, leaving));
 }
 
 }  // namespace tangram::extender

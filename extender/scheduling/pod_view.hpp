@@ -2,6 +2,7 @@
 
 #include "cluster/pod_table.hpp"
 #include "cluster/policy_source.hpp"
+#include "extender/scheduling/promises.hpp"
 #include "model/snapshot.hpp"
 
 #include <map>
@@ -55,15 +56,25 @@ class PodView {
                                          const std::vector<cluster::PodPtr>& nominated,
                                          const cluster::PolicySource& policies);
 
+/// Where to find the pods that others were evicted for.
+struct Nominations {
+  const cluster::PodTable& shown;  ///< by the API server
+  const Promises& promised;        ///< and perhaps not shown yet, or cleared again
+};
+
 /// Those of the pending pods that are nominated to a node and whose room `pod` must respect:
 /// kube-scheduler's rule, of equal or higher priority, and not itself. By node, the most
 /// important first.
 [[nodiscard]] std::map<std::string, std::vector<cluster::PodPtr>, std::less<>> nominated_above(
-    const cluster::PodTable& table, std::string_view pod_uid, int priority);
+    const Nominations& nominations, std::string_view pod_uid, int priority);
 
 /// Replaces in the view what `pod` must see otherwise.
 /// @param held_on  the node on which room is reserved for the pod; empty = none
 void fit_to_pod(PodView& view, const kube::Pod& pod, std::string_view held_on,
-                const cluster::PodTable& table, const cluster::PolicySource& policies);
+                const Nominations& nominations, const cluster::PolicySource& policies);
+
+/// Does the node take the pod once its terminating pods are gone, and only then?
+[[nodiscard]] bool room_is_coming(const model::NodeState& node, const model::PodDemand& demand,
+                                  const policies::Policy& policy);
 
 }  // namespace tangram::extender

@@ -57,7 +57,7 @@ bool aggregates_short(const model::GpuRequest& request, const NodeState& node) {
 
 bool fits(const Preemptor& preemptor, const NodeState& node) {
   return fits_in_tree(preemptor.demand, node) &&
-         preemptor.policy.choose(preemptor.demand, node).has_value();
+         preemptor.policy.choose(preemptor.demand, node, preemptor.searches).has_value();
 }
 
 bool on_card(const model::Allocation& allocation, std::string_view card) {
@@ -193,20 +193,34 @@ Victims as_victims(const Sacrifice& sacrifice) {
   return {.uids = uids_of(sacrifice.pods), .pdb_violations = sacrifice.broken_budgets};
 }
 
+/// Can the shortage that kube-scheduler saw be found in the ledger, too?
+bool seen_by_ledger(const model::PodDemand& demand, const NodeState& node) {
+  return !fits_in_tree(demand, node) || aggregates_short(demand.gpu, node);
+}
+
+std::optional<Victims> own_choice(const Preemptor& preemptor, const NodeState& node) {
+  if (preemptor.budgets == nullptr) return std::nullopt;
+  const auto sacrifice = cheapest(preemptor, node, allowed_after(*preemptor.budgets, node, {}));
+  return sacrifice ? std::optional(as_victims(*sacrifice)) : std::nullopt;
+}
+
 }  // namespace
 
 std::optional<Victims> choose_victims(const Preemptor& preemptor, const NodeState& node,
                                       const Victims& proposed) {
   if (preemptor.pod.never_preempts) return std::nullopt;
+  const bool spared = std::any_of(proposed.uids.begin(), proposed.uids.end(),
+                                  [&](const auto& uid) { return preemptor.spared.contains(uid); });
+  if (spared) {
+    return seen_by_ledger(preemptor.demand, node) ? own_choice(preemptor, node) : std::nullopt;
+  }
   const NodeState without_proposed = model::without_pods(node, proposed.uids);
-  const bool on_a_card = preemptor.policy.choose(preemptor.demand, without_proposed).has_value();
+  const bool on_a_card =
+      preemptor.policy.choose(preemptor.demand, without_proposed, preemptor.searches).has_value();
   if (on_a_card && !proposed.uids.empty()) return proposed;
   if (preemptor.budgets == nullptr) return std::nullopt;
-  const bool seen = !fits_in_tree(preemptor.demand, node) ||
-                    aggregates_short(preemptor.demand.gpu, node) || proposed.uids.empty();
-  if (seen) {
-    const auto sacrifice = cheapest(preemptor, node, allowed_after(*preemptor.budgets, node, {}));
-    if (sacrifice) return as_victims(*sacrifice);
+  if (proposed.uids.empty() || seen_by_ledger(preemptor.demand, node)) {
+    if (auto victims = own_choice(preemptor, node)) return victims;
   }
   if (proposed.uids.empty()) return std::nullopt;
   const auto beside =
@@ -229,9 +243,9 @@ std::map<std::string, Victims, std::less<>> preempt(
       if (!preemptor.demand.gpu.asks_gpu()) possible.emplace(name, proposed);
       continue;
     }
-    if (auto victims = choose_victims(preemptor, *node, proposed)) {
-      possible.emplace(name, std::move(*victims));
-    }
+    auto victims = choose_victims(preemptor, *node, proposed);
+    if (preemptor.searches.skipped() > 0) break;
+    if (victims) possible.emplace(name, std::move(*victims));
   }
   return possible;
 }

@@ -24,11 +24,14 @@ struct Preemptor {
   const kube::Pod& pod;
   const model::PodDemand& demand;
   const policies::Policy& policy;
-  /// Pods that must not be named: kube-scheduler may not have them on the node, and it rejects an
-  /// answer that names such a pod.
+  /// Pods that must not be named, because the outcome of their bind is open: kube-scheduler may not
+  /// have them on the node, and it rejects an answer that names such a pod.
   const model::Ledger::Uids& spared;
   /// Null = not known: then no pod dies that kube-scheduler did not name.
   const cluster::BudgetList* budgets;
+  /// Pays for the searches of a pod of several containers. What was found after one of them was
+  /// skipped may be wrong.
+  model::SearchBudget& searches;
 };
 
 /// Chooses the pods to evict so that the preemptor fits the node's cards, CPU, memory and slots.
@@ -41,15 +44,17 @@ struct Preemptor {
 ///
 /// Victims are of lower priority, granted and not terminating. Of each set as many as possible are
 /// spared: first those whose disruption budget is spent, then by priority, then the smaller ones.
-/// Of several sets the cheapest is kube-scheduler's: fewest broken budgets, lowest highest
-/// priority, lowest sum of priorities, fewest pods.
+/// A proposal with a pod that must not be named is none. Of several sets the cheapest is
+/// kube-scheduler's: fewest broken budgets, then the lowest priority of the most important victim,
+/// lowest sum of priorities, fewest pods.
 /// @param node  with the room kept that is others' (PodView)
 /// @returns nothing if the pod does not fit, or needs no victim
 [[nodiscard]] std::optional<Victims> choose_victims(const Preemptor& preemptor,
                                                     const model::NodeState& node,
                                                     const Victims& proposed);
 
-/// Keeps the nodes where the pod fits a card once its victims are gone, with their victims.
+/// Keeps the nodes where the pod fits a card once its victims are gone, with their victims. Nodes
+/// that the budget of searches does not suffice for are left out.
 [[nodiscard]] std::map<std::string, Victims, std::less<>> preempt(
     const std::map<std::string, Victims, std::less<>>& nodes, const Preemptor& preemptor,
     const PodView& cluster);

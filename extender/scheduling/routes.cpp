@@ -49,12 +49,12 @@ void VerbMetrics::bind_done(BindOutcome outcome) {
   binds_.at(static_cast<std::size_t>(outcome))->Increment();
 }
 
-VerbRoutes::VerbRoutes(Settings settings, Verbs& verbs, const Clock& clock,
-                       Required<std::function<bool()>> leads)
+VerbRoutes::VerbRoutes(Settings settings, const Parts& parts)
     : settings_(settings),
-      verbs_(verbs),
-      clock_(clock),
-      leads_(std::move(leads)),
+      verbs_(parts.verbs),
+      clock_(parts.clock),
+      leads_(parts.leads),
+      not_ready_(parts.not_ready),
       binds_(settings.bind_workers, settings.bind_queue) {}
 
 void VerbRoutes::add_to(http::Router& router) {
@@ -74,28 +74,34 @@ void VerbRoutes::add_to(http::Router& router) {
   });
 }
 
+void VerbRoutes::refuse_bind(http::Responder& responder, std::string_view why) {
+  metrics_.bind_done(BindOutcome::kUnavailable);
+  responder.send(response(encode_bind_result(why)));
+}
+
 void VerbRoutes::bind(http::Request request, http::Responder responder) {
+  if (const auto why = not_ready_(); !why.empty()) return refuse_bind(responder, why);
   struct Task {
     std::string body;
     http::Responder responder;
     TimePoint start;
+    TimePoint deadline;
   };
   // Shared, because the queue's tasks are copyable.
-  auto task =
-      std::make_shared<Task>(Task{std::move(request.body), std::move(responder), clock_.now()});
+  const TimePoint now = clock_.now();
+  auto task = std::make_shared<Task>(
+      Task{std::move(request.body), std::move(responder), now, now + settings_.bind_timeout});
   const bool taken = binds_.try_post([this, task] {
     // kube-scheduler has given up on a bind that waited so long for a worker.
-    const bool stale = clock_.now() - task->start > settings_.bind_timeout;
+    const bool stale = clock_.now() > task->deadline;
     Verbs::BindReply reply =
         stale ? Verbs::BindReply{encode_bind_result(kTooManyBinds), BindOutcome::kUnavailable}
-              : verbs_.bind(std::move(task->body));
+              : verbs_.bind(std::move(task->body), task->deadline);
     metrics_.bind_done(reply.outcome);
     task->responder.send(response(std::move(reply.body)));
     metrics_.request_done(Verb::kBind, clock_.now() - task->start);
   });
-  if (taken) return;
-  metrics_.bind_done(BindOutcome::kUnavailable);
-  task->responder.send(response(encode_bind_result(kTooManyBinds)));
+  if (!taken) refuse_bind(task->responder, kTooManyBinds);
 }
 
 http::Response VerbRoutes::response(std::string body) const {

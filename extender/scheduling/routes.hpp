@@ -46,31 +46,39 @@ class VerbRoutes {
  public:
   struct Settings {
     std::size_t bind_workers = 1;
-    std::size_t bind_queue = 0;                ///< further binds are refused
-    std::chrono::milliseconds bind_timeout{};  ///< a bind that waited so long is refused
+    std::size_t bind_queue = 0;  ///< further binds are refused
+    /// Of a bind, from its request on: one that waited so long is refused.
+    std::chrono::milliseconds bind_timeout{};
   };
-  /// @param verbs, clock  outlive it
-  /// @param leads  whether this replica binds pods; if not, connections are closed, so that a
-  ///               scheduler's open one does not keep it here
-  VerbRoutes(Settings settings, Verbs& verbs, const Clock& clock,
-             Required<std::function<bool()>> leads);
+  struct Parts {
+    Verbs& verbs;        ///< outlives it
+    const Clock& clock;  ///< outlives it
+    /// Whether this replica binds pods; if not, connections are closed, so that a scheduler's open
+    /// one does not keep it here.
+    Required<std::function<bool()>> leads;
+    /// As of Verbs: then binds are refused at once, without waiting for a worker.
+    Required<std::function<std::string_view()>> not_ready;
+  };
+  VerbRoutes(Settings settings, const Parts& parts);
 
   void add_to(http::Router& router);
   [[nodiscard]] const VerbMetrics& metrics() const { return metrics_; }
 
-  /// Waits until all binds that were taken are done.
+  /// Waits until all binds that were taken are done. None are taken while not_ready() says so.
   void finish_binds() { binds_.wait_until_idle(); }
   /// The same, and takes no more afterwards.
   void drain() { binds_.drain(); }
 
  private:
   void bind(http::Request request, http::Responder responder);
+  void refuse_bind(http::Responder& responder, std::string_view why);
   [[nodiscard]] http::Response response(std::string body) const;
 
   const Settings settings_;
   Verbs& verbs_;
   const Clock& clock_;
   const Required<std::function<bool()>> leads_;
+  const Required<std::function<std::string_view()>> not_ready_;
   VerbMetrics metrics_;
   WorkQueue binds_;
 };

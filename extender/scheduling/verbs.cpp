@@ -1,6 +1,7 @@
 #include "extender/scheduling/verbs.hpp"
 
 #include "cluster/allocations.hpp"
+#include "extender/scheduling/make_way.hpp"
 #include "extender/scheduling/pod_view.hpp"
 #include "extender/scheduling/preemption.hpp"
 #include "model/placement.hpp"
@@ -18,58 +19,110 @@ constexpr std::string_view kSettling =
 constexpr std::string_view kBoundElsewhere =
     "an earlier bind of this pod to a node that is not asked about may still take effect; try "
     "again";
+constexpr std::string_view kInvalid =
+    "annotations of the pod are not valid; its event RequestInvalid says what to write";
+
+constexpr std::string_view kUnfinished =
+    "the containers of this pod can be placed in too many ways to try all nodes at once; trying "
+    "again goes on with those that are left";
+constexpr std::string_view kBehind =
+    "the watch of the cluster is interrupted, so room may be free that is not known yet; try again";
+/// Of one preempt, in steps: up to 50 ms. kube-scheduler waits for it only where pods are to be
+/// evicted.
+constexpr std::int64_t kPreemptSteps = 1'000'000;
+
+/// Between filter and bind, where no reservation says how long that may take.
+constexpr std::chrono::milliseconds kLeastTimeToBind{3'000};
+
+/// Only a change of the pod helps, and kube-scheduler tries it again after that. After an Error it
+/// would try it every second.
+std::string refuse_invalid(const FilterArgs& args) {
+  FilterResult none;
+  for (const std::string_view name : args.node_names) {
+    auto& list = name == args.pod.nominated_node ? none.failed : none.unresolvable;
+    list.push_back({name, kInvalid});
+  }
+  return encode(args, none);
+}
 
 }  // namespace
 
 std::string Verbs::filter(std::string text) {
-  if (const auto why = parts_.not_ready(); !why.empty()) return encode_filter_error(why);
   Body body(std::move(text));
   const auto args = decode_filter_args(body);
+  const std::string_view not_ready = parts_.not_ready();
+  if (!not_ready.empty()) {
+    return args ? deny_for_now(*args, not_ready) : encode_filter_error(not_ready);
+  }
   if (!args) return encode_filter_error("filter request: " + args.error().message);
   const auto plan = parts_.policies.plan(args->pod);
-  if (!plan) return encode_filter_error(plan.error().message);
+  if (!plan) return refuse_invalid(*args);
   const Standing standing = stand(args->pod.uid);  // one: all nodes judged at one moment
   if (!standing.bound_for.empty()) return repeat_offer(*args, standing.bound_for);
   const NodeSet refused = parts_.offers.begin_filter(args->pod.uid);
   PodView cluster(*standing.cluster);
-  fit_to_pod(cluster, args->pod, "", parts_.pods, parts_.policies);
-  FilterResult result;
-  {
-    auto pass = plan->policies->cache.open(*plan->policy, plan->demand, *standing.cluster);
-    // Something besides us refused a node to this pod. One name at a time shows which one it is,
-    // whatever the scheduler's own scores prefer.
-    const std::size_t short_list = refused.empty() ? settings_.short_list : 1;
-    result = extender::filter(
-        args->node_names, plan->demand, {cluster, order_},
-        [&](const auto& node) { return pass.judge(node); }, refused, short_list);
+  fit_to_pod(cluster, args->pod, "", {parts_.pods, parts_.promises}, parts_.policies);
+  model::SearchBudget budget(settings_.search_steps);
+  FilterResult result = judge_nodes(*args, *plan, cluster, refused, budget);
+  if (!result.kept.empty()) {
+    if (plan->demand.gpu.asks_gpu()) {
+      reserve(args->pod, *plan, *cluster.find(args->node_names[result.kept.front()]));
+    }
+  } else if (const auto way =
+                 make_way_on_best(standing.unconfirmed, args->node_names, plan->demand, cluster,
+                                  *plan->policy, args->pod.priority, budget)) {
+    result = {};
+    result.kept.push_back(way->index);
+    reserve(args->pod, *plan, way->node, way->displaced);
+  } else if (fits_without(standing.unconfirmed, args->node_names, plan->demand, cluster,
+                          *plan->policy, budget)) {
+    return try_again(*args, kSettling);
+  } else if (result.untried > 0) {
+    return try_again(*args, kUnfinished);
+  } else if (!parts_.following()) {
+    return try_again(*args, kBehind);
   }
-  if (!result.kept.empty() && plan->demand.gpu.asks_gpu()) {
-    reserve(args->pod, *plan, *cluster.find(args->node_names[result.kept.front()]));
-  }
-  if (result.kept.empty() &&
-      fits_without(standing.unconfirmed, args->node_names, plan->demand, cluster, *plan->policy)) {
-    return try_again(args->pod.uid, kSettling);
-  }
-  remember_outcome(*args, result);
+  remember_outcome(*args, result, *standing.cluster);
   return encode(*args, result);
 }
 
+FilterResult Verbs::judge_nodes(const FilterArgs& args, const cluster::PodPlan& plan,
+                                const PodView& cluster, const NodeSet& refused,
+                                model::SearchBudget& budget) {
+  auto pass =
+      plan.policies->cache.open(*plan.policy, plan.demand, cluster.cluster(), budget, args.pod.uid);
+  // Something besides us refused a node to this pod. With all names kube-scheduler finds another
+  // one at once, if that was another extender. One name shows which node it is in any other case,
+  // whatever the scheduler's own scores prefer. So each in turn.
+  const bool all = refused.size() % 2 == 1;
+  const std::size_t short_list = refused.empty() ? settings_.short_list : all ? 0 : 1;
+  return extender::filter({.names = args.node_names,
+                           .demand = plan.demand,
+                           .refused = refused,
+                           .short_list = short_list,
+                           .priority = args.pod.priority,
+                           .nominated_node = args.pod.nominated_node},
+                          {cluster, order_}, [&](const auto& node) { return pass.judge(node); });
+}
+
 Verbs::Standing Verbs::stand(const std::string& uid) {
-  return parts_.ledger.apply([&](model::Ledger& ledger) {
-    Standing standing;
+  Standing standing = parts_.ledger.apply([&](model::Ledger& ledger) {
+    Standing now;
     ledger.expire_reservations();
     ledger.release_reservation(uid);
-    if (const auto* entry = ledger.find(uid)) standing.bound_for = entry->allocation->node;
-    standing.unconfirmed = ledger.unconfirmed();
-    standing.cluster = ledger.snapshot();
-    return standing;
+    if (const auto* entry = ledger.find(uid)) now.bound_for = entry->allocation->node;
+    now.unconfirmed = ledger.unconfirmed();
+    now.cluster = ledger.snapshot();
+    return now;
   });
+  parts_.promises.review(*standing.cluster, parts_.pods);
+  return standing;
 }
 
 /// The bind may still take effect, so no other node will do; sent again it does no harm.
 std::string Verbs::repeat_offer(const FilterArgs& args, const std::string& node) const {
   const auto asked = std::find(args.node_names.begin(), args.node_names.end(), node);
-  if (asked == args.node_names.end()) return try_again(args.pod.uid, kBoundElsewhere);
+  if (asked == args.node_names.end()) return try_again(args, kBoundElsewhere);
   parts_.pods.answered(args.pod.uid, cluster::Wait::kSettling);
   FilterResult only;
   only.kept.push_back(static_cast<std::uint32_t>(asked - args.node_names.begin()));
@@ -77,27 +130,54 @@ std::string Verbs::repeat_offer(const FilterArgs& args, const std::string& node)
 }
 
 void Verbs::reserve(const kube::Pod& pod, const cluster::PodPlan& plan,
-                    const model::NodeState& node) {
-  if (settings_.hold_ttl == std::chrono::milliseconds{0}) return;
+                    const model::NodeState& node, const model::Ledger::Uids& displaced) {
+  const auto ttl = hold_for(pod);
+  if (ttl == std::chrono::milliseconds{0}) return;
   const auto choice = plan.policy->choose(plan.demand, node);
   if (!choice) return;
   model::Allocation allocation = cluster::allocation_for(
       pod, node.name, plan.demand, model::grants_of(plan.demand.gpu, node, choice->placement));
   parts_.ledger.apply([&](model::Ledger& ledger) {
     // Refused if the node changed meanwhile: then nothing is reserved, and bind decides.
-    return ledger.reserve(std::move(allocation), settings_.hold_ttl).has_value();
+    return ledger.reserve(std::move(allocation), ttl, displaced).has_value();
   });
 }
 
-std::string Verbs::try_again(std::string_view pod_uid, std::string_view why) const {
-  parts_.pods.answered(pod_uid, cluster::Wait::kSettling);
-  return encode_filter_error(why);
+std::chrono::milliseconds Verbs::hold_for(const kube::Pod& pod) const {
+  const bool holds = settings_.hold_ttl > std::chrono::milliseconds{0};
+  return holds && pod.binds_late ? std::max(settings_.hold_ttl, settings_.long_hold_ttl)
+                                 : settings_.hold_ttl;
 }
 
-void Verbs::remember_outcome(const FilterArgs& args, const FilterResult& result) {
+std::string Verbs::try_again(const FilterArgs& args, std::string_view why) const {
+  parts_.pods.answered(args.pod.uid, cluster::Wait::kSettling);
+  return deny_for_now(args, why);
+}
+
+std::string Verbs::deny_for_now(const FilterArgs& args, std::string_view why) const {
+  const bool nominated = !args.pod.nominated_node.empty() || parts_.promises.made_to(args.pod.uid);
+  if (!nominated) {
+    parts_.denials.forget(args.pod.uid);
+    return encode_filter_error(why);
+  }
+  parts_.denials.denied(args.pod, args.node_names, *parts_.ledger.snapshot(), true);
+  FilterResult none;
+  for (const std::string_view name : args.node_names) none.failed.push_back({name, why});
+  return encode(args, none);
+}
+
+void Verbs::remember_outcome(const FilterArgs& args, const FilterResult& result,
+                             const model::ClusterSnapshot& cluster) {
   if (result.kept.empty()) {
+    parts_.denials.denied(args.pod, args.node_names, cluster, false);
     if (result.nearest) parts_.pods.answered(args.pod.uid, cluster::wait_for(*result.nearest));
     return;
+  }
+  if (result.more_fit) {
+    parts_.denials.offered(args.pod.uid,
+                           parts_.clock.now() + std::max(hold_for(args.pod), kLeastTimeToBind));
+  } else {
+    parts_.denials.forget(args.pod.uid);
   }
   parts_.pods.answered(args.pod.uid, cluster::Wait::kOffered);
   parts_.offers.offered(args.pod.uid, args.node_names[result.kept.front()]);
@@ -114,18 +194,21 @@ std::string Verbs::prioritize(std::string text) const {
   if (!plan) return encode(std::vector<HostScore>{});
   std::string held_on;
   const cluster::ClusterPtr snapshot = parts_.ledger.apply([&](model::Ledger& ledger) {
+    ledger.expire_reservations();
     if (const auto* entry = ledger.find(args->pod.uid)) held_on = entry->allocation->node;
     return ledger.snapshot();
   });
   PodView cluster(*snapshot);
-  fit_to_pod(cluster, args->pod, held_on, parts_.pods, parts_.policies);
-  auto pass = plan->policies->cache.open(*plan->policy, plan->demand, *snapshot);
+  fit_to_pod(cluster, args->pod, held_on, {parts_.pods, parts_.promises}, parts_.policies);
+  model::SearchBudget budget(settings_.search_steps);
+  auto pass =
+      plan->policies->cache.open(*plan->policy, plan->demand, *snapshot, budget, args->pod.uid);
   return encode(extender::prioritize(
       args->node_names, cluster, [&](const auto& node) { return pass.judge(node); },
       parts_.offers.refused(args->pod.uid)));
 }
 
-std::string Verbs::preempt(std::string text) const {
+std::string Verbs::preempt(std::string text) {
   if (!parts_.not_ready().empty()) return encode_preempt_result({});
   Body body(std::move(text));
   const auto args = decode_preempt_args(body);
@@ -135,24 +218,66 @@ std::string Verbs::preempt(std::string text) const {
   }
   const auto plan = parts_.policies.plan(args->pod);
   if (!plan) return encode_preempt_result({});
-  model::Ledger::Uids unknown_outcomes;
+  model::Ledger::Uids in_doubt;
   const cluster::ClusterPtr snapshot = parts_.ledger.apply([&](model::Ledger& ledger) {
-    unknown_outcomes = ledger.unknown_outcomes();
+    ledger.expire_reservations();
+    in_doubt = ledger.in_doubt();
     return ledger.snapshot();
   });
+  parts_.promises.review(*snapshot, parts_.pods);
   PodView cluster(*snapshot);
-  fit_to_pod(cluster, args->pod, "", parts_.pods, parts_.policies);
+  fit_to_pod(cluster, args->pod, "", {parts_.pods, parts_.promises}, parts_.policies);
+  if (gets_room_soon(args->pod, *plan, cluster)) return encode_preempt_result({});
+  // Nobody is evicted for room that is only reserved.
+  for (const auto& [name, proposed] : args->nodes) {
+    const auto* node = cluster.find(name);
+    if (node == nullptr) continue;
+    if (auto emptied = without_yielding(*node, args->pod.priority)) {
+      cluster.replace(*std::move(emptied));
+    }
+  }
   const auto budgets = parts_.budgets();
-  return encode_preempt_result(extender::preempt(args->nodes,
-                                                 {.pod = args->pod,
-                                                  .demand = plan->demand,
-                                                  .policy = *plan->policy,
-                                                  .spared = unknown_outcomes,
-                                                  .budgets = budgets.get()},
-                                                 cluster));
+  model::SearchBudget searches(kPreemptSteps);
+  auto nodes = extender::preempt(args->nodes,
+                                 {.pod = args->pod,
+                                  .demand = plan->demand,
+                                  .policy = *plan->policy,
+                                  .spared = in_doubt,
+                                  .budgets = budgets.get(),
+                                  .searches = searches},
+                                 cluster);
+  if (nodes.empty()) wait_for_doubtful(*args, in_doubt, cluster);
+  if (plan->demand.gpu.asks_gpu()) parts_.promises.made(args->pod, nodes);
+  return encode_preempt_result(nodes);
 }
 
-Verbs::BindReply Verbs::bind(std::string text) {
+/// They may be named once the outcome of their bind is known.
+void Verbs::wait_for_doubtful(const PreemptArgs& args, const model::Ledger::Uids& in_doubt,
+                              const PodView& cluster) {
+  model::Ledger::Uids waited_for;
+  for (const auto& [name, proposed] : args.nodes) {
+    const auto* node = cluster.find(name);
+    if (node == nullptr) continue;
+    for (const auto& pod : node->allocations) {
+      const bool less = pod->priority < args.pod.priority;
+      if (less && in_doubt.contains(pod->pod_uid)) waited_for.insert(pod->pod_uid);
+    }
+  }
+  if (!waited_for.empty()) parts_.denials.in_doubt(args.pod.uid, std::move(waited_for));
+}
+
+bool Verbs::gets_room_soon(const kube::Pod& pod, const cluster::PodPlan& plan,
+                           const PodView& cluster) const {
+  if (parts_.pods.last_answer(pod.uid) == cluster::Wait::kSettling) return true;
+  const auto promised = parts_.promises.nominated();
+  return std::any_of(promised.begin(), promised.end(), [&](const cluster::PodPtr& claim) {
+    if (claim->uid != pod.uid) return false;
+    const auto* node = cluster.find(claim->nominated_node);
+    return node != nullptr && room_is_coming(*node, plan.demand, *plan.policy);
+  });
+}
+
+Verbs::BindReply Verbs::bind(std::string text, TimePoint deadline) {
   if (const auto why = parts_.not_ready(); !why.empty()) {
     return {encode_bind_result(why), BindOutcome::kUnavailable};
   }
@@ -161,7 +286,9 @@ Verbs::BindReply Verbs::bind(std::string text) {
   if (!args) {
     return {encode_bind_result("bind request: " + args.error().message), BindOutcome::kInvalid};
   }
-  Binder::BindResult answer = parts_.binder.bind(*args);
+  parts_.denials.forget(args->uid);
+  Binder::BindResult answer = parts_.binder.bind(*args, deadline);
+  if (answer.error.empty()) parts_.promises.kept(args->uid);
   return {encode_bind_result(answer.error), answer.outcome};
 }
 

@@ -5,12 +5,16 @@
 #include "cluster/shared_ledger.hpp"
 #include "extender/scheduling/binder.hpp"
 #include "extender/scheduling/decide.hpp"
+#include "extender/scheduling/denials.hpp"
 #include "extender/scheduling/offers.hpp"
+#include "extender/scheduling/promises.hpp"
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -23,10 +27,19 @@ namespace tangram::extender {
 /// such field: its error is an empty list, which kube-scheduler takes as "no opinion".)
 ///
 /// kube-scheduler filters the next pod while the last one's bind is on its way, so filter reserves
-/// room for its pod on the node it ranks first, and the next filter does not offer that room. A
-/// pod for which there would be room if reservations and binds under way came to nothing is
-/// answered with an Error, which kube-scheduler tries again by time; after "does not fit", the pod
-/// would wait for an event that may never come.
+/// room for its pod on the node it ranks first, and the next filter does not offer that room,
+/// unless its pod is more important and fits nowhere else. A pod for which there would be room if
+/// reservations and binds under way came to nothing is answered with an Error, which
+/// kube-scheduler tries again by time; after "does not fit", the pod would wait for an event that
+/// may never come.
+///
+/// After an Error kube-scheduler forgets the pod's nomination, and others take the room that it
+/// evicted pods for. So a nominated pod never gets one.
+///
+/// A filter searches for no longer than Settings::search_steps: one pod of many containers must not
+/// keep kube-scheduler from all others. The best node that was tried is the answer. If none of them
+/// fits and not all were tried, that is an Error as well; the next try goes on from there, because
+/// what was found of a node is remembered.
 ///
 /// Threads: safe. bind blocks; the others only compute.
 class Verbs {
@@ -36,28 +49,41 @@ class Verbs {
     const cluster::PolicySource& policies;
     Offers& offers;
     Binder& binder;
+    Promises& promises;
+    Denials& denials;
     cluster::PodTable& pods;  ///< also gets the outcome of each filter
     /// The disruption budgets; null while they are not known.
     Required<std::function<std::shared_ptr<const cluster::BudgetList>()>> budgets;
     /// Why no verb can be answered now, for another try later; empty = all is well.
     Required<std::function<std::string_view()>> not_ready;
+    const Clock& clock;
+    /// Do the watches of nodes and pods go on? While they do not, room may be free that the ledger
+    /// does not show.
+    Required<std::function<bool()>> following;
   };
   struct Settings {
-    std::size_t short_list = 8;  ///< 0 = all nodes that fit
+    std::size_t short_list = 1;  ///< 0 = all nodes that fit
     /// How long room is reserved for a pod between its filter and its bind; 0 = not at all.
     std::chrono::milliseconds hold_ttl{3'000};
+    /// The same for a pod whose volumes or group may delay its bind; at least hold_ttl.
+    std::chrono::milliseconds long_hold_ttl{120'000};
+    /// How long one filter may search for cards of a pod of several containers, on all nodes
+    /// together: about 10 ms. The nodes of a cluster of 5,000 are all tried at once for pods that
+    /// fit, up to four containers and eight cards.
+    std::int64_t search_steps = 200'000;
   };
   Verbs(Parts parts, Settings settings) : parts_(std::move(parts)), settings_(settings) {}
 
   [[nodiscard]] std::string filter(std::string body);
   [[nodiscard]] std::string prioritize(std::string body) const;
-  [[nodiscard]] std::string preempt(std::string body) const;
+  [[nodiscard]] std::string preempt(std::string body);
 
   struct BindReply {
     std::string body;
     BindOutcome outcome;
   };
-  [[nodiscard]] BindReply bind(std::string body);
+  /// @param deadline  when kube-scheduler stops waiting
+  [[nodiscard]] BindReply bind(std::string body, TimePoint deadline);
 
  private:
   /// What the ledger says of a pod when its filter begins.
@@ -68,10 +94,23 @@ class Verbs {
   };
   [[nodiscard]] Standing stand(const std::string& uid);
   [[nodiscard]] std::string repeat_offer(const FilterArgs& args, const std::string& node) const;
-  void reserve(const kube::Pod& pod, const cluster::PodPlan& plan, const model::NodeState& node);
+  [[nodiscard]] std::chrono::milliseconds hold_for(const kube::Pod& pod) const;
+  [[nodiscard]] FilterResult judge_nodes(const FilterArgs& args, const cluster::PodPlan& plan,
+                                         const PodView& cluster, const NodeSet& refused,
+                                         model::SearchBudget& budget);
+  void reserve(const kube::Pod& pod, const cluster::PodPlan& plan, const model::NodeState& node,
+               const model::Ledger::Uids& displaced = {});
   /// The pod waits for something that passes by itself.
-  [[nodiscard]] std::string try_again(std::string_view pod_uid, std::string_view why) const;
-  void remember_outcome(const FilterArgs& args, const FilterResult& result);
+  [[nodiscard]] std::string try_again(const FilterArgs& args, std::string_view why) const;
+  /// Makes kube-scheduler try again by time; a nominated pod, by an event that the waker makes.
+  [[nodiscard]] std::string deny_for_now(const FilterArgs& args, std::string_view why) const;
+  void wait_for_doubtful(const PreemptArgs& args, const model::Ledger::Uids& in_doubt,
+                         const PodView& cluster);
+  /// Is it better to wait than to evict more pods?
+  [[nodiscard]] bool gets_room_soon(const kube::Pod& pod, const cluster::PodPlan& plan,
+                                    const PodView& cluster) const;
+  void remember_outcome(const FilterArgs& args, const FilterResult& result,
+                        const model::ClusterSnapshot& cluster);
 
   Parts parts_;
   Settings settings_;

@@ -51,9 +51,11 @@ struct FilterResult {
   std::vector<std::uint32_t> kept;  ///< indices into FilterArgs::node_names, best first
   std::vector<FailedNode> failed;
   std::vector<FailedNode> unresolvable;  ///< evicting pods would not help
+  bool more_fit = false;                 ///< than those kept. Not sent.
   /// Of the nodes that do not fit, the misfit that is looked for last: the nearest to a fit. Not
   /// sent.
   std::optional<model::Misfit> nearest = std::nullopt;
+  std::size_t untried = 0;  ///< nodes not searched within the budget: kNotTried. Not sent.
 };
 
 [[nodiscard]] std::string encode(const FilterArgs& args, const FilterResult& result);

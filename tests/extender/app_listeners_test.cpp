@@ -81,6 +81,26 @@ TEST_F(AppListenersTest, ServeTheWebhookToClientsWithoutCertificates) {
   EXPECT_EQ(ask("", app->webhook_port(), "POST", "/bind", "{}").status, 404);
 }
 
+TEST_F(AppListenersTest, CloseTheWebhookWhileTheServerStillAnswers) {
+  auto config = with_tls();
+  config.webhook.listen = {{"127.0.0.1", 0}};
+  const auto app = start_synced(cluster_, config);
+  const std::string uid = cluster_.add_pod("p", "0.5");
+  cluster_.api.will(testing::any_binding(), testing::Fault::Kind::kHold);
+  auto bound = std::async(std::launch::async, [&] {
+    return ask("system:kube-scheduler", app->port(), "POST", "/bind",
+               R"({"PodName":"p","PodNamespace":"ml","PodUID":")" + uid + R"(","Node":"a"})");
+  });
+  cluster_.api.await_held(1);
+  auto stopped = std::async(std::launch::async, [&] { app->stop(); });
+  EXPECT_TRUE(testing::eventually(
+      [&] { return !http::Client().connect("127.0.0.1", app->webhook_port()); }));
+  EXPECT_EQ(stopped.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
+  cluster_.api.release();
+  stopped.get();
+  EXPECT_EQ(json_at(bound.get().body, "Error"), "");
+}
+
 TEST_F(AppListenersTest, TellOfThemselvesInMetrics) {
   auto config = with_tls();
   config.metrics.listen = {{"127.0.0.1", 0}};

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <fstream>
 #include <future>
 
@@ -51,16 +52,49 @@ TEST_F(AppTest, IsAliveButNotReadyWhileItReadsTheCluster) {
   EXPECT_EQ(caller.bind("p", uid, "a"), "");
 }
 
+TEST_F(AppTest, WakesAPodWhoseRoomAppearsAfterItsAnswer) {
+  cluster_.ask(testing::write_request(
+      kube::Method::kPost, "/apis/storage.k8s.io/v1/namespaces/ml/csistoragecapacities",
+      R"({"metadata":{"name":"tangram-wake"},"storageClassName":"tangram.dev.wake"})"));
+  cluster_.add_node("one", 1);
+  const auto app = App::create(
+      test_config(),
+      {.api = cluster_.api, .clock = cluster_.clock, .replica = std::nullopt, .ns = "ml"});
+  ASSERT_TRUE(eventually([&] { return (*app)->synced(); }));
+  Caller caller((*app)->port());
+  ASSERT_EQ(caller.bind("there", cluster_.add_pod("there", "1"), "one"), "");
+  const auto writes = [&] {
+    return cluster_.api.calls({kube::Method::kPatch, "/tangram-wake"}).size();
+  };
+  const auto writes_later = [&](std::size_t count) {
+    return eventually([&] {
+      cluster_.clock.advance(std::chrono::milliseconds(50));
+      return writes() == count;
+    });
+  };
+  ASSERT_TRUE(writes_later(Waker::kOfTerm.size())) << "at the start of the term";
+  cluster_.add_pod("p", "0.5");
+  const auto refused = caller.post("/filter", filter_body(cluster_, "p", R"(["one"])"));
+  ASSERT_EQ(json_at(refused.body, "NodeNames"), "[]");
+  cluster_.clock.advance(Waker::kPatience);
+  auto end = testing::write_request(kube::Method::kDelete, "/api/v1/namespaces/ml/pods/there", "");
+  end.query["gracePeriodSeconds"] = "0";
+  cluster_.ask(end);
+  EXPECT_TRUE(writes_later(Waker::kOfTerm.size() + 1));
+}
+
 TEST_F(AppTest, SchedulesAPodAsKubeSchedulerAsks) {
   const auto app = start_synced(cluster_);
   const std::string uid = cluster_.add_pod("p", "0.5");
   Caller caller(app->port());
+  const auto none = caller.post("/filter", filter_body(cluster_, "p", R"(["c"])"));
+  EXPECT_EQ(json_at(none.body, "FailedAndUnresolvableNodes"),
+            R"({"c":"node has not reported its GPU cards"})");
   const auto filtered = caller.post("/filter", filter_body(cluster_, "p", R"(["a","b","c"])"));
   EXPECT_EQ(filtered.status, 200);
   EXPECT_EQ(filtered.header("Content-Type"), "application/json");
-  EXPECT_EQ(json_at(filtered.body, "NodeNames"), R"(["a","b"])");
-  EXPECT_EQ(json_at(filtered.body, "FailedAndUnresolvableNodes"),
-            R"({"c":"node has not reported its GPU cards"})");
+  EXPECT_EQ(json_at(filtered.body, "NodeNames"), R"(["a"])");
+  EXPECT_EQ(json_at(filtered.body, "FailedAndUnresolvableNodes"), "{}");
   const auto scored = caller.post("/prioritize", filter_body(cluster_, "p", R"(["a","b"])"));
   EXPECT_EQ(scored.body, R"([{"Host":"a","Score":10},{"Host":"b","Score":9}])");
   EXPECT_EQ(caller.bind("p", uid, "a"), "");
@@ -292,6 +326,34 @@ TEST_F(AppTest, RefusesBindsBeyondWhatItsQueueHolds) {
   EXPECT_EQ(answer.get(), "");
   // The worker is free a moment after its answer has left.
   EXPECT_TRUE(eventually([&] { return caller.bind("other", other, "a").empty(); }));
+}
+
+TEST_F(AppTest, CountsTheWaitForAWorkerAsTimeOfTheBind) {
+  config::Config config = test_config();
+  config.bind.workers = 1;
+  config.bind.queue = 1;
+  const auto app = start_synced(cluster_, config);
+  const auto bind = [&](const std::string& pod) {
+    const std::string uid = cluster_.add_pod(pod, "0.2");
+    return std::async(std::launch::async,
+                      [&app, pod, uid] { return Caller(app->port()).bind(pod, uid, "a"); });
+  };
+  cluster_.api.will(testing::binding_of("slow"), Fault::Kind::kHold);
+  auto slow = bind("slow");
+  cluster_.api.await_held(1);
+  // Of two more one is refused; the other one waits for the worker then.
+  std::array<std::future<std::string>, 2> others{bind("p"), bind("q")};
+  const auto done = [](const std::future<std::string>& answer) {
+    return answer.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  };
+  ASSERT_TRUE(eventually([&] { return done(others[0]) || done(others[1]); }));
+  cluster_.clock.advance(std::chrono::seconds(3));  // of 4
+  cluster_.api.release();
+  EXPECT_EQ(slow.get(), "");
+  for (auto& other : others) other.wait();
+  const auto sent = cluster_.api.calls(any_binding());
+  ASSERT_EQ(sent.size(), 2U);
+  EXPECT_LE(sent[1].timeout, std::chrono::seconds(1));
 }
 
 TEST_F(AppTest, AnswersABindThatIsUnderWayBeforeItStops) {

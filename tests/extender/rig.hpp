@@ -2,6 +2,7 @@
 
 #include "cluster/cluster_feed.hpp"
 #include "extender/scheduling/binder.hpp"
+#include "extender/scheduling/denials.hpp"
 #include "kube/local/api.hpp"
 #include "model/cards.hpp"
 #include "tests/testing/builders.hpp"
@@ -29,6 +30,8 @@ struct Rig {
   testing::FaultApi api{server};
   cluster::SharedLedger ledger{clock};
   Offers offers{clock, 100, std::chrono::seconds(60)};
+  Promises promises{clock};
+  Denials denials{clock};
   cluster::PolicySource policies{binpack()};
   testing::PodRecorder recorder;
   cluster::PodTable table{{&recorder}};
@@ -36,17 +39,23 @@ struct Rig {
   cluster::FeedCounters counters;
   cluster::NodeFeed nodes{ledger, counters};
   cluster::PodFeed pods{ledger, table, policies, counters, {}};
-  Binder binder{{.api = api,
-                 .ledger = ledger,
-                 .pods = table,
-                 .offers = offers,
-                 .policies = policies,
-                 .clock = clock,
-                 .may_write = [this](std::chrono::milliseconds) { return may_write; },
-                 .sign = model::Signer(),
-                 .check = model::SignatureCheck()},
-                {.api_timeout = std::chrono::milliseconds(4'000),
-                 .assume_ttl = std::chrono::milliseconds(70'000)}};
+  static constexpr std::chrono::milliseconds kBindTimeout{4'000};
+  Binder binder = binder_at(api);
+
+  /// A binder whose requests go that way.
+  Binder binder_at(kube::KubeApi& way) {
+    return Binder({.api = way,
+                   .ledger = ledger,
+                   .pods = table,
+                   .offers = offers,
+                   .promises = promises,
+                   .policies = policies,
+                   .clock = clock,
+                   .may_write = [this](std::chrono::milliseconds) { return may_write; },
+                   .sign = model::Signer(),
+                   .check = model::SignatureCheck()},
+                  {.api_timeout = kBindTimeout, .assume_ttl = std::chrono::milliseconds(70'000)});
+  }
 
   static cluster::PolicySettings binpack() {
     cluster::PolicySettings settings;
@@ -83,6 +92,9 @@ struct Rig {
     testing::PodText pod;
     pod.name = name;
     pod.annotations = annotations;
+    return add_pod(pod);
+  }
+  std::string add_pod(const testing::PodText& pod) {
     const auto made = ask(testing::write_request(kube::Method::kPost, "/api/v1/namespaces/ml/pods",
                                                  testing::pod_json(pod)));
     return testing::json_at(made.body, "metadata.uid");
@@ -105,12 +117,26 @@ struct Rig {
     if (annotation == decoded->annotations.end()) return fail(Errc::kNotFound, "no grant");
     return model::decode_grant(annotation->second);
   }
+  /// As kube-scheduler does for a pod that preempts others; empty = no more.
+  void nominate(const std::string& pod, const std::string& node) {
+    ask(testing::write_request(kube::Method::kPatch,
+                               "/api/v1/namespaces/ml/pods/" + pod + "/status",
+                               R"({"status":{"nominatedNodeName":")" + node + R"("}})"));
+    show(pod);
+  }
   /// Ends the pod at once, as kubelet does when its containers are gone.
   void remove_pod(const std::string& pod) {
     auto request =
         testing::write_request(kube::Method::kDelete, "/api/v1/namespaces/ml/pods/" + pod, "");
     request.query["gracePeriodSeconds"] = "0";
     ask(request);
+  }
+
+  /// Removes the pod, and the watch shows that.
+  void end_pod(const std::string& pod) {
+    const std::string last = read(pod);
+    remove_pod(pod);
+    pods.change(kube::EventType::kDeleted, last);
   }
 
   /// What a list of both kinds shows goes into the ledger.
@@ -148,8 +174,10 @@ struct Rig {
   [[nodiscard]] MilliGpu used(const std::string& node, std::size_t card = 0) const {
     return ledger.snapshot()->find(node)->use.at(card).compute;
   }
+  /// The deadline of a bind that is asked for now.
+  [[nodiscard]] TimePoint in_time() const { return clock.now() + kBindTimeout; }
   Binder::BindResult bind(const std::string& pod, const std::string& uid, const std::string& node) {
-    return binder.bind({.ns = "ml", .name = pod, .uid = uid, .node = node});
+    return binder.bind({.ns = "ml", .name = pod, .uid = uid, .node = node}, in_time());
   }
 };
 

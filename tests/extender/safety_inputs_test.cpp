@@ -15,13 +15,14 @@ using MayWrite = bool (*)(std::chrono::milliseconds);
 
 template <class Parts>
 concept BindsWith = requires(kube::KubeApi& api, cluster::SharedLedger& ledger,
-                             const cluster::PodTable& pods, Offers& offers,
+                             const cluster::PodTable& pods, Offers& offers, Promises& promises,
                              const cluster::PolicySource& policies, const Clock& clock,
                              MayWrite may_write) {
   Parts{.api = api,
         .ledger = ledger,
         .pods = pods,
         .offers = offers,
+        .promises = promises,
         .policies = policies,
         .clock = clock,
         .may_write = may_write,
@@ -31,12 +32,13 @@ concept BindsWith = requires(kube::KubeApi& api, cluster::SharedLedger& ledger,
 template <class Parts>
 concept BindsWithoutPermission = requires(kube::KubeApi& api, cluster::SharedLedger& ledger,
                                           const cluster::PodTable& pods, Offers& offers,
-                                          const cluster::PolicySource& policies,
+                                          Promises& promises, const cluster::PolicySource& policies,
                                           const Clock& clock) {
   Parts{.api = api,
         .ledger = ledger,
         .pods = pods,
         .offers = offers,
+        .promises = promises,
         .policies = policies,
         .clock = clock,
         .sign = model::Signer(),
@@ -45,12 +47,13 @@ concept BindsWithoutPermission = requires(kube::KubeApi& api, cluster::SharedLed
 template <class Parts>
 concept BindsWithoutSignatures = requires(kube::KubeApi& api, cluster::SharedLedger& ledger,
                                           const cluster::PodTable& pods, Offers& offers,
-                                          const cluster::PolicySource& policies, const Clock& clock,
-                                          MayWrite may_write) {
+                                          Promises& promises, const cluster::PolicySource& policies,
+                                          const Clock& clock, MayWrite may_write) {
   Parts{.api = api,
         .ledger = ledger,
         .pods = pods,
         .offers = offers,
+        .promises = promises,
         .policies = policies,
         .clock = clock,
         .may_write = may_write};
@@ -72,13 +75,20 @@ static_assert(!EvictsWithoutPermission<Evictor::Parts>);
 
 template <class Who>
 concept PreemptsWith = requires(const kube::Pod& pod, const model::PodDemand& demand,
-                                const policies::Policy& policy, const model::Ledger::Uids& spared) {
-  Who{.pod = pod, .demand = demand, .policy = policy, .spared = spared, .budgets = nullptr};
+                                const policies::Policy& policy, const model::Ledger::Uids& spared,
+                                model::SearchBudget& searches) {
+  Who{.pod = pod,
+      .demand = demand,
+      .policy = policy,
+      .spared = spared,
+      .budgets = nullptr,
+      .searches = searches};
 };
 template <class Who>
 concept PreemptsWithoutSparing = requires(const kube::Pod& pod, const model::PodDemand& demand,
-                                          const policies::Policy& policy) {
-  Who{.pod = pod, .demand = demand, .policy = policy, .budgets = nullptr};
+                                          const policies::Policy& policy,
+                                          model::SearchBudget& searches) {
+  Who{.pod = pod, .demand = demand, .policy = policy, .budgets = nullptr, .searches = searches};
 };
 static_assert(PreemptsWith<Preemptor>);
 static_assert(!PreemptsWithoutSparing<Preemptor>);

@@ -47,11 +47,11 @@ TEST_F(BinderConcurrencyTest, GoesOnWhileAnotherBindWaitsForTheApiServer) {
   ASSERT_TRUE(plan);
   const std::vector<std::string_view> names{"a"};
   const auto cluster = rig_.ledger.snapshot();
-  auto pass = plan->policies->cache.open(*plan->policy, plan->demand, *cluster);
+  model::SearchBudget budget;
+  auto pass = plan->policies->cache.open(*plan->policy, plan->demand, *cluster, budget, slow_uid);
   NodeOrder order;
-  const auto result = filter(
-      names, plan->demand, {*cluster, order}, [&](const auto& node) { return pass.judge(node); },
-      {}, 0);
+  const auto result = filter({.names = names, .demand = plan->demand, .refused = {}},
+                             {*cluster, order}, [&](const auto& node) { return pass.judge(node); });
   EXPECT_EQ(result.kept.size(), 1U);
   EXPECT_EQ(rig_.bind("quick", waiting("quick", "1"), "a").outcome, BindOutcome::kBound);
   EXPECT_EQ(rig_.used("a", 0), MilliGpu(500));
@@ -100,9 +100,7 @@ TEST_F(BinderConcurrencyTest, ReleasesAPodThatIsDeletedBeforeItsBindArrives) {
   const std::string uid = waiting("p", "0.5");
   const std::string before = rig_.picture();
   auto bind = held_bind("p", uid);
-  const std::string last = rig_.read("p");
-  rig_.remove_pod("p");
-  rig_.pods.change(kube::EventType::kDeleted, last);
+  rig_.end_pod("p");
   rig_.api.release();
   EXPECT_EQ(bind.get().outcome, BindOutcome::kRefused);
   EXPECT_EQ(rig_.picture(), before);
@@ -116,9 +114,7 @@ TEST_F(BinderConcurrencyTest, KeepsAPodReleasedThatEndsWhileItsAnswerIsOnTheWay)
   auto bind = std::async(std::launch::async, [&] { return rig_.bind("p", uid, "a"); });
   rig_.api.await_held(1);  // bound, and about to be read
   rig_.show("p");
-  const std::string last = rig_.read("p");
-  rig_.remove_pod("p");
-  rig_.pods.change(kube::EventType::kDeleted, last);
+  rig_.end_pod("p");
   rig_.api.release();
   (void)bind.get();
   EXPECT_EQ(rig_.picture(), before);

@@ -2,6 +2,8 @@
 
 #include "model/grant.hpp"
 #include "tests/extender/rig.hpp"
+#include "tests/testing/log_probe.hpp"
+#include "tests/testing/passing_api.hpp"
 
 #include <gtest/gtest.h>
 
@@ -63,7 +65,7 @@ TEST_F(BinderTest, WritesAGrantThatIsWhatTheBooksSay) {
   ASSERT_EQ(grant->containers.size(), 1U);
   EXPECT_EQ(grant->containers[0].container, "main");
   EXPECT_EQ(grant->containers[0].cards,
-            std::vector{testing::granted("a-0", 40'960, 500)});  // half of 81,920 MiB
+            std::vector{testing::shared("a-0", 40'960, 500)});  // half of 81,920 MiB
   const auto entry = rig_.entry(uid);
   ASSERT_NE(entry.allocation, nullptr);
   EXPECT_EQ(entry.phase, model::Phase::kConfirmed);
@@ -210,6 +212,19 @@ INSTANTIATE_TEST_SUITE_P(
                                   .says = "requested model"}),
     [](const auto& row) { return row.param.name; });
 
+TEST_F(BinderTest, TakesRoomWhoseReservationHasExpired) {
+  const std::string uid = rig_.add_pod("p", {{"tangram.dev/gpu-count", "1"}});
+  rig_.show("p");
+  rig_.ledger.apply([](model::Ledger& ledger) {
+    return ledger
+        .reserve(testing::allocation("other", "a", {testing::granted("a-0", 81'920, 1000)}), 3s)
+        .has_value();
+  });
+  ASSERT_EQ(rig_.bind("p", uid, "a").outcome, BindOutcome::kNoRoom);
+  rig_.clock.advance(3s);
+  EXPECT_EQ(rig_.bind("p", uid, "a").outcome, BindOutcome::kBound);
+}
+
 TEST_F(BinderTest, RefusesWhenTheNodeHasFilledUpMeanwhile) {
   for (const std::string pod : {"p1", "p2"}) {
     ASSERT_EQ(rig_.bind(pod, waiting_half(pod), "a").outcome, BindOutcome::kBound);
@@ -335,6 +350,62 @@ TEST_F(BinderTest, ReleasesWhenAnotherWriterBoundThePodThere) {
   const auto answer = rig_.bind("p", uid, "a");
   EXPECT_EQ(answer.outcome, BindOutcome::kRefused);  // on the node, but without this grant
   EXPECT_EQ(rig_.used("a"), kNothing);
+}
+
+// ---- A bind's time is one for all its requests.
+
+/// An API server that takes all the time that a request has. The answers to writes are lost.
+class SlowApi final : public testing::PassingApi {
+ public:
+  SlowApi(kube::KubeApi& server, testing::ManualClock& clock) : PassingApi(server), clock_(clock) {}
+  Result<kube::Response> call(const kube::Request& request) override {
+    auto answer = PassingApi::call(request);
+    clock_.advance(request.timeout);
+    methods.push_back(request.method);
+    if (request.method == kube::Method::kGet) return answer;
+    return fail(Errc::kTimeout, "no answer in time");
+  }
+  std::vector<kube::Method> methods;
+
+ private:
+  testing::ManualClock& clock_;
+};
+
+TEST_F(BinderTest, EndsInTimeHoweverSlowTheApiServerIs) {
+  const std::string uid = rig_.add_half("p");  // to be read first: the watch has not shown it
+  SlowApi slow(rig_.server, rig_.clock);
+  Binder binder = rig_.binder_at(slow);
+  const TimePoint begin = rig_.clock.now();
+  const auto answer =
+      binder.bind({.ns = "ml", .name = "p", .uid = uid, .node = "a"}, rig_.in_time());
+  EXPECT_EQ(answer.outcome, BindOutcome::kBound) << answer.error;
+  EXPECT_EQ(slow.methods,
+            (std::vector{kube::Method::kGet, kube::Method::kPost, kube::Method::kGet}));
+  EXPECT_LE(rig_.clock.now() - begin, Rig::kBindTimeout);
+}
+
+TEST_F(BinderTest, SendsNothingWhenTooLittleTimeIsLeft) {
+  const std::string uid = waiting_half("p");
+  const std::string before = rig_.picture();
+  for (const auto left : {0ms, 100ms}) {
+    const auto answer = rig_.binder.bind({.ns = "ml", .name = "p", .uid = uid, .node = "a"},
+                                         rig_.clock.now() + left);
+    EXPECT_EQ(answer.outcome, BindOutcome::kUnavailable) << answer.error;
+  }
+  EXPECT_TRUE(rig_.api.calls().empty());
+  EXPECT_EQ(rig_.picture(), before);
+  EXPECT_TRUE(rig_.offers.refused(uid).empty()) << "the node is as good as before";
+}
+
+TEST_F(BinderTest, KeepsTheBookingWhenNoTimeIsLeftToReadTheOutcome) {
+  const std::string uid = waiting_half("p");
+  SlowApi slow(rig_.server, rig_.clock);
+  Binder binder = rig_.binder_at(slow);
+  const auto answer =
+      binder.bind({.ns = "ml", .name = "p", .uid = uid, .node = "a"}, rig_.clock.now() + 200ms);
+  EXPECT_EQ(answer.outcome, BindOutcome::kUnknown) << answer.error;
+  EXPECT_EQ(slow.methods, std::vector{kube::Method::kPost});
+  EXPECT_EQ(rig_.used("a"), kHalf);
 }
 
 // ---- Nothing is known: settled later.
@@ -480,6 +551,36 @@ TEST_F(BinderTest, LeavesPodsAloneThatTheWatchHasShown) {
   EXPECT_EQ(rig_.binder.resolve_overdue(), 0U);
   EXPECT_EQ(reads("p"), 0U);
   EXPECT_EQ(rig_.used("a"), kHalf);
+}
+
+// ---- What the log says.
+
+TEST_F(BinderTest, LogsOneLineForEachDecision) {
+  testing::LogProbe log("pod ml/");
+  const std::string uid = waiting_half("p");
+  ASSERT_EQ(rig_.bind("p", uid, "a").outcome, BindOutcome::kBound);
+  ASSERT_EQ(rig_.bind("p", uid, "a").outcome, BindOutcome::kAlreadyBound);
+  const std::string large = rig_.add_pod("q", {{"tangram.dev/gpu-fraction", "0.6"}});
+  rig_.show("q");
+  ASSERT_EQ(rig_.bind("q", large, "a").outcome, BindOutcome::kNoRoom);
+  EXPECT_EQ(log.lines(),
+            (std::vector<std::string>{
+                "pod ml/p bound to node a: a-0 (binpack, 0 ms)",
+                "pod ml/q not bound to node a: no GPU card has enough free memory and compute "
+                "(no_room, 0 ms)"}));
+}
+
+TEST_F(BinderTest, LogsSomeOfManyFailures) {
+  testing::LogProbe log("pod ml/");
+  const std::string uid = rig_.add_pod("p", {{"tangram.dev/gpu-fraction", "2"}});
+  rig_.show("p");
+  for (int i = 0; i < 1'000; ++i) rig_.bind("p", uid, "a");
+  EXPECT_EQ(log.lines().size(), static_cast<std::size_t>(DecisionLog::kBurst));
+  rig_.clock.advance(1s);
+  rig_.bind("p", uid, "a");
+  ASSERT_EQ(log.lines().size(), static_cast<std::size_t>(DecisionLog::kBurst) + 1);
+  EXPECT_TRUE(log.lines().back().ends_with("; 800 lines before it were left out"))
+      << log.lines().back();
 }
 
 }  // namespace

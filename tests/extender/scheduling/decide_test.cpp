@@ -26,16 +26,19 @@ class ScoreTable final : public policies::Policy {
  public:
   explicit ScoreTable(std::map<std::string, std::int64_t> scores) : scores_(std::move(scores)) {}
   [[nodiscard]] std::string_view name() const noexcept override { return "table"; }
-  [[nodiscard]] std::optional<policies::Choice> choose(
-      const model::PodDemand& demand, const model::NodeState& node) const override {
-    if (!model::place(demand.gpu, node, [](auto&&...) { return std::int64_t{0}; })) {
+
+ private:
+  [[nodiscard]] std::optional<policies::Choice> do_choose(
+      const model::PodDemand& demand, const model::NodeState& node,
+      model::SearchBudget& budget) const override {
+    if (!model::place(
+            demand.gpu, node, [](auto&&...) { return std::int64_t{0}; }, budget)) {
       return std::nullopt;
     }
     const auto score = scores_.find(node.name);
     return policies::Choice{.score = score == scores_.end() ? 0 : score->second, .placement = {}};
   }
 
- private:
   std::map<std::string, std::int64_t> scores_;
 };
 
@@ -52,7 +55,13 @@ class DecideTest : public ::testing::Test {
   }
 
   FilterResult filter_all(std::size_t short_list = 0) {
-    return filter(names_, demand_, {*ledger_.snapshot(), order_}, judge(), refused_, short_list);
+    return filter({.names = names_,
+                   .demand = demand_,
+                   .refused = refused_,
+                   .short_list = short_list,
+                   .priority = priority_,
+                   .nominated_node = nominated_},
+                  {*ledger_.snapshot(), order_}, judge());
   }
   std::vector<HostScore> prioritize_all() {
     return prioritize(names_, *ledger_.snapshot(), judge(), refused_);
@@ -77,6 +86,8 @@ class DecideTest : public ::testing::Test {
   std::vector<std::string_view> names_;
   model::PodDemand demand_{.gpu = request(fraction(500)), .footprint = {}};
   NodeSet refused_;
+  int priority_ = 1;
+  std::string_view nominated_;
   std::map<std::string, std::int64_t> scores_;
 
  private:
@@ -118,15 +129,14 @@ TEST_F(DecideTest, KeepsTheShortListAndSaysNothingOfTheRest) {
 }
 
 TEST_F(DecideTest, SplitsReasonsByWhetherEvictionCouldHelp) {
-  add_free("free");
   add_full("full");
   add_node("bare", {});
   model::Card sick = card("GPU-sick");
   sick.healthy = false;
   add_node("sick", {sick});
-  names_ = {"gone", "full", "bare", "sick", "free"};
+  names_ = {"gone", "full", "bare", "sick"};
   const FilterResult result = filter_all();
-  EXPECT_EQ(kept(result), Names{"free"});
+  EXPECT_TRUE(result.kept.empty());
   ASSERT_EQ(result.failed.size(), 1U);
   EXPECT_EQ(result.failed[0].name, "full");
   EXPECT_EQ(result.failed[0].reason, model::reason(model::Misfit::kRoom));
@@ -137,6 +147,68 @@ TEST_F(DecideTest, SplitsReasonsByWhetherEvictionCouldHelp) {
   EXPECT_EQ(result.unresolvable[1].reason, model::reason(model::Misfit::kNoCards));
   EXPECT_EQ(result.unresolvable[2].name, "sick");
   EXPECT_EQ(result.unresolvable[2].reason, model::reason(model::Misfit::kUnavailable));
+}
+
+TEST_F(DecideTest, SaysNothingOfOtherNodesWhereOneFits) {
+  add_free("free");
+  add_full("full");
+  names_ = {"gone", "full", "free"};
+  const FilterResult result = filter_all();
+  EXPECT_EQ(kept(result), Names{"free"});
+  EXPECT_TRUE(result.failed.empty());
+  EXPECT_TRUE(result.unresolvable.empty());
+}
+
+TEST_F(DecideTest, ANodeWithoutLessImportantPodsIsUnresolvable) {
+  for (const char* name : {"less", "equal", "both", "cpu"}) add_free(name);
+  const auto put = [&](const std::string& uid, const std::string& node, int priority, int milli) {
+    model::Allocation pod =
+        allocation(uid, node, {granted("GPU-" + node, std::int64_t{milli} * 80, milli)});
+    pod.priority = priority;
+    if (milli == 0) pod.containers.clear();
+    ledger_.observe(pod);
+  };
+  put("l", "less", 4, 900);
+  put("e", "equal", 5, 900);
+  put("b1", "both", 4, 300);
+  put("b2", "both", 9, 600);
+  put("c1", "cpu", 0, 0);  // it has no card to give
+  put("c2", "cpu", 5, 900);
+  names_ = {"less", "equal", "both", "cpu"};
+  priority_ = 5;
+  const auto failed = [&] {
+    Names names;
+    for (const FailedNode& node : filter_all().failed) names.push_back(node.name);
+    return names;
+  };
+  EXPECT_EQ(failed(), (Names{"less", "both"}));
+  EXPECT_EQ(filter_all().unresolvable.size(), 2U);
+  nominated_ = "equal";  // its victims are gone, and others were faster
+  EXPECT_EQ(failed(), (Names{"less", "equal", "both"}));
+  names_.emplace_back("elsewhere");  // not known; perhaps it was a moment ago
+  nominated_ = "elsewhere";
+  EXPECT_EQ(failed(), (Names{"less", "both", "elsewhere"}));
+  names_.pop_back();
+  nominated_ = "";
+  ledger_.release("b1");
+  EXPECT_EQ(failed(), Names{"less"});
+}
+
+TEST_F(DecideTest, CallsNoNodeUnresolvableThatIsBeingEmptied) {
+  model::Card sick = card("GPU-sick");
+  sick.healthy = false;
+  add_node("sick", {sick});
+  model::Allocation victim = allocation("v", "sick", {granted("GPU-sick", 80, 1)});
+  victim.priority = 4;
+  names_ = {"sick"};
+  priority_ = 5;
+  ledger_.observe(victim);
+  EXPECT_EQ(filter_all().unresolvable.size(), 1U);
+  victim.terminating = true;
+  ledger_.observe(victim);
+  EXPECT_EQ(filter_all().failed.size(), 1U);
+  priority_ = 4;
+  EXPECT_EQ(filter_all().unresolvable.size(), 1U) << "it was not evicted for this pod";
 }
 
 TEST_F(DecideTest, RanksRefusedNodesLastButStillOffersThem) {
@@ -245,6 +317,8 @@ class RandomDecideTest : public DecideTest, public ::testing::WithParamInterface
       if (refused_.contains(a) != refused_.contains(b)) return refused_.contains(b);
       return scores_.at(std::string(a)) > scores_.at(std::string(b));
     });
+    if (!all.kept.empty()) all.failed.clear();
+    if (!all.kept.empty()) all.unresolvable.clear();
     if (short_list != 0 && all.kept.size() > short_list) all.kept.resize(short_list);
     return all;
   }

@@ -37,7 +37,7 @@ class PodViewTest : public ::testing::Test {
   std::vector<std::int64_t> seen_by(const kube::Pod& pod, std::string_view held_on = "") {
     const auto snapshot = ledger_.snapshot();
     PodView view(*snapshot);
-    fit_to_pod(view, pod, held_on, table_, policies_);
+    fit_to_pod(view, pod, held_on, {table_, promises_}, policies_);
     const auto* node = view.find("n");
     std::vector<std::int64_t> free;
     for (std::size_t i = 0; i < node->cards().size(); ++i) {
@@ -50,6 +50,7 @@ class PodViewTest : public ::testing::Test {
   testing::ManualClock clock_;
   model::Ledger ledger_{clock_};
   cluster::PodTable table_;
+  Promises promises_{clock_};
   cluster::PolicySource policies_{Rig::binpack()};
 };
 

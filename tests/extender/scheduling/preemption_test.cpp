@@ -56,7 +56,8 @@ class PreemptionTest : public ::testing::Test {
                            .demand = demand_,
                            .policy = **policy,
                            .spared = spared_,
-                           .budgets = budgets_known_ ? &budgets_ : nullptr},
+                           .budgets = budgets_known_ ? &budgets_ : nullptr,
+                           .searches = searches_},
                           *cluster->find("n"), proposed);
   }
   static std::vector<std::string> uids(const std::optional<Victims>& victims) {
@@ -71,6 +72,7 @@ class PreemptionTest : public ::testing::Test {
   model::Ledger::Uids spared_;
   cluster::BudgetList budgets_;
   bool budgets_known_ = true;
+  model::SearchBudget searches_;
 };
 
 TEST_F(PreemptionTest, KeepsAProposalThatMakesRoomOnACard) {
@@ -102,6 +104,16 @@ TEST_F(PreemptionTest, NamesNoPodThatKubeSchedulerMayNotHaveThere) {
   EXPECT_EQ(uids(victims()), Uids{"b1"});
   spared_ = {"a1", "b1"};
   EXPECT_EQ(uids(victims()), Uids{"(none)"});
+}
+
+TEST_F(PreemptionTest, TakesNoProposalWithSuchAPod) {
+  add({.uid = "a1", .on = "A", .milli = 1000});
+  add({.uid = "b1", .on = "B", .milli = 1000});
+  spared_ = {"b1"};
+  EXPECT_EQ(uids(victims({.uids = {"b1"}})), Uids{"a1"});
+  EXPECT_EQ(uids(victims({.uids = {"a1", "b1"}})), Uids{"a1"});
+  spared_ = {"a1", "b1"};
+  EXPECT_EQ(uids(victims({.uids = {"b1"}})), Uids{"(none)"});
 }
 
 TEST_F(PreemptionTest, PrefersTheCardWhosePodsMatterLeast) {
@@ -191,12 +203,36 @@ TEST_F(PreemptionTest, DropsNodesThatNoVictimHelps) {
   ledger_.put_node(inventory("m", {card("M")}));
   demand_.gpu = request(fraction(500), 1);
   const auto snapshot = ledger_.snapshot();
-  const auto possible = preempt(
-      {{"n", {{"b1"}, 0}}, {"unknown", {{"x"}, 0}}},
-      {.pod = pod_, .demand = demand_, .policy = **policy, .spared = spared_, .budgets = &budgets_},
-      *snapshot);
+  const auto possible = preempt({{"n", {{"b1"}, 0}}, {"unknown", {{"x"}, 0}}},
+                                {.pod = pod_,
+                                 .demand = demand_,
+                                 .policy = **policy,
+                                 .spared = spared_,
+                                 .budgets = &budgets_,
+                                 .searches = searches_},
+                                *snapshot);
   ASSERT_EQ(possible.size(), 1U);
   EXPECT_EQ(possible.at("n").uids, Uids{"b1"});
+}
+
+TEST_F(PreemptionTest, LeavesOutNodesThatTheBudgetOfSearchesDoesNotSufficeFor) {
+  const auto policy = policies::make_policy("binpack", {});
+  add({.uid = "a1", .on = "A", .milli = 1000});
+  add({.uid = "b1", .on = "B", .milli = 1000});
+  demand_.gpu = request(fraction(500), 1);
+  demand_.gpu.containers.push_back({.container = "side", .share = fraction(400)});
+  const auto snapshot = ledger_.snapshot();
+  const auto possible = [&](model::SearchBudget budget) {
+    const Preemptor preemptor{.pod = pod_,
+                              .demand = demand_,
+                              .policy = **policy,
+                              .spared = spared_,
+                              .budgets = &budgets_,
+                              .searches = budget};
+    return preempt({{"n", {{"b1"}, 0}}}, preemptor, *snapshot).size();
+  };
+  EXPECT_EQ(possible(model::SearchBudget()), 1U);
+  EXPECT_EQ(possible(model::SearchBudget(0)), 0U);
 }
 
 TEST_F(PreemptionTest, PassesNodesItDoesNotKnowForPodsWithoutCards) {
@@ -208,7 +244,8 @@ TEST_F(PreemptionTest, PassesNodesItDoesNotKnowForPodsWithoutCards) {
                      .demand = demand_,
                      .policy = **policy,
                      .spared = spared_,
-                     .budgets = &budgets_},
+                     .budgets = &budgets_,
+                     .searches = searches_},
                     *snapshot)
                 .size(),
             1U);

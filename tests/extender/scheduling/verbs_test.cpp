@@ -1,6 +1,6 @@
 #include "extender/scheduling/verbs.hpp"
 
-#include "tests/extender/rig.hpp"
+#include "tests/extender/scheduling/verbs_fixture.hpp"
 #include "tests/testing/golden.hpp"
 
 #include <gtest/gtest.h>
@@ -11,54 +11,16 @@ namespace {
 using testing::any_binding;
 using testing::json_at;
 
-/// Nodes a, b and c with one card each; verbs that keep `short_list` nodes.
-class VerbsTest : public ::testing::Test {
- protected:
-  VerbsTest() {
-    for (const char* name : {"a", "b", "c"}) rig_.add_node(name);
-    rig_.sync();
-  }
-  Verbs verbs(std::size_t short_list = 0) {
-    return Verbs({.ledger = rig_.ledger,
-                  .policies = rig_.policies,
-                  .offers = rig_.offers,
-                  .binder = rig_.binder,
-                  .pods = rig_.table,
-                  .budgets = [this] { return budgets_.all(); },
-                  .not_ready = [this]() -> std::string_view {
-                    return synced_ ? "" : "still reading the cluster; try again";
-                  }},
-                 {.short_list = short_list, .hold_ttl = hold_ttl_});
-  }
-  /// A pod that waits, known to the API server and the ledger. @returns its UID
-  std::string wait(const std::string& name, const std::string& fraction = "0.5") {
-    std::string uid = rig_.add_pod(name, {{"tangram.dev/gpu-fraction", fraction}});
-    rig_.show(name);
-    return uid;
-  }
-  std::string ask(const std::string& pod, const std::string& names = R"(["a","b","c"])") {
-    return R"({"Pod":)" + rig_.read(pod) + R"(,"Nodes":null,"NodeNames":)" + names + "}";
-  }
-  static std::string bind_body(const std::string& pod, const std::string& uid,
-                               const std::string& node) {
-    return R"({"PodName":")" + pod + R"(","PodNamespace":"ml","PodUID":")" + uid + R"(","Node":")" +
-           node + R"("})";
-  }
-
-  Rig rig_;
-  bool synced_ = true;
-  std::chrono::milliseconds hold_ttl_{3'000};
-  cluster::DisruptionBudgets budgets_;
-};
-
 TEST_F(VerbsTest, FiltersByTheBooks) {
   ASSERT_EQ(rig_.bind("full", wait("full", "1"), "b").outcome, BindOutcome::kBound);
   wait("p");
-  const std::string reply = verbs().filter(ask("p", R"(["a","b","c","elsewhere"])"));
-  EXPECT_EQ(reply,
+  EXPECT_EQ(verbs().filter(ask("p", R"(["a","b","c","elsewhere"])")),
             R"({"Nodes":null,"NodeNames":["a","c"],)"
-            R"("FailedNodes":{"b":"no GPU card has enough free memory and compute"},)"
-            R"("FailedAndUnresolvableNodes":{"elsewhere":"node has not reported its GPU cards"},)"
+            R"("FailedNodes":{},"FailedAndUnresolvableNodes":{},"Error":""})");
+  EXPECT_EQ(verbs().filter(ask("p", R"(["b","elsewhere"])")),
+            R"({"Nodes":null,"NodeNames":[],"FailedNodes":{},)"
+            R"("FailedAndUnresolvableNodes":{"b":"no GPU card has enough free memory and compute",)"
+            R"("elsewhere":"node has not reported its GPU cards"},)"
             R"("Error":""})");
 }
 
@@ -80,7 +42,7 @@ TEST_F(VerbsTest, RecordsTheOutcomeOfEachFilter) {
   EXPECT_EQ(waits(), (Waits{{Wait::kNotAsked, 2}, {Wait::kOffered, 1}}));
   (void)all.filter(ask("large", R"(["a"])"));  // while a is reserved
   EXPECT_EQ(waits(), (Waits{{Wait::kNotAsked, 1}, {Wait::kOffered, 1}, {Wait::kSettling, 1}}));
-  ASSERT_EQ(all.bind(bind_body("taker", taker, "a")).outcome, BindOutcome::kBound);
+  ASSERT_EQ(all.bind(bind_body("taker", taker, "a"), rig_.in_time()).outcome, BindOutcome::kBound);
   rig_.show("taker");
   EXPECT_EQ(waits(), (Waits{{Wait::kNotAsked, 1}, {Wait::kSettling, 1}}));
   (void)all.filter(ask("large", R"(["elsewhere","a"])"));
@@ -101,9 +63,11 @@ TEST_F(VerbsTest, DoesNotOfferTheRoomOfThePodBefore) {
   Verbs both = verbs(1);
   EXPECT_EQ(json_at(both.filter(ask("first")), "NodeNames"), R"(["a"])");
   EXPECT_EQ(json_at(both.filter(ask("second")), "NodeNames"), R"(["b"])");
-  EXPECT_EQ(both.bind(bind_body("first", first, "a")).outcome, BindOutcome::kBound);
-  EXPECT_EQ(both.bind(bind_body("second", rig_.table.find("ml", "second")->uid, "b")).outcome,
-            BindOutcome::kBound);
+  EXPECT_EQ(both.bind(bind_body("first", first, "a"), rig_.in_time()).outcome, BindOutcome::kBound);
+  EXPECT_EQ(
+      both.bind(bind_body("second", rig_.table.find("ml", "second")->uid, "b"), rig_.in_time())
+          .outcome,
+      BindOutcome::kBound);
 }
 
 TEST_F(VerbsTest, HoldsNothingIfSoConfigured) {
@@ -125,6 +89,31 @@ TEST_F(VerbsTest, AsksForAnotherTryWhileTheLastRoomIsHeld) {
   EXPECT_EQ(json_at(verbs(1).filter(ask("second", R"(["a"])")), "NodeNames"), R"(["a"])");
 }
 
+TEST_F(VerbsTest, SaysThatAPodDoesNotFitOnlyWhileItFollowsTheCluster) {
+  wait("large", "1");
+  wait("half", "0.5");
+  for (const char* name : {"a", "b", "c"}) {
+    rig_.ledger.apply([&](model::Ledger& ledger) {
+      ledger.observe(testing::allocation(std::string("on-") + name, name,
+                                         {testing::granted(std::string(name) + "-0", 100, 100)}));
+    });
+  }
+  following_ = false;
+  const std::string reply = verbs().filter(ask("large"));
+  EXPECT_NE(json_at(reply, "Error").find("watch of the cluster is interrupted"), std::string::npos)
+      << reply;
+  EXPECT_EQ(rig_.table.waits().at(cluster::Wait::kSettling), 1);
+  EXPECT_NE(json_at(verbs().filter(ask("half")), "NodeNames"), "[]") << "what fits, fits";
+  rig_.nominate("large", "b");
+  const std::string nominated = verbs().filter(ask("large"));
+  EXPECT_EQ(json_at(nominated, "Error"), "") << "it would cost the nomination";
+  EXPECT_NE(json_at(nominated, "FailedNodes.b").find("interrupted"), std::string::npos)
+      << nominated;
+  following_ = true;
+  rig_.nominate("large", "");
+  EXPECT_EQ(json_at(verbs().filter(ask("large")), "Error"), "");
+}
+
 TEST_F(VerbsTest, SaysThatAPodDoesNotFitWhateverBecomesOfTheHeldRoom) {
   wait("first", "0.7");
   rig_.ledger.apply([](model::Ledger& ledger) {
@@ -134,8 +123,40 @@ TEST_F(VerbsTest, SaysThatAPodDoesNotFitWhateverBecomesOfTheHeldRoom) {
   (void)verbs(1).filter(ask("first", R"(["a"])"));  // nothing is held: it does not fit
   const std::string reply = verbs(1).filter(ask("second", R"(["a"])"));
   EXPECT_EQ(json_at(reply, "Error"), "");
-  EXPECT_NE(json_at(reply, "FailedNodes"), "{}");
+  EXPECT_NE(json_at(reply, "FailedAndUnresolvableNodes"), "{}");
 }
+
+TEST_F(VerbsTest, HoldsTheRoomOfAPodThatBindsLate) {
+  testing::PodText pod;
+  pod.name = "first";
+  pod.annotations = {{"tangram.dev/gpu-fraction", "0.7"}};
+  pod.labels = {{"scheduling.x-k8s.io/pod-group", "ring"}};
+  rig_.add_pod(pod);
+  rig_.show("first");
+  wait("second", "0.7");
+  (void)verbs(1).filter(ask("first", R"(["a"])"));
+  rig_.clock.advance(std::chrono::seconds(119));
+  EXPECT_NE(json_at(verbs(1).filter(ask("second", R"(["a"])")), "Error"), "");
+  rig_.clock.advance(std::chrono::seconds(1));
+  EXPECT_EQ(json_at(verbs(1).filter(ask("second", R"(["a"])")), "NodeNames"), R"(["a"])");
+}
+
+TEST_F(VerbsTest, HoldsTheRoomOfAPodAsLongAsItIsNominated) {
+  wait("first", "0.7");
+  wait("second", "0.7");
+  wait("small", "0.3");
+  (void)verbs(1).filter(ask("first", R"(["a"])"));
+  // Before a long PreBind, newer schedulers say so where the pod goes.
+  rig_.nominate("first", "a");
+  EXPECT_EQ(json_at(verbs(1).filter(ask("small", R"(["a"])")), "NodeNames"), R"(["a"])")
+      << "nominated and reserved is counted once";
+  rig_.clock.advance(std::chrono::seconds(600));
+  EXPECT_EQ(json_at(verbs(1).filter(ask("second", R"(["a"])")), "NodeNames"), "[]");
+  rig_.nominate("first", "");
+  EXPECT_EQ(json_at(verbs(1).filter(ask("second", R"(["a"])")), "NodeNames"), R"(["a"])");
+}
+
+TEST_F(VerbsTest, KeepsOneNodeByDefault) { EXPECT_EQ(Verbs::Settings{}.short_list, 1U); }
 
 TEST_F(VerbsTest, MovesWhatIsHeldWithThePodsLastFilter) {
   wait("first", "0.7");
@@ -155,11 +176,11 @@ TEST_F(VerbsTest, ScoresTheHeldNodeAsThePodsOwn) {
 TEST_F(VerbsTest, OffersOnlyTheNodeThatAnUncertainBindWasSentTo) {
   const std::string uid = wait("p");
   rig_.api.will(testing::binding_of("p"), testing::Fault::Kind::kLoseBefore);
-  ASSERT_EQ(verbs().bind(bind_body("p", uid, "b")).outcome, BindOutcome::kUnknown);
+  ASSERT_EQ(verbs().bind(bind_body("p", uid, "b"), rig_.in_time()).outcome, BindOutcome::kUnknown);
   EXPECT_EQ(json_at(verbs(2).filter(ask("p")), "NodeNames"), R"(["b"])");
   const std::string elsewhere = verbs(2).filter(ask("p", R"(["a","c"])"));
   EXPECT_NE(json_at(elsewhere, "Error").find("may still take effect"), std::string::npos);
-  EXPECT_EQ(verbs().bind(bind_body("p", uid, "b")).outcome, BindOutcome::kBound);
+  EXPECT_EQ(verbs().bind(bind_body("p", uid, "b"), rig_.in_time()).outcome, BindOutcome::kBound);
 }
 
 TEST_F(VerbsTest, MakesNoApiCallInFilterPrioritizeOrPreempt) {
@@ -199,7 +220,7 @@ TEST_F(VerbsTest, RefusesVerbsUntilTheClusterIsRead) {
   const std::string filtered = verbs().filter(ask("p"));
   EXPECT_NE(json_at(filtered, "Error").find("try again"), std::string::npos) << filtered;
   EXPECT_NE(filtered.find(R"("NodeNames":null)"), std::string::npos) << filtered;
-  const auto bound = verbs().bind(bind_body("p", uid, "a"));
+  const auto bound = verbs().bind(bind_body("p", uid, "a"), rig_.in_time());
   EXPECT_EQ(bound.outcome, BindOutcome::kUnavailable);
   EXPECT_NE(json_at(bound.body, "Error").find("try again"), std::string::npos);
   EXPECT_EQ(verbs().preempt("{}"), R"({"NodeNameToMetaVictims":{}})");
@@ -207,11 +228,15 @@ TEST_F(VerbsTest, RefusesVerbsUntilTheClusterIsRead) {
   EXPECT_EQ(rig_.offers.pods(), 0U);
 }
 
-TEST_F(VerbsTest, SaysWhatIsWrongWithThePodsAnnotations) {
+TEST_F(VerbsTest, RefusesAPodWithInvalidAnnotationsUntilItChanges) {
   rig_.add_pod("bad", {{"tangram.dev/gpu-mem", "8"}});
-  const std::string error = json_at(verbs().filter(ask("bad")), "Error");
-  EXPECT_NE(error.find("tangram.dev/gpu-mem"), std::string::npos) << error;
-  EXPECT_NE(error.find("8Gi"), std::string::npos) << error;
+  const std::string reply = verbs().filter(ask("bad", R"(["a","b"])"));
+  EXPECT_EQ(json_at(reply, "Error"), "") << "kube-scheduler would ask every second";
+  const std::string why = json_at(reply, "FailedAndUnresolvableNodes.b");
+  EXPECT_NE(why.find("RequestInvalid"), std::string::npos) << reply;
+  rig_.nominate("bad", "a");
+  const std::string nominated = verbs().filter(ask("bad", R"(["a","b"])"));
+  EXPECT_EQ(json_at(nominated, "FailedNodes.a"), why);
   EXPECT_EQ(verbs().prioritize(ask("bad")), "[]");
   EXPECT_EQ(verbs().preempt(R"({"Pod":)" + rig_.read("bad") + "}"),
             R"({"NodeNameToMetaVictims":{}})");
@@ -235,10 +260,10 @@ TEST_F(VerbsTest, RanksANodeLastWhoseBindFailed) {
   Verbs some = verbs(2);
   EXPECT_EQ(json_at(some.filter(ask("p")), "NodeNames"), R"(["a","b"])");
   rig_.api.will_answer(any_binding(), 409);
-  const auto reply = some.bind(bind_body("p", uid, "a"));
+  const auto reply = some.bind(bind_body("p", uid, "a"), rig_.in_time());
   EXPECT_EQ(reply.outcome, BindOutcome::kRefused);
   EXPECT_NE(json_at(reply.body, "Error"), "");
-  EXPECT_EQ(json_at(some.filter(ask("p")), "NodeNames"), R"(["b"])");
+  EXPECT_EQ(json_at(some.filter(ask("p")), "NodeNames"), R"(["b","c","a"])");
   EXPECT_EQ(some.prioritize(ask("p", R"(["a","c"])")),
             R"([{"Host":"a","Score":0},{"Host":"c","Score":10}])");
 }
@@ -247,26 +272,28 @@ TEST_F(VerbsTest, RanksNodesLastThatWereOfferedInVain) {
   wait("p");
   Verbs one = verbs(1);
   EXPECT_EQ(json_at(one.filter(ask("p")), "NodeNames"), R"(["a"])");
-  EXPECT_EQ(json_at(one.filter(ask("p")), "NodeNames"), R"(["b"])");
+  EXPECT_EQ(json_at(one.filter(ask("p")), "NodeNames"), R"(["b","c","a"])");
   EXPECT_EQ(json_at(one.filter(ask("p")), "NodeNames"), R"(["c"])");
-  EXPECT_EQ(json_at(one.filter(ask("p")), "NodeNames"), R"(["a"])");  // nothing else is left
+  EXPECT_EQ(json_at(one.filter(ask("p")), "NodeNames"), R"(["a","b","c"])");
   rig_.clock.advance(std::chrono::seconds(61));
-  EXPECT_EQ(json_at(one.filter(ask("p")), "NodeNames"), R"(["b"])");  // a was offered just now
+  EXPECT_EQ(json_at(one.filter(ask("p")), "NodeNames"), R"(["b","c","a"])")
+      << "a was offered just now";
 }
 
-TEST_F(VerbsTest, OffersOneNodeAtATimeOnceOneWasTriedInVain) {
+TEST_F(VerbsTest, OffersAllNodesAndOneInTurnOnceOneWasTriedInVain) {
   wait("p");
-  Verbs all = verbs(0);
-  EXPECT_EQ(json_at(all.filter(ask("p")), "NodeNames"), R"(["a","b","c"])");
-  EXPECT_EQ(json_at(all.filter(ask("p")), "NodeNames"), R"(["b"])");
-  EXPECT_EQ(json_at(all.filter(ask("p")), "NodeNames"), R"(["c"])");
+  Verbs some = verbs(2);
+  EXPECT_EQ(json_at(some.filter(ask("p")), "NodeNames"), R"(["a","b"])");
+  EXPECT_EQ(json_at(some.filter(ask("p")), "NodeNames"), R"(["b","c","a"])");
+  EXPECT_EQ(json_at(some.filter(ask("p")), "NodeNames"), R"(["c"])");
+  EXPECT_EQ(json_at(some.filter(ask("p")), "NodeNames"), R"(["a","b","c"])");
 }
 
 TEST_F(VerbsTest, BindsAndForgetsTheOffers) {
   const std::string uid = wait("p");
   Verbs one = verbs(1);
   (void)one.filter(ask("p"));
-  const auto reply = one.bind(bind_body("p", uid, "a"));
+  const auto reply = one.bind(bind_body("p", uid, "a"), rig_.in_time());
   EXPECT_EQ(reply.outcome, BindOutcome::kBound);
   EXPECT_EQ(reply.body, R"({"Error":""})");
   EXPECT_EQ(rig_.offers.pods(), 0U);
@@ -312,7 +339,7 @@ TEST_F(VerbsTest, AnswersKubeSchedulersOwnRequests) {
             "[]");
   EXPECT_EQ(verbs().prioritize(golden("extender/prioritize_node_names.json")),
             R"([{"Host":"gpu-c-03","Score":0},{"Host":"gpu-a-01","Score":0}])");
-  const auto bound = verbs().bind(golden("extender/bind.json"));
+  const auto bound = verbs().bind(golden("extender/bind.json"), rig_.in_time());
   EXPECT_EQ(bound.outcome, BindOutcome::kRefused);  // there is no such pod here
   EXPECT_EQ(verbs().preempt(golden("extender/preempt_victims.json")),
             R"({"NodeNameToMetaVictims":{}})");
@@ -326,7 +353,7 @@ TEST_P(HostileBodyTest, IsAnsweredWithAnErrorAndChangesNothing) {
   EXPECT_EQ(json_at(verbs().filter(GetParam()), "Error").substr(0, 16), "filter request: ");
   EXPECT_EQ(verbs().prioritize(GetParam()), "[]");
   EXPECT_EQ(verbs().preempt(GetParam()), R"({"NodeNameToMetaVictims":{}})");
-  const auto bound = verbs().bind(GetParam());
+  const auto bound = verbs().bind(GetParam(), rig_.in_time());
   EXPECT_EQ(bound.outcome, BindOutcome::kInvalid);
   EXPECT_EQ(json_at(bound.body, "Error").substr(0, 14), "bind request: ");
   EXPECT_EQ(rig_.picture(), before);
@@ -343,7 +370,7 @@ TEST_F(VerbsTest, TreatsHostileNamesAsNamesOnly) {
   const std::string before = rig_.picture();
   for (const std::string name :
        {"../../nodes/a", "p/binding", "p?x=y", "%2e%2e", "a b", "\\u0000"}) {
-    const auto reply = verbs().bind(bind_body(name, "u", "a"));
+    const auto reply = verbs().bind(bind_body(name, "u", "a"), rig_.in_time());
     EXPECT_NE(reply.outcome, BindOutcome::kBound);
     EXPECT_NE(json_at(reply.body, "Error"), "");
   }

@@ -1,0 +1,101 @@
+#include "extender/scheduling/promises.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace tangram::extender {
+
+namespace {
+
+struct Leaving {
+  bool begun = false;  ///< all victims are terminating or gone: one may end by itself
+  bool done = true;    ///< all are gone
+};
+
+Leaving leaving(const model::NodeState* node, const std::vector<std::string>& victims) {
+  Leaving state{.begun = !victims.empty()};
+  for (const std::string& uid : victims) {
+    const model::Allocation* there = nullptr;
+    if (node != nullptr) {
+      for (const auto& allocation : node->allocations) {
+        if (allocation->pod_uid == uid) there = allocation.get();
+      }
+    }
+    if (there == nullptr) continue;
+    state.done = false;
+    if (!there->terminating) state.begun = false;
+  }
+  return state;
+}
+
+}  // namespace
+
+void Promises::made(kube::Pod pod, const std::map<std::string, Victims, std::less<>>& nodes) {
+  if (nodes.empty()) return;
+  Promise promise{.nodes = {}, .made = clock_.now(), .nominated_before = pod.nominated_node};
+  for (const auto& [name, victims] : nodes) {
+    pod.nominated_node = name;
+    promise.nodes[name] = {std::make_shared<const kube::Pod>(pod), victims.uids};
+  }
+  const std::scoped_lock lock(mutex_);
+  by_pod_.insert_or_assign(pod.uid, std::move(promise));
+  if (by_pod_.size() <= kMost) return;
+  by_pod_.erase(std::min_element(by_pod_.begin(), by_pod_.end(), [](const auto& a, const auto& b) {
+    return a.second.made < b.second.made;
+  }));
+}
+
+void Promises::kept(std::string_view pod_uid) {
+  const std::scoped_lock lock(mutex_);
+  if (const auto found = by_pod_.find(pod_uid); found != by_pod_.end()) by_pod_.erase(found);
+}
+
+void Promises::review(const model::ClusterSnapshot& cluster, const cluster::PodTable& pods) {
+  const std::scoped_lock lock(mutex_);
+  for (auto entry = by_pod_.begin(); entry != by_pod_.end();) {
+    const cluster::PodPtr shown = pods.find(entry->first);
+    entry = review(entry->second, shown.get(), cluster) ? std::next(entry) : by_pod_.erase(entry);
+  }
+}
+
+bool Promises::review(Promise& promise, const kube::Pod* shown,
+                      const model::ClusterSnapshot& cluster) const {
+  const TimePoint now = clock_.now();
+  const bool fresh = now - promise.made < kUntilEviction;
+  if (shown == nullptr) return fresh;  // ended, or the watch is behind
+  const std::string& nominated = shown->nominated_node;
+  const auto keep_only = [&](const std::string& name) {
+    std::erase_if(promise.nodes, [&](const auto& node) { return node.first != name; });
+  };
+  const bool chosen = nominated != promise.nominated_before && promise.nodes.contains(nominated);
+  if (chosen) keep_only(nominated);
+  if (!promise.evicting) {
+    for (const auto& [name, node] : promise.nodes) {
+      if (!leaving(cluster.find(name), node.victims).begun) continue;
+      promise.evicting = true;
+      keep_only(std::string(name));
+      break;
+    }
+  }
+  if (!promise.evicting) return fresh || chosen;
+  const auto& [name, node] = *promise.nodes.begin();
+  if (!leaving(cluster.find(name), node.victims).done) return true;
+  if (!promise.victims_gone) promise.victims_gone = now;
+  return now - *promise.victims_gone < kUntilAsked;
+}
+
+bool Promises::made_to(std::string_view pod_uid) const {
+  const std::scoped_lock lock(mutex_);
+  return by_pod_.contains(pod_uid);
+}
+
+std::vector<cluster::PodPtr> Promises::nominated() const {
+  const std::scoped_lock lock(mutex_);
+  std::vector<cluster::PodPtr> pods;
+  for (const auto& [uid, promise] : by_pod_) {
+    for (const auto& [name, node] : promise.nodes) pods.push_back(node.pod);
+  }
+  return pods;
+}
+
+}  // namespace tangram::extender

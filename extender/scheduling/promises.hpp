@@ -1,0 +1,71 @@
+#pragma once
+
+#include "base/clock.hpp"
+#include "cluster/pod_table.hpp"
+#include "extender/scheduling/wire.hpp"
+#include "model/snapshot.hpp"
+
+#include <cstddef>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tangram::extender {
+
+/// Pods that evict others, and the nodes that they get in return. The API server shows a nomination
+/// late, and kube-scheduler clears it when an attempt fails for another reason. The victims leave
+/// all the same, so their room is kept here until the pod can have asked for it.
+///
+/// kube-scheduler takes one of the nodes that /preempt leaves it. Which one is known when it
+/// nominates the pod to it, or when the victims there begin to leave. A promise ends
+///  * with the pod: when it is bound or deleted;
+///  * kUntilEviction after it was made, if no victim leaves and the pod is not nominated;
+///  * kUntilAsked after its victims are gone.
+/// Threads: safe.
+class Promises {
+ public:
+  /// kube-scheduler evicts and nominates within milliseconds; a busy API server takes longer.
+  static constexpr std::chrono::seconds kUntilEviction{5};
+  /// The pod's back-off, and some attempts.
+  static constexpr std::chrono::seconds kUntilAsked{10};
+  /// Pods at once; the oldest goes first.
+  static constexpr std::size_t kMost = 256;
+
+  explicit Promises(const Clock& clock) : clock_(clock) {}
+
+  /// /preempt left these nodes to the pod. Replaces an earlier promise to it.
+  void made(kube::Pod pod, const std::map<std::string, Victims, std::less<>>& nodes);
+  /// The pod is bound.
+  void kept(std::string_view pod_uid);
+  /// Looks at what has become of the victims and the pods.
+  void review(const model::ClusterSnapshot& cluster, const cluster::PodTable& pods);
+
+  [[nodiscard]] bool made_to(std::string_view pod_uid) const;
+  /// The pods as if they were nominated, once for each node that is promised to them.
+  [[nodiscard]] std::vector<cluster::PodPtr> nominated() const;
+
+ private:
+  struct Promise {
+    struct Node {
+      cluster::PodPtr pod;  ///< nominated to it
+      std::vector<std::string> victims;
+    };
+    std::map<std::string, Node, std::less<>> nodes;
+    TimePoint made;
+    std::string nominated_before;
+    bool evicting = false;                    ///< one node is left, and victims leave it
+    std::optional<TimePoint> victims_gone{};  ///< since when
+  };
+  /// @returns whether it still counts
+  [[nodiscard]] bool review(Promise& promise, const kube::Pod* shown,
+                            const model::ClusterSnapshot& cluster) const;
+
+  const Clock& clock_;
+  mutable std::mutex mutex_;
+  std::map<std::string, Promise, std::less<>> by_pod_;
+};
+
+}  // namespace tangram::extender

@@ -40,7 +40,7 @@ class BenchApp {
   struct Options {
     ClusterSize size;
     std::string policy;
-    int short_list = 8;
+    int short_list = 1;
     std::function<void(http::Router&)> more_routes = nullptr;
   };
   /// Returns when the ledger is complete.

@@ -3,6 +3,7 @@
 #include "base/number.hpp"
 #include "bench/objects.hpp"
 #include "model/grant.hpp"
+#include "model/request.hpp"
 
 #include <fmt/format.h>
 
@@ -56,7 +57,7 @@ int ClusterSize::nodes_in_use() const {
 }
 
 std::int64_t ClusterSize::room() const {
-  const std::int64_t of_a_card = kWholeGpu.count() / std::max(1, pod_milli);
+  const std::int64_t of_a_card = kWholeGpu.count() / std::max(1, pod_milli + pod_spread);
   return of_a_card * cards_per_node * nodes_in_use();
 }
 
@@ -89,6 +90,13 @@ std::string SyntheticApi::node(int number) const {
   return node_json(node);
 }
 
+int SyntheticApi::milli_of(int number) const {
+  // Mixed, so that hardly two nodes are equal (Fibonacci hashing).
+  const std::uint64_t mixed = (static_cast<std::uint64_t>(number) * 0x9E37'79B9'7F4A'7C15U) >> 33U;
+  const auto sizes = static_cast<std::uint64_t>(2 * size_.pod_spread + 1);
+  return size_.pod_milli - size_.pod_spread + static_cast<int>(mixed % sizes);
+}
+
 std::string SyntheticApi::running_pod(int number, int generation) const {
   const int used = size_.nodes_in_use();
   const int node = number % used;
@@ -98,17 +106,17 @@ std::string SyntheticApi::running_pod(int number, int generation) const {
   std::string annotations;
   std::string slot;
   if (size_.pod_milli > 0) {
-    const std::int64_t memory = size_.pod_milli * kCardMemory / kWholeGpu.count();
+    const int milli = milli_of(number);
+    const std::int64_t memory = milli * kCardMemory / kWholeGpu.count();
     const std::string grant = fmt::format(
         R"({{\"version\":1,\"podUID\":\"{}\",\"node\":\"{}\",\"issuedAt\":\"2026-01-01T00:00:00Z\",)"
         R"(\"isolation\":\"time-slice\",\"containers\":[{{\"name\":\"main\",\"cards\":[{{)"
         R"(\"uuid\":\"{}\",\"memMiB\":{},\"milli\":{},\"memLimitMiB\":{},\"milliLimit\":{}}}]}}]}})",
-        uid, on, card_id(node, number / used % size_.cards_per_node), memory, size_.pod_milli,
-        memory, size_.pod_milli);
+        uid, on, card_id(node, number / used % size_.cards_per_node), memory, milli, memory, milli);
     annotations = fmt::format(
         R"("tangram.dev/gpu-fraction":"{}.{:03}","tangram.dev/gpu-isolation":"time-slice",)"
         R"("tangram.dev/gpu-grant":"{}")",
-        size_.pod_milli / 1000, size_.pod_milli % 1000, grant);
+        milli / 1000, milli % 1000, grant);
     slot = R"(,"tangram.dev/gpu-slot":"1")";
   }
   return fmt::format(
@@ -193,25 +201,49 @@ std::string known_shape(int shape) {
   }
 }
 
-}  // namespace
-
-PendingPod pending_pod(int number, int shapes, bool unseen) {
+/// @param annotations, containers  the members of the two as JSON
+PendingPod pending(int number, std::string_view kind, const std::string& annotations,
+                   const std::string& containers) {
   PendingPod pod;
-  pod.uid = fmt::format("00000000-0000-4000-9000-{:012}", number);
-  pod.name = fmt::format("pending-{}", number);
-  const std::string request =
-      unseen ? fmt::format(R"("tangram.dev/gpu-mem":"{}Mi")", 2'049 + 2 * number)
-             : known_shape(number % shapes);
+  pod.uid =
+      fmt::format("00000000-0000-4000-{}-{:012}", kind == "hostile" ? "a000" : "9000", number);
+  pod.name = fmt::format("{}-{}", kind, number);
   pod.json = fmt::format(
       R"({{"metadata":{{"name":"{0}","namespace":"{1}","uid":"{2}","resourceVersion":"{3}",)"
       R"("annotations":{{{4},"tangram.dev/gpu-isolation":"time-slice"}}}},)"
-      R"("spec":{{"schedulerName":"tangram","containers":[{{"name":"main",)"
-      R"("image":"registry.example/train:1","resources":{{)"
-      R"("limits":{{"tangram.dev/gpu-slot":"1"}},)"
-      R"("requests":{{"cpu":"1","memory":"2Gi","tangram.dev/gpu-slot":"1"}}}}}}]}},)"
-      R"("status":{{"phase":"Pending"}}}})",
-      pod.name, kBenchNamespace, pod.uid, 1'000'001 + number, request);
+      R"("spec":{{"schedulerName":"tangram","containers":[{5}]}},"status":{{"phase":"Pending"}}}})",
+      pod.name, kBenchNamespace, pod.uid, 1'000'001 + number, annotations, containers);
   return pod;
+}
+
+std::string container(std::string_view name) {
+  return fmt::format(R"({{"name":"{}","image":"registry.example/train:1","resources":{{)"
+                     R"("limits":{{"tangram.dev/gpu-slot":"1"}},)"
+                     R"("requests":{{"cpu":"1","memory":"2Gi","tangram.dev/gpu-slot":"1"}}}}}})",
+                     name);
+}
+
+}  // namespace
+
+PendingPod pending_pod(int number, int shapes, bool unseen) {
+  const std::string request =
+      unseen ? fmt::format(R"("tangram.dev/gpu-mem":"{}Mi")", 2'049 + 2 * number)
+             : known_shape(number % shapes);
+  return pending(number, "pending", request, container("main"));
+}
+
+PendingPod hostile_pod(int number) {
+  // The largest one leaves the smallest one no room on its card; every other two go together, and
+  // the sum is less than half of eight cards.
+  std::string annotations;
+  std::string containers;
+  for (int i = 0; i < model::kMaxGpuContainers; ++i) {
+    const int milli = i == 0 ? 262 : 241 + ((number >> (i % 8)) & 1) + number * (i + 1) % 7;
+    const char* const comma = i == 0 ? "" : ",";
+    annotations += fmt::format(R"({}"tangram.dev/gpu-fraction.c{}":"0.{}")", comma, i, milli);
+    containers += comma + container(fmt::format("c{}", i));
+  }
+  return pending(number, "hostile", annotations, containers);
 }
 
 }  // namespace tangram::bench

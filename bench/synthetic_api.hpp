@@ -17,6 +17,7 @@ struct ClusterSize {
   int cards_per_node = 8;
   int pods = 160'000;     ///< running
   int pod_milli = 200;    ///< of one card, each; 0 = none of them has a card
+  int pod_spread = 0;     ///< their sizes differ from pod_milli by at most so much
   double used_nodes = 1;  ///< the share of the nodes with pods: the first ones
   int pod_bytes = 0;      ///< minimum size as JSON, filled with managedFields
 
@@ -45,6 +46,8 @@ class SyntheticApi final : public kube::KubeApi {
   /// One of the running pods. @param generation  another generation is another pod in its place
   [[nodiscard]] std::string running_pod(int number, int generation = 0) const;
   [[nodiscard]] std::string node(int number) const;
+  /// Thousandths of its card that a running pod has.
+  [[nodiscard]] int milli_of(int number) const;
 
   /// Sends an event to the watch of pods.
   void pod_event(std::string_view type, std::string_view object);
@@ -73,5 +76,9 @@ struct PendingPod {
 /// A pending pod. Its request is one of `shapes`, in turn.
 /// @param unseen  give it a new request instead
 [[nodiscard]] PendingPod pending_pod(int number, int shapes, bool unseen);
+
+/// A pending pod that makes the search for cards as long as it can be: 16 containers with fractions
+/// never seen before. A half-full card takes two of them, but no set of cards takes all.
+[[nodiscard]] PendingPod hostile_pod(int number);
 
 }  // namespace tangram::bench

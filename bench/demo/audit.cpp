@@ -40,7 +40,8 @@ Result<void> Audit::add_node(const std::string& node, std::string cards) {
 
 Audit::Part Audit::read_part(json::Reader& in) {
   Part part;
-  json::read_members(in, "uuid", part.uuid, "memMiB", part.mem_mib, "milli", part.milli);
+  json::read_members(in, "uuid", part.uuid, "memMiB", part.mem_mib, "milli", part.milli, "whole",
+                     part.whole);
   return part;
 }
 
@@ -101,6 +102,7 @@ void Audit::check_card(const std::string& uuid, const Card& card, const std::str
   check(sharers <= card.max_sharers,
         with + std::to_string(sharers) + " sharers of at most " + std::to_string(card.max_sharers));
   check(modes <= 1, with + "shared in two isolation modes at one time");
+  check(card.whole == 0 || sharers <= 1, with + "shared, though a container has it whole");
 }
 
 void Audit::add_grant(const Grant& grant, int sign) {
@@ -110,6 +112,7 @@ void Audit::add_grant(const Grant& grant, int sign) {
     card->second.granted_mem_mib += sign * part.mem_mib;
     card->second.granted_milli += sign * part.milli;
     card->second.sharers[grant.isolation] += sign;
+    if (part.whole) card->second.whole += sign;
   }
 }
 

@@ -32,6 +32,7 @@ class Audit {
     std::string uuid;
     std::int64_t mem_mib = 0;
     std::int64_t milli = 0;
+    bool whole = false;
   };
   /// "#3", the third card of its node; the UUID if no node lists it.
   [[nodiscard]] std::string name_on_node(const std::string& uuid) const;
@@ -56,6 +57,7 @@ class Audit {
     std::int64_t granted_mem_mib = 0;
     std::int64_t granted_milli = 0;
     std::map<std::string, int> sharers;  ///< by isolation mode
+    int whole = 0;                       ///< containers that have the card to themselves
   };
   struct Grant {
     std::string pod_uid;

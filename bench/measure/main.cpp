@@ -19,6 +19,7 @@ void add_size(CLI::App& command, bench::ClusterSize& size) {
   command.add_option("--cards", size.cards_per_node, "Cards of a node");
   command.add_option("--pods", size.pods, "Pods that run already");
   command.add_option("--pod-milli", size.pod_milli, "Of one card, each of them; 0 = no card");
+  command.add_option("--pod-spread", size.pod_spread, "Their sizes differ by at most so much");
   command.add_option("--used-nodes", size.used_nodes, "Share of the nodes on which they run");
 }
 
@@ -32,6 +33,8 @@ void add_verbs(CLI::App& cli, bench::VerbRun& run) {
   command.add_option("--churn", run.churn, "Pods that end or begin in a second, meanwhile");
   command.add_option("--short-list", run.short_list, "K; 0 = all");
   command.add_option("--policy", run.policy, "Policy");
+  command.add_option("--hostile", run.hostile,
+                     "Beside each 1,000 pods, of 16 containers that hardly fit any node");
 }
 
 void add_full_nodes(CLI::App& cli, bench::FullNodesRun& run) {
@@ -47,6 +50,14 @@ void add_full_nodes(CLI::App& cli, bench::FullNodesRun& run) {
 void add_rebuild(CLI::App& cli, bench::RebuildRun& run) {
   CLI::App& command = *cli.add_subcommand(
       "rebuild", "reading the cluster at start, beside decoding the same pods; and memory");
+  run.size.pod_bytes = 5'120;
+  add_size(command, run.size);
+  command.add_option("--pod-bytes", run.size.pod_bytes, "Least size of one pod");
+}
+
+void add_takeover(CLI::App& cli, bench::TakeoverRun& run) {
+  CLI::App& command = *cli.add_subcommand(
+      "takeover", "a new leader's time from the Lease to its first answer, beside new lists");
   run.size.pod_bytes = 5'120;
   add_size(command, run.size);
   command.add_option("--pod-bytes", run.size.pod_bytes, "Least size of one pod");
@@ -80,6 +91,7 @@ int main(int argc, char** argv) try {
   bench::VerbRun verbs;
   bench::FullNodesRun nodes;
   bench::RebuildRun rebuild;
+  bench::TakeoverRun takeover;
   bench::IngestRun ingest;
   bench::StepsRun steps;
   bench::WebhookRun webhook;
@@ -92,6 +104,7 @@ int main(int argc, char** argv) try {
   add_verbs(cli, verbs);
   add_full_nodes(cli, nodes);
   add_rebuild(cli, rebuild);
+  add_takeover(cli, takeover);
   add_ingest(cli, ingest);
   add_steps(cli, steps);
   add_webhook(cli, webhook);
@@ -101,6 +114,7 @@ int main(int argc, char** argv) try {
       {"verbs", [&] { return bench::measure(verbs); }},
       {"nodes", [&] { return bench::measure(nodes); }},
       {"rebuild", [&] { return bench::measure(rebuild); }},
+      {"takeover", [&] { return bench::measure(takeover); }},
       {"ingest", [&] { return bench::measure(ingest); }},
       {"steps", [&] { return bench::measure(steps); }},
       {"webhook", [&] { return bench::measure(webhook); }}};

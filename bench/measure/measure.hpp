@@ -25,8 +25,11 @@ struct VerbRun {
   int shapes = 200;
   int unseen_percent = 10;
   int churn = 200;  ///< watch events per second
-  int short_list = 8;
+  int short_list = 1;
   std::string policy{policies::kDefaultPolicy};
+  /// Beside each 1,000 pods so many more come to a second extender, in turns with the first one:
+  /// hostile_pod(). What they cost the others is the ratio of the two extenders' times.
+  int hostile = 0;
 };
 Result<Report> measure(const VerbRun& run);
 
@@ -52,6 +55,13 @@ struct IngestRun {
   int events = 50'000;
 };
 Result<Report> measure(const IngestRun& run);
+
+/// From the moment in which another replica's Lease is acquired to a leader that answers. The
+/// baseline is a replica that has no pod to mark, so that it lists the cluster anew.
+struct TakeoverRun {
+  ClusterSize size;
+};
+Result<Report> measure(const TakeoverRun& run);
 
 /// The steps of a decision one by one, in this process and thread: what a profiler can take apart.
 /// The baseline of all of them is decoding the request.

@@ -80,11 +80,13 @@ class Bench {
  private:
   [[nodiscard]] FilterResult decide(const FilterArgs& args, const cluster::PodPlan& plan) const {
     const auto cluster = ledger_.snapshot();
-    auto pass = plan.policies->cache.open(*plan.policy, plan.demand, *cluster);
-    constexpr std::size_t kShortList = 8;
+    model::SearchBudget budget;
+    auto pass =
+        plan.policies->cache.open(*plan.policy, plan.demand, *cluster, budget, args.pod.uid);
+    constexpr std::size_t kShortList = 1;
     return extender::filter(
-        args.node_names, plan.demand, {*cluster, order_},
-        [&](const auto& node) { return pass.judge(node); }, {}, kShortList);
+        {.names = args.node_names, .demand = plan.demand, .refused = {}, .short_list = kShortList},
+        {*cluster, order_}, [&](const auto& node) { return pass.judge(node); });
   }
 
   mutable extender::NodeOrder order_;

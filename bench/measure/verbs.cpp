@@ -7,6 +7,9 @@
 
 #include <fmt/format.h>
 
+#include <map>
+#include <memory>
+#include <optional>
 #include <random>
 #include <thread>
 
@@ -71,9 +74,23 @@ class VerbBench {
     return done;
   }
 
+  /// A pod that is only filtered, once, and ends.
+  Result<void> hostile_round(int number, bool counts) {
+    const PendingPod pod = hostile_pod(number);
+    bench_.arrive(pod);
+    auto filtered =
+        compare("/filter", "/null/filter", filter_body(pod.json, bench_.api().node_names()), counts,
+                hostile_filter_);
+    bench_.api().pod_event("DELETED", pod.json);
+    if (!filtered) return filtered.error();
+    return {};
+  }
+
   [[nodiscard]] std::vector<VerbTimes> times() const {
     return {filter_, known_filter_, new_filter_, prioritize_, bind_};
   }
+  [[nodiscard]] const VerbTimes& filter_times() const { return filter_; }
+  [[nodiscard]] const VerbTimes& hostile_times() const { return hostile_filter_; }
   [[nodiscard]] int unplaced() const { return unplaced_; }
   [[nodiscard]] int refused() const { return refused_; }
 
@@ -131,31 +148,88 @@ class VerbBench {
   VerbTimes new_filter_{"filter new"};
   VerbTimes prioritize_{"prioritize"};
   VerbTimes bind_{"bind"};
+  VerbTimes hostile_filter_{"hostile"};
   VerbTimes warm_up_;  ///< not reported
   int unplaced_ = 0;
   int refused_ = 0;
 };
 
+/// An extender with the measurement that runs on it.
+struct Side {
+  Baseline baseline;
+  std::unique_ptr<BenchApp> app;
+  std::optional<VerbBench> verbs;
+  std::optional<Churn> churn;
+
+  Result<void> start(const VerbRun& run) {
+    auto started = BenchApp::start(
+        {.size = run.size,
+         .policy = run.policy,
+         .short_list = run.short_list,
+         .more_routes = [this](http::Router& router) { baseline.add_routes(router); }});
+    if (!started) return started.error();
+    app = std::move(*started);
+    verbs.emplace(run, *app, baseline);
+    churn.emplace(app->api(), run.churn);
+    return {};
+  }
+};
+
+/// @returns the verbs' times on an extender that hostile pods come to as well; "beside" are the
+///          filters of the others
+Result<std::vector<VerbTimes>> with_hostile_pods(const VerbRun& run, Side& alone, int warm_up) {
+  Side both;
+  if (auto started = both.start(run); !started) return started.error();
+  int hostile = 0;
+  for (int i = 0; i < warm_up + run.rounds; ++i) {
+    const bool counts = i >= warm_up;
+    if (auto done = alone.verbs->round(i, counts); !done) return done.error();
+    if (auto done = both.verbs->round(i, counts); !done) return done.error();
+    for (; hostile < (i + 1) * run.hostile / 1'000; ++hostile) {
+      if (auto done = both.verbs->hostile_round(hostile, counts); !done) return done.error();
+    }
+  }
+  VerbTimes beside = both.verbs->filter_times();
+  beside.verb = "beside";
+  return std::vector<VerbTimes>{std::move(beside), both.verbs->hostile_times()};
+}
+
+double millis(std::chrono::nanoseconds time) { return static_cast<double>(time.count()) / 1e6; }
+
+/// @param beside  as of with_hostile_pods()
+std::string hostile_sentence(const VerbTimes& alone, const std::vector<VerbTimes>& beside) {
+  const auto p99 = [](const VerbTimes& times) { return millis(times.real.percentile(99)); };
+  const auto& hostile = beside.back().real.all();
+  return fmt::format(
+      "beside hostile pods the others' p99 is {:.2f} times as long ({:.2f} ms, {:.2f} without); "
+      "the first hostile filter took {:.1f} ms, the longest {:.1f}\n",
+      p99(beside.front()) / p99(alone), p99(beside.front()), p99(alone),
+      hostile.empty() ? 0 : millis(hostile.front()), millis(beside.back().real.percentile(100)));
+}
+
 }  // namespace
 
 Result<Report> measure(const VerbRun& run) {
-  Baseline baseline;
-  auto bench =
-      BenchApp::start({.size = run.size,
-                       .policy = run.policy,
-                       .short_list = run.short_list,
-                       .more_routes = [&](http::Router& router) { baseline.add_routes(router); }});
-  if (!bench) return bench.error();
-  VerbBench verbs(run, **bench, baseline);
-  const Churn churn((*bench)->api(), run.churn);
+  Side alone;
+  if (auto started = alone.start(run); !started) return started.error();
   const int warm_up = std::max(run.warm_up, run.shapes);
-  for (int i = 0; i < warm_up + run.rounds; ++i) {
-    if (auto done = verbs.round(i, i >= warm_up); !done) return done.error();
+  std::vector<VerbTimes> beside;
+  if (run.hostile > 0) {
+    auto measured = with_hostile_pods(run, alone, warm_up);
+    if (!measured) return measured.error();
+    beside = std::move(*measured);
+  } else {
+    for (int i = 0; i < warm_up + run.rounds; ++i) {
+      if (auto done = alone.verbs->round(i, i >= warm_up); !done) return done.error();
+    }
   }
-  Report report{.text = latency_table(verbs.times()), .json = latency_json(verbs.times())};
+  std::vector<VerbTimes> times = alone.verbs->times();
+  times.insert(times.end(), beside.begin(), beside.end());
+  Report report{.text = latency_table(times), .json = latency_json(times)};
   report.text +=
       fmt::format("of {} pods {} fitted no node, {} binds lost their room to another pod\n",
-                  warm_up + run.rounds, verbs.unplaced(), verbs.refused());
+                  warm_up + run.rounds, alone.verbs->unplaced(), alone.verbs->refused());
+  if (!beside.empty()) report.text += hostile_sentence(alone.verbs->filter_times(), beside);
   return report;
 }
 

@@ -19,6 +19,7 @@ struct Granted {
   std::string uuid = "GPU-0";
   int mem = 100;
   int milli = 100;
+  bool whole = false;
 };
 
 std::string grant(const Granted& granted) {
@@ -26,7 +27,8 @@ std::string grant(const Granted& granted) {
          R"(","issuedAt":"2026-01-01T00:00:00Z","isolation":")" + granted.mode +
          R"(","containers":[{"name":"c","cards":[{"uuid":")" + granted.uuid + R"(","memMiB":)" +
          std::to_string(granted.mem) + R"(,"milli":)" + std::to_string(granted.milli) +
-         R"(,"memLimitMiB":1000,"milliLimit":1000}]}]})";
+         R"(,"memLimitMiB":1000,"milliLimit":1000,"whole":)" + (granted.whole ? "true" : "false") +
+         "}]}]}";
 }
 
 class AuditTest : public testing::Test {
@@ -70,6 +72,13 @@ TEST_F(AuditTest, FindsTwoModesOnOneCard) {
   bind({.uid = "u1", .mode = "mps"});
   bind({.uid = "u2", .mode = "time-slice"});
   EXPECT_EQ(only_break(), "card GPU-0, with pod u2: shared in two isolation modes at one time");
+}
+
+TEST_F(AuditTest, FindsACardSharedThatAContainerHasWhole) {
+  bind({.uid = "u1", .whole = true});  // the card was smaller when it was granted
+  EXPECT_TRUE(audit.broken().empty());
+  bind({.uid = "u2"});
+  EXPECT_EQ(only_break(), "card GPU-0, with pod u2: shared, though a container has it whole");
 }
 
 TEST_F(AuditTest, ForgivesAnotherModeAfterTheFirstIsGone) {

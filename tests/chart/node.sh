@@ -129,7 +129,7 @@ check_on_node() {
   local why
   why=$(no_node_because)
   if [ -n "$why" ]; then
-    echo "check-chart: the node checks did not run: $why"
+    echo "check-chart: the node checks did not run: ${why//$'\n'/; }"
     exit 77 # skipped, as in scripts/stages.sh
   fi
   [ -f "$images/tangram-node.tar" ] || die "there are no images in $images; run scripts/release/check-image"
@@ -143,7 +143,7 @@ check_on_node() {
   trap 'exit 130' INT TERM
   # The API server calls webhooks at the endpoints of their Services, which are addresses of this machine.
   apiserver_flags=(--enable-aggregator-routing)
-  start_control_plane '*'
+  start_node_control_plane
   start_default_scheduler
   start_node
   load_images

@@ -28,7 +28,6 @@ using net::ip::tcp;
 using namespace std::chrono_literals;
 using TlsStream = net::ssl::stream<tcp::socket>;
 
-const net::ip::address_v4 kOwnAddress({127, 0, 0, 2});
 /// Interval between new connections, of all clients together, also of those that reconnect.
 constexpr auto kPace = 5ms;
 /// Longest connection.
@@ -83,7 +82,7 @@ net::awaitable<void> Attack::Impl::my_turn() {
 net::awaitable<bool> Attack::Impl::connect(tcp::socket& socket) {
   error_code error;
   socket.open(tcp::v4(), error);
-  if (!error) socket.bind({kOwnAddress, 0}, error);
+  if (!error) socket.bind({net::ip::make_address(kAddress), 0}, error);
   if (error) co_return false;
   co_await socket.async_connect(endpoint, net::redirect_error(net::use_awaitable, error));
   co_return !error;

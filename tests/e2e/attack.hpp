@@ -8,7 +8,7 @@
 namespace tangram::e2e {
 
 /// Hostile clients of one TLS server on loopback, limited in number, rate and bytes. The destructor
-/// ends them. They connect from 127.0.0.2, which no other client in these tests uses.
+/// ends them. They connect from kAddress, which no other client in these tests uses.
 ///
 /// | client | behaviour |
 /// |---|---|
@@ -32,6 +32,7 @@ class Attack {
   /// CPU time of the attackers. On a small machine, the server lacks this time.
   [[nodiscard]] double cpu_seconds() const;
 
+  static constexpr const char* kAddress = "127.0.0.2";
   /// More than the server serves at the same time.
   static constexpr int kClients = 1'500;
 

@@ -113,7 +113,16 @@ class Check {
       card->second.granted_mib += given.share.mib;
       card->second.granted_milli += given.share.milli;
       card->second.sharers.push_back(text_of(pod["metadata"], "uid"));
-      if (!requested.whole_cards()) card->second.isolations.insert(isolation);
+      const bool whole = requested.whole_cards();
+      // Not in grants of earlier releases.
+      if (part.HasMember("whole") && part["whole"].GetBool() != whole) {
+        problem(pod, std::string("was given a card ") + (whole ? "in part" : "whole"));
+      }
+      if (whole) {
+        card->second.whole = true;
+      } else {
+        card->second.isolations.insert(isolation);
+      }
     }
     if (ids.size() != requested.cards()) {
       problem(pod, "was given " + std::to_string(ids.size()) + " cards and requested " +
@@ -131,6 +140,7 @@ class Check {
     over("milli", card.granted_milli, 1000);
     over("sharers", static_cast<long>(card.sharers.size()), card.max_sharers);
     over("isolation modes", static_cast<long>(card.isolations.size()), 1);
+    if (card.whole) over("sharers beside a whole", static_cast<long>(card.sharers.size()), 1);
     for (const auto& mode : card.isolations) {
       if (!card.modes.contains(mode)) verdict.problems.push_back("card " + name + " runs " + mode);
     }

@@ -24,6 +24,7 @@ struct CardUse {
   long granted_milli = 0;
   std::vector<std::string> sharers;  ///< UID of each container's pod
   std::set<std::string> isolations;  ///< of pods with part of the card
+  bool whole = false;                ///< a container has the card to itself
 };
 
 struct Verdict {
@@ -36,7 +37,8 @@ struct Verdict {
   [[nodiscard]] std::string summary() const;
 };
 
-/// Finds: a card over its memory, compute, sharers or with two isolation modes; a bound pod that
+/// Finds: a card over its memory, compute, sharers or with two isolation modes, or shared though a
+/// container has it whole; a bound pod that
 /// requested GPUs without a grant, or with one that names another pod or node, a missing card, or
 /// other amounts than requested; a pending pod with a grant.
 [[nodiscard]] Verdict check_cluster(kube::KubeApi& api);

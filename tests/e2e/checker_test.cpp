@@ -75,6 +75,14 @@ TEST(CheckerTest, SeesTwoIsolationModesOnACard) {
               ElementsAre(HasSubstr("isolation modes 2 of 1")));
 }
 
+TEST(CheckerTest, SeesSomebodyBesideAWholeCard) {
+  const std::string whole = R"("tangram.dev/gpu-count":"1")";
+  EXPECT_THAT(problems({{.uid = "u", .request = whole, .mib = 1000, .milli = 1000}}), IsEmpty());
+  EXPECT_THAT(problems({{.uid = "u", .request = whole, .mib = 1000, .milli = 1000},
+                        {.uid = "v", .grant_uid = "v"}}),
+              ::testing::Contains(HasSubstr("sharers beside a whole 2 of 1")));
+}
+
 TEST(CheckerTest, CountsNoPodThatHasEnded) {
   EXPECT_THAT(problems({{.uid = "u"},
                         {.uid = "v", .grant_uid = "v"},

@@ -79,6 +79,7 @@ free_port() {
 # --- the control plane ---------------------------------------------------------------------------
 
 start_etcd() {
+  rm -f "$state"/etcd*.sock:0 # of an earlier start
   # Sockets in our own folder need neither ports nor certificates. Tests do not need durability.
   start etcd "$(program etcd)" --name e2e --data-dir "$state/etcd" --unsafe-no-fsync \
     --listen-client-urls "unix://etcd.sock:0" \
@@ -90,28 +91,80 @@ start_etcd() {
 }
 
 start_apiserver() {
+  run_apiserver kube-apiserver "$apiserver_port"
+  wait_for kube-apiserver kubectl_admin get --raw /readyz
+}
+
+# Another one before the same etcd. $state/NAME-2.kubeconfig reaches it as $state/NAME.kubeconfig does the
+# first one.
+start_second_apiserver() {
+  local port name
+  port=$(free_port)
+  for name in admin tangram-extender; do
+    sed "s#127.0.0.1:$(cat "$state/apiserver-port")\$#127.0.0.1:$port#" "$state/$name.kubeconfig" \
+      >"$state/$name-2.kubeconfig"
+    chmod 600 "$state/$name-2.kubeconfig"
+  done
+  run_apiserver kube-apiserver-2 "$port"
+  wait_for kube-apiserver-2 "$(program kubectl)" --kubeconfig "$state/admin-2.kubeconfig" get --raw /readyz
+}
+
+run_apiserver() { # NAME PORT
+  local with_hosts=()
+  # shellcheck disable=SC2016 # the inner shell expands it
+  [ ! -f "$state/hosts" ] || with_hosts=(unshare --mount --propagation private
+    sh -c 'mount --bind hosts /etc/hosts && exec "$@"' sh)
   # No endpoint of the service "kubernetes": Kubernetes allows none on loopback, and no pod asks it.
-  start kube-apiserver "$(program kube-apiserver)" --v=1 \
+  start "$1" "${with_hosts[@]}" "$(program kube-apiserver)" --v=1 \
     --etcd-servers "unix://etcd.sock:0" \
-    --bind-address 127.0.0.1 --secure-port "$apiserver_port" \
+    --bind-address 127.0.0.1 --secure-port "$2" \
     --advertise-address 127.0.0.1 --endpoint-reconciler-type none \
     --cert-dir "$state/pki" --client-ca-file "$state/pki/ca.crt" \
     --tls-cert-file "$state/pki/kube-apiserver.crt" \
     --tls-private-key-file "$state/pki/kube-apiserver.key" \
+    --kubelet-client-certificate "$state/pki/admin.crt" \
+    --kubelet-client-key "$state/pki/admin.key" --kubelet-preferred-address-types Hostname \
     --authorization-mode Node,RBAC --allow-privileged --service-cluster-ip-range 10.96.0.0/16 \
     --service-account-issuer https://kubernetes.default.svc \
     --service-account-key-file "$state/pki/service-accounts.key" \
     --service-account-signing-key-file "$state/pki/service-accounts.key" "${apiserver_flags[@]}"
-  wait_for kube-apiserver kubectl_admin get --raw /readyz
 }
 
-# Restarts it as after a crash: at once, and on the same port. Also starts it after a test has killed it.
-restart_apiserver() {
+# Ends it as a crash does: at once.
+kill_apiserver() {
   local pid
   apiserver_port=$(cat "$state/apiserver-port")
   if pid=$(pid_of kube-apiserver); then kill -KILL "$pid"; fi
   while answers "$apiserver_port"; do sleep 0.02; done # its threads end after the process
+}
+
+# On the same port. Also starts it after a test has killed it.
+restart_apiserver() {
+  kill_apiserver
   start_apiserver
+}
+
+# Makes a backup of everything that the API server has stored.
+save_etcd() {
+  kill_apiserver
+  stop etcd
+  rm -rf "$state/etcd.saved"
+  cp -a "$state/etcd" "$state/etcd.saved"
+  start_etcd
+  start_apiserver
+}
+
+# Goes back to the backup. Kubernetes requires that its own programs restart with it; a test restarts its
+# kube-scheduler.
+restore_etcd() {
+  stop kube-controller-manager
+  kill_apiserver
+  stop etcd
+  rm -rf "$state/etcd"
+  cp -a "$state/etcd.saved" "$state/etcd"
+  start_etcd
+  start_apiserver
+  start_controller_manager "$(cat "$state/controllers")"
 }
 
 # For fake nodes, without node-lifecycle, taint-eviction and pod-garbage-collector: those nodes have no
@@ -149,6 +202,7 @@ start_control_plane() { # CONTROLLERS
   done
   start_etcd
   start_apiserver
+  echo "$1" >"$state/controllers"
   start_controller_manager "$1"
   echo "e2e: kube-apiserver listens on 127.0.0.1:$apiserver_port"
 }

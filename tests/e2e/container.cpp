@@ -4,10 +4,12 @@
 //   program hold         ends with status 0 on SIGTERM
 //   program run MS       ends by itself after that many milliseconds, with status 0
 //   program crash MS     the same with status 1
+//   program env          prints its environment; for a further process in a container that runs
 //
-// Every start writes a record of what the container was given, in the folder named by
-// TANGRAM_E2E_RECORDS: a file UID.CONTAINER.NANOSECONDS with the environment, one variable a line.
-// So a test sees each start of each container, however short it was.
+// It prints its part of a card, for `kubectl logs`. Every start writes a record of what the
+// container was given, in the folder named by TANGRAM_E2E_RECORDS: a file UID.CONTAINER.NANOSECONDS
+// with the environment, one variable a line. So a test sees each start of each container, however
+// short it was.
 
 #include <fcntl.h>
 #include <poll.h>
@@ -55,6 +57,22 @@ bool write_record() {
   return std::fclose(file) == 0 && std::rename(hidden, name) == 0;
 }
 
+/// What Tangram's agent gave the container.
+void print_part() {
+  const char* cards = variable("TANGRAM_CARD_UUIDS");
+  if (*cards == '\0') {
+    std::puts("no card");
+  } else {
+    std::printf("cards %s, at most %s bytes and %s thousandths of compute of each\n", cards,
+                variable("TANGRAM_MEMORY_LIMIT_BYTES"), variable("TANGRAM_COMPUTE_LIMIT_MILLI"));
+  }
+}
+
+int print_environment() {
+  for (char** entry = environ; *entry != nullptr; ++entry) std::puts(*entry);
+  return 0;
+}
+
 /// Waits for SIGTERM, SIGINT or the limit; negative = no limit. The first process of a container
 /// ignores signals that it does not handle.
 void wait_for_end(int limit_ms) {
@@ -73,11 +91,15 @@ void wait_for_end(int limit_ms) {
 
 int main(int count, char** arguments) {
   const char* mode = count > 1 ? arguments[1] : "hold";
+  if (std::strcmp(mode, "env") == 0) return print_environment();
   const int limit_ms = count > 2 ? std::atoi(arguments[2]) : -1;
   if (!write_record()) {
     std::printf("cannot write a record: %s\n", std::generic_category().message(errno).c_str());
     return 2;
   }
+  print_part();
+  if (limit_ms < 0) std::puts("runs until it is ended");
+  std::fflush(stdout);
   wait_for_end(limit_ms);
   return std::strcmp(mode, "crash") == 0 ? 1 : 0;
 }

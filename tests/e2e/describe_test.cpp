@@ -80,6 +80,13 @@ TEST_F(DescribeTest, SaysWhatToWriteInsteadOfAWrongRequest) {
   cluster_.add_pods({fraction_pod("wrong", "0.3333")});
   const std::string text = describe("wrong", "write 0.333");
   EXPECT_THAT(text, HasSubstr("write 0.333"));
+  const auto filters = [&] {
+    return extender.metric("tangram_extender_request_duration_seconds_count", "filter");
+  };
+  const double before = filters();
+  PodWatcher watcher(*api_);
+  watcher.wait([](const SeenPods&) { return false; }, std::chrono::seconds(5));
+  EXPECT_LE(filters() - before, 2) << "the pod is tried again by events alone";
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "base/clock.hpp"
 #include "kube/rest/rest_api.hpp"
+#include "tests/e2e/process.hpp"
 
 #include <cstdlib>
 #include <fstream>
@@ -26,6 +27,13 @@ std::string variable(const char* name) {
   return value;
 }
 
+/// The first word of the file; 0 if there is none.
+int number_in(const std::filesystem::path& file) {
+  int number = 0;
+  std::ifstream(file) >> number;
+  return number;
+}
+
 Environment read_environment() {
   Environment made;
   made.state = variable("TANGRAM_E2E_DIR");
@@ -33,7 +41,8 @@ Environment read_environment() {
   made.extender_kubeconfig = made.state / "tangram-extender.kubeconfig";
   made.scheduler_kubeconfig = made.state / "kube-scheduler.kubeconfig";
   made.scheduler = variable("TANGRAM_E2E_SCHEDULER");
-  made.old_scheduler = optional_variable("TANGRAM_E2E_OLD_SCHEDULER");
+  made.scheduler_1_28 = optional_variable("TANGRAM_E2E_SCHEDULER_1_28");
+  made.scheduler_1_37 = optional_variable("TANGRAM_E2E_SCHEDULER_1_37");
   made.extender = variable("TANGRAM_E2E_EXTENDER");
   made.fault_api = optional_variable("TANGRAM_E2E_FAULT_API");
   made.kubectl = variable("TANGRAM_E2E_KUBECTL");
@@ -49,11 +58,14 @@ const Environment& environment() {
   return kEnvironment;
 }
 
-int apiserver_pid() {
-  int pid = 0;
-  std::ifstream(environment().state / "run" / "kube-apiserver") >> pid;
-  return pid;
+std::string scheduler_of(const std::string& version) {
+  if (version == "1.28") return environment().scheduler_1_28;
+  if (version == "1.37") return environment().scheduler_1_37;
+  return environment().scheduler;
 }
+
+int apiserver_pid() { return number_in(environment().state / "run" / "kube-apiserver"); }
+int apiserver_port() { return number_in(environment().state / "apiserver-port"); }
 
 std::unique_ptr<kube::KubeApi> open_api(const std::string& kubeconfig) {
   static const SystemClock kClock;
@@ -65,6 +77,13 @@ std::unique_ptr<kube::KubeApi> open_api(const std::string& kubeconfig) {
       *config, {.user_agent = "tangram-e2e", .qps = kUnlimited, .burst = kUnlimited}, kClock);
   if (!api) throw std::runtime_error(api.error().message);
   return std::move(*api);
+}
+
+void control(const std::string& verb, const std::function<void()>& meanwhile) {
+  auto run =
+      Process::start({environment().control, verb}, environment().state / "logs" / (verb + ".log"));
+  if (!run) throw std::runtime_error(run.error().message);
+  while (run->running()) meanwhile();
 }
 
 std::unique_ptr<kube::KubeApi> admin_api() { return open_api(environment().admin_kubeconfig); }

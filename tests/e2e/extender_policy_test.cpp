@@ -54,7 +54,11 @@ class ExtenderPolicyTest : public E2eTest {
 
 TEST_F(ExtenderPolicyTest, ItsRoleAndNothingElse) {
   EXPECT_TRUE(patch("own", R"({"metadata":{"labels":{"tangram.dev/role":"leader"}}})").done());
-  EXPECT_TRUE(patch("own", R"({"metadata":{"labels":{"tangram.dev/role":null}}})").done());
+  const auto own = parse_json(cluster_.get(kPods + "/own"));
+  const std::string version = text_of(own["metadata"], "resourceVersion");
+  EXPECT_TRUE(patch("own", R"({"metadata":{"resourceVersion":")" + version +
+                               R"(","labels":{"tangram.dev/role":null}}})")
+                  .done());
   expect_refused("own", R"({"metadata":{"labels":{"app":"x"}}})",
                  "only the label tangram.dev/role");
   expect_refused("own", R"({"metadata":{"annotations":{"x":"y"}}})",
@@ -62,6 +66,34 @@ TEST_F(ExtenderPolicyTest, ItsRoleAndNothingElse) {
   expect_refused("own", R"({"metadata":{"finalizers":["example.com/x"]}})",
                  "only labels in a pod's metadata");
   expect_refused("own", kOtherImage, "may not change a pod's spec or status");
+}
+
+TEST_F(ExtenderPolicyTest, OneAnnotationOfTheObjectThatWakesPods) {
+  const std::string kPath =
+      "/apis/storage.k8s.io/v1/namespaces/tangram-system/csistoragecapacities";
+  // kubectl reads an object before it patches it, and that is not allowed.
+  const auto extender = open_api(environment().extender_kubeconfig);
+  const auto wake = [&](const std::string& object, const std::string& merge) {
+    kube::Request request;
+    request.method = kube::Method::kPatch;
+    request.path = kPath + "/" + object;
+    request.content_type = "application/merge-patch+json";
+    request.body = merge;
+    return extender->call(request).value();
+  };
+  const std::string room = R"({"metadata":{"annotations":{"tangram.dev/room":"1"}}})";
+  EXPECT_EQ(wake("tangram-wake", room).status, 200);
+  for (const char* merge :
+       {R"({"capacity":"1Ti"})", R"({"maximumVolumeSize":"1Gi"})",
+        R"({"metadata":{"annotations":{"other":"x"}}})", R"({"metadata":{"labels":{"x":"y"}}})"}) {
+    const auto answer = wake("tangram-wake", merge);
+    EXPECT_GE(answer.status, 400) << merge;
+    EXPECT_THAT(answer.body, HasSubstr("the extender may")) << merge;
+  }
+  cluster_.create(kPath, R"({"apiVersion":"storage.k8s.io/v1","kind":"CSIStorageCapacity",)"
+                         R"("metadata":{"name":"real"},"storageClassName":"fast"})");
+  EXPECT_EQ(wake("real", room).status, 403);
+  cluster_.remove(kPath + "/real");
 }
 
 TEST_F(ExtenderPolicyTest, NoPodButItsOwn) {

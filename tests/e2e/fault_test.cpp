@@ -36,6 +36,12 @@ class FaultTest : public SurvivalTest {
     proxy_.plan().set({});
   }
 
+  /// Runs a verb of scripts/e2e that stops and starts the API server.
+  void control(const std::string& verb) {
+    e2e::control(verb, [this] { go_on(50ms); });
+    ASSERT_EQ(cluster_.get("/readyz"), "ok");
+  }
+
   ApiProxy proxy_{"proxy"};
   ExtenderProcess extender_{{.kubeconfig = proxy_.kubeconfig()}};
   std::optional<Process> scheduler_;
@@ -58,13 +64,7 @@ TEST_F(FaultTest, ApiServerStandsStill) {
 }
 
 TEST_F(FaultTest, ApiServerIsKilled) {
-  survive("apiserver_killed", sized(5, 1), [&] {
-    auto restart = Process::start({environment().control, "restart-apiserver"},
-                                  environment().state / "logs" / "restart.log");
-    ASSERT_TRUE(restart);
-    while (restart->running()) go_on(50ms);
-    ASSERT_EQ(cluster_.get("/readyz"), "ok");
-  });
+  survive("apiserver_killed", sized(5, 1), [&] { control("restart-apiserver"); });
 }
 
 TEST_F(FaultTest, ApiServerCannotBeReached) {
@@ -98,6 +98,10 @@ TEST_F(FaultTest, AnswersAreLostOrComeTooLate) {
                rule({.method = kube::Method::kGet}, {.kind = Fault::Kind::kLoseAnswer}, 0.1)},
               7s);
   });
+  // kube-scheduler gives up after 5 s.
+  const std::string name = "tangram_extender_request_duration_seconds";
+  EXPECT_EQ(extender_.metric(name + "_bucket", R"(verb="bind",le="5")"),
+            extender_.metric(name + "_count", R"(verb="bind")"));
 }
 
 TEST_F(FaultTest, ApiServerRefuses) {
@@ -113,6 +117,41 @@ TEST_F(FaultTest, ApiServerRefuses) {
               2s);
     proxy_.server().cut_watches();
   });
+}
+
+/// The API server loses what was written after the backup, and counts versions from there again:
+/// they are older than those that the extender has seen.
+TEST_F(FaultTest, EtcdIsRestored) {
+  ExtenderProcess direct({.name = "extender-direct"});  // watches the API server without a proxy
+  direct.start_ready();
+  constexpr int kReplaced = kPods / 2;
+  cluster_.add_pods(mixed_pods(kPods, "kept"));
+  ASSERT_TRUE(watcher_.wait_bound(kPods, 1min));
+  control("save-etcd");
+  in_parallel(kReplaced, [&](int i) { cluster_.delete_pod("kept-" + std::to_string(i)); });
+  cluster_.add_pods(mixed_pods(kReplaced, "lost"));
+  const auto replaced = [](const SeenPods& pods) {
+    return count_present(pods) == kPods && count_bound(pods) == kPods;
+  };
+  ASSERT_TRUE(watcher_.wait(replaced, 1min));
+  expect_books_right_soon(direct);
+
+  scheduler_.reset();  // as its operators must: its cache does not notice a restored backup either
+  control("restore-etcd");
+  const auto restored = TimePoint::clock::now();
+  for (const ExtenderProcess* extender : {&extender_, &direct}) {
+    SCOPED_TRACE(extender->log());
+    expect_books_right_soon(*extender);
+  }
+  Figures("fault")
+      .add("name", "etcd_restored")
+      .add("recovered_after_s", seconds_between(restored, TimePoint::clock::now()));
+
+  scheduler_.emplace(start_scheduler({.extender_url = extender_.url()}));
+  PodWatcher watcher(*api_);  // watcher_ waits for a version that lies ahead
+  cluster_.add_pods(mixed_pods(kReplaced, "new"));
+  EXPECT_TRUE(watcher.wait_bound(kPods + kReplaced, 1min));
+  expect_books_right_soon(extender_);
 }
 
 }  // namespace

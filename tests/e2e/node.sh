@@ -15,22 +15,26 @@ declare -Ar node_folders=([/run]=run [/var/lib]=lib [/var/log]=log)
 
 # --- requirements --------------------------------------------------------------------------------
 
-# Prints why this machine cannot run a node; nothing if it can.
+# Prints why this machine cannot run a node, one reason a line; nothing if it can.
 no_node_because() {
   local node_group=$node_group-probe
-  if [ "$(id -u)" -ne 0 ]; then
-    echo "kubelet needs root"
-  elif ! command -v runc >/dev/null; then
-    echo "runc is missing; run scripts/install-deps --dev"
-  elif ! unshare --mount --propagation private true 2>/dev/null; then
-    echo "mount namespaces are not permitted here"
-  elif ! { make_groups && remove_groups; } 2>/dev/null; then
-    echo "control groups cannot be made under /sys/fs/cgroup"
-  elif ! [ -c /dev/kmsg ]; then
-    echo "kubelet needs /dev/kmsg"
-  elif [[ $state/ =~ ^(/run|/var/lib|/var/log)/ ]]; then
+  command -v runc >/dev/null || echo "runc is missing; run scripts/install-deps --dev"
+  [ -c /dev/kmsg ] || echo "kubelet needs /dev/kmsg"
+  if [[ $state/ =~ ^(/run|/var/lib|/var/log)/ ]]; then
     echo "the node hides ${BASH_REMATCH[1]}; set TANGRAM_E2E_DIR to a folder elsewhere"
   fi
+  if [ "$(id -u)" -ne 0 ]; then
+    echo "kubelet needs root"
+    return 0 # the rest cannot be known without
+  fi
+  unshare --mount --propagation private true 2>/dev/null || echo "mount namespaces are not permitted here"
+  { make_groups && remove_groups; } 2>/dev/null || echo "control groups cannot be made under /sys/fs/cgroup"
+}
+
+demand_node() {
+  local why
+  why=$(no_node_because)
+  [ -z "$why" ] || die "this machine cannot run a node: ${why//$'\n'/; }"
 }
 
 # --- control groups ------------------------------------------------------------------------------
@@ -310,7 +314,39 @@ start_agent() { # ARGUMENT...
 
 # --- the whole node ------------------------------------------------------------------------------
 
+# Kubelet listens on loopback, which is no valid address of a Node. Therefore kube-apiserver connects to it
+# by the node's name, and sees a file of hosts with that name.
+start_node_control_plane() {
+  { cat /etc/hosts && echo "127.0.0.1 $node_name"; } >"$state/hosts"
+  start_control_plane '*'
+}
+
+# Half a card, with the only image and the only network that the node has.
+write_example_pod() {
+  cat >"$state/pod.yaml" <<END
+apiVersion: v1
+kind: Pod
+metadata:
+  name: half
+  annotations:
+    tangram.dev/gpu-fraction: "0.5"
+spec:
+  schedulerName: tangram
+  hostNetwork: true
+  enableServiceLinks: false
+  automountServiceAccountToken: false
+  containers:
+  - name: main
+    image: $node_image
+    imagePullPolicy: Never
+    resources:
+      limits:
+        tangram.dev/gpu-slot: 1
+END
+}
+
 start_node() {
+  write_example_pod
   start_namespace
   make_image
   write_containerd_config
@@ -345,12 +381,6 @@ start_gpu_node() {
   make_agent_identity
   write_cards
   start_agent
-}
-
-demand_node() {
-  local why
-  why=$(no_node_because)
-  [ -z "$why" ] || die "this machine cannot run a node: $why"
 }
 
 stop_node() {

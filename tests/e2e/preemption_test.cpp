@@ -1,5 +1,6 @@
 // Preemption: kube-scheduler preempts the right pods, on one card, and only where that helps.
 
+#include "tests/e2e/api_proxy.hpp"
 #include "tests/e2e/fixture.hpp"
 
 #include <set>
@@ -27,10 +28,10 @@ class PreemptionTest : public E2eTest {
                       policy + "\"}");
   }
 
-  void start(const std::vector<NodeSpec>& nodes) {
+  void start(const std::vector<NodeSpec>& nodes, const std::string& scheduler = "") {
     cluster_.add_nodes(nodes);
     extender_.start_ready();
-    scheduler_.emplace(start_scheduler({.extender_url = extender_.url()}));
+    scheduler_.emplace(start_scheduler({.program = scheduler, .extender_url = extender_.url()}));
   }
 
   /// With the aggregate request that the admission webhook would add.
@@ -68,8 +69,9 @@ class PreemptionTest : public E2eTest {
   }
 
   PodWatcher watcher_{*api_};
-  FakeKubelet kubelet_{*api_, watcher_};
-  ExtenderProcess extender_{{}};
+  ApiProxy proxy_{"preemption"};
+  std::optional<FakeKubelet> kubelet_{std::in_place, *api_, watcher_};
+  ExtenderProcess extender_{{.kubeconfig = proxy_.kubeconfig()}};
   std::optional<Process> scheduler_;
 };
 
@@ -133,6 +135,79 @@ TEST_F(PreemptionTest, KillsNobodyWhereRoomIsFreeButInPieces) {
               testing::HasSubstr("no GPU card has enough free memory and compute"));
   expect_books_right(extender_);
 }
+
+/// By the version of kube-scheduler.
+class NominationTest : public PreemptionTest, public testing::WithParamInterface<const char*> {
+ protected:
+  /// A pod for a whole card of nodes with that label.
+  static PodSpec on(const std::string& label, const std::string& name,
+                    const std::string& priority) {
+    PodSpec made = pod(name, "1", priority, 1000);
+    made.node_selector = {{label, "yes"}};
+    return made;
+  }
+  static NodeSpec node(const std::string& name, std::map<std::string, std::string> labels) {
+    NodeSpec made = node_with_aggregates(name, 1);
+    made.labels = std::move(labels);
+    return made;
+  }
+  bool wait_for(const std::string& name, const std::function<bool(const SeenPod&)>& holds,
+                std::chrono::milliseconds limit) {
+    return watcher_.wait(
+        [&](const SeenPods& pods) {
+          return std::ranges::any_of(pods, [&](const auto& entry) {
+            return entry.second.name == name && !entry.second.deleted && holds(entry.second);
+          });
+        },
+        limit);
+  }
+};
+
+// kube-scheduler clears the nomination of a pod whose filter ends in an error. The room that it
+// preempted others for would go to the next pod, however unimportant.
+TEST_P(NominationTest, IsKeptWhileRoomElsewhereIsBeingGivenToAnotherPod) {
+  const std::string program = scheduler_of(GetParam());
+  if (program.empty()) GTEST_SKIP() << "kube-scheduler " << GetParam() << " was not built";
+  start({node("first", {{"urgent", "yes"}, {"first", "yes"}}), node("second", {{"second", "yes"}})},
+        program);
+  kubelet_.reset();  // victims end when the test ends them
+  bind(on("first", "victim", "low"));
+  cluster_.add_pods({on("urgent", "urgent", "high")});
+  ASSERT_TRUE(wait_for(
+      "urgent", [](const auto& seen) { return seen.nominated == "first"; }, 30s));
+  ASSERT_TRUE(wait_for(
+      "victim", [](const auto& seen) { return seen.deleting; }, 30s));
+
+  // The bind of an unimportant pod takes its time; only without it the second node has room.
+  proxy_.plan().add({.match = {.method = kube::Method::kPost, .path_ends = "/late/binding"},
+                     .fault = {.kind = testing::Fault::Kind::kDelay, .delay = 2500ms}});
+  cluster_.add_pods({on("second", "late", "low")});
+  watcher_.wait([](const SeenPods&) { return false; }, 700ms);
+  cluster_.patch("/api/v1/nodes/second", R"({"metadata":{"labels":{"urgent":"yes"}}})");
+  EXPECT_FALSE(wait_for(
+      "urgent", [](const auto& seen) { return seen.nominated.empty(); }, 1500ms));
+  EXPECT_TRUE(watcher_.wait_pod_bound("late", 30s));
+
+  cluster_.add_pods({on("first", "thief", "low")});
+  watcher_.wait([](const SeenPods&) { return false; }, 500ms);
+  const auto begin = TimePoint::clock::now();
+  cluster_.delete_pod("victim");
+  const auto bound = watcher_.wait_pod_bound("urgent", 30s);
+  ASSERT_TRUE(bound);
+  EXPECT_EQ(bound->node, "first");
+  EXPECT_THAT(alive(), testing::UnorderedElementsAre("urgent", "late"));
+  Figures("nomination")
+      .add("scheduler", GetParam())
+      .add("bound_after_s", seconds_between(begin, bound->bound));
+  expect_books_right_soon(extender_);
+}
+
+INSTANTIATE_TEST_SUITE_P(Scheduler, NominationTest, testing::Values("1.28", "current", "1.37"),
+                         [](const auto& row) {
+                           std::string name = row.param;
+                           std::erase(name, '.');
+                           return name;
+                         });
 
 }  // namespace
 }  // namespace tangram::e2e

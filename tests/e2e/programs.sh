@@ -3,6 +3,8 @@
 #
 #   program NAME            prints the path of the program
 #   build_programs NAME...  compiles the missing programs
+#   demand_tools NAME...    ends the script, before anything is compiled, if the machine lacks a command that
+#                           compiling or running those programs needs
 #
 # The programs are in a cache outside the tree, with a folder for each version of a module's files, so all
 # checkouts of the same versions share them. Compiling all programs takes about 15 minutes on two cores.
@@ -11,7 +13,7 @@ e2e_cache=${TANGRAM_E2E_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/tangram-e2e}
 go_modules=$repo_root/tests/e2e/go
 
 control_plane=(etcd kube-apiserver kube-controller-manager kube-scheduler kubectl)
-old_schedulers=(kube-scheduler-1.28)
+other_schedulers=(kube-scheduler-1.28 kube-scheduler-1.37) # the oldest and the newest that we support
 node_programs=(kubelet containerd containerd-shim-runc-v2 ctr)
 chart_programs=(helm)
 
@@ -19,7 +21,7 @@ chart_programs=(helm)
 source_of() {
   case $1 in
     etcd) echo kubernetes go.etcd.io/etcd/server/v3 ;;
-    kube-scheduler-1.28) echo scheduler-1.28 k8s.io/kubernetes/cmd/kube-scheduler ;;
+    kube-scheduler-*) echo "${1#kube-}" k8s.io/kubernetes/cmd/kube-scheduler ;;
     kube-* | kubectl | kubelet) echo kubernetes "k8s.io/kubernetes/cmd/$1" ;;
     containerd | containerd-shim-runc-v2 | ctr)
       echo containerd "github.com/containerd/containerd/v2/cmd/$1"
@@ -106,6 +108,19 @@ fetch_go() { # prints the path of the go command
 
 go_command() {
   if go_is_enough go; then command -v go; else fetch_go; fi
+}
+
+# --- the machine's own commands ------------------------------------------------------------------
+
+demand_tools() { # NAME...
+  local tool tools=(curl openssl jq) missing=()
+  case " $* " in *" containerd "*) tools+=(runc) ;; esac
+  if [ -n "$(missing_programs "$@")" ]; then
+    tools+=(go)
+    go_is_enough go || tools+=(unzip) # for a newer one
+  fi
+  for tool in "${tools[@]}"; do command -v "$tool" >/dev/null || missing+=("$tool"); done
+  [ ${#missing[@]} -eq 0 ] || die "these commands are missing: ${missing[*]}; run scripts/install-deps --dev"
 }
 
 # --- building ------------------------------------------------------------------------------------

@@ -38,6 +38,7 @@ const std::map<std::string, std::string> kBreaks = {
     {"leases get", "leads"},
     {"leases update", "renews the lease"},
     {"pods patch", "labels its pod"},
+    {"csistoragecapacities patch", "wakes waiting pods"},
 };
 
 constexpr const char* kFile = "deploy/scheduler/rbac.yaml";
@@ -118,6 +119,7 @@ class RightsTest : public E2eTest {
     const auto bound = [&] { return extender.metric("tangram_binds_total", "\"bound\""); };
     if (!eventually([&] { return bound() + unknown() >= 2; })) return "binds twice";
     if (unknown() > 0) return "learns how a bind ended";
+    if (extender.metric("tangram_wakes_total", "sent") < 1) return "wakes waiting pods";
 
     PodSpec wrong = fraction_pod("wrong", "2");
     cluster_.add_pods({wrong});

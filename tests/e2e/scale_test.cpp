@@ -61,8 +61,8 @@ class ScaleTest : public E2eTest {
 TEST_F(ScaleTest, BindsAllThatFits) { bind_all({}, sized(1'000, 100), sized(3'000, 300)); }
 
 TEST_F(ScaleTest, BindsAllThatFitsWithKubeScheduler128) {
-  if (environment().old_scheduler.empty()) GTEST_SKIP() << "kube-scheduler 1.28 was not built";
-  bind_all({.name = "kube-scheduler-1.28", .program = environment().old_scheduler}, sized(200, 50),
+  if (environment().scheduler_1_28.empty()) GTEST_SKIP() << "kube-scheduler 1.28 was not built";
+  bind_all({.name = "kube-scheduler-1.28", .program = environment().scheduler_1_28}, sized(200, 50),
            sized(800, 150));
 }
 

@@ -2,12 +2,11 @@
 
 #include "tests/e2e/attack.hpp"
 #include "tests/e2e/fixture.hpp"
+#include "tests/e2e/usage.hpp"
 #include "tests/e2e/webhook.hpp"
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <optional>
 #include <vector>
@@ -15,22 +14,13 @@
 namespace tangram::e2e {
 namespace {
 
-struct Usage {
-  int memory_mib = 0;
-  int descriptors = 0;
-};
-
-Usage usage_of(pid_t pid) {
-  const std::filesystem::path folder = "/proc/" + std::to_string(pid);
-  Usage usage;
-  std::ifstream status(folder / "status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("VmRSS:")) usage.memory_mib = std::stoi(line.substr(6)) / 1024;
-  }
-  const std::filesystem::directory_iterator open(folder / "fd");
-  usage.descriptors = static_cast<int>(std::distance(begin(open), end(open)));
-  return usage;
-}
+/// Of bind.workers: the bounds below follow from it.
+constexpr int kBindWorkers = 8;
+/// Connections to the API server: one for each bind, for each of three watches, for the tasks in
+/// the background and for events.
+constexpr int kApiConnections = kBindWorkers + 3 + 2;
+/// By which libcurl wakes the thread that waits for a connection.
+constexpr int kUnixSocketsEach = 2;
 
 /// Polls /healthz every 100 ms, more often than kubelet does.
 class Probe {
@@ -65,21 +55,94 @@ class Probe {
   std::jthread thread_;
 };
 
+/// The same pods twice, once beside an attack.
+struct Round {
+  double calm_rate = 0;  ///< pods per second
+  double attacked_rate = 0;
+  int hostile = 0;  ///< connections of the attack
+  double attackers_cpu_s = 0;
+  double attacked_s = 0;
+  Usage attacked;  ///< of the extender, before the attack ends
+};
+
+template <class Value>
+double total(const std::vector<Round>& rounds, Value Round::*value) {
+  double sum = 0;
+  for (const Round& round : rounds) sum += static_cast<double>(round.*value);
+  return sum;
+}
+
 class SoakTest : public E2eTest {
  protected:
-  SoakTest() { cluster_.add_nodes(mixed_nodes(sized(300, 100))); }
+  SoakTest() {
+    cluster_.add_nodes(mixed_nodes(sized(300, 100)));
+    extender_.start_ready();
+    scheduler_.emplace(
+        start_scheduler({.extender_url = extender_.url(), .certificates = certificates_}));
+  }
 
+  Round play(int number) {
+    Round round;
+    const auto name = "round-" + std::to_string(number);
+    // Both come first equally often, so that drift affects all equally.
+    if (number % 2 == 0) round.calm_rate = pods_per_second(name + "-calm");
+    attack(name + "-attacked", round);
+    if (number % 2 != 0) round.calm_rate = pods_per_second(name + "-calm");
+    std::cout << "round " << number << ": " << round.calm_rate << " pods/s, attacked "
+              << round.attacked_rate << ", MiB " << round.attacked.memory_mib << std::endl;
+    return round;
+  }
+
+  Usage usage() { return usage_of(extender_.process().pid()); }
+
+  /// Everything that the attackers opened is closed, and the rest is what the configuration allows.
+  /// @param before  after an attack, so that everything was used once
+  /// @returns what is open now
+  Usage expect_nothing_leaked(const Usage& before) {
+    Usage after = usage();
+    const auto deadline =
+        TimePoint::clock::now() + 60s;  // lingering connections end within seconds
+    while (!settled(before, after) && TimePoint::clock::now() < deadline) {
+      std::this_thread::sleep_for(100ms);
+      after = usage();
+    }
+    EXPECT_EQ(from_attackers(after), 0);
+    EXPECT_EQ(after.dead_sockets, 0);
+    EXPECT_EQ(accepted(after), served());
+    EXPECT_LE(after.others, before.others);
+    EXPECT_LE(std::ranges::count(after.tcp, apiserver_port(), &TcpSocket::peer_port),
+              kApiConnections);
+    EXPECT_LE(after.unix_sockets, kApiConnections * kUnixSocketsEach);
+    return after;
+  }
+
+  ExtenderProcess extender_{{.name = "extender-soak",
+                             .settings = {"bind.workers=" + std::to_string(kBindWorkers)},
+                             .certificates = webhook_certificates()}};
+
+ private:
   /// From the first bind to the last.
-  double pods_per_second(int pods, const std::string& name) {
+  double pods_per_second(const std::string& name) {
     PodWatcher watcher(*api_);
-    cluster_.add_pods(mixed_pods(pods, name));
-    EXPECT_TRUE(watcher.wait_bound(pods, 3min)) << name;
+    cluster_.add_pods(mixed_pods(kPods, name));
+    EXPECT_TRUE(watcher.wait_bound(kPods, 3min)) << name;
     std::vector<TimePoint> times;
     for (const auto& [uid, pod] : watcher.pods()) times.push_back(pod.bound);
     const auto [first, last] = std::ranges::minmax(times);
     cluster_.clear_pods();
     EXPECT_TRUE(watcher.wait([](const SeenPods& seen) { return count_present(seen) == 0; }, 1min));
-    return static_cast<double>(pods - 1) / seconds_between(first, last);
+    return static_cast<double>(kPods - 1) / seconds_between(first, last);
+  }
+
+  void attack(const std::string& name, Round& round) {
+    const Attack attack(static_cast<std::uint16_t>(extender_.port()));
+    await_begin(attack);
+    const TimePoint begin = TimePoint::clock::now();
+    round.attacked_rate = pods_per_second(name);
+    round.attacked = usage();
+    round.hostile = attack.begun();
+    round.attackers_cpu_s = attack.cpu_seconds();
+    round.attacked_s = seconds_between(begin, TimePoint::clock::now());
   }
 
   static void await_begin(const Attack& attack) {
@@ -89,84 +152,68 @@ class SoakTest : public E2eTest {
     }
   }
 
-  const std::filesystem::path certificates_ = webhook_certificates();
+  bool settled(const Usage& before, const Usage& now) {
+    return from_attackers(now) == 0 && now.dead_sockets == 0 && now.others <= before.others &&
+           accepted(now) == served();
+  }
+  static std::ptrdiff_t from_attackers(const Usage& usage) {
+    return std::ranges::count(usage.tcp, Attack::kAddress, &TcpSocket::peer);
+  }
+  [[nodiscard]] std::ptrdiff_t accepted(const Usage& usage) const {
+    return std::ranges::count_if(usage.tcp, [this](const TcpSocket& socket) {
+      return socket.local_port == extender_.port() && socket.peer_port != 0;
+    });
+  }
+  [[nodiscard]] std::ptrdiff_t served() const {
+    return static_cast<std::ptrdiff_t>(
+        extender_.metric("tangram_http_connections", R"(listener="server")"));
+  }
+
+  const int kPods = sized(400, 150);
+  std::filesystem::path certificates_ = webhook_certificates();
+  std::optional<Process> scheduler_;
 };
 
 TEST_F(SoakTest, SchedulesAsFastBesideHostileClients) {
   const auto length = sized<std::chrono::seconds>(10min, 30s);
-  const int pods = sized(400, 150);
-  ExtenderProcess extender({.name = "extender-soak", .certificates = certificates_});
-  extender.start_ready();
-  const Process scheduler =
-      start_scheduler({.extender_url = extender.url(), .certificates = certificates_});
-  pods_per_second(pods, "warm-up");
-  const Usage before = usage_of(extender.process().pid());
+  play(0);  // opens what stays open
+  const Usage before = usage();
 
-  std::vector<double> ratios;
-  std::vector<Usage> under_attack;
-  int hostile = 0;
-  double attackers_cpu_s = 0;
-  double attacked_s = 0;
-  Probe probe(extender);
+  std::vector<Round> rounds;
+  Probe probe(extender_);
   const auto end = TimePoint::clock::now() + length;
-  for (int round = 0; TimePoint::clock::now() < end; ++round) {
-    // Both come first equally often, so that drift affects all equally.
-    std::array<double, 2> rates{};
-    for (const int turn : {round % 2, 1 - round % 2}) {
-      const auto name = "round-" + std::to_string(round) + "-" + std::to_string(turn);
-      std::optional<Attack> attack;
-      if (turn == 1) {
-        attack.emplace(static_cast<std::uint16_t>(extender.port()));
-        await_begin(*attack);
-      }
-      const TimePoint begin = TimePoint::clock::now();
-      rates.at(static_cast<std::size_t>(turn)) = pods_per_second(pods, name);
-      if (attack) {
-        under_attack.push_back(usage_of(extender.process().pid()));
-        hostile += attack->begun();
-        attackers_cpu_s += attack->cpu_seconds();
-        attacked_s += seconds_between(begin, TimePoint::clock::now());
-      }
-    }
-    ratios.push_back(rates[1] / rates[0]);
-    std::cout << "round " << round << ": " << rates[0] << " pods/s, attacked " << rates[1]
-              << ", MiB " << under_attack.back().memory_mib << std::endl;
-  }
+  while (TimePoint::clock::now() < end) rounds.push_back(play(static_cast<int>(rounds.size()) + 1));
   const Probe::Result health = probe.end();
-  expect_books_right_soon(extender);
-  EXPECT_GT(hostile, Attack::kClients / 2);
-  EXPECT_GE(percentile(ratios, 50), sized(0.9, 0.5));
+  expect_books_right_soon(extender_);
   EXPECT_EQ(health.failed, 0);
   EXPECT_LT(health.slowest_s, 1.0);
 
-  const double shed = extender.metric("tangram_http_shed_total");
-  const double too_fast = extender.metric("tangram_http_shed_total", R"(what="rate")");
+  std::vector<double> ratios;
+  for (const Round& round : rounds) ratios.push_back(round.attacked_rate / round.calm_rate);
+  EXPECT_GE(percentile(ratios, 50), sized(0.9, 0.5));
+  const double hostile = total(rounds, &Round::hostile);
+  EXPECT_GT(hostile, Attack::kClients / 2);
+  const double shed = extender_.metric("tangram_http_shed_total");
+  const double too_fast = extender_.metric("tangram_http_shed_total", R"(what="rate")");
   EXPECT_GT(too_fast, 0);
-  // The number of connections to the API server and from kube-scheduler varies.
-  constexpr int kComingAndGoing = 40;
-  const auto calm = [&] {
-    return usage_of(extender.process().pid()).descriptors <= before.descriptors + kComingAndGoing;
-  };
-  const auto deadline = TimePoint::clock::now() + 60s;  // lingering connections end within seconds
-  while (!calm() && TimePoint::clock::now() < deadline) std::this_thread::sleep_for(100ms);
-  const Usage after = usage_of(extender.process().pid());
-  EXPECT_LE(after.descriptors, before.descriptors + kComingAndGoing);
-  // Later attacks reuse the first one's memory and may add little.
-  const auto memory = [&](std::size_t round) { return under_attack.at(round).memory_mib; };
-  const int early = std::max(memory(0), memory(under_attack.size() / 3));
-  EXPECT_LE(under_attack.back().memory_mib, early + std::max(32, early / 10));
+  const Usage after = expect_nothing_leaked(before);
+  // Later attacks reuse the memory of the first ones and may add little.
+  const auto memory = [&](std::size_t round) { return rounds.at(round).attacked.memory_mib; };
+  const int early = std::max(memory(0), memory(rounds.size() / 3));
+  EXPECT_LE(memory(rounds.size() - 1), early + std::max(32, early / 10));
   Figures("soak")
       .add("seconds", static_cast<int>(length.count()))
-      .add("rounds", static_cast<int>(ratios.size()))
-      .add("hostile_connections", hostile)
-      .add("attackers_cores", attackers_cpu_s / attacked_s)
+      .add("rounds", static_cast<int>(rounds.size()))
+      .add("hostile_connections", static_cast<int>(hostile))
+      .add("attackers_cores",
+           total(rounds, &Round::attackers_cpu_s) / total(rounds, &Round::attacked_s))
       .add("throughput_ratio_median", percentile(ratios, 50))
       .add("throughput_ratio_least", percentile(ratios, 0))
       .add("memory_mib_before", before.memory_mib)
-      .add("memory_mib_first_attack", under_attack.front().memory_mib)
-      .add("memory_mib_last_attack", under_attack.back().memory_mib)
+      .add("memory_mib_first_attack", memory(0))
+      .add("memory_mib_last_attack", memory(rounds.size() - 1))
       .add("descriptors_before", before.descriptors)
-      .add("descriptors_under_attack", under_attack.back().descriptors)
+      .add("descriptors_under_attack", rounds.back().attacked.descriptors)
       .add("descriptors_after", after.descriptors)
       .add("shed", static_cast<int>(shed))
       .add("too_fast", static_cast<int>(too_fast))

@@ -63,6 +63,10 @@ std::string scheduler_config(const SchedulerOptions& options) {
       config += "  qps: " + std::to_string(options.client_qps) + "\n  burst: 2000\n";
     }
   }
+  if (!options.second_url.empty()) {  // the list of extenders ends the file
+    config += "- urlPrefix: " + options.second_url + "\n  filterVerb: filter\n" +
+              "  nodeCacheCapable: true\n";
+  }
   return config;
 }
 
@@ -94,11 +98,11 @@ void ExtenderProcess::start() {
   set("grants.signing_key=" + (environment().state / "grant-key/grant.key").string());
   set("grants.public_keys=" + (environment().state / "grant-keys").string());
   set("grants.required=true");
-  std::vector<std::string> variables;
+  std::vector<std::string> variables{"POD_NAMESPACE=tangram-system"};
   if (options_.pod.empty()) {
     set("leader_election.enabled=false");
   } else {
-    variables = {"POD_NAME=" + options_.pod, "POD_NAMESPACE=tangram-system"};
+    variables.push_back("POD_NAME=" + options_.pod);
   }
   for (const auto& setting : options_.settings) set(setting);
   auto started = Process::start(command, log(), variables);

@@ -56,6 +56,8 @@ struct SchedulerOptions {
   std::string name = "kube-scheduler";
   std::string program = {};       ///< "" = the current version
   std::string extender_url = {};  ///< "" = without an extender
+  std::string second_url =
+      {};  ///< of an extender that filters what the first one returns; "" = none
   std::string config = "scheduler-config.yaml";
   /// Limit of kube-scheduler's own requests per second; 0 = its default of 50. With an extender
   /// that binds, kube-scheduler sends few requests.

@@ -56,10 +56,21 @@ class FakeProvisioner {
   int refused_ = 0;
 };
 
+/// A pod of that fraction with a claim that waits for its node.
+PodSpec pod_with_claim(Cluster& cluster, const std::string& name, const std::string& fraction) {
+  cluster.ensure(kClasses, R"({"apiVersion":"storage.k8s.io/v1","kind":"StorageClass",)"
+                           R"("metadata":{"name":"scarce"},"provisioner":"scarce.example",)"
+                           R"("volumeBindingMode":"WaitForFirstConsumer"})");
+  cluster.create(kClaims, R"({"apiVersion":"v1","kind":"PersistentVolumeClaim",)"
+                          R"("metadata":{"name":"data"},"spec":{"storageClassName":"scarce",)"
+                          R"("accessModes":["ReadWriteOnce"],)"
+                          R"("resources":{"requests":{"storage":"1Gi"}}}})");
+  PodSpec pod = fraction_pod(name, fraction);
+  pod.claim = "data";
+  return pod;
+}
+
 TEST_F(E2eTest, AVolumeThatTheBestNodeCannotHaveDoesNotHoldThePod) {
-  cluster_.ensure(kClasses, R"({"apiVersion":"storage.k8s.io/v1","kind":"StorageClass",)"
-                            R"("metadata":{"name":"scarce"},"provisioner":"scarce.example",)"
-                            R"("volumeBindingMode":"WaitForFirstConsumer"})");
   cluster_.add_nodes({node_with_cards("best", 1), node_with_cards("other", 1)});
   PodWatcher watcher(*api_);
   ExtenderProcess extender({.settings = {"scheduler.policy=binpack"}});
@@ -72,12 +83,7 @@ TEST_F(E2eTest, AVolumeThatTheBestNodeCannotHaveDoesNotHoldThePod) {
   cluster_.add_pods({first});
   ASSERT_TRUE(watcher.wait_pod_bound("first", 30s));
 
-  cluster_.create(kClaims, R"({"apiVersion":"v1","kind":"PersistentVolumeClaim",)"
-                           R"("metadata":{"name":"data"},"spec":{"storageClassName":"scarce",)"
-                           R"("accessModes":["ReadWriteOnce"],)"
-                           R"("resources":{"requests":{"storage":"1Gi"}}}})");
-  PodSpec pod = fraction_pod("with-volume", "0.5");
-  pod.claim = "data";
+  const PodSpec pod = pod_with_claim(cluster_, "with-volume", "0.5");
   const auto begin = TimePoint::clock::now();
   cluster_.add_pods({pod});
 
@@ -92,6 +98,37 @@ TEST_F(E2eTest, AVolumeThatTheBestNodeCannotHaveDoesNotHoldThePod) {
   EXPECT_GE(provisioner.refused(), 1) << "the best node was never tried";
   Figures("volume")
       .add("refused_by_driver", provisioner.refused())
+      .add("bound_after_s", seconds_between(begin, bound->bound));
+  expect_books_right(extender);
+}
+
+// Provisioning takes longer than other pods' reservations last.
+TEST_F(E2eTest, TheCardOfAPodWaitsForItsVolume) {
+  cluster_.add_nodes({node_with_cards("node", 1)});
+  PodWatcher watcher(*api_);
+  ExtenderProcess extender({});
+  extender.start_ready();
+  const Process scheduler = start_scheduler({.extender_url = extender.url()});
+  cluster_.add_pods({pod_with_claim(cluster_, "with-volume", "1")});
+  const auto node_is_chosen = [&] {
+    return cluster_.get(std::string(kClaims) + "/data").find("selected-node") != std::string::npos;
+  };
+  const auto begin = TimePoint::clock::now();
+  while (!node_is_chosen() && seconds_between(begin, TimePoint::clock::now()) < 30) {
+    std::this_thread::sleep_for(50ms);
+  }
+  ASSERT_TRUE(node_is_chosen());
+
+  cluster_.add_pods({fraction_pod("other", "1")});
+  const auto provisioning = sized(20s, 6s);
+  EXPECT_FALSE(watcher.wait_pod_bound("other", provisioning)) << "it took the card";
+  FakeProvisioner provisioner(cluster_, "");
+  provisioner.serve("data");
+  const auto bound = watcher.wait_pod_bound("with-volume", 60s);
+  ASSERT_TRUE(bound) << "refused after its volume was made";
+  EXPECT_FALSE(watcher.wait_pod_bound("other", 1s));
+  Figures("volume_reservation")
+      .add("provisioning_s", static_cast<int>(provisioning.count()))
       .add("bound_after_s", seconds_between(begin, bound->bound));
   expect_books_right(extender);
 }

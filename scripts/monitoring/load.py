@@ -83,7 +83,7 @@ class Load:
         """Acts as kube-scheduler. False: a temporary obstacle, so try again."""
         meta = pod["metadata"]
         answer = self.stack.verb("/filter", {"Pod": pod, "Nodes": None, "NodeNames": nodes})
-        if "try again" in answer["Error"] or "trying again" in answer["Error"]:
+        if answer["Error"]:
             return False
         kept = answer["NodeNames"] or []
         if not kept:
@@ -113,10 +113,11 @@ class Load:
     @staticmethod
     def outcome(answer):
         """The reason, by the sentences of docs/protocol.md; the one closest to a fit comes first."""
-        if answer["Error"]:
-            return "invalid"
-        reasons = set((answer["FailedNodes"] or {}).values())
-        for sentence, reason in (("containers of the pod do not fit", "room"),
+        reasons = set()
+        for nodes in ("FailedNodes", "FailedAndUnresolvableNodes"):
+            reasons |= set((answer[nodes] or {}).values())
+        for sentence, reason in (("annotations of the pod are not valid", "invalid"),
+                                 ("containers of the pod do not fit", "room"),
                                  ("no GPU card has enough free", "room"),
                                  ("no place for another sharer", "sharers"),
                                  ("in use with another isolation", "isolation_busy")):

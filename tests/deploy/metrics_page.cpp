@@ -8,6 +8,7 @@
 #include "extender/listeners.hpp"
 #include "extender/page/packing_stream.hpp"
 #include "extender/scheduling/routes.hpp"
+#include "extender/waker.hpp"
 #include "kube/local/api.hpp"
 #include "node/metrics.hpp"
 #include "tests/testing/builders.hpp"
@@ -105,12 +106,23 @@ std::string extender_text() {
   const extender::AdmissionMetrics admission;
   const extender::Evictor evictor(
       {}, {.api = api, .clock = clock, .may_write = [](auto) { return false; }, .report = nullptr});
+  const extender::Promises promises(clock);
+  extender::Denials denials(clock);
+  const extender::Waker waker({}, {.api = api,
+                                   .clock = clock,
+                                   .ledger = ledger,
+                                   .pods = pods,
+                                   .promises = promises,
+                                   .policies = policies,
+                                   .denials = denials,
+                                   .may_write = [](auto) { return false; },
+                                   .term = [] { return std::uint64_t{0}; }});
   const extender::PackingStream news({.ledger = ledger, .pods = pods, .clock = clock});
   std::vector<extender::Listeners::Status> listeners{{"metrics", {}, std::nullopt}};
   for (const char* with_tls : {"server", "webhook"}) {
     listeners.push_back({with_tls, {}, http::tls::Identity::Health{}});
   }
-  return extender::exposition({&verbs, &admission, &evictor, &cluster, &news}) +
+  return extender::exposition({&verbs, &admission, &evictor, &waker, &cluster, &news}) +
          prometheus::TextSerializer().Serialize(extender::Listeners::metrics_of(listeners));
 }
 

@@ -174,11 +174,14 @@ class Environment:
 
 
 def section_of(target):
-    """The steps of FILE or FILE#HEADING that run on a cluster."""
+    """The steps of FILE or FILE#HEADING that run on a cluster, after the steps that they need themselves."""
     file, _, heading = target.partition("#")
-    return [step for step in read(file) if step.mark and step.mark.kind == "run"
-            and step.mark.environment == "cluster" and not step.mark.after
-            and (not heading or step.section == heading)]
+    steps = [step for step in read(file) if step.mark and step.mark.kind == "run"
+             and step.mark.environment == "cluster" and (not heading or step.section == heading)]
+    first = [step for step in steps if not step.mark.after]
+    if first or not steps:
+        return first
+    return [*section_of(steps[0].mark.after), *steps]
 
 
 def environments(steps):

@@ -22,7 +22,8 @@ PROGRAM = re.compile(r"kubectl[ -]tangram(?![\w-])|(?<![\w/-])(?:build/\w+/bin/)
                      r"|(?<![\w/-])(?:\./)?(scripts/(?:[a-z]+/)?[a-z0-9-]+|\.ci/run)(?![\w./-])")
 INLINE = re.compile(r"`([^`\n]+)`")
 # In running text: commands that can be typed as they are. Shorter ones only name a command.
-WHOLE = re.compile(r"(kubectl|helm|openssl|docker|ctr|tangram-(extender|node|replay|bench)) (\S+ \S+ \S+.*|.*(?<=\s)-.*)"
+WHOLE = re.compile(r"(kubectl|helm|openssl|docker|ctr|(build/\w+/bin/)?tangram-(extender|node|replay|bench)) "
+                   r"(\S+ \S+ \S+.*|.*(?<=\s)-.*)"
                    r"|scripts/\S+ .+")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 
@@ -41,6 +42,14 @@ def source_text(program, cache={}):
             paths = [ROOT / program]
         cache[program] = "\n".join(p.read_text() for p in paths if p.is_file())
     return cache[program]
+
+
+def bare_program_faults(text):
+    """Only kubectl-tangram is installed in a folder of PATH; docs/cli.md does it."""
+    for part in command_parts(text):
+        first = re.match(r"\s*(?:\w+=\S*\s+|sudo\s+)*(tangram-[a-z-]+)(?!\S)", part)
+        if first and first[1] in SOURCES:
+            yield f"{first[1]} is in no folder of PATH: write build/release/bin/{first[1]}"
 
 
 def demo_options(program):
@@ -131,6 +140,7 @@ def block_faults(block):
     if block.mark.after and not blocks.section_of(block.mark.after):
         yield f"\"after {block.mark.after}\": no commands run on a cluster there"
     yield from option_faults(block.commands)
+    yield from bare_program_faults(block.commands)
 
 
 def anchors(path, cache={}):
@@ -167,7 +177,10 @@ def line_faults(file, text):
             for fault in path_faults(line):
                 yield number, fault
         for code in INLINE.findall(line):
-            for fault in [*path_faults(code), *option_faults(code)]:
+            faults = [*path_faults(code), *option_faults(code)]
+            if WHOLE.fullmatch(code):
+                faults += bare_program_faults(code)
+            for fault in faults:
                 yield number, fault
 
 

@@ -35,7 +35,8 @@ ip link set lo up
 source scripts/lib.sh
 programs=$scratch/layers/programs
 mkdir -p "$programs"
-ln -s "$repo_root"/build/release/bin/{tangram-extender,tangram-node,kubectl-tangram} "$programs"
+# docs/cli.md installs it; the pages call other programs by their paths.
+ln -s "$repo_root/build/release/bin/kubectl-tangram" "$programs"
 command -v sudo >/dev/null || ln -s "$(command -v env)" "$programs/sudo" # all commands run as root
 export PATH=$programs:$PATH
 

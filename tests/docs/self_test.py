@@ -27,6 +27,8 @@ PAGES = [
     ("<!-- run by: scripts/nothing -->\n\n    scripts/test", "there is no such script"),
     ("<!-- run: cluster after docs/install.md#nowhere -->\n\n    helm list", "no commands run on a cluster there"),
     ("    an output, {not: commands}", ""),
+    ("<!-- run: tree -->\n\n    cd x && tangram-extender certificates", "write build/release/bin/tangram-extender"),
+    ("<!-- run: tree -->\n\n    kubectl-tangram top; ls tangram-extender", ""),
 ]
 LINES = [
     ("[a](docs/install.md#on-a-cluster) `docs/install.md` `e2e/quota_test`", ""),
@@ -35,6 +37,8 @@ LINES = [
     ("see `docs/nothing.md`", "there is no docs/nothing.md"),
     ("run `scripts/nothing`", "there is no scripts/nothing"),
     ("try `kubectl tangram top --colour`", "has no option --colour"),
+    ("`tangram-node --help` lists them", "write build/release/bin/tangram-node"),
+    ("the Deployment `tangram-extender`, `build/dev/bin/tangram-node --help`", ""),
 ]
 
 
@@ -72,6 +76,9 @@ def wrong_faults():
     for text, wanted in INLINE:
         if check.inline_commands(text) != wanted:
             yield f"{text!r}: found {check.inline_commands(text)}"
+    first = blocks.section_of("deploy/webhook/README.md#install")[0].file
+    if first != "deploy/scheduler/README.md":
+        yield f"the webhook's installation begins with {first}, without the extender"
     try:
         blocks.parse("page.md", "<!-- run: moon -->")
         yield "an unknown environment is accepted"

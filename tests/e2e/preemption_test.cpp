@@ -95,7 +95,7 @@ TEST_F(PreemptionTest, TakesOneCardsPodsAndNoOthers) {
   cluster_.add_pods({pod("urgent", "1", "high", 1000)});
   const auto bound = watcher_.wait_pod_bound("urgent", 30s);
   ASSERT_TRUE(bound);
-  EXPECT_THAT(alive(), testing::UnorderedElementsAre("middle-1", "middle-2", "urgent"));
+  EXPECT_THAT(alive(), ::testing::UnorderedElementsAre("middle-1", "middle-2", "urgent"));
   Figures("preemption").add("bound_after_s", seconds_between(begin, bound->bound));
   expect_books_right(extender_);
 }
@@ -109,7 +109,7 @@ TEST_F(PreemptionTest, SparesAPodWhoseBudgetIsSpent) {
                             R"("selector":{"matchLabels":{"app":"kept"}}}})");
   cluster_.add_pods({pod("urgent", "1", "high", 1000)});
   ASSERT_TRUE(watcher_.wait_pod_bound("urgent", 30s));
-  EXPECT_THAT(alive(), testing::UnorderedElementsAre("kept", "urgent"));
+  EXPECT_THAT(alive(), ::testing::UnorderedElementsAre("kept", "urgent"));
   expect_books_right(extender_);
 }
 
@@ -118,7 +118,7 @@ TEST_F(PreemptionTest, KillsNobodyForAPodThatNeverPreempts) {
   bind(pod("running", "1", "low", 1000));
   cluster_.add_pods({pod("polite", "1", "high-but-polite", 1000)});
   EXPECT_FALSE(watcher_.wait_pod_bound("polite", 5s));
-  EXPECT_THAT(alive(), testing::UnorderedElementsAre("running"));
+  EXPECT_THAT(alive(), ::testing::UnorderedElementsAre("running"));
 }
 
 TEST_F(PreemptionTest, KillsNobodyWhereRoomIsFreeButInPieces) {
@@ -128,16 +128,16 @@ TEST_F(PreemptionTest, KillsNobodyWhereRoomIsFreeButInPieces) {
   // 800 of 2000 milli are free, but 400 on each card.
   cluster_.add_pods({pod("urgent", "0.8", "high", 800)});
   EXPECT_FALSE(watcher_.wait_pod_bound("urgent", 8s));
-  EXPECT_THAT(alive(), testing::UnorderedElementsAre("a", "b"));
+  EXPECT_THAT(alive(), ::testing::UnorderedElementsAre("a", "b"));
   EXPECT_THAT(extender_.get("/api/v1/explain?namespace=default&pod=urgent"),
-              testing::HasSubstr("no GPU card has enough free memory and compute"));
+              ::testing::HasSubstr("no GPU card has enough free memory and compute"));
   EXPECT_THAT(cluster_.get(Cluster::events_path("urgent")),
-              testing::HasSubstr("no GPU card has enough free memory and compute"));
+              ::testing::HasSubstr("no GPU card has enough free memory and compute"));
   expect_books_right(extender_);
 }
 
 /// By the version of kube-scheduler.
-class NominationTest : public PreemptionTest, public testing::WithParamInterface<const char*> {
+class NominationTest : public PreemptionTest, public ::testing::WithParamInterface<const char*> {
  protected:
   /// A pod for a whole card of nodes with that label.
   static PodSpec on(const std::string& label, const std::string& name,
@@ -195,14 +195,14 @@ TEST_P(NominationTest, IsKeptWhileRoomElsewhereIsBeingGivenToAnotherPod) {
   const auto bound = watcher_.wait_pod_bound("urgent", 30s);
   ASSERT_TRUE(bound);
   EXPECT_EQ(bound->node, "first");
-  EXPECT_THAT(alive(), testing::UnorderedElementsAre("urgent", "late"));
+  EXPECT_THAT(alive(), ::testing::UnorderedElementsAre("urgent", "late"));
   Figures("nomination")
       .add("scheduler", GetParam())
       .add("bound_after_s", seconds_between(begin, bound->bound));
   expect_books_right_soon(extender_);
 }
 
-INSTANTIATE_TEST_SUITE_P(Scheduler, NominationTest, testing::Values("1.28", "current", "1.37"),
+INSTANTIATE_TEST_SUITE_P(Scheduler, NominationTest, ::testing::Values("1.28", "current", "1.37"),
                          [](const auto& row) {
                            std::string name = row.param;
                            std::erase(name, '.');

@@ -130,6 +130,12 @@ class Stack:
         for pod in REPLICAS:  # the leader labels its own pod
             fetch(f"{self.api}/api/v1/namespaces/tangram-system/pods",
                   {"metadata": {"name": pod}, "spec": {"containers": [{"name": "extender"}]}})
+        storage = f"{self.api}/apis/storage.k8s.io/v1/namespaces/tangram-system"
+        fetch(f"{storage}/csistoragecapacities",
+              {"metadata": {"name": "tangram-wake"}, "storageClassName": "tangram.dev.wake"})
+        # Without one, the first leader waits as long as a Lease lasts.
+        leases = f"{self.api}/apis/coordination.k8s.io/v1/namespaces/tangram-system/leases"
+        fetch(leases, {"metadata": {"name": "tangram-extender"}, "spec": {}})
         (self.folder / "kubeconfig").write_text(json.dumps({
             "apiVersion": "v1", "kind": "Config", "current-context": "c",
             "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],

@@ -93,7 +93,8 @@ std::string SyntheticApi::node(int number) const {
 int SyntheticApi::milli_of(int number) const {
   // Mixed, so that hardly two nodes are equal (Fibonacci hashing).
   const std::uint64_t mixed = (static_cast<std::uint64_t>(number) * 0x9E37'79B9'7F4A'7C15U) >> 33U;
-  const auto sizes = static_cast<std::uint64_t>(2 * size_.pod_spread + 1);
+  const int different = 2 * size_.pod_spread + 1;
+  const auto sizes = static_cast<std::uint64_t>(different);
   return size_.pod_milli - size_.pod_spread + static_cast<int>(mixed % sizes);
 }
 

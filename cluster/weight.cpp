@@ -74,7 +74,7 @@ struct Heap {
 
 }  // namespace
 
-std::size_t weight_of(const std::string& text) { return sizeof(text) + Heap::of(text); }
+std::size_t weight_of(const std::string& text) { return sizeof(std::string) + Heap::of(text); }
 std::size_t weight_of(const model::AllocationPtr& allocation) {
   return sizeof(allocation) + Heap::of(allocation);
 }

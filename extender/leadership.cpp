@@ -2,6 +2,7 @@
 
 #include "base/sleeper.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -13,7 +14,7 @@ using std::chrono::milliseconds;
 
 }  // namespace
 
-Leadership::Leadership(Replica replica, Parts parts)
+Leadership::Leadership(Replica replica, Parts parts, milliseconds renew_deadline)
     : replica_(std::move(replica)),
       parts_(std::move(parts)),
       label_({.api = parts_.api,
@@ -26,11 +27,13 @@ Leadership::Leadership(Replica replica, Parts parts)
                  .nodes = parts_.nodes,
                  .pods = parts_.pods,
                  .ns = replica_.ns,
-                 .pod = replica_.pod}) {}
+                 .pod = replica_.pod,
+                 .limit = std::min(Takeover::kLongest, renew_deadline / 4)}) {}
 
 Result<std::unique_ptr<Leadership>> Leadership::create(
     const config::Config::LeaderElection& settings, Replica replica, Parts parts) {
-  std::unique_ptr<Leadership> made(new Leadership(std::move(replica), std::move(parts)));
+  std::unique_ptr<Leadership> made(
+      new Leadership(std::move(replica), std::move(parts), settings.renew_deadline));
   Leadership* const self = made.get();
   auto elector = kube::LeaderElector::create(
       {.ns = self->replica_.ns,
@@ -68,8 +71,9 @@ void Leadership::stop() {
 }
 
 void Leadership::take_over() {
+  const bool answered = takeover_.begin();
   ++term_;
-  takeover_.begin();
+  label_.look_again(!answered);
 }
 
 Leadership::Role Leadership::role() {

@@ -70,7 +70,7 @@ class Leadership {
   [[nodiscard]] kube::LeaderElector::Status status() const { return elector_->status(); }
 
  private:
-  Leadership(Replica replica, Parts parts);
+  Leadership(Replica replica, Parts parts, std::chrono::milliseconds renew_deadline);
 
   void take_over();
   void keep_label(const std::stop_token& stop);

@@ -49,8 +49,15 @@ std::vector<kube::Pod> read_pods(std::string list) {
 
 }  // namespace
 
+void RoleLabel::look_again(bool again) {
+  if (again) late_write_ = true;
+  stale_ = true;
+}
+
 milliseconds RoleLabel::step() {
   const TimePoint now = parts_.clock.now();
+  if (stale_.exchange(false)) labelled_.reset();
+  if (late_write_.exchange(false)) unsure_until_ = now + kLateWrite;
   const bool leads = parts_.leads();
   const bool look_again = now < unsure_until_ || now - looked_ > kLookAgain;
   if (labelled_ == leads && !look_again) return kInterval;

@@ -5,6 +5,7 @@
 #include "kube/api.hpp"
 #include "kube/objects.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <optional>
@@ -20,7 +21,7 @@ namespace tangram::extender {
 ///
 /// A pod is changed only if it is still as it was read, and the role is asked for in between. So a
 /// change that reaches the API server late, when the roles are others, has no effect.
-/// Threads: one. Calls block.
+/// Threads: one, except for look_again(). Calls block.
 class RoleLabel {
  public:
   struct Parts {
@@ -31,6 +32,10 @@ class RoleLabel {
     Required<std::function<bool()>> leads;
   };
   explicit RoleLabel(Parts parts) : parts_(std::move(parts)) {}
+
+  /// Somebody else may have changed the label of this replica's pod. From any thread.
+  /// @param again  so may a write that has had no answer
+  void look_again(bool again);
 
   /// Makes the labels what they should be. @returns how long to wait until the next look
   std::chrono::milliseconds step();
@@ -54,6 +59,8 @@ class RoleLabel {
   [[nodiscard]] Outcome judge(const Result<kube::Response>& response, const kube::Pod& pod) const;
 
   const Parts parts_;
+  std::atomic<bool> stale_{false};       ///< what is known of the label
+  std::atomic<bool> late_write_{false};  ///< is expected
   std::optional<bool> labelled_;  ///< nothing = not known: from an earlier life, or it has failed
   TimePoint looked_{};
   TimePoint unsure_until_ = TimePoint::min();  ///< a write without an answer may take effect

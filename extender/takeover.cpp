@@ -27,15 +27,16 @@ std::string mark_value(WallTime now) {
 
 }  // namespace
 
-void Takeover::begin() {
-  const auto version = mark();
+bool Takeover::begin() {
+  const Mark written = mark();
   const std::scoped_lock lock(mutex_);
   begun_ = true;
   done_ = false;
-  mark_ = version.value_or("");
-  until_ = parts_.clock.now() + kLongest;
+  mark_ = written.version.value_or("");
+  until_ = parts_.clock.now() + parts_.limit;
   tickets_.reset();
-  if (!version) tickets_ = list_anew();
+  if (!written.version) tickets_ = list_anew();
+  return written.answered;
 }
 
 void Takeover::end() {
@@ -64,12 +65,11 @@ Takeover::Tickets Takeover::list_anew() {
   return {.nodes = parts_.nodes.relist(), .pods = parts_.pods.relist()};
 }
 
-/// @returns its version; nothing if it was not written, or proves nothing
-std::optional<std::string> Takeover::mark() {
-  if (parts_.pod.empty() || !parts_.nodes.health().following) return std::nullopt;
+Takeover::Mark Takeover::mark() {
+  if (parts_.pod.empty() || !parts_.nodes.health().following) return {};
   const auto before = parts_.pods.health();
-  if (!before.following) return std::nullopt;
-  const TimePoint until = parts_.clock.now() + kLongest;
+  if (!before.following) return {};
+  const TimePoint until = parts_.clock.now() + parts_.limit;
   Result<kube::Response> response = write_mark(until);
   for (int tries = 1; tries < kMostTries && response && response->status == 409; ++tries) {
     response = write_mark(until);
@@ -79,18 +79,18 @@ std::optional<std::string> Takeover::mark() {
                  parts_.ns, parts_.pod,
                  response ? std::to_string(response->status) + " " + kube::status_message(*response)
                           : response.error().message);
-    return std::nullopt;
+    const bool unknown =
+        response ? response->status >= 500 : response.error().code == Errc::kTimeout;
+    return {.answered = !unknown};
   }
   const auto marked = kube::decode_pod(response->body);
   // A server that was restored from a backup is behind what the watch has shown.
-  if (!marked || !kube::older_version(before.version, marked->resource_version)) {
-    return std::nullopt;
-  }
-  return marked->resource_version;
+  if (!marked || !kube::older_version(before.version, marked->resource_version)) return {};
+  return {.version = marked->resource_version};
 }
 
 /// Only on the pod as it was read: a write that arrives late must not take a label off that was put
-/// on since.
+/// on since. (One that was on before is put on again, see RoleLabel::look_again().)
 Result<kube::Response> Takeover::write_mark(TimePoint until) {
   const auto pod = kube::read_pod(parts_.api, parts_.ns, parts_.pod, left(until));
   if (!pod) return pod.error();

@@ -22,14 +22,13 @@ namespace tangram::extender {
 /// large the cluster is. Nodes need none: what a leader knows of them may always be some
 /// milliseconds old, and no bind changes them.
 ///
-/// Where there is no pod to mark, where a watch is interrupted, or if the mark does not show within
-/// kLongest, nodes and pods are listed anew.
+/// Where there is no pod to mark, where a watch is interrupted, or if the mark does not show in
+/// time, nodes and pods are listed anew.
 ///
 /// Threads: begin() on one at a time, the rest from any.
 class Takeover {
  public:
-  /// Of the writes of the mark together, and then of the wait for it. Usually it takes
-  /// milliseconds.
+  /// Usually it takes milliseconds.
   static constexpr std::chrono::milliseconds kLongest{2'000};
 
   struct Parts {
@@ -39,11 +38,14 @@ class Takeover {
     kube::Reflector& pods;
     std::string ns;   ///< of the pod
     std::string pod;  ///< this replica's own; empty = not in a pod
+    /// Of the writes of the mark together, and then of the wait for it.
+    std::chrono::milliseconds limit = kLongest;
   };
   explicit Takeover(Parts parts) : parts_(std::move(parts)) {}
 
-  /// To be called once the Lease is held. Blocks for kLongest at most.
-  void begin();
+  /// To be called once the Lease is held. Blocks for Parts::limit at most.
+  /// @returns false if a mark has had no answer, so it may be written late
+  bool begin();
   /// To be called once the Lease is lost.
   void end();
   /// Are all binds of the leader before in the ledger? No between end() and begin().
@@ -57,7 +59,11 @@ class Takeover {
   };
 
   [[nodiscard]] Tickets list_anew();
-  [[nodiscard]] std::optional<std::string> mark();
+  struct Mark {
+    std::optional<std::string> version{};  ///< nothing = there is none, or it proves nothing
+    bool answered = true;
+  };
+  [[nodiscard]] Mark mark();
   [[nodiscard]] Result<kube::Response> write_mark(TimePoint until);
   [[nodiscard]] std::chrono::milliseconds left(TimePoint until) const;
 

@@ -51,10 +51,14 @@ void Waker::look() {
   follow();
   find_room();
   const bool for_term = is_due_for_term();
-  const bool due =
-      for_term || is_offered_in_vain() ||
-      std::any_of(cases_.begin(), cases_.end(), [&](auto& one) { return is_due(one.second); });
-  if (!due || parts_.clock.now() < next_try_) return;
+  if (parts_.clock.now() < next_try_) return;
+  const auto waits_beside_room = [&](auto& one) {
+    if (is_due(one.second)) check_room(one.second);
+    return is_due(one.second);
+  };
+  const bool due = for_term || is_offered_in_vain() ||
+                   std::any_of(cases_.begin(), cases_.end(), waits_beside_room);
+  if (!due) return;
   if (!limiter_.reserve(std::chrono::nanoseconds{0})) return;
   if (wake() && for_term) ++term_writes_;
 }
@@ -86,15 +90,18 @@ void Waker::follow() {
   std::map<std::string, Case> now;
   for (const DenialPtr& denial : denials) {
     const std::string& uid = denial->pod->uid;
-    if (parts_.clock.now() - denial->at > kUnseen && !parts_.pods.find(uid)) {
+    const auto known = cases_.find(uid);
+    const bool was_shown = known != cases_.end() && known->second.shown;
+    const bool shown = parts_.pods.find(uid) != nullptr;
+    if (!shown && (was_shown || parts_.clock.now() - denial->at > kUnseen)) {
       parts_.denials.forget(uid);
       continue;
     }
-    const auto known = cases_.find(uid);
     if (known != cases_.end() && known->second.denial == denial) {
+      known->second.shown = shown;
       now.insert(cases_.extract(known));
     } else {
-      now.emplace(uid, Case{.denial = denial, .checked = denial->version});
+      now.emplace(uid, Case{.denial = denial, .shown = shown, .checked = denial->version});
     }
   }
   cases_ = std::move(now);
@@ -111,7 +118,10 @@ void Waker::find_room() {
     in_doubt = ledger.in_doubt();
     return ledger.snapshot();
   });
-  const auto changed = changed_nodes(*cluster);
+  follow_claims(*cluster);
+  std::uint64_t oldest = cluster->version();
+  for (const auto& [uid, waiting] : cases_) oldest = std::min(oldest, waiting.checked);
+  const Nodes changed = changed_nodes(*cluster, oldest);
   model::SearchBudget budget(kSteps);
   for (auto& [uid, waiting] : cases_) {
     const std::int64_t skipped = budget.skipped();
@@ -123,6 +133,23 @@ void Waker::find_room() {
     // What was not searched is looked at again: what was found of a node is remembered.
     if (budget.skipped() == skipped) waiting.checked = cluster->version();
   }
+  if (budget.skipped() == 0) freed_.clear();
+}
+
+/// kube-scheduler tells no extender that a nomination has ended.
+void Waker::follow_claims(const model::ClusterSnapshot& cluster) {
+  parts_.promises.review(cluster, parts_.pods);
+  Claims now;
+  for (const auto& pod : parts_.pods.nominated()) now[pod->nominated_node].insert(pod->uid);
+  for (const auto& pod : parts_.promises.nominated()) now[pod->nominated_node].insert(pod->uid);
+  for (const auto& [node, pods] : claims_) {
+    const auto still = now.find(node);
+    const bool same =
+        still != now.end() &&
+        std::includes(still->second.begin(), still->second.end(), pods.begin(), pods.end());
+    if (!same) freed_.insert(node);
+  }
+  claims_ = std::move(now);
 }
 
 /// Is what it waited for decided?
@@ -133,28 +160,27 @@ bool Waker::is_settled(const Denial& denial, const model::Ledger::Uids& in_doubt
          std::all_of(denial.in_doubt.begin(), denial.in_doubt.end(), known);
 }
 
-/// Since the pods were refused them.
-std::vector<model::ClusterSnapshot::Found> Waker::changed_nodes(
-    const model::ClusterSnapshot& cluster) const {
-  std::uint64_t oldest = cluster.version();
-  for (const auto& [uid, waiting] : cases_) oldest = std::min(oldest, waiting.checked);
-  std::vector<model::ClusterSnapshot::Found> changed;
-  if (oldest == cluster.version()) return changed;
+Waker::Nodes Waker::changed_nodes(const model::ClusterSnapshot& cluster,
+                                  std::uint64_t since) const {
+  Nodes changed;
+  if (since == cluster.version() && freed_.empty()) return changed;
   for (model::NodeIndex i = 0; i < cluster.slots(); ++i) {
     const auto node = cluster.found_at(i);
-    if (node && node->version > oldest) changed.push_back(*node);
+    if (node && (node->version > since || freed_.contains(node->node->name))) {
+      changed.push_back(*node);
+    }
   }
   return changed;
 }
 
-bool Waker::fits_one_of(const Case& waiting,
-                        const std::vector<model::ClusterSnapshot::Found>& changed,
+bool Waker::fits_one_of(const Case& waiting, const Nodes& changed,
                         const model::ClusterSnapshot& cluster, model::SearchBudget& budget) const {
   const Denial& denial = *waiting.denial;
   // A node that was not asked about is no use to the pod, or new: kube-scheduler sees that itself.
   const auto concerns = [&](const auto& node) {
-    return node.version > waiting.checked && node.index < denial.nodes.size() &&
-           denial.nodes[node.index];
+    const bool asked = node.index < denial.nodes.size() && denial.nodes[node.index];
+    const bool changed_since = node.version > waiting.checked || freed_.contains(node.node->name);
+    return changed_since && (asked || denial.unknown.contains(node.node->name));
   };
   if (std::none_of(changed.begin(), changed.end(), concerns)) return false;
   const auto plan = parts_.policies.plan(*denial.pod);
@@ -168,6 +194,21 @@ bool Waker::fits_one_of(const Case& waiting,
     const auto* otherwise = view.replacement(node.node->name);
     return pass.judge(otherwise != nullptr ? PodView::made_up(*otherwise) : node).fits();
   });
+}
+
+void Waker::check_room(Case& waiting) {
+  const Denial& denial = *waiting.denial;
+  if (denial.for_now || !denial.in_doubt.empty()) return;
+  const auto cluster = parts_.ledger.snapshot();
+  model::SearchBudget budget(kSteps);
+  const std::uint64_t checked = std::exchange(waiting.checked, denial.version);
+  if (fits_one_of(waiting, changed_nodes(*cluster, denial.version), *cluster, budget)) {
+    waiting.checked = checked;
+  } else if (budget.skipped() == 0) {
+    waiting.checked = cluster->version();
+    waiting.room.reset();
+    waiting.tries = 0;
+  }
 }
 
 bool Waker::is_due(const Case& waiting) const {

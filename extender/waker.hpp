@@ -19,6 +19,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -74,7 +75,7 @@ class Waker final : public prometheus::Collectable {
     const Clock& clock;
     cluster::SharedLedger& ledger;
     const cluster::PodTable& pods;
-    const Promises& promises;
+    Promises& promises;
     const cluster::PolicySource& policies;
     Denials& denials;
     /// May a write that takes so long be sent now? Only the leader writes.
@@ -95,20 +96,28 @@ class Waker final : public prometheus::Collectable {
   /// A pod that waits.
   struct Case {
     DenialPtr denial;
+    bool shown = false;               ///< by the watch, as a pod without a node
     std::uint64_t checked = 0;        ///< nodes up to this version of the ledger do not take it
     std::optional<TimePoint> room{};  ///< since when there is some
     int tries = 0;                    ///< writes since its denial
   };
 
+  using Nodes = std::vector<model::ClusterSnapshot::Found>;
+  /// Who keeps room on which node, without a change of the node.
+  using Claims = std::map<std::string, model::Ledger::Uids, std::less<>>;
+
   void follow();
   void find_room();
-  [[nodiscard]] std::vector<model::ClusterSnapshot::Found> changed_nodes(
-      const model::ClusterSnapshot& cluster) const;
+  void follow_claims(const model::ClusterSnapshot& cluster);
+  /// Nodes that have changed since that version of the ledger, and those where a claim has ended.
+  [[nodiscard]] Nodes changed_nodes(const model::ClusterSnapshot& cluster,
+                                    std::uint64_t since) const;
   [[nodiscard]] bool is_settled(const Denial& denial, const model::Ledger::Uids& in_doubt) const;
-  [[nodiscard]] bool fits_one_of(const Case& waiting,
-                                 const std::vector<model::ClusterSnapshot::Found>& changed,
+  [[nodiscard]] bool fits_one_of(const Case& waiting, const Nodes& changed,
                                  const model::ClusterSnapshot& cluster,
                                  model::SearchBudget& budget) const;
+  /// A pod was found to have room some time ago. Forgets that if another pod has taken it.
+  void check_room(Case& waiting);
   [[nodiscard]] bool is_due(const Case& waiting) const;
   [[nodiscard]] bool is_due_for_term();
   /// Is there a pod that waits because something else refused what it was offered?
@@ -120,6 +129,8 @@ class Waker final : public prometheus::Collectable {
   const Parts parts_;
   kube::RateLimiter limiter_;
   std::map<std::string, Case> cases_;  ///< by pod UID
+  Claims claims_;
+  std::set<std::string, std::less<>> freed_;  ///< nodes where a claim has ended
   std::uint64_t term_ = 0;
   TimePoint term_begin_{};
   std::size_t term_writes_ = 0;

@@ -109,8 +109,9 @@ class Reflector {
   std::uint64_t relist();
 
   struct Health {
-    bool synced = false;         ///< a list has been delivered
-    bool following = false;      ///< a watch goes on from it; false in a list and in a back-off
+    bool synced = false;  ///< a list has been delivered
+    /// A watch goes on from it, or is being opened; false in a list and in a back-off.
+    bool following = false;
     std::string version;         ///< all up to this one has been delivered
     TimePoint last_heard{};      ///< last list, event or bookmark
     std::uint64_t lists = 0;     ///< delivered

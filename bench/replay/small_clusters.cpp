@@ -152,7 +152,8 @@ Result<Packing> pack(const Trace& trace, std::string_view policy) {
     if (!step.placed) continue;
     for (const std::uint32_t gpu : step.placed->gpus) used.emplace(step.placed->node, gpu);
   }
-  const auto cards = static_cast<double>(trace.capacity_milli() / policies::kDeviceMilli);
+  const std::int64_t whole_cards = trace.capacity_milli() / policies::kDeviceMilli;
+  const auto cards = static_cast<double>(whole_cards);
   return Packing{.pods = static_cast<double>(trace.arrivals.size()),
                  .waiting = static_cast<double>(trace.arrivals.size() - outcome->placed()),
                  .cards = cards,

@@ -52,6 +52,7 @@ class Comparison {
 
   Result<void> run() {
     std::vector<std::jthread> workers;
+    workers.reserve(static_cast<std::size_t>(options_.jobs));
     for (int i = 0; i < options_.jobs; ++i) workers.emplace_back([this] { work(); });
     workers.clear();
     if (error_) return *error_;

@@ -35,7 +35,7 @@ std::optional<std::map<std::string, std::string>> find_bundles(const Examination
   }
   std::map<std::string, std::string> bundles;
   for (auto& [name, bundle] : ca_bundles(read.text, examination.installation.system_namespace)) {
-    bundles[kind + " " + name] = std::move(bundle);
+    bundles[std::string(kind).append(" ").append(name)] = std::move(bundle);
   }
   return bundles;
 }

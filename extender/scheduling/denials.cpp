@@ -23,7 +23,11 @@ void Denials::denied(const kube::Pod& pod, std::span<const std::string_view> nam
   denial->pod = std::make_shared<const kube::Pod>(pod);
   denial->nodes.resize(cluster.slots());
   for (const std::string_view name : names) {
-    if (const auto index = cluster.index_of(name)) denial->nodes[*index] = true;
+    if (const auto index = cluster.index_of(name)) {
+      denial->nodes[*index] = true;
+    } else if (denial->unknown.size() < kMostUnknown) {
+      denial->unknown.emplace(name);
+    }
   }
   denial->version = cluster.version();
   denial->for_now = for_now;

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,7 +22,9 @@ namespace tangram::extender {
 /// The answer to kube-scheduler that a pod fits no node. The pod waits for an event now.
 struct Denial {
   cluster::PodPtr pod;
-  std::vector<bool> nodes;    ///< those asked about, by NodeIndex
+  std::vector<bool> nodes;  ///< those asked about, by NodeIndex
+  /// Those asked about that the ledger did not know, kMostUnknown at most.
+  std::set<std::string, std::less<>> unknown;
   std::uint64_t version = 0;  ///< of the ledger, in which none of them takes the pod
   /// It is to be tried again soon, and gets no Error because it is nominated.
   bool for_now = false;
@@ -39,6 +42,8 @@ class Denials {
   /// Pods, of each kind; the oldest is forgotten first. kube-scheduler tries more at one event than
   /// it can bind before the next.
   static constexpr std::size_t kMost = 1'024;
+  /// Nodes come one by one, and kube-scheduler asks only about nodes that have slots.
+  static constexpr std::size_t kMostUnknown = 64;
 
   explicit Denials(const Clock& clock) : clock_(clock) {}
 

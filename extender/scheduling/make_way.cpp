@@ -64,7 +64,7 @@ std::optional<Displacement> make_way(const model::NodeState& node, const model::
 }
 
 std::optional<DisplacementOn> make_way_on_best(const std::vector<model::AllocationPtr>& unconfirmed,
-                                               std::span<const std::string_view> names,
+                                               const AskedNodes& asked,
                                                const model::PodDemand& demand,
                                                const PodView& cluster,
                                                const policies::Policy& policy, int priority,
@@ -75,13 +75,21 @@ std::optional<DisplacementOn> make_way_on_best(const std::vector<model::Allocati
   }
   if (nodes.empty()) return std::nullopt;
   std::optional<DisplacementOn> best;
-  for (std::uint32_t i = 0; i < names.size(); ++i) {
-    const model::NodeState* node = nodes.contains(names[i]) ? cluster.find(names[i]) : nullptr;
+  std::size_t ways = 0;
+  const auto rank = [&](const DisplacementOn& way) {
+    return std::pair(!asked.refused.contains(asked.names[way.index]), way.choice.score);
+  };
+  for (std::uint32_t i = 0; i < asked.names.size(); ++i) {
+    const std::string_view name = asked.names[i];
+    const model::NodeState* node = nodes.contains(name) ? cluster.find(name) : nullptr;
     if (node == nullptr) continue;
     auto way = make_way(*node, demand, policy, priority, budget);
-    if (!way || (best && way->choice.score <= best->choice.score)) continue;
-    best = DisplacementOn{*std::move(way), i};
+    if (!way) continue;
+    ++ways;
+    DisplacementOn here{*std::move(way), i};
+    if (!best || rank(here) > rank(*best)) best = std::move(here);
   }
+  if (best) best->more = ways > 1;
   return best;
 }
 

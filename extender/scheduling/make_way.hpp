@@ -1,5 +1,6 @@
 #pragma once
 
+#include "extender/scheduling/decide.hpp"
 #include "extender/scheduling/pod_view.hpp"
 #include "model/ledger.hpp"
 #include "policies/policy.hpp"
@@ -36,12 +37,17 @@ struct Displacement {
 
 struct DisplacementOn : Displacement {
   std::uint32_t index = 0;  ///< of the node, in the order asked
+  bool more = false;        ///< other nodes would do, too
+};
+struct AskedNodes {
+  std::span<const std::string_view> names;
+  const NodeSet& refused;  ///< to be taken last
 };
 /// Of the nodes asked about, the one that the policy likes best once reservations made way; on a
 /// tie the one asked first.
 /// @param unconfirmed  as Ledger::unconfirmed(), of the same moment as the cluster
 [[nodiscard]] std::optional<DisplacementOn> make_way_on_best(
-    const std::vector<model::AllocationPtr>& unconfirmed, std::span<const std::string_view> names,
+    const std::vector<model::AllocationPtr>& unconfirmed, const AskedNodes& asked,
     const model::PodDemand& demand, const PodView& cluster, const policies::Policy& policy,
     int priority, model::SearchBudget& budget);
 

@@ -69,9 +69,10 @@ std::string Verbs::filter(std::string text) {
       reserve(args->pod, *plan, *cluster.find(args->node_names[result.kept.front()]));
     }
   } else if (const auto way =
-                 make_way_on_best(standing.unconfirmed, args->node_names, plan->demand, cluster,
-                                  *plan->policy, args->pod.priority, budget)) {
+                 make_way_on_best(standing.unconfirmed, {args->node_names, refused}, plan->demand,
+                                  cluster, *plan->policy, args->pod.priority, budget)) {
     result = {};
+    result.more_fit = way->more;
     result.kept.push_back(way->index);
     reserve(args->pod, *plan, way->node, way->displaced);
   } else if (fits_without(standing.unconfirmed, args->node_names, plan->demand, cluster,
@@ -82,7 +83,7 @@ std::string Verbs::filter(std::string text) {
   } else if (!parts_.following()) {
     return try_again(*args, kBehind);
   }
-  remember_outcome(*args, result, *standing.cluster);
+  remember_outcome(*args, result, *standing.cluster, refused.empty());
   return encode(*args, result);
 }
 
@@ -167,13 +168,15 @@ std::string Verbs::deny_for_now(const FilterArgs& args, std::string_view why) co
 }
 
 void Verbs::remember_outcome(const FilterArgs& args, const FilterResult& result,
-                             const model::ClusterSnapshot& cluster) {
+                             const model::ClusterSnapshot& cluster, bool first_offer) {
   if (result.kept.empty()) {
     parts_.denials.denied(args.pod, args.node_names, cluster, false);
     if (result.nearest) parts_.pods.answered(args.pod.uid, cluster::wait_for(*result.nearest));
     return;
   }
-  if (result.more_fit) {
+  // Only once until what was refused is forgotten: else pods that another extender never takes
+  // would be woken for ever.
+  if (result.more_fit && first_offer) {
     parts_.denials.offered(args.pod.uid,
                            parts_.clock.now() + std::max(hold_for(args.pod), kLeastTimeToBind));
   } else {

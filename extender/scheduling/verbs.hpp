@@ -110,7 +110,7 @@ class Verbs {
   [[nodiscard]] bool gets_room_soon(const kube::Pod& pod, const cluster::PodPlan& plan,
                                     const PodView& cluster) const;
   void remember_outcome(const FilterArgs& args, const FilterResult& result,
-                        const model::ClusterSnapshot& cluster);
+                        const model::ClusterSnapshot& cluster, bool first_offer);
 
   Parts parts_;
   Settings settings_;

@@ -106,7 +106,7 @@ std::string extender_text() {
   const extender::AdmissionMetrics admission;
   const extender::Evictor evictor(
       {}, {.api = api, .clock = clock, .may_write = [](auto) { return false; }, .report = nullptr});
-  const extender::Promises promises(clock);
+  extender::Promises promises(clock);
   extender::Denials denials(clock);
   const extender::Waker waker({}, {.api = api,
                                    .clock = clock,

@@ -47,10 +47,11 @@ class WakeupTest : public E2eTest {
         .spread("wait_s", found);
   }
 
-  /// Every event of the pods' watch cuts it; the next one is opened 0.8 s later.
-  static void cut_watches(ApiProxy& proxy) {
+  /// Every event of the pods' watch comes late: a round has about four. A watch that is cut would
+  /// be no such case, because the extender knows of it.
+  static void delay_watches(ApiProxy& proxy) {
     proxy.plan().add({.match = {.path_ends = "/pods", .watch = true},
-                      .fault = {.kind = testing::Fault::Kind::kCutWatch, .frames = 1}});
+                      .fault = {.kind = testing::Fault::Kind::kDelayFrames, .delay = 250ms}});
   }
 
   static std::string name(int number) { return "pod-" + std::to_string(number); }
@@ -108,30 +109,44 @@ INSTANTIATE_TEST_SUITE_P(Scheduler, WakeupApartTest, ::testing::Values("1.28", "
 
 TEST_F(WakeupTest, APodTakesItsRoomThoughTheWatchIsBehind) {
   ApiProxy proxy("behind");
-  cut_watches(proxy);
+  delay_watches(proxy);
   ExtenderProcess extender({.kubeconfig = proxy.kubeconfig()});
   extender.start_ready();
   const Process scheduler = start_scheduler({.extender_url = extender.url()});
   const int times = sized(300, 15);
   const auto found = waits(times, 30s);
-  const double wakes = extender.metric("tangram_wakes_total", "sent");
-  report("cut after each event", found, wakes);
+  const double wakes = extender.metric("tangram_wakes_total", "sent") - 3;  // the term's
+  report("each event 0.25 s late", found, wakes);
   ASSERT_EQ(found.size(), static_cast<std::size_t>(times)) << "a pod did not take its room";
   EXPECT_LE(percentile(found, 100), 5);
   EXPECT_GE(wakes, times / 4.0) << "the watch was not behind";
 }
 
+// After each event the watch is cut, and opened again 0.8 s later. The extender says so.
+TEST_F(WakeupTest, APodTakesItsRoomThoughTheWatchIsCut) {
+  ApiProxy proxy("cut");
+  proxy.plan().add({.match = {.path_ends = "/pods", .watch = true},
+                    .fault = {.kind = testing::Fault::Kind::kCutWatch, .frames = 1}});
+  ExtenderProcess extender({.kubeconfig = proxy.kubeconfig()});
+  extender.start_ready();
+  const Process scheduler = start_scheduler({.extender_url = extender.url()});
+  const int times = sized(300, 15);
+  const auto found = waits(times, 30s);
+  report("cut after each event", found, extender.metric("tangram_wakes_total", "sent"));
+  ASSERT_EQ(found.size(), static_cast<std::size_t>(times)) << "a pod did not take its room";
+}
+
 // What the write is for.
 TEST_F(WakeupTest, WithoutTheWriteAPodWaitsBesideFreeRoom) {
   ApiProxy proxy("asleep");
-  cut_watches(proxy);
+  delay_watches(proxy);
   ExtenderProcess extender(
       {.kubeconfig = proxy.kubeconfig(), .settings = {"scheduler.wake=false"}});
   extender.start_ready();
   const Process scheduler = start_scheduler({.extender_url = extender.url()});
   constexpr int kTimes = 10;
   const auto found = waits(kTimes, 20s);
-  report("cut after each event, scheduler.wake=false", found, 0);
+  report("each event 0.25 s late, scheduler.wake=false", found, 0);
   EXPECT_LT(found.size(), static_cast<std::size_t>(kTimes))
       << "no pod waited: the test is too kind";
 }

@@ -80,6 +80,30 @@ TEST_F(RoleLabelTest, TakesOffTheMarkOfATakeoverThatFailed) {
   EXPECT_EQ(rig_.read("own").find("tangram.dev/role"), std::string::npos);
 }
 
+TEST_F(RoleLabelTest, LooksAgainAtOnceWhereItsPodHasChanged) {
+  rig_.api.will_answer(kPatchOfOwn, 409);
+  EXPECT_EQ(label_.step(), 100ms);
+  EXPECT_FALSE(labelled("own"));
+  label_.step();
+  EXPECT_TRUE(labelled("own"));
+}
+
+TEST_F(RoleLabelTest, PutsItOnAgainAfterAMark) {
+  label_.step();
+  put_on("own", "taking-over-1");
+  EXPECT_EQ(label_.step(), 100ms);
+  EXPECT_FALSE(labelled("own")) << "nobody has said so";
+  label_.look_again(false);
+  EXPECT_EQ(label_.step(), 100ms);
+  EXPECT_TRUE(labelled("own"));
+  label_.look_again(true);
+  EXPECT_EQ(label_.step(), 1s);
+  put_on("own", "taking-over-2");
+  rig_.clock.advance(1s);
+  label_.step();
+  EXPECT_TRUE(labelled("own")) << "a mark without an answer came late";
+}
+
 TEST_F(RoleLabelTest, PutsNothingOnWhenTheRoleHasChangedWhileItRead) {
   int asked = 0;
   leads = [&] { return ++asked == 1; };

@@ -139,6 +139,59 @@ TEST_F(WakerTest, LeavesTheRoomOfMoreImportantPodsAlone) {
   deny("p");
   rig_.end_pod("on-a");
   EXPECT_EQ(wakes_in(*waker, 10s), 0U);
+  rig_.nominate("urgent", "b");
+  EXPECT_EQ(wakes_in(*waker, 2s), 1U) << "which changes no node, and is no event";
+}
+
+TEST_F(WakerTest, WakesAPodOnceAPromiseHasEnded) {
+  std::optional<Waker> waker;
+  start(waker);
+  wait("p");
+  testing::PodText text;
+  text.name = "urgent";
+  text.priority = 100;
+  text.annotations = {{"tangram.dev/gpu-fraction", "1"}};
+  rig_.add_pod(text);
+  rig_.show("urgent");
+  rig_.promises.made(*rig_.table.find("ml", "urgent"),
+                     {{"a", Victims{.uids = {json_at(rig_.read("on-a"), "metadata.uid")}}}});
+  deny("p");
+  rig_.end_pod("on-a");
+  EXPECT_EQ(wakes_in(*waker, 3s), 0U);
+  EXPECT_EQ(wakes_in(*waker, 20s), static_cast<std::size_t>(Waker::kMostTries))
+      << "the room was promised in vain";
+}
+
+TEST_F(WakerTest, WakesNobodyForRoomThatIsGone) {
+  std::optional<Waker> waker;
+  start(waker);
+  wait("p", "1");
+  deny("p");
+  rig_.end_pod("on-a");
+  waker->look();
+  const std::string other = wait("other", "1");
+  ASSERT_EQ(rig_.bind("other", other, "a").outcome, BindOutcome::kBound);
+  rig_.show("other");
+  EXPECT_EQ(wakes_in(*waker, 10s), 0U);
+  rig_.end_pod("other");
+  EXPECT_EQ(wakes_in(*waker, 2s), 1U);
+}
+
+TEST_F(WakerTest, WakesAPodForANodeThatTheWatchShowsLate) {
+  std::optional<Waker> waker;
+  start(waker);
+  wait("p");
+  deny("p", R"(["a","late"])");
+  rig_.add_node("late");
+  rig_.add_node("other");
+  rig_.sync();
+  EXPECT_EQ(wakes_in(*waker, 2s), 1U);
+  wait("q");
+  deny("q", R"(["a","b"])");
+  rig_.add_node("new");
+  rig_.sync();
+  (void)wakes_in(*waker, 10s);
+  EXPECT_EQ(wakes_in(*waker, 10s), 0U) << "kube-scheduler sees a new node itself";
 }
 
 TEST_F(WakerTest, WakesANominatedPodThatGotNoError) {
@@ -199,6 +252,10 @@ TEST_F(WakerTest, WakesAPodThatWasOfferedOneNodeInVain) {
   EXPECT_EQ(wakes_in(*waker, 500ms), 1U);
   EXPECT_EQ(offer(), R"(["c","a"])");
   EXPECT_EQ(wakes_in(*waker, 30s), 0U) << "it was offered all there is";
+  for (int round = 0; round < 4; ++round) {
+    (void)offer();
+    EXPECT_EQ(wakes_in(*waker, 5s), 0U) << "else two such pods wake each other for ever";
+  }
 }
 
 TEST_F(WakerTest, WakesNoPodWhoseBindCame) {

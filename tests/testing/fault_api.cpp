@@ -85,6 +85,7 @@ Result<kube::Response> FaultApi::call(const kube::Request& request) {
       sleeper_(fault->delay, ending_.get_token());
       return answer;
     }
+    case Kind::kDelayFrames:
     case Kind::kCutWatch:
     case Kind::kExpireWatch:
       break;  // of watches alone
@@ -115,6 +116,14 @@ Result<kube::Response> FaultApi::watch(const kube::Request& request, const kube:
     case Kind::kDelayAnswer:
       sleeper_(fault->delay, waiting.get_token());
       break;
+    case Kind::kDelayFrames:
+      return server_.watch(
+          request,
+          [&](const std::string& text) {
+            sleeper_(fault->delay, waiting.get_token());
+            return frame(text);
+          },
+          std::move(stop));
     case Kind::kCutWatch:
     case Kind::kExpireWatch:
       return watch_until(request, frame, stop, *fault);

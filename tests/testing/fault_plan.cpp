@@ -15,7 +15,7 @@ namespace {
 
 using Kind = Fault::Kind;
 
-constexpr std::array<std::pair<std::string_view, Kind>, 9> kKinds{{
+constexpr std::array<std::pair<std::string_view, Kind>, 10> kKinds{{
     {"refuse", Kind::kRefuseBefore},
     {"lose-before", Kind::kLoseBefore},
     {"lose-answer", Kind::kLoseAnswer},
@@ -25,6 +25,7 @@ constexpr std::array<std::pair<std::string_view, Kind>, 9> kKinds{{
     {"delay-answer", Kind::kDelayAnswer},
     {"cut-watch", Kind::kCutWatch},
     {"expire-watch", Kind::kExpireWatch},
+    {"delay-frames", Kind::kDelayFrames},
 }};
 
 constexpr std::array<kube::Method, 5> kMethods{kube::Method::kGet, kube::Method::kPost,
@@ -158,7 +159,7 @@ std::string_view to_string(Fault::Kind kind) {
 }
 
 bool is_of_watches(Fault::Kind kind) {
-  return kind == Kind::kCutWatch || kind == Kind::kExpireWatch;
+  return kind == Kind::kCutWatch || kind == Kind::kExpireWatch || kind == Kind::kDelayFrames;
 }
 
 Result<FaultScript> parse_faults(const std::string& text) {

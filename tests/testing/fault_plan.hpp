@@ -31,13 +31,14 @@ struct Fault {
     kHold,          ///< waits for release(), then goes on to the server
     kDelay,         ///< waits, then goes on to the server
     kDelayAnswer,   ///< goes on to the server; its answer comes later
+    kDelayFrames,   ///< each frame comes so much later
     kCutWatch,      ///< kTimeout after so many frames
     kExpireWatch,   ///< an ERROR frame with code 410 after so many frames, then the end
   };
   Kind kind = Kind::kRefuseBefore;
   int status = 0;                                        ///< of kAnswer
   std::optional<std::chrono::seconds> retry_after = {};  ///< of kAnswer; 429 has 1 by itself
-  std::chrono::milliseconds delay = std::chrono::milliseconds(0);  ///< of kDelay and kDelayAnswer
+  std::chrono::milliseconds delay = std::chrono::milliseconds(0);  ///< of the kinds that delay
   std::uint64_t frames = 0;  ///< of kCutWatch and kExpireWatch
 };
 

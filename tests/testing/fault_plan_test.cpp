@@ -175,6 +175,12 @@ TEST_F(FaultApiTest, DelaysBeforeAndAfter) {
   EXPECT_TRUE(api.calls().empty()) << "nothing was to be recorded";
 }
 
+TEST_F(FaultApiTest, DelaysEachFrameOfAWatch) {
+  api.plan().set(script("rules: [{fault: delay-frames, delay-ms: 40}]"));
+  EXPECT_EQ(watch(2).types, (std::vector<std::string>{"ADDED", "BOOKMARK"}));
+  EXPECT_EQ(slept, (std::vector<milliseconds>{milliseconds(40), milliseconds(40)}));
+}
+
 TEST_F(FaultApiTest, CutsAWatchAfterSoManyFrames) {
   api.plan().set(script("rules: [{fault: cut-watch, frames: 1, times: 1}]"));
   const Heard cut = watch(2);

@@ -161,8 +161,13 @@ Process start_scheduler(const SchedulerOptions& options) {
   const auto config = environment().state / (options.name + ".yaml");
   std::ofstream(config) << scheduler_config(options);
   const std::string program = options.program.empty() ? environment().scheduler : options.program;
-  auto started = Process::start(
-      {program, "--config", config.string(), "--secure-port", "0", "--v=1"}, log_of(options.name));
+  std::vector<std::string> command = {program,         "--config", config.string(),
+                                      "--secure-port", "0",        "--v=1"};
+  // It would wait for a kind of object that our API server does not have yet.
+  if (program == environment().scheduler_1_37) {
+    command.emplace_back("--feature-gates=DRADeviceTaintRules=false");
+  }
+  auto started = Process::start(command, log_of(options.name));
   if (!started) throw std::runtime_error(started.error().message);
   return std::move(*started);
 }

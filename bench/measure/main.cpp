@@ -23,6 +23,13 @@ void add_size(CLI::App& command, bench::ClusterSize& size) {
   command.add_option("--used-nodes", size.used_nodes, "Share of the nodes on which they run");
 }
 
+/// Of clusters whose pods are read, so that their size counts.
+void add_full_size(CLI::App& command, bench::ClusterSize& size) {
+  size.pod_bytes = 5'120;
+  add_size(command, size);
+  command.add_option("--pod-bytes", size.pod_bytes, "Least size of one pod");
+}
+
 void add_verbs(CLI::App& cli, bench::VerbRun& run) {
   CLI::App& command = *cli.add_subcommand(
       "verbs", "filter, prioritize and bind over HTTP, beside handlers that only decode");
@@ -50,24 +57,19 @@ void add_full_nodes(CLI::App& cli, bench::FullNodesRun& run) {
 void add_rebuild(CLI::App& cli, bench::RebuildRun& run) {
   CLI::App& command = *cli.add_subcommand(
       "rebuild", "reading the cluster at start, beside decoding the same pods; and memory");
-  run.size.pod_bytes = 5'120;
-  add_size(command, run.size);
-  command.add_option("--pod-bytes", run.size.pod_bytes, "Least size of one pod");
+  add_full_size(command, run.size);
 }
 
 void add_takeover(CLI::App& cli, bench::TakeoverRun& run) {
   CLI::App& command = *cli.add_subcommand(
       "takeover", "a new leader's time from the Lease to its first answer, beside new lists");
-  run.size.pod_bytes = 5'120;
-  add_size(command, run.size);
-  command.add_option("--pod-bytes", run.size.pod_bytes, "Least size of one pod");
+  add_full_size(command, run.size);
 }
 
 void add_ingest(CLI::App& cli, bench::IngestRun& run) {
   CLI::App& command =
       *cli.add_subcommand("ingest", "events of a watch, beside decoding the same pods");
-  run.size.pod_bytes = 5'120;
-  add_size(command, run.size);
+  add_full_size(command, run.size);
   command.add_option("--events", run.events, "Events to time");
 }
 

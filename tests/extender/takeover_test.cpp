@@ -2,6 +2,7 @@
 
 #include "tests/extender/rig.hpp"
 #include "tests/testing/eventually.hpp"
+#include "tests/testing/passing_api.hpp"
 
 #include <gtest/gtest.h>
 
@@ -17,13 +18,10 @@ using testing::eventually;
 using testing::Fault;
 
 /// An API server whose watches show nothing new while they are held.
-class HeldWatches final : public kube::KubeApi {
+class HeldWatches final : public testing::PassingApi {
  public:
-  explicit HeldWatches(kube::KubeApi& server) : server_(server) {}
+  using PassingApi::PassingApi;
 
-  Result<kube::Response> call(const kube::Request& request) override {
-    return server_.call(request);
-  }
   Result<kube::Response> watch(const kube::Request& request, const kube::WatchFrame& frame,
                                std::stop_token stop) override {
     const auto late = [&](const std::string& text) {
@@ -32,7 +30,7 @@ class HeldWatches final : public kube::KubeApi {
       lock.unlock();
       return !stop.stop_requested() && frame(text);
     };
-    return server_.watch(request, late, stop);
+    return PassingApi::watch(request, late, stop);
   }
   void hold(bool held) {
     {
@@ -43,7 +41,6 @@ class HeldWatches final : public kube::KubeApi {
   }
 
  private:
-  kube::KubeApi& server_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
   bool held_ = false;

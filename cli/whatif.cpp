@@ -49,8 +49,8 @@ WhatIf try_out(const Cluster& cluster, Simulation& simulation, const kube::Pod& 
     return result;
   }
   if (const auto* container = without_slot(plan->demand.gpu, pod)) {
-    result.fate = WhatIf::Fate::kWaits;
-    result.why = cluster::slot_missing_sentence(container->container);
+    result.fate = cluster::has_slots(pod) ? WhatIf::Fate::kRefused : WhatIf::Fate::kWaits;
+    result.why = cluster::slot_missing_sentence(pod, container->container);
     return result;
   }
   Outcome outcome = simulation.place(pod, *plan);

@@ -16,8 +16,10 @@ struct WhatIf {
   enum class Fate {
     kPlaced,
     kWaits,
-    kRefused,  ///< invalid annotations, or a node of its own choice: the webhook would reject it
-    kNoGpu,    ///< kube-scheduler places it alone
+    /// Invalid annotations, a node of its own choice, or a container without its slot: the webhook
+    /// would reject or mend it.
+    kRefused,
+    kNoGpu,  ///< kube-scheduler places it alone
   };
   std::string ns;
   std::string name;

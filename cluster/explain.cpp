@@ -151,7 +151,9 @@ std::string node_json(const model::GpuRequest& request, const NodeFit& fit) {
 /// @returns empty if none is known
 std::string kept_from_scheduling(const kube::Pod& pod, bool tried,
                                  const std::vector<Note>& findings) {
-  if (std::ranges::find(findings, Finding::kSlotMissing, &Note::finding) != findings.end()) {
+  const bool slot_missing =
+      std::ranges::find(findings, Finding::kSlotMissing, &Note::finding) != findings.end();
+  if (slot_missing && !has_slots(pod)) {
     return "the pod has no slot, so kube-scheduler does not ask Tangram about it: see the finding "
            "SlotMissing";
   }

@@ -25,11 +25,6 @@ const ContainerInfo* container_of(const kube::Pod& pod, std::string_view name) {
   return found == pod.containers.end() ? nullptr : &*found;
 }
 
-bool has_slots(const kube::Pod& pod) {
-  return std::any_of(pod.containers.begin(), pod.containers.end(),
-                     [](const ContainerInfo& info) { return info.slots > 0; });
-}
-
 void look_at_slots(const kube::Pod& pod, std::vector<Note>& notes) {
   for (const ContainerInfo& info : pod.containers) {
     if (info.slots <= 1) continue;
@@ -48,7 +43,7 @@ void look_at_request(const kube::Pod& pod, const Result<PodPlan>& plan, std::vec
   for (const ContainerRequest& request : plan->demand.gpu.containers) {
     const ContainerInfo* info = container_of(pod, request.container);
     if (info == nullptr || info->slots > 0) continue;
-    notes.push_back({Finding::kSlotMissing, slot_missing_sentence(request.container)});
+    notes.push_back({Finding::kSlotMissing, slot_missing_sentence(pod, request.container)});
   }
 }
 
@@ -161,11 +156,16 @@ std::string_view to_string(Finding finding) {
   return "Unknown";
 }
 
-std::string slot_missing_sentence(std::string_view container) {
-  return "container " + quote(container) +
-         " requests a GPU and has no slot, so kube-scheduler does not ask Tangram about the pod; "
-         "write " +
-         std::string(model::kSlotResource) + ": 1 in its resources.limits";
+bool has_slots(const kube::Pod& pod) {
+  return std::any_of(pod.containers.begin(), pod.containers.end(),
+                     [](const ContainerInfo& info) { return info.slots > 0; });
+}
+
+std::string slot_missing_sentence(const kube::Pod& pod, std::string_view container) {
+  return "container " + quote(container) + " requests a GPU and has no slot, so " +
+         (has_slots(pod) ? "it would start without a card"
+                         : "kube-scheduler does not ask Tangram about the pod") +
+         "; write " + std::string(model::kSlotResource) + ": 1 in its resources.limits";
 }
 
 std::vector<Note> examine(const kube::Pod& pod, const Result<PodPlan>& plan,

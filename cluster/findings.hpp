@@ -52,8 +52,10 @@ struct NotedPod {
 };
 using NotedPods = std::map<std::string, NotedPod, std::less<>>;  ///< by UID; none without notes
 
+/// kube-scheduler asks Tangram about a pod only if some container has a slot.
+[[nodiscard]] bool has_slots(const kube::Pod& pod);
 /// Of Finding::kSlotMissing.
-[[nodiscard]] std::string slot_missing_sentence(std::string_view container);
+[[nodiscard]] std::string slot_missing_sentence(const kube::Pod& pod, std::string_view container);
 
 /// Looks at what the pod itself says. Pure.
 /// @param plan      what its annotations ask for, or what is wrong with them

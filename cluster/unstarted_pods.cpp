@@ -14,11 +14,6 @@ using model::Allocation;
 using model::AllocationPtr;
 using model::NodeState;
 
-bool has_slots(const kube::Pod& pod) {
-  return std::any_of(pod.containers.begin(), pod.containers.end(),
-                     [](const model::ContainerInfo& info) { return info.slots > 0; });
-}
-
 /// What the agent says, without what kubelet puts before it; empty = nothing, or not for good.
 std::string agent_message(const kube::Pod& pod) {
   for (const std::string& message : pod.waiting) {

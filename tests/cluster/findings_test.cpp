@@ -69,6 +69,17 @@ TEST(ExamineTest, NamesTheSlotThatIsMissing) {
   const auto pod = pod_asking({{"gpu-fraction", "0.5"}}, 0);
   EXPECT_EQ(found(pod), Found{Finding::kSlotMissing});
   EXPECT_NE(said(pod).find("tangram.dev/gpu-slot: 1 in its resources.limits"), std::string::npos);
+  EXPECT_NE(said(pod).find("does not ask Tangram"), std::string::npos);
+}
+
+TEST(ExamineTest, SaysWhatAContainerWithoutASlotMissesBesideOneThatHasIt) {
+  auto pod = pod_asking({{"gpu-fraction.main", "0.5"}, {"gpu-fraction.side", "0.5"}}, 1);
+  pod.containers.push_back({.name = "side"});
+  EXPECT_EQ(found(pod), Found{Finding::kSlotMissing});
+  EXPECT_NE(said(pod).find("container \"side\" requests a GPU and has no slot, so it would start "
+                           "without a card"),
+            std::string::npos)
+      << said(pod);
 }
 
 TEST(ExamineTest, RepeatsWhatIsWrongWithTheAnnotations) {

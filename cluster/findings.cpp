@@ -156,11 +156,6 @@ std::string_view to_string(Finding finding) {
   return "Unknown";
 }
 
-bool has_slots(const kube::Pod& pod) {
-  return std::any_of(pod.containers.begin(), pod.containers.end(),
-                     [](const ContainerInfo& info) { return info.slots > 0; });
-}
-
 std::string slot_missing_sentence(const kube::Pod& pod, std::string_view container) {
   return "container " + quote(container) + " requests a GPU and has no slot, so " +
          (has_slots(pod) ? "it would start without a card"

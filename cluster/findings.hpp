@@ -5,6 +5,7 @@
 #include "kube/objects.hpp"
 #include "model/snapshot.hpp"
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <string>
@@ -53,7 +54,10 @@ struct NotedPod {
 using NotedPods = std::map<std::string, NotedPod, std::less<>>;  ///< by UID; none without notes
 
 /// kube-scheduler asks Tangram about a pod only if some container has a slot.
-[[nodiscard]] bool has_slots(const kube::Pod& pod);
+[[nodiscard]] inline bool has_slots(const kube::Pod& pod) {
+  return std::any_of(pod.containers.begin(), pod.containers.end(),
+                     [](const model::ContainerInfo& info) { return info.slots > 0; });
+}
 /// Of Finding::kSlotMissing.
 [[nodiscard]] std::string slot_missing_sentence(const kube::Pod& pod, std::string_view container);
 

@@ -269,6 +269,9 @@ def main():
             compared = compare(prometheus, stack, load)
             print(f"compared: {compared} queries match /api/v1/cluster, the load and the fake NVML; "
                   f"{len(load.bound)} pods of the load are bound, {len(load.outcomes)} are pending")
+            # The agent audits every second, and its pods have started just now.
+            wait_for("the agent's records to agree",
+                     lambda: not prometheus.query("tangram_node_drifts > 0"))
             wrong = list(rule_problems(prometheus)) + list(empty_panels(prometheus))
     for problem in wrong:
         print(problem, file=sys.stderr)

@@ -130,7 +130,7 @@ TEST_F(WakeupTest, APodTakesItsRoomThoughTheWatchIsCut) {
   ExtenderProcess extender({.kubeconfig = proxy.kubeconfig()});
   extender.start_ready();
   const Process scheduler = start_scheduler({.extender_url = extender.url()});
-  const int times = sized(300, 15);
+  const int times = sized(300, 5);
   const auto found = waits(times, 30s);
   report("cut after each event", found, extender.metric("tangram_wakes_total", "sent"));
   ASSERT_EQ(found.size(), static_cast<std::size_t>(times)) << "a pod did not take its room";

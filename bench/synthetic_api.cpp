@@ -173,12 +173,18 @@ Result<kube::Response> SyntheticApi::watch(const kube::Request& request,
   return kube::Response{.status = 200};
 }
 
-void SyntheticApi::pod_event(std::string_view type, std::string_view object) {
+std::int64_t SyntheticApi::pod_event(std::string_view type, std::string object) {
+  constexpr std::string_view kKey = R"("resourceVersion":")";
+  const std::size_t begin = object.find(kKey) + kKey.size();
+  std::int64_t version = 0;
   {
     const std::lock_guard lock(mutex_);
+    version = ++version_;
+    object.replace(begin, object.find('"', begin) - begin, std::to_string(version));
     frames_.push_back(fmt::format(R"({{"type":"{}","object":{}}})", type, object));
   }
   frame_added_.notify_all();
+  return version;
 }
 
 namespace {

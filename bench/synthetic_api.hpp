@@ -49,8 +49,9 @@ class SyntheticApi final : public kube::KubeApi {
   /// Thousandths of its card that a running pod has.
   [[nodiscard]] int milli_of(int number) const;
 
-  /// Sends an event to the watch of pods.
-  void pod_event(std::string_view type, std::string_view object);
+  /// Sends an event to the watch of pods. @returns the version that the object has in it: later
+  /// than all before
+  std::int64_t pod_event(std::string_view type, std::string object);
 
  private:
   const ClusterSize size_;
@@ -58,7 +59,8 @@ class SyntheticApi final : public kube::KubeApi {
   std::string managed_fields_;  ///< with a comma behind it; empty = none
   std::mutex mutex_;
   std::condition_variable_any frame_added_;
-  std::deque<std::string> frames_;  ///< not sent yet
+  std::deque<std::string> frames_;    ///< not sent yet
+  std::int64_t version_ = 1'000'000;  ///< of the lists, then of the last event
 };
 
 /// The metadata member that other writers leave on every object of a real cluster, of about that

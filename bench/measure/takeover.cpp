@@ -81,8 +81,7 @@ class ReplicaApi final : public kube::KubeApi {
     };
     json::read_members(in, "metadata", read_metadata);
     if (auto done = in.finish(); !done) return done.error();
-    ++version_;
-    cluster_.pod_event("MODIFIED", own());
+    version_ = cluster_.pod_event("MODIFIED", own());
     return kube::Response{.status = 200, .body = own()};
   }
 
@@ -100,7 +99,7 @@ class ReplicaApi final : public kube::KubeApi {
   bool held_ = false;  // of the elector's thread
   std::mutex mutex_;
   // Under mutex_.
-  std::int64_t version_ = 2'000'000;  ///< later than the synthetic objects'
+  std::int64_t version_ = 1;
   std::string role_;
 };
 

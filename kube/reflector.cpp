@@ -109,6 +109,9 @@ std::stop_source Reflector::begin_turn() {
 }
 
 Reflector::Outcome Reflector::take_turn(const std::stop_token& stop) {
+  if (version_.empty() || interrupted_) {
+    change_health([](Health& health) { health.following = false; });
+  }
   if (version_.empty()) return streams_ && !by_pages_ ? stream(stop) : list(stop);
   if (interrupted_) {
     if (auto failure = check_position()) return failure;
@@ -118,7 +121,6 @@ Reflector::Outcome Reflector::take_turn(const std::stop_token& stop) {
 
 /// A restored server has not come back to the version that we have seen.
 Reflector::Outcome Reflector::check_position() {
-  follow(false);
   const auto version = list_version(api_, options_.path, selection(), kPositionTimeout);
   if (!version) return Failure{.message = version.error().message};
   if (older_version(*version, version_)) {
@@ -133,7 +135,6 @@ Reflector::Outcome Reflector::check_position() {
 /// Whatever comes of it, the next turn lists again unless the list has ended.
 Reflector::Outcome Reflector::stream(const std::stop_token& stop) {
   listing_ = true;
-  follow(false);
   sink_.begin_list();
   Outcome outcome = watch(stop);
   // Whatever a stream fails for, pages may come through.
@@ -148,10 +149,6 @@ template <class Change>
 void Reflector::change_health(const Change& change) {
   const std::lock_guard lock(mutex_);
   change(health_);
-}
-
-void Reflector::follow(bool follows) {
-  change_health([follows](Health& health) { health.following = follows; });
 }
 
 void Reflector::end_list() {
@@ -228,7 +225,6 @@ Reflector::Outcome Reflector::list(const std::stop_token& stop) {
   std::string more;
   std::set<std::string> tokens;
   by_pages_ = false;
-  follow(false);
   sink_.begin_list();
   do {
     const auto response = api_.call(request);
@@ -349,7 +345,7 @@ Reflector::Outcome Reflector::watch(const std::stop_token& stop) {
       },
       stop);
   const auto lasted = clock_.now() - begin;
-  // A kind that nobody changes is silent, too, so silence is a reason to ask where the server is.
+  // A kind without changes is silent, too, so silence is only a reason to check the position.
   const bool silent = !had_frames && lasted >= kSilent;
   interrupted_ = !response || silent || lasted < request.timeout - kWatchSlack;
   if (listing_ && refuses_streams(response)) streams_ = false;

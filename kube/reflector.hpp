@@ -91,9 +91,9 @@ struct ReflectorOptions {
 /// The back-off doubles up to the maximum and starts anew once a watch has delivered an event or
 /// has lasted a second: a list that succeeds is no sign yet that its watch will. It is at least the
 /// server's Retry-After. A 410 is answered at once the first time, and after a back-off when it
-/// follows another one. A list that expires half-way (410) starts over. One of which too much must
-/// be kept, or whose next page has the token of an earlier one, is an error too: a proxy that takes
-/// the question for one it has answered would have pages without end.
+/// follows another one. A list that expires half-way (410) starts over. It is an error if the
+/// sink would keep too much of a list, or if a page has the token of an earlier one: a proxy that
+/// caches answers could send pages without end.
 class Reflector {
  public:
   Reflector(KubeApi& api, ReflectorOptions options, ObjectSink& sink, const Clock& clock,
@@ -148,7 +148,6 @@ class Reflector {
   void end_list();
   template <class Change>
   void change_health(const Change& change);
-  void follow(bool follows);
   void begin_watch();
   void recover(const Failure& failure, const std::stop_token& stop);
   [[nodiscard]] std::chrono::milliseconds spread(std::chrono::milliseconds wait) const;

@@ -49,6 +49,28 @@ std::vector<kube::Pod> read_pods(std::string list) {
 
 }  // namespace
 
+kube::Request set_role(const kube::Pod& pod, std::string_view role, milliseconds timeout) {
+  kube::Request request{.method = kube::Method::kPatch,
+                        .path = kube::pod_path(pod.ns, pod.name),
+                        .content_type = "application/merge-patch+json",
+                        .timeout = timeout};
+  json::Writer out(request.body);
+  out.begin_object().key("metadata").begin_object();
+  out.member("resourceVersion", pod.resource_version);
+  out.key("labels").begin_object();
+  if (role.empty()) {
+    out.key(model::kRoleLabel).null();
+  } else {
+    out.member(model::kRoleLabel, role);
+  }
+  out.end_object().end_object().end_object();
+  return request;
+}
+
+bool may_come_late(const Result<kube::Response>& response) {
+  return response ? response->status >= 500 : response.error().code == Errc::kTimeout;
+}
+
 void RoleLabel::look_again(bool again) {
   if (again) late_write_ = true;
   stale_ = true;
@@ -83,12 +105,11 @@ RoleLabel::Outcome RoleLabel::label_all(bool leads) {
 RoleLabel::Outcome RoleLabel::label_own(bool leads, milliseconds timeout) {
   const auto pod = read_own(timeout);
   if (!pod) return Outcome::kFailed;
-  if (role_of(*pod) == (leads ? kLeaderRole : "")) return Outcome::kDone;
+  const std::string_view role = leads ? kLeaderRole : "";
+  if (role_of(*pod) == role) return Outcome::kDone;
   // Reading may have taken its time. To take it off is never wrong: a leader puts it on again.
   if (leads && !parts_.leads()) return Outcome::kChanged;
-  kube::Request request = patch(*pod, leads);
-  request.timeout = timeout;
-  return judge(parts_.api.call(request), *pod);
+  return judge(parts_.api.call(set_role(*pod, role, timeout)), *pod);
 }
 
 /// @returns nothing, and says why in the log, if it cannot be read or is not this replica's pod any
@@ -124,7 +145,7 @@ RoleLabel::Outcome RoleLabel::unlabel_others() {
 }
 
 RoleLabel::Outcome RoleLabel::unlabel(const kube::Pod& pod) {
-  const auto response = parts_.api.call(patch(pod, false));
+  const auto response = parts_.api.call(set_role(pod, "", kTimeout));
   if (response && response->status == 404) return Outcome::kDone;
   if (response && (response->status == 403 || response->status == 422)) {
     // As deploy/scheduler/policy.yaml has it where tokens are a pod's. It does so itself, or ends.
@@ -139,33 +160,14 @@ RoleLabel::Outcome RoleLabel::unlabel(const kube::Pod& pod) {
   return judge(response, pod);
 }
 
-kube::Request RoleLabel::patch(const kube::Pod& pod, bool leader) const {
-  kube::Request request{.method = kube::Method::kPatch,
-                        .path = kube::pod_path(parts_.ns, pod.name),
-                        .content_type = "application/merge-patch+json",
-                        .timeout = kTimeout};
-  json::Writer out(request.body);
-  out.begin_object().key("metadata").begin_object();
-  out.member("resourceVersion", pod.resource_version);
-  out.key("labels").begin_object();
-  if (leader) {
-    out.member(model::kRoleLabel, kLeaderRole);
-  } else {
-    out.key(model::kRoleLabel).null();
-  }
-  out.end_object().end_object().end_object();
-  return request;
-}
-
 RoleLabel::Outcome RoleLabel::judge(const Result<kube::Response>& response,
                                     const kube::Pod& pod) const {
   if (response && response->status == 200) return Outcome::kDone;
   if (response && response->status == 409) return Outcome::kChanged;
-  const bool unknown = response ? response->status >= 500 : response.error().code == Errc::kTimeout;
   spdlog::warn("label {} of pod {}/{}: {}", model::kRoleLabel, parts_.ns, pod.name,
                response ? std::to_string(response->status) + ": " + kube::status_message(*response)
                         : response.error().message);
-  return unknown ? Outcome::kUnknown : Outcome::kFailed;
+  return may_come_late(response) ? Outcome::kUnknown : Outcome::kFailed;
 }
 
 }  // namespace tangram::extender

@@ -15,6 +15,13 @@
 
 namespace tangram::extender {
 
+/// Sets the label tangram.dev/role of a pod, if that is still as it was read.
+/// @param role  empty = takes it off
+[[nodiscard]] kube::Request set_role(const kube::Pod& pod, std::string_view role,
+                                     std::chrono::milliseconds timeout);
+/// May a write take effect later, though it did not succeed?
+[[nodiscard]] bool may_come_late(const Result<kube::Response>& response);
+
 /// The label tangram.dev/role: leader, by which the Service finds the leader's pod. Keeps it on
 /// this replica's pod while that leads, and takes it off other pods, which may not be able to do so
 /// themselves. It also takes off what Takeover has put there in its place.
@@ -55,7 +62,6 @@ class RoleLabel {
   Outcome unlabel_others();
   Outcome unlabel(const kube::Pod& pod);
   [[nodiscard]] std::optional<kube::Pod> read_own(std::chrono::milliseconds timeout);
-  [[nodiscard]] kube::Request patch(const kube::Pod& pod, bool leader) const;
   [[nodiscard]] Outcome judge(const Result<kube::Response>& response, const kube::Pod& pod) const;
 
   const Parts parts_;

@@ -1,10 +1,9 @@
 #include "extender/takeover.hpp"
 
-#include "base/json.hpp"
+#include "extender/role_label.hpp"
 #include "kube/client.hpp"
 #include "kube/list_watch_codec.hpp"
 #include "kube/objects.hpp"
-#include "model/annotations.hpp"
 
 #include <spdlog/spdlog.h>
 
@@ -79,9 +78,7 @@ Takeover::Mark Takeover::mark() {
                  parts_.ns, parts_.pod,
                  response ? std::to_string(response->status) + " " + kube::status_message(*response)
                           : response.error().message);
-    const bool unknown =
-        response ? response->status >= 500 : response.error().code == Errc::kTimeout;
-    return {.answered = !unknown};
+    return {.answered = !may_come_late(response)};
   }
   const auto marked = kube::decode_pod(response->body);
   // A server that was restored from a backup is behind what the watch has shown.
@@ -94,17 +91,8 @@ Takeover::Mark Takeover::mark() {
 Result<kube::Response> Takeover::write_mark(TimePoint until) {
   const auto pod = kube::read_pod(parts_.api, parts_.ns, parts_.pod, left(until));
   if (!pod) return pod.error();
-  kube::Request request{.method = kube::Method::kPatch,
-                        .path = kube::pod_path(parts_.ns, parts_.pod),
-                        .content_type = "application/merge-patch+json",
-                        .timeout = left(until),
-                        .urgent = true};
-  json::Writer out(request.body);
-  out.begin_object().key("metadata").begin_object();
-  out.member("resourceVersion", pod->resource_version);
-  out.key("labels").begin_object();
-  out.member(model::kRoleLabel, mark_value(parts_.clock.wall()));
-  out.end_object().end_object().end_object();
+  kube::Request request = set_role(*pod, mark_value(parts_.clock.wall()), left(until));
+  request.urgent = true;
   return parts_.api.call(request);
 }
 

@@ -1,21 +1,10 @@
 #include "extender/scheduling/denials.hpp"
 
-#include <algorithm>
+#include "extender/scheduling/forget_oldest.hpp"
+
 #include <utility>
 
 namespace tangram::extender {
-
-namespace {
-
-/// @param time  of an entry
-template <class Map, class Time>
-void forget_oldest(Map& map, std::size_t most, const Time& time) {
-  if (map.size() <= most) return;
-  map.erase(std::min_element(map.begin(), map.end(),
-                             [&](const auto& a, const auto& b) { return time(a) < time(b); }));
-}
-
-}  // namespace
 
 void Denials::denied(const kube::Pod& pod, std::span<const std::string_view> names,
                      const model::ClusterSnapshot& cluster, bool for_now) {

@@ -1,6 +1,7 @@
 #include "extender/scheduling/promises.hpp"
 
-#include <algorithm>
+#include "extender/scheduling/forget_oldest.hpp"
+
 #include <utility>
 
 namespace tangram::extender {
@@ -39,10 +40,7 @@ void Promises::made(kube::Pod pod, const std::map<std::string, Victims, std::les
   }
   const std::scoped_lock lock(mutex_);
   by_pod_.insert_or_assign(pod.uid, std::move(promise));
-  if (by_pod_.size() <= kMost) return;
-  by_pod_.erase(std::min_element(by_pod_.begin(), by_pod_.end(), [](const auto& a, const auto& b) {
-    return a.second.made < b.second.made;
-  }));
+  forget_oldest(by_pod_, kMost, [](const auto& entry) { return entry.second.made; });
 }
 
 void Promises::kept(std::string_view pod_uid) {

@@ -147,12 +147,7 @@ TEST_F(WakerTest, WakesAPodOnceAPromiseHasEnded) {
   std::optional<Waker> waker;
   start(waker);
   wait("p");
-  testing::PodText text;
-  text.name = "urgent";
-  text.priority = 100;
-  text.annotations = {{"tangram.dev/gpu-fraction", "1"}};
-  rig_.add_pod(text);
-  rig_.show("urgent");
+  wait_urgently("urgent", "1");
   rig_.promises.made(*rig_.table.find("ml", "urgent"),
                      {{"a", Victims{.uids = {json_at(rig_.read("on-a"), "metadata.uid")}}}});
   deny("p");
@@ -197,11 +192,7 @@ TEST_F(WakerTest, WakesAPodForANodeThatTheWatchShowsLate) {
 TEST_F(WakerTest, WakesANominatedPodThatGotNoError) {
   std::optional<Waker> waker;
   start(waker);
-  testing::PodText text;
-  text.name = "p";
-  text.annotations = {{"tangram.dev/gpu-fraction", "0.5"}};
-  rig_.add_pod(text);
-  rig_.show("p");
+  wait("p");
   wait("first", "1");
   EXPECT_EQ(json_at(verbs().filter(ask("first", R"(["c"])")), "NodeNames"), R"(["c"])");
   rig_.nominate("p", "c");  // so that it is not told to try again by time
@@ -222,12 +213,7 @@ TEST_F(WakerTest, WakesAPreemptorWhoseVictimsWereInDoubt) {
     });
   };
   doubtful(true);
-  testing::PodText text;
-  text.name = "p";
-  text.priority = 100;
-  text.annotations = {{"tangram.dev/gpu-fraction", "1"}};
-  rig_.add_pod(text);
-  rig_.show("p");
+  wait_urgently("p", "1");
   rig_.nominate("p", "a");
   EXPECT_EQ(json_at(verbs().filter(ask("p", R"(["c"])")), "Error"), "");
   rig_.table.answered(rig_.table.find("ml", "p")->uid, cluster::Wait::kRoom);

@@ -6,20 +6,9 @@ namespace {
 using namespace std::chrono_literals;
 using testing::json_at;
 
-constexpr int kUrgent = 100;
-
 /// Pods that may evict others, and those that are in their way.
 class PreemptorTest : public VerbsTest {
  protected:
-  std::string wait_urgently(const std::string& name, const std::string& fraction) {
-    testing::PodText pod;
-    pod.name = name;
-    pod.annotations = {{"tangram.dev/gpu-fraction", fraction}};
-    pod.priority = kUrgent;
-    std::string uid = rig_.add_pod(pod);
-    rig_.show(name);
-    return uid;
-  }
   /// @returns its UID
   std::string bound(const std::string& name, const std::string& fraction, const std::string& node) {
     std::string uid = wait(name, fraction);

@@ -42,6 +42,16 @@ class VerbsTest : public ::testing::Test {
     rig_.show(name);
     return uid;
   }
+  /// The same with a priority above that of others.
+  std::string wait_urgently(const std::string& name, const std::string& fraction) {
+    testing::PodText pod;
+    pod.name = name;
+    pod.annotations = {{"tangram.dev/gpu-fraction", fraction}};
+    pod.priority = kUrgent;
+    std::string uid = rig_.add_pod(pod);
+    rig_.show(name);
+    return uid;
+  }
   std::string ask(const std::string& pod, const std::string& names = R"(["a","b","c"])") {
     return R"({"Pod":)" + rig_.read(pod) + R"(,"Nodes":null,"NodeNames":)" + names + "}";
   }
@@ -51,6 +61,7 @@ class VerbsTest : public ::testing::Test {
            node + R"("})";
   }
 
+  static constexpr int kUrgent = 100;
   Rig rig_;
   bool synced_ = true;
   bool following_ = true;

@@ -99,7 +99,8 @@ void LeaderElector::wait_out() {
   free_from_ = around_.clock.now() +
                std::max(settings_.lease_duration, stated.value_or(settings_.lease_duration));
   if (!leading_) {
-    spdlog::info("leader election: there is no lease, or another one; whoever held it may lead on");
+    spdlog::info(
+        "leader election: there is no lease, or another one; its last holder may still lead");
   }
 }
 

@@ -152,9 +152,9 @@ struct NodeState {
   }
 };
 
-/// Do the nodes differ in nothing but their names, the ids of cards and how those are connected,
-/// and whose pods they have? Then they take the same pods of which no card is named, and on the
-/// same cards: the order of cards counts.
+/// Do the nodes differ only in names, in the ids and links of their cards, and in which pods they
+/// have? Then a pod that names no card fits both or neither, and on the same cards: the order of
+/// cards counts.
 [[nodiscard]] bool look_alike(const NodeState& a, const NodeState& b);
 /// The same for nodes that look alike.
 [[nodiscard]] std::size_t look_hash(const NodeState& node);

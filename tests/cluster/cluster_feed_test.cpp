@@ -52,7 +52,7 @@ std::string unreadable(const PodText& pod) {
   return pod_json(bad);
 }
 
-/// The same with that many bytes that nobody needs to keep, as managedFields and env are.
+/// The same with that many bytes of managedFields, which are not kept.
 std::string padded(const PodText& pod, std::size_t bytes) {
   std::string text = pod_json(pod);
   const std::size_t at = text.find(R"("metadata":{)") + 12;

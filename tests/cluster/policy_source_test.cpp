@@ -166,7 +166,7 @@ TEST(PolicySourceTest, LearnsOnAThreadThatNobodyWaitsFor) {
   EXPECT_EQ(source.workload()->total, 50);
 }
 
-/// A pod of 16 containers of which no other one has the sizes.
+/// A pod of 16 containers, with sizes that no other pod has.
 kube::Pod large_pod(int number) {
   testing::PodText text;
   text.uid = "u";

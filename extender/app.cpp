@@ -117,6 +117,12 @@ std::vector<Task> App::tasks() {
   return tasks;
 }
 
+/// @returns false if the outcome of one is not known
+bool App::finish_binds() {
+  verb_routes_.finish_binds();
+  return ledger_.apply([](const model::Ledger& ledger) { return ledger.assumed_count() == 0; });
+}
+
 Result<void> App::join_election(const config::Config& config) {
   if (!*parts_.replica) return {};
   auto leadership = Leadership::create(config.leader_election, **parts_.replica,
@@ -124,7 +130,7 @@ Result<void> App::join_election(const config::Config& config) {
                                         .clock = parts_.clock,
                                         .nodes = node_reflector_,
                                         .pods = pod_reflector_,
-                                        .finish = [this] { verb_routes_.finish_binds(); },
+                                        .finish = [this] { return finish_binds(); },
                                         .random = parts_.random});
   if (!leadership) return leadership.error();
   leadership_ = std::move(*leadership);

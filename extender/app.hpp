@@ -103,6 +103,7 @@ class App {
   [[nodiscard]] Collectables collectables() const;
   [[nodiscard]] std::vector<Task> tasks();
   Result<void> listen(const config::Config& config);
+  bool finish_binds();
   Result<void> join_election(const config::Config& config);
 
   /// May a write that takes so long be sent now?

@@ -47,7 +47,7 @@ Result<std::unique_ptr<Leadership>> Leadership::create(
        .on_stopped_leading =
            [self] {
              self->takeover_.end();
-             self->parts_.finish();
+             return self->parts_.finish();
            }});
   if (!elector) return elector.error();
   made->elector_ = std::move(*elector);

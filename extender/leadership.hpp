@@ -45,8 +45,8 @@ class Leadership {
     kube::Reflector& nodes;  ///< which keep the ledger in step
     kube::Reflector& pods;
     /// Waits until nothing that was begun as the leader is under way; called before the Lease is
-    /// given back.
-    Required<std::function<void()>> finish;
+    /// given back. @returns false if a bind may still take effect; then the Lease is left to expire
+    Required<std::function<bool()>> finish;
     std::function<double()> random;  ///< 0 <= x < 1
   };
 

@@ -179,7 +179,7 @@ void LeaderElector::lose(std::string_view reason) {
   must_read_ = true;
   spdlog::info("leader election: {} no longer has the lease: {}", settings_.identity, reason);
   publish();
-  if (callbacks_.on_stopped_leading) callbacks_.on_stopped_leading();
+  finished_ = !callbacks_.on_stopped_leading || callbacks_.on_stopped_leading();
 }
 
 void LeaderElector::lose_if_late() {
@@ -192,6 +192,10 @@ void LeaderElector::resign() {
   const bool as_seen = !must_read_;
   if (leading_) lose("it was stopped");
   if (!seen_ || seen_->record.holder != settings_.identity) return;
+  if (!finished_) {
+    spdlog::info("leader election: lease left to expire: the outcome of a write is not known");
+    return;
+  }
   if (as_seen && give_back()) return;
   // A renewal without a response, or someone else, has made a newer version.
   if (!see_answer(send_within(time_to_give_back(), Method::kGet, path_, ""))) return;

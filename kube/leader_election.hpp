@@ -55,7 +55,8 @@ class LeaderElector {
     std::function<void()> on_started_leading;
     /// leads_past() is false already. When the elector stops it gives the Lease back after this has
     /// returned, so wait here for whatever was begun as the leader.
-    std::function<void()> on_stopped_leading;
+    /// @returns false if a write may still take effect; then the Lease is left to expire
+    std::function<bool()> on_stopped_leading;
   };
   struct Surroundings {
     KubeApi& api;
@@ -128,6 +129,7 @@ class LeaderElector {
   std::string lease_;      ///< the object as last seen, with its version
   bool must_read_ = true;  ///< what we know may not be what is there
   bool leading_ = false;
+  bool finished_ = true;   ///< what on_stopped_leading said last
   bool absent_ = false;    ///< there was no Lease when we looked last
   TimePoint missed_{};     ///< last, while absent
   TimePoint free_from_{};  ///< who led by a Lease that is gone does not lead from then on

@@ -176,6 +176,16 @@ TEST_F(LeadershipTest, RefusesNewBindsAndKeepsTheLeaseUntilThoseUnderWayAreDone)
   EXPECT_EQ(cluster_.pod("q").node, "");
 }
 
+TEST_F(LeadershipTest, KeepsTheLeaseIfABindMayStillTakeEffect) {
+  const auto uid = cluster_.add_pod("p", "0.5");
+  const auto first = replica("tangram-0");
+  ASSERT_TRUE(eventually([&] { return first->serving(); }));
+  cluster_.api.will(testing::binding_of("p"), Fault::Kind::kLoseBefore);
+  EXPECT_NE(Caller(first->port()).bind("p", uid, "a"), "");
+  first->stop();
+  EXPECT_EQ(holder(), "tangram-0-1");
+}
+
 TEST_F(LeadershipTest, BindsNothingThatItsLeaseMightNotOutlive) {
   const auto uid = cluster_.add_pod("p", "0.5");
   const auto app = replica("tangram-0");

@@ -85,7 +85,7 @@ class World {
           {.api = *this,
            .clock = clock,
            .random = [this] { return static_cast<double>(world.random_() % 1'000) / 1'000; }},
-          {[this] { ++world.elections_; }, [] {}});
+          {[this] { ++world.elections_; }, {}});
       next = world.clock_.now() + world.up_to(seconds(5));
     }
     void act() {

@@ -45,6 +45,7 @@ class LeaderElectionTest : public ::testing::Test {
                   [&time](milliseconds wait, const std::stop_token&) { time.advance(wait); }) {}
     FaultApi network;
     Lines told;
+    bool finished = true;  ///< no write of its may take effect once it has stopped
     std::unique_ptr<LeaderElector> elector;
 
     bool leads() const { return elector->status().leading; }
@@ -52,10 +53,14 @@ class LeaderElectionTest : public ::testing::Test {
   std::unique_ptr<Candidate> candidate(const std::string& identity) {
     auto made = std::make_unique<Candidate>(server, clock);
     Lines& told = made->told;
-    auto elector = LeaderElector::create(
-        {.ns = "tangram", .name = "extender", .identity = identity},
-        {.api = made->network, .clock = clock, .random = [] { return 0.5; }},
-        {[&told] { told.emplace_back("started"); }, [&told] { told.emplace_back("stopped"); }});
+    auto elector =
+        LeaderElector::create({.ns = "tangram", .name = "extender", .identity = identity},
+                              {.api = made->network, .clock = clock, .random = [] { return 0.5; }},
+                              {[&told] { told.emplace_back("started"); },
+                               [&told, &finished = made->finished] {
+                                 told.emplace_back("stopped");
+                                 return finished;
+                               }});
     EXPECT_TRUE(elector.has_value()) << elector.error().message;
     made->elector = std::move(*elector);
     return made;
@@ -446,18 +451,21 @@ TEST_F(LeaderElectionTest, RunsUntilStoppedAndThenResigns) {
   std::stop_source stop;
   int sleeps = 0;
   Lines told;
-  auto elector = *LeaderElector::create(
-      {.ns = "tangram", .name = "extender", .identity = "a"},
-      {.api = network,
-       .clock = clock,
-       .random = [] { return 0.0; },
-       .sleeper =
-           [&](milliseconds wait, const std::stop_token&) {
-             clock.advance(wait);
-             if (++sleeps == 5) stop.request_stop();
-           }},
-      {[&] { told.emplace_back("started"); },
-       [&] { told.emplace_back("stopped while " + holder() + " holds it"); }});
+  auto elector =
+      *LeaderElector::create({.ns = "tangram", .name = "extender", .identity = "a"},
+                             {.api = network,
+                              .clock = clock,
+                              .random = [] { return 0.0; },
+                              .sleeper =
+                                  [&](milliseconds wait, const std::stop_token&) {
+                                    clock.advance(wait);
+                                    if (++sleeps == 5) stop.request_stop();
+                                  }},
+                             {[&] { told.emplace_back("started"); },
+                              [&] {
+                                told.emplace_back("stopped while " + holder() + " holds it");
+                                return true;
+                              }});
   elector->run(stop.get_token());
   EXPECT_EQ(told, (Lines{"started", "stopped while a holds it"}));
   EXPECT_EQ(holder(), "");
@@ -474,6 +482,24 @@ TEST_F(LeaderElectionTest, GivesTheLeaseBackWithOneShortWrite) {
   ASSERT_EQ(calls.size(), before + 1);
   EXPECT_EQ(calls.back().method, Method::kPut);
   EXPECT_LE(calls.back().timeout, milliseconds(2'000));
+}
+
+TEST_F(LeaderElectionTest, LeavesTheLeaseToExpireWhileAWriteMayTakeEffect) {
+  const auto a = candidate("a");
+  const auto b = candidate("b");
+  a->elector->step();
+  b->elector->step();
+  a->finished = false;
+  a->elector->resign();
+  EXPECT_EQ(a->told, (Lines{"started", "stopped"}));
+  EXPECT_EQ(a->elector->leads_until(), std::nullopt);
+  EXPECT_EQ(holder(), "a");
+  clock.advance(seconds(14));
+  b->elector->step();
+  EXPECT_FALSE(b->leads());
+  clock.advance(seconds(1));
+  b->elector->step();
+  EXPECT_TRUE(b->leads());
 }
 
 TEST_F(LeaderElectionTest, GivesBackWhatSomeoneElseHasTouched) {

@@ -5,24 +5,29 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+#include <span>
+#include <vector>
+
 namespace tangram::extender {
 namespace {
 
-std::string cards_of(const model::Allocation* allocation) {
-  std::string text;
-  std::size_t cards = 0;
-  if (allocation != nullptr) {
-    for (const model::ContainerGrant& container : allocation->containers) {
-      for (const model::GrantedCard& card : container.cards) {
-        if (++cards > DecisionLog::kMostCards) continue;
-        text += (text.empty() ? "" : ", ") + quote_if_needed(card.uuid);
-      }
+std::vector<std::string> cards_of(const model::Allocation& allocation) {
+  std::vector<std::string> cards;
+  for (const model::ContainerGrant& container : allocation.containers) {
+    for (const model::GrantedCard& card : container.cards) {
+      cards.push_back(quote_if_needed(card.uuid));
     }
   }
-  if (cards == 0) return "no card";
-  if (cards > DecisionLog::kMostCards) {
-    text += fmt::format(" and {} more", cards - DecisionLog::kMostCards);
-  }
+  return cards;
+}
+
+std::string list_cards(const model::Allocation* allocation) {
+  const auto cards = allocation == nullptr ? std::vector<std::string>{} : cards_of(*allocation);
+  if (cards.empty()) return "no card";
+  const std::size_t shown = std::min(cards.size(), DecisionLog::kMostCards);
+  std::string text = fmt::format("{}", fmt::join(std::span(cards).first(shown), ", "));
+  if (cards.size() > shown) text += fmt::format(" and {} more", cards.size() - shown);
   return text;
 }
 
@@ -35,7 +40,7 @@ std::string describe(const Decision& decision) {
   }
   const std::string by = decision.policy.empty() ? "" : decision.policy + ", ";
   return fmt::format("pod {}/{} bound to node {}: {} ({}{} ms)", args.ns, args.name, args.node,
-                     cards_of(decision.allocation.get()), by, ms);
+                     list_cards(decision.allocation.get()), by, ms);
 }
 
 }  // namespace

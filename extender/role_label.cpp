@@ -36,14 +36,14 @@ std::string_view role_of(const kube::Pod& pod) {
   return role == pod.labels.end() ? std::string_view() : std::string_view(role->second);
 }
 
-std::vector<kube::Pod> read_pods(std::string list) {
+Result<std::vector<kube::Pod>> read_pods(std::string list) {
   std::vector<kube::Pod> pods;
   json::Reader in(list);
   in.object([&](std::string_view key) {
     if (key != "items") return in.skip();
     in.array([&] { pods.push_back(kube::read_pod(in)); });
   });
-  if (!in.finish()) pods.clear();
+  if (auto done = in.finish(); !done) return done.error();
   return pods;
 }
 
@@ -135,8 +135,13 @@ RoleLabel::Outcome RoleLabel::unlabel_others() {
   request.timeout = kTimeout;
   auto response = parts_.api.call(request);
   if (!response || response->status != 200) return Outcome::kFailed;
+  const auto pods = read_pods(std::move(response->body));
+  if (!pods) {
+    spdlog::warn("pods with the label {}: {}", model::kRoleLabel, pods.error().message);
+    return Outcome::kFailed;
+  }
   Outcome worst = Outcome::kDone;
-  for (const kube::Pod& pod : read_pods(std::move(response->body))) {
+  for (const kube::Pod& pod : *pods) {
     if (pod.name == parts_.pod) continue;
     if (!parts_.leads()) return Outcome::kChanged;
     if (const Outcome outcome = unlabel(pod); outcome != Outcome::kDone) worst = outcome;

@@ -62,6 +62,30 @@ TEST_F(RoleLabelTest, PutsALostLabelOnAgain) {
   EXPECT_TRUE(labelled("own"));
 }
 
+/// Lists of pods end too early.
+struct CutLists final : kube::KubeApi {
+  explicit CutLists(kube::KubeApi& behind) : api(behind) {}
+  Result<kube::Response> call(const kube::Request& request) override {
+    auto response = api.call(request);
+    if (response && request.path.ends_with("/pods")) response->body.pop_back();
+    return response;
+  }
+  Result<kube::Response> watch(const kube::Request& request, const kube::WatchFrame& take,
+                               std::stop_token stop) override {
+    return api.watch(request, take, std::move(stop));
+  }
+  kube::KubeApi& api;
+};
+
+TEST_F(RoleLabelTest, TriesAgainWhereItCannotReadTheOtherPods) {
+  put_on("other");
+  CutLists cut(rig_.api);
+  RoleLabel label(
+      {.api = cut, .clock = rig_.clock, .ns = "ml", .pod = "own", .leads = [] { return true; }});
+  EXPECT_EQ(label.step(), 1s);
+  EXPECT_TRUE(labelled("own"));
+}
+
 TEST_F(RoleLabelTest, LeavesAPodThatItMayNotChange) {
   put_on("other");
   rig_.api.will_answer(kPatchOfOther, 403);

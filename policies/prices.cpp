@@ -145,8 +145,9 @@ RestValues rest_values_for(const Workload& workload, const model::Card& card, do
   const double trust = demand.empty() ? 0 : trust_in(demand, cards);
   RestValues values = rest_values(std::move(demand));
   for (std::size_t rest = 0; rest < values.size(); ++rest) {
-    const auto by_size = static_cast<double>(kFull / 1000 * static_cast<std::int64_t>(rest));
-    values[rest] = std::llround(by_size + trust * (static_cast<double>(values[rest]) - by_size));
+    const std::int64_t by_size = kFull / 1000 * static_cast<std::int64_t>(rest);
+    const double more = trust * static_cast<double>(values[rest] - by_size);
+    values[rest] = std::llround(static_cast<double>(by_size) + more);
   }
   return values;
 }

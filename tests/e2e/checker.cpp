@@ -100,33 +100,37 @@ class Check {
         problem(pod, "was given card " + id + ", which its node does not have");
         continue;
       }
-      const Due given{
-          .share = {.mib = part["memMiB"].GetInt64(), .milli = part["milli"].GetInt64()},
-          .limit = {.mib = part["memLimitMiB"].GetInt64(), .milli = part["milliLimit"].GetInt64()}};
-      const Due due = requested.on(card->second.memory_mib);
-      if (given != due) {
-        problem(pod, "was given " + to_string(given) + " and requested " + to_string(due));
-      }
-      if (!requested.takes_model(card->second.model))
-        problem(pod, "was given a " + card->second.model);
       if (!requested.takes_card(id)) problem(pod, "was given " + id + ", which it does not take");
-      card->second.granted_mib += given.share.mib;
-      card->second.granted_milli += given.share.milli;
-      card->second.sharers.push_back(text_of(pod["metadata"], "uid"));
-      const bool whole = requested.whole_cards();
-      // Not in grants of earlier releases.
-      if (part.HasMember("whole") && part["whole"].GetBool() != whole) {
-        problem(pod, std::string("was given a card ") + (whole ? "in part" : "whole"));
-      }
-      if (whole) {
-        card->second.whole = true;
-      } else {
-        card->second.isolations.insert(isolation);
-      }
+      take_card(pod, requested, part, isolation, card->second);
     }
     if (ids.size() != requested.cards()) {
       problem(pod, "was given " + std::to_string(ids.size()) + " cards and requested " +
                        std::to_string(requested.cards()));
+    }
+  }
+
+  void take_card(const Value& pod, const RequestedShares& requested, const Value& part,
+                 const std::string& isolation, CardUse& card) {
+    const Due given{
+        .share = {.mib = part["memMiB"].GetInt64(), .milli = part["milli"].GetInt64()},
+        .limit = {.mib = part["memLimitMiB"].GetInt64(), .milli = part["milliLimit"].GetInt64()}};
+    const Due due = requested.on(card.memory_mib);
+    if (given != due) {
+      problem(pod, "was given " + to_string(given) + " and requested " + to_string(due));
+    }
+    if (!requested.takes_model(card.model)) problem(pod, "was given a " + card.model);
+    card.granted_mib += given.share.mib;
+    card.granted_milli += given.share.milli;
+    card.sharers.push_back(text_of(pod["metadata"], "uid"));
+    const bool whole = requested.whole_cards();
+    // Not in grants of earlier releases.
+    if (part.HasMember("whole") && part["whole"].GetBool() != whole) {
+      problem(pod, std::string("was given a card ") + (whole ? "in part" : "whole"));
+    }
+    if (whole) {
+      card.whole = true;
+    } else {
+      card.isolations.insert(isolation);
     }
   }
 

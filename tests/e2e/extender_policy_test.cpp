@@ -69,14 +69,13 @@ TEST_F(ExtenderPolicyTest, ItsRoleAndNothingElse) {
 }
 
 TEST_F(ExtenderPolicyTest, OneAnnotationOfTheObjectThatWakesPods) {
-  const std::string kPath =
-      "/apis/storage.k8s.io/v1/namespaces/tangram-system/csistoragecapacities";
+  const std::string path = "/apis/storage.k8s.io/v1/namespaces/tangram-system/csistoragecapacities";
   // kubectl reads an object before it patches it, and that is not allowed.
   const auto extender = open_api(environment().extender_kubeconfig);
   const auto wake = [&](const std::string& object, const std::string& merge) {
     kube::Request request;
     request.method = kube::Method::kPatch;
-    request.path = kPath + "/" + object;
+    request.path = path + "/" + object;
     request.content_type = "application/merge-patch+json";
     request.body = merge;
     return extender->call(request).value();
@@ -90,10 +89,10 @@ TEST_F(ExtenderPolicyTest, OneAnnotationOfTheObjectThatWakesPods) {
     EXPECT_GE(answer.status, 400) << merge;
     EXPECT_THAT(answer.body, HasSubstr("the extender may")) << merge;
   }
-  cluster_.create(kPath, R"({"apiVersion":"storage.k8s.io/v1","kind":"CSIStorageCapacity",)"
-                         R"("metadata":{"name":"real"},"storageClassName":"fast"})");
+  cluster_.create(path, R"({"apiVersion":"storage.k8s.io/v1","kind":"CSIStorageCapacity",)"
+                        R"("metadata":{"name":"real"},"storageClassName":"fast"})");
   EXPECT_EQ(wake("real", room).status, 403);
-  cluster_.remove(kPath + "/real");
+  cluster_.remove(path + "/real");
 }
 
 TEST_F(ExtenderPolicyTest, NoPodButItsOwn) {

@@ -124,14 +124,14 @@ class SoakTest : public E2eTest {
   /// From the first bind to the last.
   double pods_per_second(const std::string& name) {
     PodWatcher watcher(*api_);
-    cluster_.add_pods(mixed_pods(kPods, name));
-    EXPECT_TRUE(watcher.wait_bound(kPods, 3min)) << name;
+    cluster_.add_pods(mixed_pods(pods_, name));
+    EXPECT_TRUE(watcher.wait_bound(pods_, 3min)) << name;
     std::vector<TimePoint> times;
     for (const auto& [uid, pod] : watcher.pods()) times.push_back(pod.bound);
     const auto [first, last] = std::ranges::minmax(times);
     cluster_.clear_pods();
     EXPECT_TRUE(watcher.wait([](const SeenPods& seen) { return count_present(seen) == 0; }, 1min));
-    return static_cast<double>(kPods - 1) / seconds_between(first, last);
+    return static_cast<double>(pods_ - 1) / seconds_between(first, last);
   }
 
   void attack(const std::string& name, Round& round) {
@@ -169,7 +169,7 @@ class SoakTest : public E2eTest {
         extender_.metric("tangram_http_connections", R"(listener="server")"));
   }
 
-  const int kPods = sized(400, 150);
+  const int pods_ = sized(400, 150);
   std::filesystem::path certificates_ = webhook_certificates();
   std::optional<Process> scheduler_;
 };

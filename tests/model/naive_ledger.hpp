@@ -98,6 +98,12 @@ inline Need need_of(const Ask& ask, const Card& card) {
   return {ask.memory, ask.milli ? *ask.milli : how_often(card.memory, 1000 * ask.memory), false};
 }
 
+inline bool only_in(int mode, const Load& load) {
+  return std::all_of(load.sharers.begin(), load.sharers.end(), [&](const auto& in_mode) {
+    return in_mode.second == 0 || in_mode.first == mode;
+  });
+}
+
 /// Can all of `added` be on the card at once, beside what is there? In whatever order they come.
 inline bool takes(const Card& card, const Load& there, const std::vector<Need>& added, int mode) {
   if (added.empty()) return true;
@@ -109,12 +115,9 @@ inline bool takes(const Card& card, const Load& there, const std::vector<Need>& 
     sum.memory += need.memory;
     sum.milli += need.milli;
   }
-  const bool in_one_mode = std::all_of(
-      there.sharers.begin(), there.sharers.end(),
-      [&](const auto& in_mode) { return in_mode.second == 0 || in_mode.first == mode; });
   const auto all = there.sharer_count() + static_cast<int>(added.size());
   const bool alone = added.front().alone;
-  return in_one_mode && (alone || all <= card.max_sharers) &&
+  return only_in(mode, there) && (alone || all <= card.max_sharers) &&
          (sum.memory == 0 || there.memory + sum.memory <= card.memory) &&
          (sum.milli == 0 || there.milli + sum.milli <= 1000);
 }

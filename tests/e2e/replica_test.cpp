@@ -134,7 +134,8 @@ TEST_F(ReplicaTest, LeaderIsKilled) {
 }
 
 TEST_F(ReplicaTest, LeaderIsStopped) {
-  survive("leader_stopped", sized(10, 1), [&] {
+  const int times = sized(100, 1);
+  survive("leader_stopped", times, [&] {
     const std::string old = leader_name();
     auto& extender = replicas_.at(old).extender;
     // Its answer is owed until the client has sent the rest: the port does not close before.
@@ -151,6 +152,9 @@ TEST_F(ReplicaTest, LeaderIsStopped) {
     extender.start_ready();
   });
   report_gaps("stopped");
+  if (times >= 100) {
+    EXPECT_LE(percentile(gaps_, 99), 2) << "docs/operations.md says otherwise";
+  }
 }
 
 TEST_F(ReplicaTest, LeaderIsCutOff) {

@@ -118,6 +118,7 @@ std::string pod_json(const PodSpec& pod) {
   out.member("name", "main").member("image", "registry.example/train:1");
   write_resources(out, pod);
   out.end_object().end_array().end_object().end_object();
+  if (!pod.rules.empty()) text.insert(text.size() - 2, "," + pod.rules);
   return text;
 }
 

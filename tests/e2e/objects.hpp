@@ -41,7 +41,8 @@ struct PodSpec {
   std::string claim;                            ///< a PersistentVolumeClaim that it mounts
   std::map<std::string, std::string> labels;
   std::map<std::string, std::string> node_selector;
-  std::string node;  ///< bound at creation; "" = pending
+  std::string node;   ///< bound at creation; "" = pending
+  std::string rules;  ///< further members of its spec, such as "affinity":{…}; "" = none
 };
 [[nodiscard]] std::string pod_json(const PodSpec& pod);
 

@@ -57,6 +57,7 @@ std::string scheduler_config(const SchedulerOptions& options) {
     set_value(line, "urlPrefix", options.extender_url);
     set_value(line, "kubeconfig", environment().scheduler_kubeconfig);
     set_value(line, "leaderElect", "false");
+    if (options.weight > 0) set_value(line, "weight", std::to_string(options.weight));
     set_value(line, "percentageOfNodesToScore", std::to_string(options.percentage_of_nodes));
     config += line + "\n";
     if (options.client_qps > 0 && line == "clientConnection:") {

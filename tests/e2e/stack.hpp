@@ -57,7 +57,8 @@ struct SchedulerOptions {
   std::string program = {};       ///< "" = the current version
   std::string extender_url = {};  ///< "" = without an extender
   std::string second_url =
-      {};  ///< of an extender that filters what the first one returns; "" = none
+      {};          ///< of an extender that filters what the first one returns; "" = none
+  int weight = 0;  ///< of the extender's scores; 0 = as shipped
   std::string config = "scheduler-config.yaml";
   /// Limit of kube-scheduler's own requests per second; 0 = its default of 50. With an extender
   /// that binds, kube-scheduler sends few requests.

@@ -243,10 +243,11 @@ TEST_F(ReflectorListTest, FollowsWhileAWatchGoesOn) {
   std::vector<bool> following;
   const auto note = [&](const Reflector& one) { following.push_back(one.health().following); };
   Reflector* noted = nullptr;
-  Reflector pausing{
-      api, {.path = "/api/v1/pods"}, sink, clock, [&](milliseconds, const std::stop_token&) {
-        note(*noted);
-      }};
+  Reflector pausing{api,
+                    {.path = "/api/v1/pods", .field_selector = ""},
+                    sink,
+                    clock,
+                    [&](milliseconds, const std::stop_token&) { note(*noted); }};
   noted = &pausing;
   api.will_answer(500, "");  // and a pause
   api.will_answer(200, list("7", {}));

@@ -77,8 +77,10 @@ class TakeoverTest : public ::testing::Test {
   Rig rig_;
   std::string uid_;
   HeldWatches watches_{rig_.server};
-  kube::Reflector nodes_{watches_, {.path = "/api/v1/nodes"}, rig_.nodes, rig_.clock};
-  kube::Reflector pods_{watches_, {.path = "/api/v1/pods"}, rig_.pods, rig_.clock};
+  kube::Reflector nodes_{
+      watches_, {.path = "/api/v1/nodes", .field_selector = ""}, rig_.nodes, rig_.clock};
+  kube::Reflector pods_{
+      watches_, {.path = "/api/v1/pods", .field_selector = ""}, rig_.pods, rig_.clock};
   Takeover takeover_{{.api = rig_.api,
                       .clock = rig_.clock,
                       .nodes = nodes_,

@@ -111,7 +111,10 @@ TEST_F(LeadershipTest, PutsItsLabelOnAgainWhenItRegainsTheLease) {
   const auto app = replica("tangram-0");
   ASSERT_TRUE(eventually([&] { return app->serving() && labelled("tangram-0"); }));
   const std::size_t before = cluster_.api.calls(patch_of_first_).size();
-  cluster_.clock.advance(20s);  // it was suspended, and nobody has taken the Lease
+  cluster_.api.will({kube::Method::kPut, "/leases/tangram-extender"}, Fault::Kind::kHold);
+  cluster_.api.await_held(1);
+  cluster_.clock.advance(20s);  // it was suspended while it renewed, and nobody took the Lease
+  cluster_.api.release_held();
   ASSERT_TRUE(eventually([&] {
     return cluster_.api.calls(patch_of_first_).size() > before && app->serving() &&
            labelled("tangram-0");

@@ -126,7 +126,8 @@ class RightsTest : public E2eTest {
     if (!eventually(
             [&] { return event_about("wrong").find("RequestInvalid") != std::string::npos; }))
       return "writes events";
-    try_again("wrong");
+    annotate("wrong", "3");
+    annotate("wrong", "2");
     if (!eventually([&] { return event_about("wrong").find("\"series\"") != std::string::npos; }))
       return "counts repeated events";
     // Longer than the lease lasts without a renewal.
@@ -184,11 +185,12 @@ class RightsTest : public E2eTest {
     return found;
   }
 
-  /// An update of the pod lets kube-scheduler ask about it again. The request stays invalid: a pod
-  /// that is valid for a moment may be bound in that moment.
-  void try_again(const std::string& pod) {
-    cluster_.patch(Cluster::pod_path(pod),
-                   R"({"metadata":{"annotations":{"example.com/try":"2"}}})");
+  /// An event is repeated when the same fault comes back after another one. The pod must stay
+  /// invalid meanwhile: else it may be bound.
+  void annotate(const std::string& pod, const std::string& fraction) {
+    cluster_.patch(Cluster::pod_path(pod), R"({"metadata":{"annotations":)"
+                                           R"({"tangram.dev/gpu-fraction":")" +
+                                               fraction + "\"}}}");
   }
 
   static bool has_budgets_in(const std::string& log) {

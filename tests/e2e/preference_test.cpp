@@ -8,13 +8,14 @@
 namespace tangram::e2e {
 namespace {
 
+using Nodes = std::multiset<std::string>;
+
+/// Short-list and weight are as shipped.
 struct Setting {
-  int short_list;
-  int weight;
+  int short_list = 1;
+  int weight = 121;
   std::string policy = "binpack";
 };
-
-constexpr Setting shipped() { return {.short_list = 1, .weight = 121}; }
 
 /// Four nodes with a card each. A pod is on the first one, which binpack therefore prefers.
 class PreferenceTest : public E2eTest {
@@ -28,7 +29,7 @@ class PreferenceTest : public E2eTest {
   }
 
   /// Binds `pods` pods of a tenth of a card, one after the other. @returns their nodes
-  std::multiset<std::string> nodes_of(int pods, const std::string& rules, const Setting& setting) {
+  Nodes nodes_of(int pods, const std::string& rules, const Setting& setting) {
     PodWatcher watcher(*api_);
     ExtenderProcess extender(
         {.settings = {"scheduler.policy=" + setting.policy,
@@ -38,16 +39,19 @@ class PreferenceTest : public E2eTest {
         {.name = "preferences", .extender_url = extender.url(), .weight = setting.weight});
     PodSpec first = fraction_pod("first", "0.1");
     first.node_selector = {{"kubernetes.io/hostname", "one"}};
-    std::multiset<std::string> nodes;
-    for (int i = -1; i < pods; ++i) {
-      PodSpec pod = i < 0 ? first : fraction_pod("pod-" + std::to_string(i), "0.1");
-      if (i >= 0) pod.labels = {{"app", "train"}};
-      if (i >= 0) pod.rules = rules;
+    const auto node_of = [&](const PodSpec& pod) {
       cluster_.add_pods({pod});
       const auto seen = watcher.wait_pod_bound(pod.name, 30s);
       EXPECT_TRUE(seen) << pod.name;
-      if (!seen) break;
-      if (i >= 0) nodes.insert(seen->node);
+      return seen ? seen->node : "";
+    };
+    EXPECT_EQ(node_of(first), "one");
+    Nodes nodes;
+    for (int i = 0; i < pods && !HasFailure(); ++i) {
+      PodSpec pod = fraction_pod("pod-" + std::to_string(i), "0.1");
+      pod.labels = {{"app", "train"}};
+      pod.rules = rules;
+      nodes.insert(node_of(pod));
     }
     expect_books_right(extender);
     return nodes;
@@ -64,15 +68,13 @@ class PreferenceTest : public E2eTest {
            R"("labelSelector":{"matchLabels":{"app":"train"}},"whenUnsatisfiable":")" +
            when_unsatisfiable + R"("}])";
   }
-  static std::size_t distinct(const std::multiset<std::string>& nodes) {
+  static std::size_t distinct(const Nodes& nodes) {
     return std::set<std::string>(nodes.begin(), nodes.end()).size();
   }
 };
 
-using Nodes = std::multiset<std::string>;
-
 TEST_F(PreferenceTest, OneNodeLeavesPreferredAffinityWithoutEffect) {
-  EXPECT_EQ(nodes_of(1, prefers("four"), shipped()), Nodes{"one"});
+  EXPECT_EQ(nodes_of(1, prefers("four"), {}), Nodes{"one"});
 }
 
 TEST_F(PreferenceTest, MoreNodesWithASmallWeightGivePreferredAffinityItsSay) {
@@ -84,7 +86,7 @@ TEST_F(PreferenceTest, MoreNodesWithTheShippedWeightDoNot) {
 }
 
 TEST_F(PreferenceTest, OneNodeLeavesSoftTopologySpreadWithoutEffect) {
-  EXPECT_EQ(nodes_of(4, spread("ScheduleAnyway"), shipped()), (Nodes{"one", "one", "one", "one"}));
+  EXPECT_EQ(nodes_of(4, spread("ScheduleAnyway"), {}), (Nodes{"one", "one", "one", "one"}));
 }
 
 TEST_F(PreferenceTest, MoreNodesWithASmallWeightGiveSoftTopologySpreadItsSay) {
@@ -92,13 +94,11 @@ TEST_F(PreferenceTest, MoreNodesWithASmallWeightGiveSoftTopologySpreadItsSay) {
 }
 
 TEST_F(PreferenceTest, OneNodeKeepsHardTopologySpread) {
-  EXPECT_EQ(distinct(nodes_of(4, spread("DoNotSchedule"), shipped())), 4U);
+  EXPECT_EQ(distinct(nodes_of(4, spread("DoNotSchedule"), {})), 4U);
 }
 
 TEST_F(PreferenceTest, ThePolicySpreadNeedsNoPreference) {
-  EXPECT_GE(distinct(nodes_of(4, spread("ScheduleAnyway"),
-                              {.short_list = 1, .weight = 121, .policy = "spread"})),
-            3U)
+  EXPECT_GE(distinct(nodes_of(4, spread("ScheduleAnyway"), {.policy = "spread"})), 3U)
       << "the first pod's node is not the emptiest";
 }
 

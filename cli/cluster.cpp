@@ -2,6 +2,7 @@
 
 #include "cli/api_reading.hpp"
 #include "cli/json_path.hpp"
+#include "cluster/findings.hpp"
 
 #include <algorithm>
 #include <string_view>
@@ -16,11 +17,6 @@ namespace {
 constexpr const char* kNotFinished = "status.phase!=Succeeded,status.phase!=Failed";
 
 }  // namespace
-
-bool has_slot(const kube::Pod& pod) {
-  return std::any_of(pod.containers.begin(), pod.containers.end(),
-                     [](const model::ContainerInfo& info) { return info.slots > 0; });
-}
 
 Cluster::Cluster(cluster::PolicySettings settings, const Clock& clock)
     : ledger_(clock),
@@ -78,7 +74,8 @@ Result<void> Cluster::read_pods(kube::KubeApi& api, model::SignatureCheck check)
 void Cluster::seen(const kube::Pod& pod, const Result<cluster::PodPlan>& plan,
                    const cluster::Recorded& recorded) {
   const bool requests_gpu = !plan || plan->demand.gpu.asks_gpu();
-  if (!requests_gpu && !has_slot(pod) && !pod.annotations.contains(model::kGrantKey)) return;
+  if (!requests_gpu && !cluster::has_slots(pod) && !pod.annotations.contains(model::kGrantKey))
+    return;
   pods_.push_back({pod, plan, recorded});
 }
 

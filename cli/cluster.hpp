@@ -30,9 +30,6 @@ struct GpuPod {
   std::string created = {};       ///< RFC 3339; of a pod without a node
 };
 
-/// A container requests tangram.dev/gpu-slot.
-[[nodiscard]] bool has_slot(const kube::Pod& pod);
-
 /// The cluster, built from one list of its nodes and one of its pods with the extender's ledger.
 /// Reservations, which the extender keeps only in memory, are not included. Never changes after it
 /// is made.

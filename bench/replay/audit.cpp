@@ -2,6 +2,7 @@
 
 #include "bench/cluster_calls.hpp"
 #include "cluster/cluster_feed.hpp"
+#include "cluster/findings.hpp"
 #include "cluster/shared_ledger.hpp"
 #include "model/grant.hpp"
 
@@ -59,9 +60,7 @@ std::optional<std::string> first_overgranted_card(const ClusterSnapshot& cluster
 Result<void> check_grant(const std::string& object) {
   const auto pod = kube::decode_pod(object);
   if (!pod || pod->node.empty() || pod->annotations.contains(model::kGrantKey)) return {};
-  const bool slot = std::any_of(pod->containers.begin(), pod->containers.end(),
-                                [](const auto& container) { return container.slots > 0; });
-  if (!slot) return {};
+  if (!cluster::has_slots(*pod)) return {};
   return fail(Errc::kConflict, "pod " + pod->full_name() + " is bound without a grant");
 }
 

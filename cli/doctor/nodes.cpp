@@ -1,6 +1,7 @@
 #include "cli/doctor/checks.hpp"
 #include "cli/format.hpp"
 #include "cli/json_path.hpp"
+#include "cluster/findings.hpp"
 #include "model/cards.hpp"
 
 #include <map>
@@ -89,7 +90,7 @@ void check_schedulers(const Examination& examination, const Cluster& cluster) {
   std::map<std::string, std::vector<std::string>> untried;
   for (const GpuPod& gpu : cluster.pods()) {
     if (!gpu.pod.node.empty() || gpu.pod.tried || gpu.pod.gated) continue;
-    if (!has_slot(gpu.pod) || gpu.created > latest) continue;
+    if (!cluster::has_slots(gpu.pod) || gpu.created > latest) continue;
     // API servers write the default; tools that stand in for one may omit it.
     const std::string& named = gpu.pod.scheduler;
     untried[named.empty() ? "default-scheduler" : named].push_back(gpu.pod.full_name());

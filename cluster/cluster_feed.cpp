@@ -211,23 +211,23 @@ PodFeed::ListedPod PodFeed::seen(kube::Pod pod) {
   ListedPod shown{
       .readable = true, .bound = {}, .record = record_of(std::move(pod), plan, recorded)};
   if (is_bound) {
-    const bool proven = !recorded.allocation.containers.empty() && !recorded.by_start;
+    const bool counts = !recorded.allocation.containers.empty() && !recorded.by_start;
     shown.bound = {std::make_shared<const model::Allocation>(std::move(recorded.allocation)),
-                   proven};
+                   counts, model::is_known_key(recorded.grant_key)};
   }
   return shown;
 }
 
 /// A grant never changes once its pod is bound, so a later change of the annotation has no effect:
-/// what the watch showed first stays, unless signatures are checked and this grant has a valid one.
+/// what the watch showed first stays, unless this grant has a known key's signature.
 void PodFeed::observe(model::Ledger& ledger, const Shown& now) const {
   const model::Allocation& shown = *now.allocation;
   const auto* before = ledger.find(shown.pod_uid);
   const bool held = before != nullptr && before->phase == model::Phase::kConfirmed &&
                     before->allocation->node == shown.node &&
                     !before->allocation->containers.empty();
-  const bool believed = now.proven && (check_ || !before || !before->observed);
-  if (!held || believed) return ledger.observe(now.allocation);
+  if (!held || (now.counts && (now.is_signed || !before->observed)))
+    return ledger.observe(now.allocation);
   model::Allocation kept = shown;
   kept.isolation = before->allocation->isolation;
   kept.containers = before->allocation->containers;

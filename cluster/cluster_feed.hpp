@@ -75,7 +75,8 @@ class PodFeed final : public kube::ObjectSink {
   /// What a bound pod holds, by its own record; a pending one holds nothing.
   struct Shown {
     model::AllocationPtr allocation;
-    bool proven = false;  ///< it has a grant that counts by itself: not only Recorded::by_start
+    bool counts = false;     ///< it has a grant that counts by itself: not only Recorded::by_start
+    bool is_signed = false;  ///< by a known key
   };
   /// A pod of the list that is being read.
   struct ListedPod {

@@ -28,6 +28,10 @@ struct SignedText {
 /// Instead of a key's id.
 inline constexpr std::string_view kUnsigned = "unsigned";
 inline constexpr std::string_view kUnknownKey = "unknown";
+/// Is it a key's id?
+[[nodiscard]] constexpr bool is_known_key(std::string_view key) {
+  return !key.empty() && key != kUnsigned && key != kUnknownKey;
+}
 
 /// Whose signature a grant carries.
 struct SignatureVerdict {

@@ -21,8 +21,7 @@ void check_grants(const Examination& examination, const Cluster& cluster,
   for (const GpuPod& gpu : cluster.pods()) {
     if (gpu.recorded.allocation.containers.empty()) continue;
     ++granted;
-    const std::string& key = gpu.recorded.grant_key;
-    if (key == model::kUnsigned || key == model::kUnknownKey) {
+    if (!model::is_known_key(gpu.recorded.grant_key)) {
       unsigned_ones.push_back(gpu.pod.full_name());
     }
   }

@@ -151,6 +151,20 @@ TEST_F(GrantSigningTest, WhereTheyAreNotWhateverAnAgentMayStartCounts) {
   EXPECT_TRUE(shows(by_key("unknown"), 1));
 }
 
+TEST_F(GrantSigningTest, WhereTheyAreNotASignedGrantStaysThough) {
+  serve();
+  ASSERT_EQ(bind("p", "a"), "");
+  ASSERT_TRUE(shows(by_key(id(first_)), 1));
+  std::string text = cluster_.pod("p").annotations.at("gpu-grant");
+  text.replace(text.find("\"milli\":500"), 11, "\"milli\":100");
+  annotate("p", text);
+  ASSERT_TRUE(shows(by_key("unknown"), 1));
+  EXPECT_EQ(granted(0) + granted(1), MilliGpu(500)) << "changed by the pod's owner";
+  annotate("p", text.substr(0, text.find(",\"sig\"")) + "}");
+  ASSERT_TRUE(shows(by_key("unsigned"), 1));
+  EXPECT_EQ(granted(0) + granted(1), MilliGpu(500)) << "replaced by one without a signature";
+}
+
 TEST_F(GrantSigningTest, AnOwnerWhoChangesHisGrantHidesNothing) {
   config_.grants.required = true;
   serve();

@@ -135,7 +135,7 @@ Result<void> ContainerStarter::prepare_start(const std::vector<std::string>& slo
     return count(prepared.error());
   }
   if (wrote) parts_.sleeper(settings_.spec_delay, std::stop_token());
-  return count({});
+  return count(confirm(*starts));
 }
 
 /// The containers that have these slots. Two if an init container and an app container of one pod
@@ -154,7 +154,8 @@ Result<std::vector<ContainerStarter::Start>> ContainerStarter::identify(
     auto pod = find_pod(owner, by_list);
     if (!pod) return pod.error();
     if (*pod == nullptr) continue;  // kubelet removes ended containers at its next Allocate
-    starts.push_back({std::move(owner), std::move(*pod)});
+    const bool watched = parts_.pods.find(owner.pod_uid) != nullptr;
+    starts.push_back({std::move(owner), std::move(*pod), watched});
   }
   if (starts.empty()) return not_yet("kubelet names no live pod as the owner of " + list(slots));
   const kube::Pod& pod = starts.front().pod->pod;
@@ -166,6 +167,26 @@ Result<std::vector<ContainerStarter::Start>> ContainerStarter::identify(
   if (agree) return starts;
   return not_yet("kubelet's checkpoint and its list of pods differ about the owner of " +
                  list(slots));
+}
+
+/// The last act before the answer. At every list kubelet takes the devices from pods that were
+/// deleted by force, even from one whose container is starting, and then creates that container
+/// without them. So what an earlier list said may not hold any more.
+Result<void> ContainerStarter::confirm(const std::vector<Start>& starts) const {
+  const auto listed = parts_.lister.list();
+  if (!listed) return listed.error();
+  for (const Start& start : starts) {
+    const kube::Pod& pod = start.pod->pod;
+    const ListedContainer* const now = container_with(*listed, start.owner.slots);
+    const bool has_slots = is_ordinary_init(pod, start.owner.container) ||
+                           (now != nullptr && now->ns == pod.ns && now->pod == pod.name);
+    const bool deleted = start.watched && parts_.pods.synced() && !parts_.pods.find(pod.uid);
+    if (has_slots && !deleted) continue;
+    spdlog::warn("start of {} in pod {}: the pod was deleted", start.owner.container,
+                 pod.full_name());
+    return not_yet("the pod was deleted while its container was about to start");
+  }
+  return {};
 }
 
 /// @returns nothing if the pod is gone or has finished

@@ -83,6 +83,7 @@ class ContainerStarter final : public SlotKeeper {
   struct Start {
     SlotOwner owner;
     LocalPodPtr pod;
+    bool watched = false;  ///< the watch had the pod
   };
   /// What a container may use.
   struct Admission {
@@ -104,6 +105,7 @@ class ContainerStarter final : public SlotKeeper {
   Result<void> release_other_modes(const std::vector<std::string>& ids, const Admission& admission);
   Result<void> prepare_sharing(const std::vector<std::string>& ids, const Admission& admission,
                                ContainerEdits& edits);
+  [[nodiscard]] Result<void> confirm(const std::vector<Start>& starts) const;
   void report(const LocalPod& pod, const Error& error) const;
   Result<void> count(Result<void> outcome);
 

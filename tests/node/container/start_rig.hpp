@@ -12,6 +12,7 @@
 #include "tests/testing/manual_clock.hpp"
 #include "tests/testing/temp_folder.hpp"
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -91,6 +92,7 @@ struct StartRig {
                                 .clock = clock,
                                 .sleeper =
                                     [this](std::chrono::milliseconds, std::stop_token) {
+                                      during_delay();
                                       const std::lock_guard lock(mutex);
                                       ++settled;
                                     }},
@@ -168,6 +170,7 @@ struct StartRig {
   std::mutex mutex;
   std::vector<std::string> events;
   int settled = 0;
+  std::function<void()> during_delay = [] {};  ///< between a spec and the answer to kubelet
 
   std::unique_ptr<Journal> journal;
   std::unique_ptr<ContainerStarter> starter;

@@ -63,6 +63,23 @@ TEST_F(StarterTest, ARestartChangesNothingAndWaitsForNothing) {
   EXPECT_EQ(rig.starter->counts().prepared, 3U);
 }
 
+TEST_F(StarterTest, APodThatKubeletDroppedMeanwhileDoesNotStart) {
+  const Owner a = rig.bound("a", {part("GPU-1", 10, 100)});
+  ASSERT_EQ(rig.kubelet.admit(a), "");
+  rig.during_delay = [&] { rig.kubelet.end(a.uid); };
+  EXPECT_EQ(rig.kubelet.start_container(a),
+            "tangram: not yet: the pod was deleted while its container was about to start");
+  EXPECT_EQ(rig.starter->counts().prepared, 0U);
+  EXPECT_EQ(rig.starter->counts().postponed, 1U);
+}
+
+TEST_F(StarterTest, APodThatTheWatchLostMeanwhileDoesNotStart) {
+  const Owner a = rig.bound("a", {part("GPU-1", 10, 100)});
+  ASSERT_EQ(rig.kubelet.admit(a), "");
+  rig.during_delay = [&] { rig.pods.erase(a.uid); };
+  EXPECT_TRUE(says(rig.kubelet.start_container(a), "tangram: not yet: the pod was deleted"));
+}
+
 TEST_F(StarterTest, TheAgentMayDieBetweenAllocateAndStart) {
   const Owner a = rig.bound("a", {part("GPU-1", 10, 100)});
   ASSERT_EQ(rig.kubelet.admit(a), "");

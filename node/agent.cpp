@@ -79,6 +79,7 @@ struct Agent::Impl {
        std::vector<model::Card> previous)
       : settings(std::move(given)),
         parts(std::move(outside)),
+        name_path(path),
         journal(std::move(opened)),
         grant_keys(std::move(keys)),
         events(parts.api, parts.reporter, parts.clock),
@@ -88,6 +89,7 @@ struct Agent::Impl {
         pods(parts.api,
              {.node = settings.node,
               .device_variable = settings.vendor->facts().runtime.variable,
+              .no_card = settings.vendor->facts().runtime.no_card,
               .check = signature_check()},
              [this] { publisher.changed(); }),
         pod_reflector(parts.api, LocalPods::to_watch(settings.node), pods, parts.clock),
@@ -153,12 +155,29 @@ struct Agent::Impl {
       spdlog::info("wrote {} missing CDI specs of running pods again", restored);
     }
     update_slots();
+    if (name_path == NamePath::kEnvironment) report_variable();
     run([this](const std::stop_token& stop) { pod_reflector.run(stop); });
     run([this](const std::stop_token& stop) { watcher.run(stop); });
     run([this](const std::stop_token& stop) { registrar.run(stop); });
     run([this](const std::stop_token& stop) { maintain(stop); });
     run([this](const std::stop_token& stop) { audit(stop); });
     publisher.start();
+  }
+
+  void report_variable() {
+    const std::string note =
+        "the agent passes cards in " + std::string(settings.vendor->facts().runtime.variable) +
+        " (--device-ids-by=env), so it refuses pods in which Tangram's webhook has set that "
+        "variable; enable CDI in the container runtime, unless the cluster has no webhook";
+    spdlog::warn("{}", note);
+    events.record({.kind = "Node",
+                   .ns = "",
+                   .name = settings.node,
+                   .uid = settings.node,
+                   .type = kube::EventNote::Type::kWarning,
+                   .reason = "CardByEnvironment",
+                   .action = "Start",
+                   .note = note});
   }
 
   void stop() {
@@ -261,6 +280,7 @@ struct Agent::Impl {
 
   const Settings settings;
   const Parts parts;
+  const NamePath name_path;
   Journal journal;
   GrantKeysPtr grant_keys;  ///< null = signatures are not checked
   kube::EventRecorder events;

@@ -27,17 +27,15 @@ bool has_cdi(std::string_view runtime) {
 
 }  // namespace
 
-Result<NamePath> choose_name_path(const NodeSoftware& software, const VendorRuntime& vendor,
-                                  bool has_vendor_specs) {
+Result<NamePath> choose_name_path(const NodeSoftware& software, const VendorRuntime& vendor) {
   if (has_cdi(software.runtime)) {
     return older_version(version_number(software.kubelet), "1.29") ? NamePath::kCdiAnnotation
                                                                    : NamePath::kCdiDevices;
   }
-  if (has_vendor_specs) return NamePath::kEnvironment;
   return fail(Errc::kInvalidArgument,
               "the container runtime " + quote(software.runtime) +
                   " has no CDI: use containerd 1.7 or newer with enable_cdi = true, or CRI-O 1.23 "
-                  "or newer; or " +
+                  "or newer; or, in a cluster without Tangram's webhook, " +
                   std::string(vendor.setup) + ", and start the agent with --device-ids-by=env");
 }
 
@@ -50,8 +48,7 @@ Result<NamePath> find_name_path(const Settings& settings, const Result<OwnNode>&
   if (!known && stored) return *stored;
   if (!node) return node.error();
   if (!known) return fail(Errc::kUnavailable, "the Node has no kubelet version yet");
-  auto chosen = choose_name_path(node->software, settings.vendor->facts().runtime,
-                                 settings.vendor->has_cdi_specs());
+  auto chosen = choose_name_path(node->software, settings.vendor->facts().runtime);
   if (!chosen) return chosen;
   if (auto written = replace_file(file, to_string(*chosen)); !written) {
     spdlog::warn("{}", written.error().message);

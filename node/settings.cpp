@@ -60,7 +60,8 @@ void add_cluster(CLI::App& cli, Settings& settings, std::string& name_path) {
   cli.add_option("--device-ids-by", name_path,
                  "How the CDI device reaches the runtime: cdi-devices (kubelet 1.29 and newer), "
                  "cdi-annotation (older; containerd 1.7 with enable_cdi), env (only the vendor's "
-                 "own runtime), or auto")
+                 "own runtime, in a cluster without Tangram's webhook), or auto: one of the first "
+                 "two")
       ->check([](const std::string& text) -> std::string {
         return text == kAuto || parse_name_path(text)
                    ? ""

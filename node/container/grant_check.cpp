@@ -131,6 +131,24 @@ Result<void> check_orphaned_memory(const GrantedCard& granted, const Card& card,
                   uids + "); the container starts when those processes have ended");
 }
 
+/// The last value of the variable wins, and kubelet puts the pod's own after the device plugin's.
+Result<void> check_variable(const StartRequest& request) {
+  if (request.name_variable.empty() || !request.pod.choose_devices.contains(request.container)) {
+    return {};
+  }
+  const std::string variable(request.name_variable);
+  if (request.pod.hide_devices.contains(request.container)) {
+    return cannot_start(
+        "this node passes the card in " + variable +
+        ", which Tangram's webhook sets so that no container sees a card before its own; enable "
+        "CDI in the container runtime (deploy/node/README.md, \"Prerequisites\"), or keep the pod "
+        "off this node");
+  }
+  return cannot_start("container " + quote(request.container) + " sets " + variable +
+                      " itself, or takes its environment from a ConfigMap or Secret that may; on "
+                      "this node that would replace its card: remove it");
+}
+
 }  // namespace
 
 bool is_ordinary_init(const kube::Pod& pod, std::string_view container) {
@@ -145,12 +163,7 @@ Result<ContainerGrant> check_grant(const StartRequest& request, std::span<const 
                                    std::span<const OrphanedMemory> orphaned) {
   auto container = own_grant(request);
   if (!container) return container.error();
-  if (!request.name_variable.empty() && request.pod.choose_devices.contains(request.container)) {
-    return cannot_start("container " + quote(request.container) + " sets " +
-                        std::string(request.name_variable) +
-                        " itself, or takes its environment from a ConfigMap or Secret that may; on "
-                        "this node that would replace its card: remove it");
-  }
+  if (auto passed = check_variable(request); !passed) return passed.error();
   for (const GrantedCard& granted : container->cards) {
     const Card* card = card_of(cards, granted.uuid);
     if (auto fits = check_card(request, granted, card); !fits) return fits.error();

@@ -23,6 +23,13 @@ bool may_set(std::string_view name, const kube::ContainerManifest& container) {
                      [&](const kube::Variable& variable) { return variable.name == name; });
 }
 
+bool sets(std::string_view name, std::string_view value, const kube::ContainerManifest& container) {
+  return std::any_of(container.env.begin(), container.env.end(),
+                     [&](const kube::Variable& variable) {
+                       return variable.name == name && variable.value == value;
+                     });
+}
+
 }  // namespace
 
 void read_pod_grant(LocalPod& pod, std::string_view node, const model::SignatureCheck& check) {
@@ -45,6 +52,9 @@ Result<LocalPod> decode_local_pod(std::string text, const PodRules& rules) {
   local.requests = *requests;
   kube::visit_started(manifest.containers, [&](const kube::ContainerManifest& container) {
     if (may_set(*rules.device_variable, container)) local.choose_devices.insert(container.name);
+    if (sets(*rules.device_variable, *rules.no_card, container)) {
+      local.hide_devices.insert(container.name);
+    }
   });
   if (const auto* uid = kube::find(manifest.annotations, kMirror)) local.kubelet_uid = *uid;
   if (const auto found = local.pod.annotations.find(model::kGrantKey);

@@ -29,6 +29,8 @@ struct LocalPod {
   std::string grant_problem;  ///< why not, if there is an annotation
   /// Containers whose own environment may set PodRules::device_variable (env or envFrom).
   std::set<std::string, std::less<>> choose_devices;
+  /// Of those, the ones with an entry that sets it to PodRules::no_card, as the webhook writes it.
+  std::set<std::string, std::less<>> hide_devices;
   CardRequests requests;  ///< what Kubernetes counts for it
   /// Of a static pod: the UID by which kubelet knows it. The API server's is that of its mirror.
   std::string kubelet_uid;
@@ -39,6 +41,7 @@ using LocalPodPtr = std::shared_ptr<const LocalPod>;
 struct PodRules {
   std::string node;
   Required<std::string_view> device_variable;  ///< as of VendorRuntime::variable
+  Required<std::string_view> no_card;          ///< as of VendorRuntime::no_card
   Required<model::SignatureCheck> check;       ///< as of model::read_grant()
 };
 

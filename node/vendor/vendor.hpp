@@ -48,10 +48,7 @@ class Vendor {
   [[nodiscard]] virtual std::unique_ptr<Enforcer> enforcer(model::Isolation mode,
                                                            const EnforcerParts& parts) const = 0;
 
-  /// The vendor's own CDI specs are on this node, so its runtime can be given CDI devices.
-  [[nodiscard]] virtual bool has_cdi_specs() const = 0;
-
-  /// What these specs add to a container with these cards.
+  /// What the vendor's own CDI specs on this node add to a container with these cards.
   /// @returns empty lists if they do not name each of the cards;
   ///          kInvalidArgument if one of them cannot be read
   [[nodiscard]] virtual Result<CdiEdits> cdi_edits(const std::vector<std::string>& cards) const = 0;

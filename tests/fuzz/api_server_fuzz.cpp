@@ -85,7 +85,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(!own->uid.empty());
     constexpr node::VendorRuntime kVendor{
         .variable = "ACME_DEVICES", .no_card = "none", .setup = ""};
-    static_cast<void>(node::choose_name_path(own->software, kVendor, false));
+    static_cast<void>(node::choose_name_path(own->software, kVendor));
   }
   const testing::ManualClock clock;
   CheckingSink sink;

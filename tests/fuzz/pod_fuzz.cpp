@@ -36,6 +36,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (pod) check(*pod);
   const auto local = node::decode_local_pod(text, {.node = "node-1",
                                                    .device_variable = "NVIDIA_VISIBLE_DEVICES",
+                                                   .no_card = "void",
                                                    .check = model::signatures_not_checked()});
   require(pod || !local);
   if (local) check(*local);

@@ -1,5 +1,7 @@
 #include "node/name_path.hpp"
 
+#include "base/file.hpp"
+#include "node/vendor/nvidia/nvidia.hpp"
 #include "node/vendor/vendors.hpp"
 #include "tests/testing/temp_folder.hpp"
 
@@ -8,9 +10,9 @@
 namespace tangram::node {
 namespace {
 
-std::string chosen(const std::string& kubelet, const std::string& runtime, bool specs = false) {
+std::string chosen(const std::string& kubelet, const std::string& runtime) {
   const VendorRuntime vendor{.variable = "ACME_DEVICES", .no_card = "none", .setup = "set it up"};
-  const auto path = choose_name_path({kubelet, runtime}, vendor, specs);
+  const auto path = choose_name_path({kubelet, runtime}, vendor);
   return path ? std::string(to_string(*path)) : path.error().message;
 }
 
@@ -19,16 +21,15 @@ TEST(NamePathTest, TheFirstThatWorksOnTheNode) {
   EXPECT_EQ(chosen("v1.29.0+k3s1", "containerd://1.7.24-k3s1"), "cdi-devices");
   EXPECT_EQ(chosen("v1.28.15", "containerd://1.7.0"), "cdi-annotation");
   EXPECT_EQ(chosen("v1.31.2", "cri-o://1.30.0"), "cdi-devices");
-  EXPECT_EQ(chosen("v1.22.0", "cri-o://1.23.1", true), "cdi-annotation");
-  EXPECT_EQ(chosen("v1.31.2", "containerd://1.6.33", true), "env");
-  EXPECT_EQ(chosen("v1.31.2", "docker://24.0", true), "env");
+  EXPECT_EQ(chosen("v1.22.0", "cri-o://1.23.1"), "cdi-annotation");
 }
 
 TEST(NamePathTest, WithoutAnyItSaysWhatToEnable) {
   for (const char* runtime : {"containerd://1.6.33", "docker://24.0", "", "containerd"}) {
     const auto message = chosen("v1.31.2", runtime);
     EXPECT_NE(message.find("enable_cdi = true"), std::string::npos) << message;
-    EXPECT_NE(message.find("or set it up, and start the agent with --device-ids-by=env"),
+    EXPECT_NE(message.find("or, in a cluster without Tangram's webhook, set it up, and start the "
+                           "agent with --device-ids-by=env"),
               std::string::npos)
         << message;
   }
@@ -65,6 +66,21 @@ TEST(NamePathTest, WithoutAnAnswerTheStoredChoiceStays) {
   ASSERT_TRUE(find_name_path(settings, running("v1.28.0", "containerd://1.7.1")));
   EXPECT_EQ(find_name_path(settings, silent).value(), NamePath::kCdiAnnotation);
   EXPECT_EQ(find_name_path(settings, running("", "")).value(), NamePath::kCdiAnnotation);
+}
+
+TEST(NamePathTest, NeverChoosesTheVariableThatTheWebhookSetsByItself) {
+  const testing::TempFolder folder;
+  ASSERT_TRUE(replace_file(folder.path() + "/nvidia.yaml",
+                           "cdiVersion: 0.5.0\nkind: nvidia.com/gpu\ndevices: []\n"));
+  Settings settings;
+  settings.state_dir = folder.path();
+  settings.vendor = std::make_shared<nvidia::Nvidia>(nvidia::Settings{.cdi_dirs = {folder.path()}});
+  const auto path = find_name_path(settings, running("v1.31.2", "containerd://1.6.33"));
+  ASSERT_FALSE(path) << to_string(*path);
+  EXPECT_NE(path.error().message.find("enable_cdi = true"), std::string::npos);
+  settings.name_path = NamePath::kEnvironment;
+  EXPECT_EQ(find_name_path(settings, running("v1.31.2", "containerd://1.6.33")).value(),
+            NamePath::kEnvironment);
 }
 
 }  // namespace

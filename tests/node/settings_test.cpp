@@ -1,8 +1,12 @@
 #include "node/settings.hpp"
 
+#include "node/vendor/nvidia/nvidia.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <memory>
+#include <string>
 #include <vector>
 
 namespace tangram::node {
@@ -34,8 +38,9 @@ TEST(SettingsTest, ReadsFlags) {
   EXPECT_EQ(parsed.settings.card_file, "/etc/cards.yaml");
   EXPECT_FALSE(parsed.settings.aggregates);
   EXPECT_EQ(parsed.settings.name_path, NamePath::kEnvironment);
-  ASSERT_TRUE(parsed.settings.vendor);
-  EXPECT_FALSE(parsed.settings.vendor->has_cdi_specs()) << "the vendor's flags reach it";
+  const auto vendor = std::dynamic_pointer_cast<const nvidia::Nvidia>(parsed.settings.vendor);
+  ASSERT_TRUE(vendor);
+  EXPECT_EQ(vendor->settings().cdi_dirs, std::vector<std::string>{"/nowhere"});
   EXPECT_EQ(parsed.settings.audit_interval, std::chrono::seconds(5));
 }
 

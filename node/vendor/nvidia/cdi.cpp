@@ -148,11 +148,6 @@ void add_devices(const Spec& spec, std::set<std::string, std::less<>>& missing, 
 
 }  // namespace
 
-bool has_cdi_specs(const std::vector<std::string>& folders) {
-  return std::any_of(folders.begin(), folders.end(),
-                     [](const std::string& folder) { return !files(folder).empty(); });
-}
-
 Result<CdiEdits> cdi_edits(const std::vector<std::string>& folders,
                            const std::vector<std::string>& cards) {
   CdiEdits edits_of_cards;

@@ -19,7 +19,4 @@ namespace tangram::node::nvidia {
 Result<CdiEdits> cdi_edits(const std::vector<std::string>& folders,
                            const std::vector<std::string>& cards);
 
-/// @returns whether any spec of kind nvidia.com/gpu is there
-[[nodiscard]] bool has_cdi_specs(const std::vector<std::string>& folders);
-
 }  // namespace tangram::node::nvidia

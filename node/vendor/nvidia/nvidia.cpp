@@ -89,8 +89,6 @@ std::unique_ptr<Enforcer> Nvidia::enforcer(model::Isolation mode,
   return nullptr;
 }
 
-bool Nvidia::has_cdi_specs() const { return nvidia::has_cdi_specs(settings_.cdi_dirs); }
-
 Result<CdiEdits> Nvidia::cdi_edits(const std::vector<std::string>& cards) const {
   return nvidia::cdi_edits(settings_.cdi_dirs, cards);
 }

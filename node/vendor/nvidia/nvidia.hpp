@@ -28,7 +28,6 @@ class Nvidia final : public Vendor {
   [[nodiscard]] std::unique_ptr<CardSource> open_cards() const override;
   [[nodiscard]] std::unique_ptr<Enforcer> enforcer(model::Isolation mode,
                                                    const EnforcerParts& parts) const override;
-  [[nodiscard]] bool has_cdi_specs() const override;
   [[nodiscard]] Result<CdiEdits> cdi_edits(const std::vector<std::string>& cards) const override;
 
   [[nodiscard]] const Settings& settings() const { return settings_; }

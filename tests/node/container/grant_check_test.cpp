@@ -214,5 +214,13 @@ TEST_F(GrantCheckTest, WhereTheEnvironmentDecidesThePodsOwnIsRefused) {
   EXPECT_TRUE(says(verdict(false, "main", true), "sets ACME_DEVICES itself"));
 }
 
+TEST_F(GrantCheckTest, SaysThatTheWebhooksVariableCannotWorkHere) {
+  pod.choose_devices = pod.hide_devices = {"main"};
+  EXPECT_EQ(verdict(false, "main", false), "") << "the CDI device comes after the pod's value";
+  EXPECT_TRUE(says(verdict(false, "main", true),
+                   "this node passes the card in ACME_DEVICES, which Tangram's webhook sets"));
+  EXPECT_TRUE(says(verdict(false, "main", true), "enable CDI in the container runtime"));
+}
+
 }  // namespace
 }  // namespace tangram::node

@@ -98,7 +98,7 @@ struct StartRig {
                                     }},
         ContainerStarter::Settings{
             .node = "n1",
-            .name_path = NamePath::kCdiDevices,
+            .name_path = name_path,
             .runtime = {.variable = "ACME_DEVICES", .no_card = "none", .setup = "set it up"}});
     plugin = std::make_unique<DevicePlugin>(*starter);
     plugin->set_slots(slot_count);
@@ -166,6 +166,7 @@ struct StartRig {
   CdiFolder cdi{folder.path() + "/cdi"};
   PodResources lister{kubelet.pod_resources_socket(), std::string(model::kSlotResource)};
   CardsPtr cards;
+  NamePath name_path = NamePath::kCdiDevices;  ///< of an agent that boots
   Result<CdiEdits> vendor_edits = CdiEdits{};
   std::mutex mutex;
   std::vector<std::string> events;

@@ -330,5 +330,36 @@ TEST_F(StarterTest, ProcessesOfUnknownPodsCountByWhatTheyUse) {
   EXPECT_EQ(rig.kubelet.start_container(b), "");
 }
 
+class StarterPathTest : public StarterTest, public ::testing::WithParamInterface<NamePath> {};
+
+TEST_P(StarterPathTest, AHiddenCardIsShownOnlyWhereTheDeviceOverridesThePodsVariable) {
+  rig.kill_agent();
+  rig.name_path = GetParam();
+  rig.vendor_edits = CdiEdits{"0.5.0", {{"env", {R"("FROM_VENDOR=yes")"}}}};
+  rig.boot_agent();
+  const Owner a = rig.bound("a", {part("GPU-1", 10, 100)});
+  LocalPod hidden = *rig.pods.find(a.uid);
+  hidden.choose_devices = hidden.hide_devices = {"main"};
+  rig.pods.put(std::move(hidden));
+  ASSERT_EQ(rig.kubelet.admit(a), "");
+  const std::string answer = rig.kubelet.start_container(a);
+  if (GetParam() == NamePath::kEnvironment) {
+    EXPECT_TRUE(says(answer, "tangram: cannot start: this node passes the card in ACME_DEVICES"));
+    EXPECT_TRUE(rig.cdi.names().empty());
+  } else {
+    EXPECT_EQ(answer, "");
+    EXPECT_EQ(rig.cdi.names().size(), 1U);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Paths, StarterPathTest,
+                         ::testing::Values(NamePath::kCdiDevices, NamePath::kCdiAnnotation,
+                                           NamePath::kEnvironment),
+                         [](const auto& path) {
+                           std::string name(to_string(path.param));
+                           std::erase(name, '-');
+                           return name;
+                         });
+
 }  // namespace
 }  // namespace tangram::node

@@ -38,6 +38,7 @@ PodText pod(const std::string& name, const std::string& phase = "Running") {
 PodRules rules() {
   return {.node = "n1",
           .device_variable = "NVIDIA_VISIBLE_DEVICES",
+          .no_card = "void",
           .check = model::signatures_not_checked()};
 }
 
@@ -69,6 +70,17 @@ TEST(LocalPodTest, KnowsWhoChoosesDevicesHimself) {
       R"("containers":[{"name":"plain","env":[{"name":"A","value":"NVIDIA_VISIBLE_DEVICES"}]},)"
       R"({"name":"map","envFrom":[{"configMapRef":{"name":"m"}}]},{"name":"empty","envFrom":[]}]}})");
   EXPECT_EQ(local.choose_devices, (std::set<std::string, std::less<>>{"i", "map"}));
+}
+
+TEST(LocalPodTest, KnowsWhoHidesTheDevices) {
+  const auto local = decoded(
+      R"({"metadata":{"uid":"u","namespace":"ml","name":"p"},"spec":{"nodeName":"n1","containers":[)"
+      R"({"name":"hides","env":[{"name":"NVIDIA_VISIBLE_DEVICES","value":"void"}]},)"
+      R"({"name":"other","env":[{"name":"A","value":"void"}]},)"
+      R"({"name":"field","env":[{"name":"NVIDIA_VISIBLE_DEVICES","valueFrom":{}}]},)"
+      R"({"name":"all","env":[{"name":"NVIDIA_VISIBLE_DEVICES","value":"all"}]}]}})");
+  EXPECT_EQ(local.hide_devices, (std::set<std::string, std::less<>>{"hides"}));
+  EXPECT_EQ(local.choose_devices, (std::set<std::string, std::less<>>{"all", "field", "hides"}));
 }
 
 TEST(LocalPodTest, KnowsTheUidOfAStaticPod) {

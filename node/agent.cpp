@@ -16,6 +16,7 @@
 #include "node/metrics.hpp"
 #include "node/name_path.hpp"
 #include "node/publish/node_publisher.hpp"
+#include "node/publish/other_plugins.hpp"
 #include "node/slot_count.hpp"
 
 #include <prometheus/exposer.h>
@@ -106,6 +107,11 @@ struct Agent::Impl {
         plugin(starter),
         registrar({.folder = settings.plugin_dir}, std::string(model::kSlotResource), plugin),
         auditor(auditor_parts()),
+        other_plugins(
+            {.checkpoint = [this] { return checkpoint(); },
+             .pods = pods,
+             .has_process =
+                 [this](const std::string& uid) { return processes.pods().contains(uid); }}),
         publisher({.node = settings.node, .record = record_settings(settings)}, publisher_parts()),
         metrics(std::make_shared<NodeMetrics>([this] { return readings(); })),
         exposer(listener(settings.listen)) {
@@ -147,6 +153,7 @@ struct Agent::Impl {
             .clock = parts.clock,
             .cards = [this] { return known_cards(); },
             .requested = [this] { return pods.requested(); },
+            .used_elsewhere = [this] { return other_plugins.in_use(); },
             .report_event = event_reporter()};
   }
 
@@ -194,10 +201,16 @@ struct Agent::Impl {
     return [this](kube::EventNote note) { events.record(std::move(note)); };
   }
 
-  [[nodiscard]] Result<std::vector<SlotOwner>> slot_owners() const {
+  [[nodiscard]] Result<Checkpoint> checkpoint() const {
     auto text = read_file(settings.plugin_dir + "/" + std::string(kCheckpointFile));
     if (!text) return text.error();
     return decode_checkpoint(std::move(*text), model::kSlotResource);
+  }
+
+  [[nodiscard]] Result<std::vector<SlotOwner>> slot_owners() const {
+    auto read = checkpoint();
+    if (!read) return read.error();
+    return std::move(read->slots);
   }
 
   /// Null until the source has answered or failed for the first time: until then the cards that an
@@ -235,12 +248,17 @@ struct Agent::Impl {
   }
 
   void maintain(const std::stop_token& stop) {
+    auto used_elsewhere = other_plugins.in_use();
     while (!stop.stop_requested()) {
       enforcers.maintain(shared_cards(starter.claims()));
       // A lost card stays published while it is granted.
       if (pods.synced()) watcher.forget_lost(granted_cards(pods.all()));
       // Other keys may make the grants of waiting pods valid, or invalid.
       if (grant_keys && grant_keys->look()) pod_reflector.relist();
+      // Kubelet's checkpoint changes without an event of the API server.
+      auto used_now = other_plugins.in_use();
+      if (used_now != used_elsewhere) publisher.changed();
+      used_elsewhere = std::move(used_now);
       sleep_until_stopped(kMaintenanceInterval, stop);
     }
   }
@@ -298,6 +316,7 @@ struct Agent::Impl {
   DevicePlugin plugin;
   Registrar registrar;
   Auditor auditor;
+  OtherPlugins other_plugins;
   NodePublisher publisher;
   std::atomic<int> slots = 0;
   std::shared_ptr<NodeMetrics> metrics;

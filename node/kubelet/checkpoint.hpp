@@ -19,6 +19,19 @@ struct SlotOwner {
   friend bool operator==(const SlotOwner&, const SlotOwner&) = default;
 };
 
+/// Devices of another resource that kubelet has given to a pod.
+struct DeviceUse {
+  std::string pod_uid;
+  std::string resource;
+  friend bool operator==(const DeviceUse&, const DeviceUse&) = default;
+};
+
+/// Both in kubelet's order.
+struct Checkpoint {
+  std::vector<SlotOwner> slots;
+  std::vector<DeviceUse> others;
+};
+
 /// Reads kubelet's checkpoint of device allocations
 /// (/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint): the only record of slots by
 /// pod UID that includes init containers. Kubelet writes it, by renaming, after every
@@ -30,8 +43,9 @@ struct SlotOwner {
 ///     {"Data":{"PodDeviceEntries":[{"PodUID":"…","ContainerName":"…","ResourceName":"…",
 ///       "DeviceIDs":{"-1":["slot-3"]},"AllocResp":"base64 of ContainerAllocateResponse"}],…},…}
 ///
+/// @param resource  of the slots; the responses of other plugins are not decoded
 /// @returns kInvalidArgument if it is anything else
-Result<std::vector<SlotOwner>> decode_checkpoint(std::string text, std::string_view resource);
+Result<Checkpoint> decode_checkpoint(std::string text, std::string_view resource);
 
 /// Kubelet's name for the file, in its device plugin folder.
 inline constexpr std::string_view kCheckpointFile = "kubelet_internal_checkpoint";

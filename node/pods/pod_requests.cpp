@@ -5,7 +5,6 @@
 #include "kube/resources.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 
 namespace tangram::node {
@@ -16,10 +15,6 @@ namespace {
 // containers, which etcd's 1.5 MiB keep below 2^16, can overflow.
 constexpr std::int64_t kMostMilli = 512'000;
 constexpr std::int64_t kMostMebibytes = std::int64_t{1} << 40U;
-
-// Of each vendor's own device plugin; with '-' at the end, all names that begin so.
-constexpr std::array<std::string_view, 3> kOtherPluginsGpus{
-    "nvidia.com/gpu", "nvidia.com/gpu.shared", "nvidia.com/mig-"};
 
 /// The container's request; a missing one is the limit: the API server's default.
 /// @returns 0 if it has neither, and after a mistake, which `mistake` then names
@@ -38,31 +33,14 @@ std::int64_t requested(const kube::ContainerManifest& container, std::string_vie
   return 0;
 }
 
-bool has_other_plugins_gpu(const kube::StringMap& resources) {
-  return std::any_of(resources.begin(), resources.end(), [](const auto& resource) {
-    return is_other_plugins_gpu(resource.first) && resource.second != "0";
-  });
-}
-
 }  // namespace
 
-bool is_other_plugins_gpu(std::string_view resource) {
-  const auto is_named = [&](std::string_view name) {
-    return name.ends_with('-') ? resource.starts_with(name) : resource == name;
-  };
-  return std::any_of(kOtherPluginsGpus.begin(), kOtherPluginsGpus.end(), is_named);
-}
-
 CardRequests operator+(const CardRequests& a, const CardRequests& b) {
-  return {.milli = a.milli + b.milli,
-          .memory = a.memory + b.memory,
-          .other_plugin = a.other_plugin || b.other_plugin};
+  return {.milli = a.milli + b.milli, .memory = a.memory + b.memory};
 }
 
 CardRequests larger_of(const CardRequests& a, const CardRequests& b) {
-  return {.milli = std::max(a.milli, b.milli),
-          .memory = std::max(a.memory, b.memory),
-          .other_plugin = a.other_plugin || b.other_plugin};
+  return {.milli = std::max(a.milli, b.milli), .memory = std::max(a.memory, b.memory)};
 }
 
 Result<CardRequests> card_requests(const kube::PodManifest& pod) {
@@ -71,8 +49,6 @@ Result<CardRequests> card_requests(const kube::PodManifest& pod) {
     return {
         .milli = MilliGpu(requested(container, kMilliResource, kMostMilli, mistake)),
         .memory = Mebibytes(requested(container, kMemoryResource, kMostMebibytes, mistake)),
-        .other_plugin =
-            has_other_plugins_gpu(container.requests) || has_other_plugins_gpu(container.limits),
     };
   };
   const auto need = kube::at_worst_moment<CardRequests>(pod.containers, need_of);

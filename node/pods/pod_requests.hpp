@@ -12,15 +12,10 @@ namespace tangram::node {
 using model::kMemoryResource;
 using model::kMilliResource;
 
-/// Is this a resource of a vendor's own device plugin, such as NVIDIA's nvidia.com/gpu, its
-/// time-sliced form nvidia.com/gpu.shared, or its MIG instances, nvidia.com/mig-1g.10gb?
-[[nodiscard]] bool is_other_plugins_gpu(std::string_view resource);
-
 /// What pods request of their node's cards, by names that are not the slot.
 struct CardRequests {
-  MilliGpu milli = {};        ///< kMilliResource
-  Mebibytes memory = {};      ///< kMemoryResource
-  bool other_plugin = false;  ///< a container has cards of another device plugin
+  MilliGpu milli = {};    ///< kMilliResource
+  Mebibytes memory = {};  ///< kMemoryResource
   friend bool operator==(const CardRequests&, const CardRequests&) = default;
 };
 

@@ -142,8 +142,9 @@ NodePublisher::Turn NodePublisher::take_turn() {
   }
   const CardsPtr cards = parts_.cards();
   const auto requested = parts_.requested();
-  if (!node || !cards || !requested) return Turn::kNothingToDo;
-  const auto record = record_of(*cards, *node, *requested, settings_.record);
+  const auto used_elsewhere = parts_.used_elsewhere();
+  if (!node || !cards || !requested || !used_elsewhere) return Turn::kNothingToDo;
+  const auto record = record_of(*cards, *node, *requested, *used_elsewhere, settings_.record);
   if (!record) {
     spdlog::error("node {}: {}", settings_.node, record.error().message);
     const std::lock_guard lock(mutex_);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/clock.hpp"
+#include "base/required.hpp"
 #include "kube/event_series.hpp"
 #include "kube/rate_limiter.hpp"
 #include "kube/reflector.hpp"
@@ -38,10 +39,12 @@ class NodePublisher final : private kube::WholeListSink {
     kube::KubeApi& api;  ///< this and the clock outlive the publisher
     const Clock& clock;
     /// The cards as they are; null = not known yet, and nothing is written. Called on the
-    /// publisher's thread, as the next two.
+    /// publisher's thread, as the next three.
     std::function<CardsPtr()> cards;
     /// The requests of all pods that are bound to the node; nothing = not known yet.
     std::function<std::optional<CardRequests>()> requested;
+    /// As of OtherPlugins::in_use(); nothing = not known yet.
+    Required<std::function<std::optional<std::set<std::string>>()>> used_elsewhere;
     /// Takes an event about the Node; must not block.
     std::function<void(kube::EventNote)> report_event = [](const kube::EventNote&) {};
     Sleeper sleeper = sleep_until_stopped;
@@ -55,7 +58,7 @@ class NodePublisher final : private kube::WholeListSink {
   /// Waits for the write under way. The Node stays as it is. Safe to repeat.
   void stop();
 
-  /// Cards or requests may have changed: compares again.
+  /// What the parts return may have changed: compares again.
   void changed();
 
   struct Counts {

@@ -76,11 +76,13 @@ struct Ownership {
   }
 };
 
-Ownership ownership(const OwnNode& node, const CardRequests& requested,
+Ownership ownership(const OwnNode& node, const std::set<std::string>& used_elsewhere,
                     const std::optional<CardNames>& own) {
   if (!node.foreign.empty()) return {own, true, fmt::format("{}", fmt::join(node.foreign, ", "))};
   // The plugin is gone, and pods still use its cards.
-  if (requested.other_plugin) return {own, true, "pods with cards of another device plugin"};
+  if (!used_elsewhere.empty()) {
+    return {own, true, fmt::format("pods with {}", fmt::join(used_elsewhere, ", "))};
+  }
   return {own, false, ""};
 }
 
@@ -198,12 +200,14 @@ std::vector<model::Card> previous_cards(const OwnNode& node) {
 }
 
 Result<NodeRecord> record_of(const CardsNow& now, const OwnNode& node,
-                             const CardRequests& requested, const RecordSettings& settings) {
+                             const CardRequests& requested,
+                             const std::set<std::string>& used_elsewhere,
+                             const RecordSettings& settings) {
   std::vector<model::Card> cards;
   cards.reserve(now.inventory.cards.size());
   for (const InstalledCard& installed : now.inventory.cards) cards.push_back(installed.card);
   NodeRecord record;
-  apply_ownership(cards, ownership(node, requested, settings.own_cards), record.notices);
+  apply_ownership(cards, ownership(node, used_elsewhere, settings.own_cards), record.notices);
   apply_cordon(cards, node, record.notices);
   // As a reader decodes it. What no reader accepts must not be written: it would differ again, and
   // be written without end.

@@ -60,10 +60,13 @@ struct NodeRecord {
   std::vector<Notice> notices;       ///< in order
 };
 
-/// @param requested  by all pods that are bound to the node
+/// @param requested       by all pods that are bound to the node
+/// @param used_elsewhere  resources of other device plugins by which pods have cards of this node
 /// @returns kInvalidArgument if the cards annotation cannot represent a card
 Result<NodeRecord> record_of(const CardsNow& now, const OwnNode& node,
-                             const CardRequests& requested, const RecordSettings& settings);
+                             const CardRequests& requested,
+                             const std::set<std::string>& used_elsewhere,
+                             const RecordSettings& settings);
 
 /// The cards in the Node, as record_of() was given them before the agent's restart. None if they
 /// cannot be read.

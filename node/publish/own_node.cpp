@@ -5,6 +5,7 @@
 #include "kube/url.hpp"
 #include "model/annotations.hpp"
 #include "node/pods/pod_requests.hpp"
+#include "node/publish/other_plugins.hpp"
 
 #include <utility>
 

@@ -12,8 +12,9 @@ using fuzz::require;
 constexpr std::string_view kResource = "tangram.dev/gpu-slot";
 
 /// A name that is found must be found again in the answer that it would be given with.
-void check(const std::vector<node::SlotOwner>& owners) {
-  for (const node::SlotOwner& owner : owners) {
+void check(const node::Checkpoint& read) {
+  for (const node::DeviceUse& use : read.others) require(use.resource != kResource);
+  for (const node::SlotOwner& owner : read.slots) {
     require(std::is_sorted(owner.slots.begin(), owner.slots.end()));
     if (owner.name.empty()) continue;
     const auto found = node::name_in(node::allocate_response(
@@ -27,13 +28,13 @@ void check(const std::vector<node::SlotOwner>& owners) {
 /// Any text as kubelet's checkpoint, and any bytes as the answer of a device plugin within one.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(fuzz::text_of(data, size));
-  if (const auto owners = node::decode_checkpoint(text, kResource)) check(*owners);
+  if (const auto read = node::decode_checkpoint(text, kResource)) check(*read);
 
-  const auto owners = node::decode_checkpoint(
+  const auto read = node::decode_checkpoint(
       R"({"Data":{"PodDeviceEntries":[{"PodUID":"uid-1","ContainerName":"main",
       "ResourceName":"tangram.dev/gpu-slot","DeviceIDs":{"-1":["slot-3"]},"AllocResp":")" +
           base64_encode(text) + R"("}]}})",
       kResource);
-  if (owners) check(*owners);
+  if (read) check(*read);
   return 0;
 }

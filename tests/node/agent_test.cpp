@@ -6,6 +6,7 @@
 #include "http/client.hpp"
 #include "kube/client.hpp"
 #include "kube/local/api.hpp"
+#include "model/cards.hpp"
 #include "model/grant_reading.hpp"
 #include "node/publish/node_record.hpp"
 #include "node/publish/own_node.hpp"
@@ -17,6 +18,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <random>
 
@@ -72,6 +74,22 @@ status:
   std::vector<model::Card> published() {
     const auto node = read_own_node(api, "n1", std::chrono::seconds(1));
     return node ? previous_cards(*node) : std::vector<model::Card>{};
+  }
+  /// As any pod author can: bound at creation, without a scheduler. @returns its UID
+  std::string create_on_node(const std::string& name, const std::string& resource) {
+    const auto created = api.call(
+        {.method = kube::Method::kPost,
+         .path = "/api/v1/namespaces/ml/pods",
+         .query = {},
+         .body = testing::pod_json({.name = name, .node = "n1", .limits = {{resource, "1"}}})});
+    return kube::decode_pod(created->body)->uid;
+  }
+  int cordoned() {
+    const auto node = read_own_node(api, "n1", std::chrono::seconds(1));
+    const auto cards = model::decode_cards(node->cards.value_or(""));
+    if (!cards) return -1;
+    return static_cast<int>(
+        std::ranges::count_if(*cards, [](const model::Card& card) { return card.cordoned; }));
   }
   /// As the extender does it: half of a card.
   testing::FakeKubelet::Owner bind(const std::string& name, const std::string& card) {
@@ -158,6 +176,19 @@ TEST_F(AgentTest, FromCardsToAContainer) {
   EXPECT_TRUE(shows(R"(tangram_node_card_healthy{uuid="GPU-a",model="A100"} 1)"));
   EXPECT_TRUE(shows("tangram_node_registered 1"));
   EXPECT_TRUE(shows("tangram_node_slots 32"));
+}
+
+TEST_F(AgentTest, OnlyWhatKubeletGaveToAnotherPluginTakesCardsOutOfService) {
+  const std::string uid = create_on_node("bystander", "nvidia.com/mig-zzz");
+  start();
+  ASSERT_TRUE(eventually([&] { return published().size() == 2 && kubelet.slots() == 32; }));
+  EXPECT_EQ(cordoned(), 0);
+  kubelet.give(uid, "nvidia.com/gpu", {"GPU-x"});
+  EXPECT_TRUE(eventually([&] { return cordoned() == 2; }));
+  ASSERT_TRUE(
+      api.call(testing::write_request(kube::Method::kDelete, "/api/v1/namespaces/ml/pods/bystander",
+                                      R"({"gracePeriodSeconds":0})")));
+  EXPECT_TRUE(eventually([&] { return cordoned() == 0; }));
 }
 
 TEST_F(AgentTest, AnUnhealthyCardIsPublishedAndTakesNoNewPod) {

@@ -34,6 +34,11 @@ class FakeRecords final : public PodLister {
     const std::lock_guard lock(mutex_);
     return list_;
   }
+  Result<std::vector<SlotOwner>> slot_owners() {
+    auto read = decode_checkpoint(checkpoint(), model::kSlotResource);
+    if (!read) return read.error();
+    return std::move(read->slots);
+  }
   std::string checkpoint() {
     const std::lock_guard lock(mutex_);
     std::string text;
@@ -84,36 +89,32 @@ TEST(StartRaceTest, NeverMoreThanTheCardHas) {
     inventory.cards.emplace_back().card = testing::card("GPU-1");
     const CardsPtr cards = std::make_shared<const CardsNow>(CardsNow{inventory, true});
     std::mt19937_64 engine(seed);
-    ContainerStarter starter(
-        {.slot_owners =
-             [&] { return decode_checkpoint(records.checkpoint(), model::kSlotResource); },
-         .lister = records,
-         .pods = pods,
-         .source = source,
-         .cards = [&] { return cards; },
-         .processes = processes,
-         .enforcer = [&](model::Isolation) -> Enforcer& { return enforcer; },
-         .journal = *journal,
-         .cdi = cdi,
-         .vendor_edits = [](const auto&) { return CdiEdits{}; },
-         .report_event = [](const kube::EventNote&) {},
-         .random = [&] { return engine(); },
-         .clock = clock,
-         .sleeper = [](std::chrono::milliseconds, const std::stop_token&) {}},
-        {.node = "n1", .runtime = {}});
-    Auditor auditor(
-        {.node = "n1",
-         .own_pod = "",
-         .slot_owners =
-             [&] { return decode_checkpoint(records.checkpoint(), model::kSlotResource); },
-         .lister = records,
-         .pods = pods,
-         .source = source,
-         .cards = [&] { return cards; },
-         .processes = processes,
-         .journal = *journal,
-         .cdi = cdi,
-         .report_event = [](const kube::EventNote&) {}});
+    ContainerStarter starter({.slot_owners = [&] { return records.slot_owners(); },
+                              .lister = records,
+                              .pods = pods,
+                              .source = source,
+                              .cards = [&] { return cards; },
+                              .processes = processes,
+                              .enforcer = [&](model::Isolation) -> Enforcer& { return enforcer; },
+                              .journal = *journal,
+                              .cdi = cdi,
+                              .vendor_edits = [](const auto&) { return CdiEdits{}; },
+                              .report_event = [](const kube::EventNote&) {},
+                              .random = [&] { return engine(); },
+                              .clock = clock,
+                              .sleeper = [](std::chrono::milliseconds, const std::stop_token&) {}},
+                             {.node = "n1", .runtime = {}});
+    Auditor auditor({.node = "n1",
+                     .own_pod = "",
+                     .slot_owners = [&] { return records.slot_owners(); },
+                     .lister = records,
+                     .pods = pods,
+                     .source = source,
+                     .cards = [&] { return cards; },
+                     .processes = processes,
+                     .journal = *journal,
+                     .cdi = cdi,
+                     .report_event = [](const kube::EventNote&) {}});
     std::vector<int> order;
     for (int i = 0; i < kPods; ++i) {
       const std::string name = "p" + std::to_string(i);

@@ -50,7 +50,9 @@ struct StartRig {
   Result<std::vector<SlotOwner>> slot_owners() const {
     auto text = read_file(kubelet.checkpoint());
     if (!text) return text.error();
-    return decode_checkpoint(std::move(*text), model::kSlotResource);
+    auto checkpoint = decode_checkpoint(std::move(*text), model::kSlotResource);
+    if (!checkpoint) return checkpoint.error();
+    return std::move(checkpoint->slots);
   }
   void set_cards(Inventory inventory) {
     cards = std::make_shared<const CardsNow>(CardsNow{std::move(inventory), true});

@@ -50,18 +50,36 @@ constexpr const char* kCheckpoint =
     R"("RegisteredDevices":{"tangram.dev/gpu-slot":["slot-3"]}},"Checksum":1234})";
 
 TEST(CheckpointTest, NamesTheOwnersOfTheResource) {
-  const auto owners = decode_checkpoint(kCheckpoint, "tangram.dev/gpu-slot");
-  ASSERT_TRUE(owners) << owners.error().message;
-  EXPECT_EQ(*owners, (std::vector<SlotOwner>{{"u1", "main", {"slot-3", "slot-9"}, "slot-3.ab"},
-                                             {"u3", "y", {}, ""}}));
+  const auto read = decode_checkpoint(kCheckpoint, "tangram.dev/gpu-slot");
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->slots, (std::vector<SlotOwner>{{"u1", "main", {"slot-3", "slot-9"}, "slot-3.ab"},
+                                                 {"u3", "y", {}, ""}}));
+}
+
+TEST(CheckpointTest, NamesWhatOtherPluginsGave) {
+  const auto read = decode_checkpoint(kCheckpoint, "tangram.dev/gpu-slot");
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->others, (std::vector<DeviceUse>{{"u2", "nvidia.com/gpu"}}));
+  const auto from_x = decode_checkpoint(kCheckpoint, "nvidia.com/gpu");
+  EXPECT_EQ(from_x->others, (std::vector<DeviceUse>{{"u1", "tangram.dev/gpu-slot"}}))
+      << "u3 has no device";
+}
+
+TEST(CheckpointTest, AnotherPluginsResponseIsNotDecoded) {
+  const char* const odd =
+      R"({"Data":{"PodDeviceEntries":[{"PodUID":"u","ResourceName":"nvidia.com/gpu",)"
+      R"("DeviceIDs":{"0":["GPU-1"]},"AllocResp":"%"}]}})";
+  ASSERT_TRUE(decode_checkpoint(odd, "tangram.dev/gpu-slot"));
+  EXPECT_EQ(decode_checkpoint(odd, "tangram.dev/gpu-slot")->others.size(), 1U);
 }
 
 TEST(CheckpointTest, WhatIsNoCheckpointIsRefused) {
-  for (const char* text : {"", "{}", "[]", R"({"Data":{"PodDeviceEntries":7}})",
-                           R"({"Data":{"PodDeviceEntries":[{"AllocResp":"%"}]}})"}) {
+  for (const char* text :
+       {"", "{}", "[]", R"({"Data":{"PodDeviceEntries":7}})",
+        R"({"Data":{"PodDeviceEntries":[{"ResourceName":"r","AllocResp":"%"}]}})"}) {
     EXPECT_FALSE(decode_checkpoint(text, "r")) << text;
   }
-  EXPECT_TRUE(decode_checkpoint(R"({"Data":{"PodDeviceEntries":null}})", "r")->empty());
+  EXPECT_TRUE(decode_checkpoint(R"({"Data":{"PodDeviceEntries":null}})", "r")->slots.empty());
 }
 
 }  // namespace

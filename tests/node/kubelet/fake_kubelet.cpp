@@ -35,6 +35,7 @@ struct Held {
   std::vector<std::string> slots;
   v1beta1::ContainerAllocateResponse answer;
   bool ended = false;
+  std::string resource = kResource;
 };
 
 }  // namespace
@@ -99,7 +100,7 @@ struct FakeKubelet::Impl final : v1beta1::Registration::Service, v1::PodResource
       auto& container = *pod.add_containers();
       container.set_name(held.owner.container);
       auto& devices = *container.add_devices();
-      devices.set_resource_name(kResource);
+      devices.set_resource_name(held.resource);
       for (const auto& slot : held.slots) devices.add_device_ids(slot);
     }
     return grpc::Status::OK;
@@ -123,7 +124,7 @@ struct FakeKubelet::Impl final : v1beta1::Registration::Service, v1::PodResource
       out.begin_object()
           .member("PodUID", held.owner.uid)
           .member("ContainerName", held.owner.container)
-          .member("ResourceName", kResource)
+          .member("ResourceName", held.resource)
           .key("DeviceIDs")
           .begin_object()
           .key("-1")
@@ -281,6 +282,14 @@ std::vector<std::string> FakeKubelet::slots_of(const Owner& owner) const {
   const std::lock_guard lock(impl_->mutex);
   const Held* const held = impl_->find(owner);
   return held == nullptr ? std::vector<std::string>{} : held->slots;
+}
+
+void FakeKubelet::give(const std::string& uid, const std::string& resource,
+                       const std::vector<std::string>& devices) {
+  const std::lock_guard lock(impl_->mutex);
+  impl_->all.push_back(
+      {.owner = {.uid = uid, .pod = uid}, .slots = devices, .answer = {}, .resource = resource});
+  impl_->write_checkpoint();
 }
 
 void FakeKubelet::end(const std::string& uid) {

@@ -52,6 +52,9 @@ class FakeKubelet {
   /// The CDI device that the runtime would look for.
   [[nodiscard]] std::string device_of(const Owner& owner) const;
   [[nodiscard]] std::vector<std::string> slots_of(const Owner& owner) const;
+  /// Records devices of another resource, as if their own plugin had allocated them.
+  void give(const std::string& uid, const std::string& resource,
+            const std::vector<std::string>& devices);
   /// The pod has ended; the checkpoint goes on naming it until the next admission.
   void end(const std::string& uid);
 

@@ -50,20 +50,6 @@ TEST(CardRequestsTest, SidecarsStayAndOrdinaryInitContainersRunAloneBesideThem) 
   EXPECT_EQ(read(pod(R"("containers":[{)" + milli(900) + "}]," + inits)).milli, MilliGpu(1'000));
 }
 
-TEST(CardRequestsTest, TellsOfCardsHeldThroughAnotherPlugin) {
-  const auto holds = [](const std::string& resource, const std::string& count) {
-    return read(pod(R"("containers":[{"resources":{"limits":{")" + resource + R"(":")" + count +
-                    R"("}}}])"))
-        .other_plugin;
-  };
-  EXPECT_TRUE(holds("nvidia.com/gpu", "1"));
-  EXPECT_TRUE(holds("nvidia.com/gpu.shared", "2"));
-  EXPECT_TRUE(holds("nvidia.com/mig-1g.10gb", "1"));
-  EXPECT_FALSE(holds("nvidia.com/gpu", "0"));
-  EXPECT_FALSE(holds("tangram.dev/gpu-slot", "1"));
-  EXPECT_FALSE(holds("rdma/hca", "1"));
-}
-
 TEST(CardRequestsTest, PodWithoutAnyIsNothing) {
   EXPECT_EQ(read(pod("")), CardRequests{});
   EXPECT_EQ(read(pod(R"("containers":null,"initContainers":null)")), CardRequests{});

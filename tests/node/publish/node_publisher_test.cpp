@@ -41,19 +41,21 @@ class NodePublisherTest : public ::testing::Test {
   void start(RecordSettings settings = {}) {
     publisher.emplace(
         PublisherSettings{.node = "gpu-1", .record = std::move(settings)},
-        NodePublisher::Parts{.api = faulty,
-                             .clock = clock,
-                             .cards = [this] { return with_lock([&] { return ++asked, cards; }); },
-                             .requested = [this] { return with_lock([&] { return requested; }); },
-                             .report_event =
-                                 [this](const kube::EventNote& note) {
-                                   with_lock([&] { return notes.push_back(note); });
-                                 },
-                             .sleeper =
-                                 [this](milliseconds wait, const std::stop_token&) {
-                                   with_lock([&] { return waits.push_back(wait); });
-                                   clock.advance(wait);
-                                 }});
+        NodePublisher::Parts{
+            .api = faulty,
+            .clock = clock,
+            .cards = [this] { return with_lock([&] { return ++asked, cards; }); },
+            .requested = [this] { return with_lock([&] { return requested; }); },
+            .used_elsewhere = [this] { return with_lock([&] { return used_elsewhere; }); },
+            .report_event =
+                [this](const kube::EventNote& note) {
+                  with_lock([&] { return notes.push_back(note); });
+                },
+            .sleeper =
+                [this](milliseconds wait, const std::stop_token&) {
+                  with_lock([&] { return waits.push_back(wait); });
+                  clock.advance(wait);
+                }});
     publisher->start();
   }
   void start_settled() {
@@ -88,7 +90,7 @@ class NodePublisherTest : public ::testing::Test {
   /// The Node lists these cards, as they are, and counts them.
   bool published(const CardsNow& now) {
     const OwnNode stands = node();
-    const auto record = record_of(now, stands, {}, {});
+    const auto record = record_of(now, stands, {}, {}, {});
     return record && stands.cards && !metadata_patch(stands, *record) &&
            !capacity_patch(stands, *record);
   }
@@ -109,6 +111,7 @@ class NodePublisherTest : public ::testing::Test {
   std::mutex mutex;
   CardsPtr cards;
   std::optional<CardRequests> requested = CardRequests{};
+  std::optional<std::set<std::string>> used_elsewhere = std::set<std::string>{};
   std::size_t asked = 0;
   std::vector<kube::EventNote> notes;
   std::vector<milliseconds> waits;
@@ -319,7 +322,8 @@ TEST_F(NodePublisherTest, StopsWhileItWaits) {
                     NodePublisher::Parts{.api = faulty,
                                          .clock = clock,
                                          .cards = [this] { return cards; },
-                                         .requested = [this] { return requested; }});
+                                         .requested = [this] { return requested; },
+                                         .used_elsewhere = [this] { return used_elsewhere; }});
   publisher->start();
   ASSERT_TRUE(eventually([&] { return publisher->counts().failures > 0; }));
   publisher->stop();

@@ -41,7 +41,7 @@ OwnNode published(const NodeRecord& record) {
 
 NodeRecord record(const CardsNow& now, const OwnNode& node = bare_node(),
                   const CardRequests& requested = {}, const RecordSettings& settings = {}) {
-  const auto made = record_of(now, node, requested, settings);
+  const auto made = record_of(now, node, requested, {}, settings);
   EXPECT_TRUE(made.has_value()) << made.error().message;
   return made ? *made : NodeRecord{};
 }
@@ -170,11 +170,14 @@ TEST(NodeRecordTest, CardsOfANodeWithAnotherPluginAreWithheld) {
   EXPECT_EQ(made.notices[0].reason, "CardsOwnedTwice");
 }
 
-TEST(NodeRecordTest, CardsStayWithheldWhileAPodHoldsOneOfTheOtherPlugin) {
-  const NodeRecord made =
-      record(installed({card("GPU-1")}), bare_node(), CardRequests{.other_plugin = true});
-  EXPECT_TRUE(made.cards[0].cordoned);
-  EXPECT_EQ(made.notices.size(), 1U);
+TEST(NodeRecordTest, CardsStayWithheldWhileKubeletHasGivenOneToAnotherPlugin) {
+  const auto made = record_of(installed({card("GPU-1")}), bare_node(), {},
+                              {"nvidia.com/gpu", "nvidia.com/mig-1g.10gb"}, {});
+  ASSERT_TRUE(made);
+  EXPECT_TRUE(made->cards[0].cordoned);
+  ASSERT_EQ(made->notices.size(), 1U);
+  EXPECT_NE(made->notices[0].sentence.find("pods with nvidia.com/gpu, nvidia.com/mig-1g.10gb"),
+            std::string::npos);
 }
 
 TEST(NodeRecordTest, NamedCardsAreTangramsBesideAnotherPlugin) {
@@ -206,7 +209,7 @@ TEST(NodeRecordTest, WhatWasPublishedIsReadBackAsItWasGiven) {
 }
 
 TEST(NodeRecordTest, RefusesCardsThatNoReaderWouldTake) {
-  const auto twice = record_of(installed({card("GPU-1"), card("GPU-1")}), bare_node(), {}, {});
+  const auto twice = record_of(installed({card("GPU-1"), card("GPU-1")}), bare_node(), {}, {}, {});
   ASSERT_FALSE(twice.has_value());
   EXPECT_EQ(twice.error().code, Errc::kInvalidArgument);
   EXPECT_NE(twice.error().message.find("\"GPU-1\" stands twice"), std::string::npos)

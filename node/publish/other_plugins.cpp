@@ -1,0 +1,47 @@
+#include "node/publish/other_plugins.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace tangram::node {
+namespace {
+
+// Of each vendor's own device plugin; with '-' at the end, all names that begin so.
+constexpr std::array<std::string_view, 3> kOtherPluginsGpus{
+    "nvidia.com/gpu", "nvidia.com/gpu.shared", "nvidia.com/mig-"};
+
+}  // namespace
+
+bool is_other_plugins_gpu(std::string_view resource) {
+  const auto is_named = [&](std::string_view name) {
+    return name.ends_with('-') ? resource.starts_with(name) : resource == name;
+  };
+  return std::any_of(kOtherPluginsGpus.begin(), kOtherPluginsGpus.end(), is_named);
+}
+
+OtherPlugins::OtherPlugins(Parts parts) : parts_(std::move(parts)) {}
+
+bool OtherPlugins::is_alive(const std::string& uid) const {
+  return parts_.pods.find(uid) != nullptr || parts_.has_process(uid);
+}
+
+std::optional<std::set<std::string>> OtherPlugins::in_use() {
+  if (!parts_.pods.synced()) return std::nullopt;
+  const auto checkpoint = parts_.checkpoint();
+  const std::lock_guard lock(mutex_);
+  if (!checkpoint && checkpoint.error().code != Errc::kNotFound) {
+    spdlog::warn("{}", checkpoint.error().message);
+    return known_;
+  }
+  known_.emplace();
+  if (!checkpoint) return known_;
+  for (const DeviceUse& use : checkpoint->others) {
+    if (is_other_plugins_gpu(use.resource) && is_alive(use.pod_uid)) known_->insert(use.resource);
+  }
+  return known_;
+}
+
+}  // namespace tangram::node

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "base/required.hpp"
+#include "base/result.hpp"
+#include "node/kubelet/checkpoint.hpp"
+#include "node/pods/local_pods.hpp"
+
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace tangram::node {
+
+/// Is this a resource of a vendor's own device plugin, such as NVIDIA's nvidia.com/gpu, its
+/// time-sliced form nvidia.com/gpu.shared, or its MIG instances, nvidia.com/mig-1g.10gb?
+[[nodiscard]] bool is_other_plugins_gpu(std::string_view resource);
+
+/// Through which resources of other device plugins pods have cards of this node: by kubelet's
+/// record of what it allocated. What a pod requests says nothing: any pod author can name this node
+/// and a resource that it does not have, which kubelet ignores. Threads: safe.
+class OtherPlugins {
+ public:
+  struct Parts {
+    /// Kubelet's checkpoint, now.
+    /// @returns kNotFound before kubelet's first allocation
+    Required<std::function<Result<Checkpoint>()>> checkpoint;
+    const PodSource& pods;
+    /// The pod of this UID has a process, although the API server may not have the pod any more.
+    Required<std::function<bool(const std::string&)>> has_process;
+  };
+  explicit OtherPlugins(Parts parts);
+
+  /// Kubelet keeps an entry until the next allocation: one counts while its pod lives.
+  /// @returns nothing if it is not known yet; the last answer if the checkpoint cannot be read
+  [[nodiscard]] std::optional<std::set<std::string>> in_use();
+
+ private:
+  [[nodiscard]] bool is_alive(const std::string& uid) const;
+
+  const Parts parts_;
+  std::mutex mutex_;
+  std::optional<std::set<std::string>> known_;  ///< under mutex_
+};
+
+}  // namespace tangram::node

@@ -1,6 +1,7 @@
 #include "node/container/starter.hpp"
 
 #include "model/request.hpp"
+#include "node/container/card_environment.hpp"
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
@@ -56,32 +57,6 @@ bool has_cards_alone(const model::ContainerGrant& granted, const std::vector<mod
       return card.id == part.uuid && takes_whole(part, card);
     });
   });
-}
-
-/// The environment of every container with cards, in any isolation mode:
-///
-///     VendorRuntime::variable      the cards; none where the CDI device itself has the cards'
-///                                  devices
-///     TANGRAM_CARD_UUIDS           the cards, for the application: "GPU-a,GPU-b"
-///     TANGRAM_MEMORY_LIMIT_BYTES   of each of them, in the same order
-///     TANGRAM_COMPUTE_LIMIT_MILLI  of each of them, in thousandths of the card
-ContainerEdits card_environment(const model::ContainerGrant& granted, const VendorRuntime& runtime,
-                                bool has_devices) {
-  std::string cards;
-  std::string memory;
-  std::string compute;
-  for (const model::GrantedCard& card : granted.cards) {
-    const char* separator = cards.empty() ? "" : ",";
-    constexpr std::int64_t kBytesPerMiB = 1 << 20;
-    cards += separator + card.uuid;
-    memory += separator + std::to_string(card.memory_limit.count() * kBytesPerMiB);
-    compute += separator + std::to_string(card.compute_limit.count());
-  }
-  return {.env = {std::string(runtime.variable) + "=" +
-                      (has_devices ? std::string(runtime.no_card) : cards),
-                  "TANGRAM_CARD_UUIDS=" + cards, "TANGRAM_MEMORY_LIMIT_BYTES=" + memory,
-                  "TANGRAM_COMPUTE_LIMIT_MILLI=" + compute},
-          .mounts = {}};
 }
 
 /// A name that allocate() can have made: valid for a CDI device and a file.
@@ -324,8 +299,8 @@ Result<std::string> ContainerStarter::make_spec(const Start& start, const Admiss
     return not_yet("no CDI spec of the vendor names the card; " +
                    std::string(settings_.runtime.setup));
   }
-  ContainerEdits edits =
-      card_environment(admission.granted, settings_.runtime, !vendor->lists.empty());
+  ContainerEdits edits = card_environment(start.owner.name, admission.granted, settings_.runtime,
+                                          !vendor->lists.empty());
   if (auto released = release_other_modes(ids, admission); !released) return released.error();
   if (!admission.whole) {
     if (auto ready = prepare_sharing(ids, admission, edits); !ready) return ready.error();

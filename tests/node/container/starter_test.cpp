@@ -34,6 +34,14 @@ TEST_F(StarterTest, AContainerGetsItsShareOfItsCard) {
   EXPECT_EQ(rig.settled, 1) << "the runtime is given time to see the file";
 }
 
+TEST_F(StarterTest, AContainersEnvironmentNamesItsAllocation) {
+  const Owner a = rig.bound("a", {part("GPU-2", 40'960, 500)});
+  ASSERT_EQ(rig.kubelet.admit(a), "");
+  ASSERT_EQ(rig.kubelet.start_container(a), "");
+  const std::string name = rig.env(a, "TANGRAM_ALLOCATION");
+  EXPECT_EQ("tangram.dev/slot=" + name, rig.kubelet.device_of(a));
+}
+
 TEST_F(StarterTest, WholeCardsNeedNoEnforcer) {
   const Owner a = rig.bound("a", {part("GPU-1", 81'920, 1000), part("GPU-2", 81'920, 1000)});
   ASSERT_EQ(rig.kubelet.admit(a, 3), "");

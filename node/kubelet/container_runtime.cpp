@@ -1,0 +1,123 @@
+#include "node/kubelet/container_runtime.hpp"
+
+#include "base/json_members.hpp"
+#include "kubelet/runtime.grpc.pb.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace tangram::node {
+namespace {
+
+namespace cri = ::runtime::v1;
+
+/// Both runtimes' name for the JSON text of a container.
+constexpr const char* kInfo = "info";
+
+Error unavailable(const grpc::Status& status) {
+  const Errc code =
+      status.error_code() == grpc::StatusCode::NOT_FOUND ? Errc::kNotFound : Errc::kUnavailable;
+  return fail(code, "the container runtime does not answer: " + status.error_message());
+}
+
+RuntimeContainer container_of(const cri::Container& listed) {
+  const auto label = [&](const char* name) {
+    const auto found = listed.labels().find(name);
+    return found == listed.labels().end() ? std::string() : found->second;
+  };
+  return {.id = listed.id(),
+          .pod_uid = label("io.kubernetes.pod.uid"),
+          .ns = label("io.kubernetes.pod.namespace"),
+          .pod = label("io.kubernetes.pod.name"),
+          .container = label("io.kubernetes.container.name")};
+}
+
+}  // namespace
+
+struct CriRuntime::Stub {
+  std::unique_ptr<cri::RuntimeService::Stub> rpc;
+};
+
+CriRuntime::CriRuntime(const std::string& socket, std::chrono::milliseconds limit)
+    : limit_(limit), stub_(std::make_unique<Stub>()) {
+  grpc::ChannelArguments arguments;
+  // Go's server refuses the socket's path as a name.
+  arguments.SetString(GRPC_ARG_DEFAULT_AUTHORITY, "localhost");
+  // A restarted runtime answers within seconds; the default waits up to 120 s.
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 50);
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 500);
+  // A pod is at most 1.5 MiB in etcd; its annotations and environment stand in the text several
+  // times, with their quotes escaped.
+  arguments.SetMaxReceiveMessageSize(16 << 20);
+  stub_->rpc = cri::RuntimeService::NewStub(
+      grpc::CreateCustomChannel("unix:" + socket, grpc::InsecureChannelCredentials(), arguments));
+}
+
+CriRuntime::~CriRuntime() = default;
+
+Result<std::vector<RuntimeContainer>> CriRuntime::list() {
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + limit_);
+  cri::ListContainersRequest request;
+  request.mutable_filter()->mutable_state()->set_state(cri::CONTAINER_RUNNING);
+  cri::ListContainersResponse response;
+  if (const auto status = stub_->rpc->ListContainers(&context, request, &response); !status.ok()) {
+    return unavailable(status);
+  }
+  std::vector<RuntimeContainer> running;
+  for (const auto& listed : response.containers()) {
+    if (listed.state() == cri::CONTAINER_RUNNING) running.push_back(container_of(listed));
+  }
+  return running;
+}
+
+Result<std::vector<std::string>> CriRuntime::environment(const std::string& id) {
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + limit_);
+  cri::ContainerStatusRequest request;
+  request.set_container_id(id);
+  request.set_verbose(true);
+  cri::ContainerStatusResponse response;
+  if (const auto status = stub_->rpc->ContainerStatus(&context, request, &response); !status.ok()) {
+    return unavailable(status);
+  }
+  const auto info = response.info().find(kInfo);
+  if (info == response.info().end()) {
+    return fail(Errc::kUnavailable, "the container runtime does not tell how " + id + " was made");
+  }
+  return environment_in(info->second);
+}
+
+Result<void> CriRuntime::end(const std::string& id) {
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + limit_);
+  cri::StopContainerRequest request;
+  request.set_container_id(id);
+  request.set_timeout(0);  // seconds until SIGKILL
+  cri::StopContainerResponse response;
+  const auto status = stub_->rpc->StopContainer(&context, request, &response);
+  if (status.ok() || status.error_code() == grpc::StatusCode::NOT_FOUND) return {};
+  return unavailable(status);
+}
+
+Result<std::vector<std::string>> environment_in(std::string info) {
+  std::optional<std::vector<std::string>> environment;
+  json::Reader in(info);
+  const auto process = [&](json::Reader&) { json::read_members(in, "env", environment); };
+  const auto spec = [&](json::Reader&) { json::read_members(in, "process", process); };
+  json::read_members(in, "runtimeSpec", spec);
+  if (auto done = in.finish(); !done) {
+    return fail(Errc::kInvalidArgument,
+                "the runtime's text of a container: " + done.error().message);
+  }
+  if (!environment) {
+    return fail(Errc::kInvalidArgument, "the runtime's text of a container has no environment");
+  }
+  return std::move(*environment);
+}
+
+}  // namespace tangram::node

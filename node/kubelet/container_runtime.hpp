@@ -1,0 +1,68 @@
+#pragma once
+
+#include "base/result.hpp"
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tangram::node {
+
+/// A running container, with kubelet's names for it.
+struct RuntimeContainer {
+  std::string id;  ///< the runtime's
+  std::string pod_uid;
+  std::string ns;
+  std::string pod;
+  std::string container;
+  friend bool operator==(const RuntimeContainer&, const RuntimeContainer&) = default;
+};
+
+/// The container runtime's own record of what runs on the node.
+class ContainerRuntime {
+ public:
+  virtual ~ContainerRuntime() = default;
+
+  /// The running containers of pods, without sandboxes.
+  /// @returns kUnavailable if the runtime does not answer, as the next two
+  virtual Result<std::vector<RuntimeContainer>> list() = 0;
+
+  /// The environment with which a container was created, "NAME=value" each: its programs cannot
+  /// change it.
+  /// @returns kNotFound if there is no such container any more
+  virtual Result<std::vector<std::string>> environment(const std::string& id) = 0;
+
+  /// Kills the container's processes. That it has ended already is no error.
+  virtual Result<void> end(const std::string& id) = 0;
+};
+
+/// Calls the Container Runtime Interface (/run/containerd/containerd.sock). Threads: safe.
+class CriRuntime final : public ContainerRuntime {
+ public:
+  /// @param limit  of one call: a runtime answers from memory, and ends a killed container within a
+  ///               second, also on a busy node
+  explicit CriRuntime(const std::string& socket,
+                      std::chrono::milliseconds limit = std::chrono::seconds(5));
+  ~CriRuntime() override;
+  CriRuntime(const CriRuntime&) = delete;
+  CriRuntime& operator=(const CriRuntime&) = delete;
+
+  Result<std::vector<RuntimeContainer>> list() override;
+  Result<std::vector<std::string>> environment(const std::string& id) override;
+  Result<void> end(const std::string& id) override;
+
+ private:
+  struct Stub;
+  const std::chrono::milliseconds limit_;
+  std::unique_ptr<Stub> stub_;
+};
+
+/// The environment in what containerd and CRI-O tell of a container when asked for everything:
+///
+///     {"runtimeSpec":{"process":{"env":["PATH=/bin",…],…},…},…}
+///
+/// @returns kInvalidArgument if it is anything else
+Result<std::vector<std::string>> environment_in(std::string info);
+
+}  // namespace tangram::node

@@ -6,12 +6,14 @@
 #include "kube/reflector.hpp"
 #include "model/request.hpp"
 #include "node/audit/auditor.hpp"
+#include "node/audit/device_checker.hpp"
 #include "node/cards/card_watcher.hpp"
 #include "node/cards/file_source.hpp"
 #include "node/container/processes.hpp"
 #include "node/container/starter.hpp"
 #include "node/isolation/enforcers.hpp"
 #include "node/isolation/programs.hpp"
+#include "node/kubelet/container_runtime.hpp"
 #include "node/kubelet/registrar.hpp"
 #include "node/metrics.hpp"
 #include "node/name_path.hpp"
@@ -25,6 +27,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -131,6 +134,10 @@ struct Agent::Impl {
             .vendor_edits = [this](const auto& ids) { return settings.vendor->cdi_edits(ids); },
             .report_event = event_reporter(),
             .random = parts.random,
+            .started =
+                [this] {
+                  if (device_checker) device_checker->started();
+                },
             .clock = parts.clock};
   }
 
@@ -157,17 +164,32 @@ struct Agent::Impl {
             .report_event = event_reporter()};
   }
 
+  /// Of running containers; nothing without a socket of the runtime.
+  void open_runtime() {
+    if (settings.runtime_socket.empty()) return;
+    runtime.emplace(settings.runtime_socket);
+    device_checker.emplace(DeviceChecker::Parts{.runtime = *runtime,
+                                                .journal = journal,
+                                                .report_event = event_reporter(),
+                                                .clock = parts.clock},
+                           settings.audit_interval);
+  }
+
   void start() {
     if (const auto restored = auditor.restore(); restored > 0) {
       spdlog::info("wrote {} missing CDI specs of running pods again", restored);
     }
     update_slots();
+    open_runtime();
     if (name_path == NamePath::kEnvironment) report_variable();
     run([this](const std::stop_token& stop) { pod_reflector.run(stop); });
     run([this](const std::stop_token& stop) { watcher.run(stop); });
     run([this](const std::stop_token& stop) { registrar.run(stop); });
     run([this](const std::stop_token& stop) { maintain(stop); });
     run([this](const std::stop_token& stop) { audit(stop); });
+    if (device_checker) {
+      run([this](const std::stop_token& stop) { device_checker->run(stop); });
+    }
     publisher.start();
   }
 
@@ -285,6 +307,7 @@ struct Agent::Impl {
     now.driver_errors = watcher.error_counts();
     now.starts = starter.counts();
     now.audits = auditor.counts();
+    if (device_checker) now.device_checks = device_checker->counts();
     if (grant_keys) now.grant_keys = grant_keys->state();
     now.signed_grants_required = settings.require_signed_grants;
     now.registrations = registrar.registrations();
@@ -312,6 +335,8 @@ struct Agent::Impl {
   Enforcers enforcers;
   PodResources lister;
   CdiFolder cdi;
+  std::optional<CriRuntime> runtime;
+  std::optional<DeviceChecker> device_checker;
   ContainerStarter starter;
   DevicePlugin plugin;
   Registrar registrar;

@@ -125,6 +125,20 @@ void add_audits(const Readings& now, MetricFamilies& all) {
       .into(all);
 }
 
+void add_device_checks(const Readings& now, MetricFamilies& all) {
+  MetricFamily::counter("tangram_node_containers_without_device_total",
+                        "Running containers that lacked their CDI device, by whether the agent "
+                        "could end them.")
+      .add({{"result", "ended"}}, now.device_checks.ended)
+      .add({{"result", "failed"}}, now.device_checks.not_ended)
+      .into(all);
+  MetricFamily::counter("tangram_node_container_checks_total",
+                        "Searches for containers without their device.")
+      .add({{"result", "done"}}, now.device_checks.looks - now.device_checks.failed)
+      .add({{"result", "failed"}}, now.device_checks.failed)
+      .into(all);
+}
+
 }  // namespace
 
 MetricFamilies NodeMetrics::Collect() const {
@@ -134,6 +148,7 @@ MetricFamilies NodeMetrics::Collect() const {
   add_pods(now, all);
   add_agent(now, all);
   add_audits(now, all);
+  add_device_checks(now, all);
   add_grant_keys(now, all);
   return all;
 }

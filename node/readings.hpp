@@ -2,6 +2,7 @@
 
 #include "kube/grant_keys.hpp"
 #include "node/audit/auditor.hpp"
+#include "node/audit/device_checker.hpp"
 #include "node/cards/card_watcher.hpp"
 #include "node/container/starter.hpp"
 #include "node/isolation/enforcers.hpp"
@@ -46,6 +47,7 @@ struct Readings {
   CardWatcher::ErrorCounts driver_errors;
   ContainerStarter::Counts starts;
   Auditor::Counts audits;
+  DeviceChecker::Counts device_checks;
   kube::GrantKeys::State grant_keys;  ///< no known key = signatures are not checked
   bool signed_grants_required = false;
   std::uint64_t registrations = 0;

@@ -90,6 +90,9 @@ void add_folders(CLI::App& cli, Settings& settings) {
                  "Kubelet's folder of device plugins, the same for every --root-dir");
   cli.add_option("--cdi-dir", settings.cdi_dir, "Where CDI specs of containers are written");
   cli.add_option("--state-dir", settings.state_dir, "The agent's journal; survives reboots");
+  cli.add_option("--runtime-socket", settings.runtime_socket,
+                 "The container runtime's socket, to end containers that were created without "
+                 "their device; empty = they are not searched for");
 }
 
 void add_operation(CLI::App& cli, Settings& settings, int& audit_seconds) {

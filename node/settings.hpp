@@ -28,6 +28,7 @@ struct Settings {
   std::string plugin_dir = "/var/lib/kubelet/device-plugins";  ///< the same for every kubelet_dir
   std::string cdi_dir = "/var/run/cdi";
   std::string state_dir = "/var/lib/tangram";
+  std::string runtime_socket = "/run/containerd/containerd.sock";  ///< empty = none
 
   std::string listen = "127.0.0.1:9899";  ///< metrics; port 0 = the system picks a free one
   std::chrono::seconds audit_interval{60};

@@ -110,7 +110,9 @@ Result<void> ContainerStarter::prepare_start(const std::vector<std::string>& slo
     return count(prepared.error());
   }
   if (wrote) parts_.sleeper(settings_.spec_delay, std::stop_token());
-  return count(confirm(*starts));
+  auto confirmed = confirm(*starts);
+  if (confirmed) parts_.started();
+  return count(std::move(confirmed));
 }
 
 /// The containers that have these slots. Two if an init container and an app container of one pod

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/clock.hpp"
+#include "base/required.hpp"
 #include "base/result.hpp"
 #include "base/sleeper.hpp"
 #include "kube/event_series.hpp"
@@ -48,7 +49,8 @@ class ContainerStarter final : public SlotKeeper {
     /// Of the vendor's own CDI specs, for these cards: Vendor::cdi_edits().
     std::function<Result<CdiEdits>(const std::vector<std::string>&)> vendor_edits;
     std::function<void(kube::EventNote)> report_event;
-    std::function<std::uint64_t()> random;  ///< called on many threads, under a lock
+    std::function<std::uint64_t()> random;    ///< called on many threads, under a lock
+    Required<std::function<void()>> started;  ///< called before a start is allowed
     const Clock& clock;
     Sleeper sleeper = sleep_until_stopped;
   };

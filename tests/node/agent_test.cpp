@@ -12,6 +12,7 @@
 #include "node/publish/own_node.hpp"
 #include "node/vendor/nvidia/nvidia.hpp"
 #include "tests/node/kubelet/fake_kubelet.hpp"
+#include "tests/node/kubelet/fake_runtime.hpp"
 #include "tests/testing/eventually.hpp"
 #include "tests/testing/kube_builders.hpp"
 #include "tests/testing/temp_folder.hpp"
@@ -60,6 +61,7 @@ status:
     settings.plugin_dir = kubelet.plugin_folder();
     settings.cdi_dir = folder.path() + "/cdi";
     settings.state_dir = folder.path() + "/state";
+    settings.runtime_socket = runtime.socket();
     settings.listen = "127.0.0.1:0";
     settings.grant_keys = grant_keys;
     settings.require_signed_grants = !grant_keys.empty();
@@ -144,6 +146,7 @@ status:
   SystemClock clock;
   kube::LocalApi api{clock};
   testing::FakeKubelet kubelet{folder.path(), 1};
+  testing::FakeRuntime runtime{folder.path() + "/runtime.sock"};
   std::mt19937_64 engine{1};
   std::unique_ptr<Agent> agent;
 };
@@ -189,6 +192,29 @@ TEST_F(AgentTest, OnlyWhatKubeletGaveToAnotherPluginTakesCardsOutOfService) {
       api.call(testing::write_request(kube::Method::kDelete, "/api/v1/namespaces/ml/pods/bystander",
                                       R"({"gracePeriodSeconds":0})")));
   EXPECT_TRUE(eventually([&] { return cordoned() == 0; }));
+}
+
+TEST_F(AgentTest, EndsAContainerThatWasCreatedWithoutItsDevice) {
+  start();
+  ASSERT_TRUE(eventually([&] { return kubelet.slots() == 32; }));
+  const auto a = bind("a", "GPU-a");
+  const auto b = bind("b", "GPU-a");
+  for (const auto& owner : {a, b}) {
+    ASSERT_EQ(kubelet.admit(owner), "");
+    ASSERT_EQ(kubelet.start_container(owner), "");
+  }
+  const std::string device = kubelet.device_of(a);
+  runtime.add({.id = "c-a",
+               .pod_uid = a.uid,
+               .pod = "a",
+               .env = {"TANGRAM_ALLOCATION=" + device.substr(device.find('=') + 1)}});
+  runtime.add({.id = "c-b", .pod_uid = b.uid, .pod = "b", .env = {"NVIDIA_VISIBLE_DEVICES=all"}});
+  runtime.add({.id = "c-plain", .pod_uid = "uid-plain", .env = {}});
+  EXPECT_TRUE(eventually([&] { return !runtime.ended().empty(); }));
+  EXPECT_TRUE(eventually([&] {
+    return shows(R"(tangram_node_containers_without_device_total{result="ended"} 1)");
+  })) << metrics();
+  EXPECT_EQ(runtime.ended(), std::vector<std::string>{"c-b"});
 }
 
 TEST_F(AgentTest, AnUnhealthyCardIsPublishedAndTakesNoNewPod) {

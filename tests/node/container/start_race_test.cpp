@@ -101,6 +101,7 @@ TEST(StartRaceTest, NeverMoreThanTheCardHas) {
                               .vendor_edits = [](const auto&) { return CdiEdits{}; },
                               .report_event = [](const kube::EventNote&) {},
                               .random = [&] { return engine(); },
+                              .started = [] {},
                               .clock = clock,
                               .sleeper = [](std::chrono::milliseconds, const std::stop_token&) {}},
                              {.node = "n1", .runtime = {}});

@@ -12,6 +12,7 @@
 #include "tests/testing/manual_clock.hpp"
 #include "tests/testing/temp_folder.hpp"
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -91,6 +92,7 @@ struct StartRig {
                                                        note.note);
                                     },
                                 .random = [this] { return engine(); },
+                                .started = [this] { ++allowed; },
                                 .clock = clock,
                                 .sleeper =
                                     [this](std::chrono::milliseconds, std::stop_token) {
@@ -173,6 +175,7 @@ struct StartRig {
   std::mutex mutex;
   std::vector<std::string> events;
   int settled = 0;
+  std::atomic<int> allowed = 0;                ///< starts
   std::function<void()> during_delay = [] {};  ///< between a spec and the answer to kubelet
 
   std::unique_ptr<Journal> journal;

@@ -32,6 +32,7 @@ TEST_F(StarterTest, AContainerGetsItsShareOfItsCard) {
   EXPECT_TRUE(rig.enforcer.released.empty());
   EXPECT_EQ(rig.other_enforcer.released, std::set<std::string>{"GPU-2"});
   EXPECT_EQ(rig.settled, 1) << "the runtime is given time to see the file";
+  EXPECT_EQ(rig.allowed, 1);
 }
 
 TEST_F(StarterTest, AContainersEnvironmentNamesItsAllocation) {
@@ -77,6 +78,7 @@ TEST_F(StarterTest, APodThatKubeletDroppedMeanwhileDoesNotStart) {
   rig.during_delay = [&] { rig.kubelet.end(a.uid); };
   EXPECT_EQ(rig.kubelet.start_container(a),
             "tangram: not yet: the pod was deleted while its container was about to start");
+  EXPECT_EQ(rig.allowed, 0);
   EXPECT_EQ(rig.starter->counts().prepared, 0U);
   EXPECT_EQ(rig.starter->counts().postponed, 1U);
 }

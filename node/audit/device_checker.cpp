@@ -1,0 +1,132 @@
+#include "node/audit/device_checker.hpp"
+
+#include "node/audit/device_check.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <utility>
+#include <vector>
+
+namespace tangram::node {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Kubelet ends such a container of a deleted pod after about 3 s; two looks end it within half a
+// second.
+constexpr std::chrono::milliseconds kBetweenLooks = 250ms;
+// Kubelet creates the container within seconds of the answer; the regular look finds a later one.
+constexpr std::chrono::seconds kOften = 10s;
+// Of one look: more than a node starts at once. The rest follow at the next look.
+constexpr int kMostAsked = 64;
+
+}  // namespace
+
+DeviceChecker::DeviceChecker(Parts parts, std::chrono::milliseconds interval)
+    : parts_(std::move(parts)), interval_(interval), often_until_(parts_.clock.now()) {}
+
+bool DeviceChecker::looks_often() const { return parts_.clock.now() < often_until_; }
+
+void DeviceChecker::started() {
+  {
+    const std::lock_guard lock(mutex_);
+    often_until_ = parts_.clock.now() + kOften;
+  }
+  woken_.notify_all();
+}
+
+void DeviceChecker::run(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    look();
+    std::unique_lock lock(mutex_);
+    if (!looks_often()) {
+      woken_.wait_for(lock, stop, interval_, [this] { return looks_often(); });
+      continue;
+    }
+    lock.unlock();
+    parts_.sleeper(kBetweenLooks, stop);
+  }
+}
+
+void DeviceChecker::look() {
+  const auto running = parts_.runtime.list();
+  if (!running) {
+    if (answers_) spdlog::warn("containers are not checked: {}", running.error().message);
+    return note(false);
+  }
+  // After the list: it has every container that the list has.
+  const std::vector<JournalEntry> journal = parts_.journal.all();
+  forget_all_but(*running);
+  bool complete = true;
+  int asked = 0;
+  for (const RuntimeContainer& container : *running) {
+    if (judged_.contains(container.id) || !must_have_device(container, journal)) continue;
+    if (++asked > kMostAsked) break;
+    complete = judge(container, journal) && complete;
+  }
+  note(complete);
+}
+
+/// @returns false if the runtime does not answer
+bool DeviceChecker::judge(const RuntimeContainer& container,
+                          const std::vector<JournalEntry>& journal) {
+  const auto environment = parts_.runtime.environment(container.id);
+  if (!environment) {
+    if (environment.error().code == Errc::kNotFound) return true;
+    if (answers_) {
+      spdlog::warn("container {} of pod {}/{} is not checked: {}", container.container,
+                   container.ns, container.pod, environment.error().message);
+    }
+    return false;
+  }
+  if (!has_device(container, *environment, journal) && !end(container)) return false;
+  judged_.insert(container.id);
+  return true;
+}
+
+bool DeviceChecker::end(const RuntimeContainer& container) {
+  const auto ended = parts_.runtime.end(container.id);
+  {
+    const std::lock_guard lock(mutex_);
+    ++(ended ? counts_.ended : counts_.not_ended);
+  }
+  if (!ended) spdlog::error("{} cannot be ended: {}", container.id, ended.error().message);
+  if (!reported_.insert(container.id).second) return ended.has_value();
+  const std::string why =
+      "container " + container.container +
+      " started without its CDI device, so the agent ends it: its pod was deleted by force while "
+      "it "
+      "started, or CDI is off in the container runtime (deploy/node/README.md, \"Prerequisites\")";
+  spdlog::warn("pod {}/{}: {}", container.ns, container.pod, why);
+  parts_.report_event(kube::EventNote{.kind = "Pod",
+                                      .ns = container.ns,
+                                      .name = container.pod,
+                                      .uid = container.pod_uid,
+                                      .type = kube::EventNote::Type::kWarning,
+                                      .reason = "DeviceMissing",
+                                      .action = "Ending",
+                                      .note = why});
+  return ended.has_value();
+}
+
+void DeviceChecker::forget_all_but(const std::vector<RuntimeContainer>& running) {
+  std::set<std::string> ids;
+  for (const RuntimeContainer& container : running) ids.insert(container.id);
+  const auto has_ended = [&](const std::string& id) { return !ids.contains(id); };
+  std::erase_if(judged_, has_ended);
+  std::erase_if(reported_, has_ended);
+}
+
+void DeviceChecker::note(bool complete) {
+  answers_ = complete;
+  const std::lock_guard lock(mutex_);
+  ++counts_.looks;
+  if (!complete) ++counts_.failed;
+}
+
+DeviceChecker::Counts DeviceChecker::counts() const {
+  const std::lock_guard lock(mutex_);
+  return counts_;
+}
+
+}  // namespace tangram::node

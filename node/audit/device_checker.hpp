@@ -1,0 +1,77 @@
+#pragma once
+
+#include "base/clock.hpp"
+#include "base/required.hpp"
+#include "base/sleeper.hpp"
+#include "kube/event_series.hpp"
+#include "node/container/journal.hpp"
+#include "node/kubelet/container_runtime.hpp"
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <set>
+#include <stop_token>
+#include <string>
+
+namespace tangram::node {
+
+/// Ends running containers that were created without their device, and reports them.
+///
+/// There are two causes. Kubelet takes the device of a pod that is deleted by force while its
+/// container starts, after PreStartContainer. Or the runtime ignores CDI devices. Such a container
+/// sees no card if its variable hides the cards, and otherwise, under the vendor's runtime, all of
+/// them. It has no limit, and nothing else ends it while its pod lives.
+///
+/// Threads: run() on one, the rest from any.
+class DeviceChecker {
+ public:
+  struct Parts {
+    ContainerRuntime& runtime;
+    const Journal& journal;
+    Required<std::function<void(kube::EventNote)>> report_event;
+    const Clock& clock;
+    Sleeper sleeper = sleep_until_stopped;
+  };
+  /// @param interval  between looks while no container starts
+  DeviceChecker(Parts parts, std::chrono::milliseconds interval);
+
+  /// Looks until the end: often after a start, else at the interval.
+  void run(const std::stop_token& stop);
+  /// A container is about to start.
+  void started();
+  /// Judges the running containers once.
+  void look();
+
+  struct Counts {
+    std::uint64_t looks = 0;
+    std::uint64_t failed = 0;     ///< looks at which the runtime did not tell everything
+    std::uint64_t ended = 0;      ///< containers without their device
+    std::uint64_t not_ended = 0;  ///< tries to end one that failed
+  };
+  [[nodiscard]] Counts counts() const;
+
+ private:
+  bool judge(const RuntimeContainer& container, const std::vector<JournalEntry>& journal);
+  bool end(const RuntimeContainer& container);
+  void forget_all_but(const std::vector<RuntimeContainer>& running);
+  void note(bool complete);
+  [[nodiscard]] bool looks_often() const;
+
+  const Parts parts_;
+  const std::chrono::milliseconds interval_;
+  // Ids of running containers; of run()'s thread.
+  std::set<std::string> judged_;
+  std::set<std::string> reported_;
+  bool answers_ = true;  ///< the last look was complete
+
+  mutable std::mutex mutex_;
+  std::condition_variable_any woken_;
+  // Under mutex_.
+  TimePoint often_until_;
+  Counts counts_;
+};
+
+}  // namespace tangram::node

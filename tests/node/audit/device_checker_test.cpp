@@ -1,0 +1,175 @@
+#include "node/audit/device_checker.hpp"
+
+#include "tests/testing/eventually.hpp"
+#include "tests/testing/manual_clock.hpp"
+#include "tests/testing/temp_folder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <map>
+#include <thread>
+
+namespace tangram::node {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::eventually;
+
+/// A runtime in memory. Threads: one at a time, but for looks().
+class FakeContainers final : public ContainerRuntime {
+ public:
+  void add(const std::string& id, const std::string& pod, std::vector<std::string> environment) {
+    running[id] = {id, "uid-" + pod, "ml", pod, "main"};
+    environments[id] = std::move(environment);
+  }
+  Result<std::vector<RuntimeContainer>> list() override {
+    ++looks;
+    if (!answers) return fail(Errc::kUnavailable, "connection refused");
+    std::vector<RuntimeContainer> list;
+    for (const auto& [id, container] : running) list.push_back(container);
+    return list;
+  }
+  Result<std::vector<std::string>> environment(const std::string& id) override {
+    ++asked;
+    if (!tells) return fail(Errc::kUnavailable, "no answer");
+    const auto found = environments.find(id);
+    if (found == environments.end()) return fail(Errc::kNotFound, "no such container");
+    return found->second;
+  }
+  Result<void> end(const std::string& id) override {
+    ended.push_back(id);
+    if (!ends) return fail(Errc::kUnavailable, "no answer");
+    running.erase(id);
+    return {};
+  }
+
+  std::map<std::string, RuntimeContainer> running;
+  std::map<std::string, std::vector<std::string>> environments;
+  std::vector<std::string> ended;
+  std::atomic<int> looks = 0;
+  int asked = 0;
+  bool answers = true;
+  bool tells = true;
+  bool ends = true;
+};
+
+class DeviceCheckerTest : public ::testing::Test {
+ protected:
+  DeviceCheckerTest() { allow("a"); }
+  /// The agent lets the pod's container start, with the device "slot-POD".
+  void allow(const std::string& pod) {
+    const std::string name = "slot-" + pod;
+    Claim claim;
+    claim.pod_uid = "uid-" + pod;
+    claim.container = "main";
+    claim.spec = "TANGRAM_ALLOCATION=" + name;
+    ASSERT_TRUE(journal.put({.name = name, .slots = {}, .allocated_at = "", .claim = claim}));
+  }
+  static Journal open(const std::string& path) {
+    auto opened = Journal::open(path);
+    return std::move(*opened);
+  }
+  void look(int times = 1) {
+    for (int i = 0; i < times; ++i) checker.look();
+  }
+
+  testing::TempFolder folder;
+  testing::ManualClock clock;
+  Journal journal = open(folder.path() + "/allocations");
+  FakeContainers runtime;
+  std::vector<std::string> events;
+  DeviceChecker checker{{.runtime = runtime,
+                         .journal = journal,
+                         .report_event =
+                             [this](const kube::EventNote& note) {
+                               events.push_back(note.reason + " " + note.name + " " + note.uid);
+                             },
+                         .clock = clock,
+                         .sleeper = [this](std::chrono::milliseconds wait,
+                                           const std::stop_token&) { clock.advance(wait); }},
+                        1h};
+};
+
+TEST_F(DeviceCheckerTest, EndsAndReportsAContainerWithoutItsDevice) {
+  runtime.add("c1", "a", {"NVIDIA_VISIBLE_DEVICES=all"});
+  look(3);
+  EXPECT_EQ(runtime.ended, std::vector<std::string>{"c1"});
+  EXPECT_EQ(events, std::vector<std::string>{"DeviceMissing a uid-a"});
+  EXPECT_EQ(checker.counts().ended, 1U);
+  EXPECT_EQ(checker.counts().failed, 0U);
+}
+
+TEST_F(DeviceCheckerTest, LeavesTheOthersAloneAndAsksForEachOnce) {
+  runtime.add("c1", "a", {"TANGRAM_ALLOCATION=slot-a"});
+  runtime.add("c2", "plain", {"NVIDIA_VISIBLE_DEVICES=all"});
+  look(3);
+  EXPECT_TRUE(runtime.ended.empty());
+  EXPECT_EQ(runtime.asked, 1);
+  runtime.running.clear();
+  look();
+  runtime.add("c1", "a", {"TANGRAM_ALLOCATION=slot-a"});
+  look();
+  EXPECT_EQ(runtime.asked, 2) << "what has ended is forgotten";
+}
+
+TEST_F(DeviceCheckerTest, TriesAgainUntilItHasEndedAndReportsOnce) {
+  runtime.add("c1", "a", {});
+  runtime.ends = false;
+  look(2);
+  runtime.ends = true;
+  look(2);
+  EXPECT_EQ(runtime.ended.size(), 3U);
+  EXPECT_EQ(events.size(), 1U);
+  EXPECT_EQ(checker.counts().not_ended, 2U);
+  EXPECT_EQ(checker.counts().ended, 1U);
+}
+
+TEST_F(DeviceCheckerTest, WithoutAnAnswerItJudgesNothing) {
+  runtime.add("c1", "a", {});
+  runtime.answers = false;
+  look();
+  runtime.answers = true;
+  runtime.tells = false;
+  look();
+  EXPECT_TRUE(runtime.ended.empty());
+  EXPECT_EQ(checker.counts().failed, 2U);
+  runtime.tells = true;
+  look();
+  EXPECT_EQ(runtime.ended.size(), 1U);
+}
+
+TEST_F(DeviceCheckerTest, AContainerThatEndsMeanwhileIsNoFailure) {
+  runtime.add("c1", "a", {});
+  runtime.environments.clear();
+  look();
+  EXPECT_EQ(checker.counts().failed, 0U);
+}
+
+TEST_F(DeviceCheckerTest, AsksForABoundedNumberAtATime) {
+  for (int i = 0; i < 100; ++i) {
+    allow("p" + std::to_string(i));
+    runtime.add("c" + std::to_string(i), "p" + std::to_string(i),
+                {"TANGRAM_ALLOCATION=slot-p" + std::to_string(i)});
+  }
+  look();
+  EXPECT_EQ(runtime.asked, 64);
+  look();
+  EXPECT_EQ(runtime.asked, 100);
+}
+
+TEST_F(DeviceCheckerTest, LooksOftenOnlyAfterAStart) {
+  std::jthread running([this](const std::stop_token& stop) { checker.run(stop); });
+  ASSERT_TRUE(eventually([&] { return runtime.looks == 1; }));
+  checker.started();
+  // One at once, and one each 250 ms of the 10 s that follow.
+  ASSERT_TRUE(eventually([&] { return runtime.looks == 1 + 1 + 40; }));
+  checker.started();
+  EXPECT_TRUE(eventually([&] { return runtime.looks == 1 + 2 * (1 + 40); }));
+  running.request_stop();
+  running.join();
+  EXPECT_EQ(runtime.looks, 83) << "none before the interval has passed";
+}
+
+}  // namespace
+}  // namespace tangram::node

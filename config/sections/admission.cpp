@@ -37,8 +37,9 @@ constexpr Setting kAdmissionSettings[]{
     {"card_resources",
      "Resources that stand for NVIDIA cards of other GPU systems, with commas between; a star at "
      "the end stands for every ending. A container that holds one keeps what that system shows it, "
-     "and cannot hold a share beside it. Network cards such as nvidia.com/hostdev are none; "
-     "passed-through cards under their models' names are, so add those.",
+     "unless its pod sets spec.nodeName, and cannot hold a share beside it. Network cards such as "
+     "nvidia.com/hostdev are none; passed-through cards under their models' names are, so add "
+     "those.",
      name_list<&Admission::card_resources>()},
     {"extender_user",
      "The user name with which the extender binds pods. Only this user may write "

@@ -184,6 +184,23 @@ void warn_of_env_from(const kube::ContainerManifest& container, AdmissionRespons
                             std::string(kVisibleDevices) + "; write its variables in env");
 }
 
+/// For a container without a request: no cards, unless another system gives it some.
+/// @param left  the container without the resources that are taken out of it
+void hide_cards(const kube::PodManifest& pod, const kube::ContainerManifest& left,
+                const AdmissionSettings& settings, AdmissionResponse& answer, JsonPatch& patch) {
+  const bool placed = !pod.node.empty();
+  if (!wants_no_devices(left, settings.card_resources, placed)) return;
+  hide_devices(left, patch);
+  const auto* other = other_cards(left, settings.card_resources);
+  if (other == nullptr) return;
+  answer.warnings.push_back("container " + quote(left.name) + ": " + quote_if_needed(other->first) +
+                            " " + quote(other->second) +
+                            " does not count in a pod with spec.nodeName, since kubelet also "
+                            "starts it on nodes without that resource; write nodeSelector: "
+                            "{kubernetes.io/hostname: " +
+                            quote_if_needed(pod.node) + "} instead");
+}
+
 /// The container without what is taken out of it.
 kube::ContainerManifest without(kube::ContainerManifest container,
                                 const std::vector<std::string>& resources) {
@@ -217,8 +234,7 @@ AdmissionResponse mutate(const kube::PodManifest& pod, const AdmissionSettings& 
     } else {
       add_none_of_limit_range(pod, container, edit);
       patch_resources(container, edit, patch);
-      const kube::ContainerManifest left = without(container, taken_out);
-      if (wants_no_devices(left, settings.card_resources)) hide_devices(container, patch);
+      hide_cards(pod, without(container, taken_out), settings, answer, patch);
     }
   }
   answer.patch = patch.text();
@@ -229,7 +245,8 @@ AdmissionResponse mutate_ephemeral(const kube::PodManifest& pod, const kube::Pod
                                    const AdmissionSettings& settings) {
   JsonPatch patch;
   for (const kube::ContainerManifest* container : added_ephemerals(pod, old_pod)) {
-    if (wants_no_devices(*container, settings.card_resources)) hide_devices(*container, patch);
+    if (wants_no_devices(*container, settings.card_resources, true))
+      hide_devices(*container, patch);
   }
   AdmissionResponse answer;
   answer.patch = patch.text();

@@ -20,8 +20,8 @@ namespace tangram::extender {
 ///                             that stand there otherwise, as from a LimitRange, give way;
 ///                             no NVIDIA_VISIBLE_DEVICES=void, and none at all where another
 ///                             system's request was translated
-///     every other container     NVIDIA_VISIBLE_DEVICES=void, unless it sets it itself; 0 of
-///                             the aggregates that a LimitRange gave it
+///     every other container     NVIDIA_VISIBLE_DEVICES=void, unless it sets it itself or another
+///                             system gives it cards; 0 of the aggregates that a LimitRange gave it
 ///
 /// A pod whose request is wrong stays as it is: validate() reports why. Pure.
 [[nodiscard]] AdmissionResponse mutate(const kube::PodManifest& pod,

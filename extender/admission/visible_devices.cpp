@@ -42,9 +42,9 @@ const kube::StringMap::value_type* other_cards(const kube::ContainerManifest& co
 }
 
 bool wants_no_devices(const kube::ContainerManifest& container,
-                      const std::vector<std::string>& card_resources) {
+                      const std::vector<std::string>& card_resources, bool placed) {
   return std::none_of(container.env.begin(), container.env.end(), sets_visible_devices) &&
-         other_cards(container, card_resources) == nullptr;
+         (placed || other_cards(container, card_resources) == nullptr);
 }
 
 std::optional<std::string> wrong_visible_devices(const kube::ContainerManifest& container,

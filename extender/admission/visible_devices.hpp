@@ -25,8 +25,11 @@ inline constexpr std::string_view kNoDevices = "void";
 
 /// Must the variable hide all cards from the container? Not if it sets it itself, and not if
 /// it holds a resource of another GPU system, whose plugin sets it.
+/// @param card_resources  see AdmissionSettings
+/// @param placed  the pod names its node itself. No scheduler has then checked that the node has
+///                what the container requests, and kubelet ignores resources that it does not have
 [[nodiscard]] bool wants_no_devices(const kube::ContainerManifest& container,
-                                    const std::vector<std::string>& card_resources);
+                                    const std::vector<std::string>& card_resources, bool placed);
 
 /// The first resource with its quantity by which the container holds cards of another GPU system;
 /// null if there is none. A quantity of 0 holds nothing.

@@ -117,6 +117,24 @@ TEST(MutateTest, ANetworkCardOrNoneAtAllIsNoCard) {
   }
 }
 
+TEST(MutateTest, TrustsNoResourceOfAnotherSystemInAPodThatPlacesItself) {
+  for (const char* resource : {"nvidia.com/gpu", "nvidia.com/gpu.shared", "nvidia.com/mig-zzz"}) {
+    const std::string pod = json_of(
+        "metadata: {name: a}\nspec: {nodeName: gpu-1, containers: [{name: main, resources: "
+        "{limits: {" +
+        std::string(resource) + ": 1}}}]}");
+    EXPECT_EQ(at(Webhook().mutated(pod), "spec.containers.0.env.0.value"), "void") << resource;
+    const auto warnings = Webhook().mutate({.object = pod}).warnings;
+    ASSERT_EQ(warnings.size(), 1U) << resource;
+    EXPECT_EQ(warnings[0],
+              "container \"main\": " + std::string(resource) +
+                  " \"1\" does not count in a pod with spec.nodeName, since kubelet also starts it "
+                  "on nodes without that resource; write nodeSelector: {kubernetes.io/hostname: "
+                  "gpu-1} instead");
+    EXPECT_EQ(Webhook().refusal(pod), "");
+  }
+}
+
 TEST(MutateTest, OtherCardsAreThoseOfTheConfiguration) {
   auto settings = shipped_settings();
   settings.card_resources = {"nvidia.com/GA102GL_A10", "example.com/slice-*"};

@@ -63,8 +63,8 @@ CardKind read_kind(json::Reader& in) {
 
 Link read_link(json::Reader& in) {
   Link link;
-  codec::object(in, {"to", "type"}, "to", codec::into(link.peer), "type", codec::into(link.type),
-                "count", codec::into(link.count, 1, kMaxLinkCount));
+  codec::object(in, {"to", "type"}, "to", codec::card_id_into(link.peer), "type",
+                codec::into(link.type), "count", codec::into(link.count, 1, kMaxLinkCount));
   return link;
 }
 
@@ -93,14 +93,16 @@ Card read_card(json::Reader& in) {
     isolation = read_isolation(from);
   };
   codec::object(
-      in, {"id", "model", "memMiB"}, "id", codec::into(card.id), "kind", kind, "model",
-      codec::into(card.model), "memMiB", codec::into(card.memory, 1, codec::kMaxMebibytes),
+      in, {"id", "model", "memMiB"}, "id", codec::card_id_into(card.id), "kind", kind, "model",
+      codec::card_model_into(card.model), "memMiB",
+      codec::into(card.memory, 1, codec::kMaxMebibytes),
       // A share is of this card, so every card has 1000; another number would mean another thing.
       "milli", codec::into(card.compute, codec::kMilliPerCard, codec::kMilliPerCard), "maxSharers",
       codec::into(card.max_sharers, 1, kMaxSharers), "healthy", card.healthy, "cordoned",
       card.cordoned, "reason", codec::text_into(card.unavailable_reason, kMaxReason), "numa",
-      codec::into(card.numa_node, -1, kMaxNumaNode), "pci", codec::text_into(card.pci_bus),
-      "parent", codec::text_into(card.parent), "links", links, "isolation", modes);
+      codec::into(card.numa_node, -1, kMaxNumaNode), "pci",
+      codec::optional_card_id_into(card.pci_bus), "parent",
+      codec::optional_card_id_into(card.parent), "links", links, "isolation", modes);
   card.isolation = isolation.value_or(usual_isolation(card.kind));
   return card;
 }

@@ -15,6 +15,7 @@ namespace tangram::model {
 ///       "pci":"0000:17:00.0","parent":"","links":[{"to":"GPU-...","type":"nvlink","count":12}],
 ///       "isolation":["mps","time-slice","none"],"maxSharers":48}]}
 ///
+/// Texts are those of card_names.hpp; links' types and reasons are free.
 /// Required: version, cards; of a card id, model, memMiB. Unknown members are ignored, so that
 /// a newer agent can say more; a newer version is refused.
 [[nodiscard]] std::string encode_cards(const std::vector<Card>& cards);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/json_members.hpp"
+#include "model/card_names.hpp"
 
 #include <boost/container/small_vector.hpp>
 
@@ -14,8 +15,6 @@
 /// reader failed on bad input, as the reader's own calls do.
 namespace tangram::model::codec {
 
-/// No name, UID or UUID of Kubernetes or a vendor is longer: a DNS subdomain's limit.
-inline constexpr std::size_t kMaxName = 253;
 /// 2^40 MiB is a million times the largest card, and 1000 times it still fits 64 bits.
 inline constexpr std::int64_t kMaxMebibytes = std::int64_t{1} << 40U;
 inline constexpr std::int64_t kMilliPerCard = 1000;
@@ -24,6 +23,12 @@ inline constexpr std::int64_t kMilliPerCard = 1000;
 [[nodiscard]] std::string text(json::Reader& in, std::size_t most = kMaxName);
 /// A text of 1..kMaxName characters.
 [[nodiscard]] std::string name(json::Reader& in);
+/// The id or the model of a card (see card_names.hpp).
+[[nodiscard]] std::string card_id(json::Reader& in);
+[[nodiscard]] std::string optional_card_id(json::Reader& in);  ///< may be empty
+[[nodiscard]] std::string card_model(json::Reader& in);
+/// A container's name: a DNS label.
+[[nodiscard]] std::string container_name(json::Reader& in);
 /// A whole number of that range.
 [[nodiscard]] std::int64_t number(json::Reader& in, std::int64_t least, std::int64_t most);
 /// Reads "version" and fails unless it is the one version that is known.
@@ -52,6 +57,18 @@ inline auto into(std::string& to) {
 }
 inline auto text_into(std::string& to, std::size_t most = kMaxName) {
   return [&to, most](json::Reader& in) { to = text(in, most); };
+}
+inline auto card_id_into(std::string& to) {
+  return [&to](json::Reader& in) { to = card_id(in); };
+}
+inline auto optional_card_id_into(std::string& to) {
+  return [&to](json::Reader& in) { to = optional_card_id(in); };
+}
+inline auto card_model_into(std::string& to) {
+  return [&to](json::Reader& in) { to = card_model(in); };
+}
+inline auto container_name_into(std::string& to) {
+  return [&to](json::Reader& in) { to = container_name(in); };
 }
 template <class Amount>
 auto into(Amount& to, std::int64_t least, std::int64_t most) {

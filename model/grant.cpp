@@ -32,8 +32,9 @@ void write_container(json::Writer& out, const ContainerGrant& container) {
 GrantedCard read_card(json::Reader& in) {
   GrantedCard card;
   codec::object(in, {"uuid", "memMiB", "milli", "memLimitMiB", "milliLimit"}, "uuid",
-                codec::into(card.uuid), "memMiB", codec::into(card.memory, 0, codec::kMaxMebibytes),
-                "milli", codec::into(card.compute, 0, codec::kMilliPerCard), "memLimitMiB",
+                codec::card_id_into(card.uuid), "memMiB",
+                codec::into(card.memory, 0, codec::kMaxMebibytes), "milli",
+                codec::into(card.compute, 0, codec::kMilliPerCard), "memLimitMiB",
                 codec::into(card.memory_limit, 0, codec::kMaxMebibytes), "milliLimit",
                 codec::into(card.compute_limit, 0, codec::kMilliPerCard), "whole",
                 [&](json::Reader& in_whole) { card.whole = in_whole.boolean(); });
@@ -63,7 +64,7 @@ void add_card(json::Reader& in, std::vector<GrantedCard>& cards, GrantedCard car
 ContainerGrant read_container(json::Reader& in) {
   ContainerGrant container;
   codec::object(
-      in, {"name", "cards"}, "name", codec::into(container.container), "cards",
+      in, {"name", "cards"}, "name", codec::container_name_into(container.container), "cards",
       [&](json::Reader&) { in.array([&] { add_card(in, container.cards, read_card(in)); }); });
   if (container.cards.empty()) {
     in.fail("container " + quote(container.container) + " has no cards");

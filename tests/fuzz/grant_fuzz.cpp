@@ -1,3 +1,4 @@
+#include "model/card_names.hpp"
 #include "model/grant_reading.hpp"
 #include "tests/fuzz/fuzzing.hpp"
 
@@ -25,6 +26,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string text(fuzz::text_of(data, size));
   const auto grant = decode_grant(text);
   if (!grant) return 0;
+  for (const auto& container : grant->containers) {
+    for (const auto& card : container.cards) require(model::is_card_id(card.uuid));
+  }
   const auto again = decode_grant(encode(*grant));
   require(again && *again == *grant);
   check_signed(text, *grant);

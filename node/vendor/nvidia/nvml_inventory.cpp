@@ -1,5 +1,7 @@
 #include "node/vendor/nvidia/nvml_inventory.hpp"
 
+#include "base/quote.hpp"
+#include "model/card_names.hpp"
 #include "model/cards.hpp"
 #include "node/vendor/nvidia/nvml_links.hpp"
 
@@ -31,6 +33,11 @@ constexpr int kFirstMpsMajor = 7;
 
 constexpr std::string_view kMigMark = " MIG ";
 
+constexpr std::string_view kUnusableId =
+    "its UUID has other characters than letters, digits and - _ . :, as those of MIG instances "
+    "have "
+    "with drivers before 470; upgrade the driver";
+
 std::string cuda_text(NvmlAsk& ask) {
   int version = 0;
   if (!ask(ask.call().cuda_version, &version)) return {};
@@ -58,7 +65,11 @@ int numa_node_of(NvmlAsk& ask, nvml::Device device) {
 bool describe(NvmlAsk& ask, nvml::Device device, InstalledCard& out) {
   out.card.id = ask.text(ask.call().uuid, device);
   if (out.card.id.empty()) return false;
-  out.card.model = model_of(ask.text(ask.call().name, device));
+  if (!model::is_card_id(out.card.id)) {
+    spdlog::warn("card {} is left out: {}", quote(out.card.id), kUnusableId);
+    return false;
+  }
+  out.card.model = model::card_model_of(model_of(ask.text(ask.call().name, device)));
   NvmlMemory memory;
   if (!read_nvml_memory(ask, device, memory) || out.card.model.empty() ||
       memory.total < memory.reserved || memory.total - memory.reserved < kMebibyte) {
@@ -150,7 +161,8 @@ class InventoryReader {
     physical.instances.push_back(place);
 
     card.mig_profile = profile_of(ask_, instance, card.card.model, parent.total);
-    card.card.model = parent.card.model + std::string(kMigMark) + card.mig_profile;
+    card.card.model =
+        model::card_model_of(parent.card.model + std::string(kMigMark) + card.mig_profile);
     card.card.kind = model::CardKind::kMig;
     card.card.parent = parent.card.id;
     card.card.numa_node = parent.card.numa_node;

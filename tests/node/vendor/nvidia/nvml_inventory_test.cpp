@@ -178,6 +178,20 @@ TEST(NvmlInventoryTest, ACardWithoutMemoryOfItsOwnIsLeftOut) {
   EXPECT_EQ(found.cards[0].card.id, "GPU-b");
 }
 
+TEST(NvmlInventoryTest, NamesOfTheDriverBecomePlain) {
+  const Inventory found = inventory_of(R"({"cards":[
+    {"uuid":"GPU-a","model":"NVIDIA A100,`x`","memMiB":100},
+    {"uuid":"GPU-b","model":"$;","memMiB":100},
+    {"uuid":"GPU-c;x","model":"NVIDIA T4","memMiB":100},
+    {"uuid":"GPU-d","model":"NVIDIA T4","memMiB":100,"mig":true,"instances":[
+      {"uuid":"MIG-GPU-d/7/0","profile":"1g.5gb","memMiB":50},
+      {"uuid":"MIG-d","profile":"1g;5gb","memMiB":50}]}]})");
+  ASSERT_EQ(found.cards.size(), 2U);
+  EXPECT_EQ(found.cards[0].card.model, "A100--x-");
+  EXPECT_EQ(found.cards[1].card.id, "MIG-d");
+  EXPECT_EQ(found.cards[1].card.model, "T4 MIG 1g-5gb");
+}
+
 TEST(NvmlInventoryTest, DropsBrandsFromModels) {
   EXPECT_EQ(model_of("NVIDIA H100 PCIe"), "H100 PCIe");
   EXPECT_EQ(model_of("Tesla T4"), "T4");

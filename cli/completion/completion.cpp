@@ -20,6 +20,7 @@ _kubectl_tangram() {
     case $word in
       :0) compopt -o default ;;
       :*) ;;
+      *[!-A-Za-z0-9_.:/=]*) ;;
       *) COMPREPLY+=("$word") ;;
     esac
   done < <(kubectl-tangram __complete "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
@@ -36,6 +37,7 @@ _kubectl_tangram() {
     case $word in
       :0) _files ;;
       :*) ;;
+      *[^-A-Za-z0-9_.:/=]*) ;;
       *) found+=("$word") ;;
     esac
   done
@@ -57,7 +59,7 @@ function __kubectl_tangram
         __fish_complete_path (commandline -ct)
       case ':*'
       case '*'
-        echo $word
+        string match --quiet --regex '^[-A-Za-z0-9_.:/=]+$' -- $word; and echo $word
     end
   end
 end
@@ -198,9 +200,21 @@ std::vector<std::string> candidates_at(const Place& place) {
   return place.typed.starts_with('-') ? options_at(place) : words_at(place);
 }
 
-/// The candidates with the typed prefix.
+/// No shell executes or expands such a word, and none is a directive. kubectl's completion hands
+/// candidates to bash's `compgen -W`, which expands them, and bash inserts ours unquoted.
+bool is_plain(std::string_view word) {
+  constexpr std::string_view kLetters =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:/";
+  return !word.empty() && word.front() != ':' &&
+         word.find_first_not_of(kLetters) == std::string_view::npos;
+}
+
+/// The plain candidates with the typed prefix; flags only after a typed dash.
 std::vector<std::string> matching(const Place& place, std::vector<std::string> found) {
-  std::erase_if(found, [&](const std::string& word) { return !word.starts_with(place.typed); });
+  std::erase_if(found, [&](const std::string& word) {
+    return !is_plain(word) || !word.starts_with(place.typed) ||
+           (word.starts_with('-') && place.typed.empty());
+  });
   std::sort(found.begin(), found.end());
   found.erase(std::unique(found.begin(), found.end()), found.end());
   for (std::string& word : found) word.insert(0, place.head);

@@ -32,7 +32,8 @@ using NamesSource = std::function<std::vector<std::string>(const NamesQuery&)>;
                                                         const std::string& ns);
 
 /// Candidates for the last word of a command line: names of commands, options and fixed values, and
-/// names of a cluster. In the format of kubectl and of the scripts below: one word per line, then
+/// names of a cluster. Words that a shell would interpret are left out. In the format of kubectl
+/// and of the scripts below: one word per line, then
 /// ":4" for "no file names" or ":0" for "also file names" (cobra's ShellCompDirective).
 /// @param words   after the program's name; the last one as typed so far, maybe ""
 /// @param source  of a cluster's names; empty = none

@@ -3,6 +3,7 @@
 #include "cli/json_path.hpp"
 #include "kube/url.hpp"
 #include "model/annotations.hpp"
+#include "model/cards.hpp"
 
 #include <string_view>
 
@@ -18,11 +19,11 @@ std::string path_of(Names names, const std::string& ns) {
   return names == Names::kNamespaces ? "/api/v1/namespaces" : "/api/v1/nodes";
 }
 
-/// The annotation is JSON in a string of JSON.
+/// None of a node whose list cannot be read.
 void add_cards(std::string_view node, std::vector<std::string>& names) {
-  const std::string cards = unescaped_at(node, {"metadata", "annotations", kCards});
-  for_each_at(cards, {"cards"},
-              [&](std::string_view card) { names.push_back(text_at(card, {"id"})); });
+  const auto cards = model::decode_cards(unescaped_at(node, {"metadata", "annotations", kCards}));
+  if (!cards) return;
+  for (const model::Card& card : *cards) names.push_back(card.id);
 }
 
 bool is_of_interest(Names names, std::string_view object) {

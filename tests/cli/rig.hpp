@@ -7,6 +7,7 @@
 #include "cli/cluster_settings.hpp"
 #include "cli/screen.hpp"
 #include "kube/local/api.hpp"
+#include "model/annotations.hpp"
 #include "model/cards.hpp"
 #include "model/grant.hpp"
 #include "model/grant_reading.hpp"
@@ -90,6 +91,22 @@ struct Rig {
         model::encode_cards(cards) + "'" + annotations + "}}\nspec: " + spec +
         "\nstatus: {capacity: " + allocatable + ", allocatable: " + allocatable + "}\n");
     if (!loaded) throw std::runtime_error(loaded.error().message);
+  }
+
+  /// Replaces the node's cards, as an agent would, with any texts in them.
+  void publish(const std::string& node, const std::vector<model::Card>& cards) {
+    std::string patch;
+    json::Writer(patch)
+        .begin_object()
+        .key("metadata")
+        .begin_object()
+        .key("annotations")
+        .begin_object()
+        .member(model::kCardsAnnotation, model::encode_cards(cards))
+        .end_object()
+        .end_object()
+        .end_object();
+    ask(testing::write_request(kube::Method::kPatch, "/api/v1/nodes/" + node, patch));
   }
 
   /// A pod in namespace ml with these annotations and a slot. @returns its UID

@@ -127,6 +127,27 @@ TEST(CompletionTest, FindsNamesInACluster) {
   EXPECT_TRUE(names(Names::kNodes).empty()) << "who may not see it gets no names, and no error";
 }
 
+/// What a shell could execute, take for a flag or read as further lines, with an honest name.
+const Words kHostile{"$(touch x)", "`x`", "a;b", "a b",      "-rf",   "a\nb",
+                     "GPU-0|sh",   ":0",  "",    "GPU-a\\b", "~root", "GPU-good"};
+
+TEST(CompletionTest, CompletesOnlyPlainWords) {
+  const auto source = [](const NamesQuery&) { return kHostile; };
+  EXPECT_EQ(completion_answer({"cordon-card", ""}, source), "GPU-good\n:4\n");
+  EXPECT_EQ(completion_answer({"top", "-n", ""}, source), "GPU-good\n:4\n");
+}
+
+TEST(CompletionTest, NamesNoCardsOfANodeWithAHostileId) {
+  for (const std::string& id : kHostile) {
+    if (id == "GPU-good") continue;
+    Rig rig;
+    rig.add_node("hostile", {testing::card("GPU-of-it")});
+    rig.add_node("honest", {testing::card("GPU-good")});
+    rig.publish("hostile", {testing::card("GPU-of-it"), testing::card(id)});
+    EXPECT_EQ(names_in_cluster({.names = Names::kCards}, rig.api, "ml"), Words{"GPU-good"}) << id;
+  }
+}
+
 TEST(CompletionTest, HasAScriptForEachShell) {
   for (const char* shell : {"bash", "zsh", "fish"}) {
     EXPECT_NE(completion_script(shell).find("kubectl-tangram __complete"), std::string::npos)

@@ -51,6 +51,31 @@ type_in kubectl-tangram whatif -f ''
   EXPECT_EQ(run("bash", script), "doctor\njson wide yaml\nyaml\n--gpu-isolation\nfiles\n\n");
 }
 
+// The program is replaced: the scripts keep out what a shell would execute even if it names it.
+TEST_F(ShellTest, BashInsertsNothingThatItWouldExecute) {
+  if (!has("bash")) GTEST_SKIP() << "there is no bash";
+  const std::string script = R"(
+source <(kubectl-tangram completion bash) || exit 1
+kubectl-tangram() { printf '%s\n' '$(touch x)' '`x`' 'a;b' 'a b' 'a|b' GPU-1.a:0 --output=yaml :4; }
+COMP_WORDS=(kubectl-tangram cordon-card '') COMP_CWORD=2
+_kubectl_tangram; printf '<%s>' "${COMPREPLY[@]}"
+)";
+  EXPECT_EQ(run("bash", script), "<GPU-1.a:0><--output=yaml>");
+}
+
+TEST_F(ShellTest, ZshInsertsNothingThatItWouldExecute) {
+  if (!has("zsh")) GTEST_SKIP() << "there is no zsh; apt-get install zsh";
+  const std::string script = R"(
+compdef() { }
+compadd() { printf '<%s>' $found }
+source <(kubectl-tangram completion zsh) || exit 1
+kubectl-tangram() { printf '%s\n' '$(touch x)' '`x`' 'a;b' 'a b' 'a|b' GPU-1.a:0 --output=yaml :4 }
+words=(kubectl-tangram cordon-card '') CURRENT=3
+_kubectl_tangram
+)";
+  EXPECT_EQ(run("zsh -f", script), "<GPU-1.a:0><--output=yaml>");
+}
+
 TEST_F(ShellTest, ZshCompletes) {
   if (!has("zsh")) GTEST_SKIP() << "there is no zsh; apt-get install zsh";
   // Stand-ins for functions that exist only while a line is edited: they print their arguments.

@@ -1,5 +1,7 @@
 #include "extender/admission/limit_range.hpp"
 
+#include "model/annotations.hpp"
+
 #include <algorithm>
 
 namespace tangram::extender {
@@ -8,38 +10,39 @@ namespace {
 
 constexpr std::string_view kAnnotation = "kubernetes.io/limit-ranger";
 constexpr std::string_view kBegin = "LimitRanger plugin set: ";
-constexpr std::string_view kBetween = "; ";
 
-/// One of "cpu, tangram.dev/gpu-milli limit for container side".
-bool names(std::string_view part, std::string_view resource, std::string_view container) {
-  const std::size_t end = part.find(" for ");
-  if (end == std::string_view::npos) return false;
-  const std::string_view whom = part.substr(end);
-  if (whom.substr(whom.rfind(' ') + 1) != container) return false;
-  const std::size_t list_end = part.substr(0, end).rfind(' ');  // before "limit" or "request"
-  std::string_view list = part.substr(0, list_end);
-  while (!list.empty()) {
-    const std::string_view name = list.substr(0, list.find(", "));
-    if (name == resource) return true;
-    list.remove_prefix(std::min(name.size() + 2, list.size()));
-  }
-  return false;
+/// Cuts off what stands before `separator`, or all if there is none.
+std::string_view next_part(std::string_view& rest, std::string_view separator) {
+  const std::string_view part = rest.substr(0, rest.find(separator));
+  rest.remove_prefix(std::min(part.size() + separator.size(), rest.size()));
+  return part;
 }
 
 }  // namespace
 
-bool limit_range_gave(const kube::PodManifest& pod, const kube::ContainerManifest& container,
-                      std::string_view resource) {
-  const auto found = pod.annotations.find(kAnnotation);
-  if (found == pod.annotations.end() || !found->second.starts_with(kBegin)) return false;
-  std::string_view rest = found->second;
-  rest.remove_prefix(kBegin.size());
-  while (!rest.empty()) {
-    const std::string_view part = rest.substr(0, rest.find(kBetween));
-    if (names(part, resource, container.name)) return true;
-    rest.remove_prefix(std::min(part.size() + kBetween.size(), rest.size()));
+LimitRangeGifts::LimitRangeGifts(const kube::PodManifest& pod) {
+  const std::string* written = kube::find(pod.annotations, kAnnotation);
+  if (written == nullptr || !written->starts_with(kBegin)) return;
+  std::string_view rest = std::string_view(*written).substr(kBegin.size());
+  while (!rest.empty()) read(next_part(rest, "; "));
+}
+
+/// One of "cpu, tangram.dev/gpu-milli limit for container side".
+void LimitRangeGifts::read(std::string_view part) {
+  const std::size_t end = part.find(" for ");
+  if (end == std::string_view::npos) return;
+  const std::string_view container = part.substr(part.rfind(' ') + 1);
+  const std::size_t list_end = part.substr(0, end).rfind(' ');  // before "limit" or "request"
+  std::string_view list = part.substr(0, list_end);
+  const auto& aggregates = model::kAggregateResources;
+  while (!list.empty()) {
+    const auto* found = std::find(aggregates.begin(), aggregates.end(), next_part(list, ", "));
+    if (found != aggregates.end()) gifts_.emplace(container, *found);
   }
-  return false;
+}
+
+bool LimitRangeGifts::gave(std::string_view container, std::string_view aggregate) const {
+  return gifts_.contains({container, aggregate});
 }
 
 }  // namespace tangram::extender

@@ -105,10 +105,10 @@ void add_request(const model::ContainerRequest& request, const AdmissionSettings
 
 /// For a container without a request, to which a LimitRange gave aggregates: none of them. Not
 /// taken out, since a LimitRange with a maximum insists on some number.
-void add_none_of_limit_range(const kube::PodManifest& pod, const kube::ContainerManifest& container,
+void add_none_of_limit_range(const LimitRangeGifts& gifts, const kube::ContainerManifest& container,
                              ResourceEdit& edit) {
   for (const std::string_view name : model::kAggregateResources) {
-    if (limit_range_gave(pod, container, name)) edit.set.emplace(name, "0");
+    if (gifts.gave(container.name, name)) edit.set.emplace(name, "0");
   }
 }
 
@@ -224,6 +224,7 @@ AdmissionResponse mutate(const kube::PodManifest& pod, const AdmissionSettings& 
                                     requested.translation.resources.end());
   const std::vector<std::string> taken_out(names.begin(), names.end());
   const bool all_devices = !requested.translation.empty() && !settings.allow_visible_devices;
+  const LimitRangeGifts gifts(pod);
   for (const kube::ContainerManifest& container : pod.containers) {
     ResourceEdit edit{.without = taken_out};
     if (const auto* request = requested.of(container); request != nullptr) {
@@ -232,7 +233,7 @@ AdmissionResponse mutate(const kube::PodManifest& pod, const AdmissionSettings& 
       drop_devices(container, all_devices, answer, patch);
       warn_of_env_from(container, answer);
     } else {
-      add_none_of_limit_range(pod, container, edit);
+      add_none_of_limit_range(gifts, container, edit);
       patch_resources(container, edit, patch);
       hide_cards(pod, without(container, taken_out), settings, answer, patch);
     }

@@ -1,5 +1,7 @@
 // Aggregates that a LimitRange wrote into containers before the webhook saw them.
 
+#include "extender/admission/limit_range.hpp"
+
 #include "tests/extender/admission/reviews.hpp"
 
 #include <gtest/gtest.h>
@@ -60,6 +62,19 @@ TEST(LimitRangeTest, GivesContainersWithoutARequestNothing) {
     EXPECT_EQ(Webhook().refusal(pod), "");
     EXPECT_EQ(Webhook().mutate({.object = pod}).patch, "");
   }
+}
+
+TEST(LimitRangeGiftsTest, AreThoseOfAllContainers) {
+  kube::PodManifest pod;
+  pod.annotations["kubernetes.io/limit-ranger"] =
+      "LimitRanger plugin set: cpu, tangram.dev/gpu-milli request for container main; "
+      "tangram.dev/gpu-mem-mib limit for init container setup; memory limit for container side";
+  const LimitRangeGifts gifts(pod);
+  EXPECT_TRUE(gifts.gave("main", "tangram.dev/gpu-milli"));
+  EXPECT_TRUE(gifts.gave("setup", "tangram.dev/gpu-mem-mib"));
+  EXPECT_FALSE(gifts.gave("main", "tangram.dev/gpu-mem-mib"));
+  EXPECT_FALSE(gifts.gave("setup", "tangram.dev/gpu-milli"));
+  EXPECT_FALSE(gifts.gave("side", "tangram.dev/gpu-milli"));
 }
 
 TEST(LimitRangeTest, OfAnotherContainerOrResourceExplainsNothing) {

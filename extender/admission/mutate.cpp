@@ -5,6 +5,7 @@
 #include "extender/admission/aggregates.hpp"
 #include "extender/admission/json_patch.hpp"
 #include "extender/admission/limit_range.hpp"
+#include "extender/admission/limits.hpp"
 #include "extender/admission/visible_devices.hpp"
 #include "model/annotations.hpp"
 
@@ -214,6 +215,7 @@ kube::ContainerManifest without(kube::ContainerManifest container,
 }  // namespace
 
 AdmissionResponse mutate(const kube::PodManifest& pod, const AdmissionSettings& settings) {
+  if (const std::string why = too_large(pod); !why.empty()) return refuse(pod.name, why);
   const PodRequest requested = read_pod_request(pod, settings);
   if (requested.is_wrong()) return {};
   AdmissionResponse answer;
@@ -244,6 +246,7 @@ AdmissionResponse mutate(const kube::PodManifest& pod, const AdmissionSettings& 
 
 AdmissionResponse mutate_ephemeral(const kube::PodManifest& pod, const kube::PodManifest& old_pod,
                                    const AdmissionSettings& settings) {
+  if (const std::string why = too_large(pod); !why.empty()) return refuse(pod.name, why);
   JsonPatch patch;
   for (const kube::ContainerManifest* container : added_ephemerals(pod, old_pod)) {
     if (wants_no_devices(*container, settings.card_resources, true))

@@ -23,11 +23,13 @@ namespace tangram::extender {
 ///     every other container     NVIDIA_VISIBLE_DEVICES=void, unless it sets it itself or another
 ///                             system gives it cards; 0 of the aggregates that a LimitRange gave it
 ///
-/// A pod whose request is wrong stays as it is: validate() reports why. Pure.
+/// A pod whose request is wrong stays as it is: validate() reports why. One that is too large is
+/// refused (limits.hpp). Pure.
 [[nodiscard]] AdmissionResponse mutate(const kube::PodManifest& pod,
                                        const AdmissionSettings& settings);
 
 /// For ephemeral containers added to a running pod: they get no card, and should see none.
+/// A pod that is too large is refused.
 [[nodiscard]] AdmissionResponse mutate_ephemeral(const kube::PodManifest& pod,
                                                  const kube::PodManifest& old_pod,
                                                  const AdmissionSettings& settings);

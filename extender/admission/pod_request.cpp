@@ -16,25 +16,6 @@ std::int64_t slots_of(const kube::ContainerManifest& container) {
   return quantity ? quantity->units_ceil() : 0;
 }
 
-/// A request for nothing, or why the pod is not looked into.
-Result<model::GpuRequest> too_large(const kube::PodManifest& pod) {
-  const auto wrong = [](std::size_t count, std::string_view what, std::size_t most) {
-    return fail(Errc::kInvalidArgument, "the pod has " + std::to_string(count) + std::string(what) +
-                                            "; write at most " + std::to_string(most));
-  };
-  if (pod.containers.size() > kMaxContainers) {
-    return wrong(pod.containers.size(), " containers", kMaxContainers);
-  }
-  const auto requests =
-      std::count_if(pod.annotations.begin(), pod.annotations.end(),
-                    [](const auto& annotation) { return !request_key(annotation.first).empty(); });
-  if (static_cast<std::size_t>(requests) > kMaxRequestAnnotations) {
-    return wrong(static_cast<std::size_t>(requests), " annotations tangram.dev/gpu-...",
-                 kMaxRequestAnnotations);
-  }
-  return model::GpuRequest{};
-}
-
 /// By place, not by name: names are not yet known to be different.
 void find_requesters(PodRequest& requested) {
   for (const model::ContainerRequest& part : requested.request->containers) {
@@ -66,8 +47,7 @@ const model::ContainerRequest* PodRequest::of(const kube::ContainerManifest& con
 }
 
 PodRequest read_pod_request(const kube::PodManifest& pod, const AdmissionSettings& settings) {
-  PodRequest requested{.request = too_large(pod)};
-  if (!requested.request) return requested;
+  PodRequest requested{.request = model::GpuRequest{}};
   requested.translation = translate(pod, settings.other_systems);
   requested.annotations = kube::own_annotations(pod.annotations);
   requested.annotations.merge(kube::own_annotations(requested.translation.annotations));

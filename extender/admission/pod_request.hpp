@@ -11,11 +11,6 @@
 
 namespace tangram::extender {
 
-/// Limits on what is looked at, before the API server has: it checks a pod after the webhooks
-/// changed it, so any client that may create pods can send 3 MiB of containers or annotations.
-inline constexpr std::size_t kMaxContainers = 1000;         // a node runs 110 pods by default
-inline constexpr std::size_t kMaxRequestAnnotations = 200;  // 16 containers have 6 each, and 5 more
-
 /// What a pod requests of GPUs, read as the extender and the agents will read it: what mutate and
 /// validate both start from.
 struct PodRequest {
@@ -35,7 +30,7 @@ struct PodRequest {
   [[nodiscard]] const model::ContainerRequest* of(const kube::ContainerManifest& container) const;
 };
 
-/// @param pod  outlives the result
+/// @param pod  not too_large(); outlives the result
 [[nodiscard]] PodRequest read_pod_request(const kube::PodManifest& pod,
                                           const AdmissionSettings& settings);
 

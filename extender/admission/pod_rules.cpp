@@ -182,7 +182,9 @@ bool requests_anything(const PodRequest& requested) {
 void check_request(const kube::PodManifest& pod, const PodRequest& requested,
                    const AdmissionSettings& settings, const std::vector<std::string_view>& counted,
                    Mistakes& mistakes) {
-  for (const std::string& mistake : requested.translation.mistakes) mistakes.add(mistake);
+  const Translation& translation = requested.translation;
+  for (const std::string& mistake : translation.mistakes) mistakes.add(mistake);
+  for (std::size_t i = 0; i < translation.more_mistakes; ++i) mistakes.add({});
   if (!requested.request) {
     mistakes.add(requested.request.error().message);
   } else {
@@ -190,7 +192,6 @@ void check_request(const kube::PodManifest& pod, const PodRequest& requested,
   }
   check_spelling(pod, mistakes);
   if (requests_anything(requested)) check_node(pod, mistakes);
-  if (pod.containers.size() > kMaxContainers) return;
   check_containers(pod, requested, settings, counted, mistakes);
 }
 

@@ -143,6 +143,14 @@ Result<AdmissionRequest> decode_review(std::string text) {
   return request;
 }
 
+AdmissionResponse refuse(std::string_view pod, std::string_view what, AdmissionResponse::Why why) {
+  AdmissionResponse answer;
+  answer.refusal = "pod " + (pod.empty() ? "without a name" : quote_if_needed(pod)) + ": ";
+  answer.refusal += what;
+  answer.why = why;
+  return answer;
+}
+
 std::string encode_review(std::string_view uid, const AdmissionResponse& answer) {
   std::string text;
   json::Writer out(text);

@@ -51,6 +51,11 @@ struct AdmissionResponse {
   std::vector<std::string> warnings;  ///< shown by kubectl, whatever the answer is
 };
 
+/// "pod NAME: what".
+[[nodiscard]] AdmissionResponse refuse(
+    std::string_view pod, std::string_view what,
+    AdmissionResponse::Why why = AdmissionResponse::Why::kMistake);
+
 /// The AdmissionReview that carries the answer.
 [[nodiscard]] std::string encode_review(std::string_view uid, const AdmissionResponse& answer);
 

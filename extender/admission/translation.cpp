@@ -131,6 +131,7 @@ Translation translate(const kube::PodManifest& pod, const OtherSystems& systems)
     for (const auto& [name, value] : pod.annotations) translation.annotations.erase(name);
   }
   translation.mistakes = std::move(reading.mistakes);
+  translation.more_mistakes = reading.refused - translation.mistakes.size();
   translation.warnings = std::move(reading.warnings);
   if (!translation.mistakes.empty()) {
     translation.annotations.clear();

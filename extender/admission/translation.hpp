@@ -18,7 +18,10 @@ struct Translation {
   kube::StringMap annotations;  ///< to add, by full name: Tangram's own
   std::vector<std::string>
       resources;  ///< names to take out of every container's limits and requests
-  std::vector<std::string> mistakes;  ///< why it cannot be translated, each with what to write
+  /// Why it cannot be translated, each with what to write; of these and of the warnings the first
+  /// kMaxNotes.
+  std::vector<std::string> mistakes;
+  std::size_t more_mistakes = 0;
   std::vector<std::string> warnings;  ///< what differs from the other system
 
   [[nodiscard]] bool empty() const {

@@ -203,11 +203,11 @@ void take_out_hami_amounts(const kube::ContainerManifest& container, Reading& re
 
 bool read_hami_share(const kube::ContainerManifest& container, TranslatedRequest& request,
                      Reading& reading) {
-  const std::size_t mistakes = reading.mistakes.size();
+  const std::size_t refused = reading.refused;
   const auto memory = amount(container, kMemory, 0, kMostMebibytes, reading);
   const auto percent = amount(container, kMemoryPercent, 1, 100, reading);
   const auto cores = amount(container, kCores, 0, 100, reading).value_or(0);
-  if (reading.mistakes.size() > mistakes) return false;
+  if (reading.refused > refused) return false;
   if (memory.value_or(0) > 0 && percent) {
     reading.refuse(resource_text(container, kMemory) + " and " +
                    resource_text(container, kMemoryPercent) +

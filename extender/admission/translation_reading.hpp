@@ -1,5 +1,6 @@
 #pragma once
 
+#include "extender/admission/limits.hpp"
 #include "extender/admission/translation.hpp"
 #include "model/annotations.hpp"
 
@@ -38,11 +39,17 @@ struct Reading {
   std::vector<TranslatedRequest> requests;
   std::map<std::string, Preference, std::less<>> preferences;  ///< by key without prefix
   std::set<std::string, std::less<>> resources;                ///< to take out
-  std::vector<std::string> mistakes;
-  std::vector<std::string> warnings;
+  std::vector<std::string> mistakes;                           ///< the first kMaxNotes
+  std::vector<std::string> warnings;                           ///< likewise
+  std::size_t refused = 0;  ///< mistakes, those not kept included
 
-  void refuse(std::string mistake) { mistakes.push_back(std::move(mistake)); }
-  void warn(std::string warning) { warnings.push_back(std::move(warning)); }
+  void refuse(std::string mistake) {
+    ++refused;
+    if (mistakes.size() < kMaxNotes) mistakes.push_back(std::move(mistake));
+  }
+  void warn(std::string warning) {
+    if (warnings.size() < kMaxNotes) warnings.push_back(std::move(warning));
+  }
 };
 
 /// MIG instances' models end like this; see node/cards. Other systems mean physical cards.

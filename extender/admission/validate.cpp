@@ -2,6 +2,7 @@
 
 #include "base/quote.hpp"
 #include "extender/admission/grant_rules.hpp"
+#include "extender/admission/limits.hpp"
 #include "extender/admission/mutate.hpp"
 #include "extender/admission/pod_rules.hpp"
 #include "extender/admission/visible_devices.hpp"
@@ -14,21 +15,14 @@ using Operation = AdmissionRequest::Operation;
 using Subject = AdmissionRequest::Subject;
 using Why = AdmissionResponse::Why;
 
-AdmissionResponse refuse(std::string_view pod, std::string_view what, Why why) {
-  AdmissionResponse answer;
-  answer.refusal = "pod " + (pod.empty() ? "without a name" : quote_if_needed(pod)) + ": ";
-  answer.refusal += what;
-  answer.why = why;
-  return answer;
-}
-
 AdmissionResponse answer_of(const kube::PodManifest& pod, const model::Mistakes& mistakes) {
-  return mistakes.any() ? refuse(pod.name, mistakes.message(), Why::kMistake) : AdmissionResponse{};
+  return mistakes.any() ? refuse(pod.name, mistakes.message()) : AdmissionResponse{};
 }
 
 AdmissionResponse check_new_pod(const AdmissionRequest& request, const AdmissionSettings& settings,
                                 const std::vector<std::string_view>& counted) {
   const kube::PodManifest& pod = *request.pod;
+  if (const std::string why = too_large(pod); !why.empty()) return refuse(pod.name, why);
   model::Mistakes mistakes;
   const auto grant = grant_on_new_pod(pod);
   if (grant && request.user != settings.extender_user) mistakes.add(*grant);
@@ -40,19 +34,20 @@ AdmissionResponse check_new_pod(const AdmissionRequest& request, const Admission
 
 AdmissionResponse check_new_request(const kube::PodManifest& pod, const AdmissionSettings& settings,
                                     const std::vector<std::string_view>& counted) {
+  if (const std::string why = too_large(pod); !why.empty()) return refuse(pod.name, why);
   model::Mistakes mistakes;
   check_request(pod, read_pod_request(pod, settings), settings, counted, mistakes);
   if (!mistakes.any()) return {};
   return refuse(pod.name,
                 mistakes.message() +
                     "; the containers of a pod that exists stay as they are, so delete it and "
-                    "create it with another request",
-                Why::kMistake);
+                    "create it with another request");
 }
 
 AdmissionResponse check_added_containers(const kube::PodManifest& pod,
                                          const kube::PodManifest& old_pod,
                                          const AdmissionSettings& settings) {
+  if (const std::string why = too_large(pod); !why.empty()) return refuse(pod.name, why);
   if (settings.allow_visible_devices) return {};
   model::Mistakes mistakes;
   for (const kube::ContainerManifest* container : added_ephemerals(pod, old_pod)) {

@@ -2,6 +2,7 @@
 
 #include "extender/admission/limit_range.hpp"
 
+#include "extender/admission/limits.hpp"
 #include "tests/extender/admission/reviews.hpp"
 
 #include <gtest/gtest.h>
@@ -75,6 +76,16 @@ TEST(LimitRangeGiftsTest, AreThoseOfAllContainers) {
   EXPECT_FALSE(gifts.gave("main", "tangram.dev/gpu-mem-mib"));
   EXPECT_FALSE(gifts.gave("setup", "tangram.dev/gpu-milli"));
   EXPECT_FALSE(gifts.gave("side", "tangram.dev/gpu-milli"));
+}
+
+TEST(LimitRangeTest, BothWebhooksRefuseAnnotationsThatKubernetesWould) {
+  const std::string said(kMaxAnnotationBytes, ';');
+  const std::string pod = limited_pod("", said);
+  const std::string name = "kubernetes.io/limit-ranger";
+  const std::string refusal = "pod a: the pod has " + std::to_string(said.size() + name.size()) +
+                              " bytes of annotations; write at most 262144";
+  EXPECT_EQ(Webhook().mutate({.object = pod}).message, refusal);
+  EXPECT_EQ(Webhook().validate({.object = pod}).message, refusal);
 }
 
 TEST(LimitRangeTest, OfAnotherContainerOrResourceExplainsNothing) {

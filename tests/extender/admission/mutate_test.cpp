@@ -431,18 +431,5 @@ spec:
                            R"({"name":"NVIDIA_VISIBLE_DEVICES","value":"void"}}])");
 }
 
-TEST(MutateTest, DoesNotLookIntoPodsThatAreTooLarge) {
-  std::string containers;
-  for (std::size_t i = 0; i <= kMaxContainers; ++i) {
-    containers += (i == 0 ? "" : ",") + (R"({"name":"c)" + std::to_string(i) + "\"}");
-  }
-  const std::string pod =
-      R"({"metadata":{"name":"large","annotations":{"tangram.dev/gpu-fraction":"0.5"}},)"
-      R"("spec":{"containers":[)" +
-      containers + "]}}";
-  EXPECT_EQ(changes(Webhook(), pod), "");
-  EXPECT_EQ(Webhook().refusal(pod), "pod large: the pod has 1001 containers; write at most 1000");
-}
-
 }  // namespace
 }  // namespace tangram::extender

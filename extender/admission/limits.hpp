@@ -1,0 +1,25 @@
+#pragma once
+
+#include "kube/pod_manifest.hpp"
+
+#include <cstddef>
+#include <string>
+
+/// Limits on what is looked at. The API server checks a pod after the webhooks changed it, so any
+/// client that may create pods can send 3 MiB of containers or annotations.
+namespace tangram::extender {
+
+inline constexpr std::size_t kMaxContainers = 1000;         // a node runs 110 pods by default
+inline constexpr std::size_t kMaxRequestAnnotations = 200;  // 16 containers have 6 each, and 5 more
+/// Names and values together: the API server's own limit (TotalAnnotationSizeLimitB).
+inline constexpr std::size_t kMaxAnnotationBytes = std::size_t{256} << 10;
+/// Entries of NVIDIA_VISIBLE_DEVICES in one container, where one is enough. To take one out of a
+/// list costs the API server a copy of the list.
+inline constexpr std::size_t kMaxVisibleDevices = 8;
+/// Mistakes, and warnings, of which the texts are kept: model::Mistakes shows as many.
+inline constexpr std::size_t kMaxNotes = 20;
+
+/// Why the pod is not looked into, with what to write; "" = it is.
+[[nodiscard]] std::string too_large(const kube::PodManifest& pod);
+
+}  // namespace tangram::extender

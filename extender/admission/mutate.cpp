@@ -156,33 +156,26 @@ void hide_devices(const kube::ContainerManifest& container, JsonPatch& patch) {
   patch.add_json(path, "[" + variable + "]");
 }
 
-/// Takes entries out of a container with a request, for which the agent of its node sets it:
-/// "void", since this webhook may have written it before another one added the request.
-/// @param all  every value: many manifests set it beside another system's request
-void drop_devices(const kube::ContainerManifest& container, bool all, AdmissionResponse& answer,
-                  JsonPatch& patch) {
+/// For a container with a request, whose device brings a value that wins over this one: void, so
+/// that it sees no card if kubelet starts it without the device.
+/// @param replace  other values give way: many manifests set one beside another system's request
+void hide_until_given(const kube::ContainerManifest& container, bool replace,
+                      AdmissionResponse& answer, JsonPatch& patch) {
+  bool is_set = false;
   // From the last one on, so that the indices of the others stay.
   for (std::size_t i = container.env.size(); i-- > 0;) {
     if (!sets_visible_devices(container.env[i])) continue;
-    const bool ours = container.env[i].value == kNoDevices;
-    if (!ours && !all) continue;
+    if (!replace || container.env[i].value == kNoDevices) {
+      is_set = true;
+      continue;
+    }
     patch.remove(path_of(container) + "/env/" + std::to_string(i));
-    if (ours) continue;
     answer.warnings.push_back("container " + quote(container.name) + ": the variable " +
                               std::string(kVisibleDevices) +
                               " was taken out: Tangram shows the container the cards that it "
                               "gives it");
   }
-}
-
-/// Where the runtime goes by the variable, the node's agent refuses to start such a container: the
-/// author of the map would choose its cards.
-void warn_of_env_from(const kube::ContainerManifest& container, AdmissionResponse& answer) {
-  if (!container.has_env_from) return;
-  answer.warnings.push_back("container " + quote(container.name) +
-                            ": nodes without CDI will not start it, since envFrom could bring "
-                            "another " +
-                            std::string(kVisibleDevices) + "; write its variables in env");
+  if (!is_set) hide_devices(container, patch);
 }
 
 /// For a container without a request: no cards, unless another system gives it some.
@@ -225,15 +218,14 @@ AdmissionResponse mutate(const kube::PodManifest& pod, const AdmissionSettings& 
   const std::set<std::string> names(requested.translation.resources.begin(),
                                     requested.translation.resources.end());
   const std::vector<std::string> taken_out(names.begin(), names.end());
-  const bool all_devices = !requested.translation.empty() && !settings.allow_visible_devices;
+  const bool replace_devices = !requested.translation.empty() && !settings.allow_visible_devices;
   const LimitRangeGifts gifts(pod);
   for (const kube::ContainerManifest& container : pod.containers) {
     ResourceEdit edit{.without = taken_out};
     if (const auto* request = requested.of(container); request != nullptr) {
       add_request(*request, settings, edit);
       patch_resources(container, edit, patch);
-      drop_devices(container, all_devices, answer, patch);
-      warn_of_env_from(container, answer);
+      hide_until_given(container, replace_devices, answer, patch);
     } else {
       add_none_of_limit_range(gifts, container, edit);
       patch_resources(container, edit, patch);

@@ -18,8 +18,8 @@ namespace tangram::extender {
 ///                             translated
 ///     container with a request  one slot and the aggregates, in limits and requests; aggregates
 ///                             that stand there otherwise, as from a LimitRange, give way;
-///                             no NVIDIA_VISIBLE_DEVICES=void, and none at all where another
-///                             system's request was translated
+///                             NVIDIA_VISIBLE_DEVICES=void, which its device overrides. Where
+///                             another system's request was translated, other values give way
 ///     every other container     NVIDIA_VISIBLE_DEVICES=void, unless it sets it itself or another
 ///                             system gives it cards; 0 of the aggregates that a LimitRange gave it
 ///

@@ -52,11 +52,12 @@ std::optional<std::string> wrong_visible_devices(const kube::ContainerManifest& 
   for (const kube::Variable& variable : container.env) {
     if (!sets_visible_devices(variable)) continue;
     const auto& value = variable.value;
+    if (has_request && value == kNoDevices) continue;
     const std::string what = "container " + quote(container.name) + ": the variable " +
                              std::string(kVisibleDevices) + " " +
                              (value ? quote(*value) : "by valueFrom") + " ";
     if (has_request) {
-      return what + "would hide the card that the container requests, or show it others; remove it";
+      return what + "could show the container other cards than it requests; remove it";
     }
     if (!value) return what + R"(cannot be looked into; remove it, or write value: "void")";
     if (harmless(*value)) continue;

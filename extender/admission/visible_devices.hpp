@@ -12,7 +12,9 @@
 /// CUDA images carry "all", so on a node with that runtime a container without a request sees
 /// every card, unless its pod sets it: an entry of the pod's own wins over the image's and
 /// over what a device plugin sets. In a list with equal names the later entry wins (kubelet hands
-/// all of them on in order, the runtime keeps the last).
+/// all of them on in order, the runtime keeps the last). A CDI device wins over all of them.
+/// A container with a request gets "void", too: kubelet can start it without its device, when the
+/// pod is deleted at that moment.
 namespace tangram::extender {
 
 inline constexpr std::string_view kVisibleDevices = "NVIDIA_VISIBLE_DEVICES";

@@ -221,10 +221,15 @@ TEST_F(AdmissionTest, AnInjectedContainerTakesNothingFromTheOneThatAsked) {
   EXPECT_GE(injector.calls(), 2);
   expect_granted(2);
   // Tangram was called again after the injector, so the added container sees no card.
-  const auto& injected = pod("ours")["spec"]["containers"][0];
-  ASSERT_TRUE(injected.HasMember("env"));
-  EXPECT_EQ(text_of(injected["env"][0], "name"), "NVIDIA_VISIBLE_DEVICES");
-  EXPECT_EQ(text_of(injected["env"][0], "value"), "void");
+  // The other one sees none either until it has its device.
+  const auto made = pod("ours");
+  for (const rapidjson::SizeType container : {0U, 1U}) {
+    const auto& reached = made["spec"]["containers"][container];
+    ASSERT_TRUE(reached.HasMember("env"));
+    ASSERT_EQ(reached["env"].Size(), 1U);
+    EXPECT_EQ(text_of(reached["env"][0], "name"), "NVIDIA_VISIBLE_DEVICES");
+    EXPECT_EQ(text_of(reached["env"][0], "value"), "void");
+  }
 }
 
 TEST_F(AdmissionTest, NamespacesOfTheSystemAreLeftAlone) {

@@ -54,10 +54,15 @@ TEST(MutateTest, GivesTheContainerItsSlotAndWhatItCounts) {
     EXPECT_EQ(at(pod, std::string("spec.containers.0.resources.") + list),
               R"({"tangram.dev/gpu-milli":"500","tangram.dev/gpu-slot":"1"})");
   }
-  EXPECT_EQ(at(pod, "spec.containers.0.env"), "");
   EXPECT_EQ(at(pod, "metadata.annotations.tangram:dev|gpu-container"), "main");
   EXPECT_EQ(at(pod, "spec.schedulerName"), "");
   EXPECT_EQ(at(pod, "spec.nodeSelector"), "");
+}
+
+TEST(MutateTest, HidesTheCardsFromAContainerUntilItsDeviceShowsItsOwn) {
+  const std::string pod = Webhook().mutated(json_of(kHalf));
+  EXPECT_EQ(at(pod, "spec.containers.0.env"),
+            R"([{"name":"NVIDIA_VISIBLE_DEVICES","value":"void"}])");
 }
 
 TEST(MutateTest, KeepsWhatTheContainerHoldsAlready) {
@@ -66,7 +71,8 @@ TEST(MutateTest, KeepsWhatTheContainerHoldsAlready) {
             R"({"cpu":"2","tangram.dev/gpu-mem-mib":"8192","tangram.dev/gpu-milli":"300",)"
             R"("tangram.dev/gpu-slot":"1"})");
   EXPECT_EQ(at(pod, "spec.containers.0.resources.requests.cpu"), "1");
-  EXPECT_EQ(at(pod, "spec.containers.0.env"), R"([{"name":"MODE","value":"fast"}])");
+  EXPECT_EQ(at(pod, "spec.containers.0.env"),
+            R"([{"name":"MODE","value":"fast"},{"name":"NVIDIA_VISIBLE_DEVICES","value":"void"}])");
 }
 
 TEST(MutateTest, ShowsNoCardToContainersWithoutARequest) {
@@ -169,7 +175,7 @@ TEST(MutateTest, AContainerPutBeforeTheOthersChangesNothingButItself) {
   }
 }
 
-TEST(MutateTest, AContainerThatCameToAskLosesTheVoidThatItGotBefore) {
+TEST(MutateTest, AContainerThatCameToAskKeepsTheVoidThatItGotBefore) {
   const std::string plain = Webhook().mutated(json_of(R"(
 metadata: {name: a, annotations: {x: y}}
 spec: {containers: [{name: main, env: [{name: NVIDIA_VISIBLE_DEVICES, value: void}, {name: B}]}]}
@@ -179,8 +185,9 @@ spec: {containers: [{name: main, env: [{name: NVIDIA_VISIBLE_DEVICES, value: voi
   const std::string place = R"("x":"y")";
   annotated.replace(annotated.find(place), place.size(), R"("tangram.dev/gpu-fraction":"0.5")");
   const std::string pod = Webhook().mutated(annotated);
-  EXPECT_EQ(at(pod, "spec.containers.0.env.0.name"), "B");
-  EXPECT_EQ(at(pod, "spec.containers.0.env.1"), "");
+  EXPECT_EQ(at(pod, "spec.containers.0.env.0.value"), "void");
+  EXPECT_EQ(at(pod, "spec.containers.0.env.1.name"), "B");
+  EXPECT_EQ(at(pod, "spec.containers.0.env.2"), "");
   EXPECT_EQ(Webhook().refusal(pod), "");
   EXPECT_EQ(changes(Webhook(), pod), "");
 }
@@ -215,22 +222,25 @@ spec:
             0U);
   const std::string mutated = webhook.mutated(pod);
   EXPECT_EQ(at(mutated, "spec.containers.0.env"),
-            R"([{"name":"NVIDIA_DRIVER_CAPABILITIES","value":"compute"}])");
+            R"([{"name":"NVIDIA_DRIVER_CAPABILITIES","value":"compute"},)"
+            R"({"name":"NVIDIA_VISIBLE_DEVICES","value":"void"}])");
   EXPECT_EQ(webhook.refusal(pod), "");
   EXPECT_EQ(changes(webhook, mutated), "");
 }
 
-TEST(MutateTest, WarnsOfVariablesFromElsewhere) {
-  const auto warnings = [](const std::string& annotations) {
-    return Webhook()
-        .mutate({.object = json_of("metadata: {name: a, annotations: {" + annotations +
-                                   "}}\nspec: {containers: [{name: main, envFrom: "
-                                   "[{configMapRef: {name: x}}]}]}")})
-        .warnings;
+TEST(MutateTest, LeavesTheVariableToThePodWhereThatIsAllowed) {
+  auto settings = shipped_settings();
+  settings.allow_visible_devices = true;
+  const auto env_after = [&](const std::string& env) {
+    return at(Webhook(settings).mutated(
+                  json_of("metadata: {name: a, annotations: {tangram.dev/gpu-fraction: \"0.5\"}}\n"
+                          "spec: {containers: [{name: main, env: [" +
+                          env + "]}]}")),
+              "spec.containers.0.env");
   };
-  ASSERT_EQ(warnings("tangram.dev/gpu-fraction: \"0.5\"").size(), 1U);
-  EXPECT_NE(warnings("tangram.dev/gpu-fraction: \"0.5\"")[0].find("envFrom"), std::string::npos);
-  EXPECT_EQ(warnings("x: y").size(), 0U);
+  EXPECT_EQ(env_after("{name: NVIDIA_VISIBLE_DEVICES, value: all}"),
+            R"([{"name":"NVIDIA_VISIBLE_DEVICES","value":"all"}])");
+  EXPECT_EQ(env_after(""), R"([{"name":"NVIDIA_VISIBLE_DEVICES","value":"void"}])");
 }
 
 TEST(MutateTest, PinsNothingWhereEachContainerIsNamed) {

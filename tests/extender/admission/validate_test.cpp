@@ -11,6 +11,7 @@
 namespace tangram::extender {
 namespace {
 
+using testing::at;
 using testing::json_of;
 using testing::shipped_settings;
 using testing::Webhook;
@@ -191,7 +192,7 @@ const Wrong kWrongResources[] = {
     {"VisibleDevicesBesideARequest",
      R"({tangram.dev/gpu-fraction: "0.5"})",
      "{containers: [{name: main, env: [{name: NVIDIA_VISIBLE_DEVICES, value: all}]}]}",
-     {"would hide the card", "remove it"}}};
+     {"could show the container other cards", "remove it"}}};
 
 INSTANTIATE_TEST_SUITE_P(Requests, WrongPodTest, ::testing::ValuesIn(kWrongRequests),
                          [](const auto& row) { return row.param.name; });
@@ -231,6 +232,14 @@ TEST(ValidateTest, AllowsARequestBesideANetworkCardAndBesideNoCards) {
               "")
         << resource;
   }
+}
+
+TEST(ValidateTest, AllowsVoidBesideARequest) {
+  const std::string pod = Webhook().mutated(
+      pod_of(R"({tangram.dev/gpu-fraction: "0.5"})",
+             "{containers: [{name: main, env: [{name: NVIDIA_VISIBLE_DEVICES, value: void}]}]}"));
+  EXPECT_EQ(at(pod, "spec.containers.0.env.0.value"), "void");
+  EXPECT_EQ(Webhook().refusal(pod), "");
 }
 
 TEST(ValidateTest, NamesPodsThatHaveNoNameYet) {

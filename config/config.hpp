@@ -58,6 +58,8 @@ struct Config {
 
   struct Webhook {
     std::optional<Endpoint> listen;  ///< nothing = no webhook
+    std::string client_ca;           ///< path of a PEM file; empty = none
+    std::string client_names;
   };
 
   struct Metrics {

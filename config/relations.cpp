@@ -73,6 +73,15 @@ constexpr Relation kRelations[]{
      [](const Config& c) { return !c.webhook.listen || has_tls(c); },
      "is given without tls.certificate, and the API server calls webhooks over TLS alone; write "
      "the certificate's path there, or \"\" here"},
+    {"webhook.client_ca", "webhook.listen", "webhook.client_ca is given only with webhook.listen.",
+     [](const Config& c) { return c.webhook.client_ca.empty() || c.webhook.listen; },
+     "is given without webhook.listen, so there is no webhook that would verify clients; write its "
+     "address there, or leave out the client CA"},
+    {"webhook.client_names", "webhook.client_ca",
+     "webhook.client_names is given only with webhook.client_ca.",
+     [](const Config& c) { return c.webhook.client_names.empty() || !c.webhook.client_ca.empty(); },
+     "is given without webhook.client_ca, so names of clients cannot be verified; write the path "
+     "of the authority that signs API servers' certificates there, or leave out the names"},
 
     // ---- The time that a bind may take.
 

@@ -24,7 +24,7 @@ constexpr std::size_t kWebhookConnections = 256;
 /// An API server keeps 25 connections and opens more for reviews at the same time, of which it has
 /// 600 at most as shipped (--max-requests-inflight and --max-mutating-requests-inflight): twice
 /// that, for two behind one address. Reviews take a few milliseconds, so beyond a burst it opens
-/// some a second. It shows no certificate that would identify it.
+/// some a second. Without webhook.client_ca it shows no certificate that would identify it.
 constexpr int kWebhookConnects = 100;
 constexpr int kWebhookConnectsBurst = 1'200;
 constexpr std::size_t kReviewsInMemory = std::size_t{64} << 20;
@@ -79,6 +79,10 @@ http::Options webhook_options(const config::Config& config) {
   options.max_bodies_bytes = kReviewsInMemory;
   options.drain_timeout = kShortDrain;
   options.gate = nullptr;  // what it answers is no secret, and changes nothing
+  if (!config.webhook.client_ca.empty()) {
+    options.gate =
+        http::tls::verified_reviewers(http::tls::split_names(config.webhook.client_names));
+  }
   return options;
 }
 
@@ -136,7 +140,8 @@ Result<void> Listeners::open(const config::Config& config, const Clock& clock, R
     server_.identity = std::move(*own);
   }
   if (config.webhook.listen) {
-    auto own = http::tls::Identity::load("webhook", {files.certificate, files.key, ""}, clock);
+    auto own = http::tls::Identity::load(
+        "webhook", {files.certificate, files.key, config.webhook.client_ca}, clock);
     if (!own) return own.error();
     webhook_.identity = std::move(*own);
   }

@@ -85,6 +85,7 @@ constexpr Setting kServerSettings[]{
 
 using Tls = Config::Tls;
 constexpr std::string_view kPath = "a path, or \"\" for none";
+constexpr std::string_view kNames = "names, separated by commas, or \"\" for all";
 constexpr Setting kTlsSettings[]{
     {"certificate",
      "The server's certificate, followed by its intermediate certificates; \"\" = plain HTTP.",
@@ -93,13 +94,14 @@ constexpr Setting kTlsSettings[]{
     {"client_ca",
      "The authorities that sign client certificates. Only clients with such a certificate may call "
      "the verbs; they and clients of kubectl port-forward may read the pages that show pods. \"\" "
-     "= every client may do both. Probes, scrapes and the webhook need no certificate.",
+     "= every client may do both. Probes and scrapes need no certificate; for the webhook, see "
+     "webhook.client_ca.",
      free_text<&Tls::client_ca, true>(kPath)},
     {"client_names",
      "Which of these clients may call the verbs: common names or DNS names, separated by commas; "
      "\"\" = all. Write system:kube-scheduler if client_ca is the cluster's own authority, which "
      "signs many certificates.",
-     free_text<&Tls::client_names, true>("names, separated by commas, or \"\" for all")},
+     free_text<&Tls::client_names, true>(kNames)},
     {"handshake_timeout_s", "How long a TLS handshake may take.",
      number<&Tls::handshake_timeout>(
          {1, "two round trips"},
@@ -107,7 +109,16 @@ constexpr Setting kTlsSettings[]{
 
 constexpr Setting kWebhookSettings[]{
     {"listen", "Where to listen, with the certificate of tls; \"\" = no webhook.",
-     endpoint<&Config::Webhook::listen>()}};
+     endpoint<&Config::Webhook::listen>()},
+    {"client_ca",
+     "The authorities that sign API servers' client certificates. Only clients with such a "
+     "certificate may call the webhook; probes need none. \"\" = every client may. An API server "
+     "shows one only if it is configured to, so configure all of them first.",
+     free_text<&Config::Webhook::client_ca, true>(kPath)},
+    {"client_names",
+     "Which of these clients may call the webhook: common names or DNS names, separated by commas; "
+     "\"\" = all.",
+     free_text<&Config::Webhook::client_names, true>(kNames)}};
 
 constexpr Setting kMetricsSettings[]{
     {"listen",

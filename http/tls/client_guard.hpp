@@ -19,4 +19,9 @@ namespace tangram::http::tls {
 /// @param names  empty = any verified client
 [[nodiscard]] Gate verified_clients(std::vector<std::string> names);
 
+/// A gate of a webhook that requests client certificates: probes are open to all clients, as above,
+/// and everything else is for verified clients whose certificate carries one of `names`.
+/// @param names  empty = any verified client
+[[nodiscard]] Gate verified_reviewers(std::vector<std::string> names);
+
 }  // namespace tangram::http::tls

@@ -77,7 +77,8 @@ std::string explain_failure(SSL* connection, const boost::system::error_code& er
   const auto verdict = SSL_get_verify_result(connection);
   if (verdict != X509_V_OK) {
     return std::string("its certificate does not count: ") +
-           X509_verify_cert_error_string(verdict) + "; give it one that tls.client_ca vouches for";
+           X509_verify_cert_error_string(verdict) +
+           "; give it one that client_ca of this listener vouches for";
   }
   if (was_plain_http(error)) return "it speaks plain HTTP; write https:// there";
   if (error.category() != boost::asio::error::get_ssl_category()) {

@@ -265,6 +265,17 @@ const std::vector<Refusal> kContradictions{
      .text = "webhook: {listen: '127.0.0.1:9443'}\n",
      .message = "t.yaml:1:19: webhook.listen is given without tls.certificate, and the API server "
                 "calls webhooks over TLS alone; write the certificate's path there, or \"\" here"},
+    {.name = "ReviewersOfNoWebhook",
+     .text = "webhook: {client_ca: a}\n",
+     .message = "t.yaml:1:22: webhook.client_ca is given without webhook.listen, so there is no "
+                "webhook that would verify clients; write its address there, or leave out the "
+                "client CA"},
+    {.name = "ReviewersThatNobodyVouchesFor",
+     .text = "tls: {certificate: c, key: k}\nwebhook: {listen: '127.0.0.1:9443', client_names: a}"
+             "\n",
+     .message = "t.yaml:2:51: webhook.client_names is given without webhook.client_ca, so names of "
+                "clients cannot be verified; write the path of the authority that signs API "
+                "servers' certificates there, or leave out the names"},
     {.name = "NoRoomForOneBody",
      .text = "server: {max_bodies_mib: 16}\n",
      .message = "t.yaml:1:26: server.max_bodies_mib is below server.max_body_mib, 32: the largest "

@@ -33,6 +33,7 @@ make_certificates() {
   make_certificate admin /O=system:masters/CN=admin clientAuth
   make_certificate kube-scheduler /CN=system:kube-scheduler clientAuth
   make_certificate kube-controller-manager /CN=system:kube-controller-manager clientAuth
+  make_certificate webhook-caller /CN=e2e-apiserver clientAuth
   # ServiceAccount tokens are signed with RSA, as kubeadm does.
   openssl genrsa -out "$state/pki/service-accounts.key" 2048 2>/dev/null
 }
@@ -59,6 +60,33 @@ users:
 $(printf '    %s\n' "$@")
 END
   chmod 600 "$state/$name.kubeconfig"
+}
+
+# As in docs/tls.md: the certificate that the API server shows to webhooks that request one. Those of the
+# tests listen on any port of loopback, which are different names of users, so it is for all of them.
+write_admission_config() {
+  cat >"$state/webhook-callers.kubeconfig" <<END
+apiVersion: v1
+kind: Config
+users:
+- name: "*"
+  user:
+    client-certificate: $state/pki/webhook-caller.crt
+    client-key: $state/pki/webhook-caller.key
+END
+  local plugin
+  {
+    printf 'apiVersion: apiserver.config.k8s.io/v1\nkind: AdmissionConfiguration\nplugins:\n'
+    for plugin in MutatingAdmissionWebhook ValidatingAdmissionWebhook; do
+      cat <<END
+- name: $plugin
+  configuration:
+    apiVersion: apiserver.config.k8s.io/v1
+    kind: WebhookAdmissionConfiguration
+    kubeConfigFile: $state/webhook-callers.kubeconfig
+END
+    done
+  } >"$state/admission-control.yaml"
 }
 
 write_certificate_kubeconfig() { # NAME

@@ -124,6 +124,7 @@ run_apiserver() { # NAME PORT
     --tls-private-key-file "$state/pki/kube-apiserver.key" \
     --kubelet-client-certificate "$state/pki/admin.crt" \
     --kubelet-client-key "$state/pki/admin.key" --kubelet-preferred-address-types Hostname \
+    --admission-control-config-file "$state/admission-control.yaml" \
     --authorization-mode Node,RBAC --allow-privileged --service-cluster-ip-range 10.96.0.0/16 \
     --service-account-issuer https://kubernetes.default.svc \
     --service-account-key-file "$state/pki/service-accounts.key" \
@@ -196,6 +197,7 @@ start_control_plane() { # CONTROLLERS
   apiserver_port=$(free_port)
   echo "$apiserver_port" >"$state/apiserver-port"
   make_certificates
+  write_admission_config
   local user
   for user in admin kube-scheduler kube-controller-manager; do
     write_certificate_kubeconfig "$user"

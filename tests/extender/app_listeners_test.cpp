@@ -81,6 +81,27 @@ TEST_F(AppListenersTest, ServeTheWebhookToClientsWithoutCertificates) {
   EXPECT_EQ(ask("", app->webhook_port(), "POST", "/bind", "{}").status, 404);
 }
 
+TEST_F(AppListenersTest, RefuseReviewsOfUnauthenticatedClientsBeforeTheirBody) {
+  auto config = with_tls();
+  config.webhook.listen = {{"127.0.0.1", 0}};
+  config.webhook.client_ca = files_.path("ca.crt");
+  config.webhook.client_names = "apiserver";
+  const auto app = start_synced(cluster_, config);
+  auto client = http::tls_client(ca_);
+  ASSERT_TRUE(client.connect("127.0.0.1", app->webhook_port()));
+  ASSERT_TRUE(
+      client.send("POST /admission/mutate HTTP/1.1\r\nHost: h\r\nContent-Length: 999999\r\n\r\n"));
+  const auto refused = http::reply_of(client.receive());  // though nothing of the body came
+  EXPECT_EQ(refused.status, 403);
+  EXPECT_NE(refused.body.find("--admission-control-config-file"), std::string::npos);
+  const auto status = [&](const std::string& name, std::string_view method, const char* path) {
+    return ask(name, app->webhook_port(), method, path, method == "GET" ? "" : "{}").status;
+  };
+  EXPECT_EQ(status("", "GET", "/healthz"), 200);
+  EXPECT_EQ(status("system:kube-scheduler", "POST", "/admission/validate"), 403);
+  EXPECT_EQ(status("apiserver", "POST", "/admission/validate"), 400);  // read, and no review
+}
+
 TEST_F(AppListenersTest, CloseTheWebhookWhileTheServerStillAnswers) {
   auto config = with_tls();
   config.webhook.listen = {{"127.0.0.1", 0}};

@@ -280,6 +280,37 @@ INSTANTIATE_TEST_SUITE_P(
     }),
     [](const auto& test) { return test.param.name; });
 
+class VerifiedReviewersTest : public ::testing::TestWithParam<GateCase> {};
+
+TEST_P(VerifiedReviewersTest, PassWhereTheyMay) {
+  const auto gate = tls::verified_reviewers({"apiserver"});
+  const auto refused = gate(GetParam().head);
+  EXPECT_EQ(!refused, GetParam().want_pass) << (refused ? refused->body : "");
+  if (refused) {
+    EXPECT_EQ(refused->status, 403);
+    EXPECT_NE(refused->body.find("webhook.client_"), std::string::npos) << refused->body;
+  }
+}
+
+const TlsClient kApiServer{.names = {"apiserver"}, .expires = {}};
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, VerifiedReviewersTest,
+    ::testing::ValuesIn(std::vector<GateCase>{
+        {"Probe", {.method = "GET", .target = "/healthz"}, true},
+        {"Page", {.method = "GET", .target = "/"}},
+        {"PageFromHere", {.method = "GET", .target = "/", .local = true}},
+        {"ReviewWithoutCertificate",
+         {.method = "POST", .target = "/admission/mutate", .local = true}},
+        {"ReviewAtAnOpenPath", {.method = "POST", .target = "/healthz"}},
+        {"ReviewOfKubeScheduler",
+         {.method = "POST", .target = "/admission/validate", .client = &kScheduler}},
+        {"ReviewOfTheApiServer",
+         {.method = "POST", .target = "/admission/mutate?timeout=5s", .client = &kApiServer},
+         true},
+    }),
+    [](const auto& test) { return test.param.name; });
+
 TEST_F(TlsServerTest, DoesNotReadTheBodyOfARequestThatMayNotPass) {
   files_.emplace(server_of(ca_), ca_.own().certificate);
   auto options = tls_options(files_->load(clock_));

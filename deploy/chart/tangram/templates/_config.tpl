@@ -14,6 +14,10 @@
 -}}
 {{- if .Values.webhook.enabled -}}
   {{- $_ := set $made "webhook" (dict "listen" "0.0.0.0:9443") -}}
+  {{- with .Values.webhook.clientCA -}}
+    {{- $_ := set $made.webhook "client_ca" (printf "/etc/tangram-tls/%s" .) -}}
+    {{- $_ := set $made.webhook "client_names" $.Values.webhook.clientNames -}}
+  {{- end -}}
 {{- end -}}
 {{- if ne .Release.Namespace "tangram-system" -}}
   {{- $_ := set $made.admission "extender_user" (include "tangram.extender.user" .) -}}
@@ -81,6 +85,9 @@
 {{- end -}}
 {{- if and (eq .Values.scheduler.mode "second") (eq .Values.scheduler.name "default-scheduler") -}}
   {{- fail "scheduler.name: default-scheduler is the cluster's own scheduler; choose another name, such as tangram" -}}
+{{- end -}}
+{{- if and .Values.webhook.clientNames (not .Values.webhook.clientCA) -}}
+  {{- fail "webhook.clientNames: without webhook.clientCA, names of clients cannot be verified; write the key of the CA in tls.secret there, such as webhook-ca.crt" -}}
 {{- end -}}
 {{- if and .Values.signing.generate (eq .Values.signing.level "none") -}}
   {{- fail "signing.generate: with signing.level none, the key would not be used; set signing.level to sign, agents or all" -}}

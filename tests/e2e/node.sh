@@ -8,7 +8,8 @@
 # group ends them, even if this script has failed.
 
 node_name=gpu-node
-node_image=e2e.tangram.dev/program:1 # of every container, including sandboxes
+node_image=e2e.tangram.dev/program:1 # of sandboxes, and of containers unless they name the next one
+cuda_image=e2e.tangram.dev/cuda:1    # the same program; requests all cards, as images with CUDA do
 node_root=$state/node
 node_group=tangram-e2e-$(cksum <<<"$state" | cut -d ' ' -f 1)
 declare -Ar node_folders=([/run]=run [/var/lib]=lib [/var/log]=log)
@@ -187,19 +188,31 @@ pack_image() {
   echo "$node_root/image.tar"
 }
 
-# The image of the tests' pods: one static program.
-make_image() {
-  local folder=$node_root/program
+# The images of the tests' pods: one static program.
+import_images() {
+  local folder=$node_root/program program='{"Entrypoint": ["/program"]}'
   mkdir -p "$folder"
   c++ -std=c++20 -Os -static -o "$folder/program" tests/e2e/container.cpp
   strip "$folder/program"
-  pack_image "$node_image" "$folder" '{"Entrypoint": ["/program"]}' >/dev/null
+  import_image "$(pack_image "$node_image" "$folder" "$program")"
+  import_image "$(pack_image "$cuda_image" "$folder" \
+    "$(jq '. + {Env: ["NVIDIA_VISIBLE_DEVICES=all"]}' <<<"$program")")"
   rm -r "$folder"
 }
 
+import_image() { ctr_node images import --local "$1" >/dev/null; }
+
 # --- containerd ----------------------------------------------------------------------------------
 
-write_containerd_config() {
+write_containerd_config() { # [--cdi=false] [--runtime=nvidia]
+  local cdi=true runtime=runc option
+  for option in "$@"; do
+    case $option in
+      --cdi=*) cdi=${option#*=} ;;
+      --runtime=*) runtime=${option#*=} ;;
+      *) die "containerd has no option \"$option\"" ;;
+    esac
+  done
   mkdir -p "$node_root/cni"
   # The node is not ready without a network; its pods use the machine's.
   echo '{"cniVersion": "1.0.0", "name": "none", "plugins": [{"type": "loopback"}]}' \
@@ -215,11 +228,19 @@ sandbox = "$node_image"
 [plugins."io.containerd.cri.v1.runtime"]
 # Otherwise runc fails where root cannot lower the score.
 restrict_oom_score_adj = true
-enable_cdi = true
+enable_cdi = $cdi
 cdi_spec_dirs = ["$node_root/cdi", "/var/run/cdi"]
 [plugins."io.containerd.cri.v1.runtime".cni]
 conf_dir = "$node_root/cni"
 bin_dirs = ["$node_root/cni"]
+[plugins."io.containerd.cri.v1.runtime".containerd]
+default_runtime_name = "$runtime"
+[plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc]
+runtime_type = "io.containerd.runc.v2"
+[plugins."io.containerd.cri.v1.runtime".containerd.runtimes.nvidia]
+runtime_type = "io.containerd.runc.v2"
+[plugins."io.containerd.cri.v1.runtime".containerd.runtimes.nvidia.options]
+BinaryName = "$repo_root/tests/e2e/nvidia/nvidia-container-runtime"
 END
 }
 
@@ -227,7 +248,8 @@ ctr_node() {
   in_node "$(program ctr)" --address /run/containerd/containerd.sock --namespace k8s.io "$@"
 }
 
-start_containerd() {
+start_containerd() { # OPTION...: of write_containerd_config
+  write_containerd_config "$@"
   PATH=$(dirname "$(program containerd-shim-runc-v2)"):$PATH \
     start_in_node containerd "$(program containerd)" --config "$node_root/containerd.toml"
   wait_for containerd ctr_node version
@@ -348,10 +370,8 @@ END
 start_node() {
   write_example_pod
   start_namespace
-  make_image
-  write_containerd_config
   start_containerd
-  ctr_node images import --local "$node_root/image.tar" >/dev/null
+  import_images
   make_node_identity
   write_kubelet_config
   start_kubelet
@@ -361,7 +381,7 @@ start_node() {
 # Starts one of the node's programs after a test has stopped it.
 start_node_program() { # NAME ARGUMENT...
   case $1 in
-    containerd) start_containerd ;;
+    containerd) start_containerd "${@:2}" ;;
     kubelet) start_kubelet ;;
     tangram-node) start_agent "${@:2}" ;;
     *) die "the node has no program \"$1\"" ;;

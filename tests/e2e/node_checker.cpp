@@ -22,6 +22,9 @@ bool is_of_cards(const std::string& variable) {
   return variable.starts_with("CUDA_MPS_") || std::ranges::find(kNames, variable) != kNames.end();
 }
 
+/// Set by the stand-in of NVIDIA's runtime: the cards that it would show the container.
+constexpr const char* kShownCards = "E2E_VISIBLE_CARDS";
+
 StringMap seen_of_cards(const Start& start) {
   StringMap found;
   for (const auto& [name, value] : start.environment) {
@@ -32,6 +35,13 @@ StringMap seen_of_cards(const Start& start) {
     pipes->second = pipes->second.starts_with('/') ? "a folder" : "no folder";
   }
   return found;
+}
+
+/// Its variables hide the cards, and nothing else shows one.
+bool sees_no_card(const Start& start) {
+  const auto shown = start.environment.find(kShownCards);
+  return seen_of_cards(start) == StringMap{{"NVIDIA_VISIBLE_DEVICES", "void"}} &&
+         (shown == start.environment.end() || shown->second.empty());
 }
 
 void append(std::string& list, const std::string& value) {
@@ -125,15 +135,20 @@ StringMap NodeChecker::due(const Pod& pod, const std::string& name) const {
 
 std::string NodeChecker::problem(const Pod& pod, const Start& start) const {
   if (!start.clean) return "has a variable twice";
-  const StringMap seen = seen_of_cards(start);
+  StringMap seen = seen_of_cards(start);
   if (!pod.with_slot.contains(start.container)) {
     return seen.empty() ? "" : "has no slot, and saw" + to_string(seen);
   }
-  const StringMap expected = due(pod, start.container);
+  StringMap expected = due(pod, start.container);
+  if (const auto shown = start.environment.find(kShownCards); shown != start.environment.end()) {
+    expected[kShownCards] = expected["NVIDIA_VISIBLE_DEVICES"];
+    seen[kShownCards] = shown->second;
+  }
   return seen == expected ? "" : "saw" + to_string(seen) + ", and is due" + to_string(expected);
 }
 
-StartVerdict NodeChecker::check(const std::vector<Start>& starts) const {
+StartVerdict NodeChecker::check(const std::vector<Start>& starts,
+                                const std::set<std::string>& forced) const {
   StartVerdict verdict;
   for (const auto& start : starts) {
     ++verdict.starts;
@@ -143,6 +158,10 @@ StartVerdict NodeChecker::check(const std::vector<Start>& starts) const {
       continue;
     }
     if (pod->second.with_slot.contains(start.container)) ++verdict.with_gpu;
+    if (forced.contains(start.uid) && sees_no_card(start)) {
+      ++verdict.without_device;
+      continue;
+    }
     std::string what;
     try {
       what = problem(pod->second, start);

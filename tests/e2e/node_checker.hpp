@@ -13,7 +13,8 @@ namespace tangram::e2e {
 /// The result of a check: what containers saw, compared with what they should see.
 struct StartVerdict {
   int starts = 0;
-  int with_gpu = 0;                   ///< starts of containers that hold a slot
+  int with_gpu = 0;        ///< starts of containers that hold a slot
+  int without_device = 0;  ///< those of pods that were deleted by force, which saw no card
   std::vector<std::string> problems;  ///< empty = every container saw its own share, and only that
 
   [[nodiscard]] std::string summary() const;
@@ -30,7 +31,10 @@ class NodeChecker {
   /// The same from JSON texts: a v1.NodeList and a v1.PodList.
   void learn(const std::string& nodes, const std::string& pods);
 
-  [[nodiscard]] StartVerdict check(const std::vector<Start>& starts) const;
+  /// @param forced  UIDs of pods that were deleted by force: their containers may start without
+  ///                their device, if they see no card then
+  [[nodiscard]] StartVerdict check(const std::vector<Start>& starts,
+                                   const std::set<std::string>& forced = {}) const;
 
  private:
   struct Pod {

@@ -120,6 +120,31 @@ TEST(NodeCheckerTest, SeesACardInAContainerWithoutSlot) {
               ElementsAre(HasSubstr("has no slot, and saw NVIDIA_VISIBLE_DEVICES=c")));
 }
 
+TEST(NodeCheckerTest, AContainerOfAPodThatWasDeletedByForceMaySeeNoCard) {
+  NodeChecker checker;
+  checker.learn(kNodes, pods(kHalf, grant("none", kCard)));
+  const Start hidden =
+      start_of("main", {{"NVIDIA_VISIBLE_DEVICES", "void"}, {"E2E_VISIBLE_CARDS", ""}});
+  EXPECT_THAT(checker.check({hidden}).problems, ElementsAre(HasSubstr("and is due")));
+  EXPECT_THAT(checker.check({hidden}, {"u"}).problems, IsEmpty());
+  EXPECT_EQ(checker.check({hidden}, {"u"}).without_device, 1);
+  for (const Variables& saw :
+       {Variables{{"NVIDIA_VISIBLE_DEVICES", "all"}},
+        Variables{{"NVIDIA_VISIBLE_DEVICES", "void"}, {"E2E_VISIBLE_CARDS", "all"}}, Variables{}}) {
+    EXPECT_THAT(checker.check({start_of("main", saw)}, {"u"}).problems,
+                ElementsAre(HasSubstr("and is due")));
+  }
+}
+
+TEST(NodeCheckerTest, ComparesWhatTheRuntimeShows) {
+  const std::string list = pods(kHalf, grant("none", kCard));
+  Variables seen = half_of_c();
+  seen["E2E_VISIBLE_CARDS"] = "c";
+  EXPECT_THAT(problems(list, start_of("main", seen)), IsEmpty());
+  seen["E2E_VISIBLE_CARDS"] = "all";
+  EXPECT_THAT(problems(list, start_of("main", seen)), ElementsAre(HasSubstr("CARDS=all")));
+}
+
 TEST(NodeCheckerTest, SeesAVariableThatStandsTwice) {
   Start start = start_of("main", half_of_c());
   start.clean = false;

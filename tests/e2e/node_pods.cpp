@@ -10,7 +10,9 @@ namespace {
 using json::Writer;
 using StringMap = std::map<std::string, std::string>;
 
-constexpr const char* kImage = "e2e.tangram.dev/program:1";  // node.sh imports it
+// node.sh imports them.
+constexpr const char* kImage = "e2e.tangram.dev/program:1";
+constexpr const char* kCudaImage = "e2e.tangram.dev/cuda:1";
 
 void write_variable(Writer& out, std::string_view name, std::string_view value) {
   out.begin_object().member("name", name).member("value", value).end_object();
@@ -18,7 +20,9 @@ void write_variable(Writer& out, std::string_view name, std::string_view value) 
 
 void write_container(Writer& out, const ContainerSpec& container, StringMap limits) {
   if (container.slot) limits["tangram.dev/gpu-slot"] = "1";
-  out.begin_object().member("name", container.name).member("image", kImage);
+  out.begin_object()
+      .member("name", container.name)
+      .member("image", container.cuda_image ? kCudaImage : kImage);
   out.key("args").begin_array();
   for (const auto& argument : container.program) out.string(argument);
   out.end_array();
@@ -26,6 +30,7 @@ void write_container(Writer& out, const ContainerSpec& container, StringMap limi
   out.key("env").begin_array();
   write_variable(out, "TANGRAM_E2E_RECORDS", "/records");
   write_variable(out, "TANGRAM_E2E_CONTAINER", container.name);
+  for (const auto& [name, value] : container.env) write_variable(out, name, value);
   out.begin_object().member("name", "TANGRAM_E2E_POD_UID").key("valueFrom").begin_object();
   out.key("fieldRef").begin_object().member("fieldPath", "metadata.uid").end_object();
   out.end_object().end_object().end_array();

@@ -13,7 +13,9 @@ struct ContainerSpec {
   bool slot = false;
   std::map<std::string, std::string> gpu = {};  ///< its own share annotations, without prefix
   std::vector<std::string> program = {"hold"};
-  bool sidecar = false;  ///< an init container that is restarted
+  bool sidecar = false;     ///< an init container that is restarted
+  bool cuda_image = false;  ///< its image requests all cards, in NVIDIA_VISIBLE_DEVICES
+  std::map<std::string, std::string> env = {};
 };
 
 struct NodePod {

@@ -35,6 +35,12 @@ fs::path RealNode::records() const { return root() / "records"; }
 fs::path RealNode::cdi() const { return root() / "run/cdi"; }
 fs::path RealNode::plugins() const { return root() / "lib/kubelet/device-plugins"; }
 
+fs::path RealNode::journal() const { return root() / "lib/tangram/allocations"; }
+std::string RealNode::pod_resources() const {
+  return root() / "lib/kubelet/pod-resources/kubelet.sock";
+}
+std::string RealNode::runtime() const { return root() / "run/containerd/containerd.sock"; }
+
 std::string RealNode::agent_address() const {
   std::string port;
   std::ifstream(root() / "agent-port") >> port;

@@ -25,7 +25,8 @@ class RealNode {
   void stop(const std::string& program) const;
   /// SIGSTOP, SIGCONT …; does nothing if the program does not run.
   void signal(const std::string& program, int number) const;
-  /// @param arguments  of tangram-node, in addition to those of node.sh
+  /// @param arguments  of tangram-node, in addition to those of node.sh; for containerd
+  ///                   --cdi=false and --runtime=nvidia, the stand-in of NVIDIA's runtime
   /// Returns when containerd or tangram-node answers, and for kubelet at once.
   void start(const std::string& program, const std::vector<std::string>& arguments = {}) const;
 
@@ -38,6 +39,9 @@ class RealNode {
   [[nodiscard]] std::filesystem::path records() const;  ///< of the containers' starts
   [[nodiscard]] std::filesystem::path cdi() const;      ///< /var/run/cdi
   [[nodiscard]] std::filesystem::path plugins() const;  ///< /var/lib/kubelet/device-plugins
+  [[nodiscard]] std::filesystem::path journal() const;  ///< the agent's, of allocations
+  [[nodiscard]] std::string pod_resources() const;      ///< kubelet's socket
+  [[nodiscard]] std::string runtime() const;            ///< containerd's socket
   [[nodiscard]] std::string agent_address() const;      ///< of its metrics, "127.0.0.1:PORT"
 
  private:

@@ -325,7 +325,7 @@ write_cards() {
 
 # The launcher runs the MPS daemons on the host, where their /dev/shm is.
 start_agent() { # ARGUMENT...
-  PATH=$repo_root/tests/e2e/nvidia:$PATH TANGRAM_FAKE_NVML=$node_root/cards.json \
+  PATH=$repo_root/build/release/tests/fake_mps:$repo_root/tests/e2e/nvidia:$PATH TANGRAM_FAKE_NVML=$node_root/cards.json \
     start_in_node tangram-node "$agent_program" \
     --node-name "$node_name" --kubeconfig "$state/tangram-node.kubeconfig" \
     --nvml-library "$repo_root/build/release/tests/fake_nvml/libnvidia-ml.so.1" \

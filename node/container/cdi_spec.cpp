@@ -20,7 +20,12 @@ constexpr std::string_view kOwnVersion = "0.6.0";
 void write_mount(json::Writer& out, const BindMount& mount) {
   out.begin_object().member("hostPath", mount.host_path);
   out.member("containerPath", mount.container_path).key("options").begin_array();
-  for (const std::string_view option : {"rw", "nosuid", "nodev", "bind"}) out.string(option);
+  const bool writable = mount.access == Access::kReadWrite;
+  // runc clears the flags of the host's mount that are not listed.
+  for (const std::string_view option :
+       {writable ? "rw" : "ro", "nosuid", "nodev", "noexec", "bind"}) {
+    out.string(option);
+  }
   out.end_array().end_object();
 }
 

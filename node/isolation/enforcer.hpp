@@ -4,6 +4,7 @@
 #include "base/result.hpp"
 #include "model/grant.hpp"
 
+#include <cstdint>
 #include <set>
 #include <string>
 #include <vector>
@@ -20,9 +21,13 @@ struct EnforcerParts {
   const Clock& clock;
 };
 
+enum class Access : std::uint8_t { kReadOnly, kReadWrite };
+
+/// Neither programs nor devices of it can be used.
 struct BindMount {
   std::string host_path;
   std::string container_path;
+  Access access = Access::kReadOnly;
   friend bool operator==(const BindMount&, const BindMount&) = default;
 };
 

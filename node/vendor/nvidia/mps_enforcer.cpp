@@ -150,10 +150,10 @@ Result<ContainerEdits> MpsEnforcer::edits(const std::vector<model::GrantedCard>&
   edits.env = {"CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0=" + std::to_string(mebibytes) + "M",
                "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=" + std::to_string(percent),
                "CUDA_MPS_PIPE_DIRECTORY=" + settings_.container_dir};
-  edits.mounts = {
-      {MpsDaemon::base_dir(settings_) + "/" + cards[0].uuid + "/pipe", settings_.container_dir}};
+  edits.mounts = {{MpsDaemon::base_dir(settings_) + "/" + cards[0].uuid + "/pipe",
+                   settings_.container_dir, Access::kReadWrite}};
   if (settings_.own_shm) {
-    edits.mounts.push_back({MpsDaemon::shm_dir(settings_), "/dev/shm"});
+    edits.mounts.push_back({MpsDaemon::shm_dir(settings_), "/dev/shm", Access::kReadWrite});
   }
   return edits;
 }

@@ -12,10 +12,14 @@ namespace {
 
 TEST(CdiSpecTest, HoldsOneDeviceOfTheName) {
   EXPECT_EQ(
-      encode_cdi_spec("slot-3.ab", {.env = {"A=1"}, .mounts = {{"/run/x", "/x"}}}, {}),
+      encode_cdi_spec(
+          "slot-3.ab",
+          {.env = {"A=1"}, .mounts = {{"/run/x", "/x"}, {"/run/y", "/y", Access::kReadWrite}}}, {}),
       R"({"cdiVersion":"0.6.0","kind":"tangram.dev/slot","devices":[{"name":"slot-3.ab",)"
       R"("containerEdits":{"env":["A=1"],"mounts":[{"hostPath":"/run/x","containerPath":"/x",)"
-      R"("options":["rw","nosuid","nodev","bind"]}]}}]})");
+      R"("options":["ro","nosuid","nodev","noexec","bind"]},)"
+      R"({"hostPath":"/run/y","containerPath":"/y",)"
+      R"("options":["rw","nosuid","nodev","noexec","bind"]}]}}]})");
 }
 
 TEST(CdiSpecTest, WhatIsDrawnComesBeforeOursAndMayNeedANewerVersion) {

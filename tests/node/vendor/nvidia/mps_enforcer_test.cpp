@@ -109,8 +109,9 @@ TEST_F(MpsEnforcerTest, TellsAContainerItsLimits) {
   EXPECT_EQ(edits->env, (std::vector<std::string>{"CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0=8192M",
                                                   "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=25",
                                                   "CUDA_MPS_PIPE_DIRECTORY=/run/tangram/mps"}));
-  EXPECT_EQ(edits->mounts, (std::vector<BindMount>{{pipe("GPU-a"), "/run/tangram/mps"},
-                                                   {settings_.run_dir + "/shm", "/dev/shm"}}));
+  EXPECT_EQ(edits->mounts,
+            (std::vector<BindMount>{{pipe("GPU-a"), "/run/tangram/mps", Access::kReadWrite},
+                                    {settings_.run_dir + "/shm", "/dev/shm", Access::kReadWrite}}));
 }
 
 struct PercentCase {

@@ -37,6 +37,13 @@ class PodsWithProcess {
 
 using Containers = std::set<std::pair<std::string, std::string>>;  ///< pod UID, container
 
+CardClaim* find_claim(std::vector<CardClaim>& claims, const Claim& noted) {
+  const auto found = std::find_if(claims.begin(), claims.end(), [&](const CardClaim& claim) {
+    return claim.pod_uid == noted.pod_uid && claim.container.container == noted.container;
+  });
+  return found == claims.end() ? nullptr : &*found;
+}
+
 /// Adds the claims of admitted containers that may still run. @returns those containers
 Containers add_admitted(const PodSource& pods, const Journal& journal, const Processes& processes,
                         std::vector<CardClaim>& claims) {
@@ -48,9 +55,15 @@ Containers add_admitted(const PodSource& pods, const Journal& journal, const Pro
     const Claim& noted = *entry.claim;
     const bool ending = synced && !pods.find(noted.pod_uid);
     if (ending && !running.has(noted.pod_uid)) continue;
+    if (CardClaim* const again = find_claim(claims, noted)) {
+      again->allocations.push_back(entry.name);
+      continue;
+    }
     const auto grant = model::decode_grant(noted.grant);
     auto claim = grant ? claim_of(*grant, noted.container) : std::nullopt;
-    if (!claim || !admitted.emplace(noted.pod_uid, noted.container).second) continue;
+    if (!claim) continue;
+    admitted.emplace(noted.pod_uid, noted.container);
+    claim->allocations = {entry.name};
     claim->admitted = true;
     claim->whole = noted.whole;
     claim->ending = ending;
@@ -106,7 +119,8 @@ SharedCards shared_cards(const std::vector<CardClaim>& claims) {
   for (const CardClaim& claim : claims) {
     if (!claim.admitted || claim.whole) continue;
     for (const model::GrantedCard& part : claim.container.cards) {
-      shared.at(static_cast<std::size_t>(claim.isolation)).insert(part.uuid);
+      CardSharers& sharers = shared.at(static_cast<std::size_t>(claim.isolation))[part.uuid];
+      for (const std::string& allocation : claim.allocations) sharers.add(allocation, part);
     }
   }
   return shared;

@@ -31,8 +31,8 @@ Result<std::vector<OrphanedMemory>> orphaned_memory(CardSource& source,
                                                     const Processes& processes,
                                                     const std::vector<CardClaim>& claims);
 
-/// The cards that containers share, by mode. Only of admitted containers: a grant alone is
-/// untrusted.
+/// The cards that containers share, by mode, and these containers. Only of admitted containers: a
+/// grant alone is untrusted.
 [[nodiscard]] SharedCards shared_cards(const std::vector<CardClaim>& claims);
 
 /// The cards in the grants of these pods.

@@ -20,6 +20,8 @@ struct CardClaim {
   bool whole = false;     ///< admitted, and shares none of its cards
   bool ending = false;    ///< the API server has no such pod any more, but its processes run
   model::ContainerGrant container;
+  /// The names of its CDI devices if it was admitted: several if kubelet allocated for it again.
+  std::vector<std::string> allocations = {};
 };
 
 /// A container that is about to start.

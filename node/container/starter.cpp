@@ -305,7 +305,7 @@ Result<std::string> ContainerStarter::make_spec(const Start& start, const Admiss
                                           !vendor->lists.empty());
   if (auto released = release_other_modes(ids, admission); !released) return released.error();
   if (!admission.whole) {
-    if (auto ready = prepare_sharing(ids, admission, edits); !ready) return ready.error();
+    if (auto ready = prepare_sharing(start, admission, edits); !ready) return ready.error();
   }
   return encode_cdi_spec(start.owner.name, edits, *vendor);
 }
@@ -322,13 +322,18 @@ Result<void> ContainerStarter::release_other_modes(const std::vector<std::string
   return {};
 }
 
-Result<void> ContainerStarter::prepare_sharing(const std::vector<std::string>& ids,
-                                               const Admission& admission, ContainerEdits& edits) {
+Result<void> ContainerStarter::prepare_sharing(const Start& start, const Admission& admission,
+                                               ContainerEdits& edits) {
   Enforcer& enforcer = parts_.enforcer(admission.isolation);
-  auto more = enforcer.edits(admission.granted.cards);
+  const std::string& allocation = start.owner.name;
+  auto more = enforcer.edits(allocation, admission.granted.cards);
   if (!more) return more.error();
-  for (const std::string& id : ids) {
-    if (auto ready = enforcer.prepare(id); !ready) return ready.error();
+  SharedCards shared = shared_cards(claims());
+  CardsInMode& cards = shared.at(static_cast<std::size_t>(admission.isolation));
+  for (const model::GrantedCard& part : admission.granted.cards) {
+    CardSharers& sharers = cards[part.uuid];
+    sharers.add(allocation, part);  // a pod that the watch does not have yet has no claim
+    if (auto ready = enforcer.prepare(part.uuid, sharers); !ready) return ready.error();
   }
   edits.env.insert(edits.env.end(), more->env.begin(), more->env.end());
   edits.mounts.insert(edits.mounts.end(), more->mounts.begin(), more->mounts.end());

@@ -105,7 +105,7 @@ class ContainerStarter final : public SlotKeeper {
                                                         std::string_view container) const;
   Result<std::string> make_spec(const Start& start, const Admission& admission);
   Result<void> release_other_modes(const std::vector<std::string>& ids, const Admission& admission);
-  Result<void> prepare_sharing(const std::vector<std::string>& ids, const Admission& admission,
+  Result<void> prepare_sharing(const Start& start, const Admission& admission,
                                ContainerEdits& edits);
   [[nodiscard]] Result<void> confirm(const std::vector<Start>& starts) const;
   void report(const LocalPod& pod, const Error& error) const;

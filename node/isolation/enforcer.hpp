@@ -5,8 +5,10 @@
 #include "model/grant.hpp"
 
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tangram::node {
@@ -46,6 +48,25 @@ struct Enforcement {
   friend bool operator==(const Enforcement&, const Enforcement&) = default;
 };
 
+/// The largest limits among the containers that share a card.
+struct Ceiling {
+  Mebibytes memory;
+  MilliGpu compute;
+  friend bool operator==(const Ceiling&, const Ceiling&) = default;
+};
+
+/// The containers that share a card in one mode.
+struct CardSharers {
+  Ceiling ceiling;
+  std::set<std::string, std::less<>> allocations;  ///< the names of their CDI devices
+
+  void add(std::string_view allocation, const model::GrantedCard& part);
+  friend bool operator==(const CardSharers&, const CardSharers&) = default;
+};
+
+/// The cards that are shared in one mode, by id.
+using CardsInMode = std::map<std::string, CardSharers, std::less<>>;
+
 /// Enforces the limits of pods that share a card, in one isolation mode. Threads: safe; calls on
 /// different cards do not block each other.
 class Enforcer {
@@ -54,18 +75,20 @@ class Enforcer {
 
   /// Prepares a card for sharing in this mode. Idempotent, and cheap once done; the first time it
   /// may take some seconds (a daemon's start), at most 20: kubelet waits 30 for PreStartContainer.
+  /// @param sharers  with the container that is about to start
   /// @returns kUnavailable     not now: another try may succeed
   ///          kInvalidArgument  not on this card or machine, with what to do
-  virtual Result<void> prepare(const std::string& card) = 0;
+  virtual Result<void> prepare(const std::string& card, const CardSharers& sharers) = 0;
 
   /// What one container needs for these limits, the cards in the order in which it sees them. Pure.
+  /// @param allocation  the name of its CDI device
   /// @returns kInvalidArgument if the mode cannot enforce them, with what to do
   [[nodiscard]] virtual Result<ContainerEdits> edits(
-      const std::vector<model::GrantedCard>& cards) const = 0;
+      std::string_view allocation, const std::vector<model::GrantedCard>& cards) const = 0;
 
   /// Gives back all cards but these, which pods share in this mode: ends daemons, resets settings.
   /// After a restart it adopts what an earlier agent has prepared on these.
-  virtual void keep(const std::set<std::string>& cards) = 0;
+  virtual void keep(const CardsInMode& cards) = 0;
 
   /// Gives a card back at once if it was prepared: no pod shares it in this mode any more, and one
   /// is about to use it in another mode or alone.

@@ -1,5 +1,6 @@
 #include "node/isolation/enforcers.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace tangram::node {
@@ -14,6 +15,12 @@ namespace {
 constexpr std::array kEnforcers{std::pair{model::Isolation::kNone, &make_none_enforcer}};
 
 }  // namespace
+
+void CardSharers::add(std::string_view allocation, const model::GrantedCard& part) {
+  ceiling.memory = std::max(ceiling.memory, part.memory_limit);
+  ceiling.compute = std::max(ceiling.compute, part.compute_limit);
+  allocations.emplace(allocation);
+}
 
 Enforcers::Enforcers(const EnforcerParts& parts, const Make& make_of_vendor) {
   for (const auto& [mode, make] : kEnforcers) enforcer_of(mode) = make(parts);

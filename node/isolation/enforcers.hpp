@@ -5,13 +5,11 @@
 #include <array>
 #include <functional>
 #include <memory>
-#include <set>
-#include <string>
 
 namespace tangram::node {
 
 /// Cards by the isolation mode in which containers share them.
-using SharedCards = std::array<std::set<std::string>, model::kIsolationModes>;
+using SharedCards = std::array<CardsInMode, model::kIsolationModes>;
 
 /// The enforcer of each isolation mode. Threads: safe.
 class Enforcers {

@@ -8,12 +8,15 @@ namespace {
 /// Mode "none": nothing is set up, and nothing holds pods to their shares.
 class NoneEnforcer final : public Enforcer {
  public:
-  Result<void> prepare(const std::string& /*card*/) override { return {}; }
+  Result<void> prepare(const std::string& /*card*/, const CardSharers& /*sharers*/) override {
+    return {};
+  }
   [[nodiscard]] Result<ContainerEdits> edits(
+      std::string_view /*allocation*/,
       const std::vector<model::GrantedCard>& /*cards*/) const override {
     return ContainerEdits{};
   }
-  void keep(const std::set<std::string>& /*cards*/) override {}
+  void keep(const CardsInMode& /*cards*/) override {}
   Result<void> release(const std::string& /*card*/) override { return {}; }
   void maintain() override {}
   [[nodiscard]] Enforcement enforcement(const std::string& /*card*/) const override {

@@ -76,7 +76,7 @@ std::map<std::string, MpsEnforcer::StatePtr> MpsEnforcer::states() const {
   return states_;
 }
 
-Result<void> MpsEnforcer::prepare(const std::string& card) {
+Result<void> MpsEnforcer::prepare(const std::string& card, const CardSharers&) {
   if (is_mig(card)) return cannot_use_mps(card, "it is a MIG instance");
   if (!is_plain(card)) return cannot_use_mps(card, "its id is no plain name");
   for (;;) {
@@ -131,7 +131,8 @@ Result<void> MpsEnforcer::start_daemon(const std::string& card, State& state) {
               "the MPS daemon of card " + card + " was started but does not answer");
 }
 
-Result<ContainerEdits> MpsEnforcer::edits(const std::vector<model::GrantedCard>& cards) const {
+Result<ContainerEdits> MpsEnforcer::edits(std::string_view,
+                                          const std::vector<model::GrantedCard>& cards) const {
   if (cards.empty()) return ContainerEdits{};
   if (cards.size() > 1) {
     return fail(Errc::kInvalidArgument,
@@ -158,8 +159,8 @@ Result<ContainerEdits> MpsEnforcer::edits(const std::vector<model::GrantedCard>&
   return edits;
 }
 
-void MpsEnforcer::keep(const std::set<std::string>& cards) {
-  for (const std::string& card : cards) {
+void MpsEnforcer::keep(const CardsInMode& cards) {
+  for (const auto& [card, sharers] : cards) {
     if (is_plain(card) && !is_mig(card)) state_of(card);
   }
   adopt_folders_once();

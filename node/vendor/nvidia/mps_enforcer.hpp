@@ -31,16 +31,16 @@ class MpsEnforcer final : public Enforcer {
   MpsEnforcer(CardSource& source, Programs& programs, const Clock& clock, MpsSettings settings = {},
               Sleeper sleeper = sleep_until_stopped);
 
-  Result<void> prepare(const std::string& card) override;
+  Result<void> prepare(const std::string& card, const CardSharers& sharers) override;
 
   /// Compute in whole per cent, rounded down, at least 1. NVIDIA's server itself rounds to whole
   /// multiprocessors.
   [[nodiscard]] Result<ContainerEdits> edits(
-      const std::vector<model::GrantedCard>& cards) const override;
+      std::string_view allocation, const std::vector<model::GrantedCard>& cards) const override;
 
   /// Also keeps cards that were prepared less than a minute ago: their first container may not have
   /// started yet.
-  void keep(const std::set<std::string>& cards) override;
+  void keep(const CardsInMode& cards) override;
   Result<void> release(const std::string& card) override;
   void maintain() override;
   [[nodiscard]] Enforcement enforcement(const std::string& card) const override;

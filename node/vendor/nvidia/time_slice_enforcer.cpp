@@ -29,7 +29,7 @@ std::shared_ptr<TimeSliceEnforcer::State> TimeSliceEnforcer::state_of(const std:
   return state;
 }
 
-Result<void> TimeSliceEnforcer::prepare(const std::string& card) {
+Result<void> TimeSliceEnforcer::prepare(const std::string& card, const CardSharers&) {
   if (is_mig(card)) return {};
   const auto state = state_of(card);
   const std::lock_guard lock(state->mutex);
@@ -59,11 +59,12 @@ Result<void> TimeSliceEnforcer::set_length(const std::string& card, TimeSlice le
                         "the time slice of card " + card + " cannot be set");
 }
 
-Result<ContainerEdits> TimeSliceEnforcer::edits(const std::vector<model::GrantedCard>&) const {
+Result<ContainerEdits> TimeSliceEnforcer::edits(std::string_view,
+                                                const std::vector<model::GrantedCard>&) const {
   return ContainerEdits{};
 }
 
-void TimeSliceEnforcer::keep(const std::set<std::string>& cards) {
+void TimeSliceEnforcer::keep(const CardsInMode& cards) {
   std::map<std::string, std::shared_ptr<State>> others;
   {
     const std::lock_guard lock(mutex_);
@@ -72,7 +73,7 @@ void TimeSliceEnforcer::keep(const std::set<std::string>& cards) {
     }
     for (const auto& one : others) states_.erase(one.first);
   }
-  for (const std::string& card : cards) {
+  for (const auto& [card, sharers] : cards) {
     if (!is_mig(card)) state_of(card);
   }
   for (const auto& [card, state] : others) reset(card, *state);

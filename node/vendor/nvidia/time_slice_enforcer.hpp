@@ -25,10 +25,10 @@ class TimeSliceEnforcer final : public Enforcer {
  public:
   TimeSliceEnforcer(CardSource& source, Programs& programs, const Clock& clock, TimeSlice length);
 
-  Result<void> prepare(const std::string& card) override;
+  Result<void> prepare(const std::string& card, const CardSharers& sharers) override;
   [[nodiscard]] Result<ContainerEdits> edits(
-      const std::vector<model::GrantedCard>& cards) const override;
-  void keep(const std::set<std::string>& cards) override;
+      std::string_view allocation, const std::vector<model::GrantedCard>& cards) const override;
+  void keep(const CardsInMode& cards) override;
   Result<void> release(const std::string& card) override;
   void maintain() override;
   [[nodiscard]] Enforcement enforcement(const std::string& card) const override;

@@ -104,19 +104,20 @@ class FakeProcesses final : public Processes {
 
 class FakeEnforcer final : public Enforcer {
  public:
-  Result<void> prepare(const std::string& card) override {
+  Result<void> prepare(const std::string& card, const CardSharers& sharers) override {
     const std::lock_guard lock(mutex);
-    prepared.insert(card);
+    prepared[card] = sharers;
     return verdict;
   }
   [[nodiscard]] Result<ContainerEdits> edits(
+      std::string_view /*allocation*/,
       const std::vector<model::GrantedCard>& cards) const override {
     if (cards.size() > 1) return fail(Errc::kInvalidArgument, "one card at a time");
     return ContainerEdits{.env = {"CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0=" +
                                   std::to_string(cards.front().memory_limit.count()) + "M"},
                           .mounts = {}};
   }
-  void keep(const std::set<std::string>& /*cards*/) override {}
+  void keep(const CardsInMode& /*cards*/) override {}
   Result<void> release(const std::string& card) override {
     const std::lock_guard lock(mutex);
     released.insert(card);
@@ -125,7 +126,7 @@ class FakeEnforcer final : public Enforcer {
   void maintain() override {}
   [[nodiscard]] Enforcement enforcement(const std::string& /*card*/) const override { return {}; }
   std::mutex mutex;
-  std::set<std::string> prepared;
+  CardsInMode prepared;
   std::set<std::string> released;
   Result<void> verdict;
 };

@@ -28,7 +28,10 @@ TEST_F(StarterTest, AContainerGetsItsShareOfItsCard) {
   EXPECT_EQ(rig.env(a, "TANGRAM_MEMORY_LIMIT_BYTES"), "42949672960");
   EXPECT_EQ(rig.env(a, "TANGRAM_COMPUTE_LIMIT_MILLI"), "500");
   EXPECT_EQ(rig.env(a, "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"), "0=40960M");
-  EXPECT_EQ(rig.enforcer.prepared, std::set<std::string>{"GPU-2"});
+  const std::string device = rig.kubelet.device_of(a);
+  const CardSharers alone{.ceiling = {Mebibytes(40'960), MilliGpu(500)},
+                          .allocations = {device.substr(device.find('=') + 1)}};
+  EXPECT_EQ(rig.enforcer.prepared, (CardsInMode{{"GPU-2", alone}}));
   EXPECT_TRUE(rig.enforcer.released.empty());
   EXPECT_EQ(rig.other_enforcer.released, std::set<std::string>{"GPU-2"});
   EXPECT_EQ(rig.settled, 1) << "the runtime is given time to see the file";
@@ -216,7 +219,8 @@ TEST_F(StarterTest, AnotherDriverThatReservesMoreStopsNobodyWhoRan) {
     rig.set_cards(inventory);
     for (const Owner& owner : {a, b, whole}) EXPECT_EQ(rig.kubelet.start_container(owner), "");
   }
-  EXPECT_EQ(rig.enforcer.prepared, std::set<std::string>{"GPU-1"}) << "whole stays whole";
+  EXPECT_EQ(rig.enforcer.prepared.count("GPU-1"), 1U);
+  EXPECT_EQ(rig.enforcer.prepared.size(), 1U) << "whole stays whole";
 }
 
 TEST_F(StarterTest, BeforeTheDriverHasAnsweredNothingIsFinal) {

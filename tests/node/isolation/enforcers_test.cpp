@@ -30,9 +30,9 @@ Enforcers common_enforcers() {
 TEST(NoneEnforcerTest, DoesNothingAndSaysSo) {
   const Enforcers common = common_enforcers();
   Enforcer& enforcer = common.of(Isolation::kNone);
-  EXPECT_TRUE(enforcer.prepare("GPU-a"));
-  EXPECT_EQ(*enforcer.edits(std::vector<model::GrantedCard>(2)), ContainerEdits{});
-  enforcer.keep({"GPU-a"});
+  EXPECT_TRUE(enforcer.prepare("GPU-a", {}));
+  EXPECT_EQ(*enforcer.edits("slot-1.a", std::vector<model::GrantedCard>(2)), ContainerEdits{});
+  enforcer.keep({{"GPU-a", {}}});
   enforcer.maintain();
   EXPECT_FALSE(enforcer.enforcement("GPU-a").memory);
   EXPECT_NE(enforcer.enforcement("GPU-a").note, "");
@@ -42,14 +42,14 @@ TEST(NoneEnforcerTest, DoesNothingAndSaysSo) {
 class RecordingEnforcer final : public Enforcer {
  public:
   explicit RecordingEnforcer(std::vector<std::string>& calls) : calls_(calls) {}
-  Result<void> prepare(const std::string&) override { return {}; }
+  Result<void> prepare(const std::string&, const CardSharers&) override { return {}; }
   [[nodiscard]] Result<ContainerEdits> edits(
-      const std::vector<model::GrantedCard>&) const override {
+      std::string_view, const std::vector<model::GrantedCard>&) const override {
     return ContainerEdits{};
   }
-  void keep(const std::set<std::string>& cards) override {
+  void keep(const CardsInMode& cards) override {
     std::string call = "keep";
-    for (const std::string& card : cards) call += " " + card;
+    for (const auto& [card, sharers] : cards) call += " " + card;
     calls_.push_back(call);
   }
   Result<void> release(const std::string&) override { return {}; }
@@ -83,7 +83,7 @@ TEST_F(EnforcersTest, EachModeHasItsOwn) {
 }
 
 TEST_F(EnforcersTest, AModeWithoutAnEnforcerEnforcesNothing) {
-  EXPECT_TRUE(enforcers_.of(Isolation::kNone).prepare("GPU-a"));
+  EXPECT_TRUE(enforcers_.of(Isolation::kNone).prepare("GPU-a", {}));
   EXPECT_EQ(enforcers_.of(Isolation::kNone).enforcement("GPU-a"),
             common_enforcers().of(Isolation::kNone).enforcement("GPU-a"));
   EXPECT_FALSE(common_enforcers().of(Isolation::kMps).enforcement("GPU-a").memory);
@@ -91,7 +91,7 @@ TEST_F(EnforcersTest, AModeWithoutAnEnforcerEnforcesNothing) {
 
 TEST_F(EnforcersTest, EachModeKeepsTheCardsThatAreSharedInIt) {
   SharedCards shared;
-  shared.at(static_cast<std::size_t>(Isolation::kMps)) = {"GPU-a", "GPU-b"};
+  shared.at(static_cast<std::size_t>(Isolation::kMps)) = {{"GPU-a", {}}, {"GPU-b", {}}};
   enforcers_.maintain(shared);
   EXPECT_EQ(calls_[Isolation::kMps], (std::vector<std::string>{"keep GPU-a GPU-b", "maintain"}));
   EXPECT_EQ(calls_[Isolation::kTimeSlice], (std::vector<std::string>{"keep", "maintain"}));

@@ -99,7 +99,7 @@ class MpsCheck {
         enforcer_(source, programs, clock_, settings_) {}
 
   void run() {
-    const auto prepared = enforcer_.prepare(card_.card.id);
+    const auto prepared = enforcer_.prepare(card_.card.id, sharers());
     report_.expect(prepared.has_value(), "MPS: a daemon is started",
                    prepared ? "it answers" : prepared.error().message);
     if (prepared) {
@@ -113,6 +113,8 @@ class MpsCheck {
   }
 
  private:
+  static constexpr std::string_view kAllocation = "slot-1.check";
+
   static node::nvidia::MpsSettings settings_in(const std::string& work_dir) {
     node::nvidia::MpsSettings settings;
     settings.run_dir = work_dir;
@@ -120,8 +122,15 @@ class MpsCheck {
     return settings;
   }
 
+  /// One container, with all of the card.
+  [[nodiscard]] node::CardSharers sharers() const {
+    node::CardSharers sharers;
+    sharers.add(kAllocation, share_of(card_, 1000));
+    return sharers;
+  }
+
   [[nodiscard]] Env env_of(std::int64_t milli) const {
-    return client_env(enforcer_.edits({share_of(card_, milli)}).value());
+    return client_env(enforcer_.edits(kAllocation, {share_of(card_, milli)}).value());
   }
 
   void check_limits(std::int64_t milli) {
@@ -228,7 +237,7 @@ void check_time_slice(node::CardSource& source, const InstalledCard& card, node:
   SkippingClock clock;
   node::nvidia::TimeSliceEnforcer enforcer(source, programs, clock,
                                            node::nvidia::TimeSlice::kMedium);
-  const auto prepared = enforcer.prepare(card.card.id);
+  const auto prepared = enforcer.prepare(card.card.id, {});
   report.expect(prepared.has_value(), "time-slice: the driver takes a length",
                 prepared ? "medium" : prepared.error().message);
   const Env env{"CUDA_VISIBLE_DEVICES=" + card.card.id};

@@ -65,7 +65,7 @@ class MpsEnforcerTest : public ::testing::Test {
 
 TEST_F(MpsEnforcerTest, StartsADaemonOfTheCardsOwn) {
   EXPECT_FALSE(enforced("GPU-a"));
-  const auto prepared = enforcer_->prepare("GPU-a");
+  const auto prepared = enforcer_->prepare("GPU-a", {});
   ASSERT_TRUE(prepared) << prepared.error().message;
   EXPECT_TRUE(enforced("GPU-a"));
   EXPECT_EQ(programs_.daemons(), (std::set<std::string>{pipe("GPU-a")}));
@@ -86,9 +86,9 @@ TEST_F(MpsEnforcerTest, StartsADaemonOfTheCardsOwn) {
 }
 
 TEST_F(MpsEnforcerTest, PreparingAgainCostsNothing) {
-  ASSERT_TRUE(enforcer_->prepare("GPU-a"));
+  ASSERT_TRUE(enforcer_->prepare("GPU-a", {}));
   const std::size_t before = programs_.commands().size();
-  ASSERT_TRUE(enforcer_->prepare("GPU-a"));
+  ASSERT_TRUE(enforcer_->prepare("GPU-a", {}));
   EXPECT_EQ(programs_.commands().size(), before);
 }
 
@@ -97,14 +97,14 @@ TEST_F(MpsEnforcerTest, StartsItElsewhereIfSoTold) {
   settings_.multiuser = false;
   settings_.own_shm = false;
   renew();
-  ASSERT_TRUE(enforcer_->prepare("GPU-a"));
+  ASSERT_TRUE(enforcer_->prepare("GPU-a", {}));
   EXPECT_EQ(
       programs_.starts().at(0).arguments,
       (std::vector<std::string>{"nsenter", "--target", "1", "nvidia-cuda-mps-control", "-d"}));
 }
 
 TEST_F(MpsEnforcerTest, TellsAContainerItsLimits) {
-  const auto edits = enforcer_->edits({granted(8192, 250)});
+  const auto edits = enforcer_->edits("slot-1.a", {granted(8192, 250)});
   ASSERT_TRUE(edits);
   EXPECT_EQ(edits->env, (std::vector<std::string>{"CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0=8192M",
                                                   "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=25",
@@ -122,7 +122,7 @@ struct PercentCase {
 class MpsPercentTest : public MpsEnforcerTest, public ::testing::WithParamInterface<PercentCase> {};
 
 TEST_P(MpsPercentTest, IsNeverAboveTheShareUnlessBelowOne) {
-  const auto edits = enforcer_->edits({granted(100, GetParam().milli)});
+  const auto edits = enforcer_->edits("slot-1.a", {granted(100, GetParam().milli)});
   ASSERT_TRUE(edits);
   EXPECT_EQ(edits->env[1], std::string("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=") + GetParam().percent);
 }
@@ -135,7 +135,7 @@ INSTANTIATE_TEST_SUITE_P(Shares, MpsPercentTest,
 TEST_F(MpsEnforcerTest, RefusesSharesOfSeveralCards) {
   model::GrantedCard other = granted(100, 100);
   other.uuid = "GPU-b";
-  const auto edits = enforcer_->edits({granted(100, 100), other});
+  const auto edits = enforcer_->edits("slot-1.a", {granted(100, 100), other});
   ASSERT_FALSE(edits);
   EXPECT_EQ(edits.error().code, Errc::kInvalidArgument);
   EXPECT_NE(edits.error().message.find("gpu-isolation: time-slice"), std::string::npos);
@@ -143,19 +143,19 @@ TEST_F(MpsEnforcerTest, RefusesSharesOfSeveralCards) {
 
 TEST_F(MpsEnforcerTest, RefusesWhatMpsCannotServe) {
   for (const char* card : {"MIG-a", "", "..", "a/b"}) {
-    const auto prepared = enforcer_->prepare(card);
+    const auto prepared = enforcer_->prepare(card, {});
     ASSERT_FALSE(prepared) << card;
     EXPECT_EQ(prepared.error().code, Errc::kInvalidArgument);
   }
   source_.refuse_modes(fail(Errc::kInvalidArgument, "not supported"));
-  EXPECT_EQ(enforcer_->prepare("GPU-a").error().code, Errc::kInvalidArgument);
+  EXPECT_EQ(enforcer_->prepare("GPU-a", {}).error().code, Errc::kInvalidArgument);
   EXPECT_TRUE(programs_.commands().empty());
 }
 
 TEST_F(MpsEnforcerTest, KeepsADaemonOfAnEarlierAgent) {
-  ASSERT_TRUE(enforcer_->prepare("GPU-a"));
+  ASSERT_TRUE(enforcer_->prepare("GPU-a", {}));
   renew();
-  enforcer_->keep({"GPU-a"});
+  enforcer_->keep({{"GPU-a", {}}});
   EXPECT_FALSE(enforced("GPU-a"));
   enforcer_->maintain();
   EXPECT_TRUE(enforced("GPU-a"));
@@ -163,32 +163,32 @@ TEST_F(MpsEnforcerTest, KeepsADaemonOfAnEarlierAgent) {
 }
 
 TEST_F(MpsEnforcerTest, EndsWhatAnEarlierAgentLeftForNobody) {
-  ASSERT_TRUE(enforcer_->prepare("GPU-a"));
+  ASSERT_TRUE(enforcer_->prepare("GPU-a", {}));
   renew();
-  enforcer_->keep({"GPU-b"});
+  enforcer_->keep({{"GPU-b", {}}});
   EXPECT_TRUE(programs_.daemons().empty());
   EXPECT_EQ(source_.exclusive().at("GPU-a"), false);
   EXPECT_FALSE(std::filesystem::exists(pipe("GPU-a")));
 }
 
 TEST_F(MpsEnforcerTest, EndsADaemonThatNobodyUses) {
-  ASSERT_TRUE(enforcer_->prepare("GPU-a"));
+  ASSERT_TRUE(enforcer_->prepare("GPU-a", {}));
   enforcer_->keep({});
   EXPECT_TRUE(enforced("GPU-a"));  // a container may be about to start
   clock_.advance(60s);
-  enforcer_->keep({"GPU-a"});
+  enforcer_->keep({{"GPU-a", {}}});
   EXPECT_TRUE(enforced("GPU-a"));
   enforcer_->keep({});
   EXPECT_FALSE(enforced("GPU-a"));
   EXPECT_TRUE(programs_.daemons().empty());
   EXPECT_EQ(source_.exclusive(), (std::map<std::string, bool>{{"GPU-a", false}}));
-  ASSERT_TRUE(enforcer_->prepare("GPU-a"));
+  ASSERT_TRUE(enforcer_->prepare("GPU-a", {}));
   EXPECT_TRUE(enforced("GPU-a"));
 }
 
 TEST_F(MpsEnforcerTest, AReleasedCardIsGivenBackAtOnce) {
   ASSERT_TRUE(enforcer_->release("GPU-a")) << "nothing was set up";
-  ASSERT_TRUE(enforcer_->prepare("GPU-a"));
+  ASSERT_TRUE(enforcer_->prepare("GPU-a", {}));
   source_.refuse_modes(fail(Errc::kUnavailable, "no driver"));
   EXPECT_EQ(enforcer_->release("GPU-a").error().code, Errc::kUnavailable);
   source_.refuse_modes({});
@@ -198,7 +198,7 @@ TEST_F(MpsEnforcerTest, AReleasedCardIsGivenBackAtOnce) {
 }
 
 TEST_F(MpsEnforcerTest, TriesAgainToGiveACardBack) {
-  ASSERT_TRUE(enforcer_->prepare("GPU-a"));
+  ASSERT_TRUE(enforcer_->prepare("GPU-a", {}));
   clock_.advance(60s);
   source_.refuse_modes(fail(Errc::kUnavailable, "no driver"));
   enforcer_->keep({});
@@ -209,7 +209,7 @@ TEST_F(MpsEnforcerTest, TriesAgainToGiveACardBack) {
 }
 
 TEST_F(MpsEnforcerTest, StartsADeadDaemonAgain) {
-  ASSERT_TRUE(enforcer_->prepare("GPU-a"));
+  ASSERT_TRUE(enforcer_->prepare("GPU-a", {}));
   programs_.crash(pipe("GPU-a"));
   enforcer_->maintain();
   EXPECT_TRUE(enforced("GPU-a"));  // one missed answer is none
@@ -219,7 +219,7 @@ TEST_F(MpsEnforcerTest, StartsADeadDaemonAgain) {
 }
 
 TEST_F(MpsEnforcerTest, KillsADaemonThatHangs) {
-  ASSERT_TRUE(enforcer_->prepare("GPU-a"));
+  ASSERT_TRUE(enforcer_->prepare("GPU-a", {}));
   std::ofstream(pipe("GPU-a") + "/nvidia-cuda-mps-control.pid") << "4711\n";
   programs_.hang(pipe("GPU-a"));
   for (int look = 0; look < 11; ++look) enforcer_->maintain();
@@ -230,7 +230,7 @@ TEST_F(MpsEnforcerTest, KillsADaemonThatHangs) {
 }
 
 TEST_F(MpsEnforcerTest, ReadsNoPidFromWhatAClientPutThere) {
-  ASSERT_TRUE(enforcer_->prepare("GPU-a"));
+  ASSERT_TRUE(enforcer_->prepare("GPU-a", {}));
   const std::string file = pipe("GPU-a") + "/nvidia-cuda-mps-control.pid";
   ASSERT_EQ(mkfifo(file.c_str(), 0600), 0);  // to open it as a file would wait for ever
   programs_.hang(pipe("GPU-a"));
@@ -240,7 +240,7 @@ TEST_F(MpsEnforcerTest, ReadsNoPidFromWhatAClientPutThere) {
 }
 
 TEST_F(MpsEnforcerTest, KnowsAtOnceWhatAnEarlierAgentLeft) {
-  ASSERT_TRUE(enforcer_->prepare("GPU-a"));
+  ASSERT_TRUE(enforcer_->prepare("GPU-a", {}));
   renew();
   ASSERT_TRUE(enforcer_->release("GPU-a"));
   EXPECT_TRUE(programs_.daemons().empty());
@@ -249,12 +249,12 @@ TEST_F(MpsEnforcerTest, KnowsAtOnceWhatAnEarlierAgentLeft) {
 
 TEST_F(MpsEnforcerTest, StartsWithGrowingPauses) {
   programs_.refuse_starts(true);
-  const auto first = enforcer_->prepare("GPU-a");
+  const auto first = enforcer_->prepare("GPU-a", {});
   ASSERT_FALSE(first);
   EXPECT_EQ(first.error().code, Errc::kUnavailable);
   EXPECT_NE(first.error().message.find("\"no device\""), std::string::npos);
   EXPECT_FALSE(enforced("GPU-a"));
-  ASSERT_FALSE(enforcer_->prepare("GPU-a"));
+  ASSERT_FALSE(enforcer_->prepare("GPU-a", {}));
   EXPECT_EQ(programs_.starts().size(), 1U);  // within the first pause, 1 s
   std::vector<std::int64_t> pauses;
   for (std::int64_t waited = 1; pauses.size() < 8; ++waited) {
@@ -268,13 +268,13 @@ TEST_F(MpsEnforcerTest, StartsWithGrowingPauses) {
   EXPECT_EQ(pauses, (std::vector<std::int64_t>{1, 2, 4, 8, 16, 32, 64, 64}));
   programs_.refuse_starts(false);
   clock_.advance(64s);
-  ASSERT_TRUE(enforcer_->prepare("GPU-a"));
+  ASSERT_TRUE(enforcer_->prepare("GPU-a", {}));
   EXPECT_TRUE(enforced("GPU-a"));
 }
 
 TEST_F(MpsEnforcerTest, SaysWhatIsNotInstalled) {
   programs_.break_with(fail(Errc::kNotFound, "nvidia-cuda-mps-control cannot be started"));
-  EXPECT_EQ(enforcer_->prepare("GPU-a").error().code, Errc::kInvalidArgument);
+  EXPECT_EQ(enforcer_->prepare("GPU-a", {}).error().code, Errc::kInvalidArgument);
 }
 
 TEST_F(MpsEnforcerTest, CardsDoNotDisturbEachOtherFromManyThreads) {
@@ -284,7 +284,7 @@ TEST_F(MpsEnforcerTest, CardsDoNotDisturbEachOtherFromManyThreads) {
     for (const std::string& card : cards) {
       for (int twice = 0; twice < 2; ++twice) {
         threads.emplace_back([&, card] {
-          for (int round = 0; round < 20; ++round) EXPECT_TRUE(enforcer_->prepare(card));
+          for (int round = 0; round < 20; ++round) EXPECT_TRUE(enforcer_->prepare(card, {}));
         });
       }
     }
@@ -292,7 +292,7 @@ TEST_F(MpsEnforcerTest, CardsDoNotDisturbEachOtherFromManyThreads) {
       for (int round = 0; round < 20; ++round) enforcer_->maintain();
     });
     threads.emplace_back([&] {
-      for (int round = 0; round < 20; ++round) enforcer_->keep({"GPU-a"});
+      for (int round = 0; round < 20; ++round) enforcer_->keep({{"GPU-a", {}}});
     });
   }
   for (const std::string& card : cards) EXPECT_TRUE(enforced(card)) << card;

@@ -71,12 +71,12 @@ TEST(NvidiaTest, EnforcesMpsAndTimeSlices) {
   const testing::ManualClock clock;
   const EnforcerParts parts{source, programs, clock};
   EXPECT_EQ(nvidia.enforcer(Isolation::kNone, parts), nullptr);
-  ASSERT_TRUE(nvidia.enforcer(Isolation::kTimeSlice, parts)->prepare("GPU-a"));
+  ASSERT_TRUE(nvidia.enforcer(Isolation::kTimeSlice, parts)->prepare("GPU-a", {}));
   EXPECT_EQ(programs.commands().back().arguments.back(), "3");
   const auto mps = nvidia.enforcer(Isolation::kMps, parts);
   model::GrantedCard card;
   card.uuid = "GPU-a";
-  const auto edits = mps->edits({card});
+  const auto edits = mps->edits("slot-1.a", {card});
   ASSERT_TRUE(edits) << edits.error().message;
   EXPECT_EQ(edits->mounts.at(0).host_path, "/r/mps/GPU-a/pipe");
 }

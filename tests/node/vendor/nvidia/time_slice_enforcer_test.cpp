@@ -39,29 +39,29 @@ class TimeSliceTest : public ::testing::Test {
 };
 
 TEST_F(TimeSliceTest, SetsTheLengthAndLetsManyIn) {
-  ASSERT_TRUE(enforcer_.prepare("GPU-a"));
+  ASSERT_TRUE(enforcer_.prepare("GPU-a", {}));
   EXPECT_EQ(commands(), (std::vector<Arguments>{slice_of("GPU-a", "2")}));
   EXPECT_EQ(source_.exclusive(), (std::map<std::string, bool>{{"GPU-a", false}}));
-  ASSERT_TRUE(enforcer_.prepare("GPU-a"));
+  ASSERT_TRUE(enforcer_.prepare("GPU-a", {}));
   EXPECT_EQ(commands().size(), 1U);
   EXPECT_LE(programs_.longest(), 20s);
 }
 
 TEST_F(TimeSliceTest, TheDriversOwnLengthNeedsNoProgram) {
   TimeSliceEnforcer enforcer(source_, programs_, clock_, TimeSlice::kDefault);
-  EXPECT_TRUE(enforcer.prepare("GPU-a"));
+  EXPECT_TRUE(enforcer.prepare("GPU-a", {}));
   EXPECT_TRUE(commands().empty());
 }
 
 TEST_F(TimeSliceTest, MigInstancesTakeTurnsByThemselves) {
-  EXPECT_TRUE(enforcer_.prepare("MIG-a"));
-  enforcer_.keep({"MIG-a"});
+  EXPECT_TRUE(enforcer_.prepare("MIG-a", {}));
+  enforcer_.keep({{"MIG-a", {}}});
   enforcer_.maintain();
   EXPECT_TRUE(commands().empty());
 }
 
 TEST_F(TimeSliceTest, SharesOfSeveralCardsNeedNothing) {
-  const auto edits = enforcer_.edits(two_cards());
+  const auto edits = enforcer_.edits("slot-1.a", two_cards());
   ASSERT_TRUE(edits);
   EXPECT_EQ(*edits, ContainerEdits{});
 }
@@ -72,24 +72,24 @@ TEST_F(TimeSliceTest, HoldsNobodyToMemory) {
 }
 
 TEST_F(TimeSliceTest, GivesBackWhatItSet) {
-  ASSERT_TRUE(enforcer_.prepare("GPU-a"));
-  ASSERT_TRUE(enforcer_.prepare("GPU-b"));
-  enforcer_.keep({"GPU-b"});
+  ASSERT_TRUE(enforcer_.prepare("GPU-a", {}));
+  ASSERT_TRUE(enforcer_.prepare("GPU-b", {}));
+  enforcer_.keep({{"GPU-b", {}}});
   EXPECT_EQ(commands().back(), slice_of("GPU-a", "0"));
   EXPECT_EQ(commands().size(), 3U);
-  ASSERT_TRUE(enforcer_.prepare("GPU-a"));
+  ASSERT_TRUE(enforcer_.prepare("GPU-a", {}));
   EXPECT_EQ(commands().back(), slice_of("GPU-a", "2"));
 }
 
 TEST_F(TimeSliceTest, AReleasedCardIsGivenBackAtOnce) {
   ASSERT_TRUE(enforcer_.release("GPU-a")) << "nothing was set";
-  ASSERT_TRUE(enforcer_.prepare("GPU-a"));
+  ASSERT_TRUE(enforcer_.prepare("GPU-a", {}));
   ASSERT_TRUE(enforcer_.release("GPU-a"));
   EXPECT_EQ(commands(), (std::vector<Arguments>{slice_of("GPU-a", "2"), slice_of("GPU-a", "0")}));
 }
 
 TEST_F(TimeSliceTest, SetsItAnewNowAndThen) {
-  ASSERT_TRUE(enforcer_.prepare("GPU-a"));
+  ASSERT_TRUE(enforcer_.prepare("GPU-a", {}));
   enforcer_.maintain();
   EXPECT_EQ(commands().size(), 1U);
   clock_.advance(10min);
@@ -98,20 +98,20 @@ TEST_F(TimeSliceTest, SetsItAnewNowAndThen) {
 }
 
 TEST_F(TimeSliceTest, TakesUpWhatAnEarlierAgentLeft) {
-  enforcer_.keep({"GPU-a"});
+  enforcer_.keep({{"GPU-a", {}}});
   enforcer_.maintain();
   EXPECT_EQ(commands(), (std::vector<Arguments>{slice_of("GPU-a", "2")}));
 }
 
 TEST_F(TimeSliceTest, SaysWhatIsMissing) {
   programs_.break_with(fail(Errc::kNotFound, "nvidia-smi cannot be started"));
-  EXPECT_EQ(enforcer_.prepare("GPU-a").error().code, Errc::kInvalidArgument);
+  EXPECT_EQ(enforcer_.prepare("GPU-a", {}).error().code, Errc::kInvalidArgument);
   programs_.break_with(fail(Errc::kTimeout, "nvidia-smi did not end"));
-  EXPECT_EQ(enforcer_.prepare("GPU-a").error().code, Errc::kUnavailable);
+  EXPECT_EQ(enforcer_.prepare("GPU-a", {}).error().code, Errc::kUnavailable);
   programs_.break_with({});
-  EXPECT_TRUE(enforcer_.prepare("GPU-a"));
+  EXPECT_TRUE(enforcer_.prepare("GPU-a", {}));
   source_.refuse_modes(fail(Errc::kUnavailable, "no driver"));
-  EXPECT_EQ(enforcer_.prepare("GPU-b").error().code, Errc::kUnavailable);
+  EXPECT_EQ(enforcer_.prepare("GPU-b", {}).error().code, Errc::kUnavailable);
 }
 
 }  // namespace

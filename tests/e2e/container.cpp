@@ -5,11 +5,16 @@
 //   program run MS       ends by itself after that many milliseconds, with status 0
 //   program crash MS     the same with status 1
 //   program env          prints its environment; for a further process in a container that runs
+//   program fill DIR MIB writes that many MiB into the folder, or until it is full, then as hold
+//   program seize DIR    tries to take the place of the MPS daemon there, then as hold
+//   program mps DIR      connects to the MPS daemon there without limits of its own, then as hold
 //
 // It prints its part of a card, for `kubectl logs`. Every start writes a record of what the
 // container was given, in the folder named by TANGRAM_E2E_RECORDS: a file UID.CONTAINER.NANOSECONDS
 // with the environment, one variable a line. So a test sees each start of each container, however
-// short it was.
+// short it was. What the last three found is in TANGRAM_E2E_FOUND.
+
+#include "tests/fake_mps/packets.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -22,9 +27,16 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <filesystem>
+#include <string>
+#include <string_view>
 #include <system_error>
+#include <vector>
 
 namespace {
+
+namespace fs = std::filesystem;
+using tangram::fake_mps::ask;
 
 const char* variable(const char* name) {
   const char* value = std::getenv(name);
@@ -73,6 +85,45 @@ int print_environment() {
   return 0;
 }
 
+/// @returns "N entries before, M MiB"
+std::string fill(const fs::path& folder, int mebibytes) {
+  std::error_code error;
+  const auto before = std::distance(fs::directory_iterator(folder, error), {});
+  const std::vector<char> block(1U << 20U, 'x');
+  const int file = ::open((folder / variable("TANGRAM_E2E_POD_UID")).c_str(),
+                          O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  int written = 0;
+  while (written < mebibytes &&
+         ::write(file, block.data(), block.size()) == static_cast<ssize_t>(block.size())) {
+    ++written;
+  }
+  return std::to_string(before) + " entries before, " + std::to_string(written) + " MiB";
+}
+
+/// "WHAT=done" or "WHAT=EROFS"; reads errno.
+std::string outcome(const char* what, bool done) {
+  return std::string(what) + "=" + (done ? "done" : strerrorname_np(errno)) + " ";
+}
+
+/// @returns the outcome of every try
+std::string seize(const std::string& folder) {
+  const std::string control = folder + "/control";
+  std::string outcomes = outcome("link", ::symlink("/tmp", (folder + "/link").c_str()) == 0);
+  outcomes += outcome("rename", ::rename(control.c_str(), (folder + "/old").c_str()) == 0);
+  ::unlink(control.c_str());
+  outcomes += outcome("listen", tangram::fake_mps::listen_at(control) >= 0);
+  outcomes += outcome("quit", ask(folder + "/control_privileged", "quit").has_value());
+  return outcomes;
+}
+
+/// What a mode that looks around found; nothing for the others.
+std::string look_around(std::string_view mode, const char* folder, const char* amount) {
+  if (mode == "fill") return fill(folder, std::atoi(amount));
+  if (mode == "seize") return seize(folder);
+  if (mode == "mps") return ask(std::string(folder) + "/control", "client - -").value_or("nobody");
+  return "";
+}
+
 /// Waits for SIGTERM, SIGINT or the limit; negative = no limit. The first process of a container
 /// ignores signals that it does not handle.
 void wait_for_end(int limit_ms) {
@@ -92,7 +143,12 @@ void wait_for_end(int limit_ms) {
 int main(int count, char** arguments) {
   const char* mode = count > 1 ? arguments[1] : "hold";
   if (std::strcmp(mode, "env") == 0) return print_environment();
-  const int limit_ms = count > 2 ? std::atoi(arguments[2]) : -1;
+  const bool ends = std::strcmp(mode, "run") == 0 || std::strcmp(mode, "crash") == 0;
+  const int limit_ms = ends && count > 2 ? std::atoi(arguments[2]) : -1;
+  std::string found =
+      look_around(mode, count > 2 ? arguments[2] : "", count > 3 ? arguments[3] : "");
+  while (found.ends_with('\n') || found.ends_with(' ')) found.pop_back();
+  if (!found.empty()) ::setenv("TANGRAM_E2E_FOUND", found.c_str(), 1);
   if (!write_record()) {
     std::printf("cannot write a record: %s\n", std::generic_category().message(errno).c_str());
     return 2;

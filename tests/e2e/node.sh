@@ -192,7 +192,7 @@ pack_image() {
 import_images() {
   local folder=$node_root/program program='{"Entrypoint": ["/program"]}'
   mkdir -p "$folder"
-  c++ -std=c++20 -Os -static -o "$folder/program" tests/e2e/container.cpp
+  c++ -std=c++20 -Os -static -I . -o "$folder/program" tests/e2e/container.cpp
   strip "$folder/program"
   import_image "$(pack_image "$node_image" "$folder" "$program")"
   import_image "$(pack_image "$cuda_image" "$folder" \

@@ -1,11 +1,9 @@
 #include "node/vendor/nvidia/mps_daemon.hpp"
 
-#include <fcntl.h>
-#include <spdlog/spdlog.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include "base/file.hpp"
 
-#include <array>
+#include <spdlog/spdlog.h>
+
 #include <charconv>
 #include <filesystem>
 #include <system_error>
@@ -24,20 +22,16 @@ constexpr auto kQuitLimit = 5s;
 constexpr const char* kControl = "nvidia-cuda-mps-control";
 constexpr const char* kServer = "nvidia-cuda-mps-server";
 
-/// The number in a file of the daemon's. Clients can write in its folder, too, so only a small
-/// regular file of our own user is read, and no link, pipe or device is opened.
 std::int64_t pid_in(const std::string& path) {
-  const int file = open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-  if (file < 0) return 0;
-  std::array<char, 32> text{};
   std::int64_t number = 0;
-  struct stat info {};
-  if (fstat(file, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == geteuid()) {
-    const auto length = read(file, text.data(), text.size());
-    if (length > 0) std::from_chars(text.data(), text.data() + length, number);
+  if (const auto text = read_file(path)) {
+    std::from_chars(text->data(), text->data() + text->size(), number);
   }
-  close(file);
   return number;
+}
+
+std::string pipe_variable(const std::string& daemon) {
+  return "CUDA_MPS_PIPE_DIRECTORY=" + daemon + "/pipe";
 }
 
 /// Runs a program with the folder $0 as its /dev/shm.
@@ -46,79 +40,89 @@ constexpr const char* kWithOwnShm =
 
 }  // namespace
 
+std::vector<std::string> environment_of(const MpsDaemonSpec& spec) {
+  return {"CUDA_VISIBLE_DEVICES=" + spec.card, "CUDA_MPS_PIPE_DIRECTORY=" + spec.pipe,
+          "CUDA_MPS_LOG_DIRECTORY=" + spec.log};
+}
+
+Command start_command(const MpsDaemonSpec& spec, const std::vector<std::string>& launcher) {
+  Command command{launcher, environment_of(spec), ""};
+  auto& arguments = command.arguments;
+  if (!spec.shm.empty()) {
+    arguments.insert(arguments.end(), {"unshare", "--mount", "sh", "-c", kWithOwnShm, spec.shm});
+  }
+  arguments.insert(arguments.end(), {kControl, "-d"});
+  if (spec.multiuser) arguments.emplace_back("-multiuser-server");
+  return command;
+}
+
 MpsDaemon::MpsDaemon(const MpsSettings& settings, std::string card, Programs& programs)
     : settings_(settings),
       card_(std::move(card)),
-      dir_(base_dir(settings) + "/" + card_),
-      programs_(programs) {}
+      programs_(programs),
+      folders_(settings.run_dir, card_),
+      daemon_(folders_.current()) {}
 
-Command MpsDaemon::control(std::string input) const {
-  return {{kControl}, {"CUDA_MPS_PIPE_DIRECTORY=" + pipe_dir()}, std::move(input)};
+Result<ProgramEnd> MpsDaemon::control(std::string input, std::chrono::milliseconds limit) {
+  return programs_.run({{kControl}, {pipe_variable(daemon_)}, std::move(input)}, limit);
 }
 
 MpsDaemon::Liveness MpsDaemon::check() {
+  if (daemon_.empty()) return Liveness::kAbsent;
   // The front end exits with 0 if it reached a daemon, even without a server.
-  const auto end = programs_.run(control("get_server_list\n"), kAnswerLimit);
+  const auto end = control("get_server_list\n", kAnswerLimit);
   if (!end) return end.error().code == Errc::kNotFound ? Liveness::kAbsent : Liveness::kUnknown;
   return end->exit_code == 0 ? Liveness::kRunning : Liveness::kAbsent;
 }
 
-bool MpsDaemon::has_folders() const {
-  std::error_code ignored;
-  return std::filesystem::exists(dir_, ignored);
-}
-
 Result<void> MpsDaemon::start() {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  const std::string shm = shm_dir(settings_);
-  for (const std::string& folder : {pipe_dir(), dir_ + "/log", shm}) {
-    fs::create_directories(folder, error);
-    if (error) {
-      return fail(Errc::kUnavailable, folder + " cannot be created: " + error.message());
-    }
-  }
-  // As /dev/shm: every user may create files, and remove the own ones.
-  fs::permissions(shm, fs::perms::all | fs::perms::sticky_bit, error);
-  // Clients may have created files here, which the daemon must not open.
-  for (const auto& left : fs::directory_iterator(pipe_dir(), error)) fs::remove_all(left, error);
-  Command command;
-  command.arguments = settings_.launcher;
+  const auto made = folders_.make_daemon();
+  if (!made) return made.error();
+  daemon_ = *made;
+  MpsDaemonSpec spec{card_, daemon_ + "/pipe", daemon_ + "/log", "", settings_.multiuser};
   if (settings_.own_shm) {
-    command.arguments.insert(command.arguments.end(),
-                             {"unshare", "--mount", "sh", "-c", kWithOwnShm, shm});
+    spec.shm = shm_dir(settings_);
+    std::error_code error;
+    std::filesystem::create_directories(spec.shm, error);
+    if (error) {
+      return fail(Errc::kUnavailable, spec.shm + " cannot be created: " + error.message());
+    }
+    // As /dev/shm: every user may create files, and remove the own ones.
+    using std::filesystem::perms;
+    std::filesystem::permissions(spec.shm, perms::all | perms::sticky_bit, error);
   }
-  command.arguments.insert(command.arguments.end(), {kControl, "-d"});
-  if (settings_.multiuser) command.arguments.emplace_back("-multiuser-server");
-  command.env = {"CUDA_VISIBLE_DEVICES=" + card_, "CUDA_MPS_PIPE_DIRECTORY=" + pipe_dir(),
-                 "CUDA_MPS_LOG_DIRECTORY=" + dir_ + "/log"};
   constexpr int kNotFound = 127;  // of the shell and of the launcher
-  return run_to_success(programs_, command, kStartLimit,
-                        "the MPS daemon of card " + card_ + " does not start, see " + dir_ + "/log",
+  return run_to_success(programs_, start_command(spec, settings_.launcher), kStartLimit,
+                        "the MPS daemon of card " + card_ + " does not start, see " + spec.log,
                         kNotFound);
 }
 
+Result<void> MpsDaemon::open_to_clients() {
+  if (folders_.current() == daemon_) return {};
+  return folders_.make_current(daemon_);
+}
+
 bool MpsDaemon::quit() {
-  const auto end = programs_.run(control("quit\n"), kQuitLimit);
+  if (daemon_.empty()) return false;
+  const auto end = control("quit\n", kQuitLimit);
   return end && end->exit_code == 0;
 }
 
 void MpsDaemon::force_end(CardSource& source) {
-  const std::string ours = "CUDA_MPS_PIPE_DIRECTORY=" + pipe_dir();
-  if (programs_.kill(pid_in(pipe_dir() + "/nvidia-cuda-mps-control.pid"), kControl, ours)) {
-    spdlog::warn("card {}: its MPS daemon did not answer and was killed", card_);
+  const auto daemons = folders_.daemons();
+  for (const std::string& daemon : daemons) {
+    const auto pid = pid_in(daemon + "/pipe/nvidia-cuda-mps-control.pid");
+    if (programs_.kill(pid, kControl, pipe_variable(daemon))) {
+      spdlog::warn("card {}: its MPS daemon did not answer and was killed", card_);
+    }
   }
   const auto activity = source.activity(card_);
   if (!activity) return;
   for (const CardProcess& process : activity->processes) {
-    programs_.kill(process.pid, kServer, ours);
+    for (const std::string& daemon : daemons) {
+      programs_.kill(process.pid, kServer, pipe_variable(daemon));
+    }
   }
-}
-
-void MpsDaemon::remove_folders() {
-  std::error_code error;
-  std::filesystem::remove_all(dir_, error);
-  if (error) spdlog::warn("{} cannot be removed: {}", dir_, error.message());
 }
 
 }  // namespace tangram::node::nvidia

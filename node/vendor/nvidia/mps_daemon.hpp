@@ -3,7 +3,9 @@
 #include "base/result.hpp"
 #include "node/cards/card_source.hpp"
 #include "node/isolation/programs.hpp"
+#include "node/vendor/nvidia/mps_folders.hpp"
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -13,7 +15,7 @@ struct MpsSettings {
   /// A folder that outlives the agent, not a reboot, with the same path on the host, in the agent's
   /// container and for the container runtime: a hostPath of /run.
   std::string run_dir = "/run/tangram";
-  /// The card's pipe directory in containers.
+  /// The client's folder in containers: see MpsFolders.
   std::string container_dir = "/run/tangram/mps";
   /// Daemons and clients use MpsDaemon::shm_dir() as /dev/shm. If false, they use the machine's,
   /// for clients outside of containers.
@@ -28,9 +30,23 @@ struct MpsSettings {
   std::vector<std::string> launcher;
 };
 
-/// NVIDIA's MPS control daemon of one card: `nvidia-cuda-mps-control` with its own pipe directory,
-/// which clients and later agents use. It starts a server for its card when the first client
-/// connects. Every call is bounded. Threads: one at a time.
+/// All that runs a daemon needs, as a process of the host or in a pod of its own.
+struct MpsDaemonSpec {
+  std::string card;
+  std::string pipe;  ///< folders that exist
+  std::string log;
+  std::string shm;  ///< its /dev/shm; empty = the machine's
+  bool multiuser = true;
+};
+
+[[nodiscard]] std::vector<std::string> environment_of(const MpsDaemonSpec& spec);
+/// Starts it in the background.
+[[nodiscard]] Command start_command(const MpsDaemonSpec& spec,
+                                    const std::vector<std::string>& launcher);
+
+/// NVIDIA's MPS control daemon of one card: `nvidia-cuda-mps-control`, in the folders that clients
+/// and later agents use. It starts a server for its card when the first client connects. Every call
+/// is bounded. Threads: one at a time.
 class MpsDaemon {
  public:
   /// @param card "GPU-…", valid as a file name
@@ -41,41 +57,40 @@ class MpsDaemon {
     kAbsent,
     kUnknown,  ///< no answer in time, or the front end cannot be started now
   };
-  /// Takes at most 3 s.
+  /// Of the daemon that was started last, by this or an earlier agent. Takes at most 3 s.
   [[nodiscard]] Liveness check();
 
-  /// Starts it; takes at most 6 s. It may take another moment until it answers.
+  /// Starts another one, which no client reaches yet; takes at most 6 s. It may take another moment
+  /// until it answers.
   /// @returns kUnavailable; kInvalidArgument where the program is not installed
   Result<void> start();
 
+  /// Opens a daemon that runs to the clients, also to those of an earlier one. Idempotent.
+  /// @returns kUnavailable
+  Result<void> open_to_clients();
+
   /// Ends it and its server; takes at most 5 s.
-  /// @returns whether it answered; if not, see end_by_force()
+  /// @returns whether it answered; if not, see force_end()
   bool quit();
 
-  /// Kills a daemon that does not answer and its servers, which would keep the next one's off the
-  /// card.
+  /// Kills the card's daemons, which do not answer, and their servers, which would keep the next
+  /// one's off the card.
   void force_end(CardSource& source);
 
-  /// Removes its folders. It must have ended.
-  void remove_folders();
-
-  [[nodiscard]] std::string pipe_dir() const { return dir_ + "/pipe"; }
-  [[nodiscard]] bool has_folders() const;
-
-  /// The folder of all daemons' folders, each with the name of its card.
-  static std::string base_dir(const MpsSettings& settings) { return settings.run_dir + "/mps"; }
+  [[nodiscard]] const MpsFolders& folders() const { return folders_; }
 
   /// The /dev/shm of containers and daemons, through which clients and servers communicate: not the
   /// host's, which other programs use.
   static std::string shm_dir(const MpsSettings& settings) { return settings.run_dir + "/shm"; }
 
  private:
-  [[nodiscard]] Command control(std::string input) const;
+  [[nodiscard]] Result<ProgramEnd> control(std::string input, std::chrono::milliseconds limit);
 
   const MpsSettings& settings_;
   const std::string card_;
-  const std::string dir_;
   Programs& programs_;
+  const MpsFolders folders_;
+  std::string daemon_;  ///< the folder of the one that was started last; "" = none
 };
 
 }  // namespace tangram::node::nvidia

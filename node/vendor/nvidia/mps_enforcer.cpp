@@ -6,8 +6,6 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <system_error>
 
 namespace tangram::node::nvidia {
 
@@ -32,11 +30,9 @@ constexpr int kMaxUnknown = 12;
 
 constexpr int kMaxDoublings = 6;  // of 1 s: about one start a minute
 
-/// Valid as a file name, and short enough for the path of a socket below it, at most 108 bytes.
+/// Valid as a file name.
 bool is_plain(const std::string& card) {
-  constexpr std::size_t kLongest = 63;  // NVIDIA's have 40
-  return !card.empty() && card.size() <= kLongest && card.front() != '.' &&
-         card.find('/') == std::string::npos;
+  return !card.empty() && card.front() != '.' && card.find('/') == std::string::npos;
 }
 
 Error cannot_use_mps(const std::string& card, const std::string& why) {
@@ -45,13 +41,11 @@ Error cannot_use_mps(const std::string& card, const std::string& why) {
                                           "; write tangram.dev/gpu-isolation: time-slice");
 }
 
-std::set<std::string> folders_in(const std::string& path) {
-  std::set<std::string> names;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(path, error)) {
-    names.insert(entry.path().filename().string());
+Result<void> add_clients(const MpsFolders& folders, const CardSharers& sharers) {
+  for (const std::string& allocation : sharers.allocations) {
+    if (auto added = folders.add_client(allocation); !added) return added;
   }
-  return names;
+  return {};
 }
 
 }  // namespace
@@ -76,16 +70,22 @@ std::map<std::string, MpsEnforcer::StatePtr> MpsEnforcer::states() const {
   return states_;
 }
 
-Result<void> MpsEnforcer::prepare(const std::string& card, const CardSharers&) {
+Result<void> MpsEnforcer::prepare(const std::string& card, const CardSharers& sharers) {
   if (is_mig(card)) return cannot_use_mps(card, "it is a MIG instance");
   if (!is_plain(card)) return cannot_use_mps(card, "its id is no plain name");
+  if (!MpsFolders::fit(settings_.run_dir, card)) {
+    return cannot_use_mps(card, "the paths of its sockets below " + settings_.run_dir +
+                                    " would be too long; set a shorter --run-dir");
+  }
   for (;;) {
     const StatePtr state = state_of(card);
     const std::lock_guard lock(state->mutex);
     if (state->released) continue;
     state->prepared = clock_.now();
-    if (state->ready) return {};
-    return set_up(card, *state);
+    if (!state->ready) {
+      if (auto up = set_up(card, *state); !up) return up;
+    }
+    return add_clients(state->daemon.folders(), sharers);
   }
 }
 
@@ -112,18 +112,22 @@ Result<void> MpsEnforcer::start_daemon(const std::string& card, State& state) {
     return cannot_use_mps(card, set.error().message);
   }
   const auto liveness = state.daemon.check();
-  if (liveness == MpsDaemon::Liveness::kRunning) return {};
+  if (liveness == MpsDaemon::Liveness::kRunning) return state.daemon.open_to_clients();
   if (liveness == MpsDaemon::Liveness::kUnknown && ++state.unknown < kMaxUnknown) {
     return fail(Errc::kUnavailable, "the MPS daemon of card " + card + " is slow to answer");
   }
   state.unknown = 0;
+  return replace_daemon(card, state);
+}
+
+Result<void> MpsEnforcer::replace_daemon(const std::string& card, State& state) {
   state.daemon.force_end(source_);
   if (auto started = state.daemon.start(); !started) return started;
   const TimePoint end = clock_.now() + kAnswersAfterStart;
   while (clock_.now() < end) {
     if (state.daemon.check() == MpsDaemon::Liveness::kRunning) {
       spdlog::info("card {}: MPS daemon started", card);
-      return {};
+      return state.daemon.open_to_clients();
     }
     sleeper_(kBetweenTries, {});
   }
@@ -131,7 +135,7 @@ Result<void> MpsEnforcer::start_daemon(const std::string& card, State& state) {
               "the MPS daemon of card " + card + " was started but does not answer");
 }
 
-Result<ContainerEdits> MpsEnforcer::edits(std::string_view,
+Result<ContainerEdits> MpsEnforcer::edits(std::string_view allocation,
                                           const std::vector<model::GrantedCard>& cards) const {
   if (cards.empty()) return ContainerEdits{};
   if (cards.size() > 1) {
@@ -151,8 +155,8 @@ Result<ContainerEdits> MpsEnforcer::edits(std::string_view,
   edits.env = {"CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0=" + std::to_string(mebibytes) + "M",
                "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=" + std::to_string(percent),
                "CUDA_MPS_PIPE_DIRECTORY=" + settings_.container_dir};
-  edits.mounts = {{MpsDaemon::base_dir(settings_) + "/" + cards[0].uuid + "/pipe",
-                   settings_.container_dir, Access::kReadWrite}};
+  const MpsFolders folders(settings_.run_dir, cards[0].uuid);
+  edits.mounts = {{folders.client(allocation), settings_.container_dir, Access::kReadOnly}};
   if (settings_.own_shm) {
     edits.mounts.push_back({MpsDaemon::shm_dir(settings_), "/dev/shm", Access::kReadWrite});
   }
@@ -165,10 +169,13 @@ void MpsEnforcer::keep(const CardsInMode& cards) {
   }
   adopt_folders_once();
   for (const auto& [card, state] : states()) {
-    if (cards.count(card) > 0) continue;
     const std::lock_guard lock(state->mutex);
     const bool fresh = state->prepared && clock_.now() - *state->prepared < kGrace;
     if (fresh) continue;
+    if (const auto kept = cards.find(card); kept != cards.end()) {
+      state->daemon.folders().remove_clients_but(kept->second.allocations);
+      continue;
+    }
     // After a failure the next call tries again.
     if (auto given = give_back(card, *state); !given) spdlog::warn("{}", given.error().message);
   }
@@ -179,7 +186,7 @@ void MpsEnforcer::adopt_folders_once() {
     const std::lock_guard lock(mutex_);
     if (std::exchange(adopted_folders_, true)) return;
   }
-  for (const std::string& card : folders_in(MpsDaemon::base_dir(settings_))) {
+  for (const std::string& card : MpsFolders::cards_in(settings_.run_dir)) {
     if (is_plain(card)) state_of(card);
   }
 }
@@ -189,7 +196,7 @@ Result<void> MpsEnforcer::release(const std::string& card) {
   const auto found = all.find(card);
   // A daemon of an earlier agent, which keep() has not adopted yet.
   const bool left =
-      found == all.end() && is_plain(card) && MpsDaemon(settings_, card, programs_).has_folders();
+      found == all.end() && is_plain(card) && MpsFolders(settings_.run_dir, card).exist();
   if (found == all.end() && !left) return {};
   const StatePtr state = left ? state_of(card) : found->second;
   const std::lock_guard lock(state->mutex);
@@ -205,7 +212,7 @@ Result<void> MpsEnforcer::give_back(const std::string& card, State& state) {
     return fail(Errc::kUnavailable, "card " + card + " stays in exclusive-process mode for now: " +
                                         set.error().message);
   }
-  state.daemon.remove_folders();
+  state.daemon.folders().remove();
   state.released = true;
   spdlog::info("card {}: MPS daemon ended", card);
   const std::lock_guard map_lock(mutex_);

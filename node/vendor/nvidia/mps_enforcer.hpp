@@ -67,6 +67,7 @@ class MpsEnforcer final : public Enforcer {
   std::map<std::string, StatePtr> states() const;
   Result<void> set_up(const std::string& card, State& state);
   Result<void> start_daemon(const std::string& card, State& state);
+  Result<void> replace_daemon(const std::string& card, State& state);
   void maintain(const std::string& card, State& state);
   /// The folders of daemons that an earlier agent started, once.
   void adopt_folders_once();

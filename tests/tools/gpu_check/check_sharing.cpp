@@ -183,12 +183,11 @@ class MpsCheck {
 
   void check_restart() {
     const std::string what = "MPS: a daemon that was killed is replaced";
-    const auto pid = read_file(node::nvidia::MpsDaemon::base_dir(settings_) + "/" + card_.card.id +
-                               "/pipe/nvidia-cuda-mps-control.pid");
+    const std::string daemon = node::nvidia::MpsFolders(settings_.run_dir, card_.card.id).current();
+    const auto pid = read_file(daemon + "/pipe/nvidia-cuda-mps-control.pid");
     if (!pid) return report_.not_checked(what, "it wrote no pid file");
     if (!programs_.kill(std::atoll(pid->c_str()), "nvidia-cuda-mps-control",
-                        "CUDA_MPS_PIPE_DIRECTORY=" + node::nvidia::MpsDaemon::base_dir(settings_) +
-                            "/" + card_.card.id + "/pipe")) {
+                        "CUDA_MPS_PIPE_DIRECTORY=" + daemon + "/pipe")) {
       return report_.not_checked(what, "its pid file names no daemon: " + *pid);
     }
     for (int look = 0; look < 3; ++look) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <fstream>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -101,6 +102,9 @@ class FakePrograms final : public Programs {
       return ProgramEnd{1, "An instance of this daemon is already running"};
     }
     daemons_.insert(pipe_dir);
+    for (const char* name : {"/control", "/control_privileged", "/log"}) {
+      std::ofstream(pipe_dir + name) << daemons_.size();
+    }
     return ProgramEnd{0, ""};
   }
   Result<ProgramEnd> control(const Command& command) {

@@ -18,23 +18,32 @@ using fake_mps::ask;
 
 class MpsDaemonTest : public ::testing::Test {
  protected:
-  MpsDaemonTest() {
+  /// In a folder of the test's own.
+  static MpsSettings new_settings() {
     std::string pattern = "/tmp/mps_XXXXXX";  // short: a socket's path has at most 107 characters
     EXPECT_NE(::mkdtemp(pattern.data()), nullptr);
-    settings_.run_dir = pattern;
-    settings_.own_shm = false;  // needs root
-    ::setenv("PATH", (std::string(FAKE_MPS_FOLDER ":") + path_).c_str(), 1);
+    MpsSettings settings;
+    settings.run_dir = pattern;
+    settings.own_shm = false;  // needs root
+    return settings;
   }
+  MpsDaemonTest() { ::setenv("PATH", (std::string(FAKE_MPS_FOLDER ":") + path_).c_str(), 1); }
   ~MpsDaemonTest() override {
     daemon_.quit();
     ::setenv("PATH", path_.c_str(), 1);
     std::filesystem::remove_all(settings_.run_dir);
   }
 
+  [[nodiscard]] const MpsFolders& folders() const { return daemon_.folders(); }
+  /// What a container sees.
+  [[nodiscard]] std::string client(const std::string& name) const {
+    return folders().client("slot-1.a") + "/" + name;
+  }
+
   const std::string path_ = std::getenv("PATH");
   SystemPrograms programs_;
   ScriptedSource source_;
-  MpsSettings settings_;
+  const MpsSettings settings_ = new_settings();
   MpsDaemon daemon_{settings_, "GPU-a", programs_};
 };
 
@@ -47,19 +56,43 @@ TEST_F(MpsDaemonTest, StartsAndQuits) {
   EXPECT_EQ(daemon_.check(), MpsDaemon::Liveness::kAbsent);
 }
 
-TEST_F(MpsDaemonTest, ServesClients) {
+TEST_F(MpsDaemonTest, ServesClientsOnceItIsOpened) {
+  ASSERT_TRUE(folders().add_client("slot-1.a"));
   ASSERT_TRUE(daemon_.start());
-  EXPECT_EQ(ask(daemon_.pipe_dir() + "/control", "client 0=4G 25"), "memory 4096 compute 25\n");
+  EXPECT_EQ(ask(client("control"), "client 0=4G 25"), std::nullopt);
+  const auto opened = daemon_.open_to_clients();
+  ASSERT_TRUE(opened) << opened.error().message;
+  EXPECT_EQ(ask(client("control"), "client 0=4G 25"), "memory 4096 compute 25\n");
 }
 
-TEST_F(MpsDaemonTest, StartsAfterItWasKilled) {
+TEST_F(MpsDaemonTest, AClientCannotQuitTheDaemon) {
+  ASSERT_TRUE(folders().add_client("slot-1.a"));
   ASSERT_TRUE(daemon_.start());
+  ASSERT_TRUE(daemon_.open_to_clients());
+  EXPECT_EQ(ask(client("control_privileged"), "quit"), std::nullopt);
+  ask(client("control"), "quit");
+  EXPECT_EQ(daemon_.check(), MpsDaemon::Liveness::kRunning);
+}
+
+TEST_F(MpsDaemonTest, StartsAfterAKillAndLinksItsClients) {
+  ASSERT_TRUE(folders().add_client("slot-1.a"));
+  ASSERT_TRUE(daemon_.start());
+  ASSERT_TRUE(daemon_.open_to_clients());
   daemon_.force_end(source_);
   ASSERT_TRUE(
       testing::eventually([this] { return daemon_.check() == MpsDaemon::Liveness::kAbsent; }));
   const auto started = daemon_.start();
   ASSERT_TRUE(started) << started.error().message;
-  EXPECT_EQ(daemon_.check(), MpsDaemon::Liveness::kRunning);
+  ASSERT_TRUE(daemon_.open_to_clients());
+  EXPECT_EQ(ask(client("control"), "client - -"), "memory none compute 100\n");
+  EXPECT_EQ(folders().daemons(), (std::vector<std::string>{folders().current()}));
+}
+
+TEST_F(MpsDaemonTest, ALaterAgentFindsIt) {
+  ASSERT_TRUE(daemon_.start());
+  ASSERT_TRUE(daemon_.open_to_clients());
+  MpsDaemon later(settings_, "GPU-a", programs_);
+  EXPECT_EQ(later.check(), MpsDaemon::Liveness::kRunning);
 }
 
 }  // namespace

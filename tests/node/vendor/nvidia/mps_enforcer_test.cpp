@@ -26,6 +26,12 @@ model::GrantedCard granted(std::int64_t limit_mib, std::int64_t limit_milli) {
   return card;
 }
 
+CardSharers sharers(const std::set<std::string, std::less<>>& allocations) {
+  CardSharers sharers;
+  for (const std::string& allocation : allocations) sharers.add(allocation, granted(8192, 250));
+  return sharers;
+}
+
 bool has(const std::vector<std::string>& list, const std::string& text) {
   return std::find(list.begin(), list.end(), text) != list.end();
 }
@@ -46,8 +52,15 @@ class MpsEnforcerTest : public ::testing::Test {
         source_, programs_, clock_, settings_,
         [this](std::chrono::milliseconds wait, const std::stop_token&) { clock_.advance(wait); });
   }
+  [[nodiscard]] std::string root(const std::string& card) const {
+    return settings_.run_dir + "/mps/" + card;
+  }
+  /// Of the daemon that clients reach.
   [[nodiscard]] std::string pipe(const std::string& card) const {
-    return settings_.run_dir + "/mps/" + card + "/pipe";
+    return MpsFolders(settings_.run_dir, card).current() + "/pipe";
+  }
+  [[nodiscard]] std::string client_file(const std::string& allocation, const char* name) const {
+    return root("GPU-a") + "/clients/" + allocation + "/" + name;
   }
   [[nodiscard]] bool enforced(const std::string& card) const {
     const Enforcement now = enforcer_->enforcement(card);
@@ -80,7 +93,7 @@ TEST_F(MpsEnforcerTest, StartsADaemonOfTheCardsOwn) {
   EXPECT_EQ(std::filesystem::status(shm).permissions(),
             std::filesystem::perms::all | std::filesystem::perms::sticky_bit);
   EXPECT_TRUE(has(start.env, "CUDA_VISIBLE_DEVICES=GPU-a"));
-  EXPECT_TRUE(has(start.env, "CUDA_MPS_LOG_DIRECTORY=" + settings_.run_dir + "/mps/GPU-a/log"));
+  EXPECT_TRUE(has(start.env, "CUDA_MPS_LOG_DIRECTORY=" + root("GPU-a") + "/daemon/1/log"));
   EXPECT_TRUE(std::filesystem::is_directory(pipe("GPU-a")));
   EXPECT_LT(programs_.longest(), 10s);
 }
@@ -110,8 +123,9 @@ TEST_F(MpsEnforcerTest, TellsAContainerItsLimits) {
                                                   "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=25",
                                                   "CUDA_MPS_PIPE_DIRECTORY=/run/tangram/mps"}));
   EXPECT_EQ(edits->mounts,
-            (std::vector<BindMount>{{pipe("GPU-a"), "/run/tangram/mps", Access::kReadWrite},
-                                    {settings_.run_dir + "/shm", "/dev/shm", Access::kReadWrite}}));
+            (std::vector<BindMount>{
+                {root("GPU-a") + "/clients/slot-1.a", "/run/tangram/mps", Access::kReadOnly},
+                {settings_.run_dir + "/shm", "/dev/shm", Access::kReadWrite}}));
 }
 
 struct PercentCase {
@@ -168,7 +182,7 @@ TEST_F(MpsEnforcerTest, EndsWhatAnEarlierAgentLeftForNobody) {
   enforcer_->keep({{"GPU-b", {}}});
   EXPECT_TRUE(programs_.daemons().empty());
   EXPECT_EQ(source_.exclusive().at("GPU-a"), false);
-  EXPECT_FALSE(std::filesystem::exists(pipe("GPU-a")));
+  EXPECT_FALSE(std::filesystem::exists(root("GPU-a")));
 }
 
 TEST_F(MpsEnforcerTest, EndsADaemonThatNobodyUses) {
@@ -229,14 +243,59 @@ TEST_F(MpsEnforcerTest, KillsADaemonThatHangs) {
   EXPECT_TRUE(enforced("GPU-a"));
 }
 
-TEST_F(MpsEnforcerTest, ReadsNoPidFromWhatAClientPutThere) {
+TEST_F(MpsEnforcerTest, AClientGetsOnlyItsOwnReadOnlyFolder) {
+  ASSERT_TRUE(enforcer_->prepare("GPU-a", sharers({"slot-1.a", "slot-2.b"})));
+  for (const char* allocation : {"slot-1.a", "slot-2.b"}) {
+    const auto edits = enforcer_->edits(allocation, {granted(8192, 250)});
+    ASSERT_TRUE(edits);
+    const BindMount mount = edits->mounts.at(0);
+    EXPECT_EQ(mount.host_path, root("GPU-a") + "/clients/" + allocation);
+    EXPECT_EQ(mount.access, Access::kReadOnly);
+    std::set<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(mount.host_path)) {
+      names.insert(entry.path().filename());
+    }
+    EXPECT_EQ(names, (std::set<std::string>{"control", "log"}));
+  }
+}
+
+TEST_F(MpsEnforcerTest, EveryStartHasAFreshFolder) {
   ASSERT_TRUE(enforcer_->prepare("GPU-a", {}));
-  const std::string file = pipe("GPU-a") + "/nvidia-cuda-mps-control.pid";
-  ASSERT_EQ(mkfifo(file.c_str(), 0600), 0);  // to open it as a file would wait for ever
-  programs_.hang(pipe("GPU-a"));
-  for (int look = 0; look < 12; ++look) enforcer_->maintain();
-  EXPECT_TRUE(programs_.killed().empty());
-  EXPECT_FALSE(std::filesystem::exists(file)) << "it is removed before a new daemon starts";
+  const std::string first = pipe("GPU-a");
+  programs_.crash(first);
+  for (int look = 0; look < 2; ++look) enforcer_->maintain();
+  EXPECT_NE(pipe("GPU-a"), first);
+  EXPECT_FALSE(std::filesystem::exists(first));
+  EXPECT_EQ(programs_.daemons(), (std::set<std::string>{pipe("GPU-a")}));
+}
+
+TEST_F(MpsEnforcerTest, RunningClientsReachTheNextDaemon) {
+  ASSERT_TRUE(enforcer_->prepare("GPU-a", sharers({"slot-1.a"})));
+  const std::string client = client_file("slot-1.a", "control");
+  EXPECT_TRUE(std::filesystem::equivalent(client, pipe("GPU-a") + "/control"));
+  programs_.crash(pipe("GPU-a"));
+  for (int look = 0; look < 2; ++look) enforcer_->maintain();
+  EXPECT_EQ(programs_.starts().size(), 2U);
+  EXPECT_TRUE(std::filesystem::equivalent(client, pipe("GPU-a") + "/control"));
+}
+
+TEST_F(MpsEnforcerTest, AClientsFolderEndsWithItsContainer) {
+  ASSERT_TRUE(enforcer_->prepare("GPU-a", sharers({"slot-1.a", "slot-2.b"})));
+  enforcer_->keep({{"GPU-a", sharers({"slot-2.b"})}});
+  EXPECT_TRUE(std::filesystem::exists(client_file("slot-1.a", "control"))) << "it may start now";
+  clock_.advance(60s);
+  enforcer_->keep({{"GPU-a", sharers({"slot-2.b"})}});
+  EXPECT_FALSE(std::filesystem::exists(root("GPU-a") + "/clients/slot-1.a"));
+  EXPECT_TRUE(std::filesystem::exists(client_file("slot-2.b", "control")));
+}
+
+TEST_F(MpsEnforcerTest, RefusesARunFolderWhosePathsAreTooLong) {
+  settings_.run_dir += "/" + std::string(80, 'x');
+  renew();
+  const auto prepared = enforcer_->prepare("GPU-a", {});
+  ASSERT_FALSE(prepared);
+  EXPECT_EQ(prepared.error().code, Errc::kInvalidArgument);
+  EXPECT_NE(prepared.error().message.find("--run-dir"), std::string::npos);
 }
 
 TEST_F(MpsEnforcerTest, KnowsAtOnceWhatAnEarlierAgentLeft) {

@@ -78,7 +78,7 @@ TEST(NvidiaTest, EnforcesMpsAndTimeSlices) {
   card.uuid = "GPU-a";
   const auto edits = mps->edits("slot-1.a", {card});
   ASSERT_TRUE(edits) << edits.error().message;
-  EXPECT_EQ(edits->mounts.at(0).host_path, "/r/mps/GPU-a/pipe");
+  EXPECT_EQ(edits->mounts.at(0).host_path, "/r/mps/GPU-a/clients/slot-1.a");
 }
 
 TEST(NvidiaTest, WithoutADriverThereAreNoCards) {

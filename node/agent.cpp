@@ -97,7 +97,8 @@ struct Agent::Impl {
               .check = signature_check()},
              [this] { publisher.changed(); }),
         pod_reflector(parts.api, LocalPods::to_watch(settings.node), pods, parts.clock),
-        enforcers({*source, programs, parts.clock},
+        enforcers({*source, programs, parts.clock, settings.sharers_per_card,
+                   !processes.pod_of(getpid()).empty()},
                   [this](model::Isolation mode, const EnforcerParts& of) {
                     return settings.vendor->enforcer(mode, of);
                   }),

@@ -21,6 +21,8 @@ struct EnforcerParts {
   CardSource& source;
   Programs& programs;
   const Clock& clock;
+  int sharers_per_card;  ///< at most so many containers share a card
+  bool in_pod;           ///< the agent has a mount namespace of its own
 };
 
 enum class Access : std::uint8_t { kReadOnly, kReadWrite };

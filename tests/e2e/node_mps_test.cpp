@@ -4,6 +4,8 @@
 #include "tests/e2e/node_fixture.hpp"
 
 #include <fstream>
+#include <set>
+#include <sstream>
 
 namespace tangram::e2e {
 namespace {
@@ -45,7 +47,25 @@ class NodeMpsTest : public NodeTest {
         pid;
     return pid;
   }
+
+  [[nodiscard]] bool has_shm_mounts() const {
+    std::ifstream mounts("/proc/" + std::to_string(node_.pid("tangram-node")) + "/mounts");
+    std::stringstream text;
+    text << mounts.rdbuf();
+    return text.str().find("tangram-mps") != std::string::npos;
+  }
 };
+
+TEST_F(NodeMpsTest, ATenantThatFillsItsSharedMemoryDoesNotReachOthers) {
+  const auto filled = found_by("filler", "A100*", "0.5", {"fill", "/dev/shm", "1024"});
+  EXPECT_EQ(filled, "0 entries before, " + std::to_string(kShmOfCard) + " MiB");
+  EXPECT_EQ(found_by("other", "L40S", "0.5", {"fill", "/dev/shm", "1"}), "0 entries before, 1 MiB");
+  EXPECT_TRUE(has_shm_mounts());
+  expect_all_starts_right();
+  remove_pods();
+  // A prepared card is kept for a minute.
+  EXPECT_TRUE(eventually(90s, [&] { return !has_shm_mounts(); }));
+}
 
 TEST_F(NodeMpsTest, ARootClientCannotTakeTheDaemonsPlace) {
   ASSERT_EQ(found_by("neighbour", "A100*", "0.3", {"hold"}), "");

@@ -5,8 +5,6 @@
 #include <spdlog/spdlog.h>
 
 #include <charconv>
-#include <filesystem>
-#include <system_error>
 
 namespace tangram::node::nvidia {
 
@@ -16,7 +14,7 @@ using namespace std::chrono_literals;
 
 // Together with a second of polling below the 20 s that prepare() may take.
 constexpr auto kAnswerLimit = 3s;
-constexpr auto kStartLimit = 6s;
+constexpr auto kStartLimit = 4s;
 constexpr auto kQuitLimit = 5s;
 
 constexpr const char* kControl = "nvidia-cuda-mps-control";
@@ -61,6 +59,7 @@ MpsDaemon::MpsDaemon(const MpsSettings& settings, std::string card, Programs& pr
       card_(std::move(card)),
       programs_(programs),
       folders_(settings.run_dir, card_),
+      shm_(programs, settings.launcher, folders_.shm()),
       daemon_(folders_.current()) {}
 
 Result<ProgramEnd> MpsDaemon::control(std::string input, std::chrono::milliseconds limit) {
@@ -81,15 +80,8 @@ Result<void> MpsDaemon::start() {
   daemon_ = *made;
   MpsDaemonSpec spec{card_, daemon_ + "/pipe", daemon_ + "/log", "", settings_.multiuser};
   if (settings_.own_shm) {
-    spec.shm = shm_dir(settings_);
-    std::error_code error;
-    std::filesystem::create_directories(spec.shm, error);
-    if (error) {
-      return fail(Errc::kUnavailable, spec.shm + " cannot be created: " + error.message());
-    }
-    // As /dev/shm: every user may create files, and remove the own ones.
-    using std::filesystem::perms;
-    std::filesystem::permissions(spec.shm, perms::all | perms::sticky_bit, error);
+    spec.shm = folders_.shm();
+    if (auto mounted = shm_.mount(shm_bound(*settings_.sharers)); !mounted) return mounted;
   }
   constexpr int kNotFound = 127;  // of the shell and of the launcher
   return run_to_success(programs_, start_command(spec, settings_.launcher), kStartLimit,
@@ -106,6 +98,15 @@ bool MpsDaemon::quit() {
   if (daemon_.empty()) return false;
   const auto end = control("quit\n", kQuitLimit);
   return end && end->exit_code == 0;
+}
+
+Result<void> MpsDaemon::remove() {
+  if (settings_.own_shm) {
+    if (auto unmounted = shm_.unmount(); !unmounted) return unmounted;
+  }
+  folders_.remove();
+  daemon_.clear();
+  return {};
 }
 
 void MpsDaemon::force_end(CardSource& source) {

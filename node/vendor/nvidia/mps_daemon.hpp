@@ -1,9 +1,11 @@
 #pragma once
 
+#include "base/required.hpp"
 #include "base/result.hpp"
 #include "node/cards/card_source.hpp"
 #include "node/isolation/programs.hpp"
 #include "node/vendor/nvidia/mps_folders.hpp"
+#include "node/vendor/nvidia/mps_shm.hpp"
 
 #include <chrono>
 #include <string>
@@ -12,22 +14,24 @@
 namespace tangram::node::nvidia {
 
 struct MpsSettings {
+  Required<int> sharers;  ///< of a card, at most: its /dev/shm is for so many
   /// A folder that outlives the agent, not a reboot, with the same path on the host, in the agent's
   /// container and for the container runtime: a hostPath of /run.
   std::string run_dir = "/run/tangram";
   /// The client's folder in containers: see MpsFolders.
   std::string container_dir = "/run/tangram/mps";
-  /// Daemons and clients use MpsDaemon::shm_dir() as /dev/shm. If false, they use the machine's,
-  /// for clients outside of containers.
+  /// Daemons and clients of a card use MpsFolders::shm() as /dev/shm, through which they
+  /// communicate. If false, they use the machine's, for clients outside of containers.
   bool own_shm = true;
+  /// The agent's mounts are its own: without a launcher no container would get a card's /dev/shm.
+  bool in_pod = false;
   /// One server for the processes of all users, from Volta on. Without it, pods with another user
   /// id than the first one's wait until that one has ended.
   bool multiuser = true;
-  /// Prefix of the command that starts a daemon. Empty = in the agent's container: daemons and the
-  /// work of their clients end with it. With hostPID,
+  /// Prefix of the commands that start a daemon and mount its /dev/shm. With hostPID,
   ///   nsenter --target 1 --mount -- systemd-run --scope --quiet --collect --
-  /// starts them on the host, in a control group of their own.
-  std::vector<std::string> launcher;
+  /// runs them on the host, in a control group of their own. Empty = as the agent's own.
+  std::vector<std::string> launcher = {};
 };
 
 /// All that runs a daemon needs, as a process of the host or in a pod of its own.
@@ -60,8 +64,8 @@ class MpsDaemon {
   /// Of the daemon that was started last, by this or an earlier agent. Takes at most 3 s.
   [[nodiscard]] Liveness check();
 
-  /// Starts another one, which no client reaches yet; takes at most 6 s. It may take another moment
-  /// until it answers.
+  /// Starts another one, which no client reaches yet; takes at most 6 s, with its /dev/shm. It may
+  /// take another moment until it answers.
   /// @returns kUnavailable; kInvalidArgument where the program is not installed
   Result<void> start();
 
@@ -77,11 +81,11 @@ class MpsDaemon {
   /// one's off the card.
   void force_end(CardSource& source);
 
-  [[nodiscard]] const MpsFolders& folders() const { return folders_; }
+  /// Removes its folders and its /dev/shm. It must have ended.
+  /// @returns kUnavailable if the latter stays for now
+  Result<void> remove();
 
-  /// The /dev/shm of containers and daemons, through which clients and servers communicate: not the
-  /// host's, which other programs use.
-  static std::string shm_dir(const MpsSettings& settings) { return settings.run_dir + "/shm"; }
+  [[nodiscard]] const MpsFolders& folders() const { return folders_; }
 
  private:
   [[nodiscard]] Result<ProgramEnd> control(std::string input, std::chrono::milliseconds limit);
@@ -90,6 +94,7 @@ class MpsDaemon {
   const std::string card_;
   Programs& programs_;
   const MpsFolders folders_;
+  MpsShm shm_;
   std::string daemon_;  ///< the folder of the one that was started last; "" = none
 };
 

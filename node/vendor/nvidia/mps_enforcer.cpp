@@ -17,8 +17,8 @@ using namespace std::chrono_literals;
 constexpr auto kGrace = 60s;
 
 /// A daemon answers within milliseconds of its start; on a node that wakes its cards up, in
-/// seconds. With the daemon's own limits (3 s for each answer, 6 s for the start) 18 s in all.
-constexpr auto kAnswersAfterStart = 6s;
+/// seconds. With the daemon's own limits (3 s for each answer, 6 s for the start) 17 s in all.
+constexpr auto kAnswersAfterStart = 5s;
 constexpr auto kBetweenTries = 200ms;
 
 /// Times in a row that there was no daemon: once may be a daemon that is being started.
@@ -76,6 +76,9 @@ Result<void> MpsEnforcer::prepare(const std::string& card, const CardSharers& sh
   if (!MpsFolders::fit(settings_.run_dir, card)) {
     return cannot_use_mps(card, "the paths of its sockets below " + settings_.run_dir +
                                     " would be too long; set a shorter --run-dir");
+  }
+  if (settings_.own_shm && settings_.in_pod && settings_.launcher.empty()) {
+    return cannot_use_mps(card, "the agent needs --mps-launcher to mount its /dev/shm on the host");
   }
   for (;;) {
     const StatePtr state = state_of(card);
@@ -158,7 +161,7 @@ Result<ContainerEdits> MpsEnforcer::edits(std::string_view allocation,
   const MpsFolders folders(settings_.run_dir, cards[0].uuid);
   edits.mounts = {{folders.client(allocation), settings_.container_dir, Access::kReadOnly}};
   if (settings_.own_shm) {
-    edits.mounts.push_back({MpsDaemon::shm_dir(settings_), "/dev/shm", Access::kReadWrite});
+    edits.mounts.push_back({folders.shm(), "/dev/shm", Access::kReadWrite});
   }
   return edits;
 }
@@ -212,7 +215,7 @@ Result<void> MpsEnforcer::give_back(const std::string& card, State& state) {
     return fail(Errc::kUnavailable, "card " + card + " stays in exclusive-process mode for now: " +
                                         set.error().message);
   }
-  state.daemon.folders().remove();
+  if (auto removed = state.daemon.remove(); !removed) return removed;
   state.released = true;
   spdlog::info("card {}: MPS daemon ended", card);
   const std::lock_guard map_lock(mutex_);

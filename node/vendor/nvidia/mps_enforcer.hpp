@@ -28,7 +28,7 @@ namespace tangram::node::nvidia {
 /// containers restart and connect to the new one.
 class MpsEnforcer final : public Enforcer {
  public:
-  MpsEnforcer(CardSource& source, Programs& programs, const Clock& clock, MpsSettings settings = {},
+  MpsEnforcer(CardSource& source, Programs& programs, const Clock& clock, MpsSettings settings,
               Sleeper sleeper = sleep_until_stopped);
 
   Result<void> prepare(const std::string& card, const CardSharers& sharers) override;

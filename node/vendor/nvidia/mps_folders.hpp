@@ -18,6 +18,7 @@ namespace tangram::node::nvidia {
 ///       current               a link to the daemon that clients reach; absent = none
 ///       clients/ALLOCATION/   one for each container; mounted there read-only
 ///         control, log        hard links to the socket and the FIFO in current/pipe
+///       shm/                  the /dev/shm of the daemon and its clients: see MpsShm
 ///
 /// A client can therefore neither replace the daemon's socket nor connect to the one for commands.
 /// A hard link leads to the socket itself, so new links bring running containers to the next
@@ -35,6 +36,7 @@ class MpsFolders {
 
   [[nodiscard]] const std::string& root() const { return root_; }
   [[nodiscard]] bool exist() const;
+  [[nodiscard]] std::string shm() const { return root_ + "/shm"; }
 
   [[nodiscard]] std::string current() const;               ///< the folder; "" = none
   [[nodiscard]] std::vector<std::string> daemons() const;  ///< the folder of each start

@@ -16,8 +16,9 @@
 namespace tangram::node::nvidia {
 namespace {
 
-MpsSettings mps_settings(const Settings& settings) {
-  MpsSettings mps;
+MpsSettings mps_settings(const Settings& settings, const EnforcerParts& parts) {
+  MpsSettings mps{.sharers = parts.sharers_per_card};
+  mps.in_pod = parts.in_pod;
   mps.run_dir = settings.run_dir;
   mps.multiuser = settings.mps_multiuser;
   std::istringstream words(settings.mps_launcher);
@@ -78,12 +79,12 @@ std::unique_ptr<CardSource> Nvidia::open_cards() const {
 
 std::unique_ptr<Enforcer> Nvidia::enforcer(model::Isolation mode,
                                            const EnforcerParts& parts) const {
-  const auto& [source, programs, clock] = parts;
   if (mode == model::Isolation::kMps) {
-    return std::make_unique<MpsEnforcer>(source, programs, clock, mps_settings(settings_));
+    return std::make_unique<MpsEnforcer>(parts.source, parts.programs, parts.clock,
+                                         mps_settings(settings_, parts));
   }
   if (mode == model::Isolation::kTimeSlice) {
-    return std::make_unique<TimeSliceEnforcer>(source, programs, clock,
+    return std::make_unique<TimeSliceEnforcer>(parts.source, parts.programs, parts.clock,
                                                static_cast<TimeSlice>(settings_.time_slice));
   }
   return nullptr;

@@ -18,7 +18,7 @@ struct Machine {
   ScriptedSource source;
   SystemPrograms programs;
   testing::ManualClock clock;
-  EnforcerParts parts{source, programs, clock};
+  EnforcerParts parts{source, programs, clock, 16, false};
 };
 
 /// What there is without a vendor.

@@ -116,7 +116,7 @@ class MpsCheck {
   static constexpr std::string_view kAllocation = "slot-1.check";
 
   static node::nvidia::MpsSettings settings_in(const std::string& work_dir) {
-    node::nvidia::MpsSettings settings;
+    node::nvidia::MpsSettings settings{.sharers = 16};
     settings.run_dir = work_dir;
     settings.own_shm = false;
     return settings;

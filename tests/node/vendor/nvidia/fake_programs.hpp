@@ -27,6 +27,12 @@ class FakePrograms final : public Programs {
       return start(pipe_dir(command));
     }
     if (arguments.at(0) == "nvidia-cuda-mps-control") return control(command);
+    const auto is = [&](const char* program) {
+      return std::find(arguments.begin(), arguments.end(), program) != arguments.end();
+    };
+    if (is("mountpoint")) return ProgramEnd{mounts_.count(arguments.back()) > 0 ? 0 : 32, ""};
+    if (is("mount")) return mount(arguments.back());
+    if (is("umount")) mounts_.erase(arguments.back());
     return ProgramEnd{0, ""};
   }
 
@@ -46,6 +52,10 @@ class FakePrograms final : public Programs {
   void refuse_starts(bool refuse) {
     const std::lock_guard lock(mutex_);
     refuse_starts_ = refuse;
+  }
+  void refuse_mounts(bool refuse) {
+    const std::lock_guard lock(mutex_);
+    refuse_mounts_ = refuse;
   }
   void run_daemon(const std::string& pipe_dir) {
     const std::lock_guard lock(mutex_);
@@ -79,6 +89,10 @@ class FakePrograms final : public Programs {
     const std::lock_guard lock(mutex_);
     return daemons_;
   }
+  [[nodiscard]] std::set<std::string> mounts() const {
+    const std::lock_guard lock(mutex_);
+    return mounts_;
+  }
   [[nodiscard]] std::vector<std::string> killed() const {
     const std::lock_guard lock(mutex_);
     return killed_;
@@ -95,6 +109,11 @@ class FakePrograms final : public Programs {
       if (one.starts_with(name)) return one.substr(name.size());
     }
     return {};
+  }
+  Result<ProgramEnd> mount(const std::string& folder) {
+    if (refuse_mounts_) return ProgramEnd{32, "mount: permission denied"};
+    mounts_.insert(folder);
+    return ProgramEnd{0, ""};
   }
   Result<ProgramEnd> start(const std::string& pipe_dir) {
     if (refuse_starts_) return ProgramEnd{1, "no device\nmore"};
@@ -122,6 +141,8 @@ class FakePrograms final : public Programs {
   std::vector<std::string> killed_;
   std::optional<Error> broken_;
   bool refuse_starts_ = false;
+  bool refuse_mounts_ = false;
+  std::set<std::string> mounts_;
   std::chrono::milliseconds longest_{};
 };
 

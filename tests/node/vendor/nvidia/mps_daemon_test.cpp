@@ -22,7 +22,7 @@ class MpsDaemonTest : public ::testing::Test {
   static MpsSettings new_settings() {
     std::string pattern = "/tmp/mps_XXXXXX";  // short: a socket's path has at most 107 characters
     EXPECT_NE(::mkdtemp(pattern.data()), nullptr);
-    MpsSettings settings;
+    MpsSettings settings{.sharers = 16};
     settings.run_dir = pattern;
     settings.own_shm = false;  // needs root
     return settings;

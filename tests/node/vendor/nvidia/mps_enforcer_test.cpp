@@ -72,7 +72,7 @@ class MpsEnforcerTest : public ::testing::Test {
   ScriptedSource source_;
   FakePrograms programs_;
   testing::ManualClock clock_;
-  MpsSettings settings_;
+  MpsSettings settings_{.sharers = 4};
   std::unique_ptr<MpsEnforcer> enforcer_;
 };
 
@@ -85,13 +85,11 @@ TEST_F(MpsEnforcerTest, StartsADaemonOfTheCardsOwn) {
   EXPECT_EQ(source_.exclusive(), (std::map<std::string, bool>{{"GPU-a", true}}));
   ASSERT_EQ(programs_.starts().size(), 1U);
   const Command start = programs_.starts()[0];
-  const std::string shm = settings_.run_dir + "/shm";
+  const std::string shm = root("GPU-a") + "/shm";
   ASSERT_EQ(start.arguments.size(), 9U);
   EXPECT_EQ(start.arguments[0], "unshare");
   EXPECT_EQ(std::vector<std::string>(start.arguments.begin() + 5, start.arguments.end()),
             (std::vector<std::string>{shm, "nvidia-cuda-mps-control", "-d", "-multiuser-server"}));
-  EXPECT_EQ(std::filesystem::status(shm).permissions(),
-            std::filesystem::perms::all | std::filesystem::perms::sticky_bit);
   EXPECT_TRUE(has(start.env, "CUDA_VISIBLE_DEVICES=GPU-a"));
   EXPECT_TRUE(has(start.env, "CUDA_MPS_LOG_DIRECTORY=" + root("GPU-a") + "/daemon/1/log"));
   EXPECT_TRUE(std::filesystem::is_directory(pipe("GPU-a")));
@@ -125,7 +123,7 @@ TEST_F(MpsEnforcerTest, TellsAContainerItsLimits) {
   EXPECT_EQ(edits->mounts,
             (std::vector<BindMount>{
                 {root("GPU-a") + "/clients/slot-1.a", "/run/tangram/mps", Access::kReadOnly},
-                {settings_.run_dir + "/shm", "/dev/shm", Access::kReadWrite}}));
+                {root("GPU-a") + "/shm", "/dev/shm", Access::kReadWrite}}));
 }
 
 struct PercentCase {
@@ -287,6 +285,61 @@ TEST_F(MpsEnforcerTest, AClientsFolderEndsWithItsContainer) {
   enforcer_->keep({{"GPU-a", sharers({"slot-2.b"})}});
   EXPECT_FALSE(std::filesystem::exists(root("GPU-a") + "/clients/slot-1.a"));
   EXPECT_TRUE(std::filesystem::exists(client_file("slot-2.b", "control")));
+}
+
+TEST_F(MpsEnforcerTest, TheShmIsABoundedTmpfsThatEndsWithTheDaemon) {
+  ASSERT_TRUE(enforcer_->prepare("GPU-a", {}));
+  const std::string shm = root("GPU-a") + "/shm";
+  const std::vector<std::string> mount{
+      "mount",       "-t", "tmpfs", "-o", "mode=1777,size=256m,nr_inodes=4096,nosuid,nodev,noexec",
+      "tangram-mps", shm};
+  const auto commands = programs_.commands();
+  const auto found = std::find_if(commands.begin(), commands.end(),
+                                  [&](const Command& one) { return one.arguments == mount; });
+  ASSERT_NE(found, commands.end());
+  EXPECT_EQ(programs_.mounts(), (std::set<std::string>{shm}));
+  clock_.advance(60s);
+  enforcer_->keep({});
+  EXPECT_TRUE(programs_.mounts().empty());
+}
+
+TEST_F(MpsEnforcerTest, EachCardHasAnShmOfItsOwn) {
+  ASSERT_TRUE(enforcer_->prepare("GPU-a", {}));
+  ASSERT_TRUE(enforcer_->prepare("GPU-b", {}));
+  EXPECT_EQ(programs_.mounts(),
+            (std::set<std::string>{root("GPU-a") + "/shm", root("GPU-b") + "/shm"}));
+}
+
+TEST_F(MpsEnforcerTest, ALaterAgentUnmountsWhatWasLeftForNobody) {
+  ASSERT_TRUE(enforcer_->prepare("GPU-a", {}));
+  renew();
+  enforcer_->keep({});
+  EXPECT_TRUE(programs_.mounts().empty());
+}
+
+TEST_F(MpsEnforcerTest, ANewDaemonHasTheSameShm) {
+  ASSERT_TRUE(enforcer_->prepare("GPU-a", {}));
+  programs_.crash(pipe("GPU-a"));
+  programs_.refuse_mounts(true);
+  for (int look = 0; look < 2; ++look) enforcer_->maintain();
+  EXPECT_TRUE(enforced("GPU-a")) << "it is mounted already";
+}
+
+TEST_F(MpsEnforcerTest, WithoutItsShmThereIsNoDaemon) {
+  programs_.refuse_mounts(true);
+  EXPECT_EQ(enforcer_->prepare("GPU-a", {}).error().code, Errc::kUnavailable);
+  EXPECT_TRUE(programs_.starts().empty());
+}
+
+TEST_F(MpsEnforcerTest, InAPodItNeedsALauncherToMountOnTheHost) {
+  settings_.in_pod = true;
+  renew();
+  const auto prepared = enforcer_->prepare("GPU-a", {});
+  ASSERT_FALSE(prepared);
+  EXPECT_EQ(prepared.error().code, Errc::kInvalidArgument);
+  settings_.launcher = {"nsenter", "--target", "1", "--mount", "--"};
+  renew();
+  EXPECT_TRUE(enforcer_->prepare("GPU-a", {}));
 }
 
 TEST_F(MpsEnforcerTest, RefusesARunFolderWhosePathsAreTooLong) {

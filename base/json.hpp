@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 
 /// JSON without a tree: a pull reader that hands out views into the text, and a
 /// writer that appends to a string. No header of ours shows the library beneath.
@@ -103,7 +103,8 @@ class Reader {
   Result<void> finish();
 
  private:
-  /// Finds the second of two equal keys; linear while small, hashed when large.
+  /// Finds the second of two equal keys; linear while small. No hash when large: texts
+  /// with equal hashes can be computed, and each would be compared with all of them.
   class KeySet {
    public:
     bool add(std::string_view key);
@@ -111,7 +112,7 @@ class Reader {
    private:
     static constexpr std::size_t kLinear = 24;
     boost::container::small_vector<std::string_view, kLinear> few_;
-    std::unordered_set<std::string_view> many_;
+    std::set<std::string_view> many_;
   };
 
   bool begin(Kind kind);

@@ -1,9 +1,11 @@
 #include "base/json.hpp"
+#include "tests/testing/colliding_keys.hpp"
 
 #include <gtest/gtest.h>
 
 #include <functional>
 #include <random>
+#include <set>
 
 /// What somebody who wishes us ill may send.
 namespace tangram::json {
@@ -164,6 +166,21 @@ TEST(JsonHostileTest, ReadsAHundredLevelsAndNotOneMore) {
 
 TEST(JsonHostileTest, AMillionBracketsCostNoStack) {
   EXPECT_EQ(error_of(std::string(1'000'000, '[')), "nested deeper than 100 levels");
+}
+
+TEST(JsonHostileTest, KeysOfOneHashAreTakenApart) {
+  std::vector<std::string> keys = testing::colliding_keys(500);
+  std::set<std::size_t> hashes;
+  for (const std::string& key : keys) hashes.insert(std::hash<std::string_view>()(key));
+  EXPECT_EQ(hashes.size(), 1U) << "this is not the hash that the keys were made for";
+  const auto text_of = [&] {
+    std::string text;
+    for (const std::string& key : keys) text += (text.empty() ? "{\"" : ",\"") + key + "\":1";
+    return text + "}";
+  };
+  EXPECT_EQ(error_of(text_of()), "");
+  keys.push_back(keys[100]);
+  EXPECT_NE(error_of(text_of()).find("stands twice"), std::string::npos);
 }
 
 TEST(JsonHostileTest, ManySiblingsAreNotDepth) {

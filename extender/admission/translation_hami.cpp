@@ -38,6 +38,9 @@ constexpr std::array<std::string_view, 8> kHamiAnnotations{
     kUseType, kNoType, kUseUuid, kNoUuid, kCardPolicy, kNodePolicy, kNuma, kMode};
 constexpr std::string_view kHamiScheduler = "hami-scheduler";
 
+/// Of a list, in characters: a glob of Tangram's has no more. What follows is not linear in it.
+constexpr std::size_t kMaxItem = 128;
+
 void warn_of_whole_cards(const kube::ContainerManifest& container, std::int64_t cores,
                          bool less_memory, Reading& reading) {
   if (cores == 100 && less_memory) {
@@ -88,13 +91,18 @@ class AnnotationReader {
     return annotation_text(name, *find(name));
   }
 
-  /// The items of a list with commas; none after a mistake: one that could not stand in a glob, or
-  /// is empty.
+  /// The items of a list with commas; none after a mistake: one that could not stand in a glob, is
+  /// empty, or is longer than a glob may be.
   std::vector<std::string> items_of(std::string_view name) {
     if (find(name) == nullptr) return {};
     std::vector<std::string> items = split(*find(name), ',');
     for (std::string& item : items) {
       boost::algorithm::trim_if(item, [](char c) { return c == ' '; });
+      if (item.size() > kMaxItem) {
+        reading_.refuse(text(name) + " has a name of " + std::to_string(item.size()) +
+                        " characters; write at most " + std::to_string(kMaxItem));
+        return {};
+      }
       if (!item.empty() && item.find_first_of("*?!") == std::string::npos) continue;
       reading_.refuse(text(name) +
                       " is not a list of names with one comma between; write such a list, or "

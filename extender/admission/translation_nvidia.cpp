@@ -132,8 +132,10 @@ class NvidiaReader {
           "\"1\" and tangram.dev/gpu-model: \"* MIG 1g.10gb\"");
     }
     const auto count = amount(container, name, 0, kMostCards, reading_);
+    // None of it requests nothing, so it may stay; a pod could have any number of such names.
+    if (!count || *count == 0) return;
     reading_.resources.insert(name);
-    if (!count || *count == 0 || !can_hold_cards(container, source, reading_)) return;
+    if (!can_hold_cards(container, source, reading_)) return;
     // "1g.10gb.me" is the driver's "1g.10gb+me".
     const auto attribute = profile.find('.', profile.find("gb"));
     if (attribute != std::string::npos) profile[attribute] = '+';

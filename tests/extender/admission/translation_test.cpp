@@ -316,6 +316,10 @@ INSTANTIATE_TEST_SUITE_P(
                 one({{"nvidia.com/gpu", "0.5"}}),
                 {R"(nvidia.com/gpu "0.5" of container "main")", "whole number from 0 to 64"}},
         Refused{"NoNumber", one({{"nvidia.com/gpu", "two"}}), {R"("two")"}},
+        Refused{"ANameThatNoCardHas",
+                one({{"nvidia.com/gpumem", "1"}},
+                    {{"nvidia.com/use-gputype", "T4," + std::string(129, 'x')}}),
+                {"nvidia.com/use-gputype", "a name of 129 characters; write at most 128"}},
         Refused{"TooManyCards", one({{"nvidia.com/gpu", "65"}}), {"from 0 to 64"}},
         Refused{"LimitAndRequestDiffer", differing(), {"its limit", R"("2")"}},
         Refused{"PercentAboveAll", one({{"nvidia.com/gpumem-percentage", "101"}}), {"1 to 100"}},
@@ -456,6 +460,16 @@ TEST(TranslateSwitchesTest, TakeCountsOfPodsThatNameAPeersScheduler) {
   asked.scheduler_name = "hami-scheduler";
   EXPECT_FALSE(translate(asked, {.hami = true}).empty());
   EXPECT_TRUE(translate(asked, {.kai = true}).empty());
+}
+
+TEST(TranslateZeroTest, LeavesInstancesThatAreNotRequested) {
+  kube::StringMap limits{{"nvidia.com/mig-1g.10gb", "1"}};
+  for (const char* name : {"a", "aa", "b"}) {
+    limits["nvidia.com/mig-1g.10gb." + std::string(name)] = "0";
+  }
+  EXPECT_THAT(translate(one(limits), kAll).resources, ElementsAre("nvidia.com/mig-1g.10gb"));
+  limits.erase("nvidia.com/mig-1g.10gb");
+  EXPECT_TRUE(translate(one(limits), kAll).empty());
 }
 
 TEST(TranslateTwiceTest, LeavesAPodOfKaisAloneThatWasTranslatedBefore) {

@@ -195,6 +195,22 @@ void check_request(const kube::PodManifest& pod, const PodRequest& requested,
   check_containers(pod, requested, settings, counted, mistakes);
 }
 
+void check_hidden(const kube::ContainerManifest& container, const AdmissionSettings& settings,
+                  bool placed, Mistakes& mistakes) {
+  if (!is_exposed(container, settings.card_resources, placed)) return;
+  mistakes.add(of(container) +
+               "could see every card of its node: another webhook added it after Tangram's, which "
+               "hides the cards; write the variable " +
+               std::string(kVisibleDevices) + R"( with the value "void")");
+}
+
+void check_hidden(const kube::PodManifest& pod, const AdmissionSettings& settings,
+                  Mistakes& mistakes) {
+  for (const kube::ContainerManifest& container : pod.containers) {
+    check_hidden(container, settings, !pod.node.empty(), mistakes);
+  }
+}
+
 void check_visible_devices(const kube::PodManifest& pod, const PodRequest& requested,
                            Mistakes& mistakes) {
   for (const kube::ContainerManifest& container : pod.containers) {

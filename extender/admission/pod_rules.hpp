@@ -18,6 +18,14 @@ void check_request(const kube::PodManifest& pod, const PodRequest& requested,
                    const AdmissionSettings& settings, const std::vector<std::string_view>& counted,
                    model::Mistakes& mistakes);
 
+/// Notes a container that could see every card of its node.
+/// @param placed  see is_exposed()
+void check_hidden(const kube::ContainerManifest& container, const AdmissionSettings& settings,
+                  bool placed, model::Mistakes& mistakes);
+/// The same for all containers of a new pod.
+void check_hidden(const kube::PodManifest& pod, const AdmissionSettings& settings,
+                  model::Mistakes& mistakes);
+
 /// Notes the variables that show containers cards that they do not have.
 void check_visible_devices(const kube::PodManifest& pod, const PodRequest& requested,
                            model::Mistakes& mistakes);

@@ -2,7 +2,6 @@
 
 #include "extender/admission/mutate.hpp"
 #include "extender/admission/review.hpp"
-#include "extender/admission/validate.hpp"
 #include "model/request.hpp"
 
 #include <array>
@@ -70,10 +69,9 @@ http::Response AdmissionService::mutate(std::string body) const {
                 [&](const AdmissionRequest& request) { return mutated(request, settings_); });
 }
 
-http::Response AdmissionService::validate(std::string body,
-                                          const std::vector<std::string_view>& counted) const {
+http::Response AdmissionService::validate(std::string body, const Checks& checks) const {
   return answer(AdmissionCall::kValidate, std::move(body), [&](const AdmissionRequest& request) {
-    return extender::validate(request, settings_, counted);
+    return extender::validate(request, settings_, checks);
   });
 }
 
@@ -82,17 +80,19 @@ void add_admission_routes(http::Router& router, const AdmissionService& service)
              [&service](http::Request request, http::Responder responder) {
                responder.send(service.mutate(std::move(request.body)));
              });
-  const auto add_validate = [&](const std::string& below, std::vector<std::string_view> counted) {
+  const auto add_validate = [&](const std::string& below, Checks checks) {
     router.add(
         "POST", "/admission/validate" + below,
-        [&service, counted = std::move(counted)](http::Request request, http::Responder responder) {
-          responder.send(service.validate(std::move(request.body), counted));
+        [&service, checks = std::move(checks)](http::Request request, http::Responder responder) {
+          responder.send(service.validate(std::move(request.body), checks));
         });
   };
   add_validate("", {});
-  add_validate("/counted/gpu-milli", {model::kMilliResource});
-  add_validate("/counted/gpu-mem-mib", {model::kMemoryResource});
-  add_validate("/counted/gpu-milli/gpu-mem-mib", {model::kMilliResource, model::kMemoryResource});
+  add_validate("/hidden", {.hidden = true});
+  add_validate("/counted/gpu-milli", {.counted = {model::kMilliResource}});
+  add_validate("/counted/gpu-mem-mib", {.counted = {model::kMemoryResource}});
+  add_validate("/counted/gpu-milli/gpu-mem-mib",
+               {.counted = {model::kMilliResource, model::kMemoryResource}});
 }
 
 }  // namespace tangram::extender

@@ -2,6 +2,7 @@
 
 #include "base/clock.hpp"
 #include "extender/admission/settings.hpp"
+#include "extender/admission/validate.hpp"
 #include "http/router.hpp"
 
 #include <chrono>
@@ -9,7 +10,6 @@
 #include <functional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace tangram::extender {
 
@@ -42,9 +42,8 @@ class AdmissionService {
                    std::function<void(const Done&)> done);
 
   [[nodiscard]] http::Response mutate(std::string body) const;
-  /// @param counted  see validate(); views of static storage
-  [[nodiscard]] http::Response validate(std::string body,
-                                        const std::vector<std::string_view>& counted) const;
+  /// @param checks  with views of static storage
+  [[nodiscard]] http::Response validate(std::string body, const Checks& checks) const;
 
  private:
   template <class Handle>
@@ -55,8 +54,9 @@ class AdmissionService {
   std::function<void(const Done&)> done_;
 };
 
-/// POST /admission/mutate and /admission/validate; below the latter, for namespaces with a quota on
-/// aggregate resources, counted/gpu-milli, counted/gpu-mem-mib and counted/gpu-milli/gpu-mem-mib.
+/// POST /admission/mutate and /admission/validate. Below the latter: for namespaces whose
+/// containers must not see cards, hidden; for namespaces with a quota on aggregate resources,
+/// counted/gpu-milli, counted/gpu-mem-mib and counted/gpu-milli/gpu-mem-mib.
 /// (Paths, because a webhook's address cannot have a query.)
 /// @param service  outlives the router
 void add_admission_routes(http::Router& router, const AdmissionService& service);

@@ -20,23 +20,24 @@ AdmissionResponse answer_of(const kube::PodManifest& pod, const model::Mistakes&
 }
 
 AdmissionResponse check_new_pod(const AdmissionRequest& request, const AdmissionSettings& settings,
-                                const std::vector<std::string_view>& counted) {
+                                const Checks& checks) {
   const kube::PodManifest& pod = *request.pod;
   if (const std::string why = too_large(pod); !why.empty()) return refuse(pod.name, why);
   model::Mistakes mistakes;
   const auto grant = grant_on_new_pod(pod);
   if (grant && request.user != settings.extender_user) mistakes.add(*grant);
   const PodRequest requested = read_pod_request(pod, settings);
-  check_request(pod, requested, settings, counted, mistakes);
+  check_request(pod, requested, settings, checks.counted, mistakes);
   if (!settings.allow_visible_devices) check_visible_devices(pod, requested, mistakes);
+  if (checks.hidden) check_hidden(pod, settings, mistakes);
   return answer_of(pod, mistakes);
 }
 
 AdmissionResponse check_new_request(const kube::PodManifest& pod, const AdmissionSettings& settings,
-                                    const std::vector<std::string_view>& counted) {
+                                    const Checks& checks) {
   if (const std::string why = too_large(pod); !why.empty()) return refuse(pod.name, why);
   model::Mistakes mistakes;
-  check_request(pod, read_pod_request(pod, settings), settings, counted, mistakes);
+  check_request(pod, read_pod_request(pod, settings), settings, checks.counted, mistakes);
   if (!mistakes.any()) return {};
   return refuse(pod.name,
                 mistakes.message() +
@@ -46,18 +47,20 @@ AdmissionResponse check_new_request(const kube::PodManifest& pod, const Admissio
 
 AdmissionResponse check_added_containers(const kube::PodManifest& pod,
                                          const kube::PodManifest& old_pod,
-                                         const AdmissionSettings& settings) {
+                                         const AdmissionSettings& settings, bool hidden) {
   if (const std::string why = too_large(pod); !why.empty()) return refuse(pod.name, why);
-  if (settings.allow_visible_devices) return {};
   model::Mistakes mistakes;
   for (const kube::ContainerManifest* container : added_ephemerals(pod, old_pod)) {
-    if (const auto mistake = wrong_visible_devices(*container, false)) mistakes.add(*mistake);
+    const auto mistake =
+        settings.allow_visible_devices ? std::nullopt : wrong_visible_devices(*container, false);
+    if (mistake) mistakes.add(*mistake);
+    if (hidden) check_hidden(*container, settings, true, mistakes);
   }
   return answer_of(pod, mistakes);
 }
 
 AdmissionResponse check_change(const AdmissionRequest& request, const AdmissionSettings& settings,
-                               const std::vector<std::string_view>& counted) {
+                               const Checks& checks) {
   const kube::PodManifest& pod = *request.pod;
   const kube::PodManifest& old_pod = *request.old_pod;
   const auto grant = grant_changed(pod, old_pod);
@@ -72,24 +75,24 @@ AdmissionResponse check_change(const AdmissionRequest& request, const AdmissionS
                       quote_if_needed(node) + "; delete it and create it with the new request",
                   Why::kForbidden);
   }
-  if (!changes.empty()) return check_new_request(pod, settings, counted);
+  if (!changes.empty()) return check_new_request(pod, settings, checks);
   if (request.subject != Subject::kEphemeralContainers) return {};
-  return check_added_containers(pod, old_pod, settings);
+  return check_added_containers(pod, old_pod, settings, checks.hidden);
 }
 
 }  // namespace
 
 AdmissionResponse validate(const AdmissionRequest& request, const AdmissionSettings& settings,
-                           const std::vector<std::string_view>& counted) {
+                           const Checks& checks) {
   if (request.subject == Subject::kBinding) {
     if (request.user == settings.extender_user) return {};
     const auto wrong = tangram_annotation_of_binding(request.binding_annotations);
     return wrong ? refuse(request.binding_name, *wrong, Why::kForbidden) : AdmissionResponse{};
   }
   if (!request.pod) return {};
-  if (request.operation == Operation::kUpdate) return check_change(request, settings, counted);
+  if (request.operation == Operation::kUpdate) return check_change(request, settings, checks);
   const bool new_pod = request.operation == Operation::kCreate && request.subject == Subject::kPod;
-  return new_pod ? check_new_pod(request, settings, counted) : AdmissionResponse{};
+  return new_pod ? check_new_pod(request, settings, checks) : AdmissionResponse{};
 }
 
 }  // namespace tangram::extender

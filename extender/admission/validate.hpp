@@ -8,6 +8,14 @@
 
 namespace tangram::extender {
 
+/// What is also checked, by the labels of the pod's namespace.
+struct Checks {
+  /// Aggregate resources that every request must count in, since quotas are on them.
+  std::vector<std::string_view> counted = {};
+  /// The node's cards are hidden from every new container, or it holds some.
+  bool hidden = false;
+};
+
 /// Checks what the API server submits:
 ///
 ///     a new pod        the request can be read, and the pod has what mutate() gives it; no grant
@@ -18,10 +26,8 @@ namespace tangram::extender {
 ///
 /// A refusal names the pod and holds every mistake of it, each with what to write instead. A pod
 /// that was there before the webhook, however wrong, can be changed otherwise. Pure.
-/// @param counted  aggregate resources that every request must count in, since quotas of the pod's
-///                 namespace are on them
 [[nodiscard]] AdmissionResponse validate(const AdmissionRequest& request,
                                          const AdmissionSettings& settings,
-                                         const std::vector<std::string_view>& counted = {});
+                                         const Checks& checks = {});
 
 }  // namespace tangram::extender

@@ -2,6 +2,7 @@
 
 #include "base/quantity.hpp"
 #include "base/quote.hpp"
+#include "model/annotations.hpp"
 
 #include <algorithm>
 
@@ -45,6 +46,13 @@ bool wants_no_devices(const kube::ContainerManifest& container,
                       const std::vector<std::string>& card_resources, bool placed) {
   return std::none_of(container.env.begin(), container.env.end(), sets_visible_devices) &&
          (placed || other_cards(container, card_resources) == nullptr);
+}
+
+bool is_exposed(const kube::ContainerManifest& container,
+                const std::vector<std::string>& card_resources, bool placed) {
+  const std::string* slots = container.quantity(model::kSlotResource);
+  const bool has_slot = slots != nullptr && !is_zero(*slots);
+  return (placed || !has_slot) && wants_no_devices(container, card_resources, placed);
 }
 
 std::optional<std::string> wrong_visible_devices(const kube::ContainerManifest& container,

@@ -33,6 +33,11 @@ inline constexpr std::string_view kNoDevices = "void";
 [[nodiscard]] bool wants_no_devices(const kube::ContainerManifest& container,
                                     const std::vector<std::string>& card_resources, bool placed);
 
+/// Does nothing hide the node's cards from the container, and nothing choose some for it? As
+/// wants_no_devices(), but a slot is a reason, too: the agent of the node chooses.
+[[nodiscard]] bool is_exposed(const kube::ContainerManifest& container,
+                              const std::vector<std::string>& card_resources, bool placed);
+
 /// The first resource with its quantity by which the container holds cards of another GPU system;
 /// null if there is none. A quantity of 0 holds nothing.
 /// @param card_resources  see AdmissionSettings

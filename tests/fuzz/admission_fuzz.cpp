@@ -59,7 +59,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         mutate_ephemeral(*request->pod, *request->old_pod, kSettings);
     require(mutation.patch.empty() || is_json(mutation.patch));
   }
-  answer = validate(*request, kSettings, {model::kMilliResource, model::kMemoryResource});
+  answer = validate(*request, kSettings,
+                    {.counted = {model::kMilliResource, model::kMemoryResource}, .hidden = true});
   require(is_json(encode_review(request->uid, answer)));
   require(answer.refusal.find('\n') == std::string::npos);
   require(answer.refusal.size() < 50'000);

@@ -98,6 +98,13 @@ TEST_F(AdmissionHttpTest, HasAPathForEachKindOfQuota) {
   EXPECT_EQ(post("/admission/validate/counted/gpu-slot", review).status, 404);
 }
 
+TEST_F(AdmissionHttpTest, HasAPathForNamespacesWhoseContainersSeeNoCard) {
+  const std::string review =
+      review_text({.object = json_of("metadata: {name: a}\nspec: {containers: [{name: main}]}")});
+  EXPECT_TRUE(verdict_in(post("/admission/validate", review).body).allowed);
+  EXPECT_FALSE(verdict_in(post("/admission/validate/hidden", review).body).allowed);
+}
+
 TEST_F(AdmissionHttpTest, ADryRunIsAnsweredLikeAnyOther) {
   std::string dry = review_text({.object = pod("0.5")});
   const std::string real = dry;

@@ -83,11 +83,10 @@ Verdict Webhook::mutate(const Asking& asking) const {
   return verdict_in(body_of(service.mutate(review_text(asking))));
 }
 
-Verdict Webhook::validate(const Asking& asking,
-                          const std::vector<std::string_view>& counted) const {
+Verdict Webhook::validate(const Asking& asking, const extender::Checks& checks) const {
   const ManualClock clock;
   const extender::AdmissionService service(settings_, clock, nullptr);
-  return verdict_in(body_of(service.validate(review_text(asking), counted)));
+  return verdict_in(body_of(service.validate(review_text(asking), checks)));
 }
 
 std::string Webhook::mutated(const std::string& pod) const {
@@ -96,9 +95,8 @@ std::string Webhook::mutated(const std::string& pod) const {
   return verdict.patch.empty() ? pod : apply_json_patch(pod, verdict.patch);
 }
 
-std::string Webhook::refusal(const std::string& pod,
-                             const std::vector<std::string_view>& counted) const {
-  const Verdict verdict = validate({.object = mutated(pod)}, counted);
+std::string Webhook::refusal(const std::string& pod, const extender::Checks& checks) const {
+  const Verdict verdict = validate({.object = mutated(pod)}, checks);
   if (verdict.allowed != verdict.message.empty())
     throw std::runtime_error("refused without a message");
   return verdict.message;

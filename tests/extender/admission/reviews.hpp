@@ -1,6 +1,7 @@
 #pragma once
 
 #include "extender/admission/settings.hpp"
+#include "extender/admission/validate.hpp"
 
 #include <string>
 #include <string_view>
@@ -47,14 +48,13 @@ class Webhook {
       : settings_(std::move(settings)) {}
 
   [[nodiscard]] Verdict mutate(const Asking& asking) const;
-  [[nodiscard]] Verdict validate(const Asking& asking,
-                                 const std::vector<std::string_view>& counted = {}) const;
+  [[nodiscard]] Verdict validate(const Asking& asking, const extender::Checks& checks = {}) const;
 
   /// The pod, JSON, as mutate leaves it.
   [[nodiscard]] std::string mutated(const std::string& pod) const;
   /// What is said about a new pod, which mutate has seen before; "" = it is allowed.
   [[nodiscard]] std::string refusal(const std::string& pod,
-                                    const std::vector<std::string_view>& counted = {}) const;
+                                    const extender::Checks& checks = {}) const;
 
  private:
   extender::AdmissionSettings settings_;

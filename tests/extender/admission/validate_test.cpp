@@ -327,12 +327,12 @@ TEST(ValidateTest, RefusesRequestsThatWouldEscapeAQuota) {
       std::string says;
     } sides[] = {{model::kMilliResource, row.milli}, {model::kMemoryResource, row.memory}};
     for (const auto& side : sides) {
-      const std::string refusal = Webhook().refusal(pod, {side.resource});
+      const std::string refusal = Webhook().refusal(pod, {.counted = {side.resource}});
       EXPECT_EQ(refusal.empty(), side.says.empty()) << row.annotations << ": " << refusal;
       EXPECT_NE(refusal.find(side.says), std::string::npos) << refusal;
     }
   }
-  EXPECT_EQ(Webhook().refusal(pod_of("{}", kMain), {model::kMilliResource}), "");
+  EXPECT_EQ(Webhook().refusal(pod_of("{}", kMain), {.counted = {model::kMilliResource}}), "");
 }
 
 TEST(ValidateTest, WhereAggregatesAreOffAQuotaStillCounts) {
@@ -340,7 +340,7 @@ TEST(ValidateTest, WhereAggregatesAreOffAQuotaStillCounts) {
   settings.aggregates = false;
   const std::string pod = pod_of(R"({tangram.dev/gpu-fraction: "0.5"})", kMain);
   EXPECT_EQ(Webhook(settings).refusal(pod), "");
-  const std::string refusal = Webhook(settings).refusal(pod, {model::kMilliResource});
+  const std::string refusal = Webhook(settings).refusal(pod, {.counted = {model::kMilliResource}});
   EXPECT_NE(refusal.find(R"(write it to its limits: "500")"), std::string::npos) << refusal;
 }
 

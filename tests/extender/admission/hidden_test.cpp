@@ -1,0 +1,117 @@
+// Namespaces with the label tangram.dev/admission: enabled: what /admission/validate/hidden checks.
+
+#include "extender/admission/validate.hpp"
+#include "tests/extender/admission/reviews.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tangram::extender {
+namespace {
+
+using testing::json_of;
+using testing::shipped_settings;
+using testing::Webhook;
+
+struct Row {
+  const char* name;
+  const char* container;  ///< without its name
+  bool passes;
+  bool passes_placed;  ///< in a pod with spec.nodeName
+};
+
+constexpr Row kRows[] = {
+    {"Nothing", "image: i", false, false},
+    {"Void", "env: [{name: NVIDIA_VISIBLE_DEVICES, value: void}]", true, true},
+    {"None", "env: [{name: NVIDIA_VISIBLE_DEVICES, value: none}]", true, true},
+    {"Empty", "env: [{name: NVIDIA_VISIBLE_DEVICES, value: \"\"}]", true, true},
+    {"All", "env: [{name: NVIDIA_VISIBLE_DEVICES, value: all}]", false, false},
+    {"ByValueFrom",
+     "env: [{name: NVIDIA_VISIBLE_DEVICES, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]",
+     false, false},
+    {"VoidAndThenAll",
+     "env: [{name: NVIDIA_VISIBLE_DEVICES, value: void}, "
+     "{name: NVIDIA_VISIBLE_DEVICES, value: all}]",
+     false, false},
+    {"EnvFrom", "envFrom: [{configMapRef: {name: m}}]", false, false},
+    {"AnotherSystemsCard", "resources: {limits: {nvidia.com/gpu: 1}}", true, false},
+    {"NoneOfAnotherSystemsCards", "resources: {limits: {nvidia.com/gpu: 0}}", false, false},
+    {"ANetworkCard", "resources: {limits: {nvidia.com/hostdev: 1}}", false, false}};
+
+/// A harmless container, and in `list` the one that is tested.
+std::string pod_with(const std::string& list, const std::string& container, bool placed) {
+  const std::string between = list == "containers" ? ", " : "], " + list + ": [";
+  return json_of("metadata: {name: a}\nspec: {" + std::string(placed ? "nodeName: gpu-1, " : "") +
+                 "containers: [{name: first, env: [{name: NVIDIA_VISIBLE_DEVICES, value: void}]}" +
+                 between + "{name: main, " + container + "}]}");
+}
+
+class HiddenTest : public ::testing::TestWithParam<Row> {};
+
+TEST_P(HiddenTest, EveryContainerHidesTheCardsOrHoldsOne) {
+  const Row& row = GetParam();
+  for (const char* list : {"containers", "initContainers"}) {
+    for (const bool placed : {false, true}) {
+      const auto verdict =
+          Webhook().validate({.object = pod_with(list, row.container, placed)}, {.hidden = true});
+      EXPECT_EQ(verdict.allowed, placed ? row.passes_placed : row.passes)
+          << list << " placed " << placed << ": " << verdict.message;
+      EXPECT_TRUE(verdict.allowed ||
+                  verdict.message.find(R"(container "main": )") != std::string::npos);
+    }
+  }
+}
+
+TEST_P(HiddenTest, EveryContainerForDebuggingHidesTheCards) {
+  const Row& row = GetParam();
+  if (std::string(row.container).starts_with("resources")) GTEST_SKIP() << "cannot have them";
+  const std::string spec =
+      "metadata: {name: a}\nspec: {nodeName: gpu-1, containers: [{name: first}]";
+  testing::Asking asking{
+      .operation = "UPDATE",
+      .subresource = "ephemeralcontainers",
+      .object = json_of(spec + ", ephemeralContainers: [{name: main, " + row.container + "}]}"),
+      .old_object = json_of(spec + "}")};
+  EXPECT_EQ(Webhook().validate(asking, {.hidden = true}).allowed, row.passes);
+  asking.old_object = asking.object;
+  EXPECT_TRUE(Webhook().validate(asking, {.hidden = true}).allowed) << "it was there before";
+}
+
+INSTANTIATE_TEST_SUITE_P(Containers, HiddenTest, ::testing::ValuesIn(kRows),
+                         [](const auto& row) { return row.param.name; });
+
+TEST(HiddenRuleTest, LeavesAContainerWithASlotToTheAgent) {
+  const std::string pod = Webhook().mutated(
+      json_of("metadata: {name: a, annotations: {tangram.dev/gpu-fraction: \"0.5\"}}\n"
+              "spec: {containers: [{name: main}]}"));
+  std::string without = pod;
+  const std::string env = R"("env":[{"name":"NVIDIA_VISIBLE_DEVICES","value":"void"}])";
+  ASSERT_NE(without.find(env), std::string::npos);
+  without.replace(without.find(env), env.size(), R"("image":"i")");
+  for (const std::string& each : {pod, without}) {
+    EXPECT_TRUE(Webhook().validate({.object = each}, {.hidden = true}).allowed);
+  }
+}
+
+TEST(HiddenRuleTest, SaysWhatToWrite) {
+  const std::string pod = json_of("metadata: {name: a}\nspec: {containers: [{name: sidecar}]}");
+  EXPECT_EQ(Webhook().validate({.object = pod}, {.hidden = true}).message,
+            "pod a: container \"sidecar\": could see every card of its node: another webhook "
+            "added it after Tangram's, which hides the cards; write the variable "
+            "NVIDIA_VISIBLE_DEVICES with the value \"void\"");
+  EXPECT_TRUE(Webhook().validate({.object = pod}).allowed) << "without the label";
+}
+
+TEST(HiddenRuleTest, PodsMayShowThemselvesCardsWhereThatIsAllowed) {
+  auto settings = shipped_settings();
+  settings.allow_visible_devices = true;
+  const auto allowed = [&](const std::string& container) {
+    return Webhook(settings)
+        .validate({.object = pod_with("containers", container, false)}, {.hidden = true})
+        .allowed;
+  };
+  EXPECT_TRUE(allowed("env: [{name: NVIDIA_VISIBLE_DEVICES, value: all}]"));
+  EXPECT_FALSE(allowed("image: i"));
+}
+
+}  // namespace
+}  // namespace tangram::extender

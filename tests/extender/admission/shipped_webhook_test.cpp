@@ -102,12 +102,56 @@ TEST(ShippedQuotaTest, ALabelOfAnyOtherValueIsTheStrictest) {
   EXPECT_EQ(at(webhooks[3], "clientConfig"), at(webhooks[2], "clientConfig"));
 }
 
-TEST(ShippedDebuggingTest, DoesNotWaitForTheWebhook) {
+bool receives(const std::string& webhook, const char* operation, const char* resource) {
+  for (int i = 0; !at(webhook, "rules." + std::to_string(i)).empty(); ++i) {
+    const std::string rule = at(webhook, "rules." + std::to_string(i));
+    if (at(rule, "operations").find(operation) == std::string::npos) continue;
+    if (at(rule, "resources").find("\"" + std::string(resource) + "\"") != std::string::npos) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool is_for_label(const std::string& webhook, const std::string& operation) {
+  return at(webhook, "namespaceSelector")
+             .find(R"("key":"tangram.dev/admission","operator":")" + operation +
+                   R"(","values":["enabled"])") != std::string::npos;
+}
+
+/// It receives only changes of requests and grants, or, where that cannot be said, all changes.
+bool is_about_changes(const std::string& webhook) {
+  return at(webhook, "name") == "changes.tangram.dev";
+}
+
+TEST(ShippedHidingTest, FailsClosedInLabelledNamespaces) {
+  for (const char* file : {"webhook.yaml", "webhook-by-label.yaml"}) {
+    int hiding = 0;
+    for (const std::string& webhook : webhooks_of(file)) {
+      const bool pods = receives(webhook, "CREATE", "pods");
+      const bool debugging = receives(webhook, "UPDATE", "pods/ephemeralcontainers");
+      if ((!pods && !debugging) || is_about_changes(webhook)) continue;
+      SCOPED_TRACE(std::string(file) + " " + at(webhook, "name"));
+      if (is_for_label(webhook, "NotIn")) continue;
+      EXPECT_EQ(at(webhook, "failurePolicy"), "Fail");
+      const bool checks = at(webhook, "clientConfig.service.path") == "/admission/validate/hidden";
+      if (!checks) continue;
+      ++hiding;
+      EXPECT_TRUE(pods && debugging);
+      EXPECT_TRUE(is_for_label(webhook, "In"));
+      EXPECT_EQ(at(webhook, "matchConditions"), "") << "it sees every pod, whatever that requests";
+    }
+    EXPECT_EQ(hiding, 1) << file;
+  }
+}
+
+TEST(ShippedDebuggingTest, DoesNotWaitForTheWebhookInOtherNamespaces) {
   for (const char* file : {"webhook.yaml", "webhook-by-label.yaml", "webhook-foreign.yaml"}) {
     for (const std::string& webhook : webhooks_of(file)) {
-      if (at(webhook, "rules").find("pods/ephemeralcontainers") == std::string::npos) continue;
-      const bool narrow = webhook.find("changes-a-request-or-a-grant") != std::string::npos;
-      EXPECT_TRUE(narrow || at(webhook, "failurePolicy") == "Ignore") << at(webhook, "name");
+      if (!receives(webhook, "UPDATE", "pods/ephemeralcontainers")) continue;
+      if (webhook.find("changes-a-request-or-a-grant") != std::string::npos) continue;
+      EXPECT_TRUE(is_for_label(webhook, "In") || at(webhook, "failurePolicy") == "Ignore")
+          << at(webhook, "name");
     }
   }
 }

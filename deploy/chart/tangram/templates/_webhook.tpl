@@ -45,6 +45,14 @@ service: {namespace: {{ .root.Release.Namespace }}, name: tangram-webhook, path:
 - {key: kubernetes.io/metadata.name, operator: NotIn, values: [{{ join ", " $names }}]}
 {{- end -}}
 
+{{/* Namespaces whose containers must not see cards that they were not given; and all others. */}}
+{{- define "tangram.webhook.labelled" -}}
+- {key: tangram.dev/admission, operator: In, values: [enabled]}
+{{- end -}}
+{{- define "tangram.webhook.unlabelled" -}}
+- {key: tangram.dev/admission, operator: NotIn, values: [enabled]}
+{{- end -}}
+
 {{/* A condition: the pod requests a GPU, by annotation or by a resource of Tangram. */}}
 {{- define "tangram.webhook.asks" -}}
 (has(object.metadata.annotations) &&

@@ -72,7 +72,7 @@ TEST_F(NodeMpsTest, ARootClientCannotTakeTheDaemonsPlace) {
   const std::string daemon = daemon_pid(cards_[0]);
   EXPECT_NE(daemon, "");
   EXPECT_EQ(found_by("seizer", "A100*", "0.3", {"seize", kPipes}),
-            "link=EROFS rename=EROFS listen=EROFS quit=ENOENT");
+            "link=EROFS rename=EROFS listen=EADDRINUSE quit=ENOENT");
   EXPECT_EQ(daemon_pid(cards_[0]), daemon);
   EXPECT_NE(found_by("client", "A100*", "0.3", {"mps", kPipes}), "nobody");
   expect_all_starts_right();

@@ -15,6 +15,7 @@ namespace {
 
 constexpr int kBadUsage = 2;
 constexpr const char* kAuto = "auto";
+constexpr const char* kNone = "none";
 constexpr std::string_view kFile = "file:";
 
 using Vendors = std::vector<std::shared_ptr<Vendor>>;
@@ -92,7 +93,10 @@ void add_folders(CLI::App& cli, Settings& settings) {
   cli.add_option("--state-dir", settings.state_dir, "The agent's journal; survives reboots");
   cli.add_option("--runtime-socket", settings.runtime_socket,
                  "The container runtime's socket, to end containers that were created without "
-                 "their device; empty = they are not searched for");
+                 "their device; none: they are not searched for")
+      ->check([](const std::string& path) -> std::string {
+        return path == kNone || path.starts_with('/') ? "" : "write a path from / on, or none";
+      });
 }
 
 void add_operation(CLI::App& cli, Settings& settings, int& audit_seconds) {
@@ -146,6 +150,7 @@ ParsedSettings parse_settings(int argc, const char* const* argv) {
   settings.vendor = vendor_of(vendors, cards);
   if (cards.starts_with(kFile)) settings.card_file = cards.substr(kFile.size());
   settings.name_path = parse_name_path(name_path);
+  if (settings.runtime_socket == kNone) settings.runtime_socket.clear();
   settings.audit_interval = std::chrono::seconds(audit_seconds);
   return parsed;
 }

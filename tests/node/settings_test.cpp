@@ -44,6 +44,12 @@ TEST(SettingsTest, ReadsFlags) {
   EXPECT_EQ(parsed.settings.audit_interval, std::chrono::seconds(5));
 }
 
+TEST(SettingsTest, TheRuntimesSocketCanBeNone) {
+  EXPECT_EQ(parse({"--node-name=n1"}).settings.runtime_socket, "/run/containerd/containerd.sock");
+  EXPECT_EQ(parse({"--node-name=n1", "--runtime-socket=none"}).settings.runtime_socket, "");
+  EXPECT_EQ(parse({"--node-name=n1", "--runtime-socket=containerd"}).exit, 2);
+}
+
 TEST(SettingsTest, TheEnvironmentSetsWhatTheCommandLineDoesNot) {
   ASSERT_EQ(setenv("TANGRAM_NODE_NODE_NAME", "of-the-environment", 1), 0);
   EXPECT_EQ(parse({}).settings.node, "of-the-environment");

@@ -45,7 +45,7 @@
 {{- if not .Values.aggregates -}}
   {{- $_ := set $flags "aggregates" false -}}
 {{- end -}}
-{{- $_ := set $flags "runtime-socket" .Values.agent.runtimeSocket -}}
+{{- $_ := set $flags "runtime-socket" (default "none" .Values.agent.runtimeSocket) -}}
 {{- if .Values.agent.driverFolder -}}
   {{- $_ := set $flags "nvml-library" "/driver/libnvidia-ml.so.1" -}}
 {{- end -}}

@@ -290,6 +290,20 @@ TEST_F(StarterTest, AnInitContainerWithASlotGetsAnInstruction) {
   EXPECT_TRUE(says(rig.kubelet.start_container(setup), "init container, which cannot have a card"));
 }
 
+TEST_F(StarterTest, AnInitContainerIsNotInTheListAndStarts) {
+  const model::Grant grant{.pod_uid = "uid-a",
+                           .node = "n1",
+                           .issued_at = "2026-01-01T00:00:00Z",
+                           .isolation = model::Isolation::kMps,
+                           .containers = {{"setup", {part("GPU-1", 10, 100)}}},
+                           .signature = {}};
+  rig.put_pod("a", encode(grant), {{.name = "setup", .slots = 1, .ordinary_init = true}});
+  const Owner setup{.uid = "uid-a", .pod = "a", .container = "setup", .init = true};
+  ASSERT_EQ(rig.kubelet.admit(setup), "");
+  EXPECT_EQ(rig.kubelet.start_container(setup), "");
+  EXPECT_EQ(rig.cards_of(setup), "GPU-1");
+}
+
 TEST_F(StarterTest, TheListIsAskedAgainWhenTheRateLimitRefuses) {
   const Owner a = rig.bound("a", {part("GPU-1", 10, 100)});
   ASSERT_EQ(rig.kubelet.admit(a), "");

@@ -2,6 +2,8 @@
 
 #include "base/metric_family.hpp"
 
+#include <map>
+#include <string>
 #include <utility>
 
 namespace tangram::node {
@@ -47,21 +49,35 @@ void add_pods(const Readings& now, MetricFamilies& all) {
                                           "Memory of a card that a pod's processes use.");
   MetricFamily limit = MetricFamily::gauge("tangram_node_pod_memory_limit_bytes",
                                            "Memory of a card that a pod may use.");
-  MetricFamily enforced = MetricFamily::gauge("tangram_node_pod_limit_enforced",
-                                              "1 if the pod's limit on the card is enforced.");
+  MetricFamily enforced =
+      MetricFamily::gauge("tangram_node_pod_limit_enforced",
+                          "1 if each of the pod's processes is held to the pod's limit on the "
+                          "card, whatever its environment says.");
   for (const auto& pod : now.pods) {
     const MetricLabels labels{{"namespace", pod.ns}, {"pod", pod.pod}, {"uuid", pod.card}};
     used.add(labels, pod.memory_used_bytes);
     limit.add(labels, pod.memory_limit_bytes);
-    for (const auto& [what, is] :
-         {std::pair{"memory", pod.memory_enforced}, std::pair{"compute", pod.compute_enforced}}) {
+    for (const auto& [what, holder] :
+         {std::pair{"memory", pod.memory_held_by}, std::pair{"compute", pod.compute_held_by}}) {
       MetricLabels more = labels;
       more.push_back({"isolation", pod.isolation});
       more.push_back({"limit", what});
-      enforced.add(std::move(more), is ? 1 : 0);
+      enforced.add(std::move(more), holder == Holder::kServer ? 1 : 0);
     }
   }
   for (MetricFamily* family : {&used, &limit, &enforced}) family->into(all);
+}
+
+void add_daemons(const Readings& now, MetricFamilies& all) {
+  std::map<std::string, bool> up;  // by card
+  for (const auto& pod : now.pods) {
+    if (pod.isolation == "mps") up[pod.card] = pod.memory_held_by != Holder::kNobody;
+  }
+  MetricFamily family =
+      MetricFamily::gauge("tangram_node_card_daemon_up",
+                          "1 if the MPS daemon of a card that pods share by MPS answers.");
+  for (const auto& [card, is] : up) family.add({{"uuid", card}}, is ? 1 : 0);
+  family.into(all);
 }
 
 void add_grant_keys(const Readings& now, MetricFamilies& all) {
@@ -146,6 +162,7 @@ MetricFamilies NodeMetrics::Collect() const {
   MetricFamilies all;
   add_cards(now, all);
   add_pods(now, all);
+  add_daemons(now, all);
   add_agent(now, all);
   add_audits(now, all);
   add_device_checks(now, all);

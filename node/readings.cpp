@@ -33,13 +33,16 @@ std::map<std::string, PodReading> granted_to(const LocalPod& pod, const Enforcer
   for (const auto& container : pod.grant->containers) {
     for (const auto& part : container.cards) {
       const bool whole = has_whole_card(part, cards);
-      const Enforcement enforced =
-          whole ? Enforcement{true, true, ""} : enforcers.of(mode).enforcement(part.uuid);
-      PodReading& reading = by_card[part.uuid];
+      const Enforcement now = whole ? Enforcement{Holder::kServer, Holder::kServer, ""}
+                                    : enforcers.of(mode).enforcement(part);
+      const auto [entry, first] = by_card.try_emplace(part.uuid);
+      PodReading& reading = entry->second;
       reading.memory_limit_bytes += static_cast<std::uint64_t>(part.memory_limit.count()) << 20U;
       reading.isolation = whole ? "whole" : std::string(to_string(mode));
-      reading.memory_enforced = enforced.memory;
-      reading.compute_enforced = enforced.compute;
+      // Of several containers the one that is held least.
+      reading.memory_held_by = first ? now.memory : std::min(reading.memory_held_by, now.memory);
+      reading.compute_held_by =
+          first ? now.compute : std::min(reading.compute_held_by, now.compute);
     }
   }
   return by_card;

@@ -29,8 +29,8 @@ struct PodReading {
   std::uint64_t memory_used_bytes = 0;
   std::uint64_t memory_limit_bytes = 0;
   std::string isolation;  ///< "whole" if it does not share the card
-  bool memory_enforced = false;
-  bool compute_enforced = false;
+  Holder memory_held_by = Holder::kNobody;
+  Holder compute_held_by = Holder::kNobody;
 };
 
 [[nodiscard]] std::vector<CardReading> read_cards(CardSource& source, const CardsNow& now);

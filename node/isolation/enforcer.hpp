@@ -42,11 +42,17 @@ struct ContainerEdits {
   friend bool operator==(const ContainerEdits&, const ContainerEdits&) = default;
 };
 
-/// Which limits of the containers on a card are enforced.
+/// What holds each process of a container to the container's limit.
+enum class Holder : std::uint8_t {
+  kNobody,
+  kClient,  ///< the process itself, by variables that it can unset
+  kServer,  ///< the card's server, whatever the process does
+};
+
 struct Enforcement {
-  bool memory = false;
-  bool compute = false;
-  std::string note;  ///< for people, if one is not: "the MPS daemon does not answer"
+  Holder memory = Holder::kNobody;
+  Holder compute = Holder::kNobody;
+  std::string note;  ///< for people, if it is not the server: "the MPS daemon does not answer"
   friend bool operator==(const Enforcement&, const Enforcement&) = default;
 };
 
@@ -100,8 +106,8 @@ class Enforcer {
   /// Checks and repairs what prepare() has set up. Called every few seconds.
   virtual void maintain() = 0;
 
-  /// Of a card that was given to prepare() or keep().
-  [[nodiscard]] virtual Enforcement enforcement(const std::string& card) const = 0;
+  /// Of a container's part of a card that was given to prepare() or keep().
+  [[nodiscard]] virtual Enforcement enforcement(const model::GrantedCard& part) const = 0;
 };
 
 }  // namespace tangram::node

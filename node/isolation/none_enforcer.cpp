@@ -19,8 +19,9 @@ class NoneEnforcer final : public Enforcer {
   void keep(const CardsInMode& /*cards*/) override {}
   Result<void> release(const std::string& /*card*/) override { return {}; }
   void maintain() override {}
-  [[nodiscard]] Enforcement enforcement(const std::string& /*card*/) const override {
-    return {false, false, "isolation none: nothing holds the pods on this card to their shares"};
+  [[nodiscard]] Enforcement enforcement(const model::GrantedCard& /*part*/) const override {
+    return {Holder::kNobody, Holder::kNobody,
+            "isolation none: nothing holds the pods on this card to their shares"};
   }
 };
 

@@ -78,5 +78,13 @@ TEST_F(NodeMpsTest, ARootClientCannotTakeTheDaemonsPlace) {
   expect_all_starts_right();
 }
 
+TEST_F(NodeMpsTest, ATenantWithoutTheVariablesGetsAtMostTheLargestShare) {
+  ASSERT_EQ(found_by("large", "A100*", "0.5", {"hold"}), "");
+  // Half of 80 GiB; the tenant itself asks for no limit.
+  EXPECT_EQ(found_by("small", "A100*", "0.25", {"mps", kPipes}), "memory 40960 compute 50");
+  EXPECT_EQ(found_by("alone", "L40S", "0.25", {"mps", kPipes}), "memory 20480 compute 25");
+  expect_all_starts_right();
+}
+
 }  // namespace
 }  // namespace tangram::e2e

@@ -2,9 +2,13 @@
 
 #include "base/file.hpp"
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <charconv>
+#include <limits>
+#include <system_error>
 
 namespace tangram::node::nvidia {
 
@@ -16,6 +20,7 @@ using namespace std::chrono_literals;
 constexpr auto kAnswerLimit = 3s;
 constexpr auto kStartLimit = 4s;
 constexpr auto kQuitLimit = 5s;
+constexpr auto kCommandLimit = 1s;  // three of them set the limits
 
 constexpr const char* kControl = "nvidia-cuda-mps-control";
 constexpr const char* kServer = "nvidia-cuda-mps-server";
@@ -54,6 +59,28 @@ Command start_command(const MpsDaemonSpec& spec, const std::vector<std::string>&
   return command;
 }
 
+MpsLimits mps_limits(Mebibytes memory, MilliGpu compute) {
+  constexpr std::int64_t kMilliPerPercent = 10;
+  const auto rounded = [](std::int64_t value) {
+    constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+    return static_cast<std::int32_t>(std::clamp<std::int64_t>(value, 1, kMost));
+  };
+  return {rounded(memory.count()), rounded(compute.count() / kMilliPerPercent)};
+}
+
+std::vector<std::int64_t> parse_server_pids(std::string_view answer) {
+  constexpr std::size_t kMost = 48;  // servers: one for each user, so at most one for each sharer
+  std::vector<std::int64_t> pids;
+  while (!answer.empty() && pids.size() < kMost) {
+    const std::string_view line = answer.substr(0, answer.find('\n'));
+    answer.remove_prefix(std::min(answer.size(), line.size() + 1));
+    std::int64_t pid = 0;
+    const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), pid);
+    if (error == std::errc() && end == line.data() + line.size() && pid > 0) pids.push_back(pid);
+  }
+  return pids;
+}
+
 MpsDaemon::MpsDaemon(const MpsSettings& settings, std::string card, Programs& programs)
     : settings_(settings),
       card_(std::move(card)),
@@ -87,6 +114,33 @@ Result<void> MpsDaemon::start() {
   return run_to_success(programs_, start_command(spec, settings_.launcher), kStartLimit,
                         "the MPS daemon of card " + card_ + " does not start, see " + spec.log,
                         kNotFound);
+}
+
+Result<ProgramEnd> MpsDaemon::command(const std::string& lines) {
+  auto end = control(lines, kCommandLimit);
+  if (end && end->exit_code == 0) return end;
+  return fail(Errc::kUnavailable,
+              "the MPS daemon of card " + card_ + " takes no limits: " +
+                  (end ? describe({{kControl}, {}, {}}, *end) : end.error().message));
+}
+
+Result<void> MpsDaemon::hold(const MpsLimits& limits) {
+  // First for servers that start later: one that starts between the two commands has these.
+  const auto defaults = command(fmt::format(
+      "set_default_device_pinned_mem_limit 0 {}M\nset_default_active_thread_percentage {}\n",
+      limits.mebibytes, limits.percent));
+  if (!defaults) return defaults.error();
+  const auto servers = command("get_server_list\n");
+  if (!servers) return servers.error();
+  std::string lines;
+  for (const std::int64_t pid : parse_server_pids(servers->output)) {
+    lines += fmt::format(
+        "set_device_pinned_mem_limit {0} 0 {1}M\nset_active_thread_percentage {0} {2}\n", pid,
+        limits.mebibytes, limits.percent);
+  }
+  if (lines.empty()) return {};
+  const auto set = command(lines);
+  return set ? Result<void>() : set.error();
 }
 
 Result<void> MpsDaemon::open_to_clients() {

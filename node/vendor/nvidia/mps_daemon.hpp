@@ -2,13 +2,16 @@
 
 #include "base/required.hpp"
 #include "base/result.hpp"
+#include "base/units.hpp"
 #include "node/cards/card_source.hpp"
 #include "node/isolation/programs.hpp"
 #include "node/vendor/nvidia/mps_folders.hpp"
 #include "node/vendor/nvidia/mps_shm.hpp"
 
 #include <chrono>
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tangram::node::nvidia {
@@ -48,6 +51,18 @@ struct MpsDaemonSpec {
 [[nodiscard]] Command start_command(const MpsDaemonSpec& spec,
                                     const std::vector<std::string>& launcher);
 
+/// Limits as MPS takes them.
+struct MpsLimits {
+  std::int32_t mebibytes = 0;
+  std::int32_t percent = 0;  ///< of the multiprocessors; the server rounds to whole ones
+  friend bool operator==(const MpsLimits&, const MpsLimits&) = default;
+};
+/// Rounded down, and at least 1 of each: 0 would be no limit.
+[[nodiscard]] MpsLimits mps_limits(Mebibytes memory, MilliGpu compute);
+
+/// The process ids in an answer to get_server_list, one a line.
+[[nodiscard]] std::vector<std::int64_t> parse_server_pids(std::string_view answer);
+
 /// NVIDIA's MPS control daemon of one card: `nvidia-cuda-mps-control`, in the folders that clients
 /// and later agents use. It starts a server for its card when the first client connects. Every call
 /// is bounded. Threads: one at a time.
@@ -69,6 +84,11 @@ class MpsDaemon {
   /// @returns kUnavailable; kInvalidArgument where the program is not installed
   Result<void> start();
 
+  /// Lets a client that connects from now on have at most this, whatever its environment says;
+  /// takes at most 3 s.
+  /// @returns kUnavailable
+  Result<void> hold(const MpsLimits& limits);
+
   /// Opens a daemon that runs to the clients, also to those of an earlier one. Idempotent.
   /// @returns kUnavailable
   Result<void> open_to_clients();
@@ -88,6 +108,7 @@ class MpsDaemon {
   [[nodiscard]] const MpsFolders& folders() const { return folders_; }
 
  private:
+  Result<ProgramEnd> command(const std::string& lines);
   [[nodiscard]] Result<ProgramEnd> control(std::string input, std::chrono::milliseconds limit);
 
   const MpsSettings& settings_;

@@ -17,7 +17,8 @@ using namespace std::chrono_literals;
 constexpr auto kGrace = 60s;
 
 /// A daemon answers within milliseconds of its start; on a node that wakes its cards up, in
-/// seconds. With the daemon's own limits (3 s for each answer, 6 s for the start) 17 s in all.
+/// seconds. With the daemon's own limits (3 s for each answer, 6 s for the start, 2 s for the
+/// limits) 19 s in all.
 constexpr auto kAnswersAfterStart = 5s;
 constexpr auto kBetweenTries = 200ms;
 
@@ -85,9 +86,10 @@ Result<void> MpsEnforcer::prepare(const std::string& card, const CardSharers& sh
     const std::lock_guard lock(state->mutex);
     if (state->released) continue;
     state->prepared = clock_.now();
-    if (!state->ready) {
-      if (auto up = set_up(card, *state); !up) return up;
-    }
+    state->ceiling.memory = std::max(state->ceiling.memory, sharers.ceiling.memory);
+    state->ceiling.compute = std::max(state->ceiling.compute, sharers.ceiling.compute);
+    auto up = state->ready ? hold_to_ceiling(*state) : set_up(card, *state);
+    if (!up) return up;
     return add_clients(state->daemon.folders(), sharers);
   }
 }
@@ -115,7 +117,7 @@ Result<void> MpsEnforcer::start_daemon(const std::string& card, State& state) {
     return cannot_use_mps(card, set.error().message);
   }
   const auto liveness = state.daemon.check();
-  if (liveness == MpsDaemon::Liveness::kRunning) return state.daemon.open_to_clients();
+  if (liveness == MpsDaemon::Liveness::kRunning) return open_to_clients(state);
   if (liveness == MpsDaemon::Liveness::kUnknown && ++state.unknown < kMaxUnknown) {
     return fail(Errc::kUnavailable, "the MPS daemon of card " + card + " is slow to answer");
   }
@@ -125,17 +127,33 @@ Result<void> MpsEnforcer::start_daemon(const std::string& card, State& state) {
 
 Result<void> MpsEnforcer::replace_daemon(const std::string& card, State& state) {
   state.daemon.force_end(source_);
+  state.held = MpsLimits();
   if (auto started = state.daemon.start(); !started) return started;
   const TimePoint end = clock_.now() + kAnswersAfterStart;
   while (clock_.now() < end) {
     if (state.daemon.check() == MpsDaemon::Liveness::kRunning) {
       spdlog::info("card {}: MPS daemon started", card);
-      return state.daemon.open_to_clients();
+      return open_to_clients(state);
     }
     sleeper_(kBetweenTries, {});
   }
   return fail(Errc::kUnavailable,
               "the MPS daemon of card " + card + " was started but does not answer");
+}
+
+/// The limits first: no client ever finds a server without.
+Result<void> MpsEnforcer::open_to_clients(State& state) {
+  if (auto held = hold_to_ceiling(state); !held) return held;
+  return state.daemon.open_to_clients();
+}
+
+Result<void> MpsEnforcer::hold_to_ceiling(State& state) {
+  const MpsLimits limits = mps_limits(state.ceiling.memory, state.ceiling.compute);
+  if (state.held.load() == limits) return {};
+  state.held = MpsLimits();
+  if (auto held = state.daemon.hold(limits); !held) return held;
+  state.held = limits;
+  return {};
 }
 
 Result<ContainerEdits> MpsEnforcer::edits(std::string_view allocation,
@@ -148,15 +166,11 @@ Result<ContainerEdits> MpsEnforcer::edits(std::string_view allocation,
                     "and a client uses only one; write tangram.dev/gpu-isolation: time-slice, or "
                     "request whole cards");
   }
-  constexpr std::int64_t kMilliPerPercent = 10;
-  const std::int64_t percent =
-      std::max<std::int64_t>(1, cards[0].compute_limit.count() / kMilliPerPercent);
-  // 0 would mean no limit.
-  const std::int64_t mebibytes = std::max<std::int64_t>(1, cards[0].memory_limit.count());
+  const MpsLimits limits = mps_limits(cards[0].memory_limit, cards[0].compute_limit);
   ContainerEdits edits;
   // The client sees the daemon's one card as its first.
-  edits.env = {"CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0=" + std::to_string(mebibytes) + "M",
-               "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=" + std::to_string(percent),
+  edits.env = {"CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0=" + std::to_string(limits.mebibytes) + "M",
+               "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=" + std::to_string(limits.percent),
                "CUDA_MPS_PIPE_DIRECTORY=" + settings_.container_dir};
   const MpsFolders folders(settings_.run_dir, cards[0].uuid);
   edits.mounts = {{folders.client(allocation), settings_.container_dir, Access::kReadOnly}};
@@ -176,12 +190,20 @@ void MpsEnforcer::keep(const CardsInMode& cards) {
     const bool fresh = state->prepared && clock_.now() - *state->prepared < kGrace;
     if (fresh) continue;
     if (const auto kept = cards.find(card); kept != cards.end()) {
-      state->daemon.folders().remove_clients_but(kept->second.allocations);
+      keep(*state, kept->second);
       continue;
     }
     // After a failure the next call tries again.
     if (auto given = give_back(card, *state); !given) spdlog::warn("{}", given.error().message);
   }
+}
+
+void MpsEnforcer::keep(State& state, const CardSharers& sharers) {
+  state.daemon.folders().remove_clients_but(sharers.allocations);
+  state.ceiling = sharers.ceiling;
+  if (!state.ready) return;
+  // After a failure the next call tries again.
+  if (auto held = hold_to_ceiling(state); !held) spdlog::warn("{}", held.error().message);
 }
 
 void MpsEnforcer::adopt_folders_once() {
@@ -242,15 +264,25 @@ void MpsEnforcer::maintain(const std::string& card, State& state) {
   if (auto up = set_up(card, state); !up) spdlog::error("{}", up.error().message);
 }
 
-Enforcement MpsEnforcer::enforcement(const std::string& card) const {
+Enforcement MpsEnforcer::enforcement(const model::GrantedCard& part) const {
   StatePtr state;
   {
     const std::lock_guard lock(mutex_);
-    if (const auto found = states_.find(card); found != states_.end()) state = found->second;
+    if (const auto found = states_.find(part.uuid); found != states_.end()) state = found->second;
   }
-  if (!state) return {false, false, "no MPS daemon was started for this card"};
-  if (!state->ready) return {false, false, "the MPS daemon of this card does not answer"};
-  return {true, true, ""};
+  constexpr Holder kNobody = Holder::kNobody;
+  if (!state) return {kNobody, kNobody, "no MPS daemon was started for this card"};
+  if (!state->ready) return {kNobody, kNobody, "the MPS daemon of this card does not answer"};
+  const MpsLimits held = state->held;
+  const MpsLimits own = mps_limits(part.memory_limit, part.compute_limit);
+  const auto holder = [](std::int32_t ceiling, std::int32_t limit) {
+    return ceiling > 0 && ceiling <= limit ? Holder::kServer : Holder::kClient;
+  };
+  Enforcement now{holder(held.mebibytes, own.mebibytes), holder(held.percent, own.percent), ""};
+  if (now.memory == Holder::kClient || now.compute == Holder::kClient) {
+    now.note = "a program that unsets its limits has those of the card's largest share";
+  }
+  return now;
 }
 
 }  // namespace tangram::node::nvidia

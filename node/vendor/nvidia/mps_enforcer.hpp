@@ -16,12 +16,14 @@
 namespace tangram::node::nvidia {
 
 /// Mode "mps": one MPS daemon for each card, which is in exclusive-process mode, so that only the
-/// daemon's server opens it. The server enforces the limits of memory and compute in each client's
-/// environment.
+/// daemon's server opens it. The server limits memory and compute of every client to the largest
+/// share of the card that is granted to a container. Below that it goes by the limits in the
+/// client's environment, which a program can unset: MPS has no limit for a single client.
 ///
-/// The limits apply to each process, not to the container: a container with two processes can use
-/// its share twice (memory: until the card is full). All clients of a card share its server: a
-/// fault that one client causes can end the others.
+/// A limit that was lowered leaves the clients alone that are connected already. The limits apply
+/// to each process, not to the container: a container with two processes can use its share twice
+/// (memory: until the card is full). All clients of a card share its server: a fault that one
+/// client causes can end the others.
 ///
 /// A running daemon of an earlier agent is adopted. A daemon that has ended, or does not answer for
 /// more than a minute, is replaced, at once, then after 1 s, 2 s, … 64 s. Its clients end; their
@@ -33,8 +35,6 @@ class MpsEnforcer final : public Enforcer {
 
   Result<void> prepare(const std::string& card, const CardSharers& sharers) override;
 
-  /// Compute in whole per cent, rounded down, at least 1. NVIDIA's server itself rounds to whole
-  /// multiprocessors.
   [[nodiscard]] Result<ContainerEdits> edits(
       std::string_view allocation, const std::vector<model::GrantedCard>& cards) const override;
 
@@ -43,18 +43,20 @@ class MpsEnforcer final : public Enforcer {
   void keep(const CardsInMode& cards) override;
   Result<void> release(const std::string& card) override;
   void maintain() override;
-  [[nodiscard]] Enforcement enforcement(const std::string& card) const override;
+  [[nodiscard]] Enforcement enforcement(const model::GrantedCard& part) const override;
 
  private:
   struct State {
     State(const MpsSettings& settings, const std::string& card, Programs& programs)
         : daemon(settings, card, programs) {}
 
-    std::mutex mutex;  ///< of all below but `ready`; held during calls of the daemon
+    std::mutex mutex;  ///< of all below but the atomic ones; held during calls of the daemon
     MpsDaemon daemon;
     std::atomic<bool> ready{false};
-    bool released = false;  ///< not in the map any more
+    std::atomic<MpsLimits> held{};  ///< what its server lets any client have; 0 = not known
+    bool released = false;          ///< not in the map any more
     std::optional<TimePoint> prepared;
+    Ceiling ceiling;   ///< of the containers that share the card
     int misses = 0;    ///< times in a row that there was no daemon
     int unknown = 0;   ///< times in a row that the check timed out
     int failures = 0;  ///< starts that failed in a row
@@ -68,6 +70,9 @@ class MpsEnforcer final : public Enforcer {
   Result<void> set_up(const std::string& card, State& state);
   Result<void> start_daemon(const std::string& card, State& state);
   Result<void> replace_daemon(const std::string& card, State& state);
+  static Result<void> open_to_clients(State& state);
+  static Result<void> hold_to_ceiling(State& state);
+  static void keep(State& state, const CardSharers& sharers);
   void maintain(const std::string& card, State& state);
   /// The folders of daemons that an earlier agent started, once.
   void adopt_folders_once();

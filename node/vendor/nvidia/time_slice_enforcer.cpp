@@ -117,8 +117,8 @@ void TimeSliceEnforcer::maintain() {
   }
 }
 
-Enforcement TimeSliceEnforcer::enforcement(const std::string&) const {
-  return {false, false,
+Enforcement TimeSliceEnforcer::enforcement(const model::GrantedCard&) const {
+  return {Holder::kNobody, Holder::kNobody,
           "isolation time-slice: the pods on this card take turns of equal length; memory limits "
           "are not enforced"};
 }

@@ -31,7 +31,7 @@ class TimeSliceEnforcer final : public Enforcer {
   void keep(const CardsInMode& cards) override;
   Result<void> release(const std::string& card) override;
   void maintain() override;
-  [[nodiscard]] Enforcement enforcement(const std::string& card) const override;
+  [[nodiscard]] Enforcement enforcement(const model::GrantedCard& part) const override;
 
  private:
   /// Of one card. The mutex is held while the length is set.

@@ -124,7 +124,9 @@ class FakeEnforcer final : public Enforcer {
     return {};
   }
   void maintain() override {}
-  [[nodiscard]] Enforcement enforcement(const std::string& /*card*/) const override { return {}; }
+  [[nodiscard]] Enforcement enforcement(const model::GrantedCard& /*part*/) const override {
+    return {};
+  }
   std::mutex mutex;
   CardsInMode prepared;
   std::set<std::string> released;

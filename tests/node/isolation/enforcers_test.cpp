@@ -13,6 +13,8 @@ namespace {
 
 using model::Isolation;
 
+const model::GrantedCard kPart;
+
 /// What enforcers of tests work with.
 struct Machine {
   ScriptedSource source;
@@ -34,8 +36,8 @@ TEST(NoneEnforcerTest, DoesNothingAndSaysSo) {
   EXPECT_EQ(*enforcer.edits("slot-1.a", std::vector<model::GrantedCard>(2)), ContainerEdits{});
   enforcer.keep({{"GPU-a", {}}});
   enforcer.maintain();
-  EXPECT_FALSE(enforcer.enforcement("GPU-a").memory);
-  EXPECT_NE(enforcer.enforcement("GPU-a").note, "");
+  EXPECT_EQ(enforcer.enforcement(kPart).memory, Holder::kNobody);
+  EXPECT_NE(enforcer.enforcement(kPart).note, "");
 }
 
 /// Records its calls.
@@ -54,8 +56,8 @@ class RecordingEnforcer final : public Enforcer {
   }
   Result<void> release(const std::string&) override { return {}; }
   void maintain() override { calls_.emplace_back("maintain"); }
-  [[nodiscard]] Enforcement enforcement(const std::string&) const override {
-    return {true, true, ""};
+  [[nodiscard]] Enforcement enforcement(const model::GrantedCard&) const override {
+    return {Holder::kServer, Holder::kServer, ""};
   }
 
  private:
@@ -78,15 +80,15 @@ class EnforcersTest : public ::testing::Test {
 };
 
 TEST_F(EnforcersTest, EachModeHasItsOwn) {
-  EXPECT_TRUE(enforcers_.of(Isolation::kMps).enforcement("GPU-a").memory);
+  EXPECT_EQ(enforcers_.of(Isolation::kMps).enforcement(kPart).memory, Holder::kServer);
   EXPECT_NE(&enforcers_.of(Isolation::kMps), &enforcers_.of(Isolation::kTimeSlice));
 }
 
 TEST_F(EnforcersTest, AModeWithoutAnEnforcerEnforcesNothing) {
   EXPECT_TRUE(enforcers_.of(Isolation::kNone).prepare("GPU-a", {}));
-  EXPECT_EQ(enforcers_.of(Isolation::kNone).enforcement("GPU-a"),
-            common_enforcers().of(Isolation::kNone).enforcement("GPU-a"));
-  EXPECT_FALSE(common_enforcers().of(Isolation::kMps).enforcement("GPU-a").memory);
+  EXPECT_EQ(enforcers_.of(Isolation::kNone).enforcement(kPart),
+            common_enforcers().of(Isolation::kNone).enforcement(kPart));
+  EXPECT_EQ(common_enforcers().of(Isolation::kMps).enforcement(kPart).memory, Holder::kNobody);
 }
 
 TEST_F(EnforcersTest, EachModeKeepsTheCardsThatAreSharedInIt) {

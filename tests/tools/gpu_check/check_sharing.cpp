@@ -194,9 +194,10 @@ class MpsCheck {
       enforcer_.maintain();
       clock_.skip(10s);
     }
-    const auto now = enforcer_.enforcement(card_.card.id);
+    const auto now = enforcer_.enforcement(share_of(card_, 1000));
     const auto worker = start_worker(programs_, {}, env_of(250));
-    const bool works = now.memory && worker && worker->text("error").empty();
+    const bool works =
+        now.memory == node::Holder::kServer && worker && worker->text("error").empty();
     report_.expect(works, what, works ? "and serves clients" : now.note + " " + problem(worker));
   }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -53,6 +54,15 @@ class FakePrograms final : public Programs {
     const std::lock_guard lock(mutex_);
     refuse_starts_ = refuse;
   }
+  /// The daemon's commands for limits fail.
+  void refuse_limits(bool refuse) {
+    const std::lock_guard lock(mutex_);
+    refuse_limits_ = refuse;
+  }
+  void run_server(std::int64_t pid) {
+    const std::lock_guard lock(mutex_);
+    servers_ += std::to_string(pid) + "\n";
+  }
   void refuse_mounts(bool refuse) {
     const std::lock_guard lock(mutex_);
     refuse_mounts_ = refuse;
@@ -88,6 +98,12 @@ class FakePrograms final : public Programs {
   [[nodiscard]] std::set<std::string> daemons() const {
     const std::lock_guard lock(mutex_);
     return daemons_;
+  }
+  /// The last ones that this daemon was given.
+  [[nodiscard]] std::string limits(const std::string& pipe_dir) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = limits_.find(pipe_dir);
+    return found == limits_.end() ? "" : found->second;
   }
   [[nodiscard]] std::set<std::string> mounts() const {
     const std::lock_guard lock(mutex_);
@@ -131,6 +147,10 @@ class FakePrograms final : public Programs {
     if (hung_.count(dir) != 0) return fail(Errc::kTimeout, "did not end in time");
     if (daemons_.count(dir) == 0) return ProgramEnd{1, "Cannot find MPS control daemon process"};
     if (command.input == "quit\n") daemons_.erase(dir);
+    if (command.input == "get_server_list\n") return ProgramEnd{0, servers_};
+    if (!command.input.starts_with("set_")) return ProgramEnd{0, ""};
+    if (refuse_limits_) return ProgramEnd{1, "unknown command"};
+    limits_[dir] = command.input;
     return ProgramEnd{0, ""};
   }
 
@@ -142,6 +162,9 @@ class FakePrograms final : public Programs {
   std::optional<Error> broken_;
   bool refuse_starts_ = false;
   bool refuse_mounts_ = false;
+  bool refuse_limits_ = false;
+  std::string servers_;
+  std::map<std::string, std::string> limits_;
   std::set<std::string> mounts_;
   std::chrono::milliseconds longest_{};
 };

@@ -63,10 +63,12 @@ class MpsEnforcerTest : public ::testing::Test {
     return root("GPU-a") + "/clients/" + allocation + "/" + name;
   }
   [[nodiscard]] bool enforced(const std::string& card) const {
-    const Enforcement now = enforcer_->enforcement(card);
+    model::GrantedCard part = granted(8192, 250);
+    part.uuid = card;
+    const Enforcement now = enforcer_->enforcement(part);
     EXPECT_EQ(now.memory, now.compute);
-    EXPECT_EQ(now.memory, now.note.empty());
-    return now.memory;
+    EXPECT_EQ(now.memory == Holder::kServer, now.note.empty());
+    return now.memory == Holder::kServer;
   }
 
   ScriptedSource source_;
@@ -78,7 +80,7 @@ class MpsEnforcerTest : public ::testing::Test {
 
 TEST_F(MpsEnforcerTest, StartsADaemonOfTheCardsOwn) {
   EXPECT_FALSE(enforced("GPU-a"));
-  const auto prepared = enforcer_->prepare("GPU-a", {});
+  const auto prepared = enforcer_->prepare("GPU-a", sharers({"slot-1.a"}));
   ASSERT_TRUE(prepared) << prepared.error().message;
   EXPECT_TRUE(enforced("GPU-a"));
   EXPECT_EQ(programs_.daemons(), (std::set<std::string>{pipe("GPU-a")}));
@@ -97,9 +99,9 @@ TEST_F(MpsEnforcerTest, StartsADaemonOfTheCardsOwn) {
 }
 
 TEST_F(MpsEnforcerTest, PreparingAgainCostsNothing) {
-  ASSERT_TRUE(enforcer_->prepare("GPU-a", {}));
+  ASSERT_TRUE(enforcer_->prepare("GPU-a", sharers({"slot-1.a"})));
   const std::size_t before = programs_.commands().size();
-  ASSERT_TRUE(enforcer_->prepare("GPU-a", {}));
+  ASSERT_TRUE(enforcer_->prepare("GPU-a", sharers({"slot-1.a"})));
   EXPECT_EQ(programs_.commands().size(), before);
 }
 
@@ -108,7 +110,7 @@ TEST_F(MpsEnforcerTest, StartsItElsewhereIfSoTold) {
   settings_.multiuser = false;
   settings_.own_shm = false;
   renew();
-  ASSERT_TRUE(enforcer_->prepare("GPU-a", {}));
+  ASSERT_TRUE(enforcer_->prepare("GPU-a", sharers({"slot-1.a"})));
   EXPECT_EQ(
       programs_.starts().at(0).arguments,
       (std::vector<std::string>{"nsenter", "--target", "1", "nvidia-cuda-mps-control", "-d"}));
@@ -155,19 +157,20 @@ TEST_F(MpsEnforcerTest, RefusesSharesOfSeveralCards) {
 
 TEST_F(MpsEnforcerTest, RefusesWhatMpsCannotServe) {
   for (const char* card : {"MIG-a", "", "..", "a/b"}) {
-    const auto prepared = enforcer_->prepare(card, {});
+    const auto prepared = enforcer_->prepare(card, sharers({"slot-1.a"}));
     ASSERT_FALSE(prepared) << card;
     EXPECT_EQ(prepared.error().code, Errc::kInvalidArgument);
   }
   source_.refuse_modes(fail(Errc::kInvalidArgument, "not supported"));
-  EXPECT_EQ(enforcer_->prepare("GPU-a", {}).error().code, Errc::kInvalidArgument);
+  EXPECT_EQ(enforcer_->prepare("GPU-a", sharers({"slot-1.a"})).error().code,
+            Errc::kInvalidArgument);
   EXPECT_TRUE(programs_.commands().empty());
 }
 
 TEST_F(MpsEnforcerTest, KeepsADaemonOfAnEarlierAgent) {
-  ASSERT_TRUE(enforcer_->prepare("GPU-a", {}));
+  ASSERT_TRUE(enforcer_->prepare("GPU-a", sharers({"slot-1.a"})));
   renew();
-  enforcer_->keep({{"GPU-a", {}}});
+  enforcer_->keep({{"GPU-a", sharers({"slot-1.a"})}});
   EXPECT_FALSE(enforced("GPU-a"));
   enforcer_->maintain();
   EXPECT_TRUE(enforced("GPU-a"));
@@ -175,32 +178,32 @@ TEST_F(MpsEnforcerTest, KeepsADaemonOfAnEarlierAgent) {
 }
 
 TEST_F(MpsEnforcerTest, EndsWhatAnEarlierAgentLeftForNobody) {
-  ASSERT_TRUE(enforcer_->prepare("GPU-a", {}));
+  ASSERT_TRUE(enforcer_->prepare("GPU-a", sharers({"slot-1.a"})));
   renew();
-  enforcer_->keep({{"GPU-b", {}}});
+  enforcer_->keep({{"GPU-b", sharers({"slot-1.a"})}});
   EXPECT_TRUE(programs_.daemons().empty());
   EXPECT_EQ(source_.exclusive().at("GPU-a"), false);
   EXPECT_FALSE(std::filesystem::exists(root("GPU-a")));
 }
 
 TEST_F(MpsEnforcerTest, EndsADaemonThatNobodyUses) {
-  ASSERT_TRUE(enforcer_->prepare("GPU-a", {}));
+  ASSERT_TRUE(enforcer_->prepare("GPU-a", sharers({"slot-1.a"})));
   enforcer_->keep({});
   EXPECT_TRUE(enforced("GPU-a"));  // a container may be about to start
   clock_.advance(60s);
-  enforcer_->keep({{"GPU-a", {}}});
+  enforcer_->keep({{"GPU-a", sharers({"slot-1.a"})}});
   EXPECT_TRUE(enforced("GPU-a"));
   enforcer_->keep({});
   EXPECT_FALSE(enforced("GPU-a"));
   EXPECT_TRUE(programs_.daemons().empty());
   EXPECT_EQ(source_.exclusive(), (std::map<std::string, bool>{{"GPU-a", false}}));
-  ASSERT_TRUE(enforcer_->prepare("GPU-a", {}));
+  ASSERT_TRUE(enforcer_->prepare("GPU-a", sharers({"slot-1.a"})));
   EXPECT_TRUE(enforced("GPU-a"));
 }
 
 TEST_F(MpsEnforcerTest, AReleasedCardIsGivenBackAtOnce) {
   ASSERT_TRUE(enforcer_->release("GPU-a")) << "nothing was set up";
-  ASSERT_TRUE(enforcer_->prepare("GPU-a", {}));
+  ASSERT_TRUE(enforcer_->prepare("GPU-a", sharers({"slot-1.a"})));
   source_.refuse_modes(fail(Errc::kUnavailable, "no driver"));
   EXPECT_EQ(enforcer_->release("GPU-a").error().code, Errc::kUnavailable);
   source_.refuse_modes({});
@@ -210,7 +213,7 @@ TEST_F(MpsEnforcerTest, AReleasedCardIsGivenBackAtOnce) {
 }
 
 TEST_F(MpsEnforcerTest, TriesAgainToGiveACardBack) {
-  ASSERT_TRUE(enforcer_->prepare("GPU-a", {}));
+  ASSERT_TRUE(enforcer_->prepare("GPU-a", sharers({"slot-1.a"})));
   clock_.advance(60s);
   source_.refuse_modes(fail(Errc::kUnavailable, "no driver"));
   enforcer_->keep({});
@@ -221,7 +224,7 @@ TEST_F(MpsEnforcerTest, TriesAgainToGiveACardBack) {
 }
 
 TEST_F(MpsEnforcerTest, StartsADeadDaemonAgain) {
-  ASSERT_TRUE(enforcer_->prepare("GPU-a", {}));
+  ASSERT_TRUE(enforcer_->prepare("GPU-a", sharers({"slot-1.a"})));
   programs_.crash(pipe("GPU-a"));
   enforcer_->maintain();
   EXPECT_TRUE(enforced("GPU-a"));  // one missed answer is none
@@ -231,7 +234,7 @@ TEST_F(MpsEnforcerTest, StartsADeadDaemonAgain) {
 }
 
 TEST_F(MpsEnforcerTest, KillsADaemonThatHangs) {
-  ASSERT_TRUE(enforcer_->prepare("GPU-a", {}));
+  ASSERT_TRUE(enforcer_->prepare("GPU-a", sharers({"slot-1.a"})));
   std::ofstream(pipe("GPU-a") + "/nvidia-cuda-mps-control.pid") << "4711\n";
   programs_.hang(pipe("GPU-a"));
   for (int look = 0; look < 11; ++look) enforcer_->maintain();
@@ -258,7 +261,7 @@ TEST_F(MpsEnforcerTest, AClientGetsOnlyItsOwnReadOnlyFolder) {
 }
 
 TEST_F(MpsEnforcerTest, EveryStartHasAFreshFolder) {
-  ASSERT_TRUE(enforcer_->prepare("GPU-a", {}));
+  ASSERT_TRUE(enforcer_->prepare("GPU-a", sharers({"slot-1.a"})));
   const std::string first = pipe("GPU-a");
   programs_.crash(first);
   for (int look = 0; look < 2; ++look) enforcer_->maintain();
@@ -288,7 +291,7 @@ TEST_F(MpsEnforcerTest, AClientsFolderEndsWithItsContainer) {
 }
 
 TEST_F(MpsEnforcerTest, TheShmIsABoundedTmpfsThatEndsWithTheDaemon) {
-  ASSERT_TRUE(enforcer_->prepare("GPU-a", {}));
+  ASSERT_TRUE(enforcer_->prepare("GPU-a", sharers({"slot-1.a"})));
   const std::string shm = root("GPU-a") + "/shm";
   const std::vector<std::string> mount{
       "mount",       "-t", "tmpfs", "-o", "mode=1777,size=256m,nr_inodes=4096,nosuid,nodev,noexec",
@@ -304,21 +307,21 @@ TEST_F(MpsEnforcerTest, TheShmIsABoundedTmpfsThatEndsWithTheDaemon) {
 }
 
 TEST_F(MpsEnforcerTest, EachCardHasAnShmOfItsOwn) {
-  ASSERT_TRUE(enforcer_->prepare("GPU-a", {}));
-  ASSERT_TRUE(enforcer_->prepare("GPU-b", {}));
+  ASSERT_TRUE(enforcer_->prepare("GPU-a", sharers({"slot-1.a"})));
+  ASSERT_TRUE(enforcer_->prepare("GPU-b", sharers({"slot-1.a"})));
   EXPECT_EQ(programs_.mounts(),
             (std::set<std::string>{root("GPU-a") + "/shm", root("GPU-b") + "/shm"}));
 }
 
 TEST_F(MpsEnforcerTest, ALaterAgentUnmountsWhatWasLeftForNobody) {
-  ASSERT_TRUE(enforcer_->prepare("GPU-a", {}));
+  ASSERT_TRUE(enforcer_->prepare("GPU-a", sharers({"slot-1.a"})));
   renew();
   enforcer_->keep({});
   EXPECT_TRUE(programs_.mounts().empty());
 }
 
 TEST_F(MpsEnforcerTest, ANewDaemonHasTheSameShm) {
-  ASSERT_TRUE(enforcer_->prepare("GPU-a", {}));
+  ASSERT_TRUE(enforcer_->prepare("GPU-a", sharers({"slot-1.a"})));
   programs_.crash(pipe("GPU-a"));
   programs_.refuse_mounts(true);
   for (int look = 0; look < 2; ++look) enforcer_->maintain();
@@ -327,32 +330,95 @@ TEST_F(MpsEnforcerTest, ANewDaemonHasTheSameShm) {
 
 TEST_F(MpsEnforcerTest, WithoutItsShmThereIsNoDaemon) {
   programs_.refuse_mounts(true);
-  EXPECT_EQ(enforcer_->prepare("GPU-a", {}).error().code, Errc::kUnavailable);
+  EXPECT_EQ(enforcer_->prepare("GPU-a", sharers({"slot-1.a"})).error().code, Errc::kUnavailable);
   EXPECT_TRUE(programs_.starts().empty());
 }
 
 TEST_F(MpsEnforcerTest, InAPodItNeedsALauncherToMountOnTheHost) {
   settings_.in_pod = true;
   renew();
-  const auto prepared = enforcer_->prepare("GPU-a", {});
+  const auto prepared = enforcer_->prepare("GPU-a", sharers({"slot-1.a"}));
   ASSERT_FALSE(prepared);
   EXPECT_EQ(prepared.error().code, Errc::kInvalidArgument);
   settings_.launcher = {"nsenter", "--target", "1", "--mount", "--"};
   renew();
-  EXPECT_TRUE(enforcer_->prepare("GPU-a", {}));
+  EXPECT_TRUE(enforcer_->prepare("GPU-a", sharers({"slot-1.a"})));
+}
+
+TEST_F(MpsEnforcerTest, TheServerHoldsClientsToTheLargestShare) {
+  CardSharers two = sharers({"slot-1.a"});
+  two.add("slot-2.b", granted(4096, 400));
+  ASSERT_TRUE(enforcer_->prepare("GPU-a", two));
+  EXPECT_EQ(
+      programs_.limits(pipe("GPU-a")),
+      "set_default_device_pinned_mem_limit 0 8192M\nset_default_active_thread_percentage 40\n");
+}
+
+TEST_F(MpsEnforcerTest, ALargerShareRaisesItBeforeItsContainerStarts) {
+  ASSERT_TRUE(enforcer_->prepare("GPU-a", sharers({"slot-1.a"})));
+  programs_.run_server(4711);
+  CardSharers more = sharers({"slot-1.a"});
+  more.add("slot-2.b", granted(16'384, 250));
+  ASSERT_TRUE(enforcer_->prepare("GPU-a", more));
+  EXPECT_EQ(programs_.limits(pipe("GPU-a")),
+            "set_device_pinned_mem_limit 4711 0 16384M\nset_active_thread_percentage 4711 25\n");
+}
+
+TEST_F(MpsEnforcerTest, ItIsLoweredWhenTheLargestEnds) {
+  CardSharers two = sharers({"slot-1.a"});
+  two.add("slot-2.b", granted(16'384, 500));
+  ASSERT_TRUE(enforcer_->prepare("GPU-a", two));
+  clock_.advance(60s);
+  enforcer_->keep({{"GPU-a", sharers({"slot-1.a"})}});
+  EXPECT_EQ(
+      programs_.limits(pipe("GPU-a")),
+      "set_default_device_pinned_mem_limit 0 8192M\nset_default_active_thread_percentage 25\n");
+}
+
+TEST_F(MpsEnforcerTest, ANewDaemonHasTheLimitsOfTheOldOne) {
+  ASSERT_TRUE(enforcer_->prepare("GPU-a", sharers({"slot-1.a"})));
+  programs_.crash(pipe("GPU-a"));
+  for (int look = 0; look < 2; ++look) enforcer_->maintain();
+  EXPECT_EQ(programs_.starts().size(), 2U);
+  EXPECT_NE(programs_.limits(pipe("GPU-a")), "");
+}
+
+TEST_F(MpsEnforcerTest, WithoutLimitsNoClientReachesTheDaemon) {
+  programs_.refuse_limits(true);
+  const auto prepared = enforcer_->prepare("GPU-a", sharers({"slot-1.a"}));
+  ASSERT_FALSE(prepared);
+  EXPECT_EQ(prepared.error().code, Errc::kUnavailable);
+  EXPECT_FALSE(std::filesystem::exists(root("GPU-a") + "/current"));
+  EXPECT_FALSE(enforced("GPU-a"));
+}
+
+TEST_F(MpsEnforcerTest, SaysWhichSharesTheServerHolds) {
+  CardSharers two = sharers({"slot-1.a"});
+  two.add("slot-2.b", granted(16'384, 250));
+  ASSERT_TRUE(enforcer_->prepare("GPU-a", two));
+  const Enforcement smaller = enforcer_->enforcement(granted(8192, 250));
+  EXPECT_EQ(smaller.memory, Holder::kClient);
+  EXPECT_EQ(smaller.compute, Holder::kServer);
+  EXPECT_NE(smaller.note, "");
+  EXPECT_EQ(enforcer_->enforcement(granted(16'384, 250)).memory, Holder::kServer);
+}
+
+TEST(MpsServersTest, OnlyWholeLinesOfDigitsAreProcesses) {
+  EXPECT_EQ(parse_server_pids("4711\n-1\n12 13\nno server\n\n99999999999999999999\n5"),
+            (std::vector<std::int64_t>{4711, 5}));
 }
 
 TEST_F(MpsEnforcerTest, RefusesARunFolderWhosePathsAreTooLong) {
   settings_.run_dir += "/" + std::string(80, 'x');
   renew();
-  const auto prepared = enforcer_->prepare("GPU-a", {});
+  const auto prepared = enforcer_->prepare("GPU-a", sharers({"slot-1.a"}));
   ASSERT_FALSE(prepared);
   EXPECT_EQ(prepared.error().code, Errc::kInvalidArgument);
   EXPECT_NE(prepared.error().message.find("--run-dir"), std::string::npos);
 }
 
 TEST_F(MpsEnforcerTest, KnowsAtOnceWhatAnEarlierAgentLeft) {
-  ASSERT_TRUE(enforcer_->prepare("GPU-a", {}));
+  ASSERT_TRUE(enforcer_->prepare("GPU-a", sharers({"slot-1.a"})));
   renew();
   ASSERT_TRUE(enforcer_->release("GPU-a"));
   EXPECT_TRUE(programs_.daemons().empty());
@@ -361,12 +427,12 @@ TEST_F(MpsEnforcerTest, KnowsAtOnceWhatAnEarlierAgentLeft) {
 
 TEST_F(MpsEnforcerTest, StartsWithGrowingPauses) {
   programs_.refuse_starts(true);
-  const auto first = enforcer_->prepare("GPU-a", {});
+  const auto first = enforcer_->prepare("GPU-a", sharers({"slot-1.a"}));
   ASSERT_FALSE(first);
   EXPECT_EQ(first.error().code, Errc::kUnavailable);
   EXPECT_NE(first.error().message.find("\"no device\""), std::string::npos);
   EXPECT_FALSE(enforced("GPU-a"));
-  ASSERT_FALSE(enforcer_->prepare("GPU-a", {}));
+  ASSERT_FALSE(enforcer_->prepare("GPU-a", sharers({"slot-1.a"})));
   EXPECT_EQ(programs_.starts().size(), 1U);  // within the first pause, 1 s
   std::vector<std::int64_t> pauses;
   for (std::int64_t waited = 1; pauses.size() < 8; ++waited) {
@@ -380,13 +446,14 @@ TEST_F(MpsEnforcerTest, StartsWithGrowingPauses) {
   EXPECT_EQ(pauses, (std::vector<std::int64_t>{1, 2, 4, 8, 16, 32, 64, 64}));
   programs_.refuse_starts(false);
   clock_.advance(64s);
-  ASSERT_TRUE(enforcer_->prepare("GPU-a", {}));
+  ASSERT_TRUE(enforcer_->prepare("GPU-a", sharers({"slot-1.a"})));
   EXPECT_TRUE(enforced("GPU-a"));
 }
 
 TEST_F(MpsEnforcerTest, SaysWhatIsNotInstalled) {
   programs_.break_with(fail(Errc::kNotFound, "nvidia-cuda-mps-control cannot be started"));
-  EXPECT_EQ(enforcer_->prepare("GPU-a", {}).error().code, Errc::kInvalidArgument);
+  EXPECT_EQ(enforcer_->prepare("GPU-a", sharers({"slot-1.a"})).error().code,
+            Errc::kInvalidArgument);
 }
 
 TEST_F(MpsEnforcerTest, CardsDoNotDisturbEachOtherFromManyThreads) {
@@ -396,7 +463,8 @@ TEST_F(MpsEnforcerTest, CardsDoNotDisturbEachOtherFromManyThreads) {
     for (const std::string& card : cards) {
       for (int twice = 0; twice < 2; ++twice) {
         threads.emplace_back([&, card] {
-          for (int round = 0; round < 20; ++round) EXPECT_TRUE(enforcer_->prepare(card, {}));
+          for (int round = 0; round < 20; ++round)
+            EXPECT_TRUE(enforcer_->prepare(card, sharers({"slot-1.a"})));
         });
       }
     }
@@ -404,7 +472,7 @@ TEST_F(MpsEnforcerTest, CardsDoNotDisturbEachOtherFromManyThreads) {
       for (int round = 0; round < 20; ++round) enforcer_->maintain();
     });
     threads.emplace_back([&] {
-      for (int round = 0; round < 20; ++round) enforcer_->keep({{"GPU-a", {}}});
+      for (int round = 0; round < 20; ++round) enforcer_->keep({{"GPU-a", sharers({"slot-1.a"})}});
     });
   }
   for (const std::string& card : cards) EXPECT_TRUE(enforced(card)) << card;

@@ -67,8 +67,8 @@ TEST_F(TimeSliceTest, SharesOfSeveralCardsNeedNothing) {
 }
 
 TEST_F(TimeSliceTest, HoldsNobodyToMemory) {
-  EXPECT_FALSE(enforcer_.enforcement("GPU-a").memory);
-  EXPECT_NE(enforcer_.enforcement("GPU-a").note, "");
+  EXPECT_EQ(enforcer_.enforcement({}).memory, Holder::kNobody);
+  EXPECT_NE(enforcer_.enforcement({}).note, "");
 }
 
 TEST_F(TimeSliceTest, GivesBackWhatItSet) {

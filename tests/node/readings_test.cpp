@@ -1,0 +1,94 @@
+#include "node/readings.hpp"
+
+#include "node/isolation/programs.hpp"
+#include "tests/node/cards/scripted_source.hpp"
+#include "tests/node/container/start_fakes.hpp"
+#include "tests/testing/manual_clock.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tangram::node {
+namespace {
+
+using model::Isolation;
+
+/// Its server holds the largest share only.
+class LargestIsHeld final : public Enforcer {
+ public:
+  Result<void> prepare(const std::string&, const CardSharers&) override { return {}; }
+  [[nodiscard]] Result<ContainerEdits> edits(
+      std::string_view, const std::vector<model::GrantedCard>&) const override {
+    return ContainerEdits{};
+  }
+  void keep(const CardsInMode&) override {}
+  Result<void> release(const std::string&) override { return {}; }
+  void maintain() override {}
+  [[nodiscard]] Enforcement enforcement(const model::GrantedCard& part) const override {
+    return {part.memory_limit >= Mebibytes(500) ? Holder::kServer : Holder::kClient,
+            Holder::kServer, ""};
+  }
+};
+
+class ReadPodsTest : public ::testing::Test {
+ protected:
+  ReadPodsTest() {
+    CardReading reading;
+    reading.card.id = "GPU-a";
+    reading.card.memory = Mebibytes(1000);
+    reading.card.compute = kWholeGpu;
+    cards_.push_back(reading);
+  }
+
+  void put(const std::string& name, const std::vector<model::ContainerGrant>& containers) {
+    LocalPod pod;
+    pod.pod.uid = pod.pod.name = name;
+    pod.grant = model::Grant{.pod_uid = name,
+                             .node = "n1",
+                             .issued_at = "",
+                             .isolation = Isolation::kMps,
+                             .containers = containers,
+                             .signature = {}};
+    pods_.put(std::move(pod));
+  }
+  std::vector<PodReading> read() { return read_pods(pods_, enforcers_, processes_, cards_); }
+
+  FakePods pods_;
+  FakeProcesses processes_;
+  std::vector<CardReading> cards_;
+  ScriptedSource source_;
+  SystemPrograms programs_;
+  testing::ManualClock clock_;
+  Enforcers enforcers_{{source_, programs_, clock_, 16, false},
+                       [](Isolation, const EnforcerParts&) -> std::unique_ptr<Enforcer> {
+                         return std::make_unique<LargestIsHeld>();
+                       }};
+};
+
+TEST_F(ReadPodsTest, SayWhoHoldsEachPodsPart) {
+  put("a", {{"main", {part("GPU-a", 500, 500)}}});
+  put("b", {{"main", {part("GPU-a", 250, 250)}}});
+  const auto readings = read();
+  ASSERT_EQ(readings.size(), 2U);
+  EXPECT_EQ(readings[0].memory_held_by, Holder::kServer);
+  EXPECT_EQ(readings[1].memory_held_by, Holder::kClient);
+  EXPECT_EQ(readings[1].compute_held_by, Holder::kServer);
+}
+
+TEST_F(ReadPodsTest, OfSeveralContainersTheOneThatIsHeldLeastCounts) {
+  put("a", {{"one", {part("GPU-a", 100, 100)}}, {"two", {part("GPU-a", 500, 500)}}});
+  const auto readings = read();
+  ASSERT_EQ(readings.size(), 1U);
+  EXPECT_EQ(readings[0].memory_held_by, Holder::kClient);
+  EXPECT_EQ(readings[0].memory_limit_bytes, std::uint64_t{600} << 20U);
+}
+
+TEST_F(ReadPodsTest, AWholeCardIsHeldWhateverItsMode) {
+  put("a", {{"main", {part("GPU-a", 1000, 1000)}}});
+  const auto readings = read();
+  ASSERT_EQ(readings.size(), 1U);
+  EXPECT_EQ(readings[0].isolation, "whole");
+  EXPECT_EQ(readings[0].memory_held_by, Holder::kServer);
+}
+
+}  // namespace
+}  // namespace tangram::node

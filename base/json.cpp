@@ -1,14 +1,13 @@
 #include "base/json.hpp"
 
+#include "base/json_tape.hpp"
 #include "base/quote.hpp"
-#include "base/rapidjson.hpp"
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <limits>
-#include <vector>
 
 namespace tangram::json {
 
@@ -18,45 +17,6 @@ namespace {
 constexpr unsigned kParseFlags = rapidjson::kParseInsituFlag |
                                  rapidjson::kParseValidateEncodingFlag |
                                  rapidjson::kParseIterativeFlag;
-
-enum class Token : std::uint8_t {
-  kNull,
-  kBool,
-  kInteger,
-  kTooLarge,  ///< an integer that int64 cannot hold
-  kReal,
-  kString,
-  kKey,
-  kBeginObject,
-  kEndObject,
-  kBeginArray,
-  kEndArray,
-  kEnd,
-};
-
-/// One token of the text. A container's first token knows where its last one is,
-/// so that skipping costs nothing.
-struct Entry {  // NOLINT(cppcoreguidelines-pro-type-member-init): one member of a union is enough
-  Token token = Token::kEnd;
-  std::uint32_t size = 0;  ///< of a text; for a container, the index of its closing token
-  union {
-    const char* text;
-    std::int64_t integer = 0;
-    double real;
-    bool truth;
-  };
-
-  [[nodiscard]] std::string_view view() const { return {text, size}; }
-};
-static_assert(sizeof(Entry) == 16, "the tape is what decoding costs in memory");
-
-/// UTF-8 for half of a UTF-16 pair, which RapidJSON 1.1 makes of a lone "\\udc00".
-bool has_lone_surrogate(std::string_view text) {
-  for (auto at = text.find('\xed'); at != std::string_view::npos; at = text.find('\xed', at + 1)) {
-    if (at + 1 < text.size() && static_cast<unsigned char>(text[at + 1]) >= 0xa0) return true;
-  }
-  return false;
-}
 
 /// RapidJSON 1.1 checks a UTF-8 sequence only after it took all its bytes, so one that is cut off
 /// by the end of the text would be read past it. A sequence of three or more bytes cannot begin
@@ -68,88 +28,6 @@ bool ends_inside_utf8(std::string_view text) {
   }
   return false;
 }
-
-/// Writes the tokens that RapidJSON reports onto the tape.
-struct Tape {
-  Tape(std::string_view json, rapidjson::InsituStringStream& text_stream)
-      : stream(&text_stream),
-        check_surrogates(json.find("\\ud") != std::string_view::npos ||
-                         json.find("\\uD") != std::string_view::npos) {
-    entries.reserve(json.size() / 16);  // kube-scheduler's bodies: about one token per 16 bytes
-  }
-
-  rapidjson::InsituStringStream* stream;
-  std::vector<Entry> entries;
-  bool check_surrogates;
-  bool lone_surrogate = false;
-  boost::container::small_vector<std::uint32_t, Reader::kMaxDepth> open;
-  bool too_deep = false;
-  bool too_big = false;
-
-  Entry& add(Token token) {
-    Entry& entry = entries.emplace_back();
-    entry.token = token;
-    return entry;
-  }
-  // NOLINTBEGIN(readability-identifier-naming): the names that RapidJSON calls
-  bool Null() {
-    add(Token::kNull);
-    return true;
-  }
-  bool Bool(bool b) {
-    add(Token::kBool).truth = b;
-    return true;
-  }
-  bool Int(int i) { return Int64(i); }
-  bool Uint(unsigned u) { return Int64(u); }
-  bool Int64(std::int64_t i) {
-    add(Token::kInteger).integer = i;
-    return true;
-  }
-  bool Uint64(std::uint64_t u) {
-    if (u <= INT64_MAX) return Int64(static_cast<std::int64_t>(u));
-    add(Token::kTooLarge);
-    return true;
-  }
-  bool Double(double d) {
-    add(Token::kReal).real = d;
-    too_big = !std::isfinite(d);  // RapidJSON refuses 1e309 by itself, but not 10e308
-    return !too_big;
-  }
-  bool RawNumber(const char* /*s*/, rapidjson::SizeType /*n*/, bool /*copy*/) { return false; }
-  bool String(const char* s, rapidjson::SizeType n, bool /*copy*/) {
-    return text(Token::kString, s, n);
-  }
-  bool Key(const char* s, rapidjson::SizeType n, bool /*copy*/) { return text(Token::kKey, s, n); }
-  bool StartObject() { return begin(Token::kBeginObject); }
-  bool EndObject(rapidjson::SizeType /*members*/) { return end(Token::kEndObject); }
-  bool StartArray() { return begin(Token::kBeginArray); }
-  bool EndArray(rapidjson::SizeType /*elements*/) { return end(Token::kEndArray); }
-  // NOLINTEND(readability-identifier-naming)
-
-  bool text(Token token, const char* s, rapidjson::SizeType n) {
-    Entry& entry = add(token);
-    entry.text = s;
-    entry.size = n;
-    lone_surrogate = check_surrogates && has_lone_surrogate(entry.view());
-    return !lone_surrogate;
-  }
-  /// A bracket notes where it stands: RapidJSON reports it before it moves on.
-  void add_bracket(Token token) { add(token).integer = static_cast<std::int64_t>(stream->Tell()); }
-  bool begin(Token token) {
-    too_deep = open.size() == static_cast<std::size_t>(Reader::kMaxDepth);
-    if (too_deep) return false;
-    open.push_back(static_cast<std::uint32_t>(entries.size()));
-    add_bracket(token);
-    return true;
-  }
-  bool end(Token token) {
-    entries[open.back()].size = static_cast<std::uint32_t>(entries.size());
-    open.pop_back();
-    add_bracket(token);
-    return true;
-  }
-};
 
 constexpr std::array<Kind, static_cast<std::size_t>(Token::kEnd) + 1> kKinds{
     Kind::kNull,   Kind::kBool, Kind::kNumber, Kind::kNumber, Kind::kNumber, Kind::kString,
@@ -177,18 +55,26 @@ std::string_view name_of(Kind kind) { return kKindNames[static_cast<std::size_t>
 }  // namespace
 
 struct Reader::Impl {
-  explicit Impl(std::string& text) : stream(text.data()), tape(text, stream) {
+  Impl(std::string& text, const Outline* outline)
+      : stream(text.data()),
+        tape(text, stream, outline == nullptr ? text.size() : outline->most_tokens) {
     if (ends_inside_utf8(text)) {
       report("not valid JSON: the text ends inside a UTF-8 character");
     } else {
-      parse(text.size());
+      parse(text.size(), outline);
     }
     tape.add(Token::kEnd);
   }
 
-  void parse(std::size_t size) {
+  void parse(std::size_t size, const Outline* outline) {
     rapidjson::Reader reader;
-    if (!reader.Parse<kParseFlags>(stream, tape)) {
+    if (outline == nullptr) {
+      reader.Parse<kParseFlags>(stream, tape);
+    } else {
+      OutlineFilter filter(*outline, tape);
+      reader.Parse<kParseFlags>(stream, filter);
+    }
+    if (reader.HasParseError()) {
       report(why_refused(reader));
     } else if (stream.Tell() != size) {
       report("not valid JSON: a NUL byte follows the value");
@@ -196,7 +82,11 @@ struct Reader::Impl {
   }
 
   [[nodiscard]] std::string why_refused(const rapidjson::Reader& reader) const {
-    if (tape.too_deep) return "nested deeper than " + std::to_string(kMaxDepth) + " levels";
+    if (tape.too_deep != 0) {
+      return "nested deeper than " + std::to_string(tape.too_deep) + " levels";
+    }
+    if (tape.too_many)
+      return "too large: more than " + std::to_string(tape.most_tokens) + " values are to be read";
     const std::string at = " (byte " + std::to_string(reader.GetErrorOffset()) + ")";
     if (tape.too_big) return "not valid JSON: Number too big to be stored in double" + at;
     if (tape.lone_surrogate) return "not valid JSON: half of a surrogate pair in a string" + at;
@@ -261,7 +151,9 @@ bool Reader::KeySet::add(std::string_view key) {
   return many_.insert(key).second;
 }
 
-Reader::Reader(std::string& text) : impl_(std::make_unique<Impl>(text)) {}
+Reader::Reader(std::string& text) : impl_(std::make_unique<Impl>(text, nullptr)) {}
+Reader::Reader(std::string& text, const Outline& outline)
+    : impl_(std::make_unique<Impl>(text, &outline)) {}
 Reader::~Reader() = default;
 
 Kind Reader::kind() const { return kind_of(impl_->token()); }
@@ -358,6 +250,11 @@ Reader::Span Reader::span() const {
 bool Reader::failed() const { return impl_->error.has_value(); }
 
 void Reader::fail(std::string message) { impl_->report(std::move(message)); }
+
+void Reader::rewind() {
+  impl_->next = 0;
+  impl_->path.clear();
+}
 
 Result<void> Reader::finish() {
   if (!failed() && impl_->token() != Token::kEnd) impl_->report("text goes on after the value");

@@ -5,15 +5,34 @@
 #include <boost/container/small_vector.hpp>
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 /// JSON without a tree: a pull reader that hands out views into the text, and a
 /// writer that appends to a string. No header of ours shows the library beneath.
 namespace tangram::json {
+
+/// What of a text will be read, by the names of members. Other members are passed over while
+/// parsing, with all that is in them: readers see them as absent. They cost no memory, are checked
+/// for valid JSON alone, and may be nested deeper than what is read.
+struct Outline {
+  /// Of all levels. Go's encoder writes 10,000 at most (encoding/json), and a Kubernetes review
+  /// adds some around an object.
+  static constexpr std::size_t kMaxDepth = 10'240;
+
+  struct Member {
+    std::string_view name;            ///< of static storage
+    std::vector<Member> inside = {};  ///< of an object, or of each object in a list; empty = all
+  };
+  std::vector<Member> members;
+  /// Of what is read; each takes 16 bytes.
+  std::size_t most_tokens = std::numeric_limits<std::size_t>::max();
+};
 
 enum class Kind { kNull, kBool, kNumber, kString, kObject, kArray, kNone };
 
@@ -43,6 +62,8 @@ class Reader {
   static constexpr int kMaxDepth = 100;
 
   explicit Reader(std::string& text);
+  /// Reads only what the outline has.
+  Reader(std::string& text, const Outline& outline);
   ~Reader();
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;
@@ -97,6 +118,9 @@ class Reader {
 
   /// Makes this read an error: "<path>: <message>". The first one wins.
   void fail(std::string message);
+
+  /// Back to the front, to read the text once more. An error stays.
+  void rewind();
 
   /// Checks that the text ended here and nothing went wrong.
   /// @returns kInvalidArgument, with the path and the byte.

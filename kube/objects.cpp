@@ -60,4 +60,16 @@ Result<Node> decode_node(std::string text) {
   return node;
 }
 
+Result<Pod> decode_pod(std::string text, PodManifest* manifest) {
+  json::Reader in(text);
+  Pod pod = read_pod(in, manifest);
+  if (auto done = in.finish(); !done) return done.error();
+  for (const auto& [member, value] :
+       {std::pair("metadata.uid", &pod.uid), std::pair("metadata.namespace", &pod.ns),
+        std::pair("metadata.name", &pod.name)}) {
+    if (value->empty()) return fail(Errc::kInvalidArgument, std::string(member) + ": missing");
+  }
+  return pod;
+}
+
 }  // namespace tangram::kube

@@ -79,8 +79,10 @@ class PodDecoder {
   /// @param scheduling  quantities, priority and status are read; false: only the manifest is
   ///                    complete
   /// @param manifest    null = not wanted
-  PodDecoder(json::Reader& in, bool scheduling, PodManifest* manifest)
-      : in_(in), scheduling_(scheduling), manifest_(manifest) {}
+  /// @param most_containers  of the manifest: more are counted
+  PodDecoder(json::Reader& in, bool scheduling, PodManifest* manifest,
+             std::size_t most_containers = std::numeric_limits<std::size_t>::max())
+      : in_(in), scheduling_(scheduling), manifest_(manifest), most_containers_(most_containers) {}
 
   Pod read() {
     const auto read_metadata_part = [this](json::Reader& in) {
@@ -205,6 +207,9 @@ class PodDecoder {
       Container container{.kind = kind, .info = {}, .amount = {}};
       if (manifest_ == nullptr) {
         read_container(container, nullptr);
+      } else if (manifest_->containers.size() >= most_containers_) {
+        ++manifest_->more_containers;
+        return in_.skip();
       } else {
         ContainerManifest& written = manifest_->containers.emplace_back();
         read_container(container, &written);
@@ -360,6 +365,7 @@ class PodDecoder {
   json::Reader& in_;
   const bool scheduling_;
   PodManifest* const manifest_;
+  const std::size_t most_containers_;
   Pod pod_;
   std::vector<Container> containers_;
   Resources pod_level_;
@@ -375,24 +381,12 @@ Pod read_pod(json::Reader& in, PodManifest* manifest) {
   return PodDecoder(in, true, manifest).read();
 }
 
-PodManifest read_manifest(json::Reader& in) {
+PodManifest read_manifest(json::Reader& in, std::size_t most_containers) {
   PodManifest manifest;
-  PodDecoder decoder(in, false, &manifest);
+  PodDecoder decoder(in, false, &manifest, most_containers);
   std::ignore = decoder.read();
   decoder.require_parts();
   return manifest;
-}
-
-Result<Pod> decode_pod(std::string text, PodManifest* manifest) {
-  json::Reader in(text);
-  Pod pod = read_pod(in, manifest);
-  if (auto done = in.finish(); !done) return done.error();
-  for (const auto& [member, value] :
-       {std::pair("metadata.uid", &pod.uid), std::pair("metadata.namespace", &pod.ns),
-        std::pair("metadata.name", &pod.name)}) {
-    if (value->empty()) return fail(Errc::kInvalidArgument, std::string(member) + ": missing");
-  }
-  return pod;
 }
 
 }  // namespace tangram::kube

@@ -19,4 +19,30 @@ StringMap read_object_annotations(json::Reader& in) {
   return annotations;
 }
 
+std::vector<json::Outline::Member> manifest_outline() {
+  const std::vector<json::Outline::Member> container{{"name"},
+                                                     {"resources", {{"limits"}, {"requests"}}},
+                                                     {"restartPolicy"},
+                                                     {"env", {{"name"}, {"value"}, {"valueFrom"}}},
+                                                     {"envFrom"}};
+  return {{"metadata",
+           {{"uid"},
+            {"namespace"},
+            {"name"},
+            {"generateName"},
+            {"resourceVersion"},
+            {"annotations"},
+            {"labels"},
+            {"deletionTimestamp"},
+            {"ownerReferences", {{"kind"}, {"name"}, {"controller"}}}}},
+          {"spec",
+           {{"nodeName"},
+            {"schedulerName"},
+            {"runtimeClassName"},
+            {"nodeSelector"},
+            {"containers", container},
+            {"initContainers", container},
+            {"ephemeralContainers", container}}}};
+}
+
 }  // namespace tangram::kube

@@ -46,6 +46,8 @@ void visit_started(Containers& containers, Visit&& visit) {
 struct Variable {
   std::string name;
   std::optional<std::string> value;  ///< nothing = it comes from elsewhere (valueFrom)
+
+  bool operator==(const Variable&) const = default;
 };
 
 struct ContainerManifest {
@@ -63,6 +65,8 @@ struct ContainerManifest {
     const std::string* limit = find(limits, resource);
     return limit != nullptr ? limit : find(requests, resource);
   }
+
+  bool operator==(const ContainerManifest&) const = default;
 };
 
 struct PodManifest {
@@ -75,12 +79,18 @@ struct PodManifest {
   std::string runtime_class;
   StringMap node_selector;
   std::vector<ContainerManifest>
-      containers;  ///< app containers, then init containers, then ephemeral
+      containers;                   ///< app containers, then init containers, then ephemeral
+  std::size_t more_containers = 0;  ///< that were counted, but not read
+
+  bool operator==(const PodManifest&) const = default;
 };
 
 /// Reads a pod where the reader stands. Members that are not needed are skipped; one of the wrong
 /// type, and a pod without metadata or spec, make the reader fail. Quantities are not looked into.
-[[nodiscard]] PodManifest read_manifest(json::Reader& in);
+/// @param most_containers  of all kinds; more are counted
+[[nodiscard]] PodManifest read_manifest(json::Reader& in, std::size_t most_containers);
+/// All that it reads.
+[[nodiscard]] std::vector<json::Outline::Member> manifest_outline();
 
 /// Those under model::kPrefix, without the prefix.
 [[nodiscard]] model::Annotations own_annotations(const StringMap& all);

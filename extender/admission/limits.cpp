@@ -33,9 +33,8 @@ std::string too_many_annotations(const kube::StringMap& annotations) {
 }  // namespace
 
 std::string too_large(const kube::PodManifest& pod) {
-  if (pod.containers.size() > kMaxContainers) {
-    return wrong(pod.containers.size(), " containers", kMaxContainers);
-  }
+  const std::size_t containers = pod.containers.size() + pod.more_containers;
+  if (containers > kMaxContainers) return wrong(containers, " containers", kMaxContainers);
   for (const kube::ContainerManifest& container : pod.containers) {
     const auto entries = static_cast<std::size_t>(
         std::count_if(container.env.begin(), container.env.end(), sets_visible_devices));

@@ -3,6 +3,7 @@
 #include "base/base64.hpp"
 #include "base/json_members.hpp"
 #include "base/quote.hpp"
+#include "extender/admission/limits.hpp"
 #include "kube/pod_manifest.hpp"
 
 #include <utility>
@@ -16,6 +17,27 @@ using Subject = AdmissionRequest::Subject;
 
 constexpr std::string_view kApiVersion = "admission.k8s.io/v1";
 constexpr std::string_view kKind = "AdmissionReview";
+
+/// 16 MiB. Two pods of 1,000 containers with 60 variables have 750,000.
+constexpr std::size_t kMostTokens = std::size_t{1} << 20;
+
+/// All that is read. Of a Binding that is its annotations, which stand where a pod's do.
+json::Outline review_outline() {
+  const auto object = kube::manifest_outline();
+  return {.members = {{"apiVersion"},
+                      {"kind"},
+                      {"request",
+                       {{"uid"},
+                        {"operation"},
+                        {"resource"},
+                        {"subResource"},
+                        {"namespace"},
+                        {"name"},
+                        {"userInfo", {{"username"}}},
+                        {"object", object},
+                        {"oldObject", object}}}},
+          .most_tokens = kMostTokens};
+}
 
 /// All but the objects, whose form depends on it.
 struct Head {
@@ -33,9 +55,8 @@ struct Head {
   std::string user;
 };
 
-Result<Head> read_head(std::string text) {
+Head read_head(json::Reader& in) {
   Head head;
-  json::Reader in(text);
   const auto resource = [&](json::Reader&) {
     json::read_members(in, "group", head.group, "version", head.version, "resource", head.resource);
   };
@@ -47,7 +68,6 @@ Result<Head> read_head(std::string text) {
                        "userInfo", user);
   };
   json::read_members(in, "apiVersion", head.api_version, "kind", head.kind, "request", request);
-  if (auto done = in.finish(); !done) return done.error();
   return head;
 }
 
@@ -83,11 +103,10 @@ Subject subject_of(const Head& head) {
   return Subject::kOther;
 }
 
-Result<void> read_pods(std::string text, const Head& head, AdmissionRequest& request) {
-  json::Reader in(text);
+Result<void> read_pods(json::Reader& in, const Head& head, AdmissionRequest& request) {
   const auto read = [&](std::optional<kube::PodManifest>& pod) {
     if (in.kind() == json::Kind::kNull) return in.skip();
-    pod = kube::read_manifest(in);
+    pod = kube::read_manifest(in, kMaxContainers);
     pod->ns = head.ns;
     if (pod->name.empty()) pod->name = head.name;
   };
@@ -107,9 +126,8 @@ Result<void> read_pods(std::string text, const Head& head, AdmissionRequest& req
   return {};
 }
 
-Result<void> read_binding(std::string text, const Head& head, AdmissionRequest& request) {
+Result<void> read_binding(json::Reader& in, const Head& head, AdmissionRequest& request) {
   request.binding_name = head.name;
-  json::Reader in(text);
   const auto object = [&](json::Reader&) {
     request.binding_annotations = kube::read_object_annotations(in);
   };
@@ -121,24 +139,27 @@ Result<void> read_binding(std::string text, const Head& head, AdmissionRequest& 
 }  // namespace
 
 Result<AdmissionRequest> decode_review(std::string text) {
-  // Two passes: the kind of the object may follow the object, and parsing changes the text.
-  const auto head = read_head(text);
-  if (!head) return head.error();
-  if (auto fine = check(*head); !fine) return fine.error();
-  const auto operation = operation_of(head->operation);
+  static const json::Outline kOutline = review_outline();
+  json::Reader in(text, kOutline);
+  // The objects after the rest: what they are may follow them.
+  const Head head = read_head(in);
+  if (auto done = in.finish(); !done) return done.error();
+  if (auto fine = check(head); !fine) return fine.error();
+  const auto operation = operation_of(head.operation);
   if (!operation) {
     return fail(Errc::kInvalidArgument,
-                "request.operation " + quote(head->operation) + " is not known");
+                "request.operation " + quote(head.operation) + " is not known");
   }
   AdmissionRequest request;
-  request.uid = head->uid;
+  request.uid = head.uid;
   request.operation = *operation;
-  request.subject = subject_of(*head);
-  request.user = head->user;
+  request.subject = subject_of(head);
+  request.user = head.user;
   const bool changes = *operation == Operation::kCreate || *operation == Operation::kUpdate;
   if (!changes || request.subject == Subject::kOther) return request;
-  auto read = request.subject == Subject::kBinding ? read_binding(std::move(text), *head, request)
-                                                   : read_pods(std::move(text), *head, request);
+  in.rewind();
+  auto read = request.subject == Subject::kBinding ? read_binding(in, head, request)
+                                                   : read_pods(in, head, request);
   if (!read) return read.error();
   return request;
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <limits>
 
 namespace tangram::json {
@@ -317,6 +318,77 @@ TEST(JsonWriterTest, EveryByteOfATextSurvives) {
   ASSERT_TRUE(in.finish());
   EXPECT_EQ(key, every);
   EXPECT_EQ(value, every);
+}
+
+Outline outline() { return {.members = {{"name"}, {"list", {{"a"}, {"b", {{"c"}}}}}, {"whole"}}}; }
+
+/// The members that are left, in the order of the text, and how many are in lists and objects.
+std::string names_in(Reader& in) {
+  std::string names;
+  const auto add = [&](std::string_view key) { names += std::string(key) + " "; };
+  const std::function<void()> read = [&] {
+    if (in.kind() == Kind::kArray) return in.array(read);
+    if (in.kind() != Kind::kObject) return in.skip();
+    in.object([&](std::string_view key) {
+      add(key);
+      read();
+    });
+  };
+  read();
+  return names;
+}
+
+TEST(JsonOutlineTest, LeavesOutOtherMembers) {
+  std::string text =
+      R"({"x":1,"name":"n","y":{"name":"no"},"z":[{"a":1}],"list":[{"a":1,"x":2},{"b":{"c":[],"d":{}}},)"
+      R"(3],"whole":{"x":{"y":[{"z":true}]}}})";
+  Reader in(text, outline());
+  EXPECT_EQ(names_in(in), "name list a b c whole x y z ");
+  EXPECT_TRUE(in.finish().has_value());
+}
+
+TEST(JsonOutlineTest, IsReadTwiceAfterRewind) {
+  std::string text = R"({"x":1,"name":"n"})";
+  Reader in(text, outline());
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(names_in(in), "name ");
+    EXPECT_TRUE(in.finish().has_value());
+    in.rewind();
+  }
+}
+
+std::string error_with_outline(std::string text, const Outline& outline) {
+  Reader in(text, outline);
+  in.skip();
+  const auto done = in.finish();
+  return done ? "" : done.error().message;
+}
+
+std::string lists(std::size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); }
+
+TEST(JsonOutlineTest, WhatIsLeftOutMayBeNestedDeeper) {
+  const auto member = [](const char* name, std::size_t depth) {
+    return "{\"" + std::string(name) + "\":" + lists(depth) + ",\"name\":\"n\"}";
+  };
+  EXPECT_EQ(error_with_outline(member("other", Outline::kMaxDepth - 1), outline()), "");
+  EXPECT_EQ(error_with_outline(member("other", Outline::kMaxDepth), outline()),
+            "nested deeper than 10240 levels");
+  EXPECT_EQ(error_with_outline(member("whole", 100), outline()), "nested deeper than 100 levels");
+}
+
+TEST(JsonOutlineTest, BoundsWhatIsRead) {
+  Outline few = outline();
+  few.most_tokens = 6;  // both brackets of the object are two, a member is two more
+  const std::string other = R"("other":[1,2,3,4,5,6,7,8,9])";
+  EXPECT_EQ(error_with_outline("{" + other + R"(,"name":1,"whole":[]})", few), "");
+  EXPECT_EQ(error_with_outline(R"({"name":1,"whole":[1,2,3]})", few),
+            "too large: more than 6 values are to be read");
+}
+
+TEST(JsonOutlineTest, StillRefusesWhatIsNoJson) {
+  for (const char* text : {R"({"other":[1,]})", "{\"other\":\"\xff\"}", R"({"other":{)"}) {
+    EXPECT_EQ(error_with_outline(text, outline()).substr(0, 15), "not valid JSON:") << text;
+  }
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-#include "base/json.hpp"
+#include "base/json_members.hpp"
+#include "extender/admission/limits.hpp"
 #include "extender/admission/mutate.hpp"
 #include "extender/admission/review.hpp"
 #include "extender/admission/validate.hpp"
@@ -24,6 +25,23 @@ bool is_json(std::string text) {
   return in.finish().has_value();
 }
 
+/// What the outline leaves out is not read: the pod is the same without one.
+void require_same_pod(std::string text, const kube::PodManifest& pod) {
+  json::Reader in(text);
+  kube::PodManifest whole;
+  const auto read = [](json::Reader& object) {
+    return kube::read_manifest(object, kMaxContainers);
+  };
+  const auto request = [&](json::Reader&) {
+    json::read_members(in, "object", json::value(whole, read));
+  };
+  json::read_members(in, "request", request);
+  if (!in.finish()) return;  // wrong in what is left out: the same key twice, or too deep
+  whole.ns = pod.ns;
+  if (whole.name.empty()) whole.name = pod.name;
+  require(whole == pod);
+}
+
 AdmissionSettings settings_with_everything() {
   AdmissionSettings settings;
   settings.other_systems = {.nvidia = true, .hami = true, .gpushare = true, .kai = true};
@@ -41,13 +59,15 @@ AdmissionSettings settings_with_everything() {
 /// which a refusal is one line of bounded length.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const AdmissionSettings kSettings = settings_with_everything();
-  const auto request = decode_review({reinterpret_cast<const char*>(data), size});
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  const auto request = decode_review(text);
   if (!request) {
     require(!request.error().message.empty());
     return 0;
   }
   AdmissionResponse answer;
   if (request->pod) {
+    require_same_pod(text, *request->pod);
     AdmissionResponse mutation = mutate(*request->pod, kSettings);
     require(mutation.patch.empty() || is_json(mutation.patch));
     answer.patch = std::move(mutation.patch);

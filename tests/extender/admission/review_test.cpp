@@ -232,5 +232,35 @@ TEST(ReviewTest, WritesARefusalAndNoPatchBesideIt) {
   EXPECT_EQ(verdict.code, 403);
 }
 
+/// A pod with managedFields of that many levels.
+std::string with_managed_fields(std::size_t depth) {
+  std::string fields = "1";
+  for (std::size_t i = 0; i < depth; ++i) fields = "{\"f:x\":" + fields + "}";
+  return R"({"metadata":{"name":"a","managedFields":[{"fieldsV1":)" + fields +
+         R"(}]},"spec":{"containers":[{"name":"main"}]}})";
+}
+
+TEST(ReviewTest, PassesOverWhatIsNotReadAtAnyDepth) {
+  for (const std::size_t depth : {110U, 9'990U}) {
+    const auto request = decode_review(review_text({.object = with_managed_fields(depth)}));
+    ASSERT_TRUE(request.has_value()) << request.error().message;
+    EXPECT_EQ(request->pod->containers.size(), 1U);
+  }
+  const auto request = decode_review(review_text({.object = with_managed_fields(10'300)}));
+  ASSERT_FALSE(request.has_value());
+  EXPECT_EQ(request.error().message, "nested deeper than 10240 levels");
+}
+
+TEST(ReviewTest, CountsContainersThatAreTooMany) {
+  std::string containers = "{}";
+  for (int i = 1; i < 5'000; ++i) containers += ",{}";
+  const auto request =
+      decode_review(review_text({.object = R"({"metadata":{},"spec":{"containers":[)" + containers +
+                                           R"(],"initContainers":[{}]}})"}));
+  ASSERT_TRUE(request.has_value()) << request.error().message;
+  EXPECT_EQ(request->pod->containers.size(), 1'000U);
+  EXPECT_EQ(request->pod->more_containers, 4'001U);
+}
+
 }  // namespace
 }  // namespace tangram::extender

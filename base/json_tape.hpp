@@ -1,0 +1,237 @@
+#pragma once
+
+#include "base/json.hpp"
+#include "base/rapidjson.hpp"
+
+#include <boost/container/small_vector.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// What parsing leaves for json::Reader to walk. Internal to it.
+namespace tangram::json {
+
+enum class Token : std::uint8_t {
+  kNull,
+  kBool,
+  kInteger,
+  kTooLarge,  ///< an integer that int64 cannot hold
+  kReal,
+  kString,
+  kKey,
+  kBeginObject,
+  kEndObject,
+  kBeginArray,
+  kEndArray,
+  kEnd,
+};
+
+/// One token of the text. A container's first token knows where its last one is,
+/// so that skipping costs nothing.
+struct Entry {  // NOLINT(cppcoreguidelines-pro-type-member-init): one member of a union is enough
+  Token token = Token::kEnd;
+  std::uint32_t size = 0;  ///< of a text; for a container, the index of its closing token
+  union {
+    const char* text;
+    std::int64_t integer = 0;
+    double real;
+    bool truth;
+  };
+
+  [[nodiscard]] std::string_view view() const { return {text, size}; }
+};
+static_assert(sizeof(Entry) == 16, "the tape is what decoding costs in memory");
+
+/// UTF-8 for half of a UTF-16 pair, which RapidJSON 1.1 makes of a lone "\\udc00".
+inline bool has_lone_surrogate(std::string_view text) {
+  for (auto at = text.find('\xed'); at != std::string_view::npos; at = text.find('\xed', at + 1)) {
+    if (at + 1 < text.size() && static_cast<unsigned char>(text[at + 1]) >= 0xa0) return true;
+  }
+  return false;
+}
+
+/// Writes the tokens that RapidJSON reports onto the tape.
+struct Tape {
+  Tape(std::string_view json, rapidjson::InsituStringStream& text_stream, std::size_t most)
+      : stream(&text_stream),
+        most_tokens(most),
+        check_surrogates(json.find("\\ud") != std::string_view::npos ||
+                         json.find("\\uD") != std::string_view::npos) {
+    // kube-scheduler's bodies: about one token per 16 bytes.
+    entries.reserve(std::min(json.size() / 16, most));
+  }
+
+  rapidjson::InsituStringStream* stream;
+  std::size_t most_tokens;  ///< see Outline; a text cannot have more than it has bytes
+  std::vector<Entry> entries;
+  bool check_surrogates;
+  bool lone_surrogate = false;
+  boost::container::small_vector<std::uint32_t, Reader::kMaxDepth> open;
+  int too_deep = 0;       ///< the most levels, of which there are more
+  bool too_many = false;  ///< more tokens than the outline allows
+  bool too_big = false;
+
+  Entry& add(Token token) {
+    Entry& entry = entries.emplace_back();
+    entry.token = token;
+    return entry;
+  }
+  // NOLINTBEGIN(readability-identifier-naming): the names that RapidJSON calls
+  bool Null() {
+    add(Token::kNull);
+    return true;
+  }
+  bool Bool(bool b) {
+    add(Token::kBool).truth = b;
+    return true;
+  }
+  bool Int(int i) { return Int64(i); }
+  bool Uint(unsigned u) { return Int64(u); }
+  bool Int64(std::int64_t i) {
+    add(Token::kInteger).integer = i;
+    return true;
+  }
+  bool Uint64(std::uint64_t u) {
+    if (u <= INT64_MAX) return Int64(static_cast<std::int64_t>(u));
+    add(Token::kTooLarge);
+    return true;
+  }
+  bool Double(double d) {
+    add(Token::kReal).real = d;
+    too_big = !std::isfinite(d);  // RapidJSON refuses 1e309 by itself, but not 10e308
+    return !too_big;
+  }
+  bool RawNumber(const char* /*s*/, rapidjson::SizeType /*n*/, bool /*copy*/) { return false; }
+  bool String(const char* s, rapidjson::SizeType n, bool /*copy*/) {
+    return text(Token::kString, s, n);
+  }
+  bool Key(const char* s, rapidjson::SizeType n, bool /*copy*/) { return text(Token::kKey, s, n); }
+  bool StartObject() { return begin(Token::kBeginObject); }
+  bool EndObject(rapidjson::SizeType /*members*/) { return end(Token::kEndObject); }
+  bool StartArray() { return begin(Token::kBeginArray); }
+  bool EndArray(rapidjson::SizeType /*elements*/) { return end(Token::kEndArray); }
+  // NOLINTEND(readability-identifier-naming)
+
+  bool text(Token token, const char* s, rapidjson::SizeType n) {
+    Entry& entry = add(token);
+    entry.text = s;
+    entry.size = n;
+    lone_surrogate = check_surrogates && has_lone_surrogate(entry.view());
+    return !lone_surrogate;
+  }
+  /// A bracket notes where it stands: RapidJSON reports it before it moves on.
+  void add_bracket(Token token) { add(token).integer = static_cast<std::int64_t>(stream->Tell()); }
+  bool begin(Token token) {
+    if (open.size() == static_cast<std::size_t>(Reader::kMaxDepth)) {
+      too_deep = Reader::kMaxDepth;
+      return false;
+    }
+    open.push_back(static_cast<std::uint32_t>(entries.size()));
+    add_bracket(token);
+    return true;
+  }
+  bool end(Token token) {
+    entries[open.back()].size = static_cast<std::uint32_t>(entries.size());
+    open.pop_back();
+    add_bracket(token);
+    return true;
+  }
+};
+
+/// Passes on to the tape what an outline has.
+class OutlineFilter {
+ public:
+  OutlineFilter(const Outline& outline, Tape& tape) : outline_(outline), tape_(tape) {}
+
+  // NOLINTBEGIN(readability-identifier-naming): the names that RapidJSON calls
+  bool Null() { return is_passed_over() || (has_room() && tape_.Null()); }
+  bool Bool(bool b) { return is_passed_over() || (has_room() && tape_.Bool(b)); }
+  bool Int(int i) { return Int64(i); }
+  bool Uint(unsigned u) { return Int64(u); }
+  bool Int64(std::int64_t i) { return is_passed_over() || (has_room() && tape_.Int64(i)); }
+  bool Uint64(std::uint64_t u) { return is_passed_over() || (has_room() && tape_.Uint64(u)); }
+  bool Double(double d) { return is_passed_over() || (has_room() && tape_.Double(d)); }
+  bool RawNumber(const char* /*s*/, rapidjson::SizeType /*n*/, bool /*copy*/) { return false; }
+  bool String(const char* s, rapidjson::SizeType n, bool copy) {
+    return is_passed_over() || (has_room() && tape_.String(s, n, copy));
+  }
+  bool Key(const char* s, rapidjson::SizeType n, bool copy) {
+    return !chooses({s, n}) || (has_room() && tape_.Key(s, n, copy));
+  }
+  bool StartObject() { return pass_over_level() || (begin(false) && tape_.StartObject()); }
+  bool EndObject(rapidjson::SizeType n) { return end_level() || tape_.EndObject(n); }
+  bool StartArray() { return pass_over_level() || (begin(true) && tape_.StartArray()); }
+  bool EndArray(rapidjson::SizeType n) { return end_level() || tape_.EndArray(n); }
+  // NOLINTEND(readability-identifier-naming)
+
+ private:
+  using Members = std::vector<Outline::Member>;
+  struct Level {
+    const Members* members = nullptr;  ///< of the object, or of those in the list; null = all
+    bool list = false;
+  };
+
+  [[nodiscard]] bool is_passed_over() {
+    return skipped_levels_ > 0 || std::exchange(skips_next_, false);
+  }
+
+  /// What the outline has of the next value, for a member whose name is that. @returns false if
+  /// the member is passed over.
+  [[nodiscard]] bool chooses(std::string_view name) {
+    if (skipped_levels_ > 0) return false;
+    next_ = nullptr;
+    const Members* members = levels_.back().members;
+    if (members == nullptr) return true;
+    const auto found = std::find_if(members->begin(), members->end(),
+                                    [&](const auto& member) { return member.name == name; });
+    skips_next_ = found == members->end();
+    if (!skips_next_ && !found->inside.empty()) next_ = &found->inside;
+    return !skips_next_;
+  }
+
+  [[nodiscard]] bool has_room() {
+    tape_.too_many = tape_.entries.size() >= tape_.most_tokens;
+    return !tape_.too_many;
+  }
+
+  /// @returns false if the level is kept, or is one too many
+  [[nodiscard]] bool pass_over_level() {
+    if (!is_passed_over()) return false;
+    ++skipped_levels_;
+    if (levels_.size() + skipped_levels_ <= Outline::kMaxDepth) return true;
+    tape_.too_deep = static_cast<int>(Outline::kMaxDepth);
+    return false;
+  }
+
+  [[nodiscard]] bool begin(bool list) {
+    if (tape_.too_deep != 0 || !has_room()) return false;
+    const Members* members = next_;
+    if (levels_.empty()) members = &outline_.members;
+    if (!levels_.empty() && levels_.back().list) members = levels_.back().members;
+    levels_.push_back({members, list});
+    return true;
+  }
+
+  /// @returns false if the level was kept
+  [[nodiscard]] bool end_level() {
+    if (skipped_levels_ == 0) {
+      levels_.pop_back();
+      return false;
+    }
+    --skipped_levels_;
+    return true;
+  }
+
+  const Outline& outline_;
+  Tape& tape_;
+  boost::container::small_vector<Level, 16> levels_;  // those that are kept
+  std::size_t skipped_levels_ = 0;
+  const Members* next_ = nullptr;  // of the next value, if it is a member's; null = all
+  bool skips_next_ = false;
+};
+
+}  // namespace tangram::json

@@ -49,10 +49,13 @@ constexpr Relation kRelations[]{
      "is true and tls.certificate is given, so the server would not be plain; leave out one of "
      "them"},
     {"server.max_bodies_mib", "server.max_body_mib",
-     "server.max_bodies_mib is at least server.max_body_mib: the largest request fits.",
-     [](const Config& c) { return c.server.max_bodies_mib >= c.server.max_body_mib; },
-     "is below server.max_body_mib, {}: the largest request would never fit; write at least that",
-     [](const Config& c) { return std::to_string(c.server.max_body_mib); }},
+     "server.max_bodies_mib is at least twice server.max_body_mib: one client without a "
+     "certificate "
+     "gets half, and the largest request fits.",
+     [](const Config& c) { return c.server.max_bodies_mib / 2 >= c.server.max_body_mib; },
+     "is below twice server.max_body_mib, {}: the largest request would never fit; write at least "
+     "that",
+     [](const Config& c) { return std::to_string(2 * c.server.max_body_mib); }},
     {"tls.key", "tls.certificate", "tls.key is given if and only if tls.certificate is.",
      [](const Config& c) { return c.tls.key.empty() != has_tls(c); }, "{}",
      [](const Config& c) -> std::string {

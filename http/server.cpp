@@ -73,8 +73,8 @@ std::string find_fault(const Options& options) {
       options.max_header_bytes > std::numeric_limits<std::uint16_t>::max()) {
     return "max_header_bytes must lie in 256..65535";
   }
-  if (options.max_bodies_bytes < options.max_body_bytes) {
-    return "max_bodies_bytes is below max_body_bytes";
+  if (options.max_bodies_bytes / 2 < options.max_body_bytes) {
+    return "max_bodies_bytes is below twice max_body_bytes: one source may hold half of it";
   }
   const auto shortest =
       std::min({options.idle_timeout, options.request_timeout, options.handshake_timeout});

@@ -132,7 +132,8 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   net::awaitable<bool> exchange() {
     renew();
     Parser parser;
-    parser.get().body().share = BodyShare(context_.bodies);
+    parser.get().body().share =
+        BodyShare(context_.bodies, {.origin = this->origin(), .verified = client_ != nullptr});
     parser.header_limit(static_cast<std::uint32_t>(context_.options.max_header_bytes));
     parser.body_limit(context_.options.max_body_bytes);
     boost::system::error_code error;

@@ -155,7 +155,8 @@ struct Options {
   int connects_per_second = 0;
   int connects_burst = 0;
   /// Bodies of all connections together, of requests and of answers not yet taken; what does not
-  /// fit gets 503. The first kUncountedBodyBytes of each connection are free. Eight of the largest
+  /// fit gets 503. The first kUncountedBodyBytes of each connection are free. Each origin has its
+  /// share, half of all at most (see BodyBudget); verified clients have all. Eight of the largest
   /// requests, and a tenth of what the service needs for a large cluster.
   std::size_t max_bodies_bytes = std::size_t{256} << 20;
 
@@ -175,7 +176,8 @@ struct Options {
   std::chrono::milliseconds handshake_timeout{10'000};
   /// Empty = everything passes.
   Gate gate = {};
-  /// By which new connections are counted; outlives the server. Null = the machine's.
+  /// By which new connections are counted; outlives the server. Null = the
+  /// machine's.
   const Clock* clock = nullptr;
 };
 

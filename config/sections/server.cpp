@@ -55,9 +55,10 @@ constexpr Setting kServerSettings[]{
     {"max_bodies_mib",
      "Memory for the bodies of all connections together: received requests and answers that were "
      "not sent yet. A request that does not fit gets 503. The first 64 KiB of each are not "
-     "counted, so binds always pass.",
+     "counted, so binds always pass. Clients of one address (of IPv6 the /64) without a verified "
+     "certificate get half at most, and leave as much as they hold.",
      number<&Server::max_bodies_mib>(
-         {1, "never below max_body_mib"},
+         {2, "never below twice max_body_mib"},
          {16'384, "a body grows by doubling: twice as much may be taken for a moment"})},
     {"drain_timeout_s",
      "How long requests under way may go on after SIGTERM, once no bind is and the Lease is "

@@ -278,8 +278,8 @@ const std::vector<Refusal> kContradictions{
                 "servers' certificates there, or leave out the names"},
     {.name = "NoRoomForOneBody",
      .text = "server: {max_bodies_mib: 16}\n",
-     .message = "t.yaml:1:26: server.max_bodies_mib is below server.max_body_mib, 32: the largest "
-                "request would never fit; write at least that"},
+     .message = "t.yaml:1:26: server.max_bodies_mib is below twice server.max_body_mib, 64: the "
+                "largest request would never fit; write at least that"},
     // A refused value leaves the default in place, which contradicts nothing.
     {.name = "NoContradictionWithARefusedValue",
      .text = "scheduler: {assume_ttl_ms: 1}\nleader_election: {enabled: false}\nbind: {timeout_ms: "

@@ -251,7 +251,7 @@ TEST(HttpBodyBudgetTest, RefusesALargeBodyWhileOthersHoldTheMemory) {
   Allocation allocation;
   auto options = local_options();
   options.max_body_bytes = kLarge;
-  options.max_bodies_bytes = 2 * kLarge;
+  options.max_bodies_bytes = 4 * kLarge;
   const auto server = serve(allocation.handler(), options);
   const std::string body(kLarge, 'x');
   const std::string held =
@@ -282,7 +282,7 @@ TEST(HttpBodyBudgetTest, RefusesALargeBodyWhileOthersHoldTheMemory) {
 TEST(HttpBodyBudgetTest, CountsWhatHasArrivedAndNotWhatIsAnnounced) {
   auto options = local_options();
   options.max_body_bytes = 1'000'000;
-  options.max_bodies_bytes = 1'000'000;
+  options.max_bodies_bytes = 2'000'000;
   const auto server = serve(echo, options);
   std::vector<Client> announcing;
   for (int i = 0; i < 20; ++i) {
@@ -299,7 +299,7 @@ TEST(HttpBodyBudgetTest, CountsAnswersThatNobodyTakes) {
   constexpr std::size_t kPage = std::size_t{32} << 20;  // beyond what the sockets hold
   auto options = local_options();
   options.max_body_bytes = 1000;
-  options.max_bodies_bytes = kPage;
+  options.max_bodies_bytes = 2 * kPage;
   options.threads = 1;  // so that the first answer is made before the second request is read
   const auto server =
       serve([](const Request&,
@@ -315,10 +315,39 @@ TEST(HttpBodyBudgetTest, CountsAnswersThatNobodyTakes) {
   EXPECT_EQ(reply_of(last.request("GET", "/")).status, 200);
 }
 
+TEST(BodyBudgetTest, OneSourceTakesHalfAtMost) {
+  BodyBudget budget(100);
+  EXPECT_TRUE(budget.take({.origin = "a"}, 30));
+  EXPECT_FALSE(budget.take({.origin = "a"}, 21));
+  EXPECT_TRUE(budget.take({.origin = "a"}, 20));
+  EXPECT_FALSE(budget.take({.origin = "a"}, 1));
+  EXPECT_EQ(budget.used(), 50U);
+  budget.give_back({.origin = "a"}, 50);
+  EXPECT_TRUE(budget.take({.origin = "a"}, 50));
+}
+
+TEST(BodyBudgetTest, GreedySourcesLeaveTheSameForTheNext) {
+  BodyBudget budget(100);
+  for (const char* origin : {"a", "b", "c", "d"}) {
+    const BodySource source{.origin = origin};
+    EXPECT_TRUE(budget.take(source, 3)) << origin;
+    while (budget.take(source, 1)) {}
+  }
+  EXPECT_EQ(budget.used(), 50U + 25U + 12U + 6U);
+}
+
+TEST(BodyBudgetTest, VerifiedClientsTakeAllThatIsFree) {
+  BodyBudget budget(100);
+  EXPECT_TRUE(budget.take({.origin = "a"}, 40));
+  EXPECT_FALSE(budget.take({.origin = "b", .verified = true}, 61));
+  EXPECT_TRUE(budget.take({.origin = "b", .verified = true}, 60));
+  EXPECT_FALSE(budget.take({.origin = "c", .verified = true}, 1));
+}
+
 TEST(BodyShareTest, GivesBackExactlyWhatItTook) {
   BodyBudget budget(100'000);
   {
-    BodyShare share(budget);
+    BodyShare share(budget, {.origin = "10.0.0.1"});
     EXPECT_TRUE(share.grow(kUncountedBodyBytes - 1));
     EXPECT_EQ(budget.used(), 0U);
     EXPECT_TRUE(share.grow(10));
@@ -328,7 +357,7 @@ TEST(BodyShareTest, GivesBackExactlyWhatItTook) {
     BodyShare other = std::move(share);
     EXPECT_TRUE(other.grow(1));
     EXPECT_EQ(budget.used(), 10U);
-    other = BodyShare(budget);
+    other = BodyShare(budget, {.origin = "10.0.0.2"});
     EXPECT_EQ(budget.used(), 0U);
   }
   EXPECT_EQ(budget.used(), 0U);

@@ -15,10 +15,12 @@
 namespace tangram::extender {
 namespace {
 
-/// Kubernetes keeps no object above 1.5 MiB, and a review of an update holds two of them as JSON.
-constexpr std::size_t kLargestReview = std::size_t{8} << 20;
-/// Kubernetes lets a webhook take 30 s at most, and ours are registered with less.
-constexpr std::chrono::milliseconds kReviewTime{15'000};
+/// A review of an update that Kubernetes can store: 36 MiB, and what stands around the objects. Of
+/// 1.5 MiB in etcd, JSON makes 12 at most (it escapes one byte by six), managedFields as much
+/// again, and an update has the old object, too.
+constexpr std::size_t kLargestReview = std::size_t{40} << 20;
+/// No registration of ours waits longer, so the API server is gone then.
+constexpr std::chrono::milliseconds kReviewTime{5'000};
 /// The API server opens a connection for each review under way; more wait for one.
 constexpr std::size_t kWebhookConnections = 256;
 /// An API server keeps 25 connections and opens more for reviews at the same time, of which it has
@@ -27,7 +29,8 @@ constexpr std::size_t kWebhookConnections = 256;
 /// some a second. Without webhook.client_ca it shows no certificate that would identify it.
 constexpr int kWebhookConnects = 100;
 constexpr int kWebhookConnectsBurst = 1'200;
-constexpr std::size_t kReviewsInMemory = std::size_t{64} << 20;
+/// One address gets half, two of the largest. Beside it there is room for one of a second address.
+constexpr std::size_t kReviewsInMemory = std::size_t{160} << 20;
 
 /// Two probes and a few scrapers, each with a connection or two.
 constexpr std::size_t kMetricsConnections = 64;

@@ -102,6 +102,16 @@ TEST_F(AppListenersTest, RefuseReviewsOfUnauthenticatedClientsBeforeTheirBody) {
   EXPECT_EQ(status("apiserver", "POST", "/admission/validate"), 400);  // read, and no review
 }
 
+/// JSON writes up to 6 bytes for one of the 1.5 MiB that Kubernetes stores.
+TEST_F(AppListenersTest, LetTheWebhookReadWhatKubernetesCanStore) {
+  auto config = with_tls();
+  config.webhook.listen = {{"127.0.0.1", 0}};
+  const auto app = start_synced(cluster_, config);
+  const std::string body((std::size_t{12} << 20), ' ');
+  const auto reply = ask("", app->webhook_port(), "POST", "/admission/validate", body);
+  EXPECT_EQ(reply.status, 400) << "it is no JSON, but not too large either: " << reply.body;
+}
+
 TEST_F(AppListenersTest, CloseTheWebhookWhileTheServerStillAnswers) {
   auto config = with_tls();
   config.webhook.listen = {{"127.0.0.1", 0}};

@@ -131,6 +131,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
 
   net::awaitable<bool> exchange() {
     renew();
+    const TimePoint arrived = context_.now();
     Parser parser;
     parser.get().body().share =
         BodyShare(context_.bodies, {.origin = this->origin(), .verified = client_ != nullptr});
@@ -151,10 +152,10 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
       co_return co_await refuse(std::move(*answer_to_error));
     }
     auto message = parser.release();
-    co_return co_await answer(std::move(message));
+    co_return co_await answer(std::move(message), arrived);
   }
 
-  net::awaitable<bool> answer(Message message) {
+  net::awaitable<bool> answer(Message message, TimePoint arrived) {
     const ReplyForm form = reply_form(message);
     BodyShare share = std::move(message.body().share);
     auto request = decode_request(std::move(message));
@@ -163,6 +164,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
       co_return co_await refuse(std::move(refused));
     }
     request->client = client_;
+    request->arrived = arrived;
     auto response = co_await ask_handler(std::move(*request));
     if (!response) co_return false;
     if (!share.grow(response->body.size())) {

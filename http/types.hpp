@@ -41,6 +41,7 @@ struct Request {
   std::vector<Header> headers;                            ///< as sent, in order
   std::string body;
   std::shared_ptr<const TlsClient> client = {};  ///< null = not authenticated
+  TimePoint arrived = {};  ///< when its first bytes were read, by the clock of the Options
 
   /// The first header of that name, letter case ignored; "" if there is none.
   [[nodiscard]] std::string_view header(std::string_view name) const;
@@ -176,7 +177,7 @@ struct Options {
   std::chrono::milliseconds handshake_timeout{10'000};
   /// Empty = everything passes.
   Gate gate = {};
-  /// By which new connections are counted; outlives the server. Null = the
+  /// By which new connections are counted and requests arrive; outlives the server. Null = the
   /// machine's.
   const Clock* clock = nullptr;
 };

@@ -1,9 +1,11 @@
 #include "extender/admission/service.hpp"
 
+#include "base/number.hpp"
 #include "extender/admission/mutate.hpp"
 #include "extender/admission/review.hpp"
 #include "model/request.hpp"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -30,6 +32,18 @@ AdmissionOutcome outcome_of(const AdmissionResponse& answer) {
   return answer.patch.empty() ? AdmissionOutcome::kAllowed : AdmissionOutcome::kPatched;
 }
 
+/// "2s": whole seconds, as the API server writes them.
+std::chrono::seconds timeout_of(const http::Request& request) {
+  const auto found = request.query.find("timeout");
+  if (found == request.query.end() || !found->second.ends_with('s')) {
+    return AdmissionService::kLongestTimeout;
+  }
+  const std::string_view digits(found->second.data(), found->second.size() - 1);
+  const auto seconds = parse_number<std::uint32_t>(digits);
+  if (!seconds) return AdmissionService::kLongestTimeout;
+  return std::min(std::chrono::seconds(*seconds), AdmissionService::kLongestTimeout);
+}
+
 }  // namespace
 
 std::string_view to_string(AdmissionCall call) {
@@ -38,7 +52,7 @@ std::string_view to_string(AdmissionCall call) {
 
 std::string_view to_string(AdmissionOutcome outcome) {
   constexpr std::array<std::string_view, kAdmissionOutcomes> kNames{"allowed", "patched", "refused",
-                                                                    "unreadable"};
+                                                                    "unreadable", "late"};
   return kNames.at(static_cast<std::size_t>(outcome));
 }
 
@@ -75,15 +89,27 @@ http::Response AdmissionService::validate(std::string body, const Checks& checks
   });
 }
 
+std::optional<http::Response> AdmissionService::refuse_late(AdmissionCall call,
+                                                            const http::Request& request) const {
+  const auto waited = clock_.now() - request.arrived;
+  if (waited < timeout_of(request)) return std::nullopt;
+  if (done_) done_({.call = call, .outcome = AdmissionOutcome::kLate, .took = {}});
+  return http::text_response(503, "the review arrived too slowly: its caller has given up");
+}
+
 void add_admission_routes(http::Router& router, const AdmissionService& service) {
   router.add("POST", "/admission/mutate",
              [&service](http::Request request, http::Responder responder) {
+               auto late = service.refuse_late(AdmissionCall::kMutate, request);
+               if (late) return responder.send(std::move(*late));
                responder.send(service.mutate(std::move(request.body)));
              });
   const auto add_validate = [&](const std::string& below, Checks checks) {
     router.add(
         "POST", "/admission/validate" + below,
         [&service, checks = std::move(checks)](http::Request request, http::Responder responder) {
+          auto late = service.refuse_late(AdmissionCall::kValidate, request);
+          if (late) return responder.send(std::move(*late));
           responder.send(service.validate(std::move(request.body), checks));
         });
   };

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -22,13 +23,15 @@ enum class AdmissionOutcome : std::uint8_t {
   kPatched,
   kRefused,
   kUnreadable,  ///< 400: the text was no AdmissionReview v1
+  kLate,        ///< 503: not begun, since the API server has given up by now
 };
-inline constexpr std::size_t kAdmissionOutcomes = 4;
+inline constexpr std::size_t kAdmissionOutcomes = 5;
 [[nodiscard]] std::string_view to_string(AdmissionOutcome outcome);
 
 /// The admission webhook: an AdmissionReview's text in, the response to it out. Has no side effects
 /// and keeps no state, so dry-run requests are answered like any other, by every replica, synced or
-/// not. Threads: safe; computes only, well below a millisecond for an ordinary pod.
+/// not. Threads: safe; computes only, well below a millisecond for an ordinary pod, and in time
+/// that grows with the size of the text alone: a review that is begun needs no deadline.
 class AdmissionService {
  public:
   struct Done {
@@ -36,7 +39,7 @@ class AdmissionService {
     AdmissionOutcome outcome;
     std::chrono::nanoseconds took;
   };
-  /// @param clock  outlives the service
+  /// @param clock  that of the server; outlives the service
   /// @param done  called after every call, on any thread; may be null
   AdmissionService(AdmissionSettings settings, const Clock& clock,
                    std::function<void(const Done&)> done);
@@ -44,6 +47,12 @@ class AdmissionService {
   [[nodiscard]] http::Response mutate(std::string body) const;
   /// @param checks  with views of static storage
   [[nodiscard]] http::Response validate(std::string body, const Checks& checks) const;
+
+  /// The answer to a review whose caller has given up; nothing = it is worth beginning. The API
+  /// server writes its time-out into the query; none of ours is above kLongestTimeout.
+  [[nodiscard]] std::optional<http::Response> refuse_late(AdmissionCall call,
+                                                          const http::Request& request) const;
+  static constexpr std::chrono::seconds kLongestTimeout{5};
 
  private:
   template <class Handle>

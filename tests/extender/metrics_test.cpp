@@ -108,7 +108,7 @@ TEST(MetricsTest, CountsWhatTheAdmissionWebhookAnswers) {
       {.call = AdmissionCall::kValidate, .outcome = AdmissionOutcome::kRefused, .took = 1ms});
   const Exposition page(exposition({&metrics}));
   for (const std::string operation : {"mutate", "validate"}) {
-    for (const std::string result : {"allowed", "patched", "refused", "unreadable"}) {
+    for (const std::string result : {"allowed", "patched", "refused", "unreadable", "late"}) {
       const bool counted =
           operation + result == "mutatepatched" || operation + result == "validaterefused";
       EXPECT_EQ(page.value("tangram_admission_requests_total{operation=\"" + operation +

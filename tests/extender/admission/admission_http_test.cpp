@@ -20,11 +20,18 @@ using testing::verdict_in;
 class AdmissionHttpTest : public ::testing::Test {
  protected:
   AdmissionHttpTest() {
-    auto router = std::make_shared<http::Router>();
-    add_admission_routes(*router, service_);
-    server_ = http::serve([router](http::Request request, http::Responder responder) {
-      (*router)(std::move(request), std::move(responder));
-    });
+    add_admission_routes(router_, service_);
+    auto options = http::local_options();
+    options.clock = &clock_;
+    server_ = http::serve(
+        [this](http::Request request, http::Responder responder) {
+          ask(std::move(request), std::move(responder));
+        },
+        options);
+  }
+
+  void ask(http::Request request, http::Responder responder) {
+    router_(std::move(request), std::move(responder));
   }
 
   http::Reply post(const std::string& path, const std::string& body) {
@@ -36,6 +43,8 @@ class AdmissionHttpTest : public ::testing::Test {
     return done_;
   }
 
+  testing::ManualClock clock_;
+
  private:
   void note(const AdmissionService::Done& done) {
     const std::scoped_lock lock(mutex_);
@@ -44,7 +53,7 @@ class AdmissionHttpTest : public ::testing::Test {
 
   std::mutex mutex_;
   std::vector<std::string> done_;
-  testing::ManualClock clock_;
+  http::Router router_;
   AdmissionService service_{shipped_settings(), clock_,
                             [this](const AdmissionService::Done& done) { note(done); }};
   std::unique_ptr<http::Server> server_;
@@ -71,6 +80,35 @@ TEST_F(AdmissionHttpTest, PatchesAndJudgesOverHttp) {
   EXPECT_TRUE(verdict_in(allowed.body).allowed);
   EXPECT_EQ(done(),
             (std::vector<std::string>{"mutate patched", "validate refused", "validate allowed"}));
+}
+
+TEST_F(AdmissionHttpTest, BeginsNoReviewWhoseCallerHasGivenUp) {
+  const auto status_after = [&](std::chrono::milliseconds time, std::string timeout) {
+    http::Request request;
+    request.method = "POST";
+    request.path = "/admission/validate";
+    request.query["timeout"] = std::move(timeout);
+    request.body = review_text({.object = pod("0.5")});
+    request.arrived = clock_.now();
+    clock_.advance(time);
+    int status = 0;
+    ask(std::move(request),
+        http::Responder([&](const http::Response& response) { status = response.status; }));
+    return status;
+  };
+  EXPECT_EQ(status_after(std::chrono::milliseconds(1'999), "2s"), 200);
+  EXPECT_EQ(status_after(std::chrono::seconds(2), "2s"), 503);
+  for (const char* timeout : {"", "30s", "1m0s", "s", "-1s"}) {
+    EXPECT_EQ(status_after(std::chrono::milliseconds(4'999), timeout), 200) << timeout;
+    EXPECT_EQ(status_after(std::chrono::seconds(5), timeout), 503) << timeout;
+  }
+  EXPECT_EQ(done()[1], "validate late");
+}
+
+TEST_F(AdmissionHttpTest, KnowsWhenARequestArrived) {
+  clock_.advance(std::chrono::hours(1));
+  const auto reply = post("/admission/mutate?timeout=1s", review_text({.object = pod("0.5")}));
+  EXPECT_EQ(reply.status, 200);
 }
 
 TEST_F(AdmissionHttpTest, RefusesWhatIsNoReviewWithASentence) {

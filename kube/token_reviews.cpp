@@ -1,0 +1,165 @@
+#include "kube/token_reviews.hpp"
+
+#include "base/json_members.hpp"
+#include "base/result.hpp"
+#include "base/sha256.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace tangram::kube {
+namespace {
+
+using Access = TokenReviews::Access;
+
+/// The API server answers in milliseconds, and Prometheus waits 10 s for both reviews and the page.
+constexpr std::chrono::milliseconds kTimeout{3'000};
+constexpr std::chrono::seconds kLogged{10};  // a line in so long, whatever clients send
+
+struct User {
+  std::string name;
+  std::string uid;
+  std::vector<std::string> groups;
+  std::map<std::string, std::vector<std::string>> extra;
+};
+
+std::string key_of(std::string_view token, std::string_view path) {
+  return sha256(token).append(path);
+}
+
+std::string token_review(std::string_view token) {
+  std::string text;
+  json::Writer out(text);
+  out.begin_object()
+      .member("apiVersion", "authentication.k8s.io/v1")
+      .member("kind", "TokenReview")
+      .key("spec")
+      .begin_object()
+      .member("token", token)
+      .end_object()
+      .end_object();
+  return text;
+}
+
+void write_texts(json::Writer& out, const std::vector<std::string>& texts) {
+  out.begin_array();
+  for (const std::string& text : texts) out.string(text);
+  out.end_array();
+}
+
+std::string access_review(const User& user, std::string_view path) {
+  std::string text;
+  json::Writer out(text);
+  out.begin_object()
+      .member("apiVersion", "authorization.k8s.io/v1")
+      .member("kind", "SubjectAccessReview")
+      .key("spec")
+      .begin_object()
+      .member("user", user.name)
+      .member("uid", user.uid);
+  write_texts(out.key("groups"), user.groups);
+  out.key("extra").begin_object();
+  for (const auto& [key, values] : user.extra) write_texts(out.key(key), values);
+  out.end_object()
+      .key("nonResourceAttributes")
+      .begin_object()
+      .member("path", path)
+      .member("verb", "get")
+      .end_object()
+      .end_object()
+      .end_object();
+  return text;
+}
+
+Result<std::string> create(KubeApi& api, const char* path, std::string body) {
+  auto answer = api.call(
+      {.method = Method::kPost, .path = path, .body = std::move(body), .timeout = kTimeout});
+  if (!answer) return answer.error();
+  if (answer->status != 201 && answer->status != 200) {
+    return fail(Errc::kUnavailable, "status " + std::to_string(answer->status));
+  }
+  return std::move(answer->body);
+}
+
+/// @returns nothing if the token is none of the cluster's
+Result<std::optional<User>> user_of(KubeApi& api, std::string_view token) {
+  auto text = create(api, "/apis/authentication.k8s.io/v1/tokenreviews", token_review(token));
+  if (!text) return text.error();
+  json::Reader in(*text);
+  bool authenticated = false;
+  User user;
+  const auto read_extra = [&](json::Reader& reader) {
+    reader.object(
+        [&](std::string_view key) { json::read_into(reader, user.extra[std::string(key)]); });
+  };
+  json::read_members(in, "status",
+                     json::members("authenticated", authenticated, "user",
+                                   json::members("username", user.name, "uid", user.uid, "groups",
+                                                 user.groups, "extra", read_extra)));
+  if (auto done = in.finish(); !done) return done.error();
+  if (!authenticated || user.name.empty()) return std::optional<User>();
+  return std::optional(std::move(user));
+}
+
+Result<bool> may_get(KubeApi& api, const User& user, std::string_view path) {
+  auto text =
+      create(api, "/apis/authorization.k8s.io/v1/subjectaccessreviews", access_review(user, path));
+  if (!text) return text.error();
+  json::Reader in(*text);
+  bool allowed = false;
+  bool denied = false;
+  json::read_members(in, "status", json::members("allowed", allowed, "denied", denied));
+  if (auto done = in.finish(); !done) return done.error();
+  return allowed && !denied;
+}
+
+}  // namespace
+
+TokenReviews::TokenReviews(KubeApi& api, const Clock& clock)
+    : api_(api), clock_(clock), reviews_(kPerSecond, kBurst, clock), lines_(kLogged, 1, clock) {}
+
+bool TokenReviews::remembers(std::string_view token, std::string_view path) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = allowed_.find(key_of(token, path));
+  return found != allowed_.end() && clock_.now() < found->second;
+}
+
+Access TokenReviews::review(const std::string& token, const std::string& path) {
+  if (remembers(token, path)) return Access::kAllowed;
+  if (!reviews_.reserve(std::chrono::nanoseconds(0))) return Access::kUnknown;
+  const auto user = user_of(api_, token);
+  if (!user) return unknown("TokenReview", user.error());
+  if (!*user) return Access::kUnauthenticated;
+  const auto allowed = may_get(api_, **user, path);
+  if (!allowed) return unknown("SubjectAccessReview", allowed.error());
+  if (!*allowed) return Access::kForbidden;
+  remember(key_of(token, path));
+  return Access::kAllowed;
+}
+
+Access TokenReviews::unknown(std::string_view kind, const Error& error) {
+  if (lines_.reserve(std::chrono::nanoseconds(0))) {
+    spdlog::warn(
+        "metrics: a {} failed, so a scrape got no answer: {}; check that the service account is "
+        "bound to the ClusterRole system:auth-delegator",
+        kind, error.message);
+  }
+  return Access::kUnknown;
+}
+
+void TokenReviews::remember(std::string key) {
+  const std::scoped_lock lock(mutex_);
+  const TimePoint now = clock_.now();
+  std::erase_if(allowed_, [&](const auto& entry) { return entry.second <= now; });
+  if (allowed_.size() >= kRemembered) {
+    allowed_.erase(
+        std::ranges::min_element(allowed_, {}, [](const auto& entry) { return entry.second; }));
+  }
+  allowed_[std::move(key)] = now + kTrust;
+}
+
+}  // namespace tangram::kube

@@ -26,6 +26,12 @@ enum class KubeSource : std::uint8_t {
   kKubeconfig,  ///< a kubeconfig file
 };
 
+/// What a client of the metrics has to send.
+enum class MetricsAuthentication : std::uint8_t {
+  kNone,
+  kToken,  ///< a bearer token that the API server reviews
+};
+
 /// Everything an operator can set. The initialisers here are the defaults; bounds and reasons
 /// stand in config/sections, and config/tangram.yaml and docs/configuration.md are written from
 /// both. A value, made once at start-up by load_config() and not changed afterwards.
@@ -64,6 +70,7 @@ struct Config {
 
   struct Metrics {
     std::optional<Endpoint> listen;  ///< nothing = where the server listens
+    MetricsAuthentication authentication = MetricsAuthentication::kNone;
   };
 
   struct Scheduler {

@@ -15,6 +15,10 @@ std::string milliseconds(std::chrono::milliseconds time) {
 bool is_open(const Config& c) { return !is_loopback(c.server.listen); }
 bool has_tls(const Config& c) { return !c.tls.certificate.empty(); }
 
+bool takes_tokens(const Config& c) {
+  return c.metrics.authentication == MetricsAuthentication::kToken;
+}
+
 /// A bind under the Lease must end this long after the Lease was renewed.
 std::chrono::milliseconds lease_for_binds(const Election& election) {
   // client-go's jitter factor: a wait is up to 1.2 times the period.
@@ -85,6 +89,23 @@ constexpr Relation kRelations[]{
      [](const Config& c) { return c.webhook.client_names.empty() || !c.webhook.client_ca.empty(); },
      "is given without webhook.client_ca, so names of clients cannot be verified; write the path "
      "of the authority that signs API servers' certificates there, or leave out the names"},
+
+    {"metrics.authentication", "metrics.listen",
+     "metrics.authentication is token only with metrics.listen.",
+     [](const Config& c) { return !takes_tokens(c) || c.metrics.listen; },
+     "is token, and metrics have no listener; write its address into metrics.listen, or none here"},
+    {"metrics.authentication", "tls.certificate",
+     "metrics.authentication is token only with tls.certificate: tokens are not sent in plain "
+     "text.",
+     [](const Config& c) { return !takes_tokens(c) || has_tls(c); },
+     "is token, and without tls.certificate tokens would be sent in plain text; write the "
+     "certificate's path there, or none here"},
+    {"metrics.authentication", "kube.source",
+     "metrics.authentication is token only if kube.source is not local: an API server reviews "
+     "tokens.",
+     [](const Config& c) { return !takes_tokens(c) || c.kube.source != KubeSource::kLocal; },
+     "is token, and with kube.source: local there is no API server that reviews tokens; write "
+     "none"},
 
     // ---- The time that a bind may take.
 

@@ -183,7 +183,10 @@ App::App(const config::Config& config, const Parts& parts, cluster::PolicySettin
       budget_reflector_(parts.api, watch(config, "/apis/policy/v1/poddisruptionbudgets"), budgets_,
                         parts.clock),
       cluster_metrics_(metrics_parts()),
-      news_({.ledger = ledger_, .pods = pods_, .clock = parts.clock}) {}
+      news_({.ledger = ledger_, .pods = pods_, .clock = parts.clock}),
+      metrics_access_(config.metrics.authentication == config::MetricsAuthentication::kToken
+                          ? std::make_unique<MetricsAccess>(parts.api, parts.clock)
+                          : nullptr) {}
 
 Binder::Parts App::binder_parts() {
   return {.api = parts_.api,
@@ -259,6 +262,14 @@ Collectables App::collectables() const {
 
 App::~App() { stop(); }
 
+/// @param aside  on a listener of their own
+Serving App::serve_metrics(bool aside) {
+  return [this, aside](PageQueue::Page page) {
+    http::Handler handler = aside ? at_once(std::move(page)) : scrapes_.in_turn(std::move(page));
+    return metrics_access_ ? metrics_access_->guarded(std::move(handler)) : handler;
+  };
+}
+
 Result<void> App::listen(const config::Config& config) {
   const auto server = std::make_shared<http::Router>();
   const auto webhook = std::make_shared<http::Router>();
@@ -278,11 +289,7 @@ Result<void> App::listen(const config::Config& config) {
   add_health_routes(*webhook, not_ready);
   const bool aside = config.metrics.listen.has_value();
   add_health_routes(aside ? *metrics : *server, not_ready);
-  const Serving in_turn = [this](PageQueue::Page page) {
-    return scrapes_.in_turn(std::move(page));
-  };
-  add_metrics_routes(aside ? *metrics : *server, ledger_, collectables(),
-                     aside ? Serving(at_once) : in_turn);
+  add_metrics_routes(aside ? *metrics : *server, ledger_, collectables(), serve_metrics(aside));
   if (parts_.more_routes) parts_.more_routes(*server);
   return listeners_.open(config, parts_.clock, server, webhook, metrics);
 }
@@ -349,6 +356,7 @@ void App::stop() {
   verb_routes_.drain();
   pages_.drain();
   scrapes_.drain();
+  if (metrics_access_) metrics_access_->drain();
   pod_events_.flush(kFlushTimeout);
   background_.stop();
 }

@@ -17,6 +17,7 @@
 #include "extender/health_routes.hpp"
 #include "extender/leadership.hpp"
 #include "extender/listeners.hpp"
+#include "extender/metrics_access.hpp"
 #include "extender/page/packing_stream.hpp"
 #include "extender/page/page_queue.hpp"
 #include "extender/pod_events.hpp"
@@ -102,6 +103,7 @@ class App {
   [[nodiscard]] ClusterMetrics::Parts metrics_parts();
   [[nodiscard]] Collectables collectables() const;
   [[nodiscard]] std::vector<Task> tasks();
+  [[nodiscard]] Serving serve_metrics(bool aside);
   Result<void> listen(const config::Config& config);
   bool finish_binds();
   Result<void> join_election(const config::Config& config);
@@ -148,8 +150,9 @@ class App {
   ClusterMetrics cluster_metrics_;
   PackingStream news_;
   PageQueue pages_;
-  PageQueue scrapes_;                       ///< its own, so that pages do not delay metrics
-  std::unique_ptr<Leadership> leadership_;  ///< null = the only replica
+  PageQueue scrapes_;                              ///< its own, so that pages do not delay metrics
+  std::unique_ptr<MetricsAccess> metrics_access_;  ///< null = metrics are for every client
+  std::unique_ptr<Leadership> leadership_;         ///< null = the only replica
   Listeners listeners_;
   std::atomic<bool> stopping_{false};
   Background background_;  ///< last, so that it ends first

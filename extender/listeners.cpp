@@ -89,6 +89,11 @@ http::Options webhook_options(const config::Config& config) {
   return options;
 }
 
+/// Then metrics are sent over TLS.
+bool asks_for_tokens(const config::Config& config) {
+  return config.metrics.authentication == config::MetricsAuthentication::kToken;
+}
+
 http::Options metrics_options(const config::Config& config) {
   http::Options options;
   options.address = config.metrics.listen->address;
@@ -100,7 +105,9 @@ http::Options metrics_options(const config::Config& config) {
   options.idle_timeout = kMetricsIdle;
   options.request_timeout = kMetricsRequest;
   options.drain_timeout = kShortDrain;
-  options.gate = http::local_pages_by_name(config.server.host_names);
+  if (!asks_for_tokens(config)) {
+    options.gate = http::local_pages_by_name(config.server.host_names);
+  }
   return options;
 }
 
@@ -147,6 +154,11 @@ Result<void> Listeners::open(const config::Config& config, const Clock& clock, R
         "webhook", {files.certificate, files.key, config.webhook.client_ca}, clock);
     if (!own) return own.error();
     webhook_.identity = std::move(*own);
+  }
+  if (asks_for_tokens(config)) {
+    auto own = http::tls::Identity::load("metrics", {files.certificate, files.key, ""}, clock);
+    if (!own) return own.error();
+    metrics_.identity = std::move(*own);
   }
   warn_of_open_verbs(config);
   auto opened = open(server_, server_options(config), clock, std::move(server));

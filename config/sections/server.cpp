@@ -121,12 +121,18 @@ constexpr Setting kWebhookSettings[]{
      "\"\" = all.",
      free_text<&Config::Webhook::client_names, true>(kNames)}};
 
+constexpr std::array<std::string_view, 2> kMetricsAuthentication{"none", "token"};
 constexpr Setting kMetricsSettings[]{
     {"listen",
      "Where to listen, with threads and connections of its own, so that probes are answered while "
      "the server is under attack; \"\" = on server.listen. It shows the names of nodes and cards "
      "and how full they are, no pods, and takes nothing but GET.",
-     endpoint<&Config::Metrics::listen>()}};
+     endpoint<&Config::Metrics::listen>()},
+    {"authentication",
+     "none = every client may read metrics, over plain HTTP; token = over TLS with the certificate "
+     "of tls, clients whose bearer token the API server knows (TokenReview) and whose user may get "
+     "the path (SubjectAccessReview). Health needs no token. See docs/monitoring.md.",
+     choice<&Config::Metrics::authentication, kMetricsAuthentication>()}};
 
 constexpr Section kAll[]{
     {"server", "The HTTP server that kube-scheduler calls.", kServerSettings},
@@ -137,7 +143,8 @@ constexpr Section kAll[]{
     {"webhook", "The admission webhook that the API server calls; see docs/tls.md.",
      kWebhookSettings},
     {"metrics",
-     "Metrics and health over plain HTTP: /metrics, /metrics/cards, /healthz and /readyz.",
+     "Metrics and health, over plain HTTP unless tokens are required: /metrics, /metrics/cards, "
+     "/healthz and /readyz.",
      kMetricsSettings}};
 
 }  // namespace

@@ -276,6 +276,14 @@ const std::vector<Refusal> kContradictions{
      .message = "t.yaml:2:51: webhook.client_names is given without webhook.client_ca, so names of "
                 "clients cannot be verified; write the path of the authority that signs API "
                 "servers' certificates there, or leave out the names"},
+    {.name = "TokensInPlainText",
+     .text = "metrics: {listen: '127.0.0.1:9090', authentication: token}\n",
+     .message = "t.yaml:1:53: metrics.authentication is token, and without tls.certificate tokens "
+                "would be sent in plain text; write the certificate's path there, or none here"},
+    {.name = "TokensOfNoListener",
+     .text = "tls: {certificate: c, key: k}\nmetrics: {authentication: token}\n",
+     .message = "t.yaml:2:27: metrics.authentication is token, and metrics have no listener; write "
+                "its address into metrics.listen, or none here"},
     {.name = "NoRoomForOneBody",
      .text = "server: {max_bodies_mib: 16}\n",
      .message = "t.yaml:1:26: server.max_bodies_mib is below twice server.max_body_mib, 64: the "

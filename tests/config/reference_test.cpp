@@ -71,6 +71,7 @@ class SettingTest : public testing::Test {
     if (setting.key == "source") return "kubeconfig";
     if (setting.key == "level") return "error";
     if (setting.key == "gpushare_unit") return "MiB";
+    if (setting.key == "authentication") return "token";
     const std::string value = setting.rule.get(defaults);
     if (value == "true") return "false";
     if (value == "false") return "true";

@@ -118,8 +118,8 @@ std::string extender_text() {
                                    .may_write = [](auto) { return false; },
                                    .term = [] { return std::uint64_t{0}; }});
   const extender::PackingStream news({.ledger = ledger, .pods = pods, .clock = clock});
-  std::vector<extender::Listeners::Status> listeners{{"metrics", {}, std::nullopt}};
-  for (const char* with_tls : {"server", "webhook"}) {
+  std::vector<extender::Listeners::Status> listeners;
+  for (const char* with_tls : {"metrics", "server", "webhook"}) {
     listeners.push_back({with_tls, {}, http::tls::Identity::Health{}});
   }
   return extender::exposition({&verbs, &admission, &evictor, &waker, &cluster, &news}) +

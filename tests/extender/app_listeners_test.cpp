@@ -4,6 +4,7 @@
 #include "tests/extender/app_rig.hpp"
 #include "tests/http/tls/fixture.hpp"
 #include "tests/testing/exposition.hpp"
+#include "tests/testing/passing_api.hpp"
 
 #include <gtest/gtest.h>
 
@@ -71,6 +72,59 @@ TEST_F(AppListenersTest, ServeMetricsAndHealthApart) {
   }
   EXPECT_EQ(probe.post("/bind", "{}").status, 404);
   EXPECT_EQ(probe.get("/api/v1/cluster").status, 404);
+}
+
+/// An API server that knows two tokens; the user of one may read metrics.
+class ReviewingApi final : public testing::PassingApi {
+ public:
+  using PassingApi::PassingApi;
+
+  Result<kube::Response> call(const kube::Request& request) override {
+    const auto says = [&](const char* text) {
+      return request.body.find(text) != std::string::npos;
+    };
+    if (request.path.ends_with("/tokenreviews")) {
+      const std::string user = says("\"reader\"") ? "reader" : says("\"other\"") ? "other" : "";
+      return answer(user.empty() ? "{}"
+                                 : R"({"authenticated":true,"user":{"username":")" + user + "\"}}");
+    }
+    if (request.path.ends_with("/subjectaccessreviews")) {
+      return answer(says("\"reader\"") ? R"({"allowed":true})" : "{}");
+    }
+    return PassingApi::call(request);
+  }
+
+ private:
+  static kube::Response answer(const std::string& status) {
+    return {.status = 201, .body = R"({"status":)" + status + "}", .retry_after = {}};
+  }
+};
+
+TEST_F(AppListenersTest, ServeMetricsToTokensWhoseUserMayReadThem) {
+  auto config = with_tls();
+  config.metrics.listen = {{"127.0.0.1", 0}};
+  config.metrics.authentication = config::MetricsAuthentication::kToken;
+  ReviewingApi api(cluster_.api);
+  auto app = App::create(config, {.api = api, .clock = cluster_.clock, .replica = std::nullopt});
+  ASSERT_TRUE(app) << app.error().message;
+  ASSERT_TRUE(testing::eventually([&] { return (*app)->synced(); }));
+  auto client = http::tls_client(ca_);
+  ASSERT_TRUE(client.connect("127.0.0.1", (*app)->metrics_port()));
+  const auto status = [&](const char* path, const std::string& authorization) {
+    const http::Fields fields{{"Authorization", authorization}};
+    return http::reply_of(client.request("GET", path, "", "", fields)).status;
+  };
+  for (const char* page : {"/metrics", "/metrics/cards"}) {
+    EXPECT_EQ(status(page, ""), 401) << page;
+    EXPECT_EQ(status(page, "Bearer forged"), 401) << page;
+    EXPECT_EQ(status(page, "Bearer \xff"), 401) << page;
+    EXPECT_EQ(status(page, "Basic reader"), 401) << page;
+    EXPECT_EQ(status(page, "Bearer other"), 403) << page;
+    EXPECT_EQ(status(page, "Bearer reader"), 200) << page;
+    EXPECT_EQ(status(page, "bearer reader"), 200) << page;
+  }
+  for (const char* page : {"/healthz", "/readyz"}) EXPECT_EQ(status(page, ""), 200) << page;
+  EXPECT_EQ(Caller((*app)->metrics_port()).get("/metrics").status, 400);  // no TLS
 }
 
 TEST_F(AppListenersTest, ServeTheWebhookToClientsWithoutCertificates) {

@@ -35,6 +35,11 @@
 {{- toYaml (mergeOverwrite $made (deepCopy .Values.extender.config)) -}}
 {{- end -}}
 
+{{/* "true" if the extender's metrics need a token, and are served over TLS. */}}
+{{- define "tangram.metrics.secured" -}}
+{{- eq (dig "metrics" "authentication" "none" .Values.extender.config) "token" | ternary "true" "" -}}
+{{- end -}}
+
 {{/* The agent's flags as a JSON list. agent.settings overrides the chart's flags. */}}
 {{- define "tangram.agent.args" -}}
 {{- $signing := include "tangram.signing" . | int -}}
@@ -88,6 +93,9 @@
 {{- end -}}
 {{- if and .Values.webhook.clientNames (not .Values.webhook.clientCA) -}}
   {{- fail "webhook.clientNames: without webhook.clientCA, names of clients cannot be verified; write the key of the CA in tls.secret there, such as webhook-ca.crt" -}}
+{{- end -}}
+{{- if and (include "tangram.metrics.secured" .) .Values.monitoring.podMonitors (not .Values.monitoring.tokenSecret) -}}
+  {{- fail "monitoring.tokenSecret: with extender.config.metrics.authentication token, Prometheus needs a token; write the name of a Secret with the key token, docs/monitoring.md" -}}
 {{- end -}}
 {{- if and .Values.signing.generate (eq .Values.signing.level "none") -}}
   {{- fail "signing.generate: with signing.level none, the key would not be used; set signing.level to sign, agents or all" -}}

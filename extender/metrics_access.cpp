@@ -1,0 +1,85 @@
+#include "extender/metrics_access.hpp"
+
+#include <boost/beast/core/string.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace tangram::extender {
+namespace {
+
+using Access = kube::TokenReviews::Access;
+
+bool is_printable(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return c > ' ' && c <= '~'; });
+}
+
+/// The token of "Bearer TOKEN"; "" = none that could be one.
+std::string_view bearer_token(const http::Request& request) {
+  constexpr std::string_view kScheme = "Bearer ";
+  const std::string_view value = request.header("Authorization");
+  const bool bearer = boost::beast::iequals(value.substr(0, kScheme.size()), kScheme);
+  const std::string_view token = bearer ? value.substr(kScheme.size()) : "";
+  return is_printable(token) ? token : "";
+}
+
+http::Response unauthenticated() {
+  auto response =
+      http::text_response(401, "send a token of the cluster, as in Authorization: Bearer TOKEN");
+  response.headers.push_back({"WWW-Authenticate", "Bearer"});
+  return response;
+}
+
+http::Response not_known() {
+  return http::retry_response(std::chrono::seconds(1),
+                              "the API server cannot be asked about this token now; retry later");
+}
+
+/// Nothing = the page may be read.
+std::optional<http::Response> refusal(Access access) {
+  switch (access) {
+    case Access::kAllowed:
+      return std::nullopt;
+    case Access::kUnauthenticated:
+      return unauthenticated();
+    case Access::kForbidden:
+      return http::text_response(
+          403, "bind the user of this token to the ClusterRole tangram-metrics-reader");
+    case Access::kUnknown:
+      break;
+  }
+  return not_known();
+}
+
+struct Reading {
+  http::Request request;
+  http::Responder responder;
+  std::string token;
+};
+
+}  // namespace
+
+http::Handler MetricsAccess::guarded(http::Handler page) {
+  return [this, page = std::move(page)](http::Request request, http::Responder responder) {
+    std::string token(bearer_token(request));
+    if (token.empty()) return responder.send(unauthenticated());
+    if (reviews_.remembers(token, request.path)) {
+      return page(std::move(request), std::move(responder));
+    }
+    // Shared, because the queue's tasks are copyable.
+    const auto reading = std::make_shared<Reading>(
+        Reading{std::move(request), std::move(responder), std::move(token)});
+    const bool taken = queue_.try_post([this, page, reading] {
+      auto refused = refusal(reviews_.review(reading->token, reading->request.path));
+      if (refused) return reading->responder.send(std::move(*refused));
+      page(std::move(reading->request), std::move(reading->responder));
+    });
+    if (!taken) reading->responder.send(not_known());
+  };
+}
+
+}  // namespace tangram::extender

@@ -18,6 +18,7 @@
 #include "node/metrics.hpp"
 #include "node/name_path.hpp"
 #include "node/publish/node_publisher.hpp"
+#include "node/publish/other_drivers.hpp"
 #include "node/publish/other_plugins.hpp"
 #include "node/slot_count.hpp"
 
@@ -116,6 +117,8 @@ struct Agent::Impl {
              .pods = pods,
              .has_process =
                  [this](const std::string& uid) { return processes.pods().contains(uid); }}),
+        other_drivers(settings.node,
+                      {.api = parts.api, .changed = [this] { publisher.changed(); }}),
         publisher({.node = settings.node, .record = record_settings(settings)}, publisher_parts()),
         metrics(std::make_shared<NodeMetrics>([this] { return readings(); })),
         exposer(listener(settings.listen)) {
@@ -161,7 +164,7 @@ struct Agent::Impl {
             .clock = parts.clock,
             .cards = [this] { return known_cards(); },
             .requested = [this] { return pods.requested(); },
-            .used_elsewhere = [this] { return other_plugins.in_use(); },
+            .other_owners = [this] { return other_owners(); },
             .report_event = event_reporter()};
   }
 
@@ -186,6 +189,7 @@ struct Agent::Impl {
     run([this](const std::stop_token& stop) { pod_reflector.run(stop); });
     run([this](const std::stop_token& stop) { watcher.run(stop); });
     run([this](const std::stop_token& stop) { registrar.run(stop); });
+    run([this](const std::stop_token& stop) { other_drivers.run(stop); });
     run([this](const std::stop_token& stop) { maintain(stop); });
     run([this](const std::stop_token& stop) { audit(stop); });
     if (device_checker) {
@@ -242,6 +246,13 @@ struct Agent::Impl {
     const CardsPtr cards = watcher.now();
     const bool known = cards->answers || !cards->inventory.cards.empty();
     return polled && known ? cards : nullptr;
+  }
+
+  std::optional<OtherOwners> other_owners() {
+    auto resources = other_plugins.in_use();
+    auto drivers = other_drivers.published();
+    if (!resources || !drivers) return std::nullopt;
+    return OtherOwners{std::move(*resources), std::move(*drivers)};
   }
 
   void cards_changed() {
@@ -343,6 +354,7 @@ struct Agent::Impl {
   Registrar registrar;
   Auditor auditor;
   OtherPlugins other_plugins;
+  OtherDrivers other_drivers;
   NodePublisher publisher;
   std::atomic<int> slots = 0;
   std::shared_ptr<NodeMetrics> metrics;

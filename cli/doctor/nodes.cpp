@@ -3,6 +3,7 @@
 #include "cli/json_path.hpp"
 #include "cluster/findings.hpp"
 #include "model/cards.hpp"
+#include "node/publish/other_drivers.hpp"
 
 #include <map>
 
@@ -26,22 +27,27 @@ struct NodeFindings {
   std::vector<std::string> unreadable;
   std::vector<std::string> unreported;  ///< labelled, but without an annotation
   std::vector<std::string> without_slots;
-  std::vector<std::string> shared;  ///< another device plugin advertises GPUs there
+  std::vector<std::string> shared;        ///< another device plugin advertises GPUs there
+  std::vector<std::string> driver_cards;  ///< a DRA driver publishes them, too
   std::vector<std::string> unhealthy_cards;
   std::size_t cards = 0;
   std::size_t cordoned = 0;
 
-  void add_cards(const ListedNode& node, const std::vector<model::Card>& found) {
+  void add_cards(const ListedNode& node, const std::vector<model::Card>& found,
+                 const node::DriverCards& published) {
     for (const model::Card& card : found) {
       ++cards;
       if (card.cordoned) ++cordoned;
-      if (card.healthy) continue;
-      unhealthy_cards.push_back(card.id + " of " + node.own.name + " (" + card.unavailable_reason +
-                                ")");
+      const std::string name = card.id + " of " + node.own.name;
+      if (const std::string driver(published.driver_of(card)); !driver.empty()) {
+        driver_cards.push_back(name + " (" + driver + ")");
+      }
+      if (!card.healthy) unhealthy_cards.push_back(name + " (" + card.unavailable_reason + ")");
     }
   }
 
-  void add_node(const ListedNode& node, const model::ClusterSnapshot& ledger) {
+  void add_node(const ListedNode& node, const model::ClusterSnapshot& ledger,
+                const node::DriverCards& published) {
     const std::string& name = node.own.name;
     if (!node.own.cards) {
       if (node.own.gpu_label == "true") unreported.push_back(name);
@@ -54,7 +60,7 @@ struct NodeFindings {
     }
     if (found->empty()) return;
     with_cards.push_back(name);
-    add_cards(node, *found);
+    add_cards(node, *found, published);
     const model::NodeState* state = ledger.find(name);
     if (state != nullptr && state->inventory->slots == 0) without_slots.push_back(name);
     if (!node.own.foreign.empty()) {
@@ -82,6 +88,22 @@ void report_findings(const Examination& examination, const NodeFindings& found) 
   add(Level::kWarn, found.shared, "another device plugin advertises GPUs of the node",
       "see deploy/node/README.md, \"From NVIDIA's plugin\": stop that plugin on these nodes, or "
       "name Tangram's cards in the agent's --own-cards");
+  add(Level::kWarn, found.driver_cards, "a DRA driver publishes the same cards",
+      "see deploy/node/README.md, \"Beside a DRA driver\": stop that driver on these nodes, or "
+      "name Tangram's cards in the agent's --own-cards");
+}
+
+/// What DRA drivers publish on all nodes.
+/// @returns none if that cannot be read; the report says why
+node::DriverCards driver_cards(const Examination& examination) {
+  const auto listed = node::list_driver_cards(examination.installation.api, "");
+  if (listed) return *listed;
+  if (listed.error().code == Errc::kNotFound) return {};
+  examination.unreadable(kSubject,
+                         {listed.error().code == Errc::kConflict ? Reading::Outcome::kForbidden
+                                                                 : Reading::Outcome::kFailed,
+                          0, "", listed.error().message});
+  return {};
 }
 
 /// Pods that no scheduler has tried, by their schedulerName.
@@ -163,7 +185,8 @@ void report_agents(const Examination& examination, const std::string& text,
 void check_nodes(const Examination& examination, const Cluster& cluster) {
   NodeFindings found;
   const auto ledger = cluster.snapshot();
-  for (const ListedNode& node : cluster.nodes()) found.add_node(node, *ledger);
+  const node::DriverCards published = driver_cards(examination);
+  for (const ListedNode& node : cluster.nodes()) found.add_node(node, *ledger, published);
   const std::string nodes = counted(cluster.nodes().size(), "node");
   if (found.with_cards.empty()) {
     examination.fail(kSubject, "none of " + nodes + " lists GPU cards",

@@ -46,6 +46,7 @@ constexpr std::array kAgent{
     Right{"get", "", "pods"},
     Right{"list", "", "pods"},
     Right{"watch", "", "pods"},
+    Right{"list", "resource.k8s.io", "resourceslices"},
     Right{"create", "events.k8s.io", "events"},
     Right{"patch", "events.k8s.io", "events"},
 };

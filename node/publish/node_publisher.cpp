@@ -142,9 +142,9 @@ NodePublisher::Turn NodePublisher::take_turn() {
   }
   const CardsPtr cards = parts_.cards();
   const auto requested = parts_.requested();
-  const auto used_elsewhere = parts_.used_elsewhere();
-  if (!node || !cards || !requested || !used_elsewhere) return Turn::kNothingToDo;
-  const auto record = record_of(*cards, *node, *requested, *used_elsewhere, settings_.record);
+  const auto other_owners = parts_.other_owners();
+  if (!node || !cards || !requested || !other_owners) return Turn::kNothingToDo;
+  const auto record = record_of(*cards, *node, *requested, *other_owners, settings_.record);
   if (!record) {
     spdlog::error("node {}: {}", settings_.node, record.error().message);
     const std::lock_guard lock(mutex_);

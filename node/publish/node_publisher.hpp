@@ -43,8 +43,8 @@ class NodePublisher final : private kube::WholeListSink {
     std::function<CardsPtr()> cards;
     /// The requests of all pods that are bound to the node; nothing = not known yet.
     std::function<std::optional<CardRequests>()> requested;
-    /// As of OtherPlugins::in_use(); nothing = not known yet.
-    Required<std::function<std::optional<std::set<std::string>>()>> used_elsewhere;
+    /// Nothing = not known yet.
+    Required<std::function<std::optional<OtherOwners>()>> other_owners;
     /// Takes an event about the Node; must not block.
     std::function<void(kube::EventNote)> report_event = [](const kube::EventNote&) {};
     Sleeper sleeper = sleep_until_stopped;

@@ -65,49 +65,63 @@ void apply_cordon(std::vector<model::Card>& cards, const OwnNode& node,
                                 "tangram.dev/cards, separated by commas, or all"});
 }
 
-/// Which cards are Tangram's, if another device plugin may allocate them, too.
-struct Ownership {
-  const std::optional<CardNames>& own;
-  bool contested = false;  ///< another device plugin allocates cards of this node
-  std::string by;          ///< its resources, or its pods
-
-  [[nodiscard]] bool is_ours(const model::Card& card) const {
-    return own ? own->include(card) : !contested;
-  }
-};
-
-Ownership ownership(const OwnNode& node, const std::set<std::string>& used_elsewhere,
-                    const std::optional<CardNames>& own) {
-  if (!node.foreign.empty()) return {own, true, fmt::format("{}", fmt::join(node.foreign, ", "))};
-  // The plugin is gone, and pods still use its cards.
-  if (!used_elsewhere.empty()) {
-    return {own, true, fmt::format("pods with {}", fmt::join(used_elsewhere, ", "))};
-  }
-  return {own, false, ""};
+/// What shows that another device plugin allocates all cards of this node: its resources, or pods
+/// that still use its cards after it is gone. "" = none does.
+std::string other_plugin(const OwnNode& node, const std::set<std::string>& resources) {
+  if (!node.foreign.empty()) return fmt::format("{}", fmt::join(node.foreign, ", "));
+  return resources.empty() ? "" : fmt::format("pods with {}", fmt::join(resources, ", "));
 }
 
-void apply_ownership(std::vector<model::Card>& cards, const Ownership& owner,
-                     std::vector<Notice>& notices) {
-  const std::string reason =
-      owner.contested && !owner.own
-          ? "the node also has " + owner.by +
-                ", so another device plugin may also allocate this card; stop that plugin on this "
-                "node, or name Tangram's cards in the agent's --own-cards"
-          : "not named in the agent's --own-cards";
-  bool cordoned_any = false;
-  for (model::Card& card : cards) {
-    if (owner.is_ours(card)) continue;
-    cordoned_any = true;
-    cordon(card, reason);
-  }
-  if (!cordoned_any || owner.own) return;
+void notice_plugin(const std::string& plugin, std::vector<Notice>& notices) {
   notices.push_back(
-      {"CardsOwnedTwice",
-       "the node also has " + owner.by +
-           ", so its cards take no pods of Tangram's: each would be allocated twice. Stop the "
-           "other "
-           "device plugin on this node and let its pods end, or name Tangram's cards in the "
-           "agent's --own-cards"});
+      {"CardsOwnedTwice", "the node also has " + plugin +
+                              ", so its cards take no pods of Tangram's: each would be allocated "
+                              "twice. Stop the other device plugin on this node and let its pods "
+                              "end, or name Tangram's cards in the agent's --own-cards"});
+}
+
+void notice_driver(const std::string& driver, std::vector<Notice>& notices) {
+  notices.push_back(
+      {"CardsOwnedTwice", "the DRA driver " + driver +
+                              " also publishes cards of this node, so these take no pods of "
+                              "Tangram's: each would be allocated twice. Stop that driver on this "
+                              "node, or name Tangram's cards in the agent's --own-cards"});
+}
+
+/// Cordons the cards that operators have not named as Tangram's.
+void keep_named(std::vector<model::Card>& cards, const CardNames& own) {
+  for (model::Card& card : cards) {
+    if (!own.include(card)) cordon(card, "not named in the agent's --own-cards");
+  }
+}
+
+/// Cordons the cards that DRA drivers publish, with a notice about each driver.
+void leave_to_drivers(std::vector<model::Card>& cards, const DriverCards& published,
+                      std::vector<Notice>& notices) {
+  std::set<std::string> drivers;
+  for (model::Card& card : cards) {
+    const std::string driver(published.driver_of(card));
+    if (driver.empty()) continue;
+    cordon(card, "the DRA driver " + driver +
+                     " also publishes this card; stop it on this node, or name Tangram's cards in "
+                     "the agent's --own-cards");
+    drivers.insert(driver);
+  }
+  for (const std::string& driver : drivers) notice_driver(driver, notices);
+}
+
+void apply_ownership(std::vector<model::Card>& cards, const OwnNode& node,
+                     const OtherOwners& others, const std::optional<CardNames>& own,
+                     std::vector<Notice>& notices) {
+  if (own) return keep_named(cards, *own);
+  const std::string plugin = other_plugin(node, others.resources);
+  if (plugin.empty()) return leave_to_drivers(cards, others.drivers, notices);
+  for (model::Card& card : cards) {
+    cordon(card, "the node also has " + plugin +
+                     ", so another device plugin may also allocate this card; stop that plugin on "
+                     "this node, or name Tangram's cards in the agent's --own-cards");
+  }
+  if (!cards.empty()) notice_plugin(plugin, notices);
 }
 
 std::string model_label(const std::vector<model::Card>& cards) {
@@ -200,14 +214,13 @@ std::vector<model::Card> previous_cards(const OwnNode& node) {
 }
 
 Result<NodeRecord> record_of(const CardsNow& now, const OwnNode& node,
-                             const CardRequests& requested,
-                             const std::set<std::string>& used_elsewhere,
+                             const CardRequests& requested, const OtherOwners& others,
                              const RecordSettings& settings) {
   std::vector<model::Card> cards;
   cards.reserve(now.inventory.cards.size());
   for (const InstalledCard& installed : now.inventory.cards) cards.push_back(installed.card);
   NodeRecord record;
-  apply_ownership(cards, ownership(node, used_elsewhere, settings.own_cards), record.notices);
+  apply_ownership(cards, node, others, settings.own_cards, record.notices);
   apply_cordon(cards, node, record.notices);
   // As a reader decodes it. What no reader accepts must not be written: it would differ again, and
   // be written without end.

@@ -3,6 +3,7 @@
 #include "base/result.hpp"
 #include "node/cards/card_source.hpp"
 #include "node/pods/pod_requests.hpp"
+#include "node/publish/other_drivers.hpp"
 #include "node/publish/own_node.hpp"
 
 #include <map>
@@ -34,7 +35,7 @@ struct RecordSettings {
   /// Report kMilliResource and kMemoryResource.
   bool aggregates = true;
   /// Tangram's cards; nothing = all of them, unless another device plugin allocates cards of this
-  /// node.
+  /// node; then none. Cards that a DRA driver publishes are not Tangram's, either.
   std::optional<CardNames> own_cards = std::nullopt;
 };
 
@@ -43,6 +44,14 @@ struct Notice {
   std::string reason;    ///< one word for programs: "CardsOwnedTwice"
   std::string sentence;  ///< the problem and what to do
   friend auto operator<=>(const Notice&, const Notice&) = default;
+};
+
+/// By whom else pods get, or may get, cards of this node.
+struct OtherOwners {
+  /// Resources of other device plugins by which pods have cards.
+  std::set<std::string> resources;
+  DriverCards drivers;
+  friend bool operator==(const OtherOwners&, const OtherOwners&) = default;
 };
 
 /// The desired contents of the Node.
@@ -60,12 +69,10 @@ struct NodeRecord {
   std::vector<Notice> notices;       ///< in order
 };
 
-/// @param requested       by all pods that are bound to the node
-/// @param used_elsewhere  resources of other device plugins by which pods have cards of this node
+/// @param requested  by all pods that are bound to the node
 /// @returns kInvalidArgument if the cards annotation cannot represent a card
 Result<NodeRecord> record_of(const CardsNow& now, const OwnNode& node,
-                             const CardRequests& requested,
-                             const std::set<std::string>& used_elsewhere,
+                             const CardRequests& requested, const OtherOwners& others,
                              const RecordSettings& settings);
 
 /// The cards in the Node, as record_of() was given them before the agent's restart. None if they

@@ -18,6 +18,13 @@ namespace {
 constexpr const char* kFile = "deploy/node/rbac.yaml";
 constexpr const char* kNode = "/api/v1/nodes/node";
 
+/// As a DRA driver publishes a card of the node.
+constexpr const char* kSlices = "/apis/resource.k8s.io/v1/resourceslices";
+constexpr const char* kSlice =
+    R"({"apiVersion":"resource.k8s.io/v1","kind":"ResourceSlice","metadata":{"name":"node-gpu"},)"
+    R"("spec":{"driver":"gpu.nvidia.com","nodeName":"node","pool":{"name":"node","generation":1,)"
+    R"("resourceSliceCount":1},"devices":[{"name":"gpu-0","attributes":{"uuid":{"string":"GPU-b"}}}]}})";
+
 /// What fails without a right; "resource verb" is its name.
 const std::map<std::string, std::string> kBreaks = {
     {"nodes get", "finds out how the runtime gets devices"},
@@ -28,6 +35,7 @@ const std::map<std::string, std::string> kBreaks = {
     {"pods get", "starts pods that the watch does not show yet"},
     {"pods list", "publishes cards"},  // waits for pods: publishes no less than they request
     {"pods watch", "hears of changes"},
+    {"resourceslices list", "withholds cards of DRA drivers"},
     {"events create", "writes events"},
     {"events patch", "counts repeated events"},
 };
@@ -37,7 +45,9 @@ class AgentAtWork {
  public:
   explicit AgentAtWork(const std::string& kubeconfig) {
     const std::string cards = folder_.path() + "/cards.yaml";
-    if (!replace_file(cards, "{version: 1, cards: [{id: GPU-a, model: A100, memMiB: 1000}]}\n")) {
+    if (!replace_file(cards,
+                      "{version: 1, cards: [{id: GPU-a, model: A100, memMiB: 1000}, "
+                      "{id: GPU-b, model: A100, memMiB: 1000}]}\n")) {
       throw std::runtime_error("no file of cards");
     }
     kubelet_.start();
@@ -85,8 +95,12 @@ class AgentAtWork {
 
 class AgentRightsTest : public E2eTest {
  protected:
-  AgentRightsTest() { AgentIdentity::apply_rights(); }
+  AgentRightsTest() {
+    AgentIdentity::apply_rights();
+    cluster_.ensure(kSlices, kSlice);
+  }
   ~AgentRightsTest() override {
+    cluster_.remove(std::string(kSlices) + "/node-gpu");
     for (const Role& role : shipped_roles(kFile)) role.apply(cluster_);
   }
 
@@ -116,6 +130,9 @@ class AgentRightsTest : public E2eTest {
       return cluster_.get(kNode).find(text) != std::string::npos;
     };
     if (!eventually([&] { return shows("GPU-a"); })) return "publishes cards";
+    if (!eventually([&] { return shows("the DRA driver gpu.nvidia.com also publishes"); })) {
+      return "withholds cards of DRA drivers";
+    }
     if (!eventually([&] { return shows("tangram.dev/gpu-mem-mib"); })) {
       return "publishes capacities";
     }

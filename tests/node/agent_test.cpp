@@ -15,6 +15,7 @@
 #include "tests/node/kubelet/fake_runtime.hpp"
 #include "tests/testing/eventually.hpp"
 #include "tests/testing/kube_builders.hpp"
+#include "tests/testing/passing_api.hpp"
 #include "tests/testing/temp_folder.hpp"
 
 #include <gtest/gtest.h>
@@ -27,6 +28,20 @@ namespace tangram::node {
 namespace {
 
 using testing::eventually;
+
+/// An API server to which a DRA driver has published cards.
+class ApiWithSlices final : public testing::PassingApi {
+ public:
+  using PassingApi::PassingApi;
+  Result<kube::Response> call(const kube::Request& request) override {
+    if (slices.empty() || request.path != "/apis/resource.k8s.io/v1/resourceslices") {
+      return PassingApi::call(request);
+    }
+    return kube::Response{.status = 200, .body = slices, .retry_after = {}};
+  }
+
+  std::string slices;  ///< a list; "" = it has no such objects
+};
 
 /// The whole agent, with cards of a file, before an API server in memory and a kubelet on real
 /// sockets.
@@ -66,7 +81,7 @@ status:
     settings.grant_keys = grant_keys;
     settings.require_signed_grants = !grant_keys.empty();
     auto created =
-        Agent::create(settings, {.api = api,
+        Agent::create(settings, {.api = server,
                                  .clock = clock,
                                  .reporter = {.controller = "tangram.dev/node", .instance = "n1"},
                                  .random = [this] { return engine(); }});
@@ -145,6 +160,7 @@ status:
   testing::TempFolder folder;
   SystemClock clock;
   kube::LocalApi api{clock};
+  ApiWithSlices server{api};
   testing::FakeKubelet kubelet{folder.path(), 1};
   testing::FakeRuntime runtime{folder.path() + "/runtime.sock"};
   std::mt19937_64 engine{1};
@@ -215,6 +231,15 @@ TEST_F(AgentTest, EndsAContainerThatWasCreatedWithoutItsDevice) {
     return shows(R"(tangram_node_containers_without_device_total{result="ended"} 1)");
   })) << metrics();
   EXPECT_EQ(runtime.ended(), std::vector<std::string>{"c-b"});
+}
+
+TEST_F(AgentTest, CardsThatADraDriverPublishesTakeNoPods) {
+  server.slices = R"({"metadata":{"resourceVersion":"1"},"items":[{"spec":{"driver":)"
+                  R"("gpu.nvidia.com","nodeName":"n1","devices":[{"name":"gpu-0","attributes":)"
+                  R"({"uuid":{"string":"GPU-b"}}}]}}]})";
+  start();
+  ASSERT_TRUE(eventually([&] { return published().size() == 2; }));
+  EXPECT_EQ(cordoned(), 1);
 }
 
 TEST_F(AgentTest, AnUnhealthyCardIsPublishedAndTakesNoNewPod) {

@@ -161,7 +161,7 @@ ok    webhook                   the CA in mutating 00-tangram is valid
 ok    webhook                   the CA in validating 00-tangram is valid
 ok    webhook                   its Service has 1 ready endpoint
 ok    rights                    tangram-extender has the 13 rights that it needs
-ok    rights                    tangram-node has the 10 rights that it needs
+ok    rights                    tangram-node has the 11 rights that it needs
 ok    pods                      2 GPU pods, no findings
 
 15 ok, 0 warnings, 0 failures
@@ -220,6 +220,17 @@ TEST_F(DoctorTest, ReportsFaultsOfNodes) {
   expect_warning("nodes: unhealthy cards: GPU-x of unhealthy (XID 79)");
   agents(1, "");
   expect_failure("agents: 1 of 2 are ready");
+}
+
+TEST_F(DoctorTest, NamesCardsThatADraDriverPublishes) {
+  constexpr const char* kSlices = "/apis/resource.k8s.io/v1/resourceslices";
+  rig_.add_node("twice", {testing::card("GPU-t")});
+  rig_.api.answer(kSlices,
+                  R"({"metadata":{"resourceVersion":"1"},"items":[{"spec":{"driver":)"
+                  R"("gpu.nvidia.com","devices":[{"attributes":{"uuid":{"string":"GPU-t"}}}]}}]})");
+  expect_warning("nodes: a DRA driver publishes the same cards: GPU-t of twice (gpu.nvidia.com)");
+  rig_.api.answer(kSlices, 403, "no");
+  expect_warning("nodes: cannot be read: list resourceslices: 403: no");
 }
 
 TEST_F(DoctorTest, NamesTheMissingRuntimeClass) {

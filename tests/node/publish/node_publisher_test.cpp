@@ -46,7 +46,7 @@ class NodePublisherTest : public ::testing::Test {
             .clock = clock,
             .cards = [this] { return with_lock([&] { return ++asked, cards; }); },
             .requested = [this] { return with_lock([&] { return requested; }); },
-            .used_elsewhere = [this] { return with_lock([&] { return used_elsewhere; }); },
+            .other_owners = [this] { return with_lock([&] { return other_owners; }); },
             .report_event =
                 [this](const kube::EventNote& note) {
                   with_lock([&] { return notes.push_back(note); });
@@ -111,7 +111,7 @@ class NodePublisherTest : public ::testing::Test {
   std::mutex mutex;
   CardsPtr cards;
   std::optional<CardRequests> requested = CardRequests{};
-  std::optional<std::set<std::string>> used_elsewhere = std::set<std::string>{};
+  std::optional<OtherOwners> other_owners = OtherOwners{};
   std::size_t asked = 0;
   std::vector<kube::EventNote> notes;
   std::vector<milliseconds> waits;
@@ -323,7 +323,7 @@ TEST_F(NodePublisherTest, StopsWhileItWaits) {
                                          .clock = clock,
                                          .cards = [this] { return cards; },
                                          .requested = [this] { return requested; },
-                                         .used_elsewhere = [this] { return used_elsewhere; }});
+                                         .other_owners = [this] { return other_owners; }});
   publisher->start();
   ASSERT_TRUE(eventually([&] { return publisher->counts().failures > 0; }));
   publisher->stop();

@@ -171,8 +171,9 @@ TEST(NodeRecordTest, CardsOfANodeWithAnotherPluginAreWithheld) {
 }
 
 TEST(NodeRecordTest, CardsStayWithheldWhileKubeletHasGivenOneToAnotherPlugin) {
-  const auto made = record_of(installed({card("GPU-1")}), bare_node(), {},
-                              {"nvidia.com/gpu", "nvidia.com/mig-1g.10gb"}, {});
+  const auto made =
+      record_of(installed({card("GPU-1")}), bare_node(), {},
+                {.resources = {"nvidia.com/gpu", "nvidia.com/mig-1g.10gb"}, .drivers = {}}, {});
   ASSERT_TRUE(made);
   EXPECT_TRUE(made->cards[0].cordoned);
   ASSERT_EQ(made->notices.size(), 1U);
@@ -191,6 +192,27 @@ TEST(NodeRecordTest, NamedCardsAreTangramsBesideAnotherPlugin) {
   EXPECT_TRUE(made.notices.empty());
   const RecordSettings all{.own_cards = parse_card_names("all")};
   EXPECT_FALSE(record(installed({card("GPU-1")}), node, {}, all).cards[0].cordoned);
+}
+
+TEST(NodeRecordTest, CardsThatADraDriverPublishesAreWithheld) {
+  const CardsNow cards = installed({card("GPU-1"), card("GPU-2")});
+  const OtherOwners others{.resources = {},
+                           .drivers = {.cards = {{"GPU-2", "gpu.nvidia.com"}}, .parents = {}}};
+  const auto made = record_of(cards, bare_node(), {}, others, {});
+  ASSERT_TRUE(made);
+  EXPECT_FALSE(made->cards[0].cordoned);
+  EXPECT_TRUE(made->cards[1].cordoned);
+  EXPECT_EQ(made->cards[1].unavailable_reason,
+            "cordoned: the DRA driver gpu.nvidia.com also publishes this card; stop it on this "
+            "node, or name Tangram's cards in the agent's --own-cards");
+  ASSERT_EQ(made->notices.size(), 1U);
+  EXPECT_EQ(made->notices[0].reason, "CardsOwnedTwice");
+  const auto named =
+      record_of(cards, bare_node(), {}, others, {.own_cards = parse_card_names("GPU-2")});
+  ASSERT_TRUE(named);
+  EXPECT_TRUE(named->cards[0].cordoned);
+  EXPECT_FALSE(named->cards[1].cordoned);
+  EXPECT_TRUE(named->notices.empty());
 }
 
 TEST(NodeRecordTest, WhatWasPublishedIsReadBackAsItWasGiven) {

@@ -1,0 +1,140 @@
+// What the labels of a namespace allow its pods: deploy/webhook/namespace-rules.yaml on a real API
+// server, as a user of kubectl sees it.
+
+#include "tests/e2e/fixture.hpp"
+#include "tests/e2e/kubectl.hpp"
+#include "tests/e2e/raw_json.hpp"
+#include "tests/e2e/webhook.hpp"
+
+#include <iostream>
+#include <thread>
+
+namespace tangram::e2e {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr const char* kNoBurst = "burst is not allowed in this namespace";
+const StringMap kHalf = {{"gpu-fraction", "0.5"}};
+
+struct Row {
+  const char* labels;   ///< of the namespace; "" = none
+  StringMap gpu;        ///< annotations of the pod
+  const char* refusal;  ///< "" = allowed
+
+  [[nodiscard]] std::string expected() const { return *refusal == '\0' ? "created" : refusal; }
+};
+
+const std::vector<Row>& rows() {
+  static const std::vector<Row> kRows = {
+      {"", {{"gpu-mem", "8Gi"}, {"gpu-mem-limit", "16Gi"}, {"gpu-isolation", "none"}}, ""},
+      {"tangram.dev/isolation=mps.none", kHalf, ""},
+      {"tangram.dev/isolation=mps.none", {{"gpu-mem", "8Gi"}, {"gpu-isolation", "none"}}, ""},
+      {"tangram.dev/isolation=mps.none", {{"gpu-count", "2"}}, ""},
+      {"tangram.dev/isolation=mps.none",
+       {{"gpu-fraction", "1.0"}, {"gpu-isolation", "time-slice"}},
+       ""},
+      {"tangram.dev/isolation=mps.none",
+       {{"gpu-fraction", "0.5"}, {"gpu-isolation", "time-slice"}},
+       "tangram.dev/gpu-isolation time-slice is not allowed in this namespace; write one of: mps, "
+       "none"},
+      {"tangram.dev/isolation=mps.none",
+       {{"gpu-mem.main", "8Gi"}, {"gpu-isolation", "time-slice"}},
+       "time-slice is not allowed"},
+      {"tangram.dev/isolation=none", kHalf, "tangram.dev/gpu-isolation mps is not allowed"},
+      {"tangram.dev/isolation=msp", kHalf, "write one of: msp"},
+      {"tangram.dev/burst=none", {{"gpu-mem", "8Gi"}, {"gpu-compute", "0.3"}}, ""},
+      {"tangram.dev/burst=none", {{"gpu-mem", "8Gi"}, {"gpu-mem-limit", "16Gi"}}, kNoBurst},
+      {"tangram.dev/burst=none",
+       {{"gpu-mem.main", "8Gi"}, {"gpu-compute-limit.main", "1"}},
+       kNoBurst},
+      {"tangram.dev/burst=none", {{"gpu-mem", "8Gi"}, {"gpu-compute", "0.0"}}, kNoBurst},
+      {"tangram.dev/burst=no", {{"gpu-mem", "8Gi"}, {"gpu-mem-limit", "16Gi"}}, kNoBurst},
+  };
+  return kRows;
+}
+
+class NamespaceRulesTest : public E2eTest {
+ protected:
+  NamespaceRulesTest() {
+    kubectl({"delete", "namespace", kNamespace, "--ignore-not-found"});
+    kubectl({"create", "namespace", kNamespace});
+    // A controller makes the service account that pods need.
+    const auto deadline = TimePoint::clock::now() + 20s;
+    while (!kubectl({"--namespace", kNamespace, "get", "serviceaccount", "default"}).done() &&
+           TimePoint::clock::now() < deadline) {}
+  }
+  ~NamespaceRulesTest() override {
+    kubectl({"--namespace", kNamespace, "delete", "pods", "--all", "--grace-period=0", "--force"});
+    kubectl({"delete", "namespace", kNamespace, "--wait=false"});
+  }
+
+  static void label(const std::string& labels) {
+    std::vector<std::string> arguments = {"label",
+                                          "namespace",
+                                          kNamespace,
+                                          "--overwrite",
+                                          "tangram.dev/isolation-",
+                                          "tangram.dev/burst-"};
+    kubectl(arguments);
+    if (labels.empty()) return;
+    arguments = {"label", "namespace", kNamespace, "--overwrite", labels};
+    const auto answer = kubectl(arguments);
+    ASSERT_TRUE(answer.done()) << answer.text;
+  }
+  static KubectlAnswer create(const StringMap& gpu, bool dry_run) {
+    PodSpec pod;
+    pod.name = "pod";
+    pod.gpu = gpu;
+    std::vector<std::string> arguments = {"--namespace", kNamespace, "create", "-f", "-"};
+    if (dry_run) arguments.emplace_back("--dry-run=server");
+    return kubectl(arguments, pod_json(pod));
+  }
+  /// The API server sees labels and policies a moment later: tries until the answer is the one.
+  static KubectlAnswer eventually(const Row& row) {
+    const auto deadline = TimePoint::clock::now() + 20s;
+    for (;;) {
+      auto answer = create(row.gpu, true);
+      const bool expected = answer.text.find(row.expected()) != std::string::npos;
+      if (expected || TimePoint::clock::now() > deadline) return answer;
+      std::this_thread::sleep_for(100ms);
+    }
+  }
+
+  static constexpr const char* kNamespace = "rules";
+  Applied policy_{cluster_, "deploy/webhook/namespace-rules.yaml", {}};
+};
+
+TEST_F(NamespaceRulesTest, LabelsSayWhatPodsMayRequest) {
+  // The policy has effect, so that what is allowed later is not merely unseen.
+  label("tangram.dev/isolation=none");
+  ASSERT_FALSE(eventually({"", kHalf, "mps is not allowed"}).done());
+  std::string labels = "tangram.dev/isolation=none";
+  for (const Row& row : rows()) {
+    if (labels != row.labels) label(labels = row.labels);
+    const auto answer = eventually(row);
+    EXPECT_THAT(answer.text, HasSubstr(row.expected())) << row.labels;
+    std::cout << "[ figure   ] " << row.labels << ": " << answer.text;
+  }
+}
+
+TEST_F(NamespaceRulesTest, AWaitingPodThatWasThereBeforeMayOnlyChangeToWhatIsAllowed) {
+  ASSERT_TRUE(create({{"gpu-fraction", "0.5"}, {"gpu-isolation", "time-slice"}}, false).done());
+  label("tangram.dev/isolation=mps");
+  ASSERT_FALSE(
+      eventually({"", {{"gpu-mem", "8Gi"}, {"gpu-isolation", "none"}}, "is not allowed"}).done());
+  const auto change = [](const std::string& what, const std::string& value) {
+    return kubectl({"--namespace", kNamespace, what, "pod", "pod", "--overwrite", value});
+  };
+  EXPECT_TRUE(change("label", "team=a").done());
+  EXPECT_TRUE(change("annotate", "example.com/ip=10.0.0.1").done());
+  const auto other = change("annotate", "tangram.dev/gpu-isolation=none");
+  EXPECT_FALSE(other.done());
+  EXPECT_THAT(other.text, HasSubstr("tangram.dev/gpu-isolation none is not allowed"));
+  const auto allowed = change("annotate", "tangram.dev/gpu-isolation=mps");
+  EXPECT_TRUE(allowed.done()) << allowed.text;
+  EXPECT_TRUE(change("annotate", "tangram.dev/gpu-isolation-").done()) << "the default is mps";
+}
+
+}  // namespace
+}  // namespace tangram::e2e

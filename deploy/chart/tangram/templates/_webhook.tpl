@@ -53,6 +53,16 @@ service: {namespace: {{ .root.Release.Namespace }}, name: tangram-webhook, path:
 - {key: tangram.dev/admission, operator: NotIn, values: [enabled]}
 {{- end -}}
 
+{{/* The same for requests of other systems: NVIDIA's operator validates its nodes by pods with nvidia.com/gpu. Its
+namespace is exempt only where the operator is installed: elsewhere, anybody might create one of that name. */}}
+{{- define "tangram.webhook.namespaces-foreign" -}}
+{{- $names := concat (list "kube-system" .Release.Namespace) .Values.webhook.excludedNamespaces -}}
+{{- if .Capabilities.APIVersions.Has "nvidia.com/v1/ClusterPolicy" -}}
+{{- $names = concat $names (list "gpu-operator" "nvidia-gpu-operator") -}}
+{{- end -}}
+- {key: kubernetes.io/metadata.name, operator: NotIn, values: [{{ join ", " (uniq $names) }}]}
+{{- end -}}
+
 {{/* A condition: the pod requests a GPU, by annotation or by a resource of Tangram. */}}
 {{- define "tangram.webhook.asks" -}}
 (has(object.metadata.annotations) &&

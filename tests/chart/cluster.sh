@@ -161,10 +161,25 @@ make_key_as_the_job() {
   account tangram-grant-key
   "$extender" grant-key --out "$work/key" >/dev/null
   local as_job=("$(program kubectl)" --kubeconfig "$state/tangram-grant-key.kubeconfig" --namespace "$namespace")
+  wait_for kube-apiserver refuses_other_secrets
   "${as_job[@]}" create configmap tangram-grant-keys --from-file=first.pub="$work/key/grant.pub" >/dev/null
   "${as_job[@]}" create secret generic tangram-grant-key --from-file=grant.key="$work/key/grant.key" >/dev/null
   if "${as_job[@]}" get secret tangram-tls >/dev/null 2>&1; then die "the job can read Secrets"; fi
   kubectl_here delete job,role,rolebinding,serviceaccount tangram-grant-key >/dev/null
+  kubectl_admin delete validatingadmissionpolicy,validatingadmissionpolicybinding tangram-grant-key >/dev/null
+}
+
+# A Secret of another name, and one that would be a token of the extender.
+refuses_other_secrets() {
+  local only="the job may create only the signing key and its public key" refusal
+  refusal=$("${as_job[@]}" create secret generic other --dry-run=server 2>&1) && return 1
+  [[ $refusal == *"$only"* ]] || return 1
+  refusal=$("${as_job[@]}" create --dry-run=server --filename - 2>&1 <<END
+{apiVersion: v1, kind: Secret, type: kubernetes.io/service-account-token, metadata: {name: tangram-grant-key,
+  annotations: {kubernetes.io/service-account.name: tangram-extender}}}
+END
+  ) && return 1
+  [[ $refusal == *"$only"* ]]
 }
 
 release_objects() {

@@ -3,6 +3,7 @@
 #include "base/json.hpp"
 #include "cli/format.hpp"
 #include "cli/table.hpp"
+#include "cluster/agent_words.hpp"
 #include "model/request.hpp"
 
 #include <algorithm>
@@ -11,12 +12,6 @@
 namespace tangram::cli {
 
 namespace {
-
-bool has_message(const kube::Pod& pod, std::string_view words) {
-  return std::any_of(pod.waiting.begin(), pod.waiting.end(), [&](const std::string& message) {
-    return message.find(words) != std::string::npos;
-  });
-}
 
 PodLine line_of(const GpuPod& gpu, const Cluster& cluster) {
   PodLine line{.ns = gpu.pod.ns, .name = gpu.pod.name, .node = gpu.pod.node};
@@ -43,8 +38,8 @@ std::string findings_text(const PodLine& pod) {
 std::string state_of(const kube::Pod& pod) {
   if (pod.deleting) return "Terminating";
   if (pod.node.empty()) return pod.gated ? "Gated" : "Pending";
-  if (has_message(pod, model::kCannotStart)) return "CannotStart";
-  if (has_message(pod, model::kNotYet)) return "NotYet";
+  if (!cluster::agent_words(pod, model::kCannotStart).empty()) return "CannotStart";
+  if (!cluster::agent_words(pod, model::kNotYet).empty()) return "NotYet";
   return pod.started ? "Running" : "Starting";
 }
 

@@ -1,5 +1,6 @@
 #include "cluster/unstarted_pods.hpp"
 
+#include "cluster/agent_words.hpp"
 #include "model/request.hpp"
 
 #include <algorithm>
@@ -14,21 +15,13 @@ using model::Allocation;
 using model::AllocationPtr;
 using model::NodeState;
 
-/// What the agent says, without what kubelet puts before it; empty = nothing, or not for good.
-std::string agent_message(const kube::Pod& pod) {
-  for (const std::string& message : pod.waiting) {
-    const std::size_t mark = message.find(model::kCannotStart);
-    if (mark != std::string::npos) return "its node's agent says \"" + message.substr(mark) + "\"";
-  }
-  return "";
-}
-
 std::string refusal(const kube::Pod& pod, const Recorded& recorded) {
   if (!recorded.grant_problem.empty()) {
     return "its annotation " + std::string(model::kGrantAnnotation) + " " + recorded.grant_problem;
   }
   if (recorded.allocation.containers.empty()) return "it was bound without a grant";
-  return agent_message(pod);
+  const std::string_view words = agent_words(pod, model::kCannotStart);
+  return words.empty() ? "" : "its node's agent says \"" + std::string(words) + "\"";
 }
 
 AllocationPtr allocation_of(const NodeState& node, const std::string& uid) {

@@ -41,6 +41,9 @@ struct Heap {
     return item ? 2 * kBlock + sizeof(Item) + of(*item) : 0;  // with the counts
   }
 
+  static std::size_t of(const kube::Waiting& waiting) {
+    return of(waiting.reason) + of(waiting.message);
+  }
   static std::size_t of(const model::ContainerInfo& container) { return of(container.name); }
   static std::size_t of(const model::GrantedCard& card) { return of(card.uuid); }
   static std::size_t of(const model::ContainerGrant& grant) {

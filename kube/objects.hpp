@@ -19,6 +19,13 @@ struct Controller {
   friend bool operator==(const Controller&, const Controller&) = default;
 };
 
+/// Why a container waits, as kubelet says.
+struct Waiting {
+  std::string reason;
+  std::string message;
+  friend bool operator==(const Waiting&, const Waiting&) = default;
+};
+
 /// A v1.Pod, as far as scheduling GPUs needs it.
 struct Pod {
   std::string uid;
@@ -46,8 +53,8 @@ struct Pod {
   Controller controller;
   /// Names of the containers that run or have run, as only kubelet knows.
   std::vector<std::string> ran;
-  /// status.*.state.waiting.message of the containers that have one
-  std::vector<std::string> waiting;
+  /// status.*.state.waiting of the containers that have a message
+  std::vector<Waiting> waiting;
 
   [[nodiscard]] std::string full_name() const { return ns + "/" + name; }
 };

@@ -340,9 +340,9 @@ class PodDecoder {
   }
 
   void read_waiting() {
-    std::string message;
-    json::read_members(in_, "message", message);
-    if (!message.empty()) pod_.waiting.push_back(std::move(message));
+    Waiting waiting;
+    json::read_members(in_, "reason", waiting.reason, "message", waiting.message);
+    if (!waiting.message.empty()) pod_.waiting.push_back(std::move(waiting));
   }
 
   // ---- The end.

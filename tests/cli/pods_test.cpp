@@ -8,16 +8,22 @@ namespace tangram::cli {
 namespace {
 
 TEST(PodsTest, TellsTheStates) {
+  const std::string kPreStart =
+      "device plugin PreStartContainer rpc failed with err: rpc error: code = ";
   kube::Pod pod;
   EXPECT_EQ(state_of(pod), "Pending");
   pod.gated = true;
   EXPECT_EQ(state_of(pod), "Gated");
   pod.node = "a";
   EXPECT_EQ(state_of(pod), "Starting");
-  pod.waiting = {"rpc error: tangram: not yet: the memory is still held"};
+  pod.waiting = {
+      {"CreateContainerConfigError", kPreStart + "Unavailable desc = tangram: not yet: in use"}};
   EXPECT_EQ(state_of(pod), "NotYet");
-  pod.waiting = {"tangram: cannot start: no grant"};
+  pod.waiting = {{"CreateContainerConfigError",
+                  kPreStart + "FailedPrecondition desc = tangram: cannot start: no grant"}};
   EXPECT_EQ(state_of(pod), "CannotStart");
+  pod.waiting = {{"ErrImagePull", "tangram: cannot start: no grant"}};
+  EXPECT_EQ(state_of(pod), "Starting") << "the words of a registry";
   pod.waiting = {};
   pod.started = true;
   EXPECT_EQ(state_of(pod), "Running");

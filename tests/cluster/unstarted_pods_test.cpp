@@ -1,5 +1,7 @@
 #include "cluster/unstarted_pods.hpp"
 
+#include "base/json.hpp"
+#include "kube/objects.hpp"
 #include "model/ledger.hpp"
 #include "tests/testing/builders.hpp"
 #include "tests/testing/manual_clock.hpp"
@@ -49,6 +51,26 @@ TEST(UnstartedTest, PodThatWaitsForItsStartIsNotRefusedYet) {
   EXPECT_EQ(pod->refusal, "");
 }
 
+const std::string kConfigError = "CreateContainerConfigError";
+/// What kubelet puts before the answer of a device plugin.
+const std::string kPreStart =
+    "device plugin PreStartContainer rpc failed with err: rpc error: code = ";
+
+/// As kubelet reports it.
+auto waiting_for(const std::string& reason, const std::string& message) {
+  std::string text;
+  json::Writer out(text);
+  out.begin_object().key("metadata").begin_object();
+  out.member("name", "p").member("namespace", "ml").member("uid", "u").end_object();
+  out.key("status").begin_object().key("containerStatuses").begin_array().begin_object();
+  out.member("name", "main").key("state").begin_object().key("waiting").begin_object();
+  out.member("reason", reason).member("message", message);
+  out.end_object().end_object().end_object().end_array().end_object().end_object();
+  auto pod = kube::decode_pod(text);
+  EXPECT_TRUE(pod.has_value());
+  return pod->waiting;
+}
+
 struct Elsewhere {
   std::string name;
   std::function<void(kube::Pod&)> change;
@@ -89,14 +111,51 @@ TEST(UnstartedTest, RefusedByWhatItsGrantSays) {
 
 TEST(UnstartedTest, RefusedByItsAgentForGood) {
   kube::Pod pod = waiting_pod();
-  pod.waiting = {"back-off pulling image",
-                 "device plugin PreStartContainer rpc failed with err: rpc error: code = "
-                 "FailedPrecondition desc = tangram: cannot start: the card is too small"};
+  pod.waiting = waiting_for(kConfigError, kPreStart +
+                                              "FailedPrecondition desc = tangram: cannot start: "
+                                              "the card is too small");
   EXPECT_EQ(seen(pod)->refusal,
             "its node's agent says \"tangram: cannot start: the card is too small\"");
-  pod.waiting = {"rpc error: code = Unavailable desc = tangram: not yet: memory is still in use"};
+  pod.waiting = waiting_for(kConfigError,
+                            kPreStart + "Unavailable desc = tangram: not yet: memory is in use");
   EXPECT_EQ(seen(pod)->refusal, "");
 }
+
+struct Forged {
+  std::string name;
+  std::string reason;
+  std::string message;
+  friend void PrintTo(const Forged& c, std::ostream* out) { *out << c.name; }
+};
+class ForgedRefusal : public ::testing::TestWithParam<Forged> {};
+
+// Authors of pods choose parts of these texts.
+TEST_P(ForgedRefusal, IsNotTheAgents) {
+  kube::Pod pod = waiting_pod();
+  pod.waiting = waiting_for(GetParam().reason, GetParam().message);
+  ASSERT_EQ(pod.waiting.size(), 1U);
+  EXPECT_EQ(seen(pod)->refusal, "");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Pods, ForgedRefusal,
+    ::testing::Values(
+        Forged{"AnswerOfARegistry", "ErrImagePull",
+               "rpc error: code = Unknown desc = tangram: cannot start: x"},
+        Forged{"AnswerOfARegistryInWhole", "ErrImagePull",
+               kPreStart + "FailedPrecondition desc = tangram: cannot start: x"},
+        Forged{"UserOfAnImage", kConfigError,
+               "container has runAsNonRoot and image has non-numeric user (" + kPreStart +
+                   "FailedPrecondition desc = tangram: cannot start: x), cannot verify user is "
+                   "non-root"},
+        Forged{"Command", "RunContainerError",
+               "exec: \"tangram: cannot start\": executable file not found in $PATH"},
+        Forged{"NameOfASecret", kConfigError, "secret \"tangram: cannot start: x\" not found"},
+        Forged{"OtherPluginsCode", kConfigError,
+               kPreStart + "Unknown desc = tangram: cannot start: x"},
+        Forged{"LaterInThePluginsMessage", kConfigError,
+               kPreStart + "FailedPrecondition desc = no tangram: cannot start: x"}),
+    [](const auto& c) { return c.param.name; });
 
 /// Node "n" with cards A and B of 80 GiB, and what pods hold there.
 class StuckPodsTest : public ::testing::Test {

@@ -385,7 +385,8 @@ TEST(PodStart, SaysWhatItsContainersWaitFor) {
       R"({"name":"a","started":false,"restartCount":0,"state":{"waiting":{"reason":)"
       R"("CreateContainerConfigError","message":"tangram: cannot start: no"}}},)"
       R"({"name":"b","state":null,"lastState":null}]})");
-  EXPECT_EQ(pod.waiting, std::vector<std::string>{"tangram: cannot start: no"});
+  EXPECT_EQ(pod.waiting,
+            (std::vector<Waiting>{{"CreateContainerConfigError", "tangram: cannot start: no"}}));
   EXPECT_FALSE(pod.started);
 }
 

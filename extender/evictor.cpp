@@ -5,6 +5,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -18,6 +19,9 @@ using std::chrono::seconds;
 
 constexpr seconds kFirstBackoff{10};  // what servers say themselves when a budget refuses
 constexpr seconds kMaxBackoff{300};
+/// How long a namespace's turn counts. A namespace without stuck pods for a moment stays behind the
+/// others, and no more turns are remembered than there were evictions in that time.
+constexpr seconds kRemembered{600};
 
 /// Does a controller replace the pod, and can the new one come to another node?
 bool is_replaced(const kube::Controller& controller) {
@@ -64,21 +68,32 @@ std::vector<prometheus::MetricFamily> Evictor::Collect() const {
 void Evictor::look(const std::vector<cluster::StuckPod>& stuck) {
   follow(stuck);
   if (!parts_.may_write(settings_.api_timeout)) return;
+  const cluster::StuckPod* const next = next_of(stuck);
+  if (next != nullptr && limiter_.reserve(nanoseconds(0))) {
+    evict(*next, cases_.at(next->pod.pod.uid));
+  }
+}
+
+const cluster::StuckPod* Evictor::next_of(const std::vector<cluster::StuckPod>& stuck) {
   const TimePoint now = parts_.clock.now();
+  using Rank = std::pair<std::optional<TimePoint>, TimePoint>;  // no turn comes before any turn
+  std::optional<Rank> first;
   const cluster::StuckPod* next = nullptr;
   for (const cluster::StuckPod& pod : stuck) {
     Case& its = cases_.at(pod.pod.pod.uid);
     if (now - its.since < settings_.after) continue;
     if (!may_evict(pod.pod)) {
       report(pod, its);
-    } else if (its.next_try <= now &&
-               (next == nullptr || its.since < cases_.at(next->pod.pod.uid).since)) {
-      next = &pod;
+      continue;
     }
+    const auto turn = last_turn_.find(pod.pod.pod.ns);
+    const Rank rank{turn == last_turn_.end() ? std::nullopt : std::optional(turn->second),
+                    its.since};
+    if (its.next_try > now || (first && rank >= *first)) continue;
+    first = rank;
+    next = &pod;
   }
-  if (next != nullptr && limiter_.reserve(nanoseconds(0))) {
-    evict(*next, cases_.at(next->pod.pod.uid));
-  }
+  return next;
 }
 
 /// A pod that is not stuck any more begins anew when it is again.
@@ -91,6 +106,7 @@ void Evictor::follow(const std::vector<cluster::StuckPod>& stuck) {
                        Case{.since = now, .next_try = now, .backoff = kFirstBackoff});
   }
   std::erase_if(cases_, [&](const auto& known) { return !uids.contains(known.first); });
+  std::erase_if(last_turn_, [&](const auto& turn) { return now - turn.second > kRemembered; });
 }
 
 bool Evictor::may_evict(const cluster::UnstartedPod& pod) const {
@@ -119,6 +135,7 @@ void Evictor::report(const cluster::StuckPod& stuck, Case& its) {
 void Evictor::evict(const cluster::StuckPod& stuck, Case& its) {
   report(stuck, its);
   const cluster::PodName& pod = stuck.pod.pod;
+  last_turn_.insert_or_assign(pod.ns, parts_.clock.now());
   const kube::EvictionAnswer answer = kube::evict_pod(
       parts_.api, {.ns = pod.ns, .name = pod.name, .uid = pod.uid}, settings_.api_timeout);
   ++results_.at(static_cast<std::size_t>(answer.outcome));

@@ -40,8 +40,10 @@ struct EvictorSettings {
 /// nor mirrors of static pods, which kubelet makes again whatever happens. Of the others, and of
 /// all where eviction is disabled, an event says what to do. One eviction at a look
 /// and so many a minute, evenly: should a whole node's pods be stuck by mistake, people have time
-/// to see it. A refused or failed one is tried again after 10 s, doubling up to 5 minutes, or when
-/// the server says. Each pod is reported once. Threads: look() one at a time, Collect() from any.
+/// to see it. Namespaces take turns: of those with a pod that is due, the one comes next whose last
+/// turn is longest ago, so that none can use up what the others need. A refused or failed one is
+/// tried again after 10 s, doubling up to 5 minutes, or when the server says. Each pod is reported
+/// once. Threads: look() one at a time, Collect() from any.
 class Evictor final : public prometheus::Collectable {
  public:
   struct Parts {
@@ -70,12 +72,15 @@ class Evictor final : public prometheus::Collectable {
   void follow(const std::vector<cluster::StuckPod>& stuck);
   [[nodiscard]] bool may_evict(const cluster::UnstartedPod& pod) const;
   void report(const cluster::StuckPod& stuck, Case& its);
+  /// The pod whose turn it is, of those that are due; null = none. Reports those that stay.
+  [[nodiscard]] const cluster::StuckPod* next_of(const std::vector<cluster::StuckPod>& stuck);
   void evict(const cluster::StuckPod& stuck, Case& its);
 
   const EvictorSettings settings_;
   const Parts parts_;
   kube::RateLimiter limiter_;
-  std::map<std::string, Case, std::less<>> cases_;  ///< by UID
+  std::map<std::string, Case, std::less<>> cases_;           ///< by UID
+  std::map<std::string, TimePoint, std::less<>> last_turn_;  ///< by namespace; see kRemembered
   std::array<std::atomic<std::uint64_t>, kEvictionOutcomes> results_{};
 };
 

@@ -150,6 +150,28 @@ TEST_F(EvictorTest, SpreadsEvictionsEvenlyTheLongestStuckFirst) {
   EXPECT_TRUE(deleting("a"));
 }
 
+TEST_F(EvictorTest, NamespacesTakeTurns) {
+  make({.per_minute = 60});
+  std::vector<cluster::StuckPod> stuck;
+  for (int i = 0; i < 20; ++i) stuck.push_back(pod("many-" + std::to_string(i)));
+  look_for(1s, stuck);
+  const auto evicted = [&](const std::string& ns) {
+    std::size_t count = 0;
+    for (const auto& call : api_.calls(kAnyEviction)) {
+      count += call.path.starts_with("/api/v1/namespaces/" + ns + "/") ? 1 : 0;
+    }
+    return count;
+  };
+  for (const char* name : {"of-another-1", "of-another-2"}) stuck.push_back(pod(name));
+  for (std::size_t i = 20; i < stuck.size(); ++i) stuck[i].pod.pod.ns = "other";
+  look_for(62s, stuck);
+  EXPECT_EQ(evicted("ml"), 2U);
+  EXPECT_EQ(evicted("other"), 1U) << "although all of the first have waited longer";
+  look_for(2s, stuck);
+  EXPECT_EQ(evicted("ml"), 3U);
+  EXPECT_EQ(evicted("other"), 2U);
+}
+
 TEST_F(EvictorTest, BacksOffWhileABudgetRefuses) {
   make();
   const cluster::StuckPod stuck = pod("a");

@@ -99,10 +99,12 @@ class MpsCheck {
         enforcer_(source, programs, clock_, settings_) {}
 
   void run() {
-    const auto prepared = enforcer_.prepare(card_.card.id, sharers());
+    const auto prepared = enforcer_.prepare(card_.card.id, sharers(500));
     report_.expect(prepared.has_value(), "MPS: a daemon is started",
                    prepared ? "it answers" : prepared.error().message);
     if (prepared) {
+      check_server_limits();
+      check_commands();
       check_limits(250);
       check_limits(500);
       check_bypass();
@@ -122,11 +124,62 @@ class MpsCheck {
     return settings;
   }
 
-  /// One container, with all of the card.
-  [[nodiscard]] node::CardSharers sharers() const {
+  /// One container.
+  [[nodiscard]] node::CardSharers sharers(std::int64_t milli) const {
     node::CardSharers sharers;
-    sharers.add(kAllocation, share_of(card_, 1000));
+    sharers.add(kAllocation, share_of(card_, milli));
     return sharers;
+  }
+
+  /// Of a client that unset its limits.
+  [[nodiscard]] Env bare_env() const {
+    Env env = env_of(1000);
+    std::erase_if(env, [](const std::string& one) {
+      return one.find("_LIMIT=") != std::string::npos ||
+             one.find("_PERCENTAGE=") != std::string::npos;
+    });
+    return env;
+  }
+
+  /// Half of the card is the largest share: nobody has more. Then the whole card is, and a client
+  /// that connects to the same server has more.
+  void check_server_limits() {
+    const std::int64_t half = share_of(card_, 500).memory_limit.count();
+    const std::string what = "MPS: memory of a client without limits of its own";
+    WorkerOptions options;
+    options.allocate_up_to = half * 5 / 4;
+    Env other_card = bare_env();
+    other_card.emplace_back("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=1=4G");
+    for (const Env& env : {bare_env(), other_card}) {
+      const auto worker = start_worker(programs_, options, env);
+      if (!worker || !worker->text("error").empty()) return report_.failed(what, problem(worker));
+      const auto taken = static_cast<std::int64_t>(worker->number("allocated_mib"));
+      report_.expect(!worker->text("refused").empty() && taken <= half, what,
+                     std::to_string(taken) + " MiB, the largest share has " + std::to_string(half));
+    }
+    const auto raised = enforcer_.prepare(card_.card.id, sharers(1000));
+    if (!raised) return report_.failed(what, raised.error().message);
+    const auto worker = start_worker(programs_, options, bare_env());
+    const bool more = worker && worker->text("error").empty() && worker->text("refused").empty();
+    report_.expect(more, "MPS: a larger share raises the server's limit",
+                   more ? "a client has more than before" : problem(worker));
+  }
+
+  /// A client's folder leads to no command: not even root's.
+  void check_commands() {
+    const node::nvidia::MpsFolders folders(settings_.run_dir, card_.card.id);
+    for (const std::string command : {"quit", "set_default_active_thread_percentage 100"}) {
+      const auto end = programs_.run({{"nvidia-cuda-mps-control"},
+                                      {"CUDA_MPS_PIPE_DIRECTORY=" + folders.client(kAllocation)},
+                                      command + "\n"},
+                                     10s);
+      const bool refused = !end || end->exit_code != 0;
+      report_.expect(refused, "MPS: a client cannot command the daemon",
+                     command + (refused ? " is refused" : " is accepted"));
+    }
+    const auto worker = start_worker(programs_, {}, env_of(250));
+    report_.expect(problem(worker).empty(), "MPS: the daemon serves clients after that",
+                   problem(worker).empty() ? "it does" : problem(worker));
   }
 
   [[nodiscard]] Env env_of(std::int64_t milli) const {

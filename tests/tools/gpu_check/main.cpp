@@ -47,7 +47,7 @@ int check_all(const std::string& wanted) {
   gpu_check::check_inventory(*found, programs, report);
   gpu_check::check_watching(source, *found, report);
   if (const node::InstalledCard* card = choose(*found, wanted)) {
-    std::string work_dir = "/tmp/tangram_gpu_XXXXXX";  // short: sockets lie in it
+    std::string work_dir = "/tmp/tangram_XXXXXX";  // short: sockets lie in it
     if (::mkdtemp(work_dir.data()) == nullptr) return kFailed;
     gpu_check::check_mps(source, *card, programs, work_dir, report);
     gpu_check::check_time_slice(source, *card, programs, report);

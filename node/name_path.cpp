@@ -25,6 +25,9 @@ bool has_cdi(std::string_view runtime) {
          (name == "cri-o" && !older_version(version, "1.23"));
 }
 
+/// Kubelet writes this while the runtime does not answer: "containerd://Unknown".
+bool is_down(std::string_view runtime) { return runtime.ends_with("://Unknown"); }
+
 }  // namespace
 
 Result<NamePath> choose_name_path(const NodeSoftware& software, const VendorRuntime& vendor) {
@@ -44,10 +47,10 @@ Result<NamePath> find_name_path(const Settings& settings, const Result<OwnNode>&
   const std::string file = settings.state_dir + "/device-ids-by";
   const auto text = read_file(file);
   const auto stored = parse_name_path(text ? std::string_view{*text} : std::string_view{});
-  const bool known = node && !node->software.kubelet.empty();
+  const bool known = node && !node->software.kubelet.empty() && !is_down(node->software.runtime);
   if (!known && stored) return *stored;
   if (!node) return node.error();
-  if (!known) return fail(Errc::kUnavailable, "the Node has no kubelet version yet");
+  if (!known) return fail(Errc::kUnavailable, "the Node has no version of kubelet or runtime yet");
   auto chosen = choose_name_path(node->software, settings.vendor->facts().runtime);
   if (!chosen) return chosen;
   if (auto written = replace_file(file, to_string(*chosen)); !written) {

@@ -66,6 +66,9 @@ TEST(NamePathTest, WithoutAnAnswerTheStoredChoiceStays) {
   ASSERT_TRUE(find_name_path(settings, running("v1.28.0", "containerd://1.7.1")));
   EXPECT_EQ(find_name_path(settings, silent).value(), NamePath::kCdiAnnotation);
   EXPECT_EQ(find_name_path(settings, running("", "")).value(), NamePath::kCdiAnnotation);
+  EXPECT_EQ(find_name_path(settings, running("v1.28.0", "containerd://Unknown")).value(),
+            NamePath::kCdiAnnotation)
+      << "the runtime is being restarted";
 }
 
 TEST(NamePathTest, NeverChoosesTheVariableThatTheWebhookSetsByItself) {

@@ -101,6 +101,38 @@ TEST(ShippedQuotaTest, ALabelOfAnyOtherValueIsTheStrictest) {
   EXPECT_EQ(at(webhooks[3], "clientConfig"), at(webhooks[2], "clientConfig"));
 }
 
+std::string policy_of(const std::string& kind, const std::string& name) {
+  for (const auto& object : objects_of("policies.yaml")) {
+    if (at(object.json, "kind") == kind && at(object.json, "metadata.name") == name) {
+      return object.json;
+    }
+  }
+  return "";
+}
+
+TEST(ShippedHiddenPolicyTest, KnowsTheSameCardsOfOtherSystemsAsTheWebhook) {
+  const std::string policy = policy_of("ValidatingAdmissionPolicy", "tangram-hidden-cards");
+  ASSERT_EQ(at(policy, "spec.variables.0.name"), "cards");
+  std::string cards;
+  for (const std::string& card : testing::shipped_settings().card_resources) {
+    cards += (cards.empty() ? "[\"" : ", \"") + card + "\"";
+  }
+  EXPECT_EQ(at(policy, "spec.variables.0.expression"), cards + "]");
+  EXPECT_EQ(at(policy, "spec.failurePolicy"), "Fail");
+}
+
+TEST(ShippedHiddenPolicyTest, HoldsWhereTheWebhookHidesCards) {
+  const std::string binding = policy_of("ValidatingAdmissionPolicyBinding", "tangram-hidden-cards");
+  ASSERT_NE(binding, "");
+  EXPECT_EQ(at(binding, "spec.validationActions"), R"(["Deny"])");
+  std::string selector;
+  for (const std::string& webhook : webhooks_of("webhook.yaml")) {
+    if (at(webhook, "clientConfig.service.path") != "/admission/validate/hidden") continue;
+    selector = at(webhook, "namespaceSelector");
+  }
+  EXPECT_EQ(at(binding, "spec.matchResources.namespaceSelector"), selector);
+}
+
 bool receives(const std::string& webhook, const char* operation, const char* resource) {
   for (int i = 0; !at(webhook, "rules." + std::to_string(i)).empty(); ++i) {
     const std::string rule = at(webhook, "rules." + std::to_string(i));

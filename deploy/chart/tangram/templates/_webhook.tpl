@@ -63,6 +63,15 @@ namespace is exempt only where the operator is installed: elsewhere, anybody mig
 - {key: kubernetes.io/metadata.name, operator: NotIn, values: [{{ join ", " (uniq $names) }}]}
 {{- end -}}
 
+{{/* The setting admission.card_resources as quoted texts with commas between; the default repeats the
+extender's own. */}}
+{{- define "tangram.card-resources" -}}
+{{- $default := "nvidia.com/gpu,nvidia.com/gpu.*,nvidia.com/gpumem*,nvidia.com/gpucores,nvidia.com/mig-*,nvidia.com/pgpu,nvidia.com/vgpu*,aliyun.com/gpu-*,tencent.com/vcuda-*,volcano.sh/gpu-*,volcano.sh/vgpu-*,koordinator.sh/gpu*,elasticgpu.io/*" -}}
+{{- range $i, $name := dig "admission" "card_resources" $default .Values.extender.config | splitList "," | compact -}}
+{{- if $i }}, {{ end }}{{ quote $name }}
+{{- end -}}
+{{- end -}}
+
 {{/* A condition: the pod requests a GPU, by annotation or by a resource of Tangram. */}}
 {{- define "tangram.webhook.asks" -}}
 (has(object.metadata.annotations) &&

@@ -1,0 +1,346 @@
+// Namespaces with the label tangram.dev/admission: enabled: whatever happens to the webhook,
+// nothing is admitted that would see a card that it was not given.
+
+#include "tests/e2e/fixture.hpp"
+#include "tests/e2e/kubectl.hpp"
+#include "tests/e2e/raw_json.hpp"
+#include "tests/e2e/scripted_webhook.hpp"
+#include "tests/e2e/webhook.hpp"
+
+#include <array>
+#include <iostream>
+#include <list>
+#include <numeric>
+#include <optional>
+
+namespace tangram::e2e {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr const char* kPods = "/api/v1/namespaces/closed/pods";
+
+/// What stands between a pod and the node's cards.
+enum class Guard : std::uint8_t {
+  kWebhook,  ///< webhook.yaml alone: Kubernetes 1.28 and 1.29
+  kByLabel,  ///< webhook-by-label.yaml alone: older
+  kBoth,     ///< webhook.yaml and policies.yaml: 1.30 and newer
+  kPolicy,   ///< policies.yaml alone: the registrations were deleted
+};
+
+// ---- What a container would see, by a rule that shares no code with the webhook.
+
+bool is_hidden(const rapidjson::Value& container) {
+  if (!container.HasMember("env")) return false;
+  bool hidden = false;
+  for (const auto& entry : container["env"].GetArray()) {
+    if (text_of(entry, "name") != "NVIDIA_VISIBLE_DEVICES") continue;
+    const std::string value = text_of(entry, "value");
+    hidden = !entry.HasMember("valueFrom") && (value == "void" || value == "none" || value.empty());
+  }
+  return hidden;
+}
+
+/// Names of the containers that could see every card, with a space between.
+std::string seeing(const rapidjson::Value& pod) {
+  std::string names;
+  for (const char* list : {"containers", "initContainers", "ephemeralContainers"}) {
+    if (!pod["spec"].HasMember(list)) continue;
+    for (const auto& container : pod["spec"][list].GetArray()) {
+      if (!is_hidden(container)) names += text_of(container, "name") + " ";
+    }
+  }
+  return names;
+}
+
+// ---- Pods that would see cards.
+
+struct Attempt {
+  const char* name;
+  const char* metadata;  ///< beside the name
+  const char* spec;
+};
+
+constexpr Attempt kAttempts[] = {
+    {"plain", "", R"("containers":[{"name":"main","image":"i"}])"},
+    {"init", "",
+     R"("containers":[{"name":"main","image":"i"}],"initContainers":[{"name":"first","image":"i"}])"},
+    {"all", "",
+     R"("containers":[{"name":"main","image":"i","env":[{"name":"NVIDIA_VISIBLE_DEVICES","value":"all"}]}])"},
+    {"last-wins", "",
+     R"("containers":[{"name":"main","image":"i","env":[{"name":"NVIDIA_VISIBLE_DEVICES","value":"void"},)"
+     R"({"name":"NVIDIA_VISIBLE_DEVICES","value":"all"}]}])"},
+    {"foreign", "",
+     R"("nodeName":"gpu-1","containers":[{"name":"main","image":"i","resources":{"limits":)"
+     R"({"nvidia.com/mig-zzz":"1"}}}])"},
+    {"slot", "",
+     R"("nodeName":"gpu-1","containers":[{"name":"main","image":"i","resources":{"limits":)"
+     R"({"tangram.dev/gpu-slot":"1"}}}])"},
+    {"beside-a-request", R"(,"annotations":{"tangram.dev/gpu-fraction":"0.5"})",
+     R"("containers":[{"name":"main","image":"i","resources":{"limits":{"tangram.dev/gpu-slot":"1"}},)"
+     R"("env":[{"name":"NVIDIA_VISIBLE_DEVICES","value":"void"}]},{"name":"side","image":"i"}])"}};
+
+std::string manifest(const std::string& name, const Attempt& attempt) {
+  return R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":")" + name + "\"" +
+         attempt.metadata + R"(},"spec":{"schedulerName":"nobody",)" + attempt.spec + "}}";
+}
+
+class ClosedTest : public E2eTest {
+ protected:
+  ClosedTest() {
+    cluster_.ensure("/api/v1/namespaces",
+                    R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"closed"}})");
+    label("null");
+    remove_pods();
+    // Before anything guards the namespace. A controller creates its service account first.
+    const auto deadline = TimePoint::clock::now() + 30s;
+    while (post(manifest("victim", kAttempts[0]), false).status != 201) {
+      if (TimePoint::clock::now() > deadline) throw std::runtime_error("no pod can be created");
+      std::this_thread::sleep_for(50ms);
+    }
+    label("\"enabled\"");
+  }
+  ~ClosedTest() override {
+    applied_.clear();
+    label("null");
+    remove_pods();
+  }
+
+  void label(const std::string& value) {
+    cluster_.patch("/api/v1/namespaces/closed",
+                   R"({"metadata":{"labels":{"tangram.dev/admission":)" + value + "}}}");
+  }
+
+  void remove_pods() {
+    kubectl({"delete", "pods", "--all", "--namespace", "closed", "--force", "--grace-period=0"});
+  }
+
+  kube::Response post(const std::string& pod, bool dry_run) {
+    kube::Request request;
+    request.method = kube::Method::kPost;
+    request.path = kPods;
+    if (dry_run) request.query["dryRun"] = "All";
+    request.body = pod;
+    request.timeout = 60s;
+    return api_->call(request).value();
+  }
+
+  kube::Response debug(const std::string& container) {
+    kube::Request request;
+    request.method = kube::Method::kPatch;
+    request.path = std::string(kPods) + "/victim/ephemeralcontainers";
+    request.query["dryRun"] = "All";
+    request.content_type = "application/strategic-merge-patch+json";
+    request.body = R"({"spec":{"ephemeralContainers":[)" + container + "]}}";
+    request.timeout = 60s;
+    return api_->call(request).value();
+  }
+
+  /// Blocks until a plain pod of the namespace is refused with these words: the API server does
+  /// not report that it has read registrations and policies.
+  void await_refusal(const std::string& words) {
+    const auto deadline = TimePoint::clock::now() + 30s;
+    std::string last;
+    while (TimePoint::clock::now() < deadline) {
+      const auto answer = post(manifest("probe", kAttempts[0]), true);
+      last = answer.body;
+      if (answer.status >= 400 && last.find(words) != std::string::npos) return;
+      std::this_thread::sleep_for(50ms);
+    }
+    throw std::runtime_error("still not refused with " + words + ": " + last);
+  }
+
+  /// @param port  of the webhook
+  void install(Guard guard, int port) {
+    if (guard == Guard::kBoth || guard == Guard::kPolicy) {
+      applied_.emplace_back(cluster_, "deploy/webhook/policies.yaml");
+      await_refusal("tangram-hidden-cards");
+    }
+    if (guard == Guard::kPolicy) return;
+    const char* file = guard == Guard::kByLabel ? "webhook-by-label.yaml" : "webhook.yaml";
+    applied_.emplace_back(cluster_, std::string("deploy/webhook/") + file, on_loopback(port));
+    await_refusal("failed calling webhook");
+  }
+
+  /// Tries all pods in dry runs. @returns those that were admitted and would see cards
+  std::string seeing_pods() {
+    std::array<std::string, std::size(kAttempts)> found;
+    in_parallel(static_cast<int>(found.size()), [&](int i) {
+      const auto place = static_cast<std::size_t>(i);
+      const auto answer = post(manifest(kAttempts[place].name, kAttempts[place]), true);
+      if (answer.status != 201) return;
+      const std::string names = seeing(parse_json(answer.body));
+      if (!names.empty()) found.at(place) = kAttempts[place].name + (": " + names);
+    });
+    return std::accumulate(found.begin(), found.end(), std::string());
+  }
+
+  std::string seeing_debuggers() {
+    constexpr const char* kEnv[] = {"",
+                                    R"(,"env":[{"name":"NVIDIA_VISIBLE_DEVICES","value":"all"}])"};
+    std::array<std::string, std::size(kEnv)> found;
+    in_parallel(static_cast<int>(found.size()), [&](int i) {
+      const auto place = static_cast<std::size_t>(i);
+      const auto answer =
+          debug(std::string(R"({"name":"debugger","image":"i")") + kEnv[place] + "}");
+      if (answer.status != 200) return;
+      const std::string names = seeing(parse_json(answer.body));
+      if (names.find("debugger") != std::string::npos) found.at(place) = names;
+    });
+    return std::accumulate(found.begin(), found.end(), std::string());
+  }
+
+  std::list<Applied> applied_;
+};
+
+// ---- Every failure.
+
+struct Row {
+  const char* name;
+  std::optional<Failure> failure;  ///< nothing = it does not listen
+};
+
+constexpr Row kFailures[] = {{"Down", std::nullopt},
+                             {"Reset", Failure::kReset},
+                             {"NoTls", Failure::kNoTls},
+                             {"Slow", Failure::kSlow},
+                             {"Stalls", Failure::kStalls},
+                             {"Answers400", Failure::k400},
+                             {"Answers403", Failure::k403},
+                             {"Answers413", Failure::k413},
+                             {"Answers429", Failure::k429},
+                             {"Answers500", Failure::k500},
+                             {"Answers503", Failure::k503},
+                             {"Empty", Failure::kEmpty},
+                             {"Garbage", Failure::kGarbage},
+                             {"NoResponse", Failure::kNoResponse},
+                             {"OtherUid", Failure::kOtherUid},
+                             {"Huge", Failure::kHuge},
+                             {"PatchesNonsense", Failure::kPatchesNonsense},
+                             {"AllowsUnchanged", Failure::kAllows}};
+
+class ClosedByTest : public ClosedTest, public ::testing::WithParamInterface<Guard> {};
+
+TEST_P(ClosedByTest, EveryFailureOfTheWebhookAdmitsNothingThatWouldSeeACard) {
+  std::optional<ScriptedWebhook> webhook(Failure::k500);
+  install(GetParam(), webhook->port());
+  // Without a policy a webhook that lies has the last word: nothing else looks at the outcome.
+  const bool is_checked = GetParam() == Guard::kBoth || GetParam() == Guard::kPolicy;
+  int refused = 0;
+  for (auto row = std::rbegin(kFailures); row != std::rend(kFailures); ++row) {
+    SCOPED_TRACE(row->name);
+    if (row->failure)
+      webhook->fail_by(*row->failure);
+    else
+      webhook.reset();
+    const int before = webhook ? webhook->calls() : 0;
+    const bool lies = row->failure == Failure::kAllows && !is_checked;
+    EXPECT_EQ(!seeing_pods().empty(), lies) << seeing_pods();
+    EXPECT_EQ(!seeing_debuggers().empty(), lies) << seeing_debuggers();
+    if (webhook && GetParam() != Guard::kPolicy) {
+      EXPECT_GT(webhook->calls(), before);
+    }
+    if (!lies) ++refused;
+  }
+  Figures("closed_by_failures").add("failures", refused);
+}
+
+std::string name_of(const ::testing::TestParamInfo<Guard>& guard) {
+  constexpr const char* kNames[] = {"Webhook", "ByLabel", "Both", "Policy"};
+  return kNames[static_cast<std::size_t>(guard.param)];
+}
+
+INSTANTIATE_TEST_SUITE_P(Guards, ClosedByTest,
+                         ::testing::Values(Guard::kWebhook, Guard::kByLabel, Guard::kBoth,
+                                           Guard::kPolicy),
+                         name_of);
+
+// ---- Without a failure.
+
+TEST_F(ClosedTest, PodsThatHideTheCardsPassThePolicyAlone) {
+  install(Guard::kPolicy, 0);
+  for (const char* container : {R"("env":[{"name":"NVIDIA_VISIBLE_DEVICES","value":"void"}])",
+                                R"("env":[{"name":"NVIDIA_VISIBLE_DEVICES"}])",
+                                R"("resources":{"limits":{"nvidia.com/gpu":"1"}})",
+                                R"("resources":{"limits":{"aliyun.com/gpu-mem":"3"}})",
+                                R"("resources":{"limits":{"tangram.dev/gpu-slot":"1"}})"}) {
+    const Attempt attempt{"honest", "", ""};
+    std::string pod = manifest("honest", attempt);
+    const std::string end = R"("schedulerName":"nobody",)";
+    pod.insert(pod.find(end) + end.size(),
+               R"("containers":[{"name":"main","image":"i",)" + std::string(container) + "}]");
+    const auto answer = post(pod, true);
+    EXPECT_EQ(answer.status, 201) << container << "\n" << answer.body;
+  }
+  EXPECT_EQ(debug(R"({"name":"debug","image":"i","env":[{"name":"NVIDIA_VISIBLE_DEVICES",)"
+                  R"("value":"void"}]})")
+                .status,
+            200);
+  EXPECT_EQ(seeing_debuggers(), "") << "beside one that was there before";
+}
+
+TEST_F(ClosedTest, NoPolicyHasTypeWarnings) {
+  install(Guard::kPolicy, 0);
+  const auto list = parse_json(cluster_.get(
+      "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/tangram-hidden-cards"));
+  if (!list.HasMember("status") || !list["status"].HasMember("typeChecking")) return;
+  EXPECT_FALSE(list["status"]["typeChecking"].HasMember("expressionWarnings"));
+}
+
+TEST_F(ClosedTest, SystemNamespacesStartWithoutTheWebhook) {
+  const std::string label = R"({"metadata":{"labels":{"tangram.dev/admission":)";
+  for (const char* ns : {"kube-system", "tangram-system"}) {
+    cluster_.patch("/api/v1/namespaces/" + std::string(ns), label + "\"enabled\"}}}");
+  }
+  std::optional<ScriptedWebhook> webhook(Failure::k500);
+  install(Guard::kBoth, webhook->port());
+  for (const char* ns : {"kube-system", "tangram-system"}) {
+    const auto made = kubectl({"create", "--dry-run=server", "--namespace", ns, "-f", "-"},
+                              manifest("own", kAttempts[0]));
+    EXPECT_TRUE(made.done()) << ns << ": " << made.text;
+    cluster_.patch("/api/v1/namespaces/" + std::string(ns), label + "null}}}");
+  }
+}
+
+// ---- Pods that the real webhook must not give up on.
+
+/// A plain pod with `more` in its only container or its metadata.
+std::string padded(const std::string& metadata, const std::string& container) {
+  return R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"large")" + metadata +
+         R"(},"spec":{"schedulerName":"nobody","containers":[{"name":"main","image":"i")" +
+         container + "}]}}";
+}
+
+std::string repeated(const std::string& text, std::size_t times) {
+  std::string all;
+  for (std::size_t i = 0; i < times; ++i) all += text;
+  return all;
+}
+
+TEST_F(ClosedTest, PodsThatAreHardToReadAreRefusedOrHidden) {
+  Webhook webhook(cluster_, {});
+  label("\"enabled\"");
+  const std::string deep = repeated(R"({"f:a":)", 110) + "{}" + repeated("}", 110);
+  const std::map<std::string, std::string> pods = {
+      {"large texts", padded("", R"(,"args":[")" + std::string(1'400'000, '<') + "\"]")},
+      {"control characters", padded("", R"(,"args":[")" + repeated(R"(\u0001)", 400'000) + "\"]")},
+      {"deep managedFields",
+       padded(R"(,"managedFields":[{"manager":"m","operation":"Update","apiVersion":"v1",)"
+              R"("fieldsType":"FieldsV1","fieldsV1":)" +
+                  deep + "}]",
+              "")},
+      {"a large annotation",
+       padded(R"(,"annotations":{"a":")" + std::string(250'000, '<') + "\"}", "")}};
+  for (const auto& [name, pod] : pods) {
+    SCOPED_TRACE(name);
+    const auto answer = post(pod, true);
+    std::cout << "--- " << name << ": " << answer.status << "\n";
+    EXPECT_TRUE(answer.status >= 400 || seeing(parse_json(answer.body)).empty());
+  }
+  const auto honest = post(manifest("plain", kAttempts[0]), true);
+  ASSERT_EQ(honest.status, 201) << honest.body;
+  EXPECT_EQ(seeing(parse_json(honest.body)), "");
+}
+
+}  // namespace
+}  // namespace tangram::e2e

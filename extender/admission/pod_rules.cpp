@@ -95,12 +95,28 @@ std::string form_of(const model::Share& share) {
   return share.compute ? R"(tangram.dev/gpu-compute "0")" : "tangram.dev/gpu-mem alone";
 }
 
+/// The limit that lets a container use more than its request counts in the resource; "" = none.
+std::string_view burst_beyond(std::string_view resource, const model::Share& share) {
+  if (resource == model::kMemoryResource) {
+    return share.memory_limit > share.memory ? model::kMemoryLimitKey : std::string_view();
+  }
+  const bool by_fraction = share.form == model::ShareForm::kFraction;
+  // The memory of a fraction counts in its compute, so memory beyond it would count nowhere.
+  if (by_fraction && share.memory_limit) return model::kMemoryLimitKey;
+  const MilliGpu counted = by_fraction ? share.fraction : share.compute.value_or(MilliGpu{});
+  return share.compute_limit > counted ? model::kComputeLimitKey : std::string_view();
+}
+
 void check_counted(const kube::ContainerManifest& container, const model::ContainerRequest& request,
                    std::string_view resource, bool needed, Mistakes& mistakes) {
   if (amount_of(aggregates_of(request), resource) == 0) {
     return mistakes.add(of(container) + form_of(request.share) + " does not count in " +
                         std::string(resource) + ", and this namespace has a quota on that; " +
                         counting_form(resource, request.share));
+  }
+  if (const auto limit = burst_beyond(resource, request.share); !limit.empty()) {
+    mistakes.add(of(container) + model::full_name(limit) + " above the request does not count in " +
+                 std::string(resource) + ", and this namespace has a quota on that; remove it");
   }
   // Where every container needs its aggregates, check_aggregate reports this.
   if (needed || container.quantity(resource) != nullptr) return;

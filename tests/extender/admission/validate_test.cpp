@@ -318,7 +318,23 @@ TEST(ValidateTest, RefusesRequestsThatWouldEscapeAQuota) {
       {"{tangram.dev/gpu-mem: 8Gi}", R"(write tangram.dev/gpu-compute: "0.3" too)", ""},
       {R"({tangram.dev/gpu-mem: 8Gi, tangram.dev/gpu-compute: "0"})",
        R"(write a tangram.dev/gpu-compute above 0, such as "0.3")", ""},
-      {R"({tangram.dev/gpu-mem: 8Gi, tangram.dev/gpu-compute: "0.3"})", "", ""}};
+      {R"({tangram.dev/gpu-mem: 8Gi, tangram.dev/gpu-compute: "0.3"})", "", ""},
+      // Burst: what a container may use beyond its request.
+      {R"({tangram.dev/gpu-mem: 1Mi, tangram.dev/gpu-compute: "0.001",
+          tangram.dev/gpu-mem-limit: 80Gi})",
+       "", "tangram.dev/gpu-mem-limit above the request does not count in tangram.dev/gpu-mem-mib"},
+      {R"({tangram.dev/gpu-mem: 1Mi, tangram.dev/gpu-compute: "0.001",
+          tangram.dev/gpu-compute-limit: "1"})",
+       "tangram.dev/gpu-compute-limit above the request does not count in tangram.dev/gpu-milli",
+       ""},
+      {R"({tangram.dev/gpu-mem: 1Gi, tangram.dev/gpu-compute: "0.5", tangram.dev/gpu-mem-limit: 1Gi,
+          tangram.dev/gpu-compute-limit: "0.5"})",
+       "", ""},
+      {R"({tangram.dev/gpu-fraction: "0.5", tangram.dev/gpu-compute-limit: "0.6"})",
+       "tangram.dev/gpu-compute-limit above the request",
+       "tangram.dev/gpu-fraction does not count"},
+      {R"({tangram.dev/gpu-fraction: "0.001", tangram.dev/gpu-mem-limit: 80Gi})",
+       "tangram.dev/gpu-mem-limit above the request", "tangram.dev/gpu-fraction does not count"}};
   for (const Counted& row : rows) {
     const std::string pod = pod_of(row.annotations, kMain);
     EXPECT_EQ(Webhook().refusal(pod), "");

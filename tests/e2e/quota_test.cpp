@@ -176,6 +176,21 @@ TEST_F(QuotaTest, TheStrictSwitchRefusesWhatWouldNotCount) {
   }
 }
 
+TEST_F(QuotaTest, TheStrictSwitchRefusesAChangeThatWouldNotCount) {
+  kubectl({"label", "namespace", ns_, "tangram.dev/quota=both"});
+  const auto waiting = create("waiting", {{"gpu-mem", "1Gi"}, {"gpu-compute", "0.1"}});
+  ASSERT_TRUE(waiting.done()) << waiting.text;
+  EXPECT_TRUE(in_namespace({"label", "pod", "waiting", "team=a"}).done());
+  const auto burst = in_namespace({"annotate", "pod", "waiting", "tangram.dev/gpu-mem-limit=80Gi"});
+  EXPECT_FALSE(burst.done());
+  EXPECT_THAT(burst.text, HasSubstr("does not count in"));
+  const auto by_status =
+      in_namespace({"patch", "pod", "waiting", "--subresource=status", "--patch",
+                    R"({"metadata":{"annotations":{"tangram.dev/gpu-compute-limit":"1"}}})"});
+  EXPECT_FALSE(by_status.done());
+  EXPECT_THAT(by_status.text, HasSubstr("does not count in"));
+}
+
 TEST_F(QuotaTest, ALimitRangeBoundsOneContainer) {
   set_limit_range("Container");
   // Kubernetes has written the maximum into every container when the webhook sees the pod.

@@ -72,6 +72,17 @@ extender's own. */}}
 {{- end -}}
 {{- end -}}
 
+{{/* A condition: the update changes a request or a grant. */}}
+{{- define "tangram.webhook.changes" -}}
+(has(object.metadata.annotations) && object.metadata.annotations
+  .exists(name, name.startsWith("tangram.dev/gpu-") &&
+    !(has(oldObject.metadata.annotations) && name in oldObject.metadata.annotations &&
+      oldObject.metadata.annotations[name] == object.metadata.annotations[name]))) ||
+(has(oldObject.metadata.annotations) && oldObject.metadata.annotations
+  .exists(name, name.startsWith("tangram.dev/gpu-") &&
+    !(has(object.metadata.annotations) && name in object.metadata.annotations)))
+{{- end -}}
+
 {{/* A condition: the pod requests a GPU, by annotation or by a resource of Tangram. */}}
 {{- define "tangram.webhook.asks" -}}
 (has(object.metadata.annotations) &&

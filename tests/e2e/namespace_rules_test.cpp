@@ -131,6 +131,10 @@ TEST_F(NamespaceRulesTest, AWaitingPodThatWasThereBeforeMayOnlyChangeToWhatIsAll
   const auto other = change("annotate", "tangram.dev/gpu-isolation=none");
   EXPECT_FALSE(other.done());
   EXPECT_THAT(other.text, HasSubstr("tangram.dev/gpu-isolation none is not allowed"));
+  const auto by_status =
+      kubectl({"--namespace", kNamespace, "patch", "pod", "pod", "--subresource=status", "--patch",
+               R"({"metadata":{"annotations":{"tangram.dev/gpu-isolation":"none"}}})"});
+  EXPECT_THAT(by_status.text, HasSubstr("tangram.dev/gpu-isolation none is not allowed"));
   const auto allowed = change("annotate", "tangram.dev/gpu-isolation=mps");
   EXPECT_TRUE(allowed.done()) << allowed.text;
   EXPECT_TRUE(change("annotate", "tangram.dev/gpu-isolation-").done()) << "the default is mps";

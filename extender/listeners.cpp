@@ -38,6 +38,9 @@ constexpr std::size_t kMetricsThreads = 2;  // a scrape of every card leaves one
 /// Nothing here takes a body, but a page of metrics is one on its way out.
 constexpr std::size_t kMetricsBody = std::size_t{64} << 10;
 constexpr std::size_t kMetricsMemory = std::size_t{32} << 20;
+/// Of one address, where the listener has TLS: two probes and a few scrapers behind it.
+constexpr int kMetricsConnects = 5;
+constexpr int kMetricsConnectsBurst = 50;
 /// Probes and scrapes come every few seconds or open a connection anew; none needs minutes.
 constexpr std::chrono::milliseconds kMetricsIdle{30'000};
 constexpr std::chrono::milliseconds kMetricsRequest{10'000};
@@ -105,7 +108,11 @@ http::Options metrics_options(const config::Config& config) {
   options.idle_timeout = kMetricsIdle;
   options.request_timeout = kMetricsRequest;
   options.drain_timeout = kShortDrain;
-  if (!asks_for_tokens(config)) {
+  if (asks_for_tokens(config)) {
+    // Over TLS: handshakes must not keep probes waiting.
+    options.connects_per_second = kMetricsConnects;
+    options.connects_burst = kMetricsConnectsBurst;
+  } else {
     options.gate = http::local_pages_by_name(config.server.host_names);
   }
   return options;

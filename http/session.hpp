@@ -249,7 +249,13 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
                                   .target = head.target(),
                                   .host = head[beast_http::field::host],
                                   .client = client_.get(),
-                                  .local = local_});
+                                  .local = local_,
+                                  .has_body = has_body(head)});
+  }
+
+  static bool has_body(const Message& head) {
+    const auto length = head[beast_http::field::content_length];
+    return head.chunked() || (!length.empty() && length != "0");
   }
 
   /// The last response on a connection whose input is not read to its end.

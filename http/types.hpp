@@ -130,6 +130,7 @@ struct Head {
   std::string_view host = {};         ///< the Host header, perhaps with a port; "" = none
   const TlsClient* client = nullptr;  ///< null = not authenticated
   bool local = false;                 ///< from this machine, or this pod
+  bool has_body = false;              ///< of any length but 0
 };
 
 /// Says no to a request before its body is read: the answer, after which the connection ends, or

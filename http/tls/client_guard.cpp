@@ -36,9 +36,10 @@ struct Clients {
 
 bool reads(const Head& head) { return head.method == "GET" || head.method == "HEAD"; }
 
+/// None of them takes a body: one would be read into memory for clients that nobody knows.
 bool asks_for_open_path(const Head& head) {
   const std::string_view path = head.target.substr(0, head.target.find('?'));
-  return reads(head) && std::ranges::find(kOpenPaths, path) != kOpenPaths.end();
+  return reads(head) && !head.has_body && std::ranges::find(kOpenPaths, path) != kOpenPaths.end();
 }
 
 /// More would not fit a log's line, and a certificate may carry a thousand.

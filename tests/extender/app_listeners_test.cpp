@@ -127,6 +127,18 @@ TEST_F(AppListenersTest, ServeMetricsToTokensWhoseUserMayReadThem) {
   EXPECT_EQ(Caller((*app)->metrics_port()).get("/metrics").status, 400);  // no TLS
 }
 
+TEST_F(AppListenersTest, LimitHandshakesBesideTheProbesWhereMetricsNeedTokens) {
+  auto config = with_tls();
+  config.metrics.listen = {{"127.0.0.1", 0}};
+  config.metrics.authentication = config::MetricsAuthentication::kToken;
+  const auto app = start_synced(cluster_, config);
+  int answered = 0;
+  while (answered < 100 && ask("", app->metrics_port(), "GET", "/healthz").status == 200) {
+    ++answered;
+  }
+  EXPECT_EQ(answered, 50);
+}
+
 TEST_F(AppListenersTest, ServeTheWebhookToClientsWithoutCertificates) {
   auto config = with_tls();
   config.webhook.listen = {{"127.0.0.1", 0}};
@@ -141,13 +153,14 @@ TEST_F(AppListenersTest, RefuseReviewsOfUnauthenticatedClientsBeforeTheirBody) {
   config.webhook.client_ca = files_.path("ca.crt");
   config.webhook.client_names = "apiserver";
   const auto app = start_synced(cluster_, config);
-  auto client = http::tls_client(ca_);
-  ASSERT_TRUE(client.connect("127.0.0.1", app->webhook_port()));
-  ASSERT_TRUE(
-      client.send("POST /admission/mutate HTTP/1.1\r\nHost: h\r\nContent-Length: 999999\r\n\r\n"));
-  const auto refused = http::reply_of(client.receive());  // though nothing of the body came
-  EXPECT_EQ(refused.status, 403);
-  EXPECT_NE(refused.body.find("--admission-control-config-file"), std::string::npos);
+  for (const std::string head : {"POST /admission/mutate", "GET /healthz"}) {
+    auto client = http::tls_client(ca_);
+    ASSERT_TRUE(client.connect("127.0.0.1", app->webhook_port()));
+    ASSERT_TRUE(client.send(head + " HTTP/1.1\r\nHost: h\r\nContent-Length: 999999\r\n\r\n"));
+    const auto refused = http::reply_of(client.receive());  // though nothing of the body came
+    EXPECT_EQ(refused.status, 403) << head;
+    EXPECT_NE(refused.body.find("--admission-control-config-file"), std::string::npos);
+  }
   const auto status = [&](const std::string& name, std::string_view method, const char* path) {
     return ask(name, app->webhook_port(), method, path, method == "GET" ? "" : "{}").status;
   };

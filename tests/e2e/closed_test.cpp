@@ -311,6 +311,8 @@ std::string padded(const std::string& metadata, const std::string& container) {
          container + "}]}}";
 }
 
+constexpr const char* kVoid = R"({"name":"NVIDIA_VISIBLE_DEVICES","value":"void"})";
+
 std::string repeated(const std::string& text, std::size_t times) {
   std::string all;
   for (std::size_t i = 0; i < times; ++i) all += text;
@@ -333,9 +335,14 @@ TEST_F(ClosedTest, PodsThatAreHardToReadAreRefusedOrHidden) {
        padded(R"(,"annotations":{"a":")" + std::string(250'000, '<') + "\"}", "")}};
   for (const auto& [name, pod] : pods) {
     SCOPED_TRACE(name);
-    const auto answer = post(pod, true);
-    std::cout << "--- " << name << ": " << answer.status << "\n";
-    EXPECT_TRUE(answer.status >= 400 || seeing(parse_json(answer.body)).empty());
+    // By kubectl, since our own client does not read an answer of 8 MiB.
+    const auto made = kubectl({"create", "--dry-run=server", "--namespace", "closed", "-o",
+                               "jsonpath={.spec.containers[0].env}", "-f", "-"},
+                              pod);
+    std::cout << "--- " << name << ": " << (made.done() ? "admitted" : "refused") << "\n";
+    if (made.done()) {
+      EXPECT_THAT(made.text, HasSubstr(kVoid));
+    }
   }
   const auto honest = post(manifest("plain", kAttempts[0]), true);
   ASSERT_EQ(honest.status, 201) << honest.body;

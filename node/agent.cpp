@@ -122,7 +122,8 @@ struct Agent::Impl {
         publisher({.node = settings.node, .record = record_settings(settings)}, publisher_parts()),
         metrics(std::make_shared<NodeMetrics>([this] { return readings(); })),
         exposer(listener(settings.listen)) {
-    exposer.RegisterCollectable(metrics);
+    open_runtime();
+    exposer.RegisterCollectable(metrics);  // from now on, other threads read all of this
   }
 
   ContainerStarter::Parts starter_parts() {
@@ -184,7 +185,6 @@ struct Agent::Impl {
       spdlog::info("wrote {} missing CDI specs of running pods again", restored);
     }
     update_slots();
-    open_runtime();
     if (name_path == NamePath::kEnvironment) report_variable();
     run([this](const std::stop_token& stop) { pod_reflector.run(stop); });
     run([this](const std::stop_token& stop) { watcher.run(stop); });

@@ -23,7 +23,7 @@ namespace tangram::node {
 /// There are two causes. Kubelet takes the device of a pod that is deleted by force while its
 /// container starts, after PreStartContainer. Or the runtime ignores CDI devices. Such a container
 /// sees no card if its variable hides the cards, and otherwise, under the vendor's runtime, all of
-/// them. It has no limit, and nothing else ends it while its pod lives.
+/// them. It has no limit, and runs until its pod ends.
 ///
 /// Threads: run() on one, the rest from any.
 class DeviceChecker {

@@ -116,7 +116,8 @@ void check_counted(const kube::ContainerManifest& container, const model::Contai
   }
   if (const auto limit = burst_beyond(resource, request.share); !limit.empty()) {
     mistakes.add(of(container) + model::full_name(limit) + " above the request does not count in " +
-                 std::string(resource) + ", and this namespace has a quota on that; remove it");
+                 std::string(resource) +
+                 ", and this namespace has a quota on that; write at most the request");
   }
   // Where every container needs its aggregates, check_aggregate reports this.
   if (needed || container.quantity(resource) != nullptr) return;

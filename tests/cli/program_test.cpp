@@ -1,9 +1,6 @@
 // kubectl-tangram as people run it, against an API server over HTTP.
 
-#include "base/file.hpp"
-#include "tests/cli/rig.hpp"
-#include "tests/testing/api_server.hpp"
-#include "tests/testing/temp_folder.hpp"
+#include "tests/cli/served_rig.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -14,7 +11,7 @@
 namespace tangram::cli {
 namespace {
 
-class ProgramTest : public ::testing::Test {
+class ProgramTest : public ::testing::Test, protected ServedRig {
  protected:
   struct Ended {
     int exit = -1;
@@ -22,27 +19,6 @@ class ProgramTest : public ::testing::Test {
     std::string err;
   };
 
-  ProgramTest() {
-    rig_.fill();
-    auto started = testing::ApiServer::start(rig_.api);
-    if (!started) throw std::runtime_error(started.error().message);
-    server_ = std::move(*started);
-    write("kubeconfig",
-          "{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: "
-          "{cluster: c, namespace: ml}}], clusters: [{name: c, cluster: {server: \"" +
-              server_->url() + "\"}}]}\n");
-  }
-
-  [[nodiscard]] std::string file(const std::string& name) const {
-    return folder_.path() + "/" + name;
-  }
-  void write(const std::string& name, const std::string& text) const {
-    ASSERT_TRUE(replace_file(file(name), text));
-  }
-  [[nodiscard]] std::string read(const std::string& name) const {
-    const auto text = read_file(file(name));
-    return text ? *text : "";
-  }
   /// @param variables  of the environment: "NO_COLOR=1"
   Ended run(const std::string& arguments, const std::string& variables = "") {
     const std::string command = "env -u KUBECONFIG KUBECONFIG=" + file("kubeconfig") + " " +
@@ -51,10 +27,6 @@ class ProgramTest : public ::testing::Test {
     const int status = std::system(command.c_str());
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read("out"), read("err")};
   }
-
-  testing::TempFolder folder_;
-  Rig rig_;
-  std::unique_ptr<testing::ApiServer> server_;
 };
 
 TEST_F(ProgramTest, ShowsThePackingWithoutColoursInAFile) {

@@ -1,10 +1,7 @@
 // `kubectl tangram …` completed by kubectl's own bash script, against an API server over HTTP.
 
-#include "base/file.hpp"
-#include "tests/cli/rig.hpp"
-#include "tests/testing/api_server.hpp"
+#include "tests/cli/served_rig.hpp"
 #include "tests/testing/golden.hpp"
-#include "tests/testing/temp_folder.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -24,28 +21,13 @@ struct Script {
 
 /// Bash with that script, "kubectl" that runs the plugin's completion, and what the script needs of
 /// the package bash-completion.
-class KubectlCompletionTest : public ::testing::TestWithParam<Script> {
+class KubectlCompletionTest : public ::testing::TestWithParam<Script>, protected ServedRig {
  protected:
   KubectlCompletionTest() {
-    rig_.fill();
-    auto started = testing::ApiServer::start(rig_.api);
-    if (!started) throw std::runtime_error(started.error().message);
-    server_ = std::move(*started);
-    write("kubeconfig",
-          "{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: "
-          "{cluster: c, namespace: ml}}], clusters: [{name: c, cluster: {server: \"" +
-              server_->url() + "\"}}]}\n");
     // kubectl calls the plugin's kubectl_complete-tangram, which calls the program.
     write("kubectl", "#!/bin/sh\nshift 2\nexec " KUBECTL_TANGRAM " __complete \"$@\"\n");
     std::filesystem::permissions(file("kubectl"), std::filesystem::perms::owner_all);
     write("script.bash", testing::golden("cli/" + GetParam().file) + "\n");
-  }
-
-  [[nodiscard]] std::string file(const std::string& name) const {
-    return folder_.path() + "/" + name;
-  }
-  void write(const std::string& name, const std::string& text) const {
-    ASSERT_TRUE(replace_file(file(name), text));
   }
 
   /// @param line  words of bash: "kubectl tangram top ''"
@@ -69,13 +51,8 @@ if ((${#COMPREPLY[@]})); then printf '<%s>' "${COMPREPLY[@]}"; fi
         " PATH=" + folder_.path() + ":\"$PATH\" bash typed >out 2>&1 </dev/null";
     const int status = std::system(command.c_str());
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    const auto text = read_file(file("out"));
-    return text ? *text : "";
+    return read("out");
   }
-
-  testing::TempFolder folder_;
-  Rig rig_;
-  std::unique_ptr<testing::ApiServer> server_;
 };
 
 TEST_P(KubectlCompletionTest, NamesWhatTheClusterHas) {

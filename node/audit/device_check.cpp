@@ -13,13 +13,16 @@ bool is_of(const JournalEntry& entry, const RuntimeContainer& container) {
          entry.claim->container == container.container;
 }
 
+/// The variable that its spec adds.
+std::string mark_of(const JournalEntry& entry) {
+  return std::string(kAllocationVariable) + "=" + entry.name;
+}
+
 }  // namespace
 
 bool must_have_device(const RuntimeContainer& container, const std::vector<JournalEntry>& journal) {
-  const std::string mark = std::string(kAllocationVariable) + "=";
   return std::ranges::any_of(journal, [&](const JournalEntry& entry) {
-    return is_of(entry, container) &&
-           entry.claim->spec.find(mark + entry.name) != std::string::npos;
+    return is_of(entry, container) && entry.claim->spec.find(mark_of(entry)) != std::string::npos;
   });
 }
 
@@ -27,7 +30,7 @@ bool has_device(const RuntimeContainer& container, const std::vector<std::string
                 const std::vector<JournalEntry>& journal) {
   return std::ranges::any_of(journal, [&](const JournalEntry& entry) {
     if (!is_of(entry, container)) return false;
-    const std::string mark = std::string(kAllocationVariable) + "=" + entry.name;
+    const std::string mark = mark_of(entry);
     const std::string device = "=" + qualified_name(entry.name);
     return std::ranges::any_of(environment, [&](const std::string& variable) {
       return variable == mark || variable.ends_with(device);

@@ -112,11 +112,9 @@ struct Agent::Impl {
         plugin(starter),
         registrar({.folder = settings.plugin_dir}, std::string(model::kSlotResource), plugin),
         auditor(auditor_parts()),
-        other_plugins(
-            {.checkpoint = [this] { return checkpoint(); },
-             .pods = pods,
-             .has_process =
-                 [this](const std::string& uid) { return processes.pods().contains(uid); }}),
+        other_plugins({.checkpoint = [this] { return checkpoint(); },
+                       .pods = pods,
+                       .with_process = [this] { return processes.pods(); }}),
         other_drivers(settings.node,
                       {.api = parts.api, .changed = [this] { publisher.changed(); }}),
         publisher({.node = settings.node, .record = record_settings(settings)}, publisher_parts()),

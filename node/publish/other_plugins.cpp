@@ -24,10 +24,6 @@ bool is_other_plugins_gpu(std::string_view resource) {
 
 OtherPlugins::OtherPlugins(Parts parts) : parts_(std::move(parts)) {}
 
-bool OtherPlugins::is_alive(const std::string& uid) const {
-  return parts_.pods.find(uid) != nullptr || parts_.has_process(uid);
-}
-
 std::optional<std::set<std::string>> OtherPlugins::in_use() {
   if (!parts_.pods.synced()) return std::nullopt;
   const auto checkpoint = parts_.checkpoint();
@@ -38,6 +34,12 @@ std::optional<std::set<std::string>> OtherPlugins::in_use() {
   }
   known_.emplace();
   if (!checkpoint) return known_;
+  std::optional<std::map<std::string, std::int64_t>> with_process;  // read once, if at all
+  const auto is_alive = [&](const std::string& uid) {
+    if (parts_.pods.find(uid) != nullptr) return true;
+    if (!with_process) with_process = parts_.with_process();
+    return with_process->contains(uid);
+  };
   for (const DeviceUse& use : checkpoint->others) {
     if (is_other_plugins_gpu(use.resource) && is_alive(use.pod_uid)) known_->insert(use.resource);
   }

@@ -5,7 +5,9 @@
 #include "node/kubelet/checkpoint.hpp"
 #include "node/pods/local_pods.hpp"
 
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -28,8 +30,9 @@ class OtherPlugins {
     /// @returns kNotFound before kubelet's first allocation
     Required<std::function<Result<Checkpoint>()>> checkpoint;
     const PodSource& pods;
-    /// The pod of this UID has a process, although the API server may not have the pod any more.
-    Required<std::function<bool(const std::string&)>> has_process;
+    /// As of Processes::pods(), which reads all of /proc. The API server may not have such a pod
+    /// any more.
+    Required<std::function<std::map<std::string, std::int64_t>()>> with_process;
   };
   explicit OtherPlugins(Parts parts);
 
@@ -38,8 +41,6 @@ class OtherPlugins {
   [[nodiscard]] std::optional<std::set<std::string>> in_use();
 
  private:
-  [[nodiscard]] bool is_alive(const std::string& uid) const;
-
   const Parts parts_;
   std::mutex mutex_;
   std::optional<std::set<std::string>> known_;  ///< under mutex_

@@ -19,12 +19,11 @@ class OtherPluginsTest : public ::testing::Test {
   }
 
   FakePods pods;
-  Names with_process;
+  std::map<std::string, std::int64_t> with_process;  ///< a process of each pod
   Result<Checkpoint> checkpoint = Checkpoint{};
-  OtherPlugins plugins{
-      {.checkpoint = [this] { return checkpoint; },
-       .pods = pods,
-       .has_process = [this](const std::string& uid) { return with_process.contains(uid); }}};
+  OtherPlugins plugins{{.checkpoint = [this] { return checkpoint; },
+                        .pods = pods,
+                        .with_process = [this] { return with_process; }}};
 };
 
 TEST_F(OtherPluginsTest, NamesTheResourcesByWhichPodsHaveCards) {
@@ -39,7 +38,7 @@ TEST_F(OtherPluginsTest, NamesTheResourcesByWhichPodsHaveCards) {
 TEST_F(OtherPluginsTest, AnEntryCountsWhileItsPodLives) {
   checkpoint->others = {{"u2", "nvidia.com/gpu"}};
   EXPECT_EQ(plugins.in_use(), Names{}) << "kubelet removes it at its next allocation";
-  with_process = {"u2"};
+  with_process = {{"u2", 1}};
   EXPECT_EQ(plugins.in_use(), Names{"nvidia.com/gpu"}) << "deleted by force, and still runs";
 }
 

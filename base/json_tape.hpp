@@ -71,7 +71,7 @@ struct Tape {
   bool check_surrogates;
   bool lone_surrogate = false;
   boost::container::small_vector<std::uint32_t, Reader::kMaxDepth> open;
-  int too_deep = 0;       ///< the most levels, of which there are more
+  int too_deep = 0;       ///< the limit of levels that the text exceeds; 0 = it exceeds none
   bool too_many = false;  ///< more tokens than the outline allows
   bool too_big = false;
 

@@ -16,8 +16,8 @@ namespace tangram::kube {
 /// Whether the bearer of a token may read a path, as the cluster's own authentication and
 /// authorization say: a TokenReview, then a SubjectAccessReview of `get` on the path.
 ///
-/// Yes counts for kTrust, so that a scrape needs no call each time. No is not remembered: nobody
-/// can push out those who may read with tokens that mean nothing.
+/// A positive answer is kept for kTrust, so that a scrape needs no call each time. Negative answers
+/// are not kept, so that unknown tokens do not displace known ones. They use the same reviews.
 /// Threads: safe.
 class TokenReviews {
  public:

@@ -16,7 +16,7 @@ inline constexpr std::size_t kMaxAnnotationBytes = std::size_t{256} << 10;
 /// Entries of NVIDIA_VISIBLE_DEVICES in one container, where one is enough. To take one out of a
 /// list costs the API server a copy of the list.
 inline constexpr std::size_t kMaxVisibleDevices = 8;
-/// Mistakes, and warnings, of which the texts are kept: model::Mistakes shows as many.
+/// How many mistakes and how many warnings are kept: model::Mistakes shows as many.
 inline constexpr std::size_t kMaxNotes = 20;
 
 /// Why the pod is not looked into, with what to write; "" = it is.

@@ -31,12 +31,12 @@ constexpr std::array<std::string_view, 4> kOpenPaths{"/healthz", "/readyz", "/me
 struct Clients {
   std::vector<std::string> names;  ///< empty = any that is verified
   std::string_view setting;        ///< that names them, for messages
-  std::string_view without;        ///< what a client without a certificate is told
+  std::string_view without;        ///< the answer to a client without a certificate
 };
 
 bool reads(const Head& head) { return head.method == "GET" || head.method == "HEAD"; }
 
-/// None of them takes a body: one would be read into memory for clients that nobody knows.
+/// These paths take no body: the server would hold it in memory for an unauthenticated client.
 bool asks_for_open_path(const Head& head) {
   const std::string_view path = head.target.substr(0, head.target.find('?'));
   return reads(head) && !head.has_body && std::ranges::find(kOpenPaths, path) != kOpenPaths.end();

@@ -10,7 +10,6 @@
 namespace tangram::extender {
 namespace {
 
-using testing::json_of;
 using testing::Verdict;
 using testing::Webhook;
 

@@ -71,7 +71,7 @@ ClusterSettings read_cluster_settings(kube::KubeApi& api, const std::string& sys
   if (!config) return unknown(name + ": " + config.error().message);
   ClusterSettings settings;
   settings.policy.default_policy = config->scheduler.policy;
-  settings.policy.default_isolation = config->scheduler.default_isolation;
+  settings.policy.requests = config->scheduler.requests();
   settings.policy.options.bestfit_cpu = config->bestfit.cpu;
   settings.policy.options.bestfit_gpu = config->bestfit.gpu;
   settings.config = std::move(*config);

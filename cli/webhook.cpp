@@ -44,8 +44,7 @@ FoundWebhook find_webhook(kube::KubeApi& api, const std::string& system_namespac
 }
 
 void add_slots(kube::Pod& pod) {
-  const auto request =
-      model::parse_request(pod.annotations, pod.containers, model::Isolation::kMps);
+  const auto request = model::parse_request(pod.annotations, pod.containers, {});
   if (!request) return;  // planning the pod reports the mistake
   for (const model::ContainerRequest& container : request->containers) {
     for (model::ContainerInfo& info : pod.containers) {

@@ -16,7 +16,7 @@ PolicySource::PolicySource(PolicySettings settings, ClusterNow cluster)
       arrivals_(settings_.learning) {}
 
 Result<PodPlan> PolicySource::plan(const kube::Pod& pod) const {
-  auto request = model::parse_request(pod.annotations, pod.containers, settings_.default_isolation);
+  auto request = model::parse_request(pod.annotations, pod.containers, settings_.requests);
   if (!request) return request.error();
   PodPlan plan{.demand = {.gpu = std::move(*request), .footprint = pod.footprint},
                .policies = in_force_.load()};
@@ -29,7 +29,7 @@ Result<PodPlan> PolicySource::plan(const kube::Pod& pod) const {
 }
 
 void PolicySource::arrived(const kube::Pod& pod) {
-  auto request = model::parse_request(pod.annotations, pod.containers, settings_.default_isolation);
+  auto request = model::parse_request(pod.annotations, pod.containers, settings_.requests);
   if (!request) return;
   auto demand = std::make_shared<const model::PodDemand>(
       model::PodDemand{.gpu = std::move(*request), .footprint = pod.footprint});

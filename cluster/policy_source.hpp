@@ -21,7 +21,7 @@ namespace tangram::cluster {
 
 struct PolicySettings {
   std::string default_policy{policies::kDefaultPolicy};
-  model::Isolation default_isolation = model::Isolation::kMps;
+  model::RequestRules requests;
   policies::PolicyOptions options;  ///< with the workload if it is fixed
   bool learn_workload = true;       ///< false: options.workload stays; prices are still learned
   bool learn_at_once = true;        ///< false: PolicySource::keep_learning() does it

@@ -3,6 +3,7 @@
 #include "base/result.hpp"
 #include "base/units.hpp"
 #include "model/isolation.hpp"
+#include "model/request_rules.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -82,8 +83,11 @@ struct Config {
     bool wake = true;
     std::chrono::milliseconds assume_ttl{70'000};
     model::Isolation default_isolation = model::Isolation::kMps;
+    int max_burst = 0;
     int offer_memory_pods = 10'000;
     std::chrono::seconds offer_penalty{60};
+
+    [[nodiscard]] model::RequestRules requests() const { return {default_isolation, max_burst}; }
   };
 
   struct Bind {

@@ -30,7 +30,7 @@ Result<cluster::PolicySettings> policy_settings(
     const config::Config& config, std::shared_ptr<const policies::Workload> workload) {
   cluster::PolicySettings settings{
       .default_policy = config.scheduler.policy,
-      .default_isolation = config.scheduler.default_isolation,
+      .requests = config.scheduler.requests(),
       .options = {},
       .learn_workload = !workload && config.fragmentation.workload_file.empty(),
       .learning = {.window_pods = static_cast<std::size_t>(config.fragmentation.learn_window_pods),
@@ -44,8 +44,8 @@ Result<cluster::PolicySettings> policy_settings(
   } else if (!settings.learn_workload) {
     auto pods = policies::read_trace_pods(config.fragmentation.workload_file, "name");
     if (!pods) return pods.error();
-    settings.options.workload = std::make_shared<const policies::Workload>(
-        policies::workload_of(*pods, settings.default_isolation, settings.coverage_percent));
+    settings.options.workload = std::make_shared<const policies::Workload>(policies::workload_of(
+        *pods, settings.requests.default_isolation, settings.coverage_percent));
   }
   if (auto policy = policies::make_policy(settings.default_policy, settings.options); !policy) {
     return fail(Errc::kInvalidArgument, "scheduler.policy: " + policy.error().message);

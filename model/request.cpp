@@ -50,6 +50,12 @@ Unit limit_of(const std::optional<Unit>& limit, Unit share, Unit card) {
   return std::max(share, std::min(limit.value_or(share), card));
 }
 
+template <class Unit>
+Unit within_burst(Unit limit, Unit share, int max_burst) {
+  if (max_burst == 0) return limit;
+  return std::min(limit, std::max(Unit(1), Unit(max_burst * share.count())));
+}
+
 }  // namespace
 
 std::string node_name_mistake(std::string_view node) {
@@ -111,6 +117,8 @@ Slice slice_of(const Share& share, const CardTraits& card) {
   const bool best_effort = slice.compute == MilliGpu{} && !share.compute_limit;
   slice.compute_limit =
       best_effort ? card.compute : limit_of(share.compute_limit, slice.compute, card.compute);
+  slice.memory_limit = within_burst(slice.memory_limit, slice.memory, share.max_burst);
+  slice.compute_limit = within_burst(slice.compute_limit, slice.compute, share.max_burst);
   return slice;
 }
 

@@ -4,6 +4,7 @@
 #include "base/units.hpp"
 #include "model/annotations.hpp"
 #include "model/card.hpp"
+#include "model/request_rules.hpp"
 
 #include <optional>
 #include <string>
@@ -33,6 +34,7 @@ struct Share {
   std::optional<MilliGpu> compute;  ///< kMemory: 0..1000; nothing = in proportion to the memory
   std::optional<Mebibytes> memory_limit;  ///< burst limit, >= the share; nothing = the share
   std::optional<MilliGpu> compute_limit;  ///< burst limit, >= the share; nothing = the share
+  int max_burst = 0;                      ///< of RequestRules
 
   [[nodiscard]] bool whole() const {
     return form == ShareForm::kWhole || (form == ShareForm::kFraction && fraction == kWholeGpu);
@@ -84,11 +86,10 @@ inline constexpr std::size_t kMaxGlobs = 32;  // of models, and of card ids
 ///
 /// A pod without GPU annotations gives a request with no containers. Annotations of the
 /// prefix that do not begin with "gpu-" are others' matter; an unknown "gpu-..." is refused.
-/// @param default_isolation  for pods that do not choose
 /// @returns kInvalidArgument
 Result<GpuRequest> parse_request(const Annotations& annotations,
                                  const std::vector<ContainerInfo>& containers,
-                                 Isolation default_isolation);
+                                 const RequestRules& rules);
 
 /// What is wrong with a pod that requests a GPU and has spec.nodeName before it is bound.
 [[nodiscard]] std::string node_name_mistake(std::string_view node);
@@ -121,7 +122,8 @@ struct Slice {
 ///     whole:       all of both
 ///
 /// A limit that is not written is the share itself, except for best effort (compute 0), which is
-/// limited by the card only.
+/// limited by the card only. With a max_burst no limit is above so many times the share, and best
+/// effort is limited to the smallest unit, because a container held to nothing could not run.
 [[nodiscard]] Slice slice_of(const Share& share, const CardTraits& card);
 
 }  // namespace tangram::model

@@ -256,16 +256,16 @@ bool is_share_key(std::string_view key) {
 
 Result<GpuRequest> parse_request(const Annotations& annotations,
                                  const std::vector<ContainerInfo>& infos,
-                                 Isolation default_isolation) {
+                                 const RequestRules& rules) {
   Mistakes mistakes;
   GpuRequest request;
-  request.isolation = default_isolation;
+  request.isolation = rules.default_isolation;
   const PodTexts texts = sort_out(annotations, mistakes);
   Containers containers(infos, mistakes);
   const bool assigned = containers.assign(texts);
   for (std::size_t i = 0; i < infos.size(); ++i) {
     if (containers.texts(i).empty()) continue;
-    request.containers.push_back(parse_share(infos[i].name, containers.texts(i), mistakes));
+    request.containers.push_back(parse_share(infos[i].name, containers.texts(i), rules, mistakes));
   }
   read_preferences(texts.pod, request, mistakes);
   refuse_several_shares_by_mps(request, mistakes);

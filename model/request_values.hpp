@@ -9,7 +9,7 @@
 
 /// The values that pod annotations may have, one function per kind of value. Every error reads
 /// as the rest of a sentence that begins with the annotation's name: it shows the value and says
-/// what to write instead. For parse_request(); others use that.
+/// what to write instead. For parse_request() and translations; others use those.
 namespace tangram::model::values {
 
 /// "0.25" -> 250: `least`..1000, at most three decimals. `over` says what to write above 1.

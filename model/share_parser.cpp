@@ -13,7 +13,8 @@ constexpr std::string_view kWholeCompute = "write 1, which is all of the card";
 /// What one container asks, rule by rule.
 class ShareParser {
  public:
-  ShareParser(const WrittenByKey& texts, Mistakes& mistakes) : texts_(texts), mistakes_(mistakes) {}
+  ShareParser(const WrittenByKey& texts, const RequestRules& rules, Mistakes& mistakes)
+      : texts_(texts), rules_(rules), mistakes_(mistakes) {}
 
   ContainerRequest parse(std::string_view container) {
     ContainerRequest request;
@@ -45,6 +46,7 @@ class ShareParser {
 
   Share parse_share() {
     Share share;
+    share.max_burst = rules_.max_burst;
     one_form_only();
     compute_needs_memory();
     limits_need_a_share();
@@ -61,6 +63,7 @@ class ShareParser {
     // A container held to nothing could not run at all.
     share.compute_limit = read_ratio(kComputeLimitKey, MilliGpu(1), kWholeCompute);
     limits_reach_the_share(share);
+    if (rules_.max_burst > 0) limits_keep_to_the_burst(share);
     return share;
   }
 
@@ -105,15 +108,39 @@ class ShareParser {
     }
   }
 
+  /// What depends on the card is not known here: slice_of() holds that to the same rule.
+  void limits_keep_to_the_burst(const Share& share) {
+    const std::string burst = std::to_string(rules_.max_burst) + " times the request";
+    const auto refuse_above = [&](std::string_view key, const std::string& most) {
+      refuse(key, "is more than " + burst + ", the most that this cluster allows; write at most " +
+                      most);
+    };
+    const Mebibytes most_memory(rules_.max_burst * share.memory.count());
+    if (share.form == ShareForm::kMemory && share.memory > Mebibytes{} &&
+        share.memory_limit > most_memory) {
+      refuse_above(kMemoryLimitKey, std::to_string(most_memory.count()) + "Mi");
+    }
+    const auto compute = share.form == ShareForm::kFraction ? share.fraction : share.compute;
+    if (!compute) return;
+    const MilliGpu most_compute(rules_.max_burst * compute->count());
+    if (share.form == ShareForm::kMemory && *compute == MilliGpu{}) {
+      refuse(kComputeKey, "uses all that others leave, and this cluster allows at most " + burst +
+                              "; write a number above 0, such as \"0.1\"");
+    } else if (*compute > MilliGpu{} && share.compute_limit > most_compute) {
+      refuse_above(kComputeLimitKey, share_text(most_compute));
+    }
+  }
+
   const WrittenByKey& texts_;
+  const RequestRules& rules_;
   Mistakes& mistakes_;
 };
 
 }  // namespace
 
 ContainerRequest parse_share(std::string_view container, const WrittenByKey& texts,
-                             Mistakes& mistakes) {
-  return ShareParser(texts, mistakes).parse(container);
+                             const RequestRules& rules, Mistakes& mistakes) {
+  return ShareParser(texts, rules, mistakes).parse(container);
 }
 
 }  // namespace tangram::model

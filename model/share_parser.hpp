@@ -11,6 +11,6 @@ namespace tangram::model {
 /// What is wrong is noted in `mistakes`, and the result is then of no use.
 /// @param texts  not empty
 [[nodiscard]] ContainerRequest parse_share(std::string_view container, const WrittenByKey& texts,
-                                           Mistakes& mistakes);
+                                           const RequestRules& rules, Mistakes& mistakes);
 
 }  // namespace tangram::model

@@ -10,6 +10,7 @@ model::PodDemand shape_of(model::PodDemand demand) {
     container.container.clear();
     container.share.memory_limit.reset();
     container.share.compute_limit.reset();
+    container.share.max_burst = 0;
   }
   return demand;
 }

@@ -44,6 +44,13 @@ constexpr Setting kSchedulerSettings[]{
      "The isolation mode of pods that choose none. mps is the default because only mps enforces a "
      "memory limit.",
      choice<&Scheduler::default_isolation, model::kIsolationNames>()},
+    {"max_burst",
+     "How many times its request a container may use of memory and of compute while the card has "
+     "them: what gpu-mem-limit and gpu-compute-limit may be at most. 1 = no more than the request. "
+     "0 = as much as the limits say; best effort (gpu-compute \"0\") needs that.",
+     number<&Scheduler::max_burst>(
+         {0, "as much as the limits say"},
+         {1000, "the whole compute of a card for the smallest request, a thousandth"})},
     {"offer_memory_pods",
      "For how many pods Tangram remembers the nodes that were offered or tried in vain; the oldest "
      "is forgotten first.",

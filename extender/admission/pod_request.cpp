@@ -48,7 +48,7 @@ const model::ContainerRequest* PodRequest::of(const kube::ContainerManifest& con
 
 PodRequest read_pod_request(const kube::PodManifest& pod, const AdmissionSettings& settings) {
   PodRequest requested{.request = model::GpuRequest{}};
-  requested.translation = translate(pod, settings.other_systems);
+  requested.translation = translate(pod, settings.other_systems, settings.requests.max_burst);
   requested.annotations = kube::own_annotations(pod.annotations);
   requested.annotations.merge(kube::own_annotations(requested.translation.annotations));
   // In the order of kube::Pod::containers.
@@ -59,7 +59,7 @@ PodRequest read_pod_request(const kube::PodManifest& pod, const AdmissionSetting
                                .ordinary_init = container.kind == kube::ContainerKind::kInit});
   });
   requested.request =
-      model::parse_request(requested.annotations, requested.infos, settings.default_isolation);
+      model::parse_request(requested.annotations, requested.infos, settings.requests);
   if (requested.request) find_requesters(requested);
   return requested;
 }

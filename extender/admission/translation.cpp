@@ -3,6 +3,7 @@
 #include "base/quote.hpp"
 #include "extender/admission/translation_reading.hpp"
 #include "model/request.hpp"
+#include "model/request_values.hpp"
 
 #include <algorithm>
 
@@ -73,6 +74,19 @@ kube::StringMap shares_of(Reading& reading) {
   return shares;
 }
 
+/// Systems that limit no compute get a limit of "1", which is more than a cluster may allow for a
+/// small fraction.
+void keep_to_the_burst(Reading& reading, int max_burst) {
+  for (TranslatedRequest& request : reading.requests) {
+    const std::string* fraction = kube::find(request.shares, model::kFractionKey);
+    if (fraction == nullptr || !request.shares.contains(model::kComputeLimitKey)) continue;
+    const auto share = model::values::parse_ratio(*fraction, MilliGpu(1), "");
+    if (!share) continue;  // parsing the request reports it
+    request.shares[model::kComputeLimitKey] =
+        model::share_text(std::min(kWholeGpu, MilliGpu(max_burst * share->count())));
+  }
+}
+
 /// A container's share of several cards cannot be held to its memory: only mps does that, and it
 /// cannot do it on several.
 void slice_time_of_several_cards(Reading& reading) {
@@ -115,7 +129,7 @@ void add_preferences(const kube::PodManifest& pod, Reading& reading, kube::Strin
 
 }  // namespace
 
-Translation translate(const kube::PodManifest& pod, const OtherSystems& systems) {
+Translation translate(const kube::PodManifest& pod, const OtherSystems& systems, int max_burst) {
   Reading reading;
   translation::read_nvidia(pod, systems, reading);
   translation::read_gpushare(pod, systems, reading);
@@ -124,6 +138,7 @@ Translation translate(const kube::PodManifest& pod, const OtherSystems& systems)
   Translation translation;
   if (!reading.requests.empty()) {
     refuse_several_systems(reading);
+    if (max_burst > 0) keep_to_the_burst(reading, max_burst);
     translation.annotations = shares_of(reading);
     slice_time_of_several_cards(reading);
     refuse_other_shares(pod, translation.annotations, reading);

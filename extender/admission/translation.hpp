@@ -34,6 +34,8 @@ struct Translation {
 /// they are, beside the ones of Tangram's that were made from them.
 ///
 /// With mistakes, nothing is added or taken out.
-[[nodiscard]] Translation translate(const kube::PodManifest& pod, const OtherSystems& systems);
+/// @param max_burst  of model::RequestRules: systems that limit no compute get as much as it allows
+[[nodiscard]] Translation translate(const kube::PodManifest& pod, const OtherSystems& systems,
+                                    int max_burst = 0);
 
 }  // namespace tangram::extender

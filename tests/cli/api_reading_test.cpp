@@ -87,7 +87,7 @@ TEST(ClusterSettingsTest, AreThoseOfTheExtender) {
   const ClusterSettings settings = read_cluster_settings(rig.api, "gpu");
   EXPECT_EQ(settings.assumed, "");
   EXPECT_EQ(settings.policy.default_policy, "spread");
-  EXPECT_EQ(settings.policy.default_isolation, model::Isolation::kTimeSlice);
+  EXPECT_EQ(settings.policy.requests.default_isolation, model::Isolation::kTimeSlice);
 }
 
 TEST(ClusterSettingsTest, AreTheDefaultsWhereTheyCannotBeKnown) {

@@ -31,7 +31,7 @@ kube::Pod quarter() { return pod({{"gpu-fraction", "0.25"}}); }
 TEST(PolicySourceTest, PlansAPodByTheConfiguredPolicy) {
   PolicySettings settings;
   settings.default_policy = "spread";
-  settings.default_isolation = model::Isolation::kTimeSlice;
+  settings.requests.default_isolation = model::Isolation::kTimeSlice;
   const PolicySource source(settings);
   const auto plan = source.plan(half());
   ASSERT_TRUE(plan) << plan.error().message;
@@ -69,6 +69,18 @@ TEST(PolicySourceTest, PassesOnWhatIsWrongWithAPod) {
   ASSERT_FALSE(plan);
   EXPECT_EQ(plan.error().code, Errc::kInvalidArgument);
   EXPECT_NE(plan.error().message.find("tangram.dev/gpu-fraction"), std::string::npos);
+}
+
+TEST(PolicySourceTest, HoldsPodsToTheBurstThatTheClusterAllows) {
+  PolicySettings settings;
+  settings.requests.max_burst = 2;
+  const PolicySource source(settings);
+  const auto within = source.plan(pod({{"gpu-mem", "1Gi"}, {"gpu-mem-limit", "2Gi"}}));
+  ASSERT_TRUE(within) << within.error().message;
+  EXPECT_EQ(within->demand.gpu.containers.at(0).share.max_burst, 2);
+  const auto above = source.plan(pod({{"gpu-mem", "1Gi"}, {"gpu-mem-limit", "3Gi"}}));
+  ASSERT_FALSE(above);
+  EXPECT_NE(above.error().message.find("2 times the request"), std::string::npos);
 }
 
 TEST(PolicySourceTest, LearnsTheWorkloadFromThePodsThatArrive) {

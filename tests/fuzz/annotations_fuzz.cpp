@@ -53,7 +53,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       {.name = "init", .slots = (layout >> 2U) & 1U, .ordinary_init = (layout & 8U) != 0}};
   const Annotations annotations =
       annotations_of({reinterpret_cast<const char*>(data) + 1, size - 1});
-  const auto request = parse_request(annotations, pod, Isolation::kTimeSlice);
+  const auto request =
+      parse_request(annotations, pod, {.default_isolation = Isolation::kTimeSlice});
   if (!request) {
     require(printable(request.error().message));
     require(request.error().message.size() < 20'000);

@@ -37,7 +37,8 @@ const std::vector<std::string>& long_texts() {
 }
 
 std::string answer_to(const Annotations& annotations) {
-  const auto request = parse_request(annotations, {{.name = "main", .slots = 1}}, Isolation::kMps);
+  const auto request = parse_request(annotations, {{.name = "main", .slots = 1}},
+                                     {.default_isolation = Isolation::kMps});
   return request ? "" : request.error().message;
 }
 

@@ -21,7 +21,7 @@ const Containers kThree{
     {.name = "proxy"}, {.name = "main", .slots = 1}, {.name = "fetch", .ordinary_init = true}};
 
 Result<GpuRequest> parse(const Annotations& annotations, const Containers& containers = kMain) {
-  return parse_request(annotations, containers, Isolation::kMps);
+  return parse_request(annotations, containers, {.default_isolation = Isolation::kMps});
 }
 
 std::string error_of(const Annotations& annotations, const Containers& containers = kMain) {
@@ -157,17 +157,19 @@ TEST(RequestTest, ReadsThePreferencesOfThePod) {
 
 TEST(RequestTest, TakesTheClustersIsolationUnlessThePodChooses) {
   for (const Isolation mode : kAllIsolationModes) {
-    EXPECT_EQ(parse_request({{"gpu-count", "1"}}, kMain, mode)->isolation, mode);
-    EXPECT_EQ(
-        parse_request({{"gpu-count", "1"}, {"gpu-isolation", "none"}}, kMain, mode)->isolation,
-        Isolation::kNone);
+    EXPECT_EQ(parse_request({{"gpu-count", "1"}}, kMain, {.default_isolation = mode})->isolation,
+              mode);
+    EXPECT_EQ(parse_request({{"gpu-count", "1"}, {"gpu-isolation", "none"}}, kMain,
+                            {.default_isolation = mode})
+                  ->isolation,
+              Isolation::kNone);
   }
 }
 
 TEST(RequestTest, SharesOfSeveralCardsNeedAnotherModeThanMps) {
   const Annotations quarters{{"gpu-count", "4"}, {"gpu-fraction", "0.25"}};
   for (const Isolation mode : {Isolation::kTimeSlice, Isolation::kNone}) {
-    const auto request = parse_request(quarters, kMain, mode);
+    const auto request = parse_request(quarters, kMain, {.default_isolation = mode});
     ASSERT_TRUE(request) << request.error().message;
     EXPECT_EQ(request->containers, (std::vector<ContainerRequest>{{"main", 4, fraction(250)}}));
   }
@@ -537,6 +539,71 @@ TEST(RequestTest, LimitsTheModels) {
   EXPECT_EQ(error_of({{"gpu-count", "1"}, {"gpu-model", longest}}), "");
   EXPECT_NE(error_of({{"gpu-count", "1"}, {"gpu-model", longest + "m"}}), "");
 }
+
+struct BurstCase {
+  std::string name;
+  Annotations annotations;
+  int max_burst = 4;
+  std::string error = "";  ///< empty = accepted
+};
+
+class BurstTest : public ::testing::TestWithParam<BurstCase> {};
+
+TEST_P(BurstTest, LimitsAreAtMostSoManyTimesTheRequest) {
+  const auto request =
+      parse_request(GetParam().annotations, kMain, {.max_burst = GetParam().max_burst});
+  EXPECT_EQ(request ? "" : request.error().message, GetParam().error);
+  if (request) {
+    EXPECT_EQ(request->containers.front().share.max_burst, GetParam().max_burst);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, BurstTest,
+    ::testing::Values(
+        BurstCase{"MemoryAtTheMost", {{"gpu-mem", "1Gi"}, {"gpu-mem-limit", "4Gi"}}},
+        BurstCase{"MemoryAboveIt",
+                  {{"gpu-mem", "1Mi"}, {"gpu-mem-limit", "80Gi"}},
+                  4,
+                  FULL "gpu-mem-limit: \"80Gi\" is more than 4 times the request, the most that "
+                       "this cluster allows; write at most 4Mi"},
+        BurstCase{"ComputeAtTheMost",
+                  {{"gpu-mem", "1Gi"}, {"gpu-compute", "0.2"}, {"gpu-compute-limit", "0.8"}}},
+        BurstCase{"ComputeAboveIt",
+                  {{"gpu-mem", "1Gi"}, {"gpu-compute", "0.2"}, {"gpu-compute-limit", "0.801"}},
+                  4,
+                  FULL "gpu-compute-limit: \"0.801\" is more than 4 times the request, the most "
+                       "that this cluster allows; write at most 0.8"},
+        BurstCase{"OfAFraction",
+                  {{"gpu-fraction", "0.1"}, {"gpu-compute-limit", "1"}},
+                  4,
+                  FULL "gpu-compute-limit: \"1\" is more than 4 times the request, the most that "
+                       "this cluster allows; write at most 0.4"},
+        BurstCase{"NoneAllowed",
+                  {{"gpu-mem", "1Gi"}, {"gpu-mem-limit", "1025Mi"}},
+                  1,
+                  FULL "gpu-mem-limit: \"1025Mi\" is more than 1 times the request, the most that "
+                       "this cluster allows; write at most 1024Mi"},
+        BurstCase{"TheRequestItselfWhereNoneIsAllowed",
+                  {{"gpu-mem", "1Gi"}, {"gpu-mem-limit", "1Gi"}},
+                  1},
+        BurstCase{"BestEffort",
+                  {{"gpu-mem", "1Gi"}, {"gpu-compute", "0"}},
+                  4,
+                  FULL "gpu-compute: \"0\" uses all that others leave, and this cluster allows at "
+                       "most 4 times the request; write a number above 0, such as \"0.1\""},
+        BurstCase{"BestEffortWithALimit",
+                  {{"gpu-mem", "1Gi"}, {"gpu-compute", "0"}, {"gpu-compute-limit", "0.5"}},
+                  4,
+                  FULL "gpu-compute: \"0\" uses all that others leave, and this cluster allows at "
+                       "most 4 times the request; write a number above 0, such as \"0.1\""},
+        BurstCase{"WhatDependsOnTheCard", {{"gpu-fraction", "0.1"}, {"gpu-mem-limit", "80Gi"}}},
+        BurstCase{"ComputeInProportion", {{"gpu-mem", "1Gi"}, {"gpu-compute-limit", "1"}}},
+        BurstCase{"WholeCards", {{"gpu-count", "2"}}},
+        BurstCase{"AnyWithoutTheRule",
+                  {{"gpu-mem", "1Mi"}, {"gpu-mem-limit", "80Gi"}, {"gpu-compute", "0"}},
+                  0}),
+    [](const auto& row) { return row.param.name; });
 
 bool printable(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7f; });

@@ -27,6 +27,11 @@ Share with_compute(Share share, std::int64_t milli) {
   return share;
 }
 
+Share bounded(int max_burst, Share share) {
+  share.max_burst = max_burst;
+  return share;
+}
+
 struct SliceCase {
   std::string name;
   Share share;
@@ -87,6 +92,23 @@ INSTANTIATE_TEST_SUITE_P(
                   limited(fraction(250), 100'000_mib, 1000_mgpu),
                   81'920,
                   {20'480_mib, 250_mgpu, 81'920_mib, 1000_mgpu}},
+        SliceCase{"LimitsEndAtTheBurst",
+                  bounded(2, limited(fraction(250), 81'920_mib, 1000_mgpu)),
+                  81'920,
+                  {20'480_mib, 250_mgpu, 40'960_mib, 500_mgpu}},
+        SliceCase{"NoBurst",
+                  bounded(1, limited(memory(8192), 81'920_mib, 1000_mgpu)),
+                  81'920,
+                  {8192_mib, 100_mgpu, 8192_mib, 100_mgpu}},
+        // So little memory has no compute in proportion, which would be best effort.
+        SliceCase{"NoComputeIsNoBestEffortWithinABurst",
+                  bounded(4, memory(1)),
+                  81'920,
+                  {1_mib, 0_mgpu, 1_mib, 1_mgpu}},
+        SliceCase{"BestEffortWithoutTheRule",
+                  with_compute(memory(1), 0),
+                  81'920,
+                  {1_mib, 0_mgpu, 1_mib, 1000_mgpu}},
         // Half of this card is more than the limit: the share is what counts.
         SliceCase{"LimitBelowTheShareMeansTheShare",
                   limited(fraction(500), 8192_mib, 500_mgpu),
@@ -162,6 +184,19 @@ TEST_F(SlicePropertyTest, LimitsLieBetweenTheShareAndTheCard) {
     EXPECT_LE(slice.memory_limit, c.memory);
     EXPECT_LE(slice.compute, slice.compute_limit);
     EXPECT_LE(slice.compute_limit, c.compute);
+
+    const auto max_burst = static_cast<int>(random_.between(1, 1000));
+    const Slice within = slice_of(bounded(max_burst, share), c);
+    EXPECT_EQ(within.memory, slice.memory);
+    EXPECT_EQ(within.compute, slice.compute);
+    EXPECT_LE(within.memory, within.memory_limit);
+    EXPECT_LE(within.compute, within.compute_limit);
+    EXPECT_LE(within.memory_limit.count(),
+              std::max<std::int64_t>(1, max_burst * slice.memory.count()));
+    EXPECT_LE(within.compute_limit.count(),
+              std::max<std::int64_t>(1, max_burst * slice.compute.count()));
+    EXPECT_LE(within.memory_limit, slice.memory_limit);
+    EXPECT_LE(within.compute_limit, slice.compute_limit);
   }
 }
 

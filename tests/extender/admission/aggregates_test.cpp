@@ -24,8 +24,8 @@ class AggregatesTest : public ::testing::TestWithParam<Row> {};
 
 TEST_P(AggregatesTest, CountWhatIsKnown) {
   const Row& row = GetParam();
-  const auto request =
-      model::parse_request(row.annotations, {{.name = "main"}}, model::Isolation::kTimeSlice);
+  const auto request = model::parse_request(row.annotations, {{.name = "main"}},
+                                            {.default_isolation = model::Isolation::kTimeSlice});
   ASSERT_TRUE(request) << request.error().message;
   EXPECT_EQ(aggregates_of(request->containers.at(0)), row.counted);
 }

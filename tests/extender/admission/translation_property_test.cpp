@@ -114,7 +114,8 @@ Result<model::GpuRequest> read(const kube::PodManifest& pod) {
   for (const kube::ContainerManifest& container : pod.containers) {
     containers.push_back({.name = container.name, .slots = 0, .ordinary_init = false});
   }
-  return model::parse_request(annotations, containers, model::Isolation::kMps);
+  return model::parse_request(annotations, containers,
+                              {.default_isolation = model::Isolation::kMps});
 }
 
 TEST(TranslatePropertyTest, AsksForNoLessAndOnlyOnce) {

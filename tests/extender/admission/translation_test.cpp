@@ -472,6 +472,19 @@ TEST(TranslateZeroTest, LeavesInstancesThatAreNotRequested) {
   EXPECT_TRUE(translate(one(limits), kAll).empty());
 }
 
+TEST(TranslateBurstTest, WritesNoMoreComputeThanTheClusterAllows) {
+  const kube::PodManifest kai = one({}, {{"gpu-fraction", "0.1"}});
+  const auto limit = [&](int max_burst) {
+    const Translation made = translate(kai, kAll, max_burst);
+    EXPECT_THAT(made.mistakes, IsEmpty());
+    return made.annotations.at("tangram.dev/gpu-compute-limit");
+  };
+  EXPECT_EQ(limit(0), "1");
+  EXPECT_EQ(limit(1), "0.1");
+  EXPECT_EQ(limit(4), "0.4");
+  EXPECT_EQ(limit(11), "1");
+}
+
 TEST(TranslateTwiceTest, LeavesAPodOfKaisAloneThatWasTranslatedBefore) {
   kube::PodManifest asked =
       one({}, {{"gpu-fraction", "0.3333"}, {"gpu-fraction-num-devices", "2"}});

@@ -289,6 +289,17 @@ TEST(ValidateTest, LeavesVisibleDevicesToThePodWhereThatIsAllowed) {
             "");
 }
 
+TEST(ValidateTest, RefusesMoreBurstThanTheClusterAllows) {
+  AdmissionSettings settings = shipped_settings();
+  settings.requests.max_burst = 4;
+  const std::string refusal = Webhook(settings).refusal(
+      pod_of(R"({tangram.dev/gpu-mem: "1Mi", tangram.dev/gpu-mem-limit: "80Gi"})", kMain));
+  EXPECT_NE(refusal.find("more than 4 times the request, the most that this cluster allows; "
+                         "write at most 4Mi"),
+            std::string::npos)
+      << refusal;
+}
+
 TEST(ValidateTest, TheExtenderItselfMayWriteGrants) {
   const std::string pod = pod_of("{tangram.dev/gpu-grant: x}", kMain);
   const std::string extender = "system:serviceaccount:tangram-system:tangram-extender";

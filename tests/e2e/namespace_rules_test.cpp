@@ -15,6 +15,7 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr const char* kNoBurst = "burst is not allowed in this namespace";
+constexpr const char* kNoShares = "shares of cards are not allowed in this namespace";
 const StringMap kHalf = {{"gpu-fraction", "0.5"}};
 
 struct Row {
@@ -50,6 +51,11 @@ const std::vector<Row>& rows() {
        kNoBurst},
       {"tangram.dev/burst=none", {{"gpu-mem", "8Gi"}, {"gpu-compute", "0.0"}}, kNoBurst},
       {"tangram.dev/burst=no", {{"gpu-mem", "8Gi"}, {"gpu-mem-limit", "16Gi"}}, kNoBurst},
+      {"tangram.dev/sharing=none", {{"gpu-count", "2"}}, ""},
+      {"tangram.dev/sharing=none", {{"gpu-fraction", "1"}}, ""},
+      {"tangram.dev/sharing=none", kHalf, kNoShares},
+      {"tangram.dev/sharing=none", {{"gpu-mem.main", "8Gi"}}, kNoShares},
+      {"tangram.dev/sharing=same", kHalf, kNoShares},
   };
   return kRows;
 }
@@ -75,7 +81,8 @@ class NamespaceRulesTest : public E2eTest {
                                           kNamespace,
                                           "--overwrite",
                                           "tangram.dev/isolation-",
-                                          "tangram.dev/burst-"};
+                                          "tangram.dev/burst-",
+                                          "tangram.dev/sharing-"};
     kubectl(arguments);
     if (labels.empty()) return;
     arguments = {"label", "namespace", kNamespace, "--overwrite", labels};

@@ -168,6 +168,7 @@ TEST(JsonHostileTest, AMillionBracketsCostNoStack) {
   EXPECT_EQ(error_of(std::string(1'000'000, '[')), "nested deeper than 100 levels");
 }
 
+// What they cost is for scripts/check-cost.
 TEST(JsonHostileTest, KeysOfOneHashAreTakenApart) {
   std::vector<std::string> keys = testing::colliding_keys(500);
   std::set<std::size_t> hashes;

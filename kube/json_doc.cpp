@@ -161,6 +161,14 @@ void JsonDoc::upsert(Path path, std::string_view key, const JsonDoc& element) {
   array.PushBack(Value(element.impl_->root, impl_->memory()), impl_->memory());
 }
 
+void JsonDoc::set_string_in_each(Path array, Path path, std::string_view value) {
+  Value& all = make(impl_->root, array, impl_->memory());
+  if (!all.IsArray()) return;
+  for (Value& each : all.GetArray()) {
+    make(each, path, impl_->memory()) = string_value(value, impl_->memory());
+  }
+}
+
 bool JsonDoc::same_at(const JsonDoc& other, Path path) const {
   const Value* ours = find(impl_->root, path);
   const Value* theirs = find(other.impl_->root, path);

@@ -35,6 +35,8 @@ class JsonDoc {
   /// Puts `element` where the array at `path` has an object with the same string in `key`;
   /// at the end if there is none.
   void upsert(Path path, std::string_view key, const JsonDoc& element);
+  /// Sets a value in every object of the array at `array`, as set_string() does.
+  void set_string_in_each(Path array, Path path, std::string_view value);
 
   /// The same but for the order of members.
   [[nodiscard]] bool same_at(const JsonDoc& other, Path path) const;

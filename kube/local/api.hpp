@@ -11,8 +11,9 @@
 namespace tangram::kube {
 
 /// A small API server in memory: nodes, pods (with the subresources binding, and eviction of
-/// those that are Pending), leases, events,
-/// disruption budgets, namespaces (which nothing needs to be in, and which cannot be deleted);
+/// those that are Pending), leases, events, disruption budgets, secrets, deployments (which nothing
+/// rolls out), webhook configurations (which it does not call), namespaces (which nothing needs to
+/// be in, and which cannot be deleted);
 /// GET, LIST (limit/continue, field selectors spec.nodeName, metadata.name, status.phase with = and
 /// !=, label selectors by equality and existence), WATCH (resourceVersion, bookmarks,
 /// sendInitialEvents refused with 422 as old servers do, an ERROR frame 410 once history is gone),

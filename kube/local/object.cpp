@@ -25,6 +25,14 @@ constexpr std::array<KindInfo, kResourceKinds> kInfos{{
     {"/api/v1", "v1", "namespaces", "Namespace", "namespaces", false, true},
     {"/apis/storage.k8s.io/v1", "storage.k8s.io/v1", "csistoragecapacities", "CSIStorageCapacity",
      "csistoragecapacities.storage.k8s.io", true, false},
+    {"/api/v1", "v1", "secrets", "Secret", "secrets", true, false},
+    {"/apis/apps/v1", "apps/v1", "deployments", "Deployment", "deployments.apps", true, true},
+    {"/apis/admissionregistration.k8s.io/v1", "admissionregistration.k8s.io/v1",
+     "mutatingwebhookconfigurations", "MutatingWebhookConfiguration",
+     "mutatingwebhookconfigurations.admissionregistration.k8s.io", false, false},
+    {"/apis/admissionregistration.k8s.io/v1", "admissionregistration.k8s.io/v1",
+     "validatingwebhookconfigurations", "ValidatingWebhookConfiguration",
+     "validatingwebhookconfigurations.admissionregistration.k8s.io", false, false},
 }};
 
 }  // namespace

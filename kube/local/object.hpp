@@ -13,8 +13,20 @@
 /// Objects as the in-memory API server keeps them.
 namespace tangram::kube {
 
-enum class ResourceKind { kPods, kNodes, kLeases, kEvents, kBudgets, kNamespaces, kCapacities };
-inline constexpr std::size_t kResourceKinds = 7;
+enum class ResourceKind {
+  kPods,
+  kNodes,
+  kLeases,
+  kEvents,
+  kBudgets,
+  kNamespaces,
+  kCapacities,
+  kSecrets,
+  kDeployments,
+  kMutatingWebhooks,
+  kValidatingWebhooks
+};
+inline constexpr std::size_t kResourceKinds = 11;
 
 struct KindInfo {
   std::string_view prefix;       ///< of its paths: "/api/v1"
@@ -26,10 +38,17 @@ struct KindInfo {
   bool has_status;  ///< the status is written through the subresource alone
 };
 [[nodiscard]] const KindInfo& info(ResourceKind kind);
-inline constexpr ResourceKind kAllKinds[] = {ResourceKind::kPods,      ResourceKind::kNodes,
-                                             ResourceKind::kLeases,    ResourceKind::kEvents,
-                                             ResourceKind::kBudgets,   ResourceKind::kNamespaces,
-                                             ResourceKind::kCapacities};
+inline constexpr ResourceKind kAllKinds[] = {ResourceKind::kPods,
+                                             ResourceKind::kNodes,
+                                             ResourceKind::kLeases,
+                                             ResourceKind::kEvents,
+                                             ResourceKind::kBudgets,
+                                             ResourceKind::kNamespaces,
+                                             ResourceKind::kCapacities,
+                                             ResourceKind::kSecrets,
+                                             ResourceKind::kDeployments,
+                                             ResourceKind::kMutatingWebhooks,
+                                             ResourceKind::kValidatingWebhooks};
 
 /// What selectors look at, kept beside the text so that selecting parses nothing.
 struct Fields {

@@ -117,7 +117,8 @@ ApiResult<Content> finish_update(const Route& route, const StoredObject& before,
 void begin_status(ResourceKind kind, JsonDoc& doc, bool keep_status) {
   if (kind == ResourceKind::kNodes || !info(kind).has_status) return;
   if (!keep_status) doc.erase({"status"});
-  if (kind == ResourceKind::kBudgets || doc.text_at({"status", "phase"})) return;
+  const bool has_phase = kind == ResourceKind::kPods || kind == ResourceKind::kNamespaces;
+  if (!has_phase || doc.text_at({"status", "phase"})) return;
   doc.set_string({"status", "phase"}, kind == ResourceKind::kPods ? "Pending" : "Active");
 }
 

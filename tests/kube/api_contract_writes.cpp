@@ -3,6 +3,7 @@
 #include "tests/kube/api_contract.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 namespace tangram::testing {
 namespace {
@@ -227,6 +228,59 @@ TEST_P(ApiContract, EventBecomesASeries) {
   EXPECT_EQ(json_at(repeated.body, "series.count"), "2");
   EXPECT_EQ(json_at(repeated.body, "series.lastObservedTime"), "2026-01-01T00:00:05.000000Z");
   EXPECT_EQ(patch(path + "/nobody", again).status, 404);
+}
+
+// A merge patch replaces a list as a whole, so it names the version that it was made from.
+TEST_P(ApiContract, APatchOfAnOlderVersionChangesNothing) {
+  const auto webhook = [](const std::string& name) {
+    return R"({"name":")" + name +
+           R"(.tangram.dev","clientConfig":{"url":"https://localhost/none"},)"
+           R"("sideEffects":"None","admissionReviewVersions":["v1"]})";
+  };
+  const std::string admission = "/apis/admissionregistration.k8s.io/v1/";
+  const std::string secrets = "/api/v1/namespaces/" + ns + "/secrets";
+  for (const auto& [collection, content, change] :
+       {std::tuple{secrets, std::string(R"("data":{"ca.crt":"YQ=="})"),
+                   std::string(R"("data":{"ca.crt":"Yg=="})")},
+        std::tuple{admission + "mutatingwebhookconfigurations",
+                   R"("webhooks":[)" + webhook("a") + "]", R"("webhooks":[)" + webhook("b") + "]"},
+        std::tuple{admission + "validatingwebhookconfigurations",
+                   R"("webhooks":[)" + webhook("a") + "]",
+                   R"("webhooks":[)" + webhook("b") + "]"}}) {
+    const std::string name = "contract-" + ns;
+    const auto made = write(Method::kPost, collection,
+                            R"({"metadata":{"name":")" + name + R"("},)" + content + "}");
+    ASSERT_EQ(made.status, 201) << made.body;
+    const std::string path = collection + "/" + name;
+    const std::string versioned = R"({"metadata":{"resourceVersion":")" +
+                                  json_at(made.body, "metadata.resourceVersion") + R"("},)" +
+                                  change + "}";
+    EXPECT_EQ(patch(path, versioned).status, 200) << collection;
+    const std::string before = get(path).body;
+    EXPECT_EQ(before.find("YQ=="), std::string::npos);
+    EXPECT_EQ(before.find("a.tangram.dev"), std::string::npos);
+    expect_refused(patch(path, versioned), 409, "Conflict");
+    expect_same_object(get(path).body, before);
+    EXPECT_EQ(write(Method::kDelete, path, "").status, 200);
+  }
+}
+
+TEST_P(ApiContract, DeploymentsTemplateIsMarked) {
+  const std::string path = "/apis/apps/v1/namespaces/" + ns + "/deployments";
+  const auto made = write(
+      Method::kPost, path,
+      R"({"metadata":{"name":"idle"},"spec":{"replicas":0,"selector":{"matchLabels":{"app":"idle"}},)"
+      R"("template":{"metadata":{"labels":{"app":"idle"}},)"
+      R"("spec":{"containers":[{"name":"main","image":"none"}]}}}})");
+  ASSERT_EQ(made.status, 201) << made.body;
+  const auto marked =
+      patch(path + "/idle",
+            R"({"spec":{"template":{"metadata":{"annotations":{"tangram.dev/a":"b"}}}}})");
+  EXPECT_EQ(marked.status, 200) << marked.body;
+  EXPECT_EQ(json_at(get(path + "/idle").body, "spec.template.metadata.labels.app"), "idle");
+  EXPECT_NE(json_at(get(path + "/idle").body, "spec.template.metadata.annotations").find("\"b\""),
+            std::string::npos);
+  EXPECT_EQ(write(Method::kDelete, path + "/idle", "").status, 200);
 }
 
 TEST_P(ApiContract, NodeIsAnnotatedAndReportsCapacity) {

@@ -8,6 +8,7 @@
 #include "extender/app.hpp"
 #include "extender/setup/certificates_command.hpp"
 #include "extender/setup/grant_key_command.hpp"
+#include "extender/setup/renewal.hpp"
 #include "kube/local/api.hpp"
 #include "kube/rest/rest_api.hpp"
 #include "kube/rest/rest_config.hpp"
@@ -24,6 +25,7 @@
 #include <iostream>
 #include <optional>
 #include <random>
+#include <thread>
 
 namespace {
 
@@ -202,21 +204,87 @@ int print(const Result<std::string>& made) {
   return 0;
 }
 
-/// Certificates of one's own, for a trial.
-CLI::App* add_certificates(CLI::App& cli, tangram::extender::CertificatesOrder& order) {
+struct CertificateOptions {
+  extender::CertificatesOrder trial;
+  std::optional<int> days;
+  bool renew = false;
+  extender::RenewalOrder renewal;
+  std::string kubeconfig;
+};
+
+Result<std::string> renew(const CertificateOptions& options) {
+  config::Config::Kube kube;
+  kube.kubeconfig = options.kubeconfig;
+  if (!options.kubeconfig.empty()) kube.source = config::KubeSource::kKubeconfig;
+  const SystemClock clock;
+  const auto api = open_cluster(kube, clock);
+  if (!api) return api.error();
+  auto order = options.renewal;
+  order.days = options.days.value_or(order.days);
+  return extender::renew_certificates(
+      order, {.api = **api, .clock = clock, .pause = [](std::chrono::milliseconds time) {
+                std::this_thread::sleep_for(time);
+              }});
+}
+
+Result<std::string> make_certificates(const CertificateOptions& options) {
+  if (options.renew) return renew(options);
+  auto order = options.trial;
+  order.days = options.days.value_or(order.days);
+  return extender::make_certificates(order, SystemClock());
+}
+
+/// Certificates for a trial, as files.
+void add_trial_options(CLI::App& command, CLI::Option* dir, extender::CertificatesOrder& order) {
+  command
+      .add_option("--host", order.hosts,
+                  "DNS name or IP address by which clients call the server, beside those of the\n"
+                  "Services in deploy/scheduler and localhost; may be repeated")
+      ->take_all()
+      ->needs(dir);
+  command
+      .add_flag("--keep-ca-key", order.keep_ca_key,
+                "Write the CA's key too, to issue more in its name")
+      ->needs(dir);
+}
+
+/// Certificates in a cluster.
+void add_renewal_options(CLI::App& command, CLI::Option* renew, CertificateOptions& options) {
+  auto& order = options.renewal;
+  const auto add = [&](const char* name, auto& into, const char* what) {
+    return command.add_option(name, into, what)->capture_default_str()->needs(renew);
+  };
+  add("--namespace", order.ns, "The Secrets' namespace, and that of the Services");
+  add("--secret", order.server_secret, "Secret of the server and the webhook");
+  add("--scheduler-secret", order.scheduler_secret, "Secret of kube-scheduler");
+  add("--registration", order.registrations,
+      "Webhook configuration whose caBundle is written, such as\n"
+      "mutatingwebhookconfigurations/00-tangram; may be repeated")
+      ->take_all();
+  add("--restart", order.restart,
+      "kube-scheduler's Deployment: it reads its authorities only at start");
+  add("--kubeconfig", options.kubeconfig, "Where the cluster is; without it, the pod's own");
+  command
+      .add_flag("--only-missing", order.only_missing,
+                "Create Secrets that are missing, and do nothing else")
+      ->needs(renew);
+}
+
+CLI::App* add_certificates(CLI::App& cli, CertificateOptions& options) {
   CLI::App* const command = cli.add_subcommand(
       "certificates",
-      "Make a CA, a certificate for the server and one for kube-scheduler, for a trial, and say\n"
-      "what to do with them. Nothing is overwritten.");
-  command->add_option("--dir", order.folder, "Folder for the files")->required();
-  command
-      ->add_option("--host", order.hosts,
-                   "DNS name or IP address by which clients call the server, beside those of the\n"
-                   "Services in deploy/scheduler and localhost; may be repeated")
-      ->take_all();
-  command->add_option("--days", order.days, "How long they are valid")->capture_default_str();
-  command->add_flag("--keep-ca-key", order.keep_ca_key,
-                    "Write the CA's key too, to issue more in its name");
+      "Make a CA, a certificate for the server and one for kube-scheduler, and forget the CA's "
+      "key.\n"
+      "With --dir: files for a trial, and what to do with them; nothing is overwritten.\n"
+      "With --renew: Secrets of a cluster, where a third of their validity has passed.");
+  auto* const where = command->add_option_group("where");
+  auto* const dir = where->add_option("--dir", options.trial.folder, "Folder for the files");
+  auto* const renew =
+      where->add_flag("--renew", options.renew, "Renew the certificates of a cluster");
+  where->require_option(1);
+  command->add_option("--days", options.days, "How long they are valid; 365, with --renew 30");
+  add_trial_options(*command, dir, options.trial);
+  add_renewal_options(*command, renew, options);
   return command;
 }
 
@@ -242,15 +310,14 @@ int main(int argc, char** argv) try {
       "grant-key", "Makes a key that grants are signed with, and says what to do with it");
   grant_key->add_option("--out", key_folder, "A folder, for grant.key and grant.pub")->required();
   cli.set_version_flag("--version", std::string("tangram-extender ") + kVersion);
-  tangram::extender::CertificatesOrder certificates;
+  CertificateOptions certificates;
   const CLI::App* const make = add_certificates(cli, certificates);
   try {
     cli.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return cli.exit(error) == 0 ? 0 : kBadUsage;
   }
-  if (make->parsed())
-    return print(tangram::extender::make_certificates(certificates, SystemClock()));
+  if (*make) return print(make_certificates(certificates));
   if (*grant_key) return print(extender::make_grant_key(key_folder));
   return run(options);
 } catch (const std::exception& error) {

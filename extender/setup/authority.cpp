@@ -1,6 +1,7 @@
 #include "extender/setup/authority.hpp"
 
 #include "base/quote.hpp"
+#include "extender/setup/certificate_text.hpp"
 
 #include <arpa/inet.h>
 #include <openssl/bn.h>
@@ -104,21 +105,17 @@ Result<Identity> make_identity(const std::string& name, const Validity& validity
   return made;
 }
 
-std::string text_of(BIO* memory) {
-  char* bytes = nullptr;
-  const auto size = BIO_ctrl(memory, BIO_CTRL_INFO, 0, static_cast<void*>(&bytes));
-  return {bytes, static_cast<std::size_t>(size)};
-}
-
-Result<CertificateAndKey> pem_of(const Identity& identity) {
-  const http::tls::BioPtr certificate(BIO_new(BIO_s_mem()));
+Result<CertificateAndKey> texts_of(const Identity& identity) {
+  auto certificate = pem_of(*identity.certificate);
+  if (!certificate) return certificate.error();
   const http::tls::BioPtr key(BIO_new(BIO_s_secmem()));
-  if (PEM_write_bio_X509(certificate.get(), identity.certificate.get()) != 1 ||
-      PEM_write_bio_PrivateKey(key.get(), identity.key.get(), nullptr, nullptr, 0, nullptr,
+  if (PEM_write_bio_PrivateKey(key.get(), identity.key.get(), nullptr, nullptr, 0, nullptr,
                                nullptr) != 1) {
     return cannot("PEM");
   }
-  return CertificateAndKey{text_of(certificate.get()), text_of(key.get())};
+  char* bytes = nullptr;
+  const auto size = BIO_ctrl(key.get(), BIO_CTRL_INFO, 0, static_cast<void*>(&bytes));
+  return CertificateAndKey{std::move(*certificate), {bytes, static_cast<std::size_t>(size)}};
 }
 
 }  // namespace
@@ -131,7 +128,7 @@ Result<Authority> Authority::create(const std::string& name, Validity validity) 
                              {NID_subject_key_identifier, "hash"}},
                             nullptr);
   if (!made) return made.error();
-  auto own = pem_of(*made);
+  auto own = texts_of(*made);
   if (!own) return own.error();
   return Authority(std::move(*made), std::move(*own));
 }
@@ -149,7 +146,7 @@ Result<CertificateAndKey> Authority::issue(const Order& order) const {
   if (!hosts->empty()) extensions.push_back({NID_subject_alt_name, *hosts});
   auto made = make_identity(order.name, order.validity, extensions, &identity_);
   if (!made) return made.error();
-  return pem_of(*made);
+  return texts_of(*made);
 }
 
 }  // namespace tangram::extender

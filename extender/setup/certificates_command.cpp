@@ -3,31 +3,17 @@
 #include "base/base64.hpp"
 #include "base/file.hpp"
 #include "extender/setup/authority.hpp"
+#include "extender/setup/certificate_text.hpp"
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <filesystem>
 
 namespace tangram::extender {
 namespace {
 
-/// The machine's clock may be behind the one that made the certificate.
-constexpr std::chrono::hours kEarlier{1};
-
-/// Names under which deploy/scheduler/service.yaml makes the server known, and this machine's.
-const std::vector<std::string> kUsualHosts{"tangram-extender.tangram-system.svc",
-                                           "tangram-extender.tangram-system.svc.cluster.local",
-                                           "tangram-extender.tangram-system",
-                                           "tangram-webhook.tangram-system.svc",
-                                           "tangram-webhook.tangram-system.svc.cluster.local",
-                                           "localhost",
-                                           "127.0.0.1",
-                                           "::1"};
-
-/// kube-scheduler's own name in a cluster, so that tls.client_names can be the same with a
-/// certificate of the cluster's CA.
-constexpr const char* kSchedulerName = "system:kube-scheduler";
+/// Of the plain manifests: deploy/scheduler/service.yaml.
+constexpr const char* kUsualNamespace = "tangram-system";
 
 struct File {
   std::string name;
@@ -83,14 +69,12 @@ Result<std::string> make_certificates(const CertificatesOrder& order, const Cloc
     return fail(Errc::kInvalidArgument,
                 fmt::format("--days {} is not in 1..{}", order.days, kMostCertificateDays));
   }
-  const Validity validity{clock.wall() - kEarlier,
-                          clock.wall() + std::chrono::hours(24) * order.days};
-  auto hosts = kUsualHosts;
+  const Validity validity = valid_for_days(order.days, clock);
+  auto hosts = server_hosts(kUsualNamespace);
   hosts.insert(hosts.end(), order.hosts.begin(), order.hosts.end());
   const auto authority = Authority::create("tangram trial CA", validity);
   if (!authority) return authority.error();
-  const auto server =
-      authority->issue({.name = "tangram-extender", .hosts = hosts, .validity = validity});
+  const auto server = authority->issue({.name = kServerName, .hosts = hosts, .validity = validity});
   if (!server) return server.error();
   const auto scheduler = authority->issue(
       {.name = kSchedulerName, .hosts = {}, .use = Authority::Use::kClient, .validity = validity});

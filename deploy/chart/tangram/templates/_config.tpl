@@ -97,6 +97,12 @@
 {{- if and (include "tangram.metrics.secured" .) .Values.monitoring.podMonitors (not .Values.monitoring.tokenSecret) -}}
   {{- fail "monitoring.tokenSecret: with extender.config.metrics.authentication token, Prometheus needs a token; write the name of a Secret with the key token, docs/monitoring.md" -}}
 {{- end -}}
+{{- if and (eq .Values.tls.source "rotate") (ne .Values.scheduler.mode "second") -}}
+  {{- fail "tls.source: rotate replaces the authority, which kube-scheduler reads only at start, and can restart only this chart's own; with scheduler.mode own or none, set tls.source to generate, cert-manager or secret" -}}
+{{- end -}}
+{{- if and (eq .Values.tls.source "rotate") .Values.webhook.caBundle -}}
+  {{- fail "webhook.caBundle: with tls.source rotate, a job writes it; omit it" -}}
+{{- end -}}
 {{- if and .Values.signing.generate (eq .Values.signing.level "none") -}}
   {{- fail "signing.generate: with signing.level none, the key would not be used; set signing.level to sign, agents or all" -}}
 {{- end -}}

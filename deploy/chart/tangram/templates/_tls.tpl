@@ -39,3 +39,57 @@ kept, so an upgrade changes nothing; a missing Secret is created again with the 
 {{- end -}}
 {{- toJson (append $names "localhost") -}}
 {{- end -}}
+
+{{/* Arguments of every run of the renewal. */}}
+{{- define "tangram.tls.renew" -}}
+- certificates
+- --renew
+- --namespace={{ .Release.Namespace }}
+- --secret={{ .Values.tls.secret }}
+- --scheduler-secret={{ .Values.tls.schedulerSecret }}
+- --days={{ int .Values.tls.rotate.days }}
+{{- end -}}
+
+{{/* The pod of the renewal. Called with (dict "root" $ "account" ACCOUNT "args" ARGS). */}}
+{{- define "tangram.tls.pod" -}}
+{{- $extender := .root.Values.extender -}}
+metadata:
+  labels: {{ include "tangram.labels" (dict "root" .root "name" "tangram-certificates") }}
+spec:
+  serviceAccountName: {{ .account }}
+  restartPolicy: Never
+  {{- include "tangram.placement" (dict "root" .root "workload" (dict "nodeSelector" $extender.nodeSelector)) | trim | nindent 2 }}
+  tolerations:
+  {{- toYaml $extender.tolerations | nindent 2 }}
+  securityContext:
+    runAsNonRoot: true
+    runAsUser: 65532
+    runAsGroup: 65532
+    seccompProfile: {type: RuntimeDefault}
+  containers:
+  - name: renew
+    image: {{ include "tangram.image" (dict "root" .root "image" $extender.image) }}
+    imagePullPolicy: {{ $extender.image.pullPolicy }}
+    args:
+    {{- .args | nindent 4 }}
+    securityContext:
+      allowPrivilegeEscalation: false
+      readOnlyRootFilesystem: true
+      capabilities: {drop: [ALL]}
+    resources:
+      requests: {cpu: 10m, memory: 32Mi}
+      limits: {memory: 128Mi}
+{{- end -}}
+
+{{/* Arguments of the renewal in a running installation. */}}
+{{- define "tangram.tls.renew-all" -}}
+{{- include "tangram.tls.renew" . }}
+- --restart=tangram-scheduler
+{{- $registered := include "tangram.webhook.registrations" . | fromJson }}
+{{- range $registered.mutating }}
+- --registration=mutatingwebhookconfigurations/{{ . }}
+{{- end }}
+{{- range $registered.validating }}
+- --registration=validatingwebhookconfigurations/{{ . }}
+{{- end }}
+{{- end -}}

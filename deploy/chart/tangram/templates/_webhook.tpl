@@ -120,3 +120,24 @@ extender's own. */}}
     name.startsWith({{ quote $start }})
 {{- end }}))
 {{- end -}}
+
+{{/* The webhook configurations that this chart registers: {mutating, validating: names}, as JSON. */}}
+{{- define "tangram.webhook.registrations" -}}
+{{- $mutating := list -}}
+{{- $validating := list -}}
+{{- if .Values.webhook.enabled -}}
+  {{- $mutating = list "00-tangram" -}}
+  {{- $validating = list "00-tangram" -}}
+{{- end -}}
+{{- if include "tangram.webhook.by-requests" . -}}
+  {{- $mutating = append $mutating "zz-tangram" -}}
+  {{- if include "tangram.webhook.foreign" . -}}
+    {{- $mutating = append $mutating "00-tangram-foreign" -}}
+    {{- $validating = append $validating "00-tangram-foreign" -}}
+  {{- end -}}
+  {{- if .Values.webhook.quota -}}
+    {{- $validating = append $validating "00-tangram-quota" -}}
+  {{- end -}}
+{{- end -}}
+{{- dict "mutating" $mutating "validating" $validating | toJson -}}
+{{- end -}}

@@ -209,6 +209,7 @@ struct CertificateOptions {
   std::optional<int> days;
   bool renew = false;
   extender::RenewalOrder renewal;
+  int settle_s = static_cast<int>(std::chrono::seconds(extender::kSettling).count());
   std::string kubeconfig;
 };
 
@@ -221,6 +222,7 @@ Result<std::string> renew(const CertificateOptions& options) {
   if (!api) return api.error();
   auto order = options.renewal;
   order.days = options.days.value_or(order.days);
+  order.settling = std::chrono::seconds(options.settle_s);
   return extender::renew_certificates(
       order, {.api = **api, .clock = clock, .pause = [](std::chrono::milliseconds time) {
                 std::this_thread::sleep_for(time);
@@ -263,6 +265,8 @@ void add_renewal_options(CLI::App& command, CLI::Option* renew, CertificateOptio
       ->take_all();
   add("--restart", order.restart,
       "kube-scheduler's Deployment: it reads its authorities only at start");
+  add("--settle", options.settle_s,
+      "Seconds until kubelets and API servers have read what was written");
   add("--kubeconfig", options.kubeconfig, "Where the cluster is; without it, the pod's own");
   command
       .add_flag("--only-missing", order.only_missing,

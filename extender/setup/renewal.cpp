@@ -205,7 +205,7 @@ Result<std::string> Renewal::renew() {
   CaBundle authorities = in_force_;
   authorities.add(issued->authority);
   if (auto done = announce(authorities); !done) return done.error();
-  place_.pause(kSettling);
+  place_.pause(order_.settling);
   if (auto done = restart_scheduler(issued->authority); !done) return done.error();
   if (auto done = wait_for_scheduler(); !done) return done.error();
   if (auto done = install(*issued); !done) return done.error();
@@ -218,6 +218,11 @@ Result<std::string> renew_certificates(const RenewalOrder& order, const RenewalP
   if (order.days < 1 || order.days > kMostCertificateDays) {
     return fail(Errc::kInvalidArgument,
                 fmt::format("--days {} is not in 1..{}", order.days, kMostCertificateDays));
+  }
+  if (order.settling < std::chrono::seconds(0) || order.settling > kLongestSettling) {
+    return fail(Errc::kInvalidArgument,
+                fmt::format("--settle {} is not in 0..{}", order.settling.count(),
+                            std::chrono::seconds(kLongestSettling).count()));
   }
   Renewal renewal(order, place);
   return order.only_missing ? renewal.create_missing() : renewal.renew();

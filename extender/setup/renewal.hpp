@@ -11,6 +11,14 @@
 
 namespace tangram::extender {
 
+/// Until a written Secret or webhook configuration is in force everywhere. kubelet looks at a pod's
+/// Secrets every 60 to 90 s and the extender at its files every 5 s. A kubelet that cannot reach
+/// the API server for longer has lost its node's readiness by then, and its pods their Service.
+inline constexpr std::chrono::minutes kSettling{3};
+
+/// The longest that can be ordered: what takes longer does not settle.
+inline constexpr std::chrono::hours kLongestSettling{1};
+
 /// The options of `tangram-extender certificates --renew`.
 struct RenewalOrder {
   std::string ns = "tangram-system";
@@ -22,6 +30,8 @@ struct RenewalOrder {
   std::string restart = {};
   int days = 30;              ///< how long new certificates are valid
   bool only_missing = false;  ///< create Secrets that are missing, and do nothing else
+  /// How long to wait until a written Secret or webhook configuration is in force everywhere.
+  std::chrono::seconds settling = kSettling;
 };
 
 /// Where the certificates are renewed, and how time passes there.
@@ -30,11 +40,6 @@ struct RenewalPlace {
   const Clock& clock;
   std::function<void(std::chrono::milliseconds)> pause;
 };
-
-/// Until a written Secret or webhook configuration is in force everywhere. kubelet looks at a pod's
-/// Secrets every 60 to 90 s and the extender at its files every 5 s. A kubelet that cannot reach
-/// the API server for longer has lost its node's readiness by then, and its pods their Service.
-inline constexpr std::chrono::minutes kSettling{3};
 
 /// Renews the certificates of server and kube-scheduler where a third of their validity has passed,
 /// under a new authority whose key is in this process's memory alone. Repairs what does not trust

@@ -188,6 +188,31 @@ TEST_F(RenewalTest, RefusesImpossibleDays) {
   EXPECT_EQ(world.writes, 0U);
 }
 
+TEST_F(RenewalTest, WaitsForAsLongAsItIsTold) {
+  world.pass(kDue);
+  auto order = World::order();
+  order.settling = std::chrono::minutes(7);
+  auto place = world.place();
+  std::vector<std::chrono::milliseconds> waited;
+  place.pause = [&, pause = place.pause](std::chrono::milliseconds time) {
+    waited.push_back(time);
+    pause(time);
+  };
+  const auto done = renew_certificates(order, place);
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(waited.front(), order.settling);
+}
+
+TEST_F(RenewalTest, RefusesAnImpossibleWait) {
+  for (const int seconds : {-1, 3601}) {
+    auto order = World::order();
+    order.settling = std::chrono::seconds(seconds);
+    const auto done = renew_certificates(order, world.place());
+    ASSERT_FALSE(done) << seconds;
+    EXPECT_EQ(done.error().code, Errc::kInvalidArgument);
+  }
+}
+
 TEST(RenewalOfLongCertificatesTest, ReplacesOnesThatAreValidForTooLong) {
   World world;
   world.install(3650);

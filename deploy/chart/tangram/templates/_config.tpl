@@ -103,6 +103,9 @@
 {{- if and (eq .Values.tls.source "rotate") .Values.webhook.caBundle -}}
   {{- fail "webhook.caBundle: with tls.source rotate, a job writes it; omit it" -}}
 {{- end -}}
+{{- if and (eq .Values.tls.source "rotate") (eq .Values.webhook.clientCA "ca.crt") -}}
+  {{- fail "webhook.clientCA: with tls.source rotate, nobody has the key of the CA in ca.crt, so no API server can get a certificate from it; add the CA of yours to tls.secret as webhook-ca.crt and write that, docs/tls.md" -}}
+{{- end -}}
 {{- if and .Values.signing.generate (eq .Values.signing.level "none") -}}
   {{- fail "signing.generate: with signing.level none, the key would not be used; set signing.level to sign, agents or all" -}}
 {{- end -}}

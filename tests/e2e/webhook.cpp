@@ -81,8 +81,9 @@ Applied::~Applied() {
   for (const auto& path : paths_) cluster_.remove(path);
 }
 
-std::function<std::string(const std::string&)> on_loopback(int port) {
-  const auto ca = base64_encode(read_file((webhook_certificates() / "ca.crt").string()).value());
+std::function<std::string(const std::string&)> on_loopback(
+    int port, const std::filesystem::path& certificates) {
+  const auto ca = base64_encode(read_file((certificates / "ca.crt").string()).value());
   return [port, ca](const std::string& json) {
     Document object = parse_json(json);
     auto& memory = object.GetAllocator();
@@ -99,21 +100,23 @@ std::function<std::string(const std::string&)> on_loopback(int port) {
 }
 
 Webhook::Webhook(Cluster& cluster, Options options)
-    : port_(free_port()),
+    : certificates_(options.certificates.empty() ? webhook_certificates() : options.certificates),
+      port_(free_port()),
       extender_({.name = "webhook",
                  .settings = with_listener(port_, std::move(options.settings)),
-                 .certificates = webhook_certificates()}) {
+                 .certificates = certificates_}) {
   extender_.start_ready();
   options.files.insert(options.files.begin(), "webhook.yaml");
   for (const auto& file : options.files) {
-    registrations_.emplace_back(cluster, "deploy/webhook/" + file, on_loopback(port_));
+    registrations_.emplace_back(cluster, "deploy/webhook/" + file,
+                                on_loopback(port_, certificates_));
   }
   PodSpec wrong = fraction_pod("wrong", "2");
   wait_until_refused(cluster.api(), pod_json(wrong));
 }
 
 Process Webhook::scheduler() const {
-  return start_scheduler({.extender_url = extender_.url(), .certificates = webhook_certificates()});
+  return start_scheduler({.extender_url = extender_.url(), .certificates = certificates_});
 }
 
 void wait_until_refused(kube::KubeApi& api, const std::string& pod_json) {

@@ -33,7 +33,8 @@ class Applied {
 
 /// The registrations of deploy/webhook for a webhook on loopback: their rules and conditions as
 /// shipped, `service` replaced by an address, and the certificates' CA.
-[[nodiscard]] std::function<std::string(const std::string&)> on_loopback(int port);
+[[nodiscard]] std::function<std::string(const std::string&)> on_loopback(
+    int port, const std::filesystem::path& certificates = webhook_certificates());
 
 /// An extender that also serves the webhook, and the shipped registrations of the webhook.
 class Webhook {
@@ -42,6 +43,8 @@ class Webhook {
     std::vector<std::string> settings = {};  ///< further ones, "section.key=value"
     /// Files of deploy/webhook in addition to webhook.yaml.
     std::vector<std::string> files = {};
+    /// With ca.crt, tls.crt and tls.key; "" = webhook_certificates().
+    std::filesystem::path certificates = {};
   };
   Webhook(Cluster& cluster, Options options);
 
@@ -51,6 +54,7 @@ class Webhook {
   [[nodiscard]] int port() const { return port_; }
 
  private:
+  std::filesystem::path certificates_;
   int port_;
   ExtenderProcess extender_;
   std::list<Applied> registrations_;

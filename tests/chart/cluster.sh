@@ -182,6 +182,120 @@ END
   [[ $refusal == *"$only"* ]]
 }
 
+# --- renewals ------------------------------------------------------------------------------------
+
+# run_job KIND NAME ACCOUNT ARGUMENT...: no kubelet runs the jobs of tls.source rotate, so this runs the command with
+# the job's rights.
+run_job() {
+  local flags
+  mapfile -t flags < <(job_flags "$1" "$2")
+  "$extender" "${flags[@]}" "${@:4}" --kubeconfig "$state/$3.kubeconfig" 2>&1
+}
+
+as_certificates() { # ACCOUNT ARGUMENT...
+  "$(program kubectl)" --kubeconfig "$state/$1.kubeconfig" --namespace "$namespace" "${@:2}" 2>&1
+}
+
+# A Secret of another name, and one that would be a token of the extender.
+refuses_other_certificates() {
+  local only="the job may create only the Secrets of Tangram's certificates" refusal
+  refusal=$(as_certificates tangram-certificates-first create secret generic other --dry-run=server) && return 1
+  [[ $refusal == *"$only"* ]] || return 1
+  refusal=$(as_certificates tangram-certificates-first create --dry-run=server --filename - <<END
+{apiVersion: v1, kind: Secret, type: kubernetes.io/service-account-token, metadata: {name: tangram-tls,
+  annotations: {kubernetes.io/service-account.name: tangram-extender}}}
+END
+  ) && return 1
+  [[ $refusal == *"$only"* ]]
+}
+
+# refuses_change PATCH WORDS: the renewal's account may not change the second scheduler in that way.
+refuses_change() {
+  local refusal
+  refusal=$(as_certificates tangram-certificates patch deployment tangram-scheduler --type merge --patch "$1" \
+    --dry-run=server) && return 1
+  [[ $refusal == *"$2"* ]]
+}
+
+refuses_other_changes() {
+  refuses_change '{"spec": {"template": {"spec": {"containers": [{"name": "a", "image": "registry.example/other"}]}}}}' \
+    "may change only annotations of the pods" &&
+    refuses_change '{"spec": {"template": {"metadata": {"labels": {"example.com/a": "b"}}}}}' \
+      "may change only annotations of the pods" &&
+    refuses_change '{"spec": {"template": {"metadata": {"annotations": {"example.com/a": "b"}}}}}' \
+      "may change only the annotation tangram.dev/authority" &&
+    refuses_change '{"spec": {"replicas": 3}}' "may change only the pods of the Deployment" &&
+    refuses_change '{"metadata": {"labels": {"example.com/a": "b"}}}' "may change only the pods of the Deployment"
+}
+
+# Every caBundle in the cluster, one a line, each once; an empty line for a webhook without one.
+bundles() {
+  kubectl_admin get mutatingwebhookconfigurations,validatingwebhookconfigurations --output json |
+    jq -r '.items[].webhooks[].clientConfig.caBundle // ""' | sort -u
+}
+
+# The API server trusts the server's certificate in every webhook configuration.
+check_bundles() {
+  fetch_certificates
+  check_certificates
+  [ "$(bundles | wc -l)" = 1 ] || die "webhook configurations have different authorities: $(bundles)"
+  bundles | base64 -d >"$work/bundle.crt"
+  openssl verify -CAfile "$work/bundle.crt" "$work/server/tls.crt" >/dev/null
+}
+
+written_by_renewals() {
+  bundles
+  kubectl_here get deployment tangram-scheduler --output json |
+    jq --exit-status -r '.spec.template.metadata.annotations["tangram.dev/authority"]' ||
+    die "the renewal did not restart the second scheduler"
+  kubectl_here get secrets tangram-tls tangram-scheduler-tls --output json | jq -r '.items[].metadata.resourceVersion'
+}
+
+# demand_job WORDS KIND NAME ACCOUNT ARGUMENT...: the job succeeds and says these words.
+demand_job() {
+  local said
+  said=$(run_job "${@:2}") && [[ $said == *"$1"* ]] || die "$3 does not say \"$1\": $said"
+}
+
+# tls.source rotate: both accounts have the rights that their runs need, and an upgrade keeps what a run wrote.
+check_rotation_on_cluster() {
+  local values=(--set tls.source=rotate --set extender.config.foreign.nvidia=true --values deploy/chart/examples/kind.yaml)
+  chart_template "${values[@]}" >"$work/rotation.yaml"
+  chart_template "${values[@]}" --show-only templates/tls/rotate-first.yaml | kubectl_here apply --filename - >/dev/null
+  account tangram-certificates-first
+  wait_for kube-apiserver refuses_other_certificates
+  demand_job "created tangram-tls" Job tangram-certificates-first tangram-certificates-first
+  kubectl_here delete job,role,rolebinding,serviceaccount tangram-certificates-first >/dev/null
+  kubectl_admin delete validatingadmissionpolicy,validatingadmissionpolicybinding tangram-certificates-first >/dev/null
+
+  helm_on_cluster install tangram "$chart" "${values[@]}" --no-hooks >/dev/null
+  # Its pods would never be available here, and the job waits for them.
+  kubectl_here scale deployment tangram-scheduler --replicas 0 >/dev/null
+  account tangram-certificates
+  wait_for kube-apiserver refuses_other_changes
+  demand_job "the certificate is valid until" Job tangram-certificates-upgraded tangram-certificates
+  check_bundles
+  local before upgraded
+  before=$(cat "$work/server/tls.crt")
+  # Shorter than what is there, so it is due.
+  sed -i 's/--days=30/--days=20/' "$work/rotation.yaml"
+  demand_job "renewed, valid until" CronJob tangram-certificates tangram-certificates --settle 0
+  check_bundles
+  [ "$(cat "$work/server/tls.crt")" != "$before" ] || die "the renewal kept the certificate"
+  before=$(written_by_renewals)
+  helm_on_cluster upgrade tangram "$chart" "${values[@]}" --set extender.config.log.level=debug --no-hooks >/dev/null
+  upgraded=$(written_by_renewals)
+  [ "$upgraded" = "$before" ] || die "an upgrade changed what the renewal wrote, $before, to $upgraded"
+  helm_on_cluster uninstall tangram --no-hooks --wait >/dev/null
+  kubectl_here delete secret tangram-tls tangram-scheduler-tls >/dev/null
+  local left
+  left=$(release_objects)
+  [ -z "$left" ] || die "the uninstallation with tls.source rotate left: $left"
+  echo "check-chart: the jobs of tls.source rotate renewed the certificates, each with its own rights"
+}
+
+# -------------------------------------------------------------------------------------------------
+
 release_objects() {
   local kinds
   kinds=$(kubectl_admin api-resources --verbs=list --output name |
@@ -237,4 +351,5 @@ check_on_cluster() {
   [ -z "$left" ] || die "the uninstallation left: $left"
   kubectl_here get secret tangram-grant-key >/dev/null || die "the uninstallation removed the signing key"
   echo "check-chart: upgraded with the same certificates, and uninstalled without leftovers"
+  check_rotation_on_cluster
 }

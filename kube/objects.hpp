@@ -53,7 +53,7 @@ struct Pod {
   Controller controller;
   /// Names of the containers that run or have run, as only kubelet knows.
   std::vector<std::string> ran;
-  /// status.*.state.waiting of the containers that have a message
+  /// status.*.state.waiting of the containers that have a message; the message as one_line()
   std::vector<Waiting> waiting;
 
   [[nodiscard]] std::string full_name() const { return ns + "/" + name; }

@@ -1,4 +1,5 @@
 #include "base/json_members.hpp"
+#include "base/one_line.hpp"
 #include "kube/objects.hpp"
 #include "kube/pod_manifest.hpp"
 #include "kube/resources.hpp"
@@ -342,6 +343,7 @@ class PodDecoder {
   void read_waiting() {
     Waiting waiting;
     json::read_members(in_, "reason", waiting.reason, "message", waiting.message);
+    waiting.message = one_line(waiting.message);
     if (!waiting.message.empty()) pod_.waiting.push_back(std::move(waiting));
   }
 

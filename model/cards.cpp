@@ -99,7 +99,7 @@ Card read_card(json::Reader& in) {
       // A share is of this card, so every card has 1000; another number would mean another thing.
       "milli", codec::into(card.compute, codec::kMilliPerCard, codec::kMilliPerCard), "maxSharers",
       codec::into(card.max_sharers, 1, kMaxSharers), "healthy", card.healthy, "cordoned",
-      card.cordoned, "reason", codec::text_into(card.unavailable_reason, kMaxReason), "numa",
+      card.cordoned, "reason", codec::one_line_into(card.unavailable_reason, kMaxReason), "numa",
       codec::into(card.numa_node, -1, kMaxNumaNode), "pci",
       codec::optional_card_id_into(card.pci_bus), "parent",
       codec::optional_card_id_into(card.parent), "links", links, "isolation", modes);

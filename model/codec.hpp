@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/json_members.hpp"
+#include "base/one_line.hpp"
 #include "model/card_names.hpp"
 
 #include <boost/container/small_vector.hpp>
@@ -57,6 +58,10 @@ inline auto into(std::string& to) {
 }
 inline auto text_into(std::string& to, std::size_t most = kMaxName) {
   return [&to, most](json::Reader& in) { to = text(in, most); };
+}
+/// For texts that are shown: see one_line().
+inline auto one_line_into(std::string& to, std::size_t most) {
+  return [&to, most](json::Reader& in) { to = one_line(text(in, most)); };
 }
 inline auto card_id_into(std::string& to) {
   return [&to](json::Reader& in) { to = card_id(in); };

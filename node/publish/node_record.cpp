@@ -1,6 +1,7 @@
 #include "node/publish/node_record.hpp"
 
 #include "base/json.hpp"
+#include "base/one_line.hpp"
 #include "base/quote.hpp"
 #include "base/split.hpp"
 #include "base/utf8.hpp"
@@ -51,7 +52,8 @@ void apply_cordon(std::vector<model::Card>& cards, const OwnNode& node,
   for (model::Card& card : cards) {
     if (!named.include(card)) continue;
     std::string why = "by the node's annotation tangram.dev/cordon";
-    if (const auto reason = named.reason_of(card); !reason.empty()) why.append(": ").append(reason);
+    if (const auto reason = named.reason_of(card); !reason.empty())
+      why.append(": ").append(one_line(reason));
     cordon(card, why);
   }
   for (const model::Card& card : cards) {

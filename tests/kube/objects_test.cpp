@@ -390,6 +390,13 @@ TEST(PodStart, SaysWhatItsContainersWaitFor) {
   EXPECT_FALSE(pod.started);
 }
 
+TEST(PodStart, WhatAContainerWaitsForIsOneLine) {
+  const Pod pod = with_status(
+      R"({"phase":"Pending","containerStatuses":[{"name":"a","restartCount":0,"state":{"waiting":)"
+      R"({"reason":"ErrImagePull","message":"no\nml/other  bound\u202e"}}}]})");
+  EXPECT_EQ(pod.waiting, (std::vector<Waiting>{{"ErrImagePull", "no?ml/other  bound?"}}));
+}
+
 TEST(PodStart, HasStartedOnceAContainerRan) {
   const auto started = [](const std::string& container) {
     return with_status(R"({"phase":"Pending","containerStatuses":[)" + container + "]}").started;

@@ -155,6 +155,17 @@ struct RefusedCase {
 
 class CardsRefusedTest : public ::testing::TestWithParam<RefusedCase> {};
 
+TEST(CardsTest, AReasonIsOneLine) {
+  Card card;
+  card.id = "GPU-1";
+  card.model = "A100";
+  card.memory = Mebibytes(1);
+  card.unavailable_reason = "XID 79\nGPU-2  ok\xe2\x80\xae";
+  const auto read = decode_cards(encode_cards({card}));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->front().unavailable_reason, "XID 79?GPU-2  ok?");
+}
+
 TEST_P(CardsRefusedTest, NamesWhatIsWrong) {
   std::string text(kText);
   const auto at = text.find(GetParam().from);

@@ -127,6 +127,13 @@ TEST(NodeRecordTest, CordonSaysWhy) {
   EXPECT_TRUE(made.notices.empty());
 }
 
+TEST(NodeRecordTest, ACordonsReasonIsOneLine) {
+  OwnNode node = bare_node();
+  node.cordon = "GPU-1=loud\nGPU-2 ok\xe2\x80\xae";
+  EXPECT_EQ(record(installed({card("GPU-1")}), node).cards[0].unavailable_reason,
+            "cordoned: by the node's annotation tangram.dev/cordon: loud?GPU-2 ok?");
+}
+
 TEST(NodeRecordTest, CordonOfAllWithholdsAll) {
   OwnNode node = bare_node();
   node.cordon = "all";

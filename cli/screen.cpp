@@ -1,5 +1,7 @@
 #include "cli/screen.hpp"
 
+#include "base/one_line.hpp"
+
 namespace tangram::cli {
 
 namespace {
@@ -11,16 +13,6 @@ std::size_t colour_length(std::string_view text) {
   return end != std::string_view::npos && text[end] == 'm' ? end + 1 : 0;
 }
 
-/// A control character of Unicode's second block, as UTF-8: some terminals obey those, too.
-bool is_late_control(std::string_view text) {
-  if (text.size() < 2 || text[0] != '\xc2') return false;
-  return (static_cast<unsigned char>(text[1]) & 0xE0U) == 0x80U;
-}
-
-bool is_control(char c) {
-  return (static_cast<unsigned char>(c) < ' ' && c != '\n') || c == '\x7f';
-}
-
 }  // namespace
 
 std::string without_controls(std::string_view text, bool colours) {
@@ -28,8 +20,9 @@ std::string without_controls(std::string_view text, bool colours) {
   plain.reserve(text.size());
   while (!text.empty()) {
     const std::size_t colour = colours ? colour_length(text) : 0;
-    const std::size_t length = colour > 0 ? colour : is_late_control(text) ? 2 : 1;
-    const bool kept = colour > 0 || (length == 1 && !is_control(text.front()));
+    const Utf8Character next = first_character(text);
+    const std::size_t length = colour > 0 ? colour : next.length;
+    const bool kept = colour > 0 || text.front() == '\n' || (next.valid && is_shown(next.code));
     plain += kept ? text.substr(0, length) : "?";
     text.remove_prefix(length);
   }

@@ -33,8 +33,10 @@ struct Screen {
   return drawing::wrapped(text, static_cast<std::size_t>(screen.style.width), indent);
 }
 
-/// The text without control characters: any client that may write to a Node or a Pod chooses
-/// models, names and reasons. Line ends stay, and colours where `colours` is set.
+/// The text with '?' for control characters, marks of direction and all else that one_line()
+/// replaces: any client that may write to a Node or a Pod chooses models, names and reasons. Line
+/// ends stay, since a page has some: texts of others are made one line before. Colours stay where
+/// `colours` is set.
 [[nodiscard]] std::string without_controls(std::string_view text, bool colours);
 
 }  // namespace tangram::cli

@@ -1,5 +1,7 @@
 #include "cli/table.hpp"
 
+#include "base/one_line.hpp"
+
 #include <algorithm>
 
 namespace tangram::cli {
@@ -73,6 +75,13 @@ std::string Table::line(const std::vector<std::string>& cells, const Layout& lay
     text += column.right ? drawing::right_in(cell, width) : drawing::left_in(cell, width);
   }
   return text.substr(0, text.find_last_not_of(' ') + 1) + "\n";
+}
+
+void Table::add(std::vector<std::string> cells) {
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (!columns_[i].painted) cells[i] = one_line(cells[i]);
+  }
+  rows_.push_back(std::move(cells));
 }
 
 std::string Table::text(const Screen& screen, std::size_t indent) const {

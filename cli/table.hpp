@@ -20,11 +20,13 @@ class Table {
     bool prose = false;    ///< a sentence or a list: cut at its end, a name in its middle
     bool omitted = false;  ///< never drawn
     int dispensable = 0;   ///< left out at narrow terminals, the highest first; 0 = never
+    bool painted = false;  ///< its cells have our own colours, and no text of others
   };
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
-  /// As many cells as columns; a cell that may shrink has no colours.
-  void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  /// As many cells as columns. A cell is one_line() of its text, unless its column is painted; such
+  /// a column may not shrink.
+  void add(std::vector<std::string> cells);
   [[nodiscard]] bool empty() const { return rows_.empty(); }
 
   /// @param indent  of every line

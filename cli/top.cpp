@@ -159,7 +159,7 @@ std::string draw_top_wide(const Screen& screen, const ClusterView& cluster) {
                {.name = "UUID", .may_shrink = true},
                {.name = "MODEL", .may_shrink = true},
                {.name = "MEMORY GiB", .right = true},
-               {.name = "MEMORY", .dispensable = 2},
+               {.name = "MEMORY", .dispensable = 2, .painted = true},
                {.name = "GPU", .right = true},
                {.name = "PODS", .right = true},
                {.name = "MODE", .dispensable = 1},

@@ -81,6 +81,20 @@ TEST(HarmlessTest, TakesCommandsForTerminalsAway) {
             "?2J caf\xc3\xa9 \xc2\xa0");
 }
 
+TEST(HarmlessTest, TakesDirectionsAway) {
+  EXPECT_EQ(without_controls("GPU-1 \xe2\x80\xaeko\xe2\x80\xac\nb\xe2\x80\xa8", true),
+            "GPU-1 ?ko?\nb?");
+  EXPECT_EQ(without_controls("\xff", true), "?");
+}
+
+TEST(TableTest, ACellIsOneLine) {
+  Table table({{.name = "NODE"}, {.name = "BAR", .painted = true}, {.name = "STATE"}});
+  table.add({"a\nb", "\x1b[1m##\x1b[0m", "XID\nc  ##  ok\x1b[1m\xe2\x80\xae"});
+  EXPECT_EQ(table.text(file_screen()),
+            "NODE  BAR  STATE\n"
+            "a?b   \x1b[1m##\x1b[0m   XID?c  ##  ok?[1m?\n");
+}
+
 TEST(HarmlessTest, KeepsColoursWhereThereAreSome) {
   EXPECT_EQ(without_controls("\x1b[1;38;5;42mok\x1b[0m", true), "\x1b[1;38;5;42mok\x1b[0m");
   EXPECT_EQ(without_controls("\x1b[1mok\x1b[0m", false), "?[1mok?[0m");

@@ -64,6 +64,22 @@ TEST(TopTest, SaysWhatIsWrongWithCards) {
   EXPECT_NE(text.find("150%"), std::string::npos) << text;
 }
 
+TEST(TopTest, AReasonAddsNoLine) {
+  drawing::CardView card;
+  card.uuid = "GPU-1";
+  card.model = "A100";
+  card.mem_mib = 81'920;
+  drawing::ClusterView view;
+  view.nodes.push_back({.name = "a", .cards = {card}});
+  const auto lines = [&] {
+    const std::string text = draw_top_wide(file_screen(), view);
+    return std::count(text.begin(), text.end(), '\n');
+  };
+  const auto before = lines();
+  view.nodes[0].cards[0].reason = "XID 79\nb     0  GPU-b0  T4  ok";
+  EXPECT_EQ(lines(), before);
+}
+
 TEST(TopTest, SaysWhereThereIsNothing) {
   Rig rig;
   const std::string nothing = "no node lists GPU cards; `kubectl tangram doctor` says why\n";

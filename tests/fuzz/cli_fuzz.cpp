@@ -2,6 +2,7 @@
 #include "cli/explain.hpp"
 #include "cli/manifests.hpp"
 #include "cli/screen.hpp"
+#include "cli/table.hpp"
 #include "tests/fuzz/fuzzing.hpp"
 
 #include <algorithm>
@@ -30,6 +31,15 @@ void check_pages(const std::string& text) {
                        [](char c) { return c != '\n' && static_cast<unsigned char>(c) < ' '; }));
 }
 
+/// Texts of others add no line.
+void check_tables(const std::string& text) {
+  cli::Table table({{.name = "NAME"}, {.name = "REASON"}});
+  table.add({text, text});
+  table.add({text, ""});
+  const std::string drawn = table.text({});
+  require(std::count(drawn.begin(), drawn.end(), '\n') == 3);
+}
+
 void check_manifests(const std::string& text) {
   const auto manifests = cli::read_manifests(text, "default");
   if (!manifests) return;
@@ -44,6 +54,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string text(fuzz::text_of(data, size));
   check_documents(text);
   check_pages(text);
+  check_tables(text);
   check_manifests(text);
   return 0;
 }

@@ -2,10 +2,13 @@
 
 #include "base/base64.hpp"
 #include "base/json_members.hpp"
+#include "base/json_scan.hpp"
 #include "base/quote.hpp"
 #include "extender/admission/limits.hpp"
 #include "kube/pod_manifest.hpp"
 
+#include <algorithm>
+#include <initializer_list>
 #include <utility>
 
 namespace tangram::extender {
@@ -84,6 +87,10 @@ Result<void> check(const Head& head) {
   return {};
 }
 
+bool is_plain(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return c > ' ' && c <= '~' && c != '\\'; });
+}
+
 std::optional<Operation> operation_of(std::string_view text) {
   if (text == "CREATE") return Operation::kCreate;
   if (text == "UPDATE") return Operation::kUpdate;
@@ -137,6 +144,17 @@ Result<void> read_binding(json::Reader& in, const Head& head, AdmissionRequest& 
 }
 
 }  // namespace
+
+std::string_view uid_of_review(std::string_view text) {
+  constexpr std::size_t kMostUid = 128;  // a UUID has 36
+  const auto member = [&](std::initializer_list<std::string_view> path) {
+    return json::raw_string(json::find(text, path));
+  };
+  if (member({"kind"}) != kKind || member({"apiVersion"}) != kApiVersion) return {};
+  const std::string_view uid = member({"request", "uid"});
+  // Without escapes, so that it is what the API server compares.
+  return uid.size() <= kMostUid && is_plain(uid) ? uid : std::string_view();
+}
 
 Result<AdmissionRequest> decode_review(std::string text) {
   static const json::Outline kOutline = review_outline();

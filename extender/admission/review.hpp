@@ -39,6 +39,11 @@ struct AdmissionRequest {
 /// @returns kInvalidArgument, with what is wrong with the text
 Result<AdmissionRequest> decode_review(std::string text);
 
+/// The UID of a review that may be unreadable otherwise, found by quotes and brackets alone: with
+/// it, the review can be refused. "" if the text is no AdmissionReview v1 or shows none. Linear,
+/// and as short as the API server writes it: what it needs comes before the objects.
+[[nodiscard]] std::string_view uid_of_review(std::string_view text);
+
 /// The response to the API server.
 struct AdmissionResponse {
   enum class Why : std::uint8_t {

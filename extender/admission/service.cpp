@@ -27,6 +27,18 @@ AdmissionResponse mutated(const AdmissionRequest& request, const AdmissionSettin
   return {};
 }
 
+/// A refusal wherever that can be said: an HTTP error would be an admission where the registration
+/// has failurePolicy: Ignore.
+http::Response unreadable(const std::string& uid, const Error& error) {
+  if (uid.empty()) {
+    return http::text_response(400, "no AdmissionReview that can be read: " + error.message);
+  }
+  AdmissionResponse refusal;
+  refusal.refusal = "this object cannot be reviewed: " + error.message +
+                    "; if it is too large, write fewer containers, variables and annotations";
+  return http::json_response(encode_review(uid, refusal));
+}
+
 AdmissionOutcome outcome_of(const AdmissionResponse& answer) {
   if (!answer.refusal.empty()) return AdmissionOutcome::kRefused;
   return answer.patch.empty() ? AdmissionOutcome::kAllowed : AdmissionOutcome::kPatched;
@@ -66,9 +78,9 @@ http::Response AdmissionService::answer(AdmissionCall call, std::string body,
   const TimePoint start = clock_.now();
   http::Response response;
   AdmissionOutcome outcome = AdmissionOutcome::kUnreadable;
+  const std::string uid(uid_of_review(body));  // before it is decoded in place
   if (const auto request = decode_review(std::move(body)); !request) {
-    response =
-        http::text_response(400, "no AdmissionReview that can be read: " + request.error().message);
+    response = unreadable(uid, request.error());
   } else {
     const AdmissionResponse answered = handle(*request);
     outcome = outcome_of(answered);

@@ -22,7 +22,7 @@ enum class AdmissionOutcome : std::uint8_t {
   kAllowed,  ///< unchanged
   kPatched,
   kRefused,
-  kUnreadable,  ///< 400: the text was no AdmissionReview v1
+  kUnreadable,  ///< refused if its UID could be found; else 400: the text was no AdmissionReview v1
   kLate,        ///< 503: not begun, since the API server has given up by now
 };
 inline constexpr std::size_t kAdmissionOutcomes = 5;

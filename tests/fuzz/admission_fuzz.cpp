@@ -60,11 +60,13 @@ AdmissionSettings settings_with_everything() {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const AdmissionSettings kSettings = settings_with_everything();
   const std::string text(reinterpret_cast<const char*>(data), size);
+  const std::string_view uid = uid_of_review(text);
   const auto request = decode_review(text);
   if (!request) {
     require(!request.error().message.empty());
     return 0;
   }
+  require(uid.empty() || uid == request->uid);
   AdmissionResponse answer;
   if (request->pod) {
     require_same_pod(text, *request->pod);

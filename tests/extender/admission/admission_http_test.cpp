@@ -120,6 +120,33 @@ TEST_F(AdmissionHttpTest, RefusesWhatIsNoReviewWithASentence) {
   EXPECT_EQ(done(), std::vector<std::string>(4, "validate unreadable"));
 }
 
+/// Of a pod whose containers' variables are more values than are read.
+std::string too_many_values() {
+  std::string env = R"({"name":"a"})";
+  for (int i = 0; i < 400'000; ++i) env += R"(,{"name":"a"})";
+  return R"({"metadata":{"name":"a"},"spec":{"containers":[{"name":"main","env":[)" + env + "]}]}}";
+}
+
+TEST_F(AdmissionHttpTest, RefusesAReviewThatItCannotRead) {
+  // An HTTP error would admit the object where the registration has failurePolicy: Ignore.
+  const std::string pod = too_many_values();
+  for (const char* path : {"/admission/mutate", "/admission/validate", "/admission/validate/hidden",
+                           "/admission/validate/counted/gpu-milli"}) {
+    const auto reply = post(path, review_text({.object = pod}));
+    ASSERT_EQ(reply.status, 200) << path << " " << reply.body;
+    const auto verdict = verdict_in(reply.body);
+    EXPECT_EQ(verdict.uid, "7f0c");
+    EXPECT_FALSE(verdict.allowed);
+    EXPECT_NE(verdict.message.find("too large: more than 1048576 values are to be read"),
+              std::string::npos)
+        << verdict.message;
+  }
+  const std::string changes = review_text(
+      {.operation = "UPDATE", .object = R"({"metadata":{"name":7},"spec":{}})", .old_object = pod});
+  EXPECT_FALSE(verdict_in(post("/admission/validate", changes).body).allowed);
+  EXPECT_EQ(done().back(), "validate unreadable");
+}
+
 TEST_F(AdmissionHttpTest, HasAPathForEachKindOfQuota) {
   const std::string with_slot = json_of(
       "metadata: {name: a, annotations: {tangram.dev/gpu-fraction: \"0.5\"}}\n"

@@ -145,6 +145,29 @@ TEST(ReviewTest, ReadsABindingInBothItsForms) {
   }
 }
 
+TEST(ReviewTest, ShowsItsUidHoweverBadTheRestIs) {
+  const std::string head = R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1",)";
+  EXPECT_EQ(uid_of_review(review_text({})), "7f0c");
+  EXPECT_EQ(uid_of_review(head + R"("request":{"uid":"7f0c","object":{[}}{)"), "7f0c");
+  EXPECT_EQ(uid_of_review(R"({"request":{"object":{"uid":"x"},"uid":"y"},"kind":"AdmissionReview",)"
+                          R"("apiVersion":"admission.k8s.io/v1"})"),
+            "y");
+  const std::string torn[] = {
+      "",
+      "{",
+      head,
+      head + R"("request":)",
+      head + R"("request":{"uid":)",
+      head + R"("request":{"uid":7}})",
+      head + R"("request":{"uid":"a\u0062"}})",
+      head + R"("request":{"uid":"a b"}})",
+      head + R"("request":{"uid":")" + std::string(129, 'a') + "\"}}",
+      R"({"kind":"Pod","request":{"uid":"7f0c"}})",
+      R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1beta1",)"
+      R"("request":{"uid":"7f0c"}})"};
+  for (const std::string& text : torn) EXPECT_EQ(uid_of_review(text), "") << text;
+}
+
 TEST(ReviewTest, DoesNotReadTheObjectsOfOthers) {
   // A member of another form than a pod's would be an error if it were looked at.
   const std::string strange = R"({"metadata":7,"spec":{"containers":"none"}})";

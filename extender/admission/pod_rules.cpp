@@ -220,6 +220,13 @@ void check_hidden(const kube::ContainerManifest& container, const AdmissionSetti
                "hides the cards; write the variable " +
                std::string(kVisibleDevices) + R"( with the value "void")");
 }
+  const auto* amount = placed ? nullptr : other_cards(container, settings.card_resources);
+  if (amount != nullptr) {
+    return mistakes.add(of(container) + "could see every card of its node: " +
+                        written(amount->first, amount->second) +
+                        " is an amount, and gives it no card by itself; write the number of cards, "
+                        "too, such as nvidia.com/gpu: 1");
+  }
 
 void check_hidden(const kube::PodManifest& pod, const AdmissionSettings& settings,
                   Mistakes& mistakes) {

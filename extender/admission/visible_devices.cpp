@@ -21,6 +21,32 @@ bool is_zero(const std::string& quantity) {
   return read && *read == KubeQuantity(0);
 }
 
+template <class Patterns>
+bool matches_one_of(std::string_view resource, const Patterns& patterns) {
+  return std::any_of(patterns.begin(), patterns.end(),
+                     [&](const auto& pattern) { return matches(resource, pattern); });
+}
+
+/// The first resource of such a name of which the container has more than 0; null if there is none.
+template <class Wanted>
+const kube::StringMap::value_type* first_of(const kube::ContainerManifest& container,
+                                            const Wanted& wanted) {
+  for (const kube::StringMap* list : {&container.limits, &container.requests}) {
+    for (const auto& resource : *list) {
+      if (wanted(resource.first) && !is_zero(resource.second)) return &resource;
+    }
+  }
+  return nullptr;
+}
+
+bool holds_card(const kube::ContainerManifest& container,
+                const std::vector<std::string>& card_resources) {
+  return first_of(container, [&](const std::string& name) {
+           return name == model::kSlotResource ||
+                  (matches_one_of(name, card_resources) && !matches_one_of(name, kAmountResources));
+         }) != nullptr;
+}
+
 /// Shows no card.
 bool harmless(std::string_view value) {
   return value.empty() || value == kNoDevices || value == "none";
@@ -30,16 +56,8 @@ bool harmless(std::string_view value) {
 
 const kube::StringMap::value_type* other_cards(const kube::ContainerManifest& container,
                                                const std::vector<std::string>& card_resources) {
-  const auto is_card = [&](const kube::StringMap::value_type& resource) {
-    return std::any_of(card_resources.begin(), card_resources.end(),
-                       [&](const auto& pattern) { return matches(resource.first, pattern); });
-  };
-  for (const kube::StringMap* list : {&container.limits, &container.requests}) {
-    for (const auto& resource : *list) {
-      if (is_card(resource) && !is_zero(resource.second)) return &resource;
-    }
-  }
-  return nullptr;
+  return first_of(container,
+                  [&](const std::string& name) { return matches_one_of(name, card_resources); });
 }
 
 bool wants_no_devices(const kube::ContainerManifest& container,
@@ -50,9 +68,8 @@ bool wants_no_devices(const kube::ContainerManifest& container,
 
 bool is_exposed(const kube::ContainerManifest& container,
                 const std::vector<std::string>& card_resources, bool placed) {
-  const std::string* slots = container.quantity(model::kSlotResource);
-  const bool has_slot = slots != nullptr && !is_zero(*slots);
-  return (placed || !has_slot) && wants_no_devices(container, card_resources, placed);
+  return std::none_of(container.env.begin(), container.env.end(), sets_visible_devices) &&
+         (placed || !holds_card(container, card_resources));
 }
 
 std::optional<std::string> wrong_visible_devices(const kube::ContainerManifest& container,

@@ -2,6 +2,7 @@
 
 #include "kube/pod_manifest.hpp"
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,20 +22,30 @@ inline constexpr std::string_view kVisibleDevices = "NVIDIA_VISIBLE_DEVICES";
 /// No card, and none of the driver's files.
 inline constexpr std::string_view kNoDevices = "void";
 
+/// Amounts of a card. They do not stand for one: their systems give cards by another resource, and
+/// let kube-scheduler ignore these, so a container that has one of them alone can start on a node
+/// without that system. The policy tangram-hidden-cards has the same names; a star as in
+/// AdmissionSettings::card_resources.
+inline constexpr std::array<std::string_view, 4> kAmountResources{
+    "nvidia.com/gpumem*", "nvidia.com/gpucores",  // HAMi; its webhook adds nvidia.com/gpu: 1
+    "volcano.sh/vgpu-memory*", "volcano.sh/vgpu-cores"};
+
 [[nodiscard]] inline bool sets_visible_devices(const kube::Variable& variable) {
   return variable.name == kVisibleDevices;
 }
 
 /// Must the variable hide all cards from the container? Not if it sets it itself, and not if
-/// it holds a resource of another GPU system, whose plugin sets it.
+/// it holds a resource of another GPU system, whose plugin sets it. Nor if that is an amount alone:
+/// the system's own webhook, called later, may add the card, and the variable would hide that, too.
 /// @param card_resources  see AdmissionSettings
 /// @param placed  the pod names its node itself. No scheduler has then checked that the node has
 ///                what the container requests, and kubelet ignores resources that it does not have
 [[nodiscard]] bool wants_no_devices(const kube::ContainerManifest& container,
                                     const std::vector<std::string>& card_resources, bool placed);
 
-/// Does nothing hide the node's cards from the container, and nothing choose some for it? As
-/// wants_no_devices(), but a slot is a reason, too: the agent of the node chooses.
+/// Does nothing hide the node's cards from the container, and nothing choose some for it, after all
+/// webhooks? As wants_no_devices(), but a slot is a reason, too: the agent of the node chooses. An
+/// amount alone is none.
 [[nodiscard]] bool is_exposed(const kube::ContainerManifest& container,
                               const std::vector<std::string>& card_resources, bool placed);
 

@@ -73,6 +73,8 @@ constexpr Attempt kAttempts[] = {
     {"foreign", "",
      R"("nodeName":"gpu-1","containers":[{"name":"main","image":"i","resources":{"limits":)"
      R"({"nvidia.com/mig-zzz":"1"}}}])"},
+    {"amount", "",
+     R"("containers":[{"name":"main","image":"i","resources":{"limits":{"nvidia.com/gpumem":"3000"}}}])"},
     {"slot", "",
      R"("nodeName":"gpu-1","containers":[{"name":"main","image":"i","resources":{"limits":)"
      R"({"tangram.dev/gpu-slot":"1"}}}])"},
@@ -259,11 +261,13 @@ INSTANTIATE_TEST_SUITE_P(Guards, ClosedByTest,
 
 TEST_F(ClosedTest, PodsThatHideTheCardsPassThePolicyAlone) {
   install(Guard::kPolicy, 0);
-  for (const char* container : {R"("env":[{"name":"NVIDIA_VISIBLE_DEVICES","value":"void"}])",
-                                R"("env":[{"name":"NVIDIA_VISIBLE_DEVICES"}])",
-                                R"("resources":{"limits":{"nvidia.com/gpu":"1"}})",
-                                R"("resources":{"limits":{"aliyun.com/gpu-mem":"3"}})",
-                                R"("resources":{"limits":{"tangram.dev/gpu-slot":"1"}})"}) {
+  for (const char* container :
+       {R"("env":[{"name":"NVIDIA_VISIBLE_DEVICES","value":"void"}])",
+        R"("env":[{"name":"NVIDIA_VISIBLE_DEVICES"}])",
+        R"("resources":{"limits":{"nvidia.com/gpu":"1"}})",
+        R"("resources":{"limits":{"nvidia.com/gpu":"1","nvidia.com/gpumem":"3000"}})",
+        R"("resources":{"limits":{"aliyun.com/gpu-mem":"3"}})",
+        R"("resources":{"limits":{"tangram.dev/gpu-slot":"1"}})"}) {
     const Attempt attempt{"honest", "", ""};
     std::string pod = manifest("honest", attempt);
     const std::string end = R"("schedulerName":"nobody",)";

@@ -35,6 +35,16 @@ constexpr Row kRows[] = {
     {"EnvFrom", "envFrom: [{configMapRef: {name: m}}]", false, false},
     {"AnotherSystemsCard", "resources: {limits: {nvidia.com/gpu: 1}}", true, false},
     {"NoneOfAnotherSystemsCards", "resources: {limits: {nvidia.com/gpu: 0}}", false, false},
+    {"AnAmountOfACardAlone", "resources: {limits: {nvidia.com/gpumem: 3000}}", false, false},
+    {"APercentageAndCoresAlone",
+     "resources: {limits: {nvidia.com/gpumem-percentage: 50, nvidia.com/gpucores: 50}}", false,
+     false},
+    {"AnAmountOfNoCard", "resources: {limits: {nvidia.com/gpu: 0, nvidia.com/gpumem: 1}}", false,
+     false},
+    {"AnAmountOfOneCard", "resources: {limits: {nvidia.com/gpu: 1, nvidia.com/gpumem: 3000}}", true,
+     false},
+    {"AnAmountOfVolcano", "resources: {limits: {volcano.sh/vgpu-memory: 1}}", false, false},
+    {"AnAmountThatAPluginServes", "resources: {limits: {aliyun.com/gpu-mem: 3}}", true, false},
     {"ANetworkCard", "resources: {limits: {nvidia.com/hostdev: 1}}", false, false}};
 
 /// A harmless container, and in `list` the one that is tested.
@@ -99,6 +109,25 @@ TEST(HiddenRuleTest, SaysWhatToWrite) {
             "added it after Tangram's, which hides the cards; write the variable "
             "NVIDIA_VISIBLE_DEVICES with the value \"void\"");
   EXPECT_TRUE(Webhook().validate({.object = pod}).allowed) << "without the label";
+}
+
+/// HAMi's webhook adds the number of cards, and a variable in the pod would win over its plugin's.
+TEST(HiddenRuleTest, LeavesAnAmountToTheWebhookOfItsSystem) {
+  const std::string alone = json_of(
+      "metadata: {name: a}\nspec: {containers: [{name: main, resources: {limits: "
+      "{nvidia.com/gpumem: 3000}}}]}");
+  const std::string pod = Webhook().mutated(alone);
+  EXPECT_EQ(testing::at(pod, "spec.containers.0.env"), "");
+  EXPECT_EQ(
+      Webhook().validate({.object = pod}, {.hidden = true}).message,
+      "pod a: container \"main\": could see every card of its node: nvidia.com/gpumem \"3000\" "
+      "is an amount, and gives it no card by itself; write the number of cards, too, such as "
+      "nvidia.com/gpu: 1");
+  std::string counted = pod;
+  const std::string amount = R"("nvidia.com/gpumem")";
+  counted.insert(counted.find(amount), R"("nvidia.com/gpu":"1",)");
+  EXPECT_EQ(Webhook().mutated(counted), counted);
+  EXPECT_TRUE(Webhook().validate({.object = counted}, {.hidden = true}).allowed);
 }
 
 TEST(HiddenRuleTest, PodsMayShowThemselvesCardsWhereThatIsAllowed) {

@@ -1,6 +1,7 @@
 // What deploy/webhook registers, against what the webhook serves.
 
 #include "extender/admission/service.hpp"
+#include "extender/admission/visible_devices.hpp"
 #include "kube/local/yaml_to_json.hpp"
 #include "source_dir.hpp"
 #include "tests/extender/admission/reviews.hpp"
@@ -118,6 +119,12 @@ TEST(ShippedHiddenPolicyTest, KnowsTheSameCardsOfOtherSystemsAsTheWebhook) {
     cards += (cards.empty() ? "[\"" : ", \"") + card + "\"";
   }
   EXPECT_EQ(at(policy, "spec.variables.0.expression"), cards + "]");
+  ASSERT_EQ(at(policy, "spec.variables.1.name"), "amounts");
+  std::string amounts;
+  for (const std::string_view amount : kAmountResources) {
+    amounts += (amounts.empty() ? "[\"" : ", \"") + std::string(amount) + "\"";
+  }
+  EXPECT_EQ(at(policy, "spec.variables.1.expression"), amounts + "]");
   EXPECT_EQ(at(policy, "spec.failurePolicy"), "Fail");
 }
 

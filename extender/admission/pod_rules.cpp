@@ -10,6 +10,7 @@
 #include <boost/algorithm/string/case_conv.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace tangram::extender {
 
@@ -107,20 +108,24 @@ std::string_view burst_beyond(std::string_view resource, const model::Share& sha
   return share.compute_limit > counted ? model::kComputeLimitKey : std::string_view();
 }
 
-void check_counted(const kube::ContainerManifest& container, const model::ContainerRequest& request,
-                   std::string_view resource, bool needed, Mistakes& mistakes) {
+void check_counted(const kube::PodManifest& pod, const kube::ContainerManifest& container,
+                   const model::ContainerRequest& request, std::string_view resource,
+                   const AdmissionSettings& settings, Mistakes& mistakes) {
+  const auto advice = [&](std::string plain) {
+    return counting_advice(pod, request.share, resource, settings.other_systems, std::move(plain));
+  };
   if (amount_of(aggregates_of(request), resource) == 0) {
     return mistakes.add(of(container) + form_of(request.share) + " does not count in " +
                         std::string(resource) + ", and this namespace has a quota on that; " +
-                        counting_form(resource, request.share));
+                        advice(counting_form(resource, request.share)));
   }
   if (const auto limit = burst_beyond(resource, request.share); !limit.empty()) {
     mistakes.add(of(container) + model::full_name(limit) + " above the request does not count in " +
-                 std::string(resource) +
-                 ", and this namespace has a quota on that; write at most the request");
+                 std::string(resource) + ", and this namespace has a quota on that; " +
+                 advice("write at most the request"));
   }
   // Where every container needs its aggregates, check_aggregate reports this.
-  if (needed || container.quantity(resource) != nullptr) return;
+  if (settings.aggregates || container.quantity(resource) != nullptr) return;
   mistakes.add(of(container) + "holds no " + std::string(resource) +
                ", and this namespace has a quota on that; write it to its limits: " +
                quote(std::to_string(amount_of(aggregates_of(request), resource))));
@@ -164,7 +169,7 @@ void check_containers(const kube::PodManifest& pod, const PodRequest& requested,
     if (request == nullptr) continue;
     check_other_system(container, settings, mistakes);
     for (const std::string_view resource : counted) {
-      check_counted(container, *request, resource, settings.aggregates, mistakes);
+      check_counted(pod, container, *request, resource, settings, mistakes);
     }
   }
 }
@@ -215,11 +220,6 @@ void check_request(const kube::PodManifest& pod, const PodRequest& requested,
 void check_hidden(const kube::ContainerManifest& container, const AdmissionSettings& settings,
                   bool placed, Mistakes& mistakes) {
   if (!is_exposed(container, settings.card_resources, placed)) return;
-  mistakes.add(of(container) +
-               "could see every card of its node: another webhook added it after Tangram's, which "
-               "hides the cards; write the variable " +
-               std::string(kVisibleDevices) + R"( with the value "void")");
-}
   const auto* amount = placed ? nullptr : other_cards(container, settings.card_resources);
   if (amount != nullptr) {
     return mistakes.add(of(container) + "could see every card of its node: " +
@@ -227,6 +227,11 @@ void check_hidden(const kube::ContainerManifest& container, const AdmissionSetti
                         " is an amount, and gives it no card by itself; write the number of cards, "
                         "too, such as nvidia.com/gpu: 1");
   }
+  mistakes.add(of(container) +
+               "could see every card of its node: another webhook added it after Tangram's, which "
+               "hides the cards; write the variable " +
+               std::string(kVisibleDevices) + R"( with the value "void")");
+}
 
 void check_hidden(const kube::PodManifest& pod, const AdmissionSettings& settings,
                   Mistakes& mistakes) {

@@ -2,8 +2,10 @@
 
 #include "config/config.hpp"
 #include "kube/pod_manifest.hpp"
+#include "model/request.hpp"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 /// Translates requests to other GPU sharing systems into Tangram's annotations. docs/migration.md
@@ -37,5 +39,14 @@ struct Translation {
 /// @param max_burst  of model::RequestRules: systems that limit no compute get as much as it allows
 [[nodiscard]] Translation translate(const kube::PodManifest& pod, const OtherSystems& systems,
                                     int max_burst = 0);
+
+/// What to write so that a request counts in a quota: for a request that may be translated, in the
+/// words of its manifest.
+/// @param pod       with the request; other systems' resources are gone
+/// @param resource  the quota's
+/// @param plain     what to write in Tangram's annotations
+[[nodiscard]] std::string counting_advice(const kube::PodManifest& pod, const model::Share& share,
+                                          std::string_view resource, const OtherSystems& systems,
+                                          std::string plain);
 
 }  // namespace tangram::extender

@@ -159,6 +159,14 @@ class KaiReader {
 
 }  // namespace
 
+std::string kai_request(const kube::PodManifest& pod) {
+  for (const std::string_view name : {kFraction, kMemory}) {
+    const std::string* value = kube::find(pod.annotations, name);
+    if (value != nullptr) return annotation_text(name, *value);
+  }
+  return {};
+}
+
 void read_kai(const kube::PodManifest& pod, const OtherSystems& systems, Reading& reading) {
   if (!systems.kai) return;
   KaiReader(pod, reading).read();

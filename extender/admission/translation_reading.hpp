@@ -64,6 +64,9 @@ void read_nvidia(const kube::PodManifest& pod, const OtherSystems& systems, Read
 void read_gpushare(const kube::PodManifest& pod, const OtherSystems& systems, Reading& reading);
 void read_kai(const kube::PodManifest& pod, const OtherSystems& systems, Reading& reading);
 
+/// The annotation by which the pod requests a part of a card of KAI, with its value; "" = none.
+[[nodiscard]] std::string kai_request(const kube::PodManifest& pod);
+
 /// schedulerName of pods that are KAI's.
 inline constexpr std::string_view kKaiScheduler = "kai-scheduler";
 

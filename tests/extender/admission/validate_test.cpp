@@ -362,6 +362,60 @@ TEST(ValidateTest, RefusesRequestsThatWouldEscapeAQuota) {
   EXPECT_EQ(Webhook().refusal(pod_of("{}", kMain), {.counted = {model::kMilliResource}}), "");
 }
 
+TEST(ValidateTest, AQuotaSaysWhatToWriteInATranslatedManifest) {
+  auto settings = shipped_settings();
+  settings.other_systems = {.hami = true, .gpushare = true, .kai = true};
+  const Webhook webhook(settings);
+  const struct {
+    const char* annotations;
+    const char* limits;
+    std::string_view resource;
+    std::string says;
+  } rows[] = {
+      {R"({gpu-fraction: "0.5"})", "{}", model::kMilliResource,
+       R"(tangram.dev/gpu-compute-limit above the request does not count in tangram.dev/gpu-milli, )"
+       R"(and this namespace has a quota on that; Tangram made it from the annotation gpu-fraction )"
+       R"("0.5"; write tangram.dev/gpu-fraction: "0.5" instead of that)"},
+      {R"({gpu-fraction: "0.5"})", "{}", model::kMemoryResource,
+       R"(Tangram made it from the annotation gpu-fraction "0.5"; write tangram.dev/gpu-mem and )"
+       R"(tangram.dev/gpu-compute instead of that)"},
+      {R"({gpu-memory: "2000"})", "{}", model::kMilliResource,
+       R"(Tangram made it from the annotation gpu-memory "2000"; write tangram.dev/gpu-mem and )"
+       R"(tangram.dev/gpu-compute instead of that)"},
+      {"{}", "{nvidia.com/gpumem-percentage: 50}", model::kMilliResource,
+       "write at most the request; if the manifest has nvidia.com/gpumem-percentage, write "
+       "nvidia.com/gpucores with the same number beside it"},
+      {"{}", "{nvidia.com/gpumem-percentage: 50, nvidia.com/gpucores: 50}", model::kMemoryResource,
+       "; if the manifest has nvidia.com/gpumem-percentage, write nvidia.com/gpumem instead"},
+      {"{}", "{nvidia.com/gpumem: 3000}", model::kMilliResource,
+       "; if the manifest has nvidia.com/gpumem, write nvidia.com/gpucores beside it; if the "
+       "manifest has aliyun.com/gpu-mem, write tangram.dev/gpu-mem and tangram.dev/gpu-compute "
+       "instead"}};
+  for (const auto& row : rows) {
+    const std::string pod =
+        pod_of(row.annotations, std::string("{containers: [{name: main, resources: {limits: ") +
+                                    row.limits + "}}]}");
+    EXPECT_EQ(webhook.refusal(pod), "");
+    const std::string refusal = webhook.refusal(pod, {.counted = {row.resource}});
+    EXPECT_NE(refusal.find(row.says), std::string::npos) << refusal;
+  }
+  // What the messages say to write does count.
+  const std::vector<std::string_view> milli{model::kMilliResource};
+  const auto limits = [](const char* written) {
+    return pod_of(
+        "{}", std::string("{containers: [{name: main, resources: {limits: ") + written + "}}]}");
+  };
+  EXPECT_EQ(
+      webhook.refusal(pod_of(R"({tangram.dev/gpu-fraction: "0.5"})", kMain), {.counted = milli}),
+      "");
+  EXPECT_EQ(webhook.refusal(limits("{nvidia.com/gpumem-percentage: 50, nvidia.com/gpucores: 50}"),
+                            {.counted = milli}),
+            "");
+  EXPECT_EQ(webhook.refusal(limits("{nvidia.com/gpumem: 3000, nvidia.com/gpucores: 30}"),
+                            {.counted = {model::kMilliResource, model::kMemoryResource}}),
+            "");
+}
+
 TEST(ValidateTest, WhereAggregatesAreOffAQuotaStillCounts) {
   auto settings = shipped_settings();
   settings.aggregates = false;

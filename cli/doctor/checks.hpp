@@ -66,6 +66,9 @@ void check_ports(const Examination& examination, const std::string& deployment,
 void check_grants(const Examination& examination, const Cluster& cluster,
                   const ClusterSettings& settings);
 void check_webhook(const Examination& examination);
+/// Whether the label tangram.dev/admission: enabled is enforced where namespaces have it.
+/// @param minor  of the API server's version
+void check_hidden_cards(const Examination& examination, int minor);
 void check_rights(const Examination& examination);
 
 /// When the last of the certificates in a PEM text expires: a bundle of CAs is valid as long as one

@@ -11,6 +11,7 @@
 #include <array>
 #include <charconv>
 #include <chrono>
+#include <optional>
 #include <string_view>
 
 namespace tangram::cli {
@@ -41,29 +42,30 @@ int minor_of(const std::string& version) {
   return minor;
 }
 
-/// @returns false if the API server cannot be reached
-bool check_server(const Examination& examination) {
+/// @returns the minor version, 0 if that is not known; nothing if the API server cannot be reached
+std::optional<int> check_server(const Examination& examination) {
   constexpr const char* kSubject = "API server";
   const Installation& installation = examination.installation;
   const Reading version = try_get(installation.api, "/version");
   if (version.outcome == Reading::Outcome::kMissing) {
     examination.warn(kSubject, installation.server + " does not report its version",
                      "check that it is a Kubernetes API server");
-    return true;
+    return 0;
   }
   if (!version.found()) {
     examination.fail(kSubject, version.problem,
                      "check with `kubectl cluster-info` that it is up and the context is right");
-    return false;
+    return std::nullopt;
   }
   const std::string name = text_at(version.text, {"gitVersion"}) + " at " + installation.server;
-  if (minor_of(version.text) >= kOldestMinor) {
+  const int minor = minor_of(version.text);
+  if (minor >= kOldestMinor) {
     examination.ok(kSubject, name);
   } else {
     examination.fail(kSubject, name,
                      "Tangram needs Kubernetes 1." + std::to_string(kOldestMinor) + " or newer");
   }
-  return true;
+  return minor;
 }
 
 }  // namespace
@@ -71,7 +73,8 @@ bool check_server(const Examination& examination) {
 Report examine(const Installation& installation) {
   Report report;
   const Examination examination{installation, report};
-  if (!check_server(examination)) return report;
+  const std::optional<int> minor = check_server(examination);
+  if (!minor) return report;
   const ClusterSettings settings =
       read_cluster_settings(installation.api, installation.system_namespace);
   const auto cluster = Cluster::read(installation.api, settings, installation.clock);
@@ -84,6 +87,7 @@ Report examine(const Installation& installation) {
   check_agents(examination);
   check_extender(examination, settings);
   check_webhook(examination);
+  check_hidden_cards(examination, *minor);
   check_rights(examination);
   if (!cluster) return report;
   check_grants(examination, **cluster, settings);

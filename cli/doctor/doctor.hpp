@@ -13,7 +13,7 @@ namespace tangram::cli {
 enum class Level {
   kOk,
   kWarn,  ///< works, or cannot be read
-  kFail,  ///< some pods do not get their cards
+  kFail,  ///< some pods do not get their cards, or may see others
 };
 
 /// One line of the report.

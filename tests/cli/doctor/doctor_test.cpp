@@ -35,6 +35,7 @@ class DoctorTest : public ::testing::Test {
     metrics(3);
     rig_.api.answer("/apis/authorization.k8s.io/v1/subjectaccessreviews", 201,
                     R"({"status":{"allowed":true}})");
+    rig_.api.answer("/api/v1/namespaces", R"({"items":[]})");
     const auto loaded = rig_.server.load_yaml(
         "apiVersion: v1\nkind: Pod\nmetadata: {name: pod-1, namespace: tangram-system, labels: "
         "{app.kubernetes.io/name: tangram-extender, tangram.dev/role: leader}}\nspec: {nodeName: "
@@ -95,6 +96,30 @@ class DoctorTest : public ::testing::Test {
               R"(","service":{"namespace":"tangram-system","name":"tangram-webhook"}}}]}]})");
     }
   }
+  /// Namespaces with the label tangram.dev/admission: enabled, of this list; and the webhook and
+  /// the policy that enforce it.
+  void labelled(const std::string& names) {
+    rig_.api.answer("/api/v1/namespaces", R"({"items":[)" + names + "]}");
+    hidden("Fail");
+    policy("Fail", "Deny");
+  }
+  void hidden(const std::string& failure_policy) {
+    rig_.api.answer(
+        kRegistrations + "validatingwebhookconfigurations",
+        R"({"items":[{"metadata":{"name":"00-tangram"},"webhooks":[{"failurePolicy":")" +
+            failure_policy + R"(","clientConfig":{"caBundle":")" +
+            base64_encode(authority_.certificate_pem()) +
+            R"(","service":{"namespace":"tangram-system","name":"tangram-webhook",)"
+            R"("path":"/admission/validate/hidden"}}}]}]})");
+  }
+  void policy(const std::string& failure_policy, const std::string& action) {
+    rig_.api.answer(kRegistrations + "validatingadmissionpolicies/tangram-hidden-cards",
+                    R"({"spec":{"failurePolicy":")" + failure_policy + "\"}}");
+    rig_.api.answer(kRegistrations + "validatingadmissionpolicybindings/tangram-hidden-cards",
+                    R"({"spec":{"validationActions":["Audit",")" + action + "\"]}}");
+  }
+  const std::string kRegistrations = "/apis/admissionregistration.k8s.io/v1/";
+
   void metrics(int calls, const std::string& more = "") {
     rig_.api.answer(
         core("services/tangram-extender:metrics/proxy/metrics"),
@@ -375,6 +400,55 @@ TEST_F(DoctorTest, ReportsFaultsOfTheWebhook) {
   expect_failure("there is no validating configuration");
   rig_.clock.advance(std::chrono::hours(24 * 365 * 30));
   expect_failure("the CA in mutating 00-tangram expired at ");
+}
+
+TEST_F(DoctorTest, SaysWhereTheLabelOfHiddenCardsIsEnforced) {
+  labelled(R"({"metadata":{"name":"ml"}},{"metadata":{"name":"web"}})");
+  EXPECT_TRUE(lines(Level::kFail).empty());
+  EXPECT_TRUE(lines(Level::kWarn).empty());
+  const auto fine = lines(Level::kOk);
+  EXPECT_EQ(std::ranges::count(fine,
+                               "hidden cards: the label tangram.dev/admission=enabled is on ml, "
+                               "web, and is enforced"),
+            1);
+  for (const kube::Request& request : rig_.api.calls()) {
+    if (request.path != "/api/v1/namespaces") continue;
+    EXPECT_EQ(request.query.at("labelSelector"), "tangram.dev/admission=enabled");
+  }
+}
+
+TEST_F(DoctorTest, ReportsALabelOfHiddenCardsThatNoWebhookEnforces) {
+  labelled(R"({"metadata":{"name":"ml"}})");
+  const std::string words =
+      "hidden cards: the label tangram.dev/admission=enabled is on ml, but no webhook with "
+      "failurePolicy: Fail checks that the pods there see no card → kubectl apply webhook.yaml";
+  hidden("Ignore");
+  expect_failure(words);
+  registrations(authority_.certificate_pem());
+  expect_failure(words);
+  rig_.api.answer("/api/v1/namespaces", R"({"items":[{"metadata":{"name":"kube-system"}},)"
+                                        R"({"metadata":{"name":"tangram-system"}}]})");
+  EXPECT_TRUE(passed(report())) << "these are exempt";
+}
+
+TEST_F(DoctorTest, ReportsALabelOfHiddenCardsWithoutThePolicy) {
+  labelled(R"({"metadata":{"name":"ml"}})");
+  const std::string words =
+      "hidden cards: the label tangram.dev/admission=enabled is on ml, but no policy "
+      "tangram-hidden-cards with a binding that denies → ";
+  policy("Fail", "Warn");
+  expect_warning(words);
+  policy("Ignore", "Deny");
+  expect_warning(words);
+  for (const char* kind : {"validatingadmissionpolicies", "validatingadmissionpolicybindings"}) {
+    policy("Fail", "Deny");
+    rig_.api.answer(kRegistrations + kind + "/tangram-hidden-cards", 404, "");
+    expect_warning(words);
+    rig_.api.answer(kRegistrations + kind + "/tangram-hidden-cards", 403, "{}");
+    expect_warning("hidden cards: cannot be read: 403");
+  }
+  rig_.api.answer("/version", R"({"major":"1","minor":"29","gitVersion":"v1.29.0"})");
+  EXPECT_TRUE(lines(Level::kWarn).empty()) << "there are no such policies yet";
 }
 
 TEST_F(DoctorTest, ReportsMissingRights) {

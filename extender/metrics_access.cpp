@@ -13,6 +13,7 @@ namespace tangram::extender {
 namespace {
 
 using Access = kube::TokenReviews::Access;
+using Standing = kube::TokenReviews::Standing;
 
 bool is_printable(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return c > ' ' && c <= '~'; });
@@ -55,6 +56,10 @@ std::optional<http::Response> refusal(Access access) {
   return not_known();
 }
 
+kube::TokenReviews::Reader reader_of(const http::Request& request, std::string_view token) {
+  return {.token = token, .path = request.path, .origin = request.origin};
+}
+
 struct Reading {
   http::Request request;
   http::Responder responder;
@@ -67,19 +72,37 @@ http::Handler MetricsAccess::guarded(http::Handler page) {
   return [this, page = std::move(page)](http::Request request, http::Responder responder) {
     std::string token(bearer_token(request));
     if (token.empty()) return responder.send(unauthenticated());
-    if (reviews_.remembers(token, request.path)) {
+    const Standing standing = reviews_.standing(reader_of(request, token));
+    if (standing == Standing::kAgeing) renew(request, token);
+    if (standing == Standing::kAgeing || standing == Standing::kTrusted) {
       return page(std::move(request), std::move(responder));
     }
     // Shared, because the queue's tasks are copyable.
     const auto reading = std::make_shared<Reading>(
         Reading{std::move(request), std::move(responder), std::move(token)});
-    const bool taken = queue_.try_post([this, page, reading] {
-      auto refused = refusal(reviews_.review(reading->token, reading->request.path));
+    WorkQueue& queue = standing == Standing::kNew ? queue_ : known_;
+    const bool taken = queue.try_post([this, page, reading] {
+      auto refused = refusal(reviews_.review(reader_of(reading->request, reading->token)));
       if (refused) return reading->responder.send(std::move(*refused));
       page(std::move(reading->request), std::move(reading->responder));
     });
-    if (!taken) reading->responder.send(not_known());
+    if (taken) return;
+    // As for a review without an outcome.
+    if (standing != Standing::kKept) return reading->responder.send(not_known());
+    page(std::move(reading->request), std::move(reading->responder));
   };
+}
+
+void MetricsAccess::renew(const http::Request& request, const std::string& token) {
+  // A queue that is full leaves it to a later request.
+  (void)known_.try_post([this, token, path = request.path, origin = request.origin] {
+    (void)reviews_.review({.token = token, .path = path, .origin = origin});
+  });
+}
+
+void MetricsAccess::drain() {
+  queue_.drain();
+  known_.drain();
 }
 
 }  // namespace tangram::extender

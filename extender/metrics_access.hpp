@@ -5,6 +5,7 @@
 #include "kube/token_reviews.hpp"
 
 #include <cstddef>
+#include <string>
 
 namespace tangram::extender {
 
@@ -24,11 +25,16 @@ class MetricsAccess {
   [[nodiscard]] http::Handler guarded(http::Handler page);
 
   /// Waits until all reviews are done; makes no more afterwards.
-  void drain() { queue_.drain(); }
+  void drain();
 
  private:
+  void renew(const http::Request& request, const std::string& token);
+
   kube::TokenReviews reviews_;
   WorkQueue queue_{kReviews, kWaiting};
+  /// For clients that have read lately: unknown tokens that wait for a slow API server do not keep
+  /// them waiting.
+  WorkQueue known_{kReviews, kWaiting};
 };
 
 }  // namespace tangram::extender

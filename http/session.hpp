@@ -164,6 +164,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
       co_return co_await refuse(std::move(refused));
     }
     request->client = client_;
+    request->origin = this->origin();
     request->arrived = arrived;
     auto response = co_await ask_handler(std::move(*request));
     if (!response) co_return false;

@@ -15,6 +15,7 @@ namespace tangram::kube {
 namespace {
 
 using Access = TokenReviews::Access;
+using Standing = TokenReviews::Standing;
 
 /// The API server answers in milliseconds, and Prometheus waits 10 s for both reviews and the page.
 constexpr std::chrono::milliseconds kTimeout{3'000};
@@ -27,8 +28,8 @@ struct User {
   std::map<std::string, std::vector<std::string>> extra;
 };
 
-std::string key_of(std::string_view token, std::string_view path) {
-  return sha256(token).append(path);
+std::string key_of(const TokenReviews::Reader& reader) {
+  return sha256(reader.token).append(reader.path);
 }
 
 std::string token_review(std::string_view token) {
@@ -120,46 +121,85 @@ Result<bool> may_get(KubeApi& api, const User& user, std::string_view path) {
 }  // namespace
 
 TokenReviews::TokenReviews(KubeApi& api, const Clock& clock)
-    : api_(api), clock_(clock), reviews_(kPerSecond, kBurst, clock), lines_(kLogged, 1, clock) {}
+    : api_(api),
+      clock_(clock),
+      reviews_(kPerSecond, kBurst, clock),
+      known_(kPerSecond, kBurst, clock),
+      renewals_(kRenewalsPerSecond, kBurst, clock),
+      lines_(kLogged, 1, clock) {}
 
-bool TokenReviews::remembers(std::string_view token, std::string_view path) const {
+Standing TokenReviews::standing(const Reader& reader) const {
   const std::scoped_lock lock(mutex_);
-  const auto found = allowed_.find(key_of(token, path));
-  return found != allowed_.end() && clock_.now() < found->second;
+  const TimePoint now = clock_.now();
+  const auto found = allowed_.find(key_of(reader));
+  const auto age = found != allowed_.end() ? now - found->second : TimePoint::duration::max();
+  if (age < kRenewAfter) return Standing::kTrusted;
+  if (age < kTrust) return Standing::kAgeing;
+  if (age < kKept) return Standing::kKept;
+  const auto origin = origins_.find(reader.origin);
+  const bool known = origin != origins_.end() && now - origin->second < kKept;
+  return known ? Standing::kKnown : Standing::kNew;
 }
 
-Access TokenReviews::review(const std::string& token, const std::string& path) {
-  if (remembers(token, path)) return Access::kAllowed;
-  if (!reviews_.reserve(std::chrono::nanoseconds(0))) return Access::kUnknown;
-  const auto user = user_of(api_, token);
+RateLimiter& TokenReviews::budget_of(Standing standing) {
+  if (standing == Standing::kNew) return reviews_;
+  return standing == Standing::kKnown ? known_ : renewals_;
+}
+
+Access TokenReviews::review(const Reader& reader) {
+  const Standing before = standing(reader);
+  if (before == Standing::kTrusted) return Access::kAllowed;
+  const bool may = budget_of(before).reserve(std::chrono::nanoseconds(0)).has_value();
+  const Access access = may ? ask(reader) : Access::kUnknown;
+  if (access == Access::kUnknown) return keeps(reader) ? Access::kAllowed : access;
+  access == Access::kAllowed ? remember(reader) : forget(reader);
+  return access;
+}
+
+Access TokenReviews::ask(const Reader& reader) {
+  const auto user = user_of(api_, reader.token);
   if (!user) return unknown("TokenReview", user.error());
   if (!*user) return Access::kUnauthenticated;
-  const auto allowed = may_get(api_, **user, path);
+  const auto allowed = may_get(api_, **user, reader.path);
   if (!allowed) return unknown("SubjectAccessReview", allowed.error());
-  if (!*allowed) return Access::kForbidden;
-  remember(key_of(token, path));
-  return Access::kAllowed;
+  return *allowed ? Access::kAllowed : Access::kForbidden;
 }
 
 Access TokenReviews::unknown(std::string_view kind, const Error& error) {
   if (lines_.reserve(std::chrono::nanoseconds(0))) {
     spdlog::warn(
-        "metrics: a {} failed, so a scrape got no answer: {}; check that the service account is "
-        "bound to the ClusterRole system:auth-delegator",
+        "metrics: a {} failed, so a token could not be reviewed: {}; check that the service "
+        "account is bound to the ClusterRole system:auth-delegator",
         kind, error.message);
   }
   return Access::kUnknown;
 }
 
-void TokenReviews::remember(std::string key) {
+bool TokenReviews::keeps(const Reader& reader) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = allowed_.find(key_of(reader));
+  return found != allowed_.end() && clock_.now() - found->second < kKept;
+}
+
+void TokenReviews::remember(const Reader& reader) {
   const std::scoped_lock lock(mutex_);
   const TimePoint now = clock_.now();
-  std::erase_if(allowed_, [&](const auto& entry) { return entry.second <= now; });
-  if (allowed_.size() >= kRemembered) {
-    allowed_.erase(
-        std::ranges::min_element(allowed_, {}, [](const auto& entry) { return entry.second; }));
+  put(allowed_, key_of(reader), now);
+  if (!reader.origin.empty()) put(origins_, std::string(reader.origin), now);
+}
+
+void TokenReviews::forget(const Reader& reader) {
+  const std::scoped_lock lock(mutex_);
+  allowed_.erase(key_of(reader));
+}
+
+void TokenReviews::put(Times& times, std::string key, TimePoint now) {
+  std::erase_if(times, [&](const auto& entry) { return now - entry.second >= kKept; });
+  if (times.size() >= kRemembered && !times.contains(key)) {
+    times.erase(
+        std::ranges::min_element(times, {}, [](const auto& entry) { return entry.second; }));
   }
-  allowed_[std::move(key)] = now + kTrust;
+  times[std::move(key)] = now;
 }
 
 }  // namespace tangram::kube

@@ -1,6 +1,7 @@
 // What the service listens on, and who may do what there.
 
 #include "extender/page/page_queue.hpp"
+#include "kube/token_reviews.hpp"
 #include "tests/extender/app_rig.hpp"
 #include "tests/http/tls/fixture.hpp"
 #include "tests/testing/exposition.hpp"
@@ -125,6 +126,28 @@ TEST_F(AppListenersTest, ServeMetricsToTokensWhoseUserMayReadThem) {
   }
   for (const char* page : {"/healthz", "/readyz"}) EXPECT_EQ(status(page, ""), 200) << page;
   EXPECT_EQ(Caller((*app)->metrics_port()).get("/metrics").status, 400);  // no TLS
+}
+
+TEST_F(AppListenersTest, ServeMetricsToKnownTokensBesideManyUnknownOnes) {
+  auto config = with_tls();
+  config.metrics.listen = {{"127.0.0.1", 0}};
+  config.metrics.authentication = config::MetricsAuthentication::kToken;
+  ReviewingApi api(cluster_.api);
+  auto app = App::create(config, {.api = api, .clock = cluster_.clock, .replica = std::nullopt});
+  ASSERT_TRUE(app) << app.error().message;
+  ASSERT_TRUE(testing::eventually([&] { return (*app)->synced(); }));
+  const auto status = [&](const std::string& token) {
+    auto client = http::tls_client(ca_);
+    EXPECT_TRUE(client.connect("127.0.0.1", (*app)->metrics_port()));
+    const http::Fields fields{{"Authorization", "Bearer " + token}};
+    return http::reply_of(client.request("GET", "/metrics", "", "", fields)).status;
+  };
+  EXPECT_EQ(status("reader"), 200);
+  cluster_.clock.advance(kube::TokenReviews::kTrust);
+  int reviewed = 0;
+  while (reviewed < 100 && status("forged-" + std::to_string(reviewed)) == 401) ++reviewed;
+  EXPECT_EQ(reviewed, kube::TokenReviews::kBurst);
+  EXPECT_EQ(status("reader"), 200);
 }
 
 TEST_F(AppListenersTest, LimitHandshakesBesideTheProbesWhereMetricsNeedTokens) {

@@ -24,9 +24,7 @@ Result<LocalExtender> start_extender(const config::Config& config,
   return LocalExtender{std::move(*app), std::move(*client), host};
 }
 
-std::string LocalExtender::address() const {
-  return config::to_string(config::Endpoint{host, app->port()});
-}
+std::string LocalExtender::address() const { return to_string(Endpoint{host, app->port()}); }
 
 void LocalExtender::wait_until_seen(const std::string& pod_uid) const {
   while (!app->pods().find(pod_uid)) std::this_thread::yield();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/endpoint.hpp"
 #include "base/result.hpp"
 #include "base/units.hpp"
 #include "model/isolation.hpp"
@@ -12,13 +13,6 @@
 #include <vector>
 
 namespace tangram::config {
-
-/// A numeric IP address and a port. Text: "127.0.0.1:9898", "[::1]:9898".
-struct Endpoint {
-  std::string address;
-  std::uint16_t port = 0;  ///< 0 = the system picks a free one
-  friend bool operator==(const Endpoint&, const Endpoint&) = default;
-};
 
 /// Where the cluster is.
 enum class KubeSource : std::uint8_t {
@@ -197,11 +191,5 @@ struct Config {
 ///          "file:line:column: what; what to write" or "--set section.key: what; what to write"
 Result<Config> load_config(const std::string& text, const std::string& file_name,
                            const std::vector<std::string>& overrides);
-
-/// "address:port". IPv6 addresses stand in brackets.
-[[nodiscard]] std::string to_string(const Endpoint& endpoint);
-
-/// True if only this machine, or this pod, reaches it.
-[[nodiscard]] bool is_loopback(const Endpoint& endpoint);
 
 }  // namespace tangram::config

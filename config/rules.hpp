@@ -115,9 +115,6 @@ constexpr Rule name_list() {
               }};
 }
 
-/// @returns nothing unless it is a numeric address and a port
-[[nodiscard]] std::optional<Endpoint> parse_endpoint(std::string_view text);
-
 /// An address and a port; of a listener that need not be there, "" too.
 template <auto Field>
 constexpr Rule endpoint() {

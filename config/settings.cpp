@@ -5,8 +5,6 @@
 #include "base/spelling.hpp"
 #include "config/sections/sections.hpp"
 
-#include <boost/asio/ip/address.hpp>
-
 namespace tangram::config {
 
 std::span<const Section> sections() {
@@ -52,22 +50,6 @@ std::optional<std::string> assign(const Setting& setting, std::string_view text,
   }
   if (rule.set(config, text)) return std::nullopt;
   return quote(text) + " is not allowed" + advice;
-}
-
-std::string to_string(const Endpoint& endpoint) {
-  const bool v6 = endpoint.address.find(':') != std::string::npos;
-  const std::string host = v6 ? "[" + endpoint.address + "]" : endpoint.address;
-  return host + ":" + std::to_string(endpoint.port);
-}
-
-bool is_loopback(const Endpoint& endpoint) {
-  boost::system::error_code error;
-  const auto address = boost::asio::ip::make_address(endpoint.address, error);
-  if (error) return false;
-  const bool mapped = address.is_v6() && address.to_v6().is_v4_mapped();
-  return mapped ? boost::asio::ip::make_address_v4(boost::asio::ip::v4_mapped, address.to_v6())
-                      .is_loopback()
-                : address.is_loopback();
 }
 
 }  // namespace tangram::config

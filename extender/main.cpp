@@ -139,8 +139,8 @@ void make_room_for_connections(const config::Config& config) {
 }
 
 std::string where_it_listens(const config::Config& config, const extender::App& app) {
-  const auto place = [](const config::Endpoint& endpoint, std::uint16_t port) {
-    return to_string(config::Endpoint{endpoint.address, port});
+  const auto place = [](const Endpoint& endpoint, std::uint16_t port) {
+    return to_string(Endpoint{endpoint.address, port});
   };
   std::string text = place(config.server.listen, app.port());
   text += config.tls.certificate.empty() ? " (plain HTTP)"

@@ -18,7 +18,7 @@ constexpr const char* kSchedulerKey = "scheduler-config.yaml";
 /// A setting of the extender: where it listens.
 struct Listener {
   std::string setting;
-  std::optional<config::Endpoint> endpoint;  ///< nothing = it does not
+  std::optional<Endpoint> endpoint;  ///< nothing = it does not
 };
 
 /// What a port of a Service is for.

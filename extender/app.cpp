@@ -185,7 +185,7 @@ App::App(const config::Config& config, const Parts& parts, cluster::PolicySettin
       cluster_metrics_(metrics_parts()),
       news_({.ledger = ledger_, .pods = pods_, .clock = parts.clock}),
       metrics_access_(config.metrics.authentication == config::MetricsAuthentication::kToken
-                          ? std::make_unique<MetricsAccess>(parts.api, parts.clock)
+                          ? std::make_unique<kube::MetricsAccess>(parts.api, parts.clock)
                           : nullptr) {}
 
 Binder::Parts App::binder_parts() {
@@ -264,7 +264,7 @@ App::~App() { stop(); }
 
 /// @param aside  on a listener of their own
 Serving App::serve_metrics(bool aside) {
-  return [this, aside](PageQueue::Page page) {
+  return [this, aside](http::PageQueue::Page page) {
     http::Handler handler = aside ? at_once(std::move(page)) : scrapes_.in_turn(std::move(page));
     return metrics_access_ ? metrics_access_->guarded(std::move(handler)) : handler;
   };

@@ -17,9 +17,7 @@
 #include "extender/health_routes.hpp"
 #include "extender/leadership.hpp"
 #include "extender/listeners.hpp"
-#include "extender/metrics_access.hpp"
 #include "extender/page/packing_stream.hpp"
-#include "extender/page/page_queue.hpp"
 #include "extender/pod_events.hpp"
 #include "extender/scheduling/binder.hpp"
 #include "extender/scheduling/denials.hpp"
@@ -28,6 +26,7 @@
 #include "extender/scheduling/routes.hpp"
 #include "extender/scheduling/verbs.hpp"
 #include "extender/waker.hpp"
+#include "kube/access/metrics_access.hpp"
 #include "kube/grant_keys.hpp"
 #include "kube/reflector.hpp"
 #include "policies/fragmentation_measure.hpp"
@@ -149,10 +148,10 @@ class App {
   kube::Reflector budget_reflector_;
   ClusterMetrics cluster_metrics_;
   PackingStream news_;
-  PageQueue pages_;
-  PageQueue scrapes_;                              ///< its own, so that pages do not delay metrics
-  std::unique_ptr<MetricsAccess> metrics_access_;  ///< null = metrics are for every client
-  std::unique_ptr<Leadership> leadership_;         ///< null = the only replica
+  http::PageQueue pages_;
+  http::PageQueue scrapes_;  ///< its own, so that pages do not delay metrics
+  std::unique_ptr<kube::MetricsAccess> metrics_access_;  ///< null = metrics are for every client
+  std::unique_ptr<Leadership> leadership_;               ///< null = the only replica
   Listeners listeners_;
   std::atomic<bool> stopping_{false};
   Background background_;  ///< last, so that it ends first

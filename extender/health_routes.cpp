@@ -42,7 +42,7 @@ std::string exposition(const Collectables& components) {
   return prometheus::TextSerializer().Serialize(all);
 }
 
-http::Handler at_once(PageQueue::Page page) {
+http::Handler at_once(http::PageQueue::Page page) {
   return [page = std::move(page)](const http::Request& request, http::Responder responder) {
     responder.send(page(request));
   };

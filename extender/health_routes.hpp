@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cluster/shared_ledger.hpp"
-#include "extender/page/page_queue.hpp"
+#include "http/page_queue.hpp"
 #include "http/router.hpp"
 
 #include <prometheus/collectable.h>
@@ -24,9 +24,9 @@ using Collectables = std::vector<const prometheus::Collectable*>;
 [[nodiscard]] std::string exposition(const Collectables& components);
 
 /// How a page becomes a handler: at once, or in turn.
-using Serving = std::function<http::Handler(PageQueue::Page)>;
+using Serving = std::function<http::Handler(http::PageQueue::Page)>;
 /// For a page of a listener whose threads do nothing else.
-[[nodiscard]] http::Handler at_once(PageQueue::Page page);
+[[nodiscard]] http::Handler at_once(http::PageQueue::Page page);
 
 /// GET /metrics and /metrics/cards.
 /// @param ledger  outlives the router

@@ -3,6 +3,7 @@
 #include "base/metric_family.hpp"
 #include "http/host_guard.hpp"
 #include "http/router.hpp"
+#include "http/scrape_options.hpp"
 #include "http/tls/client_guard.hpp"
 
 #include <spdlog/spdlog.h>
@@ -32,20 +33,7 @@ constexpr int kWebhookConnectsBurst = 1'200;
 /// One address gets half, two of the largest. Beside it there is room for one of a second address.
 constexpr std::size_t kReviewsInMemory = std::size_t{160} << 20;
 
-/// Two probes and a few scrapers, each with a connection or two.
-constexpr std::size_t kMetricsConnections = 64;
-constexpr std::size_t kMetricsThreads = 2;  // a scrape of every card leaves one for the probes
-/// Nothing here takes a body, but a page of metrics is one on its way out.
-constexpr std::size_t kMetricsBody = std::size_t{64} << 10;
-constexpr std::size_t kMetricsMemory = std::size_t{32} << 20;
-/// Of one address, where the listener has TLS: two probes and a few scrapers behind it.
-constexpr int kMetricsConnects = 5;
-constexpr int kMetricsConnectsBurst = 50;
-/// Probes and scrapes come every few seconds or open a connection anew; none needs minutes.
-constexpr std::chrono::milliseconds kMetricsIdle{30'000};
-constexpr std::chrono::milliseconds kMetricsRequest{10'000};
-
-/// Of webhook and metrics, whose answers take milliseconds.
+/// Of the webhook, whose answers take milliseconds.
 constexpr std::chrono::milliseconds kShortDrain{2'000};
 
 http::Options server_options(const config::Config& config) {
@@ -98,23 +86,11 @@ bool asks_for_tokens(const config::Config& config) {
 }
 
 http::Options metrics_options(const config::Config& config) {
-  http::Options options;
+  const bool tls = asks_for_tokens(config);
+  http::Options options = http::scrape_options(tls);
   options.address = config.metrics.listen->address;
   options.port = config.metrics.listen->port;
-  options.threads = kMetricsThreads;
-  options.max_body_bytes = kMetricsBody;
-  options.max_connections = kMetricsConnections;
-  options.max_bodies_bytes = kMetricsMemory;
-  options.idle_timeout = kMetricsIdle;
-  options.request_timeout = kMetricsRequest;
-  options.drain_timeout = kShortDrain;
-  if (asks_for_tokens(config)) {
-    // Over TLS: handshakes must not keep probes waiting.
-    options.connects_per_second = kMetricsConnects;
-    options.connects_burst = kMetricsConnectsBurst;
-  } else {
-    options.gate = http::local_pages_by_name(config.server.host_names);
-  }
+  if (!tls) options.gate = http::local_pages_by_name(config.server.host_names);
   return options;
 }
 

@@ -47,7 +47,7 @@ http::Response explain(const ApiParts& parts, const http::Request& request) {
 }  // namespace
 
 void add_api_routes(http::Router& router, const ApiParts& parts) {
-  PageQueue& queue = parts.queue;
+  http::PageQueue& queue = parts.queue;
   router.add("GET", "/api/v1/cluster", queue.in_turn([parts](const http::Request&) {
     return large_page(cluster::cluster_json(*parts.ledger.snapshot(), parts.pods));
   }));

@@ -4,7 +4,7 @@
 #include "cluster/policy_source.hpp"
 #include "cluster/shared_ledger.hpp"
 #include "extender/page/packing_stream.hpp"
-#include "extender/page/page_queue.hpp"
+#include "http/page_queue.hpp"
 #include "http/router.hpp"
 
 #include <functional>
@@ -17,7 +17,7 @@ struct ApiParts {
   const cluster::PodTable& pods;
   const cluster::PolicySource& policies;
   PackingStream& stream;
-  PageQueue& queue;              ///< where they are made, one after the other
+  http::PageQueue& queue;        ///< where they are made, one after the other
   std::function<bool()> synced;  ///< the ledger holds what the API server has
 };
 

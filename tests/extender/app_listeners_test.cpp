@@ -1,11 +1,10 @@
 // What the service listens on, and who may do what there.
 
-#include "extender/page/page_queue.hpp"
 #include "kube/token_reviews.hpp"
 #include "tests/extender/app_rig.hpp"
 #include "tests/http/tls/fixture.hpp"
 #include "tests/testing/exposition.hpp"
-#include "tests/testing/passing_api.hpp"
+#include "tests/testing/reviewing_api.hpp"
 
 #include <gtest/gtest.h>
 
@@ -75,37 +74,11 @@ TEST_F(AppListenersTest, ServeMetricsAndHealthApart) {
   EXPECT_EQ(probe.get("/api/v1/cluster").status, 404);
 }
 
-/// An API server that knows two tokens; the user of one may read metrics.
-class ReviewingApi final : public testing::PassingApi {
- public:
-  using PassingApi::PassingApi;
-
-  Result<kube::Response> call(const kube::Request& request) override {
-    const auto says = [&](const char* text) {
-      return request.body.find(text) != std::string::npos;
-    };
-    if (request.path.ends_with("/tokenreviews")) {
-      const std::string user = says("\"reader\"") ? "reader" : says("\"other\"") ? "other" : "";
-      return answer(user.empty() ? "{}"
-                                 : R"({"authenticated":true,"user":{"username":")" + user + "\"}}");
-    }
-    if (request.path.ends_with("/subjectaccessreviews")) {
-      return answer(says("\"reader\"") ? R"({"allowed":true})" : "{}");
-    }
-    return PassingApi::call(request);
-  }
-
- private:
-  static kube::Response answer(const std::string& status) {
-    return {.status = 201, .body = R"({"status":)" + status + "}", .retry_after = {}};
-  }
-};
-
 TEST_F(AppListenersTest, ServeMetricsToTokensWhoseUserMayReadThem) {
   auto config = with_tls();
   config.metrics.listen = {{"127.0.0.1", 0}};
   config.metrics.authentication = config::MetricsAuthentication::kToken;
-  ReviewingApi api(cluster_.api);
+  testing::ReviewingApi api(cluster_.api);
   auto app = App::create(config, {.api = api, .clock = cluster_.clock, .replica = std::nullopt});
   ASSERT_TRUE(app) << app.error().message;
   ASSERT_TRUE(testing::eventually([&] { return (*app)->synced(); }));
@@ -315,39 +288,6 @@ TEST_F(AppListenersTest, ShowAsManySeriesWhateverIsAsked) {
     caller.get("/" + name);
   }
   EXPECT_EQ(series(), then);
-}
-
-TEST(PageQueueTest, MakesOnePageAtATimeAndShedsWhatIsTooMuch) {
-  std::promise<void> begun;
-  std::promise<void> go_on;
-  auto gate = go_on.get_future().share();
-  PageQueue queue;
-  const auto slow =
-      queue.in_turn([&, first = std::make_shared<std::atomic<bool>>(true)](const http::Request&) {
-        if (first->exchange(false)) begun.set_value();
-        gate.wait();
-        return http::text_response(200, "page");
-      });
-  std::mutex mutex;
-  std::vector<http::Response> answers;
-  const auto ask = [&] {
-    slow({}, http::Responder([&](http::Response response) {
-           const std::scoped_lock lock(mutex);
-           answers.push_back(std::move(response));
-         }));
-  };
-  ask();
-  begun.get_future().wait();
-  for (std::size_t i = 0; i < PageQueue::kWaiting; ++i) ask();
-  EXPECT_TRUE(answers.empty());
-  ask();
-  ASSERT_EQ(answers.size(), 1U);
-  EXPECT_EQ(answers[0].status, 503);
-  EXPECT_EQ(answers[0].headers.at(0).name, "Retry-After");
-  go_on.set_value();
-  queue.drain();
-  ASSERT_EQ(answers.size(), PageQueue::kWaiting + 2);
-  EXPECT_EQ(answers.back().status, 200);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "extender/metrics_access.hpp"
+#include "kube/access/metrics_access.hpp"
 
 #include <boost/beast/core/string.hpp>
 
@@ -9,11 +9,11 @@
 #include <string_view>
 #include <utility>
 
-namespace tangram::extender {
+namespace tangram::kube {
 namespace {
 
-using Access = kube::TokenReviews::Access;
-using Standing = kube::TokenReviews::Standing;
+using Access = TokenReviews::Access;
+using Standing = TokenReviews::Standing;
 
 bool is_printable(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return c > ' ' && c <= '~'; });
@@ -105,4 +105,4 @@ void MetricsAccess::drain() {
   known_.drain();
 }
 
-}  // namespace tangram::extender
+}  // namespace tangram::kube

@@ -6,20 +6,20 @@
 #include <cstddef>
 #include <functional>
 
-namespace tangram::extender {
+namespace tangram::http {
 
-/// Makes pages that take a moment, away from the threads that answer kube-scheduler: one after the
-/// other, on one core, however many ask. Where too many wait already, the answer is 503.
+/// Makes pages that take a moment, away from the server's threads: one after the other, on one
+/// core, however many ask. Where too many wait already, the answer is 503.
 /// Threads: safe.
 class PageQueue {
  public:
-  using Page = std::function<http::Response(const http::Request&)>;
+  using Page = std::function<Response(const Request&)>;
 
   /// A few people and scrapers may wait for their page.
   static constexpr std::size_t kWaiting = 16;
 
   /// Has the shape that a Router takes. Outlived by this queue.
-  [[nodiscard]] http::Handler in_turn(Page page);
+  [[nodiscard]] Handler in_turn(Page page);
 
   /// Waits until all pages are made; makes no more afterwards.
   void drain() { queue_.drain(); }
@@ -28,4 +28,4 @@ class PageQueue {
   WorkQueue queue_{1, kWaiting};
 };
 
-}  // namespace tangram::extender
+}  // namespace tangram::http

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <string>
 
-namespace tangram::extender {
+namespace tangram::kube {
 
 /// Lets a page be read only with a bearer token whose user may `get` its path in the cluster.
 /// Otherwise the answer is 401 (no such token), 403 (no such right) or 503 (not known now).
@@ -19,7 +19,7 @@ class MetricsAccess {
   static constexpr std::size_t kWaiting = 16;
 
   /// @param api, clock  outlive it
-  MetricsAccess(kube::KubeApi& api, const Clock& clock) : reviews_(api, clock) {}
+  MetricsAccess(KubeApi& api, const Clock& clock) : reviews_(api, clock) {}
 
   /// The page behind the check. Outlived by this object. Reviews wait on threads of their own.
   [[nodiscard]] http::Handler guarded(http::Handler page);
@@ -30,11 +30,11 @@ class MetricsAccess {
  private:
   void renew(const http::Request& request, const std::string& token);
 
-  kube::TokenReviews reviews_;
+  TokenReviews reviews_;
   WorkQueue queue_{kReviews, kWaiting};
   /// For clients that have read lately: unknown tokens that wait for a slow API server do not keep
   /// them waiting.
   WorkQueue known_{kReviews, kWaiting};
 };
 
-}  // namespace tangram::extender
+}  // namespace tangram::kube

@@ -56,7 +56,7 @@ std::optional<http::Response> refusal(Access access) {
   return not_known();
 }
 
-kube::TokenReviews::Reader reader_of(const http::Request& request, std::string_view token) {
+TokenReviews::Reader reader_of(const http::Request& request, std::string_view token) {
   return {.token = token, .path = request.path, .origin = request.origin};
 }
 

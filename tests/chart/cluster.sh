@@ -45,6 +45,49 @@ check_all_notes() {
   check_notes signed 'half a card'
 }
 
+# --- network policies ----------------------------------------------------------------------------
+
+# The objects that helm would install by default, as $work/looked-up.yaml, and its notes.
+look_up() {
+  helm_on_cluster install tangram "$chart" --dry-run=server >"$work/looked-up.log"
+  sed -e '1,/^MANIFEST:/d' -e '/^NOTES:/,$d' "$work/looked-up.log" >"$work/looked-up.yaml"
+}
+
+# Helm reads the API server's addresses and Prometheus' namespace from the cluster. The API server here publishes
+# none, because it listens on loopback.
+check_looked_up_policies() {
+  look_up
+  ! grep -q '^kind: NetworkPolicy' "$work/looked-up.yaml" || die "there are policies without the API server's addresses"
+  grep -q 'There are no network policies' "$work/looked-up.log" || die "the notes do not say that there are no policies"
+  kubectl_admin --namespace default create --filename - >/dev/null <<END
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: kubernetes, labels: {kubernetes.io/service-name: kubernetes}}
+addressType: IPv4
+endpoints: [{addresses: [192.0.2.7]}, {addresses: [192.0.2.8]}]
+ports: [{name: https, port: 16443}]
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: other, labels: {kubernetes.io/service-name: other}}
+addressType: IPv4
+endpoints: [{addresses: [192.0.2.9]}]
+ports: [{name: https, port: 80}]
+END
+  look_up
+  check_allowed looked-up tangram-extender ingress \
+    "everyone: webhook, 192.0.2.7/32 192.0.2.8/32 $proxies: metrics, tangram-scheduler: https, everyone: metrics"
+  check_allowed looked-up tangram-node ingress "everyone: metrics"
+  check_allowed looked-up tangram-extender egress "everyone: 443 16443, everyone: 53 53 5353 5353"
+  grep -q 'Every client can read metrics' "$work/looked-up.log" || die "the notes do not say that metrics are open"
+  kubectl_admin create namespace monitoring >/dev/null
+  look_up
+  check_allowed looked-up tangram-extender ingress \
+    "everyone: webhook, 192.0.2.7/32 192.0.2.8/32 $proxies: metrics, tangram-scheduler: https, monitoring: metrics"
+  check_allowed looked-up tangram-node ingress "monitoring: metrics"
+  grep -q 'kubectl run test .*--dry-run=server' "$work/looked-up.log" || die "the notes do not say how to test"
+}
+
 # --- an installation -----------------------------------------------------------------------------
 
 # Without the webhook: the API server here reaches no Services. The dry run covers its registration.
@@ -315,9 +358,11 @@ check_on_cluster() {
   local set
   for set in "${sets[@]}"; do check_dry_run "$set"; done
   check_all_notes
+  check_looked_up_policies
   echo "check-chart: the API server accepts every object of ${#sets[@]} sets of values"
 
   helm_on_cluster install tangram "$chart" "${install_values[@]}" >"$work/notes.txt"
+  kubectl_here get networkpolicies tangram-extender tangram-node >/dev/null || die "there are no network policies"
   fetch_certificates
   check_certificates
   run_extender

@@ -112,7 +112,8 @@
 {{- if and .Values.agent.driverFolder .Values.agent.runtimeClassName -}}
   {{- fail "agent.driverFolder: is for nodes without NVIDIA's runtime, which mounts the driver itself; set agent.runtimeClassName to \"\", or omit agent.driverFolder" -}}
 {{- end -}}
-{{- if and .Values.networkPolicy.enabled (not .Values.networkPolicy.controlPlane) -}}
+{{- $network := include "tangram.network" . | fromYaml -}}
+{{- if and $network.closed (not .Values.networkPolicy.controlPlane) (not $network.cilium) -}}
   {{- fail "networkPolicy.controlPlane: without the addresses of its machines, the API server cannot reach the webhook; write them as CIDRs; kubectl get nodes -o wide shows the addresses" -}}
 {{- end -}}
 {{- end -}}

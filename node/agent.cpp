@@ -22,7 +22,7 @@
 #include "node/publish/other_plugins.hpp"
 #include "node/slot_count.hpp"
 
-#include <prometheus/exposer.h>
+#include <prometheus/text_serializer.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
@@ -52,14 +52,6 @@ CardWatcherOptions watcher_options(const Settings& settings, std::vector<model::
   constexpr std::chrono::milliseconds kCheckFile{1'000};
   if (!settings.card_file.empty()) options.poll = options.wait = kCheckFile;
   return options;
-}
-
-/// GET /metrics may be open to the whole network, and each connection occupies a thread: so there
-/// are several, and an idle connection is closed before the next scrape. The library bounds the
-/// connections that wait for a thread (20) and the head of a request (16 KiB), and serializes the
-/// scrapes.
-std::vector<std::string> listener(const std::string& address) {
-  return {"listening_ports", address, "num_threads", "4", "request_timeout_ms", "5000"};
 }
 
 RecordSettings record_settings(const Settings& settings) {
@@ -118,10 +110,8 @@ struct Agent::Impl {
         other_drivers(settings.node,
                       {.api = parts.api, .changed = [this] { publisher.changed(); }}),
         publisher({.node = settings.node, .record = record_settings(settings)}, publisher_parts()),
-        metrics(std::make_shared<NodeMetrics>([this] { return readings(); })),
-        exposer(listener(settings.listen)) {
+        metrics([this] { return readings(); }) {
     open_runtime();
-    exposer.RegisterCollectable(metrics);  // from now on, other threads read all of this
   }
 
   ContainerStarter::Parts starter_parts() {
@@ -176,6 +166,18 @@ struct Agent::Impl {
                                                 .report_event = event_reporter(),
                                                 .clock = parts.clock},
                            settings.audit_interval);
+  }
+
+  /// From now on, other threads read all of this.
+  Result<void> open_metrics() {
+    auto opened = MetricsListener::open(
+        settings.metrics,
+        {.page = [this] { return prometheus::TextSerializer().Serialize(metrics.Collect()); },
+         .reviews = parts.reviews,
+         .clock = parts.clock});
+    if (!opened) return opened.error();
+    listener = std::move(*opened);
+    return {};
   }
 
   void start() {
@@ -355,9 +357,9 @@ struct Agent::Impl {
   OtherDrivers other_drivers;
   NodePublisher publisher;
   std::atomic<int> slots = 0;
-  std::shared_ptr<NodeMetrics> metrics;
-  prometheus::Exposer exposer;
-  std::vector<std::jthread> threads;  ///< end before the rest
+  NodeMetrics metrics;
+  std::unique_ptr<MetricsListener> listener;  ///< null until it is open
+  std::vector<std::jthread> threads;          ///< end before the rest
 };
 
 Agent::Agent(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -384,15 +386,13 @@ Result<std::unique_ptr<Agent>> Agent::create(Settings settings, Parts parts) {
   auto agent = std::unique_ptr<Agent>(
       new Agent(std::make_unique<Impl>(std::move(settings), std::move(parts), std::move(*journal),
                                        std::move(keys), *path, std::move(previous))));
+  if (auto opened = agent->impl_->open_metrics(); !opened) return opened.error();
   agent->impl_->start();
   return agent;
 }
 
 void Agent::stop() { impl_->stop(); }
 
-std::uint16_t Agent::port() const {
-  const auto ports = impl_->exposer.GetListeningPorts();
-  return ports.empty() ? std::uint16_t{0} : static_cast<std::uint16_t>(ports.front());
-}
+std::uint16_t Agent::port() const { return impl_->listener->port(); }
 
 }  // namespace tangram::node

@@ -24,6 +24,7 @@ class Agent {
  public:
   struct Parts {
     kube::KubeApi& api;
+    kube::KubeApi& reviews;  ///< of tokens; its calls should not use up what api may send
     const Clock& clock;
     kube::EventReporter reporter;
     std::function<std::uint64_t()> random;
@@ -41,7 +42,7 @@ class Agent {
   /// Ends the agent's work; containers continue. The destructor does the same.
   void stop();
 
-  /// Of GET /metrics.
+  /// Of GET /metrics and /healthz.
   [[nodiscard]] std::uint16_t port() const;
 
  private:

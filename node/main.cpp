@@ -19,29 +19,43 @@ using namespace tangram;
 
 constexpr int kFailed = 1;
 
-Result<std::unique_ptr<kube::RestApi>> open_cluster(const node::Settings& settings,
+/// Calls a second in the long run, and at once.
+struct Rate {
+  int qps = 0;
+  int burst = 0;
+};
+
+/// One node's writes and events are few; 5,000 agents are many. client-go's defaults.
+constexpr Rate kWork{5, 10};
+/// Reviews of tokens of the metrics' clients, which must not take from the work's: a scraper needs
+/// two a minute.
+constexpr Rate kReviews{2, 10};
+
+Result<std::unique_ptr<kube::RestApi>> open_cluster(const node::Settings& settings, Rate rate,
                                                     const Clock& clock) {
   const auto server = settings.kubeconfig.empty() ? kube::in_cluster_config()
                                                   : kube::read_kubeconfig(settings.kubeconfig);
   if (!server) return server.error();
   kube::RestOptions options;
   options.user_agent = std::string("tangram-node/") + kVersion;
-  // One node's writes and events are few; 5,000 agents are many. client-go's defaults.
-  options.qps = 5;
-  options.burst = 10;
+  options.qps = rate.qps;
+  options.burst = rate.burst;
   return kube::RestApi::create(*server, std::move(options), clock);
 }
 
 Result<void> serve(node::Settings settings) {
   const sigset_t signals = block_stop_signals();
   const SystemClock clock;
-  auto api = open_cluster(settings, clock);
+  auto api = open_cluster(settings, kWork, clock);
   if (!api) return api.error();
+  auto reviews = open_cluster(settings, kReviews, clock);
+  if (!reviews) return reviews.error();
   const std::string name = settings.node;
   auto engine = std::make_shared<std::mt19937_64>((std::uint64_t{std::random_device{}()} << 32U) |
                                                   std::random_device{}());
   auto agent = node::Agent::create(
       std::move(settings), {.api = **api,
+                            .reviews = **reviews,
                             .clock = clock,
                             .reporter = {.controller = "tangram.dev/node", .instance = name},
                             .random = [engine] { return (*engine)(); }});

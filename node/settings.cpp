@@ -16,6 +16,7 @@ namespace {
 constexpr int kBadUsage = 2;
 constexpr const char* kAuto = "auto";
 constexpr const char* kNone = "none";
+constexpr const char* kToken = "token";
 constexpr std::string_view kFile = "file:";
 
 using Vendors = std::vector<std::shared_ptr<Vendor>>;
@@ -99,8 +100,37 @@ void add_folders(CLI::App& cli, Settings& settings) {
       });
 }
 
+void add_metrics(CLI::App& cli, Settings& settings, std::string& listen, std::string& clients) {
+  MetricsSettings& metrics = settings.metrics;
+  cli.add_option("--listen", listen,
+                 "ADDRESS:PORT of GET /metrics and /healthz; plain HTTP without a certificate")
+      ->check([](const std::string& text) -> std::string {
+        return parse_endpoint(text) ? "" : "write an IP address and a port, such as 0.0.0.0:9899";
+      });
+  CLI::Option* const certificate =
+      cli.add_option("--metrics-tls-cert", metrics.certificate,
+                     "Certificate of that address, with its chain, in PEM: it is served over TLS; "
+                     "read again when it changes");
+  CLI::Option* const key = cli.add_option("--metrics-tls-key", metrics.key,
+                                          "Key of that certificate, in PEM; read again with it");
+  certificate->needs(key);
+  key->needs(certificate);
+  cli.add_option("--metrics-authentication", clients,
+                 "Who may read GET /metrics. none: every client. token: who sends a bearer token "
+                 "of the cluster whose user may get /metrics; needs --metrics-tls-cert "
+                 "(docs/monitoring.md)")
+      ->check(CLI::IsMember({kNone, kToken}));
+}
+
+/// Tokens are not sent in plain text.
+void check_metrics(const MetricsSettings& metrics) {
+  if (!metrics.tokens || !metrics.certificate.empty()) return;
+  throw CLI::ValidationError("--metrics-authentication",
+                             "token needs --metrics-tls-cert and --metrics-tls-key, because "
+                             "clients send their tokens there");
+}
+
 void add_operation(CLI::App& cli, Settings& settings, int& audit_seconds) {
-  cli.add_option("--listen", settings.listen, "ADDRESS:PORT of GET /metrics, plain HTTP");
   cli.add_option("--audit-interval", audit_seconds,
                  "Seconds from one comparison of grants, slots, specs and processes to the next")
       ->check(CLI::Range(1, 3600));
@@ -128,6 +158,8 @@ ParsedSettings parse_settings(int argc, const char* const* argv) {
   const Vendors vendors = make_vendors();
   std::string cards(vendors.front()->facts().source);
   std::string name_path = kAuto;
+  std::string listen = to_string(settings.metrics.listen);
+  std::string metrics_clients = kNone;
   auto audit_seconds = static_cast<int>(settings.audit_interval.count());
   CLI::App cli(
       "Publishes this node's GPU cards, and gives each container its share of its card.\n\n"
@@ -140,16 +172,20 @@ ParsedSettings parse_settings(int argc, const char* const* argv) {
   add_signatures(cli, settings);
   add_folders(cli, settings);
   for (const auto& vendor : vendors) vendor->add_options(cli);
+  add_metrics(cli, settings, listen, metrics_clients);
   add_operation(cli, settings, audit_seconds);
   add_variables(cli);
   try {
     cli.parse(argc, argv);
+    settings.metrics.tokens = metrics_clients == kToken;
+    check_metrics(settings.metrics);
   } catch (const CLI::ParseError& error) {
     parsed.exit = cli.exit(error) == 0 ? 0 : kBadUsage;
   }
   settings.vendor = vendor_of(vendors, cards);
   if (cards.starts_with(kFile)) settings.card_file = cards.substr(kFile.size());
   settings.name_path = parse_name_path(name_path);
+  settings.metrics.listen = parse_endpoint(listen).value_or(settings.metrics.listen);
   if (settings.runtime_socket == kNone) settings.runtime_socket.clear();
   settings.audit_interval = std::chrono::seconds(audit_seconds);
   return parsed;

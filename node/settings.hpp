@@ -1,6 +1,7 @@
 #pragma once
 
 #include "node/kubelet/allocate_response.hpp"
+#include "node/metrics_listener.hpp"
 #include "node/vendor/vendor.hpp"
 
 #include <chrono>
@@ -30,7 +31,7 @@ struct Settings {
   std::string state_dir = "/var/lib/tangram";
   std::string runtime_socket = "/run/containerd/containerd.sock";  ///< empty = none
 
-  std::string listen = "127.0.0.1:9899";  ///< metrics; port 0 = the system picks a free one
+  MetricsSettings metrics;
   std::chrono::seconds audit_interval{60};
   std::string log_level = "info";
 };

@@ -77,11 +77,12 @@ status:
     settings.cdi_dir = folder.path() + "/cdi";
     settings.state_dir = folder.path() + "/state";
     settings.runtime_socket = runtime.socket();
-    settings.listen = "127.0.0.1:0";
+    settings.metrics.listen = {"127.0.0.1", 0};
     settings.grant_keys = grant_keys;
     settings.require_signed_grants = !grant_keys.empty();
     auto created =
         Agent::create(settings, {.api = server,
+                                 .reviews = server,
                                  .clock = clock,
                                  .reporter = {.controller = "tangram.dev/node", .instance = "n1"},
                                  .random = [this] { return engine(); }});
@@ -330,7 +331,8 @@ TEST_F(AgentTest, WithoutItsNodeItSaysSo) {
   settings.node = "other";
   settings.state_dir = folder.path() + "/state";
   const auto created = Agent::create(
-      settings, {.api = api, .clock = clock, .reporter = {}, .random = [] { return 1U; }});
+      settings,
+      {.api = api, .reviews = api, .clock = clock, .reporter = {}, .random = [] { return 1U; }});
   ASSERT_FALSE(created);
   EXPECT_NE(created.error().message.find("--node-name"), std::string::npos);
 }

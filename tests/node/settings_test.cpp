@@ -27,7 +27,8 @@ TEST(SettingsTest, ANodeNameIsEnough) {
   EXPECT_EQ(parsed.settings.card_file, "");
   ASSERT_TRUE(parsed.settings.vendor);
   EXPECT_EQ(parsed.settings.vendor->facts().source, "nvml");
-  EXPECT_EQ(parsed.settings.listen, "127.0.0.1:9899") << "no port beyond this host by default";
+  EXPECT_EQ(to_string(parsed.settings.metrics.listen), "127.0.0.1:9899")
+      << "no port beyond this host by default";
 }
 
 TEST(SettingsTest, ReadsFlags) {
@@ -71,13 +72,32 @@ TEST(SettingsTest, SignedGrantsAreRequiredOnlyWithKeys) {
   ASSERT_EQ(unsetenv("TANGRAM_NODE_REQUIRE_SIGNED_GRANTS"), 0);
 }
 
+TEST(SettingsTest, TokensAreRequiredOnlyOverTls) {
+  const auto plain = parse({"--node-name=n1", "--listen=[::]:9899"});
+  ASSERT_FALSE(plain.exit);
+  EXPECT_EQ(plain.settings.metrics.listen, (Endpoint{"::", 9899}));
+  EXPECT_FALSE(plain.settings.metrics.tokens);
+  EXPECT_FALSE(parse({"--node-name=n1", "--metrics-authentication=none"}).exit);
+  const auto both = parse({"--node-name=n1", "--metrics-authentication=token",
+                           "--metrics-tls-cert=/tls/tls.crt", "--metrics-tls-key=/tls/tls.key"});
+  ASSERT_FALSE(both.exit);
+  EXPECT_TRUE(both.settings.metrics.tokens);
+  EXPECT_EQ(both.settings.metrics.certificate, "/tls/tls.crt");
+  EXPECT_EQ(both.settings.metrics.key, "/tls/tls.key");
+  EXPECT_EQ(parse({"--node-name=n1", "--metrics-authentication=token"}).exit, 2);
+  EXPECT_EQ(parse({"--node-name=n1", "--metrics-tls-cert=/tls/tls.crt"}).exit, 2);
+  EXPECT_EQ(parse({"--node-name=n1", "--metrics-tls-key=/tls/tls.key"}).exit, 2);
+}
+
 TEST(SettingsTest, HelpSucceedsAndMistakesFail) {
   EXPECT_EQ(parse({"--help"}).exit, 0);
   EXPECT_EQ(parse({"--version"}).exit, 0);
   EXPECT_EQ(parse({}).exit, 2) << "no node name";
-  for (const char* mistake : {"--cards=nvidia", "--cards=file:", "--sharers-per-card=49",
-                              "--sharers-per-card=0", "--device-ids-by=cdi", "--time-slice=4",
-                              "--audit-interval=0", "--log-level=loud", "--unknown"}) {
+  for (const char* mistake :
+       {"--cards=nvidia", "--cards=file:", "--sharers-per-card=49", "--sharers-per-card=0",
+        "--device-ids-by=cdi", "--time-slice=4", "--audit-interval=0", "--log-level=loud",
+        "--listen=9899", "--listen=localhost:9899", "--metrics-authentication=tokens",
+        "--unknown"}) {
     EXPECT_EQ(parse({"--node-name=n1", mistake}).exit, 2) << mistake;
   }
 }

@@ -40,6 +40,11 @@
 {{- eq (dig "metrics" "authentication" "none" .Values.extender.config) "token" | ternary "true" "" -}}
 {{- end -}}
 
+{{/* The same of the agents' metrics. */}}
+{{- define "tangram.agent.secured" -}}
+{{- eq (dig "metrics-authentication" "none" .Values.agent.settings) "token" | and .Values.agent.enabled | ternary "true" "" -}}
+{{- end -}}
+
 {{/* The agent's flags as a JSON list. agent.settings overrides the chart's flags. */}}
 {{- define "tangram.agent.args" -}}
 {{- $signing := include "tangram.signing" . | int -}}
@@ -62,6 +67,10 @@
 {{- end -}}
 {{- if ge $signing 2 -}}
   {{- $_ := set $flags "require-signed-grants" true -}}
+{{- end -}}
+{{- if include "tangram.agent.secured" . -}}
+  {{- $_ := set $flags "metrics-tls-cert" "/etc/tangram-node-tls/tls.crt" -}}
+  {{- $_ := set $flags "metrics-tls-key" "/etc/tangram-node-tls/tls.key" -}}
 {{- end -}}
 {{- $args := list -}}
 {{- range $flag, $value := mergeOverwrite $flags (deepCopy .Values.agent.settings) -}}
@@ -94,8 +103,8 @@
 {{- if and .Values.webhook.clientNames (not .Values.webhook.clientCA) -}}
   {{- fail "webhook.clientNames: without webhook.clientCA, names of clients cannot be verified; write the key of the CA in tls.secret there, such as webhook-ca.crt" -}}
 {{- end -}}
-{{- if and (include "tangram.metrics.secured" .) .Values.monitoring.podMonitors (not .Values.monitoring.tokenSecret) -}}
-  {{- fail "monitoring.tokenSecret: with extender.config.metrics.authentication token, Prometheus needs a token; write the name of a Secret with the key token, docs/monitoring.md" -}}
+{{- if and (or (include "tangram.metrics.secured" .) (include "tangram.agent.secured" .)) .Values.monitoring.podMonitors (not .Values.monitoring.tokenSecret) -}}
+  {{- fail "monitoring.tokenSecret: with extender.config.metrics.authentication or agent.settings.metrics-authentication token, Prometheus needs a token; write the name of a Secret with the key token, docs/monitoring.md" -}}
 {{- end -}}
 {{- if and (eq .Values.tls.source "rotate") (ne .Values.scheduler.mode "second") -}}
   {{- fail "tls.source: rotate replaces the authority, which kube-scheduler reads only at start, and can restart only this chart's own; with scheduler.mode own or none, set tls.source to generate, cert-manager or secret" -}}

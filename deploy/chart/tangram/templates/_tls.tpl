@@ -26,8 +26,20 @@ kept, so an upgrade changes nothing; a missing Secret is created again with the 
   {{- else -}}
     {{- $client = genSignedCert "system:kube-scheduler" (list) (list) $days $ca -}}
   {{- end -}}
-  {{- $_ := set .Values.tls "made" (dict "ca" $ca.Cert "caKey" $ca.Key "server" $server "client" $client) -}}
+  {{- $agent := dict -}}
+  {{- $old = lookup "v1" "Secret" $namespace .Values.tls.agentSecret -}}
+  {{- if and $kept $old -}}
+    {{- $agent = dict "Cert" (get $old.data "tls.crt" | b64dec) "Key" (get $old.data "tls.key" | b64dec) -}}
+  {{- else if include "tangram.agent.secured" . -}}
+    {{- $agent = genSignedCert "tangram-node" (list) (list (include "tangram.tls.agent" .)) $days $ca -}}
+  {{- end -}}
+  {{- $_ := set .Values.tls "made" (dict "ca" $ca.Cert "caKey" $ca.Key "server" $server "client" $client "agent" $agent) -}}
 {{- end -}}
+{{- end -}}
+
+{{/* The agents' name. They have no Service: Prometheus expects this one whatever their addresses are. */}}
+{{- define "tangram.tls.agent" -}}
+tangram-node.{{ .Release.Namespace }}.svc
 {{- end -}}
 
 {{/* The server's names, from its Services. A JSON list. */}}

@@ -91,7 +91,8 @@ END
 # --- an installation -----------------------------------------------------------------------------
 
 # Without the webhook: the API server here reaches no Services. The dry run covers its registration.
-install_values=(--values deploy/chart/examples/policies-only.yaml --values deploy/chart/examples/kind.yaml)
+install_values=(--values deploy/chart/examples/policies-only.yaml --values deploy/chart/examples/kind.yaml
+  --set agent.settings.metrics-authentication=token)
 
 secret_file() { # SECRET KEY FILE
   kubectl_here get secret "$1" --output json | jq -r --arg key "$2" '.data[$key]' | base64 -d >"$3"
@@ -99,10 +100,11 @@ secret_file() { # SECRET KEY FILE
 
 fetch_certificates() {
   local file
-  mkdir -p "$work/server" "$work/scheduler"
+  mkdir -p "$work/server" "$work/scheduler" "$work/agent-tls"
   for file in ca.crt tls.crt tls.key; do
     secret_file tangram-tls "$file" "$work/server/$file"
     secret_file tangram-scheduler-tls "$file" "$work/scheduler/$file"
+    secret_file tangram-node-tls "$file" "$work/agent-tls/$file"
   done
 }
 
@@ -180,9 +182,12 @@ run_agent() {
 END
   account tangram-node --bound-object-kind Node --bound-object-name trial
   kubectl_here get configmap tangram-node-cards --output json | jq -r '.data["cards.json"]' >"$work/cards.json"
+  agent_port=$(free_port)
   mapfile -t flags < <(kubectl_here get daemonset tangram-node --output json |
-    jq -r --arg cards "--cards=file:$work/cards.json" '.spec.template.spec.containers[0].args[]
-      | if startswith("--listen=") then "--listen=127.0.0.1:0" elif startswith("--cards=") then $cards else . end')
+    jq -r --arg cards "--cards=file:$work/cards.json" --arg listen "--listen=127.0.0.1:$agent_port" --arg work "$work" '
+      .spec.template.spec.containers[0].args[]
+      | if startswith("--listen=") then $listen elif startswith("--cards=") then $cards
+        else sub("=/etc/tangram-node-tls/"; "=\($work)/agent-tls/") end')
   mkdir -p "$work"/node/{plugins,kubelet,cdi,state,run}
   start tangram-node "$agent" "${flags[@]}" --node-name trial --kubeconfig "$state/tangram-node.kubeconfig" \
     --plugin-dir "$work/node/plugins" --kubelet-dir "$work/node/kubelet" --cdi-dir "$work/node/cdi" \
@@ -195,6 +200,29 @@ trial_cards_published() {
     jq --exit-status '.metadata.annotations["tangram.dev/cards"] | fromjson | .cards | map(.id)
       == ["GPU-trial-0", "GPU-trial-1"]' &&
     [ "$(kubectl_admin get node trial --output jsonpath='{.status.capacity.tangram\.dev/gpu-milli}')" = 2k ]
+}
+
+# The status of the agent's metrics for a token.
+metrics_with() { # TOKEN
+  local name=tangram-node.$namespace.svc
+  curl --silent --output "$work/metrics.txt" --write-out '%{http_code}' --cacert "$work/agent-tls/ca.crt" \
+    --resolve "$name:$agent_port:127.0.0.1" --header "Authorization: Bearer $1" "https://$name:$agent_port/metrics"
+}
+
+metrics_are_readable() { [ "$(metrics_with "$1")" = 200 ] && grep -q '^tangram_node_slots ' "$work/metrics.txt"; }
+
+# The API server reviews tokens for the agent, by the chart's rights.
+check_agent_metrics() {
+  local token answer
+  kubectl_here create serviceaccount scraper >/dev/null
+  token=$(kubectl_here create token scraper)
+  answer="$(metrics_with "") $(metrics_with unknown) $(metrics_with "$token")"
+  [ "$answer" = "401 401 403" ] || die "the agent's metrics answer $answer to no, an unknown and an unprivileged token"
+  kubectl_admin create clusterrolebinding scraper --clusterrole tangram-metrics-reader \
+    --serviceaccount "$namespace:scraper" >/dev/null
+  wait_for tangram-node metrics_are_readable "$token"
+  kubectl_admin delete clusterrolebinding scraper >/dev/null
+  kubectl_here delete serviceaccount scraper >/dev/null
 }
 
 # No kubelet runs the job that makes the signing key, so this does the same with the job's rights.
@@ -369,7 +397,8 @@ check_on_cluster() {
   run_scheduler
   bind_a_pod
   run_agent
-  echo "check-chart: installed; the second scheduler bound a pod, and the agent published its cards"
+  check_agent_metrics
+  echo "check-chart: installed; the second scheduler bound a pod, and the agent published its cards and its metrics"
 
   make_key_as_the_job
   # A missing certificate is made again, under the same authority.
@@ -383,10 +412,10 @@ check_on_cluster() {
   if cmp --silent "$work/former.crt" "$work/server/tls.crt"; then die "the upgrade restored the deleted certificate"; fi
   # With a signing key, no job is needed, and certificates stay the same.
   local before
-  before=$(cat "$work"/server/* "$work"/scheduler/* | sha256sum)
+  before=$(cat "$work"/{server,scheduler,agent-tls}/* | sha256sum)
   helm_on_cluster upgrade tangram "$chart" "${install_values[@]}" --values deploy/chart/examples/signed.yaml >/dev/null
   fetch_certificates
-  [ "$(cat "$work"/server/* "$work"/scheduler/* | sha256sum)" = "$before" ] || die "an upgrade changed certificates"
+  [ "$(cat "$work"/{server,scheduler,agent-tls}/* | sha256sum)" = "$before" ] || die "an upgrade changed certificates"
   kubectl_here get configmap tangram-extender --output json |
     jq --exit-status '.data["tangram.yaml"] | contains("required: true")' >/dev/null ||
     die "the upgrade did not change the configuration"

@@ -148,6 +148,12 @@ void add_device_checks(const Readings& now, MetricFamilies& all) {
       .add({{"result", "ended"}}, now.device_checks.ended)
       .add({{"result", "failed"}}, now.device_checks.not_ended)
       .into(all);
+  MetricFamily::counter("tangram_node_containers_unjudged_total",
+                        "Running containers with cards whose record at the container runtime is "
+                        "too large or unreadable, so that the agent cannot tell whether they have "
+                        "their CDI device.")
+      .add({}, now.device_checks.unjudged)
+      .into(all);
   MetricFamily::counter("tangram_node_container_checks_total",
                         "Searches for containers without their device.")
       .add({{"result", "done"}}, now.device_checks.looks - now.device_checks.failed)

@@ -4,6 +4,8 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -18,7 +20,9 @@ constexpr std::chrono::milliseconds kBetweenLooks = 250ms;
 // Kubelet creates the container within seconds of the answer; the regular look finds a later one.
 constexpr std::chrono::seconds kOften = 10s;
 // Of one look: more than a node starts at once. The rest follow at the next look.
-constexpr int kMostAsked = 64;
+constexpr std::size_t kMostAsked = 64;
+// Of one look, but for its last call: calls that time out must not keep new containers waiting.
+constexpr std::chrono::seconds kLongestLook = 5s;
 
 }  // namespace
 
@@ -57,30 +61,54 @@ void DeviceChecker::look() {
   // After the list: it has every container that the list has.
   const std::vector<JournalEntry> journal = parts_.journal.all();
   forget_all_but(*running);
+  ++look_;
   bool complete = true;
-  int asked = 0;
-  for (const RuntimeContainer& container : *running) {
-    if (judged_.contains(container.id) || !must_have_device(container, journal)) continue;
-    if (++asked > kMostAsked) break;
+  const TimePoint end = parts_.clock.now() + kLongestLook;
+  for (const RuntimeContainer& container : waiting(*running, journal)) {
+    if (parts_.clock.now() >= end) break;
     complete = judge(container, journal) && complete;
   }
   note(complete);
 }
 
+/// Those that are asked for now: first who was never asked for, then who was so the longest ago.
+std::vector<RuntimeContainer> DeviceChecker::waiting(
+    const std::vector<RuntimeContainer>& running, const std::vector<JournalEntry>& journal) const {
+  std::vector<RuntimeContainer> waiting;
+  std::ranges::copy_if(running, std::back_inserter(waiting), [&](const RuntimeContainer& one) {
+    return !judged_.contains(one.id) && must_have_device(one, journal);
+  });
+  std::ranges::stable_sort(waiting, {}, [&](const RuntimeContainer& one) {
+    const auto asked = asked_.find(one.id);
+    return asked == asked_.end() ? std::uint64_t{0} : asked->second;
+  });
+  if (waiting.size() > kMostAsked) waiting.resize(kMostAsked);
+  return waiting;
+}
+
 /// @returns false if the runtime does not answer
 bool DeviceChecker::judge(const RuntimeContainer& container,
                           const std::vector<JournalEntry>& journal) {
+  asked_[container.id] = look_;
   const auto environment = parts_.runtime.environment(container.id);
-  if (!environment) {
-    if (environment.error().code == Errc::kNotFound) return true;
-    if (answers_) {
-      spdlog::warn("container {} of pod {}/{} is not checked: {}", container.container,
-                   container.ns, container.pod, environment.error().message);
-    }
-    return false;
-  }
+  if (!environment) return cannot_judge(container, environment.error());
   if (!has_device(container, *environment, journal) && !end(container)) return false;
   judged_.insert(container.id);
+  return true;
+}
+
+/// @returns false if another look may succeed
+bool DeviceChecker::cannot_judge(const RuntimeContainer& container, const Error& error) {
+  if (error.code == Errc::kNotFound) return true;
+  const bool for_good = error.code == Errc::kConflict || error.code == Errc::kInvalidArgument;
+  if (for_good || answers_) {
+    spdlog::warn("container {} of pod {}/{} is not checked for its device: {}", container.container,
+                 container.ns, container.pod, error.message);
+  }
+  if (!for_good) return false;
+  judged_.insert(container.id);
+  const std::lock_guard lock(mutex_);
+  ++counts_.unjudged;
   return true;
 }
 
@@ -114,6 +142,7 @@ void DeviceChecker::forget_all_but(const std::vector<RuntimeContainer>& running)
   for (const RuntimeContainer& container : running) ids.insert(container.id);
   const auto has_ended = [&](const std::string& id) { return !ids.contains(id); };
   std::erase_if(judged_, has_ended);
+  std::erase_if(asked_, [&](const auto& asked) { return has_ended(asked.first); });
   std::erase_if(reported_, has_ended);
 }
 

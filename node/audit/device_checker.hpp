@@ -11,10 +11,12 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <set>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 namespace tangram::node {
 
@@ -24,6 +26,11 @@ namespace tangram::node {
 /// container starts, after PreStartContainer. Or the runtime ignores CDI devices. Such a container
 /// sees no card if its variable hides the cards, and otherwise, under the vendor's runtime, all of
 /// them. It has no limit, and runs until its pod ends.
+///
+/// Whoever writes a pod can make the runtime's record of its container too large to be read. Such a
+/// container is reported once, left alone, and not asked for again. Of the rest those are asked for
+/// first that have waited longest, and a look takes a bounded time: no container keeps the others
+/// from their turn.
 ///
 /// Threads: run() on one, the rest from any.
 class DeviceChecker {
@@ -50,11 +57,15 @@ class DeviceChecker {
     std::uint64_t failed = 0;     ///< looks at which the runtime did not tell everything
     std::uint64_t ended = 0;      ///< containers without their device
     std::uint64_t not_ended = 0;  ///< tries to end one that failed
+    std::uint64_t unjudged = 0;   ///< containers of which the runtime cannot tell
   };
   [[nodiscard]] Counts counts() const;
 
  private:
+  [[nodiscard]] std::vector<RuntimeContainer> waiting(
+      const std::vector<RuntimeContainer>& running, const std::vector<JournalEntry>& journal) const;
   bool judge(const RuntimeContainer& container, const std::vector<JournalEntry>& journal);
+  bool cannot_judge(const RuntimeContainer& container, const Error& error);
   bool end(const RuntimeContainer& container);
   void forget_all_but(const std::vector<RuntimeContainer>& running);
   void note(bool complete);
@@ -63,9 +74,11 @@ class DeviceChecker {
   const Parts parts_;
   const std::chrono::milliseconds interval_;
   // Ids of running containers; of run()'s thread.
-  std::set<std::string> judged_;
+  std::set<std::string> judged_;                ///< or known to be unreadable
+  std::map<std::string, std::uint64_t> asked_;  ///< the look that asked last for those that are not
   std::set<std::string> reported_;
-  bool answers_ = true;  ///< the last look was complete
+  std::uint64_t look_ = 0;  ///< looks so far
+  bool answers_ = true;     ///< the last look was complete
 
   mutable std::mutex mutex_;
   std::condition_variable_any woken_;

@@ -23,6 +23,13 @@ Error unavailable(const grpc::Status& status) {
   return fail(code, "the container runtime does not answer: " + status.error_message());
 }
 
+/// Both sides' gRPC reports a message above its limit so.
+Error untold(const grpc::Status& status) {
+  if (status.error_code() != grpc::StatusCode::RESOURCE_EXHAUSTED) return unavailable(status);
+  return fail(Errc::kConflict,
+              "the container runtime's record of it is too large: " + status.error_message());
+}
+
 RuntimeContainer container_of(const cri::Container& listed) {
   const auto label = [&](const char* name) {
     const auto found = listed.labels().find(name);
@@ -51,7 +58,8 @@ CriRuntime::CriRuntime(const std::string& socket, std::chrono::milliseconds limi
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 500);
   // A pod is at most 1.5 MiB in etcd; its annotations and environment stand in the text several
-  // times, with their quotes escaped.
+  // times, with their quotes escaped. With variables from many ConfigMaps it can be larger, but
+  // containerd sends no more than this.
   arguments.SetMaxReceiveMessageSize(16 << 20);
   stub_->rpc = cri::RuntimeService::NewStub(
       grpc::CreateCustomChannel("unix:" + socket, grpc::InsecureChannelCredentials(), arguments));
@@ -83,7 +91,7 @@ Result<std::vector<std::string>> CriRuntime::environment(const std::string& id) 
   request.set_verbose(true);
   cri::ContainerStatusResponse response;
   if (const auto status = stub_->rpc->ContainerStatus(&context, request, &response); !status.ok()) {
-    return unavailable(status);
+    return untold(status);
   }
   const auto info = response.info().find(kInfo);
   if (info == response.info().end()) {

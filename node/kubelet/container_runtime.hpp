@@ -30,7 +30,8 @@ class ContainerRuntime {
 
   /// The environment with which a container was created, "NAME=value" each: its programs cannot
   /// change it.
-  /// @returns kNotFound if there is no such container any more
+  /// @returns kNotFound if there is no such container any more; kConflict if the runtime's record
+  ///          of it is too large to be told, and kInvalidArgument if it is unreadable, for good
   virtual Result<std::vector<std::string>> environment(const std::string& id) = 0;
 
   /// Kills the container's processes. That it has ended already is no error.

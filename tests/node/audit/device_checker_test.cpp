@@ -33,6 +33,10 @@ class FakeContainers final : public ContainerRuntime {
   Result<std::vector<std::string>> environment(const std::string& id) override {
     ++asked;
     if (!tells) return fail(Errc::kUnavailable, "no answer");
+    if (const auto refused = refusals.find(id); refused != refusals.end()) {
+      during_refusal();
+      return refused->second;
+    }
     const auto found = environments.find(id);
     if (found == environments.end()) return fail(Errc::kNotFound, "no such container");
     return found->second;
@@ -46,6 +50,8 @@ class FakeContainers final : public ContainerRuntime {
 
   std::map<std::string, RuntimeContainer> running;
   std::map<std::string, std::vector<std::string>> environments;
+  std::map<std::string, Error> refusals;  ///< to tell an environment
+  std::function<void()> during_refusal = [] {};
   std::vector<std::string> ended;
   std::atomic<int> looks = 0;
   int asked = 0;
@@ -156,6 +162,44 @@ TEST_F(DeviceCheckerTest, AsksForABoundedNumberAtATime) {
   EXPECT_EQ(runtime.asked, 64);
   look();
   EXPECT_EQ(runtime.asked, 100);
+}
+
+TEST_F(DeviceCheckerTest, ContainersThatCannotBeReadLeaveTheOthersTheirTurn) {
+  for (int i = 0; i < 100; ++i) {
+    const std::string pod = "big" + std::to_string(i);
+    allow(pod);
+    runtime.add("a" + std::to_string(i), pod, {});  // listed first
+    runtime.refusals["a" + std::to_string(i)] = fail(Errc::kUnavailable, "timeout");
+  }
+  runtime.add("c1", "a", {"NVIDIA_VISIBLE_DEVICES=all"});
+  look(2);
+  EXPECT_EQ(runtime.ended, std::vector<std::string>{"c1"});
+  EXPECT_EQ(runtime.asked, 2 * 64);
+}
+
+TEST_F(DeviceCheckerTest, AContainerThatIsTooLargeToReadIsReportedOnceAndLeftAlone) {
+  runtime.add("c1", "a", {});
+  runtime.refusals["c1"] = fail(Errc::kConflict, "its record is too large");
+  look(3);
+  EXPECT_EQ(runtime.asked, 1);
+  EXPECT_TRUE(runtime.ended.empty());
+  EXPECT_EQ(checker.counts().unjudged, 1U);
+  EXPECT_EQ(checker.counts().failed, 0U) << "the runtime answers";
+}
+
+TEST_F(DeviceCheckerTest, CallsThatTimeOutDoNotKeepNewContainersWaiting) {
+  for (int i = 0; i < 10; ++i) {
+    const std::string pod = "slow" + std::to_string(i);
+    allow(pod);
+    runtime.add("b" + std::to_string(i), pod, {});
+    runtime.refusals["b" + std::to_string(i)] = fail(Errc::kUnavailable, "timeout");
+  }
+  runtime.during_refusal = [this] { clock.advance(5s); };
+  look();
+  EXPECT_EQ(runtime.asked, 1);
+  runtime.add("c1", "a", {});
+  look(10);
+  EXPECT_EQ(runtime.ended, std::vector<std::string>{"c1"});
 }
 
 TEST_F(DeviceCheckerTest, LooksOftenOnlyAfterAStart) {

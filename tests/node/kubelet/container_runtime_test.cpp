@@ -31,6 +31,11 @@ TEST_F(CriRuntimeTest, ReadsTheEnvironmentOfAContainer) {
   EXPECT_EQ(runtime.environment("gone").error().code, Errc::kNotFound);
 }
 
+TEST_F(CriRuntimeTest, SaysThatARecordIsTooLarge) {
+  fake.add({.id = "c1", .pod_uid = "u1", .env = {"A=" + std::string(17 << 20, 'x')}});
+  EXPECT_EQ(runtime.environment("c1").error().code, Errc::kConflict);
+}
+
 TEST_F(CriRuntimeTest, KillsAContainer) {
   fake.add({.id = "c1", .pod_uid = "u1"});
   EXPECT_TRUE(runtime.end("c1"));

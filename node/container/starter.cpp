@@ -149,16 +149,23 @@ Result<std::vector<ContainerStarter::Start>> ContainerStarter::identify(
 /// The last act before the answer. At every list kubelet takes the devices from pods that were
 /// deleted by force, even from one whose container is starting, and then creates that container
 /// without them. So what an earlier list said may not hold any more.
+///
+/// The list has no UIDs, and a pod that was made anew has the name of the former one. So kubelet's
+/// checkpoint, which has UIDs, must name the pod, too: kubelet writes it at the Allocate that gives
+/// the slots to another pod. Ordinary init containers are in the checkpoint only.
 Result<void> ContainerStarter::confirm(const std::vector<Start>& starts) const {
   const auto listed = parts_.lister.list();
   if (!listed) return listed.error();
+  const auto owners = parts_.slot_owners();
+  if (!owners) return not_yet(owners.error().message);
   for (const Start& start : starts) {
     const kube::Pod& pod = start.pod->pod;
     const ListedContainer* const now = container_with(*listed, start.owner.slots);
-    const bool has_slots = is_ordinary_init(pod, start.owner.container) ||
+    const bool is_listed = is_ordinary_init(pod, start.owner.container) ||
                            (now != nullptr && now->ns == pod.ns && now->pod == pod.name);
+    const bool owns = std::ranges::find(*owners, start.owner) != owners->end();
     const bool deleted = start.watched && parts_.pods.synced() && !parts_.pods.find(pod.uid);
-    if (has_slots && !deleted) continue;
+    if (is_listed && owns && !deleted) continue;
     spdlog::warn("start of {} in pod {}: the pod was deleted", start.owner.container,
                  pod.full_name());
     return not_yet("the pod was deleted while its container was about to start");

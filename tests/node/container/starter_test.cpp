@@ -93,6 +93,17 @@ TEST_F(StarterTest, APodThatTheWatchLostMeanwhileDoesNotStart) {
   EXPECT_TRUE(says(rig.kubelet.start_container(a), "tangram: not yet: the pod was deleted"));
 }
 
+TEST_F(StarterTest, APodMadeAnewMeanwhileWithTheSlotIsAnotherPod) {
+  const Owner a = rig.bound("a", {part("GPU-1", 10, 100)});
+  ASSERT_EQ(rig.kubelet.admit(a, 1, {"slot-5"}), "");
+  rig.during_delay = [&] {
+    rig.kubelet.end(a.uid);
+    EXPECT_EQ(rig.kubelet.admit({.uid = "uid-new", .pod = "a"}, 1, {"slot-5"}), "");
+  };
+  EXPECT_TRUE(says(rig.kubelet.start_container(a), "tangram: not yet: the pod was deleted"));
+  EXPECT_EQ(rig.allowed, 0);
+}
+
 TEST_F(StarterTest, TheAgentMayDieBetweenAllocateAndStart) {
   const Owner a = rig.bound("a", {part("GPU-1", 10, 100)});
   ASSERT_EQ(rig.kubelet.admit(a), "");

@@ -51,14 +51,15 @@ Result<void> serve(node::Settings settings) {
   auto reviews = open_cluster(settings, kReviews, clock);
   if (!reviews) return reviews.error();
   const std::string name = settings.node;
-  auto engine = std::make_shared<std::mt19937_64>((std::uint64_t{std::random_device{}()} << 32U) |
-                                                  std::random_device{}());
+  // Containers see the numbers and must not be able to tell the next.
+  auto device = std::make_shared<std::random_device>("/dev/urandom");
   auto agent = node::Agent::create(
-      std::move(settings), {.api = **api,
-                            .reviews = **reviews,
-                            .clock = clock,
-                            .reporter = {.controller = "tangram.dev/node", .instance = name},
-                            .random = [engine] { return (*engine)(); }});
+      std::move(settings),
+      {.api = **api,
+       .reviews = **reviews,
+       .clock = clock,
+       .reporter = {.controller = "tangram.dev/node", .instance = name},
+       .random = [device] { return (std::uint64_t{(*device)()} << 32U) | (*device)(); }});
   if (!agent) return agent.error();
   spdlog::info("tangram-node {} for node {}, metrics on port {}", kVersion, name, (*agent)->port());
   int signal = 0;

@@ -78,7 +78,7 @@ void Auditor::repair(const Repairs& repairs) {
     // The current entry: its container may have been prepared again since.
     const auto entry = parts_.journal.find(seen.name);
     if (!entry || !entry->claim) continue;
-    const auto written = parts_.cdi.put(entry->name, entry->claim->spec);
+    const auto written = parts_.cdi.restore(entry->name, entry->claim->spec);
     if (written && *written) ++restored;
   }
   std::set<std::string> superfluous = repairs.forget;

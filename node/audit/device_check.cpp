@@ -1,8 +1,5 @@
 #include "node/audit/device_check.hpp"
 
-#include "node/container/card_environment.hpp"
-#include "node/kubelet/allocate_response.hpp"
-
 #include <algorithm>
 
 namespace tangram::node {
@@ -13,29 +10,24 @@ bool is_of(const JournalEntry& entry, const RuntimeContainer& container) {
          entry.claim->container == container.container;
 }
 
-/// The variable that its spec adds.
-std::string mark_of(const JournalEntry& entry) {
-  return std::string(kAllocationVariable) + "=" + entry.name;
-}
-
 }  // namespace
 
-bool must_have_device(const RuntimeContainer& container, const std::vector<JournalEntry>& journal) {
-  return std::ranges::any_of(journal, [&](const JournalEntry& entry) {
-    return is_of(entry, container) && entry.claim->spec.find(mark_of(entry)) != std::string::npos;
-  });
+std::string due_mark(const RuntimeContainer& container, const std::vector<JournalEntry>& journal) {
+  const Claim* newest = nullptr;
+  for (const JournalEntry& entry : journal) {
+    if (!is_of(entry, container) || entry.claim->mark.empty()) continue;
+    // The former container of a restart may be in the runtime's list still.
+    if (container.created_at != 0 && container.created_at < entry.claim->marked_at) continue;
+    if (newest == nullptr || newest->marked_at < entry.claim->marked_at) newest = &*entry.claim;
+  }
+  return newest == nullptr ? "" : newest->mark;
 }
 
-bool has_device(const RuntimeContainer& container, const std::vector<std::string>& environment,
-                const std::vector<JournalEntry>& journal) {
-  return std::ranges::any_of(journal, [&](const JournalEntry& entry) {
-    if (!is_of(entry, container)) return false;
-    const std::string mark = mark_of(entry);
-    const std::string device = "=" + qualified_name(entry.name);
-    return std::ranges::any_of(environment, [&](const std::string& variable) {
-      return variable == mark || variable.ends_with(device);
-    });
-  });
+bool shows(const std::vector<std::string>& environment, std::string_view mark) {
+  const std::string_view name = mark.substr(0, mark.find('=') + 1);
+  const auto last = std::find_if(environment.rbegin(), environment.rend(),
+                                 [&](const auto& variable) { return variable.starts_with(name); });
+  return last != environment.rend() && *last == mark;
 }
 
 }  // namespace tangram::node

@@ -4,21 +4,20 @@
 #include "node/kubelet/container_runtime.hpp"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 /// Whether a running container was created with its CDI device. Pure functions.
 namespace tangram::node {
 
-/// The agent has let this container start, with a spec that adds kAllocationVariable; specs of
-/// earlier agents do not.
-[[nodiscard]] bool must_have_device(const RuntimeContainer& container,
-                                    const std::vector<JournalEntry>& journal);
+/// The mark (Claim::mark) that the container must show: of the newest start that the agent allowed
+/// before the container was created. Kubelet has several allocations for a container after it has
+/// lost its record.
+/// @returns "" if there is none: the container has no slot, or an earlier agent let it start
+[[nodiscard]] std::string due_mark(const RuntimeContainer& container,
+                                   const std::vector<JournalEntry>& journal);
 
-/// The environment names one of the container's allocations: kubelet has several for a container
-/// after it has lost its record. Where a variable carries the device (NamePath::kEnvironment), that
-/// variable does.
-[[nodiscard]] bool has_device(const RuntimeContainer& container,
-                              const std::vector<std::string>& environment,
-                              const std::vector<JournalEntry>& journal);
+/// The variable's last value counts, as for the container's programs and the vendor's runtime.
+[[nodiscard]] bool shows(const std::vector<std::string>& environment, std::string_view mark);
 
 }  // namespace tangram::node

@@ -76,7 +76,7 @@ std::vector<RuntimeContainer> DeviceChecker::waiting(
     const std::vector<RuntimeContainer>& running, const std::vector<JournalEntry>& journal) const {
   std::vector<RuntimeContainer> waiting;
   std::ranges::copy_if(running, std::back_inserter(waiting), [&](const RuntimeContainer& one) {
-    return !judged_.contains(one.id) && must_have_device(one, journal);
+    return !judged_.contains(one.id) && !due_mark(one, journal).empty();
   });
   std::ranges::stable_sort(waiting, {}, [&](const RuntimeContainer& one) {
     const auto asked = asked_.find(one.id);
@@ -92,7 +92,7 @@ bool DeviceChecker::judge(const RuntimeContainer& container,
   asked_[container.id] = look_;
   const auto environment = parts_.runtime.environment(container.id);
   if (!environment) return cannot_judge(container, environment.error());
-  if (!has_device(container, *environment, journal) && !end(container)) return false;
+  if (!shows(*environment, due_mark(container, journal)) && !end(container)) return false;
   judged_.insert(container.id);
   return true;
 }

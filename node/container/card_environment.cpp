@@ -1,8 +1,18 @@
 #include "node/container/card_environment.hpp"
 
+#include <fmt/format.h>
+
 #include <cstdint>
 
 namespace tangram::node {
+
+std::string start_mark(std::uint64_t random) {
+  return fmt::format("TANGRAM_START={:016x}", random);
+}
+
+std::string start_mark(std::string_view allocation, const VendorRuntime& runtime) {
+  return fmt::format("{}={}", runtime.variable, qualified_name(allocation));
+}
 
 ContainerEdits card_environment(std::string_view allocation, const model::ContainerGrant& granted,
                                 const VendorRuntime& runtime, bool has_devices) {

@@ -4,17 +4,25 @@
 #include "node/isolation/enforcer.hpp"
 #include "node/kubelet/allocate_response.hpp"
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace tangram::node {
 
-/// Of a container with cards: the name of its CDI device. The name has 64 random bits and is made
-/// at Allocate, so neither a pod's manifest nor an image can contain it: a container that has it
-/// was created with its device.
+/// Of a container with cards: the name of its CDI device, the same at every start.
 inline constexpr std::string_view kAllocationVariable = "TANGRAM_ALLOCATION";
 
-/// The environment of every container with cards, in any isolation mode:
+/// What shows that a container was created with its CDI device: 64 random bits, "TANGRAM_START=…",
+/// that the agent makes anew before each start and that only the device adds. What a pod learns at
+/// one start, and could write into a ConfigMap or an image, shows nothing at the next.
+[[nodiscard]] std::string start_mark(std::uint64_t random);
+/// The same where a variable carries the device's name (NamePath::kEnvironment): that variable. It
+/// is known from the first start on, but needs no secret: whoever has it, by whatever way, is given
+/// this device by the vendor's runtime.
+[[nodiscard]] std::string start_mark(std::string_view allocation, const VendorRuntime& runtime);
+
+/// The environment of every container with cards, in any isolation mode, but for its mark:
 ///
 ///     VendorRuntime::variable      the cards; none where the CDI device itself has the cards'
 ///                                  devices

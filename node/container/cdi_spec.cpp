@@ -104,6 +104,19 @@ Result<bool> CdiFolder::put(std::string_view name, const std::string& spec) cons
   const std::lock_guard lock(writing_);
   const std::string path = file(name);
   if (const auto there = read_file(path); there && *there == spec) return false;
+  return write(path, spec);
+}
+
+Result<bool> CdiFolder::restore(std::string_view name, const std::string& spec) const {
+  const std::lock_guard lock(writing_);
+  const std::string path = file(name);
+  std::error_code ignored;
+  if (std::filesystem::exists(path, ignored)) return false;
+  return write(path, spec);
+}
+
+/// Under writing_.
+Result<bool> CdiFolder::write(const std::string& path, const std::string& spec) const {
   std::error_code ignored;  // writing reports what is wrong with the folder
   std::filesystem::create_directories(path_, ignored);
   if (auto written = replace_file(path, spec); !written) return written.error();

@@ -50,12 +50,16 @@ class CdiFolder {
   /// Writes a spec unless the file is the same already. Creates the folder if necessary.
   /// @returns whether it was written; kUnavailable if it cannot be
   [[nodiscard]] Result<bool> put(std::string_view name, const std::string& spec) const;
+  /// Writes a spec if there is no file of its name: another thread may have put a newer one.
+  /// @returns as put()
+  [[nodiscard]] Result<bool> restore(std::string_view name, const std::string& spec) const;
   /// @returns whether there was one
   bool remove(std::string_view name) const;
   /// The names of our specs.
   [[nodiscard]] std::set<std::string> names() const;
 
  private:
+  [[nodiscard]] Result<bool> write(const std::string& path, const std::string& spec) const;
   [[nodiscard]] std::string file(std::string_view name) const;
   std::string path_;
   mutable std::mutex writing_;  ///< two writers of one name would share a file to write to

@@ -2,6 +2,7 @@
 
 #include "base/result.hpp"
 
+#include <cstdint>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -22,6 +23,11 @@ struct Claim {
   std::string grant;
   bool whole = false;  ///< it shares none of its cards: it needs no enforcer
   std::string spec;    ///< the CDI spec; empty = the container could not be prepared yet
+  /// The environment variable, "NAME=value", by which a container that is created after `marked_at`
+  /// (nanoseconds since 1970) shows that it has its device: see start_mark(). Empty = not known, as
+  /// of earlier agents' starts.
+  std::string mark = {};
+  std::int64_t marked_at = 0;
   friend bool operator==(const Claim&, const Claim&) = default;
 };
 

@@ -77,10 +77,7 @@ Result<AllocateResponse> ContainerStarter::allocate(const std::vector<std::strin
   if (slots.empty()) return cannot_start("kubelet requests no slot");
   JournalEntry entry;
   entry.slots = sorted(slots);
-  {
-    const std::lock_guard lock(random_);
-    entry.name = fmt::format("{}.{:016x}", entry.slots.front(), parts_.random());
-  }
+  entry.name = fmt::format("{}.{:016x}", entry.slots.front(), random_number());
   entry.allocated_at = rfc3339(parts_.clock.wall());
   // An error would fail the pod permanently, and kubelet's checkpoint records the name, too.
   if (auto written = parts_.journal.put(entry); !written) {
@@ -97,19 +94,15 @@ Result<void> ContainerStarter::prepare_start(const std::vector<std::string>& slo
     spdlog::warn("start with {}: {}", list(slots), starts.error().message);
     return count(starts.error());
   }
-  bool wrote = false;
   for (const Start& start : *starts) {
     const auto prepared = prepare(start);
-    if (prepared) {
-      wrote = wrote || *prepared;
-      continue;
-    }
+    if (prepared) continue;
     spdlog::warn("start of {} in pod {}: {}", start.owner.container, start.pod->pod.full_name(),
                  prepared.error().message);
     report(*start.pod, prepared.error());
     return count(prepared.error());
   }
-  if (wrote) parts_.sleeper(settings_.spec_delay, std::stop_token());
+  parts_.sleeper(settings_.spec_delay, std::stop_token());
   auto confirmed = confirm(*starts);
   if (confirmed) parts_.started();
   return count(std::move(confirmed));
@@ -199,25 +192,45 @@ Result<LocalPodPtr> ContainerStarter::find_pod(const SlotOwner& owner,
   return not_yet("the API server does not answer: " + pod.error().message);
 }
 
-/// @returns whether a spec was written
-Result<bool> ContainerStarter::prepare(const Start& start) {
+Result<void> ContainerStarter::prepare(const Start& start) {
   const auto admission = admit(start);
   if (!admission) return admission.error();
-  auto spec = make_spec(start, *admission);
+  const bool by_variable = start.owner.path == NamePath::kEnvironment;
+  const std::string mark =
+      by_variable ? start_mark(start.owner.name, settings_.runtime) : start_mark(random_number());
+  auto spec = make_spec(start, *admission, mark);
   if (!spec) return spec.error();
+  return record(start, *spec, mark);
+}
+
+Result<void> ContainerStarter::record(const Start& start, const std::string& spec,
+                                      const std::string& mark) {
+  const std::lock_guard lock(claiming_);
   auto entry = parts_.journal.find(start.owner.name);
   if (!entry || !entry->claim) return not_yet("the allocation was removed in the meantime");
-  if (entry->claim->spec != *spec) {
-    entry->claim->spec = *spec;
-    if (auto written = parts_.journal.put(*entry); !written) return written.error();
+  JournalEntry marked = *entry;
+  marked.claim->spec = spec;
+  marked.claim->mark = mark;
+  marked.claim->marked_at =
+      std::chrono::nanoseconds(parts_.clock.wall().time_since_epoch()).count();
+  if (auto written = parts_.journal.put(marked)) {
+    entry = std::move(marked);
+  } else if (entry->claim->spec.empty()) {
+    return written.error();
+  } else {
+    // A full disk must not keep containers from starting again.
+    spdlog::error("{}; starting with the former spec", written.error().message);
   }
-  const auto written = parts_.cdi.put(start.owner.name, *spec);
+  const auto written = parts_.cdi.put(start.owner.name, entry->claim->spec);
   if (!written) return written.error();
-  if (*written) {
-    spdlog::info("pod {} container {}: {} as {}", start.pod->pod.full_name(), start.owner.container,
-                 list(start.owner.slots), start.owner.name);
-  }
-  return *written;
+  spdlog::info("pod {} container {}: {} as {}", start.pod->pod.full_name(), start.owner.container,
+               list(start.owner.slots), start.owner.name);
+  return {};
+}
+
+std::uint64_t ContainerStarter::random_number() {
+  const std::lock_guard lock(random_);
+  return parts_.random();
 }
 
 /// The allocation's entry. If it was lost, a new one: kubelet's checkpoint is enough.
@@ -299,7 +312,8 @@ std::vector<CardClaim> ContainerStarter::claims_of_others(const LocalPod& pod,
   return others;
 }
 
-Result<std::string> ContainerStarter::make_spec(const Start& start, const Admission& admission) {
+Result<std::string> ContainerStarter::make_spec(const Start& start, const Admission& admission,
+                                                const std::string& mark) {
   std::vector<std::string> ids;
   for (const model::GrantedCard& part : admission.granted.cards) ids.push_back(part.uuid);
   const auto vendor = parts_.vendor_edits(ids);
@@ -310,6 +324,7 @@ Result<std::string> ContainerStarter::make_spec(const Start& start, const Admiss
   }
   ContainerEdits edits = card_environment(start.owner.name, admission.granted, settings_.runtime,
                                           !vendor->lists.empty());
+  if (start.owner.path != NamePath::kEnvironment) edits.env.push_back(mark);
   if (auto released = release_other_modes(ids, admission); !released) return released.error();
   if (!admission.whole) {
     if (auto ready = prepare_sharing(start, admission, edits); !ready) return ready.error();

@@ -31,7 +31,8 @@ namespace tangram::node {
 /// A slot does not identify a card. allocate() returns the name of a new CDI device that does not
 /// exist yet; prepare_start() finds out which container has the slot, checks the pod's grant, and
 /// only then writes the CDI spec of that name. If anything fails in between, the runtime finds no
-/// such device and does not start the container.
+/// such device and does not start the container. Every start writes the spec again, with a mark of
+/// its own by which DeviceChecker knows that the container has the device.
 ///
 /// Threads: safe. No lock is held during a call to kubelet, the API server or the driver.
 class ContainerStarter final : public SlotKeeper {
@@ -59,8 +60,9 @@ class ContainerStarter final : public SlotKeeper {
     NamePath name_path = NamePath::kCdiDevices;
     VendorRuntime runtime;
     /// From writing a spec to answering kubelet. The runtime reads the file after an inotify event,
-    /// within 5 ms in all of 1,200 measured cases on two busy cores; a miss costs a retry of
-    /// kubelet's.
+    /// within 5 ms in all of 1,200 measured cases on two busy cores. A miss costs a retry of
+    /// kubelet's; at a later start of the container the runtime still has the former spec, so the
+    /// container lacks its mark, and a miss costs another start.
     std::chrono::milliseconds spec_delay{30};
   };
 
@@ -96,24 +98,28 @@ class ContainerStarter final : public SlotKeeper {
 
   Result<std::vector<Start>> identify(const std::vector<std::string>& slots);
   Result<LocalPodPtr> find_pod(const SlotOwner& owner, const ListedContainer* listed);
-  Result<bool> prepare(const Start& start);
+  Result<void> prepare(const Start& start);
+  Result<void> record(const Start& start, const std::string& spec, const std::string& mark);
   Result<JournalEntry> journal_entry(const Start& start) const;
   Result<Admission> admit(const Start& start);
   Result<Admission> claim_cards(const Start& start, const std::vector<model::Card>& here,
                                 const std::vector<OrphanedMemory>& orphaned);
   [[nodiscard]] std::vector<CardClaim> claims_of_others(const LocalPod& pod,
                                                         std::string_view container) const;
-  Result<std::string> make_spec(const Start& start, const Admission& admission);
+  Result<std::string> make_spec(const Start& start, const Admission& admission,
+                                const std::string& mark);
   Result<void> release_other_modes(const std::vector<std::string>& ids, const Admission& admission);
   Result<void> prepare_sharing(const Start& start, const Admission& admission,
                                ContainerEdits& edits);
   [[nodiscard]] Result<void> confirm(const std::vector<Start>& starts) const;
+  [[nodiscard]] std::uint64_t random_number();
   void report(const LocalPod& pod, const Error& error) const;
   Result<void> count(Result<void> outcome);
 
   const Parts parts_;
   const Settings settings_;
-  std::mutex claiming_;  ///< one claim at a time is checked and recorded
+  /// One claim at a time is checked and recorded, and of one spec at a time journal and file.
+  std::mutex claiming_;
   std::mutex random_;
   mutable std::mutex mutex_;
   Counts counts_;  ///< under mutex_

@@ -39,7 +39,8 @@ RuntimeContainer container_of(const cri::Container& listed) {
           .pod_uid = label("io.kubernetes.pod.uid"),
           .ns = label("io.kubernetes.pod.namespace"),
           .pod = label("io.kubernetes.pod.name"),
-          .container = label("io.kubernetes.container.name")};
+          .container = label("io.kubernetes.container.name"),
+          .created_at = listed.created_at()};
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "base/result.hpp"
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@ struct RuntimeContainer {
   std::string ns;
   std::string pod;
   std::string container;
+  std::int64_t created_at = 0;  ///< nanoseconds since 1970; 0 = the runtime does not say
   friend bool operator==(const RuntimeContainer&, const RuntimeContainer&) = default;
 };
 

@@ -220,12 +220,20 @@ TEST_F(AgentTest, EndsAContainerThatWasCreatedWithoutItsDevice) {
     ASSERT_EQ(kubelet.admit(owner), "");
     ASSERT_EQ(kubelet.start_container(owner), "");
   }
-  const std::string device = kubelet.device_of(a);
+  const std::string of_a = spec(a);
+  const auto mark = of_a.find("TANGRAM_START=");
+  ASSERT_NE(mark, std::string::npos) << of_a;
   runtime.add({.id = "c-a",
                .pod_uid = a.uid,
                .pod = "a",
-               .env = {"TANGRAM_ALLOCATION=" + device.substr(device.find('=') + 1)}});
-  runtime.add({.id = "c-b", .pod_uid = b.uid, .pod = "b", .env = {"NVIDIA_VISIBLE_DEVICES=all"}});
+               .env = {of_a.substr(mark, of_a.find('"', mark) - mark)}});
+  // What it could know from an earlier start.
+  const std::string device = kubelet.device_of(b);
+  runtime.add({.id = "c-b",
+               .pod_uid = b.uid,
+               .pod = "b",
+               .env = {"ANY=" + device, "NVIDIA_VISIBLE_DEVICES=all",
+                       "TANGRAM_ALLOCATION=" + device.substr(device.find('=') + 1)}});
   runtime.add({.id = "c-plain", .pod_uid = "uid-plain", .env = {}});
   EXPECT_TRUE(eventually([&] { return !runtime.ended().empty(); }));
   EXPECT_TRUE(eventually([&] {

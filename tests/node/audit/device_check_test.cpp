@@ -7,53 +7,69 @@ namespace {
 
 using Environment = std::vector<std::string>;
 
-JournalEntry entry(const std::string& name, const std::string& uid = "uid-a",
-                   const std::string& container = "main") {
+JournalEntry entry(const std::string& name, const std::string& mark, std::int64_t marked_at = 10,
+                   const std::string& uid = "uid-a", const std::string& container = "main") {
   Claim claim;
   claim.pod_uid = uid;
   claim.container = container;
-  claim.spec = R"({"env":["TANGRAM_ALLOCATION=)" + name + R"("]})";
+  claim.spec = "{}";
+  claim.mark = mark;
+  claim.marked_at = marked_at;
   return {.name = name, .slots = {"slot-1"}, .allocated_at = "", .claim = claim};
 }
 
-const RuntimeContainer kMain{"c1", "uid-a", "ml", "a", "main"};
+RuntimeContainer created(std::int64_t at) { return {"c1", "uid-a", "ml", "a", "main", at}; }
 
-TEST(DeviceCheckTest, AContainerThatTheAgentLetStartMustHaveItsDevice) {
-  EXPECT_TRUE(must_have_device(kMain, {entry("other", "uid-b"), entry("slot-1.8c")}));
-  EXPECT_FALSE(must_have_device(kMain, {}));
-  EXPECT_FALSE(must_have_device(kMain, {entry("slot-1.8c", "uid-b")})) << "another pod's";
-  EXPECT_FALSE(must_have_device({"c2", "uid-a", "ml", "a", "plain"}, {entry("slot-1.8c")}));
+TEST(DeviceCheckTest, AContainerThatTheAgentLetStartMustHaveItsMark) {
+  EXPECT_EQ(due_mark(created(11), {entry("s1", "M=b", 10, "uid-b"), entry("s2", "M=a")}), "M=a");
+  EXPECT_EQ(due_mark(created(11), {}), "");
+  EXPECT_EQ(due_mark(created(11), {entry("s1", "M=b", 10, "uid-b")}), "") << "another pod's";
+  EXPECT_EQ(due_mark(created(11), {entry("s1", "M=b", 10, "uid-a", "other")}), "");
 }
 
-TEST(DeviceCheckTest, WithoutAMarkInItsSpecNothingIsJudged) {
-  JournalEntry allocated = entry("slot-1.8c");
+TEST(DeviceCheckTest, WhatAnEarlierAgentLetStartIsNotJudged) {
+  JournalEntry allocated = entry("s1", "M=a");
   allocated.claim.reset();
-  JournalEntry refused = entry("slot-1.8c");
-  refused.claim->spec.clear();
-  JournalEntry of_an_earlier_agent = entry("slot-1.8c");
-  of_an_earlier_agent.claim->spec = R"({"env":["TANGRAM_CARD_UUIDS=GPU-1"]})";
-  for (const JournalEntry& one : {allocated, refused, of_an_earlier_agent}) {
-    EXPECT_FALSE(must_have_device(kMain, {one}));
+  JournalEntry of_an_earlier_agent = entry("s1", "");
+  of_an_earlier_agent.claim->spec = R"({"env":["TANGRAM_ALLOCATION=s1"]})";
+  EXPECT_EQ(due_mark(created(11), {allocated}), "");
+  EXPECT_EQ(due_mark(created(11), {of_an_earlier_agent}), "");
+}
+
+TEST(DeviceCheckTest, AContainerThatIsOlderThanTheMarkIsNotJudgedByIt) {
+  const JournalEntry restarting = entry("s1", "M=2", 20);
+  EXPECT_EQ(due_mark(created(19), {restarting}), "") << "it ends while the next one starts";
+  EXPECT_EQ(due_mark(created(20), {restarting}), "M=2");
+  EXPECT_EQ(due_mark(created(0), {restarting}), "M=2") << "the runtime does not say when";
+}
+
+TEST(DeviceCheckTest, OfSeveralAllocationsTheNewestStartCounts) {
+  const std::vector<JournalEntry> journal{entry("s1", "M=1", 10), entry("s2", "M=2", 20)};
+  EXPECT_EQ(due_mark(created(25), journal), "M=2");
+  EXPECT_EQ(due_mark(created(15), journal), "M=1");
+}
+
+TEST(DeviceCheckTest, OnlyTheVeryVariableShowsTheDevice) {
+  const char* const mark = "TANGRAM_START=8c0f";
+  EXPECT_TRUE(shows({"PATH=/bin", mark}, mark));
+  EXPECT_TRUE(shows({"TANGRAM_START=x", mark, "A=b"}, mark)) << "the device overrides the pod's";
+  const std::vector<Environment> without = {{},
+                                            {"TANGRAM_START="},
+                                            {"TANGRAM_START=8c0f0"},
+                                            {"MY_TANGRAM_START=8c0f"},
+                                            {"X=TANGRAM_START=8c0f"},
+                                            {"TANGRAM_ALLOCATION=slot-1.8c"},
+                                            {"ANY=tangram.dev/slot=slot-1.8c"}};
+  for (const Environment& environment : without) {
+    EXPECT_FALSE(shows(environment, mark)) << environment.size();
   }
 }
 
-TEST(DeviceCheckTest, ItsNameInTheEnvironmentShowsTheDevice) {
-  const std::vector<JournalEntry> journal{entry("slot-1.8c"), entry("slot-2.5f"),
-                                          entry("slot-3.77", "uid-b")};
-  EXPECT_TRUE(has_device(kMain, {"PATH=/bin", "TANGRAM_ALLOCATION=slot-1.8c"}, journal));
-  EXPECT_TRUE(has_device(kMain, {"TANGRAM_ALLOCATION=slot-2.5f"}, journal)) << "allocated again";
-  EXPECT_TRUE(has_device(kMain, {"NVIDIA_VISIBLE_DEVICES=tangram.dev/slot=slot-1.8c"}, journal));
-  const std::vector<Environment> without = {{},
-                                            {"TANGRAM_ALLOCATION=slot-3.77"},
-                                            {"TANGRAM_ALLOCATION=x"},
-                                            {"TANGRAM_ALLOCATION="},
-                                            {"TANGRAM_ALLOCATION=slot-1.8c0"},
-                                            {"MY_TANGRAM_ALLOCATION=slot-1.8c"},
-                                            {"NVIDIA_VISIBLE_DEVICES=all"},
-                                            {"NVIDIA_VISIBLE_DEVICES=void"}};
-  for (const Environment& environment : without) {
-    EXPECT_FALSE(has_device(kMain, environment, journal)) << environment.size();
-  }
+TEST(DeviceCheckTest, WhereAVariableCarriesTheDeviceItsLastValueCounts) {
+  const char* const mark = "NVIDIA_VISIBLE_DEVICES=tangram.dev/slot=slot-1.8c";
+  EXPECT_TRUE(shows({"NVIDIA_VISIBLE_DEVICES=all", mark}, mark));
+  EXPECT_FALSE(shows({mark, "NVIDIA_VISIBLE_DEVICES=all"}, mark));
+  EXPECT_FALSE(shows({"OTHER=tangram.dev/slot=slot-1.8c"}, mark));
 }
 
 }  // namespace

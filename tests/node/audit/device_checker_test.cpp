@@ -63,13 +63,13 @@ class FakeContainers final : public ContainerRuntime {
 class DeviceCheckerTest : public ::testing::Test {
  protected:
   DeviceCheckerTest() { allow("a"); }
-  /// The agent lets the pod's container start, with the device "slot-POD".
+  /// The agent lets the pod's container start, with the mark "MARK=POD".
   void allow(const std::string& pod) {
     const std::string name = "slot-" + pod;
     Claim claim;
     claim.pod_uid = "uid-" + pod;
     claim.container = "main";
-    claim.spec = "TANGRAM_ALLOCATION=" + name;
+    claim.mark = "MARK=" + pod;
     ASSERT_TRUE(journal.put({.name = name, .slots = {}, .allocated_at = "", .claim = claim}));
   }
   static Journal open(const std::string& path) {
@@ -107,16 +107,28 @@ TEST_F(DeviceCheckerTest, EndsAndReportsAContainerWithoutItsDevice) {
 }
 
 TEST_F(DeviceCheckerTest, LeavesTheOthersAloneAndAsksForEachOnce) {
-  runtime.add("c1", "a", {"TANGRAM_ALLOCATION=slot-a"});
+  runtime.add("c1", "a", {"MARK=a"});
   runtime.add("c2", "plain", {"NVIDIA_VISIBLE_DEVICES=all"});
   look(3);
   EXPECT_TRUE(runtime.ended.empty());
   EXPECT_EQ(runtime.asked, 1);
   runtime.running.clear();
   look();
-  runtime.add("c1", "a", {"TANGRAM_ALLOCATION=slot-a"});
+  runtime.add("c1", "a", {"MARK=a"});
   look();
   EXPECT_EQ(runtime.asked, 2) << "what has ended is forgotten";
+}
+
+TEST_F(DeviceCheckerTest, WhatThePodLearntAtAnEarlierStartShowsNothing) {
+  runtime.add("c1", "a", {"MARK=a"});
+  look();
+  runtime.running.clear();
+  Claim again = *journal.find("slot-a")->claim;
+  again.mark = "MARK=b";
+  ASSERT_TRUE(journal.put({.name = "slot-a", .slots = {}, .allocated_at = "", .claim = again}));
+  runtime.add("c2", "a", {"MARK=a", "ANY=tangram.dev/slot=slot-a"});
+  look();
+  EXPECT_EQ(runtime.ended, std::vector<std::string>{"c2"});
 }
 
 TEST_F(DeviceCheckerTest, TriesAgainUntilItHasEndedAndReportsOnce) {
@@ -155,8 +167,7 @@ TEST_F(DeviceCheckerTest, AContainerThatEndsMeanwhileIsNoFailure) {
 TEST_F(DeviceCheckerTest, AsksForABoundedNumberAtATime) {
   for (int i = 0; i < 100; ++i) {
     allow("p" + std::to_string(i));
-    runtime.add("c" + std::to_string(i), "p" + std::to_string(i),
-                {"TANGRAM_ALLOCATION=slot-p" + std::to_string(i)});
+    runtime.add("c" + std::to_string(i), "p" + std::to_string(i), {"MARK=p" + std::to_string(i)});
   }
   look();
   EXPECT_EQ(runtime.asked, 64);

@@ -24,7 +24,9 @@ JournalEntry claimed(const std::string& name) {
                       .pod = "train-0",
                       .container = "main",
                       .grant = R"({"version":1,"quote":"\""})",
-                      .spec = R"({"cdiVersion":"0.6.0"})"};
+                      .spec = R"({"cdiVersion":"0.6.0"})",
+                      .mark = "TANGRAM_START=8c0f",
+                      .marked_at = 1'767'225'600'000'000'000};
   return entry;
 }
 

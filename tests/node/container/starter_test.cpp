@@ -67,12 +67,52 @@ TEST_F(StarterTest, WithTheVendorsSpecTheDeviceHasTheCard) {
   EXPECT_EQ(rig.cards_of(a), "GPU-1");
 }
 
-TEST_F(StarterTest, ARestartChangesNothingAndWaitsForNothing) {
+TEST_F(StarterTest, EveryStartHasAMarkOfItsOwn) {
   const Owner a = rig.bound("a", {part("GPU-1", 10, 100)});
   ASSERT_EQ(rig.kubelet.admit(a), "");
-  for (int start = 0; start < 3; ++start) ASSERT_EQ(rig.kubelet.start_container(a), "");
-  EXPECT_EQ(rig.settled, 1);
+  std::set<std::string> marks;
+  std::string allocation;
+  for (int start = 0; start < 3; ++start) {
+    ASSERT_EQ(rig.kubelet.start_container(a), "");
+    const std::string mark = rig.env(a, "TANGRAM_START");
+    EXPECT_EQ(mark.size(), 16U);
+    marks.insert(mark);
+    allocation = rig.env(a, "TANGRAM_ALLOCATION");
+    EXPECT_EQ(rig.journal->find(allocation)->claim->mark, "TANGRAM_START=" + mark);
+  }
+  EXPECT_EQ(marks.size(), 3U);
+  EXPECT_EQ(rig.settled, 3) << "the runtime is given time to see each";
   EXPECT_EQ(rig.starter->counts().prepared, 3U);
+  const std::string mark = rig.env(a, "TANGRAM_START");
+  rig.kill_agent();
+  rig.boot_agent();
+  EXPECT_EQ(rig.journal->find(allocation)->claim->mark, "TANGRAM_START=" + mark);
+}
+
+TEST_F(StarterTest, AContainerStartsAgainThoughItsMarkCannotBeRecorded) {
+  const Owner a = rig.bound("a", {part("GPU-1", 10, 100)});
+  ASSERT_EQ(rig.kubelet.admit(a), "");
+  ASSERT_EQ(rig.kubelet.start_container(a), "");
+  const std::string mark = rig.env(a, "TANGRAM_START");
+  std::filesystem::remove_all(rig.folder.path() + "/allocations");
+  ASSERT_EQ(rig.kubelet.start_container(a), "");
+  EXPECT_EQ(rig.env(a, "TANGRAM_START"), mark);
+  EXPECT_EQ(rig.journal->find(rig.env(a, "TANGRAM_ALLOCATION"))->claim->mark,
+            "TANGRAM_START=" + mark);
+}
+
+TEST_F(StarterTest, WhereAVariableCarriesTheDeviceItIsTheMark) {
+  rig.kill_agent();
+  rig.name_path = NamePath::kEnvironment;
+  rig.vendor_edits = CdiEdits{"0.5.0", {{"env", {R"("FROM_VENDOR=yes")"}}}};
+  rig.boot_agent();
+  const Owner a = rig.bound("a", {part("GPU-1", 10, 100)});
+  ASSERT_EQ(rig.kubelet.admit(a), "");
+  ASSERT_EQ(rig.kubelet.start_container(a), "");
+  const auto entries = rig.journal->all();
+  ASSERT_EQ(entries.size(), 1U);
+  ASSERT_TRUE(entries[0].claim);
+  EXPECT_EQ(entries[0].claim->mark, "ACME_DEVICES=tangram.dev/slot=" + entries[0].name);
 }
 
 TEST_F(StarterTest, APodThatKubeletDroppedMeanwhileDoesNotStart) {

@@ -18,11 +18,11 @@ class CriRuntimeTest : public ::testing::Test {
 };
 
 TEST_F(CriRuntimeTest, ListsTheRunningContainersByKubeletsNames) {
-  fake.add({.id = "c1", .pod_uid = "u1", .pod = "a", .container = "main"});
+  fake.add({.id = "c1", .pod_uid = "u1", .pod = "a", .container = "main", .created_at = 7});
   fake.add({.id = "c2", .pod_uid = "u2", .running = false});
   const auto running = runtime.list();
   ASSERT_TRUE(running) << running.error().message;
-  EXPECT_EQ(*running, (std::vector<RuntimeContainer>{{"c1", "u1", "ml", "a", "main"}}));
+  EXPECT_EQ(*running, (std::vector<RuntimeContainer>{{"c1", "u1", "ml", "a", "main", 7}}));
 }
 
 TEST_F(CriRuntimeTest, ReadsTheEnvironmentOfAContainer) {

@@ -44,6 +44,7 @@ struct FakeRuntime::Impl final : cri::RuntimeService::Service {
       auto& one = *response->add_containers();
       one.set_id(container.id);
       one.set_state(container.running ? cri::CONTAINER_RUNNING : cri::CONTAINER_EXITED);
+      one.set_created_at(container.created_at);
       auto& labels = *one.mutable_labels();
       labels["io.kubernetes.pod.uid"] = container.pod_uid;
       labels["io.kubernetes.pod.namespace"] = "ml";

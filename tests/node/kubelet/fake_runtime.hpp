@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@ class FakeRuntime {
     std::string container = "main";
     std::vector<std::string> env = {};
     bool running = true;
+    std::int64_t created_at = 0;
   };
 
   explicit FakeRuntime(std::string socket);

@@ -42,6 +42,11 @@ Error cannot_use_mps(const std::string& card, const std::string& why) {
                                           "; write tangram.dev/gpu-isolation: time-slice");
 }
 
+void raise(Ceiling& ceiling, const Ceiling& other) {
+  ceiling.memory = std::max(ceiling.memory, other.memory);
+  ceiling.compute = std::max(ceiling.compute, other.compute);
+}
+
 Result<void> add_clients(const MpsFolders& folders, const CardSharers& sharers) {
   for (const std::string& allocation : sharers.allocations) {
     if (auto added = folders.add_client(allocation); !added) return added;
@@ -85,9 +90,8 @@ Result<void> MpsEnforcer::prepare(const std::string& card, const CardSharers& sh
     const StatePtr state = state_of(card);
     const std::lock_guard lock(state->mutex);
     if (state->released) continue;
-    state->prepared = clock_.now();
-    state->ceiling.memory = std::max(state->ceiling.memory, sharers.ceiling.memory);
-    state->ceiling.compute = std::max(state->ceiling.compute, sharers.ceiling.compute);
+    add_fresh(*state, sharers);
+    raise(state->ceiling, sharers.ceiling);
     auto up = state->ready ? hold_to_ceiling(*state) : set_up(card, *state);
     if (!up) return up;
     return add_clients(state->daemon.folders(), sharers);
@@ -187,15 +191,36 @@ void MpsEnforcer::keep(const CardsInMode& cards) {
   adopt_folders_once();
   for (const auto& [card, state] : states()) {
     const std::lock_guard lock(state->mutex);
-    const bool fresh = state->prepared && clock_.now() - *state->prepared < kGrace;
-    if (fresh) continue;
-    if (const auto kept = cards.find(card); kept != cards.end()) {
-      keep(*state, kept->second);
+    const auto claimed = cards.find(card);
+    const bool is_claimed = claimed != cards.end();
+    const CardSharers now = with_fresh(*state, is_claimed ? claimed->second : CardSharers());
+    if (is_claimed || !now.allocations.empty()) {
+      keep(*state, now);
       continue;
     }
     // After a failure the next call tries again.
     if (auto given = give_back(card, *state); !given) spdlog::warn("{}", given.error().message);
   }
+}
+
+/// Those that the last keep() had have their claims.
+void MpsEnforcer::add_fresh(State& state, const CardSharers& sharers) const {
+  for (const std::string& allocation : sharers.allocations) {
+    if (state.kept.contains(allocation)) continue;
+    state.fresh.insert_or_assign(allocation, Fresh{clock_.now() + kGrace, sharers.ceiling});
+  }
+}
+
+CardSharers MpsEnforcer::with_fresh(State& state, CardSharers sharers) const {
+  state.kept = sharers.allocations;
+  std::erase_if(state.fresh, [&](const auto& one) {
+    return state.kept.contains(one.first) || clock_.now() >= one.second.until;
+  });
+  for (const auto& [allocation, fresh] : state.fresh) {
+    sharers.allocations.insert(allocation);
+    raise(sharers.ceiling, fresh.ceiling);
+  }
+  return sharers;
 }
 
 void MpsEnforcer::keep(State& state, const CardSharers& sharers) {

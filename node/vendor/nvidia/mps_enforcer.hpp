@@ -9,7 +9,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <set>
 #include <string>
 
@@ -38,14 +37,19 @@ class MpsEnforcer final : public Enforcer {
   [[nodiscard]] Result<ContainerEdits> edits(
       std::string_view allocation, const std::vector<model::GrantedCard>& cards) const override;
 
-  /// Also keeps cards that were prepared less than a minute ago: their first container may not have
-  /// started yet.
+  /// Also counts the containers that were prepared less than a minute ago: a pod that the watch
+  /// does not have yet has no claim. Each of them counts for itself, so that the limits of the
+  /// others can be lowered.
   void keep(const CardsInMode& cards) override;
   Result<void> release(const std::string& card) override;
   void maintain() override;
   [[nodiscard]] Enforcement enforcement(const model::GrantedCard& part) const override;
 
  private:
+  struct Fresh {
+    TimePoint until;
+    Ceiling ceiling;  ///< of the card when it was prepared
+  };
   struct State {
     State(const MpsSettings& settings, const std::string& card, Programs& programs)
         : daemon(settings, card, programs) {}
@@ -55,11 +59,12 @@ class MpsEnforcer final : public Enforcer {
     std::atomic<bool> ready{false};
     std::atomic<MpsLimits> held{};  ///< what its server lets any client have; 0 = not known
     bool released = false;          ///< not in the map any more
-    std::optional<TimePoint> prepared;
-    Ceiling ceiling;   ///< of the containers that share the card
-    int misses = 0;    ///< times in a row that there was no daemon
-    int unknown = 0;   ///< times in a row that the check timed out
-    int failures = 0;  ///< starts that failed in a row
+    std::map<std::string, Fresh, std::less<>> fresh;  ///< allocations, prepared since keep()
+    std::set<std::string, std::less<>> kept;          ///< allocations, of the last keep()
+    Ceiling ceiling;                                  ///< of the containers that share the card
+    int misses = 0;                                   ///< times in a row that there was no daemon
+    int unknown = 0;                                  ///< times in a row that the check timed out
+    int failures = 0;                                 ///< starts that failed in a row
     TimePoint next_try;
     Error last_error;
   };
@@ -72,6 +77,8 @@ class MpsEnforcer final : public Enforcer {
   Result<void> replace_daemon(const std::string& card, State& state);
   static Result<void> open_to_clients(State& state);
   static Result<void> hold_to_ceiling(State& state);
+  void add_fresh(State& state, const CardSharers& sharers) const;
+  [[nodiscard]] CardSharers with_fresh(State& state, CardSharers sharers) const;
   static void keep(State& state, const CardSharers& sharers);
   void maintain(const std::string& card, State& state);
   /// The folders of daemons that an earlier agent started, once.

@@ -375,6 +375,38 @@ TEST_F(MpsEnforcerTest, ItIsLoweredWhenTheLargestEnds) {
       "set_default_device_pinned_mem_limit 0 8192M\nset_default_active_thread_percentage 25\n");
 }
 
+TEST_F(MpsEnforcerTest, NewContainersDoNotPutOffThatTheLimitsAreLowered) {
+  CardSharers sharing = sharers({"slot-1.a"});
+  CardSharers with_large = sharing;
+  with_large.add("slot-2.b", granted(16'384, 500));
+  ASSERT_TRUE(enforcer_->prepare("GPU-a", with_large));
+  enforcer_->keep({{"GPU-a", with_large}});
+  for (int another = 3; another < 6; ++another) {
+    clock_.advance(30s);
+    sharing.add("slot-" + std::to_string(another), granted(4096, 100));
+    ASSERT_TRUE(enforcer_->prepare("GPU-a", sharing));
+    enforcer_->keep({{"GPU-a", sharing}});
+  }
+  EXPECT_EQ(
+      programs_.limits(pipe("GPU-a")),
+      "set_default_device_pinned_mem_limit 0 8192M\nset_default_active_thread_percentage 25\n");
+}
+
+TEST_F(MpsEnforcerTest, AContainerWithoutAClaimYetKeepsItsLimits) {
+  ASSERT_TRUE(enforcer_->prepare("GPU-a", sharers({"slot-1.a"})));
+  enforcer_->keep({{"GPU-a", sharers({"slot-1.a"})}});
+  CardSharers with_large = sharers({"slot-1.a"});
+  with_large.add("slot-2.b", granted(16'384, 500));
+  ASSERT_TRUE(enforcer_->prepare("GPU-a", with_large));
+  const std::string raised = programs_.limits(pipe("GPU-a"));
+  enforcer_->keep({{"GPU-a", sharers({"slot-1.a"})}});
+  EXPECT_EQ(programs_.limits(pipe("GPU-a")), raised);
+  EXPECT_TRUE(std::filesystem::exists(client_file("slot-2.b", "control")));
+  clock_.advance(60s);
+  enforcer_->keep({{"GPU-a", sharers({"slot-1.a"})}});
+  EXPECT_NE(programs_.limits(pipe("GPU-a")), raised);
+}
+
 TEST_F(MpsEnforcerTest, ANewDaemonHasTheLimitsOfTheOldOne) {
   ASSERT_TRUE(enforcer_->prepare("GPU-a", sharers({"slot-1.a"})));
   programs_.crash(pipe("GPU-a"));

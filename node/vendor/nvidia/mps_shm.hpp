@@ -23,7 +23,8 @@ class MpsShm {
   /// @param launcher  brings mount(8) into the mount namespace of the host
   MpsShm(Programs& programs, std::vector<std::string> launcher, std::string folder);
 
-  /// Idempotent; takes at most 2 s.
+  /// Idempotent; takes at most 2 s. Mounts nothing unless it knows that nothing is mounted there:
+  /// a second one would hide the first from the clients that start later.
   /// @returns kUnavailable; kInvalidArgument where mount(8) is not installed
   Result<void> mount(const ShmBound& bound);
   /// Idempotent; takes at most 2 s. Who has it keeps it until its end.
@@ -32,7 +33,7 @@ class MpsShm {
 
  private:
   [[nodiscard]] Command command(const std::vector<std::string>& arguments) const;
-  [[nodiscard]] bool is_mounted();
+  [[nodiscard]] Result<bool> is_mounted();
 
   Programs& programs_;
   const std::vector<std::string> launcher_;

@@ -31,7 +31,7 @@ class FakePrograms final : public Programs {
     const auto is = [&](const char* program) {
       return std::find(arguments.begin(), arguments.end(), program) != arguments.end();
     };
-    if (is("mountpoint")) return ProgramEnd{mounts_.count(arguments.back()) > 0 ? 0 : 32, ""};
+    if (is("-c")) return asked_for_mount(arguments.back());
     if (is("mount")) return mount(arguments.back());
     if (is("umount")) mounts_.erase(arguments.back());
     return ProgramEnd{0, ""};
@@ -66,6 +66,11 @@ class FakePrograms final : public Programs {
   void refuse_mounts(bool refuse) {
     const std::lock_guard lock(mutex_);
     refuse_mounts_ = refuse;
+  }
+  /// To whether a folder is mounted; nothing = the truth.
+  void answer_of_mounts(std::optional<Result<ProgramEnd>> answer) {
+    const std::lock_guard lock(mutex_);
+    mount_answer_ = std::move(answer);
   }
   void run_daemon(const std::string& pipe_dir) {
     const std::lock_guard lock(mutex_);
@@ -126,6 +131,10 @@ class FakePrograms final : public Programs {
     }
     return {};
   }
+  Result<ProgramEnd> asked_for_mount(const std::string& folder) {
+    if (mount_answer_) return *mount_answer_;
+    return ProgramEnd{mounts_.count(folder) > 0 ? 64 : 65, ""};
+  }
   Result<ProgramEnd> mount(const std::string& folder) {
     if (refuse_mounts_) return ProgramEnd{32, "mount: permission denied"};
     mounts_.insert(folder);
@@ -166,6 +175,7 @@ class FakePrograms final : public Programs {
   std::string servers_;
   std::map<std::string, std::string> limits_;
   std::set<std::string> mounts_;
+  std::optional<Result<ProgramEnd>> mount_answer_;
   std::chrono::milliseconds longest_{};
 };
 

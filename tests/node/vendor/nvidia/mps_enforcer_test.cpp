@@ -328,6 +328,34 @@ TEST_F(MpsEnforcerTest, ANewDaemonHasTheSameShm) {
   EXPECT_TRUE(enforced("GPU-a")) << "it is mounted already";
 }
 
+TEST_F(MpsEnforcerTest, MountsNothingUnlessItKnowsThatNothingIsMounted) {
+  const std::vector<Result<ProgramEnd>> answers{
+      fail(Errc::kTimeout, "did not end in time"), ProgramEnd{1, "mountpoint: permission denied"},
+      ProgramEnd{66, "grep: /proc/self/mountinfo: permission denied"}, ProgramEnd{0, ""}};
+  for (const auto& answer : answers) {
+    programs_.answer_of_mounts(answer);
+    const auto prepared = enforcer_->prepare("GPU-a", sharers({"slot-1.a"}));
+    ASSERT_FALSE(prepared);
+    EXPECT_EQ(prepared.error().code, Errc::kUnavailable);
+    EXPECT_NE(prepared.error().message.find("not known whether"), std::string::npos);
+    EXPECT_TRUE(programs_.mounts().empty());
+    clock_.advance(64s);
+  }
+  programs_.answer_of_mounts({});
+  EXPECT_TRUE(enforcer_->prepare("GPU-a", sharers({"slot-1.a"})));
+}
+
+TEST(MpsShmTest, KnowsAMountPointOfThisMachine) {
+  SystemPrograms programs;
+  const ShmBound bound = shm_bound(1);
+  EXPECT_TRUE(MpsShm(programs, {}, "/proc").mount(bound)) << "it is mounted";
+  std::string folder = ::testing::TempDir() + "shm_XXXXXX";
+  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  EXPECT_TRUE(MpsShm(programs, {}, folder).unmount()) << "nothing is mounted";
+  EXPECT_FALSE(MpsShm(programs, {"false"}, folder).unmount()) << "the launcher fails";
+  std::filesystem::remove_all(folder);
+}
+
 TEST_F(MpsEnforcerTest, WithoutItsShmThereIsNoDaemon) {
   programs_.refuse_mounts(true);
   EXPECT_EQ(enforcer_->prepare("GPU-a", sharers({"slot-1.a"})).error().code, Errc::kUnavailable);

@@ -277,6 +277,7 @@ void MpsEnforcer::maintain() {
 void MpsEnforcer::maintain(const std::string& card, State& state) {
   const std::lock_guard lock(state.mutex);
   if (state.released) return;
+  state.daemon.folders().bound_logs();
   if (state.ready) {
     const auto liveness = state.daemon.check();
     state.misses = liveness == MpsDaemon::Liveness::kAbsent ? state.misses + 1 : 0;

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
 #include <filesystem>
 #include <system_error>
 
@@ -14,6 +16,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kBase = "/mps/";
+
+/// The agent's own checks make a daemon write some megabytes a day.
+constexpr std::int64_t kLargestLog = 16 << 20;
 
 fs::path base_of(const std::string& run_dir) { return run_dir + std::string(kBase); }
 
@@ -66,6 +71,14 @@ Result<void> link_client(const fs::path& client, const fs::path& pipe) {
     if (auto linked = link_file(client, pipe, "log"); !linked) return linked;
   }
   return link_file(client, pipe, "control");
+}
+
+/// A program that does not append goes on at its former offset: what counts is what a file takes.
+std::int64_t taken_by(const fs::path& file) {
+  constexpr std::int64_t kBlock = 512;  // of st_blocks
+  struct stat found {};
+  const bool is_file = ::lstat(file.c_str(), &found) == 0 && S_ISREG(found.st_mode);
+  return is_file ? found.st_blocks * kBlock : 0;
 }
 
 int number_of(const fs::path& daemon) {
@@ -153,6 +166,17 @@ Result<void> MpsFolders::add_client(std::string_view allocation) const {
 void MpsFolders::remove_clients_but(const std::set<std::string, std::less<>>& allocations) const {
   for (const fs::path& client : entries_of(root_ + "/clients")) {
     if (!allocations.contains(client.filename().string())) remove_tree(client);
+  }
+}
+
+void MpsFolders::bound_logs() const {
+  for (const std::string& daemon : daemons()) {
+    for (const fs::path& log : entries_of(daemon + "/log")) {
+      if (taken_by(log) <= kLargestLog) continue;
+      std::error_code error;
+      fs::resize_file(log, 0, error);
+      spdlog::info("{} was large and is {}", log.string(), error ? error.message() : "empty now");
+    }
   }
 }
 

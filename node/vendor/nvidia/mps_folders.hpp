@@ -53,6 +53,10 @@ class MpsFolders {
   [[nodiscard]] Result<void> add_client(std::string_view allocation) const;
   void remove_clients_but(const std::set<std::string, std::less<>>& allocations) const;
 
+  /// Empties the daemons' logs that have become large. They lie in the memory of the host, and a
+  /// client that connects again and again makes the daemon write.
+  void bound_logs() const;
+
   /// Removes all of it. The daemon must have ended.
   void remove() const;
 

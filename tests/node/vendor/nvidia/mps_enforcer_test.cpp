@@ -270,6 +270,16 @@ TEST_F(MpsEnforcerTest, EveryStartHasAFreshFolder) {
   EXPECT_EQ(programs_.daemons(), (std::set<std::string>{pipe("GPU-a")}));
 }
 
+TEST_F(MpsEnforcerTest, ALargeLogIsEmptied) {
+  ASSERT_TRUE(enforcer_->prepare("GPU-a", sharers({"slot-1.a"})));
+  const std::string logs = root("GPU-a") + "/daemon/1/log/";
+  std::ofstream(logs + "control.log") << std::string(17 << 20, 'x');
+  std::ofstream(logs + "server.log") << "kept";
+  enforcer_->maintain();
+  EXPECT_EQ(std::filesystem::file_size(logs + "control.log"), 0U);
+  EXPECT_EQ(std::filesystem::file_size(logs + "server.log"), 4U);
+}
+
 TEST_F(MpsEnforcerTest, RunningClientsReachTheNextDaemon) {
   ASSERT_TRUE(enforcer_->prepare("GPU-a", sharers({"slot-1.a"})));
   const std::string client = client_file("slot-1.a", "control");

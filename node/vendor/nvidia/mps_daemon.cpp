@@ -164,7 +164,8 @@ Result<void> MpsDaemon::remove() {
 }
 
 void MpsDaemon::force_end(CardSource& source) {
-  const auto daemons = folders_.daemons();
+  auto daemons = folders_.daemons();
+  if (auto former = folders_.former(); !former.empty()) daemons.push_back(std::move(former));
   for (const std::string& daemon : daemons) {
     const auto pid = pid_in(daemon + "/pipe/nvidia-cuda-mps-control.pid");
     if (programs_.kill(pid, kControl, pipe_variable(daemon))) {

@@ -237,7 +237,14 @@ void MpsEnforcer::adopt_folders_once() {
     if (std::exchange(adopted_folders_, true)) return;
   }
   for (const std::string& card : MpsFolders::cards_in(settings_.run_dir)) {
-    if (is_plain(card)) state_of(card);
+    if (!is_plain(card)) continue;
+    state_of(card);
+    if (MpsFolders(settings_.run_dir, card).former().empty()) continue;
+    spdlog::warn(
+        "card {}: has an MPS daemon of an earlier version of the agent, which is ended now: its "
+        "pods' work on the card ends and their containers restart; on nodes that are still to be "
+        "upgraded, drain the pods that share cards by MPS first (docs/operations.md, \"Upgrade\")",
+        card);
   }
 }
 

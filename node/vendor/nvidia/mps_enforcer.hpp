@@ -24,9 +24,10 @@ namespace tangram::node::nvidia {
 /// (memory: until the card is full). All clients of a card share its server: a fault that one
 /// client causes can end the others.
 ///
-/// A running daemon of an earlier agent is adopted. A daemon that has ended, or does not answer for
-/// more than a minute, is replaced, at once, then after 1 s, 2 s, … 64 s. Its clients end; their
-/// containers restart and connect to the new one.
+/// A running daemon of an earlier agent is adopted; one whose folders clients could write
+/// (MpsFolders::former()) is ended, because it would keep the next one's server off the card. A
+/// daemon that has ended, or does not answer for more than a minute, is replaced, at once, then
+/// after 1 s, 2 s, … 64 s. Its clients end; their containers restart and connect to the new one.
 class MpsEnforcer final : public Enforcer {
  public:
   MpsEnforcer(CardSource& source, Programs& programs, const Clock& clock, MpsSettings settings,

@@ -124,7 +124,13 @@ std::vector<std::string> MpsFolders::daemons() const {
   return daemons;
 }
 
+std::string MpsFolders::former() const {
+  std::error_code ignored;
+  return fs::exists(root_ + "/pipe", ignored) ? root_ : "";
+}
+
 Result<std::string> MpsFolders::make_daemon() const {
+  for (const char* of_former : {"/pipe", "/log"}) remove_tree(root_ + of_former);
   const std::string kept = current();
   int last = 0;
   for (const std::string& daemon : daemons()) {

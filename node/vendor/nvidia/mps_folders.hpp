@@ -40,7 +40,10 @@ class MpsFolders {
 
   [[nodiscard]] std::string current() const;               ///< the folder; "" = none
   [[nodiscard]] std::vector<std::string> daemons() const;  ///< the folder of each start
-  /// Makes the folders of the next start, and removes those of starts that failed.
+  /// The folder of a daemon of an earlier version of the agent, which had pipe/ and log/ in root()
+  /// itself, where clients could write; "" = none.
+  [[nodiscard]] std::string former() const;
+  /// Makes the folders of the next start, and removes those of starts that failed and of former().
   /// @returns its folder; kUnavailable if that fails
   [[nodiscard]] Result<std::string> make_daemon() const;
   /// Opens a daemon that listens to the clients, and removes the folders of the earlier ones.

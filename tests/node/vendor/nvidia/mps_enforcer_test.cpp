@@ -270,6 +270,24 @@ TEST_F(MpsEnforcerTest, EveryStartHasAFreshFolder) {
   EXPECT_EQ(programs_.daemons(), (std::set<std::string>{pipe("GPU-a")}));
 }
 
+TEST_F(MpsEnforcerTest, ADaemonOfTheFormerFoldersIsEnded) {
+  std::filesystem::create_directories(root("GPU-a") + "/pipe");
+  std::ofstream(root("GPU-a") + "/pipe/nvidia-cuda-mps-control.pid") << "4711\n";
+  enforcer_->keep({{"GPU-a", sharers({"slot-1.a"})}});
+  enforcer_->maintain();
+  EXPECT_EQ(programs_.killed(), (std::vector<std::string>{"nvidia-cuda-mps-control 4711"}));
+  EXPECT_TRUE(enforced("GPU-a"));
+  EXPECT_FALSE(std::filesystem::exists(root("GPU-a") + "/pipe"));
+}
+
+TEST_F(MpsEnforcerTest, ADaemonOfTheFormerFoldersEndsWithItsLastPod) {
+  std::filesystem::create_directories(root("GPU-a") + "/pipe");
+  std::ofstream(root("GPU-a") + "/pipe/nvidia-cuda-mps-control.pid") << "4711\n";
+  enforcer_->keep({});
+  EXPECT_EQ(programs_.killed(), (std::vector<std::string>{"nvidia-cuda-mps-control 4711"}));
+  EXPECT_FALSE(std::filesystem::exists(root("GPU-a")));
+}
+
 TEST_F(MpsEnforcerTest, ALargeLogIsEmptied) {
   ASSERT_TRUE(enforcer_->prepare("GPU-a", sharers({"slot-1.a"})));
   const std::string logs = root("GPU-a") + "/daemon/1/log/";

@@ -106,6 +106,7 @@ struct Agent::Impl {
         auditor(auditor_parts()),
         other_plugins({.checkpoint = [this] { return checkpoint(); },
                        .pods = pods,
+                       .cards = [this] { return watcher.now(); },
                        .with_process = [this] { return processes.pods(); }}),
         other_drivers(settings.node,
                       {.api = parts.api, .changed = [this] { publisher.changed(); }}),

@@ -51,7 +51,8 @@ void add_entry(json::Reader& in, std::string_view resource, Checkpoint& to) {
     if (!read_response(entry)) in.fail("AllocResp is no base64 of a ContainerAllocateResponse");
     to.slots.push_back(std::move(entry.owner));
   } else if (!entry.owner.slots.empty()) {
-    to.others.push_back({std::move(entry.owner.pod_uid), std::move(entry.resource)});
+    to.others.push_back(
+        {std::move(entry.owner.pod_uid), std::move(entry.resource), std::move(entry.owner.slots)});
   }
 }
 

@@ -23,6 +23,7 @@ struct SlotOwner {
 struct DeviceUse {
   std::string pod_uid;
   std::string resource;
+  std::vector<std::string> devices;  ///< ids, sorted
   friend bool operator==(const DeviceUse&, const DeviceUse&) = default;
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <utility>
 
 namespace tangram::node {
@@ -20,6 +21,12 @@ bool is_other_plugins_gpu(std::string_view resource) {
     return name.ends_with('-') ? resource.starts_with(name) : resource == name;
   };
   return std::any_of(kOtherPluginsGpus.begin(), kOtherPluginsGpus.end(), is_named);
+}
+
+bool is_of_card(std::string_view device, std::string_view card) {
+  if (card.empty() || !device.starts_with(card)) return false;
+  device.remove_prefix(card.size());
+  return device.empty() || (std::isalnum(static_cast<unsigned char>(device.front())) == 0);
 }
 
 OtherPlugins::OtherPlugins(Parts parts) : parts_(std::move(parts)) {}
@@ -40,8 +47,16 @@ std::optional<std::set<std::string>> OtherPlugins::in_use() {
     if (!with_process) with_process = parts_.with_process();
     return with_process->contains(uid);
   };
+  const CardsPtr cards = parts_.cards();
+  const auto is_card = [&](const std::string& device) {
+    return std::ranges::any_of(cards->inventory.cards, [&](const InstalledCard& installed) {
+      return is_of_card(device, installed.card.id);
+    });
+  };
   for (const DeviceUse& use : checkpoint->others) {
-    if (is_other_plugins_gpu(use.resource) && is_alive(use.pod_uid)) known_->insert(use.resource);
+    const bool has_card =
+        is_other_plugins_gpu(use.resource) || std::ranges::any_of(use.devices, is_card);
+    if (has_card && is_alive(use.pod_uid)) known_->insert(use.resource);
   }
   return known_;
 }

@@ -59,9 +59,10 @@ TEST(CheckpointTest, NamesTheOwnersOfTheResource) {
 TEST(CheckpointTest, NamesWhatOtherPluginsGave) {
   const auto read = decode_checkpoint(kCheckpoint, "tangram.dev/gpu-slot");
   ASSERT_TRUE(read) << read.error().message;
-  EXPECT_EQ(read->others, (std::vector<DeviceUse>{{"u2", "nvidia.com/gpu"}}));
+  EXPECT_EQ(read->others, (std::vector<DeviceUse>{{"u2", "nvidia.com/gpu", {"GPU-1"}}}));
   const auto from_x = decode_checkpoint(kCheckpoint, "nvidia.com/gpu");
-  EXPECT_EQ(from_x->others, (std::vector<DeviceUse>{{"u1", "tangram.dev/gpu-slot"}}))
+  EXPECT_EQ(from_x->others,
+            (std::vector<DeviceUse>{{"u1", "tangram.dev/gpu-slot", {"slot-3", "slot-9"}}}))
       << "u3 has no device";
 }
 

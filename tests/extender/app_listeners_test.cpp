@@ -105,7 +105,7 @@ TEST_F(AppListenersTest, ServeMetricsToKnownTokensBesideManyUnknownOnes) {
   auto config = with_tls();
   config.metrics.listen = {{"127.0.0.1", 0}};
   config.metrics.authentication = config::MetricsAuthentication::kToken;
-  ReviewingApi api(cluster_.api);
+  testing::ReviewingApi api(cluster_.api);
   auto app = App::create(config, {.api = api, .clock = cluster_.clock, .replica = std::nullopt});
   ASSERT_TRUE(app) << app.error().message;
   ASSERT_TRUE(testing::eventually([&] { return (*app)->synced(); }));

@@ -99,13 +99,14 @@ secret_file() { # SECRET KEY FILE
 }
 
 fetch_certificates() {
+  fetch_secret tangram-tls "$work/server"
+  fetch_secret tangram-scheduler-tls "$work/scheduler"
+}
+
+fetch_secret() { # SECRET FOLDER
   local file
-  mkdir -p "$work/server" "$work/scheduler" "$work/agent-tls"
-  for file in ca.crt tls.crt tls.key; do
-    secret_file tangram-tls "$file" "$work/server/$file"
-    secret_file tangram-scheduler-tls "$file" "$work/scheduler/$file"
-    secret_file tangram-node-tls "$file" "$work/agent-tls/$file"
-  done
+  mkdir -p "$2"
+  for file in ca.crt tls.crt tls.key; do secret_file "$1" "$file" "$2/$file"; done
 }
 
 check_certificates() {
@@ -392,6 +393,7 @@ check_on_cluster() {
   helm_on_cluster install tangram "$chart" "${install_values[@]}" >"$work/notes.txt"
   kubectl_here get networkpolicies tangram-extender tangram-node >/dev/null || die "there are no network policies"
   fetch_certificates
+  fetch_secret tangram-node-tls "$work/agent-tls"
   check_certificates
   run_extender
   run_scheduler
@@ -415,6 +417,7 @@ check_on_cluster() {
   before=$(cat "$work"/{server,scheduler,agent-tls}/* | sha256sum)
   helm_on_cluster upgrade tangram "$chart" "${install_values[@]}" --values deploy/chart/examples/signed.yaml >/dev/null
   fetch_certificates
+  fetch_secret tangram-node-tls "$work/agent-tls"
   [ "$(cat "$work"/{server,scheduler,agent-tls}/* | sha256sum)" = "$before" ] || die "an upgrade changed certificates"
   kubectl_here get configmap tangram-extender --output json |
     jq --exit-status '.data["tangram.yaml"] | contains("required: true")' >/dev/null ||

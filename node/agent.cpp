@@ -163,6 +163,7 @@ struct Agent::Impl {
     if (settings.runtime_socket.empty()) return;
     runtime.emplace(settings.runtime_socket);
     device_checker.emplace(DeviceChecker::Parts{.runtime = *runtime,
+                                                .lister = lister,
                                                 .journal = journal,
                                                 .report_event = event_reporter(),
                                                 .clock = parts.clock},

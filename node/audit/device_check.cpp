@@ -12,7 +12,8 @@ bool is_of(const JournalEntry& entry, const RuntimeContainer& container) {
 
 }  // namespace
 
-std::string due_mark(const RuntimeContainer& container, const std::vector<JournalEntry>& journal) {
+const Claim* due_claim(const RuntimeContainer& container,
+                       const std::vector<JournalEntry>& journal) {
   const Claim* newest = nullptr;
   for (const JournalEntry& entry : journal) {
     if (!is_of(entry, container) || entry.claim->mark.empty()) continue;
@@ -20,7 +21,7 @@ std::string due_mark(const RuntimeContainer& container, const std::vector<Journa
     if (container.created_at != 0 && container.created_at < entry.claim->marked_at) continue;
     if (newest == nullptr || newest->marked_at < entry.claim->marked_at) newest = &*entry.claim;
   }
-  return newest == nullptr ? "" : newest->mark;
+  return newest;
 }
 
 bool shows(const std::vector<std::string>& environment, std::string_view mark) {

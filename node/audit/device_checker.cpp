@@ -66,7 +66,7 @@ void DeviceChecker::look() {
   const TimePoint end = parts_.clock.now() + kLongestLook;
   for (const RuntimeContainer& container : waiting(*running, journal)) {
     if (parts_.clock.now() >= end) break;
-    complete = judge(container, journal) && complete;
+    complete = judge(container, *due_claim(container, journal)) && complete;
   }
   note(complete);
 }
@@ -76,7 +76,7 @@ std::vector<RuntimeContainer> DeviceChecker::waiting(
     const std::vector<RuntimeContainer>& running, const std::vector<JournalEntry>& journal) const {
   std::vector<RuntimeContainer> waiting;
   std::ranges::copy_if(running, std::back_inserter(waiting), [&](const RuntimeContainer& one) {
-    return !judged_.contains(one.id) && !due_mark(one, journal).empty();
+    return !judged_.contains(one.id) && due_claim(one, journal) != nullptr;
   });
   std::ranges::stable_sort(waiting, {}, [&](const RuntimeContainer& one) {
     const auto asked = asked_.find(one.id);
@@ -86,15 +86,28 @@ std::vector<RuntimeContainer> DeviceChecker::waiting(
   return waiting;
 }
 
-/// @returns false if the runtime does not answer
-bool DeviceChecker::judge(const RuntimeContainer& container,
-                          const std::vector<JournalEntry>& journal) {
+/// @returns false if the runtime or kubelet does not answer
+bool DeviceChecker::judge(const RuntimeContainer& container, const Claim& claim) {
   asked_[container.id] = look_;
   const auto environment = parts_.runtime.environment(container.id);
   if (!environment) return cannot_judge(container, environment.error());
-  if (!shows(*environment, due_mark(container, journal)) && !end(container)) return false;
+  const auto has = has_device(container, claim, *environment);
+  if (!has) return cannot_judge(container, has.error());
+  if (!*has && !end(container)) return false;
   judged_.insert(container.id);
   return true;
+}
+
+Result<bool> DeviceChecker::has_device(const RuntimeContainer& container, const Claim& claim,
+                                       const std::vector<std::string>& environment) const {
+  if (shows(environment, claim.mark)) return true;
+  if (claim.former_mark.empty() || !shows(environment, claim.former_mark)) return false;
+  const auto list = parts_.lister.list();
+  if (!list) return list.error();
+  return std::ranges::any_of(*list, [&](const ListedContainer& listed) {
+    return listed.ns == container.ns && listed.pod == container.pod &&
+           listed.container == container.container && !listed.slots.empty();
+  });
 }
 
 /// @returns false if another look may succeed

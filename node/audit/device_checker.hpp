@@ -6,6 +6,7 @@
 #include "kube/event_series.hpp"
 #include "node/container/journal.hpp"
 #include "node/kubelet/container_runtime.hpp"
+#include "node/kubelet/pod_resources.hpp"
 
 #include <chrono>
 #include <condition_variable>
@@ -32,11 +33,16 @@ namespace tangram::node {
 /// first that have waited longest, and a look takes a bounded time: no container keeps the others
 /// from their turn.
 ///
+/// A runtime that has not yet read the spec of a later start gives the container the device of the
+/// start before, with that one's mark. A pod could know that mark, so it counts only while kubelet
+/// lists the container with its slot: kubelet took none from it.
+///
 /// Threads: run() on one, the rest from any.
 class DeviceChecker {
  public:
   struct Parts {
     ContainerRuntime& runtime;
+    PodLister& lister;
     const Journal& journal;
     Required<std::function<void(kube::EventNote)>> report_event;
     const Clock& clock;
@@ -64,7 +70,9 @@ class DeviceChecker {
  private:
   [[nodiscard]] std::vector<RuntimeContainer> waiting(
       const std::vector<RuntimeContainer>& running, const std::vector<JournalEntry>& journal) const;
-  bool judge(const RuntimeContainer& container, const std::vector<JournalEntry>& journal);
+  bool judge(const RuntimeContainer& container, const Claim& claim);
+  [[nodiscard]] Result<bool> has_device(const RuntimeContainer& container, const Claim& claim,
+                                        const std::vector<std::string>& environment) const;
   bool cannot_judge(const RuntimeContainer& container, const Error& error);
   bool end(const RuntimeContainer& container);
   void forget_all_but(const std::vector<RuntimeContainer>& running);

@@ -21,14 +21,16 @@ void write_claim(json::Writer& out, const Claim& claim) {
   out.member("podUID", claim.pod_uid).member("namespace", claim.ns).member("pod", claim.pod);
   out.member("container", claim.container).member("grant", claim.grant);
   out.member("whole", claim.whole).member("spec", claim.spec);
-  out.member("mark", claim.mark).member("markedAt", claim.marked_at).end_object();
+  out.member("mark", claim.mark).member("markedAt", claim.marked_at);
+  out.member("formerMark", claim.former_mark).end_object();
 }
 
 Claim read_claim(json::Reader& in) {
   Claim claim;
   json::read_members(in, "podUID", claim.pod_uid, "namespace", claim.ns, "pod", claim.pod,
                      "container", claim.container, "grant", claim.grant, "whole", claim.whole,
-                     "spec", claim.spec, "mark", claim.mark, "markedAt", claim.marked_at);
+                     "spec", claim.spec, "mark", claim.mark, "markedAt", claim.marked_at,
+                     "formerMark", claim.former_mark);
   return claim;
 }
 

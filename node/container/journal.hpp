@@ -28,6 +28,7 @@ struct Claim {
   /// of earlier agents' starts.
   std::string mark = {};
   std::int64_t marked_at = 0;
+  std::string former_mark = {};  ///< of the start before
   friend bool operator==(const Claim&, const Claim&) = default;
 };
 

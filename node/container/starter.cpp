@@ -210,6 +210,7 @@ Result<void> ContainerStarter::record(const Start& start, const std::string& spe
   if (!entry || !entry->claim) return not_yet("the allocation was removed in the meantime");
   JournalEntry marked = *entry;
   marked.claim->spec = spec;
+  marked.claim->former_mark = entry->claim->mark;
   marked.claim->mark = mark;
   marked.claim->marked_at =
       std::chrono::nanoseconds(parts_.clock.wall().time_since_epoch()).count();

@@ -20,6 +20,11 @@ JournalEntry entry(const std::string& name, const std::string& mark, std::int64_
 
 RuntimeContainer created(std::int64_t at) { return {"c1", "uid-a", "ml", "a", "main", at}; }
 
+std::string due_mark(const RuntimeContainer& container, const std::vector<JournalEntry>& journal) {
+  const Claim* const claim = due_claim(container, journal);
+  return claim == nullptr ? "" : claim->mark;
+}
+
 TEST(DeviceCheckTest, AContainerThatTheAgentLetStartMustHaveItsMark) {
   EXPECT_EQ(due_mark(created(11), {entry("s1", "M=b", 10, "uid-b"), entry("s2", "M=a")}), "M=a");
   EXPECT_EQ(due_mark(created(11), {}), "");

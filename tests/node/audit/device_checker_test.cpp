@@ -60,6 +60,16 @@ class FakeContainers final : public ContainerRuntime {
   bool ends = true;
 };
 
+/// Kubelet's list in memory.
+struct FakeLister final : PodLister {
+  Result<PodList> list() override {
+    if (!answers) return fail(Errc::kUnavailable, "no answer");
+    return listed;
+  }
+  PodList listed;
+  bool answers = true;
+};
+
 class DeviceCheckerTest : public ::testing::Test {
  protected:
   DeviceCheckerTest() { allow("a"); }
@@ -71,6 +81,13 @@ class DeviceCheckerTest : public ::testing::Test {
     claim.container = "main";
     claim.mark = "MARK=" + pod;
     ASSERT_TRUE(journal.put({.name = name, .slots = {}, .allocated_at = "", .claim = claim}));
+  }
+  /// Pod a's container starts again, with this mark.
+  void start_again(const std::string& mark) {
+    Claim again = *journal.find("slot-a")->claim;
+    again.former_mark = again.mark;
+    again.mark = mark;
+    ASSERT_TRUE(journal.put({.name = "slot-a", .slots = {}, .allocated_at = "", .claim = again}));
   }
   static Journal open(const std::string& path) {
     auto opened = Journal::open(path);
@@ -85,7 +102,9 @@ class DeviceCheckerTest : public ::testing::Test {
   Journal journal = open(folder.path() + "/allocations");
   FakeContainers runtime;
   std::vector<std::string> events;
+  FakeLister lister;
   DeviceChecker checker{{.runtime = runtime,
+                         .lister = lister,
                          .journal = journal,
                          .report_event =
                              [this](const kube::EventNote& note) {
@@ -123,12 +142,36 @@ TEST_F(DeviceCheckerTest, WhatThePodLearntAtAnEarlierStartShowsNothing) {
   runtime.add("c1", "a", {"MARK=a"});
   look();
   runtime.running.clear();
-  Claim again = *journal.find("slot-a")->claim;
-  again.mark = "MARK=b";
-  ASSERT_TRUE(journal.put({.name = "slot-a", .slots = {}, .allocated_at = "", .claim = again}));
+  start_again("MARK=b");
+  start_again("MARK=c");
   runtime.add("c2", "a", {"MARK=a", "ANY=tangram.dev/slot=slot-a"});
+  lister.listed = {{"ml", "a", "main", {"slot-a"}}};
   look();
   EXPECT_EQ(runtime.ended, std::vector<std::string>{"c2"});
+}
+
+TEST_F(DeviceCheckerTest, TheMarkOfTheStartBeforeCountsWhileKubeletListsTheSlot) {
+  start_again("MARK=b");
+  lister.listed = {{"ml", "a", "main", {"slot-a"}}};
+  runtime.add("c1", "a", {"MARK=a"});
+  look(2);
+  EXPECT_TRUE(runtime.ended.empty()) << "the runtime had not read the new spec yet";
+  EXPECT_EQ(runtime.asked, 1);
+}
+
+TEST_F(DeviceCheckerTest, TheMarkOfTheStartBeforeShowsNothingOnceKubeletTookTheSlot) {
+  start_again("MARK=b");
+  runtime.add("c1", "a", {"MARK=a"});
+  lister.answers = false;
+  look();
+  EXPECT_TRUE(runtime.ended.empty());
+  EXPECT_EQ(checker.counts().failed, 1U);
+  lister.answers = true;
+  for (const PodList& list : {PodList{{"ml", "a", "other", {"slot-a"}}}, PodList{}}) {
+    lister.listed = list;
+    look();
+  }
+  EXPECT_EQ(runtime.ended, std::vector<std::string>{"c1"});
 }
 
 TEST_F(DeviceCheckerTest, TriesAgainUntilItHasEndedAndReportsOnce) {

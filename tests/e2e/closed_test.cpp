@@ -1,17 +1,22 @@
 // Namespaces with the label tangram.dev/admission: enabled: whatever happens to the webhook,
 // nothing is admitted that would see a card that it was not given.
 
+#include "base/file.hpp"
+#include "http/client.hpp"
 #include "tests/e2e/fixture.hpp"
+#include "tests/e2e/injector.hpp"
 #include "tests/e2e/kubectl.hpp"
 #include "tests/e2e/raw_json.hpp"
 #include "tests/e2e/scripted_webhook.hpp"
 #include "tests/e2e/webhook.hpp"
 
 #include <array>
+#include <atomic>
 #include <iostream>
 #include <list>
 #include <numeric>
 #include <optional>
+#include <thread>
 
 namespace tangram::e2e {
 namespace {
@@ -192,6 +197,17 @@ class ClosedTest : public E2eTest {
     return std::accumulate(found.begin(), found.end(), std::string());
   }
 
+  /// Tries a plain pod until the injector is called for it. @returns the answer
+  kube::Response await_call(const Injector& injector) {
+    const auto deadline = TimePoint::clock::now() + 30s;
+    while (TimePoint::clock::now() < deadline) {
+      auto answer = post(manifest("plain", kAttempts[0]), true);
+      if (injector.calls() > 0) return answer;
+      std::this_thread::sleep_for(50ms);  // the API server does not report that it has read it
+    }
+    throw std::runtime_error("the injector is not called");
+  }
+
   std::list<Applied> applied_;
 };
 
@@ -323,6 +339,16 @@ std::string repeated(const std::string& text, std::size_t times) {
   return all;
 }
 
+/// 1,000 containers, and the annotation that the LimitRanger plugin would write for them.
+std::string crowd() {
+  std::string more;
+  for (int i = 1; i < 1'000; ++i)
+    more += "},{\"name\":\"c" + std::to_string(i) + R"(","image":"i")";
+  return padded(R"(,"annotations":{"kubernetes.io/limit-ranger":")" +
+                    repeated("cpu limit for container main; ", 70'000) + "\"}",
+                more);
+}
+
 TEST_F(ClosedTest, PodsThatAreHardToReadAreRefusedOrHidden) {
   Webhook webhook(cluster_, {});
   label("\"enabled\"");
@@ -336,7 +362,8 @@ TEST_F(ClosedTest, PodsThatAreHardToReadAreRefusedOrHidden) {
                   deep + "}]",
               "")},
       {"a large annotation",
-       padded(R"(,"annotations":{"a":")" + std::string(250'000, '<') + "\"}", "")}};
+       padded(R"(,"annotations":{"a":")" + std::string(250'000, '<') + "\"}", "")},
+      {"many containers", crowd()}};
   for (const auto& [name, pod] : pods) {
     SCOPED_TRACE(name);
     // By kubectl, since our own client does not read an answer of 8 MiB.
@@ -352,6 +379,92 @@ TEST_F(ClosedTest, PodsThatAreHardToReadAreRefusedOrHidden) {
   const auto honest = post(manifest("plain", kAttempts[0]), true);
   ASSERT_EQ(honest.status, 201) << honest.body;
   EXPECT_EQ(seeing(parse_json(honest.body)), "");
+}
+
+// ---- Many clients.
+
+/// Uploads to the webhook that do not end.
+class StalledUploads {
+ public:
+  explicit StalledUploads(int port) : port_(static_cast<std::uint16_t>(port)) {
+    const std::string some =
+        "POST /admission/mutate HTTP/1.1\r\nHost: h\r\nContent-Length: 30000000\r\n\r\n" +
+        std::string(std::size_t{8} << 20, ' ');
+    // The webhook holds 80 MiB of one address.
+    for (int i = 0; i < 20; ++i) {
+      http::Client& client = uploads_.emplace_back(tls(), 2s);
+      if (client.connect("127.0.0.1", port_)) static_cast<void>(client.send(some));
+    }
+  }
+
+  /// Whether one more would be refused for lack of memory.
+  [[nodiscard]] bool fill_the_webhook() const {
+    http::Client client(tls(), 5s);
+    if (!client.connect("127.0.0.1", port_)) return false;
+    const auto answer = client.request("POST", "/admission/mutate", std::string(9'000'000, ' '));
+    return answer && answer->status == 503;
+  }
+
+ private:
+  static http::ClientTls tls() {
+    return {.ca = read_file((webhook_certificates() / "ca.crt").string()).value(),
+            .server_name = "127.0.0.1"};
+  }
+
+  std::uint16_t port_;
+  std::list<http::Client> uploads_;
+};
+
+TEST_F(ClosedTest, AWebhookFullOfUploadsAdmitsNothingThatWouldSeeACard) {
+  Webhook webhook(cluster_, {});
+  const StalledUploads uploads(webhook.port());
+  ASSERT_TRUE(uploads.fill_the_webhook());
+  EXPECT_EQ(seeing_pods(), "");
+  EXPECT_EQ(seeing_debuggers(), "");
+  const auto plain = post(manifest("plain", kAttempts[0]), true);
+  EXPECT_EQ(plain.status, 201) << "usual pods need no memory that counts: " << plain.body;
+  EXPECT_TRUE(uploads.fill_the_webhook()) << "the webhook had room again";
+}
+
+TEST_F(ClosedTest, HostilePodsDoNotDelayOthers) {
+  Webhook webhook(cluster_, {});
+  const std::string hostile = crowd();
+  std::atomic<bool> done = false;
+  std::atomic<int> hostile_pods = 0;
+  std::jthread others([&] {
+    in_parallel(8, [&](int) {
+      while (!done) {
+        kubectl({"create", "--dry-run=server", "--namespace", "closed", "-f", "-"}, hostile);
+        ++hostile_pods;
+      }
+    });
+  });
+  int admitted = 0;
+  for (int i = 0; i < 50; ++i) {
+    const auto plain = post(manifest("plain", kAttempts[0]), true);
+    EXPECT_EQ(plain.status, 201) << plain.body;
+    if (plain.status == 201 && seeing(parse_json(plain.body)).empty()) ++admitted;
+  }
+  done = true;
+  others.join();
+  EXPECT_EQ(admitted, 50);
+  EXPECT_GT(hostile_pods, 0);
+  Figures("closed_hostile_pods").add("admitted", admitted).add("hostile", hostile_pods);
+}
+
+TEST_F(ClosedTest, AContainerThatALaterWebhookAddsSeesNoCard) {
+  Webhook webhook(cluster_, {});
+  {
+    const Injector injector(cluster_, "closed");
+    const auto made = await_call(injector);
+    ASSERT_EQ(made.status, 201) << made.body;
+    EXPECT_THAT(made.body, HasSubstr(R"("injected")"));
+    EXPECT_EQ(seeing(parse_json(made.body)), "") << "Tangram's webhook was called again";
+  }
+  const Injector last(cluster_, "closed", Injector::Adds::kAgain);
+  const auto made = await_call(last);
+  EXPECT_EQ(made.status, 400);
+  EXPECT_THAT(made.body, HasSubstr("another webhook added it after Tangram's"));
 }
 
 }  // namespace

@@ -5,17 +5,23 @@
 #include "tests/e2e/cluster.hpp"
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <string>
 
 namespace tangram::e2e {
 
-/// A mutating webhook like those of service meshes: adds a container "injected" before the others
-/// to every pod of the tests' namespace. Its name sorts after Tangram's webhook, so it is called
-/// after it.
+/// A mutating webhook like those of service meshes: adds a container before the others to every pod
+/// of a namespace.
 class Injector {
  public:
-  explicit Injector(Cluster& cluster);
+  enum class Adds : std::uint8_t {
+    /// "injected", between Tangram's first and last call.
+    kOnce,
+    /// Another at each call, after Tangram's last one; it is called again for what others changed.
+    kAgain,
+  };
+  explicit Injector(Cluster& cluster, const std::string& ns = "default", Adds adds = Adds::kOnce);
   ~Injector();
   Injector(const Injector&) = delete;
   Injector& operator=(const Injector&) = delete;
@@ -24,6 +30,7 @@ class Injector {
 
  private:
   Cluster& cluster_;
+  const std::string name_;
   SystemClock clock_;
   std::atomic<int> calls_ = 0;
   std::unique_ptr<http::Server> server_;

@@ -3,6 +3,7 @@
 #include "tests/e2e/node_fixture.hpp"
 
 #include <algorithm>
+#include <optional>
 
 namespace tangram::e2e {
 namespace {
@@ -17,31 +18,41 @@ class NodeEvictionTest : public NodeTest {
                         R"(,"selector":{"matchLabels":{"app":")" + name + R"("}},"template":)" +
                         node_pod_template_json(pod) + "}}");
   }
+  void bind(const std::string& pod) {
+    cluster_.create("/api/v1/namespaces/default/pods/" + pod + "/binding",
+                    R"({"apiVersion":"v1","kind":"Binding","metadata":{"name":")" + pod +
+                        R"("},"target":{"apiVersion":"v1","kind":"Node","name":")" +
+                        RealNode::kName + "\"}}");
+  }
+
+  /// An extender that evicts, and a kube-scheduler that calls it, instead of the usual ones.
+  void start_evicting() {
+    extender_.kill();
+    evicting_.emplace(
+        ExtenderProcess::Options{.name = "extender-evicting",
+                                 .settings = {"eviction.after_s=10", "eviction.per_minute=60"}});
+    evicting_->start_ready();
+    scheduler_->kill();
+    scheduler_ = start_scheduler({.extender_url = evicting_->url()});
+  }
+
   void TearDown() override {
     cluster_.remove("/apis/apps/v1/namespaces/default/replicasets");
     remove_pods();
   }
+
+  std::optional<ExtenderProcess> evicting_;
 };
 
 TEST_F(NodeEvictionTest, AReplacementStartsForAPodThatNeverCan) {
-  extender_.kill();
-  ExtenderProcess evicting(
-      {.name = "extender-evicting", .settings = {"eviction.after_s=10", "eviction.per_minute=60"}});
-  evicting.start_ready();
-  scheduler_->kill();
-  scheduler_ = start_scheduler({.extender_url = evicting.url()});
+  start_evicting();
   // Bound without Tangram, as by another scheduler: with a slot, without a grant.
   NodePod pod = gpu_pod("", {{"gpu-fraction", "0.25"}});
   pod.scheduler = "nobody";
   create_replica_set("work", 3, pod);
   ASSERT_TRUE(eventually(30s, [&] { return states().size() == 3; }));
   const auto first = states();
-  for (const auto& [name, state] : first) {
-    cluster_.create("/api/v1/namespaces/default/pods/" + name + "/binding",
-                    R"({"apiVersion":"v1","kind":"Binding","metadata":{"name":")" + name +
-                        R"("},"target":{"apiVersion":"v1","kind":"Node","name":")" +
-                        RealNode::kName + "\"}}");
-  }
+  for (const auto& [name, state] : first) bind(name);
   // The controller's next pods use Tangram's scheduler again.
   cluster_.patch("/apis/apps/v1/namespaces/default/replicasets/work",
                  R"({"spec":{"template":{"spec":{"schedulerName":"tangram"}}}})");
@@ -59,6 +70,36 @@ TEST_F(NodeEvictionTest, AReplacementStartsForAPodThatNeverCan) {
       .add("evicted", 3)
       .add("seconds", seconds_between(begin, TimePoint::clock::now()))
       .add("after_s", 10);
+}
+
+TEST_F(NodeEvictionTest, WordsOfTheAgentInAnImagesNameEvictNothing) {
+  start_evicting();
+  NodePod forged = gpu_pod("", {{"gpu-fraction", "0.25"}});
+  forged.containers.front().image = "registry.example/a:tangram: cannot start: no such card";
+  create_replica_set("forged", 1, forged);
+  const auto says_so = [&](const PodState& pod) {
+    const auto main = pod.containers.find("main");
+    return main != pod.containers.end() &&
+           main->second.message.find("tangram: cannot start: ") != std::string::npos;
+  };
+  ASSERT_TRUE(eventually(60s, [&] {
+    const auto now = states();
+    return now.size() == 1 && says_so(now.begin()->second);
+  })) << describe(states().begin()->second);
+  const auto [forged_name, forged_state] = *states().begin();
+
+  // Evicted later, by the same extender.
+  NodePod pod = gpu_pod("", {{"gpu-fraction", "0.25"}});
+  pod.scheduler = "nobody";
+  create_replica_set("work", 1, pod);
+  ASSERT_TRUE(eventually(30s, [&] { return states().size() == 2; }));
+  std::string stuck;
+  for (const auto& [name, state] : states()) {
+    if (name != forged_name) stuck = name;
+  }
+  bind(stuck);
+  EXPECT_TRUE(eventually(120s, [&] { return !states().contains(stuck); }));
+  EXPECT_EQ(states()[forged_name].uid, forged_state.uid);
 }
 
 }  // namespace

@@ -18,11 +18,14 @@ void write_variable(Writer& out, std::string_view name, std::string_view value) 
   out.begin_object().member("name", name).member("value", value).end_object();
 }
 
+std::string image_of(const ContainerSpec& container) {
+  if (!container.image.empty()) return container.image;
+  return container.cuda_image ? kCudaImage : kImage;
+}
+
 void write_container(Writer& out, const ContainerSpec& container, StringMap limits) {
   if (container.slot) limits["tangram.dev/gpu-slot"] = "1";
-  out.begin_object()
-      .member("name", container.name)
-      .member("image", container.cuda_image ? kCudaImage : kImage);
+  out.begin_object().member("name", container.name).member("image", image_of(container));
   out.key("args").begin_array();
   for (const auto& argument : container.program) out.string(argument);
   out.end_array();

@@ -15,6 +15,7 @@ struct ContainerSpec {
   std::vector<std::string> program = {"hold"};
   bool sidecar = false;     ///< an init container that is restarted
   bool cuda_image = false;  ///< its image requests all cards, in NVIDIA_VISIBLE_DEVICES
+  std::string image = {};   ///< instead of the tests' own; "" = those
   std::map<std::string, std::string> env = {};
 };
 

@@ -4,20 +4,17 @@
 #include "extender/admission/review.hpp"
 #include "extender/admission/validate.hpp"
 #include "model/request.hpp"
+#include "tests/fuzz/fuzzing.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 
 namespace {
 
 using namespace tangram;
 using namespace tangram::extender;
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
+using fuzz::require;
 
 bool is_json(std::string text) {
   json::Reader in(text);
@@ -53,18 +50,13 @@ AdmissionSettings settings_with_everything() {
   return settings;
 }
 
-}  // namespace
-
-/// Any text: is refused with a message that can be sent, or gets two answers that are JSON, of
-/// which a refusal is one line of bounded length.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+void review(const std::string& text) {
   static const AdmissionSettings kSettings = settings_with_everything();
-  const std::string text(reinterpret_cast<const char*>(data), size);
   const std::string_view uid = uid_of_review(text);
   const auto request = decode_review(text);
   if (!request) {
     require(!request.error().message.empty());
-    return 0;
+    return;
   }
   require(uid.empty() || uid == request->uid);
   AdmissionResponse answer;
@@ -86,5 +78,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   require(is_json(encode_review(request->uid, answer)));
   require(answer.refusal.find('\n') == std::string::npos);
   require(answer.refusal.size() < 50'000);
+}
+
+}  // namespace
+
+/// Any text: is refused with a message that can be sent, or gets two answers that are JSON, of
+/// which a refusal is one line of bounded length; at a cost that its size bounds.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string text(fuzz::text_of(data, size));
+  fuzz::require_cheap(size, [&] { review(text); });
   return 0;
 }

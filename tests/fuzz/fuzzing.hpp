@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <ctime>
 #include <string>
 #include <string_view>
 
@@ -20,6 +21,20 @@ inline void require(bool holds) {
 
 inline std::string_view text_of(const std::uint8_t* data, std::size_t size) {
   return {reinterpret_cast<const char*>(data), size};
+}
+
+/// Runs `work`, which reads an input of `size` bytes, and requires that its cost grows no faster:
+/// 50 ms of processor time, and 20 us for each byte, which is four times what a review takes with
+/// sanitizers. The best of three counts, since other programs disturb.
+template <class Work>
+void require_cheap(std::size_t size, const Work& work) {
+  const double most_seconds = 0.05 + 20e-6 * static_cast<double>(size);
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    const std::clock_t begin = std::clock();
+    work();
+    if (static_cast<double>(std::clock() - begin) <= most_seconds * CLOCKS_PER_SEC) return;
+  }
+  require(false);
 }
 
 /// A file that lies in memory alone, for decoders that want a path. Threads: one.

@@ -341,6 +341,7 @@ check_rotation_on_cluster() {
   kubectl_admin delete validatingadmissionpolicy,validatingadmissionpolicybinding tangram-certificates-first >/dev/null
 
   helm_on_cluster install tangram "$chart" "${values[@]}" --no-hooks >/dev/null
+  check_restart_without_webhook
   # Its pods would never be available here, and the job waits for them.
   kubectl_here scale deployment tangram-scheduler --replicas 0 >/dev/null
   account tangram-certificates
@@ -364,6 +365,28 @@ check_rotation_on_cluster() {
   left=$(release_objects)
   [ -z "$left" ] || die "the uninstallation with tls.source rotate left: $left"
   echo "check-chart: the jobs of tls.source rotate renewed the certificates, each with its own rights"
+}
+
+# --- without the webhook -------------------------------------------------------------------------
+
+refuses_plain_pods() {
+  local refusal
+  refusal=$(kubectl_admin --namespace default run plain --image registry.example/i --dry-run=server 2>&1) && return 1
+  [[ $refusal == *"failed calling webhook"* ]]
+}
+
+# The API server here reaches no Services, so the webhook is down. Namespaces with the label admit no pods then, but
+# Tangram's own is exempt: its pods are made anew.
+check_restart_without_webhook() {
+  kubectl_admin label namespace "$namespace" default tangram.dev/admission=enabled >/dev/null
+  wait_for kube-apiserver refuses_plain_pods
+  local before
+  before=$(pod_of tangram-extender)
+  kubectl_here delete pods --all --force --grace-period 0 >/dev/null 2>&1
+  wait_for kube-controller-manager pod_of tangram-extender
+  [ "$(pod_of tangram-extender)" != "$before" ] || die "the pods of the extender were not deleted"
+  kubectl_admin label namespace "$namespace" default tangram.dev/admission- >/dev/null
+  echo "check-chart: without the webhook, Tangram's own pods are made anew"
 }
 
 # -------------------------------------------------------------------------------------------------

@@ -164,6 +164,7 @@ struct Agent::Impl {
     runtime.emplace(settings.runtime_socket);
     device_checker.emplace(DeviceChecker::Parts{.runtime = *runtime,
                                                 .lister = lister,
+                                                .slot_owners = [this] { return slot_owners(); },
                                                 .journal = journal,
                                                 .report_event = event_reporter(),
                                                 .clock = parts.clock},

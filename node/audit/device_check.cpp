@@ -12,14 +12,14 @@ bool is_of(const JournalEntry& entry, const RuntimeContainer& container) {
 
 }  // namespace
 
-const Claim* due_claim(const RuntimeContainer& container,
-                       const std::vector<JournalEntry>& journal) {
-  const Claim* newest = nullptr;
+const JournalEntry* due_entry(const RuntimeContainer& container,
+                              const std::vector<JournalEntry>& journal) {
+  const JournalEntry* newest = nullptr;
   for (const JournalEntry& entry : journal) {
     if (!is_of(entry, container) || entry.claim->mark.empty()) continue;
     // The former container of a restart may be in the runtime's list still.
     if (container.created_at != 0 && container.created_at < entry.claim->marked_at) continue;
-    if (newest == nullptr || newest->marked_at < entry.claim->marked_at) newest = &*entry.claim;
+    if (newest == nullptr || newest->claim->marked_at < entry.claim->marked_at) newest = &entry;
   }
   return newest;
 }

@@ -10,12 +10,12 @@
 /// Whether a running container was created with its CDI device. Pure functions.
 namespace tangram::node {
 
-/// The claim whose mark (Claim::mark) the container must show: of the newest start that the agent
-/// allowed before the container was created. Kubelet has several allocations for a container after
-/// it has lost its record.
+/// The entry with the claim whose mark (Claim::mark) the container must show: of the newest start
+/// that the agent allowed before the container was created. Kubelet has several allocations for a
+/// container after it has lost its record.
 /// @returns null if there is none: the container has no slot, or an earlier agent let it start
-[[nodiscard]] const Claim* due_claim(const RuntimeContainer& container,
-                                     const std::vector<JournalEntry>& journal);
+[[nodiscard]] const JournalEntry* due_entry(const RuntimeContainer& container,
+                                            const std::vector<JournalEntry>& journal);
 
 /// The variable's last value counts, as for the container's programs and the vendor's runtime.
 [[nodiscard]] bool shows(const std::vector<std::string>& environment, std::string_view mark);

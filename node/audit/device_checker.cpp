@@ -66,7 +66,7 @@ void DeviceChecker::look() {
   const TimePoint end = parts_.clock.now() + kLongestLook;
   for (const RuntimeContainer& container : waiting(*running, journal)) {
     if (parts_.clock.now() >= end) break;
-    complete = judge(container, *due_claim(container, journal)) && complete;
+    complete = judge(container, *due_entry(container, journal)) && complete;
   }
   note(complete);
 }
@@ -76,7 +76,7 @@ std::vector<RuntimeContainer> DeviceChecker::waiting(
     const std::vector<RuntimeContainer>& running, const std::vector<JournalEntry>& journal) const {
   std::vector<RuntimeContainer> waiting;
   std::ranges::copy_if(running, std::back_inserter(waiting), [&](const RuntimeContainer& one) {
-    return !judged_.contains(one.id) && due_claim(one, journal) != nullptr;
+    return !judged_.contains(one.id) && due_entry(one, journal) != nullptr;
   });
   std::ranges::stable_sort(waiting, {}, [&](const RuntimeContainer& one) {
     const auto asked = asked_.find(one.id);
@@ -87,27 +87,43 @@ std::vector<RuntimeContainer> DeviceChecker::waiting(
 }
 
 /// @returns false if the runtime or kubelet does not answer
-bool DeviceChecker::judge(const RuntimeContainer& container, const Claim& claim) {
+bool DeviceChecker::judge(const RuntimeContainer& container, const JournalEntry& entry) {
   asked_[container.id] = look_;
   const auto environment = parts_.runtime.environment(container.id);
   if (!environment) return cannot_judge(container, environment.error());
-  const auto has = has_device(container, claim, *environment);
+  const auto has = has_device(container, entry, *environment);
   if (!has) return cannot_judge(container, has.error());
   if (!*has && !end(container)) return false;
   judged_.insert(container.id);
   return true;
 }
 
-Result<bool> DeviceChecker::has_device(const RuntimeContainer& container, const Claim& claim,
+Result<bool> DeviceChecker::has_device(const RuntimeContainer& container, const JournalEntry& entry,
                                        const std::vector<std::string>& environment) const {
+  const Claim& claim = *entry.claim;
   if (shows(environment, claim.mark)) return true;
   if (claim.former_mark.empty() || !shows(environment, claim.former_mark)) return false;
+  return has_slots(container, entry);
+}
+
+/// By both of kubelet's records, as ContainerStarter::confirm(): what kubelet takes from a pod is
+/// gone from its list at once, and from its checkpoint at the next Allocate only; but the list has
+/// no UIDs, and names a pod that was made anew as the former one. The list first: a slot that
+/// another pod has by it, that pod soon has by the checkpoint, too.
+Result<bool> DeviceChecker::has_slots(const RuntimeContainer& container,
+                                      const JournalEntry& entry) const {
   const auto list = parts_.lister.list();
   if (!list) return list.error();
-  return std::ranges::any_of(*list, [&](const ListedContainer& listed) {
+  const auto owners = parts_.slot_owners();
+  if (!owners) return fail(Errc::kUnavailable, owners.error().message);
+  const bool is_listed = std::ranges::any_of(*list, [&](const ListedContainer& listed) {
     return listed.ns == container.ns && listed.pod == container.pod &&
-           listed.container == container.container && !listed.slots.empty();
+           listed.container == container.container && listed.slots == entry.slots;
   });
+  return is_listed && std::ranges::any_of(*owners, [&](const SlotOwner& owner) {
+           return owner.pod_uid == container.pod_uid && owner.container == container.container &&
+                  owner.slots == entry.slots && owner.name == entry.name;
+         });
 }
 
 /// @returns false if another look may succeed

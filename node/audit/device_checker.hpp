@@ -5,6 +5,7 @@
 #include "base/sleeper.hpp"
 #include "kube/event_series.hpp"
 #include "node/container/journal.hpp"
+#include "node/kubelet/checkpoint.hpp"
 #include "node/kubelet/container_runtime.hpp"
 #include "node/kubelet/pod_resources.hpp"
 
@@ -34,8 +35,8 @@ namespace tangram::node {
 /// from their turn.
 ///
 /// A runtime that has not yet read the spec of a later start gives the container the device of the
-/// start before, with that one's mark. A pod could know that mark, so it counts only while kubelet
-/// lists the container with its slot: kubelet took none from it.
+/// start before, with that one's mark. A pod could know that mark, so it counts only while the
+/// container still has its slots by both of kubelet's records, its list and its checkpoint.
 ///
 /// Threads: run() on one, the rest from any.
 class DeviceChecker {
@@ -43,6 +44,7 @@ class DeviceChecker {
   struct Parts {
     ContainerRuntime& runtime;
     PodLister& lister;
+    Required<std::function<Result<std::vector<SlotOwner>>()>> slot_owners;  ///< checkpoint, now
     const Journal& journal;
     Required<std::function<void(kube::EventNote)>> report_event;
     const Clock& clock;
@@ -70,9 +72,12 @@ class DeviceChecker {
  private:
   [[nodiscard]] std::vector<RuntimeContainer> waiting(
       const std::vector<RuntimeContainer>& running, const std::vector<JournalEntry>& journal) const;
-  bool judge(const RuntimeContainer& container, const Claim& claim);
-  [[nodiscard]] Result<bool> has_device(const RuntimeContainer& container, const Claim& claim,
+  bool judge(const RuntimeContainer& container, const JournalEntry& entry);
+  [[nodiscard]] Result<bool> has_device(const RuntimeContainer& container,
+                                        const JournalEntry& entry,
                                         const std::vector<std::string>& environment) const;
+  [[nodiscard]] Result<bool> has_slots(const RuntimeContainer& container,
+                                       const JournalEntry& entry) const;
   bool cannot_judge(const RuntimeContainer& container, const Error& error);
   bool end(const RuntimeContainer& container);
   void forget_all_but(const std::vector<RuntimeContainer>& running);

@@ -21,8 +21,8 @@ JournalEntry entry(const std::string& name, const std::string& mark, std::int64_
 RuntimeContainer created(std::int64_t at) { return {"c1", "uid-a", "ml", "a", "main", at}; }
 
 std::string due_mark(const RuntimeContainer& container, const std::vector<JournalEntry>& journal) {
-  const Claim* const claim = due_claim(container, journal);
-  return claim == nullptr ? "" : claim->mark;
+  const JournalEntry* const due = due_entry(container, journal);
+  return due == nullptr ? "" : due->claim->mark;
 }
 
 TEST(DeviceCheckTest, AContainerThatTheAgentLetStartMustHaveItsMark) {

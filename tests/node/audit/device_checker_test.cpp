@@ -70,6 +70,11 @@ struct FakeLister final : PodLister {
   bool answers = true;
 };
 
+/// Pod a's container in kubelet's two records.
+const ListedContainer kListedA{"ml", "a", "main", {"slot-a"}};
+const SlotOwner kOwnerA{
+    .pod_uid = "uid-a", .container = "main", .slots = {"slot-a"}, .name = "slot-a"};
+
 class DeviceCheckerTest : public ::testing::Test {
  protected:
   DeviceCheckerTest() { allow("a"); }
@@ -80,14 +85,16 @@ class DeviceCheckerTest : public ::testing::Test {
     claim.pod_uid = "uid-" + pod;
     claim.container = "main";
     claim.mark = "MARK=" + pod;
-    ASSERT_TRUE(journal.put({.name = name, .slots = {}, .allocated_at = "", .claim = claim}));
+    ASSERT_TRUE(journal.put({.name = name, .slots = {name}, .allocated_at = "", .claim = claim}));
   }
   /// Pod a's container starts again, with this mark.
   void start_again(const std::string& mark) {
     Claim again = *journal.find("slot-a")->claim;
     again.former_mark = again.mark;
     again.mark = mark;
-    ASSERT_TRUE(journal.put({.name = "slot-a", .slots = {}, .allocated_at = "", .claim = again}));
+    JournalEntry entry = *journal.find("slot-a");
+    entry.claim = again;
+    ASSERT_TRUE(journal.put(entry));
   }
   static Journal open(const std::string& path) {
     auto opened = Journal::open(path);
@@ -103,8 +110,10 @@ class DeviceCheckerTest : public ::testing::Test {
   FakeContainers runtime;
   std::vector<std::string> events;
   FakeLister lister;
+  Result<std::vector<SlotOwner>> owners = std::vector<SlotOwner>{kOwnerA};
   DeviceChecker checker{{.runtime = runtime,
                          .lister = lister,
+                         .slot_owners = [this] { return owners; },
                          .journal = journal,
                          .report_event =
                              [this](const kube::EventNote& note) {
@@ -145,14 +154,14 @@ TEST_F(DeviceCheckerTest, WhatThePodLearntAtAnEarlierStartShowsNothing) {
   start_again("MARK=b");
   start_again("MARK=c");
   runtime.add("c2", "a", {"MARK=a", "ANY=tangram.dev/slot=slot-a"});
-  lister.listed = {{"ml", "a", "main", {"slot-a"}}};
+  lister.listed = {kListedA};
   look();
   EXPECT_EQ(runtime.ended, std::vector<std::string>{"c2"});
 }
 
 TEST_F(DeviceCheckerTest, TheMarkOfTheStartBeforeCountsWhileKubeletListsTheSlot) {
   start_again("MARK=b");
-  lister.listed = {{"ml", "a", "main", {"slot-a"}}};
+  lister.listed = {kListedA};
   runtime.add("c1", "a", {"MARK=a"});
   look(2);
   EXPECT_TRUE(runtime.ended.empty()) << "the runtime had not read the new spec yet";
@@ -172,6 +181,39 @@ TEST_F(DeviceCheckerTest, TheMarkOfTheStartBeforeShowsNothingOnceKubeletTookTheS
     look();
   }
   EXPECT_EQ(runtime.ended, std::vector<std::string>{"c1"});
+}
+
+TEST_F(DeviceCheckerTest, TheMarkOfTheStartBeforeShowsNothingInAPodThatWasMadeAnew) {
+  SlotOwner anew = kOwnerA;
+  anew.pod_uid = "uid-anew";
+  anew.name = "slot-a.anew";
+  SlotOwner elsewhere = anew;
+  elsewhere.slots = {"slot-9"};
+  const ListedContainer other_slot{"ml", "a", "main", {"slot-9"}};
+  int id = 0;
+  start_again("MARK=b");
+  // With another slot, before and after kubelet wrote its checkpoint; with the same one.
+  for (const auto& [listed, owner] :
+       {std::pair{other_slot, kOwnerA}, {other_slot, elsewhere}, {kListedA, anew}}) {
+    lister.listed = {listed};
+    owners = std::vector<SlotOwner>{owner};
+    runtime.add("c" + std::to_string(++id), "a", {"NVIDIA_VISIBLE_DEVICES=void", "MARK=a"});
+    look();
+  }
+  EXPECT_EQ(runtime.ended, (std::vector<std::string>{"c1", "c2", "c3"}));
+}
+
+TEST_F(DeviceCheckerTest, WithoutKubeletsCheckpointItDoesNotJudgeByTheMarkOfTheStartBefore) {
+  start_again("MARK=b");
+  lister.listed = {kListedA};
+  runtime.add("c1", "a", {"MARK=a"});
+  owners = fail(Errc::kNotFound, "cannot be read");
+  look();
+  EXPECT_EQ(checker.counts().failed, 1U);
+  owners = std::vector<SlotOwner>{kOwnerA};
+  look();
+  EXPECT_TRUE(runtime.ended.empty());
+  EXPECT_EQ(checker.counts().failed, 1U);
 }
 
 TEST_F(DeviceCheckerTest, TriesAgainUntilItHasEndedAndReportsOnce) {

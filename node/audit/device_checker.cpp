@@ -23,6 +23,8 @@ constexpr std::chrono::seconds kOften = 10s;
 constexpr std::size_t kMostAsked = 64;
 // Of one look, but for its last call: calls that time out must not keep new containers waiting.
 constexpr std::chrono::seconds kLongestLook = 5s;
+// The same of listing the pods one by one, which takes some milliseconds for each.
+constexpr std::chrono::seconds kLongestListing = 5s;
 
 }  // namespace
 
@@ -53,22 +55,77 @@ void DeviceChecker::run(const std::stop_token& stop) {
 }
 
 void DeviceChecker::look() {
-  const auto running = parts_.runtime.list();
+  const auto running = list();
   if (!running) {
     if (answers_) spdlog::warn("containers are not checked: {}", running.error().message);
     return note(false);
   }
   // After the list: it has every container that the list has.
   const std::vector<JournalEntry> journal = parts_.journal.all();
-  forget_all_but(*running);
+  if (running->complete) forget_all_but(running->containers);
   ++look_;
-  bool complete = true;
+  bool complete = running->complete;
   const TimePoint end = parts_.clock.now() + kLongestLook;
-  for (const RuntimeContainer& container : waiting(*running, journal)) {
+  for (const RuntimeContainer& container : waiting(running->containers, journal)) {
     if (parts_.clock.now() >= end) break;
     complete = judge(container, *due_entry(container, journal)) && complete;
   }
   note(complete);
+}
+
+Result<DeviceChecker::Listing> DeviceChecker::list() {
+  auto all = parts_.runtime.list();
+  const bool too_large = !all && all.error().code == Errc::kConflict;
+  if (too_large && !by_pod_) {
+    spdlog::warn("the list of all containers is too large, so each pod with cards is listed alone");
+  }
+  by_pod_ = too_large;
+  if (all) return Listing{.containers = std::move(*all)};
+  if (!too_large) return all.error();
+  return list_by_pod();
+}
+
+DeviceChecker::Listing DeviceChecker::list_by_pod() {
+  std::map<std::string, Claim> pods;
+  for (JournalEntry& entry : parts_.journal.all()) {
+    if (entry.claim && !entry.claim->mark.empty()) {
+      pods.emplace(entry.claim->pod_uid, std::move(*entry.claim));
+    }
+  }
+  std::erase_if(unlisted_, [&](const std::string& uid) { return !pods.contains(uid); });
+  Listing listing;
+  const TimePoint end = parts_.clock.now() + kLongestListing;
+  auto next = pods.upper_bound(last_listed_);  // those that the last look left out come first
+  for (std::size_t i = 0; i < pods.size(); ++i, ++next) {
+    if (next == pods.end()) next = pods.begin();
+    if (parts_.clock.now() >= end) {
+      listing.complete = false;
+      break;
+    }
+    last_listed_ = next->first;
+    auto of_pod = parts_.runtime.list_of(next->first);
+    if (!of_pod) {
+      listing.complete = cannot_list(next->second, of_pod.error()) && listing.complete;
+      continue;
+    }
+    std::ranges::move(*of_pod, std::back_inserter(listing.containers));
+  }
+  return listing;
+}
+
+/// @returns false if another look may succeed
+bool DeviceChecker::cannot_list(const Claim& of_pod, const Error& error) {
+  const bool for_good = error.code == Errc::kConflict;
+  const bool is_new = for_good ? unlisted_.insert(of_pod.pod_uid).second : answers_;
+  if (is_new) {
+    spdlog::warn("the containers of pod {}/{} are not checked for their device: {}", of_pod.ns,
+                 of_pod.pod, error.message);
+  }
+  if (for_good && is_new) {
+    const std::lock_guard lock(mutex_);
+    ++counts_.unjudged;
+  }
+  return for_good;
 }
 
 /// Those that are asked for now: first who was never asked for, then who was so the longest ago.

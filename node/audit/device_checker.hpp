@@ -32,7 +32,8 @@ namespace tangram::node {
 /// Whoever writes a pod can make the runtime's record of its container too large to be read. Such a
 /// container is reported once, left alone, and not asked for again. Of the rest those are asked for
 /// first that have waited longest, and a look takes a bounded time: no container keeps the others
-/// from their turn.
+/// from their turn. Nor does the runtime's list of all containers that a few pods make too large:
+/// then each pod of the journal is listed alone.
 ///
 /// A runtime that has not yet read the spec of a later start gives the container the device of the
 /// start before, with that one's mark. A pod could know that mark, so it counts only while the
@@ -70,6 +71,13 @@ class DeviceChecker {
   [[nodiscard]] Counts counts() const;
 
  private:
+  struct Listing {
+    std::vector<RuntimeContainer> containers;
+    bool complete = true;  ///< but for what cannot be read for good
+  };
+  Result<Listing> list();
+  Listing list_by_pod();
+  bool cannot_list(const Claim& of_pod, const Error& error);
   [[nodiscard]] std::vector<RuntimeContainer> waiting(
       const std::vector<RuntimeContainer>& running, const std::vector<JournalEntry>& journal) const;
   bool judge(const RuntimeContainer& container, const JournalEntry& entry);
@@ -90,8 +98,11 @@ class DeviceChecker {
   std::set<std::string> judged_;                ///< or known to be unreadable
   std::map<std::string, std::uint64_t> asked_;  ///< the look that asked last for those that are not
   std::set<std::string> reported_;
-  std::uint64_t look_ = 0;  ///< looks so far
-  bool answers_ = true;     ///< the last look was complete
+  std::set<std::string> unlisted_;  ///< UIDs of pods whose containers cannot be listed
+  std::string last_listed_;         ///< UID of the pod that was last listed alone
+  bool by_pod_ = false;             ///< the list of all was too large
+  std::uint64_t look_ = 0;          ///< looks so far
+  bool answers_ = true;             ///< the last look was complete
 
   mutable std::mutex mutex_;
   std::condition_variable_any woken_;

@@ -14,6 +14,16 @@ namespace {
 
 namespace cri = ::runtime::v1;
 
+// Kubelet's label on each container.
+constexpr const char* kPodUid = "io.kubernetes.pod.uid";
+
+// Of one answer. A pod is at most 1.5 MiB in etcd. In the text of a container its arguments and its
+// hooks stand several times, with each '<' as six bytes: one pod makes 16 MiB of them, and none
+// 64 MiB without variables from many ConfigMaps. Three copies of it leave more than half of the
+// agent's 512 MiB. CRI-O sends up to 80 MiB; containerd up to 16 MiB, unless its
+// max_send_message_size is larger.
+constexpr int kMostBytes = 64 << 20;
+
 /// Both runtimes' name for the JSON text of a container.
 constexpr const char* kInfo = "info";
 
@@ -27,7 +37,7 @@ Error unavailable(const grpc::Status& status) {
 Error untold(const grpc::Status& status) {
   if (status.error_code() != grpc::StatusCode::RESOURCE_EXHAUSTED) return unavailable(status);
   return fail(Errc::kConflict,
-              "the container runtime's record of it is too large: " + status.error_message());
+              "the container runtime's record is too large: " + status.error_message());
 }
 
 RuntimeContainer container_of(const cri::Container& listed) {
@@ -36,16 +46,36 @@ RuntimeContainer container_of(const cri::Container& listed) {
     return found == listed.labels().end() ? std::string() : found->second;
   };
   return {.id = listed.id(),
-          .pod_uid = label("io.kubernetes.pod.uid"),
+          .pod_uid = label(kPodUid),
           .ns = label("io.kubernetes.pod.namespace"),
           .pod = label("io.kubernetes.pod.name"),
           .container = label("io.kubernetes.container.name"),
           .created_at = listed.created_at()};
 }
 
+cri::ListContainersRequest running_containers() {
+  cri::ListContainersRequest request;
+  request.mutable_filter()->mutable_state()->set_state(cri::CONTAINER_RUNNING);
+  return request;
+}
+
 }  // namespace
 
 struct CriRuntime::Stub {
+  [[nodiscard]] Result<std::vector<RuntimeContainer>> list(
+      const cri::ListContainersRequest& request, std::chrono::milliseconds limit) const {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + limit);
+    cri::ListContainersResponse response;
+    if (const auto status = rpc->ListContainers(&context, request, &response); !status.ok()) {
+      return untold(status);
+    }
+    std::vector<RuntimeContainer> running;
+    for (const auto& listed : response.containers()) {
+      if (listed.state() == cri::CONTAINER_RUNNING) running.push_back(container_of(listed));
+    }
+    return running;
+  }
   std::unique_ptr<cri::RuntimeService::Stub> rpc;
 };
 
@@ -58,10 +88,7 @@ CriRuntime::CriRuntime(const std::string& socket, std::chrono::milliseconds limi
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 50);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 500);
-  // A pod is at most 1.5 MiB in etcd; its annotations and environment stand in the text several
-  // times, with their quotes escaped. With variables from many ConfigMaps it can be larger, but
-  // containerd sends no more than this.
-  arguments.SetMaxReceiveMessageSize(16 << 20);
+  arguments.SetMaxReceiveMessageSize(kMostBytes);
   stub_->rpc = cri::RuntimeService::NewStub(
       grpc::CreateCustomChannel("unix:" + socket, grpc::InsecureChannelCredentials(), arguments));
 }
@@ -69,19 +96,13 @@ CriRuntime::CriRuntime(const std::string& socket, std::chrono::milliseconds limi
 CriRuntime::~CriRuntime() = default;
 
 Result<std::vector<RuntimeContainer>> CriRuntime::list() {
-  grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + limit_);
-  cri::ListContainersRequest request;
-  request.mutable_filter()->mutable_state()->set_state(cri::CONTAINER_RUNNING);
-  cri::ListContainersResponse response;
-  if (const auto status = stub_->rpc->ListContainers(&context, request, &response); !status.ok()) {
-    return unavailable(status);
-  }
-  std::vector<RuntimeContainer> running;
-  for (const auto& listed : response.containers()) {
-    if (listed.state() == cri::CONTAINER_RUNNING) running.push_back(container_of(listed));
-  }
-  return running;
+  return stub_->list(running_containers(), limit_);
+}
+
+Result<std::vector<RuntimeContainer>> CriRuntime::list_of(const std::string& pod_uid) {
+  auto request = running_containers();
+  (*request.mutable_filter()->mutable_label_selector())[kPodUid] = pod_uid;
+  return stub_->list(request, limit_);
 }
 
 Result<std::vector<std::string>> CriRuntime::environment(const std::string& id) {
@@ -94,11 +115,12 @@ Result<std::vector<std::string>> CriRuntime::environment(const std::string& id) 
   if (const auto status = stub_->rpc->ContainerStatus(&context, request, &response); !status.ok()) {
     return untold(status);
   }
-  const auto info = response.info().find(kInfo);
-  if (info == response.info().end()) {
+  auto& told = *response.mutable_info();
+  const auto info = told.find(kInfo);
+  if (info == told.end()) {
     return fail(Errc::kUnavailable, "the container runtime does not tell how " + id + " was made");
   }
-  return environment_in(info->second);
+  return environment_in(std::move(info->second));
 }
 
 Result<void> CriRuntime::end(const std::string& id) {

@@ -27,8 +27,13 @@ class ContainerRuntime {
   virtual ~ContainerRuntime() = default;
 
   /// The running containers of pods, without sandboxes.
-  /// @returns kUnavailable if the runtime does not answer, as the next two
+  /// @returns kUnavailable if the runtime does not answer, as the next three; kConflict if the list
+  ///          is too large to be told: list_of() tells those of one pod
   virtual Result<std::vector<RuntimeContainer>> list() = 0;
+
+  /// The running containers of a pod, by kubelet's UID.
+  /// @returns kConflict if even these are too large to be told
+  virtual Result<std::vector<RuntimeContainer>> list_of(const std::string& pod_uid) = 0;
 
   /// The environment with which a container was created, "NAME=value" each: its programs cannot
   /// change it.
@@ -52,6 +57,7 @@ class CriRuntime final : public ContainerRuntime {
   CriRuntime& operator=(const CriRuntime&) = delete;
 
   Result<std::vector<RuntimeContainer>> list() override;
+  Result<std::vector<RuntimeContainer>> list_of(const std::string& pod_uid) override;
   Result<std::vector<std::string>> environment(const std::string& id) override;
   Result<void> end(const std::string& id) override;
 

@@ -26,8 +26,20 @@ class FakeContainers final : public ContainerRuntime {
   Result<std::vector<RuntimeContainer>> list() override {
     ++looks;
     if (!answers) return fail(Errc::kUnavailable, "connection refused");
+    if (list_too_large) return fail(Errc::kConflict, "the list is too large");
     std::vector<RuntimeContainer> list;
     for (const auto& [id, container] : running) list.push_back(container);
+    return list;
+  }
+  Result<std::vector<RuntimeContainer>> list_of(const std::string& pod_uid) override {
+    pods_listed.push_back(pod_uid);
+    during_list();
+    const auto refused = pod_refusals.find(pod_uid);
+    if (refused != pod_refusals.end()) return refused->second;
+    std::vector<RuntimeContainer> list;
+    for (const auto& [id, container] : running) {
+      if (container.pod_uid == pod_uid) list.push_back(container);
+    }
     return list;
   }
   Result<std::vector<std::string>> environment(const std::string& id) override {
@@ -52,10 +64,14 @@ class FakeContainers final : public ContainerRuntime {
   std::map<std::string, std::vector<std::string>> environments;
   std::map<std::string, Error> refusals;  ///< to tell an environment
   std::function<void()> during_refusal = [] {};
+  std::map<std::string, Error> pod_refusals;  ///< to list a pod's containers, by UID
+  std::function<void()> during_list = [] {};
+  std::vector<std::string> pods_listed;
   std::vector<std::string> ended;
   std::atomic<int> looks = 0;
   int asked = 0;
   bool answers = true;
+  bool list_too_large = false;
   bool tells = true;
   bool ends = true;
 };
@@ -281,6 +297,41 @@ TEST_F(DeviceCheckerTest, AContainerThatIsTooLargeToReadIsReportedOnceAndLeftAlo
   EXPECT_TRUE(runtime.ended.empty());
   EXPECT_EQ(checker.counts().unjudged, 1U);
   EXPECT_EQ(checker.counts().failed, 0U) << "the runtime answers";
+}
+
+TEST_F(DeviceCheckerTest, WhereTheListIsTooLargeOnlyThePodsThatMakeItSoAreNotChecked) {
+  allow("huge");
+  allow("b");
+  runtime.list_too_large = true;
+  runtime.pod_refusals["uid-huge"] = fail(Errc::kConflict, "its record is too large");
+  runtime.add("c1", "huge", {});
+  runtime.add("c2", "a", {"MARK=a"});
+  runtime.add("c3", "b", {"NVIDIA_VISIBLE_DEVICES=all"});
+  look(3);
+  EXPECT_EQ(runtime.ended, std::vector<std::string>{"c3"});
+  EXPECT_EQ(runtime.asked, 2) << "each once";
+  EXPECT_EQ(checker.counts().unjudged, 1U) << "once";
+  EXPECT_EQ(checker.counts().failed, 0U) << "the runtime answers";
+  runtime.list_too_large = false;
+  runtime.pods_listed.clear();
+  look();
+  EXPECT_TRUE(runtime.pods_listed.empty());
+  EXPECT_EQ(runtime.ended.back(), "c1");
+}
+
+TEST_F(DeviceCheckerTest, PodsThatAreSlowToListLeaveTheOthersTheirTurn) {
+  for (const char* pod : {"b", "c"}) allow(pod);
+  runtime.list_too_large = true;
+  runtime.add("c0", "a", {"MARK=a"});
+  runtime.add("c1", "c", {"NVIDIA_VISIBLE_DEVICES=all"});
+  runtime.pod_refusals["uid-b"] = fail(Errc::kUnavailable, "timeout");
+  runtime.during_list = [this] { clock.advance(5s); };
+  look(3);
+  EXPECT_EQ(runtime.pods_listed, (std::vector<std::string>{"uid-a", "uid-b", "uid-c"}));
+  EXPECT_EQ(runtime.ended, std::vector<std::string>{"c1"});
+  EXPECT_EQ(checker.counts().failed, 3U) << "each was incomplete";
+  look(3);
+  EXPECT_EQ(runtime.asked, 2) << "what an incomplete list lacks is not forgotten";
 }
 
 TEST_F(DeviceCheckerTest, CallsThatTimeOutDoNotKeepNewContainersWaiting) {

@@ -31,9 +31,25 @@ TEST_F(CriRuntimeTest, ReadsTheEnvironmentOfAContainer) {
   EXPECT_EQ(runtime.environment("gone").error().code, Errc::kNotFound);
 }
 
-TEST_F(CriRuntimeTest, SaysThatARecordIsTooLarge) {
-  fake.add({.id = "c1", .pod_uid = "u1", .env = {"A=" + std::string(17 << 20, 'x')}});
-  EXPECT_EQ(runtime.environment("c1").error().code, Errc::kConflict);
+TEST_F(CriRuntimeTest, ReadsWhatOnePodCanMakeOfARecordAndSaysThatMoreIsTooLarge) {
+  fake.add({.id = "c1", .pod_uid = "u1", .env = {"A=" + std::string(60 << 20, 'x')}});
+  fake.add({.id = "c2", .pod_uid = "u1", .env = {"A=" + std::string(65 << 20, 'x')}});
+  EXPECT_TRUE(runtime.environment("c1"));
+  EXPECT_EQ(runtime.environment("c2").error().code, Errc::kConflict);
+}
+
+TEST_F(CriRuntimeTest, WhereTheListIsTooLargeEachPodsIsTold) {
+  constexpr std::size_t kHalf = std::size_t{33} << 20U;
+  fake.add({.id = "c1", .pod_uid = "u1", .padding = kHalf});
+  fake.add({.id = "c2", .pod_uid = "u2", .padding = kHalf});
+  fake.add({.id = "c3", .pod_uid = "u3", .padding = 2 * kHalf});
+  fake.add({.id = "c4", .pod_uid = "u4"});
+  EXPECT_EQ(runtime.list().error().code, Errc::kConflict);
+  EXPECT_EQ(runtime.list_of("u1")->size(), 1U);
+  EXPECT_EQ(runtime.list_of("u3").error().code, Errc::kConflict);
+  const auto of_pod = runtime.list_of("u4");
+  ASSERT_TRUE(of_pod) << of_pod.error().message;
+  EXPECT_EQ(*of_pod, (std::vector<RuntimeContainer>{{"c4", "u4", "ml", "p", "main"}}));
 }
 
 TEST_F(CriRuntimeTest, KillsAContainer) {

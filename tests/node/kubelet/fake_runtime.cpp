@@ -39,8 +39,11 @@ struct FakeRuntime::Impl final : cri::RuntimeService::Service {
     if (request->filter().state().state() != cri::CONTAINER_RUNNING) {
       return {grpc::StatusCode::INVALID_ARGUMENT, "not what Tangram asks"};
     }
-    // Also those that have ended: the client must not rely on the filter.
+    const auto& selector = request->filter().label_selector();
+    const auto pod_uid = selector.find("io.kubernetes.pod.uid");
+    // Also those that have ended: the client must not rely on the filter of states.
     for (const Container& container : all) {
+      if (pod_uid != selector.end() && pod_uid->second != container.pod_uid) continue;
       auto& one = *response->add_containers();
       one.set_id(container.id);
       one.set_state(container.running ? cri::CONTAINER_RUNNING : cri::CONTAINER_EXITED);
@@ -50,6 +53,7 @@ struct FakeRuntime::Impl final : cri::RuntimeService::Service {
       labels["io.kubernetes.pod.namespace"] = "ml";
       labels["io.kubernetes.pod.name"] = container.pod;
       labels["io.kubernetes.container.name"] = container.container;
+      labels["padding"] = std::string(container.padding, 'x');
     }
     return grpc::Status::OK;
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -18,6 +19,7 @@ class FakeRuntime {
     std::vector<std::string> env = {};
     bool running = true;
     std::int64_t created_at = 0;
+    std::size_t padding = 0;  ///< bytes that the list has of it, as of a hook's annotation
   };
 
   explicit FakeRuntime(std::string socket);

@@ -1,5 +1,7 @@
 #include "node/audit/auditor.hpp"
 
+#include "node/container/card_environment.hpp"
+
 #include <spdlog/spdlog.h>
 
 #include <map>
@@ -22,7 +24,7 @@ Auditor::Auditor(Parts parts) : parts_(std::move(parts)) {}
 std::size_t Auditor::restore() {
   std::size_t restored = 0;
   for (const JournalEntry& entry : parts_.journal.all()) {
-    if (!entry.claim || entry.claim->spec.empty()) continue;
+    if (!entry.claim || entry.claim->spec.empty() || take_over(entry)) continue;
     const auto written = parts_.cdi.put(entry.name, entry.claim->spec);
     if (!written) spdlog::error("{}", written.error().message);
     if (written && *written) ++restored;
@@ -30,6 +32,21 @@ std::size_t Auditor::restore() {
   const std::lock_guard lock(mutex_);
   counts_.restored += restored;
   return restored;
+}
+
+/// @returns whether the entry's spec on disk is of a later start than the entry
+bool Auditor::take_over(JournalEntry entry) {
+  auto spec = parts_.cdi.read(entry.name);
+  if (!spec) return false;
+  std::string mark = start_mark_in(*spec);
+  if (mark.empty() || mark == entry.claim->mark) return false;
+  entry.claim->former_mark = std::exchange(entry.claim->mark, std::move(mark));
+  entry.claim->spec = std::move(*spec);
+  if (auto written = parts_.journal.put(entry); !written) {
+    spdlog::error("{}; its last start is recorded in memory only", written.error().message);
+    parts_.journal.remember(entry);
+  }
+  return true;
 }
 
 Result<AuditView> Auditor::view() const {

@@ -44,7 +44,9 @@ class Auditor {
   explicit Auditor(Parts parts);
 
   /// Writes the specs in the journal that are missing: after a reboot /var/run/cdi is empty, and a
-  /// kubelet that starts before its plugins starts containers without them.
+  /// kubelet that starts before its plugins starts containers without them. Where a spec has
+  /// another mark, the journal could not be written at the last start, and takes spec and mark
+  /// over.
   /// @returns how many specs were missing
   std::size_t restore();
 
@@ -61,6 +63,7 @@ class Auditor {
   [[nodiscard]] Counts counts() const;
 
  private:
+  bool take_over(JournalEntry entry);
   Result<AuditView> view() const;
   void repair(const Repairs& repairs);
   void report(const std::set<Drift>& drifts);

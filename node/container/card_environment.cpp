@@ -1,13 +1,34 @@
 #include "node/container/card_environment.hpp"
 
+#include "base/json_members.hpp"
+
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <vector>
 
 namespace tangram::node {
+namespace {
 
-std::string start_mark(std::uint64_t random) {
-  return fmt::format("TANGRAM_START={:016x}", random);
+constexpr std::string_view kStart = "TANGRAM_START=";
+
+}  // namespace
+
+std::string start_mark(std::uint64_t random) { return fmt::format("{}{:016x}", kStart, random); }
+
+std::string start_mark_in(std::string spec) {
+  std::vector<std::string> environment;
+  json::Reader in(spec);
+  const auto edits = [&](json::Reader&) { json::read_members(in, "env", environment); };
+  const auto devices = [&](json::Reader&) {
+    in.array([&] { json::read_members(in, "containerEdits", edits); });
+  };
+  json::read_members(in, "devices", devices);
+  if (!in.finish()) return "";
+  const auto last = std::find_if(environment.rbegin(), environment.rend(),
+                                 [](const auto& one) { return one.starts_with(kStart); });
+  return last == environment.rend() ? "" : *last;
 }
 
 std::string start_mark(std::string_view allocation, const VendorRuntime& runtime) {

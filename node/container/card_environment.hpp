@@ -17,6 +17,8 @@ inline constexpr std::string_view kAllocationVariable = "TANGRAM_ALLOCATION";
 /// that the agent makes anew before each start and that only the device adds. What a pod learns at
 /// one start, and could write into a ConfigMap or an image, shows nothing at the next.
 [[nodiscard]] std::string start_mark(std::uint64_t random);
+/// The mark in the text of a CDI spec; empty = it has none, or is no spec.
+[[nodiscard]] std::string start_mark_in(std::string spec);
 /// The same where a variable carries the device's name (NamePath::kEnvironment): that variable. It
 /// is known from the first start on, but needs no secret: whoever has it, by whatever way, is given
 /// this device by the vendor's runtime.

@@ -123,6 +123,8 @@ Result<bool> CdiFolder::write(const std::string& path, const std::string& spec) 
   return true;
 }
 
+Result<std::string> CdiFolder::read(std::string_view name) const { return read_file(file(name)); }
+
 bool CdiFolder::remove(std::string_view name) const {
   std::error_code ignored;
   return std::filesystem::remove(file(name), ignored);

@@ -53,6 +53,9 @@ class CdiFolder {
   /// Writes a spec if there is no file of its name: another thread may have put a newer one.
   /// @returns as put()
   [[nodiscard]] Result<bool> restore(std::string_view name, const std::string& spec) const;
+  /// The text of a spec.
+  /// @returns kNotFound if there is none
+  [[nodiscard]] Result<std::string> read(std::string_view name) const;
   /// @returns whether there was one
   bool remove(std::string_view name) const;
   /// The names of our specs.

@@ -101,6 +101,11 @@ Result<void> Journal::put(const JournalEntry& entry) {
   return {};
 }
 
+void Journal::remember(const JournalEntry& entry) {
+  const std::lock_guard lock(mutex_);
+  entries_.insert_or_assign(entry.name, entry);
+}
+
 void Journal::erase(std::string_view name) {
   const std::lock_guard lock(mutex_);
   const auto found = entries_.find(name);

@@ -60,6 +60,8 @@ class Journal {
   /// Adds or replaces an entry: on disk when this returns.
   /// @returns kUnavailable if it cannot be written
   Result<void> put(const JournalEntry& entry);
+  /// The same in memory only, where put() failed: an agent that starts later does not know of it.
+  void remember(const JournalEntry& entry);
   void erase(std::string_view name);
 
   [[nodiscard]] std::optional<JournalEntry> find(std::string_view name) const;

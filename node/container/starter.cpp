@@ -214,15 +214,14 @@ Result<void> ContainerStarter::record(const Start& start, const std::string& spe
   marked.claim->mark = mark;
   marked.claim->marked_at =
       std::chrono::nanoseconds(parts_.clock.wall().time_since_epoch()).count();
-  if (auto written = parts_.journal.put(marked)) {
-    entry = std::move(marked);
-  } else if (entry->claim->spec.empty()) {
-    return written.error();
-  } else {
-    // A full disk must not keep containers from starting again.
-    spdlog::error("{}; starting with the former spec", written.error().message);
+  if (auto kept = parts_.journal.put(marked); !kept) {
+    if (entry->claim->spec.empty()) return kept.error();
+    // A full disk must not keep containers from starting again, nor let them start with a mark that
+    // they know. The spec, which is in memory, has the mark: see Auditor::restore().
+    spdlog::error("{}; the start is recorded in memory only", kept.error().message);
+    parts_.journal.remember(marked);
   }
-  const auto written = parts_.cdi.put(start.owner.name, entry->claim->spec);
+  const auto written = parts_.cdi.put(start.owner.name, spec);
   if (!written) return written.error();
   spdlog::info("pod {} container {}: {} as {}", start.pod->pod.full_name(), start.owner.container,
                list(start.owner.slots), start.owner.name);

@@ -23,20 +23,24 @@ class AuditorTest : public ::testing::Test {
 
   StartRig rig;
   StartRig::Owner a = rig.bound("a", {part("GPU-1", 100, 100)});
-  Auditor auditor{{.node = "n1",
-                   .own_pod = "uid-agent",
-                   .slot_owners = [this] { return rig.slot_owners(); },
-                   .lister = rig.lister,
-                   .pods = rig.pods,
-                   .source = rig.source,
-                   .cards = [this] { return rig.cards; },
-                   .processes = rig.processes,
-                   .journal = *rig.journal,
-                   .cdi = rig.cdi,
-                   .report_event =
-                       [this](const kube::EventNote& note) {
-                         rig.events.push_back(note.kind + " " + note.name + ": " + note.reason);
-                       }}};
+  Auditor auditor{parts()};
+
+  Auditor::Parts parts() {
+    return {.node = "n1",
+            .own_pod = "uid-agent",
+            .slot_owners = [this] { return rig.slot_owners(); },
+            .lister = rig.lister,
+            .pods = rig.pods,
+            .source = rig.source,
+            .cards = [this] { return rig.cards; },
+            .processes = rig.processes,
+            .journal = *rig.journal,
+            .cdi = rig.cdi,
+            .report_event =
+                [this](const kube::EventNote& note) {
+                  rig.events.push_back(note.kind + " " + note.name + ": " + note.reason);
+                }};
+  }
 };
 
 TEST_F(AuditorTest, AtRestItChangesAndSaysNothing) {
@@ -55,6 +59,40 @@ TEST_F(AuditorTest, PutsBackSpecsAtOnce) {
   ASSERT_TRUE(auditor.audit_once());
   EXPECT_EQ(rig.cards_of(a), "GPU-1");
   EXPECT_EQ(counts().restored, 2U);
+}
+
+TEST_F(AuditorTest, TakesOverTheMarkOfAStartThatTheJournalLacks) {
+  const std::string former = "TANGRAM_START=" + rig.env(a, "TANGRAM_START");
+  const std::string name = rig.env(a, "TANGRAM_ALLOCATION");
+  const std::string in_the_way = rig.folder.path() + "/allocations/" + name + ".json.part";
+  std::filesystem::create_directories(in_the_way + "/full");  // as a full disk
+  ASSERT_EQ(rig.kubelet.start_container(a), "");
+  const std::string mark = "TANGRAM_START=" + rig.env(a, "TANGRAM_START");
+  for (const bool full : {true, false}) {
+    if (!full) std::filesystem::remove_all(in_the_way);
+    rig.kill_agent();
+    rig.boot_agent();
+    ASSERT_EQ(rig.journal->find(name)->claim->mark, former);
+    Auditor next(parts());
+    EXPECT_EQ(next.restore(), 0U);
+    const Claim claim = *rig.journal->find(name)->claim;
+    EXPECT_EQ(claim.mark, mark);
+    EXPECT_EQ(claim.former_mark, former);
+    EXPECT_EQ("TANGRAM_START=" + rig.env(a, "TANGRAM_START"), mark) << "the spec stays";
+  }
+  rig.kill_agent();
+  rig.boot_agent();
+  EXPECT_EQ(rig.journal->find(name)->claim->mark, mark) << "on disk";
+}
+
+TEST_F(AuditorTest, ReplacesASpecThatItCannotHaveWritten) {
+  const std::string device = rig.kubelet.device_of(a);
+  const std::string name = device.substr(device.find('=') + 1);
+  for (const char* text : {"", "torn", R"({"devices":[{"containerEdits":{"env":["A=b"]}}]})"}) {
+    ASSERT_TRUE(rig.cdi.put(name, text));
+    EXPECT_EQ(auditor.restore(), 1U) << text;
+    EXPECT_EQ(rig.cards_of(a), "GPU-1");
+  }
 }
 
 TEST_F(AuditorTest, RemovesWhatWasSuperfluousTwice) {

@@ -89,16 +89,21 @@ TEST_F(StarterTest, EveryStartHasAMarkOfItsOwn) {
   EXPECT_EQ(rig.journal->find(allocation)->claim->mark, "TANGRAM_START=" + mark);
 }
 
-TEST_F(StarterTest, AContainerStartsAgainThoughItsMarkCannotBeRecorded) {
+TEST_F(StarterTest, AContainerStartsAgainWithAMarkOfItsOwnThoughItCannotBeRecorded) {
   const Owner a = rig.bound("a", {part("GPU-1", 10, 100)});
   ASSERT_EQ(rig.kubelet.admit(a), "");
   ASSERT_EQ(rig.kubelet.start_container(a), "");
-  const std::string mark = rig.env(a, "TANGRAM_START");
+  const std::string former = rig.env(a, "TANGRAM_START");
+  const std::int64_t former_start = rig.journal->all().at(0).claim->marked_at;
   std::filesystem::remove_all(rig.folder.path() + "/allocations");
+  rig.clock.advance(std::chrono::seconds(1));
   ASSERT_EQ(rig.kubelet.start_container(a), "");
-  EXPECT_EQ(rig.env(a, "TANGRAM_START"), mark);
-  EXPECT_EQ(rig.journal->find(rig.env(a, "TANGRAM_ALLOCATION"))->claim->mark,
-            "TANGRAM_START=" + mark);
+  const std::string mark = rig.env(a, "TANGRAM_START");
+  EXPECT_NE(mark, former) << "a pod could know it";
+  const auto entry = rig.journal->find(rig.env(a, "TANGRAM_ALLOCATION"));
+  EXPECT_EQ(entry->claim->mark, "TANGRAM_START=" + mark);
+  EXPECT_EQ(entry->claim->former_mark, "TANGRAM_START=" + former);
+  EXPECT_GT(entry->claim->marked_at, former_start);
 }
 
 TEST_F(StarterTest, WhereAVariableCarriesTheDeviceItIsTheMark) {

@@ -30,6 +30,22 @@ bool sets(std::string_view name, std::string_view value, const kube::ContainerMa
                      });
 }
 
+/// The UID of the static pod that this pod mirrors; empty = it is no mirror of kubelet's.
+///
+/// Any user may create a pod with the annotation. It must not make a pod of the API server that is
+/// gone look alive: those have UIDs with dashes, and kubelet's of a static pod is a hash. Nor a
+/// static pod: kubelet makes its Node the controller, and deletes mirrors that it did not make.
+std::string mirrored_uid(const kube::Pod& pod, const kube::PodManifest& manifest,
+                         std::string_view node) {
+  constexpr std::size_t kHashLength = 32;
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  const auto* uid = kube::find(manifest.annotations, kMirror);
+  const bool is_hash = uid != nullptr && uid->size() == kHashLength &&
+                       uid->find_first_not_of(kDigits) == std::string::npos;
+  const bool of_kubelet = pod.controller.kind == "Node" && pod.controller.name == node;
+  return is_hash && of_kubelet && !pod.deleting ? *uid : std::string();
+}
+
 }  // namespace
 
 void read_pod_grant(LocalPod& pod, std::string_view node, const model::SignatureCheck& check) {
@@ -56,7 +72,7 @@ Result<LocalPod> decode_local_pod(std::string text, const PodRules& rules) {
       local.hide_devices.insert(container.name);
     }
   });
-  if (const auto* uid = kube::find(manifest.annotations, kMirror)) local.kubelet_uid = *uid;
+  local.kubelet_uid = mirrored_uid(local.pod, manifest, rules.node);
   if (const auto found = local.pod.annotations.find(model::kGrantKey);
       found != local.pod.annotations.end()) {
     local.grant_text = found->second;

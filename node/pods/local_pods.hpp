@@ -33,6 +33,7 @@ struct LocalPod {
   std::set<std::string, std::less<>> hide_devices;
   CardRequests requests;  ///< what Kubernetes counts for it
   /// Of a static pod: the UID by which kubelet knows it. The API server's is that of its mirror.
+  /// Empty for a pod that is no mirror of kubelet's, whatever its annotation says.
   std::string kubelet_uid;
 };
 using LocalPodPtr = std::shared_ptr<const LocalPod>;

@@ -83,11 +83,37 @@ TEST(LocalPodTest, KnowsWhoHidesTheDevices) {
   EXPECT_EQ(local.choose_devices, (std::set<std::string, std::less<>>{"all", "field", "hides"}));
 }
 
+constexpr const char* kHash = "0123456789abcdef0123456789abcdef";
+constexpr const char* kByNode =
+    R"("ownerReferences":[{"kind":"Node","name":"n1","controller":true}],)";
+
+/// A pod that says that it mirrors the static pod with this UID.
+std::string mirror_json(const std::string& uid, const std::string& metadata) {
+  PodText mirror = pod("mirror");
+  mirror.annotations = {{"kubernetes.io/config.mirror", uid}};
+  std::string text = pod_json(mirror);
+  const std::string begin = R"("metadata":{)";
+  return text.insert(text.find(begin) + begin.size(), metadata);
+}
+
 TEST(LocalPodTest, KnowsTheUidOfAStaticPod) {
-  PodText mirror = pod("a");
-  mirror.annotations["kubernetes.io/config.mirror"] = "0123456789abcdef0123456789abcdef";
-  EXPECT_EQ(decoded(pod_json(mirror)).kubelet_uid, "0123456789abcdef0123456789abcdef");
+  EXPECT_EQ(decoded(mirror_json(kHash, kByNode)).kubelet_uid, kHash);
   EXPECT_EQ(decoded(pod_json(pod("a"))).kubelet_uid, "");
+}
+
+TEST(LocalPodTest, AnAnnotationAloneMakesNoMirror) {
+  const std::string of_a_pod = "11111111-2222-3333-4444-555555555555";
+  EXPECT_EQ(decoded(mirror_json(of_a_pod, kByNode)).kubelet_uid, "") << "has dashes";
+  EXPECT_EQ(decoded(mirror_json(std::string(kHash) + "0", kByNode)).kubelet_uid, "");
+  for (const char* metadata :
+       {"", R"("ownerReferences":[{"kind":"Node","name":"n1"}],)",
+        R"("ownerReferences":[{"kind":"Node","name":"n2","controller":true}],)",
+        R"("ownerReferences":[{"kind":"ReplicaSet","name":"n1","controller":true}],)"}) {
+    EXPECT_EQ(decoded(mirror_json(kHash, metadata)).kubelet_uid, "") << metadata;
+  }
+  const std::string deleted = R"("deletionTimestamp":"2026-01-01T00:00:00Z",)";
+  EXPECT_EQ(decoded(mirror_json(kHash, kByNode + deleted)).kubelet_uid, "")
+      << "a finalizer would keep it for ever";
 }
 
 class LocalPodsTest : public ::testing::Test {
@@ -115,6 +141,13 @@ TEST_F(LocalPodsTest, KnowsThePodsOfAListAndWhatChangedSince) {
   EXPECT_EQ(changes, 4);
   pods.replace({});
   EXPECT_EQ(pods.requested(), CardRequests{});
+}
+
+TEST_F(LocalPodsTest, NoPodKeepsAnotherThatIsGone) {
+  pods.replace({mirror_json("uid-dead", kByNode)});
+  EXPECT_FALSE(pods.find("uid-dead"));
+  pods.replace({mirror_json(kHash, kByNode)});
+  EXPECT_TRUE(pods.find(kHash));
 }
 
 TEST_F(LocalPodsTest, AsksTheApiServerForOneOfItsOwn) {

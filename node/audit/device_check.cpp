@@ -13,12 +13,13 @@ bool is_of(const JournalEntry& entry, const RuntimeContainer& container) {
 }  // namespace
 
 const JournalEntry* due_entry(const RuntimeContainer& container,
-                              const std::vector<JournalEntry>& journal) {
+                              const std::vector<JournalEntry>& journal, Age age) {
+  const bool has_age = age == Age::kAsCreated && container.created_at != 0;
   const JournalEntry* newest = nullptr;
   for (const JournalEntry& entry : journal) {
     if (!is_of(entry, container) || entry.claim->mark.empty()) continue;
     // The former container of a restart may be in the runtime's list still.
-    if (container.created_at != 0 && container.created_at < entry.claim->marked_at) continue;
+    if (has_age && container.created_at < entry.claim->marked_at) continue;
     if (newest == nullptr || newest->claim->marked_at < entry.claim->marked_at) newest = &entry;
   }
   return newest;

@@ -19,6 +19,9 @@ using namespace std::chrono_literals;
 constexpr std::chrono::milliseconds kBetweenLooks = 250ms;
 // Kubelet creates the container within seconds of the answer; the regular look finds a later one.
 constexpr std::chrono::seconds kOften = 10s;
+// By the monotonic clock. Kubelet prepares a start once the former container has ended; the runtime
+// may list that one for some milliseconds more.
+constexpr std::chrono::minutes kFormerEnds{1};
 // Of one look: more than a node starts at once. The rest follow at the next look.
 constexpr std::size_t kMostAsked = 64;
 // Of one look, but for its last call: calls that time out must not keep new containers waiting.
@@ -64,11 +67,12 @@ void DeviceChecker::look() {
   const std::vector<JournalEntry> journal = parts_.journal.all();
   if (running->complete) forget_all_but(running->containers);
   ++look_;
+  note_former(running->containers, journal);
   bool complete = running->complete;
   const TimePoint end = parts_.clock.now() + kLongestLook;
   for (const RuntimeContainer& container : waiting(running->containers, journal)) {
     if (parts_.clock.now() >= end) break;
-    complete = judge(container, *due_entry(container, journal)) && complete;
+    complete = judge(container, *due(container, journal)) && complete;
   }
   note(complete);
 }
@@ -128,12 +132,29 @@ bool DeviceChecker::cannot_list(const Claim& of_pod, const Error& error) {
   return for_good;
 }
 
+void DeviceChecker::note_former(const std::vector<RuntimeContainer>& running,
+                                const std::vector<JournalEntry>& journal) {
+  for (const RuntimeContainer& one : running) {
+    if (due_entry(one, journal) != nullptr) continue;
+    if (due_entry(one, journal, Age::kUnknown) == nullptr) continue;
+    former_.try_emplace(one.id, parts_.clock.now());
+  }
+}
+
+const JournalEntry* DeviceChecker::due(const RuntimeContainer& container,
+                                       const std::vector<JournalEntry>& journal) const {
+  const auto former = former_.find(container.id);
+  const bool has_stayed =
+      former != former_.end() && parts_.clock.now() - former->second >= kFormerEnds;
+  return due_entry(container, journal, has_stayed ? Age::kUnknown : Age::kAsCreated);
+}
+
 /// Those that are asked for now: first who was never asked for, then who was so the longest ago.
 std::vector<RuntimeContainer> DeviceChecker::waiting(
     const std::vector<RuntimeContainer>& running, const std::vector<JournalEntry>& journal) const {
   std::vector<RuntimeContainer> waiting;
   std::ranges::copy_if(running, std::back_inserter(waiting), [&](const RuntimeContainer& one) {
-    return !judged_.contains(one.id) && due_entry(one, journal) != nullptr;
+    return !judged_.contains(one.id) && due(one, journal) != nullptr;
   });
   std::ranges::stable_sort(waiting, {}, [&](const RuntimeContainer& one) {
     const auto asked = asked_.find(one.id);
@@ -229,6 +250,7 @@ void DeviceChecker::forget_all_but(const std::vector<RuntimeContainer>& running)
   const auto has_ended = [&](const std::string& id) { return !ids.contains(id); };
   std::erase_if(judged_, has_ended);
   std::erase_if(asked_, [&](const auto& asked) { return has_ended(asked.first); });
+  std::erase_if(former_, [&](const auto& one) { return has_ended(one.first); });
   std::erase_if(reported_, has_ended);
 }
 

@@ -39,6 +39,10 @@ namespace tangram::node {
 /// start before, with that one's mark. A pod could know that mark, so it counts only while the
 /// container still has its slots by both of kubelet's records, its list and its checkpoint.
 ///
+/// A container that is older than the start that was last allowed is the former one, which is about
+/// to end: kubelet prepares no start before. If it runs for another minute, then the clock was set
+/// back between the two, and it is judged.
+///
 /// Threads: run() on one, the rest from any.
 class DeviceChecker {
  public:
@@ -78,6 +82,10 @@ class DeviceChecker {
   Result<Listing> list();
   Listing list_by_pod();
   bool cannot_list(const Claim& of_pod, const Error& error);
+  void note_former(const std::vector<RuntimeContainer>& running,
+                   const std::vector<JournalEntry>& journal);
+  [[nodiscard]] const JournalEntry* due(const RuntimeContainer& container,
+                                        const std::vector<JournalEntry>& journal) const;
   [[nodiscard]] std::vector<RuntimeContainer> waiting(
       const std::vector<RuntimeContainer>& running, const std::vector<JournalEntry>& journal) const;
   bool judge(const RuntimeContainer& container, const JournalEntry& entry);
@@ -97,6 +105,7 @@ class DeviceChecker {
   // Ids of running containers; of run()'s thread.
   std::set<std::string> judged_;                ///< or known to be unreadable
   std::map<std::string, std::uint64_t> asked_;  ///< the look that asked last for those that are not
+  std::map<std::string, TimePoint> former_;     ///< since when those seem older than their start
   std::set<std::string> reported_;
   std::set<std::string> unlisted_;  ///< UIDs of pods whose containers cannot be listed
   std::string last_listed_;         ///< UID of the pod that was last listed alone

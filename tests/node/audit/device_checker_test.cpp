@@ -232,6 +232,42 @@ TEST_F(DeviceCheckerTest, WithoutKubeletsCheckpointItDoesNotJudgeByTheMarkOfTheS
   EXPECT_EQ(checker.counts().failed, 1U);
 }
 
+TEST_F(DeviceCheckerTest, AContainerThatStaysOlderThanItsStartIsJudgedAfterAMinute) {
+  JournalEntry entry = *journal.find("slot-a");
+  entry.claim->marked_at = 2'000;
+  ASSERT_TRUE(journal.put(entry));
+  allow("b");
+  entry = *journal.find("slot-b");
+  entry.claim->marked_at = 2'000;
+  ASSERT_TRUE(journal.put(entry));
+  runtime.add("c1", "a", {"NVIDIA_VISIBLE_DEVICES=all"});
+  runtime.add("c2", "b", {"MARK=b"});
+  for (const char* id : {"c1", "c2"}) runtime.running[id].created_at = 1'999;
+  look();
+  clock.advance(59s);
+  look();
+  EXPECT_EQ(runtime.asked, 0) << "the former container, which is about to end";
+  clock.advance(1s);
+  look(2);
+  EXPECT_EQ(runtime.ended, std::vector<std::string>{"c1"}) << "the clock was set back";
+  EXPECT_EQ(runtime.asked, 2);
+}
+
+TEST_F(DeviceCheckerTest, AFormerContainerThatWasJudgedIsNotJudgedAgain) {
+  runtime.add("c1", "a", {"MARK=a"});
+  runtime.running["c1"].created_at = 1'000;
+  look();
+  JournalEntry entry = *journal.find("slot-a");
+  entry.claim->mark = "MARK=b";
+  entry.claim->marked_at = 2'000;
+  ASSERT_TRUE(journal.put(entry));
+  look();
+  clock.advance(1h);
+  look();
+  EXPECT_TRUE(runtime.ended.empty());
+  EXPECT_EQ(runtime.asked, 1);
+}
+
 TEST_F(DeviceCheckerTest, TriesAgainUntilItHasEndedAndReportsOnce) {
   runtime.add("c1", "a", {});
   runtime.ends = false;

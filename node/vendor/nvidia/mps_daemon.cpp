@@ -1,11 +1,13 @@
 #include "node/vendor/nvidia/mps_daemon.hpp"
 
-#include "base/file.hpp"
-
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <limits>
 #include <system_error>
@@ -25,11 +27,18 @@ constexpr auto kCommandLimit = 1s;  // three of them set the limits
 constexpr const char* kControl = "nvidia-cuda-mps-control";
 constexpr const char* kServer = "nvidia-cuda-mps-server";
 
+/// @returns 0 if there is none. Clients could write to an earlier version's folder: a FIFO would
+///          not be opened before somebody writes to it, and a link may lead to /dev/zero.
 std::int64_t pid_in(const std::string& path) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (file < 0) return 0;
+  std::array<char, 32> text{};  // a number of at most 19 digits and a line end
+  struct stat about {};
+  const bool is_file = ::fstat(file, &about) == 0 && S_ISREG(about.st_mode);
+  const ssize_t size = is_file ? ::read(file, text.data(), text.size()) : 0;
+  ::close(file);
   std::int64_t number = 0;
-  if (const auto text = read_file(path)) {
-    std::from_chars(text->data(), text->data() + text->size(), number);
-  }
+  if (size > 0) std::from_chars(text.data(), text.data() + size, number);
   return number;
 }
 

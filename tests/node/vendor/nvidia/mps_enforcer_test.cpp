@@ -2,12 +2,16 @@
 
 #include "tests/node/cards/scripted_source.hpp"
 #include "tests/node/vendor/nvidia/fake_programs.hpp"
+#include "tests/testing/eventually.hpp"
 #include "tests/testing/manual_clock.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -285,6 +289,32 @@ TEST_F(MpsEnforcerTest, ADaemonOfTheFormerFoldersEndsWithItsLastPod) {
   std::ofstream(root("GPU-a") + "/pipe/nvidia-cuda-mps-control.pid") << "4711\n";
   enforcer_->keep({});
   EXPECT_EQ(programs_.killed(), (std::vector<std::string>{"nvidia-cuda-mps-control 4711"}));
+  EXPECT_FALSE(std::filesystem::exists(root("GPU-a")));
+}
+
+TEST_F(MpsEnforcerTest, ALinkThatClientsLeftInTheFormerFoldersIsNotFollowed) {
+  const std::string pid_file = root("GPU-a") + "/pipe/nvidia-cuda-mps-control.pid";
+  std::filesystem::create_directories(root("GPU-a") + "/pipe");
+  std::ofstream(root("GPU-a") + "/elsewhere") << "4711\n";
+  std::filesystem::create_symlink(root("GPU-a") + "/elsewhere", pid_file);
+  enforcer_->keep({});
+  EXPECT_TRUE(programs_.killed().empty());
+  EXPECT_FALSE(std::filesystem::exists(root("GPU-a")));
+}
+
+TEST_F(MpsEnforcerTest, AFifoThatClientsLeftInTheFormerFoldersIsNotWaitedFor) {
+  const std::string pid_file = root("GPU-a") + "/pipe/nvidia-cuda-mps-control.pid";
+  std::filesystem::create_directories(root("GPU-a") + "/pipe");
+  ASSERT_EQ(::mkfifo(pid_file.c_str(), S_IRUSR | S_IWUSR), 0);
+  std::atomic<bool> done = false;
+  std::jthread ending([&] {
+    enforcer_->keep({});
+    done = true;
+  });
+  EXPECT_TRUE(testing::eventually([&] { return done.load(); }));
+  // A writer releases one that waits, so that the test ends.
+  if (!done) ::close(::open(pid_file.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+  ending.join();
   EXPECT_FALSE(std::filesystem::exists(root("GPU-a")));
 }
 

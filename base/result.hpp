@@ -17,6 +17,7 @@ enum class Errc {
   kStale,            ///< the caller decided on an older state; look again and retry
   kUnavailable,      ///< the other side refused for now; retry later
   kTimeout,          ///< no answer in time: the outcome is unknown
+  kTooLarge,         ///< the answer is longer than this side takes; request less
 };
 
 struct Error {

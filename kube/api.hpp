@@ -53,7 +53,10 @@ class KubeApi {
   /// Sends one request and waits for the answer; any HTTP status is an answer.
   /// @returns kUnavailable  nothing reached the server: safe to send again
   ///          kTimeout      no answer in time, or the connection broke after the request was
-  ///                        sent: the outcome is unknown
+  ///                        sent: the outcome is unknown; so is that of a write with an answer
+  ///                        that is too long
+  ///          kTooLarge     what a GET found is longer than the client takes: of a list, request
+  ///                        fewer objects
   virtual Result<Response> call(const Request& request) = 0;
 
   /// Sends a GET with watch=1 and hands over every frame until the server ends the stream (as it
@@ -61,7 +64,9 @@ class KubeApi {
   /// A version that is too old shows as status 410, or as 200 and an ERROR frame with code 410:
   /// list again.
   /// @returns the status and, unless it is 200, the body;
-  ///          kUnavailable, kTimeout as above, also when the stream breaks
+  ///          kUnavailable, kTimeout as above, also when the stream breaks;
+  ///          kTooLarge: a frame is longer than the client takes. The same watch would come to the
+  ///          same frame: list again
   virtual Result<Response> watch(const Request& request, const WatchFrame& frame,
                                  std::stop_token stop) = 0;
 };

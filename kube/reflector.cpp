@@ -1,12 +1,12 @@
 #include "kube/reflector.hpp"
 
 #include "kube/client.hpp"
+#include "kube/list_pages.hpp"
 #include "kube/list_watch_codec.hpp"
 
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 namespace tangram::kube {
@@ -33,6 +33,7 @@ constexpr seconds kWatchSlack{30};
 // A stream that ends at once without an event is an error in disguise (client-go's rule).
 constexpr seconds kShortWatch{1};
 
+constexpr int kOk = 200;
 constexpr int kGone = 410;
 
 /// How servers of each age report that they have no streaming lists.
@@ -176,10 +177,10 @@ void Reflector::recover(const Failure& failure, const std::stop_token& stop) {
     ++health.errors;
   });
   const bool first_expiry = failure.expired && !expired_before_;
-  if (failure.expired) {
-    version_.clear();
-    expired_before_ = true;
-  }
+  if (failure.expired) expired_before_ = true;
+  if (failure.expired || failure.too_large) version_.clear();
+  // The list's stream would come to the same frame; a page may be longer.
+  if (failure.too_large) by_pages_ = true;
   if (first_expiry) {
     spdlog::info("{}: {}; listing again", options_.path, failure.message);
     return;
@@ -197,19 +198,10 @@ Reflector::Health Reflector::health() const {
 }
 
 Reflector::Failure Reflector::refused(const std::string& what, const Response& response) {
-  return {response.status == kGone,
-          what + ": " + std::to_string(response.status) + ": " + status_message(response),
-          response.retry_after};
-}
-
-Reflector::Outcome Reflector::take_page(const Response& response, std::string& more) {
-  if (response.status != 200) return refused("list", response);
-  auto page =
-      read_list(response.body, [&](std::string_view object) { sink_.listed(std::string(object)); });
-  if (!page) return Failure{.message = "list: " + page.error().message};
-  more = std::move(page->more);
-  version_ = std::move(page->version);
-  return keeps_too_much();
+  return {
+      .expired = response.status == kGone,
+      .message = what + ": " + std::to_string(response.status) + ": " + status_message(response),
+      .retry_after = response.retry_after};
 }
 
 Reflector::Outcome Reflector::keeps_too_much() const {
@@ -219,26 +211,29 @@ Reflector::Outcome Reflector::keeps_too_much() const {
                             " bytes so far, more than " + std::to_string(options_.max_kept_bytes)};
 }
 
+Reflector::Outcome Reflector::take_page(ListPages& pages) {
+  // All of a page is delivered, or nothing more after the first object that is too much.
+  Outcome too_much;
+  const auto response = pages.next([&](std::string_view object) {
+    if (too_much) return;
+    sink_.listed(std::string(object));
+    too_much = keeps_too_much();
+  });
+  if (!response) return Failure{.message = "list: " + response.error().message};
+  if (response->status != kOk) return refused("list", *response);
+  return too_much;
+}
+
 Reflector::Outcome Reflector::list(const std::stop_token& stop) {
-  Request request{.path = options_.path, .query = selection(), .timeout = kListTimeout};
-  request.query["limit"] = std::to_string(options_.page_size);
-  std::string more;
-  std::set<std::string> tokens;
+  ListPages pages(api_, {.path = options_.path, .query = selection(), .timeout = kListTimeout},
+                  options_.page_size);
   by_pages_ = false;
   sink_.begin_list();
-  do {
-    const auto response = api_.call(request);
-    Outcome failure = response ? take_page(*response, more)
-                               : Failure{.message = "list: " + response.error().message};
-    if (!failure && !more.empty() && !tokens.insert(more).second) {
-      failure = Failure{.message = "list: the server hands out the same page again and again"};
-    }
-    if (failure || stop.stop_requested()) {
-      version_.clear();
-      return failure;
-    }
-    request.query["continue"] = more;
-  } while (!more.empty());
+  while (!pages.ended()) {
+    if (auto failure = take_page(pages)) return failure;
+    if (stop.stop_requested()) return std::nullopt;
+  }
+  version_ = pages.version();
   end_list();
   return std::nullopt;
 }
@@ -247,8 +242,8 @@ Reflector::Outcome Reflector::take(const std::string& text) {
   auto frame = read_watch_event(text);
   if (!frame) return Failure{.message = "watch: " + frame.error().message};
   if (frame->is_error) {
-    return Failure{frame->code == kGone,
-                   "watch: " + std::to_string(frame->code) + ": " + frame->message};
+    return Failure{.expired = frame->code == kGone,
+                   .message = "watch: " + std::to_string(frame->code) + ": " + frame->message};
   }
   if (listing_) return take_listed(std::move(*frame));
   if (older_version(frame->version, version_)) {
@@ -313,8 +308,11 @@ Request Reflector::watch_request() const {
 
 /// What a stream that ended without a failure of its own means.
 Reflector::Outcome Reflector::judge_end(const Result<Response>& response, bool worked) {
-  if (!response) return Failure{.message = "watch: " + response.error().message};
-  if (response->status != 200) return refused("watch", *response);
+  if (!response) {
+    return Failure{.too_large = response.error().code == Errc::kTooLarge,
+                   .message = "watch: " + response.error().message};
+  }
+  if (response->status != kOk) return refused("watch", *response);
   if (listing_) return Failure{.message = "the list's stream ended before it did"};
   if (!worked) return Failure{.message = "watch: ended at once without an event"};
   backoff_ = options_.first_backoff;

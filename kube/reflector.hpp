@@ -39,6 +39,8 @@ class ObjectSink {
   virtual void change(EventType type, std::string object) = 0;
 };
 
+class ListPages;
+
 /// Gathers a list and hands it over in one piece: for kinds of which there are few.
 class WholeListSink : public ObjectSink {
  public:
@@ -61,7 +63,7 @@ class WholeListSink : public ObjectSink {
 struct ReflectorOptions {
   std::string path;            ///< "/api/v1/pods"
   std::string field_selector;  ///< "status.phase!=Succeeded,status.phase!=Failed"
-  int page_size = 500;         ///< client-go's: keeps one reply small at 150,000 pods
+  int page_size = 500;         ///< client-go's; ListPages requests fewer where objects are large
   /// Of what the sink keeps of one list: more is refused. How long the list is, does not matter.
   /// 150,000 pods, the most that Kubernetes is built for, are 300 MiB in the extender, which has
   /// the former ones beside them and 2 GiB in all.
@@ -80,6 +82,7 @@ struct ReflectorOptions {
 ///     list --ok--> watch --end of stream--> watch, from the last version seen (bookmarks count)
 ///      ^             |----410, or an ERROR frame with that code----> list
 ///      |             |----the server is behind what was seen-------> list
+///      |             |----a frame is too long, after a back-off----> list, by pages
 ///      '--error------'--other errors, after a back-off--> the same again
 ///
 /// A server that was restored from a backup begins again at an earlier version. It sends nothing to
@@ -91,9 +94,10 @@ struct ReflectorOptions {
 /// The back-off doubles up to the maximum and starts anew once a watch has delivered an event or
 /// has lasted a second: a list that succeeds is no sign yet that its watch will. It is at least the
 /// server's Retry-After. A 410 is answered at once the first time, and after a back-off when it
-/// follows another one. A list that expires half-way (410) starts over. It is an error if the
-/// sink would keep too much of a list, or if a page has the token of an earlier one: a proxy that
-/// caches answers could send pages without end.
+/// follows another one. A frame that is too long is always followed by a back-off: users who can
+/// write such an object could otherwise cause list after list. A list that expires half-way (410)
+/// starts over. It is an error if the sink would keep too much of a list, or if ListPages reports
+/// one.
 class Reflector {
  public:
   Reflector(KubeApi& api, ReflectorOptions options, ObjectSink& sink, const Clock& clock,
@@ -125,7 +129,8 @@ class Reflector {
  private:
   /// What went wrong, and what follows from it.
   struct Failure {
-    bool expired = false;  ///< list again; otherwise the same again
+    bool expired = false;    ///< list again; otherwise the same again
+    bool too_large = false;  ///< a frame is: list again by pages, after a back-off
     std::string message;
     std::optional<std::chrono::seconds> retry_after = {};
   };
@@ -139,7 +144,7 @@ class Reflector {
   Outcome watch(const std::stop_token& stop);
   Outcome take(const std::string& text);
   Outcome take_listed(WatchEvent frame);
-  Outcome take_page(const Response& response, std::string& more);
+  Outcome take_page(ListPages& pages);
   [[nodiscard]] static Failure refused(const std::string& what, const Response& response);
   [[nodiscard]] Outcome keeps_too_much() const;
   Outcome judge_end(const Result<Response>& response, bool worked);

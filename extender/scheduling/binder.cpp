@@ -37,6 +37,7 @@ BindOutcome outcome_of(Errc code) {
       return BindOutcome::kInvalid;
     case Errc::kUnavailable:
     case Errc::kTimeout:
+    case Errc::kTooLarge:
       return BindOutcome::kUnavailable;
     case Errc::kNotFound:
     case Errc::kConflict:

@@ -187,6 +187,8 @@ std::optional<milliseconds> RestApi::Impl::time_to_retry(const Exchange& exchang
 
 Error RestApi::Impl::broken(const Exchange& exchange, const HttpEnd& end) const {
   const std::string what = name(exchange.request) + " at " + config.server + ": ";
+  const bool found = exchange.request.method == Method::kGet && end.status == kOk;
+  if (end.why == HttpEnd::Why::kEnough && found) return fail(Errc::kTooLarge, what + end.reason);
   if (!end.sent) return fail(Errc::kUnavailable, what + "nothing was sent: " + end.reason);
   return fail(Errc::kTimeout, what + "no full answer: " + end.reason);
 }
@@ -203,8 +205,7 @@ Result<Response> RestApi::Impl::call_once(const Exchange& exchange, const Creden
   };
   HttpEnd end = lines.lend()->run(order_for(exchange, with), receive, exchange.stop);
   if (end.why == HttpEnd::Why::kEnough) {
-    end.reason =
-        "the answer is longer than " + limit_text(most) + "; lower kube.page_size if it is a list";
+    end.reason = "the answer is longer than " + limit_text(most);
   }
   if (end.why != HttpEnd::Why::kAnswered) return broken(exchange, end);
   response.status = end.status;

@@ -21,13 +21,15 @@ struct RestOptions {
   int burst = 1000;
   /// Of a watch that requests bookmarks: they come about every minute, so three are missing.
   std::chrono::milliseconds watch_silence{180'000};
-  /// Of what a GET is answered with: the largest page that can be set, 10,000 objects of 20 KiB, is
-  /// 200 MiB.
-  std::size_t max_body = std::size_t{256} << 20U;
+  /// Of what a GET is answered with. It takes up to twice that while it grows, which must fit into
+  /// the agent's 512 MiB. 500 objects of 20 KiB are 10 MiB; ListPages requests longer pages again,
+  /// of fewer objects. More than max_object, so that a page of one object always fits.
+  std::size_t max_body = std::size_t{64} << 20U;
   /// Of everything else, which is one object: a frame of a watch, the answer to a write, an error.
-  /// An object has at most 3 MiB as a request and may be twice that as JSON, managed fields and
-  /// escapes included.
-  std::size_t max_object = std::size_t{8} << 20U;
+  /// etcd takes 1.5 MiB as it is set by default. The API server writes '<' as \u003c, so that is
+  /// 9 MiB of JSON, and somewhat more of short members with long names. The rest is for clusters
+  /// that have raised etcd's limit.
+  std::size_t max_object = std::size_t{32} << 20U;
 };
 
 /// A real API server, over HTTP/1.1 and TLS 1.2 or newer.
@@ -44,7 +46,9 @@ struct RestOptions {
 /// * A GET whose kept connection turns out dead is sent again at once; a write only if nothing of
 /// it
 ///   was sent (else kTimeout).
-/// * A watch that breaks, is silent for too long or sends too long a frame: kTimeout.
+/// * A watch that breaks or is silent for too long: kTimeout. One that sends too long a frame, and
+/// a
+///   GET that finds too much: kTooLarge.
 /// Redirects are answers, and the environment's proxies are not used.
 /// Threads: safe. Destroy it after the last call has returned.
 class RestApi final : public KubeApi {

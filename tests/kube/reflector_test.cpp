@@ -76,6 +76,11 @@ std::string error_frame(int code) {
          std::to_string(code) + "}}";
 }
 
+std::string list_end(const std::string& version) {
+  return R"({"type":"BOOKMARK","object":{"metadata":{"resourceVersion":")" + version +
+         R"(","annotations":{"a":"b","k8s.io/initial-events-end":"true"}}}})";
+}
+
 class ReflectorTest : public ::testing::Test {
  protected:
   ReflectorTest() {
@@ -310,6 +315,43 @@ TEST_F(ReflectorListTest, BrokenListsTellTheSinkNothing) {
   EXPECT_FALSE(reflector.health().synced);
 }
 
+// ---- a frame that is too long: the same watch would come to it again ----
+
+TEST_F(ReflectorTest, FrameThatIsTooLongIsFollowedByAListByPages) {
+  api.will_watch({frame("ADDED", "a", "3"), list_end("7"), frame("ADDED", "b", "8")},
+                 fail(Errc::kTooLarge, "a frame is longer than 10 bytes"));
+  api.will_answer(200, list("20", {"a", "b", "large"}));
+  api.will_watch({frame("ADDED", "c", "21")});
+  run();
+  EXPECT_EQ(sink.lines(), (Lines{"= a", "+b", "= a b large", "+c"}));
+  EXPECT_EQ(asked(1, "resourceVersion"), "20");
+  EXPECT_EQ(slept, std::vector<std::int64_t>{800});
+  EXPECT_EQ(reflector.health().errors, 1U);
+}
+
+TEST_F(ReflectorTest, ListsAgainAfterABackoffHoweverManyFramesAreTooLong) {
+  const auto too_long = [] { return fail(Errc::kTooLarge, "too long"); };
+  api.will_watch({list_end("7"), frame("ADDED", "a", "8")}, too_long());
+  api.will_answer(200, list("20", {}));
+  api.will_watch({frame("ADDED", "b", "21")}, too_long());  // with an event: the first back-off
+  api.will_answer(200, list("30", {}));
+  api.will_watch({}, too_long());
+  api.will_answer(200, list("40", {}));
+  api.will_watch({}, too_long());
+  api.will_answer(200, list("50", {}));
+  run();
+  EXPECT_EQ(slept, (std::vector<std::int64_t>{800, 800, 1600, 3200}));
+  EXPECT_EQ(asked(4, "resourceVersion"), "50");
+}
+
+TEST_F(ReflectorTest, StreamedListWithAFrameThatIsTooLongIsFollowedByPages) {
+  api.will_watch({frame("ADDED", "a", "3")}, fail(Errc::kTooLarge, "too long"));
+  api.will_answer(200, list("20", {"a", "large"}));
+  run();
+  EXPECT_EQ(sink.lines(), (Lines{"= a large"}));
+  EXPECT_EQ(slept, std::vector<std::int64_t>{800});
+}
+
 // ---- a server that was restored from a backup: its versions begin again at an earlier one ----
 
 TEST_F(ReflectorListTest, AsksWhereTheServerIsAfterAWatchThatSaidNothing) {
@@ -381,11 +423,6 @@ TEST(ReflectorRestoredTest, ListsAgainWhenTheVersionGoesBack) {
 }
 
 // ---- streaming lists ----
-
-std::string list_end(const std::string& version) {
-  return R"({"type":"BOOKMARK","object":{"metadata":{"resourceVersion":")" + version +
-         R"(","annotations":{"a":"b","k8s.io/initial-events-end":"true"}}}})";
-}
 
 TEST_F(ReflectorTest, StreamTellsTheListInOnePieceThenGoesOn) {
   api.will_watch({frame("ADDED", "b", "3"), frame("ADDED", "a", "5"), list_end("7"),

@@ -257,8 +257,17 @@ TEST_F(RestApiTest, AnswerThatIsTooLongIsRefused) {
   options.max_body = 1000;
   const auto response = api().call(get_request("/x"));
   ASSERT_FALSE(response.has_value());
-  EXPECT_EQ(response.error().code, Errc::kTimeout);
+  EXPECT_EQ(response.error().code, Errc::kTooLarge);
   EXPECT_NE(response.error().message.find("longer than 1000 bytes"), std::string::npos);
+}
+
+/// The answer has the whole object: 1.5 MB in etcd, all of it '<'.
+TEST_F(RestApiTest, AWriteToTheLargestObjectOfEtcdIsAnswered) {
+  serve(always(std::string(9'000'000, 'x')));
+  const auto response = api().call(post());
+  ASSERT_TRUE(response.has_value()) << response.error().message;
+  EXPECT_EQ(response->status, 200);
+  EXPECT_EQ(response->body.size(), 9'000'000U);
 }
 
 TEST_F(RestApiTest, OnlyWhatIsReadMayBeAsLongAsAList) {
@@ -274,6 +283,7 @@ TEST_F(RestApiTest, OnlyWhatIsReadMayBeAsLongAsAList) {
   for (const Request& request : {get_request("/bad"), post()}) {
     const auto response = api().call(request);
     ASSERT_FALSE(response.has_value());
+    EXPECT_EQ(response.error().code, Errc::kTimeout);
     EXPECT_NE(response.error().message.find("longer than 1000 bytes"), std::string::npos);
   }
 }

@@ -177,8 +177,23 @@ TEST_F(RestWatchTest, FrameThatIsTooLongBreaksTheStream) {
   });
   const auto end = watch(get_request("/x"));
   ASSERT_FALSE(end.has_value());
-  EXPECT_EQ(end.error().code, Errc::kTimeout);
+  EXPECT_EQ(end.error().code, Errc::kTooLarge);
   EXPECT_NE(end.error().message.find("a frame is longer than 100 bytes"), std::string::npos);
+}
+
+/// 1.5 MB in etcd, all of it '<'.
+TEST_F(RestWatchTest, TheLargestObjectOfEtcdIsDelivered) {
+  std::string large;
+  for (int i = 0; i < 1'500'000; ++i) large += "\\u003c";
+  serve([&](Peer& peer, int /*number*/) {
+    (void)peer.read_request();
+    peer.say(std::string(kHead) + chunk(large + "\n") + chunk("next\n") + "0\r\n\r\n");
+  });
+  const auto end = watch(get_request("/x"));
+  ASSERT_TRUE(end.has_value()) << end.error().message;
+  ASSERT_EQ(frames.size(), 2U);
+  EXPECT_TRUE(frames[0] == large);
+  EXPECT_EQ(frames[1], "next");
 }
 
 TEST_F(RestWatchTest, SilenceBreaksAWatchThatAskedForBookmarks) {

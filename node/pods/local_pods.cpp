@@ -1,5 +1,6 @@
 #include "node/pods/local_pods.hpp"
 
+#include "base/json_members.hpp"
 #include "kube/client.hpp"
 #include "kube/pod_manifest.hpp"
 
@@ -21,6 +22,44 @@ bool may_set(std::string_view name, const kube::ContainerManifest& container) {
   return container.has_env_from ||
          std::any_of(container.env.begin(), container.env.end(),
                      [&](const kube::Variable& variable) { return variable.name == name; });
+}
+
+/// Some megabytes of a pod are its users' to fill: labels, variables, containers that have no card.
+/// There may be a hundred such pods, and the agent has 512 MiB.
+kube::Pod kept_of(kube::Pod pod) {
+  std::erase_if(pod.containers, [](const model::ContainerInfo& info) { return info.slots == 0; });
+  pod.containers.shrink_to_fit();
+  kube::Pod kept;
+  kept.uid = std::move(pod.uid);
+  kept.ns = std::move(pod.ns);
+  kept.name = std::move(pod.name);
+  kept.containers = std::move(pod.containers);
+  kept.node = std::move(pod.node);
+  kept.deleting = pod.deleting;
+  kept.finished = pod.finished;
+  return kept;
+}
+
+/// About how much memory it takes, in bytes. A grant that is decoded takes about its text once
+/// more.
+std::size_t weight_of(const LocalPod& local) {
+  std::size_t weight = sizeof local + local.pod.uid.size() * 2 + local.pod.ns.size() +
+                       local.pod.name.size() + local.pod.node.size() + local.kubelet_uid.size() +
+                       local.grant_text.size() * 2 + local.grant_problem.size();
+  // At most once in each of the three.
+  for (const model::ContainerInfo& info : local.pod.containers) {
+    weight += 3 * (sizeof info + info.name.size());
+  }
+  return weight;
+}
+
+/// Also of a pod that cannot be read as a whole; "" if not even that can be read.
+std::string uid_of(std::string object) {
+  std::string uid;
+  json::Reader in(object);
+  const auto metadata = [&](json::Reader&) { json::read_members(in, "uid", uid); };
+  json::read_members(in, "metadata", metadata);
+  return in.finish() ? uid : "";
 }
 
 bool sets(std::string_view name, std::string_view value, const kube::ContainerManifest& container) {
@@ -62,21 +101,25 @@ Result<LocalPod> decode_local_pod(std::string text, const PodRules& rules) {
   kube::PodManifest manifest;
   auto pod = kube::decode_pod(std::move(text), &manifest);
   if (!pod) return pod.error();
-  local.pod = std::move(*pod);
   auto requests = card_requests(manifest);
   if (!requests) return requests.error();
   local.requests = *requests;
+  std::set<std::string_view> with_slot;
+  for (const model::ContainerInfo& info : pod->containers) {
+    if (info.slots > 0) with_slot.insert(info.name);
+  }
   kube::visit_started(manifest.containers, [&](const kube::ContainerManifest& container) {
+    if (!with_slot.contains(container.name)) return;
     if (may_set(*rules.device_variable, container)) local.choose_devices.insert(container.name);
     if (sets(*rules.device_variable, *rules.no_card, container)) {
       local.hide_devices.insert(container.name);
     }
   });
-  local.kubelet_uid = mirrored_uid(local.pod, manifest, rules.node);
-  if (const auto found = local.pod.annotations.find(model::kGrantKey);
-      found != local.pod.annotations.end()) {
+  local.kubelet_uid = mirrored_uid(*pod, manifest, rules.node);
+  if (const auto found = pod->annotations.find(model::kGrantKey); found != pod->annotations.end()) {
     local.grant_text = found->second;
   }
+  local.pod = kept_of(std::move(*pod));
   read_pod_grant(local, rules.node, *rules.check);
   return local;
 }
@@ -87,9 +130,16 @@ LocalPods::LocalPods(kube::KubeApi& api, PodRules rules, std::function<void()> c
 kube::ReflectorOptions LocalPods::to_watch(std::string_view node) {
   kube::ReflectorOptions options;
   options.path = "/api/v1/pods";
-  options.field_selector = "spec.nodeName=" + std::string(node);
-  // Some hundred pods; a pod is a few KiB, 3 MiB at the very most.
-  options.max_kept_bytes = std::size_t{256} << 20U;
+  // Kubelet keeps some hundred pods at most, but rejects others without end, and those stay as
+  // Failed. The watch shows a pod that finishes as deleted.
+  options.field_selector =
+      "spec.nodeName=" + std::string(node) + ",status.phase!=Succeeded,status.phase!=Failed";
+  // An ordinary page is 2 MiB, and 11 pods of the largest kind fit into RestOptions::max_body.
+  options.page_size = 100;
+  // What is kept of a pod is a KiB. With a grant of 256 KiB, which is all that annotations may
+  // take, it is twice that: 128 pods, more than kubelet's own limit of 110. The former pods are
+  // beside.
+  options.max_kept_bytes = std::size_t{64} << 20U;
   // Containers wait for what it brings.
   options.max_backoff = std::chrono::seconds(5);
   return options;
@@ -143,36 +193,58 @@ Result<LocalPodPtr> LocalPods::fetch(std::string_view ns, std::string_view name)
   return std::make_shared<const LocalPod>(std::move(*pod));
 }
 
-void LocalPods::replace(std::vector<std::string> objects) {
-  Pods pods;
-  for (std::string& object : objects) {
-    auto pod = decode_local_pod(std::move(object), rules_);
-    if (!pod) {
-      spdlog::warn("a pod of this node cannot be read: {}", pod.error().message);
-      continue;
-    }
-    if (pod->pod.finished) continue;
-    std::string uid = pod->pod.uid;
-    pods.emplace(std::move(uid), std::make_shared<const LocalPod>(std::move(*pod)));
-  }
+LocalPodPtr LocalPods::read(std::string object) const {
+  auto pod = decode_local_pod(std::move(object), rules_);
+  if (pod) return std::make_shared<const LocalPod>(std::move(*pod));
+  spdlog::warn("a pod of this node cannot be read: {}", pod.error().message);
+  return nullptr;
+}
+
+void LocalPods::begin_list() {
+  listed_.clear();
+  kept_ = 0;
+}
+
+void LocalPods::listed(std::string object) {
+  const LocalPodPtr pod = read(std::move(object));
+  if (!pod) return;
+  drop(pod->pod.uid);
+  if (pod->pod.finished) return;
+  kept_ += weight_of(*pod);
+  listed_.emplace(pod->pod.uid, pod);
+}
+
+void LocalPods::unlisted(std::string object) { drop(uid_of(std::move(object))); }
+
+void LocalPods::drop(const std::string& uid) {
+  const auto found = listed_.find(uid);
+  if (found == listed_.end()) return;
+  kept_ -= weight_of(*found->second);
+  listed_.erase(found);
+}
+
+void LocalPods::end_list() {
   {
     const std::lock_guard lock(mutex_);
-    pods_ = std::move(pods);
+    pods_ = std::exchange(listed_, {});
     synced_ = true;
   }
+  kept_ = 0;
   changed_();
 }
 
 void LocalPods::change(kube::EventType type, std::string object) {
-  auto pod = decode_local_pod(std::move(object), rules_);
-  if (!pod) return spdlog::warn("a pod of this node cannot be read: {}", pod.error().message);
+  const bool deleted = type == kube::EventType::kDeleted;
+  const LocalPodPtr pod = deleted ? nullptr : read(std::move(object));
+  if (!deleted && !pod) return;
   {
     const std::lock_guard lock(mutex_);
-    const std::string uid = pod->pod.uid;
-    if (type == kube::EventType::kDeleted || pod->pod.finished) {
-      pods_.erase(uid);
+    if (deleted) {
+      pods_.erase(uid_of(std::move(object)));
+    } else if (pod->pod.finished) {
+      pods_.erase(pod->pod.uid);
     } else {
-      pods_.insert_or_assign(uid, std::make_shared<const LocalPod>(std::move(*pod)));
+      pods_.insert_or_assign(pod->pod.uid, pod);
     }
   }
   changed_();

@@ -20,14 +20,16 @@
 
 namespace tangram::node {
 
-/// A pod of this node.
+/// A pod of this node: what the agent reads of it, which is little, however large the pod is.
 struct LocalPod {
+  /// Its names, UID, node and state; of its containers those with a slot.
   kube::Pod pod;
   std::string grant_text;  ///< the annotation; empty = none
   /// Decoded, and found to be issued to this very pod for this node; nothing if not.
   std::optional<model::Grant> grant;
   std::string grant_problem;  ///< why not, if there is an annotation
-  /// Containers whose own environment may set PodRules::device_variable (env or envFrom).
+  /// Containers with a slot whose own environment may set PodRules::device_variable (env or
+  /// envFrom).
   std::set<std::string, std::less<>> choose_devices;
   /// Of those, the ones with an entry that sets it to PodRules::no_card, as the webhook writes it.
   std::set<std::string, std::less<>> hide_devices;
@@ -70,7 +72,7 @@ class PodSource {
 };
 
 /// The pods of this node, kept by a watch. Threads: safe.
-class LocalPods final : public PodSource, public kube::WholeListSink {
+class LocalPods final : public PodSource, public kube::ObjectSink {
  public:
   /// @param changed  called on the watch's thread after every change
   LocalPods(kube::KubeApi& api, PodRules rules, std::function<void()> changed);
@@ -85,15 +87,25 @@ class LocalPods final : public PodSource, public kube::WholeListSink {
   /// Of all pods together; nothing until all are known.
   [[nodiscard]] std::optional<CardRequests> requested() const;
 
-  void replace(std::vector<std::string> objects) override;
+  void begin_list() override;
+  void listed(std::string object) override;
+  void unlisted(std::string object) override;
+  void end_list() override;
+  [[nodiscard]] std::size_t kept_bytes() const override { return kept_; }
   void change(kube::EventType type, std::string object) override;
 
  private:
   using Pods = std::map<std::string, LocalPodPtr, std::less<>>;  ///< by UID
 
+  [[nodiscard]] LocalPodPtr read(std::string object) const;
+  void drop(const std::string& uid);
+
   kube::KubeApi& api_;
   const PodRules rules_;
   const std::function<void()> changed_;
+  // Of the reflector's thread.
+  Pods listed_;           ///< of the list that is being read
+  std::size_t kept_ = 0;  ///< weight of listed_
   mutable std::mutex mutex_;
   // Under mutex_.
   Pods pods_;

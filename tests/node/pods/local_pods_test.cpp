@@ -1,16 +1,22 @@
 #include "node/pods/local_pods.hpp"
 
 #include "kube/local/api.hpp"
+#include "tests/testing/bounded_api.hpp"
+#include "tests/testing/eventually.hpp"
 #include "tests/testing/kube_builders.hpp"
 #include "tests/testing/manual_clock.hpp"
+#include "tests/testing/send_list.hpp"
 
 #include <gtest/gtest.h>
+
+#include <thread>
 
 namespace tangram::node {
 namespace {
 
 using testing::pod_json;
 using testing::PodText;
+using testing::send_list;
 
 std::string grant_for(const std::string& uid, const std::string& node = "n1") {
   return encode(model::Grant{.pod_uid = uid,
@@ -63,22 +69,37 @@ TEST(LocalPodTest, AGrantMustBeThePodsOwnAndForThisNode) {
   EXPECT_FALSE(decoded(pod_json(none)).grant);
 }
 
+/// A container with a slot.
+std::string container(const std::string& name, const std::string& rest) {
+  return R"({"name":")" + name + R"(","resources":{"limits":{"tangram.dev/gpu-slot":"1"}},)" +
+         rest + "}";
+}
+std::string variable(const std::string& name, const std::string& rest) {
+  return R"("env":[{"name":")" + name + R"(",)" + rest + "}]";
+}
+LocalPod decoded_with(const std::string& init, const std::string& containers) {
+  return decoded(R"({"metadata":{"uid":"u","namespace":"ml","name":"p"},"spec":{"nodeName":"n1",)"
+                 R"("initContainers":[)" +
+                 init + R"(],"containers":[)" + containers + "]}}");
+}
+
 TEST(LocalPodTest, KnowsWhoChoosesDevicesHimself) {
-  const auto local = decoded(
-      R"({"metadata":{"uid":"u","namespace":"ml","name":"p"},"spec":{"nodeName":"n1",)"
-      R"("initContainers":[{"name":"i","env":[{"name":"NVIDIA_VISIBLE_DEVICES","value":"all"}]}],)"
-      R"("containers":[{"name":"plain","env":[{"name":"A","value":"NVIDIA_VISIBLE_DEVICES"}]},)"
-      R"({"name":"map","envFrom":[{"configMapRef":{"name":"m"}}]},{"name":"empty","envFrom":[]}]}})");
+  const auto local =
+      decoded_with(container("i", variable("NVIDIA_VISIBLE_DEVICES", R"("value":"all")")),
+                   container("plain", variable("A", R"("value":"NVIDIA_VISIBLE_DEVICES")")) + "," +
+                       container("map", R"("envFrom":[{"configMapRef":{"name":"m"}}])") + "," +
+                       container("empty", R"("envFrom":[])"));
   EXPECT_EQ(local.choose_devices, (std::set<std::string, std::less<>>{"i", "map"}));
 }
 
 TEST(LocalPodTest, KnowsWhoHidesTheDevices) {
-  const auto local = decoded(
-      R"({"metadata":{"uid":"u","namespace":"ml","name":"p"},"spec":{"nodeName":"n1","containers":[)"
-      R"({"name":"hides","env":[{"name":"NVIDIA_VISIBLE_DEVICES","value":"void"}]},)"
-      R"({"name":"other","env":[{"name":"A","value":"void"}]},)"
-      R"({"name":"field","env":[{"name":"NVIDIA_VISIBLE_DEVICES","valueFrom":{}}]},)"
-      R"({"name":"all","env":[{"name":"NVIDIA_VISIBLE_DEVICES","value":"all"}]}]}})");
+  const auto by_variable = [](const std::string& name, const std::string& rest) {
+    return container(name, variable("NVIDIA_VISIBLE_DEVICES", rest));
+  };
+  const auto local = decoded_with("", by_variable("hides", R"("value":"void")") + "," +
+                                          container("other", variable("A", R"("value":"void")")) +
+                                          "," + by_variable("field", R"("valueFrom":{})") + "," +
+                                          by_variable("all", R"("value":"all")"));
   EXPECT_EQ(local.hide_devices, (std::set<std::string, std::less<>>{"hides"}));
   EXPECT_EQ(local.choose_devices, (std::set<std::string, std::less<>>{"all", "field", "hides"}));
 }
@@ -94,6 +115,19 @@ std::string mirror_json(const std::string& uid, const std::string& metadata) {
   std::string text = pod_json(mirror);
   const std::string begin = R"("metadata":{)";
   return text.insert(text.find(begin) + begin.size(), metadata);
+}
+
+TEST(LocalPodTest, KeepsOfContainersThoseWithASlot) {
+  const auto local =
+      decoded_with(R"({"name":"setup"},)" + container("i", R"("args":[])"),
+                   container("a", R"("args":[])") +
+                       R"(,{"name":"b","env":[{"name":"NVIDIA_VISIBLE_DEVICES","value":"void"}]})");
+  std::vector<std::string> names;
+  for (const model::ContainerInfo& info : local.pod.containers) names.push_back(info.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"a", "i"}));
+  EXPECT_TRUE(local.pod.containers.back().ordinary_init);
+  EXPECT_TRUE(local.choose_devices.empty());
+  EXPECT_TRUE(local.hide_devices.empty());
 }
 
 TEST(LocalPodTest, KnowsTheUidOfAStaticPod) {
@@ -127,7 +161,7 @@ class LocalPodsTest : public ::testing::Test {
 TEST_F(LocalPodsTest, KnowsThePodsOfAListAndWhatChangedSince) {
   EXPECT_FALSE(pods.synced());
   EXPECT_FALSE(pods.requested());
-  pods.replace({pod_json(pod("a")), pod_json(pod("done", "Succeeded")), "no pod"});
+  send_list(pods, {pod_json(pod("a")), pod_json(pod("done", "Succeeded")), "no pod"});
   EXPECT_TRUE(pods.synced());
   EXPECT_TRUE(pods.find("uid-a"));
   EXPECT_FALSE(pods.find(""));
@@ -139,15 +173,134 @@ TEST_F(LocalPodsTest, KnowsThePodsOfAListAndWhatChangedSince) {
   pods.change(kube::EventType::kDeleted, pod_json(pod("b")));
   EXPECT_TRUE(pods.all().empty());
   EXPECT_EQ(changes, 4);
-  pods.replace({});
+  send_list(pods, {});
   EXPECT_EQ(pods.requested(), CardRequests{});
 }
 
 TEST_F(LocalPodsTest, NoPodKeepsAnotherThatIsGone) {
-  pods.replace({mirror_json("uid-dead", kByNode)});
+  send_list(pods, {mirror_json("uid-dead", kByNode)});
   EXPECT_FALSE(pods.find("uid-dead"));
-  pods.replace({mirror_json(kHash, kByNode)});
+  send_list(pods, {mirror_json(kHash, kByNode)});
   EXPECT_TRUE(pods.find(kHash));
+}
+
+TEST_F(LocalPodsTest, ListIsKeptApartUntilItEnds) {
+  send_list(pods, {pod_json(pod("a"))});
+  pods.begin_list();
+  pods.listed(pod_json(pod("b")));
+  pods.listed(pod_json(pod("c")));
+  pods.unlisted(pod_json(pod("c")));
+  EXPECT_TRUE(pods.find("uid-a"));
+  EXPECT_FALSE(pods.find("uid-b"));
+  pods.begin_list();  // it broke off
+  pods.listed(pod_json(pod("d")));
+  pods.end_list();
+  ASSERT_EQ(pods.all().size(), 1U);
+  EXPECT_TRUE(pods.find("uid-d"));
+}
+
+TEST_F(LocalPodsTest, ADeletedPodIsGoneEvenIfItCannotBeRead) {
+  send_list(pods, {pod_json(pod("a"))});
+  PodText bad = pod("a");
+  bad.requests = {{"memory", "lots"}};
+  pods.change(kube::EventType::kModified, pod_json(bad));
+  EXPECT_TRUE(pods.find("uid-a"));
+  pods.change(kube::EventType::kDeleted, pod_json(bad));
+  EXPECT_FALSE(pods.find("uid-a"));
+}
+
+// ---- What large pods take of memory
+
+/// With what users can fill: annotations, labels, and containers without a slot.
+PodText large(const std::string& name, const std::string& phase = "Running") {
+  PodText text = pod(name, phase);
+  text.annotations["a"] = std::string(10'000, 'x');
+  for (int i = 0; i < 500; ++i) text.labels["label-" + std::to_string(i)] = "v";
+  for (int i = 0; i < 100; ++i) text.more_containers.push_back("c" + std::to_string(i));
+  return text;
+}
+
+TEST_F(LocalPodsTest, KeepsLittleOfLargePods) {
+  pods.begin_list();
+  pods.listed(pod_json(pod("s")));
+  const std::size_t small = pods.kept_bytes();
+  EXPECT_GT(small, sizeof(LocalPod));
+  pods.listed(pod_json(large("l")));
+  EXPECT_EQ(pods.kept_bytes(), 2 * small);
+  pods.listed(pod_json(large("l")));
+  pods.unlisted(pod_json(large("l")));
+  EXPECT_EQ(pods.kept_bytes(), small);
+  pods.end_list();
+  EXPECT_EQ(pods.kept_bytes(), 0U);
+}
+
+class LocalPodsListTest : public LocalPodsTest {
+ protected:
+  void create(const PodText& text) {
+    const auto made = api.call({.method = kube::Method::kPost,
+                                .path = "/api/v1/namespaces/ml/pods",
+                                .query = {},
+                                .body = pod_json(text)});
+    ASSERT_EQ(made->status, 201) << made->body;
+    set_phase(text.name, text.phase);
+  }
+  void set_phase(const std::string& name, const std::string& phase) {
+    const auto set = api.call({.method = kube::Method::kPatch,
+                               .path = "/api/v1/namespaces/ml/pods/" + name + "/status",
+                               .query = {},
+                               .body = R"({"status":{"phase":")" + phase + R"("}})",
+                               .content_type = "application/merge-patch+json"});
+    ASSERT_EQ(set->status, 200) << set->body;
+  }
+  /// @returns whether it came to a watch without an error
+  bool list(testing::BoundedApi& server, std::size_t max_kept) {
+    std::stop_source stop;
+    bool watched = false;
+    server.watched = [&] {
+      watched = true;
+      stop.request_stop();
+    };
+    kube::ReflectorOptions options = LocalPods::to_watch("n1");
+    options.max_kept_bytes = max_kept;
+    kube::Reflector reflector(
+        server, options, pods, clock,
+        [&](std::chrono::milliseconds, const std::stop_token&) { stop.request_stop(); });
+    reflector.run(stop.get_token());
+    return watched;
+  }
+};
+
+TEST_F(LocalPodsListTest, ManyLargePodsComeInSmallPagesAndLittleIsKept) {
+  constexpr int kPods = 12;
+  for (int i = 0; i < kPods; ++i) create(large(std::to_string(i)));
+  const std::string one = api.call({.path = "/api/v1/namespaces/ml/pods/0"})->body;
+  testing::BoundedApi server(api, 3 * one.size());  // two, and the list around them
+  ASSERT_TRUE(list(server, kPods * std::size_t{4'000}));
+  EXPECT_EQ(pods.all().size(), static_cast<std::size_t>(kPods));
+  EXPECT_EQ(server.limits().front(), 100);
+  EXPECT_LE(server.limits().back(), 4);
+}
+
+TEST_F(LocalPodsListTest, FinishedPodsAreNotListed) {
+  create(pod("here"));
+  for (int i = 0; i < 3; ++i) {
+    create(large("failed-" + std::to_string(i), "Failed"));
+    create(large("done-" + std::to_string(i), "Succeeded"));
+  }
+  testing::BoundedApi server(api, 10'000);
+  ASSERT_TRUE(list(server, 10'000));
+  EXPECT_EQ(pods.all().size(), 1U);
+  EXPECT_EQ(server.limits(), std::vector<int>{100});
+}
+
+/// The watch shows a pod that leaves its selection as deleted.
+TEST_F(LocalPodsListTest, APodThatFinishesIsGone) {
+  create(pod("a"));
+  kube::Reflector reflector(api, LocalPods::to_watch("n1"), pods, clock);
+  std::jthread thread([&](const std::stop_token& stop) { reflector.run(stop); });
+  ASSERT_TRUE(testing::eventually([&] { return pods.all().size() == 1; }));
+  set_phase("a", "Succeeded");
+  EXPECT_TRUE(testing::eventually([&] { return pods.all().empty(); }));
 }
 
 TEST_F(LocalPodsTest, AsksTheApiServerForOneOfItsOwn) {

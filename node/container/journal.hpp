@@ -57,7 +57,8 @@ class Journal {
   Journal& operator=(const Journal&) = delete;
   ~Journal() = default;
 
-  /// Adds or replaces an entry: on disk when this returns.
+  /// Adds or replaces an entry: an agent that starts later reads it. It is not forced to the disk:
+  /// a machine that loses power may lose it, and every container starts again then.
   /// @returns kUnavailable if it cannot be written
   Result<void> put(const JournalEntry& entry);
   /// The same in memory only, where put() failed: an agent that starts later does not know of it.

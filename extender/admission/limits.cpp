@@ -16,6 +16,8 @@ std::string wrong(std::size_t count, std::string_view what, std::size_t most) {
 }
 
 std::string too_many_annotations(const kube::StringMap& annotations) {
+  if (annotations.size() > kMaxAnnotations)
+    return wrong(annotations.size(), " annotations", kMaxAnnotations);
   std::size_t requests = 0;
   std::size_t bytes = 0;
   for (const auto& [name, value] : annotations) {
@@ -35,13 +37,17 @@ std::string too_many_annotations(const kube::StringMap& annotations) {
 std::string too_large(const kube::PodManifest& pod) {
   const std::size_t containers = pod.containers.size() + pod.more_containers;
   if (containers > kMaxContainers) return wrong(containers, " containers", kMaxContainers);
+  std::size_t resources = 0;
   for (const kube::ContainerManifest& container : pod.containers) {
+    resources += container.limits.size() + container.requests.size();
     const auto entries = static_cast<std::size_t>(
         std::count_if(container.env.begin(), container.env.end(), sets_visible_devices));
     if (entries <= kMaxVisibleDevices) continue;
     return "container " + quote(container.name) + " sets " + std::string(kVisibleDevices) + " " +
            std::to_string(entries) + " times; write it once";
   }
+  if (resources > kMaxResources)
+    return wrong(resources, " entries in limits and requests", kMaxResources);
   return too_many_annotations(pod.annotations);
 }
 

@@ -11,6 +11,13 @@ namespace tangram::extender {
 
 inline constexpr std::size_t kMaxContainers = 1000;         // a node runs 110 pods by default
 inline constexpr std::size_t kMaxRequestAnnotations = 200;  // 16 containers have 6 each, and 5 more
+/// The API server's time for a CEL expression over annotations grows with the square of their
+/// number: 1,000 take 5 ms, and the 84,000 that fit into a pod 17 s. The match conditions and
+/// policies in deploy/ look at no more; a real pod has some dozens.
+inline constexpr std::size_t kMaxAnnotations = 1000;
+/// Entries in the limits and requests of all containers, for the same reason: 1,000 containers have
+/// five each.
+inline constexpr std::size_t kMaxResources = 5000;
 /// Names and values together: the API server's own limit (TotalAnnotationSizeLimitB).
 inline constexpr std::size_t kMaxAnnotationBytes = std::size_t{256} << 10;
 /// Entries of NVIDIA_VISIBLE_DEVICES in one container, where one is enough. To take one out of a

@@ -147,5 +147,39 @@ TEST_F(NamespaceRulesTest, AWaitingPodThatWasThereBeforeMayOnlyChangeToWhatIsAll
   EXPECT_TRUE(change("annotate", "tangram.dev/gpu-isolation-").done()) << "the default is mps";
 }
 
+/// A pod with so many annotations, of as few bytes as can be.
+std::string crowded(std::size_t annotations) {
+  std::string all;
+  for (std::size_t i = 0; i < annotations; ++i) {
+    all += (all.empty() ? "\"" : ",\"") + std::to_string(i) + R"(":"")";
+  }
+  return R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"crowded","annotations":{)" + all +
+         R"(}},"spec":{"schedulerName":"nobody","containers":[{"name":"main","image":"i"}]}})";
+}
+
+TEST_F(NamespaceRulesTest, APodWithTooManyAnnotationsIsRefusedBeforeTheyAreLookedAt) {
+  label("tangram.dev/sharing=none");
+  const Applied policies(cluster_, "deploy/webhook/policies.yaml", {});
+  ASSERT_FALSE(eventually({"", kHalf, kNoShares}).done());
+  const auto post = [&](std::size_t annotations) {
+    return kubectl({"--namespace", kNamespace, "create", "-f", "-", "--dry-run=server"},
+                   crowded(annotations));
+  };
+  KubectlAnswer refused = post(1001);
+  const auto deadline = TimePoint::clock::now() + 20s;  // the API server reads policies later
+  while (refused.done() && TimePoint::clock::now() < deadline) refused = post(1001);
+  EXPECT_THAT(refused.text, HasSubstr("the pod has 1001 annotations; write at most 1,000"));
+  EXPECT_TRUE(post(1000).done());
+  const auto start = TimePoint::clock::now();
+  refused = post(40'000);
+  const auto took = TimePoint::clock::now() - start;
+  EXPECT_THAT(refused.text, HasSubstr("the pod has 40000 annotations; write at most 1,000"));
+  // One loop over 40,000 took 4 s, and 1,000 times a loop over 1,000.
+  const auto usual_start = TimePoint::clock::now();
+  EXPECT_TRUE(post(1000).done());
+  const auto usual = TimePoint::clock::now() - usual_start;
+  EXPECT_LT(took, 20 * usual);
+}
+
 }  // namespace
 }  // namespace tangram::e2e

@@ -55,6 +55,32 @@ TEST(LimitsTest, BothWebhooksRefuseTooManyRequests) {
                      "the pod has 201 annotations tangram.dev/gpu-...; write at most 200");
 }
 
+TEST(LimitsTest, BothWebhooksRefuseTooManyAnnotations) {
+  const std::string one = R"("a#":"")";
+  expect_both_refuse(pod_of(repeated(kMaxAnnotations + 1, one), R"({"name":"main"})"),
+                     "the pod has 1001 annotations; write at most 1000");
+  EXPECT_EQ(Webhook().refusal(pod_of(repeated(kMaxAnnotations, one), R"({"name":"main"})")), "");
+}
+
+TEST(LimitsTest, BothWebhooksRefuseTooManyResources) {
+  const auto pod = [](std::size_t limits) {
+    return pod_of("", R"({"name":"main","resources":{"limits":{)" +
+                          repeated(limits, R"("a/#":"1")") + R"(},"requests":{"cpu":"1"}}})");
+  };
+  expect_both_refuse(pod(kMaxResources),
+                     "the pod has 5001 entries in limits and requests; write at most 5000");
+  EXPECT_EQ(Webhook().refusal(pod(kMaxResources - 1)), "");
+}
+
+TEST(LimitsTest, AnOldPodWithMoreAnnotationsMayStillChange) {
+  const std::string before = pod_of(repeated(kMaxAnnotations + 1, R"("a#":"")"), R"({"name":"m"})");
+  std::string now = before;
+  now.replace(now.find(R"("a0":"")"), 7, R"("a0":"b")");
+  const Verdict verdict = Webhook().validate(
+      {.operation = "UPDATE", .subresource = "status", .object = now, .old_object = before});
+  EXPECT_EQ(verdict.message, "");
+}
+
 TEST(LimitsTest, BothWebhooksRefuseAVariableThatIsRepeatedTooOften) {
   expect_both_refuse(with_devices(kMaxVisibleDevices + 1, R"("tangram.dev/gpu-fraction":"0.5")"),
                      R"(container "main" sets NVIDIA_VISIBLE_DEVICES 9 times; write it once)");

@@ -1,5 +1,6 @@
 // What deploy/webhook registers, against what the webhook serves.
 
+#include "extender/admission/limits.hpp"
 #include "extender/admission/service.hpp"
 #include "extender/admission/visible_devices.hpp"
 #include "kube/local/yaml_to_json.hpp"
@@ -9,8 +10,12 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <fstream>
 #include <iterator>
+#include <regex>
+#include <set>
+#include <utility>
 
 namespace tangram::extender {
 namespace {
@@ -138,6 +143,87 @@ TEST(ShippedHiddenPolicyTest, HoldsWhereTheWebhookHidesCards) {
     selector = at(webhook, "namespaceSelector");
   }
   EXPECT_EQ(at(binding, "spec.matchResources.namespaceSelector"), selector);
+}
+
+/// All expressions of a file, by the name of their registration or policy.
+std::vector<std::pair<std::string, std::string>> expressions_of(const std::string& file) {
+  std::vector<std::pair<std::string, std::string>> found;
+  const auto add = [&](const std::string& in, const std::string& list, const std::string& name) {
+    for (int i = 0; !at(in, list + std::to_string(i)).empty(); ++i) {
+      found.emplace_back(name, at(in, list + std::to_string(i) + ".expression"));
+    }
+  };
+  for (const std::string& webhook : webhooks_of(file)) {
+    add(webhook, "matchConditions.", at(webhook, "name"));
+  }
+  for (const auto& object : objects_of(file)) {
+    for (const char* list : {"spec.matchConditions.", "spec.variables.", "spec.validations."}) {
+      add(object.json, list, at(object.json, "metadata.name"));
+    }
+  }
+  return found;
+}
+
+constexpr std::array kExpressionFiles{"webhook.yaml", "webhook-foreign.yaml", "quota.yaml",
+                                      "policies.yaml", "namespace-rules.yaml"};
+
+// The API server's time for a loop grows with the square of its length.
+TEST(ShippedExpressionsTest, LookAtSizesBeforeTheyLoop) {
+  const std::regex loop(R"((object\.metadata\.annotations|variables\.now|variables\.notes|)"
+                        R"(object\.spec\.\w*[cC]ontainers\)?|variables\.added)\s*)"
+                        R"(\)?\s*\.(exists|filter|all)\()");
+  const std::regex size(R"(size\((old)?[oO]bject\.(metadata\.annotations|spec\.containers)\))"
+                        R"(|variables\.(few|containers)\b)");
+  int loops = 0;
+  for (const char* file : kExpressionFiles) {
+    for (const auto& [name, expression] : expressions_of(file)) {
+      std::smatch looped;
+      if (!std::regex_search(expression, looped, loop)) continue;
+      ++loops;
+      std::smatch sized;
+      ASSERT_TRUE(std::regex_search(expression, sized, size)) << file << ' ' << name << expression;
+      EXPECT_LT(sized.position(), looped.position()) << file << ' ' << name << expression;
+    }
+  }
+  EXPECT_GE(loops, 20);
+}
+
+TEST(ShippedExpressionsTest, HaveTheLimitsOfTheWebhook) {
+  const std::regex number(R"((<=|>)\s*([0-9]+))");
+  int numbers = 0;
+  for (const char* file : kExpressionFiles) {
+    for (const auto& [name, expression] : expressions_of(file)) {
+      const std::sregex_iterator end;
+      for (std::sregex_iterator i(expression.begin(), expression.end(), number); i != end; ++i) {
+        const std::size_t limit = std::stoul((*i)[2]);
+        if (limit == 0) continue;
+        ++numbers;
+        EXPECT_TRUE(limit == kMaxAnnotations || limit == kMaxContainers || limit == kMaxResources)
+            << file << ' ' << name << ": " << expression;
+      }
+    }
+  }
+  EXPECT_GE(numbers, 30);
+}
+
+TEST(ShippedExpressionsTest, LetUpdatesThatChangeNoAnnotationPass) {
+  const std::string same = "object.metadata.annotations == oldObject.metadata.annotations";
+  int changes = 0;
+  for (const char* file : {"webhook.yaml", "quota.yaml", "policies.yaml", "namespace-rules.yaml"}) {
+    std::set<std::string> passing;
+    std::set<std::string> comparing;
+    for (const auto& [name, expression] : expressions_of(file)) {
+      if (expression.find(same) != std::string::npos) passing.insert(name);
+      if (name == "changes.tangram.dev" || name.starts_with("quota-") ||
+          name == "tangram-bound-requests" || name == "tangram-sizes" ||
+          name == "tangram-namespace-rules") {
+        comparing.insert(name);
+      }
+    }
+    EXPECT_EQ(passing, comparing) << file;
+    changes += static_cast<int>(passing.size());
+  }
+  EXPECT_EQ(changes, 8);
 }
 
 bool receives(const std::string& webhook, const char* operation, const char* resource) {

@@ -1,7 +1,7 @@
 #include "cli/api_reading.hpp"
 
 #include "kube/client.hpp"
-#include "kube/list_watch_codec.hpp"
+#include "kube/list_pages.hpp"
 
 #include <chrono>
 #include <string_view>
@@ -15,8 +15,9 @@ namespace {
 constexpr std::chrono::milliseconds kListTimeout{30'000};
 /// One small object: what a proxy cannot reach must not delay the rest for long.
 constexpr std::chrono::milliseconds kObjectTimeout{10'000};
-constexpr const char* kPageSize = "500";  // client-go's
+constexpr int kPageSize = 500;  // client-go's
 
+constexpr int kOk = 200;
 constexpr int kUnauthorized = 401;
 constexpr int kForbidden = 403;
 constexpr int kNotFound = 404;
@@ -73,10 +74,13 @@ Error refused(const kube::Request& request, const kube::Response& response,
 
 Result<void> list(kube::KubeApi& api, const std::string& path, const Query& query,
                   const std::function<void(std::string object)>& item) {
-  kube::Request request{.path = path, .query = query, .body = {}, .timeout = kListTimeout};
-  request.query["limit"] = kPageSize;
-  for (;;) {
-    const auto response = api.call(request);
+  const kube::Request request{.path = path, .query = query, .body = {}, .timeout = kListTimeout};
+  kube::ListPages pages(api, request, kPageSize);
+  while (!pages.ended()) {
+    const auto response = pages.next([&](std::string_view object) { item(std::string(object)); });
+    if (!response && response.error().code == Errc::kInvalidArgument) {
+      return fail(Errc::kUnavailable, path + ": " + response.error().message);
+    }
     if (!response) {
       return fail(
           Errc::kUnavailable,
@@ -87,19 +91,9 @@ Result<void> list(kube::KubeApi& api, const std::string& path, const Query& quer
       return fail(Errc::kStale,
                   path + " changed faster than it could be read; run the command again");
     }
-    if (response->status != 200) return refused(request, *response, kViewerRole);
-    const auto page = kube::read_list(response->body,
-                                      [&](std::string_view object) { item(std::string(object)); });
-    if (!page) return fail(Errc::kUnavailable, path + ": " + page.error().message);
-    if (page->more.empty()) return {};
-    if (page->more == request.query["continue"]) {
-      return fail(
-          Errc::kUnavailable,
-          path +
-              ": the server returns the same page again; check for a caching proxy in front of it");
-    }
-    request.query["continue"] = page->more;
+    if (response->status != kOk) return refused(request, *response, kViewerRole);
   }
+  return {};
 }
 
 }  // namespace tangram::cli

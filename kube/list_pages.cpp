@@ -39,7 +39,8 @@ Result<Response> ListPages::next(const Item& item) {
   ended_ = page->more.empty();
   if (ended_) return response;
   if (!tokens_.insert(page->more).second) {
-    return fail(Errc::kInvalidArgument, "the server hands out the same page again and again");
+    return fail(Errc::kInvalidArgument,
+                "the server returns the same page again; check for a caching proxy in front of it");
   }
   request_.query["continue"] = std::move(page->more);
   adapt(objects, body.size());

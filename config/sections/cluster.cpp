@@ -24,7 +24,8 @@ constexpr Setting kKubeSettings[]{
      "For source: local alone: a YAML file with Node and Pod objects, as kubectl prints them. A "
      "relative path starts at the working directory.",
      free_text<&Kube::cluster_file, true>("a path, or \"\" for none")},
-    {"page_size", "Objects per page when nodes and pods are listed.",
+    {"page_size",
+     "Objects per page when nodes and pods are listed; fewer where a page would exceed 64 MiB.",
      number<&Kube::page_size>(
          {1, "a page holds something"},
          {10'000, "a page of 20 KiB objects is 200 MiB of JSON at that size"})},

@@ -1,7 +1,10 @@
 #include "cluster/cluster_feed.hpp"
 
+#include "kube/local/api.hpp"
 #include "model/grant.hpp"
 #include "tests/extender/rig.hpp"
+#include "tests/testing/bounded_api.hpp"
+#include "tests/testing/manual_clock.hpp"
 #include "tests/testing/send_list.hpp"
 
 #include <gtest/gtest.h>
@@ -386,6 +389,28 @@ TEST_F(ClusterFeedTest, KeepsLittleOfLongPods) {
   EXPECT_LT(rig_.pods.kept_bytes(), kPods * 4'096);
   rig_.pods.end_list();
   EXPECT_EQ(rig_.pods.kept_bytes(), 0U);
+}
+
+TEST_F(ClusterFeedTest, ManyLargePodsComeInSmallPages) {
+  testing::ManualClock clock;
+  kube::LocalApi server(clock);
+  for (int i = 0; i < 12; ++i) {
+    PodText pod{.name = std::to_string(i)};
+    pod.annotations = {{"a", std::string(10'000, 'x')}};
+    const auto made = server.call(
+        testing::write_request(kube::Method::kPost, "/api/v1/namespaces/ml/pods", pod_json(pod)));
+    ASSERT_EQ(made->status, 201) << made->body;
+  }
+  testing::BoundedApi api(server, 30'000);
+  std::stop_source stop;
+  api.watched = [&] { stop.request_stop(); };
+  kube::Reflector reflector(
+      api, {.path = "/api/v1/pods", .field_selector = ""}, rig_.pods, clock,
+      [&](std::chrono::milliseconds, const std::stop_token&) { stop.request_stop(); });
+  reflector.run(stop.get_token());
+  EXPECT_TRUE(reflector.health().synced);
+  EXPECT_EQ(rig_.table.pending_count(), 12U);
+  EXPECT_LE(api.limits().back(), 4);
 }
 
 TEST_F(ClusterFeedTest, CountsWhatItKeepsOfAListOnce) {

@@ -22,13 +22,18 @@ inline constexpr std::string_view kVisibleDevices = "NVIDIA_VISIBLE_DEVICES";
 /// No card, and none of the driver's files.
 inline constexpr std::string_view kNoDevices = "void";
 
-/// Amounts of a card. They do not stand for one: their systems give cards by another resource, and
-/// let kube-scheduler ignore these, so a container that has one of them alone can start on a node
-/// without that system. The policy tangram-hidden-cards has the same names; a star as in
+/// Amounts of a card, and names that a node counts but no device plugin gives cards for. They do
+/// not stand for a card: a container that has one of them alone can start without a device, and
+/// would see every card. The policy tangram-hidden-cards has the same names; a star as in
 /// AdmissionSettings::card_resources.
-inline constexpr std::array<std::string_view, 4> kAmountResources{
+inline constexpr std::array<std::string_view, 8> kAmountResources{
     "nvidia.com/gpumem*", "nvidia.com/gpucores",  // HAMi; its webhook adds nvidia.com/gpu: 1
-    "volcano.sh/vgpu-memory*", "volcano.sh/vgpu-cores"};
+    "volcano.sh/vgpu-memory*", "volcano.sh/vgpu-cores", "aliyun.com/gpu-count",
+    "aliyun.com/gpu-core*",       // gpushare: only gpu-mem has a plugin
+    "tencent.com/vcuda-memory*",  // GPU manager: its plugin for memory gives nothing
+    // Koordinator: its scheduler chooses the card and its runtime hook gives it. Another scheduler,
+    // which the pod may name, sees a number on the node.
+    "koordinator.sh/gpu*"};
 
 [[nodiscard]] inline bool sets_visible_devices(const kube::Variable& variable) {
   return variable.name == kVisibleDevices;

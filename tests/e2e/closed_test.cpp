@@ -80,6 +80,12 @@ constexpr Attempt kAttempts[] = {
      R"({"nvidia.com/mig-zzz":"1"}}}])"},
     {"amount", "",
      R"("containers":[{"name":"main","image":"i","resources":{"limits":{"nvidia.com/gpumem":"3000"}}}])"},
+    {"counted", "",
+     R"("containers":[{"name":"main","image":"i","resources":{"limits":{"aliyun.com/gpu-count":"1"}}}])"},
+    {"memory", "",
+     R"("containers":[{"name":"main","image":"i","resources":{"limits":{"tencent.com/vcuda-memory":"1"}}}])"},
+    {"cores", "",
+     R"("containers":[{"name":"main","image":"i","resources":{"limits":{"koordinator.sh/gpu-core":"1"}}}])"},
     {"slot", "",
      R"("nodeName":"gpu-1","containers":[{"name":"main","image":"i","resources":{"limits":)"
      R"({"tangram.dev/gpu-slot":"1"}}}])"},

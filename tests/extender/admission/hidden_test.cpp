@@ -44,6 +44,17 @@ constexpr Row kRows[] = {
     {"AnAmountOfOneCard", "resources: {limits: {nvidia.com/gpu: 1, nvidia.com/gpumem: 3000}}", true,
      false},
     {"AnAmountOfVolcano", "resources: {limits: {volcano.sh/vgpu-memory: 1}}", false, false},
+    {"CardsThatGpushareOnlyCounts", "resources: {limits: {aliyun.com/gpu-count: 1}}", false, false},
+    {"CoresOfGpushareAlone", "resources: {limits: {aliyun.com/gpu-core.percentage: 10}}", false,
+     false},
+    {"MemoryOfGpuManagerAlone", "resources: {limits: {tencent.com/vcuda-memory: 1}}", false, false},
+    {"MemoryAndCoresOfGpuManager",
+     "resources: {limits: {tencent.com/vcuda-core: 10, tencent.com/vcuda-memory: 1}}", true, false},
+    {"CoresOfKoordinatorAlone", "resources: {limits: {koordinator.sh/gpu-core: 1}}", false, false},
+    {"CardsOfKoordinatorAlone", "resources: {limits: {koordinator.sh/gpu: 1}}", false, false},
+    {"CoresOfKoordinatorOnACard",
+     "resources: {limits: {nvidia.com/gpu: 1, koordinator.sh/gpu-core: 1}}", true, false},
+    {"CoresOfElasticGpu", "resources: {limits: {elasticgpu.io/gpu-core: 1}}", true, false},
     {"AnAmountThatAPluginServes", "resources: {limits: {aliyun.com/gpu-mem: 3}}", true, false},
     {"ANetworkCard", "resources: {limits: {nvidia.com/hostdev: 1}}", false, false}};
 

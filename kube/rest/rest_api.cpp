@@ -226,6 +226,7 @@ Result<Response> RestApi::Impl::watch_once(const Exchange& exchange, const Crede
     }
     frames.add(bytes);
     while (auto next = frames.next()) {
+      if (next->size() > options.max_object) return false;
       had_enough = exchange.stop.stop_requested() || !frame(std::move(*next));
       if (had_enough) return false;
     }

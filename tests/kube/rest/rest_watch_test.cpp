@@ -181,6 +181,17 @@ TEST_F(RestWatchTest, FrameThatIsTooLongBreaksTheStream) {
   EXPECT_NE(end.error().message.find("a frame is longer than 100 bytes"), std::string::npos);
 }
 
+TEST_F(RestWatchTest, FrameThatIsTooLongBreaksTheStreamEvenIfItComesAtOnce) {
+  options.max_object = 100;
+  serve([](Peer& peer, int /*number*/) {
+    (void)peer.read_request();
+    peer.say(std::string(kHead) + chunk("1\n" + std::string(101, 'x') + "\n2\n"));
+    peer.await_end();
+  });
+  EXPECT_EQ(watch(get_request("/x")).error().code, Errc::kTooLarge);
+  EXPECT_EQ(frames, Frames{"1"});
+}
+
 /// 1.5 MB in etcd, all of it '<'.
 TEST_F(RestWatchTest, TheLargestObjectOfEtcdIsDelivered) {
   std::string large;

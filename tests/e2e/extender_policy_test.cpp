@@ -1,4 +1,5 @@
-// What deploy/scheduler/policy.yaml lets the extender's token change: one label of its own pod.
+// What deploy/scheduler/policy.yaml lets the extender's token write: one label of its own pod, and
+// the grant of a pod that it binds.
 
 #include "tests/e2e/fixture.hpp"
 #include "tests/e2e/kubectl.hpp"
@@ -93,6 +94,39 @@ TEST_F(ExtenderPolicyTest, OneAnnotationOfTheObjectThatWakesPods) {
                         R"("metadata":{"name":"real"},"storageClassName":"fast"})");
   EXPECT_EQ(wake("real", room).status, 403);
   cluster_.remove(path + "/real");
+}
+
+TEST_F(ExtenderPolicyTest, OnlyTheGrantOfAPodThatItBinds) {
+  const auto extender = open_api(environment().extender_kubeconfig);
+  const auto bind = [&](const std::string& path, const std::string& metadata) {
+    kube::Request request;
+    request.method = kube::Method::kPost;
+    request.path = path;
+    request.query["dryRun"] = "All";
+    request.body = R"({"apiVersion":"v1","kind":"Binding","metadata":{"name":"agent")" + metadata +
+                   R"(},"target":{"apiVersion":"v1","kind":"Node","name":"zoned"}})";
+    return extender->call(request).value();
+  };
+  // The API server adds the zone to the Binding, before the policy sees it.
+  cluster_.ensure("/api/v1/nodes", R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"zoned",)"
+                                   R"("labels":{"topology.kubernetes.io/zone":"z"}}})");
+  const std::string path = kPods + "/agent/binding";
+  const std::string before = cluster_.get(kPods + "/agent");
+  for (const char* metadata :
+       {"", R"(,"annotations":{})", R"(,"annotations":{"tangram.dev/gpu-grant":"x"})"}) {
+    const auto answer = bind(path, metadata);
+    EXPECT_LT(answer.status, 300) << metadata << ": " << answer.body;
+  }
+  for (const char* metadata :
+       {R"(,"labels":{"tangram.dev/role":"leader"})", R"(,"annotations":{"example.com/a":"b"})",
+        R"(,"annotations":{"tangram.dev/gpu-fraction":"1"})",
+        R"(,"annotations":{"tangram.dev/gpu-grant":"x","example.com/a":"b"})"}) {
+    const auto answer = bind(path, metadata);
+    EXPECT_GE(answer.status, 400) << metadata;
+    EXPECT_THAT(answer.body, HasSubstr("the extender may")) << metadata;
+  }
+  EXPECT_EQ(cluster_.get(kPods + "/agent"), before);
+  cluster_.remove("/api/v1/nodes/zoned");
 }
 
 TEST_F(ExtenderPolicyTest, NoPodButItsOwn) {

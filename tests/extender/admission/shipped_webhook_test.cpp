@@ -4,6 +4,7 @@
 #include "extender/admission/service.hpp"
 #include "extender/admission/visible_devices.hpp"
 #include "kube/local/yaml_to_json.hpp"
+#include "model/annotations.hpp"
 #include "source_dir.hpp"
 #include "tests/extender/admission/reviews.hpp"
 #include "tests/testing/manual_clock.hpp"
@@ -23,7 +24,8 @@ namespace {
 using testing::at;
 
 std::vector<kube::YamlObject> objects_of(const std::string& file) {
-  std::ifstream in(std::string(TANGRAM_SOURCE_DIR "/deploy/webhook/").append(file));
+  const std::string folder = file.find('/') == std::string::npos ? "webhook/" : "";
+  std::ifstream in(std::string(TANGRAM_SOURCE_DIR "/deploy/").append(folder).append(file));
   const std::string text{std::istreambuf_iterator<char>(in), {}};
   auto objects = kube::yaml_to_json(text);
   if (!objects) throw std::runtime_error(file + ": " + objects.error().message);
@@ -224,6 +226,38 @@ TEST(ShippedExpressionsTest, LetUpdatesThatChangeNoAnnotationPass) {
     changes += static_cast<int>(passing.size());
   }
   EXPECT_EQ(changes, 8);
+}
+
+/// The API server copies annotations, and from Kubernetes 1.35 labels, from a Binding to its pod.
+TEST(ShippedExtenderPolicyTest, LetsItsBindingsCarryNothingButAGrant) {
+  int policies = 0;
+  int denied = 0;
+  for (const auto& object : objects_of("scheduler/policy.yaml")) {
+    if (at(object.json, "spec.policyName") == "tangram-extender-bindings") {
+      denied += at(object.json, "spec.validationActions") == R"(["Deny"])" ? 1 : 0;
+    }
+    if (at(object.json, "kind") != "ValidatingAdmissionPolicy" ||
+        at(object.json, "metadata.name") != "tangram-extender-bindings") {
+      continue;
+    }
+    ++policies;
+    const std::string rules = "spec.matchConstraints.resourceRules.0.";
+    EXPECT_EQ(at(object.json, rules + "resources"), R"(["pods/binding","bindings"])");
+    EXPECT_EQ(at(object.json, rules + "operations"), R"(["CREATE"])");
+    EXPECT_EQ(at(object.json, "spec.matchConditions.0.expression"),
+              "request.userInfo.username == '" + testing::shipped_settings().extender_user + "'");
+    // The API server's own, which it adds before it evaluates policies.
+    EXPECT_EQ(at(object.json, "spec.validations.0.expression"),
+              "!has(object.metadata.labels) || (size(object.metadata.labels) <= 2 && "
+              "object.metadata.labels.all(name,\n  name in ['topology.kubernetes.io/zone', "
+              "'topology.kubernetes.io/region']))");
+    EXPECT_NE(at(object.json, "spec.validations.1.expression")
+                  .find("size(object.metadata.annotations) == 1 && '" +
+                        std::string(model::kGrantAnnotation) + "' in object.metadata.annotations"),
+              std::string::npos);
+  }
+  EXPECT_EQ(policies, 1);
+  EXPECT_EQ(denied, 1);
 }
 
 bool receives(const std::string& webhook, const char* operation, const char* resource) {

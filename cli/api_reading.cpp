@@ -1,5 +1,6 @@
 #include "cli/api_reading.hpp"
 
+#include "base/one_line.hpp"
 #include "kube/client.hpp"
 #include "kube/list_pages.hpp"
 
@@ -30,12 +31,12 @@ Reading::Outcome outcome_of(int status) {
 
 Reading send(kube::KubeApi& api, const kube::Request& request) {
   auto response = api.call(request);
-  if (!response) return {Reading::Outcome::kFailed, 0, "", response.error().message};
+  if (!response) return {Reading::Outcome::kFailed, 0, "", one_line(response.error().message)};
   if (response->status == 200 || response->status == 201) {
     return {Reading::Outcome::kFound, response->status, std::move(response->body), ""};
   }
   return {outcome_of(response->status), response->status, "",
-          std::to_string(response->status) + ": " + kube::status_message(*response)};
+          std::to_string(response->status) + ": " + one_line(kube::status_message(*response))};
 }
 
 }  // namespace
@@ -56,7 +57,7 @@ Error refused(const kube::Request& request, const kube::Response& response,
               const std::string& role) {
   const std::string what = std::string(kube::to_string(request.method)) + " " + request.path +
                            ": " + std::to_string(response.status) + ": " +
-                           kube::status_message(response);
+                           one_line(kube::status_message(response));
   switch (response.status) {
     case kUnauthorized:
       return fail(Errc::kUnavailable, what +
@@ -79,12 +80,12 @@ Result<void> list(kube::KubeApi& api, const std::string& path, const Query& quer
   while (!pages.ended()) {
     const auto response = pages.next([&](std::string_view object) { item(std::string(object)); });
     if (!response && response.error().code == Errc::kInvalidArgument) {
-      return fail(Errc::kUnavailable, path + ": " + response.error().message);
+      return fail(Errc::kUnavailable, path + ": " + one_line(response.error().message));
     }
     if (!response) {
       return fail(
           Errc::kUnavailable,
-          response.error().message +
+          one_line(response.error().message) +
               "; check with `kubectl cluster-info` that the server is up and the context is right");
     }
     if (response->status == kGone) {

@@ -35,8 +35,8 @@ struct Screen {
 
 /// The text with '?' for control characters, marks of direction and all else that one_line()
 /// replaces: any client that may write to a Node or a Pod chooses models, names and reasons. Line
-/// ends stay, since a page has some: texts of others are made one line before. Colours stay where
-/// `colours` is set.
+/// ends stay, since a page has some: texts of others are made one line before. Where `colours` is
+/// set, the colours that drawing::paint() writes stay.
 [[nodiscard]] std::string without_controls(std::string_view text, bool colours);
 
 }  // namespace tangram::cli

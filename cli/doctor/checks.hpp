@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/one_line.hpp"
 #include "cli/api_reading.hpp"
 #include "cli/cluster.hpp"
 #include "cli/doctor/doctor.hpp"
@@ -12,19 +13,20 @@
 /// The parts of the examination. For doctor.cpp.
 namespace tangram::cli {
 
-/// What is examined, and the report to which each part adds its lines.
+/// What is examined, and the report to which each part adds its lines. Each is one_line(): events,
+/// names and answers in them are texts of others.
 struct Examination {
   const Installation& installation;
   Report& report;
 
   void ok(const std::string& subject, const std::string& finding) const {
-    report.push_back({Level::kOk, subject, finding, ""});
+    report.push_back({Level::kOk, one_line(subject), one_line(finding), ""});
   }
   void warn(const std::string& subject, const std::string& finding, const std::string& next) const {
-    report.push_back({Level::kWarn, subject, finding, next});
+    report.push_back({Level::kWarn, one_line(subject), one_line(finding), one_line(next)});
   }
   void fail(const std::string& subject, const std::string& finding, const std::string& next) const {
-    report.push_back({Level::kFail, subject, finding, next});
+    report.push_back({Level::kFail, one_line(subject), one_line(finding), one_line(next)});
   }
   /// Warns that something cannot be read; for 403 with the role that allows it.
   void unreadable(const std::string& subject, const Reading& reading) const;

@@ -51,6 +51,10 @@ TEST(ApiReadingTest, SaysForEachRefusalWhatToDo) {
             "GET /api/v1/pods: 403: no luck; ask for the ClusterRole tangram-viewer of "
             "deploy/cli/rbac.yaml");
   EXPECT_NE(refusal(401).message.find("log in again"), std::string::npos);
+  testing::ScriptedApi other;
+  other.will_answer(500, R"({"kind":"Status","message":"a\nb\u001b[1m"})");
+  EXPECT_EQ(list(other, "/api/v1/pods", {}, [](const std::string&) {}).error().message,
+            "GET /api/v1/pods: 500: a?b?[1m");
   EXPECT_EQ(refusal(404).code, Errc::kNotFound);
   EXPECT_EQ(refusal(410).code, Errc::kStale);
   EXPECT_EQ(refusal(500).code, Errc::kUnavailable);

@@ -98,8 +98,18 @@ TEST(TableTest, ACellIsOneLine) {
 TEST(HarmlessTest, KeepsColoursWhereThereAreSome) {
   EXPECT_EQ(without_controls("\x1b[1;38;5;42mok\x1b[0m", true), "\x1b[1;38;5;42mok\x1b[0m");
   EXPECT_EQ(without_controls("\x1b[1mok\x1b[0m", false), "?[1mok?[0m");
+  EXPECT_EQ(without_controls("\x1b[1;2;38;5;255;48;5;0mok\x1b[48;5;7m", true),
+            "\x1b[1;2;38;5;255;48;5;0mok\x1b[48;5;7m");
   EXPECT_EQ(without_controls("\x1b[1", true), "?[1");
   EXPECT_EQ(without_controls("\x1b", true), "?");
+}
+
+TEST(HarmlessTest, TakesAwayColoursThatNothingPaints) {
+  for (const char* codes : {"8", "5", "1;8", "31", "", "1;", ";1", "1;;2", "38;5;256", "38;5;",
+                            "38;2;0;0;0", "48;5;1;38;5;1", "0;1", "38;5;0001", "12"}) {
+    const std::string code = "[" + std::string(codes) + "m";
+    EXPECT_EQ(without_controls("\x1b" + code + "ok", true), "?" + code + "ok");
+  }
 }
 
 }  // namespace

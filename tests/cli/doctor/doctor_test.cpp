@@ -284,6 +284,20 @@ TEST_F(DoctorTest, ShowsTheDaemonSetsNewestEvent) {
   }
 }
 
+TEST_F(DoctorTest, AnEventAddsNoLines) {
+  agents(1, "");
+  rig_.api.answer(core("events"),
+                  R"({"items":[{"reason":"Failed","lastTimestamp":"2026-01-01T00:00:09Z",)"
+                  R"("message":"no\n\nok    nodes  all well\u001b[8m"}]})");
+  expect_failure(
+      "agents: 1 of 2 are ready: Failed at 2026-01-01T00:00:09Z: no??ok    nodes  all well?[8m");
+}
+
+TEST_F(DoctorTest, AnAnswerOfTheServerAddsNoLines) {
+  rig_.api.answer("/apis/resource.k8s.io/v1/resourceslices", 403, "no\nok  all");
+  expect_warning("nodes: cannot be read: list resourceslices: 403: no?ok  all");
+}
+
 TEST_F(DoctorTest, ReportsPortsThatDoNotMeet) {
   rig_.install(listening(9899, 9090, 9443));
   expect_failure(

@@ -158,7 +158,7 @@ TEST_F(EvictorTest, NamespacesTakeTurns) {
   const auto evicted = [&](const std::string& ns) {
     std::size_t count = 0;
     for (const auto& call : api_.calls(kAnyEviction)) {
-      count += call.path.starts_with("/api/v1/namespaces/" + ns + "/") ? 1 : 0;
+      if (call.path.starts_with("/api/v1/namespaces/" + ns + "/")) ++count;
     }
     return count;
   };

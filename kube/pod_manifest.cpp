@@ -13,13 +13,27 @@ model::Annotations own_annotations(const StringMap& all) {
   return own;
 }
 
-StringMap read_object_annotations(json::Reader& in) {
+void read_wanted(json::Reader& in, ManifestScope::Wanted wanted, StringMap& into) {
+  in.object([&](std::string_view name) {
+    if (wanted != nullptr && !wanted(name)) return in.skip();
+    into.emplace(name, in.string_or_null());
+  });
+}
+
+StringMap read_object_annotations(json::Reader& in, const ManifestScope& scope) {
   StringMap annotations;
-  json::read_members(in, "metadata", json::members("annotations", annotations));
+  const auto read = [&](json::Reader&) {
+    if (entries_inside(in) > scope.most_annotations) {
+      return in.fail("more than " + std::to_string(scope.most_annotations) +
+                     " annotations are to be read");
+    }
+    read_wanted(in, scope.annotation, annotations);
+  };
+  json::read_members(in, "metadata", json::members("annotations", read));
   return annotations;
 }
 
-std::vector<json::Outline::Member> manifest_outline() {
+std::vector<json::Outline::Member> manifest_outline(const ManifestScope& scope) {
   const std::vector<json::Outline::Member> container{{"name"},
                                                      {"resources", {{"limits"}, {"requests"}}},
                                                      {"restartPolicy"},
@@ -31,15 +45,15 @@ std::vector<json::Outline::Member> manifest_outline() {
             {"name"},
             {"generateName"},
             {"resourceVersion"},
-            {"annotations"},
-            {"labels"},
+            {"annotations", {}, scope.annotation},
+            {"labels", {}, scope.label},
             {"deletionTimestamp"},
             {"ownerReferences", {{"kind"}, {"name"}, {"controller"}}}}},
           {"spec",
            {{"nodeName"},
             {"schedulerName"},
             {"runtimeClassName"},
-            {"nodeSelector"},
+            {"nodeSelector", {}, scope.selector},
             {"containers", container},
             {"initContainers", container},
             {"ephemeralContainers", container}}}};

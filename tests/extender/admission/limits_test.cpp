@@ -86,6 +86,86 @@ TEST(LimitsTest, BothWebhooksRefuseAVariableThatIsRepeatedTooOften) {
                      R"(container "main" sets NVIDIA_VISIBLE_DEVICES 9 times; write it once)");
 }
 
+TEST(LimitsTest, BothWebhooksRefuseTooManyQuantities) {
+  const std::string limits = repeated(kMaxQuantities / 2 + 1, R"("r#":"1")");
+  const std::string containers = R"({"name":"a","resources":{"limits":{)" + limits + R"(}}},)" +
+                                 R"({"name":"b","resources":{"requests":{)" + limits + "}}}";
+  expect_both_refuse(pod_of("", containers),
+                     "the pod has 20002 limits and requests; write at most 20000");
+}
+
+TEST(LimitsTest, BothWebhooksRefuseTooManyAnnotationsThatAreRead) {
+  expect_both_refuse(pod_of(repeated(kMaxAnnotations + 1, R"("gpu-sm-#":"")"), ""),
+                     "the pod has 40001 annotations that Tangram reads; write at most 40000");
+}
+
+TEST(LimitsTest, AnUpdateIsRefusedWhereItsAnnotationsAreNotKnown) {
+  const std::string few = pod_of("", R"({"name":"main"})");
+  const std::string many =
+      pod_of(repeated(kMaxAnnotations + 1, R"("gpu-sm-#":"")"), R"({"name":"main"})");
+  const auto refusal = [](const std::string& now, const std::string& before) {
+    return Webhook().validate({.operation = "UPDATE", .object = now, .old_object = before}).message;
+  };
+  EXPECT_NE(refusal(few, many), "");
+  EXPECT_NE(refusal(many, few), "");
+  EXPECT_EQ(refusal(few, few), "");
+}
+
+TEST(LimitsTest, WhatTangramDoesNotReadIsNoReasonToRefuse) {
+  constexpr std::size_t kMany = 50'000;
+  const std::string pod = R"({"metadata":{"name":"p","labels":{)" + repeated(kMany, R"("l#":"")") +
+                          R"(},"annotations":{)" + repeated(kMany, R"("a#":"")") +
+                          R"(}},"spec":{"nodeSelector":{)" + repeated(kMany, R"("s#":"")") +
+                          R"(},"containers":[{"name":"main","env":[)" +
+                          repeated(kMany, R"({"name":"v#"})") + "]}]}}";
+  EXPECT_EQ(Webhook().validate({.object = pod}).message, "");
+  EXPECT_TRUE(Webhook().mutate({.object = pod}).allowed);
+}
+
+/// Other systems' and Tangram's annotations, labels and selectors reach the translation, and what
+/// stands beside them stays.
+TEST(LimitsTest, WhatIsReadHasEveryNameThatIsTranslated) {
+  const auto& scope = admission_scope();
+  for (const char* name :
+       {"tangram.dev/gpu-fraction", "Tangram.dev/gpu-mem", "nvidia.com/use-gputype",
+        "nvidia.com/nouse-gputype", "nvidia.com/use-gpuuuid", "nvidia.com/nouse-gpuuuid",
+        "nvidia.com/use-gpuindexes", "nvidia.com/nouse-gpuindexes", "nvidia.com/numa-bind",
+        "nvidia.com/vgpu-mode", "hami.io/gpu-scheduler-policy", "hami.io/node-scheduler-policy",
+        "gpu-fraction", "gpu-memory", "gpu-memory.limit", "gpu-fraction-num-devices",
+        "gpu-fraction-container-name", "gpu-sm-limit", "kubernetes.io/limit-ranger"}) {
+    EXPECT_TRUE(scope.annotation(name)) << name;
+  }
+  for (const char* name : {"", "tangram.de", "example.com/nvidia.com", "gpu", "kubernetes.io/x"}) {
+    EXPECT_FALSE(scope.annotation(name)) << name;
+  }
+  EXPECT_TRUE(scope.label("aliyun.com/gpu-count"));
+  EXPECT_TRUE(scope.label("kai.scheduler/queue"));
+  EXPECT_TRUE(scope.selector("tangram.dev/gpu"));
+}
+
+TEST(LimitsTest, APatchKeepsWhatIsNotRead) {
+  AdmissionSettings settings = testing::shipped_settings();
+  settings.node_selector = true;
+  settings.other_systems.nvidia = true;
+  const std::string pod = testing::json_of(R"(
+metadata: {name: p, annotations: {other: "1"}}
+spec:
+  nodeSelector: {zone: a}
+  containers:
+  - name: main
+    resources: {limits: {nvidia.com/gpu: 1}}
+    env: [{name: A, value: "1"}, {name: NVIDIA_VISIBLE_DEVICES, value: all}, {name: B, value: "2"}]
+)");
+  const std::string mutated = Webhook(settings).mutated(pod);
+  EXPECT_EQ(testing::at(mutated, "metadata.annotations.other"), "1");
+  EXPECT_EQ(testing::at(mutated, "metadata.annotations.tangram:dev|gpu-count"), "1");
+  EXPECT_EQ(testing::at(mutated, "spec.nodeSelector.zone"), "a");
+  EXPECT_EQ(testing::at(mutated, "spec.nodeSelector.tangram:dev|gpu"), "true");
+  EXPECT_EQ(testing::at(mutated, "spec.containers.0.env.0.name"), "A");
+  EXPECT_EQ(testing::at(mutated, "spec.containers.0.env.1.name"), "B");
+  EXPECT_EQ(testing::at(mutated, "spec.containers.0.env.2.value"), "void");
+}
+
 TEST(LimitsTest, AContainerMayRepeatTheVariableEightTimes) {
   const std::string refusal = Webhook().refusal(with_devices(kMaxVisibleDevices, ""));
   EXPECT_EQ(refusal.find("8 times"), std::string::npos) << refusal;

@@ -25,6 +25,9 @@ namespace tangram::json {
 /// Objects of the API server are read with one: in metadata.managedFields it keeps names of fields
 /// as clients send them, nested up to the 10,000 levels of Go's encoder, and with any bytes.
 struct Outline {
+  /// As a name: every member, as of a map.
+  static constexpr std::string_view kAny = "*";
+
   struct Member {
     std::string_view name;            ///< of static storage
     std::vector<Member> inside = {};  ///< of an object, or of each object in a list; empty = all

@@ -63,13 +63,7 @@ struct Tape {
         check_surrogates(json.find("\\ud") != std::string_view::npos ||
                          json.find("\\uD") != std::string_view::npos) {
     // kube-scheduler's bodies: about one token per 16 bytes.
-    reserve(json.size() / 16);
-  }
-
-  /// Room for that many tokens, but never for more than may come: those allowed, the closing ones
-  /// of what is open then, and the end.
-  void reserve(std::size_t count) {
-    entries.reserve(std::min(count, most_tokens) + Reader::kMaxDepth + 1);
+    entries.reserve(std::min(json.size() / 16, most));
   }
 
   rapidjson::InsituStringStream* stream;
@@ -83,7 +77,6 @@ struct Tape {
   bool too_big = false;
 
   Entry& add(Token token) {
-    if (entries.size() == entries.capacity()) reserve(2 * entries.size());
     Entry& entry = entries.emplace_back();
     entry.token = token;
     return entry;
@@ -204,10 +197,8 @@ class OutlineFilter {
 
  private:
   using Members = std::vector<Outline::Member>;
-  using Wanted = bool (*)(std::string_view name);
   struct Level {
     const Members* members = nullptr;  ///< of the object, or of those in the list; null = all
-    Wanted wanted = nullptr;           ///< the same, before `members`
     bool list = false;
   };
 
@@ -215,14 +206,11 @@ class OutlineFilter {
   /// the member is passed over.
   [[nodiscard]] bool chooses(std::string_view name) {
     next_ = nullptr;
-    const Level& level = levels_.back();
-    if (level.wanted != nullptr) {
-      skips_next_ = !level.wanted(name);
-      return !skips_next_;
-    }
-    if (level.members == nullptr) return true;
-    const auto found = std::find_if(level.members->begin(), level.members->end(),
-                                    [&](const auto& member) { return member.name == name; });
+    const Members* members = levels_.back().members;
+    if (members == nullptr) return true;
+    const auto found = std::find_if(members->begin(), members->end(), [&](const auto& member) {
+      return member.name == name || member.name == Outline::kAny;
+    });
     passes_over_ = found == members->end();
     if (!passes_over_ && !found->inside.empty()) next_ = &found->inside;
     return !passes_over_;

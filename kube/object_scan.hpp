@@ -1,0 +1,30 @@
+#pragma once
+
+#include "kube/objects.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+/// Reads a few members of an object's text by quotes and brackets alone, and leaves the text as it
+/// is: for objects that may not be readable otherwise. A deletion must release what the pod had,
+/// whatever else is in the object.
+namespace tangram::kube {
+
+/// The text of a JSON string; "" if the value is none.
+[[nodiscard]] std::string scan_text(std::string_view value);
+
+struct ObjectId {
+  std::string uid;  ///< "" = it has none, as the next two
+  std::string ns;
+  std::string name;
+};
+[[nodiscard]] ObjectId scan_id(std::string_view object);
+
+/// What can be told of a pod that decode_pod() does not read: its id, node, priority, own
+/// annotations, labels, and whether it is being deleted or has finished. It has no containers and
+/// requests nothing.
+/// @returns nothing if it has no UID
+[[nodiscard]] std::optional<Pod> scan_pod(std::string_view object);
+
+}  // namespace tangram::kube

@@ -18,24 +18,19 @@
 namespace tangram::json {
 
 /// What of a text will be read, by the names of members. Other members are passed over while
-/// parsing, with all that is in them: readers see them as absent. Their end is found by quotes and
-/// brackets alone (see json_scan.hpp), so they cost little time and no memory, and may have any
-/// depth, bytes that are no UTF-8, and parts that are no JSON. Names of members are still checked.
-///
-/// Objects of the API server are read with one: in metadata.managedFields it keeps names of fields
-/// as clients send them, nested up to the 10,000 levels of Go's encoder, and with any bytes.
+/// parsing, with all that is in them: readers see them as absent. They cost no memory, are checked
+/// for valid JSON alone, and may be nested deeper than what is read.
 struct Outline {
-  /// As a name: every member, as of a map.
-  static constexpr std::string_view kAny = "*";
+  /// Of all levels. Go's encoder writes 10,000 at most (encoding/json), and a Kubernetes review
+  /// adds some around an object.
+  static constexpr std::size_t kMaxDepth = 10'240;
 
   struct Member {
     std::string_view name;            ///< of static storage
     std::vector<Member> inside = {};  ///< of an object, or of each object in a list; empty = all
-    /// Chooses among the members of a map, whose names come from users; null = `inside` does.
-    bool (*wanted)(std::string_view name) = nullptr;
   };
   std::vector<Member> members;
-  /// Of what is read; each takes 16 bytes, and twice that for a moment, while they grow.
+  /// Of what is read; each takes 16 bytes.
   std::size_t most_tokens = std::numeric_limits<std::size_t>::max();
 };
 
@@ -59,12 +54,11 @@ enum class Kind { kNull, kBool, kNumber, kString, kObject, kArray, kNone };
 ///
 /// Refused, with the place in the message: text that is not UTF-8, a key that
 /// stands twice in an object that is read, more than kMaxDepth levels, anything
-/// after the value. What an outline leaves out is not checked.
+/// after the value.
 /// Threads: one at a time.
 class Reader {
  public:
-  /// Of what is read: deeper than all that our programs read. Kubernetes objects can be deeper, in
-  /// metadata.managedFields and where a schema allows anything: read those with an outline.
+  /// Deeper than any Kubernetes object; keeps the cost of hostile input linear.
   static constexpr int kMaxDepth = 100;
 
   explicit Reader(std::string& text);
@@ -119,10 +113,6 @@ class Reader {
     std::size_t end = 0;
   };
   [[nodiscard]] Span span() const;
-
-  /// How many values and keys stand inside the object or array that comes next, at all levels:
-  /// known without reading it, so that what is too large can be skipped. 0 if neither comes next.
-  [[nodiscard]] std::size_t tokens_inside() const;
 
   [[nodiscard]] bool failed() const;
 

@@ -35,15 +35,7 @@ void set_record(JsonDoc& doc, const LeaseRecord& record) {
 }  // namespace
 
 Result<LeaseRecord> read_lease(std::string text) {
-  static const json::Outline kOutline{.members = {{"kind"},
-                                                  {"metadata", {{"uid"}}},
-                                                  {"spec",
-                                                   {{"holderIdentity"},
-                                                    {"acquireTime"},
-                                                    {"renewTime"},
-                                                    {"leaseDurationSeconds"},
-                                                    {"leaseTransitions"}}}}};
-  json::Reader in(text, kOutline);
+  json::Reader in(text);
   LeaseRecord record;
   std::string kind;
   std::optional<std::int64_t> duration;

@@ -79,12 +79,8 @@ struct Node {
 /// The name alone, of any object: cheap for long lists of full objects.
 [[nodiscard]] std::string_view read_object_name(json::Reader& in);
 
-/// All that read_pod() reads without a manifest, and with one.
-[[nodiscard]] std::vector<json::Outline::Member> pod_outline();
-[[nodiscard]] std::vector<json::Outline::Member> pod_and_manifest_outline();
-
 /// Whole texts, as the API server returns them: a pod must have uid, namespace and name, a node a
-/// name. What is not read may be anything: see json::Outline.
+/// name.
 /// @returns kInvalidArgument, with the path of what is wrong
 Result<Pod> decode_pod(std::string text, PodManifest* manifest = nullptr);
 Result<Node> decode_node(std::string text);

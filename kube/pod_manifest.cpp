@@ -13,27 +13,13 @@ model::Annotations own_annotations(const StringMap& all) {
   return own;
 }
 
-void read_wanted(json::Reader& in, ManifestScope::Wanted wanted, StringMap& into) {
-  in.object([&](std::string_view name) {
-    if (wanted != nullptr && !wanted(name)) return in.skip();
-    into.emplace(name, in.string_or_null());
-  });
-}
-
-StringMap read_object_annotations(json::Reader& in, const ManifestScope& scope) {
+StringMap read_object_annotations(json::Reader& in) {
   StringMap annotations;
-  const auto read = [&](json::Reader&) {
-    if (entries_inside(in) > scope.most_annotations) {
-      return in.fail("more than " + std::to_string(scope.most_annotations) +
-                     " annotations are to be read");
-    }
-    read_wanted(in, scope.annotation, annotations);
-  };
-  json::read_members(in, "metadata", json::members("annotations", read));
+  json::read_members(in, "metadata", json::members("annotations", annotations));
   return annotations;
 }
 
-std::vector<json::Outline::Member> manifest_outline(const ManifestScope& scope) {
+std::vector<json::Outline::Member> manifest_outline() {
   const std::vector<json::Outline::Member> container{{"name"},
                                                      {"resources", {{"limits"}, {"requests"}}},
                                                      {"restartPolicy"},
@@ -45,15 +31,15 @@ std::vector<json::Outline::Member> manifest_outline(const ManifestScope& scope) 
             {"name"},
             {"generateName"},
             {"resourceVersion"},
-            {"annotations", {}, scope.annotation},
-            {"labels", {}, scope.label},
+            {"annotations"},
+            {"labels"},
             {"deletionTimestamp"},
             {"ownerReferences", {{"kind"}, {"name"}, {"controller"}}}}},
           {"spec",
            {{"nodeName"},
             {"schedulerName"},
             {"runtimeClassName"},
-            {"nodeSelector", {}, scope.selector},
+            {"nodeSelector"},
             {"containers", container},
             {"initContainers", container},
             {"ephemeralContainers", container}}}};

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -47,7 +46,6 @@ void visit_started(Containers& containers, Visit&& visit) {
 struct Variable {
   std::string name;
   std::optional<std::string> value;  ///< nothing = it comes from elsewhere (valueFrom)
-  std::size_t index = 0;             ///< in the list
 
   bool operator==(const Variable&) const = default;
 };
@@ -60,9 +58,7 @@ struct ContainerManifest {
   StringMap requests;          ///< the same
   bool has_resources = false;  ///< there is an object, be it empty
   std::vector<Variable> env;   ///< in order; a later entry of the same name wins
-  bool has_env = false;        ///< there is a list, be it empty
   bool has_env_from = false;   ///< more variables come from a ConfigMap or Secret
-  std::size_t more_env = 0;    ///< variables that were counted, but not kept
 
   /// The quantity of that name in the limits, else in the requests; null if there is none.
   [[nodiscard]] const std::string* quantity(std::string_view resource) const {
@@ -77,57 +73,29 @@ struct PodManifest {
   std::string ns;    ///< as in the object, which may leave it out
   std::string name;  ///< or generateName with a star
   StringMap annotations;
-  bool has_annotations = false;  ///< there is an object, be it empty
   StringMap labels;
   std::string scheduler_name;
   std::string node;  ///< spec.nodeName; empty = not bound
   std::string runtime_class;
   StringMap node_selector;
-  bool has_node_selector = false;  ///< the same
   std::vector<ContainerManifest>
-      containers;  ///< app containers, then init containers, then ephemeral
-
-  // What was counted, but not read.
-  std::size_t more_containers = 0;
-  std::size_t more_annotations = 0;  ///< all of them, or none
-  std::size_t more_quantities = 0;   ///< of limits and requests; all of a list, or none
+      containers;                   ///< app containers, then init containers, then ephemeral
+  std::size_t more_containers = 0;  ///< that were counted, but not read
 
   bool operator==(const PodManifest&) const = default;
 };
 
-/// What of a pod is kept, so that a hostile one takes a bounded amount of memory. By default all.
-struct ManifestScope {
-  /// By full name; null = all.
-  using Wanted = bool (*)(std::string_view name);
-  static constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
-
-  Wanted annotation = nullptr;
-  Wanted label = nullptr;
-  Wanted selector = nullptr;  ///< of the nodeSelector
-  Wanted variable = nullptr;
-  std::size_t most_containers = kAll;   ///< of all kinds
-  std::size_t most_annotations = kAll;  ///< of the wanted ones
-  std::size_t most_quantities = kAll;   ///< of all limits and requests of all containers
-  std::size_t most_variables = kAll;    ///< of the wanted ones of a container
-};
-
 /// Reads a pod where the reader stands. Members that are not needed are skipped; one of the wrong
 /// type, and a pod without metadata or spec, make the reader fail. Quantities are not looked into.
-[[nodiscard]] PodManifest read_manifest(json::Reader& in, const ManifestScope& scope = {});
+/// @param most_containers  of all kinds; more are counted
+[[nodiscard]] PodManifest read_manifest(json::Reader& in, std::size_t most_containers);
 /// All that it reads.
-[[nodiscard]] std::vector<json::Outline::Member> manifest_outline(const ManifestScope& scope);
+[[nodiscard]] std::vector<json::Outline::Member> manifest_outline();
 
 /// Those under model::kPrefix, without the prefix.
 [[nodiscard]] model::Annotations own_annotations(const StringMap& all);
 
-/// The wanted annotations of any object where the reader stands; more than the most make it fail.
-[[nodiscard]] StringMap read_object_annotations(json::Reader& in, const ManifestScope& scope);
-
-/// How many entries the map that comes next has, if it is one of texts.
-[[nodiscard]] inline std::size_t entries_inside(const json::Reader& in) {
-  return in.tokens_inside() / 2;
-}
-/// Adds the wanted ones of the map that comes next.
-void read_wanted(json::Reader& in, ManifestScope::Wanted wanted, StringMap& into);
+/// The annotations of any object where the reader stands.
+[[nodiscard]] StringMap read_object_annotations(json::Reader& in);
 
 }  // namespace tangram::kube

@@ -8,6 +8,7 @@ namespace tangram::extender {
 
 namespace {
 
+constexpr std::string_view kAnnotation = "kubernetes.io/limit-ranger";
 constexpr std::string_view kBegin = "LimitRanger plugin set: ";
 
 /// Cuts off what stands before `separator`, or all if there is none.
@@ -20,7 +21,7 @@ std::string_view next_part(std::string_view& rest, std::string_view separator) {
 }  // namespace
 
 LimitRangeGifts::LimitRangeGifts(const kube::PodManifest& pod) {
-  const std::string* written = kube::find(pod.annotations, kLimitRangerAnnotation);
+  const std::string* written = kube::find(pod.annotations, kAnnotation);
   if (written == nullptr || !written->starts_with(kBegin)) return;
   std::string_view rest = std::string_view(*written).substr(kBegin.size());
   while (!rest.empty()) read(next_part(rest, "; "));

@@ -10,8 +10,6 @@
 /// of a namespace, before any webhook is called.
 namespace tangram::extender {
 
-inline constexpr std::string_view kLimitRangerAnnotation = "kubernetes.io/limit-ranger";
-
 /// Which aggregates LimitRanges gave to a pod's containers. The API server's LimitRanger records it
 /// in the pod's annotation kubernetes.io/limit-ranger, as in
 ///

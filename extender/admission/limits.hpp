@@ -5,9 +5,8 @@
 #include <cstddef>
 #include <string>
 
-/// Limits on what is read and looked at. The API server checks a pod after the webhooks changed it,
-/// so any client that may create pods can send 3 MiB of containers or annotations; and any client
-/// that reaches the webhook's port can send 40 MiB.
+/// Limits on what is looked at. The API server checks a pod after the webhooks changed it, so any
+/// client that may create pods can send 3 MiB of containers or annotations.
 namespace tangram::extender {
 
 inline constexpr std::size_t kMaxContainers = 1000;         // a node runs 110 pods by default
@@ -21,23 +20,13 @@ inline constexpr std::size_t kMaxAnnotations = 1000;
 inline constexpr std::size_t kMaxResources = 5000;
 /// Names and values together: the API server's own limit (TotalAnnotationSizeLimitB).
 inline constexpr std::size_t kMaxAnnotationBytes = std::size_t{256} << 10;
-/// Those that Tangram reads. The API server's limit has room for 37,000 of the shortest, "gpu-sm-".
-inline constexpr std::size_t kMaxAnnotations = 40'000;
-/// In all limits and requests of a pod: ten in each of them of 1,000 containers.
-inline constexpr std::size_t kMaxQuantities = 20'000;
 /// Entries of NVIDIA_VISIBLE_DEVICES in one container, where one is enough. To take one out of a
 /// list costs the API server a copy of the list.
 inline constexpr std::size_t kMaxVisibleDevices = 8;
 /// How many mistakes and how many warnings are kept: model::Mistakes shows as many.
 inline constexpr std::size_t kMaxNotes = 20;
 
-/// What of a pod is kept while a review is read: the rest is counted at most. A new name that
-/// admission looks at must be added there.
-[[nodiscard]] const kube::ManifestScope& admission_scope();
-
 /// Why the pod is not looked into, with what to write; "" = it is.
 [[nodiscard]] std::string too_large(const kube::PodManifest& pod);
-/// The same of a pod whose annotations alone are looked at.
-[[nodiscard]] std::string too_many_annotations(const kube::PodManifest& pod);
 
 }  // namespace tangram::extender

@@ -3,7 +3,6 @@
 #include "base/result.hpp"
 #include "kube/pod_manifest.hpp"
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -37,16 +36,8 @@ struct AdmissionRequest {
   kube::StringMap binding_annotations;
 };
 
-/// A review of an update that Kubernetes can store: 36 MiB, and what stands around the objects. Of
-/// 1.5 MiB in etcd, JSON makes 12 at most (it escapes one byte by six), managedFields as much
-/// again, and an update has the old object, too.
-inline constexpr std::size_t kLargestReview = std::size_t{40} << 20;
-
 /// @returns kInvalidArgument, with what is wrong with the text
 Result<AdmissionRequest> decode_review(std::string text);
-
-/// What decode_review() takes at most, beside a text of that size.
-[[nodiscard]] std::size_t most_memory_to_read(std::size_t text_bytes);
 
 /// The UID of a review that may be unreadable otherwise, found by quotes and brackets alone: with
 /// it, the review can be refused. "" if the text is no AdmissionReview v1 or shows none. Linear,

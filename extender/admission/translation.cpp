@@ -6,7 +6,6 @@
 #include "model/request_values.hpp"
 
 #include <algorithm>
-#include <array>
 
 namespace tangram::extender {
 
@@ -129,14 +128,6 @@ void add_preferences(const kube::PodManifest& pod, Reading& reading, kube::Strin
 }
 
 }  // namespace
-
-bool may_be_translated(std::string_view annotation) {
-  // HAMi's names, and the families of KAI's.
-  constexpr std::array<std::string_view, 5> kPrefixes{"nvidia.com/", "hami.io/", "gpu-fraction",
-                                                      "gpu-memory", "gpu-sm-"};
-  return std::any_of(kPrefixes.begin(), kPrefixes.end(),
-                     [&](std::string_view prefix) { return annotation.starts_with(prefix); });
-}
 
 Translation translate(const kube::PodManifest& pod, const OtherSystems& systems, int max_burst) {
   Reading reading;

@@ -4,7 +4,6 @@
 #include "kube/pod_manifest.hpp"
 #include "model/request.hpp"
 
-#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,14 +14,6 @@ namespace tangram::extender {
 
 /// The systems whose requests are translated; others' are left alone.
 using OtherSystems = config::Config::Foreign;
-
-/// What is read of a pod's labels, whatever is switched on.
-inline constexpr std::string_view kGpushareCountLabel = "aliyun.com/gpu-count";
-inline constexpr std::string_view kKaiQueueLabel = "kai.scheduler/queue";
-inline constexpr std::array kTranslatedLabels{kGpushareCountLabel, kKaiQueueLabel};
-
-/// May the annotation be read by one of the systems below?
-[[nodiscard]] bool may_be_translated(std::string_view annotation);
 
 /// The translation of a pod's requests.
 struct Translation {

@@ -20,7 +20,7 @@ constexpr const char* kPod = R"(
 metadata:
   generateName: train-
   annotations: {tangram.dev/gpu-fraction: "0.5", other: "1"}
-  labels: {app: train, kai.scheduler/queue: train}
+  labels: {app: train}
 spec:
   schedulerName: default-scheduler
   runtimeClassName: nvidia
@@ -65,14 +65,13 @@ TEST(ReviewTest, ReadsANewPod) {
   const kube::PodManifest& pod = *request.pod;
   EXPECT_EQ(pod.ns, "ml");
   EXPECT_EQ(pod.name, "train-*");
-  EXPECT_EQ(pod.annotations, (kube::StringMap{{"tangram.dev/gpu-fraction", "0.5"}}));
-  EXPECT_TRUE(pod.has_annotations);
-  EXPECT_EQ(pod.labels, (kube::StringMap{{"kai.scheduler/queue", "train"}}));
+  EXPECT_EQ(pod.annotations,
+            (kube::StringMap{{"other", "1"}, {"tangram.dev/gpu-fraction", "0.5"}}));
+  EXPECT_EQ(pod.labels, (kube::StringMap{{"app", "train"}}));
   EXPECT_EQ(pod.scheduler_name, "default-scheduler");
   EXPECT_EQ(pod.runtime_class, "nvidia");
   EXPECT_EQ(pod.node, "gpu-1");
-  EXPECT_EQ(pod.node_selector, kube::StringMap());
-  EXPECT_TRUE(pod.has_node_selector);
+  EXPECT_EQ(pod.node_selector, (kube::StringMap{{"zone", "a"}}));
 }
 
 TEST(ReviewTest, ReadsThePodsContainers) {
@@ -90,13 +89,13 @@ TEST(ReviewTest, ReadsThePodsContainers) {
   EXPECT_EQ(containers[0].limits, (kube::StringMap{{"cpu", "2"}, {"tangram.dev/gpu-slot", "1"}}));
   EXPECT_EQ(containers[0].requests, (kube::StringMap{{"cpu", "500m"}}));
   const auto& env = containers[0].env;
-  ASSERT_EQ(env.size(), 2U) << "MODE is not looked at";
-  EXPECT_EQ(env[0].name, "NVIDIA_VISIBLE_DEVICES");
-  EXPECT_EQ(env[0].value, "all");
-  EXPECT_EQ(env[0].index, 1U);
+  ASSERT_EQ(env.size(), 3U);
+  EXPECT_EQ(env[0].name, "MODE");
+  EXPECT_EQ(env[0].value, "fast");
   EXPECT_EQ(env[1].name, "NVIDIA_VISIBLE_DEVICES");
-  EXPECT_EQ(env[1].value, std::nullopt);
-  EXPECT_EQ(env[1].index, 2U);
+  EXPECT_EQ(env[1].value, "all");
+  EXPECT_EQ(env[2].name, "NVIDIA_VISIBLE_DEVICES");
+  EXPECT_EQ(env[2].value, std::nullopt);
   EXPECT_TRUE(containers[2].has_resources) << "an empty object is there";
   EXPECT_FALSE(containers[3].has_resources);
   EXPECT_TRUE(containers[4].env.empty()) << "an empty list is as good as none";
@@ -114,22 +113,9 @@ TEST(ReviewTest, TakesNullForWhatIsNotThere) {
   EXPECT_TRUE(pod.containers[0].env.empty());
 }
 
-TEST(ReviewTest, RefusesNamesThatNoObjectHas) {
-  const std::string pod = R"({"metadata":{"name":"p"},"spec":{}})";
-  const std::string name(254, 'n');
-  const auto refusal = [&](const Asking& asking) { return refusal_of(review_text(asking)); };
-  EXPECT_EQ(refusal({.ns = name.substr(1), .name = name.substr(1), .object = pod}), "");
-  EXPECT_NE(refusal({.ns = name, .object = pod}).find("request.namespace: longer than"),
-            std::string::npos);
-  EXPECT_NE(refusal({.name = name, .object = pod}).find("request.name: longer than"),
-            std::string::npos);
-  const std::string named = R"({"metadata":{"name":")" + name + R"(n"},"spec":{}})";
-  EXPECT_NE(refusal({.object = named}).find("metadata.name: longer than"), std::string::npos);
-}
-
 TEST(ReviewTest, ReadsAChangedPodWithWhatItWas) {
   const std::string before = R"({"metadata":{"name":"a"},"spec":{"containers":[]}})";
-  const std::string now = R"({"metadata":{"name":"a","annotations":{"gpu-memory":"1"}},"spec":{}})";
+  const std::string now = R"({"metadata":{"name":"a","annotations":{"x":"1"}},"spec":{}})";
   const struct {
     const char* subresource;
     Subject subject;
@@ -143,7 +129,7 @@ TEST(ReviewTest, ReadsAChangedPodWithWhatItWas) {
                                               .object = now,
                                               .old_object = before});
     EXPECT_EQ(request.subject, row.subject);
-    EXPECT_TRUE(request.pod.value().annotations.contains("gpu-memory"));
+    EXPECT_TRUE(request.pod.value().annotations.contains("x"));
     EXPECT_TRUE(request.old_pod.value().annotations.empty());
   }
 }
@@ -278,11 +264,14 @@ std::string with_managed_fields(std::size_t depth) {
 }
 
 TEST(ReviewTest, PassesOverWhatIsNotReadAtAnyDepth) {
-  for (const std::size_t depth : {110U, 9'990U, 20'000U}) {
+  for (const std::size_t depth : {110U, 9'990U}) {
     const auto request = decode_review(review_text({.object = with_managed_fields(depth)}));
     ASSERT_TRUE(request.has_value()) << request.error().message;
     EXPECT_EQ(request->pod->containers.size(), 1U);
   }
+  const auto request = decode_review(review_text({.object = with_managed_fields(10'300)}));
+  ASSERT_FALSE(request.has_value());
+  EXPECT_EQ(request.error().message, "nested deeper than 10240 levels");
 }
 
 TEST(ReviewTest, CountsContainersThatAreTooMany) {

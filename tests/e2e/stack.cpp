@@ -146,8 +146,8 @@ std::string ExtenderProcess::get(const std::string& target) const {
 
 bool ExtenderProcess::ready() const { return get("/readyz").starts_with("ok"); }
 
-double ExtenderProcess::metric(const std::string& name, const std::string& labels) const {
-  std::istringstream lines(get("/metrics"));
+double metric_in(const std::string& metrics, const std::string& name, const std::string& labels) {
+  std::istringstream lines(metrics);
   double sum = 0;
   for (std::string line; std::getline(lines, line);) {
     const bool same_name =

@@ -10,6 +10,11 @@
 
 namespace tangram::e2e {
 
+/// The sum of a metric's series whose labels contain `labels`, in the text that /metrics shows; 0
+/// if there are none. Two series belong together only in one text.
+[[nodiscard]] double metric_in(const std::string& metrics, const std::string& name,
+                               const std::string& labels = "");
+
 /// A tangram-extender that a test starts, kills and starts again on the same port.
 /// A failed start throws std::runtime_error with the end of its log.
 class ExtenderProcess {
@@ -41,8 +46,10 @@ class ExtenderProcess {
   /// The body of the response to a GET, of any status; "" if there is no response.
   [[nodiscard]] std::string get(const std::string& target) const;
   [[nodiscard]] bool ready() const;
-  /// The sum of a metric's series whose labels contain `labels`; 0 if there are none.
-  [[nodiscard]] double metric(const std::string& name, const std::string& labels = "") const;
+  /// As metric_in, of what /metrics shows now.
+  [[nodiscard]] double metric(const std::string& name, const std::string& labels = "") const {
+    return metric_in(get("/metrics"), name, labels);
+  }
 
  private:
   Options options_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -7,45 +8,54 @@
 
 namespace tangram::testing {
 
-/// Different texts of 16 letters whose std::hash is the same in libstdc++: MurmurHash64A with a
-/// fixed seed. Its first block is any text. The second one undoes what the first made of the state,
-/// if that is text as well.
-inline std::vector<std::string> colliding_keys(std::size_t count) {
-  constexpr std::uint64_t kFactor = 0xc6a4a7935bd1e995;
-  constexpr std::uint64_t kSeed = 0xc70f6907;
-  const auto mixed = [](std::uint64_t block) {
+/// The steps of MurmurHash64A, which is std::hash of a text in libstdc++.
+class Murmur {
+ public:
+  static constexpr std::uint64_t kFactor = 0xc6a4a7935bd1e995;
+  static constexpr std::uint64_t kSeed = 0xc70f6907;
+
+  static std::uint64_t mixed(std::uint64_t block) {
     block *= kFactor;
     block ^= block >> 47U;
     return block * kFactor;
-  };
-  std::uint64_t inverse = 1;  // of the factor, modulo 2^64, by Newton's method
-  for (int i = 0; i < 6; ++i) inverse *= 2 - kFactor * inverse;
-  const auto unmixed = [&](std::uint64_t block) {
-    block *= inverse;
+  }
+
+  /// The block of which `mixed` makes this one.
+  static std::uint64_t unmixed(std::uint64_t block) {
+    block *= inverse_of_factor();
     block ^= block >> 47U;
-    return block * inverse;
-  };
-  const auto byte_of = [](std::uint64_t block, unsigned i) {
-    return static_cast<char>(block >> (8 * i) & 0xffU);
-  };
-  const auto is_text = [&](std::uint64_t block) {
-    for (unsigned i = 0; i < 8; ++i) {
-      const char c = byte_of(block, i);
-      if (c < ' ' || c == '"' || c == '\\' || c == 127) return false;
-    }
-    return true;
-  };
+    return block * inverse_of_factor();
+  }
+
+ private:
+  /// Modulo 2^64, by Newton's method.
+  static constexpr std::uint64_t inverse_of_factor() {
+    std::uint64_t inverse = 1;
+    for (int i = 0; i < 6; ++i) inverse *= 2 - kFactor * inverse;
+    return inverse;
+  }
+};
+
+/// The block's 8 bytes, as the hash reads them.
+inline std::string bytes_of(std::uint64_t block) {
+  std::string bytes;
+  for (unsigned i = 0; i < 8; ++i) bytes += static_cast<char>(block >> (8 * i) & 0xffU);
+  return bytes;
+}
+
+/// Different texts of 16 letters whose std::hash is the same: their first block is any text. The
+/// second one undoes what the first made of the state, if that is text as well.
+inline std::vector<std::string> colliding_keys(std::size_t count) {
+  const auto is_plain = [](char c) { return c >= ' ' && c != '"' && c != '\\' && c != 127; };
   std::vector<std::string> keys;
   for (std::uint64_t number = 0; keys.size() < count; ++number) {
     std::uint64_t first = 0;  // the number, written with the letters from 'a' to 'p'
     for (unsigned i = 0; i < 8; ++i) first |= ('a' + (number >> (4 * i) & 15U)) << (8 * i);
     // The state after the second block is 0.
-    const std::uint64_t second = unmixed(((kSeed ^ (16 * kFactor)) ^ mixed(first)) * kFactor);
-    if (!is_text(second)) continue;
-    std::string& key = keys.emplace_back();
-    for (const std::uint64_t block : {first, second}) {
-      for (unsigned i = 0; i < 8; ++i) key += byte_of(block, i);
-    }
+    const std::uint64_t state = (Murmur::kSeed ^ (16 * Murmur::kFactor)) ^ Murmur::mixed(first);
+    const std::string second = bytes_of(Murmur::unmixed(state * Murmur::kFactor));
+    if (std::all_of(second.begin(), second.end(), is_plain))
+      keys.push_back(bytes_of(first) + second);
   }
   return keys;
 }

@@ -163,8 +163,8 @@ TEST(ReviewTest, ShowsItsUidHoweverBadTheRestIs) {
       head + R"("request":{"uid":"a b"}})",
       head + R"("request":{"uid":")" + std::string(129, 'a') + "\"}}",
       R"({"kind":"Pod","request":{"uid":"7f0c"}})",
-      R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1beta1",)"
-      R"("request":{"uid":"7f0c"}})"};
+      (R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1beta1",)"
+       R"("request":{"uid":"7f0c"}})")};
   for (const std::string& text : torn) EXPECT_EQ(uid_of_review(text), "") << text;
 }
 

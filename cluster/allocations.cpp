@@ -19,6 +19,10 @@ model::Allocation bare_allocation(const kube::Pod& pod, std::string_view node) {
           .terminating = pod.deleting};
 }
 
+model::Labels kept_labels(const kube::Pod& pod) {
+  return pod.labels.size() <= kMaxLabels ? pod.labels : model::Labels();
+}
+
 /// A container with a slot runs only after the agent has looked at the pod's grant.
 bool slot_has_run(const kube::Pod& pod) {
   return std::any_of(pod.ran.begin(), pod.ran.end(), [&](const std::string& name) {
@@ -43,7 +47,7 @@ model::Allocation allocation_for(const kube::Pod& pod, std::string_view node,
   model::Allocation allocation = bare_allocation(pod, node);
   if (demand.gpu.asks_gpu()) allocation.isolation = demand.gpu.isolation;
   allocation.containers = std::move(containers);
-  if (!allocation.containers.empty()) allocation.labels = pod.labels;
+  if (!allocation.containers.empty()) allocation.labels = kept_labels(pod);
   return allocation;
 }
 
@@ -62,7 +66,7 @@ Recorded recorded_allocation(const kube::Pod& pod, const model::SignatureCheck& 
   recorded.issued_at = std::move(reading.grant->issued_at);
   recorded.allocation.isolation = reading.grant->isolation;
   recorded.allocation.containers = std::move(reading.grant->containers);
-  recorded.allocation.labels = pod.labels;
+  recorded.allocation.labels = kept_labels(pod);
   return recorded;
 }
 

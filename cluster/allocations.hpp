@@ -4,12 +4,18 @@
 #include "model/grant_reading.hpp"
 #include "model/node_state.hpp"
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
 
 /// Between pods as the API server has them and allocations as the ledger has them.
 namespace tangram::cluster {
+
+/// A pod of 1.5 MB in etcd may have 100,000 labels, which take 20 MB here: some dozen such pods
+/// would take all memory of the extender. Honest pods have less than 100. The labels of a pod with
+/// more than this are not kept: a preemption finds no disruption budget that selects it.
+inline constexpr std::size_t kMaxLabels = 1'000;
 
 /// What the pod will hold on the node with these cards. Says what its grant will say, so that
 /// the watch shows exactly what the ledger has.

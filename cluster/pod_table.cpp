@@ -51,6 +51,7 @@ PodRecord record_of(kube::Pod pod, const Result<PodPlan>& plan, const Recorded& 
   } else if (plan->demand.gpu.asks_gpu()) {
     record.wait = Wait::kNotAsked;
   }
+  pod.labels.clear();  // as many as fit into etcd; nothing reads those of a pod that waits
   record.pending = std::make_shared<kube::Pod>(std::move(pod));
   return record;
 }

@@ -391,6 +391,25 @@ TEST_F(ClusterFeedTest, KeepsLittleOfLongPods) {
   EXPECT_EQ(rig_.pods.kept_bytes(), 0U);
 }
 
+TEST_F(ClusterFeedTest, KeepsLittleOfPodsWithManyLabels) {
+  const auto labelled = [](PodText pod, std::size_t labels) {
+    for (std::size_t i = 0; i < labels; ++i) pod.labels.emplace(std::to_string(i), "");
+    return pod_json(pod);
+  };
+  rig_.pods.begin_list();
+  rig_.pods.listed(labelled(PodText{.name = "waits", .uid = "u1"}, 10'000));
+  rig_.pods.listed(labelled(running("u2"), kMaxLabels + 1));
+  EXPECT_LT(rig_.pods.kept_bytes(), 2U * 4'096);
+  rig_.pods.listed(labelled(running("u3", 100), kMaxLabels));
+  rig_.pods.end_list();
+  const auto labels_of = [&](const std::string& uid) {
+    return rig_.ledger.apply(
+        [&](const model::Ledger& ledger) { return ledger.find(uid)->allocation->labels.size(); });
+  };
+  EXPECT_EQ(labels_of("u2"), 0U);
+  EXPECT_EQ(labels_of("u3"), kMaxLabels);
+}
+
 TEST_F(ClusterFeedTest, ManyLargePodsComeInSmallPages) {
   testing::ManualClock clock;
   kube::LocalApi server(clock);

@@ -327,6 +327,9 @@ struct Agent::Impl {
     now.signed_grants_required = settings.require_signed_grants;
     now.registrations = registrar.registrations();
     now.registered = plugin.watched();
+    now.pods_watch_lag_seconds =
+        std::chrono::duration<double>(parts.clock.now() - pod_reflector.health().last_heard)
+            .count();
     now.slots = slots;
     const auto counts = publisher.counts();
     now.node_writes = counts.writes;

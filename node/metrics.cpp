@@ -116,6 +116,10 @@ void add_agent(const Readings& now, MetricFamilies& all) {
   add_one(all,
           MetricFamily::counter("tangram_node_registrations_total", "Registrations with kubelet."),
           now.registrations);
+  add_one(all,
+          MetricFamily::gauge("tangram_node_watch_lag_seconds",
+                              "Time since the API server was last heard of the node's pods."),
+          now.pods_watch_lag_seconds);
   MetricFamily::counter("tangram_node_record_writes_total", "Writes to the Node's record of cards.")
       .add({{"result", "written"}}, now.node_writes)
       .add({{"result", "failed"}}, now.node_write_failures)

@@ -51,7 +51,8 @@ struct Readings {
   kube::GrantKeys::State grant_keys;  ///< no known key = signatures are not checked
   bool signed_grants_required = false;
   std::uint64_t registrations = 0;
-  bool registered = false;  ///< kubelet uses the device plugin
+  bool registered = false;            ///< kubelet uses the device plugin
+  double pods_watch_lag_seconds = 0;  ///< since the API server was last heard of the node's pods
   int slots = 0;
   std::uint64_t node_writes = 0;
   std::uint64_t node_write_failures = 0;

@@ -22,6 +22,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <random>
 
 namespace tangram::node {
@@ -152,6 +153,13 @@ status:
   }
   bool shows(const std::string& line) { return metrics().find(line + "\n") != std::string::npos; }
 
+  /// Of a series without labels; NaN if there is none.
+  double value(const std::string& name) {
+    const std::string page = metrics();
+    const auto at = page.find("\n" + name + " ");
+    return at == std::string::npos ? std::nan("") : std::stod(page.substr(at + name.size() + 2));
+  }
+
   void sign_with(const SigningKey& key) {
     signer = [key](std::string_view text) { return base64_encode(key.sign(text)); };
   }
@@ -196,6 +204,9 @@ TEST_F(AgentTest, FromCardsToAContainer) {
   EXPECT_TRUE(shows(R"(tangram_node_card_healthy{uuid="GPU-a",model="A100"} 1)"));
   EXPECT_TRUE(shows("tangram_node_registered 1"));
   EXPECT_TRUE(shows("tangram_node_slots 32"));
+  const double lag = value("tangram_node_watch_lag_seconds");
+  EXPECT_GE(lag, 0);
+  EXPECT_LT(lag, 60) << "the clock of this process did not begin with it";
 }
 
 TEST_F(AgentTest, OnlyWhatKubeletGaveToAnotherPluginTakesCardsOutOfService) {

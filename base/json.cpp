@@ -247,6 +247,11 @@ Reader::Span Reader::span() const {
   return {static_cast<std::size_t>(first.integer), static_cast<std::size_t>(last.integer) + 1};
 }
 
+std::size_t Reader::tokens_inside() const {
+  if (kind() != Kind::kObject && kind() != Kind::kArray) return 0;
+  return impl_->entry().size - impl_->next - 1;
+}
+
 bool Reader::failed() const { return impl_->error.has_value(); }
 
 void Reader::fail(std::string message) { impl_->report(std::move(message)); }

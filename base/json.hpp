@@ -28,9 +28,11 @@ struct Outline {
   struct Member {
     std::string_view name;            ///< of static storage
     std::vector<Member> inside = {};  ///< of an object, or of each object in a list; empty = all
+    /// Chooses among the members of a map, whose names come from users; null = `inside` does.
+    bool (*wanted)(std::string_view name) = nullptr;
   };
   std::vector<Member> members;
-  /// Of what is read; each takes 16 bytes.
+  /// Of what is read; each takes 16 bytes, and twice that for a moment, while they grow.
   std::size_t most_tokens = std::numeric_limits<std::size_t>::max();
 };
 
@@ -113,6 +115,10 @@ class Reader {
     std::size_t end = 0;
   };
   [[nodiscard]] Span span() const;
+
+  /// How many values and keys stand inside the object or array that comes next, at all levels:
+  /// known without reading it, so that what is too large can be skipped. 0 if neither comes next.
+  [[nodiscard]] std::size_t tokens_inside() const;
 
   [[nodiscard]] bool failed() const;
 

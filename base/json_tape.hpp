@@ -62,7 +62,13 @@ struct Tape {
         check_surrogates(json.find("\\ud") != std::string_view::npos ||
                          json.find("\\uD") != std::string_view::npos) {
     // kube-scheduler's bodies: about one token per 16 bytes.
-    entries.reserve(std::min(json.size() / 16, most));
+    reserve(json.size() / 16);
+  }
+
+  /// Room for that many tokens, but never for more than may come: those allowed, the closing ones
+  /// of what is open then, and the end.
+  void reserve(std::size_t count) {
+    entries.reserve(std::min(count, most_tokens) + Reader::kMaxDepth + 1);
   }
 
   rapidjson::InsituStringStream* stream;
@@ -76,6 +82,7 @@ struct Tape {
   bool too_big = false;
 
   Entry& add(Token token) {
+    if (entries.size() == entries.capacity()) reserve(2 * entries.size());
     Entry& entry = entries.emplace_back();
     entry.token = token;
     return entry;
@@ -170,8 +177,10 @@ class OutlineFilter {
 
  private:
   using Members = std::vector<Outline::Member>;
+  using Wanted = bool (*)(std::string_view name);
   struct Level {
     const Members* members = nullptr;  ///< of the object, or of those in the list; null = all
+    Wanted wanted = nullptr;           ///< the same, before `members`
     bool list = false;
   };
 
@@ -184,12 +193,16 @@ class OutlineFilter {
   [[nodiscard]] bool chooses(std::string_view name) {
     if (skipped_levels_ > 0) return false;
     next_ = nullptr;
-    const Members* members = levels_.back().members;
-    if (members == nullptr) return true;
-    const auto found = std::find_if(members->begin(), members->end(),
+    const Level& level = levels_.back();
+    if (level.wanted != nullptr) {
+      skips_next_ = !level.wanted(name);
+      return !skips_next_;
+    }
+    if (level.members == nullptr) return true;
+    const auto found = std::find_if(level.members->begin(), level.members->end(),
                                     [&](const auto& member) { return member.name == name; });
-    skips_next_ = found == members->end();
-    if (!skips_next_ && !found->inside.empty()) next_ = &found->inside;
+    skips_next_ = found == level.members->end();
+    if (!skips_next_) next_ = &*found;
     return !skips_next_;
   }
 
@@ -209,10 +222,17 @@ class OutlineFilter {
 
   [[nodiscard]] bool begin(bool list) {
     if (tape_.too_deep != 0 || !has_room()) return false;
-    const Members* members = next_;
-    if (levels_.empty()) members = &outline_.members;
-    if (!levels_.empty() && levels_.back().list) members = levels_.back().members;
-    levels_.push_back({members, list});
+    Level level{.list = list};
+    if (levels_.empty()) {
+      level.members = &outline_.members;
+    } else if (levels_.back().list) {
+      level.members = levels_.back().members;
+      level.wanted = levels_.back().wanted;
+    } else if (next_ != nullptr) {
+      level.members = next_->inside.empty() ? nullptr : &next_->inside;
+      level.wanted = next_->wanted;
+    }
+    levels_.push_back(level);
     return true;
   }
 
@@ -230,7 +250,7 @@ class OutlineFilter {
   Tape& tape_;
   boost::container::small_vector<Level, 16> levels_;  // those that are kept
   std::size_t skipped_levels_ = 0;
-  const Members* next_ = nullptr;  // of the next value, if it is a member's; null = all
+  const Outline::Member* next_ = nullptr;  // the member whose value is next; null = all of it
   bool skips_next_ = false;
 };
 

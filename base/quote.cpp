@@ -34,7 +34,8 @@ std::string quote(std::string_view text) {
 
 std::string quote_if_needed(std::string_view text) {
   std::string quoted = quote(text);
-  return quoted == '"' + std::string(text) + '"' ? std::string(text) : quoted;
+  const bool plain = quoted.size() == text.size() + 2 && quoted.compare(1, text.size(), text) == 0;
+  return plain ? std::string(text) : quoted;
 }
 
 }  // namespace tangram

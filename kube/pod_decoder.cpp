@@ -49,8 +49,8 @@ bool read_any_element(json::Reader& in) {
 }
 
 /// Its value comes from elsewhere if it has valueFrom, be there a value too.
-Variable read_variable(json::Reader& in) {
-  Variable variable{.name = {}, .value = ""};
+Variable read_variable(json::Reader& in, std::size_t index) {
+  Variable variable{.name = {}, .value = "", .index = index};
   bool from_elsewhere = false;
   const auto read_source = [&](json::Reader& source) {
     from_elsewhere = source.kind() != json::Kind::kNull;
@@ -80,10 +80,10 @@ class PodDecoder {
   /// @param scheduling  quantities, priority and status are read; false: only the manifest is
   ///                    complete
   /// @param manifest    null = not wanted
-  /// @param most_containers  of the manifest: more are counted
+  /// @param scope       of the manifest
   PodDecoder(json::Reader& in, bool scheduling, PodManifest* manifest,
-             std::size_t most_containers = std::numeric_limits<std::size_t>::max())
-      : in_(in), scheduling_(scheduling), manifest_(manifest), most_containers_(most_containers) {}
+             const ManifestScope& scope = {})
+      : in_(in), scheduling_(scheduling), manifest_(manifest), scope_(scope) {}
 
   Pod read() {
     const auto read_metadata_part = [this](json::Reader& in) {
@@ -125,13 +125,14 @@ class PodDecoder {
   void read_metadata() {
     std::string deleted_at;
     const auto read_annotations = [this](json::Reader&) { this->read_annotations(); };
+    const auto read_labels = [this](json::Reader&) { this->read_labels(); };
     const auto read_owners = [this](json::Reader& in) { in.array([this] { read_owner(); }); };
     const auto read_generate_name = [this](json::Reader& in) {
       manifest_ == nullptr ? in.skip() : json::read_into(in, generate_name_);
     };
     json::read_members(in_, "uid", pod_.uid, "namespace", pod_.ns, "name", pod_.name,
                        "resourceVersion", pod_.resource_version, "annotations", read_annotations,
-                       "labels", pod_.labels, "deletionTimestamp", deleted_at, "ownerReferences",
+                       "labels", read_labels, "deletionTimestamp", deleted_at, "ownerReferences",
                        read_owners, "generateName", read_generate_name);
     pod_.deleting = !deleted_at.empty();
   }
@@ -141,8 +142,13 @@ class PodDecoder {
       pod_.annotations = read_own_annotations(in_);
       return;
     }
-    json::read_into(in_, manifest_->annotations);
-    pod_.annotations = own_annotations(manifest_->annotations);
+    manifest_->more_annotations = kube::read_annotations(in_, scope_, manifest_->annotations);
+    if (scheduling_) pod_.annotations = own_annotations(manifest_->annotations);
+  }
+
+  void read_labels() {
+    if (scheduling_) return json::read_into(in_, pod_.labels);
+    read_wanted(in_, scope_.label, manifest_->labels);
   }
 
   /// Keeps the one of the owners that controls the pod; there is one at most.
@@ -198,8 +204,12 @@ class PodDecoder {
     const auto read_ephemeral = [this](json::Reader&) {
       read_containers(ContainerKind::kEphemeral);
     };
+    const auto read_selector = [this](json::Reader& in) {
+      manifest_->has_node_selector = in.kind() == json::Kind::kObject;
+      read_wanted(in, scope_.selector, manifest_->node_selector);
+    };
     return json::read_member(in_, key, "ephemeralContainers", read_ephemeral, "runtimeClassName",
-                             manifest_->runtime_class, "nodeSelector", manifest_->node_selector);
+                             manifest_->runtime_class, "nodeSelector", read_selector);
   }
 
   void read_containers(ContainerKind kind) {
@@ -208,7 +218,7 @@ class PodDecoder {
       Container container{.kind = kind, .info = {}, .amount = {}};
       if (manifest_ == nullptr) {
         read_container(container, nullptr);
-      } else if (manifest_->containers.size() >= most_containers_) {
+      } else if (manifest_->containers.size() >= scope_.most_containers) {
         ++manifest_->more_containers;
         return in_.skip();
       } else {
@@ -218,7 +228,9 @@ class PodDecoder {
         written.index = index++;
         written.name = container.info.name;
       }
-      if (kind != ContainerKind::kEphemeral) containers_.push_back(std::move(container));
+      if (scheduling_ && kind != ContainerKind::kEphemeral) {
+        containers_.push_back(std::move(container));
+      }
     });
   }
 
@@ -240,14 +252,29 @@ class PodDecoder {
                             "restartPolicy", read_restart_policy)) {
         return;
       }
+      const auto read_variables = [&](json::Reader&) { read_env(*written); };
       if (written == nullptr ||
-          !json::read_member(in_, key, "env", json::each(written->env, read_variable), "envFrom",
+          !json::read_member(in_, key, "env", read_variables, "envFrom",
                              json::value(written->has_env_from, read_any_element))) {
         in_.skip();
       }
     });
     container.amount = requested(resources);
     container.info.slots = requested_slots(resources);
+  }
+
+  void read_env(ContainerManifest& written) {
+    written.has_env = in_.kind() == json::Kind::kArray;
+    std::size_t index = 0;
+    in_.array([&] {
+      Variable variable = read_variable(in_, index++);
+      if (scope_.variable != nullptr && !scope_.variable(variable.name)) return;
+      if (written.env.size() < scope_.most_variables) {
+        written.env.push_back(std::move(variable));
+      } else {
+        ++written.more_env;
+      }
+    });
   }
 
   /// What scheduling counts, and the texts if `written` is not null.
@@ -265,9 +292,12 @@ class PodDecoder {
 
   ResourceMap read_quantities(StringMap* texts) {
     if (scheduling_) return read_resources(in_, texts);
-    if (texts == nullptr) {
+    const std::size_t count = entries_inside(in_);
+    if (count > scope_.most_resources - resources_) {
+      manifest_->more_resources += count;
       in_.skip();
     } else {
+      resources_ += count;
       *texts = read_resource_texts(in_);
     }
     return {};
@@ -353,7 +383,7 @@ class PodDecoder {
     manifest_->ns = pod_.ns;
     manifest_->name = pod_.name;
     if (pod_.name.empty() && !generate_name_.empty()) manifest_->name = generate_name_ + "*";
-    manifest_->labels = pod_.labels;
+    if (scheduling_) manifest_->labels = pod_.labels;
     manifest_->node = pod_.node;
     manifest_->scheduler_name = pod_.scheduler;
     // The members of a spec come in any order.
@@ -367,7 +397,8 @@ class PodDecoder {
   json::Reader& in_;
   const bool scheduling_;
   PodManifest* const manifest_;
-  const std::size_t most_containers_;
+  const ManifestScope scope_;
+  std::size_t resources_ = 0;  // entries in limits and requests of the manifest
   Pod pod_;
   std::vector<Container> containers_;
   Resources pod_level_;
@@ -383,9 +414,9 @@ Pod read_pod(json::Reader& in, PodManifest* manifest) {
   return PodDecoder(in, true, manifest).read();
 }
 
-PodManifest read_manifest(json::Reader& in, std::size_t most_containers) {
+PodManifest read_manifest(json::Reader& in, const ManifestScope& scope) {
   PodManifest manifest;
-  PodDecoder decoder(in, false, &manifest, most_containers);
+  PodDecoder decoder(in, false, &manifest, scope);
   std::ignore = decoder.read();
   decoder.require_parts();
   return manifest;

@@ -35,14 +35,18 @@ void JsonPatch::remove(std::string_view path) {
   json::Writer(operations_).begin_object().member("op", "remove").member("path", path).end_object();
 }
 
+void JsonPatch::add_to_map(const std::string& path, bool is_there, const kube::StringMap& more) {
+  if (more.empty()) return;
+  if (!is_there) return add_json(path, to_json(more));
+  for (const auto& [name, text] : more) add(path + step(name), text);
+}
+
 void JsonPatch::edit_map(const std::string& path, const kube::StringMap& current,
                          const kube::StringMap& more, const std::vector<std::string>& without) {
   for (const std::string& name : without) {
     if (current.contains(name)) remove(path + step(name));
   }
-  if (more.empty()) return;
-  if (current.empty()) return add_json(path, to_json(more));
-  for (const auto& [name, text] : more) add(path + step(name), text);
+  add_to_map(path, !current.empty(), more);
 }
 
 std::string JsonPatch::text() const { return empty() ? "" : "[" + operations_ + "]"; }

@@ -21,6 +21,10 @@ class JsonPatch {
   void add_json(std::string_view path, std::string_view json);
   void remove(std::string_view path);
 
+  /// Adds to a map of texts, which is made if it is not there.
+  /// @param more  names that stand there are replaced
+  void add_to_map(const std::string& path, bool is_there, const kube::StringMap& more);
+
   /// Adds to and removes from a map of texts, which is made if it is not there: an empty one and a
   /// missing one look alike here and are both replaced.
   /// @param current  what stands there

@@ -2,7 +2,9 @@
 
 #include "base/quote.hpp"
 #include "extender/admission/pod_request.hpp"
+#include "extender/admission/translation.hpp"
 #include "extender/admission/visible_devices.hpp"
+#include "model/annotations.hpp"
 
 #include <algorithm>
 
@@ -15,12 +17,12 @@ std::string wrong(std::size_t count, std::string_view what, std::size_t most) {
          std::to_string(most);
 }
 
-std::string too_many_annotations(const kube::StringMap& annotations) {
-  if (annotations.size() > kMaxAnnotations)
-    return wrong(annotations.size(), " annotations", kMaxAnnotations);
+std::string too_many_annotations(const kube::PodManifest& pod) {
+  const std::size_t entries = pod.annotations.size() + pod.more_annotations.entries;
+  if (entries > kMaxAnnotations) return wrong(entries, " annotations", kMaxAnnotations);
   std::size_t requests = 0;
-  std::size_t bytes = 0;
-  for (const auto& [name, value] : annotations) {
+  std::size_t bytes = pod.more_annotations.bytes;
+  for (const auto& [name, value] : pod.annotations) {
     if (!request_key(name).empty()) ++requests;
     bytes += name.size() + value.size();
   }
@@ -34,21 +36,40 @@ std::string too_many_annotations(const kube::StringMap& annotations) {
 
 }  // namespace
 
+const kube::ManifestScope& admission_scope() {
+  static constexpr kube::ManifestScope kScope{
+      .label =
+          [](std::string_view name) {
+            return std::find(kTranslatedLabels.begin(), kTranslatedLabels.end(), name) !=
+                   kTranslatedLabels.end();
+          },
+      .selector = [](std::string_view name) { return name == model::kGpuLabel; },
+      .variable = [](std::string_view name) { return name == kVisibleDevices; },
+      .most_containers = kMaxContainers,
+      .most_annotations = kMaxKnownAnnotations,
+      .most_annotation_bytes = kMaxAnnotationBytes,
+      .most_resources = kMaxResources,
+      .most_variables = kMaxVisibleDevices,
+  };
+  return kScope;
+}
+
 std::string too_large(const kube::PodManifest& pod) {
   const std::size_t containers = pod.containers.size() + pod.more_containers;
   if (containers > kMaxContainers) return wrong(containers, " containers", kMaxContainers);
-  std::size_t resources = 0;
+  std::size_t resources = pod.more_resources;
   for (const kube::ContainerManifest& container : pod.containers) {
     resources += container.limits.size() + container.requests.size();
-    const auto entries = static_cast<std::size_t>(
-        std::count_if(container.env.begin(), container.env.end(), sets_visible_devices));
+    const auto kept =
+        std::count_if(container.env.begin(), container.env.end(), sets_visible_devices);
+    const std::size_t entries = static_cast<std::size_t>(kept) + container.more_env;
     if (entries <= kMaxVisibleDevices) continue;
     return "container " + quote(container.name) + " sets " + std::string(kVisibleDevices) + " " +
            std::to_string(entries) + " times; write it once";
   }
   if (resources > kMaxResources)
     return wrong(resources, " entries in limits and requests", kMaxResources);
-  return too_many_annotations(pod.annotations);
+  return too_many_annotations(pod);
 }
 
 }  // namespace tangram::extender

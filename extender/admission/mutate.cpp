@@ -77,8 +77,8 @@ void patch_pod(const kube::PodManifest& pod, const PodRequest& requested,
     patch.add("/spec/runtimeClassName", settings.runtime_class);
   }
   if (settings.node_selector && !pod.node_selector.contains(model::kGpuLabel)) {
-    patch.edit_map("/spec/nodeSelector", pod.node_selector,
-                   {{std::string(model::kGpuLabel), "true"}});
+    patch.add_to_map("/spec/nodeSelector", pod.has_node_selector,
+                     {{std::string(model::kGpuLabel), "true"}});
   }
 }
 
@@ -152,7 +152,7 @@ void hide_devices(const kube::ContainerManifest& container, JsonPatch& patch) {
   json::Writer out(variable);
   out.begin_object().member("name", kVisibleDevices).member("value", kNoDevices).end_object();
   const std::string path = path_of(container) + "/env";
-  if (!container.env.empty()) return patch.add_json(path + "/-", variable);
+  if (container.has_env) return patch.add_json(path + "/-", variable);
   patch.add_json(path, "[" + variable + "]");
 }
 
@@ -169,7 +169,7 @@ void hide_until_given(const kube::ContainerManifest& container, bool replace,
       is_set = true;
       continue;
     }
-    patch.remove(path_of(container) + "/env/" + std::to_string(i));
+    patch.remove(path_of(container) + "/env/" + std::to_string(container.env[i].index));
     answer.warnings.push_back("container " + quote(container.name) + ": the variable " +
                               std::string(kVisibleDevices) +
                               " was taken out: Tangram shows the container the cards that it "

@@ -23,10 +23,12 @@ constexpr std::string_view kKind = "AdmissionReview";
 
 /// 16 MiB. Two pods of 1,000 containers with 60 variables have 750,000.
 constexpr std::size_t kMostTokens = std::size_t{1} << 20;
+/// Of a pod and of a namespace, in Kubernetes: names are copied several times.
+constexpr std::size_t kLongestName = 253;
 
 /// All that is read. Of a Binding that is its annotations, which stand where a pod's do.
 json::Outline review_outline() {
-  const auto object = kube::manifest_outline();
+  const auto object = kube::manifest_outline(admission_scope());
   return {.members = {{"apiVersion"},
                       {"kind"},
                       {"request",
@@ -110,12 +112,23 @@ Subject subject_of(const Head& head) {
   return Subject::kOther;
 }
 
+void too_long(json::Reader& in, std::string_view what) {
+  in.fail(std::string(what) + ": longer than the " + std::to_string(kLongestName) +
+          " characters of any name in Kubernetes");
+}
+
+void check_names(json::Reader& in, const Head& head) {
+  if (head.ns.size() > kLongestName) return too_long(in, "request.namespace");
+  if (head.name.size() > kLongestName) too_long(in, "request.name");
+}
+
 Result<void> read_pods(json::Reader& in, const Head& head, AdmissionRequest& request) {
   const auto read = [&](std::optional<kube::PodManifest>& pod) {
     if (in.kind() == json::Kind::kNull) return in.skip();
-    pod = kube::read_manifest(in, kMaxContainers);
+    pod = kube::read_manifest(in, admission_scope());
     pod->ns = head.ns;
     if (pod->name.empty()) pod->name = head.name;
+    if (pod->name.size() > kLongestName + 1) too_long(in, "metadata.name");
   };
   const auto object = [&](json::Reader&) { read(request.pod); };
   const auto old_object = [&](json::Reader&) {
@@ -136,7 +149,7 @@ Result<void> read_pods(json::Reader& in, const Head& head, AdmissionRequest& req
 Result<void> read_binding(json::Reader& in, const Head& head, AdmissionRequest& request) {
   request.binding_name = head.name;
   const auto object = [&](json::Reader&) {
-    request.binding_annotations = kube::read_object_annotations(in);
+    request.binding_annotations = kube::read_object_annotations(in, kMaxAnnotations);
   };
   const auto objects = [&](json::Reader&) { json::read_members(in, "object", object); };
   json::read_members(in, "request", objects);
@@ -154,6 +167,14 @@ std::string_view uid_of_review(std::string_view text) {
   const std::string_view uid = member({"request", "uid"});
   // Without escapes, so that it is what the API server compares.
   return uid.size() <= kMostUid && is_plain(uid) ? uid : std::string_view();
+}
+
+/// By tests/extender/admission/review_memory_test.cpp: 25 times the text for lists of {}, which
+/// take two tokens of 16 bytes for three bytes, and are copied as they grow. No more than the
+/// tokens' limit allows: 16 MiB, and as much for the annotations that two pods may have. Names are
+/// copied once or twice.
+std::size_t most_memory_to_read(std::size_t text_bytes) {
+  return 2 * text_bytes + std::min(28 * text_bytes, std::size_t{36} << 20);
 }
 
 Result<AdmissionRequest> decode_review(std::string text) {
@@ -176,6 +197,7 @@ Result<AdmissionRequest> decode_review(std::string text) {
   const bool changes = *operation == Operation::kCreate || *operation == Operation::kUpdate;
   if (!changes || request.subject == Subject::kOther) return request;
   in.rewind();
+  check_names(in, head);
   auto read = request.subject == Subject::kBinding ? read_binding(in, head, request)
                                                    : read_pods(in, head, request);
   if (!read) return read.error();

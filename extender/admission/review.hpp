@@ -3,6 +3,7 @@
 #include "base/result.hpp"
 #include "kube/pod_manifest.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -38,6 +39,9 @@ struct AdmissionRequest {
 
 /// @returns kInvalidArgument, with what is wrong with the text
 Result<AdmissionRequest> decode_review(std::string text);
+
+/// What decode_review() takes at most, beside a text of that size.
+[[nodiscard]] std::size_t most_memory_to_read(std::size_t text_bytes);
 
 /// The UID of a review that may be unreadable otherwise, found by quotes and brackets alone: with
 /// it, the review can be refused. "" if the text is no AdmissionReview v1 or shows none. Linear,

@@ -4,6 +4,7 @@
 #include "kube/pod_manifest.hpp"
 #include "model/request.hpp"
 
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,11 @@ namespace tangram::extender {
 
 /// The systems whose requests are translated; others' are left alone.
 using OtherSystems = config::Config::Foreign;
+
+/// What is read of a pod's labels, whatever is switched on.
+inline constexpr std::string_view kGpushareCountLabel = "aliyun.com/gpu-count";
+inline constexpr std::string_view kKaiQueueLabel = "kai.scheduler/queue";
+inline constexpr std::array kTranslatedLabels{kGpushareCountLabel, kKaiQueueLabel};
 
 /// The translation of a pod's requests.
 struct Translation {

@@ -11,7 +11,6 @@ namespace {
 
 constexpr std::string_view kMemory = "aliyun.com/gpu-mem";
 constexpr std::string_view kFamily = "aliyun.com/gpu";
-constexpr std::string_view kCountLabel = "aliyun.com/gpu-count";
 constexpr std::int64_t kMostGibibytes = 1024;  // no card has that much: it must be MiB
 
 void refuse_relatives(const kube::ContainerManifest& container, Reading& reading) {
@@ -26,11 +25,11 @@ void refuse_relatives(const kube::ContainerManifest& container, Reading& reading
 
 /// How many cards the memory is spread over; nothing after a mistake.
 std::optional<std::int64_t> cards_of(const kube::PodManifest& pod, Reading& reading) {
-  const std::string* label = kube::find(pod.labels, kCountLabel);
+  const std::string* label = kube::find(pod.labels, kGpushareCountLabel);
   if (label == nullptr) return 1;
   const auto count = whole_number(*label, 1, model::kMaxCardsPerContainer);
   if (!count) {
-    reading.refuse("the label " + annotation_text(kCountLabel, *label) +
+    reading.refuse("the label " + annotation_text(kGpushareCountLabel, *label) +
                    " is not a number of cards; write a whole number from 1 to " +
                    std::to_string(model::kMaxCardsPerContainer));
   }

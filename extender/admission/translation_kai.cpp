@@ -18,7 +18,6 @@ constexpr std::string_view kMemory = "gpu-memory";
 constexpr std::string_view kDevices = "gpu-fraction-num-devices";
 constexpr std::string_view kContainer = "gpu-fraction-container-name";
 constexpr std::array<std::string_view, 4> kKnown{kFraction, kMemory, kDevices, kContainer};
-constexpr std::string_view kQueueLabel = "kai.scheduler/queue";
 
 /// "0.3333" -> 334: in thousandths, rounded up. Nothing unless 0 < it < 1.
 struct Fraction {
@@ -173,9 +172,9 @@ void read_kai(const kube::PodManifest& pod, const OtherSystems& systems, Reading
   const bool is_kais =
       !reading.requests.empty() &&
       (pod.scheduler_name == kKaiScheduler || reading.requests.back().system == System::kKai);
-  const std::string* queue = kube::find(pod.labels, kQueueLabel);
+  const std::string* queue = kube::find(pod.labels, kKaiQueueLabel);
   if (is_kais && queue != nullptr) {
-    reading.warn("the label " + annotation_text(kQueueLabel, *queue) +
+    reading.warn("the label " + annotation_text(kKaiQueueLabel, *queue) +
                  " has no counterpart in Tangram: there are no queues; a "
                  "ResourceQuota limits what a namespace gets");
   }

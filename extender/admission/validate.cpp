@@ -63,6 +63,10 @@ AdmissionResponse check_change(const AdmissionRequest& request, const AdmissionS
                                const Checks& checks) {
   const kube::PodManifest& pod = *request.pod;
   const kube::PodManifest& old_pod = *request.old_pod;
+  // More than a stored pod has, so that what changed is not known.
+  for (const kube::PodManifest* each : {&pod, &old_pod}) {
+    if (each->more_annotations.entries > 0) return refuse(pod.name, too_large(*each));
+  }
   const auto grant = grant_changed(pod, old_pod);
   if (grant && request.user != settings.extender_user) {
     return refuse(pod.name, *grant, Why::kForbidden);

@@ -54,11 +54,28 @@ std::string limit_ranger(std::size_t size) {
 }
 
 std::string colliding(std::size_t size) {
-  std::string labels;
+  std::string limits;
   for (const std::string& key : testing::colliding_keys(size / 24)) {
-    labels += (labels.empty() ? "\"" : ",\"") + key + R"(":"")";
+    limits += (limits.empty() ? "\"" : ",\"") + key + R"(":"")";
   }
-  return pod(R"("labels":{)" + labels + "}", kContainer);
+  return pod(kNone, R"({"name":"c","resources":{"limits":{)" + limits + "}}}");
+}
+
+std::string small_labels(std::size_t size) {
+  return pod(R"("labels":{)" + repeated(size / 9, R"("#":"")") + "}", kContainer);
+}
+
+std::string small_annotations(std::size_t size) {
+  return annotated(repeated(size / 9, R"("#":"")"), kContainer);
+}
+
+std::string small_limits(std::size_t size) {
+  return pod(kNone,
+             R"({"name":"c","resources":{"limits":{)" + repeated(size / 9, R"("#":"")") + "}}}");
+}
+
+std::string small_variables(std::size_t size) {
+  return pod(kNone, R"({"name":"c","env":[)" + repeated(size / 3, "{}") + "]}");
 }
 
 std::string hami_brands(std::size_t size) {
@@ -120,6 +137,10 @@ struct Case {
 constexpr std::array kCases{
     Case{"LimitRanger", limit_ranger},
     Case{"CollidingKeys", colliding},
+    Case{"SmallLabels", small_labels},
+    Case{"SmallAnnotations", small_annotations},
+    Case{"SmallLimits", small_limits},
+    Case{"SmallVariables", small_variables},
     Case{"HamiBrands", hami_brands},
     Case{"ZeroMigResources", zero_mig},
     Case{"VisibleDevices", visible_devices},

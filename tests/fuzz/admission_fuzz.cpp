@@ -22,12 +22,30 @@ bool is_json(std::string text) {
   return in.finish().has_value();
 }
 
+/// The scope names all that is looked at: a pod of which all is kept gets the same answer.
+void require_same_answer(std::string text, const kube::PodManifest& pod,
+                         const AdmissionSettings& settings) {
+  json::Reader in(text);
+  kube::PodManifest whole;
+  const auto read = [](json::Reader& object) { return kube::read_manifest(object); };
+  const auto request = [&](json::Reader&) {
+    json::read_members(in, "object", json::value(whole, read));
+  };
+  json::read_members(in, "request", request);
+  if (!in.finish() || !too_large(whole).empty() || !too_large(pod).empty()) return;
+  whole.ns = pod.ns;
+  if (whole.name.empty()) whole.name = pod.name;
+  const AdmissionResponse all = mutate(whole, settings);
+  const AdmissionResponse kept = mutate(pod, settings);
+  require(all.refusal == kept.refusal && all.patch == kept.patch && all.warnings == kept.warnings);
+}
+
 /// What the outline leaves out is not read: the pod is the same without one.
 void require_same_pod(std::string text, const kube::PodManifest& pod) {
   json::Reader in(text);
   kube::PodManifest whole;
   const auto read = [](json::Reader& object) {
-    return kube::read_manifest(object, kMaxContainers);
+    return kube::read_manifest(object, admission_scope());
   };
   const auto request = [&](json::Reader&) {
     json::read_members(in, "object", json::value(whole, read));
@@ -62,6 +80,7 @@ void review(const std::string& text) {
   AdmissionResponse answer;
   if (request->pod) {
     require_same_pod(text, *request->pod);
+    require_same_answer(text, *request->pod, kSettings);
     AdmissionResponse mutation = mutate(*request->pod, kSettings);
     require(mutation.patch.empty() || is_json(mutation.patch));
     answer.patch = std::move(mutation.patch);

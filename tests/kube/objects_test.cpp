@@ -236,7 +236,7 @@ TEST(PodTest, AManifestTakesQuantitiesAsTheyAre) {
                 R"("requests":{"cpu":"lots"}}}],"priority":1.5})");
   EXPECT_FALSE(decode_pod(text).has_value());
   json::Reader in(text);
-  const PodManifest manifest = read_manifest(in, 10);
+  const PodManifest manifest = read_manifest(in);
   ASSERT_TRUE(in.finish().has_value());
   EXPECT_EQ(*manifest.containers.at(0).quantity("tangram.dev/gpu-slot"), "5k");
   EXPECT_EQ(*manifest.containers.at(0).quantity("cpu"), "lots");
@@ -252,10 +252,10 @@ TEST(PodTest, TheOutlineOfAManifestHasAllThatIsRead) {
   for (const std::string& text : {realistic_pod(), rest}) {
     std::string whole = text;
     json::Reader all(whole);
-    const PodManifest expected = read_manifest(all, 10);
+    const PodManifest expected = read_manifest(all);
     std::string outlined = text;
-    json::Reader in(outlined, json::Outline{.members = manifest_outline()});
-    EXPECT_TRUE(read_manifest(in, 10) == expected) << text;
+    json::Reader in(outlined, json::Outline{.members = manifest_outline({})});
+    EXPECT_TRUE(read_manifest(in) == expected) << text;
     EXPECT_TRUE(all.finish().has_value() && in.finish().has_value());
   }
 }

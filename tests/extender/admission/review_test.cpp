@@ -20,7 +20,7 @@ constexpr const char* kPod = R"(
 metadata:
   generateName: train-
   annotations: {tangram.dev/gpu-fraction: "0.5", other: "1"}
-  labels: {app: train}
+  labels: {app: train, kai.scheduler/queue: train}
 spec:
   schedulerName: default-scheduler
   runtimeClassName: nvidia
@@ -67,11 +67,12 @@ TEST(ReviewTest, ReadsANewPod) {
   EXPECT_EQ(pod.name, "train-*");
   EXPECT_EQ(pod.annotations,
             (kube::StringMap{{"other", "1"}, {"tangram.dev/gpu-fraction", "0.5"}}));
-  EXPECT_EQ(pod.labels, (kube::StringMap{{"app", "train"}}));
+  EXPECT_EQ(pod.labels, (kube::StringMap{{"kai.scheduler/queue", "train"}}));
   EXPECT_EQ(pod.scheduler_name, "default-scheduler");
   EXPECT_EQ(pod.runtime_class, "nvidia");
   EXPECT_EQ(pod.node, "gpu-1");
-  EXPECT_EQ(pod.node_selector, (kube::StringMap{{"zone", "a"}}));
+  EXPECT_EQ(pod.node_selector, kube::StringMap());
+  EXPECT_TRUE(pod.has_node_selector);
 }
 
 TEST(ReviewTest, ReadsThePodsContainers) {
@@ -89,13 +90,13 @@ TEST(ReviewTest, ReadsThePodsContainers) {
   EXPECT_EQ(containers[0].limits, (kube::StringMap{{"cpu", "2"}, {"tangram.dev/gpu-slot", "1"}}));
   EXPECT_EQ(containers[0].requests, (kube::StringMap{{"cpu", "500m"}}));
   const auto& env = containers[0].env;
-  ASSERT_EQ(env.size(), 3U);
-  EXPECT_EQ(env[0].name, "MODE");
-  EXPECT_EQ(env[0].value, "fast");
+  ASSERT_EQ(env.size(), 2U) << "MODE is not looked at";
+  EXPECT_EQ(env[0].name, "NVIDIA_VISIBLE_DEVICES");
+  EXPECT_EQ(env[0].value, "all");
+  EXPECT_EQ(env[0].index, 1U);
   EXPECT_EQ(env[1].name, "NVIDIA_VISIBLE_DEVICES");
-  EXPECT_EQ(env[1].value, "all");
-  EXPECT_EQ(env[2].name, "NVIDIA_VISIBLE_DEVICES");
-  EXPECT_EQ(env[2].value, std::nullopt);
+  EXPECT_EQ(env[1].value, std::nullopt);
+  EXPECT_EQ(env[1].index, 2U);
   EXPECT_TRUE(containers[2].has_resources) << "an empty object is there";
   EXPECT_FALSE(containers[3].has_resources);
   EXPECT_TRUE(containers[4].env.empty()) << "an empty list is as good as none";
@@ -111,6 +112,19 @@ TEST(ReviewTest, TakesNullForWhatIsNotThere) {
   ASSERT_EQ(pod.containers.size(), 1U);
   EXPECT_FALSE(pod.containers[0].has_resources);
   EXPECT_TRUE(pod.containers[0].env.empty());
+}
+
+TEST(ReviewTest, RefusesNamesThatNoObjectHas) {
+  const std::string pod = R"({"metadata":{"name":"p"},"spec":{}})";
+  const std::string name(254, 'n');
+  const auto refusal = [&](const Asking& asking) { return refusal_of(review_text(asking)); };
+  EXPECT_EQ(refusal({.ns = name.substr(1), .name = name.substr(1), .object = pod}), "");
+  EXPECT_NE(refusal({.ns = name, .object = pod}).find("request.namespace: longer than"),
+            std::string::npos);
+  EXPECT_NE(refusal({.name = name, .object = pod}).find("request.name: longer than"),
+            std::string::npos);
+  const std::string named = R"({"metadata":{"name":")" + name + R"(n"},"spec":{}})";
+  EXPECT_NE(refusal({.object = named}).find("metadata.name: longer than"), std::string::npos);
 }
 
 TEST(ReviewTest, ReadsAChangedPodWithWhatItWas) {

@@ -14,7 +14,7 @@ std::string pod(const std::string& spec) {
 }
 Result<CardRequests> read_card_requests(std::string text) {
   json::Reader in(text);
-  const auto pod = kube::read_manifest(in, 10);
+  const auto pod = kube::read_manifest(in);
   if (auto done = in.finish(); !done) return done.error();
   return card_requests(pod);
 }

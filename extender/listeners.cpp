@@ -1,6 +1,7 @@
 #include "extender/listeners.hpp"
 
 #include "base/metric_family.hpp"
+#include "extender/admission/review.hpp"
 #include "http/host_guard.hpp"
 #include "http/router.hpp"
 #include "http/scrape_options.hpp"
@@ -16,10 +17,6 @@
 namespace tangram::extender {
 namespace {
 
-/// A review of an update that Kubernetes can store: 36 MiB, and what stands around the objects. Of
-/// 1.5 MiB in etcd, JSON makes 12 at most (it escapes one byte by six), managedFields as much
-/// again, and an update has the old object, too.
-constexpr std::size_t kLargestReview = std::size_t{40} << 20;
 /// No registration of ours waits longer, so the API server is gone then.
 constexpr std::chrono::milliseconds kReviewTime{5'000};
 /// The API server opens a connection for each review under way; more wait for one.
@@ -30,8 +27,13 @@ constexpr std::size_t kWebhookConnections = 256;
 /// some a second. Without webhook.client_ca it shows no certificate that would identify it.
 constexpr int kWebhookConnects = 100;
 constexpr int kWebhookConnectsBurst = 1'200;
-/// One address gets half, two of the largest. Beside it there is room for one of a second address.
+/// Their texts. One address gets half, two of the largest. Beside it there is room for one of a
+/// second address. At the very worst the webhook uses 700 MiB of the extender's 2 GiB: these, twice
+/// while all of them grow (320 MiB), what reading large reviews takes (256 MiB, see
+/// AdmissionService), and the threads' small ones (64 times 2 MiB).
 constexpr std::size_t kReviewsInMemory = std::size_t{160} << 20;
+/// Each reads one review at a time. A review takes a millisecond, so more would help nobody.
+constexpr std::size_t kMostWebhookThreads = 64;
 
 /// Of the webhook, whose answers take milliseconds.
 constexpr std::chrono::milliseconds kShortDrain{2'000};
@@ -65,6 +67,7 @@ http::Options webhook_options(const config::Config& config) {
   http::Options options = server_options(config);
   options.address = config.webhook.listen->address;
   options.port = config.webhook.listen->port;
+  options.threads = std::min(options.threads, kMostWebhookThreads);
   options.max_body_bytes = kLargestReview;
   options.max_connections = kWebhookConnections;
   options.connects_per_second = kWebhookConnects;

@@ -2,7 +2,7 @@
 
 #include "base/result.hpp"
 #include "http/body.hpp"
-#include "http/body_budget.hpp"
+#include "http/counted_body.hpp"
 #include "http/types.hpp"
 
 #include <boost/beast/core/error.hpp>

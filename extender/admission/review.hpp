@@ -37,6 +37,11 @@ struct AdmissionRequest {
   kube::StringMap binding_annotations;
 };
 
+/// A review of an update that Kubernetes can store: 36 MiB, and what stands around the objects. Of
+/// 1.5 MiB in etcd, JSON makes 12 at most (it escapes one byte by six), managedFields as much
+/// again, and an update has the old object, too.
+inline constexpr std::size_t kLargestReview = std::size_t{40} << 20;
+
 /// @returns kInvalidArgument, with what is wrong with the text
 Result<AdmissionRequest> decode_review(std::string text);
 

@@ -39,6 +39,21 @@ http::Response unreadable(const std::string& uid, const Error& error) {
   return http::json_response(encode_review(uid, refusal));
 }
 
+/// A refusal for the same reason. The client of a stored object tries again by itself.
+http::Response busy(const std::string& uid) {
+  constexpr std::string_view kWhy =
+      "other large objects are being reviewed, and there is no memory for one more; try again";
+  if (uid.empty()) return http::retry_response(std::chrono::seconds(1), kWhy);
+  AdmissionResponse refusal;
+  refusal.refusal = kWhy;
+  refusal.why = AdmissionResponse::Why::kForbidden;
+  return http::json_response(encode_review(uid, refusal));
+}
+
+http::BodySource source_of(const http::Request& request) {
+  return {.origin = request.origin, .verified = request.client != nullptr};
+}
+
 AdmissionOutcome outcome_of(const AdmissionResponse& answer) {
   if (!answer.refusal.empty()) return AdmissionOutcome::kRefused;
   return answer.patch.empty() ? AdmissionOutcome::kAllowed : AdmissionOutcome::kPatched;
@@ -63,8 +78,8 @@ std::string_view to_string(AdmissionCall call) {
 }
 
 std::string_view to_string(AdmissionOutcome outcome) {
-  constexpr std::array<std::string_view, kAdmissionOutcomes> kNames{"allowed", "patched", "refused",
-                                                                    "unreadable", "late"};
+  constexpr std::array<std::string_view, kAdmissionOutcomes> kNames{
+      "allowed", "patched", "refused", "unreadable", "late", "busy"};
   return kNames.at(static_cast<std::size_t>(outcome));
 }
 
@@ -73,32 +88,41 @@ AdmissionService::AdmissionService(AdmissionSettings settings, const Clock& cloc
     : settings_(std::move(settings)), clock_(clock), done_(std::move(done)) {}
 
 template <class Handle>
-http::Response AdmissionService::answer(AdmissionCall call, std::string body,
-                                        const Handle& handle) const {
-  const TimePoint start = clock_.now();
-  http::Response response;
-  AdmissionOutcome outcome = AdmissionOutcome::kUnreadable;
+std::pair<http::Response, AdmissionOutcome> AdmissionService::read_and_answer(
+    std::string body, const Handle& handle) const {
   const std::string uid(uid_of_review(body));  // before it is decoded in place
-  if (const auto request = decode_review(std::move(body)); !request) {
-    response = unreadable(uid, request.error());
-  } else {
-    const AdmissionResponse answered = handle(*request);
-    outcome = outcome_of(answered);
-    response = http::json_response(encode_review(request->uid, answered));
-  }
-  if (done_) done_({.call = call, .outcome = outcome, .took = clock_.now() - start});
-  return response;
+  const auto request = decode_review(std::move(body));
+  if (!request) return {unreadable(uid, request.error()), AdmissionOutcome::kUnreadable};
+  const AdmissionResponse answered = handle(*request);
+  return {http::json_response(encode_review(request->uid, answered)), outcome_of(answered)};
 }
 
-http::Response AdmissionService::mutate(std::string body) const {
-  return answer(AdmissionCall::kMutate, std::move(body),
+template <class Handle>
+http::Response AdmissionService::answer(AdmissionCall call, std::string body,
+                                        const http::BodySource& source,
+                                        const Handle& handle) const {
+  const TimePoint start = clock_.now();
+  http::BodyShare share(reading_, source);
+  const bool small = body.size() <= http::kUncountedBodyBytes;
+  auto [response, outcome] =
+      small || share.grow(most_memory_to_read(body.size()))
+          ? read_and_answer(std::move(body), handle)
+          : std::pair(busy(std::string(uid_of_review(body))), AdmissionOutcome::kBusy);
+  if (done_) done_({.call = call, .outcome = outcome, .took = clock_.now() - start});
+  return std::move(response);
+}
+
+http::Response AdmissionService::mutate(std::string body, const http::BodySource& source) const {
+  return answer(AdmissionCall::kMutate, std::move(body), source,
                 [&](const AdmissionRequest& request) { return mutated(request, settings_); });
 }
 
-http::Response AdmissionService::validate(std::string body, const Checks& checks) const {
-  return answer(AdmissionCall::kValidate, std::move(body), [&](const AdmissionRequest& request) {
-    return extender::validate(request, settings_, checks);
-  });
+http::Response AdmissionService::validate(std::string body, const Checks& checks,
+                                          const http::BodySource& source) const {
+  return answer(AdmissionCall::kValidate, std::move(body), source,
+                [&](const AdmissionRequest& request) {
+                  return extender::validate(request, settings_, checks);
+                });
 }
 
 std::optional<http::Response> AdmissionService::refuse_late(AdmissionCall call,
@@ -114,7 +138,7 @@ void add_admission_routes(http::Router& router, const AdmissionService& service)
              [&service](http::Request request, http::Responder responder) {
                auto late = service.refuse_late(AdmissionCall::kMutate, request);
                if (late) return responder.send(std::move(*late));
-               responder.send(service.mutate(std::move(request.body)));
+               responder.send(service.mutate(std::move(request.body), source_of(request)));
              });
   const auto add_validate = [&](const std::string& below, Checks checks) {
     router.add(
@@ -122,7 +146,7 @@ void add_admission_routes(http::Router& router, const AdmissionService& service)
         [&service, checks = std::move(checks)](http::Request request, http::Responder responder) {
           auto late = service.refuse_late(AdmissionCall::kValidate, request);
           if (late) return responder.send(std::move(*late));
-          responder.send(service.validate(std::move(request.body), checks));
+          responder.send(service.validate(std::move(request.body), checks, source_of(request)));
         });
   };
   add_validate("", {});

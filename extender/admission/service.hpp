@@ -3,6 +3,7 @@
 #include "base/clock.hpp"
 #include "extender/admission/settings.hpp"
 #include "extender/admission/validate.hpp"
+#include "http/body_budget.hpp"
 #include "http/router.hpp"
 
 #include <chrono>
@@ -11,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace tangram::extender {
 
@@ -24,8 +26,9 @@ enum class AdmissionOutcome : std::uint8_t {
   kRefused,
   kUnreadable,  ///< refused if its UID could be found; else 400: the text was no AdmissionReview v1
   kLate,        ///< 503: not begun, since the API server has given up by now
+  kBusy,        ///< refused likewise: other large reviews take the memory for reading it
 };
-inline constexpr std::size_t kAdmissionOutcomes = 5;
+inline constexpr std::size_t kAdmissionOutcomes = 6;
 [[nodiscard]] std::string_view to_string(AdmissionOutcome outcome);
 
 /// The admission webhook: an AdmissionReview's text in, the response to it out. Has no side effects
@@ -44,9 +47,15 @@ class AdmissionService {
   AdmissionService(AdmissionSettings settings, const Clock& clock,
                    std::function<void(const Done&)> done);
 
-  [[nodiscard]] http::Response mutate(std::string body) const;
+  /// @param source  who sent it, for sharing the memory
+  [[nodiscard]] http::Response mutate(std::string body, const http::BodySource& source = {}) const;
   /// @param checks  with views of static storage
-  [[nodiscard]] http::Response validate(std::string body, const Checks& checks) const;
+  [[nodiscard]] http::Response validate(std::string body, const Checks& checks,
+                                        const http::BodySource& source = {}) const;
+
+  /// For reading all reviews that are larger than http::kUncountedBodyBytes, at the same time and
+  /// beside their texts. One address gets half, which is enough for the largest.
+  static constexpr std::size_t kReadingMemory = std::size_t{256} << 20;
 
   /// The answer to a review whose caller has given up; nothing = it is worth beginning. The API
   /// server writes its time-out into the query; none of ours is above kLongestTimeout.
@@ -56,11 +65,16 @@ class AdmissionService {
 
  private:
   template <class Handle>
-  http::Response answer(AdmissionCall call, std::string body, const Handle& handle) const;
+  http::Response answer(AdmissionCall call, std::string body, const http::BodySource& source,
+                        const Handle& handle) const;
+  template <class Handle>
+  std::pair<http::Response, AdmissionOutcome> read_and_answer(std::string body,
+                                                              const Handle& handle) const;
 
   AdmissionSettings settings_;
   const Clock& clock_;
   std::function<void(const Done&)> done_;
+  mutable http::BodyBudget reading_{kReadingMemory};
 };
 
 /// POST /admission/mutate and /admission/validate. Below the latter: for namespaces whose

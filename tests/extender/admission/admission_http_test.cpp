@@ -1,5 +1,6 @@
 // The webhook over HTTP, as the API server calls it.
 
+#include "extender/admission/review.hpp"
 #include "extender/admission/service.hpp"
 #include "tests/extender/admission/reviews.hpp"
 #include "tests/http/fixture.hpp"
@@ -7,7 +8,10 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <mutex>
+#include <optional>
+#include <vector>
 
 namespace tangram::extender {
 namespace {
@@ -15,6 +19,7 @@ namespace {
 using testing::json_of;
 using testing::review_text;
 using testing::shipped_settings;
+using testing::Verdict;
 using testing::verdict_in;
 
 class AdmissionHttpTest : public ::testing::Test {
@@ -145,6 +150,58 @@ TEST_F(AdmissionHttpTest, RefusesAReviewThatItCannotRead) {
       {.operation = "UPDATE", .object = R"({"metadata":{"name":7},"spec":{}})", .old_object = pod});
   EXPECT_FALSE(verdict_in(post("/admission/validate", changes).body).allowed);
   EXPECT_EQ(done().back(), "validate unreadable");
+}
+
+struct Sent {
+  std::string review;
+  const char* origin;
+};
+
+/// Sends each review while those before have their memory.
+/// @returns the last one's answer
+Verdict last_answer(const std::vector<Sent>& reviews) {
+  const testing::ManualClock clock;
+  std::size_t sent = 0;
+  std::optional<Verdict> last;
+  std::function<void()> send_next = [] {};
+  const AdmissionService service(shipped_settings(), clock,
+                                 [&](const AdmissionService::Done&) { send_next(); });
+  send_next = [&] {
+    if (sent == reviews.size()) return;
+    const Sent& next = reviews[sent++];
+    const http::Response answer = service.mutate(next.review, {.origin = next.origin});
+    if (!last) last = verdict_in(answer.body);
+  };
+  send_next();
+  return *last;
+}
+
+/// A review whose text may take as much memory as any.
+std::string large_review() {
+  return review_text({.object = R"({"metadata":{"name":"a","managedFields":")" +
+                                std::string(1'500'000, 'x') + R"("},"spec":{}})"});
+}
+
+TEST(BusyAdmissionTest, RefusesALargeReviewOfAnAddressThatHasHalfOfTheMemory) {
+  const std::string large = large_review();
+  const std::size_t fit = AdmissionService::kReadingMemory / 2 / most_memory_to_read(large.size());
+  std::vector<Sent> reviews(fit, {large, "10.0.0.1"});
+  EXPECT_TRUE(last_answer(reviews).allowed);
+  reviews.push_back({large, "10.0.0.1"});
+  const Verdict refused = last_answer(reviews);
+  EXPECT_EQ(refused.uid, "7f0c");
+  EXPECT_FALSE(refused.allowed);
+  EXPECT_EQ(refused.reason, "Forbidden");
+  EXPECT_NE(refused.message.find("; try again"), std::string::npos) << refused.message;
+
+  reviews.back() = {large, "10.0.0.2"};
+  EXPECT_TRUE(last_answer(reviews).allowed) << "of another address";
+  reviews.back() = {review_text({.object = pod("0.5")}), "10.0.0.1"};
+  EXPECT_TRUE(last_answer(reviews).allowed) << "a small one";
+}
+
+TEST(BusyAdmissionTest, OneAddressHasMemoryForTheLargestReview) {
+  EXPECT_LE(most_memory_to_read(kLargestReview), AdmissionService::kReadingMemory / 2);
 }
 
 TEST_F(AdmissionHttpTest, HasAPathForEachKindOfQuota) {

@@ -56,7 +56,7 @@ std::string_view name_of(Kind kind) { return kKindNames[static_cast<std::size_t>
 
 struct Reader::Impl {
   Impl(std::string& text, const Outline* outline)
-      : stream(text.data()),
+      : stream(text, passes_over),
         tape(text, stream, outline == nullptr ? text.size() : outline->most_tokens) {
     if (ends_inside_utf8(text)) {
       report("not valid JSON: the text ends inside a UTF-8 character");
@@ -69,9 +69,9 @@ struct Reader::Impl {
   void parse(std::size_t size, const Outline* outline) {
     rapidjson::Reader reader;
     if (outline == nullptr) {
-      reader.Parse<kParseFlags>(stream, tape);
+      reader.Parse<kParseFlags>(static_cast<rapidjson::InsituStringStream&>(stream), tape);
     } else {
-      OutlineFilter filter(*outline, tape);
+      OutlineFilter filter(*outline, tape, passes_over);
       reader.Parse<kParseFlags>(stream, filter);
     }
     if (reader.HasParseError()) {
@@ -82,9 +82,7 @@ struct Reader::Impl {
   }
 
   [[nodiscard]] std::string why_refused(const rapidjson::Reader& reader) const {
-    if (tape.too_deep != 0) {
-      return "nested deeper than " + std::to_string(tape.too_deep) + " levels";
-    }
+    if (tape.too_deep) return "nested deeper than " + std::to_string(kMaxDepth) + " levels";
     if (tape.too_many)
       return "too large: more than " + std::to_string(tape.most_tokens) + " values are to be read";
     const std::string at = " (byte " + std::to_string(reader.GetErrorOffset()) + ")";
@@ -130,7 +128,8 @@ struct Reader::Impl {
            (token() == Token::kReal && std::fabs(entry().real) >= 0x1p63);
   }
 
-  rapidjson::InsituStringStream stream;
+  bool passes_over = false;  ///< of the stream
+  OutlineStream stream;
   Tape tape;
   std::size_t next = 0;  ///< the token that has not been read yet
   boost::container::small_vector<std::string_view, 16> path;

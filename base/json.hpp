@@ -18,12 +18,15 @@
 namespace tangram::json {
 
 /// What of a text will be read, by the names of members. Other members are passed over while
-/// parsing, with all that is in them: readers see them as absent. They cost no memory, are checked
-/// for valid JSON alone, and may be nested deeper than what is read.
+/// parsing, with all that is in them: readers see them as absent. Their end is found by quotes and
+/// brackets alone (see json_scan.hpp), so they cost little time and no memory, and may have any
+/// depth, bytes that are no UTF-8, and parts that are no JSON. Names of members are still checked.
+///
+/// Objects of the API server are read with one: in metadata.managedFields it keeps names of fields
+/// as clients send them, nested up to the 10,000 levels of Go's encoder, and with any bytes.
 struct Outline {
-  /// Of all levels. Go's encoder writes 10,000 at most (encoding/json), and a Kubernetes review
-  /// adds some around an object.
-  static constexpr std::size_t kMaxDepth = 10'240;
+  /// As a name: every member, as of a map.
+  static constexpr std::string_view kAny = "*";
 
   struct Member {
     std::string_view name;            ///< of static storage
@@ -56,11 +59,12 @@ enum class Kind { kNull, kBool, kNumber, kString, kObject, kArray, kNone };
 ///
 /// Refused, with the place in the message: text that is not UTF-8, a key that
 /// stands twice in an object that is read, more than kMaxDepth levels, anything
-/// after the value.
+/// after the value. What an outline leaves out is not checked.
 /// Threads: one at a time.
 class Reader {
  public:
-  /// Deeper than any Kubernetes object; keeps the cost of hostile input linear.
+  /// Of what is read: deeper than all that our programs read. Kubernetes objects can be deeper, in
+  /// metadata.managedFields and where a schema allows anything: read those with an outline.
   static constexpr int kMaxDepth = 100;
 
   explicit Reader(std::string& text);

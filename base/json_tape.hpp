@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/json.hpp"
+#include "base/json_scan.hpp"
 #include "base/rapidjson.hpp"
 
 #include <boost/container/small_vector.hpp>
@@ -77,7 +78,7 @@ struct Tape {
   bool check_surrogates;
   bool lone_surrogate = false;
   boost::container::small_vector<std::uint32_t, Reader::kMaxDepth> open;
-  int too_deep = 0;       ///< the limit of levels that the text exceeds; 0 = it exceeds none
+  bool too_deep = false;  ///< more levels than Reader::kMaxDepth
   bool too_many = false;  ///< more tokens than the outline allows
   bool too_big = false;
 
@@ -134,7 +135,7 @@ struct Tape {
   void add_bracket(Token token) { add(token).integer = static_cast<std::int64_t>(stream->Tell()); }
   bool begin(Token token) {
     if (open.size() == static_cast<std::size_t>(Reader::kMaxDepth)) {
-      too_deep = Reader::kMaxDepth;
+      too_deep = true;
       return false;
     }
     open.push_back(static_cast<std::uint32_t>(entries.size()));
@@ -149,30 +150,56 @@ struct Tape {
   }
 };
 
+/// The text, with room to move ahead where RapidJSON looks for the next token.
+struct OutlineStream : rapidjson::InsituStringStream {
+  OutlineStream(std::string& text, bool& next_is_passed_over)
+      : rapidjson::InsituStringStream(text.data()),
+        end(text.data() + text.size()),
+        passes_over(&next_is_passed_over) {}
+
+  /// Moves to the last byte of the value that begins here, which then counts as the number 0. A
+  /// value without an end is refused: what is in it would be scanned again and again.
+  void pass_over_value() {
+    const std::string_view rest(src_, static_cast<std::size_t>(end - src_));
+    const std::size_t size = end_of_value(rest, 0);
+    if (size == std::string_view::npos) {
+      src_ += rest.size();
+    } else {
+      src_ += size - 1;
+      *src_ = '0';
+    }
+  }
+
+  const char* end;
+  bool* passes_over;  ///< RapidJSON copies the stream, so it stands elsewhere
+};
+
 /// Passes on to the tape what an outline has.
 class OutlineFilter {
  public:
-  OutlineFilter(const Outline& outline, Tape& tape) : outline_(outline), tape_(tape) {}
+  /// @param passes_over  of the stream
+  OutlineFilter(const Outline& outline, Tape& tape, bool& passes_over)
+      : outline_(outline), tape_(tape), passes_over_(passes_over) {}
 
   // NOLINTBEGIN(readability-identifier-naming): the names that RapidJSON calls
-  bool Null() { return is_passed_over() || (has_room() && tape_.Null()); }
-  bool Bool(bool b) { return is_passed_over() || (has_room() && tape_.Bool(b)); }
+  bool Null() { return has_room() && tape_.Null(); }
+  bool Bool(bool b) { return has_room() && tape_.Bool(b); }
   bool Int(int i) { return Int64(i); }
-  bool Uint(unsigned u) { return Int64(u); }
-  bool Int64(std::int64_t i) { return is_passed_over() || (has_room() && tape_.Int64(i)); }
-  bool Uint64(std::uint64_t u) { return is_passed_over() || (has_room() && tape_.Uint64(u)); }
-  bool Double(double d) { return is_passed_over() || (has_room() && tape_.Double(d)); }
+  bool Uint(unsigned u) { return std::exchange(passes_over_, false) || Int64(u); }
+  bool Int64(std::int64_t i) { return has_room() && tape_.Int64(i); }
+  bool Uint64(std::uint64_t u) { return has_room() && tape_.Uint64(u); }
+  bool Double(double d) { return has_room() && tape_.Double(d); }
   bool RawNumber(const char* /*s*/, rapidjson::SizeType /*n*/, bool /*copy*/) { return false; }
   bool String(const char* s, rapidjson::SizeType n, bool copy) {
-    return is_passed_over() || (has_room() && tape_.String(s, n, copy));
+    return has_room() && tape_.String(s, n, copy);
   }
   bool Key(const char* s, rapidjson::SizeType n, bool copy) {
     return !chooses({s, n}) || (has_room() && tape_.Key(s, n, copy));
   }
-  bool StartObject() { return pass_over_level() || (begin(false) && tape_.StartObject()); }
-  bool EndObject(rapidjson::SizeType n) { return end_level() || tape_.EndObject(n); }
-  bool StartArray() { return pass_over_level() || (begin(true) && tape_.StartArray()); }
-  bool EndArray(rapidjson::SizeType n) { return end_level() || tape_.EndArray(n); }
+  bool StartObject() { return begin(false) && tape_.StartObject(); }
+  bool EndObject(rapidjson::SizeType n) { return end() && tape_.EndObject(n); }
+  bool StartArray() { return begin(true) && tape_.StartArray(); }
+  bool EndArray(rapidjson::SizeType n) { return end() && tape_.EndArray(n); }
   // NOLINTEND(readability-identifier-naming)
 
  private:
@@ -184,26 +211,22 @@ class OutlineFilter {
     bool list = false;
   };
 
-  [[nodiscard]] bool is_passed_over() {
-    return skipped_levels_ > 0 || std::exchange(skips_next_, false);
-  }
-
   /// What the outline has of the next value, for a member whose name is that. @returns false if
   /// the member is passed over.
   [[nodiscard]] bool chooses(std::string_view name) {
-    if (skipped_levels_ > 0) return false;
     next_ = nullptr;
     const Level& level = levels_.back();
     if (level.wanted != nullptr) {
-      skips_next_ = !level.wanted(name);
-      return !skips_next_;
+      passes_over_ = !level.wanted(name);
+      return !passes_over_;
     }
     if (level.members == nullptr) return true;
-    const auto found = std::find_if(level.members->begin(), level.members->end(),
-                                    [&](const auto& member) { return member.name == name; });
-    skips_next_ = found == level.members->end();
-    if (!skips_next_) next_ = &*found;
-    return !skips_next_;
+    const auto found = std::find_if(
+        level.members->begin(), level.members->end(),
+        [&](const auto& member) { return member.name == name || member.name == Outline::kAny; });
+    passes_over_ = found == level.members->end();
+    if (!passes_over_) next_ = &*found;
+    return !passes_over_;
   }
 
   [[nodiscard]] bool has_room() {
@@ -211,17 +234,8 @@ class OutlineFilter {
     return !tape_.too_many;
   }
 
-  /// @returns false if the level is kept, or is one too many
-  [[nodiscard]] bool pass_over_level() {
-    if (!is_passed_over()) return false;
-    ++skipped_levels_;
-    if (levels_.size() + skipped_levels_ <= Outline::kMaxDepth) return true;
-    tape_.too_deep = static_cast<int>(Outline::kMaxDepth);
-    return false;
-  }
-
   [[nodiscard]] bool begin(bool list) {
-    if (tape_.too_deep != 0 || !has_room()) return false;
+    if (!has_room()) return false;
     Level level{.list = list};
     if (levels_.empty()) {
       level.members = &outline_.members;
@@ -236,22 +250,32 @@ class OutlineFilter {
     return true;
   }
 
-  /// @returns false if the level was kept
-  [[nodiscard]] bool end_level() {
-    if (skipped_levels_ == 0) {
-      levels_.pop_back();
-      return false;
-    }
-    --skipped_levels_;
+  [[nodiscard]] bool end() {
+    levels_.pop_back();
     return true;
   }
 
   const Outline& outline_;
   Tape& tape_;
-  boost::container::small_vector<Level, 16> levels_;  // those that are kept
-  std::size_t skipped_levels_ = 0;
+  boost::container::small_vector<Level, 16> levels_;
   const Outline::Member* next_ = nullptr;  // the member whose value is next; null = all of it
-  bool skips_next_ = false;
+  bool& passes_over_;                      // the next value
 };
 
 }  // namespace tangram::json
+
+namespace rapidjson {
+
+template <>
+struct StreamTraits<tangram::json::OutlineStream> {
+  enum { copyOptimization = 1 };  // as of the stream beneath
+};
+
+/// Called between all tokens: after a colon, a value that is to be passed over begins here.
+template <>
+inline void SkipWhitespace(tangram::json::OutlineStream& stream) {
+  SkipWhitespace<InsituStringStream>(stream);
+  if (*stream.passes_over && stream.Peek() != ':') stream.pass_over_value();
+}
+
+}  // namespace rapidjson

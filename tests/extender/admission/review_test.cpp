@@ -278,14 +278,11 @@ std::string with_managed_fields(std::size_t depth) {
 }
 
 TEST(ReviewTest, PassesOverWhatIsNotReadAtAnyDepth) {
-  for (const std::size_t depth : {110U, 9'990U}) {
+  for (const std::size_t depth : {110U, 9'990U, 20'000U}) {
     const auto request = decode_review(review_text({.object = with_managed_fields(depth)}));
     ASSERT_TRUE(request.has_value()) << request.error().message;
     EXPECT_EQ(request->pod->containers.size(), 1U);
   }
-  const auto request = decode_review(review_text({.object = with_managed_fields(10'300)}));
-  ASSERT_FALSE(request.has_value());
-  EXPECT_EQ(request.error().message, "nested deeper than 10240 levels");
 }
 
 TEST(ReviewTest, CountsContainersThatAreTooMany) {

@@ -29,7 +29,8 @@ Reading read_config_map(kube::KubeApi& api, const std::string& ns, const std::st
 
 Result<std::map<std::string, std::string>> data_of(std::string config_map) {
   std::map<std::string, std::string> data;
-  json::Reader in(config_map);
+  static const json::Outline kOutline{.members = {{"data"}}};
+  json::Reader in(config_map, kOutline);
   json::read_members(in, "data", data);
   if (auto done = in.finish(); !done) return done.error();
   return data;

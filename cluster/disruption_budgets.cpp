@@ -18,7 +18,7 @@ std::optional<kube::DisruptionBudget> read(std::string object) {
 }
 
 std::string full_name(const kube::DisruptionBudget& budget) {
-  return budget.ns + "/" + budget.name;
+  return budget.ns + "/" + budget.name;  // as kube::object_key()
 }
 
 }  // namespace
@@ -40,12 +40,12 @@ void DisruptionBudgets::replace(std::vector<std::string> objects) {
 }
 
 void DisruptionBudgets::change(kube::EventType type, std::string object) {
-  auto budget = read(std::move(object));
-  if (!budget) return;
   if (type == kube::EventType::kDeleted) {
-    by_name_.erase(full_name(*budget));
-  } else {
+    by_name_.erase(kube::object_key(object));
+  } else if (auto budget = read(std::move(object))) {
     by_name_.insert_or_assign(full_name(*budget), std::move(*budget));
+  } else {
+    return;
   }
   publish();
 }

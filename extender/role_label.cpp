@@ -38,7 +38,8 @@ std::string_view role_of(const kube::Pod& pod) {
 
 Result<std::vector<kube::Pod>> read_pods(std::string list) {
   std::vector<kube::Pod> pods;
-  json::Reader in(list);
+  static const json::Outline kOutline{.members = {{"items", kube::pod_outline()}}};
+  json::Reader in(list, kOutline);
   in.object([&](std::string_view key) {
     if (key != "items") return in.skip();
     in.array([&] { pods.push_back(kube::read_pod(in)); });

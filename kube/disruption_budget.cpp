@@ -74,7 +74,11 @@ bool DisruptionBudget::covers(std::string_view pod_ns, std::string_view pod_name
 
 Result<DisruptionBudget> decode_disruption_budget(std::string text) {
   DisruptionBudget budget;
-  json::Reader in(text);
+  static const json::Outline kOutline{
+      .members = {{"metadata", {{"uid"}, {"namespace"}, {"name"}}},
+                  {"spec", {{"selector", {{"matchLabels"}, {"matchExpressions"}}}}},
+                  {"status", {{"disruptionsAllowed"}, {"disruptedPods"}}}}};
+  json::Reader in(text, kOutline);
   const auto read_disrupted = [&](json::Reader& pods) {
     pods.object([&](std::string_view pod) {
       budget.disrupted.emplace(pod);

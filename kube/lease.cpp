@@ -2,6 +2,7 @@
 
 #include "base/json_members.hpp"
 #include "kube/json_doc.hpp"
+#include "kube/object_scan.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -35,7 +36,15 @@ void set_record(JsonDoc& doc, const LeaseRecord& record) {
 }  // namespace
 
 Result<LeaseRecord> read_lease(std::string text) {
-  json::Reader in(text);
+  static const json::Outline kOutline{.members = {{"kind"},
+                                                  {"metadata", {{"uid"}}},
+                                                  {"spec",
+                                                   {{"holderIdentity"},
+                                                    {"acquireTime"},
+                                                    {"renewTime"},
+                                                    {"leaseDurationSeconds"},
+                                                    {"leaseTransitions"}}}}};
+  json::Reader in(text, kOutline);
   LeaseRecord record;
   std::string kind;
   std::optional<std::int64_t> duration;
@@ -63,7 +72,7 @@ std::string new_lease(const std::string& ns, const std::string& name, const Leas
 }
 
 Result<std::string> with_record(const std::string& text, const LeaseRecord& record) {
-  auto doc = JsonDoc::parse(text);
+  auto doc = JsonDoc::parse(without_managed_fields(text));
   if (!doc) return doc.error();
   set_record(*doc, record);
   return doc->text();

@@ -3,8 +3,7 @@
 #include "base/json.hpp"
 #include "base/json_scan.hpp"
 #include "base/quote.hpp"
-
-#include <algorithm>
+#include "kube/object_scan.hpp"
 
 namespace tangram::kube {
 
@@ -14,18 +13,6 @@ constexpr std::string_view kListEnds = "k8s.io/initial-events-end";
 
 Error not_an_object(std::string_view what) {
   return fail(Errc::kInvalidArgument, std::string(what) + " is no JSON object");
-}
-
-bool plain(char c) { return c >= ' ' && c <= '~' && c != '\\'; }
-
-/// The text of a string; empty if it is no string of JSON. What servers write here is plain text,
-/// so there is hardly ever an escape.
-std::string text_of(std::string_view value) {
-  if (std::all_of(value.begin(), value.end(), plain)) return std::string(json::raw_string(value));
-  std::string copy(value);
-  json::Reader in(copy);
-  std::string text(in.string());
-  return in.finish() ? text : "";
 }
 
 /// The members of an object's metadata, unread.
@@ -51,7 +38,7 @@ bool ends_list(std::string_view annotations) {
 
 bool read_metadata(std::string_view object, WatchEvent& event) {
   return for_each_of_metadata(object, [&](std::string_view member, std::string_view value) {
-    if (member == "resourceVersion") event.version = text_of(value);
+    if (member == "resourceVersion") event.version = scan_text(value);
     if (member == "annotations" && !event.change) event.ends_list = ends_list(value);
   });
 }
@@ -83,8 +70,8 @@ bool set_type(std::string_view type, WatchEvent& event) {
 /// @returns false if it is not an object
 bool read_list_metadata(std::string_view metadata, ListPage& page) {
   return json::for_each_member(metadata, [&](std::string_view key, std::string_view value) {
-    if (key == "resourceVersion") page.version = text_of(value);
-    if (key == "continue") page.more = text_of(value);
+    if (key == "resourceVersion") page.version = scan_text(value);
+    if (key == "continue") page.more = scan_text(value);
   });
 }
 
@@ -142,13 +129,8 @@ bool older_version(std::string_view a, std::string_view b) {
 }
 
 std::string object_key(std::string_view object) {
-  std::string ns;
-  std::string name;
-  (void)for_each_of_metadata(object, [&](std::string_view member, std::string_view value) {
-    if (member == "namespace") ns = text_of(value);
-    if (member == "name") name = text_of(value);
-  });
-  return ns + "/" + name;
+  const ObjectId id = scan_id(object);
+  return id.ns + "/" + id.name;
 }
 
 }  // namespace tangram::kube

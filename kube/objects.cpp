@@ -1,6 +1,7 @@
 #include "kube/objects.hpp"
 
 #include "base/json_members.hpp"
+#include "kube/pod_manifest.hpp"
 #include "kube/resources.hpp"
 
 #include <algorithm>
@@ -24,7 +25,79 @@ void read_node_status(json::Reader& in, Node& node) {
       static_cast<int>(allocatable.slots ? *allocatable.slots : capacity.slots.value_or(0));
 }
 
+using Members = std::vector<json::Outline::Member>;
+
+/// Of a member whose presence is read, and nothing inside: no member has that name.
+const Members& nothing_inside() {
+  static const Members kNothing{{""}};
+  return kNothing;
+}
+
+/// Both; of neither a member has `wanted`.
+void add(Members& to, const Members& more) {
+  for (const json::Outline::Member& member : more) {
+    const auto found = std::find_if(to.begin(), to.end(),
+                                    [&](const auto& had) { return had.name == member.name; });
+    if (found == to.end()) {
+      to.push_back(member);
+    } else if (found->inside.empty() || member.inside.empty()) {
+      found->inside.clear();
+    } else {
+      add(found->inside, member.inside);
+    }
+  }
+}
+
+json::Outline node_outline() {
+  const Members resources{{"cpu"}, {"memory"}, {model::kSlotResource}};
+  return {.members = {{"metadata", {{"name"}, {"resourceVersion"}, {"annotations"}}},
+                      {"status", {{"allocatable", resources}, {"capacity", resources}}}}};
+}
+
+Members pod_and_manifest_outline() {
+  Members outline = pod_outline();
+  add(outline, manifest_outline({}));
+  return outline;
+}
+
 }  // namespace
+
+std::vector<json::Outline::Member> pod_outline() {
+  const Members& present = nothing_inside();
+  const Members resources{{"limits"}, {"requests"}};
+  const Members container{{"name"}, {"resources", resources}, {"restartPolicy"}};
+  const Members state{
+      {"waiting", {{"reason"}, {"message"}}}, {"running", present}, {"terminated", present}};
+  const Members status{{"name"}, {"state", state}, {"lastState", state}, {"restartCount"}};
+  return {{"metadata",
+           {{"uid"},
+            {"namespace"},
+            {"name"},
+            {"resourceVersion"},
+            {"annotations"},
+            {"labels"},
+            {"deletionTimestamp"},
+            {"ownerReferences", {{"kind"}, {"name"}, {"controller"}}}}},
+          {"spec",
+           {{"nodeName"},
+            {"schedulerName"},
+            {"containers", container},
+            {"initContainers", container},
+            {"priority"},
+            {"volumes", {{"persistentVolumeClaim", present}, {"ephemeral", present}}},
+            {"resourceClaims", present},
+            {"schedulingGroup", present},
+            {"preemptionPolicy"},
+            {"schedulingGates", present},
+            {"overhead"},
+            {"resources", resources}}},
+          {"status",
+           {{"phase"},
+            {"containerStatuses", status},
+            {"initContainerStatuses", status},
+            {"nominatedNodeName"},
+            {"conditions", {{"type"}, {"reason"}}}}}};
+}
 
 model::Annotations read_own_annotations(json::Reader& in) {
   model::Annotations annotations;
@@ -53,7 +126,8 @@ std::string_view read_object_name(json::Reader& in) {
 }
 
 Result<Node> decode_node(std::string text) {
-  json::Reader in(text);
+  static const json::Outline kOutline = node_outline();
+  json::Reader in(text, kOutline);
   Node node = read_node(in);
   if (auto done = in.finish(); !done) return done.error();
   if (node.name.empty()) return fail(Errc::kInvalidArgument, "metadata.name: missing");
@@ -61,7 +135,9 @@ Result<Node> decode_node(std::string text) {
 }
 
 Result<Pod> decode_pod(std::string text, PodManifest* manifest) {
-  json::Reader in(text);
+  static const json::Outline kPod{.members = pod_outline()};
+  static const json::Outline kPodAndManifest{.members = pod_and_manifest_outline()};
+  json::Reader in(text, manifest == nullptr ? kPod : kPodAndManifest);
   Pod pod = read_pod(in, manifest);
   if (auto done = in.finish(); !done) return done.error();
   for (const auto& [member, value] :

@@ -57,6 +57,7 @@ struct Pod {
   std::vector<Waiting> waiting;
 
   [[nodiscard]] std::string full_name() const { return ns + "/" + name; }
+  friend bool operator==(const Pod&, const Pod&) = default;
 };
 
 /// A v1.Node, as far as scheduling GPUs needs it.
@@ -79,8 +80,11 @@ struct Node {
 /// The name alone, of any object: cheap for long lists of full objects.
 [[nodiscard]] std::string_view read_object_name(json::Reader& in);
 
+/// All that read_pod() reads without a manifest.
+[[nodiscard]] std::vector<json::Outline::Member> pod_outline();
+
 /// Whole texts, as the API server returns them: a pod must have uid, namespace and name, a node a
-/// name.
+/// name. What is not read may be anything: see json::Outline.
 /// @returns kInvalidArgument, with the path of what is wrong
 Result<Pod> decode_pod(std::string text, PodManifest* manifest = nullptr);
 Result<Node> decode_node(std::string text);

@@ -86,11 +86,17 @@ Result<std::string> create(KubeApi& api, const char* path, std::string body) {
   return std::move(answer->body);
 }
 
+/// All that is read of an answer.
+const json::Outline& status_outline() {
+  static const json::Outline kOutline{.members = {{"status"}}};
+  return kOutline;
+}
+
 /// @returns nothing if the token is none of the cluster's
 Result<std::optional<User>> user_of(KubeApi& api, std::string_view token) {
   auto text = create(api, "/apis/authentication.k8s.io/v1/tokenreviews", token_review(token));
   if (!text) return text.error();
-  json::Reader in(*text);
+  json::Reader in(*text, status_outline());
   bool authenticated = false;
   User user;
   const auto read_extra = [&](json::Reader& reader) {
@@ -110,7 +116,7 @@ Result<bool> may_get(KubeApi& api, const User& user, std::string_view path) {
   auto text =
       create(api, "/apis/authorization.k8s.io/v1/subjectaccessreviews", access_review(user, path));
   if (!text) return text.error();
-  json::Reader in(*text);
+  json::Reader in(*text, status_outline());
   bool allowed = false;
   bool denied = false;
   json::read_members(in, "status", json::members("allowed", allowed, "denied", denied));

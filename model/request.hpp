@@ -69,6 +69,7 @@ struct ContainerInfo {
   std::int64_t slots = 0;  ///< tangram.dev/gpu-slot in its limits
   bool ordinary_init =
       false;  ///< an init container that ends before the app starts: cannot hold a card
+  friend bool operator==(const ContainerInfo&, const ContainerInfo&) = default;
 };
 
 /// The container that annotations without a container's name mean where gpu-container does not say

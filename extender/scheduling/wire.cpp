@@ -1,6 +1,6 @@
 #include "extender/scheduling/wire.hpp"
 
-#include "base/json.hpp"
+#include "base/json_members.hpp"
 #include "base/json_scan.hpp"
 
 #include <algorithm>
@@ -80,7 +80,11 @@ Victims read_victims(json::Reader& in) {
   Victims victims;
   in.object([&](std::string_view key) {
     if (key == "Pods") {
-      in.array([&] { add_victim(in, victims, kube::read_pod(in).uid); });
+      in.array([&] {
+        std::string uid;
+        json::read_members(in, "metadata", json::members("uid", uid));
+        add_victim(in, victims, std::move(uid));
+      });
     } else if (key == "NumPDBViolations") {
       victims.pdb_violations = in.integer();
     } else {
@@ -88,6 +92,15 @@ Victims read_victims(json::Reader& in) {
     }
   });
   return victims;
+}
+
+json::Outline preempt_outline() {
+  const json::Outline::Member violations{"NumPDBViolations"};
+  return {.members = {
+              {"Pod", kube::pod_outline()},
+              {"NodeNameToMetaVictims", {{json::Outline::kAny, {{"Pods", {{"UID"}}}, violations}}}},
+              {"NodeNameToVictims",
+               {{json::Outline::kAny, {{"Pods", {{"metadata", {{"uid"}}}}}, violations}}}}}};
 }
 
 void write_failed(json::Writer& out, std::string_view name, const std::vector<FailedNode>& nodes) {
@@ -108,7 +121,9 @@ std::size_t reply_size(const FilterArgs& args, const FilterResult& result) {
 
 /// All but whole Nodes; overwrites the text.
 Result<void> read_filter_args(std::string& text, FilterArgs& args) {
-  json::Reader in(text);
+  static const json::Outline kOutline{
+      .members = {{"Pod", kube::pod_outline()}, {"NodeNames"}, {"Nodes", {{"items"}}}}};
+  json::Reader in(text, kOutline);
   bool has_pod = false;
   in.object([&](std::string_view key) {
     if (key == "Pod") {
@@ -209,8 +224,10 @@ bool is_name(std::string_view text) {
 }  // namespace
 
 Result<BindArgs> decode_bind_args(Body& body) {
+  static const json::Outline kOutline{
+      .members = {{"PodName"}, {"PodNamespace"}, {"PodUID"}, {"Node"}}};
   BindArgs args;
-  json::Reader in(body.text());
+  json::Reader in(body.text(), kOutline);
   in.object([&](std::string_view key) {
     if (key == "PodName") {
       args.name = in.string();
@@ -242,9 +259,10 @@ std::string encode_bind_result(std::string_view message) {
 }
 
 Result<PreemptArgs> decode_preempt_args(Body& body) {
+  static const json::Outline kOutline = preempt_outline();
   PreemptArgs args;
   bool has_pod = false;
-  json::Reader in(body.text());
+  json::Reader in(body.text(), kOutline);
   in.object([&](std::string_view key) {
     if (key == "Pod") {
       has_pod = in.kind() == json::Kind::kObject;

@@ -2,8 +2,9 @@
 
 #include "base/base64.hpp"
 #include "base/json_members.hpp"
-#include "base/quote.hpp"
+#include "base/json_scan.hpp"
 #include "kube/client.hpp"
+#include "kube/object_scan.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -58,7 +59,9 @@ Result<TlsSecret> secret_of(const std::string& path, std::string text) {
   TlsSecret secret{.path = path, .version = "", .authorities = {}, .certificate = ""};
   std::string authorities;
   std::string certificate;
-  json::Reader in(text);
+  static const json::Outline kOutline{
+      .members = {{"metadata", {{"resourceVersion"}}}, {"data", {{"ca.crt"}, {"tls.crt"}}}}};
+  json::Reader in(text, kOutline);
   json::read_members(in, "metadata", json::members("resourceVersion", secret.version), "data",
                      json::members("ca.crt", authorities, "tls.crt", certificate));
   if (auto done = in.finish(); !done) return fail(done.error().code, path + done.error().message);
@@ -79,7 +82,8 @@ void set_data(JsonDoc& doc, const CaBundle& authorities, const CertificateAndKey
 }
 
 Result<Registration> registration_of(const std::string& path, const std::string& text) {
-  std::string copy = text;
+  const std::string kept = kube::without_managed_fields(text);
+  std::string copy = kept;
   json::Reader in(copy);
   std::vector<std::string> bundles;
   const auto read_bundle = [](json::Reader& webhook) {
@@ -89,7 +93,7 @@ Result<Registration> registration_of(const std::string& path, const std::string&
   };
   json::read_members(in, "webhooks", json::each(bundles, read_bundle));
   if (auto done = in.finish(); !done) return fail(done.error().code, path + done.error().message);
-  auto object = JsonDoc::parse(text);
+  auto object = JsonDoc::parse(kept);
   if (!object) return object.error();
   Registration registration{path, std::move(*object), {}, {}};
   for (std::size_t i = 0; i < bundles.size(); ++i) {
@@ -170,7 +174,13 @@ Result<bool> is_rolled_out(kube::KubeApi& api, const std::string& path) {
   std::int64_t all = 0;
   std::int64_t updated = 0;
   std::int64_t available = 0;
-  json::Reader in(*text);
+  static const json::Outline kOutline{
+      .members = {
+          {"metadata", {{"generation"}}},
+          {"spec", {{"replicas"}}},
+          {"status",
+           {{"observedGeneration"}, {"replicas"}, {"updatedReplicas"}, {"availableReplicas"}}}}};
+  json::Reader in(*text, kOutline);
   json::read_members(in, "metadata", json::members("generation", generation), "spec",
                      json::members("replicas", wanted), "status",
                      json::members("observedGeneration", observed, "replicas", all,
@@ -182,10 +192,9 @@ Result<bool> is_rolled_out(kube::KubeApi& api, const std::string& path) {
 Result<bool> restart(kube::KubeApi& api, const std::string& path, const std::string& mark) {
   const auto text = send(api, Method::kGet, path);
   if (!text) return text.error();
-  const auto deployment = JsonDoc::parse(*text);
-  if (!deployment) return deployment.error();
-  if (deployment->text_at({"spec", "template", "metadata", "annotations", kMark}) == quote(mark))
-    return false;
+  const std::string_view now =
+      json::find(*text, {"spec", "template", "metadata", "annotations", kMark});
+  if (kube::scan_text(now) == mark) return false;
   JsonDoc patch = *JsonDoc::parse("{}");
   patch.set_string({"spec", "template", "metadata", "annotations", kMark}, mark);
   if (auto sent = send(api, Method::kPatch, path, patch.text()); !sent) return sent.error();

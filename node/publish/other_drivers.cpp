@@ -42,6 +42,12 @@ void read_attributes(json::Reader& in, Uuids& uuids) {
   });
 }
 
+json::Outline slice_outline() {
+  const json::Outline::Member attributes{"attributes",
+                                         {{"uuid", {{"string"}}}, {"parentUUID", {{"string"}}}}};
+  return {.members = {{"spec", {{"driver"}, {"devices", {attributes, {"basic", {attributes}}}}}}}};
+}
+
 std::string_view find(const DriverCards::Drivers& drivers, const std::string& id) {
   const auto found = drivers.find(id);
   return found == drivers.end() ? std::string_view() : found->second;
@@ -97,9 +103,10 @@ std::string_view DriverCards::driver_of(const model::Card& card) const {
 }
 
 Result<void> add_slice(std::string slice, DriverCards& cards) {
+  static const json::Outline kOutline = slice_outline();
   std::string driver;
   Uuids found;
-  json::Reader in(slice);
+  json::Reader in(slice, kOutline);
   const auto attributes = [&](json::Reader&) { read_attributes(in, found); };
   const auto basic = [&](json::Reader&) { json::read_members(in, "attributes", attributes); };
   const auto devices = [&](json::Reader&) {

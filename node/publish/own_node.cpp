@@ -58,7 +58,17 @@ void read_capacity(json::Reader& in, OwnNode& node) {
 }  // namespace
 
 Result<OwnNode> decode_own_node(std::string text) {
-  json::Reader in(text);
+  static const json::Outline kOutline{
+      .members = {
+          {"metadata",
+           {{"name"},
+            {"uid"},
+            {"resourceVersion"},
+            {"annotations", {{model::kCardsAnnotation}, {model::kCordonAnnotation}}},
+            {"labels", {{model::kGpuLabel}, {model::kModelLabel}}}}},
+          {"status",
+           {{"capacity"}, {"nodeInfo", {{"kubeletVersion"}, {"containerRuntimeVersion"}}}}}}};
+  json::Reader in(text, kOutline);
   OwnNode node;
   const auto metadata = [&](json::Reader&) { read_metadata(in, node); };
   const auto capacity = [&](json::Reader&) { read_capacity(in, node); };

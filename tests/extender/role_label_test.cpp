@@ -1,6 +1,7 @@
 #include "extender/role_label.hpp"
 
 #include "tests/extender/rig.hpp"
+#include "tests/testing/odd_fields.hpp"
 
 #include <gtest/gtest.h>
 
@@ -84,6 +85,16 @@ TEST_F(RoleLabelTest, TriesAgainWhereItCannotReadTheOtherPods) {
       {.api = cut, .clock = rig_.clock, .ns = "ml", .pod = "own", .leads = [] { return true; }});
   EXPECT_EQ(label.step(), 1s);
   EXPECT_TRUE(labelled("own"));
+}
+
+TEST_F(RoleLabelTest, ReadsPodsPastTheirManagedFields) {
+  put_on("other");
+  testing::OddFieldsApi api(rig_.api);
+  RoleLabel label(
+      {.api = api, .clock = rig_.clock, .ns = "ml", .pod = "own", .leads = [] { return true; }});
+  EXPECT_EQ(label.step(), 100ms);
+  EXPECT_TRUE(labelled("own"));
+  EXPECT_FALSE(labelled("other"));
 }
 
 TEST_F(RoleLabelTest, LeavesAPodThatItMayNotChange) {

@@ -21,7 +21,7 @@ void check(const std::string& text, const node::OwnNode& own) {
   const auto record = node::record_of(listed_by(own), own, {}, {}, {});
   if (!record) return;
   auto doc = kube::JsonDoc::parse(text);
-  require(doc.has_value());
+  if (!doc) return;  // wrong in what is passed over
   for (const auto& patch :
        {node::metadata_patch(own, *record), node::capacity_patch(own, *record)}) {
     if (patch) doc->merge(*kube::JsonDoc::parse(*patch));

@@ -1,5 +1,7 @@
 #include "kube/disruption_budget.hpp"
 
+#include "tests/testing/odd_fields.hpp"
+
 #include <gtest/gtest.h>
 
 #include <string>
@@ -27,6 +29,15 @@ TEST(DisruptionBudgetTest, ReadsWhatCounts) {
   EXPECT_FALSE(read.covers("other", "db-0", {{"app", "db"}}));
   EXPECT_FALSE(read.covers("ml", "web-0", {{"app", "web"}}));
   EXPECT_FALSE(read.covers("ml", "bare", {}));
+}
+
+TEST(DisruptionBudgetTest, PassesOverManagedFields) {
+  const auto read = decode_disruption_budget(testing::with_odd_fields(
+      R"({"metadata":{"name":"b","namespace":"ml","uid":"u"},"spec":{"selector":{"matchExpressions":)"
+      R"([{"key":"app","operator":"In","values":["db"]}]}},"status":{"disruptionsAllowed":2}})"));
+  ASSERT_TRUE(read.has_value()) << read.error().message;
+  EXPECT_EQ(read->allowed, 2);
+  EXPECT_TRUE(read->covers("ml", "db-0", {{"app", "db"}}));
 }
 
 TEST(DisruptionBudgetTest, ACountBeyond32BitsIsNotCutToOneWithin) {

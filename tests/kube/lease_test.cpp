@@ -2,6 +2,7 @@
 
 #include "tests/testing/kube_builders.hpp"
 #include "tests/testing/manual_clock.hpp"
+#include "tests/testing/odd_fields.hpp"
 
 #include <gtest/gtest.h>
 
@@ -42,6 +43,18 @@ TEST(LeaseTest, ReadsALeaseThatSaysLittle) {
     ASSERT_TRUE(read.has_value()) << read.error().message;
     EXPECT_EQ(*read, LeaseRecord{}) << text;
   }
+}
+
+TEST(LeaseTest, PassesOverManagedFields) {
+  const std::string text = testing::with_odd_fields(new_lease("ml", "leader", held_by("a")));
+  const auto read = read_lease(text);
+  ASSERT_TRUE(read.has_value()) << read.error().message;
+  EXPECT_EQ(*read, held_by("a"));
+  const auto changed = with_record(text, held_by("b"));
+  ASSERT_TRUE(changed.has_value()) << changed.error().message;
+  EXPECT_EQ(*read_lease(*changed), held_by("b"));
+  EXPECT_EQ(json_at(*changed, "metadata.name"), "leader");
+  EXPECT_EQ(json_at(*changed, "metadata.managedFields"), "<none>");
 }
 
 TEST(LeaseTest, RefusesWhatIsNone) {

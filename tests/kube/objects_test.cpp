@@ -2,6 +2,7 @@
 
 #include "kube/pod_manifest.hpp"
 #include "tests/testing/kube_builders.hpp"
+#include "tests/testing/odd_fields.hpp"
 
 #include <gtest/gtest.h>
 
@@ -431,6 +432,71 @@ TEST(PodController, IsTheOwnerThatControls) {
   EXPECT_EQ(controller(R"([{"kind":"Other","name":"o","controller":false}])"), Controller{});
   EXPECT_EQ(controller("null"), Controller{});
   EXPECT_EQ(with_status("{}").controller, Controller{});
+}
+
+// ---- What is not read may be anything
+
+/// All that is read of a pod, and around each member one that is not.
+std::string whole_pod() {
+  const std::string container =
+      R"({"x":1,"name":"c","image":"i","resources":{"x":[],"limits":{"cpu":"2"},"requests":)"
+      R"({"cpu":1}},"restartPolicy":"Always","env":[{"name":"A","value":"1"},{"name":"B",)"
+      R"("valueFrom":{"x":{}}}],"envFrom":[{"x":{}}]})";
+  const std::string state =
+      R"({"name":"c","x":{},"state":{"waiting":{"reason":"R","message":"M","x":1},"x":{}},)"
+      R"("lastState":{"terminated":{"x":1}},"restartCount":1})";
+  return R"({"kind":"Pod","metadata":{"x":{},"uid":"u","namespace":"ml","name":"p",)"
+         R"("generateName":"p-","resourceVersion":"7","annotations":{"tangram.dev/gpu-fraction":)"
+         R"("0.5","other":"a"},"labels":{"a":"b"},"deletionTimestamp":"t","ownerReferences":)"
+         R"([{"x":1,"kind":"Node","name":"n1","controller":true}]},"spec":{"x":{},)"
+         R"("nodeName":"n1","schedulerName":"s","runtimeClassName":"r","nodeSelector":{"a":"b"},)"
+         R"("containers":[)" +
+         container + R"(],"initContainers":[)" + container + R"(],"ephemeralContainers":[)" +
+         container +
+         R"(],"priority":3,"volumes":[{"x":1,"ephemeral":{"volumeClaimTemplate":{}}}],)"
+         R"("resourceClaims":[{"x":1}],"schedulingGroup":{"x":1},"preemptionPolicy":"Never",)"
+         R"("schedulingGates":[{"name":"g"}],"overhead":{"memory":"1Mi"},"resources":{"x":1,)"
+         R"("limits":{"memory":"1Gi"},"requests":{"memory":"1Gi"}}},"status":{"x":{},)"
+         R"("phase":"Running","containerStatuses":[)" +
+         state + R"(],"initContainerStatuses":[)" + state +
+         R"(],"nominatedNodeName":"n2","conditions":[{"type":"PodScheduled","reason":"r",)"
+         R"("message":"x"}]}})";
+}
+
+TEST(ObjectsTest, PassesOverNothingThatCounts) {
+  std::string text = whole_pod();
+  json::Reader in(text);
+  PodManifest whole_manifest;
+  const Pod whole = read_pod(in, &whole_manifest);
+  ASSERT_TRUE(in.finish());
+  PodManifest manifest;
+  const auto pod = decode_pod(whole_pod(), &manifest);
+  ASSERT_TRUE(pod) << pod.error().message;
+  EXPECT_EQ(*pod, whole);
+  EXPECT_EQ(manifest, whole_manifest);
+  const auto alone = decode_pod(whole_pod());
+  ASSERT_TRUE(alone) << alone.error().message;
+  EXPECT_EQ(*alone, whole);
+}
+
+TEST(ObjectsTest, PassesOverManagedFieldsOfAnyDepthAndBytes) {
+  PodManifest manifest;
+  const auto pod = decode_pod(testing::with_odd_fields(whole_pod()), &manifest);
+  ASSERT_TRUE(pod) << pod.error().message;
+  EXPECT_EQ(*pod, *decode_pod(whole_pod()));
+  EXPECT_EQ(manifest.name, "p");
+  const auto node = decode_node(testing::with_odd_fields(testing::node_json("n1")));
+  ASSERT_TRUE(node) << node.error().message;
+  EXPECT_EQ(node->cpu, MilliCpu(7'900));
+}
+
+TEST(ObjectsTest, PassesOverTheMetadataOfAVolumesTemplate) {
+  const auto pod = decode_pod(
+      with_spec(R"({"volumes":[{"ephemeral":{"volumeClaimTemplate":{"metadata":{"managedFields":)" +
+                testing::odd_fields() + R"(}}}}],"nodeName":"n1"})"));
+  ASSERT_TRUE(pod) << pod.error().message;
+  EXPECT_TRUE(pod->binds_late);
+  EXPECT_EQ(pod->node, "n1");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "model/grant.hpp"
 #include "tests/extender/rig.hpp"
 #include "tests/testing/log_probe.hpp"
+#include "tests/testing/odd_fields.hpp"
 #include "tests/testing/passing_api.hpp"
 
 #include <gtest/gtest.h>
@@ -490,6 +491,18 @@ TEST_F(BinderTest, ConfirmsLaterWhatTurnsOutToBeBound) {
   EXPECT_EQ(rig_.entry(uid).phase, model::Phase::kConfirmed);
   EXPECT_EQ(rig_.used("a"), kHalf);
   EXPECT_EQ(rig_.bind("p", uid, "a").outcome, BindOutcome::kAlreadyBound);
+}
+
+TEST_F(BinderTest, ReadsThePodPastItsManagedFields) {
+  const std::string uid = waiting_half("p");
+  rig_.api.will(binding_of("p"), Fault::Kind::kLoseAnswer);
+  rig_.api.will_answer(read_of("p"), 500);
+  ASSERT_EQ(rig_.bind("p", uid, "a").outcome, BindOutcome::kUnknown);
+  rig_.clock.advance(70s);
+  testing::OddFieldsApi odd(rig_.api);
+  Binder binder = rig_.binder_at(odd);
+  EXPECT_EQ(binder.resolve_overdue(), 1U);
+  EXPECT_EQ(rig_.entry(uid).phase, model::Phase::kConfirmed);
 }
 
 TEST_F(BinderTest, ReleasesLaterWhatTurnsOutNotToBeBound) {

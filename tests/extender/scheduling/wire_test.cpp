@@ -2,6 +2,7 @@
 
 #include "tests/testing/golden.hpp"
 #include "tests/testing/kube_builders.hpp"
+#include "tests/testing/odd_fields.hpp"
 
 #include <gtest/gtest.h>
 
@@ -139,6 +140,26 @@ TEST(WireTest, TakesNilVictimsAsNone) {
   ASSERT_EQ(args.nodes.size(), 2U);
   EXPECT_TRUE(args.nodes.at("gpu-a-01").uids.empty());
   EXPECT_TRUE(args.nodes.at("gpu-b-02").uids.empty());
+}
+
+/// kube-scheduler takes managedFields out of the pods that it keeps; nothing says that it must.
+TEST(WireTest, PassesOverManagedFields) {
+  for (const char* name : {"extender/filter_node_names.json", "extender/filter_full_nodes.json"}) {
+    const std::string text = golden(name);
+    Body plain(text);
+    Body odd(testing::with_odd_fields(text));
+    const FilterArgs wanted = filter_args(plain);
+    const FilterArgs args = filter_args(odd);
+    EXPECT_EQ(args.pod, wanted.pod) << name;
+    EXPECT_EQ(args.node_names, wanted.node_names) << name;
+  }
+  for (const char* name : {"extender/preempt_meta_victims.json", "extender/preempt_victims.json"}) {
+    const PreemptArgs wanted = preempt_args(golden(name));
+    const PreemptArgs args = preempt_args(testing::with_odd_fields(golden(name)));
+    EXPECT_EQ(args.pod, wanted.pod) << name;
+    EXPECT_EQ(args.nodes.at("gpu-a-01").uids, wanted.nodes.at("gpu-a-01").uids) << name;
+    EXPECT_EQ(args.nodes.at("gpu-a-01").pdb_violations, 1) << name;
+  }
 }
 
 TEST(WireTest, IgnoresMembersOfNewerSchedulers) {

@@ -3,6 +3,7 @@
 #include "base/base64.hpp"
 #include "base/json_members.hpp"
 #include "tests/extender/setup/renewal_world.hpp"
+#include "tests/testing/odd_fields.hpp"
 
 #include <gtest/gtest.h>
 
@@ -98,6 +99,14 @@ TEST_F(RenewalTest, KeepsWhatElseARegistrationSays) {
   const auto text = world.server().call(testing::get_request(World::registrations()[0]))->body;
   EXPECT_NE(text.find(R"("service":{"name":"w"})"), std::string::npos) << text;
   EXPECT_NE(text.find(R"("timeoutSeconds":5)"), std::string::npos) << text;
+}
+
+TEST_F(RenewalTest, ReadsObjectsPastTheirManagedFields) {
+  world.pass(kDue);
+  testing::OddFieldsApi api(world);
+  const auto done = renew_certificates(World::order(), {api, world.clock, world.place().pause});
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_GT(world.writes, 0U);
 }
 
 TEST_F(RenewalTest, RepairsARegistrationThatLostTheAuthority) {

@@ -2,6 +2,7 @@
 
 #include "tests/testing/builders.hpp"
 #include "tests/testing/kube_scripted_api.hpp"
+#include "tests/testing/odd_fields.hpp"
 
 #include <gtest/gtest.h>
 
@@ -42,6 +43,12 @@ TEST(DriverCardsTest, ReadsSlicesOfAllVersions) {
   EXPECT_EQ(cards, kOfSlice);
   ASSERT_TRUE(add_slice(kOldSlice, cards));
   EXPECT_EQ(cards.cards.at("GPU-3"), "gpu.example.com");
+}
+
+TEST(DriverCardsTest, PassesOverManagedFields) {
+  DriverCards cards;
+  ASSERT_TRUE(add_slice(testing::with_odd_fields(kSlice), cards));
+  EXPECT_EQ(cards, kOfSlice);
 }
 
 TEST(DriverCardsTest, DevicesWithoutAUuidAreNoCards) {

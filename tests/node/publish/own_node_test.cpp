@@ -4,6 +4,7 @@
 #include "tests/testing/fault_api.hpp"
 #include "tests/testing/kube_builders.hpp"
 #include "tests/testing/manual_clock.hpp"
+#include "tests/testing/odd_fields.hpp"
 
 #include <gtest/gtest.h>
 
@@ -41,6 +42,13 @@ TEST(OwnNodeTest, BareNodeHasNothingOfOurs) {
   ASSERT_TRUE(node.has_value()) << node.error().message;
   EXPECT_FALSE(node->cards || node->gpu_label || node->model_label || node->milli || node->memory);
   EXPECT_TRUE(node->foreign.empty());
+}
+
+TEST(OwnNodeTest, PassesOverManagedFields) {
+  const auto node = decode_own_node(testing::with_odd_fields(
+      R"({"metadata":{"name":"gpu-1","uid":"u-1","annotations":{"tangram.dev/cards":"{}"}}})"));
+  ASSERT_TRUE(node.has_value()) << node.error().message;
+  EXPECT_EQ(node->cards, "{}");
 }
 
 TEST(OwnNodeTest, RefusesWhatIsNoNode) {

@@ -1,30 +1,13 @@
 #include "cluster/cluster_feed.hpp"
 
-#include "base/json.hpp"
+#include "base/quote.hpp"
 #include "cluster/weight.hpp"
+#include "kube/object_scan.hpp"
 #include "model/cards.hpp"
 
 #include <spdlog/spdlog.h>
 
 namespace tangram::cluster {
-
-namespace {
-
-/// "name" or "uid" of an object that cannot be read as a whole; "" if not even that can be read.
-std::string metadata_member(std::string object, std::string_view member) {
-  std::string value;
-  json::Reader in(object);
-  in.object([&](std::string_view key) {
-    if (key != "metadata") return in.skip();
-    in.object([&](std::string_view name) {
-      if (name != member) return in.skip();
-      value = in.string_or_null();
-    });
-  });
-  return in.finish() ? value : "";
-}
-
-}  // namespace
 
 std::optional<model::NodeInventory> NodeFeed::read(std::string object) {
   auto node = kube::decode_node(std::move(object));
@@ -62,13 +45,13 @@ void NodeFeed::listed(std::string object) {
   if (auto node = read(object)) {
     std::string name = node->name;
     keep(std::move(name), std::move(*node));
-  } else if (auto name = metadata_member(std::move(object), "name");
+  } else if (auto name = kube::scan_id(object).name;
              known_.contains(name) && !listed_.contains(name)) {
     keep(std::move(name), std::nullopt);
   }
 }
 
-void NodeFeed::unlisted(std::string object) { drop(metadata_member(std::move(object), "name")); }
+void NodeFeed::unlisted(std::string object) { drop(kube::scan_id(object).name); }
 
 void NodeFeed::keep(std::string name, ListedNode node) {
   drop(name);
@@ -100,7 +83,7 @@ void NodeFeed::end_list() {
 
 void NodeFeed::change(kube::EventType type, std::string object) {
   if (type == kube::EventType::kDeleted) {
-    const std::string name = metadata_member(std::move(object), "name");
+    const std::string name = kube::scan_id(object).name;
     known_.erase(name);
     ledger_.apply([&](model::Ledger& ledger) { ledger.remove_node(name); });
     return;
@@ -111,12 +94,15 @@ void NodeFeed::change(kube::EventType type, std::string object) {
   ledger_.apply([&](model::Ledger& ledger) { ledger.put_node(std::move(*node)); });
 }
 
-std::optional<kube::Pod> PodFeed::read(std::string object) {
-  auto pod = kube::decode_pod(std::move(object));
-  if (pod) return std::move(*pod);
+std::optional<PodFeed::ReadPod> PodFeed::read(const std::string& object) {
+  auto pod = kube::decode_pod(object);
+  if (pod) return ReadPod{*std::move(pod), true};
   ++counters_.bad_objects;
-  spdlog::warn("a pod could not be read and is left as it was: {}", pod.error().message);
-  return std::nullopt;
+  auto scanned = kube::scan_pod(object);
+  spdlog::warn("pod {} cannot be read, so only its node, its grant and its end count: {}",
+               quote(scanned ? scanned->full_name() : ""), pod.error().message);
+  if (!scanned) return std::nullopt;
+  return ReadPod{*std::move(scanned), false};
 }
 
 void PodFeed::begin_list() {
@@ -126,26 +112,27 @@ void PodFeed::begin_list() {
 }
 
 void PodFeed::listed(std::string object) {
-  auto pod = read(object);
-  if (!pod) {
-    std::string uid = metadata_member(std::move(object), "uid");
-    if (pods_.contains(uid) && !listed_.contains(uid)) keep(std::move(uid), {});
-  } else if (pod->finished) {
-    drop(pod->uid);
-  } else {
-    std::string uid = pod->uid;
-    keep(std::move(uid), seen(*std::move(pod)));
-  }
+  auto now = read(object);
+  if (!now) return;
+  std::string uid = now->pod.uid;
+  if (now->pod.finished) return drop(uid);
+  if (now->readable) return keep(std::move(uid), seen(std::move(now->pod)));
+  ShownPod pod = scanned(now->pod);
+  const auto before = listed_.find(uid);  // delivered again
+  const bool is_listed = before != listed_.end();
+  const bool is_new =
+      pod.bound ? !(is_listed && before->second.bound) : !is_listed && pods_.contains(uid);
+  if (is_new) keep(std::move(uid), std::move(pod));
 }
 
-void PodFeed::unlisted(std::string object) { drop(metadata_member(std::move(object), "uid")); }
+void PodFeed::unlisted(std::string object) { drop(kube::scan_id(object).uid); }
 
-std::size_t PodFeed::weight(const std::string& uid, const ListedPod& pod) {
+std::size_t PodFeed::weight(const std::string& uid, const ShownPod& pod) {
   return weight_of(uid) + sizeof(pod) + weight_of(pod.record) +
          (pod.bound ? weight_of(pod.bound->allocation) : 0);
 }
 
-void PodFeed::keep(std::string uid, ListedPod pod) {
+void PodFeed::keep(std::string uid, ShownPod pod) {
   drop(uid);
   kept_ += weight(uid, pod);
   listed_.emplace(std::move(uid), std::move(pod));
@@ -162,7 +149,7 @@ void PodFeed::end_list() {
   const auto gone = pods_.retain([&](const std::string& uid) { return listed_.contains(uid); });
   ledger_.apply([&](model::Ledger& ledger) {
     for (const auto& [uid, pod] : listed_) {
-      if (pod.bound) observe(ledger, *pod.bound);
+      if (pod.bound) book(ledger, pod);
     }
     ledger.retain_observed([&](const std::string& uid) {
       const auto found = listed_.find(uid);
@@ -170,24 +157,29 @@ void PodFeed::end_list() {
     });
     for (const std::string& uid : gone) ledger.expedite(uid);
   });
-  for (auto& [uid, pod] : listed_) {
-    if (pod.readable) pods_.put(uid, std::move(pod.record));
-  }
+  for (auto& [uid, pod] : listed_) put(uid, std::move(pod));
   listed_ = decltype(listed_)();  // the memory, too
   kept_ = 0;
   pods_.notify([](PodObserver& observer) { observer.listing(false); });
 }
 
 void PodFeed::change(kube::EventType type, std::string object) {
-  if (type == kube::EventType::kDeleted) return ended(metadata_member(std::move(object), "uid"));
-  auto pod = read(std::move(object));
-  if (!pod) return;
-  const std::string uid = pod->uid;
-  if (pod->finished) return ended(uid);
-  ListedPod now = seen(*std::move(pod));
+  if (type == kube::EventType::kDeleted) return ended(kube::scan_id(object).uid);
+  auto read_pod = read(object);
+  if (!read_pod) return;
+  const std::string uid = read_pod->pod.uid;
+  if (read_pod->pod.finished) return ended(uid);
+  ShownPod now = read_pod->readable ? seen(std::move(read_pod->pod)) : scanned(read_pod->pod);
   // The ledger first: a pod that is bound is never in neither.
-  if (now.bound) ledger_.apply([&](model::Ledger& ledger) { observe(ledger, *now.bound); });
-  pods_.put(uid, std::move(now.record));
+  if (now.bound) ledger_.apply([&](model::Ledger& ledger) { book(ledger, now); });
+  put(uid, std::move(now));
+}
+
+/// Of a pod that cannot be read the record says only that it has a node.
+void PodFeed::put(const std::string& uid, ShownPod pod) {
+  if (!pod.readable && !pod.bound) return;
+  if (!pod.readable && pods_.contains(uid) && pods_.find(uid) == nullptr) return;  // it has one
+  pods_.put(uid, std::move(pod.record));
 }
 
 void PodFeed::ended(const std::string& uid) {
@@ -195,27 +187,53 @@ void PodFeed::ended(const std::string& uid) {
   ledger_.apply([&](model::Ledger& ledger) { ledger.release(uid); });
 }
 
-PodFeed::ListedPod PodFeed::seen(kube::Pod pod) {
+PodFeed::ShownPod PodFeed::seen(kube::Pod pod) {
   if (pods_.add(pod.uid)) {
     pods_.notify([&](PodObserver& observer) { observer.arrived(pod); });
   }
   const auto plan = policies_.plan(pod);
   Recorded recorded = pod.node.empty() ? Recorded{} : recorded_allocation(pod, check_);
   pods_.notify([&](PodObserver& observer) { observer.seen(pod, plan, recorded); });
-  if (!recorded.grant_problem.empty()) {
-    ++counters_.bad_grants;
-    spdlog::warn("pod {}: annotation {} {}, so it grants nothing", pod.full_name(),
-                 model::kGrantAnnotation, recorded.grant_problem);
-  }
+  count_problem(pod, recorded);
   const bool is_bound = !pod.node.empty();
-  ListedPod shown{
-      .readable = true, .bound = {}, .record = record_of(std::move(pod), plan, recorded)};
-  if (is_bound) {
-    const bool counts = !recorded.allocation.containers.empty() && !recorded.by_start;
-    shown.bound = {std::make_shared<const model::Allocation>(std::move(recorded.allocation)),
-                   counts, model::is_known_key(recorded.grant_key)};
+  ShownPod now{.readable = true, .bound = {}, .record = record_of(std::move(pod), plan, recorded)};
+  if (is_bound) now.bound = shown(std::move(recorded));
+  return now;
+}
+
+PodFeed::ShownPod PodFeed::scanned(const kube::Pod& pod) {
+  ShownPod now;
+  if (pod.node.empty()) return now;
+  Recorded recorded = recorded_allocation(pod, check_);
+  count_problem(pod, recorded);
+  now.record.grant_key = recorded.grant_key;
+  now.bound = shown(std::move(recorded));
+  return now;
+}
+
+void PodFeed::count_problem(const kube::Pod& pod, const Recorded& recorded) {
+  if (recorded.grant_problem.empty()) return;
+  ++counters_.bad_grants;
+  spdlog::warn("pod {}: annotation {} {}, so it grants nothing", pod.full_name(),
+               model::kGrantAnnotation, recorded.grant_problem);
+}
+
+PodFeed::Shown PodFeed::shown(Recorded recorded) {
+  const bool counts = !recorded.allocation.containers.empty() && !recorded.by_start;
+  return {std::make_shared<const model::Allocation>(std::move(recorded.allocation)), counts,
+          model::is_known_key(recorded.grant_key)};
+}
+
+void PodFeed::book(model::Ledger& ledger, const ShownPod& pod) const {
+  if (pod.readable) return observe(ledger, *pod.bound);
+  Shown now = *pod.bound;
+  const auto* before = ledger.find(now.allocation->pod_uid);
+  if (before != nullptr && before->allocation->node == now.allocation->node) {
+    model::Allocation allocation = *now.allocation;
+    allocation.footprint = before->allocation->footprint;
+    now.allocation = std::make_shared<const model::Allocation>(std::move(allocation));
   }
-  return shown;
+  observe(ledger, now);
 }
 
 /// A grant never changes once its pod is bound, so a later change of the annotation has no effect:

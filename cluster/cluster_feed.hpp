@@ -53,7 +53,13 @@ class NodeFeed final : public kube::ObjectSink {
 
 /// Puts pods into the table, and what bound ones hold into the ledger. A grant that counted once
 /// counts until its pod ends: a change of the annotation releases no card, because the container
-/// still has it. One reflector thread.
+/// still has it.
+///
+/// A pod that cannot be read counts by what its text shows (kube::scan_pod()). Its end releases
+/// what it held. A bound one holds what its grant says, and requests of its node what it requested
+/// when it could be read; a grant that counts only by a start of the pod (Recorded::by_start)
+/// counts if it did before. All else of it stays as it was. A pending one that could never be read
+/// is not known. One reflector thread.
 class PodFeed final : public kube::ObjectSink {
  public:
   /// @param check  of grants, as of model::read_grant(); empty = signatures are not checked
@@ -78,19 +84,29 @@ class PodFeed final : public kube::ObjectSink {
     bool counts = false;     ///< it has a grant that counts by itself: not only Recorded::by_start
     bool is_signed = false;  ///< by a known key
   };
-  /// A pod of the list that is being read.
-  struct ListedPod {
-    bool readable = false;  ///< else it counts as it was shown before
+  /// A pod as an object shows it.
+  struct ShownPod {
+    bool readable = false;  ///< else all but `bound` is as it was shown before
     std::optional<Shown> bound;
-    PodRecord record;
+    PodRecord record;  ///< of one that cannot be read: if there is none without a node
+  };
+  struct ReadPod {
+    kube::Pod pod;
+    bool readable = true;  ///< else it is what scan_pod() makes of it
   };
 
-  [[nodiscard]] std::optional<kube::Pod> read(std::string object);
-  [[nodiscard]] static std::size_t weight(const std::string& uid, const ListedPod& pod);
-  void keep(std::string uid, ListedPod pod);
+  /// @returns nothing if not even its UID can be read
+  [[nodiscard]] std::optional<ReadPod> read(const std::string& object);
+  [[nodiscard]] static std::size_t weight(const std::string& uid, const ShownPod& pod);
+  void keep(std::string uid, ShownPod pod);
   void drop(const std::string& uid);
-  ListedPod seen(kube::Pod pod);
+  ShownPod seen(kube::Pod pod);
+  ShownPod scanned(const kube::Pod& pod);
+  [[nodiscard]] static Shown shown(Recorded recorded);
+  void count_problem(const kube::Pod& pod, const Recorded& recorded);
+  void put(const std::string& uid, ShownPod pod);
   void ended(const std::string& uid);
+  void book(model::Ledger& ledger, const ShownPod& pod) const;
   void observe(model::Ledger& ledger, const Shown& now) const;
 
   SharedLedger& ledger_;
@@ -98,8 +114,8 @@ class PodFeed final : public kube::ObjectSink {
   const PolicySource& policies_;
   FeedCounters& counters_;
   const model::SignatureCheck check_;
-  std::unordered_map<std::string, ListedPod> listed_;  ///< by UID
-  std::size_t kept_ = 0;                               ///< weight of listed_
+  std::unordered_map<std::string, ShownPod> listed_;  ///< by UID, of the list that is being read
+  std::size_t kept_ = 0;                              ///< weight of listed_
 };
 
 }  // namespace tangram::cluster

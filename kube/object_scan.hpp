@@ -1,5 +1,8 @@
 #pragma once
 
+#include "kube/objects.hpp"
+
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -20,6 +23,12 @@ struct ObjectId {
   std::string name;
 };
 [[nodiscard]] ObjectId scan_id(std::string_view object);
+
+/// What can be told of a pod that decode_pod() does not read: its id, node, priority, own
+/// annotations, labels, and whether it is being deleted or has finished. It has no containers and
+/// requests nothing.
+/// @returns nothing if it has no UID
+[[nodiscard]] std::optional<Pod> scan_pod(std::string_view object);
 
 /// The object with null as its metadata.managedFields, which may be too deep for JsonDoc. Written
 /// back so, the API server keeps those that it has.

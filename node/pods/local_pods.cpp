@@ -1,7 +1,8 @@
 #include "node/pods/local_pods.hpp"
 
-#include "base/json_members.hpp"
+#include "base/quote.hpp"
 #include "kube/client.hpp"
+#include "kube/object_scan.hpp"
 #include "kube/pod_manifest.hpp"
 
 #include <spdlog/spdlog.h>
@@ -51,15 +52,6 @@ std::size_t weight_of(const LocalPod& local) {
     weight += 3 * (sizeof info + info.name.size());
   }
   return weight;
-}
-
-/// Also of a pod that cannot be read as a whole; "" if not even that can be read.
-std::string uid_of(std::string object) {
-  std::string uid;
-  json::Reader in(object);
-  const auto metadata = [&](json::Reader&) { json::read_members(in, "uid", uid); };
-  json::read_members(in, "metadata", metadata);
-  return in.finish() ? uid : "";
 }
 
 bool sets(std::string_view name, std::string_view value, const kube::ContainerManifest& container) {
@@ -193,11 +185,23 @@ Result<LocalPodPtr> LocalPods::fetch(std::string_view ns, std::string_view name)
   return std::make_shared<const LocalPod>(std::move(*pod));
 }
 
-LocalPodPtr LocalPods::read(std::string object) const {
-  auto pod = decode_local_pod(std::move(object), rules_);
-  if (pod) return std::make_shared<const LocalPod>(std::move(*pod));
-  spdlog::warn("a pod of this node cannot be read: {}", pod.error().message);
-  return nullptr;
+LocalPods::Shown LocalPods::read(const std::string& object) const {
+  auto pod = decode_local_pod(object, rules_);
+  if (pod) {
+    auto local = std::make_shared<const LocalPod>(std::move(*pod));
+    return {.uid = local->pod.uid, .ended = local->pod.finished, .pod = std::move(local)};
+  }
+  const auto scanned = kube::scan_pod(object);
+  spdlog::warn("pod {} of this node cannot be read and is left as it was: {}",
+               quote(scanned ? scanned->full_name() : ""), pod.error().message);
+  if (!scanned) return {};
+  return {.uid = scanned->uid, .ended = scanned->finished, .pod = former(scanned->uid)};
+}
+
+LocalPodPtr LocalPods::former(const std::string& uid) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = pods_.find(uid);
+  return found == pods_.end() ? nullptr : found->second;
 }
 
 void LocalPods::begin_list() {
@@ -206,15 +210,15 @@ void LocalPods::begin_list() {
 }
 
 void LocalPods::listed(std::string object) {
-  const LocalPodPtr pod = read(std::move(object));
-  if (!pod) return;
-  drop(pod->pod.uid);
-  if (pod->pod.finished) return;
-  kept_ += weight_of(*pod);
-  listed_.emplace(pod->pod.uid, pod);
+  const Shown now = read(object);
+  if (now.ended) return drop(now.uid);
+  if (!now.pod) return;
+  drop(now.uid);
+  kept_ += weight_of(*now.pod);
+  listed_.emplace(now.uid, now.pod);
 }
 
-void LocalPods::unlisted(std::string object) { drop(uid_of(std::move(object))); }
+void LocalPods::unlisted(std::string object) { drop(kube::scan_id(object).uid); }
 
 void LocalPods::drop(const std::string& uid) {
   const auto found = listed_.find(uid);
@@ -234,17 +238,16 @@ void LocalPods::end_list() {
 }
 
 void LocalPods::change(kube::EventType type, std::string object) {
-  const bool deleted = type == kube::EventType::kDeleted;
-  const LocalPodPtr pod = deleted ? nullptr : read(std::move(object));
-  if (!deleted && !pod) return;
+  const Shown now = type == kube::EventType::kDeleted
+                        ? Shown{.uid = kube::scan_id(object).uid, .ended = true, .pod = nullptr}
+                        : read(object);
+  if (!now.ended && !now.pod) return;
   {
     const std::lock_guard lock(mutex_);
-    if (deleted) {
-      pods_.erase(uid_of(std::move(object)));
-    } else if (pod->pod.finished) {
-      pods_.erase(pod->pod.uid);
+    if (now.ended) {
+      pods_.erase(now.uid);
     } else {
-      pods_.insert_or_assign(pod->pod.uid, pod);
+      pods_.insert_or_assign(now.uid, now.pod);
     }
   }
   changed_();

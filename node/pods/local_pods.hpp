@@ -71,7 +71,9 @@ class PodSource {
   virtual Result<LocalPodPtr> fetch(std::string_view ns, std::string_view name) = 0;
 };
 
-/// The pods of this node, kept by a watch. Threads: safe.
+/// The pods of this node, kept by a watch. A pod that cannot be read stays as it was until it ends;
+/// one that could never be read is not known, so none of its containers gets a card.
+/// Threads: safe.
 class LocalPods final : public PodSource, public kube::ObjectSink {
  public:
   /// @param changed  called on the watch's thread after every change
@@ -97,7 +99,16 @@ class LocalPods final : public PodSource, public kube::ObjectSink {
  private:
   using Pods = std::map<std::string, LocalPodPtr, std::less<>>;  ///< by UID
 
-  [[nodiscard]] LocalPodPtr read(std::string object) const;
+  /// A pod as an object shows it.
+  struct Shown {
+    std::string uid;
+    bool ended = false;
+    LocalPodPtr pod;  ///< null = it cannot be read, and was not known
+  };
+
+  [[nodiscard]] Shown read(const std::string& object) const;
+  /// What find() has of it. @returns null if that is nothing
+  [[nodiscard]] LocalPodPtr former(const std::string& uid) const;
   void drop(const std::string& uid);
 
   kube::KubeApi& api_;

@@ -5,6 +5,7 @@
 #include "tests/extender/rig.hpp"
 #include "tests/testing/bounded_api.hpp"
 #include "tests/testing/manual_clock.hpp"
+#include "tests/testing/odd_fields.hpp"
 #include "tests/testing/send_list.hpp"
 
 #include <gtest/gtest.h>
@@ -17,6 +18,7 @@ using testing::node_json;
 using testing::pod_json;
 using testing::PodText;
 using testing::send_list;
+using testing::with_odd_fields;
 
 std::string grant_text(const std::string& uid, const std::string& node,
                        const model::GrantedCard& card) {
@@ -53,6 +55,12 @@ std::string unreadable(const PodText& pod) {
   PodText bad = pod;
   bad.requests = {{"memory", "lots"}};
   return pod_json(bad);
+}
+
+std::string unread_phase(const std::string& uid, const std::string& phase) {
+  PodText pod = running(uid);
+  pod.phase = phase;
+  return unreadable(pod);
 }
 
 /// The same with that many bytes of managedFields, which are not kept.
@@ -359,6 +367,107 @@ TEST_F(ClusterFeedTest, KeepsAListedPodThatCannotBeReadAsItWas) {
   send_list(rig_.pods, {});
   EXPECT_EQ(rig_.used("n1"), MilliGpu(0));
   EXPECT_EQ(rig_.table.pending_count(), 0U);
+}
+
+TEST_F(ClusterFeedTest, ReadsObjectsPastTheirManagedFields) {
+  send_list(rig_.nodes, {with_odd_fields(extender::Rig::node_text("n1", 2))});
+  send_list(rig_.pods,
+            {with_odd_fields(pod_json(running("u1", 300))), with_odd_fields(pending_pod("u2"))});
+  EXPECT_EQ(rig_.used("n1"), MilliGpu(300));
+  EXPECT_NE(rig_.table.find("u2"), nullptr);
+  rig_.pods.change(kube::EventType::kAdded, with_odd_fields(pod_json(running("u3", 200))));
+  EXPECT_EQ(rig_.used("n1"), MilliGpu(500));
+  EXPECT_EQ(rig_.counters.bad_objects, 0U);
+  rig_.pods.change(kube::EventType::kDeleted, with_odd_fields(pod_json(running("u1"))));
+  rig_.pods.change(kube::EventType::kDeleted, with_odd_fields(pending_pod("u2")));
+  EXPECT_EQ(rig_.used("n1"), MilliGpu(200));
+  EXPECT_EQ(rig_.table.pending_count(), 0U);
+  rig_.nodes.change(kube::EventType::kDeleted, with_odd_fields(node_json("n1")));
+  EXPECT_EQ(rig_.ledger.snapshot()->find("n1"), nullptr);
+}
+
+TEST_F(ClusterFeedTest, TakesWhatWasDeletedOutOfAListThatIsRead) {
+  rig_.pods.begin_list();
+  rig_.pods.listed(pod_json(running("u1")));
+  rig_.pods.unlisted(with_odd_fields(unreadable(running("u1"))));
+  EXPECT_EQ(rig_.pods.kept_bytes(), 0U);
+  rig_.pods.end_list();
+  EXPECT_EQ(rig_.used("n1"), MilliGpu(0));
+}
+
+// ---- Pods that cannot be read
+
+TEST_F(ClusterFeedTest, BooksAPodThatCouldNeverBeReadByItsGrant) {
+  const std::string before = rig_.picture();
+  send_list(rig_.pods, {unreadable(running("u1", 300)), unreadable({.uid = "u2"})});
+  rig_.pods.change(kube::EventType::kAdded, unreadable(running("u3", 200)));
+  EXPECT_EQ(rig_.used("n1"), MilliGpu(500));
+  EXPECT_TRUE(rig_.table.contains("u1"));
+  EXPECT_FALSE(rig_.table.contains("u2")) << "has no node";
+  EXPECT_EQ(rig_.table.pending_count(), 0U);
+  send_list(rig_.pods, {unreadable(running("u1", 300)), unreadable(running("u3", 200))});
+  EXPECT_EQ(rig_.used("n1"), MilliGpu(500));
+  EXPECT_EQ(rig_.counters.bad_objects, 5U);
+  rig_.pods.change(kube::EventType::kDeleted, unreadable(running("u3")));
+  send_list(rig_.pods, {});
+  EXPECT_EQ(rig_.picture(), before);
+}
+
+TEST_F(ClusterFeedTest, BooksWhatAPodRequestsOnceItCanBeRead) {
+  rig_.pods.change(kube::EventType::kAdded, unreadable(running("u1")));
+  EXPECT_EQ(node("n1").requested.cpu, MilliCpu(0));
+  rig_.pods.change(kube::EventType::kModified, pod_json(running("u1")));
+  EXPECT_EQ(node("n1").requested.cpu, MilliCpu(1'000));
+  rig_.pods.change(kube::EventType::kModified, unreadable(running("u1")));
+  EXPECT_EQ(node("n1").requested.cpu, MilliCpu(1'000));
+  EXPECT_EQ(rig_.used("n1"), MilliGpu(500));
+}
+
+TEST_F(ClusterFeedTest, MovesAPodThatCannotBeReadFromPendingToBound) {
+  send_list(rig_.pods, {pending_pod("u1"), pending_pod("u2", "b")});
+  rig_.pods.change(kube::EventType::kModified, unreadable(running("u1", 300)));
+  EXPECT_EQ(rig_.used("n1"), MilliGpu(300));
+  EXPECT_EQ(rig_.table.find("u1"), nullptr);
+  EXPECT_NE(rig_.table.find("u2"), nullptr);
+  send_list(rig_.pods, {unreadable(running("u1", 300)), unreadable(running("u2", 200))});
+  EXPECT_EQ(rig_.used("n1"), MilliGpu(500));
+  EXPECT_EQ(rig_.table.pending_count(), 0U);
+}
+
+TEST_F(ClusterFeedTest, OfAListThatShowsAPodTwiceWhatCouldBeReadCounts) {
+  rig_.pods.begin_list();
+  rig_.pods.listed(pod_json(running("u1")));
+  rig_.pods.listed(unreadable(running("u1")));
+  rig_.pods.listed(pending_pod("u2"));
+  rig_.pods.listed(unreadable(running("u2", 200)));
+  rig_.pods.end_list();
+  EXPECT_EQ(rig_.used("n1"), MilliGpu(700));
+  EXPECT_EQ(node("n1").requested.cpu, MilliCpu(1'000));
+  EXPECT_EQ(rig_.table.pending_count(), 0U);
+}
+
+TEST_F(ClusterFeedTest, ReleasesAFinishedPodThatCannotBeRead) {
+  rig_.pods.change(kube::EventType::kAdded, pod_json(running("u1")));
+  rig_.pods.change(kube::EventType::kModified, unread_phase("u1", "Failed"));
+  EXPECT_EQ(rig_.used("n1"), MilliGpu(0));
+  rig_.pods.change(kube::EventType::kAdded, pod_json(running("u1")));
+  send_list(rig_.pods, {unread_phase("u1", "Succeeded")});
+  EXPECT_EQ(rig_.used("n1"), MilliGpu(0));
+  EXPECT_FALSE(rig_.table.contains("u1"));
+}
+
+TEST_F(ClusterFeedTest, AGrantThatDoesNotCountBooksNothingOfAPodThatCannotBeRead) {
+  PodText copied = running("u2");
+  copied.annotations = running("u1").annotations;
+  rig_.pods.change(kube::EventType::kAdded, unreadable(copied));
+  EXPECT_EQ(rig_.used("n1"), MilliGpu(0));
+  EXPECT_EQ(rig_.counters.bad_grants, 1U);
+  PodFeed strict(rig_.ledger, rig_.table, rig_.policies, rig_.counters, [](std::string_view) {
+    return model::SignatureVerdict{.key = "unknown", .problem = "is not signed"};
+  });
+  strict.change(kube::EventType::kAdded, unreadable(running("u1")));
+  EXPECT_EQ(rig_.used("n1"), MilliGpu(0));
+  EXPECT_EQ(rig_.counters.bad_grants, 2U);
 }
 
 TEST_F(ClusterFeedTest, KeepsCountingPodsOfANodeThatLeftAndCameBack) {

@@ -39,6 +39,35 @@ TEST(ObjectScanTest, TakesNoOtherObjectsMetadata) {
   }
 }
 
+TEST(ObjectScanTest, TellsOfAPodWhatPlacingItNeeds) {
+  const auto pod = scan_pod(testing::with_odd_fields(
+      R"({"metadata":{"name":"p","namespace":"ml","uid":"u","deletionTimestamp":"t","annotations":)"
+      R"({"other":"x","tangram.dev/gpu-grant":"{\"a\":[\"}\"]}"},"labels":{"a\u0062":"c"}},)"
+      R"("spec":{"containers":[{"nodeName":"no"}],"nodeName":"n1","priority":-7},)"
+      R"("status":{"phase":"Running"}})"));
+  ASSERT_TRUE(pod);
+  EXPECT_EQ(pod->full_name(), "ml/p");
+  EXPECT_EQ(pod->uid, "u");
+  EXPECT_EQ(pod->node, "n1");
+  EXPECT_EQ(pod->priority, -7);
+  EXPECT_TRUE(pod->deleting);
+  EXPECT_FALSE(pod->finished);
+  EXPECT_EQ(pod->annotations, (model::Annotations{{"gpu-grant", R"({"a":["}"]})"}}));
+  EXPECT_EQ(pod->labels, (model::Labels{{"ab", "c"}}));
+}
+
+TEST(ObjectScanTest, TellsWhatThereIs) {
+  EXPECT_FALSE(scan_pod(R"({"metadata":{"name":"p"}})"));
+  EXPECT_FALSE(scan_pod("not JSON"));
+  const auto pod = scan_pod(
+      R"({"metadata":{"uid":"u","labels":[],"annotations":null},"spec":{"priority":99999999999},)"
+      R"("status":{"phase":"Failed")");
+  ASSERT_TRUE(pod);
+  EXPECT_EQ(pod->priority, 0);
+  EXPECT_TRUE(pod->node.empty());
+  EXPECT_TRUE(pod->finished);
+}
+
 TEST(ObjectScanTest, ReadsTexts) {
   EXPECT_EQ(scan_text(R"("plain")"), "plain");
   EXPECT_EQ(scan_text(R"("a\u00e9\\\"b")"), "a\xc3\xa9\\\"b");

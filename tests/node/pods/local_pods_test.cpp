@@ -5,6 +5,7 @@
 #include "tests/testing/eventually.hpp"
 #include "tests/testing/kube_builders.hpp"
 #include "tests/testing/manual_clock.hpp"
+#include "tests/testing/odd_fields.hpp"
 #include "tests/testing/send_list.hpp"
 
 #include <gtest/gtest.h>
@@ -17,6 +18,7 @@ namespace {
 using testing::pod_json;
 using testing::PodText;
 using testing::send_list;
+using testing::with_odd_fields;
 
 std::string grant_for(const std::string& uid, const std::string& node = "n1") {
   return encode(model::Grant{.pod_uid = uid,
@@ -199,14 +201,50 @@ TEST_F(LocalPodsTest, ListIsKeptApartUntilItEnds) {
   EXPECT_TRUE(pods.find("uid-d"));
 }
 
-TEST_F(LocalPodsTest, ADeletedPodIsGoneEvenIfItCannotBeRead) {
-  send_list(pods, {pod_json(pod("a"))});
-  PodText bad = pod("a");
-  bad.requests = {{"memory", "lots"}};
-  pods.change(kube::EventType::kModified, pod_json(bad));
-  EXPECT_TRUE(pods.find("uid-a"));
-  pods.change(kube::EventType::kDeleted, pod_json(bad));
+TEST_F(LocalPodsTest, ReadsPodsPastTheirManagedFields) {
+  send_list(pods, {with_odd_fields(pod_json(pod("a")))});
+  pods.change(kube::EventType::kAdded, with_odd_fields(pod_json(pod("b"))));
+  ASSERT_TRUE(pods.find("uid-a"));
+  ASSERT_TRUE(pods.find("uid-b"));
+  EXPECT_TRUE(pods.find("uid-b")->grant);
+  EXPECT_EQ(pods.requested()->milli, MilliGpu(1000));
+  pods.change(kube::EventType::kDeleted, with_odd_fields(pod_json(pod("a"))));
   EXPECT_FALSE(pods.find("uid-a"));
+  pods.begin_list();
+  pods.listed(pod_json(pod("c")));
+  pods.unlisted(with_odd_fields(pod_json(pod("c"))));
+  pods.end_list();
+  EXPECT_TRUE(pods.all().empty());
+}
+
+/// It has a member that cannot be read.
+std::string unreadable(const std::string& name, const std::string& phase = "Running") {
+  PodText bad = pod(name, phase);
+  bad.requests = {{"memory", "lots"}};
+  return pod_json(bad);
+}
+
+TEST_F(LocalPodsTest, APodThatCannotBeReadStaysAsItWas) {
+  send_list(pods, {pod_json(pod("a")), unreadable("b")});
+  EXPECT_FALSE(pods.find("uid-b")) << "it could never be read";
+  pods.change(kube::EventType::kModified, unreadable("a"));
+  send_list(pods, {unreadable("a"), unreadable("b")});
+  ASSERT_TRUE(pods.find("uid-a"));
+  EXPECT_TRUE(pods.find("uid-a")->grant);
+  EXPECT_EQ(pods.requested()->milli, MilliGpu(500));
+  EXPECT_EQ(pods.kept_bytes(), 0U);
+  send_list(pods, {unreadable("b")});
+  EXPECT_FALSE(pods.find("uid-a"));
+}
+
+TEST_F(LocalPodsTest, APodThatEndsIsGoneEvenIfItCannotBeRead) {
+  send_list(pods, {pod_json(pod("a")), pod_json(pod("b")), pod_json(pod("c"))});
+  pods.change(kube::EventType::kDeleted, unreadable("a"));
+  EXPECT_FALSE(pods.find("uid-a"));
+  pods.change(kube::EventType::kModified, unreadable("b", "Failed"));
+  EXPECT_FALSE(pods.find("uid-b"));
+  send_list(pods, {unreadable("c", "Succeeded")});
+  EXPECT_FALSE(pods.find("uid-c"));
 }
 
 // ---- What large pods take of memory

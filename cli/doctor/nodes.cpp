@@ -6,6 +6,7 @@
 #include "node/publish/other_drivers.hpp"
 
 #include <map>
+#include <utility>
 
 namespace tangram::cli {
 
@@ -19,6 +20,10 @@ constexpr std::chrono::seconds kTriedWithin{30};
 
 std::string agent_logs(const Examination& examination) {
   return examination.kubectl() + " logs -l app.kubernetes.io/name=tangram-node";
+}
+
+std::string in_parentheses(std::string name, std::string_view what) {
+  return std::move(name.append(" (").append(what) += ')');
 }
 
 /// Names of nodes and cards, by what was found.
@@ -40,9 +45,9 @@ struct NodeFindings {
       if (card.cordoned) ++cordoned;
       const std::string name = card.id + " of " + node.own.name;
       if (const std::string driver(published.driver_of(card)); !driver.empty()) {
-        driver_cards.push_back(name + " (" + driver + ")");
+        driver_cards.push_back(in_parentheses(name, driver));
       }
-      if (!card.healthy) unhealthy_cards.push_back(name + " (" + card.unavailable_reason + ")");
+      if (!card.healthy) unhealthy_cards.push_back(in_parentheses(name, card.unavailable_reason));
     }
   }
 

@@ -183,8 +183,10 @@ Result<void> serve(const config::Config& config) {
 /// such buffers.
 void give_back_large_buffers() {
   constexpr int kLarge = 1 << 20;
+  // NOLINTBEGIN(concurrency-mt-unsafe): no other thread runs yet
   mallopt(M_MMAP_THRESHOLD, kLarge);
   mallopt(M_TRIM_THRESHOLD, kLarge);
+  // NOLINTEND(concurrency-mt-unsafe)
 }
 
 int run(const Options& options) {

@@ -4,6 +4,8 @@
 #include "extender/admission/translation_reading.hpp"
 #include "model/request.hpp"
 
+#include <utility>
+
 namespace tangram::extender {
 
 namespace {
@@ -45,7 +47,7 @@ std::string counting_advice(const kube::PodManifest& pod, const model::Share& sh
                             std::string_view resource, const OtherSystems& systems,
                             std::string plain) {
   const std::string kai = systems.kai ? translation::kai_request(pod) : "";
-  if (kai.empty()) return plain + for_resources(share, resource, systems);
+  if (kai.empty()) return std::move(plain += for_resources(share, resource, systems));
   return "Tangram made it from the annotation " + kai + "; write " + own_form(share, resource) +
          " instead of that";
 }

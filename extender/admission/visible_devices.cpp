@@ -52,6 +52,23 @@ bool harmless(std::string_view value) {
   return value.empty() || value == kNoDevices || value == "none";
 }
 
+/// @returns nothing if the entry shows no card that the container may not see
+std::optional<std::string_view> problem_of(const std::optional<std::string>& value,
+                                           kube::ContainerKind kind, bool has_request) {
+  if (has_request) {
+    if (value == kNoDevices) return std::nullopt;
+    return "could show the container other cards than it requests; remove it";
+  }
+  if (!value) return R"(cannot be looked into; remove it, or write value: "void")";
+  if (harmless(*value)) return std::nullopt;
+  if (kind == kube::ContainerKind::kEphemeral) {
+    return "would show the container cards that it was not given; remove it, since containers for "
+           "debugging cannot have a card";
+  }
+  return "would show the container cards that it was not given; remove it, and request a share, as "
+         R"(in tangram.dev/gpu-fraction: "0.5")";
+}
+
 }  // namespace
 
 const kube::StringMap::value_type* other_cards(const kube::ContainerManifest& container,
@@ -77,19 +94,10 @@ std::optional<std::string> wrong_visible_devices(const kube::ContainerManifest& 
   for (const kube::Variable& variable : container.env) {
     if (!sets_visible_devices(variable)) continue;
     const auto& value = variable.value;
-    if (has_request && value == kNoDevices) continue;
-    const std::string what = "container " + quote(container.name) + ": the variable " +
-                             std::string(kVisibleDevices) + " " +
-                             (value ? quote(*value) : "by valueFrom") + " ";
-    if (has_request) {
-      return what + "could show the container other cards than it requests; remove it";
-    }
-    if (!value) return what + R"(cannot be looked into; remove it, or write value: "void")";
-    if (harmless(*value)) continue;
-    const bool debugs = container.kind == kube::ContainerKind::kEphemeral;
-    return what + "would show the container cards that it was not given; remove it" +
-           (debugs ? ", since containers for debugging cannot have a card"
-                   : R"(, and request a share, as in tangram.dev/gpu-fraction: "0.5")");
+    const auto problem = problem_of(value, container.kind, has_request);
+    if (!problem) continue;
+    return "container " + quote(container.name) + ": the variable " + std::string(kVisibleDevices) +
+           " " + (value ? quote(*value) : "by valueFrom") + " " + std::string(*problem);
   }
   return std::nullopt;
 }

@@ -76,19 +76,27 @@ class Renewal {
   CaBundle in_force_;  ///< authorities of the certificates that were in the Secrets at first
 };
 
+/// @returns nothing if there is none
+Result<std::optional<TlsSecret>> find_secret(kube::KubeApi& api, const std::string& path) {
+  auto secret = read_secret(api, path);
+  if (secret) return std::optional(std::move(*secret));
+  if (secret.error().code == Errc::kNotFound) return std::optional<TlsSecret>();
+  return secret.error();
+}
+
 Result<std::string> Renewal::create_missing() {
   CaBundle authorities;
   std::vector<TlsSecret> there;
   std::vector<std::string> missing;
   for (const auto* name : {&order_.server_secret, &order_.scheduler_secret}) {
-    auto read = read_secret(place_.api, secret_path(*name));
-    if (!read && read.error().code != Errc::kNotFound) return read.error();
-    if (!read) {
+    auto found = find_secret(place_.api, secret_path(*name));
+    if (!found) return found.error();
+    if (auto& secret = *found) {
+      authorities.add(secret->authorities);
+      there.push_back(std::move(*secret));
+    } else {
       missing.push_back(*name);
-      continue;
     }
-    authorities.add(read->authorities);
-    there.push_back(std::move(*read));
   }
   if (missing.empty()) return "both Secrets are there\n";
   const auto issued = issue(order_, place_.clock);

@@ -66,6 +66,13 @@ struct Reading {
   std::string token;
 };
 
+/// Blocks until the API server has answered.
+void serve_if_allowed(TokenReviews& reviews, Reading& reading, const http::Handler& page) {
+  auto refused = refusal(reviews.review(reader_of(reading.request, reading.token)));
+  if (refused) return reading.responder.send(std::move(*refused));
+  page(std::move(reading.request), std::move(reading.responder));
+}
+
 }  // namespace
 
 http::Handler MetricsAccess::guarded(http::Handler page) {
@@ -81,11 +88,8 @@ http::Handler MetricsAccess::guarded(http::Handler page) {
     const auto reading = std::make_shared<Reading>(
         Reading{std::move(request), std::move(responder), std::move(token)});
     WorkQueue& queue = standing == Standing::kNew ? queue_ : known_;
-    const bool taken = queue.try_post([this, page, reading] {
-      auto refused = refusal(reviews_.review(reader_of(reading->request, reading->token)));
-      if (refused) return reading->responder.send(std::move(*refused));
-      page(std::move(reading->request), std::move(reading->responder));
-    });
+    const bool taken =
+        queue.try_post([this, page, reading] { serve_if_allowed(reviews_, *reading, page); });
     if (taken) return;
     // As for a review without an outcome.
     if (standing != Standing::kKept) return reading->responder.send(not_known());

@@ -44,6 +44,12 @@ Result<Issued> issue(const RenewalOrder& order, const Clock& clock) {
   return Issued{std::move(*own), std::move(*server), std::move(*scheduler), validity.to};
 }
 
+/// Which of both Secrets are there.
+struct Secrets {
+  std::vector<TlsSecret> there;
+  std::vector<std::string> missing;
+};
+
 class Renewal {
  public:
   Renewal(const RenewalOrder& order, const RenewalPlace& place) : order_(order), place_(place) {}
@@ -52,6 +58,7 @@ class Renewal {
   Result<std::string> renew();
 
  private:
+  Result<Secrets> find_secrets();
   Result<void> read();
   [[nodiscard]] bool is_due(const TlsSecret& secret) const;
   Result<void> announce(const CaBundle& authorities);
@@ -84,26 +91,32 @@ Result<std::optional<TlsSecret>> find_secret(kube::KubeApi& api, const std::stri
   return secret.error();
 }
 
-Result<std::string> Renewal::create_missing() {
-  CaBundle authorities;
-  std::vector<TlsSecret> there;
-  std::vector<std::string> missing;
+Result<Secrets> Renewal::find_secrets() {
+  Secrets secrets;
   for (const auto* name : {&order_.server_secret, &order_.scheduler_secret}) {
-    auto found = find_secret(place_.api, secret_path(*name));
-    if (!found) return found.error();
-    if (auto& secret = *found) {
-      authorities.add(secret->authorities);
-      there.push_back(std::move(*secret));
+    auto secret = find_secret(place_.api, secret_path(*name));
+    if (!secret) return secret.error();
+    if (*secret) {
+      secrets.there.push_back(std::move(**secret));
     } else {
-      missing.push_back(*name);
+      secrets.missing.push_back(*name);
     }
   }
+  return secrets;
+}
+
+Result<std::string> Renewal::create_missing() {
+  auto secrets = find_secrets();
+  if (!secrets) return secrets.error();
+  const auto& missing = secrets->missing;
   if (missing.empty()) return "both Secrets are there\n";
   const auto issued = issue(order_, place_.clock);
   if (!issued) return issued.error();
+  CaBundle authorities;
+  for (const auto& secret : secrets->there) authorities.add(secret.authorities);
   authorities.add(issued->authority);
   // The one that is there keeps its certificate, which its verifiers know already.
-  for (auto& secret : there) {
+  for (auto& secret : secrets->there) {
     if (auto done = write_secret(place_.api, secret, authorities, nullptr); !done) {
       return done.error();
     }

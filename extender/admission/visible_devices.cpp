@@ -16,9 +16,10 @@ bool matches(std::string_view resource, std::string_view pattern) {
   return resource.starts_with(pattern);
 }
 
-bool is_zero(const std::string& quantity) {
+/// Does kube-scheduler see the same amount?
+bool is_counted(const std::string& quantity) {
   const auto read = KubeQuantity::parse(quantity);
-  return read && *read == KubeQuantity(0);
+  return read && !read->is_zero() && read->units_ceil() <= kMostOfAResource;
 }
 
 template <class Patterns>
@@ -27,13 +28,13 @@ bool matches_one_of(std::string_view resource, const Patterns& patterns) {
                      [&](const auto& pattern) { return matches(resource, pattern); });
 }
 
-/// The first resource of such a name of which the container has more than 0; null if there is none.
+/// The first resource of such a name of which the container has some; null if there is none.
 template <class Wanted>
 const kube::StringMap::value_type* first_of(const kube::ContainerManifest& container,
                                             const Wanted& wanted) {
   for (const kube::StringMap* list : {&container.limits, &container.requests}) {
     for (const auto& resource : *list) {
-      if (wanted(resource.first) && !is_zero(resource.second)) return &resource;
+      if (wanted(resource.first) && is_counted(resource.second)) return &resource;
     }
   }
   return nullptr;

@@ -3,6 +3,7 @@
 #include "kube/pod_manifest.hpp"
 
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,6 +36,12 @@ inline constexpr std::array<std::string_view, 8> kAmountResources{
     // which the pod may name, sees a number on the node.
     "koordinator.sh/gpu*"};
 
+/// More of a resource stands for no card. kube-scheduler and kubelet count in 64 bits without a
+/// check: 10E is 0 for them, and so is the sum of four containers with 2^62. A pod of 1,000
+/// containers with as much as this does not wrap, and it is more than the bytes of any card. The
+/// policy has the same number.
+inline constexpr std::int64_t kMostOfAResource = 1'000'000'000'000'000;  // "1P"
+
 [[nodiscard]] inline bool sets_visible_devices(const kube::Variable& variable) {
   return variable.name == kVisibleDevices;
 }
@@ -55,7 +62,7 @@ inline constexpr std::array<std::string_view, 8> kAmountResources{
                               const std::vector<std::string>& card_resources, bool placed);
 
 /// The first resource with its quantity by which the container holds cards of another GPU system;
-/// null if there is none. A quantity of 0 holds nothing.
+/// null if there is none. A quantity of 0 holds nothing, nor does one above kMostOfAResource.
 /// @param card_resources  see AdmissionSettings
 [[nodiscard]] const kube::StringMap::value_type* other_cards(
     const kube::ContainerManifest& container, const std::vector<std::string>& card_resources);

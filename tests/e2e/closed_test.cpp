@@ -86,6 +86,13 @@ constexpr Attempt kAttempts[] = {
      R"("containers":[{"name":"main","image":"i","resources":{"limits":{"tencent.com/vcuda-memory":"1"}}}])"},
     {"cores", "",
      R"("containers":[{"name":"main","image":"i","resources":{"limits":{"koordinator.sh/gpu-core":"1"}}}])"},
+    {"uncounted", "",
+     R"("containers":[{"name":"main","image":"i","resources":{"limits":{"nvidia.com/gpu":"10E"}}}])"},
+    {"wraps", "",
+     R"("containers":[{"name":"main","image":"i","resources":{"limits":{"nvidia.com/gpu":"9223372036854775807"}}},)"
+     R"({"name":"second","image":"i","resources":{"limits":{"nvidia.com/gpu":"9223372036854775807"}}}])"},
+    {"slots", "",
+     R"("containers":[{"name":"main","image":"i","resources":{"limits":{"tangram.dev/gpu-slot":"10E"}}}])"},
     {"slot", "",
      R"("nodeName":"gpu-1","containers":[{"name":"main","image":"i","resources":{"limits":)"
      R"({"tangram.dev/gpu-slot":"1"}}}])"},

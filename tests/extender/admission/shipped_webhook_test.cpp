@@ -1,5 +1,6 @@
 // What deploy/webhook registers, against what the webhook serves.
 
+#include "base/quantity.hpp"
 #include "extender/admission/limits.hpp"
 #include "extender/admission/service.hpp"
 #include "extender/admission/visible_devices.hpp"
@@ -132,6 +133,10 @@ TEST(ShippedHiddenPolicyTest, KnowsTheSameCardsOfOtherSystemsAsTheWebhook) {
     amounts += (amounts.empty() ? "[\"" : ", \"") + std::string(amount) + "\"";
   }
   EXPECT_EQ(at(policy, "spec.variables.1.expression"), amounts + "]");
+  ASSERT_EQ(at(policy, "spec.variables.9.name"), "exposed");
+  EXPECT_NE(at(policy, "spec.variables.9.expression").find(R"(isGreaterThan(quantity("1P")))"),
+            std::string::npos);
+  EXPECT_EQ(KubeQuantity::parse("1P")->units_ceil(), kMostOfAResource);
   EXPECT_EQ(at(policy, "spec.failurePolicy"), "Fail");
 }
 

@@ -34,6 +34,26 @@ std::string too_many_annotations(const kube::PodManifest& pod) {
   return {};
 }
 
+std::string too_long_resource(const kube::ContainerManifest& container) {
+  for (const kube::StringMap* list : {&container.limits, &container.requests}) {
+    for (const auto& [name, quantity] : *list) {
+      if (name.size() <= kMaxResourceName) continue;
+      return "container " + quote(container.name) + " has a resource " + quote(name) + " of " +
+             std::to_string(name.size()) + " characters; write at most " +
+             std::to_string(kMaxResourceName);
+    }
+  }
+  return {};
+}
+
+std::string wrong_container(const kube::ContainerManifest& container) {
+  const auto kept = std::count_if(container.env.begin(), container.env.end(), sets_visible_devices);
+  const std::size_t entries = static_cast<std::size_t>(kept) + container.more_env;
+  if (entries <= kMaxVisibleDevices) return too_long_resource(container);
+  return "container " + quote(container.name) + " sets " + std::string(kVisibleDevices) + " " +
+         std::to_string(entries) + " times; write it once";
+}
+
 }  // namespace
 
 const kube::ManifestScope& admission_scope() {
@@ -60,12 +80,7 @@ std::string too_large(const kube::PodManifest& pod) {
   std::size_t resources = pod.more_resources;
   for (const kube::ContainerManifest& container : pod.containers) {
     resources += container.limits.size() + container.requests.size();
-    const auto kept =
-        std::count_if(container.env.begin(), container.env.end(), sets_visible_devices);
-    const std::size_t entries = static_cast<std::size_t>(kept) + container.more_env;
-    if (entries <= kMaxVisibleDevices) continue;
-    return "container " + quote(container.name) + " sets " + std::string(kVisibleDevices) + " " +
-           std::to_string(entries) + " times; write it once";
+    if (auto why = wrong_container(container); !why.empty()) return why;
   }
   if (resources > kMaxResources)
     return wrong(resources, " entries in limits and requests", kMaxResources);

@@ -19,6 +19,9 @@ inline constexpr std::size_t kMaxAnnotations = 1000;
 /// Entries in the limits and requests of all containers, for the same reason: 1,000 containers have
 /// five each.
 inline constexpr std::size_t kMaxResources = 5000;
+/// Of a resource's name: what the API server allows in front of the slash and behind it. What a
+/// message or a glob repeats of it is then bounded.
+inline constexpr std::size_t kMaxResourceName = 253 + 1 + 63;
 /// Names and values together: the API server's own limit (TotalAnnotationSizeLimitB).
 inline constexpr std::size_t kMaxAnnotationBytes = std::size_t{256} << 10;
 /// Annotations that are read, so that those of a stored pod are known whatever their number: that

@@ -91,11 +91,16 @@ class AnnotationReader {
     return annotation_text(name, *find(name));
   }
 
-  /// The items of a list with commas; none after a mistake: one that could not stand in a glob, is
-  /// empty, or is longer than a glob may be.
+  /// The items of a list with commas; none after a mistake: more than a list of globs may have, or
+  /// one that could not stand in a glob, is empty, or is longer than a glob may be.
   std::vector<std::string> items_of(std::string_view name) {
     if (find(name) == nullptr) return {};
     std::vector<std::string> items = split(*find(name), ',');
+    if (items.size() > model::kMaxGlobs) {
+      reading_.refuse(text(name) + " has " + std::to_string(items.size()) +
+                      " names; write at most " + std::to_string(model::kMaxGlobs));
+      return {};
+    }
     for (std::string& item : items) {
       boost::algorithm::trim_if(item, [](char c) { return c == ' '; });
       if (item.size() > kMaxItem) {

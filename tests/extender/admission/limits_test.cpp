@@ -5,8 +5,10 @@
 #include "base/json_members.hpp"
 #include "extender/admission/mutate.hpp"
 #include "extender/admission/translation_reading.hpp"
+#include "model/request.hpp"
 #include "tests/extender/admission/reviews.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace tangram::extender {
@@ -72,6 +74,37 @@ TEST(LimitsTest, BothWebhooksRefuseTooManyResources) {
   expect_both_refuse(pod(kMaxResources),
                      "the pod has 5001 entries in limits and requests; write at most 5000");
   EXPECT_EQ(Webhook().refusal(pod(kMaxResources - 1)), "");
+}
+
+TEST(LimitsTest, BothWebhooksRefuseANameOfAResourceThatNoServerStores) {
+  const auto pod = [](std::size_t length) {
+    const std::string name = "nvidia.com/mig-1g.10gb." + std::string(length - 23, 'a');
+    return pod_of("", R"({"name":"main","resources":{"limits":{")" + name + R"(":"1"}}})");
+  };
+  for (const auto& verdict : {Webhook().mutate({.object = pod(kMaxResourceName + 1)}),
+                              Webhook().validate({.object = pod(kMaxResourceName + 1)})}) {
+    EXPECT_THAT(verdict.message,
+                ::testing::StartsWith("pod p: container \"main\" has a resource "));
+    EXPECT_THAT(verdict.message, ::testing::EndsWith(" of 318 characters; write at most 317"));
+    EXPECT_LT(verdict.message.size(), 1000U);
+  }
+  EXPECT_EQ(Webhook().refusal(pod(kMaxResourceName)), "");
+}
+
+/// Each name of a list and the name of a MIG resource together make a glob.
+TEST(LimitsTest, ListsOfHamiHaveAsManyNamesAsAListOfGlobs) {
+  auto settings = testing::shipped_settings();
+  settings.other_systems = {.nvidia = true, .hami = true};
+  const auto refusal = [&](std::size_t names) {
+    std::string list = "A";
+    for (std::size_t i = 1; i < names; ++i) list += ",A";
+    return Webhook(settings).refusal(
+        pod_of(R"("nvidia.com/use-gputype":")" + list + '"',
+               R"({"name":"main","resources":{"limits":{"nvidia.com/mig-1g.10gb":"1"}}})"));
+  };
+  EXPECT_EQ(refusal(model::kMaxGlobs), "");
+  EXPECT_THAT(refusal(model::kMaxGlobs + 1),
+              ::testing::EndsWith(" has 33 names; write at most 32"));
 }
 
 TEST(LimitsTest, ResourcesOfAllContainersCount) {

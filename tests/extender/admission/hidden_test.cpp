@@ -106,6 +106,21 @@ TEST_P(HiddenTest, EveryContainerForDebuggingHidesTheCards) {
   EXPECT_TRUE(Webhook().validate(asking, {.hidden = true}).allowed) << "it was there before";
 }
 
+TEST(HiddenRuleTest, EveryContainerForDebuggingHidesTheCardsBesideAChangedRequest) {
+  const std::string main = "spec: {containers: [{name: main}]";
+  const auto pod = [](const std::string& policy) {
+    return "metadata: {name: a, annotations: {tangram.dev/gpu-fraction: \"0.5\", "
+           "tangram.dev/gpu-policy: " +
+           policy + "}}\n";
+  };
+  const testing::Asking asking{
+      .operation = "UPDATE",
+      .subresource = "ephemeralcontainers",
+      .object = json_of(pod("spread") + main + ", ephemeralContainers: [{name: debug}]}"),
+      .old_object = json_of(pod("binpack") + main + "}")};
+  EXPECT_FALSE(Webhook().validate(asking, {.hidden = true}).allowed);
+}
+
 INSTANTIATE_TEST_SUITE_P(Containers, HiddenTest, ::testing::ValuesIn(kRows),
                          [](const auto& row) { return row.param.name; });
 

@@ -73,9 +73,9 @@ void add_daemons(const Readings& now, MetricFamilies& all) {
   for (const auto& pod : now.pods) {
     if (pod.isolation == "mps") up[pod.card] = pod.memory_held_by != Holder::kNobody;
   }
-  MetricFamily family =
-      MetricFamily::gauge("tangram_node_card_daemon_up",
-                          "1 if the MPS daemon of a card that pods share by MPS answers.");
+  MetricFamily family = MetricFamily::gauge(
+      "tangram_node_card_daemon_up",
+      "1 if the MPS daemon of a card that pods share by MPS answers and has a server.");
   for (const auto& [card, is] : up) family.add({{"uuid", card}}, is ? 1 : 0);
   family.into(all);
 }

@@ -58,6 +58,7 @@ bool set_percent(Limits& limits, std::string_view value) {
 }  // namespace
 
 std::string Daemon::answer(std::string_view packet, bool privileged) {
+  if (server_ != 0 && ::kill(server_, 0) != 0) server_ = 0;  // it was killed
   const auto words = words_of(packet);
   if (words.empty()) return kRefused;
   if (words[0] == "get_server_list") return server_ == 0 ? "" : std::to_string(server_) + "\n";
@@ -76,6 +77,9 @@ std::string Daemon::command(std::string_view line) {
   if (is("quit", 0)) {
     if (server_ != 0) ::kill(server_, SIGKILL);
     ended_ = done = true;
+  } else if (is("start_server", 2)) {
+    done = words[1] == "-uid";
+    if (done) start_server();
   } else if (is("set_default_device_pinned_mem_limit", 2)) {
     done = set_memory(defaults_, words[1], words[2]);
   } else if (is("set_default_active_thread_percentage", 1)) {
@@ -92,7 +96,7 @@ std::string Daemon::command(std::string_view line) {
 
 /// A variable that names another card than the daemon's first one has no effect.
 std::string Daemon::admit_client(std::string_view memory, std::string_view percent) {
-  if (server_ == 0) start_server();
+  start_server();
   Limits limits = of_server_;
   constexpr std::string_view kFirstCard = "0=";
   if (memory.starts_with(kFirstCard)) {
@@ -110,6 +114,7 @@ Limits* Daemon::limits_of(std::string_view pid) {
 }
 
 void Daemon::start_server() {
+  if (server_ != 0) return;
   of_server_ = defaults_;
   server_ = ::fork();
   if (server_ != 0) return;

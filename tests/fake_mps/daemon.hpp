@@ -26,7 +26,7 @@ class Daemon {
   [[nodiscard]] std::string admit_client(std::string_view memory, std::string_view percent);
   /// @returns null if no server has this process id
   Limits* limits_of(std::string_view pid);
-  void start_server();
+  void start_server();  ///< unless it runs
 
   Limits defaults_;
   Limits of_server_;

@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 constexpr auto kAnswerLimit = 3s;
 constexpr auto kStartLimit = 4s;
 constexpr auto kQuitLimit = 5s;
-constexpr auto kCommandLimit = 1s;  // three of them set the limits
+constexpr auto kCommandLimit = 1s;  // three of them set the limits, or two with a server's start
 
 constexpr const char* kControl = "nvidia-cuda-mps-control";
 constexpr const char* kServer = "nvidia-cuda-mps-server";
@@ -107,7 +107,8 @@ MpsDaemon::Liveness MpsDaemon::check() {
   // The front end exits with 0 if it reached a daemon, even without a server.
   const auto end = control("get_server_list\n", kAnswerLimit);
   if (!end) return end.error().code == Errc::kNotFound ? Liveness::kAbsent : Liveness::kUnknown;
-  return end->exit_code == 0 ? Liveness::kRunning : Liveness::kAbsent;
+  if (end->exit_code != 0) return Liveness::kAbsent;
+  return parse_server_pids(end->output).empty() ? Liveness::kWithoutServer : Liveness::kServing;
 }
 
 Result<void> MpsDaemon::start() {
@@ -150,6 +151,15 @@ Result<void> MpsDaemon::hold(const MpsLimits& limits) {
   if (lines.empty()) return {};
   const auto set = command(lines);
   return set ? Result<void>() : set.error();
+}
+
+Result<void> MpsDaemon::start_server() {
+  // The front end may wait for a server that wakes its card up.
+  const auto end = control("start_server -uid 0\n", kCommandLimit);
+  if (end ? end->exit_code == 0 : end.error().code == Errc::kTimeout) return {};
+  return fail(Errc::kUnavailable,
+              "the MPS daemon of card " + card_ + " starts no server: " +
+                  (end ? describe({{kControl}, {}, {}}, *end) : end.error().message));
 }
 
 Result<void> MpsDaemon::open_to_clients() {

@@ -64,15 +64,17 @@ struct MpsLimits {
 [[nodiscard]] std::vector<std::int64_t> parse_server_pids(std::string_view answer);
 
 /// NVIDIA's MPS control daemon of one card: `nvidia-cuda-mps-control`, in the folders that clients
-/// and later agents use. It starts a server for its card when the first client connects. Every call
-/// is bounded. Threads: one at a time.
+/// and later agents use. Its server is the process that opens the card. It starts one when it is
+/// told to, or when a client connects, and replaces an idle one for a client of another user. Every
+/// call is bounded. Threads: one at a time.
 class MpsDaemon {
  public:
   /// @param card "GPU-…", valid as a file name
   MpsDaemon(const MpsSettings& settings, std::string card, Programs& programs);
 
   enum class Liveness {
-    kRunning,  ///< and answers
+    kServing,        ///< answers, and has a server
+    kWithoutServer,  ///< answers, but no server of it holds the card
     kAbsent,
     kUnknown,  ///< no answer in time, or the front end cannot be started now
   };
@@ -88,6 +90,10 @@ class MpsDaemon {
   /// takes at most 3 s.
   /// @returns kUnavailable
   Result<void> hold(const MpsLimits& limits);
+
+  /// Tells it to start a server; takes at most 1 s. check() says whether there is one.
+  /// @returns kUnavailable if it refuses
+  Result<void> start_server();
 
   /// Opens a daemon that runs to the clients, also to those of an earlier one. Idempotent.
   /// @returns kUnavailable

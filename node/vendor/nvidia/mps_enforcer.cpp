@@ -6,6 +6,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace tangram::node::nvidia {
 
@@ -16,10 +17,10 @@ using namespace std::chrono_literals;
 /// A container starts within kubelet's 30 s of its preparation, or it is prepared again.
 constexpr auto kGrace = 60s;
 
-/// A daemon answers within milliseconds of its start; on a node that wakes its cards up, in
-/// seconds. With the daemon's own limits (3 s for each answer, 6 s for the start, 2 s for the
-/// limits) 19 s in all.
-constexpr auto kAnswersAfterStart = 5s;
+/// A daemon and its server are there within milliseconds of their start; on a node that wakes its
+/// cards up, within seconds. With the daemon's own limits (3 s for each answer, 6 s for the start,
+/// 3 s for the limits and the server's start) 19 s in all.
+constexpr auto kServesAfterStart = 4s;
 constexpr auto kBetweenTries = 200ms;
 
 /// Times in a row that there was no daemon: once may be a daemon that is being started.
@@ -121,7 +122,13 @@ Result<void> MpsEnforcer::start_daemon(const std::string& card, State& state) {
     return cannot_use_mps(card, set.error().message);
   }
   const auto liveness = state.daemon.check();
-  if (liveness == MpsDaemon::Liveness::kRunning) return open_to_clients(state);
+  if (liveness == MpsDaemon::Liveness::kServing) return open_to_clients(state);
+  if (liveness == MpsDaemon::Liveness::kWithoutServer) {
+    state.unknown = 0;
+    if (auto started = start_server(state); !started) return started;
+    // One that cannot have the card is listed for a moment too: the next look counts.
+    return fail(Errc::kUnavailable, "the MPS daemon of card " + card + " is starting its server");
+  }
   if (liveness == MpsDaemon::Liveness::kUnknown && ++state.unknown < kMaxUnknown) {
     return fail(Errc::kUnavailable, "the MPS daemon of card " + card + " is slow to answer");
   }
@@ -133,16 +140,27 @@ Result<void> MpsEnforcer::replace_daemon(const std::string& card, State& state) 
   state.daemon.force_end(source_);
   state.held = MpsLimits();
   if (auto started = state.daemon.start(); !started) return started;
-  const TimePoint end = clock_.now() + kAnswersAfterStart;
+  const TimePoint end = clock_.now() + kServesAfterStart;
+  bool answered = false;
   while (clock_.now() < end) {
-    if (state.daemon.check() == MpsDaemon::Liveness::kRunning) {
+    const auto liveness = state.daemon.check();
+    if (liveness == MpsDaemon::Liveness::kServing) {
       spdlog::info("card {}: MPS daemon started", card);
       return open_to_clients(state);
     }
+    if (liveness == MpsDaemon::Liveness::kWithoutServer && !std::exchange(answered, true)) {
+      if (auto starting = start_server(state); !starting) return starting;
+    }
     sleeper_(kBetweenTries, {});
   }
-  return fail(Errc::kUnavailable,
-              "the MPS daemon of card " + card + " was started but does not answer");
+  return fail(Errc::kUnavailable, "the MPS daemon of card " + card + " was started but " +
+                                      (answered ? "has no server yet" : "does not answer"));
+}
+
+/// The limits first: the server has them from its start.
+Result<void> MpsEnforcer::start_server(State& state) {
+  if (auto held = hold_to_ceiling(state); !held) return held;
+  return state.daemon.start_server();
 }
 
 /// The limits first: no client ever finds a server without.
@@ -281,18 +299,26 @@ void MpsEnforcer::maintain() {
   for (const auto& [card, state] : states()) maintain(card, *state);
 }
 
+/// Looks at a daemon that was ready. Without a server the card is open to any process.
+bool MpsEnforcer::still_holds(const std::string& card, State& state) {
+  const auto liveness = state.daemon.check();
+  if (liveness == MpsDaemon::Liveness::kWithoutServer) {
+    spdlog::error("card {}: its MPS server has ended; starting another", card);
+    return false;
+  }
+  state.misses = liveness == MpsDaemon::Liveness::kAbsent ? state.misses + 1 : 0;
+  state.unknown = liveness == MpsDaemon::Liveness::kUnknown ? state.unknown + 1 : 0;
+  if (state.misses < kMaxMisses && state.unknown < kMaxUnknown) return true;
+  spdlog::error("card {}: its MPS daemon does not answer; starting another", card);
+  return false;
+}
+
 void MpsEnforcer::maintain(const std::string& card, State& state) {
   const std::lock_guard lock(state.mutex);
   if (state.released) return;
   state.daemon.folders().bound_logs();
-  if (state.ready) {
-    const auto liveness = state.daemon.check();
-    state.misses = liveness == MpsDaemon::Liveness::kAbsent ? state.misses + 1 : 0;
-    state.unknown = liveness == MpsDaemon::Liveness::kUnknown ? state.unknown + 1 : 0;
-    if (state.misses < kMaxMisses && state.unknown < kMaxUnknown) return;
-    spdlog::error("card {}: its MPS daemon does not answer; starting another", card);
-    state.ready = false;
-  }
+  if (state.ready) state.ready = still_holds(card, state);
+  if (state.ready) return;
   if (clock_.now() < state.next_try) return;
   if (auto up = set_up(card, state); !up) spdlog::error("{}", up.error().message);
 }
@@ -305,7 +331,9 @@ Enforcement MpsEnforcer::enforcement(const model::GrantedCard& part) const {
   }
   constexpr Holder kNobody = Holder::kNobody;
   if (!state) return {kNobody, kNobody, "no MPS daemon was started for this card"};
-  if (!state->ready) return {kNobody, kNobody, "the MPS daemon of this card does not answer"};
+  if (!state->ready) {
+    return {kNobody, kNobody, "the MPS daemon of this card does not answer or has no server"};
+  }
   const MpsLimits held = state->held;
   const MpsLimits own = mps_limits(part.memory_limit, part.compute_limit);
   const auto holder = [](std::int32_t ceiling, std::int32_t limit) {

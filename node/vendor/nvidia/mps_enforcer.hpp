@@ -14,10 +14,11 @@
 
 namespace tangram::node::nvidia {
 
-/// Mode "mps": one MPS daemon for each card, which is in exclusive-process mode, so that only the
-/// daemon's server opens it. The server limits memory and compute of every client to the largest
-/// share of the card that is granted to a container. Below that it goes by the limits in the
-/// client's environment, which a program can unset: MPS has no limit for a single client.
+/// Mode "mps": one MPS daemon for each card, which is in exclusive-process mode: whoever opens it
+/// first has it alone. That is the daemon's server, which starts before any container does. The
+/// server limits memory and compute of every client to the largest share of the card that is
+/// granted to a container. Below that it goes by the limits in the client's environment, which a
+/// program can unset: MPS has no limit for a single client.
 ///
 /// A limit that was lowered leaves the clients alone that are connected already. The limits apply
 /// to each process, not to the container: a container with two processes can use its share twice
@@ -27,7 +28,9 @@ namespace tangram::node::nvidia {
 /// A running daemon of an earlier agent is adopted; one whose folders clients could write
 /// (MpsFolders::former()) is ended, because it would keep the next one's server off the card. A
 /// daemon that has ended, or does not answer for more than a minute, is replaced, at once, then
-/// after 1 s, 2 s, … 64 s. Its clients end; their containers restart and connect to the new one.
+/// after 1 s, 2 s, … 64 s. Its clients end; their containers restart and connect to the new one. A
+/// daemon whose server has ended keeps running and is told to start another, after the same pauses.
+/// Until the next maintain() finds that one, nobody is known to hold the card.
 class MpsEnforcer final : public Enforcer {
  public:
   MpsEnforcer(CardSource& source, Programs& programs, const Clock& clock, MpsSettings settings,
@@ -57,9 +60,9 @@ class MpsEnforcer final : public Enforcer {
 
     std::mutex mutex;  ///< of all below but the atomic ones; held during calls of the daemon
     MpsDaemon daemon;
-    std::atomic<bool> ready{false};
-    std::atomic<MpsLimits> held{};  ///< what its server lets any client have; 0 = not known
-    bool released = false;          ///< not in the map any more
+    std::atomic<bool> ready{false};  ///< as far as is known, a server holds the card
+    std::atomic<MpsLimits> held{};   ///< what its server lets any client have; 0 = not known
+    bool released = false;           ///< not in the map any more
     std::map<std::string, Fresh, std::less<>> fresh;  ///< allocations, prepared since keep()
     std::set<std::string, std::less<>> kept;          ///< allocations, of the last keep()
     Ceiling ceiling;                                  ///< of the containers that share the card
@@ -76,11 +79,13 @@ class MpsEnforcer final : public Enforcer {
   Result<void> set_up(const std::string& card, State& state);
   Result<void> start_daemon(const std::string& card, State& state);
   Result<void> replace_daemon(const std::string& card, State& state);
+  static Result<void> start_server(State& state);
   static Result<void> open_to_clients(State& state);
   static Result<void> hold_to_ceiling(State& state);
   void add_fresh(State& state, const CardSharers& sharers) const;
   [[nodiscard]] CardSharers with_fresh(State& state, CardSharers sharers) const;
   static void keep(State& state, const CardSharers& sharers);
+  static bool still_holds(const std::string& card, State& state);
   void maintain(const std::string& card, State& state);
   /// The folders of daemons that an earlier agent started, once.
   void adopt_folders_once();

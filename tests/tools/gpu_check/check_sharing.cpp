@@ -103,11 +103,12 @@ class MpsCheck {
     report_.expect(prepared.has_value(), "MPS: a daemon is started",
                    prepared ? "it answers" : prepared.error().message);
     if (prepared) {
+      check_bypass("before its first client");
       check_server_limits();
       check_commands();
       check_limits(250);
       check_limits(500);
-      check_bypass();
+      check_bypass("after its clients");
       check_shares();
       check_restart();
     }
@@ -201,12 +202,12 @@ class MpsCheck {
   }
 
   /// A process that does not go through the daemon gets no context.
-  void check_bypass() {
+  void check_bypass(const std::string& when) {
     const auto worker =
         start_worker(programs_, {},
                      {"CUDA_MPS_PIPE_DIRECTORY=/nowhere", "CUDA_VISIBLE_DEVICES=" + card_.card.id});
     const std::string error = problem(worker);
-    report_.expect(!error.empty(), "MPS: nothing gets past the daemon",
+    report_.expect(!error.empty(), "MPS: nothing gets past the daemon " + when,
                    error.empty() ? "a client without it got a context" : error);
   }
 

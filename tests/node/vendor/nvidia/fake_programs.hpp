@@ -18,6 +18,8 @@ namespace tangram::node::nvidia {
 /// found by their pipe directory, and an nvidia-smi that accepts every setting. Records everything.
 class FakePrograms final : public Programs {
  public:
+  static constexpr std::int64_t kServer = 4712;  ///< the process id of each server
+
   Result<ProgramEnd> run(const Command& command, std::chrono::milliseconds limit) override {
     const std::lock_guard lock(mutex_);
     commands_.push_back(command);
@@ -59,9 +61,23 @@ class FakePrograms final : public Programs {
     const std::lock_guard lock(mutex_);
     refuse_limits_ = refuse;
   }
-  void run_server(std::int64_t pid) {
+  /// The daemons start no server.
+  void refuse_servers(bool refuse) {
     const std::lock_guard lock(mutex_);
-    servers_ += std::to_string(pid) + "\n";
+    refuse_servers_ = refuse;
+  }
+  /// A server is listed only after so many looks.
+  void delay_servers(int looks) {
+    const std::lock_guard lock(mutex_);
+    looks_before_server_ = looks;
+  }
+  /// The daemons' servers end, and their daemons start others, with these process ids.
+  void replace_servers(const std::vector<std::int64_t>& pids) {
+    const std::lock_guard lock(mutex_);
+    servers_.clear();
+    for (const std::string& dir : daemons_) {
+      for (const std::int64_t pid : pids) servers_[dir] += std::to_string(pid) + "\n";
+    }
   }
   void refuse_mounts(bool refuse) {
     const std::lock_guard lock(mutex_);
@@ -79,6 +95,7 @@ class FakePrograms final : public Programs {
   void crash(const std::string& pipe_dir) {
     const std::lock_guard lock(mutex_);
     daemons_.erase(pipe_dir);
+    servers_.erase(pipe_dir);
   }
   /// It runs, but answers no client until it is killed.
   void hang(const std::string& pipe_dir) {
@@ -97,6 +114,14 @@ class FakePrograms final : public Programs {
     for (const Command& command : commands()) {
       const auto& all = command.arguments;
       if (std::find(all.begin(), all.end(), "-d") != all.end()) found.push_back(command);
+    }
+    return found;
+  }
+  /// What the front ends of daemons were told, in order.
+  [[nodiscard]] std::vector<std::string> inputs() const {
+    std::vector<std::string> found;
+    for (const Command& command : commands()) {
+      if (!command.input.empty()) found.push_back(command.input);
     }
     return found;
   }
@@ -155,12 +180,24 @@ class FakePrograms final : public Programs {
     const std::string dir = pipe_dir(command);
     if (hung_.count(dir) != 0) return fail(Errc::kTimeout, "did not end in time");
     if (daemons_.count(dir) == 0) return ProgramEnd{1, "Cannot find MPS control daemon process"};
-    if (command.input == "quit\n") daemons_.erase(dir);
-    if (command.input == "get_server_list\n") return ProgramEnd{0, servers_};
+    if (command.input == "quit\n") {
+      daemons_.erase(dir);
+      servers_.erase(dir);
+    }
+    if (command.input == "get_server_list\n") return ProgramEnd{0, listed_servers(dir)};
+    if (command.input == "start_server -uid 0\n" && !refuse_servers_) {
+      servers_[dir] = std::to_string(kServer) + "\n";
+    }
     if (!command.input.starts_with("set_")) return ProgramEnd{0, ""};
     if (refuse_limits_) return ProgramEnd{1, "unknown command"};
     limits_[dir] = command.input;
     return ProgramEnd{0, ""};
+  }
+
+  std::string listed_servers(const std::string& dir) {
+    const auto found = servers_.find(dir);
+    if (found == servers_.end()) return "";
+    return looks_before_server_-- > 0 ? "" : found->second;
   }
 
   mutable std::mutex mutex_;
@@ -172,7 +209,9 @@ class FakePrograms final : public Programs {
   bool refuse_starts_ = false;
   bool refuse_mounts_ = false;
   bool refuse_limits_ = false;
-  std::string servers_;
+  bool refuse_servers_ = false;
+  int looks_before_server_ = 0;
+  std::map<std::string, std::string> servers_;  ///< by pipe directory; a process id in each line
   std::map<std::string, std::string> limits_;
   std::set<std::string> mounts_;
   std::optional<Result<ProgramEnd>> mount_answer_;

@@ -40,6 +40,12 @@ class MpsDaemonTest : public ::testing::Test {
     return folders().client("slot-1.a") + "/" + name;
   }
 
+  /// Of the daemon that was started first.
+  [[nodiscard]] std::string pipe() const { return folders().root() + "/daemon/1/pipe"; }
+  [[nodiscard]] std::vector<std::int64_t> servers() const {
+    return parse_server_pids(ask(pipe() + "/control", "get_server_list").value_or(""));
+  }
+
   const std::string path_ = std::getenv("PATH");
   SystemPrograms programs_;
   ScriptedSource source_;
@@ -51,9 +57,44 @@ TEST_F(MpsDaemonTest, StartsAndQuits) {
   EXPECT_EQ(daemon_.check(), MpsDaemon::Liveness::kAbsent);
   const auto started = daemon_.start();
   ASSERT_TRUE(started) << started.error().message;
-  EXPECT_EQ(daemon_.check(), MpsDaemon::Liveness::kRunning);
+  EXPECT_EQ(daemon_.check(), MpsDaemon::Liveness::kWithoutServer);
   EXPECT_TRUE(daemon_.quit());
   EXPECT_EQ(daemon_.check(), MpsDaemon::Liveness::kAbsent);
+}
+
+TEST_F(MpsDaemonTest, StartsAServerBeforeAnyClient) {
+  ASSERT_TRUE(daemon_.start());
+  ASSERT_TRUE(daemon_.hold({.mebibytes = 8192, .percent = 50}));
+  const auto started = daemon_.start_server();
+  ASSERT_TRUE(started) << started.error().message;
+  EXPECT_EQ(daemon_.check(), MpsDaemon::Liveness::kServing);
+  const auto server = servers();
+  ASSERT_EQ(server.size(), 1U);
+  ASSERT_TRUE(folders().add_client("slot-1.a"));
+  ASSERT_TRUE(daemon_.open_to_clients());
+  EXPECT_EQ(ask(client("control"), "client - -"), "memory 8192 compute 50\n");
+  EXPECT_EQ(servers(), server);
+}
+
+TEST_F(MpsDaemonTest, StartsAnotherServerAfterAKill) {
+  ASSERT_TRUE(daemon_.start());
+  ASSERT_TRUE(daemon_.start_server());
+  const auto first = servers();
+  ASSERT_EQ(first.size(), 1U);
+  ASSERT_TRUE(
+      programs_.kill(first[0], "nvidia-cuda-mps-server", "CUDA_MPS_PIPE_DIRECTORY=" + pipe()));
+  EXPECT_TRUE(testing::eventually(
+      [this] { return daemon_.check() == MpsDaemon::Liveness::kWithoutServer; }));
+  ASSERT_TRUE(daemon_.start_server());
+  EXPECT_EQ(daemon_.check(), MpsDaemon::Liveness::kServing);
+  EXPECT_NE(servers(), first);
+}
+
+TEST_F(MpsDaemonTest, SaysThatItCannotStartAServer) {
+  const auto started = daemon_.start_server();
+  ASSERT_FALSE(started);
+  EXPECT_EQ(started.error().code, Errc::kUnavailable);
+  EXPECT_NE(started.error().message.find("GPU-a"), std::string::npos);
 }
 
 TEST_F(MpsDaemonTest, ServesClientsOnceItIsOpened) {
@@ -71,7 +112,7 @@ TEST_F(MpsDaemonTest, AClientCannotQuitTheDaemon) {
   ASSERT_TRUE(daemon_.open_to_clients());
   EXPECT_EQ(ask(client("control_privileged"), "quit"), std::nullopt);
   ask(client("control"), "quit");
-  EXPECT_EQ(daemon_.check(), MpsDaemon::Liveness::kRunning);
+  EXPECT_EQ(daemon_.check(), MpsDaemon::Liveness::kWithoutServer);
 }
 
 TEST_F(MpsDaemonTest, StartsAfterAKillAndLinksItsClients) {
@@ -103,9 +144,10 @@ TEST_F(MpsDaemonTest, HoldsClientsWithoutLimitsOfTheirOwn) {
 
 TEST_F(MpsDaemonTest, ALaterAgentFindsIt) {
   ASSERT_TRUE(daemon_.start());
+  ASSERT_TRUE(daemon_.start_server());
   ASSERT_TRUE(daemon_.open_to_clients());
   MpsDaemon later(settings_, "GPU-a", programs_);
-  EXPECT_EQ(later.check(), MpsDaemon::Liveness::kRunning);
+  EXPECT_EQ(later.check(), MpsDaemon::Liveness::kServing);
 }
 
 }  // namespace

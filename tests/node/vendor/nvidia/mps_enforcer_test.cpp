@@ -384,12 +384,11 @@ TEST_F(MpsEnforcerTest, TheServerHoldsClientsToTheLargestShare) {
 
 TEST_F(MpsEnforcerTest, ALargerShareRaisesItBeforeItsContainerStarts) {
   ASSERT_TRUE(enforcer_->prepare("GPU-a", sharers({"slot-1.a"})));
-  programs_.run_server(4711);
   CardSharers more = sharers({"slot-1.a"});
   more.add("slot-2.b", granted(16'384, 250));
   ASSERT_TRUE(enforcer_->prepare("GPU-a", more));
   EXPECT_EQ(programs_.limits(pipe("GPU-a")),
-            "set_device_pinned_mem_limit 4711 0 16384M\nset_active_thread_percentage 4711 25\n");
+            "set_device_pinned_mem_limit 4712 0 16384M\nset_active_thread_percentage 4712 25\n");
 }
 
 TEST_F(MpsEnforcerTest, ItIsLoweredWhenTheLargestEnds) {
@@ -398,9 +397,8 @@ TEST_F(MpsEnforcerTest, ItIsLoweredWhenTheLargestEnds) {
   ASSERT_TRUE(enforcer_->prepare("GPU-a", two));
   clock_.advance(60s);
   enforcer_->keep({{"GPU-a", sharers({"slot-1.a"})}});
-  EXPECT_EQ(
-      programs_.limits(pipe("GPU-a")),
-      "set_default_device_pinned_mem_limit 0 8192M\nset_default_active_thread_percentage 25\n");
+  EXPECT_EQ(programs_.limits(pipe("GPU-a")),
+            "set_device_pinned_mem_limit 4712 0 8192M\nset_active_thread_percentage 4712 25\n");
 }
 
 TEST_F(MpsEnforcerTest, NewContainersDoNotPutOffThatTheLimitsAreLowered) {
@@ -415,9 +413,8 @@ TEST_F(MpsEnforcerTest, NewContainersDoNotPutOffThatTheLimitsAreLowered) {
     ASSERT_TRUE(enforcer_->prepare("GPU-a", sharing));
     enforcer_->keep({{"GPU-a", sharing}});
   }
-  EXPECT_EQ(
-      programs_.limits(pipe("GPU-a")),
-      "set_default_device_pinned_mem_limit 0 8192M\nset_default_active_thread_percentage 25\n");
+  EXPECT_EQ(programs_.limits(pipe("GPU-a")),
+            "set_device_pinned_mem_limit 4712 0 8192M\nset_active_thread_percentage 4712 25\n");
 }
 
 TEST_F(MpsEnforcerTest, AContainerWithoutAClaimYetKeepsItsLimits) {

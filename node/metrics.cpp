@@ -51,8 +51,9 @@ void add_pods(const Readings& now, MetricFamilies& all) {
                                            "Memory of a card that a pod may use.");
   MetricFamily enforced =
       MetricFamily::gauge("tangram_node_pod_limit_enforced",
-                          "1 if each of the pod's processes is held to the pod's limit on the "
-                          "card, whatever its environment says.");
+                          "1 if each process that the pod starts now is held to the pod's limit on "
+                          "the card, whatever its environment says. Under mps, a process that "
+                          "connected beside a larger share keeps that one's limit.");
   for (const auto& pod : now.pods) {
     const MetricLabels labels{{"namespace", pod.ns}, {"pod", pod.pod}, {"uuid", pod.card}};
     used.add(labels, pod.memory_used_bytes);

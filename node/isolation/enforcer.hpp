@@ -42,7 +42,8 @@ struct ContainerEdits {
   friend bool operator==(const ContainerEdits&, const ContainerEdits&) = default;
 };
 
-/// What holds each process of a container to the container's limit.
+/// What holds each process that a container starts now to the container's limit. A process that has
+/// started before keeps what it had then.
 enum class Holder : std::uint8_t {
   kNobody,
   kClient,  ///< the process itself, by variables that it can unset

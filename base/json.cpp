@@ -1,6 +1,7 @@
 #include "base/json.hpp"
 
 #include "base/json_tape.hpp"
+#include "base/one_line.hpp"
 #include "base/quote.hpp"
 
 #include <algorithm>
@@ -254,6 +255,15 @@ std::size_t Reader::tokens_inside() const {
 bool Reader::failed() const { return impl_->error.has_value(); }
 
 void Reader::fail(std::string message) { impl_->report(std::move(message)); }
+
+void Reader::make_texts_lines() {
+  for (Entry& entry : impl_->tape.entries) {
+    if (entry.token != Token::kString) continue;
+    const std::string line = one_line(entry.view());  // never longer
+    std::ranges::copy(line, impl_->stream.head_ + (entry.text - impl_->stream.head_));
+    entry.size = static_cast<std::uint32_t>(line.size());
+  }
+}
 
 void Reader::rewind() {
   impl_->next = 0;

@@ -129,6 +129,10 @@ class Reader {
   /// Makes this read an error: "<path>: <message>". The first one wins.
   void fail(std::string message);
 
+  /// Makes each text one_line(), for pages that are drawn: names and reasons in them are others'.
+  /// Names of members stay.
+  void make_texts_lines();
+
   /// Back to the front, to read the text once more. An error stays.
   void rewind();
 

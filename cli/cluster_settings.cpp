@@ -5,6 +5,8 @@
 #include "cli/json_path.hpp"
 #include "kube/url.hpp"
 
+#include <boost/algorithm/string/replace.hpp>
+
 #include <map>
 #include <utility>
 
@@ -69,7 +71,9 @@ ClusterSettings read_cluster_settings(kube::KubeApi& api, const std::string& sys
     return unknown(name + " has no " + kConfigKey);
   }
   auto config = config::load_config(unescaped_at(read.text, {"data", kConfigKey}), kConfigKey, {});
-  if (!config) return unknown(name + ": " + config.error().message);
+  if (!config) {  // each mistake stands on a line of its own
+    return unknown(name + ": " + boost::replace_all_copy(config.error().message, "\n", "; "));
+  }
   ClusterSettings settings;
   settings.policy.default_policy = config->scheduler.policy;
   settings.policy.requests = config->scheduler.requests();

@@ -2,6 +2,7 @@
 
 #include "base/file.hpp"
 #include "base/json.hpp"
+#include "base/one_line.hpp"
 #include "cli/cluster.hpp"
 #include "cli/cluster_settings.hpp"
 #include "cli/completion/completion.hpp"
@@ -45,7 +46,7 @@ Result<std::string> read_manifest_text(const std::string& file) {
 /// Adds the sentence, if there is one.
 std::string with_note(std::string text, const std::string& sentence, const Screen& screen) {
   if (sentence.empty()) return text;
-  text += paint(screen.style, kDim, in_lines(screen, "note: " + sentence)) + "\n";
+  text += paint(screen.style, kDim, in_lines(screen, one_line("note: " + sentence))) + "\n";
   return text;
 }
 
@@ -246,7 +247,7 @@ Result<CommandResult> Commands::whatif() {
   if (for_programs(options_.output)) return document(options_.output, whatif_json(pods), exit);
   std::string drawn = draw_whatif(screen_, pods, options_.output == Output::kWide);
   if (!manifests->skipped.empty()) {
-    drawn += "skipped, because they create no pods: " + joined(manifests->skipped) + "\n";
+    drawn += "skipped, because they create no pods: " + one_line(joined(manifests->skipped)) + "\n";
   }
   drawn = with_note(std::move(drawn), assumed_of(found), screen_);
   return CommandResult{with_assumptions(std::move(drawn), settings, screen_), exit};
@@ -259,7 +260,7 @@ Result<CommandResult> Commands::cordon() {
                   ? cordon_card(**server, options_.card, options_.reason)
                   : uncordon_card(**server, options_.card);
   if (!done) return done.error();
-  if (!for_programs(options_.output)) return CommandResult{*done + "\n"};
+  if (!for_programs(options_.output)) return CommandResult{one_line(*done) + "\n"};
   std::string json;
   json::Writer(json)
       .begin_object()

@@ -57,6 +57,7 @@ ExplainedNode read_node(json::Reader& in) {
 Result<ExplainView> read_explain_view(std::string json) {
   ExplainView view;
   json::Reader in(json);
+  in.make_texts_lines();
   const auto containers = json::each(view.containers, read_container);
   const auto read_request = [&](json::Reader& request) {
     json::read_members(request, "isolation", view.isolation, "models", view.models, "containers",

@@ -81,6 +81,7 @@ struct ExplainView {
   [[nodiscard]] bool bound() const { return state == "bound"; }
 };
 
+/// Each text of the view is one_line().
 /// @returns kInvalidArgument, with the path of what is not as expected
 Result<ExplainView> read_explain_view(std::string json);
 

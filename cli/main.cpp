@@ -1,9 +1,11 @@
 // kubectl-tangram: wiring only.
 
 #include "base/clock.hpp"
+#include "base/one_line.hpp"
 #include "base/sleeper.hpp"
 #include "cli/commands.hpp"
 #include "cli/completion/completion.hpp"
+#include "cli/log.hpp"
 #include "cli/options.hpp"
 
 #include <spdlog/sinks/stdout_sinks.h>
@@ -14,6 +16,7 @@
 #include <iostream>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace {
@@ -26,15 +29,19 @@ constexpr const char* kClear = "\x1b[H\x1b[2J";
 
 /// Warnings of the ledger go to standard error, apart from the output.
 void log_to_stderr() {
-  auto logger = spdlog::stderr_logger_st("kubectl-tangram");
-  logger->set_pattern("kubectl-tangram: %l: %v");
+  auto logger = spdlog::stderr_logger_st(cli::kProgram);
+  logger->set_formatter(cli::log_formatter());
   logger->set_level(spdlog::level::warn);
   spdlog::set_default_logger(std::move(logger));
 }
 
+void print_error(std::string_view message) {
+  std::cerr << cli::kProgram << ": " << one_line(message) << "\n";
+}
+
 int print(const Result<cli::CommandResult>& result, const cli::Screen& screen, bool clear) {
   if (!result) {
-    std::cerr << cli::without_controls("kubectl-tangram: " + result.error().message + "\n", false);
+    print_error(result.error().message);
     return result.error().code == Errc::kInvalidArgument ? cli::kBadUsage : cli::kFailed;
   }
   std::cout << (clear ? kClear : "") << cli::without_controls(result->text, screen.style.colour)
@@ -72,6 +79,6 @@ int main(int argc, char** argv) try {
   (parsed.exit == cli::kDone ? std::cout : std::cerr) << parsed.message;
   return parsed.exit;
 } catch (const std::exception& error) {
-  std::cerr << "kubectl-tangram: " << error.what() << "\n";
+  print_error(error.what());
   return cli::kFailed;
 }

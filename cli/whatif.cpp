@@ -1,6 +1,7 @@
 #include "cli/whatif.hpp"
 
 #include "base/json.hpp"
+#include "base/one_line.hpp"
 #include "cli/fit.hpp"
 #include "cli/format.hpp"
 #include "cli/table.hpp"
@@ -99,8 +100,8 @@ std::string draw_whatif(const Screen& screen, const std::vector<WhatIf>& pods, b
                                       : grant_text(pod.place.containers),
                pod.place.node.empty() ? "-" : card_names(cards_of(pod.place.containers), wide)});
     if (!pod.why.empty()) {
-      reasons += in_lines(screen, paint(screen.style, kBold, name) + " " +
-                                      std::string(to_string(pod.fate)) + ": " + pod.why) +
+      reasons += in_lines(screen, paint(screen.style, kBold, one_line(name)) + " " +
+                                      std::string(to_string(pod.fate)) + ": " + one_line(pod.why)) +
                  "\n";
     }
   }

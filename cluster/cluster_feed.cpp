@@ -31,7 +31,7 @@ std::optional<model::NodeInventory> NodeFeed::read(std::string object) {
     ++counters_.bad_cards;
     spdlog::warn(
         "node {}: annotation tangram.dev/cards is not valid, so its cards take no pods: {}",
-        node->name, cards.error().message);
+        quote_if_needed(node->name), cards.error().message);
   }
   return inventory;
 }
@@ -214,8 +214,8 @@ PodFeed::ShownPod PodFeed::scanned(const kube::Pod& pod) {
 void PodFeed::count_problem(const kube::Pod& pod, const Recorded& recorded) {
   if (recorded.grant_problem.empty()) return;
   ++counters_.bad_grants;
-  spdlog::warn("pod {}: annotation {} {}, so it grants nothing", pod.full_name(),
-               model::kGrantAnnotation, recorded.grant_problem);
+  spdlog::warn("pod {}/{}: annotation {} {}, so it grants nothing", quote_if_needed(pod.ns),
+               quote_if_needed(pod.name), model::kGrantAnnotation, recorded.grant_problem);
 }
 
 PodFeed::Shown PodFeed::shown(Recorded recorded) {

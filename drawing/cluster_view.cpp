@@ -71,6 +71,7 @@ std::string family_of(const std::string& pod) {
 Result<ClusterView> read_cluster_view(std::string json) {
   ClusterView view;
   json::Reader in(json);
+  in.make_texts_lines();
   json::read_members(in, "nodes", json::each(view.nodes, read_node), "pending",
                      json::each(view.pending, read_pending));
   if (auto done = in.finish(); !done) return done.error();

@@ -52,6 +52,7 @@ struct ClusterView {
 /// A pod's name without the "-x7k2p" that Kubernetes appends to a generateName.
 [[nodiscard]] std::string family_of(const std::string& pod);
 
+/// Each text of the view is one_line().
 /// @returns kInvalidArgument, with the path of what is not as expected
 Result<ClusterView> read_cluster_view(std::string json);
 

@@ -13,20 +13,24 @@
 /// The parts of the examination. For doctor.cpp.
 namespace tangram::cli {
 
-/// What is examined, and the report to which each part adds its lines. Each is one_line(): events,
-/// names and answers in them are texts of others.
+/// What is examined, and the report to which each part adds its lines.
 struct Examination {
   const Installation& installation;
   Report& report;
 
+  /// Each text as one_line(): events, names and answers in them are texts of others.
+  void add(const Check& check) const {
+    report.push_back(
+        {check.level, one_line(check.subject), one_line(check.finding), one_line(check.next)});
+  }
   void ok(const std::string& subject, const std::string& finding) const {
-    report.push_back({Level::kOk, one_line(subject), one_line(finding), ""});
+    add({Level::kOk, subject, finding, ""});
   }
   void warn(const std::string& subject, const std::string& finding, const std::string& next) const {
-    report.push_back({Level::kWarn, one_line(subject), one_line(finding), one_line(next)});
+    add({Level::kWarn, subject, finding, next});
   }
   void fail(const std::string& subject, const std::string& finding, const std::string& next) const {
-    report.push_back({Level::kFail, one_line(subject), one_line(finding), one_line(next)});
+    add({Level::kFail, subject, finding, next});
   }
   /// Warns that something cannot be read; for 403 with the role that allows it.
   void unreadable(const std::string& subject, const Reading& reading) const;

@@ -153,7 +153,7 @@ void Examination::unreadable(const std::string& subject, const Reading& reading)
 
 void Examination::no_object(const Reading& reading, const Check& missing) const {
   if (reading.outcome != Reading::Outcome::kMissing) return unreadable(missing.subject, reading);
-  report.push_back(missing);
+  add(missing);
 }
 
 Reading Examination::get(const std::string& group, const std::string& what,

@@ -40,8 +40,7 @@ void check_deployment(const Examination& examination, const Reading& read) {
   if (ready >= wanted && ready > 0) {
     examination.ok(kSubject, text);
   } else {
-    examination.report.push_back(
-        {ready == 0 ? Level::kFail : Level::kWarn, kSubject, text, logs(examination)});
+    examination.add({ready == 0 ? Level::kFail : Level::kWarn, kSubject, text, logs(examination)});
   }
 }
 

@@ -69,7 +69,7 @@ bool check_policy(const Examination& examination, const std::string& label) {
     if (binding ? denies(read.text) : text_at(read.text, {"spec", "failurePolicy"}) == "Fail") {
       continue;
     }
-    examination.report.push_back(missing);
+    examination.add(missing);
     return false;
   }
   return true;

@@ -78,7 +78,7 @@ void report_findings(const Examination& examination, const NodeFindings& found) 
   const auto add = [&](Level level, const std::vector<std::string>& names, const std::string& what,
                        const std::string& next) {
     if (names.empty()) return;
-    examination.report.push_back({level, kSubject, what + ": " + some_of(names), next});
+    examination.add({level, kSubject, what + ": " + some_of(names), next});
   };
   add(Level::kFail, found.unreadable, "annotation tangram.dev/cards cannot be read",
       "the node's agent writes it again when it starts; see its log: " + agent_logs(examination));

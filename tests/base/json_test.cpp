@@ -236,6 +236,31 @@ TEST(JsonReaderTest, UnreadTextIsAnError) {
   EXPECT_EQ(in.finish().error().message, "text goes on after the value");
 }
 
+TEST(JsonReaderTest, MakesTextsLines) {
+  std::string text =
+      R"({"a\nb":"c\nd","e":["\u001b[2J","\u202ef\u009b",7],"g":{"h":"","i":"t\u00e9xt"}} )";
+  Reader in(text);
+  in.make_texts_lines();
+  std::vector<std::string> read;
+  const auto keep = [&] { read.emplace_back(in.scalar_text()); };
+  in.object([&](std::string_view key) {
+    read.emplace_back(key);
+    if (key == "e") return in.array(keep);
+    if (key == "g") return in.object([&](std::string_view) { keep(); });
+    keep();
+  });
+  EXPECT_TRUE(in.finish().has_value());
+  EXPECT_EQ(read, (std::vector<std::string>{"a\nb", "c?d", "e", "?[2J", "?f?", "7", "g", "",
+                                            "t\xc3\xa9xt"}));
+}
+
+TEST(JsonReaderTest, MakesNoLinesOfWhatIsNoJson) {
+  std::string text = R"({"a":"b\n",)";
+  Reader in(text);
+  in.make_texts_lines();
+  EXPECT_EQ(in.finish().error().message.substr(0, 15), "not valid JSON:");
+}
+
 TEST(JsonReaderTest, FindsDuplicatesAmongManyKeys) {
   // 24 keys are compared one by one, more are hashed: both sides of the step, and far behind it.
   for (const int keys : {1, 23, 24, 25, 26, 100}) {

@@ -286,6 +286,38 @@ TEST(ExplainTest, SaysWhatIsWrongWithThePod) {
   EXPECT_NE(explained(rig, "no-such-pod").find("no pod ml/no-such-pod waits"), std::string::npos);
 }
 
+TEST(ExplainTest, NoTextAddsALine) {
+  const std::string odd = R"("x\n\u001b[2J\u202ey")";
+  for (const std::string state : {R"("bound")", R"("pending")"}) {
+    const auto drawn = [&](const std::string& text) {
+      const std::string verdicts =
+          R"([{"name":)" + text + R"(,"why":)" + text + R"(},{"name":"b"}])";
+      const std::string cards = R"([{"uuid":)" + text + R"(,"model":)" + text + R"(,"offers":[)" +
+                                text + R"(],"reason":)" + text + R"(,"containers":)" + verdicts +
+                                "}]";
+      const std::string findings = R"([{"finding":)" + text + R"(,"message":)" + text + "}]";
+      const std::string containers =
+          R"([{"name":)" + text + R"(,"cards":[{"uuid":)" + text + "}]}]";
+      const auto view = read_explain_view(
+          R"({"namespace":)" + text + R"(,"name":)" + text + R"(,"state":)" + state +
+          R"(,"node":)" + text + R"(,"isolation":)" + text + R"(,"policy":)" + text +
+          R"(,"grantKey":)" + text + R"(,"summary":)" + text + R"(,"note":)" + text +
+          R"(,"findings":)" + findings + R"(,"request":{"models":[)" + text +
+          R"(]},"containers":)" + containers + R"(,"nodes":[{"name":)" + text + R"(,"why":)" +
+          text + R"(,"cards":)" + cards + R"(},{"name":)" + text + R"(,"fits":true,"blocked":)" +
+          text + R"(},{"name":)" + text + R"(,"fits":true,"wouldGet":[)" + text + "]}]}");
+      return view ? draw_explain(file_screen(), *view, true) : view.error().message;
+    };
+    const std::string text = drawn(odd);
+    const std::string plain = drawn(R"("xyz")");
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'),
+              std::count(plain.begin(), plain.end(), '\n'))
+        << text;
+    EXPECT_NE(text.find("x??[2J?y/x??[2J?y is "), std::string::npos) << text;
+    EXPECT_EQ(text.find('\x1b'), std::string::npos) << text;
+  }
+}
+
 TEST(ExplainTest, ReadsWhatItKnowsOfAPageAndPassesOverTheRest) {
   const auto view = read_explain_view(
       R"({"namespace":"ml","name":"p","state":"bound","node":"a","new":{"x":[1]},"containers":[]})");

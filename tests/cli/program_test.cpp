@@ -1,5 +1,6 @@
 // kubectl-tangram as people run it, against an API server over HTTP.
 
+#include "cli/format.hpp"
 #include "tests/cli/served_rig.hpp"
 
 #include <gtest/gtest.h>
@@ -28,6 +29,11 @@ class ProgramTest : public ::testing::Test, protected ServedRig {
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read("out"), read("err")};
   }
 };
+
+std::string node_of(const std::string& name, const std::string& cards) {
+  std::string text = testing::node_json(name, {{"tangram.dev/cards", cards}});
+  return text.insert(text.find(R"("name":)"), R"("uid":"u","resourceVersion":"8",)");
+}
 
 TEST_F(ProgramTest, ShowsThePackingWithoutColoursInAFile) {
   const Ended top = run("top");
@@ -144,6 +150,38 @@ TEST_F(ProgramTest, SaysWhatToDoWhereItCannot) {
   const Ended away = run("top");
   EXPECT_EQ(away.exit, 1);
   EXPECT_NE(away.err.find("kubectl cluster-info"), std::string::npos) << away.err;
+}
+
+TEST_F(ProgramTest, NoAnswerOfAServerAddsLinesOrControls) {
+  const std::string odd = "n\nall is well\x1b[2J";
+  const auto list = [](const std::string& kind, const std::vector<std::string>& items) {
+    return R"({"kind":")" + kind + R"(","apiVersion":"v1","metadata":{"resourceVersion":"9"},)" +
+           R"("items":[)" + joined(items, ",") + "]}";
+  };
+  const std::string cards = model::encode_cards({testing::card("GPU-1")});
+  rig_.api.answer("/api/v1/nodes",
+                  list("NodeList", {node_of(odd, cards), node_of(odd + "2", "no list of cards")}));
+  testing::PodText pod;
+  pod.name = odd;
+  pod.uid = "u1";
+  pod.node = odd;
+  pod.annotations = {{"tangram.dev/gpu-fraction", "0.5"}, {"tangram.dev/gpu-grant", "none"}};
+  rig_.api.answer("/api/v1/pods", list("PodList", {testing::pod_json(pod)}));
+  const std::vector<std::string> commands{"top",
+                                          "top -o wide",
+                                          "pods",
+                                          "fit --gpu-fraction 0.5",
+                                          "doctor",
+                                          "cordon-card GPU-1",
+                                          "explain '" + odd + "'"};
+  for (const std::string& command : commands) {
+    const Ended ended = run(command);
+    for (const std::string& text : {ended.out, ended.err}) {
+      EXPECT_EQ(text.find('\x1b'), std::string::npos) << command << ": " << text;
+      EXPECT_EQ(text.find("\nall "), std::string::npos) << command << ": " << text;
+    }
+    EXPECT_NE((ended.out + ended.err).find("all is well"), std::string::npos) << command;
+  }
 }
 
 TEST_F(ProgramTest, HelpsAndCompletes) {

@@ -80,6 +80,25 @@ TEST(TopTest, AReasonAddsNoLine) {
   EXPECT_EQ(lines(), before);
 }
 
+TEST(TopTest, NoNameAddsALine) {
+  const auto drawn = [](const std::string& name) {
+    std::string page = R"({"nodes":[{"name":"NAME","cards":[{"uuid":"GPU-1","model":"NAME",)"
+                       R"("memMiB":81920,"milli":1000,"pods":[{"namespace":"NAME","name":"NAME",)"
+                       R"("memMiB":8192,"milli":100}]}]}],"pending":[]})";
+    for (std::size_t at = 0; (at = page.find("NAME", at)) != std::string::npos;) {
+      page.replace(at, 4, name);
+    }
+    const auto view = drawing::read_cluster_view(page);
+    return view ? draw_top(file_screen(), *view) : view.error().message;
+  };
+  const std::string odd = drawn(R"(x\n\u001b[2J\u202e)");
+  const std::string plain = drawn("x");
+  EXPECT_EQ(std::count(odd.begin(), odd.end(), '\n'), std::count(plain.begin(), plain.end(), '\n'))
+      << odd;
+  EXPECT_NE(odd.find("\nx??[2J? "), std::string::npos) << odd;
+  EXPECT_EQ(odd.find('\x1b'), std::string::npos);
+}
+
 TEST(TopTest, SaysWhereThereIsNothing) {
   Rig rig;
   const std::string nothing = "no node lists GPU cards; `kubectl tangram doctor` says why\n";

@@ -4,6 +4,7 @@
 #include "model/grant.hpp"
 #include "tests/extender/rig.hpp"
 #include "tests/testing/bounded_api.hpp"
+#include "tests/testing/log_probe.hpp"
 #include "tests/testing/manual_clock.hpp"
 #include "tests/testing/odd_fields.hpp"
 #include "tests/testing/send_list.hpp"
@@ -149,6 +150,20 @@ TEST_F(ClusterFeedTest, KeepsAListedNodeThatCannotBeReadAsItWas) {
   send_list(rig_.nodes,
             {extender::Rig::node_text("n2", 1)});  // and still knows that it must go some day
   EXPECT_EQ(rig_.ledger.snapshot()->find("n1"), nullptr);
+}
+
+TEST_F(ClusterFeedTest, LogsANameAsOneLine) {
+  testing::LogProbe log("annotation ");
+  rig_.nodes.change(kube::EventType::kAdded,
+                    node_json("n\n\x1b[2J", {{"tangram.dev/cards", "[]"}}));
+  PodText pod = running("u1");
+  pod.name = "p\nkubectl-tangram: all is well";
+  pod.annotations["tangram.dev/gpu-grant"] = "half a card";
+  rig_.pods.change(kube::EventType::kAdded, pod_json(pod));
+  const auto lines = log.lines();
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_EQ(lines[0].substr(0, 28), R"(node "n\x0a\x1b[2J": annotat)");
+  EXPECT_EQ(lines[1].substr(0, 47), R"(pod ml/"p\x0akubectl-tangram: all is well": ann)");
 }
 
 // ---- Pods

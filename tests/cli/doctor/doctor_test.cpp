@@ -298,6 +298,13 @@ TEST_F(DoctorTest, AnAnswerOfTheServerAddsNoLines) {
   expect_warning("nodes: cannot be read: list resourceslices: 403: no?ok  all");
 }
 
+TEST_F(DoctorTest, ANameAddsNoLines) {
+  std::string odd = testing::node_json("n\nok    nodes", {{"tangram.dev/cards", "none"}});
+  odd.insert(odd.find(R"("name":)"), R"("uid":"u",)");
+  rig_.api.answer("/api/v1/nodes", R"({"metadata":{"resourceVersion":"1"},"items":[)" + odd + "]}");
+  expect_failure("nodes: annotation tangram.dev/cards cannot be read: n?ok    nodes (");
+}
+
 TEST_F(DoctorTest, ReportsPortsThatDoNotMeet) {
   rig_.install(listening(9899, 9090, 9443));
   expect_failure(

@@ -27,6 +27,20 @@ constexpr int kMaxTries = 5;
 constexpr std::chrono::milliseconds kPatience{10'000};
 constexpr int kConflict = 409;
 
+/// The card as it was written: its UUID, or the node and the UUID.
+struct Named {
+  std::string text;
+  std::string node;  ///< "" = the one that lists it
+  std::string uuid;
+};
+
+/// No name of a node and no UUID has a slash.
+Named named_card(const std::string& text) {
+  const std::size_t slash = text.find('/');
+  if (slash == std::string::npos) return {text, "", text};
+  return {text, text.substr(0, slash), text.substr(slash + 1)};
+}
+
 /// A node and one of its cards.
 struct Found {
   node::OwnNode node;
@@ -39,31 +53,46 @@ std::vector<model::Card> cards_of(const node::OwnNode& node) {
   return cards ? std::move(*cards) : std::vector<model::Card>();
 }
 
-Error unknown_card(const std::string& uuid, const std::vector<std::string>& near) {
-  const std::string what = "no node lists a card " + quote_if_needed(uuid);
+Error unknown_card(const Named& named, const std::vector<std::string>& near) {
+  const std::string who = named.node.empty() ? "no node" : "no node " + quote_if_needed(named.node);
+  const std::string what = who + " lists a card " + quote_if_needed(named.uuid);
   if (near.empty()) {
     return fail(Errc::kNotFound, what + "; `kubectl tangram top -o wide` shows the UUIDs");
   }
   return fail(Errc::kNotFound, what + "; write the whole UUID: " + joined(near));
 }
 
-Result<Found> find_card(kube::KubeApi& api, const std::string& uuid) {
-  std::optional<Found> found;
+/// Any agent can publish the UUID of another node's card.
+Error ambiguous_card(const std::string& uuid, const std::vector<Found>& found) {
+  std::vector<std::string> nodes;
+  std::vector<std::string> names;
+  for (const Found& each : found) {
+    nodes.push_back(each.node.name);
+    names.push_back(nodes.back() + "/" + uuid);
+  }
+  return fail(Errc::kConflict, counted(found.size(), "node") + " list a card " + uuid + ": " +
+                                   joined(nodes) + "; find out which has it, and write the node " +
+                                   "too: " + joined(names, " or "));
+}
+
+Result<Found> find_card(kube::KubeApi& api, const Named& named) {
+  std::vector<Found> found;
   std::vector<std::string> near;
   auto listed = list(api, "/api/v1/nodes", {}, [&](std::string object) {
     auto node = node::decode_own_node(std::move(object));
     if (!node) return;  // an unreadable node lists no card
+    if (!named.node.empty() && node->name != named.node) return;
     for (model::Card& card : cards_of(*node)) {
-      if (card.id == uuid) {
-        found = Found{*node, std::move(card)};
-      } else if (card.id.starts_with(uuid)) {
+      if (card.id == named.uuid) {
+        found.push_back({*node, std::move(card)});
+      } else if (card.id.starts_with(named.uuid)) {
         near.push_back(card.id);
       }
     }
   });
   if (!listed) return listed.error();
-  if (found) return std::move(*found);
-  return unknown_card(uuid, near);
+  if (found.size() == 1) return std::move(found.front());
+  return found.empty() ? unknown_card(named, near) : ambiguous_card(named.uuid, found);
 }
 
 std::string patch_of(const node::OwnNode& node, const std::string& cordon) {
@@ -85,10 +114,10 @@ struct Step {
 };
 
 /// Reads and writes until no other write comes between.
-Result<std::string> change(kube::KubeApi& api, const std::string& uuid,
+Result<std::string> change(kube::KubeApi& api, const Named& named,
                            const std::function<Result<Step>(const Found&)>& decide) {
   for (int tries = 0; tries < kMaxTries; ++tries) {
-    const auto found = find_card(api, uuid);
+    const auto found = find_card(api, named);
     if (!found) return found.error();
     auto step = decide(*found);
     if (!step) return step.error();
@@ -166,25 +195,26 @@ std::string without_card(std::string_view annotation, std::string_view uuid) {
   return joined(items, ",");
 }
 
-Result<std::string> cordon_card(kube::KubeApi& api, const std::string& uuid,
+Result<std::string> cordon_card(kube::KubeApi& api, const std::string& card,
                                 const std::string& reason) {
   if (auto good = check_reason(reason); !good) return good.error();
-  return change(api, uuid, [&](const Found& found) -> Result<Step> {
-    std::string annotation = with_card(found.node.cordon, uuid, reason);
-    const bool named = node::parse_card_names(found.node.cordon).ids.contains(uuid);
-    if (named && (reason.empty() || annotation == found.node.cordon)) {
+  const Named named = named_card(card);
+  return change(api, named, [&](const Found& found) -> Result<Step> {
+    std::string annotation = with_card(found.node.cordon, named.uuid, reason);
+    const bool listed = node::parse_card_names(found.node.cordon).ids.contains(named.uuid);
+    if (listed && (reason.empty() || annotation == found.node.cordon)) {
       return Step{card_name(found) + " is cordoned already"};
     }
     return Step{card_name(found) +
                     " cordoned: within seconds it takes no new pods; its pods keep running. Undo: "
                     "kubectl tangram uncordon-card " +
-                    uuid,
+                    named.text,
                 std::move(annotation)};
   });
 }
 
-Result<std::string> uncordon_card(kube::KubeApi& api, const std::string& uuid) {
-  return change(api, uuid, uncordon_step);
+Result<std::string> uncordon_card(kube::KubeApi& api, const std::string& card) {
+  return change(api, named_card(card), uncordon_step);
 }
 
 }  // namespace tangram::cli

@@ -21,14 +21,16 @@ inline constexpr std::size_t kMaxReason = 256;
 /// The annotation without the card; "" if it was the last one.
 [[nodiscard]] std::string without_card(std::string_view annotation, std::string_view uuid);
 
+/// @param card  its UUID, or "NODE/UUID"
 /// @returns a sentence that says what was done, or that nothing was to be done;
 ///          kInvalidArgument  a reason that the annotation cannot hold
 ///          kNotFound         no node lists the card; the message names cards with this prefix
-///          kConflict         forbidden, or others kept changing the node
+///          kConflict         several nodes list the UUID, forbidden, or others kept changing the
+///                            node
 ///          kUnavailable      the API server rejects it
-Result<std::string> cordon_card(kube::KubeApi& api, const std::string& uuid,
+Result<std::string> cordon_card(kube::KubeApi& api, const std::string& card,
                                 const std::string& reason);
 /// @returns as above; also kConflict if the card is not cordoned by its own name
-Result<std::string> uncordon_card(kube::KubeApi& api, const std::string& uuid);
+Result<std::string> uncordon_card(kube::KubeApi& api, const std::string& card);
 
 }  // namespace tangram::cli

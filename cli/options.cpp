@@ -131,7 +131,8 @@ void add_whatif(CLI::App& parser, Options& options) {
 }
 
 void add_cordons(CLI::App& parser, Options& options) {
-  constexpr const char* kUuid = "The card's UUID, as `top -o wide` shows it";
+  constexpr const char* kUuid =
+      "The card's UUID, as `top -o wide` shows it; NODE/UUID where several nodes list it";
   CLI::App* const cordon = add_command(
       parser, "cordon-card",
       "Stop placing new pods on a card; its pods keep running. Writes one annotation of its Node",

@@ -35,6 +35,7 @@ struct NodeFindings {
   std::vector<std::string> shared;        ///< another device plugin advertises GPUs there
   std::vector<std::string> driver_cards;  ///< a DRA driver publishes them, too
   std::vector<std::string> unhealthy_cards;
+  std::map<std::string, std::vector<std::string>> nodes_of_cards;  ///< by UUID
   std::size_t cards = 0;
   std::size_t cordoned = 0;
 
@@ -43,6 +44,7 @@ struct NodeFindings {
     for (const model::Card& card : found) {
       ++cards;
       if (card.cordoned) ++cordoned;
+      nodes_of_cards[card.id].push_back(node.own.name);
       const std::string name = card.id + " of " + node.own.name;
       if (const std::string driver(published.driver_of(card)); !driver.empty()) {
         driver_cards.push_back(in_parentheses(name, driver));
@@ -74,6 +76,15 @@ struct NodeFindings {
   }
 };
 
+/// "GPU-1 of a and b" of each card that several nodes list.
+std::vector<std::string> repeated_cards(const NodeFindings& found) {
+  std::vector<std::string> cards;
+  for (const auto& [uuid, nodes] : found.nodes_of_cards) {
+    if (nodes.size() > 1) cards.push_back(uuid + " of " + joined(nodes, " and "));
+  }
+  return cards;
+}
+
 void report_findings(const Examination& examination, const NodeFindings& found) {
   const auto add = [&](Level level, const std::vector<std::string>& names, const std::string& what,
                        const std::string& next) {
@@ -86,6 +97,9 @@ void report_findings(const Examination& examination, const NodeFindings& found) 
       "the agent's device plugin is not registered with kubelet, which takes some seconds after "
       "its start: " +
           agent_logs(examination));
+  add(Level::kFail, repeated_cards(found), "several nodes list the same card",
+      "`nvidia-smi -L` shows which has it; another one's agent publishes a card that is not there, "
+      "so drain that node and find out why");
   add(Level::kWarn, found.unreported, "label tangram.dev/gpu, but no cards annotation",
       "the node's agent has not reported its cards: " + agent_logs(examination));
   add(Level::kWarn, found.unhealthy_cards, "unhealthy cards",

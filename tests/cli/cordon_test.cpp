@@ -120,6 +120,30 @@ TEST_F(CordonTest, KnowsNoOtherCards) {
   EXPECT_EQ(patches(), 0U);
 }
 
+TEST_F(CordonTest, RefusesACardThatSeveralNodesList) {
+  rig_.add_node("z", {testing::card("GPU-a0")});
+  const std::string refused =
+      "error: 2 nodes list a card GPU-a0: a, z; find out which has it, and write the node too: "
+      "a/GPU-a0 or z/GPU-a0";
+  EXPECT_EQ(done(cordon_card(rig_.api, "GPU-a0", "")), refused);
+  EXPECT_EQ(done(uncordon_card(rig_.api, "GPU-a0")), refused);
+  EXPECT_EQ(cordon_card(rig_.api, "GPU-a0", "").error().code, Errc::kConflict);
+  EXPECT_EQ(patches(), 0U);
+}
+
+TEST_F(CordonTest, TakesTheCardOfTheNamedNode) {
+  rig_.add_node("z", {testing::card("GPU-a0")});
+  EXPECT_EQ(done(cordon_card(rig_.api, "a/GPU-a0", "loud")),
+            "card GPU-a0 (A100) of node a cordoned: within seconds it takes no new pods; its pods "
+            "keep running. Undo: kubectl tangram uncordon-card a/GPU-a0");
+  EXPECT_EQ(annotation("a"), "GPU-a0=loud");
+  EXPECT_EQ(annotation("z"), "");
+  EXPECT_EQ(done(cordon_card(rig_.api, "z/GPU-a1", "")),
+            "error: no node z lists a card GPU-a1; `kubectl tangram top -o wide` shows the UUIDs");
+  ASSERT_TRUE(uncordon_card(rig_.api, "a/GPU-a0"));
+  EXPECT_EQ(annotation("a"), "");
+}
+
 /// Somebody else cordons the other card between the read and the write, so many times.
 class Meddler final : public testing::PassingApi {
  public:

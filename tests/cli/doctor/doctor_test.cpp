@@ -247,6 +247,11 @@ TEST_F(DoctorTest, ReportsFaultsOfNodes) {
   expect_failure("agents: 1 of 2 are ready");
 }
 
+TEST_F(DoctorTest, ReportsACardThatSeveralNodesList) {
+  rig_.add_node("copy", {testing::card("GPU-b0", "T4")});
+  expect_failure("nodes: several nodes list the same card: GPU-b0 of b and copy → `nvidia-smi -L`");
+}
+
 TEST_F(DoctorTest, NamesCardsThatADraDriverPublishes) {
   constexpr const char* kSlices = "/apis/resource.k8s.io/v1/resourceslices";
   rig_.add_node("twice", {testing::card("GPU-t")});

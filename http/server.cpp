@@ -1,13 +1,13 @@
 #include "http/server.hpp"
 
 #include "http/connections.hpp"
+#include "http/peer.hpp"
 #include "http/session.hpp"
 #include "http/tls/identity.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/address.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/strand.hpp>
@@ -45,23 +45,10 @@ void log_exception(std::string_view where, const std::exception_ptr& thrown) {
   }
 }
 
-/// Whom a connection belongs to: an IPv4 address, or the half of an IPv6 one that says which
-/// network, for a host may have the other half as it likes.
 Peer peer_of(const tcp::socket& socket) {
   error_code error;
   const auto endpoint = socket.remote_endpoint(error);
-  if (error) return {};
-  auto address = endpoint.address();
-  if (address.is_v6() && address.to_v6().is_v4_mapped()) {
-    address = net::ip::make_address_v4(net::ip::v4_mapped, address.to_v6());
-  }
-  Peer peer{.origin = address.to_string(), .local = address.is_loopback()};
-  if (address.is_v6() && !peer.local) {
-    auto bytes = address.to_v6().to_bytes();
-    std::fill(bytes.begin() + bytes.size() / 2, bytes.end(), std::uint8_t{0});
-    peer.origin = net::ip::make_address_v6(bytes).to_string() + "/64";
-  }
-  return peer;
+  return error ? Peer() : peer_at(endpoint.address());
 }
 
 /// The first thing wrong with the options; "" if nothing is.

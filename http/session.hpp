@@ -1,6 +1,7 @@
 #pragma once
 
 #include "http/connections.hpp"
+#include "http/peer.hpp"
 #include "http/protocol.hpp"
 #include "http/reply_box.hpp"
 #include "http/session_context.hpp"
@@ -44,6 +45,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   /// @param turn_away  answer the first request with 503, whatever it is
   Session(Stream stream, SessionContext& context, bool turn_away, Peer peer = {})
       : Connection(std::move(peer.origin)),
+        address_(std::move(peer.address)),
         stream_(std::move(stream)),
         context_(context),
         turn_away_(turn_away),
@@ -165,6 +167,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     }
     request->client = client_;
     request->origin = this->origin();
+    request->address = address_;
     request->arrived = arrived;
     auto response = co_await ask_handler(std::move(*request));
     if (!response) co_return false;
@@ -321,6 +324,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   [[nodiscard]] bool over() const { return cut_ || context_.stopping; }
   void renew() { give_up_after(context_.options.request_timeout); }
 
+  const std::string address_;
   Stream stream_;
   SessionContext& context_;
   const bool turn_away_;

@@ -49,11 +49,4 @@ inline constexpr std::size_t kReadBytes = 16'384;
 /// a socket closed with unread data resets the connection, and the response may be lost.
 inline constexpr std::chrono::milliseconds kLingerTime{2'000};
 
-/// The client, as far as the network knows.
-struct Peer {
-  std::string origin;              ///< see Connection
-  bool local = false;              ///< on this machine, or in this pod
-  tls::Identity::Trust trust = 0;  ///< not newer than the one that the handshake goes by
-};
-
 }  // namespace tangram::http

@@ -41,8 +41,9 @@ struct Request {
   std::vector<Header> headers;                            ///< as sent, in order
   std::string body;
   std::shared_ptr<const TlsClient> client = {};  ///< null = not authenticated
-  std::string origin = {};  ///< the client's address, as connections compete by; "" = not known
-  TimePoint arrived = {};   ///< when its first bytes were read, by the clock of the Options
+  std::string origin = {};   ///< the client's address, as connections compete by; "" = not known
+  std::string address = {};  ///< the client's whole address, which of IPv6 `origin` is not
+  TimePoint arrived = {};    ///< when its first bytes were read, by the clock of the Options
 
   /// The first header of that name, letter case ignored; "" if there is none.
   [[nodiscard]] std::string_view header(std::string_view name) const;

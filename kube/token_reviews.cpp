@@ -142,8 +142,8 @@ Standing TokenReviews::standing(const Reader& reader) const {
   if (age < kRenewAfter) return Standing::kTrusted;
   if (age < kTrust) return Standing::kAgeing;
   if (age < kKept) return Standing::kKept;
-  const auto origin = origins_.find(reader.origin);
-  const bool known = origin != origins_.end() && now - origin->second < kKept;
+  const auto address = addresses_.find(reader.address);
+  const bool known = address != addresses_.end() && now - address->second < kKept;
   return known ? Standing::kKnown : Standing::kNew;
 }
 
@@ -191,7 +191,7 @@ void TokenReviews::remember(const Reader& reader) {
   const std::scoped_lock lock(mutex_);
   const TimePoint now = clock_.now();
   put(allowed_, key_of(reader), now);
-  if (!reader.origin.empty()) put(origins_, std::string(reader.origin), now);
+  if (!reader.address.empty()) put(addresses_, std::string(reader.address), now);
 }
 
 void TokenReviews::forget(const Reader& reader) {

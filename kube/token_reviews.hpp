@@ -54,7 +54,8 @@ class TokenReviews {
   struct Reader {
     std::string_view token;
     std::string_view path;
-    std::string_view origin = {};  ///< its address; "" = not known
+    /// All of its client's, for a /64 of IPv6 may hold every pod of a node; "" = not known.
+    std::string_view address = {};
   };
   enum class Standing : std::uint8_t {
     kNew,      ///< has not read within kKept
@@ -93,7 +94,7 @@ class TokenReviews {
   RateLimiter lines_;     ///< of the log
   mutable std::mutex mutex_;
   Times allowed_;  ///< by digest
-  Times origins_;
+  Times addresses_;
 };
 
 }  // namespace tangram::kube

@@ -57,7 +57,7 @@ std::optional<http::Response> refusal(Access access) {
 }
 
 TokenReviews::Reader reader_of(const http::Request& request, std::string_view token) {
-  return {.token = token, .path = request.path, .origin = request.origin};
+  return {.token = token, .path = request.path, .address = request.address};
 }
 
 struct Reading {
@@ -99,8 +99,8 @@ http::Handler MetricsAccess::guarded(http::Handler page) {
 
 void MetricsAccess::renew(const http::Request& request, const std::string& token) {
   // A queue that is full leaves it to a later request.
-  (void)known_.try_post([this, token, path = request.path, origin = request.origin] {
-    (void)reviews_.review({.token = token, .path = path, .origin = origin});
+  (void)known_.try_post([this, token, path = request.path, address = request.address] {
+    (void)reviews_.review({.token = token, .path = path, .address = address});
   });
 }
 

@@ -30,6 +30,8 @@ TEST(HttpServerTest, HandsTheWholeRequestOverDecoded) {
   EXPECT_EQ(seen.header("x-trace"), "7");
   EXPECT_EQ(seen.header("absent"), "");
   EXPECT_EQ(seen.body, "{\"a\":1}");
+  EXPECT_EQ(seen.origin, "127.0.0.1");
+  EXPECT_EQ(seen.address, "127.0.0.1");
 }
 
 TEST(HttpServerTest, KeepsTheConnectionForFurtherRequests) {

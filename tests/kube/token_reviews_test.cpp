@@ -31,12 +31,12 @@ class TokenReviewsTest : public ::testing::Test {
   }
 
   Access review(const std::string& token, const std::string& path = "/metrics",
-                const std::string& origin = "") {
-    return reviews_.review({.token = token, .path = path, .origin = origin});
+                const std::string& address = "") {
+    return reviews_.review({.token = token, .path = path, .address = address});
   }
   Standing standing(const std::string& token, const std::string& path = "/metrics",
-                    const std::string& origin = "") {
-    return reviews_.standing({.token = token, .path = path, .origin = origin});
+                    const std::string& address = "") {
+    return reviews_.standing({.token = token, .path = path, .address = address});
   }
   /// Uses up what unknown tokens may review now.
   void flood() {

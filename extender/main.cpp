@@ -151,7 +151,9 @@ std::string where_it_listens(const config::Config& config, const extender::App& 
     text += ", webhook on " + place(*config.webhook.listen, app.webhook_port()) + " (TLS)";
   }
   if (config.metrics.listen) {
-    text += ", metrics on " + place(*config.metrics.listen, app.metrics_port()) + " (plain HTTP)";
+    const bool tokens = config.metrics.authentication == config::MetricsAuthentication::kToken;
+    text += ", metrics on " + place(*config.metrics.listen, app.metrics_port()) +
+            (tokens ? " (TLS, for tokens)" : " (plain HTTP)");
   }
   return text;
 }

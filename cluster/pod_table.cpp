@@ -35,6 +35,11 @@ std::optional<Wait> current_wait(std::optional<Wait> shown, std::optional<Wait> 
 
 }  // namespace
 
+PodPtr waiting_pod(kube::Pod pod) {
+  pod.labels.clear();
+  return std::make_shared<const kube::Pod>(std::move(pod));
+}
+
 PodRecord record_of(kube::Pod pod, const Result<PodPlan>& plan, const Recorded& recorded) {
   PodRecord record;
   record.grant_key = recorded.grant_key;
@@ -51,8 +56,7 @@ PodRecord record_of(kube::Pod pod, const Result<PodPlan>& plan, const Recorded& 
   } else if (plan->demand.gpu.asks_gpu()) {
     record.wait = Wait::kNotAsked;
   }
-  pod.labels.clear();  // as many as fit into etcd; nothing reads those of a pod that waits
-  record.pending = std::make_shared<kube::Pod>(std::move(pod));
+  record.pending = waiting_pod(std::move(pod));
   return record;
 }
 

@@ -22,6 +22,10 @@ namespace tangram::cluster {
 
 using PodPtr = std::shared_ptr<const kube::Pod>;
 
+/// A pod without a node, as programs keep it: without labels. It may have as many as fit into etcd,
+/// and nothing reads them of a pod that waits.
+[[nodiscard]] PodPtr waiting_pod(kube::Pod pod);
+
 /// What is remembered of a pod, beside its allocation, which is in the ledger. Small, because there
 /// is one for every pod of the cluster: most pods are bound, run, and have nothing wrong with them.
 struct PodRecord {

@@ -141,7 +141,7 @@ void Waker::follow_claims(const model::ClusterSnapshot& cluster) {
   parts_.promises.review(cluster, parts_.pods);
   Claims now;
   for (const auto& pod : parts_.pods.nominated()) now[pod->nominated_node].insert(pod->uid);
-  for (const auto& pod : parts_.promises.nominated()) now[pod->nominated_node].insert(pod->uid);
+  for (const Nomination& one : parts_.promises.nominated()) now[one.node].insert(one.pod->uid);
   for (const auto& [node, pods] : claims_) {
     const auto still = now.find(node);
     const bool same =

@@ -9,7 +9,7 @@ namespace tangram::extender {
 void Denials::denied(const kube::Pod& pod, std::span<const std::string_view> names,
                      const model::ClusterSnapshot& cluster, bool for_now) {
   auto denial = std::make_shared<Denial>();
-  denial->pod = std::make_shared<const kube::Pod>(pod);
+  denial->pod = cluster::waiting_pod(pod);
   denial->nodes.resize(cluster.slots());
   for (const std::string_view name : names) {
     if (const auto index = cluster.index_of(name)) {

@@ -21,7 +21,7 @@ namespace tangram::extender {
 
 /// The answer to kube-scheduler that a pod fits no node. The pod waits for an event now.
 struct Denial {
-  cluster::PodPtr pod;
+  cluster::PodPtr pod;      ///< as of waiting_pod()
   std::vector<bool> nodes;  ///< those asked about, by NodeIndex
   /// Those asked about that the ledger did not know, kMostUnknown at most.
   std::set<std::string, std::less<>> unknown;

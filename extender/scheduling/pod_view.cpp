@@ -65,15 +65,15 @@ model::NodeState keep_room(const model::NodeState& node,
 std::map<std::string, std::vector<cluster::PodPtr>, std::less<>> nominated_above(
     const Nominations& nominations, std::string_view pod_uid, int priority) {
   std::map<std::string, std::vector<cluster::PodPtr>, std::less<>> by_node;
-  const auto add = [&](cluster::PodPtr pod) {
+  const auto add = [&](cluster::PodPtr pod, const std::string& node) {
     if (pod->uid == pod_uid || pod->priority < priority) return;
-    auto& pods = by_node[pod->nominated_node];
+    auto& pods = by_node[node];
     const bool known = std::any_of(pods.begin(), pods.end(),
                                    [&](const auto& other) { return other->uid == pod->uid; });
     if (!known) pods.push_back(std::move(pod));
   };
-  for (cluster::PodPtr& pod : nominations.shown.nominated()) add(std::move(pod));
-  for (cluster::PodPtr& pod : nominations.promised.nominated()) add(std::move(pod));
+  for (const cluster::PodPtr& pod : nominations.shown.nominated()) add(pod, pod->nominated_node);
+  for (Nomination& one : nominations.promised.nominated()) add(std::move(one.pod), one.node);
   for (auto& [node, pods] : by_node) {
     std::stable_sort(pods.begin(), pods.end(),
                      [](const cluster::PodPtr& a, const cluster::PodPtr& b) {

@@ -31,13 +31,11 @@ Leaving leaving(const model::NodeState* node, const std::vector<std::string>& vi
 
 }  // namespace
 
-void Promises::made(kube::Pod pod, const std::map<std::string, Victims, std::less<>>& nodes) {
+void Promises::made(const kube::Pod& pod,
+                    const std::map<std::string, Victims, std::less<>>& nodes) {
   if (nodes.empty()) return;
-  Promise promise{.nodes = {}, .made = clock_.now(), .nominated_before = pod.nominated_node};
-  for (const auto& [name, victims] : nodes) {
-    pod.nominated_node = name;
-    promise.nodes[name] = {std::make_shared<const kube::Pod>(pod), victims.uids};
-  }
+  Promise promise{.pod = cluster::waiting_pod(pod), .victims = {}, .made = clock_.now()};
+  for (const auto& [name, victims] : nodes) promise.victims.emplace(name, victims.uids);
   const std::scoped_lock lock(mutex_);
   by_pod_.insert_or_assign(pod.uid, std::move(promise));
   forget_oldest(by_pod_, kMost, [](const auto& entry) { return entry.second.made; });
@@ -63,21 +61,22 @@ bool Promises::review(Promise& promise, const kube::Pod* shown,
   if (shown == nullptr) return fresh;  // ended, or the watch is behind
   const std::string& nominated = shown->nominated_node;
   const auto keep_only = [&](const std::string& name) {
-    std::erase_if(promise.nodes, [&](const auto& node) { return node.first != name; });
+    std::erase_if(promise.victims, [&](const auto& node) { return node.first != name; });
   };
-  const bool chosen = nominated != promise.nominated_before && promise.nodes.contains(nominated);
+  const bool chosen =
+      nominated != promise.pod->nominated_node && promise.victims.contains(nominated);
   if (chosen) keep_only(nominated);
   if (!promise.evicting) {
-    for (const auto& [name, node] : promise.nodes) {
-      if (!leaving(cluster.find(name), node.victims).begun) continue;
+    for (const auto& [name, victims] : promise.victims) {
+      if (!leaving(cluster.find(name), victims).begun) continue;
       promise.evicting = true;
       keep_only(std::string(name));
       break;
     }
   }
   if (!promise.evicting) return fresh || chosen;
-  const auto& [name, node] = *promise.nodes.begin();
-  if (!leaving(cluster.find(name), node.victims).done) return true;
+  const auto& [name, victims] = *promise.victims.begin();
+  if (!leaving(cluster.find(name), victims).done) return true;
   if (!promise.victims_gone) promise.victims_gone = now;
   return now - *promise.victims_gone < kUntilAsked;
 }
@@ -87,11 +86,11 @@ bool Promises::made_to(std::string_view pod_uid) const {
   return by_pod_.contains(pod_uid);
 }
 
-std::vector<cluster::PodPtr> Promises::nominated() const {
+std::vector<Nomination> Promises::nominated() const {
   const std::scoped_lock lock(mutex_);
-  std::vector<cluster::PodPtr> pods;
+  std::vector<Nomination> pods;
   for (const auto& [uid, promise] : by_pod_) {
-    for (const auto& [name, node] : promise.nodes) pods.push_back(node.pod);
+    for (const auto& [name, victims] : promise.victims) pods.push_back({promise.pod, name});
   }
   return pods;
 }

@@ -15,6 +15,12 @@
 
 namespace tangram::extender {
 
+/// A pod, and a node that it counts as nominated to.
+struct Nomination {
+  cluster::PodPtr pod;
+  std::string node;
+};
+
 /// Pods that evict others, and the nodes that they get in return. The API server shows a nomination
 /// late, and kube-scheduler clears it when an attempt fails for another reason. The victims leave
 /// all the same, so their room is kept here until the pod can have asked for it.
@@ -37,25 +43,21 @@ class Promises {
   explicit Promises(const Clock& clock) : clock_(clock) {}
 
   /// /preempt left these nodes to the pod. Replaces an earlier promise to it.
-  void made(kube::Pod pod, const std::map<std::string, Victims, std::less<>>& nodes);
+  void made(const kube::Pod& pod, const std::map<std::string, Victims, std::less<>>& nodes);
   /// The pod is bound.
   void kept(std::string_view pod_uid);
   /// Looks at what has become of the victims and the pods.
   void review(const model::ClusterSnapshot& cluster, const cluster::PodTable& pods);
 
   [[nodiscard]] bool made_to(std::string_view pod_uid) const;
-  /// The pods as if they were nominated, once for each node that is promised to them.
-  [[nodiscard]] std::vector<cluster::PodPtr> nominated() const;
+  /// The pods as of waiting_pod(), once for each node that is promised to them.
+  [[nodiscard]] std::vector<Nomination> nominated() const;
 
  private:
   struct Promise {
-    struct Node {
-      cluster::PodPtr pod;  ///< nominated to it
-      std::vector<std::string> victims;
-    };
-    std::map<std::string, Node, std::less<>> nodes;
+    cluster::PodPtr pod;  ///< as it was when the promise was made
+    std::map<std::string, std::vector<std::string>, std::less<>> victims;  ///< UIDs, by node
     TimePoint made;
-    std::string nominated_before;
     bool evicting = false;                    ///< one node is left, and victims leave it
     std::optional<TimePoint> victims_gone{};  ///< since when
   };

@@ -273,9 +273,9 @@ bool Verbs::gets_room_soon(const kube::Pod& pod, const cluster::PodPlan& plan,
                            const PodView& cluster) const {
   if (parts_.pods.last_answer(pod.uid) == cluster::Wait::kSettling) return true;
   const auto promised = parts_.promises.nominated();
-  return std::any_of(promised.begin(), promised.end(), [&](const cluster::PodPtr& claim) {
-    if (claim->uid != pod.uid) return false;
-    const auto* node = cluster.find(claim->nominated_node);
+  return std::any_of(promised.begin(), promised.end(), [&](const Nomination& claim) {
+    if (claim.pod->uid != pod.uid) return false;
+    const auto* node = cluster.find(claim.node);
     return node != nullptr && room_is_coming(*node, plan.demand, *plan.policy);
   });
 }

@@ -2,12 +2,21 @@
 
 #include "base/json_members.hpp"
 #include "base/json_scan.hpp"
+#include "cluster/allocations.hpp"
 
 #include <algorithm>
 
 namespace tangram::extender {
 
 namespace {
+
+/// Without labels if it has more than kMaxLabels, as PodFeed shows it once it is bound. Whether it
+/// binds late has been read of all of them.
+kube::Pod read_pod(json::Reader& in) {
+  kube::Pod pod = kube::read_pod(in);
+  if (pod.labels.size() > cluster::kMaxLabels) pod.labels.clear();
+  return pod;
+}
 
 void read_node_names(json::Reader& in, FilterArgs& args) {
   in.array([&] { args.node_names.push_back(in.string()); });
@@ -128,7 +137,7 @@ Result<void> read_filter_args(std::string& text, FilterArgs& args) {
   in.object([&](std::string_view key) {
     if (key == "Pod") {
       has_pod = in.kind() == json::Kind::kObject;
-      args.pod = kube::read_pod(in);
+      args.pod = read_pod(in);
     } else if (key == "NodeNames") {
       read_node_names(in, args);
     } else if (key == "Nodes" && in.kind() != json::Kind::kNull) {
@@ -266,7 +275,7 @@ Result<PreemptArgs> decode_preempt_args(Body& body) {
   in.object([&](std::string_view key) {
     if (key == "Pod") {
       has_pod = in.kind() == json::Kind::kObject;
-      args.pod = kube::read_pod(in);
+      args.pod = read_pod(in);
     } else if (key == "NodeNameToMetaVictims") {
       in.object([&](std::string_view node) { args.nodes.emplace(node, read_meta_victims(in)); });
     } else if (key == "NodeNameToVictims") {

@@ -32,7 +32,7 @@ class Body {
 
 /// POST /filter and /prioritize. Views live as long as the Body.
 struct FilterArgs {
-  kube::Pod pod;
+  kube::Pod pod;                             ///< without labels if it has more than kMaxLabels
   std::vector<std::string_view> node_names;  ///< of NodeNames, or of Nodes, in the order asked
   bool full_nodes = false;                   ///< Nodes was sent (nodeCacheCapable: false)
   std::vector<std::string_view> node_texts;  ///< of Nodes, as they came; unread but for their names
@@ -83,7 +83,7 @@ struct Victims {
   std::int64_t pdb_violations = 0;
 };
 struct PreemptArgs {
-  kube::Pod pod;
+  kube::Pod pod;  ///< without labels if it has more than kMaxLabels
   std::map<std::string, Victims, std::less<>> nodes;
 };
 /// Takes both forms: NodeNameToMetaVictims (UIDs) and NodeNameToVictims (whole pods).

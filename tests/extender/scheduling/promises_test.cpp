@@ -43,7 +43,7 @@ class PromisesTest : public ::testing::Test {
   std::vector<std::string> kept() {
     promises_.review(*ledger_.snapshot(), table_);
     std::vector<std::string> nodes;
-    for (const auto& pod : promises_.nominated()) nodes.push_back(pod->nominated_node);
+    for (const Nomination& one : promises_.nominated()) nodes.push_back(one.node);
     EXPECT_EQ(promises_.made_to("p"), !nodes.empty());
     return nodes;
   }
@@ -61,6 +61,15 @@ TEST_F(PromisesTest, ConcernAllNodesUntilOneIsChosen) {
   EXPECT_EQ(kept(), (Nodes{"a", "b"}));
   show("b");
   EXPECT_EQ(kept(), Nodes{"b"});
+}
+
+TEST_F(PromisesTest, ShareOnePodWithoutItsLabels) {
+  pod_.labels = {{"app", "db"}};
+  promise({"a", "b"});
+  const auto nominated = promises_.nominated();
+  ASSERT_EQ(nominated.size(), 2U);
+  EXPECT_EQ(nominated[0].pod, nominated[1].pod);
+  EXPECT_TRUE(nominated[0].pod->labels.empty());
 }
 
 TEST_F(PromisesTest, ConcernTheNodeThatAVictimLeaves) {

@@ -1,49 +1,68 @@
 #include "cluster/disruption_budgets.hpp"
 
+#include "cluster/weight.hpp"
+
 #include <spdlog/spdlog.h>
 
-#include <optional>
 #include <utility>
 
 namespace tangram::cluster {
 
 namespace {
 
-std::optional<kube::DisruptionBudget> read(std::string object) {
+/// @returns null if it cannot be read
+BudgetPtr read(std::string object) {
   auto budget = kube::decode_disruption_budget(std::move(object));
-  if (budget) return std::move(*budget);
+  if (budget) return std::make_shared<const kube::DisruptionBudget>(std::move(*budget));
   spdlog::warn("a PodDisruptionBudget could not be read and is left as it was: {}",
                budget.error().message);
-  return std::nullopt;
-}
-
-std::string full_name(const kube::DisruptionBudget& budget) {
-  return budget.ns + "/" + budget.name;  // as kube::object_key()
+  return nullptr;
 }
 
 }  // namespace
 
-void DisruptionBudgets::replace(std::vector<std::string> objects) {
-  std::map<std::string, kube::DisruptionBudget> listed;
-  bool all_read = true;
-  for (std::string& object : objects) {
-    if (auto budget = read(std::move(object))) {
-      listed.insert_or_assign(full_name(*budget), std::move(*budget));
-    } else {
-      all_read = false;
-    }
+void DisruptionBudgets::begin_list() {
+  listed_.clear();
+  kept_ = 0;
+}
+
+void DisruptionBudgets::listed(std::string object) {
+  const std::string key = kube::object_key(object);
+  if (auto budget = read(std::move(object))) {
+    keep(key, std::move(budget));
+  } else if (const auto known = by_name_.find(key);
+             known != by_name_.end() && !listed_.contains(key)) {
+    keep(key, known->second);
   }
-  // One that cannot be read goes on protecting what it protected before.
-  if (!all_read) listed.merge(by_name_);
-  by_name_ = std::move(listed);
+}
+
+void DisruptionBudgets::unlisted(std::string object) { drop(kube::object_key(object)); }
+
+void DisruptionBudgets::keep(const std::string& key, BudgetPtr budget) {
+  drop(key);
+  kept_ += weight_of(key) + weight_of(budget);
+  listed_.emplace(key, std::move(budget));
+}
+
+void DisruptionBudgets::drop(const std::string& key) {
+  const auto found = listed_.find(key);
+  if (found == listed_.end()) return;
+  kept_ -= weight_of(key) + weight_of(found->second);
+  listed_.erase(found);
+}
+
+void DisruptionBudgets::end_list() {
+  by_name_ = std::exchange(listed_, {});
+  kept_ = 0;
   publish();
 }
 
 void DisruptionBudgets::change(kube::EventType type, std::string object) {
+  const std::string key = kube::object_key(object);
   if (type == kube::EventType::kDeleted) {
-    by_name_.erase(kube::object_key(object));
+    by_name_.erase(key);
   } else if (auto budget = read(std::move(object))) {
-    by_name_.insert_or_assign(full_name(*budget), std::move(*budget));
+    by_name_.insert_or_assign(key, std::move(budget));
   } else {
     return;
   }

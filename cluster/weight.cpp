@@ -1,9 +1,11 @@
 #include "cluster/weight.hpp"
 
 #include "cluster/pod_table.hpp"
+#include "kube/disruption_budget.hpp"
 
 #include <map>
 #include <memory>
+#include <set>
 #include <vector>
 
 namespace tangram::cluster {
@@ -27,6 +29,11 @@ struct Heap {
     for (const auto& entry : texts) {
       sum += kTreeNode + sizeof(entry) + of(entry.first) + of(entry.second);
     }
+    return sum;
+  }
+  static std::size_t of(const std::set<std::string, std::less<>>& texts) {
+    std::size_t sum = 0;
+    for (const std::string& text : texts) sum += kTreeNode + sizeof(text) + of(text);
     return sum;
   }
   template <class Item>
@@ -67,6 +74,13 @@ struct Heap {
            of(pod.annotations) + of(pod.labels) + of(pod.containers) + of(pod.node) +
            of(pod.nominated_node) + of(pod.controller) + of(pod.ran) + of(pod.waiting);
   }
+  static std::size_t of(const kube::LabelSelector::Term& term) {
+    return of(term.key) + of(term.values);
+  }
+  static std::size_t of(const kube::DisruptionBudget& budget) {
+    return of(budget.uid) + of(budget.ns) + of(budget.name) + of(budget.selector.terms) +
+           of(budget.disrupted);
+  }
   static std::size_t of(const PodName& pod) { return of(pod.uid) + of(pod.ns) + of(pod.name); }
   static std::size_t of(const Note& note) { return of(note.sentence); }
   static std::size_t of(const NotedPod& noted) { return of(noted.pod) + of(noted.notes); }
@@ -85,6 +99,9 @@ std::size_t weight_of(const model::NodeInventory& node) { return sizeof(node) + 
 std::size_t weight_of(const PodRecord& record) {
   return sizeof(record) + Heap::of(record.pending) + Heap::of(record.noted) +
          Heap::of(record.unstarted) + Heap::of(record.grant_key);
+}
+std::size_t weight_of(const std::shared_ptr<const kube::DisruptionBudget>& budget) {
+  return sizeof(budget) + Heap::of(budget);
 }
 
 }  // namespace tangram::cluster

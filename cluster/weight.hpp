@@ -3,7 +3,12 @@
 #include "model/node_state.hpp"
 
 #include <cstddef>
+#include <memory>
 #include <string>
+
+namespace tangram::kube {
+struct DisruptionBudget;
+}  // namespace tangram::kube
 
 /// About how much memory things take, in bytes: themselves and what they own on the heap. Equal
 /// things weigh the same. Pure.
@@ -15,5 +20,6 @@ struct PodRecord;
 [[nodiscard]] std::size_t weight_of(const model::AllocationPtr& allocation);
 [[nodiscard]] std::size_t weight_of(const model::NodeInventory& node);
 [[nodiscard]] std::size_t weight_of(const PodRecord& record);
+[[nodiscard]] std::size_t weight_of(const std::shared_ptr<const kube::DisruptionBudget>& budget);
 
 }  // namespace tangram::cluster

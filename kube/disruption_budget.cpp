@@ -32,26 +32,64 @@ bool holds(const LabelSelector::Term& term, const Labels& labels) {
   return term.op == Operator::kDoesNotExist && !exists;
 }
 
-LabelSelector::Term read_term(json::Reader& in) {
-  LabelSelector::Term term;
-  const auto read_operator = [](json::Reader& op) { return operator_of(op.string()); };
-  json::read_members(in, "key", term.key, "operator", json::value(term.op, read_operator), "values",
-                     term.values);
-  return term;
-}
+/// Reads a selector up to its limits: past one, the rest is skipped.
+class SelectorReader {
+ public:
+  explicit SelectorReader(json::Reader& in) : in_(in) {}
 
-LabelSelector read_selector(json::Reader& in) {
-  LabelSelector selector;
-  const auto read_labels = [&](json::Reader& labels) {
-    labels.object([&](std::string_view label) {
-      selector.terms.push_back(
-          {.key = std::string(label), .values = {std::string(labels.string())}});
+  LabelSelector read() {
+    const auto read_labels = [this](json::Reader&) { this->read_labels(); };
+    const auto read_terms = [this](json::Reader& in) { in.array([this] { read_term(); }); };
+    json::read_members(in_, "matchLabels", read_labels, "matchExpressions", read_terms);
+    if (too_large_) terms_.clear();
+    return {.terms = std::move(terms_), .too_large = too_large_};
+  }
+
+ private:
+  void read_labels() {
+    in_.object([this](std::string_view label) {
+      if (!may_add(terms_.size(), LabelSelector::kMostTerms)) return in_.skip();
+      LabelSelector::Term term{.key = text(label), .values = {}};
+      read_value(term);
+      terms_.push_back(std::move(term));
     });
-  };
-  json::read_members(in, "matchLabels", read_labels, "matchExpressions",
-                     json::each(selector.terms, read_term));
-  return selector;
-}
+  }
+
+  void read_term() {
+    if (!may_add(terms_.size(), LabelSelector::kMostTerms)) return in_.skip();
+    LabelSelector::Term term;
+    const auto read_key = [this](json::Reader& in) { return text(in.string_or_null()); };
+    const auto read_operator = [](json::Reader& in) { return operator_of(in.string()); };
+    const auto read_values = [&](json::Reader& in) { in.array([&] { read_value(term); }); };
+    json::read_members(in_, "key", json::value(term.key, read_key), "operator",
+                       json::value(term.op, read_operator), "values", read_values);
+    terms_.push_back(std::move(term));
+  }
+
+  void read_value(LabelSelector::Term& term) {
+    if (!may_add(values_, LabelSelector::kMostValues)) return in_.skip();
+    ++values_;
+    term.values.push_back(text(in_.string()));
+  }
+
+  /// One more than there are?
+  bool may_add(std::size_t count, std::size_t most) {
+    too_large_ = too_large_ || count >= most;
+    return !too_large_;
+  }
+
+  std::string text(std::string_view read) {
+    too_large_ = too_large_ || read.size() > LabelSelector::kLongestText;
+    return std::string(too_large_ ? std::string_view() : read);
+  }
+
+  json::Reader& in_;
+  std::vector<LabelSelector::Term> terms_;
+  std::size_t values_ = 0;  // of all terms
+  bool too_large_ = false;
+};
+
+LabelSelector read_selector(json::Reader& in) { return SelectorReader(in).read(); }
 
 /// A count of 32 bits; whatever a server writes beyond that means none, or all there are.
 int read_allowed(json::Reader& in) {
@@ -68,8 +106,9 @@ bool LabelSelector::matches(const Labels& labels) const {
 
 bool DisruptionBudget::covers(std::string_view pod_ns, std::string_view pod_name,
                               const Labels& labels) const {
-  return ns == pod_ns && !selector.terms.empty() && !labels.empty() &&
-         !disrupted.contains(pod_name) && selector.matches(labels);
+  if (ns != pod_ns || disrupted.contains(pod_name)) return false;
+  if (selector.too_large) return true;
+  return !selector.terms.empty() && !labels.empty() && selector.matches(labels);
 }
 
 Result<DisruptionBudget> decode_disruption_budget(std::string text) {
@@ -81,7 +120,7 @@ Result<DisruptionBudget> decode_disruption_budget(std::string text) {
   json::Reader in(text, kOutline);
   const auto read_disrupted = [&](json::Reader& pods) {
     pods.object([&](std::string_view pod) {
-      budget.disrupted.emplace(pod);
+      if (budget.disrupted.size() < DisruptionBudget::kMostDisrupted) budget.disrupted.emplace(pod);
       pods.skip();
     });
   };

@@ -89,11 +89,11 @@ std::vector<int> allowed_after(const cluster::BudgetList& budgets, const NodeSta
                                const std::vector<std::string>& gone) {
   std::vector<int> allowed;
   allowed.reserve(budgets.size());
-  for (const auto& budget : budgets) allowed.push_back(budget.allowed);
+  for (const cluster::BudgetPtr& budget : budgets) allowed.push_back(budget->allowed);
   for (const AllocationPtr& pod : node.allocations) {
     if (std::find(gone.begin(), gone.end(), pod->pod_uid) == gone.end()) continue;
     for (std::size_t i = 0; i < budgets.size(); ++i) {
-      if (budgets[i].covers(pod->pod_namespace, pod->pod_name, pod->labels)) --allowed[i];
+      if (budgets[i]->covers(pod->pod_namespace, pod->pod_name, pod->labels)) --allowed[i];
     }
   }
   return allowed;
@@ -106,7 +106,7 @@ std::set<const model::Allocation*> budget_breakers(const std::vector<AllocationP
   std::set<const model::Allocation*> breakers;
   for (const AllocationPtr& pod : pods) {
     for (std::size_t i = 0; i < budgets.size(); ++i) {
-      if (!budgets[i].covers(pod->pod_namespace, pod->pod_name, pod->labels)) continue;
+      if (!budgets[i]->covers(pod->pod_namespace, pod->pod_name, pod->labels)) continue;
       if (--allowed[i] < 0) breakers.insert(pod.get());
     }
   }

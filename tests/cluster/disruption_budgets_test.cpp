@@ -2,13 +2,17 @@
 
 #include "tests/testing/kube_builders.hpp"
 #include "tests/testing/odd_fields.hpp"
+#include "tests/testing/send_list.hpp"
 
 #include <gtest/gtest.h>
+
+#include <string>
 
 namespace tangram::cluster {
 namespace {
 
 using testing::budget_json;
+using testing::send_list;
 using testing::with_odd_fields;
 
 /// It has a selector that cannot be read.
@@ -17,20 +21,71 @@ constexpr const char* kUnreadable =
 
 TEST(DisruptionBudgetsTest, ReadsBudgetsPastTheirManagedFields) {
   DisruptionBudgets budgets;
-  budgets.replace({with_odd_fields(budget_json("db", "db"))});
+  send_list(budgets, {with_odd_fields(budget_json("db", "db"))});
   budgets.change(kube::EventType::kAdded, with_odd_fields(budget_json("web", "web")));
   EXPECT_EQ(budgets.all()->size(), 2U);
 }
 
 TEST(DisruptionBudgetsTest, OneThatCannotBeReadProtectsUntilItIsGone) {
   DisruptionBudgets budgets;
-  budgets.replace({budget_json("db", "db")});
+  send_list(budgets, {budget_json("db", "db")});
   budgets.change(kube::EventType::kModified, kUnreadable);
   EXPECT_EQ(budgets.all()->size(), 1U);
-  budgets.replace({kUnreadable});
+  send_list(budgets, {kUnreadable});
   EXPECT_EQ(budgets.all()->size(), 1U);
   budgets.change(kube::EventType::kDeleted, kUnreadable);
   EXPECT_TRUE(budgets.all()->empty());
+}
+
+TEST(DisruptionBudgetsTest, ForgetsWhatAListLacks) {
+  DisruptionBudgets budgets;
+  send_list(budgets, {budget_json("db", "db"), budget_json("web", "web")});
+  send_list(budgets, {budget_json("web", "web")});
+  ASSERT_EQ(budgets.all()->size(), 1U);
+  EXPECT_EQ(budgets.all()->front()->name, "web");
+}
+
+/// A budget with so many values, all empty.
+std::string with_values(const std::string& name, std::size_t values) {
+  std::string list = R"("")";
+  for (std::size_t i = 1; i < values; ++i) list += R"(,"")";
+  return R"({"metadata":{"name":")" + name +
+         R"("},"spec":{"selector":{"matchExpressions":[{"key":"a","operator":"In","values":[)" +
+         list + "]}]}}}";
+}
+
+TEST(DisruptionBudgetsTest, WeighsWhatItKeepsOfAList) {
+  constexpr std::size_t kValues = 200;
+  DisruptionBudgets budgets;
+  budgets.begin_list();
+  budgets.listed(budget_json("db", "db"));
+  const std::size_t one = budgets.kept_bytes();
+  EXPECT_GT(one, sizeof(kube::DisruptionBudget));
+  budgets.listed(with_values("web", kValues));
+  EXPECT_GT(budgets.kept_bytes(), one + kValues * sizeof(std::string));
+  budgets.listed(with_values("web", kValues));
+  budgets.unlisted(with_values("web", kValues));
+  EXPECT_EQ(budgets.kept_bytes(), one);
+  budgets.end_list();
+  EXPECT_EQ(budgets.kept_bytes(), 0U);
+}
+
+TEST(DisruptionBudgetsTest, KeepsLittleOfLargeSelectors) {
+  DisruptionBudgets budgets;
+  budgets.begin_list();
+  for (int i = 0; i < 10; ++i) budgets.listed(with_values(std::to_string(i), 100'000));
+  EXPECT_LT(budgets.kept_bytes(), 10U * 1'000);
+  budgets.end_list();
+  ASSERT_EQ(budgets.all()->size(), 10U);
+  EXPECT_TRUE(budgets.all()->front()->covers("", "pod", {}));
+}
+
+TEST(DisruptionBudgetsTest, AChangeCopiesNoOtherBudget) {
+  DisruptionBudgets budgets;
+  send_list(budgets, {budget_json("db", "db")});
+  const auto* const before = &budgets.all()->front()->name;
+  budgets.change(kube::EventType::kAdded, budget_json("web", "web"));
+  EXPECT_EQ(&budgets.all()->front()->name, before);
 }
 
 }  // namespace

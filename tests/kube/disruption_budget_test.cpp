@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 namespace tangram::kube {
@@ -73,6 +74,69 @@ TEST(LabelSelectorTest, AllTermsMustHold) {
       R"({"selector":{"matchLabels":{"a":"1"},"matchExpressions":[{"key":"b","operator":"Exists"}]}})");
   EXPECT_TRUE(both.covers("ml", "p", {{"a", "1"}, {"b", ""}}));
   EXPECT_FALSE(both.covers("ml", "p", {{"a", "1"}}));
+}
+
+// Of these texts single quotes stand for double ones.
+
+std::string in_json(std::string text) {
+  std::replace(text.begin(), text.end(), '\'', '"');
+  return text;
+}
+/// `count` of them, with commas between; "N" stands for the number of each.
+std::string many(const std::string& item, std::size_t count) {
+  std::string list;
+  for (std::size_t i = 0; i < count; ++i) {
+    std::string one = item;
+    one.replace(one.find('N'), 1, std::to_string(i));
+    list.append(list.empty() ? "" : ",").append(one);
+  }
+  return list;
+}
+std::string labels_selector(std::size_t terms) {
+  return "{'selector':{'matchLabels':{" + many("'keyN':''", terms) + "}}}";
+}
+std::string terms_selector(std::size_t terms) {
+  return "{'selector':{'matchExpressions':[" + many("{'key':'keyN','operator':'Exists'}", terms) +
+         "]}}";
+}
+std::string values_selector(const std::string& values) {
+  return "{'selector':{'matchExpressions':[{'key':'a','operator':'In','values':[" + values +
+         "]},{'key':'b','operator':'DoesNotExist'}]}}";
+}
+
+TEST(LabelSelectorTest, CountsExactlyUpToItsLimits) {
+  for (const std::string& spec : {labels_selector(64), terms_selector(64)}) {
+    const auto read = budget(in_json(spec));
+    EXPECT_EQ(read.selector.terms.size(), 64U);
+    EXPECT_FALSE(read.covers("ml", "p", {{"key63", ""}}));
+  }
+  const std::string longest = "'" + std::string(317, 'x') + "'";
+  for (const std::string& values : {many("'N'", 256), "'255'," + longest}) {
+    const auto read = budget(in_json(values_selector(values)));
+    EXPECT_TRUE(read.covers("ml", "p", {{"a", "255"}}));
+    EXPECT_FALSE(read.covers("ml", "p", {{"a", "256"}}));
+    EXPECT_FALSE(read.covers("ml", "p", {}));
+  }
+}
+
+TEST(LabelSelectorTest, CoversAllPodsOfItsNamespacePastThem) {
+  const std::string too_long = "'" + std::string(318, 'x') + "'";
+  const std::string key_too_long = "{'selector':{'matchLabels':{" + too_long + ":''}}}";
+  for (const std::string& spec :
+       {labels_selector(65), terms_selector(65), values_selector(many("'N'", 257)),
+        values_selector(too_long), key_too_long}) {
+    const auto read = budget(in_json(spec), R"({"disruptedPods":{"gone":""}})");
+    EXPECT_TRUE(read.selector.terms.empty()) << spec;
+    EXPECT_TRUE(read.covers("ml", "p", {{"b", ""}})) << spec;
+    EXPECT_TRUE(read.covers("ml", "p", {})) << "nor is it known which labels would do";
+    EXPECT_FALSE(read.covers("other", "p", {{"b", ""}}));
+    EXPECT_FALSE(read.covers("ml", "gone", {{"b", ""}}));
+  }
+}
+
+TEST(DisruptionBudgetTest, KeepsNoMoreEvictedPodsThanTheServerAllows) {
+  const auto read = budget("{}", in_json("{'disruptedPods':{" + many("'pod-N':''", 2'001) + "}}"));
+  EXPECT_EQ(read.disrupted.size(), 2'000U);
 }
 
 TEST(DisruptionBudgetTest, RefusesWhatIsNone) {

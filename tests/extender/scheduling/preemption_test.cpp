@@ -134,7 +134,7 @@ TEST_F(PreemptionTest, HonoursDisruptionBudgets) {
   budget.ns = "ml";
   budget.name = "db";
   budget.selector.terms.push_back({.key = "app", .values = {"db"}});
-  budgets_.push_back(budget);
+  budgets_.push_back(std::make_shared<const kube::DisruptionBudget>(budget));
   add({.uid = "a1", .on = "A", .milli = 1000, .priority = 1, .labels = {{"app", "db"}}});
   add({.uid = "b1", .on = "B", .milli = 1000, .priority = 50, .labels = {{"app", "web"}}});
   EXPECT_EQ(uids(victims()), Uids{"b1"});  // dearer, but no budget protects it

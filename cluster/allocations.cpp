@@ -58,7 +58,7 @@ Recorded recorded_allocation(const kube::Pod& pod, const model::SignatureCheck& 
   auto reading = model::read_grant(annotation->second, pod.uid, pod.node, check);
   if (!reading.grant && check && slot_has_run(pod)) {
     reading = model::read_grant(annotation->second, pod.uid, pod.node, whoever_signed(check));
-    recorded.by_start = reading.grant.has_value();
+    recorded.allocation.by_start = reading.grant.has_value();
   }
   recorded.grant_problem = std::move(reading.problem);
   recorded.grant_key = std::move(reading.key);

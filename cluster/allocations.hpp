@@ -29,9 +29,6 @@ struct Recorded {
   std::string grant_problem = {};  ///< "is not valid: ..."; empty = a good grant, or none
   std::string grant_key = {};      ///< model::GrantReading::key; empty = it has no grant
   std::string issued_at = {};      ///< RFC 3339, of a good grant; empty = none
-  /// Its signature does not count, and yet the grant does: a container with a slot has run, and the
-  /// node's agent has let it, by a grant that counted then. Who has signed it may be known no more.
-  bool by_start = false;
 };
 /// @param check  as of model::read_grant(); empty = signatures are not looked at
 [[nodiscard]] Recorded recorded_allocation(const kube::Pod& pod,

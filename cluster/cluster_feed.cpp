@@ -219,7 +219,7 @@ void PodFeed::count_problem(const kube::Pod& pod, const Recorded& recorded) {
 }
 
 PodFeed::Shown PodFeed::shown(Recorded recorded) {
-  const bool counts = !recorded.allocation.containers.empty() && !recorded.by_start;
+  const bool counts = !recorded.allocation.containers.empty() && !recorded.allocation.by_start;
   return {std::make_shared<const model::Allocation>(std::move(recorded.allocation)), counts,
           model::is_known_key(recorded.grant_key)};
 }
@@ -250,6 +250,7 @@ void PodFeed::observe(model::Ledger& ledger, const Shown& now) const {
   kept.isolation = before->allocation->isolation;
   kept.containers = before->allocation->containers;
   kept.labels = before->allocation->labels;
+  kept.by_start = before->allocation->by_start;
   ledger.observe(std::move(kept));
 }
 

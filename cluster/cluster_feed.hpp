@@ -57,7 +57,7 @@ class NodeFeed final : public kube::ObjectSink {
 ///
 /// A pod that cannot be read counts by what its text shows (kube::scan_pod()). Its end releases
 /// what it held. A bound one holds what its grant says, and requests of its node what it requested
-/// when it could be read; a grant that counts only by a start of the pod (Recorded::by_start)
+/// when it could be read; a grant that counts only by a start of the pod (Allocation::by_start)
 /// counts if it did before. All else of it stays as it was. A pending one that could never be read
 /// is not known. One reflector thread.
 class PodFeed final : public kube::ObjectSink {
@@ -81,7 +81,7 @@ class PodFeed final : public kube::ObjectSink {
   /// What a bound pod holds, by its own record; a pending one holds nothing.
   struct Shown {
     model::AllocationPtr allocation;
-    bool counts = false;     ///< it has a grant that counts by itself: not only Recorded::by_start
+    bool counts = false;  ///< it has a grant that counts by itself: not only Allocation::by_start
     bool is_signed = false;  ///< by a known key
   };
   /// A pod as an object shows it.

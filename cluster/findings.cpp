@@ -119,6 +119,13 @@ void look_at_grant(const kube::Pod& pod, const Result<PodPlan>& plan, const Reco
                                                  " " + recorded.grant_problem +
                                                  ", so it grants nothing; " +
                                                  std::string(kPlaceAnew)});
+  } else if (recorded.allocation.by_start && recorded.grant_key == model::kUnknownKey) {
+    notes.push_back(
+        {Finding::kGrantInvalid,
+         "annotation " + std::string(model::kGrantAnnotation) +
+             " is not signed by a key that counts here; the pod has started, so it keeps "
+             "its cards until it ends; if no key was removed, the grant was changed: " +
+             std::string(kPlaceAnew)});
   } else if (!granted && (asks || has_slots(pod))) {
     notes.push_back({Finding::kGrantMissing,
                      "the pod was bound without a grant, so no card is kept for it and none is "

@@ -21,7 +21,7 @@ enum class Finding {
   kSlotMissing,     ///< waits, and kube-scheduler will never ask about it
   kTooManySlots,    ///< a container with more than one slot
   kGrantInvalid,    ///< a grant that is not JSON, another pod's or node's, or not signed as it must
-                    ///< be
+                    ///< be; also one that counts by a start, if no known key has signed it
   kGrantMissing,    ///< bound, with a slot or a request, and without a grant
   kGrantDiffers,    ///< the grant is not what the annotations ask for
   kCardMissing,     ///< the grant names a card that the node does not list

@@ -66,6 +66,9 @@ std::vector<Claim> too_late(const NodeState& node, std::vector<Claim> claims) {
   std::vector<std::string> uids;
   uids.reserve(claims.size());
   for (const Claim& claim : claims) uids.push_back(claim.pod->pod.uid);
+  for (const AllocationPtr& allocation : node.allocations) {
+    if (allocation->by_start) uids.push_back(allocation->pod_uid);
+  }
   NodeState filled = model::without_pods(model::granted_only(node), uids);
   std::vector<Claim> late;
   for (const Claim& claim : claims) {

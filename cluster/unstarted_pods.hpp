@@ -34,7 +34,9 @@ struct StuckPod {
 /// Those of the pods that can never start, as things are: by their refusal; or because their node
 /// does not list a card of theirs; or because they are too much for one. Of pods that are too much
 /// together those that come last are: after those that have started by time of issue, then by UID,
-/// which is the order in which the agent lets them start. Pure.
+/// which is the order in which the agent lets them start. What counts only by a start
+/// (Allocation::by_start) makes no other pod stuck: the agent keeps in its journal by which grant
+/// it started a pod, and says itself whom that leaves no room. Pure.
 [[nodiscard]] std::vector<StuckPod> stuck_pods(const model::ClusterSnapshot& cluster,
                                                const std::vector<UnstartedPod>& pods);
 

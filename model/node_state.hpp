@@ -50,6 +50,10 @@ struct Allocation {
   Labels labels = {};        ///< of pods with cards: disruption budgets select by them
   bool tentative = false;    ///< room set aside, not granted: Ledger::reserve()
   bool terminating = false;  ///< has a deletionTimestamp; keeps its allocation until it is gone
+  /// Its grant's signature does not count, and yet the grant does: a container with a slot has run,
+  /// and the node's agent has let it, by a grant that counted then. Who has signed it may be known
+  /// no more; or its owner has changed it since, so no other pod may be evicted for it.
+  bool by_start = false;
   friend bool operator==(const Allocation&, const Allocation&) = default;
 };
 using AllocationPtr = std::shared_ptr<const Allocation>;

@@ -37,7 +37,7 @@ TEST(RecordedAllocationTest, WithoutACheckEveryGrantOfItsOwnCounts) {
   EXPECT_EQ(recorded.allocation.containers.size(), 1U);
   EXPECT_EQ(recorded.grant_key, "unsigned");
   EXPECT_EQ(recorded.issued_at, "2026-01-01T00:00:00Z");
-  EXPECT_FALSE(recorded.by_start);
+  EXPECT_FALSE(recorded.allocation.by_start);
 }
 
 TEST(RecordedAllocationTest, WithOneTheSignatureDecides) {
@@ -62,7 +62,7 @@ TEST(RecordedAllocationTest, WhatTheAgentHasStartedCountsWhoeverSignedIt) {
   EXPECT_EQ(recorded.allocation.containers.size(), 1U);
   EXPECT_EQ(recorded.grant_problem, "");
   EXPECT_EQ(recorded.grant_key, "unknown") << "people wait for the last of them to end";
-  EXPECT_TRUE(recorded.by_start);
+  EXPECT_TRUE(recorded.allocation.by_start);
   pod.uid = "another";
   EXPECT_TRUE(recorded_allocation(pod, judge).allocation.containers.empty()) << "it is not its own";
 }

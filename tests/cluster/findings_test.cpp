@@ -114,6 +114,23 @@ TEST(ExamineTest, FindsGrantsThatAreNotThePodsOwn) {
   EXPECT_EQ(found(text), Found{Finding::kGrantInvalid});
 }
 
+TEST(ExamineTest, FindsGrantsThatCountOnlyByAStart) {
+  auto pod = bound(pod_asking({{"gpu-fraction", "0.5"}}), grant_of(1, 500));
+  pod.ran = {"main"};
+  model::SignatureVerdict verdict{.key = std::string(model::kUnknownKey), .problem = "is forged"};
+  const auto findings = [&] {
+    const auto recorded = recorded_allocation(pod, [&](std::string_view) { return verdict; });
+    EXPECT_FALSE(recorded.allocation.containers.empty());
+    const PolicySource policies(extender::Rig::binpack());
+    Found all;
+    for (const Note& note : examine(pod, policies.plan(pod), recorded)) all.push_back(note.finding);
+    return all;
+  };
+  EXPECT_EQ(findings(), Found{Finding::kGrantInvalid});
+  verdict.key = model::kUnsigned;
+  EXPECT_EQ(findings(), Found{}) << "it may be from before signatures were required";
+}
+
 TEST(ExamineTest, FindsGrantsOfWhatWasNotAskedFor) {
   EXPECT_EQ(found(bound(pod_asking({{"gpu-fraction", "0.5"}}), grant_of(1, 900))),
             Found{Finding::kGrantDiffers});

@@ -3,6 +3,7 @@
 #include "base/json.hpp"
 #include "kube/objects.hpp"
 #include "model/ledger.hpp"
+#include "tests/extender/rig.hpp"
 #include "tests/testing/builders.hpp"
 #include "tests/testing/manual_clock.hpp"
 
@@ -242,11 +243,76 @@ TEST_F(StuckPodsTest, SmallerPodBehindOneThatIsTooLargeMayStart) {
             Uids{"large"});
 }
 
+TEST_F(StuckPodsTest, WhatCountsOnlyByAStartStandsInNobodysWay) {
+  model::Allocation changed = allocation("runs", "n", {granted("A", 1'024, 1'000)});
+  changed.by_start = true;
+  ledger_.observe(std::move(changed));
+  holds("a", "A", 600);
+  EXPECT_EQ(stuck({waits("a")}), Uids{});
+  holds("b", "A", 600);
+  EXPECT_EQ(stuck({waits("a", "1"), waits("b", "2")}), Uids{"b"}) << "others do";
+}
+
 TEST_F(StuckPodsTest, OtherCardsOfTheNodeAreNotTouched) {
   holds("a", "A", 600);
   holds("b", "A", 600);
   holds("c", "B", 1'000);
   EXPECT_EQ(stuck({waits("a", "1"), waits("b", "2"), waits("c", "3")}), Uids{"b"});
+}
+
+/// A bound pod with a slot and half of a card, or so much, by a grant with this signature.
+std::string bound_text(const std::string& uid, std::int64_t milli, const std::string& signature,
+                       const std::string& state) {
+  model::Grant its = grant(uid);
+  its.containers = {{.container = "main", .cards = {granted("n-0", 1'024, milli)}}};
+  its.signature = signature;
+  testing::PodText pod{.name = uid, .uid = uid, .node = "n"};
+  pod.annotations = {{"tangram.dev/gpu-grant", model::encode(its)}};
+  pod.limits = {{"tangram.dev/gpu-slot", "1"}};
+  std::string text = testing::pod_json(pod);
+  text.pop_back();
+  return text + R"(,"status":{"containerStatuses":[{"name":"main","state":)" + state + "}]}}";
+}
+
+/// Only "good" is a signature that counts.
+model::SignatureVerdict judge(std::string_view text) {
+  const auto parts = model::split_signature(text);
+  if (parts && parts->signature == "good") return {.key = "3fa9c201", .problem = {}};
+  return {.key = "unknown", .problem = "is not signed by a key that counts here"};
+}
+
+constexpr const char* kRuns = R"({"running":{}})";
+
+/// With grants.required. The owner of pod "changed", which runs, writes another grant onto it.
+class ChangedGrantTest : public ::testing::Test {
+ protected:
+  ChangedGrantTest() { testing::send_list(rig_.nodes, {extender::Rig::node_text("n", 1)}); }
+  std::vector<std::string> stuck() {
+    std::vector<std::string> uids;
+    for (const StuckPod& pod : stuck_pods(*rig_.ledger.snapshot(), rig_.table.unstarted())) {
+      uids.push_back(pod.pod.pod.uid);
+    }
+    return uids;
+  }
+  extender::Rig rig_;
+  PodFeed feed_{rig_.ledger, rig_.table, rig_.policies, rig_.counters, judge};
+};
+
+TEST_F(ChangedGrantTest, MakesNoOtherPodStuckForAnExtenderThatKnowsNoOtherOne) {
+  testing::send_list(feed_, {bound_text("changed", 1'000, "forged", kRuns),
+                             bound_text("honest", 500, "good", "{}")});
+  EXPECT_EQ(rig_.used("n"), MilliGpu(1'500)) << "new pods go elsewhere all the same";
+  ASSERT_TRUE(rig_.table.is_unstarted("honest"));
+  EXPECT_EQ(stuck(), std::vector<std::string>{});
+  feed_.change(kube::EventType::kModified, bound_text("changed", 900, "forged", kRuns));
+  EXPECT_EQ(stuck(), std::vector<std::string>{});
+}
+
+TEST_F(ChangedGrantTest, LeavesTheProvenOneThatWasSeenBefore) {
+  feed_.change(kube::EventType::kAdded, bound_text("changed", 1'000, "good", kRuns));
+  feed_.change(kube::EventType::kModified, bound_text("changed", 100, "forged", kRuns));
+  feed_.change(kube::EventType::kAdded, bound_text("late", 500, "good", "{}"));
+  EXPECT_EQ(stuck(), std::vector<std::string>{"late"});
 }
 
 }  // namespace

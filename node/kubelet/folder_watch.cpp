@@ -8,19 +8,45 @@
 #include <array>
 #include <cerrno>
 #include <cstdint>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
 namespace tangram::node {
+namespace {
+
+std::string_view what_to_raise(int code) {
+  switch (code) {
+    case EMFILE:
+      return "; raise fs.inotify.max_user_instances on the node, or the agent's limit of open "
+             "files";
+    case ENFILE:
+      return "; raise fs.file-max on the node";
+    case ENOSPC:
+      return "; raise fs.inotify.max_user_watches on the node";
+    case ENOMEM:
+      return "; the kernel has no memory for it: raise the agent's memory limit, or free some";
+    default:
+      return "";
+  }
+}
+
+}  // namespace
+
+Error folder_watch_error(const std::string& folder, int code) {
+  const bool missing = code == ENOENT || code == ENOTDIR;
+  return fail(missing ? Errc::kNotFound : Errc::kUnavailable,
+              "cannot watch " + folder + ": " + std::generic_category().message(code) +
+                  std::string(what_to_raise(code)));
+}
 
 Result<FolderWatch> FolderWatch::open(const std::string& folder) {
-  const int events = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-  const int bell = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-  FolderWatch watch(events, bell);
   constexpr std::uint32_t kChanges = IN_CREATE | IN_DELETE | IN_MOVED_TO | IN_MOVED_FROM;
+  const int events = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+  const int bell = events < 0 ? -1 : eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  FolderWatch watch(events, bell);
   if (events < 0 || bell < 0 || inotify_add_watch(events, folder.c_str(), kChanges) < 0) {
-    return fail(Errc::kNotFound,
-                "cannot watch " + folder + ": " + std::generic_category().message(errno));
+    return folder_watch_error(folder, errno);
   }
   return watch;
 }

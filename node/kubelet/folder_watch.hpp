@@ -12,7 +12,7 @@ namespace tangram::node {
 /// time, wake() on any.
 class FolderWatch {
  public:
-  /// @returns kNotFound if there is no such folder
+  /// @returns as of folder_watch_error()
   static Result<FolderWatch> open(const std::string& folder);
   FolderWatch(FolderWatch&& other) noexcept;
   FolderWatch& operator=(FolderWatch&&) = delete;
@@ -29,5 +29,12 @@ class FolderWatch {
   int events_;  ///< inotify
   int bell_;    ///< eventfd
 };
+
+/// Why a folder cannot be watched, and what to raise if the node has no more watches.
+/// @param code  errno
+/// @returns kNotFound     there is no such folder
+///          kUnavailable  for now; all root processes of the node, those in containers too, share
+///                        one pool of inotify instances, so others can exhaust it
+[[nodiscard]] Error folder_watch_error(const std::string& folder, int code);
 
 }  // namespace tangram::node

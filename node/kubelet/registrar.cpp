@@ -1,11 +1,12 @@
 #include "node/kubelet/registrar.hpp"
 
+#include "base/sleeper.hpp"
+
 #include <spdlog/spdlog.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <memory>
-#include <thread>
 #include <utility>
 
 namespace tangram::node {
@@ -31,32 +32,52 @@ std::optional<FileId> file_id(const std::string& path) {
 
 }  // namespace
 
-Registrar::Registrar(PluginPaths paths, std::string resource, DevicePlugin& plugin)
-    : paths_(std::move(paths)), resource_(std::move(resource)), plugin_(plugin) {}
+Registrar::Registrar(PluginPaths paths, std::string resource, DevicePlugin& plugin,
+                     OpenWatch open_watch)
+    : paths_(std::move(paths)),
+      resource_(std::move(resource)),
+      plugin_(plugin),
+      open_watch_(std::move(open_watch)) {}
 
 void Registrar::run(const std::stop_token& stop) {
-  std::string last_problem;
   while (!stop.stop_requested()) {
-    auto opened = FolderWatch::open(paths_.folder);
-    if (!opened) {
-      if (opened.error().message != last_problem) spdlog::warn("{}", opened.error().message);
-      last_problem = opened.error().message;
-      std::this_thread::sleep_for(kCheckInterval);
-      continue;
+    auto opened = open_watch_(paths_.folder);
+    if (opened) {
+      follow(std::move(*opened), stop);
+    } else {
+      step_unwatched(opened.error());
+      sleep_until_stopped(kCheckInterval, stop);
     }
-    // Shared with a call-back that may be under way when this loop ends.
-    const auto watch = std::make_shared<FolderWatch>(std::move(*opened));
-    const std::stop_callback wake_at_stop(stop, [watch] { watch->wake(); });
-    plugin_.on_unwatched([watch] { watch->wake(); });
-    while (!stop.stop_requested() && file_id(paths_.folder)) {
-      step();
-      const auto now = Steady::now();
-      const bool retrying = backoff_ > milliseconds{} && not_before_ > now;
-      watch->wait(retrying ? std::chrono::ceil<milliseconds>(not_before_ - now) : kCheckInterval);
-    }
-    plugin_.on_unwatched(nullptr);
   }
   plugin_.stop();
+}
+
+/// Until stop, or until the folder is gone.
+void Registrar::follow(FolderWatch opened, const std::stop_token& stop) {
+  watch_problem_.clear();
+  // Shared with a call-back that may be under way when this ends.
+  const auto watch = std::make_shared<FolderWatch>(std::move(opened));
+  const std::stop_callback wake_at_stop(stop, [watch] { watch->wake(); });
+  plugin_.on_unwatched([watch] { watch->wake(); });
+  while (!stop.stop_requested() && file_id(paths_.folder)) {
+    step();
+    const auto now = Steady::now();
+    const bool retrying = backoff_ > milliseconds{} && not_before_ > now;
+    watch->wait(retrying ? std::chrono::ceil<milliseconds>(not_before_ - now) : kCheckInterval);
+  }
+  plugin_.on_unwatched(nullptr);
+}
+
+void Registrar::step_unwatched(const Error& why) {
+  const bool is_there = file_id(paths_.folder).has_value();
+  if (why.message != watch_problem_) {
+    spdlog::warn("{}{}", why.message,
+                 is_there ? "; checking it every second instead, so that a restart of kubelet is "
+                            "noticed later"
+                          : "");
+  }
+  watch_problem_ = why.message;
+  if (is_there) step();
 }
 
 bool Registrar::own_socket_is_there() const {

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -26,10 +27,15 @@ struct FileId {
 /// again too quickly. So every change of the folder, and every second, this checks whether the
 /// plugin's socket is still its own and whether kubelet has a stream open; if not, it serves or
 /// registers again. Meanwhile containers with slots cannot start, and those that crash may fail
-/// permanently: hence inotify instead of polling alone.
+/// permanently: hence inotify. Where the folder cannot be watched, because the node has no inotify
+/// instance left, this checks every second only, and tries to watch it again each time.
 class Registrar {
  public:
-  Registrar(PluginPaths paths, std::string resource, DevicePlugin& plugin);
+  /// Injected so that tests can let it fail.
+  using OpenWatch = std::function<Result<FolderWatch>(const std::string& folder)>;
+
+  Registrar(PluginPaths paths, std::string resource, DevicePlugin& plugin,
+            OpenWatch open_watch = FolderWatch::open);
 
   /// Until stop. Blocks.
   void run(const std::stop_token& stop);
@@ -38,6 +44,8 @@ class Registrar {
   [[nodiscard]] std::uint64_t registrations() const { return registrations_; }
 
  private:
+  void follow(FolderWatch opened, const std::stop_token& stop);
+  void step_unwatched(const Error& why);
   void step();
   bool serve_again();
   void register_with(const FileId& kubelet);
@@ -46,12 +54,14 @@ class Registrar {
   const PluginPaths paths_;
   const std::string resource_;
   DevicePlugin& plugin_;
+  const OpenWatch open_watch_;
   std::optional<FileId> own_socket_;
   std::optional<FileId> last_socket_;                   ///< kubelet's, at the last check
   std::optional<FileId> kubelet_socket_;                ///< kubelet's, at the last registration
   std::chrono::steady_clock::time_point not_before_{};  ///< the next registration
   std::chrono::milliseconds backoff_{};
-  std::string problem_;  ///< the last one logged
+  std::string problem_;        ///< of registering, the last one logged
+  std::string watch_problem_;  ///< of watching, the last one logged
   std::atomic<std::uint64_t> registrations_ = 0;
 };
 

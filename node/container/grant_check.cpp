@@ -151,7 +151,7 @@ Result<void> check_variable(const StartRequest& request) {
 
 }  // namespace
 
-bool is_ordinary_init(const kube::Pod& pod, std::string_view container) {
+bool is_ordinary_init(const NodePod& pod, std::string_view container) {
   return std::any_of(pod.containers.begin(), pod.containers.end(),
                      [&](const model::ContainerInfo& info) {
                        return info.name == container && info.ordinary_init;

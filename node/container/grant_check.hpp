@@ -3,7 +3,7 @@
 #include "base/result.hpp"
 #include "model/card.hpp"
 #include "model/grant.hpp"
-#include "node/pods/local_pods.hpp"
+#include "node/pods/local_pod.hpp"
 
 #include <span>
 #include <string>
@@ -65,6 +65,6 @@ Result<model::ContainerGrant> check_grant(const StartRequest& request,
                                           std::span<const OrphanedMemory> orphaned);
 
 /// The pod has an init container of that name that ends before the app containers start.
-[[nodiscard]] bool is_ordinary_init(const kube::Pod& pod, std::string_view container);
+[[nodiscard]] bool is_ordinary_init(const NodePod& pod, std::string_view container);
 
 }  // namespace tangram::node

@@ -128,7 +128,7 @@ Result<std::vector<ContainerStarter::Start>> ContainerStarter::identify(
     starts.push_back({std::move(owner), std::move(*pod), watched});
   }
   if (starts.empty()) return not_yet("kubelet names no live pod as the owner of " + list(slots));
-  const kube::Pod& pod = starts.front().pod->pod;
+  const NodePod& pod = starts.front().pod->pod;
   const bool agree = std::ranges::all_of(starts, [&](const Start& start) {
     const bool as_listed = by_list != nullptr ? by_list->ns == pod.ns && by_list->pod == pod.name
                                               : is_ordinary_init(pod, start.owner.container);
@@ -152,7 +152,7 @@ Result<void> ContainerStarter::confirm(const std::vector<Start>& starts) const {
   const auto owners = parts_.slot_owners();
   if (!owners) return not_yet(owners.error().message);
   for (const Start& start : starts) {
-    const kube::Pod& pod = start.pod->pod;
+    const NodePod& pod = start.pod->pod;
     const ListedContainer* const now = container_with(*listed, start.owner.slots);
     const bool is_listed = is_ordinary_init(pod, start.owner.container) ||
                            (now != nullptr && now->ns == pod.ns && now->pod == pod.name);

@@ -1,59 +1,19 @@
 #pragma once
 
-#include "base/required.hpp"
 #include "base/result.hpp"
 #include "kube/api.hpp"
-#include "kube/objects.hpp"
 #include "kube/reflector.hpp"
-#include "model/grant_reading.hpp"
-#include "node/pods/pod_requests.hpp"
+#include "node/pods/local_pod.hpp"
 
 #include <functional>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace tangram::node {
-
-/// A pod of this node: what the agent reads of it, which is little, however large the pod is.
-struct LocalPod {
-  /// Its names, UID, node and state; of its containers those with a slot.
-  kube::Pod pod;
-  std::string grant_text;  ///< the annotation; empty = none
-  /// Decoded, and found to be issued to this very pod for this node; nothing if not.
-  std::optional<model::Grant> grant;
-  std::string grant_problem;  ///< why not, if there is an annotation
-  /// Containers with a slot whose own environment may set PodRules::device_variable (env or
-  /// envFrom).
-  std::set<std::string, std::less<>> choose_devices;
-  /// Of those, the ones with an entry that sets it to PodRules::no_card, as the webhook writes it.
-  std::set<std::string, std::less<>> hide_devices;
-  CardRequests requests;  ///< what Kubernetes counts for it
-  /// Of a static pod: the UID by which kubelet knows it. The API server's is that of its mirror.
-  /// Empty for a pod that is no mirror of kubelet's, whatever its annotation says.
-  std::string kubelet_uid;
-};
-using LocalPodPtr = std::shared_ptr<const LocalPod>;
-
-/// How a node reads its pods.
-struct PodRules {
-  std::string node;
-  Required<std::string_view> device_variable;  ///< as of VendorRuntime::variable
-  Required<std::string_view> no_card;          ///< as of VendorRuntime::no_card
-  Required<model::SignatureCheck> check;       ///< as of model::read_grant()
-};
-
-/// @returns kInvalidArgument if the text is no pod
-Result<LocalPod> decode_local_pod(std::string text, const PodRules& rules);
-
-/// Reads a pod's grant for a node: sets grant or grant_problem.
-/// @param check  as of model::read_grant()
-void read_pod_grant(LocalPod& pod, std::string_view node, const model::SignatureCheck& check);
 
 /// Where a container's start looks for its pod.
 class PodSource {

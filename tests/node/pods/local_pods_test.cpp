@@ -1,9 +1,9 @@
 #include "node/pods/local_pods.hpp"
 
 #include "kube/local/api.hpp"
+#include "tests/node/pods/pod_texts.hpp"
 #include "tests/testing/bounded_api.hpp"
 #include "tests/testing/eventually.hpp"
-#include "tests/testing/kube_builders.hpp"
 #include "tests/testing/manual_clock.hpp"
 #include "tests/testing/odd_fields.hpp"
 #include "tests/testing/send_list.hpp"
@@ -19,138 +19,6 @@ using testing::pod_json;
 using testing::PodText;
 using testing::send_list;
 using testing::with_odd_fields;
-
-std::string grant_for(const std::string& uid, const std::string& node = "n1") {
-  return encode(model::Grant{.pod_uid = uid,
-                             .node = node,
-                             .issued_at = "2026-01-01T00:00:00Z",
-                             .isolation = model::Isolation::kMps,
-                             .containers = {{"main",
-                                             {{.uuid = "GPU-1",
-                                               .memory = Mebibytes(1),
-                                               .compute = MilliGpu(1),
-                                               .memory_limit = Mebibytes(1),
-                                               .compute_limit = MilliGpu(1)}}}},
-                             .signature = {}});
-}
-
-PodText pod(const std::string& name, const std::string& phase = "Running") {
-  return {.name = name,
-          .uid = "uid-" + name,
-          .node = "n1",
-          .phase = phase,
-          .annotations = {{"tangram.dev/gpu-grant", grant_for("uid-" + name)}},
-          .requests = {{"tangram.dev/gpu-milli", "500"}, {"tangram.dev/gpu-mem-mib", "1Ki"}}};
-}
-
-PodRules rules() {
-  return {.node = "n1",
-          .device_variable = "NVIDIA_VISIBLE_DEVICES",
-          .no_card = "void",
-          .check = model::signatures_not_checked()};
-}
-
-LocalPod decoded(const std::string& json) {
-  auto local = decode_local_pod(json, rules());
-  EXPECT_TRUE(local);
-  return local ? std::move(*local) : LocalPod{};
-}
-
-TEST(LocalPodTest, AGrantMustBeThePodsOwnAndForThisNode) {
-  EXPECT_TRUE(decoded(pod_json(pod("a"))).grant);
-  PodText copied = pod("b");
-  copied.annotations["tangram.dev/gpu-grant"] = grant_for("uid-a");
-  EXPECT_FALSE(decoded(pod_json(copied)).grant);
-  EXPECT_EQ(decoded(pod_json(copied)).grant_problem, "was issued to another pod, of UID \"uid-a\"");
-  PodText elsewhere = pod("c");
-  elsewhere.annotations["tangram.dev/gpu-grant"] = grant_for("uid-c", "n2");
-  EXPECT_EQ(decoded(pod_json(elsewhere)).grant_problem, "was issued for another node, \"n2\"");
-  PodText none = pod("d");
-  none.annotations.clear();
-  EXPECT_EQ(decoded(pod_json(none)).grant_problem, "");
-  EXPECT_FALSE(decoded(pod_json(none)).grant);
-}
-
-/// A container with a slot.
-std::string container(const std::string& name, const std::string& rest) {
-  return R"({"name":")" + name + R"(","resources":{"limits":{"tangram.dev/gpu-slot":"1"}},)" +
-         rest + "}";
-}
-std::string variable(const std::string& name, const std::string& rest) {
-  return R"("env":[{"name":")" + name + R"(",)" + rest + "}]";
-}
-LocalPod decoded_with(const std::string& init, const std::string& containers) {
-  return decoded(R"({"metadata":{"uid":"u","namespace":"ml","name":"p"},"spec":{"nodeName":"n1",)"
-                 R"("initContainers":[)" +
-                 init + R"(],"containers":[)" + containers + "]}}");
-}
-
-TEST(LocalPodTest, KnowsWhoChoosesDevicesHimself) {
-  const auto local =
-      decoded_with(container("i", variable("NVIDIA_VISIBLE_DEVICES", R"("value":"all")")),
-                   container("plain", variable("A", R"("value":"NVIDIA_VISIBLE_DEVICES")")) + "," +
-                       container("map", R"("envFrom":[{"configMapRef":{"name":"m"}}])") + "," +
-                       container("empty", R"("envFrom":[])"));
-  EXPECT_EQ(local.choose_devices, (std::set<std::string, std::less<>>{"i", "map"}));
-}
-
-TEST(LocalPodTest, KnowsWhoHidesTheDevices) {
-  const auto by_variable = [](const std::string& name, const std::string& rest) {
-    return container(name, variable("NVIDIA_VISIBLE_DEVICES", rest));
-  };
-  const auto local = decoded_with("", by_variable("hides", R"("value":"void")") + "," +
-                                          container("other", variable("A", R"("value":"void")")) +
-                                          "," + by_variable("field", R"("valueFrom":{})") + "," +
-                                          by_variable("all", R"("value":"all")"));
-  EXPECT_EQ(local.hide_devices, (std::set<std::string, std::less<>>{"hides"}));
-  EXPECT_EQ(local.choose_devices, (std::set<std::string, std::less<>>{"all", "field", "hides"}));
-}
-
-constexpr const char* kHash = "0123456789abcdef0123456789abcdef";
-constexpr const char* kByNode =
-    R"("ownerReferences":[{"kind":"Node","name":"n1","controller":true}],)";
-
-/// A pod that says that it mirrors the static pod with this UID.
-std::string mirror_json(const std::string& uid, const std::string& metadata) {
-  PodText mirror = pod("mirror");
-  mirror.annotations = {{"kubernetes.io/config.mirror", uid}};
-  std::string text = pod_json(mirror);
-  const std::string begin = R"("metadata":{)";
-  return text.insert(text.find(begin) + begin.size(), metadata);
-}
-
-TEST(LocalPodTest, KeepsOfContainersThoseWithASlot) {
-  const auto local =
-      decoded_with(R"({"name":"setup"},)" + container("i", R"("args":[])"),
-                   container("a", R"("args":[])") +
-                       R"(,{"name":"b","env":[{"name":"NVIDIA_VISIBLE_DEVICES","value":"void"}]})");
-  std::vector<std::string> names;
-  for (const model::ContainerInfo& info : local.pod.containers) names.push_back(info.name);
-  EXPECT_EQ(names, (std::vector<std::string>{"a", "i"}));
-  EXPECT_TRUE(local.pod.containers.back().ordinary_init);
-  EXPECT_TRUE(local.choose_devices.empty());
-  EXPECT_TRUE(local.hide_devices.empty());
-}
-
-TEST(LocalPodTest, KnowsTheUidOfAStaticPod) {
-  EXPECT_EQ(decoded(mirror_json(kHash, kByNode)).kubelet_uid, kHash);
-  EXPECT_EQ(decoded(pod_json(pod("a"))).kubelet_uid, "");
-}
-
-TEST(LocalPodTest, AnAnnotationAloneMakesNoMirror) {
-  const std::string of_a_pod = "11111111-2222-3333-4444-555555555555";
-  EXPECT_EQ(decoded(mirror_json(of_a_pod, kByNode)).kubelet_uid, "") << "has dashes";
-  EXPECT_EQ(decoded(mirror_json(std::string(kHash) + "0", kByNode)).kubelet_uid, "");
-  for (const char* metadata :
-       {"", R"("ownerReferences":[{"kind":"Node","name":"n1"}],)",
-        R"("ownerReferences":[{"kind":"Node","name":"n2","controller":true}],)",
-        R"("ownerReferences":[{"kind":"ReplicaSet","name":"n1","controller":true}],)"}) {
-    EXPECT_EQ(decoded(mirror_json(kHash, metadata)).kubelet_uid, "") << metadata;
-  }
-  const std::string deleted = R"("deletionTimestamp":"2026-01-01T00:00:00Z",)";
-  EXPECT_EQ(decoded(mirror_json(kHash, kByNode + deleted)).kubelet_uid, "")
-      << "a finalizer would keep it for ever";
-}
 
 class LocalPodsTest : public ::testing::Test {
  protected:

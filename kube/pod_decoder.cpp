@@ -309,12 +309,14 @@ class PodDecoder {
     pod_.footprint = pod_footprint(amount, pod_level_, overhead_);
     pod_.containers.reserve(containers_.size());
     std::int64_t slots = 0;
+    std::int64_t of_all = 0;  // one after the other, but there must not be any number of them
     visit_started(containers_, [&](Container& container) {
       container.info.ordinary_init = container.kind == ContainerKind::kInit;
+      of_all += container.info.slots;
       if (!container.info.ordinary_init) slots += container.info.slots;
       pod_.containers.push_back(std::move(container.info));
     });
-    check_total_slots(in_, slots);
+    check_total_slots(in_, of_all);
     if (!in_.failed()) pod_.footprint.slots = static_cast<int>(slots);
   }
 

@@ -88,7 +88,7 @@ struct Agent::Impl {
               .device_variable = settings.vendor->facts().runtime.variable,
               .no_card = settings.vendor->facts().runtime.no_card,
               .check = signature_check()},
-             [this] { publisher.changed(); }),
+             parts.clock, [this] { publisher.changed(); }),
         pod_reflector(parts.api, LocalPods::to_watch(settings.node), pods, parts.clock),
         enforcers({*source, programs, parts.clock, settings.sharers_per_card,
                    !processes.pod_of(getpid()).empty()},
@@ -289,7 +289,7 @@ struct Agent::Impl {
     while (!stop.stop_requested()) {
       enforcers.maintain(shared_cards(starter.claims()));
       // A lost card stays published while it is granted.
-      if (pods.synced()) watcher.forget_lost(granted_cards(pods.all()));
+      if (pods.knows_all_grants()) watcher.forget_lost(granted_cards(pods.all()));
       // Other keys may make the grants of waiting pods valid, or invalid.
       if (grant_keys && grant_keys->look()) pod_reflector.relist();
       // Kubelet's checkpoint changes without an event of the API server.
@@ -327,6 +327,7 @@ struct Agent::Impl {
     now.signed_grants_required = settings.require_signed_grants;
     now.registrations = registrar.registrations();
     now.registered = plugin.watched();
+    now.pods_left_out = pods.left_out();
     now.pods_watch_lag_seconds =
         std::chrono::duration<double>(parts.clock.now() - pod_reflector.health().last_heard)
             .count();

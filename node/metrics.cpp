@@ -121,6 +121,11 @@ void add_agent(const Readings& now, MetricFamilies& all) {
           MetricFamily::gauge("tangram_node_watch_lag_seconds",
                               "Time since the API server was last heard of the node's pods."),
           now.pods_watch_lag_seconds);
+  add_one(all,
+          MetricFamily::counter("tangram_node_pods_left_out_total",
+                                "Times that the agent did not keep a pod's grant, or the pod, "
+                                "because the node's pods take too much memory."),
+          now.pods_left_out);
   MetricFamily::counter("tangram_node_record_writes_total", "Writes to the Node's record of cards.")
       .add({{"result", "written"}}, now.node_writes)
       .add({{"result", "failed"}}, now.node_write_failures)

@@ -52,6 +52,7 @@ struct Readings {
   bool signed_grants_required = false;
   std::uint64_t registrations = 0;
   bool registered = false;            ///< kubelet uses the device plugin
+  std::uint64_t pods_left_out = 0;    ///< as of LocalPods::left_out()
   double pods_watch_lag_seconds = 0;  ///< since the API server was last heard of the node's pods
   int slots = 0;
   std::uint64_t node_writes = 0;

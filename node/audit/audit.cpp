@@ -18,7 +18,7 @@ void compare_slots(const AuditView& view, const Pods& pods, std::set<Drift>& dri
   for (const SlotOwner& owner : view.owners) {
     holders.emplace(owner.pod_uid, owner.container);
     const auto pod = pods.find(owner.pod_uid);
-    if (pod == pods.end() || pod->second->grant) continue;
+    if (pod == pods.end() || pod->second->grant || pod->second->left_out) continue;
     drifts.insert(drift(Drift::Kind::kSlotWithoutGrant, *pod->second, "",
                         "the pod has a slot and no valid grant, so it cannot start; delete it "
                         "and create it again through Tangram's scheduler"));
@@ -66,6 +66,7 @@ void compare_processes(const AuditView& view, const Pods& pods, std::set<Drift>&
       continue;
     }
     const LocalPod& pod = *found->second;
+    if (pod.left_out) continue;  // its grant is not known
     const std::uint64_t limit = limit_of(pod, use.card);
     if (limit == 0) {
       drifts.insert(drift(Drift::Kind::kProcessWithoutGrant, pod, use.card,

@@ -88,6 +88,21 @@ std::vector<CardClaim> card_claims(const PodSource& pods, const Journal& journal
   return claims;
 }
 
+LocalPod as_admitted(LocalPod pod, const Claim& claim, std::string_view node) {
+  pod.grant_text = claim.grant;
+  read_pod_grant(pod, node, model::signatures_not_checked());
+  return pod;
+}
+
+LocalPodPtr pod_of(const Claim& claim, std::string_view node) {
+  LocalPod pod;
+  pod.pod.uid = claim.pod_uid;
+  pod.pod.ns = claim.ns;
+  pod.pod.name = claim.pod;
+  pod.pod.node = node;
+  return std::make_shared<const LocalPod>(as_admitted(std::move(pod), claim, node));
+}
+
 Result<std::vector<OrphanedMemory>> orphaned_memory(CardSource& source,
                                                     const std::vector<std::string>& cards,
                                                     const PodSource& pods,

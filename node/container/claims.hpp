@@ -9,6 +9,7 @@
 
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tangram::node {
@@ -21,6 +22,12 @@ namespace tangram::node {
 /// has the claim of its pod's grant.
 [[nodiscard]] std::vector<CardClaim> card_claims(const PodSource& pods, const Journal& journal,
                                                  const Processes& processes);
+
+/// The pod with the grant that a container was admitted with. The signature was checked then; its
+/// key may have been retired since.
+[[nodiscard]] LocalPod as_admitted(LocalPod pod, const Claim& claim, std::string_view node);
+/// The journal is enough to start a container again.
+[[nodiscard]] LocalPodPtr pod_of(const Claim& claim, std::string_view node);
 
 /// Memory on these cards of processes whose pods neither the API server has nor a claim: pods that
 /// were deleted by force, after the journal was lost.

@@ -34,7 +34,7 @@ const GrantedCard* part_of(const ContainerGrant& container, std::string_view car
 
 Result<ContainerGrant> own_grant(const StartRequest& request) {
   const LocalPod& pod = request.pod;
-  if (pod.grant_text.empty()) {
+  if (!pod.grant && pod.grant_problem.empty()) {
     return cannot_start(
         "the pod has a slot but no grant: it was not bound by Tangram's scheduler; remove "
         "spec.nodeName, set schedulerName to the scheduler that has the extender, and create it "

@@ -33,22 +33,14 @@ const ListedContainer* container_with(const PodList& list, const std::vector<std
   return found == list.end() ? nullptr : &*found;
 }
 
-/// The pod with the grant that a container was admitted with. The signature was checked then; its
-/// key may have been retired since.
-LocalPod as_admitted(LocalPod pod, const Claim& claim, std::string_view node) {
-  pod.grant_text = claim.grant;
-  read_pod_grant(pod, node, model::signatures_not_checked());
-  return pod;
-}
-
-/// The journal is enough to start a container again.
-LocalPodPtr pod_of(const Claim& claim, std::string_view node) {
-  LocalPod pod;
-  pod.pod.uid = claim.pod_uid;
-  pod.pod.ns = claim.ns;
-  pod.pod.name = claim.pod;
-  pod.pod.node = node;
-  return std::make_shared<const LocalPod>(as_admitted(std::move(pod), claim, node));
+/// From the API server.
+/// @returns nothing if it is gone, has finished, or is another pod by now
+Result<LocalPodPtr> fetch_live(PodSource& pods, std::string_view ns, std::string_view name,
+                               std::string_view uid) {
+  const auto pod = pods.fetch(ns, name);
+  if (!pod && pod.error().code == Errc::kNotFound) return LocalPodPtr{};
+  if (!pod) return not_yet("the API server does not answer: " + pod.error().message);
+  return (*pod)->pod.uid == uid && !(*pod)->pod.finished ? *pod : LocalPodPtr{};
 }
 
 bool has_cards_alone(const model::ContainerGrant& granted, const std::vector<model::Card>& cards) {
@@ -169,27 +161,26 @@ Result<void> ContainerStarter::confirm(const std::vector<Start>& starts) const {
 /// @returns nothing if the pod is gone or has finished
 Result<LocalPodPtr> ContainerStarter::find_pod(const SlotOwner& owner,
                                                const ListedContainer* listed) {
-  if (auto pod = parts_.pods.find(owner.pod_uid)) return pod;
+  const LocalPodPtr watched = parts_.pods.find(owner.pod_uid);
+  if (watched && !watched->left_out) return watched;
   const auto entry = parts_.journal.find(owner.name);
   const bool known = entry && entry->claim && entry->claim->pod_uid == owner.pod_uid;
-  if (listed == nullptr && !known) {
+  if (!watched && listed == nullptr && !known) {
     // The watch lacks only the newest pods, and those are in kubelet's list.
     if (parts_.pods.synced()) return LocalPodPtr{};
     return not_yet("the pod with UID " + owner.pod_uid + " is not known yet");
   }
-  auto pod = known ? parts_.pods.fetch(entry->claim->ns, entry->claim->pod)
-                   : parts_.pods.fetch(listed->ns, listed->pod);
-  if (pod) {
-    const bool other = (*pod)->pod.uid != owner.pod_uid || (*pod)->pod.finished;
-    return other ? LocalPodPtr{} : *pod;
-  }
-  if (pod.error().code == Errc::kNotFound) return LocalPodPtr{};
+  const auto pod =
+      watched ? fetch_live(parts_.pods, watched->pod.ns, watched->pod.name, watched->pod.uid)
+      : known ? fetch_live(parts_.pods, entry->claim->ns, entry->claim->pod, owner.pod_uid)
+              : fetch_live(parts_.pods, listed->ns, listed->pod, owner.pod_uid);
+  if (pod) return pod;
   if (known && entry->claim->container == owner.container) {
     spdlog::info("the API server does not answer: pod {}/{} starts from the journal",
                  entry->claim->ns, entry->claim->pod);
     return pod_of(*entry->claim, settings_.node);
   }
-  return not_yet("the API server does not answer: " + pod.error().message);
+  return pod;
 }
 
 Result<void> ContainerStarter::prepare(const Start& start) {

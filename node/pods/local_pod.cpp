@@ -1,9 +1,12 @@
 #include "node/pods/local_pod.hpp"
 
+#include "base/utf8.hpp"
 #include "kube/objects.hpp"
 #include "kube/pod_manifest.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <iterator>
 #include <utility>
 
 namespace tangram::node {
@@ -20,17 +23,16 @@ bool may_set(std::string_view name, const kube::ContainerManifest& container) {
 
 /// Some megabytes of a pod are its users' to fill: labels, variables, containers that have no card.
 /// There may be a hundred such pods, and the agent has 512 MiB.
-NodePod kept_of(kube::Pod pod) {
-  std::erase_if(pod.containers, [](const model::ContainerInfo& info) { return info.slots == 0; });
-  pod.containers.shrink_to_fit();
-  NodePod kept;
-  kept.uid = std::move(pod.uid);
-  kept.ns = std::move(pod.ns);
-  kept.name = std::move(pod.name);
-  kept.containers = std::move(pod.containers);
-  kept.node = std::move(pod.node);
-  kept.deleting = pod.deleting;
-  kept.finished = pod.finished;
+NodePod kept_of(const kube::Pod& pod) {
+  NodePod kept{.uid = pod.uid,
+               .ns = pod.ns,
+               .name = pod.name,
+               .node = pod.node,
+               .containers = {},
+               .deleting = pod.deleting,
+               .finished = pod.finished};
+  std::copy_if(pod.containers.begin(), pod.containers.end(), std::back_inserter(kept.containers),
+               [](const model::ContainerInfo& info) { return info.slots > 0; });
   return kept;
 }
 
@@ -57,6 +59,48 @@ std::string mirrored_uid(const kube::Pod& pod, const kube::PodManifest& manifest
   return is_hash && of_kubelet && !pod.deleting ? *uid : std::string();
 }
 
+bool has_slot(const NodePod& pod, std::string_view container) {
+  return std::any_of(pod.containers.begin(), pod.containers.end(),
+                     [&](const model::ContainerInfo& info) { return info.name == container; });
+}
+
+/// Of the containers that are kept.
+void keep_variables(LocalPod& local, const kube::PodManifest& manifest, const PodRules& rules) {
+  kube::visit_started(manifest.containers, [&](const kube::ContainerManifest& container) {
+    if (!has_slot(local.pod, container.name)) return;
+    if (may_set(*rules.device_variable, container)) local.choose_devices.insert(container.name);
+    if (sets(*rules.device_variable, *rules.no_card, container)) {
+      local.hide_devices.insert(container.name);
+    }
+  });
+}
+
+/// A text that grants nothing is its author's to fill, with up to 256 KiB, and so are names in it,
+/// which a problem may quote.
+void keep_grant(LocalPod& local, const std::string& text, const PodRules& rules) {
+  constexpr std::size_t kOrdinaryText = 4'096;
+  constexpr std::size_t kMostOfProblem = 512;
+  local.grant_text = text;
+  read_pod_grant(local, rules.node, *rules.check);
+  if (local.grant) return;
+  std::string().swap(local.grant_text);  // the memory, too
+  local.grant_problem = std::string(utf8_prefix(local.grant_problem, kMostOfProblem));
+  if (text.size() > kOrdinaryText) {
+    local.grant_problem += " (its text has " + std::to_string(text.size()) + " bytes)";
+  }
+}
+
+std::size_t weight_of(const model::Grant& grant) {
+  std::size_t weight =
+      grant.pod_uid.size() + grant.node.size() + grant.issued_at.size() + grant.signature.size();
+  for (const model::ContainerGrant& container : grant.containers) {
+    weight += sizeof container + container.container.size() +
+              container.cards.capacity() * sizeof(model::GrantedCard);
+    for (const model::GrantedCard& card : container.cards) weight += card.uuid.size();
+  }
+  return weight;
+}
+
 }  // namespace
 
 void read_pod_grant(LocalPod& pod, std::string_view node, const model::SignatureCheck& check) {
@@ -68,31 +112,55 @@ void read_pod_grant(LocalPod& pod, std::string_view node, const model::Signature
   pod.grant_problem = std::move(reading.problem);
 }
 
+std::size_t weight_of(const LocalPod& local) {
+  // The nodes of a map and of a set, the UID as a key, and a shared pointer's block.
+  constexpr std::size_t kPlace = 256;
+  std::size_t weight = sizeof local + kPlace + local.pod.uid.size() * 2 + local.pod.ns.size() +
+                       local.pod.name.size() + local.pod.node.size() + local.kubelet_uid.size() +
+                       local.grant_text.size() + local.grant_problem.size();
+  if (local.grant) weight += weight_of(*local.grant);
+  // At most once in each of the three.
+  for (const model::ContainerInfo& info : local.pod.containers) {
+    weight += 3 * (sizeof info + info.name.size());
+  }
+  return weight;
+}
+
+LocalPod outline_of(const LocalPod& local) {
+  LocalPod outline;
+  outline.pod.uid = local.pod.uid;
+  outline.pod.ns = local.pod.ns;
+  outline.pod.name = local.pod.name;
+  outline.pod.node = local.pod.node;
+  outline.pod.deleting = local.pod.deleting;
+  outline.pod.finished = local.pod.finished;
+  outline.requests = local.requests;
+  outline.kubelet_uid = local.kubelet_uid;
+  outline.left_out = true;
+  return outline;
+}
+
 Result<LocalPod> decode_local_pod(std::string text, const PodRules& rules) {
-  LocalPod local;
   kube::PodManifest manifest;
   auto pod = kube::decode_pod(std::move(text), &manifest);
   if (!pod) return pod.error();
   auto requests = card_requests(manifest);
   if (!requests) return requests.error();
+  LocalPod local;
   local.requests = *requests;
-  std::set<std::string_view> with_slot;
-  for (const model::ContainerInfo& info : pod->containers) {
-    if (info.slots > 0) with_slot.insert(info.name);
-  }
-  kube::visit_started(manifest.containers, [&](const kube::ContainerManifest& container) {
-    if (!with_slot.contains(container.name)) return;
-    if (may_set(*rules.device_variable, container)) local.choose_devices.insert(container.name);
-    if (sets(*rules.device_variable, *rules.no_card, container)) {
-      local.hide_devices.insert(container.name);
-    }
-  });
   local.kubelet_uid = mirrored_uid(*pod, manifest, rules.node);
-  if (const auto found = pod->annotations.find(model::kGrantKey); found != pod->annotations.end()) {
-    local.grant_text = found->second;
+  const auto grant = pod->annotations.find(model::kGrantKey);
+  local.pod = kept_of(*pod);
+  const std::size_t with_slot = local.pod.containers.size();
+  if (with_slot > static_cast<std::size_t>(model::kMaxGpuContainers)) {
+    std::vector<model::ContainerInfo>().swap(local.pod.containers);
+    local.grant_problem = "does not count, because " + std::to_string(with_slot) +
+                          " containers of the pod have a slot; at most " +
+                          std::to_string(model::kMaxGpuContainers) + " can have one";
+    return local;
   }
-  local.pod = kept_of(std::move(*pod));
-  read_pod_grant(local, rules.node, *rules.check);
+  keep_variables(local, manifest, rules);
+  if (grant != pod->annotations.end()) keep_grant(local, grant->second, rules);
   return local;
 }
 

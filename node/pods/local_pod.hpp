@@ -6,6 +6,7 @@
 #include "model/node_state.hpp"
 #include "node/pods/pod_requests.hpp"
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <set>
@@ -31,7 +32,7 @@ struct NodePod {
 /// A pod of this node: what the agent reads of it, which is little, however large the pod is.
 struct LocalPod {
   NodePod pod;
-  std::string grant_text;  ///< the annotation; empty = none
+  std::string grant_text;  ///< the annotation; empty = none, or it grants nothing
   /// Decoded, and found to be issued to this very pod for this node; nothing if not.
   std::optional<model::Grant> grant;
   std::string grant_problem;  ///< why not, if there is an annotation
@@ -44,6 +45,9 @@ struct LocalPod {
   /// Of a static pod: the UID by which kubelet knows it. The API server's is that of its mirror.
   /// Empty for a pod that is no mirror of kubelet's, whatever its annotation says.
   std::string kubelet_uid;
+  /// Only an outline, because the node's pods take too much memory: it has no containers and no
+  /// grant, whatever the pod has.
+  bool left_out = false;
 };
 using LocalPodPtr = std::shared_ptr<const LocalPod>;
 
@@ -53,10 +57,23 @@ struct PodRules {
   Required<std::string_view> device_variable;  ///< as of VendorRuntime::variable
   Required<std::string_view> no_card;          ///< as of VendorRuntime::no_card
   Required<model::SignatureCheck> check;       ///< as of model::read_grant()
+  /// Of all pods together, as of weight_of(); those that a new list replaces are beside, and the
+  /// agent has 512 MiB. A pod without a grant is a KiB and one with a share three: there is room
+  /// for 20,000 of those, and kubelet's own limit is 110.
+  std::size_t most_kept_bytes = std::size_t{64} << 20U;
 };
 
+/// Keeps at most model::kMaxGpuContainers containers, none of more: such a pod was never granted
+/// anything. Of a grant that does not count it keeps the problem, not the text.
 /// @returns kInvalidArgument if the text is no pod
 Result<LocalPod> decode_local_pod(std::string text, const PodRules& rules);
+
+/// About how much memory it takes where it is kept, in bytes.
+[[nodiscard]] std::size_t weight_of(const LocalPod& local);
+
+/// What stays of a pod that is left out: who it is, so that it does not look gone, and what
+/// Kubernetes counts for it.
+[[nodiscard]] LocalPod outline_of(const LocalPod& local);
 
 /// Reads a pod's grant for a node: sets grant or grant_problem.
 /// @param check  as of model::read_grant()

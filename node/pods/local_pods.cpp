@@ -15,23 +15,19 @@ namespace {
 // A container's start waits for it, and kubelet waits 30 s for that.
 constexpr std::chrono::milliseconds kReadLimit{5'000};
 
-/// About how much memory it takes, in bytes. A grant that is decoded takes about its text once
-/// more.
-std::size_t weight_of(const LocalPod& local) {
-  std::size_t weight = sizeof local + local.pod.uid.size() * 2 + local.pod.ns.size() +
-                       local.pod.name.size() + local.pod.node.size() + local.kubelet_uid.size() +
-                       local.grant_text.size() * 2 + local.grant_problem.size();
-  // At most once in each of the three.
-  for (const model::ContainerInfo& info : local.pod.containers) {
-    weight += 3 * (sizeof info + info.name.size());
-  }
-  return weight;
-}
+// By a pod that its author changes again and again.
+constexpr std::chrono::seconds kLogInterval{60};
 
 }  // namespace
 
-LocalPods::LocalPods(kube::KubeApi& api, PodRules rules, std::function<void()> changed)
-    : api_(api), rules_(std::move(rules)), changed_(std::move(changed)) {}
+LocalPods::LocalPods(kube::KubeApi& api, PodRules rules, const Clock& clock,
+                     std::function<void()> changed)
+    : api_(api),
+      rules_(std::move(rules)),
+      changed_(std::move(changed)),
+      log_limit_(kLogInterval, 1, clock),
+      listed_(rules_.most_kept_bytes),
+      pods_(rules_.most_kept_bytes) {}
 
 kube::ReflectorOptions LocalPods::to_watch(std::string_view node) {
   kube::ReflectorOptions options;
@@ -42,10 +38,6 @@ kube::ReflectorOptions LocalPods::to_watch(std::string_view node) {
       "spec.nodeName=" + std::string(node) + ",status.phase!=Succeeded,status.phase!=Failed";
   // An ordinary page is 2 MiB, and 11 pods of the largest kind fit into RestOptions::max_body.
   options.page_size = 100;
-  // What is kept of a pod is a KiB. With a grant of 256 KiB, which is all that annotations may
-  // take, it is twice that: 128 pods, more than kubelet's own limit of 110. The former pods are
-  // beside.
-  options.max_kept_bytes = std::size_t{64} << 20U;
   // Containers wait for what it brings.
   options.max_backoff = std::chrono::seconds(5);
   return options;
@@ -53,8 +45,8 @@ kube::ReflectorOptions LocalPods::to_watch(std::string_view node) {
 
 LocalPodPtr LocalPods::find(std::string_view uid) const {
   const std::lock_guard lock(mutex_);
-  if (const auto found = pods_.find(uid); found != pods_.end()) return found->second;
-  for (const auto& [api_uid, pod] : pods_) {
+  if (auto found = pods_.find(uid)) return found;
+  for (const auto& [api_uid, pod] : pods_.all()) {
     if (!uid.empty() && pod->kubelet_uid == uid) return pod;
   }
   return nullptr;
@@ -63,8 +55,8 @@ LocalPodPtr LocalPods::find(std::string_view uid) const {
 std::vector<LocalPodPtr> LocalPods::all() const {
   const std::lock_guard lock(mutex_);
   std::vector<LocalPodPtr> all;
-  all.reserve(pods_.size());
-  for (const auto& [uid, pod] : pods_) all.push_back(pod);
+  all.reserve(pods_.all().size());
+  for (const auto& [uid, pod] : pods_.all()) all.push_back(pod);
   return all;
 }
 
@@ -73,11 +65,16 @@ bool LocalPods::synced() const {
   return synced_;
 }
 
+bool LocalPods::knows_all_grants() const {
+  const std::lock_guard lock(mutex_);
+  return synced_ && pods_.complete();
+}
+
 std::optional<CardRequests> LocalPods::requested() const {
   const std::lock_guard lock(mutex_);
   if (!synced_) return std::nullopt;
   CardRequests sum;
-  for (const auto& [uid, pod] : pods_) sum = sum + pod->requests;
+  for (const auto& [uid, pod] : pods_.all()) sum = sum + pod->requests;
   return sum;
 }
 
@@ -102,8 +99,8 @@ Result<LocalPodPtr> LocalPods::fetch(std::string_view ns, std::string_view name)
 LocalPods::Shown LocalPods::read(const std::string& object) const {
   auto pod = decode_local_pod(object, rules_);
   if (pod) {
-    auto local = std::make_shared<const LocalPod>(std::move(*pod));
-    return {.uid = local->pod.uid, .ended = local->pod.finished, .pod = std::move(local)};
+    const auto local = std::make_shared<const LocalPod>(std::move(*pod));
+    return {.uid = local->pod.uid, .ended = local->pod.finished, .pod = local};
   }
   const auto scanned = kube::scan_pod(object);
   spdlog::warn("pod {} of this node cannot be read and is left as it was: {}",
@@ -114,41 +111,37 @@ LocalPods::Shown LocalPods::read(const std::string& object) const {
 
 LocalPodPtr LocalPods::former(const std::string& uid) const {
   const std::lock_guard lock(mutex_);
-  const auto found = pods_.find(uid);
-  return found == pods_.end() ? nullptr : found->second;
+  return pods_.find(uid);
 }
 
-void LocalPods::begin_list() {
-  listed_.clear();
-  kept_ = 0;
-}
+void LocalPods::begin_list() { listed_.clear(); }
 
 void LocalPods::listed(std::string object) {
   const Shown now = read(object);
-  if (now.ended) return drop(now.uid);
-  if (!now.pod) return;
-  drop(now.uid);
-  kept_ += weight_of(*now.pod);
-  listed_.emplace(now.uid, now.pod);
+  if (now.ended) return listed_.erase(now.uid);
+  if (now.pod) note_left_out(listed_.put(now.pod));
 }
 
-void LocalPods::unlisted(std::string object) { drop(kube::scan_id(object).uid); }
-
-void LocalPods::drop(const std::string& uid) {
-  const auto found = listed_.find(uid);
-  if (found == listed_.end()) return;
-  kept_ -= weight_of(*found->second);
-  listed_.erase(found);
-}
+void LocalPods::unlisted(std::string object) { listed_.erase(kube::scan_id(object).uid); }
 
 void LocalPods::end_list() {
   {
     const std::lock_guard lock(mutex_);
-    pods_ = std::exchange(listed_, {});
+    pods_ = std::exchange(listed_, KeptPods(rules_.most_kept_bytes));
     synced_ = true;
   }
-  kept_ = 0;
   changed_();
+}
+
+void LocalPods::note_left_out(const std::vector<LocalPodPtr>& pods) {
+  if (pods.empty()) return;
+  left_out_ += pods.size();
+  if (!log_limit_.reserve(std::chrono::nanoseconds(0))) return;
+  spdlog::warn(
+      "the pods of this node take more than {} bytes, so the largest are left out, {} of them "
+      "since the agent started; now pod {}, which takes {}: delete pods that do not run here",
+      rules_.most_kept_bytes, left_out_.load(), quote(pods.front()->pod.full_name()),
+      weight_of(*pods.front()));
 }
 
 void LocalPods::change(kube::EventType type, std::string object) {
@@ -156,14 +149,16 @@ void LocalPods::change(kube::EventType type, std::string object) {
                         ? Shown{.uid = kube::scan_id(object).uid, .ended = true, .pod = nullptr}
                         : read(object);
   if (!now.ended && !now.pod) return;
+  std::vector<LocalPodPtr> left_out;
   {
     const std::lock_guard lock(mutex_);
     if (now.ended) {
       pods_.erase(now.uid);
     } else {
-      pods_.insert_or_assign(now.uid, now.pod);
+      left_out = pods_.put(now.pod);
     }
   }
+  note_left_out(left_out);
   changed_();
 }
 

@@ -1,12 +1,16 @@
 #pragma once
 
+#include "base/clock.hpp"
 #include "base/result.hpp"
 #include "kube/api.hpp"
+#include "kube/rate_limiter.hpp"
 #include "kube/reflector.hpp"
+#include "node/pods/kept_pods.hpp"
 #include "node/pods/local_pod.hpp"
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
-#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -33,11 +37,14 @@ class PodSource {
 
 /// The pods of this node, kept by a watch. A pod that cannot be read stays as it was until it ends;
 /// one that could never be read is not known, so none of its containers gets a card.
+///
+/// Pods that take too much memory are left out, as KeptPods says, until they change or are listed
+/// again: any user may name a node, and kubelet does not end all pods that it does not run.
 /// Threads: safe.
 class LocalPods final : public PodSource, public kube::ObjectSink {
  public:
   /// @param changed  called on the watch's thread after every change
-  LocalPods(kube::KubeApi& api, PodRules rules, std::function<void()> changed);
+  LocalPods(kube::KubeApi& api, PodRules rules, const Clock& clock, std::function<void()> changed);
 
   /// The options of its Reflector.
   [[nodiscard]] static kube::ReflectorOptions to_watch(std::string_view node);
@@ -49,16 +56,19 @@ class LocalPods final : public PodSource, public kube::ObjectSink {
   /// Of all pods together; nothing until all are known.
   [[nodiscard]] std::optional<CardRequests> requested() const;
 
+  /// All pods of the node are known, and none was left out: whatever no grant names is not granted.
+  [[nodiscard]] bool knows_all_grants() const;
+  /// How often a pod was left out.
+  [[nodiscard]] std::uint64_t left_out() const { return left_out_; }
+
   void begin_list() override;
   void listed(std::string object) override;
   void unlisted(std::string object) override;
   void end_list() override;
-  [[nodiscard]] std::size_t kept_bytes() const override { return kept_; }
+  [[nodiscard]] std::size_t kept_bytes() const override { return listed_.weight(); }
   void change(kube::EventType type, std::string object) override;
 
  private:
-  using Pods = std::map<std::string, LocalPodPtr, std::less<>>;  ///< by UID
-
   /// A pod as an object shows it.
   struct Shown {
     std::string uid;
@@ -69,17 +79,18 @@ class LocalPods final : public PodSource, public kube::ObjectSink {
   [[nodiscard]] Shown read(const std::string& object) const;
   /// What find() has of it. @returns null if that is nothing
   [[nodiscard]] LocalPodPtr former(const std::string& uid) const;
-  void drop(const std::string& uid);
+  void note_left_out(const std::vector<LocalPodPtr>& pods);
 
   kube::KubeApi& api_;
   const PodRules rules_;
   const std::function<void()> changed_;
+  kube::RateLimiter log_limit_;
+  std::atomic<std::uint64_t> left_out_ = 0;
   // Of the reflector's thread.
-  Pods listed_;           ///< of the list that is being read
-  std::size_t kept_ = 0;  ///< weight of listed_
+  KeptPods listed_;  ///< of the list that is being read
   mutable std::mutex mutex_;
   // Under mutex_.
-  Pods pods_;
+  KeptPods pods_;
   bool synced_ = false;
 };
 

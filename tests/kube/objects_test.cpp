@@ -148,6 +148,11 @@ INSTANTIATE_TEST_SUITE_P(
                with_spec(R"({"containers":[{"resources":{"limits":{"tangram.dev/gpu-slot":4096}}},)"
                          R"({"resources":{"limits":{"tangram.dev/gpu-slot":1}}}]})"),
                "slots in all"},
+        BadPod{"AbsurdSumOfInitSlots",
+               with_spec(
+                   R"({"initContainers":[{"resources":{"limits":{"tangram.dev/gpu-slot":4096}}},)"
+                   R"({"resources":{"limits":{"tangram.dev/gpu-slot":1}}}]})"),
+               "slots in all"},
         BadPod{"QuantityIsBool", with_spec(R"({"overhead":{"memory":true}})"),
                "spec.overhead.memory"},
         BadPod{"PriorityIsReal", with_spec(R"({"priority":1.5})"), "spec.priority"},

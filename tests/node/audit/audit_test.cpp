@@ -76,6 +76,14 @@ TEST_F(AuditTest, ASlotWithoutAGrant) {
   EXPECT_EQ(drifts(), std::set<std::string>{"slot_without_grant ml/a"});
 }
 
+TEST_F(AuditTest, OfAPodThatIsLeftOutNothingIsMissing) {
+  view.pods = {std::make_shared<const LocalPod>(outline_of(*pod("a")))};
+  EXPECT_TRUE(drifts().empty());
+  view.running.clear();
+  EXPECT_TRUE(repairs().forget.empty());
+  EXPECT_TRUE(repairs().remove.empty());
+}
+
 TEST_F(AuditTest, AGrantWithoutASlot) {
   view.owners.clear();
   EXPECT_TRUE(drifts().empty()) << "kubelet's list still names it";

@@ -23,13 +23,13 @@ class FakePods final : public PodSource {
     const std::lock_guard lock(mutex_);
     if (!watched_) return nullptr;
     const auto found = pods_.find(uid);
-    return found == pods_.end() ? nullptr : found->second;
+    return found == pods_.end() ? nullptr : as_watched(found->second);
   }
   [[nodiscard]] std::vector<LocalPodPtr> all() const override {
     const std::lock_guard lock(mutex_);
     std::vector<LocalPodPtr> all;
     if (!watched_) return all;
-    for (const auto& [uid, pod] : pods_) all.push_back(pod);
+    for (const auto& [uid, pod] : pods_) all.push_back(as_watched(pod));
     return all;
   }
   [[nodiscard]] bool synced() const override {
@@ -54,6 +54,11 @@ class FakePods final : public PodSource {
     const std::lock_guard lock(mutex_);
     pods_.erase(uid);
   }
+  /// Of the pod the watch keeps an outline.
+  void leave_out(const std::string& uid) {
+    const std::lock_guard lock(mutex_);
+    left_out_.insert(uid);
+  }
   /// @param watched  the watch has delivered; @param answers  so does a GET
   void reachable(bool watched, bool answers) {
     const std::lock_guard lock(mutex_);
@@ -62,8 +67,14 @@ class FakePods final : public PodSource {
   }
 
  private:
+  [[nodiscard]] LocalPodPtr as_watched(const LocalPodPtr& pod) const {
+    if (!left_out_.contains(pod->pod.uid)) return pod;
+    return std::make_shared<const LocalPod>(outline_of(*pod));
+  }
+
   mutable std::mutex mutex_;
   std::map<std::string, LocalPodPtr, std::less<>> pods_;
+  std::set<std::string> left_out_;
   bool watched_ = true;
   bool answers_ = true;
 };

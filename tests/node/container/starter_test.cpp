@@ -320,6 +320,31 @@ TEST_F(StarterTest, BeforeTheWatchDeliversThePodIsAskedFor) {
   EXPECT_EQ(rig.cards_of(a), "GPU-1");
 }
 
+TEST_F(StarterTest, APodThatIsLeftOutIsAskedFor) {
+  const Owner a = rig.bound("a", {part("GPU-1", 10, 100)});
+  rig.pods.leave_out(a.uid);
+  ASSERT_EQ(rig.kubelet.admit(a), "");
+  EXPECT_EQ(rig.kubelet.start_container(a), "");
+  EXPECT_EQ(rig.cards_of(a), "GPU-1");
+  rig.pods.reachable(true, false);
+  EXPECT_EQ(rig.kubelet.start_container(a), "") << "by the journal";
+  const Owner b = rig.bound("b", {part("GPU-2", 10, 100)});
+  rig.pods.leave_out(b.uid);
+  ASSERT_EQ(rig.kubelet.admit(b), "");
+  EXPECT_TRUE(says(rig.kubelet.start_container(b), "tangram: not yet: the API server"));
+}
+
+TEST_F(StarterTest, APodThatIsLeftOutKeepsItsCard) {
+  const Owner a = rig.bound("a", {part("GPU-1", 81'920, 1000)});
+  ASSERT_EQ(rig.kubelet.admit(a), "");
+  ASSERT_EQ(rig.kubelet.start_container(a), "");
+  rig.pods.leave_out(a.uid);  // none of its processes runs: it is about to start again
+  const Owner b = rig.bound("b", {part("GPU-1", 10, 100)}, "2020-01-01T00:00:00Z");
+  ASSERT_EQ(rig.kubelet.admit(b), "");
+  EXPECT_TRUE(says(rig.kubelet.start_container(b), "has no room for this pod"));
+  EXPECT_EQ(rig.kubelet.start_container(a), "");
+}
+
 TEST_F(StarterTest, KubeletsTwoRecordsMustAgree) {
   rig.bound("a", {part("GPU-1", 10, 100)});
   rig.bound("b", {part("GPU-2", 10, 100)});

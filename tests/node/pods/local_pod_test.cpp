@@ -79,6 +79,42 @@ TEST(LocalPodTest, KeepsOfContainersThoseWithASlot) {
   EXPECT_TRUE(local.hide_devices.empty());
 }
 
+TEST(LocalPodTest, KeepsNoContainersOfAPodWithMoreThanAGrantCanName) {
+  EXPECT_EQ(decoded(init_slots_json("a", 16)).pod.containers.size(), 16U);
+  const auto local = decoded(init_slots_json("b", 17));
+  EXPECT_TRUE(local.pod.containers.empty());
+  EXPECT_FALSE(local.grant);
+  EXPECT_EQ(local.grant_problem,
+            "does not count, because 17 containers of the pod have a slot; at most 16 can have "
+            "one");
+  EXPECT_EQ(local.pod.uid, "uid-b") << "the pod is known";
+  EXPECT_EQ(local.requests.milli, MilliGpu(500));
+}
+
+TEST(LocalPodTest, KeepsNoTextThatGrantsNothing) {
+  const auto local = decoded(long_text_json("a", 100'000));
+  EXPECT_EQ(local.grant_text.capacity(), std::string().capacity());
+  EXPECT_TRUE(local.grant_problem.ends_with("(its text has 100000 bytes)")) << local.grant_problem;
+  PodText named = pod("b");
+  named.annotations["tangram.dev/gpu-grant"] = "{\"" + std::string(100'000, 'x') + "\":}";
+  EXPECT_LT(decoded(pod_json(named)).grant_problem.size(), 1'000U);
+  EXPECT_EQ(decoded(pod_json(pod("c"))).grant_text, grant_for("uid-c"));
+}
+
+TEST(LocalPodTest, AnOutlineSaysWhoThePodIs) {
+  const auto whole = decoded(long_grant_json("a", 10'000));
+  ASSERT_TRUE(whole.grant);
+  const LocalPod outline = outline_of(whole);
+  EXPECT_EQ(outline.pod.uid, "uid-a");
+  EXPECT_EQ(outline.pod.full_name(), "ml/a");
+  EXPECT_EQ(outline.pod.node, "n1");
+  EXPECT_EQ(outline.requests, whole.requests);
+  EXPECT_TRUE(outline.left_out);
+  EXPECT_FALSE(outline.grant);
+  EXPECT_LT(weight_of(outline) + 10'000, weight_of(whole));
+  EXPECT_EQ(weight_of(outline_of(outline)), weight_of(outline));
+}
+
 TEST(LocalPodTest, KnowsTheUidOfAStaticPod) {
   EXPECT_EQ(decoded(mirror_json(kHash, kByNode)).kubelet_uid, kHash);
   EXPECT_EQ(decoded(pod_json(pod("a"))).kubelet_uid, "");

@@ -10,6 +10,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <ostream>
 #include <thread>
 
 namespace tangram::node {
@@ -25,7 +27,7 @@ class LocalPodsTest : public ::testing::Test {
   testing::ManualClock clock;
   kube::LocalApi api{clock};
   int changes = 0;
-  LocalPods pods{api, rules(), [this] { ++changes; }};
+  LocalPods pods{api, rules(), clock, [this] { ++changes; }};
 };
 
 TEST_F(LocalPodsTest, KnowsThePodsOfAListAndWhatChangedSince) {
@@ -187,6 +189,19 @@ TEST_F(LocalPodsListTest, ManyLargePodsComeInSmallPagesAndLittleIsKept) {
   EXPECT_LE(server.limits().back(), 4);
 }
 
+/// Such a list was refused as a whole, again and again.
+TEST_F(LocalPodsListTest, PodsThatTakeTooMuchKeepNoOtherFromBeingSeen) {
+  create(pod("a"));
+  for (int i = 0; i < 5; ++i) {
+    PodText text = pod("x-" + std::to_string(i));
+    text.annotations["tangram.dev/gpu-grant"] = std::string(20'000, 'x');
+    create(text);
+  }
+  testing::BoundedApi server(api, 1'000'000);
+  ASSERT_TRUE(list(server, 20'000));
+  EXPECT_EQ(pods.all().size(), 6U);
+}
+
 TEST_F(LocalPodsListTest, FinishedPodsAreNotListed) {
   create(pod("here"));
   for (int i = 0; i < 3; ++i) {
@@ -207,6 +222,87 @@ TEST_F(LocalPodsListTest, APodThatFinishesIsGone) {
   ASSERT_TRUE(testing::eventually([&] { return pods.all().size() == 1; }));
   set_phase("a", "Succeeded");
   EXPECT_TRUE(testing::eventually([&] { return pods.all().empty(); }));
+}
+
+/// A node with room for little.
+class CrowdedNodeTest : public ::testing::Test {
+ protected:
+  static constexpr std::size_t kMost = 40'000;
+  static PodRules crowded() {
+    PodRules rules = node::rules();
+    rules.most_kept_bytes = kMost;
+    return rules;
+  }
+  [[nodiscard]] std::size_t weight() const {
+    std::size_t weight = 0;
+    for (const LocalPodPtr& pod : pods.all()) weight += weight_of(*pod);
+    return weight;
+  }
+  testing::ManualClock clock;
+  kube::LocalApi api{clock};
+  LocalPods pods{api, crowded(), clock, [] {}};
+};
+
+/// A way in which the author of pods can make them take memory.
+struct Crowd {
+  std::string name;
+  std::function<std::string(const std::string& pod)> text;
+  bool left_out = false;  ///< not all can be kept
+  friend void PrintTo(const Crowd& crowd, std::ostream* out) { *out << crowd.name; }
+};
+
+class CrowdTest : public CrowdedNodeTest, public ::testing::WithParamInterface<Crowd> {
+ protected:
+  static constexpr int kCount = 15;
+  static std::string text(int i) { return GetParam().text("crowd-" + std::to_string(i)); }
+  void expect_bounded() {
+    EXPECT_LE(weight(), kMost);
+    ASSERT_TRUE(pods.find("uid-honest"));
+    EXPECT_TRUE(pods.find("uid-honest")->grant);
+    EXPECT_EQ(pods.left_out() > 0, GetParam().left_out);
+    EXPECT_EQ(pods.knows_all_grants(), !GetParam().left_out);
+  }
+};
+
+TEST_P(CrowdTest, AListIsBounded) {
+  pods.begin_list();
+  pods.listed(pod_json(pod("honest")));
+  for (int i = 0; i < kCount; ++i) {
+    pods.listed(text(i));
+    ASSERT_LE(pods.kept_bytes(), kMost);
+  }
+  pods.end_list();
+  expect_bounded();
+}
+
+TEST_P(CrowdTest, AWatchIsBounded) {
+  send_list(pods, {pod_json(pod("honest"))});
+  for (int i = 0; i < kCount; ++i) pods.change(kube::EventType::kAdded, text(i));
+  for (int i = 0; i < kCount; ++i) pods.change(kube::EventType::kModified, text(i));
+  expect_bounded();
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Routes, CrowdTest,
+    ::testing::Values(
+        Crowd{"InitSlots", [](const std::string& name) { return init_slots_json(name, 200); }},
+        Crowd{"Texts", [](const std::string& name) { return long_text_json(name, 8'000); }},
+        Crowd{"Grants", [](const std::string& name) { return long_grant_json(name, 8'000); }, true},
+        Crowd{"LargeGrants", [](const std::string& name) { return long_grant_json(name, 50'000); },
+              true}),
+    [](const auto& test) { return test.param.name; });
+
+TEST_F(CrowdedNodeTest, ManySmallPodsAreBounded) {
+  std::vector<std::string> plain;
+  for (int i = 0; i < 100; ++i) plain.push_back(plain_json(std::to_string(i)));
+  send_list(pods, plain);
+  EXPECT_LE(weight(), kMost);
+  for (int i = 100; i < 200; ++i) {
+    pods.change(kube::EventType::kAdded, plain_json(std::to_string(i)));
+    ASSERT_LE(weight(), kMost);
+  }
+  EXPECT_GT(pods.all().size(), 20U);
+  EXPECT_GT(pods.left_out(), 0U);
 }
 
 TEST_F(LocalPodsTest, AsksTheApiServerForOneOfItsOwn) {

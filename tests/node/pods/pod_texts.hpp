@@ -38,6 +38,41 @@ inline PodRules rules() {
           .check = model::signatures_not_checked()};
 }
 
+/// A pod with so many ordinary init containers that have a slot.
+inline std::string init_slots_json(const std::string& name, int count) {
+  std::string containers;
+  for (int i = 0; i < count; ++i) {
+    containers += std::string(i == 0 ? "" : ",") + R"({"name":"init-)" + std::to_string(i) +
+                  R"(","resources":{"limits":{"tangram.dev/gpu-slot":"1"}}})";
+  }
+  std::string text = testing::pod_json(pod(name));
+  const std::string begin = R"("spec":{)";
+  return text.insert(text.find(begin) + begin.size(), R"("initContainers":[)" + containers + "],");
+}
+
+/// A pod with a text of that size as its grant, which grants nothing.
+inline std::string long_text_json(const std::string& name, std::size_t size) {
+  testing::PodText text = pod(name);
+  text.annotations["tangram.dev/gpu-grant"] = std::string(size, 'x');
+  return testing::pod_json(text);
+}
+
+/// A pod with a valid grant that also has a member of that size, as a newer program may write one.
+inline std::string long_grant_json(const std::string& name, std::size_t size) {
+  testing::PodText text = pod(name);
+  std::string& grant = text.annotations["tangram.dev/gpu-grant"];
+  grant.insert(1, R"("later":")" + std::string(size, 'x') + R"(",)");
+  return testing::pod_json(text);
+}
+
+/// A pod that has nothing of a card.
+inline std::string plain_json(const std::string& name) {
+  testing::PodText text = pod(name);
+  text.annotations.clear();
+  text.requests.clear();
+  return testing::pod_json(text);
+}
+
 inline constexpr const char* kHash = "0123456789abcdef0123456789abcdef";
 inline constexpr const char* kByNode =
     R"("ownerReferences":[{"kind":"Node","name":"n1","controller":true}],)";

@@ -268,7 +268,8 @@ namespace rapidjson {
 
 template <>
 struct StreamTraits<tangram::json::OutlineStream> {
-  enum { copyOptimization = 1 };  // as of the stream beneath
+  // As of the stream beneath.
+  enum { copyOptimization = 1 };  // NOLINT(readability-identifier-naming): RapidJSON's name
 };
 
 /// Called between all tokens: after a colon, a value that is to be passed over begins here.

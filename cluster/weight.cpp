@@ -33,7 +33,7 @@ struct Heap {
   }
   static std::size_t of(const std::set<std::string, std::less<>>& texts) {
     std::size_t sum = 0;
-    for (const std::string& text : texts) sum += kTreeNode + sizeof(text) + of(text);
+    for (const std::string& text : texts) sum += kTreeNode + sizeof(std::string) + of(text);
     return sum;
   }
   template <class Item>

@@ -291,7 +291,7 @@ class PodDecoder {
   }
 
   ResourceMap read_quantities(StringMap* texts) {
-    if (scheduling_) return read_resources(in_, texts);
+    if (scheduling_ || texts == nullptr) return read_resources(in_, texts);
     const std::size_t count = entries_inside(in_);
     if (count > scope_.most_resources - resources_) {
       manifest_->more_resources += count;

@@ -79,8 +79,7 @@ AdmissionResponse check_change(const AdmissionRequest& request, const AdmissionS
                       quote_if_needed(node) + "; delete it and create it with the new request",
                   Why::kForbidden);
   }
-  const auto response =
-      changes.empty() ? AdmissionResponse{} : check_new_request(pod, settings, checks);
+  auto response = changes.empty() ? AdmissionResponse{} : check_new_request(pod, settings, checks);
   if (!response.refusal.empty() || request.subject != Subject::kEphemeralContainers)
     return response;
   return check_added_containers(pod, old_pod, settings, checks.hidden);

@@ -170,10 +170,9 @@ Result<LocalPodPtr> ContainerStarter::find_pod(const SlotOwner& owner,
     if (parts_.pods.synced()) return LocalPodPtr{};
     return not_yet("the pod with UID " + owner.pod_uid + " is not known yet");
   }
-  const auto pod =
-      watched ? fetch_live(parts_.pods, watched->pod.ns, watched->pod.name, watched->pod.uid)
-      : known ? fetch_live(parts_.pods, entry->claim->ns, entry->claim->pod, owner.pod_uid)
-              : fetch_live(parts_.pods, listed->ns, listed->pod, owner.pod_uid);
+  auto pod = watched ? fetch_live(parts_.pods, watched->pod.ns, watched->pod.name, watched->pod.uid)
+             : known ? fetch_live(parts_.pods, entry->claim->ns, entry->claim->pod, owner.pod_uid)
+                     : fetch_live(parts_.pods, listed->ns, listed->pod, owner.pod_uid);
   if (pod) return pod;
   if (known && entry->claim->container == owner.container) {
     spdlog::info("the API server does not answer: pod {}/{} starts from the journal",

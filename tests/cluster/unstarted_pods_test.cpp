@@ -306,6 +306,11 @@ TEST_F(ChangedGrantTest, MakesNoOtherPodStuckForAnExtenderThatKnowsNoOtherOne) {
   EXPECT_EQ(stuck(), std::vector<std::string>{});
   feed_.change(kube::EventType::kModified, bound_text("changed", 900, "forged", kRuns));
   EXPECT_EQ(stuck(), std::vector<std::string>{});
+  std::string removed = bound_text("changed", 900, "forged", kRuns);
+  removed.replace(removed.find("gpu-grant"), 9, "gpu-other");
+  feed_.change(kube::EventType::kModified, removed);
+  EXPECT_EQ(rig_.used("n"), MilliGpu(1'500)) << "it runs, so it holds what was seen";
+  EXPECT_EQ(stuck(), std::vector<std::string>{});
 }
 
 TEST_F(ChangedGrantTest, LeavesTheProvenOneThatWasSeenBefore) {

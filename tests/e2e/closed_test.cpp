@@ -227,7 +227,7 @@ class ClosedTest : public E2eTest {
 // ---- Every failure.
 
 struct Row {
-  const char* name;
+  const char* name = nullptr;
   std::optional<Failure> failure;  ///< nothing = it does not listen
 };
 
@@ -414,7 +414,9 @@ class StalledUploads {
   [[nodiscard]] bool fill_the_webhook() const {
     http::Client client(tls(), 5s);
     if (!client.connect("127.0.0.1", port_)) return false;
-    const auto answer = client.request("POST", "/admission/mutate", std::string(9'000'000, ' '));
+    std::string large;
+    large.resize(9'000'000, ' ');
+    const auto answer = client.request("POST", "/admission/mutate", large);
     return answer && answer->status == 503;
   }
 

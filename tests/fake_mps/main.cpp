@@ -38,6 +38,16 @@ struct Connection {
   bool privileged;
 };
 
+/// Answers one packet. @returns whether the connection goes on
+bool answer(Daemon& daemon, const Connection& client) {
+  const std::string packet = receive(client.file);
+  if (packet.empty()) return false;
+  const std::string text = daemon.answer(packet, client.privileged);
+  // An empty packet would look like the end of the connection.
+  ::send(client.file, text.data(), text.size(), MSG_NOSIGNAL);
+  return !text.empty();
+}
+
 /// Serves until it is told to quit.
 void serve(int control, int privileged) {
   Daemon daemon;
@@ -47,14 +57,8 @@ void serve(int control, int privileged) {
     for (const Connection& one : connections) wanted.push_back({one.file, POLLIN, 0});
     ::poll(wanted.data(), wanted.size(), -1);
     for (std::size_t i = connections.size(); i > 0; --i) {
-      if (wanted[i + 1].revents == 0) continue;
-      const auto [file, by_root] = connections[i - 1];
-      const std::string packet = receive(file);
-      const std::string answer = packet.empty() ? "" : daemon.answer(packet, by_root);
-      // An empty packet would look like the end of the connection.
-      if (!packet.empty()) ::send(file, answer.data(), answer.size(), MSG_NOSIGNAL);
-      if (!packet.empty() && !answer.empty()) continue;
-      ::close(file);
+      if (wanted[i + 1].revents == 0 || answer(daemon, connections[i - 1])) continue;
+      ::close(connections[i - 1].file);
       connections.erase(connections.begin() + static_cast<std::ptrdiff_t>(i) - 1);
     }
     for (std::size_t i = 0; i < 2; ++i) {

@@ -1,5 +1,6 @@
 #include "cluster/disruption_budgets.hpp"
 
+#include "base/quote.hpp"
 #include "cluster/weight.hpp"
 
 #include <spdlog/spdlog.h>
@@ -19,41 +20,65 @@ BudgetPtr read(std::string object) {
   return nullptr;
 }
 
+std::size_t weight_of_entry(const std::string& key, const BudgetPtr& budget) {
+  return weight_of(key) + weight_of(budget);
+}
+
+BudgetPtr without_selector(const kube::DisruptionBudget& budget) {
+  kube::DisruptionBudget small;
+  small.uid = budget.uid;
+  small.ns = budget.ns;
+  small.name = budget.name;
+  small.selector.too_large = true;
+  small.allowed = budget.allowed;
+  return std::make_shared<const kube::DisruptionBudget>(std::move(small));
+}
+
 }  // namespace
 
-void DisruptionBudgets::begin_list() {
-  listed_.clear();
-  kept_ = 0;
+void DisruptionBudgets::ByName::put(const std::string& key, BudgetPtr budget) {
+  erase(key);
+  if (weight_ + weight_of_entry(key, budget) > most_bytes_) {
+    budget = without_selector(*budget);
+    if (!std::exchange(full_, true)) {
+      spdlog::warn(
+          "PodDisruptionBudgets take more than {} bytes: further ones are taken to protect all "
+          "pods of their namespaces from preemption by card; now {}",
+          most_bytes_, quote_if_needed(key));
+    }
+  }
+  weight_ += weight_of_entry(key, budget);
+  budgets_.emplace(key, std::move(budget));
 }
+
+void DisruptionBudgets::ByName::erase(const std::string& key) {
+  const auto found = budgets_.find(key);
+  if (found == budgets_.end()) return;
+  weight_ -= weight_of_entry(key, found->second);
+  budgets_.erase(found);
+}
+
+BudgetPtr DisruptionBudgets::ByName::find(const std::string& key) const {
+  const auto found = budgets_.find(key);
+  return found == budgets_.end() ? nullptr : found->second;
+}
+
+void DisruptionBudgets::begin_list() { listed_.clear(); }
 
 void DisruptionBudgets::listed(std::string object) {
   const std::string key = kube::object_key(object);
   if (auto budget = read(std::move(object))) {
-    keep(key, std::move(budget));
-  } else if (const auto known = by_name_.find(key);
-             known != by_name_.end() && !listed_.contains(key)) {
-    keep(key, known->second);
+    listed_.put(key, std::move(budget));
+  } else if (auto known = by_name_.find(key); known && !listed_.find(key)) {
+    listed_.put(key, std::move(known));
   }
 }
 
-void DisruptionBudgets::unlisted(std::string object) { drop(kube::object_key(object)); }
-
-void DisruptionBudgets::keep(const std::string& key, BudgetPtr budget) {
-  drop(key);
-  kept_ += weight_of(key) + weight_of(budget);
-  listed_.emplace(key, std::move(budget));
-}
-
-void DisruptionBudgets::drop(const std::string& key) {
-  const auto found = listed_.find(key);
-  if (found == listed_.end()) return;
-  kept_ -= weight_of(key) + weight_of(found->second);
-  listed_.erase(found);
-}
+void DisruptionBudgets::unlisted(std::string object) { listed_.erase(kube::object_key(object)); }
 
 void DisruptionBudgets::end_list() {
-  by_name_ = std::exchange(listed_, {});
-  kept_ = 0;
+  std::swap(by_name_, listed_);
+  listed_.clear();
   publish();
 }
 
@@ -62,7 +87,7 @@ void DisruptionBudgets::change(kube::EventType type, std::string object) {
   if (type == kube::EventType::kDeleted) {
     by_name_.erase(key);
   } else if (auto budget = read(std::move(object))) {
-    by_name_.insert_or_assign(key, std::move(budget));
+    by_name_.put(key, std::move(budget));
   } else {
     return;
   }
@@ -71,8 +96,8 @@ void DisruptionBudgets::change(kube::EventType type, std::string object) {
 
 void DisruptionBudgets::publish() {
   auto list = std::make_shared<BudgetList>();
-  list->reserve(by_name_.size());
-  for (const auto& [name, budget] : by_name_) list->push_back(budget);
+  list->reserve(by_name_.all().size());
+  for (const auto& [name, budget] : by_name_.all()) list->push_back(budget);
   published_.store(std::move(list));
 }
 

@@ -63,7 +63,8 @@ kube::ReflectorOptions watch(const config::Config& config, const char* path,
 
 kube::ReflectorOptions watch_budgets(const config::Config& config) {
   auto options = watch(config, "/apis/policy/v1/poddisruptionbudgets");
-  // 100,000 ordinary ones take 60 MiB. Pods and nodes need the rest of the memory.
+  // DisruptionBudgets bounds what their selectors take; with names alone, there is room for some
+  // hundred thousand more. Pods and nodes need the rest of the memory.
   options.max_kept_bytes = std::size_t{256} << 20U;
   return options;
 }

@@ -80,6 +80,40 @@ TEST(DisruptionBudgetsTest, KeepsLittleOfLargeSelectors) {
   EXPECT_TRUE(budgets.all()->front()->covers("", "pod", {}));
 }
 
+/// Such a list was refused as a whole, again and again, so no pod could preempt by card.
+TEST(DisruptionBudgetsTest, ManyBudgetsTakeLittleAndProtectTheirNamespaces) {
+  constexpr std::size_t kMost = 50'000;
+  constexpr int kCount = 50;
+  DisruptionBudgets budgets(kMost);
+  const auto expect_bounded = [&] {
+    ASSERT_EQ(budgets.all()->size(), static_cast<std::size_t>(kCount) + 1);
+    int all = 0;
+    int some = 0;
+    for (const BudgetPtr& budget : *budgets.all()) {
+      ++(budget->selector.too_large ? all : some);
+      EXPECT_EQ(budget->covers("", "pod", {}), budget->selector.too_large);
+      EXPECT_FALSE(budget->covers("other", "pod", {}));
+    }
+    EXPECT_GT(all, 30);
+    EXPECT_GT(some, 5);
+  };
+  budgets.begin_list();
+  budgets.listed(budget_json("db", "db"));
+  for (int i = 0; i < kCount; ++i) budgets.listed(with_values(std::to_string(i), 200));
+  EXPECT_LT(budgets.kept_bytes(), kMost + kCount * 500);
+  budgets.end_list();
+  expect_bounded();
+  for (int i = 0; i < kCount; ++i) {
+    budgets.change(kube::EventType::kModified, with_values(std::to_string(i), 200));
+  }
+  expect_bounded();
+  for (int i = 0; i < kCount; ++i) {
+    budgets.change(kube::EventType::kDeleted, with_values(std::to_string(i), 200));
+  }
+  budgets.change(kube::EventType::kAdded, with_values("late", 200));
+  EXPECT_FALSE(budgets.all()->back()->selector.too_large) << "there is room again";
+}
+
 TEST(DisruptionBudgetsTest, AChangeCopiesNoOtherBudget) {
   DisruptionBudgets budgets;
   send_list(budgets, {budget_json("db", "db")});

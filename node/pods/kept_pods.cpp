@@ -17,7 +17,11 @@ std::vector<LocalPodPtr> KeptPods::put(LocalPodPtr pod) {
     const LocalPodPtr before = find(heaviest->pod.uid);
     erase(before->pod.uid);
     auto outline = std::make_shared<const LocalPod>(outline_of(*before));
-    if (weight_of(*outline) < weight) insert(std::move(outline));
+    if (weight_of(*outline) < weight) {
+      insert(std::move(outline));
+    } else {
+      has_outlines_ = false;
+    }
     left_out.push_back(before);
     complete_ = false;
   }

@@ -43,6 +43,8 @@ class KeptPods {
   [[nodiscard]] std::size_t weight() const { return weight_; }
   /// None was left out since clear().
   [[nodiscard]] bool complete() const { return complete_; }
+  /// Of each there has been an outline at least, since clear().
+  [[nodiscard]] bool has_outlines() const { return has_outlines_; }
 
  private:
   struct Ranked {
@@ -57,6 +59,7 @@ class KeptPods {
   std::set<Ranked> heaviest_first_;
   std::size_t weight_ = 0;
   bool complete_ = true;
+  bool has_outlines_ = true;
 };
 
 }  // namespace tangram::node

@@ -62,7 +62,7 @@ std::vector<LocalPodPtr> LocalPods::all() const {
 
 bool LocalPods::synced() const {
   const std::lock_guard lock(mutex_);
-  return synced_;
+  return knows_all();
 }
 
 bool LocalPods::knows_all_grants() const {
@@ -70,9 +70,14 @@ bool LocalPods::knows_all_grants() const {
   return synced_ && pods_.complete();
 }
 
+bool LocalPods::has_room_again() const {
+  const std::lock_guard lock(mutex_);
+  return synced_ && !pods_.complete() && pods_.weight() < rules_.most_kept_bytes / 2;
+}
+
 std::optional<CardRequests> LocalPods::requested() const {
   const std::lock_guard lock(mutex_);
-  if (!synced_) return std::nullopt;
+  if (!knows_all()) return std::nullopt;
   CardRequests sum;
   for (const auto& [uid, pod] : pods_.all()) sum = sum + pod->requests;
   return sum;

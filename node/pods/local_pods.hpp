@@ -27,7 +27,7 @@ class PodSource {
   [[nodiscard]] virtual LocalPodPtr find(std::string_view uid) const = 0;
   /// All that find() finds.
   [[nodiscard]] virtual std::vector<LocalPodPtr> all() const = 0;
-  /// All pods of the node are known.
+  /// All pods of the node are known: whatever find() does not find is gone.
   [[nodiscard]] virtual bool synced() const = 0;
   /// From the API server.
   /// @returns kNotFound     there is no such pod, or not on this node
@@ -58,6 +58,8 @@ class LocalPods final : public PodSource, public kube::ObjectSink {
 
   /// All pods of the node are known, and none was left out: whatever no grant names is not granted.
   [[nodiscard]] bool knows_all_grants() const;
+  /// Some were left out, and half of the memory is free by now: a new list shows them.
+  [[nodiscard]] bool has_room_again() const;
   /// How often a pod was left out.
   [[nodiscard]] std::uint64_t left_out() const { return left_out_; }
 
@@ -79,6 +81,8 @@ class LocalPods final : public PodSource, public kube::ObjectSink {
   [[nodiscard]] Shown read(const std::string& object) const;
   /// What find() has of it. @returns null if that is nothing
   [[nodiscard]] LocalPodPtr former(const std::string& uid) const;
+  /// Under mutex_.
+  [[nodiscard]] bool knows_all() const { return synced_ && pods_.has_outlines(); }
   void note_left_out(const std::vector<LocalPodPtr>& pods);
 
   kube::KubeApi& api_;

@@ -73,7 +73,10 @@ TEST(KeptPodsTest, TheOrderDoesNotMatter) {
 
 TEST(KeptPodsTest, NeverTakeMoreThoughOutlinesAreLeftOut) {
   KeptPods pods(2 * outline_weight() + 100);
-  EXPECT_EQ(put(pods, {pod_with("a", 50), pod_with("b", 900), pod_with("c", 900)}), "bcaa");
+  EXPECT_EQ(put(pods, {pod_with("a", 50), pod_with("b", 900)}), "b");
+  EXPECT_TRUE(pods.has_outlines());
+  EXPECT_EQ(put(pods, {pod_with("c", 900)}), "caa");
+  EXPECT_FALSE(pods.has_outlines());
   EXPECT_LE(pods.weight(), 2 * outline_weight() + 100);
   KeptPods none(10);
   EXPECT_EQ(put(none, {pod_with("a", 50)}), "aa");

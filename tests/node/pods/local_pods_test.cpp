@@ -303,6 +303,23 @@ TEST_F(CrowdedNodeTest, ManySmallPodsAreBounded) {
   }
   EXPECT_GT(pods.all().size(), 20U);
   EXPECT_GT(pods.left_out(), 0U);
+  EXPECT_FALSE(pods.synced()) << "a pod that is not found need not be gone";
+  EXPECT_FALSE(pods.requested());
+  send_list(pods, {plain_json("0")});
+  EXPECT_TRUE(pods.synced());
+}
+
+TEST_F(CrowdedNodeTest, APodThatWasLeftOutIsListedOnceThereIsRoom) {
+  send_list(pods, {long_grant_json("a", 30'000), long_grant_json("b", 30'000)});
+  ASSERT_EQ(pods.left_out(), 1U);
+  EXPECT_TRUE(pods.synced());
+  EXPECT_FALSE(pods.has_room_again());
+  pods.change(kube::EventType::kDeleted, long_grant_json("b", 30'000));
+  ASSERT_TRUE(pods.find("uid-a")->left_out);
+  EXPECT_TRUE(pods.has_room_again());
+  send_list(pods, {long_grant_json("a", 30'000)});
+  EXPECT_FALSE(pods.find("uid-a")->left_out);
+  EXPECT_FALSE(pods.has_room_again());
 }
 
 TEST_F(LocalPodsTest, AsksTheApiServerForOneOfItsOwn) {

@@ -22,6 +22,8 @@ constexpr auto kGrace = 60s;
 /// 3 s for the limits and the server's start) 19 s in all.
 constexpr auto kServesAfterStart = 4s;
 constexpr auto kBetweenTries = 200ms;
+/// A server that cannot have the card is listed for a moment, too.
+constexpr int kLooksOfServer = 3;
 
 /// Times in a row that there was no daemon: once may be a daemon that is being started.
 constexpr int kMaxMisses = 2;
@@ -126,7 +128,7 @@ Result<void> MpsEnforcer::start_daemon(const std::string& card, State& state) {
   if (liveness == MpsDaemon::Liveness::kWithoutServer) {
     state.unknown = 0;
     if (auto started = start_server(state); !started) return started;
-    // One that cannot have the card is listed for a moment too: the next look counts.
+    // The next look counts, for a server that cannot have the card is listed for a moment.
     return fail(Errc::kUnavailable, "the MPS daemon of card " + card + " is starting its server");
   }
   if (liveness == MpsDaemon::Liveness::kUnknown && ++state.unknown < kMaxUnknown) {
@@ -142,9 +144,11 @@ Result<void> MpsEnforcer::replace_daemon(const std::string& card, State& state) 
   if (auto started = state.daemon.start(); !started) return started;
   const TimePoint end = clock_.now() + kServesAfterStart;
   bool answered = false;
+  int looks = 0;
   while (clock_.now() < end) {
     const auto liveness = state.daemon.check();
-    if (liveness == MpsDaemon::Liveness::kServing) {
+    looks = liveness == MpsDaemon::Liveness::kServing ? looks + 1 : 0;
+    if (looks == kLooksOfServer) {
       spdlog::info("card {}: MPS daemon started", card);
       return open_to_clients(state);
     }

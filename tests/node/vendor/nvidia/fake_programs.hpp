@@ -71,6 +71,11 @@ class FakePrograms final : public Programs {
     const std::lock_guard lock(mutex_);
     looks_before_server_ = looks;
   }
+  /// Servers end after so many looks, as those do that cannot have the card.
+  void end_servers_after(int looks) {
+    const std::lock_guard lock(mutex_);
+    looks_of_server_ = looks;
+  }
   /// The daemons' servers end, and their daemons start others, with these process ids.
   void replace_servers(const std::vector<std::int64_t>& pids) {
     const std::lock_guard lock(mutex_);
@@ -197,7 +202,10 @@ class FakePrograms final : public Programs {
   std::string listed_servers(const std::string& dir) {
     const auto found = servers_.find(dir);
     if (found == servers_.end()) return "";
-    return looks_before_server_-- > 0 ? "" : found->second;
+    if (looks_before_server_-- > 0) return "";
+    const std::string pids = found->second;
+    if (looks_of_server_ && --*looks_of_server_ <= 0) servers_.erase(found);
+    return pids;
   }
 
   mutable std::mutex mutex_;
@@ -211,6 +219,7 @@ class FakePrograms final : public Programs {
   bool refuse_limits_ = false;
   bool refuse_servers_ = false;
   int looks_before_server_ = 0;
+  std::optional<int> looks_of_server_;
   std::map<std::string, std::string> servers_;  ///< by pipe directory; a process id in each line
   std::map<std::string, std::string> limits_;
   std::set<std::string> mounts_;

@@ -61,6 +61,15 @@ TEST_F(MpsServerTest, WithoutOneNoClientReachesTheDaemon) {
   EXPECT_FALSE(enforced("GPU-a"));
 }
 
+TEST_F(MpsServerTest, ThatCannotHaveTheCardDoesNotCount) {
+  programs_.end_servers_after(2);
+  const auto prepared = prepare();
+  ASSERT_FALSE(prepared);
+  EXPECT_EQ(prepared.error().code, Errc::kUnavailable);
+  EXPECT_FALSE(std::filesystem::exists(root("GPU-a") + "/current"));
+  EXPECT_FALSE(enforced("GPU-a"));
+}
+
 TEST_F(MpsServerTest, ThatEndedHoldsNoCard) {
   ASSERT_TRUE(prepare());
   programs_.replace_servers({});

@@ -217,6 +217,17 @@ void check_request(const kube::PodManifest& pod, const PodRequest& requested,
   check_containers(pod, requested, settings, counted, mistakes);
 }
 
+void check_amounts(const kube::PodManifest& pod, const AdmissionSettings& settings,
+                   Mistakes& mistakes) {
+  for (const kube::ContainerManifest& container : pod.containers) {
+    const auto* amount = too_many_cards(container, settings.card_resources);
+    if (amount == nullptr) continue;
+    mistakes.add(of(container) + written(amount->first, amount->second) +
+                 " is more than 1T, and Kubernetes' sums of such numbers wrap; write the number "
+                 "that the container needs");
+  }
+}
+
 void check_hidden(const kube::ContainerManifest& container, const AdmissionSettings& settings,
                   bool placed, Mistakes& mistakes) {
   if (!is_exposed(container, settings.card_resources, placed)) return;

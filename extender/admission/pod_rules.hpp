@@ -18,6 +18,10 @@ void check_request(const kube::PodManifest& pod, const PodRequest& requested,
                    const AdmissionSettings& settings, const std::vector<std::string_view>& counted,
                    model::Mistakes& mistakes);
 
+/// Notes containers with more of a resource that stands for cards than Kubernetes can add up.
+void check_amounts(const kube::PodManifest& pod, const AdmissionSettings& settings,
+                   model::Mistakes& mistakes);
+
 /// Notes a container that could see every card of its node.
 /// @param placed  see is_exposed()
 void check_hidden(const kube::ContainerManifest& container, const AdmissionSettings& settings,

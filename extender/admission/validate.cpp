@@ -29,6 +29,7 @@ AdmissionResponse check_new_pod(const AdmissionRequest& request, const Admission
   const PodRequest requested = read_pod_request(pod, settings);
   check_request(pod, requested, settings, checks.counted, mistakes);
   if (!settings.allow_visible_devices) check_visible_devices(pod, requested, mistakes);
+  check_amounts(pod, settings, mistakes);
   if (checks.hidden) check_hidden(pod, settings, mistakes);
   return answer_of(pod, mistakes);
 }

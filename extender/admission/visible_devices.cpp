@@ -16,10 +16,14 @@ bool matches(std::string_view resource, std::string_view pattern) {
   return resource.starts_with(pattern);
 }
 
-/// Does kube-scheduler see the same amount?
-bool is_counted(const std::string& quantity) {
+bool is_some(const std::string& quantity) {
   const auto read = KubeQuantity::parse(quantity);
-  return read && !read->is_zero() && read->units_ceil() <= kMostOfAResource;
+  return read && !read->is_zero();
+}
+
+bool is_too_much(const std::string& quantity) {
+  const auto read = KubeQuantity::parse(quantity);
+  return read && read->units_ceil() > kMostOfAResource;
 }
 
 template <class Patterns>
@@ -28,23 +32,29 @@ bool matches_one_of(std::string_view resource, const Patterns& patterns) {
                      [&](const auto& pattern) { return matches(resource, pattern); });
 }
 
-/// The first resource of such a name of which the container has some; null if there is none.
+/// The first resource of such a name and quantity; null if there is none.
 template <class Wanted>
 const kube::StringMap::value_type* first_of(const kube::ContainerManifest& container,
+                                            bool (*such)(const std::string& quantity),
                                             const Wanted& wanted) {
   for (const kube::StringMap* list : {&container.limits, &container.requests}) {
     for (const auto& resource : *list) {
-      if (wanted(resource.first) && is_counted(resource.second)) return &resource;
+      if (wanted(resource.first) && such(resource.second)) return &resource;
     }
   }
   return nullptr;
 }
 
+/// Does it stand for a card by itself?
+bool is_card(std::string_view name, const std::vector<std::string>& card_resources) {
+  return name == model::kSlotResource ||
+         (matches_one_of(name, card_resources) && !matches_one_of(name, kAmountResources));
+}
+
 bool holds_card(const kube::ContainerManifest& container,
                 const std::vector<std::string>& card_resources) {
-  return first_of(container, [&](const std::string& name) {
-           return name == model::kSlotResource ||
-                  (matches_one_of(name, card_resources) && !matches_one_of(name, kAmountResources));
+  return first_of(container, is_some, [&](const std::string& name) {
+           return is_card(name, card_resources);
          }) != nullptr;
 }
 
@@ -74,8 +84,14 @@ std::optional<std::string_view> problem_of(const std::optional<std::string>& val
 
 const kube::StringMap::value_type* other_cards(const kube::ContainerManifest& container,
                                                const std::vector<std::string>& card_resources) {
-  return first_of(container,
+  return first_of(container, is_some,
                   [&](const std::string& name) { return matches_one_of(name, card_resources); });
+}
+
+const kube::StringMap::value_type* too_many_cards(const kube::ContainerManifest& container,
+                                                  const std::vector<std::string>& card_resources) {
+  return first_of(container, is_too_much,
+                  [&](const std::string& name) { return is_card(name, card_resources); });
 }
 
 bool wants_no_devices(const kube::ContainerManifest& container,

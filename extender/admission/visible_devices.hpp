@@ -36,11 +36,12 @@ inline constexpr std::array<std::string_view, 8> kAmountResources{
     // which the pod may name, sees a number on the node.
     "koordinator.sh/gpu*"};
 
-/// More of a resource stands for no card. kube-scheduler and kubelet count in 64 bits without a
-/// check: 10E is 0 for them, and so is the sum of four containers with 2^62. A pod of 1,000
-/// containers with as much as this does not wrap, and it is more than the bytes of any card. The
-/// policy has the same number.
-inline constexpr std::int64_t kMostOfAResource = 1'000'000'000'000'000;  // "1P"
+/// A container may have no more of a resource that stands for cards. kube-scheduler and kubelet
+/// count in 64 bits without a check: 10E is 0 for them, and so is the sum of four containers with
+/// 2^62. Where the sum of a node's pods is below 0, other pods fit that request what the node does
+/// not have. It takes 9 million containers on one node to get there by as much as this, which is
+/// more than the bytes of any card. The policy tangram-card-amounts has the same number.
+inline constexpr std::int64_t kMostOfAResource = 1'000'000'000'000;  // "1T"
 
 [[nodiscard]] inline bool sets_visible_devices(const kube::Variable& variable) {
   return variable.name == kVisibleDevices;
@@ -62,9 +63,15 @@ inline constexpr std::int64_t kMostOfAResource = 1'000'000'000'000'000;  // "1P"
                               const std::vector<std::string>& card_resources, bool placed);
 
 /// The first resource with its quantity by which the container holds cards of another GPU system;
-/// null if there is none. A quantity of 0 holds nothing, nor does one above kMostOfAResource.
+/// null if there is none. A quantity of 0 holds nothing.
 /// @param card_resources  see AdmissionSettings
 [[nodiscard]] const kube::StringMap::value_type* other_cards(
+    const kube::ContainerManifest& container, const std::vector<std::string>& card_resources);
+
+/// The first resource with its quantity that stands for cards, a slot among them, and of which the
+/// container has more than kMostOfAResource; null if there is none.
+/// @param card_resources  see AdmissionSettings
+[[nodiscard]] const kube::StringMap::value_type* too_many_cards(
     const kube::ContainerManifest& container, const std::vector<std::string>& card_resources);
 
 /// Why the value of the variable cannot stay, with what to do; nothing = it can.

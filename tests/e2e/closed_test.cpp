@@ -91,6 +91,10 @@ constexpr Attempt kAttempts[] = {
     {"wraps", "",
      R"("containers":[{"name":"main","image":"i","resources":{"limits":{"nvidia.com/gpu":"9223372036854775807"}}},)"
      R"({"name":"second","image":"i","resources":{"limits":{"nvidia.com/gpu":"9223372036854775807"}}}])"},
+    {"wraps-beside-one", "",
+     R"("containers":[{"name":"main","image":"i","resources":{"limits":{"nvidia.com/gpu":"1"}}},)"
+     R"({"name":"second","image":"i","env":[{"name":"NVIDIA_VISIBLE_DEVICES","value":"void"}],)"
+     R"("resources":{"limits":{"nvidia.com/gpu":"9223372036854775807"}}}])"},
     {"slots", "",
      R"("containers":[{"name":"main","image":"i","resources":{"limits":{"tangram.dev/gpu-slot":"10E"}}}])"},
     {"slot", "",
@@ -314,10 +318,29 @@ TEST_F(ClosedTest, PodsThatHideTheCardsPassThePolicyAlone) {
 
 TEST_F(ClosedTest, NoPolicyHasTypeWarnings) {
   install(Guard::kPolicy, 0);
-  const auto list = parse_json(cluster_.get(
-      "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/tangram-hidden-cards"));
-  if (!list.HasMember("status") || !list["status"].HasMember("typeChecking")) return;
-  EXPECT_FALSE(list["status"]["typeChecking"].HasMember("expressionWarnings"));
+  for (const std::string policy : {"tangram-hidden-cards", "tangram-card-amounts"}) {
+    const auto read = parse_json(cluster_.get(
+        "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/" + policy));
+    if (!read.HasMember("status") || !read["status"].HasMember("typeChecking")) continue;
+    EXPECT_FALSE(read["status"]["typeChecking"].HasMember("expressionWarnings")) << policy;
+  }
+}
+
+/// A pod of any namespace would make room on its node for pods that request cards which the node
+/// does not have.
+TEST_F(ClosedTest, NoSumOfCardsWrapsWithoutTheLabelEither) {
+  install(Guard::kPolicy, 0);
+  label("null");
+  const auto answer = [&](const std::string& amount) {
+    const std::string spec = R"("containers":[{"name":"main","image":"i","resources":{"limits":)"
+                             R"({"nvidia.com/gpu":")" +
+                             amount + R"("}}}])";
+    return post(manifest("sum", Attempt{"sum", "", spec.c_str()}), true);
+  };
+  const auto wraps = answer("4611686018427387904");
+  EXPECT_EQ(wraps.status, 403) << wraps.body;
+  EXPECT_THAT(wraps.body, HasSubstr("write the number that the container needs"));
+  EXPECT_EQ(answer("1T").status, 201);
 }
 
 TEST_F(ClosedTest, SystemNamespacesStartWithoutTheWebhook) {

@@ -39,9 +39,9 @@ constexpr Row kRows[] = {
     {"MoreThanSchedulersCountInDigits", "resources: {limits: {nvidia.com/gpu: 50e18}}", false,
      false},
     {"WhatWrapsInASum", "resources: {limits: {nvidia.com/gpu: 4611686018427387904}}", false, false},
-    {"MoreThanAPodOfAnySizeMayHave", "resources: {limits: {nvidia.com/gpu: 1000000000000001}}",
-     false, false},
-    {"TheMost", "resources: {limits: {nvidia.com/gpu: 1P}}", true, false},
+    {"MoreThanANodeOfAnySizeMayHave", "resources: {limits: {nvidia.com/gpu: 1000000000001}}", false,
+     false},
+    {"TheMost", "resources: {limits: {nvidia.com/gpu: 1T}}", true, false},
     {"MoreSlotsThanSchedulersCount", "resources: {limits: {tangram.dev/gpu-slot: 10E}}", false,
      false},
     {"AnAmountOfACardAlone", "resources: {limits: {nvidia.com/gpumem: 3000}}", false, false},
@@ -144,6 +144,31 @@ TEST(HiddenRuleTest, SaysWhatToWrite) {
             "added it after Tangram's, which hides the cards; write the variable "
             "NVIDIA_VISIBLE_DEVICES with the value \"void\"");
   EXPECT_TRUE(Webhook().validate({.object = pod}).allowed) << "without the label";
+}
+
+/// The number beside it is small, and the sum of all is below 0: the pod fits every node, and
+/// kubelet takes resources away that its node does not have. "second" need not be shown any card
+/// for that.
+TEST(HiddenRuleTest, NoAmountWrapsTheSumOfAPodOrNode) {
+  const auto pod_with_second = [](const std::string& amount) {
+    return json_of(
+        "metadata: {name: a}\nspec: {containers: [{name: main, resources: {limits: "
+        "{nvidia.com/gpu: 1}}}, {name: second, env: [{name: NVIDIA_VISIBLE_DEVICES, value: void}], "
+        "resources: {limits: {" +
+        amount + "}}}]}");
+  };
+  const auto verdict = [&](const std::string& amount) {
+    return Webhook().validate({.object = pod_with_second(amount)}, {.hidden = true});
+  };
+  EXPECT_EQ(verdict("nvidia.com/gpu: 9223372036854775807").message,
+            "pod a: container \"second\": nvidia.com/gpu \"9223372036854775807\" is more than 1T, "
+            "and Kubernetes' sums of such numbers wrap; write the number that the container needs");
+  EXPECT_FALSE(verdict("aliyun.com/gpu-mem: 2T").allowed);
+  EXPECT_TRUE(verdict("aliyun.com/gpu-mem: 1T").allowed);
+  EXPECT_TRUE(verdict("koordinator.sh/gpu-memory: 2T").allowed) << "bytes, which give no card";
+  EXPECT_TRUE(verdict("example.com/bytes: 2T").allowed);
+  const std::string wraps = pod_with_second("nvidia.com/gpu: 9223372036854775807");
+  EXPECT_FALSE(Webhook().validate({.object = wraps}).allowed) << "without the label, too";
 }
 
 /// HAMi's webhook adds the number of cards, and a variable in the pod would win over its plugin's.

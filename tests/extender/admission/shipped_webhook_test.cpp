@@ -119,8 +119,10 @@ std::string policy_of(const std::string& kind, const std::string& name) {
   return "";
 }
 
-TEST(ShippedHiddenPolicyTest, KnowsTheSameCardsOfOtherSystemsAsTheWebhook) {
-  const std::string policy = policy_of("ValidatingAdmissionPolicy", "tangram-hidden-cards");
+class ShippedCardsTest : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(ShippedCardsTest, AreThoseThatTheWebhookKnows) {
+  const std::string policy = policy_of("ValidatingAdmissionPolicy", GetParam());
   ASSERT_EQ(at(policy, "spec.variables.0.name"), "cards");
   std::string cards;
   for (const std::string& card : testing::shipped_settings().card_resources) {
@@ -133,17 +135,32 @@ TEST(ShippedHiddenPolicyTest, KnowsTheSameCardsOfOtherSystemsAsTheWebhook) {
     amounts += (amounts.empty() ? "[\"" : ", \"") + std::string(amount) + "\"";
   }
   EXPECT_EQ(at(policy, "spec.variables.1.expression"), amounts + "]");
-  ASSERT_EQ(at(policy, "spec.variables.9.name"), "exposed");
-  EXPECT_NE(at(policy, "spec.variables.9.expression").find(R"(isGreaterThan(quantity("1P")))"),
-            std::string::npos);
-  EXPECT_EQ(KubeQuantity::parse("1P")->units_ceil(), kMostOfAResource);
   EXPECT_EQ(at(policy, "spec.failurePolicy"), "Fail");
+  const std::string binding = policy_of("ValidatingAdmissionPolicyBinding", GetParam());
+  EXPECT_EQ(at(binding, "spec.validationActions"), R"(["Deny"])");
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies, ShippedCardsTest,
+                         ::testing::Values("tangram-hidden-cards", "tangram-card-amounts"),
+                         [](const auto& row) {
+                           const bool amounts = std::string_view(row.param).ends_with("amounts");
+                           return amounts ? "Amounts" : "Hidden";
+                         });
+
+TEST(ShippedCardAmountsTest, AreBoundedInEveryNamespaceAsByTheWebhook) {
+  const std::string policy = policy_of("ValidatingAdmissionPolicy", "tangram-card-amounts");
+  ASSERT_EQ(at(policy, "spec.variables.3.name"), "wrapping");
+  EXPECT_NE(at(policy, "spec.variables.3.expression").find(R"(isGreaterThan(quantity("1T")))"),
+            std::string::npos);
+  EXPECT_EQ(KubeQuantity::parse("1T")->units_ceil(), kMostOfAResource);
+  EXPECT_EQ(at(policy_of("ValidatingAdmissionPolicyBinding", "tangram-card-amounts"),
+               "spec.matchResources"),
+            "");
 }
 
 TEST(ShippedHiddenPolicyTest, HoldsWhereTheWebhookHidesCards) {
   const std::string binding = policy_of("ValidatingAdmissionPolicyBinding", "tangram-hidden-cards");
   ASSERT_NE(binding, "");
-  EXPECT_EQ(at(binding, "spec.validationActions"), R"(["Deny"])");
   std::string selector;
   for (const std::string& webhook : webhooks_of("webhook.yaml")) {
     if (at(webhook, "clientConfig.service.path") != "/admission/validate/hidden") continue;

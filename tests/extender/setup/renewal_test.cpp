@@ -274,7 +274,7 @@ INSTANTIATE_TEST_SUITE_P(Failures, RenewalFailureTest,
                                            Failure{"NotSentAndTriedTomorrow", false, kDay},
                                            Failure{"NoAnswerAndTriedAtOnce", true, hours(0)},
                                            Failure{"NoAnswerAndTriedTomorrow", true, kDay}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 }  // namespace
 }  // namespace tangram::extender

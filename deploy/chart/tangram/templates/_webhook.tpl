@@ -72,6 +72,26 @@ extender's own. */}}
 {{- end -}}
 {{- end -}}
 
+{{/* Variables of a policy: resources that stand for cards, and of these, what gives none by itself. */}}
+{{- define "tangram.webhook.cards" -}}
+# The setting admission.card_resources: their device plugin decides what the container sees.
+- name: cards
+  expression: >-
+    [{{ include "tangram.card-resources" . }}]
+# Of these, what gives no card by itself: no device plugin answers for the name, or with no device.
+- name: amounts
+  expression: >-
+    ["nvidia.com/gpumem*", "nvidia.com/gpucores", "volcano.sh/vgpu-memory*", "volcano.sh/vgpu-cores", "aliyun.com/gpu-count", "aliyun.com/gpu-core*", "tencent.com/vcuda-memory*", "koordinator.sh/gpu*"]
+{{- end -}}
+
+{{/* A condition: by these variables, the resource `name` stands for a card by itself. */}}
+{{- define "tangram.webhook.is-card" -}}
+(name == "tangram.dev/gpu-slot" || (variables.cards.exists(card, card.endsWith("*")
+  ? name.startsWith(card.substring(0, card.size() - 1)) : name == card) &&
+  !variables.amounts.exists(amount, amount.endsWith("*")
+  ? name.startsWith(amount.substring(0, amount.size() - 1)) : name == amount)))
+{{- end -}}
+
 {{/* Conditions and policies compare sizes before each loop: the API server's time for a loop grows with the square
 of its length. 84,000 annotations, which fit into a pod, took 17 s, and 1,000 take 5 ms. A condition lets through
 what is too large for it, and the webhook decides. The numbers repeat extender/admission/limits.hpp. */}}

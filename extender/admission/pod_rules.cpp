@@ -223,7 +223,7 @@ void check_amounts(const kube::PodManifest& pod, const AdmissionSettings& settin
     const auto* amount = too_many_cards(container, settings.card_resources);
     if (amount == nullptr) continue;
     mistakes.add(of(container) + written(amount->first, amount->second) +
-                 " is more than 1T, and Kubernetes' sums of such numbers wrap; write the number "
+                 " is more than 10T, and Kubernetes' sums of such numbers wrap; write the number "
                  "that the container needs");
   }
 }

@@ -23,7 +23,7 @@ bool is_some(const std::string& quantity) {
 
 bool is_too_much(const std::string& quantity) {
   const auto read = KubeQuantity::parse(quantity);
-  return read && read->units_ceil() > kMostOfAResource;
+  return !read || read->units_ceil() > kMostOfAResource;
 }
 
 template <class Patterns>

@@ -37,11 +37,11 @@ inline constexpr std::array<std::string_view, 8> kAmountResources{
     "koordinator.sh/gpu*"};
 
 /// A container may have no more of a resource that stands for cards. kube-scheduler and kubelet
-/// count in 64 bits without a check: 10E is 0 for them, and so is the sum of four containers with
-/// 2^62. Where the sum of a node's pods is below 0, other pods fit that request what the node does
-/// not have. It takes 9 million containers on one node to get there by as much as this, which is
-/// more than the bytes of any card. The policy tangram-card-amounts has the same number.
-inline constexpr std::int64_t kMostOfAResource = 1'000'000'000'000;  // "1T"
+/// count in 64 bits without a check: they see 10E as 0, and its sum with 1 as less than 0. Where
+/// the sum of a node's pods is below 0, other pods fit that request what the node does not have.
+/// It takes 900 pods of 1,000 containers on one node to get there by as much as this, which is more
+/// than the bytes of all cards of a node. The policy tangram-card-amounts has the same number.
+inline constexpr std::int64_t kMostOfAResource = 10'000'000'000'000;  // "10T"
 
 [[nodiscard]] inline bool sets_visible_devices(const kube::Variable& variable) {
   return variable.name == kVisibleDevices;
@@ -69,7 +69,8 @@ inline constexpr std::int64_t kMostOfAResource = 1'000'000'000'000;  // "1T"
     const kube::ContainerManifest& container, const std::vector<std::string>& card_resources);
 
 /// The first resource with its quantity that stands for cards, a slot among them, and of which the
-/// container has more than kMostOfAResource; null if there is none.
+/// container has more than kMostOfAResource, or what cannot be read here: Kubernetes reads longer
+/// numbers. Null if there is none.
 /// @param card_resources  see AdmissionSettings
 [[nodiscard]] const kube::StringMap::value_type* too_many_cards(
     const kube::ContainerManifest& container, const std::vector<std::string>& card_resources);

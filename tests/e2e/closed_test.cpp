@@ -95,6 +95,10 @@ constexpr Attempt kAttempts[] = {
      R"("containers":[{"name":"main","image":"i","resources":{"limits":{"nvidia.com/gpu":"1"}}},)"
      R"({"name":"second","image":"i","env":[{"name":"NVIDIA_VISIBLE_DEVICES","value":"void"}],)"
      R"("resources":{"limits":{"nvidia.com/gpu":"9223372036854775807"}}}])"},
+    {"uncounted-beside-one", "",
+     R"("containers":[{"name":"main","image":"i","resources":{"limits":{"nvidia.com/gpu":"1"}}},)"
+     R"({"name":"second","image":"i","env":[{"name":"NVIDIA_VISIBLE_DEVICES","value":"void"}],)"
+     R"("resources":{"limits":{"nvidia.com/gpu":"10E"}}}])"},
     {"slots", "",
      R"("containers":[{"name":"main","image":"i","resources":{"limits":{"tangram.dev/gpu-slot":"10E"}}}])"},
     {"slot", "",
@@ -337,10 +341,12 @@ TEST_F(ClosedTest, NoSumOfCardsWrapsWithoutTheLabelEither) {
                              amount + R"("}}}])";
     return post(manifest("sum", Attempt{"sum", "", spec.c_str()}), true);
   };
-  const auto wraps = answer("4611686018427387904");
-  EXPECT_EQ(wraps.status, 403) << wraps.body;
-  EXPECT_THAT(wraps.body, HasSubstr("write the number that the container needs"));
-  EXPECT_EQ(answer("1T").status, 201);
+  for (const char* amount : {"4611686018427387904", "10E", "9300000001G", "9300e4294967311"}) {
+    const auto wraps = answer(amount);
+    EXPECT_EQ(wraps.status, 403) << wraps.body;
+    EXPECT_THAT(wraps.body, HasSubstr("write the number that the container needs"));
+  }
+  EXPECT_EQ(answer("10T").status, 201);
 }
 
 TEST_F(ClosedTest, SystemNamespacesStartWithoutTheWebhook) {

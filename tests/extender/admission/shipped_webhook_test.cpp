@@ -150,9 +150,9 @@ INSTANTIATE_TEST_SUITE_P(Policies, ShippedCardsTest,
 TEST(ShippedCardAmountsTest, AreBoundedInEveryNamespaceAsByTheWebhook) {
   const std::string policy = policy_of("ValidatingAdmissionPolicy", "tangram-card-amounts");
   ASSERT_EQ(at(policy, "spec.variables.3.name"), "wrapping");
-  EXPECT_NE(at(policy, "spec.variables.3.expression").find(R"(isGreaterThan(quantity("1T")))"),
+  EXPECT_NE(at(policy, "spec.variables.3.expression").find(R"(isGreaterThan(quantity("10T")))"),
             std::string::npos);
-  EXPECT_EQ(KubeQuantity::parse("1T")->units_ceil(), kMostOfAResource);
+  EXPECT_EQ(KubeQuantity::parse("10T")->units_ceil(), kMostOfAResource);
   EXPECT_EQ(at(policy_of("ValidatingAdmissionPolicyBinding", "tangram-card-amounts"),
                "spec.matchResources"),
             "");

@@ -20,47 +20,36 @@ BudgetPtr read(std::string object) {
   return nullptr;
 }
 
-std::size_t weight_of_entry(const std::string& key, const BudgetPtr& budget) {
-  return weight_of(key) + weight_of(budget);
+std::size_t weight(const kube::DisruptionBudget& budget) {
+  // The nodes of a map and of a set, the key, and a pointer in the published list.
+  constexpr std::size_t kPlace = 256;
+  return kPlace + budget.ns.size() + budget.name.size() + weight_of(budget);
 }
 
-BudgetPtr without_selector(const kube::DisruptionBudget& budget) {
-  kube::DisruptionBudget small;
-  small.uid = budget.uid;
-  small.ns = budget.ns;
-  small.name = budget.name;
-  small.selector.too_large = true;
-  small.allowed = budget.allowed;
-  return std::make_shared<const kube::DisruptionBudget>(std::move(small));
+kube::DisruptionBudget without_selector(const kube::DisruptionBudget& budget) {
+  kube::DisruptionBudget outline;
+  outline.uid = budget.uid;
+  outline.ns = budget.ns;
+  outline.name = budget.name;
+  outline.selector.too_large = true;
+  outline.allowed = budget.allowed;
+  return outline;
 }
 
 }  // namespace
 
-void DisruptionBudgets::ByName::put(const std::string& key, BudgetPtr budget) {
-  erase(key);
-  if (weight_ + weight_of_entry(key, budget) > most_bytes_) {
-    budget = without_selector(*budget);
-    if (!std::exchange(full_, true)) {
-      spdlog::warn(
-          "PodDisruptionBudgets take more than {} bytes: further ones are taken to protect all "
-          "pods of their namespaces from preemption by card; now {}",
-          most_bytes_, quote_if_needed(key));
-    }
-  }
-  weight_ += weight_of_entry(key, budget);
-  budgets_.emplace(key, std::move(budget));
-}
+DisruptionBudgets::DisruptionBudgets(std::size_t most_bytes)
+    : by_name_({most_bytes, weight, without_selector}),
+      listed_({most_bytes, weight, without_selector}) {}
 
-void DisruptionBudgets::ByName::erase(const std::string& key) {
-  const auto found = budgets_.find(key);
-  if (found == budgets_.end()) return;
-  weight_ -= weight_of_entry(key, found->second);
-  budgets_.erase(found);
-}
-
-BudgetPtr DisruptionBudgets::ByName::find(const std::string& key) const {
-  const auto found = budgets_.find(key);
-  return found == budgets_.end() ? nullptr : found->second;
+void DisruptionBudgets::put(ByName& budgets, const std::string& key, BudgetPtr budget) {
+  const bool complete = budgets.complete();
+  const auto left_out = budgets.put(key, std::move(budget));
+  if (left_out.empty() || !complete) return;
+  spdlog::warn(
+      "the PodDisruptionBudgets of the cluster take too much memory: the largest are taken to "
+      "protect all pods of their namespaces from preemption by card; now {}",
+      quote(left_out.front()->ns + "/" + left_out.front()->name));
 }
 
 void DisruptionBudgets::begin_list() { listed_.clear(); }
@@ -68,9 +57,9 @@ void DisruptionBudgets::begin_list() { listed_.clear(); }
 void DisruptionBudgets::listed(std::string object) {
   const std::string key = kube::object_key(object);
   if (auto budget = read(std::move(object))) {
-    listed_.put(key, std::move(budget));
+    put(listed_, key, std::move(budget));
   } else if (auto known = by_name_.find(key); known && !listed_.find(key)) {
-    listed_.put(key, std::move(known));
+    put(listed_, key, std::move(known));
   }
 }
 
@@ -87,7 +76,7 @@ void DisruptionBudgets::change(kube::EventType type, std::string object) {
   if (type == kube::EventType::kDeleted) {
     by_name_.erase(key);
   } else if (auto budget = read(std::move(object))) {
-    by_name_.put(key, std::move(budget));
+    put(by_name_, key, std::move(budget));
   } else {
     return;
   }
@@ -95,6 +84,7 @@ void DisruptionBudgets::change(kube::EventType type, std::string object) {
 }
 
 void DisruptionBudgets::publish() {
+  if (!by_name_.has_outlines()) return published_.store(nullptr);
   auto list = std::make_shared<BudgetList>();
   list->reserve(by_name_.all().size());
   for (const auto& [name, budget] : by_name_.all()) list->push_back(budget);

@@ -1,11 +1,11 @@
 #pragma once
 
+#include "base/bounded_items.hpp"
 #include "cluster/shared_ledger.hpp"
 #include "kube/disruption_budget.hpp"
 #include "kube/reflector.hpp"
 
 #include <cstddef>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,15 +18,15 @@ using BudgetList = std::vector<BudgetPtr>;  ///< none is null
 /// The PodDisruptionBudgets of the cluster, as the watch shows them. One that cannot be read goes
 /// on protecting what it protected before. Written by one reflector's thread, read from any.
 ///
-/// Any user may write a budget. Where all take too much memory, further ones go without their
-/// selectors and protect all pods of their namespaces, the safe side of DisruptionBudget::covers().
+/// Any user may write a budget. Where all take too much memory, the largest go without their
+/// selectors, until they change or are listed again, and protect all pods of their namespaces: the
+/// safe side of DisruptionBudget::covers().
 class DisruptionBudgets final : public kube::ObjectSink {
  public:
-  /// Of all with selectors, in bytes: 50,000 ordinary ones take a quarter.
-  static constexpr std::size_t kMostBytes = std::size_t{128} << 20U;
+  /// 100,000 ordinary ones take a quarter. Pods and nodes need the rest of the extender's 2 GiB.
+  static constexpr std::size_t kMostBytes = std::size_t{256} << 20U;
 
-  explicit DisruptionBudgets(std::size_t most_bytes = kMostBytes)
-      : by_name_(most_bytes), listed_(most_bytes) {}
+  explicit DisruptionBudgets(std::size_t most_bytes = kMostBytes);
 
   void begin_list() override;
   void listed(std::string object) override;
@@ -35,28 +35,13 @@ class DisruptionBudgets final : public kube::ObjectSink {
   void change(kube::EventType type, std::string object) override;
   [[nodiscard]] std::size_t kept_bytes() const override { return listed_.weight(); }
 
-  /// @returns never null
+  /// @returns null if there is no room even for their names, so that some are not known
   [[nodiscard]] std::shared_ptr<const BudgetList> all() const { return published_.load(); }
 
  private:
-  /// Budgets by "ns/name", and what they weigh.
-  class ByName {
-   public:
-    explicit ByName(std::size_t most_bytes) : most_bytes_(most_bytes) {}
-    void put(const std::string& key, BudgetPtr budget);
-    void erase(const std::string& key);
-    void clear() { *this = ByName(most_bytes_); }
-    /// @returns null if there is none
-    [[nodiscard]] BudgetPtr find(const std::string& key) const;
-    [[nodiscard]] const std::map<std::string, BudgetPtr>& all() const { return budgets_; }
-    [[nodiscard]] std::size_t weight() const { return weight_; }
+  using ByName = BoundedItems<kube::DisruptionBudget>;  ///< by "ns/name"
 
-   private:
-    std::size_t most_bytes_;
-    std::size_t weight_ = 0;
-    bool full_ = false;  ///< some went without their selectors
-    std::map<std::string, BudgetPtr> budgets_;
-  };
+  static void put(ByName& budgets, const std::string& key, BudgetPtr budget);
   void publish();
 
   // Of the reflector's thread.

@@ -100,7 +100,7 @@ std::size_t weight_of(const PodRecord& record) {
   return sizeof(record) + Heap::of(record.pending) + Heap::of(record.noted) +
          Heap::of(record.unstarted) + Heap::of(record.grant_key);
 }
-std::size_t weight_of(const std::shared_ptr<const kube::DisruptionBudget>& budget) {
+std::size_t weight_of(const kube::DisruptionBudget& budget) {
   return sizeof(budget) + Heap::of(budget);
 }
 

@@ -20,6 +20,6 @@ struct PodRecord;
 [[nodiscard]] std::size_t weight_of(const model::AllocationPtr& allocation);
 [[nodiscard]] std::size_t weight_of(const model::NodeInventory& node);
 [[nodiscard]] std::size_t weight_of(const PodRecord& record);
-[[nodiscard]] std::size_t weight_of(const std::shared_ptr<const kube::DisruptionBudget>& budget);
+[[nodiscard]] std::size_t weight_of(const kube::DisruptionBudget& budget);
 
 }  // namespace tangram::cluster

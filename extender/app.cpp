@@ -61,14 +61,6 @@ kube::ReflectorOptions watch(const config::Config& config, const char* path,
           .max_backoff = kLongestWatchBackoff};
 }
 
-kube::ReflectorOptions watch_budgets(const config::Config& config) {
-  auto options = watch(config, "/apis/policy/v1/poddisruptionbudgets");
-  // DisruptionBudgets bounds what their selectors take; with names alone, there is room for some
-  // hundred thousand more. Pods and nodes need the rest of the memory.
-  options.max_kept_bytes = std::size_t{256} << 20U;
-  return options;
-}
-
 /// kube-scheduler's own rule of which pods take up room.
 constexpr const char* kNotFinished = "status.phase!=Succeeded,status.phase!=Failed";
 
@@ -188,7 +180,8 @@ App::App(const config::Config& config, const Parts& parts, cluster::PolicySettin
       node_reflector_(parts.api, watch(config, "/api/v1/nodes"), node_feed_, parts.clock),
       pod_reflector_(parts.api, watch(config, "/api/v1/pods", kNotFinished), pod_feed_,
                      parts.clock),
-      budget_reflector_(parts.api, watch_budgets(config), budgets_, parts.clock),
+      budget_reflector_(parts.api, watch(config, "/apis/policy/v1/poddisruptionbudgets"), budgets_,
+                        parts.clock),
       cluster_metrics_(metrics_parts()),
       news_({.ledger = ledger_, .pods = pods_, .clock = parts.clock}),
       metrics_access_(config.metrics.authentication == config::MetricsAuthentication::kToken

@@ -26,8 +26,8 @@ LocalPods::LocalPods(kube::KubeApi& api, PodRules rules, const Clock& clock,
       rules_(std::move(rules)),
       changed_(std::move(changed)),
       log_limit_(kLogInterval, 1, clock),
-      listed_(rules_.most_kept_bytes),
-      pods_(rules_.most_kept_bytes) {}
+      listed_({rules_.most_kept_bytes, weight_of, outline_of}),
+      pods_({rules_.most_kept_bytes, weight_of, outline_of}) {}
 
 kube::ReflectorOptions LocalPods::to_watch(std::string_view node) {
   kube::ReflectorOptions options;
@@ -72,7 +72,10 @@ bool LocalPods::knows_all_grants() const {
 
 bool LocalPods::has_room_again() const {
   const std::lock_guard lock(mutex_);
-  return synced_ && !pods_.complete() && pods_.weight() < rules_.most_kept_bytes / 2;
+  const std::size_t most = rules_.most_kept_bytes;
+  // Names that were missing are worth a list as soon as there is room for them.
+  const std::size_t enough = pods_.has_outlines() ? most / 2 : most / 8 * 7;
+  return synced_ && !pods_.complete() && pods_.weight() < enough;
 }
 
 std::optional<CardRequests> LocalPods::requested() const {
@@ -124,7 +127,7 @@ void LocalPods::begin_list() { listed_.clear(); }
 void LocalPods::listed(std::string object) {
   const Shown now = read(object);
   if (now.ended) return listed_.erase(now.uid);
-  if (now.pod) note_left_out(listed_.put(now.pod));
+  if (now.pod) note_left_out(listed_.put(now.uid, now.pod));
 }
 
 void LocalPods::unlisted(std::string object) { listed_.erase(kube::scan_id(object).uid); }
@@ -132,9 +135,10 @@ void LocalPods::unlisted(std::string object) { listed_.erase(kube::scan_id(objec
 void LocalPods::end_list() {
   {
     const std::lock_guard lock(mutex_);
-    pods_ = std::exchange(listed_, KeptPods(rules_.most_kept_bytes));
+    std::swap(pods_, listed_);
     synced_ = true;
   }
+  listed_.clear();
   changed_();
 }
 
@@ -160,7 +164,7 @@ void LocalPods::change(kube::EventType type, std::string object) {
     if (now.ended) {
       pods_.erase(now.uid);
     } else {
-      left_out = pods_.put(now.pod);
+      left_out = pods_.put(now.uid, now.pod);
     }
   }
   note_left_out(left_out);

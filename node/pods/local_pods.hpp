@@ -1,11 +1,11 @@
 #pragma once
 
+#include "base/bounded_items.hpp"
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "kube/api.hpp"
 #include "kube/rate_limiter.hpp"
 #include "kube/reflector.hpp"
-#include "node/pods/kept_pods.hpp"
 #include "node/pods/local_pod.hpp"
 
 #include <atomic>
@@ -38,8 +38,8 @@ class PodSource {
 /// The pods of this node, kept by a watch. A pod that cannot be read stays as it was until it ends;
 /// one that could never be read is not known, so none of its containers gets a card.
 ///
-/// Pods that take too much memory are left out, as KeptPods says, until they change or are listed
-/// again: any user may name a node, and kubelet does not end all pods that it does not run.
+/// Pods that take too much memory are left out, as BoundedItems says, until they change or are
+/// listed again: any user may name a node, and kubelet does not end all pods that it does not run.
 /// Threads: safe.
 class LocalPods final : public PodSource, public kube::ObjectSink {
  public:
@@ -58,7 +58,7 @@ class LocalPods final : public PodSource, public kube::ObjectSink {
 
   /// All pods of the node are known, and none was left out: whatever no grant names is not granted.
   [[nodiscard]] bool knows_all_grants() const;
-  /// Some were left out, and half of the memory is free by now: a new list shows them.
+  /// Some were left out, and there is room by now: a new list shows them.
   [[nodiscard]] bool has_room_again() const;
   /// How often a pod was left out.
   [[nodiscard]] std::uint64_t left_out() const { return left_out_; }
@@ -71,6 +71,8 @@ class LocalPods final : public PodSource, public kube::ObjectSink {
   void change(kube::EventType type, std::string object) override;
 
  private:
+  using Pods = BoundedItems<LocalPod>;  ///< by UID
+
   /// A pod as an object shows it.
   struct Shown {
     std::string uid;
@@ -91,10 +93,10 @@ class LocalPods final : public PodSource, public kube::ObjectSink {
   kube::RateLimiter log_limit_;
   std::atomic<std::uint64_t> left_out_ = 0;
   // Of the reflector's thread.
-  KeptPods listed_;  ///< of the list that is being read
+  Pods listed_;  ///< of the list that is being read
   mutable std::mutex mutex_;
   // Under mutex_.
-  KeptPods pods_;
+  Pods pods_;
   bool synced_ = false;
 };
 

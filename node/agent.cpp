@@ -288,6 +288,7 @@ struct Agent::Impl {
     auto used_elsewhere = other_plugins.in_use();
     std::uint64_t asked = 0;  // as of relist()
     while (!stop.stop_requested()) {
+      const bool knew_pods = pods.synced();
       enforcers.maintain(shared_cards(starter.claims()));
       // A lost card stays published while it is granted.
       if (pods.knows_all_grants()) watcher.forget_lost(granted_cards(pods.all()));
@@ -300,7 +301,18 @@ struct Agent::Impl {
       auto used_now = other_plugins.in_use();
       if (used_now != used_elsewhere) publisher.changed();
       used_elsewhere = std::move(used_now);
-      sleep_until_stopped(kMaintenanceInterval, stop);
+      pause_maintenance(knew_pods, stop);
+    }
+  }
+
+  /// Until all pods are known, shares that have ended may count. A container that starts then must
+  /// not find the limits of its card raised by them, so the next turn comes at once.
+  void pause_maintenance(bool knew_pods, const std::stop_token& stop) const {
+    if (knew_pods) return sleep_until_stopped(kMaintenanceInterval, stop);
+    constexpr std::chrono::milliseconds kLook{100};
+    auto left = kMaintenanceInterval;
+    for (; left > kLook && !pods.synced() && !stop.stop_requested(); left -= kLook) {
+      sleep_until_stopped(kLook, stop);
     }
   }
 

@@ -223,8 +223,8 @@ void check_amounts(const kube::PodManifest& pod, const AdmissionSettings& settin
     const auto* amount = too_many_cards(container, settings.card_resources);
     if (amount == nullptr) continue;
     mistakes.add(of(container) + written(amount->first, amount->second) +
-                 " is more than 10T, and Kubernetes' sums of such numbers wrap; write the number "
-                 "that the container needs");
+                 " is no number up to 10T; Kubernetes' sums of larger ones wrap, so write the "
+                 "number that the container needs");
   }
 }
 

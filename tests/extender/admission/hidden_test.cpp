@@ -161,8 +161,9 @@ TEST(HiddenRuleTest, NoAmountWrapsTheSumOfAPodOrNode) {
     return Webhook().validate({.object = pod_with_second(amount)}, {.hidden = true});
   };
   EXPECT_EQ(verdict("nvidia.com/gpu: 9223372036854775807").message,
-            "pod a: container \"second\": nvidia.com/gpu \"9223372036854775807\" is more than 10T, "
-            "and Kubernetes' sums of such numbers wrap; write the number that the container needs");
+            "pod a: container \"second\": nvidia.com/gpu \"9223372036854775807\" is no number "
+            "up to 10T; Kubernetes' sums of larger ones wrap, so write the number that the "
+            "container needs");
   // Kubernetes reads them all, and what it sees of them is no more than 0, alone or beside the 1.
   for (const char* amount :
        {"10E", "50e18", "9300000001G", "9300e4294967311", "18446744073709551617"}) {

@@ -69,6 +69,12 @@ class BoundedItems {
   [[nodiscard]] bool complete() const { return complete_; }
   /// Of each there has been an outline at least, since clear().
   [[nodiscard]] bool has_outlines() const { return has_outlines_; }
+  /// Some were left out, and there is room by now: those who list them again will keep more. Not
+  /// so right after they have filled the memory, so that lists do not follow each other for ever.
+  [[nodiscard]] bool has_room_again() const {
+    const std::size_t enough = has_outlines_ ? rules_.most / 2 : rules_.most / 8 * 7;
+    return !complete_ && weight_ < enough;
+  }
 
  private:
   struct Ranked {

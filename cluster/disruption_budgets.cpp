@@ -44,12 +44,19 @@ DisruptionBudgets::DisruptionBudgets(std::size_t most_bytes)
 
 void DisruptionBudgets::put(ByName& budgets, const std::string& key, BudgetPtr budget) {
   const bool complete = budgets.complete();
+  const bool has_outlines = budgets.has_outlines();
   const auto left_out = budgets.put(key, std::move(budget));
-  if (left_out.empty() || !complete) return;
-  spdlog::warn(
-      "the PodDisruptionBudgets of the cluster take too much memory: the largest are taken to "
-      "protect all pods of their namespaces from preemption by card; now {}",
-      quote(left_out.front()->ns + "/" + left_out.front()->name));
+  if (complete && !budgets.complete()) {
+    spdlog::warn(
+        "the PodDisruptionBudgets of the cluster take too much memory: the largest are taken to "
+        "protect all pods of their namespaces from preemption by card; first {}",
+        quote(left_out.front()->ns + "/" + left_out.front()->name));
+  }
+  if (has_outlines && !budgets.has_outlines()) {
+    spdlog::error(
+        "there are more PodDisruptionBudgets than there is memory for their names: no pod preempts "
+        "others by card until some are deleted");
+  }
 }
 
 void DisruptionBudgets::begin_list() { listed_.clear(); }
@@ -84,6 +91,7 @@ void DisruptionBudgets::change(kube::EventType type, std::string object) {
 }
 
 void DisruptionBudgets::publish() {
+  has_room_again_ = by_name_.has_room_again();
   if (!by_name_.has_outlines()) return published_.store(nullptr);
   auto list = std::make_shared<BudgetList>();
   list->reserve(by_name_.all().size());

@@ -5,6 +5,7 @@
 #include "kube/disruption_budget.hpp"
 #include "kube/reflector.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -20,7 +21,7 @@ using BudgetList = std::vector<BudgetPtr>;  ///< none is null
 ///
 /// Any user may write a budget. Where all take too much memory, the largest go without their
 /// selectors, until they change or are listed again, and protect all pods of their namespaces: the
-/// safe side of DisruptionBudget::covers().
+/// safe side of DisruptionBudget::covers(). Who runs the reflector lists again at has_room_again().
 class DisruptionBudgets final : public kube::ObjectSink {
  public:
   /// 100,000 ordinary ones take a quarter. Pods and nodes need the rest of the extender's 2 GiB.
@@ -38,6 +39,9 @@ class DisruptionBudgets final : public kube::ObjectSink {
   /// @returns null if there is no room even for their names, so that some are not known
   [[nodiscard]] std::shared_ptr<const BudgetList> all() const { return published_.load(); }
 
+  /// Some were left out, and a new list shows them. Threads: any.
+  [[nodiscard]] bool has_room_again() const { return has_room_again_; }
+
  private:
   using ByName = BoundedItems<kube::DisruptionBudget>;  ///< by "ns/name"
 
@@ -48,6 +52,7 @@ class DisruptionBudgets final : public kube::ObjectSink {
   ByName by_name_;
   ByName listed_;  ///< of the list that is being read
 
+  std::atomic<bool> has_room_again_ = false;
   Published<BudgetList> published_{std::make_shared<const BudgetList>()};
 };
 

@@ -103,6 +103,7 @@ std::vector<Task> App::tasks() {
       {"wake waiting pods", kUntilStopped, until_stopped(waker_)},
       // First of those that take turns: the next one waits for the API server.
       {"reload grant keys", kTaskInterval, repeated(&App::reload_grant_keys)},
+      {"list budgets again", kTaskInterval, repeated(&App::list_budgets_again)},
       {"resolve overdue binds", kTaskInterval,
        [this](const std::stop_token& stop) { binder_.resolve_overdue(stop); }},
       {"examine cards", kTaskInterval, repeated(&App::examine_cards)},
@@ -312,6 +313,12 @@ void App::examine_cards() {
 /// Other keys: grants that did not count may count now, and the other way round.
 void App::reload_grant_keys() {
   if (grant_keys_ && grant_keys_->look()) pod_reflector_.relist();
+}
+
+/// Another relist() would interrupt the one that was asked for.
+void App::list_budgets_again() {
+  if (!budgets_.has_room_again() || budget_reflector_.health().relisted < budgets_asked_) return;
+  budgets_asked_ = budget_reflector_.relist();
 }
 
 std::uint64_t App::term() const { return leadership_ ? leadership_->term() : 1; }

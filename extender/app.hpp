@@ -116,6 +116,7 @@ class App {
   [[nodiscard]] std::string_view not_ready() const;
   void examine_cards();
   void reload_grant_keys();
+  void list_budgets_again();
   void report_as_new_leader();
   void evict_stuck_pods();
 
@@ -139,6 +140,7 @@ class App {
   // Of the thread of the repeated tasks.
   Evictor evictor_;
   std::uint64_t examined_version_ = 0;  ///< of the ledger
+  std::uint64_t budgets_asked_ = 0;     ///< the last ticket of relist()
   std::uint64_t reported_term_ = 0;
   Waker waker_;
   cluster::NodeFeed node_feed_;

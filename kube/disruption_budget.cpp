@@ -42,6 +42,7 @@ class SelectorReader {
     const auto read_terms = [this](json::Reader& in) { in.array([this] { read_term(); }); };
     json::read_members(in_, "matchLabels", read_labels, "matchExpressions", read_terms);
     if (too_large_) terms_.clear();
+    terms_.shrink_to_fit();  // there may be many budgets
     return {.terms = std::move(terms_), .too_large = too_large_};
   }
 
@@ -63,6 +64,7 @@ class SelectorReader {
     const auto read_values = [&](json::Reader& in) { in.array([&] { read_value(term); }); };
     json::read_members(in_, "key", json::value(term.key, read_key), "operator",
                        json::value(term.op, read_operator), "values", read_values);
+    term.values.shrink_to_fit();
     terms_.push_back(std::move(term));
   }
 

@@ -72,10 +72,7 @@ bool LocalPods::knows_all_grants() const {
 
 bool LocalPods::has_room_again() const {
   const std::lock_guard lock(mutex_);
-  const std::size_t most = rules_.most_kept_bytes;
-  // Names that were missing are worth a list as soon as there is room for them.
-  const std::size_t enough = pods_.has_outlines() ? most / 2 : most / 8 * 7;
-  return synced_ && !pods_.complete() && pods_.weight() < enough;
+  return synced_ && pods_.has_room_again();
 }
 
 std::optional<CardRequests> LocalPods::requested() const {

@@ -83,6 +83,25 @@ TEST(BoundedItemsTest, AChangeOfALightOneLeavesOutNoneButTheHeaviest) {
   EXPECT_EQ(kept(all), "ab*c*");
 }
 
+TEST(BoundedItemsTest, HaveRoomAgainOnceOthersAreGone) {
+  Texts all = texts(4'000);
+  put(all, {text("a", 1'500), text("b", 2'000)});
+  EXPECT_FALSE(all.has_room_again()) << "none was left out";
+  put(all, {text("c", 2'500)});
+  EXPECT_EQ(kept(all), "abc*");
+  EXPECT_FALSE(all.has_room_again());
+  all.erase("b");
+  EXPECT_TRUE(all.has_room_again());
+
+  Texts names = texts(800);
+  for (const char* name : {"a", "b", "c", "d", "e", "f", "g", "h", "i"})
+    put(names, {text(name, 0)});
+  EXPECT_FALSE(names.has_outlines());
+  EXPECT_FALSE(names.has_room_again());
+  for (const char* name : {"h", "i"}) names.erase(name);
+  EXPECT_TRUE(names.has_room_again()) << "as soon as there is room for a name";
+}
+
 TEST(BoundedItemsTest, TheOrderDoesNotMatter) {
   std::vector<TextPtr> items{text("a", 400), text("b", 300), text("c", 300), text("d", 200),
                              text("e", 100)};

@@ -130,7 +130,11 @@ TEST(DisruptionBudgetsTest, WithoutRoomForNamesNoneIsKnown) {
   for (int i = 0; i < 20; ++i) many.push_back(budget_json(std::to_string(i), "a"));
   send_list(budgets, many);
   EXPECT_EQ(budgets.all(), nullptr);
+  EXPECT_FALSE(budgets.has_room_again());
+  for (const std::string& budget : many) budgets.change(kube::EventType::kDeleted, budget);
+  EXPECT_TRUE(budgets.has_room_again());
   send_list(budgets, {budget_json("a", "a")});
+  EXPECT_FALSE(budgets.has_room_again());
   EXPECT_EQ(budgets.all()->size(), 1U);
 }
 

@@ -315,10 +315,8 @@ void App::reload_grant_keys() {
   if (grant_keys_ && grant_keys_->look()) pod_reflector_.relist();
 }
 
-/// Another relist() would interrupt the one that was asked for.
 void App::list_budgets_again() {
-  if (!budgets_.has_room_again() || budget_reflector_.health().relisted < budgets_asked_) return;
-  budgets_asked_ = budget_reflector_.relist();
+  if (budgets_.has_room_again()) budget_reflector_.relist_unless_asked();
 }
 
 std::uint64_t App::term() const { return leadership_ ? leadership_->term() : 1; }

@@ -140,7 +140,6 @@ class App {
   // Of the thread of the repeated tasks.
   Evictor evictor_;
   std::uint64_t examined_version_ = 0;  ///< of the ledger
-  std::uint64_t budgets_asked_ = 0;     ///< the last ticket of relist()
   std::uint64_t reported_term_ = 0;
   Waker waker_;
   cluster::NodeFeed node_feed_;

@@ -101,6 +101,14 @@ std::uint64_t Reflector::relist() {
   return ticket;
 }
 
+void Reflector::relist_unless_asked() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (asked_ > health_.relisted) return;
+  }
+  relist();
+}
+
 std::stop_source Reflector::begin_turn() {
   const std::lock_guard lock(mutex_);
   if (asked_ > health_.relisted) version_.clear();

@@ -111,6 +111,9 @@ class Reflector {
   /// @returns the ticket: once Health::relisted is as large, a list that began after this call has
   ///          been delivered
   std::uint64_t relist();
+  /// As relist(), unless a list that was asked for is still to come: calling relist() again and
+  /// again would cut that one short each time. From any thread.
+  void relist_unless_asked();
 
   struct Health {
     bool synced = false;  ///< a list has been delivered

@@ -286,17 +286,14 @@ struct Agent::Impl {
 
   void maintain(const std::stop_token& stop) {
     auto used_elsewhere = other_plugins.in_use();
-    std::uint64_t asked = 0;  // as of relist()
     while (!stop.stop_requested()) {
       const bool knew_pods = pods.synced();
       enforcers.maintain(shared_cards(starter.claims()));
       // A lost card stays published while it is granted.
       if (pods.knows_all_grants()) watcher.forget_lost(granted_cards(pods.all()));
       // Other keys may make the grants of waiting pods valid, or invalid.
-      const bool other_keys = grant_keys && grant_keys->look();
-      // Another relist() would interrupt the one that was asked for.
-      const bool listed_again = pod_reflector.health().relisted >= asked;
-      if (other_keys || (listed_again && pods.has_room_again())) asked = pod_reflector.relist();
+      if (grant_keys && grant_keys->look()) pod_reflector.relist();
+      if (pods.has_room_again()) pod_reflector.relist_unless_asked();
       // Kubelet's checkpoint changes without an event of the API server.
       auto used_now = other_plugins.in_use();
       if (used_now != used_elsewhere) publisher.changed();

@@ -545,6 +545,16 @@ TEST_F(ReflectorListTest, RelistBeforeTheFirstListIsServedByIt) {
   EXPECT_EQ(reflector.health().relisted, 2U);
 }
 
+TEST_F(ReflectorListTest, RelistUnlessAskedAsksOnceUntilItIsServed) {
+  reflector.relist_unless_asked();
+  reflector.relist_unless_asked();
+  api.will_answer(200, list("7", {}));
+  run();
+  EXPECT_EQ(reflector.health().relisted, 1U);
+  reflector.relist_unless_asked();
+  EXPECT_EQ(reflector.relist(), 3U);
+}
+
 TEST(ReflectorLocalTest, RelistCutsAWatchAndListsAnew) {
   testing::ManualClock clock;
   LocalApi api(clock);

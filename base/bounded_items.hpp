@@ -11,6 +11,10 @@
 
 namespace tangram {
 
+/// About what BoundedItems take for an item, in bytes, beside the item and its key: the nodes of a
+/// map and of a set, and a shared pointer's block.
+inline constexpr std::size_t kPlaceOfItem = 256;
+
 /// Items by key, in a bounded amount of memory: for objects that any user may create.
 ///
 /// If they take more, the heaviest are left out, of equal ones the first by key: items that their
@@ -25,9 +29,10 @@ class BoundedItems {
   using Items = std::map<std::string, ItemPtr, std::less<>>;
   struct Rules {
     std::size_t most = 0;  ///< of weight()
-    std::size_t (*weight)(const Item&) =
-        nullptr;                             ///< in bytes, with its key; equal ones weigh the same
-    Item (*outline)(const Item&) = nullptr;  ///< that of an outline is the same
+    /// In bytes, with its key and kPlaceOfItem; equal items weigh the same.
+    std::size_t (*weight)(const Item&) = nullptr;
+    /// Of an outline: itself.
+    Item (*outline)(const Item&) = nullptr;
   };
 
   explicit BoundedItems(const Rules& rules) : rules_(rules) {}

@@ -21,9 +21,7 @@ BudgetPtr read(std::string object) {
 }
 
 std::size_t weight(const kube::DisruptionBudget& budget) {
-  // The nodes of a map and of a set, the key, and a pointer in the published list.
-  constexpr std::size_t kPlace = 256;
-  return kPlace + budget.ns.size() + budget.name.size() + weight_of(budget);
+  return kPlaceOfItem + budget.ns.size() + budget.name.size() + weight_of(budget);
 }
 
 kube::DisruptionBudget without_selector(const kube::DisruptionBudget& budget) {

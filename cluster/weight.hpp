@@ -3,7 +3,6 @@
 #include "model/node_state.hpp"
 
 #include <cstddef>
-#include <memory>
 #include <string>
 
 namespace tangram::kube {

@@ -1,5 +1,6 @@
 #include "node/pods/local_pod.hpp"
 
+#include "base/bounded_items.hpp"
 #include "base/utf8.hpp"
 #include "kube/objects.hpp"
 #include "kube/pod_manifest.hpp"
@@ -113,11 +114,11 @@ void read_pod_grant(LocalPod& pod, std::string_view node, const model::Signature
 }
 
 std::size_t weight_of(const LocalPod& local) {
-  // The nodes of a map and of a set, the UID as a key, and a shared pointer's block.
-  constexpr std::size_t kPlace = 256;
-  std::size_t weight = sizeof local + kPlace + local.pod.uid.size() * 2 + local.pod.ns.size() +
-                       local.pod.name.size() + local.pod.node.size() + local.kubelet_uid.size() +
-                       local.grant_text.size() + local.grant_problem.size();
+  // The UID is the key, too.
+  std::size_t weight = sizeof local + kPlaceOfItem + local.pod.uid.size() * 2 +
+                       local.pod.ns.size() + local.pod.name.size() + local.pod.node.size() +
+                       local.kubelet_uid.size() + local.grant_text.size() +
+                       local.grant_problem.size();
   if (local.grant) weight += weight_of(*local.grant);
   // At most once in each of the three.
   for (const model::ContainerInfo& info : local.pod.containers) {

@@ -148,10 +148,15 @@ INSTANTIATE_TEST_SUITE_P(Policies, ShippedCardsTest,
                          });
 
 TEST(ShippedCardAmountsTest, AreBoundedInEveryNamespaceAsByTheWebhook) {
-  const std::string policy = policy_of("ValidatingAdmissionPolicy", "tangram-card-amounts");
-  ASSERT_EQ(at(policy, "spec.variables.3.name"), "wrapping");
-  EXPECT_NE(at(policy, "spec.variables.3.expression").find(R"(isGreaterThan(quantity("10T")))"),
-            std::string::npos);
+  const auto expect_bound = [](const char* policy, const std::string& place, const char* variable) {
+    const std::string json = policy_of("ValidatingAdmissionPolicy", policy);
+    ASSERT_EQ(at(json, "spec.variables." + place + ".name"), variable);
+    EXPECT_NE(at(json, "spec.variables." + place + ".expression")
+                  .find(R"(isGreaterThan(quantity("10T")))"),
+              std::string::npos);
+  };
+  expect_bound("tangram-card-amounts", "3", "wrapping");
+  expect_bound("tangram-hidden-cards", "9", "exposed");
   EXPECT_EQ(KubeQuantity::parse("10T")->units_ceil(), kMostOfAResource);
   EXPECT_EQ(at(policy_of("ValidatingAdmissionPolicyBinding", "tangram-card-amounts"),
                "spec.matchResources"),

@@ -68,9 +68,9 @@ inline constexpr std::int64_t kMostOfAResource = 10'000'000'000'000;  // "10T"
 [[nodiscard]] const kube::StringMap::value_type* other_cards(
     const kube::ContainerManifest& container, const std::vector<std::string>& card_resources);
 
-/// The first resource with its quantity that stands for cards, a slot among them, and of which the
-/// container has more than kMostOfAResource, or what cannot be read here: Kubernetes reads longer
-/// numbers. Null if there is none.
+/// The first resource that stands for cards and exceeds kMostOfAResource, with its quantity; null
+/// if there is none. A slot stands for cards, too. A quantity that cannot be read here counts as
+/// too much, because Kubernetes reads larger numbers.
 /// @param card_resources  see AdmissionSettings
 [[nodiscard]] const kube::StringMap::value_type* too_many_cards(
     const kube::ContainerManifest& container, const std::vector<std::string>& card_resources);

@@ -55,7 +55,7 @@ TEST(VerbsMemoryTest, DenialsOfManyPodsKeepNoLabels) {
   EXPECT_LT(peak.bytes(), kMostBytes);
 }
 
-/// A request of the verbs about a pod with so many labels, of which one names its group.
+/// A request of the verbs about a pod with this number of labels. One label names its group.
 std::string request(std::size_t labels) {
   testing::PodText pod;
   for (std::size_t i = 1; i < labels; ++i) pod.labels.emplace(std::to_string(i), "");

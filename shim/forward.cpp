@@ -1,0 +1,56 @@
+#include "shim/forward.hpp"
+
+#include "shim/glibc.hpp"
+#include "shim/log.hpp"
+
+#include <dlfcn.h>
+
+#include <cstdint>
+
+extern "C" {
+// Made by cmake/StandInLibrary.cmake.
+// NOLINTBEGIN(modernize-avoid-c-arrays, cppcoreguidelines-avoid-c-arrays)
+extern std::atomic<void*> tangram_forward_targets[];
+extern const char tangram_forward_names[];
+extern const std::uint32_t tangram_forward_offsets[];
+// NOLINTEND(modernize-avoid-c-arrays, cppcoreguidelines-avoid-c-arrays)
+__attribute__((visibility("hidden"))) void* tangram_forward_target(std::uint32_t index);
+}
+
+namespace tangram::shim {
+namespace {
+
+constinit std::atomic<void*> library{nullptr};
+constinit std::atomic<bool> reported{false};
+
+/// Without a lock: another thread may be in the loader, in a constructor that calls this library.
+/// To open the same file twice does no harm.
+void* open_library() {
+  void* handle = library.load(std::memory_order_acquire);
+  if (handle != nullptr) return handle;
+  handle = dlopen(kStandIn.driver_library, RTLD_NOW | RTLD_LOCAL);
+  if (handle != nullptr) {
+    library.store(handle, std::memory_order_release);
+  } else if (!reported.exchange(true)) {
+    const char* const why = dlerror();
+    log_line({"cannot load the driver's own library: ", why != nullptr ? why : "no reason given"});
+  }
+  return handle;
+}
+
+}  // namespace
+
+void* driver_function(const char* name) {
+  void* const handle = open_library();
+  return handle == nullptr ? nullptr : dlsym(handle, name);
+}
+
+}  // namespace tangram::shim
+
+void* tangram_forward_target(std::uint32_t index) {
+  using namespace tangram::shim;
+  void* target = driver_function(&tangram_forward_names[tangram_forward_offsets[index]]);
+  if (target == nullptr) target = reinterpret_cast<void*>(kStandIn.missing);
+  tangram_forward_targets[index].store(target, std::memory_order_relaxed);
+  return target;
+}

@@ -1,0 +1,83 @@
+#include "shim/page_files.hpp"
+
+#include "shim/accounts.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace tangram::shim {
+namespace {
+
+/// @returns null if the file is shorter
+void* map_file(int fd, std::size_t size, int protection) {
+  if (lseek(fd, 0, SEEK_END) < static_cast<off_t>(size)) return nullptr;
+  void* const mapped = mmap(nullptr, size, protection, MAP_SHARED, fd, 0);
+  return mapped == MAP_FAILED ? nullptr : mapped;
+}
+
+bool set_lock(int fd, std::size_t slot, short type) {
+  struct flock lock {};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = static_cast<off_t>(slot);
+  lock.l_len = 1;
+  return fcntl(fd, F_OFD_SETLK, &lock) == 0;
+}
+
+template <class Page>
+Page* if_valid(void* mapped, std::uint64_t magic) {
+  auto* const page = static_cast<Page*>(mapped);
+  if (page == nullptr || (page->magic == magic && page->version == kPageVersion)) return page;
+  (void)munmap(mapped, sizeof(Page));
+  return nullptr;
+}
+
+}  // namespace
+
+const LimitsPage* map_limits(const char* path) {
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return nullptr;
+  void* const mapped = map_file(fd, sizeof(LimitsPage), PROT_READ);
+  (void)close(fd);
+  const auto* const page = if_valid<LimitsPage>(mapped, kLimitsMagic);
+  return page != nullptr && page->card_count <= kMaxCards ? page : nullptr;
+}
+
+UsageFile open_usage(const char* path) {
+  UsageFile file;
+  file.fd = open(path, O_RDWR | O_CLOEXEC);
+  if (file.fd < 0) return {};
+  void* const mapped = map_file(file.fd, sizeof(UsagePage), PROT_READ | PROT_WRITE);
+  file.page = if_valid<UsagePage>(mapped, kUsageMagic);
+  if (file.page == nullptr) close_usage(file);
+  return file;
+}
+
+void close_usage(UsageFile& file) {
+  if (file.page != nullptr) (void)munmap(file.page, sizeof(UsagePage));
+  if (file.fd >= 0) (void)close(file.fd);
+  file = {};
+}
+
+bool lock_slot(const UsageFile& file, std::size_t slot) { return set_lock(file.fd, slot, F_WRLCK); }
+
+void unlock_slot(const UsageFile& file, std::size_t slot) {
+  (void)set_lock(file.fd, slot, F_UNLCK);
+}
+
+std::size_t recover_dead(const UsageFile& file, std::size_t own_slot) {
+  std::size_t recovered = 0;
+  for (std::size_t slot = 0; slot < kMaxProcesses; ++slot) {
+    auto& taken = file.page->taken[slot];
+    if (slot == own_slot || taken.load(std::memory_order_acquire) == 0) continue;
+    if (!lock_slot(file, slot)) continue;
+    SlotAccounts(*file.page, slot).recover();
+    taken.store(0, std::memory_order_release);
+    unlock_slot(file, slot);
+    ++recovered;
+  }
+  return recovered;
+}
+
+}  // namespace tangram::shim

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "shim/pages.hpp"
+
+/// The files of the pages: mapping them, and the locks of slots. Threads: safe.
+namespace tangram::shim {
+
+/// @returns null if there is no such file, or it is not a page of this version
+[[nodiscard]] const LimitsPage* map_limits(const char* path);
+
+/// An open usage page.
+struct UsageFile {
+  int fd = -1;
+  UsagePage* page = nullptr;  ///< null = not open
+};
+/// @returns not open as above. Two of one file, in one process too, exclude each other's slots.
+[[nodiscard]] UsageFile open_usage(const char* path);
+/// The slots that were locked by it become free once no child has the file, either.
+void close_usage(UsageFile& file);
+
+/// @returns whether it was free: a process has it, or none
+[[nodiscard]] bool lock_slot(const UsageFile& file, std::size_t slot);
+void unlock_slot(const UsageFile& file, std::size_t slot);
+
+/// Gives back what dead processes have accounted.
+/// @param own_slot  of the caller, which it keeps; kMaxProcesses = none
+/// @returns the number of processes
+std::size_t recover_dead(const UsageFile& file, std::size_t own_slot);
+
+}  // namespace tangram::shim

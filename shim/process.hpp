@@ -1,0 +1,39 @@
+#pragma once
+
+#include "shim/pages.hpp"
+
+/// This process's account of the container's memory. It is opened by the first call that needs it;
+/// a child after fork() opens one of its own, without charges. Threads: safe.
+namespace tangram::shim {
+
+inline constexpr std::size_t kNoCard = kMaxCards;
+
+/// Opens the pages and takes a slot, unless that is done. If it cannot, it writes one line that
+/// says why to stderr, and does so again only in another process.
+/// @returns whether it is open
+[[nodiscard]] bool attach();
+
+/// The card's place in the container's limits; kNoCard = none: it has no limit. Needs attach().
+[[nodiscard]] std::size_t find_card(const Uuid& uuid);
+
+/// Accounts bytes on a card. If the limit is reached it looks first for processes that have died.
+/// @returns false if the container would be above its limit
+[[nodiscard]] bool reserve(std::size_t card, std::uint64_t bytes);
+/// Accounts what the driver has allocated already, even above the limit.
+void reserve_anyway(std::size_t card, std::uint64_t bytes);
+void release(std::size_t card, std::uint64_t bytes);
+
+struct CardMemory {
+  std::uint64_t limit = 0;
+  std::uint64_t available = 0;
+};
+/// Of the container, on a card. Needs no slot, but the pages.
+[[nodiscard]] CardMemory memory_of(std::size_t card);
+
+/// Calls it in a child after fork(), before anything else of this library.
+void on_fork(void (*in_child)());
+
+/// Writes a line that names the limit to stderr, if TANGRAM_LOG is set.
+void log_refusal(const char* call, std::size_t card, std::uint64_t bytes);
+
+}  // namespace tangram::shim

@@ -1,7 +1,5 @@
 #include "base/quote.hpp"
 
-#include <fmt/format.h>
-
 namespace tangram {
 
 namespace {
@@ -12,7 +10,8 @@ std::string escaped(char c) {
   const auto byte = static_cast<unsigned char>(c);
   if (c == '"' || c == '\\') return {'\\', c};
   if (byte >= 0x20 && byte < 0x7f) return {c};
-  return fmt::format("\\x{:02x}", byte);
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  return {'\\', 'x', kDigits[byte >> 4U], kDigits[byte & 0xFU]};
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-/// NVML's binary interface as the fake serves it: NVIDIA's nvml.h 13, x86-64. Declared apart from
+/// NVML's binary interface as the fake serves it: NVIDIA's nvml.h 13.5, x86-64. Declared apart from
 /// node/vendor/nvidia/nvml_api.hpp on purpose, so that a slip in either shows as a difference.
 namespace fake_nvml {
 
@@ -14,12 +14,14 @@ enum Return : int {
   ERROR_UNINITIALIZED = 1,
   ERROR_INVALID_ARGUMENT = 2,
   ERROR_NOT_SUPPORTED = 3,
+  ERROR_NO_PERMISSION = 4,
   ERROR_NOT_FOUND = 6,
   ERROR_INSUFFICIENT_SIZE = 7,
   ERROR_DRIVER_NOT_LOADED = 9,
   ERROR_TIMEOUT = 10,
   ERROR_FUNCTION_NOT_FOUND = 13,
   ERROR_GPU_IS_LOST = 15,
+  ERROR_OPERATING_SYSTEM = 17,
   ERROR_LIB_RM_VERSION_MISMATCH = 18,
   ERROR_ARGUMENT_VERSION_MISMATCH = 25,
 };
@@ -27,6 +29,7 @@ enum Return : int {
 inline constexpr std::uint64_t EVENT_DOUBLE_BIT_ECC = 0x2;
 inline constexpr std::uint64_t EVENT_XID = 0x8;
 inline constexpr unsigned MEMORY_V2 = 0x2000028;
+inline constexpr std::uint64_t MEMORY_LIMIT_MAX = 0xFFFFFFFFFFFFFFFF;
 inline constexpr unsigned NO_INSTANCE = 0xFFFFFFFF;
 
 struct Memory {
@@ -40,6 +43,19 @@ struct MemoryV2 {
 };
 static_assert(sizeof(MemoryV2) == 40 && offsetof(MemoryV2, total) == 8 &&
               offsetof(MemoryV2, used) == 32);
+
+struct SetMemoryLimits {
+  const char* nameSpace;
+  unsigned long long softLimit, hardLimit;
+};
+static_assert(sizeof(SetMemoryLimits) == 24 && offsetof(SetMemoryLimits, hardLimit) == 16);
+
+struct GetMemoryLimits {
+  const char* nameSpace;
+  unsigned long long softLimit, hardLimit, currentUsed;
+};
+static_assert(sizeof(GetMemoryLimits) == 32 && offsetof(GetMemoryLimits, hardLimit) == 16 &&
+              offsetof(GetMemoryLimits, currentUsed) == 24);
 
 struct PciInfo {
   char busIdLegacy[16];

@@ -59,14 +59,22 @@ EXPORT const char* nvmlErrorString(int code) {
       return "Success";
     case ERROR_UNINITIALIZED:
       return "Uninitialized";
+    case ERROR_INVALID_ARGUMENT:
+      return "Invalid Argument";
     case ERROR_NOT_SUPPORTED:
       return "Not Supported";
+    case ERROR_NO_PERMISSION:
+      return "Insufficient Permissions";
     case ERROR_NOT_FOUND:
       return "Not Found";
     case ERROR_DRIVER_NOT_LOADED:
       return "Driver Not Loaded";
+    case ERROR_FUNCTION_NOT_FOUND:
+      return "Function Not Found";
     case ERROR_GPU_IS_LOST:
       return "GPU is lost";
+    case ERROR_OPERATING_SYSTEM:
+      return "Unknown Error on OS";
     case ERROR_LIB_RM_VERSION_MISMATCH:
       return "Driver/library version mismatch";
     default:

@@ -81,6 +81,11 @@ Device read_card(const Json& json) {
   card.lost = flag(json, "lost");
   card.mig = flag(json, "mig");
   if (flag(json, "noEvents")) card.event_types = 0;
+  card.set_limits_answer = static_cast<int>(number(json, "setLimitsAnswer", SUCCESS));
+  if (member(json, "keptLimitMiB") != nullptr) card.kept_limit = bytes(json, "keptLimitMiB");
+  if (member(json, "keptSoftLimitMiB") != nullptr) {
+    card.kept_soft_limit = bytes(json, "keptSoftLimitMiB");
+  }
   each(json, "links", [&](const Json& link) {
     card.links.push_back({text(link, "to"), static_cast<int>(number(link, "count", 1))});
   });
@@ -132,6 +137,7 @@ std::optional<Script> read_script(const std::string& path, std::string& problem)
   script.driver_version = text(json, "driverVersion", script.driver_version);
   script.cuda_version = cuda_number(text(json, "cudaVersion", "12.4"));
   script.driver = text(json, "driver", script.driver);
+  script.memory_limits = text(json, "memoryLimits");
   script.boundless = flag(json, "boundless");
   each(json, "lacks", [&](const Json& name) { script.lacks.insert(name.GetString()); });
   each(json, "cards", [&](const Json& card) { script.cards.push_back(read_card(card)); });

@@ -46,6 +46,9 @@ struct Device {
   std::uint64_t event_types = EVENT_XID | EVENT_DOUBLE_BIT_ECC;
   bool lost = false;
   bool mig = false;
+  int set_limits_answer = SUCCESS;
+  std::optional<std::uint64_t> kept_limit;  ///< bytes: stands whatever is set
+  std::optional<std::uint64_t> kept_soft_limit;
   std::vector<Device> instances;
   unsigned gi = NO_INSTANCE;
   unsigned ci = NO_INSTANCE;
@@ -70,7 +73,8 @@ struct Script {
   int cuda_version = 12040;
   std::string driver = "up";  ///< "up", "down" or "mismatch"
   std::set<std::string> lacks;
-  bool boundless = false;  ///< every number of things is the largest, and no text ends
+  std::string memory_limits;  ///< the file that they are written to; "" = the driver has none
+  bool boundless = false;     ///< every number of things is the largest, and no text ends
   std::vector<Device> cards;
   std::vector<Happening> events;
 };

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <string>
 
-/// The part of NVIDIA's management library that the agent calls: layouts and values of nvml.h 13.3
-/// on x86-64, declared here so that neither CUDA nor a driver is needed to build. The layouts have
-/// been the same since the version that each function's name carries.
+/// The part of NVIDIA's management library that the agent and the memory hook call: layouts and
+/// values of nvml.h 13.5 on x86-64, declared here so that neither CUDA nor a driver is needed to
+/// build. The layouts have been the same since the version that each function's name carries.
 namespace tangram::node::nvidia::nvml {
 
 using Device = void*;    ///< valid until shutdown; nothing to free
@@ -18,6 +18,7 @@ using EventSet = void*;  ///< to be freed
 enum class Code : int {
   kSuccess = 0,
   kUninitialized = 1,
+  kInvalidArgument = 2,
   kNotSupported = 3,
   kNoPermission = 4,
   kNotFound = 6,
@@ -26,6 +27,7 @@ enum class Code : int {
   kTimeout = 10,
   kFunctionNotFound = 13,
   kGpuIsLost = 15,
+  kOperatingSystem = 17,
   kVersionMismatch = 18,  ///< of library and driver: one of them was upgraded
 };
 
@@ -66,6 +68,24 @@ struct MemoryV2 {
 static_assert(sizeof(MemoryV2) == (MemoryV2::kVersion & 0xFFFFFFU));
 static_assert(offsetof(MemoryV2, total) == 8 && offsetof(MemoryV2, reserved) == 16 &&
               offsetof(MemoryV2, free) == 24 && offsetof(MemoryV2, used) == 32);
+
+/// Limits of a card's memory for the processes of a cgroup, in bytes. Driver 615.
+struct SetMemoryLimits {
+  const char* cgroup;  ///< the path of its folder
+  std::uint64_t soft;  ///< kept free for them
+  std::uint64_t hard;
+};
+static_assert(sizeof(SetMemoryLimits) == 24 && offsetof(SetMemoryLimits, soft) == 8 &&
+              offsetof(SetMemoryLimits, hard) == 16);
+
+struct GetMemoryLimits {
+  const char* cgroup;
+  std::uint64_t soft;
+  std::uint64_t hard;  ///< the largest number = no limit
+  std::uint64_t used;
+};
+static_assert(sizeof(GetMemoryLimits) == 32 && offsetof(GetMemoryLimits, soft) == 8 &&
+              offsetof(GetMemoryLimits, hard) == 16 && offsetof(GetMemoryLimits, used) == 24);
 
 struct PciInfo {
   char bus_id_legacy[16];
@@ -168,6 +188,9 @@ struct Functions : Symbols {
   Call<Device, int*, int*> compute_capability = optional("nvmlDeviceGetCudaComputeCapability");
   Call<Device, Memory*> memory = required("nvmlDeviceGetMemoryInfo");
   Call<Device, MemoryV2*> memory_v2 = optional("nvmlDeviceGetMemoryInfo_v2");  ///< driver 510
+  // Not for MIG instances. Driver 615.
+  Call<Device, SetMemoryLimits*> set_memory_limits = optional("nvmlDeviceSetMemoryLimits_v1");
+  Call<Device, GetMemoryLimits*> get_memory_limits = optional("nvmlDeviceGetMemoryLimits_v1");
   Call<Device, PciInfo*> pci_info = required("nvmlDeviceGetPciInfo_v3");
   /// A number of words with a bit for each NUMA node near the card; a scope. Driver 460.
   Call<Device, unsigned, unsigned long*, unsigned> memory_affinity =

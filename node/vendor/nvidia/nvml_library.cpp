@@ -10,7 +10,7 @@ Result<std::unique_ptr<NvmlLibrary>> NvmlLibrary::open(const std::string& path) 
     const char* reason = ::dlerror();  // NOLINT(concurrency-mt-unsafe): kept per thread by glibc
     return fail(Errc::kUnavailable,
                 "the NVIDIA driver's library cannot be loaded; install the driver on this node, or "
-                "mount its libraries into the agent: " +
+                "mount its libraries where this program looks: " +
                     std::string(reason != nullptr ? reason : path));
   }
   std::unique_ptr<NvmlLibrary> library(new NvmlLibrary(handle));

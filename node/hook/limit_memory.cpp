@@ -1,0 +1,36 @@
+#include "node/hook/limit_memory.hpp"
+
+namespace tangram::node::hook {
+namespace {
+
+Result<void> set_and_read_back(MemoryLimiter& limiter, const std::string& cgroup,
+                               const MemoryLimit& limit) {
+  if (auto set = limiter.set(cgroup, limit); !set) return set.error();
+  const auto stands = limiter.read(cgroup, limit.card);
+  if (!stands) return stands.error();
+  const std::uint64_t wanted = bytes_of(limit.amount);
+  if (*stands == wanted) return {};
+  return fail(Errc::kConflict,
+              limit.card + ": a limit of " + std::to_string(wanted) + " bytes was set, and " +
+                  (*stands == kNoLimit ? "none" : std::to_string(*stands) + " bytes") +
+                  " stands; another program may have changed it, else update the driver, " +
+                  kLimitOtherwise);
+}
+
+}  // namespace
+
+Result<void> limit_memory(const std::string& cgroup, const std::vector<CardLimits>& cards) {
+  for (const CardLimits& each : cards) {
+    for (const MemoryLimit& limit : each.limits) {
+      if (auto checked = each.limiter.check(cgroup, limit.card); !checked) return checked.error();
+    }
+  }
+  for (const CardLimits& each : cards) {
+    for (const MemoryLimit& limit : each.limits) {
+      if (auto set = set_and_read_back(each.limiter, cgroup, limit); !set) return set.error();
+    }
+  }
+  return {};
+}
+
+}  // namespace tangram::node::hook

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "base/result.hpp"
+#include "base/units.hpp"
+
+#include <cstdint>
+#include <limits>
+#include <string>
+
+namespace tangram::node::hook {
+
+/// What the processes of a container may take of one card's memory.
+struct MemoryLimit {
+  std::string card;  ///< as the limiter names it: a UUID, or a region of the kernel's
+  Mebibytes amount;
+
+  friend bool operator==(const MemoryLimit&, const MemoryLimit&) = default;
+};
+
+[[nodiscard]] constexpr std::uint64_t bytes_of(Mebibytes amount) {
+  return static_cast<std::uint64_t>(amount.count()) << 20U;
+}
+
+/// What read() answers where no limit stands.
+inline constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
+
+/// The end of sentences about a driver or a node that cannot limit memory.
+inline constexpr const char* kLimitOtherwise =
+    "or limit memory with the library (--memory-limits=library)";
+
+/// Makes a driver or the kernel hold the processes of a cgroup to a part of a card's memory.
+/// A message names the card and says what to change; it is shown in the event of the pod.
+///
+/// The limit vanishes with its cgroup, so nobody takes it back. Threads: one.
+class MemoryLimiter {
+ public:
+  virtual ~MemoryLimiter() = default;
+
+  /// Whether the card can be limited on that cgroup. Changes nothing.
+  [[nodiscard]] virtual Result<void> check(const std::string& cgroup, const std::string& card) = 0;
+  /// Replaces the limit of the card.
+  [[nodiscard]] virtual Result<void> set(const std::string& cgroup, const MemoryLimit& limit) = 0;
+  /// The limit that stands, in bytes; kNoLimit if there is none.
+  [[nodiscard]] virtual Result<std::uint64_t> read(const std::string& cgroup,
+                                                   const std::string& card) = 0;
+};
+
+}  // namespace tangram::node::hook

@@ -1,0 +1,89 @@
+#include "shim/cuda/cards.hpp"
+
+#include "shim/cuda/driver.hpp"
+
+#include <array>
+#include <atomic>
+
+namespace tangram::shim::cuda {
+namespace {
+
+constexpr std::size_t kMaxDevices = 64;
+
+/// By device, its card plus one. A device is the same card as long as the process lives.
+constinit std::array<std::atomic<std::uint8_t>, kMaxDevices> known_cards{};
+
+bool read_uuid(CUdevice device, Uuid& uuid) {
+  CUuuid read{};
+  // The second version names a MIG instance; the first names its parent.
+  if (driver::cuDeviceGetUuid_v2(&read, device) != CUDA_SUCCESS &&
+      driver::cuDeviceGetUuid(&read, device) != CUDA_SUCCESS) {
+    return false;
+  }
+  for (std::size_t i = 0; i < uuid.size(); ++i) uuid[i] = read.bytes[i];
+  return true;
+}
+
+}  // namespace
+
+std::size_t card_of(CUdevice device) {
+  if (device < 0 || static_cast<std::size_t>(device) >= kMaxDevices || !attach()) return kNoCard;
+  std::atomic<std::uint8_t>& known = known_cards[static_cast<std::size_t>(device)];
+  std::uint8_t card = known.load(std::memory_order_relaxed);
+  if (card == 0) {
+    Uuid uuid{};
+    if (!read_uuid(device, uuid)) return kUnknownCard;
+    card = static_cast<std::uint8_t>(find_card(uuid) + 1);
+    known.store(card, std::memory_order_relaxed);
+  }
+  return card - 1U;
+}
+
+std::size_t card_of(const CUmemLocation& location) {
+  if (location.type == kLocationDevice) return card_of(location.id);
+  constexpr int kDeviceByte = 0xff;
+  if (location.type == kLocationLocalityDomain) return card_of(location.id & kDeviceByte);
+  return kNoCard;
+}
+
+Place current_place() {
+  Place place;
+  if (driver::cuCtxGetCurrent(&place.context) != CUDA_SUCCESS || place.context == nullptr ||
+      driver::cuCtxGetDevice(&place.device) != CUDA_SUCCESS) {
+    return {};
+  }
+  place.card = card_of(place.device);
+  return place;
+}
+
+Place place_of(CUstream stream, bool per_thread) {
+  const Place here = current_place();
+  CUcontext context = nullptr;
+  const CUresult got = per_thread ? driver::cuStreamGetCtx_ptsz(stream, &context)
+                                  : driver::cuStreamGetCtx(stream, &context);
+  if (got != CUDA_SUCCESS || context == here.context) return here;
+  if (driver::cuCtxPushCurrent_v2(context) != CUDA_SUCCESS) return here;
+  const Place there = current_place();
+  (void)driver::cuCtxPopCurrent_v2(&context);
+  return there;
+}
+
+void give_back(const Charge& charge) {
+  if (charge.card != kNoCard) release(charge.card, charge.bytes);
+}
+
+Reservation::Reservation(const char* call, std::size_t card, std::uint64_t bytes) : card_(card) {
+  if (card == kNoCard) return;
+  granted_ = card != kUnknownCard && reserve(card, bytes);
+  if (granted_) {
+    bytes_ = bytes;
+  } else if (card != kUnknownCard) {
+    log_refusal(call, card, bytes);
+  }
+}
+
+Reservation::~Reservation() {
+  if (bytes_ != 0) release(card_, bytes_);
+}
+
+}  // namespace tangram::shim::cuda

@@ -1,0 +1,52 @@
+#pragma once
+
+#include "shim/cuda/abi.hpp"
+#include "shim/cuda/records.hpp"
+#include "shim/process.hpp"
+
+/// Which card of the container's limits a call is about. Threads: safe.
+namespace tangram::shim::cuda {
+
+/// A card that the driver does not identify: nothing is granted there.
+inline constexpr std::size_t kUnknownCard = kNoCard + 1;
+
+/// @returns kNoCard if it has no limit
+[[nodiscard]] std::size_t card_of(CUdevice device);
+/// @returns kNoCard as above, or if it is no device's memory
+[[nodiscard]] std::size_t card_of(const CUmemLocation& location);
+
+/// Where a call allocates.
+struct Place {
+  std::size_t card = kNoCard;
+  CUdevice device = 0;
+  CUcontext context = nullptr;
+};
+/// Of the calling thread's current context; kNoCard without one: the driver then refuses the call.
+[[nodiscard]] Place current_place();
+/// Of a stream's context.
+/// @param per_thread  what the null stream is
+[[nodiscard]] Place place_of(CUstream stream, bool per_thread);
+
+/// Gives back a charge.
+void give_back(const Charge& charge);
+
+/// Accounts memory before the driver is asked for it, and gives it back unless it is kept.
+class Reservation {
+ public:
+  Reservation(const char* call, std::size_t card, std::uint64_t bytes);
+  ~Reservation();
+  Reservation(const Reservation&) = delete;
+  Reservation& operator=(const Reservation&) = delete;
+
+  /// False: the container would be above its limit. True also on a card without a limit.
+  [[nodiscard]] bool granted() const { return granted_; }
+  /// The memory was allocated, and is recorded by somebody else from now on.
+  void keep() { bytes_ = 0; }
+
+ private:
+  std::size_t card_;
+  std::uint64_t bytes_ = 0;
+  bool granted_ = true;
+};
+
+}  // namespace tangram::shim::cuda

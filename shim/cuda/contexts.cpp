@@ -1,0 +1,127 @@
+// Contexts: what they hold ends with them, and their limits cost memory.
+#include "shim/cuda/cards.hpp"
+#include "shim/cuda/driver.hpp"
+#include "shim/cuda/exports.hpp"
+#include "shim/cuda/pools.hpp"
+#include "shim/cuda/records.hpp"
+
+namespace tangram::shim::cuda {
+namespace {
+
+/// The pointers, arrays and limits of a context that the driver has destroyed.
+void forget_context(CUcontext context) {
+  remove_of(context, give_back);
+  settle_pools();
+}
+
+template <class Driver>
+CUresult destroy(CUcontext context, Driver& driver) {
+  const CUresult result = driver(context);
+  if (result == CUDA_SUCCESS && context != nullptr) forget_context(context);
+  return result;
+}
+
+bool has_primary(CUdevice device) {
+  unsigned flags = 0;
+  int active = 0;
+  return driver::cuDevicePrimaryCtxGetState(device, &flags, &active) == CUDA_SUCCESS && active != 0;
+}
+
+/// @returns null if the device has none
+CUcontext primary_of(CUdevice device) {
+  CUcontext context = nullptr;
+  if (!has_primary(device) || driver::cuDevicePrimaryCtxRetain(&context, device) != CUDA_SUCCESS) {
+    return nullptr;
+  }
+  (void)driver::cuDevicePrimaryCtxRelease_v2(device);
+  return context;
+}
+
+/// A release is the end only if it was the last.
+template <class Driver>
+CUresult end_primary(CUdevice device, Driver& driver) {
+  const CUcontext context = primary_of(device);
+  const CUresult result = driver(device);
+  if (result == CUDA_SUCCESS && context != nullptr && !has_primary(device)) forget_context(context);
+  return result;
+}
+
+/// A reset ends everything; the context's handle stays valid, and may be active again at once.
+template <class Driver>
+CUresult reset_primary(CUdevice device, Driver& driver) {
+  const CUcontext context = primary_of(device);
+  const CUresult result = driver(device);
+  if (result == CUDA_SUCCESS && context != nullptr) forget_context(context);
+  return result;
+}
+
+std::uint64_t attribute(CUdevice device, int which) {
+  int value = 0;
+  const CUresult got = driver::cuDeviceGetAttribute(&value, which, device);
+  return got == CUDA_SUCCESS && value > 0 ? static_cast<std::uint64_t>(value) : 0;
+}
+
+/// What the driver sets aside on the card for a limit of this value, at most; 0 = nothing.
+std::uint64_t bytes_of_limit(CUdevice device, int limit, std::uint64_t value) {
+  switch (limit) {
+    case kLimitPrintfFifoSize:
+    case kLimitMallocHeapSize:
+      return value;
+    case kLimitStackSize: {  // of every thread that the card can run at a time
+      const std::uint64_t threads = attribute(device, kAttributeMultiprocessors) *
+                                    attribute(device, kAttributeThreadsPerMultiprocessor);
+      std::uint64_t bytes = 0;
+      return __builtin_mul_overflow(value, threads, &bytes) ? ~std::uint64_t{0} : bytes;
+    }
+    default:
+      return 0;
+  }
+}
+
+}  // namespace
+
+CUresult cuCtxDestroy(CUcontext context) { return destroy(context, driver::cuCtxDestroy); }
+CUresult cuCtxDestroy_v2(CUcontext context) { return destroy(context, driver::cuCtxDestroy_v2); }
+
+CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
+  return end_primary(device, driver::cuDevicePrimaryCtxRelease);
+}
+CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
+  return end_primary(device, driver::cuDevicePrimaryCtxRelease_v2);
+}
+CUresult cuDevicePrimaryCtxReset(CUdevice device) {
+  return reset_primary(device, driver::cuDevicePrimaryCtxReset);
+}
+CUresult cuDevicePrimaryCtxReset_v2(CUdevice device) {
+  return reset_primary(device, driver::cuDevicePrimaryCtxReset_v2);
+}
+
+/// The memory of the limit that the context has is part of the overhead: only more is accounted.
+CUresult cuCtxSetLimit(int limit, std::size_t value) {
+  const Place place = current_place();
+  std::size_t before = 0;
+  if (place.card >= kMaxCards || driver::cuCtxGetLimit(&before, limit) != CUDA_SUCCESS) {
+    return driver::cuCtxSetLimit(limit, value);
+  }
+  const std::uint64_t had = bytes_of_limit(place.device, limit, before);
+  const std::uint64_t wanted = bytes_of_limit(place.device, limit, value);
+  Reservation more("cuCtxSetLimit", place.card, wanted > had ? wanted - had : 0);
+  if (!more.granted()) return CUDA_ERROR_OUT_OF_MEMORY;
+  const CUresult result = driver::cuCtxSetLimit(limit, value);
+  if (result != CUDA_SUCCESS || wanted == had) return result;
+  const Thing thing{Kind::kLimit,
+                    reinterpret_cast<std::uint64_t>(place.context) + static_cast<unsigned>(limit)};
+  const Removal recorded = remove(thing);
+  std::uint64_t bytes = recorded.charge.bytes;  // 0 = none
+  if (wanted > had) {
+    bytes += wanted - had;
+  } else {
+    const std::uint64_t less = bytes < had - wanted ? bytes : had - wanted;
+    release(place.card, less);
+    bytes -= less;
+  }
+  if (bytes == 0 || record(thing, {place.card, bytes, place.context})) more.keep();
+  return result;
+}
+
+}  // namespace tangram::shim::cuda

@@ -1,0 +1,105 @@
+// Memory at a pointer. It is accounted before the driver is asked for it, and given back after the
+// driver has freed it: in between, the container is never above its limit.
+#include "shim/cuda/cards.hpp"
+#include "shim/cuda/driver.hpp"
+#include "shim/cuda/exports.hpp"
+#include "shim/cuda/records.hpp"
+
+namespace tangram::shim::cuda {
+namespace {
+
+/// @param allocate  calls the driver, which sets the address at `pointer`
+template <class Pointer, class Allocate>
+CUresult allocate_at(const char* call, const Pointer* pointer, std::uint64_t bytes,
+                     Allocate&& allocate) {
+  const Place place = current_place();
+  Reservation reservation(call, place.card, bytes);
+  if (!reservation.granted()) return CUDA_ERROR_OUT_OF_MEMORY;
+  const CUresult result = allocate();
+  if (result != CUDA_SUCCESS || place.card == kNoCard) return result;
+  if (!record({Kind::kPointer, *pointer}, {place.card, bytes, place.context})) {
+    (void)driver::cuMemFree_v2(*pointer);
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
+  reservation.keep();
+  return result;
+}
+
+/// What a pitched allocation takes at least: the driver's pitch is known only afterwards.
+constexpr std::uint64_t kLeastPitch = 512;
+
+std::uint64_t pitched_bytes(std::uint64_t width, std::uint64_t height) {
+  return (width + kLeastPitch - 1) / kLeastPitch * kLeastPitch * height;
+}
+
+/// @returns whether the container stays within its limit with the pitch that the driver chose
+bool account_pitch(std::uint64_t pointer, std::uint64_t expected, std::uint64_t bytes) {
+  if (bytes <= expected) return true;
+  const Place place = current_place();
+  if (place.card == kNoCard) return true;
+  Reservation rest("cuMemAllocPitch", place.card, bytes - expected);
+  if (!rest.granted()) return false;
+  if (grow({Kind::kPointer, pointer}, bytes - expected)) rest.keep();
+  return true;
+}
+
+template <class Pointer, class Size, class Driver>
+CUresult allocate_pitched(Pointer* pointer, Size* pitch, Size width, Size height, unsigned element,
+                          Driver& driver) {
+  const std::uint64_t expected = pitched_bytes(width, height);
+  const CUresult result = allocate_at("cuMemAllocPitch", pointer, expected, [&] {
+    return driver(pointer, pitch, width, height, element);
+  });
+  if (result != CUDA_SUCCESS) return result;
+  const std::uint64_t bytes = static_cast<std::uint64_t>(*pitch) * height;
+  if (account_pitch(*pointer, expected, bytes)) return result;
+  (void)cuMemFree_v2(*pointer);
+  return CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+/// The record goes first: as soon as the driver has freed the address, another thread can get it.
+template <class Driver, class Pointer>
+CUresult free_at(Pointer pointer, Driver& driver) {
+  const Thing thing{Kind::kPointer, pointer};
+  const Removal removal = remove(thing);
+  const CUresult result = driver(pointer);
+  if (!removal.known) return result;
+  if (result == CUDA_SUCCESS) {
+    give_back(removal.charge);
+  } else {
+    (void)record(thing, removal.charge);  // the removal left room
+  }
+  return result;
+}
+
+}  // namespace
+
+CUresult cuMemAlloc(CUdeviceptr_v1* pointer, unsigned bytes) {
+  return allocate_at("cuMemAlloc", pointer, bytes,
+                     [&] { return driver::cuMemAlloc(pointer, bytes); });
+}
+
+CUresult cuMemAlloc_v2(CUdeviceptr* pointer, std::size_t bytes) {
+  return allocate_at("cuMemAlloc", pointer, bytes,
+                     [&] { return driver::cuMemAlloc_v2(pointer, bytes); });
+}
+
+CUresult cuMemAllocManaged(CUdeviceptr* pointer, std::size_t bytes, unsigned flags) {
+  return allocate_at("cuMemAllocManaged", pointer, bytes,
+                     [&] { return driver::cuMemAllocManaged(pointer, bytes, flags); });
+}
+
+CUresult cuMemAllocPitch(CUdeviceptr_v1* pointer, unsigned* pitch, unsigned width, unsigned height,
+                         unsigned element) {
+  return allocate_pitched(pointer, pitch, width, height, element, driver::cuMemAllocPitch);
+}
+
+CUresult cuMemAllocPitch_v2(CUdeviceptr* pointer, std::size_t* pitch, std::size_t width,
+                            std::size_t height, unsigned element) {
+  return allocate_pitched(pointer, pitch, width, height, element, driver::cuMemAllocPitch_v2);
+}
+
+CUresult cuMemFree(CUdeviceptr_v1 pointer) { return free_at(pointer, driver::cuMemFree); }
+CUresult cuMemFree_v2(CUdeviceptr pointer) { return free_at(pointer, driver::cuMemFree_v2); }
+
+}  // namespace tangram::shim::cuda

@@ -1,0 +1,209 @@
+#include "shim/cuda/records.hpp"
+
+#include "shim/mutex.hpp"
+
+#include <cstdlib>
+
+namespace tangram::shim::cuda {
+namespace {
+
+/// A growing array of zeros; std::vector would need the C++ runtime library.
+template <class T>
+struct Array {
+  T* items = nullptr;
+  std::size_t size = 0;
+
+  [[nodiscard]] bool grow_to(std::size_t more) {
+    T* const grown = static_cast<T*>(calloc(more, sizeof(T)));
+    if (grown == nullptr) return false;
+    for (std::size_t i = 0; i < size; ++i) grown[i] = items[i];
+    free(items);
+    items = grown;
+    size = more;
+    return true;
+  }
+};
+
+struct Entry {
+  Thing thing;
+  std::size_t charge = 0;  ///< its place in `charges`
+  std::uint64_t size = 0;
+  std::uint32_t references = 0;
+};
+
+struct Shared {
+  Charge charge;
+  std::uint32_t things = 0;   ///< entries with it; 0 = a free place
+  std::size_t next_free = 0;  ///< of a free place: the next one, plus one
+};
+
+/// Entries by thing, in a table with open addressing, and the charges that they share.
+struct Records {
+  Mutex mutex;
+  Array<Entry> entries;    ///< a power of two
+  std::size_t filled = 0;  ///< with kRemoved
+  std::size_t removed = 0;
+  Array<Shared> charges;
+  std::size_t charges_begun = 0;
+  std::size_t free_charge = 0;  ///< plus one; 0 = none
+};
+constinit Records records;
+
+std::size_t place_of(Thing thing, std::size_t size) {
+  constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15U;  // addresses differ in their middle bits
+  const std::uint64_t mixed = (thing.number + static_cast<std::uint64_t>(thing.kind)) * kGolden;
+  return static_cast<std::size_t>(mixed >> 32U) & (size - 1);
+}
+
+Entry* find(Thing thing) {
+  if (records.entries.size == 0) return nullptr;
+  for (std::size_t at = place_of(thing, records.entries.size);; ++at) {
+    Entry& entry = records.entries.items[at & (records.entries.size - 1)];
+    if (entry.thing == thing) return &entry;
+    if (entry.thing.kind == Kind::kFree) return nullptr;
+  }
+}
+
+void insert(const Entry& entry) {
+  for (std::size_t at = place_of(entry.thing, records.entries.size);; ++at) {
+    Entry& place = records.entries.items[at & (records.entries.size - 1)];
+    if (place.thing.kind != Kind::kFree) continue;
+    place = entry;
+    ++records.filled;
+    return;
+  }
+}
+
+/// Room for one more, with a quarter free: a new table without what was removed.
+bool make_room() {
+  const Array<Entry> old = records.entries;
+  if (records.filled + 1 <= old.size / 4 * 3) return true;
+  Array<Entry> larger;
+  const std::size_t kept = records.filled - records.removed;
+  std::size_t size = 256;
+  while (kept + 1 > size / 2) size *= 2;
+  if (!larger.grow_to(size)) return false;
+  records.entries = larger;
+  records.filled = records.removed = 0;
+  for (std::size_t i = 0; i < old.size; ++i) {
+    const Kind kind = old.items[i].thing.kind;
+    if (kind != Kind::kFree && kind != Kind::kRemoved) insert(old.items[i]);
+  }
+  free(old.items);
+  return true;
+}
+
+/// @returns its place, plus one; 0 = there is no memory
+std::size_t new_charge() {
+  if (records.free_charge != 0) {
+    const std::size_t place = records.free_charge;
+    records.free_charge = records.charges.items[place - 1].next_free;
+    return place;
+  }
+  const std::size_t size = records.charges.size;
+  if (records.charges_begun == size && !records.charges.grow_to(size == 0 ? 128 : size * 2)) {
+    return 0;
+  }
+  return ++records.charges_begun;
+}
+
+Removal remove_entry(Entry& entry) {
+  Shared& shared = records.charges.items[entry.charge];
+  Removal removal{.known = true, .last = false, .charge = shared.charge, .size = entry.size};
+  if (--entry.references > 0) return removal;
+  entry.thing.kind = Kind::kRemoved;
+  ++records.removed;
+  if (--shared.things > 0) return removal;
+  removal.last = true;
+  shared.next_free = records.free_charge;
+  records.free_charge = entry.charge + 1;
+  return removal;
+}
+
+template <class Predicate>
+void remove_where(const Predicate& applies, void (*give_back)(const Charge&)) {
+  const Lock lock(records.mutex);
+  for (std::size_t i = 0; i < records.entries.size; ++i) {
+    Entry& entry = records.entries.items[i];
+    if (entry.thing.kind == Kind::kFree || entry.thing.kind == Kind::kRemoved) continue;
+    if (!applies(entry)) continue;
+    entry.references = 1;
+    if (const Removal removal = remove_entry(entry); removal.last) give_back(removal.charge);
+  }
+}
+
+}  // namespace
+
+bool record(Thing thing, const Charge& charge) {
+  const Lock lock(records.mutex);
+  if (!make_room()) return false;
+  const std::size_t place = new_charge();
+  if (place == 0) return false;
+  records.charges.items[place - 1] = {.charge = charge, .things = 1};
+  insert({.thing = thing, .charge = place - 1, .size = 0, .references = 1});
+  return true;
+}
+
+bool share(Thing known, Thing further, std::uint64_t size) {
+  const Lock lock(records.mutex);
+  if (Entry* const there = find(further); there != nullptr) {
+    ++there->references;
+    return true;
+  }
+  if (!make_room()) return false;
+  const Entry* const of = find(known);
+  if (of == nullptr) return false;
+  ++records.charges.items[of->charge].things;
+  insert({.thing = further, .charge = of->charge, .size = size, .references = 1});
+  return true;
+}
+
+Removal remove(Thing thing) {
+  const Lock lock(records.mutex);
+  Entry* const entry = find(thing);
+  return entry == nullptr ? Removal{} : remove_entry(*entry);
+}
+
+void remove_of(CUcontext context, void (*give_back)(const Charge&)) {
+  remove_where(
+      [&](const Entry& entry) {
+        return records.charges.items[entry.charge].charge.context == context;
+      },
+      give_back);
+}
+
+void remove_mappings(std::uint64_t address, std::uint64_t size, void (*give_back)(const Charge&)) {
+  remove_where(
+      [&](const Entry& entry) {
+        return entry.thing.kind == Kind::kMapping && entry.thing.number - address < size;
+      },
+      give_back);
+}
+
+Thing mapping_at(std::uint64_t address) {
+  const Lock lock(records.mutex);
+  for (std::size_t i = 0; i < records.entries.size; ++i) {
+    const Entry& entry = records.entries.items[i];
+    if (entry.thing.kind == Kind::kMapping && address - entry.thing.number < entry.size) {
+      return entry.thing;
+    }
+  }
+  return {};
+}
+
+bool grow(Thing thing, std::uint64_t bytes) {
+  const Lock lock(records.mutex);
+  const Entry* const entry = find(thing);
+  if (entry != nullptr) records.charges.items[entry->charge].charge.bytes += bytes;
+  return entry != nullptr;
+}
+
+/// The memory stays allocated: another thread of the parent may have been changing it.
+void forget_records() {
+  records.mutex.reset();
+  records.entries = {};
+  records.charges = {};
+  records.filled = records.removed = records.charges_begun = records.free_charge = 0;
+}
+
+}  // namespace tangram::shim::cuda

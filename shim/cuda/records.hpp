@@ -1,0 +1,69 @@
+#pragma once
+
+#include "shim/cuda/abi.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+/// What this process has accounted, and for what: so that a free gives back what was accounted.
+/// Threads: safe. A child after fork() begins with none.
+namespace tangram::shim::cuda {
+
+enum class Kind : std::uint8_t {
+  kFree,     ///< of the table: no entry
+  kRemoved,  ///< of the table: was one
+  kPointer,
+  kArray,
+  kMipmap,
+  kHandle,   ///< of cuMemCreate()
+  kMapping,  ///< of a kHandle's memory at an address
+  kGraph,
+  kGraphExec,
+  kLimit,  ///< of a context: its number is the context's, plus the limit's
+};
+
+/// A thing of the driver that keeps memory alive.
+struct Thing {
+  Kind kind = Kind::kFree;
+  std::uint64_t number = 0;  ///< its handle or address
+  friend bool operator==(const Thing&, const Thing&) = default;
+};
+
+/// Memory that was accounted. It ends with the last thing that keeps it alive.
+struct Charge {
+  std::size_t card = 0;
+  std::uint64_t bytes = 0;
+  CUcontext context = nullptr;  ///< it ends with this context, too; null = with none
+};
+
+/// @returns false if there is no memory for the record; then nothing is recorded
+[[nodiscard]] bool record(Thing thing, const Charge& charge);
+/// A further thing, or a further reference to one, that keeps the charge of a thing alive.
+/// @param size  of a kMapping
+/// @returns false as above, or if the first is not known
+bool share(Thing known, Thing further, std::uint64_t size = 0);
+
+struct Removal {
+  bool known = false;
+  bool last = false;  ///< nothing keeps the charge alive any more: it is no longer recorded
+  Charge charge;
+  std::uint64_t size = 0;  ///< of a kMapping
+};
+/// Removes one reference to a thing.
+Removal remove(Thing thing);
+/// Removes what ends with a context, and gives each charge to a function.
+void remove_of(CUcontext context, void (*give_back)(const Charge&));
+
+/// Removes the mappings at addresses in a range, as above.
+void remove_mappings(std::uint64_t address, std::uint64_t size, void (*give_back)(const Charge&));
+/// The mapping that an address is in; kFree = none.
+[[nodiscard]] Thing mapping_at(std::uint64_t address);
+
+/// Adds to the charge of a thing.
+/// @returns false if it is not known
+bool grow(Thing thing, std::uint64_t bytes);
+
+/// In a child after fork().
+void forget_records();
+
+}  // namespace tangram::shim::cuda

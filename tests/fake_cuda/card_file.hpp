@@ -1,0 +1,58 @@
+#pragma once
+
+#include <pthread.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+/// The cards that all processes with the fake driver share, as a file in the current folder: as the
+/// kernel's driver would, it knows exactly what every process has, and takes it back when the
+/// process has died. It shares no code with the stand-in library, whose accounting it checks.
+namespace fake_cuda {
+
+inline constexpr const char* kCardFile = "fake_cuda.cards";
+inline constexpr std::size_t kMaxCards = 4;
+inline constexpr std::size_t kMaxProcesses = 512;
+
+struct Card {
+  std::array<unsigned char, 16> uuid;
+  std::uint64_t bytes;
+  std::uint64_t pool_chunk;     ///< pools grow by multiples of it
+  std::uint64_t pitch;          ///< pitches are multiples of it
+  std::uint64_t context_bytes;  ///< that a context takes
+  std::uint64_t most_used;      ///< that all processes had at the same time, ever
+};
+
+/// Written under the mutex only.
+struct CardFile {
+  pthread_mutex_t mutex;  ///< robust: a process may die with it
+  std::uint32_t count;
+  std::array<Card, kMaxCards> cards;
+  /// By process. Its lock is the byte of its number, as an open file description lock.
+  std::array<std::array<std::uint64_t, kMaxCards>, kMaxProcesses> used;
+  std::atomic<std::uint64_t> launches;
+  std::atomic<int> fail_next;  ///< the result of the next allocation instead, if not 0
+};
+
+/// Makes the file, with these cards. @returns null if that failed
+CardFile* create_card_file(const char* path);
+/// Maps it.
+CardFile* open_card_file(const char* path, int* fd);
+
+/// The robust mutex of the file.
+class CardLock {
+ public:
+  explicit CardLock(CardFile& file);
+  ~CardLock();
+  CardLock(const CardLock&) = delete;
+  CardLock& operator=(const CardLock&) = delete;
+
+ private:
+  CardFile& file_;
+};
+
+/// What all living processes have on a card. Forgets what the dead had.
+std::uint64_t used_now(CardFile& file, int fd, std::size_t card, std::size_t own_process);
+
+}  // namespace fake_cuda

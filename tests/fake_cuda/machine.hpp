@@ -1,0 +1,94 @@
+#pragma once
+
+#include "shim/cuda/abi.hpp"
+#include "tests/fake_cuda/card_file.hpp"
+
+#include <map>
+#include <mutex>
+#include <vector>
+
+/// This process's part of the fake driver.
+namespace fake_cuda {
+
+// Only the types of CUDA's driver interface are the stand-in library's.
+using namespace tangram::shim::cuda;  // NOLINT(google-build-using-namespace)
+
+inline constexpr CUresult kNotInitialized = 3;
+inline constexpr CUresult kInvalidDevice = 101;
+inline constexpr CUresult kInvalidContext = 201;
+inline constexpr CUresult kNotSupported = 801;
+
+struct Context {
+  CUdevice device = 0;
+  bool primary = false;
+  std::uint64_t heap_bytes = 8U << 20U;
+};
+
+/// Memory at an address, an array, or a handle.
+struct Block {
+  CUdevice device = -1;  ///< -1 = host
+  std::uint64_t bytes = 0;
+  const Context* context = nullptr;
+  struct Pool* pool = nullptr;
+  int references = 1;
+  int mappings = 0;
+};
+
+struct Pool {
+  CUdevice device = -1;  ///< -1 = host
+  std::uint64_t reserved = 0;
+  std::uint64_t used = 0;
+  std::uint64_t threshold = 0;
+};
+
+struct Graph {
+  std::map<CUdevice, std::uint64_t> bytes;  ///< of its nodes
+  bool backed = false;                      ///< an instance that has run has memory
+};
+
+struct Mapping {
+  std::uint64_t bytes = 0;
+  std::uint64_t handle = 0;
+};
+
+struct Machine {
+  std::recursive_mutex mutex;
+  CardFile* file = nullptr;  ///< null before cuInit()
+  int fd = -1;
+  std::size_t process = 0;
+  std::map<std::uint64_t, Block> pointers;
+  std::map<std::uint64_t, Block> arrays;
+  std::map<std::uint64_t, Block> handles;
+  std::map<std::uint64_t, Mapping> mappings;
+  std::map<std::uint64_t, std::uint64_t>
+      free_addresses;  ///< by size: an address is used again soon
+  std::uint64_t next_address = 0x7f0000000000U;
+  std::vector<Context*> contexts;
+  Context* primary[kMaxCards] = {};
+  int primary_references[kMaxCards] = {};
+  std::vector<Pool*> pools;
+  Pool* default_pool[kMaxCards] = {};
+  Pool* current_pool[kMaxCards] = {};
+  std::vector<Graph*> graphs;
+  std::uint64_t graph_reserved[kMaxCards] = {};
+  std::uint64_t graph_used[kMaxCards] = {};
+  Graph* capturing = nullptr;
+};
+Machine& machine();
+
+/// Of the calling thread.
+std::vector<Context*>& context_stack();
+Context* current_context();
+
+/// Takes memory of a card, or says CUDA_ERROR_OUT_OF_MEMORY.
+CUresult take(CUdevice device, std::uint64_t bytes);
+void give(CUdevice device, std::uint64_t bytes);
+/// An address that nobody has.
+std::uint64_t new_address(std::uint64_t bytes);
+void free_address(std::uint64_t address, std::uint64_t bytes);
+/// Everything of a context ends.
+void end_context(Context* context);
+
+}  // namespace fake_cuda
+
+#define FAKE_CUDA extern "C" __attribute__((visibility("default")))

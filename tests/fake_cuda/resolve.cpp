@@ -1,0 +1,87 @@
+// Which function answers to a symbol: by versions.txt, which was asked of a real driver.
+#include "tests/fake_cuda/machine.hpp"
+
+#include <dlfcn.h>
+
+#include <charconv>
+#include <map>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <tuple>
+
+// The text of versions.txt.
+__asm__(
+    ".section .rodata\n"
+    "fake_cuda_versions: .incbin \"" FAKE_CUDA_VERSIONS
+    "\"\n.byte 0\n"
+    ".previous\n");
+extern "C" __attribute__((visibility("hidden"))) const char fake_cuda_versions[];  // NOLINT
+
+namespace fake_cuda {
+namespace {
+
+/// By symbol, stream and version.
+using Versions = std::map<std::tuple<std::string, std::string, int>, std::string, std::less<>>;
+
+Versions read_versions() {
+  Versions versions;
+  std::istringstream lines(fake_cuda_versions);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string symbol;
+    std::string stream;
+    std::string function;
+    int since = 0;
+    if (line.starts_with('#') || !(words >> symbol >> stream >> since >> function)) continue;
+    versions[{symbol, stream, since}] = function;
+  }
+  return versions;
+}
+
+/// The newest version that is not newer than asked for. @returns empty if there is none
+std::string function_of(const std::string& symbol, int version, std::uint64_t flags) {
+  static const auto* const versions = new Versions(read_versions());
+  std::string best;
+  int newest = 0;
+  for (const std::string stream : {"any", flags == 2 ? "2" : "0"}) {
+    auto found = versions->upper_bound({symbol, stream, version});
+    if (found == versions->begin()) continue;
+    --found;
+    const auto& [of, with, since] = found->first;
+    if (of != symbol || with != stream || since <= newest) continue;
+    newest = since;
+    best = found->second;
+  }
+  return best;
+}
+
+/// Of this library, whatever other library has the same names.
+void* own_function(const std::string& name) {
+  static void* const handle = [] {
+    Dl_info info{};
+    (void)dladdr(reinterpret_cast<const void*>(&machine), &info);
+    return dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD);
+  }();
+  return dlsym(handle, name.c_str());
+}
+
+}  // namespace
+}  // namespace fake_cuda
+
+using namespace fake_cuda;  // NOLINT(google-build-using-namespace): C's functions
+
+FAKE_CUDA CUresult cuGetProcAddress_v2(const char* symbol, void** function, int version,
+                                       std::uint64_t flags, int* status) {
+  if (symbol == nullptr || function == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const std::string name = function_of(symbol, version, flags);
+  *function = name.empty() ? nullptr : own_function(name);
+  if (status != nullptr) *status = *function != nullptr || *symbol == '\0' ? 0 : 1;
+  return CUDA_SUCCESS;
+}
+
+FAKE_CUDA CUresult cuGetProcAddress(const char* symbol, void** function, int version,
+                                    std::uint64_t flags) {
+  const CUresult result = cuGetProcAddress_v2(symbol, function, version, flags, nullptr);
+  return result == CUDA_SUCCESS && *function == nullptr ? CUDA_ERROR_NOT_FOUND : result;
+}

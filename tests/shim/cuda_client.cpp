@@ -1,0 +1,380 @@
+// A program that uses CUDA's driver interface as the CUDA runtime does: it loads libcuda.so.1, asks
+// for cuGetProcAddress by itself, and for everything else through the returned pointer. It carries
+// out the commands on its stdin, one on each line, and answers each with a line: the CUresult, then
+// what the call returned.
+//
+//   cuda_client HOW    how it is loaded: plain, deepbind, unversioned, namespace
+#include "shim/cuda/abi.hpp"
+
+#include <dlfcn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <random>
+#include <sstream>
+#include <string>
+#include <vector>
+
+using namespace tangram::shim::cuda;  // NOLINT(google-build-using-namespace): C's types
+
+namespace {
+
+using Number = std::uint64_t;
+using Numbers = std::vector<Number>;
+using Lookup = CUresult (*)(const char*, void**, int, std::uint64_t, int*);
+
+Lookup lookup = nullptr;
+
+void* load(const std::string& how) {
+  if (how == "deepbind") return dlopen("libcuda.so.1", RTLD_NOW | RTLD_DEEPBIND);
+  if (how == "unversioned") return dlopen("libcuda.so", RTLD_NOW);
+  if (how == "namespace") return dlmopen(LM_ID_NEWLM, "libcuda.so.1", RTLD_NOW);
+  return dlopen("libcuda.so.1", RTLD_NOW);
+}
+
+/// As the runtime does: the pointer for version 12.0 gives all the others.
+void resolve(void* library) {
+  lookup = reinterpret_cast<Lookup>(dlsym(library, "cuGetProcAddress_v2"));
+  void* newest = nullptr;
+  int status = -1;
+  if (lookup("", &newest, 0, 0, &status) != CUDA_SUCCESS || status != 0) _exit(3);
+  if (lookup("cuGetProcAddress", &newest, 12000, 0, &status) != CUDA_SUCCESS) _exit(3);
+  lookup = reinterpret_cast<Lookup>(newest);
+}
+
+template <class... Arguments>
+CUresult call(const char* name, Arguments... arguments) {
+  void* function = nullptr;
+  int status = -1;
+  const CUresult found = lookup(name, &function, 13050, 0, &status);
+  if (found != CUDA_SUCCESS || function == nullptr) return CUDA_ERROR_NOT_FOUND;
+  return reinterpret_cast<CUresult (*)(Arguments...)>(function)(arguments...);
+}
+
+struct Answer {
+  CUresult result = CUDA_SUCCESS;
+  Numbers values;
+};
+
+Number as_number(const void* pointer) { return reinterpret_cast<Number>(pointer); }
+void* as_pointer(Number number) { return reinterpret_cast<void*>(number); }
+
+Answer context(const Numbers& in) {
+  CUcontext made = nullptr;
+  void* const no_affinity = nullptr;
+  return {call("cuCtxCreate", &made, no_affinity, 0, 0U, static_cast<CUdevice>(in.at(0))),
+          {as_number(made)}};
+}
+
+Answer init(const Numbers&) {
+  if (const CUresult result = call("cuInit", 0U); result != CUDA_SUCCESS) return {result, {}};
+  return context({0});
+}
+
+Answer primary(const Numbers& in) {
+  CUcontext made = nullptr;
+  const auto result = call("cuDevicePrimaryCtxRetain", &made, static_cast<CUdevice>(in.at(0)));
+  if (result == CUDA_SUCCESS) (void)call("cuCtxSetCurrent", made);
+  return {result, {as_number(made)}};
+}
+
+Answer alloc(const Numbers& in) {
+  CUdeviceptr pointer = 0;
+  const CUresult result = call("cuMemAlloc", &pointer, static_cast<std::size_t>(in.at(0)));
+  return {result, {pointer}};
+}
+
+Answer alloc_managed(const Numbers& in) {
+  CUdeviceptr pointer = 0;
+  const CUresult result =
+      call("cuMemAllocManaged", &pointer, static_cast<std::size_t>(in.at(0)), 1U);
+  return {result, {pointer}};
+}
+
+Answer alloc_pitch(const Numbers& in) {
+  CUdeviceptr pointer = 0;
+  std::size_t pitch = 0;
+  const CUresult result =
+      call("cuMemAllocPitch", &pointer, &pitch, static_cast<std::size_t>(in.at(0)),
+           static_cast<std::size_t>(in.at(1)), 4U);
+  return {result, {pointer, pitch}};
+}
+
+Answer array(const Numbers& in) {
+  const Array3dDescriptor of{in.at(0), in.at(1), in.at(2),
+                             0x20,     1,        static_cast<unsigned>(in.at(3))};
+  CUarray made = nullptr;
+  return {call("cuArray3DCreate", &made, &of), {as_number(made)}};
+}
+
+Answer array_2d(const Numbers& in) {
+  const ArrayDescriptor of{in.at(0), in.at(1), 0x20, 1};
+  CUarray made = nullptr;
+  return {call("cuArrayCreate", &made, &of), {as_number(made)}};
+}
+
+Answer mipmap(const Numbers& in) {
+  const Array3dDescriptor of{in.at(0), in.at(1), 0, 0x20, 1, 0};
+  CUmipmappedArray made = nullptr;
+  const auto result = call("cuMipmappedArrayCreate", &made, &of, static_cast<unsigned>(in.at(2)));
+  return {result, {as_number(made)}};
+}
+
+Answer create(const Numbers& in) {
+  const CUmemAllocationProp of{1, 0, {static_cast<int>(in.at(1)), static_cast<int>(in.at(2))}};
+  struct {
+    CUmemAllocationProp known;
+    Number rest[4];
+  } properties{of, {}};
+  CUmemGenericAllocationHandle handle = 0;
+  const CUresult result = call("cuMemCreate", &handle, static_cast<std::size_t>(in.at(0)),
+                               &properties.known, Number{0});
+  return {result, {handle}};
+}
+
+Answer retain(const Numbers& in) {
+  CUmemGenericAllocationHandle handle = 0;
+  const CUresult result = call("cuMemRetainAllocationHandle", &handle, as_pointer(in.at(0)));
+  return {result, {handle}};
+}
+
+Answer reserve_address(const Numbers& in) {
+  CUdeviceptr address = 0;
+  const CUresult result = call("cuMemAddressReserve", &address, static_cast<std::size_t>(in.at(0)),
+                               std::size_t{0}, CUdeviceptr{0}, Number{0});
+  return {result, {address}};
+}
+
+Answer map(const Numbers& in) {
+  return {call("cuMemMap", in.at(0), static_cast<std::size_t>(in.at(1)), std::size_t{0}, in.at(2),
+               Number{0}),
+          {}};
+}
+
+Answer alloc_async(const Numbers& in) {
+  CUdeviceptr pointer = 0;
+  const CUresult result =
+      call("cuMemAllocAsync", &pointer, static_cast<std::size_t>(in.at(0)), CUstream{nullptr});
+  return {result, {pointer}};
+}
+
+Answer make_pool(const Numbers& in) {
+  CUmemPoolProps of{};
+  of.alloc_type = 1;
+  of.location = {static_cast<int>(in.at(0)), static_cast<int>(in.at(1))};
+  CUmemoryPool pool = nullptr;
+  return {call("cuMemPoolCreate", &pool, &of), {as_number(pool)}};
+}
+
+Answer default_pool(const Numbers& in) {
+  CUmemoryPool pool = nullptr;
+  return {call("cuDeviceGetDefaultMemPool", &pool, static_cast<CUdevice>(in.at(0))),
+          {as_number(pool)}};
+}
+
+Answer alloc_from_pool(const Numbers& in) {
+  CUdeviceptr pointer = 0;
+  const CUresult result =
+      call("cuMemAllocFromPoolAsync", &pointer, static_cast<std::size_t>(in.at(0)),
+           as_pointer(in.at(1)), CUstream{nullptr});
+  return {result, {pointer}};
+}
+
+Answer threshold(const Numbers& in) {
+  Number value = in.at(1);
+  return {call("cuMemPoolSetAttribute", as_pointer(in.at(0)), 4, static_cast<void*>(&value)), {}};
+}
+
+Answer graph(const Numbers&) {
+  CUgraph made = nullptr;
+  return {call("cuGraphCreate", &made, 0U), {as_number(made)}};
+}
+
+Answer node(const Numbers& in) {
+  MemAllocNodeParams of{};
+  of.pool.location = {kLocationDevice, 0};
+  of.byte_size = in.at(1);
+  CUgraphNode made = nullptr;
+  const CUgraphNode* const none = nullptr;
+  return {call("cuGraphAddMemAllocNode", &made, as_pointer(in.at(0)), none, std::size_t{0}, &of),
+          {}};
+}
+
+Answer capture(const Numbers& in) {
+  CUdeviceptr pointer = 0;
+  CUgraph made = nullptr;
+  (void)call("cuStreamBeginCapture", CUstream{nullptr}, 0);
+  const CUresult result =
+      call("cuMemAllocAsync", &pointer, static_cast<std::size_t>(in.at(0)), CUstream{nullptr});
+  (void)call("cuStreamEndCapture", CUstream{nullptr}, &made);
+  return {result, {as_number(made)}};
+}
+
+Answer instantiate(const Numbers& in) {
+  CUgraphExec made = nullptr;
+  return {call("cuGraphInstantiateWithFlags", &made, as_pointer(in.at(0)), Number{0}),
+          {as_number(made)}};
+}
+
+Answer info(const Numbers& in) {
+  std::size_t free = 0;
+  std::size_t total = 0;
+  const Number which = in.empty() ? 3 : in.at(0);
+  std::size_t* const nothing = nullptr;
+  const CUresult result = call("cuMemGetInfo", (which & 1U) != 0 ? &free : nothing,
+                               (which & 2U) != 0 ? &total : nothing);
+  return {result, {free, total}};
+}
+
+Answer total(const Numbers& in) {
+  std::size_t bytes = 0;
+  return {call("cuDeviceTotalMem", &bytes, static_cast<CUdevice>(in.at(0))), {bytes}};
+}
+
+/// A function of one pointer or number.
+std::function<Answer(const Numbers&)> simple(const char* name) {
+  return [name](const Numbers& in) { return Answer{call(name, in.at(0)), {}}; };
+}
+/// … and of the null stream.
+std::function<Answer(const Numbers&)> on_stream(const char* name) {
+  return [name](const Numbers& in) { return Answer{call(name, in.at(0), CUstream{nullptr}), {}}; };
+}
+std::function<Answer(const Numbers&)> of_device(const char* name) {
+  return [name](const Numbers& in) {
+    return Answer{call(name, static_cast<CUdevice>(in.at(0))), {}};
+  };
+}
+
+Answer execute(const std::string& line);
+
+/// The command in a child: the rest of the line after "fork ".
+Answer in_child(const std::string& command) {
+  const pid_t child = fork();
+  if (child == 0) _exit(execute(command).result);
+  int status = 0;
+  (void)waitpid(child, &status, 0);
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, {}};
+}
+
+/// Allocates and frees at random for ever; ended by a signal.
+Answer churn(const Numbers& in) {
+  std::mt19937_64 random(in.at(0));
+  std::vector<std::function<void()>> frees;
+  Number refused = 0;
+  for (Number step = 0; in.size() < 3 || step < in.at(2); ++step) {
+    const Number bytes = 1 + random() % in.at(1);
+    if (!frees.empty() && random() % 2 == 0) {
+      std::swap(frees[random() % frees.size()], frees.back());
+      frees.back()();
+      frees.pop_back();
+      continue;
+    }
+    const Number kind = random() % 4;
+    const char* const free_call = kind == 0   ? "cuArrayDestroy"
+                                  : kind == 1 ? "cuMemRelease"
+                                              : "cuMemFree";
+    const Answer made = kind == 0   ? array({bytes / 4096 + 1, 1024, 0, 0})
+                        : kind == 1 ? create({bytes, kLocationDevice, 0})
+                        : kind == 2 ? alloc_async({bytes})
+                                    : alloc({bytes});
+    if (made.result != CUDA_SUCCESS) {
+      ++refused;
+    } else {
+      frees.emplace_back(
+          [free_call, handle = made.values.at(0)] { (void)call(free_call, handle); });
+    }
+  }
+  for (const auto& free : frees) free();
+  return {CUDA_SUCCESS, {refused}};
+}
+
+const std::map<std::string, std::function<Answer(const Numbers&)>, std::less<>> kCommands{
+    {"init", init},
+    {"context", context},
+    {"primary", primary},
+    {"destroy-context", simple("cuCtxDestroy")},
+    {"release-primary", of_device("cuDevicePrimaryCtxRelease")},
+    {"reset-primary", of_device("cuDevicePrimaryCtxReset")},
+    {"alloc", alloc},
+    {"alloc-managed", alloc_managed},
+    {"alloc-pitch", alloc_pitch},
+    {"free", simple("cuMemFree")},
+    {"array", array},
+    {"array-2d", array_2d},
+    {"mipmap", mipmap},
+    {"destroy-array", simple("cuArrayDestroy")},
+    {"destroy-mipmap", simple("cuMipmappedArrayDestroy")},
+    {"create", create},
+    {"release", simple("cuMemRelease")},
+    {"retain", retain},
+    {"reserve", reserve_address},
+    {"map", map},
+    {"unmap",
+     [](const Numbers& in) {
+       return Answer{call("cuMemUnmap", in.at(0), static_cast<std::size_t>(in.at(1))), {}};
+     }},
+    {"alloc-async", alloc_async},
+    {"free-async", on_stream("cuMemFreeAsync")},
+    {"pool", make_pool},
+    {"default-pool", default_pool},
+    {"destroy-pool", simple("cuMemPoolDestroy")},
+    {"alloc-from", alloc_from_pool},
+    {"threshold", threshold},
+    {"trim",
+     [](const Numbers& in) {
+       return Answer{
+           call("cuMemPoolTrimTo", as_pointer(in.at(0)), static_cast<std::size_t>(in.at(1))), {}};
+     }},
+    {"graph", graph},
+    {"node", node},
+    {"capture", capture},
+    {"instantiate", instantiate},
+    {"launch", on_stream("cuGraphLaunch")},
+    {"destroy-graph", simple("cuGraphDestroy")},
+    {"destroy-exec", simple("cuGraphExecDestroy")},
+    {"trim-graphs", of_device("cuDeviceGraphMemTrim")},
+    {"info", info},
+    {"total", total},
+    {"limit",
+     [](const Numbers& in) {
+       return Answer{
+           call("cuCtxSetLimit", static_cast<int>(in.at(0)), static_cast<std::size_t>(in.at(1))),
+           {}};
+     }},
+    {"churn", churn},
+};
+
+Answer execute(const std::string& line) {
+  constexpr std::string_view kFork = "fork ";
+  if (line.starts_with(kFork)) return in_child(line.substr(kFork.size()));
+  std::istringstream words(line);
+  std::string name;
+  words >> name;
+  Numbers numbers;
+  for (Number number = 0; words >> number;) numbers.push_back(number);
+  const auto command = kCommands.find(name);
+  if (command == kCommands.end()) return {-1, {}};
+  return command->second(numbers);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  void* const library = load(argc > 1 ? argv[1] : "plain");
+  if (library == nullptr) {
+    std::cerr << dlerror() << '\n';
+    return 2;
+  }
+  resolve(library);
+  for (std::string line; std::getline(std::cin, line);) {
+    const Answer answer = execute(line);
+    std::cout << answer.result;
+    for (const Number value : answer.values) std::cout << ' ' << value;
+    std::cout << std::endl;  // the test waits for it
+  }
+  return 0;
+}

@@ -1,0 +1,297 @@
+// What a container is told of its memory, and that it never gets more, by each way to allocate.
+#include "tests/shim/stand_in_rig.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tangram::shim {
+namespace {
+
+constexpr int kOutOfMemory = 2;
+constexpr int kInvalidValue = 1;
+
+std::string words(const std::string& command, std::initializer_list<std::uint64_t> numbers) {
+  std::string line = command;
+  for (const std::uint64_t number : numbers) line += " " + std::to_string(number);
+  return line;
+}
+
+/// A container with 1,000 MiB of a card.
+class CudaMemoryTest : public ::testing::Test {
+ protected:
+  CudaMemoryTest() : rig_({{.limit = 1000 * kMiB}}), client_(rig_) {
+    EXPECT_EQ(client_.run("init").result, 0) << client_.errors();
+  }
+
+  Client::Answer run(const std::string& command,
+                     std::initializer_list<std::uint64_t> numbers = {}) {
+    return client_.run(words(command, numbers));
+  }
+  std::uint64_t free_bytes() { return run("info").values.at(0); }
+  /// What the driver and the page say, which must be the same.
+  std::uint64_t used() {
+    const std::uint64_t accounted = rig_.accounted();
+    EXPECT_EQ(accounted, rig_.really_used());
+    return accounted;
+  }
+
+  StandInRig rig_;
+  Client client_;
+};
+
+TEST_F(CudaMemoryTest, ShowsTheShareInsteadOfTheCard) {
+  EXPECT_EQ(run("info").values, (std::vector<std::uint64_t>{1000 * kMiB, 1000 * kMiB}));
+  EXPECT_EQ(run("total", {0}).value(), 1000 * kMiB);
+  ASSERT_EQ(run("alloc", {300 * kMiB}).result, 0);
+  EXPECT_EQ(run("info").values, (std::vector<std::uint64_t>{700 * kMiB, 1000 * kMiB}));
+}
+
+TEST_F(CudaMemoryTest, ShowsHalfOfThe32GibCardExactly) {
+  StandInRig rig;
+  Client client(rig);
+  ASSERT_EQ(client.run("init").result, 0);
+  EXPECT_EQ(client.run("total 0").value() / kMiB, 16'255U);
+  EXPECT_EQ(client.run("alloc " + std::to_string(16'256 * kMiB)).result, kOutOfMemory);
+  EXPECT_EQ(client.run("alloc " + std::to_string(16'255 * kMiB)).result, 0);
+}
+
+TEST_F(CudaMemoryTest, AnswersWhereAProgramAsksForOneOfTheTwoNumbers) {
+  EXPECT_EQ(run("info", {1}).values, (std::vector<std::uint64_t>{1000 * kMiB, 0}));
+  EXPECT_EQ(run("info", {2}).values, (std::vector<std::uint64_t>{0, 1000 * kMiB}));
+  EXPECT_EQ(run("info", {0}).result, kInvalidValue) << "as the driver answers";
+}
+
+TEST_F(CudaMemoryTest, NeverShowsMoreFreeThanTheCardHas) {
+  StandInRig rig({{.bytes = 600 * kMiB, .limit = 1000 * kMiB}});
+  Client client(rig);
+  ASSERT_EQ(client.run("init").result, 0);
+  EXPECT_EQ(client.run("info").values, (std::vector<std::uint64_t>{600 * kMiB, 600 * kMiB}));
+}
+
+TEST_F(CudaMemoryTest, GrantsTheLastByteAndNotOneMore) {
+  const auto all = run("alloc", {1000 * kMiB - 1});
+  ASSERT_EQ(all.result, 0);
+  EXPECT_EQ(run("alloc", {2}).result, kOutOfMemory);
+  const auto last = run("alloc", {1});
+  EXPECT_EQ(last.result, 0);
+  EXPECT_EQ(used(), 1000 * kMiB);
+  EXPECT_EQ(run("free", {all.value()}).result, 0);
+  EXPECT_EQ(run("free", {last.value()}).result, 0);
+  EXPECT_EQ(used(), 0U);
+}
+
+TEST_F(CudaMemoryTest, RefusesSizesThatWrap) {
+  EXPECT_EQ(run("alloc", {~std::uint64_t{0}}).result, kOutOfMemory);
+  EXPECT_EQ(run("alloc", {std::uint64_t{17} << 40U}).result, kOutOfMemory);
+  ASSERT_EQ(run("alloc", {1}).result, 0);
+  EXPECT_EQ(run("alloc", {~std::uint64_t{0}}).result, kOutOfMemory);
+  EXPECT_EQ(used(), 1U);
+}
+
+TEST_F(CudaMemoryTest, FreesOfWhatIsNotAllocatedChangeNothing) {
+  ASSERT_EQ(run("alloc", {kMiB}).result, 0);
+  EXPECT_EQ(run("free", {0}).result, 0);
+  EXPECT_EQ(run("free", {12345}).result, kInvalidValue);
+  EXPECT_EQ(used(), kMiB);
+}
+
+TEST_F(CudaMemoryTest, AnAllocationThatTheDriverRefusesIsNotAccounted) {
+  rig_.cards().fail_next = 999;
+  EXPECT_EQ(run("alloc", {kMiB}).result, 999);
+  rig_.cards().fail_next = kOutOfMemory;
+  EXPECT_EQ(run("create", {2 * kMiB, 1, 0}).result, kOutOfMemory);
+  EXPECT_EQ(used(), 0U);
+}
+
+TEST_F(CudaMemoryTest, ManagedMemoryCountsUpToTheShare) {
+  const auto managed = run("alloc-managed", {600 * kMiB});
+  ASSERT_EQ(managed.result, 0);
+  EXPECT_EQ(run("alloc-managed", {600 * kMiB}).result, kOutOfMemory);
+  EXPECT_EQ(run("free", {managed.value()}).result, 0);
+  EXPECT_EQ(used(), 0U);
+}
+
+TEST_F(CudaMemoryTest, APitchThatTheDriverWidensIsAccounted) {
+  StandInRig rig({{.limit = 100 * kMiB, .pitch = 4096}});
+  Client client(rig);
+  ASSERT_EQ(client.run("init").result, 0);
+  const auto rows = client.run("alloc-pitch 100 20480");  // 80 MiB with pitches of 4,096
+  ASSERT_EQ(rows.result, 0);
+  EXPECT_EQ(rows.values.at(1), 4096U);
+  EXPECT_EQ(rig.accounted(), 80 * kMiB);
+  EXPECT_EQ(client.run("alloc-pitch 100 10240").result, kOutOfMemory);
+  EXPECT_EQ(rig.accounted(), 80 * kMiB);
+  EXPECT_EQ(rig.really_used(), 80 * kMiB);
+  EXPECT_EQ(client.run(words("free", {rows.value()})).result, 0);
+  EXPECT_EQ(rig.accounted(), 0U);
+}
+
+TEST_F(CudaMemoryTest, ArraysCountAtLeastWhatTheyTake) {
+  const auto volume = run("array", {1024, 1024, 100, 0});  // 400 MiB of floats
+  ASSERT_EQ(volume.result, 0);
+  const auto flat = run("array-2d", {1024, 1024});
+  ASSERT_EQ(flat.result, 0);
+  EXPECT_GE(rig_.accounted(), rig_.really_used());
+  EXPECT_EQ(run("array", {1024, 1024, 200, 0}).result, kOutOfMemory);
+  EXPECT_EQ(run("destroy-array", {volume.value()}).result, 0);
+  EXPECT_EQ(run("destroy-array", {flat.value()}).result, 0);
+  EXPECT_EQ(used(), 0U);
+}
+
+TEST_F(CudaMemoryTest, MipmapsCountWithAllTheirLevels) {
+  const auto mipmap = run("mipmap", {8192, 8192, 4});
+  ASSERT_EQ(mipmap.result, 0);
+  EXPECT_GE(rig_.accounted(), rig_.really_used());
+  EXPECT_GT(rig_.accounted(), 256 * kMiB);
+  EXPECT_EQ(run("destroy-mipmap", {mipmap.value()}).result, 0);
+  EXPECT_EQ(used(), 0U);
+}
+
+TEST_F(CudaMemoryTest, ArraysWithoutMemoryOfTheirOwnDoNotCount) {
+  constexpr std::uint64_t kSparse = 0x40;
+  constexpr std::uint64_t kDeferred = 0x80;
+  EXPECT_EQ(run("array", {16384, 16384, 100, kSparse}).result, 0);
+  EXPECT_EQ(run("array", {16384, 16384, 100, kDeferred}).result, 0);
+  EXPECT_EQ(used(), 0U);
+}
+
+TEST_F(CudaMemoryTest, AHandleCountsOnTheCardOfItsPlaceWhateverContextIsCurrent) {
+  StandInRig rig({{.limit = 100 * kMiB}, {.limit = 50 * kMiB}});
+  Client client(rig);
+  ASSERT_EQ(client.run("init").result, 0);  // a context of the first card
+  EXPECT_EQ(client.run(words("create", {60 * kMiB, 1, 1})).result, kOutOfMemory);
+  EXPECT_EQ(client.run(words("create", {50 * kMiB, 1, 1})).result, 0);
+  EXPECT_EQ(rig.accounted(0), 0U);
+  EXPECT_EQ(rig.accounted(1), 50 * kMiB);
+}
+
+TEST_F(CudaMemoryTest, HandlesOfHostMemoryDoNotCount) {
+  constexpr std::uint64_t kHost = 2;
+  const auto host = run("create", {4000 * kMiB, kHost, 0});
+  EXPECT_EQ(host.result, 0);
+  EXPECT_EQ(used(), 0U);
+  EXPECT_EQ(run("release", {host.value()}).result, 0);
+  EXPECT_EQ(used(), 0U);
+}
+
+TEST_F(CudaMemoryTest, AReleasedHandleCountsAsLongAsItIsMapped) {
+  const auto handle = run("create", {400 * kMiB, 1, 0});
+  const auto address = run("reserve", {400 * kMiB});
+  ASSERT_EQ(run("map", {address.value(), 400 * kMiB, handle.value()}).result, 0);
+  ASSERT_EQ(run("release", {handle.value()}).result, 0);
+  EXPECT_EQ(used(), 400 * kMiB);
+  EXPECT_EQ(run("alloc", {700 * kMiB}).result, kOutOfMemory);
+  ASSERT_EQ(run("unmap", {address.value(), 400 * kMiB}).result, 0);
+  EXPECT_EQ(used(), 0U);
+}
+
+TEST_F(CudaMemoryTest, ARetainedHandleCountsUntilItIsReleasedAgain) {
+  const auto handle = run("create", {400 * kMiB, 1, 0});
+  const auto address = run("reserve", {400 * kMiB});
+  ASSERT_EQ(run("map", {address.value(), 400 * kMiB, handle.value()}).result, 0);
+  ASSERT_EQ(run("release", {handle.value()}).result, 0);
+  const auto retained = run("retain", {address.value() + kMiB});
+  ASSERT_EQ(retained.result, 0);
+  ASSERT_EQ(run("unmap", {address.value(), 400 * kMiB}).result, 0);
+  EXPECT_EQ(used(), 400 * kMiB);
+  ASSERT_EQ(run("release", {retained.value()}).result, 0);
+  EXPECT_EQ(used(), 0U);
+}
+
+TEST_F(CudaMemoryTest, OneCallUnmapsSeveralMappings) {
+  const auto address = run("reserve", {30 * kMiB});
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    const auto handle = run("create", {10 * kMiB, 1, 0});
+    ASSERT_EQ(run("map", {address.value() + i * 10 * kMiB, 10 * kMiB, handle.value()}).result, 0);
+    ASSERT_EQ(run("release", {handle.value()}).result, 0);
+  }
+  EXPECT_EQ(used(), 30 * kMiB);
+  EXPECT_EQ(run("unmap", {address.value(), 15 * kMiB}).result, 0);
+  EXPECT_EQ(used(), 10 * kMiB);
+}
+
+TEST_F(CudaMemoryTest, TheMemoryOfAContextEndsWithIt) {
+  const auto context = run("context", {0});
+  ASSERT_EQ(run("alloc", {100 * kMiB}).result, 0);
+  ASSERT_EQ(run("array-2d", {1024, 1024}).result, 0);
+  const auto handle = run("create", {50 * kMiB, 1, 0});
+  ASSERT_EQ(run("destroy-context", {context.value()}).result, 0);
+  EXPECT_EQ(used(), 50 * kMiB) << "a handle belongs to no context";
+  ASSERT_EQ(run("release", {handle.value()}).result, 0);
+  EXPECT_EQ(used(), 0U);
+}
+
+TEST_F(CudaMemoryTest, APrimaryContextEndsWithItsLastRelease) {
+  ASSERT_EQ(run("primary", {0}).result, 0);
+  ASSERT_EQ(run("primary", {0}).result, 0);
+  ASSERT_EQ(run("alloc", {100 * kMiB}).result, 0);
+  ASSERT_EQ(run("release-primary", {0}).result, 0);
+  EXPECT_EQ(used(), 100 * kMiB);
+  ASSERT_EQ(run("release-primary", {0}).result, 0);
+  EXPECT_EQ(used(), 0U);
+}
+
+TEST_F(CudaMemoryTest, AResetEndsThePrimaryContext) {
+  ASSERT_EQ(run("primary", {0}).result, 0);
+  ASSERT_EQ(run("alloc", {100 * kMiB}).result, 0);
+  ASSERT_EQ(run("reset-primary", {0}).result, 0);
+  EXPECT_EQ(used(), 0U);
+}
+
+TEST_F(CudaMemoryTest, ALargerHeapOfKernelsCounts) {
+  constexpr std::uint64_t kHeap = 2;
+  EXPECT_EQ(run("limit", {kHeap, 2000 * kMiB}).result, kOutOfMemory);
+  ASSERT_EQ(run("limit", {kHeap, 508 * kMiB}).result, 0);
+  EXPECT_EQ(used(), 500 * kMiB);
+  EXPECT_EQ(run("alloc", {501 * kMiB}).result, kOutOfMemory);
+  ASSERT_EQ(run("limit", {kHeap, 108 * kMiB}).result, 0);
+  EXPECT_EQ(used(), 100 * kMiB);
+}
+
+TEST_F(CudaMemoryTest, StacksOfAllThreadsThatFitNowhereAreRefused) {
+  constexpr std::uint64_t kStack = 0;
+  EXPECT_EQ(run("limit", {kStack, 512U << 10U}).result, kOutOfMemory);
+  EXPECT_EQ(run("limit", {kStack, ~std::uint64_t{0}}).result, kOutOfMemory);
+  EXPECT_EQ(run("limit", {kStack, 4096}).result, 0);
+}
+
+TEST_F(CudaMemoryTest, TheOverheadThatTheAgentSeesIsTakenOffTheLimit) {
+  rig_.limits().cards[0].overhead_bytes = 300 * kMiB;
+  EXPECT_EQ(run("info").values, (std::vector<std::uint64_t>{700 * kMiB, 1000 * kMiB}));
+  EXPECT_EQ(run("alloc", {701 * kMiB}).result, kOutOfMemory);
+  EXPECT_EQ(run("alloc", {700 * kMiB}).result, 0);
+  rig_.limits().cards[0].overhead_bytes = 2000 * kMiB;
+  EXPECT_EQ(run("alloc", {1}).result, kOutOfMemory);
+  EXPECT_EQ(free_bytes(), 0U);
+}
+
+TEST_F(CudaMemoryTest, AChangedLimitCountsAtOnce) {
+  ASSERT_EQ(run("alloc", {900 * kMiB}).result, 0);
+  rig_.limits().cards[0].memory_bytes = 500 * kMiB;
+  EXPECT_EQ(run("info").values, (std::vector<std::uint64_t>{0, 500 * kMiB}));
+  EXPECT_EQ(run("alloc", {1}).result, kOutOfMemory);
+  rig_.limits().cards[0].memory_bytes = 2000 * kMiB;
+  EXPECT_EQ(run("alloc", {1100 * kMiB}).result, 0);
+}
+
+TEST_F(CudaMemoryTest, ACardWithoutALimitIsTheDriversMatter) {
+  StandInRig rig({{.limit = 100 * kMiB}, {.limit = 100 * kMiB}});
+  rig.limits().card_count = 1;
+  Client client(rig);
+  ASSERT_EQ(client.run("init").result, 0);
+  ASSERT_EQ(client.run("context 1").result, 0);
+  EXPECT_EQ(client.run("total 1").value(), 32'510 * kMiB);
+  EXPECT_EQ(client.run(words("alloc", {200 * kMiB})).result, 0);
+}
+
+TEST_F(CudaMemoryTest, NamesTheLimitInOneLineIfThatIsWanted) {
+  Client client(rig_, "plain", {"TANGRAM_LOG=1"});
+  ASSERT_EQ(client.run("init").result, 0);
+  ASSERT_EQ(client.run(words("alloc", {2000 * kMiB})).result, kOutOfMemory);
+  EXPECT_EQ(client.errors(),
+            "tangram: cuMemAlloc() of 2097152000 bytes is refused: the limit of card 0 is 1000 "
+            "MiB, of which 1000 MiB are free\n");
+  EXPECT_EQ(client_.errors(), "");
+}
+
+}  // namespace
+}  // namespace tangram::shim

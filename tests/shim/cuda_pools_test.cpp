@@ -1,0 +1,152 @@
+// Pools in the order of a stream, and graphs.
+#include "tests/shim/stand_in_rig.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tangram::shim {
+namespace {
+
+constexpr int kOutOfMemory = 2;
+
+std::string words(const std::string& command, std::initializer_list<std::uint64_t> numbers) {
+  std::string line = command;
+  for (const std::uint64_t number : numbers) line += " " + std::to_string(number);
+  return line;
+}
+
+/// A container with 1,000 MiB of a card whose pools grow by 32 MiB.
+class CudaPoolsTest : public ::testing::Test {
+ protected:
+  CudaPoolsTest() : rig_({{.limit = 1000 * kMiB, .pool_chunk = 32 * kMiB}}), client_(rig_) {
+    EXPECT_EQ(client_.run("init").result, 0) << client_.errors();
+  }
+  Client::Answer run(const std::string& command,
+                     std::initializer_list<std::uint64_t> numbers = {}) {
+    return client_.run(words(command, numbers));
+  }
+  std::uint64_t used() {
+    EXPECT_EQ(run("info").result, 0);  // accounts every pool by what it has now
+    const std::uint64_t accounted = rig_.accounted();
+    EXPECT_EQ(accounted, rig_.really_used());
+    return accounted;
+  }
+
+  StandInRig rig_;
+  Client client_;
+};
+
+TEST_F(CudaPoolsTest, WhatCountsIsWhatAPoolHasReserved) {
+  const auto pointer = run("alloc-async", {kMiB});
+  ASSERT_EQ(pointer.result, 0);
+  EXPECT_EQ(used(), 32 * kMiB);
+  ASSERT_EQ(run("alloc-async", {kMiB}).result, 0);
+  EXPECT_EQ(used(), 32 * kMiB);
+}
+
+TEST_F(CudaPoolsTest, FreedMemoryCountsAsLongAsThePoolKeepsIt) {
+  const auto pool = run("default-pool", {0});
+  ASSERT_EQ(run("threshold", {pool.value(), ~std::uint64_t{0}}).result, 0);
+  const auto pointer = run("alloc-async", {640 * kMiB});
+  ASSERT_EQ(run("free-async", {pointer.value()}).result, 0);
+  EXPECT_EQ(used(), 640 * kMiB);
+  ASSERT_EQ(run("trim", {pool.value(), 64 * kMiB}).result, 0);
+  EXPECT_EQ(used(), 64 * kMiB);
+  ASSERT_EQ(run("threshold", {pool.value(), 0}).result, 0);
+  EXPECT_EQ(used(), 0U);
+}
+
+TEST_F(CudaPoolsTest, AnAllocationThatThePoolCanServeIsNotRefused) {
+  const auto pool = run("default-pool", {0});
+  ASSERT_EQ(run("threshold", {pool.value(), ~std::uint64_t{0}}).result, 0);
+  const auto most = run("alloc-async", {960 * kMiB});
+  ASSERT_EQ(run("free-async", {most.value()}).result, 0);
+  EXPECT_EQ(run("alloc-async", {900 * kMiB}).result, 0);
+  EXPECT_LE(rig_.cards().cards[0].most_used, 1000 * kMiB);
+}
+
+TEST_F(CudaPoolsTest, WhatAPoolKeepsMakesRoomForOthers) {
+  const auto pool = run("default-pool", {0});
+  ASSERT_EQ(run("threshold", {pool.value(), ~std::uint64_t{0}}).result, 0);
+  const auto most = run("alloc-async", {960 * kMiB});
+  ASSERT_EQ(run("free-async", {most.value()}).result, 0);
+  const auto other = run("pool", {1, 0});
+  EXPECT_EQ(run("alloc-from", {640 * kMiB, other.value()}).result, 0);
+  EXPECT_LE(rig_.cards().cards[0].most_used, 1000 * kMiB);
+}
+
+TEST_F(CudaPoolsTest, APoolGetsNothingByWhichItWouldGrowAboveTheLimit) {
+  ASSERT_EQ(run("alloc", {990 * kMiB}).result, 0);
+  EXPECT_EQ(run("alloc-async", {kMiB}).result, kOutOfMemory);
+  EXPECT_EQ(used(), 990 * kMiB);
+  EXPECT_EQ(run("alloc", {10 * kMiB}).result, 0);
+  EXPECT_EQ(rig_.cards().cards[0].most_used, 1000 * kMiB);
+}
+
+TEST_F(CudaPoolsTest, APoolThatGrowsByMoreThanExpectedGivesItBack) {
+  rig_.cards().cards[0].pool_chunk = 128 * kMiB;
+  ASSERT_EQ(run("alloc", {900 * kMiB}).result, 0);
+  EXPECT_EQ(run("alloc-async", {kMiB}).result, kOutOfMemory);
+  EXPECT_EQ(used(), 900 * kMiB);
+}
+
+TEST_F(CudaPoolsTest, APoolServesTheLastOfWhatItHas) {
+  ASSERT_EQ(run("alloc-async", {20 * kMiB}).result, 0);
+  ASSERT_EQ(run("alloc", {960 * kMiB}).result, 0);
+  EXPECT_EQ(run("alloc-async", {12 * kMiB}).result, 0);
+  EXPECT_EQ(run("alloc-async", {kMiB}).result, kOutOfMemory);
+  EXPECT_EQ(used(), 992 * kMiB);
+}
+
+TEST_F(CudaPoolsTest, PoolsOfHostMemoryDoNotCount) {
+  constexpr std::uint64_t kHost = 2;
+  const auto pool = run("pool", {kHost, 0});
+  EXPECT_EQ(run("alloc-from", {2000 * kMiB, pool.value()}).result, 0);
+  EXPECT_EQ(used(), 0U);
+}
+
+TEST_F(CudaPoolsTest, ADestroyedPoolGivesBackWhatItDoesNotUse) {
+  const auto pool = run("pool", {1, 0});
+  ASSERT_EQ(run("threshold", {pool.value(), ~std::uint64_t{0}}).result, 0);
+  const auto pointer = run("alloc-from", {320 * kMiB, pool.value()});
+  ASSERT_EQ(run("free", {pointer.value()}).result, 0);
+  EXPECT_EQ(used(), 320 * kMiB);
+  ASSERT_EQ(run("destroy-pool", {pool.value()}).result, 0);
+  EXPECT_EQ(used(), 0U);
+}
+
+TEST_F(CudaPoolsTest, ANodeOfAGraphCountsFromItsBeginning) {
+  const auto graph = run("graph");
+  ASSERT_EQ(run("node", {graph.value(), 600 * kMiB}).result, 0);
+  EXPECT_EQ(rig_.accounted(), 600 * kMiB);
+  EXPECT_EQ(run("node", {graph.value(), 600 * kMiB}).result, kOutOfMemory);
+  const auto exec = run("instantiate", {graph.value()});
+  ASSERT_EQ(run("launch", {exec.value()}).result, 0);
+  ASSERT_EQ(run("launch", {exec.value()}).result, 0);
+  EXPECT_EQ(used(), 600 * kMiB);
+  ASSERT_EQ(run("destroy-graph", {graph.value()}).result, 0);
+  EXPECT_EQ(used(), 600 * kMiB) << "what was instantiated from it keeps it alive";
+  ASSERT_EQ(run("destroy-exec", {exec.value()}).result, 0);
+  EXPECT_EQ(used(), 600 * kMiB) << "the driver keeps it until it is trimmed";
+  ASSERT_EQ(run("trim-graphs", {0}).result, 0);
+  EXPECT_EQ(used(), 0U);
+}
+
+TEST_F(CudaPoolsTest, AGraphThatNeverRanGivesBackWhatWasAccounted) {
+  const auto graph = run("graph");
+  ASSERT_EQ(run("node", {graph.value(), 600 * kMiB}).result, 0);
+  ASSERT_EQ(run("destroy-graph", {graph.value()}).result, 0);
+  EXPECT_EQ(used(), 0U);
+}
+
+TEST_F(CudaPoolsTest, MemoryOfACapturedGraphCountsOnceItIsThere) {
+  const auto graph = run("capture", {300 * kMiB});
+  ASSERT_EQ(graph.result, 0);
+  EXPECT_EQ(used(), 0U) << "a capture allocates nothing";
+  const auto exec = run("instantiate", {graph.value()});
+  ASSERT_EQ(run("launch", {exec.value()}).result, 0);
+  EXPECT_EQ(used(), 300 * kMiB);
+  EXPECT_EQ(run("alloc", {701 * kMiB}).result, kOutOfMemory);
+}
+
+}  // namespace
+}  // namespace tangram::shim

@@ -1,0 +1,146 @@
+#include "tests/shim/stand_in_rig.hpp"
+
+#include "base/file.hpp"
+#include "shim/page_files.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <sstream>
+#include <stdexcept>
+
+namespace tangram::shim {
+namespace {
+
+/// A file of zeros with a page's header, mapped.
+template <class Page>
+Page* make_page(const std::string& path, std::uint64_t magic) {
+  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (fd < 0 || ftruncate(fd, sizeof(Page)) != 0) throw std::runtime_error(path);
+  void* const mapped = mmap(nullptr, sizeof(Page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  (void)close(fd);
+  if (mapped == MAP_FAILED) throw std::runtime_error("mmap " + path);
+  auto* const page = static_cast<Page*>(mapped);
+  page->magic = magic;
+  page->version = kPageVersion;
+  return page;
+}
+
+Uuid uuid_of(std::size_t card) {
+  Uuid uuid{};
+  uuid.fill(static_cast<std::uint8_t>(0xa0U + card));
+  return uuid;
+}
+
+}  // namespace
+
+StandInRig::StandInRig(const std::vector<RigCard>& cards) {
+  namespace fs = std::filesystem;
+  const fs::path root = path();
+  fs::create_directories(root / "tangram/driver");
+  fs::create_directories(root / "lib");
+  fs::create_symlink(TANGRAM_STAND_IN, root / "lib/libcuda.so.1");
+  fs::create_symlink(TANGRAM_STAND_IN, root / "lib/libcuda.so");
+  fs::create_symlink(TANGRAM_FAKE_CUDA, root / "tangram/driver/libcuda.so.1");
+  limits_ = make_page<LimitsPage>(root / "tangram/limits", kLimitsMagic);
+  usage_ = make_page<UsagePage>(root / "tangram/usage", kUsageMagic);
+  const std::string card_file = root / fake_cuda::kCardFile;
+  cards_ = fake_cuda::create_card_file(card_file.c_str());
+  if (cards_ == nullptr) throw std::runtime_error(card_file);
+  cards_fd_ = open(card_file.c_str(), O_RDWR | O_CLOEXEC);
+  cards_->count = limits_->card_count = static_cast<std::uint32_t>(cards.size());
+  for (std::size_t i = 0; i < cards.size(); ++i) {
+    limits_->cards[i].uuid = uuid_of(i);
+    limits_->cards[i].memory_bytes = cards[i].limit;
+    cards_->cards[i] = {uuid_of(i),     cards[i].bytes,         cards[i].pool_chunk,
+                        cards[i].pitch, cards[i].context_bytes, 0};
+  }
+}
+
+std::uint64_t StandInRig::really_used(std::size_t card) {
+  const fake_cuda::CardLock lock(*cards_);
+  return fake_cuda::used_now(*cards_, cards_fd_, card, fake_cuda::kMaxProcesses);
+}
+
+std::uint64_t StandInRig::accounted(std::size_t card) {
+  UsageFile file = open_usage((path() + "/tangram/usage").c_str());
+  (void)recover_dead(file, kMaxProcesses);
+  close_usage(file);
+  return usage_->totals[card].bytes;
+}
+
+Client::Client(const StandInRig& rig, const std::string& how,
+               const std::vector<std::string>& variables)
+    : errors_(rig.path() + "/errors-" + std::to_string(::random())) {
+  int in[2];   // NOLINT(modernize-avoid-c-arrays)
+  int out[2];  // NOLINT(modernize-avoid-c-arrays)
+  if (pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0) throw std::runtime_error("pipe");
+  std::vector<std::string> environment{"LD_LIBRARY_PATH=" + rig.path() + "/lib"};
+  environment.insert(environment.end(), variables.begin(), variables.end());
+  pid_ = fork();
+  if (pid_ == 0) {
+    std::vector<char*> env;
+    for (std::string& variable : environment) env.push_back(variable.data());
+    env.push_back(nullptr);
+    const int err = open(errors_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (dup2(in[0], 0) < 0 || dup2(out[1], 1) < 0 || dup2(err, 2) < 0 ||
+        chdir(rig.path().c_str()) != 0) {
+      _exit(126);
+    }
+    (void)execle(TANGRAM_CUDA_CLIENT, TANGRAM_CUDA_CLIENT, how.c_str(), nullptr, env.data());
+    _exit(127);
+  }
+  (void)close(in[0]);
+  (void)close(out[1]);
+  to_ = in[1];
+  from_ = out[0];
+}
+
+Client::~Client() {
+  kill();
+  if (to_ >= 0) (void)close(to_);
+  (void)close(from_);
+}
+
+void Client::send(const std::string& command) const {
+  const std::string line = command + "\n";
+  (void)!write(to_, line.data(), line.size());
+}
+
+Client::Answer Client::run(const std::string& command) {
+  send(command);
+  std::string line;
+  for (char c = 0; read(from_, &c, 1) == 1 && c != '\n';) line += c;
+  std::istringstream words(line);
+  Answer answer;
+  if (!(words >> answer.result)) return {};
+  for (std::uint64_t value = 0; words >> value;) answer.values.push_back(value);
+  return answer;
+}
+
+void Client::kill() {
+  if (pid_ == 0) return;
+  (void)::kill(pid_, SIGKILL);
+  (void)waitpid(pid_, nullptr, 0);
+  pid_ = 0;
+}
+
+int Client::finish() {
+  (void)close(to_);
+  to_ = -1;
+  int status = 0;
+  (void)waitpid(pid_, &status, 0);
+  pid_ = 0;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+std::string Client::errors() const {
+  const auto text = read_file(errors_);
+  return text ? *text : std::string{};
+}
+
+}  // namespace tangram::shim

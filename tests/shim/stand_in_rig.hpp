@@ -1,0 +1,82 @@
+#pragma once
+
+#include "shim/pages.hpp"
+#include "tests/fake_cuda/card_file.hpp"
+#include "tests/testing/temp_folder.hpp"
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tangram::shim {
+
+inline constexpr std::uint64_t kMiB = 1U << 20U;
+
+/// A card, and the container's limit on it.
+struct RigCard {
+  std::uint64_t bytes = 32'510 * kMiB;
+  std::uint64_t limit = 16'255 * kMiB;
+  std::uint64_t pool_chunk = 2 * kMiB;
+  std::uint64_t pitch = 512;
+  std::uint64_t context_bytes = 0;
+};
+
+/// A folder as a container has it: the stand-in library in place of the driver's, the driver's own
+/// beside it, and the pages; and the cards of the fake driver.
+class StandInRig {
+ public:
+  explicit StandInRig(const std::vector<RigCard>& cards = {RigCard{}});
+
+  [[nodiscard]] const std::string& path() const { return folder_.path(); }
+  [[nodiscard]] LimitsPage& limits() { return *limits_; }
+  [[nodiscard]] UsagePage& usage() { return *usage_; }
+  [[nodiscard]] fake_cuda::CardFile& cards() { return *cards_; }
+
+  /// What all living processes have, as the driver knows it.
+  [[nodiscard]] std::uint64_t really_used(std::size_t card = 0);
+  /// What the container has accounted. Gives back first what dead processes had.
+  [[nodiscard]] std::uint64_t accounted(std::size_t card = 0);
+
+ private:
+  testing::TempFolder folder_;
+  LimitsPage* limits_;
+  UsagePage* usage_;
+  fake_cuda::CardFile* cards_;
+  int cards_fd_ = -1;
+};
+
+/// A running cuda_client.
+class Client {
+ public:
+  struct Answer {
+    int result = -1;
+    std::vector<std::uint64_t> values;
+    [[nodiscard]] std::uint64_t value() const { return values.empty() ? 0 : values.front(); }
+  };
+  explicit Client(const StandInRig& rig, const std::string& how = "plain",
+                  const std::vector<std::string>& variables = {});
+  ~Client();
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  /// Carries out a command and waits for its answer. @returns -1 if the program has ended
+  Answer run(const std::string& command);
+  /// Sends a command whose answer nobody waits for.
+  void send(const std::string& command) const;
+  /// SIGKILL, and waits for its end.
+  void kill();
+  /// Lets it run on until it ends by itself. @returns its exit status, or -1 if it was killed
+  int finish();
+  [[nodiscard]] std::string errors() const;
+  [[nodiscard]] pid_t pid() const { return pid_; }
+
+ private:
+  pid_t pid_ = 0;
+  int to_ = -1;
+  int from_ = -1;
+  std::string errors_;
+};
+
+}  // namespace tangram::shim

@@ -16,12 +16,17 @@ void* map_file(int fd, std::size_t size, int protection) {
   return mapped == MAP_FAILED ? nullptr : mapped;
 }
 
-bool set_lock(int fd, std::size_t slot, short type) {
+struct flock lock_of(std::size_t slot, short type) {
   struct flock lock {};
   lock.l_type = type;
   lock.l_whence = SEEK_SET;
   lock.l_start = static_cast<off_t>(slot);
   lock.l_len = 1;
+  return lock;
+}
+
+bool set_lock(int fd, std::size_t slot, short type) {
+  struct flock lock = lock_of(slot, type);
   return fcntl(fd, F_OFD_SETLK, &lock) == 0;
 }
 
@@ -31,6 +36,16 @@ Page* if_valid(void* mapped, std::uint64_t magic) {
   if (page == nullptr || (page->magic == magic && page->version == kPageVersion)) return page;
   (void)munmap(mapped, sizeof(Page));
   return nullptr;
+}
+
+UsageFile open_usage_file(const char* path, int access, int protection) {
+  UsageFile file;
+  file.fd = open(path, access | O_CLOEXEC);
+  if (file.fd < 0) return {};
+  void* const mapped = map_file(file.fd, sizeof(UsagePage), protection);
+  file.page = if_valid<UsagePage>(mapped, kUsageMagic);
+  if (file.page == nullptr) close_usage(file);
+  return file;
 }
 
 }  // namespace
@@ -44,14 +59,16 @@ const LimitsPage* map_limits(const char* path) {
   return page != nullptr && page->card_count <= kMaxCards ? page : nullptr;
 }
 
+void unmap_limits(const LimitsPage* page) {
+  (void)munmap(const_cast<LimitsPage*>(page), sizeof(LimitsPage));
+}
+
 UsageFile open_usage(const char* path) {
-  UsageFile file;
-  file.fd = open(path, O_RDWR | O_CLOEXEC);
-  if (file.fd < 0) return {};
-  void* const mapped = map_file(file.fd, sizeof(UsagePage), PROT_READ | PROT_WRITE);
-  file.page = if_valid<UsagePage>(mapped, kUsageMagic);
-  if (file.page == nullptr) close_usage(file);
-  return file;
+  return open_usage_file(path, O_RDWR, PROT_READ | PROT_WRITE);
+}
+
+UsageFile open_usage_read_only(const char* path) {
+  return open_usage_file(path, O_RDONLY, PROT_READ);
 }
 
 void close_usage(UsageFile& file) {
@@ -64,6 +81,11 @@ bool lock_slot(const UsageFile& file, std::size_t slot) { return set_lock(file.f
 
 void unlock_slot(const UsageFile& file, std::size_t slot) {
   (void)set_lock(file.fd, slot, F_UNLCK);
+}
+
+bool is_locked(const UsageFile& file, std::size_t slot) {
+  struct flock lock = lock_of(slot, F_WRLCK);
+  return fcntl(file.fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
 std::size_t recover_dead(const UsageFile& file, std::size_t own_slot) {

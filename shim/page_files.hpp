@@ -7,6 +7,7 @@ namespace tangram::shim {
 
 /// @returns null if there is no such file, or it is not a page of this version
 [[nodiscard]] const LimitsPage* map_limits(const char* path);
+void unmap_limits(const LimitsPage* page);
 
 /// An open usage page.
 struct UsageFile {
@@ -15,12 +16,17 @@ struct UsageFile {
 };
 /// @returns not open as above. Two of one file, in one process too, exclude each other's slots.
 [[nodiscard]] UsageFile open_usage(const char* path);
+/// To be looked at: nothing in it can be changed and no slot can be locked, so it need not be
+/// writable.
+[[nodiscard]] UsageFile open_usage_read_only(const char* path);
 /// The slots that were locked by it become free once no child has the file, either.
 void close_usage(UsageFile& file);
 
 /// @returns whether it was free: a process has it, or none
 [[nodiscard]] bool lock_slot(const UsageFile& file, std::size_t slot);
 void unlock_slot(const UsageFile& file, std::size_t slot);
+/// Has a process locked it, by another open of the file than this one? Takes no lock.
+[[nodiscard]] bool is_locked(const UsageFile& file, std::size_t slot);
 
 /// Gives back what dead processes have accounted.
 /// @param own_slot  of the caller, which it keeps; kMaxProcesses = none

@@ -30,6 +30,8 @@ inline constexpr std::uint64_t EVENT_DOUBLE_BIT_ECC = 0x2;
 inline constexpr std::uint64_t EVENT_XID = 0x8;
 inline constexpr unsigned MEMORY_V2 = 0x2000028;
 inline constexpr std::uint64_t MEMORY_LIMIT_MAX = 0xFFFFFFFFFFFFFFFF;
+inline constexpr unsigned PROCESS_DETAIL_LIST_V1 = 0x1000018;
+inline constexpr unsigned PROCESSES_UTILIZATION_V1 = 0x1000018;
 inline constexpr unsigned NO_INSTANCE = 0xFFFFFFFF;
 
 struct Memory {
@@ -57,6 +59,10 @@ struct GetMemoryLimits {
 static_assert(sizeof(GetMemoryLimits) == 32 && offsetof(GetMemoryLimits, hardLimit) == 16 &&
               offsetof(GetMemoryLimits, currentUsed) == 24);
 
+struct Bar1Memory {
+  std::uint64_t total, free, used;
+};
+
 struct PciInfo {
   char busIdLegacy[16];
   std::uint32_t domain, bus, device, pciDeviceId, pciSubSystemId;
@@ -72,6 +78,46 @@ struct ProcessInfo {
 };
 static_assert(sizeof(ProcessInfo) == 24 && offsetof(ProcessInfo, usedGpuMemory) == 8 &&
               offsetof(ProcessInfo, gpuInstanceId) == 16);
+
+struct ProcessInfoV1 {
+  std::uint32_t pid;
+  std::uint64_t usedGpuMemory;
+};
+static_assert(sizeof(ProcessInfoV1) == 16 && offsetof(ProcessInfoV1, usedGpuMemory) == 8);
+
+struct ProcessDetail {
+  std::uint32_t pid;
+  std::uint64_t usedGpuMemory;
+  std::uint32_t gpuInstanceId, computeInstanceId;
+  std::uint64_t usedGpuCcProtectedMemory;
+};
+static_assert(sizeof(ProcessDetail) == 32 && offsetof(ProcessDetail, gpuInstanceId) == 16);
+
+struct ProcessDetailList {
+  std::uint32_t version, mode, numProcArrayEntries;
+  ProcessDetail* procArray;
+};
+static_assert(sizeof(ProcessDetailList) == 24 && offsetof(ProcessDetailList, procArray) == 16);
+
+struct UtilizationSample {
+  std::uint32_t pid;
+  std::uint64_t timeStamp;
+  std::uint32_t smUtil, memUtil, encUtil, decUtil;
+};
+static_assert(sizeof(UtilizationSample) == 32 && offsetof(UtilizationSample, smUtil) == 16);
+
+struct UtilizationInfo {
+  std::uint64_t timeStamp;
+  std::uint32_t pid, smUtil, memUtil, encUtil, decUtil, jpgUtil, ofaUtil;
+};
+static_assert(sizeof(UtilizationInfo) == 40 && offsetof(UtilizationInfo, smUtil) == 12);
+
+struct ProcessesUtilization {
+  std::uint32_t version, processSamplesCount;
+  std::uint64_t lastSeenTimeStamp;
+  UtilizationInfo* procUtilArray;
+};
+static_assert(sizeof(ProcessesUtilization) == 24);
 
 struct EventData {
   void* device;

@@ -1,4 +1,4 @@
-// What happens on cards: memory, processes, compute mode, events.
+// What happens on cards: memory, compute mode, events.
 
 #include "tests/fake_nvml/calls.hpp"
 
@@ -16,27 +16,11 @@ std::uint64_t used(const Device& device) {
   return sum;
 }
 
-Return list_processes(const Device& device, bool mps, unsigned* count, ProcessInfo* out) {
-  std::vector<ProcessInfo> found;
-  const auto add = [&](const Device& from) {
-    for (const Process& process : from.processes) {
-      if (process.mps == mps) found.push_back({process.pid, process.bytes, from.gi, from.ci});
-    }
-  };
-  add(device);
-  for (const Device& instance : device.instances) add(instance);
-  const unsigned room = *count;
-  *count = static_cast<unsigned>(found.size());
-  if (World::the().script.boundless) *count = ~0U;
-  if (room < *count) return ERROR_INSUFFICIENT_SIZE;
-  std::copy(found.begin(), found.end(), out);
-  return SUCCESS;
-}
-
 }  // namespace
 
 EXPORT int nvmlDeviceGetMemoryInfo(void* handle, Memory* out) {
   return with_device("nvmlDeviceGetMemoryInfo", handle, [&](World&, Device& device) {
+    if (out == nullptr) return ERROR_INVALID_ARGUMENT;
     const std::uint64_t taken = used(device) + device.reserved;
     *out = {device.total, device.total - taken, taken};
     return SUCCESS;
@@ -45,6 +29,7 @@ EXPORT int nvmlDeviceGetMemoryInfo(void* handle, Memory* out) {
 
 EXPORT int nvmlDeviceGetMemoryInfo_v2(void* handle, MemoryV2* out) {
   return with_device("nvmlDeviceGetMemoryInfo_v2", handle, [&](World&, Device& device) {
+    if (out == nullptr) return ERROR_INVALID_ARGUMENT;
     if (out->version != MEMORY_V2) return ERROR_ARGUMENT_VERSION_MISMATCH;
     const std::uint64_t taken = used(device);
     *out = {MEMORY_V2, device.total, device.reserved, device.total - device.reserved - taken,
@@ -59,20 +44,6 @@ EXPORT int nvmlDeviceGetUtilizationRates(void* handle, Utilization* out) {
     *out = {*device.utilization, 0};
     return SUCCESS;
   });
-}
-
-EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(void* handle, unsigned* count,
-                                                   ProcessInfo* out) {
-  return with_device(
-      "nvmlDeviceGetComputeRunningProcesses_v3", handle,
-      [&](World&, Device& device) { return list_processes(device, false, count, out); });
-}
-
-EXPORT int nvmlDeviceGetMPSComputeRunningProcesses_v3(void* handle, unsigned* count,
-                                                      ProcessInfo* out) {
-  return with_device(
-      "nvmlDeviceGetMPSComputeRunningProcesses_v3", handle,
-      [&](World&, Device& device) { return list_processes(device, true, count, out); });
 }
 
 EXPORT int nvmlDeviceGetComputeMode(void* handle, int* out) {

@@ -52,7 +52,8 @@ void read_common(const Json& json, Device& device) {
   }
   each(json, "processes", [&](const Json& process) {
     device.processes.push_back({static_cast<std::uint32_t>(number(process, "pid", 0)),
-                                bytes(process, "memMiB"), flag(process, "mps")});
+                                bytes(process, "memMiB"), flag(process, "mps"),
+                                flag(process, "graphics")});
   });
 }
 

@@ -21,7 +21,8 @@ using SteadyTime = std::chrono::steady_clock::time_point;
 struct Process {
   std::uint32_t pid = 0;
   std::uint64_t bytes = 0;
-  bool mps = false;  ///< a client of an MPS server: in that list only
+  bool mps = false;       ///< a client of an MPS server: in that list only
+  bool graphics = false;  ///< in the list of graphics processes only
 };
 
 struct LinkTo {

@@ -69,7 +69,8 @@ TEST_P(LibraryTest, ExportsTheDriversNamesOnly) {
   EXPECT_GT(exported, 400);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, LibraryTest, ::testing::Values(TANGRAM_SHIPPED_CUDA, TANGRAM_SHIPPED_NVML),
+INSTANTIATE_TEST_SUITE_P(All, LibraryTest,
+                         ::testing::Values(TANGRAM_SHIPPED_CUDA, TANGRAM_SHIPPED_NVML),
                          [](const auto& param) { return param.index == 0 ? "Cuda" : "Nvml"; });
 
 }  // namespace

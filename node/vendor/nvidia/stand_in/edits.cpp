@@ -1,0 +1,104 @@
+#include "node/vendor/nvidia/stand_in/edits.hpp"
+
+#include "base/json.hpp"
+#include "base/json_members.hpp"
+#include "shim/pages.hpp"
+
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tangram::node::nvidia {
+namespace {
+
+/// A mount of a CDI spec.
+struct Mount {
+  std::string host_path;
+  std::string container_path;
+  std::string type;
+  std::vector<std::string> options;
+};
+
+Result<Mount> decode_mount(std::string text) {
+  Mount mount;
+  json::Reader in(text);
+  json::read_members(in, "hostPath", mount.host_path, "containerPath", mount.container_path, "type",
+                     mount.type, "options", mount.options);
+  if (auto done = in.finish(); !done) return done.error();
+  return mount;
+}
+
+std::string encode(const Mount& mount) {
+  std::string text;
+  json::Writer out(text);
+  out.begin_object().member("hostPath", mount.host_path);
+  out.member("containerPath", mount.container_path);
+  if (!mount.type.empty()) out.member("type", mount.type);
+  out.key("options").begin_array();
+  for (const std::string& option : mount.options) out.string(option);
+  out.end_array().end_object();
+  return text;
+}
+
+/// Is it this library, under whatever version? "libcuda.so.550.54.15" is "libcuda.so".
+bool is_library(const Mount& mount, std::string_view library) {
+  const std::string_view path = mount.container_path;
+  const std::string_view file = path.substr(path.rfind('/') + 1);
+  return file.starts_with(library) &&
+         (file.size() == library.size() || file[library.size()] == '.');
+}
+
+bool is_for_32_bits(const Mount& mount) {
+  return mount.container_path.find("/i386-") != std::string::npos ||
+         mount.container_path.find("/lib32/") != std::string::npos;
+}
+
+bool prefers_the_images_driver(const std::string& hook) {
+  return hook.find("\"enable-cuda-compat\"") != std::string::npos;
+}
+
+/// A driver library, what stands in for it, and where that looks for it.
+struct Library {
+  std::string_view name;
+  const std::string& stand_in;
+  std::string_view driver_path;
+  int mounted = 0;
+};
+
+}  // namespace
+
+Result<CdiEdits> with_stand_ins(const CdiEdits& vendor, const StandInPaths& stand_ins) {
+  std::vector<Library> libraries{
+      {.name = "libcuda.so", .stand_in = stand_ins.cuda, .driver_path = shim::kCudaPath},
+      {.name = "libnvidia-ml.so", .stand_in = stand_ins.nvml, .driver_path = shim::kNvmlPath}};
+  CdiEdits edits = vendor;
+  std::erase_if(edits.lists["hooks"], prefers_the_images_driver);
+  std::vector<std::string>& mounts = edits.lists["mounts"];
+  for (const std::string& text : std::exchange(mounts, {})) {
+    auto mount = decode_mount(text);
+    if (!mount)
+      return fail(Errc::kUnavailable, "a mount of NVIDIA's CDI spec: " + mount.error().message);
+    bool dropped = false;
+    for (Library& library : libraries) {
+      if (!is_library(*mount, library.name)) continue;
+      dropped = is_for_32_bits(*mount);
+      if (dropped) break;
+      ++library.mounted;
+      Mount driver = *mount;
+      driver.container_path = library.driver_path;
+      mounts.push_back(encode(driver));
+      mount->host_path = library.stand_in;
+    }
+    if (!dropped) mounts.push_back(encode(*mount));
+  }
+  for (const Library& library : libraries) {
+    if (library.mounted == 1) continue;
+    return fail(Errc::kUnavailable,
+                "NVIDIA's CDI spec mounts " + std::string(library.name) + " " +
+                    std::to_string(library.mounted) +
+                    " times instead of once; generate it again with `nvidia-ctk cdi generate`");
+  }
+  return edits;
+}
+
+}  // namespace tangram::node::nvidia

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "base/result.hpp"
+#include "node/container/cdi_spec.hpp"
+
+#include <string>
+
+namespace tangram::node::nvidia {
+
+/// Paths on the host of the libraries that stand in for the driver's (shim/).
+struct StandInPaths {
+  std::string cuda;
+  std::string nvml;
+};
+
+/// NVIDIA's edits with the stand-ins in place of the driver's libcuda and libnvidia-ml: they are
+/// mounted under the same names, so that links, the loader's cache and every program find them, and
+/// the driver's own where the stand-ins look for them (shim/pages.hpp). Both mounts are in one spec
+/// on purpose: of two specs that mount over the same path, it is not defined which one wins.
+///
+/// The hook `enable-cuda-compat` is left out: it puts an image's own libcuda before the mounted
+/// one. So are libraries for 32-bit programs, which CUDA no longer supports: nothing stands in for
+/// them.
+///
+/// @returns kUnavailable if the edits do not mount both libraries, once each, with what to do
+Result<CdiEdits> with_stand_ins(const CdiEdits& vendor, const StandInPaths& stand_ins);
+
+}  // namespace tangram::node::nvidia

@@ -1,0 +1,75 @@
+#pragma once
+
+#include "base/result.hpp"
+#include "model/grant.hpp"
+#include "shim/page_files.hpp"
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tangram::node::nvidia {
+
+/// The 16 bytes of a card's id, "GPU-…" or "MIG-…".
+/// @returns nothing for the old ids of MIG instances, "MIG-GPU-…/1/0"
+[[nodiscard]] std::optional<shim::Uuid> uuid_of(std::string_view card);
+
+/// The pages of each allocation that its stand-in libraries read and write (shim/pages.hpp), in
+/// FOLDER/ALLOCATION/limits and …/usage. They lie in memory and end with the machine, as the
+/// containers do; they outlive the agent. The usage page is the container's to write, and to cut
+/// short: it is only read here, never mapped or waited for, and what it says is not trusted.
+/// Threads: safe.
+class SharePages {
+ public:
+  /// @param folder  the same path on the host and in the agent's container
+  explicit SharePages(std::string folder) : folder_(std::move(folder)) {}
+  ~SharePages();
+  SharePages(const SharePages&) = delete;
+  SharePages& operator=(const SharePages&) = delete;
+
+  struct Paths {
+    std::string limits;
+    std::string usage;
+  };
+  /// Makes an allocation's pages, or changes its limits: running processes go by them at once.
+  /// @param cards  in the order in which the container sees them
+  /// @returns kInvalidArgument  a card without a UUID, or more cards than a page has
+  ///          kUnavailable      the folder cannot be written
+  Result<Paths> put(const std::string& allocation, const std::vector<model::GrantedCard>& cards);
+
+  /// Removes the pages of all but these allocations.
+  void keep(const std::set<std::string, std::less<>>& allocations);
+
+  /// Memory that a container uses on its cards, by id, as the driver sees it.
+  using Used = std::map<std::string, std::uint64_t, std::less<>>;
+  /// Takes off an allocation's limits what it uses beyond what its processes account. Cards that
+  /// are not named keep their overhead.
+  /// @returns false if there are no pages
+  bool settle(const std::string& allocation, const Used& used);
+
+  /// What the living processes of an allocation account on a card.
+  /// @returns nothing if there are no pages, or the card is not on them
+  [[nodiscard]] std::optional<std::uint64_t> accounted(const std::string& allocation,
+                                                       std::string_view card);
+
+ private:
+  struct Open {
+    shim::LimitsPage* limits = nullptr;  ///< null = not open
+    int usage = -1;                      ///< the file
+  };
+  [[nodiscard]] std::string path(std::string_view allocation) const;
+  Result<void> make(const std::string& folder, const std::vector<model::GrantedCard>& cards) const;
+  Open* open(const std::string& allocation);
+  static void close(Open& open);
+
+  const std::string folder_;
+  std::mutex mutex_;
+  std::map<std::string, Open, std::less<>> open_;  ///< under mutex_
+};
+
+}  // namespace tangram::node::nvidia

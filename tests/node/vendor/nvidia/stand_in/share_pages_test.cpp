@@ -1,0 +1,174 @@
+#include "node/vendor/nvidia/stand_in/share_pages.hpp"
+
+#include "tests/shim/stand_in_rig.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+namespace tangram::node::nvidia {
+namespace {
+
+using shim::Client;
+using shim::kMiB;
+using shim::StandInRig;
+
+constexpr const char* kFirst = "GPU-a0a0a0a0-a0a0-a0a0-a0a0-a0a0a0a0a0a0";  // of the rig's cards
+constexpr const char* kSecond = "GPU-a1a1a1a1-a1a1-a1a1-a1a1-a1a1a1a1a1a1";
+constexpr int kOutOfMemory = 2;
+
+model::GrantedCard card(const std::string& id, std::int64_t limit) {
+  model::GrantedCard card;
+  card.uuid = id;
+  card.memory = Mebibytes(limit / 2);
+  card.memory_limit = Mebibytes(limit);
+  return card;
+}
+
+/// Pages of an agent, and a container with them over the fake driver.
+class SharePagesTest : public ::testing::Test {
+ protected:
+  /// Mounts an allocation's pages into the container.
+  void mount(const SharePages::Paths& paths) {
+    namespace fs = std::filesystem;
+    for (const auto& [host, name] : {std::pair(paths.limits, "limits"), {paths.usage, "usage"}}) {
+      const fs::path in_container = rig_.path() + "/tangram/" + name;
+      fs::remove(in_container);
+      fs::create_symlink(host, in_container);
+    }
+  }
+
+  StandInRig rig_{{{.context_bytes = 0}, {.context_bytes = 0}}};
+  testing::TempFolder folder_;
+  SharePages pages_{folder_.path() + "/shares"};
+};
+
+TEST(UuidTest, ReadsIdsOfCardsAndMigInstances) {
+  const auto uuid = uuid_of("GPU-00112233-4455-6677-8899-aAbBcCdDeEfF");
+  ASSERT_TRUE(uuid);
+  EXPECT_EQ((*uuid)[0], 0U);
+  EXPECT_EQ((*uuid)[1], 0x11U);
+  EXPECT_EQ((*uuid)[15], 0xffU);
+  EXPECT_EQ(uuid_of("MIG-00112233-4455-6677-8899-aabbccddeeff"), uuid);
+  for (const char* const other :
+       {"", "GPU-", "GPU-1", "MIG-GPU-00112233-4455-6677-8899-aabbccddeeff/1/0",
+        "GPU-00112233-4455-6677-8899-aabbccddeefg", "GPU-00112233x4455-6677-8899-aabbccddeeff",
+        "GPU-0011223--4455-6677-8899-aabbccddeeff"}) {
+    EXPECT_FALSE(uuid_of(other)) << other;
+  }
+}
+
+TEST_F(SharePagesTest, AContainerSeesItsLimitsNotItsRequests) {
+  const auto paths = pages_.put("a-1", {card(kFirst, 100), card(kSecond, 50)});
+  ASSERT_TRUE(paths) << paths.error().message;
+  mount(*paths);
+  Client client(rig_);
+  ASSERT_EQ(client.run("init").result, 0) << client.errors();
+  EXPECT_EQ(client.run("total 0").value(), 100 * kMiB);
+  EXPECT_EQ(client.run("total 1").value(), 50 * kMiB);
+}
+
+TEST_F(SharePagesTest, AChangedLimitReachesARunningContainer) {
+  const auto paths = pages_.put("a-1", {card(kFirst, 100)});
+  ASSERT_TRUE(paths);
+  mount(*paths);
+  Client client(rig_);
+  ASSERT_EQ(client.run("init").result, 0);
+  ASSERT_EQ(client.run("alloc " + std::to_string(60 * kMiB)).result, 0);
+  ASSERT_TRUE(pages_.put("a-1", {card(kFirst, 200)}));
+  EXPECT_EQ(client.run("total 0").value(), 200 * kMiB);
+  ASSERT_TRUE(pages_.put("a-1", {card(kFirst, 50)}));
+  EXPECT_EQ(client.run("alloc 1").result, kOutOfMemory);
+  EXPECT_EQ(pages_.accounted("a-1", kFirst), 60 * kMiB);
+}
+
+TEST_F(SharePagesTest, PagesOutliveTheAgent) {
+  const auto paths = pages_.put("a-1", {card(kFirst, 100)});
+  ASSERT_TRUE(paths);
+  mount(*paths);
+  Client client(rig_);
+  ASSERT_EQ(client.run("init").result, 0);
+  ASSERT_EQ(client.run("alloc " + std::to_string(60 * kMiB)).result, 0);
+  SharePages next(folder_.path() + "/shares");
+  EXPECT_EQ(next.accounted("a-1", kFirst), 60 * kMiB);
+  ASSERT_TRUE(next.put("a-1", {card(kFirst, 80)}));
+  EXPECT_EQ(client.run("info").values, (std::vector<std::uint64_t>{20 * kMiB, 80 * kMiB}));
+}
+
+TEST_F(SharePagesTest, WhatNobodyAccountsIsTakenOffTheLimit) {
+  const auto paths = pages_.put("a-1", {card(kFirst, 100)});
+  ASSERT_TRUE(paths);
+  mount(*paths);
+  Client client(rig_);
+  ASSERT_EQ(client.run("init").result, 0);
+  ASSERT_EQ(client.run("alloc " + std::to_string(60 * kMiB)).result, 0);
+  EXPECT_TRUE(pages_.settle("a-1", {{kFirst, 75 * kMiB}}));
+  EXPECT_EQ(client.run("info").values, (std::vector<std::uint64_t>{25 * kMiB, 100 * kMiB}));
+  EXPECT_TRUE(pages_.settle("a-1", {})) << "the driver did not answer: it stays";
+  EXPECT_EQ(client.run("info").values, (std::vector<std::uint64_t>{25 * kMiB, 100 * kMiB}));
+  EXPECT_TRUE(pages_.settle("a-1", {{kFirst, 10 * kMiB}})) << "not resident yet";
+  EXPECT_EQ(client.run("info").values, (std::vector<std::uint64_t>{40 * kMiB, 100 * kMiB}));
+}
+
+TEST_F(SharePagesTest, DeadProcessesDoNotCount) {
+  const auto paths = pages_.put("a-1", {card(kFirst, 100)});
+  ASSERT_TRUE(paths);
+  mount(*paths);
+  Client client(rig_);
+  ASSERT_EQ(client.run("init").result, 0);
+  ASSERT_EQ(client.run("alloc " + std::to_string(60 * kMiB)).result, 0);
+  client.kill();
+  EXPECT_EQ(pages_.accounted("a-1", kFirst), 0U);
+}
+
+TEST_F(SharePagesTest, AContainerThatDestroysItsUsagePageHarmsItselfOnly) {
+  const auto paths = pages_.put("a-1", {card(kFirst, 100)});
+  ASSERT_TRUE(paths);
+  ASSERT_EQ(truncate(paths->usage.c_str(), 10), 0);
+  EXPECT_TRUE(pages_.settle("a-1", {{kFirst, 75 * kMiB}}));
+  EXPECT_EQ(pages_.accounted("a-1", kFirst), 0U);
+  ASSERT_TRUE(pages_.put("a-1", {card(kFirst, 80)}));
+}
+
+TEST_F(SharePagesTest, KeepsOnlyWhatIsAllocated) {
+  ASSERT_TRUE(pages_.put("a-1", {card(kFirst, 100)}));
+  ASSERT_TRUE(pages_.put("b-2", {card(kFirst, 100)}));
+  pages_.keep({"b-2", "c-3"});
+  EXPECT_FALSE(pages_.accounted("a-1", kFirst));
+  EXPECT_TRUE(pages_.accounted("b-2", kFirst));
+  EXPECT_FALSE(pages_.settle("c-3", {}));
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() + "/shares/a-1"));
+}
+
+TEST_F(SharePagesTest, OtherCardsForAnAllocationAreNewPages) {
+  ASSERT_TRUE(pages_.put("a-1", {card(kFirst, 100)}));
+  ASSERT_TRUE(pages_.put("a-1", {card(kSecond, 70)}));
+  EXPECT_FALSE(pages_.accounted("a-1", kFirst));
+  EXPECT_TRUE(pages_.accounted("a-1", kSecond));
+}
+
+TEST_F(SharePagesTest, RefusesCardsThatTheLibraryCannotKnow) {
+  EXPECT_EQ(pages_.put("a-1", {card("MIG-GPU-1/1/0", 100)}).error().code, Errc::kInvalidArgument);
+  EXPECT_EQ(pages_.put("a-1", std::vector(17, card(kFirst, 1))).error().code,
+            Errc::kInvalidArgument);
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() + "/shares/a-1"));
+}
+
+TEST_F(SharePagesTest, OnlyTheContainersUsersReachItsPages) {
+  const auto paths = pages_.put("a-1", {card(kFirst, 100)});
+  ASSERT_TRUE(paths);
+  struct stat folder {};
+  struct stat limits {};
+  struct stat usage {};
+  ASSERT_EQ(stat((folder_.path() + "/shares").c_str(), &folder), 0);
+  ASSERT_EQ(stat(paths->limits.c_str(), &limits), 0);
+  ASSERT_EQ(stat(paths->usage.c_str(), &usage), 0);
+  EXPECT_EQ(folder.st_mode & 0777U, 0700U);
+  EXPECT_EQ(limits.st_mode & 0777U, 0644U);
+  EXPECT_EQ(usage.st_mode & 0777U, 0666U);
+}
+
+}  // namespace
+}  // namespace tangram::node::nvidia

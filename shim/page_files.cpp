@@ -88,12 +88,11 @@ bool is_locked(const UsageFile& file, std::size_t slot) {
   return fcntl(file.fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
-std::size_t recover_dead(const UsageFile& file, std::size_t own_slot) {
+std::size_t recover_dead(const UsageFile& file) {
   std::size_t recovered = 0;
   for (std::size_t slot = 0; slot < kMaxProcesses; ++slot) {
     auto& taken = file.page->taken[slot];
-    if (slot == own_slot || taken.load(std::memory_order_acquire) == 0) continue;
-    if (!lock_slot(file, slot)) continue;
+    if (taken.load(std::memory_order_acquire) == 0 || !lock_slot(file, slot)) continue;
     SlotAccounts(*file.page, slot).recover();
     taken.store(0, std::memory_order_release);
     unlock_slot(file, slot);

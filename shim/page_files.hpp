@@ -19,7 +19,7 @@ struct UsageFile {
 /// To be looked at: nothing in it can be changed and no slot can be locked, so it need not be
 /// writable.
 [[nodiscard]] UsageFile open_usage_read_only(const char* path);
-/// The slots that were locked by it become free once no child has the file, either.
+/// The slots that were locked by it become free once no process has the file open or mapped.
 void close_usage(UsageFile& file);
 
 /// @returns whether it was free: a process has it, or none
@@ -29,8 +29,8 @@ void unlock_slot(const UsageFile& file, std::size_t slot);
 [[nodiscard]] bool is_locked(const UsageFile& file, std::size_t slot);
 
 /// Gives back what dead processes have accounted.
-/// @param own_slot  of the caller, which it keeps; kMaxProcesses = none
+/// @param file  another open of it than those that have slots
 /// @returns the number of processes
-std::size_t recover_dead(const UsageFile& file, std::size_t own_slot);
+std::size_t recover_dead(const UsageFile& file);
 
 }  // namespace tangram::shim

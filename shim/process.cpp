@@ -5,6 +5,7 @@
 #include "shim/mutex.hpp"
 #include "shim/page_files.hpp"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -20,7 +21,9 @@ struct Process {
   Mutex mutex;  ///< of all below but `state`, and of the slot
   std::atomic<State> state{State::kClosed};
   const LimitsPage* limits = nullptr;
-  UsageFile usage;
+  /// Without its file: a daemon closes all files that it inherits, and the lock of the slot must
+  /// not go with them. The mapping keeps it.
+  UsagePage* usage = nullptr;
   std::size_t slot = 0;
   bool watches_forks = false;
   void (*in_child)() = nullptr;
@@ -32,22 +35,24 @@ void after_fork() { own.mutex.unlock(); }
 /// The parent's slot stays the parent's. The limits' mapping is kept: it is the same file.
 void in_child_after_fork() {
   own.mutex.reset();
-  close_usage(own.usage);
+  UsageFile inherited{.fd = -1, .page = own.usage};
+  close_usage(inherited);
+  own.usage = nullptr;
   own.state.store(State::kClosed, std::memory_order_relaxed);
   if (own.in_child != nullptr) own.in_child();
 }
 
 /// Takes a free slot, and gives back what a dead process has left there.
-bool take_slot() {
+bool take_slot(const UsageFile& usage) {
   const pid_t pid = getpid();
   const auto first =
       static_cast<std::size_t>(pid) % kMaxProcesses;  // so that few processes collide
   for (std::size_t tried = 0; tried < kMaxProcesses; ++tried) {
     const std::size_t slot = (first + tried) % kMaxProcesses;
-    if (!lock_slot(own.usage, slot)) continue;
-    own.usage.page->taken[slot].store(1, std::memory_order_release);
-    SlotAccounts(*own.usage.page, slot).recover();
-    own.usage.page->slots[slot].pid.store(pid, std::memory_order_relaxed);
+    if (!lock_slot(usage, slot)) continue;
+    usage.page->taken[slot].store(1, std::memory_order_release);
+    SlotAccounts(*usage.page, slot).recover();
+    usage.page->slots[slot].pid.store(pid, std::memory_order_relaxed);
     own.slot = slot;
     return true;
   }
@@ -62,22 +67,36 @@ bool open_pages() {
               "that Tangram has bound?"});
     return false;
   }
-  own.usage = open_usage(kUsagePath.data());
-  if (own.usage.page == nullptr) {
+  UsageFile usage = open_usage(kUsagePath.data());
+  if (usage.page == nullptr) {
     log_line({"cannot open ", kUsagePath,
               " to account memory, so no card can be used; its mount "
               "must be writable for the container's user"});
     return false;
   }
-  if (take_slot()) return true;
-  close_usage(own.usage);
+  if (take_slot(usage)) {
+    own.usage = usage.page;
+    (void)close(usage.fd);
+    return true;
+  }
+  close_usage(usage);
   log_line({"all ", kMaxProcesses,
             " places for processes that use cards in this container are "
             "taken; end some of them"});
   return false;
 }
 
-SlotAccounts accounts() { return {*own.usage.page, own.slot}; }
+/// Under the mutex, so that no child inherits the file.
+/// @returns whether a process was found dead
+bool recover_others() {
+  const UsageFile usage{.fd = open(kUsagePath.data(), O_RDWR | O_CLOEXEC), .page = own.usage};
+  if (usage.fd < 0) return false;
+  const bool recovered = recover_dead(usage) > 0;
+  (void)close(usage.fd);
+  return recovered;
+}
+
+SlotAccounts accounts() { return {*own.usage, own.slot}; }
 
 }  // namespace
 
@@ -104,30 +123,29 @@ std::size_t find_card(const Uuid& uuid) {
 
 bool reserve(std::size_t card, std::uint64_t bytes) {
   const Lock lock(own.mutex);
-  if (own.usage.page == nullptr) return false;
+  if (own.usage == nullptr) return false;
   const CardLimit& limit = own.limits->cards[card];
   if (accounts().add(card, bytes, accountable_bytes(limit))) return true;
-  return recover_dead(own.usage, own.slot) > 0 &&
-         accounts().add(card, bytes, accountable_bytes(limit));
+  return recover_others() && accounts().add(card, bytes, accountable_bytes(limit));
 }
 
 void reserve_anyway(std::size_t card, std::uint64_t bytes) {
   const Lock lock(own.mutex);
-  if (own.usage.page != nullptr) (void)accounts().add(card, bytes, kNoLimit);
+  if (own.usage != nullptr) (void)accounts().add(card, bytes, kNoLimit);
 }
 
 void release(std::size_t card, std::uint64_t bytes) {
   const Lock lock(own.mutex);
-  if (own.usage.page != nullptr) accounts().subtract(card, bytes);
+  if (own.usage != nullptr) accounts().subtract(card, bytes);
 }
 
 CardMemory memory_of(std::size_t card) {
   const Lock lock(own.mutex);
-  if (own.usage.page == nullptr) return {};
-  (void)recover_dead(own.usage, own.slot);
+  if (own.usage == nullptr) return {};
+  (void)recover_others();
   const CardLimit& limit = own.limits->cards[card];
   return {limit.memory_bytes.load(std::memory_order_relaxed),
-          available_bytes(limit, own.usage.page->totals[card])};
+          available_bytes(limit, own.usage->totals[card])};
 }
 
 void on_fork(void (*in_child)()) { own.in_child = in_child; }

@@ -249,6 +249,13 @@ std::function<Answer(const Numbers&)> of_device(const char* name) {
   };
 }
 
+/// As daemons do when they start.
+Answer close_files(const Numbers&) {
+  constexpr int kMostFiles = 1024;
+  for (int fd = 3; fd < kMostFiles; ++fd) (void)close(fd);
+  return {};
+}
+
 Answer execute(const std::string& line);
 
 /// The command in a child: the rest of the line after "fork ".
@@ -346,6 +353,7 @@ const std::map<std::string, std::function<Answer(const Numbers&)>, std::less<>> 
            {}};
      }},
     {"churn", churn},
+    {"close-files", close_files},
 };
 
 Answer execute(const std::string& line) {

@@ -69,6 +69,25 @@ TEST(CudaProcessesTest, AChildBeginsWithoutCharges) {
   EXPECT_EQ(rig.accounted(), 50 * kMiB);
 }
 
+TEST(CudaProcessesTest, AProcessThatClosesAllItsFilesKeepsItsPlace) {
+  StandInRig rig({{.limit = 100 * kMiB}});
+  Client daemon(rig);
+  ASSERT_EQ(daemon.run("init").result, 0);
+  ASSERT_EQ(daemon.run(alloc(60 * kMiB)).result, 0);
+  ASSERT_EQ(daemon.run("close-files").result, 0);
+  EXPECT_EQ(rig.accounted(), 60 * kMiB) << "it was taken for dead";
+  Client other(rig);
+  ASSERT_EQ(other.run("init").result, 0);
+  EXPECT_EQ(other.run(alloc(41 * kMiB)).result, kOutOfMemory);
+  // It goes on, gives back what others left, and its own is free when it ends.
+  ASSERT_EQ(other.run(alloc(40 * kMiB)).result, 0);
+  other.kill();
+  EXPECT_EQ(daemon.run("info").values, (std::vector<std::uint64_t>{40 * kMiB, 100 * kMiB}));
+  EXPECT_EQ(daemon.run(alloc(40 * kMiB)).result, 0);
+  daemon.kill();
+  EXPECT_EQ(rig.accounted(), 0U);
+}
+
 TEST(CudaProcessesTest, WithoutItsPagesNoCardIsUsed) {
   for (const char* const page : {"limits", "usage"}) {
     StandInRig rig;

@@ -68,7 +68,7 @@ std::uint64_t StandInRig::really_used(std::size_t card) {
 
 std::uint64_t StandInRig::accounted(std::size_t card) {
   UsageFile file = open_usage((path() + "/tangram/usage").c_str());
-  (void)recover_dead(file, kMaxProcesses);
+  (void)recover_dead(file);
   close_usage(file);
   return usage_->totals[card].bytes;
 }

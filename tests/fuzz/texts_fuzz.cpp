@@ -26,8 +26,9 @@ void check_base(std::string_view text) {
 
 void check_node(std::string_view text) {
   if (const auto number = node::slot_number(text)) require(*number >= 0);
-  const std::string uid = node::pod_uid_in_cgroup(std::string(text));
+  const auto [uid, container] = node::place_in_cgroup(text);
   require(uid.empty() || uid.size() == 32 || uid.size() == 36);
+  require(container.empty() || (!uid.empty() && container.size() == 64));
   const std::string label = node::label_value(text);
   require(label.size() <= 63 && node::label_value(label) == label);
   static_cast<void>(node::nvidia::model_of(std::string(text)));

@@ -101,16 +101,19 @@ class FakeSource final : public CardSource {
 
 class FakeProcesses final : public Processes {
  public:
-  [[nodiscard]] std::string pod_of(std::int64_t pid) const override {
-    const auto found = by_pid.find(pid);
-    return found == by_pid.end() ? "" : found->second;
+  [[nodiscard]] ProcessPlace place_of(std::int64_t pid) const override {
+    const auto pod = by_pid.find(pid);
+    if (pod == by_pid.end()) return {};
+    const auto container = container_ids.find(pid);
+    return {pod->second, container == container_ids.end() ? "" : container->second};
   }
   [[nodiscard]] std::map<std::string, std::int64_t> pods() const override {
     std::map<std::string, std::int64_t> pods;
     for (const auto& [pid, uid] : by_pid) pods.emplace(uid, pid);
     return pods;
   }
-  std::map<std::int64_t, std::string> by_pid;
+  std::map<std::int64_t, std::string> by_pid;         ///< UIDs
+  std::map<std::int64_t, std::string> container_ids;  ///< of those that can be told
 };
 
 class FakeEnforcer final : public Enforcer {

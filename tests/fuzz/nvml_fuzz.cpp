@@ -92,6 +92,10 @@ Code nvmlDeviceGetMPSComputeRunningProcesses_v3(Device, unsigned* count,
                                                 node::nvidia::nvml::ProcessInfo* out) {
   return fill_processes(count, out);
 }
+Code nvmlDeviceGetGraphicsRunningProcesses_v3(Device, unsigned* count,
+                                              node::nvidia::nvml::ProcessInfo* out) {
+  return fill_processes(count, out);
+}
 Code nvmlDeviceSetComputeMode(Device, int) { return answer(); }
 Code nvmlDeviceGetSupportedEventTypes(Device, unsigned long long* out) { return fill(out); }
 Code nvmlEventSetCreate(node::nvidia::nvml::EventSet* out) { return fill(out); }

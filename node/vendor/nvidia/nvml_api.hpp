@@ -216,6 +216,8 @@ struct Functions : Symbols {
       optional("nvmlDeviceGetComputeRunningProcesses_v3");
   Call<Device, unsigned*, ProcessInfo*> mps_processes =
       optional("nvmlDeviceGetMPSComputeRunningProcesses_v3");
+  Call<Device, unsigned*, ProcessInfo*> graphics_processes =
+      optional("nvmlDeviceGetGraphicsRunningProcesses_v3");
   Call<Device, int> set_compute_mode = optional("nvmlDeviceSetComputeMode");
   Call<Device, unsigned long long*> supported_events = optional("nvmlDeviceGetSupportedEventTypes");
   Call<EventSet*> event_set_create = optional("nvmlEventSetCreate");

@@ -38,12 +38,11 @@ std::vector<nvml::ProcessInfo> read_processes(NvmlAsk& ask, ProcessList list, nv
   return {};
 }
 
-/// One entry for each process: some are in both lists.
-std::vector<CardProcess> merged(const std::vector<nvml::ProcessInfo>& compute,
-                                const std::vector<nvml::ProcessInfo>& mps) {
+/// One entry for each process: some are in several lists, and each has all of its memory.
+std::vector<CardProcess> merged(const std::vector<std::vector<nvml::ProcessInfo>>& lists) {
   std::map<std::int64_t, std::uint64_t> by_pid;
-  for (const auto* list : {&compute, &mps}) {
-    for (const nvml::ProcessInfo& process : *list) {
+  for (const auto& list : lists) {
+    for (const nvml::ProcessInfo& process : list) {
       const bool known = process.used_memory != nvml::kUnknownBytes;
       auto& bytes = by_pid[process.pid];
       bytes = std::max(bytes, known ? process.used_memory : 0);
@@ -62,8 +61,10 @@ CardActivity read_activity(NvmlAsk& ask, nvml::Device device) {
   nvml::Utilization rates{};
   const bool known = ask(ask.call().utilization, device, &rates);
   activity.utilization = known ? static_cast<double>(std::min(rates.gpu, 100U)) / 100 : -1;
-  activity.processes = merged(read_processes(ask, ask.call().compute_processes, device),
-                              read_processes(ask, ask.call().mps_processes, device));
+  const nvml::Functions& call = ask.call();
+  activity.processes = merged({read_processes(ask, call.compute_processes, device),
+                               read_processes(ask, call.mps_processes, device),
+                               read_processes(ask, call.graphics_processes, device)});
   return activity;
 }
 

@@ -33,7 +33,8 @@ class NvmlSource final : public CardSource {
   Result<std::vector<Fault>> wait_for_faults(std::chrono::milliseconds limit) override;
 
   /// The utilisation of MIG instances is unknown. Processes are those with compute contexts,
-  /// including MPS clients; none before driver 510.
+  /// including MPS clients, and those that use graphics (Vulkan, EGL); none before driver 510. A
+  /// process whose memory the driver does not tell has 0 bytes.
   Result<CardActivity> activity(std::string_view card) override;
 
   /// Needs root. Not for MIG instances.

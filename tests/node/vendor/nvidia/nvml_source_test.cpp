@@ -123,14 +123,16 @@ TEST(NvmlSourceTest, ReportsWhatHappensOnACard) {
   const FakeMachine machine(
       R"({"cards":[{"uuid":"GPU-a","memMiB":1000,"reservedMiB":50,"utilization":37,
     "processes":[{"pid":12,"memMiB":100},{"pid":11,"memMiB":30},{"pid":13,"memMiB":20,"mps":true},
-                 {"pid":12,"memMiB":0,"mps":true}]}]})");
+                 {"pid":12,"memMiB":0,"mps":true},{"pid":14,"memMiB":10,"graphics":true},
+                 {"pid":11,"memMiB":30,"graphics":true}]}]})");
   NvmlSource source(kFakeNvml);
   const auto activity = source.activity("GPU-a");
   ASSERT_TRUE(activity) << activity.error().message;
-  EXPECT_EQ(activity->memory_used_bytes, 150U << 20U);  // 100 + 30 + 20, not the 50
+  EXPECT_EQ(activity->memory_used_bytes, 190U << 20U);  // of all processes, not the 50
   EXPECT_DOUBLE_EQ(activity->utilization, 0.37);
   EXPECT_EQ(activity->processes,
-            (std::vector<CardProcess>{{11, 30U << 20U}, {12, 100U << 20U}, {13, 20U << 20U}}));
+            (std::vector<CardProcess>{
+                {11, 30U << 20U}, {12, 100U << 20U}, {13, 20U << 20U}, {14, 10U << 20U}}));
 }
 
 TEST(NvmlSourceTest, ReadsMoreProcessesThanItExpected) {

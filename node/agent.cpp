@@ -7,6 +7,7 @@
 #include "model/request.hpp"
 #include "node/audit/auditor.hpp"
 #include "node/audit/device_checker.hpp"
+#include "node/audit/memory_checker.hpp"
 #include "node/cards/card_watcher.hpp"
 #include "node/cards/file_source.hpp"
 #include "node/container/processes.hpp"
@@ -113,6 +114,7 @@ struct Agent::Impl {
         publisher({.node = settings.node, .record = record_settings(settings)}, publisher_parts()),
         metrics([this] { return readings(); }) {
     open_runtime();
+    memory_checker.emplace(memory_parts());
   }
 
   ContainerStarter::Parts starter_parts() {
@@ -147,6 +149,15 @@ struct Agent::Impl {
             .journal = journal,
             .cdi = cdi,
             .report_event = event_reporter()};
+  }
+
+  MemoryChecker::Parts memory_parts() {
+    return {.claims = [this] { return claims_of_present(pods, journal); },
+            .source = *source,
+            .processes = processes,
+            .runtime = runtime ? &*runtime : nullptr,
+            .report_event = event_reporter(),
+            .clock = parts.clock};
   }
 
   NodePublisher::Parts publisher_parts() {
@@ -195,6 +206,7 @@ struct Agent::Impl {
     run([this](const std::stop_token& stop) { other_drivers.run(stop); });
     run([this](const std::stop_token& stop) { maintain(stop); });
     run([this](const std::stop_token& stop) { audit(stop); });
+    run([this](const std::stop_token& stop) { memory_checker->run(stop); });
     if (device_checker) {
       run([this](const std::stop_token& stop) { device_checker->run(stop); });
     }
@@ -336,6 +348,7 @@ struct Agent::Impl {
     now.starts = starter.counts();
     now.audits = auditor.counts();
     if (device_checker) now.device_checks = device_checker->counts();
+    now.memory_checks = memory_checker->state();
     if (grant_keys) now.grant_keys = grant_keys->state();
     now.signed_grants_required = settings.require_signed_grants;
     now.registrations = registrar.registrations();
@@ -369,6 +382,7 @@ struct Agent::Impl {
   CdiFolder cdi;
   std::optional<CriRuntime> runtime;
   std::optional<DeviceChecker> device_checker;
+  std::optional<MemoryChecker> memory_checker;  ///< always; made after what it uses
   ContainerStarter starter;
   DevicePlugin plugin;
   Registrar registrar;

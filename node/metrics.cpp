@@ -171,6 +171,29 @@ void add_device_checks(const Readings& now, MetricFamilies& all) {
       .into(all);
 }
 
+void add_memory_checks(const Readings& now, MetricFamilies& all) {
+  MetricFamily over = MetricFamily::gauge(
+      "tangram_node_container_memory_over_limit_bytes",
+      "Memory of a card that a container uses above its limit, by the driver's count; only of "
+      "containers that are above it now. An empty container stands for those of the pod together.");
+  for (const MemoryChecker::Over& one : now.memory_checks.over) {
+    over.add(
+        {{"namespace", one.ns}, {"pod", one.pod}, {"container", one.container}, {"uuid", one.card}},
+        one.bytes);
+  }
+  over.into(all);
+  add_one(all,
+          MetricFamily::counter("tangram_node_memory_over_limit_total",
+                                "Times that a container went above its memory limit on a card."),
+          now.memory_checks.reported);
+  MetricFamily::counter("tangram_node_memory_checks_total",
+                        "Comparisons of containers' memory with their limits. failed: the driver "
+                        "did not tell of every shared card.")
+      .add({{"result", "done"}}, now.memory_checks.looks - now.memory_checks.failed)
+      .add({{"result", "failed"}}, now.memory_checks.failed)
+      .into(all);
+}
+
 }  // namespace
 
 MetricFamilies NodeMetrics::Collect() const {
@@ -182,6 +205,7 @@ MetricFamilies NodeMetrics::Collect() const {
   add_agent(now, all);
   add_audits(now, all);
   add_device_checks(now, all);
+  add_memory_checks(now, all);
   add_grant_keys(now, all);
   return all;
 }

@@ -43,16 +43,14 @@ void compare_slots(const AuditView& view, const Pods& pods, std::set<Drift>& dri
   }
 }
 
-/// The limit of a pod's containers on a card, together; nothing granted is zero.
-std::uint64_t limit_of(const LocalPod& pod, std::string_view card) {
-  std::int64_t mebibytes = 0;
-  if (!pod.grant) return 0;
+bool has_share(const LocalPod& pod, std::string_view card) {
+  if (!pod.grant) return false;
   for (const model::ContainerGrant& container : pod.grant->containers) {
     for (const model::GrantedCard& part : container.cards) {
-      if (part.uuid == card) mebibytes += part.memory_limit.count();
+      if (part.uuid == card) return true;
     }
   }
-  return static_cast<std::uint64_t>(mebibytes) << 20U;
+  return false;
 }
 
 void compare_processes(const AuditView& view, const Pods& pods, std::set<Drift>& drifts) {
@@ -67,17 +65,11 @@ void compare_processes(const AuditView& view, const Pods& pods, std::set<Drift>&
     }
     const LocalPod& pod = *found->second;
     if (pod.left_out) continue;  // its grant is not known
-    const std::uint64_t limit = limit_of(pod, use.card);
-    if (limit == 0) {
+    if (!has_share(pod, use.card)) {
       drifts.insert(drift(Drift::Kind::kProcessWithoutGrant, pod, use.card,
                           "the pod uses card " + use.card +
                               ", which it was not granted; is it privileged, or does its runtime "
                               "ignore CDI devices?"));
-    } else if (use.bytes > limit) {
-      drifts.insert(drift(Drift::Kind::kMemoryOverLimit, pod, use.card,
-                          "the pod uses more memory of card " + use.card +
-                              " than its limit; limits are per process under mps, and none under "
-                              "time-slice and none"));
     }
   }
 }
@@ -112,8 +104,7 @@ void plan_repairs(const AuditView& view, const Pods& pods, Repairs& repairs) {
 
 std::string_view to_string(Drift::Kind kind) {
   constexpr std::array<std::string_view, kDriftKinds> kNames{
-      "slot_without_grant", "grant_without_slot", "process_without_grant", "memory_over_limit",
-      "process_left"};
+      "slot_without_grant", "grant_without_slot", "process_without_grant", "process_left"};
   return kNames.at(static_cast<std::size_t>(kind));
 }
 

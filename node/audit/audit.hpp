@@ -37,7 +37,6 @@ struct Drift {
     kSlotWithoutGrant,     ///< a pod has a slot and no valid grant: it cannot start
     kGrantWithoutSlot,     ///< a granted container has no slot: it sees no card
     kProcessWithoutGrant,  ///< a pod uses a card that it was not granted
-    kMemoryOverLimit,      ///< a pod uses more memory of a card than its limit
     kProcessLeft,          ///< a pod that is gone still uses memory of a card
   };
   Kind kind{};
@@ -48,7 +47,7 @@ struct Drift {
   std::string sentence;  ///< for people, with what to do; no numbers that change
   friend auto operator<=>(const Drift&, const Drift&) = default;
 };
-inline constexpr std::size_t kDriftKinds = 5;
+inline constexpr std::size_t kDriftKinds = 4;
 /// As metrics name it: "slot_without_grant".
 [[nodiscard]] std::string_view to_string(Drift::Kind kind);
 

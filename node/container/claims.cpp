@@ -1,6 +1,7 @@
 #include "node/container/claims.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -44,17 +45,19 @@ CardClaim* find_claim(std::vector<CardClaim>& claims, const Claim& noted) {
   return found == claims.end() ? nullptr : &*found;
 }
 
+/// Whether the pod of this UID, which is gone, has a process.
+using Runs = std::function<bool(const std::string&)>;
+
 /// Adds the claims of admitted containers that may still run. @returns those containers
-Containers add_admitted(const PodSource& pods, const Journal& journal, const Processes& processes,
+Containers add_admitted(const PodSource& pods, const Journal& journal, const Runs& runs,
                         std::vector<CardClaim>& claims) {
   Containers admitted;
-  PodsWithProcess running(processes);
   const bool synced = pods.synced();
   for (const JournalEntry& entry : journal.all()) {
     if (!entry.claim) continue;
     const Claim& noted = *entry.claim;
     const bool ending = synced && !pods.find(noted.pod_uid);
-    if (ending && !running.has(noted.pod_uid)) continue;
+    if (ending && !runs(noted.pod_uid)) continue;
     if (CardClaim* const again = find_claim(claims, noted)) {
       again->allocations.push_back(entry.name);
       continue;
@@ -67,25 +70,40 @@ Containers add_admitted(const PodSource& pods, const Journal& journal, const Pro
     claim->admitted = true;
     claim->whole = noted.whole;
     claim->ending = ending;
+    claim->ns = noted.ns;
+    claim->pod = noted.pod;
     claims.push_back(std::move(*claim));
   }
   return admitted;
+}
+
+std::vector<CardClaim> claims_of(const PodSource& pods, const Journal& journal, const Runs& runs) {
+  std::vector<CardClaim> claims;
+  const Containers admitted = add_admitted(pods, journal, runs, claims);
+  for (const LocalPodPtr& pod : pods.all()) {
+    if (!pod->grant) continue;
+    for (const model::ContainerInfo& info : pod->pod.containers) {
+      if (info.slots == 0 || admitted.contains({pod->pod.uid, info.name})) continue;
+      auto claim = claim_of(*pod->grant, info.name);
+      if (!claim) continue;
+      claim->ns = pod->pod.ns;
+      claim->pod = pod->pod.name;
+      claims.push_back(std::move(*claim));
+    }
+  }
+  return claims;
 }
 
 }  // namespace
 
 std::vector<CardClaim> card_claims(const PodSource& pods, const Journal& journal,
                                    const Processes& processes) {
-  std::vector<CardClaim> claims;
-  const Containers admitted = add_admitted(pods, journal, processes, claims);
-  for (const LocalPodPtr& pod : pods.all()) {
-    if (!pod->grant) continue;
-    for (const model::ContainerInfo& info : pod->pod.containers) {
-      if (info.slots == 0 || admitted.contains({pod->pod.uid, info.name})) continue;
-      if (auto claim = claim_of(*pod->grant, info.name)) claims.push_back(std::move(*claim));
-    }
-  }
-  return claims;
+  PodsWithProcess running(processes);
+  return claims_of(pods, journal, [&](const std::string& uid) { return running.has(uid); });
+}
+
+std::vector<CardClaim> claims_of_present(const PodSource& pods, const Journal& journal) {
+  return claims_of(pods, journal, [](const std::string&) { return false; });
 }
 
 LocalPod as_admitted(LocalPod pod, const Claim& claim, std::string_view node) {

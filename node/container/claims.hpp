@@ -23,6 +23,11 @@ namespace tangram::node {
 [[nodiscard]] std::vector<CardClaim> card_claims(const PodSource& pods, const Journal& journal,
                                                  const Processes& processes);
 
+/// The same without pods that are gone (`ending`), so that /proc need not be searched for their
+/// processes.
+[[nodiscard]] std::vector<CardClaim> claims_of_present(const PodSource& pods,
+                                                       const Journal& journal);
+
 /// The pod with the grant that a container was admitted with. The signature was checked then; its
 /// key may have been retired since.
 [[nodiscard]] LocalPod as_admitted(LocalPod pod, const Claim& claim, std::string_view node);

@@ -22,6 +22,8 @@ struct CardClaim {
   model::ContainerGrant container;
   /// The names of its CDI devices if it was admitted: several if kubelet allocated for it again.
   std::vector<std::string> allocations = {};
+  std::string ns = {};   ///< of the pod
+  std::string pod = {};  ///< its name
 };
 
 /// A container that is about to start.

@@ -34,8 +34,8 @@ struct Metric {
 
 /// Labels of which the values are the cluster's, not Tangram's.
 bool is_open(const std::string& label) {
-  static const std::set<std::string> kOpen{"node",      "card", "uuid", "model",
-                                           "namespace", "pod",  "key",  "xid"};
+  static const std::set<std::string> kOpen{"node", "card",      "uuid", "model", "namespace",
+                                           "pod",  "container", "key",  "xid"};
   return kOpen.contains(label);
 }
 
@@ -145,6 +145,7 @@ std::string node_text() {
     readings.pods.push_back(std::move(pod));
   }
   readings.driver_errors[{"GPU-1", 79}] = 1;
+  readings.memory_checks.over.push_back({.card = "GPU-1"});
   readings.grant_keys.known = {"3fa9c201"};
   const node::NodeMetrics metrics([&] { return readings; });
   return prometheus::TextSerializer().Serialize(metrics.Collect());

@@ -204,6 +204,11 @@ TEST_F(AgentTest, FromCardsToAContainer) {
   EXPECT_TRUE(shows(R"(tangram_node_card_healthy{uuid="GPU-a",model="A100"} 1)"));
   EXPECT_TRUE(shows("tangram_node_registered 1"));
   EXPECT_TRUE(shows("tangram_node_slots 32"));
+  EXPECT_TRUE(eventually([&] {
+    return metrics().find(R"(tangram_node_memory_checks_total{result="done"})") !=
+               std::string::npos &&
+           !shows(R"(tangram_node_memory_checks_total{result="done"} 0)");
+  }));
   const double lag = value("tangram_node_watch_lag_seconds");
   EXPECT_GE(lag, 0);
   EXPECT_LT(lag, 60) << "the clock of this process did not begin with it";

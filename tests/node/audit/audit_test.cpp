@@ -96,9 +96,9 @@ TEST_F(AuditTest, ProcessesOnCardsThatWereNotGranted) {
   EXPECT_EQ(drifts(), std::set<std::string>{"process_without_grant ml/a"});
 }
 
-TEST_F(AuditTest, MemoryOverTheLimit) {
-  ++view.uses[0].bytes;
-  EXPECT_EQ(drifts(), std::set<std::string>{"memory_over_limit ml/a"});
+TEST_F(AuditTest, HowMuchAPodUsesIsNotItsQuestion) {
+  view.uses[0].bytes = ~std::uint64_t{0};
+  EXPECT_TRUE(drifts().empty()) << "MemoryChecker reports it";
 }
 
 TEST_F(AuditTest, ProcessesOfPodsThatAreGone) {

@@ -65,5 +65,34 @@ TEST(CardClaimsTest, AContainerHasAllItsAllocations) {
   EXPECT_EQ(claims[0].allocations, (std::vector<std::string>{"slot-1.a", "slot-2.b"}));
 }
 
+TEST(ClaimsOfPresentTest, LeaveOutPodsThatAreGone) {
+  const testing::TempFolder folder;
+  auto journal = Journal::open(folder.path());
+  ASSERT_TRUE(journal);
+  const model::Grant grant{
+      .pod_uid = "u",
+      .node = "n1",
+      .issued_at = "2026-01-01T00:00:00Z",
+      .isolation = Isolation::kMps,
+      .containers = {{"main", {part("GPU-1", 10, 100)}}, {"not-started", {part("GPU-1", 10, 100)}}},
+      .signature = {}};
+  const Claim noted{.pod_uid = "u",
+                    .ns = "ml",
+                    .pod = "a",
+                    .container = "main",
+                    .grant = encode(grant),
+                    .spec = ""};
+  ASSERT_TRUE(journal->put({.name = "slot-1.a", .slots = {}, .allocated_at = "", .claim = noted}));
+  FakePods pods;
+  pods.reachable(false, false);
+  const auto claims = claims_of_present(pods, *journal);
+  ASSERT_EQ(claims.size(), 1U) << "the pods are not known yet";
+  EXPECT_EQ(claims[0].container.container, "main");
+  EXPECT_EQ(claims[0].ns + "/" + claims[0].pod, "ml/a");
+  EXPECT_TRUE(claims[0].admitted);
+  pods.reachable(true, true);
+  EXPECT_TRUE(claims_of_present(pods, *journal).empty()) << "the pod is gone";
+}
+
 }  // namespace
 }  // namespace tangram::node

@@ -1,0 +1,155 @@
+#include "node/audit/memory_checker.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace tangram::node {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A program can fill a card within seconds; a look costs milliseconds.
+constexpr std::chrono::milliseconds kBetweenLooks = 1s;
+
+std::set<std::string> cards_to_check(const std::vector<CardClaim>& claims) {
+  std::set<std::string> cards;
+  for (const CardClaim& claim : claims) {
+    if (claim.whole) continue;
+    for (const model::GrantedCard& part : claim.container.cards) cards.insert(part.uuid);
+  }
+  return cards;
+}
+
+/// Without numbers: they change every second, and each text is an event of its own.
+std::string sentence(const MemoryUse& use) {
+  if (use.limit_bytes == 0) {
+    return "container " + use.container + " uses memory of card " + use.card +
+           ", of which it has no share; is it privileged, or does its environment choose cards?";
+  }
+  const std::string advice =
+      "; keep to TANGRAM_MEMORY_LIMIT_BYTES, or request more (docs/node.md, \"Memory limits from "
+      "outside\")";
+  if (use.container.empty()) {
+    return "the pod's containers use more memory of card " + use.card +
+           " than their limits together" + advice;
+  }
+  return "container " + use.container + " uses more memory of card " + use.card +
+         " than its limit" + advice;
+}
+
+}  // namespace
+
+MemoryChecker::MemoryChecker(Parts parts)
+    : parts_(std::move(parts)), names_(parts_.runtime, parts_.clock) {}
+
+void MemoryChecker::run(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    look();
+    parts_.sleeper(kBetweenLooks, stop);
+  }
+}
+
+void MemoryChecker::look() {
+  const std::vector<CardClaim> claims = parts_.claims();
+  const std::set<std::string> cards = cards_to_check(claims);
+  std::erase_if(breaches_,
+                [&](const auto& one) { return !cards.contains(std::get<0>(one.first)); });
+  const std::vector<CardUse> answered = read_cards(cards);
+  std::set<std::string> pods;
+  for (const CardClaim& claim : claims) pods.insert(claim.pod_uid);
+  std::set<ProcessPlace> places;
+  for (const CardUse& use : answered) {
+    for (const PlacedProcess& process : use.processes) {
+      if (pods.contains(process.place.pod_uid)) places.insert(process.place);
+    }
+  }
+  names_.update(places);
+  std::set<std::string> silent = cards;
+  for (const auto& [card, processes] : answered) {
+    judge(memory_uses(card, processes, claims, names_.known()), card);
+    silent.erase(card);
+  }
+  for (const std::string& card : silent) keep_unanswered(card, claims);
+  publish(silent.empty());
+}
+
+std::vector<MemoryChecker::CardUse> MemoryChecker::read_cards(const std::set<std::string>& cards) {
+  std::vector<CardUse> uses;
+  for (const std::string& card : cards) {
+    const auto activity = parts_.source.activity(card);
+    if (!activity) continue;
+    CardUse& use = uses.emplace_back(CardUse{card, {}});
+    for (const CardProcess& process : activity->processes) {
+      use.processes.push_back(
+          {process.pid, parts_.processes.place_of(process.pid), process.memory_bytes});
+    }
+  }
+  return uses;
+}
+
+void MemoryChecker::judge(const std::vector<MemoryUse>& uses, const std::string& card) {
+  std::set<Key> over;
+  for (const MemoryUse& use : uses) {
+    if (!is_over_limit(use)) continue;
+    Key key{card, use.pod_uid, use.container};
+    judge(use, breaches_[key]);
+    over.insert(std::move(key));
+  }
+  std::erase_if(breaches_, [&](const auto& one) {
+    return std::get<0>(one.first) == card && !over.contains(one.first);
+  });
+}
+
+/// @param breach  of this container; a new one at the first look
+void MemoryChecker::judge(const MemoryUse& use, Breach& breach) {
+  const bool is_new = breach.now.card.empty();
+  breach.now = {use.ns, use.pod, use.container, use.card, use.used_bytes - use.limit_bytes};
+  if (is_new || breach.reported) return;
+  breach.reported = true;
+  report(use);
+}
+
+void MemoryChecker::keep_unanswered(const std::string& card, const std::vector<CardClaim>& claims) {
+  std::set<std::string> pods;
+  for (const CardClaim& claim : claims) pods.insert(claim.pod_uid);
+  std::erase_if(breaches_, [&](const auto& one) {
+    const auto& [of, uid, container] = one.first;
+    return of == card && (!one.second.reported || !pods.contains(uid));
+  });
+}
+
+void MemoryChecker::report(const MemoryUse& use) {
+  const std::string why = sentence(use);
+  spdlog::warn("pod {}/{}: {}: {} of {} bytes", use.ns, use.pod, why, use.used_bytes,
+               use.limit_bytes);
+  parts_.report_event(kube::EventNote{.kind = "Pod",
+                                      .ns = use.ns,
+                                      .name = use.pod,
+                                      .uid = use.pod_uid,
+                                      .type = kube::EventNote::Type::kWarning,
+                                      .reason = "MemoryOverLimit",
+                                      .action = "Checking",
+                                      .note = why});
+  const std::lock_guard lock(mutex_);
+  ++state_.reported;
+}
+
+void MemoryChecker::publish(bool complete) {
+  std::vector<Over> over;
+  for (const auto& [key, breach] : breaches_) {
+    if (breach.reported) over.push_back(breach.now);
+  }
+  const std::lock_guard lock(mutex_);
+  state_.over = std::move(over);
+  ++state_.looks;
+  if (!complete) ++state_.failed;
+}
+
+MemoryChecker::State MemoryChecker::state() const {
+  const std::lock_guard lock(mutex_);
+  return state_;
+}
+
+}  // namespace tangram::node

@@ -1,0 +1,107 @@
+#pragma once
+
+#include "base/clock.hpp"
+#include "base/required.hpp"
+#include "base/sleeper.hpp"
+#include "kube/event_series.hpp"
+#include "node/audit/container_names.hpp"
+#include "node/audit/memory_check.hpp"
+#include "node/cards/card_source.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace tangram::node {
+
+/// Compares every second what containers use of shared cards, by the driver's count, with their
+/// limits. What enforces a limit inside a container can be evaded: by a program that loads the
+/// driver by a path of its own, and by OpenCL, Vulkan and the video engines. The driver's count has
+/// all of them.
+///
+///     under ──over──► suspected ──over again──► over: event, counted    over ──under──► under
+///       ▲                 │ under, or the driver is silent                │ the driver is silent
+///       └─────────────────┘                                               └─► over
+///
+/// Only two looks in a row count, since a container that is restarted may have the processes of
+/// both starts for a moment. While the driver does not answer, nothing is known: a suspicion ends,
+/// because the looks on both sides are not in a row, and what was reported stays so, because nobody
+/// saw the container under its limit. Processes outside of pods, such as an MPS server, do not
+/// count.
+///
+/// Where containers cannot be told apart, memory_uses() says what is compared.
+///
+/// A look costs the driver's list of processes for each shared card, and /proc for the processes in
+/// it; nothing if no card is shared. Threads: run() and look() on one, the rest from any. No lock
+/// is held during a call.
+class MemoryChecker {
+ public:
+  struct Parts {
+    /// As by claims_of_present(). One that was not admitted counts, too: the journal may be lost.
+    Required<std::function<std::vector<CardClaim>()>> claims;
+    CardSource& source;
+    const Processes& processes;
+    ContainerRuntime* runtime;  ///< null = none
+    Required<std::function<void(kube::EventNote)>> report_event;
+    const Clock& clock;
+    Sleeper sleeper = sleep_until_stopped;
+  };
+  explicit MemoryChecker(Parts parts);
+
+  /// Looks until the end.
+  void run(const std::stop_token& stop);
+  /// Compares once.
+  void look();
+
+  /// A container above its limit.
+  struct Over {
+    std::string ns;
+    std::string pod;
+    std::string container;  ///< empty = the pod's containers together
+    std::string card;
+    std::uint64_t bytes = 0;  ///< above the limit
+    friend bool operator==(const Over&, const Over&) = default;
+  };
+  struct State {
+    std::vector<Over> over;  ///< that were reported and are so still
+    std::uint64_t looks = 0;
+    std::uint64_t failed = 0;    ///< looks at which the driver did not tell of every card
+    std::uint64_t reported = 0;  ///< times that a container went over its limit
+  };
+  [[nodiscard]] State state() const;
+
+ private:
+  using Key = std::tuple<std::string, std::string, std::string>;  ///< card, pod UID, container
+  struct Breach {
+    Over now;  ///< as last seen
+    bool reported = false;
+  };
+  struct CardUse {
+    std::string card;
+    std::vector<PlacedProcess> processes;
+  };
+
+  /// Of shared cards that answer.
+  std::vector<CardUse> read_cards(const std::set<std::string>& cards);
+  void judge(const std::vector<MemoryUse>& uses, const std::string& card);
+  void judge(const MemoryUse& use, Breach& breach);
+  void keep_unanswered(const std::string& card, const std::vector<CardClaim>& claims);
+  void report(const MemoryUse& use);
+  void publish(bool complete);
+
+  const Parts parts_;
+  // Of run()'s thread.
+  ContainerNames names_;
+  std::map<Key, Breach> breaches_;  ///< only of pods that have claims
+
+  mutable std::mutex mutex_;
+  State state_;  ///< under mutex_
+};
+
+}  // namespace tangram::node

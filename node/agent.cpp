@@ -157,6 +157,7 @@ struct Agent::Impl {
             .processes = processes,
             .runtime = runtime ? &*runtime : nullptr,
             .report_event = event_reporter(),
+            .terminates = settings.terminate_over_limit,
             .clock = parts.clock};
   }
 

@@ -186,6 +186,12 @@ void add_memory_checks(const Readings& now, MetricFamilies& all) {
           MetricFamily::counter("tangram_node_memory_over_limit_total",
                                 "Times that a container went above its memory limit on a card."),
           now.memory_checks.reported);
+  MetricFamily::counter("tangram_node_processes_terminated_total",
+                        "Processes on a card whose container was above its memory limit there, by "
+                        "whether the agent could end them; with --over-limit=terminate.")
+      .add({{"result", "ended"}}, now.memory_checks.ended)
+      .add({{"result", "failed"}}, now.memory_checks.not_ended)
+      .into(all);
   MetricFamily::counter("tangram_node_memory_checks_total",
                         "Comparisons of containers' memory with their limits. failed: the driver "
                         "did not tell of every shared card.")

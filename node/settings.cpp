@@ -17,6 +17,8 @@ constexpr int kBadUsage = 2;
 constexpr const char* kAuto = "auto";
 constexpr const char* kNone = "none";
 constexpr const char* kToken = "token";
+constexpr const char* kReport = "report";
+constexpr const char* kTerminate = "terminate";
 constexpr std::string_view kFile = "file:";
 
 using Vendors = std::vector<std::shared_ptr<Vendor>>;
@@ -94,7 +96,8 @@ void add_folders(CLI::App& cli, Settings& settings) {
   cli.add_option("--state-dir", settings.state_dir, "The agent's journal; survives reboots");
   cli.add_option("--runtime-socket", settings.runtime_socket,
                  "The container runtime's socket, to end containers that were created without "
-                 "their device; none: they are not searched for")
+                 "their device, and to tell a pod's containers apart by their memory; none: "
+                 "neither")
       ->check([](const std::string& path) -> std::string {
         return path == kNone || path.starts_with('/') ? "" : "write a path from / on, or none";
       });
@@ -130,12 +133,26 @@ void check_metrics(const MetricsSettings& metrics) {
                              "clients send their tokens there");
 }
 
-void add_operation(CLI::App& cli, Settings& settings, int& audit_seconds) {
+void add_operation(CLI::App& cli, Settings& settings, int& audit_seconds, std::string& over_limit) {
   cli.add_option("--audit-interval", audit_seconds,
                  "Seconds from one comparison of grants, slots, specs and processes to the next")
       ->check(CLI::Range(1, 3600));
+  cli.add_option("--over-limit", over_limit,
+                 "What happens if a container uses more memory of a card than its limit, by the "
+                 "driver's count. report: an event and metrics. terminate: also, its processes on "
+                 "the card are killed; needs --runtime-socket (docs/node.md)")
+      ->check(CLI::IsMember({kReport, kTerminate}));
   cli.add_option("--log-level", settings.log_level, "trace, debug, info, warn or error")
       ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error"}));
+}
+
+/// Without the runtime, processes of one container could be ended for the memory of another.
+void read_over_limit(std::string_view text, Settings& settings) {
+  settings.terminate_over_limit = text == kTerminate;
+  if (!settings.terminate_over_limit || settings.runtime_socket != kNone) return;
+  throw CLI::ValidationError("--over-limit",
+                             "terminate needs --runtime-socket, by which the agent tells a pod's "
+                             "containers apart");
 }
 
 /// --node-name is also TANGRAM_NODE_NODE_NAME, and so on.
@@ -160,6 +177,7 @@ ParsedSettings parse_settings(int argc, const char* const* argv) {
   std::string name_path = kAuto;
   std::string listen = to_string(settings.metrics.listen);
   std::string metrics_clients = kNone;
+  std::string over_limit = kReport;
   auto audit_seconds = static_cast<int>(settings.audit_interval.count());
   CLI::App cli(
       "Publishes this node's GPU cards, and gives each container its share of its card.\n\n"
@@ -173,12 +191,13 @@ ParsedSettings parse_settings(int argc, const char* const* argv) {
   add_folders(cli, settings);
   for (const auto& vendor : vendors) vendor->add_options(cli);
   add_metrics(cli, settings, listen, metrics_clients);
-  add_operation(cli, settings, audit_seconds);
+  add_operation(cli, settings, audit_seconds, over_limit);
   add_variables(cli);
   try {
     cli.parse(argc, argv);
     settings.metrics.tokens = metrics_clients == kToken;
     check_metrics(settings.metrics);
+    read_over_limit(over_limit, settings);
   } catch (const CLI::ParseError& error) {
     parsed.exit = cli.exit(error) == 0 ? 0 : kBadUsage;
   }

@@ -33,6 +33,7 @@ struct Settings {
 
   MetricsSettings metrics;
   std::chrono::seconds audit_interval{60};
+  bool terminate_over_limit = false;  ///< not only report containers above their memory limit
   std::string log_level = "info";
 };
 

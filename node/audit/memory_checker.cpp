@@ -1,5 +1,7 @@
 #include "node/audit/memory_checker.hpp"
 
+#include "node/audit/termination.hpp"
+
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -23,7 +25,7 @@ std::set<std::string> cards_to_check(const std::vector<CardClaim>& claims) {
 }
 
 /// Without numbers: they change every second, and each text is an event of its own.
-std::string sentence(const MemoryUse& use) {
+std::string sentence(const MemoryUse& use, bool ends) {
   if (use.limit_bytes == 0) {
     return "container " + use.container + " uses memory of card " + use.card +
            ", of which it has no share; is it privileged, or does its environment choose cards?";
@@ -36,7 +38,7 @@ std::string sentence(const MemoryUse& use) {
            " than their limits together" + advice;
   }
   return "container " + use.container + " uses more memory of card " + use.card +
-         " than its limit" + advice;
+         " than its limit" + (ends ? ", so the agent ends its processes there" : "") + advice;
 }
 
 }  // namespace
@@ -106,9 +108,9 @@ void MemoryChecker::judge(const std::vector<MemoryUse>& uses, const std::string&
 void MemoryChecker::judge(const MemoryUse& use, Breach& breach) {
   const bool is_new = breach.now.card.empty();
   breach.now = {use.ns, use.pod, use.container, use.card, use.used_bytes - use.limit_bytes};
-  if (is_new || breach.reported) return;
-  breach.reported = true;
-  report(use);
+  if (is_new) return;
+  if (!std::exchange(breach.reported, true)) report(use);
+  if (is_to_end(use)) end_processes(use, breach);
 }
 
 void MemoryChecker::keep_unanswered(const std::string& card, const std::vector<CardClaim>& claims) {
@@ -121,7 +123,8 @@ void MemoryChecker::keep_unanswered(const std::string& card, const std::vector<C
 }
 
 void MemoryChecker::report(const MemoryUse& use) {
-  const std::string why = sentence(use);
+  const bool ends = is_to_end(use);
+  const std::string why = sentence(use, ends);
   spdlog::warn("pod {}/{}: {}: {} of {} bytes", use.ns, use.pod, why, use.used_bytes,
                use.limit_bytes);
   parts_.report_event(kube::EventNote{.kind = "Pod",
@@ -130,10 +133,29 @@ void MemoryChecker::report(const MemoryUse& use) {
                                       .uid = use.pod_uid,
                                       .type = kube::EventNote::Type::kWarning,
                                       .reason = "MemoryOverLimit",
-                                      .action = "Checking",
+                                      .action = ends ? "Ending" : "Checking",
                                       .note = why});
   const std::lock_guard lock(mutex_);
   ++state_.reported;
+}
+
+bool MemoryChecker::is_to_end(const MemoryUse& use) const {
+  return *parts_.terminates && use.limit_bytes > 0 && !use.processes.empty();
+}
+
+void MemoryChecker::end_processes(const MemoryUse& use, Breach& breach) {
+  const std::string who = "of container " + use.container + " of pod " + use.ns + "/" + use.pod +
+                          " on card " + use.card;
+  for (const auto& [pid, outcome] : terminate(use, parts_.source, parts_.processes)) {
+    if (!(outcome ? breach.ended : breach.not_ended).insert(pid).second) continue;
+    if (outcome) {
+      spdlog::warn("ended process {} {}", pid, who);
+    } else {
+      spdlog::error("process {} {} cannot be ended: {}", pid, who, outcome.error().message);
+    }
+    const std::lock_guard lock(mutex_);
+    ++(outcome ? state_.ended : state_.not_ended);
+  }
 }
 
 void MemoryChecker::publish(bool complete) {

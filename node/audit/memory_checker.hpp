@@ -37,6 +37,11 @@ namespace tangram::node {
 ///
 /// Where containers cannot be told apart, memory_uses() says what is compared.
 ///
+/// If so configured, the checker also ends the container's processes on the card at every look at
+/// which the container is reported and over: a process that is killed may take seconds to end, and
+/// another may follow. Never where it is not certain whose the processes are, nor in a container
+/// without a share: its claim may have been lost with the journal.
+///
 /// A look costs the driver's list of processes for each shared card, and /proc for the processes in
 /// it; nothing if no card is shared. Threads: run() and look() on one, the rest from any. No lock
 /// is held during a call.
@@ -49,6 +54,8 @@ class MemoryChecker {
     const Processes& processes;
     ContainerRuntime* runtime;  ///< null = none
     Required<std::function<void(kube::EventNote)>> report_event;
+    Required<bool>
+        terminates;  ///< ends the processes on the card, too, of a container that is over
     const Clock& clock;
     Sleeper sleeper = sleep_until_stopped;
   };
@@ -71,8 +78,10 @@ class MemoryChecker {
   struct State {
     std::vector<Over> over;  ///< that were reported and are so still
     std::uint64_t looks = 0;
-    std::uint64_t failed = 0;    ///< looks at which the driver did not tell of every card
-    std::uint64_t reported = 0;  ///< times that a container went over its limit
+    std::uint64_t failed = 0;     ///< looks at which the driver did not tell of every card
+    std::uint64_t reported = 0;   ///< times that a container went over its limit
+    std::uint64_t ended = 0;      ///< processes
+    std::uint64_t not_ended = 0;  ///< processes that the system did not let the agent end
   };
   [[nodiscard]] State state() const;
 
@@ -81,6 +90,8 @@ class MemoryChecker {
   struct Breach {
     Over now;  ///< as last seen
     bool reported = false;
+    std::set<std::int64_t> ended;      ///< processes, each counted once
+    std::set<std::int64_t> not_ended;  ///< the same
   };
   struct CardUse {
     std::string card;
@@ -93,6 +104,8 @@ class MemoryChecker {
   void judge(const MemoryUse& use, Breach& breach);
   void keep_unanswered(const std::string& card, const std::vector<CardClaim>& claims);
   void report(const MemoryUse& use);
+  [[nodiscard]] bool is_to_end(const MemoryUse& use) const;
+  void end_processes(const MemoryUse& use, Breach& breach);
   void publish(bool complete);
 
   const Parts parts_;

@@ -89,6 +89,16 @@ TEST(SettingsTest, TokensAreRequiredOnlyOverTls) {
   EXPECT_EQ(parse({"--node-name=n1", "--metrics-tls-key=/tls/tls.key"}).exit, 2);
 }
 
+TEST(SettingsTest, ProcessesAreEndedOnlyIfSaidAndWithARuntime) {
+  EXPECT_FALSE(parse({"--node-name=n1"}).settings.terminate_over_limit);
+  EXPECT_FALSE(parse({"--node-name=n1", "--over-limit=report"}).settings.terminate_over_limit);
+  const auto ends = parse({"--node-name=n1", "--over-limit=terminate"});
+  EXPECT_FALSE(ends.exit);
+  EXPECT_TRUE(ends.settings.terminate_over_limit);
+  EXPECT_EQ(parse({"--node-name=n1", "--over-limit=terminate", "--runtime-socket=none"}).exit, 2);
+  EXPECT_FALSE(parse({"--node-name=n1", "--over-limit=report", "--runtime-socket=none"}).exit);
+}
+
 TEST(SettingsTest, HelpSucceedsAndMistakesFail) {
   EXPECT_EQ(parse({"--help"}).exit, 0);
   EXPECT_EQ(parse({"--version"}).exit, 0);
@@ -97,7 +107,7 @@ TEST(SettingsTest, HelpSucceedsAndMistakesFail) {
        {"--cards=nvidia", "--cards=file:", "--sharers-per-card=49", "--sharers-per-card=0",
         "--device-ids-by=cdi", "--time-slice=4", "--audit-interval=0", "--log-level=loud",
         "--listen=9899", "--listen=localhost:9899", "--metrics-authentication=tokens",
-        "--unknown"}) {
+        "--over-limit=kill", "--unknown"}) {
     EXPECT_EQ(parse({"--node-name=n1", mistake}).exit, 2) << mistake;
   }
 }

@@ -90,12 +90,13 @@ struct MemoryRig {
     processes.container_ids[pid] = container_id;
     cards.processes["GPU-1"][pid] = mib;
   }
-  MemoryChecker::Parts parts(ContainerRuntime* of) {
+  MemoryChecker::Parts parts(ContainerRuntime* of, bool terminates = false) {
     return {.claims = [this] { return claims; },
             .source = cards,
             .processes = processes,
             .runtime = of,
             .report_event = [this](const kube::EventNote& note) { events.push_back(note); },
+            .terminates = terminates,
             .clock = clock};
   }
 

@@ -101,4 +101,16 @@ Result<CdiEdits> with_stand_ins(const CdiEdits& vendor, const StandInPaths& stan
   return edits;
 }
 
+Result<std::string> host_path_of(const CdiEdits& vendor, std::string_view library) {
+  const auto mounts = vendor.lists.find("mounts");
+  if (mounts != vendor.lists.end()) {
+    for (const std::string& text : mounts->second) {
+      auto mount = decode_mount(text);
+      if (mount && is_library(*mount, library) && !is_for_32_bits(*mount)) return mount->host_path;
+    }
+  }
+  return fail(Errc::kUnavailable, "NVIDIA's CDI spec does not mount " + std::string(library) +
+                                      "; generate it with `nvidia-ctk cdi generate`");
+}
+
 }  // namespace tangram::node::nvidia

@@ -4,6 +4,7 @@
 #include "node/container/cdi_spec.hpp"
 
 #include <string>
+#include <string_view>
 
 namespace tangram::node::nvidia {
 
@@ -24,5 +25,10 @@ struct StandInPaths {
 ///
 /// @returns kUnavailable if the edits do not mount both libraries, once each, with what to do
 Result<CdiEdits> with_stand_ins(const CdiEdits& vendor, const StandInPaths& stand_ins);
+
+/// The path on the host of a library of the driver, as NVIDIA's edits mount it.
+/// @param library  without its version: "libnvidia-ml.so"
+/// @returns kUnavailable if they do not
+Result<std::string> host_path_of(const CdiEdits& vendor, std::string_view library);
 
 }  // namespace tangram::node::nvidia

@@ -6,46 +6,61 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <string_view>
 #include <system_error>
+#include <utility>
 
 namespace tangram::node::nvidia {
 namespace {
 
-constexpr std::string_view kCuda = "libcuda.so.1";
-constexpr std::string_view kNvml = "libnvidia-ml.so.1";
+struct File {
+  std::string name;
+  std::string content;
+};
 
 /// Enough of a hash that two versions never share a folder.
-std::string name_of(const std::string& content) {
-  std::string name;
-  for (const char byte : sha256(content).substr(0, 8)) {
-    name += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+std::string version_of(const std::vector<File>& files) {
+  std::string all;
+  for (const File& file : files) all += file.name + '\0' + sha256(file.content);
+  std::string version;
+  for (const char byte : sha256(all).substr(0, 8)) {
+    version += fmt::format("{:02x}", static_cast<unsigned char>(byte));
   }
-  return name;
+  return version;
 }
 
 Result<void> put(const std::string& path, const std::string& content) {
   const auto there = read_file(path);
   if (there && *there == content) return {};
-  return replace_file(path, content);
+  if (auto written = replace_file(path, content); !written) return written;
+  std::error_code failed;
+  using std::filesystem::perms;
+  constexpr perms kReadAndExecute = perms::owner_read | perms::owner_exec | perms::group_read |
+                                    perms::group_exec | perms::others_read | perms::others_exec;
+  std::filesystem::permissions(path, kReadAndExecute, failed);
+  return failed ? Result<void>(fail(Errc::kUnavailable, path + ": " + failed.message()))
+                : Result<void>{};
 }
 
 }  // namespace
 
-Result<StandInPaths> install_stand_ins(const std::string& from, const std::string& folder) {
-  const auto cuda = read_file(fmt::format("{}/{}", from, kCuda));
-  if (!cuda) return cuda.error();
-  const auto nvml = read_file(fmt::format("{}/{}", from, kNvml));
-  if (!nvml) return nvml.error();
-  const std::string version = folder + "/" + name_of(*cuda + *nvml);
+Result<std::string> install_on_host(const std::vector<std::string>& from,
+                                    const std::string& folder) {
+  std::vector<File> files;
+  for (const std::string& path : from) {
+    auto content = read_file(path);
+    if (!content) return content.error();
+    files.push_back({std::filesystem::path(path).filename(), std::move(*content)});
+  }
+  const std::string version = folder + "/" + version_of(files);
   std::error_code failed;
   std::filesystem::create_directories(version, failed);
   if (failed) return fail(Errc::kUnavailable, "make " + version + ": " + failed.message());
-  const StandInPaths paths{.cuda = fmt::format("{}/{}", version, kCuda),
-                           .nvml = fmt::format("{}/{}", version, kNvml)};
-  if (auto written = put(paths.cuda, *cuda); !written) return written.error();
-  if (auto written = put(paths.nvml, *nvml); !written) return written.error();
-  return paths;
+  for (const File& file : files) {
+    if (auto written = put(version + "/" + file.name, file.content); !written) {
+      return written.error();
+    }
+  }
+  return version;
 }
 
 }  // namespace tangram::node::nvidia

@@ -152,15 +152,15 @@ void SharePages::close(Open& open) {
 }
 
 /// Under mutex_. @returns null if there are none
-SharePages::Open* SharePages::open(const std::string& allocation) {
-  Open& pages = open_[allocation];
+SharePages::Open* SharePages::open(std::string_view allocation) {
+  Open& pages = open_[std::string(allocation)];
   if (pages.limits == nullptr) pages.limits = map_writable(path(allocation) + "/limits");
   if (pages.usage < 0) {
     pages.usage = ::open((path(allocation) + "/usage").c_str(), O_RDONLY | O_CLOEXEC);
   }
   if (pages.limits != nullptr && pages.usage >= 0) return &pages;
   close(pages);
-  open_.erase(allocation);
+  open_.erase(std::string(allocation));
   return nullptr;
 }
 
@@ -186,7 +186,7 @@ Result<void> SharePages::make(const std::string& folder,
   return replace_file(folder + "/limits", {bytes.data(), bytes.size()});
 }
 
-Result<SharePages::Paths> SharePages::put(const std::string& allocation,
+Result<SharePages::Paths> SharePages::put(std::string_view allocation,
                                           const std::vector<model::GrantedCard>& cards) {
   if (cards.size() > shim::kMaxCards) {
     return fail(Errc::kInvalidArgument, "a container can have at most " +
@@ -205,7 +205,7 @@ Result<SharePages::Paths> SharePages::put(const std::string& allocation,
   Open* const pages = open(allocation);
   if (pages == nullptr || !lists(*pages->limits, cards)) {
     if (pages != nullptr) close(*pages);
-    open_.erase(allocation);
+    open_.erase(std::string(allocation));
     if (auto made = make(folder, cards); !made) return made.error();
     return paths;
   }
@@ -231,7 +231,7 @@ void SharePages::keep(const std::set<std::string, std::less<>>& allocations) {
   for (const auto& folder : superfluous) std::filesystem::remove_all(folder, ignored);
 }
 
-bool SharePages::settle(const std::string& allocation, const Used& used) {
+bool SharePages::settle(std::string_view allocation, const MemoryByCard& used) {
   const std::lock_guard lock(mutex_);
   Open* const pages = open(allocation);
   if (pages == nullptr) return false;
@@ -245,7 +245,7 @@ bool SharePages::settle(const std::string& allocation, const Used& used) {
   return true;
 }
 
-std::optional<std::uint64_t> SharePages::accounted(const std::string& allocation,
+std::optional<std::uint64_t> SharePages::accounted(std::string_view allocation,
                                                    std::string_view card) {
   const std::lock_guard lock(mutex_);
   const Open* const pages = open(allocation);

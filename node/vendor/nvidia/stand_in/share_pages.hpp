@@ -2,6 +2,7 @@
 
 #include "base/result.hpp"
 #include "model/grant.hpp"
+#include "node/container/memory_limiter.hpp"
 #include "shim/page_files.hpp"
 
 #include <cstdint>
@@ -40,21 +41,19 @@ class SharePages {
   /// @param cards  in the order in which the container sees them
   /// @returns kInvalidArgument  a card without a UUID, or more cards than a page has
   ///          kUnavailable      the folder cannot be written
-  Result<Paths> put(const std::string& allocation, const std::vector<model::GrantedCard>& cards);
+  Result<Paths> put(std::string_view allocation, const std::vector<model::GrantedCard>& cards);
 
   /// Removes the pages of all but these allocations.
   void keep(const std::set<std::string, std::less<>>& allocations);
 
-  /// Memory that a container uses on its cards, by id, as the driver sees it.
-  using Used = std::map<std::string, std::uint64_t, std::less<>>;
   /// Takes off an allocation's limits what it uses beyond what its processes account. Cards that
   /// are not named keep their overhead.
   /// @returns false if there are no pages
-  bool settle(const std::string& allocation, const Used& used);
+  bool settle(std::string_view allocation, const MemoryByCard& used);
 
   /// What the living processes of an allocation account on a card.
   /// @returns nothing if there are no pages, or the card is not on them
-  [[nodiscard]] std::optional<std::uint64_t> accounted(const std::string& allocation,
+  [[nodiscard]] std::optional<std::uint64_t> accounted(std::string_view allocation,
                                                        std::string_view card);
 
  private:
@@ -64,7 +63,7 @@ class SharePages {
   };
   [[nodiscard]] std::string path(std::string_view allocation) const;
   Result<void> make(const std::string& folder, const std::vector<model::GrantedCard>& cards) const;
-  Open* open(const std::string& allocation);
+  Open* open(std::string_view allocation);
   static void close(Open& open);
 
   const std::string folder_;

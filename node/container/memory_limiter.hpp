@@ -1,0 +1,43 @@
+#pragma once
+
+#include "base/result.hpp"
+#include "model/grant.hpp"
+#include "node/container/cdi_spec.hpp"
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tangram::node {
+
+/// Memory that a container uses on cards, by id, as the driver counts it.
+using MemoryByCard = std::map<std::string, std::uint64_t, std::less<>>;
+
+/// Holds containers to their memory limits by one means, however the cards' compute is shared.
+/// Threads: safe.
+class MemoryLimiter {
+ public:
+  virtual ~MemoryLimiter() = default;
+
+  /// Prepares the limits of a container that is about to start, also again.
+  /// @param allocation  the name of its CDI device
+  /// @param cards       that it shares and this means limits, in the order in which it sees them
+  /// @param vendor      what the vendor's CDI specs add to it; changed as the means needs it
+  /// @returns what else the container needs;
+  ///          kUnavailable      not now: another try may succeed
+  ///          kInvalidArgument  not on this card or machine, with what to do
+  virtual Result<ContainerEdits> limit(std::string_view allocation,
+                                       const std::vector<model::GrantedCard>& cards,
+                                       CdiEdits& vendor) = 0;
+
+  /// Takes note of what a container uses, about every second.
+  virtual void note_use(std::string_view /*allocation*/, const MemoryByCard& /*used*/) {}
+
+  /// Gives up what it keeps for all but these allocations.
+  virtual void keep(const std::set<std::string, std::less<>>& /*allocations*/) {}
+};
+
+}  // namespace tangram::node

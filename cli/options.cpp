@@ -182,6 +182,9 @@ std::vector<std::string> request_values(std::string_view key) {
   if (key == model::kIsolationKey) {
     return {model::kIsolationNames.begin(), model::kIsolationNames.end()};
   }
+  if (key == model::kMemoryLimitsKey) {
+    return {model::kRequirableMemoryLimits.begin(), model::kRequirableMemoryLimits.end()};
+  }
   if (key != model::kPolicyKey) return {};
   return {policies::policy_names().begin(), policies::policy_names().end()};
 }

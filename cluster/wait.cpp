@@ -17,6 +17,7 @@ Wait wait_for(model::Misfit nearest) {
     case Misfit::kModel:
     case Misfit::kCardId:
     case Misfit::kIsolationUnsupported:
+    case Misfit::kMemoryLimits:
     case Misfit::kTooLarge:
       return Wait::kNoSuchCard;
     case Misfit::kUnavailable:

@@ -37,6 +37,7 @@ inline constexpr char kModelKey[] = "gpu-model";
 inline constexpr char kUuidKey[] = "gpu-uuid";
 inline constexpr char kPolicyKey[] = "gpu-policy";
 inline constexpr char kIsolationKey[] = "gpu-isolation";
+inline constexpr char kMemoryLimitsKey[] = "gpu-memory-limits";
 inline constexpr char kContainerKey[] = "gpu-container";
 
 /// One annotation of a request.
@@ -49,7 +50,7 @@ struct RequestAnnotation {
 };
 
 /// All of them, in the order in which messages and help list them.
-inline constexpr std::array<RequestAnnotation, 11> kRequestAnnotations{{
+inline constexpr std::array<RequestAnnotation, 12> kRequestAnnotations{{
     {kFractionKey, true, "SHARE", "That share of one card's memory and compute: 0.5"},
     {kMemoryKey, true, "QUANTITY", "Memory of one card: 8Gi"},
     {kComputeKey, true, "SHARE", "With --gpu-mem, the share of compute: 0.3; 0 = best effort"},
@@ -60,6 +61,8 @@ inline constexpr std::array<RequestAnnotation, 11> kRequestAnnotations{{
     {kUuidKey, false, "GLOBS", "Globs of card UUIDs"},
     {kPolicyKey, false, "NAME", "Another policy than the cluster's"},
     {kIsolationKey, false, "MODE", "Another isolation mode than the cluster's default"},
+    {kMemoryLimitsKey, false, "MEANS",
+     "The weakest means of memory limits that is accepted: mps, library or driver"},
     {kContainerKey, false},
 }};
 

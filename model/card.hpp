@@ -2,6 +2,7 @@
 
 #include "base/units.hpp"
 #include "model/isolation.hpp"
+#include "model/memory_limits.hpp"
 
 #include <array>
 #include <optional>
@@ -40,6 +41,8 @@ struct CardTraits {
       kWholeGpu;  ///< 1000 for every card, MIG instances too: a share is of this card
   bool healthy = true;
   bool cordoned = false;  ///< withheld by an operator, or owned by another device plugin
+  /// The strongest means that its agent uses; see in_mode().
+  MemoryLimits memory_limits = MemoryLimits::kNone;
   IsolationSet isolation = IsolationSet::all();
   int max_sharers = kDefaultMaxSharers;
 

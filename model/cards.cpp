@@ -51,7 +51,9 @@ void write_card(json::Writer& out, const Card& card) {
       .member("parent", card.parent);
   write_links(out, card.links);
   write_isolation(out, card.isolation);
-  out.member("maxSharers", card.max_sharers).end_object();
+  out.member("maxSharers", card.max_sharers)
+      .member("memoryLimits", to_string(card.memory_limits))
+      .end_object();
 }
 
 CardKind read_kind(json::Reader& in) {
@@ -83,14 +85,28 @@ IsolationSet usual_isolation(CardKind kind) {
   return kind == CardKind::kMig ? all.without(Isolation::kMps) : all;
 }
 
+/// A means that a newer agent knows and this program does not can be promised to no pod.
+MemoryLimits read_memory_limits(json::Reader& in) {
+  return parse_memory_limits(in.string()).value_or(MemoryLimits::kNone);
+}
+
+MemoryLimits usual_memory_limits(IsolationSet modes) {
+  return modes.has(Isolation::kMps) ? MemoryLimits::kMps : MemoryLimits::kNone;
+}
+
 Card read_card(json::Reader& in) {
   Card card;
   std::optional<IsolationSet> isolation;
+  std::optional<MemoryLimits> memory_limits;
   const auto kind = [&](json::Reader& from) { card.kind = read_kind(from); };
   const auto links = json::each(card.links, read_link);
   const auto modes = [&](json::Reader& from) {
     if (from.kind() == json::Kind::kNull) return from.skip();
     isolation = read_isolation(from);
+  };
+  const auto limits = [&](json::Reader& from) {
+    if (from.kind() == json::Kind::kNull) return from.skip();
+    memory_limits = read_memory_limits(from);
   };
   codec::object(
       in, {"id", "model", "memMiB"}, "id", codec::card_id_into(card.id), "kind", kind, "model",
@@ -102,8 +118,10 @@ Card read_card(json::Reader& in) {
       card.cordoned, "reason", codec::one_line_into(card.unavailable_reason, kMaxReason), "numa",
       codec::into(card.numa_node, -1, kMaxNumaNode), "pci",
       codec::optional_card_id_into(card.pci_bus), "parent",
-      codec::optional_card_id_into(card.parent), "links", links, "isolation", modes);
+      codec::optional_card_id_into(card.parent), "links", links, "isolation", modes, "memoryLimits",
+      limits);
   card.isolation = isolation.value_or(usual_isolation(card.kind));
+  card.memory_limits = memory_limits.value_or(usual_memory_limits(card.isolation));
   return card;
 }
 

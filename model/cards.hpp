@@ -13,9 +13,11 @@ namespace tangram::model {
 ///     {"version":1,"cards":[{"id":"GPU-...","kind":"physical","model":"A100-SXM4-80GB",
 ///       "memMiB":81920,"milli":1000,"healthy":true,"cordoned":false,"reason":"","numa":0,
 ///       "pci":"0000:17:00.0","parent":"","links":[{"to":"GPU-...","type":"nvlink","count":12}],
-///       "isolation":["mps","time-slice","none"],"maxSharers":48}]}
+///       "isolation":["mps","time-slice","none"],"maxSharers":48,"memoryLimits":"mps"}]}
 ///
 /// Texts are those of card_names.hpp; links' types and reasons are free.
+/// An agent that does not write memoryLimits is an older one, which enforces memory limits by MPS
+/// wherever it offers mps, and by nothing else: that is what an absent one means.
 /// Required: version, cards; of a card id, model, memMiB. Unknown members are ignored, so that
 /// a newer agent can say more; a newer version is refused.
 [[nodiscard]] std::string encode_cards(const std::vector<Card>& cards);

@@ -19,6 +19,7 @@ constexpr std::array<MisfitFacts, kMisfits> kFacts{{
     {Misfit::kCardId, "node has too few of the GPU cards that the pod names", false},
     {Misfit::kUnavailable, "matching GPU cards are unhealthy or cordoned", false},
     {Misfit::kIsolationUnsupported, "GPU cards do not support the requested isolation", false},
+    {Misfit::kMemoryLimits, "GPU cards do not enforce memory limits by the required means", false},
     {Misfit::kTooLarge, "request is larger than the node's GPU cards", false},
     {Misfit::kIsolationBusy, "GPU cards are in use with another isolation", true},
     {Misfit::kSharers, "GPU cards have no place for another sharer", true},
@@ -42,7 +43,12 @@ std::optional<Misfit> traits_misfit(const GpuRequest& request, const Slice& slic
                                     const CardTraits& card, const CardUse& use) {
   if (!card.available()) return Misfit::kUnavailable;
   // A card that one container has to itself needs nothing that keeps sharers apart.
-  if (!slice.whole && !card.isolation.has(request.isolation)) return Misfit::kIsolationUnsupported;
+  if (!slice.whole) {
+    if (!card.isolation.has(request.isolation)) return Misfit::kIsolationUnsupported;
+    if (in_mode(card.memory_limits, request.isolation) < request.memory_limits) {
+      return Misfit::kMemoryLimits;
+    }
+  }
   return room_misfit(slice, request.isolation, card, use);
 }
 

@@ -19,6 +19,7 @@ enum class Misfit {
   kCardId,
   kUnavailable,
   kIsolationUnsupported,
+  kMemoryLimits,
   kTooLarge,
   kIsolationBusy,
   kSharers,
@@ -26,7 +27,7 @@ enum class Misfit {
   kTogether,
   kNotTried,  ///< not known: a budget of searches was spent, see SearchBudget
 };
-inline constexpr std::size_t kMisfits = 12;
+inline constexpr std::size_t kMisfits = 13;
 
 /// The sentence a user reads; no numbers.
 [[nodiscard]] std::string_view reason(Misfit misfit);

@@ -20,6 +20,9 @@ void write_card(json::Writer& out, const GrantedCard& card) {
       .member("memLimitMiB", card.memory_limit.count())
       .member("milliLimit", card.compute_limit.count());
   if (card.whole) out.member("whole", *card.whole);
+  if (card.memory_limits != MemoryLimits::kNone) {
+    out.member("memoryLimits", to_string(card.memory_limits));
+  }
   out.end_object();
 }
 
@@ -29,15 +32,24 @@ void write_container(json::Writer& out, const ContainerGrant& container) {
   out.end_array().end_object();
 }
 
+/// Of a newer program's grant it cannot be said whether this program can do what was promised.
+MemoryLimits read_memory_limits(json::Reader& in) {
+  const std::string_view text = in.string();
+  const auto means = parse_memory_limits(text);
+  if (!means) in.fail(not_memory_limits(text));
+  return means.value_or(MemoryLimits::kNone);
+}
+
 GrantedCard read_card(json::Reader& in) {
   GrantedCard card;
-  codec::object(in, {"uuid", "memMiB", "milli", "memLimitMiB", "milliLimit"}, "uuid",
-                codec::card_id_into(card.uuid), "memMiB",
-                codec::into(card.memory, 0, codec::kMaxMebibytes), "milli",
-                codec::into(card.compute, 0, codec::kMilliPerCard), "memLimitMiB",
-                codec::into(card.memory_limit, 0, codec::kMaxMebibytes), "milliLimit",
-                codec::into(card.compute_limit, 0, codec::kMilliPerCard), "whole",
-                [&](json::Reader& in_whole) { card.whole = in_whole.boolean(); });
+  codec::object(
+      in, {"uuid", "memMiB", "milli", "memLimitMiB", "milliLimit"}, "uuid",
+      codec::card_id_into(card.uuid), "memMiB", codec::into(card.memory, 0, codec::kMaxMebibytes),
+      "milli", codec::into(card.compute, 0, codec::kMilliPerCard), "memLimitMiB",
+      codec::into(card.memory_limit, 0, codec::kMaxMebibytes), "milliLimit",
+      codec::into(card.compute_limit, 0, codec::kMilliPerCard), "whole",
+      [&](json::Reader& in_whole) { card.whole = in_whole.boolean(); }, "memoryLimits",
+      [&](json::Reader&) { card.memory_limits = read_memory_limits(in); });
   return card;
 }
 

@@ -3,6 +3,7 @@
 #include "base/result.hpp"
 #include "base/units.hpp"
 #include "model/isolation.hpp"
+#include "model/memory_limits.hpp"
 
 #include <optional>
 #include <string>
@@ -20,6 +21,9 @@ struct GrantedCard {
   /// The container has the card to itself, whatever size the card reports later. Nothing = a grant
   /// from before this was recorded; see takes_whole().
   std::optional<bool> whole = {};
+  /// By what the memory limit is enforced. None: for a container that has the card to itself, and
+  /// in a grant from before this was recorded, too, since nothing was promised then.
+  MemoryLimits memory_limits = MemoryLimits::kNone;
   friend bool operator==(const GrantedCard&, const GrantedCard&) = default;
 };
 

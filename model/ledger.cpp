@@ -48,7 +48,10 @@ std::optional<std::string> first_refusing_card(const NodeState& node,
       const Card& card = node.cards()[*index];
       const Slice slice = slice_of(granted, card);
       const bool can_isolate = slice.whole || card.isolation.has(allocation.isolation);
-      if (!card.available() || !can_isolate ||
+      // What the grant promises is what the card had when it was chosen.
+      const bool can_limit =
+          granted.memory_limits <= in_mode(card.memory_limits, allocation.isolation);
+      if (!card.available() || !can_isolate || !can_limit ||
           room_misfit(slice, allocation.isolation, card, use[*index])) {
         return granted.uuid;
       }

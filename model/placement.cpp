@@ -303,12 +303,16 @@ std::vector<ContainerGrant> grants_of(const GpuRequest& request, const NodeState
                   if (grants.empty() || grants.back().container != container.container) {
                     grants.push_back({.container = container.container, .cards = {}});
                   }
-                  grants.back().cards.push_back({.uuid = node.cards()[card].id,
-                                                 .memory = slice.memory,
-                                                 .compute = slice.compute,
-                                                 .memory_limit = slice.memory_limit,
-                                                 .compute_limit = slice.compute_limit,
-                                                 .whole = slice.whole});
+                  const MemoryLimits of_card = node.traits()[card].memory_limits;
+                  grants.back().cards.push_back(
+                      {.uuid = node.cards()[card].id,
+                       .memory = slice.memory,
+                       .compute = slice.compute,
+                       .memory_limit = slice.memory_limit,
+                       .compute_limit = slice.compute_limit,
+                       .whole = slice.whole,
+                       .memory_limits = slice.whole ? MemoryLimits::kNone
+                                                    : in_mode(of_card, request.isolation)});
                 });
   return grants;
 }

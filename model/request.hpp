@@ -58,6 +58,7 @@ struct GpuRequest {
   std::vector<std::string> card_ids;       ///< the same for the card's id
   std::string policy;                      ///< empty = the configured one
   Isolation isolation = Isolation::kNone;  ///< the pod's choice, else the cluster's default
+  MemoryLimits memory_limits = MemoryLimits::kNone;  ///< the weakest means that shares accept
 
   [[nodiscard]] bool asks_gpu() const { return !containers.empty(); }
   friend bool operator==(const GpuRequest&, const GpuRequest&) = default;

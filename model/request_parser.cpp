@@ -188,6 +188,11 @@ Result<Isolation> isolation_of(std::string_view text) {
   return fail(Errc::kInvalidArgument, not_an_isolation(text));
 }
 
+Result<MemoryLimits> memory_limits_of(std::string_view text) {
+  if (const auto means = parse_required_memory_limits(text)) return *means;
+  return fail(Errc::kInvalidArgument, not_memory_limits(text));
+}
+
 /// Reads the annotation into its place, if it is written and can be read.
 template <class Parse, class Target>
 void read_into(const WrittenByKey& pod, std::string_view key, const Parse& parse, Target& target,
@@ -202,6 +207,7 @@ void read_preferences(const WrittenByKey& pod, GpuRequest& request, Mistakes& mi
   read_into(pod, kUuidKey, values::parse_card_ids, request.card_ids, mistakes);
   read_into(pod, kPolicyKey, values::parse_policy, request.policy, mistakes);
   read_into(pod, kIsolationKey, isolation_of, request.isolation, mistakes);
+  read_into(pod, kMemoryLimitsKey, memory_limits_of, request.memory_limits, mistakes);
 }
 
 /// A container can speak to one MPS daemon only, and each card has its own.

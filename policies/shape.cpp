@@ -20,6 +20,7 @@ std::size_t ShapeHash::operator()(const model::PodDemand& shape) const {
   boost::hash_combine(seed, shape.footprint.cpu.count());
   boost::hash_combine(seed, shape.footprint.memory.count());
   boost::hash_combine(seed, static_cast<int>(shape.gpu.isolation));
+  boost::hash_combine(seed, static_cast<int>(shape.gpu.memory_limits));
   for (const std::string& model : shape.gpu.models) boost::hash_combine(seed, model);
   for (const std::string& id : shape.gpu.card_ids) boost::hash_combine(seed, id);
   for (const model::ContainerRequest& container : shape.gpu.containers) {

@@ -11,7 +11,7 @@
 namespace tangram::extender {
 
 inline constexpr std::size_t kMaxContainers = 1000;         // a node runs 110 pods by default
-inline constexpr std::size_t kMaxRequestAnnotations = 200;  // 16 containers have 6 each, and 5 more
+inline constexpr std::size_t kMaxRequestAnnotations = 200;  // 16 containers have 6 each, and 6 more
 /// The API server's time for a CEL expression over annotations grows with the square of their
 /// number: 1,000 take 5 ms, and the 84,000 that fit into a pod 17 s. The match conditions and
 /// policies in deploy/ look at no more; a real pod has some dozens.

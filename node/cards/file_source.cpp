@@ -74,6 +74,7 @@ Result<CardFile> parse_card_file(const std::string& text) {
   for (model::Card& card : *cards) {
     // MPS needs a compute mode, which a file does not have.
     card.isolation = card.isolation.without(model::Isolation::kMps);
+    card.memory_limits = model::MemoryLimits::kNone;
     InstalledCard installed;
     installed.total = card.memory;
     installed.index = static_cast<int>(file.inventory.cards.size());

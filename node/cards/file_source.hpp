@@ -20,7 +20,7 @@ namespace tangram::node {
 ///     faults:                    # happen once, when this file is read
 ///     - {card: GPU-a, xid: 79}   # a driver error; or `ecc: true`, or `lost: true`; no card: all
 ///
-/// Cards of a file cannot be shared by MPS.
+/// Cards of a file cannot be shared by MPS, and nothing enforces memory limits on them.
 ///
 /// Every call checks the file and reads it again when its inode, size or time of change differs:
 /// rename a whole new file into place. If that one is bad, this is logged, and the last good one

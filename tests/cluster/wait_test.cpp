@@ -15,8 +15,9 @@ TEST(WaitTest, NamesEveryReasonOnce) {
 
 TEST(WaitTest, TellsFullCardsFromThoseThatWillNeverDo) {
   using model::Misfit;
-  for (const Misfit never : {Misfit::kUnknownNode, Misfit::kNoCards, Misfit::kModel,
-                             Misfit::kCardId, Misfit::kIsolationUnsupported, Misfit::kTooLarge}) {
+  for (const Misfit never :
+       {Misfit::kUnknownNode, Misfit::kNoCards, Misfit::kModel, Misfit::kCardId,
+        Misfit::kIsolationUnsupported, Misfit::kMemoryLimits, Misfit::kTooLarge}) {
     EXPECT_EQ(wait_for(never), Wait::kNoSuchCard);
   }
   EXPECT_EQ(wait_for(Misfit::kUnavailable), Wait::kUnavailable);

@@ -2,6 +2,7 @@
 #include "base/rapidjson.hpp"
 #include "model/annotations.hpp"
 #include "model/isolation.hpp"
+#include "model/memory_limits.hpp"
 #include "policies/registry.hpp"
 #include "source_dir.hpp"
 
@@ -65,6 +66,18 @@ TEST(PagesTest, GrantSchemaAllowsEveryIsolationMode) {
     listed.emplace_back(mode.GetString());
   }
   EXPECT_EQ(listed, Names(model::kIsolationNames.begin(), model::kIsolationNames.end()));
+}
+
+TEST(PagesTest, GrantSchemaAllowsEveryMeansOfMemoryLimits) {
+  rapidjson::Document schema;
+  schema.Parse(read_page("docs/schema/grant.schema.json").c_str());
+  ASSERT_FALSE(schema.HasParseError());
+  Names listed;
+  const auto& card = schema["$defs"]["card"]["properties"];
+  for (const auto& means : card["memoryLimits"]["enum"].GetArray()) {
+    listed.emplace_back(means.GetString());
+  }
+  EXPECT_EQ(listed, Names(model::kMemoryLimitsNames.begin(), model::kMemoryLimitsNames.end()));
 }
 
 }  // namespace

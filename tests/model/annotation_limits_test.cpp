@@ -45,8 +45,8 @@ std::string answer_to(const Annotations& annotations) {
 TEST(AnnotationLimitsTest, ALongValueIsAnsweredInAFewLines) {
   for (const std::string key :
        {"gpu-fraction", "gpu-mem", "gpu-compute", "gpu-count", "gpu-mem-limit", "gpu-compute-limit",
-        "gpu-model", "gpu-uuid", "gpu-policy", "gpu-isolation", "gpu-container",
-        "gpu-fraction.main", "gpu-unheard-of"}) {
+        "gpu-model", "gpu-uuid", "gpu-policy", "gpu-isolation", "gpu-memory-limits",
+        "gpu-container", "gpu-fraction.main", "gpu-unheard-of"}) {
     for (const auto& text : long_texts()) {
       EXPECT_LE(answer_to({{key, text}, {"gpu-count", "1"}}).size(), kReadable) << key;
     }

@@ -23,6 +23,7 @@ Card example() {
   card.links = {{.peer = "GPU-2", .type = "nvlink", .count = 12}};
   card.isolation = {Isolation::kMps, Isolation::kNone};
   card.max_sharers = 16;
+  card.memory_limits = MemoryLimits::kLibrary;
   return card;
 }
 
@@ -42,7 +43,7 @@ constexpr std::string_view kText =
     R"("memMiB":81920,"milli":1000,"healthy":false,"cordoned":true,)"
     R"("reason":"XID 79: \"fell off the bus\"","numa":1,"pci":"0000:17:00.0","parent":"",)"
     R"("links":[{"to":"GPU-2","type":"nvlink","count":12}],"isolation":["mps","none"],)"
-    R"("maxSharers":16}]})";
+    R"("maxSharers":16,"memoryLimits":"library"}]})";
 
 TEST(CardsTest, AreWrittenAsDocumented) {
   EXPECT_EQ(encode_cards({example()}), kText);
@@ -69,7 +70,9 @@ TEST(CardsTest, WhatIsNotSaidIsTheUsual) {
       decode_cards(R"({"cards":[{"id":"GPU-1","model":"T4","memMiB":15360}],"version":1})");
   ASSERT_TRUE(read) << read.error().message;
   ASSERT_EQ(read->size(), 1U);
-  EXPECT_EQ(read->front(), testing::card("GPU-1", "T4", 15'360_mib));
+  Card usual = testing::card("GPU-1", "T4", 15'360_mib);
+  usual.memory_limits = MemoryLimits::kMps;
+  EXPECT_EQ(read->front(), usual);
   EXPECT_TRUE(read->front().available());
   EXPECT_EQ(read->front().numa_node, -1);
   EXPECT_EQ(read->front().max_sharers, Card::kDefaultMaxSharers);
@@ -225,6 +228,7 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedCase{"TooManySharers", "\"maxSharers\":16", "\"maxSharers\":1001",
                     "maxSharers: is 1001; must be 1 to 1000"},
         RefusedCase{"IsolationNotText", "\"mps\"", "1", "isolation: expected a string"},
+        RefusedCase{"MemoryLimitsNotText", "\"library\"", "[]", "memoryLimits: expected a string"},
         RefusedCase{"CardTwice", "}]}", R"(},{"id":"GPU-1","model":"T4","memMiB":1}]})",
                     "card \"GPU-1\" stands twice"}),
     [](const auto& row) { return row.param.name; });

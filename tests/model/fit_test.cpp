@@ -57,6 +57,7 @@ struct CardCase {
   CardUse use = {};
   std::vector<std::string> models = {};
   std::vector<std::string> card_ids = {};
+  MemoryLimits memory_limits = MemoryLimits::kNone;
   std::optional<Misfit> expected = {};  ///< nothing = fits
 };
 void PrintTo(const CardCase& row, std::ostream* out) { *out << row.name; }
@@ -68,6 +69,7 @@ TEST_P(CardMisfitTest, NamesTheFirstThingInTheWay) {
   GpuRequest wanted = request(row.share);
   wanted.models = row.models;
   wanted.card_ids = row.card_ids;
+  wanted.memory_limits = row.memory_limits;
   EXPECT_EQ(card_misfit(wanted, slice_of(row.share, row.card), row.card, row.use), row.expected);
 }
 
@@ -185,6 +187,19 @@ INSTANTIATE_TEST_SUITE_P(
                  .share = fraction(1),
                  .card = with(with(small_card(), kNoMps), kSick),
                  .expected = Misfit::kUnavailable},
+        CardCase{.name = "MemoryLimitsTooWeak",
+                 .share = fraction(1),
+                 .memory_limits = MemoryLimits::kMps,
+                 .expected = Misfit::kMemoryLimits},
+        CardCase{.name = "SupportBeforeMemoryLimits",
+                 .share = fraction(1),
+                 .card = with(small_card(), kNoMps),
+                 .memory_limits = MemoryLimits::kMps,
+                 .expected = Misfit::kIsolationUnsupported},
+        CardCase{.name = "MemoryLimitsBeforeSize",
+                 .share = memory_and_compute(2000, 0),
+                 .memory_limits = MemoryLimits::kMps,
+                 .expected = Misfit::kMemoryLimits},
         CardCase{.name = "SupportBeforeSize",
                  .share = memory_and_compute(2000, 0),
                  .card = with(small_card(), kNoMps),
@@ -344,7 +359,8 @@ const std::vector<ReasonCase>& all_reasons() {
       {Misfit::kTooLarge, false},     {Misfit::kIsolationUnsupported, false},
       {Misfit::kIsolationBusy, true}, {Misfit::kSharers, true},
       {Misfit::kRoom, true},          {Misfit::kTogether, true},
-      {Misfit::kCardId, false},       {Misfit::kNotTried, true}};
+      {Misfit::kCardId, false},       {Misfit::kNotTried, true},
+      {Misfit::kMemoryLimits, false}};
   return kRows;
 }
 

@@ -16,6 +16,13 @@ namespace tangram::model {
 
 inline constexpr std::chrono::seconds kTtl{30};
 
+inline Allocation limited_by(MemoryLimits means, Allocation pod) {
+  for (ContainerGrant& container : pod.containers) {
+    for (GrantedCard& part : container.cards) part.memory_limits = means;
+  }
+  return pod;
+}
+
 inline Allocation in_mode(Isolation mode, Allocation pod) {
   pod.isolation = mode;
   return pod;

@@ -219,8 +219,10 @@ class History {
     if (placement) return;
     bool each_fits_alone = true;
     for (const naive::Ask& ask : plain.asks) {
-      each_fits_alone = each_fits_alone &&
-                        naive_.can_place({{ask}, plain.mode, plain.models, plain.ids}, node.name);
+      each_fits_alone =
+          each_fits_alone &&
+          naive_.can_place({{ask}, plain.mode, plain.models, plain.ids, plain.least_means},
+                           node.name);
     }
     EXPECT_EQ(why_not(request, node) == Misfit::kTogether, each_fits_alone) << node.name;
   }

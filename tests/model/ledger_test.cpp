@@ -212,6 +212,15 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedCase{.name = "CardLostItsMode",
                     .before = with_first_card([](Card& c) { c.isolation = {Isolation::kNone}; }),
                     .wanted = LedgerRefusalTest::pod("p")},
+        RefusedCase{
+            .name = "CardHasWeakerMemoryLimitsThanChosen",
+            .before = with_first_card([](Card& c) { c.memory_limits = MemoryLimits::kMps; }),
+            .wanted = limited_by(MemoryLimits::kLibrary, LedgerRefusalTest::pod("p"))},
+        RefusedCase{
+            .name = "MemoryLimitsByMpsInAnotherMode",
+            .before = with_first_card([](Card& c) { c.memory_limits = MemoryLimits::kMps; }),
+            .wanted = in_mode(Isolation::kNone,
+                              limited_by(MemoryLimits::kMps, LedgerRefusalTest::pod("p")))},
         RefusedCase{.name = "CardRunsAnotherMode",
                     .before = observing(in_mode(Isolation::kNone, LedgerRefusalTest::pod("q"))),
                     .wanted = LedgerRefusalTest::pod("p")},

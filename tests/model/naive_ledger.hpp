@@ -20,6 +20,7 @@ struct Card {
   std::int64_t memory = 0;
   bool usable = true;
   std::set<int> modes;
+  int means = 0;  ///< of memory limits: 0 none, 1 MPS, 2 the library, 3 the driver
   int max_sharers = 48;
 };
 
@@ -35,6 +36,7 @@ struct Part {
   std::int64_t memory = 0;
   std::int64_t milli = 0;
   std::optional<bool> alone = {};  ///< shares the card with nobody; not said: by its size
+  int means = 0;                   ///< of memory limits, as promised
 };
 
 struct Pod {
@@ -80,6 +82,7 @@ struct Need {
   std::int64_t memory = 0;
   std::int64_t milli = 0;
   bool alone = false;
+  int least_means = 0;
 };
 
 struct Request {
@@ -87,6 +90,7 @@ struct Request {
   int mode = 0;
   std::set<std::string> models;  ///< that may be taken
   std::set<std::string> ids;     ///< of cards that may be taken
+  int least_means = 0;           ///< for parts of a card
 };
 
 /// The largest whole number whose `by`-fold is at most `of`.
@@ -96,6 +100,11 @@ inline Need need_of(const Ask& ask, const Card& card) {
   if (ask.whole || ask.fraction == 1000) return {card.memory, 1000, true};
   if (ask.fraction) return {how_often(1000, *ask.fraction * card.memory), *ask.fraction, false};
   return {ask.memory, ask.milli ? *ask.milli : how_often(card.memory, 1000 * ask.memory), false};
+}
+
+/// MPS limits the memory of those who share by MPS, which is mode 0.
+inline int means_in(int mode, const Card& card) {
+  return card.means == 1 && mode != 0 ? 0 : card.means;
 }
 
 inline bool only_in(int mode, const Load& load) {
@@ -112,6 +121,7 @@ inline bool takes(const Card& card, const Load& there, const std::vector<Need>& 
   for (const Need& need : added) {
     if (need.alone && (there.sharer_count() > 0 || added.size() > 1)) return false;
     if (!need.alone && !card.modes.contains(mode)) return false;
+    if (need.least_means > means_in(mode, card)) return false;
     sum.memory += need.memory;
     sum.milli += need.milli;
   }
@@ -184,7 +194,7 @@ class Ledger {
     for (const Part& part : pod.parts) {
       const Card* card = card_of(pod.node, part.card);
       if (card == nullptr) return Obstacle::kNoRoom;
-      wanted[part.card].push_back({part.memory, part.milli, is_alone(part, *card)});
+      wanted[part.card].push_back({part.memory, part.milli, is_alone(part, *card), part.means});
     }
     for (const auto& [id, needs] : wanted) {
       const auto load = there.find(id);
@@ -258,7 +268,9 @@ class Ledger {
     for (std::size_t i = 0; i < cards.size(); ++i) {
       if (!is_chosen(i)) continue;
       Tried& tried = cards[i];
-      tried.added.push_back(need_of(request.asks[next], *tried.card));
+      Need need = need_of(request.asks[next], *tried.card);
+      need.least_means = need.alone ? 0 : request.least_means;
+      tried.added.push_back(need);
       all_fit = all_fit && request.models.contains(tried.card->model) &&
                 request.ids.contains(tried.card->id) &&
                 takes(*tried.card, tried.there, tried.added, request.mode);

@@ -14,6 +14,7 @@ naive::Card naive_card(const Card& card) {
                     .memory = card.memory.count(),
                     .usable = card.healthy && !card.cordoned,
                     .modes = {},
+                    .means = static_cast<int>(card.memory_limits),
                     .max_sharers = card.max_sharers};
   for (int mode = 0; mode < static_cast<int>(kIsolationModes); ++mode) {
     if (card.isolation.has(static_cast<Isolation>(mode))) plain.modes.insert(mode);
@@ -71,7 +72,8 @@ naive::Pod naive_pod(const Allocation& allocation) {
   plain.priority = allocation.priority;
   for (const ContainerGrant& container : allocation.containers) {
     for (const GrantedCard& card : container.cards) {
-      plain.parts.push_back({card.uuid, card.memory.count(), card.compute.count(), card.whole});
+      plain.parts.push_back({card.uuid, card.memory.count(), card.compute.count(), card.whole,
+                             static_cast<int>(card.memory_limits)});
     }
   }
   return plain;
@@ -92,6 +94,7 @@ naive::Request naive_request(const GpuRequest& request) {
       if (may_take(request.card_ids, id)) plain.ids.insert(id);
     }
   }
+  plain.least_means = static_cast<int>(request.memory_limits);
   return plain;
 }
 

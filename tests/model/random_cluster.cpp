@@ -27,6 +27,11 @@ Isolation random_mode(Random& random) {
   return random.chance(90) ? Isolation::kMps : static_cast<Isolation>(random.below(3));
 }
 
+/// Mostly alike, so that most requests have a place.
+MemoryLimits random_means(Random& random, MemoryLimits usual) {
+  return random.chance(80) ? usual : static_cast<MemoryLimits>(random.below(4));
+}
+
 /// One card of one node, one card of every node, or all but that; or two of those.
 std::vector<std::string> random_card_ids(Random& random) {
   std::vector<std::string> globs;
@@ -48,6 +53,7 @@ Card random_card(Random& random, const std::string& id) {
   card.healthy = !random.chance(5);
   card.cordoned = random.chance(5);
   if (random.chance(15)) card.isolation = {static_cast<Isolation>(random.below(3))};
+  card.memory_limits = random_means(random, MemoryLimits::kMps);
   if (random.chance(40)) card.max_sharers = static_cast<int>(random.between(1, 4));
   return card;
 }
@@ -77,6 +83,7 @@ GpuRequest random_request(Random& random) {
   if (random.chance(15)) request.models = {(random.chance(50) ? "!" : "") + random.one_of(kModels)};
   if (random.chance(15)) request.card_ids = random_card_ids(random);
   request.isolation = random_mode(random);
+  request.memory_limits = random_means(random, MemoryLimits::kNone);
   return request;
 }
 
@@ -89,6 +96,7 @@ Allocation random_grant(Random& random, const std::string& uid) {
     const std::int64_t mib = random.chance(20) ? random.one_of(kCardSizes) : random.between(0, 400);
     const std::int64_t milli = random.chance(20) ? 1000 : random.between(0, 400);
     pod.containers.push_back({"c" + std::to_string(i), {testing::granted(card, mib, milli)}});
+    pod.containers.back().cards[0].memory_limits = random_means(random, MemoryLimits::kNone);
   }
   return pod;
 }

@@ -146,12 +146,14 @@ TEST(RequestTest, ReadsThePreferencesOfThePod) {
                               {"gpu-model", " A100* ,H100*,! T4,RTX A6000"},
                               {"gpu-uuid", "GPU-5f2a* ,!GPU-77c1"},
                               {"gpu-policy", "binpack"},
-                              {"gpu-isolation", "time-slice"}});
+                              {"gpu-isolation", "time-slice"},
+                              {"gpu-memory-limits", "library"}});
   ASSERT_TRUE(request) << request.error().message;
   EXPECT_EQ(request->models, (std::vector<std::string>{"A100*", "H100*", "!T4", "RTX A6000"}));
   EXPECT_EQ(request->card_ids, (std::vector<std::string>{"GPU-5f2a*", "!GPU-77c1"}));
   EXPECT_EQ(request->policy, "binpack");
   EXPECT_EQ(request->isolation, Isolation::kTimeSlice);
+  EXPECT_EQ(request->memory_limits, MemoryLimits::kLibrary);
   EXPECT_TRUE(request->asks_gpu());
 }
 
@@ -405,6 +407,10 @@ INSTANTIATE_TEST_SUITE_P(
                     {{"gpu-count", "1"}, {"gpu-isolation", "MPS"}},
                     FULL "gpu-isolation: \"MPS\" is not an isolation; write mps, time-slice or "
                          "none"},
+        RefusedCase{"NoMemoryLimits",
+                    {{"gpu-count", "1"}, {"gpu-memory-limits", "none"}},
+                    FULL "gpu-memory-limits: \"none\" is no means of memory limits; write mps, "
+                         "library or driver"},
         RefusedCase{"OnlyAPreference",
                     {{"gpu-model", "A100"}},
                     FULL "gpu-model: nothing says how much GPU the pod asks for; write " FULL
@@ -429,7 +435,7 @@ INSTANTIATE_TEST_SUITE_P(
                     {{"gpu-something-else", "1"}},
                     FULL "gpu-something-else: there is no such annotation; there are gpu-fraction "
                          "gpu-mem gpu-compute gpu-count gpu-mem-limit gpu-compute-limit gpu-model "
-                         "gpu-uuid gpu-policy gpu-isolation gpu-container"},
+                         "gpu-uuid gpu-policy gpu-isolation gpu-memory-limits gpu-container"},
         RefusedCase{"GrantOfAContainer",
                     {{"gpu-grant.main", "x"}},
                     FULL "gpu-grant.main: there is no such annotation; write " FULL "gpu-count"},
@@ -613,7 +619,7 @@ TEST(RequestTest, HostileValuesNeitherFillNorForgeTheMessage) {
   const std::string hostile = std::string(100'000, '9') + "\n\x1b[2J\"; all is well";
   for (const std::string_view key :
        {"gpu-fraction", "gpu-mem", "gpu-compute", "gpu-count", "gpu-mem-limit", "gpu-compute-limit",
-        "gpu-model", "gpu-policy", "gpu-isolation", "gpu-container"}) {
+        "gpu-model", "gpu-policy", "gpu-isolation", "gpu-memory-limits", "gpu-container"}) {
     const std::string message = error_of({{std::string(key), hostile}});
     EXPECT_NE(message.find("999..."), std::string::npos) << key << ": " << message;
     EXPECT_EQ(message.find(std::string(65, '9')), std::string::npos) << key;

@@ -15,7 +15,7 @@ inline void draw(std::ostream& out, const model::Allocation& allocation) {
     out << " [" << container.container;
     for (const auto& card : container.cards) {
       out << ' ' << card.uuid << ' ' << card.memory << '/' << card.memory_limit << ' '
-          << card.compute << '/' << card.compute_limit;
+          << card.compute << '/' << card.compute_limit << ' ' << to_string(card.memory_limits);
     }
     out << ']';
   }

@@ -38,7 +38,8 @@ TEST(CompletionTest, NamesTheCommands) {
 }
 
 TEST(CompletionTest, NamesTheOptionsOfTheCommandAndOfAll) {
-  EXPECT_EQ(complete({"fit", "--gpu-m"}), (Words{"--gpu-mem", "--gpu-model"}));
+  EXPECT_EQ(complete({"fit", "--gpu-m"}),
+            (Words{"--gpu-mem", "--gpu-memory-limits", "--gpu-model"}));
   EXPECT_EQ(complete({"fit", "--out"}), Words{"--output"});
   EXPECT_TRUE(contains(complete({"top", "--"}), "--kubeconfig"));
   EXPECT_FALSE(contains(complete({"top", "--"}), "--gpu-mem"));
@@ -48,6 +49,7 @@ TEST(CompletionTest, NamesTheValuesThatThereAre) {
   EXPECT_EQ(complete({"top", "-o", ""}), (Words{"json", "wide", "yaml"}));
   EXPECT_EQ(complete({"top", "--output", "y"}), Words{"yaml"});
   EXPECT_EQ(complete({"fit", "--gpu-isolation", ""}), (Words{"mps", "none", "time-slice"}));
+  EXPECT_EQ(complete({"fit", "--gpu-memory-limits", ""}), (Words{"driver", "library", "mps"}));
   EXPECT_TRUE(contains(complete({"fit", "--gpu-policy", ""}), "least-waste"));
   EXPECT_EQ(complete({"completion", ""}), (Words{"bash", "fish", "zsh"}));
   EXPECT_TRUE(complete({"fit", ""}).empty()) << "it takes options only";

@@ -278,7 +278,9 @@ TEST(NodePatchTest, NothingWhereAllIsSaid) {
 }
 
 TEST(NodePatchTest, OrderOfMembersIsNoDifference) {
-  const NodeRecord wanted = record(installed({card("GPU-1", "A100")}));
+  model::Card usual = card("GPU-1", "A100");
+  usual.memory_limits = model::MemoryLimits::kMps;  // what an absent member means
+  const NodeRecord wanted = record(installed({usual}));
   OwnNode node = published(wanted);
   node.cards =
       R"({ "cards": [{"model":"A100","memMiB":81920,"id":"GPU-1","soon":[1]}], "version": 1 })";

@@ -1,6 +1,7 @@
 #include "extender/admission/service.hpp"
 
 #include "base/number.hpp"
+#include "extender/admission/least_memory_limits.hpp"
 #include "extender/admission/mutate.hpp"
 #include "extender/admission/review.hpp"
 #include "model/request.hpp"
@@ -16,11 +17,12 @@ namespace {
 using Operation = AdmissionRequest::Operation;
 using Subject = AdmissionRequest::Subject;
 
+bool is_new_pod(const AdmissionRequest& request) {
+  return request.pod && request.subject == Subject::kPod && request.operation == Operation::kCreate;
+}
+
 AdmissionResponse mutated(const AdmissionRequest& request, const AdmissionSettings& settings) {
-  const bool create = request.operation == Operation::kCreate;
-  if (request.pod && request.subject == Subject::kPod && create) {
-    return mutate(*request.pod, settings);
-  }
+  if (is_new_pod(request)) return mutate(*request.pod, settings);
   if (request.old_pod && request.subject == Subject::kEphemeralContainers) {
     return mutate_ephemeral(*request.pod, *request.old_pod, settings);
   }
@@ -117,6 +119,15 @@ http::Response AdmissionService::mutate(std::string body, const http::BodySource
                 [&](const AdmissionRequest& request) { return mutated(request, settings_); });
 }
 
+http::Response AdmissionService::require_memory_limits(std::string body, model::MemoryLimits least,
+                                                       const http::BodySource& source) const {
+  return answer(
+      AdmissionCall::kMutate, std::move(body), source, [&](const AdmissionRequest& request) {
+        return is_new_pod(request) ? extender::require_memory_limits(*request.pod, settings_, least)
+                                   : AdmissionResponse{};
+      });
+}
+
 http::Response AdmissionService::validate(std::string body, const Checks& checks,
                                           const http::BodySource& source) const {
   return answer(AdmissionCall::kValidate, std::move(body), source,
@@ -134,12 +145,24 @@ std::optional<http::Response> AdmissionService::refuse_late(AdmissionCall call,
 }
 
 void add_admission_routes(http::Router& router, const AdmissionService& service) {
-  router.add("POST", "/admission/mutate",
-             [&service](http::Request request, http::Responder responder) {
-               auto late = service.refuse_late(AdmissionCall::kMutate, request);
-               if (late) return responder.send(std::move(*late));
-               responder.send(service.mutate(std::move(request.body), source_of(request)));
-             });
+  const auto add_mutate = [&](const std::string& below, auto review) {
+    router.add("POST", "/admission/mutate" + below,
+               [&service, review](http::Request request, http::Responder responder) {
+                 auto late = service.refuse_late(AdmissionCall::kMutate, request);
+                 if (late) return responder.send(std::move(*late));
+                 responder.send(review(std::move(request.body), source_of(request)));
+               });
+  };
+  add_mutate("", [&service](std::string body, const http::BodySource& source) {
+    return service.mutate(std::move(body), source);
+  });
+  for (const std::string_view least : model::kRequirableMemoryLimits) {
+    add_mutate("/memory-limits/" + std::string(least),
+               [&service, means = model::parse_memory_limits(least).value()](
+                   std::string body, const http::BodySource& source) {
+                 return service.require_memory_limits(std::move(body), means, source);
+               });
+  }
   const auto add_validate = [&](const std::string& below, Checks checks) {
     router.add(
         "POST", "/admission/validate" + below,

@@ -5,6 +5,7 @@
 #include "extender/admission/validate.hpp"
 #include "http/body_budget.hpp"
 #include "http/router.hpp"
+#include "model/memory_limits.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -49,6 +50,9 @@ class AdmissionService {
 
   /// @param source  who sent it, for sharing the memory
   [[nodiscard]] http::Response mutate(std::string body, const http::BodySource& source = {}) const;
+  /// See require_memory_limits().
+  [[nodiscard]] http::Response require_memory_limits(std::string body, model::MemoryLimits least,
+                                                     const http::BodySource& source = {}) const;
   /// @param checks  with views of static storage
   [[nodiscard]] http::Response validate(std::string body, const Checks& checks,
                                         const http::BodySource& source = {}) const;
@@ -77,9 +81,11 @@ class AdmissionService {
   mutable http::BodyBudget reading_{kReadingMemory};
 };
 
-/// POST /admission/mutate and /admission/validate. Below the latter: for namespaces whose
-/// containers must not see cards, hidden; for namespaces with a quota on aggregate resources,
-/// counted/gpu-milli, counted/gpu-mem-mib and counted/gpu-milli/gpu-mem-mib.
+/// POST /admission/mutate and /admission/validate. Below the former: for namespaces that require
+/// memory limits, memory-limits/mps, memory-limits/library and memory-limits/driver. Below the
+/// latter: for namespaces whose containers must not see cards, hidden; for namespaces with a quota
+/// on aggregate resources, counted/gpu-milli, counted/gpu-mem-mib and
+/// counted/gpu-milli/gpu-mem-mib.
 /// (Paths, because a webhook's address cannot have a query.)
 /// @param service  outlives the router
 void add_admission_routes(http::Router& router, const AdmissionService& service);

@@ -16,7 +16,13 @@ using ::testing::HasSubstr;
 
 constexpr const char* kNoBurst = "burst is not allowed in this namespace";
 constexpr const char* kNoShares = "shares of cards are not allowed in this namespace";
+constexpr const char* kTooWeak =
+    "the memory limits that the pod accepts are weaker than this namespace requires";
 const StringMap kHalf = {{"gpu-fraction", "0.5"}};
+
+StringMap limited(const char* means) {
+  return {{"gpu-fraction", "0.5"}, {"gpu-memory-limits", means}};
+}
 
 struct Row {
   const char* labels;   ///< of the namespace; "" = none
@@ -56,6 +62,15 @@ const std::vector<Row>& rows() {
       {"tangram.dev/sharing=none", kHalf, kNoShares},
       {"tangram.dev/sharing=none", {{"gpu-mem.main", "8Gi"}}, kNoShares},
       {"tangram.dev/sharing=same", kHalf, kNoShares},
+      {"tangram.dev/min-memory-limits=library", {{"gpu-count", "2"}}, ""},
+      {"tangram.dev/min-memory-limits=library", limited("library"), ""},
+      {"tangram.dev/min-memory-limits=library", limited("driver"), ""},
+      {"tangram.dev/min-memory-limits=library", limited("mps"), kTooWeak},
+      {"tangram.dev/min-memory-limits=library", kHalf,
+       "write tangram.dev/gpu-memory-limits: library or driver"},
+      {"tangram.dev/min-memory-limits=mps", limited("mps"), ""},
+      {"tangram.dev/min-memory-limits=mps", kHalf, kTooWeak},
+      {"tangram.dev/min-memory-limits=libary", limited("library"), kTooWeak},
   };
   return kRows;
 }

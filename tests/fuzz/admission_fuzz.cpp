@@ -1,4 +1,5 @@
 #include "base/json_members.hpp"
+#include "extender/admission/least_memory_limits.hpp"
 #include "extender/admission/limits.hpp"
 #include "extender/admission/mutate.hpp"
 #include "extender/admission/review.hpp"
@@ -83,6 +84,10 @@ void review(const std::string& text) {
     require_same_answer(text, *request->pod, kSettings);
     AdmissionResponse mutation = mutate(*request->pod, kSettings);
     require(mutation.patch.empty() || is_json(mutation.patch));
+    const AdmissionResponse limited =
+        require_memory_limits(*request->pod, kSettings, model::MemoryLimits::kDriver);
+    require(limited.patch.empty() || is_json(limited.patch));
+    require(limited.refusal.find('\n') == std::string::npos);
     answer.patch = std::move(mutation.patch);
     answer.warnings = std::move(mutation.warnings);
     require(is_json(encode_review(request->uid, answer)));

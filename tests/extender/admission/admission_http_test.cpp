@@ -135,8 +135,9 @@ std::string too_many_values() {
 TEST_F(AdmissionHttpTest, RefusesAReviewThatItCannotRead) {
   // An HTTP error would admit the object where the registration has failurePolicy: Ignore.
   const std::string pod = too_many_values();
-  for (const char* path : {"/admission/mutate", "/admission/validate", "/admission/validate/hidden",
-                           "/admission/validate/counted/gpu-milli"}) {
+  for (const char* path :
+       {"/admission/mutate", "/admission/mutate/memory-limits/driver", "/admission/validate",
+        "/admission/validate/hidden", "/admission/validate/counted/gpu-milli"}) {
     const auto reply = post(path, review_text({.object = pod}));
     ASSERT_EQ(reply.status, 200) << path << " " << reply.body;
     const auto verdict = verdict_in(reply.body);

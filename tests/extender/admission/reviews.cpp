@@ -83,6 +83,12 @@ Verdict Webhook::mutate(const Asking& asking) const {
   return verdict_in(body_of(service.mutate(review_text(asking))));
 }
 
+Verdict Webhook::require_memory_limits(const Asking& asking, model::MemoryLimits least) const {
+  const ManualClock clock;
+  const extender::AdmissionService service(settings_, clock, nullptr);
+  return verdict_in(body_of(service.require_memory_limits(review_text(asking), least)));
+}
+
 Verdict Webhook::validate(const Asking& asking, const extender::Checks& checks) const {
   const ManualClock clock;
   const extender::AdmissionService service(settings_, clock, nullptr);

@@ -48,6 +48,8 @@ class Webhook {
       : settings_(std::move(settings)) {}
 
   [[nodiscard]] Verdict mutate(const Asking& asking) const;
+  [[nodiscard]] Verdict require_memory_limits(const Asking& asking,
+                                              model::MemoryLimits least) const;
   [[nodiscard]] Verdict validate(const Asking& asking, const extender::Checks& checks = {}) const;
 
   /// The pod, JSON, as mutate leaves it.

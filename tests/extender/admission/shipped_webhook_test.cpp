@@ -80,7 +80,8 @@ TEST_P(ShippedWebhookTest, CallsWhatIsServedAndNothingOfTheClustersOwn) {
 
 INSTANTIATE_TEST_SUITE_P(Files, ShippedWebhookTest,
                          ::testing::Values("webhook.yaml", "webhook-by-label.yaml",
-                                           "webhook-foreign.yaml", "quota.yaml"));
+                                           "webhook-foreign.yaml", "quota.yaml",
+                                           "memory-limits.yaml"));
 
 TEST(ShippedReinvocationTest, WhatComesFirstComesLastAsWell) {
   const auto objects = objects_of("webhook.yaml");
@@ -108,6 +109,33 @@ TEST(ShippedQuotaTest, ALabelOfAnyOtherValueIsTheStrictest) {
   EXPECT_NE(at(webhooks[3], "namespaceSelector").find(R"(["gpu-milli","gpu-mem-mib","both"])"),
             std::string::npos);
   EXPECT_EQ(at(webhooks[3], "clientConfig"), at(webhooks[2], "clientConfig"));
+}
+
+TEST(ShippedMemoryLimitsTest, ALabelOfAnyOtherValueIsTheStrictest) {
+  const auto webhooks = webhooks_of("memory-limits.yaml");
+  ASSERT_EQ(webhooks.size(), model::kRequirableMemoryLimits.size() + 1);
+  const std::string path = "/admission/mutate/memory-limits/";
+  for (std::size_t i = 0; i < model::kRequirableMemoryLimits.size(); ++i) {
+    const std::string means(model::kRequirableMemoryLimits.at(i));
+    EXPECT_EQ(at(webhooks[i], "clientConfig.service.path"), path + means);
+    EXPECT_NE(at(webhooks[i], "namespaceSelector")
+                  .find(R"({"key":"tangram.dev/min-memory-limits","operator":"In","values":[")" +
+                        means + "\"]}"),
+              std::string::npos);
+  }
+  const std::string& unknown = webhooks.back();
+  EXPECT_EQ(at(unknown, "clientConfig.service.path"), path + "driver");
+  EXPECT_NE(at(unknown, "namespaceSelector").find(R"("operator":"Exists")"), std::string::npos);
+  EXPECT_NE(at(unknown, "namespaceSelector").find(R"(["mps","library","driver"])"),
+            std::string::npos);
+  for (const std::string& webhook : webhooks) EXPECT_EQ(at(webhook, "failurePolicy"), "Fail");
+}
+
+/// It reads what all other webhooks made of the pod.
+TEST(ShippedMemoryLimitsTest, ComesLast) {
+  const auto objects = objects_of("memory-limits.yaml");
+  ASSERT_EQ(objects.size(), 1U);
+  EXPECT_EQ(at(objects[0].json, "metadata.name"), "zz-tangram-memory-limits");
 }
 
 std::string policy_of(const std::string& kind, const std::string& name) {
@@ -193,8 +221,9 @@ std::vector<std::pair<std::string, std::string>> expressions_of(const std::strin
   return found;
 }
 
-constexpr std::array kExpressionFiles{"webhook.yaml", "webhook-foreign.yaml", "quota.yaml",
-                                      "policies.yaml", "namespace-rules.yaml"};
+constexpr std::array kExpressionFiles{"webhook.yaml",         "webhook-foreign.yaml",
+                                      "quota.yaml",           "policies.yaml",
+                                      "namespace-rules.yaml", "memory-limits.yaml"};
 
 // The API server's time for a loop grows with the square of its length.
 TEST(ShippedExpressionsTest, LookAtSizesBeforeTheyLoop) {

@@ -179,7 +179,7 @@ size(object.spec.containers) + (has(object.spec.initContainers) ? size(object.sp
   {{- $validating = list "00-tangram" -}}
 {{- end -}}
 {{- if include "tangram.webhook.by-requests" . -}}
-  {{- $mutating = append $mutating "zz-tangram" -}}
+  {{- $mutating = concat $mutating (list "zz-tangram" "zz-tangram-memory-limits") -}}
   {{- if include "tangram.webhook.foreign" . -}}
     {{- $mutating = append $mutating "00-tangram-foreign" -}}
     {{- $validating = append $validating "00-tangram-foreign" -}}

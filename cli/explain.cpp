@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -33,7 +34,9 @@ std::string request_of(const ExplainView& view) {
   }
   if (text.empty()) return "no GPU card";
   if (!view.models.empty()) text += ", of " + joined(view.models);
-  return text + "; isolation " + view.isolation + ", policy " + view.policy;
+  text += "; isolation " + view.isolation;
+  if (!view.memory_limits.empty()) text += ", memory limits by " + view.memory_limits + " at least";
+  return text + ", policy " + view.policy;
 }
 
 std::string findings_text(const Screen& screen, const ExplainView& view) {
@@ -50,6 +53,18 @@ std::string signature_text(const ExplainView& view) {
   if (view.grant_key == model::kUnsigned) return ", grant not signed";
   if (view.grant_key == model::kUnknownKey) return ", grant not signed by a key that is known here";
   return ", grant signed by key " + view.grant_key;
+}
+
+/// ", memory limits: ..."; "" of an older extender.
+std::string limits_of(const ExplainView& view) {
+  std::set<std::string> texts;
+  for (const ExplainedContainer& container : view.containers) {
+    for (const ExplainedContainer::Granted& card : container.cards) {
+      if (card.memory_limits.empty()) return "";
+      texts.insert(limits_text(card.whole, card.memory_limits));
+    }
+  }
+  return ", memory limits: " + joined({texts.begin(), texts.end()});
 }
 
 std::string draw_bound(const Screen& screen, const ExplainView& view) {
@@ -71,8 +86,8 @@ std::string draw_bound(const Screen& screen, const ExplainView& view) {
   std::string rest = findings_text(screen, view);
   if (!view.summary.empty()) rest += in_lines(screen, view.summary) + "\n";
   if (table.empty()) return text + " and has no GPU card\n" + rest;
-  return text + ", isolation " + view.isolation + signature_text(view) + "\n" + rest + "\n" +
-         table.text(screen);
+  return text + ", isolation " + view.isolation + limits_of(view) + signature_text(view) + "\n" +
+         rest + "\n" + table.text(screen);
 }
 
 /// @returns nothing for an unknown sentence, of a newer extender
@@ -116,20 +131,30 @@ std::string unsupported(const ExplainedCard& card, const std::string& isolation)
   return "offers " + joined(card.offers) + "; the pod asks for " + isolation;
 }
 
+/// Which memory limits the card has, and which the pod requires.
+std::string too_weak(const ExplainedCard& card, const ExplainView& view) {
+  const std::string only_in_mps = card.memory_limits == "mps" ? " in the mode mps" : "";
+  return "enforces memory limits by " + limits_text(false, card.memory_limits) + only_in_mps +
+         "; under " + view.isolation + " the pod requires " + view.memory_limits;
+}
+
 /// The same as model::reason(), about one card.
-/// @param isolation  that the pod asks for
+/// @param view  of the pod
 std::string card_reason(const ExplainedCard& card, const ExplainedCard::Verdict& verdict,
-                        const std::string& isolation) {
+                        const ExplainView& view) {
   if (verdict.why.empty()) return "fits";
   const auto misfit = misfit_of(verdict.why);
   if (misfit == model::Misfit::kModel) return "is another model";
   if (misfit == model::Misfit::kCardId) return "is not named";
   if (misfit == model::Misfit::kUnavailable && !card.reason.empty()) return card.reason;
-  if (misfit == model::Misfit::kIsolationUnsupported) return unsupported(card, isolation);
+  if (misfit == model::Misfit::kIsolationUnsupported) {
+    return unsupported(card, view.isolation);
+  }
+  if (misfit == model::Misfit::kMemoryLimits) return too_weak(card, view);
   if (misfit == model::Misfit::kTooLarge) return "is too small, even idle";
   if (misfit == model::Misfit::kIsolationBusy) {
     return "is in use with " + (card.mode.empty() ? "another isolation" : card.mode) +
-           "; the pod asks for " + isolation;
+           "; the pod asks for " + view.isolation;
   }
   if (misfit == model::Misfit::kSharers) return "has its maximum of sharers";
   return misfit == model::Misfit::kRoom ? lacking(card, verdict) : verdict.why;
@@ -160,8 +185,7 @@ std::string headline(const Screen& screen, const ExplainedNode& node) {
   return in_lines(screen, text) + "\n";
 }
 
-std::string cards_text(const Screen& screen, const ExplainedNode& node,
-                       const std::string& isolation) {
+std::string cards_text(const Screen& screen, const ExplainedNode& node, const ExplainView& view) {
   Table table({{.name = "CARD", .may_shrink = true},
                {.name = "MODEL", .may_shrink = true},
                {.name = "FREE", .right = true},
@@ -171,7 +195,7 @@ std::string cards_text(const Screen& screen, const ExplainedNode& node,
                {.name = "THIS CARD", .may_shrink = true, .prose = true}});
   for (const ExplainedCard& card : node.cards) {
     for (const ExplainedCard::Verdict& verdict : card.verdicts) {
-      std::string why = card_reason(card, verdict, isolation);
+      std::string why = card_reason(card, verdict, view);
       if (card.verdicts.size() > 1) why.insert(0, verdict.container + ": ");
       table.add({card.uuid, card.model,
                  grant_text(Mebibytes(card.free_mem_mib), MilliGpu(card.free_milli)),
@@ -193,7 +217,7 @@ std::string draw_pending(const Screen& screen, const ExplainView& view, bool all
   bool separate = true;  // a blank line around a node with its cards
   for (const ExplainedNode& node : nearest(view.nodes, most)) {
     const bool shown = all || (!node.fits && depends_on_cards(node));
-    const std::string cards = shown ? cards_text(screen, node, view.isolation) : "";
+    const std::string cards = shown ? cards_text(screen, node, view) : "";
     if (separate || !cards.empty()) text += "\n";
     separate = !cards.empty();
     text += headline(screen, node) + cards;

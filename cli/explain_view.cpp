@@ -15,7 +15,8 @@ ExplainedFinding read_finding(json::Reader& in) {
 ExplainedContainer::Granted read_granted(json::Reader& in) {
   ExplainedContainer::Granted granted;
   json::read_members(in, "uuid", granted.uuid, "memMiB", granted.mem_mib, "milli", granted.milli,
-                     "memLimitMiB", granted.mem_limit_mib, "milliLimit", granted.milli_limit);
+                     "memLimitMiB", granted.mem_limit_mib, "milliLimit", granted.milli_limit,
+                     "whole", granted.whole, "memoryLimits", granted.memory_limits);
   return granted;
 }
 
@@ -39,8 +40,8 @@ ExplainedCard read_card(json::Reader& in) {
   json::read_members(in, "uuid", card.uuid, "model", card.model, "memMiB", card.mem_mib,
                      "freeMemMiB", card.free_mem_mib, "freeMilli", card.free_milli, "sharers",
                      card.sharers, "maxSharers", card.max_sharers, "isolation", card.mode, "offers",
-                     card.offers, "reason", card.reason, "containers",
-                     json::each(card.verdicts, read_verdict));
+                     card.offers, "memoryLimits", card.memory_limits, "reason", card.reason,
+                     "containers", json::each(card.verdicts, read_verdict));
   return card;
 }
 
@@ -60,8 +61,8 @@ Result<ExplainView> read_explain_view(std::string json) {
   in.make_texts_lines();
   const auto containers = json::each(view.containers, read_container);
   const auto read_request = [&](json::Reader& request) {
-    json::read_members(request, "isolation", view.isolation, "models", view.models, "containers",
-                       containers);
+    json::read_members(request, "isolation", view.isolation, "memoryLimits", view.memory_limits,
+                       "models", view.models, "containers", containers);
   };
   json::read_members(in, "namespace", view.ns, "name", view.name, "state", view.state, "node",
                      view.node, "isolation", view.isolation, "policy", view.policy, "grantKey",

@@ -27,6 +27,8 @@ struct ExplainedContainer {
     std::int64_t milli = 0;
     std::int64_t mem_limit_mib = 0;
     std::int64_t milli_limit = 0;
+    bool whole = false;
+    std::string memory_limits;  ///< by what they are enforced; empty = an older extender
   };
   std::vector<Granted> cards;  ///< of a bound pod
 };
@@ -42,6 +44,7 @@ struct ExplainedCard {
   std::int64_t max_sharers = 0;
   std::string mode;                 ///< empty = idle
   std::vector<std::string> offers;  ///< isolation modes; empty = an older extender
+  std::string memory_limits;        ///< its means of them; empty = an older extender
   std::string reason;               ///< why it takes no pods; empty = it does
   struct Verdict {
     std::string container;
@@ -66,11 +69,12 @@ struct ExplainedNode {
 struct ExplainView {
   std::string ns;
   std::string name;
-  std::string state;      ///< "bound" or "pending"
-  std::string node;       ///< bound
-  std::string isolation;  ///< bound: the grant's; pending: the request's
-  std::string policy;     ///< pending
-  std::string grant_key;  ///< bound: model::SignatureVerdict::key; empty = an older extender
+  std::string state;          ///< "bound" or "pending"
+  std::string node;           ///< bound
+  std::string isolation;      ///< bound: the grant's; pending: the request's
+  std::string memory_limits;  ///< pending: the weakest means that it accepts; empty = any
+  std::string policy;         ///< pending
+  std::string grant_key;      ///< bound: model::SignatureVerdict::key; empty = an older extender
   std::vector<std::string> models;
   std::vector<ExplainedContainer> containers;
   std::vector<ExplainedFinding> findings;

@@ -5,6 +5,7 @@
 #include <boost/algorithm/string/join.hpp>
 
 #include <cstddef>
+#include <set>
 
 namespace tangram::cli {
 
@@ -68,6 +69,21 @@ std::string grant_text(const std::vector<model::ContainerGrant>& containers) {
 std::string short_uuid(const std::string& uuid) {
   constexpr std::size_t kColumns = 13;
   return drawing::shortened(uuid, kColumns);
+}
+
+std::string limits_text(bool whole, std::string_view means) {
+  if (whole) return "whole card";
+  return std::string(means == to_string(model::MemoryLimits::kNone) ? "nothing" : means);
+}
+
+std::string limits_text(const std::vector<model::ContainerGrant>& containers) {
+  std::set<std::string> texts;
+  for (const model::ContainerGrant& container : containers) {
+    for (const model::GrantedCard& card : container.cards) {
+      texts.insert(limits_text(card.whole.value_or(false), to_string(card.memory_limits)));
+    }
+  }
+  return joined({texts.begin(), texts.end()});
 }
 
 std::vector<std::string> cards_of(const std::vector<model::ContainerGrant>& containers) {

@@ -25,6 +25,12 @@ using model::share_text;
 /// All containers: "40Gi, 0.5"; "2 × (40Gi, 0.5) + 8Gi, 0.1"; "" for none.
 [[nodiscard]] std::string grant_text(const std::vector<model::ContainerGrant>& containers);
 
+/// By what memory limits are enforced: "mps", "nothing"; "whole card" where none are needed.
+/// @param means  its name in model/memory_limits.hpp
+[[nodiscard]] std::string limits_text(bool whole, std::string_view means);
+/// Of all cards, each answer once: "mps"; "" for no cards.
+[[nodiscard]] std::string limits_text(const std::vector<model::ContainerGrant>& containers);
+
 /// "GPU-5f2a81c3…": enough to distinguish the cards of a node.
 [[nodiscard]] std::string short_uuid(const std::string& uuid);
 

@@ -20,6 +20,7 @@ PodLine line_of(const GpuPod& gpu, const Cluster& cluster) {
   if (gpu.plan) line.request = request_text(gpu.plan->demand.gpu);
   line.grant = grant_text(allocation.containers);
   if (!line.cards.empty()) line.isolation = to_string(allocation.isolation);
+  line.memory_limits = limits_text(allocation.containers);
   line.state = state_of(gpu.pod);
   line.findings = cluster.table().notes(gpu.pod.uid);
   return line;
@@ -63,12 +64,14 @@ std::string draw_pods(const Screen& screen, const std::vector<PodLine>& pods,
                {.name = "REQUEST"},
                {.name = "GRANT", .dispensable = style.wide ? 0 : 1},
                {.name = "ISOLATION", .omitted = !style.wide},
+               {.name = "MEMORY LIMITS", .omitted = !style.wide},
                {.name = "STATE", .may_shrink = !style.wide, .prose = true},
                {.name = "FINDINGS", .omitted = !style.wide}});
   for (const PodLine& pod : pods) {
     const bool flawed = !style.wide && !pod.findings.empty();
     table.add({pod.ns, pod.name, or_dash(pod.node), or_dash(card_names(pod.cards, style.wide)),
                or_dash(pod.request), or_dash(pod.grant), or_dash(pod.isolation),
+               or_dash(pod.memory_limits),
                pod.state + (flawed ? " (" + findings_text(pod) + ")" : ""), findings_text(pod)});
   }
   return table.text(screen);
@@ -83,7 +86,8 @@ std::string pods_json(const std::vector<PodLine>& pods) {
     out.member("node", pod.node).key("cards").begin_array();
     for (const std::string& card : pod.cards) out.string(card);
     out.end_array().member("request", pod.request).member("grant", pod.grant);
-    out.member("isolation", pod.isolation).member("state", pod.state);
+    out.member("isolation", pod.isolation).member("memoryLimits", pod.memory_limits);
+    out.member("state", pod.state);
     out.key("findings").begin_array();
     for (const cluster::Note& note : pod.findings) {
       out.begin_object().member("finding", to_string(note.finding));

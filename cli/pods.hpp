@@ -18,6 +18,7 @@ struct PodLine {
   std::string request = {};             ///< "0.5"; empty = invalid, or no cards
   std::string grant = {};               ///< "40Gi, 0.5"; empty = none
   std::string isolation = {};           ///< of the grant; empty = none
+  std::string memory_limits = {};       ///< by what they are enforced: limits_text()
   std::string state = {};               ///< "Pending", "Running", ...: see state_of()
   std::vector<cluster::Note> findings = {};
 };
@@ -31,13 +32,13 @@ struct PodLine {
 
 struct PodListStyle {
   bool namespaces = false;  ///< a column for them
-  bool wide = false;        ///< whole UUIDs, isolation and findings
+  bool wide = false;        ///< whole UUIDs, isolation, memory limits and findings
 };
 [[nodiscard]] std::string draw_pods(const Screen& screen, const std::vector<PodLine>& pods,
                                     const PodListStyle& style);
 
-/// {"pods": [{"namespace", "name", "node", "cards", "request", "grant", "isolation", "state",
-/// "findings": [{"finding", "message"}]}]}
+/// {"pods": [{"namespace", "name", "node", "cards", "request", "grant", "isolation",
+/// "memoryLimits", "state", "findings": [{"finding", "message"}]}]}
 [[nodiscard]] std::string pods_json(const std::vector<PodLine>& pods);
 
 }  // namespace tangram::cli

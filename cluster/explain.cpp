@@ -26,6 +26,9 @@ using model::NodeState;
 void write_request(Writer& out, const model::GpuRequest& request) {
   out.key("request").begin_object();
   out.member("isolation", to_string(request.isolation));
+  if (request.memory_limits != model::MemoryLimits::kNone) {
+    out.member("memoryLimits", to_string(request.memory_limits));
+  }
   out.key("models").begin_array();
   for (const std::string& glob : request.models) out.string(glob);
   out.end_array();
@@ -192,6 +195,7 @@ void write_grant(Writer& out, const Allocation& allocation) {
       out.member("milli", card.compute.count()).member("memLimitMiB", card.memory_limit.count());
       out.member("milliLimit", card.compute_limit.count());
       if (card.whole) out.member("whole", *card.whole);
+      out.member("memoryLimits", to_string(card.memory_limits));
       out.end_object();
     }
     out.end_array().end_object();
@@ -212,7 +216,7 @@ std::string explain_pending(const kube::Pod& pod, const PodPlan& plan,
   out.member("policy", plan.policy->name());
   write_request(out, plan.demand.gpu);
   write_findings(out, findings);
-  ExplainSummary summary(kept_from_scheduling(pod, tried, findings), plan.demand.gpu.isolation);
+  ExplainSummary summary(kept_from_scheduling(pod, tried, findings), plan.demand.gpu);
   ExplainedNodes nodes(most_nodes);
   model::SearchBudget budget(kExplainSteps);
   for (const NodeState* as_is : cluster.sorted_nodes()) {

@@ -146,6 +146,12 @@ std::string ExplainSummary::fits_none() const {
     text += ". The pod asks for isolation " + std::string(to_string(isolation_)) +
             "; to ask for another, write annotation " + model::full_name(model::kIsolationKey);
   }
+  if (reasons_.contains(Misfit::kMemoryLimits)) {
+    text += ". The pod requires memory limits by " + std::string(to_string(memory_limits_)) +
+            " at least, in annotation " + model::full_name(model::kMemoryLimitsKey) +
+            "; under isolation " + std::string(to_string(isolation_)) +
+            " these cards have weaker ones";
+  }
   if (fragmented_ == 0) return text;
   return text + ". On " + std::to_string(fragmented_) +
          " of them the free parts of cards would do together, but too few cards have the room; "

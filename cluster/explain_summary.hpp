@@ -34,8 +34,10 @@ struct NodeFit {
 class ExplainSummary {
  public:
   /// @param lead  why no scheduler places the pod, whatever the nodes have; empty = none is known
-  ExplainSummary(std::string lead, model::Isolation isolation)
-      : lead_(std::move(lead)), isolation_(isolation) {}
+  ExplainSummary(std::string lead, const model::GpuRequest& request)
+      : lead_(std::move(lead)),
+        isolation_(request.isolation),
+        memory_limits_(request.memory_limits) {}
 
   void add(const NodeFit& fit);
   /// Writes "fittingNodes", "blocked", "reasons" and "summary".
@@ -48,6 +50,7 @@ class ExplainSummary {
 
   std::string lead_;
   model::Isolation isolation_;
+  model::MemoryLimits memory_limits_;
   std::size_t nodes_ = 0;
   std::size_t fitting_ = 0;                          ///< by their cards
   std::size_t fragmented_ = 0;                       ///< the room is there in sum, but on no card

@@ -19,6 +19,8 @@ void write_shares(Writer& out, const NodeState& node, const Card& card) {
         out.member("namespace", allocation->pod_namespace).member("name", allocation->pod_name);
         out.member("uid", allocation->pod_uid).member("container", container.container);
         out.member("memMiB", granted.memory.count()).member("milli", granted.compute.count());
+        if (granted.whole) out.member("whole", *granted.whole);
+        out.member("memoryLimits", to_string(granted.memory_limits));
         out.end_object();
       }
     }
@@ -46,6 +48,7 @@ void write_card_facts(Writer& out, const Card& card, const CardUse& use) {
   out.member("freeMemMiB", free_memory(card, use).count());
   out.member("freeMilli", free_compute(card, use).count());
   out.member("sharers", use.sharer_count()).member("maxSharers", card.max_sharers);
+  out.member("memoryLimits", to_string(card.memory_limits));
 }
 
 void write_mode(Writer& out, const CardUse& use) {

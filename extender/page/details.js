@@ -31,12 +31,28 @@ function requestedAmount({ share, count: cards, memMiB, milli }) {
 const signature = (key) =>
   ({ unsigned: "not signed", unknown: "not signed by a key that is known here" })[key] ?? `signed by key ${key}`;
 
+const limitedBy = (whole, means) => (whole ? "whole card" : means === "none" ? "nothing" : means);
+
+/** @param card  of the packing: what its agent can do */
+function cardLimits({ memoryLimits }) {
+  if (memoryLimits === undefined) return null; // an older extender
+  return ["Memory limits by", limitedBy(false, memoryLimits) + (memoryLimits === "mps" ? ", in the mode mps" : "")];
+}
+
+/** @param cards  of a grant */
+function grantLimits(cards) {
+  const known = cards.filter(({ memoryLimits }) => memoryLimits !== undefined);
+  const texts = new Set(known.map(({ whole, memoryLimits }) => limitedBy(whole, memoryLimits)));
+  return texts.size > 0 ? ["Memory limits by", [...texts].join(", ")] : null;
+}
+
 function boundPod(view) {
   const cards = view.containers.flatMap((container) => container.cards.map((card) => ({ container, card })));
   return [
     facts([
       ["Node", view.node],
       ["Isolation", view.isolation],
+      grantLimits(cards.map(({ card }) => card)),
       view.grantKey && ["Grant", signature(view.grantKey)],
     ]),
     view.summary ? el("p", { class: "sentence" }, view.summary) : null,
@@ -166,6 +182,7 @@ export class Details {
         ["Memory", `${memory(card.grantedMemMiB)} of ${memory(card.memMiB)}, ${share(card.grantedMemMiB, card.memMiB)}`],
         ["Compute", `${compute(card.grantedMilli)} of ${compute(card.milli)}, ${share(card.grantedMilli, card.milli)}`],
         ["Isolation", card.isolation ?? "none yet; the first pod chooses"],
+        cardLimits(card),
         ["Sharers", `${card.sharers} of at most ${card.maxSharers}`],
       ]),
       card.pods.length === 0 ? el("p", {}, "No pod is on it.") : this.#sharers(card),

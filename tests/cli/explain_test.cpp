@@ -103,7 +103,8 @@ TEST(ExplainTest, ShowsWhatABoundPodHolds) {
   Rig rig;
   rig.fill();
   EXPECT_EQ(explained(rig, "half"),
-            "ml/half is bound to node a, isolation mps, grant not signed\n"
+            "ml/half is bound to node a, isolation mps, memory limits: nothing, grant not "
+            "signed\n"
             "\n"
             "CONTAINER  CARD    MEMORY  GPU  MEMORY LIMIT  GPU LIMIT\n"
             "main       GPU-a0    40Gi  0.5          40Gi        0.5\n");
@@ -141,6 +142,45 @@ TEST(ExplainTest, NamesTheModesInTheWay) {
                 "offers mps, none; the pod asks for time-slice\n",
                 "The pod asks for isolation time-slice; to ask for another, write annotation "
                 "tangram.dev/gpu-isolation\n"});
+}
+
+TEST(ExplainTest, NamesTheMemoryLimitsInTheWay) {
+  Rig rig;
+  model::Card mps = testing::card("GPU-a0");
+  mps.memory_limits = model::MemoryLimits::kMps;
+  rig.add_node("a", {mps, testing::card("GPU-a1")});
+  rig.add_refused(
+      "p",
+      {{"gpu-fraction", "0.25"}, {"gpu-isolation", "time-slice"}, {"gpu-memory-limits", "mps"}});
+  expect_words(
+      explained(rig, "p", true),
+      {"1 x GPU cards do not enforce memory limits by the required means. The pod requires "
+       "memory limits by mps at least, in annotation tangram.dev/gpu-memory-limits; under "
+       "isolation time-slice these cards have weaker ones\n",
+       "requests main 0.25; isolation time-slice, memory limits by mps at least, policy ",
+       "enforces memory limits by mps in the mode mps; under time-slice the pod requires "
+       "mps\n",
+       "enforces memory limits by nothing; under time-slice the pod requires mps\n"});
+}
+
+TEST(ExplainTest, SaysByWhatMemoryIsLimited) {
+  Rig rig;
+  rig.add_node("a", {testing::card("GPU-a0"), testing::card("GPU-a1"), testing::card("GPU-a2")});
+  model::GrantedCard limited = testing::shared("GPU-a0", 40'960, 500);
+  limited.memory_limits = model::MemoryLimits::kLibrary;
+  rig.add_bound("half", "0.5", "a", {limited});
+  model::GrantedCard alone = testing::granted("GPU-a1", 81'920, 1000);
+  alone.whole = true;
+  rig.add_bound("alone", "1", "a", {alone});
+  expect_words(explained(rig, "half"), {"isolation mps, memory limits: library, grant"});
+  expect_words(explained(rig, "alone"), {"isolation mps, memory limits: whole card, grant"});
+}
+
+TEST(ExplainTest, LeavesOutMemoryLimitsThatAnOlderExtenderDoesNotTell) {
+  const auto view = read_explain_view(R"({"namespace":"ml","name":"p","state":"bound","node":"a",
+    "isolation":"mps","containers":[{"name":"main","cards":[{"uuid":"x"}]}]})");
+  ASSERT_TRUE(view) << view.error().message;
+  expect_words(draw_explain(file_screen(), *view, true), {"is bound to node a, isolation mps\n"});
 }
 
 TEST(ExplainTest, NamesTheModesAsAnOlderExtenderTellsThem) {
@@ -233,7 +273,8 @@ TEST(ExplainTest, SaysThatABoundPodsNodeHasNoAgent) {
   rig.add_node("a", {testing::card("GPU-a")}, "", "{}", "tangram.dev/gpu-slot: \"0\"");
   rig.add_bound("half", "0.5", "a", {testing::shared("GPU-a", 40'960, 500)});
   expect_words(explained(rig, "half"),
-               {"ml/half is bound to node a, isolation mps, grant not signed\n"
+               {"ml/half is bound to node a, isolation mps, memory limits: nothing, grant not "
+                "signed\n"
                 "the pod has not started: node offers no tangram.dev/gpu-slot: its agent does not "
                 "run, or is not registered with kubelet. See `kubectl get pods --all-namespaces"});
 }
@@ -270,8 +311,10 @@ TEST(ExplainTest, NamesTheKeyThatSignedTheGrant) {
   rig.sign_with(key);
   rig.add_bound("good", "0.5", "a", {testing::shared("GPU-a1", 40'960, 500)});
   expect_words(explained(*rig.configured(), "good"),
-               {"isolation mps, grant signed by key " + key.verifying_key().id() + "\n"});
-  expect_words(explained(*rig.configured(), "plain"), {"isolation mps, grant not signed\n"});
+               {"isolation mps, memory limits: nothing, grant signed by key " +
+                key.verifying_key().id() + "\n"});
+  expect_words(explained(*rig.configured(), "plain"),
+               {"memory limits: nothing, grant not signed\n"});
 }
 
 TEST(ExplainTest, SaysWhatIsWrongWithThePod) {

@@ -1,5 +1,6 @@
 #include "cli/pods.hpp"
 
+#include "cli/format.hpp"
 #include "tests/cli/rig.hpp"
 
 #include <gtest/gtest.h>
@@ -40,10 +41,13 @@ TEST(PodsTest, ListsWhoAsksAndWhoHas) {
             "NAME   NODE  CARDS   REQUEST  GRANT      STATE\n"
             "half   a     GPU-a0  0.5      40Gi, 0.5  Starting\n"
             "large  -     -       100Gi    -          Pending\n");
-  EXPECT_EQ(draw_pods(file_screen(), lines, {.namespaces = true, .wide = true}),
-            "NAMESPACE  NAME   NODE  CARDS   REQUEST  GRANT      ISOLATION  STATE     FINDINGS\n"
-            "ml         half   a     GPU-a0  0.5      40Gi, 0.5  mps        Starting  -\n"
-            "ml         large  -     -       100Gi    -          -          Pending   -\n");
+  EXPECT_EQ(
+      draw_pods(file_screen(), lines, {.namespaces = true, .wide = true}),
+      "NAMESPACE  NAME   NODE  CARDS   REQUEST  GRANT      ISOLATION  MEMORY LIMITS  STATE     "
+      "FINDINGS\n"
+      "ml         half   a     GPU-a0  0.5      40Gi, 0.5  mps        nothing        Starting  -\n"
+      "ml         large  -     -       100Gi    -          -          -              Pending   "
+      "-\n");
   EXPECT_TRUE(pod_lines(*cluster, "other").empty());
   EXPECT_EQ(pod_lines(*cluster, "").size(), 2U);
 }
@@ -61,6 +65,17 @@ TEST(PodsTest, ShortensUuidsAndSaysWhatIsWrong) {
             "q     -     -              -        -             Pending (RequestInvalid)\n");
 }
 
+TEST(PodsTest, NamesEachMeansOfMemoryLimitsOnce) {
+  model::GrantedCard mps = testing::shared("a", 10, 10);
+  mps.memory_limits = model::MemoryLimits::kMps;
+  model::GrantedCard whole = testing::granted("b", 10, 10);
+  whole.whole = true;
+  EXPECT_EQ(limits_text({}), "");
+  EXPECT_EQ(limits_text({{"main", {mps}}, {"side", {mps}}}), "mps");
+  EXPECT_EQ(limits_text({{"main", {testing::shared("c", 10, 10)}}}), "nothing");
+  EXPECT_EQ(limits_text({{"main", {mps, whole}}}), "mps, whole card");
+}
+
 TEST(PodsTest, FitsANarrowTerminal) {
   Rig rig;
   rig.add_node("a-node-with-a-long-name-of-its-own", {testing::card("GPU-0")});
@@ -75,11 +90,13 @@ TEST(PodsTest, FitsANarrowTerminal) {
 TEST(PodsTest, AnswersPrograms) {
   Rig rig;
   rig.fill();
-  EXPECT_EQ(pods_json(pod_lines(*rig.cluster(), "ml")),
-            R"({"pods":[{"namespace":"ml","name":"half","node":"a","cards":["GPU-a0"],)"
-            R"("request":"0.5","grant":"40Gi, 0.5","isolation":"mps","state":"Starting",)"
-            R"("findings":[]},{"namespace":"ml","name":"large","node":"","cards":[],)"
-            R"("request":"100Gi","grant":"","isolation":"","state":"Pending","findings":[]}]})");
+  EXPECT_EQ(
+      pods_json(pod_lines(*rig.cluster(), "ml")),
+      R"({"pods":[{"namespace":"ml","name":"half","node":"a","cards":["GPU-a0"],)"
+      R"("request":"0.5","grant":"40Gi, 0.5","isolation":"mps","memoryLimits":"nothing",)"
+      R"("state":"Starting",)"
+      R"("findings":[]},{"namespace":"ml","name":"large","node":"","cards":[],)"
+      R"("request":"100Gi","grant":"","isolation":"","memoryLimits":"","state":"Pending","findings":[]}]})");
 }
 
 }  // namespace

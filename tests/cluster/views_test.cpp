@@ -83,6 +83,8 @@ TEST_F(ViewsTest, ShowsEveryNodeCardAndShare) {
   EXPECT_EQ(view.number("/nodes/0/cards/0/freeMilli"), 750);
   EXPECT_EQ(view.number("/nodes/0/cards/0/sharers"), 1);
   EXPECT_EQ(view.text("/nodes/0/cards/0/isolation"), "mps");
+  EXPECT_EQ(view.text("/nodes/0/cards/0/memoryLimits"), "none");
+  EXPECT_EQ(view.text("/nodes/0/cards/0/pods/0/memoryLimits"), "none");
   EXPECT_EQ(view.text("/nodes/0/cards/0/pods/0/uid"), uid);
   EXPECT_EQ(view.text("/nodes/0/cards/0/pods/0/name"), "p");
   EXPECT_EQ(view.text("/nodes/0/cards/0/pods/0/container"), "main");
@@ -209,6 +211,32 @@ TEST_F(ViewsTest, ExplainsWhatABoundPodHolds) {
   EXPECT_EQ(view.number("/containers/0/cards/0/milli"), 250);
   EXPECT_EQ(view.number("/containers/0/cards/0/memMiB"), 20'480);
   EXPECT_EQ(view.number("/containers/0/cards/0/memLimitMiB"), 20'480);
+  EXPECT_EQ(view.text("/containers/0/cards/0/memoryLimits"), "none");
+}
+
+TEST_F(ViewsTest, SaysByWhatMemoryIsLimited) {
+  rig_.ledger.apply([](model::Ledger& ledger) {
+    model::Card card = testing::card("a-0");
+    card.memory_limits = model::MemoryLimits::kLibrary;
+    ledger.put_node(testing::inventory("a", {card}));
+  });
+  bound("p", {{"tangram.dev/gpu-fraction", "0.25"}, {"tangram.dev/gpu-memory-limits", "mps"}}, "a");
+  EXPECT_EQ(Json(explain("p").value()).text("/containers/0/cards/0/memoryLimits"), "library");
+  const Json view = cluster();
+  EXPECT_EQ(view.text("/nodes/0/cards/0/memoryLimits"), "library");
+  EXPECT_EQ(view.text("/nodes/0/cards/0/pods/0/memoryLimits"), "library");
+}
+
+TEST_F(ViewsTest, ExplainsWhichMemoryLimitsThePodRequiresAndTheCardsHave) {
+  wait("p", {{"tangram.dev/gpu-fraction", "0.25"}, {"tangram.dev/gpu-memory-limits", "driver"}});
+  const Json view(explain("p").value());
+  EXPECT_EQ(view.text("/request/memoryLimits"), "driver");
+  EXPECT_EQ(view.text("/nodes/0/cards/0/memoryLimits"), "none");
+  EXPECT_EQ(view.text("/nodes/0/why"),
+            "GPU cards do not enforce memory limits by the required means");
+  EXPECT_NE(view.text("/summary").find("requires memory limits by driver at least"),
+            std::string::npos)
+      << view.text("/summary");
 }
 
 TEST_F(ViewsTest, SaysThatThereIsNoSuchPod) {

@@ -49,6 +49,7 @@ CardWatcherOptions watcher_options(const Settings& settings, std::vector<model::
   CardWatcherOptions options;
   options.health = settings.vendor->facts().health;
   options.previous = std::move(previous);
+  options.memory_limits = settings.memory_limits;
   // To check whether a file has changed costs next to nothing.
   constexpr std::chrono::milliseconds kCheckFile{1'000};
   if (!settings.card_file.empty()) options.poll = options.wait = kCheckFile;
@@ -92,7 +93,8 @@ struct Agent::Impl {
              parts.clock, [this] { publisher.changed(); }),
         pod_reflector(parts.api, LocalPods::to_watch(settings.node), pods, parts.clock),
         enforcers({*source, programs, parts.clock, settings.sharers_per_card,
-                   !processes.pod_of(getpid()).empty()},
+                   !processes.pod_of(getpid()).empty(),
+                   settings.memory_limits != model::MemoryLimits::kNone},
                   [this](model::Isolation mode, const EnforcerParts& of) {
                     return settings.vendor->enforcer(mode, of);
                   }),

@@ -24,15 +24,20 @@ void add_cards(const Readings& now, MetricFamilies& all) {
                                           "Share of the last sample period in which a kernel ran.");
   MetricFamily healthy =
       MetricFamily::gauge("tangram_node_card_healthy", "1 if the card takes new pods.");
+  MetricFamily limits = MetricFamily::gauge(
+      "tangram_node_card_memory_limits",
+      "1 for the means by which the card's memory limits are enforced: driver, library, mps (only "
+      "in the isolation mode mps) or none.");
   for (const auto& [card, activity] : now.cards) {
     const MetricLabels labels{{"uuid", card.id}, {"model", card.model}};
     capacity.add(labels, static_cast<double>(card.memory.count()) * (1 << 20));
     healthy.add(labels, card.healthy ? 1 : 0);
+    limits.add({{"uuid", card.id}, {"means", std::string(to_string(card.memory_limits))}}, 1);
     if (!activity) continue;
     used.add(labels, activity->memory_used_bytes);
     if (activity->utilization >= 0) busy.add(labels, activity->utilization);
   }
-  for (MetricFamily* family : {&capacity, &used, &busy, &healthy}) family->into(all);
+  for (MetricFamily* family : {&capacity, &used, &busy, &healthy, &limits}) family->into(all);
 
   // Named for the first vendor's errors; "xid" has every vendor's number.
   MetricFamily errors = MetricFamily::counter("tangram_node_xid_errors_total",
@@ -72,7 +77,8 @@ void add_pods(const Readings& now, MetricFamilies& all) {
 void add_daemons(const Readings& now, MetricFamilies& all) {
   std::map<std::string, bool> up;  // by card
   for (const auto& pod : now.pods) {
-    if (pod.isolation == "mps") up[pod.card] = pod.memory_held_by != Holder::kNobody;
+    // The daemon always limits compute; memory, only where the operator wants it.
+    if (pod.isolation == "mps") up[pod.card] = pod.compute_held_by != Holder::kNobody;
   }
   MetricFamily family = MetricFamily::gauge(
       "tangram_node_card_daemon_up",

@@ -39,6 +39,18 @@ std::shared_ptr<const Vendor> vendor_of(const Vendors& vendors, std::string_view
   return found == vendors.end() ? nullptr : *found;
 }
 
+void add_memory_limits(CLI::App& cli, std::string& memory_limits) {
+  const auto& names = model::kMemoryLimitsNames;
+  std::vector<std::string> values{kAuto};
+  values.insert(values.end(), names.rbegin(), names.rend());
+  cli.add_option("--memory-limits", memory_limits,
+                 "The strongest means by which memory limits of shares are enforced: driver, "
+                 "library, mps (only in the isolation mode mps) or none; where a card does not "
+                 "offer it, the next weaker one that it offers. auto: the strongest that a card "
+                 "offers (docs/node.md)")
+      ->check(CLI::IsMember(values));
+}
+
 void add_cards(CLI::App& cli, Settings& settings, const Vendors& vendors, std::string& cards) {
   const std::string sources = card_sources(vendors);
   cli.add_option("--cards", cards,
@@ -175,6 +187,7 @@ ParsedSettings parse_settings(int argc, const char* const* argv) {
   const Vendors vendors = make_vendors();
   std::string cards(vendors.front()->facts().source);
   std::string name_path = kAuto;
+  std::string memory_limits = kAuto;
   std::string listen = to_string(settings.metrics.listen);
   std::string metrics_clients = kNone;
   std::string over_limit = kReport;
@@ -187,6 +200,7 @@ ParsedSettings parse_settings(int argc, const char* const* argv) {
   cli.set_version_flag("--version", std::string("tangram-node ") + kVersion);
   add_cluster(cli, settings, name_path);
   add_cards(cli, settings, vendors, cards);
+  add_memory_limits(cli, memory_limits);
   add_signatures(cli, settings);
   add_folders(cli, settings);
   for (const auto& vendor : vendors) vendor->add_options(cli);
@@ -204,6 +218,7 @@ ParsedSettings parse_settings(int argc, const char* const* argv) {
   settings.vendor = vendor_of(vendors, cards);
   if (cards.starts_with(kFile)) settings.card_file = cards.substr(kFile.size());
   settings.name_path = parse_name_path(name_path);
+  settings.memory_limits = model::parse_memory_limits(memory_limits);
   settings.metrics.listen = parse_endpoint(listen).value_or(settings.metrics.listen);
   if (settings.runtime_socket == kNone) settings.runtime_socket.clear();
   settings.audit_interval = std::chrono::seconds(audit_seconds);

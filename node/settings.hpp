@@ -24,6 +24,8 @@ struct Settings {
   bool require_signed_grants = false;  ///< start only with a grant that one of them signed
   int sharers_per_card = 16;
   bool aggregates = true;
+  /// The strongest means of memory limits to be used; nothing = the strongest that there is.
+  std::optional<model::MemoryLimits> memory_limits;
 
   std::string kubelet_dir = "/var/lib/kubelet";
   std::string plugin_dir = "/var/lib/kubelet/device-plugins";  ///< the same for every kubelet_dir

@@ -2,6 +2,7 @@
 
 #include "base/result.hpp"
 #include "model/card.hpp"
+#include "node/cards/memory_means.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -22,6 +23,8 @@ struct InstalledCard {
   Mebibytes reserved;  ///< the driver's own
   std::string compute_capability;  ///< "8.0"; empty = unknown
   std::string mig_profile;         ///< "1g.10gb"; empty = no MIG instance
+  /// From which CardWatcher chooses card.memory_limits.
+  MemoryMeans memory_means;
   friend bool operator==(const InstalledCard&, const InstalledCard&) = default;
 };
 

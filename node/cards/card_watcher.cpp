@@ -24,7 +24,7 @@ std::string describe(const Fault& fault, std::string_view error_name) {
   return {};
 }
 
-InstalledCard from_before(const model::Card& card) {
+InstalledCard from_before(const model::Card& card, std::optional<model::MemoryLimits> most) {
   InstalledCard installed;
   installed.card = card;
   // Cordons and faults are determined anew.
@@ -32,6 +32,8 @@ InstalledCard from_before(const model::Card& card) {
   installed.card.cordoned = false;
   installed.card.unavailable_reason.clear();
   installed.total = card.memory;
+  installed.memory_means = {card.memory_limits};
+  installed.card.memory_limits = strongest(installed.memory_means, most);
   return installed;
 }
 
@@ -47,7 +49,7 @@ CardWatcher::CardWatcher(CardSource& source, CardWatcherOptions options, const C
       health_(options_.health, options_.previous, clock.now()) {
   CardsNow first;
   for (const model::Card& card : options_.previous) {
-    known_.inventory.cards.push_back(from_before(card));
+    known_.inventory.cards.push_back(from_before(card, options_.memory_limits));
     first.inventory.cards.push_back(known_.inventory.cards.back());
     first.inventory.cards.back().card.healthy = false;
     first.inventory.cards.back().card.unavailable_reason = kDriverNotAnswering;
@@ -94,7 +96,10 @@ void CardWatcher::poll() {
 
 void CardWatcher::adopt(Inventory found) {
   std::set<std::string> listed;
-  for (const InstalledCard& card : found.cards) listed.insert(card.card.id);
+  for (InstalledCard& card : found.cards) {
+    listed.insert(card.card.id);
+    choose_memory_limits(card);
+  }
   std::set<std::string> lost;
   for (InstalledCard& card : known_.inventory.cards) {
     const std::string id = card.card.id;
@@ -106,6 +111,26 @@ void CardWatcher::adopt(Inventory found) {
   health_.on_listed(listed, clock_.now());
   lost_ = std::move(lost);
   known_ = {std::move(found), true};
+}
+
+/// Not an error: what a means needs may be installed later, as by a driver container, and until
+/// then the containers of running pods must be able to start again. Pods that need more say so.
+void CardWatcher::choose_memory_limits(InstalledCard& card) {
+  const auto most = options_.memory_limits;
+  const model::MemoryLimits chosen = strongest(card.memory_means, most);
+  card.card.memory_limits = chosen;
+  if (!most || chosen == *most) {
+    weaker_.erase(card.card.id);
+    return;
+  }
+  const auto reported = weaker_.find(card.card.id);
+  if (reported != weaker_.end() && reported->second == chosen) return;
+  weaker_.insert_or_assign(card.card.id, chosen);
+  spdlog::warn(
+      "card {}: --memory-limits is {}, which this machine does not offer on the card, so {} is "
+      "used; install what {} needs (docs/node.md, \"Memory limits\"), or set "
+      "--memory-limits=auto",
+      card.card.id, to_string(*most), to_string(chosen), to_string(*most));
 }
 
 void CardWatcher::take(const std::vector<Fault>& faults) {

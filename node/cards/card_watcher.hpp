@@ -25,6 +25,8 @@ struct CardWatcherOptions {
   /// The longest stay in the source at a time: bounds how long a stop takes.
   std::chrono::milliseconds wait{5'000};
   HealthRules health;
+  /// The strongest means of memory limits to be used; nothing = the strongest that a card offers.
+  std::optional<model::MemoryLimits> memory_limits;
   /// The cards as they were published before the agent was restarted, from the node's annotation:
   /// unhealthy cards stay so for a while (see HealthTracker), and while the driver does not answer
   /// yet, the node keeps its cards. Empty = the first start.
@@ -65,6 +67,8 @@ class CardWatcher {
   void poll();
   void take(const std::vector<Fault>& faults);
   void adopt(Inventory found);
+  /// Sets the card's means, and warns once if the one that the operator names is not offered.
+  void choose_memory_limits(InstalledCard& card);
   /// Determines the health of all cards, and calls on_change_ if something changed.
   void publish();
 
@@ -83,6 +87,7 @@ class CardWatcher {
   HealthTracker health_;
   CardsNow known_;              ///< cards as listed, the lost ones last; without their health
   std::set<std::string> lost_;  ///< of known_
+  std::map<std::string, model::MemoryLimits> weaker_;  ///< reported: cards below the setting
   ErrorCounts errors_;
   CardsPtr now_;
 };

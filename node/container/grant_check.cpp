@@ -58,6 +58,20 @@ Result<ContainerGrant> own_grant(const StartRequest& request) {
                       std::string(request.container));
 }
 
+Result<void> check_memory_limits(const StartRequest& request, const GrantedCard& granted,
+                                 const Card& card) {
+  const auto now = in_mode(card.memory_limits, request.pod.grant->isolation);
+  if (now >= granted.memory_limits) return {};
+  const std::string promised(to_string(granted.memory_limits));
+  return cannot_start("the grant promises memory limits by " + promised + ", and card " + card.id +
+                      (now == model::MemoryLimits::kNone
+                           ? " has none any more"
+                           : " has only " + std::string(to_string(now))) +
+                      "; set up " + promised +
+                      " on the node again (docs/node.md, \"Memory limits\"), or delete the pod and "
+                      "create it again");
+}
+
 Result<void> check_card(const StartRequest& request, const GrantedCard& granted, const Card* card) {
   if (card == nullptr) {
     return must_be_created_again("card " + granted.uuid + " is not on this node any more");
@@ -66,6 +80,7 @@ Result<void> check_card(const StartRequest& request, const GrantedCard& granted,
     return must_be_created_again("card " + granted.uuid +
                                  " is unhealthy: " + card->unavailable_reason);
   }
+  if (auto limited = check_memory_limits(request, granted, *card); !limited) return limited;
   if (request.admitted) return {};
   if (granted.memory > card->memory || granted.compute > card->compute) {
     return must_be_created_again("card " + granted.uuid + " has become smaller than the grant");

@@ -50,12 +50,14 @@ struct OrphanedMemory {
 /// Whether this container may start with its grant. Pure.
 ///
 /// The grant must be the pod's own, name the container, and name cards of this node that are
-/// healthy, large enough, and offer the grant's isolation mode. The claim must fit on each card
+/// healthy, large enough, and offer the grant's isolation mode and the means of memory limits that
+/// it promises, or a stronger one. The claim must fit on each card
 /// together with those before it: admitted ones, then by time of issue, then by UID. So the later
 /// of two grants for the same room is refused, whichever container starts first.
 ///
 /// An admitted container may start again even if its card has become unhealthy or smaller: no other
-/// container was given its room.
+/// container was given its room. The promised means must still be there: without it, the container
+/// could take the others' memory.
 ///
 /// @param others  claims of other containers on this node, in any order
 /// @returns what the container has been granted;

@@ -23,6 +23,7 @@ struct EnforcerParts {
   const Clock& clock;
   int sharers_per_card;  ///< at most so many containers share a card
   bool in_pod;           ///< the agent has a mount namespace of its own
+  bool memory_limits;    ///< false: the operator wants none
 };
 
 enum class Access : std::uint8_t { kReadOnly, kReadWrite };

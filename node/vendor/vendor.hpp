@@ -40,7 +40,8 @@ class Vendor {
   /// Adds the vendor's own flags. Parsing them sets what the other calls go by.
   virtual void add_options(CLI::App& cli) = 0;
 
-  /// The cards that the driver shows, with the isolation modes that this machine can enforce.
+  /// The cards that the driver shows, with the isolation modes that this machine can enforce, and
+  /// the means of memory limits that it can use on each card now (InstalledCard::memory_means).
   [[nodiscard]] virtual std::unique_ptr<CardSource> open_cards() const = 0;
 
   /// Enforces a mode on cards that pods share.

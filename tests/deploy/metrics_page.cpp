@@ -138,7 +138,11 @@ std::string cards_text() {
 
 std::string node_text() {
   node::Readings readings;
-  readings.cards.push_back({.card = card("GPU-1"), .activity = node::CardActivity{}});
+  for (const model::MemoryLimits means : model::kAllMemoryLimits) {
+    model::Card limited = card("GPU-1");
+    limited.memory_limits = means;
+    readings.cards.push_back({.card = std::move(limited), .activity = node::CardActivity{}});
+  }
   for (const char* isolation : {"whole", "mps", "time-slice", "none"}) {
     node::PodReading pod;
     pod.isolation = isolation;

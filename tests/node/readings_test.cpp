@@ -58,7 +58,7 @@ class ReadPodsTest : public ::testing::Test {
   ScriptedSource source_;
   SystemPrograms programs_;
   testing::ManualClock clock_;
-  Enforcers enforcers_{{source_, programs_, clock_, 16, false},
+  Enforcers enforcers_{{source_, programs_, clock_, 16, false, true},
                        [](Isolation, const EnforcerParts&) -> std::unique_ptr<Enforcer> {
                          return std::make_unique<LargestIsHeld>();
                        }};

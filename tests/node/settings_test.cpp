@@ -45,6 +45,16 @@ TEST(SettingsTest, ReadsFlags) {
   EXPECT_EQ(parsed.settings.audit_interval, std::chrono::seconds(5));
 }
 
+TEST(SettingsTest, MemoryLimitsAreTheStrongestThereAreUnlessOneIsNamed) {
+  EXPECT_EQ(parse({"--node-name=n1"}).settings.memory_limits, std::nullopt);
+  EXPECT_EQ(parse({"--node-name=n1", "--memory-limits=auto"}).settings.memory_limits, std::nullopt);
+  for (const model::MemoryLimits means : model::kAllMemoryLimits) {
+    const std::string flag = "--memory-limits=" + std::string(to_string(means));
+    EXPECT_EQ(parse({"--node-name=n1", flag.c_str()}).settings.memory_limits, means);
+  }
+  EXPECT_EQ(parse({"--node-name=n1", "--memory-limits=cgroup"}).exit, 2);
+}
+
 TEST(SettingsTest, TheRuntimesSocketCanBeNone) {
   EXPECT_EQ(parse({"--node-name=n1"}).settings.runtime_socket, "/run/containerd/containerd.sock");
   EXPECT_EQ(parse({"--node-name=n1", "--runtime-socket=none"}).settings.runtime_socket, "");

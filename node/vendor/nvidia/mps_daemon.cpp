@@ -136,17 +136,21 @@ Result<ProgramEnd> MpsDaemon::command(const std::string& lines) {
 
 Result<void> MpsDaemon::hold(const MpsLimits& limits) {
   // First for servers that start later: one that starts between the two commands has these.
-  const auto defaults = command(fmt::format(
-      "set_default_device_pinned_mem_limit 0 {}M\nset_default_active_thread_percentage {}\n",
-      limits.mebibytes, limits.percent));
-  if (!defaults) return defaults.error();
+  const bool memory = settings_.memory_limits;
+  std::string defaults;
+  if (memory) {
+    defaults = fmt::format("set_default_device_pinned_mem_limit 0 {}M\n", limits.mebibytes);
+  }
+  defaults += fmt::format("set_default_active_thread_percentage {}\n", limits.percent);
+  if (auto set = command(defaults); !set) return set.error();
   const auto servers = command("get_server_list\n");
   if (!servers) return servers.error();
   std::string lines;
   for (const std::int64_t pid : parse_server_pids(servers->output)) {
-    lines += fmt::format(
-        "set_device_pinned_mem_limit {0} 0 {1}M\nset_active_thread_percentage {0} {2}\n", pid,
-        limits.mebibytes, limits.percent);
+    if (memory) {
+      lines += fmt::format("set_device_pinned_mem_limit {} 0 {}M\n", pid, limits.mebibytes);
+    }
+    lines += fmt::format("set_active_thread_percentage {} {}\n", pid, limits.percent);
   }
   if (lines.empty()) return {};
   const auto set = command(lines);

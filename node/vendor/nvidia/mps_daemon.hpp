@@ -31,6 +31,7 @@ struct MpsSettings {
   /// One server for the processes of all users, from Volta on. Without it, pods with another user
   /// id than the first one's wait until that one has ended.
   bool multiuser = true;
+  bool memory_limits = true;  ///< false: clients share compute only
   /// Prefix of the commands that start a daemon and mount its /dev/shm. With hostPID,
   ///   nsenter --target 1 --mount -- systemd-run --scope --quiet --collect --
   /// runs them on the host, in a control group of their own. Empty = as the agent's own.

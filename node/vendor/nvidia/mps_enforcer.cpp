@@ -195,9 +195,12 @@ Result<ContainerEdits> MpsEnforcer::edits(std::string_view allocation,
   const MpsLimits limits = mps_limits(cards[0].memory_limit, cards[0].compute_limit);
   ContainerEdits edits;
   // The client sees the daemon's one card as its first.
-  edits.env = {"CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0=" + std::to_string(limits.mebibytes) + "M",
-               "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=" + std::to_string(limits.percent),
-               "CUDA_MPS_PIPE_DIRECTORY=" + settings_.container_dir};
+  if (settings_.memory_limits) {
+    edits.env.push_back("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0=" + std::to_string(limits.mebibytes) +
+                        "M");
+  }
+  edits.env.push_back("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=" + std::to_string(limits.percent));
+  edits.env.push_back("CUDA_MPS_PIPE_DIRECTORY=" + settings_.container_dir);
   const MpsFolders folders(settings_.run_dir, cards[0].uuid);
   edits.mounts = {{folders.client(allocation), settings_.container_dir, Access::kReadOnly}};
   if (settings_.own_shm) {
@@ -344,6 +347,10 @@ Enforcement MpsEnforcer::enforcement(const model::GrantedCard& part) const {
     return ceiling > 0 && ceiling <= limit ? Holder::kServer : Holder::kClient;
   };
   Enforcement now{holder(held.mebibytes, own.mebibytes), holder(held.percent, own.percent), ""};
+  if (!settings_.memory_limits) {
+    now.memory = kNobody;
+    now.note = "the agent runs with --memory-limits=none";
+  }
   if (now.memory == Holder::kClient || now.compute == Holder::kClient) {
     now.note = "a program that unsets its limits has those of the card's largest share";
   }

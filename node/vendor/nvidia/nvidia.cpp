@@ -19,6 +19,7 @@ namespace {
 MpsSettings mps_settings(const Settings& settings, const EnforcerParts& parts) {
   MpsSettings mps{.sharers = parts.sharers_per_card};
   mps.in_pod = parts.in_pod;
+  mps.memory_limits = parts.memory_limits;
   mps.run_dir = settings.run_dir;
   mps.multiuser = settings.mps_multiuser;
   std::istringstream words(settings.mps_launcher);

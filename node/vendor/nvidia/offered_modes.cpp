@@ -18,9 +18,12 @@ bool mps_is_installed(const std::string& path) {
 
 Result<Inventory> OfferedModes::inventory() {
   auto inventory = source_->inventory();
-  if (!inventory || mps_is_installed(path_)) return inventory;
+  if (!inventory) return inventory;
+  const bool installed = mps_is_installed(path_);
   for (InstalledCard& card : inventory->cards) {
-    card.card.isolation = card.card.isolation.without(model::Isolation::kMps);
+    model::IsolationSet& modes = card.card.isolation;
+    if (!installed) modes = modes.without(model::Isolation::kMps);
+    if (modes.has(model::Isolation::kMps)) card.memory_means.add(model::MemoryLimits::kMps);
   }
   return inventory;
 }

@@ -10,9 +10,10 @@ namespace tangram::node::nvidia {
 /// Whether the program that MPS needs, nvidia-cuda-mps-control, is in a folder of this PATH.
 [[nodiscard]] bool mps_is_installed(const std::string& path);
 
-/// NVIDIA's cards, which offer MPS only where it is installed: a pod must not be sent to a node
-/// that then refuses it. Every inventory checks anew, because a driver container may bring the
-/// program after the agent has started. The other modes need no program.
+/// NVIDIA's cards, which offer MPS, as an isolation mode and as a means of memory limits, only
+/// where it is installed: a pod must not be sent to a node that then refuses it. Every inventory
+/// checks anew, because a driver container may bring the program after the agent has started. The
+/// other modes need no program.
 class OfferedModes final : public CardSource {
  public:
   /// @param path  the agent's PATH

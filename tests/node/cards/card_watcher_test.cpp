@@ -23,6 +23,7 @@ class CardWatcherTest : public ::testing::Test {
     CardWatcherOptions options;
     options.health = {.ignored_errors = {31}, .reset_errors = {79}};
     options.previous = std::move(previous);
+    options.memory_limits = memory_limits_;
     watcher_ = std::make_unique<CardWatcher>(
         source_, std::move(options), clock_, [this] { ++changes_; },
         [this](std::chrono::milliseconds wait, const std::stop_token&) {
@@ -41,6 +42,11 @@ class CardWatcherTest : public ::testing::Test {
     return list;
   }
 
+  [[nodiscard]] model::MemoryLimits limits() const {
+    return watcher_->now()->inventory.cards.at(0).card.memory_limits;
+  }
+
+  std::optional<model::MemoryLimits> memory_limits_;
   ScriptedSource source_;
   testing::ManualClock clock_;
   std::unique_ptr<CardWatcher> watcher_;
@@ -60,6 +66,42 @@ TEST_F(CardWatcherTest, KnowsNothingBeforeTheFirstAnswer) {
   ASSERT_NE(watcher.now(), nullptr);
   EXPECT_FALSE(watcher.now()->answers);
   EXPECT_TRUE(cards().empty());
+}
+
+TEST_F(CardWatcherTest, ChoosesTheStrongestMeansOfMemoryLimitsThatIsOffered) {
+  using model::MemoryLimits;
+  source_.list({"a"});
+  start();
+  step();
+  EXPECT_EQ(limits(), MemoryLimits::kNone);
+  source_.offer_means({MemoryLimits::kMps, MemoryLimits::kLibrary});
+  clock_.advance(1h);
+  step();
+  EXPECT_EQ(limits(), MemoryLimits::kLibrary);
+  EXPECT_EQ(changes_, 2) << "it is published";
+}
+
+TEST_F(CardWatcherTest, ChoosesNoStrongerMeansThanItsSetting) {
+  using model::MemoryLimits;
+  memory_limits_ = MemoryLimits::kMps;
+  source_.list({"a"});
+  source_.offer_means({MemoryLimits::kMps, MemoryLimits::kDriver});
+  start();
+  step();
+  EXPECT_EQ(limits(), MemoryLimits::kMps);
+}
+
+TEST_F(CardWatcherTest, APreviousCardHasNoStrongerMeansThanTheSetting) {
+  model::Card before;
+  before.id = "a";
+  before.memory = Mebibytes(1000);
+  before.memory_limits = model::MemoryLimits::kMps;
+  memory_limits_ = model::MemoryLimits::kNone;
+  start({before});
+  EXPECT_EQ(limits(), model::MemoryLimits::kNone);
+  memory_limits_.reset();
+  start({before});
+  EXPECT_EQ(limits(), model::MemoryLimits::kMps);
 }
 
 TEST_F(CardWatcherTest, ReportsTheFirstAnswerAndEachChange) {

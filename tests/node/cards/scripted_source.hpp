@@ -49,6 +49,10 @@ class ScriptedSource final : public CardSource {
     const std::lock_guard lock(mutex_);
     for (InstalledCard& card : inventory_.cards) card.card.isolation = modes;
   }
+  void offer_means(MemoryMeans means) {
+    const std::lock_guard lock(mutex_);
+    for (InstalledCard& card : inventory_.cards) card.memory_means = means;
+  }
   void be_silent(bool silent) {
     const std::lock_guard lock(mutex_);
     silent_ = silent;

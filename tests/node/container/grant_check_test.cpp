@@ -133,6 +133,37 @@ TEST_F(GrantCheckTest, TheModeMustBePossible) {
   EXPECT_EQ(verdict(), "") << "a whole card is not shared";
 }
 
+TEST_F(GrantCheckTest, MemoryIsLimitedAsStronglyAsTheGrantPromises) {
+  using model::MemoryLimits;
+  model::GrantedCard promised = part("GPU-1", 40'960, 500);
+  promised.memory_limits = MemoryLimits::kLibrary;
+  grant(promised);
+  const std::string what_to_do =
+      "; set up library on the node again (docs/node.md, \"Memory limits\"), or delete the pod and "
+      "create it again";
+  const std::string none =
+      "!the grant promises memory limits by library, and card GPU-1 has none any more" + what_to_do;
+  EXPECT_EQ(verdict(), none);
+  EXPECT_EQ(verdict(true), none) << "also if it ran before";
+  cards[0].memory_limits = MemoryLimits::kMps;
+  EXPECT_EQ(verdict(), "!the grant promises memory limits by library, and card GPU-1 has only mps" +
+                           what_to_do);
+  cards[0].memory_limits = MemoryLimits::kLibrary;
+  EXPECT_EQ(verdict(), "");
+  cards[0].memory_limits = MemoryLimits::kDriver;
+  EXPECT_EQ(verdict(), "") << "a stronger one";
+}
+
+TEST_F(GrantCheckTest, MpsLimitsMemoryInItsOwnModeOnly) {
+  model::GrantedCard promised = part("GPU-1", 40'960, 500);
+  promised.memory_limits = model::MemoryLimits::kMps;
+  grant(promised);
+  cards[0].memory_limits = model::MemoryLimits::kMps;
+  EXPECT_EQ(verdict(), "");
+  pod.grant->isolation = Isolation::kTimeSlice;
+  EXPECT_TRUE(says(verdict(), "!the grant promises memory limits by mps")) << verdict();
+}
+
 TEST_F(GrantCheckTest, SharesThatFillTheCardExactlyAllStart) {
   others = {other(part("GPU-1", 40'960, 500)), other(part("GPU-2", 81'920, 1000))};
   EXPECT_EQ(verdict(), "");

@@ -20,7 +20,7 @@ struct Machine {
   ScriptedSource source;
   SystemPrograms programs;
   testing::ManualClock clock;
-  EnforcerParts parts{source, programs, clock, 16, false};
+  EnforcerParts parts{source, programs, clock, 16, false, true};
 };
 
 /// What there is without a vendor.

@@ -382,6 +382,20 @@ TEST_F(MpsEnforcerTest, TheServerHoldsClientsToTheLargestShare) {
       "set_default_device_pinned_mem_limit 0 8192M\nset_default_active_thread_percentage 40\n");
 }
 
+TEST_F(MpsEnforcerTest, LimitsComputeAloneIfSoTold) {
+  settings_.memory_limits = false;
+  renew();
+  ASSERT_TRUE(enforcer_->prepare("GPU-a", sharers({"slot-1.a"})));
+  EXPECT_EQ(programs_.limits(pipe("GPU-a")), "set_default_active_thread_percentage 25\n");
+  EXPECT_EQ(enforcer_->edits("slot-1.a", {granted(8192, 250)})->env,
+            (std::vector<std::string>{"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=25",
+                                      "CUDA_MPS_PIPE_DIRECTORY=/run/tangram/mps"}));
+  const Enforcement now = enforcer_->enforcement(granted(8192, 250));
+  EXPECT_EQ(now.memory, Holder::kNobody);
+  EXPECT_EQ(now.compute, Holder::kServer);
+  EXPECT_EQ(now.note, "the agent runs with --memory-limits=none");
+}
+
 TEST_F(MpsEnforcerTest, ALargerShareRaisesItBeforeItsContainerStarts) {
   ASSERT_TRUE(enforcer_->prepare("GPU-a", sharers({"slot-1.a"})));
   CardSharers more = sharers({"slot-1.a"});

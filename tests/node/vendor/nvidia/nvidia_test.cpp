@@ -69,7 +69,7 @@ TEST(NvidiaTest, EnforcesMpsAndTimeSlices) {
   ScriptedSource source;
   FakePrograms programs;
   const testing::ManualClock clock;
-  const EnforcerParts parts{source, programs, clock, 16, false};
+  const EnforcerParts parts{source, programs, clock, 16, false, true};
   EXPECT_EQ(nvidia.enforcer(Isolation::kNone, parts), nullptr);
   ASSERT_TRUE(nvidia.enforcer(Isolation::kTimeSlice, parts)->prepare("GPU-a", {}));
   EXPECT_EQ(programs.commands().back().arguments.back(), "3");

@@ -39,8 +39,13 @@ TEST_F(OfferedModesTest, CardsSayWhatTheMachineCanDoNow) {
   source.list({"GPU-a"});
   OfferedModes modes(std::move(scripted), folder.path());
   const auto offered = [&] { return modes.inventory()->cards[0].card.isolation; };
+  const auto by_mps = [&] {
+    return modes.inventory()->cards[0].memory_means.has(model::MemoryLimits::kMps);
+  };
   EXPECT_EQ(offered(), (IsolationSet{Isolation::kTimeSlice, Isolation::kNone}));
+  EXPECT_FALSE(by_mps());
   install_mps();
+  EXPECT_TRUE(by_mps());
   EXPECT_EQ(offered(), (IsolationSet{Isolation::kMps, Isolation::kTimeSlice, Isolation::kNone}));
   source.be_silent(true);
   EXPECT_EQ(modes.inventory().error().code, Errc::kUnavailable);
@@ -53,6 +58,7 @@ TEST_F(OfferedModesTest, ACardThatCannotIsNotOfferedEither) {
   install_mps();
   OfferedModes modes(std::move(scripted), folder.path());
   EXPECT_EQ(modes.inventory()->cards[0].card.isolation, IsolationSet{Isolation::kNone});
+  EXPECT_EQ(modes.inventory()->cards[0].memory_means, MemoryMeans{});
 }
 
 }  // namespace

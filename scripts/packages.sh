@@ -33,12 +33,12 @@ debian_sources() { # SUITE COMPONENT
     sort --unique
 }
 
-# apt-get with its state and sources in a folder.
+# apt-get with its state and sources in a folder, where nothing is installed: an installed package would hide an older one.
 private_apt() { # FOLDER ARGUMENT...
   local folder=$1
   shift
   apt-get --quiet --option Dir::Etc::sourcelist="$folder/sources.list" --option Dir::Etc::sourceparts=/dev/null \
-    --option Dir::State="$folder" --option Dir::State::status=/var/lib/dpkg/status \
+    --option Dir::State="$folder" --option Dir::State::status="$folder/status" \
     --option Dir::Cache="$folder" --option Acquire::Retries=1 "$@" >>"$folder/log" 2>&1
 }
 
@@ -47,6 +47,7 @@ debian_package() {
   command -v apt-get >/dev/null || { fetch_failed "apt-get is missing" || return; }
   if [ ! -e "$apt/updated" ]; then
     mkdir -p "$apt"/{lists,archives}/partial
+    touch "$apt/status"
     debian_sources "$suite" "$component" >"$apt/sources.list"
     [ -s "$apt/sources.list" ] || { fetch_failed "apt has no source of Debian's main" || return; }
     private_apt "$apt" update ||

@@ -18,7 +18,7 @@
 namespace tangram::shim::cuda {
 namespace {
 
-constinit const char* const kIntercepted[] = {
+constinit const std::string_view kIntercepted[] = {
 // NOLINT(modernize-avoid-c-arrays): it is counted
 #define TANGRAM_INTERCEPT(name) #name,
 #include "shim/cuda/intercepts.inc"
@@ -59,18 +59,19 @@ void fill() {
 #undef TANGRAM_INTERCEPT
   };
   for (std::size_t i = 0; i < std::size(kIntercepted); ++i) {
-    void* const of_driver = driver_function(kIntercepted[i]);
+    void* const of_driver = driver_function(kIntercepted[i].data());
     if (of_driver != nullptr) place_of(of_driver) = {of_driver, ours[i]};
   }
   intercepts.filled.store(true, std::memory_order_release);
 }
 
-/// Is a function of this name intercepted, in any version of it?
+/// Is a function of this name intercepted, in any version of it? A runtime asks for hundreds of
+/// names: most are told apart by their length alone.
 bool is_intercepted(std::string_view symbol) {
   for (const std::string_view name : kIntercepted) {
-    if (name.starts_with(symbol) && (name.size() == symbol.size() || name[symbol.size()] == '_')) {
-      return true;
-    }
+    if (name.size() < symbol.size()) continue;
+    if (name.size() > symbol.size() && name[symbol.size()] != '_') continue;
+    if (name.starts_with(symbol)) return true;
   }
   return false;
 }

@@ -88,10 +88,14 @@ TEST_P(AccountsDeathTest, AProcessCanDieAtAnyInstruction) {
       }
     });
     for (int i = 0; i < instructions && !finished; ++i) finished = !child.step();
-    if (GetParam().others_go_on) ASSERT_TRUE(slot(2).add(0, 7, kLimit));
+    if (GetParam().others_go_on) {
+      ASSERT_TRUE(slot(2).add(0, 7, kLimit));
+    }
     child.kill();
     ++deaths;
-    if (GetParam().others_go_on) ASSERT_TRUE(slot(2).add(0, 3, kLimit));
+    if (GetParam().others_go_on) {
+      ASSERT_TRUE(slot(2).add(0, 3, kLimit));
+    }
     slot(1).recover();
     ASSERT_EQ(total(), GetParam().others_go_on ? 20U : 10U) << "after " << instructions;
     ASSERT_FALSE(slot(1).owes());

@@ -38,7 +38,8 @@ Uuid uuid_of(std::size_t card) {
 
 }  // namespace
 
-StandInRig::StandInRig(const std::vector<RigCard>& cards) {
+StandInRig::StandInRig(std::initializer_list<RigCard> of) {
+  const std::vector<RigCard> cards(of);
   namespace fs = std::filesystem;
   const fs::path root = path();
   fs::create_directories(root / "tangram/driver");

@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -27,7 +28,7 @@ struct RigCard {
 /// beside it, and the pages; and the cards of the fake driver.
 class StandInRig {
  public:
-  explicit StandInRig(const std::vector<RigCard>& cards = {RigCard{}});
+  explicit StandInRig(std::initializer_list<RigCard> of = {RigCard{}});
 
   [[nodiscard]] const std::string& path() const { return folder_.path(); }
   [[nodiscard]] LimitsPage& limits() { return *limits_; }

@@ -59,6 +59,7 @@ void SlotAccounts::settle(std::size_t card, std::uint64_t sequence, std::uint64_
 void SlotAccounts::acknowledge(std::size_t card, std::uint64_t tag) {
   if (tag == 0) return;
   const std::uint64_t slot = (tag >> kSequenceBits) - 1;
+  if (slot == slot_) return;  // settled: a change in a slot begins after the end of the last one
   if (slot >= kMaxProcesses) return;  // the page is the container's to write: it may be garbage
   std::atomic<std::uint64_t>& acknowledged = page_->slots[slot].accounts[card].acknowledged;
   const std::uint64_t sequence = tag & kSequenceMask;

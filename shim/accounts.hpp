@@ -8,7 +8,8 @@
 ///
 ///     1. intent    the account says what is about to change, under a new sequence number
 ///     2. change    the total takes the new sum and the tag (slot, number), in one instruction;
-///                  before that, the change in the tag that it replaces is acknowledged there
+///                  before that, the change in the tag that it replaces is acknowledged in its
+///                  slot, unless that is the same one
 ///     3. settle    the account takes its own new sum and that number, in one instruction
 ///
 /// A process that dies between 1 and 3 leaves a pending change. It happened if the total still has

@@ -98,6 +98,9 @@ struct Agent::Impl {
                   [this](model::Isolation mode, const EnforcerParts& of) {
                     return settings.vendor->enforcer(mode, of);
                   }),
+        memory_limiters([this](model::MemoryLimits means) {
+          return settings.vendor->memory_limiter(means, settings.state_dir);
+        }),
         lister(settings.kubelet_dir + "/pod-resources/kubelet.sock",
                std::string(model::kSlotResource)),
         cdi(settings.cdi_dir),
@@ -127,6 +130,7 @@ struct Agent::Impl {
             .cards = [this] { return watcher.now(); },
             .processes = processes,
             .enforcer = [this](model::Isolation mode) -> Enforcer& { return enforcers.of(mode); },
+            .memory_limiters = memory_limiters,
             .journal = journal,
             .cdi = cdi,
             .vendor_edits = [this](const auto& ids) { return settings.vendor->cdi_edits(ids); },
@@ -158,6 +162,10 @@ struct Agent::Impl {
             .source = *source,
             .processes = processes,
             .runtime = runtime ? &*runtime : nullptr,
+            .note_use =
+                [this](const MemoryUse& use) {
+                  memory_limiters.note_use(use.allocations, {{use.card, use.used_bytes}});
+                },
             .report_event = event_reporter(),
             .terminates = settings.terminate_over_limit,
             .clock = parts.clock};
@@ -303,7 +311,10 @@ struct Agent::Impl {
     auto used_elsewhere = other_plugins.in_use();
     while (!stop.stop_requested()) {
       const bool knew_pods = pods.synced();
-      enforcers.maintain(shared_cards(starter.claims()));
+      const std::vector<CardClaim> claims = starter.claims();
+      enforcers.maintain(shared_cards(claims));
+      // Until all pods are known, one that is there may have no claim.
+      if (knew_pods) memory_limiters.keep(claims);
       // A lost card stays published while it is granted.
       if (pods.knows_all_grants()) watcher.forget_lost(granted_cards(pods.all()));
       // Other keys may make the grants of waiting pods valid, or invalid.
@@ -346,7 +357,7 @@ struct Agent::Impl {
   Readings readings() {
     Readings now;
     now.cards = read_cards(*source, *watcher.now());
-    now.pods = read_pods(pods, enforcers, processes, now.cards);
+    now.pods = read_pods(pods, enforcers, started_means(journal.all()), processes, now.cards);
     now.driver_errors = watcher.error_counts();
     now.starts = starter.counts();
     now.audits = auditor.counts();
@@ -381,6 +392,7 @@ struct Agent::Impl {
   ProcProcesses processes;
   SystemPrograms programs;
   Enforcers enforcers;
+  MemoryLimiters memory_limiters;
   PodResources lister;
   CdiFolder cdi;
   std::optional<CriRuntime> runtime;

@@ -27,14 +27,19 @@ bool has_whole_card(const model::GrantedCard& part, const std::vector<CardReadin
 
 /// What the pod was granted, by card.
 std::map<std::string, PodReading> granted_to(const LocalPod& pod, const Enforcers& enforcers,
+                                             const StartedMeans& started,
                                              const std::vector<CardReading>& cards) {
   const model::Isolation mode = pod.grant->isolation;
   std::map<std::string, PodReading> by_card;
   for (const auto& container : pod.grant->containers) {
     for (const auto& part : container.cards) {
       const bool whole = has_whole_card(part, cards);
-      const Enforcement now = whole ? Enforcement{Holder::kServer, Holder::kServer, ""}
-                                    : enforcers.of(mode).enforcement(part);
+      Enforcement now = whole ? Enforcement{Holder::kServer, Holder::kServer, ""}
+                              : enforcers.of(mode).enforcement(part);
+      const auto means = started.find({pod.pod.uid, container.container, part.uuid});
+      if (means != started.end() && means->second >= model::MemoryLimits::kLibrary) {
+        now.memory = Holder::kServer;
+      }
       const auto [entry, first] = by_card.try_emplace(part.uuid);
       PodReading& reading = entry->second;
       reading.memory_limit_bytes += static_cast<std::uint64_t>(part.memory_limit.count()) << 20U;
@@ -60,13 +65,13 @@ std::vector<CardReading> read_cards(CardSource& source, const CardsNow& now) {
 }
 
 std::vector<PodReading> read_pods(const PodSource& pods, const Enforcers& enforcers,
-                                  const Processes& processes,
+                                  const StartedMeans& started, const Processes& processes,
                                   const std::vector<CardReading>& cards) {
   const UseByPodAndCard used = read_use(cards, processes);
   std::vector<PodReading> readings;
   for (const LocalPodPtr& pod : pods.all()) {
     if (!pod->grant) continue;
-    for (auto& [card, reading] : granted_to(*pod, enforcers, cards)) {
+    for (auto& [card, reading] : granted_to(*pod, enforcers, started, cards)) {
       const auto use = used.find({pod->pod.uid, card});
       reading.ns = pod->pod.ns;
       reading.pod = pod->pod.name;

@@ -5,6 +5,7 @@
 #include "node/audit/device_checker.hpp"
 #include "node/audit/memory_checker.hpp"
 #include "node/cards/card_watcher.hpp"
+#include "node/container/memory_limiters.hpp"
 #include "node/container/starter.hpp"
 #include "node/isolation/enforcers.hpp"
 #include "node/pods/local_pods.hpp"
@@ -38,6 +39,7 @@ struct PodReading {
 
 /// @param cards  of the same moment, by read_cards()
 [[nodiscard]] std::vector<PodReading> read_pods(const PodSource& pods, const Enforcers& enforcers,
+                                                const StartedMeans& started,
                                                 const Processes& processes,
                                                 const std::vector<CardReading>& cards);
 

@@ -26,7 +26,8 @@ void add_claim(const CardClaim& claim, const std::string& card, PodsOnCard& pods
                   .card = card,
                   .used_bytes = 0,
                   .limit_bytes = static_cast<std::uint64_t>(part.memory_limit.count()) << 20U,
-                  .processes = {}};
+                  .processes = {},
+                  .allocations = claim.allocations};
     pods[claim.pod_uid].containers.insert_or_assign(name, std::move(use));
   }
 }
@@ -35,6 +36,7 @@ MemoryUse without_share(MemoryUse other, const std::string& container) {
   other.container = container;
   other.used_bytes = other.limit_bytes = 0;
   other.processes.clear();
+  other.allocations.clear();
   return other;
 }
 
@@ -60,7 +62,9 @@ MemoryUse together(const PodOnCard& pod) {
   int count = 0;
   for (const auto& [name, use] : pod.containers) {
     if (!has_share(use)) continue;
-    sum.container = ++count == 1 ? name : "";
+    const bool only = ++count == 1;
+    sum.container = only ? name : "";
+    sum.allocations = only ? use.allocations : std::vector<std::string>{};
     sum.used_bytes += use.used_bytes;
     sum.limit_bytes += use.limit_bytes;
   }

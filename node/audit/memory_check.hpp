@@ -30,6 +30,8 @@ struct MemoryUse {
   std::uint64_t limit_bytes = 0;  ///< 0 = it has no share of the card
   /// Those that are certainly this container's; none where the containers cannot be told apart.
   std::vector<PlacedProcess> processes;
+  /// The names of its CDI devices; none of several containers together.
+  std::vector<std::string> allocations = {};
 };
 
 /// Names of containers in their pods, by the runtime's id.

@@ -70,7 +70,9 @@ void MemoryChecker::look() {
   names_.update(places);
   std::set<std::string> silent = cards;
   for (const auto& [card, processes] : answered) {
-    judge(memory_uses(card, processes, claims, names_.known()), card);
+    const std::vector<MemoryUse> uses = memory_uses(card, processes, claims, names_.known());
+    for (const MemoryUse& use : uses) parts_.note_use(use);
+    judge(uses, card);
     silent.erase(card);
   }
   for (const std::string& card : silent) keep_unanswered(card, claims);

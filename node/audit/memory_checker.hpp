@@ -53,6 +53,8 @@ class MemoryChecker {
     CardSource& source;
     const Processes& processes;
     ContainerRuntime* runtime;  ///< null = none
+    /// What each container uses of a card, over its limit or not.
+    Required<std::function<void(const MemoryUse&)>> note_use;
     Required<std::function<void(kube::EventNote)>> report_event;
     Required<bool>
         terminates;  ///< ends the processes on the card, too, of a container that is over

@@ -11,13 +11,20 @@
 namespace tangram::node {
 namespace {
 
-constexpr std::string_view kStart = "TANGRAM_START=";
+constexpr std::string_view kStartVariable = "TANGRAM_START";
 
 }  // namespace
 
-std::string start_mark(std::uint64_t random) { return fmt::format("{}{:016x}", kStart, random); }
+std::string start_mark(std::uint64_t random) {
+  return fmt::format("{}={:016x}", kStartVariable, random);
+}
 
 std::string start_mark_in(std::string spec) {
+  const std::string random = variable_in(std::move(spec), kStartVariable);
+  return random.empty() ? "" : std::string(kStartVariable) + "=" + random;
+}
+
+std::string variable_in(std::string spec, std::string_view name) {
   std::vector<std::string> environment;
   json::Reader in(spec);
   const auto edits = [&](json::Reader&) { json::read_members(in, "env", environment); };
@@ -26,9 +33,10 @@ std::string start_mark_in(std::string spec) {
   };
   json::read_members(in, "devices", devices);
   if (!in.finish()) return "";
+  const std::string begin = std::string(name) + "=";
   const auto last = std::find_if(environment.rbegin(), environment.rend(),
-                                 [](const auto& one) { return one.starts_with(kStart); });
-  return last == environment.rend() ? "" : *last;
+                                 [&](const auto& one) { return one.starts_with(begin); });
+  return last == environment.rend() ? "" : last->substr(begin.size());
 }
 
 std::string start_mark(std::string_view allocation, const VendorRuntime& runtime) {
@@ -50,7 +58,7 @@ ContainerEdits card_environment(std::string_view allocation, const model::Contai
   return {.env = {std::string(runtime.variable) + "=" +
                       (has_devices ? std::string(runtime.no_card) : cards),
                   std::string(kAllocationVariable) + "=" + std::string(allocation),
-                  "TANGRAM_CARD_UUIDS=" + cards, "TANGRAM_MEMORY_LIMIT_BYTES=" + memory,
+                  std::string(kCardsVariable) + "=" + cards, "TANGRAM_MEMORY_LIMIT_BYTES=" + memory,
                   "TANGRAM_COMPUTE_LIMIT_MILLI=" + compute},
           .mounts = {}};
 }

@@ -13,6 +13,13 @@ namespace tangram::node {
 /// Of a container with cards: the name of its CDI device, the same at every start.
 inline constexpr std::string_view kAllocationVariable = "TANGRAM_ALLOCATION";
 
+/// The container's cards, for the application: "GPU-a,GPU-b".
+inline constexpr std::string_view kCardsVariable = "TANGRAM_CARD_UUIDS";
+
+/// The value of a variable in the text of a CDI spec, the last one if there are several; empty = it
+/// has none, or is no spec.
+[[nodiscard]] std::string variable_in(std::string spec, std::string_view name);
+
 /// What shows that a container was created with its CDI device: 64 random bits, "TANGRAM_START=…",
 /// that the agent makes anew before each start and that only the device adds. What a pod learns at
 /// one start, and could write into a ConfigMap or an image, shows nothing at the next.
@@ -29,7 +36,7 @@ inline constexpr std::string_view kAllocationVariable = "TANGRAM_ALLOCATION";
 ///     VendorRuntime::variable      the cards; none where the CDI device itself has the cards'
 ///                                  devices
 ///     TANGRAM_ALLOCATION           `allocation`
-///     TANGRAM_CARD_UUIDS           the cards, for the application: "GPU-a,GPU-b"
+///     TANGRAM_CARD_UUIDS           the cards
 ///     TANGRAM_MEMORY_LIMIT_BYTES   of each of them, in the same order
 ///     TANGRAM_COMPUTE_LIMIT_MILLI  of each of them, in thousandths of the card
 [[nodiscard]] ContainerEdits card_environment(std::string_view allocation,

@@ -306,7 +306,7 @@ Result<std::string> ContainerStarter::make_spec(const Start& start, const Admiss
                                                 const std::string& mark) {
   std::vector<std::string> ids;
   for (const model::GrantedCard& part : admission.granted.cards) ids.push_back(part.uuid);
-  const auto vendor = parts_.vendor_edits(ids);
+  auto vendor = parts_.vendor_edits(ids);
   if (!vendor) return not_yet(vendor.error().message);
   if (vendor->lists.empty() && start.owner.path == NamePath::kEnvironment) {
     return not_yet("no CDI spec of the vendor names the card; " +
@@ -318,6 +318,9 @@ Result<std::string> ContainerStarter::make_spec(const Start& start, const Admiss
   if (auto released = release_other_modes(ids, admission); !released) return released.error();
   if (!admission.whole) {
     if (auto ready = prepare_sharing(start, admission, edits); !ready) return ready.error();
+    if (auto limited = limit_memory(start, admission, *vendor, edits); !limited) {
+      return limited.error();
+    }
   }
   return encode_cdi_spec(start.owner.name, edits, *vendor);
 }
@@ -350,6 +353,15 @@ Result<void> ContainerStarter::prepare_sharing(const Start& start, const Admissi
   edits.env.insert(edits.env.end(), more->env.begin(), more->env.end());
   edits.mounts.insert(edits.mounts.end(), more->mounts.begin(), more->mounts.end());
   return {};
+}
+
+Result<void> ContainerStarter::limit_memory(const Start& start, const Admission& admission,
+                                            CdiEdits& vendor, ContainerEdits& edits) {
+  const CardsPtr cards = parts_.cards();
+  std::vector<model::Card> here;
+  for (const InstalledCard& card : cards->inventory.cards) here.push_back(card.card);
+  return parts_.memory_limiters.limit(start.owner.name, admission.isolation,
+                                      admission.granted.cards, here, vendor, edits);
 }
 
 std::vector<CardClaim> ContainerStarter::claims() const {

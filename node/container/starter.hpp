@@ -10,6 +10,7 @@
 #include "node/container/claims.hpp"
 #include "node/container/grant_check.hpp"
 #include "node/container/journal.hpp"
+#include "node/container/memory_limiters.hpp"
 #include "node/container/processes.hpp"
 #include "node/isolation/enforcer.hpp"
 #include "node/kubelet/checkpoint.hpp"
@@ -45,6 +46,7 @@ class ContainerStarter final : public SlotKeeper {
     std::function<CardsPtr()> cards;
     Processes& processes;
     std::function<Enforcer&(model::Isolation)> enforcer;
+    MemoryLimiters& memory_limiters;
     Journal& journal;
     CdiFolder& cdi;
     /// Of the vendor's own CDI specs, for these cards: Vendor::cdi_edits().
@@ -111,6 +113,8 @@ class ContainerStarter final : public SlotKeeper {
   Result<void> release_other_modes(const std::vector<std::string>& ids, const Admission& admission);
   Result<void> prepare_sharing(const Start& start, const Admission& admission,
                                ContainerEdits& edits);
+  Result<void> limit_memory(const Start& start, const Admission& admission, CdiEdits& vendor,
+                            ContainerEdits& edits);
   [[nodiscard]] Result<void> confirm(const std::vector<Start>& starts) const;
   [[nodiscard]] std::uint64_t random_number();
   void report(const LocalPod& pod, const Error& error) const;

@@ -48,7 +48,9 @@ struct ContainerEdits {
 enum class Holder : std::uint8_t {
   kNobody,
   kClient,  ///< the process itself, by variables that it can unset
-  kServer,  ///< the card's server, whatever the process does
+  /// Something outside the process, whatever its environment says: the card's MPS server, the
+  /// driver, or the library that stands in for the driver.
+  kServer,
 };
 
 struct Enforcement {

@@ -3,6 +3,7 @@
 #include "node/cards/card_source.hpp"
 #include "node/cards/health.hpp"
 #include "node/container/cdi_spec.hpp"
+#include "node/container/memory_limiter.hpp"
 #include "node/isolation/enforcer.hpp"
 #include "node/kubelet/allocate_response.hpp"
 
@@ -48,6 +49,14 @@ class Vendor {
   /// @returns null if the vendor does not enforce this mode
   [[nodiscard]] virtual std::unique_ptr<Enforcer> enforcer(model::Isolation mode,
                                                            const EnforcerParts& parts) const = 0;
+
+  /// What limits the memory of containers by a means, at each of their starts.
+  /// @param state_dir  the agent's folder on the host, at the same path in its container
+  /// @returns null if the means needs nothing there: none, and what enforcer() does;
+  ///          kNotFound     the agent's image lacks what it needs
+  ///          kUnavailable  it cannot be installed on the host
+  [[nodiscard]] virtual Result<std::unique_ptr<MemoryLimiter>> memory_limiter(
+      model::MemoryLimits means, const std::string& state_dir) const = 0;
 
   /// What the vendor's own CDI specs on this node add to a container with these cards.
   /// @returns empty lists if they do not name each of the cards;

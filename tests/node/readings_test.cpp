@@ -50,7 +50,10 @@ class ReadPodsTest : public ::testing::Test {
                              .signature = {}};
     pods_.put(std::move(pod));
   }
-  std::vector<PodReading> read() { return read_pods(pods_, enforcers_, processes_, cards_); }
+  StartedMeans started_;
+  std::vector<PodReading> read() {
+    return read_pods(pods_, enforcers_, started_, processes_, cards_);
+  }
 
   FakePods pods_;
   FakeProcesses processes_;

@@ -2,9 +2,13 @@
 
 #include "base/environment.hpp"
 #include "node/vendor/nvidia/cdi.hpp"
+#include "node/vendor/nvidia/driver_limiter.hpp"
 #include "node/vendor/nvidia/mps_enforcer.hpp"
 #include "node/vendor/nvidia/nvml_source.hpp"
+#include "node/vendor/nvidia/offered_means.hpp"
 #include "node/vendor/nvidia/offered_modes.hpp"
+#include "node/vendor/nvidia/stand_in/files.hpp"
+#include "node/vendor/nvidia/stand_in/library_limiter.hpp"
 #include "node/vendor/nvidia/time_slice_enforcer.hpp"
 
 #include <CLI/CLI.hpp>
@@ -67,6 +71,12 @@ void Nvidia::add_options(CLI::App& cli) {
   cli.add_option("--mps-multiuser", settings_.mps_multiuser,
                  "One MPS server for the processes of all users. For a driver without "
                  "-multiuser-server, set false and give pods that share a card one runAsUser");
+  cli.add_option("--stand-ins", settings_.stand_ins,
+                 "Folder of the libraries that stand in for the driver's own in containers, for "
+                 "--memory-limits=library; copied to the host");
+  cli.add_option("--memory-hook", settings_.memory_hook,
+                 "The program that the container runtime starts for --memory-limits=driver; copied "
+                 "to the host");
   cli.add_option("--time-slice", settings_.time_slice,
                  "Length of a turn under gpu-isolation time-slice: 0 the driver's default, 1 "
                  "short, 2 medium, 3 long")
@@ -74,8 +84,29 @@ void Nvidia::add_options(CLI::App& cli) {
 }
 
 std::unique_ptr<CardSource> Nvidia::open_cards() const {
-  return std::make_unique<OfferedModes>(std::make_unique<NvmlSource>(settings_.nvml_library),
-                                        process_environment("PATH"));
+  auto modes = std::make_unique<OfferedModes>(std::make_unique<NvmlSource>(settings_.nvml_library),
+                                              process_environment("PATH"));
+  return std::make_unique<OfferedMeans>(
+      std::move(modes),
+      OfferedMeans::Machine{.stand_ins = settings_.stand_ins,
+                            .memory_hook = settings_.memory_hook,
+                            .cdi_edits = [this](const auto& cards) { return cdi_edits(cards); }});
+}
+
+Result<std::unique_ptr<MemoryLimiter>> Nvidia::memory_limiter(model::MemoryLimits means,
+                                                              const std::string& state_dir) const {
+  if (means == model::MemoryLimits::kLibrary) {
+    const auto folder = install_on_host(stand_in_files(settings_.stand_ins), state_dir + "/lib");
+    if (!folder) return folder.error();
+    return std::make_unique<LibraryLimiter>(stand_ins_in(*folder), settings_.run_dir + "/shares");
+  }
+  if (means == model::MemoryLimits::kDriver) {
+    const auto folder =
+        install_on_host(memory_hook_files(settings_.memory_hook), state_dir + "/hook");
+    if (!folder) return folder.error();
+    return std::make_unique<DriverLimiter>(*folder);
+  }
+  return std::unique_ptr<MemoryLimiter>();
 }
 
 std::unique_ptr<Enforcer> Nvidia::enforcer(model::Isolation mode,

@@ -18,6 +18,9 @@ struct Settings {
   std::string mps_launcher = {};  ///< put before the command that starts an MPS daemon
   bool mps_multiuser = true;      ///< one MPS server for the processes of all users
   int time_slice = 0;             ///< a TimeSlice
+  /// In the agent's image: what it copies to the host for containers and their runtime.
+  std::string stand_ins = "/usr/lib/tangram";
+  std::string memory_hook = "/usr/bin/tangram-memory-hook";
 };
 
 class Nvidia final : public Vendor {
@@ -28,6 +31,8 @@ class Nvidia final : public Vendor {
   [[nodiscard]] std::unique_ptr<CardSource> open_cards() const override;
   [[nodiscard]] std::unique_ptr<Enforcer> enforcer(model::Isolation mode,
                                                    const EnforcerParts& parts) const override;
+  [[nodiscard]] Result<std::unique_ptr<MemoryLimiter>> memory_limiter(
+      model::MemoryLimits means, const std::string& state_dir) const override;
   [[nodiscard]] Result<CdiEdits> cdi_edits(const std::vector<std::string>& cards) const override;
 
   [[nodiscard]] const Settings& settings() const { return settings_; }

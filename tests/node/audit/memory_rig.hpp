@@ -95,6 +95,7 @@ struct MemoryRig {
             .source = cards,
             .processes = processes,
             .runtime = of,
+            .note_use = [this](const MemoryUse& use) { uses.push_back(use); },
             .report_event = [this](const kube::EventNote& note) { events.push_back(note); },
             .terminates = terminates,
             .clock = clock};
@@ -105,6 +106,7 @@ struct MemoryRig {
   FakeCards cards;
   FakeProcesses processes;
   FakeNames runtime;
+  std::vector<MemoryUse> uses;  ///< as they were noted
   std::vector<kube::EventNote> events;
 };
 

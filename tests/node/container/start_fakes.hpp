@@ -1,6 +1,7 @@
 #pragma once
 
 #include "node/cards/card_source.hpp"
+#include "node/container/memory_limiter.hpp"
 #include "node/container/processes.hpp"
 #include "node/isolation/enforcer.hpp"
 #include "node/pods/local_pods.hpp"
@@ -114,6 +115,30 @@ class FakeProcesses final : public Processes {
   }
   std::map<std::int64_t, std::string> by_pid;         ///< UIDs
   std::map<std::int64_t, std::string> container_ids;  ///< of those that can be told
+};
+
+/// Adds a variable with the limits of the cards that it is given, and one to the vendor's.
+class FakeLimiter final : public MemoryLimiter {
+ public:
+  Result<ContainerEdits> limit(std::string_view allocation,
+                               const std::vector<model::GrantedCard>& cards,
+                               CdiEdits& vendor) override {
+    if (!verdict) return verdict.error();
+    std::string limits;
+    for (const model::GrantedCard& card : cards) {
+      limits += card.uuid + ":" + std::to_string(card.memory_limit.count()) + " ";
+    }
+    vendor.lists["env"].push_back(R"("FAKE_VENDOR=1")");
+    return ContainerEdits{.env = {"FAKE_LIMITS=" + limits + std::string(allocation)}, .mounts = {}};
+  }
+  void note_use(std::string_view allocation, const MemoryByCard& used) override {
+    uses[std::string(allocation)] = used;
+  }
+  void keep(const std::set<std::string, std::less<>>& allocations) override { kept = allocations; }
+
+  Result<void> verdict = {};
+  std::map<std::string, MemoryByCard> uses;
+  std::set<std::string, std::less<>> kept;
 };
 
 class FakeEnforcer final : public Enforcer {

@@ -82,6 +82,7 @@ struct StartRig {
                                 .enforcer = [this](model::Isolation mode) -> Enforcer& {
                                   return mode == model::Isolation::kMps ? enforcer : other_enforcer;
                                 },
+                                .memory_limiters = memory_limiters,
                                 .journal = *journal,
                                 .cdi = cdi,
                                 .vendor_edits = [this](const auto&) { return vendor_edits; },
@@ -165,8 +166,15 @@ struct StartRig {
   model::SignatureCheck check;  ///< of the pods' grants
   FakeSource source;
   FakeProcesses processes;
-  FakeEnforcer enforcer;        ///< of the mode mps
-  FakeEnforcer other_enforcer;  ///< of the others
+  FakeEnforcer enforcer;           ///< of the mode mps
+  FakeEnforcer other_enforcer;     ///< of the others
+  FakeLimiter* limiter = nullptr;  ///< of the library, once it is made; owned by the next
+  MemoryLimiters memory_limiters{[this](model::MemoryLimits means) -> MemoryLimiters::Made {
+    if (means != model::MemoryLimits::kLibrary) return std::unique_ptr<MemoryLimiter>();
+    auto made = std::make_unique<FakeLimiter>();
+    limiter = made.get();
+    return made;
+  }};
   CdiFolder cdi{folder.path() + "/cdi"};
   PodResources lister{kubelet.pod_resources_socket(), std::string(model::kSlotResource)};
   CardsPtr cards;

@@ -67,6 +67,15 @@ struct Library {
 
 }  // namespace
 
+StandInPaths stand_ins_in(const std::string& host_folder) {
+  return {.cuda = host_folder + "/libcuda.so.1", .nvml = host_folder + "/libnvidia-ml.so.1"};
+}
+
+std::vector<std::string> stand_in_files(const std::string& image_folder) {
+  const StandInPaths paths = stand_ins_in(image_folder);
+  return {paths.cuda, paths.nvml};
+}
+
 Result<CdiEdits> with_stand_ins(const CdiEdits& vendor, const StandInPaths& stand_ins) {
   std::vector<Library> libraries{
       {.name = "libcuda.so", .stand_in = stand_ins.cuda, .driver_path = shim::kCudaPath},

@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tangram::node::nvidia {
 
@@ -13,6 +14,11 @@ struct StandInPaths {
   std::string cuda;
   std::string nvml;
 };
+
+/// The stand-ins in a folder of the agent's image, for install_on_host(), and where that has put
+/// them.
+[[nodiscard]] std::vector<std::string> stand_in_files(const std::string& image_folder);
+[[nodiscard]] StandInPaths stand_ins_in(const std::string& host_folder);
 
 /// NVIDIA's edits with the stand-ins in place of the driver's libcuda and libnvidia-ml: they are
 /// mounted under the same names, so that links, the loader's cache and every program find them, and

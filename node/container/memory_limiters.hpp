@@ -1,0 +1,64 @@
+#pragma once
+
+#include "base/result.hpp"
+#include "model/card.hpp"
+#include "node/container/claims.hpp"
+#include "node/container/journal.hpp"
+#include "node/container/memory_limiter.hpp"
+
+#include <array>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+namespace tangram::node {
+
+/// The environment variable that tells a container by what means its memory is limited on each of
+/// its cards, in their order; it is in the CDI spec, and so in the journal.
+inline constexpr std::string_view kMemoryLimitsVariable = "TANGRAM_MEMORY_LIMITS";
+
+/// The limiter of each means that needs one at a container's start. Made when it is first needed,
+/// since what it needs may be installed later. Threads: safe.
+class MemoryLimiters {
+ public:
+  /// Null for a means that needs no limiter of its own: none, and mps, which the isolation mode's
+  /// enforcer sets up.
+  using Made = Result<std::unique_ptr<MemoryLimiter>>;
+  using Make = std::function<Made(model::MemoryLimits)>;
+  explicit MemoryLimiters(Make make) : make_(std::move(make)) {}
+
+  /// Limits the memory of a container that shares these cards, on each by the card's own means, and
+  /// adds what it needs to its edits and to the vendor's.
+  /// @param here  the node's cards
+  /// @returns kUnavailable or kInvalidArgument as MemoryLimiter::limit()
+  Result<void> limit(std::string_view allocation, model::Isolation mode,
+                     const std::vector<model::GrantedCard>& cards,
+                     const std::vector<model::Card>& here, CdiEdits& vendor, ContainerEdits& edits);
+
+  /// Gives up what is kept for containers that are gone.
+  void keep(const std::vector<CardClaim>& claims);
+  /// @param allocations  of one container
+  void note_use(const std::vector<std::string>& allocations, const MemoryByCard& used);
+
+ private:
+  Result<MemoryLimiter*> of(model::MemoryLimits means);
+  std::vector<MemoryLimiter*> made();
+
+  const Make make_;
+  std::mutex mutex_;
+  /// Under mutex_; what is made stays.
+  std::array<std::unique_ptr<MemoryLimiter>, model::kAllMemoryLimits.size()> limiters_;
+};
+
+/// By pod UID, container and card: the means by which a container's memory is limited as it was
+/// started, which may not be the card's means of today.
+using StartedMeans =
+    std::map<std::tuple<std::string, std::string, std::string>, model::MemoryLimits>;
+[[nodiscard]] StartedMeans started_means(const std::vector<JournalEntry>& journal);
+
+}  // namespace tangram::node

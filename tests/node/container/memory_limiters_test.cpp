@@ -1,0 +1,123 @@
+#include "node/container/memory_limiters.hpp"
+
+#include "node/container/card_environment.hpp"
+#include "tests/node/container/start_fakes.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tangram::node {
+namespace {
+
+using model::Isolation;
+using model::MemoryLimits;
+
+model::Card card(const std::string& id, MemoryLimits means) {
+  model::Card card;
+  card.id = id;
+  card.memory_limits = means;
+  return card;
+}
+
+model::GrantedCard part(const std::string& id, std::int64_t limit) {
+  model::GrantedCard part;
+  part.uuid = id;
+  part.memory_limit = Mebibytes(limit);
+  return part;
+}
+
+class MemoryLimitersTest : public ::testing::Test {
+ protected:
+  MemoryLimitersTest()
+      : limiters_([this](MemoryLimits means) -> MemoryLimiters::Made {
+          ++makes_;
+          if (!can_make_) return fail(Errc::kUnavailable, "the folder cannot be written");
+          if (means < MemoryLimits::kLibrary) return std::unique_ptr<MemoryLimiter>();
+          auto made = std::make_unique<FakeLimiter>();
+          made_[means] = made.get();
+          return made;
+        }) {}
+
+  Result<void> limit(const std::vector<model::GrantedCard>& cards,
+                     Isolation mode = Isolation::kTimeSlice) {
+    edits_ = {};
+    vendor_ = {};
+    return limiters_.limit("a-1", mode, cards, here_, vendor_, edits_);
+  }
+
+  std::vector<model::Card> here_{
+      card("library", MemoryLimits::kLibrary), card("driver", MemoryLimits::kDriver),
+      card("mps", MemoryLimits::kMps), card("none", MemoryLimits::kNone)};
+  int makes_ = 0;
+  bool can_make_ = true;
+  std::map<MemoryLimits, FakeLimiter*> made_;
+  MemoryLimiters limiters_;
+  CdiEdits vendor_;
+  ContainerEdits edits_;
+};
+
+using List = std::vector<std::string>;
+
+TEST_F(MemoryLimitersTest, LimitsEachCardByItsOwnMeans) {
+  ASSERT_TRUE(limit({part("library", 10), part("none", 20), part("driver", 30)}));
+  EXPECT_EQ(edits_.env, (List{"TANGRAM_MEMORY_LIMITS=library,none,driver",
+                              "FAKE_LIMITS=library:10 a-1", "FAKE_LIMITS=driver:30 a-1"}));
+  EXPECT_EQ(vendor_.lists.at("env").size(), 2U);
+}
+
+TEST_F(MemoryLimitersTest, MpsLimitsMemoryInItsOwnModeOnly) {
+  ASSERT_TRUE(limit({part("mps", 10)}, Isolation::kTimeSlice));
+  EXPECT_EQ(edits_.env, List{"TANGRAM_MEMORY_LIMITS=none"});
+  ASSERT_TRUE(limit({part("mps", 10)}, Isolation::kMps));
+  EXPECT_EQ(edits_.env, List{"TANGRAM_MEMORY_LIMITS=mps"});
+}
+
+TEST_F(MemoryLimitersTest, MakesALimiterOnceAndTriesAgainIfItCannot) {
+  can_make_ = false;
+  const auto failed = limit({part("library", 10)});
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code, Errc::kUnavailable);
+  can_make_ = true;
+  ASSERT_TRUE(limit({part("library", 10)}));
+  ASSERT_TRUE(limit({part("library", 10)}));
+  EXPECT_EQ(makes_, 2);
+}
+
+TEST_F(MemoryLimitersTest, AnErrorOfALimiterIsTheResult) {
+  ASSERT_TRUE(limit({part("library", 10)}));
+  made_.at(MemoryLimits::kLibrary)->verdict = fail(Errc::kInvalidArgument, "too many cards");
+  EXPECT_EQ(limit({part("library", 10)}).error().message, "too many cards");
+}
+
+TEST_F(MemoryLimitersTest, PassesUseAndWhatIsLeftToThoseThatAreMade) {
+  limiters_.note_use({"a-1"}, {{"library", 5}});
+  ASSERT_TRUE(limit({part("library", 10)}));
+  limiters_.note_use({"a-1", "a-2"}, {{"library", 5}});
+  const FakeLimiter& library = *made_.at(MemoryLimits::kLibrary);
+  EXPECT_EQ(library.uses.size(), 2U);
+  CardClaim claim;
+  claim.allocations = {"a-1", "a-2"};
+  limiters_.keep({claim});
+  EXPECT_EQ(library.kept, (std::set<std::string, std::less<>>{"a-1", "a-2"}));
+}
+
+TEST(StartedMeansTest, ReadsByWhatMeansContainersWereStarted) {
+  const auto entry = [](const std::string& container, const List& env) {
+    JournalEntry entry;
+    entry.claim = Claim{};
+    entry.claim->pod_uid = "uid";
+    entry.claim->container = container;
+    entry.claim->spec = encode_cdi_spec("a-1", {.env = env, .mounts = {}}, {});
+    return entry;
+  };
+  JournalEntry unprepared;
+  const auto started = started_means(
+      {entry("main", {"TANGRAM_CARD_UUIDS=a,b", "TANGRAM_MEMORY_LIMITS=library,none"}),
+       entry("earlier", {"TANGRAM_CARD_UUIDS=a"}),
+       entry("odd", {"TANGRAM_CARD_UUIDS=a,b", "TANGRAM_MEMORY_LIMITS=library"}),
+       entry("later", {"TANGRAM_CARD_UUIDS=a", "TANGRAM_MEMORY_LIMITS=sorcery"}), unprepared});
+  EXPECT_EQ(started, (StartedMeans{{{"uid", "main", "a"}, MemoryLimits::kLibrary},
+                                   {{"uid", "main", "b"}, MemoryLimits::kNone}}));
+}
+
+}  // namespace
+}  // namespace tangram::node

@@ -9,7 +9,7 @@ namespace tangram::cli {
 namespace {
 
 TEST(PodsTest, TellsTheStates) {
-  const std::string kPreStart =
+  const std::string pre_start =
       "device plugin PreStartContainer rpc failed with err: rpc error: code = ";
   kube::Pod pod;
   EXPECT_EQ(state_of(pod), "Pending");
@@ -18,10 +18,10 @@ TEST(PodsTest, TellsTheStates) {
   pod.node = "a";
   EXPECT_EQ(state_of(pod), "Starting");
   pod.waiting = {
-      {"CreateContainerConfigError", kPreStart + "Unavailable desc = tangram: not yet: in use"}};
+      {"CreateContainerConfigError", pre_start + "Unavailable desc = tangram: not yet: in use"}};
   EXPECT_EQ(state_of(pod), "NotYet");
   pod.waiting = {{"CreateContainerConfigError",
-                  kPreStart + "FailedPrecondition desc = tangram: cannot start: no grant"}};
+                  pre_start + "FailedPrecondition desc = tangram: cannot start: no grant"}};
   EXPECT_EQ(state_of(pod), "CannotStart");
   pod.waiting = {{"ErrImagePull", "tangram: cannot start: no grant"}};
   EXPECT_EQ(state_of(pod), "Starting") << "the words of a registry";

@@ -107,6 +107,11 @@ inline int means_in(int mode, const Card& card) {
   return card.means == 1 && mode != 0 ? 0 : card.means;
 }
 
+/// In the mode, whatever is there.
+inline bool offers(const Card& card, const Need& need, int mode) {
+  return (need.alone || card.modes.contains(mode)) && need.least_means <= means_in(mode, card);
+}
+
 inline bool only_in(int mode, const Load& load) {
   return std::all_of(load.sharers.begin(), load.sharers.end(), [&](const auto& in_mode) {
     return in_mode.second == 0 || in_mode.first == mode;
@@ -120,8 +125,7 @@ inline bool takes(const Card& card, const Load& there, const std::vector<Need>& 
   Need sum;
   for (const Need& need : added) {
     if (need.alone && (there.sharer_count() > 0 || added.size() > 1)) return false;
-    if (!need.alone && !card.modes.contains(mode)) return false;
-    if (need.least_means > means_in(mode, card)) return false;
+    if (!offers(card, need, mode)) return false;
     sum.memory += need.memory;
     sum.milli += need.milli;
   }

@@ -48,9 +48,11 @@ bool is_library(const Mount& mount, std::string_view library) {
          (file.size() == library.size() || file[library.size()] == '.');
 }
 
+/// By the folders of Debian and of Fedora, where /usr/lib is that beside /usr/lib64.
 bool is_for_32_bits(const Mount& mount) {
-  return mount.container_path.find("/i386-") != std::string::npos ||
-         mount.container_path.find("/lib32/") != std::string::npos;
+  const std::string& path = mount.container_path;
+  return path.find("/i386-") != std::string::npos || path.find("/lib32/") != std::string::npos ||
+         path.rfind("/usr/lib/lib", 0) == 0;
 }
 
 bool prefers_the_images_driver(const std::string& hook) {

@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <iterator>
 #include <system_error>
+#include <utility>
 
 namespace tangram::node::nvidia {
 namespace {
@@ -98,6 +99,30 @@ Accounts accounts_of_the_living(int usage) {
   return sums;
 }
 
+/// What a container writes beyond the page lies in the host's memory.
+void cut_to_size(int usage) {
+  struct stat status {};
+  if (fstat(usage, &status) != 0 || status.st_size <= off_t{sizeof(shim::UsagePage)}) return;
+  (void)ftruncate(usage, sizeof(shim::UsagePage));
+}
+
+/// The container has cut the page short or destroyed its header: nothing could use it.
+bool is_spoiled(int usage) {
+  struct stat status {};
+  std::array<char, sizeof(std::uint64_t)> magic{};
+  return fstat(usage, &status) != 0 || status.st_size < off_t{sizeof(shim::UsagePage)} ||
+         !read_at(usage, offsetof(shim::UsagePage, magic), magic) ||
+         std::memcmp(magic.data(), &shim::kUsageMagic, magic.size()) != 0;
+}
+
+/// It can neither leave the folder nor name one inside another.
+bool is_plain(std::string_view name) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-:.";
+  return !name.empty() && name.front() != '.' &&
+         name.find_first_not_of(kPlain) == std::string_view::npos;
+}
+
 /// The page lists these cards in this order.
 bool lists(const shim::LimitsPage& page, const std::vector<model::GrantedCard>& cards) {
   return page.card_count == cards.size() &&
@@ -156,7 +181,8 @@ SharePages::Open* SharePages::open(std::string_view allocation) {
   Open& pages = open_[std::string(allocation)];
   if (pages.limits == nullptr) pages.limits = map_writable(path(allocation) + "/limits");
   if (pages.usage < 0) {
-    pages.usage = ::open((path(allocation) + "/usage").c_str(), O_RDONLY | O_CLOEXEC);
+    // Without waiting: a container's root may have taken a lease while no agent ran.
+    pages.usage = ::open((path(allocation) + "/usage").c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
   }
   if (pages.limits != nullptr && pages.usage >= 0) return &pages;
   close(pages);
@@ -199,14 +225,18 @@ Result<SharePages::Paths> SharePages::put(std::string_view allocation,
                                             " has no UUID, by which Tangram's library knows cards; "
                                             "update the driver to r535 or newer");
   }
+  if (!is_plain(allocation)) {
+    return fail(Errc::kInvalidArgument, "allocation " + quote(allocation) + " is no plain name");
+  }
   const std::lock_guard lock(mutex_);
   const std::string folder = path(allocation);
   const Paths paths{.limits = folder + "/limits", .usage = folder + "/usage"};
   Open* const pages = open(allocation);
-  if (pages == nullptr || !lists(*pages->limits, cards)) {
+  if (pages == nullptr || !lists(*pages->limits, cards) || is_spoiled(pages->usage)) {
     if (pages != nullptr) close(*pages);
     open_.erase(std::string(allocation));
     if (auto made = make(folder, cards); !made) return made.error();
+    (void)open(allocation);
     return paths;
   }
   for (std::size_t i = 0; i < cards.size(); ++i) {
@@ -235,12 +265,15 @@ bool SharePages::settle(std::string_view allocation, const MemoryByCard& used) {
   const std::lock_guard lock(mutex_);
   Open* const pages = open(allocation);
   if (pages == nullptr) return false;
+  cut_to_size(pages->usage);
   const Accounts accounts = accounts_of_the_living(pages->usage);
   for (const auto& [card, bytes] : used) {
     const auto place = place_of(*pages->limits, card);
     if (!place) continue;
     const std::uint64_t accounted = accounts.at(*place);
-    pages->limits->cards.at(*place).overhead_bytes = bytes > accounted ? bytes - accounted : 0;
+    const std::uint64_t overhead = bytes > accounted ? bytes - accounted : 0;
+    const std::uint64_t last = std::exchange(pages->last_overhead.at(*place), overhead);
+    pages->limits->cards.at(*place).overhead_bytes = std::min(overhead, last);
   }
   return true;
 }

@@ -5,6 +5,7 @@
 #include "node/container/memory_limiter.hpp"
 #include "shim/page_files.hpp"
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -39,15 +40,18 @@ class SharePages {
   };
   /// Makes an allocation's pages, or changes its limits: running processes go by them at once.
   /// @param cards  in the order in which the container sees them
-  /// @returns kInvalidArgument  a card without a UUID, or more cards than a page has
+  /// @param allocation  a plain name: it becomes that of a folder
+  /// @returns kInvalidArgument  another name, a card without a UUID, or more cards than a page has
   ///          kUnavailable      the folder cannot be written
   Result<Paths> put(std::string_view allocation, const std::vector<model::GrantedCard>& cards);
 
   /// Removes the pages of all but these allocations.
   void keep(const std::set<std::string, std::less<>>& allocations);
 
-  /// Takes off an allocation's limits what it uses beyond what its processes account. Cards that
-  /// are not named keep their overhead.
+  /// Takes off an allocation's limits what it uses beyond what its processes account, as seen at
+  /// this call and the one before: what was freed between the driver's count and ours would look
+  /// like it at one of them. Cards that are not named keep their overhead. A usage page that the
+  /// container has made longer is cut to its size again.
   /// @returns false if there are no pages
   bool settle(std::string_view allocation, const MemoryByCard& used);
 
@@ -59,7 +63,9 @@ class SharePages {
  private:
   struct Open {
     shim::LimitsPage* limits = nullptr;  ///< null = not open
-    int usage = -1;                      ///< the file
+    /// The file. Open for writing, so that the container can take no lease on it.
+    int usage = -1;
+    std::array<std::uint64_t, shim::kMaxCards> last_overhead{};  ///< of the last settle()
   };
   [[nodiscard]] std::string path(std::string_view allocation) const;
   Result<void> make(const std::string& folder, const std::vector<model::GrantedCard>& cards) const;

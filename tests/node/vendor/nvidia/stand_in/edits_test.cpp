@@ -63,6 +63,8 @@ TEST(StandInEditsTest, LeavesOutLibrariesFor32Bits) {
   CdiEdits vendor = of_nvidia();
   vendor.lists["mounts"].push_back(mount("/usr/lib/i386-linux-gnu/libcuda.so.550.54.15",
                                          "/usr/lib/i386-linux-gnu/libcuda.so.550.54.15"));
+  vendor.lists["mounts"].push_back(
+      mount("/usr/lib/libcuda.so.550.54.15", "/usr/lib/libcuda.so.550.54.15"));
   vendor.lists["mounts"].push_back(mount("/usr/lib32/x", "/usr/lib32/libnvidia-ml.so.550.54.15"));
   const auto edits = with_stand_ins(vendor, kStandIns);
   ASSERT_TRUE(edits) << edits.error().message;

@@ -2,10 +2,12 @@
 
 #include "tests/shim/stand_in_rig.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 
 namespace tangram::node::nvidia {
@@ -105,6 +107,9 @@ TEST_F(SharePagesTest, WhatNobodyAccountsIsTakenOffTheLimit) {
   ASSERT_EQ(client.run("init").result, 0);
   ASSERT_EQ(client.run("alloc " + std::to_string(60 * kMiB)).result, 0);
   EXPECT_TRUE(pages_.settle("a-1", {{kFirst, 75 * kMiB}}));
+  EXPECT_EQ(client.run("info").values, (std::vector<std::uint64_t>{40 * kMiB, 100 * kMiB}))
+      << "it may have been freed meanwhile";
+  EXPECT_TRUE(pages_.settle("a-1", {{kFirst, 80 * kMiB}}));
   EXPECT_EQ(client.run("info").values, (std::vector<std::uint64_t>{25 * kMiB, 100 * kMiB}));
   EXPECT_TRUE(pages_.settle("a-1", {})) << "the driver did not answer: it stays";
   EXPECT_EQ(client.run("info").values, (std::vector<std::uint64_t>{25 * kMiB, 100 * kMiB}));
@@ -123,13 +128,64 @@ TEST_F(SharePagesTest, DeadProcessesDoNotCount) {
   EXPECT_EQ(pages_.accounted("a-1", kFirst), 0U);
 }
 
-TEST_F(SharePagesTest, AContainerThatDestroysItsUsagePageHarmsItselfOnly) {
+TEST_F(SharePagesTest, AContainerThatCutsItsUsagePageShortHarmsItselfOnly) {
   const auto paths = pages_.put("a-1", {card(kFirst, 100)});
   ASSERT_TRUE(paths);
   ASSERT_EQ(truncate(paths->usage.c_str(), 10), 0);
   EXPECT_TRUE(pages_.settle("a-1", {{kFirst, 75 * kMiB}}));
   EXPECT_EQ(pages_.accounted("a-1", kFirst), 0U);
-  ASSERT_TRUE(pages_.put("a-1", {card(kFirst, 80)}));
+}
+
+TEST_F(SharePagesTest, ASpoiledPageIsMadeAnewAtTheNextStart) {
+  for (const char* const how : {"short", "without a header"}) {
+    const auto paths = pages_.put("a-1", {card(kFirst, 100)});
+    ASSERT_TRUE(paths);
+    ASSERT_EQ(truncate(paths->usage.c_str(), 0), 0);
+    if (how[0] == 'w') ASSERT_EQ(truncate(paths->usage.c_str(), sizeof(shim::UsagePage)), 0);
+    mount(*pages_.put("a-1", {card(kFirst, 80)}));
+    Client client(rig_);
+    EXPECT_EQ(client.run("init").result, 0) << how << ": " << client.errors();
+    EXPECT_EQ(client.run("total 0").value(), 80 * kMiB);
+  }
+}
+
+TEST_F(SharePagesTest, APageThatAContainerMadeLongerIsCutAgain) {
+  const auto paths = pages_.put("a-1", {card(kFirst, 100)});
+  ASSERT_TRUE(paths);
+  ASSERT_EQ(truncate(paths->usage.c_str(), 1U << 30U), 0);
+  EXPECT_TRUE(pages_.settle("a-1", {}));
+  EXPECT_EQ(std::filesystem::file_size(paths->usage), sizeof(shim::UsagePage));
+}
+
+TEST_F(SharePagesTest, AContainerCanTakeNoLeaseOnItsPage) {
+  const auto paths = pages_.put("a-1", {card(kFirst, 100)});
+  ASSERT_TRUE(paths);
+  const int writer = ::open(paths->usage.c_str(), O_RDWR | O_CLOEXEC);
+  EXPECT_NE(fcntl(writer, F_SETLEASE, F_WRLCK), 0);
+  const int reader = ::open(paths->usage.c_str(), O_RDONLY | O_CLOEXEC);
+  EXPECT_NE(fcntl(reader, F_SETLEASE, F_RDLCK), 0);
+  ::close(writer);
+  ::close(reader);
+}
+
+TEST_F(SharePagesTest, ALeaseFromBeforeTheAgentDoesNotStopIt) {
+  std::string usage;
+  {
+    SharePages before(folder_.path() + "/shares");
+    usage = before.put("a-1", {card(kFirst, 100)})->usage;
+  }
+  const int writer = ::open(usage.c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_EQ(fcntl(writer, F_SETLEASE, F_WRLCK), 0);
+  (void)std::signal(SIGIO, SIG_IGN);  // the kernel asks for the lease
+  EXPECT_FALSE(pages_.settle("a-1", {{kFirst, 75 * kMiB}})) << "not now";
+  ::close(writer);
+}
+
+TEST_F(SharePagesTest, NamesThatAreNoFolderOfTheirOwnAreRefused) {
+  for (const std::string name : {"", ".", "..", "a/b", "../a", "a b"}) {
+    EXPECT_EQ(pages_.put(name, {card(kFirst, 100)}).error().code, Errc::kInvalidArgument) << name;
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() + "/shares"));
 }
 
 TEST_F(SharePagesTest, KeepsOnlyWhatIsAllocated) {

@@ -1,0 +1,156 @@
+// Calls of a process that runs already.
+#include "bench/stand_in/measurements.hpp"
+
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <thread>
+
+namespace tangram::bench {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Nanoseconds = std::chrono::duration<double, std::nano>;
+
+constexpr int kRounds = 31;
+constexpr int kWorkers = 8;
+constexpr int kLaunches = 200'000;
+constexpr int kPairs = 20'000;
+constexpr std::size_t kBytes = std::size_t{2} << 20U;
+
+/// Of one of so many.
+template <class Work>
+double nanoseconds_each(int times, const Work& work) {
+  const auto start = Clock::now();
+  for (int i = 0; i < times; ++i) work();
+  return Nanoseconds(Clock::now() - start).count() / times;
+}
+
+double launches(Driver::Launch launch) {
+  return nanoseconds_each(
+      kLaunches, [=] { (void)launch(nullptr, 1, 1, 1, 32, 1, 1, 0, nullptr, nullptr, nullptr); });
+}
+
+double pairs(const Driver& driver) {
+  return nanoseconds_each(kPairs, [&] {
+    Driver::CUdeviceptr pointer = 0;
+    (void)driver.allocate(&pointer, kBytes);
+    (void)driver.free(pointer);
+  });
+}
+
+/// How far several workers are: in memory that processes share.
+struct Progress {
+  std::atomic<int> ready{0};
+  std::atomic<bool> go{false};
+};
+
+void take_part(Progress& progress, const Driver& driver) {
+  Driver::CUdeviceptr pointer = 0;  // a child opens its account with the first call
+  (void)driver.allocate(&pointer, kBytes);
+  (void)driver.free(pointer);
+  ++progress.ready;
+  while (!progress.go) std::this_thread::yield();
+  (void)pairs(driver);
+}
+
+/// Lets the workers go once all are ready. @returns the time from then until `join` returns
+template <class Join>
+double until_all_have_done(Progress& progress, const Join& join) {
+  while (progress.ready < kWorkers) std::this_thread::yield();
+  const auto start = Clock::now();
+  progress.go = true;
+  join();
+  const double took = Nanoseconds(Clock::now() - start).count();
+  const int busy = std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, kWorkers);
+  return took * busy / kWorkers / kPairs;
+}
+
+double pairs_of_threads(const Driver& driver) {
+  Progress progress;
+  std::vector<std::thread> threads;
+  threads.reserve(kWorkers);
+  for (int i = 0; i < kWorkers; ++i) {
+    threads.emplace_back([&] { take_part(progress, driver); });
+  }
+  return until_all_have_done(progress, [&] {
+    for (std::thread& thread : threads) thread.join();
+  });
+}
+
+double pairs_of_processes(const Driver& driver) {
+  void* const shared =
+      mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED) std::abort();
+  auto* const progress = new (shared) Progress;
+  std::array<pid_t, kWorkers> children{};
+  for (pid_t& child : children) {
+    child = fork();
+    if (child < 0) std::abort();
+    if (child > 0) continue;
+    take_part(*progress, driver);
+    _exit(0);
+  }
+  const double each = until_all_have_done(*progress, [&] {
+    for (const pid_t child : children) (void)waitpid(child, nullptr, 0);
+  });
+  (void)munmap(shared, sizeof(Progress));
+  return each;
+}
+
+template <class Measure>
+Comparison in_turns(Comparison comparison, const Measure& measure, const Driver& bare,
+                    const Driver& behind) {
+  for (int i = 0; i < kRounds; ++i) {
+    const double first = measure(bare);
+    comparison.add(first, measure(behind));
+  }
+  return comparison;
+}
+
+}  // namespace
+
+double mutex_floor() {
+  std::mutex mutex;
+  std::vector<double> locks;
+  locks.reserve(kRounds);
+  for (int i = 0; i < kRounds; ++i) {
+    locks.push_back(nanoseconds_each(kPairs, [&] { const std::scoped_lock lock(mutex); }));
+  }
+  return median(locks);
+}
+
+Comparison returned_launches(const Driver& bare, const Driver& behind) {
+  const auto measure = [](const Driver& driver) { return launches(driver.launch()); };
+  return in_turns({"cuLaunchKernel, returned pointer", "ns", {20, Floor::kMutex, 1}}, measure, bare,
+                  behind);
+}
+
+Comparison exported_launches(const Driver& bare, const Driver& behind) {
+  const auto measure = [](const Driver& driver) { return launches(driver.exported_launch()); };
+  return in_turns({"cuLaunchKernel, exported", "ns", {20, Floor::kMutex, 2}}, measure, bare,
+                  behind);
+}
+
+Comparison allocations(const Driver& bare, const Driver& behind) {
+  return in_turns({"cuMemAlloc + cuMemFree", "ns", {200, Floor::kMutex, 60}}, pairs, bare, behind);
+}
+
+Comparison allocations_of_processes(const Driver& bare, const Driver& behind) {
+  return in_turns({"the same, 8 processes", "ns", {1'000, Floor::kMutex, 300}}, pairs_of_processes,
+                  bare, behind);
+}
+
+Comparison allocations_of_threads(const Driver& bare, const Driver& behind) {
+  return in_turns({"the same, 8 threads", "ns", {1'000, Floor::kMutex, 300}}, pairs_of_threads,
+                  bare, behind);
+}
+
+}  // namespace tangram::bench

@@ -9,11 +9,11 @@
 
 extern "C" {
 // Made by cmake/StandInLibrary.cmake.
-// NOLINTBEGIN(modernize-avoid-c-arrays, cppcoreguidelines-avoid-c-arrays)
+// NOLINTBEGIN(readability-identifier-naming): the symbols' names in assembler
 extern std::atomic<void*> tangram_forward_targets[];
 extern const char tangram_forward_names[];
 extern const std::uint32_t tangram_forward_offsets[];
-// NOLINTEND(modernize-avoid-c-arrays, cppcoreguidelines-avoid-c-arrays)
+// NOLINTEND(readability-identifier-naming)
 __attribute__((visibility("hidden"))) void* tangram_forward_target(std::uint32_t index);
 }
 
@@ -32,7 +32,7 @@ void* open_library() {
   if (handle != nullptr) {
     library.store(handle, std::memory_order_release);
   } else if (!reported.exchange(true)) {
-    const char* const why = dlerror();
+    const char* const why = dlerror();  // NOLINT(concurrency-mt-unsafe): glibc's is of the thread
     log_line({"cannot load the driver's own library: ", why != nullptr ? why : "no reason given"});
   }
   return handle;

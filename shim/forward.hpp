@@ -14,7 +14,7 @@ struct StandIn {
   int (*missing)();            ///< stands for a function that the driver lacks: returns its error
 };
 /// Of this library; defined once in it.
-extern const StandIn kStandIn;
+extern const StandIn kStandIn;  // NOLINT(bugprone-dynamic-static-initializers): it is constinit
 
 /// The driver's own function.
 /// @returns null if the driver lacks it, or is not there: one line on stderr says why

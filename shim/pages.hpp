@@ -37,7 +37,7 @@ using Uuid = std::array<std::uint8_t, 16>;
 
 /// The limit of one card. Written by the agent, read by all processes of the container.
 struct alignas(64) CardLimit {
-  Uuid uuid;  ///< of the card or MIG instance, as cuDeviceGetUuid_v2() returns it
+  Uuid uuid{};  ///< of the card or MIG instance, as cuDeviceGetUuid_v2() returns it
   std::atomic<std::uint64_t> memory_bytes;  ///< the container's share, with all that is overhead
   /// Memory that the container uses on the card and no process has accounted: contexts, modules,
   /// stacks. As the agent sees it in the driver, about a second old.
@@ -47,9 +47,9 @@ struct alignas(64) CardLimit {
 /// Read-only inside the container; the cards are in the order in which the container was granted
 /// them.
 struct LimitsPage {
-  std::uint64_t magic;
-  std::uint32_t version;
-  std::uint32_t card_count;
+  std::uint64_t magic = 0;
+  std::uint32_t version = 0;
+  std::uint32_t card_count = 0;
   alignas(64) std::array<CardLimit, kMaxCards> cards;
 };
 
@@ -82,8 +82,8 @@ struct alignas(64) Slot {
 
 /// Writable inside the container; a file of zeros, but for the header, is a page without use.
 struct UsagePage {
-  std::uint64_t magic;
-  std::uint32_t version;
+  std::uint64_t magic = 0;
+  std::uint32_t version = 0;
   alignas(64) std::array<Total, kMaxCards> totals;
   /// Slots that a process has taken and nobody has recovered since: those to look at.
   std::array<std::atomic<std::uint8_t>, kMaxProcesses> taken;

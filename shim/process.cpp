@@ -151,6 +151,7 @@ CardMemory memory_of(std::size_t card) {
 void on_fork(void (*in_child)()) { own.in_child = in_child; }
 
 void log_refusal(const char* call, std::size_t card, std::uint64_t bytes) {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): as of all libraries, the program must not change it now
   if (getenv("TANGRAM_LOG") == nullptr) return;
   const CardMemory memory = memory_of(card);
   log_line({call, "() of ", bytes, " bytes is refused: the limit of card ", card, " is ",

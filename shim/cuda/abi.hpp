@@ -8,6 +8,7 @@
 /// name there ("_v2").
 namespace tangram::shim::cuda {
 
+// NOLINTBEGIN(readability-identifier-naming): the names are NVIDIA's
 using CUresult = int;
 using CUdevice = int;
 using CUdeviceptr = std::uint64_t;
@@ -116,6 +117,7 @@ struct Array3dDescriptor_v1 {
   unsigned channels;
   unsigned flags;
 };
+// NOLINTEND(readability-identifier-naming)
 
 static_assert(sizeof(CUmemPoolProps) == 88 && offsetof(MemAllocNodeParams, byte_size) == 104);
 static_assert(sizeof(Array3dDescriptor) == 40 && sizeof(ArrayDescriptor) == 24);

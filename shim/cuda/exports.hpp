@@ -6,6 +6,7 @@
 /// intercepts.inc names them all.
 namespace tangram::shim::cuda {
 
+// NOLINTBEGIN(readability-identifier-naming): the names are NVIDIA's
 #pragma GCC visibility push(default)
 extern "C" {
 CUresult cuInit(unsigned flags);
@@ -88,5 +89,6 @@ CUresult cuDevicePrimaryCtxReset(CUdevice device);
 CUresult cuDevicePrimaryCtxReset_v2(CUdevice device);
 }
 #pragma GCC visibility pop
+// NOLINTEND(readability-identifier-naming)
 
 }  // namespace tangram::shim::cuda

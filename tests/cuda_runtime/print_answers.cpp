@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <type_traits>
 
+// NOLINTBEGIN(readability-identifier-naming): the names are NVIDIA's
 extern "C" {
 int cudaDriverGetVersion(int* version);
 int cudaRuntimeGetVersion(int* version);
@@ -26,6 +27,7 @@ int cudaGetLastError();
 const char* cudaGetErrorName(int error);
 const char* cudaGetErrorString(int error);
 }
+// NOLINTEND(readability-identifier-naming)
 
 namespace {
 

@@ -35,13 +35,14 @@ using Version = int (*)(int*);
 constinit Lookup real_lookup = nullptr;
 constinit LookupWithStatus real_lookup_with_status = nullptr;
 constinit Version real_version = nullptr;
+constinit int raised = 0;  ///< instead of the real one
 
 int watched_lookup(const char* symbol, void** function, int version, std::uint64_t flags);
 int watched_lookup_with_status(const char* symbol, void** function, int version,
                                std::uint64_t flags, int* status);
 
 int lookups_file() {
-  static const int file = [] {
+  static int file = [] {
     const char* const path = std::getenv("TANGRAM_LOOKUPS");
     return path == nullptr ? -1 : open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   }();
@@ -50,7 +51,7 @@ int lookups_file() {
 
 int raised_version(int* version) {
   const int result = real_version(version);
-  if (result == 0) *version = std::atoi(std::getenv("TANGRAM_DRIVER_VERSION"));
+  if (result == 0) *version = raised;
   return result;
 }
 
@@ -62,8 +63,9 @@ void keep_watching(void** function, const char* name) {
   } else if (std::strcmp(name, "cuGetProcAddress") == 0) {
     real_lookup = reinterpret_cast<Lookup>(*function);
     *function = reinterpret_cast<void*>(watched_lookup);
-  } else if (std::strcmp(name, "cuDriverGetVersion") == 0 &&
-             std::getenv("TANGRAM_DRIVER_VERSION") != nullptr) {
+  } else if (const char* const version = std::getenv("TANGRAM_DRIVER_VERSION");
+             version != nullptr && std::strcmp(name, "cuDriverGetVersion") == 0) {
+    raised = static_cast<int>(std::strtol(version, nullptr, 10));
     real_version = reinterpret_cast<Version>(*function);
     *function = reinterpret_cast<void*>(raised_version);
   }
@@ -119,9 +121,11 @@ TANGRAM_AUDIT std::uintptr_t la_symbind64(Elf64_Sym* symbol, unsigned /*index*/,
                                           std::uintptr_t* from, std::uintptr_t* to,
                                           unsigned* /*flags*/, const char* name) {
   if (*from != 0 || *to == 0) return symbol->st_value;
+  // NOLINTBEGIN(performance-no-int-to-ptr): the auditor's interface has no pointers
   auto* function = reinterpret_cast<void*>(symbol->st_value);
+  const auto* const library = reinterpret_cast<const link_map*>(*to);
+  // NOLINTEND(performance-no-int-to-ptr)
   keep_watching(&function, name);
-  (void)dprintf(lookups_file(), "bound %s %s\n", name,
-                reinterpret_cast<const link_map*>(*to)->l_name);
+  (void)dprintf(lookups_file(), "bound %s %s\n", name, library->l_name);
   return reinterpret_cast<std::uintptr_t>(function);
 }

@@ -19,10 +19,14 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Nanoseconds = std::chrono::duration<double, std::nano>;
 
+// Of one thread: each turn is shorter than a time slice, so on a busy machine most are undisturbed.
+constexpr int kShortRounds = 301;
+constexpr int kLaunches = 50'000;
+constexpr int kPairs = 1'000;
+// Of several workers at a time.
 constexpr int kRounds = 31;
 constexpr int kWorkers = 8;
-constexpr int kLaunches = 200'000;
-constexpr int kPairs = 20'000;
+constexpr int kPairsOfWorker = 20'000;
 constexpr std::size_t kBytes = std::size_t{2} << 20U;
 
 /// Of one of so many.
@@ -38,8 +42,8 @@ double launches(Driver::Launch launch) {
       kLaunches, [=] { (void)launch(nullptr, 1, 1, 1, 32, 1, 1, 0, nullptr, nullptr, nullptr); });
 }
 
-double pairs(const Driver& driver) {
-  return nanoseconds_each(kPairs, [&] {
+double pairs(const Driver& driver, int times) {
+  return nanoseconds_each(times, [&] {
     Driver::CUdeviceptr pointer = 0;
     (void)driver.allocate(&pointer, kBytes);
     (void)driver.free(pointer);
@@ -58,7 +62,7 @@ void take_part(Progress& progress, const Driver& driver) {
   (void)driver.free(pointer);
   ++progress.ready;
   while (!progress.go) std::this_thread::yield();
-  (void)pairs(driver);
+  (void)pairs(driver, kPairsOfWorker);
 }
 
 /// Lets the workers go once all are ready. @returns the time from then until `join` returns
@@ -70,7 +74,7 @@ double until_all_have_done(Progress& progress, const Join& join) {
   join();
   const double took = Nanoseconds(Clock::now() - start).count();
   const int busy = std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, kWorkers);
-  return took * busy / kWorkers / kPairs;
+  return took * busy / kWorkers / kPairsOfWorker;
 }
 
 double pairs_of_threads(const Driver& driver) {
@@ -106,9 +110,9 @@ double pairs_of_processes(const Driver& driver) {
 }
 
 template <class Measure>
-Comparison in_turns(Comparison comparison, const Measure& measure, const Driver& bare,
+Comparison in_turns(Comparison comparison, int rounds, const Measure& measure, const Driver& bare,
                     const Driver& behind) {
-  for (int i = 0; i < kRounds; ++i) {
+  for (int i = 0; i < rounds; ++i) {
     const double first = measure(bare);
     comparison.add(first, measure(behind));
   }
@@ -120,8 +124,8 @@ Comparison in_turns(Comparison comparison, const Measure& measure, const Driver&
 double mutex_floor() {
   std::mutex mutex;
   std::vector<double> locks;
-  locks.reserve(kRounds);
-  for (int i = 0; i < kRounds; ++i) {
+  locks.reserve(kShortRounds);
+  for (int i = 0; i < kShortRounds; ++i) {
     locks.push_back(nanoseconds_each(kPairs, [&] { const std::scoped_lock lock(mutex); }));
   }
   return median(locks);
@@ -129,28 +133,30 @@ double mutex_floor() {
 
 Comparison returned_launches(const Driver& bare, const Driver& behind) {
   const auto measure = [](const Driver& driver) { return launches(driver.launch()); };
-  return in_turns({"cuLaunchKernel, returned pointer", "ns", {20, Floor::kMutex, 1}}, measure, bare,
-                  behind);
+  return in_turns({"cuLaunchKernel, returned pointer", "ns", {20, Floor::kMutex, 1}}, kShortRounds,
+                  measure, bare, behind);
 }
 
 Comparison exported_launches(const Driver& bare, const Driver& behind) {
   const auto measure = [](const Driver& driver) { return launches(driver.exported_launch()); };
-  return in_turns({"cuLaunchKernel, exported", "ns", {20, Floor::kMutex, 2}}, measure, bare,
-                  behind);
+  return in_turns({"cuLaunchKernel, exported", "ns", {20, Floor::kMutex, 2}}, kShortRounds, measure,
+                  bare, behind);
 }
 
 Comparison allocations(const Driver& bare, const Driver& behind) {
-  return in_turns({"cuMemAlloc + cuMemFree", "ns", {200, Floor::kMutex, 60}}, pairs, bare, behind);
+  const auto measure = [](const Driver& driver) { return pairs(driver, kPairs); };
+  return in_turns({"cuMemAlloc + cuMemFree", "ns", {200, Floor::kMutex, 25}}, kShortRounds, measure,
+                  bare, behind);
 }
 
 Comparison allocations_of_processes(const Driver& bare, const Driver& behind) {
-  return in_turns({"the same, 8 processes", "ns", {1'000, Floor::kMutex, 300}}, pairs_of_processes,
-                  bare, behind);
+  return in_turns({"the same, 8 processes", "ns", {1'000, Floor::kMutex, 300}}, kRounds,
+                  pairs_of_processes, bare, behind);
 }
 
 Comparison allocations_of_threads(const Driver& bare, const Driver& behind) {
-  return in_turns({"the same, 8 threads", "ns", {1'000, Floor::kMutex, 300}}, pairs_of_threads,
-                  bare, behind);
+  return in_turns({"the same, 8 threads", "ns", {1'000, Floor::kMutex, 300}}, kRounds,
+                  pairs_of_threads, bare, behind);
 }
 
 }  // namespace tangram::bench

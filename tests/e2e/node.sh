@@ -10,6 +10,7 @@
 node_name=gpu-node
 node_image=e2e.tangram.dev/program:1 # of sandboxes, and of containers unless they name the next one
 cuda_image=e2e.tangram.dev/cuda:1    # the same program; requests all cards, as images with CUDA do
+libc_image=e2e.tangram.dev/libc:1    # the same program, cuda_client, and the libraries that it needs
 node_root=$state/node
 node_group=tangram-e2e-$(cksum <<<"$state" | cut -d ' ' -f 1)
 declare -Ar node_folders=([/run]=run [/var/lib]=lib [/var/log]=log)
@@ -197,7 +198,22 @@ import_images() {
   import_image "$(pack_image "$node_image" "$folder" "$program")"
   import_image "$(pack_image "$cuda_image" "$folder" \
     "$(jq '. + {Env: ["NVIDIA_VISIBLE_DEVICES=all"]}' <<<"$program")")"
+  add_cuda_client "$folder"
+  import_image "$(pack_image "$libc_image" "$folder" "$program")"
   rm -r "$folder"
+}
+
+# A client of CUDA's driver with this machine's libc and C++ library, and those that the stand-in libraries need.
+add_cuda_client() { # FOLDER
+  local client=$repo_root/build/release/tests/shim/cuda_client libraries=usr/lib/x86_64-linux-gnu library
+  mkdir -p "$1/lib64" "$1/$libraries"
+  cp "$client" "$1/cuda_client"
+  cp --dereference /lib64/ld-linux-x86-64.so.2 "$1/lib64/"
+  for library in $(ldd "$client" | sed -n 's/.* => \(\/[^ ]*\) .*/\1/p') /lib/x86_64-linux-gnu/lib{dl.so.2,pthread.so.0,rt.so.1}; do
+    cp --dereference "$library" "$1/$libraries/"
+  done
+  ln -s usr/lib "$1/lib"
+  ln -s libcuda.so.1 "$1/$libraries/libcuda.so"
 }
 
 import_image() { ctr_node images import --local "$1" >/dev/null; }

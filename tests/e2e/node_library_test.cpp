@@ -1,0 +1,180 @@
+// The library that stands in for the driver's own, in containers of a real kubelet and containerd.
+// The driver under it is tests/fake_cuda.
+
+#include "tests/e2e/environment.hpp"
+#include "tests/e2e/kubectl.hpp"
+#include "tests/e2e/node_fixture.hpp"
+#include "tests/fake_cuda/card_file.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+namespace tangram::e2e {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+
+constexpr std::uint64_t kMiB = 1U << 20U;
+constexpr int kCardMib = 32'510;
+constexpr std::uint64_t kHalf = 16'255 * kMiB;
+const std::string kUuid = "GPU-a0a0a0a0-a0a0-a0a0-a0a0-a0a0a0a0a0a0";
+
+std::vector<CardSpec> one_card() {
+  auto cards = node_with_cards(RealNode::kName, 1).cards;
+  cards[0].id = kUuid;
+  cards[0].model = "Tesla V100-SXM2-32GB";
+  cards[0].memory_mib = kCardMib;
+  return cards;
+}
+
+std::string mount(const std::string& host, const std::string& container, const char* access) {
+  return "  - {hostPath: " + host + ", containerPath: " + container + ", options: [" + access +
+         ", nosuid, nodev, bind]}\n";
+}
+
+class NodeLibraryTest : public NodeTest {
+ protected:
+  NodeLibraryTest() : NodeTest(one_card()) {
+    make_driver();
+    fs::create_directories(root_ / "stand-ins");
+    for (const char* const library : {STAND_IN_CUDA, STAND_IN_NVML}) {
+      fs::copy_file(library, root_ / "stand-ins" / fs::path(library).filename(),
+                    fs::copy_options::overwrite_existing);
+    }
+    node_.stop("tangram-node");
+    std::vector<std::string> arguments = agent_arguments();
+    arguments.insert(arguments.end(), {"--nvidia-cdi-dirs", (root_ / "nvidia-cdi").string(),
+                                       "--stand-ins", (root_ / "stand-ins").string()});
+    node_.start("tangram-node", arguments);
+    EXPECT_TRUE(eventually(
+        30s,
+        [&] { return cards_published().find(R"("memoryLimits":"library")") != std::string::npos; }))
+        << cards_published() << agent_log();
+  }
+  ~NodeLibraryTest() override {
+    remove_pods();
+    fs::remove_all(root_ / "nvidia-cdi");  // other tests have cards without it
+  }
+
+  /// A CDI spec as NVIDIA's toolkit writes it, with the fake driver, and the card that it shares.
+  void make_driver() {
+    fs::create_directories(root_ / "nvidia-cdi");
+    const std::string cards = root_ / fake_cuda::kCardFile;
+    fake_cuda::CardFile* const file = fake_cuda::create_card_file(cards.c_str());
+    ASSERT_NE(file, nullptr);
+    file->count = 1;
+    file->cards[0].uuid.fill(0xa0);
+    file->cards[0].bytes = kCardMib * kMiB;
+    file->cards[0].pool_chunk = file->cards[0].pitch = 2 * kMiB;
+    const std::string lib = "/usr/lib/x86_64-linux-gnu/";
+    std::ofstream(root_ / "nvidia-cdi/nvidia.yaml")
+        << "cdiVersion: 0.5.0\nkind: nvidia.com/gpu\ndevices:\n- name: " << kUuid
+        << "\n  containerEdits:\n    env: [FAKE_CARD=0]\ncontainerEdits:\n  mounts:\n"
+        << mount(FAKE_CUDA, lib + "libcuda.so.1", "ro")
+        << mount(FAKE_NVML, lib + "libnvidia-ml.so.1", "ro")
+        << mount(cards, "/fake_cuda.cards", "rw");
+  }
+
+  void create_and_wait(const std::string& name, const std::string& fraction) {
+    NodePod pod = gpu_pod(name, {{"gpu-fraction", fraction}, {"gpu-isolation", "time-slice"}});
+    pod.containers.front().image = "e2e.tangram.dev/libc:1";
+    create(pod);
+    ASSERT_TRUE(wait_starts(uid_of(name), "main", 1, 60s)) << agent_log();
+  }
+
+  /// Answers of CUDA's driver in the container, one on each line.
+  std::string ask(const std::string& pod, const std::string& how, const std::string& commands) {
+    return kubectl({"exec", "-i", pod, "--", "/cuda_client", how}, commands).text;
+  }
+
+  /// The mounts of the pod's container, as its processes see them.
+  std::vector<std::string> mounts_of(const std::string& pod) {
+    const std::string uid = uid_of(pod);
+    std::vector<std::string> lines;
+    for (const auto& process : fs::directory_iterator("/proc")) {
+      const fs::path path = process.path();
+      if (text_of_file(path / "cgroup").find(uid) == std::string::npos ||
+          text_of_file(path / "cmdline").find("hold") == std::string::npos) {
+        continue;
+      }
+      std::istringstream mounts(text_of_file(path / "mounts"));
+      for (std::string line; std::getline(mounts, line);) lines.push_back(line);
+      if (std::any_of(lines.begin(), lines.end(), [](const std::string& line) {
+            return line.find(" /usr/local/tangram/") != std::string::npos;
+          })) {
+        return lines;
+      }
+      lines.clear();  // of the sandbox
+    }
+    return lines;
+  }
+
+  static std::string text_of_file(const fs::path& path) {
+    std::ifstream file(path);
+    std::stringstream text;
+    text << file.rdbuf();
+    return text.str();
+  }
+
+  const fs::path root_ = environment().state / "node";
+};
+
+TEST_F(NodeLibraryTest, AContainerSeesItsHalfOfTheCardAndGetsNoByteMore) {
+  create_and_wait("half", "0.5");
+  const std::string half = std::to_string(kHalf);
+  for (const std::string how : {"plain", "deepbind", "unversioned", "namespace"}) {
+    EXPECT_THAT(ask("half", how, "init\ntotal 0\ninfo\nalloc " + std::to_string(kHalf + 1) + "\n"),
+                HasSubstr("\n0 " + half + "\n0 " + half + " " + half + "\n2 0\n"))
+        << how;
+    EXPECT_THAT(ask("half", how, "init\nalloc " + half + "\nalloc 1\n"), HasSubstr("\n2 0\n"))
+        << how;
+  }
+  const auto seen = kubectl({"exec", "half", "--", "/program", "env"});
+  EXPECT_THAT(seen.text, HasSubstr("TANGRAM_MEMORY_LIMITS=library"));
+  expect_all_starts_right();
+}
+
+TEST_F(NodeLibraryTest, AContainerCannotChangeItsLimitsNorTheDriver) {
+  create_and_wait("half", "0.5");
+  // The libraries and the page of limits are mounted read-only.
+  int read_only = 0;
+  int writable = 0;
+  for (const std::string& line : mounts_of("half")) {
+    if (line.find(" /usr/local/tangram/") == std::string::npos &&
+        line.find("/libcuda.so.1 ") == std::string::npos &&
+        line.find("/libnvidia-ml.so.1 ") == std::string::npos) {
+      continue;
+    }
+    (line.find(" ro,") != std::string::npos ? read_only : writable) += 1;
+  }
+  EXPECT_EQ(read_only, 5) << "two libraries, the driver's two, the limits";
+  EXPECT_EQ(writable, 1) << "the use";
+}
+
+TEST_F(NodeLibraryTest, TwoContainersOfACardHaveTheirOwnLimits) {
+  create_and_wait("one", "0.25");
+  create_and_wait("two", "0.5");
+  EXPECT_THAT(ask("two", "plain", "init\ntotal 0\n"),
+              HasSubstr("0 " + std::to_string(kHalf) + "\n"));
+  const std::uint64_t quarter = 8'127 * kMiB;  // rounded down
+  EXPECT_THAT(ask("one", "plain", "init\ntotal 0\n"),
+              HasSubstr("0 " + std::to_string(quarter) + "\n"));
+  expect_books_right();
+}
+
+TEST_F(NodeLibraryTest, PagesEndWithTheirContainersAndOutliveTheAgent) {
+  create_and_wait("half", "0.5");
+  const fs::path shares = root_ / "run/tangram/shares";
+  ASSERT_TRUE(fs::exists(shares));
+  const auto pages = [&] { return std::distance(fs::directory_iterator(shares), {}); };
+  EXPECT_EQ(pages(), 1);
+  EXPECT_THAT(ask("half", "plain", "init\ntotal 0\n"), HasSubstr("0 " + std::to_string(kHalf)));
+  remove_pods();
+  EXPECT_TRUE(eventually(30s, [&] { return pages() == 0; }));
+}
+
+}  // namespace
+}  // namespace tangram::e2e

@@ -71,7 +71,7 @@ CUresult create(const char* call, Kind kind, void* const* handle, std::uint64_t 
   const CUresult result = create_it();
   if (result != CUDA_SUCCESS || place.card == kNoCard || bytes == 0) return result;
   const Thing thing{kind, reinterpret_cast<std::uint64_t>(*handle)};
-  if (!record(thing, {place.card, bytes, place.context})) {
+  if (!record(thing, {place.card, bytes, place.context}, give_back)) {
     (void)destroy(*handle);
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
@@ -88,7 +88,7 @@ CUresult destroy_recorded(Kind kind, void* handle, Destroy& destroy) {
   if (result == CUDA_SUCCESS) {
     give_back(removal.charge);
   } else {
-    (void)record(thing, removal.charge);
+    (void)record(thing, removal.charge, give_back);
   }
   return result;
 }

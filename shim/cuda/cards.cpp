@@ -1,6 +1,7 @@
 #include "shim/cuda/cards.hpp"
 
 #include "shim/cuda/driver.hpp"
+#include "shim/cuda/pools.hpp"
 
 #include <array>
 #include <atomic>
@@ -74,7 +75,7 @@ void give_back(const Charge& charge) {
 
 Reservation::Reservation(const char* call, std::size_t card, std::uint64_t bytes) : card_(card) {
   if (card == kNoCard) return;
-  granted_ = card != kUnknownCard && reserve(card, bytes);
+  granted_ = card != kUnknownCard && reserve_or_trim(card, bytes);
   if (granted_) {
     bytes_ = bytes;
   } else if (card != kUnknownCard) {

@@ -120,7 +120,7 @@ CUresult cuCtxSetLimit(int limit, std::size_t value) {
     release(place.card, less);
     bytes -= less;
   }
-  if (bytes == 0 || record(thing, {place.card, bytes, place.context})) more.keep();
+  if (bytes == 0 || record(thing, {place.card, bytes, place.context}, give_back)) more.keep();
   return result;
 }
 

@@ -28,6 +28,8 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr* pointer, std::size_t* pitch, std::size_
 CUresult cuMemAllocManaged(CUdeviceptr* pointer, std::size_t bytes, unsigned flags);
 CUresult cuMemFree(CUdeviceptr_v1 pointer);
 CUresult cuMemFree_v2(CUdeviceptr pointer);
+CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream stream);
+CUresult cuMemFreeAsync_ptsz(CUdeviceptr pointer, CUstream stream);
 
 CUresult cuArrayCreate(CUarray* array, const ArrayDescriptor_v1* of);
 CUresult cuArrayCreate_v2(CUarray* array, const ArrayDescriptor* of);

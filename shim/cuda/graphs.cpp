@@ -72,8 +72,8 @@ void end_nodes(const Charge& charge) {
 /// Records a node's memory beside what its graph has on the card already.
 bool record_node(CUgraph graph, std::size_t card, std::uint64_t bytes) {
   const Thing thing = thing_of(Kind::kGraph, graph, card);
-  if (!grow(thing, bytes) && !record(thing, {card, bytes, nullptr})) return false;
-  const Lock lock(graphs.mutex);
+  const Lock lock(graphs.mutex);  // or two first nodes would replace each other
+  if (!grow(thing, bytes) && !record(thing, {card, bytes, nullptr}, give_back)) return false;
   graphs.cards[card].nodes += bytes;
   return true;
 }

@@ -3,6 +3,7 @@
 #include "shim/cuda/cards.hpp"
 #include "shim/cuda/driver.hpp"
 #include "shim/cuda/exports.hpp"
+#include "shim/cuda/pools.hpp"
 #include "shim/cuda/records.hpp"
 
 namespace tangram::shim::cuda {
@@ -17,7 +18,7 @@ CUresult allocate_at(const char* call, const Pointer* pointer, std::uint64_t byt
   if (!reservation.granted()) return CUDA_ERROR_OUT_OF_MEMORY;
   const CUresult result = allocate();
   if (result != CUDA_SUCCESS || place.card == kNoCard) return result;
-  if (!record({Kind::kPointer, *pointer}, {place.card, bytes, place.context})) {
+  if (!record({Kind::kPointer, *pointer}, {place.card, bytes, place.context}, give_back)) {
     (void)driver::cuMemFree_v2(*pointer);
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
@@ -58,16 +59,17 @@ CUresult allocate_pitched(Pointer* pointer, Size* pitch, Size width, Size height
 }
 
 /// The record goes first: as soon as the driver has freed the address, another thread can get it.
-template <class Driver, class Pointer>
-CUresult free_at(Pointer pointer, Driver& driver) {
+template <class Free>
+CUresult free_at(std::uint64_t pointer, Free&& free) {
   const Thing thing{Kind::kPointer, pointer};
   const Removal removal = remove(thing);
-  const CUresult result = driver(pointer);
-  if (!removal.known) return result;
-  if (result == CUDA_SUCCESS) {
+  const CUresult result = free();
+  if (!removal.known) {
+    settle_pools();  // it can be a pool's
+  } else if (result == CUDA_SUCCESS) {
     give_back(removal.charge);
   } else {
-    (void)record(thing, removal.charge);  // the removal left room
+    (void)record(thing, removal.charge, give_back);  // the removal left room
   }
   return result;
 }
@@ -99,7 +101,18 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr* pointer, std::size_t* pitch, std::size_
   return allocate_pitched(pointer, pitch, width, height, element, driver::cuMemAllocPitch_v2);
 }
 
-CUresult cuMemFree(CUdeviceptr_v1 pointer) { return free_at(pointer, driver::cuMemFree); }
-CUresult cuMemFree_v2(CUdeviceptr pointer) { return free_at(pointer, driver::cuMemFree_v2); }
+CUresult cuMemFree(CUdeviceptr_v1 pointer) {
+  return free_at(pointer, [&] { return driver::cuMemFree(pointer); });
+}
+CUresult cuMemFree_v2(CUdeviceptr pointer) {
+  return free_at(pointer, [&] { return driver::cuMemFree_v2(pointer); });
+}
+
+CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream stream) {
+  return free_at(pointer, [&] { return driver::cuMemFreeAsync(pointer, stream); });
+}
+CUresult cuMemFreeAsync_ptsz(CUdeviceptr pointer, CUstream stream) {
+  return free_at(pointer, [&] { return driver::cuMemFreeAsync_ptsz(pointer, stream); });
+}
 
 }  // namespace tangram::shim::cuda

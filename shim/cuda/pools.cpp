@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <optional>
 
 namespace tangram::shim::cuda {
 namespace {
@@ -25,13 +27,15 @@ constexpr std::size_t kMaxPools = 256;
 struct Pools {
   Mutex mutex;
   std::array<Pool, kMaxPools> all;
-  std::size_t count = 0;
+  std::atomic<std::size_t> count{0};  ///< written under the mutex
 };
 constinit Pools pools;
 
-std::uint64_t read_attribute(CUmemoryPool pool, int attribute) {
+/// @returns nothing if the driver does not say, as after an error in a kernel
+std::optional<std::uint64_t> read_attribute(CUmemoryPool pool, int attribute) {
   std::uint64_t bytes = 0;
-  return driver::cuMemPoolGetAttribute(pool, attribute, &bytes) == CUDA_SUCCESS ? bytes : 0;
+  if (driver::cuMemPoolGetAttribute(pool, attribute, &bytes) != CUDA_SUCCESS) return {};
+  return bytes;
 }
 
 /// Under the mutex. @returns null if there are too many
@@ -50,8 +54,8 @@ Pool* find_or_add(CUmemoryPool handle, std::size_t card) {
 /// @returns whether the container is within its limit: a pool grows by more than was asked for
 bool settle(Pool& pool, std::uint64_t begun) {
   if (pool.card >= kMaxCards) return true;
-  const std::uint64_t now = read_attribute(pool.handle, kPoolReservedCurrent);
   const std::uint64_t accounted = pool.accounted + begun;
+  const std::uint64_t now = read_attribute(pool.handle, kPoolReservedCurrent).value_or(accounted);
   pool.accounted = now;
   if (now < accounted) release(pool.card, accounted - now);
   if (now <= accounted || reserve(pool.card, now - accounted)) return true;
@@ -92,21 +96,17 @@ std::uint64_t most_growth(std::uint64_t bytes) {
 }
 
 bool can_serve(CUmemoryPool pool, std::uint64_t bytes) {
-  const std::uint64_t used = read_attribute(pool, kPoolUsedCurrent);
-  const std::uint64_t reserved = read_attribute(pool, kPoolReservedCurrent);
-  return reserved >= used && reserved - used >= bytes;
+  const auto used = read_attribute(pool, kPoolUsedCurrent);
+  const auto reserved = read_attribute(pool, kPoolReservedCurrent);
+  return used && reserved && *reserved >= *used && *reserved - *used >= bytes;
 }
 
-/// Accounts what the pool can grow by; for that, pools give up what they do not use. If that is not
-/// to be had, the pool may still serve it from what it has, which is accounted.
+/// Accounts what the pool can grow by. If that is not to be had, the pool may still serve it from
+/// what it has, which is accounted.
 /// @param begun  receives what was accounted
 bool make_room(CUmemoryPool pool, std::size_t card, std::uint64_t bytes, std::uint64_t& begun) {
   begun = most_growth(bytes);
-  if (reserve(card, begun)) return true;
-  settle_pools();
-  if (reserve(card, begun)) return true;
-  trim_pools(card, begun);
-  if (reserve(card, begun)) return true;
+  if (reserve_or_trim(card, begun)) return true;
   begun = 0;
   return can_serve(pool, bytes);
 }
@@ -171,6 +171,7 @@ CUresult allocate_from(CUdeviceptr* pointer, std::size_t bytes, CUmemoryPool poo
 }  // namespace
 
 void settle_pools() {
+  if (pools.count.load(std::memory_order_relaxed) == 0) return;
   const Lock lock(pools.mutex);
   for (std::size_t i = 0; i < pools.count; ++i) (void)settle(pools.all[i], 0);
 }
@@ -180,12 +181,22 @@ void trim_pools(std::size_t card, std::uint64_t wanted) {
   for (std::size_t i = 0; i < pools.count && wanted > 0; ++i) {
     Pool& pool = pools.all[i];
     if (pool.card != card) continue;
-    const std::uint64_t reserved = read_attribute(pool.handle, kPoolReservedCurrent);
-    const std::uint64_t keep = reserved > wanted ? reserved - wanted : 0;
+    const auto reserved = read_attribute(pool.handle, kPoolReservedCurrent);
+    if (!reserved) continue;
+    const std::uint64_t keep = *reserved > wanted ? *reserved - wanted : 0;
     (void)driver::cuMemPoolTrimTo(pool.handle, keep);
     (void)settle(pool, 0);
-    wanted -= std::min(wanted, reserved - std::min(reserved, pool.accounted));
+    wanted -= std::min(wanted, *reserved - std::min(*reserved, pool.accounted));
   }
+}
+
+bool reserve_or_trim(std::size_t card, std::uint64_t bytes) {
+  if (reserve(card, bytes)) return true;
+  if (pools.count.load(std::memory_order_relaxed) == 0) return false;
+  settle_pools();
+  if (reserve(card, bytes)) return true;
+  trim_pools(card, bytes);
+  return reserve(card, bytes);
 }
 
 void forget_pools() {
@@ -226,7 +237,8 @@ CUresult cuMemPoolDestroy(CUmemoryPool handle) {
   const auto* const end = pools.all.begin() + pools.count;
   auto* const pool = std::find_if(pools.all.begin(), pools.all.begin() + pools.count,
                                   [&](const Pool& each) { return each.handle == handle; });
-  const std::uint64_t used = pool == end ? 0 : read_attribute(handle, kPoolUsedCurrent);
+  std::uint64_t used = 0;
+  if (pool != end) used = read_attribute(handle, kPoolUsedCurrent).value_or(pool->accounted);
   const CUresult result = driver::cuMemPoolDestroy(handle);
   if (pool == end || result != CUDA_SUCCESS) return result;
   if (pool->card < kMaxCards && pool->accounted > used) release(pool->card, pool->accounted - used);

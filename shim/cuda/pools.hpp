@@ -10,8 +10,13 @@
 /// lives: the driver does not say when the last of them ends.
 namespace tangram::shim::cuda {
 
-/// Accounts every pool again by what it has reserved now.
+/// Accounts every pool again by what it has reserved now. Costs one load if there are none.
 void settle_pools();
+
+/// Accounts bytes on a card. If the limit is reached, the pools first give back what they have
+/// freed, then what they keep without a use.
+/// @returns false if the container would be above its limit
+[[nodiscard]] bool reserve_or_trim(std::size_t card, std::uint64_t bytes);
 
 /// Gives back what the pools of a card have reserved and do not use.
 /// @param wanted  bytes; the pools keep the rest

@@ -120,25 +120,30 @@ Removal remove_entry(Entry& entry) {
   return removal;
 }
 
+/// Whatever references to it there are.
+void remove_wholly(Entry& entry, GiveBack give_back) {
+  entry.references = 1;
+  if (const Removal removal = remove_entry(entry); removal.last) give_back(removal.charge);
+}
+
 template <class Predicate>
-void remove_where(const Predicate& applies, void (*give_back)(const Charge&)) {
+void remove_where(const Predicate& applies, GiveBack give_back) {
   const Lock lock(records.mutex);
   for (std::size_t i = 0; i < records.entries.size; ++i) {
     Entry& entry = records.entries.items[i];
     if (entry.thing.kind == Kind::kFree || entry.thing.kind == Kind::kRemoved) continue;
-    if (!applies(entry)) continue;
-    entry.references = 1;
-    if (const Removal removal = remove_entry(entry); removal.last) give_back(removal.charge);
+    if (applies(entry)) remove_wholly(entry, give_back);
   }
 }
 
 }  // namespace
 
-bool record(Thing thing, const Charge& charge) {
+bool record(Thing thing, const Charge& charge, GiveBack give_back) {
   const Lock lock(records.mutex);
   if (!make_room()) return false;
   const std::size_t place = new_charge();
   if (place == 0) return false;
+  if (Entry* const ended = find(thing); ended != nullptr) remove_wholly(*ended, give_back);
   records.charges.items[place - 1] = {.charge = charge, .things = 1};
   insert({.thing = thing, .charge = place - 1, .size = 0, .references = 1});
   return true;
@@ -164,7 +169,7 @@ Removal remove(Thing thing) {
   return entry == nullptr ? Removal{} : remove_entry(*entry);
 }
 
-void remove_of(CUcontext context, void (*give_back)(const Charge&)) {
+void remove_of(CUcontext context, GiveBack give_back) {
   remove_where(
       [&](const Entry& entry) {
         return records.charges.items[entry.charge].charge.context == context;
@@ -172,7 +177,15 @@ void remove_of(CUcontext context, void (*give_back)(const Charge&)) {
       give_back);
 }
 
-void remove_mappings(std::uint64_t address, std::uint64_t size, void (*give_back)(const Charge&)) {
+void move_charges(CUcontext from, CUcontext to) {
+  const Lock lock(records.mutex);
+  for (std::size_t i = 0; i < records.charges_begun; ++i) {
+    Charge& charge = records.charges.items[i].charge;
+    if (charge.context == from) charge.context = to;
+  }
+}
+
+void remove_mappings(std::uint64_t address, std::uint64_t size, GiveBack give_back) {
   remove_where(
       [&](const Entry& entry) {
         return entry.thing.kind == Kind::kMapping && entry.thing.number - address < size;

@@ -36,8 +36,12 @@ struct Charge {
   CUcontext context = nullptr;  ///< it ends with this context, too; null = with none
 };
 
+using GiveBack = void (*)(const Charge&);
+
+/// Records a thing with a charge of its own. If it is known already it has ended without being
+/// seen: its earlier charge is given back.
 /// @returns false if there is no memory for the record; then nothing is recorded
-[[nodiscard]] bool record(Thing thing, const Charge& charge);
+[[nodiscard]] bool record(Thing thing, const Charge& charge, GiveBack give_back);
 /// A further thing, or a further reference to one, that keeps the charge of a thing alive.
 /// @param size  of a kMapping
 /// @returns false as above, or if the first is not known
@@ -52,10 +56,12 @@ struct Removal {
 /// Removes one reference to a thing.
 Removal remove(Thing thing);
 /// Removes what ends with a context, and gives each charge to a function.
-void remove_of(CUcontext context, void (*give_back)(const Charge&));
+void remove_of(CUcontext context, GiveBack give_back);
+/// What ends with one context ends with another from now on.
+void move_charges(CUcontext from, CUcontext to);
 
 /// Removes the mappings at addresses in a range, as above.
-void remove_mappings(std::uint64_t address, std::uint64_t size, void (*give_back)(const Charge&));
+void remove_mappings(std::uint64_t address, std::uint64_t size, GiveBack give_back);
 /// The mapping that an address is in; kFree = none.
 [[nodiscard]] Thing mapping_at(std::uint64_t address);
 

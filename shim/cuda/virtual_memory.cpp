@@ -26,7 +26,7 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, std::size_t bytes,
   if (!reservation.granted()) return CUDA_ERROR_OUT_OF_MEMORY;
   const CUresult result = driver::cuMemCreate(handle, bytes, properties, flags);
   if (result != CUDA_SUCCESS || card == kNoCard) return result;
-  if (!record({Kind::kHandle, *handle}, {card, bytes, nullptr})) {
+  if (!record({Kind::kHandle, *handle}, {card, bytes, nullptr}, give_back)) {
     (void)driver::cuMemRelease(*handle);
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
@@ -43,7 +43,7 @@ CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
   if (result == CUDA_SUCCESS) {
     give_back(removal.charge);
   } else {
-    (void)record(thing, removal.charge);
+    (void)record(thing, removal.charge, give_back);
   }
   return result;
 }

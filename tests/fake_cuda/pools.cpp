@@ -207,6 +207,7 @@ FAKE_CUDA CUresult cuMemPoolTrimTo(CUmemoryPool pool, std::size_t bytes) {
 
 FAKE_CUDA CUresult cuMemPoolGetAttribute(CUmemoryPool handle, int attribute, void* value) {
   const std::lock_guard guard(machine().mutex);
+  if (const int failure = machine().file->fail_pools; failure != 0) return failure;
   const Pool& pool = *static_cast<Pool*>(handle);
   if (attribute != kPoolReservedCurrent && attribute != kPoolUsedCurrent) return kNotSupported;
   *static_cast<std::uint64_t*>(value) =

@@ -88,6 +88,13 @@ Answer alloc(const Numbers& in) {
   return {result, {pointer}};
 }
 
+/// As by a function that the stand-in does not know: straight from the driver.
+Answer free_unseen(const Numbers& in) {
+  void* const driver = dlopen("tangram/driver/libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+  const auto free = reinterpret_cast<CUresult (*)(CUdeviceptr)>(dlsym(driver, "cuMemFree_v2"));
+  return {free(in.at(0)), {}};
+}
+
 Answer alloc_managed(const Numbers& in) {
   CUdeviceptr pointer = 0;
   const CUresult result =
@@ -310,6 +317,7 @@ const std::map<std::string, std::function<Answer(const Numbers&)>, std::less<>> 
     {"alloc-managed", alloc_managed},
     {"alloc-pitch", alloc_pitch},
     {"free", simple("cuMemFree")},
+    {"free-unseen", free_unseen},
     {"array", array},
     {"array-2d", array_2d},
     {"mipmap", mipmap},

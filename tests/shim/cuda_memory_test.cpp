@@ -94,6 +94,16 @@ TEST_F(CudaMemoryTest, FreesOfWhatIsNotAllocatedChangeNothing) {
   EXPECT_EQ(used(), kMiB);
 }
 
+TEST_F(CudaMemoryTest, AnAddressThatIsUsedAgainUnseenCountsOnce) {
+  const auto first = run("alloc", {100 * kMiB});
+  ASSERT_EQ(run("free-unseen", {first.value()}).result, 0);
+  const auto second = run("alloc", {100 * kMiB});
+  ASSERT_EQ(second.value(), first.value());
+  EXPECT_EQ(used(), 100 * kMiB);
+  ASSERT_EQ(run("free", {second.value()}).result, 0);
+  EXPECT_EQ(used(), 0U);
+}
+
 TEST_F(CudaMemoryTest, AnAllocationThatTheDriverRefusesIsNotAccounted) {
   rig_.cards().fail_next = 999;
   EXPECT_EQ(run("alloc", {kMiB}).result, 999);

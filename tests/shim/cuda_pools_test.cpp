@@ -74,6 +74,44 @@ TEST_F(CudaPoolsTest, WhatAPoolKeepsMakesRoomForOthers) {
   EXPECT_LE(rig_.cards().cards[0].most_used, 1000 * kMiB);
 }
 
+TEST_F(CudaPoolsTest, WhatAPoolHasFreedIsFreeForAll) {
+  const auto first = run("alloc-async", {900 * kMiB});
+  ASSERT_EQ(run("free-async", {first.value()}).result, 0);
+  EXPECT_EQ(rig_.accounted(), 0U) << "another process can have it at once";
+  const auto second = run("alloc-async", {900 * kMiB});
+  ASSERT_EQ(run("free", {second.value()}).result, 0);
+  EXPECT_EQ(rig_.accounted(), 0U);
+  EXPECT_EQ(run("alloc", {1000 * kMiB}).result, 0);
+}
+
+TEST_F(CudaPoolsTest, WhatAPoolKeepsMakesRoomForPointersAndHandles) {
+  const auto pool = run("default-pool", {0});
+  ASSERT_EQ(run("threshold", {pool.value(), ~std::uint64_t{0}}).result, 0);
+  const auto kept = run("alloc-async", {960 * kMiB});
+  ASSERT_EQ(run("free-async", {kept.value()}).result, 0);
+  EXPECT_EQ(run("alloc", {300 * kMiB}).result, 0);
+  EXPECT_EQ(run("create", {300 * kMiB, 1, 0}).result, 0);
+  EXPECT_EQ(run("alloc", {401 * kMiB}).result, kOutOfMemory);
+  EXPECT_LE(rig_.cards().cards[0].most_used, 1000 * kMiB);
+}
+
+TEST_F(CudaPoolsTest, APointerOfNoPoolCanBeFreedInTheOrderOfAStream) {
+  const auto pointer = run("alloc", {900 * kMiB});
+  ASSERT_EQ(run("free-async", {pointer.value()}).result, 0);
+  EXPECT_EQ(used(), 0U);
+}
+
+TEST_F(CudaPoolsTest, APoolStaysAccountedIfTheDriverDoesNotSayWhatItHas) {
+  const auto pool = run("pool", {1, 0});
+  ASSERT_EQ(run("alloc-from", {640 * kMiB, pool.value()}).result, 0);
+  rig_.cards().fail_pools = 700;
+  (void)run("info");
+  EXPECT_EQ(rig_.accounted(), 640 * kMiB);
+  EXPECT_EQ(run("alloc", {500 * kMiB}).result, kOutOfMemory);
+  ASSERT_EQ(run("destroy-pool", {pool.value()}).result, 0);
+  EXPECT_EQ(rig_.accounted(), 640 * kMiB) << "its pointers are in use";
+}
+
 TEST_F(CudaPoolsTest, APoolGetsNothingByWhichItWouldGrowAboveTheLimit) {
   ASSERT_EQ(run("alloc", {990 * kMiB}).result, 0);
   EXPECT_EQ(run("alloc-async", {kMiB}).result, kOutOfMemory);

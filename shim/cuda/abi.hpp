@@ -29,6 +29,8 @@ inline constexpr CUresult CUDA_ERROR_OUT_OF_MEMORY = 2;
 inline constexpr CUresult CUDA_ERROR_OPERATING_SYSTEM = 304;
 inline constexpr CUresult CUDA_ERROR_NOT_FOUND = 500;
 
+// CUmemAllocationType
+inline constexpr int kAllocationManaged = 2;
 // CUmemLocationType
 inline constexpr int kLocationDevice = 1;
 inline constexpr int kLocationLocalityDomain = 6;  ///< a part of a device, since CUDA 13.4

@@ -40,12 +40,14 @@ std::size_t card_of(CUdevice device) {
   return card - 1U;
 }
 
-std::size_t card_of(const CUmemLocation& location) {
-  if (location.type == kLocationDevice) return card_of(location.id);
+CUdevice device_of(const CUmemLocation& location) {
+  if (location.type == kLocationDevice) return location.id;
   constexpr int kDeviceByte = 0xff;
-  if (location.type == kLocationLocalityDomain) return card_of(location.id & kDeviceByte);
-  return kNoCard;
+  if (location.type == kLocationLocalityDomain) return location.id & kDeviceByte;
+  return -1;
 }
+
+std::size_t card_of(const CUmemLocation& location) { return card_of(device_of(location)); }
 
 Place current_place() {
   Place place;

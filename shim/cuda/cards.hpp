@@ -12,6 +12,8 @@ inline constexpr std::size_t kUnknownCard = kNoCard + 1;
 
 /// @returns kNoCard if it has no limit
 [[nodiscard]] std::size_t card_of(CUdevice device);
+/// @returns -1 if it is no device's memory
+[[nodiscard]] CUdevice device_of(const CUmemLocation& location);
 /// @returns kNoCard as above, or if it is no device's memory
 [[nodiscard]] std::size_t card_of(const CUmemLocation& location);
 

@@ -55,6 +55,8 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr* pointer, std::size_t bytes, CUmemo
 CUresult cuMemAllocFromPoolAsync_ptsz(CUdeviceptr* pointer, std::size_t bytes, CUmemoryPool pool,
                                       CUstream stream);
 CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* properties);
+CUresult cuMemGetDefaultMemPool(CUmemoryPool* pool, CUmemLocation* location, int type);
+CUresult cuMemGetMemPool(CUmemoryPool* pool, CUmemLocation* location, int type);
 CUresult cuMemPoolDestroy(CUmemoryPool pool);
 CUresult cuMemPoolSetAttribute(CUmemoryPool pool, int attribute, void* value);
 CUresult cuMemPoolTrimTo(CUmemoryPool pool, std::size_t bytes_to_keep);
@@ -67,6 +69,7 @@ CUresult cuGraphAddNode_v2(CUgraphNode* node, CUgraph graph, const CUgraphNode* 
                            const void* edges, std::size_t count, CUgraphNodeParams* parameters);
 CUresult cuGraphAddNode_v3(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
                            const void* edges, std::size_t count, CUgraphNodeParams* parameters);
+CUresult cuGraphClone(CUgraph* clone, CUgraph original);
 CUresult cuGraphInstantiate(CUgraphExec* exec, CUgraph graph, CUgraphNode* error_node, char* log,
                             std::size_t log_size);
 CUresult cuGraphInstantiate_v2(CUgraphExec* exec, CUgraph graph, CUgraphNode* error_node, char* log,

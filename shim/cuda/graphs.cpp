@@ -69,39 +69,31 @@ void end_nodes(const Charge& charge) {
   release(charge.card, charge.bytes);
 }
 
-/// Records a node's memory beside what its graph has on the card already.
-bool record_node(CUgraph graph, std::size_t card, std::uint64_t bytes) {
-  const Thing thing = thing_of(Kind::kGraph, graph, card);
-  const Lock lock(graphs.mutex);  // or two first nodes would replace each other
-  if (!grow(thing, bytes) && !record(thing, {card, bytes, nullptr}, give_back)) return false;
-  graphs.cards[card].nodes += bytes;
-  return true;
-}
-
 template <class Add>
 CUresult add_node(CUgraph graph, const MemAllocNodeParams* parameters, Add&& add) {
-  const std::size_t card = parameters == nullptr ? kNoCard : card_of(parameters->pool.location);
-  const std::uint64_t bytes = parameters == nullptr ? 0 : parameters->byte_size;
-  Reservation reservation("cuGraphAddMemAllocNode", card, bytes);
-  if (!reservation.granted()) return CUDA_ERROR_OUT_OF_MEMORY;
-  const CUresult result = add();
-  if (result != CUDA_SUCCESS || card == kNoCard) return result;
-  expect_graph_memory(card, parameters->pool.location.id);
-  if (record_node(graph, card, bytes)) reservation.keep();
-  return result;
+  if (parameters == nullptr) return add();
+  const CUdevice device = device_of(parameters->pool.location);
+  return add_memory("cuGraphAddMemAllocNode", graph, card_of(device), device, parameters->byte_size,
+                    add);
 }
 
 const MemAllocNodeParams* allocation_in(const CUgraphNodeParams* node) {
   return node != nullptr && node->type == kNodeMemAlloc ? &node->alloc : nullptr;
 }
 
+/// What was made from a graph keeps the memory of its nodes alive, too.
+void share_nodes(CUgraph graph, Kind kind, void* made) {
+  if (!graphs.used.load(std::memory_order_relaxed)) return;
+  for (std::size_t card = 0; card < kMaxCards; ++card) {
+    (void)share(thing_of(Kind::kGraph, graph, card), thing_of(kind, made, card));
+  }
+}
+
 template <class Instantiate>
 CUresult instantiate(const CUgraphExec* exec, CUgraph graph, Instantiate&& instantiate_it) {
   const CUresult result = instantiate_it();
-  if (result != CUDA_SUCCESS || !graphs.used.load(std::memory_order_relaxed)) return result;
-  for (std::size_t card = 0; card < kMaxCards; ++card) {
-    (void)share(thing_of(Kind::kGraph, graph, card), thing_of(Kind::kGraphExec, *exec, card));
-  }
+  if (result != CUDA_SUCCESS) return result;
+  share_nodes(graph, Kind::kGraphExec, *exec);
   if (settle_all()) return result;
   (void)cuGraphExecDestroy(*exec);
   return CUDA_ERROR_OUT_OF_MEMORY;
@@ -137,6 +129,32 @@ void expect_graph_memory(std::size_t card, CUdevice device) {
   graphs.used.store(true, std::memory_order_relaxed);
 }
 
+Capture capture_of(CUstream stream, bool per_thread) {
+  Capture capture;
+  int status = 0;
+  const CUresult known = per_thread ? driver::cuStreamIsCapturing_ptsz(stream, &status)
+                                    : driver::cuStreamIsCapturing(stream, &status);
+  capture.active = known == CUDA_SUCCESS && status != 0;
+  if (!capture.active) return capture;
+  std::uint64_t id = 0;
+  const CUgraphNode* nodes = nullptr;
+  std::size_t count = 0;
+  auto& get =
+      per_thread ? driver::cuStreamGetCaptureInfo_v2_ptsz : driver::cuStreamGetCaptureInfo_v2;
+  if (get(stream, &status, &id, &capture.graph, &nodes, &count) != CUDA_SUCCESS) {
+    capture.graph = nullptr;
+  }
+  return capture;
+}
+
+bool record_node(CUgraph graph, std::size_t card, std::uint64_t bytes) {
+  const Thing thing = thing_of(Kind::kGraph, graph, card);
+  const Lock lock(graphs.mutex);  // or two first nodes would replace each other
+  if (!grow(thing, bytes) && !record(thing, {card, bytes, nullptr}, give_back)) return false;
+  graphs.cards[card].nodes += bytes;
+  return true;
+}
+
 void forget_graphs() {
   graphs.mutex.reset();
   graphs.used.store(false, std::memory_order_relaxed);
@@ -169,6 +187,12 @@ CUresult cuGraphAddNode_v3(CUgraphNode* node, CUgraph graph, const CUgraphNode* 
   return add_node(graph, allocation_in(parameters), [&] {
     return driver::cuGraphAddNode_v3(node, graph, dependencies, edges, count, parameters);
   });
+}
+
+CUresult cuGraphClone(CUgraph* clone, CUgraph original) {
+  const CUresult result = driver::cuGraphClone(clone, original);
+  if (result == CUDA_SUCCESS) share_nodes(original, Kind::kGraph, *clone);
+  return result;
 }
 
 CUresult cuGraphInstantiate(CUgraphExec* exec, CUgraph graph, CUgraphNode* error_node, char* log,

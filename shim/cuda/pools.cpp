@@ -14,10 +14,17 @@
 namespace tangram::shim::cuda {
 namespace {
 
+/// Where the memory of a pool is.
+struct Home {
+  std::size_t card = kNoCard;
+  CUdevice device = -1;
+  bool managed = false;  ///< without a place: it counts where it was first asked for
+};
+
 /// A pool and what is accounted for it.
 struct Pool {
   CUmemoryPool handle = nullptr;
-  std::size_t card = kNoCard;
+  Home home;
   std::uint64_t accounted = 0;
 };
 
@@ -39,12 +46,15 @@ std::optional<std::uint64_t> read_attribute(CUmemoryPool pool, int attribute) {
 }
 
 /// Under the mutex. @returns null if there are too many
-Pool* find_or_add(CUmemoryPool handle, std::size_t card) {
+Pool* find_or_add(CUmemoryPool handle, const Home& home) {
   for (std::size_t i = 0; i < pools.count; ++i) {
-    if (pools.all[i].handle == handle) return &pools.all[i];
+    Pool& pool = pools.all[i];
+    if (pool.handle != handle) continue;
+    if (pool.home.card == kNoCard) pool.home = home;
+    return &pool;
   }
   if (pools.count == kMaxPools) return nullptr;
-  pools.all[pools.count] = {.handle = handle, .card = card, .accounted = 0};
+  pools.all[pools.count] = {.handle = handle, .home = home, .accounted = 0};
   return &pools.all[pools.count++];
 }
 
@@ -53,39 +63,48 @@ Pool* find_or_add(CUmemoryPool handle, std::size_t card) {
 ///               for the pool now
 /// @returns whether the container is within its limit: a pool grows by more than was asked for
 bool settle(Pool& pool, std::uint64_t begun) {
-  if (pool.card >= kMaxCards) return true;
+  if (pool.home.card >= kMaxCards) return true;
   const std::uint64_t accounted = pool.accounted + begun;
   const std::uint64_t now = read_attribute(pool.handle, kPoolReservedCurrent).value_or(accounted);
   pool.accounted = now;
-  if (now < accounted) release(pool.card, accounted - now);
-  if (now <= accounted || reserve(pool.card, now - accounted)) return true;
-  reserve_anyway(pool.card, now - accounted);
+  if (now < accounted) release(pool.home.card, accounted - now);
+  if (now <= accounted || reserve(pool.home.card, now - accounted)) return true;
+  reserve_anyway(pool.home.card, now - accounted);
   return false;
 }
 
-/// The card of a pool that the stand-in has not seen created: a device's default pool.
-std::size_t card_of_pool(CUmemoryPool pool) {
+/// Of a pool that the stand-in has not seen created: a device's default pool.
+Home default_home(CUmemoryPool pool) {
   int count = 0;
   (void)driver::cuDeviceGetCount(&count);
   for (CUdevice device = 0; device < count; ++device) {
     CUmemoryPool of_device = nullptr;
     if (driver::cuDeviceGetDefaultMemPool(&of_device, device) == CUDA_SUCCESS &&
         of_device == pool) {
-      return card_of(device);
+      return {card_of(device), device, false};
     }
   }
-  return kNoCard;
+  return {};
 }
 
 /// @returns kNoCard if it is in no card's memory
-std::size_t known_card(CUmemoryPool pool) {
+Home home_of(CUmemoryPool pool) {
   {
     const Lock lock(pools.mutex);
     for (std::size_t i = 0; i < pools.count; ++i) {
-      if (pools.all[i].handle == pool) return pools.all[i].card;
+      if (pools.all[i].handle == pool) return pools.all[i].home;
     }
   }
-  return card_of_pool(pool);
+  return default_home(pool);
+}
+
+/// Managed memory moves, so it counts where the program is; without a context, where it allocates
+/// first.
+Home home_of(int type, const CUmemLocation& location) {
+  const CUdevice device = device_of(location);
+  if (type != kAllocationManaged || device >= 0) return {card_of(device), device, false};
+  const Place place = current_place();
+  return {place.card, place.device, true};
 }
 
 /// What a pool can grow by to serve a request, at most.
@@ -113,36 +132,59 @@ bool make_room(CUmemoryPool pool, std::size_t card, std::uint64_t bytes, std::ui
 
 /// The driver has allocated in the pool.
 /// @returns as settle(); true also if there are too many pools: then it stays accounted as it is
-bool account_in(CUmemoryPool handle, std::size_t card, std::uint64_t begun) {
+bool account_in(CUmemoryPool handle, const Home& home, std::uint64_t begun) {
   const Lock lock(pools.mutex);
-  Pool* const pool = find_or_add(handle, card);
+  Pool* const pool = find_or_add(handle, home);
   return pool == nullptr || settle(*pool, begun);
+}
+
+/// What a stream is asked for.
+struct Request {
+  const char* call;
+  std::uint64_t bytes;
+  CUstream stream;
+  bool per_thread;  ///< what the null stream is
+};
+
+void undo(const Request& request, CUdeviceptr pointer) {
+  (void)(request.per_thread ? driver::cuMemFreeAsync_ptsz(pointer, request.stream)
+                            : driver::cuMemFreeAsync(pointer, request.stream));
 }
 
 /// @param allocate  calls the driver, which sets the address at `pointer`
 template <class Allocate>
-CUresult allocate_in(const char* call, CUmemoryPool pool, std::size_t card, std::uint64_t bytes,
-                     const CUdeviceptr* pointer, CUstream stream, Allocate&& allocate) {
-  if (card == kNoCard) return allocate();
+CUresult allocate_in(const Request& request, CUmemoryPool pool, const Home& home,
+                     const CUdeviceptr* pointer, Allocate&& allocate) {
   std::uint64_t begun = 0;
-  const bool granted = card != kUnknownCard && make_room(pool, card, bytes, begun);
+  const bool granted = make_room(pool, home.card, request.bytes, begun);
   const CUresult result = granted ? allocate() : CUDA_ERROR_OUT_OF_MEMORY;
-  if (granted && result != CUDA_SUCCESS) release(card, begun);
-  if (granted && result == CUDA_SUCCESS) {
-    if (account_in(pool, card, begun)) return result;
-    (void)driver::cuMemFreeAsync(*pointer, stream);
-    trim_pools(card, bytes);
+  if (granted && result != CUDA_SUCCESS) {
+    release(home.card, begun);
+    return result;
   }
-  if (card != kUnknownCard && (!granted || result == CUDA_SUCCESS)) log_refusal(call, card, bytes);
-  return result == CUDA_SUCCESS ? CUDA_ERROR_OUT_OF_MEMORY : result;
+  if (granted) {
+    if (account_in(pool, home, begun)) return result;
+    undo(request, *pointer);
+    trim_pools(home.card, request.bytes);
+  }
+  log_refusal(request.call, home.card, request.bytes);
+  return CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 /// An allocation in a capture becomes a node of the graph, which takes memory only when it runs.
-void note_capture(const Place& place, CUstream stream, bool per_thread) {
-  int capturing = 0;
-  const CUresult known = per_thread ? driver::cuStreamIsCapturing_ptsz(stream, &capturing)
-                                    : driver::cuStreamIsCapturing(stream, &capturing);
-  if (known == CUDA_SUCCESS && capturing != 0) expect_graph_memory(place.card, place.device);
+template <class Allocate>
+CUresult allocate(const Request& request, CUmemoryPool pool, const Home& home,
+                  const CUdeviceptr* pointer, Allocate&& allocate_it) {
+  if (home.card == kNoCard) return allocate_it();
+  if (home.card == kUnknownCard) return CUDA_ERROR_OUT_OF_MEMORY;
+  const Capture capture = capture_of(request.stream, request.per_thread);
+  if (!capture.active) return allocate_in(request, pool, home, pointer, allocate_it);
+  if (capture.graph != nullptr) {
+    return add_memory(request.call, capture.graph, home.card, home.device, request.bytes,
+                      allocate_it);
+  }
+  expect_graph_memory(home.card, home.device);
+  return allocate_it();
 }
 
 template <class Driver>
@@ -156,16 +198,29 @@ CUresult allocate_async(CUdeviceptr* pointer, std::size_t bytes, CUstream stream
   if (const CUresult got = driver::cuDeviceGetMemPool(&pool, place.device); got != CUDA_SUCCESS) {
     return got;
   }
-  note_capture(place, stream, per_thread);
-  return allocate_in("cuMemAllocAsync", pool, known_card(pool), bytes, pointer, stream,
-                     [&] { return driver(pointer, bytes, stream); });
+  return allocate({"cuMemAllocAsync", bytes, stream, per_thread}, pool, home_of(pool), pointer,
+                  [&] { return driver(pointer, bytes, stream); });
 }
 
 template <class Driver>
 CUresult allocate_from(CUdeviceptr* pointer, std::size_t bytes, CUmemoryPool pool, CUstream stream,
-                       Driver& driver) {
-  return allocate_in("cuMemAllocFromPoolAsync", pool, known_card(pool), bytes, pointer, stream,
-                     [&] { return driver(pointer, bytes, pool, stream); });
+                       bool per_thread, Driver& driver) {
+  Home home = home_of(pool);
+  if (home.managed && home.card == kNoCard) {
+    const Place place = place_of(stream, per_thread);
+    home = {place.card, place.device, true};
+  }
+  return allocate({"cuMemAllocFromPoolAsync", bytes, stream, per_thread}, pool, home, pointer,
+                  [&] { return driver(pointer, bytes, pool, stream); });
+}
+
+/// The driver has named a pool that it has made itself.
+CUresult note_pool(CUmemoryPool pool, const CUmemLocation& location, int type) {
+  const Home home = home_of(type, location);
+  if (home.card == kNoCard && !home.managed) return CUDA_SUCCESS;
+  const Lock lock(pools.mutex);
+  (void)find_or_add(pool, home);
+  return CUDA_SUCCESS;
 }
 
 }  // namespace
@@ -180,7 +235,7 @@ void trim_pools(std::size_t card, std::uint64_t wanted) {
   const Lock lock(pools.mutex);
   for (std::size_t i = 0; i < pools.count && wanted > 0; ++i) {
     Pool& pool = pools.all[i];
-    if (pool.card != card) continue;
+    if (pool.home.card != card) continue;
     const auto reserved = read_attribute(pool.handle, kPoolReservedCurrent);
     if (!reserved) continue;
     const std::uint64_t keep = *reserved > wanted ? *reserved - wanted : 0;
@@ -214,22 +269,33 @@ CUresult cuMemAllocAsync_ptsz(CUdeviceptr* pointer, std::size_t bytes, CUstream 
 
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr* pointer, std::size_t bytes, CUmemoryPool pool,
                                  CUstream stream) {
-  return allocate_from(pointer, bytes, pool, stream, driver::cuMemAllocFromPoolAsync);
+  return allocate_from(pointer, bytes, pool, stream, false, driver::cuMemAllocFromPoolAsync);
 }
 
 CUresult cuMemAllocFromPoolAsync_ptsz(CUdeviceptr* pointer, std::size_t bytes, CUmemoryPool pool,
                                       CUstream stream) {
-  return allocate_from(pointer, bytes, pool, stream, driver::cuMemAllocFromPoolAsync_ptsz);
+  return allocate_from(pointer, bytes, pool, stream, true, driver::cuMemAllocFromPoolAsync_ptsz);
 }
 
 CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* properties) {
-  const std::size_t card = properties == nullptr ? kNoCard : card_of(properties->location);
+  Home home;
+  if (properties != nullptr) home = home_of(properties->alloc_type, properties->location);
   const CUresult result = driver::cuMemPoolCreate(pool, properties);
   if (result != CUDA_SUCCESS) return result;
   const Lock lock(pools.mutex);
-  if (find_or_add(*pool, card) != nullptr) return result;
+  if (find_or_add(*pool, home) != nullptr) return result;
   (void)driver::cuMemPoolDestroy(*pool);
   return CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult cuMemGetDefaultMemPool(CUmemoryPool* pool, CUmemLocation* location, int type) {
+  const CUresult result = driver::cuMemGetDefaultMemPool(pool, location, type);
+  return result == CUDA_SUCCESS ? note_pool(*pool, *location, type) : result;
+}
+
+CUresult cuMemGetMemPool(CUmemoryPool* pool, CUmemLocation* location, int type) {
+  const CUresult result = driver::cuMemGetMemPool(pool, location, type);
+  return result == CUDA_SUCCESS ? note_pool(*pool, *location, type) : result;
 }
 
 CUresult cuMemPoolDestroy(CUmemoryPool handle) {
@@ -241,7 +307,8 @@ CUresult cuMemPoolDestroy(CUmemoryPool handle) {
   if (pool != end) used = read_attribute(handle, kPoolUsedCurrent).value_or(pool->accounted);
   const CUresult result = driver::cuMemPoolDestroy(handle);
   if (pool == end || result != CUDA_SUCCESS) return result;
-  if (pool->card < kMaxCards && pool->accounted > used) release(pool->card, pool->accounted - used);
+  if (pool->home.card < kMaxCards && pool->accounted > used)
+    release(pool->home.card, pool->accounted - used);
   *pool = pools.all[--pools.count];
   return result;
 }

@@ -72,6 +72,7 @@ struct Machine {
   std::vector<Graph*> graphs;
   std::uint64_t graph_reserved[kMaxCards] = {};
   std::uint64_t graph_used[kMaxCards] = {};
+  Pool* managed_pool = nullptr;  ///< by default
   Graph* capturing = nullptr;
 };
 Machine& machine();

@@ -48,6 +48,17 @@ CUresult allocate_async(CUdeviceptr* pointer, std::uint64_t bytes, CUstream stre
   return allocate_in(pointer, bytes, machine().current_pool[context->device]);
 }
 
+/// Managed memory without a place is the current context's here.
+Pool* make_pool(int type, const CUmemLocation& location) {
+  CUdevice device = location.type == kLocationDevice ? location.id : -1;
+  if (type == kAllocationManaged && device < 0 && current_context() != nullptr) {
+    device = current_context()->device;
+  }
+  auto* const made = new Pool{.device = device};
+  machine().pools.push_back(made);
+  return made;
+}
+
 CUresult back_with_memory(Graph* graph) {
   if (graph->backed) return CUDA_SUCCESS;
   Machine& own = machine();
@@ -85,7 +96,7 @@ CUresult destroy_graph(void* graph) {
 
 CUresult add_node(CUgraphNode* node, CUgraph graph, MemAllocNodeParams* parameters) {
   const std::lock_guard guard(machine().mutex);
-  static_cast<Graph*>(graph)->bytes[parameters->pool.location.id] += parameters->byte_size;
+  static_cast<Graph*>(graph)->bytes[parameters->pool.location.id & 0xff] += parameters->byte_size;
   parameters->pointer = new_address(parameters->byte_size);
   *node = graph;
   return CUDA_SUCCESS;
@@ -143,6 +154,21 @@ FAKE_CUDA CUresult cuStreamIsCapturing_ptsz(CUstream stream, int* status) {
   return cuStreamIsCapturing(stream, status);
 }
 
+FAKE_CUDA CUresult cuStreamGetCaptureInfo_v2(CUstream, int* status, std::uint64_t* id,
+                                             CUgraph* graph, const CUgraphNode**,
+                                             std::size_t* count) {
+  *status = machine().capturing != nullptr ? 1 : 0;
+  *id = 1;
+  *graph = machine().capturing;
+  *count = 0;
+  return CUDA_SUCCESS;
+}
+FAKE_CUDA CUresult cuStreamGetCaptureInfo_v2_ptsz(CUstream stream, int* status, std::uint64_t* id,
+                                                  CUgraph* graph, const CUgraphNode** nodes,
+                                                  std::size_t* count) {
+  return cuStreamGetCaptureInfo_v2(stream, status, id, graph, nodes, count);
+}
+
 FAKE_CUDA CUresult cuStreamEndCapture(CUstream, CUgraph* graph) {
   const std::lock_guard guard(machine().mutex);
   *graph = machine().capturing;
@@ -185,11 +211,19 @@ FAKE_CUDA CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool) {
 FAKE_CUDA CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* properties) {
   if (properties == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const std::lock_guard guard(machine().mutex);
-  const bool on_card = properties->location.type == kLocationDevice;
-  auto* const made = new Pool{.device = on_card ? properties->location.id : -1};
-  machine().pools.push_back(made);
-  *pool = made;
+  *pool = make_pool(properties->alloc_type, properties->location);
   return CUDA_SUCCESS;
+}
+
+FAKE_CUDA CUresult cuMemGetDefaultMemPool(CUmemoryPool* pool, CUmemLocation*, int type) {
+  if (type != kAllocationManaged) return kNotSupported;
+  const std::lock_guard guard(machine().mutex);
+  if (machine().managed_pool == nullptr) machine().managed_pool = make_pool(type, {});
+  *pool = machine().managed_pool;
+  return CUDA_SUCCESS;
+}
+FAKE_CUDA CUresult cuMemGetMemPool(CUmemoryPool* pool, CUmemLocation* location, int type) {
+  return cuMemGetDefaultMemPool(pool, location, type);
 }
 
 FAKE_CUDA CUresult cuMemPoolDestroy(CUmemoryPool pool) {
@@ -240,6 +274,10 @@ FAKE_CUDA CUresult cuGraphAddNode_v2(CUgraphNode* node, CUgraph graph, const CUg
                                      const void*, std::size_t, CUgraphNodeParams* parameters) {
   return parameters->type == kNodeMemAlloc ? add_node(node, graph, &parameters->alloc)
                                            : CUDA_SUCCESS;
+}
+
+FAKE_CUDA CUresult cuGraphClone(CUgraph* clone, CUgraph original) {
+  return instantiate(clone, original);
 }
 
 FAKE_CUDA CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph, std::uint64_t) {

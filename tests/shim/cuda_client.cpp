@@ -171,7 +171,7 @@ Answer alloc_async(const Numbers& in) {
 
 Answer make_pool(const Numbers& in) {
   CUmemPoolProps of{};
-  of.alloc_type = 1;
+  of.alloc_type = in.size() > 2 ? static_cast<int>(in.at(2)) : 1;
   of.location = {static_cast<int>(in.at(0)), static_cast<int>(in.at(1))};
   CUmemoryPool pool = nullptr;
   return {call("cuMemPoolCreate", &pool, &of), {as_number(pool)}};
@@ -181,6 +181,16 @@ Answer default_pool(const Numbers& in) {
   CUmemoryPool pool = nullptr;
   return {call("cuDeviceGetDefaultMemPool", &pool, static_cast<CUdevice>(in.at(0))),
           {as_number(pool)}};
+}
+
+/// Of a function that answers by place and type.
+std::function<Answer(const Numbers&)> pool_of(const char* name) {
+  return [name](const Numbers& in) {
+    CUmemLocation location{static_cast<int>(in.at(0)), static_cast<int>(in.at(1))};
+    CUmemoryPool pool = nullptr;
+    const CUresult result = call(name, &pool, &location, static_cast<int>(in.at(2)));
+    return Answer{result, {as_number(pool)}};
+  };
 }
 
 Answer alloc_from_pool(const Numbers& in) {
@@ -204,6 +214,7 @@ Answer graph(const Numbers&) {
 Answer node(const Numbers& in) {
   MemAllocNodeParams of{};
   of.pool.location = {kLocationDevice, 0};
+  if (in.size() > 3) of.pool.location = {static_cast<int>(in.at(2)), static_cast<int>(in.at(3))};
   of.byte_size = in.at(1);
   CUgraphNode made = nullptr;
   const CUgraphNode* const none = nullptr;
@@ -215,10 +226,18 @@ Answer capture(const Numbers& in) {
   CUdeviceptr pointer = 0;
   CUgraph made = nullptr;
   (void)call("cuStreamBeginCapture", CUstream{nullptr}, 0);
-  const CUresult result =
-      call("cuMemAllocAsync", &pointer, static_cast<std::size_t>(in.at(0)), CUstream{nullptr});
+  const auto bytes = static_cast<std::size_t>(in.at(0));
+  const CUresult result = in.size() < 2
+                              ? call("cuMemAllocAsync", &pointer, bytes, CUstream{nullptr})
+                              : call("cuMemAllocFromPoolAsync", &pointer, bytes,
+                                     as_pointer(in.at(1)), CUstream{nullptr});
   (void)call("cuStreamEndCapture", CUstream{nullptr}, &made);
   return {result, {as_number(made)}};
+}
+
+Answer clone(const Numbers& in) {
+  CUgraph made = nullptr;
+  return {call("cuGraphClone", &made, as_pointer(in.at(0))), {as_number(made)}};
 }
 
 Answer instantiate(const Numbers& in) {
@@ -336,6 +355,8 @@ const std::map<std::string, std::function<Answer(const Numbers&)>, std::less<>> 
     {"free-async", on_stream("cuMemFreeAsync")},
     {"pool", make_pool},
     {"default-pool", default_pool},
+    {"default-pool-of", pool_of("cuMemGetDefaultMemPool")},
+    {"current-pool-of", pool_of("cuMemGetMemPool")},
     {"destroy-pool", simple("cuMemPoolDestroy")},
     {"alloc-from", alloc_from_pool},
     {"threshold", threshold},
@@ -347,6 +368,7 @@ const std::map<std::string, std::function<Answer(const Numbers&)>, std::less<>> 
     {"graph", graph},
     {"node", node},
     {"capture", capture},
+    {"clone", clone},
     {"instantiate", instantiate},
     {"launch", on_stream("cuGraphLaunch")},
     {"destroy-graph", simple("cuGraphDestroy")},

@@ -176,14 +176,60 @@ TEST_F(CudaPoolsTest, AGraphThatNeverRanGivesBackWhatWasAccounted) {
   EXPECT_EQ(used(), 0U);
 }
 
-TEST_F(CudaPoolsTest, MemoryOfACapturedGraphCountsOnceItIsThere) {
-  const auto graph = run("capture", {300 * kMiB});
+TEST_F(CudaPoolsTest, AnAllocationInACaptureCountsAsANode) {
+  const auto pool = run("default-pool", {0});
+  const auto graph = run("capture", {600 * kMiB});
   ASSERT_EQ(graph.result, 0);
-  EXPECT_EQ(used(), 0U) << "a capture allocates nothing";
+  EXPECT_EQ(rig_.accounted(), 600 * kMiB);
+  EXPECT_EQ(run("capture", {401 * kMiB}).result, kOutOfMemory);
+  EXPECT_EQ(run("capture", {401 * kMiB, pool.value()}).result, kOutOfMemory);
+  const auto second = run("capture", {400 * kMiB, pool.value()});
+  ASSERT_EQ(second.result, 0);
+  for (const auto& each : {graph, second}) {
+    const auto exec = run("instantiate", {each.value()});
+    ASSERT_EQ(run("launch", {exec.value()}).result, 0);
+    ASSERT_EQ(run("destroy-graph", {each.value()}).result, 0);
+  }
+  EXPECT_EQ(used(), 1000 * kMiB);
+  EXPECT_EQ(run("alloc", {1}).result, kOutOfMemory);
+}
+
+TEST_F(CudaPoolsTest, ACloneKeepsTheMemoryOfAGraph) {
+  const auto graph = run("graph");
+  ASSERT_EQ(run("node", {graph.value(), 600 * kMiB}).result, 0);
+  const auto clone = run("clone", {graph.value()});
+  ASSERT_EQ(clone.result, 0);
+  ASSERT_EQ(run("destroy-graph", {graph.value()}).result, 0);
+  EXPECT_EQ(rig_.accounted(), 600 * kMiB);
+  ASSERT_EQ(run("destroy-graph", {clone.value()}).result, 0);
+  EXPECT_EQ(used(), 0U);
+}
+
+TEST_F(CudaPoolsTest, ANodeInAPartOfACardIsTheCards) {
+  constexpr std::uint64_t kLocalityDomain = 6;
+  constexpr std::uint64_t kSecondDomainOfDevice0 = 0x100;
+  const auto graph = run("graph");
+  ASSERT_EQ(
+      run("node", {graph.value(), 600 * kMiB, kLocalityDomain, kSecondDomainOfDevice0}).result, 0);
   const auto exec = run("instantiate", {graph.value()});
   ASSERT_EQ(run("launch", {exec.value()}).result, 0);
-  EXPECT_EQ(used(), 300 * kMiB);
-  EXPECT_EQ(run("alloc", {701 * kMiB}).result, kOutOfMemory);
+  ASSERT_EQ(run("destroy-graph", {graph.value()}).result, 0);
+  ASSERT_EQ(run("destroy-exec", {exec.value()}).result, 0);
+  EXPECT_EQ(used(), 600 * kMiB) << "the driver keeps it until it is trimmed";
+}
+
+TEST_F(CudaPoolsTest, ManagedPoolsCountOnTheCardOfTheContext) {
+  constexpr std::uint64_t kManaged = 2;
+  const auto made = run("pool", {0, 0, kManaged});
+  ASSERT_EQ(run("alloc-from", {320 * kMiB, made.value()}).result, 0);
+  EXPECT_EQ(used(), 320 * kMiB);
+  for (const char* const which : {"default-pool-of", "current-pool-of"}) {
+    const auto pool = run(which, {0, 0, kManaged});
+    ASSERT_EQ(pool.result, 0);
+    ASSERT_EQ(run("alloc-from", {320 * kMiB, pool.value()}).result, 0);
+  }
+  EXPECT_EQ(used(), 960 * kMiB);
+  EXPECT_EQ(run("alloc-from", {320 * kMiB, made.value()}).result, kOutOfMemory);
 }
 
 }  // namespace

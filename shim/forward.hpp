@@ -20,8 +20,9 @@ extern const StandIn kStandIn;  // NOLINT(bugprone-dynamic-static-initializers):
 /// @returns null if the driver lacks it, or is not there: one line on stderr says why
 [[nodiscard]] void* driver_function(const char* name);
 
-/// A function of the driver that the stand-in calls itself. Looked up at the first call; calls
-/// kStandIn.missing if the driver lacks it.
+/// A function of the driver that the stand-in calls itself. Looked up by resolve(), or at the first
+/// call, which must not be made with a mutex then: the lookup waits for the loader, and who has the
+/// loader may wait for that mutex. Calls kStandIn.missing if the driver lacks it.
 template <class Signature>
 class DriverFunction;
 
@@ -30,6 +31,7 @@ class DriverFunction<int(Arguments...)> {
  public:
   explicit constexpr DriverFunction(const char* name) : name_(name) {}
   int operator()(Arguments... arguments) { return address()(arguments...); }
+  void resolve() { (void)address(); }
 
  private:
   using Function = int (*)(Arguments...);

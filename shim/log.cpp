@@ -1,5 +1,7 @@
 #include "shim/log.hpp"
 
+#include "shim/cancellation.hpp"
+
 #include <unistd.h>
 
 #include <array>
@@ -33,6 +35,7 @@ class Line {
 }  // namespace
 
 void log_line(std::initializer_list<Word> words) {
+  const Uncancelled uncancelled;
   Line line;
   line.add("tangram: ");
   for (const Word& word : words) {

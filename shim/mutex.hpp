@@ -1,5 +1,7 @@
 #pragma once
 
+#include "shim/cancellation.hpp"
+
 #include <pthread.h>
 
 namespace tangram::shim {
@@ -16,6 +18,7 @@ class Mutex {
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
 };
 
+/// No thread is cancelled with a mutex: it would stay locked.
 class Lock {
  public:
   explicit Lock(Mutex& mutex) : mutex_(mutex) { mutex_.lock(); }
@@ -24,6 +27,7 @@ class Lock {
   Lock& operator=(const Lock&) = delete;
 
  private:
+  Uncancelled uncancelled_;
   Mutex& mutex_;
 };
 

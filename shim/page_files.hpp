@@ -22,7 +22,8 @@ struct UsageFile {
 /// The slots that were locked by it become free once no process has the file open or mapped.
 void close_usage(UsageFile& file);
 
-/// @returns whether it was free: a process has it, or none
+/// @returns whether it was free. If not, errno says why: EAGAIN or EACCES if a process has it;
+///          anything else if it cannot be locked at all
 [[nodiscard]] bool lock_slot(const UsageFile& file, std::size_t slot);
 void unlock_slot(const UsageFile& file, std::size_t slot);
 /// Has a process locked it, by another open of the file than this one? Takes no lock.

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 
 namespace tangram::shim {
@@ -26,6 +27,7 @@ struct Process {
   UsagePage* usage = nullptr;
   std::size_t slot = 0;
   bool watches_forks = false;
+  bool has_said_why = false;  ///< it cannot be opened for now
   void (*in_child)() = nullptr;
 };
 constinit Process own;
@@ -38,52 +40,72 @@ void in_child_after_fork() {
   UsageFile inherited{.fd = -1, .page = own.usage};
   close_usage(inherited);
   own.usage = nullptr;
+  own.has_said_why = false;
   own.state.store(State::kClosed, std::memory_order_relaxed);
   if (own.in_child != nullptr) own.in_child();
 }
 
 /// Takes a free slot, and gives back what a dead process has left there.
-bool take_slot(const UsageFile& usage) {
+/// @returns 0, or an errno; EAGAIN = all are taken
+int take_slot(const UsageFile& usage) {
   const pid_t pid = getpid();
   const auto first =
       static_cast<std::size_t>(pid) % kMaxProcesses;  // so that few processes collide
   for (std::size_t tried = 0; tried < kMaxProcesses; ++tried) {
     const std::size_t slot = (first + tried) % kMaxProcesses;
-    if (!lock_slot(usage, slot)) continue;
+    if (!lock_slot(usage, slot)) {
+      if (errno == EAGAIN || errno == EACCES) continue;
+      return errno;
+    }
     usage.page->taken[slot].store(1, std::memory_order_release);
     SlotAccounts(*usage.page, slot).recover();
     usage.page->slots[slot].pid.store(pid, std::memory_order_relaxed);
     own.slot = slot;
-    return true;
+    return 0;
   }
-  return false;
+  return EAGAIN;
 }
 
-bool open_pages() {
+/// Why the pages cannot be opened, of what was tried last. Out of descriptors or memory, a process
+/// may try again.
+State give_up(std::initializer_list<Word> why) {
+  const bool may_pass = errno == EMFILE || errno == ENFILE || errno == ENOMEM;
+  if (!may_pass || !own.has_said_why) log_line(why);
+  own.has_said_why = may_pass;
+  return may_pass ? State::kClosed : State::kFailed;
+}
+
+State open_pages() {
+  errno = 0;
   if (own.limits == nullptr) own.limits = map_limits(kLimitsPath.data());
   if (own.limits == nullptr) {
-    log_line({"cannot read ", kLimitsPath,
-              ", so no card can be used; is the container from a pod "
-              "that Tangram has bound?"});
-    return false;
+    return give_up({"cannot read ", kLimitsPath,
+                    ", so no card can be used; is the container from a pod "
+                    "that Tangram has bound?"});
   }
   UsageFile usage = open_usage(kUsagePath.data());
   if (usage.page == nullptr) {
-    log_line({"cannot open ", kUsagePath,
-              " to account memory, so no card can be used; its mount "
-              "must be writable for the container's user"});
-    return false;
+    return give_up({"cannot open ", kUsagePath,
+                    " to account memory, so no card can be used; its mount "
+                    "must be writable for the container's user"});
   }
-  if (take_slot(usage)) {
+  const int error = take_slot(usage);
+  if (error == 0) {
     own.usage = usage.page;
     (void)close(usage.fd);
-    return true;
+    return State::kOpen;
   }
   close_usage(usage);
-  log_line({"all ", kMaxProcesses,
-            " places for processes that use cards in this container are "
-            "taken; end some of them"});
-  return false;
+  errno = error;
+  if (error == EAGAIN) {
+    return give_up({"all ", kMaxProcesses,
+                    " places for processes that use cards in this container are "
+                    "taken; end some of them"});
+  }
+  return give_up({"cannot lock a place in ", kUsagePath, " (error ",
+                  static_cast<std::uint64_t>(error),
+                  "), so no card can be used; its file system needs open file description locks, "
+                  "which Linux has since 3.15"});
 }
 
 /// Under the mutex, so that no child inherits the file.
@@ -108,8 +130,8 @@ bool attach() {
     if (!own.watches_forks) {
       own.watches_forks = pthread_atfork(before_fork, after_fork, in_child_after_fork) == 0;
     }
-    const bool opened = own.watches_forks && open_pages();
-    own.state.store(opened ? State::kOpen : State::kFailed, std::memory_order_release);
+    // Without memory for the handlers of forks, it stays closed for now.
+    if (own.watches_forks) own.state.store(open_pages(), std::memory_order_release);
   }
   return own.state.load(std::memory_order_relaxed) == State::kOpen;
 }

@@ -9,7 +9,8 @@ namespace tangram::shim {
 inline constexpr std::size_t kNoCard = kMaxCards;
 
 /// Opens the pages and takes a slot, unless that is done. If it cannot, it writes one line that
-/// says why to stderr, and does so again only in another process.
+/// says why to stderr, and does so again only in another process. It tries again only if the
+/// process was out of file descriptors or memory.
 /// @returns whether it is open
 [[nodiscard]] bool attach();
 

@@ -9,31 +9,35 @@
 namespace tangram::shim::cuda {
 namespace {
 
-constexpr std::size_t kMaxDevices = 64;
-
 /// By device, its card plus one. A device is the same card as long as the process lives.
 constinit std::array<std::atomic<std::uint8_t>, kMaxDevices> known_cards{};
 
-bool read_uuid(CUdevice device, Uuid& uuid) {
+CUresult read_uuid(CUdevice device, Uuid& uuid) {
   CUuuid read{};
   // The second version names a MIG instance; the first names its parent.
-  if (driver::cuDeviceGetUuid_v2(&read, device) != CUDA_SUCCESS &&
-      driver::cuDeviceGetUuid(&read, device) != CUDA_SUCCESS) {
-    return false;
-  }
+  CUresult result = driver::cuDeviceGetUuid_v2(&read, device);
+  if (result != CUDA_SUCCESS) result = driver::cuDeviceGetUuid(&read, device);
   for (std::size_t i = 0; i < uuid.size(); ++i) uuid[i] = read.bytes[i];
-  return true;
+  return result;
+}
+
+/// Every call about such a device has this result.
+bool is_no_device(CUresult result) {
+  return result == CUDA_ERROR_NOT_INITIALIZED || result == CUDA_ERROR_DEINITIALIZED ||
+         result == CUDA_ERROR_INVALID_DEVICE;
 }
 
 }  // namespace
 
 std::size_t card_of(CUdevice device) {
-  if (device < 0 || static_cast<std::size_t>(device) >= kMaxDevices || !attach()) return kNoCard;
+  if (device < 0 || static_cast<std::size_t>(device) >= kMaxDevices) return kNoCard;
+  if (!attach()) return kUnknownCard;
   std::atomic<std::uint8_t>& known = known_cards[static_cast<std::size_t>(device)];
   std::uint8_t card = known.load(std::memory_order_relaxed);
   if (card == 0) {
     Uuid uuid{};
-    if (!read_uuid(device, uuid)) return kUnknownCard;
+    const CUresult read = read_uuid(device, uuid);
+    if (read != CUDA_SUCCESS) return is_no_device(read) ? kNoCard : kUnknownCard;
     card = static_cast<std::uint8_t>(find_card(uuid) + 1);
     known.store(card, std::memory_order_relaxed);
   }

@@ -7,10 +7,13 @@
 /// Which card of the container's limits a call is about. Threads: safe.
 namespace tangram::shim::cuda {
 
-/// A card that the driver does not identify: nothing is granted there.
+inline constexpr std::size_t kMaxDevices = 64;
+
+/// A card that the driver does not identify, or whose limits cannot be read: nothing is granted
+/// there.
 inline constexpr std::size_t kUnknownCard = kNoCard + 1;
 
-/// @returns kNoCard if it has no limit
+/// @returns kNoCard if it has no limit, or is no device: the driver then refuses the call
 [[nodiscard]] std::size_t card_of(CUdevice device);
 /// @returns -1 if it is no device's memory
 [[nodiscard]] CUdevice device_of(const CUmemLocation& location);

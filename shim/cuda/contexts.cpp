@@ -1,23 +1,54 @@
 // Contexts: what they hold ends with them, and their limits cost memory.
+#include "shim/cuda/contexts.hpp"
+
 #include "shim/cuda/cards.hpp"
 #include "shim/cuda/driver.hpp"
 #include "shim/cuda/exports.hpp"
 #include "shim/cuda/pools.hpp"
 #include "shim/cuda/records.hpp"
+#include "shim/mutex.hpp"
+
+#include <array>
 
 namespace tangram::shim::cuda {
 namespace {
 
-/// The pointers, arrays and limits of a context that the driver has destroyed.
-void forget_context(CUcontext context) {
-  remove_of(context, give_back);
-  settle_pools();
-}
+/// Of each device: while its primary context begins or ends, nobody else begins or ends it.
+constinit std::array<Mutex, kMaxDevices> primaries;
+/// While a limit of a context is changed.
+constinit Mutex limits;
+
+/// What is recorded of a context that may be about to end: the pointers, arrays and limits. Before
+/// the driver's call returns, another thread can have a new context with the same handle; so the
+/// records are this object's in the meantime, and the context's again unless it ended.
+class Ending {
+ public:
+  explicit Ending(CUcontext context) : context_(context) {
+    if (context_ != nullptr) move_charges(context_, this);
+  }
+  ~Ending() {
+    if (context_ != nullptr) move_charges(this, context_);
+  }
+  Ending(const Ending&) = delete;
+  Ending& operator=(const Ending&) = delete;
+
+  /// The driver has destroyed the context.
+  void complete() {
+    if (context_ == nullptr) return;
+    remove_of(this, give_back);
+    settle_pools();
+    context_ = nullptr;
+  }
+
+ private:
+  CUcontext context_;
+};
 
 template <class Driver>
 CUresult destroy(CUcontext context, Driver& driver) {
+  Ending ending(context);
   const CUresult result = driver(context);
-  if (result == CUDA_SUCCESS && context != nullptr) forget_context(context);
+  if (result == CUDA_SUCCESS) ending.complete();
   return result;
 }
 
@@ -37,21 +68,14 @@ CUcontext primary_of(CUdevice device) {
   return context;
 }
 
-/// A release is the end only if it was the last.
+/// A release is the end only if it was the last; a reset always is.
 template <class Driver>
-CUresult end_primary(CUdevice device, Driver& driver) {
-  const CUcontext context = primary_of(device);
+CUresult end_primary(CUdevice device, bool is_reset, Driver& driver) {
+  if (device < 0 || static_cast<std::size_t>(device) >= kMaxDevices) return driver(device);
+  const Lock lock(primaries[static_cast<std::size_t>(device)]);
+  Ending ending(primary_of(device));
   const CUresult result = driver(device);
-  if (result == CUDA_SUCCESS && context != nullptr && !has_primary(device)) forget_context(context);
-  return result;
-}
-
-/// A reset ends everything; the context's handle stays valid, and may be active again at once.
-template <class Driver>
-CUresult reset_primary(CUdevice device, Driver& driver) {
-  const CUcontext context = primary_of(device);
-  const CUresult result = driver(device);
-  if (result == CUDA_SUCCESS && context != nullptr) forget_context(context);
+  if (result == CUDA_SUCCESS && (is_reset || !has_primary(device))) ending.complete();
   return result;
 }
 
@@ -80,25 +104,50 @@ std::uint64_t bytes_of_limit(CUdevice device, int limit, std::uint64_t value) {
 
 }  // namespace
 
+void forget_contexts() {
+  for (Mutex& mutex : primaries) mutex.reset();
+  limits.reset();
+}
+
 CUresult cuCtxDestroy(CUcontext context) { return destroy(context, driver::cuCtxDestroy); }
 CUresult cuCtxDestroy_v2(CUcontext context) { return destroy(context, driver::cuCtxDestroy_v2); }
 
+/// Ends the context only if nobody else is attached to it.
+CUresult cuCtxDetach(CUcontext context) {
+  Ending ending(context);
+  const CUresult result = driver::cuCtxDetach(context);
+  unsigned version = 0;
+  if (result == CUDA_SUCCESS && driver::cuCtxGetApiVersion(context, &version) != CUDA_SUCCESS) {
+    ending.complete();
+  }
+  return result;
+}
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
+  if (device < 0 || static_cast<std::size_t>(device) >= kMaxDevices) {
+    return driver::cuDevicePrimaryCtxRetain(context, device);
+  }
+  const Lock lock(primaries[static_cast<std::size_t>(device)]);
+  return driver::cuDevicePrimaryCtxRetain(context, device);
+}
+
 CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
-  return end_primary(device, driver::cuDevicePrimaryCtxRelease);
+  return end_primary(device, false, driver::cuDevicePrimaryCtxRelease);
 }
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
-  return end_primary(device, driver::cuDevicePrimaryCtxRelease_v2);
+  return end_primary(device, false, driver::cuDevicePrimaryCtxRelease_v2);
 }
 CUresult cuDevicePrimaryCtxReset(CUdevice device) {
-  return reset_primary(device, driver::cuDevicePrimaryCtxReset);
+  return end_primary(device, true, driver::cuDevicePrimaryCtxReset);
 }
 CUresult cuDevicePrimaryCtxReset_v2(CUdevice device) {
-  return reset_primary(device, driver::cuDevicePrimaryCtxReset_v2);
+  return end_primary(device, true, driver::cuDevicePrimaryCtxReset_v2);
 }
 
 /// The memory of the limit that the context has is part of the overhead: only more is accounted.
 CUresult cuCtxSetLimit(int limit, std::size_t value) {
   const Place place = current_place();
+  const Lock lock(limits);
   std::size_t before = 0;
   if (place.card >= kMaxCards || driver::cuCtxGetLimit(&before, limit) != CUDA_SUCCESS) {
     return driver::cuCtxSetLimit(limit, value);
@@ -113,6 +162,10 @@ CUresult cuCtxSetLimit(int limit, std::size_t value) {
                     reinterpret_cast<std::uint64_t>(place.context) + static_cast<unsigned>(limit)};
   const Removal recorded = remove(thing);
   std::uint64_t bytes = recorded.charge.bytes;  // 0 = none
+  if (recorded.known && recorded.charge.context != place.context) {
+    give_back(recorded.charge);  // of an ended context with the same handle
+    bytes = 0;
+  }
   if (wanted > had) {
     bytes += wanted - had;
   } else {

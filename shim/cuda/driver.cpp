@@ -19,4 +19,10 @@ namespace tangram::shim::cuda::driver {
 #include "shim/cuda/driver.inc"
 #undef TANGRAM_DRIVER
 
+void resolve_all() {
+#define TANGRAM_DRIVER(name, ...) name.resolve();
+#include "shim/cuda/driver.inc"
+#undef TANGRAM_DRIVER
+}
+
 }  // namespace tangram::shim::cuda::driver

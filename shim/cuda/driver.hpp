@@ -10,4 +10,7 @@ namespace tangram::shim::cuda::driver {
 #include "shim/cuda/driver.inc"
 #undef TANGRAM_DRIVER
 
+/// Looks all of them up, so that no lookup waits for the loader with a mutex.
+void resolve_all();
+
 }  // namespace tangram::shim::cuda::driver

@@ -2,6 +2,7 @@
 // of its functions that is; so the driver is asked, and if the answer is the address of a function
 // that is intercepted, the program gets ours.
 #include "shim/cuda/cards.hpp"
+#include "shim/cuda/contexts.hpp"
 #include "shim/cuda/driver.hpp"
 #include "shim/cuda/exports.hpp"
 #include "shim/cuda/graphs.hpp"
@@ -48,19 +49,24 @@ Intercepts::Pair& place_of(void* driver) {
   }
 }
 
+/// The lookups come before the lock: they wait for the loader, whose lock another thread can have
+/// in a constructor that waits for ours.
 void fill() {
   if (intercepts.filled.load(std::memory_order_acquire)) return;
-  const Lock lock(intercepts.mutex);
-  if (intercepts.filled.load(std::memory_order_relaxed)) return;
   void* const ours[] = {
   // NOLINT(modernize-avoid-c-arrays)
 #define TANGRAM_INTERCEPT(name) reinterpret_cast<void*>(name),
 #include "shim/cuda/intercepts.inc"
 #undef TANGRAM_INTERCEPT
   };
-  for (std::size_t i = 0; i < std::size(kIntercepted); ++i) {
-    void* const of_driver = driver_function(kIntercepted[i].data());
-    if (of_driver != nullptr) place_of(of_driver) = {of_driver, ours[i]};
+  std::array<void*, std::size(kIntercepted)> of_driver{};
+  for (std::size_t i = 0; i < of_driver.size(); ++i) {
+    of_driver[i] = driver_function(kIntercepted[i].data());
+  }
+  const Lock lock(intercepts.mutex);
+  if (intercepts.filled.load(std::memory_order_relaxed)) return;
+  for (std::size_t i = 0; i < of_driver.size(); ++i) {
+    if (of_driver[i] != nullptr) place_of(of_driver[i]) = {of_driver[i], ours[i]};
   }
   intercepts.filled.store(true, std::memory_order_release);
 }
@@ -99,12 +105,14 @@ void in_child_after_fork() {
   forget_mappings();
   forget_pools();
   forget_graphs();
+  forget_contexts();
   intercepts.mutex.reset();
 }
 
 }  // namespace
 
 CUresult cuInit(unsigned flags) {
+  driver::resolve_all();
   on_fork(in_child_after_fork);
   if (!attach()) return CUDA_ERROR_OPERATING_SYSTEM;
   return driver::cuInit(flags);

@@ -32,7 +32,10 @@ struct CardFile {
   /// By process. Its lock is the byte of its number, as an open file description lock.
   std::array<std::array<std::uint64_t, kMaxCards>, kMaxProcesses> used;
   std::atomic<std::uint64_t> launches;
-  std::atomic<int> fail_next;   ///< the result of the next allocation instead, if not 0
+  std::atomic<int> fail_next;  ///< the result of the next allocation instead, if not 0
+  /// 1: the next call that has ended a context does not return, but makes it 2, until it is 0
+  /// again.
+  std::atomic<int> hold;
   std::atomic<int> fail_pools;  ///< the result of all questions about pools instead, if not 0
 };
 

@@ -20,11 +20,6 @@ bool lock_process(int fd, std::size_t process) {
   return fcntl(fd, F_OFD_SETLK, &lock) == 0;
 }
 
-bool is_device(CUdevice device) {
-  const Machine& own = machine();
-  return own.file != nullptr && device >= 0 && static_cast<std::uint32_t>(device) < own.file->count;
-}
-
 std::size_t index_of(CUdevice device) { return static_cast<std::size_t>(device); }
 
 CUresult open_machine() {
@@ -44,7 +39,20 @@ CUresult open_machine() {
   return CUDA_SUCCESS;
 }
 
+/// Does what cards.hold says.
+void hold_if_wanted() {
+  auto& hold = machine().file->hold;
+  int wanted = 1;
+  if (!hold.compare_exchange_strong(wanted, 2)) return;
+  while (hold.load() == 2) (void)usleep(1000);
+}
+
 }  // namespace
+
+bool is_device(CUdevice device) {
+  const Machine& own = machine();
+  return own.file != nullptr && device >= 0 && static_cast<std::uint32_t>(device) < own.file->count;
+}
 
 /// Never destroyed: threads may still use it when the process ends.
 Machine& machine() {
@@ -144,6 +152,7 @@ FAKE_CUDA CUresult cuDeviceGetName(char* name, int size, CUdevice device) {
 }
 
 FAKE_CUDA CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice device) {
+  if (machine().file == nullptr) return kNotInitialized;
   if (!is_device(device)) return kInvalidDevice;
   std::memcpy(uuid, machine().file->cards[index_of(device)].uuid.data(), sizeof(*uuid));
   return CUDA_SUCCESS;
@@ -180,7 +189,11 @@ FAKE_CUDA CUresult cuCtxCreate_v2(CUcontext* context, unsigned, CUdevice device)
   const Guard guard(machine().mutex);
   const auto taken = take(device, machine().file->cards[index_of(device)].context_bytes);
   if (taken != CUDA_SUCCESS) return taken;
-  auto* const made = new Context{.device = device};
+  auto& ended = machine().ended_contexts;
+  if (ended.empty()) ended.push_back(new Context);
+  Context* const made = ended.back();
+  ended.pop_back();
+  *made = Context{.device = device};
   machine().contexts.push_back(made);
   context_stack().push_back(made);
   *context = made;
@@ -192,15 +205,42 @@ FAKE_CUDA CUresult cuCtxCreate_v3(CUcontext* context, void*, int, unsigned flags
 }
 
 FAKE_CUDA CUresult cuCtxDestroy_v2(CUcontext context) {
-  const Guard guard(machine().mutex);
-  auto& contexts = machine().contexts;
-  const auto found = std::find(contexts.begin(), contexts.end(), context);
-  if (found == contexts.end()) return kInvalidContext;
-  end_context(*found);
-  std::erase(context_stack(), *found);
-  contexts.erase(found);
+  {
+    const Guard guard(machine().mutex);
+    auto& contexts = machine().contexts;
+    const auto found = std::find(contexts.begin(), contexts.end(), context);
+    if (found == contexts.end()) return kInvalidContext;
+    end_context(*found);
+    machine().ended_contexts.push_back(*found);
+    std::erase(context_stack(), *found);
+    contexts.erase(found);
+  }
+  hold_if_wanted();
   return CUDA_SUCCESS;
 }
+
+FAKE_CUDA CUresult cuCtxGetApiVersion(CUcontext context, unsigned* version) {
+  const Guard guard(machine().mutex);
+  const auto& contexts = machine().contexts;
+  if (std::find(contexts.begin(), contexts.end(), context) == contexts.end()) {
+    return kInvalidContext;
+  }
+  *version = 3020;
+  return CUDA_SUCCESS;
+}
+
+FAKE_CUDA CUresult cuCtxAttach(CUcontext* context, unsigned) {
+  if (current_context() == nullptr) return kInvalidContext;
+  ++current_context()->references;
+  *context = current_context();
+  return CUDA_SUCCESS;
+}
+
+FAKE_CUDA CUresult cuCtxDetach(CUcontext context) {
+  auto* const attached = static_cast<Context*>(context);
+  return --attached->references > 0 ? CUDA_SUCCESS : cuCtxDestroy_v2(context);
+}
+
 FAKE_CUDA CUresult cuCtxDestroy(CUcontext context) { return cuCtxDestroy_v2(context); }
 
 FAKE_CUDA CUresult cuCtxPushCurrent_v2(CUcontext context) {
@@ -276,9 +316,12 @@ FAKE_CUDA CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device)
 }
 
 FAKE_CUDA CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
-  const Guard guard(machine().mutex);
-  if (!is_device(device) || machine().primary_references[device] == 0) return kInvalidContext;
-  if (--machine().primary_references[device] == 0) end_context(machine().primary[device]);
+  {
+    const Guard guard(machine().mutex);
+    if (!is_device(device) || machine().primary_references[device] == 0) return kInvalidContext;
+    if (--machine().primary_references[device] == 0) end_context(machine().primary[device]);
+  }
+  hold_if_wanted();
   return CUDA_SUCCESS;
 }
 FAKE_CUDA CUresult cuDevicePrimaryCtxRelease(CUdevice device) {

@@ -22,6 +22,7 @@ struct Context {
   CUdevice device = 0;
   bool primary = false;
   std::uint64_t heap_bytes = 8U << 20U;
+  int references = 1;
 };
 
 /// Memory at an address, an array, or a handle.
@@ -64,6 +65,7 @@ struct Machine {
       free_addresses;  ///< by size: an address is used again soon
   std::uint64_t next_address = 0x7f0000000000U;
   std::vector<Context*> contexts;
+  std::vector<Context*> ended_contexts;  ///< their handles are used again
   Context* primary[kMaxCards] = {};
   int primary_references[kMaxCards] = {};
   std::vector<Pool*> pools;
@@ -87,6 +89,8 @@ void give(CUdevice device, std::uint64_t bytes);
 /// An address that nobody has.
 std::uint64_t new_address(std::uint64_t bytes);
 void free_address(std::uint64_t address, std::uint64_t bytes);
+/// Is there such a device?
+bool is_device(CUdevice device);
 /// Everything of a context ends.
 void end_context(Context* context);
 

@@ -149,6 +149,8 @@ FAKE_CUDA CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, std::size_t
   if (properties == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
   const bool on_card = properties->location.type == kLocationDevice;
   const CUdevice device = on_card ? properties->location.id : -1;
+  if (machine().file == nullptr) return kNotInitialized;
+  if (on_card && !is_device(device)) return kInvalidDevice;
   const std::lock_guard guard(machine().mutex);
   if (on_card) {
     if (const auto taken = take(device, bytes); taken != CUDA_SUCCESS) return taken;

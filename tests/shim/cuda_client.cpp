@@ -3,10 +3,13 @@
 // out the commands on its stdin, one on each line, and answers each with a line: the CUresult, then
 // what the call returned.
 //
-//   cuda_client HOW    how it is loaded: plain, deepbind, unversioned, namespace
+//   cuda_client HOW    how it is loaded: plain, deepbind, unversioned, namespace, constructor
 #include "shim/cuda/abi.hpp"
+#include "tests/shim/threads.hpp"
 
 #include <dlfcn.h>
+#include <pthread.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,7 +36,12 @@ void* load(const std::string& how) {
   if (how == "deepbind") return dlopen("libcuda.so.1", RTLD_NOW | RTLD_DEEPBIND);
   if (how == "unversioned") return dlopen("libcuda.so", RTLD_NOW);
   if (how == "namespace") return dlmopen(LM_ID_NEWLM, "libcuda.so.1", RTLD_NOW);
-  return dlopen("libcuda.so.1", RTLD_NOW);
+  void* const library = dlopen("libcuda.so.1", RTLD_NOW);
+  if (how == "constructor") {
+    (void)alarm(20);  // rather than to wait for ever
+    if (dlopen(TANGRAM_RESOLVING_CONSTRUCTOR, RTLD_NOW) == nullptr) return nullptr;
+  }
+  return library;
 }
 
 /// As the runtime does: the pointer for version 12.0 gives all the others.
@@ -73,6 +81,11 @@ Answer context(const Numbers& in) {
 Answer init(const Numbers&) {
   if (const CUresult result = call("cuInit", 0U); result != CUDA_SUCCESS) return {result, {}};
   return context({0});
+}
+
+Answer attach(const Numbers&) {
+  CUcontext made = nullptr;
+  return {call("cuCtxAttach", &made, 0U), {as_number(made)}};
 }
 
 Answer primary(const Numbers& in) {
@@ -293,6 +306,46 @@ Answer in_child(const std::string& command) {
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, {}};
 }
 
+/// The commands that have been begun aside.
+std::vector<tangram::shim::Aside> asides;
+
+/// Begins a command in another thread, and returns when that thread waits or is done.
+Answer aside(const std::string& command) {
+  asides.emplace_back([command] { (void)execute(command); });
+  asides.back().wait_until_it_waits();
+  return {};
+}
+
+Answer join(const Numbers&) {
+  for (auto& each : asides) each.join();
+  asides.clear();
+  return {};
+}
+
+/// The command when no file can be opened.
+Answer without_files(const std::string& command) {
+  rlimit limit{};
+  (void)getrlimit(RLIMIT_NOFILE, &limit);
+  const rlimit none{0, limit.rlim_max};
+  (void)setrlimit(RLIMIT_NOFILE, &none);
+  Answer answer = execute(command);
+  (void)setrlimit(RLIMIT_NOFILE, &limit);
+  return answer;
+}
+
+/// The command in a thread that is to be cancelled as soon as it can be.
+Answer cancelled(const std::string& command) {
+  (void)alarm(20);  // rather than to wait for ever
+  pthread_t thread{};
+  const auto work = [](void* of) -> void* {
+    (void)pthread_cancel(pthread_self());
+    (void)execute(*static_cast<const std::string*>(of));
+    return nullptr;
+  };
+  (void)pthread_create(&thread, nullptr, work, const_cast<std::string*>(&command));
+  return {pthread_join(thread, nullptr), {}};
+}
+
 /// Allocates and frees at random for ever; ended by a signal.
 Answer churn(const Numbers& in) {
   std::mt19937_64 random(in.at(0));
@@ -330,6 +383,9 @@ const std::map<std::string, std::function<Answer(const Numbers&)>, std::less<>> 
     {"context", context},
     {"primary", primary},
     {"destroy-context", simple("cuCtxDestroy")},
+    {"attach", attach},
+    {"detach", simple("cuCtxDetach")},
+    {"join", join},
     {"release-primary", of_device("cuDevicePrimaryCtxRelease")},
     {"reset-primary", of_device("cuDevicePrimaryCtxReset")},
     {"alloc", alloc},
@@ -386,12 +442,21 @@ const std::map<std::string, std::function<Answer(const Numbers&)>, std::less<>> 
     {"close-files", close_files},
 };
 
+/// Those whose rest is a command itself.
+const std::map<std::string, Answer (*)(const std::string&), std::less<>> kOuterCommands{
+    {"fork", in_child},
+    {"aside", aside},
+    {"without-files", without_files},
+    {"cancelled", cancelled},
+};
+
 Answer execute(const std::string& line) {
-  constexpr std::string_view kFork = "fork ";
-  if (line.starts_with(kFork)) return in_child(line.substr(kFork.size()));
   std::istringstream words(line);
   std::string name;
   words >> name;
+  if (const auto outer = kOuterCommands.find(name); outer != kOuterCommands.end()) {
+    return outer->second(line.substr(name.size() + 1));
+  }
   Numbers numbers;
   for (Number number = 0; words >> number;) numbers.push_back(number);
   const auto command = kCommands.find(name);

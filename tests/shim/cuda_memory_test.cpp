@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
 namespace tangram::shim {
 namespace {
 
@@ -230,6 +232,50 @@ TEST_F(CudaMemoryTest, TheMemoryOfAContextEndsWithIt) {
   EXPECT_EQ(used(), 0U);
 }
 
+TEST_F(CudaMemoryTest, ANewContextWithTheHandleOfAnEndedOneKeepsItsMemory) {
+  const auto context = run("context", {0});
+  ASSERT_EQ(run("alloc", {100 * kMiB}).result, 0);
+  rig_.cards().hold = 1;
+  (void)run("aside destroy-context", {context.value()});
+  while (rig_.cards().hold != 2) std::this_thread::yield();
+  ASSERT_EQ(run("context", {0}).value(), context.value());
+  ASSERT_EQ(run("alloc", {200 * kMiB}).result, 0);
+  rig_.cards().hold = 0;
+  (void)run("join");
+  EXPECT_EQ(used(), 200 * kMiB);
+}
+
+TEST_F(CudaMemoryTest, AContextThatWasAttachedEndsWithItsLastDetach) {
+  const auto context = run("context", {0});
+  ASSERT_EQ(run("alloc", {100 * kMiB}).result, 0);
+  ASSERT_EQ(run("attach").result, 0);
+  ASSERT_EQ(run("detach", {context.value()}).result, 0);
+  EXPECT_EQ(used(), 100 * kMiB);
+  ASSERT_EQ(run("detach", {context.value()}).result, 0);
+  EXPECT_EQ(used(), 0U);
+}
+
+TEST_F(CudaMemoryTest, ARefusedEndOfAContextLeavesItsMemory) {
+  const auto context = run("context", {0});
+  ASSERT_EQ(run("destroy-context", {context.value()}).result, 0);
+  constexpr int kInvalidContext = 201;
+  EXPECT_EQ(run("destroy-context", {context.value()}).result, kInvalidContext);
+  EXPECT_EQ(run("release-primary", {0}).result, kInvalidContext);
+  EXPECT_EQ(used(), 0U);
+}
+
+TEST_F(CudaMemoryTest, APrimaryContextThatBeginsAgainAtOnceBeginsWithoutMemory) {
+  ASSERT_EQ(run("primary", {0}).result, 0);
+  ASSERT_EQ(run("alloc", {100 * kMiB}).result, 0);
+  rig_.cards().hold = 1;
+  (void)run("aside release-primary", {0});
+  while (rig_.cards().hold != 2) std::this_thread::yield();
+  (void)run("aside primary", {0});
+  rig_.cards().hold = 0;
+  (void)run("join");
+  EXPECT_EQ(used(), 0U);
+}
+
 TEST_F(CudaMemoryTest, APrimaryContextEndsWithItsLastRelease) {
   ASSERT_EQ(run("primary", {0}).result, 0);
   ASSERT_EQ(run("primary", {0}).result, 0);
@@ -291,6 +337,14 @@ TEST_F(CudaMemoryTest, ACardWithoutALimitIsTheDriversMatter) {
   ASSERT_EQ(client.run("context 1").result, 0);
   EXPECT_EQ(client.run("total 1").value(), 32'510 * kMiB);
   EXPECT_EQ(client.run(words("alloc", {200 * kMiB})).result, 0);
+}
+
+TEST_F(CudaMemoryTest, WhatIsNoDeviceIsTheDriversMatter) {
+  constexpr int kNotInitialized = 3;
+  constexpr int kInvalidDevice = 101;
+  EXPECT_EQ(run("create", {2 * kMiB, 1, 7}).result, kInvalidDevice);
+  Client client(rig_);
+  EXPECT_EQ(client.run(words("create", {2 * kMiB, 1, 0})).result, kNotInitialized);
 }
 
 TEST_F(CudaMemoryTest, NamesTheLimitInOneLineIfThatIsWanted) {

@@ -100,6 +100,24 @@ TEST(CudaProcessesTest, WithoutItsPagesNoCardIsUsed) {
   }
 }
 
+TEST(CudaProcessesTest, OutOfFilesItTriesAgain) {
+  StandInRig rig;
+  Client client(rig);
+  EXPECT_EQ(client.run("without-files init").result, kOperatingSystem);
+  EXPECT_EQ(client.run("without-files init").result, kOperatingSystem);
+  EXPECT_NE(client.errors().find("no card can be used"), std::string::npos) << client.errors();
+  EXPECT_EQ(client.errors().find('\n') + 1, client.errors().size()) << "one line only";
+  EXPECT_EQ(client.run("init").result, 0);
+}
+
+TEST(CudaProcessesTest, ACancelledThreadLeavesNothingLocked) {
+  StandInRig rig;
+  Client client(rig);
+  (void)client.run("cancelled init");
+  EXPECT_EQ(client.run("init").result, 0);
+  EXPECT_EQ(client.run(alloc(kMiB)).result, 0);
+}
+
 TEST(CudaProcessesTest, PagesOfAnotherVersionAreNotUsed) {
   StandInRig rig;
   rig.limits().version = kPageVersion + 1;

@@ -20,7 +20,8 @@ TEST_P(CudaLoadingTest, TheLimitHolds) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, CudaLoadingTest,
-                         ::testing::Values("plain", "deepbind", "unversioned", "namespace"),
+                         ::testing::Values("plain", "deepbind", "unversioned", "namespace",
+                                           "constructor"),
                          [](const auto& param) { return std::string(param.param); });
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <charconv>
 #include <map>
+#include <mutex>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -56,14 +57,23 @@ std::string function_of(const std::string& symbol, int version, std::uint64_t fl
   return best;
 }
 
-/// Of this library, whatever other library has the same names.
+/// Of this library, whatever other library has the same names. As a real driver, which has a table,
+/// it does not wait for the loader with a lock, nor the second time that it is asked.
 void* own_function(const std::string& name) {
   static void* const handle = [] {
     Dl_info info{};
     (void)dladdr(reinterpret_cast<const void*>(&machine), &info);
     return dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD);
   }();
-  return dlsym(handle, name.c_str());
+  static auto* const known = new std::map<std::string, void*>;
+  static auto* const mutex = new std::mutex;
+  {
+    const std::lock_guard guard(*mutex);
+    if (const auto found = known->find(name); found != known->end()) return found->second;
+  }
+  void* const function = dlsym(handle, name.c_str());
+  const std::lock_guard guard(*mutex);
+  return (*known)[name] = function;
 }
 
 }  // namespace

@@ -32,6 +32,10 @@ using Lookup = CUresult (*)(const char*, void**, int, std::uint64_t, int*);
 
 Lookup lookup = nullptr;
 
+Lookup lookup_of(void* library) {
+  return reinterpret_cast<Lookup>(dlsym(library, "cuGetProcAddress_v2"));
+}
+
 void* load(const std::string& how) {
   if (how == "deepbind") return dlopen("libcuda.so.1", RTLD_NOW | RTLD_DEEPBIND);
   if (how == "unversioned") return dlopen("libcuda.so", RTLD_NOW);
@@ -39,6 +43,12 @@ void* load(const std::string& how) {
   void* const library = dlopen("libcuda.so.1", RTLD_NOW);
   if (how == "constructor") {
     (void)alarm(20);  // rather than to wait for ever
+    // Once before, so that the driver need not wait for the loader then.
+    void* function = nullptr;
+    int status = 0;
+    void* const driver = dlopen("tangram/driver/libcuda.so.1", RTLD_NOW);
+    (void)lookup_of(driver)("cuMemAlloc", &function, 12000, 0, &status);
+    (void)lookup_of(library)("", &function, 0, 0, &status);
     if (dlopen(TANGRAM_RESOLVING_CONSTRUCTOR, RTLD_NOW) == nullptr) return nullptr;
   }
   return library;
@@ -46,7 +56,7 @@ void* load(const std::string& how) {
 
 /// As the runtime does: the pointer for version 12.0 gives all the others.
 void resolve(void* library) {
-  lookup = reinterpret_cast<Lookup>(dlsym(library, "cuGetProcAddress_v2"));
+  lookup = lookup_of(library);
   void* newest = nullptr;
   int status = -1;
   if (lookup("", &newest, 0, 0, &status) != CUDA_SUCCESS || status != 0) _exit(3);

@@ -2,11 +2,13 @@
 #include "tests/fake_cuda/machine.hpp"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <new>
 
 namespace fake_cuda {
 namespace {
@@ -31,6 +33,9 @@ CUresult open_machine() {
   while (own.process < kMaxProcesses && !lock_process(own.fd, own.process)) ++own.process;
   if (own.process == kMaxProcesses) return 999;
   file->used[own.process] = {};
+  // The child is the parent to this driver, but it can go on.
+  (void)pthread_atfork([] { machine().mutex.lock(); }, [] { machine().mutex.unlock(); },
+                       [] { new (&machine().mutex) std::recursive_mutex; });
   own.file = file;
   for (std::size_t card = 0; card < file->count; ++card) {
     own.default_pool[card] = own.current_pool[card] = new Pool{.device = static_cast<int>(card)};

@@ -64,6 +64,7 @@ struct Machine {
   std::map<std::uint64_t, std::uint64_t>
       free_addresses;  ///< by size: an address is used again soon
   std::uint64_t next_address = 0x7f0000000000U;
+  std::uint64_t next_narrow_address = 0x10000000U;  ///< of functions with pointers of 32 bits
   std::vector<Context*> contexts;
   std::vector<Context*> ended_contexts;  ///< their handles are used again
   Context* primary[kMaxCards] = {};

@@ -6,13 +6,14 @@
 
 namespace fake_cuda {
 
-CUresult allocate_pointer(CUdeviceptr* pointer, std::uint64_t bytes) {
+CUresult allocate_pointer(CUdeviceptr* pointer, std::uint64_t bytes, bool narrow = false) {
   Context* const context = current_context();
   if (context == nullptr) return kInvalidContext;
   if (pointer == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
   const std::lock_guard guard(machine().mutex);
   if (const auto taken = take(context->device, bytes); taken != CUDA_SUCCESS) return taken;
-  *pointer = new_address(bytes);
+  *pointer = narrow ? machine().next_narrow_address : new_address(bytes);
+  if (narrow) machine().next_narrow_address += bytes;
   machine().pointers[*pointer] = {.device = context->device, .bytes = bytes, .context = context};
   return CUDA_SUCCESS;
 }
@@ -67,9 +68,15 @@ FAKE_CUDA CUresult cuMemAlloc_v2(CUdeviceptr* pointer, std::size_t bytes) {
 
 FAKE_CUDA CUresult cuMemAlloc(CUdeviceptr_v1* pointer, unsigned bytes) {
   CUdeviceptr wide = 0;
-  const CUresult result = allocate_pointer(&wide, bytes);
+  const CUresult result = allocate_pointer(&wide, bytes, true);
   *pointer = static_cast<CUdeviceptr_v1>(wide);
   return result;
+}
+
+FAKE_CUDA CUresult cuMemAllocPitch(CUdeviceptr_v1* pointer, unsigned* pitch, unsigned width,
+                                   unsigned height, unsigned) {
+  *pitch = (width + 511) / 512 * 512;
+  return cuMemAlloc(pointer, *pitch * height);
 }
 
 FAKE_CUDA CUresult cuMemAllocManaged(CUdeviceptr* pointer, std::size_t bytes, unsigned) {
@@ -127,6 +134,11 @@ FAKE_CUDA CUresult cuArrayCreate(CUarray* array, const ArrayDescriptor_v1* of) {
 FAKE_CUDA CUresult cuArray3DCreate_v2(CUarray* array, const Array3dDescriptor* of) {
   if (of == nullptr) return CUDA_ERROR_INVALID_VALUE;
   return allocate_array(array, *of, 1);
+}
+FAKE_CUDA CUresult cuArray3DCreate(CUarray* array, const Array3dDescriptor_v1* of) {
+  if (of == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return allocate_array(array,
+                        {of->width, of->height, of->depth, of->format, of->channels, of->flags}, 1);
 }
 FAKE_CUDA CUresult cuArrayDestroy(CUarray array) { return destroy_array(array); }
 

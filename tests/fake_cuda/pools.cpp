@@ -270,16 +270,37 @@ FAKE_CUDA CUresult cuGraphAddMemAllocNode(CUgraphNode* node, CUgraph graph, cons
                                           std::size_t, MemAllocNodeParams* parameters) {
   return add_node(node, graph, parameters);
 }
-FAKE_CUDA CUresult cuGraphAddNode_v2(CUgraphNode* node, CUgraph graph, const CUgraphNode*,
-                                     const void*, std::size_t, CUgraphNodeParams* parameters) {
+FAKE_CUDA CUresult cuGraphAddNode(CUgraphNode* node, CUgraph graph, const CUgraphNode*, std::size_t,
+                                  CUgraphNodeParams* parameters) {
   return parameters->type == kNodeMemAlloc ? add_node(node, graph, &parameters->alloc)
                                            : CUDA_SUCCESS;
+}
+FAKE_CUDA CUresult cuGraphAddNode_v2(CUgraphNode* node, CUgraph graph, const CUgraphNode* after,
+                                     const void*, std::size_t count,
+                                     CUgraphNodeParams* parameters) {
+  return cuGraphAddNode(node, graph, after, count, parameters);
+}
+FAKE_CUDA CUresult cuGraphAddNode_v3(CUgraphNode* node, CUgraph graph, const CUgraphNode* after,
+                                     const void*, std::size_t count,
+                                     CUgraphNodeParams* parameters) {
+  return cuGraphAddNode(node, graph, after, count, parameters);
 }
 
 FAKE_CUDA CUresult cuGraphClone(CUgraph* clone, CUgraph original) {
   return instantiate(clone, original);
 }
 
+FAKE_CUDA CUresult cuGraphInstantiate(CUgraphExec* exec, CUgraph graph, CUgraphNode*, char*,
+                                      std::size_t) {
+  return instantiate(exec, graph);
+}
+FAKE_CUDA CUresult cuGraphInstantiate_v2(CUgraphExec* exec, CUgraph graph, CUgraphNode*, char*,
+                                         std::size_t) {
+  return instantiate(exec, graph);
+}
+FAKE_CUDA CUresult cuGraphInstantiateWithParams_ptsz(CUgraphExec* exec, CUgraph graph, void*) {
+  return instantiate(exec, graph);
+}
 FAKE_CUDA CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph, std::uint64_t) {
   return instantiate(exec, graph);
 }
@@ -295,6 +316,10 @@ FAKE_CUDA CUresult cuGraphLaunch_ptsz(CUgraphExec exec, CUstream stream) {
   return cuGraphLaunch(exec, stream);
 }
 FAKE_CUDA CUresult cuGraphUpload(CUgraphExec exec, CUstream stream) {
+  return cuGraphLaunch(exec, stream);
+}
+
+FAKE_CUDA CUresult cuGraphUpload_ptsz(CUgraphExec exec, CUstream stream) {
   return cuGraphLaunch(exec, stream);
 }
 

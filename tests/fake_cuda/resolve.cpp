@@ -66,13 +66,12 @@ void* own_function(const std::string& name) {
     return dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD);
   }();
   static auto* const known = new std::map<std::string, void*>;
-  static auto* const mutex = new std::mutex;
   {
-    const std::lock_guard guard(*mutex);
+    const std::lock_guard guard(machine().mutex);
     if (const auto found = known->find(name); found != known->end()) return found->second;
   }
   void* const function = dlsym(handle, name.c_str());
-  const std::lock_guard guard(*mutex);
+  const std::lock_guard guard(machine().mutex);
   return (*known)[name] = function;
 }
 

@@ -31,6 +31,9 @@ using Numbers = std::vector<Number>;
 using Lookup = CUresult (*)(const char*, void**, int, std::uint64_t, int*);
 
 Lookup lookup = nullptr;
+/// Which version of a function is asked for.
+int cuda_version = 13050;
+Number lookup_flags = 0;
 
 Lookup lookup_of(void* library) {
   return reinterpret_cast<Lookup>(dlsym(library, "cuGetProcAddress_v2"));
@@ -68,7 +71,7 @@ template <class... Arguments>
 CUresult call(const char* name, Arguments... arguments) {
   void* function = nullptr;
   int status = -1;
-  const CUresult found = lookup(name, &function, 13050, 0, &status);
+  const CUresult found = lookup(name, &function, cuda_version, lookup_flags, &status);
   if (found != CUDA_SUCCESS || function == nullptr) return CUDA_ERROR_NOT_FOUND;
   return reinterpret_cast<CUresult (*)(Arguments...)>(function)(arguments...);
 }
@@ -143,6 +146,24 @@ Answer array(const Numbers& in) {
 
 Answer array_2d(const Numbers& in) {
   const ArrayDescriptor of{in.at(0), in.at(1), 0x20, 1};
+  CUarray made = nullptr;
+  return {call("cuArrayCreate", &made, &of), {as_number(made)}};
+}
+
+Answer array_v1(const Numbers& in) {
+  const Array3dDescriptor_v1 of{static_cast<unsigned>(in.at(0)),
+                                static_cast<unsigned>(in.at(1)),
+                                static_cast<unsigned>(in.at(2)),
+                                0x20,
+                                1,
+                                static_cast<unsigned>(in.at(3))};
+  CUarray made = nullptr;
+  return {call("cuArray3DCreate", &made, &of), {as_number(made)}};
+}
+
+Answer array_2d_v1(const Numbers& in) {
+  const ArrayDescriptor_v1 of{static_cast<unsigned>(in.at(0)), static_cast<unsigned>(in.at(1)),
+                              0x20, 1};
   CUarray made = nullptr;
   return {call("cuArrayCreate", &made, &of), {as_number(made)}};
 }
@@ -224,6 +245,12 @@ Answer alloc_from_pool(const Numbers& in) {
   return {result, {pointer}};
 }
 
+Answer alloc_from_default(const Numbers& in) {
+  CUmemoryPool pool = nullptr;
+  (void)call("cuDeviceGetDefaultMemPool", &pool, CUdevice{0});
+  return alloc_from_pool({in.at(0), as_number(pool)});
+}
+
 Answer threshold(const Numbers& in) {
   Number value = in.at(1);
   return {call("cuMemPoolSetAttribute", as_pointer(in.at(0)), 4, static_cast<void*>(&value)), {}};
@@ -242,6 +269,19 @@ Answer node(const Numbers& in) {
   CUgraphNode made = nullptr;
   const CUgraphNode* const none = nullptr;
   return {call("cuGraphAddMemAllocNode", &made, as_pointer(in.at(0)), none, std::size_t{0}, &of),
+          {}};
+}
+
+/// @param edges  how many arguments for them the version has
+template <class... Edges>
+Answer add_node(const Numbers& in, Edges... edges) {
+  CUgraphNodeParams of{};
+  of.type = kNodeMemAlloc;
+  of.alloc.pool.location = {kLocationDevice, 0};
+  of.alloc.byte_size = in.at(1);
+  CUgraphNode made = nullptr;
+  const CUgraphNode* const none = nullptr;
+  return {call("cuGraphAddNode", &made, as_pointer(in.at(0)), none, edges..., std::size_t{0}, &of),
           {}};
 }
 
@@ -266,6 +306,21 @@ Answer clone(const Numbers& in) {
 Answer instantiate(const Numbers& in) {
   CUgraphExec made = nullptr;
   return {call("cuGraphInstantiateWithFlags", &made, as_pointer(in.at(0)), Number{0}),
+          {as_number(made)}};
+}
+
+Answer instantiate_v1(const Numbers& in) {
+  CUgraphExec made = nullptr;
+  CUgraphNode* const no_node = nullptr;
+  char* const no_log = nullptr;
+  return {call("cuGraphInstantiate", &made, as_pointer(in.at(0)), no_node, no_log, std::size_t{0}),
+          {as_number(made)}};
+}
+
+Answer instantiate_with(const Numbers& in) {
+  CUgraphExec made = nullptr;
+  void* const no_parameters = nullptr;
+  return {call("cuGraphInstantiateWithParams", &made, as_pointer(in.at(0)), no_parameters),
           {as_number(made)}};
 }
 
@@ -316,6 +371,30 @@ Answer in_child(const std::string& command) {
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, {}};
 }
 
+/// The command in a child, which then looks at what is free: its exit status in units of 10 MiB.
+Answer in_child_with_info(const std::string& command) {
+  const pid_t child = fork();
+  if (child == 0) {
+    (void)execute(command);
+    _exit(static_cast<int>(execute("info").values.at(0) / (10U << 20U)));
+  }
+  int status = 0;
+  (void)waitpid(child, &status, 0);
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, {}};
+}
+
+/// A command with functions of another version: "VERSION FLAGS COMMAND".
+Answer as_version(const std::string& text) {
+  std::istringstream words(text);
+  std::string command;
+  words >> cuda_version >> lookup_flags >> std::ws;
+  std::getline(words, command);
+  Answer answer = execute(command);
+  cuda_version = 13050;
+  lookup_flags = 0;
+  return answer;
+}
+
 /// The commands that have been begun aside.
 std::vector<tangram::shim::Aside> asides;
 
@@ -356,6 +435,18 @@ Answer cancelled(const std::string& command) {
   return {pthread_join(thread, nullptr), {}};
 }
 
+/// Memory at an address, whose handle is released already.
+/// @returns what ends it, or nothing if it was refused
+std::function<void()> mapped(Number bytes) {
+  const Answer made = create({bytes, kLocationDevice, 0});
+  if (made.result != CUDA_SUCCESS) return {};
+  const Number address = reserve_address({bytes}).values.at(0);
+  const Number handle = made.values.at(0);
+  (void)map({address, bytes, handle});
+  (void)call("cuMemRelease", handle);
+  return [address, bytes] { (void)call("cuMemUnmap", address, static_cast<std::size_t>(bytes)); };
+}
+
 /// Allocates and frees at random for ever; ended by a signal.
 Answer churn(const Numbers& in) {
   std::mt19937_64 random(in.at(0));
@@ -369,7 +460,15 @@ Answer churn(const Numbers& in) {
       frees.pop_back();
       continue;
     }
-    const Number kind = random() % 4;
+    const Number kind = random() % 5;
+    if (kind == 4) {
+      if (auto unmap = mapped(bytes)) {
+        frees.push_back(std::move(unmap));
+      } else {
+        ++refused;
+      }
+      continue;
+    }
     const char* const free_call = kind == 0   ? "cuArrayDestroy"
                                   : kind == 1 ? "cuMemRelease"
                                               : "cuMemFree";
@@ -386,6 +485,39 @@ Answer churn(const Numbers& in) {
   }
   for (const auto& free : frees) free();
   return {CUDA_SUCCESS, {refused}};
+}
+
+/// What a child does with each of the stand-in's locks.
+int use_all_locks() {
+  (void)alarm(20);  // rather than to wait for ever
+  (void)call("cuMemUnmap", Number{4096}, std::size_t{4096});
+  (void)primary({0});
+  (void)call("cuDeviceGraphMemTrim", CUdevice{0});
+  return info({}).result;
+}
+
+/// Eight threads allocate and free at random, while children begin and end.
+/// @returns also how many children failed
+Answer threads(const Numbers& in) {
+  CUcontext context = nullptr;
+  (void)call("cuCtxGetCurrent", &context);
+  std::vector<std::thread> all;
+  for (Number i = 0; i < 8; ++i) {
+    all.emplace_back([&, i] {
+      (void)call("cuCtxSetCurrent", context);
+      (void)churn({in.at(0) + i, in.at(1), in.at(2)});
+    });
+  }
+  Number failed = 0;
+  for (int i = 0; i < 30; ++i) {
+    const pid_t child = fork();
+    if (child == 0) _exit(use_all_locks());
+    int status = 0;
+    (void)waitpid(child, &status, 0);
+    if (status != 0) ++failed;
+  }
+  for (auto& thread : all) thread.join();
+  return {CUDA_SUCCESS, {failed}};
 }
 
 const std::map<std::string, std::function<Answer(const Numbers&)>, std::less<>> kCommands{
@@ -405,6 +537,8 @@ const std::map<std::string, std::function<Answer(const Numbers&)>, std::less<>> 
     {"free-unseen", free_unseen},
     {"array", array},
     {"array-2d", array_2d},
+    {"array-v1", array_v1},
+    {"array-2d-v1", array_2d_v1},
     {"mipmap", mipmap},
     {"destroy-array", simple("cuArrayDestroy")},
     {"destroy-mipmap", simple("cuMipmappedArrayDestroy")},
@@ -425,6 +559,7 @@ const std::map<std::string, std::function<Answer(const Numbers&)>, std::less<>> 
     {"current-pool-of", pool_of("cuMemGetMemPool")},
     {"destroy-pool", simple("cuMemPoolDestroy")},
     {"alloc-from", alloc_from_pool},
+    {"alloc-from-default", alloc_from_default},
     {"threshold", threshold},
     {"trim",
      [](const Numbers& in) {
@@ -433,9 +568,14 @@ const std::map<std::string, std::function<Answer(const Numbers&)>, std::less<>> 
      }},
     {"graph", graph},
     {"node", node},
+    {"add-node-v1", [](const Numbers& in) { return add_node(in); }},
+    {"add-node", [](const Numbers& in) { return add_node(in, static_cast<void*>(nullptr)); }},
     {"capture", capture},
     {"clone", clone},
     {"instantiate", instantiate},
+    {"instantiate-v1", instantiate_v1},
+    {"instantiate-with", instantiate_with},
+    {"upload", on_stream("cuGraphUpload")},
     {"launch", on_stream("cuGraphLaunch")},
     {"destroy-graph", simple("cuGraphDestroy")},
     {"destroy-exec", simple("cuGraphExecDestroy")},
@@ -449,15 +589,14 @@ const std::map<std::string, std::function<Answer(const Numbers&)>, std::less<>> 
            {}};
      }},
     {"churn", churn},
+    {"threads", threads},
     {"close-files", close_files},
 };
 
 /// Those whose rest is a command itself.
 const std::map<std::string, Answer (*)(const std::string&), std::less<>> kOuterCommands{
-    {"fork", in_child},
-    {"aside", aside},
-    {"without-files", without_files},
-    {"cancelled", cancelled},
+    {"fork", in_child}, {"fork-info", in_child_with_info}, {"as", as_version},
+    {"aside", aside},   {"without-files", without_files},  {"cancelled", cancelled},
 };
 
 Answer execute(const std::string& line) {

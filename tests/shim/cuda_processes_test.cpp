@@ -69,6 +69,25 @@ TEST(CudaProcessesTest, AChildBeginsWithoutCharges) {
   EXPECT_EQ(rig.accounted(), 50 * kMiB);
 }
 
+TEST(CudaProcessesTest, AChildOwesNothingOfItsParentsPoolsAndGraphs) {
+  StandInRig rig({{.limit = 1000 * kMiB}});
+  Client client(rig);
+  ASSERT_EQ(client.run("init").result, 0);
+  const auto pointer = client.run("alloc-async " + std::to_string(100 * kMiB));
+  ASSERT_EQ(pointer.result, 0);
+  // What is free in the child afterwards, in units of 10 MiB: the parent's counts on.
+  EXPECT_EQ(client.run("fork-info free-async " + std::to_string(pointer.value())).result, 90);
+  const auto graph = client.run("graph");
+  ASSERT_EQ(
+      client.run("node " + std::to_string(graph.value()) + " " + std::to_string(600 * kMiB)).result,
+      0);
+  const auto exec = client.run("instantiate " + std::to_string(graph.value()));
+  ASSERT_EQ(client.run("launch " + std::to_string(exec.value())).result, 0);
+  ASSERT_EQ(client.run("destroy-graph " + std::to_string(graph.value())).result, 0);
+  ASSERT_EQ(client.run("destroy-exec " + std::to_string(exec.value())).result, 0);
+  EXPECT_EQ(client.run("fork-info trim-graphs 0").result, 30);
+}
+
 TEST(CudaProcessesTest, AProcessThatClosesAllItsFilesKeepsItsPlace) {
   StandInRig rig({{.limit = 100 * kMiB}});
   Client daemon(rig);
@@ -174,6 +193,19 @@ TEST(CudaProcessesTest, NeverAByteAboveTheLimitWhoeverDiesWhenever) {
   EXPECT_EQ(rig.accounted(), 0U);
   EXPECT_LE(rig.cards().cards[0].most_used, kLimit);
   EXPECT_GT(rig.cards().cards[0].most_used, kLimit / 2);
+}
+
+TEST(CudaProcessesTest, ManyThreadsBesideForksLeaveNothing) {
+  StandInRig rig({{.limit = 300 * kMiB}});
+  Client client(rig);
+  ASSERT_EQ(client.run("init").result, 0);
+  const auto done = client.run("threads 7 " + std::to_string(40 * kMiB) + " 3000");
+  ASSERT_EQ(done.result, 0);
+  EXPECT_EQ(done.value(), 0U) << "children that failed";
+  EXPECT_EQ(rig.really_used(), 0U);
+  EXPECT_EQ(rig.accounted(), 0U);
+  EXPECT_LE(rig.cards().cards[0].most_used, 300 * kMiB);
+  EXPECT_GT(rig.cards().cards[0].most_used, 200 * kMiB);
 }
 
 /// Without deaths the page says what the driver says.

@@ -371,10 +371,12 @@ Answer in_child(const std::string& command) {
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, {}};
 }
 
-/// The command in a child, which then looks at what is free: its exit status in units of 10 MiB.
+/// The command in a child that has its own account, and then looks at what is free: its exit status
+/// in units of 10 MiB.
 Answer in_child_with_info(const std::string& command) {
   const pid_t child = fork();
   if (child == 0) {
+    (void)execute("info");
     (void)execute(command);
     _exit(static_cast<int>(execute("info").values.at(0) / (10U << 20U)));
   }

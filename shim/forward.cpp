@@ -45,12 +45,15 @@ void* driver_function(const char* name) {
   return handle == nullptr ? nullptr : dlsym(handle, name);
 }
 
+bool is_driver_loaded() { return library.load(std::memory_order_acquire) != nullptr; }
+
 }  // namespace tangram::shim
 
 void* tangram_forward_target(std::uint32_t index) {
   using namespace tangram::shim;
   void* target = driver_function(&tangram_forward_names[tangram_forward_offsets[index]]);
+  const bool is_final = target != nullptr || is_driver_loaded();
   if (target == nullptr) target = reinterpret_cast<void*>(kStandIn.missing);
-  tangram_forward_targets[index].store(target, std::memory_order_relaxed);
+  if (is_final) tangram_forward_targets[index].store(target, std::memory_order_relaxed);
   return target;
 }

@@ -20,6 +20,10 @@ extern const StandIn kStandIn;  // NOLINT(bugprone-dynamic-static-initializers):
 /// @returns null if the driver lacks it, or is not there: one line on stderr says why
 [[nodiscard]] void* driver_function(const char* name);
 
+/// Whether the driver's library is loaded. If it is not, that may pass: the process was out of file
+/// descriptors, say.
+[[nodiscard]] bool is_driver_loaded();
+
 /// A function of the driver that the stand-in calls itself. Looked up by resolve(), or at the first
 /// call, which must not be made with a mutex then: the lookup waits for the loader, and who has the
 /// loader may wait for that mutex. Calls kStandIn.missing if the driver lacks it.
@@ -39,8 +43,9 @@ class DriverFunction<int(Arguments...)> {
     void* target = target_.load(std::memory_order_acquire);
     if (target == nullptr) {
       target = driver_function(name_);
+      const bool is_final = target != nullptr || is_driver_loaded();
       if (target == nullptr) target = reinterpret_cast<void*>(kStandIn.missing);
-      target_.store(target, std::memory_order_release);
+      if (is_final) target_.store(target, std::memory_order_release);
     }
     return reinterpret_cast<Function>(target);
   }

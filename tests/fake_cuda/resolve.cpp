@@ -60,16 +60,14 @@ std::string function_of(const std::string& symbol, int version, std::uint64_t fl
 /// Of this library, whatever other library has the same names. As a real driver, which has a table,
 /// it does not wait for the loader with a lock, nor the second time that it is asked.
 void* own_function(const std::string& name) {
-  static void* const handle = [] {
-    Dl_info info{};
-    (void)dladdr(reinterpret_cast<const void*>(&machine), &info);
-    return dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD);
-  }();
   static auto* const known = new std::map<std::string, void*>;
   {
     const std::lock_guard guard(machine().mutex);
     if (const auto found = known->find(name); found != known->end()) return found->second;
   }
+  Dl_info info{};
+  (void)dladdr(reinterpret_cast<const void*>(&machine), &info);
+  void* const handle = dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD);
   void* const function = dlsym(handle, name.c_str());
   const std::lock_guard guard(machine().mutex);
   return (*known)[name] = function;

@@ -3,7 +3,8 @@
 // out the commands on its stdin, one on each line, and answers each with a line: the CUresult, then
 // what the call returned.
 //
-//   cuda_client HOW    how it is loaded: plain, deepbind, unversioned, namespace, constructor
+//   cuda_client HOW    how it is loaded: plain, deepbind, unversioned, namespace, constructor,
+//                      without-files
 #include "tests/shim/cuda_client_calls.hpp"
 #include "tests/shim/threads.hpp"
 
@@ -24,6 +25,22 @@ using namespace tangram::shim::cuda;  // NOLINT(google-build-using-namespace): C
 
 namespace {
 
+/// How many files the process can have, while it lives.
+class FileLimit {
+ public:
+  explicit FileLimit(rlim_t files) {
+    (void)getrlimit(RLIMIT_NOFILE, &before_);
+    const rlimit limit{files, before_.rlim_max};
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+  }
+  ~FileLimit() { (void)setrlimit(RLIMIT_NOFILE, &before_); }
+  FileLimit(const FileLimit&) = delete;
+  FileLimit& operator=(const FileLimit&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
 Lookup lookup_of(void* library) {
   return reinterpret_cast<Lookup>(dlsym(library, "cuGetProcAddress_v2"));
 }
@@ -33,6 +50,11 @@ void* load(const std::string& how) {
   if (how == "unversioned") return dlopen("libcuda.so", RTLD_NOW);
   if (how == "namespace") return dlmopen(LM_ID_NEWLM, "libcuda.so.1", RTLD_NOW);
   void* const library = dlopen("libcuda.so.1", RTLD_NOW);
+  if (how == "without-files") {  // at first
+    const auto init = reinterpret_cast<CUresult (*)(unsigned)>(dlsym(library, "cuInit"));
+    const FileLimit none(0);
+    if (init(0) == CUDA_SUCCESS) return nullptr;
+  }
   if (how == "constructor") {
     (void)alarm(20);  // rather than to wait for ever
     // Once before, so that the driver need not wait for the loader then.
@@ -119,13 +141,8 @@ Answer join(const Numbers&) {
 
 /// The command when no file can be opened.
 Answer without_files(const std::string& command) {
-  rlimit limit{};
-  (void)getrlimit(RLIMIT_NOFILE, &limit);
-  const rlimit none{0, limit.rlim_max};
-  (void)setrlimit(RLIMIT_NOFILE, &none);
-  Answer answer = execute(command);
-  (void)setrlimit(RLIMIT_NOFILE, &limit);
-  return answer;
+  const FileLimit none(0);
+  return execute(command);
 }
 
 /// The command in a thread that is to be cancelled as soon as it can be.

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace tangram::shim {
 namespace {
 
@@ -21,8 +23,12 @@ TEST_P(CudaLoadingTest, TheLimitHolds) {
 
 INSTANTIATE_TEST_SUITE_P(All, CudaLoadingTest,
                          ::testing::Values("plain", "deepbind", "unversioned", "namespace",
-                                           "constructor"),
-                         [](const auto& param) { return std::string(param.param); });
+                                           "constructor", "without-files"),
+                         [](const auto& param) {
+                           std::string name = param.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
 
 }  // namespace
 }  // namespace tangram::shim

@@ -81,6 +81,8 @@ void SlotAccounts::recover() {
   for (std::size_t card = 0; card < kMaxCards; ++card) {
     complete(card);
     subtract(card, account(card).bytes.load(std::memory_order_relaxed));
+    account(card).in_flight.store(0, std::memory_order_relaxed);
+    account(card).waiting.store(0, std::memory_order_relaxed);
   }
 }
 

@@ -33,7 +33,7 @@ class SlotAccounts {
   void subtract(std::size_t card, std::uint64_t bytes);
 
   /// Completes what a dead process has begun in this slot and gives back all that it had, on all
-  /// cards.
+  /// cards. It neither waits for a turn nor has work in flight any more.
   void recover();
   /// Has the slot anything to give back?
   [[nodiscard]] bool owes() const;

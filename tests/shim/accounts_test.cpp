@@ -76,6 +76,16 @@ TEST_F(AccountsTest, RecoveryGivesBackWhatASlotHadAndNothingElse) {
   EXPECT_EQ(total(0), 50U);
 }
 
+TEST_F(AccountsTest, ADeadProcessWaitsForNoTurnAndItsTimeStays) {
+  page_->slots[0].accounts[1].in_flight = 2;
+  page_->slots[0].accounts[1].waiting = 1;
+  page_->slots[0].accounts[1].busy_ns = 5;
+  slot(0).recover();
+  EXPECT_EQ(page_->slots[0].accounts[1].in_flight, 0U);
+  EXPECT_EQ(page_->slots[0].accounts[1].waiting, 0U);
+  EXPECT_EQ(page_->slots[0].accounts[1].busy_ns, 5U);
+}
+
 TEST_F(AccountsTest, GarbageThatAContainerWroteHarmsNobodyElse) {
   page_->totals[0].tag = ~std::uint64_t{0};
   page_->slots[3].accounts[0].intent_sequence = 77;

@@ -18,6 +18,7 @@ using CUstream = void*;
 using CUarray = void*;
 using CUmipmappedArray = void*;
 using CUmemoryPool = void*;
+using CUevent = void*;
 using CUgraph = void*;
 using CUgraphExec = void*;
 using CUgraphNode = void*;
@@ -31,6 +32,7 @@ inline constexpr CUresult CUDA_ERROR_DEINITIALIZED = 4;
 inline constexpr CUresult CUDA_ERROR_INVALID_DEVICE = 101;
 inline constexpr CUresult CUDA_ERROR_OPERATING_SYSTEM = 304;
 inline constexpr CUresult CUDA_ERROR_NOT_FOUND = 500;
+inline constexpr CUresult CUDA_ERROR_NOT_READY = 600;
 
 // CUmemAllocationType
 inline constexpr int kAllocationManaged = 2;
@@ -42,6 +44,8 @@ inline constexpr int kPoolReservedCurrent = 5;
 inline constexpr int kPoolUsedCurrent = 7;
 // CUgraphMem_attribute
 inline constexpr int kGraphReservedCurrent = 2;
+// CUstreamCaptureMode
+inline constexpr int kCaptureRelaxed = 2;
 // CUgraphNodeType
 inline constexpr int kNodeMemAlloc = 10;
 // CUlimit
@@ -124,6 +128,25 @@ struct Array3dDescriptor_v1 {
 };
 // NOLINTEND(readability-identifier-naming)
 
+/// CUlaunchConfig
+struct LaunchConfig {
+  unsigned grid[3];   // NOLINT(modernize-avoid-c-arrays)
+  unsigned block[3];  // NOLINT(modernize-avoid-c-arrays)
+  unsigned shared_bytes;
+  CUstream stream;  ///< more follows
+};
+
+/// CUDA_LAUNCH_PARAMS
+struct CooperativeLaunch {
+  void* function;
+  unsigned grid[3];   // NOLINT(modernize-avoid-c-arrays)
+  unsigned block[3];  // NOLINT(modernize-avoid-c-arrays)
+  unsigned shared_bytes;
+  CUstream stream;
+  void** parameters;
+};
+
+static_assert(offsetof(LaunchConfig, stream) == 32 && offsetof(CooperativeLaunch, stream) == 40);
 static_assert(sizeof(CUmemPoolProps) == 88 && offsetof(MemAllocNodeParams, byte_size) == 104);
 static_assert(sizeof(Array3dDescriptor) == 40 && sizeof(ArrayDescriptor) == 24);
 

@@ -55,6 +55,15 @@ CardLock::CardLock(CardFile& file) : file_(file) {
 
 CardLock::~CardLock() { (void)pthread_mutex_unlock(&file_.mutex); }
 
+std::uint64_t busy_of(CardFile& file, std::size_t card, int pid) {
+  const CardLock lock(file);
+  std::uint64_t sum = 0;
+  for (std::size_t process = 0; process < kMaxProcesses; ++process) {
+    if (file.pids[process] == pid) sum += file.busy_ns[process][card];
+  }
+  return sum;
+}
+
 std::uint64_t used_now(CardFile& file, int fd, std::size_t card, std::size_t own_process) {
   std::uint64_t sum = 0;
   for (std::size_t process = 0; process < kMaxProcesses; ++process) {

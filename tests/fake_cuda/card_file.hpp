@@ -31,6 +31,12 @@ struct CardFile {
   std::array<Card, kMaxCards> cards;
   /// By process. Its lock is the byte of its number, as an open file description lock.
   std::array<std::array<std::uint64_t, kMaxCards>, kMaxProcesses> used;
+  /// When the card has done all work of all processes, which it does one after the other; on the
+  /// steady clock.
+  std::array<std::uint64_t, kMaxCards> busy_until_ns;
+  /// What the card has done, or will do, for a process.
+  std::array<std::array<std::uint64_t, kMaxCards>, kMaxProcesses> busy_ns;
+  std::array<int, kMaxProcesses> pids;
   std::atomic<std::uint64_t> launches;
   std::atomic<int> fail_next;  ///< the result of the next allocation instead, if not 0
   /// 1: the next call that has ended a context does not return, but makes it 2, until it is 0
@@ -55,6 +61,9 @@ class CardLock {
  private:
   CardFile& file_;
 };
+
+/// What a card has done for a process.
+std::uint64_t busy_of(CardFile& file, std::size_t card, int pid);
 
 /// What all living processes have on a card. Forgets what the dead had.
 std::uint64_t used_now(CardFile& file, int fd, std::size_t card, std::size_t own_process);

@@ -33,6 +33,8 @@ CUresult open_machine() {
   while (own.process < kMaxProcesses && !lock_process(own.fd, own.process)) ++own.process;
   if (own.process == kMaxProcesses) return 999;
   file->used[own.process] = {};
+  file->busy_ns[own.process] = {};
+  file->pids[own.process] = getpid();
   // The child is the parent to this driver, but it can go on.
   (void)pthread_atfork([] { machine().mutex.lock(); }, [] { machine().mutex.unlock(); },
                        [] { new (&machine().mutex) std::recursive_mutex; });
@@ -350,11 +352,5 @@ FAKE_CUDA CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned* flags, 
   if (!is_device(device)) return kInvalidDevice;
   *flags = 0;
   *active = machine().primary_references[device] > 0 ? 1 : 0;
-  return CUDA_SUCCESS;
-}
-
-FAKE_CUDA CUresult cuLaunchKernel(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-                                  unsigned, CUstream, void**, void**) {
-  machine().file->launches.fetch_add(1, std::memory_order_relaxed);
   return CUDA_SUCCESS;
 }

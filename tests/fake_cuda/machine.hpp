@@ -45,6 +45,7 @@ struct Pool {
 struct Graph {
   std::map<CUdevice, std::uint64_t> bytes;  ///< of its nodes
   bool backed = false;                      ///< an instance that has run has memory
+  std::uint64_t kernels_ns = 0;             ///< of the kernels that were captured
 };
 
 struct Mapping {
@@ -77,6 +78,7 @@ struct Machine {
   std::uint64_t graph_used[kMaxCards] = {};
   Pool* managed_pool = nullptr;  ///< by default
   Graph* capturing = nullptr;
+  std::map<CUstream, std::uint64_t> stream_ends_ns;  ///< when a stream's work ends
 };
 Machine& machine();
 
@@ -92,6 +94,8 @@ std::uint64_t new_address(std::uint64_t bytes);
 void free_address(std::uint64_t address, std::uint64_t bytes);
 /// Is there such a device?
 bool is_device(CUdevice device);
+/// The card does it once all that it was given before is done. No time is no work.
+void run_on_card(CUstream stream, std::uint64_t ns);
 /// Everything of a context ends.
 void end_context(Context* context);
 

@@ -1,4 +1,4 @@
-// Streams, pools and graphs. Streams never lag behind: what is enqueued has happened.
+// Streams, pools and graphs. Memory never lags behind: what is enqueued has happened.
 #include "tests/fake_cuda/machine.hpp"
 
 #include <algorithm>
@@ -75,7 +75,8 @@ CUresult back_with_memory(Graph* graph) {
 
 CUresult instantiate(CUgraphExec* exec, CUgraph graph) {
   const std::lock_guard guard(machine().mutex);
-  auto* const made = new Graph{.bytes = static_cast<Graph*>(graph)->bytes};
+  auto* const made = new Graph{.bytes = static_cast<Graph*>(graph)->bytes,
+                               .kernels_ns = static_cast<Graph*>(graph)->kernels_ns};
   machine().graphs.push_back(made);
   *exec = made;
   return CUDA_SUCCESS;
@@ -308,15 +309,17 @@ FAKE_CUDA CUresult cuGraphInstantiateWithParams(CUgraphExec* exec, CUgraph graph
   return instantiate(exec, graph);
 }
 
-FAKE_CUDA CUresult cuGraphLaunch(CUgraphExec exec, CUstream) {
+FAKE_CUDA CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
   const std::lock_guard guard(machine().mutex);
+  run_on_card(stream, static_cast<Graph*>(exec)->kernels_ns);
   return back_with_memory(static_cast<Graph*>(exec));
 }
 FAKE_CUDA CUresult cuGraphLaunch_ptsz(CUgraphExec exec, CUstream stream) {
   return cuGraphLaunch(exec, stream);
 }
-FAKE_CUDA CUresult cuGraphUpload(CUgraphExec exec, CUstream stream) {
-  return cuGraphLaunch(exec, stream);
+FAKE_CUDA CUresult cuGraphUpload(CUgraphExec exec, CUstream) {
+  const std::lock_guard guard(machine().mutex);
+  return back_with_memory(static_cast<Graph*>(exec));
 }
 
 FAKE_CUDA CUresult cuGraphUpload_ptsz(CUgraphExec exec, CUstream stream) {

@@ -1,0 +1,130 @@
+// Kernels and events. A kernel takes as many nanoseconds as its function's handle says.
+#include "tests/fake_cuda/machine.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+namespace fake_cuda {
+namespace {
+
+constexpr CUresult kNotReady = 600;
+
+/// When it was reached, or will be; 0 = never recorded.
+struct Event {
+  std::uint64_t at_ns = 0;
+};
+
+std::uint64_t now_ns() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(std::chrono::nanoseconds(now).count());
+}
+
+/// The null stream is the context.
+CUstream stream_of(CUstream stream) { return stream == nullptr ? current_context() : stream; }
+
+std::uint64_t end_of(CUstream stream) {
+  const std::lock_guard guard(machine().mutex);
+  return machine().stream_ends_ns[stream_of(stream)];
+}
+
+/// For what measures what is around a launch: not even counted.
+constexpr std::uint64_t kNothing = ~std::uint64_t{0};
+
+CUresult launch(const void* function, CUstream stream) {
+  if (reinterpret_cast<std::uint64_t>(function) == kNothing) return CUDA_SUCCESS;
+  if (current_context() == nullptr) return kInvalidContext;
+  machine().file->launches.fetch_add(1, std::memory_order_relaxed);
+  const auto ns = reinterpret_cast<std::uint64_t>(function);
+  if (ns == 0) return CUDA_SUCCESS;
+  const std::lock_guard guard(machine().mutex);
+  if (machine().capturing != nullptr) {
+    machine().capturing->kernels_ns += ns;
+  } else {
+    run_on_card(stream, ns);
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult wait_until(std::uint64_t at_ns) {
+  const std::uint64_t now = now_ns();
+  if (at_ns > now) std::this_thread::sleep_for(std::chrono::nanoseconds(at_ns - now));
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+void run_on_card(CUstream stream, std::uint64_t ns) {
+  if (ns == 0) return;
+  Machine& own = machine();
+  const auto device = static_cast<std::size_t>(static_cast<Context*>(stream_of(stream))->device);
+  const CardLock lock(*own.file);
+  std::uint64_t& card_end = own.file->busy_until_ns[device];
+  card_end = std::max(card_end, now_ns()) + ns;
+  own.stream_ends_ns[stream_of(stream)] = card_end;
+  own.file->busy_ns[own.process][device] += ns;
+}
+
+}  // namespace fake_cuda
+
+using namespace fake_cuda;  // NOLINT(google-build-using-namespace): C's functions
+
+FAKE_CUDA CUresult cuLaunchKernel(void* function, unsigned, unsigned, unsigned, unsigned, unsigned,
+                                  unsigned, unsigned, CUstream stream, void**, void**) {
+  return launch(function, stream);
+}
+FAKE_CUDA CUresult cuLaunchKernel_ptsz(void* function, unsigned, unsigned, unsigned, unsigned,
+                                       unsigned, unsigned, unsigned, CUstream stream, void**,
+                                       void**) {
+  return launch(function, stream);
+}
+FAKE_CUDA CUresult cuLaunchKernelEx(const LaunchConfig* config, void* function, void**, void**) {
+  return launch(function, config->stream);
+}
+FAKE_CUDA CUresult cuLaunchCooperativeKernel(void* function, unsigned, unsigned, unsigned, unsigned,
+                                             unsigned, unsigned, unsigned, CUstream stream,
+                                             void**) {
+  return launch(function, stream);
+}
+FAKE_CUDA CUresult cuLaunchGridAsync(void* function, int, int, CUstream stream) {
+  return launch(function, stream);
+}
+
+FAKE_CUDA CUresult cuEventCreate(CUevent* event, unsigned) {
+  if (current_context() == nullptr) return kInvalidContext;
+  *event = new Event;
+  return CUDA_SUCCESS;
+}
+FAKE_CUDA CUresult cuEventDestroy_v2(CUevent event) {
+  delete static_cast<Event*>(event);
+  return CUDA_SUCCESS;
+}
+
+FAKE_CUDA CUresult cuEventRecord(CUevent event, CUstream stream) {
+  if (machine().capturing != nullptr) return kNotSupported;  // so that a test sees it
+  static_cast<Event*>(event)->at_ns = std::max(now_ns(), end_of(stream));
+  return CUDA_SUCCESS;
+}
+FAKE_CUDA CUresult cuEventRecord_ptsz(CUevent event, CUstream stream) {
+  return cuEventRecord(event, stream);
+}
+
+FAKE_CUDA CUresult cuEventQuery(CUevent event) {
+  return static_cast<Event*>(event)->at_ns <= now_ns() ? CUDA_SUCCESS : kNotReady;
+}
+FAKE_CUDA CUresult cuEventSynchronize(CUevent event) {
+  return wait_until(static_cast<Event*>(event)->at_ns);
+}
+
+FAKE_CUDA CUresult cuEventElapsedTime(float* milliseconds, CUevent from, CUevent to) {
+  const auto begin = static_cast<double>(static_cast<Event*>(from)->at_ns);
+  *milliseconds =
+      static_cast<float>((static_cast<double>(static_cast<Event*>(to)->at_ns) - begin) / 1e6);
+  return CUDA_SUCCESS;
+}
+
+FAKE_CUDA CUresult cuStreamSynchronize(CUstream stream) { return wait_until(end_of(stream)); }
+FAKE_CUDA CUresult cuStreamSynchronize_ptsz(CUstream stream) { return cuStreamSynchronize(stream); }
+FAKE_CUDA CUresult cuCtxSynchronize() { return wait_until(end_of(nullptr)); }
+
+FAKE_CUDA CUresult cuThreadExchangeStreamCaptureMode(int*) { return CUDA_SUCCESS; }

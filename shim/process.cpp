@@ -170,6 +170,11 @@ CardMemory memory_of(std::size_t card) {
           available_bytes(limit, own.usage->totals[card])};
 }
 
+LeasePages lease_pages() {
+  const Lock lock(own.mutex);
+  return {own.limits, own.usage, own.slot};
+}
+
 void on_fork(void (*in_child)()) { own.in_child = in_child; }
 
 void log_refusal(const char* call, std::size_t card, std::uint64_t bytes) {

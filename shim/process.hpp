@@ -31,6 +31,15 @@ struct CardMemory {
 /// Of the container, on a card. Needs no slot, but the pages.
 [[nodiscard]] CardMemory memory_of(std::size_t card);
 
+/// What a lease of card time needs of the pages: words that are read and changed without a lock.
+struct LeasePages {
+  const LimitsPage* limits = nullptr;
+  UsagePage* usage = nullptr;
+  std::size_t slot = 0;
+};
+/// Valid until a fork(), in the parent for ever. Needs attach().
+[[nodiscard]] LeasePages lease_pages();
+
 /// Calls it in a child after fork(), before anything else of this library.
 void on_fork(void (*in_child)());
 

@@ -4,6 +4,7 @@
 #include "shim/cuda/cards.hpp"
 #include "shim/cuda/driver.hpp"
 #include "shim/cuda/exports.hpp"
+#include "shim/cuda/lease.hpp"
 #include "shim/cuda/pools.hpp"
 #include "shim/cuda/records.hpp"
 #include "shim/mutex.hpp"
@@ -46,6 +47,7 @@ class Ending {
 
 template <class Driver>
 CUresult destroy(CUcontext context, Driver& driver) {
+  leave_context(context);
   Ending ending(context);
   const CUresult result = driver(context);
   if (result == CUDA_SUCCESS) ending.complete();
@@ -73,7 +75,9 @@ template <class Driver>
 CUresult end_primary(CUdevice device, bool is_reset, Driver& driver) {
   if (device < 0 || static_cast<std::size_t>(device) >= kMaxDevices) return driver(device);
   const Lock lock(primaries[static_cast<std::size_t>(device)]);
-  Ending ending(primary_of(device));
+  const CUcontext context = primary_of(device);
+  leave_context(context);
+  Ending ending(context);
   const CUresult result = driver(device);
   if (result == CUDA_SUCCESS && (is_reset || !has_primary(device))) ending.complete();
   return result;
@@ -114,6 +118,7 @@ CUresult cuCtxDestroy_v2(CUcontext context) { return destroy(context, driver::cu
 
 /// Ends the context only if nobody else is attached to it.
 CUresult cuCtxDetach(CUcontext context) {
+  leave_context(context);
   Ending ending(context);
   const CUresult result = driver::cuCtxDetach(context);
   unsigned version = 0;

@@ -94,6 +94,36 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice device);
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device);
 CUresult cuDevicePrimaryCtxReset(CUdevice device);
 CUresult cuDevicePrimaryCtxReset_v2(CUdevice device);
+
+CUresult cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                        unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+                        CUstream stream, void** parameters, void** extra);
+CUresult cuLaunchKernel_ptsz(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                             unsigned block_x, unsigned block_y, unsigned block_z,
+                             unsigned shared_bytes, CUstream stream, void** parameters,
+                             void** extra);
+CUresult cuLaunchKernelEx(const LaunchConfig* config, void* function, void** parameters,
+                          void** extra);
+CUresult cuLaunchKernelEx_ptsz(const LaunchConfig* config, void* function, void** parameters,
+                               void** extra);
+CUresult cuLaunchCooperativeKernel(void* function, unsigned grid_x, unsigned grid_y,
+                                   unsigned grid_z, unsigned block_x, unsigned block_y,
+                                   unsigned block_z, unsigned shared_bytes, CUstream stream,
+                                   void** parameters);
+CUresult cuLaunchCooperativeKernel_ptsz(void* function, unsigned grid_x, unsigned grid_y,
+                                        unsigned grid_z, unsigned block_x, unsigned block_y,
+                                        unsigned block_z, unsigned shared_bytes, CUstream stream,
+                                        void** parameters);
+CUresult cuLaunchCooperativeKernelMultiDevice(CooperativeLaunch* launches, unsigned count,
+                                              unsigned flags);
+CUresult cuLaunch(void* function);
+CUresult cuLaunchGrid(void* function, int width, int height);
+CUresult cuLaunchGridAsync(void* function, int width, int height, CUstream stream);
+CUresult cuStreamSynchronize(CUstream stream);
+CUresult cuStreamSynchronize_ptsz(CUstream stream);
+CUresult cuEventSynchronize(CUevent event);
+CUresult cuCtxSynchronize();
+CUresult cuCtxSynchronize_v2(CUcontext context);
 }
 #pragma GCC visibility pop
 // NOLINTEND(readability-identifier-naming)

@@ -3,6 +3,7 @@
 #include "shim/cuda/cards.hpp"
 #include "shim/cuda/driver.hpp"
 #include "shim/cuda/exports.hpp"
+#include "shim/cuda/lease.hpp"
 #include "shim/cuda/records.hpp"
 #include "shim/mutex.hpp"
 
@@ -232,10 +233,12 @@ CUresult cuGraphUpload_ptsz(CUgraphExec exec, CUstream stream) {
   return run(exec, stream, driver::cuGraphUpload_ptsz);
 }
 CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
-  return run(exec, stream, driver::cuGraphLaunch);
+  return launch_in_turn({.stream = stream, .is_graph = true},
+                        [&] { return run(exec, stream, driver::cuGraphLaunch); });
 }
 CUresult cuGraphLaunch_ptsz(CUgraphExec exec, CUstream stream) {
-  return run(exec, stream, driver::cuGraphLaunch_ptsz);
+  return launch_in_turn({.stream = stream, .per_thread = true, .is_graph = true},
+                        [&] { return run(exec, stream, driver::cuGraphLaunch_ptsz); });
 }
 
 CUresult cuGraphDestroy(CUgraph graph) {

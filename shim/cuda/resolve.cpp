@@ -6,6 +6,7 @@
 #include "shim/cuda/driver.hpp"
 #include "shim/cuda/exports.hpp"
 #include "shim/cuda/graphs.hpp"
+#include "shim/cuda/lease.hpp"
 #include "shim/cuda/pools.hpp"
 #include "shim/cuda/records.hpp"
 #include "shim/cuda/virtual_memory.hpp"
@@ -106,6 +107,7 @@ void in_child_after_fork() {
   forget_pools();
   forget_graphs();
   forget_contexts();
+  forget_lease();
   intercepts.mutex.reset();
 }
 
@@ -115,6 +117,7 @@ CUresult cuInit(unsigned flags) {
   driver::resolve_all();
   on_fork(in_child_after_fork);
   if (!attach()) return CUDA_ERROR_OPERATING_SYSTEM;
+  start_lease();
   return driver::cuInit(flags);
 }
 

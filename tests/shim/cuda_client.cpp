@@ -265,7 +265,7 @@ Answer execute(const std::string& line) {
   }
   Numbers numbers;
   for (Number number = 0; words >> number;) numbers.push_back(number);
-  for (const Commands* const commands : {&calls(), &kCommands}) {
+  for (const Commands* const commands : {&calls(), &launches(), &kCommands}) {
     if (const auto found = commands->find(name); found != commands->end()) {
       return found->second(numbers);
     }

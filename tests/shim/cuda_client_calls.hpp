@@ -22,13 +22,19 @@ struct Functions {
 };
 Functions& functions();
 
-template <class... Arguments>
-cuda::CUresult call(const char* name, Arguments... arguments) {
+/// @returns null if there is none
+inline void* find(const char* name) {
   const Functions& by = functions();
   void* function = nullptr;
   int status = -1;
   const cuda::CUresult found = by.lookup(name, &function, by.version, by.flags, &status);
-  if (found != cuda::CUDA_SUCCESS || function == nullptr) return cuda::CUDA_ERROR_NOT_FOUND;
+  return found == cuda::CUDA_SUCCESS ? function : nullptr;
+}
+
+template <class... Arguments>
+cuda::CUresult call(const char* name, Arguments... arguments) {
+  void* const function = find(name);
+  if (function == nullptr) return cuda::CUDA_ERROR_NOT_FOUND;
   return reinterpret_cast<cuda::CUresult (*)(Arguments...)>(function)(arguments...);
 }
 
@@ -41,5 +47,8 @@ struct Answer {
 using Commands = std::map<std::string, std::function<Answer(const Numbers&)>, std::less<>>;
 /// Those that are one call, or a few that belong together.
 const Commands& calls();
+/// Those that launch kernels and graphs. A kernel of the fake driver takes as long as its handle
+/// says.
+const Commands& launches();
 
 }  // namespace tangram::shim

@@ -1,0 +1,203 @@
+#include "shim/cuda/lease.hpp"
+
+#include "shim/cuda/cards.hpp"
+#include "shim/cuda/driver.hpp"
+#include "shim/futex.hpp"
+#include "shim/process.hpp"
+
+#include <array>
+
+namespace tangram::shim::cuda {
+namespace {
+
+/// By stream, so that a long kernel in one does not hide behind short ones in another.
+constexpr std::size_t kGroups = 8;
+
+/// The card of a context: its pointer << 8 | card + 1. Two contexts may displace each other.
+constexpr std::size_t kContexts = 16;
+
+struct Lease {
+  Mutex mutex;  ///< of starting it
+  LeasePages pages;
+  bool one_card = false;
+  std::array<std::array<Batches, kGroups>, kMaxCards> batches;
+  std::array<std::atomic<std::uint64_t>, kContexts> contexts{};
+  /// By card, the heartbeat at which the agent was given up, plus 2^32; 0 = it is alive.
+  std::array<std::atomic<std::uint64_t>, kMaxCards> agent_gone{};
+};
+constinit Lease lease;
+constinit std::atomic<std::uint32_t> none{0};
+
+std::size_t group_of(const void* pointer, std::size_t groups) {
+  const auto number = reinterpret_cast<std::uint64_t>(pointer);
+  constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15U;  // spreads what is aligned
+  return (number * kOdd >> 32U) % groups;
+}
+
+/// Of the current context; kNoCard = none that is leased.
+std::size_t current_card() {
+  if (lease.one_card) return 0;
+  CUcontext context = nullptr;
+  if (driver::cuCtxGetCurrent(&context) != CUDA_SUCCESS || context == nullptr) return kNoCard;
+  constexpr unsigned kCardBits = 8;
+  const std::uint64_t key = reinterpret_cast<std::uint64_t>(context) << kCardBits;
+  std::atomic<std::uint64_t>& known = lease.contexts[group_of(context, kContexts)];
+  std::uint64_t entry = known.load(std::memory_order_relaxed);
+  if (entry >> kCardBits != key >> kCardBits) {
+    const std::size_t card = current_place().card;
+    if (card == kUnknownCard) return kNoCard;
+    entry = key | (card + 1);
+    known.store(entry, std::memory_order_relaxed);
+  }
+  const std::size_t card = (entry & 0xffU) - 1;
+  return card < kMaxCards ? card : kNoCard;
+}
+
+const CardLimit& limit_of(std::size_t card) { return lease.pages.limits->cards[card]; }
+Account& account_of(std::size_t card) {
+  return lease.pages.usage->slots[lease.pages.slot].accounts[card];
+}
+Batches& batches_of(std::size_t card, CUstream stream) {
+  return lease.batches[card][group_of(stream, kGroups)];
+}
+
+/// What goes into a graph runs when the graph does. The null stream cannot be asked while another
+/// stream captures.
+bool is_captured(const Work& work) {
+  int capturing = 0;
+  const CUresult known = work.per_thread ? driver::cuStreamIsCapturing_ptsz(work.stream, &capturing)
+                                         : driver::cuStreamIsCapturing(work.stream, &capturing);
+  return known != CUDA_SUCCESS || capturing != 0;
+}
+
+void tell_agent(std::size_t card) {
+  std::atomic<std::uint32_t>& news = lease.pages.usage->totals[card].lease_news;
+  news.fetch_add(1, std::memory_order_release);
+  wake_all(news);
+}
+
+void settle(std::size_t card, bool waits) {
+  for (Batches& batches : lease.batches[card]) {
+    const Lock lock(batches.mutex());
+    batches.settle(account_of(card), waits);
+  }
+}
+
+bool is_closed(std::size_t card) {
+  return limit_of(card).turn.load(std::memory_order_acquire) == kTurnClosed;
+}
+
+bool is_given_up(std::size_t card) {
+  const std::uint64_t gone = lease.agent_gone[card].load(std::memory_order_relaxed);
+  return gone != 0 && static_cast<std::uint32_t>(gone) ==
+                          limit_of(card).heartbeat.load(std::memory_order_relaxed);
+}
+
+/// Sleeps until the turn is open, or the agent has given no sign for two seconds.
+void sleep_until_open(std::size_t card) {
+  constexpr unsigned kWaitMs = 100;
+  constexpr unsigned kMostSilentWaits = 20;
+  std::uint32_t heard = limit_of(card).heartbeat.load(std::memory_order_relaxed);
+  for (unsigned silent = 0; is_closed(card);) {
+    if (!wait_while(limit_of(card).turn, kTurnClosed, kWaitMs)) continue;
+    const std::uint32_t now = limit_of(card).heartbeat.load(std::memory_order_relaxed);
+    silent = now == heard ? silent + 1 : 0;
+    heard = now;
+    if (silent < kMostSilentWaits) continue;
+    lease.agent_gone[card].store((std::uint64_t{1} << 32U) | now, std::memory_order_relaxed);
+    return;
+  }
+}
+
+void wait_for_turn(std::size_t card, const Work& work) {
+  if (!is_closed(card) || is_given_up(card)) return;
+  Account& account = account_of(card);
+  {
+    Batches& batches = batches_of(card, work.stream);
+    const Lock lock(batches.mutex());
+    batches.end(work, account);
+  }
+  settle(card, true);  // only then the card is free for the others
+  account.waiting.fetch_add(1, std::memory_order_release);
+  tell_agent(card);
+  sleep_until_open(card);
+  account.waiting.fetch_sub(1, std::memory_order_release);
+}
+
+}  // namespace
+
+constinit std::atomic<const std::atomic<std::uint32_t>*> leases{&none};
+
+void start_lease() {
+  const Lock lock(lease.mutex);
+  if (lease.pages.limits != nullptr) return;
+  lease.pages = lease_pages();
+  if (lease.pages.usage == nullptr) return;
+  lease.one_card = lease.pages.limits->card_count == 1;
+  leases.store(&lease.pages.limits->leases, std::memory_order_release);
+}
+
+void forget_lease() {
+  leases.store(&none, std::memory_order_relaxed);
+  lease.mutex.reset();
+  lease.pages = {};
+  for (auto& card : lease.batches) {
+    for (Batches& batches : card) batches.forget_after_fork();
+  }
+  for (auto& context : lease.contexts) context.store(0, std::memory_order_relaxed);
+}
+
+void leave_context(CUcontext context) {
+  if (!is_leased() || context == nullptr) return;
+  lease.contexts[group_of(context, kContexts)].store(0, std::memory_order_relaxed);
+  for (std::size_t card = 0; card < lease.pages.limits->card_count; ++card) {
+    for (Batches& batches : lease.batches[card]) {
+      const Lock lock(batches.mutex());
+      batches.forget(context, account_of(card));
+    }
+  }
+}
+
+void settle_lease() {
+  if (!is_leased()) return;
+  for (std::size_t card = 0; card < lease.pages.limits->card_count; ++card) {
+    const std::atomic<std::uint32_t>& in_flight = account_of(card).in_flight;
+    if (in_flight.load(std::memory_order_relaxed) == 0) continue;
+    const CaptureGuard guard;
+    settle(card, false);
+    if (is_closed(card) && in_flight.load(std::memory_order_relaxed) == 0) tell_agent(card);
+  }
+}
+
+bool passes_at_once(const Work& work) {
+  const std::size_t card = current_card();
+  if (card == kNoCard) return true;
+  const CardLimit& limit = limit_of(card);
+  const std::uint32_t turn = limit.turn.load(std::memory_order_relaxed);
+  if (turn == kTurnFree) return true;
+  return turn == kTurnOpen && !work.is_graph &&
+         batches_of(card, work.stream).take_place(limit.heartbeat.load(std::memory_order_relaxed));
+}
+
+SlowLaunch::SlowLaunch(const Work& work) : work_(work) {
+  const std::size_t card = current_card();
+  if (card == kNoCard || is_captured(work)) return;
+  const CaptureGuard guard;
+  wait_for_turn(card, work);
+  account_ = &account_of(card);
+  batches_ = &batches_of(card, work.stream);
+  batches_->mutex().lock();
+  ends_batch_ =
+      batches_->begin(work, *account_, limit_of(card).heartbeat.load(std::memory_order_relaxed));
+}
+
+SlowLaunch::~SlowLaunch() {
+  if (batches_ == nullptr) return;
+  if (ends_batch_) {
+    const CaptureGuard guard;
+    batches_->end(work_, *account_);
+  }
+  batches_->mutex().unlock();
+}
+
+}  // namespace tangram::shim::cuda

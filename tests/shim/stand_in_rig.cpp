@@ -62,6 +62,16 @@ StandInRig::StandInRig(std::initializer_list<RigCard> of) {
   }
 }
 
+void StandInRig::use_cards_of(const StandInRig& other) {
+  namespace fs = std::filesystem;
+  const fs::path own = fs::path(path()) / fake_cuda::kCardFile;
+  fs::remove(own);
+  fs::create_hard_link(fs::path(other.path()) / fake_cuda::kCardFile, own);
+  cards_ = other.cards_;
+  (void)close(cards_fd_);
+  cards_fd_ = open(own.c_str(), O_RDWR | O_CLOEXEC);
+}
+
 std::uint64_t StandInRig::really_used(std::size_t card) {
   const fake_cuda::CardLock lock(*cards_);
   return fake_cuda::used_now(*cards_, cards_fd_, card, fake_cuda::kMaxProcesses);

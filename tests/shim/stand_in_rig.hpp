@@ -30,6 +30,9 @@ class StandInRig {
  public:
   explicit StandInRig(std::initializer_list<RigCard> of = {RigCard{}});
 
+  /// Another container on the same cards. Before a client starts.
+  void use_cards_of(const StandInRig& other);
+
   [[nodiscard]] const std::string& path() const { return folder_.path(); }
   [[nodiscard]] LimitsPage& limits() { return *limits_; }
   [[nodiscard]] UsagePage& usage() { return *usage_; }

@@ -149,7 +149,8 @@ std::string node_text() {
     readings.pods.push_back(std::move(pod));
   }
   readings.driver_errors[{"GPU-1", 79}] = 1;
-  readings.memory_checks.over.push_back({.card = "GPU-1"});
+  readings.memory_checks.over.push_back(
+      {.ns = "", .pod = "", .container = "", .card = "GPU-1", .bytes = 0});
   readings.grant_keys.known = {"3fa9c201"};
   const node::NodeMetrics metrics([&] { return readings; });
   return prometheus::TextSerializer().Serialize(metrics.Collect());

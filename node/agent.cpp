@@ -209,6 +209,7 @@ struct Agent::Impl {
     if (const auto restored = auditor.restore(); restored > 0) {
       spdlog::info("wrote {} missing CDI specs of running pods again", restored);
     }
+    memory_limiters.resume(started_means(journal.all()));
     update_slots();
     if (name_path == NamePath::kEnvironment) report_variable();
     run([this](const std::stop_token& stop) { pod_reflector.run(stop); });

@@ -3,6 +3,8 @@
 #include "base/split.hpp"
 #include "node/container/card_environment.hpp"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -67,6 +69,17 @@ Result<void> MemoryLimiters::limit(std::string_view allocation, model::Isolation
     append(edits, *more);
   }
   return {};
+}
+
+void MemoryLimiters::resume(const StartedMeans& started) {
+  std::set<MemoryLimits> all;
+  for (const auto& [container, means] : started) all.insert(means);
+  for (const MemoryLimits means : all) {
+    if (const auto limiter = of(means); !limiter) {
+      spdlog::warn("memory limits by {} of running containers are left as they are: {}",
+                   to_string(means), limiter.error().message);
+    }
+  }
 }
 
 void MemoryLimiters::keep(const std::vector<CardClaim>& claims) {

@@ -22,6 +22,12 @@ namespace tangram::node {
 /// its cards, in their order; it is in the CDI spec, and so in the journal.
 inline constexpr std::string_view kMemoryLimitsVariable = "TANGRAM_MEMORY_LIMITS";
 
+/// By pod UID, container and card: the means by which a container's memory is limited as it was
+/// started, which may not be the card's means of today.
+using StartedMeans =
+    std::map<std::tuple<std::string, std::string, std::string>, model::MemoryLimits>;
+[[nodiscard]] StartedMeans started_means(const std::vector<JournalEntry>& journal);
+
 /// The limiter of each means that needs one at a container's start. Made when it is first needed,
 /// since what it needs may be installed later. Threads: safe.
 class MemoryLimiters {
@@ -40,6 +46,9 @@ class MemoryLimiters {
                      const std::vector<model::GrantedCard>& cards,
                      const std::vector<model::Card>& here, CdiEdits& vendor, ContainerEdits& edits);
 
+  /// After a restart of the agent: takes over the containers that were started by these means.
+  void resume(const StartedMeans& started);
+
   /// Gives up what is kept for containers that are gone.
   void keep(const std::vector<CardClaim>& claims);
   /// @param allocations  of one container
@@ -54,11 +63,5 @@ class MemoryLimiters {
   /// Under mutex_; what is made stays.
   std::array<std::unique_ptr<MemoryLimiter>, model::kAllMemoryLimits.size()> limiters_;
 };
-
-/// By pod UID, container and card: the means by which a container's memory is limited as it was
-/// started, which may not be the card's means of today.
-using StartedMeans =
-    std::map<std::tuple<std::string, std::string, std::string>, model::MemoryLimits>;
-[[nodiscard]] StartedMeans started_means(const std::vector<JournalEntry>& journal);
 
 }  // namespace tangram::node

@@ -209,6 +209,7 @@ add_cuda_client() { # FOLDER
   mkdir -p "$1/lib64" "$1/$libraries"
   cp "$client" "$1/cuda_client"
   cp --dereference /lib64/ld-linux-x86-64.so.2 "$1/lib64/"
+  cp --dereference /lib64/ld-linux-x86-64.so.2 "$1/$libraries/" # for another namespace of the loader
   for library in $(ldd "$client" | sed -n 's/.* => \(\/[^ ]*\) .*/\1/p') /lib/x86_64-linux-gnu/lib{dl.so.2,pthread.so.0,rt.so.1}; do
     cp --dereference "$library" "$1/$libraries/"
   done

@@ -100,6 +100,14 @@ TEST_F(MemoryLimitersTest, PassesUseAndWhatIsLeftToThoseThatAreMade) {
   EXPECT_EQ(library.kept, (std::set<std::string, std::less<>>{"a-1", "a-2"}));
 }
 
+TEST_F(MemoryLimitersTest, TakesOverWhatAnEarlierAgentHasStarted) {
+  limiters_.resume({{{"uid", "main", "library"}, MemoryLimits::kLibrary},
+                    {{"uid", "main", "none"}, MemoryLimits::kNone}});
+  limiters_.note_use({"a-1"}, {{"library", 5}});
+  EXPECT_EQ(made_.at(MemoryLimits::kLibrary)->uses.size(), 1U);
+  EXPECT_EQ(made_.count(MemoryLimits::kDriver), 0U);
+}
+
 TEST(StartedMeansTest, ReadsByWhatMeansContainersWereStarted) {
   const auto entry = [](const std::string& container, const List& env) {
     JournalEntry entry;

@@ -89,6 +89,8 @@ TEST(StartRaceTest, NeverMoreThanTheCardHas) {
     inventory.cards.emplace_back().card = testing::card("GPU-1");
     const CardsPtr cards = std::make_shared<const CardsNow>(CardsNow{inventory, true});
     std::mt19937_64 engine(seed);
+    MemoryLimiters memory_limiters(
+        [](model::MemoryLimits) { return std::unique_ptr<MemoryLimiter>(); });
     ContainerStarter starter({.slot_owners = [&] { return records.slot_owners(); },
                               .lister = records,
                               .pods = pods,
@@ -96,6 +98,7 @@ TEST(StartRaceTest, NeverMoreThanTheCardHas) {
                               .cards = [&] { return cards; },
                               .processes = processes,
                               .enforcer = [&](model::Isolation) -> Enforcer& { return enforcer; },
+                              .memory_limiters = memory_limiters,
                               .journal = *journal,
                               .cdi = cdi,
                               .vendor_edits = [](const auto&) { return CdiEdits{}; },

@@ -99,7 +99,7 @@ class NodeLibraryTest : public NodeTest {
     const std::string uid = uid_of(pod);
     std::vector<std::string> lines;
     for (const auto& process : fs::directory_iterator("/proc")) {
-      const fs::path path = process.path();
+      const fs::path& path = process.path();
       if (text_of_file(path / "cgroup").find(uid) == std::string::npos ||
           text_of_file(path / "cmdline").find("hold") == std::string::npos) {
         continue;

@@ -20,6 +20,12 @@ std::string list(const std::vector<std::string>& slots) {
   return fmt::format("{}", fmt::join(slots, ", "));
 }
 
+std::vector<model::Card> cards_of(const CardsNow& now) {
+  std::vector<model::Card> cards;
+  for (const InstalledCard& card : now.inventory.cards) cards.push_back(card.card);
+  return cards;
+}
+
 std::vector<std::string> sorted(std::vector<std::string> slots) {
   std::sort(slots.begin(), slots.end());
   return slots;
@@ -252,9 +258,7 @@ Result<ContainerStarter::Admission> ContainerStarter::admit(const Start& start) 
   const auto orphaned = orphaned_memory(parts_.source, {granted_ids.begin(), granted_ids.end()},
                                         parts_.pods, parts_.processes, claims());
   if (!orphaned) return orphaned.error();
-  std::vector<model::Card> here;
-  for (const InstalledCard& card : cards->inventory.cards) here.push_back(card.card);
-  return claim_cards(start, here, *orphaned);
+  return claim_cards(start, cards_of(*cards), *orphaned);
 }
 
 /// Checks the grant and records the claim, so that one of two that exclude each other is refused.
@@ -357,11 +361,9 @@ Result<void> ContainerStarter::prepare_sharing(const Start& start, const Admissi
 
 Result<void> ContainerStarter::limit_memory(const Start& start, const Admission& admission,
                                             CdiEdits& vendor, ContainerEdits& edits) {
-  const CardsPtr cards = parts_.cards();
-  std::vector<model::Card> here;
-  for (const InstalledCard& card : cards->inventory.cards) here.push_back(card.card);
   return parts_.memory_limiters.limit(start.owner.name, admission.isolation,
-                                      admission.granted.cards, here, vendor, edits);
+                                      admission.granted.cards, cards_of(*parts_.cards()), vendor,
+                                      edits);
 }
 
 std::vector<CardClaim> ContainerStarter::claims() const {

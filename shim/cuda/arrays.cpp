@@ -81,16 +81,9 @@ CUresult create(const char* call, Kind kind, void* const* handle, std::uint64_t 
 
 template <class Destroy>
 CUresult destroy_recorded(Kind kind, void* handle, Destroy& destroy) {
-  const Thing thing{kind, reinterpret_cast<std::uint64_t>(handle)};
-  const Removal removal = remove(thing);
-  const CUresult result = destroy(handle);
-  if (!removal.known) return result;
-  if (result == CUDA_SUCCESS) {
-    give_back(removal.charge);
-  } else {
-    (void)record(thing, removal.charge, give_back);
-  }
-  return result;
+  return end_recorded({kind, reinterpret_cast<std::uint64_t>(handle)},
+                      [&] { return destroy(handle); })
+      .result;
 }
 
 /// @param wide  the description in today's layout, or null: the driver refuses it

@@ -35,6 +35,23 @@ struct Place {
 /// Gives back a charge.
 void give_back(const Charge& charge);
 
+struct Ended {
+  CUresult result = CUDA_SUCCESS;  ///< of the driver
+  bool known = false;              ///< the thing was recorded
+};
+/// Ends a thing that has a charge of its own, and gives the charge back if the driver agrees. The
+/// record goes first: as soon as the driver has ended it, another thread can get its number.
+/// @param end  calls the driver
+template <class End>
+Ended end_recorded(Thing thing, End&& end) {
+  const Removal removal = remove(thing);
+  const CUresult result = end();
+  if (removal.known && result == CUDA_SUCCESS) give_back(removal.charge);
+  // The removal left room for it.
+  if (removal.known && result != CUDA_SUCCESS) (void)record(thing, removal.charge, give_back);
+  return {result, removal.known};
+}
+
 /// Accounts memory before the driver is asked for it, and gives it back unless it is kept.
 class Reservation {
  public:

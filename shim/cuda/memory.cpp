@@ -58,20 +58,11 @@ CUresult allocate_pitched(Pointer* pointer, Size* pitch, Size width, Size height
   return CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-/// The record goes first: as soon as the driver has freed the address, another thread can get it.
 template <class Free>
 CUresult free_at(std::uint64_t pointer, Free&& free) {
-  const Thing thing{Kind::kPointer, pointer};
-  const Removal removal = remove(thing);
-  const CUresult result = free();
-  if (!removal.known) {
-    settle_pools();  // it can be a pool's
-  } else if (result == CUDA_SUCCESS) {
-    give_back(removal.charge);
-  } else {
-    (void)record(thing, removal.charge, give_back);  // the removal left room
-  }
-  return result;
+  const Ended ended = end_recorded({Kind::kPointer, pointer}, free);
+  if (!ended.known) settle_pools();  // it can be a pool's
+  return ended.result;
 }
 
 }  // namespace

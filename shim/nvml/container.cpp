@@ -2,6 +2,7 @@
 
 #include "shim/forward.hpp"
 #include "shim/log.hpp"
+#include "shim/uuid.hpp"
 
 #include <algorithm>
 
@@ -19,33 +20,6 @@ void report_once(std::string_view path) {
             "Tangram has bound?"});
 }
 
-/// @returns 16 if it is no hexadecimal digit
-unsigned digit(char c) {
-  if (c >= '0' && c <= '9') return static_cast<unsigned>(c - '0');
-  if (c >= 'a' && c <= 'f') return static_cast<unsigned>(c - 'a') + 10;
-  if (c >= 'A' && c <= 'F') return static_cast<unsigned>(c - 'A') + 10;
-  return 16;
-}
-
-/// Of "GPU-01234567-89ab-cdef-0123-456789abcdef", or "MIG-…" for an instance.
-/// @returns false for all else, such as the names of instances before r470
-bool parse_uuid(std::string_view text, Uuid& uuid) {
-  const std::size_t prefix = text.find('-');
-  if (prefix == std::string_view::npos) return false;
-  text.remove_prefix(prefix + 1);
-  std::size_t digits = 0;
-  uuid = {};
-  for (const char c : text) {
-    if (c == '-') continue;
-    const unsigned value = digit(c);
-    if (value == 16 || digits == 2 * uuid.size()) return false;
-    std::uint8_t& byte = uuid[digits / 2];
-    byte = static_cast<std::uint8_t>((unsigned{byte} << 4U) | value);
-    ++digits;
-  }
-  return digits == 2 * uuid.size();
-}
-
 /// Garbage in the page, which the container can write, must not wrap a sum.
 std::uint64_t saturating_sum(std::uint64_t a, std::uint64_t b) {
   return a > ~b ? ~std::uint64_t{0} : a + b;
@@ -61,14 +35,13 @@ ContainerCard::ContainerCard(Device device) {
     return;
   }
   text.back() = '\0';
-  Uuid uuid{};
-  const bool is_parsed = parse_uuid(text.data(), uuid);
+  const auto uuid = uuid_of(text.data());
   limits_ = map_limits(kLimitsPath.data());
   if (limits_ == nullptr) {
     report_once(kLimitsPath);
     return;
   }
-  if (is_parsed && !open_pages(uuid)) return;
+  if (uuid && !open_pages(*uuid)) return;
   code_ = kSuccess;
 }
 

@@ -8,12 +8,6 @@ namespace {
 
 constexpr int kOutOfMemory = 2;
 
-std::string words(const std::string& command, std::initializer_list<std::uint64_t> numbers) {
-  std::string line = command;
-  for (const std::uint64_t number : numbers) line += " " + std::to_string(number);
-  return line;
-}
-
 /// A container with 1,000 MiB of a card whose pools grow by 32 MiB.
 class CudaPoolsTest : public ::testing::Test {
  protected:

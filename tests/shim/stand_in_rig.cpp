@@ -84,6 +84,12 @@ std::uint64_t StandInRig::accounted(std::size_t card) {
   return usage_->totals[card].bytes;
 }
 
+std::string words(const std::string& command, std::initializer_list<std::uint64_t> numbers) {
+  std::string line = command;
+  for (const std::uint64_t number : numbers) line += " " + std::to_string(number);
+  return line;
+}
+
 Client::Client(const StandInRig& rig, const std::string& how,
                const std::vector<std::string>& variables)
     : errors_(rig.path() + "/errors-" + std::to_string(::random())) {

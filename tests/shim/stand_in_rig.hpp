@@ -51,6 +51,10 @@ class StandInRig {
   int cards_fd_ = -1;
 };
 
+/// A command with numbers, for Client::run().
+[[nodiscard]] std::string words(const std::string& command,
+                                std::initializer_list<std::uint64_t> numbers);
+
 /// A running cuda_client.
 class Client {
  public:

@@ -2,7 +2,7 @@
 
 #include "base/number.hpp"
 #include "node/vendor/nvidia/stand_in/edits.hpp"
-#include "node/vendor/nvidia/stand_in/share_pages.hpp"
+#include "shim/uuid.hpp"
 
 #include <unistd.h>
 
@@ -26,7 +26,7 @@ bool can_read(const std::string& path) { return access(path.c_str(), R_OK) == 0;
 bool OfferedMeans::can_use_library(const InstalledCard& card, int driver,
                                    const CdiEdits& edits) const {
   const std::vector<std::string> files = stand_in_files(machine_.stand_ins);
-  return driver >= kFirstForLibrary && uuid_of(card.card.id) &&
+  return driver >= kFirstForLibrary && shim::uuid_of(card.card.id) &&
          std::all_of(files.begin(), files.end(), can_read) &&
          with_stand_ins(edits, stand_ins_in(machine_.stand_ins)).has_value();
 }

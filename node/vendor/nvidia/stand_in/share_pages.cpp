@@ -2,6 +2,7 @@
 
 #include "base/file.hpp"
 #include "base/quote.hpp"
+#include "shim/uuid.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -24,13 +25,6 @@ constexpr unsigned kBytesPerMiB = 20;
 
 Error system_error(const std::string& what) {
   return fail(Errc::kUnavailable, what + ": " + std::generic_category().message(errno));
-}
-
-std::optional<unsigned> hex_digit(char c) {
-  if (c >= '0' && c <= '9') return static_cast<unsigned>(c - '0');
-  if (c >= 'a' && c <= 'f') return static_cast<unsigned>(c - 'a' + 10);
-  if (c >= 'A' && c <= 'F') return static_cast<unsigned>(c - 'A' + 10);
-  return std::nullopt;
 }
 
 /// Writable: the agent changes limits under running processes.
@@ -126,13 +120,14 @@ bool is_plain(std::string_view name) {
 /// The page lists these cards in this order.
 bool lists(const shim::LimitsPage& page, const std::vector<model::GrantedCard>& cards) {
   return page.card_count == cards.size() &&
-         std::equal(
-             cards.begin(), cards.end(), page.cards.begin(),
-             [](const auto& card, const auto& limit) { return uuid_of(card.uuid) == limit.uuid; });
+         std::equal(cards.begin(), cards.end(), page.cards.begin(),
+                    [](const auto& card, const auto& limit) {
+                      return shim::uuid_of(card.uuid) == limit.uuid;
+                    });
 }
 
 std::optional<std::size_t> place_of(const shim::LimitsPage& page, std::string_view card) {
-  const auto uuid = uuid_of(card);
+  const auto uuid = shim::uuid_of(card);
   for (std::size_t place = 0; uuid && place < page.card_count; ++place) {
     if (page.cards.at(place).uuid == *uuid) return place;
   }
@@ -140,27 +135,6 @@ std::optional<std::size_t> place_of(const shim::LimitsPage& page, std::string_vi
 }
 
 }  // namespace
-
-std::optional<shim::Uuid> uuid_of(std::string_view card) {
-  for (const std::string_view prefix : {"GPU-", "MIG-"}) {
-    if (card.starts_with(prefix)) card.remove_prefix(prefix.size());
-  }
-  constexpr std::size_t kLength = 36;
-  if (card.size() != kLength) return std::nullopt;
-  shim::Uuid uuid{};
-  std::size_t digits = 0;
-  for (std::size_t i = 0; i < card.size(); ++i) {
-    const bool dash = i == 8 || i == 13 || i == 18 || i == 23;
-    if (dash != (card[i] == '-')) return std::nullopt;
-    if (dash) continue;
-    const auto digit = hex_digit(card[i]);
-    if (!digit) return std::nullopt;
-    std::uint8_t& byte = uuid.at(digits / 2);
-    byte = static_cast<std::uint8_t>((unsigned{byte} << 4U) | *digit);
-    ++digits;
-  }
-  return uuid;
-}
 
 SharePages::~SharePages() {
   for (auto& [allocation, pages] : open_) close(pages);
@@ -204,7 +178,7 @@ Result<void> SharePages::make(const std::string& folder,
   page.version = shim::kPageVersion;
   page.card_count = static_cast<std::uint32_t>(cards.size());
   for (std::size_t i = 0; i < cards.size(); ++i) {
-    page.cards.at(i).uuid = *uuid_of(cards[i].uuid);
+    page.cards.at(i).uuid = *shim::uuid_of(cards[i].uuid);
     page.cards.at(i).memory_bytes = limit_of(cards[i]);
   }
   std::array<char, sizeof(page)> bytes{};
@@ -220,7 +194,7 @@ Result<SharePages::Paths> SharePages::put(std::string_view allocation,
                                             " cards with a memory limit of Tangram's library");
   }
   for (const model::GrantedCard& card : cards) {
-    if (uuid_of(card.uuid)) continue;
+    if (shim::uuid_of(card.uuid)) continue;
     return fail(Errc::kInvalidArgument, "card " + quote(card.uuid) +
                                             " has no UUID, by which Tangram's library knows cards; "
                                             "update the driver to r535 or newer");

@@ -17,10 +17,6 @@
 
 namespace tangram::node::nvidia {
 
-/// The 16 bytes of a card's id, "GPU-…" or "MIG-…".
-/// @returns nothing for the old ids of MIG instances, "MIG-GPU-…/1/0"
-[[nodiscard]] std::optional<shim::Uuid> uuid_of(std::string_view card);
-
 /// The pages of each allocation that its stand-in libraries read and write (shim/pages.hpp), in
 /// FOLDER/ALLOCATION/limits and …/usage. They lie in memory and end with the machine, as the
 /// containers do; they outlive the agent. The usage page is the container's to write, and to cut

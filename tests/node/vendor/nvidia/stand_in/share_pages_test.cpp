@@ -1,5 +1,6 @@
 #include "node/vendor/nvidia/stand_in/share_pages.hpp"
 
+#include "shim/uuid.hpp"
 #include "tests/shim/stand_in_rig.hpp"
 
 #include <fcntl.h>
@@ -16,6 +17,7 @@ namespace {
 using shim::Client;
 using shim::kMiB;
 using shim::StandInRig;
+using shim::uuid_of;
 
 constexpr const char* kFirst = "GPU-a0a0a0a0-a0a0-a0a0-a0a0-a0a0a0a0a0a0";  // of the rig's cards
 constexpr const char* kSecond = "GPU-a1a1a1a1-a1a1-a1a1-a1a1-a1a1a1a1a1a1";

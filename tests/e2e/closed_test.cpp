@@ -121,11 +121,7 @@ class ClosedTest : public E2eTest {
     label("null");
     remove_pods();
     // Before anything guards the namespace. A controller creates its service account first.
-    const auto deadline = TimePoint::clock::now() + 30s;
-    while (post(manifest("victim", kAttempts[0]), false).status != 201) {
-      if (TimePoint::clock::now() > deadline) throw std::runtime_error("no pod can be created");
-      std::this_thread::sleep_for(50ms);
-    }
+    await_admission("victim", false);
     label("\"enabled\"");
   }
   ~ClosedTest() override {
@@ -164,13 +160,26 @@ class ClosedTest : public E2eTest {
     return api_->call(request).value();
   }
 
-  /// Blocks until a plain pod of the namespace is refused with these words: the API server does
-  /// not report that it has read registrations and policies.
-  void await_refusal(const std::string& words) {
+  /// Blocks until a plain pod of the namespace is admitted: the API server does not report that it
+  /// has read a label's end.
+  void await_admission(const std::string& name, bool dry_run) {
+    const auto deadline = TimePoint::clock::now() + 30s;
+    while (true) {
+      const auto answer = post(manifest(name, kAttempts[0]), dry_run);
+      if (answer.status == 201) return;
+      if (TimePoint::clock::now() > deadline)
+        throw std::runtime_error("no pod can be created: " + answer.body);
+      std::this_thread::sleep_for(50ms);
+    }
+  }
+
+  /// Blocks until a pod of the namespace is refused with these words: the API server does not
+  /// report that it has read registrations and policies.
+  void await_refusal(const std::string& words, const Attempt& attempt = kAttempts[0]) {
     const auto deadline = TimePoint::clock::now() + 30s;
     std::string last;
     while (TimePoint::clock::now() < deadline) {
-      const auto answer = post(manifest("probe", kAttempts[0]), true);
+      const auto answer = post(manifest("probe", attempt), true);
       last = answer.body;
       if (answer.status >= 400 && last.find(words) != std::string::npos) return;
       std::this_thread::sleep_for(50ms);
@@ -335,12 +344,17 @@ TEST_F(ClosedTest, NoPolicyHasTypeWarnings) {
 TEST_F(ClosedTest, NoSumOfCardsWrapsWithoutTheLabelEither) {
   install(Guard::kPolicy, 0);
   label("null");
-  const auto answer = [&](const std::string& amount) {
-    const std::string spec = R"("containers":[{"name":"main","image":"i","resources":{"limits":)"
-                             R"({"nvidia.com/gpu":")" +
-                             amount + R"("}}}])";
-    return post(manifest("sum", Attempt{"sum", "", spec.c_str()}), true);
+  await_admission("probe", true);
+  const auto spec = [](const std::string& amount) {
+    return R"("containers":[{"name":"main","image":"i","resources":{"limits":{"nvidia.com/gpu":")" +
+           amount + R"("}}}])";
   };
+  const auto answer = [&](const std::string& amount) {
+    const std::string text = spec(amount);
+    return post(manifest("sum", Attempt{"sum", "", text.c_str()}), true);
+  };
+  const std::string first = spec("10E");
+  await_refusal("write the number that the container needs", Attempt{"probe", "", first.c_str()});
   for (const char* amount : {"4611686018427387904", "10E", "9300000001G", "9300e4294967311"}) {
     const auto wraps = answer(amount);
     EXPECT_EQ(wraps.status, 403) << wraps.body;

@@ -21,7 +21,18 @@ std::optional<model::NodeInventory> NodeFeed::read(std::string object) {
                                  .cpu = node->cpu,
                                  .memory = node->memory,
                                  .slots = node->slots};
-  const auto annotation = node->annotations.find("cards");
+  if (const auto answers = node->annotations.find(model::key_of(model::kResizesAnnotation));
+      answers != node->annotations.end()) {
+    if (auto resizes = model::decode_resizes(answers->second)) {
+      inventory.resizes = std::move(*resizes);
+    } else {
+      // Its pods then hold the larger of their amounts.
+      ++counters_.bad_cards;
+      spdlog::warn("node {}: annotation {} is not valid, so no resize of its pods ends: {}",
+                   quote_if_needed(node->name), model::kResizesAnnotation, resizes.error().message);
+    }
+  }
+  const auto annotation = node->annotations.find(model::key_of(model::kCardsAnnotation));
   if (annotation == node->annotations.end()) return inventory;
   auto cards = model::decode_cards(annotation->second);
   if (cards) {

@@ -65,7 +65,14 @@ struct Heap {
     return of(card.id) + of(card.model) + of(card.unavailable_reason) + of(card.pci_bus) +
            of(card.parent) + of(card.links);
   }
-  static std::size_t of(const model::NodeInventory& node) { return of(node.name) + of(node.cards); }
+  static std::size_t of(const model::ResizeAnswers& answers) {
+    std::size_t sum = 0;
+    for (const auto& entry : answers) sum += kTreeNode + sizeof(entry) + of(entry.first);
+    return sum;
+  }
+  static std::size_t of(const model::NodeInventory& node) {
+    return of(node.name) + of(node.cards) + of(node.resizes);
+  }
   static std::size_t of(const kube::Controller& controller) {
     return of(controller.kind) + of(controller.name);
   }

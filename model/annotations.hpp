@@ -77,6 +77,8 @@ inline constexpr std::string_view kGrantKey = key_of(kGrantAnnotation);
 
 /// On a node: its cards, and which of them take no new pods.
 inline constexpr std::string_view kCardsAnnotation = "tangram.dev/cards";
+/// On a node: how far its agent has come with resizes of its pods. See model/resizes.hpp.
+inline constexpr std::string_view kResizesAnnotation = "tangram.dev/resizes";
 inline constexpr std::string_view kCordonAnnotation = "tangram.dev/cordon";
 /// On a node: "true" where there are cards, and their model.
 inline constexpr std::string_view kGpuLabel = "tangram.dev/gpu";

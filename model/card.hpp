@@ -3,6 +3,7 @@
 #include "base/units.hpp"
 #include "model/isolation.hpp"
 #include "model/memory_limits.hpp"
+#include "model/resizes.hpp"
 
 #include <array>
 #include <optional>
@@ -74,9 +75,10 @@ struct Card : CardTraits {
 struct NodeInventory {
   std::string name;
   std::vector<Card> cards;
-  MilliCpu cpu;      ///< status.allocatable, rounded down
-  Mebibytes memory;  ///< status.allocatable, rounded down
-  int slots = 0;     ///< status.allocatable of kSlotResource; 0 = none, or not known yet
+  MilliCpu cpu;                ///< status.allocatable, rounded down
+  Mebibytes memory;            ///< status.allocatable, rounded down
+  int slots = 0;               ///< status.allocatable of kSlotResource; 0 = none, or not known yet
+  ResizeAnswers resizes = {};  ///< what its agent says of revised grants
   friend bool operator==(const NodeInventory&, const NodeInventory&) = default;
 };
 

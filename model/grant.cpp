@@ -4,6 +4,9 @@
 #include "model/codec.hpp"
 #include "model/request.hpp"
 
+#include <algorithm>
+#include <utility>
+
 namespace tangram::model {
 
 namespace {
@@ -12,16 +15,24 @@ namespace {
 constexpr std::size_t kMaxSignature = 1024;
 constexpr std::size_t kMaxTimestamp = 64;
 
+void write_amounts(json::Writer& out, const CardAmounts& amounts) {
+  out.member("memMiB", amounts.memory.count())
+      .member("milli", amounts.compute.count())
+      .member("memLimitMiB", amounts.memory_limit.count())
+      .member("milliLimit", amounts.compute_limit.count());
+}
+
 void write_card(json::Writer& out, const GrantedCard& card) {
-  out.begin_object()
-      .member("uuid", card.uuid)
-      .member("memMiB", card.memory.count())
-      .member("milli", card.compute.count())
-      .member("memLimitMiB", card.memory_limit.count())
-      .member("milliLimit", card.compute_limit.count());
+  out.begin_object().member("uuid", card.uuid);
+  write_amounts(out, card.amounts());
   if (card.whole) out.member("whole", *card.whole);
   if (card.memory_limits != MemoryLimits::kNone) {
     out.member("memoryLimits", to_string(card.memory_limits));
+  }
+  if (card.former) {
+    out.key("former").begin_object();
+    write_amounts(out, *card.former);
+    out.end_object();
   }
   out.end_object();
 }
@@ -40,30 +51,49 @@ MemoryLimits read_memory_limits(json::Reader& in) {
   return means.value_or(MemoryLimits::kNone);
 }
 
+template <class Amounts, class... Members>
+void read_amounts(json::Reader& in, std::initializer_list<std::string_view> required,
+                  Amounts& amounts, Members&&... others) {
+  codec::object(in, required, "memMiB", codec::into(amounts.memory, 0, codec::kMaxMebibytes),
+                "milli", codec::into(amounts.compute, 0, codec::kMilliPerCard), "memLimitMiB",
+                codec::into(amounts.memory_limit, 0, codec::kMaxMebibytes), "milliLimit",
+                codec::into(amounts.compute_limit, 0, codec::kMilliPerCard),
+                std::forward<Members>(others)...);
+}
+
+CardAmounts read_former(json::Reader& in) {
+  CardAmounts former;
+  read_amounts(in, {"memMiB", "milli", "memLimitMiB", "milliLimit"}, former);
+  return former;
+}
+
 GrantedCard read_card(json::Reader& in) {
   GrantedCard card;
-  codec::object(
-      in, {"uuid", "memMiB", "milli", "memLimitMiB", "milliLimit"}, "uuid",
-      codec::card_id_into(card.uuid), "memMiB", codec::into(card.memory, 0, codec::kMaxMebibytes),
-      "milli", codec::into(card.compute, 0, codec::kMilliPerCard), "memLimitMiB",
-      codec::into(card.memory_limit, 0, codec::kMaxMebibytes), "milliLimit",
-      codec::into(card.compute_limit, 0, codec::kMilliPerCard), "whole",
+  read_amounts(
+      in, {"uuid", "memMiB", "milli", "memLimitMiB", "milliLimit"}, card, "uuid",
+      codec::card_id_into(card.uuid), "whole",
       [&](json::Reader& in_whole) { card.whole = in_whole.boolean(); }, "memoryLimits",
-      [&](json::Reader&) { card.memory_limits = read_memory_limits(in); });
+      [&](json::Reader&) { card.memory_limits = read_memory_limits(in); }, "former",
+      [&](json::Reader&) { card.former = read_former(in); });
   return card;
 }
 
 template <class Unit>
-void check_limit(json::Reader& in, const GrantedCard& card, std::string_view member, Unit amount,
+void check_limit(json::Reader& in, std::string_view uuid, std::string_view member, Unit amount,
                  Unit limit) {
   if (limit >= amount) return;
-  in.fail("card " + quote(card.uuid) + ": " + std::string(member) + " is " + to_string(limit) +
+  in.fail("card " + quote(uuid) + ": " + std::string(member) + " is " + to_string(limit) +
           ", below the granted " + to_string(amount));
 }
 
+void check_limits(json::Reader& in, std::string_view uuid, const CardAmounts& amounts) {
+  check_limit(in, uuid, "memLimitMiB", amounts.memory, amounts.memory_limit);
+  check_limit(in, uuid, "milliLimit", amounts.compute, amounts.compute_limit);
+}
+
 void add_card(json::Reader& in, std::vector<GrantedCard>& cards, GrantedCard card) {
-  check_limit(in, card, "memLimitMiB", card.memory, card.memory_limit);
-  check_limit(in, card, "milliLimit", card.compute, card.compute_limit);
+  check_limits(in, card.uuid, card.amounts());
+  if (card.former) check_limits(in, card.uuid, *card.former);
   for (const GrantedCard& known : cards) {
     if (known.uuid == card.uuid) in.fail("card " + quote(card.uuid) + " stands twice");
   }
@@ -104,7 +134,39 @@ Isolation read_isolation(json::Reader& in) {
   return mode.value_or(Isolation::kNone);
 }
 
+/// Has any card, of any container, such amounts?
+bool has_former(const Grant& grant) {
+  return std::ranges::any_of(grant.containers, [](const ContainerGrant& container) {
+    return std::ranges::any_of(container.cards,
+                               [](const GrantedCard& card) { return card.former.has_value(); });
+  });
+}
+
+/// The same card for the same container; a whole one with the same amounts.
+bool same_part(const GrantedCard& a, const GrantedCard& b) {
+  return a.uuid == b.uuid && a.whole == b.whole && a.memory_limits == b.memory_limits &&
+         (!a.whole.value_or(true) || a.amounts() == b.amounts());
+}
+
+bool same_parts(const ContainerGrant& a, const ContainerGrant& b) {
+  return a.container == b.container && std::ranges::equal(a.cards, b.cards, same_part);
+}
+
 }  // namespace
+
+void GrantedCard::set_amounts(const CardAmounts& amounts) {
+  memory = amounts.memory;
+  compute = amounts.compute;
+  memory_limit = amounts.memory_limit;
+  compute_limit = amounts.compute_limit;
+}
+
+bool revises(const Grant& later, const Grant& earlier) {
+  return later.revision > earlier.revision && later.pod_uid == earlier.pod_uid &&
+         later.node == earlier.node && later.issued_at == earlier.issued_at &&
+         later.isolation == earlier.isolation &&
+         std::ranges::equal(later.containers, earlier.containers, same_parts);
+}
 
 std::string encode(const Grant& grant) {
   std::string text;
@@ -113,10 +175,9 @@ std::string encode(const Grant& grant) {
       .member("version", Grant::kVersion)
       .member("podUID", grant.pod_uid)
       .member("node", grant.node)
-      .member("issuedAt", grant.issued_at)
-      .member("isolation", to_string(grant.isolation))
-      .key("containers")
-      .begin_array();
+      .member("issuedAt", grant.issued_at);
+  if (grant.revision > 0) out.member("revision", grant.revision);
+  out.member("isolation", to_string(grant.isolation)).key("containers").begin_array();
   for (const ContainerGrant& container : grant.containers) write_container(out, container);
   out.end_array();
   if (!grant.signature.empty()) out.member("sig", grant.signature);
@@ -134,9 +195,11 @@ Result<Grant> decode_grant(std::string text) {
   codec::object(in, {"version", "podUID", "node", "issuedAt", "isolation", "containers"}, "version",
                 codec::version_of(Grant::kVersion), "podUID", codec::into(grant.pod_uid), "node",
                 codec::into(grant.node), "issuedAt",
-                codec::text_into(grant.issued_at, kMaxTimestamp), "isolation", isolation,
+                codec::text_into(grant.issued_at, kMaxTimestamp), "revision",
+                codec::into(grant.revision, 0, Grant::kMaxRevision), "isolation", isolation,
                 "containers", containers, "sig", codec::text_into(grant.signature, kMaxSignature));
   if (grant.containers.empty()) in.fail("the grant has no containers");
+  if (grant.revision == 0 && has_former(grant)) in.fail("former amounts without a revision");
   if (auto done = in.finish(); !done) {
     return fail(Errc::kInvalidArgument, "grant: " + done.error().message);
   }

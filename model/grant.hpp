@@ -11,6 +11,15 @@
 
 namespace tangram::model {
 
+/// How much of a card a container has.
+struct CardAmounts {
+  Mebibytes memory;
+  MilliGpu compute;
+  Mebibytes memory_limit;  ///< >= memory
+  MilliGpu compute_limit;  ///< >= compute
+  friend bool operator==(const CardAmounts&, const CardAmounts&) = default;
+};
+
 /// One card as granted to one container.
 struct GrantedCard {
   std::string uuid;
@@ -24,6 +33,14 @@ struct GrantedCard {
   /// By what the memory limit is enforced. None: for a container that has the card to itself, and
   /// in a grant from before this was recorded, too, since nothing was promised then.
   MemoryLimits memory_limits = MemoryLimits::kNone;
+  /// Of a revision: what the container had before, and may have until the node's agent has applied
+  /// the revision.
+  std::optional<CardAmounts> former = {};
+
+  [[nodiscard]] CardAmounts amounts() const {
+    return {memory, compute, memory_limit, compute_limit};
+  }
+  void set_amounts(const CardAmounts& amounts);
   friend bool operator==(const GrantedCard&, const GrantedCard&) = default;
 };
 
@@ -34,25 +51,33 @@ struct ContainerGrant {
 };
 
 /// The durable record of an allocation: a pod's annotation kGrantAnnotation, written by bind in the
-/// same request that sets the pod's node.
+/// same request that sets the pod's node. A resize of the running pod replaces it by its next
+/// revision.
 struct Grant {
   static constexpr int kVersion = 1;
+  static constexpr int kMaxRevision = 1'000'000'000;  ///< one a second for 30 years
 
   std::string pod_uid;  ///< the pod it was issued to: a copied annotation is not valid
   std::string node;
-  std::string issued_at;  ///< RFC 3339
+  std::string issued_at;  ///< RFC 3339; of the bind, in all revisions
+  int revision = 0;       ///< 0 = as the pod was bound; grows by one with each resize
   Isolation isolation = Isolation::kNone;
   std::vector<ContainerGrant> containers;
   std::string signature;  ///< base64; empty = unsigned
   friend bool operator==(const Grant&, const Grant&) = default;
 };
 
+/// Is it a later revision of the same grant: of the same cards, in the same mode, with other
+/// amounts? A card that a container has to itself keeps its amounts.
+[[nodiscard]] bool revises(const Grant& later, const Grant& earlier);
+
 /// The annotation's text. Member order and spelling are fixed, because the signature
 /// covers the text without its "sig" member.
 [[nodiscard]] std::string encode(const Grant& grant);
 
 /// @returns kInvalidArgument if it is not JSON, a member is missing or out of range (amounts
-///          below zero, limits below the amounts, a card twice in a container), or the version
+///          below zero, limits below the amounts, a card twice in a container, former amounts
+///          without a revision), or the version
 ///          is newer than this program knows.
 Result<Grant> decode_grant(std::string text);
 

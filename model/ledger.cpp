@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 namespace tangram::model {
 
@@ -56,6 +57,22 @@ std::optional<std::string> first_refusing_card(const NodeState& node,
         return granted.uuid;
       }
       charge(use[*index], slice, allocation.isolation);
+    }
+  }
+  return std::nullopt;
+}
+
+/// The first card on which the pod would hold more than before, and more than there is.
+std::optional<std::string> first_card_without_room(const NodeState& before, const NodeState& after,
+                                                   const Allocation& allocation) {
+  for (const ContainerGrant& container : allocation.containers) {
+    for (const GrantedCard& granted : container.cards) {
+      const auto index = after.card_index(granted.uuid);
+      if (!index) return granted.uuid;
+      const CardUse& was = before.use[*index];
+      const CardUse& is = after.use[*index];
+      const bool grows = is.memory > was.memory || is.compute > was.compute;
+      if (grows && over_granted(after.cards()[*index], is)) return granted.uuid;
     }
   }
   return std::nullopt;
@@ -176,9 +193,58 @@ Result<void> Ledger::confirm(std::string_view pod_uid) {
   return {};
 }
 
+Result<void> Ledger::resize(Allocation allocation) {
+  const auto found = entries_.find(allocation.pod_uid);
+  const bool bound = found != entries_.end() && found->second.phase == Phase::kConfirmed &&
+                     found->second.allocation->node == allocation.node;
+  if (!bound) return fail(Errc::kNotFound, "pod " + allocation.pod_uid + " is not bound there");
+  Entry& entry = found->second;
+  if (entry.former || entry.allocation->revision >= allocation.revision) {
+    return fail(Errc::kConflict, "a resize of pod " + allocation.pod_uid + " is under way");
+  }
+  const NodeState* node = nodes_.find(allocation.node);
+  if (node == nullptr || !node->present) {
+    return fail(Errc::kNotFound, "node " + allocation.node + " is not known");
+  }
+  const NodeState after = with_pod(without_pods(*node, {allocation.pod_uid}), allocation);
+  if (const auto full = first_card_without_room(*node, after, allocation)) {
+    return fail(Errc::kStale, "card " + *full + " of node " + allocation.node + " has no room");
+  }
+  AllocationPtr former = entry.allocation;
+  replace(found, std::make_shared<const Allocation>(std::move(allocation)));
+  entry.former = std::move(former);
+  return {};
+}
+
+void Ledger::cancel_resize(std::string_view pod_uid) {
+  const auto found = entries_.find(pod_uid);
+  if (found == entries_.end() || !found->second.former) return;
+  replace(found, std::exchange(found->second.former, nullptr));
+}
+
+void Ledger::replace(Entries::iterator entry, AllocationPtr allocation) {
+  NodeState node = nodes_.checkout(allocation->node);
+  remove_allocation(node, *entry->second.allocation);
+  insert_allocation(node, allocation);
+  nodes_.put(std::move(node));
+  entry->second.allocation = std::move(allocation);
+}
+
 void Ledger::observe(AllocationPtr allocation) {
   const auto found = entries_.find(allocation->pod_uid);
   if (found != entries_.end()) {
+    const AllocationPtr held = found->second.allocation;
+    if (found->second.former && held->node == allocation->node &&
+        allocation->revision < held->revision) {
+      // From before the write of the revision that is under way.
+      Allocation resized = *allocation;
+      resized.containers = held->containers;
+      resized.revision = held->revision;
+      found->second.former = std::move(allocation);
+      if (resized != *held) replace(found, std::make_shared<const Allocation>(std::move(resized)));
+      return;
+    }
+    found->second.former = nullptr;
     if (*found->second.allocation == *allocation) {
       set_phase(found->second, Phase::kConfirmed);
       found->second.observed = true;

@@ -32,6 +32,7 @@ enum class Phase {
 ///     Assumed --outcome_unknown--> Unknown --confirm--> Confirmed
 ///     Unknown --assume again--> Assumed
 ///     Assumed, Unknown --forget, release--> (none);  any --observe--> Confirmed
+///     Confirmed --resize--> Confirmed, with other amounts
 ///
 /// Allocations are keyed by pod UID: a pod that was deleted and created again under its name is
 /// another pod. What the API server shows (observe) replaces what was assumed, even where it grants
@@ -94,6 +95,19 @@ class Ledger {
     observe(std::make_shared<const Allocation>(std::move(allocation)));
   }
 
+  /// The next revision of a bound pod's grant is about to be written: until observe() shows it, or
+  /// a later one, or cancel_resize(), the pod holds it. A revision holds the larger of its amounts
+  /// and the former ones until the node's agent has applied it (is_settled()).
+  /// @param allocation  as observe() will show it
+  /// @returns kNotFound  the pod is not bound to that node, or the node is not known
+  ///          kConflict  it has this revision already, or one whose write may still be under way
+  ///          kStale     a card is gone or has no room
+  Result<void> resize(Allocation allocation);
+
+  /// The revision was not and will not be written: the pod holds what it held before. Safe to
+  /// repeat, also after observe().
+  void cancel_resize(std::string_view pod_uid);
+
   /// The pod ended. Safe to repeat. @returns whether it had an allocation
   bool release(std::string_view pod_uid);
 
@@ -129,6 +143,7 @@ class Ledger {
     bool observed = false;  ///< the watch has shown it
     TimePoint deadline{};   ///< unless observed
     std::chrono::milliseconds ttl{};
+    AllocationPtr former = {};  ///< of a resize that the watch has not shown; else null
   };
   /// @returns null if the pod has no allocation; valid until the next change
   [[nodiscard]] const Entry* find(std::string_view pod_uid) const;
@@ -154,6 +169,7 @@ class Ledger {
   void erase(Entries::iterator entry);
   void set_phase(Entry& entry, Phase phase);
   void set_deadline(Entry& entry, TimePoint deadline);
+  void replace(Entries::iterator entry, AllocationPtr allocation);
   Result<void> allocate(Allocation allocation, Phase phase, std::chrono::milliseconds ttl,
                         const Uids& displaced);
   [[nodiscard]] bool yields(std::string_view pod_uid, const Allocation& to) const;

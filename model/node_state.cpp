@@ -72,15 +72,34 @@ void find_least_priority(NodeState& node) {
   }
 }
 
+Slice unsettled_slice_of(const GrantedCard& part, const CardTraits& card) {
+  Slice slice = slice_of(part, card);
+  if (!part.former) return slice;
+  slice.memory = std::max(slice.memory, part.former->memory);
+  slice.compute = std::max(slice.compute, part.former->compute);
+  slice.memory_limit = std::max(slice.memory_limit, part.former->memory_limit);
+  slice.compute_limit = std::max(slice.compute_limit, part.former->compute_limit);
+  return slice;
+}
+
+bool is_settled(const NodeInventory& node, const Allocation& allocation) {
+  if (allocation.revision == 0) return true;
+  const auto answer = node.resizes.find(allocation.pod_uid);
+  return answer != node.resizes.end() && answer->second.applied >= allocation.revision;
+}
+
 void apply_allocation(NodeState& node, const Allocation& allocation, int sign) {
   node.requested.cpu += MilliCpu(sign * allocation.footprint.cpu.count());
   node.requested.memory += Mebibytes(sign * allocation.footprint.memory.count());
   node.requested.slots += sign * allocation.footprint.slots;
   if (sign > 0) lower_to(node.least_priority, allocation);
+  const bool settled = is_settled(*node.inventory, allocation);
   for (const ContainerGrant& container : allocation.containers) {
     for (const GrantedCard& card : container.cards) {
       if (const auto index = node.card_index(card.uuid)) {
-        charge(node.use[*index], slice_of(card, node.cards()[*index]), allocation.isolation, sign);
+        const Card& here = node.cards()[*index];
+        charge(node.use[*index], settled ? slice_of(card, here) : unsettled_slice_of(card, here),
+               allocation.isolation, sign);
       } else {
         node.stray_grants += sign;
       }

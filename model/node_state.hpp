@@ -47,6 +47,7 @@ struct Allocation {
   int priority = 0;
   Isolation isolation = Isolation::kNone;
   std::vector<ContainerGrant> containers;  ///< empty = no card
+  int revision = 0;                        ///< of its grant
   Labels labels = {};        ///< of pods with cards: disruption budgets select by them
   bool tentative = false;    ///< room set aside, not granted: Ledger::reserve()
   bool terminating = false;  ///< has a deletionTimestamp; keeps its allocation until it is gone
@@ -90,6 +91,11 @@ struct CardUse {
           .compute_limit = part.compute_limit,
           .whole = takes_whole(part, card)};
 }
+/// What the part takes of the card while it may still have its former amounts: the larger of both.
+[[nodiscard]] Slice unsettled_slice_of(const GrantedCard& part, const CardTraits& card);
+
+/// Are the pod's containers held to its grant, by the word of the node's agent?
+[[nodiscard]] bool is_settled(const NodeInventory& node, const Allocation& allocation);
 
 /// Never negative, however much is granted. Nothing is free beside a container that has the card to
 /// itself, even if the card has grown since.

@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 namespace tangram::model {
 namespace {
 
@@ -68,6 +70,71 @@ TEST(GrantTest, ReadsBackWhatWasWritten) {
     const auto read = decode_grant(encode(grant));
     ASSERT_TRUE(read) << read.error().message;
     EXPECT_EQ(*read, grant);
+  }
+}
+
+TEST(GrantTest, ARevisionSaysWhatWasBefore) {
+  Grant grant = example();
+  grant.revision = 7;
+  GrantedCard& part = grant.containers[0].cards[1];
+  part.former = part.amounts();
+  part.memory = 4096_mib;
+  const std::string text = encode(grant);
+  EXPECT_NE(text.find(R"("issuedAt":"2026-11-20T12:00:00Z","revision":7,"isolation")"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find(R"({"uuid":"GPU-2","memMiB":4096,"milli":100,"memLimitMiB":8192,)"
+                      R"("milliLimit":100,"former":{"memMiB":8192,"milli":100,)"
+                      R"("memLimitMiB":8192,"milliLimit":100}})"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(*decode_grant(text), grant);
+}
+
+TEST(GrantTest, FormerAmountsBelongToARevision) {
+  Grant grant = example();
+  grant.containers[0].cards[0].former = CardAmounts{};
+  EXPECT_FALSE(decode_grant(encode(grant)));
+  grant.revision = 1;
+  EXPECT_TRUE(decode_grant(encode(grant)));
+  grant.containers[0].cards[0].former->memory = 1_mib;  // above its limit
+  EXPECT_FALSE(decode_grant(encode(grant)));
+}
+
+TEST(GrantTest, ARevisionIsOfTheSameCards) {
+  const Grant first = example();
+  const auto later = [&](const std::function<void(Grant&)>& change) {
+    Grant grant = first;
+    grant.revision = 1;
+    change(grant);
+    return revises(grant, first);
+  };
+  EXPECT_FALSE(revises(first, first));
+  // Of a grant that does not say who has a card alone, no part can change.
+  EXPECT_TRUE(later([](Grant&) {}));
+  EXPECT_FALSE(later([](Grant& grant) { grant.containers[0].cards[0].memory = 1_mib; }));
+  EXPECT_FALSE(later([](Grant& grant) { grant.revision = 0; }));
+  EXPECT_FALSE(later([](Grant& grant) { grant.pod_uid = "another"; }));
+  EXPECT_FALSE(later([](Grant& grant) { grant.node = "another"; }));
+  EXPECT_FALSE(later([](Grant& grant) { grant.issued_at = "later"; }));
+  EXPECT_FALSE(later([](Grant& grant) { grant.isolation = Isolation::kNone; }));
+  EXPECT_FALSE(later([](Grant& grant) { grant.containers.pop_back(); }));
+  EXPECT_FALSE(later([](Grant& grant) { grant.containers[0].container = "another"; }));
+  EXPECT_FALSE(later([](Grant& grant) { grant.containers[0].cards.pop_back(); }));
+  EXPECT_FALSE(later([](Grant& grant) { grant.containers[0].cards[0].uuid = "another"; }));
+  EXPECT_FALSE(later([](Grant& grant) { grant.containers[0].cards[0].whole = false; }));
+  EXPECT_FALSE(later(
+      [](Grant& grant) { grant.containers[0].cards[0].memory_limits = MemoryLimits::kDriver; }));
+}
+
+TEST(GrantTest, OnlyASharesAmountsChange) {
+  for (const bool whole : {false, true}) {
+    Grant first = example();
+    first.containers[0].cards[0].whole = whole;
+    Grant later = first;
+    later.revision = 1;
+    later.containers[0].cards[0].memory = 1_mib;
+    EXPECT_EQ(revises(later, first), !whole);
   }
 }
 

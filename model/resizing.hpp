@@ -1,0 +1,36 @@
+#pragma once
+
+#include "model/node_state.hpp"
+#include "model/request.hpp"
+
+#include <vector>
+
+/// Between a running pod's request, which may have changed, and what its grant says.
+namespace tangram::model {
+
+/// Do both name the same containers, each with as many cards, and alone on them or not? Then they
+/// differ in amounts at most, and those of shares can change.
+[[nodiscard]] bool same_shape(const GpuRequest& request,
+                              const std::vector<ContainerGrant>& granted);
+
+/// Does the request ask for other amounts than were granted? What follows from a card's size, as a
+/// fraction's memory does, counts only if it is far off: a card's size changes a little with its
+/// driver, which is no request.
+/// @param request  of the same shape
+/// @param node     null = not known: only what is requested in absolute terms is compared
+[[nodiscard]] bool asks_other_amounts(const GpuRequest& request,
+                                      const std::vector<ContainerGrant>& granted,
+                                      const NodeState* node);
+
+/// The parts of the grant's next revision: what is requested now of the same cards, with what is
+/// granted as the former amounts.
+/// @param request  of the same shape
+/// @param node     has all the cards; those that it has not keep their amounts
+[[nodiscard]] std::vector<ContainerGrant> resized(const GpuRequest& request,
+                                                  std::vector<ContainerGrant> granted,
+                                                  const NodeState& node);
+
+/// The parts of the next revision that takes one back: the former amounts.
+[[nodiscard]] std::vector<ContainerGrant> taken_back(std::vector<ContainerGrant> granted);
+
+}  // namespace tangram::model

@@ -1,0 +1,113 @@
+#include "model/resizing.hpp"
+
+#include "tests/testing/builders.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tangram::model {
+namespace {
+
+using testing::fraction;
+using testing::memory;
+using testing::request;
+
+constexpr Mebibytes kCard(10'000);
+
+NodeState node_of(Mebibytes card = kCard) {
+  return testing::node(
+      testing::inventory("n", {testing::card("a", "T4", card), testing::card("b", "T4", card)}));
+}
+
+/// What a pod with this share of card "a" was granted.
+std::vector<ContainerGrant> granted_for(const Share& share, int count = 1) {
+  const Placement cards = count == 1 ? Placement{0} : Placement{0, 1};
+  return grants_of(request(share, count), node_of(), cards);
+}
+
+bool asks_other(const Share& now, const std::vector<ContainerGrant>& granted,
+                Mebibytes card = kCard) {
+  const NodeState node = node_of(card);
+  return asks_other_amounts(request(now, static_cast<int>(granted[0].cards.size())), granted,
+                            &node);
+}
+
+Share with_limit(Share share, std::int64_t mib) {
+  share.memory_limit = Mebibytes(mib);
+  return share;
+}
+Share with_compute(Share share, std::int64_t milli) {
+  share.compute = MilliGpu(milli);
+  return share;
+}
+
+TEST(ResizingTest, TheRequestThatWasGrantedAsksForNothing) {
+  for (const Share& share :
+       {fraction(500), memory(3000), with_compute(memory(3000), 700), with_compute(memory(3000), 0),
+        with_limit(memory(3000), 4000), with_limit(memory(3000), 1 << 20), testing::whole()}) {
+    EXPECT_FALSE(asks_other(share, granted_for(share)));
+    EXPECT_FALSE(asks_other(share, granted_for(share), Mebibytes(9'960)));  // another driver
+    EXPECT_FALSE(asks_other_amounts(request(share), granted_for(share), nullptr));
+  }
+}
+
+TEST(ResizingTest, EveryWrittenAmountCounts) {
+  EXPECT_TRUE(asks_other(fraction(501), granted_for(fraction(500))));
+  EXPECT_TRUE(asks_other(memory(3001), granted_for(memory(3000))));
+  EXPECT_TRUE(asks_other(with_limit(memory(3000), 4001),
+                         granted_for(with_limit(memory(3000), 4000))));
+  EXPECT_TRUE(asks_other(with_limit(memory(3000), 4000), granted_for(memory(3000))));
+  EXPECT_TRUE(asks_other(memory(3000), granted_for(with_limit(memory(3000), 4000))));
+  EXPECT_TRUE(asks_other(with_compute(memory(3000), 701),
+                         granted_for(with_compute(memory(3000), 700))));
+}
+
+TEST(ResizingTest, ARemovedAmountAndAnotherFormCount) {
+  EXPECT_TRUE(asks_other(memory(3000), granted_for(with_compute(memory(3000), 700))));
+  EXPECT_TRUE(asks_other(fraction(700), granted_for(with_compute(memory(3000), 700))));
+}
+
+TEST(ResizingTest, WithoutTheCardOnlyWrittenAmountsAreCompared) {
+  EXPECT_TRUE(asks_other_amounts(request(memory(3001)), granted_for(memory(3000)), nullptr));
+  EXPECT_TRUE(asks_other_amounts(request(fraction(501)), granted_for(fraction(500)), nullptr));
+  EXPECT_FALSE(asks_other_amounts(request(memory(3000)),
+                                  granted_for(with_compute(memory(3000), 700)), nullptr));
+}
+
+TEST(ResizingTest, OnlyAmountsOfSharesCanChange) {
+  const auto granted = granted_for(fraction(500));
+  EXPECT_TRUE(same_shape(request(memory(100)), granted));
+  EXPECT_FALSE(same_shape(request(fraction(500), 2), granted));
+  EXPECT_FALSE(same_shape(request(testing::whole()), granted));
+  EXPECT_FALSE(same_shape(request(fraction(1000)), granted));
+  EXPECT_FALSE(same_shape(request(fraction(500)), granted_for(testing::whole())));
+  EXPECT_FALSE(same_shape({}, granted));
+  GpuRequest other = request(fraction(500));
+  other.containers[0].container = "another";
+  EXPECT_FALSE(same_shape(other, granted));
+}
+
+TEST(ResizingTest, ARevisionHasTheFormerAmounts) {
+  const auto before = granted_for(memory(3000), 2);
+  const auto after = resized(request(with_limit(memory(5000), 6000), 2), before, node_of());
+  ASSERT_EQ(after[0].cards.size(), 2U);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const GrantedCard& part = after[0].cards[i];
+    EXPECT_EQ(part.uuid, before[0].cards[i].uuid);
+    EXPECT_EQ(part.amounts(), (CardAmounts{Mebibytes(5000), MilliGpu(500), Mebibytes(6000),
+                                           MilliGpu(500)}));
+    EXPECT_EQ(part.former, before[0].cards[i].amounts());
+  }
+  const auto back = taken_back(after);
+  EXPECT_EQ(back[0].cards[1].amounts(), before[0].cards[1].amounts());
+  EXPECT_EQ(back[0].cards[1].former, after[0].cards[1].amounts());
+}
+
+TEST(ResizingTest, ACardThatIsAwayKeepsItsAmounts) {
+  const auto before = granted_for(memory(3000));
+  const NodeState empty = testing::node(testing::inventory("n", {}));
+  const auto after = resized(request(memory(5000)), before, empty);
+  EXPECT_EQ(after[0].cards[0].amounts(), before[0].cards[0].amounts());
+}
+
+}  // namespace
+}  // namespace tangram::model

@@ -7,6 +7,8 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+
 namespace tangram::cluster {
 
 std::optional<model::NodeInventory> NodeFeed::read(std::string object) {
@@ -207,7 +209,10 @@ PodFeed::ShownPod PodFeed::seen(kube::Pod pod) {
   pods_.notify([&](PodObserver& observer) { observer.seen(pod, plan, recorded); });
   count_problem(pod, recorded);
   const bool is_bound = !pod.node.empty();
-  ShownPod now{.readable = true, .bound = {}, .record = record_of(std::move(pod), plan, recorded)};
+  const auto cluster = ledger_.snapshot();
+  const model::NodeState* const node = is_bound ? cluster->find(pod.node) : nullptr;
+  ShownPod now{
+      .readable = true, .bound = {}, .record = record_of(std::move(pod), plan, recorded, node)};
   if (is_bound) now.bound = shown(std::move(recorded));
   return now;
 }
@@ -247,22 +252,56 @@ void PodFeed::book(model::Ledger& ledger, const ShownPod& pod) const {
   observe(ledger, now);
 }
 
-/// A grant never changes once its pod is bound, so a later change of the annotation has no effect:
-/// what the watch showed first stays, unless this grant has a known key's signature.
+namespace {
+
+/// Without a revision that is about to be written.
+const model::Allocation& shown_before(const model::Ledger::Entry& held) {
+  return held.former ? *held.former : *held.allocation;
+}
+
+/// The same cards for the same containers, shared or not.
+bool same_cards(const model::Allocation& a, const model::Allocation& b) {
+  const auto same_part = [](const model::GrantedCard& one, const model::GrantedCard& other) {
+    return one.uuid == other.uuid && one.whole == other.whole;
+  };
+  return a.isolation == b.isolation &&
+         std::ranges::equal(a.containers, b.containers, [&](const auto& one, const auto& other) {
+           return one.container == other.container &&
+                  std::ranges::equal(one.cards, other.cards, same_part);
+         });
+}
+
+}  // namespace
+
+/// @param now   counts
+/// @param held  what the watch has shown before
+bool PodFeed::replaces(const Shown& now, const model::Ledger::Entry& held) {
+  const model::Allocation& before = shown_before(held);
+  const int later = now.allocation->revision - before.revision;
+  if (!held.observed) return later >= 0;
+  if (now.is_signed) return later >= 0;
+  return later > 0 && !held.is_signed && same_cards(*now.allocation, before);
+}
+
+/// Once its pod is bound, a grant is replaced only by its next revisions: another change of the
+/// annotation has no effect, unless it has a known key's signature. Nor has one to an earlier
+/// revision, which anyone may have kept. A revision is vouched for no weaker than what it replaces.
 void PodFeed::observe(model::Ledger& ledger, const Shown& now) const {
   const model::Allocation& shown = *now.allocation;
   const auto* before = ledger.find(shown.pod_uid);
   const bool held = before != nullptr && before->phase == model::Phase::kConfirmed &&
                     before->allocation->node == shown.node &&
                     !before->allocation->containers.empty();
-  if (!held || (now.counts && (now.is_signed || !before->observed)))
-    return ledger.observe(now.allocation);
+  if (!held || (now.counts && replaces(now, *before)))
+    return ledger.observe(now.allocation, now.is_signed);
   model::Allocation kept = shown;
-  kept.isolation = before->allocation->isolation;
-  kept.containers = before->allocation->containers;
-  kept.labels = before->allocation->labels;
-  kept.by_start = before->allocation->by_start;
-  ledger.observe(std::move(kept));
+  const model::Allocation& former = shown_before(*before);
+  kept.isolation = former.isolation;
+  kept.containers = former.containers;
+  kept.revision = former.revision;
+  kept.labels = former.labels;
+  kept.by_start = former.by_start;
+  ledger.observe(std::make_shared<const model::Allocation>(std::move(kept)), before->is_signed);
 }
 
 }  // namespace tangram::cluster

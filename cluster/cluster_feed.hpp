@@ -52,8 +52,8 @@ class NodeFeed final : public kube::ObjectSink {
 };
 
 /// Puts pods into the table, and what bound ones hold into the ledger. A grant that counted once
-/// counts until its pod ends: a change of the annotation releases no card, because the container
-/// still has it.
+/// counts until its pod ends, or until a later revision counts: another change of the annotation
+/// releases no card, because the container still has it.
 ///
 /// A pod that cannot be read counts by what its text shows (kube::scan_pod()). Its end releases
 /// what it held. A bound one holds what its grant says, and requests of its node what it requested
@@ -108,6 +108,7 @@ class PodFeed final : public kube::ObjectSink {
   void ended(const std::string& uid);
   void book(model::Ledger& ledger, const ShownPod& pod) const;
   void observe(model::Ledger& ledger, const Shown& now) const;
+  [[nodiscard]] static bool replaces(const Shown& now, const model::Ledger::Entry& held);
 
   SharedLedger& ledger_;
   PodTable& pods_;

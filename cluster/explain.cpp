@@ -203,6 +203,19 @@ void write_grant(Writer& out, const Allocation& allocation) {
   out.end_array();
 }
 
+/// Of a pod whose request has changed since it was placed.
+void write_resize(Writer& out, const Allocation& allocation, const model::ClusterSnapshot& cluster,
+                  const PodTable& pods) {
+  if (allocation.revision > 0) out.member("revision", allocation.revision);
+  const NodeState* const node = cluster.find(allocation.node);
+  if (node == nullptr) return;
+  const auto pod = pods.find_resizable(allocation.pod_uid);
+  const auto resize = resize_of(allocation, pod ? &pod->request : nullptr, *node);
+  if (!resize) return;
+  out.key("resize").begin_object().member("state", to_string(resize->state));
+  out.member("reason", resize->reason).end_object();
+}
+
 }  // namespace
 
 std::string explain_pending(const kube::Pod& pod, const PodPlan& plan,
@@ -254,6 +267,7 @@ std::string explain_bound(const Allocation& allocation, const model::ClusterSnap
                               ? cannot_start_there(cluster.find(allocation.node), allocation.node)
                               : "";
   if (!why.empty()) out.member("summary", "the pod has not started: " + why);
+  write_resize(out, allocation, cluster, pods);
   out.end_object();
   return text;
 }

@@ -2,6 +2,7 @@
 
 #include "base/quote.hpp"
 #include "model/request.hpp"
+#include "model/resizing.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -45,33 +46,6 @@ void look_at_request(const kube::Pod& pod, const Result<PodPlan>& plan, std::vec
     if (info == nullptr || info->slots > 0) continue;
     notes.push_back({Finding::kSlotMissing, slot_missing_sentence(pod, request.container)});
   }
-}
-
-/// Memory follows the card where a share is of the card, and the card may have changed since; so
-/// only what is requested in absolute terms is compared.
-bool as_asked(const ContainerRequest& asked, const GrantedCard& granted) {
-  switch (asked.share.form) {
-    case model::ShareForm::kWhole:
-      return granted.compute == kWholeGpu;
-    case model::ShareForm::kFraction:
-      return granted.compute == asked.share.fraction;
-    case model::ShareForm::kMemory:
-      return granted.memory == asked.share.memory &&
-             (!asked.share.compute || granted.compute == *asked.share.compute);
-  }
-  return false;
-}
-
-bool as_asked(const model::GpuRequest& asked, const Allocation& granted) {
-  const auto& requests = asked.containers;
-  return std::equal(requests.begin(), requests.end(), granted.containers.begin(),
-                    granted.containers.end(), [](const auto& request, const auto& grant) {
-                      return request.container == grant.container &&
-                             static_cast<std::size_t>(request.count) == grant.cards.size() &&
-                             std::all_of(
-                                 grant.cards.begin(), grant.cards.end(),
-                                 [&](const GrantedCard& card) { return as_asked(request, card); });
-                    });
 }
 
 bool suspicious(const NodeState& node) {
@@ -131,10 +105,12 @@ void look_at_grant(const kube::Pod& pod, const Result<PodPlan>& plan, const Reco
                      "the pod was bound without a grant, so no card is kept for it and none is "
                      "given to it; leave spec.nodeName out, and " +
                          std::string(kPlaceAnew)});
-  } else if (granted && plan && !as_asked(plan->demand.gpu, recorded.allocation)) {
+  } else if (granted && plan &&
+             !model::same_shape(plan->demand.gpu, recorded.allocation.containers)) {
     notes.push_back({Finding::kGrantDiffers,
-                     "the grant is not what the pod's annotations ask for; the grant counts; to "
-                     "have something else, " +
+                     "the grant is for other containers or numbers of cards than the pod's "
+                     "annotations ask for, or for whole cards, which cannot be changed; the grant "
+                     "counts; to have something else, " +
                          std::string(kPlaceAnew)});
   }
 }

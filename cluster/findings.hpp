@@ -23,7 +23,8 @@ enum class Finding {
   kGrantInvalid,    ///< a grant that is not JSON, another pod's or node's, or not signed as it must
                     ///< be; also one that counts by a start, if no known key has signed it
   kGrantMissing,    ///< bound, with a slot or a request, and without a grant
-  kGrantDiffers,    ///< the grant is not what the annotations ask for
+  kGrantDiffers,    ///< the grant is not what the annotations ask for, apart from amounts of
+                    ///< shares, which can be resized
   kCardMissing,     ///< the grant names a card that the node does not list
   kCardOverGranted  ///< all grants on one of its cards together exceed the card
 };

@@ -40,7 +40,8 @@ PodPtr waiting_pod(kube::Pod pod) {
   return std::make_shared<const kube::Pod>(std::move(pod));
 }
 
-PodRecord record_of(kube::Pod pod, const Result<PodPlan>& plan, const Recorded& recorded) {
+PodRecord record_of(kube::Pod pod, const Result<PodPlan>& plan, const Recorded& recorded,
+                    const model::NodeState* node) {
   PodRecord record;
   record.grant_key = recorded.grant_key;
   if (auto notes = examine(pod, plan, recorded); !notes.empty()) {
@@ -50,7 +51,10 @@ PodRecord record_of(kube::Pod pod, const Result<PodPlan>& plan, const Recorded& 
   if (auto waits = unstarted(pod, recorded)) {
     record.unstarted = std::make_shared<UnstartedPod>(*std::move(waits));
   }
-  if (!pod.node.empty()) return record;
+  if (!pod.node.empty()) {
+    record.resizable = resizable(pod, plan, recorded, node);
+    return record;
+  }
   if (!plan) {
     record.wait = Wait::kInvalid;
   } else if (plan->demand.gpu.asks_gpu()) {
@@ -218,6 +222,20 @@ std::vector<UnstartedPod> PodTable::unstarted() const {
   return pods;
 }
 
+std::vector<ResizablePodPtr> PodTable::resizable() const {
+  const std::scoped_lock lock(mutex_);
+  std::vector<ResizablePodPtr> pods;
+  pods.reserve(resizable_.size());
+  for (const Entry* entry : resizable_) pods.push_back(entry->second.resizable);
+  return pods;
+}
+
+ResizablePodPtr PodTable::find_resizable(std::string_view uid) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = records_.find(uid);
+  return found == records_.end() ? nullptr : found->second.resizable;
+}
+
 bool PodTable::was_asked(std::string_view uid) const {
   const auto wait = last_answer(uid);
   return wait && *wait != Wait::kNotAsked && *wait != Wait::kInvalid;
@@ -294,6 +312,7 @@ void PodTable::replace(Entry& entry, PodRecord record) {
   place(nominated_, entry, pod != nullptr && !pod->nominated_node.empty());
   place(noted_, entry, entry.second.noted != nullptr);
   place(unstarted_, entry, entry.second.unstarted != nullptr);
+  place(resizable_, entry, entry.second.resizable != nullptr);
 }
 
 /// A pod of the same name that was created since keeps it.

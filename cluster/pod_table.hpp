@@ -2,6 +2,7 @@
 
 #include "cluster/findings.hpp"
 #include "cluster/pod_observer.hpp"
+#include "cluster/resize.hpp"
 #include "cluster/unstarted_pods.hpp"
 #include "cluster/wait.hpp"
 #include "kube/objects.hpp"
@@ -32,14 +33,16 @@ struct PodRecord {
   PodPtr pending;                                 ///< null = it has a node
   std::shared_ptr<const NotedPod> noted;          ///< null = nothing is wrong with what it says
   std::shared_ptr<const UnstartedPod> unstarted;  ///< null = as of unstarted()
+  ResizablePodPtr resizable;                      ///< null = as of resizable()
   std::string grant_key;                          ///< Recorded::grant_key
   std::optional<Wait> wait;                       ///< nothing = it has a node, or requests no GPU
 };
 /// Pure.
 /// @param plan      what its annotations request, or what is wrong with them
 /// @param recorded  of a bound pod: what its grant says
+/// @param node      the pod's, or null if it has none or it is not known
 [[nodiscard]] PodRecord record_of(kube::Pod pod, const Result<PodPlan>& plan,
-                                  const Recorded& recorded);
+                                  const Recorded& recorded, const model::NodeState* node);
 
 /// The pods that exist and have not finished, by UID: as the watch shows them, with the last answer
 /// that kube-scheduler got about each. Counts are kept up to date, so that reading them does not
@@ -89,7 +92,10 @@ class PodTable {
   [[nodiscard]] std::size_t pending_count() const;
   /// Those that preempted others and wait for room on the node they were nominated to.
   [[nodiscard]] std::vector<PodPtr> nominated() const;
-  [[nodiscard]] std::vector<UnstartedPod> unstarted() const;  ///< by UID
+  [[nodiscard]] std::vector<UnstartedPod> unstarted() const;     ///< by UID
+  [[nodiscard]] std::vector<ResizablePodPtr> resizable() const;  ///< by UID
+  /// @returns null if it is not one of resizable()
+  [[nodiscard]] ResizablePodPtr find_resizable(std::string_view uid) const;
   /// kube-scheduler has had an answer about it from this replica, and it has no node yet.
   [[nodiscard]] bool was_asked(std::string_view uid) const;
   /// The pod is one of unstarted().
@@ -127,6 +133,7 @@ class PodTable {
   Index nominated_;  ///< nearly always none
   Index noted_;
   Index unstarted_;
+  Index resizable_;
   Index unseen_;      ///< known by an answer only: the watch has not shown them
   Index unrecorded_;  ///< without put() so far; includes the unseen ones
   std::map<std::string, const Entry*, std::less<>> by_name_;  ///< pending, by "ns/name"

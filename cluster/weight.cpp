@@ -91,6 +91,11 @@ struct Heap {
   static std::size_t of(const PodName& pod) { return of(pod.uid) + of(pod.ns) + of(pod.name); }
   static std::size_t of(const Note& note) { return of(note.sentence); }
   static std::size_t of(const NotedPod& noted) { return of(noted.pod) + of(noted.notes); }
+  static std::size_t of(const model::ContainerRequest& request) { return of(request.container); }
+  static std::size_t of(const ResizablePod& pod) {
+    return of(pod.pod) + of(pod.node) + of(pod.request.containers) + of(pod.request.models) +
+           of(pod.request.card_ids) + of(pod.request.policy);
+  }
   static std::size_t of(const UnstartedPod& pod) {
     return of(pod.pod) + of(pod.node) + of(pod.controller) + of(pod.issued_at) + of(pod.refusal);
   }
@@ -105,7 +110,7 @@ std::size_t weight_of(const model::AllocationPtr& allocation) {
 std::size_t weight_of(const model::NodeInventory& node) { return sizeof(node) + Heap::of(node); }
 std::size_t weight_of(const PodRecord& record) {
   return sizeof(record) + Heap::of(record.pending) + Heap::of(record.noted) +
-         Heap::of(record.unstarted) + Heap::of(record.grant_key);
+         Heap::of(record.unstarted) + Heap::of(record.resizable) + Heap::of(record.grant_key);
 }
 std::size_t weight_of(const kube::DisruptionBudget& budget) {
   return sizeof(budget) + Heap::of(budget);

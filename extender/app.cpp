@@ -101,6 +101,7 @@ std::vector<Task> App::tasks() {
       {"watch disruption budgets", kUntilStopped, until_stopped(budget_reflector_)},
       {"publish the packing", kUntilStopped, until_stopped(news_)},
       {"wake waiting pods", kUntilStopped, until_stopped(waker_)},
+      {"resize running pods", kUntilStopped, until_stopped(resizer_)},
       // First of those that take turns: the next one waits for the API server.
       {"reload grant keys", kTaskInterval, repeated(&App::reload_grant_keys)},
       {"list budgets again", kTaskInterval, repeated(&App::list_budgets_again)},
@@ -121,6 +122,7 @@ std::vector<Task> App::tasks() {
 /// @returns false if the outcome of one is not known
 bool App::finish_binds() {
   verb_routes_.finish_binds();
+  if (!resizer_.finish()) return false;
   return ledger_.apply([](const model::Ledger& ledger) { return ledger.assumed_count() == 0; });
 }
 
@@ -169,6 +171,7 @@ App::App(const config::Config& config, const Parts& parts, cluster::PolicySettin
                     .clock = parts.clock,
                     .leads = [this] { return leads(); },
                     .not_ready = [this] { return not_ready(); }}),
+      resizer_({.api_timeout = config.bind.timeout}, resizer_parts()),
       evictor_({.enabled = config.eviction.enabled,
                 .after = config.eviction.after,
                 .per_minute = config.eviction.per_minute,
@@ -189,6 +192,11 @@ App::App(const config::Config& config, const Parts& parts, cluster::PolicySettin
                           ? std::make_unique<kube::MetricsAccess>(parts.api, parts.clock)
                           : nullptr) {}
 
+model::Signer App::signer() {
+  if (!grant_keys_) return {};
+  return [this](std::string_view text) { return grant_keys_->sign(text); };
+}
+
 Binder::Parts App::binder_parts() {
   return {.api = parts_.api,
           .ledger = ledger_,
@@ -198,8 +206,7 @@ Binder::Parts App::binder_parts() {
           .policies = policies_,
           .clock = parts_.clock,
           .may_write = [this](milliseconds takes) { return may_write(takes); },
-          .sign = grant_keys_ ? [this](std::string_view text) { return grant_keys_->sign(text); }
-                              : model::Signer(),
+          .sign = signer(),
           .check = check_};
 }
 
@@ -219,6 +226,22 @@ Verbs::Parts App::verb_parts() {
           [this] {
             return node_reflector_.health().following && pod_reflector_.health().following;
           }};
+}
+
+Resizer::Parts App::resizer_parts() {
+  return {.api = parts_.api,
+          .ledger = ledger_,
+          .pods = pods_,
+          .policies = policies_,
+          .clock = parts_.clock,
+          .may_write = [this](milliseconds takes) { return serving() && may_write(takes); },
+          .sign = signer(),
+          .check = check_,
+          .report =
+              [this](const cluster::PodName& pod, std::string_view reason,
+                     const std::string& sentence) {
+                if (serving()) pod_events_.report(pod, reason, "Resize", sentence);
+              }};
 }
 
 Evictor::Parts App::evictor_parts() {
@@ -257,7 +280,7 @@ ClusterMetrics::Parts App::metrics_parts() {
 }
 
 Collectables App::collectables() const {
-  return {&verb_routes_.metrics(), &admission_metrics_, &evictor_, &waker_,
+  return {&verb_routes_.metrics(), &admission_metrics_, &resizer_, &evictor_, &waker_,
           &cluster_metrics_,       &listeners_,         &news_};
 }
 

@@ -23,6 +23,7 @@
 #include "extender/scheduling/denials.hpp"
 #include "extender/scheduling/offers.hpp"
 #include "extender/scheduling/promises.hpp"
+#include "extender/scheduling/resizer.hpp"
 #include "extender/scheduling/routes.hpp"
 #include "extender/scheduling/verbs.hpp"
 #include "extender/waker.hpp"
@@ -97,6 +98,8 @@ class App {
   // How the parts are connected.
   [[nodiscard]] Binder::Parts binder_parts();
   [[nodiscard]] Verbs::Parts verb_parts();
+  [[nodiscard]] model::Signer signer();
+  [[nodiscard]] Resizer::Parts resizer_parts();
   [[nodiscard]] Evictor::Parts evictor_parts();
   [[nodiscard]] Waker::Parts waker_parts();
   [[nodiscard]] ClusterMetrics::Parts metrics_parts();
@@ -138,6 +141,7 @@ class App {
   VerbRoutes verb_routes_;
   cluster::DisruptionBudgets budgets_;
   // Of the thread of the repeated tasks.
+  Resizer resizer_;
   Evictor evictor_;
   std::uint64_t examined_version_ = 0;  ///< of the ledger
   std::uint64_t reported_term_ = 0;

@@ -26,6 +26,16 @@ std::string binding_body(const Binding& binding) {
   return body;
 }
 
+std::string annotation_body(const PodAnnotation& change) {
+  std::string body;
+  json::Writer out(body);
+  out.begin_object().key("metadata").begin_object();
+  out.member("uid", change.uid).member("resourceVersion", change.resource_version);
+  out.key("annotations").begin_object().member(change.annotation, change.value).end_object();
+  out.end_object().end_object();
+  return body;
+}
+
 std::string eviction_body(const Eviction& eviction) {
   std::string body;
   json::Writer out(body);
@@ -94,6 +104,20 @@ Result<void> bind_pod(KubeApi& api, const Binding& binding, std::chrono::millise
   if (response->status == 201 || response->status == 200) return {};
   return answered(meaning_of(response->status),
                   "bind pod " + binding.ns + "/" + binding.name + " to node " + binding.node,
+                  *response);
+}
+
+Result<void> annotate_pod(KubeApi& api, const PodAnnotation& change,
+                          std::chrono::milliseconds timeout) {
+  const auto response = api.call({.method = Method::kPatch,
+                                  .path = pod_path(change.ns, change.name),
+                                  .body = annotation_body(change),
+                                  .content_type = "application/merge-patch+json",
+                                  .timeout = timeout});
+  if (!response) return response.error();
+  if (response->status == 200) return {};
+  return answered(meaning_of(response->status),
+                  "write " + change.annotation + " of pod " + change.ns + "/" + change.name,
                   *response);
 }
 

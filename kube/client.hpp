@@ -28,6 +28,20 @@ struct Binding {
 ///          kTimeout  5xx, or no answer: the outcome is unknown, read the pod
 Result<void> bind_pod(KubeApi& api, const Binding& binding, std::chrono::milliseconds timeout);
 
+/// Changes one annotation of a pod: one PATCH.
+struct PodAnnotation {
+  std::string ns;
+  std::string name;
+  std::string uid;               ///< precondition, as in Binding
+  std::string resource_version;  ///< precondition: the pod has not changed since it was read
+  std::string annotation;        ///< full name
+  std::string value;
+};
+
+/// @returns as bind_pod(); kConflict: the pod has changed
+Result<void> annotate_pod(KubeApi& api, const PodAnnotation& change,
+                          std::chrono::milliseconds timeout);
+
 /// Which pod to evict: one POST to its eviction subresource (policy/v1), which budgets may refuse.
 struct Eviction {
   std::string ns;

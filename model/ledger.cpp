@@ -230,7 +230,7 @@ void Ledger::replace(Entries::iterator entry, AllocationPtr allocation) {
   entry->second.allocation = std::move(allocation);
 }
 
-void Ledger::observe(AllocationPtr allocation) {
+void Ledger::observe(AllocationPtr allocation, bool is_signed) {
   const auto found = entries_.find(allocation->pod_uid);
   if (found != entries_.end()) {
     const AllocationPtr held = found->second.allocation;
@@ -248,11 +248,15 @@ void Ledger::observe(AllocationPtr allocation) {
     if (*found->second.allocation == *allocation) {
       set_phase(found->second, Phase::kConfirmed);
       found->second.observed = true;
+      found->second.is_signed = is_signed;
       return;
     }
     erase(found);
   }
-  add({.allocation = std::move(allocation), .phase = Phase::kConfirmed, .observed = true});
+  add({.allocation = std::move(allocation),
+       .phase = Phase::kConfirmed,
+       .observed = true,
+       .is_signed = is_signed});
 }
 
 bool Ledger::release(std::string_view pod_uid) {

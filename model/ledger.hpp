@@ -90,9 +90,10 @@ class Ledger {
   Result<void> confirm(std::string_view pod_uid);
 
   /// The watch shows the pod bound with this allocation. Safe to repeat.
-  void observe(AllocationPtr allocation);
+  /// @param is_signed  by a known key, the grant that says so; kept for find()
+  void observe(AllocationPtr allocation, bool is_signed);
   void observe(Allocation allocation) {
-    observe(std::make_shared<const Allocation>(std::move(allocation)));
+    observe(std::make_shared<const Allocation>(std::move(allocation)), false);
   }
 
   /// The next revision of a bound pod's grant is about to be written: until observe() shows it, or
@@ -140,8 +141,9 @@ class Ledger {
   struct Entry {
     AllocationPtr allocation;
     Phase phase = Phase::kAssumed;
-    bool observed = false;  ///< the watch has shown it
-    TimePoint deadline{};   ///< unless observed
+    bool observed = false;   ///< the watch has shown it
+    bool is_signed = false;  ///< as observe() was told last
+    TimePoint deadline{};    ///< unless observed
     std::chrono::milliseconds ttl{};
     AllocationPtr former = {};  ///< of a resize that the watch has not shown; else null
   };

@@ -46,6 +46,11 @@ bool asks_other(const Share& share, const GrantedCard& part, const Card* card) {
          differs(share.compute_limit, asked.compute_limit, part.compute_limit, card->compute);
 }
 
+CardAmounts larger(const CardAmounts& a, const CardAmounts& b) {
+  return {std::max(a.memory, b.memory), std::max(a.compute, b.compute),
+          std::max(a.memory_limit, b.memory_limit), std::max(a.compute_limit, b.compute_limit)};
+}
+
 const Card* card_of(const NodeState* node, const GrantedCard& part) {
   if (node == nullptr) return nullptr;
   const auto index = node->card_index(part.uuid);
@@ -83,9 +88,9 @@ bool asks_other_amounts(const GpuRequest& request, const std::vector<ContainerGr
 }
 
 std::vector<ContainerGrant> resized(const GpuRequest& request, std::vector<ContainerGrant> granted,
-                                    const NodeState& node) {
+                                    bool settled, const NodeState& node) {
   for_each_part(request, granted, [&](const Share& share, GrantedCard& part) {
-    part.former = part.amounts();
+    part.former = settled || !part.former ? part.amounts() : larger(part.amounts(), *part.former);
     const Card* const card = card_of(&node, part);
     if (card == nullptr || is_whole(part, card)) return;
     const Slice slice = slice_of(share, *card);

@@ -22,12 +22,13 @@ namespace tangram::model {
                                       const std::vector<ContainerGrant>& granted,
                                       const NodeState* node);
 
-/// The parts of the grant's next revision: what is requested now of the same cards, with what is
-/// granted as the former amounts.
+/// The parts of the grant's next revision: what is requested now of the same cards.
 /// @param request  of the same shape
+/// @param settled  the containers are held to what is granted: that becomes the former amounts.
+///                 Else they may still have former ones, and each amount's larger one stays former
 /// @param node     has all the cards; those that it has not keep their amounts
 [[nodiscard]] std::vector<ContainerGrant> resized(const GpuRequest& request,
-                                                  std::vector<ContainerGrant> granted,
+                                                  std::vector<ContainerGrant> granted, bool settled,
                                                   const NodeState& node);
 
 /// The parts of the next revision that takes one back: the former amounts.

@@ -44,7 +44,7 @@ class PodTableTest : public ::testing::Test {
  protected:
   void show(const kube::Pod& pod, const Result<PodPlan>& plan = kGpu,
             const Recorded& recorded = {}) {
-    pods_.put(pod.uid, record_of(pod, plan, recorded));
+    pods_.put(pod.uid, record_of(pod, plan, recorded, nullptr));
   }
   /// Of the reasons that some pod has.
   [[nodiscard]] std::map<Wait, std::int64_t> waits() const {
@@ -299,7 +299,7 @@ TEST_F(PodTableTest, NotifiesWithoutItsLock) {
   Reader reader;
   PodTable table({&reader});
   reader.pods = &table;
-  table.put("u", record_of(pod("u", "p"), kInvalid, {}));
+  table.put("u", record_of(pod("u", "p"), kInvalid, {}, nullptr));
   EXPECT_EQ(reader.notes, 1U);
 }
 

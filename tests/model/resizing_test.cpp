@@ -53,12 +53,12 @@ TEST(ResizingTest, TheRequestThatWasGrantedAsksForNothing) {
 TEST(ResizingTest, EveryWrittenAmountCounts) {
   EXPECT_TRUE(asks_other(fraction(501), granted_for(fraction(500))));
   EXPECT_TRUE(asks_other(memory(3001), granted_for(memory(3000))));
-  EXPECT_TRUE(asks_other(with_limit(memory(3000), 4001),
-                         granted_for(with_limit(memory(3000), 4000))));
+  EXPECT_TRUE(
+      asks_other(with_limit(memory(3000), 4001), granted_for(with_limit(memory(3000), 4000))));
   EXPECT_TRUE(asks_other(with_limit(memory(3000), 4000), granted_for(memory(3000))));
   EXPECT_TRUE(asks_other(memory(3000), granted_for(with_limit(memory(3000), 4000))));
-  EXPECT_TRUE(asks_other(with_compute(memory(3000), 701),
-                         granted_for(with_compute(memory(3000), 700))));
+  EXPECT_TRUE(
+      asks_other(with_compute(memory(3000), 701), granted_for(with_compute(memory(3000), 700))));
 }
 
 TEST(ResizingTest, ARemovedAmountAndAnotherFormCount) {
@@ -88,13 +88,13 @@ TEST(ResizingTest, OnlyAmountsOfSharesCanChange) {
 
 TEST(ResizingTest, ARevisionHasTheFormerAmounts) {
   const auto before = granted_for(memory(3000), 2);
-  const auto after = resized(request(with_limit(memory(5000), 6000), 2), before, node_of());
+  const auto after = resized(request(with_limit(memory(5000), 6000), 2), before, true, node_of());
   ASSERT_EQ(after[0].cards.size(), 2U);
   for (std::size_t i = 0; i < 2; ++i) {
     const GrantedCard& part = after[0].cards[i];
     EXPECT_EQ(part.uuid, before[0].cards[i].uuid);
-    EXPECT_EQ(part.amounts(), (CardAmounts{Mebibytes(5000), MilliGpu(500), Mebibytes(6000),
-                                           MilliGpu(500)}));
+    EXPECT_EQ(part.amounts(),
+              (CardAmounts{Mebibytes(5000), MilliGpu(500), Mebibytes(6000), MilliGpu(500)}));
     EXPECT_EQ(part.former, before[0].cards[i].amounts());
   }
   const auto back = taken_back(after);
@@ -102,10 +102,22 @@ TEST(ResizingTest, ARevisionHasTheFormerAmounts) {
   EXPECT_EQ(back[0].cards[1].former, after[0].cards[1].amounts());
 }
 
+TEST(ResizingTest, WhatIsNotAppliedYetStaysFormerToo) {
+  const NodeState node = node_of();
+  auto granted = resized(request(memory(5000)), granted_for(memory(3000)), true, node);
+  granted = resized(request(memory(1000)), granted, false, node);
+  EXPECT_EQ(granted[0].cards[0].memory, Mebibytes(1000));
+  EXPECT_EQ(granted[0].cards[0].former->memory, Mebibytes(5000));
+  granted = resized(request(memory(4000)), granted, false, node);
+  EXPECT_EQ(granted[0].cards[0].former->memory, Mebibytes(5000));
+  granted = resized(request(memory(2000)), granted, true, node);
+  EXPECT_EQ(granted[0].cards[0].former->memory, Mebibytes(4000));
+}
+
 TEST(ResizingTest, ACardThatIsAwayKeepsItsAmounts) {
   const auto before = granted_for(memory(3000));
   const NodeState empty = testing::node(testing::inventory("n", {}));
-  const auto after = resized(request(memory(5000)), before, empty);
+  const auto after = resized(request(memory(5000)), before, true, empty);
   EXPECT_EQ(after[0].cards[0].amounts(), before[0].cards[0].amounts());
 }
 

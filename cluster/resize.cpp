@@ -1,0 +1,192 @@
+#include "cluster/resize.hpp"
+
+#include "model/resizing.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace tangram::cluster {
+
+namespace {
+
+using model::Allocation;
+using model::GrantedCard;
+using model::NodeState;
+
+constexpr std::string_view kAgentsTurn = "the node's agent has not applied it yet";
+constexpr std::string_view kNoRoom = "its card has no room for it now";
+constexpr std::string_view kCardAway = "its node does not list its card now";
+constexpr std::string_view kStillUsed = "processes of a container that is gone still use its card";
+constexpr std::string_view kInUse =
+    "its containers use more memory of the card than that; free memory in them, or request more";
+constexpr std::string_view kTooLarge =
+    "its card is smaller than that; delete the pod, and create it with the new request";
+constexpr std::string_view kOtherShape =
+    "only the amounts of shares can change, not the containers, the number of cards, or a whole "
+    "card; delete the pod, and create it with the new request";
+constexpr std::string_view kByMps =
+    "MPS limits a process when it starts; delete the pod, and create it with the new request";
+constexpr std::string_view kCannotChange =
+    "its node cannot change the limits of a running container; delete the pod, and create it with "
+    "the new request";
+
+template <class Predicate>
+bool any_part(const Allocation& allocation, Predicate&& predicate) {
+  return std::ranges::any_of(allocation.containers, [&](const model::ContainerGrant& container) {
+    return std::ranges::any_of(container.cards, predicate);
+  });
+}
+
+/// By MPS, whose limits are those of a process's start.
+bool changes_what_mps_limits(const Allocation& next) {
+  const bool by_mps = next.isolation == model::Isolation::kMps;
+  return any_part(next, [&](const GrantedCard& part) {
+    const bool memory = part.memory_limit != part.former->memory_limit;
+    const bool compute = part.compute_limit != part.former->compute_limit;
+    return (memory && part.memory_limits == model::MemoryLimits::kMps) || (compute && by_mps);
+  });
+}
+
+const model::ResizeAnswer* answer_of(const Allocation& allocation, const NodeState& node) {
+  const auto answer = node.inventory->resizes.find(allocation.pod_uid);
+  return answer == node.inventory->resizes.end() ? nullptr : &answer->second;
+}
+
+const model::Card* card_of(const NodeState& node, const GrantedCard& part) {
+  const auto index = node.card_index(part.uuid);
+  return index ? &node.cards()[*index] : nullptr;
+}
+
+bool has_room(const Allocation& next, const NodeState& node) {
+  const NodeState after = model::with_pod(model::without_pods(node, {next.pod_uid}), next);
+  return !any_part(next, [&](const GrantedCard& part) {
+    const auto index = node.card_index(part.uuid);
+    const model::CardUse& use = after.use[*index];
+    const bool grows =
+        use.memory > node.use[*index].memory || use.compute > node.use[*index].compute;
+    return grows && over_granted(node.cards()[*index], use);
+  });
+}
+
+/// Of a revision that is not applied yet.
+Resize unsettled(const Allocation& allocation, const NodeState& node) {
+  const auto* answer = answer_of(allocation, node);
+  if (answer == nullptr || answer->refused < allocation.revision) {
+    return {ResizeState::kInProgress, kAgentsTurn};
+  }
+  switch (*answer->why) {
+    case model::ResizeRefusal::kInUse:
+      return {ResizeState::kInfeasible, kInUse};
+    case model::ResizeRefusal::kNoRoom:
+      return {ResizeState::kDeferred, kStillUsed};
+    case model::ResizeRefusal::kCannotChange:
+      return {ResizeState::kInfeasible, kCannotChange};
+  }
+  return {ResizeState::kInProgress, kAgentsTurn};
+}
+
+/// Of amounts that no revision has yet.
+Resize wanted(const Allocation& allocation, const model::GpuRequest& request,
+              const NodeState& node) {
+  const auto is_away = [&](const GrantedCard& part) { return card_of(node, part) == nullptr; };
+  if (any_part(allocation, is_away)) return {ResizeState::kDeferred, kCardAway};
+  const Allocation next = next_revision(allocation, request, node);
+  if (any_part(next, [&](const GrantedCard& part) {
+        const model::Card& card = *card_of(node, part);
+        return part.memory > card.memory || part.compute > card.compute;
+      })) {
+    return {ResizeState::kInfeasible, kTooLarge};
+  }
+  if (changes_what_mps_limits(next)) return {ResizeState::kInfeasible, kByMps};
+  if (!has_room(next, node)) return {ResizeState::kDeferred, kNoRoom};
+  return {ResizeState::kProposed, kAgentsTurn};
+}
+
+/// A grant from before grants said who has a card alone cannot be revised: model::revises().
+bool has_shape_of(const model::GpuRequest& request, const Allocation& allocation) {
+  return same_shape(request, allocation.containers) &&
+         !any_part(allocation, [](const GrantedCard& part) { return !part.whole; });
+}
+
+/// The pod's grant was replaced by an earlier revision than its agent has applied.
+bool is_outdated(const Allocation& allocation, const model::ResizeAnswer* answer) {
+  return answer != nullptr && answer->applied > allocation.revision;
+}
+
+}  // namespace
+
+ResizablePodPtr resizable(const kube::Pod& pod, const Result<PodPlan>& plan,
+                          const Recorded& recorded, const NodeState* node) {
+  const Allocation& granted = recorded.allocation;
+  if (pod.deleting || !plan || granted.containers.empty() || granted.by_start) return nullptr;
+  const model::GpuRequest& request = plan->demand.gpu;
+  const bool answered = node != nullptr && node->inventory->resizes.contains(pod.uid);
+  const bool has_what_it_requests = granted.revision == 0 && !answered &&
+                                    same_shape(request, granted.containers) &&
+                                    !asks_other_amounts(request, granted.containers, node);
+  if (has_what_it_requests) return nullptr;
+  return std::make_shared<ResizablePod>(
+      ResizablePod{.pod = {pod.uid, pod.ns, pod.name}, .node = pod.node, .request = request});
+}
+
+std::string_view to_string(ResizeState state) {
+  switch (state) {
+    case ResizeState::kProposed:
+      return "Proposed";
+    case ResizeState::kInProgress:
+      return "InProgress";
+    case ResizeState::kDeferred:
+      return "Deferred";
+    case ResizeState::kInfeasible:
+      return "Infeasible";
+  }
+  return "Unknown";
+}
+
+std::optional<Resize> resize_of(const Allocation& allocation, const model::GpuRequest* request,
+                                const NodeState& node) {
+  if (allocation.containers.empty()) return std::nullopt;
+  const bool settled = is_settled(*node.inventory, allocation);
+  const Resize pending = settled ? Resize{} : unsettled(allocation, node);
+  // A revision that the agent may still apply is waited for.
+  if (!settled && pending.state == ResizeState::kInProgress) return pending;
+  if (request != nullptr) {
+    if (!has_shape_of(*request, allocation)) return Resize{ResizeState::kInfeasible, kOtherShape};
+    if (is_outdated(allocation, answer_of(allocation, node)) ||
+        asks_other_amounts(*request, allocation.containers, &node)) {
+      return wanted(allocation, *request, node);
+    }
+  }
+  return settled ? std::nullopt : std::optional(pending);
+}
+
+Allocation next_revision(const Allocation& allocation, const model::GpuRequest& request,
+                         const NodeState& node) {
+  Allocation next = allocation;
+  const bool settled = is_settled(*node.inventory, allocation);
+  next.containers = resized(request, std::move(next.containers), settled, node);
+  const auto* answer = answer_of(allocation, node);
+  next.revision = 1 + std::max(allocation.revision, answer != nullptr ? answer->applied : 0);
+  return next;
+}
+
+bool must_be_taken_back(const Allocation& allocation, const NodeState& node) {
+  const auto* answer = answer_of(allocation, node);
+  if (answer == nullptr || answer->refused < allocation.revision ||
+      answer->why != model::ResizeRefusal::kNoRoom) {
+    return false;
+  }
+  return any_part(allocation, [&](const GrantedCard& part) {
+    const auto index = node.card_index(part.uuid);
+    return index && over_granted(node.cards()[*index], node.use[*index]);
+  });
+}
+
+Allocation taken_back(const Allocation& allocation) {
+  Allocation next = allocation;
+  next.containers = model::taken_back(std::move(next.containers));
+  ++next.revision;
+  return next;
+}
+
+}  // namespace tangram::cluster

@@ -1,0 +1,67 @@
+#pragma once
+
+#include "cluster/findings.hpp"
+#include "model/node_state.hpp"
+#include "model/request.hpp"
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+/// Bound pods whose request has changed: how far each resize is. The states are those of
+/// Kubernetes' in-place resize of CPU and memory (KEP 1287).
+namespace tangram::cluster {
+
+/// A bound pod that requests other amounts than it was granted, or whose grant has been revised.
+struct ResizablePod {
+  PodName pod;
+  std::string node;
+  model::GpuRequest request;
+};
+using ResizablePodPtr = std::shared_ptr<const ResizablePod>;
+
+/// @param node  the pod's, or null if it is not known
+/// @returns null if the pod has what it requests, has no good grant, or is being deleted
+[[nodiscard]] ResizablePodPtr resizable(const kube::Pod& pod, const Result<PodPlan>& plan,
+                                        const Recorded& recorded, const model::NodeState* node);
+
+enum class ResizeState {
+  kProposed,    ///< there is room: the leader writes the next revision of the grant
+  kInProgress,  ///< it is written, and the node's agent has not applied it yet
+  kDeferred,    ///< the card has no room now
+  kInfeasible,  ///< never, as things are
+};
+inline constexpr std::array kAllResizeStates{ResizeState::kProposed, ResizeState::kInProgress,
+                                             ResizeState::kDeferred, ResizeState::kInfeasible};
+/// "InProgress"
+[[nodiscard]] std::string_view to_string(ResizeState state);
+
+struct Resize {
+  ResizeState state = ResizeState::kProposed;
+  std::string_view reason;  ///< a sentence of a fixed set
+  friend bool operator==(const Resize&, const Resize&) = default;
+};
+
+/// How far the pod's resize is. Pure.
+/// @param request  what the pod requests now; null = what it was granted
+/// @param node     the allocation's
+/// @returns nothing if the pod has what it requests
+[[nodiscard]] std::optional<Resize> resize_of(const model::Allocation& allocation,
+                                              const model::GpuRequest* request,
+                                              const model::NodeState& node);
+
+/// The pod's next revision: what it requests now of the same cards.
+[[nodiscard]] model::Allocation next_revision(const model::Allocation& allocation,
+                                              const model::GpuRequest& request,
+                                              const model::NodeState& node);
+
+/// Must the revision be taken back? The node's agent has refused it, because the card has no room
+/// for it beside what it has let start, and the grants on the card are more than it has.
+[[nodiscard]] bool must_be_taken_back(const model::Allocation& allocation,
+                                      const model::NodeState& node);
+/// The revision that does.
+[[nodiscard]] model::Allocation taken_back(const model::Allocation& allocation);
+
+}  // namespace tangram::cluster

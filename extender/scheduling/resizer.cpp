@@ -1,0 +1,249 @@
+#include "extender/scheduling/resizer.hpp"
+
+#include "base/metric_family.hpp"
+#include "base/sleeper.hpp"
+#include "cluster/allocations.hpp"
+#include "model/annotations.hpp"
+#include "model/grant.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace tangram::extender {
+
+namespace {
+
+using cluster::ResizeState;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr milliseconds kInterval{100};
+/// After a failure: doubling from the first to the second.
+constexpr milliseconds kFirstBackoff{200};
+constexpr milliseconds kMaxBackoff{30'000};
+/// An API server works on a request for 60 s at most.
+constexpr seconds kLateWrite{70};
+
+constexpr std::string_view kNotSigned =
+    "the pod's grant is signed, and this extender has no known key to sign the next one; see "
+    "docs/signing.md";
+
+const model::Allocation* find_allocation(const model::NodeState& node, std::string_view uid) {
+  const auto found = std::ranges::lower_bound(
+      node.allocations, uid, {},
+      [](const model::AllocationPtr& each) -> std::string_view { return each->pod_uid; });
+  return found != node.allocations.end() && (*found)->pod_uid == uid ? found->get() : nullptr;
+}
+
+}  // namespace
+
+Resizer::Resizer(ResizerSettings settings, Parts parts)
+    : settings_(settings), parts_(std::move(parts)) {}
+
+void Resizer::run(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    look();
+    sleep_until_stopped(kInterval, stop);
+  }
+}
+
+void Resizer::look() {
+  follow();
+  std::vector<Case*> in_order;
+  for (auto& [uid, its] : cases_) in_order.push_back(&its);
+  std::ranges::stable_sort(in_order, {}, &Case::since);
+  for (Case* its : in_order) advance(*its);
+  std::array<std::uint64_t, cluster::kAllResizeStates.size()> states{};
+  for (const auto& [uid, its] : cases_) {
+    if (its.resize) ++states.at(static_cast<std::size_t>(its.resize->state));
+  }
+  for (std::size_t i = 0; i < states.size(); ++i) states_.at(i) = states.at(i);
+}
+
+/// A request that changes is a new one.
+void Resizer::follow() {
+  const TimePoint now = parts_.clock.now();
+  std::set<std::string_view> uids;
+  const auto pods = parts_.pods.resizable();
+  for (const cluster::ResizablePodPtr& pod : pods) {
+    uids.insert(pod->pod.uid);
+    const auto [found, is_new] = cases_.try_emplace(pod->pod.uid);
+    Case& its = found->second;
+    if (its.pod == pod) continue;
+    if (is_new || its.pod->request != pod->request) {
+      its.since = its.next_try = now;
+      its.backoff = kFirstBackoff;
+    }
+    its.pod = pod;
+    its.version = 0;
+  }
+  std::erase_if(cases_, [&](const auto& known) {
+    return !uids.contains(known.first) && !known.second.doubt;
+  });
+}
+
+void Resizer::advance(Case& its) {
+  const TimePoint now = parts_.clock.now();
+  if (its.doubt) {
+    if (now >= its.next_try) settle(its);
+    return;
+  }
+  const auto cluster = parts_.ledger.snapshot();
+  const auto found = cluster->lookup(its.pod->node);
+  if (!found) return;
+  const bool is_due = its.resize && its.resize->state == ResizeState::kProposed;
+  if (found->version == its.version && !(is_due && now >= its.next_try)) return;
+  its.version = found->version;
+  const model::NodeState& node = *found->node;
+  const model::Allocation* const allocation = find_allocation(node, its.pod->pod.uid);
+  if (allocation == nullptr || allocation->terminating) return note(its, std::nullopt);
+  note(its, cluster::resize_of(*allocation, &its.pod->request, node));
+  const bool wanted = (its.resize && its.resize->state == ResizeState::kProposed) ||
+                      cluster::must_be_taken_back(*allocation, node);
+  if (wanted && now >= its.next_try) write(its, *allocation, node);
+}
+
+void Resizer::note(Case& its, std::optional<cluster::Resize> resize) {
+  if (its.resize == resize) return;
+  its.resize = resize;
+  if (!resize) return;
+  const bool deferred = resize->state == ResizeState::kDeferred;
+  if (!deferred && resize->state != ResizeState::kInfeasible) return;
+  parts_.report(its.pod->pod, deferred ? "ResizeDeferred" : "ResizeInfeasible",
+                "the resize of the pod is " + std::string(deferred ? "deferred" : "infeasible") +
+                    ": " + std::string(resize->reason));
+}
+
+bool Resizer::may_write() const { return parts_.may_write(settings_.api_timeout); }
+
+void Resizer::put_off(Case& its) {
+  its.next_try = parts_.clock.now() + its.backoff;
+  its.backoff = std::min(its.backoff * 2, kMaxBackoff);
+}
+
+void Resizer::write(Case& its, const model::Allocation& allocation, const model::NodeState& node) {
+  const std::scoped_lock lock(writing_);
+  if (finished_ || !may_write()) return;
+  const cluster::PodName& name = its.pod->pod;
+  const auto pod = kube::read_pod(parts_.api, name.ns, name.name, settings_.api_timeout);
+  if (!pod || pod->uid != name.uid || pod->deleting || pod->finished) return put_off(its);
+  const auto plan = parts_.policies.plan(*pod);
+  const auto recorded = cluster::recorded_allocation(*pod, *parts_.check);
+  // The watch is behind; or the grant was removed, and what it said is not known.
+  const bool as_watched = plan && plan->demand.gpu == its.pod->request &&
+                          recorded.allocation.revision <= allocation.revision;
+  if (!as_watched || recorded.issued_at.empty()) return put_off(its);
+  send(its, *pod, recorded,
+       cluster::must_be_taken_back(allocation, node)
+           ? cluster::taken_back(allocation)
+           : cluster::next_revision(allocation, its.pod->request, node));
+}
+
+void Resizer::send(Case& its, const kube::Pod& pod, const cluster::Recorded& recorded,
+                   const model::Allocation& next) {
+  const std::string text = model::encode_signed({.pod_uid = next.pod_uid,
+                                                 .node = next.node,
+                                                 .issued_at = recorded.issued_at,
+                                                 .revision = next.revision,
+                                                 .isolation = next.isolation,
+                                                 .containers = next.containers,
+                                                 .signature = {}},
+                                                *parts_.sign);
+  const model::SignatureCheck& check = *parts_.check;
+  if (model::is_known_key(recorded.grant_key) && !model::is_known_key(check(text).key)) {
+    note(its, cluster::Resize{ResizeState::kInfeasible, kNotSigned});
+    return put_off(its);
+  }
+  const auto taken =
+      parts_.ledger.apply([&](model::Ledger& ledger) { return ledger.resize(next); });
+  if (!taken) return put_off(its);
+  its.doubt = Doubt{.change = {.ns = pod.ns,
+                               .name = pod.name,
+                               .uid = pod.uid,
+                               .resource_version = pod.resource_version,
+                               .annotation = std::string(model::kGrantAnnotation),
+                               .value = text},
+                    .revision = next.revision};
+  ++doubts_;
+  const auto written = try_to_write(its);
+  if (written || written.error().code != Errc::kTimeout) end_doubt(its, written.has_value());
+}
+
+/// Sends the write that is in doubt, perhaps again.
+/// @returns why it was not applied; kTimeout = it may have been
+Result<void> Resizer::try_to_write(Case& its) {
+  its.doubt->sent = parts_.clock.now();
+  auto written = kube::annotate_pod(parts_.api, its.doubt->change, settings_.api_timeout);
+  if (written) {
+    count(ResizeOutcome::kWritten);
+    its.backoff = kFirstBackoff;
+    return written;
+  }
+  spdlog::info("{}", written.error().message);
+  count(written.error().code == Errc::kTimeout ? ResizeOutcome::kUnknown : ResizeOutcome::kRefused);
+  put_off(its);
+  return written;
+}
+
+/// Finds out what came of a write without an answer. Nothing of it comes any more once the pod has
+/// another version than the write's precondition.
+void Resizer::settle(Case& its) {
+  const std::scoped_lock lock(writing_);
+  const kube::PodAnnotation& change = its.doubt->change;
+  const auto pod = kube::read_pod(parts_.api, change.ns, change.name, settings_.api_timeout);
+  const bool gone = pod ? pod->uid != change.uid : pod.error().code == Errc::kNotFound;
+  if (gone) return end_doubt(its, false);
+  if (!pod) return put_off(its);
+  if (pod->resource_version != change.resource_version) {
+    const auto recorded = cluster::recorded_allocation(*pod, *parts_.check);
+    return end_doubt(its, recorded.allocation.revision == its.doubt->revision);
+  }
+  if (!finished_ && may_write()) {
+    if (try_to_write(its)) end_doubt(its, true);
+  } else if (parts_.clock.now() - its.doubt->sent > kLateWrite) {
+    end_doubt(its, false);
+  } else {
+    put_off(its);
+  }
+}
+
+/// @param applied  the watch will show it
+void Resizer::end_doubt(Case& its, bool applied) {
+  if (!applied) {
+    parts_.ledger.apply(
+        [&](model::Ledger& ledger) { ledger.cancel_resize(its.doubt->change.uid); });
+  }
+  its.doubt.reset();
+  --doubts_;
+}
+
+bool Resizer::finish() {
+  const std::scoped_lock lock(writing_);
+  finished_ = true;
+  return doubts_ == 0;
+}
+
+void Resizer::count(ResizeOutcome outcome) { ++results_.at(static_cast<std::size_t>(outcome)); }
+
+std::vector<prometheus::MetricFamily> Resizer::Collect() const {
+  MetricFamilies all;
+  auto results = MetricFamily::counter(
+      "tangram_resizes_total", "Revisions of running pods' grants that were written, by result.");
+  for (std::size_t i = 0; i < results_.size(); ++i) {
+    results.add({{"result", std::string(kResizeOutcomeNames.at(i))}}, results_.at(i).load());
+  }
+  results.into(all);
+  auto states = MetricFamily::gauge("tangram_resizing_pods",
+                                    "Running pods whose resize has not ended, by state.");
+  for (const ResizeState state : cluster::kAllResizeStates) {
+    states.add({{"state", std::string(to_string(state))}},
+               states_.at(static_cast<std::size_t>(state)).load());
+  }
+  states.into(all);
+  return all;
+}
+
+}  // namespace tangram::extender

@@ -1,0 +1,135 @@
+#include "cluster/resize.hpp"
+
+#include "model/placement.hpp"
+#include "tests/extender/rig.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tangram::cluster {
+namespace {
+
+using model::Allocation;
+using model::Isolation;
+using model::MemoryLimits;
+
+constexpr const char* kUid = "uid";
+
+/// A node with one card of 1000 MiB, so that a thousandth of it is 1 MiB.
+model::NodeInventory node(MemoryLimits means = MemoryLimits::kLibrary) {
+  auto card = testing::card("a", "T4", Mebibytes(1000));
+  card.memory_limits = means;
+  return testing::inventory("n", {card});
+}
+
+class ResizeOfTest : public ::testing::Test {
+ protected:
+  ResizeOfTest() { grant(testing::fraction(500)); }
+
+  /// The pod as it was bound with this share.
+  void grant(const model::Share& share, Isolation mode = Isolation::kTimeSlice) {
+    request_ = testing::request(share);
+    request_.isolation = mode;
+    pod_ = testing::allocation(kUid, "n", {});
+    pod_.isolation = mode;
+    pod_.containers = grants_of(request_, testing::node(node_), {0});
+  }
+  void ask(const model::Share& share) { request_.containers[0].share = share; }
+  /// The revision that answers the request is written.
+  void write() { pod_ = next_revision(pod_, request_, now()); }
+  void answer(model::ResizeAnswer answer) { node_.resizes[kUid] = answer; }
+
+  model::NodeState now() { return with_pod(testing::node(node_), pod_); }
+  std::string state() {
+    const auto resize = resize_of(pod_, &request_, now());
+    return resize ? std::string(to_string(resize->state)) : "none";
+  }
+  std::string reason() { return std::string(resize_of(pod_, &request_, now())->reason); }
+
+  model::NodeInventory node_ = node();
+  model::GpuRequest request_;
+  Allocation pod_;
+};
+
+TEST_F(ResizeOfTest, GoesFromProposedToItsEnd) {
+  EXPECT_EQ(state(), "none");
+  ask(testing::fraction(700));
+  EXPECT_EQ(state(), "Proposed");
+  write();
+  EXPECT_EQ(state(), "InProgress");
+  answer({.applied = 0});
+  EXPECT_EQ(state(), "InProgress");
+  answer({.applied = 1});
+  EXPECT_EQ(state(), "none");
+}
+
+TEST_F(ResizeOfTest, ARevisionIsWaitedForEvenIfTheRequestChangesAgain) {
+  ask(testing::fraction(700));
+  write();
+  ask(testing::fraction(200));
+  EXPECT_EQ(state(), "InProgress");
+  answer({.applied = 1});
+  EXPECT_EQ(state(), "Proposed");
+}
+
+TEST_F(ResizeOfTest, SaysWhatTheAgentRefuses) {
+  ask(testing::fraction(100));
+  write();
+  answer({.applied = 0, .refused = 1, .why = model::ResizeRefusal::kInUse});
+  EXPECT_EQ(state(), "Infeasible");
+  EXPECT_NE(reason().find("use more memory"), std::string::npos);
+  answer({.applied = 0, .refused = 1, .why = model::ResizeRefusal::kCannotChange});
+  EXPECT_EQ(state(), "Infeasible");
+  EXPECT_NE(reason().find("cannot change the limits"), std::string::npos);
+  answer({.applied = 0, .refused = 1, .why = model::ResizeRefusal::kNoRoom});
+  EXPECT_EQ(state(), "Deferred");
+  ask(testing::fraction(300));
+  EXPECT_EQ(state(), "Proposed");
+}
+
+TEST_F(ResizeOfTest, ACardThatIsAwayIsWaitedFor) {
+  ask(testing::fraction(100));
+  node_.cards.clear();
+  EXPECT_EQ(state(), "Deferred");
+}
+
+TEST_F(ResizeOfTest, AWholeCardStaysWhole) {
+  grant(testing::whole());
+  ask(testing::fraction(500));
+  EXPECT_EQ(state(), "Infeasible");
+  grant(testing::fraction(500));
+  ask(testing::fraction(1000));
+  EXPECT_EQ(state(), "Infeasible");
+}
+
+TEST_F(ResizeOfTest, AGrantThatDoesNotSayWhoIsAloneCannotBeRevised) {
+  pod_.containers[0].cards[0].whole = std::nullopt;
+  ask(testing::fraction(100));
+  EXPECT_EQ(state(), "Infeasible");
+}
+
+model::Share with_compute(std::int64_t mib, std::int64_t milli) {
+  model::Share share = testing::memory(mib);
+  share.compute = MilliGpu(milli);
+  return share;
+}
+
+TEST_F(ResizeOfTest, WhatMpsLimitsCannotChangeInARunningProcess) {
+  grant(with_compute(500, 500), Isolation::kMps);
+  ask(with_compute(500, 400));
+  EXPECT_EQ(state(), "Infeasible");
+  EXPECT_NE(reason().find("MPS"), std::string::npos);
+  ask(with_compute(400, 500));
+  EXPECT_EQ(state(), "Proposed") << "the library limits the memory";
+  node_ = node(MemoryLimits::kMps);
+  grant(with_compute(500, 500), Isolation::kMps);
+  ask(with_compute(400, 500));
+  EXPECT_EQ(state(), "Infeasible");
+}
+
+TEST_F(ResizeOfTest, APodWithoutCardsHasNone) {
+  pod_.containers.clear();
+  EXPECT_EQ(state(), "none");
+}
+
+}  // namespace
+}  // namespace tangram::cluster

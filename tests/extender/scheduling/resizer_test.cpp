@@ -1,0 +1,383 @@
+#include "extender/scheduling/resizer.hpp"
+
+#include "extender/health_routes.hpp"
+#include "model/grant.hpp"
+#include "tests/extender/rig.hpp"
+#include "tests/testing/exposition.hpp"
+#include "tests/testing/passing_api.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tangram::extender {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::Fault;
+
+const testing::CallMatch kWrite{.method = kube::Method::kPatch, .path_ends = "/pods/p"};
+
+/// One node "n" with one card of 80 GiB, and a pod "p" that was bound with half of it.
+class ResizerTest : public ::testing::Test {
+ protected:
+  ResizerTest() {
+    rig_.add_node("n");
+    rig_.sync();
+    uid_ = bind("p", "0.5");
+  }
+  std::string bind(const std::string& name, const std::string& fraction) {
+    std::string uid = rig_.add_pod(name, {{"tangram.dev/gpu-fraction", fraction},
+                                          {"tangram.dev/gpu-isolation", "time-slice"}});
+    rig_.show(name);
+    EXPECT_EQ(rig_.bind(name, uid, "n").error, "");
+    rig_.show(name);
+    return uid;
+  }
+  /// A user changes the pod's request, and the watch shows it.
+  void request(const std::string& fraction, const std::string& pod = "p") {
+    annotate(pod, R"({"tangram.dev/gpu-fraction":")" + fraction + "\"}");
+  }
+  void annotate(const std::string& pod, const std::string& annotations) {
+    rig_.ask(testing::write_request(kube::Method::kPatch, "/api/v1/namespaces/ml/pods/" + pod,
+                                    R"({"metadata":{"annotations":)" + annotations + "}}"));
+    rig_.show(pod);
+  }
+  /// The node's agent answers.
+  void answer(const model::ResizeAnswers& answers) {
+    std::string text;
+    json::Writer out(text);
+    out.begin_object().key("metadata").begin_object().key("annotations").begin_object();
+    out.member("tangram.dev/resizes", model::encode_resizes(answers));
+    out.end_object().end_object().end_object();
+    const auto node =
+        rig_.ask(testing::write_request(kube::Method::kPatch, "/api/v1/nodes/n", text));
+    rig_.nodes.change(kube::EventType::kModified, node.body);
+  }
+  void applied(int revision) { answer({{uid_, {.applied = revision}}}); }
+  void refused(int revision, model::ResizeRefusal why) {
+    answer({{uid_, {.applied = revision - 1, .refused = revision, .why = why}}});
+  }
+  void look() {
+    resizer_.look();
+    rig_.show("p");
+    clock().advance(1s);
+  }
+  testing::ManualClock& clock() { return rig_.clock; }
+
+  model::Grant grant(const std::string& pod = "p") { return rig_.grant_of(pod).value(); }
+  std::int64_t granted(const std::string& pod = "p") {
+    return grant(pod).containers[0].cards[0].compute.count();
+  }
+  std::int64_t used() { return rig_.used("n").count(); }
+  std::size_t writes() { return rig_.api.calls(kWrite).size(); }
+  std::string state() {
+    const auto cluster = rig_.ledger.snapshot();
+    const auto pod = rig_.table.find_resizable(uid_);
+    const auto entry = rig_.entry(uid_);
+    const auto resize =
+        cluster::resize_of(*entry.allocation, pod ? &pod->request : nullptr, *cluster->find("n"));
+    return resize ? std::string(to_string(resize->state)) : "";
+  }
+  double results(const std::string& result) {
+    return testing::Exposition(exposition({&resizer_}))
+        .value("tangram_resizes_total{result=\"" + result + "\"}");
+  }
+
+  Rig rig_;
+  std::string uid_;
+  std::vector<std::string> told_;
+  Resizer resizer_{{},
+                   {.api = rig_.api,
+                    .ledger = rig_.ledger,
+                    .pods = rig_.table,
+                    .policies = rig_.policies,
+                    .clock = rig_.clock,
+                    .may_write = [this](std::chrono::milliseconds) { return rig_.may_write; },
+                    .sign = model::Signer(),
+                    .check = model::SignatureCheck(),
+                    .report =
+                        [this](const cluster::PodName& pod, std::string_view reason,
+                               const std::string& sentence) {
+                          told_.push_back(pod.name + " " + std::string(reason) + ": " + sentence);
+                        }}};
+};
+
+TEST_F(ResizerTest, LeavesAPodThatHasWhatItRequests) {
+  look();
+  annotate("p", R"({"example.com/more":"1"})");
+  look();
+  EXPECT_EQ(writes(), 0U);
+  EXPECT_EQ(grant().revision, 0);
+}
+
+TEST_F(ResizerTest, WritesTheNextRevisionOfTheSameGrant) {
+  const model::Grant before = grant();
+  request("0.7");
+  EXPECT_EQ(state(), "Proposed");
+  look();
+  const model::Grant after = grant();
+  EXPECT_EQ(after.revision, 1);
+  EXPECT_TRUE(model::revises(after, before));
+  EXPECT_EQ(granted(), 700);
+  EXPECT_EQ(after.containers[0].cards[0].former, before.containers[0].cards[0].amounts());
+  EXPECT_EQ(state(), "InProgress");
+  EXPECT_EQ(used(), 700);
+  applied(1);
+  look();
+  EXPECT_EQ(state(), "");
+  EXPECT_EQ(writes(), 1U);
+  EXPECT_EQ(results("written"), 1);
+}
+
+TEST_F(ResizerTest, WhatAShrunkPodReleasesIsFreeOnceTheAgentHasAppliedIt) {
+  request("0.1");
+  look();
+  EXPECT_EQ(granted(), 100);
+  EXPECT_EQ(used(), 500);
+  applied(1);
+  EXPECT_EQ(used(), 100);
+}
+
+TEST_F(ResizerTest, OneRevisionAtATimeAndTheLastRequestWins) {
+  request("0.7");
+  look();
+  request("0.8");
+  look();
+  request("0.2");
+  look();
+  EXPECT_EQ(grant().revision, 1);
+  EXPECT_EQ(state(), "InProgress");
+  applied(1);
+  look();
+  EXPECT_EQ(grant().revision, 2);
+  EXPECT_EQ(granted(), 200);
+  EXPECT_EQ(used(), 700);
+  applied(2);
+  look();
+  EXPECT_EQ(used(), 200);
+  EXPECT_EQ(state(), "");
+}
+
+TEST_F(ResizerTest, WithoutRoomItIsDeferredUntilThereIsSome) {
+  bind("q", "0.4");
+  request("0.7");
+  for (int i = 0; i < 3; ++i) look();
+  EXPECT_EQ(state(), "Deferred");
+  EXPECT_EQ(writes(), 0U);
+  EXPECT_EQ(told_, std::vector<std::string>{"p ResizeDeferred: the resize of the pod is deferred: "
+                                            "its card has no room for it now"});
+  rig_.end_pod("q");
+  look();
+  EXPECT_EQ(granted(), 700);
+  EXPECT_EQ(told_.size(), 1U);
+}
+
+TEST_F(ResizerTest, RoomGoesToTheEarlierRequest) {
+  bind("q", "0.2");
+  bind("r", "0.3");
+  request("0.7", "q");  // the first
+  look();
+  request("0.6");
+  look();
+  EXPECT_EQ(granted(), 500);
+  rig_.end_pod("r");
+  // 300 are free: enough for p, and not for q.
+  look();
+  EXPECT_EQ(granted("q"), 200);
+  EXPECT_EQ(granted(), 600);
+  applied(1);
+  request("0.3");
+  look();
+  applied(2);
+  // 500 are free: enough for one of them.
+  request("0.5");
+  look();
+  rig_.show("q");
+  EXPECT_EQ(granted("q"), 700);
+  EXPECT_EQ(state(), "Deferred");
+}
+
+TEST_F(ResizerTest, WhatTheAgentRefusesAsInUseIsInfeasibleUntilTheRequestChanges) {
+  request("0.1");
+  look();
+  refused(1, model::ResizeRefusal::kInUse);
+  look();
+  look();
+  EXPECT_EQ(state(), "Infeasible");
+  EXPECT_EQ(used(), 500);
+  EXPECT_EQ(writes(), 1U);
+  request("0.4");
+  look();
+  EXPECT_EQ(grant().revision, 2);
+  EXPECT_EQ(granted(), 400);
+  EXPECT_EQ(grant().containers[0].cards[0].former->compute, MilliGpu(500));
+  answer({{uid_, {.applied = 2}}});
+  EXPECT_EQ(used(), 400);
+}
+
+TEST_F(ResizerTest, TakesBackWhatTheAgentHasNoRoomForOnAnOverGrantedCard) {
+  request("0.7");
+  look();
+  refused(1, model::ResizeRefusal::kNoRoom);
+  look();
+  EXPECT_EQ(writes(), 1U) << "processes that are about to end hold the room";
+  // Another leader bound a pod at the same moment.
+  testing::PodText other;
+  other.name = "other";
+  other.node = "n";
+  other.uid = "other-uid";
+  other.annotations = {
+      {"tangram.dev/gpu-fraction", "0.5"},
+      {"tangram.dev/gpu-grant",
+       model::encode(model::Grant{.pod_uid = "other-uid",
+                                  .node = "n",
+                                  .issued_at = "2026-01-01T00:00:00Z",
+                                  .isolation = model::Isolation::kTimeSlice,
+                                  .containers = {{"main", {testing::shared("n-0", 40'960, 500)}}},
+                                  .signature = {}})}};
+  rig_.pods.change(kube::EventType::kAdded, testing::pod_json(other));
+  EXPECT_EQ(used(), 1200);
+  look();
+  EXPECT_EQ(grant().revision, 2);
+  EXPECT_EQ(granted(), 500);
+  applied(2);
+  EXPECT_EQ(used(), 1000);
+  look();
+  EXPECT_EQ(state(), "Deferred");
+}
+
+TEST_F(ResizerTest, SaysWhyItIsInfeasible) {
+  annotate("p", R"({"tangram.dev/gpu-fraction":null,"tangram.dev/gpu-mem":"81Gi"})");
+  look();
+  annotate("p", R"({"tangram.dev/gpu-mem":"8Gi","tangram.dev/gpu-count":"2"})");
+  look();
+  EXPECT_EQ(writes(), 0U);
+  ASSERT_EQ(told_.size(), 2U);
+  EXPECT_NE(told_[0].find("its card is smaller"), std::string::npos) << told_[0];
+  EXPECT_NE(told_[1].find("only the amounts of shares can change"), std::string::npos) << told_[1];
+}
+
+TEST_F(ResizerTest, OnlyALeaderWrites) {
+  rig_.may_write = false;
+  request("0.7");
+  look();
+  EXPECT_EQ(writes(), 0U);
+  EXPECT_EQ(used(), 500);
+  rig_.may_write = true;
+  look();
+  EXPECT_EQ(granted(), 700);
+}
+
+TEST_F(ResizerTest, APodThatChangedSinceIsReadAnew) {
+  request("0.7");
+  rig_.api.will_answer(kWrite, 409);
+  look();
+  EXPECT_EQ(used(), 500);
+  EXPECT_EQ(results("refused"), 1);
+  look();
+  EXPECT_EQ(granted(), 700);
+}
+
+TEST_F(ResizerTest, AWriteThatWasAppliedWithoutAnAnswerCounts) {
+  request("0.7");
+  rig_.api.will(kWrite, Fault::Kind::kLoseAnswer);
+  resizer_.look();
+  EXPECT_EQ(used(), 700) << "it may have been applied";
+  clock().advance(1s);
+  resizer_.look();
+  EXPECT_EQ(writes(), 1U);
+  rig_.show("p");
+  EXPECT_EQ(granted(), 700);
+  EXPECT_EQ(used(), 700);
+  applied(1);
+  look();
+  EXPECT_EQ(state(), "");
+  EXPECT_TRUE(resizer_.finish());
+}
+
+TEST_F(ResizerTest, AWriteWithoutAnAnswerIsSentAgain) {
+  request("0.7");
+  rig_.api.will(kWrite, Fault::Kind::kLoseBefore);
+  look();
+  EXPECT_EQ(grant().revision, 0);
+  EXPECT_EQ(used(), 700);
+  look();
+  EXPECT_EQ(grant().revision, 1);
+  EXPECT_EQ(granted(), 700);
+}
+
+TEST_F(ResizerTest, AWriteWithoutAnAnswerIsGivenUpOnceThePodHasChanged) {
+  request("0.7");
+  rig_.api.will(kWrite, Fault::Kind::kLoseBefore);
+  look();
+  request("0.5");
+  look();
+  EXPECT_EQ(used(), 500);
+  look();
+  EXPECT_EQ(writes(), 1U);
+  EXPECT_EQ(state(), "");
+}
+
+TEST_F(ResizerTest, AReplicaThatNoLongerLeadsWaitsUntilNothingCanComeAnyMore) {
+  request("0.7");
+  rig_.api.will(kWrite, Fault::Kind::kLoseBefore);
+  look();
+  rig_.may_write = false;
+  EXPECT_FALSE(resizer_.finish());
+  for (int i = 0; i < 60; ++i) look();
+  EXPECT_EQ(used(), 700);
+  for (int i = 0; i < 60; ++i) look();
+  EXPECT_EQ(used(), 500);
+  EXPECT_TRUE(resizer_.finish());
+  EXPECT_EQ(writes(), 1U);
+}
+
+TEST_F(ResizerTest, WritesNothingAfterItHasFinished) {
+  EXPECT_TRUE(resizer_.finish());
+  request("0.7");
+  look();
+  EXPECT_EQ(writes(), 0U);
+}
+
+TEST_F(ResizerTest, APodThatEndsMeanwhileKeepsNothing) {
+  request("0.7");
+  rig_.api.will(kWrite, Fault::Kind::kLoseBefore);
+  resizer_.look();
+  rig_.end_pod("p");
+  EXPECT_EQ(used(), 0);
+  clock().advance(1s);
+  resizer_.look();
+  EXPECT_TRUE(resizer_.finish());
+  EXPECT_EQ(used(), 0);
+}
+
+TEST_F(ResizerTest, AnEarlierGrantThatIsPutBackIsReplacedByALaterRevision) {
+  const std::string first = testing::json_at(rig_.read("p"), "metadata.uid");
+  const std::string text = model::encode(grant());
+  request("0.1");
+  look();
+  applied(1);
+  EXPECT_EQ(used(), 100);
+  std::string body;
+  json::Writer out(body);
+  out.begin_object().member("tangram.dev/gpu-grant", text).end_object();
+  annotate("p", body);
+  EXPECT_EQ(used(), 100) << "the watch has shown a later one";
+  // A restarted extender knows only what stands there, and the agent's word.
+  Rig fresh;
+  EXPECT_EQ(grant().revision, 0);
+  testing::send_list(fresh.nodes, rig_.list("/api/v1/nodes"));
+  testing::send_list(fresh.pods, rig_.list("/api/v1/pods"));
+  const auto cluster = fresh.ledger.snapshot();
+  const auto pod = fresh.table.find_resizable(first);
+  ASSERT_NE(pod, nullptr);
+  const auto allocation = fresh.entry(first).allocation;
+  const auto resize = cluster::resize_of(*allocation, &pod->request, *cluster->find("n"));
+  ASSERT_TRUE(resize);
+  EXPECT_EQ(resize->state, cluster::ResizeState::kProposed);
+  const auto next = cluster::next_revision(*allocation, pod->request, *cluster->find("n"));
+  EXPECT_EQ(next.revision, 2);
+  EXPECT_EQ(next.containers[0].cards[0].compute, MilliGpu(100));
+}
+
+}  // namespace
+}  // namespace tangram::extender

@@ -28,6 +28,9 @@ struct Lease {
 constinit Lease lease;
 constinit std::atomic<std::uint32_t> none{0};
 
+/// Has the process pages? Then it may have batches.
+bool is_started() { return leases.load(std::memory_order_acquire) != &none; }
+
 std::size_t group_of(const void* pointer, std::size_t groups) {
   const auto number = reinterpret_cast<std::uint64_t>(pointer);
   constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15U;  // spreads what is aligned
@@ -147,8 +150,10 @@ void forget_lease() {
   for (auto& context : lease.contexts) context.store(0, std::memory_order_relaxed);
 }
 
+/// Also while no card's time is leased: it may have been before, and may be again, with another
+/// context of the same handle.
 void leave_context(CUcontext context) {
-  if (!is_leased() || context == nullptr) return;
+  if (!is_started() || context == nullptr) return;
   lease.contexts[group_of(context, kContexts)].store(0, std::memory_order_relaxed);
   for (std::size_t card = 0; card < lease.pages.limits->card_count; ++card) {
     for (Batches& batches : lease.batches[card]) {

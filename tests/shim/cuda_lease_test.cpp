@@ -151,6 +151,16 @@ TEST_F(CudaLeaseTest, AContextCanEndWithWorkInIt) {
   EXPECT_EQ(kernels(1000, 100).result, 0);
 }
 
+TEST_F(CudaLeaseTest, AContextCanEndWithWorkInItAfterTheLease) {
+  set_turn(kTurnOpen);
+  const auto context = client_.run("context 0");
+  ASSERT_EQ(client_.run("kernels 2000000 3 0").result, 0);
+  ASSERT_GT(account().in_flight, 0U);
+  rig_.limits().leases = 0;
+  ASSERT_EQ(client_.run("destroy-context " + std::to_string(context.value())).result, 0);
+  EXPECT_EQ(account().in_flight, 0U);
+}
+
 TEST_F(CudaLeaseTest, AChildHasATurnOfItsOwn) {
   set_turn(kTurnOpen);
   ASSERT_EQ(kernels(1000, 10).result, 0);
@@ -174,6 +184,24 @@ TEST(CudaLeaseOfTwoCardsTest, OnlyTheCardWhoseTurnIsClosedWaits) {
   rig.limits().cards[1].turn = kTurnOpen;
   wake_all(rig.limits().cards[1].turn);
   EXPECT_TRUE(testing::eventually([&] { return rig.cards().launches == 20; }));
+}
+
+TEST(CudaLeaseOfTwoCardsTest, AContextThatEndedAfterTheLeaseIsForgotten) {
+  StandInRig rig({RigCard{}, RigCard{}});
+  rig.limits().leases = 1U << 1U;
+  rig.limits().cards[1].turn = kTurnOpen;
+  const Heart heart(rig.limits().cards[1]);
+  Client client(rig);
+  ASSERT_EQ(client.run("init").result, 0);
+  const auto ended = client.run("context 1");
+  ASSERT_EQ(client.run("kernels 1000 10").result, 0);
+  rig.limits().leases = 0;
+  ASSERT_EQ(client.run("destroy-context " + std::to_string(ended.value())).result, 0);
+  ASSERT_EQ(client.run("context 0").value(), ended.value()) << "the driver uses the handle again";
+  rig.limits().cards[1].turn = kTurnClosed;
+  rig.limits().leases = 1U << 1U;
+  EXPECT_EQ(client.run("kernels 1000 10").result, 0) << "on card 0";
+  EXPECT_EQ(rig.usage().totals[1].lease_news, 0U);
 }
 
 /// The bound is far above what it costs, 12 ns, and below what events in each launch would.

@@ -136,6 +136,19 @@ void add(Lists& to, const Lists& from) {
   }
 }
 
+/// Those of NVIDIA's kind, in the order in which they count.
+Result<std::vector<Spec>> read_specs(const std::vector<std::string>& folders) {
+  std::vector<Spec> specs;
+  for (auto folder = folders.rbegin(); folder != folders.rend(); ++folder) {
+    for (const std::string& path : files(*folder)) {
+      auto spec = read_spec(path);
+      if (!spec) return spec.error();
+      if (spec->kind == kKind) specs.push_back(std::move(*spec));
+    }
+  }
+  return specs;
+}
+
 /// Adds the edits of those devices that are still missing.
 void add_devices(const Spec& spec, std::set<std::string, std::less<>>& missing, CdiEdits& to) {
   for (const auto& [device, edits] : spec.devices) {
@@ -146,20 +159,29 @@ void add_devices(const Spec& spec, std::set<std::string, std::less<>>& missing, 
   }
 }
 
+CdiEdits edits_of(const std::vector<Spec>& specs, const std::vector<std::string>& cards) {
+  CdiEdits edits_of_cards;
+  std::set<std::string, std::less<>> missing(cards.begin(), cards.end());
+  for (const Spec& spec : specs) add_devices(spec, missing, edits_of_cards);
+  return missing.empty() ? edits_of_cards : CdiEdits{};
+}
+
 }  // namespace
 
 Result<CdiEdits> cdi_edits(const std::vector<std::string>& folders,
                            const std::vector<std::string>& cards) {
-  CdiEdits edits_of_cards;
-  std::set<std::string, std::less<>> missing(cards.begin(), cards.end());
-  for (auto folder = folders.rbegin(); folder != folders.rend(); ++folder) {
-    for (const std::string& path : files(*folder)) {
-      const auto spec = read_spec(path);
-      if (!spec) return spec.error();
-      if (spec->kind == kKind) add_devices(*spec, missing, edits_of_cards);
-    }
-  }
-  return missing.empty() ? edits_of_cards : CdiEdits{};
+  const auto specs = read_specs(folders);
+  if (!specs) return specs.error();
+  return edits_of(*specs, cards);
+}
+
+Result<std::map<std::string, CdiEdits>> cdi_edits_of_each(const std::vector<std::string>& folders,
+                                                          const std::vector<std::string>& cards) {
+  const auto specs = read_specs(folders);
+  if (!specs) return specs.error();
+  std::map<std::string, CdiEdits> each;
+  for (const std::string& card : cards) each[card] = edits_of(*specs, {card});
+  return each;
 }
 
 }  // namespace tangram::node::nvidia

@@ -3,6 +3,7 @@
 #include "base/result.hpp"
 #include "node/container/cdi_spec.hpp"
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -18,5 +19,9 @@ namespace tangram::node::nvidia {
 ///          kInvalidArgument if a spec of that kind cannot be read
 Result<CdiEdits> cdi_edits(const std::vector<std::string>& folders,
                            const std::vector<std::string>& cards);
+
+/// The same of each card by itself, by one reading of the specs.
+Result<std::map<std::string, CdiEdits>> cdi_edits_of_each(const std::vector<std::string>& folders,
+                                                          const std::vector<std::string>& cards);
 
 }  // namespace tangram::node::nvidia

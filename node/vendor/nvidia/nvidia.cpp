@@ -87,10 +87,11 @@ std::unique_ptr<CardSource> Nvidia::open_cards() const {
   auto modes = std::make_unique<OfferedModes>(std::make_unique<NvmlSource>(settings_.nvml_library),
                                               process_environment("PATH"));
   return std::make_unique<OfferedMeans>(
-      std::move(modes),
-      OfferedMeans::Machine{.stand_ins = settings_.stand_ins,
-                            .memory_hook = settings_.memory_hook,
-                            .cdi_edits = [this](const auto& cards) { return cdi_edits(cards); }});
+      std::move(modes), OfferedMeans::Machine{.stand_ins = settings_.stand_ins,
+                                              .memory_hook = settings_.memory_hook,
+                                              .cdi_edits = [this](const auto& cards) {
+                                                return cdi_edits_of_each(settings_.cdi_dirs, cards);
+                                              }});
 }
 
 Result<std::unique_ptr<MemoryLimiter>> Nvidia::memory_limiter(model::MemoryLimits means,

@@ -42,10 +42,15 @@ Result<Inventory> OfferedMeans::inventory() {
   if (!inventory) return inventory;
   const int driver = branch_of(inventory->driver);
   if (driver < kFirstForLibrary) return inventory;
+  std::vector<std::string> ids;
+  for (const InstalledCard& card : inventory->cards) ids.push_back(card.card.id);
+  const auto each = machine_.cdi_edits(ids);
+  if (!each) return inventory;
   for (InstalledCard& card : inventory->cards) {
-    const auto edits = machine_.cdi_edits({card.card.id});
-    if (!edits || edits->lists.empty()) continue;
-    if (can_use_library(card, driver, *edits)) card.memory_means.add(model::MemoryLimits::kLibrary);
+    const auto edits = each->find(card.card.id);
+    if (edits == each->end() || edits->second.lists.empty()) continue;
+    if (can_use_library(card, driver, edits->second))
+      card.memory_means.add(model::MemoryLimits::kLibrary);
     if (can_use_driver(card, driver)) card.memory_means.add(model::MemoryLimits::kDriver);
   }
   return inventory;

@@ -4,6 +4,7 @@
 #include "node/container/cdi_spec.hpp"
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,8 +21,9 @@ class OfferedMeans final : public CardSource {
   struct Machine {
     std::string stand_ins;    ///< the image's folder of stand-in libraries
     std::string memory_hook;  ///< the image's tangram-memory-hook
-    /// Vendor::cdi_edits().
-    std::function<Result<CdiEdits>(const std::vector<std::string>&)> cdi_edits;
+    /// cdi_edits_of_each() of these cards; called once for an inventory.
+    std::function<Result<std::map<std::string, CdiEdits>>(const std::vector<std::string>&)>
+        cdi_edits;
     std::string cgroups = "/sys/fs/cgroup";
   };
   OfferedMeans(std::unique_ptr<CardSource> source, Machine machine)

@@ -66,6 +66,15 @@ TEST_F(NvidiaCdiTest, DrawsWhatTheCardsAndAllOfThemNeed) {
   EXPECT_EQ(two->lists.at("deviceNodes").size(), 3U) << "what is common stands there once";
 }
 
+TEST_F(NvidiaCdiTest, EachCardHasTheSameByItself) {
+  write(0, "nvidia.yaml", kGenerated);
+  const auto each = cdi_edits_of_each(folders, {"GPU-1", "GPU-2", "GPU-9"});
+  ASSERT_TRUE(each) << each.error().message;
+  EXPECT_EQ(each->at("GPU-1").lists, cdi_edits(folders, {"GPU-1"})->lists);
+  EXPECT_EQ(each->at("GPU-2").lists, cdi_edits(folders, {"GPU-2"})->lists);
+  EXPECT_TRUE(each->at("GPU-9").lists.empty());
+}
+
 TEST_F(NvidiaCdiTest, WithoutASpecForEveryCardThereIsNothing) {
   EXPECT_EQ(*cdi_edits(folders, {"GPU-1"}), CdiEdits{});
   write(0, "nvidia.yaml", kGenerated);

@@ -47,12 +47,18 @@ class OfferedMeansTest : public ::testing::Test {
   MemoryMeans offered(const std::string& driver) {
     Inventory inventory;
     inventory.driver = driver;
-    inventory.cards = {card_};
-    OfferedMeans source(std::make_unique<OneCard>(inventory),
-                        {.stand_ins = folder_.path(),
-                         .memory_hook = folder_.path() + "/hook",
-                         .cdi_edits = [this](const auto&) { return edits_; },
-                         .cgroups = folder_.path()});
+    inventory.cards.assign(cards_, card_);
+    OfferedMeans source(
+        std::make_unique<OneCard>(inventory),
+        {.stand_ins = folder_.path(),
+         .memory_hook = folder_.path() + "/hook",
+         .cdi_edits = [this](const auto& cards) -> Result<std::map<std::string, CdiEdits>> {
+           ++readings_;
+           std::map<std::string, CdiEdits> each;
+           for (const std::string& card : cards) each[card] = edits_;
+           return each;
+         },
+         .cgroups = folder_.path()});
     return source.inventory()->cards.front().memory_means;
   }
   void remove(const std::string& name) { std::filesystem::remove(folder_.path() + name); }
@@ -60,6 +66,8 @@ class OfferedMeansTest : public ::testing::Test {
   testing::TempFolder folder_;
   InstalledCard card_;
   CdiEdits edits_;
+  std::size_t cards_ = 1;
+  int readings_ = 0;
 };
 
 constexpr MemoryMeans kNothing;
@@ -79,6 +87,12 @@ TEST_F(OfferedMeansTest, TheDriverDecides) {
 TEST_F(OfferedMeansTest, WithoutNvidiasCdiSpecAnotherComponentMountsTheDriver) {
   edits_ = {};
   EXPECT_EQ(offered("615.71.09"), kNothing);
+}
+
+TEST_F(OfferedMeansTest, ReadsTheSpecsOnceForAllCards) {
+  cards_ = 8;
+  EXPECT_EQ(offered("615.71.09"), kBoth);
+  EXPECT_EQ(readings_, 1);
 }
 
 TEST_F(OfferedMeansTest, ASpecWithoutTheLibrariesLeavesTheDriver) {

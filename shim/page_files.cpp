@@ -38,6 +38,17 @@ Page* if_valid(void* mapped, std::uint64_t magic) {
   return nullptr;
 }
 
+LimitsPage* open_limits(const char* path, int access, int protection) {
+  const int fd = open(path, access | O_CLOEXEC);
+  if (fd < 0) return nullptr;
+  void* const mapped = map_file(fd, sizeof(LimitsPage), protection);
+  (void)close(fd);
+  auto* const page = if_valid<LimitsPage>(mapped, kLimitsMagic);
+  if (page == nullptr || page->card_count <= kMaxCards) return page;
+  unmap_limits(page);
+  return nullptr;
+}
+
 UsageFile open_usage_file(const char* path, int access, int protection) {
   UsageFile file;
   file.fd = open(path, access | O_CLOEXEC);
@@ -50,13 +61,10 @@ UsageFile open_usage_file(const char* path, int access, int protection) {
 
 }  // namespace
 
-const LimitsPage* map_limits(const char* path) {
-  const int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return nullptr;
-  void* const mapped = map_file(fd, sizeof(LimitsPage), PROT_READ);
-  (void)close(fd);
-  const auto* const page = if_valid<LimitsPage>(mapped, kLimitsMagic);
-  return page != nullptr && page->card_count <= kMaxCards ? page : nullptr;
+const LimitsPage* map_limits(const char* path) { return open_limits(path, O_RDONLY, PROT_READ); }
+
+LimitsPage* map_limits_to_write(const char* path) {
+  return open_limits(path, O_RDWR, PROT_READ | PROT_WRITE);
 }
 
 void unmap_limits(const LimitsPage* page) {

@@ -7,6 +7,8 @@ namespace tangram::shim {
 
 /// @returns null if there is no such file, or it is not a page of this version
 [[nodiscard]] const LimitsPage* map_limits(const char* path);
+/// The same for the agent, which changes limits under running processes.
+[[nodiscard]] LimitsPage* map_limits_to_write(const char* path);
 void unmap_limits(const LimitsPage* page);
 
 /// An open usage page.

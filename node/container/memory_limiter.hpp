@@ -3,9 +3,11 @@
 #include "base/result.hpp"
 #include "model/grant.hpp"
 #include "node/container/cdi_spec.hpp"
+#include "node/pages/allocation_pages.hpp"
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -38,6 +40,12 @@ class MemoryLimiter {
 
   /// Gives up what it keeps for all but these allocations.
   virtual void keep(const std::set<std::string, std::less<>>& /*allocations*/) {}
+
+  /// The pages that its libraries in a container go by.
+  /// @returns null if there are none, or they cannot be opened now
+  [[nodiscard]] virtual std::shared_ptr<AllocationPages> pages(std::string_view /*allocation*/) {
+    return nullptr;
+  }
 };
 
 }  // namespace tangram::node

@@ -16,6 +16,7 @@ namespace tangram::node::lease {
 struct TimeShare {
   MilliGpu share;  ///< its part while others want the card, too
   MilliGpu limit;  ///< more than this it never gets; kWholeGpu = no limit
+  friend bool operator==(const TimeShare&, const TimeShare&) = default;
 };
 
 /// What a container's usage page says of the card at a moment. The container wrote it: it may be

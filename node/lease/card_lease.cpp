@@ -1,7 +1,5 @@
 #include "node/lease/card_lease.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -51,16 +49,11 @@ void CardLease::run(const std::stop_token& stop) {
 void CardLease::adopt(const std::vector<LeasedContainer>& containers) {
   std::map<std::string, ContainerPages> kept;
   for (const LeasedContainer& container : containers) {
-    if (auto known = pages_.extract(container.name)) {
+    auto known = pages_.extract(container.name);
+    if (known && known.mapped().are(*container.pages)) {
       kept.insert(std::move(known));
     } else {
-      auto opened =
-          ContainerPages::open(container.limits_file, container.usage_file, container.card);
-      if (!opened) {
-        spdlog::warn("container {}: {}", container.name, opened.error().message);
-        continue;
-      }
-      kept.emplace(container.name, std::move(*opened));
+      kept.emplace(container.name, ContainerPages(container.pages, container.place));
     }
     arbiter_.set(container.name, container.time);
   }
@@ -77,7 +70,7 @@ void CardLease::round() {
   last_round_ = now;
   std::map<std::string, Sight> sights;
   for (auto& [name, pages] : pages_) {
-    sights[name] = pages.look();
+    sights[name] = pages.look(now);
     if (beats) pages.beat();
   }
   arbiter_.step(now, sights);

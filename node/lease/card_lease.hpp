@@ -6,6 +6,7 @@
 
 #include <condition_variable>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <stop_token>
 #include <string>
@@ -14,13 +15,13 @@
 
 namespace tangram::node::lease {
 
-/// A container that shares a card by time, and where its pages are on this node.
+/// A container that shares a card by time.
 struct LeasedContainer {
   std::string name;  ///< one that no other container has, now or later
-  std::string limits_file;
-  std::string usage_file;
-  std::size_t card = 0;  ///< its place in the container's limits page
+  std::shared_ptr<AllocationPages> pages;
+  std::size_t place = 0;  ///< of the card, in the pages
   TimeShare time;
+  friend bool operator==(const LeasedContainer&, const LeasedContainer&) = default;
 };
 
 /// Is there anything to hold: several containers, or a limit?
@@ -39,8 +40,7 @@ class CardLease {
   CardLease(const CardLease&) = delete;
   CardLease& operator=(const CardLease&) = delete;
 
-  /// The containers of the card from now on. One whose pages cannot be read is logged and runs
-  /// freely, until it is named again.
+  /// The containers of the card from now on.
   void set(const std::vector<LeasedContainer>& containers);
 
  private:

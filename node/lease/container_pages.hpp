@@ -1,35 +1,34 @@
 #pragma once
 
-#include "base/result.hpp"
+#include "base/clock.hpp"
 #include "node/lease/arbiter.hpp"
-#include "shim/pages.hpp"
+#include "node/pages/allocation_pages.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <string>
+#include <memory>
 
 namespace tangram::node::lease {
 
 /// The pages of a container, for one of its cards: how the agent opens and closes its turn, and
-/// sees what it does. The container can write anything to its usage page and can cut it, at any
-/// moment: so it is read by system calls, and no more than 64 processes at a time.
+/// sees what it does. What the container says may be anything, and it can make a look slow: so a
+/// look is at 64 processes at most and ends after half a millisecond of work. Then the next one
+/// comes later, so that looks at one container take no more than a twentieth of the thread's time.
 ///
 /// Threads: one at a time.
 class ContainerPages {
  public:
-  /// @param limits  the file of its limits page, which only the agent writes
-  /// @param usage   the file of its usage page
-  /// @param card    its place in the limits page
-  /// @returns kUnavailable if a file cannot be read or is no such page
-  static Result<ContainerPages> open(const std::string& limits, const std::string& usage,
-                                     std::size_t card);
-  ContainerPages(ContainerPages&& other) noexcept;
-  ContainerPages& operator=(ContainerPages&& other) noexcept;
+  /// @param place  of the card, in the pages
+  ContainerPages(std::shared_ptr<AllocationPages> pages, std::size_t place);
+  ContainerPages(ContainerPages&& other) noexcept = default;
+  ContainerPages& operator=(ContainerPages&&) = delete;
   ContainerPages(const ContainerPages&) = delete;
   ContainerPages& operator=(const ContainerPages&) = delete;
   /// The container's turn on the card is free from then on.
   ~ContainerPages();
+
+  [[nodiscard]] bool are(const AllocationPages& pages) const { return pages_.get() == &pages; }
 
   /// From now on the container has turns.
   void set_open(bool open);
@@ -37,26 +36,25 @@ class ContainerPages {
   void beat();
 
   /// What its processes do. Dead ones, whose lock the kernel has freed, do nothing.
-  [[nodiscard]] Sight look();
+  [[nodiscard]] Sight look(TimePoint now);
 
   /// Changes when a process begins to wait or has ended its work.
-  [[nodiscard]] std::uint32_t news() const;
+  [[nodiscard]] std::uint32_t news() const { return pages_->lease_news(place_); }
   /// Waits until that is not this value, or for a millisecond.
-  void wait_for_news(std::uint32_t known) const;
+  void wait_for_news(std::uint32_t known) const { pages_->wait_for_lease_news(place_, known); }
 
  private:
-  ContainerPages() = default;
-  [[nodiscard]] shim::CardLimit& limit() const { return limits_->cards[card_]; }
+  [[nodiscard]] shim::CardLimit& limit() const { return pages_->limits().cards.at(place_); }
+  [[nodiscard]] std::uint32_t bit() const { return std::uint32_t{1} << place_; }
   void add(Sight& sight, std::size_t slot);
-  void close();
 
-  shim::LimitsPage* limits_ = nullptr;
-  const shim::UsagePage* usage_ = nullptr;  ///< never read: its address is waited at
-  int usage_fd_ = -1;
-  std::size_t card_ = 0;
+  std::shared_ptr<AllocationPages> pages_;  ///< null once moved from
+  std::size_t place_;
   std::size_t first_slot_ = 0;                    ///< to look at
   std::map<std::size_t, std::uint64_t> busy_ns_;  ///< by slot, when it was looked at
   std::uint32_t turn_ = shim::kTurnFree;
+  Sight last_;  ///< but for what was measured then
+  TimePoint next_look_{};
 };
 
 }  // namespace tangram::node::lease

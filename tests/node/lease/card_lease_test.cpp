@@ -37,11 +37,9 @@ class CardLeaseTest : public ::testing::Test {
 
   static LeasedContainer leased(const std::string& name, const Container& container,
                                 std::int64_t share, std::int64_t limit = 1000) {
-    return {.name = name,
-            .limits_file = container.rig.path() + "/tangram/limits",
-            .usage_file = container.rig.path() + "/tangram/usage",
-            .card = 0,
-            .time = {MilliGpu(share), MilliGpu(limit)}};
+    auto pages = AllocationPages::open(container.rig.path() + "/tangram");
+    EXPECT_TRUE(pages) << pages.error().message;
+    return {.name = name, .pages = *pages, .place = 0, .time = {MilliGpu(share), MilliGpu(limit)}};
   }
   void lease(std::int64_t share_of_a) {
     leases_->set({{"card", {leased("a", a_, share_of_a), leased("b", b_, 1000 - share_of_a)}}});
@@ -148,11 +146,15 @@ TEST_F(CardLeaseTest, AContainerThatCutsItsPageHarmsOnlyItself) {
   EXPECT_TRUE(testing::eventually([&] { return b_.used() > 200 * kMillisecond; }));
 }
 
-TEST_F(CardLeaseTest, APageThatIsNoneIsLeftOut) {
-  std::filesystem::resize_file(a_.rig.path() + "/tangram/limits", 10);
+/// As when the container had spoiled the former ones and started again.
+TEST_F(CardLeaseTest, OtherPagesOfAContainerTakeThePlaceOfTheFormerOnes) {
+  Container again;
   lease(500);
-  b_.start("kernels-for-ever 1000000 1");
-  EXPECT_TRUE(testing::eventually([&] { return b_.used() > 50 * kMillisecond; }));
+  ASSERT_TRUE(testing::eventually([&] { return a_.rig.limits().leases == 1; }));
+  leases_->set({{"card", {leased("a", again, 500), leased("b", b_, 500)}}});
+  EXPECT_TRUE(testing::eventually(
+      [&] { return again.rig.limits().leases == 1 && a_.rig.limits().leases == 0; }));
+  EXPECT_EQ(a_.rig.limits().cards[0].turn, shim::kTurnFree);
 }
 
 }  // namespace

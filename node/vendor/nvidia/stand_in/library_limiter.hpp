@@ -26,6 +26,9 @@ class LibraryLimiter final : public MemoryLimiter {
   void keep(const std::set<std::string, std::less<>>& allocations) override {
     pages_.keep(allocations);
   }
+  std::shared_ptr<AllocationPages> pages(std::string_view allocation) override {
+    return pages_.find(allocation);
+  }
 
  private:
   const StandInPaths stand_ins_;

@@ -5,16 +5,14 @@
 #include "shim/uuid.hpp"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
+#include <chrono>
 #include <filesystem>
-#include <iterator>
 #include <system_error>
 #include <utility>
 
@@ -27,20 +25,9 @@ Error system_error(const std::string& what) {
   return fail(Errc::kUnavailable, what + ": " + std::generic_category().message(errno));
 }
 
-/// Writable: the agent changes limits under running processes.
-shim::LimitsPage* map_writable(const std::string& path) {
-  if (const auto* const checked = shim::map_limits(path.c_str()); checked != nullptr) {
-    (void)munmap(const_cast<shim::LimitsPage*>(checked), sizeof(shim::LimitsPage));
-  } else {
-    return nullptr;
-  }
-  const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
-  if (fd < 0) return nullptr;
-  void* const mapped =
-      mmap(nullptr, sizeof(shim::LimitsPage), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-  (void)::close(fd);
-  return mapped == MAP_FAILED ? nullptr : static_cast<shim::LimitsPage*>(mapped);
-}
+/// What the agent works for one container's accounts, at most. What it does not get to counts as
+/// overhead, at the container's expense.
+constexpr std::chrono::milliseconds kMostWork{20};
 
 /// A page of zeros but for its header, with a mode that the umask does not narrow.
 Result<void> make_usage(const std::string& path) {
@@ -65,48 +52,20 @@ std::uint64_t limit_of(const model::GrantedCard& card) {
   return static_cast<std::uint64_t>(card.memory_limit.count()) << kBytesPerMiB;
 }
 
-/// A part of the usage page.
-/// @returns false if the container has cut the file short
-template <std::size_t Size>
-bool read_at(int fd, std::size_t offset, std::array<char, Size>& part) {
-  return pread(fd, part.data(), Size, static_cast<off_t>(offset)) == static_cast<ssize_t>(Size);
-}
-
 /// What the living processes account, by the card's place.
 using Accounts = std::array<std::uint64_t, shim::kMaxCards>;
 
-Accounts accounts_of_the_living(int usage) {
+Accounts accounts_of_the_living(const AllocationPages& pages) {
   Accounts sums{};
-  std::array<char, shim::kMaxProcesses> taken{};
-  if (!read_at(usage, offsetof(shim::UsagePage, taken), taken)) return sums;
-  for (std::size_t number = 0; number < taken.size(); ++number) {
-    if (taken.at(number) == 0 || !shim::is_locked({.fd = usage}, number)) continue;
-    std::array<char, sizeof(shim::Slot)> slot{};
-    if (!read_at(usage, offsetof(shim::UsagePage, slots) + number * slot.size(), slot)) break;
-    for (std::size_t card = 0; card < sums.size(); ++card) {
-      std::uint64_t bytes = 0;
-      const std::size_t account = offsetof(shim::Slot, accounts) + card * sizeof(shim::Account);
-      std::memcpy(&bytes, slot.data() + account + offsetof(shim::Account, bytes), sizeof(bytes));
-      sums.at(card) += bytes;
+  const Effort effort(kMostWork);
+  const AllocationPages::Taken taken = pages.taken();
+  for (std::size_t slot = 0; slot < taken.size() && !effort.is_spent(); ++slot) {
+    if (taken.at(slot) == 0 || !pages.is_alive(slot)) continue;
+    for (std::size_t place = 0; place < pages.limits().card_count; ++place) {
+      sums.at(place) += pages.account(slot, place).bytes;
     }
   }
   return sums;
-}
-
-/// What a container writes beyond the page lies in the host's memory.
-void cut_to_size(int usage) {
-  struct stat status {};
-  if (fstat(usage, &status) != 0 || status.st_size <= off_t{sizeof(shim::UsagePage)}) return;
-  (void)ftruncate(usage, sizeof(shim::UsagePage));
-}
-
-/// The container has cut the page short or destroyed its header: nothing could use it.
-bool is_spoiled(int usage) {
-  struct stat status {};
-  std::array<char, sizeof(std::uint64_t)> magic{};
-  return fstat(usage, &status) != 0 || status.st_size < off_t{sizeof(shim::UsagePage)} ||
-         !read_at(usage, offsetof(shim::UsagePage, magic), magic) ||
-         std::memcmp(magic.data(), &shim::kUsageMagic, magic.size()) != 0;
 }
 
 /// It can neither leave the folder nor name one inside another.
@@ -126,42 +85,26 @@ bool lists(const shim::LimitsPage& page, const std::vector<model::GrantedCard>& 
                     });
 }
 
-std::optional<std::size_t> place_of(const shim::LimitsPage& page, std::string_view card) {
-  const auto uuid = shim::uuid_of(card);
-  for (std::size_t place = 0; uuid && place < page.card_count; ++place) {
-    if (page.cards.at(place).uuid == *uuid) return place;
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
-SharePages::~SharePages() {
-  for (auto& [allocation, pages] : open_) close(pages);
+SharePages::SharePages(std::string folder) : folder_(std::move(folder)) {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_, ignored)) {
+    (void)open(entry.path().filename().string());
+  }
 }
 
 std::string SharePages::path(std::string_view allocation) const {
   return folder_ + "/" + std::string(allocation);
 }
 
-void SharePages::close(Open& open) {
-  if (open.limits != nullptr) (void)munmap(open.limits, sizeof(shim::LimitsPage));
-  if (open.usage >= 0) (void)::close(open.usage);
-  open = {};
-}
-
 /// Under mutex_. @returns null if there are none
 SharePages::Open* SharePages::open(std::string_view allocation) {
-  Open& pages = open_[std::string(allocation)];
-  if (pages.limits == nullptr) pages.limits = map_writable(path(allocation) + "/limits");
-  if (pages.usage < 0) {
-    // Without waiting: a container's root may have taken a lease while no agent ran.
-    pages.usage = ::open((path(allocation) + "/usage").c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
-  }
-  if (pages.limits != nullptr && pages.usage >= 0) return &pages;
-  close(pages);
-  open_.erase(std::string(allocation));
-  return nullptr;
+  const auto known = open_.find(allocation);
+  if (known != open_.end()) return &known->second;
+  auto pages = AllocationPages::open(path(allocation));
+  if (!pages) return nullptr;
+  return &open_.emplace(allocation, Open{.pages = std::move(*pages)}).first->second;
 }
 
 /// The usage page first: whoever sees limits finds both.
@@ -205,27 +148,22 @@ Result<SharePages::Paths> SharePages::put(std::string_view allocation,
   const std::lock_guard lock(mutex_);
   const std::string folder = path(allocation);
   const Paths paths{.limits = folder + "/limits", .usage = folder + "/usage"};
-  Open* const pages = open(allocation);
-  if (pages == nullptr || !lists(*pages->limits, cards) || is_spoiled(pages->usage)) {
-    if (pages != nullptr) close(*pages);
+  const Open* const known = open(allocation);
+  if (known == nullptr || !lists(known->pages->limits(), cards) || !known->pages->cut_to_size()) {
     open_.erase(std::string(allocation));
     if (auto made = make(folder, cards); !made) return made.error();
     (void)open(allocation);
     return paths;
   }
   for (std::size_t i = 0; i < cards.size(); ++i) {
-    pages->limits->cards.at(i).memory_bytes = limit_of(cards[i]);
+    known->pages->limits().cards.at(i).memory_bytes = limit_of(cards[i]);
   }
   return paths;
 }
 
 void SharePages::keep(const std::set<std::string, std::less<>>& allocations) {
   const std::lock_guard lock(mutex_);
-  for (auto entry = open_.begin(); entry != open_.end();) {
-    const bool kept = allocations.contains(entry->first);
-    if (!kept) close(entry->second);
-    entry = kept ? std::next(entry) : open_.erase(entry);
-  }
+  std::erase_if(open_, [&](const auto& entry) { return !allocations.contains(entry.first); });
   std::vector<std::filesystem::path> superfluous;
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(folder_, ignored)) {
@@ -237,29 +175,34 @@ void SharePages::keep(const std::set<std::string, std::less<>>& allocations) {
 
 bool SharePages::settle(std::string_view allocation, const MemoryByCard& used) {
   const std::lock_guard lock(mutex_);
-  Open* const pages = open(allocation);
-  if (pages == nullptr) return false;
-  cut_to_size(pages->usage);
-  const Accounts accounts = accounts_of_the_living(pages->usage);
+  Open* const known = open(allocation);
+  if (known == nullptr) return false;
+  const AllocationPages& pages = *known->pages;
+  (void)pages.cut_to_size();
+  const Accounts accounts = accounts_of_the_living(pages);
   for (const auto& [card, bytes] : used) {
-    const auto place = place_of(*pages->limits, card);
+    const auto place = pages.place_of(card);
     if (!place) continue;
     const std::uint64_t accounted = accounts.at(*place);
     const std::uint64_t overhead = bytes > accounted ? bytes - accounted : 0;
-    const std::uint64_t last = std::exchange(pages->last_overhead.at(*place), overhead);
-    pages->limits->cards.at(*place).overhead_bytes = std::min(overhead, last);
+    const std::uint64_t last = std::exchange(known->last_overhead.at(*place), overhead);
+    pages.limits().cards.at(*place).overhead_bytes = std::min(overhead, last);
   }
   return true;
 }
 
 std::optional<std::uint64_t> SharePages::accounted(std::string_view allocation,
                                                    std::string_view card) {
-  const std::lock_guard lock(mutex_);
-  const Open* const pages = open(allocation);
-  if (pages == nullptr) return std::nullopt;
-  const auto place = place_of(*pages->limits, card);
+  const auto pages = find(allocation);
+  const auto place = pages ? pages->place_of(card) : std::nullopt;
   if (!place) return std::nullopt;
-  return accounts_of_the_living(pages->usage).at(*place);
+  return accounts_of_the_living(*pages).at(*place);
+}
+
+std::shared_ptr<AllocationPages> SharePages::find(std::string_view allocation) {
+  const std::lock_guard lock(mutex_);
+  const Open* const known = open(allocation);
+  return known == nullptr ? nullptr : known->pages;
 }
 
 }  // namespace tangram::node::nvidia

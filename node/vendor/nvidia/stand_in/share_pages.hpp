@@ -3,11 +3,12 @@
 #include "base/result.hpp"
 #include "model/grant.hpp"
 #include "node/container/memory_limiter.hpp"
-#include "shim/page_files.hpp"
+#include "node/pages/allocation_pages.hpp"
 
 #include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -19,16 +20,13 @@ namespace tangram::node::nvidia {
 
 /// The pages of each allocation that its stand-in libraries read and write (shim/pages.hpp), in
 /// FOLDER/ALLOCATION/limits and …/usage. They lie in memory and end with the machine, as the
-/// containers do; they outlive the agent. The usage page is the container's to write, and to cut
-/// short: it is only read here, never mapped or waited for, and what it says is not trusted.
+/// containers do; they outlive the agent. The only owner of their files.
 /// Threads: safe.
 class SharePages {
  public:
+  /// Opens the pages that an earlier agent has left: their turns are free.
   /// @param folder  the same path on the host and in the agent's container
-  explicit SharePages(std::string folder) : folder_(std::move(folder)) {}
-  ~SharePages();
-  SharePages(const SharePages&) = delete;
-  SharePages& operator=(const SharePages&) = delete;
+  explicit SharePages(std::string folder);
 
   struct Paths {
     std::string limits;
@@ -56,17 +54,18 @@ class SharePages {
   [[nodiscard]] std::optional<std::uint64_t> accounted(std::string_view allocation,
                                                        std::string_view card);
 
+  /// The pages of an allocation. Other ones if put() had to make them anew.
+  /// @returns null if there are none, or they cannot be opened now
+  [[nodiscard]] std::shared_ptr<AllocationPages> find(std::string_view allocation);
+
  private:
   struct Open {
-    shim::LimitsPage* limits = nullptr;  ///< null = not open
-    /// The file. Open for writing, so that the container can take no lease on it.
-    int usage = -1;
+    std::shared_ptr<AllocationPages> pages;
     std::array<std::uint64_t, shim::kMaxCards> last_overhead{};  ///< of the last settle()
   };
   [[nodiscard]] std::string path(std::string_view allocation) const;
   Result<void> make(const std::string& folder, const std::vector<model::GrantedCard>& cards) const;
   Open* open(std::string_view allocation);
-  static void close(Open& open);
 
   const std::string folder_;
   std::mutex mutex_;

@@ -1,5 +1,6 @@
 #include "node/vendor/nvidia/stand_in/share_pages.hpp"
 
+#include "shim/page_files.hpp"
 #include "shim/uuid.hpp"
 #include "tests/shim/stand_in_rig.hpp"
 
@@ -101,6 +102,31 @@ TEST_F(SharePagesTest, PagesOutliveTheAgent) {
   EXPECT_EQ(client.run("info").values, (std::vector<std::uint64_t>{20 * kMiB, 80 * kMiB}));
 }
 
+TEST_F(SharePagesTest, TurnsThatAFormerAgentHasClosedAreFree) {
+  ASSERT_TRUE(pages_.put("a-1", {card(kFirst, 100), card(kSecond, 100)}));
+  const auto former = pages_.find("a-1");
+  former->limits().leases = 3;
+  former->limits().cards[0].turn = shim::kTurnClosed;
+  former->limits().cards[1].turn = shim::kTurnOpen;
+  SharePages next(folder_.path() + "/shares");
+  EXPECT_EQ(former->limits().leases, 0U);
+  EXPECT_EQ(former->limits().cards[0].turn, shim::kTurnFree);
+  EXPECT_EQ(former->limits().cards[1].turn, shim::kTurnFree);
+}
+
+TEST_F(SharePagesTest, OnesThatAreOpenStayTheSame) {
+  ASSERT_TRUE(pages_.put("a-1", {card(kFirst, 100)}));
+  const auto pages = pages_.find("a-1");
+  pages->limits().cards[0].turn = shim::kTurnClosed;
+  ASSERT_TRUE(pages_.put("a-1", {card(kFirst, 80)}));
+  EXPECT_TRUE(pages_.settle("a-1", {}));
+  EXPECT_EQ(pages_.find("a-1"), pages);
+  EXPECT_EQ(pages->limits().cards[0].turn, shim::kTurnClosed);
+  EXPECT_EQ(pages->place_of(kFirst), 0U);
+  EXPECT_FALSE(pages->place_of(kSecond));
+  EXPECT_FALSE(pages_.find("b-2"));
+}
+
 TEST_F(SharePagesTest, WhatNobodyAccountsIsTakenOffTheLimit) {
   const auto paths = pages_.put("a-1", {card(kFirst, 100)});
   ASSERT_TRUE(paths);
@@ -144,7 +170,9 @@ TEST_F(SharePagesTest, ASpoiledPageIsMadeAnewAtTheNextStart) {
     ASSERT_TRUE(paths);
     ASSERT_EQ(truncate(paths->usage.c_str(), 0), 0);
     if (how[0] == 'w') ASSERT_EQ(truncate(paths->usage.c_str(), sizeof(shim::UsagePage)), 0);
+    const auto spoiled = pages_.find("a-1");
     mount(*pages_.put("a-1", {card(kFirst, 80)}));
+    EXPECT_NE(pages_.find("a-1"), spoiled);
     Client client(rig_);
     EXPECT_EQ(client.run("init").result, 0) << how << ": " << client.errors();
     EXPECT_EQ(client.run("total 0").value(), 80 * kMiB);
@@ -178,8 +206,13 @@ TEST_F(SharePagesTest, ALeaseFromBeforeTheAgentDoesNotStopIt) {
   }
   const int writer = ::open(usage.c_str(), O_RDWR | O_CLOEXEC);
   ASSERT_EQ(fcntl(writer, F_SETLEASE, F_WRLCK), 0);
+  shim::LimitsPage* const limits =
+      shim::map_limits_to_write((folder_.path() + "/shares/a-1/limits").c_str());
+  limits->cards[0].turn = shim::kTurnClosed;
   (void)std::signal(SIGIO, SIG_IGN);  // the kernel asks for the lease
   EXPECT_FALSE(pages_.settle("a-1", {{kFirst, 75 * kMiB}})) << "not now";
+  EXPECT_EQ(limits->cards[0].turn, shim::kTurnFree);
+  shim::unmap_limits(limits);
   ::close(writer);
 }
 

@@ -10,6 +10,9 @@ constexpr std::int64_t kMillisecond = 1'000'000;
 constexpr std::int64_t kTurn = 10 * kMillisecond;  // long against the change of turns, about 0.2 ms
 constexpr std::int64_t kIdleAfter = 2 * kMillisecond;
 constexpr std::int64_t kCredit = 50 * kMillisecond;  // of virtual time
+/// Virtual time begins anew then, far from overflow: a container without a share uses 1000 s of it
+/// in each second, which takes 13 days.
+constexpr std::int64_t kLatest = std::int64_t{1} << 60U;
 constexpr std::int64_t kNoticed = 1 * kMillisecond;  // until a process sees that its turn is closed
 /// How long work in flight is believed without a sign: by the last batch, within these.
 constexpr std::int64_t kLeastPatience = 4 * kMillisecond;
@@ -121,6 +124,11 @@ void Arbiter::advance_virtual_time() {
     if (queued) least = std::min(least.value_or(container.virtual_ns), container.virtual_ns);
   }
   virtual_now_ = std::max(virtual_now_, least.value_or(virtual_now_));
+  if (virtual_now_ < kLatest) return;
+  for (auto& [name, container] : containers_) {
+    container.virtual_ns = std::max(container.virtual_ns - virtual_now_, -kCredit);
+  }
+  virtual_now_ = 0;
 }
 
 /// Refunds what the holder did not use of its turn.

@@ -103,6 +103,23 @@ TEST_F(ArbiterTest, AContainerThatIsRemovedLeavesTheTurn) {
   EXPECT_EQ(arbiter_.holder(), "b");
 }
 
+TEST_F(ArbiterTest, ABestEffortContainerLeavesTheTurnAfterAYear) {
+  arbiter_.set("a", {MilliGpu(0), kWholeGpu});
+  for (int day = 0; day < 365; ++day) {
+    now_ += 24h;
+    step({{"a", kWaits}});
+    step({{"a", kWaits}});
+    ASSERT_EQ(arbiter_.holder(), "a");
+  }
+  steps(2000, {{"a", {.waits = true, .busy = 1ms}}});  // what the long steps left is settled
+  int of_a = 0;
+  for (int ms = 0; ms < 1000; ++ms) {
+    step({{"a", kWaits}, {"b", kWaits}});
+    of_a += arbiter_.holder() == "a" ? 1 : 0;
+  }
+  EXPECT_LE(of_a, 30) << "the turn that it has, and perhaps another";
+}
+
 TEST_F(ArbiterTest, WithoutALimitLeftNothingIsLaunched) {
   arbiter_.set("a", {MilliGpu(0), MilliGpu(0)});
   steps(50, {{"a", kWaits}});

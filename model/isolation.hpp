@@ -13,7 +13,7 @@ namespace tangram::model {
 /// How pods that share a card are kept apart. A card runs one mode at a time.
 enum class Isolation : std::uint8_t {
   kMps,        ///< NVIDIA MPS: memory and compute limits per client process
-  kTimeSlice,  ///< the driver's time slices: no memory limit
+  kTimeSlice,  ///< turns: by share where the node leases time, else the driver's
   kNone,       ///< no limit at all
 };
 

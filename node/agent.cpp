@@ -22,6 +22,7 @@
 #include "node/publish/other_drivers.hpp"
 #include "node/publish/other_plugins.hpp"
 #include "node/slot_count.hpp"
+#include "node/time_leases.hpp"
 
 #include <prometheus/text_serializer.h>
 #include <spdlog/spdlog.h>
@@ -90,7 +91,7 @@ struct Agent::Impl {
               .device_variable = settings.vendor->facts().runtime.variable,
               .no_card = settings.vendor->facts().runtime.no_card,
               .check = signature_check()},
-             parts.clock, [this] { publisher.changed(); }),
+             parts.clock, [this] { pods_changed(); }),
         pod_reflector(parts.api, LocalPods::to_watch(settings.node), pods, parts.clock),
         enforcers({*source, programs, parts.clock, settings.sharers_per_card,
                    !processes.pod_of(getpid()).empty(),
@@ -107,6 +108,8 @@ struct Agent::Impl {
         starter(starter_parts(), {.node = settings.node,
                                   .name_path = path,
                                   .runtime = settings.vendor->facts().runtime}),
+        card_leases(parts.clock),
+        time_leases(lease_parts()),
         plugin(starter),
         registrar({.folder = settings.plugin_dir}, std::string(model::kSlotResource), plugin),
         auditor(auditor_parts()),
@@ -138,9 +141,17 @@ struct Agent::Impl {
             .random = parts.random,
             .started =
                 [this] {
+                  time_leases.changed();
                   if (device_checker) device_checker->started();
                 },
             .clock = parts.clock};
+  }
+
+  TimeLeases::Parts lease_parts() {
+    return {.claims = [this] { return starter.claims(); },
+            .started = [this] { return started_means(journal.all()); },
+            .pages_of = [this](auto allocation) { return memory_limiters.pages(allocation); },
+            .lease = [this](const LeasedCards& cards) { card_leases.set(cards); }};
   }
 
   Auditor::Parts auditor_parts() {
@@ -219,6 +230,7 @@ struct Agent::Impl {
     run([this](const std::stop_token& stop) { maintain(stop); });
     run([this](const std::stop_token& stop) { audit(stop); });
     run([this](const std::stop_token& stop) { memory_checker->run(stop); });
+    if (settings.time_lease) run([this](const std::stop_token& stop) { time_leases.run(stop); });
     if (device_checker) {
       run([this](const std::stop_token& stop) { device_checker->run(stop); });
     }
@@ -286,6 +298,11 @@ struct Agent::Impl {
     polled = true;
     update_slots();
     publisher.changed();
+  }
+
+  void pods_changed() {
+    publisher.changed();
+    time_leases.changed();
   }
 
   /// Of the pods' grants. The grant with which a container was admitted stays valid even if its key
@@ -358,7 +375,12 @@ struct Agent::Impl {
   Readings readings() {
     Readings now;
     now.cards = read_cards(*source, *watcher.now());
-    now.pods = read_pods(pods, enforcers, started_means(journal.all()), processes, now.cards);
+    now.pods = read_pods({.pods = pods,
+                          .enforcers = enforcers,
+                          .started = started_means(journal.all()),
+                          .leased = time_leases.leased(),
+                          .processes = processes},
+                         now.cards);
     now.driver_errors = watcher.error_counts();
     now.starts = starter.counts();
     now.audits = auditor.counts();
@@ -400,6 +422,8 @@ struct Agent::Impl {
   std::optional<DeviceChecker> device_checker;
   std::optional<MemoryChecker> memory_checker;  ///< always; made after what it uses
   ContainerStarter starter;
+  lease::CardLeases card_leases;  ///< used by time_leases
+  TimeLeases time_leases;
   DevicePlugin plugin;
   Registrar registrar;
   Auditor auditor;

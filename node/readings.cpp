@@ -25,21 +25,29 @@ bool has_whole_card(const model::GrantedCard& part, const std::vector<CardReadin
   });
 }
 
+/// By the isolation mode, and by what holds the container beside it.
+Enforcement enforcement(const LocalPod& pod, const std::string& container,
+                        const model::GrantedCard& part, const PodSources& of) {
+  Enforcement now = of.enforcers.of(pod.grant->isolation).enforcement(part);
+  const ContainerOnCard key{pod.pod.uid, container, part.uuid};
+  const auto means = of.started.find(key);
+  if (means != of.started.end() && means->second >= model::MemoryLimits::kLibrary) {
+    now.memory = Holder::kServer;
+  }
+  if (of.leased.contains(key)) now.compute = Holder::kServer;
+  return now;
+}
+
 /// What the pod was granted, by card.
-std::map<std::string, PodReading> granted_to(const LocalPod& pod, const Enforcers& enforcers,
-                                             const StartedMeans& started,
+std::map<std::string, PodReading> granted_to(const LocalPod& pod, const PodSources& of,
                                              const std::vector<CardReading>& cards) {
   const model::Isolation mode = pod.grant->isolation;
   std::map<std::string, PodReading> by_card;
   for (const auto& container : pod.grant->containers) {
     for (const auto& part : container.cards) {
       const bool whole = has_whole_card(part, cards);
-      Enforcement now = whole ? Enforcement{Holder::kServer, Holder::kServer, ""}
-                              : enforcers.of(mode).enforcement(part);
-      const auto means = started.find({pod.pod.uid, container.container, part.uuid});
-      if (means != started.end() && means->second >= model::MemoryLimits::kLibrary) {
-        now.memory = Holder::kServer;
-      }
+      const Enforcement now = whole ? Enforcement{Holder::kServer, Holder::kServer, ""}
+                                    : enforcement(pod, container.container, part, of);
       const auto [entry, first] = by_card.try_emplace(part.uuid);
       PodReading& reading = entry->second;
       reading.memory_limit_bytes += static_cast<std::uint64_t>(part.memory_limit.count()) << 20U;
@@ -64,14 +72,12 @@ std::vector<CardReading> read_cards(CardSource& source, const CardsNow& now) {
   return readings;
 }
 
-std::vector<PodReading> read_pods(const PodSource& pods, const Enforcers& enforcers,
-                                  const StartedMeans& started, const Processes& processes,
-                                  const std::vector<CardReading>& cards) {
-  const UseByPodAndCard used = read_use(cards, processes);
+std::vector<PodReading> read_pods(const PodSources& of, const std::vector<CardReading>& cards) {
+  const UseByPodAndCard used = read_use(cards, of.processes);
   std::vector<PodReading> readings;
-  for (const LocalPodPtr& pod : pods.all()) {
+  for (const LocalPodPtr& pod : of.pods.all()) {
     if (!pod->grant) continue;
-    for (auto& [card, reading] : granted_to(*pod, enforcers, started, cards)) {
+    for (auto& [card, reading] : granted_to(*pod, of, cards)) {
       const auto use = used.find({pod->pod.uid, card});
       reading.ns = pod->pod.ns;
       reading.pod = pod->pod.name;

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -37,10 +38,17 @@ struct PodReading {
 
 [[nodiscard]] std::vector<CardReading> read_cards(CardSource& source, const CardsNow& now);
 
+/// What is known of the node's containers.
+struct PodSources {
+  const PodSource& pods;
+  const Enforcers& enforcers;
+  StartedMeans started;
+  std::set<ContainerOnCard> leased;  ///< whose turns on cards are leased
+  const Processes& processes;
+};
+
 /// @param cards  of the same moment, by read_cards()
-[[nodiscard]] std::vector<PodReading> read_pods(const PodSource& pods, const Enforcers& enforcers,
-                                                const StartedMeans& started,
-                                                const Processes& processes,
+[[nodiscard]] std::vector<PodReading> read_pods(const PodSources& of,
                                                 const std::vector<CardReading>& cards);
 
 /// The state of the agent at the moment of a scrape.

@@ -67,6 +67,10 @@ void add_cards(CLI::App& cli, Settings& settings, const Vendors& vendors, std::s
   cli.add_option("--aggregates", settings.aggregates,
                  "Publish tangram.dev/gpu-milli and gpu-mem-mib in the Node's capacity, so that "
                  "quotas and preemption see GPUs");
+  cli.add_option("--time-lease", settings.time_lease,
+                 "Under gpu-isolation time-slice, hold containers whose memory limits are enforced "
+                 "by the library to their shares and limits of compute, too: they launch in turns. "
+                 "false: the driver's turns of equal length (docs/node.md)");
 }
 
 void add_cluster(CLI::App& cli, Settings& settings, std::string& name_path) {

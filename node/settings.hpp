@@ -26,6 +26,7 @@ struct Settings {
   bool aggregates = true;
   /// The strongest means of memory limits to be used; nothing = the strongest that there is.
   std::optional<model::MemoryLimits> memory_limits;
+  bool time_lease = true;  ///< of cards that are shared by time-slice
 
   std::string kubelet_dir = "/var/lib/kubelet";
   std::string plugin_dir = "/var/lib/kubelet/device-plugins";  ///< the same for every kubelet_dir

@@ -97,6 +97,13 @@ void MemoryLimiters::note_use(const std::vector<std::string>& allocations,
   }
 }
 
+std::shared_ptr<AllocationPages> MemoryLimiters::pages(std::string_view allocation) {
+  for (MemoryLimiter* const limiter : made()) {
+    if (auto pages = limiter->pages(allocation)) return pages;
+  }
+  return nullptr;
+}
+
 StartedMeans started_means(const std::vector<JournalEntry>& journal) {
   StartedMeans started;
   for (const JournalEntry& entry : journal) {

@@ -22,10 +22,12 @@ namespace tangram::node {
 /// its cards, in their order; it is in the CDI spec, and so in the journal.
 inline constexpr std::string_view kMemoryLimitsVariable = "TANGRAM_MEMORY_LIMITS";
 
-/// By pod UID, container and card: the means by which a container's memory is limited as it was
-/// started, which may not be the card's means of today.
-using StartedMeans =
-    std::map<std::tuple<std::string, std::string, std::string>, model::MemoryLimits>;
+/// Pod UID, container and card.
+using ContainerOnCard = std::tuple<std::string, std::string, std::string>;
+
+/// The means by which a container's memory is limited as it was started, which may not be the
+/// card's means of today.
+using StartedMeans = std::map<ContainerOnCard, model::MemoryLimits>;
 [[nodiscard]] StartedMeans started_means(const std::vector<JournalEntry>& journal);
 
 /// The limiter of each means that needs one at a container's start. Made when it is first needed,
@@ -53,6 +55,8 @@ class MemoryLimiters {
   void keep(const std::vector<CardClaim>& claims);
   /// @param allocations  of one container
   void note_use(const std::vector<std::string>& allocations, const MemoryByCard& used);
+  /// MemoryLimiter::pages() of the means that has them.
+  [[nodiscard]] std::shared_ptr<AllocationPages> pages(std::string_view allocation);
 
  private:
   Result<MemoryLimiter*> of(model::MemoryLimits means);

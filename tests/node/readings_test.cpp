@@ -24,8 +24,8 @@ class LargestIsHeld final : public Enforcer {
   Result<void> release(const std::string&) override { return {}; }
   void maintain() override {}
   [[nodiscard]] Enforcement enforcement(const model::GrantedCard& part) const override {
-    return {part.memory_limit >= Mebibytes(500) ? Holder::kServer : Holder::kClient,
-            Holder::kServer, ""};
+    const Holder holder = part.memory_limit >= Mebibytes(500) ? Holder::kServer : Holder::kClient;
+    return {holder, holder, ""};
   }
 };
 
@@ -51,8 +51,14 @@ class ReadPodsTest : public ::testing::Test {
     pods_.put(std::move(pod));
   }
   StartedMeans started_;
+  std::set<ContainerOnCard> leased_;
   std::vector<PodReading> read() {
-    return read_pods(pods_, enforcers_, started_, processes_, cards_);
+    return read_pods({.pods = pods_,
+                      .enforcers = enforcers_,
+                      .started = started_,
+                      .leased = leased_,
+                      .processes = processes_},
+                     cards_);
   }
 
   FakePods pods_;
@@ -74,7 +80,17 @@ TEST_F(ReadPodsTest, SayWhoHoldsEachPodsPart) {
   ASSERT_EQ(readings.size(), 2U);
   EXPECT_EQ(readings[0].memory_held_by, Holder::kServer);
   EXPECT_EQ(readings[1].memory_held_by, Holder::kClient);
-  EXPECT_EQ(readings[1].compute_held_by, Holder::kServer);
+  EXPECT_EQ(readings[0].compute_held_by, Holder::kServer);
+  EXPECT_EQ(readings[1].compute_held_by, Holder::kClient);
+}
+
+TEST_F(ReadPodsTest, TheLibraryHoldsMemoryAndTheLeaseHoldsCompute) {
+  put("a", {{"main", {part("GPU-a", 250, 250)}}});
+  started_[{"a", "main", "GPU-a"}] = model::MemoryLimits::kLibrary;
+  EXPECT_EQ(read()[0].memory_held_by, Holder::kServer);
+  EXPECT_EQ(read()[0].compute_held_by, Holder::kClient);
+  leased_.insert({"a", "main", "GPU-a"});
+  EXPECT_EQ(read()[0].compute_held_by, Holder::kServer);
 }
 
 TEST_F(ReadPodsTest, OfSeveralContainersTheOneThatIsHeldLeastCounts) {

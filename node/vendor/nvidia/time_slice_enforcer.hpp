@@ -16,8 +16,9 @@ namespace tangram::node::nvidia {
 /// How long a process uses a card before the next one: the driver's classes.
 enum class TimeSlice : int { kDefault = 0, kShort = 1, kMedium = 2, kLong = 3 };
 
-/// Mode "time-slice": the processes on a card take turns of equal length, whatever their shares
-/// are. Memory limits are not enforced.
+/// Mode "time-slice": the processes on a card take the driver's turns of equal length, whatever
+/// their shares are. It limits neither memory nor compute; where the card's time is leased, its
+/// containers launch in turns by their shares (node/time_leases.hpp).
 ///
 /// `nvidia-smi compute-policy` sets the length, for physical cards only: MIG instances have the
 /// driver's default length. The driver loses the setting when it restarts, so it is repeated.

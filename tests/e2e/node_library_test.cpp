@@ -8,7 +8,11 @@
 
 #include <algorithm>
 #include <fstream>
+#include <iostream>
+#include <map>
+#include <optional>
 #include <sstream>
+#include <thread>
 
 namespace tangram::e2e {
 namespace {
@@ -67,12 +71,12 @@ class NodeLibraryTest : public NodeTest {
   void make_driver() {
     fs::create_directories(root_ / "nvidia-cdi");
     const std::string cards = root_ / fake_cuda::kCardFile;
-    fake_cuda::CardFile* const file = fake_cuda::create_card_file(cards.c_str());
-    ASSERT_NE(file, nullptr);
-    file->count = 1;
-    file->cards[0].uuid.fill(0xa0);
-    file->cards[0].bytes = kCardMib * kMiB;
-    file->cards[0].pool_chunk = file->cards[0].pitch = 2 * kMiB;
+    card_ = fake_cuda::create_card_file(cards.c_str());
+    ASSERT_NE(card_, nullptr);
+    card_->count = 1;
+    card_->cards[0].uuid.fill(0xa0);
+    card_->cards[0].bytes = kCardMib * kMiB;
+    card_->cards[0].pool_chunk = card_->cards[0].pitch = 2 * kMiB;
     const std::string lib = "/usr/lib/x86_64-linux-gnu/";
     std::ofstream(root_ / "nvidia-cdi/nvidia.yaml")
         << "cdiVersion: 0.5.0\nkind: nvidia.com/gpu\ndevices:\n- name: " << kUuid
@@ -82,8 +86,12 @@ class NodeLibraryTest : public NodeTest {
         << mount(cards, "/fake_cuda.cards", "rw");
   }
 
-  void create_and_wait(const std::string& name, const std::string& fraction) {
-    NodePod pod = gpu_pod(name, {{"gpu-fraction", fraction}, {"gpu-isolation", "time-slice"}});
+  void create_and_wait(const std::string& name, const std::string& fraction,
+                       const std::map<std::string, std::string>& more = {}) {
+    std::map<std::string, std::string> share{{"gpu-fraction", fraction},
+                                             {"gpu-isolation", "time-slice"}};
+    share.insert(more.begin(), more.end());
+    NodePod pod = gpu_pod(name, share);
     pod.containers.front().image = "e2e.tangram.dev/libc:1";
     create(pod);
     ASSERT_TRUE(wait_starts(uid_of(name), "main", 1, 60s)) << agent_log();
@@ -92,6 +100,36 @@ class NodeLibraryTest : public NodeTest {
   /// Answers of CUDA's driver in the container, one on each line.
   std::string ask(const std::string& pod, const std::string& how, const std::string& commands) {
     return kubectl({"exec", "-i", pod, "--", "/cuda_client", how}, commands).text;
+  }
+
+  /// What the card has done, or will do, for each process, by the card's own count.
+  std::vector<std::uint64_t> busy_ns() {
+    const fake_cuda::CardLock lock(*card_);
+    std::vector<std::uint64_t> busy;
+    for (const auto& of_process : card_->busy_ns) busy.push_back(of_process.front());
+    return busy;
+  }
+
+  /// A program that launches kernels as long as the pod's container lives. It has no more of them
+  /// on the card than for 4 ms, also while nobody holds it back.
+  /// @returns its number on the card; nothing if it does not begin
+  std::optional<std::size_t> launch(const std::string& pod, std::uint64_t kernel_ns) {
+    constexpr std::uint64_t kAtATime = 4'000'000;
+    const auto before = busy_ns();
+    programs_.emplace_back([this, pod, kernel_ns] {
+      (void)ask(pod, "plain",
+                "init\nkernels-for-ever " + std::to_string(kernel_ns) + " " +
+                    std::to_string(kAtATime / kernel_ns) + " 1\n");
+    });
+    std::optional<std::size_t> number;
+    (void)eventually(30s, [&] {
+      const auto now = busy_ns();
+      for (std::size_t i = 0; i < now.size(); ++i) {
+        if (before[i] == 0 && now[i] != 0) number = i;
+      }
+      return number.has_value();
+    });
+    return number;
   }
 
   /// The mounts of the pod's container, as its processes see them.
@@ -124,6 +162,8 @@ class NodeLibraryTest : public NodeTest {
   }
 
   const fs::path root_ = environment().state / "node";
+  fake_cuda::CardFile* card_ = nullptr;
+  std::vector<std::jthread> programs_;  ///< end with their pods
 };
 
 TEST_F(NodeLibraryTest, AContainerSeesItsHalfOfTheCardAndGetsNoByteMore) {
@@ -167,6 +207,53 @@ TEST_F(NodeLibraryTest, TwoContainersOfACardHaveTheirOwnLimits) {
   EXPECT_THAT(ask("one", "plain", "init\ntotal 0\n"),
               HasSubstr("0 " + std::to_string(quarter) + "\n"));
   expect_books_right();
+}
+
+/// Both may use the card's idle time, so that only the turns hold them to their shares.
+TEST_F(NodeLibraryTest, TwoContainersOfACardGetTheirSharesOfItsTime) {
+  create_and_wait("thirty", "0.3", {{"gpu-compute-limit", "1"}});
+  create_and_wait("seventy", "0.7", {{"gpu-compute-limit", "1"}});
+  const auto thirty = launch("thirty", 300'000);
+  const auto seventy = launch("seventy", 2'000'000);
+  ASSERT_TRUE(thirty && seventy) << agent_log();
+  const auto share = [&](std::chrono::seconds time) {
+    const auto before = busy_ns();
+    std::this_thread::sleep_for(time);  // the time that is measured
+    const auto now = busy_ns();
+    const auto of_thirty = static_cast<double>(now[*thirty] - before[*thirty]);
+    const auto of_seventy = static_cast<double>(now[*seventy] - before[*seventy]);
+    return 100 * of_thirty / (of_thirty + of_seventy);
+  };
+  (void)share(1s);
+  const double leased = share(8s);
+  std::cout << leased << " % of 30\n";
+  EXPECT_NEAR(leased, 30, 5);
+  // Programs run on while no agent is there: they wait for it once, two seconds long.
+  node_.kill("tangram-node");
+  (void)share(3s);
+  const auto before = busy_ns();
+  std::this_thread::sleep_for(1s);
+  const auto now = busy_ns();
+  EXPECT_GT(now[*thirty], before[*thirty]);
+  EXPECT_GT(now[*seventy], before[*seventy]);
+  start_library_agent();
+  (void)share(2s);
+  const double again = share(6s);
+  std::cout << again << " % of 30 after a restart of the agent\n";
+  EXPECT_NEAR(again, 30, 5);
+}
+
+TEST_F(NodeLibraryTest, AContainerAloneGetsNoMoreTimeThanItsLimit) {
+  create_and_wait("quarter", "0.25");
+  const auto program = launch("quarter", 500'000);
+  ASSERT_TRUE(program) << agent_log();
+  const auto begin = std::chrono::steady_clock::now();
+  const std::uint64_t before = busy_ns()[*program];
+  std::this_thread::sleep_for(4s);  // the time that is measured
+  const std::chrono::duration<double, std::nano> passed = std::chrono::steady_clock::now() - begin;
+  const double used = 100 * static_cast<double>(busy_ns()[*program] - before) / passed.count();
+  std::cout << used << " % of 25\n";
+  EXPECT_NEAR(used, 25, 5);
 }
 
 TEST_F(NodeLibraryTest, PagesEndWithTheirContainersAndOutliveTheAgent) {

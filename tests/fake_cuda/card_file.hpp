@@ -24,6 +24,9 @@ struct Card {
   std::uint64_t most_used;      ///< that all processes had at the same time, ever
 };
 
+/// Of a kernel: grid, block, shared bytes, stream, parameters, extra. 0 = the function has none.
+using LaunchArguments = std::array<std::uint64_t, 10>;
+
 /// Written under the mutex only.
 struct CardFile {
   pthread_mutex_t mutex;  ///< robust: a process may die with it
@@ -38,7 +41,8 @@ struct CardFile {
   std::array<std::array<std::uint64_t, kMaxCards>, kMaxProcesses> busy_ns;
   std::array<int, kMaxProcesses> pids;
   std::atomic<std::uint64_t> launches;
-  std::atomic<int> fail_next;  ///< the result of the next allocation instead, if not 0
+  LaunchArguments last_launch;  ///< written without the mutex
+  std::atomic<int> fail_next;   ///< the result of the next allocation instead, if not 0
   /// 1: the next call that has ended a context does not return, but makes it 2, until it is 0
   /// again.
   std::atomic<int> hold;

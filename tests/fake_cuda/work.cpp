@@ -31,11 +31,14 @@ std::uint64_t end_of(CUstream stream) {
 /// For what measures what is around a launch: not even counted.
 constexpr std::uint64_t kNothing = ~std::uint64_t{0};
 
-CUresult launch(const void* function, CUstream stream) {
-  if (reinterpret_cast<std::uint64_t>(function) == kNothing) return CUDA_SUCCESS;
+std::uint64_t as_number(const void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); }
+
+CUresult launch(const void* function, const LaunchArguments& arguments, CUstream stream) {
+  if (as_number(function) == kNothing) return CUDA_SUCCESS;
   if (current_context() == nullptr) return kInvalidContext;
+  machine().file->last_launch = arguments;
   machine().file->launches.fetch_add(1, std::memory_order_relaxed);
-  const auto ns = reinterpret_cast<std::uint64_t>(function);
+  const std::uint64_t ns = as_number(function);
   if (ns == 0) return CUDA_SUCCESS;
   const std::lock_guard guard(machine().mutex);
   if (machine().capturing != nullptr) {
@@ -69,26 +72,71 @@ void run_on_card(CUstream stream, std::uint64_t ns) {
 
 using namespace fake_cuda;  // NOLINT(google-build-using-namespace): C's functions
 
-FAKE_CUDA CUresult cuLaunchKernel(void* function, unsigned, unsigned, unsigned, unsigned, unsigned,
-                                  unsigned, unsigned, CUstream stream, void**, void**) {
-  return launch(function, stream);
+FAKE_CUDA CUresult cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                                  unsigned block_x, unsigned block_y, unsigned block_z,
+                                  unsigned shared_bytes, CUstream stream, void** parameters,
+                                  void** extra) {
+  return launch(function,
+                {grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, as_number(stream),
+                 as_number(parameters), as_number(extra)},
+                stream);
 }
-FAKE_CUDA CUresult cuLaunchKernel_ptsz(void* function, unsigned, unsigned, unsigned, unsigned,
-                                       unsigned, unsigned, unsigned, CUstream stream, void**,
-                                       void**) {
-  return launch(function, stream);
+FAKE_CUDA CUresult cuLaunchKernel_ptsz(void* function, unsigned grid_x, unsigned grid_y,
+                                       unsigned grid_z, unsigned block_x, unsigned block_y,
+                                       unsigned block_z, unsigned shared_bytes, CUstream stream,
+                                       void** parameters, void** extra) {
+  return cuLaunchKernel(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes,
+                        stream, parameters, extra);
 }
-FAKE_CUDA CUresult cuLaunchKernelEx(const LaunchConfig* config, void* function, void**, void**) {
-  return launch(function, config->stream);
+
+FAKE_CUDA CUresult cuLaunchKernelEx(const LaunchConfig* config, void* function, void** parameters,
+                                    void** extra) {
+  if (config == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return launch(function,
+                {config->grid[0], config->grid[1], config->grid[2], config->block[0],
+                 config->block[1], config->block[2], config->shared_bytes,
+                 as_number(config->stream), as_number(parameters), as_number(extra)},
+                config->stream);
 }
-FAKE_CUDA CUresult cuLaunchCooperativeKernel(void* function, unsigned, unsigned, unsigned, unsigned,
-                                             unsigned, unsigned, unsigned, CUstream stream,
-                                             void**) {
-  return launch(function, stream);
+FAKE_CUDA CUresult cuLaunchKernelEx_ptsz(const LaunchConfig* config, void* function,
+                                         void** parameters, void** extra) {
+  return cuLaunchKernelEx(config, function, parameters, extra);
 }
-FAKE_CUDA CUresult cuLaunchGridAsync(void* function, int, int, CUstream stream) {
-  return launch(function, stream);
+
+FAKE_CUDA CUresult cuLaunchCooperativeKernel(void* function, unsigned grid_x, unsigned grid_y,
+                                             unsigned grid_z, unsigned block_x, unsigned block_y,
+                                             unsigned block_z, unsigned shared_bytes,
+                                             CUstream stream, void** parameters) {
+  return cuLaunchKernel(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes,
+                        stream, parameters, nullptr);
 }
+FAKE_CUDA CUresult cuLaunchCooperativeKernel_ptsz(void* function, unsigned grid_x, unsigned grid_y,
+                                                  unsigned grid_z, unsigned block_x,
+                                                  unsigned block_y, unsigned block_z,
+                                                  unsigned shared_bytes, CUstream stream,
+                                                  void** parameters) {
+  return cuLaunchKernel(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes,
+                        stream, parameters, nullptr);
+}
+/// Of one device.
+FAKE_CUDA CUresult cuLaunchCooperativeKernelMultiDevice(CooperativeLaunch* launches, unsigned count,
+                                                        unsigned flags) {
+  if (launches == nullptr || count != 1 || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  const CooperativeLaunch& of = *launches;
+  return cuLaunchKernel(of.function, of.grid[0], of.grid[1], of.grid[2], of.block[0], of.block[1],
+                        of.block[2], of.shared_bytes, of.stream, of.parameters, nullptr);
+}
+
+FAKE_CUDA CUresult cuLaunchGridAsync(void* function, int width, int height, CUstream stream) {
+  return launch(function,
+                {static_cast<unsigned>(width), static_cast<unsigned>(height), 1, 0, 0, 0, 0,
+                 as_number(stream), 0, 0},
+                stream);
+}
+FAKE_CUDA CUresult cuLaunchGrid(void* function, int width, int height) {
+  return cuLaunchGridAsync(function, width, height, nullptr);
+}
+FAKE_CUDA CUresult cuLaunch(void* function) { return cuLaunchGrid(function, 1, 1); }
 
 FAKE_CUDA CUresult cuEventCreate(CUevent* event, unsigned) {
   if (current_context() == nullptr) return kInvalidContext;
@@ -126,5 +174,6 @@ FAKE_CUDA CUresult cuEventElapsedTime(float* milliseconds, CUevent from, CUevent
 FAKE_CUDA CUresult cuStreamSynchronize(CUstream stream) { return wait_until(end_of(stream)); }
 FAKE_CUDA CUresult cuStreamSynchronize_ptsz(CUstream stream) { return cuStreamSynchronize(stream); }
 FAKE_CUDA CUresult cuCtxSynchronize() { return wait_until(end_of(nullptr)); }
+FAKE_CUDA CUresult cuCtxSynchronize_v2(CUcontext context) { return wait_until(end_of(context)); }
 
 FAKE_CUDA CUresult cuThreadExchangeStreamCaptureMode(int*) { return CUDA_SUCCESS; }

@@ -17,13 +17,16 @@ CUresult launch_kernel(Number ns, CUstream stream = nullptr) {
   return launch(reinterpret_cast<void*>(ns), 1, 1, 1, 1, 1, 1, 0, stream, nullptr, nullptr);
 }
 
+/// Of the current context, in each version of the function.
+CUresult synchronize() { return call("cuCtxSynchronize", CUcontext{nullptr}); }
+
 /// Kernels of a time, then waits for them all unless told otherwise.
 Answer kernels(const Numbers& in) {
   for (Number i = 0; i < in.at(1); ++i) {
     if (const CUresult result = launch_kernel(in.at(0)); result != CUDA_SUCCESS)
       return {result, {}};
   }
-  return {in.size() > 2 ? CUDA_SUCCESS : call("cuCtxSynchronize"), {}};
+  return {in.size() > 2 ? CUDA_SUCCESS : synchronize(), {}};
 }
 
 Answer capture_kernels(const Numbers& in) {
@@ -42,7 +45,7 @@ Answer kernels_for_ever(const Numbers& in) {
     if (const CUresult result = launch_kernel(in.at(0)); result != CUDA_SUCCESS)
       return {result, {}};
     if (pause_us == 0 || i % in.at(1) != 0) continue;
-    (void)call("cuCtxSynchronize");
+    (void)synchronize();
     (void)usleep(static_cast<useconds_t>(pause_us));
   }
 }
@@ -66,7 +69,61 @@ Answer launch_cost(const Numbers& in) {
   return {CUDA_SUCCESS, {static_cast<Number>(ns) * 1000 / in.at(0)}};
 }
 
+// Each way to launch a kernel, by the version that is asked for, with arguments that all differ.
+// The grid is (2, 3, 4), the block (5, 6, 7), then 8 shared bytes, the parameters at 9, and more
+// of them at 10.
+
+void* as_pointer(Number number) { return reinterpret_cast<void*>(number); }
+void** parameters() { return static_cast<void**>(as_pointer(9)); }
+void** extra() { return static_cast<void**>(as_pointer(10)); }
+
+Answer by_kernel(const Numbers& in) {
+  return {call("cuLaunchKernel", as_pointer(in.at(0)), 2U, 3U, 4U, 5U, 6U, 7U, 8U,
+               CUstream{nullptr}, parameters(), extra()),
+          {}};
+}
+
+Answer by_config(const Numbers& in) {
+  const LaunchConfig config{{2, 3, 4}, {5, 6, 7}, 8, nullptr};
+  return {call("cuLaunchKernelEx", &config, as_pointer(in.at(0)), parameters(), extra()), {}};
+}
+
+Answer cooperatively(const Numbers& in) {
+  return {call("cuLaunchCooperativeKernel", as_pointer(in.at(0)), 2U, 3U, 4U, 5U, 6U, 7U, 8U,
+               CUstream{nullptr}, parameters()),
+          {}};
+}
+
+Answer on_all_devices(const Numbers& in) {
+  CooperativeLaunch of{as_pointer(in.at(0)), {2, 3, 4}, {5, 6, 7}, 8, nullptr, parameters()};
+  return {call("cuLaunchCooperativeKernelMultiDevice", &of, 1U, 0U), {}};
+}
+
 const Commands kLaunches{
+    {"by-kernel", by_kernel},
+    {"by-config", by_config},
+    {"cooperatively", cooperatively},
+    {"on-all-devices", on_all_devices},
+    {"by-function",
+     [](const Numbers& in) {
+       return Answer{call("cuLaunch", as_pointer(in.at(0))), {}};
+     }},
+    {"by-grid",
+     [](const Numbers& in) {
+       return Answer{call("cuLaunchGrid", as_pointer(in.at(0)), 2, 3), {}};
+     }},
+    {"by-grid-async",
+     [](const Numbers& in) {
+       return Answer{call("cuLaunchGridAsync", as_pointer(in.at(0)), 2, 3, CUstream{nullptr}), {}};
+     }},
+    {"synchronize",
+     [](const Numbers&) {
+       return Answer{synchronize(), {}};
+     }},
+    {"synchronize-stream",
+     [](const Numbers&) {
+       return Answer{call("cuStreamSynchronize", CUstream{nullptr}), {}};
+     }},
     {"kernels", kernels},
     {"capture-kernels", capture_kernels},
     {"kernels-for-ever", kernels_for_ever},

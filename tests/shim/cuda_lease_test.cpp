@@ -1,5 +1,6 @@
 // Launches in turns, as a container sees them. The test is the agent.
 #include "shim/futex.hpp"
+#include "tests/shim/heart.hpp"
 #include "tests/shim/stand_in_rig.hpp"
 #include "tests/testing/eventually.hpp"
 
@@ -9,30 +10,11 @@
 #include <atomic>
 #include <iostream>
 #include <string>
-#include <thread>
 
 namespace tangram::shim {
 namespace {
 
 constexpr std::uint64_t kMillisecond = 1'000'000;  // ns
-
-/// The heartbeat of an agent, while it exists.
-class Heart {
- public:
-  explicit Heart(CardLimit& limit) : limit_(limit) {}
-  ~Heart() { thread_.request_stop(), thread_.join(); }
-  Heart(const Heart&) = delete;
-  Heart& operator=(const Heart&) = delete;
-
- private:
-  CardLimit& limit_;
-  std::jthread thread_{[this](const std::stop_token& stop) {
-    while (!stop.stop_requested()) {
-      ++limit_.heartbeat;
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-  }};
-};
 
 class CudaLeaseTest : public ::testing::Test {
  protected:

@@ -48,6 +48,10 @@ inline constexpr int kGraphReservedCurrent = 2;
 inline constexpr int kCaptureRelaxed = 2;
 // CUgraphNodeType
 inline constexpr int kNodeMemAlloc = 10;
+// CUarraySparseSubresourceType
+inline constexpr int kPieceMipTail = 1;
+// CUmemOperationType
+inline constexpr int kOperationMap = 1;
 // CUlimit
 inline constexpr int kLimitStackSize = 0;
 inline constexpr int kLimitPrintfFifoSize = 1;
@@ -146,6 +150,22 @@ struct CooperativeLaunch {
   void** parameters;
 };
 
+/// CUarrayMapInfo: memory that is mapped to a piece of a sparse array.
+struct ArrayMapping {
+  int array_type;
+  void* array;  ///< or a mipmap
+  int piece_type;
+  alignas(8) unsigned piece[8];  // NOLINT(modernize-avoid-c-arrays)
+  int operation;
+  int handle_type;
+  CUmemGenericAllocationHandle handle;
+  std::uint64_t offset;
+  unsigned devices;
+  unsigned flags;
+  unsigned reserved[2];  // NOLINT(modernize-avoid-c-arrays)
+};
+
+static_assert(sizeof(ArrayMapping) == 96 && offsetof(ArrayMapping, operation) == 56);
 static_assert(offsetof(LaunchConfig, stream) == 32 && offsetof(CooperativeLaunch, stream) == 40);
 static_assert(sizeof(CUmemPoolProps) == 88 && offsetof(MemAllocNodeParams, byte_size) == 104);
 static_assert(sizeof(Array3dDescriptor) == 40 && sizeof(ArrayDescriptor) == 24);

@@ -4,6 +4,7 @@
 #include "shim/cuda/driver.hpp"
 #include "shim/cuda/exports.hpp"
 #include "shim/cuda/records.hpp"
+#include "shim/cuda/virtual_memory.hpp"
 
 #include <algorithm>
 
@@ -57,7 +58,8 @@ std::uint64_t mipmap_bytes(Array3dDescriptor level, unsigned levels) {
   return bytes;
 }
 
-/// Such arrays have no memory until some of cuMemCreate() is mapped.
+/// Such arrays have no memory until some of cuMemCreate() is mapped. They are recorded all the
+/// same: what is mapped ends with them.
 bool has_no_memory(const Array3dDescriptor& array) {
   return (array.flags & (kArraySparse | kArrayDeferredMapping)) != 0;
 }
@@ -69,7 +71,7 @@ CUresult create(const char* call, Kind kind, void* const* handle, std::uint64_t 
   Reservation reservation(call, place.card, bytes);
   if (!reservation.granted()) return CUDA_ERROR_OUT_OF_MEMORY;
   const CUresult result = create_it();
-  if (result != CUDA_SUCCESS || place.card == kNoCard || bytes == 0) return result;
+  if (result != CUDA_SUCCESS || place.card == kNoCard) return result;
   const Thing thing{kind, reinterpret_cast<std::uint64_t>(*handle)};
   if (!record(thing, {place.card, bytes, place.context}, give_back)) {
     (void)destroy(*handle);
@@ -77,13 +79,6 @@ CUresult create(const char* call, Kind kind, void* const* handle, std::uint64_t 
   }
   reservation.keep();
   return result;
-}
-
-template <class Destroy>
-CUresult destroy_recorded(Kind kind, void* handle, Destroy& destroy) {
-  return end_recorded({kind, reinterpret_cast<std::uint64_t>(handle)},
-                      [&] { return destroy(handle); })
-      .result;
 }
 
 /// @param wide  the description in today's layout, or null: the driver refuses it
@@ -138,11 +133,12 @@ CUresult cuMipmappedArrayCreate(CUmipmappedArray* array, const Array3dDescriptor
 }
 
 CUresult cuArrayDestroy(CUarray array) {
-  return destroy_recorded(Kind::kArray, array, driver::cuArrayDestroy);
+  return end_array({Kind::kArray, reinterpret_cast<std::uint64_t>(array)}, driver::cuArrayDestroy);
 }
 
 CUresult cuMipmappedArrayDestroy(CUmipmappedArray array) {
-  return destroy_recorded(Kind::kMipmap, array, driver::cuMipmappedArrayDestroy);
+  return end_array({Kind::kMipmap, reinterpret_cast<std::uint64_t>(array)},
+                   driver::cuMipmappedArrayDestroy);
 }
 
 }  // namespace tangram::shim::cuda

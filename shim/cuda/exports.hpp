@@ -47,6 +47,8 @@ CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* handle, void*
 CUresult cuMemMap(CUdeviceptr address, std::size_t bytes, std::size_t offset,
                   CUmemGenericAllocationHandle handle, std::uint64_t flags);
 CUresult cuMemUnmap(CUdeviceptr address, std::size_t bytes);
+CUresult cuMemMapArrayAsync(ArrayMapping* mappings, unsigned count, CUstream stream);
+CUresult cuMemMapArrayAsync_ptsz(ArrayMapping* mappings, unsigned count, CUstream stream);
 
 CUresult cuMemAllocAsync(CUdeviceptr* pointer, std::size_t bytes, CUstream stream);
 CUresult cuMemAllocAsync_ptsz(CUdeviceptr* pointer, std::size_t bytes, CUstream stream);

@@ -3,6 +3,7 @@
 #include "shim/mutex.hpp"
 
 #include <cstdlib>
+#include <initializer_list>
 
 namespace tangram::shim::cuda {
 namespace {
@@ -27,7 +28,7 @@ struct Array {
 struct Entry {
   Thing thing;
   std::size_t charge = 0;  ///< its place in `charges`
-  std::uint64_t size = 0;
+  std::uint64_t of = 0;    ///< as share() gets it
   std::uint32_t references = 0;
 };
 
@@ -43,6 +44,7 @@ struct Records {
   Array<Entry> entries;    ///< a power of two
   std::size_t filled = 0;  ///< with kRemoved
   std::size_t removed = 0;
+  std::size_t tiles = 0;
   Array<Shared> charges;
   std::size_t charges_begun = 0;
   std::size_t free_charge = 0;  ///< plus one; 0 = none
@@ -109,8 +111,9 @@ std::size_t new_charge() {
 
 Removal remove_entry(Entry& entry) {
   Shared& shared = records.charges.items[entry.charge];
-  Removal removal{.known = true, .last = false, .charge = shared.charge, .size = entry.size};
+  Removal removal{.known = true, .last = false, .charge = shared.charge, .size = entry.of};
   if (--entry.references > 0) return removal;
+  if (entry.thing.kind == Kind::kTile) --records.tiles;
   entry.thing.kind = Kind::kRemoved;
   ++records.removed;
   if (--shared.things > 0) return removal;
@@ -136,6 +139,18 @@ void remove_where(const Predicate& applies, GiveBack give_back) {
   }
 }
 
+/// Is it mapped to an array that ends with a context?
+bool is_tile_of(const Entry& entry, CUcontext context) {
+  if (entry.thing.kind != Kind::kTile) return false;
+  for (const Kind kind : {Kind::kArray, Kind::kMipmap}) {
+    const Entry* const array = find({kind, entry.of});
+    if (array != nullptr && records.charges.items[array->charge].charge.context == context) {
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 bool record(Thing thing, const Charge& charge, GiveBack give_back) {
@@ -145,21 +160,22 @@ bool record(Thing thing, const Charge& charge, GiveBack give_back) {
   if (place == 0) return false;
   if (Entry* const ended = find(thing); ended != nullptr) remove_wholly(*ended, give_back);
   records.charges.items[place - 1] = {.charge = charge, .things = 1};
-  insert({.thing = thing, .charge = place - 1, .size = 0, .references = 1});
+  insert({.thing = thing, .charge = place - 1, .of = 0, .references = 1});
   return true;
 }
 
-bool share(Thing known, Thing further, std::uint64_t size) {
+bool share(Thing known, Thing further, std::uint64_t of) {
   const Lock lock(records.mutex);
   if (Entry* const there = find(further); there != nullptr) {
     ++there->references;
     return true;
   }
   if (!make_room()) return false;
-  const Entry* const of = find(known);
-  if (of == nullptr) return false;
-  ++records.charges.items[of->charge].things;
-  insert({.thing = further, .charge = of->charge, .size = size, .references = 1});
+  const Entry* const first = find(known);
+  if (first == nullptr) return false;
+  ++records.charges.items[first->charge].things;
+  insert({.thing = further, .charge = first->charge, .of = of, .references = 1});
+  if (further.kind == Kind::kTile) ++records.tiles;
   return true;
 }
 
@@ -170,6 +186,7 @@ Removal remove(Thing thing) {
 }
 
 void remove_of(CUcontext context, GiveBack give_back) {
+  remove_where([&](const Entry& entry) { return is_tile_of(entry, context); }, give_back);
   remove_where(
       [&](const Entry& entry) {
         return records.charges.items[entry.charge].charge.context == context;
@@ -193,11 +210,22 @@ void remove_mappings(std::uint64_t address, std::uint64_t size, GiveBack give_ba
       give_back);
 }
 
+void remove_tiles(std::uint64_t array, GiveBack give_back) {
+  remove_where(
+      [&](const Entry& entry) { return entry.thing.kind == Kind::kTile && entry.of == array; },
+      give_back);
+}
+
+bool has_tiles() {
+  const Lock lock(records.mutex);
+  return records.tiles > 0;
+}
+
 Thing mapping_at(std::uint64_t address) {
   const Lock lock(records.mutex);
   for (std::size_t i = 0; i < records.entries.size; ++i) {
     const Entry& entry = records.entries.items[i];
-    if (entry.thing.kind == Kind::kMapping && address - entry.thing.number < entry.size) {
+    if (entry.thing.kind == Kind::kMapping && address - entry.thing.number < entry.of) {
       return entry.thing;
     }
   }
@@ -216,7 +244,8 @@ void forget_records() {
   records.mutex.reset();
   records.entries = {};
   records.charges = {};
-  records.filled = records.removed = records.charges_begun = records.free_charge = 0;
+  records.filled = records.removed = records.tiles = records.charges_begun = records.free_charge =
+      0;
 }
 
 }  // namespace tangram::shim::cuda

@@ -17,6 +17,7 @@ enum class Kind : std::uint8_t {
   kMipmap,
   kHandle,   ///< of cuMemCreate()
   kMapping,  ///< of a kHandle's memory at an address
+  kTile,     ///< a piece of an array to which a kHandle's memory is mapped
   kGraph,
   kGraphExec,
   kLimit,  ///< of a context: its number is the context's, plus the limit's
@@ -43,9 +44,9 @@ using GiveBack = void (*)(const Charge&);
 /// @returns false if there is no memory for the record; then nothing is recorded
 [[nodiscard]] bool record(Thing thing, const Charge& charge, GiveBack give_back);
 /// A further thing, or a further reference to one, that keeps the charge of a thing alive.
-/// @param size  of a kMapping
+/// @param of  the size of a kMapping, the handle of a kTile's array
 /// @returns false as above, or if the first is not known
-bool share(Thing known, Thing further, std::uint64_t size = 0);
+bool share(Thing known, Thing further, std::uint64_t of = 0);
 
 struct Removal {
   bool known = false;
@@ -55,13 +56,17 @@ struct Removal {
 };
 /// Removes one reference to a thing.
 Removal remove(Thing thing);
-/// Removes what ends with a context, and gives each charge to a function.
+/// Removes what ends with a context, with the tiles of its arrays, and gives each charge to a
+/// function.
 void remove_of(CUcontext context, GiveBack give_back);
 /// What ends with one context ends with another from now on.
 void move_charges(CUcontext from, CUcontext to);
 
 /// Removes the mappings at addresses in a range, as above.
 void remove_mappings(std::uint64_t address, std::uint64_t size, GiveBack give_back);
+/// Removes what is mapped to an array, as above.
+void remove_tiles(std::uint64_t array, GiveBack give_back);
+[[nodiscard]] bool has_tiles();
 /// The mapping that an address is in; kFree = none.
 [[nodiscard]] Thing mapping_at(std::uint64_t address);
 

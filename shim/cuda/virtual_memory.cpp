@@ -1,5 +1,7 @@
 // Virtual memory management. The memory of a handle ends when neither a reference to the handle nor
-// a mapping of it is left, in whatever order they go.
+// a mapping of it is left, in whatever order they go. Memory that is mapped to an array counts
+// until the same piece is mapped otherwise or the array ends: a piece that is unmapped in parts, as
+// the driver allows, may so count for longer.
 #include "shim/cuda/virtual_memory.hpp"
 
 #include "shim/cuda/cards.hpp"
@@ -8,15 +10,66 @@
 #include "shim/cuda/records.hpp"
 #include "shim/mutex.hpp"
 
+#include <iterator>
+
 namespace tangram::shim::cuda {
 namespace {
 
 /// While a mapping is made or ends: its address could be mapped again before it is recorded.
 constinit Mutex mappings;
 
+/// A piece of an array by all that names it, as one number.
+Thing tile_of(const ArrayMapping& mapping) {
+  constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15U;
+  constexpr unsigned kSpread = 29;
+  std::uint64_t number = reinterpret_cast<std::uint64_t>(mapping.array);
+  const auto add = [&](std::uint64_t more) {
+    number = (number ^ more) * kOdd;
+    number ^= number >> kSpread;
+  };
+  add(static_cast<std::uint64_t>(mapping.piece_type));
+  const bool is_tail = mapping.piece_type == kPieceMipTail;
+  for (unsigned i = 0; i < std::size(mapping.piece); ++i) {
+    // Of a tail: the layer, a gap, an offset and a size of two words each.
+    if (!is_tail || (i != 1 && i < 6)) add(mapping.piece[i]);
+  }
+  return {Kind::kTile, number};
+}
+
+/// After the driver has done it.
+void note_tile(const ArrayMapping& mapping) {
+  const Thing tile = tile_of(mapping);
+  const Removal former = remove(tile);
+  if (mapping.operation == kOperationMap) {
+    (void)share({Kind::kHandle, mapping.handle}, tile,
+                reinterpret_cast<std::uint64_t>(mapping.array));
+  }
+  if (former.last) give_back(former.charge);
+}
+
+template <class Driver>
+CUresult map_array(ArrayMapping* list, unsigned count, CUstream stream, Driver& driver) {
+  const Lock lock(mappings);
+  const CUresult result = driver(list, count, stream);
+  for (unsigned i = 0; result == CUDA_SUCCESS && i < count; ++i) note_tile(list[i]);
+  return result;
+}
+
 }  // namespace
 
 void forget_mappings() { mappings.reset(); }
+
+CUresult end_array(Thing array, DriverFunction<CUresult(void*)>& destroy) {
+  const auto end = [&] {
+    return end_recorded(array, [&] { return destroy(reinterpret_cast<void*>(array.number)); })
+        .result;
+  };
+  if (!has_tiles()) return end();
+  const Lock lock(mappings);  // or a new array with its handle could be mapped meanwhile
+  const CUresult result = end();
+  if (result == CUDA_SUCCESS) remove_tiles(array.number, give_back);
+  return result;
+}
 
 CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, std::size_t bytes,
                      const CUmemAllocationProp* properties, std::uint64_t flags) {
@@ -77,6 +130,13 @@ CUresult cuMemUnmap(CUdeviceptr address, std::size_t bytes) {
   // One call can unmap several mappings that follow each other.
   if (!first.known || first.size < bytes) remove_mappings(address, bytes, give_back);
   return result;
+}
+
+CUresult cuMemMapArrayAsync(ArrayMapping* list, unsigned count, CUstream stream) {
+  return map_array(list, count, stream, driver::cuMemMapArrayAsync);
+}
+CUresult cuMemMapArrayAsync_ptsz(ArrayMapping* list, unsigned count, CUstream stream) {
+  return map_array(list, count, stream, driver::cuMemMapArrayAsync_ptsz);
 }
 
 }  // namespace tangram::shim::cuda

@@ -1,6 +1,14 @@
 #pragma once
 
+#include "shim/cuda/abi.hpp"
+#include "shim/cuda/records.hpp"
+#include "shim/forward.hpp"
+
 namespace tangram::shim::cuda {
+
+/// Ends an array or mipmap, and with it what is mapped to it.
+/// @param array  its thing
+CUresult end_array(Thing array, DriverFunction<CUresult(void*)>& destroy);
 
 /// In a child after fork().
 void forget_mappings();

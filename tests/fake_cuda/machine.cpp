@@ -118,6 +118,7 @@ void end_context(Context* context) {
     std::erase_if(*blocks, [&](const auto& entry) {
       if (entry.second.context != context) return false;
       give(entry.second.device, entry.second.bytes);
+      if (blocks == &own.arrays) unmap_pieces(entry.first);
       return true;
     });
   }

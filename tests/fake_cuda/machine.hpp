@@ -3,8 +3,10 @@
 #include "shim/cuda/abi.hpp"
 #include "tests/fake_cuda/card_file.hpp"
 
+#include <array>
 #include <map>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 /// This process's part of the fake driver.
@@ -53,6 +55,9 @@ struct Mapping {
   std::uint64_t handle = 0;
 };
 
+/// A piece of an array: the array's handle, and what names the piece.
+using Piece = std::pair<std::uint64_t, std::array<unsigned, 8>>;
+
 struct Machine {
   std::recursive_mutex mutex;
   CardFile* file = nullptr;  ///< null before cuInit()
@@ -62,6 +67,7 @@ struct Machine {
   std::map<std::uint64_t, Block> arrays;
   std::map<std::uint64_t, Block> handles;
   std::map<std::uint64_t, Mapping> mappings;
+  std::map<Piece, std::uint64_t> mapped_pieces;  ///< their handles
   std::map<std::uint64_t, std::uint64_t>
       free_addresses;  ///< by size: an address is used again soon
   std::uint64_t next_address = 0x7f0000000000U;
@@ -96,6 +102,8 @@ void free_address(std::uint64_t address, std::uint64_t bytes);
 bool is_device(CUdevice device);
 /// The card does it once all that it was given before is done. No time is no work.
 void run_on_card(CUstream stream, std::uint64_t ns);
+/// What is mapped to an array no longer is.
+void unmap_pieces(std::uint64_t array);
 /// Everything of a context ends.
 void end_context(Context* context);
 

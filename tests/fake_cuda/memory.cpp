@@ -20,6 +20,8 @@ CUresult allocate_pointer(CUdeviceptr* pointer, std::uint64_t bytes, bool narrow
 
 CUresult free_pointer(CUdeviceptr pointer);
 
+void end_if_unused(std::uint64_t handle);
+
 CUresult allocate_array(CUarray* array, const Array3dDescriptor& of, std::uint64_t levels) {
   Context* const context = current_context();
   if (context == nullptr) return kInvalidContext;
@@ -43,6 +45,7 @@ CUresult destroy_array(CUarray array) {
   if (found == machine().arrays.end()) return CUDA_ERROR_INVALID_VALUE;
   give(found->second.device, found->second.bytes);
   free_address(found->first, found->second.bytes);
+  unmap_pieces(found->first);
   machine().arrays.erase(found);
   return CUDA_SUCCESS;
 }
@@ -56,6 +59,23 @@ void end_if_unused(std::uint64_t handle) {
   if (block.device >= 0) give(block.device, block.bytes);
   free_address(handle, block.bytes);
   own.handles.erase(found);
+}
+
+void unmap_piece(const Piece& piece) {
+  auto& pieces = machine().mapped_pieces;
+  const auto found = pieces.find(piece);
+  if (found == pieces.end()) return;
+  const std::uint64_t handle = found->second;
+  pieces.erase(found);
+  --machine().handles.at(handle).mappings;
+  end_if_unused(handle);
+}
+
+void unmap_pieces(std::uint64_t array) {
+  auto& pieces = machine().mapped_pieces;
+  for (auto at = pieces.lower_bound({array, {}}); at != pieces.end() && at->first.first == array;) {
+    unmap_piece((at++)->first);
+  }
 }
 
 }  // namespace fake_cuda
@@ -223,4 +243,23 @@ FAKE_CUDA CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* han
     return CUDA_SUCCESS;
   }
   return CUDA_ERROR_INVALID_VALUE;
+}
+
+/// One piece at a time.
+FAKE_CUDA CUresult cuMemMapArrayAsync(ArrayMapping* mapping, unsigned count, CUstream) {
+  if (mapping == nullptr || count != 1) return CUDA_ERROR_INVALID_VALUE;
+  const std::lock_guard guard(machine().mutex);
+  Piece piece{reinterpret_cast<std::uint64_t>(mapping->array), {}};
+  std::copy(std::begin(mapping->piece), std::end(mapping->piece), piece.second.begin());
+  if (!machine().arrays.contains(piece.first)) return CUDA_ERROR_INVALID_VALUE;
+  const auto handle = machine().handles.find(mapping->handle);
+  const bool maps = mapping->operation == kOperationMap;
+  if (maps && handle == machine().handles.end()) return CUDA_ERROR_INVALID_VALUE;
+  if (maps) ++handle->second.mappings;
+  unmap_piece(piece);
+  if (maps) machine().mapped_pieces[piece] = mapping->handle;
+  return CUDA_SUCCESS;
+}
+FAKE_CUDA CUresult cuMemMapArrayAsync_ptsz(ArrayMapping* mapping, unsigned count, CUstream stream) {
+  return cuMemMapArrayAsync(mapping, count, stream);
 }

@@ -132,6 +132,17 @@ Answer map(const Numbers& in) {
           {}};
 }
 
+/// Memory of a handle to a row of tiles of an array; of no handle: it is unmapped.
+Answer map_array(const Numbers& in) {
+  ArrayMapping of{};
+  of.array = as_pointer(in.at(0));
+  of.piece[3] = static_cast<unsigned>(in.at(1));
+  of.handle = in.at(2);
+  of.operation = of.handle != 0 ? kOperationMap : kOperationMap + 1;
+  of.devices = 1;
+  return {call("cuMemMapArrayAsync", &of, 1U, CUstream{nullptr}), {}};
+}
+
 Answer alloc_async(const Numbers& in) {
   CUdeviceptr pointer = 0;
   const CUresult result =
@@ -309,6 +320,7 @@ const Commands kCalls{
      [](const Numbers& in) {
        return Answer{call("cuMemUnmap", in.at(0), static_cast<std::size_t>(in.at(1))), {}};
      }},
+    {"map-array", map_array},
     {"alloc-async", alloc_async},
     {"free-async", on_stream("cuMemFreeAsync")},
     {"pool", make_pool},

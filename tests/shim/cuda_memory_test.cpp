@@ -215,6 +215,51 @@ TEST_F(CudaMemoryTest, OneCallUnmapsSeveralMappings) {
   EXPECT_EQ(used(), 10 * kMiB);
 }
 
+TEST_F(CudaMemoryTest, MemoryThatIsMappedToAnArrayCountsUntilItIsUnmapped) {
+  constexpr std::uint64_t kSparse = 0x40;
+  const auto array = run("array", {4096, 4096, 0, kSparse});
+  for (const char* const as : {"as 11010 0 map-array", "as 11010 2 map-array"}) {
+    const auto handle = run("create", {100 * kMiB, 1, 0});
+    ASSERT_EQ(run(as, {array.value(), 0, handle.value()}).result, 0);
+    ASSERT_EQ(run(as, {array.value(), 512, handle.value()}).result, 0);
+    ASSERT_EQ(run("release", {handle.value()}).result, 0);
+    EXPECT_EQ(used(), 100 * kMiB);
+    ASSERT_EQ(run(as, {array.value(), 0, 0}).result, 0);
+    EXPECT_EQ(used(), 100 * kMiB) << "there is another piece";
+    ASSERT_EQ(run(as, {array.value(), 512, 0}).result, 0);
+    EXPECT_EQ(used(), 0U);
+  }
+}
+
+TEST_F(CudaMemoryTest, APieceOfAnArrayThatIsMappedAgainCountsOnce) {
+  constexpr std::uint64_t kSparse = 0x40;
+  const auto array = run("array", {4096, 4096, 0, kSparse});
+  for (int i = 0; i < 3; ++i) {
+    const auto handle = run("create", {100 * kMiB, 1, 0});
+    ASSERT_EQ(run("map-array", {array.value(), 0, handle.value()}).result, 0);
+    ASSERT_EQ(run("map-array", {array.value(), 0, handle.value()}).result, 0);
+    ASSERT_EQ(run("release", {handle.value()}).result, 0);
+    EXPECT_EQ(used(), 100 * kMiB);
+  }
+}
+
+TEST_F(CudaMemoryTest, MemoryThatIsMappedToAnArrayEndsWithIt) {
+  constexpr std::uint64_t kSparse = 0x40;
+  const auto context = run("context", {0});
+  const auto one = run("array", {4096, 4096, 0, kSparse});
+  const auto two = run("array", {4096, 4096, 0, kSparse});
+  for (const auto& array : {one, two}) {
+    const auto handle = run("create", {100 * kMiB, 1, 0});
+    ASSERT_EQ(run("map-array", {array.value(), 0, handle.value()}).result, 0);
+    ASSERT_EQ(run("release", {handle.value()}).result, 0);
+  }
+  EXPECT_EQ(used(), 200 * kMiB);
+  ASSERT_EQ(run("destroy-array", {one.value()}).result, 0);
+  EXPECT_EQ(used(), 100 * kMiB);
+  ASSERT_EQ(run("destroy-context", {context.value()}).result, 0);
+  EXPECT_EQ(used(), 0U) << "the other array ended with its context";
+}
+
 TEST_F(CudaMemoryTest, TheMemoryOfAContextEndsWithIt) {
   const auto context = run("context", {0});
   ASSERT_EQ(run("alloc", {100 * kMiB}).result, 0);

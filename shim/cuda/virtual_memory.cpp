@@ -111,6 +111,17 @@ CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* handle, void*
   return result;
 }
 
+/// What another process has allocated counts there. If this one has, and has the same handle again,
+/// that is a further reference to it.
+CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, void* shareable,
+                                        int type) {
+  const CUresult result = driver::cuMemImportFromShareableHandle(handle, shareable, type);
+  if (result != CUDA_SUCCESS) return result;
+  const Thing thing{Kind::kHandle, *handle};
+  (void)share(thing, thing);
+  return result;
+}
+
 CUresult cuMemMap(CUdeviceptr address, std::size_t bytes, std::size_t offset,
                   CUmemGenericAllocationHandle handle, std::uint64_t flags) {
   const Lock lock(mappings);

@@ -203,6 +203,27 @@ FAKE_CUDA CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
   return CUDA_SUCCESS;
 }
 
+/// The shareable handle is the handle itself, and so is what is imported from it.
+FAKE_CUDA CUresult cuMemExportToShareableHandle(void* shareable,
+                                                CUmemGenericAllocationHandle handle, int,
+                                                std::uint64_t) {
+  *static_cast<std::uint64_t*>(shareable) = handle;
+  return CUDA_SUCCESS;
+}
+FAKE_CUDA CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle,
+                                                  void* shareable, int) {
+  const std::lock_guard guard(machine().mutex);
+  *handle = reinterpret_cast<std::uint64_t>(shareable);
+  const auto found = machine().handles.find(*handle);
+  // Of another process: it has the memory, and this one does not take it.
+  if (found == machine().handles.end()) {
+    machine().handles[*handle] = {};
+  } else {
+    ++found->second.references;
+  }
+  return CUDA_SUCCESS;
+}
+
 FAKE_CUDA CUresult cuMemMap(CUdeviceptr address, std::size_t bytes, std::size_t,
                             CUmemGenericAllocationHandle handle, std::uint64_t) {
   const std::lock_guard guard(machine().mutex);

@@ -119,6 +119,19 @@ Answer retain(const Numbers& in) {
   return {result, {handle}};
 }
 
+Answer export_handle(const Numbers& in) {
+  Number shareable = 0;
+  const CUresult result =
+      call("cuMemExportToShareableHandle", static_cast<void*>(&shareable), in.at(0), 1, Number{0});
+  return {result, {shareable}};
+}
+
+Answer import_handle(const Numbers& in) {
+  CUmemGenericAllocationHandle handle = 0;
+  const CUresult result = call("cuMemImportFromShareableHandle", &handle, as_pointer(in.at(0)), 1);
+  return {result, {handle}};
+}
+
 Answer reserve_address(const Numbers& in) {
   CUdeviceptr address = 0;
   const CUresult result = call("cuMemAddressReserve", &address, static_cast<std::size_t>(in.at(0)),
@@ -314,6 +327,8 @@ const Commands kCalls{
     {"create", create},
     {"release", simple("cuMemRelease")},
     {"retain", retain},
+    {"export", export_handle},
+    {"import", import_handle},
     {"reserve", reserve_address},
     {"map", map},
     {"unmap",

@@ -203,6 +203,28 @@ TEST_F(CudaMemoryTest, ARetainedHandleCountsUntilItIsReleasedAgain) {
   EXPECT_EQ(used(), 0U);
 }
 
+TEST_F(CudaMemoryTest, AnImportedHandleOfItsOwnMemoryCountsOnceUntilItsLastRelease) {
+  const auto handle = run("create", {400 * kMiB, 1, 0});
+  const auto shareable = run("export", {handle.value()});
+  ASSERT_EQ(run("import", {shareable.value()}).value(), handle.value());
+  EXPECT_EQ(used(), 400 * kMiB);
+  ASSERT_EQ(run("release", {handle.value()}).result, 0);
+  EXPECT_EQ(used(), 400 * kMiB);
+  ASSERT_EQ(run("release", {handle.value()}).result, 0);
+  EXPECT_EQ(used(), 0U);
+}
+
+TEST_F(CudaMemoryTest, AnImportedHandleOfAnotherProcessDoesNotCount) {
+  constexpr std::uint64_t kOfAnother = 4096;
+  const auto handle = run("import", {kOfAnother});
+  const auto address = run("reserve", {400 * kMiB});
+  ASSERT_EQ(run("map", {address.value(), 400 * kMiB, handle.value()}).result, 0);
+  EXPECT_EQ(used(), 0U);
+  ASSERT_EQ(run("unmap", {address.value(), 400 * kMiB}).result, 0);
+  ASSERT_EQ(run("release", {handle.value()}).result, 0);
+  EXPECT_EQ(used(), 0U);
+}
+
 TEST_F(CudaMemoryTest, OneCallUnmapsSeveralMappings) {
   const auto address = run("reserve", {30 * kMiB});
   for (std::uint64_t i = 0; i < 3; ++i) {

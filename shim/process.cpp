@@ -143,12 +143,15 @@ std::size_t find_card(const Uuid& uuid) {
   return kNoCard;
 }
 
-bool reserve(std::size_t card, std::uint64_t bytes) {
+bool reserve(std::size_t card, std::uint64_t bytes, std::uint64_t rounding) {
   const Lock lock(own.mutex);
   if (own.usage == nullptr) return false;
-  const CardLimit& limit = own.limits->cards[card];
-  if (accounts().add(card, bytes, accountable_bytes(limit))) return true;
-  return recover_others() && accounts().add(card, bytes, accountable_bytes(limit));
+  const auto add = [&] {
+    const std::uint64_t most = accountable_bytes(own.limits->cards[card]);
+    const std::uint64_t to_block_end = (kBlockBytes - most % kBlockBytes) % kBlockBytes;
+    return accounts().add(card, bytes, most + (rounding < to_block_end ? rounding : to_block_end));
+  };
+  return add() || (recover_others() && add());
 }
 
 void reserve_anyway(std::size_t card, std::uint64_t bytes) {

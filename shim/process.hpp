@@ -17,9 +17,15 @@ inline constexpr std::size_t kNoCard = kMaxCards;
 /// The card's place in the container's limits; kNoCard = none: it has no limit. Needs attach().
 [[nodiscard]] std::size_t find_card(const Uuid& uuid);
 
+/// The driver's blocks of memory: what is larger than half of one has whole ones of its own.
+inline constexpr std::uint64_t kBlockBytes = 2U << 20U;
+
 /// Accounts bytes on a card. If the limit is reached it looks first for processes that have died.
+/// @param rounding  how many of them are only what the driver rounds up to whole blocks: they may
+/// go
+///                  to the end of the block in which the limit lies
 /// @returns false if the container would be above its limit
-[[nodiscard]] bool reserve(std::size_t card, std::uint64_t bytes);
+[[nodiscard]] bool reserve(std::size_t card, std::uint64_t bytes, std::uint64_t rounding = 0);
 /// Accounts what the driver has allocated already, even above the limit.
 void reserve_anyway(std::size_t card, std::uint64_t bytes);
 void release(std::size_t card, std::uint64_t bytes);

@@ -79,13 +79,15 @@ void give_back(const Charge& charge) {
   if (charge.card != kNoCard) release(charge.card, charge.bytes);
 }
 
-Reservation::Reservation(const char* call, std::size_t card, std::uint64_t bytes) : card_(card) {
+Reservation::Reservation(const char* call, std::size_t card, std::uint64_t bytes,
+                         std::uint64_t rounding)
+    : card_(card) {
   if (card == kNoCard) return;
-  granted_ = card != kUnknownCard && reserve_or_trim(card, bytes);
+  granted_ = card != kUnknownCard && reserve_or_trim(card, bytes, rounding);
   if (granted_) {
     bytes_ = bytes;
   } else if (card != kUnknownCard) {
-    log_refusal(call, card, bytes);
+    log_refusal(call, card, bytes - rounding);
   }
 }
 

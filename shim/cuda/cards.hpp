@@ -55,7 +55,8 @@ Ended end_recorded(Thing thing, End&& end) {
 /// Accounts memory before the driver is asked for it, and gives it back unless it is kept.
 class Reservation {
  public:
-  Reservation(const char* call, std::size_t card, std::uint64_t bytes);
+  /// @param rounding  as for reserve()
+  Reservation(const char* call, std::size_t card, std::uint64_t bytes, std::uint64_t rounding = 0);
   ~Reservation();
   Reservation(const Reservation&) = delete;
   Reservation& operator=(const Reservation&) = delete;

@@ -6,19 +6,33 @@
 #include "shim/cuda/pools.hpp"
 #include "shim/cuda/records.hpp"
 
+#include <algorithm>
+
 namespace tangram::shim::cuda {
 namespace {
+
+constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t to) {
+  const std::uint64_t rounded = (value + to - 1) / to * to;
+  return rounded < value ? value : rounded;
+}
+
+/// What the driver takes for a pointer. It allocates in blocks, which small ones share: their rest
+/// is part of the overhead that the agent sees. A large one leaves no room for another.
+std::uint64_t taken_for(std::uint64_t bytes) {
+  return bytes > kBlockBytes / 2 ? round_up(bytes, kBlockBytes) : bytes;
+}
 
 /// @param allocate  calls the driver, which sets the address at `pointer`
 template <class Pointer, class Allocate>
 CUresult allocate_at(const char* call, const Pointer* pointer, std::uint64_t bytes,
                      Allocate&& allocate) {
   const Place place = current_place();
-  Reservation reservation(call, place.card, bytes);
+  const std::uint64_t taken = taken_for(bytes);
+  Reservation reservation(call, place.card, taken, taken - bytes);
   if (!reservation.granted()) return CUDA_ERROR_OUT_OF_MEMORY;
   const CUresult result = allocate();
   if (result != CUDA_SUCCESS || place.card == kNoCard) return result;
-  if (!record({Kind::kPointer, *pointer}, {place.card, bytes, place.context}, give_back)) {
+  if (!record({Kind::kPointer, *pointer}, {place.card, taken, place.context}, give_back)) {
     (void)driver::cuMemFree_v2(*pointer);
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
@@ -30,17 +44,18 @@ CUresult allocate_at(const char* call, const Pointer* pointer, std::uint64_t byt
 constexpr std::uint64_t kLeastPitch = 512;
 
 std::uint64_t pitched_bytes(std::uint64_t width, std::uint64_t height) {
-  return (width + kLeastPitch - 1) / kLeastPitch * kLeastPitch * height;
+  return round_up(width, kLeastPitch) * height;
 }
 
 /// @returns whether the container stays within its limit with the pitch that the driver chose
 bool account_pitch(std::uint64_t pointer, std::uint64_t expected, std::uint64_t bytes) {
-  if (bytes <= expected) return true;
+  const std::uint64_t more = taken_for(bytes) - std::min(taken_for(bytes), taken_for(expected));
+  if (more == 0) return true;
   const Place place = current_place();
   if (place.card == kNoCard) return true;
-  Reservation rest("cuMemAllocPitch", place.card, bytes - expected);
+  Reservation rest("cuMemAllocPitch", place.card, more);
   if (!rest.granted()) return false;
-  if (grow({Kind::kPointer, pointer}, bytes - expected)) rest.keep();
+  if (grow({Kind::kPointer, pointer}, more)) rest.keep();
   return true;
 }
 

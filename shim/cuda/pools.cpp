@@ -245,13 +245,13 @@ void trim_pools(std::size_t card, std::uint64_t wanted) {
   }
 }
 
-bool reserve_or_trim(std::size_t card, std::uint64_t bytes) {
-  if (reserve(card, bytes)) return true;
+bool reserve_or_trim(std::size_t card, std::uint64_t bytes, std::uint64_t rounding) {
+  if (reserve(card, bytes, rounding)) return true;
   if (pools.count.load(std::memory_order_relaxed) == 0) return false;
   settle_pools();
-  if (reserve(card, bytes)) return true;
+  if (reserve(card, bytes, rounding)) return true;
   trim_pools(card, bytes);
-  return reserve(card, bytes);
+  return reserve(card, bytes, rounding);
 }
 
 void forget_pools() {

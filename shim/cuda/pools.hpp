@@ -15,8 +15,10 @@ void settle_pools();
 
 /// Accounts bytes on a card. If the limit is reached, the pools first give back what they have
 /// freed, then what they keep without a use.
+/// @param rounding  as for reserve()
 /// @returns false if the container would be above its limit
-[[nodiscard]] bool reserve_or_trim(std::size_t card, std::uint64_t bytes);
+[[nodiscard]] bool reserve_or_trim(std::size_t card, std::uint64_t bytes,
+                                   std::uint64_t rounding = 0);
 
 /// Gives back what the pools of a card have reserved and do not use.
 /// @param wanted  bytes; the pools keep the rest

@@ -6,10 +6,18 @@
 
 namespace fake_cuda {
 
+/// What is larger than half a block has whole blocks of its own.
+std::uint64_t in_blocks(std::uint64_t bytes) {
+  constexpr std::uint64_t kBlock = 2U << 20U;
+  const std::uint64_t rest = bytes % kBlock;
+  return bytes <= kBlock / 2 || rest == 0 ? bytes : bytes - rest + kBlock;
+}
+
 CUresult allocate_pointer(CUdeviceptr* pointer, std::uint64_t bytes, bool narrow = false) {
   Context* const context = current_context();
   if (context == nullptr) return kInvalidContext;
   if (pointer == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+  bytes = in_blocks(bytes);
   const std::lock_guard guard(machine().mutex);
   if (const auto taken = take(context->device, bytes); taken != CUDA_SUCCESS) return taken;
   *pointer = narrow ? machine().next_narrow_address : new_address(bytes);

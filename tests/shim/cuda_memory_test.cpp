@@ -64,7 +64,10 @@ TEST_F(CudaMemoryTest, NeverShowsMoreFreeThanTheCardHas) {
 }
 
 TEST_F(CudaMemoryTest, GrantsTheLastByteAndNotOneMore) {
-  const auto all = run("alloc", {1000 * kMiB - 1});
+  const auto most = run("alloc", {998 * kMiB});
+  ASSERT_EQ(most.result, 0);
+  ASSERT_EQ(run("alloc", {kMiB}).result, 0);
+  const auto all = run("alloc", {kMiB - 1});
   ASSERT_EQ(all.result, 0);
   EXPECT_EQ(run("alloc", {2}).result, kOutOfMemory);
   const auto last = run("alloc", {1});
@@ -72,7 +75,29 @@ TEST_F(CudaMemoryTest, GrantsTheLastByteAndNotOneMore) {
   EXPECT_EQ(used(), 1000 * kMiB);
   EXPECT_EQ(run("free", {all.value()}).result, 0);
   EXPECT_EQ(run("free", {last.value()}).result, 0);
-  EXPECT_EQ(used(), 0U);
+  EXPECT_EQ(run("free", {most.value()}).result, 0);
+  EXPECT_EQ(used(), kMiB);
+}
+
+TEST_F(CudaMemoryTest, CountsWhatTheDriverTakesForASize) {
+  ASSERT_EQ(run("alloc", {1000}).result, 0);
+  EXPECT_EQ(used(), 1000U) << "small ones share a block";
+  const auto large = run("alloc", {5 * kMiB / 2});
+  EXPECT_EQ(used(), 4 * kMiB + 1000);
+  ASSERT_EQ(run("free", {large.value()}).result, 0);
+  ASSERT_EQ(run("alloc", {990 * kMiB}).result, 0);
+  EXPECT_EQ(used(), 990 * kMiB + 1000);
+}
+
+TEST_F(CudaMemoryTest, GrantsTheRestOfAShareThatIsNoWholeBlock) {
+  StandInRig rig({{.limit = 3 * kMiB}});
+  Client client(rig);
+  ASSERT_EQ(client.run("init").result, 0);
+  EXPECT_EQ(client.run(words("alloc", {3 * kMiB + 1})).result, kOutOfMemory);
+  EXPECT_EQ(client.run(words("alloc", {3 * kMiB})).result, 0);
+  EXPECT_EQ(rig.accounted(), 4 * kMiB) << "it has all of the last block";
+  EXPECT_EQ(client.run("alloc 1").result, kOutOfMemory);
+  EXPECT_EQ(client.run("info").value(), 0U);
 }
 
 TEST_F(CudaMemoryTest, RefusesSizesThatWrap) {

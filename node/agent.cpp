@@ -7,6 +7,7 @@
 #include "model/request.hpp"
 #include "node/audit/auditor.hpp"
 #include "node/audit/device_checker.hpp"
+#include "node/audit/library_checker.hpp"
 #include "node/audit/memory_checker.hpp"
 #include "node/cards/card_watcher.hpp"
 #include "node/cards/file_source.hpp"
@@ -122,6 +123,7 @@ struct Agent::Impl {
         publisher({.node = settings.node, .record = record_settings(settings)}, publisher_parts()),
         metrics([this] { return readings(); }) {
     open_runtime();
+    library_checker.emplace(library_parts());
     memory_checker.emplace(memory_parts());
   }
 
@@ -176,9 +178,22 @@ struct Agent::Impl {
             .note_use =
                 [this](const MemoryUse& use) {
                   memory_limiters.note_use(use.allocations, {{use.card, use.used_bytes}});
+                  library_checker->note_use(use);
                 },
             .report_event = event_reporter(),
             .terminates = settings.terminate_over_limit,
+            .clock = parts.clock};
+  }
+
+  LibraryChecker::Parts library_parts() {
+    return {.way_past =
+                [this](const MemoryUse& use, std::int64_t pid) {
+                  const StartedMeans started = started_means(journal.all());
+                  const auto found = started.find({use.pod_uid, use.container, use.card});
+                  return found == started.end() ? std::string()
+                                                : memory_limiters.way_past(found->second, pid);
+                },
+            .report_event = event_reporter(),
             .clock = parts.clock};
   }
 
@@ -386,6 +401,7 @@ struct Agent::Impl {
     now.audits = auditor.counts();
     if (device_checker) now.device_checks = device_checker->counts();
     now.memory_checks = memory_checker->state();
+    now.library_checks = library_checker->state();
     if (grant_keys) now.grant_keys = grant_keys->state();
     now.signed_grants_required = settings.require_signed_grants;
     now.registrations = registrar.registrations();
@@ -420,7 +436,8 @@ struct Agent::Impl {
   CdiFolder cdi;
   std::optional<CriRuntime> runtime;
   std::optional<DeviceChecker> device_checker;
-  std::optional<MemoryChecker> memory_checker;  ///< always; made after what it uses
+  std::optional<LibraryChecker> library_checker;  ///< the same
+  std::optional<MemoryChecker> memory_checker;    ///< always; made after what it uses
   ContainerStarter starter;
   lease::CardLeases card_leases;  ///< used by time_leases
   TimeLeases time_leases;

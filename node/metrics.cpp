@@ -206,6 +206,25 @@ void add_memory_checks(const Readings& now, MetricFamilies& all) {
       .into(all);
 }
 
+void add_library_checks(const Readings& now, MetricFamilies& all) {
+  MetricFamily past = MetricFamily::gauge(
+      "tangram_node_container_other_library_processes",
+      "Processes that use a shared card by a driver library other than the one that limits their "
+      "container's memory; only of containers that have such processes.");
+  for (const LibraryChecker::Found& one : now.library_checks.found) {
+    past.add({{"namespace", one.ns}, {"pod", one.pod}, {"container", one.container}},
+             one.processes);
+  }
+  past.into(all);
+  const LibraryChecker::State& checks = now.library_checks;
+  MetricFamily::counter("tangram_node_library_checks_total",
+                        "Looks at the libraries of processes on shared cards. failed: what the "
+                        "process has mapped could not be told.")
+      .add({{"result", "done"}}, checks.looks - checks.unclear)
+      .add({{"result", "failed"}}, checks.unclear)
+      .into(all);
+}
+
 }  // namespace
 
 MetricFamilies NodeMetrics::Collect() const {
@@ -218,6 +237,7 @@ MetricFamilies NodeMetrics::Collect() const {
   add_audits(now, all);
   add_device_checks(now, all);
   add_memory_checks(now, all);
+  add_library_checks(now, all);
   add_grant_keys(now, all);
   return all;
 }

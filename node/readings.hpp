@@ -3,6 +3,7 @@
 #include "kube/grant_keys.hpp"
 #include "node/audit/auditor.hpp"
 #include "node/audit/device_checker.hpp"
+#include "node/audit/library_checker.hpp"
 #include "node/audit/memory_checker.hpp"
 #include "node/cards/card_watcher.hpp"
 #include "node/container/memory_limiters.hpp"
@@ -60,6 +61,7 @@ struct Readings {
   Auditor::Counts audits;
   DeviceChecker::Counts device_checks;
   MemoryChecker::State memory_checks;
+  LibraryChecker::State library_checks;
   kube::GrantKeys::State grant_keys;  ///< no known key = signatures are not checked
   bool signed_grants_required = false;
   std::uint64_t registrations = 0;

@@ -38,6 +38,12 @@ class MemoryLimiter {
   /// Takes note of what a container uses, about every second.
   virtual void note_use(std::string_view /*allocation*/, const MemoryByCard& /*used*/) {}
 
+  /// The file by which a process uses cards past this means, as far as what it has mapped tells.
+  /// @returns empty if there is none;
+  ///          kNotFound     it has ended
+  ///          kUnavailable  it cannot be told
+  virtual Result<std::string> way_past(std::int64_t /*pid*/) { return std::string(); }
+
   /// Gives up what it keeps for all but these allocations.
   virtual void keep(const std::set<std::string, std::less<>>& /*allocations*/) {}
 

@@ -90,6 +90,12 @@ void MemoryLimiters::keep(const std::vector<CardClaim>& claims) {
   for (MemoryLimiter* const limiter : made()) limiter->keep(allocations);
 }
 
+Result<std::string> MemoryLimiters::way_past(MemoryLimits means, std::int64_t pid) {
+  const auto limiter = of(means);
+  if (!limiter) return limiter.error();
+  return *limiter == nullptr ? std::string() : (*limiter)->way_past(pid);
+}
+
 void MemoryLimiters::note_use(const std::vector<std::string>& allocations,
                               const MemoryByCard& used) {
   for (MemoryLimiter* const limiter : made()) {

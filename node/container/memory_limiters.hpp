@@ -53,6 +53,8 @@ class MemoryLimiters {
 
   /// Gives up what is kept for containers that are gone.
   void keep(const std::vector<CardClaim>& claims);
+  /// As MemoryLimiter::way_past(), of a process whose memory is limited by a means.
+  Result<std::string> way_past(model::MemoryLimits means, std::int64_t pid);
   /// @param allocations  of one container
   void note_use(const std::vector<std::string>& allocations, const MemoryByCard& used);
   /// MemoryLimiter::pages() of the means that has them.

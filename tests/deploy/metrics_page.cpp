@@ -149,6 +149,7 @@ std::string node_text() {
     readings.pods.push_back(std::move(pod));
   }
   readings.driver_errors[{"GPU-1", 79}] = 1;
+  readings.library_checks.found.push_back({"ml", "trainer", "main", 1});
   readings.memory_checks.over.push_back(
       {.ns = "", .pod = "", .container = "", .card = "GPU-1", .bytes = 0});
   readings.grant_keys.known = {"3fa9c201"};

@@ -97,9 +97,11 @@ std::unique_ptr<CardSource> Nvidia::open_cards() const {
 Result<std::unique_ptr<MemoryLimiter>> Nvidia::memory_limiter(model::MemoryLimits means,
                                                               const std::string& state_dir) const {
   if (means == model::MemoryLimits::kLibrary) {
-    const auto folder = install_on_host(stand_in_files(settings_.stand_ins), state_dir + "/lib");
+    const std::string all = state_dir + "/lib";
+    const auto folder = install_on_host(stand_in_files(settings_.stand_ins), all);
     if (!folder) return folder.error();
-    return std::make_unique<LibraryLimiter>(stand_ins_in(*folder), settings_.run_dir + "/shares");
+    return std::make_unique<LibraryLimiter>(stand_ins_in(*folder), all,
+                                            settings_.run_dir + "/shares");
   }
   if (means == model::MemoryLimits::kDriver) {
     const auto folder =

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "node/container/memory_limiter.hpp"
+#include "node/vendor/nvidia/stand_in/driver_use.hpp"
 #include "node/vendor/nvidia/stand_in/edits.hpp"
 #include "node/vendor/nvidia/stand_in/share_pages.hpp"
 
@@ -9,19 +10,26 @@
 namespace tangram::node::nvidia {
 
 /// Holds containers to their memory by libraries that stand in for the driver's own (shim/). They
-/// hold every program that loads the driver by its name; MemoryChecker sees the others.
+/// hold every program that loads the driver by its name; way_past() tells of others that load it,
+/// and MemoryChecker sees what all of them use.
 class LibraryLimiter final : public MemoryLimiter {
  public:
   /// @param stand_ins  installed on the host
+  /// @param installed  the folder with the stand-ins of all versions
   /// @param pages      the folder of the containers' pages: the same path on the host
-  LibraryLimiter(StandInPaths stand_ins, std::string pages)
-      : stand_ins_(std::move(stand_ins)), pages_(std::move(pages)) {}
+  LibraryLimiter(StandInPaths stand_ins, std::string installed, std::string pages)
+      : stand_ins_(std::move(stand_ins)),
+        driver_use_(std::move(installed)),
+        pages_(std::move(pages)) {}
 
   Result<ContainerEdits> limit(std::string_view allocation,
                                const std::vector<model::GrantedCard>& cards,
                                CdiEdits& vendor) override;
   void note_use(std::string_view allocation, const MemoryByCard& used) override {
     (void)pages_.settle(allocation, used);
+  }
+  Result<std::string> way_past(std::int64_t pid) override {
+    return driver_use_.without_stand_in(pid);
   }
   void keep(const std::set<std::string, std::less<>>& allocations) override {
     pages_.keep(allocations);
@@ -32,6 +40,7 @@ class LibraryLimiter final : public MemoryLimiter {
 
  private:
   const StandInPaths stand_ins_;
+  DriverUse driver_use_;
   SharePages pages_;
 };
 

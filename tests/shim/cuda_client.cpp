@@ -3,8 +3,8 @@
 // out the commands on its stdin, one on each line, and answers each with a line: the CUresult, then
 // what the call returned.
 //
-//   cuda_client HOW    how it is loaded: plain, deepbind, unversioned, namespace, constructor,
-//                      without-files
+//   cuda_client HOW    how it is loaded: plain, global, next, by-name, deepbind, unversioned,
+//                      namespace, constructor, without-files
 #include "tests/shim/cuda_client_calls.hpp"
 #include "tests/shim/threads.hpp"
 
@@ -41,13 +41,10 @@ class FileLimit {
   rlimit before_{};
 };
 
-Lookup lookup_of(void* library) {
-  return reinterpret_cast<Lookup>(dlsym(library, "cuGetProcAddress_v2"));
-}
-
 void* load(const std::string& how) {
   if (how == "deepbind") return dlopen("libcuda.so.1", RTLD_NOW | RTLD_DEEPBIND);
   if (how == "unversioned") return dlopen("libcuda.so", RTLD_NOW);
+  if (how == "global" || how == "next") return dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
   if (how == "namespace") return dlmopen(LM_ID_NEWLM, "libcuda.so.1", RTLD_NOW);
   void* const library = dlopen("libcuda.so.1", RTLD_NOW);
   if (how == "without-files") {  // at first
@@ -68,9 +65,29 @@ void* load(const std::string& how) {
   return library;
 }
 
+/// A function as programs find it that know nothing of cuGetProcAddress: by its name, in a new
+/// version.
+CUresult look_up_by_name(const char* name, void** function, int /*version*/,
+                         std::uint64_t /*flags*/, int* status) {
+  static void* const library = dlopen("libcuda.so.1", RTLD_NOW);
+  *function = nullptr;
+  for (const char* const suffix : {"_v3", "_v2", ""}) {
+    if (*function == nullptr) *function = dlsym(library, (std::string(name) + suffix).c_str());
+  }
+  *status = *function == nullptr ? 1 : 0;
+  return *function == nullptr ? CUDA_ERROR_NOT_FOUND : CUDA_SUCCESS;
+}
+
 /// As the runtime does: the pointer for version 12.0 gives all the others.
-void resolve(void* library) {
-  const Lookup lookup = lookup_of(library);
+void resolve(void* library, const std::string& how) {
+  if (how == "by-name") {
+    functions().lookup = look_up_by_name;
+    return;
+  }
+  Lookup lookup = lookup_of(library);
+  if (how == "global") lookup = lookup_of(RTLD_DEFAULT);
+  // The second lookup must find what the first has found.
+  if (how == "next" && lookup_of(RTLD_NEXT) != nullptr) lookup = lookup_of(RTLD_NEXT);
   void* newest = nullptr;
   int status = -1;
   if (lookup("", &newest, 0, 0, &status) != CUDA_SUCCESS || status != 0) _exit(3);
@@ -137,6 +154,13 @@ Answer join(const Numbers&) {
   for (auto& each : asides) each.join();
   asides.clear();
   return {};
+}
+
+/// The command in another thread, which has no context.
+Answer elsewhere(const std::string& command) {
+  Answer answer;
+  std::thread([&] { answer = execute(command); }).join();
+  return answer;
 }
 
 /// The command when no file can be opened.
@@ -252,8 +276,9 @@ const Commands kCommands{
 
 /// Those whose rest is a command itself.
 const std::map<std::string, Answer (*)(const std::string&), std::less<>> kOuterCommands{
-    {"fork", in_child}, {"fork-info", in_child_with_info}, {"as", as_version},
-    {"aside", aside},   {"without-files", without_files},  {"cancelled", cancelled},
+    {"fork", in_child},       {"fork-info", in_child_with_info}, {"as", as_version},
+    {"aside", aside},         {"without-files", without_files},  {"cancelled", cancelled},
+    {"elsewhere", elsewhere},
 };
 
 Answer execute(const std::string& line) {
@@ -265,7 +290,7 @@ Answer execute(const std::string& line) {
   }
   Numbers numbers;
   for (Number number = 0; words >> number;) numbers.push_back(number);
-  for (const Commands* const commands : {&calls(), &launches(), &kCommands}) {
+  for (const Commands* const commands : {&calls(), &launches(), &lookups(), &kCommands}) {
     if (const auto found = commands->find(name); found != commands->end()) {
       return found->second(numbers);
     }
@@ -276,12 +301,13 @@ Answer execute(const std::string& line) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  void* const library = load(argc > 1 ? argv[1] : "plain");
+  const std::string how = argc > 1 ? argv[1] : "plain";
+  void* const library = load(how);
   if (library == nullptr) {
     std::cerr << dlerror() << '\n';
     return 2;
   }
-  resolve(library);
+  resolve(library, how);
   for (std::string line; std::getline(std::cin, line);) {
     const Answer answer = execute(line);
     std::cout << answer.result;

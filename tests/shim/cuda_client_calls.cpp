@@ -47,6 +47,14 @@ Answer free_unseen(const Numbers& in) {
   return {free(in.at(0)), {}};
 }
 
+Answer alloc_unseen(const Numbers& in) {
+  void* const driver = dlopen("tangram/driver/libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+  using Alloc = CUresult (*)(CUdeviceptr*, std::size_t);
+  const auto alloc_there = reinterpret_cast<Alloc>(dlsym(driver, "cuMemAlloc_v2"));
+  CUdeviceptr pointer = 0;
+  return {alloc_there(&pointer, static_cast<std::size_t>(in.at(0))), {pointer}};
+}
+
 Answer alloc_managed(const Numbers& in) {
   CUdeviceptr pointer = 0;
   const CUresult result =
@@ -317,6 +325,11 @@ const Commands kCalls{
     {"alloc-pitch", alloc_pitch},
     {"free", simple("cuMemFree")},
     {"free-unseen", free_unseen},
+    {"alloc-unseen", alloc_unseen},
+    {"set-context",
+     [](const Numbers& in) {
+       return Answer{call("cuCtxSetCurrent", as_pointer(in.at(0))), {}};
+     }},
     {"array", array},
     {"array-2d", array_2d},
     {"array-v1", array_v1},

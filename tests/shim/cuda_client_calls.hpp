@@ -50,5 +50,10 @@ const Commands& calls();
 /// Those that launch kernels and graphs. A kernel of the fake driver takes as long as its handle
 /// says.
 const Commands& launches();
+/// Those that compare how functions are found.
+const Commands& lookups();
+
+/// cuGetProcAddress_v2 of a loaded library.
+Lookup lookup_of(void* library);
 
 }  // namespace tangram::shim

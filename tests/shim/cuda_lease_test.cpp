@@ -107,6 +107,19 @@ TEST_F(CudaLeaseTest, WhenTheTurnEndsAProcessWaitsOnlyAfterItsWorkHasEnded) {
   EXPECT_GE(account().busy_ns + kMillisecond, really_busy());
 }
 
+TEST_F(CudaLeaseTest, AKernelThatDoesNotEndHoldsNoLaunchUpForEver) {
+  const Heart heart(limit());
+  set_turn(kTurnOpen);
+  constexpr std::uint64_t kHour = 3'600'000 * kMillisecond;
+  ASSERT_EQ(client_.run(words("kernels", {kHour, 1, 0})).result, 0);
+  set_turn(kTurnClosed);
+  client_.send("kernels 1000 1 0");
+  ASSERT_TRUE(testing::eventually([&] { return account().waiting == 1; }));
+  EXPECT_EQ(rig_.cards().launches, 1U);
+  set_turn(kTurnOpen);
+  EXPECT_TRUE(testing::eventually([&] { return rig_.cards().launches == 2; }));
+}
+
 TEST_F(CudaLeaseTest, ACaptureDoesNotWaitForTheTurn) {
   set_turn(kTurnClosed);
   EXPECT_EQ(client_.run("capture-kernels 1000 20").result, 0);

@@ -115,6 +115,18 @@ TEST_F(CudaMemoryTest, FreesOfWhatIsNotAllocatedChangeNothing) {
   EXPECT_EQ(used(), kMiB);
 }
 
+TEST_F(CudaMemoryTest, ASecondFreeChangesNothing) {
+  const auto kept = run("alloc", {300 * kMiB});
+  const auto freed = run("alloc", {200 * kMiB});
+  ASSERT_EQ(run("free", {freed.value()}).result, 0);
+  for (const char* const free : {"free", "free-async"}) {
+    EXPECT_EQ(run(free, {freed.value()}).result, kInvalidValue);
+    EXPECT_EQ(free_bytes(), 700 * kMiB) << free;
+  }
+  EXPECT_EQ(used(), 300 * kMiB);
+  ASSERT_EQ(run("free", {kept.value()}).result, 0);
+}
+
 TEST_F(CudaMemoryTest, AnAddressThatIsUsedAgainUnseenCountsOnce) {
   const auto first = run("alloc", {100 * kMiB});
   ASSERT_EQ(run("free-unseen", {first.value()}).result, 0);

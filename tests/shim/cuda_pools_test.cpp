@@ -106,6 +106,27 @@ TEST_F(CudaPoolsTest, APoolStaysAccountedIfTheDriverDoesNotSayWhatItHas) {
   EXPECT_EQ(rig_.accounted(), 640 * kMiB) << "its pointers are in use";
 }
 
+TEST_F(CudaPoolsTest, AnAllocationThatThePoolDoesNotTellOfIsAccountedAndFreed) {
+  rig_.cards().fail_pools = 700;
+  const auto pointer = run("alloc-async", {kMiB});
+  ASSERT_EQ(pointer.result, 0);
+  EXPECT_GE(rig_.accounted(), rig_.really_used());
+  rig_.cards().fail_pools = 0;
+  EXPECT_EQ(used(), 32 * kMiB);
+  ASSERT_EQ(run("free-async", {pointer.value()}).result, 0);
+  EXPECT_EQ(used(), 0U);
+}
+
+TEST_F(CudaPoolsTest, AllocationsThatComeAndGoCountOnceEach) {
+  for (int i = 0; i < 200; ++i) {
+    const auto pointer = run("alloc-async", {320 * kMiB});
+    ASSERT_EQ(pointer.result, 0) << i;
+    ASSERT_EQ(rig_.accounted(), 320 * kMiB) << i;
+    ASSERT_EQ(run("free-async", {pointer.value()}).result, 0);
+  }
+  EXPECT_EQ(used(), 0U);
+}
+
 TEST_F(CudaPoolsTest, APoolGetsNothingByWhichItWouldGrowAboveTheLimit) {
   ASSERT_EQ(run("alloc", {990 * kMiB}).result, 0);
   EXPECT_EQ(run("alloc-async", {kMiB}).result, kOutOfMemory);

@@ -54,6 +54,31 @@ TEST(CudaProcessesTest, WhatAProcessHadWhenItEndedIsFree) {
   EXPECT_EQ(rig.accounted(), 0U);
 }
 
+TEST(CudaProcessesTest, ProcessesOneAfterTheOtherSeeWhatIsUsed) {
+  StandInRig rig({{.limit = 100 * kMiB}});
+  for (int i = 0; i < 3; ++i) {
+    Client client(rig);
+    ASSERT_EQ(client.run("init").result, 0);
+    ASSERT_EQ(client.run(alloc(60 * kMiB)).result, 0);
+    EXPECT_EQ(client.run("info").values, (std::vector<std::uint64_t>{40 * kMiB, 100 * kMiB})) << i;
+    EXPECT_EQ(client.finish(), 0);
+  }
+}
+
+/// Nobody waits for the others' starts: no lock is for all of them.
+TEST(CudaProcessesTest, ManyProcessesBeginTogether) {
+  constexpr std::uint64_t kProcesses = 200;
+  StandInRig rig({{.limit = kProcesses * kMiB}});
+  std::deque<Client> clients;
+  for (std::uint64_t i = 0; i < kProcesses; ++i) clients.emplace_back(rig).send("init");
+  for (Client& client : clients) ASSERT_EQ(client.receive().result, 0) << client.errors();
+  for (Client& client : clients) ASSERT_EQ(client.run(alloc(kMiB)).result, 0);
+  EXPECT_EQ(rig.accounted(), kProcesses * kMiB);
+  EXPECT_EQ(clients.front().run(alloc(1)).result, kOutOfMemory);
+  clients.clear();
+  EXPECT_EQ(rig.accounted(), 0U);
+}
+
 TEST(CudaProcessesTest, AChildBeginsWithoutCharges) {
   StandInRig rig({{.limit = 100 * kMiB}});
   Client client(rig);

@@ -130,6 +130,10 @@ void Client::send(const std::string& command) const {
 
 Client::Answer Client::run(const std::string& command) {
   send(command);
+  return receive();
+}
+
+Client::Answer Client::receive() {
   std::string line;
   for (char c = 0; read(from_, &c, 1) == 1 && c != '\n';) line += c;
   std::istringstream words(line);

@@ -71,8 +71,10 @@ class Client {
 
   /// Carries out a command and waits for its answer. @returns -1 if the program has ended
   Answer run(const std::string& command);
-  /// Sends a command whose answer nobody waits for.
+  /// Sends a command without waiting for its answer.
   void send(const std::string& command) const;
+  /// The answer to the first command whose answer was not received yet.
+  Answer receive();
   /// SIGKILL, and waits for its end.
   void kill();
   /// Lets it run on until it ends by itself. @returns its exit status, or -1 if it was killed

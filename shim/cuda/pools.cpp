@@ -120,16 +120,6 @@ bool can_serve(CUmemoryPool pool, std::uint64_t bytes) {
   return used && reserved && *reserved >= *used && *reserved - *used >= bytes;
 }
 
-/// Accounts what the pool can grow by. If that is not to be had, the pool may still serve it from
-/// what it has, which is accounted.
-/// @param begun  receives what was accounted
-bool make_room(CUmemoryPool pool, std::size_t card, std::uint64_t bytes, std::uint64_t& begun) {
-  begun = most_growth(bytes);
-  if (reserve_or_trim(card, begun)) return true;
-  begun = 0;
-  return can_serve(pool, bytes);
-}
-
 /// The driver has allocated in the pool.
 /// @returns as settle(); true also if there are too many pools: then it stays accounted as it is
 bool account_in(CUmemoryPool handle, const Home& home, std::uint64_t begun) {
@@ -151,24 +141,48 @@ void undo(const Request& request, CUdeviceptr pointer) {
                             : driver::cuMemFreeAsync(pointer, request.stream));
 }
 
+CUresult refuse(const Request& request, std::size_t card) {
+  log_refusal(request.call, card, request.bytes);
+  return CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+/// The pool has grown by more than there is room for.
+CUresult take_back(const Request& request, std::size_t card, CUdeviceptr pointer) {
+  undo(request, pointer);
+  trim_pools(card, request.bytes);
+  return refuse(request, card);
+}
+
+/// The pool may serve it from what it has, which is accounted. No pool is settled meanwhile: what
+/// another thread has freed would be granted to a third, and then this one could make it grow.
+template <class Allocate>
+CUresult allocate_from_rest(const Request& request, CUmemoryPool handle, const Home& home,
+                            const CUdeviceptr* pointer, Allocate&& allocate) {
+  {
+    const Lock lock(pools.mutex);
+    if (!can_serve(handle, request.bytes)) return refuse(request, home.card);
+    const CUresult result = allocate();
+    if (result != CUDA_SUCCESS) return result;
+    Pool* const pool = find_or_add(handle, home);
+    if (pool == nullptr || settle(*pool, 0)) return result;
+  }
+  return take_back(request, home.card, *pointer);
+}
+
 /// @param allocate  calls the driver, which sets the address at `pointer`
 template <class Allocate>
 CUresult allocate_in(const Request& request, CUmemoryPool pool, const Home& home,
                      const CUdeviceptr* pointer, Allocate&& allocate) {
-  std::uint64_t begun = 0;
-  const bool granted = make_room(pool, home.card, request.bytes, begun);
-  const CUresult result = granted ? allocate() : CUDA_ERROR_OUT_OF_MEMORY;
-  if (granted && result != CUDA_SUCCESS) {
-    release(home.card, begun);
+  const std::uint64_t growth = most_growth(request.bytes);
+  if (!reserve_or_trim(home.card, growth)) {
+    return allocate_from_rest(request, pool, home, pointer, allocate);
+  }
+  const CUresult result = allocate();
+  if (result != CUDA_SUCCESS) {
+    release(home.card, growth);
     return result;
   }
-  if (granted) {
-    if (account_in(pool, home, begun)) return result;
-    undo(request, *pointer);
-    trim_pools(home.card, request.bytes);
-  }
-  log_refusal(request.call, home.card, request.bytes);
-  return CUDA_ERROR_OUT_OF_MEMORY;
+  return account_in(pool, home, growth) ? result : take_back(request, home.card, *pointer);
 }
 
 /// An allocation in a capture becomes a node of the graph, which takes memory only when it runs.

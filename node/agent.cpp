@@ -246,6 +246,7 @@ struct Agent::Impl {
     run([this](const std::stop_token& stop) { audit(stop); });
     run([this](const std::stop_token& stop) { memory_checker->run(stop); });
     if (settings.time_lease) run([this](const std::stop_token& stop) { time_leases.run(stop); });
+    run([this](const std::stop_token& stop) { library_checker->run(stop); });
     if (device_checker) {
       run([this](const std::stop_token& stop) { device_checker->run(stop); });
     }

@@ -28,6 +28,31 @@ std::string printable(const std::string& path) {
 }  // namespace
 
 void LibraryChecker::note_use(const MemoryUse& use) {
+  constexpr std::size_t kMostNoted = 1024;  // more than a node has: the looks wait for something
+  const std::lock_guard lock(mutex_);
+  if (noted_.size() >= kMostNoted) noted_.clear();
+  noted_.insert_or_assign(Key{use.card, use.pod_uid, use.container}, use);
+}
+
+void LibraryChecker::run(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    look();
+    parts_.sleeper(1s, stop);
+  }
+}
+
+void LibraryChecker::look() {
+  std::map<Key, MemoryUse> noted;
+  {
+    const std::lock_guard lock(mutex_);
+    noted.swap(noted_);
+  }
+  for (const auto& [key, use] : noted) look_at(use);
+  forget_ended();
+  publish();
+}
+
+void LibraryChecker::look_at(const MemoryUse& use) {
   const TimePoint now = parts_.clock.now();
   const Container container{use.pod_uid, use.container};
   int looks = 0;
@@ -36,13 +61,11 @@ void LibraryChecker::note_use(const MemoryUse& use) {
     if (seen.container != container) seen = {.container = container};  // it has got the number
     seen.noted = now;
     const bool is_due = !seen.looked || now - *seen.looked >= kBetweenLooks;
-    if (is_due && looks++ < kMostLooks) look(use, process.pid, seen);
+    if (is_due && looks++ < kMostLooks) look_at(use, process.pid, seen);
   }
-  forget_ended();
-  publish();
 }
 
-void LibraryChecker::look(const MemoryUse& use, std::int64_t pid, Seen& seen) {
+void LibraryChecker::look_at(const MemoryUse& use, std::int64_t pid, Seen& seen) {
   const auto path = parts_.way_past(use, pid);
   seen.looked = parts_.clock.now();
   const bool is_past = path && !path->empty();

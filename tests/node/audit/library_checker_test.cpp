@@ -21,6 +21,10 @@ class LibraryCheckerTest : public ::testing::Test {
     for (const std::int64_t pid : pids) use.processes.push_back({.pid = pid});
     return use;
   }
+  void note(const MemoryUse& use) {
+    checker.note_use(use);
+    checker.look();
+  }
   std::vector<Found> found() const { return checker.state().found; }
 
   testing::ManualClock clock;
@@ -39,7 +43,7 @@ class LibraryCheckerTest : public ::testing::Test {
 
 TEST_F(LibraryCheckerTest, ReportsAProcessWithAnotherLibraryAtTheFirstLook) {
   paths.insert({2, std::string("/usr/local/cuda/compat/libcuda.so.550.54.15")});
-  checker.note_use(use({1, 2}));
+  note(use({1, 2}));
   EXPECT_EQ(found(), (std::vector<Found>{{"ml", "a", "main", 1}}));
   ASSERT_EQ(events.size(), 1U);
   EXPECT_EQ(events[0].uid, "uid-a");
@@ -52,52 +56,60 @@ TEST_F(LibraryCheckerTest, ReportsAProcessWithAnotherLibraryAtTheFirstLook) {
 }
 
 TEST_F(LibraryCheckerTest, AProcessIsLookedAtOnceAMinute) {
-  for (int second = 0; second < 60; ++second, clock.advance(1s)) checker.note_use(use({1}));
+  for (int second = 0; second < 60; ++second, clock.advance(1s)) note(use({1}));
   EXPECT_EQ(looked, (std::vector<std::int64_t>{1}));
   paths.insert({1, std::string("/copy/libcuda.so")});
-  checker.note_use(use({1}));
+  note(use({1}));
   EXPECT_EQ(looked.size(), 2U);
   EXPECT_EQ(events.size(), 1U) << "it has loaded another one since";
 }
 
 TEST_F(LibraryCheckerTest, AContainerIsReportedOnceForAllItsProcessesAndCards) {
   for (std::int64_t pid = 1; pid <= 3; ++pid) paths.insert({pid, std::string("/x/libcuda.so")});
-  checker.note_use(use({1, 2}));
-  checker.note_use(use({1, 2}, "main", "GPU-2"));
-  checker.note_use(use({1, 2, 3}));
+  note(use({1, 2}));
+  note(use({1, 2}, "main", "GPU-2"));
+  note(use({1, 2, 3}));
   EXPECT_EQ(found(), (std::vector<Found>{{"ml", "a", "main", 3}}));
   EXPECT_EQ(events.size(), 1U);
-  checker.note_use(use({}, "other"));
+  note(use({}, "other"));
   EXPECT_EQ(looked.size(), 3U);
 }
 
 TEST_F(LibraryCheckerTest, IsReportedAgainAfterItsProcessesHaveEnded) {
   paths.insert({1, std::string("/x/libcuda.so")});
-  checker.note_use(use({1}));
+  note(use({1}));
   clock.advance(11s);
-  checker.note_use(use({}));
+  note(use({}));
   EXPECT_TRUE(found().empty());
-  checker.note_use(use({1}));
+  note(use({1}));
   EXPECT_EQ(events.size(), 2U);
 }
 
 TEST_F(LibraryCheckerTest, AnotherContainersProcessWithTheSameNumberIsLookedAt) {
-  checker.note_use(use({1}, "one"));
-  checker.note_use(use({1}, "two"));
+  note(use({1}, "one"));
+  note(use({1}, "two"));
   EXPECT_EQ(looked, (std::vector<std::int64_t>{1, 1}));
 }
 
 TEST_F(LibraryCheckerTest, ManyNewProcessesAreLookedAtAFewATime) {
-  checker.note_use(use({1, 2, 3, 4, 5, 6}));
+  note(use({1, 2, 3, 4, 5, 6}));
   EXPECT_EQ(looked, (std::vector<std::int64_t>{1, 2, 3, 4}));
-  checker.note_use(use({1, 2, 3, 4, 5, 6}));
+  note(use({1, 2, 3, 4, 5, 6}));
   EXPECT_EQ(looked, (std::vector<std::int64_t>{1, 2, 3, 4, 5, 6}));
+}
+
+TEST_F(LibraryCheckerTest, WhatIsNotedIsLookedAtLater) {
+  checker.note_use(use({1}));
+  checker.note_use(use({1, 2}));
+  EXPECT_TRUE(looked.empty());
+  checker.look();
+  EXPECT_EQ(looked, (std::vector<std::int64_t>{1, 2}));
 }
 
 TEST_F(LibraryCheckerTest, CountsLooksThatDidNotTell) {
   paths.insert({1, fail(Errc::kUnavailable, "too many mappings")});
   paths.insert({2, fail(Errc::kNotFound, "it has ended")});
-  checker.note_use(use({1, 2, 3}));
+  note(use({1, 2, 3}));
   EXPECT_EQ(checker.state().looks, 3U);
   EXPECT_EQ(checker.state().unclear, 1U);
   EXPECT_TRUE(found().empty());
@@ -106,7 +118,7 @@ TEST_F(LibraryCheckerTest, CountsLooksThatDidNotTell) {
 
 TEST_F(LibraryCheckerTest, ShowsAPathThatTheContainerChoseWithCare) {
   paths.insert({1, "/\x1b[2J\n" + std::string(5000, 'x') + "/libcuda.so"});
-  checker.note_use(use({1}));
+  note(use({1}));
   ASSERT_EQ(events.size(), 1U);
   EXPECT_NE(events[0].note.find("/?[2J?xxx"), std::string::npos);
   EXPECT_LT(events[0].note.size(), 500U);

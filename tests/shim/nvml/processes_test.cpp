@@ -130,9 +130,14 @@ TEST_F(NvmlProcessesTest, AreNotShownOnACardWithoutALimit) {
 TEST_F(NvmlProcessesTest, AreUnknownWithoutPages) {
   void* const card = handle_of(kCard);
   std::filesystem::remove(root() + "/usage");
-  ProcessInfo row{};
   unsigned count = 1;
-  EXPECT_EQ(list_v2("nvmlDeviceGetComputeRunningProcesses_v3", card, &count, &row), kUnknownError);
+  ProcessInfoV1 old{};
+  EXPECT_EQ(list_v1("nvmlDeviceGetComputeRunningProcesses", card, &count, &old), kUnknownError);
+  for (const char* const name :
+       {"nvmlDeviceGetComputeRunningProcesses_v2", "nvmlDeviceGetComputeRunningProcesses_v3"}) {
+    ProcessInfo row{};
+    EXPECT_EQ(list_v2(name, card, &count, &row), kUnknownError) << name;
+  }
   EXPECT_EQ(count, 1U);
   ProcessDetail detail{};
   ProcessDetailList list{fake_nvml::PROCESS_DETAIL_LIST_V1, 0, 1, &detail};
@@ -142,10 +147,15 @@ TEST_F(NvmlProcessesTest, AreUnknownWithoutPages) {
 TEST_F(NvmlProcessesTest, AreRefusedAsTheDriverRefusesThem) {
   void* const card = handle_of(kCard);
   unsigned count = 1;
-  for (const char* const name :
-       {"nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetMPSComputeRunningProcesses_v3"}) {
-    EXPECT_EQ(list_v2(name, card, nullptr, nullptr), fake_nvml::ERROR_INVALID_ARGUMENT);
-    EXPECT_EQ(list_v2(name, nullptr, &count, nullptr), fake_nvml::ERROR_NOT_FOUND);
+  for (const std::string kind : {"Compute", "Graphics", "MPSCompute"}) {
+    const std::string name = "nvmlDeviceGet" + kind + "RunningProcesses";
+    EXPECT_EQ(list_v1(name.c_str(), card, nullptr, nullptr), fake_nvml::ERROR_INVALID_ARGUMENT);
+    EXPECT_EQ(list_v1(name.c_str(), nullptr, &count, nullptr), fake_nvml::ERROR_NOT_FOUND);
+    for (const char* const version : {"_v2", "_v3"}) {
+      const std::string later = name + version;
+      EXPECT_EQ(list_v2(later.c_str(), card, nullptr, nullptr), fake_nvml::ERROR_INVALID_ARGUMENT);
+      EXPECT_EQ(list_v2(later.c_str(), nullptr, &count, nullptr), fake_nvml::ERROR_NOT_FOUND);
+    }
   }
   EXPECT_EQ(list_v2("nvmlDeviceGetComputeRunningProcesses_v3", card, &count, nullptr),
             fake_nvml::ERROR_INVALID_ARGUMENT);

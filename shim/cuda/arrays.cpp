@@ -133,12 +133,11 @@ CUresult cuMipmappedArrayCreate(CUmipmappedArray* array, const Array3dDescriptor
 }
 
 CUresult cuArrayDestroy(CUarray array) {
-  return end_array({Kind::kArray, reinterpret_cast<std::uint64_t>(array)}, driver::cuArrayDestroy);
+  return end_array(Kind::kArray, array, driver::cuArrayDestroy);
 }
 
 CUresult cuMipmappedArrayDestroy(CUmipmappedArray array) {
-  return end_array({Kind::kMipmap, reinterpret_cast<std::uint64_t>(array)},
-                   driver::cuMipmappedArrayDestroy);
+  return end_array(Kind::kMipmap, array, driver::cuMipmappedArrayDestroy);
 }
 
 }  // namespace tangram::shim::cuda

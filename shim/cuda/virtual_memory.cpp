@@ -59,15 +59,15 @@ CUresult map_array(ArrayMapping* list, unsigned count, CUstream stream, Driver& 
 
 void forget_mappings() { mappings.reset(); }
 
-CUresult end_array(Thing array, DriverFunction<CUresult(void*)>& destroy) {
+CUresult end_array(Kind kind, void* array, DriverFunction<CUresult(void*)>& destroy) {
+  const auto number = reinterpret_cast<std::uint64_t>(array);
   const auto end = [&] {
-    return end_recorded(array, [&] { return destroy(reinterpret_cast<void*>(array.number)); })
-        .result;
+    return end_recorded({kind, number}, [&] { return destroy(array); }).result;
   };
   if (!has_tiles()) return end();
   const Lock lock(mappings);  // or a new array with its handle could be mapped meanwhile
   const CUresult result = end();
-  if (result == CUDA_SUCCESS) remove_tiles(array.number, give_back);
+  if (result == CUDA_SUCCESS) remove_tiles(number, give_back);
   return result;
 }
 

@@ -7,8 +7,7 @@
 namespace tangram::shim::cuda {
 
 /// Ends an array or mipmap, and with it what is mapped to it.
-/// @param array  its thing
-CUresult end_array(Thing array, DriverFunction<CUresult(void*)>& destroy);
+CUresult end_array(Kind kind, void* array, DriverFunction<CUresult(void*)>& destroy);
 
 /// In a child after fork().
 void forget_mappings();
